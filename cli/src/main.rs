@@ -1,0 +1,3 @@
+//! Placeholder of the first commit.
+
+fn main() {}

@@ -1,0 +1,3 @@
+//! etcd: raft, members, clients' requests.
+
+pub mod options;

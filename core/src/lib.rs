@@ -1,0 +1,11 @@
+//! Zonefall's simulator: what happens to a highly available control plane when a zone, a node, a link or a disk fails.
+//!
+//! No clock, file, thread, environment or user interface in here: the same scenario and seed give the same records on every
+//! platform. See ARCHITECTURE.md for the map.
+
+pub mod etcd;
+pub mod ids;
+pub mod kernel;
+pub mod record;
+pub mod scenario;
+pub mod sim;

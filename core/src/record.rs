@@ -1,0 +1,293 @@
+//! What happened: the one stream every observer reads.
+//!
+//! A record is a fact of the domain, never of the engine: popping an event or skipping heartbeats at rest leaves no record. The
+//! trace hash is taken over [`Record`]s but for [`Record::Raft`], which exists for the invariants alone.
+
+use crate::ids::{ClientId, ClusterId, FaultId, MemberId, NodeId};
+use crate::kernel::time::Duration;
+use crate::scenario::{ActiveFault, MemberChange, Op};
+
+/// A fact, at the time it is delivered with.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Record {
+    /// A fault began; what it aimed at is resolved.
+    FaultStarted(ActiveFault),
+    /// It ended.
+    FaultEnded(FaultId),
+    /// A node lost power or has it again.
+    NodePower {
+        /// The node.
+        node: NodeId,
+        /// Whether it runs now.
+        up: bool,
+    },
+    /// A member's process serves.
+    MemberStarted(MemberId),
+    /// A member's process is gone.
+    MemberStopped {
+        /// Which.
+        member: MemberId,
+        /// Why.
+        reason: StopReason,
+    },
+    /// A member's process refused to start.
+    MemberRefused {
+        /// Which.
+        member: MemberId,
+        /// Why.
+        reason: RefuseReason,
+    },
+    /// A member asks for votes.
+    Campaign {
+        /// Who.
+        member: MemberId,
+        /// The term it campaigns for.
+        term: u64,
+        /// Only asks whether it would win.
+        pre_vote: bool,
+    },
+    /// A member won the election of its term.
+    Elected {
+        /// Who.
+        member: MemberId,
+        /// The term.
+        term: u64,
+    },
+    /// A leader is one no more, though its process runs.
+    SteppedDown {
+        /// Who.
+        member: MemberId,
+        /// Its term as leader.
+        term: u64,
+        /// Why.
+        reason: StepDownReason,
+    },
+    /// A member's view of who leads has changed.
+    LeaderSeen {
+        /// Whose view.
+        member: MemberId,
+        /// Its term.
+        term: u64,
+        /// Whom it follows now (index in the cluster).
+        leader: Option<u8>,
+    },
+    /// The last stream on which `to` heard `from` is gone, as `to` sees it.
+    PeerLost {
+        /// The silent one.
+        from: MemberId,
+        /// The one that noticed.
+        to: MemberId,
+    },
+    /// `to` hears `from` again.
+    PeerFound {
+        /// The one heard.
+        from: MemberId,
+        /// The one that hears.
+        to: MemberId,
+    },
+    /// A leader begins to send its database.
+    SnapshotStarted {
+        /// The leader.
+        from: MemberId,
+        /// The follower.
+        to: MemberId,
+        /// Bytes of the database.
+        bytes: u64,
+    },
+    /// The transfer ended.
+    SnapshotFinished {
+        /// The leader.
+        from: MemberId,
+        /// The follower.
+        to: MemberId,
+        /// Arrived and restored.
+        ok: bool,
+    },
+    /// A member that had fallen behind has everything again that was committed.
+    CaughtUp {
+        /// Which.
+        member: MemberId,
+        /// Entries it was behind when it came back.
+        entries: u64,
+        /// Time since its process served again.
+        took: Duration,
+    },
+    /// A change of membership was applied by the leader, or refused.
+    Membership {
+        /// What was asked.
+        change: MemberChange,
+        /// Refused: why (etcd's words).
+        refused: Option<&'static str>,
+    },
+    /// A request ended.
+    Request {
+        /// Who asked.
+        client: ClientId,
+        /// What.
+        op: Op,
+        /// The member that answered last.
+        member: MemberId,
+        /// From the first sending to the last answer.
+        latency: Duration,
+        /// How.
+        result: RequestResult,
+    },
+    /// A service of a cluster, as the probe judges it, came or went.
+    Availability {
+        /// Which cluster.
+        cluster: ClusterId,
+        /// Which service.
+        service: Service,
+        /// Whether it is there now.
+        up: bool,
+    },
+    /// Committed entries that no remaining volume holds.
+    DataLost {
+        /// Which cluster.
+        cluster: ClusterId,
+        /// How many entries.
+        entries: u64,
+    },
+    /// Inside raft, for the invariants; not in the trace.
+    Raft(RaftRecord),
+}
+
+/// Why a process stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum StopReason {
+    /// SIGKILL.
+    Killed,
+    /// SIGTERM.
+    Stopped,
+    /// Its node has no power.
+    PowerLost,
+    /// Its volume is gone.
+    VolumeLost,
+    /// It was removed from the cluster.
+    Removed,
+}
+
+/// Why a process does not start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum RefuseReason {
+    /// Its volume is not there.
+    NoVolume,
+    /// Its volume is empty although the cluster knows the member: it must be removed and added again.
+    LostData,
+    /// It was removed from the cluster.
+    Removed,
+}
+
+/// Why a leader steps down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum StepDownReason {
+    /// It heard of a higher term.
+    HigherTerm,
+    /// No majority answered for an election timeout.
+    QuorumInactive,
+    /// It was removed.
+    Removed,
+}
+
+/// How a request ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum RequestResult {
+    /// Done.
+    Ok,
+    /// No answer in time, from any member tried.
+    TimedOut,
+    /// Every member tried refused the connection or failed the request.
+    Failed,
+    /// Larger than `max_request_bytes`.
+    TooLarge,
+}
+
+/// What availability is judged for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Service {
+    /// A majority of the voters runs and is connected.
+    Quorum,
+    /// A PUT is committed.
+    Write,
+    /// A linearizable RANGE is answered.
+    ReadLinearizable,
+    /// A serializable RANGE is answered.
+    ReadSerializable,
+}
+
+/// Inside raft.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RaftRecord {
+    /// A vote is cast (and will be on disk before it is told).
+    Voted {
+        /// By whom.
+        member: MemberId,
+        /// In which term.
+        term: u64,
+        /// For whom.
+        candidate: u8,
+    },
+    /// A leader was made; its log then.
+    Led {
+        /// Who.
+        member: MemberId,
+        /// Term.
+        term: u64,
+        /// Last index of its log.
+        last: u64,
+    },
+    /// An entry entered a log.
+    Appended {
+        /// Whose log.
+        member: MemberId,
+        /// Index of the entry.
+        index: u64,
+        /// Term of the entry.
+        term: u64,
+        /// Hash of the log up to and with this entry.
+        chain: u64,
+    },
+    /// Entries from `from` on left a log (conflict, or lost with unsynced writes).
+    Truncated {
+        /// Whose log.
+        member: MemberId,
+        /// First index gone.
+        from: u64,
+    },
+    /// A log was replaced by a snapshot.
+    Restored {
+        /// Whose log.
+        member: MemberId,
+        /// Last index the snapshot covers.
+        index: u64,
+        /// Its term.
+        term: u64,
+        /// Hash of the log up to it.
+        chain: u64,
+    },
+    /// A member learned that everything up to `index` is committed.
+    Committed {
+        /// Who.
+        member: MemberId,
+        /// Its term.
+        term: u64,
+        /// Up to and with.
+        index: u64,
+    },
+    /// An entry was applied to a member's database.
+    Applied {
+        /// Whose.
+        member: MemberId,
+        /// Index.
+        index: u64,
+        /// Term of the entry.
+        term: u64,
+        /// Hash of the log up to and with this entry.
+        chain: u64,
+    },
+    /// A member's volume lost everything.
+    Wiped {
+        /// Whose.
+        member: MemberId,
+    },
+}
