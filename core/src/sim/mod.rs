@@ -89,7 +89,7 @@ pub struct LinkTotals {
 /// The window of [`LinkTotals::peak_wire_bytes_per_s`].
 pub const PEAK_WINDOW: Duration = Duration::from_secs(10);
 
-#[expect(clippy::todo, unused_variables, reason = "the engine lands in the next commits")]
+#[expect(clippy::todo, clippy::needless_pass_by_value, unused_variables, reason = "the engine lands in the next commits")]
 impl Simulation {
     /// The scenario at time zero. `seed` replaces the scenario's own.
     pub fn new(scenario: Arc<Scenario>, seed: u64, options: Options) -> Self {
