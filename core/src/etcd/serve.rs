@@ -65,7 +65,6 @@ impl Cluster {
     pub(super) fn propose(&mut self, token: Token, command: Command, cx: &mut Context<'_>) {
         let index = token.member;
         self.wake(cx);
-        let id = self.members[index as usize].id;
         let server = self.server_mut(index);
         if server.raft.log.committed - server.raft.log.applied > MAX_APPLY_GAP {
             cx.fx.answers.push((cx.now, token, Answer::Unavailable));
@@ -136,7 +135,6 @@ impl Cluster {
     /// Answers the round under way and begins the next.
     pub(super) fn finish_reads(&mut self, index: u8, cx: &mut Context<'_>) {
         let apply = self.options.apply;
-        let id = self.members[index as usize].id;
         let server = self.server_mut(index);
         for token in std::mem::take(&mut server.reads.current) {
             server.apply_free = server.apply_free.max(cx.now) + apply;
