@@ -5,7 +5,11 @@
 
 pub mod etcd;
 pub mod ids;
+pub mod invariant;
 pub mod kernel;
+pub mod observe;
 pub mod record;
+pub mod report;
+pub mod run;
 pub mod scenario;
 pub mod sim;
