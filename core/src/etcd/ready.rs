@@ -62,6 +62,10 @@ impl Cluster {
                     cx.fx.disturbed.push(id.cluster);
                     continue;
                 }
+                Note::Established => {
+                    cx.fx.disturbed.push(id.cluster);
+                    continue;
+                }
                 Note::Voted { candidate } => RaftRecord::Voted { member: id, term: raft.term, candidate },
                 Note::Appended { from } => {
                     if cx.fx.raft_records {

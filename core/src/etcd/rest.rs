@@ -130,6 +130,12 @@ impl Cluster {
                 self.server_mut(leader).raft.progress[follower as usize].recent_active = true;
             }
         }
+        // Heartbeats to those whose connection is closed came back as undeliverable.
+        for silent in (0..self.members.len() as u8).filter(|&index| index != leader && !followers.contains(index)) {
+            if !self.streams[self.stream_index(leader, silent)].writer_open {
+                self.server_mut(leader).raft.unreachable(silent);
+            }
+        }
         let id = self.id;
         let server = self.server_mut(leader);
         cx.fx.etcd(since + period * count, id, EtcdEvent::Beat(leader, server.beat));

@@ -164,13 +164,18 @@ impl Cluster {
         let round_trip = cx.net.round_trip(self.host(from), self.host(to));
         let tls = cx.net.tls;
         let powered = cx.net.is_powered(self.host(from));
+        self.count_upkeep(index, cx.now, cx.net);
         let stream = &mut self.streams[index];
         let due = if stream.reader_open {
             if blocked || !stream.writer_open {
                 stream.silent_since.get_or_insert(cx.now);
                 Some(stream.patience_ends().max(cx.now))
+            } else if let Some(again) = stream.next_retransmission(cx.now) {
+                Some(again.min(stream.patience_ends()).max(cx.now))
             } else {
-                stream.next_retransmission(cx.now).map(|at| at.min(stream.patience_ends()).max(cx.now))
+                // Nothing was lost.
+                stream.resume();
+                None
             }
         } else if writes && reads && open_both {
             let handshake = if tls { round_trip * 5 / 2 } else { round_trip * 3 / 2 };
@@ -200,6 +205,7 @@ impl Cluster {
             // The path healed, but the back-off was longer than the reader's patience.
             self.lose(index, cx);
         } else {
+            self.count_upkeep(index, cx.now, cx.net);
             self.streams[index].resume();
             for slot in std::mem::take(&mut self.held[index]) {
                 self.launch(index, slot, cx);
@@ -252,6 +258,7 @@ impl Cluster {
             self.streams[inward].writer_open &= !told;
             self.streams[inward].timer += 1;
             let outward = self.stream_index(gone, other);
+            self.count_upkeep(outward, cx.now, cx.net);
             self.streams[outward].writer_open = false;
             if !self.streams[outward].reader_open {
                 self.update_stream(outward, cx);
@@ -287,7 +294,7 @@ impl Cluster {
     /// Counts what has kept a connected stream alive since it was last counted.
     pub(super) fn count_upkeep(&mut self, index: usize, now: Time, net: &Network) {
         let since = std::mem::replace(&mut self.upkeep_since[index], now);
-        if !self.streams[index].reader_open || !self.streams[index].writer_open {
+        if !self.streams[index].is_alive() {
             return;
         }
         self.meters[index] = with_upkeep(self.meters[index], now.since(since), net.tls);
@@ -303,8 +310,7 @@ impl Cluster {
 
     /// The meter of a stream as of `now`, its upkeep included.
     fn metered(&self, index: usize, now: Time, net: &Network) -> Meter {
-        let stream = &self.streams[index];
-        if stream.reader_open && stream.writer_open {
+        if self.streams[index].is_alive() {
             with_upkeep(self.meters[index], now.since(self.upkeep_since[index]), net.tls)
         } else {
             self.meters[index]

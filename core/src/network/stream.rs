@@ -96,6 +96,11 @@ impl Stream {
         }
     }
 
+    /// Both ends are open, and what is written gets through.
+    pub fn is_alive(&self) -> bool {
+        self.writer_open && self.reader_open && self.silent_since.is_none()
+    }
+
     /// Connected anew.
     pub fn connect(&mut self, now: Time) {
         self.writer_open = true;

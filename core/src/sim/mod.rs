@@ -10,6 +10,8 @@
 
 pub mod event;
 mod faults;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 

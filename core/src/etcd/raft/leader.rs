@@ -129,7 +129,11 @@ impl Raft {
         }
         of_term &= index <= self.log.last();
         if of_term {
+            let established = self.has_committed_in_term();
             self.commit_to(index);
+            if !established {
+                self.note(Note::Established);
+            }
         }
         of_term
     }

@@ -121,6 +121,8 @@ pub enum Note {
     Restored,
     /// The commit index moved.
     Committed,
+    /// As leader it has committed an entry of its own term: now it knows how far its log is committed, and serves.
+    Established,
 }
 
 /// A read index that is confirmed for this member.
