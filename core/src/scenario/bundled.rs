@@ -1,0 +1,37 @@
+//! The scenarios that come with Zonefall, inside the program: it runs anywhere, a browser included.
+
+/// A scenario that comes with Zonefall.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bundled {
+    /// Its name, that of its file without `.json`.
+    pub name: &'static str,
+    /// Its file.
+    pub json: &'static str,
+}
+
+macro_rules! bundle {
+    ($($name:literal),* $(,)?) => {
+        [$(Bundled { name: $name, json: include_str!(concat!("../../../scenarios/", $name, ".json")) }),*]
+    };
+}
+
+static BUNDLED: [Bundled; 8] = bundle![
+    "zone-outage",
+    "two-zones-big",
+    "two-zones-small",
+    "single-zone",
+    "isolated-leader",
+    "slow-disk",
+    "far-behind-follower",
+    "five-members",
+];
+
+/// All scenarios that come with Zonefall, the default one first.
+pub fn bundled() -> &'static [Bundled] {
+    &BUNDLED
+}
+
+/// What runs when no scenario is named.
+pub fn default_scenario() -> Bundled {
+    BUNDLED[0]
+}

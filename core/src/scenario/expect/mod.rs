@@ -1,0 +1,206 @@
+//! What a scenario says must come out: a place in the JSON report and a bound on what stands there.
+//!
+//! ```json
+//! {"that": "etcd.etcd-main.quorum_lost_s", "is": 0},
+//! {"that": "etcd.etcd-main.write_unavailable_s", "between": [0.8, 3.5], "because": "an election takes one to two timeouts"},
+//! {"that": "etcd.etcd-main.members[name=etcd-main-1].up", "is": true},
+//! {"that": "count(etcd.etcd-main.outages[kind=write])", "at_least": 1},
+//! {"that": "etcd.etcd-main.outages[kind=write][0].cause", "includes": "zone eu-west-1a lost power"},
+//! {"that": "sum(links[from_zone=eu-west-1a][to_zone=eu-west-1b].wire_bytes)", "at_most": 1000000}
+//! ```
+//!
+//! Expectations are about the report as anyone reads it, not about the simulator's types: a scenario can ask for whatever the
+//! report says, and the report's form is the only thing both must agree on. Where a filter selects several, each must keep the
+//! bound; where it selects none, the expectation fails (only `count` and `sum` make 0 of it).
+
+mod path;
+#[cfg(test)]
+mod tests;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::error::show;
+use super::raw::{RawBound, RawExpectation};
+use path::{Function, Place, Step, plain};
+
+/// One expectation, its path read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Expectation {
+    /// The place as written.
+    that: String,
+    place: Place,
+    bound: Bound,
+    because: String,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Bound {
+    Is(Value),
+    IsNot(Value),
+    Between(f64, f64),
+    AtLeast(f64),
+    AtMost(f64),
+    Includes(String),
+}
+
+/// How an expectation fared.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Outcome {
+    /// Whether it holds.
+    pub ok: bool,
+    /// The place in the report.
+    pub that: String,
+    /// What stands there, or why nothing does.
+    pub found: String,
+    /// What must stand there.
+    pub wanted: String,
+    /// Why, as the scenario says; may be empty.
+    pub because: String,
+    /// All of it as one sentence.
+    pub text: String,
+}
+
+/// Why an expectation cannot be read: the field at fault, what it says and what it should.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Refused {
+    pub(super) field: &'static str,
+    pub(super) found: String,
+    pub(super) wanted: String,
+}
+
+impl Expectation {
+    /// Reads an expectation as it is written.
+    pub(super) fn parse(raw: &RawExpectation) -> Result<Self, Refused> {
+        let place = Place::parse(&raw.that).map_err(|why| Refused {
+            field: "that",
+            found: super::error::quote(&raw.that),
+            wanted: format!("a place such as etcd.etcd-main.members[name=etcd-main-0].up: {why}"),
+        })?;
+        Ok(Self { that: raw.that.clone(), place, bound: bound(&raw.bound)?, because: raw.because.clone() })
+    }
+
+    /// The place in the report, as written.
+    pub fn that(&self) -> &str {
+        &self.that
+    }
+
+    /// Why it must hold, as written; may be empty.
+    pub fn because(&self) -> &str {
+        &self.because
+    }
+
+    /// The etcd cluster it is about, if it is about one.
+    pub(super) fn cluster(&self) -> Option<&str> {
+        match self.place.steps.as_slice() {
+            [Step::Field(first), Step::Field(cluster), ..] if first == "etcd" => Some(cluster),
+            _ => None,
+        }
+    }
+
+    /// Holds it against a report.
+    pub fn check(&self, report: &Value) -> Outcome {
+        let (ok, found) = match self.place.select(report) {
+            Err(why) => (false, why),
+            Ok(selection) => match self.place.function {
+                Some(Function::Count) => {
+                    let lone = (!selection.several).then(|| selection.values.first()).flatten();
+                    let count = match lone {
+                        Some(Value::Array(items)) => items.len(),
+                        Some(Value::Object(fields)) => fields.len(),
+                        Some(_) | None => selection.values.len(),
+                    };
+                    self.judge(&Value::from(count))
+                }
+                Some(function) => match fold(function, &selection.values) {
+                    Ok(value) => self.judge(&value),
+                    Err(why) => (false, why),
+                },
+                None => self.judge_all(&selection.values),
+            },
+        };
+        let wanted = self.bound.to_string();
+        let verdict = if ok { "as it must be" } else { "but must be" };
+        let why = if self.because.is_empty() { String::new() } else { format!(" ({})", self.because) };
+        let text = format!("{} is {found}, {verdict} {wanted}{why}", self.that);
+        Outcome { ok, that: self.that.clone(), found, wanted, because: self.because.clone(), text }
+    }
+
+    fn judge(&self, value: &Value) -> (bool, String) {
+        (self.bound.holds(value), show(value))
+    }
+
+    /// The first that breaks the bound, or what all of them are.
+    fn judge_all(&self, values: &[&Value]) -> (bool, String) {
+        let broken = values.iter().find(|value| !self.bound.holds(value));
+        match (broken, values) {
+            (_, []) => (false, "nothing: no element has what the filters ask for".to_owned()),
+            (Some(value), [_]) => (false, show(value)),
+            (Some(value), _) => (false, format!("{} for one of {}", show(value), values.len())),
+            (None, [first, ..]) => (true, show(first)),
+        }
+    }
+}
+
+fn bound(raw: &RawBound) -> Result<Bound, Refused> {
+    Ok(match raw {
+        RawBound::Is(value) => Bound::Is(value.clone()),
+        RawBound::IsNot(value) => Bound::IsNot(value.clone()),
+        RawBound::Between([low, high]) if low > high => {
+            let found = format!("{low} before {high}");
+            return Err(Refused { field: "between", found, wanted: "the lower bound first".to_owned() });
+        }
+        RawBound::Between([low, high]) => Bound::Between(*low, *high),
+        RawBound::AtLeast(low) => Bound::AtLeast(*low),
+        RawBound::AtMost(high) => Bound::AtMost(*high),
+        RawBound::Includes(text) => Bound::Includes(text.clone()),
+    })
+}
+
+impl Bound {
+    fn holds(&self, value: &Value) -> bool {
+        let number = value.as_f64();
+        match self {
+            Self::Is(wanted) => same(wanted, value),
+            Self::IsNot(wanted) => !same(wanted, value),
+            Self::Between(low, high) => number.is_some_and(|x| *low <= x && x <= *high),
+            Self::AtLeast(low) => number.is_some_and(|x| *low <= x),
+            Self::AtMost(high) => number.is_some_and(|x| x <= *high),
+            Self::Includes(part) => match value {
+                Value::Array(items) => items.iter().any(|item| plain(item) == *part),
+                Value::String(text) => text.contains(part.as_str()),
+                Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => false,
+            },
+        }
+    }
+}
+
+/// Equal, and a whole number equals the same number with a decimal point.
+fn same(a: &Value, b: &Value) -> bool {
+    a == b || (a.is_number() && a.as_f64() == b.as_f64())
+}
+
+impl std::fmt::Display for Bound {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Is(value) => f.write_str(&show(value)),
+            Self::IsNot(value) => write!(f, "anything but {}", show(value)),
+            Self::Between(low, high) => write!(f, "between {low} and {high}"),
+            Self::AtLeast(low) => write!(f, "at least {low}"),
+            Self::AtMost(high) => write!(f, "at most {high}"),
+            Self::Includes(text) => write!(f, "something that includes {text:?}"),
+        }
+    }
+}
+
+fn fold(function: Function, values: &[&Value]) -> Result<Value, String> {
+    let numbers = values.iter().map(|value| value.as_f64().ok_or_else(|| format!("{}, which is no number", show(value))));
+    let numbers: Vec<f64> = numbers.collect::<Result<_, _>>()?;
+    let result = match function {
+        Function::Count => Some(numbers.len() as f64),
+        Function::Sum => Some(numbers.iter().sum()),
+        Function::Min => numbers.iter().copied().reduce(f64::min),
+        Function::Max => numbers.iter().copied().reduce(f64::max),
+    };
+    result.map(Value::from).ok_or_else(|| "nothing: no element has what the filters ask for".to_owned())
+}
