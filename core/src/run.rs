@@ -35,11 +35,11 @@ pub struct Run {
 
 impl Run {
     /// The scenario at time zero. `seed` replaces the scenario's own. With [`Options::raft_records`] the invariants are checked.
-    pub fn new(scenario: Arc<Scenario>, seed: u64, options: Options) -> Self {
+    pub fn new(scenario: &Arc<Scenario>, seed: u64, options: Options) -> Self {
         let window = traffic::window(scenario.duration);
-        let mut observers = observe::All::new(&scenario);
-        let invariants = options.raft_records.then(|| invariant::All::new(&scenario));
-        let mut simulation = Simulation::new(Arc::clone(&scenario), seed, options);
+        let mut observers = observe::All::new(scenario);
+        let invariants = options.raft_records.then(|| invariant::All::new(scenario));
+        let mut simulation = Simulation::new(Arc::clone(scenario), seed, options);
         for id in (0..scenario.etcd.len()).map(|i| ClusterId(i as u16)) {
             let term = simulation.members(id).iter().map(|m| m.term).max().unwrap_or(0);
             observers.leaders.name_first_term(id, term);
@@ -176,7 +176,7 @@ pub fn run(
     sink: &mut impl FnMut(Time, &Record),
     progress: &mut impl FnMut(Time),
 ) -> Report {
-    let mut run = Run::new(Arc::clone(scenario), seed, options);
+    let mut run = Run::new(scenario, seed, options);
     let ns = u128::from(scenario.duration.as_nanos());
     for step in 1..=STEPS {
         let until = Time::from_nanos((ns * u128::from(step) / u128::from(STEPS)) as u64);

@@ -133,7 +133,7 @@ impl Causes {
         let alone = fresh.is_empty();
         fresh.extend(standing.into_iter().map(|(began, goes_on)| if alone { began } else { goes_on }));
         if fresh.is_empty() {
-            fresh.extend(self.without_fault(outage));
+            fresh.push(self.without_fault(outage));
         }
         fresh.extend(later);
         let more = fresh.len().saturating_sub(MOST_FAULTS);
@@ -145,19 +145,19 @@ impl Causes {
     }
 
     /// Where no fault explains it.
-    fn without_fault(&self, outage: &Outage) -> Option<String> {
+    fn without_fault(&self, outage: &Outage) -> String {
         let change = self.around(outage).rev().find_map(|(at, h)| match h {
             Happening::Applied(change) if at <= outage.from => Some(change),
             _ => None,
         });
         if let Some(change) = change {
-            return Some(format!("membership changed ({})", describe::change_words(change, &self.scenario)));
+            return format!("membership changed ({})", describe::change_words(change, &self.scenario));
         }
         let cold = self.scenario.etcd[outage.cluster.0 as usize].initial_leader.is_none();
         if cold && outage.from == Time::ZERO {
-            return Some("the cluster starts without a leader".to_owned());
+            return "the cluster starts without a leader".to_owned();
         }
-        Some("no fault under way".to_owned())
+        "no fault under way".to_owned()
     }
 
     /// What became of the leader.
@@ -304,10 +304,9 @@ impl Causes {
                 cluster.leader = Some(*member);
                 self.happened(at, id, Happening::Elected(*member));
             }
-            Record::SteppedDown { member, reason, .. } => {
-                if cluster.leader.take_if(|l| l == member).is_some() {
-                    self.happened(at, id, Happening::SteppedDown(*member, *reason));
-                }
+            Record::SteppedDown { member, reason, .. } if cluster.leader == Some(*member) => {
+                cluster.leader = None;
+                self.happened(at, id, Happening::SteppedDown(*member, *reason));
             }
             Record::Membership { change, refused: None } => {
                 cluster.voters.record(record);

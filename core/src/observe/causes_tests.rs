@@ -13,7 +13,9 @@ use crate::scenario::{Aim, Direction, Fault, MemberChange};
 /// The outages a stream must tell, as `(kind, from, to, cause)`, at minute ten.
 fn check(records: &[(u64, Record)], expected: &[(OutageKind, f64, f64, &str)]) {
     let mut availability = Availability::new(&Arc::new(three_zones()));
-    records.iter().for_each(|(ms, record)| availability.record(at(*ms), record));
+    for (ms, record) in records {
+        availability.record(at(*ms), record);
+    }
     let outages = availability.outages(CLUSTER, at(600_000));
     let got: Vec<_> = outages.iter().map(|o| (o.kind, o.from_s, o.to_s, o.cause.as_str())).collect();
     assert_eq!(got, expected);
@@ -183,6 +185,7 @@ fn a_returning_member_a_removal_and_a_slow_disk_are_causes_too() {
 }
 
 #[test]
+#[expect(clippy::float_cmp, reason = "seconds of a report are exact")]
 fn time_adds_up_and_outages_of_no_length_are_none() {
     let mut availability = Availability::new(&Arc::new(three_zones()));
     for (ms, record) in [

@@ -14,20 +14,20 @@ use crate::scenario::{ActiveFault, Scenario};
 pub struct Faults {
     scenario: Arc<Scenario>,
     /// In the order of their start.
-    faults: Vec<(ActiveFault, Option<Time>)>,
-    /// Places in `faults` of those under way.
+    all: Vec<(ActiveFault, Option<Time>)>,
+    /// Places in `all` of those under way.
     open: Vec<usize>,
 }
 
 impl Faults {
     /// No fault yet.
     pub fn new(scenario: &Arc<Scenario>) -> Self {
-        Self { scenario: Arc::clone(scenario), faults: Vec::new(), open: Vec::new() }
+        Self { scenario: Arc::clone(scenario), all: Vec::new(), open: Vec::new() }
     }
 
     /// The fault of this number, if it is under way.
     pub fn under_way(&self, id: FaultId) -> Option<&ActiveFault> {
-        self.open.iter().map(|&i| &self.faults[i].0).find(|f| f.id == id)
+        self.open.iter().map(|&i| &self.all[i].0).find(|f| f.id == id)
     }
 
     /// All faults, `now` being the end of those under way.
@@ -38,7 +38,7 @@ impl Faults {
             over: to.is_some(),
             what: words::began(&fault.fault, &self.scenario),
         };
-        self.faults.iter().map(row).collect()
+        self.all.iter().map(row).collect()
     }
 }
 
@@ -46,15 +46,15 @@ impl Observer for Faults {
     fn record(&mut self, at: Time, record: &Record) {
         match record {
             Record::FaultStarted(fault) => {
-                self.open.push(self.faults.len());
-                self.faults.push((fault.clone(), None));
+                self.open.push(self.all.len());
+                self.all.push((fault.clone(), None));
             }
             Record::FaultEnded(id) => {
-                let faults = &mut self.faults;
+                let all = &mut self.all;
                 self.open.retain(|&i| {
-                    let ends = faults[i].0.id == *id;
+                    let ends = all[i].0.id == *id;
                     if ends {
-                        faults[i].1 = Some(at);
+                        all[i].1 = Some(at);
                     }
                     !ends
                 });

@@ -267,7 +267,9 @@ mod tests {
         let mut scenario = three_zones();
         scenario.etcd[0].initial_leader = initial;
         let mut leaders = Leaders::new(&Arc::new(scenario));
-        records.iter().for_each(|(ms, record)| leaders.record(at(*ms), record));
+        for (ms, record) in records {
+            leaders.record(at(*ms), record);
+        }
         leaders
     }
 

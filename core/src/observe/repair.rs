@@ -93,6 +93,7 @@ mod tests {
     use crate::observe::testing::{CLUSTER, at, member, three_zones};
 
     #[test]
+    #[expect(clippy::float_cmp, reason = "seconds of a report are exact")]
     fn transfers_end_when_they_end_and_are_open_otherwise() {
         let scenario = Arc::new(three_zones());
         let mut repair = Repair::new(&scenario);

@@ -1,7 +1,7 @@
 //! Who has a vote: the scenario's first members, then every change of membership as the leader applies it.
 
-use crate::ids::MemberId;
-use crate::record::Record;
+use crate::ids::{ClusterId, MemberId};
+use crate::record::{RaftRecord, Record};
 use crate::scenario::{EtcdCluster, MemberChange};
 
 /// The voters of one cluster.
@@ -51,9 +51,8 @@ impl Voters {
 }
 
 /// The cluster a record is about, if it is about one.
-pub fn cluster_of(record: &Record) -> Option<crate::ids::ClusterId> {
-    use crate::record::RaftRecord as R;
-    match record {
+pub fn cluster_of(record: &Record) -> Option<ClusterId> {
+    let member = match record {
         Record::MemberStarted(member)
         | Record::MemberStopped { member, .. }
         | Record::MemberRefused { member, .. }
@@ -62,25 +61,31 @@ pub fn cluster_of(record: &Record) -> Option<crate::ids::ClusterId> {
         | Record::SteppedDown { member, .. }
         | Record::LeaderSeen { member, .. }
         | Record::CaughtUp { member, .. }
-        | Record::Request { member, .. } => Some(member.cluster),
-        Record::PeerLost { from, .. }
-        | Record::PeerFound { from, .. }
-        | Record::SnapshotStarted { from, .. }
-        | Record::SnapshotFinished { from, .. } => Some(from.cluster),
-        Record::Membership { change, .. } => match change {
-            MemberChange::Add(m) | MemberChange::Remove(m) | MemberChange::Promote(m) => Some(m.cluster),
-        },
-        Record::Availability { cluster, .. } | Record::DataLost { cluster, .. } => Some(*cluster),
-        Record::Raft(
-            R::Voted { member, .. }
-            | R::Led { member, .. }
-            | R::Appended { member, .. }
-            | R::Truncated { member, .. }
-            | R::Restored { member, .. }
-            | R::Committed { member, .. }
-            | R::Applied { member, .. }
-            | R::Wiped { member },
-        ) => Some(member.cluster),
-        Record::FaultStarted(_) | Record::FaultEnded(_) | Record::NodePower { .. } => None,
+        | Record::Request { member, .. }
+        | Record::PeerLost { from: member, .. }
+        | Record::PeerFound { from: member, .. }
+        | Record::SnapshotStarted { from: member, .. }
+        | Record::SnapshotFinished { from: member, .. }
+        | Record::Membership {
+            change: MemberChange::Add(member) | MemberChange::Remove(member) | MemberChange::Promote(member),
+            ..
+        } => member,
+        Record::Raft(raft) => return Some(member_of(raft).cluster),
+        Record::Availability { cluster, .. } | Record::DataLost { cluster, .. } => return Some(*cluster),
+        Record::FaultStarted(_) | Record::FaultEnded(_) | Record::NodePower { .. } => return None,
+    };
+    Some(member.cluster)
+}
+
+fn member_of(raft: &RaftRecord) -> MemberId {
+    match raft {
+        RaftRecord::Voted { member, .. }
+        | RaftRecord::Led { member, .. }
+        | RaftRecord::Appended { member, .. }
+        | RaftRecord::Truncated { member, .. }
+        | RaftRecord::Restored { member, .. }
+        | RaftRecord::Committed { member, .. }
+        | RaftRecord::Applied { member, .. }
+        | RaftRecord::Wiped { member } => *member,
     }
 }
