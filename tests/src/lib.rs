@@ -1,1 +1,3 @@
-//! Placeholder of the first commit.
+//! What the tests of Zonefall share.
+
+pub mod portable;

@@ -146,7 +146,7 @@ impl fmt::Display for Duration {
         ];
         for (size, unit) in UNITS {
             let exact = self.0.is_multiple_of(size);
-            let thousandths = size >= 1_000 && size <= 1_000_000_000 && self.0.is_multiple_of(size / 1_000);
+            let thousandths = (1_000..=1_000_000_000).contains(&size) && self.0.is_multiple_of(size / 1_000);
             if self.0 >= size && (exact || thousandths) {
                 return write!(f, "{}{unit}", self.0 as f64 / size as f64);
             }

@@ -1,0 +1,127 @@
+//! Bytes of messages as etcd writes them on a peer stream.
+//!
+//! Source: `raftpb/raft.proto`, `rafthttp/message_codec.go`, `rafthttp/msgappv2_codec.go` of etcd 3.4 and 3.5. Proto fields that are
+//! not pointers there are always encoded, even when zero. Each flush is one HTTP chunk.
+
+use crate::etcd::raft::log::{Command, Entry};
+use crate::etcd::raft::message::{Kind, Message};
+
+/// Length of a varint.
+const fn varint(value: u64) -> u64 {
+    (70 - (value | 1).leading_zeros() as u64) / 7
+}
+
+/// A length-delimited field of one tag byte.
+const fn field(bytes: u64) -> u64 {
+    1 + varint(bytes) + bytes
+}
+
+/// Two random 64-bit member ids with their tags: nine or ten bytes each with equal chance.
+const FROM_AND_TO: u64 = 21;
+
+/// Bytes of an encoded request (`InternalRaftRequest`) for `command`: header with its random id, then the operation.
+fn request_bytes(command: Command) -> u64 {
+    const HEADER: u64 = 12;
+    match command {
+        Command::Empty => 0,
+        Command::Put { key_bytes, value_bytes } => HEADER + field(field(u64::from(key_bytes)) + field(u64::from(value_bytes))),
+        // The range's first and last key, whatever lies between.
+        Command::Delete { key_bytes, .. } => HEADER + field(2 * field(u64::from(key_bytes))),
+        // Id, type, member id and the member as JSON with its URLs.
+        Command::Conf(_) => 200,
+    }
+}
+
+/// Bytes of `raftpb.Entry`: type, term, index and data.
+pub fn entry_bytes(entry: &Entry, index: u64) -> u64 {
+    let data = request_bytes(entry.command);
+    let data = if data == 0 { 0 } else { field(data) };
+    2 + 1 + varint(entry.term) + 1 + varint(index) + data
+}
+
+/// Bytes of `raftpb.Message`.
+fn proto_bytes(message: &Message) -> u64 {
+    let entries: u64 = (message.index + 1..).zip(&message.entries).map(|(index, entry)| field(entry_bytes(entry, index))).sum();
+    let context = match message.kind {
+        // Carried as the only entry of the message.
+        Kind::ReadIndex | Kind::ReadIndexResponse => field(6 + field(8)),
+        _ if message.context != 0 => field(8),
+        _ => 0,
+    };
+    let numbers = [message.term, message.log_term, message.index, message.commit, message.hint];
+    let numbers: u64 = numbers.iter().map(|&number| 1 + varint(number)).sum();
+    const TYPE_REJECT_AND_EMPTY_SNAPSHOT: u64 = 2 + 2 + 12;
+    TYPE_REJECT_AND_EMPTY_SNAPSHOT + FROM_AND_TO + numbers + entries + context
+}
+
+/// The two streams to a peer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Lane {
+    /// Everything but appends.
+    Message,
+    /// Appends (`msgappv2`).
+    Append,
+}
+
+/// Which stream carries a message.
+pub const fn lane(kind: Kind) -> Lane {
+    match kind {
+        Kind::Append => Lane::Append,
+        _ => Lane::Message,
+    }
+}
+
+/// Bytes of a message on its stream, without the chunk around it. `in_step` says that an append follows what the stream carried
+/// last, as it does in a pipeline: then only what cannot be guessed is sent.
+pub fn message_bytes(message: &Message, in_step: bool) -> u64 {
+    match lane(message.kind) {
+        Lane::Append if in_step => {
+            let entries = (message.index + 1..).zip(&message.entries);
+            1 + 8 + 8 + entries.map(|(index, entry)| 8 + entry_bytes(entry, index)).sum::<u64>()
+        }
+        Lane::Append => 1 + 8 + proto_bytes(message),
+        Lane::Message => 8 + proto_bytes(message),
+    }
+}
+
+/// An HTTP chunk around `bytes`: its length in hex and two line ends.
+pub const fn chunked(bytes: u64) -> u64 {
+    let hex_digits = (67 - (bytes | 1).leading_zeros() as u64) / 4;
+    bytes + hex_digits + 4
+}
+
+/// What a connected pair exchanges besides raft, per direction: what keeps its two streams alive every 5/3 s, and the answers and
+/// questions of two probers (`/raft/probing`) every 4 s.
+pub mod upkeep {
+    use crate::network::wire::Burst;
+
+    /// One keep-alive of the message stream (an empty heartbeat in its chunk).
+    const KEEP_ALIVE_MESSAGE: u64 = super::chunked(8 + 31);
+    /// One keep-alive of the append stream.
+    const KEEP_ALIVE_APPEND: u64 = super::chunked(1);
+    /// `GET /raft/probing` with Go's headers.
+    const PROBE_QUESTION: u64 = 116;
+    /// Its answer: status, three headers and `{"OK":true,"Now":"..."}`.
+    const PROBE_ANSWER: u64 = 185;
+
+    /// Application bytes in 20 s (the least common multiple of the periods): 12 keep-alives of each kind, 10 probes.
+    pub const BYTES_PER_20S: u64 = 12 * (KEEP_ALIVE_MESSAGE + KEEP_ALIVE_APPEND) + 10 * (PROBE_QUESTION + PROBE_ANSWER);
+
+    /// The same on the wire, in one direction, with the ACKs of the other's.
+    pub fn wire_per_20s(tls: bool) -> Burst {
+        let each = [(12, KEEP_ALIVE_MESSAGE), (12, KEEP_ALIVE_APPEND), (10, PROBE_QUESTION), (10, PROBE_ANSWER)];
+        each.iter()
+            .fold(Burst::default(), |sum, &(count, bytes)| sum + (Burst::of(bytes, tls) + Burst::of(bytes, tls).acks()) * count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths_are_those_of_the_encodings() {
+        assert_eq!([0, 127, 128, 16_383, 16_384, u64::MAX].map(varint), [1, 1, 2, 2, 3, 10]);
+        assert_eq!([1, 15, 16, 255, 256].map(|bytes| chunked(bytes) - bytes), [5, 5, 6, 6, 7]);
+    }
+}

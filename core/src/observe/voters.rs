@@ -1,0 +1,86 @@
+//! Who has a vote: the scenario's first members, then every change of membership as the leader applies it.
+
+use crate::ids::MemberId;
+use crate::record::Record;
+use crate::scenario::{EtcdCluster, MemberChange};
+
+/// The voters of one cluster.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Voters {
+    votes: Vec<bool>,
+    learners: Vec<bool>,
+}
+
+impl Voters {
+    /// The voters at the start.
+    pub fn new(cluster: &EtcdCluster) -> Self {
+        let votes = cluster.members.iter().map(|m| m.initial && !m.learner).collect();
+        Self { votes, learners: cluster.members.iter().map(|m| m.learner).collect() }
+    }
+
+    /// Takes note of a change that was applied. Only records of this voter's cluster may be given.
+    pub fn record(&mut self, record: &Record) {
+        if let Record::Membership { change, refused: None } = record {
+            match change {
+                MemberChange::Add(m) => self.votes[m.index as usize] = !self.learners[m.index as usize],
+                MemberChange::Promote(m) => self.votes[m.index as usize] = true,
+                MemberChange::Remove(m) => self.votes[m.index as usize] = false,
+            }
+        }
+    }
+
+    /// Whether this member has a vote.
+    pub fn has(&self, member: MemberId) -> bool {
+        self.votes[member.index as usize]
+    }
+
+    /// Voters.
+    pub fn count(&self) -> usize {
+        self.votes.iter().filter(|v| **v).count()
+    }
+
+    /// Voters that make a majority.
+    pub fn majority(&self) -> usize {
+        self.count() / 2 + 1
+    }
+
+    /// Indices of the voters in the cluster's list of members.
+    pub fn iter(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..self.votes.len()).filter(|&i| self.votes[i])
+    }
+}
+
+/// The cluster a record is about, if it is about one.
+pub fn cluster_of(record: &Record) -> Option<crate::ids::ClusterId> {
+    use crate::record::RaftRecord as R;
+    match record {
+        Record::MemberStarted(member)
+        | Record::MemberStopped { member, .. }
+        | Record::MemberRefused { member, .. }
+        | Record::Campaign { member, .. }
+        | Record::Elected { member, .. }
+        | Record::SteppedDown { member, .. }
+        | Record::LeaderSeen { member, .. }
+        | Record::CaughtUp { member, .. }
+        | Record::Request { member, .. } => Some(member.cluster),
+        Record::PeerLost { from, .. }
+        | Record::PeerFound { from, .. }
+        | Record::SnapshotStarted { from, .. }
+        | Record::SnapshotFinished { from, .. } => Some(from.cluster),
+        Record::Membership { change, .. } => match change {
+            MemberChange::Add(m) | MemberChange::Remove(m) | MemberChange::Promote(m) => Some(m.cluster),
+        },
+        Record::Availability { cluster, .. } | Record::DataLost { cluster, .. } => Some(*cluster),
+        Record::Raft(
+            R::Voted { member, .. }
+            | R::Led { member, .. }
+            | R::Appended { member, .. }
+            | R::Truncated { member, .. }
+            | R::Restored { member, .. }
+            | R::Committed { member, .. }
+            | R::Applied { member, .. }
+            | R::Wiped { member },
+        ) => Some(member.cluster),
+        Record::FaultStarted(_) | Record::FaultEnded(_) | Record::NodePower { .. } => None,
+    }
+}
