@@ -28,7 +28,7 @@ pub struct EventQueue<E> {
     first: Key,
     /// The event of `first` was popped and no other has taken its place.
     vacant: bool,
-    /// Key `4 * g + i` of the heap below `first` is `groups[g].0[i]`; its children are `groups[4 * g + i + 1]`.
+    /// The heap below `first`: key `n` is number `n % 4` of group `n / 4`, and its children are group `n + 1`.
     groups: Vec<Group>,
     /// Keys in `groups`, the padding of its last one not counted.
     below: usize,
@@ -51,13 +51,6 @@ struct Key(u128);
 #[repr(align(64))]
 struct Group([Key; ARITY]);
 
-/// Where a key is in `groups`.
-#[derive(Clone, Copy)]
-struct Place {
-    group: usize,
-    index: usize,
-}
-
 impl Key {
     /// After every event: no event has this sequence (see [`EventQueue::push`]).
     const PADDING: Self = Self(u128::MAX);
@@ -79,22 +72,12 @@ impl Group {
     /// The first of the four.
     #[inline]
     fn least(&self) -> (usize, Key) {
-        // A tournament: selections instead of branches that nobody could predict.
-        let [a, b, c, d] = self.0;
-        let (left, left_key) = if b < a { (1, b) } else { (0, a) };
-        let (right, right_key) = if d < c { (3, d) } else { (2, c) };
-        if right_key < left_key { (right, right_key) } else { (left, left_key) }
-    }
-}
-
-impl Place {
-    const fn new(position: usize) -> Self {
-        Self { group: position / ARITY, index: position % ARITY }
-    }
-
-    /// The group of its children.
-    const fn children(self) -> usize {
-        self.group * ARITY + self.index + 1
+        // Indices, not keys, are selected: this compiles to conditional moves, without a branch that nobody could predict.
+        let keys = &self.0;
+        let left = usize::from(keys[1] < keys[0]);
+        let right = 2 + usize::from(keys[3] < keys[2]);
+        let least = if keys[right] < keys[left] { right } else { left };
+        (least, keys[least])
     }
 }
 
@@ -199,46 +182,57 @@ impl<E: Copy> EventQueue<E> {
             return;
         }
         self.first = least;
-        let mut hole = Place { group: 0, index };
-        while let Some(children) = self.groups.get(hole.children()) {
+        let mut hole = index;
+        while let Some(children) = self.groups.get(hole + 1) {
             let (index, least) = children.least();
             if key < least {
                 break;
             }
-            self.groups[hole.group].0[hole.index] = least;
-            hole = Place { group: hole.children(), index };
+            self.set(hole, least);
+            hole = (hole + 1) * ARITY + index;
         }
-        self.groups[hole.group].0[hole.index] = key;
+        self.set(hole, key);
     }
 
     /// Adds `key` after the last and moves it up to its place, what is later moves down.
     #[inline]
     fn sift_up(&mut self, key: Key) {
-        let mut hole = Place::new(self.below);
+        let mut hole = self.below;
         self.below += 1;
-        if hole.index == 0 {
+        if hole.is_multiple_of(ARITY) {
             self.groups.push(Group([Key::PADDING; ARITY]));
         }
-        while hole.group > 0 {
-            let parent = Place::new(hole.group - 1);
-            let above = self.groups[parent.group].0[parent.index];
+        while hole >= ARITY {
+            let parent = hole / ARITY - 1;
+            let above = self.get(parent);
             if above < key {
-                break;
+                self.set(hole, key);
+                return;
             }
-            self.groups[hole.group].0[hole.index] = above;
+            self.set(hole, above);
             hole = parent;
         }
-        let settled = if hole.group == 0 && key < self.first { std::mem::replace(&mut self.first, key) } else { key };
-        self.groups[hole.group].0[hole.index] = settled;
+        let later = if key < self.first { std::mem::replace(&mut self.first, key) } else { key };
+        self.set(hole, later);
+    }
+
+    #[inline]
+    fn get(&self, n: usize) -> Key {
+        self.groups[n / ARITY].0[n % ARITY]
+    }
+
+    #[inline]
+    fn set(&mut self, n: usize, key: Key) {
+        self.groups[n / ARITY].0[n % ARITY] = key;
     }
 
     /// Takes the last key out of `groups`.
     #[inline]
     fn remove_last(&mut self) -> Option<Key> {
         self.below = self.below.checked_sub(1)?;
-        let last = Place::new(self.below);
-        let key = std::mem::replace(&mut self.groups[last.group].0[last.index], Key::PADDING);
-        if last.index == 0 {
+        let key = self.get(self.below);
+        self.set(self.below, Key::PADDING);
+        if self.below.is_multiple_of(ARITY) {
             self.groups.pop();
         }
         Some(key)
