@@ -1,0 +1,1 @@
+//! Measurements of a real etcd, simulated.
