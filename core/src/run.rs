@@ -39,7 +39,7 @@ impl Run {
         let window = traffic::window(scenario.duration);
         let mut observers = observe::All::new(scenario);
         let invariants = options.raft_records.then(|| invariant::All::new(scenario));
-        let mut simulation = Simulation::new(Arc::clone(scenario), seed, options);
+        let simulation = Simulation::new(Arc::clone(scenario), seed, options);
         for id in (0..scenario.etcd.len()).map(|i| ClusterId(i as u16)) {
             let term = simulation.members(id).iter().map(|m| m.term).max().unwrap_or(0);
             observers.leaders.name_first_term(id, term);

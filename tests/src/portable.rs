@@ -10,12 +10,15 @@
 
 use std::collections::BTreeMap;
 use std::hash::Hasher;
+use std::sync::Arc;
 
 use siphasher::sip::SipHasher13;
-use zonefall_core::bundled;
 use zonefall_core::kernel::dist::Latency;
 use zonefall_core::kernel::rng::{Draw, Purpose, Stream};
 use zonefall_core::kernel::time::Duration;
+use zonefall_core::run::run;
+use zonefall_core::scenario::{Scenario, bundled};
+use zonefall_core::sim::Options;
 
 /// The recorded values.
 pub const GOLDEN: &str = include_str!("../golden/trace_hashes.json");
@@ -29,8 +32,8 @@ const DRAWS: u64 = 10_000;
 /// Every value, by what it is of.
 pub fn observed() -> BTreeMap<String, String> {
     let draws = draws().into_iter().map(|(name, hash)| (format!("draws: {name}"), hash));
-    let runs = bundled::SCENARIOS.iter().flat_map(|scenario| {
-        SEEDS.map(|seed| (format!("trace: {}, seed {seed:#x}", scenario.name), trace_hash(scenario.text, seed)))
+    let runs = bundled().iter().flat_map(|scenario| {
+        SEEDS.map(|seed| (format!("trace: {}, seed {seed:#x}", scenario.name), trace_hash(scenario.json, seed)))
     });
     draws.chain(runs).collect()
 }
@@ -41,9 +44,9 @@ pub fn to_golden(observed: &BTreeMap<String, String>) -> String {
 }
 
 /// The trace hash of a run of a scenario, given as its file's text.
-#[expect(clippy::todo, reason = "no scenario is bundled before the engine runs; the call stands here when it does")]
-fn trace_hash(_scenario: &str, _seed: u64) -> String {
-    todo!("zonefall_core::run")
+fn trace_hash(scenario: &str, seed: u64) -> String {
+    let scenario = Arc::new(Scenario::from_json(scenario).expect("bundled scenarios are valid"));
+    run(&scenario, seed, Options::default(), &mut |_, _| {}, &mut |_| {}).trace_hash
 }
 
 /// Hashes over many draws: of the raw words, of every derived kind, of every distribution.

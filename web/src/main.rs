@@ -1,12 +1,12 @@
 //! Zonefall in a browser. So far a page that says what Zonefall is; it simulates nothing yet.
 
 use yew::prelude::*;
-use zonefall_core::bundled;
+use zonefall_core::scenario::bundled;
 
 /// The page.
 #[component]
 fn App() -> Html {
-    let scenarios = bundled::SCENARIOS.iter().map(|scenario| html! { <li><code>{ scenario.name }</code></li> });
+    let scenarios = bundled().iter().map(|scenario| html! { <li><code>{ scenario.name }</code></li> });
     html! {
         <main>
             <h1>{ "Zonefall" }</h1>

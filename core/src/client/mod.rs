@@ -215,6 +215,11 @@ impl Client {
         self.spec.op
     }
 
+    /// How long it waits for one member's answer.
+    pub fn timeout(&self) -> Duration {
+        self.timeout
+    }
+
     /// A member sends an answer (or its host refuses the connection) at `leaves`.
     pub fn respond(&mut self, leaves: Time, token: Token, answer: Answer, at: &mut Surroundings<'_>) {
         let host = at.cluster.members[token.member as usize].host;

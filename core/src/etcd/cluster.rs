@@ -222,7 +222,7 @@ impl Cluster {
             beat: 0,
             timer: None,
             apply_free: now,
-            waiting: Vec::new(),
+            waiting: VecDeque::new(),
             reads: Default::default(),
             watchers: Vec::new(),
             seen: None,

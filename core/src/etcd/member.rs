@@ -8,6 +8,8 @@
 //!                    `--- at most one Ready at a time: what comes while the disk is busy waits for the next
 //! ```
 
+use std::collections::VecDeque;
+
 use crate::etcd::disk::{Disk, Persisted};
 use crate::etcd::raft::clock::Clock;
 use crate::etcd::raft::log::{Command, Token};
@@ -77,8 +79,8 @@ pub struct Server {
     pub timer_draws: u64,
     /// The apply loop is busy until then.
     pub apply_free: Time,
-    /// Proposals that wait for a leader.
-    pub waiting: Vec<(Token, Command)>,
+    /// Proposals that wait for a leader, and until when, the oldest first.
+    pub waiting: VecDeque<(Time, Token, Command)>,
     /// Linearizable reads.
     pub reads: Reads,
     /// Clients that watch here.

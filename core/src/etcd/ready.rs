@@ -33,6 +33,7 @@ impl Cluster {
         if !self.server_mut(index).raft.out.read_states.is_empty() {
             self.reads_confirmed(index, cx);
         }
+        self.tell_notes(index, cx);
         self.pump(index, cx);
         self.arm_timer(index, cx);
     }
@@ -67,9 +68,9 @@ impl Cluster {
                     continue;
                 }
                 Note::Voted { candidate } => RaftRecord::Voted { member: id, term: raft.term, candidate },
-                Note::Appended { from } => {
+                Note::Appended { from, to } => {
                     if cx.fx.raft_records {
-                        for index in from..=log.last() {
+                        for index in from..=to {
                             let entry = log.get(index).expect("just appended");
                             let (term, chain) = (entry.term, entry.chain);
                             cx.fx.record(Record::Raft(RaftRecord::Appended { member: id, index, term, chain }));

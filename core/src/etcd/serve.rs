@@ -6,6 +6,7 @@
 use crate::etcd::cluster::{Cluster, Context};
 use crate::etcd::raft::log::{Command, Token};
 use crate::ids::ClientId;
+use crate::kernel::time::Time;
 use crate::record::Record;
 use crate::scenario::Op;
 use crate::sim::event::{Answer, EtcdEvent};
@@ -14,8 +15,8 @@ use crate::sim::event::{Answer, EtcdEvent};
 const MAX_APPLY_GAP: u64 = 5_000;
 
 impl Cluster {
-    /// A request arrives at the member of its token; whether a process is there to take it.
-    pub fn request(&mut self, token: Token, op: Op, cx: &mut Context<'_>) -> bool {
+    /// A request arrives at the member of its token; its client waits until `until`. Whether a process is there to take it.
+    pub fn request(&mut self, token: Token, op: Op, until: Time, cx: &mut Context<'_>) -> bool {
         let index = token.member;
         let apply = self.options.apply;
         let max_bytes = self.options.max_request_bytes;
@@ -26,10 +27,10 @@ impl Cluster {
                 if u64::from(key_bytes) + u64::from(value_bytes) > max_bytes {
                     cx.fx.answers.push((cx.now, token, Answer::TooLarge));
                 } else {
-                    self.propose(token, Command::Put { key_bytes, value_bytes }, cx);
+                    self.propose(token, Command::Put { key_bytes, value_bytes }, until, cx);
                 }
             }
-            Op::Delete { keys, key_bytes } => self.propose(token, Command::Delete { keys, key_bytes }, cx),
+            Op::Delete { keys, key_bytes } => self.propose(token, Command::Delete { keys, key_bytes }, until, cx),
             Op::Range { linearizable: false, .. } => {
                 server.apply_free = server.apply_free.max(cx.now) + apply;
                 cx.fx.answers.push((server.apply_free, token, Answer::Ok));
@@ -62,15 +63,18 @@ impl Cluster {
     }
 
     /// Proposes a command at the member of the token.
-    pub(super) fn propose(&mut self, token: Token, command: Command, cx: &mut Context<'_>) {
+    fn propose(&mut self, token: Token, command: Command, until: Time, cx: &mut Context<'_>) {
         let index = token.member;
         self.wake(cx);
         let server = self.server_mut(index);
         if server.raft.log.committed - server.raft.log.applied > MAX_APPLY_GAP {
             cx.fx.answers.push((cx.now, token, Answer::Unavailable));
         } else if server.raft.lead.is_none() {
-            // Who knows that there is no leader waits for one.
-            server.waiting.push((token, command));
+            // Who knows that there is no leader waits for one, as long as its client does.
+            while server.waiting.front().is_some_and(|(until, ..)| *until <= cx.now) {
+                server.waiting.pop_front();
+            }
+            server.waiting.push_back((until, token, command));
         } else {
             server.raft.propose(cx.now, token, command);
             self.after(index, cx);
@@ -172,8 +176,10 @@ impl Cluster {
             }
             self.next_read(index, cx);
         }
-        for (token, command) in std::mem::take(&mut self.server_mut(index).waiting) {
-            self.server_mut(index).raft.propose(cx.now, token, command);
+        for (until, token, command) in std::mem::take(&mut self.server_mut(index).waiting) {
+            if cx.now < until {
+                self.server_mut(index).raft.propose(cx.now, token, command);
+            }
         }
     }
 }

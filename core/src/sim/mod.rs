@@ -194,10 +194,11 @@ impl Simulation {
     fn dispatch(&mut self, event: Event) {
         match event {
             Event::Etcd(id, EtcdEvent::Request(token)) => {
-                let op = self.clients[token.client.0 as usize].op();
+                let client = &self.clients[token.client.0 as usize];
+                let (op, until) = (client.op(), self.now + client.timeout());
                 let (cluster, mut cx) = self.cluster(id);
                 let host = cluster.members[token.member as usize].host;
-                if !cluster.request(token, op, &mut cx) && self.network.is_powered(host) {
+                if !cluster.request(token, op, until, &mut cx) && self.network.is_powered(host) {
                     // The kernel of a living host answers for the process that is not there.
                     self.fx.answers.push((self.now, token, Answer::Unavailable));
                 }

@@ -76,7 +76,7 @@ impl Raft {
         for entry in &message.entries[skip..] {
             self.log.push_copy(*entry);
         }
-        self.note(Note::Appended { from });
+        self.note(Note::Appended { from, to: self.log.last() });
     }
 
     pub(super) fn commit_to(&mut self, index: u64) {

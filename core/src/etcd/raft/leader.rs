@@ -105,7 +105,7 @@ impl Raft {
 
     pub(super) fn append(&mut self, token: Token, command: Command) {
         let index = self.log.push(self.term, token, command);
-        self.note(Note::Appended { from: index });
+        self.note(Note::Appended { from: index, to: index });
     }
 
     /// The disk has everything up to `self.log.stable`: the leader acknowledges its own entries like a follower's.

@@ -107,10 +107,12 @@ pub enum Note {
         /// For whom.
         candidate: u8,
     },
-    /// Entries from this index to the end are new.
+    /// Entries are new.
     Appended {
-        /// First new index.
+        /// The first.
         from: u64,
+        /// The last.
+        to: u64,
     },
     /// Entries from this index on are gone.
     Truncated {
