@@ -17,3 +17,16 @@ fn bundled_scenarios_are_valid() {
         assert!(!scenario.expect.is_empty() && !scenario.description.is_empty() && !scenario.title.is_empty());
     }
 }
+
+/// `ZONEFALL_BLESS=1` writes the file anew.
+#[test]
+fn the_published_schema_is_fresh() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../scenarios/schema.json");
+    let fresh = serde_json::to_string_pretty(&schema()).expect("a schema is JSON") + "\n";
+    #[expect(clippy::disallowed_methods, reason = "a test may read its environment and its files")]
+    if std::env::var_os("ZONEFALL_BLESS").is_some() {
+        std::fs::write(file, &fresh).expect("the schema can be written");
+    }
+    let stored = std::fs::read_to_string(file).unwrap_or_default();
+    assert!(stored == fresh, "scenarios/schema.json is stale: run the tests with ZONEFALL_BLESS=1");
+}

@@ -5,5 +5,3 @@ mod measurements;
 mod portable;
 #[cfg(not(target_arch = "wasm32"))]
 mod scenarios;
-#[cfg(not(target_arch = "wasm32"))]
-mod schema;
