@@ -79,8 +79,11 @@ fn debug_diff() {
     for path in &mut scenario.network.paths {
         path.jitter = jitter.clone();
     }
-    scenario.faults =
-        vec![PlannedFault { at: at(60), lasts: Some(Duration::from_secs(100)), fault: Fault::GracefulStop(Aim::OfLeader(ClusterId(0))) }];
+    scenario.faults = vec![PlannedFault {
+        at: at(60),
+        lasts: Some(Duration::from_secs(100)),
+        fault: Fault::GracefulStop(Aim::OfLeader(ClusterId(0))),
+    }];
     let scenario = Arc::new(scenario);
     let mut a = super::Simulation::new(scenario.clone(), 0, Options { exact: Exact::Fast, ..full() });
     let mut b = super::Simulation::new(scenario.clone(), 0, full());
@@ -89,7 +92,9 @@ fn debug_diff() {
         let (mut ra, mut rb) = (Vec::new(), Vec::new());
         a.run_until(t, &mut |at, r: &Record| ra.push(format!("{at:?} {r:?}")));
         b.run_until(t, &mut |at, r: &Record| rb.push(format!("{at:?} {r:?}")));
-        for r in &ra { println!("{r}"); }
+        for r in &ra {
+            println!("{r}");
+        }
         let (la, lb) = (a.links(), b.links());
         for (x, y) in la.iter().zip(&lb) {
             assert_eq!((x.from, x.to, x.bytes, x.wire_bytes), (y.from, y.to, y.bytes, y.wire_bytes), "at {t:?}");
