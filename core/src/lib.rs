@@ -3,9 +3,16 @@
 //! No clock, file, thread, environment or user interface in here: the same scenario and seed give the same records on every
 //! platform. See ARCHITECTURE.md for the map.
 
+pub mod client;
 pub mod etcd;
+pub mod fault;
 pub mod ids;
+pub mod invariant;
 pub mod kernel;
+pub mod network;
+pub mod observe;
 pub mod record;
+pub mod report;
+pub mod run;
 pub mod scenario;
 pub mod sim;

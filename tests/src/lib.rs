@@ -1,1 +1,4 @@
-//! Placeholder of the first commit.
+//! What the tests of Zonefall share.
+
+pub mod laboratory;
+pub mod portable;

@@ -1,3 +1,69 @@
-//! Placeholder of the first commit.
+//! Developer commands of Zonefall: `cargo xtask <command>`.
+//!
+//! Nothing has to be installed by hand but Rust itself: what a step needs and the machine lacks, the step installs, or it says
+//! what is missing and how to get it.
 
-fn main() {}
+mod steps;
+mod test;
+mod tidy;
+mod tools;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+use anyhow::{Result, bail};
+
+const USAGE: &str = "\
+Developer commands of Zonefall.
+
+  cargo xtask test [STEP...]   everything that must hold before a change is merged, or only the steps named
+  cargo xtask tidy             only the rules that no compiler knows (file length, determinism, citations, leaks)
+  cargo xtask bless            run the tests and accept what they generate (golden files, schema)
+  cargo xtask bench [ARG...]   the benchmarks, in release
+";
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    match run(&args) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(args: &[String]) -> Result<()> {
+    let Some((command, rest)) = args.split_first() else { bail!("no command\n\n{USAGE}") };
+    match command.as_str() {
+        "test" => test::run(rest),
+        "tidy" => test::run(&["tidy".to_owned()]),
+        "bless" => steps::check(cargo(&["test", "--workspace"]).env("ZONEFALL_BLESS", "1")),
+        "bench" => {
+            let manifest = root().join("bench/Cargo.toml");
+            steps::check(cargo(&["run", "--release", "--manifest-path"]).arg(manifest).arg("--").args(rest))
+        }
+        "help" | "--help" | "-h" => {
+            print!("{USAGE}");
+            Ok(())
+        }
+        other => bail!("unknown command `{other}`\n\n{USAGE}"),
+    }
+}
+
+/// The top of the repository.
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies one level below the top")
+}
+
+/// Where cargo builds, and where tools are kept.
+fn target_dir() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), |dir| root().join(dir))
+}
+
+/// The cargo that runs this program, with these arguments, at the top of the repository.
+fn cargo(args: &[&str]) -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.args(args).current_dir(root());
+    command
+}

@@ -1,3 +1,23 @@
-//! etcd: raft, members, clients' requests.
+//! etcd: raft, members with their disks, streams between them, clients' requests.
+//!
+//! ```text
+//!   Request --> serve --> raft <--> ready (disk, apply) --> answers
+//!                          ^ |
+//!                          | v          lifecycle: processes, volumes     membership: who belongs
+//!                       transport       snapshot: whole databases         rest: heartbeats without events
+//! ```
 
+pub mod cluster;
+pub mod codec;
+pub mod disk;
+pub mod lifecycle;
+pub mod member;
+pub mod membership;
 pub mod options;
+pub mod raft;
+pub mod ready;
+pub mod rest;
+pub mod serve;
+pub mod service;
+pub mod snapshot;
+pub mod transport;

@@ -1,11 +1,33 @@
 //! The simulation: world, run loop and what a caller can do with them.
+//!
+//! ```text
+//!   EventQueue --pop--> dispatch --> Cluster | Client | faults --> Effects
+//!       ^                                                            |
+//!       '--- schedule ------ run loop <------------------------------+--> records --> sink
+//! ```
+//!
+//! Handlers take their own subsystem and an effects buffer; only the run loop here touches queue and clock.
+
+pub mod event;
+mod faults;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 
-use crate::ids::{ClusterId, Endpoint, MemberId};
-use crate::kernel::time::{Duration, Time};
+use crate::client::{Client, Surroundings};
+use crate::etcd::cluster::{Cluster, Context};
+use crate::etcd::member::Standing;
+use crate::etcd::raft;
+use crate::fault::Faults;
+use crate::ids::{ClientId, ClusterId, Endpoint, MemberId};
+use crate::kernel::queue::EventQueue;
+use crate::kernel::time::Time;
+use crate::network::Network;
+use crate::network::meter::Meter;
 use crate::record::Record;
-use crate::scenario::{Fault, Scenario};
+use crate::scenario::Scenario;
+use event::{Answer, Effects, EtcdEvent, Event};
 
 /// How heartbeats and other periodic work are simulated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -24,12 +46,23 @@ pub struct Options {
     pub exact: Exact,
     /// Emit [`Record::Raft`] for the invariants.
     pub raft_records: bool,
+    /// A deliberate bug in every member's raft, for tests of the tests.
+    #[cfg(feature = "planted-bugs")]
+    pub bug: Option<raft::PlantedBug>,
 }
 
 /// A running simulation; a clone is a keyframe or a fork.
 #[derive(Clone, Debug)]
 pub struct Simulation {
     scenario: Arc<Scenario>,
+    now: Time,
+    events: u64,
+    queue: EventQueue<Event>,
+    network: Network,
+    clusters: Vec<Cluster>,
+    clients: Vec<Client>,
+    faults: Faults,
+    fx: Effects,
 }
 
 /// A member now.
@@ -82,18 +115,30 @@ pub struct LinkTotals {
     pub wire_bytes: u64,
     /// Packets on the wire.
     pub packets: u64,
-    /// The largest wire bytes in any [`PEAK_WINDOW`] (windows laid end to end from the start), per second.
+    /// The largest wire bytes in any [`PEAK_WINDOW`](crate::network::meter::PEAK_WINDOW) (windows laid end to end from the
+    /// start) per second, on top of heartbeats and keep-alives, which are even.
     pub peak_wire_bytes_per_s: f64,
 }
 
-/// The window of [`LinkTotals::peak_wire_bytes_per_s`].
-pub const PEAK_WINDOW: Duration = Duration::from_secs(10);
-
-#[expect(clippy::todo, unused_variables, reason = "the engine lands in the next commits")]
 impl Simulation {
     /// The scenario at time zero. `seed` replaces the scenario's own.
     pub fn new(scenario: Arc<Scenario>, seed: u64, options: Options) -> Self {
-        todo!()
+        let mut fx = Effects { raft_records: options.raft_records, ..Effects::default() };
+        let network = Network::new(&scenario);
+        let ids = (0..scenario.etcd.len() as u16).map(ClusterId);
+        let mut clusters: Vec<Cluster> = ids.map(|id| Cluster::new(&scenario, id, seed, options, &mut fx)).collect();
+        for (cluster, spec) in clusters.iter_mut().zip(&scenario.etcd) {
+            let mut cx = Context { now: Time::ZERO, net: &network, fx: &mut fx };
+            cluster.settle(spec, &mut cx);
+            fx.disturbed.push(cluster.id);
+        }
+        let ids = (0..scenario.clients.len() as u16).map(ClientId);
+        let clients = ids.map(|id| Client::new(&scenario, id, seed, &mut fx)).collect();
+        let faults = Faults::new(&scenario, seed);
+        let (now, events, queue) = (Time::ZERO, 0, EventQueue::new());
+        let mut simulation = Self { scenario, now, events, queue, network, clusters, clients, faults, fx };
+        simulation.plan_faults();
+        simulation
     }
 
     /// The scenario.
@@ -103,31 +148,191 @@ impl Simulation {
 
     /// The current time.
     pub fn now(&self) -> Time {
-        todo!()
-    }
-
-    /// Handles every event up to and with `until` and moves the clock there; `sink` receives each record in order.
-    pub fn run_until(&mut self, until: Time, sink: &mut impl FnMut(Time, &Record)) {
-        todo!()
-    }
-
-    /// Breaks something now, for `lasts` or to the end of the run.
-    pub fn inject(&mut self, fault: Fault, lasts: Option<Duration>) {
-        todo!()
+        self.now
     }
 
     /// Events handled so far.
     pub fn events(&self) -> u64 {
-        todo!()
+        self.events
+    }
+
+    /// Handles every event up to and with `until` and moves the clock there; `sink` receives each record in order.
+    pub fn run_until(&mut self, until: Time, sink: &mut impl FnMut(Time, &Record)) {
+        self.carry_out(sink);
+        self.handle_until(until, sink);
+        self.now = self.now.max(until);
+        // What rests may have had events until then, and has them now.
+        self.wake_all();
+        self.carry_out(sink);
+        self.handle_until(until, sink);
+        self.now = self.now.max(until);
+    }
+
+    fn handle_until(&mut self, until: Time, sink: &mut impl FnMut(Time, &Record)) {
+        while self.queue.next_time().is_some_and(|at| at <= until) {
+            let (at, event) = self.queue.pop().expect("there is a next event");
+            self.now = at;
+            self.events += 1;
+            self.dispatch(event);
+            self.carry_out(sink);
+        }
+    }
+
+    /// Handles the next event, whenever it is; its time, or `None` where nothing is queued (or all that is queued lies after the end
+    /// of the scenario).
+    pub fn step(&mut self, sink: &mut impl FnMut(Time, &Record)) -> Option<Time> {
+        self.carry_out(sink);
+        let at = self.queue.next_time().filter(|&at| at <= Time::ZERO + self.scenario.duration)?;
+        let (_, event) = self.queue.pop().expect("there is a next event");
+        self.now = at;
+        self.events += 1;
+        self.dispatch(event);
+        self.carry_out(sink);
+        Some(at)
+    }
+
+    fn dispatch(&mut self, event: Event) {
+        match event {
+            Event::Etcd(id, EtcdEvent::Request(token)) => {
+                let client = &self.clients[token.client.0 as usize];
+                let (op, until) = (client.op(), self.now + client.timeout());
+                let (cluster, mut cx) = self.cluster(id);
+                let host = cluster.members[token.member as usize].host;
+                if !cluster.request(token, op, until, &mut cx) && self.network.is_powered(host) {
+                    // The kernel of a living host answers for the process that is not there.
+                    self.fx.answers.push((self.now, token, Answer::Unavailable));
+                }
+            }
+            Event::Etcd(id, event) => {
+                let (cluster, mut cx) = self.cluster(id);
+                cluster.handle(event, &mut cx);
+            }
+            Event::Client(id, event) => {
+                let (client, mut at) = self.client(id);
+                client.handle(event, &mut at);
+            }
+            Event::Fault(event) => self.fault(event),
+        }
+    }
+
+    fn cluster(&mut self, id: ClusterId) -> (&mut Cluster, Context<'_>) {
+        let cx = Context { now: self.now, net: &self.network, fx: &mut self.fx };
+        (&mut self.clusters[id.0 as usize], cx)
+    }
+
+    fn client(&mut self, id: ClientId) -> (&mut Client, Surroundings<'_>) {
+        let client = &mut self.clients[id.0 as usize];
+        let cluster = &mut self.clusters[client.cluster().0 as usize];
+        (client, Surroundings { now: self.now, net: &self.network, cluster, fx: &mut self.fx })
+    }
+
+    /// Does what the handlers asked for, until nothing is asked any more.
+    fn carry_out(&mut self, sink: &mut impl FnMut(Time, &Record)) {
+        loop {
+            for (at, event) in self.fx.schedule.drain(..) {
+                debug_assert!(at >= self.now, "{event:?} at {at:?} lies before {:?}", self.now);
+                self.queue.push(at, event);
+            }
+            for record in self.fx.records.drain(..) {
+                sink(self.now, &record);
+            }
+            if self.fx.is_settled() {
+                return;
+            }
+            self.tell_clients();
+            for id in std::mem::take(&mut self.fx.disturbed) {
+                let (probe, zones) = (self.scenario.probe, self.scenario.zones.len() as u16);
+                let (cluster, mut cx) = self.cluster(id);
+                cluster.probe(probe, zones, &mut cx);
+            }
+        }
+    }
+
+    fn tell_clients(&mut self) {
+        for (leaves, token, answer) in std::mem::take(&mut self.fx.answers) {
+            let (client, mut at) = self.client(token.client);
+            client.respond(leaves, token, answer, &mut at);
+        }
+        for (member, reset) in std::mem::take(&mut self.fx.stopped) {
+            for id in self.clients_of(member.cluster) {
+                let (client, mut at) = self.client(id);
+                client.member_stopped(member.index, reset, &mut at);
+            }
+        }
+        for watched in std::mem::take(&mut self.fx.watched) {
+            for id in self.clients_of(watched.member.cluster) {
+                let (client, mut at) = self.client(id);
+                client.notify(watched, &mut at);
+            }
+        }
+    }
+
+    fn clients_of(&self, cluster: ClusterId) -> Vec<ClientId> {
+        (0..).map(ClientId).zip(&self.clients).filter(|(_, client)| client.cluster() == cluster).map(|(id, _)| id).collect()
+    }
+
+    fn wake_all(&mut self) {
+        for id in (0..self.clusters.len() as u16).map(ClusterId) {
+            let (cluster, mut cx) = self.cluster(id);
+            cluster.wake(&mut cx);
+        }
     }
 
     /// The members of a cluster, in the scenario's order.
-    pub fn members(&mut self, cluster: ClusterId) -> Vec<MemberStatus> {
-        todo!()
+    pub fn members(&self, cluster: ClusterId) -> Vec<MemberStatus> {
+        let status = |member: &crate::etcd::member::Member| {
+            let server = member.server.as_deref();
+            let disk = member.disk.content.as_deref();
+            let role = match (member.standing, server) {
+                (Standing::Future | Standing::Removed, _) => Role::Absent,
+                (Standing::In, Some(server)) if server.raft.config.learners.contains(member.id.index) => Role::Learner,
+                (Standing::In, Some(server)) => server.raft.role.into(),
+                (Standing::In, None) => Role::Follower,
+            };
+            let log = server.map(|server| &server.raft.log).or(disk.map(|disk| &disk.log));
+            let term = server.map(|server| server.raft.term).or(disk.map(|disk| disk.term));
+            let bytes = server.map(|server| server.database_bytes).or(disk.map(|disk| disk.database_bytes));
+            MemberStatus {
+                member: member.id,
+                role,
+                term: term.unwrap_or(0),
+                up: server.is_some(),
+                last_index: log.map_or(0, raft::log::Log::last),
+                committed: log.map_or(0, |log| log.committed),
+                database_bytes: bytes.unwrap_or(0),
+            }
+        };
+        self.clusters[cluster.0 as usize].members.iter().map(status).collect()
     }
 
-    /// Bytes between every two endpoints that have exchanged any, in order of `(from, to)`.
-    pub fn links(&mut self) -> Vec<LinkTotals> {
-        todo!()
+    /// Bytes between every two endpoints that have exchanged any, in order of `(from, to)`. Groups at rest are counted up to the time
+    /// [`Simulation::run_until`] ended at.
+    pub fn links(&self) -> Vec<LinkTotals> {
+        let members = self.clusters.iter().flat_map(|cluster| {
+            cluster.links(self.now, &self.network).map(|(from, to, meter)| (Endpoint::Member(from), Endpoint::Member(to), meter))
+        });
+        let clients = self.clients.iter().flat_map(|client| client.meters().map(|(from, to, meter)| (from, to, *meter)));
+        let totals = |(from, to, meter): (Endpoint, Endpoint, Meter)| LinkTotals {
+            from,
+            to,
+            bytes: meter.bytes,
+            wire_bytes: meter.wire.bytes,
+            packets: meter.wire.packets,
+            peak_wire_bytes_per_s: meter.peak_per_s(self.now.since(Time::ZERO)),
+        };
+        let mut links: Vec<LinkTotals> = members.chain(clients).filter(|(.., meter)| meter.wire.bytes > 0).map(totals).collect();
+        links.sort_by_key(|link| (link.from, link.to));
+        links
+    }
+}
+
+impl From<raft::Role> for Role {
+    fn from(role: raft::Role) -> Self {
+        match role {
+            raft::Role::Follower => Self::Follower,
+            raft::Role::PreCandidate => Self::PreCandidate,
+            raft::Role::Candidate => Self::Candidate,
+            raft::Role::Leader => Self::Leader,
+        }
     }
 }

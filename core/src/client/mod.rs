@@ -1,0 +1,384 @@
+//! Clients: load at a rate or over connections, time-outs, and further tries at other members.
+//!
+//! ```text
+//!  Next (rate) or answer (connections) -> request -> path -> member -> Answer -> path -> done | another member
+//!                                          \------ no answer in time: Deadline ------------^
+//! ```
+//!
+//! A request that meets a dead process on a living host is refused at once; one that meets a black hole is missed only when its time
+//! is up. That time is the client's own or the server's (`request_timeout`), whichever is shorter.
+
+pub mod requests;
+
+use std::collections::VecDeque;
+
+use crate::client::requests::{Request, Requests};
+use crate::etcd::cluster::Cluster;
+use crate::etcd::raft::log::Token;
+use crate::ids::{ClientId, ClusterId, Endpoint, MemberId};
+use crate::kernel::rng::{Purpose, Stream};
+use crate::kernel::time::{Duration, Time};
+use crate::network::meter::Meter;
+use crate::network::wire::Burst;
+use crate::network::{HostId, Network, stream};
+use crate::record::{Record, RequestResult};
+use crate::scenario::{self, Load, Op, Scenario, Target};
+use crate::sim::event::{Answer, ClientEvent, Effects, EtcdEvent, Event, Watched};
+
+/// HTTP/2 frames, headers and gRPC prefix around a request or an answer (headers are compressed after the first).
+const GRPC_OVERHEAD: u64 = 60;
+
+/// One client.
+#[derive(Clone, Debug)]
+pub struct Client {
+    id: ClientId,
+    cluster: ClusterId,
+    host: HostId,
+    spec: scenario::Client,
+    timeout: Duration,
+    arrivals: Stream,
+    delays: Stream,
+    losses: Stream,
+    sent: u64,
+    arrived: u64,
+    turn: u8,
+    requests: Requests,
+    /// Requests in the order of their deadlines.
+    deadlines: VecDeque<(Time, Token)>,
+    deadline_timer: u32,
+    deadline_queued: bool,
+    /// Whom it watches.
+    watching: Option<u8>,
+    /// To each member and back.
+    meters: Vec<(Meter, Meter)>,
+}
+
+/// What a client may look at besides itself.
+#[derive(Debug)]
+pub struct Surroundings<'a> {
+    /// The current time.
+    pub now: Time,
+    /// Hosts and paths.
+    pub net: &'a Network,
+    /// The cluster it talks to.
+    pub cluster: &'a mut Cluster,
+    /// What the run loop is asked to do.
+    pub fx: &'a mut Effects,
+}
+
+impl Client {
+    /// The client at time zero; its first event goes to `fx`.
+    pub fn new(scenario: &Scenario, id: ClientId, seed: u64, fx: &mut Effects) -> Self {
+        let spec = scenario.client(id).clone();
+        let cluster = &scenario.etcd[spec.cluster.0 as usize];
+        // Clients' own machines follow the nodes in the list of hosts.
+        let host = spec.node.map_or(HostId(scenario.nodes.len() as u16 + id.0), Network::host_of);
+        let entity = 1 << 40 | u64::from(id.0);
+        let first = if spec.op == Op::Watch { ClientEvent::Watch } else { ClientEvent::Next };
+        fx.schedule.push((spec.start, Event::Client(id, first)));
+        Self {
+            id,
+            cluster: spec.cluster,
+            host,
+            timeout: spec.timeout.min(cluster.options.request_timeout),
+            arrivals: Stream::new(seed, Purpose::Arrival, entity),
+            delays: Stream::new(seed, Purpose::Delay, entity),
+            losses: Stream::new(seed, Purpose::Loss, entity),
+            sent: 0,
+            arrived: 0,
+            turn: 0,
+            requests: Requests::new(id),
+            deadlines: VecDeque::new(),
+            deadline_timer: 0,
+            deadline_queued: false,
+            watching: None,
+            meters: vec![Default::default(); cluster.members.len()],
+            spec,
+        }
+    }
+
+    /// Handles an event.
+    pub fn handle(&mut self, event: ClientEvent, at: &mut Surroundings<'_>) {
+        match event {
+            ClientEvent::Next => self.next(at),
+            ClientEvent::Deadline(generation) => self.deadline(generation, at),
+            ClientEvent::Answer { token, answer } => self.answered(token, answer, at),
+            ClientEvent::Resume => {
+                if self.is_on(at) {
+                    self.begin(at);
+                }
+            }
+            ClientEvent::Watched { member, since } => self.watched(member, since, at),
+            ClientEvent::Watch => self.watch(at),
+        }
+    }
+
+    fn is_on(&self, at: &Surroundings<'_>) -> bool {
+        at.now < self.spec.stop
+    }
+
+    fn next(&mut self, at: &mut Surroundings<'_>) {
+        if !self.is_on(at) {
+            return;
+        }
+        match self.spec.load {
+            Load::Open { interval, poisson } => {
+                self.begin(at);
+                let gap = if poisson {
+                    let unit = self.arrivals.draw(self.arrived).unit_open();
+                    crate::kernel::dist::scale(interval, -libm::log(unit))
+                } else {
+                    interval
+                };
+                self.arrived += 1;
+                at.fx.schedule.push((at.now + gap, Event::Client(self.id, ClientEvent::Next)));
+            }
+            Load::Closed { connections } => (0..connections).for_each(|_| self.begin(at)),
+        }
+    }
+
+    /// Begins a request, unless its machine has no power.
+    fn begin(&mut self, at: &mut Surroundings<'_>) {
+        let member = self.first_member(at);
+        let token = self.requests.open(Request { since: at.now, tries: 0, member });
+        if at.net.is_powered(self.host) {
+            self.send(token, at);
+        } else {
+            self.finish(token, RequestResult::Failed, at);
+        }
+    }
+
+    /// The member it asks first.
+    fn first_member(&mut self, at: &Surroundings<'_>) -> u8 {
+        let cluster = &at.cluster;
+        let usable = |&index: &u8| cluster.members[index as usize].standing == crate::etcd::member::Standing::In;
+        let n = cluster.members.len() as u8;
+        let fallback = (0..n).find(usable).unwrap_or(0);
+        match self.spec.target {
+            Target::Leader => cluster.leader().unwrap_or(fallback),
+            Target::Follower => {
+                let leader = cluster.leader();
+                (0..n).filter(usable).find(|&index| Some(index) != leader).unwrap_or(fallback)
+            }
+            Target::Member(index) => index,
+            Target::Nearest => {
+                let delay = |index: &u8| at.net.round_trip(self.host, cluster.members[*index as usize].host);
+                (0..n).filter(usable).min_by_key(delay).unwrap_or(fallback)
+            }
+            Target::All => {
+                let members: Vec<u8> = (0..n).filter(usable).collect();
+                let member = members.get(self.turn as usize % members.len().max(1)).copied().unwrap_or(fallback);
+                self.turn = self.turn.wrapping_add(1) % (members.len().max(1) as u8);
+                member
+            }
+        }
+    }
+
+    fn send(&mut self, mut token: Token, at: &mut Surroundings<'_>) {
+        let member = self.requests.get(token).expect("an open request").member;
+        token.member = member;
+        let host = at.cluster.members[member as usize].host;
+        let due = at.now + self.timeout;
+        self.deadlines.push_back((due, token));
+        if !self.deadline_queued {
+            self.queue_deadline(due, at.fx);
+        }
+        let bytes = GRPC_OVERHEAD + request_bytes(self.spec.op);
+        if at.net.is_blocked(self.host, host) {
+            return;
+        }
+        let arrival = at.now + self.travel(self.host, host, bytes, at.net);
+        self.meter(member, true, at.now, bytes, at.net.tls);
+        at.fx.schedule.push((arrival, Event::Etcd(self.cluster, EtcdEvent::Request(token))));
+    }
+
+    /// Time on the way, loss included.
+    fn travel(&mut self, from: HostId, to: HostId, bytes: u64, net: &Network) -> Duration {
+        let k = self.sent;
+        self.sent += 1;
+        let path = net.path(from, to);
+        let burst = Burst::of(bytes, net.tls);
+        let (wait, _) = stream::retransmissions(self.losses, k, path, burst.packets);
+        path.delay + path.jitter.sample(|| self.delays.draw(k)) + Duration::of_transfer(burst.bytes, path.bytes_per_s) + wait
+    }
+
+    fn meter(&mut self, member: u8, there: bool, now: Time, bytes: u64, tls: bool) {
+        let burst = Burst::of(bytes, tls);
+        let (to, from) = &mut self.meters[member as usize];
+        let (forth, back) = if there { (to, from) } else { (from, to) };
+        forth.add(now, bytes, burst);
+        back.add(now, 0, burst.acks());
+    }
+
+    /// What this client asks.
+    pub fn op(&self) -> Op {
+        self.spec.op
+    }
+
+    /// How long it waits for one member's answer.
+    pub fn timeout(&self) -> Duration {
+        self.timeout
+    }
+
+    /// A member sends an answer (or its host refuses the connection) at `leaves`.
+    pub fn respond(&mut self, leaves: Time, token: Token, answer: Answer, at: &mut Surroundings<'_>) {
+        let host = at.cluster.members[token.member as usize].host;
+        if self.requests.get(token).is_none() || at.net.is_blocked(host, self.host) {
+            return;
+        }
+        let bytes = GRPC_OVERHEAD + if answer == Answer::Ok { answer_bytes(self.spec.op) } else { 40 };
+        let arrival = leaves + self.travel(host, self.host, bytes, at.net);
+        self.meter(token.member, false, leaves, bytes, at.net.tls);
+        at.fx.schedule.push((arrival, Event::Client(self.id, ClientEvent::Answer { token, answer })));
+    }
+
+    fn answered(&mut self, token: Token, answer: Answer, at: &mut Surroundings<'_>) {
+        if self.requests.get(token).is_none() {
+            return;
+        }
+        match answer {
+            Answer::Ok | Answer::TooLarge => self.finish(token, answer.result(), at),
+            Answer::Unavailable => self.try_another(token, RequestResult::Failed, at),
+        }
+    }
+
+    fn try_another(&mut self, token: Token, result: RequestResult, at: &mut Surroundings<'_>) {
+        let n = at.cluster.members.len() as u8;
+        let request = self.requests.get(token).expect("an open request");
+        if request.tries >= self.spec.retries || !self.is_on(at) {
+            self.finish(token, result, at);
+            return;
+        }
+        let usable = |index: &u8| at.cluster.members[*index as usize].standing == crate::etcd::member::Standing::In;
+        let next = (1..=n).map(|step| (request.member + step) % n).find(usable).unwrap_or(request.member);
+        let token = self.requests.retry(token, next);
+        self.send(token, at);
+    }
+
+    fn finish(&mut self, token: Token, result: RequestResult, at: &mut Surroundings<'_>) {
+        let request = self.requests.close(token);
+        let member = MemberId { cluster: self.cluster, index: request.member };
+        let latency = at.now.since(request.since);
+        at.fx.record(Record::Request { client: self.id, op: self.spec.op, member, latency, result });
+        if let Load::Closed { .. } = self.spec.load
+            && self.is_on(at)
+        {
+            if result == RequestResult::Ok {
+                self.begin(at);
+            } else {
+                // What fails at once must not spin.
+                at.fx.schedule.push((at.now + FAILURE_PAUSE, Event::Client(self.id, ClientEvent::Resume)));
+            }
+        }
+    }
+
+    fn queue_deadline(&mut self, due: Time, fx: &mut Effects) {
+        self.deadline_timer += 1;
+        self.deadline_queued = true;
+        fx.schedule.push((due, Event::Client(self.id, ClientEvent::Deadline(self.deadline_timer))));
+    }
+
+    /// The time of the oldest tries may be up; most were answered long ago.
+    fn deadline(&mut self, generation: u32, at: &mut Surroundings<'_>) {
+        if generation != self.deadline_timer {
+            return;
+        }
+        self.deadline_queued = false;
+        while let Some(&(due, token)) = self.deadlines.front() {
+            let open = self.requests.get(token).is_some();
+            if open && due > at.now {
+                self.queue_deadline(due, at.fx);
+                return;
+            }
+            self.deadlines.pop_front();
+            if open {
+                self.try_another(token, RequestResult::TimedOut, at);
+            }
+        }
+    }
+
+    /// A member's process is gone; `reset`: its clients know at once.
+    pub fn member_stopped(&mut self, member: u8, reset: bool, at: &mut Surroundings<'_>) {
+        if self.watching == Some(member) {
+            self.watching = None;
+            let host = at.cluster.members[member as usize].host;
+            let notice = if reset { at.net.round_trip(host, self.host) } else { self.timeout };
+            at.fx.schedule.push((at.now + notice, Event::Client(self.id, ClientEvent::Watch)));
+        }
+        if reset {
+            for token in self.requests.at(member) {
+                self.respond(at.now, token, Answer::Unavailable, at);
+            }
+        }
+    }
+
+    /// Looks for a member to watch at.
+    fn watch(&mut self, at: &mut Surroundings<'_>) {
+        if self.watching.is_some() || !self.is_on(at) {
+            return;
+        }
+        let n = at.cluster.members.len() as u8;
+        let first = self.first_member(at);
+        let reached = |&index: &u8| at.net.is_open(self.host, at.cluster.members[index as usize].host);
+        let candidates: Vec<u8> = (0..n).map(|step| (first + step) % n).filter(reached).collect();
+        self.watching = candidates.into_iter().find(|&index| at.cluster.watch(index, self.id));
+        if self.watching.is_none() {
+            at.fx.schedule.push((at.now + FAILURE_PAUSE, Event::Client(self.id, ClientEvent::Watch)));
+        }
+    }
+
+    /// A member this client watches at has applied something; its first appliance anywhere was at `first_applied`.
+    pub fn notify(&mut self, watched: Watched, at: &mut Surroundings<'_>) {
+        let member = watched.member.index;
+        let host = at.cluster.members[member as usize].host;
+        if self.watching != Some(member) || at.net.is_blocked(host, self.host) {
+            return;
+        }
+        let bytes = GRPC_OVERHEAD + watched.bytes;
+        let arrival = watched.at + self.travel(host, self.host, bytes, at.net);
+        self.meter(member, false, watched.at, bytes, at.net.tls);
+        let event = ClientEvent::Watched { member, since: watched.first_applied };
+        at.fx.schedule.push((arrival, Event::Client(self.id, event)));
+    }
+
+    fn watched(&mut self, member: u8, since: Time, at: &mut Surroundings<'_>) {
+        let member = MemberId { cluster: self.cluster, index: member };
+        let (op, latency) = (self.spec.op, at.now.since(since));
+        at.fx.record(Record::Request { client: self.id, op, member, latency, result: RequestResult::Ok });
+    }
+
+    /// The cluster it talks to.
+    pub fn cluster(&self) -> ClusterId {
+        self.cluster
+    }
+
+    /// Bytes to every member and back.
+    pub fn meters(&self) -> impl Iterator<Item = (Endpoint, Endpoint, &Meter)> {
+        (0..).zip(&self.meters).flat_map(|(index, (forth, back))| {
+            let client = Endpoint::Client(self.id);
+            let member = Endpoint::Member(MemberId { cluster: self.cluster, index });
+            [(client, member, forth), (member, client, back)]
+        })
+    }
+}
+
+/// After a failure a connection waits this long before its next request.
+const FAILURE_PAUSE: Duration = Duration::from_millis(100);
+
+fn request_bytes(op: Op) -> u64 {
+    match op {
+        Op::Put { key_bytes, value_bytes } => u64::from(key_bytes) + u64::from(value_bytes),
+        Op::Range { key_bytes, .. } | Op::Delete { key_bytes, .. } => 2 * u64::from(key_bytes),
+        Op::Watch => 0,
+    }
+}
+
+/// Bytes of an answer's body: header (30), and for a range each key and value with their revisions (20).
+fn answer_bytes(op: Op) -> u64 {
+    match op {
+        Op::Range { keys, key_bytes, value_bytes, .. } => {
+            30 + u64::from(keys) * (20 + u64::from(key_bytes) + u64::from(value_bytes))
+        }
+        Op::Put { .. } | Op::Delete { .. } | Op::Watch => 30,
+    }
+}

@@ -1,0 +1,75 @@
+//! Requests under way: slots that are used again, told apart by generation.
+
+use crate::etcd::raft::log::Token;
+use crate::ids::ClientId;
+use crate::kernel::time::Time;
+
+/// A request under way.
+#[derive(Clone, Copy, Debug)]
+pub struct Request {
+    /// When it was first sent.
+    pub since: Time,
+    /// Further members tried.
+    pub tries: u32,
+    /// Whom it is at now.
+    pub member: u8,
+}
+
+/// The requests of one client.
+#[derive(Clone, Debug)]
+pub struct Requests {
+    client: ClientId,
+    slots: Vec<(u32, Option<Request>)>,
+    free: Vec<u32>,
+}
+
+impl Requests {
+    /// None yet.
+    pub fn new(client: ClientId) -> Self {
+        Self { client, slots: Vec::new(), free: Vec::new() }
+    }
+
+    /// Opens a slot.
+    pub fn open(&mut self, request: Request) -> Token {
+        let slot = self.free.pop().unwrap_or_else(|| {
+            self.slots.push((0, None));
+            self.slots.len() as u32 - 1
+        });
+        let (generation, place) = &mut self.slots[slot as usize];
+        *generation += 1;
+        *place = Some(request);
+        Token { slot, generation: *generation, client: self.client, member: request.member }
+    }
+
+    /// The request, if it is still open and this is its last try.
+    pub fn get(&self, token: Token) -> Option<Request> {
+        self.slots.get(token.slot as usize).filter(|(generation, _)| *generation == token.generation)?.1
+    }
+
+    /// The next try, at another member: answers to earlier ones are void.
+    pub fn retry(&mut self, token: Token, member: u8) -> Token {
+        let (generation, place) = &mut self.slots[token.slot as usize];
+        *generation += 1;
+        let request = place.as_mut().expect("an open request");
+        request.tries += 1;
+        request.member = member;
+        Token { generation: *generation, member, ..token }
+    }
+
+    /// Closes a slot.
+    pub fn close(&mut self, token: Token) -> Request {
+        let (generation, place) = &mut self.slots[token.slot as usize];
+        *generation += 1;
+        self.free.push(token.slot);
+        place.take().expect("an open request")
+    }
+
+    /// The requests that are at a member.
+    pub fn at(&self, member: u8) -> Vec<Token> {
+        (0u32..)
+            .zip(&self.slots)
+            .filter(|(_, (_, place))| place.is_some_and(|request| request.member == member))
+            .map(|(slot, (generation, _))| Token { slot, generation: *generation, client: self.client, member })
+            .collect()
+    }
+}

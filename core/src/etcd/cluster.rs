@@ -1,0 +1,293 @@
+//! One etcd cluster: its members, the streams between them, and who handles which event.
+//!
+//! Each concern is an `impl Cluster` in a file of its own: [`ready`](super::ready) (raft, disk and apply),
+//! [`serve`](super::serve) (clients' requests), [`transport`](super::transport) (streams), [`lifecycle`](super::lifecycle)
+//! (processes and volumes), [`snapshot`](super::snapshot), [`membership`](super::membership), [`rest`](super::rest) (heartbeats
+//! that need no events) and [`service`](super::service) (the virtual probe).
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use crate::etcd::disk::{Disk, Persisted};
+use crate::etcd::member::{Member, Reads, Server, Standing};
+use crate::etcd::membership::Pending;
+use crate::etcd::options::EtcdOptions;
+use crate::etcd::raft::clock::Clock;
+use crate::etcd::raft::log::Log;
+use crate::etcd::raft::quorum::{Members, Quorum};
+use crate::etcd::raft::{Config, Dialect};
+use crate::etcd::rest::Rest;
+use crate::etcd::service::Services;
+use crate::etcd::snapshot::Transfer;
+use crate::etcd::transport::InFlight;
+use crate::ids::{ClusterId, MemberId};
+use crate::kernel::rng::{Purpose, Stream as Draws};
+use crate::kernel::time::{Duration, Time};
+use crate::network::meter::Meter;
+use crate::network::stream::Stream;
+use crate::network::{HostId, Network};
+use crate::record::Record;
+use crate::scenario::{EtcdCluster, Scenario};
+use crate::sim::event::{Effects, EtcdEvent};
+use crate::sim::{Exact, Options};
+
+/// What a handler may look at and ask for.
+#[derive(Debug)]
+pub struct Context<'a> {
+    /// The current time.
+    pub now: Time,
+    /// Hosts and paths.
+    pub net: &'a Network,
+    /// What the run loop is asked to do.
+    pub fx: &'a mut Effects,
+}
+
+/// A cluster.
+#[derive(Clone, Debug)]
+pub struct Cluster {
+    /// Which.
+    pub id: ClusterId,
+    /// Timers and sizes.
+    pub options: EtcdOptions,
+    /// Members by index, past and future ones included.
+    pub members: Vec<Member>,
+    pub(super) dialect: Dialect,
+    pub(super) exact: Exact,
+    pub(super) seed: u64,
+    /// Stream from `a` to `b` at `a * members + b`.
+    pub(super) streams: Vec<Stream>,
+    /// Messages that wait for their path, by stream.
+    pub(super) held: Vec<Vec<u32>>,
+    /// Bytes, like the streams.
+    pub(super) meters: Vec<Meter>,
+    /// What the append stream carried last, like the streams: term and index.
+    pub(super) in_step: Vec<(u64, u64)>,
+    /// When each connected stream's upkeep was last counted.
+    pub(super) upkeep_since: Vec<Time>,
+    pub(super) in_flight: Vec<InFlight>,
+    pub(super) free_slots: Vec<u32>,
+    /// Messages whose delivery is queued.
+    pub(super) flying: u32,
+    pub(super) transfers: Vec<Transfer>,
+    pub(super) rest: Option<Rest>,
+    /// Last index and read round of the leader at its last beat: no rest while they move.
+    pub(super) last_beat: (u64, u64),
+    pub(super) services: Services,
+    pub(super) changes: Vec<Pending>,
+    /// Largest index applied anywhere.
+    pub committed: u64,
+    /// The last of them, with when that was.
+    pub(super) recently_applied: VecDeque<(u64, Time)>,
+}
+
+/// The stream's or disk's name among the random draws: cluster, from, to.
+fn entity(cluster: ClusterId, a: usize, b: usize) -> u64 {
+    u64::from(cluster.0) << 16 | (a as u64) << 8 | b as u64
+}
+
+impl Cluster {
+    /// The cluster at time zero; its first events go to `fx`.
+    pub fn new(scenario: &Arc<Scenario>, id: ClusterId, seed: u64, options: Options, fx: &mut Effects) -> Self {
+        let spec = &scenario.etcd[id.0 as usize];
+        let n = spec.members.len();
+        let heartbeat = spec.options.heartbeat_interval;
+        let dialect = Dialect {
+            election_ticks: spec.options.election_ticks(),
+            election_beats: (spec.options.election_timeout.as_nanos() / heartbeat.as_nanos()).max(1),
+            pre_vote: spec.options.pre_vote,
+            check_quorum: spec.options.check_quorum,
+            max_inflight: spec.options.max_inflight,
+            max_append_bytes: spec.options.max_append_bytes,
+            #[cfg(feature = "planted-bugs")]
+            bug: options.bug,
+        };
+        let settled = spec.initial_leader.is_some();
+        let config = initial_config(spec);
+        let members: Vec<Member> = (0u8..)
+            .zip(&spec.members)
+            .map(|(index, member)| {
+                let content = member.initial.then(|| Box::new(initial_content(spec, config, index)));
+                let speed = scenario.volumes[member.volume.0 as usize].disk.clone();
+                Member {
+                    id: MemberId { cluster: id, index },
+                    host: Network::host_of(member.node),
+                    disk: Disk::new(speed, seed, u64::from(member.volume.0), content),
+                    standing: if member.initial { Standing::In } else { Standing::Future },
+                    held_down: 0,
+                    server: None,
+                    starting: None,
+                    generation: 0,
+                    published: member.initial && settled,
+                    read_rounds: 0,
+                }
+            })
+            .collect();
+        let pairs = || (0..n).flat_map(|from| (0..n).map(move |to| (from, to)));
+        let open = |index: usize| settled && spec.members[index].initial;
+        let mut cluster = Self {
+            id,
+            options: spec.options.clone(),
+            dialect,
+            exact: options.exact,
+            seed,
+            streams: pairs().map(|(a, b)| Stream::new(seed, entity(id, a, b), a != b && open(a) && open(b))).collect(),
+            held: vec![Vec::new(); n * n],
+            meters: vec![Meter::default(); n * n],
+            in_step: vec![(0, 0); n * n],
+            upkeep_since: vec![Time::ZERO; n * n],
+            in_flight: Vec::new(),
+            free_slots: Vec::new(),
+            flying: 0,
+            transfers: Vec::new(),
+            rest: None,
+            last_beat: (0, 0),
+            services: Services::default(),
+            changes: Vec::new(),
+            committed: spec.revision,
+            recently_applied: VecDeque::new(),
+            members,
+        };
+        for index in 0..n as u8 {
+            if cluster.members[index as usize].standing != Standing::In {
+                continue;
+            }
+            if settled {
+                cluster.boot(index, Time::ZERO);
+                fx.record(Record::MemberStarted(cluster.members[index as usize].id));
+            } else {
+                let generation = cluster.members[index as usize].next_generation();
+                cluster.members[index as usize].starting = Some(generation);
+                fx.etcd(Time::ZERO + cluster.options.start_up, id, EtcdEvent::Started(index, generation));
+            }
+        }
+        cluster
+    }
+
+    /// Makes `leader` lead a settled cluster from time zero, as if elected long ago.
+    pub fn settle(&mut self, spec: &EtcdCluster, cx: &mut Context<'_>) {
+        let Some(leader) = spec.initial_leader else { return };
+        for index in 0..self.members.len() {
+            if let Some(server) = self.members[index].server.as_deref_mut() {
+                server.raft.lead = Some(leader);
+            }
+        }
+        let behind: Vec<Option<u64>> = spec.members.iter().map(|member| member.behind.map(|(revision, _)| revision)).collect();
+        let server = self.server_mut(leader);
+        server.raft.settle_as_leader(&behind);
+        self.after(leader, cx);
+        for index in 0..self.members.len() as u8 {
+            if self.members[index as usize].server.is_some() {
+                self.after(index, cx);
+            }
+        }
+    }
+
+    /// Starts a member's process from its disk, in memory only.
+    pub(super) fn boot(&mut self, index: u8, now: Time) {
+        let slots = self.members.len();
+        let id = entity(self.id, index as usize, 0xFF);
+        let member = &mut self.members[index as usize];
+        let content = member.disk.content.take().expect("a process starts from a disk with data");
+        let heartbeat = self.options.heartbeat_interval;
+        // The phase of a process's clock is drawn anew at each start.
+        let life = u64::from(member.next_generation());
+        let phase = Draws::new(self.seed, Purpose::TickPhase, id).draw(life).below(heartbeat.as_nanos());
+        let beats = Clock::new(heartbeat, Duration::from_nanos(phase), now);
+        let ticks = Clock::new(self.options.tick, Duration::from_nanos(phase % self.options.tick.as_nanos()), now);
+        let timeouts = Draws::new(self.seed, Purpose::ElectionTimeout, id);
+        let state = (content.term, content.vote);
+        #[cfg(feature = "planted-bugs")]
+        let state = if self.dialect.bug == Some(crate::etcd::raft::PlantedBug::ForgetVote) { (state.0, None) } else { state };
+        let raft = crate::etcd::raft::Raft::new(
+            index,
+            slots,
+            self.dialect,
+            state,
+            content.log,
+            content.config,
+            ticks,
+            timeouts,
+            content.timeouts_drawn,
+        );
+        member.published = true;
+        member.server = Some(Box::new(Server {
+            told_committed: raft.log.committed,
+            timer_draws: raft.timeouts_drawn(),
+            raft,
+            beats,
+            write: None,
+            written: state,
+            synced: state,
+            missed_tick: false,
+            beat: 0,
+            timer: None,
+            apply_free: now,
+            waiting: VecDeque::new(),
+            reads: Reads::default(),
+            watchers: Vec::new(),
+            seen: None,
+            behind: None,
+            stopping: None,
+            database_bytes: content.database_bytes,
+            snapshot_index: content.snapshot_index,
+        }));
+    }
+
+    /// The process of a member that is known to serve.
+    pub(super) fn server_mut(&mut self, index: u8) -> &mut Server {
+        self.members[index as usize].server.as_deref_mut().expect("its process serves")
+    }
+
+    /// The process of a member, if it serves.
+    pub fn server(&self, index: u8) -> Option<&Server> {
+        self.members[index as usize].server.as_deref()
+    }
+
+    pub(super) fn host(&self, index: u8) -> HostId {
+        self.members[index as usize].host
+    }
+
+    /// Handles an event.
+    pub fn handle(&mut self, event: EtcdEvent, cx: &mut Context<'_>) {
+        match event {
+            EtcdEvent::Deliver(slot) => self.deliver(slot, cx),
+            EtcdEvent::Beat(member, generation) => self.beat(member, generation, cx),
+            EtcdEvent::Election(member, generation) => self.election_timer(member, generation, cx),
+            EtcdEvent::Synced(member, generation) => self.synced(member, generation, cx),
+            EtcdEvent::Started(member, generation) => self.started(member, generation, cx),
+            EtcdEvent::ReadRetry(member, generation) => self.retry_read(member, generation, cx),
+            EtcdEvent::Stopping(member, generation) => self.stopping(member, generation, cx),
+            EtcdEvent::Stream(stream, generation) => self.stream_timer(stream as usize, generation, cx),
+            EtcdEvent::Chunk(transfer, generation) => self.chunk(transfer, generation, cx),
+            EtcdEvent::Request(_) => unreachable!("the run loop adds the operation"),
+        }
+    }
+
+    /// The member that leads: of those that think so, the one of the highest term.
+    pub fn leader(&self) -> Option<u8> {
+        let leaders = self.members.iter().filter_map(|member| member.server.as_deref().filter(|server| server.is_leader()));
+        leaders.max_by_key(|server| server.raft.term).map(|server| server.raft.me)
+    }
+}
+
+fn initial_config(spec: &EtcdCluster) -> Config {
+    let select = |learner: bool| -> Members {
+        (0u8..).zip(&spec.members).filter(|(_, m)| m.initial && m.learner == learner).map(|(index, _)| index).collect()
+    };
+    Config { quorum: Quorum::majority(select(false)), learners: select(true) }
+}
+
+/// What a member's disk holds at the start: everything committed, applied and (but for what slow followers may need) compacted.
+fn initial_content(spec: &EtcdCluster, config: Config, index: u8) -> Persisted {
+    let (revision, database_bytes) = spec.members[index as usize].behind.unwrap_or((spec.revision, spec.database_bytes));
+    Persisted {
+        term: 1,
+        vote: spec.initial_leader,
+        // Every history has the same hash at the same index: they are histories of one cluster.
+        log: Log::compacted(revision, 1, revision),
+        config,
+        database_bytes,
+        snapshot_index: revision,
+        timeouts_drawn: 0,
+    }
+}

@@ -1,0 +1,159 @@
+//! Bytes of messages as etcd writes them on a peer stream.
+//!
+//! Source: `raftpb/raft.proto`, `rafthttp/message_codec.go`, `rafthttp/msgappv2_codec.go` of etcd 3.4 and 3.5. Proto fields that are
+//! not pointers there are always encoded, even when zero. Each flush is one HTTP chunk.
+
+use crate::etcd::raft::log::{Command, Entry};
+use crate::etcd::raft::message::{Kind, Message};
+
+/// Length of a varint.
+const fn varint(value: u64) -> u64 {
+    (70 - (value | 1).leading_zeros() as u64) / 7
+}
+
+/// A length-delimited field of one tag byte.
+const fn field(bytes: u64) -> u64 {
+    1 + varint(bytes) + bytes
+}
+
+/// Two random 64-bit member ids with their tags: nine or ten bytes each with equal chance.
+const FROM_AND_TO: u64 = 21;
+
+/// Bytes of an encoded request (`InternalRaftRequest`) for `command`: header with its random id, then the operation.
+fn request_bytes(command: Command) -> u64 {
+    const HEADER: u64 = 12;
+    match command {
+        Command::Empty => 0,
+        Command::Put { key_bytes, value_bytes } => HEADER + field(field(u64::from(key_bytes)) + field(u64::from(value_bytes))),
+        // The key, or the range's first and last, whatever lies between.
+        Command::Delete { keys, key_bytes } => HEADER + field(u64::from(keys.min(2)) * field(u64::from(key_bytes))),
+        // Id, type, member id and the member as JSON with its URLs.
+        Command::Conf(_) => 200,
+    }
+}
+
+/// Bytes of `raftpb.Entry`: type, term, index and data.
+pub fn entry_bytes(entry: &Entry, index: u64) -> u64 {
+    let data = request_bytes(entry.command);
+    let data = if data == 0 { 0 } else { field(data) };
+    2 + 1 + varint(entry.term) + 1 + varint(index) + data
+}
+
+/// Bytes of `raftpb.Message`.
+fn proto_bytes(message: &Message) -> u64 {
+    let entries: u64 = (message.index + 1..).zip(&message.entries).map(|(index, entry)| field(entry_bytes(entry, index))).sum();
+    let context = match message.kind {
+        // Carried as the only entry of the message.
+        Kind::ReadIndex | Kind::ReadIndexResponse => field(6 + field(8)),
+        _ if message.context != 0 => field(8),
+        _ => 0,
+    };
+    let numbers = [message.term, message.log_term, message.index, message.commit, message.hint];
+    let numbers: u64 = numbers.iter().map(|&number| 1 + varint(number)).sum();
+    const TYPE_REJECT_AND_EMPTY_SNAPSHOT: u64 = 2 + 2 + 12;
+    TYPE_REJECT_AND_EMPTY_SNAPSHOT + FROM_AND_TO + numbers + entries + context
+}
+
+/// The two streams to a peer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Lane {
+    /// Everything but appends.
+    Message,
+    /// Appends (`msgappv2`).
+    Append,
+}
+
+/// Which stream carries a message.
+pub const fn lane(kind: Kind) -> Lane {
+    match kind {
+        Kind::Append => Lane::Append,
+        _ => Lane::Message,
+    }
+}
+
+/// Bytes of a message on its stream, without the chunk around it. `in_step` says that an append follows what the stream carried
+/// last, as it does in a pipeline: then only what cannot be guessed is sent.
+pub fn message_bytes(message: &Message, in_step: bool) -> u64 {
+    match lane(message.kind) {
+        Lane::Append if in_step => {
+            let entries = (message.index + 1..).zip(&message.entries);
+            1 + 8 + 8 + entries.map(|(index, entry)| 8 + entry_bytes(entry, index)).sum::<u64>()
+        }
+        Lane::Append => 1 + 8 + proto_bytes(message),
+        Lane::Message => 8 + proto_bytes(message),
+    }
+}
+
+/// How a message is written to its connection: most at once, what is over the server's buffer in two writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Writes {
+    /// Application bytes, chunks included.
+    pub bytes: u64,
+    /// How many of them a write of their own sends last; 0: none.
+    pub last: u64,
+}
+
+/// The writes of a message. Go's `net/http` cuts a chunk when its buffer of 2,048 bytes is full; after a large entry the commit index
+/// (8 bytes) is flushed by itself.
+pub fn writes(message: &Message, in_step: bool) -> Writes {
+    const BUFFER: u64 = 2_048;
+    const COMMIT: u64 = 8;
+    let bytes = message_bytes(message, in_step);
+    if bytes <= BUFFER + COMMIT {
+        Writes { bytes: chunked(bytes), last: 0 }
+    } else if in_step && lane(message.kind) == Lane::Append {
+        let last = chunked(COMMIT);
+        Writes { bytes: chunked(BUFFER) + chunked(bytes - BUFFER - COMMIT) + last, last }
+    } else {
+        Writes { bytes: chunked(BUFFER) + chunked(bytes - BUFFER), last: 0 }
+    }
+}
+
+/// An HTTP chunk around `bytes`: its length in hex and two line ends.
+pub const fn chunked(bytes: u64) -> u64 {
+    let hex_digits = (67 - (bytes | 1).leading_zeros() as u64) / 4;
+    bytes + hex_digits + 4
+}
+
+/// What a connected pair exchanges besides raft, per direction: each stream says every 5/3 s that it lives, and two probers ask for
+/// `/raft/probing` every 4 s, one of them over a connection that it dials anew each time.
+///
+/// Sizes as captured from etcd 3.4.23 (`tests/measurements/README.md`).
+pub mod upkeep {
+    use crate::network::wire::Burst;
+
+    /// One keep-alive of the message stream (an empty heartbeat in its chunk).
+    const KEEP_ALIVE_MESSAGE: u64 = super::chunked(8 + 30);
+    /// One keep-alive of the append stream.
+    const KEEP_ALIVE_APPEND: u64 = super::chunked(1);
+    /// `GET /raft/probing` with Go's headers.
+    const QUESTION: u64 = 107;
+    /// Its answer: status, three headers and `{"OK":true,"Now":"..."}`.
+    const ANSWER: u64 = 168;
+    /// A probe on a new connection, both sides' packets together: handshakes, question, answer, end.
+    const FRESH: Burst = Burst { packets: 10, bytes: 952 };
+    /// The same with TLS 1.3 and certificates of 2,048 bits on both sides.
+    const FRESH_TLS: Burst = Burst { packets: 15, bytes: 4_640 };
+
+    /// Application bytes in 20 s (the least common multiple of the periods): 12 keep-alives of each kind, 10 questions and answers.
+    pub const BYTES_PER_20S: u64 = 12 * (KEEP_ALIVE_MESSAGE + KEEP_ALIVE_APPEND) + 10 * (QUESTION + ANSWER);
+
+    /// The same on the wire, in one direction, with the ACKs of the other's.
+    pub fn wire_per_20s(tls: bool) -> Burst {
+        let kept = [(12, KEEP_ALIVE_MESSAGE), (12, KEEP_ALIVE_APPEND), (5, QUESTION), (5, ANSWER)];
+        // Each side dials five times: together the two directions carry ten such connections, each direction half of every one.
+        let fresh = if tls { FRESH_TLS } else { FRESH } * 5;
+        kept.iter().fold(fresh, |sum, &(count, bytes)| sum + (Burst::of(bytes, tls) + Burst::of(bytes, tls).acks()) * count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths_are_those_of_the_encodings() {
+        assert_eq!([0, 127, 128, 16_383, 16_384, u64::MAX].map(varint), [1, 1, 2, 2, 3, 10]);
+        assert_eq!([1, 15, 16, 255, 256].map(|bytes| chunked(bytes) - bytes), [5, 5, 6, 6, 7]);
+    }
+}

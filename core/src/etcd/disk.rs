@@ -1,0 +1,80 @@
+//! A member's volume: how fast it is, and what it holds when no process runs.
+
+use crate::etcd::raft::Config;
+use crate::etcd::raft::log::Log;
+use crate::ids::FaultId;
+use crate::kernel::dist::scale;
+use crate::kernel::rng::{Purpose, Stream};
+use crate::kernel::time::Duration;
+use crate::scenario::Disk as Speed;
+
+/// What a process finds when it starts.
+#[derive(Clone, Debug)]
+pub struct Persisted {
+    /// Term.
+    pub term: u64,
+    /// Whom it voted for in this term.
+    pub vote: Option<u8>,
+    /// The log.
+    pub log: Log,
+    /// Who was in the cluster.
+    pub config: Config,
+    /// Bytes of the database.
+    pub database_bytes: u64,
+    /// Index of the last snapshot.
+    pub snapshot_index: u64,
+    /// Election timeouts that processes on this volume have drawn.
+    pub timeouts_drawn: u64,
+}
+
+/// A volume.
+#[derive(Clone, Debug)]
+pub struct Disk {
+    /// What is on it; `None`: nothing.
+    pub content: Option<Box<Persisted>>,
+    /// The volume is there.
+    pub present: bool,
+    speed: Speed,
+    slowed: Vec<(FaultId, Duration, f64)>,
+    draws: Stream,
+    syncs: u64,
+}
+
+impl Disk {
+    /// A volume with this content.
+    pub fn new(speed: Speed, seed: u64, entity: u64, content: Option<Box<Persisted>>) -> Self {
+        Self { content, present: true, speed, slowed: Vec::new(), draws: Stream::new(seed, Purpose::Fsync, entity), syncs: 0 }
+    }
+
+    /// Time to write `bytes` and sync them.
+    pub fn sync(&mut self, bytes: u64) -> Duration {
+        let k = self.syncs;
+        self.syncs += 1;
+        self.slow(self.speed.fsync.sample(|| self.draws.draw(k)) + Duration::of_transfer(bytes, self.speed.bytes_per_s))
+    }
+
+    /// Typical time of an fsync.
+    pub fn typical_sync(&self) -> Duration {
+        self.slow(self.speed.fsync.typical())
+    }
+
+    /// Bytes per second now.
+    pub fn bytes_per_s(&self) -> u64 {
+        let factor: f64 = self.slowed.iter().map(|(_, _, factor)| factor).product();
+        ((self.speed.bytes_per_s as f64 / factor) as u64).max(1)
+    }
+
+    fn slow(&self, usual: Duration) -> Duration {
+        self.slowed.iter().fold(usual, |time, &(_, add, factor)| scale(time, factor) + add)
+    }
+
+    /// A fault slows it down.
+    pub fn slow_down(&mut self, fault: FaultId, add: Duration, factor: f64) {
+        self.slowed.push((fault, add, factor));
+    }
+
+    /// The fault is over.
+    pub fn recover(&mut self, fault: FaultId) {
+        self.slowed.retain(|(id, ..)| *id != fault);
+    }
+}

@@ -1,0 +1,194 @@
+//! Processes and volumes: what starts, what stops, what refuses.
+
+use crate::etcd::cluster::{Cluster, Context};
+use crate::etcd::member::Standing;
+use crate::ids::VolumeId;
+use crate::kernel::time::Duration;
+use crate::record::{RaftRecord, Record, RefuseReason, StopReason};
+use crate::sim::event::EtcdEvent;
+
+impl Cluster {
+    /// One more fault holds a member's process down (and ends it, if it runs).
+    pub fn hold_down(&mut self, index: u8, reason: StopReason, cx: &mut Context<'_>) {
+        self.wake(cx);
+        self.members[index as usize].held_down += 1;
+        self.stop(index, reason, cx);
+    }
+
+    /// One fault less does; the last starts it again.
+    pub fn release(&mut self, index: u8, cx: &mut Context<'_>) {
+        self.members[index as usize].held_down -= 1;
+        self.start(index, cx);
+    }
+
+    /// Begins to start a member's process, if nothing stands against it.
+    pub(super) fn start(&mut self, index: u8, cx: &mut Context<'_>) {
+        let (id, start_up) = (self.id, self.options.start_up);
+        let member = &mut self.members[index as usize];
+        if !member.may_run() || member.server.is_some() || member.starting.is_some() {
+            if member.standing == Standing::In && member.held_down == 0 && !member.disk.present {
+                cx.fx.record(Record::MemberRefused { member: member.id, reason: RefuseReason::NoVolume });
+            }
+            return;
+        }
+        if member.disk.content.is_none() {
+            // The cluster knows this member; with an empty disk it might vote twice.
+            cx.fx.record(Record::MemberRefused { member: member.id, reason: RefuseReason::LostData });
+            return;
+        }
+        let generation = member.next_generation();
+        member.starting = Some(generation);
+        cx.fx.etcd(cx.now + start_up, id, EtcdEvent::Started(index, generation));
+    }
+
+    /// The process serves.
+    pub(super) fn started(&mut self, index: u8, generation: u32, cx: &mut Context<'_>) {
+        if self.members[index as usize].starting != Some(generation) {
+            return;
+        }
+        self.wake(cx);
+        self.members[index as usize].starting = None;
+        self.boot(index, cx.now);
+        cx.fx.record(Record::MemberStarted(self.members[index as usize].id));
+        let committed = self.committed;
+        let server = self.server_mut(index);
+        let behind = committed.saturating_sub(server.raft.log.last());
+        if behind > 0 {
+            server.behind = Some((cx.now, committed, behind));
+        }
+        self.peer_started(index, cx);
+        self.after(index, cx);
+        cx.fx.disturbed.push(self.id);
+    }
+
+    /// Ends a member's process.
+    pub(super) fn stop(&mut self, index: u8, reason: StopReason, cx: &mut Context<'_>) {
+        let member = &mut self.members[index as usize];
+        member.starting = None;
+        let id = member.id;
+        let Some(server) = member.halt(reason) else { return };
+        if cx.fx.raft_records {
+            let kept = self.members[index as usize].disk.content.as_ref().map(|content| content.log.last());
+            match kept {
+                Some(last) if last < server.raft.log.last() => {
+                    cx.fx.record(Record::Raft(RaftRecord::Truncated { member: id, from: last + 1 }));
+                }
+                Some(_) => {}
+                None => cx.fx.record(Record::Raft(RaftRecord::Wiped { member: id })),
+            }
+        }
+        let reset = !matches!(reason, StopReason::PowerLost);
+        cx.fx.record(Record::MemberStopped { member: id, reason });
+        cx.fx.stopped.push((id, reset));
+        self.peer_stopped(index, reset, cx);
+        self.abort_transfers(index, cx);
+    }
+
+    /// SIGTERM: hands leadership over, then stops.
+    pub fn terminate(&mut self, index: u8, cx: &mut Context<'_>) {
+        self.wake(cx);
+        self.members[index as usize].held_down += 1;
+        let timeout = self.options.request_timeout;
+        let heir = self.heir(index);
+        let Some(server) = self.members[index as usize].server.as_deref_mut() else { return };
+        match heir {
+            Some(heir) if server.is_leader() => {
+                server.raft.transfer_to(heir);
+                let until = cx.now + timeout;
+                self.after(index, cx);
+                self.look_again(index, until, cx);
+            }
+            _ => self.stop(index, StopReason::Stopped, cx),
+        }
+    }
+
+    /// The voter connected longest (`longestConnected`).
+    fn heir(&self, index: u8) -> Option<u8> {
+        let voters = self.server(index)?.raft.config.quorum.voters();
+        let connected = |&other: &u8| {
+            other != index && self.streams[self.stream_index(index, other)].reader_open && self.server(other).is_some()
+        };
+        voters.iter().filter(connected).min_by_key(|&other| self.streams[self.stream_index(other, index)].since)
+    }
+
+    fn look_again(&mut self, index: u8, until: crate::kernel::time::Time, cx: &mut Context<'_>) {
+        let interval = self.options.heartbeat_interval;
+        let id = self.id;
+        let member = &mut self.members[index as usize];
+        let generation = member.next_generation();
+        if let Some(server) = member.server.as_deref_mut() {
+            server.stopping = Some((generation, until));
+            cx.fx.etcd(cx.now + interval, id, EtcdEvent::Stopping(index, generation));
+        }
+    }
+
+    /// Looks whether leadership is handed over.
+    pub(super) fn stopping(&mut self, index: u8, generation: u32, cx: &mut Context<'_>) {
+        let Some(server) = self.members[index as usize].server.as_deref_mut() else { return };
+        let Some((current, until)) = server.stopping else { return };
+        if current != generation {
+            return;
+        }
+        self.wake(cx);
+        let server = self.server_mut(index);
+        if server.raft.lead.is_some_and(|lead| lead != index) || cx.now >= until {
+            self.stop(index, StopReason::Stopped, cx);
+        } else {
+            self.look_again(index, until, cx);
+        }
+    }
+
+    /// A volume is lost with all that is on it: who uses it stops. Returns the entries that no volume holds any more.
+    pub fn volume_lost(&mut self, index: u8, cx: &mut Context<'_>) {
+        self.wake(cx);
+        let durable_before = self.durable();
+        self.members[index as usize].disk.present = false;
+        self.stop(index, StopReason::VolumeLost, cx);
+        let member = &mut self.members[index as usize];
+        if member.disk.content.take().is_some() && cx.fx.raft_records {
+            cx.fx.record(Record::Raft(RaftRecord::Wiped { member: member.id }));
+        }
+        // Only what a client was (or could have been) told counts as data.
+        let committed = self.committed.min(durable_before);
+        let entries = committed.saturating_sub(self.durable());
+        if entries > 0 {
+            cx.fx.record(Record::DataLost { cluster: self.id, entries });
+        }
+    }
+
+    /// An empty volume stands in the place of the lost one.
+    pub fn volume_replaced(&mut self, index: u8, cx: &mut Context<'_>) {
+        self.members[index as usize].disk.present = true;
+        self.start(index, cx);
+    }
+
+    /// Largest index that some volume holds.
+    fn durable(&self) -> u64 {
+        let index = |member: &crate::etcd::member::Member| match (&member.server, &member.disk.content) {
+            (Some(server), _) => server.raft.log.stable,
+            (None, Some(content)) => content.log.last(),
+            (None, None) => 0,
+        };
+        self.members.iter().filter(|member| member.standing == Standing::In).map(index).max().unwrap_or(0)
+    }
+
+    /// The member whose data is on a volume.
+    pub fn member_on(&self, scenario: &crate::scenario::Scenario, volume: VolumeId) -> Option<u8> {
+        let members = &scenario.etcd[self.id.0 as usize].members;
+        // Of a member and its successor under the same name, the one in the cluster.
+        let on = |index: &u8| members[*index as usize].volume == volume;
+        let all = || (0..members.len() as u8).filter(on);
+        all().find(|&index| self.members[index as usize].standing == Standing::In).or_else(|| all().next())
+    }
+
+    /// A fault makes a member's disk slow, or no longer (`slow` is `None`).
+    pub fn slow_disk(&mut self, index: u8, fault: crate::ids::FaultId, slow: Option<(Duration, f64)>, cx: &mut Context<'_>) {
+        self.wake(cx);
+        let disk = &mut self.members[index as usize].disk;
+        match slow {
+            Some((add, factor)) => disk.slow_down(fault, add, factor),
+            None => disk.recover(fault),
+        }
+        cx.fx.disturbed.push(self.id);
+    }
+}

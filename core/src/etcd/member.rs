@@ -1,0 +1,182 @@
+//! A member: its process, its disk, and the loop between raft and both (`etcdserver/raft.go`).
+//!
+//! ```text
+//!            step                     messages at once (leader)
+//!  message ------> Raft --Ready--+--------------------------------> streams
+//!                    ^           +--> WAL write, fsync --> held messages (follower, candidate)
+//!                    |           `--> committed entries --> apply --> answers
+//!                    `--- at most one Ready at a time: what comes while the disk is busy waits for the next
+//! ```
+
+use std::collections::VecDeque;
+
+use crate::etcd::disk::{Disk, Persisted};
+use crate::etcd::raft::clock::Clock;
+use crate::etcd::raft::log::{Command, Token};
+use crate::etcd::raft::message::Message;
+use crate::etcd::raft::{Raft, Role};
+use crate::ids::{ClientId, MemberId};
+use crate::kernel::time::Time;
+use crate::network::HostId;
+use crate::record::StopReason;
+
+/// A member of a cluster, running or not.
+#[derive(Clone, Debug)]
+pub struct Member {
+    /// Its identity.
+    pub id: MemberId,
+    /// Where its process runs.
+    pub host: HostId,
+    /// Its volume.
+    pub disk: Disk,
+    /// Whether the cluster knows it.
+    pub standing: Standing,
+    /// Faults that keep its process down.
+    pub held_down: u16,
+    /// Its process; `None` when it does not serve.
+    pub server: Option<Box<Server>>,
+    /// Generation of the start under way.
+    pub starting: Option<u32>,
+    /// Last generation given out.
+    pub generation: u32,
+    /// Has served at least once (published its name).
+    pub published: bool,
+    /// Round of linearizable reads; never repeats, however often the process starts.
+    pub read_rounds: u64,
+}
+
+/// Whether a member belongs to its cluster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// Not added yet.
+    Future,
+    /// In it.
+    In,
+    /// Removed: never again.
+    Removed,
+}
+
+/// A process that serves.
+#[derive(Clone, Debug)]
+pub struct Server {
+    /// Its raft.
+    pub raft: Raft,
+    /// The process's ticks as a leader counts them: one per heartbeat interval.
+    pub beats: Clock,
+    /// The write under way.
+    pub write: Option<Write>,
+    /// Term and vote as last written, and as last synced.
+    pub written: (u64, Option<u8>),
+    /// Term and vote that survive a power loss.
+    pub synced: (u64, Option<u8>),
+    /// A beat or an election tick came while the disk was busy.
+    pub missed_tick: bool,
+    /// Generation of the beat that counts.
+    pub beat: u32,
+    /// The election timer that is queued.
+    pub timer: Option<(Time, u32)>,
+    /// Election timeouts drawn when the timer was queued.
+    pub timer_draws: u64,
+    /// The apply loop is busy until then.
+    pub apply_free: Time,
+    /// Proposals that wait for a leader, and until when, the oldest first.
+    pub waiting: VecDeque<(Time, Token, Command)>,
+    /// Linearizable reads.
+    pub reads: Reads,
+    /// Clients that watch here.
+    pub watchers: Vec<ClientId>,
+    /// Whom it was last seen to follow.
+    pub seen: Option<u8>,
+    /// Behind: since when, up to which index, how many entries.
+    pub behind: Option<(Time, u64, u64)>,
+    /// SIGTERM was received: generation of the next look, and when it stops regardless.
+    pub stopping: Option<(u32, Time)>,
+    /// Bytes of the database.
+    pub database_bytes: u64,
+    /// Index of the last snapshot.
+    pub snapshot_index: u64,
+    /// Last index applied when it was last told.
+    pub told_committed: u64,
+}
+
+/// A write to the log file and its fsync.
+#[derive(Clone, Debug)]
+pub struct Write {
+    /// Generation of its end.
+    pub generation: u32,
+    /// When it began.
+    pub since: Time,
+    /// Last index in it.
+    pub last: u64,
+    /// Term and vote in it.
+    pub state: (u64, Option<u8>),
+    /// Messages that promise what is in it.
+    pub held: Vec<Message>,
+}
+
+/// The loop that answers linearizable reads: one round at a time for all that wait (`linearizableReadLoop`).
+#[derive(Clone, Debug, Default)]
+pub struct Reads {
+    /// For the next round.
+    pub next: Vec<Token>,
+    /// In the round under way.
+    pub current: Vec<Token>,
+    /// Its number; 0: none is under way.
+    pub context: u64,
+    /// Generation of its retry timer.
+    pub retry: u32,
+    /// Confirmed: waits until this is applied.
+    pub index: Option<u64>,
+}
+
+impl Member {
+    /// A new generation for a timer.
+    pub fn next_generation(&mut self) -> u32 {
+        self.generation += 1;
+        self.generation
+    }
+
+    /// Whether its process should run: nothing holds it down and its volume is there.
+    pub fn may_run(&self) -> bool {
+        self.standing == Standing::In && self.held_down == 0 && self.disk.present
+    }
+
+    /// Takes the process away; what it had written (or synced, after a power loss) stays on the disk.
+    pub fn halt(&mut self, reason: StopReason) -> Option<Box<Server>> {
+        let mut server = self.server.take()?;
+        let power = reason == StopReason::PowerLost;
+        let (term, vote) = if power { server.synced } else { server.written };
+        let raft = &mut server.raft;
+        let keep = if power { raft.log.stable } else { raft.log.written };
+        let mut log = raft.log.clone();
+        if keep < log.last() {
+            log.drop_tail(keep + 1);
+        }
+        log.stable = log.last();
+        log.written = log.last();
+        self.disk.content = (reason != StopReason::VolumeLost).then(|| {
+            Box::new(Persisted {
+                term,
+                vote,
+                log,
+                config: raft.config,
+                database_bytes: server.database_bytes,
+                snapshot_index: server.snapshot_index,
+                timeouts_drawn: raft.timeouts_drawn(),
+            })
+        });
+        Some(server)
+    }
+}
+
+impl Server {
+    /// Whether it leads.
+    pub fn is_leader(&self) -> bool {
+        self.raft.role == Role::Leader
+    }
+
+    /// Whether raft has something for the disk that must be synced before it is told to others.
+    pub fn must_sync(&self) -> bool {
+        self.raft.log.written < self.raft.log.last() || self.written != (self.raft.term, self.raft.vote)
+    }
+}

@@ -1,0 +1,185 @@
+//! Changes of membership, one at a time, and the checks that keep a quorum (`--strict-reconfig-check`).
+//!
+//! Source: `etcdserver/api/membership/cluster.go`, `etcdserver/server.go` (`mayAddMember`, `mayRemoveMember`, `mayPromoteMember`)
+//! at `etcd-io/etcd@c34dc7ee`.
+
+use crate::etcd::cluster::{Cluster, Context};
+use crate::etcd::disk::Persisted;
+use crate::etcd::member::Standing;
+use crate::etcd::raft::Config;
+use crate::etcd::raft::log::{Command, ConfChange, Log, Token};
+use crate::ids::MemberId;
+use crate::kernel::time::Duration;
+use crate::record::{Record, StopReason};
+use crate::scenario::MemberChange;
+
+/// A member counts as healthy when it has been connected this long (`HealthInterval`).
+const HEALTH_INTERVAL: Duration = Duration::from_secs(5);
+/// A learner may be promoted when it has this share of the leader's log (`readyPercentThreshold`).
+const PROMOTION_THRESHOLD: f64 = 0.9;
+
+const NOT_ENOUGH_STARTED: &str = "etcdserver: re-configuration failed due to not enough started members";
+
+/// A member as the checks see it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct View {
+    /// It has published its name.
+    pub started: bool,
+    /// It has no vote.
+    pub learner: bool,
+}
+
+/// Voters of `members`, and how many of them have started.
+fn count<'a>(members: impl Iterator<Item = &'a View>) -> (usize, usize) {
+    members.filter(|view| !view.learner).fold((0, 0), |(all, started), view| (all + 1, started + usize::from(view.started)))
+}
+
+/// Whether a voter may be added: those started are a quorum with it (`IsReadyToAddVotingMember`).
+pub fn may_add_voter(members: &[View]) -> bool {
+    let (voters, started) = count(members.iter());
+    // One member may always get a second, to restore a cluster from it.
+    (started == 1 && voters == 1) || started >= quorum_of(voters + 1)
+}
+
+/// Whether the voter at `place` may be removed: those started are a quorum without it (`IsReadyToRemoveVotingMember`).
+pub fn may_remove_voter(members: &[View], place: usize) -> bool {
+    let (voters, started) = count(members.iter().enumerate().filter(|(index, _)| *index != place).map(|(_, view)| view));
+    started >= quorum_of(voters)
+}
+
+/// Whether a learner may get its vote, itself counted as started (`IsReadyToPromoteMember`).
+pub fn may_promote(members: &[View]) -> bool {
+    let (voters, started) = count(members.iter());
+    started + 1 >= quorum_of(voters + 1)
+}
+
+const fn quorum_of(voters: usize) -> usize {
+    voters / 2 + 1
+}
+
+/// A change that was proposed and not yet applied.
+#[derive(Clone, Copy, Debug)]
+pub struct Pending {
+    asked: MemberChange,
+    change: ConfChange,
+}
+
+impl Cluster {
+    /// An operator asks for a change at whoever leads. `learner`: whether a member to be added is one.
+    pub fn change_membership(&mut self, asked: MemberChange, learner: bool, cx: &mut Context<'_>) {
+        self.wake(cx);
+        let change = match asked {
+            MemberChange::Add(id) if learner => ConfChange::AddLearner(id.index),
+            MemberChange::Add(id) | MemberChange::Promote(id) => ConfChange::AddVoter(id.index),
+            MemberChange::Remove(id) => ConfChange::Remove(id.index),
+        };
+        if let Some(refused) = self.refusal(asked, learner, cx) {
+            cx.fx.record(Record::Membership { change: asked, refused: Some(refused) });
+            return;
+        }
+        let leader = self.leader().expect("no change without a leader");
+        self.changes.push(Pending { asked, change });
+        self.server_mut(leader).raft.propose(cx.now, Token::NONE, Command::Conf(change));
+        self.after(leader, cx);
+    }
+
+    /// Why a change is refused, in etcd's words.
+    fn refusal(&self, asked: MemberChange, learner: bool, cx: &Context<'_>) -> Option<&'static str> {
+        let Some(leader) = self.leader() else { return Some("etcdserver: no leader") };
+        let config = self.server(leader)?.raft.config;
+        let members: Vec<u8> = config.members().iter().collect();
+        let view =
+            |&index: &u8| View { started: self.members[index as usize].published, learner: config.learners.contains(index) };
+        let views: Vec<View> = members.iter().map(view).collect();
+        let voters = config.quorum.voters();
+        let connected = voters.iter().filter(|&index| self.connected_for(leader, index, HEALTH_INTERVAL, cx)).count();
+        let (MemberChange::Add(id) | MemberChange::Remove(id) | MemberChange::Promote(id)) = asked;
+        let known = config.members().contains(id.index);
+        match asked {
+            MemberChange::Add(_) if known => Some("membership: ID exists"),
+            MemberChange::Add(_) if learner && config.learners.len() >= usize::from(self.options.max_learners) => {
+                Some("membership: too many learner members in cluster")
+            }
+            MemberChange::Remove(_) | MemberChange::Promote(_) if !known => Some("membership: ID not found"),
+            MemberChange::Promote(_) if !config.learners.contains(id.index) => {
+                Some("membership: can only promote a learner member")
+            }
+            MemberChange::Promote(_) if !self.learner_is_ready(leader, id) => {
+                Some("etcdserver: can only promote a learner member which is in sync with leader")
+            }
+            _ if !self.options.strict_reconfig_check => None,
+            MemberChange::Add(_) if !learner && !may_add_voter(&views) => Some(NOT_ENOUGH_STARTED),
+            // The newcomer counts as unavailable.
+            MemberChange::Add(_) if connected < quorum_of(voters.len() + 1) && voters.len() > 1 => {
+                Some("etcdserver: unhealthy cluster")
+            }
+            MemberChange::Remove(_) if config.learners.contains(id.index) => None,
+            MemberChange::Remove(_) => {
+                let place = members.iter().position(|&index| index == id.index)?;
+                let active = self.connected_for(leader, id.index, Duration::ZERO, cx);
+                if !may_remove_voter(&views, place) {
+                    Some(NOT_ENOUGH_STARTED)
+                } else if (active || id.index == leader) && connected < 1 + quorum_of(voters.len() - 1) {
+                    Some("etcdserver: unhealthy cluster")
+                } else {
+                    None
+                }
+            }
+            MemberChange::Promote(_) if !may_promote(&views) => Some(NOT_ENOUGH_STARTED),
+            MemberChange::Add(_) | MemberChange::Promote(_) => None,
+        }
+    }
+
+    fn connected_for(&self, leader: u8, index: u8, at_least: Duration, cx: &Context<'_>) -> bool {
+        let stream = &self.streams[self.stream_index(index, leader)];
+        index == leader || (stream.reader_open && cx.now.since(stream.since) >= at_least)
+    }
+
+    fn learner_is_ready(&self, leader: u8, id: MemberId) -> bool {
+        self.server(leader).is_some_and(|server| {
+            let matched = server.raft.progress[id.index as usize].matched;
+            matched as f64 > server.raft.log.last() as f64 * PROMOTION_THRESHOLD
+        })
+    }
+
+    /// A change was applied at a member; whether that member has removed itself.
+    pub(super) fn conf_applied(&mut self, at: u8, change: ConfChange, cx: &mut Context<'_>) -> bool {
+        if let Some(place) = self.changes.iter().position(|pending| pending.change == change) {
+            let asked = self.changes.remove(place).asked;
+            cx.fx.record(Record::Membership { change: asked, refused: None });
+            cx.fx.disturbed.push(self.id);
+            match asked {
+                MemberChange::Add(id) => self.join(id.index, cx),
+                MemberChange::Remove(id) => {
+                    self.members[id.index as usize].standing = Standing::Removed;
+                    if id.index != at {
+                        self.stop(id.index, StopReason::Removed, cx);
+                    }
+                }
+                MemberChange::Promote(_) => {}
+            }
+        }
+        change == ConfChange::Remove(at)
+    }
+
+    /// A member that was added starts with an empty disk.
+    fn join(&mut self, index: u8, cx: &mut Context<'_>) {
+        let member = &mut self.members[index as usize];
+        member.standing = Standing::In;
+        member.disk.content = Some(Box::new(Persisted {
+            term: 0,
+            vote: None,
+            log: Log::compacted(0, 0, 0),
+            config: Config::default(),
+            database_bytes: 0,
+            snapshot_index: 0,
+            timeouts_drawn: 0,
+        }));
+        self.start(index, cx);
+    }
+
+    /// A member that applied its own removal stops.
+    pub(super) fn remove_self(&mut self, index: u8, cx: &mut Context<'_>) {
+        self.stop(index, StopReason::Removed, cx);
+    }
+}

@@ -1,0 +1,351 @@
+//! Between raft and the disk: what leaves when, and what is applied (`etcdserver/raft.go`, `raftNode.start`).
+
+use crate::etcd::cluster::{Cluster, Context};
+use crate::etcd::codec;
+use crate::etcd::member::{Server, Write};
+use crate::etcd::raft::log::Command;
+use crate::etcd::raft::message::{Kind, Message, Snapshot};
+use crate::etcd::raft::{Note, Role};
+use crate::kernel::time::Time;
+use crate::record::{RaftRecord, Record};
+use crate::sim::event::{Answer, EtcdEvent, Watched};
+
+/// Bytes a key and its value take in the database besides themselves: revision key, numbers, page overhead (assumed).
+const DATABASE_OVERHEAD: u64 = 64;
+
+/// Entries whose first appliance is remembered for the watchers' latency.
+const REMEMBERED: usize = 4_096;
+
+impl Cluster {
+    /// Carries on after raft has taken a step: tells what happened, answers reads, writes and sends what is due.
+    pub(super) fn after(&mut self, index: u8, cx: &mut Context<'_>) {
+        self.tell_notes(index, cx);
+        let server = self.server_mut(index);
+        for token in server.raft.out.dropped.drain(..).filter(|token| token.member == index) {
+            cx.fx.answers.push((cx.now, token, Answer::Unavailable));
+        }
+        if server.raft.lead != server.seen {
+            self.leader_changed(index, cx);
+        }
+        if !self.server_mut(index).raft.out.read_states.is_empty() {
+            self.reads_confirmed(index, cx);
+        }
+        self.tell_notes(index, cx);
+        self.pump(index, cx);
+        self.arm_timer(index, cx);
+    }
+
+    fn tell_notes(&mut self, index: u8, cx: &mut Context<'_>) {
+        if self.server_mut(index).raft.out.notes.is_empty() {
+            return;
+        }
+        let id = self.members[index as usize].id;
+        let server = self.members[index as usize].server.as_deref_mut().expect("its process serves");
+        let mut notes = std::mem::take(&mut server.raft.out.notes);
+        let raft = &server.raft;
+        let log = &raft.log;
+        for note in &notes {
+            let inner = match *note {
+                Note::Campaign { term, pre_vote } => {
+                    cx.fx.record(Record::Campaign { member: id, term, pre_vote });
+                    continue;
+                }
+                Note::Elected => {
+                    cx.fx.record(Record::Elected { member: id, term: raft.term });
+                    cx.fx.disturbed.push(id.cluster);
+                    RaftRecord::Led { member: id, term: raft.term, last: log.last() }
+                }
+                Note::SteppedDown { term, reason } => {
+                    cx.fx.record(Record::SteppedDown { member: id, term, reason });
+                    cx.fx.disturbed.push(id.cluster);
+                    continue;
+                }
+                Note::Established => {
+                    cx.fx.disturbed.push(id.cluster);
+                    continue;
+                }
+                Note::Voted { candidate } => RaftRecord::Voted { member: id, term: raft.term, candidate },
+                Note::Appended { from, to } => {
+                    if cx.fx.raft_records {
+                        for index in from..=to {
+                            let entry = log.get(index).expect("just appended");
+                            let (term, chain) = (entry.term, entry.chain);
+                            cx.fx.record(Record::Raft(RaftRecord::Appended { member: id, index, term, chain }));
+                        }
+                    }
+                    continue;
+                }
+                Note::Truncated { from } => RaftRecord::Truncated { member: id, from },
+                Note::Restored => {
+                    let (index, term) = (log.last(), log.last_term());
+                    let chain = log.chain(index).expect("a snapshot has its hash");
+                    RaftRecord::Restored { member: id, index, term, chain }
+                }
+                Note::Committed => RaftRecord::Committed { member: id, term: raft.term, index: log.committed },
+            };
+            if cx.fx.raft_records {
+                cx.fx.record(Record::Raft(inner));
+            }
+        }
+        if notes.contains(&Note::Elected) {
+            server.beat = server.beat.wrapping_add(1);
+            cx.fx.etcd(server.beats.next_tick(cx.now), id.cluster, EtcdEvent::Beat(index, server.beat));
+        }
+        notes.clear();
+        server.raft.out.notes = notes;
+    }
+
+    /// Takes Readies until one is being written or nothing is left.
+    fn pump(&mut self, index: u8, cx: &mut Context<'_>) {
+        while let Some(server) = self.members[index as usize].server.as_deref_mut() {
+            let must_sync = server.must_sync();
+            let leads = server.is_leader();
+            let has_committed = server.raft.log.applied < server.raft.log.committed;
+            if server.write.is_some() || (server.raft.out.messages.is_empty() && !must_sync && !has_committed) {
+                return;
+            }
+            let mut messages = std::mem::take(&mut server.raft.out.messages);
+            keep_last_response(&mut messages);
+            if leads || !must_sync {
+                self.send_all(&mut messages, cx);
+            }
+            if must_sync {
+                self.write(index, messages, cx);
+            } else if let Some(server) = self.members[index as usize].server.as_deref_mut()
+                && server.raft.out.messages.is_empty()
+            {
+                // Gives the buffer back.
+                server.raft.out.messages = messages;
+            }
+            if has_committed {
+                self.apply(index, cx);
+            }
+        }
+    }
+
+    fn write(&mut self, index: u8, held: Vec<Message>, cx: &mut Context<'_>) {
+        let id = self.id;
+        let member = &mut self.members[index as usize];
+        let generation = member.next_generation();
+        let server = member.server.as_deref_mut().expect("its process serves");
+        let log = &mut server.raft.log;
+        let bytes: u64 = (log.written + 1..=log.last())
+            .map(|index| codec::entry_bytes(log.get(index).expect("not yet written"), index) + 32)
+            .sum::<u64>();
+        log.written = log.last();
+        server.written = (server.raft.term, server.raft.vote);
+        let write = Write { generation, since: cx.now, last: server.raft.log.last(), state: server.written, held };
+        server.write = Some(write);
+        let done = cx.now + member.disk.sync(bytes);
+        cx.fx.etcd(done, id, EtcdEvent::Synced(index, generation));
+    }
+
+    /// The disk has what it was given: what it promises may be sent.
+    pub(super) fn synced(&mut self, index: u8, generation: u32, cx: &mut Context<'_>) {
+        let Some(server) = self.members[index as usize].server.as_deref_mut() else { return };
+        let Some(mut write) = server.write.take_if(|write| write.generation == generation) else { return };
+        let log = &mut server.raft.log;
+        log.stable = log.stable.max(write.last.min(log.written));
+        server.synced = write.state;
+        self.send_all(&mut write.held, cx);
+        let server = self.server_mut(index);
+        server.raft.acknowledge_own();
+        if std::mem::take(&mut server.missed_tick) {
+            if server.is_leader() {
+                server.raft.beat(cx.now);
+            } else {
+                server.raft.clock.lose_ticks(write.since, cx.now);
+                if server.raft.clock.elapsed(cx.now) >= server.raft.timeout_ticks {
+                    server.raft.timed_out(cx.now);
+                }
+            }
+        } else if cx.now.since(write.since) > self.options.tick {
+            self.server_mut(index).raft.clock.lose_ticks(write.since, cx.now);
+        }
+        self.after(index, cx);
+    }
+
+    fn apply(&mut self, index: u8, cx: &mut Context<'_>) {
+        let cost = self.options.apply;
+        let id = self.members[index as usize].id;
+        let mut removed = false;
+        loop {
+            let server = self.members[index as usize].server.as_deref_mut().expect("its process serves");
+            let log = &mut server.raft.log;
+            if log.applied >= log.committed {
+                break;
+            }
+            log.applied += 1;
+            let at = log.applied;
+            let entry = *log.get(at).expect("committed entries are in the log");
+            server.apply_free = server.apply_free.max(cx.now) + cost;
+            let done = server.apply_free;
+            if at > self.committed {
+                self.committed = at;
+                self.recently_applied.push_back((at, cx.now));
+                if self.recently_applied.len() > REMEMBERED {
+                    self.recently_applied.pop_front();
+                }
+            }
+            if cx.fx.raft_records {
+                let (term, chain) = (entry.term, entry.chain);
+                cx.fx.record(Record::Raft(RaftRecord::Applied { member: id, index: at, term, chain }));
+            }
+            let event_bytes = match entry.command {
+                Command::Empty => 0,
+                Command::Put { key_bytes, value_bytes } => {
+                    let bytes = u64::from(key_bytes) + u64::from(value_bytes);
+                    server.database_bytes += bytes + DATABASE_OVERHEAD;
+                    bytes
+                }
+                Command::Delete { keys, key_bytes } => {
+                    server.database_bytes += u64::from(keys) * (u64::from(key_bytes) + DATABASE_OVERHEAD);
+                    u64::from(keys) * u64::from(key_bytes)
+                }
+                Command::Conf(change) => {
+                    server.raft.apply_conf_change(cx.now, change);
+                    removed |= self.conf_applied(index, change, cx);
+                    0
+                }
+            };
+            let server = self.server_mut(index);
+            if event_bytes > 0 && !server.watchers.is_empty() {
+                let first_applied = self.first_applied(at, cx.now);
+                cx.fx.watched.push(Watched { at: done, member: id, bytes: event_bytes, first_applied });
+            }
+            if entry.token.member == index {
+                cx.fx.answers.push((done, entry.token, Answer::Ok));
+            }
+        }
+        self.applied(index, cx);
+        if removed {
+            self.remove_self(index, cx);
+        }
+    }
+
+    /// When an entry was first applied anywhere; now, if that was too long ago to be remembered.
+    fn first_applied(&self, index: u64, now: Time) -> Time {
+        let found = self.recently_applied.binary_search_by_key(&index, |&(index, _)| index);
+        found.map_or(now, |place| self.recently_applied[place].1)
+    }
+
+    pub(super) fn applied(&mut self, index: u8, cx: &mut Context<'_>) {
+        let (id, cx_now) = (self.members[index as usize].id, cx.now);
+        let compact_allowed = !self.transfers.iter().any(|transfer| transfer.from == index);
+        let (snapshot_count, catch_up) = (self.options.snapshot_count, self.options.catch_up_entries);
+        let server = self.members[index as usize].server.as_deref_mut().expect("its process serves");
+        let applied = server.raft.log.applied;
+        self.committed = self.committed.max(applied);
+        if applied - server.snapshot_index > snapshot_count && compact_allowed {
+            server.snapshot_index = applied;
+            server.raft.log.compact(applied.saturating_sub(catch_up));
+        }
+        if let Some((since, until, entries)) = server.behind
+            && applied >= until
+        {
+            server.behind = None;
+            cx.fx.record(Record::CaughtUp { member: id, entries, took: cx_now.since(since) });
+        }
+        if server.reads.index.is_some_and(|wanted| wanted <= applied) {
+            self.finish_reads(index, cx);
+        }
+    }
+
+    /// The leader's clock beats.
+    pub(super) fn beat(&mut self, index: u8, generation: u32, cx: &mut Context<'_>) {
+        let id = self.id;
+        let Some(server) = self.members[index as usize].server.as_deref_mut() else { return };
+        if server.beat != generation || server.raft.role != Role::Leader {
+            return;
+        }
+        if self.try_rest(index, cx) {
+            return;
+        }
+        let server = self.server_mut(index);
+        cx.fx.etcd(server.beats.next_tick(cx.now), id, EtcdEvent::Beat(index, generation));
+        if server.write.is_some() {
+            server.missed_tick = true;
+            return;
+        }
+        server.raft.beat(cx.now);
+        self.after(index, cx);
+    }
+
+    /// A member's election timer rings: perhaps its timeout has passed, perhaps it was put off meanwhile.
+    pub(super) fn election_timer(&mut self, index: u8, generation: u32, cx: &mut Context<'_>) {
+        let resting = self.is_at_rest(index);
+        let Some(server) = self.members[index as usize].server.as_deref_mut() else { return };
+        if server.timer.is_none_or(|(_, current)| current != generation) {
+            return;
+        }
+        server.timer = None;
+        if resting || server.is_leader() {
+            return;
+        }
+        if cx.now >= server.raft.clock.deadline(server.raft.timeout_ticks) {
+            if server.write.is_some() {
+                server.missed_tick = true;
+                return;
+            }
+            server.raft.timed_out(cx.now);
+            self.after(index, cx);
+        } else {
+            self.arm_timer(index, cx);
+        }
+    }
+
+    /// Queues the election timer where none is queued that rings early enough.
+    pub(super) fn arm_timer(&mut self, index: u8, cx: &mut Context<'_>) {
+        let id = self.id;
+        let member = &mut self.members[index as usize];
+        let Some(server) = member.server.as_deref_mut() else { return };
+        let drawn = server.raft.timeouts_drawn();
+        if server.is_leader() || (server.timer.is_some() && server.timer_draws == drawn) || !server.raft.is_promotable() {
+            return;
+        }
+        let at = server.raft.clock.deadline(server.raft.timeout_ticks);
+        server.timer_draws = drawn;
+        if server.timer.is_some_and(|(queued, _)| queued <= at) || (server.missed_tick && at <= cx.now) {
+            return;
+        }
+        member.generation += 1;
+        server.timer = Some((at, member.generation));
+        cx.fx.etcd(at.max(cx.now), id, EtcdEvent::Election(index, member.generation));
+    }
+
+    /// What a snapshot message carries: the database as it is now.
+    pub(super) fn snapshot_of(server: &Server) -> Snapshot {
+        let log = &server.raft.log;
+        Snapshot {
+            index: log.applied,
+            term: log.term(log.applied).expect("applied entries keep their term"),
+            chain: log.chain(log.applied).expect("applied entries keep their hash"),
+            voters: server.raft.config.quorum,
+            learners: server.raft.config.learners,
+            bytes: server.database_bytes,
+        }
+    }
+
+    fn send_all(&mut self, messages: &mut Vec<Message>, cx: &mut Context<'_>) {
+        for message in messages.drain(..) {
+            if message.kind == Kind::Snapshot {
+                self.begin_transfer(message, cx);
+            } else {
+                self.transmit(message, cx);
+            }
+        }
+    }
+}
+
+/// Of several acknowledgements in one Ready only the last is sent (`processMessages`).
+fn keep_last_response(messages: &mut Vec<Message>) {
+    if messages.len() < 2 {
+        return;
+    }
+    let Some(last) = messages.iter().rposition(|message| message.kind == Kind::AppendResponse) else { return };
+    let mut place = 0;
+    messages.retain(|message| {
+        place += 1;
+        message.kind != Kind::AppendResponse || place > last
+    });
+}

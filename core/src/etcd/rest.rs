@@ -1,0 +1,223 @@
+//! A group at rest: heartbeats by arithmetic.
+//!
+//! A healthy group without requests exchanges nothing but heartbeats and their answers, and their outcome is known: every follower
+//! stays a follower. So at rest nothing is queued. [`Cluster::wake`] accounts for the beats that have passed, as if each had been
+//! sent: bytes, draws of delays, clocks, the leader's check of its quorum, and the one beat whose messages are under way. What the
+//! members know afterwards is what message by message would have left, to the nanosecond.
+//!
+//! ```text
+//!   beat t0 ... try_rest: all quiet? -- no queue entries -- t: a request, a fault, the end --> wake(t)
+//!       |  beats t0, t0+h, .. t0+(c-1)h < t  |  last heartbeat or its answer may still be under way: queued again
+//! ```
+//!
+//! It is exact or it is off: with loss, or delays that could carry a beat into the next, the group runs message by message.
+
+use crate::etcd::cluster::{Cluster, Context};
+use crate::etcd::codec;
+use crate::etcd::member::Server;
+use crate::etcd::raft::Role;
+use crate::etcd::raft::message::{Kind, Message};
+use crate::etcd::raft::quorum::Members;
+use crate::etcd::transport::{InFlight, stream_blocked};
+use crate::kernel::time::Time;
+use crate::network::stream;
+use crate::network::wire::Burst;
+use crate::sim::Exact;
+use crate::sim::event::EtcdEvent;
+
+/// A group at rest.
+#[derive(Clone, Copy, Debug)]
+pub struct Rest {
+    /// The first beat that was not simulated.
+    since: Time,
+    leader: u8,
+    followers: Members,
+}
+
+impl Cluster {
+    /// Whether this member is part of a group at rest.
+    pub(super) fn is_at_rest(&self, index: u8) -> bool {
+        self.rest.is_some_and(|rest| rest.leader == index || rest.followers.contains(index))
+    }
+
+    /// At a beat of `leader`: lets the group rest, if it may.
+    pub(super) fn try_rest(&mut self, leader: u8, cx: &mut Context<'_>) -> bool {
+        let server = self.server_mut(leader);
+        let progress = (server.raft.log.last(), self.members[leader as usize].read_rounds);
+        let busy = std::mem::replace(&mut self.last_beat, progress) != progress;
+        if busy || self.exact == Exact::Full || self.flying > 0 || !self.transfers.is_empty() {
+            return false;
+        }
+        let Some(followers) = self.followers_at_rest(leader, cx) else { return false };
+        self.rest = Some(Rest { since: cx.now, leader, followers });
+        true
+    }
+
+    /// The followers of a group that may rest.
+    fn followers_at_rest(&self, leader: u8, cx: &Context<'_>) -> Option<Members> {
+        let led = self.server(leader)?;
+        let config = led.raft.config;
+        let mut followers = Members::EMPTY;
+        for index in (0..self.members.len() as u8).filter(|&index| index != leader) {
+            if self.is_dark(index, leader, cx) {
+                continue;
+            }
+            let follows = self.server(index).is_some_and(|server| is_quiet_follower(server, led));
+            if !follows || !config.members().contains(index) || !self.is_steady(leader, index, cx) {
+                return None;
+            }
+            followers.insert(index);
+        }
+        // A silent member must be silent to the followers too.
+        let dark = |index: &u8| *index != leader && !followers.contains(*index);
+        for silent in (0..self.members.len() as u8).filter(dark) {
+            if followers.iter().any(|follower| !self.is_dark(silent, follower, cx)) {
+                return None;
+            }
+        }
+        let heard = followers.iter().all(|index| led.raft.progress[index as usize].recent_active);
+        let quorum = config.quorum.has(|index| index == leader || followers.contains(index));
+        let patience = self.options.tick * self.dialect.election_ticks > self.options.heartbeat_interval * 3;
+        let quiet =
+            heard && quorum && patience && self.dialect.election_beats >= 2 && is_idle(led) && led.raft.is_settled(followers);
+        quiet.then_some(followers)
+    }
+
+    /// Nothing can pass between these two, now or before the network or a process changes.
+    fn is_dark(&self, silent: u8, other: u8, cx: &Context<'_>) -> bool {
+        let carries = |from: u8, to: u8| {
+            let index = self.stream_index(from, to);
+            let stream = &self.streams[index];
+            stream.reader_open && stream.writer_open && !stream_blocked(self, cx.net, index)
+        };
+        self.server(silent).is_none() || (!carries(silent, other) && !carries(other, silent))
+    }
+
+    /// Both streams carry, lose nothing, and a beat's round trip ends before the next beat.
+    fn is_steady(&self, leader: u8, follower: u8, cx: &Context<'_>) -> bool {
+        let (there, back) = (self.stream_index(leader, follower), self.stream_index(follower, leader));
+        let carries = |index: usize| {
+            let stream = &self.streams[index];
+            stream.reader_open && stream.writer_open && self.held[index].is_empty() && !stream_blocked(self, cx.net, index)
+        };
+        let (a, b) = (self.host(leader), self.host(follower));
+        let burst = Burst::of(200, cx.net.tls);
+        let round_trip = stream::bound(cx.net.path(a, b), burst).zip(stream::bound(cx.net.path(b, a), burst));
+        carries(there)
+            && carries(back)
+            && round_trip.is_some_and(|(there, back)| there + back + self.options.hand_over * 2 < self.options.heartbeat_interval)
+    }
+
+    /// Ends the rest: everything is as if every beat before now had been simulated.
+    pub fn wake(&mut self, cx: &mut Context<'_>) {
+        let Some(Rest { since, leader, followers }) = self.rest.take() else { return };
+        let period = self.options.heartbeat_interval;
+        let passed = cx.now.since(since).as_nanos();
+        // The first beat was due when rest began; one that is due right now is still to come.
+        let count = passed.div_ceil(period.as_nanos()).max(1);
+        let server = self.server_mut(leader);
+        let beats = server.raft.beats + count;
+        let every = server.raft.dialect.election_beats;
+        server.raft.beats = beats % every;
+        // The last beat that checked the quorum, counted from 1; 0: none did.
+        let checked = count.saturating_sub(beats % every);
+        if checked > 0 {
+            for (index, progress) in (0u8..).zip(&mut server.raft.progress) {
+                progress.recent_active = index == leader;
+            }
+        }
+        for follower in followers.iter() {
+            let answered = self.account_beats(leader, follower, since, count, cx);
+            if answered >= checked.max(1) {
+                self.server_mut(leader).raft.progress[follower as usize].recent_active = true;
+            }
+        }
+        // Heartbeats to those whose connection is closed came back as undeliverable.
+        for silent in (0..self.members.len() as u8).filter(|&index| index != leader && !followers.contains(index)) {
+            if !self.streams[self.stream_index(leader, silent)].writer_open {
+                self.server_mut(leader).raft.unreachable(silent);
+            }
+        }
+        let id = self.id;
+        let server = self.server_mut(leader);
+        cx.fx.etcd(since + period * count, id, EtcdEvent::Beat(leader, server.beat));
+        for follower in followers.iter() {
+            self.arm_timer(follower, cx);
+        }
+    }
+
+    /// Accounts for `count` beats from `since` on to one follower; how many answers the leader has.
+    fn account_beats(&mut self, leader: u8, follower: u8, since: Time, count: u64, cx: &mut Context<'_>) -> u64 {
+        let (there, back) = (self.stream_index(leader, follower), self.stream_index(follower, leader));
+        let (a, b) = (self.host(leader), self.host(follower));
+        let raft = &self.server_mut(leader).raft;
+        let mut heartbeat = Message::new(Kind::Heartbeat, leader, follower);
+        heartbeat.term = raft.term;
+        heartbeat.commit = raft.log.committed;
+        let mut answer = Message::new(Kind::HeartbeatResponse, follower, leader);
+        answer.term = raft.term;
+        let (writes, answer_writes) = (codec::writes(&heartbeat, false), codec::writes(&answer, false));
+        let (bytes, answer_bytes) = (writes.bytes, answer_writes.bytes);
+        let (burst, answer_burst) = (Burst::of(bytes, cx.net.tls), Burst::of(answer_bytes, cx.net.tls));
+        let (first, first_answer) = (self.streams[there].sent(), self.streams[back].sent());
+        // When the heartbeat of beat `k` (from 0) arrives, and when its answer does.
+        let (interval, hand_over) = (self.options.heartbeat_interval, self.options.hand_over);
+        let arrival = |cluster: &Self, k: u64| {
+            since + interval * k + cluster.streams[there].delay_of(first + k, cx.net.path(a, b), burst) + hand_over
+        };
+        let answered_at = |cluster: &Self, k: u64| {
+            arrival(cluster, k) + cluster.streams[back].delay_of(first_answer + k, cx.net.path(b, a), answer_burst) + hand_over
+        };
+        let last = count - 1;
+        let arrives = arrival(self, last);
+        let heard = if arrives < cx.now { count } else { last };
+        let answers = heard;
+        let received = if heard == count && answered_at(self, last) < cx.now { count } else { last };
+        if heard > 0 {
+            let at = arrival(self, heard - 1);
+            self.streams[there].last_heard = at;
+            self.server_mut(follower).raft.clock.reset(at);
+        }
+        if received > 0 {
+            self.streams[back].last_heard = answered_at(self, received - 1);
+        }
+        let due = answered_at(self, last);
+        self.streams[there].skip(count);
+        self.streams[back].skip(answers);
+        for (index, messages, bytes, burst) in [(there, count, bytes, burst), (back, answers, answer_bytes, answer_burst)] {
+            self.meters[index].add_evenly(bytes * messages, burst * messages);
+            let reverse = if index == there { back } else { there };
+            self.meters[reverse].add_evenly(0, burst.acks() * messages);
+        }
+        let (index, message, at, writes) = match (heard == count, received == count) {
+            (true, true) => return count,
+            (true, false) => (back, answer, due, answer_writes),
+            (false, _) => (there, heartbeat, arrives, writes),
+        };
+        let epoch = self.streams[index].epoch;
+        let slot = self.put_in_flight(InFlight { message: Some(message), stream: index as u16, epoch, writes });
+        self.flying += 1;
+        cx.fx.etcd(at, self.id, EtcdEvent::Deliver(slot));
+        received
+    }
+}
+
+/// No request of a client is under way here.
+fn is_idle(server: &Server) -> bool {
+    server.write.is_none()
+        && server.waiting.is_empty()
+        && server.reads.context == 0
+        && server.stopping.is_none()
+        && server.behind.is_none()
+}
+
+fn is_quiet_follower(server: &Server, leader: &Server) -> bool {
+    let (log, last) = (&server.raft.log, leader.raft.log.last());
+    is_idle(server)
+        && server.raft.role == Role::Follower
+        && server.raft.lead == Some(leader.raft.me)
+        && server.raft.term == leader.raft.term
+        && [log.last(), log.committed, log.applied, log.stable] == [last; 4]
+        && !server.must_sync()
+        && server.raft.out.messages.is_empty()
+}

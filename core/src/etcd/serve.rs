@@ -1,0 +1,185 @@
+//! Clients' requests at a member (`etcdserver/v3_server.go`).
+//!
+//! A write becomes a proposal and is answered when this member applies it. A linearizable read waits for a read index that a
+//! majority confirmed after it was asked; all reads that wait share one round. A serializable read is answered from what is here.
+
+use crate::etcd::cluster::{Cluster, Context};
+use crate::etcd::raft::log::{Command, Token};
+use crate::ids::ClientId;
+use crate::kernel::time::Time;
+use crate::record::Record;
+use crate::scenario::Op;
+use crate::sim::event::{Answer, EtcdEvent};
+
+/// Entries that may be committed and not applied before requests are turned away (`maxGapBetweenApplyAndCommitIndex`).
+const MAX_APPLY_GAP: u64 = 5_000;
+
+impl Cluster {
+    /// A request arrives at the member of its token; its client waits until `until`. Whether a process is there to take it.
+    pub fn request(&mut self, token: Token, op: Op, until: Time, cx: &mut Context<'_>) -> bool {
+        let index = token.member;
+        let apply = self.options.apply;
+        let max_bytes = self.options.max_request_bytes;
+        let member = &mut self.members[index as usize];
+        let Some(server) = member.server.as_deref_mut() else { return false };
+        match op {
+            Op::Put { key_bytes, value_bytes } => {
+                if u64::from(key_bytes) + u64::from(value_bytes) > max_bytes {
+                    cx.fx.answers.push((cx.now, token, Answer::TooLarge));
+                } else {
+                    self.propose(token, Command::Put { key_bytes, value_bytes }, until, cx);
+                }
+            }
+            Op::Delete { keys, key_bytes } => self.propose(token, Command::Delete { keys, key_bytes }, until, cx),
+            Op::Range { linearizable: false, .. } => {
+                server.apply_free = server.apply_free.max(cx.now) + apply;
+                cx.fx.answers.push((server.apply_free, token, Answer::Ok));
+            }
+            Op::Range { linearizable: true, .. } => {
+                if server.raft.config.learners.contains(index) {
+                    cx.fx.answers.push((cx.now, token, Answer::Unavailable));
+                } else {
+                    server.reads.next.push(token);
+                    self.begin_read(index, cx);
+                }
+            }
+            Op::Watch => unreachable!("a watch is attached, not asked"),
+        }
+        true
+    }
+
+    /// Attaches a watcher; whether a process is there.
+    pub fn watch(&mut self, index: u8, client: ClientId) -> bool {
+        let Some(server) = self.members[index as usize].server.as_deref_mut() else { return false };
+        server.watchers.push(client);
+        true
+    }
+
+    /// Takes a watcher away.
+    pub fn unwatch(&mut self, index: u8, client: ClientId) {
+        if let Some(server) = self.members[index as usize].server.as_deref_mut() {
+            server.watchers.retain(|&watcher| watcher != client);
+        }
+    }
+
+    /// Proposes a command at the member of the token.
+    fn propose(&mut self, token: Token, command: Command, until: Time, cx: &mut Context<'_>) {
+        let index = token.member;
+        self.wake(cx);
+        let server = self.server_mut(index);
+        if server.raft.log.committed - server.raft.log.applied > MAX_APPLY_GAP {
+            cx.fx.answers.push((cx.now, token, Answer::Unavailable));
+        } else if server.raft.lead.is_none() {
+            // Who knows that there is no leader waits for one, as long as its client does.
+            while server.waiting.front().is_some_and(|(until, ..)| *until <= cx.now) {
+                server.waiting.pop_front();
+            }
+            server.waiting.push_back((until, token, command));
+        } else {
+            server.raft.propose(cx.now, token, command);
+            self.after(index, cx);
+        }
+    }
+
+    fn begin_read(&mut self, index: u8, cx: &mut Context<'_>) {
+        if self.server_mut(index).reads.context != 0 {
+            return;
+        }
+        self.wake(cx);
+        let member = &mut self.members[index as usize];
+        member.read_rounds += 1;
+        let context = (u64::from(index) + 1) << 48 | member.read_rounds;
+        let server = member.server.as_deref_mut().expect("its process serves");
+        server.reads.current = std::mem::take(&mut server.reads.next);
+        server.reads.context = context;
+        server.reads.index = None;
+        self.ask_read_index(index, cx);
+    }
+
+    fn ask_read_index(&mut self, index: u8, cx: &mut Context<'_>) {
+        let (id, retry) = (self.id, self.options.read_index_retry);
+        let member = &mut self.members[index as usize];
+        member.generation += 1;
+        let generation = member.generation;
+        let server = member.server.as_deref_mut().expect("its process serves");
+        server.reads.retry = generation;
+        let context = server.reads.context;
+        server.raft.read_index(cx.now, context);
+        self.after(index, cx);
+        // Most rounds are confirmed long before; their timers would fill the queue.
+        if self.server(index).is_some_and(|server| server.reads.retry == generation && server.reads.context == context) {
+            cx.fx.etcd(cx.now + retry, id, EtcdEvent::ReadRetry(index, generation));
+        }
+    }
+
+    /// Nobody confirmed the round in time: asks again, under the same number.
+    pub(super) fn retry_read(&mut self, index: u8, generation: u32, cx: &mut Context<'_>) {
+        let current = self
+            .server(index)
+            .is_some_and(|server| server.reads.retry == generation && server.reads.context != 0 && server.reads.index.is_none());
+        if current {
+            self.wake(cx);
+            self.ask_read_index(index, cx);
+        }
+    }
+
+    /// Raft has confirmed rounds: answers once what they saw is applied here.
+    pub(super) fn reads_confirmed(&mut self, index: u8, cx: &mut Context<'_>) {
+        let server = self.server_mut(index);
+        for state in std::mem::take(&mut server.raft.out.read_states) {
+            if state.context == server.reads.context {
+                server.reads.index = Some(state.index);
+            }
+        }
+        if server.reads.index.is_some_and(|wanted| wanted <= server.raft.log.applied) {
+            self.finish_reads(index, cx);
+        }
+    }
+
+    /// Answers the round under way and begins the next.
+    pub(super) fn finish_reads(&mut self, index: u8, cx: &mut Context<'_>) {
+        let apply = self.options.apply;
+        let server = self.server_mut(index);
+        for token in std::mem::take(&mut server.reads.current) {
+            server.apply_free = server.apply_free.max(cx.now) + apply;
+            cx.fx.answers.push((server.apply_free, token, Answer::Ok));
+        }
+        self.next_read(index, cx);
+    }
+
+    fn next_read(&mut self, index: u8, cx: &mut Context<'_>) {
+        let server = self.server_mut(index);
+        server.reads.context = 0;
+        server.reads.index = None;
+        if !server.reads.next.is_empty() {
+            self.begin_read(index, cx);
+        }
+    }
+
+    /// A member follows somebody else than before (or nobody).
+    pub(super) fn leader_changed(&mut self, index: u8, cx: &mut Context<'_>) {
+        let id = self.members[index as usize].id;
+        let server = self.server_mut(index);
+        let lead = server.raft.lead;
+        server.seen = lead;
+        let term = server.raft.term;
+        cx.fx.record(Record::LeaderSeen { member: id, term, leader: lead });
+        cx.fx.disturbed.push(id.cluster);
+        if lead.is_none() {
+            return;
+        }
+        // Reads in a round that the old leader may never answer fail; their clients ask again.
+        let server = self.server_mut(index);
+        if server.reads.context != 0 && server.reads.index.is_none() {
+            for token in std::mem::take(&mut server.reads.current) {
+                cx.fx.answers.push((cx.now, token, Answer::Unavailable));
+            }
+            self.next_read(index, cx);
+        }
+        for (until, token, command) in std::mem::take(&mut self.server_mut(index).waiting) {
+            if cx.now < until {
+                self.server_mut(index).raft.propose(cx.now, token, command);
+            }
+        }
+    }
+}

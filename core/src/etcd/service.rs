@@ -1,0 +1,95 @@
+//! The virtual probe: which services a cluster offers at this moment (the definition stands in `observe::availability`).
+//!
+//! No message is sent: the probe asks the state whether a request made now, by a client that may try every member, would be served
+//! without waiting for an election, a reconnection or the end of a fault, and how long the path takes at its typical delays.
+
+use crate::etcd::cluster::{Cluster, Context};
+use crate::ids::ZoneId;
+use crate::kernel::time::Duration;
+use crate::network::Network;
+use crate::record::{Record, Service};
+use crate::scenario::Probe;
+
+const ALL: [Service; 4] = [Service::Quorum, Service::Write, Service::ReadLinearizable, Service::ReadSerializable];
+
+/// What is offered, in the order of [`ALL`]; everything, before the first look.
+#[derive(Clone, Copy, Debug)]
+pub struct Services([bool; 4]);
+
+impl Default for Services {
+    fn default() -> Self {
+        Self([true; 4])
+    }
+}
+
+impl Cluster {
+    /// Looks at every service and tells what has changed.
+    pub fn probe(&mut self, probe: Probe, zones: u16, cx: &mut Context<'_>) {
+        let from: Vec<ZoneId> = probe.from.map_or_else(|| (0..zones).map(ZoneId).collect(), |zone| vec![zone]);
+        let quickest = |linearizable: bool, write: bool| -> bool {
+            let times = from.iter().filter_map(|&zone| self.answer_time(zone, linearizable, write, cx.net));
+            times.min().is_some_and(|time| time <= probe.deadline)
+        };
+        let now = [self.has_quorum(cx.net), quickest(true, true), quickest(true, false), quickest(false, false)];
+        for (place, service) in ALL.into_iter().enumerate() {
+            if std::mem::replace(&mut self.services.0[place], now[place]) != now[place] {
+                cx.fx.record(Record::Availability { cluster: self.id, service, up: now[place] });
+            }
+        }
+    }
+
+    /// Whether some voter runs and reaches a majority of those that run.
+    fn has_quorum(&self, net: &Network) -> bool {
+        let runs = |index: u8| self.server(index).is_some();
+        (0..self.members.len() as u8).filter_map(|index| self.server(index)).any(|server| {
+            let me = server.raft.me;
+            let quorum = server.raft.config.quorum;
+            quorum.voters().contains(me)
+                && quorum.has(|other| other == me || (runs(other) && net.is_open(self.host(me), self.host(other))))
+        })
+    }
+
+    /// How long a request from `zone` takes at the member that answers it soonest; `None`: none does.
+    fn answer_time(&self, zone: ZoneId, linearizable: bool, write: bool, net: &Network) -> Option<Duration> {
+        (0..self.members.len() as u8)
+            .filter_map(|index| {
+                let server = self.server(index)?;
+                let there_and_back = net.reach(zone, self.host(index))?;
+                if !linearizable {
+                    return Some(there_and_back);
+                }
+                if server.raft.config.learners.contains(index) {
+                    return None;
+                }
+                let leader = server.raft.lead?;
+                let to_leader = if leader == index { Duration::ZERO } else { self.connected(index, leader, net)? };
+                Some(there_and_back + to_leader + self.quorum_time(leader, write, net)?)
+            })
+            .min()
+    }
+
+    /// How long `leader` takes to hear a quorum (and, for a write, to have it on disk); `None`: it does not lead, does not know yet how
+    /// far its log is committed, or hears no quorum.
+    fn quorum_time(&self, leader: u8, write: bool, net: &Network) -> Option<Duration> {
+        let server = self.server(leader).filter(|server| server.is_leader() && server.raft.has_committed_in_term())?;
+        let sync = |index: u8| if write { self.members[index as usize].disk.typical_sync() } else { Duration::ZERO };
+        let voters = server.raft.config.quorum.voters();
+        let mut times: Vec<Duration> = voters
+            .iter()
+            .filter(|&index| index != leader)
+            .filter_map(|index| Some(self.connected(leader, index, net)? + sync(index)))
+            .collect();
+        times.sort_unstable();
+        // The leader tells nobody before its own disk has the entry.
+        let followers = voters.len() / 2;
+        if followers == 0 { Some(sync(leader)) } else { Some(times.get(followers - 1)?.max(&sync(leader)).to_owned()) }
+    }
+
+    /// Time there and back between two members whose streams are open both ways.
+    fn connected(&self, a: u8, b: u8, net: &Network) -> Option<Duration> {
+        let open = |index: usize| self.streams[index].reader_open && self.streams[index].writer_open;
+        let (host_a, host_b) = (self.host(a), self.host(b));
+        let both = self.server(b).is_some() && open(self.stream_index(a, b)) && open(self.stream_index(b, a));
+        (both && net.is_open(host_a, host_b)).then(|| net.round_trip(host_a, host_b))
+    }
+}

@@ -1,0 +1,124 @@
+//! Databases on their way to followers whose next entry was compacted away (`rafthttp/snapshot_sender.go`).
+//!
+//! A transfer has a connection of its own and does not delay other messages. It moves in steps of 100 ms at the speed of the path or
+//! of the slower disk, whichever is least; transfers between the same two zones share the path evenly.
+
+use crate::etcd::cluster::{Cluster, Context};
+use crate::etcd::raft::message::Message;
+use crate::kernel::time::{Duration, Time};
+use crate::network::stream::READ_TIMEOUT;
+use crate::network::wire::{Burst, HEADERS};
+use crate::record::Record;
+use crate::sim::event::EtcdEvent;
+
+const STEP: Duration = Duration::from_millis(100);
+/// Bytes that one ACK answers in a bulk transfer: receivers coalesce segments up to this size before TCP sees them (Linux GRO).
+const BYTES_PER_ACK: u64 = 65_536;
+
+/// A database under way.
+#[derive(Clone, Debug)]
+pub struct Transfer {
+    /// Sender.
+    pub from: u8,
+    to: u8,
+    message: Message,
+    left: u64,
+    generation: u32,
+    stalled_since: Option<Time>,
+}
+
+impl Cluster {
+    /// Begins to send a database, or tells raft that it cannot be sent.
+    pub(super) fn begin_transfer(&mut self, mut message: Message, cx: &mut Context<'_>) {
+        let (from, to) = (message.from, message.to);
+        let under_way = self.transfers.iter().any(|transfer| transfer.from == from && transfer.to == to);
+        let open = cx.net.is_open(self.host(from), self.host(to)) && self.server(to).is_some();
+        let server = self.server_mut(from);
+        if under_way || !open {
+            server.raft.snapshot_sent(to, false);
+            return;
+        }
+        let snapshot = Self::snapshot_of(server);
+        let bytes = snapshot.bytes;
+        message.snapshot = Some(Box::new(snapshot));
+        let member = &mut self.members[from as usize];
+        let generation = member.next_generation();
+        cx.fx.record(Record::SnapshotStarted { from: member.id, to: self.members[to as usize].id, bytes });
+        self.transfers.push(Transfer { from, to, message, left: bytes, generation, stalled_since: None });
+        self.step_transfer(self.transfers.len() - 1, cx);
+    }
+
+    /// A step is due.
+    pub(super) fn chunk(&mut self, place: u16, generation: u32, cx: &mut Context<'_>) {
+        // Transfers may have moved in the list; the generation names them.
+        let _ = place;
+        let Some(place) = self.transfers.iter().position(|transfer| transfer.generation == generation) else { return };
+        if self.transfers[place].left == 0 && self.transfers[place].stalled_since.is_none() {
+            self.finish_transfer(place, true, cx);
+        } else {
+            self.step_transfer(place, cx);
+        }
+    }
+
+    fn step_transfer(&mut self, place: usize, cx: &mut Context<'_>) {
+        let Transfer { from, to, left, generation, stalled_since, .. } = self.transfers[place];
+        let (a, b) = (self.host(from), self.host(to));
+        if !cx.net.is_open(a, b) {
+            let since = *self.transfers[place].stalled_since.get_or_insert(cx.now);
+            if cx.now.since(since) >= READ_TIMEOUT {
+                self.finish_transfer(place, false, cx);
+            } else {
+                cx.fx.etcd(cx.now + STEP, self.id, EtcdEvent::Chunk(place as u16, generation));
+            }
+            return;
+        }
+        if stalled_since.is_some() {
+            self.transfers[place].stalled_since = None;
+        }
+        let zones = |x, y| (cx.net.zone(x), cx.net.zone(y));
+        let sharing =
+            self.transfers.iter().filter(|other| zones(self.host(other.from), self.host(other.to)) == zones(a, b)).count();
+        let path = cx.net.path(a, b);
+        let disks = self.members[from as usize].disk.bytes_per_s().min(self.members[to as usize].disk.bytes_per_s());
+        let per_s = (path.bytes_per_s / sharing as u64).min(disks).max(1);
+        let bytes = left.min((u128::from(per_s) * u128::from(STEP.as_nanos()) / 1_000_000_000) as u64).max(1).min(left);
+        let burst = Burst::of(bytes, cx.net.tls);
+        let acks = bytes.div_ceil(BYTES_PER_ACK);
+        let index = self.stream_index(from, to);
+        self.meter(index, cx.now, bytes, burst, Burst { packets: acks, bytes: acks * HEADERS });
+        self.transfers[place].left -= bytes;
+        let mut due = cx.now + Duration::of_transfer(bytes, per_s);
+        if self.transfers[place].left == 0 {
+            due += cx.net.typical(a, b);
+        }
+        cx.fx.etcd(due, self.id, EtcdEvent::Chunk(place as u16, generation));
+    }
+
+    fn finish_transfer(&mut self, place: usize, ok: bool, cx: &mut Context<'_>) {
+        let Transfer { from, to, message, .. } = self.transfers.remove(place);
+        let ids = (self.members[from as usize].id, self.members[to as usize].id);
+        cx.fx.record(Record::SnapshotFinished { from: ids.0, to: ids.1, ok });
+        if ok {
+            let snapshot = message.snapshot.clone().expect("a transfer carries a snapshot");
+            self.receive(message, cx);
+            if let Some(server) = self.members[to as usize].server.as_deref_mut()
+                && server.raft.log.first() == snapshot.index + 1
+            {
+                server.database_bytes = snapshot.bytes;
+                server.snapshot_index = snapshot.index;
+                self.applied(to, cx);
+            }
+        }
+        if let Some(server) = self.members[from as usize].server.as_deref_mut() {
+            server.raft.snapshot_sent(to, ok);
+            self.after(from, cx);
+        }
+    }
+
+    /// A process at one end of transfers is gone.
+    pub(super) fn abort_transfers(&mut self, gone: u8, cx: &mut Context<'_>) {
+        while let Some(place) = self.transfers.iter().position(|transfer| transfer.from == gone || transfer.to == gone) {
+            self.finish_transfer(place, false, cx);
+        }
+    }
+}

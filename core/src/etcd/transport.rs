@@ -1,0 +1,340 @@
+//! The streams between members: sending, arriving, noticing that a peer is gone, and finding it again (`rafthttp`).
+
+use crate::etcd::cluster::{Cluster, Context};
+use crate::etcd::codec::{self, Lane, Writes, upkeep};
+use crate::etcd::raft::message::{Kind, Message};
+use crate::ids::MemberId;
+use crate::kernel::time::{Duration, Time};
+use crate::network::Network;
+use crate::network::meter::Meter;
+use crate::network::wire::Burst;
+use crate::record::Record;
+use crate::sim::event::EtcdEvent;
+
+/// A message on its way, or waiting for its path.
+#[derive(Clone, Debug)]
+pub struct InFlight {
+    /// The message; `None` in a free slot.
+    pub message: Option<Message>,
+    /// Its stream.
+    pub stream: u16,
+    /// The connection it was written to.
+    pub epoch: u32,
+    /// Its bytes.
+    pub writes: Writes,
+}
+
+impl Cluster {
+    pub(super) fn stream_index(&self, from: u8, to: u8) -> usize {
+        from as usize * self.members.len() + to as usize
+    }
+
+    fn ends(&self, stream: usize) -> (u8, u8) {
+        ((stream / self.members.len()) as u8, (stream % self.members.len()) as u8)
+    }
+
+    /// Hands a message to its stream.
+    pub(super) fn transmit(&mut self, message: Message, cx: &mut Context<'_>) {
+        let (from, to) = (message.from, message.to);
+        let index = self.stream_index(from, to);
+        let stream = &self.streams[index];
+        if !stream.writer_open {
+            // Told at once that it cannot be sent.
+            if let Some(server) = self.members[from as usize].server.as_deref_mut() {
+                server.raft.unreachable(to);
+            }
+            return;
+        }
+        if !stream.reader_open {
+            // Written to a connection whose other end is gone: nobody ever learns.
+            return;
+        }
+        let in_step = self.in_step[index] == (message.log_term, message.index) && message.log_term == message.term;
+        let writes = codec::writes(&message, in_step);
+        if message.kind == Kind::Append {
+            self.in_step[index] = (message.term, message.index + message.entries.len() as u64);
+        }
+        let epoch = stream.epoch;
+        let slot = self.put_in_flight(InFlight { message: Some(message), stream: index as u16, epoch, writes });
+        if !self.held[index].is_empty() || stream_blocked(self, cx.net, index) {
+            self.hold(index, slot, cx.now);
+        } else {
+            self.launch(index, slot, cx);
+        }
+    }
+
+    pub(super) fn put_in_flight(&mut self, flight: InFlight) -> u32 {
+        if let Some(slot) = self.free_slots.pop() {
+            self.in_flight[slot as usize] = flight;
+            slot
+        } else {
+            self.in_flight.push(flight);
+            self.in_flight.len() as u32 - 1
+        }
+    }
+
+    fn hold(&mut self, index: usize, slot: u32, now: Time) {
+        let since = &mut self.streams[index].held_since;
+        *since = Some(since.map_or(now, |since| since.min(now)));
+        self.held[index].push(slot);
+    }
+
+    /// Puts a message on its open path.
+    fn launch(&mut self, index: usize, slot: u32, cx: &mut Context<'_>) {
+        let flight = &self.in_flight[slot as usize];
+        let message = flight.message.as_ref().expect("a message that is under way");
+        let lane = codec::lane(message.kind);
+        let even = is_even(message);
+        let Writes { bytes, last } = flight.writes;
+        let (front, tail) =
+            (Burst::of(bytes - last, cx.net.tls), if last > 0 { Burst::of(last, cx.net.tls) } else { Burst::default() });
+        let (burst, acks) = (front + tail, front.acks() + tail.acks());
+        let (from, to) = self.ends(index);
+        let path = cx.net.path(self.host(from), self.host(to));
+        let delivery = self.streams[index].send(cx.now, lane as usize, path, burst);
+        let sent = burst * delivery.sendings;
+        if even {
+            self.meters[index].add_evenly(bytes, sent);
+            let back = self.stream_index(to, from);
+            self.meters[back].add_evenly(0, acks);
+        } else {
+            self.meter(index, cx.now, bytes, sent, acks);
+        }
+        self.flying += 1;
+        cx.fx.etcd(delivery.at + self.options.hand_over, self.id, EtcdEvent::Deliver(slot));
+    }
+
+    /// Counts a message and the ACKs that answer it.
+    pub(super) fn meter(&mut self, index: usize, at: Time, bytes: u64, burst: Burst, acks: Burst) {
+        let (from, to) = self.ends(index);
+        self.meters[index].add(at, bytes, burst);
+        let back = self.stream_index(to, from);
+        self.meters[back].add(at, 0, acks);
+    }
+
+    /// A message arrives, unless its path or its connection is gone meanwhile.
+    pub(super) fn deliver(&mut self, slot: u32, cx: &mut Context<'_>) {
+        self.flying -= 1;
+        let index = self.in_flight[slot as usize].stream as usize;
+        let stream = &mut self.streams[index];
+        let stale = stream.epoch != self.in_flight[slot as usize].epoch || !stream.reader_open;
+        if !stale && stream_blocked(self, cx.net, index) {
+            self.hold(index, slot, cx.now);
+            return;
+        }
+        self.free_slots.push(slot);
+        let message = self.in_flight[slot as usize].message.take().expect("delivered once");
+        if stale {
+            return;
+        }
+        self.streams[index].last_heard = cx.now;
+        self.receive(message, cx);
+    }
+
+    /// Hands a message to the raft of its receiver.
+    pub(super) fn receive(&mut self, message: Message, cx: &mut Context<'_>) {
+        let to = message.to;
+        let from_is_member = self.members[message.from as usize].standing == crate::etcd::member::Standing::In;
+        let Some(server) = self.members[to as usize].server.as_deref_mut() else { return };
+        if from_is_member {
+            server.raft.step(cx.now, message);
+            self.after(to, cx);
+        }
+    }
+
+    /// Everything that may have changed for the streams of two hosts has: looks at each stream again.
+    pub fn network_changed(&mut self, cx: &mut Context<'_>) {
+        for index in 0..self.streams.len() {
+            let (from, to) = self.ends(index);
+            if from != to {
+                self.update_stream(index, cx);
+            }
+        }
+        cx.fx.disturbed.push(self.id);
+    }
+
+    fn runs(&self, member: u8) -> bool {
+        self.members[member as usize].server.is_some()
+    }
+
+    /// Sets a stream's timer by what is true now.
+    pub(super) fn update_stream(&mut self, index: usize, cx: &mut Context<'_>) {
+        let (from, to) = self.ends(index);
+        let blocked = stream_blocked(self, cx.net, index);
+        let (writes, reads) = (self.runs(from), self.runs(to));
+        let open_both = cx.net.is_open(self.host(from), self.host(to));
+        let round_trip = cx.net.round_trip(self.host(from), self.host(to));
+        let tls = cx.net.tls;
+        let powered = cx.net.is_powered(self.host(from));
+        self.count_upkeep(index, cx.now, cx.net);
+        let stream = &mut self.streams[index];
+        let due = if stream.reader_open {
+            if blocked || !stream.writer_open {
+                stream.silent_since.get_or_insert(cx.now);
+                Some(stream.patience_ends().max(cx.now))
+            } else if let Some(again) = stream.next_retransmission(cx.now) {
+                Some(again.min(stream.patience_ends()).max(cx.now))
+            } else {
+                // Nothing was lost.
+                stream.resume();
+                None
+            }
+        } else if writes && reads && open_both {
+            let handshake = if tls { round_trip * 5 / 2 } else { round_trip * 3 / 2 };
+            Some(stream.next_dial(cx.now) + handshake)
+        } else {
+            stream.refused = powered && open_both && !writes;
+            None
+        };
+        stream.timer += 1;
+        if let Some(at) = due {
+            cx.fx.etcd(at, self.id, EtcdEvent::Stream(index as u16, stream.timer));
+        }
+    }
+
+    /// A stream's timer rings: it gives up, sends again or connects.
+    pub(super) fn stream_timer(&mut self, index: usize, generation: u32, cx: &mut Context<'_>) {
+        if self.streams[index].timer != generation {
+            return;
+        }
+        self.wake(cx);
+        let stream = &self.streams[index];
+        if !stream.reader_open {
+            self.connect(index, cx);
+        } else if stream_blocked(self, cx.net, index) || !stream.writer_open {
+            self.lose(index, cx);
+        } else if cx.now >= stream.patience_ends() {
+            // The path healed, but the back-off was longer than the reader's patience.
+            self.lose(index, cx);
+        } else {
+            self.count_upkeep(index, cx.now, cx.net);
+            self.streams[index].resume();
+            for slot in std::mem::take(&mut self.held[index]) {
+                self.launch(index, slot, cx);
+            }
+        }
+    }
+
+    /// The reader gives the connection up.
+    fn lose(&mut self, index: usize, cx: &mut Context<'_>) {
+        let (from, to) = self.ends(index);
+        self.close_reader(index, cx);
+        cx.fx.record(Record::PeerLost { from: self.members[from as usize].id, to: self.members[to as usize].id });
+        self.update_stream(index, cx);
+        cx.fx.disturbed.push(self.id);
+    }
+
+    /// Ends a connection at the reader's side and forgets what waited in it.
+    pub(super) fn close_reader(&mut self, index: usize, cx: &mut Context<'_>) {
+        self.count_upkeep(index, cx.now, cx.net);
+        let stream = &mut self.streams[index];
+        stream.reader_open = false;
+        stream.dialing_since = cx.now;
+        stream.resume();
+        stream.timer += 1;
+        for slot in std::mem::take(&mut self.held[index]) {
+            self.in_flight[slot as usize].message = None;
+            self.free_slots.push(slot);
+        }
+    }
+
+    fn connect(&mut self, index: usize, cx: &mut Context<'_>) {
+        let (from, to) = self.ends(index);
+        self.streams[index].connect(cx.now);
+        self.streams[index].timer += 1;
+        self.upkeep_since[index] = cx.now;
+        self.in_step[index] = (0, 0);
+        cx.fx.record(Record::PeerFound { from: self.members[from as usize].id, to: self.members[to as usize].id });
+        cx.fx.disturbed.push(self.id);
+    }
+
+    /// A process is gone: what its peers notice, and when. `reset`: its kernel lives and tells them.
+    pub(super) fn peer_stopped(&mut self, gone: u8, reset: bool, cx: &mut Context<'_>) {
+        for other in (0..self.members.len() as u8).filter(|&other| other != gone) {
+            let inward = self.stream_index(other, gone);
+            if self.streams[inward].reader_open {
+                self.close_reader(inward, cx);
+            }
+            let told = reset && cx.net.is_open(self.host(gone), self.host(other));
+            // A reset ends the other side's writing; a dark host leaves it writing into the void.
+            self.streams[inward].writer_open &= !told;
+            self.streams[inward].timer += 1;
+            let outward = self.stream_index(gone, other);
+            self.count_upkeep(outward, cx.now, cx.net);
+            self.streams[outward].writer_open = false;
+            if !self.streams[outward].reader_open {
+                self.update_stream(outward, cx);
+                continue;
+            }
+            let notice = cx.now + cx.net.typical(self.host(gone), self.host(other));
+            let stream = &mut self.streams[outward];
+            stream.silent_since.get_or_insert(cx.now);
+            let at = if told { notice } else { stream.patience_ends().max(cx.now) };
+            stream.timer += 1;
+            stream.refused = told;
+            cx.fx.etcd(at, self.id, EtcdEvent::Stream(outward as u16, stream.timer));
+        }
+        cx.fx.disturbed.push(self.id);
+    }
+
+    /// A process serves again: its readers dial at once, its peers at their next attempt.
+    pub(super) fn peer_started(&mut self, index: u8, cx: &mut Context<'_>) {
+        for other in (0..self.members.len() as u8).filter(|&other| other != index) {
+            let inward = self.stream_index(other, index);
+            self.streams[inward].dialing_since = cx.now;
+            self.update_stream(inward, cx);
+            let outward = self.stream_index(index, other);
+            // A reader that still waits for the silent old process finds its connection reset.
+            if self.streams[outward].reader_open && self.runs(other) {
+                self.lose(outward, cx);
+            } else {
+                self.update_stream(outward, cx);
+            }
+        }
+    }
+
+    /// Counts what has kept a connected stream alive since it was last counted.
+    pub(super) fn count_upkeep(&mut self, index: usize, now: Time, net: &Network) {
+        let since = std::mem::replace(&mut self.upkeep_since[index], now);
+        if !self.streams[index].is_alive() {
+            return;
+        }
+        self.meters[index] = with_upkeep(self.meters[index], now.since(since), net.tls);
+    }
+
+    /// Bytes between every two members as of `now`.
+    pub fn links(&self, now: Time, net: &Network) -> impl Iterator<Item = (MemberId, MemberId, Meter)> {
+        (0..self.meters.len()).map(move |index| {
+            let (from, to) = self.ends(index);
+            (self.members[from as usize].id, self.members[to as usize].id, self.metered(index, now, net))
+        })
+    }
+
+    /// The meter of a stream as of `now`, its upkeep included.
+    fn metered(&self, index: usize, now: Time, net: &Network) -> Meter {
+        if self.streams[index].is_alive() {
+            with_upkeep(self.meters[index], now.since(self.upkeep_since[index]), net.tls)
+        } else {
+            self.meters[index]
+        }
+    }
+}
+
+/// Heartbeats and their answers come evenly; those that confirm reads come with the reads.
+fn is_even(message: &Message) -> bool {
+    matches!(message.kind, Kind::Heartbeat | Kind::HeartbeatResponse) && message.context == 0
+}
+
+fn with_upkeep(mut meter: Meter, time: Duration, tls: bool) -> Meter {
+    let share = |per_20s: u64| (u128::from(per_20s) * u128::from(time.as_nanos()) / 20_000_000_000) as u64;
+    let wire = upkeep::wire_per_20s(tls);
+    meter.add_evenly(share(upkeep::BYTES_PER_20S), Burst { packets: share(wire.packets), bytes: share(wire.bytes) });
+    meter
+}
+
+pub(super) fn stream_blocked(cluster: &Cluster, net: &Network, index: usize) -> bool {
+    let (from, to) = cluster.ends(index);
+    net.is_blocked(cluster.host(from), cluster.host(to))
+}
+
+const _: () = assert!(Lane::Append as usize + 1 == crate::network::stream::LANES);

@@ -1,0 +1,125 @@
+//! Properties that hold at every moment of every run: one per file, with the section of the paper it encodes.
+//!
+//! The paper is Ongaro and Ousterhout, "In Search of an Understandable Consensus Algorithm (Extended Version)"; Figure 3 lists the
+//! first four.
+//!
+//! | property | file | source |
+//! |---|---|---|
+//! | election safety | `election_safety.rs` | §5.2, Figure 3 |
+//! | log matching | `log_matching.rs` | §5.3, Figure 3 |
+//! | leader completeness | `leader_completeness.rs` | §5.4, Figure 3; §5.4.2 for the commit rule |
+//! | state machine safety | `state_machine_safety.rs` | §5.4.3, Figure 3 |
+//! | durability | `durability.rs` | §5.1 and Figure 2 (persistent state), §5.3 (a committed entry is on a majority) |
+//!
+//! ```text
+//! Record --> All --> each property looks at (record, logs as they were before it)
+//!                --> Logs takes the record in
+//! ```
+//!
+//! The logs are mirrored once ([`logs`]) and shared. Everything is constant time per record, amortised, and bounded in memory but for
+//! the terms (one small row per election). Nothing here reads the engine's own state: the records alone must convince.
+
+mod durability;
+mod election_safety;
+mod leader_completeness;
+mod log_matching;
+pub mod logs;
+mod state_machine_safety;
+mod table;
+
+use crate::kernel::time::Time;
+use crate::observe::voters::cluster_of;
+use crate::record::Record;
+use crate::scenario::Scenario;
+
+use logs::Logs;
+
+/// A broken property: a bug of the simulator (or a planted one).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violation {
+    /// When it was noticed.
+    pub at: Time,
+    /// Which property.
+    pub property: &'static str,
+    /// What was seen.
+    pub text: String,
+}
+
+/// Violations kept; the first ones say it all.
+pub const MOST_VIOLATIONS: usize = 100;
+
+/// One property of one cluster.
+trait Property {
+    /// Its name.
+    const NAME: &'static str;
+
+    /// Looks at a record of its cluster, `logs` being as they were before it. An error says what is broken.
+    fn check(&mut self, record: &Record, logs: &Logs) -> Result<(), String>;
+}
+
+/// All properties of all clusters.
+#[derive(Clone, Debug)]
+pub struct All {
+    clusters: Vec<Cluster>,
+    violations: Vec<Violation>,
+}
+
+#[derive(Clone, Debug)]
+struct Cluster {
+    name: String,
+    logs: Logs,
+    election_safety: election_safety::ElectionSafety,
+    log_matching: log_matching::LogMatching,
+    leader_completeness: leader_completeness::LeaderCompleteness,
+    state_machine_safety: state_machine_safety::StateMachineSafety,
+    durability: durability::Durability,
+}
+
+impl All {
+    /// Nothing is broken yet.
+    pub fn new(scenario: &Scenario) -> Self {
+        let cluster = |c: &crate::scenario::EtcdCluster| Cluster {
+            name: c.name.clone(),
+            logs: Logs::new(c),
+            election_safety: election_safety::ElectionSafety::default(),
+            log_matching: log_matching::LogMatching::default(),
+            leader_completeness: leader_completeness::LeaderCompleteness::default(),
+            state_machine_safety: state_machine_safety::StateMachineSafety::default(),
+            durability: durability::Durability::new(c),
+        };
+        Self { clusters: scenario.etcd.iter().map(cluster).collect(), violations: Vec::new() }
+    }
+
+    /// Looks at a record.
+    pub fn record(&mut self, at: Time, record: &Record) {
+        // Requests are most records of a busy run and of no interest here.
+        if matches!(record, Record::Request { .. }) {
+            return;
+        }
+        let Some(id) = cluster_of(record) else { return };
+        let cluster = &mut self.clusters[id.0 as usize];
+        let logs = &cluster.logs;
+        check(&mut cluster.election_safety, logs, at, record, &cluster.name, &mut self.violations);
+        check(&mut cluster.log_matching, logs, at, record, &cluster.name, &mut self.violations);
+        check(&mut cluster.leader_completeness, logs, at, record, &cluster.name, &mut self.violations);
+        check(&mut cluster.state_machine_safety, logs, at, record, &cluster.name, &mut self.violations);
+        check(&mut cluster.durability, logs, at, record, &cluster.name, &mut self.violations);
+        cluster.logs.record(record);
+    }
+
+    /// Violations so far, in order; at most [`MOST_VIOLATIONS`].
+    pub fn violations(&self) -> &[Violation] {
+        &self.violations
+    }
+}
+
+fn check<P: Property>(property: &mut P, logs: &Logs, at: Time, record: &Record, cluster: &str, found: &mut Vec<Violation>) {
+    if let Err(text) = property.check(record, logs)
+        && found.len() < MOST_VIOLATIONS
+    {
+        found.push(Violation { at, property: P::NAME, text: format!("{cluster}: {text}") });
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,207 @@
+//! Connections between peers, one direction each, as TCP carries them.
+//!
+//! The receiver dials; the sender writes. What is lost is sent again after a back-off that doubles, and what follows waits behind it.
+//! While the path is blocked, written data is held; it arrives at the first retransmission after the path heals, unless the reader
+//! has given up by then (it expects a keep-alive every 5/3 s and waits 5 s).
+//!
+//! ```text
+//!            reset (living kernel)             next dial succeeds
+//!   Open ------------------------> Closed ------------------------> Open (new epoch: what was under way is gone)
+//!     \--path blocked--> held --5 s silence--^
+//! ```
+
+use crate::kernel::rng::{Purpose, Stream as Draws};
+use crate::kernel::time::{Duration, Time};
+use crate::network::wire::Burst;
+use crate::scenario::Path;
+
+/// A reader that hears nothing for this long closes (`rafthttp.ConnReadTimeout`).
+pub const READ_TIMEOUT: Duration = Duration::from_secs(5);
+/// A writer without messages says so this often (`ConnReadTimeout / 3`).
+pub const KEEP_ALIVE: Duration = Duration::from_nanos(READ_TIMEOUT.as_nanos() / 3);
+/// A refused dial is tried again after this (`rafthttp.dialRetry...`, 100 ms).
+pub const DIAL_RETRY: Duration = Duration::from_millis(100);
+/// A lost SYN is sent again after this; the dial's time-out of two of them starts over (Linux `TCP_TIMEOUT_INIT`, etcd's dial time-out).
+pub const SYN_RETRY: Duration = Duration::from_secs(1);
+/// Least time before a lost segment is sent again (Linux `TCP_RTO_MIN`).
+pub const RETRANSMIT_MIN: Duration = Duration::from_millis(200);
+/// Most (Linux `TCP_RTO_MAX`).
+pub const RETRANSMIT_MAX: Duration = Duration::from_secs(120);
+
+/// Lanes of one direction: separate connections, alike in everything but their queues.
+pub const LANES: usize = 2;
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Fifo {
+    free: Time,
+    last_arrival: Time,
+}
+
+/// One direction between two peers.
+#[derive(Clone, Debug)]
+pub struct Stream {
+    /// The sender's end takes messages.
+    pub writer_open: bool,
+    /// The receiver's end is connected.
+    pub reader_open: bool,
+    /// Raised with every new connection: messages of an older one are lost.
+    pub epoch: u32,
+    /// When it was connected.
+    pub since: Time,
+    /// When the reader began to dial.
+    pub dialing_since: Time,
+    /// Dials are refused (the host lives) rather than swallowed.
+    pub refused: bool,
+    /// Last arrival of a message.
+    pub last_heard: Time,
+    /// Since when nothing the sender writes gets through.
+    pub silent_since: Option<Time>,
+    /// When the first message that waits for the path was written.
+    pub held_since: Option<Time>,
+    /// Cancels the stream's timer.
+    pub timer: u32,
+    fifo: [Fifo; LANES],
+    delays: Draws,
+    losses: Draws,
+    sent: u64,
+}
+
+/// A message's way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Delivery {
+    /// When it arrives.
+    pub at: Time,
+    /// How often its packets were sent: 1 without loss.
+    pub sendings: u64,
+}
+
+impl Stream {
+    /// A stream that is connected from the start, or not at all. `entity` names it among the draws.
+    pub fn new(seed: u64, entity: u64, open: bool) -> Self {
+        Self {
+            writer_open: open,
+            reader_open: open,
+            epoch: 0,
+            since: Time::ZERO,
+            dialing_since: Time::ZERO,
+            refused: false,
+            last_heard: Time::ZERO,
+            silent_since: None,
+            held_since: None,
+            timer: 0,
+            fifo: [Fifo::default(); LANES],
+            delays: Draws::new(seed, Purpose::Delay, entity),
+            losses: Draws::new(seed, Purpose::Loss, entity),
+            sent: 0,
+        }
+    }
+
+    /// Both ends are open, and what is written gets through.
+    pub fn is_alive(&self) -> bool {
+        self.writer_open && self.reader_open && self.silent_since.is_none()
+    }
+
+    /// Connected anew.
+    pub fn connect(&mut self, now: Time) {
+        self.writer_open = true;
+        self.reader_open = true;
+        self.epoch += 1;
+        self.since = now;
+        self.last_heard = now;
+        self.resume();
+        self.fifo = [Fifo::default(); LANES];
+    }
+
+    /// Nothing is silent or held any more.
+    pub fn resume(&mut self) {
+        self.silent_since = None;
+        self.held_since = None;
+    }
+
+    /// Sends `burst` over an open path.
+    pub fn send(&mut self, now: Time, lane: usize, path: &Path, burst: Burst) -> Delivery {
+        let k = self.sent;
+        self.sent += 1;
+        let fifo = &mut self.fifo[lane];
+        let start = now.max(fifo.free);
+        fifo.free = start + Duration::of_transfer(burst.bytes, path.bytes_per_s);
+        let (wait, sendings) = retransmissions(self.losses, k, path, burst.packets);
+        let at = fifo.free + delay(self.delays, k, path) + wait;
+        fifo.last_arrival = at.max(fifo.last_arrival);
+        Delivery { at: fifo.last_arrival, sendings }
+    }
+
+    /// Delay of the message number `k` of this stream, on an idle connection.
+    pub fn delay_of(&self, k: u64, path: &Path, burst: Burst) -> Duration {
+        Duration::of_transfer(burst.bytes, path.bytes_per_s) + delay(self.delays, k, path)
+    }
+
+    /// Messages sent so far.
+    pub fn sent(&self) -> u64 {
+        self.sent
+    }
+
+    /// Accounts for `count` messages that were not sent one by one; their queue is long empty.
+    pub fn skip(&mut self, count: u64) {
+        self.sent += count;
+    }
+
+    /// The last keep-alive written before `at`.
+    fn keep_alive_before(&self, at: Time) -> Time {
+        self.since + KEEP_ALIVE * (at.since(self.since).as_nanos() / KEEP_ALIVE.as_nanos())
+    }
+
+    /// When the reader of a silent stream gives up: it last heard a message, or a keep-alive.
+    pub fn patience_ends(&self) -> Time {
+        let silent_since = self.silent_since.unwrap_or(Time::MAX);
+        self.last_heard.max(self.keep_alive_before(silent_since)) + READ_TIMEOUT
+    }
+
+    /// On a path that has healed at `now`: when what was lost meanwhile is sent again; `None` if nothing was lost.
+    pub fn next_retransmission(&self, now: Time) -> Option<Time> {
+        let keep_alive = self.keep_alive_before(self.silent_since?) + KEEP_ALIVE;
+        let mut at = self.held_since.map_or(keep_alive, |held| held.min(keep_alive));
+        if at > now {
+            return None;
+        }
+        let mut wait = RETRANSMIT_MIN;
+        while at < now {
+            at += wait;
+            wait = (wait * 2).min(RETRANSMIT_MAX);
+        }
+        Some(at)
+    }
+
+    /// The first attempt to connect at or after `now`.
+    pub fn next_dial(&self, now: Time) -> Time {
+        let period = if self.refused { DIAL_RETRY } else { SYN_RETRY }.as_nanos();
+        let waited = now.since(self.dialing_since).as_nanos();
+        self.dialing_since + Duration::from_nanos(waited.div_ceil(period) * period)
+    }
+}
+
+fn delay(draws: Draws, k: u64, path: &Path) -> Duration {
+    path.delay + path.jitter.sample(|| draws.draw(k))
+}
+
+/// Time lost to retransmissions of message `k`, and how often it was sent.
+pub fn retransmissions(draws: Draws, k: u64, path: &Path, packets: u64) -> (Duration, u64) {
+    if path.loss <= 0.0 {
+        return (Duration::ZERO, 1);
+    }
+    let arrives_whole = libm::pow(1.0 - path.loss, packets as f64);
+    let mut draw = draws.draw(k);
+    let (mut wait, mut timeout, mut sendings) = (Duration::ZERO, RETRANSMIT_MIN + path.delay * 2, 1);
+    // Linux gives up after 15 retransmissions; by then every time-out above has passed.
+    while sendings <= 15 && draw.unit() >= arrives_whole {
+        wait = wait + timeout;
+        timeout = (timeout * 2).min(RETRANSMIT_MAX);
+        sendings += 1;
+    }
+    (wait, sendings)
+}
+
+/// Longest one-way delay of a path, `None` where loss makes it unbounded.
+pub fn bound(path: &Path, burst: Burst) -> Option<Duration> {
+    (path.loss <= 0.0).then(|| path.delay + path.jitter.bound() + Duration::of_transfer(burst.bytes, path.bytes_per_s))
+}

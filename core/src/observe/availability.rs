@@ -1,0 +1,132 @@
+//! When a service was there, as a probe judges it, and why it was not.
+//!
+//! # How availability is judged
+//!
+//! A *virtual probe* stands in a zone (`probe.from` of the scenario; default: the best placed one, that is the zone from which the
+//! service can be had soonest). It sends nothing and costs nothing: at every change of the world's state the engine works out what a
+//! client there, which would try any member, could have. "In both directions" means that neither the way there nor the way back is
+//! blocked. A service is there when an answer's *expected time* is within `probe.deadline`; the expected time is that of the fastest
+//! such path: typical link delays, and for writes the typical fsync of the quorum, with whatever faults add to them.
+//!
+//! | service | is there when |
+//! |---|---|
+//! | `write` | some running member that the probe reaches in both directions leads, or reaches in both directions a leader, which has committed an entry of its own term and has open connections both ways to a majority of the voters (itself included); time: probe to member to leader, leader to the fastest majority and their fsyncs, and back |
+//! | `read_linearizable` | the same, without the fsyncs |
+//! | `read_serializable` | some running member can be reached in both directions; time: there and back |
+//! | `quorum` | a majority of the voters runs and is connected with one another, whoever leads; the probe and the deadline play no part |
+//!
+//! Every service counts as there at the start unless the engine says otherwise at time zero. An outage is the interval between two
+//! changes; one that lasts no time is none. An outage not over at the end of the run ends there and says so.
+//!
+//! The engine judges and says so with [`Record::Availability`]; this observer adds up the intervals, and
+//! [`causes`](super::causes) finds the reasons.
+
+use std::sync::Arc;
+
+use super::Observer;
+use super::causes::{Causes, Outage};
+use crate::ids::ClusterId;
+use crate::kernel::time::{Duration, Time};
+use crate::record::{Record, Service};
+use crate::report::{OutageKind, OutageReport, length, seconds};
+use crate::scenario::Scenario;
+
+/// Collects outages.
+#[derive(Clone, Debug)]
+pub struct Availability {
+    causes: Causes,
+    clusters: Vec<Cluster>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Cluster {
+    /// By [`place`] of the service: since when it is gone.
+    open: [Option<Time>; 4],
+    /// By [`place`] of the service: time gone, outages under way not included.
+    gone: [Duration; 4],
+    outages: Vec<OutageReport>,
+}
+
+impl Availability {
+    /// Everything is there.
+    pub fn new(scenario: &Arc<Scenario>) -> Self {
+        Self { causes: Causes::new(scenario), clusters: vec![Cluster::default(); scenario.etcd.len()] }
+    }
+
+    /// Time without a service until `now`, in seconds.
+    pub fn gone_s(&self, cluster: ClusterId, service: Service, now: Time) -> f64 {
+        let state = &self.clusters[cluster.0 as usize];
+        let under_way = state.open[place(service)].map_or(Duration::ZERO, |from| now.since(from));
+        length(state.gone[place(service)] + under_way)
+    }
+
+    /// Outages of a cluster, those under way with `now` as their end, ordered by start and kind.
+    pub fn outages(&self, cluster: ClusterId, now: Time) -> Vec<OutageReport> {
+        let state = &self.clusters[cluster.0 as usize];
+        let mut rows = state.outages.clone();
+        for service in SERVICES {
+            if let Some(from) = state.open[place(service)].filter(|from| *from < now) {
+                rows.push(row(&self.causes, Outage { cluster, service, from, to: None }, now));
+            }
+        }
+        rows.sort_by(|a, b| a.from_s.total_cmp(&b.from_s).then(a.kind.cmp(&b.kind)));
+        rows
+    }
+
+    fn change(&mut self, at: Time, cluster: ClusterId, service: Service, up: bool) {
+        let state = &mut self.clusters[cluster.0 as usize];
+        let open = &mut state.open[place(service)];
+        match (*open, up) {
+            (None, false) => *open = Some(at),
+            (Some(from), true) => {
+                *open = None;
+                if from < at {
+                    state.gone[place(service)] = state.gone[place(service)] + at.since(from);
+                    state.outages.push(row(&self.causes, Outage { cluster, service, from, to: Some(at) }, at));
+                }
+            }
+            (None, true) | (Some(_), false) => {}
+        }
+    }
+
+    fn earliest_open(&self) -> Option<Time> {
+        self.clusters.iter().flat_map(|c| c.open).flatten().min()
+    }
+}
+
+impl Observer for Availability {
+    fn record(&mut self, at: Time, record: &Record) {
+        self.causes.record(at, record);
+        if let Record::Availability { cluster, service, up } = record {
+            self.change(at, *cluster, *service, *up);
+            self.causes.forget(self.earliest_open().unwrap_or(at));
+        }
+    }
+}
+
+const SERVICES: [Service; 4] = [Service::Quorum, Service::Write, Service::ReadLinearizable, Service::ReadSerializable];
+
+/// The place of a service in an array, which is also its order in the report.
+pub(super) const fn place(service: Service) -> usize {
+    match service {
+        Service::Quorum => 0,
+        Service::Write => 1,
+        Service::ReadLinearizable => 2,
+        Service::ReadSerializable => 3,
+    }
+}
+
+fn row(causes: &Causes, outage: Outage, end: Time) -> OutageReport {
+    OutageReport {
+        kind: match outage.service {
+            Service::Quorum => OutageKind::Quorum,
+            Service::Write => OutageKind::Write,
+            Service::ReadLinearizable => OutageKind::ReadLinearizable,
+            Service::ReadSerializable => OutageKind::ReadSerializable,
+        },
+        from_s: seconds(outage.from),
+        to_s: seconds(end),
+        over: outage.to.is_some(),
+        cause: causes.of(&outage),
+    }
+}

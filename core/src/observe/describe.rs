@@ -1,0 +1,163 @@
+//! Records in plain words, for the trace file and the event list.
+
+use super::words;
+use crate::kernel::time::Time;
+use crate::record::{RaftRecord, Record, RefuseReason, RequestResult, Service, StepDownReason, StopReason};
+use crate::report::{Consistency, OpKind};
+use crate::scenario::{MemberChange, Op, Scenario};
+
+/// One line of a trace: time in seconds (nine decimals), a tab, the record in words. `None` for what is inside raft.
+pub fn line(at: Time, record: &Record, scenario: &Scenario) -> Option<String> {
+    if matches!(record, Record::Raft(_)) {
+        return None;
+    }
+    let ns = at.as_nanos();
+    Some(format!("{}.{:09}\t{}", ns / 1_000_000_000, ns % 1_000_000_000, describe(record, scenario)))
+}
+
+/// The record in plain words, names resolved. The end of a fault is only known by its number here; the
+/// [story](super::story) says what ended.
+pub fn describe(record: &Record, scenario: &Scenario) -> String {
+    let name = |m| words::member(scenario, m);
+    match record {
+        Record::FaultStarted(active) => words::began(&active.fault, scenario),
+        Record::FaultEnded(id) => format!("fault {} is over", id.0),
+        Record::NodePower { node, up } => {
+            let node = &scenario.nodes[node.0 as usize].name;
+            if *up { format!("node {node} has power") } else { format!("node {node} has no power") }
+        }
+        Record::MemberStarted(member) => format!("{} serves", name(*member)),
+        Record::MemberStopped { member, reason } => format!("{} is gone: {}", name(*member), stopped(*reason)),
+        Record::MemberRefused { member, reason } => format!("{} does not start: {}", name(*member), refused(*reason)),
+        Record::Campaign { member, term, pre_vote: true } => {
+            format!("{} asks whether it would win term {term}", name(*member))
+        }
+        Record::Campaign { member, term, pre_vote: false } => format!("{} asks for votes in term {term}", name(*member)),
+        Record::Elected { member, term } => format!("{} is elected in term {term}", name(*member)),
+        Record::SteppedDown { member, term, reason } => {
+            let why = match reason {
+                StepDownReason::HigherTerm => "it heard of a higher term",
+                StepDownReason::QuorumInactive => "no majority answers",
+                StepDownReason::Removed => "it was removed",
+            };
+            format!("{} steps down as leader of term {term}: {why}", name(*member))
+        }
+        Record::LeaderSeen { member, term, leader: None } => {
+            format!("{} knows no leader (term {term})", name(*member))
+        }
+        Record::LeaderSeen { member, term, leader: Some(leader) } => {
+            let leader = crate::ids::MemberId { cluster: member.cluster, index: *leader };
+            format!("{} follows {} (term {term})", name(*member), name(leader))
+        }
+        Record::PeerLost { from, to } => format!("{} hears nothing from {} any more", name(*to), name(*from)),
+        Record::PeerFound { from, to } => format!("{} hears {} again", name(*to), name(*from)),
+        Record::SnapshotStarted { from, to, bytes } => {
+            format!("{} sends its database to {} ({})", name(*from), name(*to), words::bytes(*bytes))
+        }
+        Record::SnapshotFinished { from, to, ok } => {
+            let how = if *ok { "has restored" } else { "did not get" };
+            format!("{} {how} the database of {}", name(*to), name(*from))
+        }
+        Record::CaughtUp { member, entries, took } => {
+            let took = words::duration(*took);
+            format!("{} has caught up ({entries} entries) {took} after its start", name(*member))
+        }
+        Record::Membership { change, refused: None } => format!("done: {}", change_words(*change, scenario)),
+        Record::Membership { change, refused: Some(why) } => {
+            format!("refused: {} ({why})", change_words(*change, scenario))
+        }
+        Record::Request { client, op, member, latency, result } => {
+            let client = &scenario.client(*client).name;
+            let (op, took) = (op_words(*op), words::duration(*latency));
+            let result = match result {
+                RequestResult::Ok => "ok",
+                RequestResult::TimedOut => "timed out",
+                RequestResult::Failed => "failed",
+                RequestResult::TooLarge => "too large",
+            };
+            format!("{client}: {op} at {}: {result} after {took}", name(*member))
+        }
+        Record::Availability { cluster, service, up } => {
+            let cluster = &scenario.etcd[cluster.0 as usize].name;
+            format!("{cluster}: {} {}", service_words(*service), if *up { "available" } else { "not available" })
+        }
+        Record::DataLost { cluster, entries } => {
+            format!("{}: {entries} committed entries are lost", scenario.etcd[cluster.0 as usize].name)
+        }
+        Record::Raft(raft) => raft_words(*raft, scenario),
+    }
+}
+
+/// A change of membership as a command: `add etcd-main-3`.
+pub fn change_words(change: MemberChange, scenario: &Scenario) -> String {
+    match change {
+        MemberChange::Add(m) => format!("add {}", words::member(scenario, m)),
+        MemberChange::Remove(m) => format!("remove {}", words::member(scenario, m)),
+        MemberChange::Promote(m) => format!("promote {}", words::member(scenario, m)),
+    }
+}
+
+/// The kind of an operation and what its answer may see.
+pub fn kind(op: Op) -> (OpKind, Consistency) {
+    match op {
+        Op::Put { .. } => (OpKind::Put, Consistency::Linearizable),
+        Op::Delete { .. } => (OpKind::Delete, Consistency::Linearizable),
+        Op::Range { linearizable: true, .. } => (OpKind::Range, Consistency::Linearizable),
+        Op::Range { linearizable: false, .. } => (OpKind::Range, Consistency::Serializable),
+        Op::Watch => (OpKind::Watch, Consistency::Serializable),
+    }
+}
+
+fn op_words(op: Op) -> &'static str {
+    match kind(op) {
+        (OpKind::Put, _) => "put",
+        (OpKind::Delete, _) => "delete",
+        (OpKind::Range, Consistency::Linearizable) => "linearizable range",
+        (OpKind::Range, Consistency::Serializable) => "serializable range",
+        (OpKind::Watch, _) => "watch",
+    }
+}
+
+fn service_words(service: Service) -> &'static str {
+    match service {
+        Service::Quorum => "quorum",
+        Service::Write => "write",
+        Service::ReadLinearizable => "linearizable read",
+        Service::ReadSerializable => "serializable read",
+    }
+}
+
+fn stopped(reason: StopReason) -> &'static str {
+    match reason {
+        StopReason::Killed => "killed",
+        StopReason::Stopped => "stopped",
+        StopReason::PowerLost => "its node has no power",
+        StopReason::VolumeLost => "its disk is lost",
+        StopReason::Removed => "it was removed from the cluster",
+    }
+}
+
+fn refused(reason: RefuseReason) -> &'static str {
+    match reason {
+        RefuseReason::NoVolume => "its disk is not there",
+        RefuseReason::LostData => "its disk is empty: it must be removed and added again",
+        RefuseReason::Removed => "it was removed from the cluster",
+    }
+}
+
+fn raft_words(raft: RaftRecord, scenario: &Scenario) -> String {
+    let name = |m| words::member(scenario, m);
+    match raft {
+        RaftRecord::Voted { member, term, candidate } => {
+            let candidate = crate::ids::MemberId { cluster: member.cluster, index: candidate };
+            format!("{} votes for {} in term {term}", name(member), name(candidate))
+        }
+        RaftRecord::Led { member, term, last } => format!("{} leads term {term} from index {last}", name(member)),
+        RaftRecord::Appended { member, index, term, .. } => format!("{} appends {index} (term {term})", name(member)),
+        RaftRecord::Truncated { member, from } => format!("{} truncates from {from}", name(member)),
+        RaftRecord::Restored { member, index, term, .. } => format!("{} restores up to {index} (term {term})", name(member)),
+        RaftRecord::Committed { member, index, .. } => format!("{} commits up to {index}", name(member)),
+        RaftRecord::Applied { member, index, .. } => format!("{} applies {index}", name(member)),
+        RaftRecord::Wiped { member } => format!("{} has lost its disk", name(member)),
+    }
+}

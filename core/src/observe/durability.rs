@@ -1,0 +1,75 @@
+//! The recovery point: committed data that faults destroyed.
+//!
+//! An entry is lost when it was committed and no remaining volume of any member holds it; the engine says so
+//! ([`Record::DataLost`]). A cluster whose majority keeps its disks never loses one: that is an
+//! [invariant](crate::invariant), not a hope.
+
+use std::sync::Arc;
+
+use super::{Observer, words};
+use crate::ids::ClusterId;
+use crate::kernel::time::Time;
+use crate::record::Record;
+use crate::report::{LossReport, RpoReport, seconds};
+use crate::scenario::{Fault, Scenario};
+
+/// Collects losses.
+#[derive(Clone, Debug)]
+pub struct Durability {
+    scenario: Arc<Scenario>,
+    /// Volumes lost so far: only they destroy what was synced.
+    volumes_lost: Vec<String>,
+    losses: Vec<(ClusterId, LossReport)>,
+}
+
+impl Durability {
+    /// Nothing is lost yet.
+    pub fn new(scenario: &Arc<Scenario>) -> Self {
+        Self { scenario: Arc::clone(scenario), volumes_lost: Vec::new(), losses: Vec::new() }
+    }
+
+    /// What a cluster lost.
+    pub fn rpo(&self, cluster: ClusterId) -> RpoReport {
+        let events: Vec<_> = self.losses.iter().filter(|(c, _)| *c == cluster).map(|(_, loss)| loss.clone()).collect();
+        RpoReport { lost_entries: events.iter().map(|e| e.entries).sum(), events }
+    }
+}
+
+impl Observer for Durability {
+    fn record(&mut self, at: Time, record: &Record) {
+        match record {
+            Record::FaultStarted(active) if matches!(active.fault, Fault::VolumeLost(_)) => {
+                self.volumes_lost.push(words::began(&active.fault, &self.scenario));
+            }
+            Record::DataLost { cluster, entries } => {
+                let mut faults = self.volumes_lost.clone();
+                faults.dedup();
+                let cause = if faults.is_empty() { "no disk was lost".to_owned() } else { words::list(&faults) };
+                self.losses.push((*cluster, LossReport { at_s: seconds(at), entries: *entries, cause }));
+            }
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::VolumeId;
+    use crate::observe::testing::{CLUSTER, at, fault, three_zones};
+    use crate::scenario::Aim;
+
+    #[test]
+    fn a_loss_names_the_disks() {
+        let scenario = Arc::new(three_zones());
+        let mut durability = Durability::new(&scenario);
+        for (id, volume) in [(0, 1), (1, 2)] {
+            let (ms, record) = fault(id, 1_000, Fault::VolumeLost(Aim::Named(VolumeId(volume))));
+            durability.record(at(ms), &record);
+        }
+        durability.record(at(2_000), &Record::DataLost { cluster: CLUSTER, entries: 12 });
+        let rpo = durability.rpo(CLUSTER);
+        assert_eq!(rpo.lost_entries, 12);
+        assert_eq!(rpo.events[0].cause, "disk of etcd-main-1 was lost and disk of etcd-main-2 was lost");
+    }
+}

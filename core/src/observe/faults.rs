@@ -1,0 +1,89 @@
+//! What broke, from when to when.
+
+use std::sync::Arc;
+
+use super::{Observer, words};
+use crate::ids::FaultId;
+use crate::kernel::time::Time;
+use crate::record::Record;
+use crate::report::{FaultReport, seconds};
+use crate::scenario::{ActiveFault, Scenario};
+
+/// Collects faults.
+#[derive(Clone, Debug)]
+pub struct Faults {
+    scenario: Arc<Scenario>,
+    /// In the order of their start.
+    all: Vec<(ActiveFault, Option<Time>)>,
+    /// Places in `all` of those under way.
+    open: Vec<usize>,
+}
+
+impl Faults {
+    /// No fault yet.
+    pub fn new(scenario: &Arc<Scenario>) -> Self {
+        Self { scenario: Arc::clone(scenario), all: Vec::new(), open: Vec::new() }
+    }
+
+    /// The fault of this number, if it is under way.
+    pub fn under_way(&self, id: FaultId) -> Option<&ActiveFault> {
+        self.open.iter().map(|&i| &self.all[i].0).find(|f| f.id == id)
+    }
+
+    /// All faults, `now` being the end of those under way.
+    pub fn rows(&self, now: Time) -> Vec<FaultReport> {
+        let row = |(fault, to): &(ActiveFault, Option<Time>)| FaultReport {
+            from_s: seconds(fault.from),
+            to_s: seconds(to.unwrap_or(now)),
+            over: to.is_some(),
+            what: words::began(&fault.fault, &self.scenario),
+        };
+        self.all.iter().map(row).collect()
+    }
+}
+
+impl Observer for Faults {
+    fn record(&mut self, at: Time, record: &Record) {
+        match record {
+            Record::FaultStarted(fault) => {
+                self.open.push(self.all.len());
+                self.all.push((fault.clone(), None));
+            }
+            Record::FaultEnded(id) => {
+                let all = &mut self.all;
+                self.open.retain(|&i| {
+                    let ends = all[i].0.id == *id;
+                    if ends {
+                        all[i].1 = Some(at);
+                    }
+                    !ends
+                });
+            }
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::ZoneId;
+    use crate::observe::testing::{at, fault, three_zones};
+    use crate::scenario::{Aim, Fault};
+
+    #[test]
+    fn faults_have_their_intervals_and_words() {
+        let scenario = Arc::new(three_zones());
+        let mut faults = Faults::new(&scenario);
+        let (_, power) = fault(0, 1_000, Fault::ZonePower(Aim::Named(ZoneId(0))));
+        let (_, cut) = fault(1, 2_000, Fault::ZonePower(Aim::Named(ZoneId(1))));
+        faults.record(at(1_000), &power);
+        faults.record(at(2_000), &cut);
+        faults.record(at(3_000), &Record::FaultEnded(FaultId(0)));
+        let rows: Vec<_> = faults.rows(at(9_000)).into_iter().map(|f| (f.from_s, f.to_s, f.over, f.what)).collect();
+        assert_eq!(
+            rows,
+            [(1.0, 3.0, true, "zone z-a lost power".to_owned()), (2.0, 9.0, false, "zone z-b lost power".to_owned())]
+        );
+    }
+}

@@ -1,0 +1,97 @@
+//! Observers: one per question, each turning [`Record`]s into its part of the [`Report`](crate::report::Report).
+//!
+//! ```text
+//! Simulation --(Time, &Record)--> All --+--> leaders       who led when, elections, terms
+//!                                       +--> availability  what was down, from when to when, and why (causes)
+//!                                       +--> requests      how requests ended and how long they took
+//!                                       +--> durability    committed data lost
+//!                                       +--> repair        snapshots, catch-up, membership
+//!                                       +--> faults        what broke
+//!                                       +--> story         the event list in plain words
+//!                                       +--> trace         the hash over all of it
+//! ```
+//!
+//! An observer reads and counts; it never feeds back. All of them are plain data: cloning a run clones what it has seen.
+
+pub mod availability;
+pub mod causes;
+pub mod describe;
+pub mod durability;
+pub mod faults;
+pub mod leaders;
+pub mod repair;
+pub mod requests;
+pub mod story;
+pub mod trace;
+pub mod traffic;
+pub mod voters;
+pub mod words;
+
+use std::sync::Arc;
+
+use crate::kernel::time::Time;
+use crate::record::Record;
+use crate::scenario::Scenario;
+
+/// Reads the records of a run, in order.
+pub trait Observer {
+    /// Takes note of `record`, which happened at `at`. Times never decrease from call to call.
+    fn record(&mut self, at: Time, record: &Record);
+}
+
+/// Every observer a report needs.
+#[derive(Clone, Debug)]
+pub struct All {
+    /// Leaders, terms and elections.
+    pub leaders: leaders::Leaders,
+    /// Outages and their causes.
+    pub availability: availability::Availability,
+    /// Requests and their latency.
+    pub requests: requests::Requests,
+    /// Data loss.
+    pub durability: durability::Durability,
+    /// Snapshots, catch-up, membership.
+    pub repair: repair::Repair,
+    /// Faults.
+    pub faults: faults::Faults,
+    /// Events in plain words.
+    pub story: story::Story,
+    /// Hash of the trace.
+    pub trace: trace::TraceHash,
+}
+
+impl All {
+    /// Observers of a run of `scenario`.
+    pub fn new(scenario: &Arc<Scenario>) -> Self {
+        Self {
+            leaders: leaders::Leaders::new(scenario),
+            availability: availability::Availability::new(scenario),
+            requests: requests::Requests::new(scenario),
+            durability: durability::Durability::new(scenario),
+            repair: repair::Repair::new(scenario),
+            faults: faults::Faults::new(scenario),
+            story: story::Story::new(scenario),
+            trace: trace::TraceHash::new(),
+        }
+    }
+}
+
+impl Observer for All {
+    fn record(&mut self, at: Time, record: &Record) {
+        self.trace.record(at, record);
+        // Most records of a busy run are requests: the others need not look at them.
+        if matches!(record, Record::Request { .. }) {
+            self.requests.record(at, record);
+            return;
+        }
+        self.leaders.record(at, record);
+        self.availability.record(at, record);
+        self.durability.record(at, record);
+        self.repair.record(at, record);
+        self.faults.record(at, record);
+        self.story.record(at, record);
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod testing;

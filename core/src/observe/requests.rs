@@ -1,0 +1,168 @@
+//! How requests ended and how long they took.
+//!
+//! One histogram (high dynamic range, three significant digits, from a microsecond up) per operation, target of the client and
+//! consistency. Only requests that ended well are in it: a request that timed out says something about its deadline, not about etcd,
+//! and is counted beside it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use hdrhistogram::Histogram;
+
+use super::Observer;
+use super::describe::kind;
+use crate::ids::{ClientId, ClusterId};
+use crate::kernel::time::{Duration, Time};
+use crate::record::{Record, RequestResult};
+use crate::report::{Consistency, LatencyReport, OpKind, RequestCounts};
+use crate::scenario::{Op, Scenario, Target};
+
+/// Below this a latency is not told apart, in nanoseconds.
+const FINEST_NS: u64 = 1_000;
+/// Longer ones are counted as this (the exact maximum is kept apart), in nanoseconds: one day.
+const LONGEST_NS: u64 = 86_400_000_000_000;
+
+/// Counts and times requests.
+#[derive(Clone, Debug)]
+pub struct Requests {
+    scenario: Arc<Scenario>,
+    totals: Vec<RequestCounts>,
+    by_kind: BTreeMap<Key, Tally>,
+}
+
+/// Cluster, operation, target (in the report's order: roles, then members), consistency.
+type Key = (ClusterId, OpKind, (u8, u8), Consistency);
+
+#[derive(Clone, Debug)]
+struct Tally {
+    counts: RequestCounts,
+    latency: Histogram<u64>,
+    longest: Duration,
+}
+
+impl Requests {
+    /// No request yet.
+    pub fn new(scenario: &Arc<Scenario>) -> Self {
+        let totals = vec![RequestCounts::default(); scenario.etcd.len()];
+        Self { scenario: Arc::clone(scenario), totals, by_kind: BTreeMap::new() }
+    }
+
+    /// Counts of all requests to a cluster.
+    pub fn totals(&self, cluster: ClusterId) -> RequestCounts {
+        self.totals[cluster.0 as usize].clone()
+    }
+
+    /// Latency rows of a cluster, ordered by operation, target, consistency.
+    pub fn rows(&self, cluster: ClusterId) -> Vec<LatencyReport> {
+        let of_cluster = self.by_kind.iter().filter(|((c, ..), _)| *c == cluster);
+        of_cluster.map(|(&(_, op, target, consistency), tally)| self.row(cluster, op, target, consistency, tally)).collect()
+    }
+
+    fn row(&self, cluster: ClusterId, op: OpKind, target: (u8, u8), consistency: Consistency, tally: &Tally) -> LatencyReport {
+        let some = tally.counts.ok > 0;
+        let at = |quantile| some.then(|| ms(tally.latency.value_at_quantile(quantile).min(tally.longest.as_nanos())));
+        LatencyReport {
+            op,
+            target: self.target_name(cluster, target),
+            consistency,
+            count: tally.counts.ok,
+            timed_out: tally.counts.timed_out,
+            failed: tally.counts.failed + tally.counts.too_large,
+            p50_ms: at(0.5),
+            p90_ms: at(0.9),
+            p99_ms: at(0.99),
+            max_ms: some.then(|| ms(tally.longest.as_nanos())),
+        }
+    }
+
+    fn target_name(&self, cluster: ClusterId, (role, index): (u8, u8)) -> String {
+        match role {
+            0 => "leader".to_owned(),
+            1 => "follower".to_owned(),
+            2 => "nearest".to_owned(),
+            3 => "all".to_owned(),
+            _ => self.scenario.etcd[cluster.0 as usize].members[index as usize].name.clone(),
+        }
+    }
+
+    fn request(&mut self, client: ClientId, op: Op, latency: Duration, result: RequestResult) {
+        let client = self.scenario.client(client);
+        count(&mut self.totals[client.cluster.0 as usize], result);
+        let (op, consistency) = kind(op);
+        let tally = self.by_kind.entry((client.cluster, op, target_key(client.target), consistency)).or_insert_with(|| Tally {
+            counts: RequestCounts::default(),
+            latency: Histogram::new_with_bounds(FINEST_NS, LONGEST_NS, 3).expect("bounds are constant and valid"),
+            longest: Duration::ZERO,
+        });
+        count(&mut tally.counts, result);
+        if result == RequestResult::Ok {
+            tally.latency.saturating_record(latency.as_nanos());
+            tally.longest = tally.longest.max(latency);
+        }
+    }
+}
+
+impl Observer for Requests {
+    fn record(&mut self, _at: Time, record: &Record) {
+        if let Record::Request { client, op, latency, result, .. } = record {
+            self.request(*client, *op, *latency, *result);
+        }
+    }
+}
+
+fn count(counts: &mut RequestCounts, result: RequestResult) {
+    *match result {
+        RequestResult::Ok => &mut counts.ok,
+        RequestResult::TimedOut => &mut counts.timed_out,
+        RequestResult::Failed => &mut counts.failed,
+        RequestResult::TooLarge => &mut counts.too_large,
+    } += 1;
+}
+
+fn target_key(target: Target) -> (u8, u8) {
+    match target {
+        Target::Leader => (0, 0),
+        Target::Follower => (1, 0),
+        Target::Nearest => (2, 0),
+        Target::All => (3, 0),
+        Target::Member(index) => (4, index),
+    }
+}
+
+/// Nanoseconds as milliseconds, to a microsecond.
+fn ms(ns: u64) -> f64 {
+    ((ns as f64) / 1e3).round() / 1e3
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::observe::testing::{CLUSTER, client, member, three_zones};
+
+    #[test]
+    fn percentiles_are_of_good_answers_and_the_rest_is_counted() {
+        let mut scenario = three_zones();
+        scenario.clients = vec![client("writer", Target::Leader), client("reader", Target::Member(1))];
+        let scenario = Arc::new(scenario);
+        let mut requests = Requests::new(&scenario);
+        let mut ask = |c: u16, op, ms, result| {
+            let latency = Duration::from_millis(ms);
+            requests.record(Time::ZERO, &Record::Request { client: ClientId(c), op, member: member(0), latency, result });
+        };
+        let put = Op::Put { key_bytes: 16, value_bytes: 1024 };
+        let range = Op::Range { linearizable: false, keys: 1, key_bytes: 16, value_bytes: 1024 };
+        (1..=100).for_each(|n| ask(0, put, n, RequestResult::Ok));
+        ask(0, put, 7_000, RequestResult::TimedOut);
+        ask(1, range, 3, RequestResult::Failed);
+        assert_eq!(requests.totals(CLUSTER), RequestCounts { ok: 100, timed_out: 1, failed: 1, too_large: 0 });
+        let rows = requests.rows(CLUSTER);
+        let [put, range] = &rows[..] else { panic!("{rows:?}") };
+        assert_eq!((put.op, put.target.as_str(), put.consistency), (OpKind::Put, "leader", Consistency::Linearizable));
+        assert_eq!((put.count, put.timed_out, put.max_ms), (100, 1, Some(100.0)));
+        for (got, expected) in [(put.p50_ms, 50.0), (put.p90_ms, 90.0), (put.p99_ms, 99.0)] {
+            assert!((got.unwrap() - expected).abs() <= expected * 0.001, "{got:?} {expected}");
+        }
+        assert_eq!((range.target.as_str(), range.consistency), ("etcd-main-1", Consistency::Serializable));
+        assert_eq!((range.count, range.failed, range.p50_ms), (0, 1, None));
+    }
+}

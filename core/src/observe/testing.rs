@@ -1,0 +1,91 @@
+//! A small scenario and shorthand for hand-written record streams.
+
+use crate::etcd::options::EtcdOptions;
+use crate::ids::{ClusterId, FaultId, MemberId, NodeId, VolumeId, ZoneId};
+use crate::kernel::dist::Latency;
+use crate::kernel::time::{Duration, Time};
+use crate::record::{Record, Service};
+use crate::scenario::{
+    ActiveFault, Client, Disk, EtcdCluster, Fault, Load, Member, Network, Node, Op, Path, Probe, Scenario, Target, Volume, Zone,
+};
+
+/// The only cluster.
+pub(crate) const CLUSTER: ClusterId = ClusterId(0);
+
+/// Member `index` of the only cluster.
+pub(crate) fn member(index: u8) -> MemberId {
+    MemberId { cluster: CLUSTER, index }
+}
+
+/// `ms` milliseconds after the start.
+pub(crate) fn at(ms: u64) -> Time {
+    Time::ZERO + Duration::from_millis(ms)
+}
+
+/// Three zones `z-a`, `z-b`, `z-c`, in each a node `node-*` with a member `etcd-main-*`; the first leads. Ten minutes.
+pub(crate) fn three_zones() -> Scenario {
+    let names = ["a", "b", "c"];
+    let path = Path { delay: Duration::from_micros(500), jitter: Latency::NONE, loss: 0.0, bytes_per_s: 1 << 30 };
+    let disk = Disk { fsync: Latency::Constant(Duration::from_millis(1)), bytes_per_s: 1 << 30 };
+    let per_zone = |f: &dyn Fn(u16) -> Member| (0..3).map(f).collect();
+    Scenario {
+        name: "test".into(),
+        title: "Test".into(),
+        description: String::new(),
+        seed: 1,
+        duration: Duration::from_secs(600),
+        regions: vec!["z".into()],
+        zones: names.iter().map(|n| Zone { name: format!("z-{n}"), region: 0 }).collect(),
+        nodes: (0..3).map(|i| Node { name: format!("node-{}", names[i as usize]), zone: ZoneId(i) }).collect(),
+        volumes: (0..3).map(|i| Volume { name: format!("vol-{i}"), zone: ZoneId(i), disk: disk.clone() }).collect(),
+        network: Network { paths: vec![path.clone(); 9], same_host: path, tls: true },
+        etcd: vec![EtcdCluster {
+            name: "etcd-main".into(),
+            options: EtcdOptions::default(),
+            initial_leader: Some(0),
+            revision: 0,
+            database_bytes: 0,
+            members: per_zone(&|i| Member {
+                name: format!("etcd-main-{i}"),
+                node: NodeId(i),
+                volume: VolumeId(i),
+                learner: false,
+                initial: true,
+                behind: None,
+            }),
+        }],
+        clients: Vec::new(),
+        faults: Vec::new(),
+        random_faults: Vec::new(),
+        operations: Vec::new(),
+        probe: Probe { from: None, deadline: Duration::from_secs(1) },
+        expect: Vec::new(),
+    }
+}
+
+/// A client in the first zone.
+pub(crate) fn client(name: &str, target: Target) -> Client {
+    Client {
+        name: name.into(),
+        cluster: CLUSTER,
+        zone: ZoneId(0),
+        node: None,
+        op: Op::Watch,
+        target,
+        load: Load::Closed { connections: 1 },
+        timeout: Duration::from_secs(7),
+        retries: 1,
+        start: Time::ZERO,
+        stop: Time::MAX,
+    }
+}
+
+/// A fault starts.
+pub(crate) fn fault(id: u32, ms: u64, fault: Fault) -> (u64, Record) {
+    (ms, Record::FaultStarted(ActiveFault { id: FaultId(id), fault, from: at(ms) }))
+}
+
+/// A service goes or comes.
+pub(crate) fn service(ms: u64, service: Service, up: bool) -> (u64, Record) {
+    (ms, Record::Availability { cluster: CLUSTER, service, up })
+}

@@ -1,0 +1,157 @@
+//! Bytes between zones over time.
+//!
+//! Bytes are metered by the engine, not recorded: the run asks for the totals at the end of each window and this keeps what each pair of
+//! zones added to them. The window is the shortest round length that leaves no more than [`MOST_WINDOWS`] of them.
+
+use std::collections::BTreeMap;
+
+use crate::ids::{ClusterId, Endpoint, ZoneId};
+use crate::kernel::time::{Duration, Time};
+use crate::report::{LinkReport, ZonePairReport, rate};
+use crate::scenario::Scenario;
+use crate::sim::LinkTotals;
+
+/// Windows in a report, at most.
+pub const MOST_WINDOWS: u64 = 360;
+
+/// Lengths of a window, in seconds; beyond them, multiples of the last.
+const ROUND_S: [u64; 14] = [1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1_200, 1_800, 3_600, 7_200];
+
+/// The window for a run of this length.
+pub fn window(duration: Duration) -> Duration {
+    let fits = |s: u64| duration.as_nanos() <= Duration::from_secs(s).as_nanos().saturating_mul(MOST_WINDOWS);
+    let last = ROUND_S[ROUND_S.len() - 1];
+    let beyond = || duration.as_nanos().div_ceil(Duration::from_secs(last).as_nanos() * MOST_WINDOWS) * last;
+    Duration::from_secs(ROUND_S.into_iter().find(|s| fits(*s)).unwrap_or_else(beyond))
+}
+
+/// Follows the totals.
+#[derive(Clone, Debug, Default)]
+pub struct Traffic {
+    /// Wire bytes of each pair at the end of each window, from the first window in which there were any.
+    pairs: BTreeMap<(ZoneId, ZoneId), Pair>,
+    windows: Vec<Time>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Pair {
+    bytes: u64,
+    wire_bytes: u64,
+    /// Windows before the first bytes.
+    quiet: usize,
+    per_window: Vec<u64>,
+}
+
+impl Traffic {
+    /// Takes the totals at the end of a window.
+    pub fn sample(&mut self, now: Time, links: &[LinkTotals], scenario: &Scenario) {
+        let mut totals: BTreeMap<(ZoneId, ZoneId), (u64, u64)> = BTreeMap::new();
+        for link in links {
+            let total = totals.entry((zone(link.from, scenario), zone(link.to, scenario))).or_default();
+            total.0 += link.bytes;
+            total.1 += link.wire_bytes;
+        }
+        for (key, (bytes, wire_bytes)) in totals {
+            let quiet = self.windows.len();
+            let pair = self.pairs.entry(key).or_insert_with(|| Pair { quiet, ..Pair::default() });
+            pair.per_window.push(wire_bytes - pair.wire_bytes);
+            (pair.bytes, pair.wire_bytes) = (bytes, wire_bytes);
+        }
+        self.windows.push(now);
+    }
+
+    /// One row per zone pair, ordered as the zones of the scenario.
+    pub fn rows(&self, scenario: &Scenario) -> Vec<ZonePairReport> {
+        let end = self.windows.last().copied().unwrap_or_default().since(Time::ZERO);
+        let starts = std::iter::once(Time::ZERO).chain(self.windows.iter().copied());
+        let lengths: Vec<Duration> = self.windows.iter().zip(starts).map(|(to, from)| to.since(from)).collect();
+        let row = |(&(from, to), pair): (&(ZoneId, ZoneId), &Pair)| {
+            let bytes = std::iter::repeat_n(&0, pair.quiet).chain(&pair.per_window);
+            let rates: Vec<f64> = bytes.zip(&lengths).map(|(bytes, length)| rate(*bytes, *length)).collect();
+            ZonePairReport {
+                from_zone: scenario.zones[from.0 as usize].name.clone(),
+                to_zone: scenario.zones[to.0 as usize].name.clone(),
+                bytes: pair.bytes,
+                wire_bytes: pair.wire_bytes,
+                mean_wire_bytes_per_s: rate(pair.wire_bytes, end),
+                peak_wire_bytes_per_s: rates.iter().copied().fold(0.0, f64::max),
+                wire_bytes_per_s: rates,
+            }
+        };
+        self.pairs.iter().map(row).collect()
+    }
+}
+
+/// One row per link.
+pub fn links(links: &[LinkTotals], now: Time, scenario: &Scenario) -> Vec<LinkReport> {
+    let zone_name = |end| scenario.zones[zone(end, scenario).0 as usize].name.clone();
+    let row = |link: &LinkTotals| LinkReport {
+        cluster: scenario.etcd[cluster(link.from, scenario).0 as usize].name.clone(),
+        from: name(link.from, scenario).to_owned(),
+        to: name(link.to, scenario).to_owned(),
+        from_zone: zone_name(link.from),
+        to_zone: zone_name(link.to),
+        bytes: link.bytes,
+        wire_bytes: link.wire_bytes,
+        packets: link.packets,
+        mean_wire_bytes_per_s: rate(link.wire_bytes, now.since(Time::ZERO)),
+        peak_wire_bytes_per_s: (link.peak_wire_bytes_per_s * 1e3).round() / 1e3,
+    };
+    links.iter().map(row).collect()
+}
+
+fn zone(end: Endpoint, scenario: &Scenario) -> ZoneId {
+    match end {
+        Endpoint::Member(member) => scenario.zone_of(member),
+        Endpoint::Client(client) => scenario.client(client).zone,
+    }
+}
+
+fn cluster(end: Endpoint, scenario: &Scenario) -> ClusterId {
+    match end {
+        Endpoint::Member(member) => member.cluster,
+        Endpoint::Client(client) => scenario.client(client).cluster,
+    }
+}
+
+fn name(end: Endpoint, scenario: &Scenario) -> &str {
+    match end {
+        Endpoint::Member(member) => &scenario.member(member).name,
+        Endpoint::Client(client) => &scenario.client(client).name,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::observe::testing::{at, member, three_zones};
+
+    #[test]
+    fn windows_are_round_and_few() {
+        for (run_s, expected_s) in [(1, 1), (360, 1), (361, 2), (3_600, 10), (7_200, 20), (86_400, 300), (31_536_000, 93_600)] {
+            assert_eq!(window(Duration::from_secs(run_s)), Duration::from_secs(expected_s), "{run_s} s");
+        }
+    }
+
+    #[test]
+    fn pairs_add_up_and_peaks_are_of_the_pair() {
+        let scenario = three_zones();
+        let link = |from, to, wire_bytes| LinkTotals {
+            from: Endpoint::Member(member(from)),
+            to: Endpoint::Member(member(to)),
+            bytes: wire_bytes / 2,
+            wire_bytes,
+            packets: 1,
+            peak_wire_bytes_per_s: 0.0,
+        };
+        let mut traffic = Traffic::default();
+        traffic.sample(at(10_000), &[link(0, 1, 1_000)], &scenario);
+        traffic.sample(at(20_000), &[link(0, 1, 1_500), link(2, 1, 400)], &scenario);
+        traffic.sample(at(25_000), &[link(0, 1, 1_500), link(2, 1, 400)], &scenario);
+        let rows = traffic.rows(&scenario);
+        assert_eq!((rows[0].to_zone.as_str(), rows[0].wire_bytes, rows[0].bytes), ("z-b", 1_500, 750));
+        assert_eq!(rows[0].wire_bytes_per_s, [100.0, 50.0, 0.0]);
+        assert_eq!(rows[1].wire_bytes_per_s, [0.0, 40.0, 0.0]);
+        assert_eq!((rows[0].mean_wire_bytes_per_s, rows[0].peak_wire_bytes_per_s), (60.0, 100.0));
+    }
+}

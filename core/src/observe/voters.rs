@@ -1,0 +1,91 @@
+//! Who has a vote: the scenario's first members, then every change of membership as the leader applies it.
+
+use crate::ids::{ClusterId, MemberId};
+use crate::record::{RaftRecord, Record};
+use crate::scenario::{EtcdCluster, MemberChange};
+
+/// The voters of one cluster.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Voters {
+    votes: Vec<bool>,
+    learners: Vec<bool>,
+}
+
+impl Voters {
+    /// The voters at the start.
+    pub fn new(cluster: &EtcdCluster) -> Self {
+        let votes = cluster.members.iter().map(|m| m.initial && !m.learner).collect();
+        Self { votes, learners: cluster.members.iter().map(|m| m.learner).collect() }
+    }
+
+    /// Takes note of a change that was applied. Only records of this voter's cluster may be given.
+    pub fn record(&mut self, record: &Record) {
+        if let Record::Membership { change, refused: None } = record {
+            match change {
+                MemberChange::Add(m) => self.votes[m.index as usize] = !self.learners[m.index as usize],
+                MemberChange::Promote(m) => self.votes[m.index as usize] = true,
+                MemberChange::Remove(m) => self.votes[m.index as usize] = false,
+            }
+        }
+    }
+
+    /// Whether this member has a vote.
+    pub fn has(&self, member: MemberId) -> bool {
+        self.votes[member.index as usize]
+    }
+
+    /// Voters.
+    pub fn count(&self) -> usize {
+        self.votes.iter().filter(|v| **v).count()
+    }
+
+    /// Voters that make a majority.
+    pub fn majority(&self) -> usize {
+        self.count() / 2 + 1
+    }
+
+    /// Indices of the voters in the cluster's list of members.
+    pub fn iter(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..self.votes.len()).filter(|&i| self.votes[i])
+    }
+}
+
+/// The cluster a record is about, if it is about one.
+pub fn cluster_of(record: &Record) -> Option<ClusterId> {
+    let member = match record {
+        Record::MemberStarted(member)
+        | Record::MemberStopped { member, .. }
+        | Record::MemberRefused { member, .. }
+        | Record::Campaign { member, .. }
+        | Record::Elected { member, .. }
+        | Record::SteppedDown { member, .. }
+        | Record::LeaderSeen { member, .. }
+        | Record::CaughtUp { member, .. }
+        | Record::Request { member, .. }
+        | Record::PeerLost { from: member, .. }
+        | Record::PeerFound { from: member, .. }
+        | Record::SnapshotStarted { from: member, .. }
+        | Record::SnapshotFinished { from: member, .. }
+        | Record::Membership {
+            change: MemberChange::Add(member) | MemberChange::Remove(member) | MemberChange::Promote(member),
+            ..
+        } => member,
+        Record::Raft(raft) => return Some(member_of(raft).cluster),
+        Record::Availability { cluster, .. } | Record::DataLost { cluster, .. } => return Some(*cluster),
+        Record::FaultStarted(_) | Record::FaultEnded(_) | Record::NodePower { .. } => return None,
+    };
+    Some(member.cluster)
+}
+
+fn member_of(raft: &RaftRecord) -> MemberId {
+    match raft {
+        RaftRecord::Voted { member, .. }
+        | RaftRecord::Led { member, .. }
+        | RaftRecord::Appended { member, .. }
+        | RaftRecord::Truncated { member, .. }
+        | RaftRecord::Restored { member, .. }
+        | RaftRecord::Committed { member, .. }
+        | RaftRecord::Applied { member, .. }
+        | RaftRecord::Wiped { member } => *member,
+    }
+}

@@ -1,0 +1,192 @@
+//! Plain words for durations, sizes and faults, shared by outage causes, the trace and the verdict.
+
+use crate::ids::{ClusterId, MemberId, NodeId, VolumeId, ZoneId};
+use crate::kernel::time::Duration;
+use crate::scenario::{Aim, Direction, Fault, LinkChange, Scenario};
+
+/// A duration as people say it: `870 ms`, `1.3 s`, `30 min`, `2.5 h`; one decimal below ten seconds-like units.
+pub fn duration(d: Duration) -> String {
+    let ns = d.as_nanos();
+    let (size, unit) = match ns {
+        0..1_000 => return format!("{ns} ns"),
+        1_000..1_000_000 => (1_000, "µs"),
+        1_000_000..1_000_000_000 => (1_000_000, "ms"),
+        1_000_000_000..120_000_000_000 => (1_000_000_000, "s"),
+        120_000_000_000..7_200_000_000_000 => (60_000_000_000, "min"),
+        7_200_000_000_000..172_800_000_000_000 => (3_600_000_000_000, "h"),
+        _ => (86_400_000_000_000, "d"),
+    };
+    format!("{} {unit}", decimal(ns, size))
+}
+
+/// Bytes as people say them, in binary units: `412 B`, `1.4 KiB`, `5.1 GiB`.
+pub fn bytes(n: u64) -> String {
+    const UNITS: [(u64, &str); 4] = [(1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
+    match UNITS.into_iter().find(|&(size, _)| n >= size) {
+        Some((size, unit)) => format!("{} {unit}", decimal(n, size)),
+        None => format!("{n} B"),
+    }
+}
+
+/// `n / size` with one decimal where that says something, in integers so that it reads the same everywhere.
+fn decimal(n: u64, size: u64) -> String {
+    let tenths = (u128::from(n) * 10 + u128::from(size) / 2) / u128::from(size);
+    if tenths.is_multiple_of(10) { format!("{}", tenths / 10) } else { format!("{}.{}", tenths / 10, tenths % 10) }
+}
+
+/// A list as people say it: `a`, `a and b`, `a, b and c`.
+pub fn list(items: &[String]) -> String {
+    match items {
+        [] => String::new(),
+        [one] => one.clone(),
+        [start @ .., last] => format!("{} and {last}", start.join(", ")),
+    }
+}
+
+/// The name of a member.
+pub fn member(scenario: &Scenario, id: MemberId) -> &str {
+    &scenario.member(id).name
+}
+
+/// What began: `zone eu-west-1a lost power`.
+pub fn began(fault: &Fault, scenario: &Scenario) -> String {
+    match fault {
+        Fault::NodeCrash(n) => format!("node {} lost power", node(*n, scenario)),
+        Fault::ProcessKill(m) => format!("{} was killed", process(*m, scenario)),
+        Fault::GracefulStop(m) => format!("{} was told to stop", process(*m, scenario)),
+        Fault::ZonePower(z) => format!("zone {} lost power", zone(*z, scenario)),
+        Fault::ZoneCut { zone: z, direction } => cut(&format!("zone {}", zone(*z, scenario)), *direction),
+        Fault::NodeCut { node: n, direction } => cut(&format!("node {}", node(*n, scenario)), *direction),
+        Fault::LinkDegraded { a, b, change } => {
+            format!("{} got worse ({})", link(*a, *b, scenario), link_change(*change))
+        }
+        Fault::DiskSlow { volume: v, add, factor } => {
+            let mut how = Vec::new();
+            if *factor > 1.0 {
+                how.push(format!("{factor} times the usual time"));
+            }
+            if *add > Duration::ZERO {
+                how.push(format!("{} more per fsync", duration(*add)));
+            }
+            format!("{} got slow ({})", disk(*v, scenario), how.join(", "))
+        }
+        Fault::VolumeLost(v) => format!("{} was lost", disk(*v, scenario)),
+    }
+}
+
+/// What still holds: `zone eu-west-1a without power`.
+pub fn goes_on(fault: &Fault, scenario: &Scenario) -> String {
+    match fault {
+        Fault::NodeCrash(n) => format!("node {} still without power", node(*n, scenario)),
+        Fault::ProcessKill(m) | Fault::GracefulStop(m) => format!("{} still stopped", process(*m, scenario)),
+        Fault::ZonePower(z) => format!("zone {} still without power", zone(*z, scenario)),
+        Fault::ZoneCut { zone: z, .. } => format!("zone {} still cut off", zone(*z, scenario)),
+        Fault::NodeCut { node: n, .. } => format!("node {} still cut off", node(*n, scenario)),
+        Fault::LinkDegraded { a, b, .. } => format!("{} still bad", link(*a, *b, scenario)),
+        Fault::DiskSlow { volume: v, .. } => format!("{} still slow", disk(*v, scenario)),
+        Fault::VolumeLost(v) => format!("{} still gone", disk(*v, scenario)),
+    }
+}
+
+/// What ended: `zone eu-west-1a has power again`.
+pub fn over(fault: &Fault, scenario: &Scenario) -> String {
+    match fault {
+        Fault::NodeCrash(n) => format!("node {} has power again", node(*n, scenario)),
+        Fault::ProcessKill(m) | Fault::GracefulStop(m) => format!("{} is started again", process(*m, scenario)),
+        Fault::ZonePower(z) => format!("zone {} has power again", zone(*z, scenario)),
+        Fault::ZoneCut { zone: z, .. } => format!("zone {} can be reached again", zone(*z, scenario)),
+        Fault::NodeCut { node: n, .. } => format!("node {} can be reached again", node(*n, scenario)),
+        Fault::LinkDegraded { a, b, .. } => format!("{} is as good as before", link(*a, *b, scenario)),
+        Fault::DiskSlow { volume: v, .. } => format!("{} is as fast as before", disk(*v, scenario)),
+        Fault::VolumeLost(v) => format!("an empty disk replaces the {}", disk(*v, scenario)),
+    }
+}
+
+fn cut(what: &str, direction: Direction) -> String {
+    match direction {
+        Direction::Both => format!("{what} cut off"),
+        Direction::In => format!("{what} cut off (nothing gets in)"),
+        Direction::Out => format!("{what} cut off (nothing gets out)"),
+    }
+}
+
+fn of_leader(what: &str, cluster: ClusterId, scenario: &Scenario) -> String {
+    format!("{what} of the leader of {}", scenario.etcd[cluster.0 as usize].name)
+}
+
+fn node(aim: Aim<NodeId>, scenario: &Scenario) -> String {
+    match aim {
+        Aim::Named(n) => scenario.nodes[n.0 as usize].name.clone(),
+        Aim::OfLeader(c) => of_leader("(that", c, scenario) + ")",
+    }
+}
+
+fn zone(aim: Aim<ZoneId>, scenario: &Scenario) -> String {
+    match aim {
+        Aim::Named(z) => scenario.zones[z.0 as usize].name.clone(),
+        Aim::OfLeader(c) => of_leader("(that", c, scenario) + ")",
+    }
+}
+
+fn process(aim: Aim<MemberId>, scenario: &Scenario) -> String {
+    match aim {
+        Aim::Named(m) => member(scenario, m).to_owned(),
+        Aim::OfLeader(c) => of_leader("the process", c, scenario),
+    }
+}
+
+/// A volume by the member that uses it (the first, where several do), or by its own name.
+fn disk(aim: Aim<VolumeId>, scenario: &Scenario) -> String {
+    let volume = match aim {
+        Aim::Named(v) => v,
+        Aim::OfLeader(c) => return of_leader("disk", c, scenario),
+    };
+    let user = scenario.etcd.iter().flat_map(|c| &c.members).find(|m| m.volume == volume);
+    format!("disk of {}", user.map_or(&scenario.volumes[volume.0 as usize].name, |m| &m.name))
+}
+
+fn link(a: ZoneId, b: ZoneId, scenario: &Scenario) -> String {
+    let name = |z: ZoneId| &scenario.zones[z.0 as usize].name;
+    if a == b { format!("the network inside {}", name(a)) } else { format!("the link {} - {}", name(a), name(b)) }
+}
+
+fn link_change(change: LinkChange) -> String {
+    let mut how = Vec::new();
+    if change.delay > Duration::ZERO {
+        how.push(format!("{} more delay", duration(change.delay)));
+    }
+    if change.loss > 0.0 {
+        how.push(format!("{} % loss", (change.loss * 1e4).round() / 1e2));
+    }
+    if let Some(rate) = change.bytes_per_s {
+        how.push(format!("at most {}/s", bytes(rate)));
+    }
+    how.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_and_sizes_read_as_people_say_them() {
+        let ms = Duration::from_millis;
+        for (d, expected) in [
+            (Duration::from_nanos(0), "0 ns"),
+            (Duration::from_micros(500), "500 µs"),
+            (ms(870), "870 ms"),
+            (ms(1_300), "1.3 s"),
+            (ms(1_349), "1.3 s"),
+            (ms(60_000), "60 s"),
+            (ms(1_800_000), "30 min"),
+            (ms(9_000_000), "2.5 h"),
+            (ms(259_200_000), "3 d"),
+        ] {
+            assert_eq!(duration(d), expected);
+        }
+        for (n, expected) in [(412, "412 B"), (1_434, "1.4 KiB"), (5_476_083_302, "5.1 GiB")] {
+            assert_eq!(bytes(n), expected);
+        }
+        assert_eq!(list(&["a".into(), "b".into(), "c".into()]), "a, b and c");
+    }
+}

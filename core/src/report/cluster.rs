@@ -1,0 +1,266 @@
+//! The part of a report that is about one etcd cluster.
+
+use serde::{Deserialize, Serialize};
+
+use crate::sim::Role;
+
+/// What happened to one etcd cluster.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct EtcdReport {
+    /// Members as they are at the end, in the order of the scenario.
+    pub members: Vec<MemberReport>,
+    /// How often a member other than the leader before it was elected; the first leader is no change.
+    pub leader_changes: u64,
+    /// Elections that made a leader. See [`crate::observe::leaders`] for when one begins.
+    pub elections: Vec<ElectionReport>,
+    /// Who led when, in order of their election; two may overlap while one does not yet know that it was deposed.
+    pub leaders: Vec<LeaderReport>,
+    /// The highest term that any member had campaigned for, won or followed, at each of its changes.
+    pub terms: Vec<TermReport>,
+    /// Total time without write service, in seconds.
+    pub write_unavailable_s: f64,
+    /// Total time without read service.
+    pub read_unavailable_s: ReadUnavailable,
+    /// Total time in which no majority of the voters ran and was connected, in seconds.
+    pub quorum_lost_s: f64,
+    /// Intervals without a service, in order of their start (then of kind). See [`crate::observe::availability`].
+    pub outages: Vec<OutageReport>,
+    /// How requests ended.
+    pub requests: RequestCounts,
+    /// Latency of requests, ordered by operation, target, consistency.
+    pub latency: Vec<LatencyReport>,
+    /// Committed data that faults destroyed (the recovery point).
+    pub rpo: RpoReport,
+    /// Databases sent to members that were too far behind for the log.
+    pub snapshots: Vec<SnapshotReport>,
+    /// Members that fell behind and have everything again.
+    pub catch_up: Vec<CatchUpReport>,
+    /// Changes of membership asked for.
+    pub membership: Vec<MembershipReport>,
+}
+
+/// A member at the end of the run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MemberReport {
+    /// Its name.
+    pub name: String,
+    /// Zone of its node.
+    pub zone: String,
+    /// Its node.
+    pub node: String,
+    /// Its role.
+    pub role: Role,
+    /// Its term.
+    pub term: u64,
+    /// Whether its process serves.
+    pub up: bool,
+    /// Last index of its log.
+    pub last_index: u64,
+    /// Committed index, as it knows.
+    pub committed: u64,
+    /// Size of its database in bytes.
+    pub database_bytes: u64,
+}
+
+/// An election.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ElectionReport {
+    /// Since when the cluster had no acknowledged leader (or when the winner first asked for votes, if earlier), in seconds.
+    pub from_s: f64,
+    /// When the winner knew that it had won, in seconds.
+    pub to_s: f64,
+    /// The term it won.
+    pub term: u64,
+    /// Name of the winner.
+    pub leader: String,
+}
+
+/// One reign.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LeaderReport {
+    /// When it was elected, in seconds; 0 for the first leader of a cluster that starts settled.
+    pub from_s: f64,
+    /// When it stopped or stepped down, or the end of the run, in seconds.
+    pub to_s: f64,
+    /// Whether it ended before the run did.
+    pub over: bool,
+    /// Its term.
+    pub term: u64,
+    /// Name of the leader.
+    pub leader: String,
+    /// Zone of the leader.
+    pub zone: String,
+}
+
+/// A new highest term.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TermReport {
+    /// Since when, in seconds.
+    pub at_s: f64,
+    /// The term.
+    pub term: u64,
+}
+
+/// Total time without each kind of read, in seconds.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ReadUnavailable {
+    /// Reads that see every write finished before them.
+    pub linearizable: f64,
+    /// Reads of one member's own data, however old.
+    pub serializable: f64,
+}
+
+/// What an outage is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OutageKind {
+    /// No majority of the voters runs and is connected.
+    Quorum,
+    /// No PUT would be committed in time.
+    Write,
+    /// No linearizable RANGE would be answered in time.
+    ReadLinearizable,
+    /// No serializable RANGE would be answered in time.
+    ReadSerializable,
+}
+
+/// An interval without a service.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OutageReport {
+    /// Which service.
+    pub kind: OutageKind,
+    /// When it went, in seconds.
+    pub from_s: f64,
+    /// When it came back, or the end of the run, in seconds.
+    pub to_s: f64,
+    /// Whether it came back before the run ended.
+    pub over: bool,
+    /// Why, in plain words: `zone eu-west-1a lost power; leader etcd-main-0 gone; etcd-main-2 elected after 1.3 s`.
+    pub cause: String,
+}
+
+/// How requests ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RequestCounts {
+    /// Done.
+    pub ok: u64,
+    /// No answer in time from any member tried.
+    pub timed_out: u64,
+    /// Refused, or failed by every member tried.
+    pub failed: u64,
+    /// Larger than `max_request_bytes`.
+    pub too_large: u64,
+}
+
+/// Operation of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OpKind {
+    /// Write one key.
+    Put,
+    /// Read keys.
+    Range,
+    /// Delete keys.
+    Delete,
+    /// Be told of events.
+    Watch,
+}
+
+/// What a request may see.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Consistency {
+    /// Everything that was finished before it. Writes are always of this kind.
+    Linearizable,
+    /// The member's own data, however old. Watches are counted here.
+    Serializable,
+}
+
+/// Latency of the requests of one kind: from the first sending to the last answer, retries included, of requests that ended well.
+///
+/// Percentiles are of a histogram with three significant digits; each says that so many percent took at most this long. All in
+/// milliseconds; null where no request ended well.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LatencyReport {
+    /// What was asked.
+    pub op: OpKind,
+    /// Whom the clients aimed at: `leader`, `follower`, `nearest`, `all`, or the name of a member.
+    pub target: String,
+    /// What the answer may see.
+    pub consistency: Consistency,
+    /// Requests that ended well; the percentiles are theirs.
+    pub count: u64,
+    /// Requests without an answer in time.
+    pub timed_out: u64,
+    /// Requests refused or failed.
+    pub failed: u64,
+    /// Median.
+    pub p50_ms: Option<f64>,
+    /// 90th percentile.
+    pub p90_ms: Option<f64>,
+    /// 99th percentile.
+    pub p99_ms: Option<f64>,
+    /// The longest, exact.
+    pub max_ms: Option<f64>,
+}
+
+/// Committed data that is gone.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RpoReport {
+    /// Committed entries that no remaining volume held.
+    pub lost_entries: u64,
+    /// When it happened.
+    pub events: Vec<LossReport>,
+}
+
+/// One loss of committed data.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LossReport {
+    /// When, in seconds.
+    pub at_s: f64,
+    /// Committed entries that no remaining volume holds.
+    pub entries: u64,
+    /// Faults under way, in plain words.
+    pub cause: String,
+}
+
+/// A database sent whole.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SnapshotReport {
+    /// Name of the leader that sent it.
+    pub from: String,
+    /// Name of the follower.
+    pub to: String,
+    /// Size of the database in bytes.
+    pub bytes: u64,
+    /// When the transfer began, in seconds.
+    pub from_s: f64,
+    /// When it ended, or the end of the run, in seconds.
+    pub to_s: f64,
+    /// Arrived and restored.
+    pub ok: bool,
+}
+
+/// A member that has everything again.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CatchUpReport {
+    /// Name of the member.
+    pub member: String,
+    /// When it had everything that was committed, in seconds.
+    pub at_s: f64,
+    /// Entries it was behind when it came back.
+    pub entries: u64,
+    /// Time since its process served again, in seconds.
+    pub took_s: f64,
+}
+
+/// A change of membership.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MembershipReport {
+    /// When it was applied or refused, in seconds.
+    pub at_s: f64,
+    /// What was asked, in plain words: `add etcd-main-3`.
+    pub change: String,
+    /// Why it was refused, in etcd's words; null: it was applied.
+    pub refused: Option<String>,
+}

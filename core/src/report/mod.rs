@@ -1,0 +1,203 @@
+//! The result of a run: plain data, printed as JSON, as a table or as charts.
+//!
+//! Conventions: names ending in `_s` are seconds since the start of the run (moments) or seconds (lengths), exact to the
+//! nanosecond; `_ms` milliseconds; bytes are integers; rates are bytes per second. A moment that has not come is the end of the run,
+//! with a flag beside it. The same scenario and seed give the same report on every platform, and, but for `events`, for either
+//! value of [`Exact`](crate::sim::Exact).
+
+mod cluster;
+mod verdict;
+
+use indexmap::IndexMap;
+use serde::{Deserialize, Serialize};
+
+pub use cluster::*;
+
+use crate::kernel::time::{Duration, Time};
+use crate::scenario::Scenario;
+use crate::scenario::expect::Outcome;
+
+/// Value of [`Report::schema`].
+pub const SCHEMA: &str = "zonefall.report/1";
+
+/// What one run of one scenario came to.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Report {
+    /// [`SCHEMA`].
+    pub schema: String,
+    /// Name of the scenario.
+    pub scenario: String,
+    /// Its title, one line for people.
+    pub title: String,
+    /// Seed of every random draw of the run.
+    pub seed: u64,
+    /// Simulated time, in seconds.
+    pub simulated_s: f64,
+    /// Events the engine handled: its effort, not a result.
+    pub events: u64,
+    /// `SipHash` over every record of the run but those inside raft, 16 hexadecimal digits. See [`crate::observe::trace`].
+    pub trace_hash: String,
+    /// How availability was judged. See [`crate::observe::availability`].
+    pub probe: ProbeReport,
+    /// Each etcd cluster by name, in the order of the scenario.
+    pub etcd: IndexMap<String, EtcdReport>,
+    /// Bytes between every two endpoints that have exchanged any, ordered by sender and receiver.
+    pub links: Vec<LinkReport>,
+    /// The same by zone pair (the inside of a zone included), ordered as the zones of the scenario.
+    pub zone_pairs: Vec<ZonePairReport>,
+    /// Length of one window of [`ZonePairReport::wire_bytes_per_s`], in seconds.
+    pub traffic_window_s: f64,
+    /// Faults in the order they started.
+    pub faults: Vec<FaultReport>,
+    /// What happened, in plain words and in order, without requests; at most [`STORY_LIMIT`](crate::observe::story::STORY_LIMIT).
+    pub story: Vec<StoryLine>,
+    /// Lines that did not fit into [`Report::story`].
+    pub story_omitted: u64,
+    /// How the scenario's expectations fared, in its order; judged at the end of a run (see [`Report::judge`]).
+    pub expectations: Vec<ExpectationReport>,
+    /// Broken invariants, where the run was asked to look for them: each is a bug of the simulator.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub violations: Vec<ViolationReport>,
+}
+
+/// How availability was judged.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ProbeReport {
+    /// Zone the probe stands in; null: the best placed zone.
+    pub from: Option<String>,
+    /// An answer that takes longer than this, in seconds, is no answer.
+    pub deadline_s: f64,
+}
+
+/// Bytes one endpoint sent to another.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LinkReport {
+    /// The cluster that the endpoints belong to or talk to.
+    pub cluster: String,
+    /// Sender: name of a member or a client.
+    pub from: String,
+    /// Receiver: name of a member or a client.
+    pub to: String,
+    /// Zone of the sender.
+    pub from_zone: String,
+    /// Zone of the receiver.
+    pub to_zone: String,
+    /// Application bytes: what the programs wrote (HTTP framing included, TLS and below not).
+    pub bytes: u64,
+    /// Bytes on the wire: with TLS records, Ethernet, IP and TCP headers, and pure ACKs of the other direction's data.
+    pub wire_bytes: u64,
+    /// Packets on the wire.
+    pub packets: u64,
+    /// `wire_bytes` over the simulated time, in bytes per second.
+    pub mean_wire_bytes_per_s: f64,
+    /// The largest mean over a window of ten seconds (windows laid end to end from the start), in bytes per second.
+    pub peak_wire_bytes_per_s: f64,
+}
+
+/// Bytes one zone sent to another, or between endpoints inside one zone.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ZonePairReport {
+    /// Zone of the senders.
+    pub from_zone: String,
+    /// Zone of the receivers.
+    pub to_zone: String,
+    /// Application bytes.
+    pub bytes: u64,
+    /// Bytes on the wire.
+    pub wire_bytes: u64,
+    /// `wire_bytes` over the simulated time, in bytes per second.
+    pub mean_wire_bytes_per_s: f64,
+    /// The largest of [`ZonePairReport::wire_bytes_per_s`], in bytes per second.
+    pub peak_wire_bytes_per_s: f64,
+    /// Mean over each window of [`Report::traffic_window_s`], from the start; the last may be shorter. Bytes per second.
+    pub wire_bytes_per_s: Vec<f64>,
+}
+
+/// A fault as it happened.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FaultReport {
+    /// When it started, in seconds.
+    pub from_s: f64,
+    /// When it ended, in seconds.
+    pub to_s: f64,
+    /// Whether it had ended when the run did.
+    pub over: bool,
+    /// What broke, in plain words: `zone eu-west-1a lost power`.
+    pub what: String,
+}
+
+/// One line of the event list.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StoryLine {
+    /// When, in seconds.
+    pub at_s: f64,
+    /// What, in plain words.
+    pub text: String,
+}
+
+/// How an expectation fared.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExpectationReport {
+    /// Whether it holds.
+    pub ok: bool,
+    /// The place in this report.
+    pub that: String,
+    /// What stands there, or why nothing does.
+    pub found: String,
+    /// What must stand there.
+    pub wanted: String,
+    /// Why, as the scenario says; may be empty.
+    pub because: String,
+}
+
+/// A broken invariant.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ViolationReport {
+    /// When it was noticed, in seconds.
+    pub at_s: f64,
+    /// The property: `election safety`, ...
+    pub property: String,
+    /// What was seen.
+    pub text: String,
+}
+
+impl Report {
+    /// Holds the scenario's expectations against the report.
+    pub fn judge(&mut self, scenario: &Scenario) {
+        self.expectations.clear();
+        let json = serde_json::to_value(&*self).expect("a report is JSON");
+        self.expectations = scenario.expect.iter().map(|expectation| expectation.check(&json).into()).collect();
+    }
+
+    /// Whether every expectation judged holds and no invariant is broken.
+    pub fn passed(&self) -> bool {
+        self.expectations.iter().all(|e| e.ok) && self.violations.is_empty()
+    }
+
+    /// A few sentences for people: what stopped, for how long, what was lost, who leads now.
+    pub fn verdict(&self) -> String {
+        verdict::verdict(self)
+    }
+}
+
+impl From<Outcome> for ExpectationReport {
+    fn from(outcome: Outcome) -> Self {
+        let Outcome { ok, that, found, wanted, because, text: _ } = outcome;
+        Self { ok, that, found, wanted, because }
+    }
+}
+
+/// Seconds since the start, for a report.
+pub(crate) fn seconds(at: Time) -> f64 {
+    at.as_secs_f64()
+}
+
+/// Length in seconds, for a report.
+pub(crate) fn length(d: Duration) -> f64 {
+    d.as_secs_f64()
+}
+
+/// Bytes per second over `over`, to three decimals; zero over no time.
+pub(crate) fn rate(bytes: u64, over: Duration) -> f64 {
+    if over == Duration::ZERO { 0.0 } else { (bytes as f64 / over.as_secs_f64() * 1e3).round() / 1e3 }
+}

@@ -1,0 +1,205 @@
+//! A run from start to report: the simulation, its observers, and whoever else wants the records.
+//!
+//! ```text
+//! Run::new -> advance(until, sink) ... advance(until, sink) -> report()
+//! ```
+//!
+//! [`run`] does all of it at once. [`Run`] lets a caller stop on the way: to show progress, to draw, to clone it (a keyframe), to
+//! inject a fault.
+
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+
+use crate::ids::ClusterId;
+use crate::invariant;
+use crate::kernel::time::{Duration, Time};
+use crate::observe::traffic::{self, Traffic};
+use crate::observe::{self, Observer};
+use crate::record::{Record, Service};
+use crate::report::{EtcdReport, MemberReport, ProbeReport, ReadUnavailable, Report, SCHEMA, ViolationReport, length, seconds};
+use crate::scenario::Scenario;
+use crate::sim::{Options, Simulation};
+
+/// A run under way.
+#[derive(Clone, Debug)]
+pub struct Run {
+    simulation: Simulation,
+    seed: u64,
+    observers: observe::All,
+    invariants: Option<invariant::All>,
+    traffic: Traffic,
+    next_window: Time,
+    window: Duration,
+}
+
+impl Run {
+    /// The scenario at time zero. `seed` replaces the scenario's own. With [`Options::raft_records`] the invariants are checked.
+    pub fn new(scenario: &Arc<Scenario>, seed: u64, options: Options) -> Self {
+        let window = traffic::window(scenario.duration);
+        let mut observers = observe::All::new(scenario);
+        let invariants = options.raft_records.then(|| invariant::All::new(scenario));
+        let simulation = Simulation::new(Arc::clone(scenario), seed, options);
+        for id in (0..scenario.etcd.len()).map(|i| ClusterId(i as u16)) {
+            let term = simulation.members(id).iter().map(|m| m.term).max().unwrap_or(0);
+            observers.leaders.name_first_term(id, term);
+        }
+        Self { simulation, seed, observers, invariants, traffic: Traffic::default(), next_window: Time::ZERO + window, window }
+    }
+
+    /// The simulation, to look into it or to inject a fault. (Its records are seen by the next [`Run::advance`].)
+    pub fn simulation(&mut self) -> &mut Simulation {
+        &mut self.simulation
+    }
+
+    /// Simulates up to and with `until`; `sink` receives every record after the observers.
+    pub fn advance(&mut self, until: Time, sink: &mut impl FnMut(Time, &Record)) {
+        loop {
+            let stop = until.min(self.next_window);
+            let (observers, invariants) = (&mut self.observers, &mut self.invariants);
+            self.simulation.run_until(stop, &mut |at, record: &Record| {
+                if !matches!(record, Record::Raft(_)) {
+                    observers.record(at, record);
+                }
+                if let Some(invariants) = invariants {
+                    invariants.record(at, record);
+                }
+                sink(at, record);
+            });
+            if stop == self.next_window {
+                self.traffic.sample(stop, &self.simulation.links(), self.simulation.scenario());
+                self.next_window += self.window;
+            }
+            if stop >= until {
+                return;
+            }
+        }
+    }
+
+    /// What the observers have seen so far.
+    pub fn observers(&self) -> &observe::All {
+        &self.observers
+    }
+
+    /// Invariants broken so far; none where they are not checked.
+    pub fn violations(&self) -> &[invariant::Violation] {
+        self.invariants.as_ref().map_or(&[], invariant::All::violations)
+    }
+
+    /// The report as of now.
+    pub fn report(&mut self) -> Report {
+        let now = self.simulation.now();
+        let scenario = Arc::clone(self.simulation.scenario());
+        let links = self.simulation.links();
+        let mut traffic = self.traffic.clone();
+        if now + self.window > self.next_window {
+            traffic.sample(now, &links, &scenario);
+        }
+        let etcd: IndexMap<_, _> = (0..scenario.etcd.len()).map(|i| self.cluster(ClusterId(i as u16), now, &scenario)).collect();
+        let violation = |v: &invariant::Violation| ViolationReport {
+            at_s: seconds(v.at),
+            property: v.property.to_owned(),
+            text: v.text.clone(),
+        };
+        Report {
+            schema: SCHEMA.to_owned(),
+            scenario: scenario.name.clone(),
+            title: scenario.title.clone(),
+            seed: self.seed,
+            simulated_s: seconds(now),
+            events: self.simulation.events(),
+            trace_hash: self.observers.trace.hex(),
+            probe: ProbeReport {
+                from: scenario.probe.from.map(|z| scenario.zones[z.0 as usize].name.clone()),
+                deadline_s: length(scenario.probe.deadline),
+            },
+            etcd,
+            links: traffic::links(&links, now, &scenario),
+            zone_pairs: traffic.rows(&scenario),
+            traffic_window_s: length(self.window),
+            faults: self.observers.faults.rows(now),
+            story: self.observers.story.lines().to_vec(),
+            story_omitted: self.observers.story.omitted(),
+            expectations: Vec::new(),
+            violations: self.violations().iter().map(violation).collect(),
+        }
+    }
+
+    fn cluster(&mut self, id: ClusterId, now: Time, scenario: &Scenario) -> (String, EtcdReport) {
+        let cluster = &scenario.etcd[id.0 as usize];
+        let status = self.simulation.members(id);
+        let members = status.into_iter().map(|m| {
+            let node = &scenario.nodes[scenario.member(m.member).node.0 as usize];
+            MemberReport {
+                name: scenario.member(m.member).name.clone(),
+                zone: scenario.zones[node.zone.0 as usize].name.clone(),
+                node: node.name.clone(),
+                role: m.role,
+                term: m.term,
+                up: m.up,
+                last_index: m.last_index,
+                committed: m.committed,
+                database_bytes: m.database_bytes,
+            }
+        });
+        let members = members.collect();
+        let seen = &self.observers;
+        let gone_s = |service| seen.availability.gone_s(id, service, now);
+        let report = EtcdReport {
+            members,
+            leader_changes: seen.leaders.changes(id),
+            elections: seen.leaders.elections(id),
+            leaders: seen.leaders.reigns(id, now),
+            terms: seen.leaders.terms(id),
+            write_unavailable_s: gone_s(Service::Write),
+            read_unavailable_s: ReadUnavailable {
+                linearizable: gone_s(Service::ReadLinearizable),
+                serializable: gone_s(Service::ReadSerializable),
+            },
+            quorum_lost_s: gone_s(Service::Quorum),
+            outages: seen.availability.outages(id, now),
+            requests: seen.requests.totals(id),
+            latency: seen.requests.rows(id),
+            rpo: seen.durability.rpo(id),
+            snapshots: seen.repair.snapshots(id, now),
+            catch_up: seen.repair.catch_up(id),
+            membership: seen.repair.membership(id),
+        };
+        (cluster.name.clone(), report)
+    }
+}
+
+/// Runs a scenario to its end and judges its expectations. `sink` receives every record; `progress` the time, a hundred times on the way.
+pub fn run(
+    scenario: &Arc<Scenario>,
+    seed: u64,
+    options: Options,
+    sink: &mut impl FnMut(Time, &Record),
+    progress: &mut impl FnMut(Time),
+) -> Report {
+    let mut run = Run::new(scenario, seed, options);
+    let ns = u128::from(scenario.duration.as_nanos());
+    for step in 1..=STEPS {
+        let until = Time::from_nanos((ns * u128::from(step) / u128::from(STEPS)) as u64);
+        run.advance(until, sink);
+        progress(until);
+    }
+    let mut report = run.report();
+    report.judge(scenario);
+    report
+}
+
+/// Calls of `progress` in a [`run`].
+pub const STEPS: u32 = 100;
+
+/// The scenario with another length. Load that went on to the end goes on to the new end.
+#[must_use]
+pub fn lasting(scenario: &Scenario, duration: Duration) -> Scenario {
+    let mut changed = scenario.clone();
+    let (old, new) = (Time::ZERO + scenario.duration, Time::ZERO + duration);
+    changed.duration = duration;
+    for client in changed.clients.iter_mut().filter(|c| c.stop >= old) {
+        client.stop = new;
+    }
+    changed
+}

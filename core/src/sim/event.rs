@@ -1,0 +1,153 @@
+//! Events and effects: what waits in the queue, and what handlers ask the run loop to do.
+
+use crate::etcd::raft::log::Token;
+use crate::ids::{ClientId, ClusterId, FaultId, MemberId};
+use crate::kernel::time::Time;
+use crate::record::{Record, RequestResult};
+
+/// What waits in the queue: one group per subsystem.
+#[derive(Clone, Copy, Debug)]
+pub enum Event {
+    /// For a cluster.
+    Etcd(ClusterId, EtcdEvent),
+    /// For a client.
+    Client(ClientId, ClientEvent),
+    /// For the faults and the operator.
+    Fault(FaultEvent),
+}
+
+/// Timers and arrivals of a cluster. Timers carry a generation: one that has moved on makes them void.
+#[derive(Clone, Copy, Debug)]
+pub enum EtcdEvent {
+    /// A message (in this slot) arrives.
+    Deliver(u32),
+    /// The leader's clock beats.
+    Beat(u8, u32),
+    /// A member's election timeout may have passed.
+    Election(u8, u32),
+    /// An fsync is done.
+    Synced(u8, u32),
+    /// A process has started.
+    Started(u8, u32),
+    /// A read index was not confirmed in time.
+    ReadRetry(u8, u32),
+    /// A process that was asked to stop looks whether its leadership is handed over.
+    Stopping(u8, u32),
+    /// A stream connects, gives up or sends again.
+    Stream(u16, u32),
+    /// The next part of a database under way.
+    Chunk(u16, u32),
+    /// A request arrives at the member of its token.
+    Request(Token),
+}
+
+/// What happens at a client.
+#[derive(Clone, Copy, Debug)]
+pub enum ClientEvent {
+    /// The next request of its rate is due.
+    Next,
+    /// The oldest request's time is up.
+    Deadline(u32),
+    /// An answer arrives.
+    Answer {
+        /// For which request.
+        token: Token,
+        /// What it says.
+        answer: Answer,
+    },
+    /// A watched event arrives.
+    Watched {
+        /// From which member.
+        member: u8,
+        /// When its entry was first applied anywhere.
+        since: Time,
+    },
+    /// A connection whose request failed carries on.
+    Resume,
+    /// A watch is tried again.
+    Watch,
+}
+
+/// What a member answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// Done.
+    Ok,
+    /// Not done here (no leader in time, leader changed, process gone): try another member.
+    Unavailable,
+    /// Never.
+    TooLarge,
+}
+
+impl Answer {
+    /// As a result of the request.
+    pub const fn result(self) -> RequestResult {
+        match self {
+            Self::Ok => RequestResult::Ok,
+            Self::Unavailable => RequestResult::Failed,
+            Self::TooLarge => RequestResult::TooLarge,
+        }
+    }
+}
+
+/// Planned and random faults, and the operator.
+#[derive(Clone, Copy, Debug)]
+pub enum FaultEvent {
+    /// The planned fault with this index starts.
+    Planned(u32),
+    /// The random process with this index fails.
+    Random(u32),
+    /// A fault ends.
+    Ends(FaultId),
+    /// The operation with this index is asked for.
+    Operation(u32),
+}
+
+/// An entry applied at a member that has watchers.
+#[derive(Clone, Copy, Debug)]
+pub struct Watched {
+    /// When it is applied there.
+    pub at: Time,
+    /// Where.
+    pub member: MemberId,
+    /// Bytes of the event.
+    pub bytes: u64,
+    /// When it was first applied anywhere.
+    pub first_applied: Time,
+}
+
+/// What a handler asks for. Only the run loop carries it out.
+#[derive(Clone, Debug, Default)]
+pub struct Effects {
+    /// To be queued, in this order.
+    pub schedule: Vec<(Time, Event)>,
+    /// To be told.
+    pub records: Vec<Record>,
+    /// Answers that leave a member at a time.
+    pub answers: Vec<(Time, Token, Answer)>,
+    /// Members whose process is gone; `true`: their connections are reset.
+    pub stopped: Vec<(MemberId, bool)>,
+    /// Entries applied at members that have watchers.
+    pub watched: Vec<Watched>,
+    /// Something the virtual probe would notice has changed in this cluster.
+    pub disturbed: Vec<ClusterId>,
+    /// Whether anybody wants [`Record::Raft`].
+    pub raft_records: bool,
+}
+
+impl Effects {
+    /// Nothing is left for clients or the probe.
+    pub fn is_settled(&self) -> bool {
+        self.answers.is_empty() && self.stopped.is_empty() && self.watched.is_empty() && self.disturbed.is_empty()
+    }
+
+    /// Queues an event of a cluster.
+    pub fn etcd(&mut self, at: Time, cluster: ClusterId, event: EtcdEvent) {
+        self.schedule.push((at, Event::Etcd(cluster, event)));
+    }
+
+    /// Tells something.
+    pub fn record(&mut self, record: Record) {
+        self.records.push(record);
+    }
+}

@@ -1,0 +1,183 @@
+//! Faults and operations carried out: each fault is a start and an end on the network, on hosts, processes or volumes.
+
+use crate::etcd::member::Standing;
+use crate::fault::Leader;
+use crate::ids::{ClusterId, FaultId, MemberId, NodeId, VolumeId};
+use crate::kernel::time::{Duration, Time};
+use crate::network::{HostId, Network};
+use crate::record::{Record, StopReason};
+use crate::scenario::{ActiveFault, Fault, MemberChange};
+use crate::sim::Simulation;
+use crate::sim::event::{Event, FaultEvent};
+
+impl Simulation {
+    /// Queues the planned faults, the operations and the first failure of each random process.
+    pub(super) fn plan_faults(&mut self) {
+        let planned = (0u32..).zip(&self.scenario.faults).map(|(index, fault)| (fault.at, FaultEvent::Planned(index)));
+        let operations =
+            (0u32..).zip(&self.scenario.operations).map(|(index, operation)| (operation.at, FaultEvent::Operation(index)));
+        let random = (0u32..)
+            .zip(&mut self.faults.processes)
+            .map(|(index, process)| (Time::ZERO + process.time_to_failure(), FaultEvent::Random(index)));
+        for (at, event) in planned.chain(operations).chain(random) {
+            self.queue.push(at, Event::Fault(event));
+        }
+    }
+
+    /// Breaks something now, for `lasts` or to the end of the run.
+    pub fn inject(&mut self, fault: &Fault, lasts: Option<Duration>) -> FaultId {
+        let leader = |cluster: ClusterId| self.leader_of(cluster);
+        let fault = fault.resolved(leader);
+        let active = self.faults.start(fault, self.now);
+        self.fx.record(Record::FaultStarted(active.clone()));
+        if let Some(lasts) = lasts {
+            self.fx.schedule.push((self.now + lasts, Event::Fault(FaultEvent::Ends(active.id))));
+        }
+        self.apply_fault(&active, true);
+        active.id
+    }
+
+    /// Mends what a fault broke, before its time; nothing if it has ended.
+    pub fn mend(&mut self, id: FaultId) {
+        if let Some(active) = self.faults.end(id) {
+            self.fx.record(Record::FaultEnded(id));
+            self.apply_fault(&active, false);
+        }
+    }
+
+    /// What is broken now.
+    pub fn active_faults(&self) -> &[ActiveFault] {
+        &self.faults.active
+    }
+
+    pub(super) fn fault(&mut self, event: FaultEvent) {
+        match event {
+            FaultEvent::Planned(index) => {
+                let planned = self.scenario.faults[index as usize].clone();
+                self.inject(&planned.fault, planned.lasts);
+            }
+            FaultEvent::Random(index) => {
+                let process = &mut self.faults.processes[index as usize];
+                let (fault, repair) = (process.fault(), process.time_to_repair());
+                let id = self.inject(&fault, Some(repair));
+                self.faults.from_process.push((id, index));
+            }
+            FaultEvent::Ends(id) => {
+                self.mend(id);
+                if let Some(place) = self.faults.from_process.iter().position(|(from, _)| *from == id) {
+                    let (_, index) = self.faults.from_process.swap_remove(place);
+                    let next = self.now + self.faults.processes[index as usize].time_to_failure();
+                    self.fx.schedule.push((next, Event::Fault(FaultEvent::Random(index))));
+                }
+            }
+            FaultEvent::Operation(index) => {
+                let change = self.scenario.operations[index as usize].change;
+                let (MemberChange::Add(id) | MemberChange::Remove(id) | MemberChange::Promote(id)) = change;
+                let learner = self.scenario.member(id).learner;
+                let (cluster, mut cx) = self.cluster(id.cluster);
+                cluster.change_membership(change, learner, &mut cx);
+            }
+        }
+    }
+
+    /// Who leads a cluster: the member itself, its node, zone and volume. Where nobody leads, the first member.
+    fn leader_of(&self, id: ClusterId) -> Leader {
+        let cluster = &self.clusters[id.0 as usize];
+        let first =
+            || (0u8..).zip(&cluster.members).find(|(_, member)| member.standing == Standing::In).map_or(0, |(index, _)| index);
+        let member = MemberId { cluster: id, index: cluster.leader().unwrap_or_else(first) };
+        let spec = self.scenario.member(member);
+        Leader { member, node: spec.node, zone: self.scenario.zone_of(member), volume: spec.volume }
+    }
+
+    /// Breaks (`begins`) or mends.
+    fn apply_fault(&mut self, active: &ActiveFault, begins: bool) {
+        // The network may change for every group: none may rest through it.
+        self.wake_all();
+        match active.fault {
+            Fault::NodeCrash(node) => self.power(&[Network::host_of(node.named())], begins),
+            Fault::ZonePower(zone) => {
+                let hosts: Vec<HostId> = self.network.hosts_in(zone.named()).collect();
+                self.power(&hosts, begins);
+            }
+            Fault::ProcessKill(member) => {
+                let id = member.named();
+                let (cluster, mut cx) = self.cluster(id.cluster);
+                if begins { cluster.hold_down(id.index, StopReason::Killed, &mut cx) } else { cluster.release(id.index, &mut cx) }
+            }
+            Fault::GracefulStop(member) => {
+                let id = member.named();
+                let (cluster, mut cx) = self.cluster(id.cluster);
+                if begins { cluster.terminate(id.index, &mut cx) } else { cluster.release(id.index, &mut cx) }
+            }
+            Fault::ZoneCut { zone, direction } => {
+                self.network.cut_zone(zone.named(), direction, begins);
+                self.network_changed();
+            }
+            Fault::NodeCut { node, direction } => {
+                self.network.cut_host(Network::host_of(node.named()), direction, begins);
+                self.network_changed();
+            }
+            Fault::LinkDegraded { a, b, change } => {
+                if begins {
+                    self.network.degrade(active.id, a, b, change);
+                } else {
+                    self.network.restore(active.id);
+                }
+                self.network_changed();
+            }
+            Fault::DiskSlow { volume, add, factor } => {
+                let slow = begins.then_some((add, factor));
+                self.on_volume(volume.named(), |cluster, index, cx| cluster.slow_disk(index, active.id, slow, cx));
+            }
+            Fault::VolumeLost(volume) => self.on_volume(volume.named(), |cluster, index, cx| {
+                if begins { cluster.volume_lost(index, cx) } else { cluster.volume_replaced(index, cx) }
+            }),
+        }
+    }
+
+    fn network_changed(&mut self) {
+        for id in (0..self.clusters.len() as u16).map(ClusterId) {
+            let (cluster, mut cx) = self.cluster(id);
+            cluster.network_changed(&mut cx);
+        }
+    }
+
+    /// Hosts lose power (`off`) or have it again, and with them the processes on them.
+    fn power(&mut self, hosts: &[HostId], off: bool) {
+        let changed: Vec<HostId> = hosts.iter().copied().filter(|&host| self.network.set_dark(host, off)).collect();
+        for &host in &changed {
+            // Clients' own machines are no nodes.
+            if (host.0 as usize) < self.scenario.nodes.len() {
+                self.fx.record(Record::NodePower { node: NodeId(host.0), up: !off });
+            }
+        }
+        for id in (0..self.clusters.len() as u16).map(ClusterId) {
+            let (cluster, mut cx) = self.cluster(id);
+            let here: Vec<u8> = (0u8..)
+                .zip(&cluster.members)
+                .filter(|(_, member)| changed.contains(&member.host))
+                .map(|(index, _)| index)
+                .collect();
+            for index in here {
+                if off { cluster.hold_down(index, StopReason::PowerLost, &mut cx) } else { cluster.release(index, &mut cx) }
+            }
+            cluster.network_changed(&mut cx);
+        }
+    }
+
+    fn on_volume(
+        &mut self,
+        volume: VolumeId,
+        act: impl FnOnce(&mut crate::etcd::cluster::Cluster, u8, &mut crate::etcd::cluster::Context<'_>),
+    ) {
+        let scenario = self.scenario.clone();
+        for id in (0..self.clusters.len() as u16).map(ClusterId) {
+            if let Some(index) = self.clusters[id.0 as usize].member_on(&scenario, volume) {
+                let (cluster, mut cx) = self.cluster(id);
+                act(cluster, index, &mut cx);
+                return;
+            }
+        }
+    }
+}

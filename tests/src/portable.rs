@@ -1,0 +1,88 @@
+//! What must come out the same on every platform: draws of the engine's randomness, and the trace of every bundled scenario.
+//!
+//! The values are recorded natively in `tests/golden/trace_hashes.json`. Native tests and wasm tests (32-bit, another code
+//! generator, another mathematics library at hand) are both held against that file, hence against each other.
+//!
+//! ```text
+//! observed() natively --ZONEFALL_BLESS=1--> golden file <--compare-- observed() natively
+//!                                                       <--compare-- observed() in wasm, under node
+//! ```
+
+use std::collections::BTreeMap;
+use std::hash::Hasher;
+use std::sync::Arc;
+
+use siphasher::sip::SipHasher13;
+use zonefall_core::kernel::dist::Latency;
+use zonefall_core::kernel::rng::{Draw, Purpose, Stream};
+use zonefall_core::kernel::time::Duration;
+use zonefall_core::run::run;
+use zonefall_core::scenario::{Scenario, bundled};
+use zonefall_core::sim::Options;
+
+/// The recorded values.
+pub const GOLDEN: &str = include_str!("../golden/trace_hashes.json");
+
+/// Seeds each bundled scenario runs under: a small one, and one that does not fit 32 bits.
+const SEEDS: [u64; 2] = [1, 0x0123_4567_89AB_CDEF];
+
+/// Draws per distribution.
+const DRAWS: u64 = 10_000;
+
+/// Every value, by what it is of.
+pub fn observed() -> BTreeMap<String, String> {
+    let draws = draws().into_iter().map(|(name, hash)| (format!("draws: {name}"), hash));
+    let runs = bundled().iter().flat_map(|scenario| {
+        SEEDS.map(|seed| (format!("trace: {}, seed {seed:#x}", scenario.name), trace_hash(scenario.json, seed)))
+    });
+    draws.chain(runs).collect()
+}
+
+/// The golden file's text for these values.
+pub fn to_golden(observed: &BTreeMap<String, String>) -> String {
+    serde_json::to_string_pretty(observed).expect("strings are JSON") + "\n"
+}
+
+/// The trace hash of a run of a scenario, given as its file's text.
+fn trace_hash(scenario: &str, seed: u64) -> String {
+    let scenario = Arc::new(Scenario::from_json(scenario).expect("bundled scenarios are valid"));
+    run(&scenario, seed, Options::default(), &mut |_, _| {}, &mut |_| {}).trace_hash
+}
+
+/// Hashes over many draws: of the raw words, of every derived kind, of every distribution.
+fn draws() -> Vec<(&'static str, String)> {
+    let ms = Duration::from_millis;
+    let latency = |latency: Latency| move |stream: Stream, k| latency.sample(|| stream.draw(k)).as_nanos();
+    let lognormal = |sigma| latency(Latency::LogNormal { median: ms(5), sigma });
+    vec![
+        ("words", hash(|stream, k| two_words(&mut stream.draw(k)))),
+        ("unit", hash(|stream, k| stream.draw(k).unit().to_bits())),
+        ("unit_open", hash(|stream, k| stream.draw(k).unit_open().to_bits())),
+        ("below 1000", hash(|stream, k| stream.draw(k).below(1_000))),
+        ("below 2^63", hash(|stream, k| stream.draw(k).below(1 << 63))),
+        ("normal", hash(|stream, k| stream.draw(k).normal().to_bits())),
+        ("latency, constant", hash(latency(Latency::Constant(ms(3))))),
+        ("latency, uniform", hash(latency(Latency::Uniform { min: ms(1), max: ms(1_000) }))),
+        ("latency, lognormal, narrow", hash(lognormal(0.1))),
+        ("latency, lognormal, wide", hash(lognormal(3.0))),
+        ("latency, empirical", hash(latency(Latency::Empirical([0, 1, 2, 7, 40, 900].map(ms).to_vec())))),
+    ]
+}
+
+/// The second word shows that a draw's words differ, on every platform alike.
+fn two_words(draw: &mut Draw) -> u64 {
+    draw.word() ^ draw.word().rotate_left(1)
+}
+
+/// A hash over `value` of many draws of a few streams.
+fn hash(value: impl Fn(Stream, u64) -> u64) -> String {
+    let mut hasher = SipHasher13::new();
+    for (seed, purpose, entity) in [(0, Purpose::Delay, 0), (7, Purpose::Fsync, 1), (u64::MAX, Purpose::Lifetime, 1 << 40)] {
+        let stream = Stream::new(seed, purpose, entity);
+        for k in 0..DRAWS / 2 {
+            hasher.write(&value(stream, k).to_le_bytes());
+            hasher.write(&value(stream, (1 << 40) + k).to_le_bytes()); // far on: counters are 64 bits wide, also in wasm
+        }
+    }
+    format!("{:016x}", hasher.finish())
+}

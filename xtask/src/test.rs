@@ -1,0 +1,76 @@
+//! `cargo xtask test`: everything that must hold before a change is merged, the fast checks first.
+
+use anyhow::{Result, bail};
+
+use crate::steps::{Outcome, Step, check, check_tests, run_all};
+use crate::tools::{self, WASM};
+use crate::{cargo, tidy};
+
+/// What runs in a browser, or is run as wasm by a test.
+const WASM_PACKAGES: [&str; 6] = ["-p", "zonefall-core", "-p", "zonefall-plots", "-p", "zonefall-web"];
+
+const STEPS: [Step; 8] = [
+    Step { name: "fmt", about: "the code is formatted", run: fmt },
+    Step { name: "tidy", about: "rules that no compiler knows", run: tidy::run },
+    Step { name: "clippy", about: "lints of every package, on this machine's target", run: clippy },
+    Step { name: "clippy-wasm", about: "lints of what runs in a browser, on wasm32", run: clippy_wasm },
+    Step { name: "doc", about: "the documentation builds and its links lead somewhere", run: doc },
+    Step { name: "test", about: "unit, scenario, oracle, measurement and documentation tests", run: test },
+    Step { name: "wasm", about: "the same results in wasm, under node", run: wasm },
+    Step { name: "web", about: "the web page's program builds", run: web },
+];
+
+/// Runs the steps named, or all.
+pub(crate) fn run(names: &[String]) -> Result<()> {
+    if let Some(unknown) = names.iter().find(|name| !STEPS.iter().any(|step| step.name == name.as_str())) {
+        let known: Vec<&str> = STEPS.iter().map(|step| step.name).collect();
+        bail!("unknown step `{unknown}`; there are {}", known.join(", "));
+    }
+    run_all(STEPS.iter().filter(|step| names.is_empty() || names.iter().any(|name| name == step.name)))
+}
+
+fn fmt() -> Outcome {
+    tools::component("rustfmt", "fmt")?;
+    check(&mut cargo(&["fmt", "--all", "--check"]))?;
+    check(&mut cargo(&["fmt", "--manifest-path", "bench/Cargo.toml", "--check"]))?;
+    Ok(None)
+}
+
+fn clippy() -> Outcome {
+    tools::component("clippy", "clippy")?;
+    check(&mut cargo(&["clippy", "--quiet", "--workspace", "--all-targets", "--", "-D", "warnings"]))?;
+    Ok(None)
+}
+
+fn clippy_wasm() -> Outcome {
+    tools::component("clippy", "clippy")?;
+    tools::wasm_target()?;
+    let clippy = || cargo(&["clippy", "--quiet", "--target", WASM]);
+    check(clippy().args(WASM_PACKAGES).args(["--", "-D", "warnings"]))?;
+    check(clippy().args(["-p", "zonefall-tests", "--tests", "--", "-D", "warnings"]))?;
+    Ok(None)
+}
+
+fn doc() -> Outcome {
+    check(cargo(&["doc", "--quiet", "--workspace", "--no-deps"]).env("RUSTDOCFLAGS", "-D warnings"))?;
+    Ok(None)
+}
+
+/// One profile for all (see the root's Cargo.toml): optimised, with debug assertions, and what `cargo build` has built is used.
+fn test() -> Outcome {
+    check_tests(&mut cargo(&["test", "--workspace", "--no-fail-fast"]))
+}
+
+fn wasm() -> Outcome {
+    tools::wasm_target()?;
+    tools::node()?;
+    let runner = tools::wasm_test_runner()?;
+    let mut command = cargo(&["test", "-p", "zonefall-tests", "--test", "it", "--target", WASM]);
+    check_tests(command.env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER", runner))
+}
+
+fn web() -> Outcome {
+    tools::wasm_target()?;
+    check(&mut cargo(&["build", "--quiet", "-p", "zonefall-web", "--target", WASM]))?;
+    Ok(None)
+}
