@@ -151,6 +151,7 @@ fn options(cx: &mut Context<'_>, path: &str, raw: &RawOptions) -> EtcdOptions {
     EtcdOptions {
         heartbeat_interval: heartbeat,
         election_timeout: election,
+        election_spread: None,
         tick,
         pre_vote: raw.pre_vote,
         check_quorum: raw.check_quorum,
