@@ -1,3 +1,44 @@
-//! Placeholder of the first commit.
+//! Zonefall on the command line.
+//!
+//! ```text
+//! arguments --> input (file, `-`, or the default scenario) --> zonefall_core::run --> table | JSON | SVG
+//! ```
+//!
+//! Exit status: 0; 1 if an expectation of the scenario fails; 2 for bad input.
 
-fn main() {}
+mod args;
+mod charts;
+mod commands;
+mod input;
+mod output;
+mod run;
+mod table;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use args::{Args, Command};
+
+/// All is well.
+const OK: u8 = 0;
+/// An expectation fails.
+const FAILED: u8 = 1;
+/// Bad input: arguments, files, scenarios.
+const BAD_INPUT: u8 = 2;
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    let result = match args.command {
+        None => run::run(&args.run),
+        Some(Command::Run(run)) => run::run(&run),
+        Some(Command::Check { files }) => commands::check(&files),
+        Some(Command::Schema) => commands::schema(),
+        Some(Command::Defaults) => commands::defaults(),
+        Some(Command::Completions { shell }) => commands::completions(shell),
+    };
+    ExitCode::from(result.unwrap_or_else(|error| {
+        anstream::eprintln!("{}error{:#}: {error:#}", output::BAD, output::BAD);
+        BAD_INPUT
+    }))
+}

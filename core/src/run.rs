@@ -120,6 +120,7 @@ impl Run {
             faults: self.observers.faults.rows(now),
             story: self.observers.story.lines().to_vec(),
             story_omitted: self.observers.story.omitted(),
+            expectations: Vec::new(),
             violations: self.violations().iter().map(violation).collect(),
         }
     }
@@ -168,7 +169,7 @@ impl Run {
     }
 }
 
-/// Runs a scenario to its end. `sink` receives every record; `progress` the time, a hundred times on the way.
+/// Runs a scenario to its end and judges its expectations. `sink` receives every record; `progress` the time, a hundred times on the way.
 pub fn run(
     scenario: &Arc<Scenario>,
     seed: u64,
@@ -183,7 +184,9 @@ pub fn run(
         run.advance(until, sink);
         progress(until);
     }
-    run.report()
+    let mut report = run.report();
+    report.judge(scenario);
+    report
 }
 
 /// Calls of `progress` in a [`run`].

@@ -84,6 +84,31 @@ pub fn message_bytes(message: &Message, in_step: bool) -> u64 {
     }
 }
 
+/// How a message is written to its connection: most at once, what is over the server's buffer in two writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Writes {
+    /// Application bytes, chunks included.
+    pub bytes: u64,
+    /// How many of them a write of their own sends last; 0: none.
+    pub last: u64,
+}
+
+/// The writes of a message. Go's `net/http` cuts a chunk when its buffer of 2,048 bytes is full; after a large entry the commit index
+/// (8 bytes) is flushed by itself.
+pub fn writes(message: &Message, in_step: bool) -> Writes {
+    const BUFFER: u64 = 2_048;
+    const COMMIT: u64 = 8;
+    let bytes = message_bytes(message, in_step);
+    if bytes <= BUFFER + COMMIT {
+        Writes { bytes: chunked(bytes), last: 0 }
+    } else if in_step && lane(message.kind) == Lane::Append {
+        let last = chunked(COMMIT);
+        Writes { bytes: chunked(BUFFER) + chunked(bytes - BUFFER - COMMIT) + last, last }
+    } else {
+        Writes { bytes: chunked(BUFFER) + chunked(bytes - BUFFER), last: 0 }
+    }
+}
+
 /// An HTTP chunk around `bytes`: its length in hex and two line ends.
 pub const fn chunked(bytes: u64) -> u64 {
     let hex_digits = (67 - (bytes | 1).leading_zeros() as u64) / 4;

@@ -1,4 +1,4 @@
-//! The logs of a cluster's members, as their records tell.
+//! The logs of a cluster's members, as their records tell (the properties of Figure 3 in the raft paper).
 //!
 //! A log is mirrored from the member's own committed index on: what lies below was compared with what the cluster had committed when
 //! the member learned of it, and is then the cluster's. So each mirror is as long as the member is uncertain, not as the log is. A log

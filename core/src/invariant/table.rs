@@ -1,4 +1,4 @@
-//! What is known of each index, for the last of them: bounded memory for logs without end.
+//! What is known of each index, for the last of them: bounded memory for logs without end (the properties of Figure 3 in the raft paper).
 
 use std::collections::VecDeque;
 

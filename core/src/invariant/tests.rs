@@ -1,4 +1,4 @@
-//! Hand-written streams for each property: one that keeps it, one that breaks it.
+//! Hand-written streams for each property: one that keeps it, one that breaks it (the properties of Figure 3 in the raft paper).
 
 use super::*;
 use crate::observe::testing::{CLUSTER, member, three_zones};

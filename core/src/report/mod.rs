@@ -14,6 +14,8 @@ use serde::{Deserialize, Serialize};
 pub use cluster::*;
 
 use crate::kernel::time::{Duration, Time};
+use crate::scenario::Scenario;
+use crate::scenario::expect::Outcome;
 
 /// Value of [`Report::schema`].
 pub const SCHEMA: &str = "zonefall.report/1";
@@ -51,6 +53,8 @@ pub struct Report {
     pub story: Vec<StoryLine>,
     /// Lines that did not fit into [`Report::story`].
     pub story_omitted: u64,
+    /// How the scenario's expectations fared, in its order; judged at the end of a run (see [`Report::judge`]).
+    pub expectations: Vec<ExpectationReport>,
     /// Broken invariants, where the run was asked to look for them: each is a bug of the simulator.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub violations: Vec<ViolationReport>,
@@ -131,6 +135,21 @@ pub struct StoryLine {
     pub text: String,
 }
 
+/// How an expectation fared.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExpectationReport {
+    /// Whether it holds.
+    pub ok: bool,
+    /// The place in this report.
+    pub that: String,
+    /// What stands there, or why nothing does.
+    pub found: String,
+    /// What must stand there.
+    pub wanted: String,
+    /// Why, as the scenario says; may be empty.
+    pub because: String,
+}
+
 /// A broken invariant.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ViolationReport {
@@ -143,9 +162,28 @@ pub struct ViolationReport {
 }
 
 impl Report {
+    /// Holds the scenario's expectations against the report.
+    pub fn judge(&mut self, scenario: &Scenario) {
+        self.expectations.clear();
+        let json = serde_json::to_value(&*self).expect("a report is JSON");
+        self.expectations = scenario.expect.iter().map(|expectation| expectation.check(&json).into()).collect();
+    }
+
+    /// Whether every expectation judged holds and no invariant is broken.
+    pub fn passed(&self) -> bool {
+        self.expectations.iter().all(|e| e.ok) && self.violations.is_empty()
+    }
+
     /// A few sentences for people: what stopped, for how long, what was lost, who leads now.
     pub fn verdict(&self) -> String {
         verdict::verdict(self)
+    }
+}
+
+impl From<Outcome> for ExpectationReport {
+    fn from(outcome: Outcome) -> Self {
+        let Outcome { ok, that, found, wanted, because, text: _ } = outcome;
+        Self { ok, that, found, wanted, because }
     }
 }
 

@@ -1,0 +1,103 @@
+//! What the command line takes.
+
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
+use zonefall_core::kernel::time::Duration;
+use zonefall_core::scenario::units::Span;
+use zonefall_core::sim::Exact;
+
+/// What happens to a Kubernetes control plane when a zone, a node, a link or a disk fails; and how long until it works again.
+///
+/// Without a command, runs a scenario (without a file, the one that comes with it: a zone loses power).
+///
+/// Exit status: 0; 1 if an expectation of the scenario fails; 2 for bad input.
+#[derive(Debug, Parser)]
+#[command(name = "zonefall", version, args_conflicts_with_subcommands = true)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+    #[command(flatten)]
+    pub(crate) run: Run,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run a scenario and report what happened.
+    Run(Run),
+    /// Check scenario files: everything that is wrong, each with its place, what was found and what would be right.
+    Check {
+        /// Scenario files; `-` is standard input.
+        #[arg(required = true)]
+        files: Vec<PathBuf>,
+    },
+    /// Print the JSON Schema of scenario files.
+    Schema,
+    /// Print every default, with its source.
+    Defaults,
+    /// Print completions for a shell.
+    Completions {
+        /// The shell.
+        shell: Shell,
+    },
+}
+
+/// How to run a scenario.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Run {
+    /// Scenario file; `-` is standard input.
+    pub(crate) file: Option<PathBuf>,
+    /// Seed of every random draw, instead of the scenario's.
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+    /// Length of the run, instead of the scenario's: 2h, 90s, 1h30m.
+    #[arg(long, value_name = "TIME", value_parser = length)]
+    pub(crate) until: Option<Duration>,
+    /// How to print the report.
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    pub(crate) format: Format,
+    /// Write everything that happens to this file, one line each.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) trace: Option<PathBuf>,
+    /// Write charts (SVG) into this directory.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) charts: Option<PathBuf>,
+    /// Simulate every heartbeat (full) or only those that matter (fast): the report is the same.
+    #[arg(long, value_enum, default_value_t = Precision::Fast)]
+    pub(crate) exact: Precision,
+}
+
+/// How to print a report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// For people.
+    Table,
+    /// For programs: `zonefall.report/1`.
+    Json,
+}
+
+/// How to simulate what repeats.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Precision {
+    /// Message by message.
+    Full,
+    /// At rest, on demand.
+    Fast,
+}
+
+impl From<Precision> for Exact {
+    fn from(precision: Precision) -> Self {
+        match precision {
+            Precision::Full => Self::Full,
+            Precision::Fast => Self::Fast,
+        }
+    }
+}
+
+/// A length of time above zero, as in a scenario file.
+fn length(text: &str) -> Result<Duration, String> {
+    let Span(length) = text.parse()?;
+    if length == Duration::ZERO { Err("it must be longer than nothing".to_owned()) } else { Ok(length) }
+}

@@ -1,0 +1,44 @@
+//! Charts as SVG files.
+
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use plotters::coord::Shift;
+use plotters::drawing::{DrawingArea, DrawingAreaErrorKind};
+use plotters::prelude::{IntoDrawingArea, SVGBackend};
+use zonefall_core::report::Report;
+use zonefall_plots as plots;
+
+/// Writes `<cluster>-timeline.svg`, `<cluster>-availability.svg` and `<cluster>-latency.svg` for each cluster, and `traffic.svg`.
+pub(crate) fn write_svgs(report: &Report, dir: &Path) -> Result<()> {
+    std::fs::create_dir_all(dir).with_context(|| format!("cannot create {}", dir.display()))?;
+    for (name, cluster) in &report.etcd {
+        let size = (1000, plots::timeline::height(report, cluster));
+        svg(dir, &format!("{name}-timeline"), size, |area| plots::timeline::draw(report, name, area))?;
+        svg(dir, &format!("{name}-availability"), (1000, 320), |area| plots::availability::draw(report, name, area))?;
+        if !cluster.latency.is_empty() {
+            let size = (1000, plots::latency::height(cluster));
+            svg(dir, &format!("{name}-latency"), size, |area| plots::latency::draw(report, name, area))?;
+        }
+    }
+    if !report.zone_pairs.is_empty() {
+        svg(dir, "traffic", (1000, 380), |area| plots::traffic::draw(report, area))?;
+    }
+    Ok(())
+}
+
+type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+
+fn svg(
+    dir: &Path,
+    name: &str,
+    size: (u32, u32),
+    draw: impl FnOnce(&Area<'_>) -> Result<(), DrawingAreaErrorKind<std::io::Error>>,
+) -> Result<()> {
+    let mut text = String::new();
+    let area = SVGBackend::with_string(&mut text, size).into_drawing_area();
+    draw(&area).and_then(|()| area.present()).with_context(|| format!("cannot draw {name}"))?;
+    drop(area);
+    let path = dir.join(format!("{name}.svg"));
+    std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))
+}

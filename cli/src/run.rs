@@ -1,0 +1,93 @@
+//! `zonefall run`: one scenario, one report.
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Context, Result};
+use indicatif::{ProgressBar, ProgressStyle};
+use zonefall_core::kernel::time::Time;
+use zonefall_core::observe::{describe, words};
+use zonefall_core::record::Record;
+use zonefall_core::report::Report;
+use zonefall_core::run::{STEPS, lasting, run as simulate};
+use zonefall_core::scenario::Scenario;
+use zonefall_core::sim::Options;
+
+use crate::args::{Format, Run};
+use crate::output::print;
+use crate::{FAILED, OK, charts, input, table};
+
+/// Runs, prints, and says whether all expectations hold.
+pub(crate) fn run(args: &Run) -> Result<u8> {
+    let mut scenario = input::scenario(args.file.as_deref())?;
+    if let Some(until) = args.until {
+        scenario = lasting(&scenario, until);
+    }
+    let report = report(args, &Arc::new(scenario))?;
+    let text = match args.format {
+        Format::Table => table::report(&report),
+        Format::Json => serde_json::to_string_pretty(&report)? + "\n",
+    };
+    print(&text)?;
+    if let Some(dir) = &args.charts {
+        charts::write_svgs(&report, dir)?;
+    }
+    Ok(if report.passed() { OK } else { FAILED })
+}
+
+fn report(args: &Run, scenario: &Arc<Scenario>) -> Result<Report> {
+    let options = Options { exact: args.exact.into(), ..Options::default() };
+    let mut trace = args.trace.as_deref().map(|path| Trace::create(path, scenario)).transpose()?;
+    let mut sink = |at, record: &Record| {
+        if let Some(trace) = &mut trace {
+            trace.record(at, record);
+        }
+    };
+    let bar = progress_bar();
+    let mut progress = |now: Time| {
+        bar.set_message(words::duration(now.since(Time::ZERO)));
+        bar.inc(1);
+    };
+    let report = simulate(scenario, args.seed.unwrap_or(scenario.seed), options, &mut sink, &mut progress);
+    bar.finish_and_clear();
+    if let Some(trace) = trace {
+        trace.finish()?;
+    }
+    Ok(report)
+}
+
+/// On standard error, and only where that is a terminal.
+fn progress_bar() -> ProgressBar {
+    let style =
+        ProgressStyle::with_template("{bar:40} {percent}% {msg} simulated in {elapsed}").expect("the template is constant");
+    ProgressBar::new(u64::from(STEPS)).with_style(style.progress_chars("━╸─"))
+}
+
+/// The trace file. The first error is kept: a full disk must not stop the run half way without a report.
+struct Trace<'a> {
+    file: BufWriter<File>,
+    path: &'a Path,
+    scenario: &'a Scenario,
+    result: std::io::Result<()>,
+}
+
+impl<'a> Trace<'a> {
+    fn create(path: &'a Path, scenario: &'a Scenario) -> Result<Self> {
+        let file = File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
+        Ok(Self { file: BufWriter::new(file), path, scenario, result: Ok(()) })
+    }
+
+    fn record(&mut self, at: Time, record: &Record) {
+        if self.result.is_ok()
+            && let Some(line) = describe::line(at, record, self.scenario)
+        {
+            self.result = writeln!(self.file, "{line}");
+        }
+    }
+
+    fn finish(mut self) -> Result<()> {
+        self.result.and_then(|()| self.file.flush()).with_context(|| format!("cannot write {}", self.path.display()))
+    }
+}

@@ -1,0 +1,97 @@
+//! How long requests took: median, 90th and 99th percentile and the longest, one row per operation and target, on a logarithmic axis.
+
+use plotters::coord::Shift;
+use plotters::drawing::DrawingArea;
+use plotters::prelude::DrawingBackend;
+use zonefall_core::report::{Consistency, EtcdReport, LatencyReport, OpKind, Report};
+
+use crate::Drawn;
+use crate::canvas::{Anchor, BLUE, Canvas, FAINT, GRID, INK, Margins, ORANGE, SKY, VERMILLION};
+
+/// Height of a row in pixels.
+const ROW: i32 = 28;
+const MARGINS: Margins = Margins { left: 250, right: 190, top: 64, bottom: 48 };
+
+/// The height that this chart needs, in pixels.
+pub fn height(cluster: &EtcdReport) -> u32 {
+    (MARGINS.top + MARGINS.bottom + ROW * cluster.latency.len().max(1) as i32) as u32
+}
+
+/// Draws the latency of one cluster's requests; nothing, where the report has no such cluster.
+///
+/// # Errors
+/// What the backend says.
+pub fn draw<DB: DrawingBackend>(report: &Report, name: &str, area: &DrawingArea<DB, Shift>) -> Drawn<DB> {
+    let Some(cluster) = report.etcd.get(name) else { return Ok(()) };
+    let canvas = Canvas::new(area, &MARGINS, &format!("{name}: latency of requests"))?;
+    let (low, high) = decades(cluster);
+    let share = |ms: f64| (ms.max(f64::MIN_POSITIVE).log10() - f64::from(low)) / f64::from(high - low);
+    for decade in low..=high {
+        canvas.x_tick(share(10_f64.powi(decade)), &decade_words(decade))?;
+    }
+    canvas.x_title("latency (logarithmic)")?;
+    canvas.label(canvas.right + 12, canvas.top - 14, "p50 / p90 / p99 in ms", FAINT, Anchor::Start)?;
+    key(&canvas)?;
+    for (i, row) in cluster.latency.iter().enumerate() {
+        let y = canvas.top + ROW / 2 + ROW * i as i32;
+        canvas.label(canvas.left - 10, y, &label(row), INK, Anchor::End)?;
+        canvas.line(vec![(canvas.left, y), (canvas.right, y)], GRID, 1)?;
+        let (Some(p50), Some(p90), Some(p99), Some(max)) = (row.p50_ms, row.p90_ms, row.p99_ms, row.max_ms) else {
+            canvas.label(canvas.right + 12, y, "none ended well", FAINT, Anchor::Start)?;
+            continue;
+        };
+        let x = |ms| canvas.x(share(ms));
+        canvas.line(vec![(x(p50), y), (x(max), y)], SKY, 1)?;
+        canvas.line(vec![(x(max), y - 6), (x(max), y + 6)], VERMILLION, 2)?;
+        canvas.dot((x(p99), y), 4, ORANGE)?;
+        canvas.dot((x(p90), y), 4, SKY)?;
+        canvas.dot((x(p50), y), 5, BLUE)?;
+        canvas.label(canvas.right + 12, y, &format!("{p50:.2} / {p90:.2} / {p99:.2}"), INK, Anchor::Start)?;
+    }
+    Ok(())
+}
+
+/// What the marks mean, in a row above the data.
+fn key<DB: DrawingBackend>(canvas: &Canvas<'_, DB>) -> Drawn<DB> {
+    let y = canvas.top - 14;
+    for (i, (text, colour)) in [("median", BLUE), ("90 %", SKY), ("99 %", ORANGE)].into_iter().enumerate() {
+        let x = canvas.left + 80 * i as i32;
+        canvas.dot((x + 4, y), 4, colour)?;
+        canvas.label(x + 14, y, text, FAINT, Anchor::Start)?;
+    }
+    let x = canvas.left + 240;
+    canvas.line(vec![(x + 4, y - 6), (x + 4, y + 6)], VERMILLION, 2)?;
+    canvas.label(x + 14, y, "longest", FAINT, Anchor::Start)
+}
+
+fn label(row: &LatencyReport) -> String {
+    let op = match (row.op, row.consistency) {
+        (OpKind::Put, _) => "put",
+        (OpKind::Delete, _) => "delete",
+        (OpKind::Watch, _) => "watch",
+        (OpKind::Range, Consistency::Linearizable) => "linearizable range",
+        (OpKind::Range, Consistency::Serializable) => "serializable range",
+    };
+    format!("{op}, {}", row.target)
+}
+
+/// Powers of ten (of milliseconds) around all percentiles.
+fn decades(cluster: &EtcdReport) -> (i32, i32) {
+    let values = || cluster.latency.iter().flat_map(|l| [l.p50_ms, l.max_ms]).flatten().filter(|v| *v > 0.0);
+    let low = values().fold(f64::INFINITY, f64::min);
+    let high = values().fold(0.0, f64::max);
+    if high == 0.0 {
+        return (0, 3);
+    }
+    let (low, high) = (low.log10().floor() as i32, high.log10().ceil() as i32);
+    (low, high.max(low + 1))
+}
+
+fn decade_words(decade: i32) -> String {
+    match decade {
+        ..=-4 => format!("10^{} ns", decade + 6),
+        -3..=-1 => format!("{} µs", 10_u32.pow((decade + 3) as u32)),
+        0..=2 => format!("{} ms", 10_u32.pow(decade as u32)),
+        _ => format!("{} s", 10_u64.pow((decade - 3) as u32)),
+    }
+}

@@ -1,0 +1,80 @@
+//! Round steps for axes.
+
+use zonefall_core::kernel::time::Duration;
+use zonefall_core::observe::words;
+
+/// Round steps of time in seconds.
+const TIME_STEPS: [f64; 22] = [
+    0.001,
+    0.01,
+    0.1,
+    0.5,
+    1.0,
+    2.0,
+    5.0,
+    10.0,
+    20.0,
+    30.0,
+    60.0,
+    120.0,
+    300.0,
+    600.0,
+    1_200.0,
+    1_800.0,
+    3_600.0,
+    7_200.0,
+    21_600.0,
+    86_400.0,
+    604_800.0,
+    2_592_000.0,
+];
+
+/// Moments to mark from zero to `end_s` seconds, at most `most` and zero, with their words.
+pub(crate) fn moments(end_s: f64, most: usize) -> Vec<(f64, String)> {
+    let last = TIME_STEPS[TIME_STEPS.len() - 1];
+    let step =
+        TIME_STEPS.into_iter().find(|s| end_s / s <= most as f64).unwrap_or_else(|| last * (end_s / last / most as f64).ceil());
+    marks(end_s, step, seconds)
+}
+
+/// Seconds in plain words, `0` without a unit.
+pub(crate) fn seconds(s: f64) -> String {
+    if s <= 0.0 { "0".to_owned() } else { words::duration(Duration::from_nanos((s * 1e9).round() as u64)) }
+}
+
+/// Rates to mark from zero to `end` bytes per second, about five, in binary units, with their words.
+pub(crate) fn rates(end: f64) -> Vec<(f64, String)> {
+    let mut unit = 1.0;
+    while end / unit >= 1_024.0 {
+        unit *= 1_024.0;
+    }
+    let wanted = end / unit / 5.0;
+    let decade = 10_f64.powf(wanted.max(0.1).log10().floor());
+    let step = [1.0, 2.0, 5.0, 10.0].into_iter().map(|m| m * decade).find(|s| *s >= wanted).unwrap_or(decade);
+    marks(end, step * unit, |r| if r <= 0.0 { "0".to_owned() } else { words::bytes(r.round() as u64) + "/s" })
+}
+
+fn marks(end: f64, step: f64, words: impl Fn(f64) -> String) -> Vec<(f64, String)> {
+    let count = (end / step + 1e-9).floor() as u32;
+    (0..=count).map(|i| f64::from(i) * step).map(|v| (v, words(v))).collect()
+}
+
+/// The round value at or above `v` that an axis can end at.
+pub(crate) fn ceiling(v: f64, marks: &[(f64, String)]) -> f64 {
+    let step = marks.get(1).map_or(v, |(step, _)| *step);
+    if step > 0.0 { (v / step - 1e-9).ceil().max(1.0) * step } else { 1.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_are_round() {
+        let words = |marks: Vec<(f64, String)>| marks.into_iter().map(|(_, w)| w).collect::<Vec<_>>().join(" ");
+        assert_eq!(words(moments(2_100.0, 8)), "0 5 min 10 min 15 min 20 min 25 min 30 min 35 min");
+        assert_eq!(words(moments(3.0, 8)), "0 500 ms 1 s 1.5 s 2 s 2.5 s 3 s");
+        assert_eq!(words(rates(1_000_000.0)), "0 200 KiB/s 400 KiB/s 600 KiB/s 800 KiB/s");
+        assert!(ceiling(976.0, &[(0.0, String::new()), (200.0, String::new())]) >= 1_000.0);
+    }
+}
