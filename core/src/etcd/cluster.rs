@@ -144,7 +144,7 @@ impl Cluster {
             last_beat: (0, 0),
             services: Services::default(),
             changes: Vec::new(),
-            committed: spec.revision,
+            committed: spec.first_index(),
             recently_applied: VecDeque::new(),
             members,
         };
@@ -280,12 +280,14 @@ fn initial_config(spec: &EtcdCluster) -> Config {
 
 /// What a member's disk holds at the start: everything committed, applied and (but for what slow followers may need) compacted.
 fn initial_content(spec: &EtcdCluster, config: Config, index: u8) -> Persisted {
-    let (revision, database_bytes) = spec.members[index as usize].behind.unwrap_or((spec.revision, spec.database_bytes));
+    let (revision, database_bytes) = spec.members[index as usize].behind.unwrap_or((spec.first_index(), spec.database_bytes));
+    // An empty log ends at index 0 in term 0.
+    let term = u64::from(revision > 0);
     Persisted {
-        term: 1,
+        term: u64::from(spec.first_index() > 0),
         vote: spec.initial_leader,
         // Every history has the same hash at the same index: they are histories of one cluster.
-        log: Log::compacted(revision, 1, revision),
+        log: Log::compacted(revision, term, revision),
         config,
         database_bytes,
         snapshot_index: revision,

@@ -292,8 +292,9 @@ impl Raft {
         self.lead = Some(self.me);
         self.vote = Some(self.me);
         let last = self.log.last();
-        for (progress, behind) in self.progress.iter_mut().zip(behind) {
-            progress.matched = behind.unwrap_or(last);
+        for index in self.config.members().iter().map(usize::from) {
+            let progress = &mut self.progress[index];
+            progress.matched = behind[index].unwrap_or(last);
             progress.become_replicate();
             progress.recent_active = true;
         }
