@@ -1,3 +1,4 @@
 //! What the tests of Zonefall share.
 
+pub mod laboratory;
 pub mod portable;

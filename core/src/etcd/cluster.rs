@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use crate::etcd::disk::{Disk, Persisted};
-use crate::etcd::member::{Member, Server, Standing};
+use crate::etcd::member::{Member, Reads, Server, Standing};
 use crate::etcd::membership::Pending;
 use crate::etcd::options::EtcdOptions;
 use crate::etcd::raft::clock::Clock;
@@ -223,7 +223,7 @@ impl Cluster {
             timer: None,
             apply_free: now,
             waiting: VecDeque::new(),
-            reads: Default::default(),
+            reads: Reads::default(),
             watchers: Vec::new(),
             seen: None,
             behind: None,

@@ -25,8 +25,8 @@ fn request_bytes(command: Command) -> u64 {
     match command {
         Command::Empty => 0,
         Command::Put { key_bytes, value_bytes } => HEADER + field(field(u64::from(key_bytes)) + field(u64::from(value_bytes))),
-        // The range's first and last key, whatever lies between.
-        Command::Delete { key_bytes, .. } => HEADER + field(2 * field(u64::from(key_bytes))),
+        // The key, or the range's first and last, whatever lies between.
+        Command::Delete { keys, key_bytes } => HEADER + field(u64::from(keys.min(2)) * field(u64::from(key_bytes))),
         // Id, type, member id and the member as JSON with its URLs.
         Command::Conf(_) => 200,
     }
@@ -84,34 +84,66 @@ pub fn message_bytes(message: &Message, in_step: bool) -> u64 {
     }
 }
 
+/// How a message is written to its connection: most at once, what is over the server's buffer in two writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Writes {
+    /// Application bytes, chunks included.
+    pub bytes: u64,
+    /// How many of them a write of their own sends last; 0: none.
+    pub last: u64,
+}
+
+/// The writes of a message. Go's `net/http` cuts a chunk when its buffer of 2,048 bytes is full; after a large entry the commit index
+/// (8 bytes) is flushed by itself.
+pub fn writes(message: &Message, in_step: bool) -> Writes {
+    const BUFFER: u64 = 2_048;
+    const COMMIT: u64 = 8;
+    let bytes = message_bytes(message, in_step);
+    if bytes <= BUFFER + COMMIT {
+        Writes { bytes: chunked(bytes), last: 0 }
+    } else if in_step && lane(message.kind) == Lane::Append {
+        let last = chunked(COMMIT);
+        Writes { bytes: chunked(BUFFER) + chunked(bytes - BUFFER - COMMIT) + last, last }
+    } else {
+        Writes { bytes: chunked(BUFFER) + chunked(bytes - BUFFER), last: 0 }
+    }
+}
+
 /// An HTTP chunk around `bytes`: its length in hex and two line ends.
 pub const fn chunked(bytes: u64) -> u64 {
     let hex_digits = (67 - (bytes | 1).leading_zeros() as u64) / 4;
     bytes + hex_digits + 4
 }
 
-/// What a connected pair exchanges besides raft, per direction: what keeps its two streams alive every 5/3 s, and the answers and
-/// questions of two probers (`/raft/probing`) every 4 s.
+/// What a connected pair exchanges besides raft, per direction: each stream says every 5/3 s that it lives, and two probers ask for
+/// `/raft/probing` every 4 s, one of them over a connection that it dials anew each time.
+///
+/// Sizes as captured from etcd 3.4.23 (`tests/measurements/README.md`).
 pub mod upkeep {
     use crate::network::wire::Burst;
 
     /// One keep-alive of the message stream (an empty heartbeat in its chunk).
-    const KEEP_ALIVE_MESSAGE: u64 = super::chunked(8 + 31);
+    const KEEP_ALIVE_MESSAGE: u64 = super::chunked(8 + 30);
     /// One keep-alive of the append stream.
     const KEEP_ALIVE_APPEND: u64 = super::chunked(1);
     /// `GET /raft/probing` with Go's headers.
-    const PROBE_QUESTION: u64 = 116;
+    const QUESTION: u64 = 107;
     /// Its answer: status, three headers and `{"OK":true,"Now":"..."}`.
-    const PROBE_ANSWER: u64 = 185;
+    const ANSWER: u64 = 168;
+    /// A probe on a new connection, both sides' packets together: handshakes, question, answer, end.
+    const FRESH: Burst = Burst { packets: 10, bytes: 952 };
+    /// The same with TLS 1.3 and certificates of 2,048 bits on both sides.
+    const FRESH_TLS: Burst = Burst { packets: 15, bytes: 4_640 };
 
-    /// Application bytes in 20 s (the least common multiple of the periods): 12 keep-alives of each kind, 10 probes.
-    pub const BYTES_PER_20S: u64 = 12 * (KEEP_ALIVE_MESSAGE + KEEP_ALIVE_APPEND) + 10 * (PROBE_QUESTION + PROBE_ANSWER);
+    /// Application bytes in 20 s (the least common multiple of the periods): 12 keep-alives of each kind, 10 questions and answers.
+    pub const BYTES_PER_20S: u64 = 12 * (KEEP_ALIVE_MESSAGE + KEEP_ALIVE_APPEND) + 10 * (QUESTION + ANSWER);
 
     /// The same on the wire, in one direction, with the ACKs of the other's.
     pub fn wire_per_20s(tls: bool) -> Burst {
-        let each = [(12, KEEP_ALIVE_MESSAGE), (12, KEEP_ALIVE_APPEND), (10, PROBE_QUESTION), (10, PROBE_ANSWER)];
-        each.iter()
-            .fold(Burst::default(), |sum, &(count, bytes)| sum + (Burst::of(bytes, tls) + Burst::of(bytes, tls).acks()) * count)
+        let kept = [(12, KEEP_ALIVE_MESSAGE), (12, KEEP_ALIVE_APPEND), (5, QUESTION), (5, ANSWER)];
+        // Each side dials five times: together the two directions carry ten such connections, each direction half of every one.
+        let fresh = if tls { FRESH_TLS } else { FRESH } * 5;
+        kept.iter().fold(fresh, |sum, &(count, bytes)| sum + (Burst::of(bytes, tls) + Burst::of(bytes, tls).acks()) * count)
     }
 }
 

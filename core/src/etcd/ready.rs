@@ -21,12 +21,9 @@ impl Cluster {
     pub(super) fn after(&mut self, index: u8, cx: &mut Context<'_>) {
         self.tell_notes(index, cx);
         let server = self.server_mut(index);
-        for token in std::mem::take(&mut server.raft.out.dropped) {
-            if token.member == index {
-                cx.fx.answers.push((cx.now, token, Answer::Unavailable));
-            }
+        for token in server.raft.out.dropped.drain(..).filter(|token| token.member == index) {
+            cx.fx.answers.push((cx.now, token, Answer::Unavailable));
         }
-        let server = self.server_mut(index);
         if server.raft.lead != server.seen {
             self.leader_changed(index, cx);
         }

@@ -103,7 +103,9 @@ impl Cluster {
         let (a, b) = (self.host(leader), self.host(follower));
         let burst = Burst::of(200, cx.net.tls);
         let round_trip = stream::bound(cx.net.path(a, b), burst).zip(stream::bound(cx.net.path(b, a), burst));
-        carries(there) && carries(back) && round_trip.is_some_and(|(there, back)| there + back < self.options.heartbeat_interval)
+        carries(there)
+            && carries(back)
+            && round_trip.is_some_and(|(there, back)| there + back + self.options.hand_over * 2 < self.options.heartbeat_interval)
     }
 
     /// Ends the rest: everything is as if every beat before now had been simulated.
@@ -154,16 +156,17 @@ impl Cluster {
         heartbeat.commit = raft.log.committed;
         let mut answer = Message::new(Kind::HeartbeatResponse, follower, leader);
         answer.term = raft.term;
-        let size = |message: &Message| codec::chunked(codec::message_bytes(message, false));
-        let (bytes, answer_bytes) = (size(&heartbeat), size(&answer));
+        let (writes, answer_writes) = (codec::writes(&heartbeat, false), codec::writes(&answer, false));
+        let (bytes, answer_bytes) = (writes.bytes, answer_writes.bytes);
         let (burst, answer_burst) = (Burst::of(bytes, cx.net.tls), Burst::of(answer_bytes, cx.net.tls));
         let (first, first_answer) = (self.streams[there].sent(), self.streams[back].sent());
         // When the heartbeat of beat `k` (from 0) arrives, and when its answer does.
+        let (interval, hand_over) = (self.options.heartbeat_interval, self.options.hand_over);
         let arrival = |cluster: &Self, k: u64| {
-            since + cluster.options.heartbeat_interval * k + cluster.streams[there].delay_of(first + k, cx.net.path(a, b), burst)
+            since + interval * k + cluster.streams[there].delay_of(first + k, cx.net.path(a, b), burst) + hand_over
         };
         let answered_at = |cluster: &Self, k: u64| {
-            arrival(cluster, k) + cluster.streams[back].delay_of(first_answer + k, cx.net.path(b, a), answer_burst)
+            arrival(cluster, k) + cluster.streams[back].delay_of(first_answer + k, cx.net.path(b, a), answer_burst) + hand_over
         };
         let last = count - 1;
         let arrives = arrival(self, last);
@@ -186,13 +189,13 @@ impl Cluster {
             let reverse = if index == there { back } else { there };
             self.meters[reverse].add_evenly(0, burst.acks() * messages);
         }
-        let (index, message, at, bytes) = match (heard == count, received == count) {
+        let (index, message, at, writes) = match (heard == count, received == count) {
             (true, true) => return count,
-            (true, false) => (back, answer, due, answer_bytes),
-            (false, _) => (there, heartbeat, arrives, bytes),
+            (true, false) => (back, answer, due, answer_writes),
+            (false, _) => (there, heartbeat, arrives, writes),
         };
         let epoch = self.streams[index].epoch;
-        let slot = self.put_in_flight(InFlight { message: Some(message), stream: index as u16, epoch, bytes });
+        let slot = self.put_in_flight(InFlight { message: Some(message), stream: index as u16, epoch, writes });
         self.flying += 1;
         cx.fx.etcd(at, self.id, EtcdEvent::Deliver(slot));
         received

@@ -1,7 +1,7 @@
 //! The streams between members: sending, arriving, noticing that a peer is gone, and finding it again (`rafthttp`).
 
 use crate::etcd::cluster::{Cluster, Context};
-use crate::etcd::codec::{self, Lane, upkeep};
+use crate::etcd::codec::{self, Lane, Writes, upkeep};
 use crate::etcd::raft::message::{Kind, Message};
 use crate::ids::MemberId;
 use crate::kernel::time::{Duration, Time};
@@ -20,8 +20,8 @@ pub struct InFlight {
     pub stream: u16,
     /// The connection it was written to.
     pub epoch: u32,
-    /// Application bytes.
-    pub bytes: u64,
+    /// Its bytes.
+    pub writes: Writes,
 }
 
 impl Cluster {
@@ -50,12 +50,12 @@ impl Cluster {
             return;
         }
         let in_step = self.in_step[index] == (message.log_term, message.index) && message.log_term == message.term;
-        let bytes = codec::chunked(codec::message_bytes(&message, in_step));
+        let writes = codec::writes(&message, in_step);
         if message.kind == Kind::Append {
             self.in_step[index] = (message.term, message.index + message.entries.len() as u64);
         }
         let epoch = stream.epoch;
-        let slot = self.put_in_flight(InFlight { message: Some(message), stream: index as u16, epoch, bytes });
+        let slot = self.put_in_flight(InFlight { message: Some(message), stream: index as u16, epoch, writes });
         if !self.held[index].is_empty() || stream_blocked(self, cx.net, index) {
             self.hold(index, slot, cx.now);
         } else {
@@ -85,8 +85,10 @@ impl Cluster {
         let message = flight.message.as_ref().expect("a message that is under way");
         let lane = codec::lane(message.kind);
         let even = is_even(message);
-        let burst = Burst::of(flight.bytes, cx.net.tls);
-        let bytes = flight.bytes;
+        let Writes { bytes, last } = flight.writes;
+        let (front, tail) =
+            (Burst::of(bytes - last, cx.net.tls), if last > 0 { Burst::of(last, cx.net.tls) } else { Burst::default() });
+        let (burst, acks) = (front + tail, front.acks() + tail.acks());
         let (from, to) = self.ends(index);
         let path = cx.net.path(self.host(from), self.host(to));
         let delivery = self.streams[index].send(cx.now, lane as usize, path, burst);
@@ -94,12 +96,12 @@ impl Cluster {
         if even {
             self.meters[index].add_evenly(bytes, sent);
             let back = self.stream_index(to, from);
-            self.meters[back].add_evenly(0, burst.acks());
+            self.meters[back].add_evenly(0, acks);
         } else {
-            self.meter(index, cx.now, bytes, sent, burst.acks());
+            self.meter(index, cx.now, bytes, sent, acks);
         }
         self.flying += 1;
-        cx.fx.etcd(delivery.at, self.id, EtcdEvent::Deliver(slot));
+        cx.fx.etcd(delivery.at + self.options.hand_over, self.id, EtcdEvent::Deliver(slot));
     }
 
     /// Counts a message and the ACKs that answer it.

@@ -120,9 +120,9 @@ impl Simulation {
             }
             Fault::LinkDegraded { a, b, change } => {
                 if begins {
-                    self.network.degrade(active.id, a, b, change)
+                    self.network.degrade(active.id, a, b, change);
                 } else {
-                    self.network.restore(active.id)
+                    self.network.restore(active.id);
                 }
                 self.network_changed();
             }

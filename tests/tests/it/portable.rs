@@ -10,7 +10,7 @@ fn portable_results_are_those_recorded() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/golden/trace_hashes.json");
         std::fs::write(path, &now).expect("the golden file can be written");
     } else {
-        assert_eq!(now, GOLDEN, "if the change is meant: ZONEFALL_BLESS=1 cargo test -p zonefall-tests portable");
+        assert_eq!(now, GOLDEN, "if the change is meant: cargo xtask bless");
     }
 }
 

@@ -231,7 +231,8 @@ impl Raft {
         }
         let was_paused = progress.is_paused();
         let news = progress.maybe_update(message.index);
-        if !news && !(progress.matched == message.index && progress.state == State::Probe) {
+        let probe_confirmed = progress.matched == message.index && progress.state == State::Probe;
+        if !news && !probe_confirmed {
             return;
         }
         match progress.state {

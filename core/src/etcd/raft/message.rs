@@ -1,7 +1,5 @@
 //! What members say to each other, with the reason for each kind.
 
-use smallvec::SmallVec;
-
 use crate::etcd::raft::log::Entry;
 use crate::etcd::raft::quorum::{Members, Quorum};
 
@@ -29,7 +27,7 @@ pub struct Message {
     /// Read-index rounds: the round; a forced vote: 1. Zero: none.
     pub context: u64,
     /// Entries to append, or to propose.
-    pub entries: SmallVec<[Entry; 1]>,
+    pub entries: Vec<Entry>,
     /// The database, for [`Kind::Snapshot`].
     pub snapshot: Option<Box<Snapshot>>,
 }
@@ -96,7 +94,7 @@ impl Message {
             reject: false,
             hint: 0,
             context: 0,
-            entries: SmallVec::new(),
+            entries: Vec::new(),
             snapshot: None,
         }
     }

@@ -1,3 +1,5 @@
+//! Places in a report, and bounds on what stands there.
+
 use serde_json::json;
 
 use super::*;

@@ -137,6 +137,9 @@ pub struct RawOptions {
     /// From the start of the process to its first message, WAL replay included.
     #[schemars(extend("x-max" = "1h", "x-source" = "assumed"))]
     pub start_up: Span,
+    /// From a message's arrival at a host to raft's step: socket, decoding, hand-overs between threads.
+    #[schemars(extend("x-max" = "1s", "x-source" = "assumed"))]
+    pub hand_over: Span,
     /// CPU time to apply one entry or serve one read.
     #[schemars(extend("x-max" = "10s", "x-source" = "assumed"))]
     pub apply: Span,
@@ -161,6 +164,7 @@ impl Default for RawOptions {
             strict_reconfig_check: etcd.strict_reconfig_check,
             max_learners: etcd.max_learners,
             start_up: Span(etcd.start_up),
+            hand_over: Span(etcd.hand_over),
             apply: Span(etcd.apply),
         }
     }

@@ -1,0 +1,51 @@
+//! The engine: simulated seconds per second of a three-member cluster, message by message and at rest.
+
+use zonefall_bench_wasm::engine::{Exact, run, scenario};
+
+use crate::measure::{Samples, aim, head, spread, timed};
+
+/// Three zones, a member in each; one process writes at 100/s.
+const BUSY: &str = include_str!("../scenarios/busy.json");
+/// The same without the process.
+const IDLE: &str = include_str!("../scenarios/idle.json");
+
+const YEAR_S: u64 = 365 * 86_400;
+
+struct Case {
+    name: &'static str,
+    text: &'static str,
+    exact: Exact,
+    seconds: u64,
+    /// Simulated seconds per second, at least.
+    aim: Option<f64>,
+}
+
+/// Prints the figures; `scale` stretches what is simulated message by message.
+pub(crate) fn bench(rounds: u64, scale: u64) {
+    let cases = [
+        Case { name: "100 PUT/s, message by message", text: BUSY, exact: Exact::Full, seconds: 60 * scale, aim: None },
+        Case { name: "100 PUT/s, fast", text: BUSY, exact: Exact::Fast, seconds: 60 * scale, aim: None },
+        Case { name: "idle, message by message", text: IDLE, exact: Exact::Full, seconds: 3_600 * scale, aim: Some(150_000.0) },
+        Case { name: "idle, fast, a year", text: IDLE, exact: Exact::Fast, seconds: YEAR_S, aim: Some(YEAR_S as f64) },
+    ];
+    let mut samples = [const { Vec::new() }; 4];
+    for _ in 0..rounds {
+        for (case, samples) in cases.iter().zip(&mut samples) {
+            let scenario = scenario(case.text);
+            samples.push(timed(|| run(&scenario, case.seconds, case.exact)));
+        }
+    }
+    println!("\nThe engine, a cluster of three members");
+    head("", "sim s/s", "events/s, events, aim");
+    for (case, samples) in cases.iter().zip(samples) {
+        let events = samples[0].1.events;
+        assert!(samples.iter().all(|(_, outcome)| *outcome == samples[0].1), "the same seed gave another run");
+        let mut speed = Samples::default();
+        for (took, _) in &samples {
+            speed.push(case.seconds as f64 / took.as_secs_f64());
+        }
+        let rate = speed.median() / case.seconds as f64 * events as f64;
+        let verdict = case.aim.map_or(String::new(), |least| format!(", {least} {}", aim(speed.median() >= least)));
+        println!("  {:<34} {}  {rate:.0}, {events}{verdict}", case.name, spread(&speed, 0));
+    }
+}

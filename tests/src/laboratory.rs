@@ -1,0 +1,139 @@
+//! The laboratory in which a real etcd was measured, as a scenario (`tests/measurements/README.md`).
+
+use serde::Deserialize;
+use zonefall_core::etcd::options::EtcdOptions;
+use zonefall_core::ids::{ClusterId, NodeId, VolumeId, ZoneId};
+use zonefall_core::kernel::dist::{Latency, scale};
+use zonefall_core::kernel::time::{Duration, Time};
+use zonefall_core::scenario::{
+    Client, Disk, EtcdCluster, Load, Member, Network, Node, Op, Path, Probe, Scenario, Target, Volume, Zone,
+};
+
+/// A row's set-up, as the files write it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SetUp {
+    /// Members of the cluster, one node each.
+    pub members: u16,
+    /// One-way delay between any two.
+    pub one_way_delay_ms: f64,
+    /// `--heartbeat-interval`.
+    pub heartbeat_ms: u64,
+    /// `--election-timeout`.
+    pub election_ms: u64,
+    /// `--pre-vote`.
+    pub pre_vote: bool,
+    /// TLS between members.
+    #[serde(default)]
+    pub tls: bool,
+    /// `wire`: bytes of packets; else application bytes.
+    pub bytes: Option<String>,
+    /// `idle`, `put`, `range` or `delete`.
+    pub op: Option<String>,
+    /// `leader` or `follower`.
+    pub target: Option<String>,
+    /// Requests per second, evenly spaced.
+    pub rate_per_s: Option<f64>,
+    /// Bytes of a value.
+    pub value_bytes: Option<u32>,
+    /// Bytes of a key.
+    pub key_bytes: Option<u32>,
+    /// `linearizable` or `serializable`.
+    pub consistency: Option<String>,
+    /// `kill` or `cut`.
+    pub fault: Option<String>,
+}
+
+/// The set-up as a scenario without faults, `duration` long; member 0 leads.
+///
+/// # Panics
+/// Where the set-up says something this laboratory does not know.
+pub fn scenario(set_up: &SetUp, duration: Duration) -> Scenario {
+    let n = set_up.members;
+    let path = |delay: Duration| Path { delay, jitter: Latency::NONE, loss: 0.0, bytes_per_s: 1_250_000_000 };
+    let paths = (0..n * n).map(|_| path(scale(Duration::from_millis(1), set_up.one_way_delay_ms))).collect();
+    // "Fast local disk": fsyncs of 0.12 ms.
+    let disk = Disk { fsync: Latency::LogNormal { median: Duration::from_micros(400), sigma: 0.5 }, bytes_per_s: 1_000_000_000 };
+    let options = EtcdOptions {
+        heartbeat_interval: Duration::from_millis(set_up.heartbeat_ms),
+        election_timeout: Duration::from_millis(set_up.election_ms),
+        tick: Duration::from_millis(set_up.heartbeat_ms),
+        hand_over: if set_up.bytes.is_none() { Duration::from_micros(120) } else { Duration::from_micros(50) },
+        pre_vote: set_up.pre_vote,
+        ..EtcdOptions::default()
+    };
+    let member = |i: u16| Member {
+        name: format!("m{i}"),
+        node: NodeId(i),
+        volume: VolumeId(i),
+        learner: false,
+        initial: true,
+        behind: None,
+    };
+    Scenario {
+        name: "laboratory".into(),
+        title: "A measured set-up".into(),
+        description: String::new(),
+        seed: 1,
+        duration,
+        regions: vec!["lab".into()],
+        zones: (0..n).map(|i| Zone { name: format!("z{i}"), region: 0 }).collect(),
+        nodes: (0..n).map(|i| Node { name: format!("n{i}"), zone: ZoneId(i) }).collect(),
+        volumes: (0..n).map(|i| Volume { name: format!("v{i}"), zone: ZoneId(i), disk: disk.clone() }).collect(),
+        network: Network { paths, same_host: path(Duration::from_micros(20)), tls: set_up.tls },
+        etcd: vec![EtcdCluster {
+            name: "etcd".into(),
+            options,
+            initial_leader: Some(0),
+            revision: 0,
+            database_bytes: 0,
+            members: (0..n).map(member).collect(),
+        }],
+        clients: client(set_up).into_iter().collect(),
+        faults: Vec::new(),
+        random_faults: Vec::new(),
+        operations: Vec::new(),
+        probe: Probe { from: None, deadline: Duration::from_secs(2) },
+        expect: Vec::new(),
+    }
+}
+
+/// The member a row's load goes to.
+pub fn targeted(set_up: &SetUp) -> u16 {
+    match set_up.target.as_deref() {
+        None | Some("leader") => 0,
+        Some("follower") => 1,
+        Some(other) => panic!("unknown target {other:?}"),
+    }
+}
+
+fn client(set_up: &SetUp) -> Option<Client> {
+    let (key_bytes, value_bytes) = (set_up.key_bytes.unwrap_or(8), set_up.value_bytes.unwrap_or(0));
+    let linearizable = match set_up.consistency.as_deref() {
+        None | Some("linearizable") => true,
+        Some("serializable") => false,
+        Some(other) => panic!("unknown consistency {other:?}"),
+    };
+    let op = match set_up.op.as_deref() {
+        None | Some("idle") => return None,
+        Some("put") => Op::Put { key_bytes, value_bytes },
+        Some("range") => Op::Range { linearizable, keys: 1, key_bytes, value_bytes },
+        Some("delete") => Op::Delete { keys: 1, key_bytes },
+        Some(other) => panic!("unknown op {other:?}"),
+    };
+    let rate = set_up.rate_per_s.expect("a load has a rate");
+    let member = targeted(set_up);
+    Some(Client {
+        name: "load".into(),
+        cluster: ClusterId(0),
+        zone: ZoneId(member),
+        node: Some(NodeId(member)),
+        op,
+        target: Target::Member(member as u8),
+        load: Load::Open { interval: Duration::from_nanos((1e9 / rate) as u64), poisson: false },
+        timeout: Duration::from_secs(5),
+        retries: 0,
+        start: Time::ZERO,
+        stop: Time::MAX,
+    })
+}
