@@ -8,7 +8,7 @@ use plotters::style::RGBColor;
 use zonefall_core::report::{Report, ZonePairReport};
 
 use crate::Drawn;
-use crate::canvas::{Anchor, COLOURS, Canvas, FAINT, GRID, Margins, apart};
+use crate::canvas::{Anchor, COLOURS, Canvas, FAINT, Margins, PLAIN, apart};
 use crate::scale::{Rates, moments, seconds};
 
 /// Pairs with a colour and a label: those with the most bytes.
@@ -40,7 +40,7 @@ pub fn draw<DB: DrawingBackend>(report: &Report, area: &DrawingArea<DB, Shift>) 
     let plain = pairs.len().saturating_sub(MOST);
     let mut labels: Vec<(i32, String, RGBColor)> = Vec::new();
     for (i, pair) in pairs.iter().enumerate() {
-        let colour = if i < plain { GRID } else { COLOURS[pairs.len() - 1 - i] };
+        let colour = if i < plain { PLAIN } else { COLOURS[pairs.len() - 1 - i] };
         canvas.line(line(&canvas, pair, report, &rates), colour, if i < plain { 1 } else { 2 })?;
         if i >= plain {
             let last = pair.wire_bytes_per_s.last().copied().unwrap_or(0.0);
