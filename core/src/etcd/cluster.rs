@@ -93,6 +93,7 @@ impl Cluster {
         let heartbeat = spec.options.heartbeat_interval;
         let dialect = Dialect {
             election_ticks: spec.options.election_ticks(),
+            spread_ticks: spec.options.election_spread_ticks(),
             election_beats: (spec.options.election_timeout.as_nanos() / heartbeat.as_nanos()).max(1),
             pre_vote: spec.options.pre_vote,
             check_quorum: spec.options.check_quorum,

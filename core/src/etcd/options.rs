@@ -11,6 +11,9 @@ pub struct EtcdOptions {
     pub heartbeat_interval: Duration,
     /// `--election-timeout`, 1 s; the timeout is drawn from T..2T-1 ticks at each reset of the election state.
     pub election_timeout: Duration,
+    /// Width of the range the timeout is drawn from; `None`, as in etcd: as wide as the timeout itself. Not in scenario files: for
+    /// models of other systems (`raft_election_oracles`).
+    pub election_spread: Option<Duration>,
     /// One tick of the election clock; etcd's is the heartbeat interval. A very short one makes the timeout continuous, as in the
     /// raft thesis (`raft_election_oracles`).
     pub tick: Duration,
@@ -50,6 +53,7 @@ impl Default for EtcdOptions {
         Self {
             heartbeat_interval: Duration::from_millis(100),
             election_timeout: Duration::from_secs(1),
+            election_spread: None,
             tick: Duration::from_millis(100),
             pre_vote: true,
             check_quorum: true,
@@ -73,5 +77,11 @@ impl EtcdOptions {
     /// Ticks of an election timeout (etcd: `ElectionMs / TickMs`), at least 1.
     pub fn election_ticks(&self) -> u64 {
         (self.election_timeout.as_nanos() / self.tick.as_nanos()).max(1)
+    }
+
+    /// Different timeouts that may be drawn, one tick apart, at least 1.
+    pub fn election_spread_ticks(&self) -> u64 {
+        let spread = self.election_spread.map_or(self.election_ticks(), |spread| spread.as_nanos() / self.tick.as_nanos());
+        spread.max(1)
     }
 }

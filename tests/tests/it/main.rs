@@ -2,6 +2,10 @@
 
 #[cfg(not(target_arch = "wasm32"))]
 mod measurements;
+#[cfg(not(target_arch = "wasm32"))]
+mod oracles;
 mod portable;
 #[cfg(not(target_arch = "wasm32"))]
 mod scenarios;
+#[cfg(not(target_arch = "wasm32"))]
+mod threads;

@@ -32,8 +32,10 @@ use read_only::ReadOnly;
 /// What of [`EtcdOptions`](super::options::EtcdOptions) raft itself needs.
 #[derive(Clone, Copy, Debug)]
 pub struct Dialect {
-    /// Ticks of an election timeout; the timeout is drawn from T..2T-1.
+    /// Ticks of an election timeout, T: the timeout is drawn from T..T+S-1.
     pub election_ticks: u64,
+    /// How many timeouts may be drawn, S; in etcd the same as T.
+    pub spread_ticks: u64,
     /// Beats of the leader between two checks of its quorum.
     pub election_beats: u64,
     /// Ask before campaigning.
@@ -251,7 +253,7 @@ impl Raft {
 
     fn draw_timeout(&mut self) {
         let t = self.dialect.election_ticks;
-        self.timeout_ticks = t + self.timeouts.draw(self.timeouts_drawn).below(t);
+        self.timeout_ticks = t + self.timeouts.draw(self.timeouts_drawn).below(self.dialect.spread_ticks);
         self.timeouts_drawn += 1;
     }
 

@@ -1,0 +1,218 @@
+//! Oracles: what other people's tests, theses and simulators say must come out, row by row.
+//!
+//! The files are those of `tests/oracles/`, or of the folder that the environment variable `ZONEFALL_ORACLES` names. Every row of
+//! every file is run; a file that nobody knows, a field or a word that nobody understands, and a file without a row are failures.
+//! Oracles of parts that are not built yet wait: they are named and not looked into.
+
+mod election;
+mod membership;
+mod quorum;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+/// Runs a file's rows: how many there are, and what is wrong with them.
+type Runner = fn(&str) -> Outcome;
+
+/// Rows run, and what failed.
+#[derive(Debug, Default)]
+struct Outcome {
+    rows: usize,
+    failures: Vec<String>,
+}
+
+impl Outcome {
+    /// Runs one row. `place` names it to people.
+    fn row<T: DeserializeOwned>(&mut self, place: &str, row: &Value, run: impl FnOnce(&T) -> Result<(), String>) {
+        self.rows += 1;
+        let result = T::deserialize(row).map_err(|error| format!("not understood: {error}")).and_then(|row| run(&row));
+        if let Err(why) = result {
+            self.failures.push(format!("{place}: {why}\n  row: {row}"));
+        }
+    }
+
+    /// Parses a file; what it says as a whole must be understood too.
+    fn parse<T: DeserializeOwned>(&mut self, text: &str) -> Option<T> {
+        serde_json::from_str(text).map_err(|error| self.failures.push(format!("not understood: {error}"))).ok()
+    }
+}
+
+const RUNNERS: [(&str, Runner); 3] = [
+    ("etcd_membership_cases.json", membership::run),
+    ("raft_election_oracles.json", election::run),
+    ("raft_quorum_cases.json", quorum::run),
+];
+
+/// Oracles of parts that are not built yet.
+const WAITING: [&str; 13] = [
+    "availability_closed_forms.json",
+    "az_outages.csv",
+    "ca_balance_backoff_cases.json",
+    "defaults.csv",
+    "etcd_network_latency.csv",
+    "gardener_distribute_cases.json",
+    "mcm_meltdown_cases.json",
+    "node_lifecycle_zone_state_cases.json",
+    "pts_filter_cases.json",
+    "pts_score_cases.json",
+    "selector_spread_cases.json",
+    "topology_hints_cases.json",
+    "volume_zone_cases.json",
+];
+
+fn folder() -> PathBuf {
+    let bundled = || Path::new(env!("CARGO_MANIFEST_DIR")).join("oracles");
+    std::env::var_os("ZONEFALL_ORACLES").map_or_else(bundled, PathBuf::from)
+}
+
+/// Says something past the test harness, which shows what a test prints only when it fails.
+fn say(text: &str) {
+    let _ = writeln!(std::io::stderr(), "{text}");
+}
+
+/// Runs one file of a folder; what is wrong with it.
+fn check(folder: &Path, name: &str, run: Runner) -> Result<usize, String> {
+    let text = fs::read_to_string(folder.join(name)).map_err(|error| format!("{name}: {error}"))?;
+    let Outcome { rows, mut failures } = run(&text);
+    if rows == 0 {
+        failures.push("not a single row".to_owned());
+    }
+    if failures.is_empty() { Ok(rows) } else { Err(format!("{name}: {}", failures.join("\n"))) }
+}
+
+/// Names of a folder's files: those that wait; or what is wrong with them.
+fn survey(folder: &Path) -> Result<Vec<String>, String> {
+    let entries = fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let names: BTreeSet<String> = entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    let missing = RUNNERS.iter().filter(|(name, _)| !names.contains(*name)).map(|(name, _)| format!("{name} is missing"));
+    let known = |name: &str| WAITING.contains(&name) || RUNNERS.iter().any(|(runner, _)| *runner == name);
+    let unknown = names.iter().filter(|name| !known(name)).map(|name| format!("{name}: nobody knows how to run it"));
+    let wrong: Vec<String> = missing.chain(unknown).collect();
+    if wrong.is_empty() {
+        Ok(names.into_iter().filter(|name| WAITING.contains(&name.as_str())).collect())
+    } else {
+        Err(format!("{}: {}", folder.display(), wrong.join("; ")))
+    }
+}
+
+fn expect_all_rows(name: &str) {
+    let (_, run) = RUNNERS.iter().find(|(runner, _)| *runner == name).expect("one of the runners");
+    match check(&folder(), name, *run) {
+        Ok(rows) => say(&format!("oracle {name}: {rows} rows")),
+        Err(wrong) => panic!("{wrong}"),
+    }
+}
+
+#[test]
+fn every_oracle_file_is_known() {
+    let waiting = survey(&folder()).unwrap_or_else(|wrong| panic!("{wrong}"));
+    for name in waiting {
+        say(&format!("oracle {name}: waiting for what it is about"));
+    }
+}
+
+#[test]
+fn oracle_raft_quorum() {
+    expect_all_rows("raft_quorum_cases.json");
+}
+
+#[test]
+fn oracle_etcd_membership() {
+    expect_all_rows("etcd_membership_cases.json");
+}
+
+#[test]
+fn oracle_raft_election() {
+    expect_all_rows("raft_election_oracles.json");
+}
+
+/// Tests of the tests: what is broken on purpose is found.
+mod broken {
+    use super::*;
+
+    /// A folder of its own for each test.
+    fn folder(test: &str) -> PathBuf {
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("oracles-{test}"));
+        let _ = fs::remove_dir_all(&path);
+        fs::create_dir_all(&path).expect("the target folder can be written");
+        path
+    }
+
+    /// Files with these texts; what comes of the one of this name.
+    fn outcome(of: &str, name: &str, text: &str) -> Result<usize, String> {
+        let folder = folder(of);
+        fs::write(folder.join(name), text).expect("the target folder can be written");
+        let (_, run) = RUNNERS.iter().find(|(runner, _)| *runner == name).expect("one of the runners");
+        check(&folder, name, *run)
+    }
+
+    #[track_caller]
+    fn refused(of: &str, name: &str, text: &str, because: &str) {
+        let wrong = outcome(of, name, text).expect_err("this must be refused");
+        assert!(wrong.contains(because), "{wrong}\n  should say: {because}");
+    }
+
+    #[test]
+    fn oracle_quorum_rows_are_read_strictly() {
+        let name = "raft_quorum_cases.json";
+        let file = |row: &str| format!(r#"{{"source": "", "notes": "", "cases": [{row}]}}"#);
+        let good = r#"{"file": "a", "line": 1, "cmd": "committed", "cfg": ["900", "7"], "idx": ["3", "9"], "expected": "3"}"#;
+        assert_eq!(outcome("quorum-good", name, &file(good)), Ok(1));
+        refused("quorum-value", name, &file(&good.replace(r#""expected": "3""#, r#""expected": "9""#)), "found 3, wanted 9");
+        refused("quorum-field", name, &file(&good.replace("idx", "indices")), "indices");
+        refused("quorum-command", name, &file(&good.replace("committed", "joint")), "joint");
+        refused("quorum-short", name, &file(&good.replace(r#"["3", "9"]"#, r#"["3"]"#)), "1 values for 2 voters");
+        refused("quorum-word", name, &file(&good.replace(r#""9"]"#, r#""?"]"#)), "?");
+        refused("quorum-none", name, &file(""), "not a single row");
+        refused("quorum-empty", name, "", "not understood");
+    }
+
+    #[test]
+    fn oracle_membership_rows_are_read_strictly() {
+        let name = "etcd_membership_cases.json";
+        let file = |cases: &str| format!(r#"{{"source": "", "note": "", "cases": {{{cases}}}}}"#);
+        let good = r#""TestIsReadyToRemoveVotingMember": [{"members": [{"id": 9, "started": true, "learner": false},
+            {"id": 3, "started": false, "learner": false}], "target": 3, "want": true, "why": ""}]"#;
+        assert_eq!(outcome("membership-good", name, &file(good)), Ok(1));
+        refused("membership-value", name, &file(&good.replace(r#""target": 3"#, r#""target": 9"#)), "found false, wanted true");
+        refused("membership-target", name, &file(&good.replace(r#""target": 3, "#, "")), "target");
+        refused("membership-field", name, &file(&good.replace("learner", "witness")), "witness");
+        refused("membership-test", name, &file(&good.replace("Remove", "Replace")), "TestIsReadyToReplaceVotingMember");
+        refused("membership-none", name, &file(""), "not a single row");
+    }
+
+    #[test]
+    fn oracle_election_rows_are_read_strictly() {
+        let name = "raft_election_oracles.json";
+        let good = r#"{"source": "", "split_examples": [{"n": 3, "survivors": 2, "l": 0.1, "formula": 0.19, "abs_tolerance": 0.02}],
+            "etcd_discrete": [{"election_ticks": 3, "surviving_followers": 1, "mean_min_ticks": 4, "abs_tolerance": 0.05}]}"#;
+        assert_eq!(outcome("election-good", name, good), Ok(2));
+        refused("election-split", name, &good.replace("0.19", "0.25"), "wanted 0.25");
+        refused("election-mean", name, &good.replace(r#""mean_min_ticks": 4"#, r#""mean_min_ticks": 3.5"#), "wanted 3.5");
+        refused("election-field", name, &good.replace(r#""l""#, r#""latency""#), "latency");
+        refused("election-list", name, &good.replace("etcd_discrete", "etcd_continuous"), "etcd_continuous");
+        refused("election-servers", name, &good.replace(r#""n": 3"#, r#""n": 2"#), "survivors");
+        refused("election-none", name, r#"{"source": ""}"#, "not a single row");
+    }
+
+    #[test]
+    fn oracle_folders_are_surveyed() {
+        let folder = folder("survey");
+        for (name, _) in &RUNNERS[1..] {
+            fs::write(folder.join(name), "{}").expect("the target folder can be written");
+        }
+        let wrong = survey(&folder).expect_err("a file is missing");
+        assert!(wrong.contains("etcd_membership_cases.json is missing"), "{wrong}");
+        fs::write(folder.join(RUNNERS[0].0), "{}").expect("the target folder can be written");
+        fs::write(folder.join("defaults.csv"), "").expect("the target folder can be written");
+        assert_eq!(survey(&folder), Ok(vec!["defaults.csv".to_owned()]));
+        fs::write(folder.join("raft_quorum_case.json"), "").expect("the target folder can be written");
+        let wrong = survey(&folder).expect_err("a file nobody knows");
+        assert!(wrong.contains("raft_quorum_case.json"), "{wrong}");
+    }
+}

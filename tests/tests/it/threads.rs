@@ -1,0 +1,30 @@
+//! Many small runs on the machine's cores.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+/// Runs taken from the common counter at a time.
+const BATCH: usize = 16;
+
+/// `work` of every number below `count`, in order of the numbers, whichever thread did it.
+pub(crate) fn parallel<T: Send>(count: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
+    let next = AtomicUsize::new(0);
+    let worker = || {
+        let mut done = Vec::new();
+        loop {
+            let from = next.fetch_add(BATCH, Ordering::Relaxed);
+            if from >= count {
+                return done;
+            }
+            done.extend((from..count.min(from + BATCH)).map(|number| (number, work(number))));
+        }
+    };
+    let threads = thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let mut all: Vec<(usize, T)> = thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(worker)).collect();
+        let results = workers.into_iter().map(|worker| worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        results.flatten().collect()
+    });
+    all.sort_unstable_by_key(|(number, _)| *number);
+    all.into_iter().map(|(_, result)| result).collect()
+}
