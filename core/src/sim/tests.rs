@@ -211,7 +211,7 @@ fn a_power_loss_drops_what_was_not_synced_and_a_kill_only_what_was_not_written()
         let mut first = None;
         let mut sink = |when: Time, record: &Record| match record {
             Record::Raft(RaftRecord::Truncated { member: gone, from }) if when == at(60) && *gone == member(1) => {
-                first = Some(*from)
+                first = Some(*from);
             }
             _ => {}
         };
