@@ -34,7 +34,7 @@ impl Durability {
         // Members that start behind do not have it and need not.
         let at_start = |i: &usize| cluster.members[*i].behind.is_none();
         let holders = voters.iter().filter(at_start).map(|i| i as u8).collect();
-        Self { index: cluster.revision, entry: None, holders, majority: voters.majority() }
+        Self { index: cluster.first_index(), entry: None, holders, majority: voters.majority() }
     }
 
     fn committed(&mut self, member: MemberId, index: u64, logs: &Logs) -> Result<(), String> {

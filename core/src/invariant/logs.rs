@@ -133,7 +133,7 @@ impl Logs {
     /// As the cluster starts.
     pub fn new(cluster: &EtcdCluster) -> Self {
         let log = |m: &crate::scenario::Member| {
-            let base = if m.initial { m.behind.map_or(cluster.revision, |(revision, _)| revision) } else { 0 };
+            let base = if m.initial { m.behind.map_or(cluster.first_index(), |(revision, _)| revision) } else { 0 };
             Log { base, ..Log::default() }
         };
         Self {
@@ -141,7 +141,7 @@ impl Logs {
             names: cluster.members.iter().map(|m| m.name.clone()).collect(),
             voters: Voters::new(cluster),
             voters_before: Voters::new(cluster),
-            committed: cluster.revision,
+            committed: cluster.first_index(),
             entries: Table::default(),
             leader: None,
             leads: vec![None; cluster.members.len()],

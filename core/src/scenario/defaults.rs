@@ -107,7 +107,15 @@ fn text(schema: &'static Value, key: &str) -> Option<&'static str> {
 }
 
 fn plain(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+    value.as_str().map_or_else(|| whole(value.clone()).to_string(), str::to_owned)
+}
+
+/// `1.0` as people write it: `1`.
+fn whole(value: Value) -> Value {
+    match value.as_f64() {
+        Some(x) if value.is_f64() && x.fract() == 0.0 && x.abs() < 1e15 => Value::from(x as i64),
+        _ => value,
+    }
 }
 
 /// Nothing by default is no default to speak of.
@@ -142,6 +150,7 @@ fn strip(schema: &'static Value, value: Value) -> Value {
             let strip_item = |value| item.map_or_else(|| Value::clone(&value), |item| strip(item, value.clone()));
             Value::Array(items.into_iter().map(strip_item).collect())
         }
+        other if branches.iter().any(|branch| branch.get("type").is_some_and(|kind| kind == "number")) => whole(other),
         other => other,
     }
 }

@@ -63,8 +63,13 @@ impl Form<'_> {
         for (key, value) in map {
             self.path.push(Step::Key(key.clone()));
             if let Some(field) = field(schema, &key) {
+                let before = self.replaced.len();
                 let checked = self.value(field, value, Bounds::default());
-                all.insert(key, checked);
+                let wrong = self.replaced.len() > before && self.replaced.contains(&render(&self.path));
+                // What is wrong and may be left out is as if left out.
+                if !wrong || is_required(schema, &key) {
+                    all.insert(key, checked);
+                }
             } else {
                 let known = || fields(schema).map(|(name, _)| name);
                 let hint = if self.errors.suggests() { did_you_mean(&key, known()) } else { String::new() };
@@ -77,10 +82,7 @@ impl Form<'_> {
             if !all.contains_key(name)
                 && let Some(field) = field(schema, name)
             {
-                self.path.push(Step::Key(name.to_owned()));
-                self.error("nothing", wanted(field, Bounds::default().and(field), &Value::Null));
-                self.replaced.insert(render(&self.path));
-                self.path.pop();
+                self.missing(name, field);
                 all.insert(name.to_owned(), example(field));
             }
         }
@@ -196,18 +198,36 @@ impl Form<'_> {
                 self.error(found, wanted);
             }
         }
+        self.common(branches, map);
+        example(schema)
+    }
+
+    /// The fields that all branches share: whether they are there, and right.
+    fn common(&mut self, branches: &[&'static Value], map: Map<String, Value>) {
+        let Some(first) = branches.first() else { return };
+        let shared = |name: &str| {
+            let own = field(first, name)?;
+            branches.iter().all(|branch| field(branch, name) == Some(own)).then_some(own)
+        };
+        for name in required(first).filter(|name| !map.contains_key(*name)) {
+            if let Some(field) = shared(name) {
+                self.missing(name, field);
+            }
+        }
         for (key, value) in map {
-            let shared: Vec<_> = branches.iter().filter_map(|branch| field(branch, &key)).collect();
-            if let [first, rest @ ..] = shared.as_slice()
-                && rest.len() + 1 == branches.len()
-                && rest.iter().all(|other| other == first)
-            {
+            if let Some(field) = shared(&key) {
                 self.path.push(Step::Key(key));
-                self.value(first, value, Bounds::default());
+                self.value(field, value, Bounds::default());
                 self.path.pop();
             }
         }
-        example(schema)
+    }
+
+    fn missing(&mut self, name: &str, field: &'static Value) {
+        self.path.push(Step::Key(name.to_owned()));
+        self.error("nothing", wanted(field, Bounds::default().and(field), &Value::Null));
+        self.replaced.insert(render(&self.path));
+        self.path.pop();
     }
 
     fn no_such_word(&mut self, schema: &'static Value, text: &str, words: &[&str]) -> Value {

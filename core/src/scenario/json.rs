@@ -34,7 +34,7 @@ pub(super) fn render(path: &[Step]) -> String {
         match step {
             Step::Key(key) if !text.is_empty() => text.extend([".", &clip(key)]),
             Step::Key(key) => text.push_str(&clip(key)),
-            Step::Index(index) => text.push_str(&format!("[{index}]")),
+            Step::Index(index) => text.extend(["[", &index.to_string(), "]"]),
         }
     }
     if text.is_empty() { "$".to_owned() } else { text }

@@ -41,13 +41,29 @@ fn close(schema: &mut Value) {
     match schema {
         Value::Array(items) => items.iter_mut().for_each(close),
         Value::Object(map) => {
-            distribute(map);
             map.values_mut().for_each(close);
+            describe(map);
+            distribute(map);
             if map.get("properties").is_some_and(Value::is_object) && map.contains_key("type") {
                 map.insert("additionalProperties".to_owned(), json!(false));
             }
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+/// schemars describes the variant of an enum, editors show what describes the field.
+fn describe(map: &mut Map<String, Value>) {
+    let Some(description) = map.get("description").cloned() else { return };
+    if let Some(Value::Object(fields)) = map.get_mut("properties")
+        && fields.len() == 1
+        && let Some(field) = fields.values_mut().next()
+    {
+        if *field == json!(true) {
+            *field = json!({}); // anything
+        }
+        let Some(field) = field.as_object_mut() else { return };
+        field.entry("description").or_insert(description);
     }
 }
 

@@ -292,11 +292,9 @@ impl Raft {
         self.lead = Some(self.me);
         self.vote = Some(self.me);
         let last = self.log.last();
-        let members = self.config.members();
-        for (_, (progress, behind)) in
-            (0..).zip(self.progress.iter_mut().zip(behind)).filter(|(index, _)| members.contains(*index))
-        {
-            progress.matched = behind.unwrap_or(last);
+        for index in self.config.members().iter().map(usize::from) {
+            let progress = &mut self.progress[index];
+            progress.matched = behind[index].unwrap_or(last);
             progress.become_replicate();
             progress.recent_active = true;
         }

@@ -160,8 +160,9 @@ impl<'a> Selection<'a> {
 
     fn index(self, index: i64, so_far: &str) -> Result<Self, String> {
         let items: Vec<&Value> = if self.several { self.values } else { self.items().collect() };
-        let position = if index < 0 { items.len() as i64 + index } else { index };
-        let found = usize::try_from(position).ok().and_then(|k| items.get(k));
+        let distance = usize::try_from(index.unsigned_abs()).unwrap_or(usize::MAX);
+        let position = if index < 0 { items.len().checked_sub(distance) } else { Some(distance) };
+        let found = position.and_then(|k| items.get(k));
         let found = found.ok_or_else(|| format!("there is no [{index}] in {so_far}: {} there", items.len()))?;
         Ok(Self { values: vec![found], several: false })
     }

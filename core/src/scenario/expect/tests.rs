@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::*;
 
-fn check(expectation: Value, ok: bool, found: &str) {
+fn check(expectation: &Value, ok: bool, found: &str) {
     let report = json!({
         "etcd": {"etcd-main": {
             "quorum_lost_s": 0.0,
@@ -28,47 +28,47 @@ fn check(expectation: Value, ok: bool, found: &str) {
 
 #[test]
 fn places_and_bounds() {
-    check(json!({"that": "etcd.etcd-main.quorum_lost_s", "is": 0}), true, "0.0");
-    check(json!({"that": "etcd.etcd-main.quorum_lost_s", "is_not": 0}), false, "0.0");
-    check(json!({"that": "etcd.\"etcd-main\".write_unavailable_s", "between": [0.8, 3.5]}), true, "1.25");
-    check(json!({"that": "etcd.etcd-main.write_unavailable_s", "at_least": 2}), false, "1.25");
-    check(json!({"that": "etcd.etcd-main.write_unavailable_s", "at_most": 2}), true, "1.25");
-    check(json!({"that": "etcd.etcd-main.members[name=etcd-main-1].role", "is": "leader"}), true, "\"leader\"");
-    check(json!({"that": "etcd.etcd-main.members[*].up", "is": true}), true, "true");
-    check(json!({"that": "etcd.etcd-main.members[*].role", "is": "leader"}), false, "\"follower\" for one of 2");
+    check(&json!({"that": "etcd.etcd-main.quorum_lost_s", "is": 0}), true, "0.0");
+    check(&json!({"that": "etcd.etcd-main.quorum_lost_s", "is_not": 0}), false, "0.0");
+    check(&json!({"that": "etcd.\"etcd-main\".write_unavailable_s", "between": [0.8, 3.5]}), true, "1.25");
+    check(&json!({"that": "etcd.etcd-main.write_unavailable_s", "at_least": 2}), false, "1.25");
+    check(&json!({"that": "etcd.etcd-main.write_unavailable_s", "at_most": 2}), true, "1.25");
+    check(&json!({"that": "etcd.etcd-main.members[name=etcd-main-1].role", "is": "leader"}), true, "\"leader\"");
+    check(&json!({"that": "etcd.etcd-main.members[*].up", "is": true}), true, "true");
+    check(&json!({"that": "etcd.etcd-main.members[*].role", "is": "leader"}), false, "\"follower\" for one of 2");
     check(
-        json!({"that": "etcd.etcd-main.members[name=etcd-main-9].up", "is": true}),
+        &json!({"that": "etcd.etcd-main.members[name=etcd-main-9].up", "is": true}),
         false,
         "nothing: no element has what the filters ask for",
     );
-    check(json!({"that": "count(etcd.etcd-main.outages[kind=write])", "is": 2}), true, "2");
-    check(json!({"that": "count(etcd.etcd-main.outages[kind=read])", "is": 0}), true, "0");
-    check(json!({"that": "count(etcd.etcd-main.outages)", "is": 3}), true, "3");
-    check(json!({"that": "etcd.etcd-main.outages[kind=write][-1].cause", "includes": "leader"}), true, "\"leader gone\"");
-    check(json!({"that": "etcd.etcd-main.outages[0].from_s", "is": 60.0}), true, "60");
-    check(json!({"that": "sum(links[from_zone=a].bytes)", "is": 30}), true, "30.0");
-    check(json!({"that": "max(links[from_zone=a][to_zone=b].bytes)", "is": 10}), true, "10.0");
-    check(json!({"that": "max(links[from_zone=z].bytes)", "is": 10}), false, "nothing: no element has what the filters ask for");
+    check(&json!({"that": "count(etcd.etcd-main.outages[kind=write])", "is": 2}), true, "2");
+    check(&json!({"that": "count(etcd.etcd-main.outages[kind=read])", "is": 0}), true, "0");
+    check(&json!({"that": "count(etcd.etcd-main.outages)", "is": 3}), true, "3");
+    check(&json!({"that": "etcd.etcd-main.outages[kind=write][-1].cause", "includes": "leader"}), true, "\"leader gone\"");
+    check(&json!({"that": "etcd.etcd-main.outages[0].from_s", "is": 60.0}), true, "60");
+    check(&json!({"that": "sum(links[from_zone=a].bytes)", "is": 30}), true, "30.0");
+    check(&json!({"that": "max(links[from_zone=a][to_zone=b].bytes)", "is": 10}), true, "10.0");
+    check(&json!({"that": "max(links[from_zone=z].bytes)", "is": 10}), false, "nothing: no element has what the filters ask for");
 }
 
 #[test]
 fn a_place_that_is_not_there_fails_and_says_what_is() {
     check(
-        json!({"that": "etcd.etcd-man.quorum_lost_s", "is": 0}),
+        &json!({"that": "etcd.etcd-man.quorum_lost_s", "is": 0}),
         false,
         "there is no \"etcd-man\" in etcd, only \"etcd-main\" (did you mean \"etcd-main\"?)",
     );
     check(
-        json!({"that": "count(etcd.etcd-main.outage)", "is": 0}),
+        &json!({"that": "count(etcd.etcd-main.outage)", "is": 0}),
         false,
         "there is no \"outage\" in etcd.etcd-main, only \"quorum_lost_s\", \"write_unavailable_s\", \"members\" or \"outages\" (did you mean \"outages\"?)",
     );
     check(
-        json!({"that": "etcd.etcd-main.outages[7].kind", "is": "x"}),
+        &json!({"that": "etcd.etcd-main.outages[7].kind", "is": "x"}),
         false,
         "there is no [7] in etcd.etcd-main.outages: 3 there",
     );
-    check(json!({"that": "links[0].bytes.more", "is": 1}), false, "there is no \"more\" in links[0].bytes, which is 10");
+    check(&json!({"that": "links[0].bytes.more", "is": 1}), false, "there is no \"more\" in links[0].bytes, which is 10");
 }
 
 #[test]

@@ -36,7 +36,7 @@ pub struct RawClient {
     pub rate: Option<Rate>,
     /// With a `rate`: at even distances, or a Poisson process.
     #[serde(default)]
-    #[schemars(extend("x-default" = "even", "x-source" = "etcd's benchmark tool limits its rate evenly"))]
+    #[schemars(extend("x-default" = "even", "x-source" = "assumed: as a rate limiter lets them pass"))]
     pub arrivals: Option<RawArrivals>,
     /// Without a `rate`: connections, each with one request (or watch) under way.
     #[serde(default)]
@@ -44,7 +44,7 @@ pub struct RawClient {
     pub connections: Option<u32>,
     /// Gives up on a member's answer after this.
     #[serde(default = "five_seconds")]
-    #[schemars(extend("x-min" = "1ms", "x-max" = "1h", "x-source" = "etcdctl --command-timeout, 5 s"))]
+    #[schemars(extend("x-min" = "1ms", "x-max" = "1h", "x-source" = "etcdctl --command-timeout (not verified)"))]
     pub timeout: Span,
     /// Further members it tries after a failure.
     #[serde(default = "two")]
@@ -90,7 +90,7 @@ pub enum RawOp {
     Put {
         /// Size of the key.
         #[serde(default = "key")]
-        #[schemars(extend("x-min" = "1B", "x-max" = "64KiB", "x-source" = "etcd's benchmark tool: --key-size 8"))]
+        #[schemars(extend("x-min" = "1B", "x-max" = "64KiB", "x-source" = "etcd's benchmark tool, --key-size (not verified)"))]
         key: Size,
         /// Size of the value.
         #[serde(default = "value")]
@@ -101,7 +101,7 @@ pub enum RawOp {
     Range {
         /// Size of each key.
         #[serde(default = "key")]
-        #[schemars(extend("x-min" = "1B", "x-max" = "64KiB", "x-source" = "etcd's benchmark tool: --key-size 8"))]
+        #[schemars(extend("x-min" = "1B", "x-max" = "64KiB", "x-source" = "etcd's benchmark tool, --key-size (not verified)"))]
         key: Size,
         /// Size of each value.
         #[serde(default = "value")]
@@ -120,7 +120,7 @@ pub enum RawOp {
     Delete {
         /// Size of each key.
         #[serde(default = "key")]
-        #[schemars(extend("x-min" = "1B", "x-max" = "64KiB", "x-source" = "etcd's benchmark tool: --key-size 8"))]
+        #[schemars(extend("x-min" = "1B", "x-max" = "64KiB", "x-source" = "etcd's benchmark tool, --key-size (not verified)"))]
         key: Size,
         /// Keys that each request deletes.
         #[serde(default = "one_key")]

@@ -63,7 +63,7 @@ pub struct RawDisk {
     ))]
     pub fsync: RawLatency,
     /// Sequential throughput.
-    #[schemars(extend("x-min" = "1kB/s", "x-max" = "1TB/s", "x-source" = "etcd-io/website@82459793: m4.4xlarge, 250 MB/s"))]
+    #[schemars(extend("x-min" = "1kB/s", "x-max" = "1TB/s", "x-source" = "assumed, after etcd-io/website@82459793: m4.4xlarge, 250 MB/s"))]
     pub bandwidth: Bandwidth,
 }
 
@@ -132,7 +132,7 @@ pub struct RawNetwork {
     #[schemars(length(max = 4_096))]
     pub pairs: Vec<RawPair>,
     /// TLS between members and from clients.
-    #[schemars(extend("x-source" = "GEP-20: Gardener's etcd speaks TLS to peers and clients"))]
+    #[schemars(extend("x-source" = "GEP-20: its members are at https addresses"))]
     pub tls: bool,
 }
 
@@ -141,16 +141,16 @@ pub struct RawNetwork {
 #[serde(default)]
 pub struct RawPath {
     /// One-way delay that every packet has.
-    #[schemars(extend("x-max" = "1m", "x-default" = "as its kind of path", "x-source" = "network"))]
+    #[schemars(extend("x-max" = "1m", "x-default" = "as its kind of path", "x-source" = "same_zone, cross_zone, cross_region"))]
     pub delay: Option<Span>,
     /// Further one-way delay, drawn per message.
-    #[schemars(extend("x-max" = "1m", "x-default" = "as its kind of path", "x-source" = "network"))]
+    #[schemars(extend("x-max" = "1m", "x-default" = "as its kind of path", "x-source" = "same_zone, cross_zone, cross_region"))]
     pub jitter: Option<RawLatency>,
     /// Probability that a packet is lost.
-    #[schemars(extend("x-default" = "as its kind of path", "x-source" = "network"))]
+    #[schemars(extend("x-default" = "as its kind of path", "x-source" = "same_zone, cross_zone, cross_region"))]
     pub loss: Option<Probability>,
     /// Throughput of one connection.
-    #[schemars(extend("x-min" = "1kB/s", "x-max" = "100TB/s", "x-default" = "as its kind of path", "x-source" = "network"))]
+    #[schemars(extend("x-min" = "1kB/s", "x-max" = "100TB/s", "x-default" = "as its kind of path", "x-source" = "same_zone, cross_zone, cross_region"))]
     pub bandwidth: Option<Bandwidth>,
 }
 

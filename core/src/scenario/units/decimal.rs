@@ -57,14 +57,14 @@ pub(super) fn render(value: u128, unit: u128, places: u32) -> Option<String> {
     Some(format!("{whole}.{}", decimals.trim_end_matches('0')))
 }
 
-/// `value` in the unit that needs the fewest characters; of equals, the first. The last unit must be 1.
+/// `value` in the unit that needs the fewest characters, a decimal point being worse than none; of equals, the first. The last unit must be 1.
 pub(super) fn shortest(value: u128, units: &[(&str, u128)]) -> String {
-    let mut best: Option<(usize, String)> = None;
+    let mut best: Option<((usize, bool), String)> = None;
     for (unit, size) in units {
-        if let Some(number) = render(value, *size, 3)
-            && best.as_ref().is_none_or(|(length, _)| number.len() < *length)
-        {
-            best = Some((number.len(), format!("{number}{unit}")));
+        let Some(number) = render(value, *size, 3) else { continue };
+        let cost = (number.len(), number.contains('.'));
+        if best.as_ref().is_none_or(|(least, _)| cost < *least) {
+            best = Some((cost, format!("{number}{unit}")));
         }
     }
     best.map_or_else(|| value.to_string(), |(_, text)| text)

@@ -7,6 +7,7 @@ use super::world::{World, disk};
 use super::{Context, quoted};
 use crate::etcd::options::EtcdOptions;
 use crate::ids::{ClusterId, MemberId, NodeId, VolumeId};
+use crate::kernel::dist::Latency;
 use crate::kernel::time::{Duration, Time};
 use crate::scenario::error::{did_you_mean, one_of, quote};
 use crate::scenario::model::{Disk, EtcdCluster, Member, MemberChange, Operation, Volume};
@@ -253,7 +254,8 @@ fn promote(cx: &mut Context<'_>, path: &str, name: &str, at: Time, lives: &mut [
 /// The member of this name that is in the cluster then: the last added.
 pub(super) fn in_cluster(cx: &mut Context<'_>, path: &str, name: &str, at: Time, lives: &[Life]) -> Option<usize> {
     let found = lives.iter().rposition(|life| life.covers(at) && life.name == name);
-    if found.is_none() && lives.iter().all(|life| cx.trusts(&format!("{}.name", life.path))) {
+    let named_well = |life: &Life| cx.replaced.is_empty() || cx.trusts(&format!("{}.name", life.path));
+    if found.is_none() && lives.iter().all(named_well) {
         let there = || lives.iter().filter(|life| life.covers(at)).map(|life| life.name.as_str());
         let hint = if cx.errors.suggests() { did_you_mean(name, there()) } else { String::new() };
         cx.error(path, quote(name), format!("a member of the cluster at that time: {}{hint}", one_of(there())));
@@ -263,8 +265,10 @@ pub(super) fn in_cluster(cx: &mut Context<'_>, path: &str, name: &str, at: Time,
 
 /// Gives each member its node and volume.
 fn place(cx: &mut Context<'_>, c: usize, raw: &RawCluster, scenario: &RawScenario, world: &mut World, all: &mut Members) {
-    let own_disk = disk(cx, &format!("etcd[{c}].disk"), &raw.disk);
-    cx.copies(&format!("etcd[{c}].disk.fsync"), &own_disk.fsync, all.lives[c].len());
+    let mut own_disk = disk(cx, &format!("etcd[{c}].disk"), &raw.disk);
+    if !cx.copies(&format!("etcd[{c}].disk.fsync"), &own_disk.fsync, all.lives[c].len()) {
+        own_disk.fsync = Latency::NONE;
+    }
     for k in 0..all.lives[c].len() {
         let life = &all.lives[c][k];
         let Some(member) = written(scenario, raw, life) else { continue };

@@ -1,8 +1,8 @@
 //! Faults, planned and random.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::etcd::{Members, in_cluster};
+use super::etcd::{Life, Members, in_cluster};
 use super::names::Names;
 use super::world::{World, two_zones};
 use super::{Context, quoted};
@@ -25,7 +25,11 @@ pub(super) fn validate(
     clusters: &Names,
     members: &Members,
 ) -> (Vec<PlannedFault>, Vec<RandomFaults>) {
-    let resolver = Resolver { world, clusters, members };
+    let mut by_name: BTreeMap<&str, Vec<&Life>> = BTreeMap::new();
+    for life in members.lives.iter().flatten() {
+        by_name.entry(life.name()).or_default().push(life);
+    }
+    let resolver = Resolver { world, clusters, members, by_name };
     let mut planned = Vec::new();
     for (k, fault) in raw.faults.iter().enumerate() {
         let path = format!("faults[{k}]");
@@ -49,6 +53,8 @@ struct Resolver<'a> {
     world: &'a World,
     clusters: &'a Names,
     members: &'a Members,
+    /// Members of all clusters.
+    by_name: BTreeMap<&'a str, Vec<&'a Life>>,
 }
 
 impl Resolver<'_> {
@@ -117,21 +123,20 @@ impl Resolver<'_> {
         if let [lives] = self.members.lives.as_slice() {
             return in_cluster(cx, path, text, at, lives).map(|k| lives[k].id);
         }
-        let all = || self.members.lives.iter().flatten().filter(|life| life.covers(at));
-        let found: Vec<MemberId> = all().filter(|life| life.name() == text).map(|life| life.id).collect();
+        let named = self.by_name.get(text).map_or(&[][..], Vec::as_slice);
+        let found: Vec<MemberId> = named.iter().filter(|life| life.covers(at)).map(|life| life.id).collect();
         match found.as_slice() {
             [only] => Some(*only),
             [] => {
-                let hint =
-                    if cx.errors.suggests() { did_you_mean(text, all().map(super::etcd::Life::name)) } else { String::new() };
-                let names: BTreeSet<&str> = all().map(super::etcd::Life::name).collect();
-                cx.error(path, quote(text), format!("a member at that time: {}{hint}", one_of(names.into_iter())));
+                let known = || self.by_name.keys().copied();
+                let hint = if cx.errors.suggests() { did_you_mean(text, known()) } else { String::new() };
+                cx.error(path, quote(text), format!("a member at that time: {}{hint}", one_of(known())));
                 None
             }
             several => {
-                let names: Vec<String> =
+                let full: Vec<String> =
                     several.iter().map(|id| format!("{}/{text}", self.members.clusters[id.cluster.0 as usize].name)).collect();
-                let wanted = format!("which of them: {}", one_of(names.iter().map(String::as_str)));
+                let wanted = format!("which of them: {}", one_of(full.iter().map(String::as_str)));
                 cx.error(path, format!("{}, which is in {} clusters", quote(text), several.len()), wanted);
                 None
             }

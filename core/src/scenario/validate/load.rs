@@ -9,7 +9,7 @@ use crate::kernel::time::{Duration, Time};
 use crate::scenario::error::{did_you_mean, one_of, quote};
 use crate::scenario::model::{Client, Load, Op, Target};
 use crate::scenario::raw::{RawArrivals, RawClient, RawConsistency, RawOp, RawScenario};
-use crate::scenario::units::Size;
+use crate::scenario::units::{Rate, Size};
 
 /// Requests per second of all clients with a rate.
 const MAX_RATE_PER_S: f64 = 1e6;
@@ -71,7 +71,7 @@ impl Total {
     fn add(&mut self, load: Load, client: &RawClient, active: Duration) {
         match load {
             Load::Open { .. } => {
-                let rate = client.rate.map_or(0.0, |rate| rate.as_per_second());
+                let rate = client.rate.map_or(0.0, Rate::as_per_second);
                 self.rate_per_s += rate;
                 self.requests += rate * active.as_secs_f64();
             }

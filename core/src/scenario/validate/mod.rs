@@ -112,7 +112,9 @@ impl Context<'_> {
     fn trusts(&self, path: &str) -> bool {
         let inner = |end: &usize| matches!(path.as_bytes()[*end], b'.' | b'[');
         self.replaced.is_empty()
-            || !((0..path.len()).filter(inner).any(|end| self.replaced.contains(&path[..end])) || self.replaced.contains(path))
+            || !(self.replaced.contains("$")
+                || (0..path.len()).filter(inner).any(|end| self.replaced.contains(&path[..end]))
+                || self.replaced.contains(path))
     }
 
     /// Reports where `span` is not between `min` and `max`.
@@ -152,15 +154,16 @@ impl Context<'_> {
         }
     }
 
-    /// Accounts for `copies` of a distribution; too many of a long one are refused.
-    fn copies(&mut self, path: &str, latency: &Latency, copies: usize) {
-        let Latency::Empirical(quantiles) = latency else { return };
+    /// Accounts for `copies` of a distribution; too many of a long one are refused, and must not be made.
+    fn copies(&mut self, path: &str, latency: &Latency, copies: usize) -> bool {
+        let Latency::Empirical(quantiles) = latency else { return true };
         let before = self.quantiles;
         self.quantiles = before.saturating_add(quantiles.len().saturating_mul(copies));
         if before <= MAX_QUANTILES && self.quantiles > MAX_QUANTILES {
             let found = format!("{} quantiles, used {copies} times", quantiles.len());
             self.error(path, found, format!("fewer: {MAX_QUANTILES} in all zone pairs and volumes together"));
         }
+        self.quantiles <= MAX_QUANTILES
     }
 }
 

@@ -106,8 +106,10 @@ fn network(cx: &mut Context<'_>, raw: &RawNetwork, zones: &[Zone], names: &Names
     let across = path(cx, "network.cross_zone", &cross_zone);
     let far = path(cx, "network.cross_region", &cross_region);
     cx.copies("network.same_zone.jitter", &inside.jitter, zones.len());
-    cx.copies("network.cross_zone.jitter", &across.jitter, zones.len() * zones.len());
-    cx.copies("network.cross_region.jitter", &far.jitter, zones.len() * zones.len());
+    let together = |a: usize| zones.iter().filter(|zone| zone.region == zones[a].region).count();
+    let same_region: usize = (0..zones.len()).map(together).sum();
+    cx.copies("network.cross_zone.jitter", &across.jitter, same_region - zones.len());
+    cx.copies("network.cross_region.jitter", &far.jitter, zones.len() * zones.len() - same_region);
     let kind = |a: usize, b: usize| match (a == b, zones[a].region == zones[b].region) {
         (true, _) => (&same_zone, &inside),
         (false, true) => (&cross_zone, &across),

@@ -1,0 +1,440 @@
+//! Each mistake has its message: where, what was found, what would be right.
+
+use serde_json::{Value, json};
+
+use super::*;
+
+/// Three members in three zones, a client and a fault.
+pub(super) const SMALL: &str = r#"{
+  "name": "small", "duration": "10m",
+  "topology": {
+    "regions": [{"name": "r", "zones": ["za", "zb", "zc"]}],
+    "nodes": [{"name": "na", "zone": "za"}, {"name": "nb", "zone": "zb"}, {"name": "nc", "zone": "zc"}],
+    "volumes": [{"name": "va", "zone": "za"}, {"name": "vb", "zone": "zb"}]
+  },
+  "etcd": [{"name": "main", "members": [{"name": "m0", "node": "na"}, {"name": "m1", "node": "nb"}, {"name": "m2", "node": "nc"}]}],
+  "clients": [{"name": "c", "zone": "za", "op": "put", "rate": "10/s"}],
+  "faults": [{"at": "1m", "for": "1m", "kind": "zone_power", "zone": "za"}],
+  "operations": [],
+  "random_faults": [],
+  "expect": [{"that": "etcd.main.quorum_lost_s", "is": 0}]
+}"#;
+
+fn errors_of(text: &str) -> String {
+    Scenario::from_json(text).err().map_or_else(String::new, |errors| errors.to_string())
+}
+
+/// Puts `value` at a JSON pointer of the small scenario (`null` removes a field) and compares all errors.
+fn check(pointer: &str, value: Value, expected: &str) {
+    assert_eq!(errors_of(&changed(pointer, value).to_string()), expected, "after a change of {pointer}");
+}
+
+fn changed(pointer: &str, value: Value) -> Value {
+    let mut raw: Value = serde_json::from_str(SMALL).expect("JSON");
+    let (parent, key) = pointer.rsplit_once('/').expect("a pointer");
+    match raw.pointer_mut(parent).expect("a parent") {
+        Value::Object(fields) if value.is_null() => drop(fields.shift_remove(key)),
+        Value::Object(fields) => drop(fields.insert(key.to_owned(), value)),
+        Value::Array(items) if key == "-" => items.push(value),
+        Value::Array(items) => items[key.parse::<usize>().expect("an index")] = value,
+        other => panic!("{other} has nothing inside"),
+    }
+    raw
+}
+
+/// A change that is all right.
+fn fine(pointer: &str, value: Value) -> Scenario {
+    Scenario::from_json(&changed(pointer, value).to_string()).unwrap_or_else(|errors| panic!("{pointer}:\n{errors}"))
+}
+
+#[test]
+fn form() {
+    assert_eq!(errors_of(SMALL), "");
+    check(
+        "/duraton",
+        json!("5m"),
+        "duraton: found the unknown field \"duraton\"; wanted no such field, only `$schema`, `name`, `title`, `description`, `seed`, `duration`, `topology`, `network`, `etcd`, `clients`, `faults`, `random_faults`, `operations`, `probe` or `expect` (did you mean \"duration\"?)",
+    );
+    check(
+        "/duration",
+        json!(null),
+        "duration: found nothing; wanted a duration with its unit, such as \"2m\", \"1.3s\" or \"1h30m\", from 1ms to 3653d",
+    );
+    check(
+        "/duration",
+        json!(600),
+        "duration: found 600; wanted a duration with its unit, such as \"2m\", \"1.3s\" or \"1h30m\" (a bare number does not say its unit), from 1ms to 3653d",
+    );
+    check(
+        "/duration",
+        json!("10 mins"),
+        "duration: found \"10 mins\"; wanted a duration with its unit, such as \"2m\", \"1.3s\" or \"1h30m\", from 1ms to 3653d: its unit is missing (d, h, m, s, ms, us, ns)",
+    );
+    check(
+        "/duration",
+        json!("11y"),
+        "duration: found \"11y\"; wanted a duration with its unit, such as \"2m\", \"1.3s\" or \"1h30m\", from 1ms to 3653d: \"y\" is no unit (d, h, m, s, ms, us, ns)",
+    );
+    check(
+        "/duration",
+        json!("4000d"),
+        "duration: found \"4000d\"; wanted a duration with its unit, such as \"2m\", \"1.3s\" or \"1h30m\", from 1ms to 3653d",
+    );
+    check("/seed", json!(-1), "seed: found -1; wanted a whole number, at least 0");
+    check("/seed", json!("1"), "seed: found \"1\"; wanted a whole number, at least 0");
+    check(
+        "/name",
+        json!("a b"),
+        "name: found \"a b\"; wanted a name of letters, digits, \".\", \"_\" and \"-\": ' ' may not be in a name",
+    );
+    check("/etcd", json!([]), "etcd: found an empty array; wanted 1 to 1000 of them");
+    check("/etcd/0/members", json!({}), "etcd[0].members: found an empty object; wanted an array");
+    check("/etcd/0/members/1", json!("m1"), "etcd[0].members[1]: found \"m1\"; wanted an object with `name`, `node`");
+    check(
+        "/etcd/0/options",
+        json!({"max_learners": 300}),
+        "etcd[0].options.max_learners: found 300; wanted a whole number from 0 to 9",
+    );
+    check(
+        "/clients/0/op",
+        json!("putt"),
+        "clients[0].op: found \"putt\"; wanted `put`, `range`, `delete` or `watch` (did you mean \"put\"?)",
+    );
+    check("/clients/0/op", json!(null), "clients[0].op: found nothing; wanted `put`, `range`, `delete` or `watch`");
+    check(
+        "/clients/0/consistency",
+        json!("linearizable"),
+        "clients[0].consistency: found the unknown field \"consistency\"; wanted no such field, only `name`, `cluster`, `zone`, `node`, `target`, `rate`, `arrivals`, `connections`, `timeout`, `retries`, `start`, `stop`, `op`, `key` or `value`",
+    );
+    check(
+        "/clients/0/rate",
+        json!("10"),
+        "clients[0].rate: found \"10\"; wanted a rate with its unit, such as \"100/s\" or \"6/min\", at most 1000000/s: its unit must be one of /s, /min, /h, /d",
+    );
+    check(
+        "/clients/0/arrivals",
+        json!("poison"),
+        "clients[0].arrivals: found \"poison\"; wanted `even` or `poisson` (did you mean \"poisson\"?)",
+    );
+    check("/network", json!({"same_zone": {"loss": 2}}), "network.same_zone.loss: found 2; wanted a number from 0 to 1");
+    check(
+        "/network",
+        json!({"same_zone": {"jitter": {"normal": 1}}}),
+        "network.same_zone.jitter: found an object with \"normal\"; wanted one of the fields `uniform`, `lognormal` or `empirical`",
+    );
+    check(
+        "/network",
+        json!({"same_zone": {"jitter": {"uniform": ["1ms"]}}}),
+        "network.same_zone.jitter.uniform: found an array of 1; wanted an array of 2",
+    );
+    check(
+        "/faults/0/kind",
+        json!("zone_powr"),
+        "faults[0].kind: found \"zone_powr\"; wanted `node_crash`, `process_kill`, `graceful_stop`, `zone_power`, `zone_cut`, `node_cut`, `link_degraded`, `disk_slow` or `volume_lost` (did you mean \"zone_power\"?)",
+    );
+    check("/faults/0/zone", json!(3), "faults[0].zone: found 3; wanted a text, or an object with `leader_of`");
+    check(
+        "/expect/0",
+        json!({"that": "etcd.main.quorum_lost_s"}),
+        "expect[0]: found an object with \"that\"; wanted one of the fields `is`, `is_not`, `between`, `at_least`, `at_most` or `includes`",
+    );
+}
+
+#[test]
+fn names() {
+    check(
+        "/topology/nodes/1/zone",
+        json!("zd"),
+        "topology.nodes[1].zone: found \"zd\"; wanted the name of a zone: \"za\", \"zb\" or \"zc\" (did you mean \"za\"?)",
+    );
+    check(
+        "/topology/nodes/1/name",
+        json!("na"),
+        "topology.nodes[1].name: found \"na\" again; wanted a name that no other has: it already names a node\netcd[0].members[1].node: found \"nb\"; wanted the name of a node: \"na\" or \"nc\" (did you mean \"na\"?)",
+    );
+    check(
+        "/topology/regions/0/zones",
+        json!(["za", "zb", "zb"]),
+        "topology.regions[0].zones[2]: found \"zb\" again; wanted a name that no other has: it already names a zone\ntopology.nodes[2].zone: found \"zc\"; wanted the name of a zone: \"za\" or \"zb\" (did you mean \"za\"?)",
+    );
+    check(
+        "/etcd/0/members/2/node",
+        json!("nd"),
+        "etcd[0].members[2].node: found \"nd\"; wanted the name of a node: \"na\", \"nb\" or \"nc\" (did you mean \"na\"?)",
+    );
+    check(
+        "/etcd/0/members/2/name",
+        json!("m1"),
+        "etcd[0].members[2].name: found \"m1\" again; wanted a name that no other has: it already names a member of this cluster",
+    );
+    check(
+        "/etcd/0/members/2/name",
+        json!("leader"),
+        "etcd[0].members[2].name: found \"leader\"; wanted a name of letters, digits, \".\", \"_\" and \"-\": \"leader\" is a word with another meaning",
+    );
+    check(
+        "/clients/0/cluster",
+        json!("man"),
+        "clients[0].cluster: found \"man\"; wanted the name of an etcd cluster: \"main\" (did you mean \"main\"?)",
+    );
+    check(
+        "/clients/0/target",
+        json!("m7"),
+        "clients[0].target: found \"m7\"; wanted \"leader\", \"follower\", \"nearest\", \"all\", \"m0\", \"m1\" or \"m2\" (did you mean \"m0\"?)",
+    );
+    check(
+        "/faults/0/zone",
+        json!({"leader_of": "mian"}),
+        "faults[0].zone.leader_of: found \"mian\"; wanted the name of an etcd cluster: \"main\" (did you mean \"main\"?)",
+    );
+    check(
+        "/faults/0",
+        json!({"at": "1m", "kind": "volume_lost", "volume": "m9"}),
+        "faults[0].volume: found \"m9\"; wanted the name of a volume: \"m0\", \"m1\", \"m2\", \"va\" or \"vb\" (did you mean \"m0\"?)",
+    );
+    check(
+        "/probe",
+        json!({"from": "zz"}),
+        "probe.from: found \"zz\"; wanted the name of a zone: \"za\", \"zb\" or \"zc\" (did you mean \"za\"?)",
+    );
+    check(
+        "/expect/0/that",
+        json!("etcd.min.up"),
+        "expect[0].that: found \"min\"; wanted the name of an etcd cluster: \"main\" (did you mean \"main\"?)",
+    );
+    check(
+        "/expect/0/that",
+        json!("a["),
+        "expect[0].that: found \"a[\"; wanted a place such as etcd.etcd-main.members[name=etcd-main-0].up: a `[` without its `]`",
+    );
+}
+
+#[test]
+fn impossible_worlds() {
+    check(
+        "/etcd/0/members/0/volume",
+        json!("vb"),
+        "etcd[0].members[0].volume: found \"vb\" in zone zb; wanted a volume in zone za, where node na stands",
+    );
+    check(
+        "/etcd/0/members",
+        json!([{"name": "m0", "node": "na", "volume": "va"}, {"name": "m1", "node": "na", "volume": "va"}]),
+        "etcd[0].members[1].volume: found \"va\"; wanted a volume of its own: m0 uses this one at the same time",
+    );
+    check(
+        "/etcd/0/members",
+        json!([{"name": "m0", "node": "na", "learner": true}]),
+        "etcd[0].members: found learners only; wanted at least one member with a vote",
+    );
+    check(
+        "/etcd/0/members",
+        json!([{"name": "m0", "node": "na"}, {"name": "m1", "node": "nb", "learner": true}, {"name": "m2", "node": "nc", "learner": true}]),
+        "etcd[0].members: found 2 learners; wanted at most 1 (options.max_learners)",
+    );
+    check(
+        "/etcd/0/initial",
+        json!({"leader": "m4"}),
+        "etcd[0].initial.leader: found \"m4\"; wanted the name of a member of this cluster: \"m0\", \"m1\" or \"m2\" (did you mean \"m0\"?)",
+    );
+    check(
+        "/etcd/0/members/0/behind",
+        json!({"revision": 10_000, "database": "1MB"}),
+        "etcd[0].members[0].behind.revision: found 10000; wanted less than the cluster's own, 10000",
+    );
+    check(
+        "/etcd/0/options",
+        json!({"election_timeout": "400ms"}),
+        "etcd[0].options.election_timeout: found \"400ms\"; wanted at least 5 x heartbeat_interval, 500ms, as etcd itself demands",
+    );
+    check(
+        "/etcd/0/options",
+        json!({"election_timeout": "60s"}),
+        "etcd[0].options.election_timeout: found \"60s\"; wanted a duration with its unit, such as \"2m\", \"1.3s\" or \"1h30m\", from 1ms to 50s",
+    );
+    check("/clients/0/stop", json!("0s"), "clients[0].stop: found \"0s\"; wanted a time after its start, 0s");
+    check(
+        "/clients/0/start",
+        json!("10m"),
+        "clients[0].start: found \"10m\"; wanted a time before the end of the run (`duration`)",
+    );
+    check(
+        "/clients/0/zone",
+        json!(null),
+        "clients[0]: found neither `zone` nor `node`; wanted one of them: delays depend on where a client is",
+    );
+    check("/clients/0/node", json!("nb"), "clients[0].zone: found \"za\"; wanted \"zb\", where node nb stands, or nothing");
+    check(
+        "/clients/0/rate",
+        json!(null),
+        "clients[0]: found neither `rate` nor `connections`; wanted one of them, such as \"rate\": \"100/s\"",
+    );
+    check("/clients/0/rate", json!("0/s"), "clients[0].rate: found \"0/s\"; wanted more than none");
+    check("/clients/0/connections", json!(3), "clients[0]: found both `rate` and `connections`; wanted one of them");
+    check("/faults/0/at", json!("10m"), "faults[0].at: found \"10m\"; wanted a time before the end of the run (`duration`)");
+    check(
+        "/faults/0",
+        json!({"at": "1m", "kind": "link_degraded", "between": ["za", "zb"]}),
+        "faults[0]: found a link_degraded that changes nothing; wanted `delay`, `loss` or `bandwidth`",
+    );
+    check(
+        "/faults/0",
+        json!({"at": "1m", "kind": "disk_slow", "volume": "va"}),
+        "faults[0]: found a disk_slow that changes nothing; wanted `add` or `factor`",
+    );
+    check(
+        "/network",
+        json!({"cross_zone": {"loss": "100%"}}),
+        "network.cross_zone.loss: found 1; wanted less than 1; to cut a path off, use a zone_cut or node_cut fault",
+    );
+    check(
+        "/network",
+        json!({"pairs": [{"between": ["za", "zb"], "delay": "1ms"}, {"between": ["zb", "za"]}]}),
+        "network.pairs[1].between: found zb and za again; wanted each pair of zones once; it is network.pairs[0] already",
+    );
+    check(
+        "/network",
+        json!({"cross_zone": {"jitter": {"uniform": ["2ms", "1ms"]}}}),
+        "network.cross_zone.jitter.uniform: found 2ms before 1ms; wanted the lower bound first",
+    );
+    check(
+        "/random_faults/-",
+        json!({"every": {"exponential": "30d"}, "repair": {"exponential": "1h"}}),
+        "random_faults[0]: found nothing that could fail; wanted names in `nodes`, `zones` or `volumes`, or \"all\"",
+    );
+    check(
+        "/random_faults/-",
+        json!({"nodes": "all", "every": {"exponential": "0s"}, "repair": {"exponential": "1h"}}),
+        "random_faults[0].every.exponential: found \"0s\"; wanted 1ms to 36600d",
+    );
+}
+
+#[test]
+fn operations() {
+    check(
+        "/operations/-",
+        json!({"at": "1m", "remove_member": "m5"}),
+        "operations[0].remove_member: found \"m5\"; wanted a member of the cluster at that time: \"m0\", \"m1\" or \"m2\" (did you mean \"m0\"?)",
+    );
+    check(
+        "/operations/-",
+        json!({"at": "1m", "promote_member": "m1"}),
+        "operations[0].promote_member: found \"m1\", which has a vote; wanted a learner",
+    );
+    check(
+        "/operations/-",
+        json!({"at": "1m", "add_member": {"name": "m1", "node": "nb"}}),
+        "operations[0].add_member.name: found \"m1\", which is in the cluster then; wanted another name, or the removal of that member before",
+    );
+    check(
+        "/operations/-",
+        json!({"at": "1m", "evict_member": "m1"}),
+        "operations[0]: found an object with \"at\" and \"evict_member\"; wanted one of the fields `add_member`, `remove_member` or `promote_member`",
+    );
+    // Out of order in the file; a name comes again with a volume of its own.
+    let scenario = fine(
+        "/operations",
+        json!([
+            {"at": "2m", "add_member": {"name": "m1", "node": "nb", "learner": true}},
+            {"at": "1m", "remove_member": "m1"},
+            {"at": "3m", "promote_member": "m1"},
+        ]),
+    );
+    let changes: Vec<MemberChange> = scenario.operations.iter().map(|operation| operation.change).collect();
+    let member = |index| crate::ids::MemberId { cluster: crate::ids::ClusterId(0), index };
+    assert_eq!(changes, [MemberChange::Remove(member(1)), MemberChange::Add(member(3)), MemberChange::Promote(member(3))]);
+    assert!(!scenario.etcd[0].members[3].initial && scenario.etcd[0].members[2].initial);
+    let names: Vec<&str> = scenario.volumes.iter().map(|volume| volume.name.as_str()).collect();
+    assert_eq!(names, ["va", "vb", "m0", "m1", "m2", "main/m1"]);
+}
+
+#[test]
+fn what_is_written_is_what_runs() {
+    let scenario =
+        fine("/network", json!({"cross_zone": {"delay": "1ms"}, "pairs": [{"between": ["zb", "zc"], "delay": "3ms"}]}));
+    let path = |a: usize, b: usize| &scenario.network.paths[a * 3 + b];
+    assert_eq!((path(0, 1).delay, path(2, 1).delay), (Duration::from_millis(1), Duration::from_millis(3)));
+    assert_eq!((path(2, 1).jitter.clone(), path(1, 1).delay), (path(0, 1).jitter.clone(), Duration::from_micros(150)));
+    assert_eq!(scenario.etcd[0].initial_leader, Some(0));
+    assert_eq!(fine("/etcd/0/initial", json!({"leader": "none"})).etcd[0].initial_leader, None);
+    let random = fine(
+        "/random_faults/-",
+        json!({"zones": "all", "volumes": ["m1"], "every": {"exponential": "30d"}, "repair": {"lognormal": {"median": "1h", "sigma": 0.8}}}),
+    );
+    assert_eq!(random.random_faults[0].targets.len(), 4);
+    let fault = fine("/faults/0", json!({"at": "1m", "kind": "process_kill", "member": "main/m2"})).faults[0].fault.clone();
+    assert!(matches!(fault, Fault::ProcessKill(Aim::Named(member)) if member.index == 2));
+    let watch = fine("/clients/0", json!({"name": "w", "node": "nb", "op": "watch"}));
+    assert_eq!((watch.clients[0].load, watch.clients[0].zone.0), (Load::Closed { connections: 1 }, 1));
+}
+
+#[test]
+fn a_file_with_many_mistakes_gets_all_of_them_at_once() {
+    let mut raw = changed("/duration", json!(10));
+    raw["topology"]["nodes"][2]["zone"] = json!("zx");
+    raw["etcd"][0]["members"][0]["nodee"] = json!("na");
+    raw["etcd"][0]["options"] = json!({"heartbeat_interval": "soon", "tick": "2s"});
+    raw["clients"][0]["op"] = json!("get");
+    raw["clients"][0]["timeout"] = json!(5);
+    raw["faults"][0]["zone"] = json!("zd");
+    raw["expect"][0]["that"] = json!("etcd.mian.x");
+    let errors = Scenario::from_json(&raw.to_string()).expect_err("mistakes");
+    let paths: Vec<&str> = errors.iter().map(|error| error.path.as_str()).collect();
+    assert_eq!(
+        paths,
+        [
+            "duration",
+            "etcd[0].members[0].nodee",
+            "etcd[0].options.heartbeat_interval",
+            "clients[0].op",
+            "clients[0].timeout",
+            "topology.nodes[2].zone",
+            "etcd[0].options.tick",
+            "faults[0].zone",
+            "expect[0].that",
+        ]
+    );
+}
+
+#[test]
+fn broken_json_says_where() {
+    assert_eq!(errors_of("{\n  \"name\": }"), "line 2, column 11: found expected value; wanted a JSON object");
+    assert_eq!(errors_of(""), "line 1, column 0: found EOF while parsing a value; wanted a JSON object");
+    assert_eq!(errors_of("{} x"), "line 1, column 4: found trailing characters; wanted a JSON object");
+    assert_eq!(errors_of("[]"), "$: found an empty array; wanted an object with `name`, `duration`, `topology`, `etcd`");
+    assert!(errors_of(&"[".repeat(10_000)).contains("recursion limit"));
+    let twice = SMALL.replacen("\"duration\": \"10m\"", "\"duration\": \"10m\", \"duration\": \"9m\"", 1);
+    assert_eq!(errors_of(&twice), "duration: found the same field again; wanted each field once");
+    assert!(errors_of(&" ".repeat((4 << 20) + 1)).contains("at most 4194304 bytes"));
+}
+
+#[test]
+fn size_limits() {
+    let many = |count: usize, item: fn(usize) -> Value| Value::Array((0..count).map(item).collect());
+    let first = |pointer: &str, value: Value| {
+        let errors = Scenario::from_json(&changed(pointer, value).to_string()).expect_err("too much");
+        errors.iter().next().expect("one error").to_string()
+    };
+    assert!(
+        first("/topology/nodes", many(2_001, |k| json!({"name": format!("n{k}"), "zone": "za"})))
+            .starts_with("topology.nodes: found an array of 2001")
+    );
+    assert!(first("/etcd/0/members", many(10, |k| json!({"name": format!("m{k}"), "node": "na"}))).contains("1 to 9"));
+    assert!(
+        first("/clients", many(2, |k| json!({"name": format!("c{k}"), "zone": "za", "op": "put", "rate": "600000/s"})))
+            .contains("1000000/s of all")
+    );
+    assert!(first("/clients/0", json!({"name": "c", "zone": "za", "op": "put", "connections": 100_001})).contains("100000"));
+    assert!(first("/clients/0/value", json!("101MiB")).contains("at most 100MiB"));
+    assert!(first("/etcd/0/initial", json!({"database": "2TiB"})).contains("at most 1TiB"));
+    assert!(
+        first(
+            "/random_faults/-",
+            json!({"nodes": "all", "volumes": "all", "every": {"exponential": "1ms"}, "repair": {"exponential": "1ms"}})
+        )
+        .contains("faults in the whole run")
+    );
+    assert!(
+        first("/network", json!({"cross_zone": {"jitter": {"empirical": many(10_001, |_| json!("1ms"))}}}))
+            .contains("2 to 10000")
+    );
+}
