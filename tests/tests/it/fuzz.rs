@@ -10,10 +10,11 @@ pub(crate) mod shrink;
 
 use std::fs;
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use judge::{Case, Failure, Seen, judge};
 use serde_json::Value;
+use zonefall_core::etcd::raft::PlantedBug;
 use zonefall_core::sim::Exact;
 
 use crate::threads::parallel;
@@ -66,21 +67,66 @@ fn ten_thousand_schedules_break_nothing() {
     println!("{seen:?}");
 }
 
+/// Schedules within which each planted bug must show.
+const BOUND: usize = 500;
+/// Faults and operations that a shrunk schedule may need.
+const MOST_NEEDED: usize = 4;
+
+/// A planted bug is found by the same schedules, by this property, and the schedule is shrunk to what the bug needs.
+fn check_planted(bug: PlantedBug, by: &str) {
+    let planted = |number: usize| Case { bug: Some(bug), liveness: false, ..case(number) };
+    let found = (0..BOUND).find_map(|number| match judge(&planted(number)) {
+        Err(failure @ Failure::Violation { .. }) => Some((number, failure)),
+        Err(_) | Ok(_) => None,
+    });
+    let (number, failure) = found.unwrap_or_else(|| panic!("{bug:?} breaks no invariant in {BOUND} schedules"));
+    let (small, how) = shrink::shrink(judge, &planted(number), &failure);
+    let shown = serde_json::to_string(&small.file).expect("a file is JSON");
+    assert!(how.to_string().starts_with(by), "{bug:?}: {how}, in\n{shown}");
+    assert_eq!(judge(&small).err(), Some(how.clone()), "{bug:?}: the shrunk schedule fails again, in the same way");
+    let needed: usize = ["faults", "operations"].iter().map(|list| small.file[*list].as_array().map_or(0, Vec::len)).sum();
+    assert!(needed <= MOST_NEEDED, "{bug:?}: {needed} faults and operations are left in\n{shown}");
+    let whole = judge(&Case { bug: None, ..small });
+    assert!(whole.is_ok(), "{bug:?}: without the bug: {:?}, in\n{shown}", whole.err());
+    println!("{bug:?}: schedule {number}: {failure}\n  shrunk to {needed} faults and operations: {how}\n  {shown}");
+}
+
+#[test]
+fn planted_double_vote_is_caught() {
+    check_planted(PlantedBug::VoteTwice, "election safety");
+}
+
+#[test]
+fn planted_commit_of_an_old_term_is_caught() {
+    check_planted(PlantedBug::CommitOldTerm, "leader completeness");
+}
+
+#[test]
+fn planted_forgotten_vote_is_caught() {
+    check_planted(PlantedBug::ForgetVote, "election safety");
+}
+
+/// The files of `tests/regressions/<kind>/`, with their paths.
+pub(crate) fn regressions(kind: &str) -> Vec<(String, Value)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("regressions").join(kind);
+    let read = |path: PathBuf| {
+        let text = fs::read_to_string(&path).expect("a file that can be read");
+        (path.display().to_string(), serde_json::from_str(&text).expect("regressions are JSON"))
+    };
+    let files: Vec<_> = fs::read_dir(folder).expect("there are regressions").flatten().map(|entry| read(entry.path())).collect();
+    assert!(!files.is_empty(), "no regressions");
+    files
+}
+
 /// Schedules that failed once, shrunk, with what was wrong then.
 #[test]
 fn schedules_that_failed_once_hold() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("regressions");
-    let mut count = 0;
-    for entry in fs::read_dir(folder).expect("there are regressions").flatten() {
-        let text = fs::read_to_string(entry.path()).expect("a file that can be read");
-        let file: Value = serde_json::from_str(&text).expect("regressions are JSON");
+    for (name, file) in regressions("schedules") {
         for exact in [Exact::Fast, Exact::Full] {
             let case = Case { file: file.clone(), exact, bug: None, liveness: true };
             if let Err(failure) = judge(&case) {
-                panic!("{}, {exact:?}: {failure}", entry.path().display());
+                panic!("{name}, {exact:?}: {failure}");
             }
         }
-        count += 1;
     }
-    assert!(count > 0, "no regressions");
 }

@@ -18,11 +18,11 @@ use zonefall_core::sim::{Exact, Options, Simulation};
 use crate::dice::{Dice, ms};
 use crate::fuzz::generate::{World, merge, network, options};
 use crate::fuzz::judge::{Case, Failure, Seen, quietly};
-use crate::fuzz::shrink::shrink;
+use crate::fuzz::{regressions, shrink::shrink};
 use crate::threads::parallel;
 
 /// Random scenarios.
-const SCENARIOS: usize = 2000;
+const SCENARIOS: usize = 200;
 
 fn report(scenario: &Arc<Scenario>, exact: Exact) -> Report {
     run(scenario, scenario.seed, Options { exact, raft_records: true, bug: None }, &mut |_, _| {}, &mut |_| {})
@@ -192,6 +192,17 @@ fn both_modes_give_the_same_report_of_random_scenarios() {
     // Else nothing ever rested, and the two modes were one.
     let saved: u64 = results.iter().flatten().map(|seen| seen.events).sum();
     assert!(saved > 1_000_000, "fast mode saved only {saved} events");
+}
+
+/// Scenarios that differed once, shrunk, with what was wrong then.
+#[test]
+fn scenarios_that_differed_once_are_the_same() {
+    for (name, file) in regressions("modes") {
+        let case = Case { file, exact: Exact::Fast, bug: None, liveness: false };
+        if let Err(failure) = same_in_both_modes(&case) {
+            panic!("{name}: {failure}");
+        }
+    }
 }
 
 #[test]

@@ -6,7 +6,7 @@ use super::generate::{LAST, millis};
 use super::judge::{Case, Failure, Judge, cut};
 
 /// Runs a shrinking may take.
-const MOST_RUNS: usize = 1_500;
+const MOST_RUNS: usize = 2_000;
 
 /// A failing case that fails in the same way, smaller; and how.
 pub(crate) fn shrink(judge: Judge, case: &Case, failure: &Failure) -> (Case, Failure) {
@@ -26,6 +26,9 @@ pub(crate) fn shrink(judge: Judge, case: &Case, failure: &Failure) -> (Case, Fai
         }
     }
 }
+
+/// Seeds that are tried where one thing less does not fail under the last.
+const MORE_SEEDS: u64 = 20;
 
 struct Shrinker {
     judge: Judge,
@@ -51,6 +54,16 @@ impl Shrinker {
         }
     }
 
+    /// What is left may fail in the same way with other luck.
+    fn try_other_seeds(&mut self, file: &Value) -> bool {
+        let seed = file["seed"].as_u64().unwrap_or(0);
+        (1..=MORE_SEEDS).any(|more| {
+            let mut file = file.clone();
+            file["seed"] = Value::from(seed + more);
+            self.try_file(file)
+        })
+    }
+
     /// Ends the run where the invariant is broken.
     fn end(&mut self) {
         if let Failure::Violation { at, .. } = self.failure {
@@ -73,7 +86,7 @@ impl Shrinker {
                         !(from + 1..=from + size).contains(&place) || (self.best.liveness && item["name"] == LAST)
                     });
                 }
-                if !self.try_file(file) {
+                if !(self.try_file(file.clone()) || (size == 1 && self.try_other_seeds(&file))) {
                     from += size;
                 }
             }
