@@ -42,19 +42,23 @@ impl Durability {
             return Ok(());
         }
         let At::Entry(entry) = logs.of(member.index).at(index) else { return Ok(()) };
-        let voters = logs.voters();
+        let had = |i: u8| !logs.of(i).had(index).contradicts(Some(entry));
+        let (voters, before) = (logs.voters(), logs.voters_before());
+        let have = |voters: &Voters| voters.iter().filter(|i| had(*i as u8)).count();
+        // A change of membership counts from its application on, at each member by itself: a leader may be one change behind.
+        let by = if have(voters) < voters.majority() && have(before) >= before.majority() { before } else { voters };
         *self = Self {
             index,
             entry: Some(entry),
-            holders: voters.iter().map(|i| i as u8).filter(|i| !logs.of(*i).wiped()).collect(),
-            majority: voters.majority(),
+            // What a volume held when it was lost may have been acknowledged before.
+            holders: by.iter().map(|i| i as u8).filter(|i| !logs.of(*i).wiped() || had(*i)).collect(),
+            majority: by.majority(),
         };
-        let have = self.holders.iter().filter(|i| self.has(**i, logs)).count();
-        if have >= self.majority {
+        if have(by) >= by.majority() {
             return Ok(());
         }
         let who = logs.name(member.index);
-        Err(format!("{who} commits entry {index}, which {have} of {} voters have", voters.count()))
+        Err(format!("{who} commits entry {index}, which {} of {} voters have", have(by), by.count()))
     }
 
     fn has(&self, member: u8, logs: &Logs) -> bool {
@@ -82,7 +86,9 @@ impl Durability {
 
     fn data_lost(&self, entries: u64, logs: &Logs) -> Result<(), String> {
         let wiped = self.holders.iter().filter(|i| logs.of(**i).wiped()).count();
-        if wiped >= self.majority {
+        // The voters of today may be others than those who committed it.
+        let kept = logs.voters().iter().filter(|i| !logs.of(*i as u8).wiped()).count();
+        if wiped >= self.majority || kept < logs.voters().majority() {
             return Ok(());
         }
         let voters = self.holders.len();

@@ -66,7 +66,12 @@ impl Log {
 
     /// What it has at an index.
     pub fn at(&self, index: u64) -> At {
-        if self.wiped || index > self.last() {
+        if self.wiped { At::Nothing } else { self.had(index) }
+    }
+
+    /// What it has, or had when its volume was lost.
+    pub fn had(&self, index: u64) -> At {
+        if index > self.last() {
             At::Nothing
         } else if index > self.base {
             At::Entry(self.entries[(index - self.base - 1) as usize])
@@ -115,6 +120,7 @@ pub struct Logs {
     members: Vec<Log>,
     names: Vec<String>,
     voters: Voters,
+    voters_before: Voters,
     committed: u64,
     entries: Table<Option<Entry>>,
     /// The member last elected in the highest term, while its log is what it led with.
@@ -134,6 +140,7 @@ impl Logs {
             members: cluster.members.iter().map(log).collect(),
             names: cluster.members.iter().map(|m| m.name.clone()).collect(),
             voters: Voters::new(cluster),
+            voters_before: Voters::new(cluster),
             committed: cluster.first_index(),
             entries: Table::default(),
             leader: None,
@@ -154,6 +161,11 @@ impl Logs {
     /// Who votes.
     pub fn voters(&self) -> &Voters {
         &self.voters
+    }
+
+    /// Who voted before the last change: a leader that has not applied it yet still counts them.
+    pub fn voters_before(&self) -> &Voters {
+        &self.voters_before
     }
 
     /// The highest index known to be committed.
@@ -180,7 +192,10 @@ impl Logs {
     pub fn record(&mut self, record: &Record) {
         match record {
             Record::Raft(raft) => self.raft(*raft),
-            Record::Membership { .. } => self.voters.record(record),
+            Record::Membership { refused: None, .. } => {
+                self.voters_before = self.voters.clone();
+                self.voters.record(record);
+            }
             Record::SteppedDown { member, .. } => self.leads[member.index as usize] = None,
             Record::MemberStopped { member, .. } => {
                 self.leads[member.index as usize] = None;
@@ -208,7 +223,7 @@ impl Logs {
             }
             RaftRecord::Committed { member, index, .. } => self.commit(member.index, index),
             RaftRecord::Wiped { member } => {
-                self.members[member.index as usize] = Log { wiped: true, ..Log::default() };
+                self.members[member.index as usize].wiped = true;
             }
             RaftRecord::Voted { .. } | RaftRecord::Applied { .. } => {}
         }
