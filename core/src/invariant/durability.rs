@@ -43,22 +43,20 @@ impl Durability {
         }
         let At::Entry(entry) = logs.of(member.index).at(index) else { return Ok(()) };
         let had = |i: u8| !logs.of(i).had(index).contradicts(Some(entry));
-        let (voters, before) = (logs.voters(), logs.voters_before());
-        let have = |voters: &Voters| voters.iter().filter(|i| had(*i as u8)).count();
-        // A change of membership counts from its application on, at each member by itself: a leader may be one change behind.
-        let by = if have(voters) < voters.majority() && have(before) >= before.majority() { before } else { voters };
+        let voters = logs.voters_of(member.index);
         *self = Self {
             index,
             entry: Some(entry),
             // What a volume held when it was lost may have been acknowledged before.
-            holders: by.iter().map(|i| i as u8).filter(|i| !logs.of(*i).wiped() || had(*i)).collect(),
-            majority: by.majority(),
+            holders: voters.iter().map(|i| i as u8).filter(|i| !logs.of(*i).wiped() || had(*i)).collect(),
+            majority: voters.majority(),
         };
-        if have(by) >= by.majority() {
+        let have = voters.iter().filter(|i| had(*i as u8)).count();
+        if have >= self.majority {
             return Ok(());
         }
         let who = logs.name(member.index);
-        Err(format!("{who} commits entry {index}, which {} of {} voters have", have(by), by.count()))
+        Err(format!("{who} commits entry {index}, which {have} of {} voters have", voters.count()))
     }
 
     fn has(&self, member: u8, logs: &Logs) -> bool {

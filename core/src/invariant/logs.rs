@@ -121,6 +121,11 @@ pub struct Logs {
     names: Vec<String>,
     voters: Voters,
     voters_before: Voters,
+    /// Index of the entry that made the last change.
+    changed_at: u64,
+    /// Index applied last, by whomever; and by each member.
+    last_applied: u64,
+    applied: Vec<u64>,
     committed: u64,
     entries: Table<Option<Entry>>,
     /// The member last elected in the highest term, while its log is what it led with.
@@ -141,6 +146,9 @@ impl Logs {
             names: cluster.members.iter().map(|m| m.name.clone()).collect(),
             voters: Voters::new(cluster),
             voters_before: Voters::new(cluster),
+            changed_at: 0,
+            last_applied: 0,
+            applied: vec![0; cluster.members.len()],
             committed: cluster.first_index(),
             entries: Table::default(),
             leader: None,
@@ -163,9 +171,10 @@ impl Logs {
         &self.voters
     }
 
-    /// Who voted before the last change: a leader that has not applied it yet still counts them.
-    pub fn voters_before(&self) -> &Voters {
-        &self.voters_before
+    /// Who votes as this member knows: a change of membership counts from its application on, at each member by itself. Nobody is more
+    /// than one change behind: the next is proposed when the last is committed, and appends tell so.
+    pub fn voters_of(&self, member: u8) -> &Voters {
+        if self.applied[member as usize] < self.changed_at { &self.voters_before } else { &self.voters }
     }
 
     /// The highest index known to be committed.
@@ -194,6 +203,7 @@ impl Logs {
             Record::Raft(raft) => self.raft(*raft),
             Record::Membership { refused: None, .. } => {
                 self.voters_before = self.voters.clone();
+                self.changed_at = self.last_applied;
                 self.voters.record(record);
             }
             Record::SteppedDown { member, .. } => self.leads[member.index as usize] = None,
@@ -218,6 +228,7 @@ impl Logs {
             }
             RaftRecord::Truncated { member, from } => self.members[member.index as usize].truncate(from),
             RaftRecord::Restored { member, index, term, chain } => {
+                self.applied[member.index as usize] = index;
                 let at_base = Some(Entry { term, chain });
                 self.members[member.index as usize] = Log { base: index, at_base, ..Log::default() };
             }
@@ -225,7 +236,11 @@ impl Logs {
             RaftRecord::Wiped { member } => {
                 self.members[member.index as usize].wiped = true;
             }
-            RaftRecord::Voted { .. } | RaftRecord::Applied { .. } => {}
+            RaftRecord::Applied { member, index, .. } => {
+                self.applied[member.index as usize] = index;
+                self.last_applied = index;
+            }
+            RaftRecord::Voted { .. } => {}
         }
     }
 
