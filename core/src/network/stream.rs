@@ -157,9 +157,13 @@ impl Stream {
         self.sent
     }
 
-    /// Accounts for `count` messages that were not sent one by one; their queue is long empty.
-    pub fn skip(&mut self, count: u64) {
+    /// Accounts for `count` messages that were not sent one by one; the last was written at `written` and arrives at `arrives`: what is
+    /// sent next does not overtake it.
+    pub fn skip(&mut self, count: u64, lane: usize, written: Time, arrives: Time) {
         self.sent += count;
+        let fifo = &mut self.fifo[lane];
+        fifo.free = fifo.free.max(written);
+        fifo.last_arrival = fifo.last_arrival.max(arrives);
     }
 
     /// The last keep-alive written before `at`.

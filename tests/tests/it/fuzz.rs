@@ -4,9 +4,9 @@
 //! number -> generate -> judge --fails--> shrink -> the smallest file that fails in the same way, to be run again
 //! ```
 
-mod generate;
-mod judge;
-mod shrink;
+pub(crate) mod generate;
+pub(crate) mod judge;
+pub(crate) mod shrink;
 
 use std::fs;
 use std::ops::Range;
@@ -31,7 +31,7 @@ fn case(number: usize) -> Case {
 
 /// The smallest case that fails like this one, in words that let it be run again.
 fn shrunk(number: usize, case: &Case, failure: &Failure) -> String {
-    let (small, how) = shrink::shrink(case, failure);
+    let (small, how) = shrink::shrink(judge, case, failure);
     let mode = if small.exact == Exact::Fast { "fast" } else { "full" };
     format!(
         "schedule {number}: {failure}\n  shrunk: {how}\n  again: zonefall run this.json --exact {mode}, where this.json is\n{}",

@@ -7,6 +7,8 @@ mod fuzz;
 #[cfg(not(target_arch = "wasm32"))]
 mod measurements;
 #[cfg(not(target_arch = "wasm32"))]
+mod modes;
+#[cfg(not(target_arch = "wasm32"))]
 mod oracles;
 mod portable;
 #[cfg(not(target_arch = "wasm32"))]

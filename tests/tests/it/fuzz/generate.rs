@@ -25,7 +25,7 @@ pub(super) fn schedule(number: u64) -> Value {
     // One node each, or two members on one.
     let nodes = if dice.percent(10) { members - 1 } else { members };
     let active = dice.between(8_000, 25_000);
-    let world = World { members, zones, nodes, active };
+    let world = World { members, zones, nodes, active, longest: 12_000 };
     let node = |k: u64| json!({"name": format!("n{k}"), "zone": format!("z{}", k % zones)});
     let member = |k: u64| json!({"name": format!("m{k}"), "node": format!("n{}", k % nodes)});
     let (operations, transient) = world.operations(&mut dice);
@@ -53,15 +53,17 @@ pub(super) fn schedule(number: u64) -> Value {
 }
 
 /// What a schedule plays in.
-struct World {
-    members: u64,
-    zones: u64,
-    nodes: u64,
+pub(crate) struct World {
+    pub(crate) members: u64,
+    pub(crate) zones: u64,
+    pub(crate) nodes: u64,
     /// Milliseconds in which things go wrong.
-    active: u64,
+    pub(crate) active: u64,
+    /// Longest fault, in milliseconds.
+    pub(crate) longest: u64,
 }
 
-fn network(dice: &mut Dice) -> Value {
+pub(crate) fn network(dice: &mut Dice) -> Value {
     let delay = dice.ms(0, 15);
     let loss = if dice.percent(10) { 0.01 } else { 0.0 };
     json!({
@@ -71,7 +73,7 @@ fn network(dice: &mut Dice) -> Value {
     })
 }
 
-fn options(dice: &mut Dice) -> Value {
+pub(crate) fn options(dice: &mut Dice) -> Value {
     let heartbeat = dice.between(40, 200);
     let mut options = json!({
         "heartbeat_interval": ms(heartbeat),
@@ -138,7 +140,7 @@ impl World {
         json!(clients)
     }
 
-    fn faults(&self, transient: &[String], dice: &mut Dice) -> Value {
+    pub(crate) fn faults(&self, transient: &[String], dice: &mut Dice) -> Value {
         let count = dice.between(1, 8);
         let mut faults: Vec<Value> = (0..count).map(|_| self.fault(transient, dice)).collect();
         // What happens soon after the last often depends on it: a fault on the heels of another.
@@ -153,7 +155,7 @@ impl World {
 
     fn fault(&self, transient: &[String], dice: &mut Dice) -> Value {
         let at = dice.below(self.active - 100);
-        let lasts = dice.ms(20, 12_000).min(self.active - at);
+        let lasts = dice.ms(20, self.longest).min(self.active - at);
         let node = aim(dice, "n", self.nodes);
         let mut volume = aim(dice, "m", self.members);
         // A process is named only while its member is in the cluster.
@@ -185,7 +187,7 @@ impl World {
     }
 
     /// Changes of membership, sensible and not; and the names of members that come or go.
-    fn operations(&self, dice: &mut Dice) -> (Value, Vec<String>) {
+    pub(crate) fn operations(&self, dice: &mut Dice) -> (Value, Vec<String>) {
         if dice.percent(60) {
             return (json!([]), Vec::new());
         }
@@ -233,7 +235,7 @@ fn with(mut object: Value, more: Value) -> Value {
     object
 }
 
-fn merge(object: &mut Value, more: Value) {
+pub(crate) fn merge(object: &mut Value, more: Value) {
     if let (Value::Object(object), Value::Object(more)) = (object, more) {
         object.extend(more);
     }

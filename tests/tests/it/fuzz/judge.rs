@@ -20,20 +20,20 @@ use super::generate::{CALM, LAST, millis};
 
 /// A schedule with all that its run depends on.
 #[derive(Clone, Debug)]
-pub(super) struct Case {
+pub(crate) struct Case {
     /// The scenario file.
-    pub(super) file: Value,
+    pub(crate) file: Value,
     /// How periodic work is simulated.
-    pub(super) exact: Exact,
+    pub(crate) exact: Exact,
     /// A bug that every member has.
-    pub(super) bug: Option<PlantedBug>,
+    pub(crate) bug: Option<PlantedBug>,
     /// Whether a cluster that does not work in the end is a failure.
-    pub(super) liveness: bool,
+    pub(crate) liveness: bool,
 }
 
 /// What is wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Failure {
+pub(crate) enum Failure {
     /// The generator made a file that is refused: a bug of the tests.
     Refused(String),
     /// The engine panicked.
@@ -47,6 +47,8 @@ pub(super) enum Failure {
         /// What was seen.
         text: String,
     },
+    /// The two modes give different reports.
+    Differ(String),
     /// After the calm the cluster does not work, although it should.
     NotLive(String),
 }
@@ -67,6 +69,7 @@ impl fmt::Display for Failure {
             Self::Refused(why) => write!(f, "the file is refused: {why}"),
             Self::Panic(what) => write!(f, "panic: {what}"),
             Self::Violation { at, property, text } => write!(f, "{property} at {at:?}: {text}"),
+            Self::Differ(how) => write!(f, "the modes differ: {how}"),
             Self::NotLive(why) => write!(f, "does not work in the end: {why}"),
         }
     }
@@ -74,15 +77,15 @@ impl fmt::Display for Failure {
 
 /// What a schedule that holds has been through.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Seen {
-    pub(super) events: u64,
-    pub(super) elections: u64,
-    pub(super) snapshots: u64,
-    pub(super) changes: u64,
-    pub(super) puts: u64,
-    pub(super) lost: u64,
+pub(crate) struct Seen {
+    pub(crate) events: u64,
+    pub(crate) elections: u64,
+    pub(crate) snapshots: u64,
+    pub(crate) changes: u64,
+    pub(crate) puts: u64,
+    pub(crate) lost: u64,
     /// Whether the cluster had to work in the end (and did).
-    pub(super) live: u64,
+    pub(crate) live: u64,
 }
 
 impl Seen {
@@ -96,6 +99,9 @@ impl Seen {
         self.live += other.live;
     }
 }
+
+/// Runs a case.
+pub(crate) type Judge = fn(&Case) -> Result<Seen, Failure>;
 
 /// Runs the schedule.
 pub(super) fn judge(case: &Case) -> Result<Seen, Failure> {
@@ -215,7 +221,7 @@ thread_local! {
 }
 
 /// Runs `work` and catches its panic, without a back-trace on the screen; other threads' panics are told as ever.
-fn quietly<T>(work: impl FnOnce() -> T) -> Result<T, String> {
+pub(crate) fn quietly<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
         let usual = panic::take_hook();

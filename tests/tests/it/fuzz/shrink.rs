@@ -3,14 +3,14 @@
 use serde_json::Value;
 
 use super::generate::{LAST, millis};
-use super::judge::{Case, Failure, cut, judge};
+use super::judge::{Case, Failure, Judge, cut};
 
 /// Runs a shrinking may take.
 const MOST_RUNS: usize = 1_500;
 
 /// A failing case that fails in the same way, smaller; and how.
-pub(super) fn shrink(case: &Case, failure: &Failure) -> (Case, Failure) {
-    let mut shrinker = Shrinker { best: case.clone(), failure: failure.clone(), runs: 0 };
+pub(crate) fn shrink(judge: Judge, case: &Case, failure: &Failure) -> (Case, Failure) {
+    let mut shrinker = Shrinker { judge, best: case.clone(), failure: failure.clone(), runs: 0 };
     loop {
         let before = shrinker.best.file.clone();
         shrinker.end();
@@ -28,6 +28,7 @@ pub(super) fn shrink(case: &Case, failure: &Failure) -> (Case, Failure) {
 }
 
 struct Shrinker {
+    judge: Judge,
     best: Case,
     failure: Failure,
     runs: usize,
@@ -41,7 +42,7 @@ impl Shrinker {
         }
         self.runs += 1;
         let case = Case { file, ..self.best.clone() };
-        match judge(&case) {
+        match (self.judge)(&case) {
             Err(failure) if failure.is_like(&self.failure) => {
                 (self.best, self.failure) = (case, failure);
                 true
