@@ -12,9 +12,7 @@ pub(crate) fn print() {
     if let Some(load) = read("/proc/loadavg") {
         println!("load       {}", load.split(' ').take(3).collect::<Vec<_>>().join(" "));
     }
-    println!(
-        "Times are processor time unless said otherwise; min, median and max over the rounds, ratios the median of each round's."
-    );
+    println!("Times are processor time; min, median and max over the rounds, ratios the median of each round's.");
 }
 
 fn processor() -> String {

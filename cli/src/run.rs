@@ -8,7 +8,8 @@ use std::sync::Arc;
 use anyhow::{Context, Result};
 use indicatif::{ProgressBar, ProgressStyle};
 use zonefall_core::kernel::time::Time;
-use zonefall_core::observe::{describe, words};
+use zonefall_core::observe::describe::Teller;
+use zonefall_core::observe::words;
 use zonefall_core::record::Record;
 use zonefall_core::report::Report;
 use zonefall_core::run::{STEPS, lasting, run as simulate};
@@ -69,19 +70,19 @@ fn progress_bar() -> ProgressBar {
 struct Trace<'a> {
     file: BufWriter<File>,
     path: &'a Path,
-    scenario: &'a Scenario,
+    teller: Teller,
     result: std::io::Result<()>,
 }
 
 impl<'a> Trace<'a> {
-    fn create(path: &'a Path, scenario: &'a Scenario) -> Result<Self> {
+    fn create(path: &'a Path, scenario: &Arc<Scenario>) -> Result<Self> {
         let file = File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
-        Ok(Self { file: BufWriter::new(file), path, scenario, result: Ok(()) })
+        Ok(Self { file: BufWriter::new(file), path, teller: Teller::new(scenario), result: Ok(()) })
     }
 
     fn record(&mut self, at: Time, record: &Record) {
         if self.result.is_ok()
-            && let Some(line) = describe::line(at, record, self.scenario)
+            && let Some(line) = self.teller.line(at, record)
         {
             self.result = writeln!(self.file, "{line}");
         }

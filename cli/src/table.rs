@@ -35,8 +35,11 @@ pub(crate) fn table(head: &[&str], rows: impl IntoIterator<Item = Vec<String>>, 
     }
     let text = table.to_string();
     let (first, rest) = text.split_once('\n').unwrap_or((&text, ""));
-    let rest: String = rest.lines().map(|line| format!("  {}\n", line.trim_end())).collect();
-    format!("  {DIM}{}{DIM:#}\n{rest}", first.trim_end())
+    let mut text = format!("  {DIM}{}{DIM:#}\n", first.trim_end());
+    for line in rest.lines() {
+        let _ = writeln!(text, "  {}", line.trim_end());
+    }
+    text
 }
 
 fn opening(report: &Report) -> String {

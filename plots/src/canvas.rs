@@ -15,6 +15,8 @@ pub(crate) const INK: RGBColor = RGBColor(0x33, 0x33, 0x33);
 pub(crate) const FAINT: RGBColor = RGBColor(0x77, 0x77, 0x77);
 /// The grid.
 pub(crate) const GRID: RGBColor = RGBColor(0xe6, 0xe6, 0xe6);
+/// Lines of what has no colour of its own.
+pub(crate) const PLAIN: RGBColor = RGBColor(0xbb, 0xbb, 0xbb);
 const PAPER: RGBColor = RGBColor(0xff, 0xff, 0xff);
 
 /// Okabe and Ito's colours, black and yellow left out (one is ink, the other too light for a line).

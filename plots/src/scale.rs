@@ -42,16 +42,31 @@ pub(crate) fn seconds(s: f64) -> String {
     if s <= 0.0 { "0".to_owned() } else { words::duration(Duration::from_nanos((s * 1e9).round() as u64)) }
 }
 
-/// Rates to mark from zero to `end` bytes per second, about five, in binary units, with their words.
-pub(crate) fn rates(end: f64) -> Vec<(f64, String)> {
-    let mut unit = 1.0;
-    while end / unit >= 1_024.0 {
-        unit *= 1_024.0;
+/// A logarithmic axis of rates, from a round one at or below `low` to a round one at or above `high` bytes per second.
+pub(crate) struct Rates {
+    marks: Vec<f64>,
+}
+
+impl Rates {
+    /// Marks at 1, 10 and 100 of each binary unit.
+    pub(crate) fn new(low: f64, high: f64) -> Self {
+        const UNITS: [f64; 5] = [1.0, 1_024.0, 1_048_576.0, 1_073_741_824.0, 1_099_511_627_776.0];
+        let all: Vec<f64> = UNITS.into_iter().flat_map(|unit| [unit, 10.0 * unit, 100.0 * unit]).collect();
+        let first = all.iter().rposition(|m| *m <= low).unwrap_or(0).min(all.len() - 2);
+        let last = all.iter().position(|m| *m >= high).unwrap_or(all.len() - 1).max(first + 1);
+        Self { marks: all[first..=last].to_vec() }
     }
-    let wanted = end / unit / 5.0;
-    let decade = 10_f64.powf(wanted.max(0.1).log10().floor());
-    let step = [1.0, 2.0, 5.0, 10.0].into_iter().map(|m| m * decade).find(|s| *s >= wanted).unwrap_or(decade);
-    marks(end, step * unit, |r| if r <= 0.0 { "0".to_owned() } else { words::bytes(r.round() as u64) + "/s" })
+
+    /// Where a rate stands, from 0 to 1; what is below the axis (nothing at all, mostly) stands at 0.
+    pub(crate) fn share(&self, rate: f64) -> f64 {
+        let (low, high) = (self.marks[0], self.marks[self.marks.len() - 1]);
+        if rate <= low { 0.0 } else { (rate / low).log10() / (high / low).log10() }
+    }
+
+    /// The rates to mark, with their words.
+    pub(crate) fn marks(&self) -> impl Iterator<Item = (f64, String)> + '_ {
+        self.marks.iter().map(|rate| (self.share(*rate), words::bytes(rate.round() as u64) + "/s"))
+    }
 }
 
 fn marks(end: f64, step: f64, words: impl Fn(f64) -> String) -> Vec<(f64, String)> {
@@ -74,7 +89,9 @@ mod tests {
         let words = |marks: Vec<(f64, String)>| marks.into_iter().map(|(_, w)| w).collect::<Vec<_>>().join(" ");
         assert_eq!(words(moments(2_100.0, 8)), "0 5 min 10 min 15 min 20 min 25 min 30 min 35 min");
         assert_eq!(words(moments(3.0, 8)), "0 500 ms 1 s 1.5 s 2 s 2.5 s 3 s");
-        assert_eq!(words(rates(1_000_000.0)), "0 200 KiB/s 400 KiB/s 600 KiB/s 800 KiB/s");
+        let rates = Rates::new(5_000.0, 1_000_000.0);
+        assert_eq!(words(rates.marks().collect()), "1 KiB/s 10 KiB/s 100 KiB/s 1 MiB/s");
+        assert_eq!((rates.share(0.0), rates.share(1_048_576.0)), (0.0, 1.0));
         assert!(ceiling(976.0, &[(0.0, String::new()), (200.0, String::new())]) >= 1_000.0);
     }
 }

@@ -8,7 +8,7 @@
 //!                                                       <--compare-- observed() in wasm, under node
 //! ```
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::hash::Hasher;
 use std::sync::Arc;
 
@@ -36,6 +36,14 @@ pub fn observed() -> BTreeMap<String, String> {
         SEEDS.map(|seed| (format!("trace: {}, seed {seed:#x}", scenario.name), trace_hash(scenario.json, seed)))
     });
     draws.chain(runs).collect()
+}
+
+/// Where these values are not the recorded ones, a line each.
+pub fn differences(observed: &BTreeMap<String, String>) -> Vec<String> {
+    let recorded: BTreeMap<String, String> = serde_json::from_str(GOLDEN).expect("the golden file is a map of strings");
+    let names: BTreeSet<&String> = recorded.keys().chain(observed.keys()).collect();
+    let differing = names.into_iter().filter(|name| recorded.get(*name) != observed.get(*name));
+    differing.map(|name| format!("{name}: recorded {:?}, now {:?}", recorded.get(name), observed.get(name))).collect()
 }
 
 /// The golden file's text for these values.

@@ -114,11 +114,11 @@ fn count(line: &str) -> Option<Tests> {
     Some(Tests { passed: number("passed")?, failed: number("failed")?, ignored: number("ignored").unwrap_or(0) })
 }
 
-/// A command as a person would type it.
+/// A command as a person would type it, without the paths of its tools.
 fn show(command: &Command) -> String {
     let mut words = Vec::new();
     for (name, value) in command.get_envs() {
-        if let Some(value) = value {
+        if let Some(value) = value.filter(|value| !value.display().to_string().contains(std::path::MAIN_SEPARATOR)) {
             words.push(format!("{}={:?}", name.display(), value.display().to_string()));
         }
     }

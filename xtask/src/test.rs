@@ -63,9 +63,13 @@ fn test() -> Outcome {
 
 fn wasm() -> Outcome {
     tools::wasm_target()?;
-    tools::node()?;
+    let node = tools::node()?;
     let runner = tools::wasm_test_runner()?;
     let mut command = cargo(&["test", "-p", "zonefall-tests", "--test", "it", "--target", WASM]);
+    if let Some(folder) = node {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        command.env("PATH", std::env::join_paths(std::iter::once(folder).chain(std::env::split_paths(&path)))?);
+    }
     check_tests(command.env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER", runner))
 }
 

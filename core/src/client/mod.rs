@@ -198,7 +198,7 @@ impl Client {
         self.sent += 1;
         let path = net.path(from, to);
         let burst = Burst::of(bytes, net.tls);
-        let (wait, _) = stream::retransmissions(self.losses, k, path, burst.packets);
+        let (wait, _) = stream::retransmissions(self.losses, k, path, burst);
         path.delay + path.jitter.sample(|| self.delays.draw(k)) + Duration::of_transfer(burst.bytes, path.bytes_per_s) + wait
     }
 

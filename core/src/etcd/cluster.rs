@@ -120,6 +120,7 @@ impl Cluster {
                     generation: 0,
                     published: member.initial && settled,
                     read_rounds: 0,
+                    lives: 0,
                 }
             })
             .collect();
@@ -144,7 +145,7 @@ impl Cluster {
             last_beat: (0, 0),
             services: Services::default(),
             changes: Vec::new(),
-            committed: spec.revision,
+            committed: spec.first_index(),
             recently_applied: VecDeque::new(),
             members,
         };
@@ -172,6 +173,12 @@ impl Cluster {
                 server.raft.lead = Some(leader);
             }
         }
+        for (index, member) in (0u8..).zip(&spec.members) {
+            if let Some((revision, _)) = member.behind {
+                let until = spec.first_index();
+                self.server_mut(index).behind = Some((cx.now, until, until - revision));
+            }
+        }
         let behind: Vec<Option<u64>> = spec.members.iter().map(|member| member.behind.map(|(revision, _)| revision)).collect();
         let server = self.server_mut(leader);
         server.raft.settle_as_leader(&behind);
@@ -191,7 +198,8 @@ impl Cluster {
         let content = member.disk.content.take().expect("a process starts from a disk with data");
         let heartbeat = self.options.heartbeat_interval;
         // The phase of a process's clock is drawn anew at each start.
-        let life = u64::from(member.next_generation());
+        let life = member.lives;
+        member.lives += 1;
         let phase = Draws::new(self.seed, Purpose::TickPhase, id).draw(life).below(heartbeat.as_nanos());
         let beats = Clock::new(heartbeat, Duration::from_nanos(phase), now);
         let ticks = Clock::new(self.options.tick, Duration::from_nanos(phase % self.options.tick.as_nanos()), now);
@@ -280,12 +288,14 @@ fn initial_config(spec: &EtcdCluster) -> Config {
 
 /// What a member's disk holds at the start: everything committed, applied and (but for what slow followers may need) compacted.
 fn initial_content(spec: &EtcdCluster, config: Config, index: u8) -> Persisted {
-    let (revision, database_bytes) = spec.members[index as usize].behind.unwrap_or((spec.revision, spec.database_bytes));
+    let (revision, database_bytes) = spec.members[index as usize].behind.unwrap_or((spec.first_index(), spec.database_bytes));
+    // An empty log ends at index 0 in term 0.
+    let term = u64::from(revision > 0);
     Persisted {
-        term: 1,
+        term: u64::from(spec.first_index() > 0),
         vote: spec.initial_leader,
         // Every history has the same hash at the same index: they are histories of one cluster.
-        log: Log::compacted(revision, 1, revision),
+        log: Log::compacted(revision, term, revision),
         config,
         database_bytes,
         snapshot_index: revision,

@@ -130,9 +130,12 @@ impl Cluster {
             return;
         }
         self.wake(cx);
+        let removed = self.members[index as usize].standing == Standing::Removed;
         let server = self.server_mut(index);
         if server.raft.lead.is_some_and(|lead| lead != index) || cx.now >= until {
-            self.stop(index, StopReason::Stopped, cx);
+            self.stop(index, if removed { StopReason::Removed } else { StopReason::Stopped }, cx);
+            // The fault may be over by now: then nothing keeps it from starting again.
+            self.start(index, cx);
         } else {
             self.look_again(index, until, cx);
         }

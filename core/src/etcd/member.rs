@@ -41,6 +41,8 @@ pub struct Member {
     pub generation: u32,
     /// Has served at least once (published its name).
     pub published: bool,
+    /// Times its process has started.
+    pub lives: u64,
     /// Round of linearizable reads; never repeats, however often the process starts.
     pub read_rounds: u64,
 }

@@ -12,11 +12,15 @@ use crate::ids::MemberId;
 use crate::kernel::time::Duration;
 use crate::record::{Record, StopReason};
 use crate::scenario::MemberChange;
+use crate::sim::event::EtcdEvent;
 
 /// A member counts as healthy when it has been connected this long (`HealthInterval`).
 const HEALTH_INTERVAL: Duration = Duration::from_secs(5);
 /// A learner may be promoted when it has this share of the leader's log (`readyPercentThreshold`).
 const PROMOTION_THRESHOLD: f64 = 0.9;
+
+/// From the removal of a member to the end of its process (`stopWithDelay`).
+const DEPARTURE: Duration = Duration::from_secs(1);
 
 const NOT_ENOUGH_STARTED: &str = "etcdserver: re-configuration failed due to not enough started members";
 
@@ -153,7 +157,7 @@ impl Cluster {
                 MemberChange::Remove(id) => {
                     self.members[id.index as usize].standing = Standing::Removed;
                     if id.index != at {
-                        self.stop(id.index, StopReason::Removed, cx);
+                        self.depart(id.index, cx);
                     }
                 }
                 MemberChange::Promote(_) => {}
@@ -178,8 +182,15 @@ impl Cluster {
         self.start(index, cx);
     }
 
-    /// A member that applied its own removal stops.
-    pub(super) fn remove_self(&mut self, index: u8, cx: &mut Context<'_>) {
-        self.stop(index, StopReason::Removed, cx);
+    /// A member is removed: it stops once the others have had time to hear of it from it. (One that has not applied its own removal
+    /// is told by its peers when it dials them.)
+    pub(super) fn depart(&mut self, index: u8, cx: &mut Context<'_>) {
+        let id = self.id;
+        let member = &mut self.members[index as usize];
+        let generation = member.next_generation();
+        let Some(server) = member.server.as_deref_mut() else { return self.stop(index, StopReason::Removed, cx) };
+        let until = cx.now + DEPARTURE;
+        server.stopping = Some((generation, until));
+        cx.fx.etcd(until, id, EtcdEvent::Stopping(index, generation));
     }
 }

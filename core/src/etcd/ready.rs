@@ -147,6 +147,7 @@ impl Cluster {
         let log = &mut server.raft.log;
         log.stable = log.stable.max(write.last.min(log.written));
         server.synced = write.state;
+        self.snapshot_if_due(index);
         self.send_all(&mut write.held, cx);
         let server = self.server_mut(index);
         server.raft.acknowledge_own();
@@ -203,7 +204,7 @@ impl Cluster {
                     u64::from(keys) * u64::from(key_bytes)
                 }
                 Command::Conf(change) => {
-                    server.raft.apply_conf_change(cx.now, change);
+                    server.raft.apply_conf_change(change);
                     removed |= self.conf_applied(index, change, cx);
                     0
                 }
@@ -219,7 +220,7 @@ impl Cluster {
         }
         self.applied(index, cx);
         if removed {
-            self.remove_self(index, cx);
+            self.depart(index, cx);
         }
     }
 
@@ -231,15 +232,10 @@ impl Cluster {
 
     pub(super) fn applied(&mut self, index: u8, cx: &mut Context<'_>) {
         let (id, cx_now) = (self.members[index as usize].id, cx.now);
-        let compact_allowed = !self.transfers.iter().any(|transfer| transfer.from == index);
-        let (snapshot_count, catch_up) = (self.options.snapshot_count, self.options.catch_up_entries);
+        self.snapshot_if_due(index);
         let server = self.members[index as usize].server.as_deref_mut().expect("its process serves");
         let applied = server.raft.log.applied;
         self.committed = self.committed.max(applied);
-        if applied - server.snapshot_index > snapshot_count && compact_allowed {
-            server.snapshot_index = applied;
-            server.raft.log.compact(applied.saturating_sub(catch_up));
-        }
         if let Some((since, until, entries)) = server.behind
             && applied >= until
         {
@@ -248,6 +244,18 @@ impl Cluster {
         }
         if server.reads.index.is_some_and(|wanted| wanted <= applied) {
             self.finish_reads(index, cx);
+        }
+    }
+
+    /// Takes a snapshot after enough entries, once the disk has them all (`triggerSnapshot` waits for it) and nobody is being sent one.
+    fn snapshot_if_due(&mut self, index: u8) {
+        let sending = self.transfers.iter().any(|transfer| transfer.from == index);
+        let (snapshot_count, catch_up) = (self.options.snapshot_count, self.options.catch_up_entries);
+        let server = self.server_mut(index);
+        let log = &mut server.raft.log;
+        if log.applied - server.snapshot_index > snapshot_count && log.applied <= log.stable && !sending {
+            server.snapshot_index = log.applied;
+            log.compact(log.applied.saturating_sub(catch_up));
         }
     }
 

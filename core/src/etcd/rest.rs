@@ -19,9 +19,10 @@ use crate::etcd::raft::Role;
 use crate::etcd::raft::message::{Kind, Message};
 use crate::etcd::raft::quorum::Members;
 use crate::etcd::transport::{InFlight, stream_blocked};
-use crate::kernel::time::Time;
+use crate::kernel::time::{Duration, Time};
 use crate::network::stream;
 use crate::network::wire::Burst;
+use crate::scenario::Path;
 use crate::sim::Exact;
 use crate::sim::event::EtcdEvent;
 
@@ -59,7 +60,7 @@ impl Cluster {
         let config = led.raft.config;
         let mut followers = Members::EMPTY;
         for index in (0..self.members.len() as u8).filter(|&index| index != leader) {
-            if self.is_dark(index, leader, cx) {
+            if self.is_dark(index, leader) {
                 continue;
             }
             let follows = self.server(index).is_some_and(|server| is_quiet_follower(server, led));
@@ -71,7 +72,7 @@ impl Cluster {
         // A silent member must be silent to the followers too.
         let dark = |index: &u8| *index != leader && !followers.contains(*index);
         for silent in (0..self.members.len() as u8).filter(dark) {
-            if followers.iter().any(|follower| !self.is_dark(silent, follower, cx)) {
+            if followers.iter().any(|follower| !self.is_dark(silent, follower)) {
                 return None;
             }
         }
@@ -84,13 +85,10 @@ impl Cluster {
     }
 
     /// Nothing can pass between these two, now or before the network or a process changes.
-    fn is_dark(&self, silent: u8, other: u8, cx: &Context<'_>) -> bool {
-        let carries = |from: u8, to: u8| {
-            let index = self.stream_index(from, to);
-            let stream = &self.streams[index];
-            stream.reader_open && stream.writer_open && !stream_blocked(self, cx.net, index)
-        };
-        self.server(silent).is_none() || (!carries(silent, other) && !carries(other, silent))
+    fn is_dark(&self, silent: u8, other: u8) -> bool {
+        // What is written to a blocked stream waits there, until its reader gives up.
+        let open = |from: u8, to: u8| self.streams[self.stream_index(from, to)].reader_open;
+        self.server(silent).is_none() || (!open(silent, other) && !open(other, silent))
     }
 
     /// Both streams carry, lose nothing, and a beat's round trip ends before the next beat.
@@ -182,8 +180,17 @@ impl Cluster {
             self.streams[back].last_heard = answered_at(self, received - 1);
         }
         let due = answered_at(self, last);
-        self.streams[there].skip(count);
-        self.streams[back].skip(answers);
+        let lane = codec::lane(Kind::Heartbeat) as usize;
+        let transfer = |burst: Burst, path: &Path| Duration::of_transfer(burst.bytes, path.bytes_per_s);
+        // The FIFO knows nothing of the hand-over at its end.
+        let from_fifo = |at: Time| Time::ZERO + (at.since(Time::ZERO) - hand_over);
+        let written = since + interval * last + transfer(burst, cx.net.path(a, b));
+        self.streams[there].skip(count, lane, written, from_fifo(arrives));
+        if answers > 0 {
+            let written = arrival(self, answers - 1) + transfer(answer_burst, cx.net.path(b, a));
+            let at = from_fifo(answered_at(self, answers - 1));
+            self.streams[back].skip(answers, lane, written, at);
+        }
         for (index, messages, bytes, burst) in [(there, count, bytes, burst), (back, answers, answer_bytes, answer_burst)] {
             self.meters[index].add_evenly(bytes * messages, burst * messages);
             let reverse = if index == there { back } else { there };

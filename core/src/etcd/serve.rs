@@ -22,6 +22,11 @@ impl Cluster {
         let max_bytes = self.options.max_request_bytes;
         let member = &mut self.members[index as usize];
         let Some(server) = member.server.as_deref_mut() else { return false };
+        if server.raft.config.learners.contains(index) && !matches!(op, Op::Range { linearizable: false, .. }) {
+            // "rpc not supported for learner" (`api/v3rpc/interceptor.go`).
+            cx.fx.answers.push((cx.now, token, Answer::Unavailable));
+            return true;
+        }
         match op {
             Op::Put { key_bytes, value_bytes } => {
                 if u64::from(key_bytes) + u64::from(value_bytes) > max_bytes {
@@ -36,30 +41,22 @@ impl Cluster {
                 cx.fx.answers.push((server.apply_free, token, Answer::Ok));
             }
             Op::Range { linearizable: true, .. } => {
-                if server.raft.config.learners.contains(index) {
-                    cx.fx.answers.push((cx.now, token, Answer::Unavailable));
-                } else {
-                    server.reads.next.push(token);
-                    self.begin_read(index, cx);
-                }
+                server.reads.next.push(token);
+                self.begin_read(index, cx);
             }
             Op::Watch => unreachable!("a watch is attached, not asked"),
         }
         true
     }
 
-    /// Attaches a watcher; whether a process is there.
+    /// Attaches a watcher; whether a process is there that takes one (a learner does not).
     pub fn watch(&mut self, index: u8, client: ClientId) -> bool {
         let Some(server) = self.members[index as usize].server.as_deref_mut() else { return false };
+        if server.raft.config.learners.contains(index) {
+            return false;
+        }
         server.watchers.push(client);
         true
-    }
-
-    /// Takes a watcher away.
-    pub fn unwatch(&mut self, index: u8, client: ClientId) {
-        if let Some(server) = self.members[index as usize].server.as_deref_mut() {
-            server.watchers.retain(|&watcher| watcher != client);
-        }
     }
 
     /// Proposes a command at the member of the token.

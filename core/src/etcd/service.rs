@@ -72,6 +72,9 @@ impl Cluster {
     /// far its log is committed, or hears no quorum.
     fn quorum_time(&self, leader: u8, write: bool, net: &Network) -> Option<Duration> {
         let server = self.server(leader).filter(|server| server.is_leader() && server.raft.has_committed_in_term())?;
+        if write && !server.raft.config.members().contains(leader) {
+            return None; // removed: takes no proposals
+        }
         let sync = |index: u8| if write { self.members[index as usize].disk.typical_sync() } else { Duration::ZERO };
         let voters = server.raft.config.quorum.voters();
         let mut times: Vec<Duration> = voters

@@ -92,7 +92,7 @@ impl Cluster {
         let (from, to) = self.ends(index);
         let path = cx.net.path(self.host(from), self.host(to));
         let delivery = self.streams[index].send(cx.now, lane as usize, path, burst);
-        let sent = burst * delivery.sendings;
+        let sent = burst + delivery.again;
         if even {
             self.meters[index].add_evenly(bytes, sent);
             let back = self.stream_index(to, from);
@@ -102,6 +102,9 @@ impl Cluster {
         }
         self.flying += 1;
         cx.fx.etcd(delivery.at + self.options.hand_over, self.id, EtcdEvent::Deliver(slot));
+        if delivery.again.packets > 0 && self.streams[index].gives_up.is_some() {
+            self.update_stream(index, cx);
+        }
     }
 
     /// Counts a message and the ACKs that answer it.
@@ -134,9 +137,10 @@ impl Cluster {
     /// Hands a message to the raft of its receiver.
     pub(super) fn receive(&mut self, message: Message, cx: &mut Context<'_>) {
         let to = message.to;
-        let from_is_member = self.members[message.from as usize].standing == crate::etcd::member::Standing::In;
+        let removed = self.members[message.from as usize].standing == crate::etcd::member::Standing::Removed;
         let Some(server) = self.members[to as usize].server.as_deref_mut() else { return };
-        if from_is_member {
+        // Who has applied the sender's removal turns it away (`IsIDRemoved`); who has not must still hear of it.
+        if !removed || server.raft.config.members().contains(message.from) {
             server.raft.step(cx.now, message);
             self.after(to, cx);
         }
@@ -175,9 +179,9 @@ impl Cluster {
             } else if let Some(again) = stream.next_retransmission(cx.now) {
                 Some(again.min(stream.patience_ends()).max(cx.now))
             } else {
-                // Nothing was lost.
+                // Nothing was lost, or all of it is under way again.
                 stream.resume();
-                None
+                stream.gives_up.map(|at| at.max(cx.now))
             }
         } else if writes && reads && open_both {
             let handshake = if tls { round_trip * 5 / 2 } else { round_trip * 3 / 2 };
@@ -206,11 +210,16 @@ impl Cluster {
         } else if cx.now >= stream.patience_ends() {
             // The path healed, but the back-off was longer than the reader's patience.
             self.lose(index, cx);
+        } else if stream.gives_up.is_some_and(|at| at <= cx.now) {
+            self.lose(index, cx);
         } else {
             self.count_upkeep(index, cx.now, cx.net);
             self.streams[index].resume();
             for slot in std::mem::take(&mut self.held[index]) {
                 self.launch(index, slot, cx);
+            }
+            if self.streams[index].gives_up.is_some() {
+                self.update_stream(index, cx);
             }
         }
     }
@@ -268,6 +277,8 @@ impl Cluster {
             }
             let notice = cx.now + cx.net.typical(self.host(gone), self.host(other));
             let stream = &mut self.streams[outward];
+            // The reset comes after all that was written before.
+            let notice = notice.max(stream.last_arrival() + self.options.hand_over);
             stream.silent_since.get_or_insert(cx.now);
             let at = if told { notice } else { stream.patience_ends().max(cx.now) };
             stream.timer += 1;

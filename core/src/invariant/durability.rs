@@ -34,7 +34,7 @@ impl Durability {
         // Members that start behind do not have it and need not.
         let at_start = |i: &usize| cluster.members[*i].behind.is_none();
         let holders = voters.iter().filter(at_start).map(|i| i as u8).collect();
-        Self { index: cluster.revision, entry: None, holders, majority: voters.majority() }
+        Self { index: cluster.first_index(), entry: None, holders, majority: voters.majority() }
     }
 
     fn committed(&mut self, member: MemberId, index: u64, logs: &Logs) -> Result<(), String> {
@@ -42,14 +42,16 @@ impl Durability {
             return Ok(());
         }
         let At::Entry(entry) = logs.of(member.index).at(index) else { return Ok(()) };
-        let voters = logs.voters();
+        let had = |i: u8| !logs.of(i).had(index).contradicts(Some(entry));
+        let voters = logs.voters_of(member.index);
         *self = Self {
             index,
             entry: Some(entry),
-            holders: voters.iter().map(|i| i as u8).filter(|i| !logs.of(*i).wiped()).collect(),
+            // What a volume held when it was lost may have been acknowledged before.
+            holders: voters.iter().map(|i| i as u8).filter(|i| !logs.of(*i).wiped() || had(*i)).collect(),
             majority: voters.majority(),
         };
-        let have = self.holders.iter().filter(|i| self.has(**i, logs)).count();
+        let have = voters.iter().filter(|i| had(*i as u8)).count();
         if have >= self.majority {
             return Ok(());
         }
@@ -82,7 +84,9 @@ impl Durability {
 
     fn data_lost(&self, entries: u64, logs: &Logs) -> Result<(), String> {
         let wiped = self.holders.iter().filter(|i| logs.of(**i).wiped()).count();
-        if wiped >= self.majority {
+        // The voters of today may be others than those who committed it.
+        let kept = logs.voters().iter().filter(|i| !logs.of(*i as u8).wiped()).count();
+        if wiped >= self.majority || kept < logs.voters().majority() {
             return Ok(());
         }
         let voters = self.holders.len();

@@ -66,7 +66,12 @@ impl Log {
 
     /// What it has at an index.
     pub fn at(&self, index: u64) -> At {
-        if self.wiped || index > self.last() {
+        if self.wiped { At::Nothing } else { self.had(index) }
+    }
+
+    /// What it has, or had when its volume was lost.
+    pub fn had(&self, index: u64) -> At {
+        if index > self.last() {
             At::Nothing
         } else if index > self.base {
             At::Entry(self.entries[(index - self.base - 1) as usize])
@@ -115,6 +120,12 @@ pub struct Logs {
     members: Vec<Log>,
     names: Vec<String>,
     voters: Voters,
+    voters_before: Voters,
+    /// Index of the entry that made the last change.
+    changed_at: u64,
+    /// Index applied last, by whomever; and by each member.
+    last_applied: u64,
+    applied: Vec<u64>,
     committed: u64,
     entries: Table<Option<Entry>>,
     /// The member last elected in the highest term, while its log is what it led with.
@@ -127,14 +138,18 @@ impl Logs {
     /// As the cluster starts.
     pub fn new(cluster: &EtcdCluster) -> Self {
         let log = |m: &crate::scenario::Member| {
-            let base = if m.initial { m.behind.map_or(cluster.revision, |(revision, _)| revision) } else { 0 };
+            let base = if m.initial { m.behind.map_or(cluster.first_index(), |(revision, _)| revision) } else { 0 };
             Log { base, ..Log::default() }
         };
         Self {
             members: cluster.members.iter().map(log).collect(),
             names: cluster.members.iter().map(|m| m.name.clone()).collect(),
             voters: Voters::new(cluster),
-            committed: cluster.revision,
+            voters_before: Voters::new(cluster),
+            changed_at: 0,
+            last_applied: 0,
+            applied: vec![0; cluster.members.len()],
+            committed: cluster.first_index(),
             entries: Table::default(),
             leader: None,
             leads: vec![None; cluster.members.len()],
@@ -154,6 +169,12 @@ impl Logs {
     /// Who votes.
     pub fn voters(&self) -> &Voters {
         &self.voters
+    }
+
+    /// Who votes as this member knows: a change of membership counts from its application on, at each member by itself. Nobody is more
+    /// than one change behind: the next is proposed when the last is committed, and appends tell so.
+    pub fn voters_of(&self, member: u8) -> &Voters {
+        if self.applied[member as usize] < self.changed_at { &self.voters_before } else { &self.voters }
     }
 
     /// The highest index known to be committed.
@@ -180,7 +201,11 @@ impl Logs {
     pub fn record(&mut self, record: &Record) {
         match record {
             Record::Raft(raft) => self.raft(*raft),
-            Record::Membership { .. } => self.voters.record(record),
+            Record::Membership { refused: None, .. } => {
+                self.voters_before = self.voters.clone();
+                self.changed_at = self.last_applied;
+                self.voters.record(record);
+            }
             Record::SteppedDown { member, .. } => self.leads[member.index as usize] = None,
             Record::MemberStopped { member, .. } => {
                 self.leads[member.index as usize] = None;
@@ -203,14 +228,19 @@ impl Logs {
             }
             RaftRecord::Truncated { member, from } => self.members[member.index as usize].truncate(from),
             RaftRecord::Restored { member, index, term, chain } => {
+                self.applied[member.index as usize] = index;
                 let at_base = Some(Entry { term, chain });
                 self.members[member.index as usize] = Log { base: index, at_base, ..Log::default() };
             }
             RaftRecord::Committed { member, index, .. } => self.commit(member.index, index),
             RaftRecord::Wiped { member } => {
-                self.members[member.index as usize] = Log { wiped: true, ..Log::default() };
+                self.members[member.index as usize].wiped = true;
             }
-            RaftRecord::Voted { .. } | RaftRecord::Applied { .. } => {}
+            RaftRecord::Applied { member, index, .. } => {
+                self.applied[member.index as usize] = index;
+                self.last_applied = index;
+            }
+            RaftRecord::Voted { .. } => {}
         }
     }
 

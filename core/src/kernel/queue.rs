@@ -15,7 +15,7 @@
 //!   later than any other, so that there are always four.
 //! - A pop leaves `first` vacant, and the next push sifts down from there. The usual "handle an event, schedule its successor"
 //!   thus costs one sift, not two. Without a push in between, the next pop moves the last key up, as in any heap.
-//! - A slot that was freed last is used first, so that events stay in the cache however many are pending.
+//! - That push's event goes into the slot of the one just handled, which is in the cache however many are pending.
 
 use crate::kernel::time::Time;
 
@@ -26,7 +26,7 @@ use crate::kernel::time::Time;
 pub struct EventQueue<E> {
     /// Not later than any key of `groups`, unless vacant.
     first: Key,
-    /// The event of `first` was popped and no other has taken its place.
+    /// The event of `first` was popped and no other has taken its place; its slot is kept for the next push.
     vacant: bool,
     /// The heap below `first`: key `n` is number `n % 4` of group `n / 4`, and its children are group `n + 1`.
     groups: Vec<Group>,
@@ -107,13 +107,16 @@ impl<E: Copy> EventQueue<E> {
         if self.sequence == u32::MAX {
             self.renumber();
         }
-        let key = Key::new(at, self.sequence, self.store(event));
+        let sequence = self.sequence;
         self.sequence += 1;
         if self.vacant {
+            let slot = self.store_in(self.first.slot(), event);
             self.vacant = false;
-            self.sift_down(key);
+            self.sift_down(Key::new(at, sequence, slot));
         } else {
-            self.sift_up(key);
+            let slot = self.free.pop().unwrap_or(u32::MAX);
+            let slot = self.store_in(slot, event);
+            self.sift_up(Key::new(at, sequence, slot));
         }
     }
 
@@ -128,6 +131,7 @@ impl<E: Copy> EventQueue<E> {
     pub fn pop_until(&mut self, until: Time) -> Option<(Time, E)> {
         if self.vacant {
             let last = self.remove_last()?;
+            self.free.push(self.first.slot());
             self.vacant = false;
             self.sift_down(last);
         }
@@ -136,7 +140,6 @@ impl<E: Copy> EventQueue<E> {
             return None;
         }
         self.vacant = true;
-        self.free.push(slot);
         Some((at, self.events[slot as usize]))
     }
 
@@ -156,11 +159,11 @@ impl<E: Copy> EventQueue<E> {
         self.len() == 0
     }
 
-    /// Puts an event into a free slot.
+    /// Puts an event into `slot`, or into a new one where there is no such; which.
     #[inline]
-    fn store(&mut self, event: E) -> u32 {
-        if let Some(slot) = self.free.pop() {
-            self.events[slot as usize] = event;
+    fn store_in(&mut self, slot: u32, event: E) -> u32 {
+        if let Some(place) = self.events.get_mut(slot as usize) {
+            *place = event;
             slot
         } else {
             let slot = u32::try_from(self.events.len()).expect("fewer than 2^32 events are pending");
@@ -246,6 +249,10 @@ impl<E: Copy> EventQueue<E> {
             keys.push(self.first);
         }
         keys.sort_unstable();
+        if self.vacant {
+            self.free.extend((self.first != Key::PADDING).then(|| self.first.slot()));
+            self.first = Key::PADDING;
+        }
         (self.groups, self.below, self.vacant, self.sequence) = (Vec::new(), 0, true, 0);
         for key in keys {
             // In ascending order each stays where it is put.
@@ -362,7 +369,8 @@ mod tests {
                 prop_assert_eq!(queue.len(), model.0.len());
                 prop_assert_eq!(queue.is_empty(), model.0.is_empty());
                 prop_assert_eq!(queue.next_time(), model.0.first().map(|&(at, _)| at));
-                prop_assert!(queue.events.len() <= 400, "slots are used again");
+                let owned = queue.len() + usize::from(queue.vacant && queue.first != Key::PADDING);
+                prop_assert_eq!(queue.events.len(), owned + queue.free.len(), "every slot is owned or free");
             }
             forks.push((queue, model));
             for (queue, model) in forks {

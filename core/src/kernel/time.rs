@@ -85,9 +85,8 @@ impl Duration {
 
     /// Time to move `bytes` at `bytes_per_s`, rounded up to a nanosecond.
     pub const fn of_transfer(bytes: u64, bytes_per_s: u64) -> Self {
-        // Wide division is several times slower; only databases need it.
-        if let Some(scaled) = bytes.checked_mul(1_000_000_000) {
-            return Self(scaled.div_ceil(bytes_per_s));
+        if bytes <= u64::MAX / 1_000_000_000 {
+            return Self((bytes * 1_000_000_000).div_ceil(bytes_per_s)); // Division in 128 bits is slow, above all on wasm32.
         }
         let ns = (bytes as u128 * 1_000_000_000).div_ceil(bytes_per_s as u128);
         Self(if ns > u64::MAX as u128 { u64::MAX } else { ns as u64 })

@@ -58,6 +58,8 @@ pub struct Stream {
     pub silent_since: Option<Time>,
     /// When the first message that waits for the path was written.
     pub held_since: Option<Time>,
+    /// When the reader closes because something written so far was lost too often to arrive in time.
+    pub gives_up: Option<Time>,
     /// Cancels the stream's timer.
     pub timer: u32,
     fifo: [Fifo; LANES],
@@ -71,8 +73,8 @@ pub struct Stream {
 pub struct Delivery {
     /// When it arrives.
     pub at: Time,
-    /// How often its packets were sent: 1 without loss.
-    pub sendings: u64,
+    /// Packets that were lost and sent again.
+    pub again: Burst,
 }
 
 impl Stream {
@@ -88,6 +90,7 @@ impl Stream {
             last_heard: Time::ZERO,
             silent_since: None,
             held_since: None,
+            gives_up: None,
             timer: 0,
             fifo: [Fifo::default(); LANES],
             delays: Draws::new(seed, Purpose::Delay, entity),
@@ -109,6 +112,7 @@ impl Stream {
         self.since = now;
         self.last_heard = now;
         self.resume();
+        self.gives_up = None;
         self.fifo = [Fifo::default(); LANES];
     }
 
@@ -125,10 +129,22 @@ impl Stream {
         let fifo = &mut self.fifo[lane];
         let start = now.max(fifo.free);
         fifo.free = start + Duration::of_transfer(burst.bytes, path.bytes_per_s);
-        let (wait, sendings) = retransmissions(self.losses, k, path, burst.packets);
-        let at = fifo.free + delay(self.delays, k, path) + wait;
-        fifo.last_arrival = at.max(fifo.last_arrival);
-        Delivery { at: fifo.last_arrival, sendings }
+        let (wait, again) = retransmissions(self.losses, k, path, burst);
+        let at = (fifo.free + delay(self.delays, k, path) + wait).max(fifo.last_arrival);
+        let before = std::mem::replace(&mut fifo.last_arrival, at);
+        if again.packets > 0 {
+            // What was lost holds up what comes after it, keep-alives too: the reader hears nothing until it is there.
+            let patience_ends = before.max(self.keep_alive_before(now) + path.delay) + READ_TIMEOUT;
+            if at > patience_ends {
+                self.gives_up.get_or_insert(patience_ends);
+            }
+        }
+        Delivery { at, again }
+    }
+
+    /// When the last message sent on this connection arrives.
+    pub fn last_arrival(&self) -> Time {
+        self.fifo.iter().map(|fifo| fifo.last_arrival).max().unwrap_or(Time::ZERO)
     }
 
     /// Delay of the message number `k` of this stream, on an idle connection.
@@ -141,9 +157,13 @@ impl Stream {
         self.sent
     }
 
-    /// Accounts for `count` messages that were not sent one by one; their queue is long empty.
-    pub fn skip(&mut self, count: u64) {
+    /// Accounts for `count` messages that were not sent one by one; the last was written at `written` and arrives at `arrives`: what is
+    /// sent next does not overtake it.
+    pub fn skip(&mut self, count: u64, lane: usize, written: Time, arrives: Time) {
         self.sent += count;
+        let fifo = &mut self.fifo[lane];
+        fifo.free = fifo.free.max(written);
+        fifo.last_arrival = fifo.last_arrival.max(arrives);
     }
 
     /// The last keep-alive written before `at`.
@@ -184,21 +204,30 @@ fn delay(draws: Draws, k: u64, path: &Path) -> Duration {
     path.delay + path.jitter.sample(|| draws.draw(k))
 }
 
-/// Time lost to retransmissions of message `k`, and how often it was sent.
-pub fn retransmissions(draws: Draws, k: u64, path: &Path, packets: u64) -> (Duration, u64) {
+/// What losses cost a message: the time until its last packet arrives after all, and the packets sent again.
+///
+/// Each packet is lost by itself, and only what was lost is sent again: after `r` rounds a packet is there with probability `1 - loss^r`,
+/// all of them with the power of their number. One draw finds the round in which that is so.
+pub fn retransmissions(draws: Draws, k: u64, path: &Path, burst: Burst) -> (Duration, Burst) {
     if path.loss <= 0.0 {
-        return (Duration::ZERO, 1);
+        return (Duration::ZERO, Burst::default());
     }
-    let arrives_whole = libm::pow(1.0 - path.loss, packets as f64);
-    let mut draw = draws.draw(k);
-    let (mut wait, mut timeout, mut sendings) = (Duration::ZERO, RETRANSMIT_MIN + path.delay * 2, 1);
+    let luck = draws.draw(k).unit();
+    let there = |missing: f64| libm::pow(1.0 - missing, burst.packets as f64);
+    let (mut wait, mut timeout, mut again) = (Duration::ZERO, RETRANSMIT_MIN + path.delay * 2, Burst::default());
+    let mut missing = path.loss;
     // Linux gives up after 15 retransmissions; by then every time-out above has passed.
-    while sendings <= 15 && draw.unit() >= arrives_whole {
+    for _ in 0..15 {
+        if luck < there(missing) {
+            break;
+        }
         wait = wait + timeout;
         timeout = (timeout * 2).min(RETRANSMIT_MAX);
-        sendings += 1;
+        let packets = ((burst.packets as f64 * missing) as u64).max(1);
+        again += Burst { packets, bytes: burst.bytes * packets / burst.packets.max(1) };
+        missing *= path.loss;
     }
-    (wait, sendings)
+    (wait, again)
 }
 
 /// Longest one-way delay of a path, `None` where loss makes it unbounded.

@@ -61,7 +61,8 @@ struct Cluster {
 enum Happening {
     LeaderGone(MemberId),
     SteppedDown(MemberId, StepDownReason),
-    Elected(MemberId),
+    /// Who won, and the leader before, where it did not yet know.
+    Elected(MemberId, Option<MemberId>),
     Serves(MemberId),
     /// Voters that did not run, right after one had stopped; and all voters.
     Down(usize, usize),
@@ -166,25 +167,23 @@ impl Causes {
             return;
         }
         let lost = self.around(outage).find_map(|(at, h)| match h {
-            Happening::LeaderGone(m) => Some((at, m, None)),
-            Happening::SteppedDown(m, why) => Some((at, m, Some(why))),
+            Happening::LeaderGone(m) => Some((m, format!("gone{}", after(at, outage)))),
+            Happening::SteppedDown(m, why) => {
+                let why = match why {
+                    StepDownReason::QuorumInactive => "",
+                    StepDownReason::HigherTerm => " (a higher term was about)",
+                    StepDownReason::Removed => " (it was removed)",
+                };
+                Some((m, format!("stepped down{}{why}", after(at, outage))))
+            }
+            Happening::Elected(_, Some(m)) => Some((m, "out of reach".to_owned())),
             _ => None,
         });
-        let Some((at, member, stepped_down)) = lost else { return };
+        let Some((member, fate)) = lost else { return };
         let name = self.name(member);
-        let Some(why) = stepped_down else {
-            clauses.push(format!("leader {name} gone{}", after(at, outage)));
-            return;
-        };
         // "etcd-main-0 cut off; stepped down after 1.4 s"
         let known = clauses.iter().any(|c| c.starts_with(name));
-        let subject = if known { String::new() } else { format!("leader {name} ") };
-        let why = match why {
-            StepDownReason::QuorumInactive => "",
-            StepDownReason::HigherTerm => " (a higher term was about)",
-            StepDownReason::Removed => " (it was removed)",
-        };
-        clauses.push(format!("{subject}stepped down{}{why}", after(at, outage)));
+        clauses.push(if known { fate } else { format!("leader {name} {fate}") });
     }
 
     /// Whether a majority was gone, and how many voters.
@@ -192,7 +191,7 @@ impl Causes {
         let during = || self.around(outage).filter(|(at, _)| *at >= outage.from);
         let lost = during().any(|(_, h)| matches!(h, Happening::QuorumLost));
         let down = during().filter_map(|(_, h)| if let Happening::Down(n, of) = h { Some((n, of)) } else { None }).max();
-        if outage.service != Service::Quorum && lost {
+        if matches!(outage.service, Service::Write | Service::ReadLinearizable) && lost {
             clauses.push("quorum lost".to_owned());
         }
         let counts = outage.service == Service::Quorum || lost;
@@ -206,7 +205,7 @@ impl Causes {
         let Some(end) = outage.to else { return };
         let during = || self.around(outage).rev().filter(|(at, _)| *at >= outage.from && *at <= end);
         let quorum_came_back = during().any(|(_, h)| matches!(h, Happening::QuorumBack));
-        let elected = during().find_map(|(at, h)| if let Happening::Elected(m) = h { Some((at, m)) } else { None });
+        let elected = during().find_map(|(at, h)| if let Happening::Elected(m, _) = h { Some((at, m)) } else { None });
         let serves = during().find_map(|(at, h)| if let Happening::Serves(m) = h { Some((at, m)) } else { None });
         let elected = elected.filter(|_| !matches!(outage.service, Service::ReadSerializable | Service::Quorum));
         let came_back = elected.is_none() || quorum_came_back;
@@ -230,7 +229,7 @@ impl Causes {
     fn around<'a>(&'a self, outage: &'a Outage) -> impl DoubleEndedIterator<Item = (Time, Happening)> + 'a {
         // A leader lost before the outage explains it only where it has not been replaced before the outage.
         let replaced = self.happenings.iter().rev().find_map(|(at, c, h)| match h {
-            Happening::Elected(_) if *c == outage.cluster && *at < outage.from => Some(*at),
+            Happening::Elected(..) if *c == outage.cluster && *at < outage.from => Some(*at),
             _ => None,
         });
         self.happenings
@@ -301,8 +300,8 @@ impl Causes {
                 }
             }
             Record::Elected { member, .. } => {
-                cluster.leader = Some(*member);
-                self.happened(at, id, Happening::Elected(*member));
+                let before = cluster.leader.replace(*member).filter(|before| before != member);
+                self.happened(at, id, Happening::Elected(*member, before));
             }
             Record::SteppedDown { member, reason, .. } if cluster.leader == Some(*member) => {
                 cluster.leader = None;

@@ -84,6 +84,20 @@ fn a_leader_cut_off_steps_down() {
 }
 
 #[test]
+fn a_leader_cut_off_may_be_replaced_before_it_knows() {
+    check(
+        &[
+            fault(0, 60_000, Fault::ZoneCut { zone: Aim::Named(ZoneId(0)), direction: Direction::Both }),
+            service(60_000, Service::Write, false),
+            elected(61_600, 1, 3),
+            service(61_603, Service::Write, true),
+            steps_down(61_700, 0, StepDownReason::QuorumInactive),
+        ],
+        &[(WRITE, 60.0, 61.603, "zone z-a cut off; leader etcd-main-0 out of reach; etcd-main-1 elected after 1.6 s")],
+    );
+}
+
+#[test]
 fn quorum_goes_and_comes_back() {
     check(
         &[

@@ -1,22 +1,53 @@
 //! Records in plain words, for the trace file and the event list.
 
-use super::words;
+use std::sync::Arc;
+
+use super::faults::Faults;
+use super::{Observer, words};
 use crate::kernel::time::Time;
 use crate::record::{RaftRecord, Record, RefuseReason, RequestResult, Service, StepDownReason, StopReason};
 use crate::report::{Consistency, OpKind};
 use crate::scenario::{MemberChange, Op, Scenario};
 
-/// One line of a trace: time in seconds (nine decimals), a tab, the record in words. `None` for what is inside raft.
-pub fn line(at: Time, record: &Record, scenario: &Scenario) -> Option<String> {
-    if matches!(record, Record::Raft(_)) {
-        return None;
-    }
-    let ns = at.as_nanos();
-    Some(format!("{}.{:09}\t{}", ns / 1_000_000_000, ns % 1_000_000_000, describe(record, scenario)))
+/// Tells records one after the other, and so knows what a fault was when it ends.
+#[derive(Clone, Debug)]
+pub struct Teller {
+    scenario: Arc<Scenario>,
+    faults: Faults,
 }
 
-/// The record in plain words, names resolved. The end of a fault is only known by its number here; the
-/// [story](super::story) says what ended.
+impl Teller {
+    /// Nothing was told yet.
+    pub fn new(scenario: &Arc<Scenario>) -> Self {
+        Self { scenario: Arc::clone(scenario), faults: Faults::new(scenario) }
+    }
+
+    /// The record in plain words. Each record of a run must be told or [passed over](Self::pass), in order.
+    pub fn tell(&mut self, at: Time, record: &Record) -> String {
+        let text = match record {
+            Record::FaultEnded(id) => self.faults.under_way(*id).map(|ended| words::over(&ended.fault, &self.scenario)),
+            _ => None,
+        };
+        self.pass(at, record);
+        text.unwrap_or_else(|| describe(record, &self.scenario))
+    }
+
+    /// Takes note of a record that nobody wants to hear of.
+    pub fn pass(&mut self, at: Time, record: &Record) {
+        self.faults.record(at, record);
+    }
+
+    /// One line of a trace: time in seconds (nine decimals), a tab, the record in words. `None` for what is inside raft.
+    pub fn line(&mut self, at: Time, record: &Record) -> Option<String> {
+        if matches!(record, Record::Raft(_)) {
+            return None;
+        }
+        let ns = at.as_nanos();
+        Some(format!("{}.{:09}\t{}", ns / 1_000_000_000, ns % 1_000_000_000, self.tell(at, record)))
+    }
+}
+
+/// The record in plain words, names resolved. The end of a fault is only known by its number here; a [`Teller`] says what ended.
 pub fn describe(record: &Record, scenario: &Scenario) -> String {
     let name = |m| words::member(scenario, m);
     match record {

@@ -5,9 +5,8 @@
 
 use std::sync::Arc;
 
-use super::describe::describe;
-use super::faults::Faults;
-use super::{Observer, words};
+use super::Observer;
+use super::describe::Teller;
 use crate::kernel::time::Time;
 use crate::record::Record;
 use crate::report::{StoryLine, seconds};
@@ -19,8 +18,7 @@ pub const STORY_LIMIT: usize = 2_000;
 /// Collects the lines.
 #[derive(Clone, Debug)]
 pub struct Story {
-    scenario: Arc<Scenario>,
-    faults: Faults,
+    teller: Teller,
     lines: Vec<StoryLine>,
     omitted: u64,
 }
@@ -28,7 +26,7 @@ pub struct Story {
 impl Story {
     /// Nothing has happened yet.
     pub fn new(scenario: &Arc<Scenario>) -> Self {
-        Self { scenario: Arc::clone(scenario), faults: Faults::new(scenario), lines: Vec::new(), omitted: 0 }
+        Self { teller: Teller::new(scenario), lines: Vec::new(), omitted: 0 }
     }
 
     /// The lines, in order.
@@ -40,41 +38,64 @@ impl Story {
     pub fn omitted(&self) -> u64 {
         self.omitted
     }
+}
 
-    /// What a record adds to the story.
-    fn text(&self, record: &Record) -> Option<String> {
-        match record {
-            Record::FaultEnded(id) => self.faults.under_way(*id).map(|ended| words::over(&ended.fault, &self.scenario)),
-            Record::FaultStarted(_)
-            | Record::MemberStarted(_)
-            | Record::MemberStopped { .. }
-            | Record::MemberRefused { .. }
-            | Record::Campaign { .. }
-            | Record::Elected { .. }
-            | Record::SteppedDown { .. }
-            | Record::SnapshotStarted { .. }
-            | Record::SnapshotFinished { .. }
-            | Record::CaughtUp { .. }
-            | Record::Membership { .. }
-            | Record::Availability { .. }
-            | Record::DataLost { .. } => Some(describe(record, &self.scenario)),
-            Record::NodePower { .. }
-            | Record::LeaderSeen { .. }
-            | Record::PeerLost { .. }
-            | Record::PeerFound { .. }
-            | Record::Request { .. }
-            | Record::Raft(_) => None,
-        }
+/// Whether a record belongs into the story.
+fn belongs(record: &Record) -> bool {
+    match record {
+        Record::FaultStarted(_)
+        | Record::FaultEnded(_)
+        | Record::MemberStarted(_)
+        | Record::MemberStopped { .. }
+        | Record::MemberRefused { .. }
+        | Record::Campaign { .. }
+        | Record::Elected { .. }
+        | Record::SteppedDown { .. }
+        | Record::SnapshotStarted { .. }
+        | Record::SnapshotFinished { .. }
+        | Record::CaughtUp { .. }
+        | Record::Membership { .. }
+        | Record::Availability { .. }
+        | Record::DataLost { .. } => true,
+        Record::NodePower { .. }
+        | Record::LeaderSeen { .. }
+        | Record::PeerLost { .. }
+        | Record::PeerFound { .. }
+        | Record::Request { .. }
+        | Record::Raft(_) => false,
     }
 }
 
 impl Observer for Story {
     fn record(&mut self, at: Time, record: &Record) {
+        if !belongs(record) {
+            return;
+        }
         if self.lines.len() >= STORY_LIMIT {
-            self.omitted += u64::from(self.text(record).is_some());
-        } else if let Some(text) = self.text(record) {
+            self.teller.pass(at, record);
+            self.omitted += 1;
+        } else {
+            let text = self.teller.tell(at, record);
             self.lines.push(StoryLine { at_s: seconds(at), text });
         }
-        self.faults.record(at, record);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::{FaultId, ZoneId};
+    use crate::observe::testing::{at, fault, member, three_zones};
+    use crate::scenario::{Aim, Fault};
+
+    #[test]
+    fn the_story_names_what_ended_and_leaves_views_out() {
+        let mut story = Story::new(&Arc::new(three_zones()));
+        let (ms, began) = fault(0, 1_000, Fault::ZonePower(Aim::Named(ZoneId(0))));
+        story.record(at(ms), &began);
+        story.record(at(1_500), &Record::LeaderSeen { member: member(1), term: 1, leader: None });
+        story.record(at(2_000), &Record::FaultEnded(FaultId(0)));
+        let lines: Vec<_> = story.lines().iter().map(|l| (l.at_s, l.text.as_str())).collect();
+        assert_eq!(lines, [(1.0, "zone z-a lost power"), (2.0, "zone z-a has power again")]);
     }
 }

@@ -401,6 +401,13 @@ pub struct Probe {
     pub deadline: Duration,
 }
 
+impl EtcdCluster {
+    /// Where every log ends at the start: a settled cluster has at least its leader's first, empty entry.
+    pub fn first_index(&self) -> u64 {
+        self.revision.max(u64::from(self.initial_leader.is_some()))
+    }
+}
+
 impl Scenario {
     /// The member.
     pub fn member(&self, id: MemberId) -> &Member {

@@ -1,7 +1,13 @@
 //! The one integration binary. Natively it runs every test; in wasm those that hold wasm against native results.
 
 #[cfg(not(target_arch = "wasm32"))]
+mod dice;
+#[cfg(not(target_arch = "wasm32"))]
+mod fuzz;
+#[cfg(not(target_arch = "wasm32"))]
 mod measurements;
+#[cfg(not(target_arch = "wasm32"))]
+mod modes;
 #[cfg(not(target_arch = "wasm32"))]
 mod oracles;
 mod portable;

@@ -292,8 +292,9 @@ impl Raft {
         self.lead = Some(self.me);
         self.vote = Some(self.me);
         let last = self.log.last();
-        for (progress, behind) in self.progress.iter_mut().zip(behind) {
-            progress.matched = behind.unwrap_or(last);
+        for index in self.config.members().iter().map(usize::from) {
+            let progress = &mut self.progress[index];
+            progress.matched = behind[index].unwrap_or(last);
             progress.become_replicate();
             progress.recent_active = true;
         }
@@ -316,7 +317,8 @@ impl Raft {
     }
 
     /// Applies a change of membership (`applyConfChange`, one member at a time).
-    pub fn apply_conf_change(&mut self, now: Time, change: ConfChange) {
+    pub fn apply_conf_change(&mut self, change: ConfChange) {
+        let before = self.config.members();
         let Config { quorum, learners } = &mut self.config;
         match change {
             ConfChange::AddVoter(index) => {
@@ -333,11 +335,11 @@ impl Raft {
             return;
         }
         if !self.config.members().contains(self.me) {
-            self.become_follower(now, self.term, None, StepDownReason::Removed);
+            // etcd does not set `StepDownOnRemoval`: it goes on leading those that are left until its process stops.
             return;
         }
         if let ConfChange::AddVoter(index) | ConfChange::AddLearner(index) = change
-            && self.progress[index as usize].matched == 0
+            && !before.contains(index)
         {
             self.progress[index as usize] = super::Progress::new(self.log.last());
             // So that the check of the quorum does not count a newcomer as silent at once.

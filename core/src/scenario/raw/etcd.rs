@@ -103,10 +103,10 @@ pub struct RawOptions {
     #[schemars(extend("x-source" = ETCD))]
     pub check_quorum: bool,
     /// `--snapshot-count`: entries applied between two snapshots. 10,000 in etcd 3.6 and in etcd-druid.
-    #[schemars(range(min = 1, max = 1_000_000_000), extend("x-source" = ETCD))]
+    #[schemars(range(min = 1, max = 1_000_000), extend("x-source" = ETCD))]
     pub snapshot_count: u64,
     /// Entries kept behind a snapshot for slow followers.
-    #[schemars(range(min = 1, max = 1_000_000_000), extend("x-source" = ETCD))]
+    #[schemars(range(min = 1, max = 1_000_000), extend("x-source" = ETCD))]
     pub catch_up_entries: u64,
     /// Appends under way to one follower.
     #[schemars(range(min = 1, max = 1_000_000), extend("x-source" = "etcd-io/etcd@c34dc7ee: maxInflightMsgs"))]

@@ -1,0 +1,168 @@
+//! The program as people and scripts meet it: exit status, output, files.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use serde_json::{Value, json};
+
+const SCENARIO: &str = include_str!("../../scenarios/zone-outage.json");
+
+/// Runs `zonefall` with `input` on standard input.
+fn zonefall(args: &[&str], input: &str) -> Output {
+    let mut child = spawn(args);
+    // A program that does not read its input may be gone already.
+    let _ = child.stdin.take().expect("standard input is piped").write_all(input.as_bytes());
+    child.wait_with_output().expect("it ends")
+}
+
+fn spawn(args: &[&str]) -> std::process::Child {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_zonefall"));
+    command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.spawn().expect("the program starts")
+}
+
+fn check(args: &[&str], input: &str, status: i32) -> (String, String) {
+    let output = zonefall(args, input);
+    let text = |bytes| String::from_utf8(bytes).expect("output is UTF-8");
+    let (out, err) = (text(output.stdout), text(output.stderr));
+    assert_eq!(output.status.code(), Some(status), "zonefall {args:?}\n{out}\n{err}");
+    assert!(!out.contains('\u{1b}') && !err.contains('\u{1b}'), "colours and progress are for terminals: {args:?}");
+    (out, err)
+}
+
+/// The bundled scenario, two minutes of it, changed.
+fn scenario(change: impl FnOnce(&mut Value)) -> String {
+    let mut value: Value = serde_json::from_str(SCENARIO).expect("the scenario is JSON");
+    value["duration"] = json!("2m");
+    value["faults"][0]["for"] = json!("30s");
+    value["expect"] = json!([]);
+    change(&mut value);
+    value.to_string()
+}
+
+fn report(args: &[&str], input: &str) -> Value {
+    let (out, err) = check(args, input, 0);
+    assert_eq!(err, "");
+    serde_json::from_str(&out).expect("the report is JSON")
+}
+
+/// A fresh directory.
+fn temporary(name: &str) -> PathBuf {
+    let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = std::fs::remove_dir_all(&dir);
+    std::fs::create_dir_all(&dir).expect("the directory can be made");
+    dir
+}
+
+#[test]
+fn without_arguments_it_tells_of_a_zone_outage() {
+    let (out, err) = check(&[], "", 0);
+    assert_eq!(err, "");
+    for words in
+        ["Writes and linearizable reads stopped for", "Nothing was lost.", "lost power; leader etcd-main-0 gone", "Traffic", "✓"]
+    {
+        assert!(out.contains(words), "{words}:\n{out}");
+    }
+}
+
+#[test]
+fn an_expectation_that_fails_is_status_1() {
+    let input = scenario(|s| s["expect"] = json!([{"that": "etcd.etcd-main.leader_changes", "is": 99}]));
+    let (out, _) = check(&["run", "-"], &input, 1);
+    assert!(out.contains("✗ etcd.etcd-main.leader_changes is 1; wanted 99"), "{out}");
+    check(&["run", "-", "--format", "json"], &input, 1);
+    check(&["run", "-"], &scenario(|_| ()), 0);
+}
+
+#[test]
+fn bad_input_is_status_2_and_says_all_that_is_wrong() {
+    let input = scenario(|s| {
+        s["faults"][0]["at"] = json!("1 fortnight");
+        s["etcd"][0]["members"][1]["node"] = json!("node-x");
+        s["colour"] = json!("red");
+    });
+    let (out, err) = check(&["run", "-"], &input, 2);
+    assert_eq!(out, "");
+    for words in ["3 errors", "faults[0].at", "etcd[0].members[1].node", "node-x", "colour", "found", "wanted"] {
+        assert!(err.contains(words), "{words}:\n{err}");
+    }
+    check(&["run", "no-such-file.json"], "", 2);
+    check(&["run", "-"], "{", 2);
+    check(&["run", "--until", "soon"], "", 2);
+    check(&["run", "--until", "0s"], "", 2);
+    check(&["--colour"], "", 2);
+}
+
+#[test]
+fn check_reads_several_files() {
+    let good = concat!(env!("CARGO_MANIFEST_DIR"), "/../scenarios/zone-outage.json");
+    check(&["check", good, good], "", 0);
+    let (out, _) = check(&["check", good, "-"], "{\"name\": 1}", 2);
+    assert!(out.contains("✓") && out.contains("✗") && out.contains("name"), "{out}");
+}
+
+#[test]
+fn the_report_is_the_same_for_the_same_seed_and_either_mode() {
+    let input = scenario(|_| ());
+    let mut fast = report(&["run", "-", "--seed", "7", "--format", "json"], &input);
+    assert_eq!(fast, report(&["run", "-", "--seed", "7", "--format", "json"], &input));
+    let full = report(&["run", "-", "--seed", "7", "--format", "json", "--exact", "full"], &input);
+    fast["events"] = full["events"].clone();
+    assert!(fast == full, "the modes differ");
+    let other = report(&["run", "-", "--seed", "8", "--format", "json"], &input);
+    assert_ne!(fast["trace_hash"], other["trace_hash"]);
+    assert_eq!((&fast["schema"], &fast["seed"], &fast["simulated_s"]), (&json!("zonefall.report/1"), &json!(7), &json!(120.0)));
+    assert_eq!(fast["etcd"]["etcd-main"]["members"][0]["name"], "etcd-main-0");
+}
+
+#[test]
+fn until_changes_the_length_and_the_load_goes_on() {
+    let input = scenario(|_| ());
+    let puts = |until: &str| {
+        let report = report(&["run", "-", "--format", "json", "--until", until], &input);
+        (report["simulated_s"].as_f64(), report["etcd"]["etcd-main"]["latency"][0]["count"].as_u64())
+    };
+    let (length, count) = puts("30s");
+    assert_eq!(length, Some(30.0));
+    assert!(count.is_some_and(|n| (2_990..=3_000).contains(&n)), "{count:?}");
+    let (length, count) = puts("4m");
+    assert_eq!(length, Some(240.0));
+    assert!(count.is_some_and(|n| n > 23_000), "{count:?}");
+}
+
+#[test]
+fn traces_and_charts_are_files() {
+    let dir = temporary("files");
+    let (trace, charts) = (dir.join("trace.txt"), dir.join("charts"));
+    let path = |p: &Path| p.to_str().expect("the path is UTF-8").to_owned();
+    check(&["run", "-", "--trace", &path(&trace), "--charts", &path(&charts)], &scenario(|_| ()), 0);
+    let text = std::fs::read_to_string(trace).expect("the trace was written");
+    for line in ["60.000000000\tzone eu-west-1a lost power", "90.000000000\tzone eu-west-1a has power again"] {
+        assert!(text.lines().any(|l| l == line), "{line}");
+    }
+    for name in ["etcd-main-timeline", "etcd-main-availability", "etcd-main-latency", "traffic"] {
+        let svg = std::fs::read_to_string(charts.join(name).with_extension("svg")).expect("the chart was written");
+        assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>") && svg.contains("<text"), "{name}");
+    }
+    check(&["run", "-", "--trace", "no-such-directory/trace.txt"], &scenario(|_| ()), 2);
+}
+
+#[test]
+fn schema_defaults_and_completions() {
+    let schema: Value = serde_json::from_str(&check(&["schema"], "", 0).0).expect("the schema is JSON");
+    assert!(schema["properties"]["etcd"].is_object());
+    let (defaults, _) = check(&["defaults"], "", 0);
+    assert!(defaults.lines().any(|l| l.contains("election_timeout") && l.contains("1s")), "{defaults}");
+    for shell in ["bash", "zsh", "fish"] {
+        assert!(check(&["completions", shell], "", 0).0.contains("zonefall"));
+    }
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    let mut child = spawn(&["schema"]);
+    drop(child.stdout.take());
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!((output.status.code(), String::from_utf8_lossy(&output.stderr).as_ref()), (Some(0), ""));
+}

@@ -1,0 +1,242 @@
+//! Random schedules: a cluster of three or five members, some load, and all that can go wrong, in any order and overlapping.
+//!
+//! ```text
+//!  0 ........ faults and operations ........ calm ..... the last client puts ... end
+//! ```
+//!
+//! Every fault but a lost volume is over when the calm begins: then the cluster must work again, if a majority kept its disks.
+
+use serde_json::{Value, json};
+
+use crate::dice::{Dice, ms};
+
+/// Milliseconds without faults at the end.
+pub(super) const CALM: u64 = 20_000;
+/// The client that must be served in the end.
+pub(super) const LAST: &str = "last";
+/// Milliseconds from its start to the end.
+const LAST_PUTS: u64 = 5_000;
+
+/// The schedule with this number, as a scenario file.
+pub(super) fn schedule(number: u64) -> Value {
+    let mut dice = Dice::new("fuzz", number);
+    let members = 3 + number % 2 * 2;
+    let zones = dice.between(1, 3);
+    // One node each, or two members on one.
+    let nodes = if dice.percent(10) { members - 1 } else { members };
+    let active = dice.between(8_000, 25_000);
+    let world = World { members, zones, nodes, active, longest: 12_000 };
+    let node = |k: u64| json!({"name": format!("n{k}"), "zone": format!("z{}", k % zones)});
+    let member = |k: u64| json!({"name": format!("m{k}"), "node": format!("n{}", k % nodes)});
+    let (operations, transient) = world.operations(&mut dice);
+    let faults = world.faults(&transient, &mut dice);
+    json!({
+        "name": format!("fuzz-{number}"),
+        "seed": dice.below(1 << 32),
+        "duration": ms(active + CALM),
+        "topology": {
+            "regions": [{"name": "r", "zones": (0..zones).map(|z| format!("z{z}")).collect::<Vec<_>>()}],
+            "nodes": (0..nodes).map(node).collect::<Vec<_>>(),
+        },
+        "network": network(&mut dice),
+        "etcd": [{
+            "name": "etcd",
+            "members": (0..members).map(member).collect::<Vec<_>>(),
+            "options": options(&mut dice),
+            "disk": {"fsync": dice.latency(2_000)},
+            "initial": initial(&mut dice),
+        }],
+        "clients": world.clients(&mut dice),
+        "faults": faults,
+        "operations": operations,
+    })
+}
+
+/// What a schedule plays in.
+pub(crate) struct World {
+    pub(crate) members: u64,
+    pub(crate) zones: u64,
+    pub(crate) nodes: u64,
+    /// Milliseconds in which things go wrong.
+    pub(crate) active: u64,
+    /// Longest fault, in milliseconds.
+    pub(crate) longest: u64,
+}
+
+pub(crate) fn network(dice: &mut Dice) -> Value {
+    let delay = dice.ms(0, 15);
+    let loss = if dice.percent(10) { 0.01 } else { 0.0 };
+    json!({
+        "same_zone": {"delay": "100us", "jitter": dice.latency(20)},
+        "cross_zone": {"delay": ms(delay), "jitter": dice.latency(200), "loss": loss},
+        "tls": dice.percent(50),
+    })
+}
+
+pub(crate) fn options(dice: &mut Dice) -> Value {
+    let heartbeat = dice.between(40, 200);
+    let mut options = json!({
+        "heartbeat_interval": ms(heartbeat),
+        "election_timeout": ms(heartbeat * dice.between(5, 10)),
+        "pre_vote": dice.percent(50),
+        "check_quorum": dice.percent(85),
+        "snapshot_count": dice.between(5, 60),
+        "catch_up_entries": dice.between(1, 20),
+        "max_inflight": dice.between(1, 8),
+        "start_up": ms(dice.ms(0, 1_000)),
+        "strict_reconfig_check": dice.percent(50),
+        "max_learners": 2,
+    });
+    if dice.percent(25) {
+        options["tick"] = json!(ms(dice.between(1, heartbeat)));
+    }
+    if dice.percent(25) {
+        // One entry in each append: more of them under way, or the load is more than a slow path carries.
+        options["max_append_bytes"] = json!("1500B");
+        options["max_inflight"] = json!(64);
+    }
+    options
+}
+
+fn initial(dice: &mut Dice) -> Value {
+    let mut initial = json!({"revision": dice.between(1, 100), "database": format!("{}kB", dice.between(1, 30_000))});
+    if dice.percent(20) {
+        initial["leader"] = json!("none");
+    }
+    initial
+}
+
+impl World {
+    fn clients(&self, dice: &mut Dice) -> Value {
+        let end = self.active + CALM;
+        let mut clients = vec![json!({
+            "name": LAST, "zone": "z0", "op": "put", "value": "100B", "rate": "2/s", "timeout": "2s", "start": ms(end - LAST_PUTS),
+        })];
+        for k in 0..dice.between(1, 3) {
+            let op = match dice.below(6) {
+                0 => json!({"op": "range", "consistency": dice.pick(&["linearizable", "serializable"])}),
+                1 => json!({"op": "delete", "keys": 3}),
+                2 => json!({"op": "watch"}),
+                _ => json!({"op": "put", "value": format!("{}B", dice.between(1, 4_000))}),
+            };
+            let target = match dice.below(5) {
+                0 => format!("m{}", dice.below(self.members)),
+                1 => "follower".to_owned(),
+                2 => "nearest".to_owned(),
+                3 => "leader".to_owned(),
+                _ => "all".to_owned(),
+            };
+            let mut client = json!({
+                "name": format!("c{k}"), "zone": format!("z{}", dice.below(self.zones)), "target": target,
+                "timeout": ms(dice.between(200, 5_000)), "retries": dice.below(3),
+            });
+            if op["op"] != "watch" {
+                client["rate"] = json!(format!("{}/s", dice.between(1, 12)));
+                client["arrivals"] = json!(dice.pick(&["even", "poisson"]));
+            }
+            merge(&mut client, op);
+            clients.push(client);
+        }
+        json!(clients)
+    }
+
+    pub(crate) fn faults(&self, transient: &[String], dice: &mut Dice) -> Value {
+        let count = dice.between(1, 8);
+        let mut faults: Vec<Value> = (0..count).map(|_| self.fault(transient, dice)).collect();
+        // What happens soon after the last often depends on it: a fault on the heels of another.
+        if dice.percent(50) {
+            let (at, fault) = (millis(&faults[0]["at"]), self.fault(transient, dice));
+            let lasts = dice.ms(20, 3_000).min(self.active - at);
+            faults
+                .push(with(fault, json!({"at": ms((at + dice.below(2_000)).min(self.active - lasts)), "for": ms(lasts.max(1))})));
+        }
+        json!(faults)
+    }
+
+    fn fault(&self, transient: &[String], dice: &mut Dice) -> Value {
+        let at = dice.below(self.active - 100);
+        let lasts = dice.ms(20, self.longest).min(self.active - at);
+        let node = aim(dice, "n", self.nodes);
+        let mut volume = aim(dice, "m", self.members);
+        // A process is named only while its member is in the cluster.
+        let comes_or_goes = transient.iter().any(|name| volume == *name);
+        let member = if comes_or_goes { json!({"leader_of": "etcd"}) } else { volume.clone() };
+        if !transient.is_empty() && dice.percent(30) {
+            volume = json!(transient[dice.below(transient.len() as u64) as usize]);
+        }
+        let zone = aim(dice, "z", self.zones);
+        let direction = dice.pick(&["in", "out", "both"]);
+        let fault = match dice.below(18) {
+            0..3 => json!({"kind": "node_crash", "node": node}),
+            3..6 => json!({"kind": "process_kill", "member": member}),
+            6..8 => json!({"kind": "graceful_stop", "member": member}),
+            8 => json!({"kind": "zone_power", "zone": zone}),
+            9..11 => json!({"kind": "zone_cut", "zone": zone, "direction": direction}),
+            11..14 => json!({"kind": "node_cut", "node": node, "direction": direction}),
+            14..16 => {
+                let between = [0, 1].map(|_| format!("z{}", dice.below(self.zones)));
+                let loss = dice.between(0, 30) as f64 / 100.0;
+                json!({"kind": "link_degraded", "between": between, "delay": ms(dice.ms(1, 2_000)), "loss": loss})
+            }
+            16 => json!({"kind": "disk_slow", "volume": volume, "add": ms(dice.ms(1, 3_000)), "factor": dice.between(1, 10)}),
+            _ => json!({"kind": "volume_lost", "volume": volume}),
+        };
+        let for_good = fault["kind"] == "volume_lost" && dice.percent(50);
+        let when = if for_good { json!({"at": ms(at)}) } else { json!({"at": ms(at), "for": ms(lasts)}) };
+        with(when, fault)
+    }
+
+    /// Changes of membership, sensible and not; and the names of members that come or go.
+    pub(crate) fn operations(&self, dice: &mut Dice) -> (Value, Vec<String>) {
+        if dice.percent(60) {
+            return (json!([]), Vec::new());
+        }
+        let mut operations = Vec::new();
+        let mut present: Vec<String> = (0..self.members).map(|k| format!("m{k}")).collect();
+        let mut transient = Vec::new();
+        let mut at = dice.below(self.active / 2);
+        for k in 0..dice.between(1, 5) {
+            let full = operations.len() as u64 + self.members >= 9;
+            if (full || dice.percent(50)) && present.len() > 2 {
+                let name = present.swap_remove(dice.below(present.len() as u64) as usize);
+                operations.push(json!({"at": ms(at), "remove_member": name}));
+                transient.push(name);
+            } else if !full {
+                let (name, learner) = (format!("x{k}"), dice.percent(50));
+                let node = format!("n{}", dice.below(self.nodes));
+                operations.push(json!({"at": ms(at), "add_member": {"name": name, "node": node, "learner": learner}}));
+                if learner && dice.percent(80) {
+                    at = (at + dice.below(4_000)).min(self.active - 1);
+                    operations.push(json!({"at": ms(at), "promote_member": name}));
+                }
+                if !learner {
+                    present.push(name.clone());
+                }
+                transient.push(name);
+            }
+            at = (at + dice.ms(0, 8_000)).min(self.active - 1);
+        }
+        (json!(operations), transient)
+    }
+}
+
+/// A thing by name, or that of the leader.
+fn aim(dice: &mut Dice, prefix: &str, count: u64) -> Value {
+    if dice.percent(40) { json!({"leader_of": "etcd"}) } else { json!(format!("{prefix}{}", dice.below(count))) }
+}
+
+/// Milliseconds, as [`ms`] wrote them.
+pub(super) fn millis(span: &Value) -> u64 {
+    span.as_str().and_then(|span| span.strip_suffix("ms")).and_then(|number| number.parse().ok()).unwrap_or(0)
+}
+
+fn with(mut object: Value, more: Value) -> Value {
+    merge(&mut object, more);
+    object
+}
+
+pub(crate) fn merge(object: &mut Value, more: Value) {
+    if let (Value::Object(object), Value::Object(more)) = (object, more) {
+        object.extend(more);
+    }
+}

@@ -1,0 +1,262 @@
+//! Runs one schedule and says what is wrong with it: a broken invariant, a panic, or a cluster that does not work again in the calm.
+
+use std::cell::Cell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::{Arc, Once};
+
+use serde_json::Value;
+use zonefall_core::etcd::raft::PlantedBug;
+use zonefall_core::ids::{ClusterId, FaultId, VolumeId};
+use zonefall_core::kernel::time::Time;
+use zonefall_core::observe::voters::Voters;
+use zonefall_core::record::{Record, RequestResult};
+use zonefall_core::run::Run;
+use zonefall_core::scenario::{Aim, Fault, Member, MemberChange, Scenario};
+use zonefall_core::sim::{Exact, MemberStatus, Options, Role};
+
+use super::generate::{CALM, LAST, millis};
+
+/// A schedule with all that its run depends on.
+#[derive(Clone, Debug)]
+pub(crate) struct Case {
+    /// The scenario file.
+    pub(crate) file: Value,
+    /// How periodic work is simulated.
+    pub(crate) exact: Exact,
+    /// A bug that every member has.
+    pub(crate) bug: Option<PlantedBug>,
+    /// Whether a cluster that does not work in the end is a failure.
+    pub(crate) liveness: bool,
+}
+
+/// What is wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Failure {
+    /// The generator made a file that is refused: a bug of the tests.
+    Refused(String),
+    /// The engine panicked.
+    Panic(String),
+    /// A property of `zonefall_core::invariant` does not hold.
+    Violation {
+        /// When it was noticed.
+        at: Time,
+        /// Which.
+        property: String,
+        /// What was seen.
+        text: String,
+    },
+    /// The two modes give different reports.
+    Differ(String),
+    /// After the calm the cluster does not work, although it should.
+    NotLive(String),
+}
+
+impl Failure {
+    /// Whether it is the same kind of failure.
+    pub(super) fn is_like(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Violation { property: a, .. }, Self::Violation { property: b, .. }) => a == b,
+            (a, b) => std::mem::discriminant(a) == std::mem::discriminant(b),
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Refused(why) => write!(f, "the file is refused: {why}"),
+            Self::Panic(what) => write!(f, "panic: {what}"),
+            Self::Violation { at, property, text } => write!(f, "{property} at {at:?}: {text}"),
+            Self::Differ(how) => write!(f, "the modes differ: {how}"),
+            Self::NotLive(why) => write!(f, "does not work in the end: {why}"),
+        }
+    }
+}
+
+/// What a schedule that holds has been through.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Seen {
+    pub(crate) events: u64,
+    pub(crate) elections: u64,
+    pub(crate) snapshots: u64,
+    pub(crate) changes: u64,
+    pub(crate) puts: u64,
+    pub(crate) lost: u64,
+    /// Whether the cluster had to work in the end (and did).
+    pub(crate) live: u64,
+}
+
+impl Seen {
+    pub(super) fn add(&mut self, other: &Self) {
+        self.events += other.events;
+        self.elections += other.elections;
+        self.snapshots += other.snapshots;
+        self.changes += other.changes;
+        self.puts += other.puts;
+        self.lost += other.lost;
+        self.live += other.live;
+    }
+}
+
+/// Runs a case.
+pub(crate) type Judge = fn(&Case) -> Result<Seen, Failure>;
+
+/// Runs the schedule.
+pub(super) fn judge(case: &Case) -> Result<Seen, Failure> {
+    let scenario = Scenario::from_json(&case.file.to_string()).map_err(|errors| Failure::Refused(errors.to_string()))?;
+    quietly(|| play(case, &Arc::new(scenario))).unwrap_or_else(|panic| Err(Failure::Panic(panic)))
+}
+
+fn play(case: &Case, scenario: &Arc<Scenario>) -> Result<Seen, Failure> {
+    let options = Options { exact: case.exact, raft_records: true, bug: case.bug };
+    let mut run = Run::new(scenario, scenario.seed, options);
+    let mut watch = Watch::new(scenario);
+    // A violation ends the run: what comes after it proves nothing.
+    let end = (Time::ZERO + scenario.duration).as_nanos();
+    for step in 1..=STEPS {
+        run.advance(Time::from_nanos(end / STEPS * step), &mut |_, record: &Record| watch.record(record));
+        if let Some(violation) = run.violations().first() {
+            let (property, text) = (violation.property.to_owned(), violation.text.clone());
+            return Err(Failure::Violation { at: violation.at, property, text });
+        }
+    }
+    watch.seen.events = run.simulation().events();
+    if case.liveness {
+        watch.works(scenario, &run.simulation().members(ClusterId(0))).map_err(Failure::NotLive)?;
+    }
+    Ok(watch.seen)
+}
+
+/// Pauses of a run to look for violations.
+const STEPS: u64 = 16;
+/// Entries a follower may lack while requests are under way.
+const UNDER_WAY: u64 = 30;
+
+/// What decides whether the cluster must work in the end.
+struct Watch {
+    voters: Voters,
+    members: Vec<Member>,
+    /// Volumes whose members lost their data.
+    lost: BTreeSet<VolumeId>,
+    /// Volumes that are gone.
+    absent: BTreeMap<FaultId, VolumeId>,
+    last: u16,
+    served: u64,
+    seen: Seen,
+}
+
+impl Watch {
+    fn new(scenario: &Scenario) -> Self {
+        let last = scenario.clients.iter().position(|client| client.name == LAST).unwrap_or(usize::MAX);
+        let voters = Voters::new(&scenario.etcd[0]);
+        let (members, lost, absent) = (scenario.etcd[0].members.clone(), BTreeSet::new(), BTreeMap::new());
+        Self { voters, members, lost, absent, last: last as u16, served: 0, seen: Seen::default() }
+    }
+
+    fn record(&mut self, record: &Record) {
+        self.voters.record(record);
+        match record {
+            Record::FaultStarted(active) => {
+                if let Fault::VolumeLost(Aim::Named(volume)) = active.fault {
+                    self.lost.insert(volume);
+                    self.absent.insert(active.id, volume);
+                }
+            }
+            Record::FaultEnded(id) => {
+                self.absent.remove(id);
+            }
+            Record::Request { client, result: RequestResult::Ok, .. } => {
+                self.seen.puts += 1;
+                self.served += u64::from(client.0 == self.last);
+            }
+            Record::Elected { .. } => self.seen.elections += 1,
+            Record::SnapshotFinished { ok: true, .. } => self.seen.snapshots += 1,
+            Record::Membership { change, refused: None } => {
+                self.seen.changes += 1;
+                if let MemberChange::Add(id) = change {
+                    // It starts with an empty disk in any case, unless there is none.
+                    let volume = self.members[usize::from(id.index)].volume;
+                    if !self.absent.values().any(|absent| *absent == volume) {
+                        self.lost.remove(&volume);
+                    }
+                }
+            }
+            Record::DataLost { .. } => self.seen.lost += 1,
+            _ => {}
+        }
+    }
+
+    /// With a majority of its voters' disks a cluster works in the calm: one leader, one term, no laggard, requests served.
+    fn works(&mut self, scenario: &Scenario, members: &[MemberStatus]) -> Result<(), String> {
+        let kept = |index: usize| !self.lost.contains(&scenario.etcd[0].members[index].volume);
+        if self.voters.iter().filter(|&index| kept(index)).count() < self.voters.majority() {
+            return Ok(());
+        }
+        self.seen.live = 1;
+        let here: Vec<&MemberStatus> = members.iter().filter(|member| member.role != Role::Absent).collect();
+        let name = |member: &MemberStatus| scenario.member(member.member).name.clone();
+        if let Some(down) = here.iter().find(|member| !member.up && kept(member.member.index.into())) {
+            return Err(format!("{} is down", name(down)));
+        }
+        let here: Vec<&MemberStatus> = here.into_iter().filter(|member| member.up).collect();
+        let leaders: Vec<&&MemberStatus> = here.iter().filter(|member| member.role == Role::Leader).collect();
+        let [leader] = leaders.as_slice() else { return Err(format!("{} leaders", leaders.len())) };
+        for member in &here {
+            if member.term != leader.term {
+                return Err(format!("{} is in term {}, its leader in term {}", name(member), member.term, leader.term));
+            }
+            if member.committed + UNDER_WAY < leader.committed {
+                let (has, of) = (member.committed, leader.committed);
+                return Err(format!("{} has entries up to {has}, its leader up to {of}", name(member)));
+            }
+        }
+        if self.served == 0 { Err("not one of the last puts was served".to_owned()) } else { Ok(()) }
+    }
+}
+
+thread_local! {
+    static QUIET: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Runs `work` and catches its panic, without a back-trace on the screen; other threads' panics are told as ever.
+pub(crate) fn quietly<T>(work: impl FnOnce() -> T) -> Result<T, String> {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let usual = panic::take_hook();
+        panic::set_hook(Box::new(move |info| {
+            if QUIET.get() {
+                LAST_PANIC.set(Some(info.to_string()));
+            } else {
+                usual(info);
+            }
+        }));
+    });
+    QUIET.set(true);
+    let result = panic::catch_unwind(AssertUnwindSafe(work));
+    QUIET.set(false);
+    result.map_err(|_| LAST_PANIC.take().unwrap_or_default())
+}
+
+thread_local! {
+    static LAST_PANIC: Cell<Option<String>> = const { Cell::new(None) };
+}
+
+/// The end of the run moved to just after `at`, where nothing later matters.
+pub(super) fn cut(file: &Value, at: Time) -> Value {
+    let mut file = file.clone();
+    let end = at.as_nanos() / 1_000_000 + 1;
+    file["duration"] = Value::from(format!("{end}ms"));
+    for list in ["faults", "operations"] {
+        if let Some(list) = file[list].as_array_mut() {
+            list.retain(|item| millis(&item["at"]) < end);
+        }
+    }
+    if let Some(clients) = file["clients"].as_array_mut() {
+        clients.retain(|client| millis(&client["start"]) < end);
+    }
+    file
+}
+
+const _: () = assert!(CALM > 10_000, "time for every back-off, snapshot and election that may still be needed");

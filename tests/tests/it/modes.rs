@@ -1,0 +1,208 @@
+//! What must not matter: whether periodic work is simulated message by message, and how many runs go on at a time.
+//!
+//! Two hundred random worlds, from one member to two clusters of five, busy or idle for minutes, whole or failing, are run in both
+//! modes: the reports are the same but for the number of events. A difference is shrunk to the smallest world that shows it, and the
+//! first record or byte that differs is named.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use zonefall_core::ids::ClusterId;
+use zonefall_core::kernel::time::Time;
+use zonefall_core::record::Record;
+use zonefall_core::report::Report;
+use zonefall_core::run::run;
+use zonefall_core::scenario::Scenario;
+use zonefall_core::sim::{Exact, Options, Simulation};
+
+use crate::dice::{Dice, ms};
+use crate::fuzz::generate::{World, merge, network, options};
+use crate::fuzz::judge::{Case, Failure, Seen, quietly};
+use crate::fuzz::shrink::shrink;
+use crate::threads::parallel;
+
+/// Random scenarios.
+const SCENARIOS: usize = 2000;
+
+fn report(scenario: &Arc<Scenario>, exact: Exact) -> Report {
+    run(scenario, scenario.seed, Options { exact, raft_records: true, bug: None }, &mut |_, _| {}, &mut |_| {})
+}
+
+/// Whether both modes give the same report, but for `events`.
+fn same_in_both_modes(case: &Case) -> Result<Seen, Failure> {
+    let scenario = Scenario::from_json(&case.file.to_string()).map_err(|errors| Failure::Refused(errors.to_string()))?;
+    let scenario = Arc::new(scenario);
+    let (fast, mut full) =
+        quietly(|| (report(&scenario, Exact::Fast), report(&scenario, Exact::Full))).map_err(Failure::Panic)?;
+    let saved = full.events.saturating_sub(fast.events);
+    full.events = fast.events;
+    if fast == full {
+        return Ok(Seen { events: saved, ..Seen::default() });
+    }
+    let difference = first_difference(&scenario).or_else(|| lines_that_differ(&fast, &full));
+    Err(Failure::Differ(difference.unwrap_or_else(|| "reports that look the same as JSON".to_owned())))
+}
+
+/// The first record that only one mode gives; or the first second after which members or bytes on the links differ.
+fn first_difference(scenario: &Arc<Scenario>) -> Option<String> {
+    let simulation = |exact| Simulation::new(Arc::clone(scenario), scenario.seed, Options { exact, ..Options::default() });
+    let end = Time::ZERO + scenario.duration;
+    let records = |exact| {
+        let mut records = Vec::new();
+        simulation(exact).run_until(end, &mut |at, record: &Record| records.push(format!("{at:?} {record:?}")));
+        records
+    };
+    let (fast, full) = (records(Exact::Fast), records(Exact::Full));
+    let same = fast.iter().zip(&full).take_while(|(a, b)| a == b).count();
+    if same < fast.len().max(full.len()) {
+        return Some(format!("record {same}\n    fast: {:?}\n    full: {:?}", fast.get(same), full.get(same)));
+    }
+    let (mut fast, mut full) = (simulation(Exact::Fast), simulation(Exact::Full));
+    for second in 1..=end.as_nanos() / 1_000_000_000 {
+        let until = Time::from_nanos(second * 1_000_000_000);
+        let state = |simulation: &mut Simulation| {
+            simulation.run_until(until, &mut |_, _| {});
+            let members = (0..scenario.etcd.len() as u16).flat_map(|k| simulation.members(ClusterId(k)));
+            let members: Vec<String> = members.map(|member| format!("{member:?}")).collect();
+            members.into_iter().chain(simulation.links().iter().map(|link| format!("{link:?}"))).collect::<Vec<_>>()
+        };
+        let (a, b) = (state(&mut fast), state(&mut full));
+        if let Some((a, b)) = a.iter().zip(&b).find(|(a, b)| a != b) {
+            return Some(format!("by second {second}\n    fast: {a}\n    full: {b}"));
+        }
+    }
+    None
+}
+
+/// The first line of the reports, as JSON, that differs.
+fn lines_that_differ(fast: &Report, full: &Report) -> Option<String> {
+    let text = |report| serde_json::to_string_pretty(report).expect("reports are JSON");
+    let (fast, full) = (text(fast), text(full));
+    let (a, b) = fast.lines().zip(full.lines()).find(|(a, b)| a != b)?;
+    Some(format!("report\n    fast: {a}\n    full: {b}"))
+}
+
+/// The scenario with this number: like those of the fuzz tests, but calmer, longer and of more shapes.
+fn scenario(number: u64) -> Value {
+    let mut dice = Dice::new("modes", number);
+    let dice = &mut dice;
+    let members = dice.between(1, 5);
+    let zones = dice.between(1, 3);
+    let nodes = dice.between(1, members);
+    let active = if dice.percent(30) { dice.between(10_000, 40_000) } else { dice.between(60_000, 600_000) };
+    let world = World { members, zones, nodes, active, longest: active / 3 };
+    let (operations, transient) = world.operations(dice);
+    let quiet = dice.percent(25);
+    let mut clusters = vec![cluster(dice, "etcd", "m", members, nodes)];
+    if dice.percent(30) {
+        let others = dice.between(1, 3);
+        clusters.push(cluster(dice, "other", "q", others, nodes));
+    }
+    let mut operations = if quiet { json!([]) } else { operations };
+    for operation in operations.as_array_mut().into_iter().flatten() {
+        operation["cluster"] = json!("etcd");
+    }
+    let mut file = json!({
+        "name": format!("modes-{number}"),
+        "seed": dice.below(1 << 32),
+        "duration": ms(active),
+        "topology": {
+            "regions": [{"name": "r", "zones": (0..zones).map(|z| format!("z{z}")).collect::<Vec<_>>()}],
+            "nodes": (0..nodes).map(|k| json!({"name": format!("n{k}"), "zone": format!("z{}", k * k % zones)})).collect::<Vec<_>>(),
+        },
+        "network": network(dice),
+        "clients": (0..dice.below(4)).map(|k| client(dice, k, &clusters, zones, active)).collect::<Vec<_>>(),
+        "faults": if quiet { json!([]) } else { world.faults(&transient, dice) },
+        "operations": operations,
+        "etcd": clusters,
+    });
+    if dice.percent(20) {
+        file["random_faults"] = json!([{
+            "nodes": "all", "every": {"exponential": ms(active / 2)}, "repair": {"lognormal": {"median": "5s", "sigma": 1.0}},
+        }]);
+    }
+    file
+}
+
+fn cluster(dice: &mut Dice, name: &str, prefix: &str, members: u64, nodes: u64) -> Value {
+    let mut list: Vec<Value> =
+        (0..members).map(|k| json!({"name": format!("{prefix}{k}"), "node": format!("n{}", dice.below(nodes))})).collect();
+    let last = list.len() - 1;
+    if last > 0 && dice.percent(25) {
+        list[last]["learner"] = json!(true);
+    }
+    if last > 1 && dice.percent(25) {
+        list[last]["behind"] = json!({"revision": dice.between(1, 90), "database": "1MB"});
+    }
+    let mut initial = json!({"revision": 100, "database": format!("{}kB", dice.between(1, 60_000))});
+    if dice.percent(20) {
+        initial["leader"] = json!("none");
+    }
+    json!({
+        "name": name, "members": list, "initial": initial,
+        "options": if dice.percent(50) { options(dice) } else { json!({"pre_vote": dice.percent(50)}) },
+        "disk": {"fsync": dice.latency(1_000)},
+    })
+}
+
+fn client(dice: &mut Dice, k: u64, clusters: &[Value], zones: u64, active: u64) -> Value {
+    let cluster = &clusters[dice.below(clusters.len() as u64) as usize];
+    let mut client = json!({
+        "name": format!("c{k}"), "cluster": cluster["name"], "zone": format!("z{}", dice.below(zones)),
+        "target": dice.pick(&["leader", "follower", "nearest", "all"]),
+        "timeout": ms(dice.between(300, 7_000)), "retries": dice.below(4),
+        "start": ms(dice.below(active)),
+    });
+    let op = match dice.below(6) {
+        0 => json!({"op": "range"}),
+        1 => json!({"op": "range", "consistency": "serializable"}),
+        2 => json!({"op": "delete"}),
+        3 => json!({"op": "watch"}),
+        _ => json!({"op": "put", "value": format!("{}B", dice.between(1, 20_000))}),
+    };
+    let watches = op["op"] == "watch";
+    merge(&mut client, op);
+    if !watches {
+        let rate = dice.pick(&["2/min", "0.3/s", "1/s", "1/s", "5/s", "20/s"]);
+        let arrivals = dice.pick(&["even", "poisson"]);
+        merge(&mut client, json!({"rate": rate, "arrivals": arrivals}));
+    }
+    client
+}
+
+#[test]
+fn both_modes_give_the_same_report_of_random_scenarios() {
+    let case = |number: usize| {
+        let file = scenario(number as u64);
+        Case { file, exact: Exact::Fast, bug: None, liveness: false }
+    };
+    let results = parallel(SCENARIOS, |number| same_in_both_modes(&case(number)));
+    let failed: Vec<(usize, Failure)> =
+        results.iter().enumerate().filter_map(|(number, result)| Some((number, result.clone().err()?))).collect();
+    let shown = failed.iter().take(3).map(|(number, failure)| {
+        let (small, how) = shrink(same_in_both_modes, &case(*number), failure);
+        let file = serde_json::to_string(&small.file).expect("a file is JSON");
+        format!(
+            "scenario {number}: {failure}\n  shrunk: {how}\n  again: zonefall run this.json --exact fast, and full, of\n{file}"
+        )
+    });
+    let shown: Vec<String> = shown.collect();
+    let numbers: Vec<String> = failed.iter().map(|(number, failure)| format!("  {number}: {failure}")).collect();
+    assert!(failed.is_empty(), "{} differ:\n{}\n\n{}", failed.len(), numbers.join("\n"), shown.join("\n\n"));
+    // Else nothing ever rested, and the two modes were one.
+    let saved: u64 = results.iter().flatten().map(|seen| seen.events).sum();
+    assert!(saved > 1_000_000, "fast mode saved only {saved} events");
+}
+
+#[test]
+fn parallel_runs_give_the_same_traces() {
+    let scenarios: Vec<Arc<Scenario>> = (0..40)
+        .map(|number| Arc::new(Scenario::from_json(&scenario(number).to_string()).unwrap_or_else(|errors| panic!("{errors}"))))
+        .collect();
+    let hash = |number: usize| report(&scenarios[number], Exact::Fast).trace_hash;
+    let alone: Vec<String> = (0..scenarios.len()).map(hash).collect();
+    let together = parallel(scenarios.len() * 2, |number| hash(number / 2));
+    for (number, pair) in together.chunks(2).enumerate() {
+        assert_eq!(pair, [alone[number].as_str(), &alone[number]], "scenario {number}: the trace depends on what else runs");
+    }
+}
