@@ -220,7 +220,6 @@ impl Cluster {
         );
         member.published = true;
         member.server = Some(Box::new(Server {
-            told_committed: raft.log.committed,
             timer_draws: raft.timeouts_drawn(),
             raft,
             beats,

@@ -88,6 +88,7 @@ impl Cluster {
     pub fn terminate(&mut self, index: u8, cx: &mut Context<'_>) {
         self.wake(cx);
         self.members[index as usize].held_down += 1;
+        self.members[index as usize].starting = None;
         let timeout = self.options.request_timeout;
         let heir = self.heir(index);
         let Some(server) = self.members[index as usize].server.as_deref_mut() else { return };

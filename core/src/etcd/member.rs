@@ -97,8 +97,6 @@ pub struct Server {
     pub database_bytes: u64,
     /// Index of the last snapshot.
     pub snapshot_index: u64,
-    /// Last index applied when it was last told.
-    pub told_committed: u64,
 }
 
 /// A write to the log file and its fsync.
@@ -125,6 +123,8 @@ pub struct Reads {
     pub current: Vec<Token>,
     /// Its number; 0: none is under way.
     pub context: u64,
+    /// When it began.
+    pub since: Time,
     /// Generation of its retry timer.
     pub retry: u32,
     /// Confirmed: waits until this is applied.

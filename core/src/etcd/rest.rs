@@ -119,7 +119,7 @@ impl Cluster {
         server.raft.beats = beats % every;
         // The last beat that checked the quorum, counted from 1; 0: none did.
         let checked = count.saturating_sub(beats % every);
-        if checked > 0 {
+        if checked > 0 && server.raft.dialect.check_quorum {
             for (index, progress) in (0u8..).zip(&mut server.raft.progress) {
                 progress.recent_active = index == leader;
             }

@@ -89,6 +89,7 @@ impl Cluster {
         let server = member.server.as_deref_mut().expect("its process serves");
         server.reads.current = std::mem::take(&mut server.reads.next);
         server.reads.context = context;
+        server.reads.since = cx.now;
         server.reads.index = None;
         self.ask_read_index(index, cx);
     }
@@ -109,15 +110,25 @@ impl Cluster {
         }
     }
 
-    /// Nobody confirmed the round in time: asks again, under the same number.
+    /// Nobody confirmed the round in time: asks again, under the same number, until its requests have no time left.
     pub(super) fn retry_read(&mut self, index: u8, generation: u32, cx: &mut Context<'_>) {
         let current = self
             .server(index)
             .is_some_and(|server| server.reads.retry == generation && server.reads.context != 0 && server.reads.index.is_none());
-        if current {
-            self.wake(cx);
-            self.ask_read_index(index, cx);
+        if !current {
+            return;
         }
+        self.wake(cx);
+        let timeout = self.options.request_timeout;
+        let server = self.server_mut(index);
+        if cx.now.since(server.reads.since) < timeout {
+            self.ask_read_index(index, cx);
+            return;
+        }
+        for token in std::mem::take(&mut server.reads.current) {
+            cx.fx.answers.push((cx.now, token, Answer::Unavailable));
+        }
+        self.next_read(index, cx);
     }
 
     /// Raft has confirmed rounds: answers once what they saw is applied here.
