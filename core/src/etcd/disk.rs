@@ -32,8 +32,8 @@ pub struct Persisted {
 pub struct Disk {
     /// What is on it; `None`: nothing.
     pub content: Option<Box<Persisted>>,
-    /// The volume is there.
-    pub present: bool,
+    /// Faults that keep the volume away.
+    pub lost: u16,
     speed: Speed,
     slowed: Vec<(FaultId, Duration, f64)>,
     draws: Stream,
@@ -43,7 +43,12 @@ pub struct Disk {
 impl Disk {
     /// A volume with this content.
     pub fn new(speed: Speed, seed: u64, entity: u64, content: Option<Box<Persisted>>) -> Self {
-        Self { content, present: true, speed, slowed: Vec::new(), draws: Stream::new(seed, Purpose::Fsync, entity), syncs: 0 }
+        Self { content, lost: 0, speed, slowed: Vec::new(), draws: Stream::new(seed, Purpose::Fsync, entity), syncs: 0 }
+    }
+
+    /// The volume is there.
+    pub fn is_present(&self) -> bool {
+        self.lost == 0
     }
 
     /// Time to write `bytes` and sync them.

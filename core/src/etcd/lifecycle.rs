@@ -26,7 +26,7 @@ impl Cluster {
         let (id, start_up) = (self.id, self.options.start_up);
         let member = &mut self.members[index as usize];
         if !member.may_run() || member.server.is_some() || member.starting.is_some() {
-            if member.standing == Standing::In && member.held_down == 0 && !member.disk.present {
+            if member.standing == Standing::In && member.held_down == 0 && !member.disk.is_present() {
                 cx.fx.record(Record::MemberRefused { member: member.id, reason: RefuseReason::NoVolume });
             }
             return;
@@ -142,11 +142,11 @@ impl Cluster {
         }
     }
 
-    /// A volume is lost with all that is on it: who uses it stops. Returns the entries that no volume holds any more.
+    /// One more fault takes a member's volume with all that is on it: who uses it stops.
     pub fn volume_lost(&mut self, index: u8, cx: &mut Context<'_>) {
         self.wake(cx);
         let durable_before = self.durable();
-        self.members[index as usize].disk.present = false;
+        self.members[index as usize].disk.lost += 1;
         self.stop(index, StopReason::VolumeLost, cx);
         let member = &mut self.members[index as usize];
         if member.disk.content.take().is_some() && cx.fx.raft_records {
@@ -160,10 +160,12 @@ impl Cluster {
         }
     }
 
-    /// An empty volume stands in the place of the lost one.
+    /// One fault less does; after the last an empty volume stands in the place of the lost one.
     pub fn volume_replaced(&mut self, index: u8, cx: &mut Context<'_>) {
-        self.members[index as usize].disk.present = true;
-        self.start(index, cx);
+        self.members[index as usize].disk.lost -= 1;
+        if self.members[index as usize].disk.is_present() {
+            self.start(index, cx);
+        }
     }
 
     /// Largest index that some volume holds.

@@ -140,7 +140,7 @@ impl Member {
 
     /// Whether its process should run: nothing holds it down and its volume is there.
     pub fn may_run(&self) -> bool {
-        self.standing == Standing::In && self.held_down == 0 && self.disk.present
+        self.standing == Standing::In && self.held_down == 0 && self.disk.is_present()
     }
 
     /// Takes the process away; what it had written (or synced, after a power loss) stays on the disk.

@@ -1,5 +1,7 @@
 //! Stories small enough to check by hand.
 
+mod volumes;
+
 use std::sync::Arc;
 
 use super::{Exact, Options};
