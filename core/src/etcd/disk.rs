@@ -27,6 +27,13 @@ pub struct Persisted {
     pub timeouts_drawn: u64,
 }
 
+impl Persisted {
+    /// What a member that was just added starts with: no vote, no entry.
+    pub fn is_blank(&self) -> bool {
+        self.term == 0 && self.log.last() == 0
+    }
+}
+
 /// A volume.
 #[derive(Clone, Debug)]
 pub struct Disk {

@@ -149,7 +149,8 @@ impl Cluster {
         self.members[index as usize].disk.lost += 1;
         self.stop(index, StopReason::VolumeLost, cx);
         let member = &mut self.members[index as usize];
-        if member.disk.content.take().is_some() && cx.fx.raft_records {
+        // A disk that holds nothing yet loses nothing: its member may still start for the first time.
+        if member.disk.content.take_if(|content| !content.is_blank()).is_some() && cx.fx.raft_records {
             cx.fx.record(Record::Raft(RaftRecord::Wiped { member: member.id }));
         }
         // Only what a client was (or could have been) told counts as data.
@@ -178,13 +179,10 @@ impl Cluster {
         self.members.iter().filter(|member| member.standing == Standing::In).map(index).max().unwrap_or(0)
     }
 
-    /// The member whose data is on a volume.
-    pub fn member_on(&self, scenario: &crate::scenario::Scenario, volume: VolumeId) -> Option<u8> {
-        let members = &scenario.etcd[self.id.0 as usize].members;
-        // Of a member and its successor under the same name, the one in the cluster.
-        let on = |index: &u8| members[*index as usize].volume == volume;
-        let all = || (0..members.len() as u8).filter(on);
-        all().find(|&index| self.members[index as usize].standing == Standing::In).or_else(|| all().next())
+    /// The members whose data is, was or will be on a volume.
+    pub fn members_on(&self, scenario: &crate::scenario::Scenario, volume: VolumeId) -> Vec<u8> {
+        let members = (0u8..).zip(&scenario.etcd[self.id.0 as usize].members);
+        members.filter(|(_, member)| member.volume == volume).map(|(index, _)| index).collect()
     }
 
     /// A fault makes a member's disk slow, or no longer (`slow` is `None`).

@@ -1,5 +1,6 @@
 //! Faults and operations carried out: each fault is a start and an end on the network, on hosts, processes or volumes.
 
+use crate::etcd::cluster::{Cluster, Context};
 use crate::etcd::member::Standing;
 use crate::fault::Leader;
 use crate::ids::{ClusterId, FaultId, MemberId, NodeId, VolumeId};
@@ -166,17 +167,13 @@ impl Simulation {
         }
     }
 
-    fn on_volume(
-        &mut self,
-        volume: VolumeId,
-        act: impl FnOnce(&mut crate::etcd::cluster::Cluster, u8, &mut crate::etcd::cluster::Context<'_>),
-    ) {
+    /// Does something to a volume: to every member that uses it, has used it or will (a successor may join onto it).
+    fn on_volume(&mut self, volume: VolumeId, act: impl Fn(&mut Cluster, u8, &mut Context<'_>)) {
         let scenario = self.scenario.clone();
         for id in (0..self.clusters.len() as u16).map(ClusterId) {
-            if let Some(index) = self.clusters[id.0 as usize].member_on(&scenario, volume) {
-                let (cluster, mut cx) = self.cluster(id);
+            let (cluster, mut cx) = self.cluster(id);
+            for index in cluster.members_on(&scenario, volume) {
                 act(cluster, index, &mut cx);
-                return;
             }
         }
     }

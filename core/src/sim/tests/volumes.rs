@@ -1,10 +1,10 @@
 //! Volumes that go, come back empty, and pass from a member to its successor.
 
-use super::{at, faulty, records};
+use super::{at, faulty, member, records};
 use crate::ids::VolumeId;
 use crate::kernel::time::{Duration, Time};
 use crate::record::{Record, RefuseReason};
-use crate::scenario::{Aim, Fault, PlannedFault, Scenario};
+use crate::scenario::{Aim, Fault, MemberChange, Operation, PlannedFault, Scenario};
 
 fn lost(at_s: u64, lasts_s: u64) -> PlannedFault {
     PlannedFault { at: at(at_s), lasts: Some(Duration::from_secs(lasts_s)), fault: Fault::VolumeLost(Aim::Named(VolumeId(2))) }
@@ -27,4 +27,46 @@ fn a_volume_is_back_when_the_last_fault_that_took_it_is_over() {
     // One within the other.
     scenario.faults[1] = lost(70, 20);
     assert_eq!(refusals(&scenario), [(at(120), RefuseReason::LostData)]);
+}
+
+/// The third member is removed and a successor added, on the same volume.
+fn succeeded(scenario: &mut Scenario, removed_s: u64, added_s: u64) {
+    let mut successor = scenario.etcd[0].members[2].clone();
+    successor.initial = false;
+    scenario.etcd[0].members.push(successor);
+    scenario.operations = vec![
+        Operation { at: at(removed_s), change: MemberChange::Remove(member(2)) },
+        Operation { at: at(added_s), change: MemberChange::Add(member(3)) },
+    ];
+}
+
+#[test]
+fn a_successor_joins_when_its_volume_is_back() {
+    let mut scenario = faulty(60, Fault::VolumeLost(Aim::Named(VolumeId(2))));
+    succeeded(&mut scenario, 80, 81);
+    let all = records(&scenario, 1);
+    let second = |when: Time| when.as_nanos() / 1_000_000_000;
+    let refused = |(when, record): &(Time, Record)| match record {
+        Record::MemberRefused { member: who, reason } => Some((second(*when), who.index, *reason)),
+        _ => None,
+    };
+    assert_eq!(all.iter().filter_map(refused).collect::<Vec<_>>(), [(81, 3, RefuseReason::NoVolume)]);
+    let started = |(when, record): &(Time, Record)| (*record == Record::MemberStarted(member(3))).then_some(second(*when));
+    assert_eq!(all.iter().filter_map(started).collect::<Vec<_>>(), [120], "half a second after its volume was back");
+}
+
+#[test]
+fn a_successor_inherits_a_slow_disk() {
+    let catches_up_in = |slow_for_s| {
+        let add = Duration::from_secs(1);
+        let mut scenario = faulty(slow_for_s, Fault::DiskSlow { volume: Aim::Named(VolumeId(2)), add, factor: 1.0 });
+        succeeded(&mut scenario, 80, 81);
+        let caught_up = |(when, record)| match record {
+            Record::CaughtUp { member: who, .. } if who == member(3) => Some(when),
+            _ => None,
+        };
+        records(&scenario, 1).into_iter().find_map(caught_up).expect("it catches up").since(at(81))
+    };
+    let (slow, quick) = (catches_up_in(60), catches_up_in(10));
+    assert!(slow > quick, "{slow} on the slow disk, {quick} on the same once it was over");
 }
