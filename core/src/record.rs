@@ -112,7 +112,8 @@ pub enum Record {
         /// Time since its process served again.
         took: Duration,
     },
-    /// A change of membership was applied by the leader, or refused.
+    /// A change of membership was applied for the first time, or refused. One that was told to have timed out may be applied yet:
+    /// then both are recorded.
     Membership {
         /// What was asked.
         change: MemberChange,

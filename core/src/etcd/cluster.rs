@@ -114,6 +114,7 @@ impl Cluster {
                     host: Network::host_of(member.node),
                     disk: Disk::new(speed, seed, u64::from(member.volume.0), content),
                     standing: if member.initial { Standing::In } else { Standing::Future },
+                    learner: member.learner,
                     held_down: 0,
                     server: None,
                     starting: None,
@@ -267,6 +268,7 @@ impl Cluster {
             EtcdEvent::Stopping(member, generation) => self.stopping(member, generation, cx),
             EtcdEvent::Stream(stream, generation) => self.stream_timer(stream as usize, generation, cx),
             EtcdEvent::Chunk(transfer, generation) => self.chunk(transfer, generation, cx),
+            EtcdEvent::ChangesDue => self.changes_due(cx),
             EtcdEvent::Request(_) => unreachable!("the run loop adds the operation"),
         }
     }

@@ -31,6 +31,8 @@ pub struct Member {
     pub disk: Disk,
     /// Whether the cluster knows it.
     pub standing: Standing,
+    /// It has no vote (as far as any member has applied).
+    pub learner: bool,
     /// Faults that keep its process down.
     pub held_down: u16,
     /// Its process; `None` when it does not serve.

@@ -9,7 +9,7 @@ use crate::etcd::member::Standing;
 use crate::etcd::raft::Config;
 use crate::etcd::raft::log::{Command, ConfChange, Log, Token};
 use crate::ids::MemberId;
-use crate::kernel::time::Duration;
+use crate::kernel::time::{Duration, Time};
 use crate::record::{Record, StopReason};
 use crate::scenario::MemberChange;
 use crate::sim::event::EtcdEvent;
@@ -61,11 +61,17 @@ const fn quorum_of(voters: usize) -> usize {
     voters / 2 + 1
 }
 
-/// A change that was proposed and not yet applied.
+/// Who asks hears nothing where the change was dropped, turned into an empty entry or lost with its leader (`parseProposeCtxErr`).
+const TIMED_OUT: &str = "etcdserver: request timed out";
+
+/// A change that was proposed; who asked for it waits until it is applied (`EtcdServer.configure`).
 #[derive(Clone, Copy, Debug)]
 pub struct Pending {
     asked: MemberChange,
-    change: ConfChange,
+    /// Index and term of its entry; `None` where the leader took no such entry.
+    entry: Option<(u64, u64)>,
+    /// Nobody waits for it any longer.
+    until: Time,
 }
 
 impl Cluster {
@@ -82,9 +88,24 @@ impl Cluster {
             return;
         }
         let leader = self.leader().expect("no change without a leader");
-        self.changes.push(Pending { asked, change });
-        self.server_mut(leader).raft.propose(cx.now, Token::NONE, Command::Conf(change));
+        let until = cx.now + self.options.request_timeout;
+        let raft = &mut self.server_mut(leader).raft;
+        let before = raft.log.last();
+        raft.propose(cx.now, Token::NONE, Command::Conf(change));
+        let last = raft.log.last();
+        // The leader takes none while it hands over, and an empty entry instead while another change is not applied.
+        let taken = last > before && raft.log.get(last).is_some_and(|entry| entry.command == Command::Conf(change));
+        let entry = taken.then_some((last, raft.term));
+        self.changes.push(Pending { asked, entry, until });
+        cx.fx.etcd(until, self.id, EtcdEvent::ChangesDue);
         self.after(leader, cx);
+    }
+
+    /// Who has asked for changes that were not applied in time is told so. (They may be applied yet, if a log holds them.)
+    pub(super) fn changes_due(&mut self, cx: &mut Context<'_>) {
+        for late in self.changes.extract_if(.., |pending| pending.until <= cx.now) {
+            cx.fx.record(Record::Membership { change: late.asked, refused: Some(TIMED_OUT) });
+        }
     }
 
     /// Why a change is refused, in etcd's words.
@@ -146,21 +167,29 @@ impl Cluster {
         })
     }
 
-    /// A change was applied at a member; whether that member has removed itself.
-    pub(super) fn conf_applied(&mut self, at: u8, change: ConfChange, cx: &mut Context<'_>) -> bool {
-        if let Some(place) = self.changes.iter().position(|pending| pending.change == change) {
-            let asked = self.changes.remove(place).asked;
-            cx.fx.record(Record::Membership { change: asked, refused: None });
-            cx.fx.disturbed.push(self.id);
-            match asked {
-                MemberChange::Add(id) => self.join(id.index, cx),
-                MemberChange::Remove(id) => {
-                    self.members[id.index as usize].standing = Standing::Removed;
-                    if id.index != at {
-                        self.depart(id.index, cx);
-                    }
+    /// A change, the entry at `place` (index and term), was applied at a member; whether that member has removed itself.
+    pub(super) fn conf_applied(&mut self, at: u8, place: (u64, u64), change: ConfChange, cx: &mut Context<'_>) -> bool {
+        self.changes.retain(|pending| pending.entry != Some(place));
+        let (ConfChange::AddVoter(index) | ConfChange::AddLearner(index) | ConfChange::Remove(index)) = change;
+        let member = &mut self.members[index as usize];
+        // Each member is added, promoted and removed once: what it is tells whether this was applied anywhere before.
+        let done = match (change, member.standing) {
+            (ConfChange::AddVoter(_) | ConfChange::AddLearner(_), Standing::Future) => MemberChange::Add(member.id),
+            (ConfChange::AddVoter(_), Standing::In) if member.learner => MemberChange::Promote(member.id),
+            (ConfChange::Remove(_), Standing::In) => MemberChange::Remove(member.id),
+            _ => return change == ConfChange::Remove(at),
+        };
+        cx.fx.record(Record::Membership { change: done, refused: None });
+        cx.fx.disturbed.push(self.id);
+        member.learner = matches!(change, ConfChange::AddLearner(_));
+        match done {
+            MemberChange::Add(_) => self.join(index, cx),
+            MemberChange::Promote(_) => {}
+            MemberChange::Remove(_) => {
+                member.standing = Standing::Removed;
+                if index != at {
+                    self.depart(index, cx);
                 }
-                MemberChange::Promote(_) => {}
             }
         }
         change == ConfChange::Remove(at)

@@ -205,7 +205,7 @@ impl Cluster {
                 }
                 Command::Conf(change) => {
                     server.raft.apply_conf_change(change);
-                    removed |= self.conf_applied(index, change, cx);
+                    removed |= self.conf_applied(index, (at, entry.term), change, cx);
                     0
                 }
             };

@@ -37,6 +37,8 @@ pub enum EtcdEvent {
     Stream(u16, u32),
     /// The next part of a database under way.
     Chunk(u16, u32),
+    /// Who asked for a change of membership waits no longer.
+    ChangesDue,
     /// A request arrives at the member of its token.
     Request(Token),
 }

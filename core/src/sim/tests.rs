@@ -1,5 +1,6 @@
 //! Stories small enough to check by hand.
 
+mod membership;
 mod volumes;
 
 use std::sync::Arc;
