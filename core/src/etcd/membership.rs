@@ -16,7 +16,7 @@ use crate::sim::event::EtcdEvent;
 
 /// A member counts as healthy when it has been connected this long (`HealthInterval`).
 const HEALTH_INTERVAL: Duration = Duration::from_secs(5);
-/// A learner may be promoted when it has this share of the leader's log (`readyPercentThreshold`).
+/// A learner may be promoted when it has this share of what the leader's disk has (`readyPercent`).
 const PROMOTION_THRESHOLD: f64 = 0.9;
 
 /// From the removal of a member to the end of its process (`stopWithDelay`).
@@ -55,6 +55,11 @@ pub fn may_remove_voter(members: &[View], place: usize) -> bool {
 pub fn may_promote(members: &[View]) -> bool {
     let (voters, started) = count(members.iter());
     started + 1 >= quorum_of(voters + 1)
+}
+
+/// Whether a learner that is known to have `matched` entries has caught up with its leader, whose own disk has `of` (`isLearnerReady`).
+pub fn is_in_sync(matched: u64, of: u64) -> bool {
+    matched as f64 >= of as f64 * PROMOTION_THRESHOLD
 }
 
 const fn quorum_of(voters: usize) -> usize {
@@ -162,8 +167,8 @@ impl Cluster {
 
     fn learner_is_ready(&self, leader: u8, id: MemberId) -> bool {
         self.server(leader).is_some_and(|server| {
-            let matched = server.raft.progress[id.index as usize].matched;
-            matched as f64 > server.raft.log.last() as f64 * PROMOTION_THRESHOLD
+            let matched = |index: u8| server.raft.progress[index as usize].matched;
+            is_in_sync(matched(id.index), matched(leader))
         })
     }
 

@@ -1,6 +1,7 @@
 //! Changes of membership: how each that is asked for ends.
 
 use super::{CLUSTER, at, check_modes, faulty, member, records};
+use crate::etcd::membership::is_in_sync;
 use crate::ids::NodeId;
 use crate::kernel::time::{Duration, Time};
 use crate::observe::testing::three_zones;
@@ -67,4 +68,11 @@ fn a_change_that_timed_out_may_be_applied_yet() {
         late += ends.len() - 1;
     }
     assert!((1..8).contains(&late), "{late} of 8 were applied after all");
+}
+
+#[test]
+fn a_learner_is_in_sync_from_nine_tenths_on() {
+    for (matched, leader, in_sync) in [(9, 10, true), (8, 10, false), (0, 0, true), (89, 100, false), (90, 100, true)] {
+        assert_eq!(is_in_sync(matched, leader), in_sync, "{matched} of {leader}");
+    }
 }
