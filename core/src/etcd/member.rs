@@ -15,6 +15,7 @@ use crate::etcd::raft::clock::Clock;
 use crate::etcd::raft::log::{Command, Token};
 use crate::etcd::raft::message::Message;
 use crate::etcd::raft::{Raft, Role};
+use crate::etcd::ready::database_growth;
 use crate::ids::{ClientId, MemberId};
 use crate::kernel::time::Time;
 use crate::network::HostId;
@@ -153,6 +154,9 @@ impl Member {
         let raft = &mut server.raft;
         let keep = if power { raft.log.stable } else { raft.log.written };
         let mut log = raft.log.clone();
+        // What was applied from memory and is lost will be applied again, to a database that is without it.
+        let again = (keep + 1..=log.applied).filter_map(|index| log.get(index)).map(|entry| database_growth(entry.command));
+        server.database_bytes -= again.sum::<u64>();
         if keep < log.last() {
             log.drop_tail(keep + 1);
         }

@@ -13,6 +13,15 @@ use crate::sim::event::{Answer, EtcdEvent, Watched};
 /// Bytes a key and its value take in the database besides themselves: revision key, numbers, page overhead (assumed).
 const DATABASE_OVERHEAD: u64 = 64;
 
+/// Bytes the database grows by when a command is applied.
+pub(super) fn database_growth(command: Command) -> u64 {
+    match command {
+        Command::Empty | Command::Conf(_) => 0,
+        Command::Put { key_bytes, value_bytes } => u64::from(key_bytes) + u64::from(value_bytes) + DATABASE_OVERHEAD,
+        Command::Delete { keys, key_bytes } => u64::from(keys) * (u64::from(key_bytes) + DATABASE_OVERHEAD),
+    }
+}
+
 /// Entries whose first appliance is remembered for the watchers' latency.
 const REMEMBERED: usize = 4_096;
 
@@ -192,17 +201,11 @@ impl Cluster {
                 let (term, chain) = (entry.term, entry.chain);
                 cx.fx.record(Record::Raft(RaftRecord::Applied { member: id, index: at, term, chain }));
             }
+            server.database_bytes += database_growth(entry.command);
             let event_bytes = match entry.command {
                 Command::Empty => 0,
-                Command::Put { key_bytes, value_bytes } => {
-                    let bytes = u64::from(key_bytes) + u64::from(value_bytes);
-                    server.database_bytes += bytes + DATABASE_OVERHEAD;
-                    bytes
-                }
-                Command::Delete { keys, key_bytes } => {
-                    server.database_bytes += u64::from(keys) * (u64::from(key_bytes) + DATABASE_OVERHEAD);
-                    u64::from(keys) * u64::from(key_bytes)
-                }
+                Command::Put { key_bytes, value_bytes } => u64::from(key_bytes) + u64::from(value_bytes),
+                Command::Delete { keys, key_bytes } => u64::from(keys) * u64::from(key_bytes),
                 Command::Conf(change) => {
                     server.raft.apply_conf_change(change);
                     removed |= self.conf_applied(index, (at, entry.term), change, cx);

@@ -1,7 +1,8 @@
 //! Volumes that go, come back empty, and pass from a member to its successor.
 
-use super::{at, faulty, member, records};
-use crate::ids::VolumeId;
+use super::{at, faulty, full, member, puts, records, report};
+use crate::ids::{NodeId, VolumeId};
+use crate::kernel::dist::Latency;
 use crate::kernel::time::{Duration, Time};
 use crate::record::{Record, RefuseReason};
 use crate::scenario::{Aim, Fault, MemberChange, Operation, PlannedFault, Scenario};
@@ -69,4 +70,15 @@ fn a_successor_inherits_a_slow_disk() {
     };
     let (slow, quick) = (catches_up_in(60), catches_up_in(10));
     assert!(slow > quick, "{slow} on the slow disk, {quick} on the same once it was over");
+}
+
+#[test]
+fn what_is_applied_again_after_a_power_loss_grows_the_database_once() {
+    let mut scenario = faulty(1, Fault::NodeCrash(Aim::Named(NodeId(1))));
+    // The follower applies what it is told is committed while its own disk is still at it.
+    scenario.volumes[1].disk.fsync = Latency::Constant(Duration::from_millis(300));
+    scenario.clients = vec![crate::scenario::Client { start: at(55), stop: at(61), ..puts(100) }];
+    let report = report(scenario, full(), 1);
+    let sizes: Vec<u64> = report.etcd["etcd-main"].members.iter().map(|member| member.database_bytes).collect();
+    assert_eq!(sizes, [sizes[0]; 3]);
 }
