@@ -239,6 +239,7 @@ impl Cluster {
             stopping: None,
             database_bytes: content.database_bytes,
             snapshot_index: content.snapshot_index,
+            keeps_entries_until: now,
         }));
     }
 

@@ -100,6 +100,8 @@ pub struct Server {
     pub database_bytes: u64,
     /// Index of the last snapshot.
     pub snapshot_index: u64,
+    /// It compacts nothing until then: it has sent somebody its database.
+    pub keeps_entries_until: Time,
 }
 
 /// A write to the log file and its fsync.

@@ -156,7 +156,7 @@ impl Cluster {
         let log = &mut server.raft.log;
         log.stable = log.stable.max(write.last.min(log.written));
         server.synced = write.state;
-        self.snapshot_if_due(index);
+        self.snapshot_if_due(index, cx.now);
         self.send_all(&mut write.held, cx);
         let server = self.server_mut(index);
         server.raft.acknowledge_own();
@@ -235,7 +235,7 @@ impl Cluster {
 
     pub(super) fn applied(&mut self, index: u8, cx: &mut Context<'_>) {
         let (id, cx_now) = (self.members[index as usize].id, cx.now);
-        self.snapshot_if_due(index);
+        self.snapshot_if_due(index, cx.now);
         let server = self.members[index as usize].server.as_deref_mut().expect("its process serves");
         let applied = server.raft.log.applied;
         self.committed = self.committed.max(applied);
@@ -250,15 +250,18 @@ impl Cluster {
         }
     }
 
-    /// Takes a snapshot after enough entries, once the disk has them all (`triggerSnapshot` waits for it) and nobody is being sent one.
-    fn snapshot_if_due(&mut self, index: u8) {
+    /// Takes a snapshot after enough entries, once the disk has them all (`triggerSnapshot` waits for it). Entries before it stay while
+    /// somebody is being sent one, and a while after: who receives it needs what follows it (`EtcdServer.snapshot`).
+    fn snapshot_if_due(&mut self, index: u8, now: Time) {
         let sending = self.transfers.iter().any(|transfer| transfer.from == index);
         let (snapshot_count, catch_up) = (self.options.snapshot_count, self.options.catch_up_entries);
         let server = self.server_mut(index);
         let log = &mut server.raft.log;
-        if log.applied - server.snapshot_index > snapshot_count && log.applied <= log.stable && !sending {
+        if log.applied - server.snapshot_index > snapshot_count && log.applied <= log.stable {
             server.snapshot_index = log.applied;
-            log.compact(log.applied.saturating_sub(catch_up));
+            if !sending && now >= server.keeps_entries_until {
+                log.compact(log.applied.saturating_sub(catch_up));
+            }
         }
     }
 

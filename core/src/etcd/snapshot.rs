@@ -15,6 +15,9 @@ const STEP: Duration = Duration::from_millis(100);
 /// Bytes that one ACK answers in a bulk transfer: receivers coalesce segments up to this size before TCP sees them (Linux GRO).
 const BYTES_PER_ACK: u64 = 65_536;
 
+/// After a database was sent, its sender compacts nothing for so long (`releaseDelayAfterSnapshot`).
+const RELEASE_DELAY: Duration = Duration::from_secs(30);
+
 /// A database under way.
 #[derive(Clone, Debug)]
 pub struct Transfer {
@@ -110,6 +113,9 @@ impl Cluster {
             }
         }
         if let Some(server) = self.members[from as usize].server.as_deref_mut() {
+            if ok {
+                server.keeps_entries_until = cx.now + RELEASE_DELAY;
+            }
             server.raft.snapshot_sent(to, ok);
             self.after(from, cx);
         }

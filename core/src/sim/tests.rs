@@ -1,6 +1,7 @@
 //! Stories small enough to check by hand.
 
 mod membership;
+mod streams;
 mod volumes;
 
 use std::sync::Arc;

@@ -1,0 +1,25 @@
+//! Connections between members: when they are closed, and how soon they are there again.
+
+use super::{at, member, puts, records};
+use crate::kernel::time::{Duration, Time};
+use crate::observe::testing::three_zones;
+use crate::record::Record;
+use crate::scenario::{Aim, Fault, PlannedFault};
+
+#[test]
+fn a_follower_that_was_sent_a_database_finds_what_follows_it() {
+    let kill = |at_s, lasts_s| {
+        let lasts = Some(Duration::from_secs(lasts_s));
+        PlannedFault { at: at(at_s), lasts, fault: Fault::ProcessKill(Aim::Named(member(2))) }
+    };
+    let mut scenario = three_zones();
+    let options = &mut scenario.etcd[0].options;
+    (options.snapshot_count, options.catch_up_entries) = (100, 50);
+    scenario.clients = vec![crate::scenario::Client { stop: at(200), ..puts(20) }];
+    // Each time it misses more than is kept behind a snapshot; the second time half a minute has not passed since it got one.
+    scenario.faults = vec![kill(60, 20), kill(85, 10), kill(130, 10)];
+    let sent = |(when, record): (Time, Record)| {
+        matches!(record, Record::SnapshotStarted { .. }).then_some(when.as_nanos() / 1_000_000_000)
+    };
+    assert_eq!(records(&scenario, 1).into_iter().filter_map(sent).collect::<Vec<_>>(), [80, 140]);
+}
