@@ -213,6 +213,12 @@ impl Cluster {
             snapshot_index: 0,
             timeouts_drawn: 0,
         }));
+        // Its peers dial it from now on; until it serves its host refuses them.
+        for other in (0..self.members.len() as u8).filter(|&other| other != index) {
+            let outward = self.stream_index(index, other);
+            self.streams[outward].dialing_since = cx.now;
+            self.update_stream(outward, cx);
+        }
         self.start(index, cx);
     }
 

@@ -4,7 +4,7 @@ use super::{at, member, puts, records};
 use crate::kernel::time::{Duration, Time};
 use crate::observe::testing::three_zones;
 use crate::record::Record;
-use crate::scenario::{Aim, Fault, PlannedFault};
+use crate::scenario::{Aim, Fault, MemberChange, Operation, PlannedFault};
 
 #[test]
 fn a_follower_that_was_sent_a_database_finds_what_follows_it() {
@@ -22,4 +22,17 @@ fn a_follower_that_was_sent_a_database_finds_what_follows_it() {
         matches!(record, Record::SnapshotStarted { .. }).then_some(when.as_nanos() / 1_000_000_000)
     };
     assert_eq!(records(&scenario, 1).into_iter().filter_map(sent).collect::<Vec<_>>(), [80, 140]);
+}
+
+#[test]
+fn a_newcomer_is_found_as_soon_as_it_serves() {
+    let mut scenario = three_zones();
+    let newcomer = crate::scenario::Member { initial: false, ..scenario.etcd[0].members[2].clone() };
+    scenario.etcd[0].members.push(newcomer);
+    scenario.operations = vec![Operation { at: at(60), change: MemberChange::Add(member(3)) }];
+    let all = records(&scenario, 1);
+    let served = all.iter().find(|(_, record)| *record == Record::MemberStarted(member(3))).expect("it starts").0;
+    let found = all.iter().filter(|(_, record)| matches!(record, Record::PeerFound { from, .. } if *from == member(3)));
+    let waited: Vec<Duration> = found.map(|(when, _)| when.since(served)).collect();
+    assert!(waited.len() == 3 && waited.iter().all(|waited| *waited < Duration::from_millis(110)), "{waited:?}");
 }
