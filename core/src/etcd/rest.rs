@@ -130,9 +130,10 @@ impl Cluster {
                 self.server_mut(leader).raft.progress[follower as usize].recent_active = true;
             }
         }
-        // Heartbeats to those whose connection is closed came back as undeliverable.
+        // Heartbeats to those whose connection is closed came back as undeliverable, the last at least.
+        let last_beat = since + period * (count - 1);
         for silent in (0..self.members.len() as u8).filter(|&index| index != leader && !followers.contains(index)) {
-            if !self.streams[self.stream_index(leader, silent)].writer_open {
+            if !self.streams[self.stream_index(leader, silent)].takes(last_beat) {
                 self.server_mut(leader).raft.unreachable(silent);
             }
         }

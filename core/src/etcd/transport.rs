@@ -38,7 +38,7 @@ impl Cluster {
         let (from, to) = (message.from, message.to);
         let index = self.stream_index(from, to);
         let stream = &self.streams[index];
-        if !stream.writer_open {
+        if !stream.takes(cx.now) {
             // Told at once that it cannot be sent.
             if let Some(server) = self.members[from as usize].server.as_deref_mut() {
                 server.raft.unreachable(to);
@@ -265,8 +265,11 @@ impl Cluster {
                 self.close_reader(inward, cx);
             }
             let told = reset && cx.net.is_open(self.host(gone), self.host(other));
-            // A reset ends the other side's writing; a dark host leaves it writing into the void.
-            self.streams[inward].writer_open &= !told;
+            // A reset ends the other side's writing when it arrives; until then, and where the host is dark, it writes into the void.
+            let notice = cx.now + cx.net.typical(self.host(gone), self.host(other));
+            if told {
+                self.streams[inward].reset_at.get_or_insert(notice);
+            }
             self.streams[inward].timer += 1;
             let outward = self.stream_index(gone, other);
             self.count_upkeep(outward, cx.now, cx.net);
@@ -275,7 +278,6 @@ impl Cluster {
                 self.update_stream(outward, cx);
                 continue;
             }
-            let notice = cx.now + cx.net.typical(self.host(gone), self.host(other));
             let stream = &mut self.streams[outward];
             // The reset comes after all that was written before.
             let notice = notice.max(stream.last_arrival() + self.options.hand_over);

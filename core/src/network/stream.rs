@@ -40,8 +40,10 @@ struct Fifo {
 /// One direction between two peers.
 #[derive(Clone, Debug)]
 pub struct Stream {
-    /// The sender's end takes messages.
+    /// The sender's end takes messages (until [`Stream::reset_at`]).
     pub writer_open: bool,
+    /// When the reset of a receiver that is gone arrives at the sender.
+    pub reset_at: Option<Time>,
     /// The receiver's end is connected.
     pub reader_open: bool,
     /// Raised with every new connection: messages of an older one are lost.
@@ -82,6 +84,7 @@ impl Stream {
     pub fn new(seed: u64, entity: u64, open: bool) -> Self {
         Self {
             writer_open: open,
+            reset_at: None,
             reader_open: open,
             epoch: 0,
             since: Time::ZERO,
@@ -104,9 +107,15 @@ impl Stream {
         self.writer_open && self.reader_open && self.silent_since.is_none()
     }
 
+    /// Whether the sender's end takes a message.
+    pub fn takes(&self, now: Time) -> bool {
+        self.writer_open && self.reset_at.is_none_or(|at| now < at)
+    }
+
     /// Connected anew.
     pub fn connect(&mut self, now: Time) {
         self.writer_open = true;
+        self.reset_at = None;
         self.reader_open = true;
         self.epoch += 1;
         self.since = now;

@@ -1,10 +1,14 @@
 //! Connections between members: when they are closed, and how soon they are there again.
 
+use std::sync::Arc;
+
 use super::{at, member, puts, records};
+use crate::etcd::raft::progress::State;
 use crate::kernel::time::{Duration, Time};
 use crate::observe::testing::three_zones;
 use crate::record::Record;
 use crate::scenario::{Aim, Fault, MemberChange, Operation, PlannedFault};
+use crate::sim::{Options, Simulation};
 
 #[test]
 fn a_follower_that_was_sent_a_database_finds_what_follows_it() {
@@ -35,4 +39,21 @@ fn a_newcomer_is_found_as_soon_as_it_serves() {
     let found = all.iter().filter(|(_, record)| matches!(record, Record::PeerFound { from, .. } if *from == member(3)));
     let waited: Vec<Duration> = found.map(|(when, _)| when.since(served)).collect();
     assert!(waited.len() == 3 && waited.iter().all(|waited| *waited < Duration::from_millis(110)), "{waited:?}");
+}
+
+#[test]
+fn a_sender_learns_of_a_reset_when_it_arrives() {
+    let mut scenario = three_zones();
+    for path in &mut scenario.network.paths {
+        path.delay = Duration::from_millis(200);
+    }
+    scenario.clients = vec![puts(100)];
+    let mut simulation = Simulation::new(Arc::new(scenario), 1, Options::default());
+    simulation.run_until(at(60), &mut |_, _| {});
+    simulation.inject(&Fault::ProcessKill(Aim::Named(member(2))), None);
+    for (after_ms, state) in [(190, State::Replicate), (230, State::Probe)] {
+        simulation.run_until(at(60) + Duration::from_millis(after_ms), &mut |_, _| {});
+        let leader = simulation.clusters[0].server(0).expect("it runs");
+        assert_eq!(leader.raft.progress[2].state, state, "{after_ms} ms after the follower's end");
+    }
 }
