@@ -2,10 +2,15 @@
 
 use crate::etcd::cluster::{Cluster, Context};
 use crate::etcd::member::Standing;
+use crate::etcd::raft::Dialect;
 use crate::ids::VolumeId;
 use crate::kernel::time::Duration;
 use crate::record::{RaftRecord, Record, RefuseReason, StopReason};
 use crate::sim::event::EtcdEvent;
+
+/// A process that has started looks so often, and so many times, whether its peers are connected (`adjustTicks`: for 5 s).
+const FAST_FORWARD_INTERVAL: Duration = Duration::from_millis(50);
+const FAST_FORWARD_LOOKS: u32 = 100;
 
 impl Cluster {
     /// One more fault holds a member's process down (and ends it, if it runs).
@@ -57,8 +62,51 @@ impl Cluster {
             server.behind = Some((cx.now, committed, behind));
         }
         self.peer_started(index, cx);
+        self.begin_fast_forward(index, cx);
         self.after(index, cx);
         cx.fx.disturbed.push(self.id);
+    }
+
+    /// A member alone need not wait for a leader to speak; one among others need not wait long once it is connected to them
+    /// (`EtcdServer.adjustTicks`; `--initial-election-tick-advance` is on).
+    fn begin_fast_forward(&mut self, index: u8, cx: &mut Context<'_>) {
+        let ticks = self.dialect.election_ticks;
+        let server = self.server_mut(index);
+        if server.raft.config.members().len() == 1 {
+            server.raft.advance_ticks(cx.now, ticks - 1);
+        } else {
+            self.look_at_peers(index, FAST_FORWARD_LOOKS, cx);
+        }
+    }
+
+    fn look_at_peers(&mut self, index: u8, looks: u32, cx: &mut Context<'_>) {
+        let generation = self.members[index as usize].next_generation();
+        self.server_mut(index).fast_forward = Some((generation, looks));
+        cx.fx.etcd(cx.now + FAST_FORWARD_INTERVAL, self.id, EtcdEvent::FastForward(index, generation));
+    }
+
+    /// A process that has just started looks whether two peers are connected: then it moves its election clock on.
+    pub(super) fn fast_forward(&mut self, index: u8, generation: u32, cx: &mut Context<'_>) {
+        let Some(server) = self.members[index as usize].server.as_deref_mut() else { return };
+        let Some((_, looks)) = server.fast_forward.take_if(|(current, _)| *current == generation) else { return };
+        let peer = |other: &u8| self.members[*other as usize].standing == Standing::In && *other != index;
+        let active = |other: &u8| self.streams[self.stream_index(*other, index)].reader_open;
+        if (0..self.members.len() as u8).filter(peer).filter(active).count() < 2 {
+            if looks > 1 {
+                self.look_at_peers(index, looks - 1, cx);
+            }
+            return;
+        }
+        self.wake(cx);
+        let Dialect { election_ticks, election_beats, .. } = self.dialect;
+        let server = self.server_mut(index);
+        if server.is_leader() {
+            (2..election_beats).for_each(|_| server.raft.beat(cx.now));
+        } else {
+            server.raft.advance_ticks(cx.now, election_ticks.saturating_sub(2));
+            server.timer = None;
+        }
+        self.after(index, cx);
     }
 
     /// Ends a member's process.

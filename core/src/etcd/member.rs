@@ -96,6 +96,8 @@ pub struct Server {
     pub behind: Option<(Time, u64, u64)>,
     /// SIGTERM was received: generation of the next look, and when it stops regardless.
     pub stopping: Option<(u32, Time)>,
+    /// It has not moved its election clock on yet: generation of the next look at its peers, and how many are left.
+    pub fast_forward: Option<(u32, u32)>,
     /// Bytes of the database.
     pub database_bytes: u64,
     /// Index of the last snapshot.

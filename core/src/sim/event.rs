@@ -25,6 +25,8 @@ pub enum EtcdEvent {
     Beat(u8, u32),
     /// A member's election timeout may have passed.
     Election(u8, u32),
+    /// A process that has just started looks whether its peers are connected.
+    FastForward(u8, u32),
     /// An fsync is done.
     Synced(u8, u32),
     /// A process has started.

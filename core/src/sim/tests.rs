@@ -1,5 +1,6 @@
 //! Stories small enough to check by hand.
 
+mod elections;
 mod membership;
 mod streams;
 mod volumes;

@@ -33,6 +33,11 @@ impl Clock {
         self.since = now;
     }
 
+    /// Counts `ticks` that have not passed.
+    pub fn advance(&mut self, ticks: u64) {
+        self.elapsed += ticks;
+    }
+
     /// When `ticks` will have elapsed.
     pub fn deadline(&self, ticks: u64) -> Time {
         let missing = ticks.saturating_sub(self.elapsed);

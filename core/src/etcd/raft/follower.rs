@@ -111,6 +111,16 @@ impl Raft {
         self.send(answer);
     }
 
+    /// Moves the clock on by `ticks` at once (`raftNode.advanceTicks`), fewer than an election timeout.
+    pub fn advance_ticks(&mut self, now: Time, ticks: u64) {
+        let missing = self.timeout_ticks.saturating_sub(self.clock.elapsed(now)).min(ticks);
+        self.clock.advance(missing);
+        if self.clock.elapsed(now) >= self.timeout_ticks {
+            self.timed_out(now);
+        }
+        self.clock.advance(ticks - missing);
+    }
+
     /// The leader of a message that could not be sent is unreachable (`ReportUnreachable`).
     pub fn unreachable(&mut self, peer: u8) {
         if self.role == super::Role::Leader {
