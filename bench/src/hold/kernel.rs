@@ -1,6 +1,6 @@
 //! Zonefall's kernel: queue and generations as the engine uses them.
 
-use zonefall_core::kernel::queue::{EventQueue, Generation};
+use zonefall_core::kernel::queue::EventQueue;
 use zonefall_core::kernel::time::{Duration, Time};
 
 use super::{Contender, Fired, Model, Stretch, Tally};
@@ -15,6 +15,20 @@ pub(super) struct Kernel {
 struct Expiry {
     timer: u32,
     generation: Generation,
+}
+
+/// Cancels timers as the engine does: an event carries the generation its timer was armed with, and an event of any but the present
+/// one is ignored.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+struct Generation(u32);
+
+impl Generation {
+    /// Makes every timer armed so far stale; the generation for the next.
+    const fn renew(&mut self) -> Self {
+        // Wrapping could revive a timer only if that had been pending while 2^32 others were armed.
+        self.0 = self.0.wrapping_add(1);
+        *self
+    }
 }
 
 impl Kernel {

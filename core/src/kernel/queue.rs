@@ -21,7 +21,8 @@ use crate::kernel::time::Time;
 
 /// Events in the order of their times; equal times in the order they were pushed.
 ///
-/// Push and pop take O(log n). There is no removal: a timer that may be cancelled carries a [`Generation`].
+/// Push and pop take O(log n). There is no removal: a timer that may be cancelled carries a generation, and whoever owns it ignores
+/// an event of any but the present one.
 #[derive(Clone, Debug)]
 pub struct EventQueue<E> {
     /// Not later than any key of `groups`, unless vacant.
@@ -143,12 +144,6 @@ impl<E: Copy> EventQueue<E> {
         Some((at, self.events[slot as usize]))
     }
 
-    /// The time of the first event.
-    #[inline]
-    pub fn next_time(&self) -> Option<Time> {
-        if self.vacant { self.groups.first().map(|group| group.least().1.at()) } else { Some(self.first.at()) }
-    }
-
     /// Events pending.
     pub const fn len(&self) -> usize {
         self.below + !self.vacant as usize
@@ -263,40 +258,6 @@ impl<E: Copy> EventQueue<E> {
     }
 }
 
-/// Cancels timers: an event carries the generation its timer was armed with, and whoever owns the timer ignores an event of any
-/// other than the present one.
-///
-/// ```
-/// # use zonefall_core::kernel::queue::{EventQueue, Generation};
-/// # use zonefall_core::kernel::time::Time;
-/// let mut queue = EventQueue::new();
-/// let mut election = Generation::default();
-/// queue.push(Time::from_nanos(10), election.renew());
-/// queue.push(Time::from_nanos(20), election.renew()); // The timer was reset: the first event is stale.
-/// let live: Vec<u64> = std::iter::from_fn(|| queue.pop())
-///     .filter(|&(_, armed)| armed == election)
-///     .map(|(at, _)| at.as_nanos())
-///     .collect();
-/// assert_eq!(live, [20]);
-/// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Generation(u32);
-
-impl Generation {
-    /// Makes every timer armed so far stale.
-    pub const fn cancel(&mut self) {
-        // Wrapping could revive a timer only if that had been pending while 2^32 others were armed.
-        self.0 = self.0.wrapping_add(1);
-    }
-
-    /// The same, and returns the generation for the next timer.
-    #[must_use]
-    pub const fn renew(&mut self) -> Self {
-        self.cancel();
-        *self
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -368,7 +329,6 @@ mod tests {
                 }
                 prop_assert_eq!(queue.len(), model.0.len());
                 prop_assert_eq!(queue.is_empty(), model.0.is_empty());
-                prop_assert_eq!(queue.next_time(), model.0.first().map(|&(at, _)| at));
                 let owned = queue.len() + usize::from(queue.vacant && queue.first != Key::PADDING);
                 prop_assert_eq!(queue.events.len(), owned + queue.free.len(), "every slot is owned or free");
             }
@@ -404,7 +364,6 @@ mod tests {
         let mut queue = EventQueue::new();
         queue.push(Time::MAX, 'a');
         assert_eq!(queue.pop_until(Time::ZERO), None);
-        assert_eq!(queue.next_time(), Some(Time::MAX));
         assert_eq!(queue.pop(), Some((Time::MAX, 'a')));
         assert_eq!(queue.pop(), None);
     }

@@ -169,8 +169,7 @@ impl Simulation {
     }
 
     fn handle_until(&mut self, until: Time, sink: &mut impl FnMut(Time, &Record)) {
-        while self.queue.next_time().is_some_and(|at| at <= until) {
-            let (at, event) = self.queue.pop().expect("there is a next event");
+        while let Some((at, event)) = self.queue.pop_until(until) {
             self.now = at;
             self.events += 1;
             self.dispatch(event);
@@ -182,8 +181,7 @@ impl Simulation {
     /// of the scenario).
     pub fn step(&mut self, sink: &mut impl FnMut(Time, &Record)) -> Option<Time> {
         self.carry_out(sink);
-        let at = self.queue.next_time().filter(|&at| at <= Time::ZERO + self.scenario.duration)?;
-        let (_, event) = self.queue.pop().expect("there is a next event");
+        let (at, event) = self.queue.pop_until(Time::ZERO + self.scenario.duration)?;
         self.now = at;
         self.events += 1;
         self.dispatch(event);
