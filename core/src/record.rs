@@ -219,7 +219,8 @@ pub enum Service {
 /// Inside raft.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RaftRecord {
-    /// A vote is cast (and will be on disk before it is told).
+    /// A vote is cast (and will be on disk before it is told). Recorded in memory, not at its fsync: of two votes that one write
+    /// carries, the disk would show the second only, and that both were told would go unnoticed.
     Voted {
         /// By whom.
         member: MemberId,

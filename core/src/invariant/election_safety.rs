@@ -1,8 +1,9 @@
 //! Election safety: at most one leader can be elected in a given term (§5.2, Figure 3); which rests on each member voting at most once
 //! per term, and remembering it on disk (§5.2, Figure 2).
 //!
-//! A vote that was cast less than an fsync before a power loss may be forgotten, because nobody was told of it. The records do not
-//! say when it was synced, so the last vote before a power loss may be cast anew; one before a kill or a stop may not.
+//! A vote that was cast less than an fsync before a power loss may be forgotten, because nobody was told of it. Votes are recorded when
+//! they are cast, so that no two of one term can hide in one write; when they were synced the records do not say. So the last vote
+//! before a power loss may be cast anew; one before a kill or a stop may not.
 
 use std::collections::BTreeMap;
 
