@@ -14,6 +14,7 @@ use std::collections::VecDeque;
 
 use crate::client::requests::{Request, Requests};
 use crate::etcd::cluster::Cluster;
+use crate::etcd::member::Standing;
 use crate::etcd::raft::log::Token;
 use crate::ids::{ClientId, ClusterId, Endpoint, MemberId};
 use crate::kernel::rng::{Purpose, Stream};
@@ -148,10 +149,17 @@ impl Client {
         }
     }
 
+    /// Whether a member is in the cluster and serves what this client asks: learners answer serializable ranges only.
+    fn may_ask(&self, cluster: &Cluster, index: u8) -> bool {
+        let member = &cluster.members[index as usize];
+        let of_learners = matches!(self.spec.op, Op::Range { linearizable: false, .. });
+        member.standing == Standing::In && (of_learners || !member.learner)
+    }
+
     /// The member it asks first.
     fn first_member(&mut self, at: &Surroundings<'_>) -> u8 {
         let cluster = &at.cluster;
-        let usable = |&index: &u8| cluster.members[index as usize].standing == crate::etcd::member::Standing::In;
+        let usable = |&index: &u8| self.may_ask(cluster, index);
         let n = cluster.members.len() as u8;
         let fallback = (0..n).find(usable).unwrap_or(0);
         match self.spec.target {
@@ -249,7 +257,7 @@ impl Client {
             self.finish(token, result, at);
             return;
         }
-        let usable = |index: &u8| at.cluster.members[*index as usize].standing == crate::etcd::member::Standing::In;
+        let usable = |&index: &u8| self.may_ask(at.cluster, index);
         let next = (1..=n).map(|step| (request.member + step) % n).find(usable).unwrap_or(request.member);
         let token = self.requests.retry(token, next);
         self.send(token, at);

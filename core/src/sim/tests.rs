@@ -175,6 +175,18 @@ fn learners_serve_serializable_reads_only_and_do_not_vote() {
     assert!(requests(&scenario, 1).iter().all(|(_, _, result)| *result == RequestResult::Failed));
     scenario.clients[0].op = range(false);
     assert!(requests(&scenario, 1).iter().all(|(_, _, result)| *result == RequestResult::Ok));
+    scenario.network.paths[8].delay = Duration::from_micros(100);
+    // Who does not name it takes it for what it serves, and a voter for the rest.
+    for (linearizable, member) in [(false, 2), (true, 0)] {
+        scenario.clients[0] =
+            crate::scenario::Client { target: Target::Nearest, op: range(linearizable), ..scenario.clients[0].clone() };
+        let all = records(&scenario, 1);
+        let mut asked = all.iter().filter_map(|(_, record)| match record {
+            Record::Request { member, result: RequestResult::Ok, .. } => Some(member.index),
+            _ => None,
+        });
+        assert!(asked.next().is_some() && asked.all(|index| index == member), "linearizable: {linearizable}");
+    }
     // Of two voters one is left: no quorum, whatever the learner thinks.
     let report = report(scenario, full(), 1);
     assert!(report.etcd["etcd-main"].quorum_lost_s > 59.0);
