@@ -9,10 +9,12 @@
 //! is up. That time is the client's own or the server's (`request_timeout`), whichever is shorter.
 
 pub mod requests;
+mod watch;
 
 use std::collections::VecDeque;
 
 use crate::client::requests::{Request, Requests};
+use crate::client::watch::Watch;
 use crate::etcd::cluster::Cluster;
 use crate::etcd::member::Standing;
 use crate::etcd::raft::log::Token;
@@ -24,7 +26,7 @@ use crate::network::wire::Burst;
 use crate::network::{HostId, Network, stream};
 use crate::record::{Record, RequestResult};
 use crate::scenario::{self, Load, Op, Scenario, Target};
-use crate::sim::event::{Answer, ClientEvent, Effects, EtcdEvent, Event, Watched};
+use crate::sim::event::{Answer, ClientEvent, Effects, EtcdEvent, Event};
 
 /// HTTP/2 frames, headers and gRPC prefix around a request or an answer (headers are compressed after the first).
 const GRPC_OVERHEAD: u64 = 60;
@@ -48,8 +50,7 @@ pub struct Client {
     deadlines: VecDeque<(Time, Token)>,
     deadline_timer: u32,
     deadline_queued: bool,
-    /// Whom it watches.
-    watching: Option<u8>,
+    watch: Watch,
     /// To each member and back.
     meters: Vec<(Meter, Meter)>,
 }
@@ -92,7 +93,7 @@ impl Client {
             deadlines: VecDeque::new(),
             deadline_timer: 0,
             deadline_queued: false,
-            watching: None,
+            watch: Watch::default(),
             meters: vec![Default::default(); cluster.members.len()],
             spec,
         }
@@ -110,7 +111,8 @@ impl Client {
                 }
             }
             ClientEvent::Watched { member, since } => self.watched(member, since, at),
-            ClientEvent::Watch => self.watch(at),
+            ClientEvent::Watch => self.seek(at),
+            ClientEvent::Retransmitted => self.retransmitted(at),
         }
     }
 
@@ -307,52 +309,12 @@ impl Client {
 
     /// A member's process is gone; `reset`: its clients know at once.
     pub fn member_stopped(&mut self, member: u8, reset: bool, at: &mut Surroundings<'_>) {
-        if self.watching == Some(member) {
-            self.watching = None;
-            let host = at.cluster.members[member as usize].host;
-            let notice = if reset { at.net.round_trip(host, self.host) } else { self.timeout };
-            at.fx.schedule.push((at.now + notice, Event::Client(self.id, ClientEvent::Watch)));
-        }
+        self.watched_member_stopped(member, reset, at);
         if reset {
             for token in self.requests.at(member) {
                 self.respond(at.now, token, Answer::Unavailable, at);
             }
         }
-    }
-
-    /// Looks for a member to watch at.
-    fn watch(&mut self, at: &mut Surroundings<'_>) {
-        if self.watching.is_some() || !self.is_on(at) {
-            return;
-        }
-        let n = at.cluster.members.len() as u8;
-        let first = self.first_member(at);
-        let reached = |&index: &u8| at.net.is_open(self.host, at.cluster.members[index as usize].host);
-        let candidates: Vec<u8> = (0..n).map(|step| (first + step) % n).filter(reached).collect();
-        self.watching = candidates.into_iter().find(|&index| at.cluster.watch(index, self.id));
-        if self.watching.is_none() {
-            at.fx.schedule.push((at.now + FAILURE_PAUSE, Event::Client(self.id, ClientEvent::Watch)));
-        }
-    }
-
-    /// A member this client watches at has applied something; its first appliance anywhere was at `first_applied`.
-    pub fn notify(&mut self, watched: Watched, at: &mut Surroundings<'_>) {
-        let member = watched.member.index;
-        let host = at.cluster.members[member as usize].host;
-        if self.watching != Some(member) || at.net.is_blocked(host, self.host) {
-            return;
-        }
-        let bytes = GRPC_OVERHEAD + watched.bytes;
-        let arrival = watched.at + self.travel(host, self.host, bytes, at.net);
-        self.meter(member, false, watched.at, bytes, at.net.tls);
-        let event = ClientEvent::Watched { member, since: watched.first_applied };
-        at.fx.schedule.push((arrival, Event::Client(self.id, event)));
-    }
-
-    fn watched(&mut self, member: u8, since: Time, at: &mut Surroundings<'_>) {
-        let member = MemberId { cluster: self.cluster, index: member };
-        let (op, latency) = (self.spec.op, at.now.since(since));
-        at.fx.record(Record::Request { client: self.id, op, member, latency, result: RequestResult::Ok });
     }
 
     /// The cluster it talks to.

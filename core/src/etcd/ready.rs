@@ -22,6 +22,15 @@ pub(super) fn database_growth(command: Command) -> u64 {
     }
 }
 
+/// Bytes of what a command tells watchers.
+pub(super) fn event_bytes(command: Command) -> u64 {
+    match command {
+        Command::Empty | Command::Conf(_) => 0,
+        Command::Put { key_bytes, value_bytes } => u64::from(key_bytes) + u64::from(value_bytes),
+        Command::Delete { keys, key_bytes } => u64::from(keys) * u64::from(key_bytes),
+    }
+}
+
 /// Entries whose first appliance is remembered for the watchers' latency.
 const REMEMBERED: usize = 4_096;
 
@@ -202,20 +211,14 @@ impl Cluster {
                 cx.fx.record(Record::Raft(RaftRecord::Applied { member: id, index: at, term, chain }));
             }
             server.database_bytes += database_growth(entry.command);
-            let event_bytes = match entry.command {
-                Command::Empty => 0,
-                Command::Put { key_bytes, value_bytes } => u64::from(key_bytes) + u64::from(value_bytes),
-                Command::Delete { keys, key_bytes } => u64::from(keys) * u64::from(key_bytes),
-                Command::Conf(change) => {
-                    server.raft.apply_conf_change(change);
-                    removed |= self.conf_applied(index, (at, entry.term), change, cx);
-                    0
-                }
-            };
-            let server = self.server_mut(index);
-            if event_bytes > 0 && !server.watchers.is_empty() {
+            if let Command::Conf(change) = entry.command {
+                server.raft.apply_conf_change(change);
+                removed |= self.conf_applied(index, (at, entry.term), change, cx);
+            }
+            let event_bytes = event_bytes(entry.command);
+            if event_bytes > 0 && !self.server_mut(index).watchers.is_empty() {
                 let first_applied = self.first_applied(at, cx.now);
-                cx.fx.watched.push(Watched { at: done, member: id, bytes: event_bytes, first_applied });
+                cx.fx.watched.push(Watched { at: done, member: id, index: at, bytes: event_bytes, first_applied });
             }
             if entry.token.member == index {
                 cx.fx.answers.push((done, entry.token, Answer::Ok));
@@ -227,10 +230,11 @@ impl Cluster {
         }
     }
 
-    /// When an entry was first applied anywhere; now, if that was too long ago to be remembered.
-    fn first_applied(&self, index: u64, now: Time) -> Time {
+    /// When an entry was first applied anywhere; that of the next entry still remembered, if it was too long ago.
+    pub(super) fn first_applied(&self, index: u64, now: Time) -> Time {
         let found = self.recently_applied.binary_search_by_key(&index, |&(index, _)| index);
-        found.map_or(now, |place| self.recently_applied[place].1)
+        let place = found.unwrap_or_else(|next| next);
+        self.recently_applied.get(place).map_or(now, |&(_, at)| at)
     }
 
     pub(super) fn applied(&mut self, index: u8, cx: &mut Context<'_>) {

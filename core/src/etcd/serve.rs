@@ -5,11 +5,12 @@
 
 use crate::etcd::cluster::{Cluster, Context};
 use crate::etcd::raft::log::{Command, Token};
+use crate::etcd::ready::event_bytes;
 use crate::ids::ClientId;
 use crate::kernel::time::Time;
 use crate::record::Record;
 use crate::scenario::Op;
-use crate::sim::event::{Answer, EtcdEvent};
+use crate::sim::event::{Answer, EtcdEvent, Watched};
 
 /// Entries that may be committed and not applied before requests are turned away (`maxGapBetweenApplyAndCommitIndex`).
 const MAX_APPLY_GAP: u64 = 5_000;
@@ -57,6 +58,36 @@ impl Cluster {
         }
         server.watchers.push(client);
         true
+    }
+
+    /// Takes a watcher away, if the process is still there.
+    pub fn unwatch(&mut self, index: u8, client: ClientId) {
+        if let Some(server) = self.members[index as usize].server.as_deref_mut() {
+            server.watchers.retain(|watcher| *watcher != client);
+        }
+    }
+
+    /// Index of the last entry that a member, whose process serves, has applied.
+    pub fn applied_at(&self, index: u8) -> u64 {
+        self.server(index).expect("its process serves").raft.log.applied
+    }
+
+    /// What a member tells a watcher that knows everything up to the entry `seen`. Revisions are taken to be compacted when no member's
+    /// log holds their entries any more.
+    pub fn events_after(&self, index: u8, seen: u64, now: Time) -> Vec<Watched> {
+        let Some(server) = self.server(index) else { return Vec::new() };
+        let (member, at) = (self.members[index as usize].id, server.apply_free.max(now));
+        let command = |entry: u64| {
+            let mut logs = self.members.iter().filter_map(|member| member.server.as_deref()).map(|server| &server.raft.log);
+            let log = logs.find(|log| entry <= log.applied && log.get(entry).is_some())?;
+            log.get(entry).map(|entry| entry.command)
+        };
+        let event = |entry: u64| {
+            let bytes = event_bytes(command(entry)?);
+            let first_applied = self.first_applied(entry, now);
+            (bytes > 0).then_some(Watched { at, member, index: entry, bytes, first_applied })
+        };
+        (seen + 1..=server.raft.log.applied).filter_map(event).collect()
     }
 
     /// Proposes a command at the member of the token.

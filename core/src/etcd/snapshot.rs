@@ -103,6 +103,7 @@ impl Cluster {
         cx.fx.record(Record::SnapshotFinished { from: ids.0, to: ids.1, ok });
         if ok {
             let snapshot = message.snapshot.clone().expect("a transfer carries a snapshot");
+            let before = self.server(to).map(|server| server.raft.log.applied);
             self.receive(message, cx);
             if let Some(server) = self.members[to as usize].server.as_deref_mut()
                 && server.raft.log.first() == snapshot.index + 1
@@ -110,6 +111,8 @@ impl Cluster {
                 server.database_bytes = snapshot.bytes;
                 server.snapshot_index = snapshot.index;
                 self.applied(to, cx);
+                let news = before.map_or_else(Vec::new, |before| self.events_after(to, before, cx.now));
+                cx.fx.watched.extend(news);
             }
         }
         if let Some(server) = self.members[from as usize].server.as_deref_mut() {

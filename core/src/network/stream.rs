@@ -189,16 +189,8 @@ impl Stream {
     /// On a path that has healed at `now`: when what was lost meanwhile is sent again; `None` if nothing was lost.
     pub fn next_retransmission(&self, now: Time) -> Option<Time> {
         let keep_alive = self.keep_alive_before(self.silent_since?) + KEEP_ALIVE;
-        let mut at = self.held_since.map_or(keep_alive, |held| held.min(keep_alive));
-        if at > now {
-            return None;
-        }
-        let mut wait = RETRANSMIT_MIN;
-        while at < now {
-            at += wait;
-            wait = (wait * 2).min(RETRANSMIT_MAX);
-        }
-        Some(at)
+        let at = self.held_since.map_or(keep_alive, |held| held.min(keep_alive));
+        (at <= now).then(|| retransmission(at, now))
     }
 
     /// The first attempt to connect at or after `now`.
@@ -237,6 +229,16 @@ pub fn retransmissions(draws: Draws, k: u64, path: &Path, burst: Burst) -> (Dura
         missing *= path.loss;
     }
     (wait, again)
+}
+
+/// When what was first sent at `since`, into a blocked path, is next sent again at `now` or later (RFC 6298, 5.5: the wait doubles).
+pub fn retransmission(since: Time, now: Time) -> Time {
+    let (mut at, mut wait) = (since, RETRANSMIT_MIN);
+    while at < now {
+        at += wait;
+        wait = (wait * 2).min(RETRANSMIT_MAX);
+    }
+    at
 }
 
 /// Longest one-way delay of a path, `None` where loss makes it unbounded.

@@ -70,6 +70,8 @@ pub enum ClientEvent {
     Resume,
     /// A watch is tried again.
     Watch,
+    /// Events that waited for their path are sent again.
+    Retransmitted,
 }
 
 /// What a member answers.
@@ -114,6 +116,8 @@ pub struct Watched {
     pub at: Time,
     /// Where.
     pub member: MemberId,
+    /// The entry.
+    pub index: u64,
     /// Bytes of the event.
     pub bytes: u64,
     /// When it was first applied anywhere.

@@ -242,6 +242,10 @@ impl Simulation {
                 let (probe, zones) = (self.scenario.probe, self.scenario.zones.len() as u16);
                 let (cluster, mut cx) = self.cluster(id);
                 cluster.probe(probe, zones, &mut cx);
+                for id in self.clients_of(id) {
+                    let (client, mut at) = self.client(id);
+                    client.surroundings_changed(&mut at);
+                }
             }
         }
     }

@@ -4,6 +4,7 @@ mod elections;
 mod membership;
 mod streams;
 mod volumes;
+mod watches;
 
 use std::sync::Arc;
 
@@ -274,15 +275,4 @@ fn a_short_cut_is_ridden_out_by_retransmission() {
     let report = report(scenario, full(), 1);
     let members = &report.etcd["etcd-main"].members;
     assert!(members[2].committed + 5 > members[0].committed, "{members:?}");
-}
-
-#[test]
-fn watchers_hear_of_every_put() {
-    let mut scenario = three_zones();
-    let stop = at(100);
-    let watcher = crate::scenario::Client { stop: at(200), ..client("watch", Target::Member(1)) };
-    scenario.clients = vec![crate::scenario::Client { start: at(10), stop, ..puts(10) }, watcher];
-    let heard =
-        records(&scenario, 1).iter().filter(|(_, record)| matches!(record, Record::Request { op: Op::Watch, .. })).count();
-    assert_eq!(heard, 900);
 }
