@@ -84,9 +84,8 @@ impl Causes {
             }
         }
         let alone = told.is_empty();
-        told.extend(standing.into_iter().map(|fault| match alone {
-            true => self.began(&fault.fault, outage.cluster),
-            false => words::goes_on(&fault.fault, &self.scenario).into(),
+        told.extend(standing.into_iter().map(|fault| {
+            if alone { self.began(&fault.fault, outage.cluster) } else { words::goes_on(&fault.fault, &self.scenario).into() }
         }));
         if told.is_empty() {
             told.push(self.without_fault(outage).into());
