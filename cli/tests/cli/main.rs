@@ -1,12 +1,14 @@
 //! The program as people and scripts meet it: exit status, output, files.
 
+mod readme;
+
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use serde_json::{Value, json};
 
-const SCENARIO: &str = include_str!("../../scenarios/zone-outage.json");
+const SCENARIO: &str = include_str!("../../../scenarios/zone-outage.json");
 
 /// Runs `zonefall` with `input` on standard input.
 fn zonefall(args: &[&str], input: &str) -> Output {
