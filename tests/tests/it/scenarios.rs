@@ -92,8 +92,10 @@ fn a_story_that_breaks_fails_its_expectations() {
     check("isolated-leader", "/topology/nodes/1/zone", json!("eu-west-1a"), &[&of("leader_changes"), &inside]);
     check("slow-disk", "/faults/1/add", json!("2s"), &[&of("leader_changes"), &write]);
     check("slow-disk", "/faults/0/volume", json!("etcd-main-0"), &[&of("latency[op=put].p50_ms")]);
-    let nearly = json!({"name": "etcd-main-2", "node": "node-3", "behind": {"revision": 47000, "database": "5GB"}});
-    check("far-behind-follower", "/etcd/0/members/2", nearly, &[&format!("count({m}snapshots)")]);
+    let level = json!({"name": "etcd-main-2", "node": "node-3"});
+    let (count, took) = (format!("count({m}snapshots)"), of("catch_up[member=etcd-main-2].took_s"));
+    check("far-behind-follower", "/etcd/0/members/2", level, &[&count, &took]);
+    check("far-behind-follower", "/network/cross_zone/bandwidth", json!("60MiB/s"), &[&took]);
     check("five-members", "/topology/nodes/4/zone", json!("eu-west-1a"), &[&quorum, &of("outages[kind=quorum][0].cause")]);
     check("five-members", "/faults/1/node", json!("node-a1"), &[&quorum, &format!("count({m}outages[kind=quorum])")]);
 }
