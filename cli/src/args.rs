@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use clap::{Parser, Subcommand, ValueEnum};
+use clap::error::ErrorKind;
+use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use zonefall_core::kernel::time::Duration;
 use zonefall_core::scenario::units::Span;
@@ -12,7 +13,7 @@ use zonefall_core::sim::Exact;
 ///
 /// Without a command, runs a scenario (without a file, the one that comes with it: a zone loses power).
 ///
-/// Exit status: 0; 1 if an expectation of the scenario fails; 2 for bad input.
+/// Exit status: 0; 1 if an expectation of the scenario fails; 2 for bad input, or for output that cannot be written.
 #[derive(Debug, Parser)]
 #[command(name = "zonefall", version, args_conflicts_with_subcommands = true)]
 pub(crate) struct Args {
@@ -20,6 +21,20 @@ pub(crate) struct Args {
     pub(crate) command: Option<Command>,
     #[command(flatten)]
     pub(crate) run: Run,
+}
+
+impl Args {
+    /// The command line of this process; where it cannot be read, says why and ends the process.
+    pub(crate) fn read() -> Self {
+        Self::try_parse().unwrap_or_else(|error| {
+            if error.kind() != ErrorKind::ArgumentConflict {
+                error.exit()
+            }
+            // Nothing conflicts here but a command that does not come first; clap would name the wrong word.
+            let text = "the command comes first, then its options and files: `zonefall check FILE`, `zonefall run FILE --seed 3`";
+            Self::command().error(ErrorKind::ArgumentConflict, text).exit()
+        })
+    }
 }
 
 /// What to do.
@@ -50,16 +65,16 @@ pub(crate) struct Run {
     /// Scenario file; `-` is standard input.
     pub(crate) file: Option<PathBuf>,
     /// Seed of every random draw, instead of the scenario's.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = seed, allow_negative_numbers = true)]
     pub(crate) seed: Option<u64>,
-    /// Length of the run, instead of the scenario's: 2h, 90s, 1h30m.
-    #[arg(long, value_name = "TIME", value_parser = length)]
+    /// Length of the run, instead of the scenario's: 2h, 90s, 1h30m. (Expectations are judged at its end.)
+    #[arg(long, value_name = "TIME", value_parser = length, allow_hyphen_values = true)]
     pub(crate) until: Option<Duration>,
     /// How to print the report.
     #[arg(long, value_enum, default_value_t = Format::Table)]
     pub(crate) format: Format,
     /// Write everything that happens to this file, one line each.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = trace_file)]
     pub(crate) trace: Option<PathBuf>,
     /// Write charts (SVG) into this directory.
     #[arg(long, value_name = "DIR")]
@@ -96,8 +111,19 @@ impl From<Precision> for Exact {
     }
 }
 
+/// Any seed.
+fn seed(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| format!("wanted a whole number from 0 to {}", u64::MAX))
+}
+
+/// Standard output is taken by the report.
+fn trace_file(text: &str) -> Result<PathBuf, String> {
+    if text == "-" { Err("wanted a file: standard output has the report".to_owned()) } else { Ok(text.into()) }
+}
+
 /// A length of time above zero, as in a scenario file.
 fn length(text: &str) -> Result<Duration, String> {
-    let Span(length) = text.parse()?;
-    if length == Duration::ZERO { Err("it must be longer than nothing".to_owned()) } else { Ok(length) }
+    const WANTED: &str = "wanted a length of time above zero, such as 2h, 90s or 1h30m";
+    let Span(length) = text.parse().map_err(|why| format!("{WANTED}: {why}"))?;
+    if length == Duration::ZERO { Err(WANTED.to_owned()) } else { Ok(length) }
 }

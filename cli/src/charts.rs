@@ -9,9 +9,14 @@ use plotters::prelude::{IntoDrawingArea, SVGBackend};
 use zonefall_core::report::Report;
 use zonefall_plots as plots;
 
-/// Writes `<cluster>-timeline.svg`, `<cluster>-availability.svg` and `<cluster>-latency.svg` for each cluster, and `traffic.svg`.
+/// Makes the directory: before the run, for nobody should wait for an error.
+pub(crate) fn prepare(dir: &Path) -> Result<()> {
+    std::fs::create_dir_all(dir).with_context(|| format!("cannot create the directory {}", dir.display()))
+}
+
+/// Writes `<cluster>-timeline.svg`, `<cluster>-availability.svg` and `<cluster>-latency.svg` for each cluster, and `traffic.svg`,
+/// into a directory that is there.
 pub(crate) fn write_svgs(report: &Report, dir: &Path) -> Result<()> {
-    std::fs::create_dir_all(dir).with_context(|| format!("cannot create {}", dir.display()))?;
     for (name, cluster) in &report.etcd {
         let size = (1000, plots::timeline::height(report, cluster));
         svg(dir, &format!("{name}-timeline"), size, |area| plots::timeline::draw(report, name, area))?;

@@ -9,8 +9,8 @@ use clap_complete::Shell;
 use zonefall_core::scenario;
 
 use crate::args::Args;
-use crate::output::{BAD, GOOD, print};
-use crate::table::table;
+use crate::output::{BAD, GOOD, print, width};
+use crate::page::Page;
 use crate::{BAD_INPUT, OK, input};
 
 /// `zonefall check`: all errors of all files.
@@ -39,7 +39,7 @@ pub(crate) fn schema() -> Result<u8> {
 /// `zonefall defaults`.
 pub(crate) fn defaults() -> Result<u8> {
     let rows = scenario::defaults().into_iter().map(|row| vec![row.path, row.value, row.source]);
-    print(&table(&["field", "default", "source"], rows, &[]))?;
+    print(&Page::new(width()).table(&["field", "default", "source"], rows, &[]))?;
     Ok(OK)
 }
 

@@ -4,19 +4,18 @@
 //! arguments --> input (file, `-`, or the default scenario) --> zonefall_core::run --> table | JSON | SVG
 //! ```
 //!
-//! Exit status: 0; 1 if an expectation of the scenario fails; 2 for bad input.
+//! Exit status: 0; 1 if an expectation of the scenario fails; 2 for bad input, or for output that cannot be written.
 
 mod args;
 mod charts;
 mod commands;
 mod input;
 mod output;
+mod page;
 mod run;
 mod table;
 
 use std::process::ExitCode;
-
-use clap::Parser;
 
 use args::{Args, Command};
 
@@ -24,11 +23,11 @@ use args::{Args, Command};
 const OK: u8 = 0;
 /// An expectation fails.
 const FAILED: u8 = 1;
-/// Bad input: arguments, files, scenarios.
+/// Bad input (arguments, files, scenarios), or output that cannot be written.
 const BAD_INPUT: u8 = 2;
 
 fn main() -> ExitCode {
-    let args = Args::parse();
+    let args = Args::read();
     let result = match args.command {
         None => run::run(&args.run),
         Some(Command::Run(run)) => run::run(&run),

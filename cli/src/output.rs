@@ -14,6 +14,11 @@ pub(crate) const BAD: Style = AnsiColor::Red.on_default().bold();
 /// Less important.
 pub(crate) const DIM: Style = Style::new().dimmed();
 
+/// Columns of the terminal that standard output is; `None`: it is none, and lines may be as long as they like.
+pub(crate) fn width() -> Option<usize> {
+    terminal_size::terminal_size_of(std::io::stdout()).map(|(width, _)| usize::from(width.0))
+}
+
 /// Prints `text`, which may hold ANSI styles. Where nobody reads on (`zonefall | head`), that is the reader's choice.
 pub(crate) fn print(text: &str) -> Result<()> {
     let mut stdout = anstream::stdout();

@@ -17,7 +17,8 @@ use zonefall_core::scenario::Scenario;
 use zonefall_core::sim::Options;
 
 use crate::args::{Format, Run};
-use crate::output::print;
+use crate::output::{print, width};
+use crate::page::Page;
 use crate::{FAILED, OK, charts, input, table};
 
 /// Runs, prints, and says whether all expectations hold.
@@ -26,21 +27,26 @@ pub(crate) fn run(args: &Run) -> Result<u8> {
     if let Some(until) = args.until {
         scenario = lasting(&scenario, until);
     }
-    let report = report(args, &Arc::new(scenario))?;
+    let scenario = Arc::new(scenario);
+    if let Some(dir) = &args.charts {
+        charts::prepare(dir)?;
+    }
+    let mut trace = args.trace.as_deref().map(|path| Trace::create(path, &scenario)).transpose()?;
+    let report = report(args, &scenario, trace.as_mut());
     let text = match args.format {
-        Format::Table => table::report(&report),
+        Format::Table => table::report(&report, &Page::new(width())),
         Format::Json => serde_json::to_string_pretty(&report)? + "\n",
     };
     print(&text)?;
+    trace.map_or(Ok(()), Trace::finish)?;
     if let Some(dir) = &args.charts {
         charts::write_svgs(&report, dir)?;
     }
     Ok(if report.passed() { OK } else { FAILED })
 }
 
-fn report(args: &Run, scenario: &Arc<Scenario>) -> Result<Report> {
+fn report(args: &Run, scenario: &Arc<Scenario>, mut trace: Option<&mut Trace<'_>>) -> Report {
     let options = Options { exact: args.exact.into(), ..Options::default() };
-    let mut trace = args.trace.as_deref().map(|path| Trace::create(path, scenario)).transpose()?;
     let mut sink = |at, record: &Record| {
         if let Some(trace) = &mut trace {
             trace.record(at, record);
@@ -53,16 +59,12 @@ fn report(args: &Run, scenario: &Arc<Scenario>) -> Result<Report> {
     };
     let report = simulate(scenario, args.seed.unwrap_or(scenario.seed), options, &mut sink, &mut progress);
     bar.finish_and_clear();
-    if let Some(trace) = trace {
-        trace.finish()?;
-    }
-    Ok(report)
+    report
 }
 
 /// On standard error, and only where that is a terminal.
 fn progress_bar() -> ProgressBar {
-    let style =
-        ProgressStyle::with_template("{bar:40} {percent}% {msg} simulated in {elapsed}").expect("the template is constant");
+    let style = ProgressStyle::with_template("{bar:20} {percent}% {msg} in {elapsed}").expect("the template is constant");
     ProgressBar::new(u64::from(STEPS)).with_style(style.progress_chars("━╸─"))
 }
 

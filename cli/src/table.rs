@@ -2,92 +2,83 @@
 
 use std::fmt::Write;
 
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use zonefall_core::kernel::time::Duration;
 use zonefall_core::observe::words;
-use zonefall_core::report::{Consistency, EtcdReport, ExpectationReport, OpKind, OutageKind, Report};
+use zonefall_core::report::{
+    Consistency, EtcdReport, ExpectationReport, OpKind, OutageKind, OutageReport, Report, ViolationReport,
+};
 use zonefall_core::sim::Role;
 
 use crate::output::{BAD, DIM, GOOD, HEAD};
+use crate::page::Page;
 
 /// The whole report, with ANSI styles.
-pub(crate) fn report(report: &Report) -> String {
-    let mut parts = vec![opening(report)];
+pub(crate) fn report(report: &Report, page: &Page) -> String {
+    let mut parts = vec![opening(report, page)];
     for (name, cluster) in &report.etcd {
-        parts.extend(cluster_parts(name, cluster, report));
+        parts.extend(cluster_parts(name, cluster, report, page));
     }
-    parts.extend(traffic(report));
-    parts.extend(expectations(&report.expectations));
-    parts.extend(violations(report));
+    parts.extend(traffic(report, page));
+    parts.extend(expectations(&report.expectations, page));
+    parts.extend(violations(report, page));
     parts.join("\n")
 }
 
-/// Columns without lines but one under the head; the columns of `right` are numbers.
-pub(crate) fn table(head: &[&str], rows: impl IntoIterator<Item = Vec<String>>, right: &[usize]) -> String {
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
-    table.set_header(head).add_rows(rows);
-    for (at, column) in table.column_iter_mut().enumerate() {
-        column.set_padding((0, 2));
-        if right.contains(&at) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
-    let text = table.to_string();
-    let (first, rest) = text.split_once('\n').unwrap_or((&text, ""));
-    let mut text = format!("  {DIM}{}{DIM:#}\n", first.trim_end());
-    for line in rest.lines() {
-        let _ = writeln!(text, "  {}", line.trim_end());
-    }
-    text
-}
-
-fn opening(report: &Report) -> String {
-    let mut text = format!("{HEAD}{}{HEAD:#}\n", report.title);
+fn opening(report: &Report, page: &Page) -> String {
+    let mut text = page.text("", &format!("{HEAD}{}{HEAD:#}", report.title));
     let simulated = human(report.simulated_s);
     let Report { scenario, seed, trace_hash, .. } = report;
-    let _ = writeln!(text, "{DIM}{scenario}, seed {seed}, {simulated} simulated, trace {trace_hash}{DIM:#}\n");
+    text += &page.text("", &format!("{DIM}{scenario}, seed {seed}, {simulated} simulated, trace {trace_hash}{DIM:#}"));
+    text.push('\n');
     for line in report.verdict().lines() {
-        text.push_str(&wrapped(line, 100));
+        text += &page.text("", line);
     }
     if !report.faults.is_empty() {
         let rows = report.faults.iter().map(|f| {
             let length = if f.over { human(f.to_s - f.from_s) } else { "to the end".to_owned() };
             vec![clock(f.from_s), length, f.what.clone()]
         });
-        let _ = write!(text, "\n{HEAD}Faults{HEAD:#}\n{}", table(&["from", "for", "what"], rows, &[0, 1]));
+        let _ = write!(text, "\n{HEAD}Faults{HEAD:#}\n{}", page.table(&["from", "for", "what"], rows, &[0, 1]));
     }
     text
 }
 
-fn cluster_parts(name: &str, cluster: &EtcdReport, report: &Report) -> Vec<String> {
+fn cluster_parts(name: &str, cluster: &EtcdReport, report: &Report, page: &Page) -> Vec<String> {
     let mut parts = Vec::new();
     let mut part = |title: &str, table: String| parts.push(format!("{HEAD}{title} of {name}{HEAD:#}\n{table}"));
     if !cluster.outages.is_empty() {
-        let rows = cluster.outages.iter().map(|o| {
-            let length = if o.over { human(o.to_s - o.from_s) } else { "to the end".to_owned() };
-            vec![clock(o.from_s), length, kind(o.kind).to_owned(), o.cause.clone()]
-        });
-        part("Outages", table(&["from", "for", "of", "cause"], rows, &[0, 1]));
+        let rows = outages(&cluster.outages);
+        part("Outages", page.table(&["from", "for", "of", "cause"], rows, &[0, 1]));
     }
     if !cluster.elections.is_empty() {
         let rows = cluster
             .elections
             .iter()
             .map(|e| vec![clock(e.from_s), human(e.to_s - e.from_s), e.leader.clone(), e.term.to_string()]);
-        part("Elections", table(&["from", "took", "won by", "term"], rows, &[0, 1, 3]));
+        part("Elections", page.table(&["from", "took", "won by", "term"], rows, &[0, 1, 3]));
     }
-    part("Availability", availability(cluster, report.simulated_s));
+    part("Availability", availability(cluster, report.simulated_s, page));
     if !cluster.latency.is_empty() {
-        part("Latency (ms)", latency(cluster));
+        part("Latency (ms)", latency(cluster, page));
     }
-    part("Members", members(cluster));
-    parts.push(repairs(name, cluster));
+    part("Members", members(cluster, page));
+    parts.push(repairs(name, cluster, page));
     parts.retain(|p| !p.is_empty());
     parts
 }
 
-fn availability(cluster: &EtcdReport, simulated_s: f64) -> String {
+/// Outages, those of several services with one interval and one cause in one row.
+fn outages(all: &[OutageReport]) -> impl Iterator<Item = Vec<String>> {
+    let what = |o: &OutageReport| (o.from_s.to_bits(), o.to_s.to_bits());
+    all.chunk_by(move |a, b| what(a) == what(b) && a.cause == b.cause).map(|outages| {
+        let first = &outages[0];
+        let length = if first.over { human(first.to_s - first.from_s) } else { "to the end".to_owned() };
+        let kinds: Vec<_> = outages.iter().map(|o| kind(o.kind).to_owned()).collect();
+        vec![clock(first.from_s), length, words::list(&kinds), first.cause.clone()]
+    })
+}
+
+fn availability(cluster: &EtcdReport, simulated_s: f64, page: &Page) -> String {
     let row = |what: &str, gone_s: f64| {
         let share = if simulated_s > 0.0 { 100.0 * (1.0 - gone_s / simulated_s) } else { 100.0 };
         // Rounded down: 99.9999 % with an outage is not 100 %.
@@ -95,23 +86,23 @@ fn availability(cluster: &EtcdReport, simulated_s: f64) -> String {
         vec![what.to_owned(), share, human(gone_s)]
     };
     let rows = [
-        row("write", cluster.write_unavailable_s),
-        row("read, linearizable", cluster.read_unavailable_s.linearizable),
-        row("read, serializable", cluster.read_unavailable_s.serializable),
-        row("quorum", cluster.quorum_lost_s),
+        row(kind(OutageKind::Write), cluster.write_unavailable_s),
+        row(kind(OutageKind::ReadLinearizable), cluster.read_unavailable_s.linearizable),
+        row(kind(OutageKind::ReadSerializable), cluster.read_unavailable_s.serializable),
+        row(kind(OutageKind::Quorum), cluster.quorum_lost_s),
     ];
-    table(&["service", "there", "gone for"], rows, &[1, 2])
+    page.table(&["service", "there", "gone for"], rows, &[1, 2])
 }
 
-fn latency(cluster: &EtcdReport) -> String {
+fn latency(cluster: &EtcdReport, page: &Page) -> String {
     let ms = |v: Option<f64>| v.map_or_else(|| "-".to_owned(), |v| format!("{v:.2}"));
     let rows = cluster.latency.iter().map(|l| {
         let op = match (l.op, l.consistency) {
             (OpKind::Put, _) => "put",
             (OpKind::Delete, _) => "delete",
             (OpKind::Watch, _) => "watch",
-            (OpKind::Range, Consistency::Linearizable) => "range, linearizable",
-            (OpKind::Range, Consistency::Serializable) => "range, serializable",
+            (OpKind::Range, Consistency::Linearizable) => "linearizable range",
+            (OpKind::Range, Consistency::Serializable) => "serializable range",
         };
         let counts = [l.count, l.timed_out, l.failed].map(|n| n.to_string());
         let mut row = vec![op.to_owned(), l.target.clone()];
@@ -119,10 +110,10 @@ fn latency(cluster: &EtcdReport) -> String {
         row.extend(counts);
         row
     });
-    table(&["request", "to", "p50", "p90", "p99", "max", "ok", "timed out", "failed"], rows, &[2, 3, 4, 5, 6, 7, 8])
+    page.table(&["request", "to", "p50", "p90", "p99", "max", "ok", "timed out", "failed"], rows, &[2, 3, 4, 5, 6, 7, 8])
 }
 
-fn members(cluster: &EtcdReport) -> String {
+fn members(cluster: &EtcdReport, page: &Page) -> String {
     let rows = cluster.members.iter().map(|m| {
         let role = match m.role {
             Role::Follower => "follower",
@@ -134,11 +125,11 @@ fn members(cluster: &EtcdReport) -> String {
         let role = if m.up { role } else { "down" };
         vec![m.name.clone(), m.zone.clone(), m.node.clone(), role.to_owned(), m.term.to_string(), m.committed.to_string()]
     });
-    table(&["member", "zone", "node", "at the end", "term", "committed"], rows, &[4, 5])
+    page.table(&["member", "zone", "node", "at the end", "term", "committed"], rows, &[4, 5])
 }
 
 /// Snapshots, catch-up, losses and changes of membership: one line each, where there are any.
-fn repairs(name: &str, cluster: &EtcdReport) -> String {
+fn repairs(name: &str, cluster: &EtcdReport, page: &Page) -> String {
     let mut lines: Vec<(f64, String)> = Vec::new();
     for s in &cluster.snapshots {
         let (bytes, took) = (words::bytes(s.bytes), human(s.to_s - s.from_s));
@@ -160,10 +151,10 @@ fn repairs(name: &str, cluster: &EtcdReport) -> String {
     }
     lines.sort_by(|a, b| a.0.total_cmp(&b.0));
     let rows = lines.into_iter().map(|(at, what)| vec![clock(at), what]);
-    format!("{HEAD}Repairs of {name}{HEAD:#}\n{}", table(&["at", "what"], rows, &[0]))
+    format!("{HEAD}Repairs of {name}{HEAD:#}\n{}", page.table(&["at", "what"], rows, &[0]))
 }
 
-fn traffic(report: &Report) -> Option<String> {
+fn traffic(report: &Report, page: &Page) -> Option<String> {
     let rate = |r: f64| format!("{}/s", words::bytes(r.round() as u64));
     let rows = report.zone_pairs.iter().map(|p| {
         let to = if p.from_zone == p.to_zone { "(inside)".to_owned() } else { p.to_zone.clone() };
@@ -172,26 +163,27 @@ fn traffic(report: &Report) -> Option<String> {
         vec![p.from_zone.clone(), to, bytes, wire, mean, peak]
     });
     let head = ["from zone", "to zone", "application", "on the wire", "mean", "peak"];
-    let text = || format!("{HEAD}Traffic{HEAD:#}\n{}", table(&head, rows, &[2, 3, 4, 5]));
+    let text = || format!("{HEAD}Traffic{HEAD:#}\n{}", page.table(&head, rows, &[2, 3, 4, 5]));
     (!report.zone_pairs.is_empty()).then(text)
 }
 
-fn expectations(all: &[ExpectationReport]) -> Option<String> {
+fn expectations(all: &[ExpectationReport], page: &Page) -> Option<String> {
     if all.is_empty() {
         return None;
     }
     let mut text = format!("{HEAD}Expectations{HEAD:#}\n");
     for e in all {
         let (style, mark) = if e.ok { (GOOD, "✓") } else { (BAD, "✗") };
+        let first = format!("  {style}{mark}{style:#} ");
         let because = if e.because.is_empty() { String::new() } else { format!(" {DIM}({}){DIM:#}", e.because) };
-        let _ = writeln!(text, "  {style}{mark}{style:#} {} is {}; wanted {}{because}", e.that, e.found, e.wanted);
+        text += &page.line(&first, &format!("{} is {}; wanted {}{because}", e.that, e.found, e.wanted));
     }
     Some(text)
 }
 
-fn violations(report: &Report) -> Option<String> {
-    let line =
-        |v: &zonefall_core::report::ViolationReport| format!("  {BAD}✗{BAD:#} {} {}: {}\n", clock(v.at_s), v.property, v.text);
+fn violations(report: &Report, page: &Page) -> Option<String> {
+    let first = format!("  {BAD}✗{BAD:#} ");
+    let line = |v: &ViolationReport| page.line(&first, &format!("{} {}: {}", clock(v.at_s), v.property, v.text));
     let lines: String = report.violations.iter().map(line).collect();
     (!lines.is_empty()).then(|| format!("{HEAD}Broken invariants{HEAD:#}\n{lines}"))
 }
@@ -200,8 +192,8 @@ fn kind(kind: OutageKind) -> &'static str {
     match kind {
         OutageKind::Quorum => "quorum",
         OutageKind::Write => "write",
-        OutageKind::ReadLinearizable => "read, linearizable",
-        OutageKind::ReadSerializable => "read, serializable",
+        OutageKind::ReadLinearizable => "linearizable read",
+        OutageKind::ReadSerializable => "serializable read",
     }
 }
 
@@ -217,34 +209,14 @@ fn clock(s: f64) -> String {
     format!("{h}:{min:02}:{s:02}.{ms:03}")
 }
 
-/// The text in lines of at most `width` characters.
-fn wrapped(text: &str, width: usize) -> String {
-    let (mut lines, mut at) = (String::new(), 0);
-    for word in text.split(' ') {
-        let length = word.chars().count();
-        if at > 0 && at + 1 + length > width {
-            lines.push('\n');
-            at = 0;
-        }
-        if at > 0 {
-            lines.push(' ');
-            at += 1;
-        }
-        lines.push_str(word);
-        at += length;
-    }
-    lines + "\n"
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn moments_and_lines_are_easy_on_the_eye() {
+    fn moments_and_lengths_are_easy_on_the_eye() {
         assert_eq!(clock(61.303), "0:01:01.303");
         assert_eq!(clock(7_325.0), "2:02:05.000");
         assert_eq!(human(0.0), "0 s");
-        assert_eq!(wrapped("one two three", 8), "one two\nthree\n");
     }
 }

@@ -9,13 +9,14 @@ use crate::{cargo, tidy};
 /// What runs in a browser, or is run as wasm by a test.
 const WASM_PACKAGES: [&str; 6] = ["-p", "zonefall-core", "-p", "zonefall-plots", "-p", "zonefall-web"];
 
-const STEPS: [Step; 8] = [
+const STEPS: [Step; 9] = [
     Step { name: "fmt", about: "the code is formatted", run: fmt },
     Step { name: "tidy", about: "rules that no compiler knows", run: tidy::run },
     Step { name: "clippy", about: "lints of every package, on this machine's target", run: clippy },
     Step { name: "clippy-wasm", about: "lints of what runs in a browser, on wasm32", run: clippy_wasm },
     Step { name: "doc", about: "the documentation builds and its links lead somewhere", run: doc },
     Step { name: "test", about: "unit, scenario, oracle, measurement and documentation tests", run: test },
+    Step { name: "bench", about: "lints and tests of the benchmarks, which are a workspace of their own", run: bench },
     Step { name: "wasm", about: "the same results in wasm, under node", run: wasm },
     Step { name: "web", about: "the web page's program builds", run: web },
 ];
@@ -59,6 +60,13 @@ fn doc() -> Outcome {
 /// One profile for all (see the root's Cargo.toml): optimised, with debug assertions, and what `cargo build` has built is used.
 fn test() -> Outcome {
     check_tests(&mut cargo(&["test", "--workspace", "--no-fail-fast"]))
+}
+
+fn bench() -> Outcome {
+    tools::component("clippy", "clippy")?;
+    let bench = |command: &str| cargo(&[command, "--manifest-path", "bench/Cargo.toml", "--workspace", "--quiet"]);
+    check(bench("clippy").args(["--all-targets", "--", "-D", "warnings"]))?;
+    check_tests(&mut bench("test"))
 }
 
 fn wasm() -> Outcome {

@@ -137,7 +137,8 @@ impl Div<u64> for Duration {
 }
 
 impl fmt::Display for Duration {
-    /// As people write it, with the largest unit that leaves no more than three decimals: `2m`, `1.3s`, `500us`.
+    /// As people write it, exact, with the largest unit that leaves no fraction, or seconds, milliseconds or microseconds with up to
+    /// three decimals: `2m`, `1.3s`, `500us`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const UNITS: [(u64, &str); 6] = [
             (86_400_000_000_000, "d"),
@@ -151,7 +152,12 @@ impl fmt::Display for Duration {
             let exact = self.0.is_multiple_of(size);
             let thousandths = (1_000..=1_000_000_000).contains(&size) && self.0.is_multiple_of(size / 1_000);
             if self.0 >= size && (exact || thousandths) {
-                return write!(f, "{}{unit}", self.0 as f64 / size as f64);
+                let (whole, rest) = (self.0 / size, self.0 % size);
+                if rest == 0 {
+                    return write!(f, "{whole}{unit}");
+                }
+                let decimals = format!("{:03}", rest / (size / 1_000));
+                return write!(f, "{whole}.{}{unit}", decimals.trim_end_matches('0'));
             }
         }
         write!(f, "{}ns", self.0)
@@ -167,5 +173,29 @@ impl fmt::Debug for Duration {
 impl fmt::Debug for Time {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "t+{}", Duration(self.0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths_print_exactly() {
+        for (ns, expected) in [
+            (0, "0ns"),
+            (999, "999ns"),
+            (1_500, "1.5us"),
+            (1_050_000_000, "1.05s"),
+            (1_234_567_890, "1234567.89us"),
+            (90_000_000_000, "90s"),
+            (120_000_000_000, "2m"),
+            (7 * 86_400_000_000_000, "7d"),
+            // Neither fits an f64.
+            (9_007_199_254_740_993_000, "9007199254740.993ms"),
+            (u64::MAX - 615, "18446744073709.551ms"),
+        ] {
+            assert_eq!(Duration::from_nanos(ns).to_string(), expected);
+        }
     }
 }

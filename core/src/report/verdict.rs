@@ -70,7 +70,8 @@ fn leader(cluster: &EtcdReport) -> Option<String> {
     Some(match &cluster.leaders[1..] {
         [] if first.over => format!("{was}; nobody was elected after it."),
         [] => format!("The leader stayed in {}.", first.zone),
-        [one] if one.over => format!("{was}; {} was elected, and is gone too.", one.leader),
+        [one] if one.over => format!("{was}; {} was elected, and leads no more.", one.leader),
+        [one] if one.leader == first.leader => format!("{was}; {} was elected again.", one.leader),
         [one] => format!("{was}; {} was elected.", one.leader),
         more if last.over => format!("{was}; {} elections followed, and nobody leads at the end.", more.len()),
         more => format!("{was}; {} elections followed, and {} leads at the end.", more.len(), last.leader),

@@ -66,24 +66,44 @@ impl Errors {
         }
     }
 
-    pub(super) fn syntax(error: &serde_json::Error) -> Self {
-        let text = error.to_string();
-        let found = text.split(" at line ").next().unwrap_or_default().to_owned();
-        Self {
-            list: vec![Error {
-                path: "$".to_owned(),
-                found,
-                wanted: "a JSON object".to_owned(),
-                line_column: Some((error.line(), error.column())),
-            }],
-            more: 0,
-        }
+    /// `text` is not JSON.
+    pub(super) fn syntax(error: &serde_json::Error, text: &str) -> Self {
+        let (found, wanted) = not_json(error, text);
+        let place = Some((error.line(), error.column().max(1)));
+        Self { list: vec![Error { path: "$".to_owned(), found, wanted, line_column: place }], more: 0 }
     }
 
     /// Whether errors still get suggestions.
     pub(super) fn suggests(&self) -> bool {
         self.list.len() < Self::SUGGESTED
     }
+}
+
+/// What `serde_json` says of a text that is not JSON, as what was found and what would be right.
+fn not_json(error: &serde_json::Error, text: &str) -> (String, String) {
+    let message = error.to_string();
+    let message = message.split(" at line ").next().unwrap_or_default();
+    let line = text.lines().nth(error.line().saturating_sub(1)).unwrap_or_default();
+    let there = line.get(error.column().saturating_sub(1)..).and_then(|rest| rest.chars().next());
+    let there = there.map_or_else(|| "the end of the line".to_owned(), |c| format!("{c:?}"));
+    let (found, wanted) = match message {
+        _ if text.trim().is_empty() => ("nothing".to_owned(), "a scenario: a JSON object"),
+        "EOF while parsing a string" => ("the end of the file inside a string".to_owned(), "its closing quote"),
+        _ if message.starts_with("EOF") => ("the end of the file".to_owned(), "the rest: something is not closed"),
+        "expected value" => (there, "a JSON value (text stands in double quotes)"),
+        "key must be a string" => (there, "the name of a field, in double quotes"),
+        "trailing comma" => ("a comma before the end".to_owned(), "no comma after the last"),
+        "trailing characters" => (there, "nothing after the end of the scenario"),
+        "recursion limit exceeded" => ("more than 127 levels of brackets".to_owned(), "fewer: a scenario needs ten"),
+        _ if message.starts_with("control character") => {
+            ("a line break or control character inside a string".to_owned(), "its closing quote before, or an escape such as \\n")
+        }
+        _ => match message.strip_prefix("expected ") {
+            Some(wanted) => (there, wanted),
+            None => (message.to_owned(), "JSON"),
+        },
+    };
+    (found, wanted.to_owned())
 }
 
 impl<'a> IntoIterator for &'a Errors {

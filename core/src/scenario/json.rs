@@ -8,15 +8,15 @@ use serde_json::{Map, Number, Value};
 
 use super::error::{Errors, quote};
 
-/// Largest file that is read.
-pub(super) const MAX_BYTES: usize = 4 << 20;
+/// Largest file that is read, in bytes.
+pub const MAX_BYTES: usize = 4 << 20;
 
 /// The value in `text`; a repeated key is reported and its last value kept. Nesting is limited to 127 levels by `serde_json`.
 pub(super) fn parse(text: &str, errors: &mut Errors) -> Result<Value, Errors> {
     let mut path = Vec::new();
     let mut reader = serde_json::Deserializer::from_str(text);
-    let value = Node { path: &mut path, errors }.deserialize(&mut reader).map_err(|error| Errors::syntax(&error))?;
-    reader.end().map_err(|error| Errors::syntax(&error))?;
+    let value = Node { path: &mut path, errors }.deserialize(&mut reader).map_err(|error| Errors::syntax(&error, text))?;
+    reader.end().map_err(|error| Errors::syntax(&error, text))?;
     Ok(value)
 }
 

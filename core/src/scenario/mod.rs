@@ -27,6 +27,7 @@ mod validate;
 pub use bundled::{Bundled, bundled, default_scenario};
 pub use defaults::{DefaultRow, defaults};
 pub use error::{Error, Errors};
+pub use json::MAX_BYTES;
 pub use model::*;
 pub use raw::RawScenario;
 pub use schema::schema;
@@ -73,8 +74,8 @@ impl Scenario {
 
 /// The file's form, repaired where it was wrong, and the paths of the repairs.
 fn read(text: &str, errors: &mut Errors) -> Result<(RawScenario, BTreeSet<String>), Errors> {
-    if text.len() > json::MAX_BYTES {
-        errors.push("$", format!("a file of {} bytes", text.len()), format!("at most {} bytes", json::MAX_BYTES));
+    if text.len() > MAX_BYTES {
+        errors.push("$", "a file of more than 4 MiB", "at most 4 MiB");
         return Err(std::mem::take(errors));
     }
     let value = json::parse(text, errors)?;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use serde_json::{Value, json};
 use zonefall_core::report::Report;
 use zonefall_core::run::run;
 use zonefall_core::scenario::{Scenario, bundled};
@@ -42,4 +43,59 @@ fn both_modes_give_the_same_report_of_bundled_scenarios() {
         full.events = fast.events;
         assert!(fast == full, "zonefall run scenarios/{}.json: `--exact full` and `fast` differ", file.name);
     }
+}
+
+/// Expectations that any run meets would say nothing: each story is broken in one place, and the expectation that tells of it fails.
+#[test]
+fn a_story_that_breaks_fails_its_expectations() {
+    let m = "etcd.etcd-main.";
+    let check = |name: &str, pointer: &str, value: Value, fails: &[&str]| {
+        let file = bundled().iter().find(|file| file.name == name).expect("the scenario is bundled");
+        let mut json: Value = serde_json::from_str(file.json).expect("bundled scenarios are JSON");
+        let (parent, key) = pointer.rsplit_once('/').expect("a pointer has a slash");
+        let parent = json.pointer_mut(parent).unwrap_or_else(|| panic!("{name} has no {pointer}"));
+        match parent {
+            Value::Array(items) => items[key.parse::<usize>().expect("an index")] = value,
+            Value::Object(fields) => drop(fields.insert(key.to_owned(), value)),
+            other => panic!("{name}: {pointer} leads into {other}"),
+        }
+        let scenario = Arc::new(Scenario::from_json(&json.to_string()).expect("the broken story is a scenario still"));
+        let mut report = run(&scenario, scenario.seed, Options::default(), &mut |_, _| {}, &mut |_| {});
+        report.judge(&scenario);
+        for that in fails {
+            let expectations: Vec<_> = report.expectations.iter().filter(|e| e.that == *that).collect();
+            assert!(!expectations.is_empty(), "{name} expects nothing of {that}");
+            assert!(expectations.iter().any(|e| !e.ok), "{name} with another {pointer}: {that} holds nevertheless");
+        }
+    };
+    let of = |place: &str| format!("{m}{place}");
+    let (quorum, write, elections) = (of("quorum_lost_s"), of("write_unavailable_s"), format!("count({m}elections)"));
+    // Two members in the zone that fails; none there; a fault that is mended before anybody is far behind.
+    check("zone-outage", "/topology/nodes/1/zone", json!("eu-west-1a"), &[&quorum, &write]);
+    check("zone-outage", "/faults/0/zone", json!("eu-west-1b"), &[&elections, &of("leader_changes")]);
+    let behind = [of("catch_up[member=etcd-main-0].entries"), of("snapshots[to=etcd-main-0].ok")];
+    check("zone-outage", "/faults/0/for", json!("20s"), &[&behind[0], &behind[1]]);
+    check("two-zones-big", "/topology/nodes/1/zone", json!("az-2"), &[&quorum, &write, &of("outages[kind=quorum][0].cause")]);
+    check("two-zones-small", "/topology/nodes/1/zone", json!("az-2"), &[&quorum, &write]);
+    check("two-zones-small", "/etcd/1/initial/leader", json!("etcd-events-0"), &["etcd.etcd-events.leader_changes"]);
+    let zones = json!({"regions": [{"name": "region-1", "zones": ["az-1", "az-2"]}], "nodes": [
+        {"name": "node-0", "zone": "az-1"}, {"name": "node-1", "zone": "az-2"}, {"name": "node-2", "zone": "az-2"}]});
+    check("single-zone", "/topology", zones, &[&quorum, "count(zone_pairs)", &of("read_unavailable_s.serializable")]);
+    check(
+        "isolated-leader",
+        "/faults/0/zone",
+        json!("eu-west-1b"),
+        &[&of("leader_changes"), &of("leaders[leader=etcd-main-0].to_s")],
+    );
+    check("isolated-leader", "/etcd/0/options", json!({"pre_vote": false}), &[&elections]);
+    let inside = of("latency[op=put][target=nearest].timed_out");
+    check("isolated-leader", "/topology/nodes/1/zone", json!("eu-west-1a"), &[&of("leader_changes"), &inside]);
+    check("slow-disk", "/faults/1/add", json!("2s"), &[&of("leader_changes"), &write]);
+    check("slow-disk", "/faults/0/volume", json!("etcd-main-0"), &[&of("latency[op=put].p50_ms")]);
+    let level = json!({"name": "etcd-main-2", "node": "node-3"});
+    let (count, took) = (format!("count({m}snapshots)"), of("catch_up[member=etcd-main-2].took_s"));
+    check("far-behind-follower", "/etcd/0/members/2", level, &[&count, &took]);
+    check("far-behind-follower", "/network/cross_zone/bandwidth", json!("60MiB/s"), &[&took]);
+    check("five-members", "/topology/nodes/4/zone", json!("eu-west-1a"), &[&quorum, &of("outages[kind=quorum][0].cause")]);
+    check("five-members", "/faults/1/node", json!("node-a1"), &[&quorum, &format!("count({m}outages[kind=quorum])")]);
 }

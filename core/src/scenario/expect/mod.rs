@@ -17,8 +17,10 @@ mod path;
 #[cfg(test)]
 mod tests;
 
+use std::cmp::Ordering;
+
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Number, Value};
 
 use super::error::show;
 use super::raw::{RawBound, RawExpectation};
@@ -127,7 +129,8 @@ impl Expectation {
     }
 
     fn judge(&self, value: &Value) -> (bool, String) {
-        (self.bound.holds(value), show(value))
+        let holds = self.bound.holds(value);
+        (holds, if holds { number_or(value, show) } else { in_full(value) })
     }
 
     /// The first that breaks the bound, or what all of them are.
@@ -135,9 +138,9 @@ impl Expectation {
         let broken = values.iter().find(|value| !self.bound.holds(value));
         match (broken, values) {
             (_, []) => (false, "nothing: no element has what the filters ask for".to_owned()),
-            (Some(value), [_]) => (false, show(value)),
-            (Some(value), _) => (false, format!("{} for one of {}", show(value), values.len())),
-            (None, [first, ..]) => (true, show(first)),
+            (Some(value), [_]) => (false, in_full(value)),
+            (Some(value), _) => (false, format!("{} for one of {}", in_full(value), values.len())),
+            (None, [first, ..]) => (true, number_or(first, show)),
         }
     }
 }
@@ -183,8 +186,8 @@ fn same(a: &Value, b: &Value) -> bool {
 impl std::fmt::Display for Bound {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Is(value) => f.write_str(&show(value)),
-            Self::IsNot(value) => write!(f, "anything but {}", show(value)),
+            Self::Is(value) => f.write_str(&in_full(value)),
+            Self::IsNot(value) => write!(f, "anything but {}", in_full(value)),
             Self::Between(low, high) => write!(f, "between {low} and {high}"),
             Self::AtLeast(low) => write!(f, "at least {low}"),
             Self::AtMost(high) => write!(f, "at most {high}"),
@@ -193,14 +196,41 @@ impl std::fmt::Display for Bound {
     }
 }
 
+/// A whole number without a decimal point, whether the report counts or measures it; anything else as `otherwise` says.
+fn number_or(value: &Value, otherwise: impl Fn(&Value) -> String) -> String {
+    const EXACT: f64 = 9_007_199_254_740_992.0; // 2^53: up to here an f64 holds each whole number
+    match value.as_f64() {
+        Some(x) if value.is_f64() && x.fract() == 0.0 && x.abs() <= EXACT => format!("{x:.0}"),
+        _ => otherwise(value),
+    }
+}
+
+/// A value that breaks its bound, however long: what differs may stand at its end.
+fn in_full(value: &Value) -> String {
+    number_or(value, |value| value.as_str().map_or_else(|| show(value), |text| format!("{text:?}")))
+}
+
 fn fold(function: Function, values: &[&Value]) -> Result<Value, String> {
-    let numbers = values.iter().map(|value| value.as_f64().ok_or_else(|| format!("{}, which is no number", show(value))));
-    let numbers: Vec<f64> = numbers.collect::<Result<_, _>>()?;
-    let result = match function {
-        Function::Count => Some(numbers.len() as f64),
-        Function::Sum => Some(numbers.iter().sum()),
-        Function::Min => numbers.iter().copied().reduce(f64::min),
-        Function::Max => numbers.iter().copied().reduce(f64::max),
+    if let Some(value) = values.iter().find(|value| !value.is_number()) {
+        return Err(format!("{}, which is no number", show(value)));
+    }
+    let float = |value: &Value| value.as_f64().unwrap_or(f64::NAN);
+    let extreme = |wanted| {
+        let further = |a: &&Value, b: &&Value| float(a).total_cmp(&float(b)) == wanted;
+        values.iter().copied().reduce(|a, b| if further(&b, &a) { b } else { a }).cloned()
     };
-    result.map(Value::from).ok_or_else(|| "nothing: no element has what the filters ask for".to_owned())
+    let result = match function {
+        Function::Count => Some(Value::from(values.len())),
+        Function::Sum => Some(sum(values).unwrap_or_else(|| Value::from(values.iter().copied().map(float).sum::<f64>()))),
+        Function::Min => extreme(Ordering::Less),
+        Function::Max => extreme(Ordering::Greater),
+    };
+    result.ok_or_else(|| "nothing: no element has what the filters ask for".to_owned())
+}
+
+/// The sum of whole numbers, exact; `None` if one is not whole.
+fn sum(values: &[&Value]) -> Option<Value> {
+    let whole = |value: &&Value| value.as_i64().map(i128::from).or_else(|| value.as_u64().map(i128::from));
+    let sum = values.iter().map(whole).sum::<Option<i128>>()?;
+    Number::from_i128(sum).map(Value::Number)
 }

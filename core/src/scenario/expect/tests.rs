@@ -14,11 +14,13 @@ fn check(expectation: &Value, ok: bool, found: &str) {
                 {"name": "etcd-main-1", "up": true, "role": "leader"},
             ],
             "outages": [
-                {"kind": "write", "from_s": 60, "cause": "zone eu-west-1a lost power"},
+                {"kind": "write", "from_s": 60, "share": 0.5, "cause": "zone eu-west-1a lost power"},
                 {"kind": "write", "from_s": 70, "cause": "leader gone"},
                 {"kind": "quorum", "from_s": 80, "cause": "x"},
             ],
         }},
+        "big": [{"bytes": u64::MAX - 2}, {"bytes": 2}],
+        "long": "a cause that is longer than anyone would want to read but for the very word that differs",
         "links": [{"from_zone": "a", "to_zone": "b", "bytes": 10}, {"from_zone": "a", "to_zone": "c", "bytes": 20}],
     });
     let raw: RawExpectation = serde_json::from_value(expectation.clone()).expect("a well-formed expectation");
@@ -28,8 +30,8 @@ fn check(expectation: &Value, ok: bool, found: &str) {
 
 #[test]
 fn places_and_bounds() {
-    check(&json!({"that": "etcd.etcd-main.quorum_lost_s", "is": 0}), true, "0.0");
-    check(&json!({"that": "etcd.etcd-main.quorum_lost_s", "is_not": 0}), false, "0.0");
+    check(&json!({"that": "etcd.etcd-main.quorum_lost_s", "is": 0}), true, "0");
+    check(&json!({"that": "etcd.etcd-main.quorum_lost_s", "is_not": 0}), false, "0");
     check(&json!({"that": "etcd.\"etcd-main\".write_unavailable_s", "between": [0.8, 3.5]}), true, "1.25");
     check(&json!({"that": "etcd.etcd-main.write_unavailable_s", "at_least": 2}), false, "1.25");
     check(&json!({"that": "etcd.etcd-main.write_unavailable_s", "at_most": 2}), true, "1.25");
@@ -46,8 +48,14 @@ fn places_and_bounds() {
     check(&json!({"that": "count(etcd.etcd-main.outages)", "is": 3}), true, "3");
     check(&json!({"that": "etcd.etcd-main.outages[kind=write][-1].cause", "includes": "leader"}), true, "\"leader gone\"");
     check(&json!({"that": "etcd.etcd-main.outages[0].from_s", "is": 60.0}), true, "60");
-    check(&json!({"that": "sum(links[from_zone=a].bytes)", "is": 30}), true, "30.0");
-    check(&json!({"that": "max(links[from_zone=a][to_zone=b].bytes)", "is": 10}), true, "10.0");
+    check(&json!({"that": "sum(links[from_zone=a].bytes)", "is": 30}), true, "30");
+    check(&json!({"that": "max(links[from_zone=a][to_zone=b].bytes)", "is": 10}), true, "10");
+    check(&json!({"that": "sum(big[*].bytes)", "at_least": 5_103_571_831_u64}), true, "18446744073709551615");
+    check(&json!({"that": "sum(etcd.etcd-main.outages[from_s=60].share)", "is": 0.5}), true, "0.5");
+    check(&json!({"that": "min(links[*].bytes)", "is": 10}), true, "10");
+    let long = "a cause that is longer than anyone would want to read but for the very word that differs";
+    check(&json!({"that": "long", "includes": "like"}), false, &format!("{long:?}"));
+    check(&json!({"that": "sum(links[*].to_zone)", "is": 0}), false, "\"b\", which is no number");
     check(&json!({"that": "max(links[from_zone=z].bytes)", "is": 10}), false, "nothing: no element has what the filters ask for");
 }
 

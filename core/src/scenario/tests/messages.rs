@@ -397,14 +397,29 @@ fn a_file_with_many_mistakes_gets_all_of_them_at_once() {
 
 #[test]
 fn broken_json_says_where() {
-    assert_eq!(errors_of("{\n  \"name\": }"), "line 2, column 11: found expected value; wanted a JSON object");
-    assert_eq!(errors_of(""), "line 1, column 0: found EOF while parsing a value; wanted a JSON object");
-    assert_eq!(errors_of("{} x"), "line 1, column 4: found trailing characters; wanted a JSON object");
+    let check = |text: &str, expected: &str| assert_eq!(errors_of(text), expected, "{text}");
+    check("{\n  \"name\": }", "line 2, column 11: found '}'; wanted a JSON value (text stands in double quotes)");
+    check("", "line 1, column 1: found nothing; wanted a scenario: a JSON object");
+    check(" \n ", "line 2, column 1: found nothing; wanted a scenario: a JSON object");
+    check("{} x", "line 1, column 4: found 'x'; wanted nothing after the end of the scenario");
+    check("{\"name\": é}", "line 1, column 10: found 'é'; wanted a JSON value (text stands in double quotes)");
+    check("{\"name\" 1}", "line 1, column 9: found '1'; wanted `:`");
+    check("{\"name\": 1 2}", "line 1, column 12: found '2'; wanted `,` or `}`");
+    check("{name: 1}", "line 1, column 2: found 'n'; wanted the name of a field, in double quotes");
+    check("{\"name\": 1,}", "line 1, column 12: found a comma before the end; wanted no comma after the last");
+    check("{\"name\": [1", "line 1, column 11: found the end of the file; wanted the rest: something is not closed");
+    check("{\"name", "line 1, column 6: found the end of the file inside a string; wanted its closing quote");
+    check(
+        "{\"name\": \"a\nb\"}",
+        "line 2, column 1: found a line break or control character inside a string; wanted its closing quote before, or an escape such as \\n",
+    );
+    let deep = "[".repeat(200);
+    check(&deep, "line 1, column 128: found more than 127 levels of brackets; wanted fewer: a scenario needs ten");
     assert_eq!(errors_of("[]"), "$: found an empty array; wanted an object with `name`, `duration`, `topology`, `etcd`");
-    assert!(errors_of(&"[".repeat(10_000)).contains("recursion limit"));
+    assert!(errors_of(&"[".repeat(10_000)).contains("127 levels"));
     let twice = SMALL.replacen("\"duration\": \"10m\"", "\"duration\": \"10m\", \"duration\": \"9m\"", 1);
     assert_eq!(errors_of(&twice), "duration: found the same field again; wanted each field once");
-    assert!(errors_of(&" ".repeat((4 << 20) + 1)).contains("at most 4194304 bytes"));
+    assert!(errors_of(&" ".repeat((4 << 20) + 1)).contains("at most 4 MiB"));
 }
 
 #[test]

@@ -67,20 +67,7 @@ impl FromStr for Span {
 
 impl fmt::Display for Span {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let ns = u128::from(self.0.as_nanos());
-        if ns == 0 {
-            return f.write_str("0s");
-        }
-        // The largest unit that leaves no fraction, or a second, millisecond or microsecond with up to three decimals.
-        for (unit, size) in TIME_UNITS {
-            let places = if (1_000..=1_000_000_000).contains(&size) { 3 } else { 0 };
-            if ns >= size
-                && let Some(number) = render(ns, size, places)
-            {
-                return write!(f, "{number}{unit}");
-            }
-        }
-        write!(f, "{ns}ns")
+        if self.0 == time::Duration::ZERO { f.write_str("0s") } else { self.0.fmt(f) }
     }
 }
 

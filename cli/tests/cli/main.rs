@@ -1,12 +1,14 @@
 //! The program as people and scripts meet it: exit status, output, files.
 
+mod readme;
+
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use serde_json::{Value, json};
 
-const SCENARIO: &str = include_str!("../../scenarios/zone-outage.json");
+const SCENARIO: &str = include_str!("../../../scenarios/zone-outage.json");
 
 /// Runs `zonefall` with `input` on standard input.
 fn zonefall(args: &[&str], input: &str) -> Output {
@@ -92,6 +94,56 @@ fn bad_input_is_status_2_and_says_all_that_is_wrong() {
     check(&["run", "--until", "soon"], "", 2);
     check(&["run", "--until", "0s"], "", 2);
     check(&["--colour"], "", 2);
+}
+
+#[test]
+fn errors_say_what_where_and_what_would_be_right() {
+    let dir = temporary("errors");
+    let file = |name: &str, bytes: &[u8]| {
+        let path = dir.join(name);
+        std::fs::write(&path, bytes).expect("the file can be written");
+        path.to_str().expect("the path is UTF-8").to_owned()
+    };
+    let (binary, empty) = (file("binary", &[0xff, 0xfe, 0]), file("empty", b""));
+    let deep = file("deep", "[".repeat(100_000).as_bytes());
+    let huge = file("huge", &vec![b' '; 5 << 20]);
+    let folder = dir.to_str().expect("the path is UTF-8").to_owned();
+    for (args, words) in [
+        (&["no-such-file.json"][..], "cannot read no-such-file.json: "),
+        (&["chekc"], "nor is it a command: see `zonefall --help`"),
+        (&["chekc", "x.json"], "the command comes first"),
+        (&["--seed", "3", "check", "x.json"], "the command comes first"),
+        (&["run", &folder], "cannot read "),
+        (&["run", &binary], "no text in UTF-8"),
+        (&["run", &empty], "found nothing; wanted a scenario"),
+        (&["run", &deep], "more than 127 levels"),
+        (&["run", &huge], "wanted at most 4 MiB"),
+        (&["--seed", "-1"], "wanted a whole number from 0"),
+        (&["--seed", "1.5"], "wanted a whole number from 0"),
+        (&["--until", "-1s"], "wanted a length of time above zero"),
+        (&["--until", "10"], "its unit is missing"),
+        (&["--format", "yaml"], "table, json"),
+        (&["--trace", "-"], "standard output has the report"),
+        (&["--trace", &folder], "cannot write "),
+        (&["--charts", &binary], "cannot create the directory "),
+        (&["completions", "ksh"], "zsh"),
+        (&["check"], "FILE"),
+    ] {
+        let (out, err) = check(args, "", 2);
+        assert!(err.contains(words) && out.is_empty(), "{args:?}: {words}\n{err}\n{out}");
+    }
+    let (out, _) = check(&["check", "-"], "{\"name\": ", 2);
+    assert!(out.contains("standard input: 1 error"), "{out}");
+    let with_mark = format!("\u{feff}{SCENARIO}");
+    check(&["check", "-"], &with_mark, 0);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_costs_the_file_and_not_the_report() {
+    let (out, err) = check(&["run", "-", "--until", "1s", "--trace", "/dev/full"], &scenario(|_| ()), 2);
+    assert!(out.contains("Availability") && err.contains("cannot write /dev/full"), "{out}{err}");
+    check(&["check", "/dev/zero"], "", 2);
 }
 
 #[test]

@@ -1,0 +1,314 @@
+//! Clauses, and the order they are told in.
+
+use super::{BEFORE, Causes, Happening, Outage};
+use crate::ids::{ClusterId, MemberId};
+use crate::kernel::time::{Duration, Time};
+use crate::observe::words;
+use crate::record::{Service, StepDownReason, StopReason};
+use crate::scenario::{ActiveFault, Aim, Direction, Fault, MemberChange};
+
+/// More clauses about what broke than this are summed up.
+const MOST: usize = 4;
+
+/// Writes go on this soon after an election: the new leader commits its first entry.
+const SETTLES: Duration = Duration::from_secs(1);
+
+/// A clause about what broke.
+struct Clause {
+    text: String,
+    /// The member whose name `text` begins with, if it does.
+    about: Option<MemberId>,
+}
+
+impl From<String> for Clause {
+    fn from(text: String) -> Self {
+        Self { text, about: None }
+    }
+}
+
+impl Causes {
+    /// The cause of an outage, in plain words.
+    pub fn of(&self, outage: &Outage) -> String {
+        let mut broken = self.broken(outage);
+        let lost = self.lost_leader(outage);
+        let fate = lost.and_then(|(at, leader, how)| self.fate(at, leader, how, outage, &mut broken));
+        let mut clauses = summed_up(broken.into_iter().map(|clause| clause.text));
+        clauses.extend(self.wiped(outage));
+        clauses.extend(fate);
+        self.quorum(outage, &mut clauses);
+        self.mended(outage, lost.map(|(_, leader, _)| leader), &mut clauses);
+        if outage.to.is_none() {
+            clauses.push("not over at the end of the run".to_owned());
+        }
+        clauses.join("; ")
+    }
+
+    fn name(&self, member: MemberId) -> &str {
+        words::member(&self.scenario, member)
+    }
+
+    /// What broke, was mended or was changed right before, the latest first; then what had been broken for longer; then what broke
+    /// while the outage lasted.
+    fn broken(&self, outage: &Outage) -> Vec<Clause> {
+        let recent = |at: Time| at <= outage.from && outage.from.since(at) <= BEFORE;
+        let relevant = self.faults.iter().filter(|(fault, _)| self.matters(&fault.fault, outage));
+        // With the fault that is under way, where it is one.
+        let mut fresh: Vec<(Time, Clause, Option<&ActiveFault>)> =
+            self.changes(outage).map(|(at, text)| (at, text, None)).collect();
+        let (mut standing, mut later) = (Vec::new(), Vec::new());
+        for (fault, to) in relevant.filter(|(fault, to)| !self.bystander(fault, *to, outage)) {
+            let ended = to.filter(|to| *to <= outage.from);
+            if fault.from > outage.from {
+                if outage.to.is_none_or(|to| fault.from < to) {
+                    later.push(Clause::from(format!("then {}", self.began(&fault.fault, outage.cluster).text)));
+                }
+            } else if let Some(ended) = ended {
+                if recent(ended) {
+                    fresh.push((ended, words::over(&fault.fault, &self.scenario).into(), None));
+                }
+            } else if recent(fault.from) {
+                fresh.push((fault.from, self.began(&fault.fault, outage.cluster), Some(fault)));
+            } else {
+                standing.push(fault);
+            }
+        }
+        // What happened in the very moment of the outage explains it without what was over before.
+        let at_once = fresh.iter().any(|(at, ..)| *at == outage.from);
+        let mut told = Vec::new();
+        fresh.sort_by_key(|(at, ..)| std::cmp::Reverse(*at));
+        for (at, clause, fault) in fresh {
+            match fault {
+                _ if !at_once || at == outage.from => told.push(clause),
+                Some(fault) => standing.push(fault),
+                None => {}
+            }
+        }
+        let alone = told.is_empty();
+        told.extend(standing.into_iter().map(|fault| {
+            if alone { self.began(&fault.fault, outage.cluster) } else { words::goes_on(&fault.fault, &self.scenario).into() }
+        }));
+        if told.is_empty() {
+            told.push(self.without_fault(outage).into());
+        }
+        told.extend(later);
+        told
+    }
+
+    /// Changes of membership right before the outage.
+    fn changes<'a>(&'a self, outage: &'a Outage) -> impl Iterator<Item = (Time, Clause)> + 'a {
+        self.around(outage).filter(|(at, _)| *at <= outage.from).filter_map(|(at, happening)| {
+            let Happening::Applied(change) = happening else { return None };
+            let (MemberChange::Add(member) | MemberChange::Remove(member) | MemberChange::Promote(member)) = change;
+            let what = match change {
+                MemberChange::Add(_) => "was added to the cluster",
+                MemberChange::Remove(_) => "was removed from the cluster",
+                MemberChange::Promote(_) => "was given a vote",
+            };
+            Some((at, Clause { text: format!("{} {what}", self.name(member)), about: Some(member) }))
+        })
+    }
+
+    /// Where nothing has happened that could explain it.
+    fn without_fault(&self, outage: &Outage) -> String {
+        let cold = self.scenario.etcd[outage.cluster.0 as usize].initial_leader.is_none();
+        if cold && outage.from == Time::ZERO {
+            return "the cluster starts without a leader".to_owned();
+        }
+        "no fault under way".to_owned()
+    }
+
+    /// Whether a fault could take this service away. A majority that runs and is connected asks neither how fast its disks are nor how
+    /// good its links, and a read of a member's own data asks no disk.
+    fn matters(&self, fault: &Fault, outage: &Outage) -> bool {
+        let could = match fault {
+            Fault::DiskSlow { .. } => !matches!(outage.service, Service::Quorum | Service::ReadSerializable),
+            Fault::LinkDegraded { .. } => outage.service != Service::Quorum,
+            _ => true,
+        };
+        could && self.touches(fault, outage.cluster)
+    }
+
+    /// A slow disk or a bad link that had been there before, and is there still when the service is back, has no part in an outage that
+    /// began with the end of a leader or of the quorum and was over when there was a leader again.
+    fn bystander(&self, fault: &ActiveFault, to: Option<Time>, outage: &Outage) -> bool {
+        let only_slow = matches!(fault.fault, Fault::DiskSlow { .. } | Fault::LinkDegraded { .. });
+        let Some(end) = outage.to.filter(|end| only_slow && fault.from < outage.from && to.is_none_or(|to| to > *end)) else {
+            return false;
+        };
+        let began_with_another = self
+            .around(outage)
+            .any(|(at, happening)| at == outage.from && matches!(happening, Happening::LeaderGone(..) | Happening::QuorumLost));
+        let elected = self.around(outage).rev().find_map(|(at, h)| matches!(h, Happening::Elected(..)).then_some(at));
+        began_with_another && elected.is_none_or(|elected| end.since(elected) <= SETTLES)
+    }
+
+    /// Members that stay away, for what they knew is gone.
+    fn wiped(&self, outage: &Outage) -> Option<String> {
+        let members = &self.clusters[outage.cluster.0 as usize].wiped;
+        let ends = outage.to.unwrap_or(Time::MAX);
+        let away = (0u8..).zip(members).filter(|(_, since)| since.is_some_and(|since| since <= ends));
+        let names: Vec<_> = away.map(|(index, _)| self.name(MemberId { cluster: outage.cluster, index }).to_owned()).collect();
+        match names.as_slice() {
+            [] => None,
+            [one] => Some(format!("{one} does not start (its disk is empty)")),
+            more => Some(format!("{} do not start (their disks are empty)", words::list(more))),
+        }
+    }
+
+    /// The leader that was lost, when and how.
+    fn lost_leader(&self, outage: &Outage) -> Option<(Time, MemberId, Happening)> {
+        if matches!(outage.service, Service::ReadSerializable | Service::Quorum) {
+            return None;
+        }
+        self.around(outage).find_map(|(at, happening)| match happening {
+            Happening::LeaderGone(member, _) | Happening::SteppedDown(member, _) | Happening::Elected(_, Some(member)) => {
+                Some((at, member, happening))
+            }
+            Happening::Deposed(member) if at == outage.from => Some((at, member, happening)),
+            _ => None,
+        })
+    }
+
+    /// What became of the leader: said in the clause that tells what hit it, where there is one, or in one of its own.
+    fn fate(&self, at: Time, leader: MemberId, how: Happening, outage: &Outage, broken: &mut [Clause]) -> Option<String> {
+        let hit = broken.iter_mut().find(|clause| clause.about == Some(leader));
+        let told_to_stop = || self.faults.iter().any(|(f, _)| f.fault == Fault::GracefulStop(Aim::Named(leader)));
+        // What happened to it, and whether what hit it says so already.
+        let (fate, implied) = match how {
+            Happening::LeaderGone(_, StopReason::Removed) => (format!("stopped{}", after(at, outage)), false),
+            Happening::LeaderGone(..) => (format!("gone{}", after(at, outage)), true),
+            Happening::SteppedDown(_, StepDownReason::QuorumInactive) => {
+                (format!("stepped down{} (no majority answered)", after(at, outage)), false)
+            }
+            Happening::SteppedDown(_, StepDownReason::HigherTerm) if told_to_stop() => ("handed over".to_owned(), false),
+            Happening::SteppedDown(_, StepDownReason::HigherTerm) => {
+                (format!("stepped down{} (a higher term was about)", after(at, outage)), false)
+            }
+            Happening::SteppedDown(_, StepDownReason::Removed) => (format!("stepped down{}", after(at, outage)), true),
+            Happening::Deposed(_) => {
+                let by = self.clusters[outage.cluster.0 as usize].leader;
+                (format!("replaced by {}", by.map_or("another", |by| self.name(by))), false)
+            }
+            _ if self.cut_off(leader, outage) => ("out of reach".to_owned(), true),
+            _ => ("not heard in time".to_owned(), false),
+        };
+        let Some(hit) = hit else { return Some(format!("leader {} {fate}", self.name(leader))) };
+        hit.text.insert_str(0, "leader ");
+        (!implied).then_some(fate)
+    }
+
+    /// Whether a member's node or zone was cut off while the outage lasted.
+    fn cut_off(&self, member: MemberId, outage: &Outage) -> bool {
+        let (node, zone) = (self.scenario.member(member).node, self.scenario.zone_of(member));
+        self.faults.iter().any(|(fault, to)| {
+            let under_way = to.is_none_or(|to| to > outage.from) && outage.to.is_none_or(|end| fault.from <= end);
+            under_way
+                && match fault.fault {
+                    Fault::NodeCut { node: Aim::Named(n), .. } => n == node,
+                    Fault::ZoneCut { zone: Aim::Named(z), .. } => z == zone,
+                    _ => false,
+                }
+        })
+    }
+
+    /// Whether a majority was gone, and how many voters.
+    fn quorum(&self, outage: &Outage, clauses: &mut Vec<String>) {
+        let during = || self.around(outage).filter(|(at, _)| *at >= outage.from);
+        let lost = during().any(|(_, h)| matches!(h, Happening::QuorumLost));
+        let down = during().filter_map(|(_, h)| if let Happening::Down(n, of) = h { Some((n, of)) } else { None }).max();
+        if matches!(outage.service, Service::Write | Service::ReadLinearizable) && lost {
+            clauses.push("quorum lost".to_owned());
+        }
+        let counts = outage.service == Service::Quorum || lost;
+        if let Some((n, of)) = down.filter(|_| counts) {
+            clauses.push(format!("{n} of {of} voters down"));
+        }
+    }
+
+    /// What came back, and who was elected.
+    fn mended(&self, outage: &Outage, lost: Option<MemberId>, clauses: &mut Vec<String>) {
+        let end = outage.to.unwrap_or(Time::MAX);
+        let during = || self.around(outage).rev().filter(|(at, _)| *at >= outage.from && *at <= end);
+        let serves = during().find_map(|(at, h)| if let Happening::Serves(m) = h { Some((at, m)) } else { None });
+        let over = self.faults.iter().filter_map(|(f, to)| {
+            let to = to.filter(|to| *to > outage.from && *to <= end)?;
+            self.matters(&f.fault, outage).then(|| (to, words::over(&f.fault, &self.scenario)))
+        });
+        match (serves, over.max_by_key(|(to, _)| *to)) {
+            (Some((at, member)), _) => clauses.push(format!("{} serves again{}", self.name(member), after(at, outage))),
+            (None, Some((at, over))) => clauses.push(format!("{over}{}", after(at, outage))),
+            (None, None) => {}
+        }
+        let elected = during().find_map(|(at, h)| if let Happening::Elected(m, _) = h { Some((at, m)) } else { None });
+        if let Some((at, member)) = elected.filter(|_| !matches!(outage.service, Service::ReadSerializable | Service::Quorum)) {
+            let again = if lost == Some(member) { " again" } else { "" };
+            clauses.push(format!("{} elected{again}{}", self.name(member), after(at, outage)));
+        }
+    }
+
+    /// What happened to the cluster from [`BEFORE`] ahead of the outage to its end, in order.
+    fn around<'a>(&'a self, outage: &'a Outage) -> impl DoubleEndedIterator<Item = (Time, Happening)> + 'a {
+        // A leader lost before the outage explains it only where it has not been replaced before the outage.
+        let replaced = self.happenings.iter().rev().find_map(|(at, c, h)| match h {
+            Happening::Elected(..) if *c == outage.cluster && *at < outage.from => Some(*at),
+            _ => None,
+        });
+        self.happenings
+            .iter()
+            .filter(move |(at, cluster, _)| {
+                *cluster == outage.cluster
+                    && *at + BEFORE >= outage.from
+                    && outage.to.is_none_or(|to| *at <= to)
+                    && replaced.is_none_or(|replaced| *at > replaced)
+            })
+            .map(|(at, _, h)| (*at, *h))
+    }
+
+    /// What began, in the words of the cluster: a node cut off that carries one member is that member cut off.
+    fn began(&self, fault: &Fault, cluster: ClusterId) -> Clause {
+        let text = words::began(fault, &self.scenario);
+        match *fault {
+            Fault::ProcessKill(Aim::Named(member)) | Fault::GracefulStop(Aim::Named(member)) => {
+                Clause { text, about: Some(member) }
+            }
+            Fault::NodeCut { node: Aim::Named(node), direction: Direction::Both } => {
+                let members = &self.scenario.etcd[cluster.0 as usize].members;
+                let mut there = (0u8..).zip(members).filter(|(_, m)| m.node == node);
+                match (there.next(), there.next()) {
+                    (Some((index, member)), None) => {
+                        Clause { text: format!("{} cut off", member.name), about: Some(MemberId { cluster, index }) }
+                    }
+                    _ => text.into(),
+                }
+            }
+            Fault::ZoneCut { zone: Aim::Named(zone), .. } if self.scenario.probe.from == Some(zone) => {
+                format!("{text}, where the probe stands").into()
+            }
+            _ => text.into(),
+        }
+    }
+}
+
+/// The clauses, the same ones told once, and no more than [`MOST`].
+fn summed_up(clauses: impl Iterator<Item = String>) -> Vec<String> {
+    let mut counted: Vec<(String, usize)> = Vec::new();
+    for clause in clauses {
+        match counted.iter_mut().find(|(known, _)| *known == clause) {
+            Some((_, times)) => *times += 1,
+            None => counted.push((clause, 1)),
+        }
+    }
+    let more: usize = counted.iter().skip(MOST).map(|(_, times)| times).sum();
+    counted.truncate(MOST);
+    let told = counted.into_iter().map(|(clause, times)| if times > 1 { format!("{clause} ({times} times)") } else { clause });
+    let mut told: Vec<String> = told.collect();
+    if more > 0 {
+        told.push(format!("and {more} more"));
+    }
+    told
+}
+
+/// ` after 1.3 s`, from the start of the outage; nothing where it came at once or before.
+fn after(at: Time, outage: &Outage) -> String {
+    if at <= outage.from { String::new() } else { format!(" after {}", words::duration(at.since(outage.from))) }
+}
