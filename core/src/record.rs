@@ -204,7 +204,7 @@ pub enum RequestResult {
 }
 
 /// What availability is judged for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub enum Service {
     /// A majority of the voters runs and is connected.
     Quorum,

@@ -14,6 +14,7 @@ pub mod lifecycle;
 pub mod member;
 pub mod membership;
 pub mod options;
+pub mod picture;
 pub mod raft;
 pub mod ready;
 pub mod rest;

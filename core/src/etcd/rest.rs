@@ -145,6 +145,12 @@ impl Cluster {
         }
     }
 
+    /// From now on message by message.
+    pub fn never_rest(&mut self, cx: &mut Context<'_>) {
+        self.wake(cx);
+        self.exact = Exact::Full;
+    }
+
     /// Accounts for `count` beats from `since` on to one follower; how many answers the leader has.
     fn account_beats(&mut self, leader: u8, follower: u8, since: Time, count: u64, cx: &mut Context<'_>) -> u64 {
         let (there, back) = (self.stream_index(leader, follower), self.stream_index(follower, leader));
@@ -185,7 +191,8 @@ impl Cluster {
         let transfer = |burst: Burst, path: &Path| Duration::of_transfer(burst.bytes, path.bytes_per_s);
         // The FIFO knows nothing of the hand-over at its end.
         let from_fifo = |at: Time| Time::ZERO + (at.since(Time::ZERO) - hand_over);
-        let written = since + interval * last + transfer(burst, cx.net.path(a, b));
+        let beat = since + interval * last;
+        let written = beat + transfer(burst, cx.net.path(a, b));
         self.streams[there].skip(count, lane, written, from_fifo(arrives));
         if answers > 0 {
             let written = arrival(self, answers - 1) + transfer(answer_burst, cx.net.path(b, a));
@@ -197,13 +204,13 @@ impl Cluster {
             let reverse = if index == there { back } else { there };
             self.meters[reverse].add_evenly(0, burst.acks() * messages);
         }
-        let (index, message, at, writes) = match (heard == count, received == count) {
+        let (index, message, sent, at, writes) = match (heard == count, received == count) {
             (true, true) => return count,
-            (true, false) => (back, answer, due, answer_writes),
-            (false, _) => (there, heartbeat, arrives, writes),
+            (true, false) => (back, answer, arrives, due, answer_writes),
+            (false, _) => (there, heartbeat, beat, arrives, writes),
         };
-        let epoch = self.streams[index].epoch;
-        let slot = self.put_in_flight(InFlight { message: Some(message), stream: index as u16, epoch, writes });
+        let (stream, epoch) = (index as u16, self.streams[index].epoch);
+        let slot = self.put_in_flight(InFlight { message: Some(message), stream, epoch, writes, sent, arrives: Some(at) });
         self.flying += 1;
         cx.fx.etcd(at, self.id, EtcdEvent::Deliver(slot));
         received

@@ -22,6 +22,13 @@ impl Default for Services {
     }
 }
 
+impl Services {
+    /// What is offered.
+    pub fn offered(self) -> impl Iterator<Item = Service> {
+        ALL.into_iter().zip(self.0).filter_map(|(service, up)| up.then_some(service))
+    }
+}
+
 impl Cluster {
     /// Looks at every service and tells what has changed.
     pub fn probe(&mut self, probe: Probe, zones: u16, cx: &mut Context<'_>) {

@@ -23,11 +23,20 @@ const RELEASE_DELAY: Duration = Duration::from_secs(30);
 pub struct Transfer {
     /// Sender.
     pub from: u8,
-    to: u8,
+    /// Receiver.
+    pub to: u8,
     message: Message,
-    left: u64,
+    /// Bytes still to be sent.
+    pub left: u64,
     generation: u32,
     stalled_since: Option<Time>,
+}
+
+impl Transfer {
+    /// Bytes of the database.
+    pub fn bytes(&self) -> u64 {
+        self.message.snapshot.as_ref().map_or(0, |snapshot| snapshot.bytes)
+    }
 }
 
 impl Cluster {

@@ -22,6 +22,10 @@ pub struct InFlight {
     pub epoch: u32,
     /// Its bytes.
     pub writes: Writes,
+    /// When it was written.
+    pub sent: Time,
+    /// When it arrives; `None` while it waits for its path.
+    pub arrives: Option<Time>,
 }
 
 impl Cluster {
@@ -29,7 +33,7 @@ impl Cluster {
         from as usize * self.members.len() + to as usize
     }
 
-    fn ends(&self, stream: usize) -> (u8, u8) {
+    pub(super) fn ends(&self, stream: usize) -> (u8, u8) {
         ((stream / self.members.len()) as u8, (stream % self.members.len()) as u8)
     }
 
@@ -55,7 +59,8 @@ impl Cluster {
             self.in_step[index] = (message.term, message.index + message.entries.len() as u64);
         }
         let epoch = stream.epoch;
-        let slot = self.put_in_flight(InFlight { message: Some(message), stream: index as u16, epoch, writes });
+        let stream = index as u16;
+        let slot = self.put_in_flight(InFlight { message: Some(message), stream, epoch, writes, sent: cx.now, arrives: None });
         if !self.held[index].is_empty() || stream_blocked(self, cx.net, index) {
             self.hold(index, slot, cx.now);
         } else {
@@ -76,6 +81,7 @@ impl Cluster {
     fn hold(&mut self, index: usize, slot: u32, now: Time) {
         let since = &mut self.streams[index].held_since;
         *since = Some(since.map_or(now, |since| since.min(now)));
+        self.in_flight[slot as usize].arrives = None;
         self.held[index].push(slot);
     }
 
@@ -101,7 +107,9 @@ impl Cluster {
             self.meter(index, cx.now, bytes, sent, acks);
         }
         self.flying += 1;
-        cx.fx.etcd(delivery.at + self.options.hand_over, self.id, EtcdEvent::Deliver(slot));
+        let arrives = delivery.at + self.options.hand_over;
+        self.in_flight[slot as usize].arrives = Some(arrives);
+        cx.fx.etcd(arrives, self.id, EtcdEvent::Deliver(slot));
         if delivery.again.packets > 0 && self.streams[index].gives_up.is_some() {
             self.update_stream(index, cx);
         }

@@ -237,7 +237,7 @@ pub struct Client {
 }
 
 /// What a fault hits: by name, or by role at the moment it starts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Aim<T> {
     /// This one.
     Named(T),
@@ -258,7 +258,7 @@ pub enum Direction {
 }
 
 /// What can break.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Fault {
     /// The node loses power; its processes and unsynced writes are gone. At the end it is up and starts them again.
     NodeCrash(Aim<NodeId>),
@@ -305,7 +305,7 @@ pub enum Fault {
 }
 
 /// How a link gets worse.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LinkChange {
     /// Added one-way delay.
     pub delay: Duration,
@@ -426,7 +426,7 @@ impl Scenario {
 }
 
 /// A fault as it happened: what it aimed at is known now.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ActiveFault {
     /// Its number in this run.
     pub id: FaultId,

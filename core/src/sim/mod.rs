@@ -10,6 +10,7 @@
 
 pub mod event;
 mod faults;
+pub mod picture;
 #[cfg(test)]
 mod tests;
 
@@ -66,7 +67,7 @@ pub struct Simulation {
 }
 
 /// A member now.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct MemberStatus {
     /// Which.
     pub member: MemberId,

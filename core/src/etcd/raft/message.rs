@@ -33,7 +33,7 @@ pub struct Message {
 }
 
 /// Kinds of message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub enum Kind {
     /// Would you vote for me? Asked before the term is raised, so that a member which cannot win does not disturb a leader.
     PreVote,

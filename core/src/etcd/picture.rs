@@ -1,0 +1,162 @@
+//! A cluster at one moment, as a picture shows it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::etcd::cluster::Cluster;
+use crate::etcd::member::{Member, Standing};
+use crate::etcd::raft::message::Kind;
+use crate::etcd::snapshot::Transfer;
+use crate::kernel::time::Time;
+use crate::network::Network;
+use crate::record::Service;
+use crate::sim::{MemberStatus, Role};
+
+/// A cluster now.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ClusterPicture {
+    /// Its members.
+    pub members: Vec<MemberPicture>,
+    /// Who leads: of those that think so, the one of the highest term.
+    pub leader: Option<u8>,
+    /// Services that the probe would find now (see [`crate::observe::availability`]).
+    pub offered: Vec<Service>,
+    /// Members that can be lost, whichever they are, before no majority is left; `None` where there is none.
+    pub spare: Option<u8>,
+    /// Messages between members that are under way, in no particular order. Heartbeats of a group at rest are not among them:
+    /// [`Simulation::message_by_message`](crate::sim::Simulation::message_by_message) brings them.
+    pub messages: Vec<MessagePicture>,
+    /// Databases under way.
+    pub transfers: Vec<TransferPicture>,
+}
+
+/// A member now.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MemberPicture {
+    /// Role, term and log.
+    pub status: MemberStatus,
+    /// Why its process does not serve; `None` where it does.
+    pub down: Option<Down>,
+    /// Whom it follows, itself included.
+    pub follows: Option<u8>,
+    /// When it would call an election if it heard nothing more; `None` where it leads, has no vote or does not serve.
+    pub campaigns_at: Option<Time>,
+    /// A write to its disk is under way.
+    pub writing: bool,
+    /// Entries it is behind the largest index applied anywhere.
+    pub behind: u64,
+}
+
+/// Why a process does not serve.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Down {
+    /// It is not in the cluster: not yet, or no more.
+    Absent,
+    /// A fault holds it (or its node) down.
+    HeldDown,
+    /// Its volume is not there, or is empty although the cluster knows the member.
+    NoData,
+    /// It is starting.
+    Starting,
+}
+
+/// A message under way.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MessagePicture {
+    /// Sender.
+    pub from: u8,
+    /// Receiver.
+    pub to: u8,
+    /// What it is.
+    pub kind: Kind,
+    /// Its term.
+    pub term: u64,
+    /// Entries in it.
+    pub entries: u32,
+    /// Bytes of it, its frame included.
+    pub bytes: u64,
+    /// When it was written.
+    pub sent: Time,
+    /// When it arrives; `None` while it waits for a blocked path.
+    pub arrives: Option<Time>,
+}
+
+/// A database under way to a follower.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TransferPicture {
+    /// Sender.
+    pub from: u8,
+    /// Receiver.
+    pub to: u8,
+    /// Bytes of the database.
+    pub bytes: u64,
+    /// Bytes that are still to be sent.
+    pub left: u64,
+}
+
+impl Cluster {
+    /// The cluster now; `status` is that of its members.
+    pub fn picture(&self, status: Vec<MemberStatus>, net: &Network) -> ClusterPicture {
+        let transfer = |transfer: &Transfer| TransferPicture {
+            from: transfer.from,
+            to: transfer.to,
+            bytes: transfer.bytes(),
+            left: transfer.left,
+        };
+        ClusterPicture {
+            members: self.members.iter().zip(status).map(|(member, status)| self.member_picture(member, status)).collect(),
+            leader: self.leader(),
+            offered: self.services.offered().collect(),
+            spare: self.spare(net),
+            messages: self.messages_under_way().collect(),
+            transfers: self.transfers.iter().map(transfer).collect(),
+        }
+    }
+
+    fn member_picture(&self, member: &Member, status: MemberStatus) -> MemberPicture {
+        let server = member.server.as_deref();
+        let down = match (server, member.standing) {
+            (Some(_), _) => None,
+            (None, Standing::Future | Standing::Removed) => Some(Down::Absent),
+            (None, Standing::In) if member.starting.is_some() => Some(Down::Starting),
+            (None, Standing::In) if member.held_down > 0 => Some(Down::HeldDown),
+            (None, Standing::In) => Some(Down::NoData),
+        };
+        let may_campaign = server.filter(|server| server.raft.is_promotable() && !server.is_leader());
+        MemberPicture {
+            down,
+            follows: server.and_then(|server| server.raft.lead),
+            campaigns_at: may_campaign.map(|server| server.raft.clock.deadline(server.raft.timeout_ticks)),
+            writing: server.is_some_and(|server| server.write.is_some()),
+            behind: if status.role == Role::Absent { 0 } else { self.committed.saturating_sub(status.last_index) },
+            status,
+        }
+    }
+
+    /// Members that can be lost before no voter reaches a majority.
+    fn spare(&self, net: &Network) -> Option<u8> {
+        let runs = |index: u8| self.server(index).is_some();
+        let reach = |index: u8| {
+            let voters = self.server(index)?.raft.config.quorum.voters();
+            let heard = |other: &u8| runs(*other) && (*other == index || net.is_open(self.host(index), self.host(*other)));
+            let group = voters.iter().filter(heard).count();
+            voters.contains(index).then_some(group)?.checked_sub(voters.len() / 2 + 1)
+        };
+        (0..self.members.len() as u8).filter_map(reach).max().map(|spare| spare as u8)
+    }
+
+    fn messages_under_way(&self) -> impl Iterator<Item = MessagePicture> {
+        self.in_flight.iter().filter_map(|flight| {
+            let message = flight.message.as_ref()?;
+            Some(MessagePicture {
+                from: message.from,
+                to: message.to,
+                kind: message.kind,
+                term: message.term,
+                entries: message.entries.len() as u32,
+                bytes: flight.writes.bytes,
+                sent: flight.sent,
+                arrives: flight.arrives,
+            })
+        })
+    }
+}

@@ -1,0 +1,103 @@
+//! The world at one moment, as a picture shows it: plain data, made on demand, never fed back.
+
+use serde::{Deserialize, Serialize};
+
+use crate::etcd::picture::ClusterPicture;
+use crate::ids::{ClusterId, Endpoint};
+use crate::kernel::time::Time;
+use crate::scenario::ActiveFault;
+use crate::sim::Simulation;
+
+/// The world now. Lists are in the scenario's order.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Picture {
+    /// When.
+    pub at: Time,
+    /// Events handled so far.
+    pub events: u64,
+    /// Whether each node has power.
+    pub powered: Vec<bool>,
+    /// Each etcd cluster.
+    pub etcd: Vec<ClusterPicture>,
+    /// What is broken, in the order it began.
+    pub faults: Vec<ActiveFault>,
+    /// Bytes on the wire between every two zones since the start, row-major: `from * zones + to`.
+    pub zone_bytes: Vec<u64>,
+}
+
+impl Simulation {
+    /// The world as [`Simulation::run_until`] left it.
+    pub fn picture(&self) -> Picture {
+        let ids = (0..self.clusters.len() as u16).map(ClusterId);
+        let zones = self.scenario.zones.len();
+        let mut zone_bytes = vec![0; zones * zones];
+        for link in self.links() {
+            let [from, to] = [link.from, link.to].map(|end| match end {
+                Endpoint::Member(member) => self.scenario.zone_of(member),
+                Endpoint::Client(client) => self.scenario.client(client).zone,
+            });
+            zone_bytes[from.0 as usize * zones + to.0 as usize] += link.wire_bytes;
+        }
+        Picture {
+            at: self.now,
+            events: self.events,
+            powered: (0u16..)
+                .zip(&self.scenario.nodes)
+                .map(|(n, _)| self.network.is_powered(crate::network::Network::host_of(crate::ids::NodeId(n))))
+                .collect(),
+            etcd: ids.map(|id| self.clusters[id.0 as usize].picture(self.members(id), &self.network)).collect(),
+            faults: self.faults.active.clone(),
+            zone_bytes,
+        }
+    }
+
+    /// From now on every heartbeat is a message, as under [`Exact::Full`](crate::sim::Exact::Full): what happens is the same, and all of it can be watched.
+    pub fn message_by_message(&mut self) {
+        for id in (0..self.clusters.len() as u16).map(ClusterId) {
+            let (cluster, mut cx) = self.cluster(id);
+            cluster.never_rest(&mut cx);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::etcd::raft::message::Kind;
+    use crate::kernel::time::Duration;
+    use crate::scenario::{Scenario, bundled};
+    use crate::sim::Options;
+
+    #[test]
+    fn a_group_at_rest_and_one_watched_message_by_message_look_the_same() {
+        let scenario = bundled().iter().find(|scenario| scenario.name == "isolated-leader").unwrap();
+        let mut scenario = Scenario::from_json(scenario.json).unwrap();
+        scenario.clients.clear();
+        let scenario = Arc::new(scenario);
+        let mut fast = Simulation::new(Arc::clone(&scenario), 1, Options::default());
+        let mut seen = Vec::new();
+        for s in 1..=90 {
+            fast.run_until(Time::ZERO + Duration::from_millis(1_003 * s), &mut |_, _| {});
+            let mut slow = fast.clone();
+            slow.message_by_message();
+            let (fast, slow) = (fast.picture(), slow.picture());
+            assert_eq!(fast.etcd, slow.etcd);
+            let messages = slow.etcd[0].messages.iter();
+            assert!(messages.clone().all(|m| m.sent <= slow.at && m.arrives.is_none_or(|at| at >= slow.at)), "{slow:?}");
+            seen.extend(messages.map(|m| m.kind));
+        }
+        // A minute later, watched all the while, every beat is there.
+        let mut slow = fast.clone();
+        slow.message_by_message();
+        let end = slow.now() + Duration::from_secs(60);
+        let before = slow.events();
+        slow.run_until(end, &mut |_, _| {});
+        fast.run_until(end, &mut |_, _| {});
+        let (fast, slow) = (fast.picture(), slow.picture());
+        assert!(slow.events - before > 1_000);
+        assert_eq!((fast.etcd, fast.zone_bytes), (slow.etcd, slow.zone_bytes));
+        assert!(seen.contains(&Kind::HeartbeatResponse) || seen.contains(&Kind::Heartbeat), "{seen:?}");
+    }
+}

@@ -1,0 +1,144 @@
+//! What page and worker say to each other: plain data, sent as JSON text.
+//!
+//! ```text
+//!   page --Ask--> worker (Session: branches, keyframes, one cursor)
+//!        <-Tell--
+//! ```
+
+use serde::{Deserialize, Serialize};
+use zonefall_core::ids::FaultId;
+use zonefall_core::kernel::time::{Duration, Time};
+use zonefall_core::scenario::Fault;
+use zonefall_core::sim::picture::Picture;
+
+/// One loaded scenario; answers to an earlier one are void.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LoadId(pub u32);
+
+/// A branch of a loaded scenario, numbered by the page; 0 is the scenario as written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct BranchId(pub u32);
+
+/// From page to worker.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Ask {
+    /// Start over with this scenario (its branch 0 is shown); all that was loaded before is forgotten.
+    Load {
+        /// Its number.
+        load: LoadId,
+        /// The scenario's text.
+        text: String,
+        /// Instead of the scenario's own seed.
+        seed: Option<u64>,
+    },
+    /// A new branch, equal to `parent` up to `at`, where `deed` is done; it is shown.
+    Fork {
+        /// Which scenario.
+        load: LoadId,
+        /// Its number.
+        branch: BranchId,
+        /// The branch it leaves.
+        parent: BranchId,
+        /// When.
+        at: Time,
+        /// What is done.
+        deed: Deed,
+    },
+    /// Shows another branch: it is simulated first, and looks are at it.
+    Show {
+        /// Which scenario.
+        load: LoadId,
+        /// Which branch.
+        branch: BranchId,
+    },
+    /// A picture of the shown branch at this time (or as far as it may be, its end). Of several that wait, only the last is answered.
+    Look {
+        /// Which scenario.
+        load: LoadId,
+        /// When.
+        at: Time,
+        /// Message by message, so that every message under way is in the picture.
+        messages: bool,
+    },
+    /// A picture at the next (or previous) engine event of the shown branch, message by message, seen from `at`.
+    Step {
+        /// Which scenario.
+        load: LoadId,
+        /// From here.
+        at: Time,
+        /// To the next; otherwise to the one before.
+        forward: bool,
+    },
+    /// Are you alive? Answered at once.
+    Ping(u32),
+}
+
+/// What a user does to a running world.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Deed {
+    /// Breaks something.
+    Break {
+        /// What.
+        fault: Fault,
+        /// For how long; `None`: to the end, or until it is mended.
+        lasts: Option<Duration>,
+    },
+    /// Ends a fault before its time.
+    Mend {
+        /// Which.
+        fault: FaultId,
+    },
+}
+
+/// From worker to page.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Tell {
+    /// The worker has started and listens.
+    Ready,
+    /// The text is no scenario. (The page checks texts itself before it sends them; this answers what slips through.)
+    Refused {
+        /// Which load.
+        load: LoadId,
+        /// All errors, each with its JSON path.
+        errors: Vec<(String, String)>,
+    },
+    /// How far a branch is simulated, and its report so far.
+    Progress {
+        /// Which scenario.
+        load: LoadId,
+        /// Which branch.
+        branch: BranchId,
+        /// Simulated up to here.
+        now: Time,
+        /// To the end: the report is final and judged.
+        done: bool,
+        /// The report as JSON, as the command line prints it. Sent a few times a second at most; `None`: only `now` has moved.
+        report: Option<String>,
+        /// Keyframes kept for this scenario, and the bytes of memory the worker uses.
+        keyframes: u32,
+        /// Bytes of memory of the worker.
+        memory_bytes: u64,
+    },
+    /// Answers [`Ask::Look`] and [`Ask::Step`].
+    Looked {
+        /// Which scenario.
+        load: LoadId,
+        /// Which branch.
+        branch: BranchId,
+        /// The world then.
+        picture: Picture,
+        /// The event stepped to, in plain words; empty after a look.
+        event: String,
+    },
+    /// The worker gave a branch up (too much memory, or time that does not move): why, in plain words.
+    GaveUp {
+        /// Which scenario.
+        load: LoadId,
+        /// Which branch.
+        branch: BranchId,
+        /// Why.
+        why: String,
+    },
+    /// Answers [`Ask::Ping`].
+    Pong(u32),
+}

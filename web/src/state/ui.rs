@@ -1,0 +1,98 @@
+//! Panels, theme, filter and overlays.
+
+/// How the page looks.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Ui {
+    /// Colours.
+    pub theme: Theme,
+    /// What the lower part shows.
+    pub tab: Tab,
+    /// What the scenario panel shows: the form, or the text.
+    pub as_json: bool,
+    /// The sheet that is up on a narrow screen.
+    pub sheet: Option<Panel>,
+    /// Filter of the event list.
+    pub filter: String,
+    /// Keys are explained.
+    pub help: bool,
+    /// The list of commands is open, with what was typed into it.
+    pub palette: Option<String>,
+    /// Every picture is shown as a table instead.
+    pub tables: bool,
+}
+
+/// Colours.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Theme {
+    /// As the system says.
+    #[default]
+    System,
+    /// Light.
+    Light,
+    /// Dark.
+    Dark,
+}
+
+/// The lower part.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Tab {
+    /// Events in plain words.
+    #[default]
+    Events,
+    /// Availability over time.
+    Availability,
+    /// Latency over time.
+    Latency,
+    /// Bytes between zones over time.
+    Traffic,
+    /// The report in words and numbers.
+    Report,
+}
+
+/// Panels that are sheets on a narrow screen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Panel {
+    /// The scenario.
+    Scenario,
+    /// The inspector.
+    Inspector,
+}
+
+/// Changes of the page's looks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum UiAction {
+    /// The next theme.
+    Theme(Theme),
+    /// Show a tab.
+    Tab(Tab),
+    /// Form or text.
+    AsJson(bool),
+    /// Raise a sheet (or none).
+    Sheet(Option<Panel>),
+    /// Filter the events.
+    Filter(String),
+    /// Explain the keys, or stop.
+    Help(bool),
+    /// Open the list of commands, type into it, or close it.
+    Palette(Option<String>),
+    /// Tables instead of pictures.
+    Tables(bool),
+}
+
+/// A message for the user.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Notice {
+    /// How bad.
+    pub tone: Tone,
+    /// What.
+    pub text: String,
+}
+
+/// How bad a notice is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tone {
+    /// Good to know.
+    Info,
+    /// Something went wrong.
+    Error,
+}
