@@ -68,6 +68,8 @@ pub struct Cluster {
     pub(super) free_slots: Vec<u32>,
     /// Messages whose delivery is queued.
     pub(super) flying: u32,
+    /// Deliveries queued so far: each has its number.
+    pub(super) deliveries: u32,
     pub(super) transfers: Vec<Transfer>,
     pub(super) rest: Option<Rest>,
     /// Last index and read round of the leader at its last beat: no rest while they move.
@@ -141,6 +143,7 @@ impl Cluster {
             in_flight: Vec::new(),
             free_slots: Vec::new(),
             flying: 0,
+            deliveries: 0,
             transfers: Vec::new(),
             rest: None,
             last_beat: (0, 0),
@@ -261,7 +264,7 @@ impl Cluster {
     /// Handles an event.
     pub fn handle(&mut self, event: EtcdEvent, cx: &mut Context<'_>) {
         match event {
-            EtcdEvent::Deliver(slot) => self.deliver(slot, cx),
+            EtcdEvent::Deliver(slot, delivery) => self.deliver(slot, delivery, cx),
             EtcdEvent::Beat(member, generation) => self.beat(member, generation, cx),
             EtcdEvent::Election(member, generation) => self.election_timer(member, generation, cx),
             EtcdEvent::FastForward(member, generation) => self.fast_forward(member, generation, cx),

@@ -189,30 +189,32 @@ impl Cluster {
         let due = answered_at(self, last);
         let lane = codec::lane(Kind::Heartbeat) as usize;
         let transfer = |burst: Burst, path: &Path| Duration::of_transfer(burst.bytes, path.bytes_per_s);
-        // The FIFO knows nothing of the hand-over at its end.
-        let from_fifo = |at: Time| Time::ZERO + (at.since(Time::ZERO) - hand_over);
         let beat = since + interval * last;
-        let written = beat + transfer(burst, cx.net.path(a, b));
-        self.streams[there].skip(count, lane, written, from_fifo(arrives));
+        // The FIFO knows nothing of the hand-over at its end.
+        let (path, path_back) = (cx.net.path(a, b), cx.net.path(b, a));
+        let leaves = beat + transfer(burst, path);
+        self.streams[there].skip(count, lane, leaves, arrives - hand_over, path.bytes_per_s);
+        let mut answer_leaves = Time::ZERO;
         if answers > 0 {
-            let written = arrival(self, answers - 1) + transfer(answer_burst, cx.net.path(b, a));
-            let at = from_fifo(answered_at(self, answers - 1));
-            self.streams[back].skip(answers, lane, written, at);
+            answer_leaves = arrival(self, answers - 1) + transfer(answer_burst, path_back);
+            let at = answered_at(self, answers - 1) - hand_over;
+            self.streams[back].skip(answers, lane, answer_leaves, at, path_back.bytes_per_s);
         }
         for (index, messages, bytes, burst) in [(there, count, bytes, burst), (back, answers, answer_bytes, answer_burst)] {
             self.meters[index].add_evenly(bytes * messages, burst * messages);
             let reverse = if index == there { back } else { there };
             self.meters[reverse].add_evenly(0, burst.acks() * messages);
         }
-        let (index, message, sent, at, writes) = match (heard == count, received == count) {
+        let (index, message, [sent, leaves], at, writes) = match (heard == count, received == count) {
             (true, true) => return count,
-            (true, false) => (back, answer, arrives, due, answer_writes),
-            (false, _) => (there, heartbeat, beat, arrives, writes),
+            (true, false) => (back, answer, [arrives, answer_leaves], due, answer_writes),
+            (false, _) => (there, heartbeat, [beat, leaves], arrives, writes),
         };
         let (stream, epoch) = (index as u16, self.streams[index].epoch);
-        let slot = self.put_in_flight(InFlight { message: Some(message), stream, epoch, writes, sent, arrives: Some(at) });
+        let message = Some(message);
+        let slot = self.put_in_flight(InFlight { message, stream, epoch, writes, sent, leaves, arrives: None, delivery: 0 });
         self.flying += 1;
-        cx.fx.etcd(at, self.id, EtcdEvent::Deliver(slot));
+        self.queue_delivery(slot, at, cx);
         received
     }
 }

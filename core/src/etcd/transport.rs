@@ -7,6 +7,7 @@ use crate::ids::MemberId;
 use crate::kernel::time::{Duration, Time};
 use crate::network::Network;
 use crate::network::meter::Meter;
+use crate::network::stream::LANES;
 use crate::network::wire::Burst;
 use crate::record::Record;
 use crate::sim::event::EtcdEvent;
@@ -24,8 +25,12 @@ pub struct InFlight {
     pub writes: Writes,
     /// When it was written.
     pub sent: Time,
+    /// When its last byte leaves.
+    pub leaves: Time,
     /// When it arrives; `None` while it waits for its path.
     pub arrives: Option<Time>,
+    /// Cancels its delivery.
+    pub delivery: u32,
 }
 
 impl Cluster {
@@ -60,7 +65,9 @@ impl Cluster {
         }
         let epoch = stream.epoch;
         let stream = index as u16;
-        let slot = self.put_in_flight(InFlight { message: Some(message), stream, epoch, writes, sent: cx.now, arrives: None });
+        let message = Some(message);
+        let flight = InFlight { message, stream, epoch, writes, sent: cx.now, leaves: cx.now, arrives: None, delivery: 0 };
+        let slot = self.put_in_flight(flight);
         if !self.held[index].is_empty() || stream_blocked(self, cx.net, index) {
             self.hold(index, slot, cx.now);
         } else {
@@ -107,11 +114,47 @@ impl Cluster {
             self.meter(index, cx.now, bytes, sent, acks);
         }
         self.flying += 1;
-        let arrives = delivery.at + self.options.hand_over;
-        self.in_flight[slot as usize].arrives = Some(arrives);
-        cx.fx.etcd(arrives, self.id, EtcdEvent::Deliver(slot));
+        self.in_flight[slot as usize].leaves = delivery.leaves;
+        self.queue_delivery(slot, delivery.at + self.options.hand_over, cx);
         if delivery.again.packets > 0 && self.streams[index].gives_up.is_some() {
             self.update_stream(index, cx);
+        }
+    }
+
+    /// Queues the delivery of a message; one that was queued before is void.
+    pub(super) fn queue_delivery(&mut self, slot: u32, at: Time, cx: &mut Context<'_>) {
+        self.deliveries = self.deliveries.wrapping_add(1);
+        let flight = &mut self.in_flight[slot as usize];
+        flight.arrives = Some(at);
+        flight.delivery = self.deliveries;
+        cx.fx.etcd(at, self.id, EtcdEvent::Deliver(slot, flight.delivery));
+    }
+
+    /// The bandwidth of a stream's path may have changed: messages that wait to leave go at the new one, in their order.
+    fn change_speed(&mut self, index: usize, cx: &mut Context<'_>) {
+        let (from, to) = self.ends(index);
+        let speed = cx.net.path(self.host(from), self.host(to)).bytes_per_s;
+        let Some(stretch) = self.streams[index].change_speed(cx.now, speed) else { return };
+        let epoch = self.streams[index].epoch;
+        for lane in 0..LANES {
+            let in_lane = |flight: &InFlight| {
+                let kind = flight.message.as_ref().map(|message| message.kind);
+                let here = flight.stream as usize == index && flight.epoch == epoch;
+                flight.arrives.filter(|_| here && kind.is_some_and(|kind| codec::lane(kind) as usize == lane))
+            };
+            let flights = (0u32..).zip(&self.in_flight);
+            let order = |(slot, flight): (u32, &InFlight)| Some((flight.leaves, in_lane(flight)?, flight.delivery, slot));
+            let mut flights: Vec<_> = flights.filter_map(order).collect();
+            flights.sort_unstable();
+            let mut last = cx.now;
+            for (leaves, arrives, _, slot) in flights {
+                last = last.max(arrives - leaves.since(cx.now) + stretch.of(leaves).since(cx.now));
+                if leaves > cx.now {
+                    self.in_flight[slot as usize].leaves = stretch.of(leaves);
+                    self.queue_delivery(slot, last, cx);
+                    self.streams[index].last_arrives(lane, last - self.options.hand_over);
+                }
+            }
         }
     }
 
@@ -124,7 +167,10 @@ impl Cluster {
     }
 
     /// A message arrives, unless its path or its connection is gone meanwhile.
-    pub(super) fn deliver(&mut self, slot: u32, cx: &mut Context<'_>) {
+    pub(super) fn deliver(&mut self, slot: u32, delivery: u32, cx: &mut Context<'_>) {
+        if self.in_flight[slot as usize].delivery != delivery {
+            return;
+        }
         self.flying -= 1;
         let index = self.in_flight[slot as usize].stream as usize;
         let stream = &mut self.streams[index];
@@ -159,6 +205,7 @@ impl Cluster {
         for index in 0..self.streams.len() {
             let (from, to) = self.ends(index);
             if from != to {
+                self.change_speed(index, cx);
                 self.update_stream(index, cx);
             }
         }
@@ -358,4 +405,4 @@ pub(super) fn stream_blocked(cluster: &Cluster, net: &Network, index: usize) -> 
     net.is_blocked(cluster.host(from), cluster.host(to))
 }
 
-const _: () = assert!(Lane::Append as usize + 1 == crate::network::stream::LANES);
+const _: () = assert!(Lane::Append as usize + 1 == LANES);

@@ -101,6 +101,14 @@ impl Add<Duration> for Time {
     }
 }
 
+impl Sub<Duration> for Time {
+    type Output = Self;
+    /// Saturates at the start.
+    fn sub(self, d: Duration) -> Self {
+        Self(self.0.saturating_sub(d.0))
+    }
+}
+
 impl AddAssign<Duration> for Time {
     fn add_assign(&mut self, d: Duration) {
         *self = *self + d;

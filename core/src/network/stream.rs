@@ -68,15 +68,35 @@ pub struct Stream {
     delays: Draws,
     losses: Draws,
     sent: u64,
+    /// Bytes per second at which what was written so far leaves.
+    speed: u64,
 }
 
 /// A message's way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Delivery {
+    /// When its last byte leaves.
+    pub leaves: Time,
     /// When it arrives.
     pub at: Time,
     /// Packets that were lost and sent again.
     pub again: Burst,
+}
+
+/// How a change of bandwidth moves what waits for it.
+#[derive(Clone, Copy, Debug)]
+pub struct Stretch {
+    now: Time,
+    was: u64,
+    is: u64,
+}
+
+impl Stretch {
+    /// When something leaves that was to leave at `leaves`.
+    pub fn of(self, leaves: Time) -> Time {
+        let waits = u128::from(leaves.since(self.now).as_nanos()) * u128::from(self.was) / u128::from(self.is.max(1));
+        if leaves <= self.now { leaves } else { self.now + Duration::from_nanos(u64::try_from(waits).unwrap_or(u64::MAX / 2)) }
+    }
 }
 
 impl Stream {
@@ -99,6 +119,7 @@ impl Stream {
             delays: Draws::new(seed, Purpose::Delay, entity),
             losses: Draws::new(seed, Purpose::Loss, entity),
             sent: 0,
+            speed: 0,
         }
     }
 
@@ -135,11 +156,12 @@ impl Stream {
     pub fn send(&mut self, now: Time, lane: usize, path: &Path, burst: Burst) -> Delivery {
         let k = self.sent;
         self.sent += 1;
+        self.speed = path.bytes_per_s;
         let fifo = &mut self.fifo[lane];
-        let start = now.max(fifo.free);
-        fifo.free = start + Duration::of_transfer(burst.bytes, path.bytes_per_s);
+        let leaves = now.max(fifo.free) + Duration::of_transfer(burst.bytes, path.bytes_per_s);
+        fifo.free = leaves;
         let (wait, again) = retransmissions(self.losses, k, path, burst);
-        let at = (fifo.free + delay(self.delays, k, path) + wait).max(fifo.last_arrival);
+        let at = (leaves + delay(self.delays, k, path) + wait).max(fifo.last_arrival);
         let before = std::mem::replace(&mut fifo.last_arrival, at);
         if again.packets > 0 {
             // What was lost holds up what comes after it, keep-alives too: the reader hears nothing until it is there.
@@ -148,7 +170,7 @@ impl Stream {
                 self.gives_up.get_or_insert(patience_ends);
             }
         }
-        Delivery { at, again }
+        Delivery { leaves, at, again }
     }
 
     /// When the last message sent on this connection arrives.
@@ -166,13 +188,31 @@ impl Stream {
         self.sent
     }
 
-    /// Accounts for `count` messages that were not sent one by one; the last was written at `written` and arrives at `arrives`: what is
-    /// sent next does not overtake it.
-    pub fn skip(&mut self, count: u64, lane: usize, written: Time, arrives: Time) {
+    /// Accounts for `count` messages that were not sent one by one; the last has left at `leaves` and arrives at `arrives`: what is sent
+    /// next does not overtake it. `speed` is the path's, in bytes per second.
+    pub fn skip(&mut self, count: u64, lane: usize, leaves: Time, arrives: Time, speed: u64) {
         self.sent += count;
+        self.speed = speed;
         let fifo = &mut self.fifo[lane];
-        fifo.free = fifo.free.max(written);
+        fifo.free = fifo.free.max(leaves);
         fifo.last_arrival = fifo.last_arrival.max(arrives);
+    }
+
+    /// The path carries `speed` bytes per second from now on, and what has not left yet leaves at that. `None` where nothing waits or nothing
+    /// changes.
+    pub fn change_speed(&mut self, now: Time, speed: u64) -> Option<Stretch> {
+        let stretch = Stretch { now, was: std::mem::replace(&mut self.speed, speed), is: speed };
+        let waits = self.fifo.iter().any(|fifo| fifo.free > now);
+        if !waits || stretch.was == stretch.is {
+            return None;
+        }
+        self.fifo.iter_mut().for_each(|fifo| fifo.free = stretch.of(fifo.free));
+        Some(stretch)
+    }
+
+    /// The last message of a lane arrives at another time than it was told.
+    pub fn last_arrives(&mut self, lane: usize, at: Time) {
+        self.fifo[lane].last_arrival = at;
     }
 
     /// The last keep-alive written before `at`.

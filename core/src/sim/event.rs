@@ -19,8 +19,8 @@ pub enum Event {
 /// Timers and arrivals of a cluster. Timers carry a generation: one that has moved on makes them void.
 #[derive(Clone, Copy, Debug)]
 pub enum EtcdEvent {
-    /// A message (in this slot) arrives.
-    Deliver(u32),
+    /// A message (in this slot) arrives; the number of its delivery.
+    Deliver(u32, u32),
     /// The leader's clock beats.
     Beat(u8, u32),
     /// A member's election timeout may have passed.

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use super::{at, member, puts, records};
+use super::{at, check_modes, member, puts, records};
 use crate::etcd::raft::progress::State;
+use crate::ids::ZoneId;
 use crate::kernel::time::{Duration, Time};
 use crate::observe::testing::three_zones;
-use crate::record::Record;
-use crate::scenario::{Aim, Fault, MemberChange, Operation, PlannedFault};
+use crate::record::{Record, RequestResult};
+use crate::scenario::{Aim, Fault, LinkChange, MemberChange, Operation, PlannedFault};
 use crate::sim::{Options, Simulation};
 
 #[test]
@@ -55,5 +56,31 @@ fn a_sender_learns_of_a_reset_when_it_arrives() {
         simulation.run_until(at(60) + Duration::from_millis(after_ms), &mut |_, _| {});
         let leader = simulation.clusters[0].server(0).expect("it runs");
         assert_eq!(leader.raft.progress[2].state, state, "{after_ms} ms after the follower's end");
+    }
+}
+
+#[test]
+fn what_waits_for_a_slow_link_goes_on_at_its_usual_speed_once_it_is_mended() {
+    let change = LinkChange { delay: Duration::ZERO, loss: 0.0, bytes_per_s: Some(1_000) };
+    let mut scenario = three_zones();
+    scenario.clients = vec![puts(20)];
+    let slow = |b| PlannedFault {
+        at: at(60),
+        lasts: Some(Duration::from_secs(60)),
+        fault: Fault::LinkDegraded { a: ZoneId(0), b: ZoneId(b), change },
+    };
+    scenario.faults = vec![slow(1), slow(2)];
+    for seed in 0..5 {
+        check_modes(&scenario, seed);
+        let put = |(when, record): &(Time, Record)| match record {
+            Record::Request { latency, result, .. } => Some((*when, *latency, *result)),
+            _ => None,
+        };
+        let puts: Vec<_> = records(&scenario, seed).iter().filter_map(put).collect();
+        let slow = |&&(when, latency, _): &&(Time, Duration, RequestResult)| when < at(120) && latency > Duration::from_secs(5);
+        assert!(puts.iter().filter(slow).count() > 100, "seed {seed}: 20 KiB do not pass in a second");
+        for (when, latency, result) in puts.iter().filter(|(when, ..)| *when > at(127)) {
+            assert!(*result == RequestResult::Ok && *latency < Duration::from_millis(50), "seed {seed}: {latency} at {when:?}");
+        }
     }
 }
