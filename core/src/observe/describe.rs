@@ -99,7 +99,7 @@ pub fn describe(record: &Record, scenario: &Scenario) -> String {
         }
         Record::Request { client, op, member, latency, result } => {
             let client = &scenario.client(*client).name;
-            let (op, took) = (op_words(*op), words::duration(*latency));
+            let (op, took) = (words::op(*op), words::duration(*latency));
             let result = match result {
                 RequestResult::Ok => "ok",
                 RequestResult::TimedOut => "timed out",
@@ -136,16 +136,6 @@ pub fn kind(op: Op) -> (OpKind, Consistency) {
         Op::Range { linearizable: true, .. } => (OpKind::Range, Consistency::Linearizable),
         Op::Range { linearizable: false, .. } => (OpKind::Range, Consistency::Serializable),
         Op::Watch => (OpKind::Watch, Consistency::Serializable),
-    }
-}
-
-fn op_words(op: Op) -> &'static str {
-    match kind(op) {
-        (OpKind::Put, _) => "put",
-        (OpKind::Delete, _) => "delete",
-        (OpKind::Range, Consistency::Linearizable) => "linearizable range",
-        (OpKind::Range, Consistency::Serializable) => "serializable range",
-        (OpKind::Watch, _) => "watch",
     }
 }
 
