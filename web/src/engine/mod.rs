@@ -6,6 +6,12 @@
 //!                                          `--> Keyframes (clones of runs, within a budget of memory)
 //! ```
 //!
-//! [`session`] and [`keyframes`] know nothing of browsers and are tested without one.
+//! [`session`], [`branch`], [`cursor`] and [`keyframes`] know nothing of browsers and are tested without one.
 
+pub mod branch;
+pub mod cursor;
+pub mod keyframes;
 pub mod protocol;
+pub mod session;
+#[cfg(test)]
+mod tests;
