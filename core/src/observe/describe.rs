@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use super::faults::Faults;
 use super::{Observer, words};
+use crate::ids::FaultId;
 use crate::kernel::time::Time;
 use crate::record::{RaftRecord, Record, RefuseReason, RequestResult, Service, StepDownReason, StopReason};
 use crate::report::{Consistency, OpKind};
-use crate::scenario::{MemberChange, Op, Scenario};
+use crate::scenario::{Fault, MemberChange, Op, Scenario};
 
 /// Tells records one after the other, and so knows what a fault was when it ends.
 #[derive(Clone, Debug)]
@@ -25,11 +26,16 @@ impl Teller {
     /// The record in plain words. Each record of a run must be told or [passed over](Self::pass), in order.
     pub fn tell(&mut self, at: Time, record: &Record) -> String {
         let text = match record {
-            Record::FaultEnded(id) => self.faults.under_way(*id).map(|ended| words::over(&ended.fault, &self.scenario)),
+            Record::FaultEnded(id) => self.under_way(*id).map(|ended| words::over(ended, &self.scenario)),
             _ => None,
         };
         self.pass(at, record);
         text.unwrap_or_else(|| describe(record, &self.scenario))
+    }
+
+    /// The fault of this number, if it is under way.
+    pub fn under_way(&self, id: FaultId) -> Option<&Fault> {
+        self.faults.under_way(id).map(|active| &active.fault)
     }
 
     /// Takes note of a record that nobody wants to hear of.
