@@ -37,7 +37,9 @@ impl Simulation {
             Event::Etcd(id, event) => self.clusters[id.0 as usize].event_words(event, self.now, &self.network, scenario),
             Event::Client(id, event) => self.clients[id.0 as usize].event_words(event, self.now, scenario),
             Event::Fault(FaultEvent::Planned(index)) => Some(words::began(&scenario.faults[index as usize].fault, scenario)),
-            Event::Fault(FaultEvent::Random(index)) => Some(words::began(&self.faults.processes[index as usize].fault(), scenario)),
+            Event::Fault(FaultEvent::Random(index)) => {
+                Some(words::began(&self.faults.processes[index as usize].fault(), scenario))
+            }
             Event::Fault(FaultEvent::Ends(id)) => {
                 self.faults.active.iter().find(|active| active.id == id).map(|active| words::over(&active.fault, scenario))
             }
@@ -87,7 +89,8 @@ mod tests {
         ] {
             assert!(said.contains(expected), "{expected} is not among {said:#?}");
         }
-        for expected in ["election timer rings", "pre-vote request of", "vote request of", "write is on its disk", "connects to"] {
+        for expected in ["election timer rings", "pre-vote request of", "vote request of", "write is on its disk", "connects to"]
+        {
             assert!(said.iter().any(|words| words.contains(expected)), "{expected} is not among {said:#?}");
         }
     }

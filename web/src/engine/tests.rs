@@ -370,7 +370,9 @@ fn any_sequence_of_asks_is_survived() {
             let [branch, parent] = [0; 2].map(|_| BranchId(dice.below(8) as u32));
             let zone = dice.below(4) as u16;
             worker.session.ask(match dice.below(12) {
-                0 if worker.memory_bytes % 3 == 0 => Ask::Load { load: LoadId(1), text: text("slow-disk").to_owned(), seed: Some(seed) },
+                0 if worker.memory_bytes % 3 == 0 => {
+                    Ask::Load { load: LoadId(1), text: text("slow-disk").to_owned(), seed: Some(seed) }
+                }
                 0 | 1 => Ask::Load { load: LoadId(1), text: text("isolated-leader").to_owned(), seed: None },
                 2 => Ask::Fork { load, branch, parent, at, deed: cut(zone, Some(Duration::from_millis(dice.below(99_999)))) },
                 3 => Ask::Fork { load, branch, parent, at, deed: Deed::Mend { fault: FaultId(dice.below(3) as u32) } },
@@ -395,7 +397,8 @@ fn any_sequence_of_asks_is_survived() {
 #[test]
 fn times_and_seeds_survive_the_journey_exactly() {
     let end = Time::from_nanos(u64::MAX - 1);
-    let fault = Fault::DiskSlow { volume: Aim::OfLeader(ClusterId(65_535)), add: Duration::from_nanos((1 << 53) + 1), factor: 1.1 };
+    let fault =
+        Fault::DiskSlow { volume: Aim::OfLeader(ClusterId(65_535)), add: Duration::from_nanos((1 << 53) + 1), factor: 1.1 };
     for ask in [
         Ask::Load { load: LoadId(u32::MAX), text: "{\"a\": \"\\u0000 \u{1F4A5}\"}".to_owned(), seed: Some(u64::MAX) },
         Ask::Fork {
