@@ -90,7 +90,6 @@ mod tests {
     use super::*;
 
     #[test]
-    #[expect(clippy::float_cmp, reason = "counted, not computed")]
     fn each_request_is_in_the_window_in_which_it_ended() {
         let ms = Duration::from_millis;
         let mut windows = Windows::new(Duration::from_secs(720));

@@ -370,9 +370,7 @@ fn any_sequence_of_asks_is_survived() {
             let [branch, parent] = [0; 2].map(|_| BranchId(dice.below(8) as u32));
             let zone = dice.below(4) as u16;
             worker.session.ask(match dice.below(12) {
-                0 if worker.memory_bytes % 3 == 0 => {
-                    Ask::Load { load: LoadId(1), text: text("slow-disk").to_owned(), seed: Some(seed) }
-                }
+                0 if dice.below(3) == 0 => Ask::Load { load: LoadId(1), text: text("slow-disk").to_owned(), seed: Some(seed) },
                 0 | 1 => Ask::Load { load: LoadId(1), text: text("isolated-leader").to_owned(), seed: None },
                 2 => Ask::Fork { load, branch, parent, at, deed: cut(zone, Some(Duration::from_millis(dice.below(99_999)))) },
                 3 => Ask::Fork { load, branch, parent, at, deed: Deed::Mend { fault: FaultId(dice.below(3) as u32) } },
