@@ -21,5 +21,11 @@ fn App() -> Html {
 }
 
 fn main() {
+    // The page and its worker are one program.
+    #[cfg(target_arch = "wasm32")]
+    if let Some(scope) = zonefall_web::engine::worker::scope() {
+        zonefall_web::engine::worker::run(scope);
+        return;
+    }
     yew::Renderer::<App>::new().render();
 }

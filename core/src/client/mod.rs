@@ -10,6 +10,7 @@
 
 pub mod requests;
 mod watch;
+mod words;
 
 use std::collections::VecDeque;
 

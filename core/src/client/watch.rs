@@ -30,6 +30,13 @@ pub(super) struct Watch {
     seeking: bool,
 }
 
+impl Watch {
+    /// Whether some member sends it events.
+    pub(super) fn is_attached(&self) -> bool {
+        self.at.is_some()
+    }
+}
+
 impl Client {
     fn schedule(&self, when: Time, event: ClientEvent, at: &mut Surroundings<'_>) {
         at.fx.schedule.push((when, Event::Client(self.id, event)));

@@ -144,6 +144,12 @@ impl<E: Copy> EventQueue<E> {
         Some((at, self.events[slot as usize]))
     }
 
+    /// The time of the first event.
+    #[inline]
+    pub fn next_time(&self) -> Option<Time> {
+        if self.vacant { self.groups.first().map(|group| group.least().1.at()) } else { Some(self.first.at()) }
+    }
+
     /// Events pending.
     pub const fn len(&self) -> usize {
         self.below + !self.vacant as usize
@@ -329,6 +335,7 @@ mod tests {
                 }
                 prop_assert_eq!(queue.len(), model.0.len());
                 prop_assert_eq!(queue.is_empty(), model.0.is_empty());
+                prop_assert_eq!(queue.next_time(), model.0.first().map(|&(at, _)| at));
                 let owned = queue.len() + usize::from(queue.vacant && queue.first != Key::PADDING);
                 prop_assert_eq!(queue.events.len(), owned + queue.free.len(), "every slot is owned or free");
             }
