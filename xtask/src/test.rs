@@ -4,12 +4,12 @@ use anyhow::{Result, bail};
 
 use crate::steps::{Outcome, Step, check, check_tests, run_all};
 use crate::tools::{self, WASM};
-use crate::{cargo, tidy};
+use crate::{browser, cargo, tidy, web};
 
 /// What runs in a browser, or is run as wasm by a test.
 const WASM_PACKAGES: [&str; 6] = ["-p", "zonefall-core", "-p", "zonefall-plots", "-p", "zonefall-web"];
 
-const STEPS: [Step; 8] = [
+const STEPS: [Step; 9] = [
     Step { name: "fmt", about: "the code is formatted", run: fmt },
     Step { name: "tidy", about: "rules that no compiler knows", run: tidy::run },
     Step { name: "clippy", about: "lints of every package, on this machine's target", run: clippy },
@@ -17,7 +17,8 @@ const STEPS: [Step; 8] = [
     Step { name: "doc", about: "the documentation builds and its links lead somewhere", run: doc },
     Step { name: "test", about: "unit, scenario, oracle, measurement and documentation tests", run: test },
     Step { name: "wasm", about: "the same results in wasm, under node", run: wasm },
-    Step { name: "web", about: "the web page's program builds", run: web },
+    Step { name: "web", about: "the web page builds as it is shipped", run: web::step },
+    Step { name: "browser", about: "the web page's stories, in Chromium", run: browser::step },
 ];
 
 /// Runs the steps named, or all.
@@ -63,18 +64,8 @@ fn test() -> Outcome {
 
 fn wasm() -> Outcome {
     tools::wasm_target()?;
-    let node = tools::node()?;
-    let runner = tools::wasm_test_runner()?;
+    let folders = [tools::node::node()?.bin(), tools::cargo_tools::wasm_bindgen()?].into_iter().flatten();
     let mut command = cargo(&["test", "-p", "zonefall-tests", "--test", "it", "--target", WASM]);
-    if let Some(folder) = node {
-        let path = std::env::var_os("PATH").unwrap_or_default();
-        command.env("PATH", std::env::join_paths(std::iter::once(folder).chain(std::env::split_paths(&path)))?);
-    }
-    check_tests(command.env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER", runner))
-}
-
-fn web() -> Outcome {
-    tools::wasm_target()?;
-    check(&mut cargo(&["build", "--quiet", "-p", "zonefall-web", "--target", WASM]))?;
-    Ok(None)
+    command.env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER", "wasm-bindgen-test-runner");
+    check_tests(tools::with_path(&mut command, folders)?)
 }
