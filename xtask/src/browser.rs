@@ -11,7 +11,16 @@ use crate::{cargo, root, tools, web};
 /// The step: the page's stories.
 pub(crate) fn step() -> Outcome {
     web::build(&web::folder())?;
-    steps::check_tests(with_tools(&mut cargo(&["test", "-p", "zonefall-browser", "--features", "chromium", "--no-fail-fast"]))?)
+    steps::check_tests(with_tools(&mut cargo(&[
+        "test",
+        "-p",
+        "zonefall-browser",
+        "--features",
+        "chromium",
+        "--test",
+        "stories",
+        "--no-fail-fast",
+    ]))?)
 }
 
 /// `cargo xtask bench --web`.

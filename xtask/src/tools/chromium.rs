@@ -26,10 +26,16 @@ pub(crate) fn chromium() -> Result<Chromium> {
 
 fn find() -> Option<Chromium> {
     let program = |variable: &str, names: &[&str]| {
-        let given = std::env::var_os(variable).map(PathBuf::from).into_iter();
-        let mut candidates = given.chain(names.iter().map(PathBuf::from));
-        candidates.find(|program| succeeds(Command::new(program).arg("--version")))
+        let given = std::env::var_os(variable).map(PathBuf::from);
+        let candidates = given.into_iter().chain(names.iter().filter_map(|name| on_path(name)));
+        candidates.into_iter().find(|program| succeeds(Command::new(program).arg("--version")))
     };
     let browser = program("CHROMIUM", &["chromium", "chromium-browser", "google-chrome"])?;
     Some(Chromium { browser, driver: program("CHROMEDRIVER", &["chromedriver"])? })
+}
+
+/// Where a program lies: the driver does not look for the browser on the path.
+fn on_path(name: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path).map(|folder| folder.join(name)).find(|program| program.is_file())
 }

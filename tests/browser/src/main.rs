@@ -1,0 +1,3 @@
+//! `cargo xtask bench --web` and `cargo xtask screenshots`.
+
+fn main() {}

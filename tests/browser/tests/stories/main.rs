@@ -1,0 +1,3 @@
+//! The web page's stories, told in Chromium on a desk and on a telephone.
+
+mod start;
