@@ -10,6 +10,7 @@
 #![cfg(feature = "chromium")]
 
 pub mod driver;
+pub mod measure;
 pub mod page;
 pub mod server;
 

@@ -22,6 +22,9 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// How often the page is asked.
 const PAUSE: Duration = Duration::from_millis(20);
 
+/// The CSS selector of what one comes for: the page has started when it is there.
+pub const FIRST_PICTURE: &str = "h1";
+
 /// What the page is seen on: width and height in CSS pixels, and how many of the screen's pixels one has.
 #[derive(Clone, Copy, Debug)]
 pub struct View {
@@ -116,6 +119,12 @@ impl Page {
     pub fn open(&self, behind: &str) {
         told("the page loads", self.driver.go("about:blank"));
         told("the page loads", self.driver.go(&(self.server.url() + behind)));
+    }
+
+    /// Waits until the page shows what one comes for.
+    #[track_caller]
+    pub fn see_first_picture(&self) {
+        self.wait_for("the first picture", || (!self.texts(FIRST_PICTURE).is_empty()).then_some(()));
     }
 
     /// Loads the page again.
