@@ -52,7 +52,7 @@ impl Package<'_> {
             let mut command = cargo(&["install", name, "--version", version, "--root"]);
             command.arg(&kept).args(self.programs.iter().flat_map(|program| ["--bin", program])).args(self.args).args(locked);
             // They handle a few megabytes per run: an optimiser's full effort costs minutes and saves a second.
-            let profile = [("OPT_LEVEL", "1"), ("LTO", "off"), ("CODEGEN_UNITS", "16")];
+            let profile = [("OPT_LEVEL", "0"), ("LTO", "off"), ("CODEGEN_UNITS", "16")];
             command.envs(profile.map(|(key, value)| (format!("CARGO_PROFILE_RELEASE_{key}"), value)));
             // Built in a folder of its own, which cargo removes: nothing of it is used twice.
             steps::check(command.env_remove("CARGO_TARGET_DIR"))
