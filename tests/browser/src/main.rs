@@ -3,10 +3,11 @@
 use std::path::Path;
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
-use zonefall_browser::measure::{first_picture, frames, quantile, transfer};
+use anyhow::{Context, Result, bail, ensure};
+use zonefall_browser::measure::{first_picture, frames, quantile, run_in_worker, run_natively, transfer};
 use zonefall_browser::page::{DESK, PHONE, Page, Theme};
 use zonefall_browser::server::Encoding;
+use zonefall_core::scenario::bundled;
 
 fn main() -> Result<()> {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -34,7 +35,27 @@ fn bench() -> Result<()> {
     page.see_first_picture();
     let frames = frames(&page, FRAMES)?;
     line("frame, 95th percentile", format!("{:.1} ms", quantile(&frames, 0.95).as_secs_f64() * 1e3), "16.7 ms");
+    line("worker, times native", worker(&page).unwrap_or_else(|error| format!("none: {error:#}")), "1.5");
     Ok(())
+}
+
+/// How many times longer a run takes in the worker: the fastest of some, one here and one there in turn.
+fn worker(page: &Page) -> Result<String> {
+    const SCENARIO: &str = "zone-outage";
+    const RUNS: usize = 5;
+    let scenario = bundled().iter().find(|scenario| scenario.name == SCENARIO).context(SCENARIO)?.json;
+    let mut fastest = [Duration::MAX; 2];
+    for _ in 0..RUNS {
+        let (there, here) = (run_in_worker(page, scenario)?, run_natively(scenario));
+        ensure!(
+            there.trace_hash == here.trace_hash,
+            "the worker's trace hash is {}, here it is {}",
+            there.trace_hash,
+            here.trace_hash
+        );
+        fastest = [fastest[0].min(there.took), fastest[1].min(here.took)];
+    }
+    Ok(format!("{:.2}", fastest[0].as_secs_f64() / fastest[1].as_secs_f64()))
 }
 
 /// The README's pictures: on a desk and on a telephone, light and dark.

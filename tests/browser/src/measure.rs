@@ -1,9 +1,13 @@
 //! How heavy, how fast and how smooth the page is.
 
-use std::time::Duration;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use serde_json::json;
+use zonefall_core::run::run;
+use zonefall_core::scenario::Scenario;
+use zonefall_core::sim::Options;
 
 use crate::page::{DESK, FIRST_PICTURE, Page};
 use crate::server::Encoding;
@@ -57,6 +61,56 @@ pub fn frames(page: &Page, number: usize) -> Result<Vec<Duration>> {
         times.windows(2).map(|pair| Duration::from_secs_f64((pair[1] - pair[0]).max(0.0) / 1e3)).collect();
     frames.sort_unstable();
     Ok(frames)
+}
+
+/// A run from the scenario's text to its report.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// From the text to the report.
+    pub took: Duration,
+    /// The report's.
+    pub trace_hash: String,
+}
+
+/// A run in a worker of the page, as the page has it do it: in slices, with reports in between, each message as text.
+///
+/// # Errors
+/// What the worker says is wrong, or that it does not start.
+pub fn run_in_worker(page: &Page, scenario: &str) -> Result<Run> {
+    const RUN: &str = "
+        return new Promise((done, failed) => {
+            const worker = new Worker('./worker.js', { type: 'module' });
+            const fail = why => { worker.terminate(); failed(new Error(why)); };
+            let started;
+            worker.onerror = event => { event.preventDefault(); fail(event.message); };
+            worker.onmessage = ({ data }) => {
+                const tell = JSON.parse(data);
+                if (tell === 'Ready') {
+                    started = performance.now();
+                    worker.postMessage(JSON.stringify({ Load: { load: 1, text: arguments[0], seed: null } }));
+                } else if (tell.Progress?.done && tell.Progress.report) {
+                    worker.terminate();
+                    done([performance.now() - started, JSON.parse(tell.Progress.report).trace_hash]);
+                } else if (tell.Refused || tell.GaveUp) {
+                    fail(data);
+                }
+            };
+        })";
+    let answer = page.driver().execute(RUN, &[json!(scenario)])?;
+    let took_ms = answer[0].as_f64().context("the time it took")?;
+    let trace_hash = answer[1].as_str().context("a trace hash")?.to_owned();
+    Ok(Run { took: Duration::from_secs_f64(took_ms / 1e3), trace_hash })
+}
+
+/// The same run here.
+///
+/// # Panics
+/// If the scenario has errors.
+pub fn run_natively(scenario: &str) -> Run {
+    let started = Instant::now();
+    let scenario = Arc::new(Scenario::from_json(scenario).expect("the scenario has no errors"));
+    let report = run(&scenario, scenario.seed, Options::default(), &mut |_, _| {}, &mut |_| {});
+    Run { took: started.elapsed(), trace_hash: report.trace_hash }
 }
 
 /// The value that a share of the sorted ones does not exceed.
