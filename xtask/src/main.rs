@@ -3,10 +3,12 @@
 //! Nothing has to be installed by hand but Rust itself: what a step needs and the machine lacks, the step installs, or it says
 //! what is missing and how to get it.
 
+mod browser;
 mod steps;
 mod test;
 mod tidy;
 mod tools;
+mod web;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -19,7 +21,10 @@ Developer commands of Zonefall.
   cargo xtask test [STEP...]   everything that must hold before a change is merged, or only the steps named
   cargo xtask tidy             only the rules that no compiler knows (file length, determinism, citations, leaks)
   cargo xtask bless            run the tests and accept what they generate (golden files, schema)
-  cargo xtask bench [ARG...]   the benchmarks, in release
+  cargo xtask bench [ARG...]   the benchmarks, in release; with --web those of the page, in Chromium
+  cargo xtask serve            the page on 127.0.0.1, built anew after each change; --release as it is shipped, --port N
+  cargo xtask dist             the page as it is shipped, into dist/: for any static host
+  cargo xtask screenshots      the README's pictures of the page, into docs/
 ";
 
 fn main() -> ExitCode {
@@ -39,6 +44,10 @@ fn run(args: &[String]) -> Result<()> {
         "test" => test::run(rest),
         "tidy" => test::run(&["tidy".to_owned()]),
         "bless" => steps::check(cargo(&["test", "--workspace"]).env("ZONEFALL_BLESS", "1")),
+        "serve" => web::serve(rest),
+        "dist" => web::dist(),
+        "screenshots" => browser::screenshots(),
+        "bench" if rest.iter().any(|arg| arg == "--web") => browser::bench(),
         "bench" => {
             let manifest = root().join("bench/Cargo.toml");
             steps::check(cargo(&["run", "--release", "--manifest-path"]).arg(manifest).arg("--").args(rest))

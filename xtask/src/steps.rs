@@ -77,6 +77,19 @@ pub(crate) fn check(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
+/// Ends this program by turning it into a command, so that whoever ends this program ends the command; where a system cannot, waits.
+pub(crate) fn replace_with(command: &mut Command) -> Result<()> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::process::CommandExt;
+        let shown = show(command);
+        eprintln!("$ {shown}");
+        Err(command.exec()).with_context(|| format!("cannot start `{shown}`"))
+    }
+    #[cfg(not(unix))]
+    check(command)
+}
+
 /// Runs a test command, passes its output on line by line and counts its `test result:` lines.
 pub(crate) fn check_tests(command: &mut Command) -> Outcome {
     let shown = show(command);

@@ -4,7 +4,7 @@ use anyhow::{Result, bail};
 
 use crate::steps::{Outcome, Step, check, check_tests, run_all};
 use crate::tools::{self, WASM};
-use crate::{cargo, tidy};
+use crate::{browser, cargo, tidy, web};
 
 /// What runs in a browser, or is run as wasm by a test.
 const WASM_PACKAGES: [&str; 6] = ["-p", "zonefall-core", "-p", "zonefall-plots", "-p", "zonefall-web"];
@@ -18,7 +18,8 @@ const STEPS: [Step; 9] = [
     Step { name: "test", about: "unit, scenario, oracle, measurement and documentation tests", run: test },
     Step { name: "bench", about: "lints and tests of the benchmarks, which are a workspace of their own", run: bench },
     Step { name: "wasm", about: "the same results in wasm, under node", run: wasm },
-    Step { name: "web", about: "the web page's program builds", run: web },
+    Step { name: "web", about: "the web page builds as it is shipped", run: web::step },
+    Step { name: "browser", about: "the web page's stories, in Chromium", run: browser::step },
 ];
 
 /// Runs the steps named, or all.
@@ -39,7 +40,9 @@ fn fmt() -> Outcome {
 
 fn clippy() -> Outcome {
     tools::component("clippy", "clippy")?;
-    check(&mut cargo(&["clippy", "--quiet", "--workspace", "--all-targets", "--", "-D", "warnings"]))?;
+    let clippy = |what: &[&str]| check(cargo(&["clippy", "--quiet", "--all-targets"]).args(what).args(["--", "-D", "warnings"]));
+    clippy(&["--workspace"])?;
+    clippy(&["-p", "zonefall-browser", "--features", "chromium"])?;
     Ok(None)
 }
 
@@ -71,18 +74,8 @@ fn bench() -> Outcome {
 
 fn wasm() -> Outcome {
     tools::wasm_target()?;
-    let node = tools::node()?;
-    let runner = tools::wasm_test_runner()?;
+    let folders = [tools::node::node()?.bin(), tools::cargo_tools::wasm_bindgen()?].into_iter().flatten();
     let mut command = cargo(&["test", "-p", "zonefall-tests", "--test", "it", "--target", WASM]);
-    if let Some(folder) = node {
-        let path = std::env::var_os("PATH").unwrap_or_default();
-        command.env("PATH", std::env::join_paths(std::iter::once(folder).chain(std::env::split_paths(&path)))?);
-    }
-    check_tests(command.env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER", runner))
-}
-
-fn web() -> Outcome {
-    tools::wasm_target()?;
-    check(&mut cargo(&["build", "--quiet", "-p", "zonefall-web", "--target", WASM]))?;
-    Ok(None)
+    command.env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER", "wasm-bindgen-test-runner");
+    check_tests(tools::with_path(&mut command, folders)?)
 }

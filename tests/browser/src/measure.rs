@@ -1,0 +1,139 @@
+//! How heavy, how fast and how smooth the page is.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use serde_json::json;
+use zonefall_core::run::run;
+use zonefall_core::scenario::Scenario;
+use zonefall_core::sim::Options;
+
+use crate::page::{DESK, FIRST_PICTURE, Page};
+use crate::server::Encoding;
+
+/// What comes over the network until the page has started, in bytes, compressed as given: program, script, style, all of it.
+///
+/// # Errors
+/// If the browser does not start.
+pub fn transfer(encoding: Encoding) -> Result<u64> {
+    let page = Page::start(DESK, encoding)?;
+    page.open("");
+    page.see_first_picture();
+    Ok(page.server().sent())
+}
+
+/// From the click on a link until the first picture is on the screen, with nothing in the cache and a network that costs no time.
+///
+/// # Errors
+/// If the browser does not start.
+pub fn first_picture() -> Result<Duration> {
+    // The second frame after it is there: the first one has been painted by then.
+    const WATCH: &str = "
+        const watch = new MutationObserver(() => {
+            if (!document.querySelector(SELECTOR)) return;
+            watch.disconnect();
+            requestAnimationFrame(() => requestAnimationFrame(() => { window.firstPictureMs = performance.now(); }));
+        });
+        watch.observe(document, { childList: true, subtree: true });";
+    let page = Page::start(DESK, Encoding::Brotli)?;
+    let watch = WATCH.replace("SELECTOR", &format!("{FIRST_PICTURE:?}"));
+    page.driver().cdp("Page.addScriptToEvaluateOnNewDocument", &json!({ "source": watch }))?;
+    page.open("");
+    let took_ms = page.wait_for("the first picture", || page.run("return window.firstPictureMs", &[]).as_f64());
+    Ok(Duration::from_secs_f64(took_ms / 1e3))
+}
+
+/// The times from one frame to the next while the page does what it does now, shortest first.
+///
+/// # Errors
+/// If the page draws no frame.
+pub fn frames(page: &Page, number: usize) -> Result<Vec<Duration>> {
+    const COUNT: &str = "
+        return new Promise(done => {
+            const times = [];
+            const count = now => { times.push(now); times.length > arguments[0] ? done(times) : requestAnimationFrame(count); };
+            requestAnimationFrame(count);
+        })";
+    let times = page.run(COUNT, &[json!(number)]);
+    let times: Vec<f64> = times.as_array().context("a list of times")?.iter().filter_map(serde_json::Value::as_f64).collect();
+    let mut frames: Vec<Duration> =
+        times.windows(2).map(|pair| Duration::from_secs_f64((pair[1] - pair[0]).max(0.0) / 1e3)).collect();
+    frames.sort_unstable();
+    Ok(frames)
+}
+
+/// A run from the scenario's text to its report.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// From the text to the report.
+    pub took: Duration,
+    /// The report's.
+    pub trace_hash: String,
+}
+
+/// A run in a worker of the page, as the page has it do it: in slices, with reports in between, each message as text.
+///
+/// # Errors
+/// What the worker says is wrong, or that it does not start.
+pub fn run_in_worker(page: &Page, scenario: &str) -> Result<Run> {
+    const RUN: &str = "
+        return new Promise((done, failed) => {
+            const worker = new Worker('./worker.js', { type: 'module' });
+            const fail = why => { worker.terminate(); failed(new Error(why)); };
+            let started;
+            worker.onerror = event => { event.preventDefault(); fail(event.message); };
+            worker.onmessage = ({ data }) => {
+                const tell = JSON.parse(data);
+                if (tell === 'Ready') {
+                    started = performance.now();
+                    worker.postMessage(JSON.stringify({ Load: { load: 1, text: arguments[0], seed: null } }));
+                } else if (tell.Progress?.done && tell.Progress.report) {
+                    worker.terminate();
+                    done([performance.now() - started, JSON.parse(tell.Progress.report).trace_hash]);
+                } else if (tell.Refused || tell.GaveUp) {
+                    fail(data);
+                }
+            };
+        })";
+    let answer = page.driver().execute(RUN, &[json!(scenario)])?;
+    let took_ms = answer[0].as_f64().context("the time it took")?;
+    let trace_hash = answer[1].as_str().context("a trace hash")?.to_owned();
+    Ok(Run { took: Duration::from_secs_f64(took_ms / 1e3), trace_hash })
+}
+
+/// The same run here.
+///
+/// # Panics
+/// If the scenario has errors.
+pub fn run_natively(scenario: &str) -> Run {
+    let started = Instant::now();
+    let scenario = Arc::new(Scenario::from_json(scenario).expect("the scenario has no errors"));
+    let report = run(&scenario, scenario.seed, Options::default(), &mut |_, _| {}, &mut |_| {});
+    Run { took: started.elapsed(), trace_hash: report.trace_hash }
+}
+
+/// The value that a share of the sorted ones does not exceed.
+///
+/// # Panics
+/// If there are none.
+pub fn quantile<T: Copy>(sorted: &[T], share: f64) -> T {
+    let at = (sorted.len() as f64 * share).ceil() as usize;
+    sorted[at.clamp(1, sorted.len()) - 1]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::quantile;
+
+    #[test]
+    fn quantiles_are_among_the_values() {
+        let check =
+            |sorted: &[u32], share: f64, expected: u32| assert_eq!(quantile(sorted, share), expected, "{sorted:?} {share}");
+        check(&[7], 0.95, 7);
+        check(&[1, 2], 0.5, 1);
+        check(&[1, 2, 3], 0.5, 2);
+        check(&[1, 2, 3], 1.0, 3);
+        check(&(1..=100).collect::<Vec<_>>(), 0.95, 95);
+    }
+}

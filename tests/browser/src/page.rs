@@ -1,0 +1,388 @@
+//! The words that stories are told in. Each waits for what it names, as a person would, and never for a time; what does not come
+//! ends the story with a message, a picture and what the console said.
+//!
+//! Things of the page are named by their `data-testid`.
+#![expect(clippy::must_use_candidate, reason = "words such as `see` are told for what they check")]
+
+use std::path::PathBuf;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::driver::{Driver, Element};
+use crate::given;
+use crate::server::{Encoding, Server};
+
+/// What does not come within this does not come.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// How often the page is asked.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// The CSS selector of what one comes for: the page has started when it is there.
+pub const FIRST_PICTURE: &str = "h1";
+
+/// What the page is seen on: width and height in CSS pixels, and how many of the screen's pixels one has.
+#[derive(Clone, Copy, Debug)]
+pub struct View {
+    /// In CSS pixels.
+    pub width: u32,
+    /// In CSS pixels.
+    pub height: u32,
+    /// The screen's pixels per CSS pixel.
+    pub density: u32,
+    /// Touched rather than clicked.
+    pub mobile: bool,
+}
+
+/// A screen on a desk.
+pub const DESK: View = View { width: 1440, height: 900, density: 1, mobile: false };
+/// A telephone.
+pub const PHONE: View = View { width: 390, height: 844, density: 2, mobile: true };
+
+/// The scheme of colours a person has set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Theme {
+    /// Dark on light.
+    Light,
+    /// Light on dark.
+    Dark,
+}
+
+/// The page in a Chromium of its own.
+pub struct Page {
+    driver: Driver,
+    server: Server,
+    view: View,
+    downloads: TempDir,
+}
+
+/// Tells a story on a desk and on a telephone. At the end of each the console must have had nothing to complain about.
+#[track_caller]
+pub fn story(tell: impl Fn(&Page)) {
+    for view in [DESK, PHONE] {
+        story_on(view, &tell);
+    }
+}
+
+/// Tells a story on one of them.
+#[track_caller]
+pub fn story_on(view: View, tell: impl Fn(&Page)) {
+    let page = Page::new(view);
+    tell(&page);
+    let complaints = page.complaints();
+    assert!(complaints.is_empty(), "the console complains:\n{}", complaints.join("\n"));
+}
+
+impl Page {
+    /// A browser on an empty page; [`open`](Self::open) goes to ours.
+    #[track_caller]
+    pub fn new(view: View) -> Self {
+        Self::start(view, Encoding::Brotli).unwrap_or_else(|error| panic!("{error:#}"))
+    }
+
+    /// As [`new`](Self::new), with the files compressed as given.
+    ///
+    /// # Errors
+    /// If server or browser does not start.
+    pub fn start(view: View, encoding: Encoding) -> Result<Self> {
+        let server = Server::start(&given("ZONEFALL_PAGE"), encoding)?;
+        let driver = Driver::start()?;
+        let downloads = TempDir::new()?;
+        let View { width, height, density, mobile } = view;
+        driver.cdp(
+            "Emulation.setDeviceMetricsOverride",
+            &json!({"width": width, "height": height, "deviceScaleFactor": density, "mobile": mobile}),
+        )?;
+        let behavior = json!({"behavior": "allow", "downloadPath": downloads.path().display().to_string()});
+        driver.cdp("Browser.setDownloadBehavior", &behavior)?;
+        let page = Self { driver, server, view, downloads };
+        page.theme(Theme::Light);
+        Ok(page)
+    }
+
+    /// The browser, for what no word here says.
+    pub fn driver(&self) -> &Driver {
+        &self.driver
+    }
+
+    /// The host of the page.
+    pub fn server(&self) -> &Server {
+        &self.server
+    }
+
+    /// Goes to the page: with nothing, or with what stands behind its address, such as `#...`.
+    #[track_caller]
+    pub fn open(&self, behind: &str) {
+        told("the page loads", self.driver.go("about:blank"));
+        told("the page loads", self.driver.go(&(self.server.url() + behind)));
+    }
+
+    /// Waits until the page shows what one comes for.
+    #[track_caller]
+    pub fn see_first_picture(&self) {
+        self.wait_for("the first picture", || (!self.texts(FIRST_PICTURE).is_empty()).then_some(()));
+    }
+
+    /// Loads the page again.
+    #[track_caller]
+    pub fn reload(&self) {
+        told("the page loads again", self.driver.reload());
+    }
+
+    /// The page's address.
+    #[track_caller]
+    pub fn url(&self) -> String {
+        told("the address", self.driver.url())
+    }
+
+    /// What stands behind `#` in the page's address.
+    #[track_caller]
+    pub fn fragment(&self) -> String {
+        self.url().split_once('#').map_or_else(String::new, |(_, fragment)| fragment.to_owned())
+    }
+
+    /// Waits until something is so, and gives it.
+    #[track_caller]
+    pub fn wait_for<T>(&self, what: &str, mut found: impl FnMut() -> Option<T>) -> T {
+        told(what, until(|| Ok(found())))
+    }
+
+    /// Whether a thing is there now.
+    #[track_caller]
+    pub fn is_there(&self, id: &str) -> bool {
+        !told(id, self.driver.find(&by(id))).is_empty()
+    }
+
+    /// Waits until a thing has gone.
+    #[track_caller]
+    pub fn see_no(&self, id: &str) {
+        self.wait_for(&format!("no {id}"), || (!self.is_there(id)).then_some(()));
+    }
+
+    /// Waits until a thing is there and its text has `part` in it, and gives the text.
+    #[track_caller]
+    pub fn see(&self, id: &str, part: &str) -> String {
+        let what = format!("{id} to say {part:?}");
+        self.on(id, &what, |element| Ok(Some(self.driver.text(element)?).filter(|text| text.contains(part))))
+    }
+
+    /// The text of a thing as it is shown.
+    #[track_caller]
+    pub fn text(&self, id: &str) -> String {
+        self.on(id, id, |element| self.driver.text(element).map(Some))
+    }
+
+    /// The texts of all that a CSS selector finds now.
+    #[track_caller]
+    pub fn texts(&self, css: &str) -> Vec<String> {
+        let found = || self.driver.find(css)?.iter().map(|element| self.driver.text(element)).collect::<Result<Vec<_>>>();
+        told(css, until(|| found().map(Some)))
+    }
+
+    /// What a thing's attribute says now.
+    #[track_caller]
+    pub fn attribute(&self, id: &str, name: &str) -> Option<String> {
+        self.on(id, id, |element| self.driver.attribute(element, name).map(Some))
+    }
+
+    /// Waits until a thing's attribute is `value`.
+    #[track_caller]
+    pub fn see_attribute(&self, id: &str, name: &str, value: &str) {
+        let is = |element: &Element| Ok((self.driver.attribute(element, name)?.as_deref() == Some(value)).then_some(()));
+        self.on(id, &format!("{name} of {id} to be {value:?}"), is);
+    }
+
+    /// Clicks a thing.
+    #[track_caller]
+    pub fn click(&self, id: &str) {
+        self.on(id, &format!("a click on {id}"), |element| self.driver.click(element).map(Some));
+    }
+
+    /// Presses keys together, such as `Space` or `Control+k`.
+    #[track_caller]
+    pub fn press(&self, keys: &str) {
+        told(keys, self.driver.press(&keys.split('+').collect::<Vec<_>>()));
+    }
+
+    /// Presses Tab until the focus is on a thing: who has no mouse gets there too.
+    #[track_caller]
+    pub fn tab_to(&self, id: &str) {
+        const MOST: usize = 300;
+        for _ in 0..MOST {
+            if self.focused().as_deref() == Some(id) {
+                return;
+            }
+            self.press("Tab");
+        }
+        panic!("{MOST} times Tab did not reach {id}");
+    }
+
+    /// What has the focus.
+    #[track_caller]
+    pub fn focused(&self) -> Option<String> {
+        let id = self.run("return document.activeElement?.getAttribute('data-testid')", &[]);
+        id.as_str().map(ToOwned::to_owned)
+    }
+
+    /// Replaces what is in a field.
+    #[track_caller]
+    pub fn fill(&self, id: &str, text: &str) {
+        self.click(id);
+        self.press("Control+a");
+        told(id, self.driver.cdp("Input.insertText", &json!({ "text": text })));
+    }
+
+    /// Picks the option of a list that reads `option`.
+    #[track_caller]
+    pub fn choose(&self, id: &str, option: &str) {
+        let pick = || {
+            for element in self.driver.find(&format!("{} option", by(id)))? {
+                if self.driver.text(&element)?.contains(option) {
+                    return self.driver.click(&element).map(Some);
+                }
+            }
+            Ok(None)
+        };
+        told(&format!("{option:?} in {id}"), until(pick));
+    }
+
+    /// Opens a file through a field for files.
+    #[track_caller]
+    pub fn choose_file(&self, id: &str, name: &str, content: &[u8]) {
+        let path = self.downloads.path().join("mine").join(name);
+        let written =
+            std::fs::create_dir_all(path.parent().expect("it is in a folder")).and_then(|()| std::fs::write(&path, content));
+        told(name, written.map_err(Into::into));
+        let path = path.display().to_string();
+        self.on(id, id, |element| self.driver.type_into(element, &path).map(Some));
+    }
+
+    /// Does what starts a download, waits for it, and gives the file's name and content.
+    #[track_caller]
+    pub fn download(&self, start: impl Fn()) -> (String, Vec<u8>) {
+        let files = || -> Vec<PathBuf> {
+            let entries = std::fs::read_dir(self.downloads.path()).into_iter().flatten().flatten();
+            entries.map(|entry| entry.path()).filter(|path| path.is_file()).collect()
+        };
+        let before = files();
+        start();
+        let path = self.wait_for("a downloaded file", || {
+            let unfinished = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "crdownload");
+            let hidden = |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
+            let now = files();
+            let new = now.iter().find(|path| !before.contains(path) && !hidden(path) && !unfinished(path)).cloned();
+            new.filter(|_| !now.iter().any(unfinished))
+        });
+        let name = path.file_name().expect("a file has a name").to_string_lossy().into_owned();
+        (name, told("the download", std::fs::read(&path).map_err(Into::into)))
+    }
+
+    /// Sets the scheme of colours.
+    #[track_caller]
+    pub fn theme(&self, theme: Theme) {
+        let scheme = if theme == Theme::Dark { "dark" } else { "light" };
+        let features = json!({"features": [{"name": "prefers-color-scheme", "value": scheme}]});
+        told(scheme, self.driver.cdp("Emulation.setEmulatedMedia", &features));
+    }
+
+    /// Runs the body of a function in the page and gives what it returns.
+    #[track_caller]
+    pub fn run(&self, script: &str, arguments: &[Value]) -> Value {
+        told(script, self.driver.execute(script, arguments))
+    }
+
+    /// What stands in the way of people who see, hear or move differently: serious and critical findings of axe-core.
+    #[track_caller]
+    pub fn barriers(&self) -> Vec<String> {
+        const RUN: &str = "return axe.run({resultTypes: ['violations']}).then(found => found.violations
+            .filter(rule => ['serious', 'critical'].includes(rule.impact))
+            .flatMap(rule => rule.nodes.map(node => `${rule.id}: ${rule.help}: ${node.target.join(' ')} ${node.failureSummary}`)))";
+        let axe = std::fs::read_to_string(given("ZONEFALL_AXE")).context("axe-core");
+        self.run(&format!("{}; return true", told("axe-core", axe)), &[]);
+        let found = self.run(RUN, &[]);
+        found.as_array().into_iter().flatten().filter_map(Value::as_str).map(ToOwned::to_owned).collect()
+    }
+
+    /// What the console has warned of since the last call: errors, violations of the content security policy, files not found.
+    #[track_caller]
+    pub fn complaints(&self) -> Vec<String> {
+        let entries = told("the console", self.driver.console());
+        let bad = entries.into_iter().filter(|(level, _)| level == "SEVERE" || level == "WARNING");
+        bad.map(|(level, message)| format!("{level}: {message}")).collect()
+    }
+
+    /// A picture of the view, as a PNG.
+    #[track_caller]
+    pub fn picture(&self) -> Vec<u8> {
+        told("a picture", self.try_picture())
+    }
+
+    fn try_picture(&self) -> Result<Vec<u8>> {
+        use base64::Engine as _;
+        Ok(base64::engine::general_purpose::STANDARD.decode(self.driver.screenshot()?)?)
+    }
+
+    /// Does something with a thing as soon as it is there and lets it be done.
+    #[track_caller]
+    fn on<T>(&self, id: &str, what: &str, act: impl Fn(&Element) -> Result<Option<T>>) -> T {
+        let first = || match self.driver.find(&by(id))?.first() {
+            Some(element) => act(element),
+            None => bail!("there is no {id}"),
+        };
+        told(what, until(first))
+    }
+}
+
+impl Drop for Page {
+    /// A story that failed leaves what there is to see.
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            return;
+        }
+        let View { width, height, .. } = self.view;
+        let thread = std::thread::current();
+        let name = format!("{}-{width}x{height}.png", thread.name().unwrap_or("story").replace("::", "-"));
+        let folder = given("ZONEFALL_PAGE").with_file_name("browser-failures");
+        let path = folder.join(name);
+        let picture = self.try_picture().and_then(|picture| {
+            std::fs::create_dir_all(&folder)?;
+            Ok(std::fs::write(&path, picture)?)
+        });
+        let picture = picture.map_or_else(|error| format!("no picture: {error:#}"), |()| format!("picture: {}", path.display()));
+        let console = self.driver.console().unwrap_or_default();
+        let console: Vec<String> = console.into_iter().map(|(level, message)| format!("  {level}: {message}")).collect();
+        let url = self.driver.url().unwrap_or_default();
+        eprintln!("at {width}x{height}, {url}\n{picture}\nconsole:\n{}", console.join("\n"));
+    }
+}
+
+/// The CSS selector of a `data-testid`.
+fn by(id: &str) -> String {
+    format!("[data-testid={id:?}]")
+}
+
+/// Tries until it gives something. An element may be covered, or replaced by the page just now: that is tried again.
+fn until<T>(mut attempt: impl FnMut() -> Result<Option<T>>) -> Result<T> {
+    let started = Instant::now();
+    loop {
+        let outcome = attempt();
+        if let Ok(Some(found)) = outcome {
+            return Ok(found);
+        }
+        if started.elapsed() > PATIENCE {
+            outcome?;
+            bail!("not within {} s", PATIENCE.as_secs());
+        }
+        sleep(PAUSE);
+    }
+}
+
+/// What came of it, or the end of the story.
+#[track_caller]
+fn told<T>(what: &str, outcome: Result<T>) -> T {
+    outcome.unwrap_or_else(|error| panic!("{what}: {error:#}"))
+}

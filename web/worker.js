@@ -1,0 +1,6 @@
+// Starts the simulator's worker: the same program as the page's, which looks where it runs. It is ready when it says so: what is
+// posted to it before that is lost. What keeps it from starting reaches the page as the worker's `error` event.
+
+import("./zonefall-web.js")
+  .then((program) => program.default())
+  .catch((error) => setTimeout(() => { throw error; }));

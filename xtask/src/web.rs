@@ -1,0 +1,103 @@
+//! The web page: served while one works on it, or built as it is shipped.
+//!
+//! ```text
+//! index.html --trunk--> cargo build, wasm-bindgen --> a folder --wasm-opt--> dist/
+//!                                                       `--> trunk serves it on 127.0.0.1
+//! ```
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail, ensure};
+
+use crate::steps::{self, Outcome};
+use crate::tools::{self, node::Node};
+use crate::{root, target_dir};
+
+/// The program within the folder of a built page.
+const PROGRAM: &str = "zonefall-web_bg.wasm";
+
+/// `cargo xtask serve [--release] [--port N]`.
+pub(crate) fn serve(args: &[String]) -> Result<()> {
+    const USAGE: &str = "usage: cargo xtask serve [--release] [--port N]";
+    let mut port = 8080_u16;
+    let mut release = false;
+    let mut args = args.iter();
+    while let Some(arg) = args.next() {
+        match arg.as_str() {
+            "--release" => release = true,
+            "--port" => port = args.next().and_then(|port| port.parse().ok()).context(USAGE)?,
+            other => bail!("unknown argument `{other}`; {USAGE}"),
+        }
+    }
+    let mut trunk = trunk("serve")?;
+    trunk.args(["--address", "127.0.0.1", "--port", &port.to_string()]);
+    if release {
+        trunk.arg("--release");
+    }
+    eprintln!("when it is built, the page is at http://127.0.0.1:{port}/ (after a change load it again; Ctrl+C ends)");
+    steps::replace_with(&mut trunk)
+}
+
+/// `cargo xtask dist`.
+pub(crate) fn dist() -> Result<()> {
+    let sizes = build(&root().join("dist"))?;
+    println!("dist/ is ready for any static host: {sizes}");
+    Ok(())
+}
+
+/// The step: the page as it is shipped, where the browser tests look for it.
+pub(crate) fn step() -> Outcome {
+    build(&folder()).map(Some)
+}
+
+/// Where tests and benchmarks have the page built.
+pub(crate) fn folder() -> PathBuf {
+    target_dir().join("page")
+}
+
+/// Builds the page as it is shipped into a folder, and says how large it is.
+pub(crate) fn build(folder: &Path) -> Result<String> {
+    steps::check(trunk("build")?.args(["--release", "--dist"]).arg(folder))?;
+    let shrunk = tools::node::node().and_then(|node| {
+        wasm_opt(&node, &folder.join(PROGRAM))?;
+        sizes(&node, folder)
+    });
+    shrunk.or_else(|error| {
+        eprintln!("wasm-opt cannot be had, the page is a little larger without: {error:#}");
+        let bytes = std::fs::metadata(folder.join(PROGRAM))?.len();
+        Ok(format!("its program has {} KiB, not shrunk by wasm-opt", bytes.div_ceil(1024)))
+    })
+}
+
+/// trunk, with all that it calls.
+fn trunk(command: &str) -> Result<Command> {
+    tools::wasm_target()?;
+    let mut trunk = Command::new("trunk");
+    // Found through this path, not through that of this process: a command looks its program up in the environment it is given.
+    tools::with_path(&mut trunk, tools::cargo_tools::trunk()?)?;
+    // trunk takes NO_COLOR=1, as the world writes it, for an invalid argument.
+    trunk.arg(command).current_dir(root()).env_remove("NO_COLOR");
+    Ok(trunk)
+}
+
+/// Shrinks a program in place.
+fn wasm_opt(node: &Node, program: &Path) -> Result<()> {
+    // What Rust's wasm32-unknown-unknown takes for granted; a program that went through wasm-bindgen no longer says it itself.
+    const FEATURES: [&str; 6] =
+        ["bulk-memory", "multivalue", "mutable-globals", "nontrapping-float-to-int", "reference-types", "sign-ext"];
+    let small = program.with_extension("small.wasm");
+    let mut command = node.command();
+    command.arg(node.package("binaryen")?.join("bin/wasm-opt")).arg("-O3").arg(program).arg("-o").arg(&small);
+    steps::check(command.args(FEATURES.map(|feature| format!("--enable-{feature}"))))?;
+    std::fs::rename(small, program)?;
+    Ok(())
+}
+
+/// The sizes of all files of a folder together, in words.
+fn sizes(node: &Node, folder: &Path) -> Result<String> {
+    const SCRIPT: &str = include_str!("sizes.mjs");
+    let output = node.command().args(["--input-type=module", "--eval", SCRIPT]).arg(folder).stderr(Stdio::inherit()).output()?;
+    ensure!(output.status.success(), "the sizes cannot be read");
+    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}
