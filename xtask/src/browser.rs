@@ -10,7 +10,7 @@ use crate::{cargo, root, tools, web};
 
 /// The step: the page's stories.
 pub(crate) fn step() -> Outcome {
-    web::build(&web::folder())?;
+    web::page()?;
     steps::check_tests(with_tools(&mut cargo(&[
         "test",
         "-p",
@@ -25,13 +25,13 @@ pub(crate) fn step() -> Outcome {
 
 /// `cargo xtask bench --web`.
 pub(crate) fn bench() -> Result<()> {
-    web::build(&web::folder())?;
+    web::page()?;
     steps::check(with_tools(run().args(["--release", "--", "bench"]))?)
 }
 
 /// `cargo xtask screenshots`.
 pub(crate) fn screenshots() -> Result<()> {
-    web::build(&web::folder())?;
+    web::page()?;
     steps::check(with_tools(run().args(["--", "screenshots"]).arg(root().join("docs")))?)
 }
 

@@ -7,6 +7,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::OnceLock;
 
 use anyhow::{Context, Result, bail, ensure};
 
@@ -46,9 +47,19 @@ pub(crate) fn dist() -> Result<()> {
     Ok(())
 }
 
-/// The step: the page as it is shipped, where the browser tests look for it.
+/// The step: the page builds.
 pub(crate) fn step() -> Outcome {
-    build(&folder()).map(Some)
+    page().map(Some)
+}
+
+/// The page as it is shipped, in [`folder`]: built at most once by one call of `cargo xtask`. What it says is its size.
+pub(crate) fn page() -> Result<String> {
+    static BUILT: OnceLock<String> = OnceLock::new();
+    if let Some(sizes) = BUILT.get() {
+        return Ok(sizes.clone());
+    }
+    let sizes = build(&folder())?;
+    Ok(BUILT.get_or_init(|| sizes).clone())
 }
 
 /// Where tests and benchmarks have the page built.
@@ -57,7 +68,7 @@ pub(crate) fn folder() -> PathBuf {
 }
 
 /// Builds the page as it is shipped into a folder, and says how large it is.
-pub(crate) fn build(folder: &Path) -> Result<String> {
+fn build(folder: &Path) -> Result<String> {
     steps::check(trunk("build")?.args(["--release", "--dist"]).arg(folder))?;
     let shrunk = tools::node::node().and_then(|node| {
         wasm_opt(&node, &folder.join(PROGRAM))?;
