@@ -6,7 +6,8 @@ use plotters::prelude::DrawingBackend;
 use zonefall_core::report::{Consistency, EtcdReport, LatencyReport, OpKind, Report};
 
 use crate::Drawn;
-use crate::canvas::{Anchor, BLUE, Canvas, FAINT, GRID, INK, Margins, ORANGE, SKY, VERMILLION};
+use crate::canvas::{Anchor, BLUE, Canvas, ORANGE, SKY, VERMILLION};
+use crate::frame::{Frame, Margins};
 
 /// Height of a row in pixels.
 const ROW: i32 = 28;
@@ -21,50 +22,53 @@ pub fn height(cluster: &EtcdReport) -> u32 {
 ///
 /// # Errors
 /// What the backend says.
-pub fn draw<DB: DrawingBackend>(report: &Report, name: &str, area: &DrawingArea<DB, Shift>) -> Drawn<DB> {
+pub fn draw<DB: DrawingBackend>(report: &Report, name: &str, frame: &Frame, area: &DrawingArea<DB, Shift>) -> Drawn<DB> {
     let Some(cluster) = report.etcd.get(name) else { return Ok(()) };
-    let canvas = Canvas::new(area, &MARGINS, &format!("{name}: latency of requests"))?;
+    let canvas = Canvas::new(area, frame, MARGINS, &format!("{name}: latency of requests"), "")?;
     let (low, high) = decades(cluster);
     let share = |ms: f64| (ms.max(f64::MIN_POSITIVE).log10() - f64::from(low)) / f64::from(high - low);
     for decade in low..=high {
         canvas.x_tick(share(10_f64.powi(decade)), &decade_words(decade))?;
     }
     canvas.x_title("latency (logarithmic)")?;
-    canvas.label(canvas.right + 12, canvas.top - 14, "p50 / p90 / p99 in ms", FAINT, Anchor::Start)?;
+    let (px, theme) = (|v| canvas.px(v), *canvas.theme());
     key(&canvas)?;
+    canvas.label(canvas.right + px(12), canvas.top - px(14), "p50 / p90 / p99 in ms", theme.faint, Anchor::Start)?;
     for (i, row) in cluster.latency.iter().enumerate() {
-        let y = canvas.top + ROW / 2 + ROW * i as i32;
-        canvas.label(canvas.left - 10, y, &label(row), INK, Anchor::End)?;
-        canvas.line(vec![(canvas.left, y), (canvas.right, y)], GRID, 1)?;
+        let y = canvas.top + px(ROW) / 2 + px(ROW) * i as i32;
+        canvas.label(canvas.left - px(10), y, &label(row), theme.ink, Anchor::End)?;
+        canvas.line(vec![(canvas.left, y), (canvas.right, y)], theme.grid, 1)?;
         let (Some(p50), Some(p90), Some(p99), Some(max)) = (row.p50_ms, row.p90_ms, row.p99_ms, row.max_ms) else {
-            canvas.label(canvas.right + 12, y, "none ended well", FAINT, Anchor::Start)?;
+            canvas.label(canvas.right + px(12), y, "none ended well", theme.faint, Anchor::Start)?;
             continue;
         };
         let x = |ms| canvas.x(share(ms));
         canvas.line(vec![(x(p50), y), (x(max), y)], SKY, 1)?;
-        canvas.line(vec![(x(max), y - 6), (x(max), y + 6)], VERMILLION, 2)?;
+        canvas.line(vec![(x(max), y - px(6)), (x(max), y + px(6))], VERMILLION, 2)?;
         canvas.dot((x(p99), y), 4, ORANGE)?;
         canvas.dot((x(p90), y), 4, SKY)?;
         canvas.dot((x(p50), y), 5, BLUE)?;
-        canvas.label(canvas.right + 12, y, &format!("{p50:.2} / {p90:.2} / {p99:.2}"), INK, Anchor::Start)?;
+        canvas.label(canvas.right + px(12), y, &format!("{p50:.2} / {p90:.2} / {p99:.2}"), theme.ink, Anchor::Start)?;
     }
     Ok(())
 }
 
 /// What the marks mean, in a row above the data.
 fn key<DB: DrawingBackend>(canvas: &Canvas<'_, DB>) -> Drawn<DB> {
-    let y = canvas.top - 14;
+    let (px, faint) = (|v| canvas.px(v), canvas.theme().faint);
+    let y = canvas.top - px(14);
     for (i, (text, colour)) in [("median", BLUE), ("90 %", SKY), ("99 %", ORANGE)].into_iter().enumerate() {
-        let x = canvas.left + 80 * i as i32;
-        canvas.dot((x + 4, y), 4, colour)?;
-        canvas.label(x + 14, y, text, FAINT, Anchor::Start)?;
+        let x = canvas.left + px(80) * i as i32;
+        canvas.dot((x + px(4), y), 4, colour)?;
+        canvas.label(x + px(14), y, text, faint, Anchor::Start)?;
     }
-    let x = canvas.left + 240;
-    canvas.line(vec![(x + 4, y - 6), (x + 4, y + 6)], VERMILLION, 2)?;
-    canvas.label(x + 14, y, "longest", FAINT, Anchor::Start)
+    let x = canvas.left + px(240);
+    canvas.line(vec![(x + px(4), y - px(6)), (x + px(4), y + px(6))], VERMILLION, 2)?;
+    canvas.label(x + px(14), y, "longest", faint, Anchor::Start)
 }
 
-fn label(row: &LatencyReport) -> String {
+/// What a row is called: `put, leader`.
+pub fn label(row: &LatencyReport) -> String {
     let op = match (row.op, row.consistency) {
         (OpKind::Put, _) => "put",
         (OpKind::Delete, _) => "delete",
