@@ -130,7 +130,7 @@ fn deal(key: Key, state: &State) -> Option<Deal> {
 /// All commands that make sense in a state.
 pub fn commands(state: &State) -> Vec<Command> {
     let keyed = KEYS.iter().filter(|(_, key, _)| *key != Key::Palette).filter_map(|(keys, key, about)| {
-        Some(Command { name: (*about).to_owned(), keys: *keys, deal: deal(*key, state)? })
+        Some(Command { name: (*about).to_owned(), keys, deal: deal(*key, state)? })
     });
     let plain = |name: String, action: Action| Command { name, keys: "", deal: Deal::Act(vec![action]) };
     let tabs = TABS.iter().map(|(tab, name, _)| plain(format!("Show {}", name.to_lowercase()), Action::Ui(UiAction::Tab(*tab))));

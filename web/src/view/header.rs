@@ -14,7 +14,7 @@ use crate::state::{Action, DocumentAction, Panel, State, Theme, UiAction};
 
 /// What the line shows.
 #[derive(Clone, PartialEq, Properties)]
-pub struct HeaderProps {
+pub(crate) struct HeaderProps {
     /// Name of the scenario that runs, if it is a bundled one.
     pub scenario: Option<String>,
     /// Each branch and what it is called.
@@ -35,7 +35,7 @@ pub struct HeaderProps {
 
 impl HeaderProps {
     /// What the line shows of a state.
-    pub fn of(state: &Same<State>, on_export: Callback<Export>, dispatch: Callback<Action>) -> Self {
+    pub(crate) fn of(state: &Same<State>, on_export: Callback<Export>, dispatch: Callback<Action>) -> Self {
         Self {
             scenario: state.scenario.as_ref().map(|s| s.name.clone()),
             branches: state.branches.iter().map(|b| (b.id, b.name.clone())).collect(),
@@ -51,7 +51,7 @@ impl HeaderProps {
 
 /// The line.
 #[component]
-pub fn Header(props: &HeaderProps) -> Html {
+pub(crate) fn Header(props: &HeaderProps) -> Html {
     let dispatch = &props.dispatch;
     let act = |action: Action| dispatch.reform(move |_: MouseEvent| action.clone());
     let (theme, next, name) = match props.theme {

@@ -11,7 +11,7 @@ use super::words;
 
 /// What the line shows.
 #[derive(Clone, PartialEq, Properties)]
-pub struct HealthProps {
+pub(crate) struct HealthProps {
     /// The world.
     pub scenario: Same<Scenario>,
     /// Now.
@@ -22,7 +22,7 @@ const SERVICES: [Service; 3] = [Service::Write, Service::ReadLinearizable, Servi
 
 /// A line per cluster.
 #[component]
-pub fn Health(props: &HealthProps) -> Html {
+pub(crate) fn Health(props: &HealthProps) -> Html {
     let lines = props.scenario.etcd.iter().zip(&props.picture.etcd).map(|(spec, now)| line(&spec.name, now, spec));
     html! { <ul class="health" aria-label="Clusters at the playhead" data-testid="health">{ for lines }</ul> }
 }

@@ -9,7 +9,7 @@ use super::focus::takes_keys;
 /// Calls back with the name of each key (as [`commands::KEYS`](super::commands::KEYS) writes it) that nothing else wants; the answer says
 /// whether it did something.
 #[hook]
-pub fn use_keys(on_key: impl Fn(&str) -> bool + 'static) {
+pub(crate) fn use_keys(on_key: impl Fn(&str) -> bool + 'static) {
     let latest = use_mut_ref(|| None::<Box<dyn Fn(&str) -> bool>>);
     *latest.borrow_mut() = Some(Box::new(on_key));
     use_effect_with((), move |()| {

@@ -6,7 +6,7 @@ use yew::prelude::*;
 
 /// An entry.
 #[derive(Clone, PartialEq)]
-pub struct Entry {
+pub(crate) struct Entry {
     /// What it says.
     pub label: String,
     /// Name for tests.
@@ -17,7 +17,7 @@ pub struct Entry {
 
 /// The menu.
 #[derive(Clone, PartialEq, Properties)]
-pub struct MenuProps {
+pub(crate) struct MenuProps {
     /// What the button says.
     pub label: String,
     /// Name for tests.
@@ -28,7 +28,7 @@ pub struct MenuProps {
 
 /// See the module.
 #[component]
-pub fn Menu(props: &MenuProps) -> Html {
+pub(crate) fn Menu(props: &MenuProps) -> Html {
     let open = use_state_eq(|| false);
     let node = use_node_ref();
     {

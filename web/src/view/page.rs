@@ -180,13 +180,19 @@ fn on_export(
 fn on_deal(dispatch: &Callback<Action>, on_export: &Callback<super::export::Export>) -> Callback<Deal> {
     let (dispatch, on_export) = (dispatch.clone(), on_export.clone());
     Callback::from(move |deal| match deal {
-        Deal::Act(actions) => actions.into_iter().for_each(|action| dispatch.emit(action)),
+        Deal::Act(actions) => emit(&dispatch, actions),
         Deal::Focus(actions, selector) => {
-            actions.into_iter().for_each(|action| dispatch.emit(action));
+            emit(&dispatch, actions);
             focus_soon(selector);
         }
         Deal::Export(what) => on_export.emit(what),
     })
+}
+
+fn emit(dispatch: &Callback<Action>, actions: Vec<Action>) {
+    for action in actions {
+        dispatch.emit(action);
+    }
 }
 
 /// The state's notice, or what went wrong with an export.

@@ -9,7 +9,7 @@ use crate::state::{Action, PlaybackCommand};
 
 /// What the verdict is about.
 #[derive(Clone, PartialEq, Properties)]
-pub struct VerdictProps {
+pub(crate) struct VerdictProps {
     /// The report so far.
     pub report: Option<Same<Report>>,
     /// Whether it is final.
@@ -22,7 +22,7 @@ pub struct VerdictProps {
 
 /// The first sentence large, the others after it.
 #[component]
-pub fn Verdict(props: &VerdictProps) -> Html {
+pub(crate) fn Verdict(props: &VerdictProps) -> Html {
     let parts = props.report.as_ref().map(|report| report.verdict_parts()).unwrap_or_default();
     let several = parts.len() > 1;
     let paragraphs = parts.iter().map(|paragraph| {

@@ -24,7 +24,7 @@ const STYLES: [&str; 12] = [
 ];
 
 /// The map as it is drawn, as SVG that needs nothing else.
-pub fn map() -> Result<String, String> {
+pub(crate) fn map() -> Result<String, String> {
     let scene = gloo::utils::document().get_element_by_id("map-scene").ok_or("The map is not on the screen.")?;
     let copy = scene.clone_node_with_deep(true).ok().and_then(|n| n.dyn_into::<Element>().ok());
     let copy = copy.ok_or("The map could not be copied.")?;
@@ -57,7 +57,7 @@ pub fn map() -> Result<String, String> {
 const SCALE: f64 = 2.0;
 
 /// Draws an SVG on a canvas and hands the pixels out as a file, when the browser has loaded it.
-pub fn png(svg: String, name: String) -> Result<(), String> {
+pub(crate) fn png(svg: String, name: String) -> Result<(), String> {
     let image = HtmlImageElement::new().map_err(|_| "The browser made no picture.")?;
     let on = image.clone();
     EventListener::once(&on, "load", move |_| draw(&image, name)).forget();

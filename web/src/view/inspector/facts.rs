@@ -18,7 +18,7 @@ use crate::view::words::count;
 type Fact = (&'static str, String, &'static str);
 
 /// The thing's name and kind.
-pub fn heading(is: Selection, scenario: &Scenario) -> (String, &'static str) {
+pub(crate) fn heading(is: Selection, scenario: &Scenario) -> (String, &'static str) {
     match is {
         Selection::Zone(z) => (zone_name(scenario, z), "zone"),
         Selection::Node(n) => (scenario.nodes[n.0 as usize].name.clone(), "node"),
@@ -28,7 +28,7 @@ pub fn heading(is: Selection, scenario: &Scenario) -> (String, &'static str) {
 }
 
 /// The names that lines of the story may call it by.
-pub fn names(is: Selection, scenario: &Scenario) -> Vec<String> {
+pub(crate) fn names(is: Selection, scenario: &Scenario) -> Vec<String> {
     match is {
         Selection::Link(a, b) => {
             let (a, b) = (zone_name(scenario, a), zone_name(scenario, b));
@@ -43,7 +43,7 @@ fn zone_name(scenario: &Scenario, z: ZoneId) -> String {
 }
 
 /// What is to be said of it.
-pub fn facts(is: Selection, scenario: &Scenario, picture: &Picture) -> Vec<Fact> {
+pub(crate) fn facts(is: Selection, scenario: &Scenario, picture: &Picture) -> Vec<Fact> {
     let model = model(scenario, Some(picture), None);
     let mut facts = match is {
         Selection::Zone(z) => zone(z, scenario, &model),

@@ -11,7 +11,7 @@ use crate::state::{Action, Selection};
 
 /// What every selectable thing needs.
 #[derive(Clone, Debug, PartialEq, Properties)]
-pub struct Pick {
+pub(crate) struct Pick {
     /// What it is.
     pub is: Selection,
     /// Whether it is selected.
@@ -39,7 +39,7 @@ impl Pick {
 }
 
 #[derive(Clone, Debug, PartialEq, Properties)]
-pub struct ZoneProps {
+pub(crate) struct ZoneProps {
     pub face: ZoneFace,
     pub rect: Rect,
     pub pick: Pick,
@@ -47,7 +47,7 @@ pub struct ZoneProps {
 
 /// A zone: the box that its nodes stand in.
 #[component]
-pub fn Zone(props: &ZoneProps) -> Html {
+pub(crate) fn Zone(props: &ZoneProps) -> Html {
     let ZoneProps { face, rect, pick } = props;
     let state = label::zone_state(face);
     let class = classes!("zone", face.dark.then_some("dark"));
@@ -71,7 +71,7 @@ pub fn Zone(props: &ZoneProps) -> Html {
 }
 
 #[derive(Clone, Debug, PartialEq, Properties)]
-pub struct NodeProps {
+pub(crate) struct NodeProps {
     pub face: NodeFace,
     pub rect: Rect,
     pub pick: Pick,
@@ -79,7 +79,7 @@ pub struct NodeProps {
 
 /// A node: a card in its zone.
 #[component]
-pub fn Node(props: &NodeProps) -> Html {
+pub(crate) fn Node(props: &NodeProps) -> Html {
     let NodeProps { face, rect, pick } = props;
     let state = match (face.powered, face.cut) {
         (false, _) => "✕ no power",
@@ -104,7 +104,7 @@ pub fn Node(props: &NodeProps) -> Html {
 }
 
 #[derive(Clone, Debug, PartialEq, Properties)]
-pub struct MemberProps {
+pub(crate) struct MemberProps {
     pub face: MemberFace,
     pub rect: Rect,
     pub compact: bool,
@@ -113,7 +113,7 @@ pub struct MemberProps {
 
 /// A member: a chip on its node.
 #[component]
-pub fn Member(props: &MemberProps) -> Html {
+pub(crate) fn Member(props: &MemberProps) -> Html {
     let MemberProps { face, rect, compact, pick } = props;
     let (left, right) = (rect.x + 28.0, rect.x + rect.w - 10.0);
     let first = rect.y + 17.0;
@@ -143,19 +143,19 @@ pub fn Member(props: &MemberProps) -> Html {
 }
 
 /// The class of a term's colour.
-pub fn term_class(term: u64) -> String {
+pub(crate) fn term_class(term: u64) -> String {
     format!("term-{}", term % 6)
 }
 
 #[derive(Clone, Debug, PartialEq, Properties)]
-pub struct ClientProps {
+pub(crate) struct ClientProps {
     pub face: ClientFace,
     pub rect: Rect,
 }
 
 /// A client: a line at the foot of its zone.
 #[component]
-pub fn Client(props: &ClientProps) -> Html {
+pub(crate) fn Client(props: &ClientProps) -> Html {
     let ClientProps { face, rect } = props;
     html! {
         <g class="client" role="img" aria-label={format!("client {}: {}", face.name, face.asks)} data-testid={format!("map-client-{}", face.name)}>
@@ -179,7 +179,7 @@ fn fitting(text: &str, room: f64) -> String {
 }
 
 #[derive(Clone, Debug, PartialEq, Properties)]
-pub struct LinkProps {
+pub(crate) struct LinkProps {
     pub face: LinkFace,
     pub place: LinkPlace,
     pub pick: Pick,
@@ -189,7 +189,7 @@ pub struct LinkProps {
 
 /// The link between two zones.
 #[component]
-pub fn Link(props: &LinkProps) -> Html {
+pub(crate) fn Link(props: &LinkProps) -> Html {
     let LinkProps { face, place, pick, ends } = props;
     let path = place.curve.path();
     let (x, y) = place.label;
@@ -225,7 +225,7 @@ fn frame(rect: Rect, radius: f64) -> Html {
 }
 
 /// Where the keyboard finds a thing: the middle of a box or of a link's words.
-pub fn spot(is: Selection, layout: &super::layout::Layout) -> Option<(f64, f64)> {
+pub(crate) fn spot(is: Selection, layout: &super::layout::Layout) -> Option<(f64, f64)> {
     match is {
         Selection::Zone(ZoneId(z)) => layout.zones.get(z as usize).map(|r| (r.x + r.w / 2.0, r.y + ZONE_HEAD / 2.0)),
         Selection::Node(NodeId(n)) => layout.nodes.get(n as usize).map(|r| (r.x + r.w / 2.0, r.y + 12.0)),

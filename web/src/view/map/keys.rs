@@ -9,7 +9,7 @@ use crate::state::Selection;
 
 /// An arrow key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub(crate) enum Way {
     /// ←
     Left,
     /// →
@@ -22,7 +22,7 @@ pub enum Way {
 
 impl Way {
     /// The way a key points.
-    pub fn of(key: &str) -> Option<Self> {
+    pub(crate) fn of(key: &str) -> Option<Self> {
         match key {
             "ArrowLeft" => Some(Self::Left),
             "ArrowRight" => Some(Self::Right),
@@ -34,7 +34,7 @@ impl Way {
 }
 
 /// Everything that can be selected, zone by zone.
-pub fn all(scenario: &Scenario, layout: &Layout) -> Vec<Selection> {
+pub(crate) fn all(scenario: &Scenario, layout: &Layout) -> Vec<Selection> {
     let zones = scenario.zones.len() as u16;
     let members = (0..).zip(&scenario.etcd).flat_map(|(c, spec)| {
         (0..spec.members.len() as u8).map(move |index| Selection::Member(MemberId { cluster: ClusterId(c), index }))
@@ -50,7 +50,7 @@ pub fn all(scenario: &Scenario, layout: &Layout) -> Vec<Selection> {
 }
 
 /// The nearest thing that way: what lies ahead counts once, what lies aside three times.
-pub fn next(scenario: &Scenario, layout: &Layout, from: Selection, way: Way) -> Option<Selection> {
+pub(crate) fn next(scenario: &Scenario, layout: &Layout, from: Selection, way: Way) -> Option<Selection> {
     let (x, y) = spot(from, layout)?;
     let cost = |to: Selection| {
         let (tx, ty) = spot(to, layout)?;

@@ -4,7 +4,7 @@ use super::model::{LinkFace, MemberFace, NodeFace, ZoneFace, cut_words};
 use zonefall_core::observe::words;
 
 /// What ails a zone, in few words; empty where nothing does.
-pub fn zone_state(face: &ZoneFace) -> String {
+pub(crate) fn zone_state(face: &ZoneFace) -> String {
     match (face.dark, face.cut, &face.degraded) {
         (true, ..) => "✕ no power".to_owned(),
         (_, Some(direction), _) => format!("⊘ {}", cut_words(direction)),
@@ -14,7 +14,7 @@ pub fn zone_state(face: &ZoneFace) -> String {
 }
 
 /// A zone.
-pub fn zone(face: &ZoneFace) -> String {
+pub(crate) fn zone(face: &ZoneFace) -> String {
     let power = if face.dark { "no power" } else { "has power" };
     let cut = face.cut.map(|direction| format!(", {}", cut_words(direction))).unwrap_or_default();
     let worse = face.degraded.as_ref().map(|how| format!(", network inside it worse: {how}")).unwrap_or_default();
@@ -22,14 +22,14 @@ pub fn zone(face: &ZoneFace) -> String {
 }
 
 /// A node.
-pub fn node(face: &NodeFace) -> String {
+pub(crate) fn node(face: &NodeFace) -> String {
     let power = if face.powered { "has power" } else { "no power" };
     let cut = face.cut.map(|direction| format!(", {}", cut_words(direction))).unwrap_or_default();
     format!("node {}, {power}{cut}", face.name)
 }
 
 /// A member.
-pub fn member(face: &MemberFace) -> String {
+pub(crate) fn member(face: &MemberFace) -> String {
     let mut words = format!("member {}, {}, term {}", face.name, face.role, face.term);
     for more in [face.behind.as_str(), face.disk] {
         if !more.is_empty() {
@@ -41,7 +41,7 @@ pub fn member(face: &MemberFace) -> String {
 }
 
 /// A link.
-pub fn link(face: &LinkFace, ends: &(String, String)) -> String {
+pub(crate) fn link(face: &LinkFace, ends: &(String, String)) -> String {
     let mut text = format!("link {} to {}, delay {}", ends.0, ends.1, face.delay);
     if let Some(cut) = face.cut {
         text.push_str(", ");

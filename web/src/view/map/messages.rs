@@ -21,7 +21,7 @@ use crate::view::words as say;
 
 /// What is drawn.
 #[derive(Clone, PartialEq, Properties)]
-pub struct MessagesProps {
+pub(crate) struct MessagesProps {
     pub scenario: Same<Scenario>,
     pub picture: Same<Picture>,
     pub layout: Same<Layout>,
@@ -37,7 +37,7 @@ struct Dot {
 
 /// The canvas and the words under the pointer.
 #[component]
-pub fn Messages(props: &MessagesProps) -> Html {
+pub(crate) fn Messages(props: &MessagesProps) -> Html {
     let (canvas, tip) = (use_node_ref(), use_node_ref());
     let dots: Rc<RefCell<Vec<Dot>>> = use_mut_ref(Vec::new);
     {
@@ -153,7 +153,7 @@ fn colour(kind: Kind, dark: bool) -> &'static str {
 }
 
 /// A message in words: `append (2 entries, 1.4 KiB), etcd-main-0 to etcd-main-1, term 2`.
-pub fn words_of(message: &MessagePicture, cluster: usize, scenario: &Scenario) -> String {
+pub(crate) fn words_of(message: &MessagePicture, cluster: usize, scenario: &Scenario) -> String {
     let name = |index: u8| scenario.etcd[cluster].members[index as usize].name.as_str();
     let entries = match message.entries {
         0 => String::new(),

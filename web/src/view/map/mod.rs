@@ -25,8 +25,8 @@ use zonefall_core::sim::picture::Picture;
 use crate::state::{Action, Selection};
 use crate::view::same::Same;
 use crate::view::size::use_width;
-pub use items::term_class;
-pub use table::table;
+pub(crate) use items::term_class;
+pub(crate) use table::table;
 
 use messages::Messages;
 use scene::Scene;

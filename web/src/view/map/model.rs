@@ -231,7 +231,7 @@ fn asks(client: &Client, scenario: &Scenario) -> String {
     let often = match client.load {
         Load::Open { interval, .. } => {
             let rate = 1.0 / interval.as_secs_f64();
-            if rate >= 1.0 { format!(", {:.0}/s", rate) } else { format!(", every {}", words::duration(interval)) }
+            if rate >= 1.0 { format!(", {rate:.0}/s") } else { format!(", every {}", words::duration(interval)) }
         }
         Load::Closed { connections } => format!(", {connections} busy"),
     };

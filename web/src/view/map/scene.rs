@@ -18,7 +18,7 @@ use crate::view::same::Same;
 
 /// What the drawing shows.
 #[derive(Clone, PartialEq, Properties)]
-pub struct SceneProps {
+pub(crate) struct SceneProps {
     pub scenario: Same<Scenario>,
     pub picture: Option<Same<Picture>>,
     pub report: Option<Same<Report>>,
@@ -29,7 +29,7 @@ pub struct SceneProps {
 
 /// Zones and all in them, and the links between.
 #[component]
-pub fn Scene(props: &SceneProps) -> Html {
+pub(crate) fn Scene(props: &SceneProps) -> Html {
     let SceneProps { scenario, picture, report, selection, layout, dispatch } = props;
     let model = model(scenario, picture.as_deref(), report.as_deref());
     let first = Selection::Zone(ZoneId(0));

@@ -15,7 +15,7 @@ use crate::view::same::Same;
 
 /// What the tables show.
 #[derive(Clone, PartialEq, Properties)]
-pub struct MapTableProps {
+pub(crate) struct MapTableProps {
     pub scenario: Same<Scenario>,
     pub picture: Option<Same<Picture>>,
     pub report: Option<Same<Report>>,
@@ -25,7 +25,7 @@ pub struct MapTableProps {
 
 /// Zones with their nodes, members, links, clients and messages.
 #[component]
-pub fn MapTable(props: &MapTableProps) -> Html {
+pub(crate) fn MapTable(props: &MapTableProps) -> Html {
     let MapTableProps { scenario, picture, report, selection, dispatch } = props;
     let model = model(scenario, picture.as_deref(), report.as_deref());
     let pick = |is: Selection, text: &str, testid: String| {
@@ -92,7 +92,7 @@ pub fn MapTable(props: &MapTableProps) -> Html {
 }
 
 /// A table with a caption.
-pub fn table(caption: &str, heads: &[&str], rows: Html) -> Html {
+pub(crate) fn table(caption: &str, heads: &[&str], rows: Html) -> Html {
     html! {
         <table>
             <caption>{ caption }</caption>

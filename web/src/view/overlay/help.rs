@@ -7,7 +7,7 @@ use crate::state::{Action, UiAction};
 use crate::view::commands::{KEYS, key_words};
 
 #[derive(Clone, PartialEq, Properties)]
-pub struct HelpProps {
+pub(crate) struct HelpProps {
     /// Where actions go.
     pub dispatch: Callback<Action>,
 }
@@ -26,7 +26,7 @@ const SIGNS: [(&str, &str); 9] = [
 
 /// The overlay.
 #[component]
-pub fn Help(props: &HelpProps) -> Html {
+pub(crate) fn Help(props: &HelpProps) -> Html {
     let on_close = props.dispatch.reform(|()| Action::Ui(UiAction::Help(false)));
     let key = |key: &str| html! { <kbd>{ key_words(key) }</kbd> };
     let keys = KEYS.iter().map(|(keys, _, about)| html! { <><dt>{ key(keys) }</dt><dd>{ *about }</dd></> });

@@ -9,8 +9,8 @@ use yew::prelude::*;
 
 use super::icon::{Icon, icon};
 use crate::state::{Action, Notice, Tone};
-pub use help::Help;
-pub use palette::Palette;
+pub(crate) use help::Help;
+pub(crate) use palette::Palette;
 
 /// A dialog.
 #[derive(Clone, PartialEq, Properties)]

@@ -9,7 +9,7 @@ use crate::state::{Action, UiAction};
 use crate::view::commands::{Command, Deal, key_words};
 
 #[derive(Clone, PartialEq, Properties)]
-pub struct PaletteProps {
+pub(crate) struct PaletteProps {
     /// What was typed.
     pub typed: String,
     /// All commands.
@@ -25,7 +25,7 @@ const MOST: usize = 40;
 
 /// The list.
 #[component]
-pub fn Palette(props: &PaletteProps) -> Html {
+pub(crate) fn Palette(props: &PaletteProps) -> Html {
     let chosen = use_state_eq(|| 0_usize);
     let words: Vec<String> = props.typed.split_whitespace().map(str::to_lowercase).collect();
     let fits = |c: &&Command| words.iter().all(|word| c.name.to_lowercase().contains(word));

@@ -17,7 +17,7 @@ use crate::view::words::{clock, length, moment};
 
 /// Which chart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub(crate) enum Kind {
     /// Time without each service.
     Availability,
     /// Percentiles of the requests.
@@ -43,7 +43,7 @@ impl Kind {
 
 /// What is drawn.
 #[derive(Clone, PartialEq, Properties)]
-pub struct ChartProps {
+pub(crate) struct ChartProps {
     pub kind: Kind,
     pub report: Same<Report>,
     pub cluster: String,
@@ -55,7 +55,7 @@ pub struct ChartProps {
 
 /// Chart, cursor and values; or a table.
 #[component]
-pub fn Chart(props: &ChartProps) -> Html {
+pub(crate) fn Chart(props: &ChartProps) -> Html {
     let node = use_node_ref();
     let (width, height) = use_size(&node);
     let hover = use_state_eq(|| None::<f64>);

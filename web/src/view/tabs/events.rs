@@ -11,7 +11,7 @@ use crate::view::size::use_size;
 use crate::view::words::{clock, count, moment};
 
 /// Finds the field that the filter is typed into.
-pub const FILTER_FIELD: &str = "#filter-field";
+pub(crate) const FILTER_FIELD: &str = "#filter-field";
 
 /// Height of a line in pixels; the style sheet says the same.
 const LINE: f64 = 28.0;
@@ -20,7 +20,7 @@ const MORE: usize = 6;
 
 /// What the list shows.
 #[derive(Clone, PartialEq, Properties)]
-pub struct EventsProps {
+pub(crate) struct EventsProps {
     pub report: Same<Report>,
     /// Lines of the story up to the playhead.
     pub current: usize,
@@ -30,7 +30,7 @@ pub struct EventsProps {
 
 /// The list.
 #[component]
-pub fn Events(props: &EventsProps) -> Html {
+pub(crate) fn Events(props: &EventsProps) -> Html {
     let EventsProps { report, current, filter, dispatch } = props;
     let node = use_node_ref();
     let (_, height) = use_size(&node);

@@ -13,7 +13,7 @@ use super::timeline::axis::Range;
 use super::words::moment;
 use crate::state::{Action, Tab, UiAction};
 use chart::{Chart, Kind};
-pub use events::FILTER_FIELD;
+pub(crate) use events::FILTER_FIELD;
 use events::Events;
 use report::ReportTables;
 

@@ -10,7 +10,7 @@ use crate::view::words::{clock, count, length, moment, outage};
 
 /// What is reported.
 #[derive(Clone, PartialEq, Properties)]
-pub struct ReportProps {
+pub(crate) struct ReportProps {
     pub report: Same<Report>,
 }
 
@@ -18,7 +18,7 @@ type Cells = Vec<String>;
 
 /// All tables.
 #[component]
-pub fn ReportTables(props: &ReportProps) -> Html {
+pub(crate) fn ReportTables(props: &ReportProps) -> Html {
     let report = &props.report;
     let run = [
         ("scenario", report.scenario.clone()),

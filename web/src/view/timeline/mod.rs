@@ -25,7 +25,7 @@ use crate::state::{Action, PlaybackCommand};
 use axis::{Axis, Range};
 use paint::{Paint, Playhead};
 use transport::Transport;
-pub use transport::{SPEEDS, TIME_FIELD};
+pub(crate) use transport::{SPEEDS, TIME_FIELD};
 
 /// What the timeline shows.
 #[derive(Clone, PartialEq, Properties)]

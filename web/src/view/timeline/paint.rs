@@ -11,12 +11,12 @@ use crate::view::same::Same;
 use crate::view::words::length;
 
 /// Height of the axis.
-pub const HEAD: f64 = 20.0;
+pub(crate) const HEAD: f64 = 20.0;
 const BETWEEN: f64 = 4.0;
 
 /// What is painted.
 #[derive(Clone, PartialEq, Properties)]
-pub struct PaintProps {
+pub(crate) struct PaintProps {
     pub report: Option<Same<Report>>,
     /// Name of the cluster.
     pub cluster: String,
@@ -27,7 +27,7 @@ pub struct PaintProps {
 }
 
 /// Height of all lanes.
-pub fn height(report: Option<&Report>, cluster: &str, narrow: bool) -> f64 {
+pub(crate) fn height(report: Option<&Report>, cluster: &str, narrow: bool) -> f64 {
     of(report, cluster, narrow).iter().map(|lane| lane.height() + BETWEEN).sum::<f64>() + HEAD
 }
 
@@ -40,7 +40,7 @@ fn of(report: Option<&Report>, cluster: &str, narrow: bool) -> Vec<Lane> {
 
 /// The lanes.
 #[component]
-pub fn Paint(props: &PaintProps) -> Html {
+pub(crate) fn Paint(props: &PaintProps) -> Html {
     let PaintProps { report, cluster, axis, live, narrow } = props;
     let lanes = of(report.as_deref(), cluster, *narrow);
     let total = height(report.as_deref(), cluster, *narrow);
@@ -123,7 +123,7 @@ fn draw_bar(bar: &Bar, axis: &Axis, (top, height): (f64, f64), next: f64) -> Htm
 
 /// The playhead, and a knob that a thumb can hold.
 #[derive(Clone, PartialEq, Properties)]
-pub struct PlayheadProps {
+pub(crate) struct PlayheadProps {
     pub axis: Axis,
     pub at: Time,
     pub height: f64,
@@ -132,7 +132,7 @@ pub struct PlayheadProps {
 
 /// A line through all lanes, at the playhead.
 #[component]
-pub fn Playhead(props: &PlayheadProps) -> Html {
+pub(crate) fn Playhead(props: &PlayheadProps) -> Html {
     let PlayheadProps { axis, at, height, narrow } = props;
     let s = at.as_secs_f64();
     if !axis.shows(s, s) {

@@ -9,16 +9,16 @@ use crate::view::icon::{Icon, icon};
 use crate::view::words::{clock, parse_moment};
 
 /// The usual speeds, in simulated seconds per second.
-pub const SPEEDS: [f64; 17] = [
+pub(crate) const SPEEDS: [f64; 17] = [
     0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1_000.0, 3_000.0, 10_000.0, 30_000.0, 100_000.0,
 ];
 
 /// Finds the field that the time is typed into.
-pub const TIME_FIELD: &str = "#time-field";
+pub(crate) const TIME_FIELD: &str = "#time-field";
 
 /// What the row shows.
 #[derive(Clone, PartialEq, Properties)]
-pub struct TransportProps {
+pub(crate) struct TransportProps {
     pub at: Time,
     pub end: Time,
     pub playing: bool,
@@ -29,7 +29,7 @@ pub struct TransportProps {
 
 /// The row of buttons.
 #[component]
-pub fn Transport(props: &TransportProps) -> Html {
+pub(crate) fn Transport(props: &TransportProps) -> Html {
     let TransportProps { at, end, playing, speed, live, dispatch } = props.clone();
     html! {
         <div class="transport">
