@@ -9,9 +9,9 @@ use plotters::style::{Color, IntoFont, RGBColor, ShapeStyle};
 
 use zonefall_core::report::Report;
 
+use crate::Drawn;
 use crate::frame::{Frame, Margins, Theme};
 use crate::scale::ticks;
-use crate::Drawn;
 
 /// Okabe and Ito's colours, black and yellow left out (one is ink, the other too light for a line).
 pub(crate) const COLOURS: [RGBColor; 6] = [BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILLION];

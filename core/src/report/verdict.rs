@@ -72,9 +72,9 @@ fn sentences(cluster: &EtcdReport) -> Vec<Sentence> {
     }
     all.push(lost(cluster));
     all.extend(leader(cluster));
-    all.extend(cluster.catch_up.last().map(|c| {
-        vec![say(format!("{} caught up in ", c.member)), at(c.at_s, human(c.took_s)), say(".")]
-    }));
+    all.extend(
+        cluster.catch_up.last().map(|c| vec![say(format!("{} caught up in ", c.member)), at(c.at_s, human(c.took_s)), say(".")]),
+    );
     all
 }
 

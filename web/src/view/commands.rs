@@ -129,9 +129,10 @@ fn deal(key: Key, state: &State) -> Option<Deal> {
 
 /// All commands that make sense in a state.
 pub fn commands(state: &State) -> Vec<Command> {
-    let keyed = KEYS.iter().filter(|(_, key, _)| *key != Key::Palette).filter_map(|(keys, key, about)| {
-        Some(Command { name: (*about).to_owned(), keys, deal: deal(*key, state)? })
-    });
+    let keyed = KEYS
+        .iter()
+        .filter(|(_, key, _)| *key != Key::Palette)
+        .filter_map(|(keys, key, about)| Some(Command { name: (*about).to_owned(), keys, deal: deal(*key, state)? }));
     let plain = |name: String, action: Action| Command { name, keys: "", deal: Deal::Act(vec![action]) };
     let tabs = TABS.iter().map(|(tab, name, _)| plain(format!("Show {}", name.to_lowercase()), Action::Ui(UiAction::Tab(*tab))));
     let themes = [(Theme::System, "as the system"), (Theme::Light, "light"), (Theme::Dark, "dark")];
@@ -141,7 +142,8 @@ pub fn commands(state: &State) -> Vec<Command> {
     let exports = Export::ALL.map(|e| Command { name: format!("Export {}", e.label()), keys: "", deal: Deal::Export(e) });
     let branches = state.branches.iter().filter(|b| b.id != state.shown);
     let branches = branches.map(|b| plain(format!("Show branch: {}", b.name), Action::Show(b.id)));
-    let open = bundled().iter().map(|b| plain(format!("Open {}", b.name), Action::Document(DocumentAction::Open(b.json.to_owned()))));
+    let open =
+        bundled().iter().map(|b| plain(format!("Open {}", b.name), Action::Document(DocumentAction::Open(b.json.to_owned()))));
     let things = state.scenario.as_deref().map(things).unwrap_or_default();
     let things = things.into_iter().map(|(name, is)| plain(format!("Select {name}"), Action::Select(Some(is))));
     keyed.chain(tabs).chain(themes).chain([tables]).chain(exports).chain(branches).chain(open).chain(things).collect()

@@ -169,9 +169,7 @@ fn on_export(
         let report = branch.and_then(|b| Some((b.report.as_ref()?, &b.report_json)));
         let result = match report {
             None => Err("There is nothing to export yet.".to_owned()),
-            Some((report, json)) => {
-                export(what, &Source { report, json, tab: state.ui.tab, cluster: &cluster, range, dark })
-            }
+            Some((report, json)) => export(what, &Source { report, json, tab: state.ui.tab, cluster: &cluster, range, dark }),
         };
         wrong.set(result.err());
     })

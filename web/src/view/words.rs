@@ -22,7 +22,7 @@ pub fn clock(at: Time, decimals: u32) -> String {
 
 /// A length in plain words: `1.3 s`.
 pub fn length(s: f64) -> String {
-    words::duration(Duration::from_nanos((s.max(0.0) * 1e9).round() as u64))
+    if s <= 0.0 { "0 s".to_owned() } else { words::duration(Duration::from_nanos((s * 1e9).round() as u64)) }
 }
 
 /// A moment of a report.

@@ -43,9 +43,11 @@ fn events(report: &Report) -> Rows {
 
 fn availability(cluster: &EtcdReport) -> Rows {
     let mut rows = heads(&["service", "from_s", "to_s", "over", "cause"]);
-    rows.extend(cluster.outages.iter().map(|o| {
-        vec![outage(o.kind).to_owned(), o.from_s.to_string(), o.to_s.to_string(), o.over.to_string(), o.cause.clone()]
-    }));
+    rows.extend(
+        cluster.outages.iter().map(|o| {
+            vec![outage(o.kind).to_owned(), o.from_s.to_string(), o.to_s.to_string(), o.over.to_string(), o.cause.clone()]
+        }),
+    );
     rows
 }
 

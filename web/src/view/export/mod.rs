@@ -83,7 +83,9 @@ pub fn export(what: Export, from: &Source<'_>) -> Result<(), String> {
     let name = |kind: &str, end: &str| format!("{}-{kind}.{end}", from.report.scenario);
     match what {
         Export::Json => download::text(&name("report", "json"), "application/json", from.json),
-        Export::Csv => download::text(&name(csv::name(from.tab), "csv"), "text/csv", &csv::of(from.tab, from.report, from.cluster)),
+        Export::Csv => {
+            download::text(&name(csv::name(from.tab), "csv"), "text/csv", &csv::of(from.tab, from.report, from.cluster))
+        }
         Export::ChartSvg => download::text(&name(csv::name(from.tab), "svg"), "image/svg+xml", &chart(from)?),
         Export::ChartPng => picture::png(chart(from)?, name(csv::name(from.tab), "png")),
         Export::MapSvg => download::text(&name("map", "svg"), "image/svg+xml", &picture::map()?),

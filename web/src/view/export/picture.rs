@@ -33,7 +33,8 @@ pub(crate) fn map() -> Result<String, String> {
     let copies = copy.query_selector_all("*").map_err(|_| "The map could not be read.")?;
     for i in 0..originals.length() {
         let pair = (originals.get(i), copies.get(i));
-        let (Some(from), Some(to)) = (pair.0.and_then(|n| n.dyn_into::<Element>().ok()), pair.1.and_then(|n| n.dyn_into::<Element>().ok()))
+        let (Some(from), Some(to)) =
+            (pair.0.and_then(|n| n.dyn_into::<Element>().ok()), pair.1.and_then(|n| n.dyn_into::<Element>().ok()))
         else {
             continue;
         };

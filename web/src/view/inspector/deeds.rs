@@ -113,7 +113,9 @@ pub fn touches(fault: &Fault, is: Selection, scenario: &Scenario) -> bool {
         Selection::Member(m) => (Some(m), Some(node_of(m)), Some(scenario.zone_of(m))),
         Selection::Node(n) => (None, Some(n), Some(zone_of(n))),
         Selection::Zone(z) => (None, None, Some(z)),
-        Selection::Link(a, b) => return matches!(fault, Fault::LinkDegraded { a: x, b: y, .. } if (*x, *y) == (a, b) || (*y, *x) == (a, b)),
+        Selection::Link(a, b) => {
+            return matches!(fault, Fault::LinkDegraded { a: x, b: y, .. } if (*x, *y) == (a, b) || (*y, *x) == (a, b));
+        }
     };
     match fault {
         Fault::ProcessKill(m) | Fault::GracefulStop(m) => member == Some(m.named()),

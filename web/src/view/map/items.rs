@@ -174,8 +174,12 @@ fn fitting(text: &str, room: f64) -> String {
     if text.chars().count() <= most {
         return text.to_owned();
     }
-    let short: String = text.split(',').next().unwrap_or(text).chars().take(most).collect();
-    short
+    let short = text.split(',').next().unwrap_or(text);
+    if short.chars().count() <= most {
+        short.to_owned()
+    } else {
+        short.chars().take(most.saturating_sub(1)).chain(['…']).collect()
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Properties)]

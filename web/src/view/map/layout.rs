@@ -215,10 +215,8 @@ fn rows(sizes: &Sizes<'_>, width: f64, narrow: bool) -> Vec<Vec<usize>> {
 /// Places the zones of a row and all in them; the bottom of the row.
 fn place_row(sizes: &Sizes<'_>, row: &[usize], width: f64, top: f64, narrow: bool, layout: &mut Layout) -> f64 {
     let margin = if narrow && sizes.scenario.zones.len() > 2 { 44.0 } else { 2.0 };
-    let columns: Vec<usize> = row
-        .iter()
-        .map(|&z| sizes.columns(z).min(((width - margin - 4.0) / (CARD + PAD)).floor().max(1.0) as usize))
-        .collect();
+    let columns: Vec<usize> =
+        row.iter().map(|&z| sizes.columns(z).min(((width - margin - 4.0) / (CARD + PAD)).floor().max(1.0) as usize)).collect();
     let total: usize = columns.iter().sum();
     let gaps = row.len().saturating_sub(1) as f64;
     let room = width - margin - 2.0 - gaps * GAP - row.len() as f64 * PAD;

@@ -139,15 +139,27 @@ fn progress(message: &MessagePicture, now: Time) -> (f64, f64) {
 fn colour(kind: Kind, dark: bool) -> &'static str {
     match kind {
         Kind::Append | Kind::AppendResponse | Kind::Propose => {
-            if dark { "#56b4e9" } else { "#0072b2" }
+            if dark {
+                "#56b4e9"
+            } else {
+                "#0072b2"
+            }
         }
         Kind::PreVote | Kind::PreVoteResponse | Kind::Vote | Kind::VoteResponse | Kind::TimeoutNow => {
-            if dark { "#ff9a4d" } else { "#d55e00" }
+            if dark {
+                "#ff9a4d"
+            } else {
+                "#d55e00"
+            }
         }
         Kind::Snapshot => "#cc79a7",
         Kind::ReadIndex | Kind::ReadIndexResponse => "#009e73",
         Kind::Heartbeat | Kind::HeartbeatResponse => {
-            if dark { "#a3a9b8" } else { "#6b7180" }
+            if dark {
+                "#a3a9b8"
+            } else {
+                "#6b7180"
+            }
         }
     }
 }

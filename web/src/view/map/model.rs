@@ -250,9 +250,10 @@ fn links(scenario: &Scenario, zones: &[ZoneFace], faults: &[&Fault], rates: Opti
         let name = |z: usize| &scenario.zones[z].name;
         let rate = rates.map_or(0.0, |(at_s, report)| {
             let window = (at_s / report.traffic_window_s) as usize;
-            let between = report.zone_pairs.iter().filter(|p| {
-                (&p.from_zone, &p.to_zone) == (name(a), name(b)) || (&p.from_zone, &p.to_zone) == (name(b), name(a))
-            });
+            let between = report
+                .zone_pairs
+                .iter()
+                .filter(|p| (&p.from_zone, &p.to_zone) == (name(a), name(b)) || (&p.from_zone, &p.to_zone) == (name(b), name(a)));
             between.filter_map(|p| p.wire_bytes_per_s.get(window)).sum()
         });
         LinkFace {

@@ -51,7 +51,7 @@ pub(crate) fn Scene(props: &SceneProps) -> Html {
             { for layout.regions.iter().map(region) }
             { links(&model, layout, &pick, *selection) }
             { boxes(&model, layout, &pick) }
-            { streams(&model, layout) }
+            if !layout.compact { { streams(&model, layout) } }
             { chips(&model, layout, &pick) }
         </svg>
     }
@@ -114,7 +114,13 @@ fn streams(model: &Model, layout: &Layout) -> Html {
     lines.map(|d| html! { <path class="stream" {d} /> }).collect()
 }
 
-fn on_key(event: &KeyboardEvent, scenario: &Scenario, layout: &Layout, selection: Option<Selection>, dispatch: &Callback<Action>) {
+fn on_key(
+    event: &KeyboardEvent,
+    scenario: &Scenario,
+    layout: &Layout,
+    selection: Option<Selection>,
+    dispatch: &Callback<Action>,
+) {
     if event.ctrl_key() || event.meta_key() || event.alt_key() || event.shift_key() {
         return;
     }
@@ -146,4 +152,3 @@ fn focus(id: &str) {
         let _ = element.focus();
     }
 }
-

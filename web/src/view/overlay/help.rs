@@ -20,8 +20,8 @@ const SIGNS: [(&str, &str); 9] = [
     ("○", "down, starting, or not in the cluster"),
     ("✕", "no power, or a service gone"),
     ("⊘", "cut off: packets vanish at the wall"),
-    ("blue, orange, grey dots", "messages: entries, votes, heartbeats"),
-    ("thick lines", "more bytes between two zones"),
+    ("•", "a message: blue carries entries, orange votes, grey heartbeats"),
+    ("━", "thicker: more bytes between two zones"),
 ];
 
 /// The overlay.

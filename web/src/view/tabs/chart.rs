@@ -75,6 +75,7 @@ pub(crate) fn Chart(props: &ChartProps) -> Html {
         let hover = hover.clone();
         move |_: PointerEvent| hover.set(None)
     };
+    let left_half = axis.x(shown) < f64::midpoint(axis.left, axis.right);
     let values = values(kind, &report, etcd, shown);
     let label = format!("{}: {}", kind.name(), values.iter().map(|(n, v)| format!("{n} {v}")).collect::<Vec<_>>().join(", "));
     let inside = if tables {
@@ -85,7 +86,7 @@ pub(crate) fn Chart(props: &ChartProps) -> Html {
                 if width > 0.0 { <Plot {kind} report={report.clone()} cluster={cluster.clone()} {range} {dark} {width} {height} /> }
                 if kind.over_time() && width > 0.0 {
                     { cursor(&axis, shown, height) }
-                    <ul class="values" aria-hidden="true">
+                    <ul class={classes!("values", left_half.then_some("right"))} aria-hidden="true">
                         <li><strong>{ clock(moment(shown), 3) }</strong></li>
                         { for values.iter().map(|(name, value)| html! { <li><span>{ name }</span><b>{ value }</b></li> }) }
                     </ul>
@@ -175,7 +176,7 @@ fn draw(canvas: HtmlCanvasElement, props: &PlotProps) {
     canvas.set_height((height * ratio) as u32);
     let (left, right) = Axis::gutters(*width);
     let margins = Margins { left: left as i32, right: right as i32, top: 22, bottom: 12 };
-    let margins = if kind.over_time() { margins } else { Margins { left: 200, right: 180, top: 28, bottom: 34 } };
+    let margins = if kind.over_time() { margins } else { Margins { left: 200, right: 180, top: 28, bottom: 42 } };
     let frame = Frame {
         from_s: range.from_s,
         to_s: range.to_s,

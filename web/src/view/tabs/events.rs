@@ -69,8 +69,10 @@ pub(crate) fn Events(props: &EventsProps) -> Html {
             </li>
         }
     };
-    let spacer = |lines: usize| html! { <svg class="spacer" width="1" height={px(lines as f64 * LINE)} aria-hidden="true"></svg> };
-    let omitted = if report.story_omitted > 0 { format!(" · {} more were not kept", count(report.story_omitted)) } else { String::new() };
+    let spacer =
+        |lines: usize| html! { <svg class="spacer" width="1" height={px(lines as f64 * LINE)} aria-hidden="true"></svg> };
+    let omitted =
+        if report.story_omitted > 0 { format!(" · {} more were not kept", count(report.story_omitted)) } else { String::new() };
     html! {
         <div class="events">
             <div class="events-bar">
@@ -96,9 +98,8 @@ fn show(list: &HtmlElement, place: usize) {
 }
 
 fn filter_field(filter: &str, dispatch: &Callback<Action>) -> Html {
-    let oninput = dispatch.reform(|event: InputEvent| {
-        Action::Ui(UiAction::Filter(event.target_unchecked_into::<HtmlInputElement>().value()))
-    });
+    let oninput = dispatch
+        .reform(|event: InputEvent| Action::Ui(UiAction::Filter(event.target_unchecked_into::<HtmlInputElement>().value())));
     let onkeydown = |event: KeyboardEvent| {
         if event.key() == "Escape" {
             // A field that keeps the focus does no harm.

@@ -13,8 +13,8 @@ use super::timeline::axis::Range;
 use super::words::moment;
 use crate::state::{Action, Tab, UiAction};
 use chart::{Chart, Kind};
-pub(crate) use events::FILTER_FIELD;
 use events::Events;
+pub(crate) use events::FILTER_FIELD;
 use report::ReportTables;
 
 /// Tabs in order: which, name, name for tests.
@@ -117,9 +117,9 @@ fn tab_list(props: &TabsProps) -> Html {
 }
 
 fn chooser(props: &TabsProps) -> Html {
-    let onchange = props.on_cluster.reform(|event: Event| {
-        event.target_unchecked_into::<web_sys::HtmlSelectElement>().value().parse().unwrap_or(0)
-    });
+    let onchange = props
+        .on_cluster
+        .reform(|event: Event| event.target_unchecked_into::<web_sys::HtmlSelectElement>().value().parse().unwrap_or(0));
     let option = |(i, name): (usize, &String)| {
         html! { <option value={i.to_string()} selected={i == props.cluster}>{ name }</option> }
     };

@@ -54,7 +54,13 @@ fn rows(caption: &str, heads: &[&str], rows: impl Iterator<Item = Cells>) -> Htm
 
 fn expectations(report: &Report) -> Html {
     let row = |e: &zonefall_core::report::ExpectationReport| {
-        vec![if e.ok { "✓ met" } else { "✕ not met" }.to_owned(), e.that.clone(), e.found.clone(), e.wanted.clone(), e.because.clone()]
+        vec![
+            if e.ok { "✓ met" } else { "✕ not met" }.to_owned(),
+            e.that.clone(),
+            e.found.clone(),
+            e.wanted.clone(),
+            e.because.clone(),
+        ]
     };
     rows("Expectations", &["", "Figure", "Found", "Wanted", "Because"], report.expectations.iter().map(row))
 }
@@ -87,7 +93,8 @@ fn etcd(name: &str, cluster: &EtcdReport) -> Html {
         let numbers = [count(m.term), count(m.last_index), count(m.committed), bytes(m.database_bytes)];
         [m.name.clone(), m.zone.clone(), m.node.clone(), role].into_iter().chain(numbers).collect()
     });
-    let elections = cluster.elections.iter().map(|e| vec![e.leader.clone(), count(e.term), when(e.to_s), length(e.to_s - e.from_s)]);
+    let elections =
+        cluster.elections.iter().map(|e| vec![e.leader.clone(), count(e.term), when(e.to_s), length(e.to_s - e.from_s)]);
     let snapshots = cluster.snapshots.iter().map(|s| {
         let how = if s.ok { "restored" } else { "did not arrive" };
         vec![s.from.clone(), s.to.clone(), bytes(s.bytes), when(s.from_s), length(s.to_s - s.from_s), how.to_owned()]

@@ -58,18 +58,24 @@ pub struct Axis {
     pub left: f64,
     /// Where it ends.
     pub right: f64,
+    /// Room right of it.
+    pub gutter: f64,
 }
 
 impl Axis {
     /// Room beside the axis, left and right of it, in an element of this width.
     pub fn gutters(width: f64) -> (f64, f64) {
-        if width < 700.0 { (60.0, 10.0) } else { (96.0, 132.0) }
+        match width {
+            ..700.0 => (60.0, 10.0),
+            ..1_200.0 => (96.0, 132.0),
+            _ => (96.0, 188.0),
+        }
     }
 
     /// The axis in an element of this width.
     pub fn new(range: Range, width: f64) -> Self {
-        let (left, right) = Self::gutters(width);
-        Self { range, left, right: (width - right).max(left + 1.0) }
+        let (left, gutter) = Self::gutters(width);
+        Self { range, left, right: (width - gutter).max(left + 1.0), gutter }
     }
 
     /// Where a moment stands; outside of the range at its edge.

@@ -24,8 +24,8 @@ use super::words::{clock, moment};
 use crate::state::{Action, PlaybackCommand};
 use axis::{Axis, Range};
 use paint::{Paint, Playhead};
+pub(crate) use transport::TIME_FIELD;
 use transport::Transport;
-pub(crate) use transport::{SPEEDS, TIME_FIELD};
 
 /// What the timeline shows.
 #[derive(Clone, PartialEq, Properties)]

@@ -51,7 +51,7 @@ pub(crate) fn Paint(props: &PaintProps) -> Html {
         draw(lane, axis, top, *narrow)
     });
     let rows: Html = rows.collect();
-    let width = axis.right + Axis::gutters(if *narrow { 0.0 } else { 1_000.0 }).1;
+    let width = axis.right + axis.gutter;
     let ticks = zonefall_plots::ticks(axis.range.from_s, axis.range.to_s, ((axis.right - axis.left) / 90.0) as usize);
     html! {
         <svg class="lanes" width={px(width)} height={px(total)} aria-hidden="true">
@@ -104,19 +104,15 @@ fn draw_bar(bar: &Bar, axis: &Axis, (top, height): (f64, f64), next: f64) -> Htm
     let words = if bar.class == "outage" { short.as_str() } else { bar.text.as_str() };
     let needs = words.chars().count() as f64 * 6.3 + 8.0;
     let y = top + height / 2.0 + 4.0;
-    let place = if to - from >= needs {
-        Some(from + 5.0)
-    } else if next - to >= needs && bar.class != "reign" {
-        Some(to + 5.0)
-    } else {
-        None
-    };
+    let inside = to - from >= needs;
+    let place =
+        if inside { Some(from + 5.0) } else { (next - to >= needs && !bar.class.starts_with("reign")).then_some(to + 5.0) };
     html! {
         <g class={classes!("bar", bar.class.clone())}>
             <rect x={px(from)} y={px(top + 1.0)} width={px(to - from)} height={px(height - 2.0)} rx={if to - from > 6.0 { "2" } else { "0" }}>
                 <title>{ &bar.text }</title>
             </rect>
-            if let Some(x) = place { <text x={px(x)} y={px(y)}>{ words }</text> }
+            if let Some(x) = place { <text class={inside.then_some("inside")} x={px(x)} y={px(y)}>{ words }</text> }
         </g>
     }
 }
@@ -139,7 +135,11 @@ pub(crate) fn Playhead(props: &PlayheadProps) -> Html {
         return Html::default();
     }
     let x = axis.x(s);
-    let knob = if *narrow { format!("M{x:.1} {:.1}a11 11 0 1 1 0.1 0z", HEAD + 8.0) } else { format!("M{:.1} 6h12v7l-6 6l-6-6z", x - 6.0) };
+    let knob = if *narrow {
+        format!("M{x:.1} {:.1}a13 13 0 1 1 0.1 0z", HEAD + 10.0)
+    } else {
+        format!("M{:.1} 6h12v7l-6 6l-6-6z", x - 6.0)
+    };
     html! {
         <svg class="playhead" width={px(axis.right + 12.0)} height={px(*height)} aria-hidden="true">
             <line x1={px(x)} x2={px(x)} y1="12" y2={px(*height)} />

@@ -9,9 +9,8 @@ use crate::view::icon::{Icon, icon};
 use crate::view::words::{clock, parse_moment};
 
 /// The usual speeds, in simulated seconds per second.
-pub(crate) const SPEEDS: [f64; 17] = [
-    0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1_000.0, 3_000.0, 10_000.0, 30_000.0, 100_000.0,
-];
+pub(crate) const SPEEDS: [f64; 17] =
+    [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1_000.0, 3_000.0, 10_000.0, 30_000.0, 100_000.0];
 
 /// Finds the field that the time is typed into.
 pub(crate) const TIME_FIELD: &str = "#time-field";
@@ -132,7 +131,9 @@ fn TimeField(props: &TimeFieldProps) -> Html {
         move |event: KeyboardEvent| {
             let field = event.target_unchecked_into::<HtmlInputElement>();
             let done = match event.key().as_str() {
-                "Enter" => parse_moment(&field.value()).map(|at| dispatch.emit(Action::Playback(PlaybackCommand::Seek(at)))).is_some(),
+                "Enter" => {
+                    parse_moment(&field.value()).map(|at| dispatch.emit(Action::Playback(PlaybackCommand::Seek(at)))).is_some()
+                }
                 "Escape" => true,
                 _ => false,
             };
