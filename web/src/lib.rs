@@ -7,4 +7,5 @@
 //! [`engine`] and `state` know nothing of a browser, but for the files that say so.
 
 pub mod engine;
+pub mod page;
 pub mod state;
