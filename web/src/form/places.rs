@@ -97,23 +97,19 @@ fn pair(cx: &Cx<'_>, a: &str, b: &str) -> Html {
         ends.is_some_and(|ends| ends.iter().any(|end| end == a) && ends.iter().any(|end| end == b))
     };
     let label = format!("{a} – {b}, one way");
-    match pairs.iter().position(between) {
-        Some(k) => {
-            let path = format!("network/pairs/{k}");
-            html! {
-                <div class="row">
-                    { cx.text(&format!("{path}/delay"), &label, As::Text) }
-                    { cx.remove(&path, &format!("the delay between {a} and {b}")) }
-                </div>
-            }
-        }
-        None => {
-            let item = json!({"between": [a, b], "delay": "2ms"});
-            let action = DocumentAction::Push(at("network/pairs"), item);
-            let name = format!("Give {a} – {b} a delay of its own");
-            html! { <div class="row">{ cx.button(format!("form-pair-{a}-{b}-add"), &name, &name, action) }</div> }
-        }
+    if let Some(k) = pairs.iter().position(between) {
+        let path = format!("network/pairs/{k}");
+        return html! {
+            <div class="row">
+                { cx.text(&format!("{path}/delay"), &label, As::Text) }
+                { cx.remove(&path, &format!("the delay between {a} and {b}")) }
+            </div>
+        };
     }
+    let item = json!({"between": [a, b], "delay": "2ms"});
+    let name = format!("Give {a} – {b} a delay of its own");
+    let action = DocumentAction::Push(at("network/pairs"), item);
+    html! { <div class="row">{ cx.button(format!("form-pair-{a}-{b}-add"), &name, &name, action) }</div> }
 }
 
 pub(super) fn nodes(cx: &Cx<'_>) -> Html {
