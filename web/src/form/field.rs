@@ -181,17 +181,19 @@ impl<'a> Cx<'a> {
     pub(super) fn text(&self, path: &str, label: &str, kind: As) -> Html {
         let value = shown(self.get(path));
         let path = at(path);
-        let onchange = self.dispatch.reform({
-            let path = path.clone();
-            move |event: Event| {
-                let text = event.target_unchecked_into::<HtmlInputElement>().value();
-                let action = match (kind, written(&text, kind)) {
+        let onchange = {
+            let (path, dispatch, old) = (path.clone(), self.dispatch.clone(), value.clone());
+            Callback::from(move |event: Event| {
+                let input = event.target_unchecked_into::<HtmlInputElement>();
+                let action = match (kind, written(&input.value(), kind)) {
                     (As::Name, Some(Value::String(name))) => DocumentAction::Rename(path.clone(), name),
+                    // Without a name, what refers to it would be lost.
+                    (As::Name, _) => return input.set_value(&old),
                     (_, value) => DocumentAction::Set(path.clone(), value),
                 };
-                Action::Document(action)
-            }
-        });
+                dispatch.emit(Action::Document(action));
+            })
+        };
         let placeholder = default_of(&path);
         self.labelled(&path, label, |id, bad| {
             let describedby = bad.then(|| format!("{id}-error"));

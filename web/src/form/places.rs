@@ -12,8 +12,8 @@ const PAIRS: usize = 28;
 pub(super) fn scenario(cx: &Cx<'_>) -> Html {
     let body = html! {
         <div class="fields">
-            { cx.text("name", "Name", As::Text) }
-            { cx.text("title", "Title", As::Text) }
+            <div class="wide">{ cx.text("name", "Name", As::Text) }</div>
+            <div class="wide">{ cx.text("title", "Title", As::Text) }</div>
             { cx.text("duration", "Duration", As::Text) }
             { cx.text("seed", "Seed", As::Number) }
         </div>
