@@ -58,7 +58,7 @@ fn expectation(cx: &Cx<'_>, k: usize, fared: Option<&ExpectationReport>) -> Html
             <div class="fields">
                 { bounds(cx, &path, word) }
                 { if word.is_empty() { Html::default() } else { cx.text(&format!("{path}/{word}"), "Value", As::Json) } }
-                { cx.text(&format!("{path}/because"), "Because", As::Text) }
+                <div class="wide">{ cx.text(&format!("{path}/because"), "Because", As::Text) }</div>
             </div>
             { mark }
         </fieldset>

@@ -135,7 +135,8 @@ fn target(cx: &Cx<'_>, path: &str, kind: &Kind) -> Html {
         _ => "Disk of",
     };
     let place = at(&path);
-    cx.select(&path, label, &word, &targets(cx, kind.target), move |word| DocumentAction::Set(place.clone(), Some(aim(&word))))
+    let set = move |word: String| DocumentAction::Set(place.clone(), Some(aim(&word)));
+    html! { <div class="wide">{ cx.select(&path, label, &word, &targets(cx, kind.target), set) }</div> }
 }
 
 /// What can be hit: where the leader is, or one by name.

@@ -25,7 +25,9 @@ fn tag<'a>(html: &'a str, id: &str) -> &'a str {
 }
 
 /// What every scenario has.
-const ALWAYS: [&str; 9] = [
+const ALWAYS: [&str; 11] = [
+    "file-open",
+    "file-save",
     "form-name",
     "form-duration",
     "form-regions-0-zones-0",
