@@ -111,7 +111,11 @@ fn follow_address(dispatch: Callback<Action>) -> EventListener {
 /// The page goes away: what waits for a quiet moment has none left.
 fn save_at_the_end(pending: Rc<std::cell::RefCell<Pending>>) -> EventListener {
     EventListener::new(&gloo::utils::window(), "pagehide", move |_| {
+        let mut pending = pending.borrow_mut();
+        if pending.save.is_some() {
+            storage::supersede(&address::fragment());
+        }
         // There is nobody left to tell.
-        drop(pending.borrow_mut().flush());
+        drop(pending.flush());
     })
 }

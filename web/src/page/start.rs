@@ -14,7 +14,9 @@ pub fn linked(fragment: &str) -> Option<Result<String, LinkError>> {
 
 /// Restores what the browser knows.
 pub fn restore() -> Start {
-    let (text, notice) = choose(&address::fragment(), storage::saved());
+    let fragment = address::fragment();
+    let fragment = if storage::is_superseded(&fragment) { "" } else { &fragment };
+    let (text, notice) = choose(fragment, storage::saved());
     let query = gloo::utils::window().match_media("(prefers-reduced-motion: reduce)");
     let reduced_motion = query.ok().flatten().is_some_and(|query| query.matches());
     Start { text, ui: storage::remembered(), notice, reduced_motion }

@@ -1,12 +1,13 @@
 //! The browser's storage: the document and the preferences.
 
-use gloo::storage::{LocalStorage, Storage};
+use gloo::storage::{LocalStorage, SessionStorage, Storage};
 use serde::{Deserialize, Serialize};
 
 use crate::state::{Theme, Ui};
 
 /// Keys carry the version of what is kept under them.
 const DOCUMENT: &str = "zonefall.document.1";
+const SUPERSEDED: &str = "zonefall.superseded.1";
 const PREFERENCES: &str = "zonefall.preferences.1";
 
 /// What is kept of [`Ui`].
@@ -31,6 +32,20 @@ pub fn save(text: &str) -> Result<(), String> {
 /// The document that was kept, if any.
 pub fn saved() -> Option<String> {
     LocalStorage::get(DOCUMENT).ok()
+}
+
+/// A page that goes away cannot change the address that it is loaded from again: notes, for this tab, that the document kept is newer
+/// than this fragment.
+pub(super) fn supersede(fragment: &str) {
+    // Without it a reload right after an edit shows the scenario before the edit.
+    SessionStorage::set(SUPERSEDED, fragment).ok();
+}
+
+/// Whether the document kept is newer than this fragment; answered so once.
+pub(super) fn is_superseded(fragment: &str) -> bool {
+    let noted = SessionStorage::get::<String>(SUPERSEDED);
+    SessionStorage::delete(SUPERSEDED);
+    noted.is_ok_and(|noted| noted == fragment)
 }
 
 /// Keeps the preferences.

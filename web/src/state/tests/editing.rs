@@ -115,6 +115,18 @@ fn letters_typed_one_after_the_other_are_one_step_of_undo() {
 }
 
 #[test]
+fn what_is_opened_again_starts_over() {
+    let mut script = Script::new(Start { reduced_motion: true, ..Start::default() });
+    let open = format!("open {}", default_scenario().json);
+    script.check(&[
+        ("told 10m", "as written, 0s, paused 1x"),
+        ("seek 1m", "as written, 1m 0s, paused 1x"),
+        (&open, "as written, 0s, paused 1x: load 2, save, link, look 0s closely"),
+    ]);
+    assert!(script.state.document.undo.is_empty());
+}
+
+#[test]
 fn undo_remembers_much_but_not_everything() {
     let mut state = state();
     for seed in 0..500 {
