@@ -7,5 +7,7 @@
 //! [`engine`] and [`state`] know nothing of a browser, but for the files that say so.
 
 pub mod engine;
+pub mod form;
+pub mod page;
 pub mod state;
 pub mod view;

@@ -8,8 +8,8 @@ use serde_json::{Map, Number, Value};
 
 use super::error::{Errors, quote};
 
-/// Largest file that is read.
-pub(super) const MAX_BYTES: usize = 4 << 20;
+/// Largest file that is read, in bytes.
+pub const MAX_BYTES: usize = 4 << 20;
 
 /// The value in `text`; a repeated key is reported and its last value kept. Nesting is limited to 127 levels by `serde_json`.
 pub(super) fn parse(text: &str, errors: &mut Errors) -> Result<Value, Errors> {
@@ -21,14 +21,16 @@ pub(super) fn parse(text: &str, errors: &mut Errors) -> Result<Value, Errors> {
 }
 
 /// One step of a JSON path.
-#[derive(Clone, Debug)]
-pub(super) enum Step {
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Into an object.
     Key(String),
+    /// Into an array.
     Index(usize),
 }
 
-/// The path as people write it.
-pub(super) fn render(path: &[Step]) -> String {
+/// The path as people write it, and as [`Error::path`](super::Error::path) has it: `etcd[0].members[2].node`; `$` is the whole file.
+pub fn render(path: &[Step]) -> String {
     let mut text = String::new();
     for step in path {
         match step {
