@@ -47,17 +47,29 @@ impl Run {
         Self { simulation, seed, observers, invariants, traffic: Traffic::default(), next_window: Time::ZERO + window, window }
     }
 
-    /// The simulation, to look into it or to inject a fault. (Its records are seen by the next [`Run::advance`].)
+    /// The simulation, to look into it.
+    pub fn world(&self) -> &Simulation {
+        &self.simulation
+    }
+
+    /// The simulation, to change it or to inject a fault. (Its records are seen by the next [`Run::advance`].)
     pub fn simulation(&mut self) -> &mut Simulation {
         &mut self.simulation
     }
 
     /// Simulates up to and with `until`; `sink` receives every record after the observers.
     pub fn advance(&mut self, until: Time, sink: &mut impl FnMut(Time, &Record)) {
+        self.advance_some(until, u64::MAX, sink);
+    }
+
+    /// The same, but stops after `events` events; whether it got there. Pausing leaves no mark (see [`Simulation::run_some`]).
+    pub fn advance_some(&mut self, until: Time, events: u64, sink: &mut impl FnMut(Time, &Record)) -> bool {
+        let last = self.simulation.events().saturating_add(events);
         loop {
             let stop = until.min(self.next_window);
+            let left = last.saturating_sub(self.simulation.events());
             let (observers, invariants) = (&mut self.observers, &mut self.invariants);
-            self.simulation.run_until(stop, &mut |at, record: &Record| {
+            let there = self.simulation.run_some(stop, left, &mut |at, record: &Record| {
                 if !matches!(record, Record::Raft(_)) {
                     observers.record(at, record);
                 }
@@ -66,12 +78,15 @@ impl Run {
                 }
                 sink(at, record);
             });
+            if !there {
+                return false;
+            }
             if stop == self.next_window {
                 self.traffic.sample(stop, &self.simulation.links(), self.simulation.scenario());
                 self.next_window += self.window;
             }
             if stop >= until {
-                return;
+                return true;
             }
         }
     }
@@ -117,8 +132,9 @@ impl Run {
             links: traffic::links(&links, now, &scenario),
             zone_pairs: traffic.rows(&scenario),
             traffic_window_s: length(self.window),
+            latency_window_s: length(self.window),
             faults: self.observers.faults.rows(now),
-            story: self.observers.story.lines().to_vec(),
+            story: self.observers.story.lines(),
             story_omitted: self.observers.story.omitted(),
             expectations: Vec::new(),
             violations: self.violations().iter().map(violation).collect(),
@@ -178,9 +194,8 @@ pub fn run(
     progress: &mut impl FnMut(Time),
 ) -> Report {
     let mut run = Run::new(scenario, seed, options);
-    let ns = u128::from(scenario.duration.as_nanos());
     for step in 1..=STEPS {
-        let until = Time::from_nanos((ns * u128::from(step) / u128::from(STEPS)) as u64);
+        let until = milestone(scenario.duration, step);
         run.advance(until, sink);
         progress(until);
     }
@@ -191,6 +206,12 @@ pub fn run(
 
 /// Calls of `progress` in a [`run`].
 pub const STEPS: u32 = 100;
+
+/// Where a [`run`] stops for the `step`th time (from 1 to [`STEPS`]). Whoever advances a [`Run`] to the same stops has the same report,
+/// `events` included; other stops change `events` alone.
+pub fn milestone(duration: Duration, step: u32) -> Time {
+    Time::from_nanos((u128::from(duration.as_nanos()) * u128::from(step) / u128::from(STEPS)) as u64)
+}
 
 /// The scenario with another length. Load that went on to the end goes on to the new end.
 #[must_use]

@@ -9,6 +9,7 @@
 //! is up. That time is the client's own or the server's (`request_timeout`), whichever is shorter.
 
 pub mod requests;
+mod words;
 
 use std::collections::VecDeque;
 

@@ -22,3 +22,4 @@ pub mod serve;
 pub mod service;
 pub mod snapshot;
 pub mod transport;
+pub mod words;

@@ -22,7 +22,7 @@ pub struct ClusterPicture {
     pub offered: Vec<Service>,
     /// Members that can be lost, whichever they are, before no majority is left; `None` where there is none.
     pub spare: Option<u8>,
-    /// Messages between members that are under way, in no particular order. Heartbeats of a group at rest are not among them:
+    /// Messages between members that are under way, in the order they were sent (then by sender and receiver). Heartbeats of a group at rest are not among them:
     /// [`Simulation::message_by_message`](crate::sim::Simulation::message_by_message) brings them.
     pub messages: Vec<MessagePicture>,
     /// Databases under way.
@@ -107,7 +107,7 @@ impl Cluster {
             leader: self.leader(),
             offered: self.services.offered().collect(),
             spare: self.spare(net),
-            messages: self.messages_under_way().collect(),
+            messages: self.messages_under_way(),
             transfers: self.transfers.iter().map(transfer).collect(),
         }
     }
@@ -144,8 +144,8 @@ impl Cluster {
         (0..self.members.len() as u8).filter_map(reach).max().map(|spare| spare as u8)
     }
 
-    fn messages_under_way(&self) -> impl Iterator<Item = MessagePicture> {
-        self.in_flight.iter().filter_map(|flight| {
+    fn messages_under_way(&self) -> Vec<MessagePicture> {
+        let under_way = self.in_flight.iter().filter_map(|flight| {
             let message = flight.message.as_ref()?;
             Some(MessagePicture {
                 from: message.from,
@@ -157,6 +157,9 @@ impl Cluster {
                 sent: flight.sent,
                 arrives: flight.arrives,
             })
-        })
+        });
+        let mut messages: Vec<_> = under_way.collect();
+        messages.sort_by_key(|m| (m.sent, m.from, m.to, m.arrives, m.bytes, m.kind as u8));
+        messages
     }
 }

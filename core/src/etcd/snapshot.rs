@@ -30,6 +30,11 @@ pub struct Transfer {
 }
 
 impl Transfer {
+    /// Its next step is the event with this generation.
+    pub(super) fn is_due(&self, generation: u32) -> bool {
+        self.generation == generation
+    }
+
     /// Bytes of the database.
     pub fn bytes(&self) -> u64 {
         self.message.snapshot.as_ref().map_or(0, |snapshot| snapshot.bytes)

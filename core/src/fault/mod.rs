@@ -1,5 +1,7 @@
 //! Faults: what breaks when, planned, random or injected, and what mends it.
 
+mod check;
+
 use crate::ids::{FaultId, MemberId, NodeId, VolumeId, ZoneId};
 use crate::kernel::rng::{Draw, Purpose, Stream};
 use crate::kernel::time::{Duration, Time};

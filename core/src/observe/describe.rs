@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use super::faults::Faults;
 use super::{Observer, words};
+use crate::ids::FaultId;
 use crate::kernel::time::Time;
 use crate::record::{RaftRecord, Record, RefuseReason, RequestResult, Service, StepDownReason, StopReason};
 use crate::report::{Consistency, OpKind};
-use crate::scenario::{MemberChange, Op, Scenario};
+use crate::scenario::{Fault, MemberChange, Op, Scenario};
 
 /// Tells records one after the other, and so knows what a fault was when it ends.
 #[derive(Clone, Debug)]
@@ -25,11 +26,16 @@ impl Teller {
     /// The record in plain words. Each record of a run must be told or [passed over](Self::pass), in order.
     pub fn tell(&mut self, at: Time, record: &Record) -> String {
         let text = match record {
-            Record::FaultEnded(id) => self.faults.under_way(*id).map(|ended| words::over(&ended.fault, &self.scenario)),
+            Record::FaultEnded(id) => self.under_way(*id).map(|ended| words::over(ended, &self.scenario)),
             _ => None,
         };
         self.pass(at, record);
         text.unwrap_or_else(|| describe(record, &self.scenario))
+    }
+
+    /// The fault of this number, if it is under way.
+    pub fn under_way(&self, id: FaultId) -> Option<&Fault> {
+        self.faults.under_way(id).map(|active| &active.fault)
     }
 
     /// Takes note of a record that nobody wants to hear of.
@@ -99,7 +105,7 @@ pub fn describe(record: &Record, scenario: &Scenario) -> String {
         }
         Record::Request { client, op, member, latency, result } => {
             let client = &scenario.client(*client).name;
-            let (op, took) = (op_words(*op), words::duration(*latency));
+            let (op, took) = (words::op(*op), words::duration(*latency));
             let result = match result {
                 RequestResult::Ok => "ok",
                 RequestResult::TimedOut => "timed out",
@@ -136,16 +142,6 @@ pub fn kind(op: Op) -> (OpKind, Consistency) {
         Op::Range { linearizable: true, .. } => (OpKind::Range, Consistency::Linearizable),
         Op::Range { linearizable: false, .. } => (OpKind::Range, Consistency::Serializable),
         Op::Watch => (OpKind::Watch, Consistency::Serializable),
-    }
-}
-
-fn op_words(op: Op) -> &'static str {
-    match kind(op) {
-        (OpKind::Put, _) => "put",
-        (OpKind::Delete, _) => "delete",
-        (OpKind::Range, Consistency::Linearizable) => "linearizable range",
-        (OpKind::Range, Consistency::Serializable) => "serializable range",
-        (OpKind::Watch, _) => "watch",
     }
 }
 

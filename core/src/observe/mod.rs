@@ -22,9 +22,11 @@ pub mod leaders;
 pub mod repair;
 pub mod requests;
 pub mod story;
+pub mod subject;
 pub mod trace;
 pub mod traffic;
 pub mod voters;
+pub mod windows;
 pub mod words;
 
 use std::sync::Arc;

@@ -11,6 +11,7 @@ use hdrhistogram::Histogram;
 
 use super::Observer;
 use super::describe::kind;
+use super::windows::Windows;
 use crate::ids::{ClientId, ClusterId};
 use crate::kernel::time::{Duration, Time};
 use crate::record::{Record, RequestResult};
@@ -18,9 +19,9 @@ use crate::report::{Consistency, LatencyReport, OpKind, RequestCounts};
 use crate::scenario::{Op, Scenario, Target};
 
 /// Below this a latency is not told apart, in nanoseconds.
-const FINEST_NS: u64 = 1_000;
+pub(super) const FINEST_NS: u64 = 1_000;
 /// Longer ones are counted as this (the exact maximum is kept apart), in nanoseconds: one day.
-const LONGEST_NS: u64 = 86_400_000_000_000;
+pub(super) const LONGEST_NS: u64 = 86_400_000_000_000;
 
 /// Counts and times requests.
 #[derive(Clone, Debug)]
@@ -38,6 +39,7 @@ struct Tally {
     counts: RequestCounts,
     latency: Histogram<u64>,
     longest: Duration,
+    windows: Windows,
 }
 
 impl Requests {
@@ -72,6 +74,7 @@ impl Requests {
             p90_ms: at(0.9),
             p99_ms: at(0.99),
             max_ms: some.then(|| ms(tally.longest.as_nanos())),
+            windows: tally.windows.report(),
         }
     }
 
@@ -85,7 +88,7 @@ impl Requests {
         }
     }
 
-    fn request(&mut self, client: ClientId, op: Op, latency: Duration, result: RequestResult) {
+    fn request(&mut self, at: Time, client: ClientId, op: Op, latency: Duration, result: RequestResult) {
         let client = self.scenario.client(client);
         count(&mut self.totals[client.cluster.0 as usize], result);
         let (op, consistency) = kind(op);
@@ -93,7 +96,9 @@ impl Requests {
             counts: RequestCounts::default(),
             latency: Histogram::new_with_bounds(FINEST_NS, LONGEST_NS, 3).expect("bounds are constant and valid"),
             longest: Duration::ZERO,
+            windows: Windows::new(self.scenario.duration),
         });
+        tally.windows.count(at, latency, result);
         count(&mut tally.counts, result);
         if result == RequestResult::Ok {
             tally.latency.saturating_record(latency.as_nanos());
@@ -103,9 +108,9 @@ impl Requests {
 }
 
 impl Observer for Requests {
-    fn record(&mut self, _at: Time, record: &Record) {
+    fn record(&mut self, at: Time, record: &Record) {
         if let Record::Request { client, op, latency, result, .. } = record {
-            self.request(*client, *op, *latency, *result);
+            self.request(at, *client, *op, *latency, *result);
         }
     }
 }
@@ -130,7 +135,7 @@ fn target_key(target: Target) -> (u8, u8) {
 }
 
 /// Nanoseconds as milliseconds, to a microsecond.
-fn ms(ns: u64) -> f64 {
+pub(super) fn ms(ns: u64) -> f64 {
     ((ns as f64) / 1e3).round() / 1e3
 }
 

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use super::Observer;
 use super::describe::Teller;
+use super::subject::{Subject, subject};
 use crate::kernel::time::Time;
 use crate::record::Record;
 use crate::report::{StoryLine, seconds};
@@ -18,20 +19,22 @@ pub const STORY_LIMIT: usize = 2_000;
 /// Collects the lines.
 #[derive(Clone, Debug)]
 pub struct Story {
+    scenario: Arc<Scenario>,
     teller: Teller,
-    lines: Vec<StoryLine>,
+    /// Shared by the clones of a run: keyframes stay small.
+    lines: Vec<Arc<StoryLine>>,
     omitted: u64,
 }
 
 impl Story {
     /// Nothing has happened yet.
     pub fn new(scenario: &Arc<Scenario>) -> Self {
-        Self { teller: Teller::new(scenario), lines: Vec::new(), omitted: 0 }
+        Self { scenario: Arc::clone(scenario), teller: Teller::new(scenario), lines: Vec::new(), omitted: 0 }
     }
 
     /// The lines, in order.
-    pub fn lines(&self) -> &[StoryLine] {
-        &self.lines
+    pub fn lines(&self) -> Vec<StoryLine> {
+        self.lines.iter().map(|line| StoryLine::clone(line)).collect()
     }
 
     /// How many lines did not fit into [`STORY_LIMIT`].
@@ -40,43 +43,19 @@ impl Story {
     }
 }
 
-/// Whether a record belongs into the story.
-fn belongs(record: &Record) -> bool {
-    match record {
-        Record::FaultStarted(_)
-        | Record::FaultEnded(_)
-        | Record::MemberStarted(_)
-        | Record::MemberStopped { .. }
-        | Record::MemberRefused { .. }
-        | Record::Campaign { .. }
-        | Record::Elected { .. }
-        | Record::SteppedDown { .. }
-        | Record::SnapshotStarted { .. }
-        | Record::SnapshotFinished { .. }
-        | Record::CaughtUp { .. }
-        | Record::Membership { .. }
-        | Record::Availability { .. }
-        | Record::DataLost { .. } => true,
-        Record::NodePower { .. }
-        | Record::LeaderSeen { .. }
-        | Record::PeerLost { .. }
-        | Record::PeerFound { .. }
-        | Record::Request { .. }
-        | Record::Raft(_) => false,
-    }
-}
-
 impl Observer for Story {
     fn record(&mut self, at: Time, record: &Record) {
-        if !belongs(record) {
-            return;
-        }
+        let ended = match record {
+            Record::FaultEnded(id) => self.teller.under_way(*id),
+            _ => None,
+        };
+        let Subject { kind: Some(kind), cluster, about, over } = subject(record, ended, &self.scenario) else { return };
         if self.lines.len() >= STORY_LIMIT {
             self.teller.pass(at, record);
             self.omitted += 1;
         } else {
             let text = self.teller.tell(at, record);
-            self.lines.push(StoryLine { at_s: seconds(at), text });
+            self.lines.push(Arc::new(StoryLine { at_s: seconds(at), text, kind, cluster, about, over }));
         }
     }
 }
@@ -86,6 +65,7 @@ mod tests {
     use super::*;
     use crate::ids::{FaultId, ZoneId};
     use crate::observe::testing::{at, fault, member, three_zones};
+    use crate::report::StoryKind;
     use crate::scenario::{Aim, Fault};
 
     #[test]
@@ -95,7 +75,18 @@ mod tests {
         story.record(at(ms), &began);
         story.record(at(1_500), &Record::LeaderSeen { member: member(1), term: 1, leader: None });
         story.record(at(2_000), &Record::FaultEnded(FaultId(0)));
-        let lines: Vec<_> = story.lines().iter().map(|l| (l.at_s, l.text.as_str())).collect();
-        assert_eq!(lines, [(1.0, "zone z-a lost power"), (2.0, "zone z-a has power again")]);
+        story.record(at(3_000), &Record::Elected { member: member(1), term: 2 });
+        let lines = story.lines();
+        let told: Vec<_> = lines.iter().map(|l| (l.at_s, l.text.as_str(), l.kind, l.over)).collect();
+        let (fault, election) = (StoryKind::Fault, StoryKind::Election);
+        let expected = [
+            (1.0, "zone z-a lost power", fault, false),
+            (2.0, "zone z-a has power again", fault, true),
+            (3.0, "etcd-main-1 is elected in term 2", election, true),
+        ];
+        assert_eq!(told, expected);
+        let about: Vec<_> = lines.iter().map(|l| (l.cluster.as_deref(), l.about.join(" "))).collect();
+        let expected = [(None, "z-a"), (None, "z-a"), (Some("etcd-main"), "etcd-main-1")];
+        assert_eq!(about, expected.map(|(cluster, about)| (cluster, about.to_owned())));
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::ids::{ClusterId, MemberId, NodeId, VolumeId, ZoneId};
 use crate::kernel::time::Duration;
-use crate::scenario::{Aim, Direction, Fault, LinkChange, Scenario};
+use crate::scenario::{Aim, Direction, Fault, LinkChange, Op, Scenario};
 
 /// A duration as people say it: `870 ms`, `1.3 s`, `30 min`, `2.5 h`; one decimal below ten seconds-like units.
 pub fn duration(d: Duration) -> String {
@@ -46,6 +46,17 @@ pub fn list(items: &[String]) -> String {
 /// The name of a member.
 pub fn member(scenario: &Scenario, id: MemberId) -> &str {
     &scenario.member(id).name
+}
+
+/// What a client asks: `put`, `linearizable range`.
+pub fn op(op: Op) -> &'static str {
+    match op {
+        Op::Put { .. } => "put",
+        Op::Delete { .. } => "delete",
+        Op::Range { linearizable: true, .. } => "linearizable range",
+        Op::Range { linearizable: false, .. } => "serializable range",
+        Op::Watch => "watch",
+    }
 }
 
 /// What began: `zone eu-west-1a lost power`.

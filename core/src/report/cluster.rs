@@ -202,6 +202,27 @@ pub struct LatencyReport {
     pub p99_ms: Option<f64>,
     /// The longest, exact.
     pub max_ms: Option<f64>,
+    /// The same over time.
+    pub windows: LatencyWindows,
+}
+
+/// Latency over time, one place per window of [`Report::latency_window_s`](super::Report::latency_window_s) from the start to the last
+/// window in which a request of this kind ended. A request belongs to the window in which it ended (a window begins with its first
+/// moment; what ends at the very end of the run is in the last).
+///
+/// Percentiles are of a histogram with two significant digits; in milliseconds, null where no request ended well.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LatencyWindows {
+    /// Requests that ended well.
+    pub count: Vec<u64>,
+    /// Requests that timed out, were refused or failed.
+    pub failed: Vec<u64>,
+    /// Median.
+    pub p50_ms: Vec<Option<f64>>,
+    /// 90th percentile.
+    pub p90_ms: Vec<Option<f64>>,
+    /// 99th percentile.
+    pub p99_ms: Vec<Option<f64>>,
 }
 
 /// Committed data that is gone.

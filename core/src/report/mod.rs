@@ -48,6 +48,8 @@ pub struct Report {
     pub zone_pairs: Vec<ZonePairReport>,
     /// Length of one window of [`ZonePairReport::wire_bytes_per_s`], in seconds.
     pub traffic_window_s: f64,
+    /// Length of one window of [`LatencyReport::windows`], in seconds: the same, so that both share an axis.
+    pub latency_window_s: f64,
     /// Faults in the order they started.
     pub faults: Vec<FaultReport>,
     /// What happened, in plain words and in order, without requests; at most [`STORY_LIMIT`](crate::observe::story::STORY_LIMIT).
@@ -134,6 +136,34 @@ pub struct StoryLine {
     pub at_s: f64,
     /// What, in plain words.
     pub text: String,
+    /// What kind of event it is.
+    pub kind: StoryKind,
+    /// Name of the etcd cluster it happens to; null: it is about zones, nodes or links.
+    pub cluster: Option<String>,
+    /// Names of the members, nodes, zones or volumes it is about; may be empty.
+    pub about: Vec<String>,
+    /// Something that was wrong is right again: a fault ended, a member serves, a leader is elected, a service is there.
+    pub over: bool,
+}
+
+/// Kinds of events in the event list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StoryKind {
+    /// A fault began or ended.
+    Fault,
+    /// Who leads.
+    Election,
+    /// A member's process started, stopped or refused to start.
+    Member,
+    /// A change of membership.
+    Membership,
+    /// A database on its way, or a member that has caught up.
+    Snapshot,
+    /// A service came or went.
+    Availability,
+    /// Committed data is gone.
+    Loss,
 }
 
 /// How an expectation fared.

@@ -6,7 +6,7 @@ use crate::ids::{ClusterId, FaultId, MemberId, NodeId, VolumeId};
 use crate::kernel::time::{Duration, Time};
 use crate::network::{HostId, Network};
 use crate::record::{Record, StopReason};
-use crate::scenario::{ActiveFault, Fault, MemberChange};
+use crate::scenario::{ActiveFault, Aim, Fault, MemberChange};
 use crate::sim::Simulation;
 use crate::sim::event::{Event, FaultEvent};
 
@@ -35,6 +35,23 @@ impl Simulation {
         }
         self.apply_fault(&active, true);
         active.id
+    }
+
+    /// [`Simulation::inject`] for a fault that nobody has validated.
+    ///
+    /// # Errors
+    /// Why it cannot be, in plain words: it names what is not there (now), or breaks the limits of a scenario's faults.
+    pub fn try_inject(&mut self, fault: &Fault, lasts: Option<Duration>) -> Result<FaultId, String> {
+        fault.check(&self.scenario)?;
+        if lasts == Some(Duration::ZERO) {
+            return Err("a fault that lasts no time breaks nothing".to_owned());
+        }
+        if let Fault::ProcessKill(Aim::Named(member)) | Fault::GracefulStop(Aim::Named(member)) = fault
+            && self.clusters[member.cluster.0 as usize].members[member.index as usize].standing != Standing::In
+        {
+            return Err(format!("{} is not in its cluster at that time", self.scenario.member(*member).name));
+        }
+        Ok(self.inject(fault, lasts))
     }
 
     /// Mends what a fault broke, before its time; nothing if it has ended.

@@ -13,6 +13,7 @@ mod faults;
 pub mod picture;
 #[cfg(test)]
 mod tests;
+pub mod words;
 
 use std::sync::Arc;
 
@@ -64,6 +65,8 @@ pub struct Simulation {
     clients: Vec<Client>,
     faults: Faults,
     fx: Effects,
+    /// [`Simulation::run_some`] has handled all events up to here, and what rested has been woken.
+    woken: Option<Time>,
 }
 
 /// A member now.
@@ -137,7 +140,7 @@ impl Simulation {
         let clients = ids.map(|id| Client::new(&scenario, id, seed, &mut fx)).collect();
         let faults = Faults::new(&scenario, seed);
         let (now, events, queue) = (Time::ZERO, 0, EventQueue::new());
-        let mut simulation = Self { scenario, now, events, queue, network, clusters, clients, faults, fx };
+        let mut simulation = Self { scenario, now, events, queue, network, clusters, clients, faults, fx, woken: None };
         simulation.plan_faults();
         simulation
     }
@@ -159,34 +162,60 @@ impl Simulation {
 
     /// Handles every event up to and with `until` and moves the clock there; `sink` receives each record in order.
     pub fn run_until(&mut self, until: Time, sink: &mut impl FnMut(Time, &Record)) {
-        self.carry_out(sink);
-        self.handle_until(until, sink);
-        self.now = self.now.max(until);
-        // What rests may have had events until then, and has them now.
-        self.wake_all();
-        self.carry_out(sink);
-        self.handle_until(until, sink);
-        self.now = self.now.max(until);
+        self.run_some(until, u64::MAX, sink);
     }
 
-    fn handle_until(&mut self, until: Time, sink: &mut impl FnMut(Time, &Record)) {
+    /// The same, but stops after `events` events; whether it got there. Called again with the same `until` until it does, it has handled
+    /// the very events that one [`Simulation::run_until`] would have: pausing leaves no mark. (The clock stands at the last event meanwhile.)
+    pub fn run_some(&mut self, until: Time, events: u64, sink: &mut impl FnMut(Time, &Record)) -> bool {
+        let last = self.events.saturating_add(events);
+        self.carry_out(sink);
+        if self.woken != Some(until) {
+            if !self.handle_until(until, last, sink) {
+                return false;
+            }
+            self.now = self.now.max(until);
+            // What rests may have had events until then, and has them now.
+            self.wake_all();
+            self.carry_out(sink);
+            self.woken = Some(until);
+        }
+        let there = self.handle_until(until, last, sink);
+        if there {
+            self.now = self.now.max(until);
+            self.woken = None;
+        }
+        there
+    }
+
+    fn handle_until(&mut self, until: Time, last: u64, sink: &mut impl FnMut(Time, &Record)) -> bool {
         while self.queue.next_time().is_some_and(|at| at <= until) {
+            if self.events >= last {
+                return false;
+            }
             let (at, event) = self.queue.pop().expect("there is a next event");
             self.now = at;
             self.events += 1;
             self.dispatch(event);
             self.carry_out(sink);
         }
+        true
     }
 
     /// Handles the next event, whenever it is; its time, or `None` where nothing is queued (or all that is queued lies after the end
     /// of the scenario).
     pub fn step(&mut self, sink: &mut impl FnMut(Time, &Record)) -> Option<Time> {
+        self.step_with(sink, |_, _| {})
+    }
+
+    /// `before` sees the event before it is handled.
+    fn step_with(&mut self, sink: &mut impl FnMut(Time, &Record), before: impl FnOnce(&Self, Event)) -> Option<Time> {
         self.carry_out(sink);
         let at = self.queue.next_time().filter(|&at| at <= Time::ZERO + self.scenario.duration)?;
         let (_, event) = self.queue.pop().expect("there is a next event");
         self.now = at;
         self.events += 1;
+        before(self, event);
         self.dispatch(event);
         self.carry_out(sink);
         Some(at)

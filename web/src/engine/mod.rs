@@ -6,6 +6,18 @@
 //!                                          `--> Keyframes (clones of runs, within a budget of memory)
 //! ```
 //!
-//! [`session`] and [`keyframes`] know nothing of browsers and are tested without one.
+//! [`session`], [`branch`], [`cursor`], [`keyframes`] and [`watchdog`] know nothing of browsers and are tested without one. `worker` and
+//! `remote` are glue, and exist in wasm alone.
 
+pub mod branch;
+pub mod cursor;
+pub mod keyframes;
 pub mod protocol;
+#[cfg(target_arch = "wasm32")]
+pub mod remote;
+pub mod session;
+#[cfg(test)]
+mod tests;
+pub mod watchdog;
+#[cfg(target_arch = "wasm32")]
+pub mod worker;

@@ -51,7 +51,8 @@ pub enum Ask {
         /// Which branch.
         branch: BranchId,
     },
-    /// A picture of the shown branch at this time (or as far as it may be, its end). Of several that wait, only the last is answered.
+    /// A picture of the shown branch at this time, or as far as it is simulated or goes. Of several looks and steps that wait, only the
+    /// last is answered; showing another branch voids them.
     Look {
         /// Which scenario.
         load: LoadId,
@@ -60,7 +61,8 @@ pub enum Ask {
         /// Message by message, so that every message under way is in the picture.
         messages: bool,
     },
-    /// A picture at the next (or previous) engine event of the shown branch, message by message, seen from `at`.
+    /// A picture at the next (or previous) engine event of the shown branch, message by message, seen from `at`. What happens at one
+    /// instant is one step; a deed is one too.
     Step {
         /// Which scenario.
         load: LoadId,
@@ -118,6 +120,8 @@ pub enum Tell {
         keyframes: u32,
         /// Bytes of memory of the worker.
         memory_bytes: u64,
+        /// Real time spent on simulating this branch so far, in milliseconds: for benchmarks.
+        wall_ms: f64,
     },
     /// Answers [`Ask::Look`] and [`Ask::Step`].
     Looked {
@@ -130,7 +134,7 @@ pub enum Tell {
         /// The event stepped to, in plain words; empty after a look.
         event: String,
     },
-    /// The worker gave a branch up (too much memory, or time that does not move): why, in plain words.
+    /// The worker gave a branch up: too much memory, time that does not move, or a deed that cannot be done. Why, in plain words.
     GaveUp {
         /// Which scenario.
         load: LoadId,

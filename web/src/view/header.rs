@@ -1,6 +1,5 @@
 //! The top line: name, scenario, branch, share, export, theme, help.
 
-use wasm_bindgen_futures::JsFuture;
 use web_sys::HtmlSelectElement;
 use yew::prelude::*;
 use zonefall_core::scenario::bundled;
@@ -10,6 +9,7 @@ use super::icon::{Icon, icon};
 use super::menu::{Entry, Menu};
 use super::same::Same;
 use crate::engine::protocol::BranchId;
+use crate::page::share;
 use crate::state::{Action, DocumentAction, Panel, State, Theme, UiAction};
 
 /// What the line shows.
@@ -17,6 +17,8 @@ use crate::state::{Action, DocumentAction, Panel, State, Theme, UiAction};
 pub(crate) struct HeaderProps {
     /// Name of the scenario that runs, if it is a bundled one.
     pub scenario: Option<String>,
+    /// The scenario's text.
+    pub text: Same<str>,
     /// Each branch and what it is called.
     pub branches: Vec<(BranchId, String)>,
     /// The branch on the screen.
@@ -38,6 +40,7 @@ impl HeaderProps {
     pub(crate) fn of(state: &Same<State>, on_export: Callback<Export>, dispatch: Callback<Action>) -> Self {
         Self {
             scenario: state.scenario.as_ref().map(|s| s.name.clone()),
+            text: Same::from(&state.document.text),
             branches: state.branches.iter().map(|b| (b.id, b.name.clone())).collect(),
             shown: state.shown,
             theme: state.ui.theme,
@@ -75,7 +78,7 @@ pub(crate) fn Header(props: &HeaderProps) -> Html {
                 { sheet_button(props, Panel::Scenario, "Scenario", "sheet-scenario") }
                 { sheet_button(props, Panel::Inspector, "Inspector", "sheet-inspector") }
             </div>
-            <Share />
+            <Share text={props.text.clone()} dispatch={dispatch.clone()} />
             <Menu label="Export" testid="export" entries={Export::ALL.map(export).to_vec()} />
             <button class="tool" onclick={act(Action::Ui(UiAction::Tables(!props.tables)))} aria-pressed={props.tables.to_string()}
                 aria-label="Tables instead of pictures" title="Tables instead of pictures" data-testid="tables">{ icon(Icon::Table) }</button>
@@ -154,23 +157,16 @@ fn Branches(props: &BranchesProps) -> Html {
     }
 }
 
-/// Copies the address, which holds the whole scenario.
+#[derive(Clone, PartialEq, Properties)]
+struct ShareProps {
+    text: Same<str>,
+    dispatch: Callback<Action>,
+}
+
+/// Copies a link that holds the whole scenario.
 #[component]
-fn Share() -> Html {
-    let said = use_state_eq(|| "Share");
-    let onclick = {
-        let said = said.clone();
-        move |_: MouseEvent| {
-            let said = said.clone();
-            let window = gloo::utils::window();
-            let href = window.location().href().unwrap_or_default();
-            let copied = JsFuture::from(window.navigator().clipboard().write_text(&href));
-            wasm_bindgen_futures::spawn_local(async move {
-                said.set(if copied.await.is_ok() { "Link copied" } else { "Copy the address" });
-                gloo::timers::future::sleep(std::time::Duration::from_secs(2)).await;
-                said.set("Share");
-            });
-        }
-    };
-    html! { <button {onclick} title="Copy a link that holds the whole scenario" data-testid="share"><span role="status">{ *said }</span></button> }
+fn Share(props: &ShareProps) -> Html {
+    let props = props.clone();
+    let onclick = move |_: MouseEvent| share(&props.text, props.dispatch.clone());
+    html! { <button {onclick} title="Copy a link that holds the whole scenario" data-testid="share">{ "Share" }</button> }
 }

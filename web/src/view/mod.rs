@@ -9,6 +9,8 @@
 //! pointers, and so are left alone; what moves each frame is a line, a clock and a canvas. No style attribute is ever written (the
 //! content security policy forbids them): geometry is SVG attributes, and the rest classes.
 
+#[cfg(target_arch = "wasm32")]
+pub mod app;
 pub mod commands;
 pub mod export;
 pub mod focus;
@@ -23,6 +25,7 @@ pub mod overlay;
 mod page;
 pub mod same;
 pub mod size;
+mod slot;
 pub mod tabs;
 pub mod timeline;
 mod verdict;

@@ -10,23 +10,22 @@ use super::header::{Header, HeaderProps};
 use super::health::Health;
 use super::inspector::Inspector;
 use super::keys::use_keys;
-use super::map::{DOTS_BELOW, Map};
+use super::map::Map;
 use super::overlay::{Help, NoticeLine, Palette};
 use super::same::Same;
 use super::size::{use_dark, use_media};
+use super::slot::Slot;
 use super::tabs::Tabs;
 use super::timeline::Timeline;
 use super::timeline::axis::Range;
 use super::verdict::Verdict;
-use crate::state::{Action, Branch, Notice, Panel, Selection, State, Theme, Tone, UiAction};
+use crate::state::{Action, EYE_SPEED, Notice, Panel, Selection, State, Theme, Tone, UiAction};
 
 /// What the page draws.
 #[derive(Clone, PartialEq, Properties)]
 pub struct PageProps {
     /// Everything.
     pub state: Same<State>,
-    /// The scenario's panel.
-    pub configure: Html,
     /// Where actions go.
     pub dispatch: Callback<Action>,
 }
@@ -34,14 +33,14 @@ pub struct PageProps {
 /// See the module.
 #[component]
 pub fn Page(props: &PageProps) -> Html {
-    let PageProps { state, configure, dispatch } = props.clone();
+    let PageProps { state, dispatch } = props.clone();
     let dark = use_dark(state.ui.theme);
     let narrow = use_media("(max-width: 699px)");
     use_theme(state.ui.theme);
     let (cluster, on_cluster) = use_cluster(&state);
     let end = state.scenario.as_ref().map_or(Time::ZERO, |s| Time::ZERO + s.duration);
     let (range, on_range) = use_range(&state, end);
-    let branch = shown(&state);
+    let branch = state.branch();
     let report = branch.and_then(|b| b.report.as_ref()).map(Same::from);
     let scenario = state.scenario.as_ref().map(Same::from);
     let picture = state.picture.as_ref().map(Same::from);
@@ -56,11 +55,11 @@ pub fn Page(props: &PageProps) -> Html {
     }
     let (at, playing, speed) = (state.playback.at, state.playback.playing, state.playback.speed);
     let live = branch.filter(|b| !b.done).map(|b| b.now);
-    let dots = !playing || speed <= DOTS_BELOW;
+    let dots = !playing || speed <= EYE_SPEED;
     html! {
         <div class="page" data-testid="page">
             <Header ..HeaderProps::of(&state, on_export, dispatch.clone()) />
-            { panel(Panel::Scenario, "Scenario", state.ui.sheet, &dispatch, configure) }
+            { panel(Panel::Scenario, "Scenario", state.ui.sheet, &dispatch, html! { <Slot state={state.clone()} dispatch={dispatch.clone()} /> }) }
             <main class="stage">
                 <Verdict report={report.clone()} done={branch.is_some_and(|b| b.done)} gave_up={branch.and_then(|b| b.gave_up.clone())}
                     dispatch={dispatch.clone()} />
@@ -84,10 +83,6 @@ pub fn Page(props: &PageProps) -> Html {
             <div class="unseen" role="status" aria-live="polite">{ &state.stepped }</div>
         </div>
     }
-}
-
-fn shown(state: &State) -> Option<&Branch> {
-    state.branches.iter().find(|branch| branch.id == state.shown)
 }
 
 /// A panel at the side; on a narrow screen a sheet that slides up.
@@ -165,7 +160,7 @@ fn on_export(
 ) -> Callback<super::export::Export> {
     let (state, cluster, wrong) = (state.clone(), cluster.to_owned(), wrong.clone());
     Callback::from(move |what| {
-        let branch = shown(&state);
+        let branch = state.branch();
         let report = branch.and_then(|b| Some((b.report.as_ref()?, &b.report_json)));
         let result = match report {
             None => Err("There is nothing to export yet.".to_owned()),

@@ -22,7 +22,7 @@ pub fn of(tab: Tab, report: &Report, cluster: &str) -> String {
     let rows = match tab {
         Tab::Events => events(report),
         Tab::Availability => etcd.map(availability).unwrap_or_default(),
-        Tab::Latency => etcd.map(latency).unwrap_or_default(),
+        Tab::Latency => etcd.map(|etcd| latency(report, etcd)).unwrap_or_default(),
         Tab::Traffic => traffic(report),
         Tab::Report => links(report),
     };
@@ -51,15 +51,18 @@ fn availability(cluster: &EtcdReport) -> Rows {
     rows
 }
 
-fn latency(cluster: &EtcdReport) -> Rows {
-    let mut rows =
-        heads(&["operation", "target", "consistency", "count", "timed_out", "failed", "p50_ms", "p90_ms", "p99_ms", "max_ms"]);
+fn latency(report: &Report, cluster: &EtcdReport) -> Rows {
+    let mut rows = heads(&["requests", "from_s", "count", "failed", "p50_ms", "p90_ms", "p99_ms"]);
     let ms = |v: Option<f64>| v.map(|v| v.to_string()).unwrap_or_default();
-    rows.extend(cluster.latency.iter().map(|l| {
-        let kind = [format!("{:?}", l.op).to_lowercase(), l.target.clone(), format!("{:?}", l.consistency).to_lowercase()];
-        let counts = [l.count, l.timed_out, l.failed].map(|n| n.to_string());
-        kind.into_iter().chain(counts).chain([l.p50_ms, l.p90_ms, l.p99_ms, l.max_ms].map(ms)).collect()
-    }));
+    for l in &cluster.latency {
+        let (name, windows) = (zonefall_plots::latency::label(l), &l.windows);
+        rows.extend((0..windows.count.len()).map(|i| {
+            let from_s = i as f64 * report.latency_window_s;
+            let counts = [windows.count[i], windows.failed[i]].map(|n| n.to_string());
+            let values = [windows.p50_ms[i], windows.p90_ms[i], windows.p99_ms[i]].map(ms);
+            [name.clone(), from_s.to_string()].into_iter().chain(counts).chain(values).collect()
+        }));
+    }
     rows
 }
 

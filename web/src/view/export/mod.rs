@@ -1,13 +1,13 @@
 //! Files out: pictures of the map and the charts, their data, the report.
 
 pub mod csv;
-mod download;
 mod picture;
 
 use zonefall_core::report::Report;
 use zonefall_plots::{Frame, Theme};
 
 use super::timeline::axis::Range;
+use crate::page::download;
 use crate::state::Tab;
 
 /// What can be had as a file.
@@ -72,6 +72,8 @@ pub struct Source<'a> {
     pub dark: bool,
 }
 
+const SVG: &str = "image/svg+xml";
+
 /// Width of an exported chart.
 const WIDTH: u32 = 1_000;
 
@@ -82,15 +84,17 @@ const WIDTH: u32 = 1_000;
 pub fn export(what: Export, from: &Source<'_>) -> Result<(), String> {
     let name = |kind: &str, end: &str| format!("{}-{kind}.{end}", from.report.scenario);
     match what {
-        Export::Json => download::text(&name("report", "json"), "application/json", from.json),
+        Export::Json => download(&name("report", "json"), "application/json", from.json.as_bytes()),
         Export::Csv => {
-            download::text(&name(csv::name(from.tab), "csv"), "text/csv", &csv::of(from.tab, from.report, from.cluster))
+            let rows = csv::of(from.tab, from.report, from.cluster);
+            download(&name(csv::name(from.tab), "csv"), "text/csv", rows.as_bytes());
         }
-        Export::ChartSvg => download::text(&name(csv::name(from.tab), "svg"), "image/svg+xml", &chart(from)?),
-        Export::ChartPng => picture::png(chart(from)?, name(csv::name(from.tab), "png")),
-        Export::MapSvg => download::text(&name("map", "svg"), "image/svg+xml", &picture::map()?),
-        Export::MapPng => picture::png(picture::map()?, name("map", "png")),
+        Export::ChartSvg => download(&name(csv::name(from.tab), "svg"), SVG, chart(from)?.as_bytes()),
+        Export::ChartPng => picture::png(&chart(from)?, name(csv::name(from.tab), "png"))?,
+        Export::MapSvg => download(&name("map", "svg"), SVG, picture::map()?.as_bytes()),
+        Export::MapPng => picture::png(&picture::map()?, name("map", "png"))?,
     }
+    Ok(())
 }
 
 /// The chart of the open tab as SVG, with a title and its own axis.
@@ -103,7 +107,7 @@ fn chart(from: &Source<'_>) -> Result<String, String> {
     let height = match from.tab {
         Tab::Availability => 320,
         Tab::Traffic => 380,
-        Tab::Latency => zonefall_plots::latency::height(etcd),
+        Tab::Latency => 380,
         Tab::Events | Tab::Report => zonefall_plots::timeline::height(report, etcd),
     };
     let mut text = String::new();
@@ -111,7 +115,7 @@ fn chart(from: &Source<'_>) -> Result<String, String> {
     let drawn = match from.tab {
         Tab::Availability => zonefall_plots::availability::draw(report, cluster, &frame, &area),
         Tab::Traffic => zonefall_plots::traffic::draw(report, &frame, &area),
-        Tab::Latency => zonefall_plots::latency::draw(report, cluster, &frame, &area),
+        Tab::Latency => zonefall_plots::latency::draw_over_time(report, cluster, &frame, &area),
         Tab::Events | Tab::Report => zonefall_plots::timeline::draw(report, cluster, &frame, &area),
     };
     drawn.and_then(|()| area.present()).map_err(|error| format!("The chart could not be drawn: {error}"))?;

@@ -32,9 +32,6 @@ use messages::Messages;
 use scene::Scene;
 use table::MapTable;
 
-/// Above this speed eyes cannot follow a message.
-pub const DOTS_BELOW: f64 = 0.05;
-
 /// What the map shows.
 #[derive(Clone, PartialEq, Properties)]
 pub struct MapProps {

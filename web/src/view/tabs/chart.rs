@@ -34,11 +34,6 @@ impl Kind {
             Self::Traffic => "Traffic between zones",
         }
     }
-
-    /// Whether its horizontal axis is the timeline's.
-    fn over_time(self) -> bool {
-        self != Self::Latency
-    }
 }
 
 /// What is drawn.
@@ -66,7 +61,7 @@ pub(crate) fn Chart(props: &ChartProps) -> Html {
     let onpointermove = {
         let (hover, node) = (hover.clone(), node.clone());
         move |event: PointerEvent| {
-            if let Some(element) = node.cast::<Element>().filter(|_| kind.over_time()) {
+            if let Some(element) = node.cast::<Element>() {
                 hover.set(Some(axis.seconds(f64::from(event.client_x()) - element.get_bounding_client_rect().left())));
             }
         }
@@ -84,7 +79,7 @@ pub(crate) fn Chart(props: &ChartProps) -> Html {
         html! {
             <div class="plot" role="img" aria-label={label}>
                 if width > 0.0 { <Plot {kind} report={report.clone()} cluster={cluster.clone()} {range} {dark} {width} {height} /> }
-                if kind.over_time() && width > 0.0 {
+                if width > 0.0 {
                     { cursor(&axis, shown, height) }
                     <ul class={classes!("values", left_half.then_some("right"))} aria-hidden="true">
                         <li><strong>{ clock(moment(shown), 3) }</strong></li>
@@ -107,7 +102,7 @@ fn cursor(axis: &Axis, s: f64, height: f64) -> Html {
     }
 }
 
-/// What the chart shows at a moment (latency: over the whole run), by name.
+/// What the chart shows at a moment, by name.
 fn values(kind: Kind, report: &Report, cluster: &EtcdReport, at_s: f64) -> Vec<(String, String)> {
     match kind {
         Kind::Availability => {
@@ -117,21 +112,16 @@ fn values(kind: Kind, report: &Report, cluster: &EtcdReport, at_s: f64) -> Vec<(
             traffic::rates(report, at_s).into_iter().map(|(name, rate)| (name, format!("{}/s", bytes(rate as u64)))).collect()
         }
         Kind::Latency => {
-            let ms = |v: Option<f64>| v.map_or("none".to_owned(), |v| format!("{v:.2}"));
-            let row = |l: &zonefall_core::report::LatencyReport| {
-                let value = format!("{} / {} / {} / {} ms", ms(l.p50_ms), ms(l.p90_ms), ms(l.p99_ms), ms(l.max_ms));
-                (latency::label(l), value)
-            };
-            cluster.latency.iter().map(row).collect()
+            let ms = |v: Option<f64>| v.map_or("none".to_owned(), |v| format!("{v:.1}"));
+            let rows = latency::at(report, cluster, at_s).into_iter();
+            rows.map(|(name, [p50, p90, p99])| (name, format!("{} / {} / {} ms", ms(p50), ms(p90), ms(p99)))).collect()
         }
     }
 }
 
 fn table(kind: Kind, at_s: f64, values: &[(String, String)], cluster: &EtcdReport) -> Html {
-    let caption = match kind {
-        Kind::Availability | Kind::Traffic => format!("{} at {}", kind.name(), clock(moment(at_s), 3)),
-        Kind::Latency => format!("{}: median / 90 % / 99 % / longest, of the whole run", kind.name()),
-    };
+    let what = if kind == Kind::Latency { " (median / 90 % / 99 %)" } else { "" };
+    let caption = format!("{}{what} at {}", kind.name(), clock(moment(at_s), 3));
     let rows = values.iter().map(|(name, value)| html! { <tr><td>{ name }</td><td class="number">{ value }</td></tr> });
     let outages = cluster.outages.iter().filter(|_| kind == Kind::Availability).map(|o| {
         html! { <tr><td>{ format!("{}: {}", crate::view::words::outage(o.kind), o.cause) }</td><td class="number">{ length(o.to_s - o.from_s) }</td></tr> }
@@ -176,7 +166,6 @@ fn draw(canvas: HtmlCanvasElement, props: &PlotProps) {
     canvas.set_height((height * ratio) as u32);
     let (left, right) = Axis::gutters(*width);
     let margins = Margins { left: left as i32, right: right as i32, top: 22, bottom: 12 };
-    let margins = if kind.over_time() { margins } else { Margins { left: 200, right: 180, top: 28, bottom: 42 } };
     let frame = Frame {
         from_s: range.from_s,
         to_s: range.to_s,
@@ -188,7 +177,7 @@ fn draw(canvas: HtmlCanvasElement, props: &PlotProps) {
     let Some(area) = CanvasBackend::with_canvas_object(canvas).map(IntoDrawingArea::into_drawing_area) else { return };
     let drawn = match kind {
         Kind::Availability => availability::draw(report, cluster, &frame, &area),
-        Kind::Latency => latency::draw(report, cluster, &frame, &area),
+        Kind::Latency => latency::draw_over_time(report, cluster, &frame, &area),
         Kind::Traffic => traffic::draw(report, &frame, &area),
     };
     debug_assert!(drawn.is_ok(), "a canvas takes every line");

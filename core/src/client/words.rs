@@ -1,0 +1,40 @@
+//! A client's next event in plain words, for whoever watches it step by step.
+
+use super::Client;
+use crate::ids::MemberId;
+use crate::kernel::time::Time;
+use crate::observe::words;
+use crate::scenario::{Load, Scenario};
+use crate::sim::event::{Answer, ClientEvent};
+
+impl Client {
+    /// What an event that is about to be handled at `now` is; `None`: nothing happens.
+    pub fn event_words(&self, event: ClientEvent, now: Time, scenario: &Scenario) -> Option<String> {
+        let (me, op) = (&self.spec.name, words::op(self.spec.op));
+        let name = |index: u8| words::member(scenario, MemberId { cluster: self.cluster, index });
+        let on = now < self.spec.stop;
+        match event {
+            ClientEvent::Next => on.then(|| match self.spec.load {
+                Load::Open { .. } => format!("{me} sends a {op}"),
+                Load::Closed { connections: 1 } => format!("{me} begins to send"),
+                Load::Closed { connections } => format!("{me} begins to send on {connections} connections"),
+            }),
+            ClientEvent::Deadline(generation) => {
+                let mut due = self.deadlines.iter().take_while(|(due, _)| *due <= now);
+                let late = generation == self.deadline_timer && due.any(|(_, token)| self.requests.get(*token).is_some());
+                late.then(|| format!("{me} has waited long enough for an answer"))
+            }
+            ClientEvent::Answer { token, answer } => {
+                self.requests.get(token)?;
+                let what = match answer {
+                    Answer::Ok => "answer",
+                    Answer::Unavailable | Answer::TooLarge => "refusal",
+                };
+                Some(format!("{what} of {} arrives at {me}", name(token.member)))
+            }
+            ClientEvent::Watched { member, .. } => Some(format!("watched event of {} arrives at {me}", name(member))),
+            ClientEvent::Resume => on.then(|| format!("{me} sends a {op} again")),
+            ClientEvent::Watch => (on && self.watching.is_none()).then(|| format!("{me} looks for a member to watch at")),
+        }
+    }
+}

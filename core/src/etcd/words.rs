@@ -1,0 +1,115 @@
+//! A cluster's next event in plain words, for whoever watches it step by step.
+
+use crate::etcd::cluster::Cluster;
+use crate::etcd::raft::Role;
+use crate::etcd::raft::message::{Kind, Message};
+use crate::etcd::transport::stream_blocked;
+use crate::kernel::time::Time;
+use crate::network::Network;
+use crate::observe::words;
+use crate::scenario::Scenario;
+use crate::sim::event::EtcdEvent;
+
+impl Cluster {
+    /// What an event that is about to be handled at `now` is; `None`: a timer that was put off or cancelled, so that nothing happens.
+    pub fn event_words(&self, event: EtcdEvent, now: Time, net: &Network, scenario: &Scenario) -> Option<String> {
+        let name = |index: u8| words::member(scenario, self.members[index as usize].id);
+        let server = |index: u8| self.server(index);
+        match event {
+            EtcdEvent::Deliver(slot) => self.arrival(slot, net, scenario),
+            EtcdEvent::Beat(index, generation) => {
+                let leader = server(index).filter(|s| s.beat == generation && s.raft.role == Role::Leader)?;
+                let busy = if leader.write.is_some() { ", but its disk is busy" } else { "" };
+                Some(format!("{}'s heartbeat is due{busy}", name(index)))
+            }
+            EtcdEvent::Election(index, generation) => {
+                let waits = server(index).filter(|s| s.timer.is_some_and(|(_, armed)| armed == generation) && !s.is_leader())?;
+                let rings = now >= waits.raft.clock.deadline(waits.raft.timeout_ticks);
+                let busy = if waits.write.is_some() { ", but its disk is busy" } else { "" };
+                rings.then(|| format!("{}'s election timer rings{busy}", name(index)))
+            }
+            EtcdEvent::Synced(index, generation) => {
+                let write = server(index)?.write.as_ref().filter(|write| write.generation == generation)?;
+                Some(format!("{}'s write is on its disk (log up to {})", name(index), write.last))
+            }
+            EtcdEvent::Started(index, generation) => {
+                (self.members[index as usize].starting == Some(generation)).then(|| format!("{} has started", name(index)))
+            }
+            EtcdEvent::ReadRetry(index, generation) => {
+                let reads = &server(index)?.reads;
+                let waits = reads.retry == generation && reads.context != 0 && reads.index.is_none();
+                waits.then(|| format!("{} asks again which index its reads need", name(index)))
+            }
+            EtcdEvent::Stopping(index, generation) => {
+                server(index)?.stopping.filter(|(current, _)| *current == generation)?;
+                Some(format!("{}, told to stop, looks whether another leads", name(index)))
+            }
+            EtcdEvent::Stream(index, generation) => self.stream_words(index as usize, generation, now, net, scenario),
+            EtcdEvent::Chunk(_, generation) => {
+                let transfer = self.transfers.iter().find(|transfer| transfer.is_due(generation))?;
+                let left = words::bytes(transfer.left);
+                Some(format!("{} sends its database to {} ({left} left)", name(transfer.from), name(transfer.to)))
+            }
+            EtcdEvent::Request(token) => {
+                let client = scenario.client(token.client);
+                Some(format!("{} of {} arrives at {}", words::op(client.op), client.name, name(token.member)))
+            }
+        }
+    }
+
+    fn arrival(&self, slot: u32, net: &Network, scenario: &Scenario) -> Option<String> {
+        let flight = &self.in_flight[slot as usize];
+        let message = flight.message.as_ref()?;
+        let name = |index: u8| words::member(scenario, self.members[index as usize].id);
+        let what = message_words(message, flight.writes.bytes, name(message.from));
+        let stream = &self.streams[flight.stream as usize];
+        let receiver = name(message.to);
+        Some(if stream.epoch != flight.epoch || !stream.reader_open {
+            format!("{what} does not reach {receiver}: their connection is gone")
+        } else if stream_blocked(self, net, flight.stream as usize) {
+            format!("{what} does not reach {receiver}: nothing gets through")
+        } else {
+            format!("{what} arrives at {receiver}")
+        })
+    }
+
+    fn stream_words(&self, index: usize, generation: u32, now: Time, net: &Network, scenario: &Scenario) -> Option<String> {
+        let stream = Some(&self.streams[index]).filter(|stream| stream.timer == generation)?;
+        let (from, to) = self.ends(index);
+        let [from, to] = [from, to].map(|index| words::member(scenario, self.members[index as usize].id));
+        let hopeless = stream_blocked(self, net, index) || !stream.writer_open || now >= stream.patience_ends();
+        Some(if !stream.reader_open {
+            format!("{to} connects to {from}")
+        } else if hopeless || stream.gives_up.is_some_and(|at| at <= now) {
+            format!("{to} has heard nothing from {from} for too long")
+        } else {
+            format!("{from} sends again to {to} what did not get through")
+        })
+    }
+}
+
+/// `append of etcd-main-0 (2 entries, 1.2 KiB)`.
+fn message_words(message: &Message, bytes: u64, from: &str) -> String {
+    let term = message.term;
+    let refused = |answer: &str| format!("{answer} of {from} ({}, term {term})", if message.reject { "no" } else { "yes" });
+    match message.kind {
+        Kind::PreVote => format!("pre-vote request of {from} (term {term})"),
+        Kind::PreVoteResponse => refused("pre-vote"),
+        Kind::Vote => format!("vote request of {from} (term {term})"),
+        Kind::VoteResponse => refused("vote"),
+        Kind::Append => match message.entries.len() {
+            0 => format!("append of {from} (no entries, committed up to {})", message.commit),
+            1 => format!("append of {from} (1 entry, {})", words::bytes(bytes)),
+            n => format!("append of {from} ({n} entries, {})", words::bytes(bytes)),
+        },
+        Kind::AppendResponse if message.reject => format!("refusal of {from} (index {})", message.index),
+        Kind::AppendResponse => format!("acknowledgement of {from} (up to {})", message.index),
+        Kind::Heartbeat => format!("heartbeat of {from}"),
+        Kind::HeartbeatResponse => format!("heartbeat answer of {from}"),
+        Kind::Snapshot => format!("database of {from}"),
+        Kind::Propose => format!("proposal of {from}"),
+        Kind::ReadIndex => format!("read-index request of {from}"),
+        Kind::ReadIndexResponse => format!("read index of {from} ({})", message.index),
+        Kind::TimeoutNow => format!("{from}'s word to take over"),
+    }
+}

@@ -1,0 +1,97 @@
+//! The simulation step by step, each event in plain words.
+
+use crate::kernel::time::Time;
+use crate::observe::describe::change_words;
+use crate::observe::words;
+use crate::record::Record;
+use crate::sim::Simulation;
+use crate::sim::event::{Event, FaultEvent};
+
+/// An event that was handled.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// When.
+    pub at: Time,
+    /// What it was, in plain words: `heartbeat of etcd-main-0 arrives at etcd-main-1`; `None`: a timer that was put off or cancelled, so
+    /// that nothing happened.
+    pub words: Option<String>,
+}
+
+impl Simulation {
+    /// When the next event is, if any is queued. What a group at rest leaves out is not queued: [`Simulation::message_by_message`].
+    pub fn next_event(&self) -> Option<Time> {
+        let asked = self.fx.schedule.iter().map(|(at, _)| *at).min();
+        [self.queue.next_time(), asked].into_iter().flatten().min()
+    }
+
+    /// [`Simulation::step`], and says what it was.
+    pub fn step_in_words(&mut self, sink: &mut impl FnMut(Time, &Record)) -> Option<Step> {
+        let mut said = None;
+        let at = self.step_with(sink, |simulation, event| said = simulation.event_words(event))?;
+        Some(Step { at, words: said })
+    }
+
+    fn event_words(&self, event: Event) -> Option<String> {
+        let scenario = &*self.scenario;
+        match event {
+            Event::Etcd(id, event) => self.clusters[id.0 as usize].event_words(event, self.now, &self.network, scenario),
+            Event::Client(id, event) => self.clients[id.0 as usize].event_words(event, self.now, scenario),
+            Event::Fault(FaultEvent::Planned(index)) => Some(words::began(&scenario.faults[index as usize].fault, scenario)),
+            Event::Fault(FaultEvent::Random(index)) => {
+                Some(words::began(&self.faults.processes[index as usize].fault(), scenario))
+            }
+            Event::Fault(FaultEvent::Ends(id)) => {
+                self.faults.active.iter().find(|active| active.id == id).map(|active| words::over(&active.fault, scenario))
+            }
+            Event::Fault(FaultEvent::Operation(index)) => {
+                Some(format!("an operator asks: {}", change_words(scenario.operations[index as usize].change, scenario)))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::observe::testing::{at, client, three_zones};
+    use crate::scenario::{Aim, Fault, PlannedFault, Target};
+    use crate::sim::Options;
+
+    #[test]
+    fn every_step_says_what_happens_and_changes_nothing() {
+        let mut scenario = three_zones();
+        scenario.clients = vec![client("load", Target::Leader)];
+        let fault = Fault::ProcessKill(Aim::OfLeader(crate::observe::testing::CLUSTER));
+        scenario.faults = vec![PlannedFault { at: at(2_000), lasts: Some(crate::kernel::time::Duration::from_secs(5)), fault }];
+        let scenario = Arc::new(scenario);
+        let mut stepped = Simulation::new(Arc::clone(&scenario), 1, Options::default());
+        stepped.message_by_message();
+        let mut said = std::collections::BTreeSet::new();
+        while stepped.next_event().is_some_and(|next| next <= at(20_000)) {
+            let expected = stepped.next_event();
+            let step = stepped.step_in_words(&mut |_, _| {}).expect("there is a next event");
+            assert_eq!(Some(step.at), expected);
+            said.extend(step.words);
+        }
+        let mut ran = Simulation::new(scenario, 1, Options::default());
+        ran.run_until(at(20_000), &mut |_, _| {});
+        stepped.run_until(at(20_000), &mut |_, _| {});
+        assert_eq!(ran.picture().etcd, stepped.picture().etcd);
+        for expected in [
+            "heartbeat of etcd-main-0 arrives at etcd-main-1",
+            "heartbeat answer of etcd-main-1 arrives at etcd-main-0",
+            "etcd-main-0's heartbeat is due",
+            "the process of the leader of etcd-main was killed",
+            "etcd-main-0 is started again",
+            "etcd-main-0 has started",
+        ] {
+            assert!(said.contains(expected), "{expected} is not among {said:#?}");
+        }
+        for expected in ["election timer rings", "pre-vote request of", "vote request of", "write is on its disk", "connects to"]
+        {
+            assert!(said.iter().any(|words| words.contains(expected)), "{expected} is not among {said:#?}");
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! A branch: a scenario and the deeds done to it, and how far that course of events is simulated.
+
+use std::sync::Arc;
+
+use zonefall_core::kernel::time::Time;
+use zonefall_core::observe::words;
+use zonefall_core::report::Report;
+use zonefall_core::run::{self, Run};
+use zonefall_core::scenario::Scenario;
+use zonefall_core::sim::Options;
+
+use super::keyframes::{Keyframes, Limits};
+use super::protocol::Deed;
+
+/// What was done, and when, in order.
+pub type Deeds = Vec<(Time, Deed)>;
+
+/// A run and how many of its branch's deeds are done in it. A clone is a keyframe.
+#[derive(Clone, Debug)]
+pub struct Course {
+    run: Run,
+    done: usize,
+}
+
+/// All that happens at one instant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Instant {
+    /// When.
+    pub at: Time,
+    /// In plain words; empty where only cancelled timers rang.
+    pub words: Vec<String>,
+}
+
+/// Deeds and events at one instant, at most: a world that does not get on is left there.
+const MOST_AT_AN_INSTANT: u64 = 100_000;
+
+impl Course {
+    /// The scenario at time zero.
+    pub fn new(scenario: &Arc<Scenario>, seed: u64) -> Self {
+        Self { run: Run::new(scenario, seed, Options::default()), done: 0 }
+    }
+
+    /// Simulated up to here.
+    pub fn now(&self) -> Time {
+        self.run.world().now()
+    }
+
+    /// Events handled so far.
+    pub fn events(&self) -> u64 {
+        self.run.world().events()
+    }
+
+    /// The run.
+    pub fn run(&mut self) -> &mut Run {
+        &mut self.run
+    }
+
+    /// Goes on to `until`, doing the deeds on the way, for `events` events at most; whether it got there. Pausing leaves no mark.
+    ///
+    /// # Errors
+    /// Why a deed cannot be done, in plain words.
+    pub fn advance(&mut self, deeds: &[(Time, Deed)], until: Time, events: u64) -> Result<bool, String> {
+        let last = self.events().saturating_add(events);
+        loop {
+            let next = deeds.get(self.done).filter(|(at, _)| *at <= until);
+            let stop = next.map_or(until, |(at, _)| *at);
+            let left = last.saturating_sub(self.events());
+            if !self.run.advance_some(stop, left, &mut |_, _| {}) {
+                return Ok(false);
+            }
+            let Some((_, deed)) = next else { return Ok(true) };
+            self.carry_out(deed)?;
+        }
+    }
+
+    fn carry_out(&mut self, deed: &Deed) -> Result<(), String> {
+        self.done += 1;
+        let world = self.run.simulation();
+        match deed {
+            Deed::Break { fault, lasts } => world.try_inject(fault, *lasts).map(|_| ()),
+            Deed::Mend { fault } => {
+                if world.active_faults().iter().any(|active| active.id == *fault) {
+                    world.mend(*fault);
+                    Ok(())
+                } else {
+                    Err(format!("nothing to mend: fault {} is not under way then", fault.0))
+                }
+            }
+        }
+    }
+
+    /// Handles all that happens at the next instant, which is not after `end`; `None`: nothing does. For a run message by message.
+    pub fn step(&mut self, deeds: &[(Time, Deed)], end: Time) -> Option<Instant> {
+        let deed = deeds.get(self.done);
+        let at = [self.run.world().next_event(), deed.map(|(at, _)| *at)].into_iter().flatten().min().filter(|at| *at <= end)?;
+        let at = at.max(self.now());
+        let mut said = Vec::new();
+        self.events_at(at, &mut said);
+        while let Some((_, deed)) = deeds.get(self.done).filter(|(due, _)| *due <= at) {
+            said.push(deed_words(deed, self.run.world()));
+            // The branch's own head has done it, or says why it cannot.
+            self.carry_out(deed).ok()?;
+            self.run.simulation().run_some(at, 0, &mut |_, _| {});
+            self.events_at(at, &mut said);
+        }
+        Some(Instant { at, words: said })
+    }
+
+    fn events_at(&mut self, at: Time, said: &mut Vec<String>) {
+        let world = self.run.simulation();
+        for _ in 0..MOST_AT_AN_INSTANT {
+            if world.next_event().is_none_or(|next| next > at) {
+                return;
+            }
+            let Some(step) = world.step_in_words(&mut |_, _| {}) else { return };
+            said.extend(step.words);
+        }
+    }
+}
+
+fn deed_words(deed: &Deed, world: &zonefall_core::sim::Simulation) -> String {
+    let scenario = world.scenario();
+    match deed {
+        Deed::Break { fault, .. } => words::began(fault, scenario),
+        Deed::Mend { fault } => {
+            let active = world.active_faults().iter().find(|active| active.id == *fault);
+            active.map_or_else(String::new, |active| words::over(&active.fault, scenario))
+        }
+    }
+}
+
+/// One course of events, simulated as far as it is.
+#[derive(Debug)]
+pub struct Branch {
+    /// What was done to the scenario.
+    pub deeds: Deeds,
+    /// The furthest moment that is simulated; `None`: given up.
+    pub head: Option<Course>,
+    /// On the way to the head.
+    pub keyframes: Keyframes,
+    /// Real time spent on it, in milliseconds.
+    pub wall_ms: f64,
+    /// Stops of [`run::run`] that are behind the head.
+    steps: u32,
+    /// Where time stands, and the events handled when it came there.
+    stands: (Time, u64),
+}
+
+impl Branch {
+    /// A branch whose simulation begins with `head`.
+    pub fn new(head: Course, deeds: Deeds, keyframes: Keyframes) -> Self {
+        let (now, duration) = (head.now(), head.run.world().scenario().duration);
+        // A head that stands at a stop may not have handled all that happens there: the stop is made again, which does no harm.
+        let steps = (1..run::STEPS).take_while(|step| run::milestone(duration, *step) < now).last().unwrap_or(0);
+        let stands = (now, head.events());
+        Self { deeds, head: Some(head), keyframes, wall_ms: 0.0, steps, stands }
+    }
+
+    /// Simulated up to here.
+    pub fn now(&self) -> Time {
+        self.head.as_ref().map_or(Time::ZERO, Course::now)
+    }
+
+    /// Nothing is left to simulate: it is at its end, or was given up.
+    pub fn is_done(&self) -> bool {
+        self.head.is_none() || self.steps == run::STEPS
+    }
+
+    /// Simulates a slice, stopping where [`run::run`] does, so that a branch without deeds has the very report of the command line.
+    ///
+    /// # Errors
+    /// Why the branch must be given up, in plain words.
+    pub fn work(&mut self, limits: &Limits, spacing: u64) -> Result<(), String> {
+        let Some(head) = self.head.as_mut().filter(|_| self.steps < run::STEPS) else { return Ok(()) };
+        let duration = head.run.world().scenario().duration;
+        if head.advance(&self.deeds, run::milestone(duration, self.steps + 1), limits.slice)? {
+            self.steps += 1;
+        }
+        self.keyframes.offer(head, spacing);
+        let (now, events) = (head.now(), head.events());
+        if now > self.stands.0 {
+            self.stands = (now, events);
+        } else if events - self.stands.1 > limits.most_events_at_once {
+            let (n, at) = (events - self.stands.1, words::duration(now.since(Time::ZERO)));
+            return Err(format!("its time stands still at {at}: {n} events happened at that moment, with no end in sight"));
+        }
+        Ok(())
+    }
+
+    /// Frees what the branch holds; it stays known, and answers nothing any more.
+    pub fn give_up(&mut self) {
+        self.head = None;
+        self.keyframes = Keyframes::default();
+    }
+
+    /// The furthest course at or before `at` that is at hand.
+    pub fn nearest(&self, at: Time) -> Option<&Course> {
+        let head = self.head.as_ref().filter(|head| head.now() <= at);
+        head.or_else(|| self.keyframes.at(at))
+    }
+
+    /// The report so far; at the end judged by the scenario's expectations.
+    pub fn report(&mut self) -> Option<Report> {
+        let done = self.is_done();
+        let run = self.head.as_mut()?.run();
+        let mut report = run.report();
+        if done {
+            report.judge(run.world().scenario());
+        }
+        Some(report)
+    }
+}

@@ -1,0 +1,209 @@
+//! The page's end of the line to the worker: spawns it, asks, hears, and replaces it when it is lost.
+//!
+//! ```text
+//!   ask --(waits until Ready)--> Worker --message--> heard(Tell)
+//!                                  |  error event, or no pong for five seconds
+//!                                  '--> terminate, spawn anew, heard(Lost(why))
+//! ```
+//!
+//! The worker is spawned through web-sys: gloo-worker hides both what the watch-dog needs, `terminate` and the error event.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use gloo::events::EventListener;
+use gloo::timers::callback::Interval;
+use wasm_bindgen::{JsCast, JsValue};
+use web_sys::{ErrorEvent, Event, MessageEvent, Worker, WorkerOptions, WorkerType};
+
+use super::protocol::{Ask, Tell};
+use super::watchdog::{Bark, Watchdog};
+
+/// Where the worker's program is, seen from the page.
+const SCRIPT: &str = "./worker.js";
+/// Between two ticks of the watch-dog, in milliseconds.
+const TICK_MS: u32 = 1_000;
+
+/// What the page hears.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Heard {
+    /// The worker says something. Never [`Tell::Ready`] or [`Tell::Pong`]: they are between this and the worker.
+    Tell(Tell),
+    /// The worker was lost, with all that was loaded; why, in plain words. A new one is there, unless this one never started.
+    Lost(String),
+}
+
+/// The line to the worker. It stays open as long as one clone lives.
+#[derive(Clone)]
+pub struct Remote(Rc<Shared>);
+
+struct Shared {
+    heard: Box<dyn Fn(Heard)>,
+    line: RefCell<Line>,
+}
+
+/// One worker; it ends with its line. `None` where none could be started.
+#[derive(Default)]
+struct Line {
+    worker: Option<Worker>,
+    dog: Watchdog,
+    /// Asked before it was ready.
+    waiting: Vec<Ask>,
+    /// They end with the line.
+    _listeners: Vec<EventListener>,
+    _ticks: Option<Interval>,
+}
+
+impl Remote {
+    /// Spawns the worker. `heard` is called for whatever comes from it, never from within a call of this type's functions.
+    pub fn spawn(heard: impl Fn(Heard) + 'static) -> Self {
+        let shared = Rc::new(Shared { heard: Box::new(heard), line: RefCell::default() });
+        shared.connect();
+        Self(shared)
+    }
+
+    /// Asks the worker something, as soon as it listens.
+    pub fn ask(&self, ask: Ask) {
+        let mut line = self.0.line.borrow_mut();
+        if line.dog.is_ready() { line.post(&ask) } else { line.waiting.push(ask) }
+    }
+
+    /// Replaces the worker by a new one, to which nothing is loaded.
+    pub fn restart(&self) {
+        self.0.connect();
+    }
+}
+
+impl Shared {
+    /// Puts a new worker in the place of the old one.
+    fn connect(self: &Rc<Self>) {
+        let worker = spawn();
+        let line = match &worker {
+            Ok(worker) => Line {
+                worker: Some(worker.clone()),
+                dog: Watchdog::default(),
+                waiting: Vec::new(),
+                _listeners: vec![
+                    self.listen(worker, "message", |shared, event| shared.hear(event.unchecked_ref())),
+                    self.listen(worker, "error", |shared, event| shared.lost(&error_words(event))),
+                    self.listen(worker, "messageerror", |shared, _| shared.lost("what it said could not be read")),
+                ],
+                _ticks: Some(self.ticks()),
+            },
+            Err(_) => Line::default(),
+        };
+        let old = self.line.replace(line);
+        if let Some(old) = &old.worker {
+            old.terminate();
+        }
+        // This may run inside a listener of the old line, which must not be dropped under its own feet.
+        gloo::timers::callback::Timeout::new(0, move || drop(old)).forget();
+        if let Err(why) = worker {
+            let shared = Rc::clone(self);
+            let why = format!("The simulator could not be started: {}.", js_words(&why));
+            gloo::timers::callback::Timeout::new(0, move || (shared.heard)(Heard::Lost(why))).forget();
+        }
+    }
+
+    fn listen(self: &Rc<Self>, worker: &Worker, event: &'static str, react: fn(&Rc<Self>, &Event)) -> EventListener {
+        let (shared, from) = (Rc::downgrade(self), worker.clone());
+        EventListener::new(worker, event, move |event| {
+            // A worker that was replaced has nothing to say any more.
+            let Some(shared) = shared.upgrade() else { return };
+            if shared.line.borrow().worker.as_ref() == Some(&from) {
+                react(&shared, event);
+            }
+        })
+    }
+
+    fn ticks(self: &Rc<Self>) -> Interval {
+        let shared = Rc::downgrade(self);
+        Interval::new(TICK_MS, move || {
+            if let Some(shared) = shared.upgrade() {
+                shared.tick();
+            }
+        })
+    }
+
+    fn tick(self: &Rc<Self>) {
+        let bark = self.line.borrow_mut().dog.tick();
+        match bark {
+            Bark::Quiet => {}
+            Bark::Ping(n) => self.line.borrow_mut().send(&Ask::Ping(n)),
+            Bark::Lost => self.lost("it did not answer any more"),
+        }
+    }
+
+    fn hear(self: &Rc<Self>, event: &MessageEvent) {
+        let tell = event.data().as_string().and_then(|text| serde_json::from_str(&text).ok());
+        match tell {
+            Some(Tell::Ready) => {
+                let mut line = self.line.borrow_mut();
+                line.dog.ready();
+                for ask in std::mem::take(&mut line.waiting) {
+                    line.post(&ask);
+                }
+            }
+            Some(Tell::Pong(n)) => self.line.borrow_mut().dog.pong(n),
+            Some(tell) => {
+                self.line.borrow_mut().dog.stir();
+                (self.heard)(Heard::Tell(tell));
+            }
+            None => self.lost("what it said could not be read"),
+        }
+    }
+
+    fn lost(self: &Rc<Self>, why: &str) {
+        let started = self.line.borrow().dog.is_ready();
+        if started {
+            self.connect();
+            (self.heard)(Heard::Lost(format!("The simulator was stopped and started anew: {why}.")));
+        } else {
+            // Another would not start either: whoever wants to try again says so.
+            let line = self.line.take();
+            if let Some(worker) = &line.worker {
+                worker.terminate();
+            }
+            gloo::timers::callback::Timeout::new(0, move || drop(line)).forget();
+            (self.heard)(Heard::Lost(format!("The simulator did not start: {why}.")));
+        }
+    }
+}
+
+impl Line {
+    fn post(&mut self, ask: &Ask) {
+        self.dog.stir();
+        self.send(ask);
+    }
+
+    fn send(&mut self, ask: &Ask) {
+        let text = serde_json::to_string(ask).expect("an ask is plain data");
+        if let Some(worker) = &self.worker {
+            worker.post_message(&JsValue::from_str(&text)).expect("a text can be posted");
+        }
+    }
+}
+
+impl Drop for Line {
+    fn drop(&mut self) {
+        if let Some(worker) = &self.worker {
+            worker.terminate();
+        }
+    }
+}
+
+fn spawn() -> Result<Worker, JsValue> {
+    let options = WorkerOptions::new();
+    options.set_type(WorkerType::Module);
+    Worker::new_with_options(SCRIPT, &options)
+}
+
+fn error_words(event: &Event) -> String {
+    let message = event.dyn_ref::<ErrorEvent>().map(ErrorEvent::message).filter(|message| !message.is_empty());
+    let message = message.unwrap_or_else(|| "its program could not be loaded".to_owned());
+    message.trim_start_matches("Uncaught ").trim_start_matches("Error: ").trim_end_matches('.').to_owned()
+}
+
+fn js_words(value: &JsValue) -> String {
+    value.dyn_ref::<js_sys::Error>().map_or_else(|| "no reason was given".to_owned(), |error| error.message().into())
+}

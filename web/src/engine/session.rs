@@ -1,0 +1,274 @@
+//! What the worker does, without a browser: takes what the page asks, works in slices, tells.
+//!
+//! ```text
+//!   ask(Ask) --> branches, the view that is asked for           (at once, never simulates)
+//!   work()   --> the view first, then the head of the shown branch, then of the others  --> Vec<Tell>
+//! ```
+//!
+//! Between two calls of [`Session::work`] the worker hears what else is asked. A view is never thrown away half done, or a user who
+//! drags the playhead would see nothing move.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use zonefall_core::kernel::time::Time;
+use zonefall_core::scenario::Scenario;
+
+use super::branch::{Branch, Course};
+use super::cursor::{Cursor, View};
+use super::keyframes::{Keyframes, Limits, Watermark};
+use super::protocol::{Ask, BranchId, Deed, LoadId, Tell};
+
+/// A look beyond the head waits so long for it, in milliseconds of work.
+const PATIENCE_MS: f64 = 100.0;
+/// Between two words on a branch's progress, in milliseconds.
+const PROGRESS_MS: f64 = 100.0;
+/// Between two reports, in milliseconds; longer where making one takes long.
+const REPORT_MS: f64 = 400.0;
+/// A report may take this share of the time.
+const REPORT_SHARE: f64 = 0.1;
+
+/// A scenario, its branches and what the page wants to see of them.
+#[derive(Debug, Default)]
+pub struct Session {
+    limits: Limits,
+    tells: Vec<Tell>,
+    load: LoadId,
+    scenario: Option<Arc<Scenario>>,
+    branches: BTreeMap<BranchId, Branch>,
+    shown: BranchId,
+    cursor: Option<Cursor>,
+    /// The view in hand, and since when.
+    view: Option<(View, f64)>,
+    /// The next one.
+    next_view: Option<View>,
+    spacing: u64,
+    thinned: Watermark,
+    given_up: Watermark,
+    progress: Told,
+}
+
+/// When what was told last, in milliseconds.
+#[derive(Clone, Copy, Debug, Default)]
+struct Told {
+    branch: Option<BranchId>,
+    progress_ms: f64,
+    report_ms: f64,
+    report_took_ms: f64,
+}
+
+impl Session {
+    /// Nothing is loaded.
+    pub fn new(limits: Limits) -> Self {
+        Self { limits, spacing: limits.spacing, ..Self::default() }
+    }
+
+    /// Takes an ask; what is to say to it, [`Session::work`] returns.
+    pub fn ask(&mut self, ask: Ask) {
+        let of = match ask {
+            Ask::Ping(n) => {
+                self.tells.push(Tell::Pong(n));
+                return;
+            }
+            Ask::Load { load, text, seed } => {
+                self.load(load, &text, seed);
+                return;
+            }
+            Ask::Fork { load, .. } | Ask::Show { load, .. } | Ask::Look { load, .. } | Ask::Step { load, .. } => load,
+        };
+        if of != self.load || self.scenario.is_none() {
+            return;
+        }
+        match ask {
+            Ask::Fork { branch, parent, at, deed, .. } if !self.branches.contains_key(&branch) => {
+                match self.fork(parent, at, deed) {
+                    Ok(forked) => {
+                        self.branches.insert(branch, forked);
+                        self.show(branch);
+                    }
+                    Err(why) => self.tells.push(Tell::GaveUp { load: of, branch, why }),
+                }
+            }
+            Ask::Show { branch, .. } if self.branches.contains_key(&branch) => self.show(branch),
+            Ask::Look { at, messages, .. } => self.next_view = Some(View::Look { at, messages }),
+            Ask::Step { at, forward, .. } => self.next_view = Some(View::Step { at, forward }),
+            Ask::Fork { .. } | Ask::Show { .. } | Ask::Load { .. } | Ask::Ping(_) => {}
+        }
+    }
+
+    /// Nothing is left to do until something is asked.
+    pub fn is_idle(&self) -> bool {
+        let seen = self.view.is_none() && self.next_view.is_none();
+        self.tells.is_empty() && seen && self.branches.values().all(Branch::is_done)
+    }
+
+    /// Works for about `budget_ms` by the clock `now_ms`, at least one slice; `memory_bytes` is what the worker uses now. Returns what the
+    /// page is to be told, in order.
+    pub fn work(&mut self, now_ms: impl Fn() -> f64, budget_ms: f64, memory_bytes: usize) -> Vec<Tell> {
+        let now_ms: &dyn Fn() -> f64 = &now_ms;
+        let end = now_ms() + budget_ms;
+        self.keep_within(memory_bytes);
+        loop {
+            let looked = self.see(now_ms, end);
+            let busy = self.simulate(now_ms, memory_bytes);
+            if now_ms() >= end || !(looked || busy) {
+                return std::mem::take(&mut self.tells);
+            }
+        }
+    }
+
+    fn load(&mut self, load: LoadId, text: &str, seed: Option<u64>) {
+        // Dropped before the next is made, and memory's high-water marks stay.
+        let (limits, mut tells) = (self.limits, std::mem::take(&mut self.tells));
+        let (thinned, given_up) = (self.thinned, self.given_up);
+        *self = Self { load, thinned, given_up, ..Self::new(limits) };
+        match Scenario::from_json(text) {
+            Ok(scenario) => {
+                let scenario = Arc::new(scenario);
+                let head = Course::new(&scenario, seed.unwrap_or(scenario.seed));
+                let mut keyframes = Keyframes::default();
+                keyframes.offer(&head, self.spacing);
+                self.branches.insert(BranchId(0), Branch::new(head, Vec::new(), keyframes));
+                self.scenario = Some(scenario);
+            }
+            Err(errors) => {
+                let row = |error: &zonefall_core::scenario::Error| {
+                    (error.path.clone(), format!("found {}; wanted {}", error.found, error.wanted))
+                };
+                tells.push(Tell::Refused { load, errors: errors.iter().map(row).collect() });
+            }
+        }
+        self.tells = tells;
+    }
+
+    fn fork(&self, parent: BranchId, at: Time, deed: Deed) -> Result<Branch, String> {
+        let scenario = self.scenario.as_ref().ok_or("no scenario is loaded")?;
+        if self.branches.len() >= self.limits.most_branches {
+            return Err(format!("there are {} branches already, which is the most", self.branches.len()));
+        }
+        if at >= Time::ZERO + scenario.duration {
+            return Err("nothing can be done at or after the end of the run".to_owned());
+        }
+        if let Deed::Break { fault, .. } = &deed {
+            fault.check(scenario)?;
+        }
+        let parent = self.branches.get(&parent).ok_or("the branch it leaves does not exist")?;
+        let head = parent.nearest(at).ok_or("the branch it leaves was given up")?.clone();
+        let mut deeds: Vec<_> = parent.deeds.iter().filter(|(when, _)| *when <= at).cloned().collect();
+        deeds.push((at, deed));
+        Ok(Branch::new(head, deeds, parent.keyframes.up_to(at)))
+    }
+
+    fn show(&mut self, branch: BranchId) {
+        self.shown = branch;
+        (self.view, self.next_view) = (None, None);
+        self.progress = Told { report_took_ms: self.progress.report_took_ms, ..Told::default() };
+    }
+
+    /// Works on the view, until `end` at most; whether there is one that the clock cut short.
+    fn see(&mut self, now_ms: &dyn Fn() -> f64, end: f64) -> bool {
+        if self.view.is_none() {
+            self.view = self.next_view.take().map(|view| (view, now_ms()));
+        }
+        let Some((view, since)) = self.view else { return false };
+        let Some((scenario, branch)) = self.scenario.as_ref().zip(self.branches.get(&self.shown)) else { return false };
+        let run_end = Time::ZERO + scenario.duration;
+        let wanted = view.at().min(run_end);
+        let deeds_done = branch.deeds.last().is_none_or(|(at, _)| branch.now() >= *at);
+        let patient = now_ms() - since < PATIENCE_MS || !deeds_done;
+        if branch.now() < wanted && !branch.is_done() && patient {
+            return false;
+        }
+        let at = wanted.min(branch.now());
+        let Some(mut cursor) = Cursor::find(self.cursor.take(), self.shown, branch, at) else {
+            self.view = None;
+            return false;
+        };
+        while !cursor.advance(branch, at, self.limits.slice) {
+            if now_ms() >= end {
+                self.cursor = Some(cursor);
+                return true;
+            }
+        }
+        let view = match view {
+            View::Look { messages, .. } => View::Look { at, messages },
+            View::Step { forward, .. } => View::Step { at, forward },
+        };
+        let (picture, event) = cursor.view(branch, view, run_end);
+        (self.cursor, self.view) = (Some(cursor), None);
+        self.tells.push(Tell::Looked { load: self.load, branch: self.shown, picture, event });
+        self.next_view.is_some()
+    }
+
+    /// Simulates a slice of the first branch that needs it, the shown one first; whether there was one.
+    fn simulate(&mut self, now_ms: &dyn Fn() -> f64, memory_bytes: usize) -> bool {
+        let Some(id) = self.under_way() else { return false };
+        let branch = self.branches.get_mut(&id).expect("it is under way");
+        let began = now_ms();
+        let worked = branch.work(&self.limits, self.spacing);
+        branch.wall_ms += now_ms() - began;
+        match worked {
+            Ok(()) => self.tell_progress(id, now_ms, memory_bytes),
+            Err(why) => self.give_up(id, why),
+        }
+        true
+    }
+
+    fn under_way(&self) -> Option<BranchId> {
+        let shown = self.branches.get(&self.shown).filter(|branch| !branch.is_done()).map(|_| self.shown);
+        shown.or_else(|| self.branches.iter().find(|(_, branch)| !branch.is_done()).map(|(id, _)| *id))
+    }
+
+    fn give_up(&mut self, id: BranchId, why: String) {
+        if let Some(branch) = self.branches.get_mut(&id) {
+            branch.give_up();
+            self.tells.push(Tell::GaveUp { load: self.load, branch: id, why });
+        }
+        if id == self.shown {
+            (self.cursor, self.view) = (None, None);
+        }
+    }
+
+    fn tell_progress(&mut self, id: BranchId, now_ms: &dyn Fn() -> f64, memory_bytes: usize) {
+        let branch = self.branches.get_mut(&id).expect("it was worked on");
+        let (now, done) = (now_ms(), branch.is_done());
+        let told = &mut self.progress;
+        let first = told.branch != Some(id);
+        if !(first || done || now - told.progress_ms >= PROGRESS_MS) {
+            return;
+        }
+        told.branch = Some(id);
+        told.progress_ms = now;
+        let pause = REPORT_MS.max(told.report_took_ms / REPORT_SHARE);
+        let mut report = None;
+        if first || done || now - told.report_ms >= pause {
+            report = branch.report().map(|report| serde_json::to_string(&report).expect("a report is plain data"));
+            told.report_ms = now_ms();
+            told.report_took_ms = told.report_ms - now;
+        }
+        let (now, wall_ms) = (branch.now(), branch.wall_ms);
+        let keyframes = self.keyframes();
+        let memory_bytes = memory_bytes as u64;
+        self.tells.push(Tell::Progress { load: self.load, branch: id, now, done, report, keyframes, memory_bytes, wall_ms });
+    }
+
+    fn keyframes(&self) -> u32 {
+        let all: BTreeSet<_> = self.branches.values().flat_map(|branch| branch.keyframes.identities()).collect();
+        all.len() as u32
+    }
+
+    /// Thins the keyframes, or gives a branch up, when memory has grown too far.
+    fn keep_within(&mut self, memory_bytes: usize) {
+        if self.thinned.is_passed(memory_bytes, self.limits.keyframe_bytes) {
+            // All branches at once: what they share stays shared.
+            self.branches.values_mut().for_each(|branch| branch.keyframes.thin());
+            self.spacing = self.spacing.saturating_mul(2);
+        }
+        if let Some(id) = self.under_way()
+            && self.given_up.is_passed(memory_bytes, self.limits.most_bytes)
+        {
+            let used = zonefall_core::observe::words::bytes(memory_bytes as u64);
+            self.give_up(id, format!("the simulation needs too much memory ({used})"));
+        }
+    }
+}

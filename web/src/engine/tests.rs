@@ -1,0 +1,423 @@
+//! The session without a browser: what it tells is what the command line would have found.
+
+use std::cell::Cell;
+use std::sync::Arc;
+
+use zonefall_core::ids::{ClusterId, FaultId, MemberId, NodeId, VolumeId, ZoneId};
+use zonefall_core::kernel::time::{Duration, Time};
+use zonefall_core::report::Report;
+use zonefall_core::run;
+use zonefall_core::scenario::{Aim, Direction, Fault, PlannedFault, Scenario, bundled};
+use zonefall_core::sim::Options;
+use zonefall_core::sim::picture::Picture;
+
+use super::keyframes::{Keyframes, Limits, Watermark};
+use super::protocol::{Ask, BranchId, Deed, LoadId, Tell};
+use super::session::Session;
+
+const LOAD: LoadId = LoadId(1);
+const MAIN: BranchId = BranchId(0);
+
+/// A session with a clock that moves a hundredth of a millisecond whenever it is read.
+struct Worker {
+    session: Session,
+    clock: Cell<f64>,
+    memory_bytes: usize,
+}
+
+/// Numbers that are the same in every run.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, n: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % n.max(1)
+    }
+
+    fn time(&mut self, end: Duration) -> Time {
+        let fine = self.below(1 << 30) << 30 | self.below(1 << 30);
+        Time::from_nanos(fine % end.as_nanos())
+    }
+}
+
+fn text(name: &str) -> &'static str {
+    bundled().iter().find(|scenario| scenario.name == name).expect("it is bundled").json
+}
+
+fn scenario(name: &str) -> Scenario {
+    Scenario::from_json(text(name)).expect("bundled scenarios are valid")
+}
+
+impl Worker {
+    fn new(limits: Limits) -> Self {
+        Self { session: Session::new(limits), clock: Cell::new(0.0), memory_bytes: 1 << 20 }
+    }
+
+    fn loaded(name: &str) -> Self {
+        let mut worker = Self::new(Limits { spacing: 30_000, ..Limits::default() });
+        worker.session.ask(Ask::Load { load: LOAD, text: text(name).to_owned(), seed: None });
+        worker
+    }
+
+    fn work(&mut self) -> Vec<Tell> {
+        let clock = &self.clock;
+        let now_ms = || {
+            clock.set(clock.get() + 0.01);
+            clock.get()
+        };
+        self.session.work(now_ms, 0.2, self.memory_bytes)
+    }
+
+    /// Until nothing is left to do.
+    fn finish(&mut self) -> Vec<Tell> {
+        let mut tells = Vec::new();
+        while !self.session.is_idle() {
+            tells.extend(self.work());
+        }
+        tells
+    }
+
+    fn look(&mut self, at: Time, messages: bool) -> Picture {
+        self.session.ask(Ask::Look { load: LOAD, at, messages });
+        self.looked().0
+    }
+
+    fn step(&mut self, at: Time, forward: bool) -> (Picture, String) {
+        self.session.ask(Ask::Step { load: LOAD, at, forward });
+        self.looked()
+    }
+
+    fn looked(&mut self) -> (Picture, String) {
+        while !self.session.is_idle() {
+            for tell in self.work() {
+                if let Tell::Looked { picture, event, .. } = tell {
+                    return (picture, event);
+                }
+            }
+        }
+        panic!("a look is answered");
+    }
+
+    fn fork(&mut self, branch: u32, parent: u32, at: Time, deed: Deed) {
+        self.session.ask(Ask::Fork { load: LOAD, branch: BranchId(branch), parent: BranchId(parent), at, deed });
+    }
+}
+
+fn cut(zone: u16, lasts: Option<Duration>) -> Deed {
+    Deed::Break { fault: Fault::ZoneCut { zone: Aim::Named(ZoneId(zone)), direction: Direction::Both }, lasts }
+}
+
+fn fresh(scenario: &Arc<Scenario>) -> Report {
+    run::run(scenario, scenario.seed, Options::default(), &mut |_, _| {}, &mut |_| {})
+}
+
+fn final_report(tells: &[Tell], of: BranchId) -> Report {
+    let last = tells.iter().rev().find_map(|tell| match tell {
+        Tell::Progress { branch, done: true, report: Some(report), .. } if *branch == of => Some(report),
+        _ => None,
+    });
+    serde_json::from_str(last.expect("the final report is told")).expect("a report")
+}
+
+/// All but the engine's effort.
+fn world(mut picture: Picture) -> Picture {
+    picture.events = 0;
+    picture
+}
+
+fn s(seconds: u64) -> Time {
+    Time::ZERO + Duration::from_secs(seconds)
+}
+
+#[test]
+fn the_report_is_that_of_the_command_line() {
+    for bundled in bundled() {
+        let expected = fresh(&Arc::new(scenario(bundled.name)));
+        for spacing in [100_000, 1_000_000] {
+            let mut worker = Worker::new(Limits { spacing, slice: 777, ..Limits::default() });
+            worker.session.ask(Ask::Load { load: LOAD, text: bundled.json.to_owned(), seed: None });
+            let tells = worker.finish();
+            assert_eq!(final_report(&tells, MAIN), expected, "{}", bundled.name);
+            let reports = tells.iter().filter(|tell| matches!(tell, Tell::Progress { report: Some(_), .. })).count();
+            assert!(reports >= 2, "a report at the start and one at the end");
+        }
+    }
+}
+
+#[test]
+fn looks_are_what_a_fresh_run_shows() {
+    for name in ["zone-outage", "isolated-leader", "far-behind-follower", "five-members"] {
+        let scenario = Arc::new(scenario(name));
+        let mut worker = Worker::loaded(name);
+        worker.finish();
+        let mut dice = Dice(7);
+        for _ in 0..5 {
+            let at = dice.time(scenario.duration);
+            // A look, one a stride later, and one before it again.
+            for at in [at, at + Duration::from_millis(dice.below(300)), at] {
+                let mut fresh = run::Run::new(&scenario, scenario.seed, Options::default());
+                fresh.advance(at, &mut |_, _| {});
+                let seen = worker.look(at, dice.below(2) == 0);
+                assert_eq!(world(seen), world(fresh.world().picture()), "{name} at {at:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_fork_is_the_scenario_with_the_same_fault_planned() {
+    let mut dice = Dice(3);
+    for round in 0..6 {
+        let name = ["zone-outage", "two-zones-big", "isolated-leader"][round % 3];
+        let mut planned = scenario(name);
+        let at = dice.time(planned.duration);
+        let lasts = [None, Some(Duration::from_millis(90_001))][dice.below(2) as usize];
+        let Deed::Break { fault, .. } = cut(dice.below(2) as u16, lasts) else { unreachable!("a cut breaks") };
+        planned.faults.push(PlannedFault { at, lasts, fault: fault.clone() });
+        let mut expected = fresh(&Arc::new(planned));
+        let mut worker = Worker::loaded(name);
+        if round < 3 {
+            worker.finish();
+        }
+        worker.fork(1, 0, at, Deed::Break { fault, lasts });
+        let mut found = final_report(&worker.finish(), BranchId(1));
+        (expected.events, found.events) = (0, 0);
+        assert_eq!(found, expected, "{name}, round {round}, at {at:?}");
+    }
+}
+
+#[test]
+fn a_fork_of_a_fork_mends_and_looks_know_what_was_done() {
+    let mut worker = Worker::loaded("five-members");
+    worker.finish();
+    let before = worker.look(s(100), false);
+    worker.fork(1, 0, s(100), cut(0, None));
+    worker.finish();
+    assert_eq!(world(worker.look(Time::from_nanos(s(100).as_nanos() - 1), false)).faults, world(before).faults);
+    let broken = worker.look(s(110), false);
+    let cut_off = broken.faults.iter().find(|active| active.from == s(100)).expect("it is broken").id;
+    worker.fork(2, 1, s(130), Deed::Mend { fault: cut_off });
+    worker.finish();
+    let is_cut = |picture: &Picture| picture.faults.iter().any(|active| active.id == cut_off && active.from == s(100));
+    assert!(is_cut(&worker.look(s(129), false)));
+    assert!(!is_cut(&worker.look(s(130), false)));
+    // Switching shows the other course at once.
+    worker.session.ask(Ask::Show { load: LOAD, branch: BranchId(1) });
+    assert!(is_cut(&worker.look(s(130), false)));
+    worker.session.ask(Ask::Show { load: LOAD, branch: MAIN });
+    assert!(!is_cut(&worker.look(s(110), false)));
+}
+
+#[test]
+fn steps_go_there_and_back_again() {
+    let mut worker = Worker::loaded("isolated-leader");
+    worker.finish();
+    let mut at = s(60);
+    let mut forth = Vec::new();
+    for _ in 0..200 {
+        let (picture, event) = worker.step(at, true);
+        assert!(picture.at > at && !event.is_empty(), "{event} at {:?}", picture.at);
+        at = picture.at;
+        forth.push((world(picture), event));
+    }
+    assert!(forth.iter().any(|(_, event)| event.contains("arrives at")), "{forth:?}");
+    for (expected, said) in forth.iter().rev().skip(1) {
+        let (picture, event) = worker.step(at, false);
+        assert_eq!((&world(picture.clone()), &event), (expected, said));
+        at = picture.at;
+    }
+    // A deed is a step.
+    worker.fork(1, 0, s(61), cut(1, None));
+    worker.finish();
+    let mut last = Time::from_nanos(s(61).as_nanos() - 1);
+    let mut said = Vec::new();
+    while last < s(61) {
+        let (picture, event) = worker.step(last, true);
+        last = picture.at;
+        said.push(event);
+    }
+    assert!(said.iter().any(|event| event.contains("cut off")), "{said:?}");
+    // The ends of the run are no wall.
+    let (start, _) = worker.step(Time::ZERO, false);
+    assert_eq!(start.at, Time::ZERO);
+    let end = Time::ZERO + scenario("isolated-leader").duration;
+    let (last, said) = worker.step(end, true);
+    assert_eq!((last.at, said.as_str()), (end, "nothing more happens before the end"));
+}
+
+#[test]
+fn of_several_looks_the_last_is_answered_and_asks_are_heard_between_slices() {
+    let mut worker = Worker::loaded("zone-outage");
+    worker.work();
+    for at in [10, 700, 300] {
+        worker.session.ask(Ask::Look { load: LOAD, at: s(at), messages: false });
+    }
+    worker.session.ask(Ask::Ping(9));
+    let tells = worker.work();
+    assert_eq!(tells.first(), Some(&Tell::Pong(9)));
+    let mut tells: Vec<_> = tells.into_iter().chain(worker.finish()).collect();
+    tells.retain(|tell| matches!(tell, Tell::Looked { .. }));
+    let [Tell::Looked { picture, .. }] = &tells[..] else { panic!("{tells:?}") };
+    assert!(picture.at <= s(300), "the head was not there yet, and it may not take long");
+    assert_eq!(worker.look(s(300), false).at, s(300));
+    assert_eq!(worker.look(Time::MAX, false).at, Time::ZERO + scenario("zone-outage").duration);
+}
+
+#[test]
+fn memory_thins_the_keyframes_and_looks_stay_right() {
+    let mut worker = Worker::loaded("five-members");
+    let kept = |tells: &[Tell]| {
+        tells.iter().rev().find_map(|tell| match tell {
+            Tell::Progress { keyframes, .. } => Some(*keyframes),
+            _ => None,
+        })
+    };
+    let plenty = kept(&worker.finish()).expect("progress is told");
+    let exact = worker.look(s(500), false);
+    let mut worker = Worker::loaded("five-members");
+    worker.memory_bytes = 300 << 20;
+    worker.work();
+    worker.work();
+    worker.memory_bytes = 400 << 20;
+    let few = kept(&worker.finish()).expect("progress is told");
+    assert!(few * 3 < plenty, "{few} of {plenty}");
+    assert_eq!(worker.look(s(500), false).etcd, exact.etcd);
+    // Memory that does not grow any more is no reason to drop anything.
+    let mut watermark = Watermark::default();
+    let passed = [50, 101, 101, 104, 110, 110, 90, 111, 120].map(|memory| watermark.is_passed(memory, 100));
+    assert_eq!(passed, [false, true, false, false, true, false, false, false, true]);
+    assert!(Keyframes::default().at(Time::MAX).is_none());
+}
+
+#[test]
+fn a_branch_that_runs_away_is_given_up_and_the_session_lives_on() {
+    let gave_up = |tells: &[Tell]| {
+        tells.iter().find_map(|tell| match tell {
+            Tell::GaveUp { branch, why, .. } => Some((*branch, why.clone())),
+            _ => None,
+        })
+    };
+    let mut worker = Worker::loaded("five-members");
+    worker.work();
+    worker.memory_bytes = 2 << 30;
+    let (branch, why) = gave_up(&worker.finish()).expect("it is given up");
+    assert_eq!(branch, MAIN);
+    assert!(why.contains("2 GiB"), "{why}");
+    worker.fork(1, 0, s(1), cut(0, None));
+    assert!(gave_up(&worker.finish()).expect("its parent is gone").1.contains("given up"));
+    worker.session.ask(Ask::Look { load: LOAD, at: s(1), messages: true });
+    assert!(worker.finish().is_empty());
+    // The memory was freed, though it looks the same.
+    worker.session.ask(Ask::Load { load: LOAD, text: text("slow-disk").to_owned(), seed: Some(2) });
+    assert_eq!(final_report(&worker.finish(), MAIN).seed, 2);
+
+    let limits = Limits { most_events_at_once: 2, slice: 1, ..Limits::default() };
+    let mut worker = Worker::new(limits);
+    worker.session.ask(Ask::Load { load: LOAD, text: text("five-members").to_owned(), seed: None });
+    let (_, why) = gave_up(&worker.finish()).expect("it is given up");
+    assert!(why.contains("stands still"), "{why}");
+}
+
+#[test]
+fn hostile_asks_are_refused_in_words_or_ignored() {
+    let mut worker = Worker::loaded("zone-outage");
+    let kill = |cluster, index| Fault::ProcessKill(Aim::Named(MemberId { cluster: ClusterId(cluster), index }));
+    let node = |id| Fault::NodeCrash(Aim::Named(NodeId(id)));
+    let slow = |factor| Fault::DiskSlow { volume: Aim::Named(VolumeId(0)), add: Duration::ZERO, factor };
+    let end = Time::ZERO + scenario("zone-outage").duration;
+    let of = |fault| Deed::Break { fault, lasts: None };
+    let rows = [
+        (0, s(1), of(kill(0, 99)), "no member 99"),
+        (0, s(1), of(kill(7, 0)), "no etcd cluster 7"),
+        (0, s(1), of(node(65_535)), "no node 65535"),
+        (0, s(1), of(slow(f64::NAN)), "NaN"),
+        (0, end, of(node(0)), "end of the run"),
+        (0, Time::MAX, of(node(0)), "end of the run"),
+        (77, s(1), of(node(0)), "does not exist"),
+        (0, s(1), Deed::Mend { fault: FaultId(4_000) }, "nothing to mend"),
+        (0, s(1), Deed::Break { fault: node(0), lasts: Some(Duration::ZERO) }, "no time"),
+    ];
+    for (number, (parent, at, deed, expected)) in (10u32..).zip(rows) {
+        worker.fork(number, parent, at, deed.clone());
+        let tells = worker.finish();
+        let why = tells.iter().find_map(|tell| match tell {
+            Tell::GaveUp { branch, why, .. } if *branch == BranchId(number) => Some(why.as_str()),
+            _ => None,
+        });
+        assert!(why.is_some_and(|why| why.contains(expected)), "{deed:?}: {tells:?}");
+    }
+    // Of another scenario, of no branch, of a branch that is there.
+    worker.session.ask(Ask::Look { load: LoadId(2), at: s(1), messages: true });
+    worker.session.ask(Ask::Show { load: LOAD, branch: BranchId(400) });
+    worker.fork(0, 0, s(1), of(node(0)));
+    assert!(worker.finish().is_empty());
+    for text in ["", "{", "[]", "{\"name\": 3}", "\u{0}"] {
+        worker.session.ask(Ask::Load { load: LoadId(3), text: text.to_owned(), seed: None });
+        assert!(matches!(&worker.finish()[..], [Tell::Refused { load: LoadId(3), errors }] if !errors.is_empty()));
+        worker.session.ask(Ask::Step { load: LoadId(3), at: s(1), forward: false });
+        assert!(worker.finish().is_empty());
+    }
+}
+
+#[test]
+fn any_sequence_of_asks_is_survived() {
+    for seed in 0..8 {
+        let mut dice = Dice(seed);
+        let mut worker = Worker::new(Limits { spacing: 3_000, keyframe_bytes: 8 << 20, ..Limits::default() });
+        for _ in 0..40 {
+            let load = LoadId(u32::from(dice.below(20) > 0));
+            let at = if dice.below(30) == 0 { Time::MAX } else { dice.time(Duration::from_secs(700)) };
+            let [branch, parent] = [0; 2].map(|_| BranchId(dice.below(8) as u32));
+            let zone = dice.below(4) as u16;
+            worker.session.ask(match dice.below(12) {
+                0 if dice.below(3) == 0 => Ask::Load { load: LoadId(1), text: text("slow-disk").to_owned(), seed: Some(seed) },
+                0 | 1 => Ask::Load { load: LoadId(1), text: text("isolated-leader").to_owned(), seed: None },
+                2 => Ask::Fork { load, branch, parent, at, deed: cut(zone, Some(Duration::from_millis(dice.below(99_999)))) },
+                3 => Ask::Fork { load, branch, parent, at, deed: Deed::Mend { fault: FaultId(dice.below(3) as u32) } },
+                4 => {
+                    let fault = Fault::GracefulStop(Aim::OfLeader(ClusterId(dice.below(2) as u16)));
+                    Ask::Fork { load, branch, parent, at, deed: Deed::Break { fault, lasts: None } }
+                }
+                5 => Ask::Show { load, branch },
+                6 | 7 => Ask::Step { load, at, forward: dice.below(2) == 0 },
+                8 => Ask::Ping(seed as u32),
+                _ => Ask::Look { load, at, messages: dice.below(2) == 0 },
+            });
+            worker.memory_bytes += dice.below(3 << 20) as usize;
+            for _ in 0..dice.below(6) {
+                worker.work();
+            }
+        }
+        worker.finish();
+    }
+}
+
+#[test]
+fn times_and_seeds_survive_the_journey_exactly() {
+    let end = Time::from_nanos(u64::MAX - 1);
+    let fault =
+        Fault::DiskSlow { volume: Aim::OfLeader(ClusterId(65_535)), add: Duration::from_nanos((1 << 53) + 1), factor: 1.1 };
+    for ask in [
+        Ask::Load { load: LoadId(u32::MAX), text: "{\"a\": \"\\u0000 \u{1F4A5}\"}".to_owned(), seed: Some(u64::MAX) },
+        Ask::Fork {
+            load: LOAD,
+            branch: BranchId(3),
+            parent: MAIN,
+            at: end,
+            deed: Deed::Break { fault, lasts: Some(Duration::from_nanos((1 << 60) + 1)) },
+        },
+        Ask::Look { load: LOAD, at: Time::from_nanos((1 << 53) + 1), messages: true },
+    ] {
+        let text = serde_json::to_string(&ask).expect("plain data");
+        assert_eq!(serde_json::from_str::<Ask>(&text).expect("what was sent"), ask, "{text}");
+    }
+    let mut worker = Worker::loaded("five-members");
+    for tell in worker.finish() {
+        let text = serde_json::to_string(&tell).expect("plain data");
+        assert_eq!(serde_json::from_str::<Tell>(&text).expect("what was sent"), tell);
+    }
+    let picture = worker.look(Time::from_nanos(123_456_789_123), true);
+    let tell = Tell::Looked { load: LOAD, branch: MAIN, picture, event: "é".to_owned() };
+    let text = serde_json::to_string(&tell).expect("plain data");
+    assert_eq!(serde_json::from_str::<Tell>(&text).expect("what was sent"), tell);
+}

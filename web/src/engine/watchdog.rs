@@ -1,0 +1,95 @@
+//! Notices that the worker does not answer any more, by counting: no clock, so a page that slept or was in the background does not
+//! mistake its own absence for the worker's.
+
+/// Ticks (seconds, roughly) without an answer before the worker counts as lost.
+const PATIENCE: u32 = 5;
+/// The same before it has said that it listens: a slow line has to carry the program first.
+const PATIENCE_AT_START: u32 = 120;
+
+/// Asks "are you alive?" while something is under way.
+#[derive(Clone, Debug, Default)]
+pub struct Watchdog {
+    ready: bool,
+    /// Something was asked or told since the last ping.
+    stirred: bool,
+    sent: u32,
+    answered: u32,
+    waited: u32,
+}
+
+/// What to do at a tick.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bark {
+    /// Nothing.
+    Quiet,
+    /// Send this ping.
+    Ping(u32),
+    /// The worker is lost.
+    Lost,
+}
+
+impl Watchdog {
+    /// The worker listens.
+    pub fn ready(&mut self) {
+        self.ready = true;
+        self.waited = 0;
+    }
+
+    /// Whether the worker listens.
+    pub fn is_ready(&self) -> bool {
+        self.ready
+    }
+
+    /// Something was asked or told.
+    pub fn stir(&mut self) {
+        self.stirred = true;
+    }
+
+    /// The worker answers a ping.
+    pub fn pong(&mut self, n: u32) {
+        self.answered = self.answered.max(n.min(self.sent));
+        self.waited = 0;
+    }
+
+    /// About a second has passed.
+    pub fn tick(&mut self) -> Bark {
+        if self.ready && self.answered == self.sent {
+            if !std::mem::take(&mut self.stirred) {
+                return Bark::Quiet;
+            }
+            self.sent += 1;
+            return Bark::Ping(self.sent);
+        }
+        self.waited += 1;
+        let patience = if self.ready { PATIENCE } else { PATIENCE_AT_START };
+        if self.waited >= patience { Bark::Lost } else { Bark::Quiet }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn silence_is_noticed_while_something_is_under_way_and_only_then() {
+        let mut dog = Watchdog::default();
+        assert!((0..60).all(|_| dog.tick() == Bark::Quiet), "it may take its time to start");
+        dog.ready();
+        assert_eq!(dog.tick(), Bark::Quiet);
+        dog.stir();
+        assert_eq!(dog.tick(), Bark::Ping(1));
+        assert_eq!(dog.tick(), Bark::Quiet);
+        dog.pong(1);
+        assert_eq!(dog.tick(), Bark::Quiet, "nothing is under way");
+        dog.stir();
+        assert_eq!(dog.tick(), Bark::Ping(2));
+        dog.pong(1);
+        dog.pong(77);
+        dog.stir();
+        assert_eq!(dog.tick(), Bark::Ping(3), "an answer to what was never asked counts for what was");
+        let ticks: Vec<_> = (0..5).map(|_| dog.tick()).collect();
+        assert_eq!(ticks, [Bark::Quiet, Bark::Quiet, Bark::Quiet, Bark::Quiet, Bark::Lost]);
+        let mut dog = Watchdog::default();
+        assert_eq!((0..PATIENCE_AT_START).map(|_| dog.tick()).last(), Some(Bark::Lost));
+    }
+}

@@ -1,0 +1,91 @@
+//! The worker's side of the line, in a browser: hears asks, lets the session work in slices, tells.
+//!
+//! ```text
+//!   page --message--> hear --> Session::ask --> wake
+//!                                                |  a message to itself: asks that came meanwhile are heard first
+//!   page <--message-- tell <-- Session::work <---'  (again, until the session is idle)
+//! ```
+//!
+//! A message to itself over a channel is the quickest way to let a browser deliver what waits: timers are held back to 4 ms each.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use gloo::events::EventListener;
+use wasm_bindgen::{JsCast, JsValue};
+use web_sys::{DedicatedWorkerGlobalScope, MessageChannel, MessageEvent, Performance};
+
+use super::keyframes::Limits;
+use super::protocol::{Ask, Tell};
+use super::session::Session;
+
+/// Work between two looks into the letter box, in milliseconds.
+const SLICE_MS: f64 = 8.0;
+/// Bytes of a page of wasm memory.
+const PAGE_BYTES: usize = 65_536;
+
+struct Worker {
+    scope: DedicatedWorkerGlobalScope,
+    clock: Performance,
+    session: RefCell<Session>,
+    channel: MessageChannel,
+    /// A message to itself is under way.
+    woken: Cell<bool>,
+}
+
+/// The scope of a worker, where this program runs in one.
+pub fn scope() -> Option<DedicatedWorkerGlobalScope> {
+    js_sys::global().dyn_into().ok()
+}
+
+/// Serves the page for as long as the worker lives.
+///
+/// # Panics
+/// Where the browser has no clock or no channels, which every one that runs WebAssembly has.
+pub fn run(scope: DedicatedWorkerGlobalScope) {
+    std::panic::set_hook(Box::new(|panic| wasm_bindgen::throw_str(&format!("the simulator broke down: {panic}"))));
+    let clock = scope.performance().expect("a worker has a clock");
+    let channel = MessageChannel::new().expect("a worker has channels");
+    let session = RefCell::new(Session::new(Limits::default()));
+    let worker = Rc::new(Worker { scope, clock, session, channel, woken: Cell::new(false) });
+    let hears = Rc::clone(&worker);
+    EventListener::new(&worker.scope, "message", move |event| hears.hear(event.unchecked_ref())).forget();
+    let works = Rc::clone(&worker);
+    EventListener::new(&worker.channel.port1(), "message", move |_| works.work()).forget();
+    worker.channel.port1().start();
+    worker.tell(&Tell::Ready);
+}
+
+impl Worker {
+    fn hear(&self, event: &MessageEvent) {
+        // The page sends nothing else; what another script might is no ask.
+        let ask: Option<Ask> = event.data().as_string().and_then(|text| serde_json::from_str(&text).ok());
+        if let Some(ask) = ask {
+            self.session.borrow_mut().ask(ask);
+            self.wake();
+        }
+    }
+
+    fn wake(&self) {
+        if !self.woken.replace(true) {
+            self.channel.port2().post_message(&JsValue::NULL).expect("a channel within the worker");
+        }
+    }
+
+    fn work(&self) {
+        self.woken.set(false);
+        let mut session = self.session.borrow_mut();
+        let memory_bytes = core::arch::wasm32::memory_size::<0>() * PAGE_BYTES;
+        for tell in session.work(|| self.clock.now(), SLICE_MS, memory_bytes) {
+            self.tell(&tell);
+        }
+        if !session.is_idle() {
+            self.wake();
+        }
+    }
+
+    fn tell(&self, tell: &Tell) {
+        let text = serde_json::to_string(tell).expect("a tell is plain data");
+        self.scope.post_message(&JsValue::from_str(&text)).expect("a text can be posted");
+    }
+}
