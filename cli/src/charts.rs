@@ -17,17 +17,18 @@ pub(crate) fn prepare(dir: &Path) -> Result<()> {
 /// Writes `<cluster>-timeline.svg`, `<cluster>-availability.svg` and `<cluster>-latency.svg` for each cluster, and `traffic.svg`,
 /// into a directory that is there.
 pub(crate) fn write_svgs(report: &Report, dir: &Path) -> Result<()> {
+    let frame = plots::Frame::whole(report);
     for (name, cluster) in &report.etcd {
         let size = (1000, plots::timeline::height(report, cluster));
-        svg(dir, &format!("{name}-timeline"), size, |area| plots::timeline::draw(report, name, area))?;
-        svg(dir, &format!("{name}-availability"), (1000, 320), |area| plots::availability::draw(report, name, area))?;
+        svg(dir, &format!("{name}-timeline"), size, |area| plots::timeline::draw(report, name, &frame, area))?;
+        svg(dir, &format!("{name}-availability"), (1000, 320), |area| plots::availability::draw(report, name, &frame, area))?;
         if !cluster.latency.is_empty() {
             let size = (1000, plots::latency::height(cluster));
-            svg(dir, &format!("{name}-latency"), size, |area| plots::latency::draw(report, name, area))?;
+            svg(dir, &format!("{name}-latency"), size, |area| plots::latency::draw(report, name, &frame, area))?;
         }
     }
     if !report.zone_pairs.is_empty() {
-        svg(dir, "traffic", (1000, 380), |area| plots::traffic::draw(report, area))?;
+        svg(dir, "traffic", (1000, 380), |area| plots::traffic::draw(report, &frame, area))?;
     }
     Ok(())
 }

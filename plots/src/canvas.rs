@@ -7,17 +7,11 @@ use plotters::prelude::DrawingBackend;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{Color, IntoFont, RGBColor, ShapeStyle};
 
-use crate::Drawn;
+use zonefall_core::report::Report;
 
-/// Words and axes.
-pub(crate) const INK: RGBColor = RGBColor(0x33, 0x33, 0x33);
-/// Less important words.
-pub(crate) const FAINT: RGBColor = RGBColor(0x77, 0x77, 0x77);
-/// The grid.
-pub(crate) const GRID: RGBColor = RGBColor(0xe6, 0xe6, 0xe6);
-/// Lines of what has no colour of its own.
-pub(crate) const PLAIN: RGBColor = RGBColor(0xbb, 0xbb, 0xbb);
-const PAPER: RGBColor = RGBColor(0xff, 0xff, 0xff);
+use crate::Drawn;
+use crate::frame::{Frame, Margins, Theme};
+use crate::scale::ticks;
 
 /// Okabe and Ito's colours, black and yellow left out (one is ink, the other too light for a line).
 pub(crate) const COLOURS: [RGBColor; 6] = [BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILLION];
@@ -29,7 +23,7 @@ pub(crate) const SKY: RGBColor = RGBColor(0x56, 0xb4, 0xe9);
 pub(crate) const VERMILLION: RGBColor = RGBColor(0xd5, 0x5e, 0x00);
 
 /// Height of ordinary words in pixels.
-pub(crate) const SMALL: i32 = 12;
+const SMALL: i32 = 12;
 const TITLE: i32 = 15;
 
 /// Where words stand relative to their point; always centred vertically.
@@ -46,14 +40,7 @@ pub(crate) enum Anchor {
 /// A drawing area and the rectangle in it that data is drawn in (`left < right`, `top < bottom`, in pixels).
 pub(crate) struct Canvas<'a, DB: DrawingBackend> {
     area: &'a DrawingArea<DB, Shift>,
-    pub(crate) left: i32,
-    pub(crate) right: i32,
-    pub(crate) top: i32,
-    pub(crate) bottom: i32,
-}
-
-/// Room around the data, in pixels.
-pub(crate) struct Margins {
+    frame: &'a Frame,
     pub(crate) left: i32,
     pub(crate) right: i32,
     pub(crate) top: i32,
@@ -61,20 +48,80 @@ pub(crate) struct Margins {
 }
 
 impl<'a, DB: DrawingBackend> Canvas<'a, DB> {
-    /// An empty sheet with a title.
-    pub(crate) fn new(area: &'a DrawingArea<DB, Shift>, margins: &Margins, title: &str) -> Result<Self, Error<DB>> {
-        area.fill(&PAPER)?;
+    /// An empty sheet with a title and, under it, the unit of what is drawn; `usual` are the margins where the frame names none.
+    pub(crate) fn new(
+        area: &'a DrawingArea<DB, Shift>,
+        frame: &'a Frame,
+        usual: Margins,
+        title: &str,
+        unit: &str,
+    ) -> Result<Self, Error<DB>> {
+        let margins = frame.margins.unwrap_or(usual);
+        let px = |v: i32| (f64::from(v) * frame.scale).round() as i32;
+        area.fill(&frame.theme.paper)?;
         let (width, height) = area.dim_in_pixel();
-        let (right, bottom) = (width as i32 - margins.right, height as i32 - margins.bottom);
-        let canvas = Self {
-            area,
-            left: margins.left,
-            right: right.max(margins.left + 1),
-            top: margins.top,
-            bottom: bottom.max(margins.top + 1),
-        };
-        canvas.words(12, 16, title, TITLE, INK, Anchor::Start)?;
+        let (left, top) = (px(margins.left), px(margins.top));
+        let (right, bottom) = (width as i32 - px(margins.right), height as i32 - px(margins.bottom));
+        let canvas = Self { area, frame, left, right: right.max(left + 1), top, bottom: bottom.max(top + 1) };
+        if frame.titled {
+            canvas.words(px(12), px(16), title, TITLE, frame.theme.ink, Anchor::Start)?;
+            canvas.label(px(12), px(40), unit, frame.theme.faint, Anchor::Start)?;
+        } else {
+            canvas.label(canvas.left, canvas.top - px(9), unit, frame.theme.faint, Anchor::Start)?;
+        }
         Ok(canvas)
+    }
+
+    /// Colours of what has no colour of its own.
+    pub(crate) fn theme(&self) -> &Theme {
+        &self.frame.theme
+    }
+
+    /// A length on the paper in pixels of the drawing.
+    pub(crate) fn px(&self, v: i32) -> i32 {
+        (f64::from(v) * self.frame.scale).round() as i32
+    }
+
+    /// Where a moment stands on the horizontal axis; outside of the range at its edge.
+    pub(crate) fn time(&self, s: f64) -> i32 {
+        self.x((s - self.frame.from_s) / self.frame.length())
+    }
+
+    /// Marks of the time axis: grid lines, and their words where the chart stands alone.
+    pub(crate) fn time_axis(&self) -> Drawn<DB> {
+        for (at, words) in ticks(self.frame.from_s, self.frame.to_s, 8) {
+            let share = (at - self.frame.from_s) / self.frame.length();
+            self.x_tick(share, if self.frame.titled { &words } else { "" })?;
+        }
+        if self.frame.titled { self.x_title("simulated time") } else { Ok(()) }
+    }
+
+    /// Faults as faint bands behind the data.
+    pub(crate) fn fault_bands(&self, report: &Report) -> Drawn<DB> {
+        for fault in report.faults.iter().filter(|f| f.to_s >= self.frame.from_s && f.from_s <= self.frame.to_s) {
+            let (from, to) = (self.time(fault.from_s), self.time(fault.to_s));
+            self.bar((from, self.top), (to.max(from + 1), self.bottom), ORANGE, 0.08)?;
+        }
+        Ok(())
+    }
+
+    /// The line of a series over time, cut at the edges of the range. `share` from 0 (bottom) to 1 (top).
+    pub(crate) fn series(&self, points: &[(f64, f64)], colour: RGBColor, width: u32) -> Drawn<DB> {
+        let shown = clip(points, self.frame.from_s, self.frame.to_s);
+        self.line(shown.into_iter().map(|(s, share)| (self.time(s), self.y(share))).collect(), colour, width)
+    }
+
+    /// Names of series at the right, beside the height they end at: a dash in the colour, the words in ink.
+    pub(crate) fn names(&self, mut series: Vec<(f64, String, RGBColor)>) -> Drawn<DB> {
+        series.sort_by(|a, b| b.0.total_cmp(&a.0));
+        let mut heights: Vec<i32> = series.iter().map(|(share, ..)| self.y(*share)).collect();
+        apart(&mut heights, self.px(15), self.bottom);
+        let x = self.right + self.px(8);
+        for ((_, text, colour), y) in series.iter().zip(heights) {
+            self.line(vec![(x, y), (x + self.px(8), y)], *colour, 3)?;
+            self.label(x + self.px(13), y, text, self.frame.theme.ink, Anchor::Start)?;
+        }
+        Ok(())
     }
 
     /// A place on the horizontal axis, `share` from 0 (left) to 1 (right).
@@ -89,6 +136,7 @@ impl<'a, DB: DrawingBackend> Canvas<'a, DB> {
 
     /// A line through points, one or two pixels wide.
     pub(crate) fn line(&self, points: Vec<(i32, i32)>, colour: RGBColor, width: u32) -> Drawn<DB> {
+        let width = (f64::from(width) * self.frame.scale).round() as u32;
         self.area.draw(&PathElement::new(points, colour.stroke_width(width)))
     }
 
@@ -100,7 +148,7 @@ impl<'a, DB: DrawingBackend> Canvas<'a, DB> {
 
     /// A filled dot.
     pub(crate) fn dot(&self, at: (i32, i32), radius: i32, colour: RGBColor) -> Drawn<DB> {
-        self.area.draw(&Circle::new(at, radius, colour.filled()))
+        self.area.draw(&Circle::new(at, self.px(radius), colour.filled()))
     }
 
     /// Ordinary words.
@@ -111,20 +159,20 @@ impl<'a, DB: DrawingBackend> Canvas<'a, DB> {
     /// A vertical grid line with its value under it.
     pub(crate) fn x_tick(&self, share: f64, value: &str) -> Drawn<DB> {
         let x = self.x(share);
-        self.line(vec![(x, self.top), (x, self.bottom)], GRID, 1)?;
-        self.label(x, self.bottom + 12, value, FAINT, Anchor::Middle)
+        self.line(vec![(x, self.top), (x, self.bottom)], self.frame.theme.grid, 1)?;
+        self.label(x, self.bottom + self.px(12), value, self.frame.theme.faint, Anchor::Middle)
     }
 
     /// A horizontal grid line with its value left of it.
     pub(crate) fn y_tick(&self, share: f64, value: &str) -> Drawn<DB> {
         let y = self.y(share);
-        self.line(vec![(self.left, y), (self.right, y)], GRID, 1)?;
-        self.label(self.left - 8, y, value, FAINT, Anchor::End)
+        self.line(vec![(self.left, y), (self.right, y)], self.frame.theme.grid, 1)?;
+        self.label(self.left - self.px(8), y, value, self.frame.theme.faint, Anchor::End)
     }
 
     /// What the horizontal axis shows, under its values.
     pub(crate) fn x_title(&self, text: &str) -> Drawn<DB> {
-        self.label(i32::midpoint(self.left, self.right), self.bottom + 30, text, FAINT, Anchor::Middle)
+        self.label(i32::midpoint(self.left, self.right), self.bottom + self.px(30), text, self.frame.theme.faint, Anchor::Middle)
     }
 
     fn words(&self, x: i32, y: i32, text: &str, size: i32, colour: RGBColor, anchor: Anchor) -> Drawn<DB> {
@@ -133,6 +181,10 @@ impl<'a, DB: DrawingBackend> Canvas<'a, DB> {
             Anchor::Middle => HPos::Center,
             Anchor::End => HPos::Right,
         };
+        if text.is_empty() {
+            return Ok(());
+        }
+        let size = f64::from(size) * self.frame.scale;
         let style = ("sans-serif", size).into_font().color(&colour).pos(Pos::new(horizontal, VPos::Center));
         self.area.draw(&Text::new(text.to_owned(), (x, y), style))
     }
@@ -143,6 +195,24 @@ pub(crate) type Error<DB> = plotters::drawing::DrawingAreaErrorKind<<DB as Drawi
 /// About how wide a text of ordinary words is, in pixels; rather too much.
 pub(crate) fn width(text: &str) -> i32 {
     text.chars().count() as i32 * 7
+}
+
+/// A series between two moments; where it crosses one of them it is cut there.
+fn clip(points: &[(f64, f64)], from: f64, to: f64) -> Vec<(f64, f64)> {
+    let cut = |a: (f64, f64), b: (f64, f64), at: f64| (at, a.1 + (b.1 - a.1) * (at - a.0) / (b.0 - a.0));
+    let mut shown = Vec::new();
+    for pair in points.windows(2) {
+        let (a, b) = (pair[0], pair[1]);
+        if b.0 < from || a.0 > to {
+            continue;
+        }
+        let (a, b) = (if a.0 < from { cut(a, b, from) } else { a }, if b.0 > to { cut(a, b, to) } else { b });
+        if shown.last() != Some(&a) {
+            shown.push(a);
+        }
+        shown.push(b);
+    }
+    shown
 }
 
 /// Moves labels, given with the height they would like to stand at and sorted by it, so far apart that each can be read.
@@ -166,5 +236,13 @@ mod tests {
         let mut heights = [10, 12, 95, 99];
         apart(&mut heights, 14, 100);
         assert_eq!(heights, [10, 24, 86, 100]);
+    }
+
+    #[test]
+    fn a_line_is_cut_at_the_edges() {
+        let line = [(0.0, 0.0), (10.0, 1.0), (10.0, 0.0), (20.0, 0.0)];
+        assert_eq!(clip(&line, 5.0, 15.0), [(5.0, 0.5), (10.0, 1.0), (10.0, 0.0), (15.0, 0.0)]);
+        assert_eq!(clip(&line, 2.0, 4.0), [(2.0, 0.2), (4.0, 0.4)]);
+        assert_eq!(clip(&line, 30.0, 40.0), []);
     }
 }

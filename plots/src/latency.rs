@@ -6,11 +6,15 @@ use plotters::prelude::DrawingBackend;
 use zonefall_core::report::{Consistency, EtcdReport, LatencyReport, OpKind, Report};
 
 use crate::Drawn;
-use crate::canvas::{Anchor, BLUE, Canvas, FAINT, GRID, INK, Margins, ORANGE, SKY, VERMILLION};
+use crate::canvas::{Anchor, BLUE, COLOURS, Canvas, ORANGE, SKY, VERMILLION};
+use crate::frame::{Frame, Margins};
+use crate::scale::seconds;
 
 /// Height of a row in pixels.
 const ROW: i32 = 28;
 const MARGINS: Margins = Margins { left: 250, right: 190, top: 64, bottom: 48 };
+
+const OVER_TIME: Margins = Margins { left: 90, right: 190, top: 56, bottom: 48 };
 
 /// The height that this chart needs, in pixels.
 pub fn height(cluster: &EtcdReport) -> u32 {
@@ -21,50 +25,111 @@ pub fn height(cluster: &EtcdReport) -> u32 {
 ///
 /// # Errors
 /// What the backend says.
-pub fn draw<DB: DrawingBackend>(report: &Report, name: &str, area: &DrawingArea<DB, Shift>) -> Drawn<DB> {
+pub fn draw<DB: DrawingBackend>(report: &Report, name: &str, frame: &Frame, area: &DrawingArea<DB, Shift>) -> Drawn<DB> {
     let Some(cluster) = report.etcd.get(name) else { return Ok(()) };
-    let canvas = Canvas::new(area, &MARGINS, &format!("{name}: latency of requests"))?;
+    let canvas = Canvas::new(area, frame, MARGINS, &format!("{name}: latency of requests"), "")?;
     let (low, high) = decades(cluster);
     let share = |ms: f64| (ms.max(f64::MIN_POSITIVE).log10() - f64::from(low)) / f64::from(high - low);
     for decade in low..=high {
         canvas.x_tick(share(10_f64.powi(decade)), &decade_words(decade))?;
     }
     canvas.x_title("latency (logarithmic)")?;
-    canvas.label(canvas.right + 12, canvas.top - 14, "p50 / p90 / p99 in ms", FAINT, Anchor::Start)?;
+    let (px, theme) = (|v| canvas.px(v), *canvas.theme());
     key(&canvas)?;
+    canvas.label(canvas.right + px(12), canvas.top - px(14), "p50 / p90 / p99 in ms", theme.faint, Anchor::Start)?;
     for (i, row) in cluster.latency.iter().enumerate() {
-        let y = canvas.top + ROW / 2 + ROW * i as i32;
-        canvas.label(canvas.left - 10, y, &label(row), INK, Anchor::End)?;
-        canvas.line(vec![(canvas.left, y), (canvas.right, y)], GRID, 1)?;
+        let y = canvas.top + px(ROW) / 2 + px(ROW) * i as i32;
+        canvas.label(canvas.left - px(10), y, &label(row), theme.ink, Anchor::End)?;
+        canvas.line(vec![(canvas.left, y), (canvas.right, y)], theme.grid, 1)?;
         let (Some(p50), Some(p90), Some(p99), Some(max)) = (row.p50_ms, row.p90_ms, row.p99_ms, row.max_ms) else {
-            canvas.label(canvas.right + 12, y, "none ended well", FAINT, Anchor::Start)?;
+            canvas.label(canvas.right + px(12), y, "none ended well", theme.faint, Anchor::Start)?;
             continue;
         };
         let x = |ms| canvas.x(share(ms));
         canvas.line(vec![(x(p50), y), (x(max), y)], SKY, 1)?;
-        canvas.line(vec![(x(max), y - 6), (x(max), y + 6)], VERMILLION, 2)?;
+        canvas.line(vec![(x(max), y - px(6)), (x(max), y + px(6))], VERMILLION, 2)?;
         canvas.dot((x(p99), y), 4, ORANGE)?;
         canvas.dot((x(p90), y), 4, SKY)?;
         canvas.dot((x(p50), y), 5, BLUE)?;
-        canvas.label(canvas.right + 12, y, &format!("{p50:.2} / {p90:.2} / {p99:.2}"), INK, Anchor::Start)?;
+        canvas.label(canvas.right + px(12), y, &format!("{p50:.2} / {p90:.2} / {p99:.2}"), theme.ink, Anchor::Start)?;
     }
     Ok(())
 }
 
 /// What the marks mean, in a row above the data.
 fn key<DB: DrawingBackend>(canvas: &Canvas<'_, DB>) -> Drawn<DB> {
-    let y = canvas.top - 14;
+    let (px, faint) = (|v| canvas.px(v), canvas.theme().faint);
+    let y = canvas.top - px(14);
     for (i, (text, colour)) in [("median", BLUE), ("90 %", SKY), ("99 %", ORANGE)].into_iter().enumerate() {
-        let x = canvas.left + 80 * i as i32;
-        canvas.dot((x + 4, y), 4, colour)?;
-        canvas.label(x + 14, y, text, FAINT, Anchor::Start)?;
+        let x = canvas.left + px(80) * i as i32;
+        canvas.dot((x + px(4), y), 4, colour)?;
+        canvas.label(x + px(14), y, text, faint, Anchor::Start)?;
     }
-    let x = canvas.left + 240;
-    canvas.line(vec![(x + 4, y - 6), (x + 4, y + 6)], VERMILLION, 2)?;
-    canvas.label(x + 14, y, "longest", FAINT, Anchor::Start)
+    let x = canvas.left + px(240);
+    canvas.line(vec![(x + px(4), y - px(6)), (x + px(4), y + px(6))], VERMILLION, 2)?;
+    canvas.label(x + px(14), y, "longest", faint, Anchor::Start)
 }
 
-fn label(row: &LatencyReport) -> String {
+/// Draws the latency of one cluster's requests over time: the median thin, the 99th percentile thick, one colour per row, on a
+/// logarithmic axis. Nothing, where the report has no such cluster.
+///
+/// # Errors
+/// What the backend says.
+pub fn draw_over_time<DB: DrawingBackend>(
+    report: &Report,
+    name: &str,
+    frame: &Frame,
+    area: &DrawingArea<DB, Shift>,
+) -> Drawn<DB> {
+    let Some(cluster) = report.etcd.get(name) else { return Ok(()) };
+    let unit = format!("thick: 99 % took at most; thin: median; of {} each (logarithmic)", seconds(report.latency_window_s));
+    let canvas = Canvas::new(area, frame, OVER_TIME, &format!("{name}: latency of requests"), &unit)?;
+    let (low, high) = decades(cluster);
+    let share = |ms: f64| (ms.max(f64::MIN_POSITIVE).log10() - f64::from(low)) / f64::from(high - low);
+    canvas.fault_bands(report)?;
+    canvas.time_axis()?;
+    for decade in low..=high {
+        canvas.y_tick(share(10_f64.powi(decade)), &decade_words(decade))?;
+    }
+    let mut names = Vec::new();
+    for (row, colour) in cluster.latency.iter().zip(COLOURS.into_iter().cycle()) {
+        for (values, width) in [(&row.windows.p50_ms, 1), (&row.windows.p99_ms, 2)] {
+            for piece in pieces(values, report.latency_window_s, report.simulated_s) {
+                let points: Vec<_> = piece.into_iter().map(|(at, ms)| (at, share(ms))).collect();
+                canvas.series(&points, colour, width)?;
+            }
+        }
+        if let Some(last) = row.windows.p99_ms.iter().rev().find_map(|ms| *ms) {
+            names.push((share(last), label(row), colour));
+        }
+    }
+    canvas.names(names)
+}
+
+/// Steps of the windows that have a value; a window without one is a gap.
+fn pieces(values: &[Option<f64>], window_s: f64, end_s: f64) -> Vec<Vec<(f64, f64)>> {
+    let mut pieces: Vec<Vec<(f64, f64)>> = vec![Vec::new()];
+    for (i, value) in values.iter().enumerate() {
+        let from_s = i as f64 * window_s;
+        match (value, pieces.last_mut()) {
+            (Some(ms), Some(piece)) => piece.extend([(from_s, *ms), ((from_s + window_s).min(end_s), *ms)]),
+            _ => pieces.push(Vec::new()),
+        }
+    }
+    pieces.retain(|piece| !piece.is_empty());
+    pieces
+}
+
+/// Median, 90th and 99th percentile in milliseconds of each row in the window of a moment; `None` where no request ended well.
+pub fn at(report: &Report, cluster: &EtcdReport, at_s: f64) -> Vec<(String, [Option<f64>; 3])> {
+    let window = (at_s / report.latency_window_s) as usize;
+    let value = |values: &[Option<f64>]| values.get(window).copied().flatten();
+    let row = |l: &LatencyReport| (label(l), [&l.windows.p50_ms, &l.windows.p90_ms, &l.windows.p99_ms].map(|v| value(v)));
+    cluster.latency.iter().map(row).collect()
+}
+
+/// What a row is called: `put, leader`.
+pub fn label(row: &LatencyReport) -> String {
     let op = match (row.op, row.consistency) {
         (OpKind::Put, _) => "put",
         (OpKind::Delete, _) => "delete",
@@ -93,5 +158,16 @@ fn decade_words(decade: i32) -> String {
         -3..=-1 => format!("{} µs", 10_u32.pow((decade + 3) as u32)),
         0..=2 => format!("{} ms", 10_u32.pow(decade as u32)),
         _ => format!("{} s", 10_u64.pow((decade - 3) as u32)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::pieces;
+
+    #[test]
+    fn a_window_without_requests_is_a_gap() {
+        let pieces = pieces(&[Some(1.0), None, Some(2.0), Some(3.0)], 10.0, 35.0);
+        assert_eq!(pieces, [vec![(0.0, 1.0), (10.0, 1.0)], vec![(20.0, 2.0), (30.0, 2.0), (30.0, 3.0), (35.0, 3.0)]]);
     }
 }

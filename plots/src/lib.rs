@@ -12,7 +12,11 @@ pub mod timeline;
 pub mod traffic;
 
 mod canvas;
+mod frame;
 mod scale;
+
+pub use frame::{Frame, Margins, Theme};
+pub use scale::ticks;
 
 use plotters::drawing::DrawingAreaErrorKind;
 use plotters::prelude::DrawingBackend;

@@ -37,6 +37,32 @@ pub(crate) fn moments(end_s: f64, most: usize) -> Vec<(f64, String)> {
     marks(end_s, step, seconds)
 }
 
+/// Moments to mark between two moments, about `most` at most, with their words: lengths since the start where they are round (`5 min`),
+/// a clock (`1:01.25`) where the range is only a part of the run.
+pub fn ticks(from_s: f64, to_s: f64, most: usize) -> Vec<(f64, String)> {
+    if from_s <= 0.0 {
+        return moments(to_s, most.max(1));
+    }
+    let length = to_s - from_s;
+    let fine = [1e-6, 2e-6, 5e-6, 1e-5, 2e-5, 5e-5, 1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 5e-3, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5];
+    let steps = fine.into_iter().chain(TIME_STEPS.into_iter().filter(|s| *s >= 1.0));
+    let step = steps.into_iter().find(|s| length / s <= most.max(1) as f64).unwrap_or(length);
+    let decimals = if step >= 1.0 { 0 } else { (-step.log10()).ceil() as usize };
+    let first = (from_s / step - 1e-9).ceil() as u64;
+    let last = (to_s / step + 1e-9).floor() as u64;
+    (first..=last).map(|i| i as f64 * step).map(|s| (s, clock(s, decimals))).collect()
+}
+
+/// A moment as a short clock: `1:01.25`, `1:00:00`.
+fn clock(s: f64, decimals: usize) -> String {
+    let unit = 10_f64.powi(decimals as i32);
+    let parts = (s * unit).round() as u64;
+    let (whole, part) = (parts / unit as u64, parts % unit as u64);
+    let fraction = if decimals == 0 { String::new() } else { format!(".{part:0decimals$}") };
+    let (h, m, s) = (whole / 3_600, whole / 60 % 60, whole % 60);
+    if h > 0 { format!("{h}:{m:02}:{s:02}{fraction}") } else { format!("{m}:{s:02}{fraction}") }
+}
+
 /// Seconds in plain words, `0` without a unit.
 pub(crate) fn seconds(s: f64) -> String {
     if s <= 0.0 { "0".to_owned() } else { words::duration(Duration::from_nanos((s * 1e9).round() as u64)) }
@@ -89,6 +115,9 @@ mod tests {
         let words = |marks: Vec<(f64, String)>| marks.into_iter().map(|(_, w)| w).collect::<Vec<_>>().join(" ");
         assert_eq!(words(moments(2_100.0, 8)), "0 5 min 10 min 15 min 20 min 25 min 30 min 35 min");
         assert_eq!(words(moments(3.0, 8)), "0 500 ms 1 s 1.5 s 2 s 2.5 s 3 s");
+        assert_eq!(words(ticks(60.0, 62.0, 8)), "1:00.0 1:00.5 1:01.0 1:01.5 1:02.0");
+        assert_eq!(words(ticks(3_590.0, 3_620.0, 3)), "59:50 1:00:00 1:00:10 1:00:20");
+        assert_eq!(words(ticks(61.2501, 61.2503, 2)), "1:01.2501 1:01.2502 1:01.2503");
         let rates = Rates::new(5_000.0, 1_000_000.0);
         assert_eq!(words(rates.marks().collect()), "1 KiB/s 10 KiB/s 100 KiB/s 1 MiB/s");
         assert_eq!((rates.share(0.0), rates.share(1_048_576.0)), (0.0, 1.0));

@@ -7,8 +7,9 @@ use plotters::style::RGBColor;
 use zonefall_core::report::{EtcdReport, OutageKind, Report};
 
 use crate::Drawn;
-use crate::canvas::{Anchor, COLOURS, Canvas, FAINT, GRID, INK, Margins, ORANGE, VERMILLION, width};
-use crate::scale::{moments, seconds};
+use crate::canvas::{Anchor, COLOURS, Canvas, ORANGE, VERMILLION, width};
+use crate::frame::{Frame, Margins};
+use crate::scale::seconds;
 
 /// Height of a lane in pixels.
 const LANE: i32 = 24;
@@ -41,22 +42,19 @@ pub fn height(report: &Report, cluster: &EtcdReport) -> u32 {
 ///
 /// # Errors
 /// What the backend says.
-pub fn draw<DB: DrawingBackend>(report: &Report, name: &str, area: &DrawingArea<DB, Shift>) -> Drawn<DB> {
+pub fn draw<DB: DrawingBackend>(report: &Report, name: &str, frame: &Frame, area: &DrawingArea<DB, Shift>) -> Drawn<DB> {
     let Some(cluster) = report.etcd.get(name) else { return Ok(()) };
     let title = format!("{name}: who led, what broke, what was not available");
-    let canvas = Canvas::new(area, &MARGINS, &title)?;
-    let end_s = report.simulated_s.max(f64::MIN_POSITIVE);
-    for (at, words) in moments(end_s, 8) {
-        canvas.x_tick(at / end_s, &words)?;
-    }
-    canvas.x_title("simulated time")?;
-    let mut y = canvas.top + LANE / 2;
+    let canvas = Canvas::new(area, frame, MARGINS, &title, "")?;
+    canvas.time_axis()?;
+    let lane_height = canvas.px(LANE);
+    let mut y = canvas.top + lane_height / 2;
     let mut lane = |label: &str, bars: &[Bar], gap: bool| {
         if gap {
-            y += LANE / 2;
+            y += lane_height / 2;
         }
-        draw_lane(&canvas, y, label, bars, end_s)?;
-        y += LANE;
+        draw_lane(&canvas, y, label, bars, frame)?;
+        y += lane_height;
         Ok(())
     };
     for (label, bars) in faults(report) {
@@ -97,24 +95,27 @@ fn outages(cluster: &EtcdReport, kind: OutageKind) -> Vec<Bar> {
 }
 
 /// The label, a base line, and the bars with their words inside or, where they do not fit, right of them.
-fn draw_lane<DB: DrawingBackend>(canvas: &Canvas<'_, DB>, y: i32, label: &str, bars: &[Bar], end_s: f64) -> Drawn<DB> {
-    canvas.label(canvas.left - 10, y, label, INK, Anchor::End)?;
-    canvas.line(vec![(canvas.left, y), (canvas.right, y)], GRID, 1)?;
+fn draw_lane<DB: DrawingBackend>(canvas: &Canvas<'_, DB>, y: i32, label: &str, bars: &[Bar], frame: &Frame) -> Drawn<DB> {
+    let theme = canvas.theme();
+    let px = |v| canvas.px(v);
+    canvas.label(canvas.left - px(10), y, label, theme.ink, Anchor::End)?;
+    canvas.line(vec![(canvas.left, y), (canvas.right, y)], theme.grid, 1)?;
     let mut free = canvas.left;
+    let bars: Vec<&Bar> = bars.iter().filter(|b| b.to_s >= frame.from_s && b.from_s <= frame.to_s).collect();
     for (i, bar) in bars.iter().enumerate() {
-        let from = canvas.x(bar.from_s / end_s);
+        let from = canvas.time(bar.from_s);
         // An outage of a second in a run of an hour is still to be seen.
-        let to = canvas.x(bar.to_s / end_s).max(from + 2);
-        canvas.bar((from, y - 8), (to, y + 8), bar.colour, 0.35)?;
-        canvas.line(vec![(from, y - 8), (from, y + 8)], bar.colour, 2)?;
-        let next = bars.get(i + 1).map_or(canvas.right + MARGINS.right, |b| canvas.x(b.from_s / end_s));
-        let needs = width(&bar.text);
-        if to - from >= needs + 8 {
-            canvas.label(from + 6, y, &bar.text, INK, Anchor::Start)?;
-        } else if to + 6 >= free && next - to >= needs {
-            canvas.label(to + 6, y, &bar.text, FAINT, Anchor::Start)?;
+        let to = canvas.time(bar.to_s).max(from + px(2));
+        canvas.bar((from, y - px(8)), (to, y + px(8)), bar.colour, 0.35)?;
+        canvas.line(vec![(from, y - px(8)), (from, y + px(8))], bar.colour, 2)?;
+        let next = bars.get(i + 1).map_or(canvas.right + px(MARGINS.right), |b| canvas.time(b.from_s));
+        let needs = px(width(&bar.text));
+        if to - from >= needs + px(8) {
+            canvas.label(from + px(6), y, &bar.text, theme.ink, Anchor::Start)?;
+        } else if to + px(6) >= free && next - to >= needs {
+            canvas.label(to + px(6), y, &bar.text, theme.faint, Anchor::Start)?;
         } else if i == 0 && from - canvas.left >= needs {
-            canvas.label(from - 6, y, &bar.text, FAINT, Anchor::End)?;
+            canvas.label(from - px(6), y, &bar.text, theme.faint, Anchor::End)?;
         }
         free = to + needs;
     }

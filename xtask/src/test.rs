@@ -9,7 +9,7 @@ use crate::{browser, cargo, tidy, web};
 /// What runs in a browser, or is run as wasm by a test.
 const WASM_PACKAGES: [&str; 6] = ["-p", "zonefall-core", "-p", "zonefall-plots", "-p", "zonefall-web"];
 
-const STEPS: [Step; 9] = [
+const STEPS: [Step; 10] = [
     Step { name: "fmt", about: "the code is formatted", run: fmt },
     Step { name: "tidy", about: "rules that no compiler knows", run: tidy::run },
     Step { name: "clippy", about: "lints of every package, on this machine's target", run: clippy },

@@ -12,6 +12,7 @@ use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
 pub use cluster::*;
+pub use verdict::{Paragraph, Phrase};
 
 use crate::kernel::time::{Duration, Time};
 use crate::scenario::Scenario;
@@ -207,6 +208,11 @@ impl Report {
     /// A few sentences for people: what stopped, for how long, what was lost, who leads now.
     pub fn verdict(&self) -> String {
         verdict::verdict(self)
+    }
+
+    /// The same, cut into phrases that know their moments: one paragraph per cluster.
+    pub fn verdict_parts(&self) -> Vec<Paragraph> {
+        verdict::paragraphs(self)
     }
 }
 

@@ -1,80 +1,145 @@
-//! The report in a few sentences.
+//! The report in a few sentences, as words that know the moments they speak of.
 
-use super::{EtcdReport, OutageKind, Report};
+use super::{EtcdReport, OutageKind, OutageReport, Report};
 use crate::kernel::time::Duration;
 use crate::observe::words;
 
-/// One paragraph per cluster; with several clusters each begins with the cluster's name.
-pub(super) fn verdict(report: &Report) -> String {
-    let several = report.etcd.len() > 1;
-    let paragraph = |(name, cluster): (&String, &EtcdReport)| {
-        let sentences = sentences(cluster).join(" ");
-        if several { format!("{name}: {sentences}") } else { sentences }
-    };
-    report.etcd.iter().map(paragraph).collect::<Vec<_>>().join("\n")
+/// A few words of a verdict.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Phrase {
+    /// The words, with the spaces that belong between them and their neighbours.
+    pub text: String,
+    /// The moment they speak of, in seconds; `None` for words between.
+    pub at_s: Option<f64>,
 }
 
-fn sentences(cluster: &EtcdReport) -> Vec<String> {
-    let writes = service(cluster, OutageKind::Write, "Writes");
-    let linearizable = service(cluster, OutageKind::ReadLinearizable, "Linearizable reads");
-    let with_writes = linearizable.replacen("Linearizable reads", "Writes", 1) == writes;
-    let mut all = if with_writes {
-        vec![writes.replacen("Writes", "Writes and linearizable reads", 1)]
-    } else {
-        vec![writes, linearizable]
+/// What is to be said of one cluster.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Paragraph {
+    /// The cluster's name.
+    pub cluster: String,
+    /// Sentences, each of a few phrases; the most important one first.
+    pub sentences: Vec<Vec<Phrase>>,
+}
+
+/// One paragraph per cluster.
+pub(super) fn paragraphs(report: &Report) -> Vec<Paragraph> {
+    let paragraph = |(name, cluster): (&String, &EtcdReport)| Paragraph { cluster: name.clone(), sentences: sentences(cluster) };
+    report.etcd.iter().map(paragraph).collect()
+}
+
+/// All of it as text; with several clusters each paragraph begins with the cluster's name.
+pub(super) fn verdict(report: &Report) -> String {
+    let paragraphs = paragraphs(report);
+    let several = paragraphs.len() > 1;
+    let paragraph = |p: &Paragraph| {
+        let sentences = p.sentences.iter().map(|sentence| text(sentence)).collect::<Vec<_>>().join(" ");
+        if several { format!("{}: {sentences}", p.cluster) } else { sentences }
     };
-    if intervals(cluster, OutageKind::Quorum).next().is_some() {
-        all.push(format!("Quorum was gone for {}.", human(cluster.quorum_lost_s)));
+    paragraphs.iter().map(paragraph).collect::<Vec<_>>().join("\n")
+}
+
+type Sentence = Vec<Phrase>;
+
+fn text(sentence: &[Phrase]) -> String {
+    sentence.iter().map(|phrase| phrase.text.as_str()).collect()
+}
+
+fn say(text: impl Into<String>) -> Phrase {
+    Phrase { text: text.into(), at_s: None }
+}
+
+fn at(at_s: f64, text: impl Into<String>) -> Phrase {
+    Phrase { text: text.into(), at_s: Some(at_s) }
+}
+
+fn sentences(cluster: &EtcdReport) -> Vec<Sentence> {
+    let reads = "Linearizable reads";
+    let words = |kind| text(&service(cluster, kind, ""));
+    let mut all = if words(OutageKind::Write) == words(OutageKind::ReadLinearizable) {
+        vec![service(cluster, OutageKind::Write, "Writes and linearizable reads")]
+    } else {
+        vec![service(cluster, OutageKind::Write, "Writes"), service(cluster, OutageKind::ReadLinearizable, reads)]
+    };
+    if let Some(first) = intervals(cluster, OutageKind::Quorum).next() {
+        all.push(vec![say("Quorum was gone for "), at(first.from_s, human(cluster.quorum_lost_s)), say(".")]);
         if intervals(cluster, OutageKind::ReadSerializable).next().is_none() {
-            all.push("Serializable reads went on.".to_owned());
+            all.push(vec![say("Serializable reads went on.")]);
         }
     }
     if intervals(cluster, OutageKind::ReadSerializable).next().is_some() {
         all.push(service(cluster, OutageKind::ReadSerializable, "Serializable reads"));
     }
-    all.push(match cluster.rpo.lost_entries {
-        0 => "Nothing was lost.".to_owned(),
-        1 => "One committed entry was lost.".to_owned(),
-        n => format!("{n} committed entries were lost."),
-    });
+    all.push(lost(cluster));
     all.extend(leader(cluster));
-    all.extend(cluster.catch_up.last().map(|c| format!("{} caught up in {}.", c.member, human(c.took_s))));
+    all.extend(
+        cluster.catch_up.last().map(|c| vec![say(format!("{} caught up in ", c.member)), at(c.at_s, human(c.took_s)), say(".")]),
+    );
     all
 }
 
-fn intervals(cluster: &EtcdReport, kind: OutageKind) -> impl Iterator<Item = &super::OutageReport> {
+fn lost(cluster: &EtcdReport) -> Sentence {
+    let what = match cluster.rpo.lost_entries {
+        0 => return vec![say("Nothing was lost.")],
+        1 => "One committed entry".to_owned(),
+        n => format!("{n} committed entries"),
+    };
+    let verb = if cluster.rpo.lost_entries == 1 { " was lost." } else { " were lost." };
+    vec![Phrase { text: what, at_s: cluster.rpo.events.first().map(|loss| loss.at_s) }, say(verb)]
+}
+
+fn intervals(cluster: &EtcdReport, kind: OutageKind) -> impl Iterator<Item = &OutageReport> {
     cluster.outages.iter().filter(move |o| o.kind == kind)
 }
 
-fn service(cluster: &EtcdReport, kind: OutageKind, what: &str) -> String {
+fn service(cluster: &EtcdReport, kind: OutageKind, what: &str) -> Sentence {
     let all: Vec<_> = intervals(cluster, kind).collect();
-    let length = |o: &super::OutageReport| o.to_s - o.from_s;
+    let length = |o: &OutageReport| o.to_s - o.from_s;
     match &all[..] {
-        [] => format!("{what} never stopped."),
-        [one] if one.over => format!("{what} stopped for {}, then went on.", human(length(one))),
-        [one] => format!("{what} stopped at {} and did not come back.", human(one.from_s)),
-        [.., last] => {
+        [] => vec![say(format!("{what} never stopped."))],
+        [one] if one.over => {
+            vec![say(format!("{what} stopped for ")), at(one.from_s, human(length(one))), say(", then went on.")]
+        }
+        [one] => vec![say(format!("{what} stopped at ")), at(one.from_s, human(one.from_s)), say(" and did not come back.")],
+        [first, .., last] => {
             let total = human(all.iter().map(|o| length(o)).sum());
-            let longest = human(all.iter().map(|o| length(o)).fold(0.0, f64::max));
-            let n = all.len();
-            let end = if last.over { "" } else { "; the last was not over at the end" };
-            format!("{what} stopped {n} times, {total} in all, {longest} at most{end}.")
+            let longest = all.iter().copied().reduce(|a, b| if length(b) > length(a) { b } else { a }).unwrap_or(last);
+            let mut sentence = vec![
+                say(format!("{what} stopped ")),
+                at(first.from_s, format!("{} times", all.len())),
+                say(format!(", {total} in all, ")),
+                at(longest.from_s, human(length(longest))),
+                say(" at most"),
+            ];
+            if !last.over {
+                sentence.extend([say("; "), at(last.from_s, "the last"), say(" was not over at the end")]);
+            }
+            sentence.push(say("."));
+            sentence
         }
     }
 }
 
-fn leader(cluster: &EtcdReport) -> Option<String> {
+fn leader(cluster: &EtcdReport) -> Option<Sentence> {
     let first = cluster.leaders.first()?;
     let last = cluster.leaders.last()?;
-    let was = format!("The leader was in {}", first.zone);
+    let was = say(format!("The leader was in {}; ", first.zone));
+    let elections = |more: &[_], at_s, who: &str| {
+        vec![was.clone(), say(format!("{} elections followed, and ", more.len())), at(at_s, who), say(" leads at the end.")]
+    };
     Some(match &cluster.leaders[1..] {
-        [] if first.over => format!("{was}; nobody was elected after it."),
-        [] => format!("The leader stayed in {}.", first.zone),
-        [one] if one.over => format!("{was}; {} was elected, and leads no more.", one.leader),
-        [one] if one.leader == first.leader => format!("{was}; {} was elected again.", one.leader),
-        [one] => format!("{was}; {} was elected.", one.leader),
-        more if last.over => format!("{was}; {} elections followed, and nobody leads at the end.", more.len()),
-        more => format!("{was}; {} elections followed, and {} leads at the end.", more.len(), last.leader),
+        [] if first.over => vec![was, at(first.to_s, "nobody"), say(" was elected after it.")],
+        [] => vec![say(format!("The leader stayed in {}.", first.zone))],
+        [one] => {
+            let end = match one {
+                one if one.over => " was elected, and leads no more.",
+                one if one.leader == first.leader => " was elected again.",
+                _ => " was elected.",
+            };
+            vec![was, at(one.from_s, one.leader.clone()), say(end)]
+        }
+        more if last.over => elections(more, last.to_s, "nobody"),
+        more => elections(more, last.from_s, &last.leader),
     })
 }
 

@@ -21,14 +21,16 @@ pub(super) fn parse(text: &str, errors: &mut Errors) -> Result<Value, Errors> {
 }
 
 /// One step of a JSON path.
-#[derive(Clone, Debug)]
-pub(super) enum Step {
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Into an object.
     Key(String),
+    /// Into an array.
     Index(usize),
 }
 
-/// The path as people write it.
-pub(super) fn render(path: &[Step]) -> String {
+/// The path as people write it, and as [`Error::path`](super::Error::path) has it: `etcd[0].members[2].node`; `$` is the whole file.
+pub fn render(path: &[Step]) -> String {
     let mut text = String::new();
     for step in path {
         match step {

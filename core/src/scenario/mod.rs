@@ -27,7 +27,7 @@ mod validate;
 pub use bundled::{Bundled, bundled, default_scenario};
 pub use defaults::{DefaultRow, defaults};
 pub use error::{Error, Errors};
-pub use json::MAX_BYTES;
+pub use json::{MAX_BYTES, Step, render};
 pub use model::*;
 pub use raw::RawScenario;
 pub use schema::schema;

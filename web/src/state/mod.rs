@@ -8,9 +8,18 @@
 //!
 //! Nothing about clusters is decided here: pictures and reports come from the worker, scenarios are judged by zonefall-core.
 
+mod autoplay;
+mod branches;
 mod document;
+pub mod layout;
 mod playback;
+mod rename;
+pub mod share;
+mod store;
+#[cfg(test)]
+mod tests;
 mod ui;
+mod worker;
 
 use std::rc::Rc;
 
@@ -20,17 +29,21 @@ use zonefall_core::report::Report;
 use zonefall_core::scenario::Scenario;
 use zonefall_core::sim::picture::Picture;
 
+pub use branches::clock;
 pub use document::{Document, DocumentAction, Path, Problem, Step};
-pub use playback::{Playback, PlaybackCommand};
+pub use playback::{EYE_SPEED, Playback, PlaybackCommand, SPEEDS};
+pub use store::Store;
 pub use ui::{Notice, Panel, Tab, Theme, Tone, Ui, UiAction};
 
 use crate::engine::protocol::{Ask, BranchId, Deed, LoadId, Tell};
+use document::Edited;
+use worker::Worker;
 
 /// What the page knows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct State {
     /// The scenario as it is edited: text, form, errors, undo. (`document.rs`)
-    pub document: Document,
+    pub document: Rc<Document>,
     /// The scenario that runs: the last valid document.
     pub scenario: Option<Rc<Scenario>>,
     /// Number of the scenario in the worker.
@@ -51,6 +64,21 @@ pub struct State {
     pub ui: Ui,
     /// A message for the user: what went wrong, or what was done.
     pub notice: Option<Notice>,
+    /// What is under way with the worker. (`worker.rs`)
+    worker: Worker,
+}
+
+/// How the page starts.
+#[derive(Clone, Debug, Default)]
+pub struct Start {
+    /// The scenario's text.
+    pub text: String,
+    /// Looks, as they were remembered.
+    pub ui: Ui,
+    /// What there is to say about where the text came from.
+    pub notice: Option<Notice>,
+    /// The user wants no motion: nothing plays by itself.
+    pub reduced_motion: bool,
 }
 
 /// One course of events.
@@ -96,7 +124,8 @@ pub enum Action {
     Playback(PlaybackCommand),
     /// The worker says something.
     Told(Tell),
-    /// The worker crashed or does not answer: it was started anew, and what was loaded is loaded again only when the user asks.
+    /// The worker crashed or does not answer, and why. A new one gets everything that was loaded, but for a scenario that has brought two
+    /// down in a row: that one only when the user asks (plays it, or edits it).
     WorkerLost(String),
     /// Select (or nothing).
     Select(Option<Selection>),
@@ -108,6 +137,8 @@ pub enum Action {
     UndoDeed,
     /// Panels, theme, filter, overlays.
     Ui(UiAction),
+    /// Say something to the user.
+    Say(Notice),
     /// Dismiss the notice.
     Dismiss,
 }
@@ -125,4 +156,105 @@ pub enum Effect {
     Link(String),
     /// Start the worker anew.
     Restart,
+}
+
+impl State {
+    /// The page at its start, and what is to do first.
+    pub fn new(start: Start) -> (Self, Vec<Effect>) {
+        let (document, scenario) = Document::new(&start.text);
+        let mut state = Self {
+            document: Rc::new(document),
+            scenario: None,
+            load: LoadId::default(),
+            branches: Vec::new(),
+            shown: BranchId::default(),
+            picture: None,
+            stepped: String::new(),
+            playback: Playback { playing: false, ..Playback::default() },
+            selection: None,
+            ui: start.ui,
+            notice: start.notice,
+            worker: Worker::new(start.reduced_motion),
+        };
+        let mut effects = Vec::new();
+        if let Some(scenario) = scenario {
+            state.runs(scenario, &mut effects);
+            state.playback = Playback { playing: !start.reduced_motion, ..Playback::default() };
+            state.worker.autoplay = true;
+            state.look(&mut effects);
+        }
+        (state, effects)
+    }
+
+    /// The branch on the screen; none before the first valid scenario.
+    pub fn branch(&self) -> Option<&Branch> {
+        self.branches.get(self.shown.0 as usize)
+    }
+
+    /// The moments of interest of the shown branch, ascending: faults, elections and outages, their starts and ends.
+    pub fn moments(&self) -> Vec<Time> {
+        self.branch().and_then(|branch| branch.report.as_deref()).map_or_else(Vec::new, branches::moments)
+    }
+
+    /// Takes an action in; returns what is to do, in this order.
+    pub fn apply(&mut self, action: Action) -> Vec<Effect> {
+        let mut effects = Vec::new();
+        self.cancel_autoplay(&action);
+        match action {
+            Action::Document(action) => self.edit(action, &mut effects),
+            Action::Playback(command) => self.play(command, &mut effects),
+            Action::Told(tell) => self.told(tell, &mut effects),
+            Action::WorkerLost(why) => self.worker_lost(&why, &mut effects),
+            Action::Select(selection) => self.selection = selection.filter(|selection| self.exists(*selection)),
+            Action::Do(deed) => self.deed(deed, &mut effects),
+            Action::Show(branch) => self.show(branch, &mut effects),
+            Action::UndoDeed => self.undo_deed(&mut effects),
+            Action::Ui(action) => self.ui.apply(action, &mut effects),
+            Action::Say(notice) => self.notice = Some(notice),
+            Action::Dismiss => self.notice = None,
+        }
+        self.look(&mut effects);
+        effects
+    }
+
+    fn edit(&mut self, action: DocumentAction, effects: &mut Vec<Effect>) {
+        let opens = matches!(action, DocumentAction::Open(_));
+        match Rc::make_mut(&mut self.document).apply(action) {
+            Err(why) => self.say(Tone::Error, why),
+            Ok(Edited::Not) => {}
+            Ok(Edited::To(None)) if opens => {
+                let text = "This scenario cannot run yet: what is wrong is marked in it. The last one goes on.";
+                self.say(Tone::Error, text.to_owned());
+            }
+            Ok(Edited::To(None)) => {}
+            Ok(Edited::To(Some(scenario))) => {
+                self.notice = None;
+                self.runs(scenario, effects);
+                let text = self.document.text.to_string();
+                effects.extend([Effect::Save(text.clone()), Effect::Link(text)]);
+                if opens {
+                    self.playback = Playback { playing: !self.worker.reduced_motion, ..Playback::default() };
+                }
+            }
+        }
+    }
+
+    fn say(&mut self, tone: Tone, text: String) {
+        self.notice = Some(Notice { tone, text });
+    }
+
+    /// Whether the scenario has such a thing.
+    fn exists(&self, selection: Selection) -> bool {
+        let Some(scenario) = &self.scenario else { return false };
+        let zone = |zone: ZoneId| (zone.0 as usize) < scenario.zones.len();
+        match selection {
+            Selection::Zone(id) => zone(id),
+            Selection::Link(a, b) => zone(a) && zone(b),
+            Selection::Node(id) => (id.0 as usize) < scenario.nodes.len(),
+            Selection::Member(id) => {
+                let cluster = scenario.etcd.get(id.cluster.0 as usize);
+                cluster.is_some_and(|cluster| (id.index as usize) < cluster.members.len())
+            }
+        }
+    }
 }

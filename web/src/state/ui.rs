@@ -1,5 +1,7 @@
 //! Panels, theme, filter and overlays.
 
+use super::Effect;
+
 /// How the page looks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ui {
@@ -95,4 +97,23 @@ pub enum Tone {
     Info,
     /// Something went wrong.
     Error,
+}
+
+impl Ui {
+    pub(super) fn apply(&mut self, action: UiAction, effects: &mut Vec<Effect>) {
+        let remembered = matches!(action, UiAction::Theme(_) | UiAction::AsJson(_) | UiAction::Tables(_));
+        match action {
+            UiAction::Theme(theme) => self.theme = theme,
+            UiAction::Tab(tab) => self.tab = tab,
+            UiAction::AsJson(as_json) => self.as_json = as_json,
+            UiAction::Sheet(sheet) => self.sheet = sheet,
+            UiAction::Filter(filter) => self.filter = filter,
+            UiAction::Help(help) => self.help = help,
+            UiAction::Palette(palette) => self.palette = palette,
+            UiAction::Tables(tables) => self.tables = tables,
+        }
+        if remembered {
+            effects.push(Effect::Remember(self.clone()));
+        }
+    }
 }

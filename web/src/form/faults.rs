@@ -1,0 +1,165 @@
+//! Planned faults: what breaks, when, for how long.
+
+use serde_json::{Value, json};
+use yew::prelude::*;
+
+use super::field::{As, Cx, at, plain, shown};
+use crate::state::DocumentAction;
+
+/// A kind of fault: its word, how it reads, the field of its target, and further fields with their labels.
+struct Kind {
+    word: &'static str,
+    reads: &'static str,
+    target: &'static str,
+    more: &'static [(&'static str, &'static str)],
+}
+
+const DIRECTION: &[(&str, &str)] = &[("direction", "Direction")];
+
+const KINDS: [Kind; 9] = [
+    Kind { word: "zone_power", reads: "zone loses power", target: "zone", more: &[] },
+    Kind { word: "zone_cut", reads: "zone cut off", target: "zone", more: DIRECTION },
+    Kind { word: "node_crash", reads: "node loses power", target: "node", more: &[] },
+    Kind { word: "node_cut", reads: "node cut off", target: "node", more: DIRECTION },
+    Kind { word: "process_kill", reads: "member killed", target: "member", more: &[] },
+    Kind { word: "graceful_stop", reads: "member stopped gracefully", target: "member", more: &[] },
+    Kind {
+        word: "link_degraded",
+        reads: "link gets worse",
+        target: "between",
+        more: &[("delay", "Added delay"), ("loss", "Loss"), ("bandwidth", "Bandwidth")],
+    },
+    Kind {
+        word: "disk_slow",
+        reads: "disk gets slow",
+        target: "volume",
+        more: &[("add", "Added per fsync"), ("factor", "Factor")],
+    },
+    Kind { word: "volume_lost", reads: "disk lost", target: "volume", more: &[] },
+];
+
+/// What stands before a cluster's name where its leader is meant; no name begins with it.
+const LEADER: char = '@';
+
+pub(super) fn section(cx: &Cx<'_>) -> Html {
+    let count = cx.list("faults").len();
+    let aim = targets(cx, "zone").into_iter().next().map_or(Value::Null, |(word, _)| aim(&word));
+    let new = json!({"at": "1m", "for": "5m", "kind": "zone_power", "zone": aim});
+    let body = html! {
+        <>
+            { cx.group("faults") }
+            { for (0..count).map(|k| fault(cx, k)) }
+            { cx.add("faults", "fault", new) }
+        </>
+    };
+    cx.section("faults", "Faults", &count.to_string(), true, body)
+}
+
+fn fault(cx: &Cx<'_>, k: usize) -> Html {
+    let path = format!("faults/{k}");
+    let place = |key: &str| format!("{path}/{key}");
+    let word = shown(cx.get(&place("kind")));
+    let kind = KINDS.iter().find(|kind| kind.word == word);
+    let name = format!("fault {}", k + 1);
+    let more = |kind: &'static Kind| {
+        let field = |(key, label): &(&str, &str)| match *key {
+            "direction" => cx.choice(&place(key), label, Some("both ways"), &plain(&["in", "out"])),
+            "factor" | "loss" => cx.text(&place(key), label, As::Json),
+            _ => cx.text(&place(key), label, As::Text),
+        };
+        html! { <>{ target(cx, &path, kind) }{ for kind.more.iter().map(field) }</> }
+    };
+    html! {
+        <fieldset class="item">
+            <legend>{ &name }</legend>
+            <div class="row">{ kinds(cx, &path, &word) }{ cx.remove(&path, &name) }</div>
+            <div class="fields">
+                { cx.text(&place("at"), "At", As::Text) }
+                { cx.text(&place("for"), "For", As::Text) }
+                { kind.map(more) }
+            </div>
+        </fieldset>
+    }
+}
+
+/// Another kind has another target; when it happens stays.
+fn kinds(cx: &Cx<'_>, path: &str, word: &str) -> Html {
+    let options: Vec<_> = KINDS.iter().map(|kind| (kind.word.to_owned(), kind.reads.to_owned())).collect();
+    let firsts: Vec<(&str, Value)> = KINDS.iter().map(|kind| (kind.word, first(cx, kind))).collect();
+    let old = cx.get(path).clone();
+    let place = at(path);
+    cx.select(&format!("{path}/kind"), "What", word, &options, move |word| {
+        let mut fault = json!({});
+        for key in ["at", "for"] {
+            if let Some(value) = old.get(key) {
+                fault[key] = value.clone();
+            }
+        }
+        fault["kind"] = word.as_str().into();
+        if let Some(kind) = KINDS.iter().find(|kind| kind.word == word) {
+            let same = old.get(kind.target).cloned();
+            let first = firsts.iter().find(|(known, _)| *known == word).map(|(_, first)| first.clone());
+            fault[kind.target] = same.or(first).unwrap_or_default();
+        }
+        // A slow disk is slower by something, a worse link too.
+        match word.as_str() {
+            "disk_slow" => fault["add"] = "100ms".into(),
+            "link_degraded" => fault["delay"] = "100ms".into(),
+            _ => {}
+        }
+        DocumentAction::Set(place.clone(), Some(fault))
+    })
+}
+
+fn first(cx: &Cx<'_>, kind: &Kind) -> Value {
+    if kind.target == "between" {
+        let zones = cx.zones();
+        return json!([zones.first(), zones.get(1).or(zones.first())]);
+    }
+    targets(cx, kind.target).into_iter().next().map_or(Value::Null, |(word, _)| aim(&word))
+}
+
+fn target(cx: &Cx<'_>, path: &str, kind: &Kind) -> Html {
+    let path = format!("{path}/{}", kind.target);
+    if kind.target == "between" {
+        let zones = plain(&cx.zones());
+        let end = |k: usize, label: &str| cx.choice(&format!("{path}/{k}"), label, None, &zones);
+        return html! { <>{ end(0, "Between") }{ end(1, "and") }</> };
+    }
+    let value = cx.get(&path);
+    let word = value.get("leader_of").map_or_else(|| shown(value), |cluster| format!("{LEADER}{}", shown(cluster)));
+    let label = match kind.target {
+        "zone" => "Zone",
+        "node" => "Node",
+        "member" => "Member",
+        _ => "Disk of",
+    };
+    let place = at(&path);
+    let set = move |word: String| DocumentAction::Set(place.clone(), Some(aim(&word)));
+    html! { <div class="wide">{ cx.select(&path, label, &word, &targets(cx, kind.target), set) }</div> }
+}
+
+/// What can be hit: where the leader is, or one by name.
+fn targets(cx: &Cx<'_>, target: &str) -> Vec<(String, String)> {
+    let clusters = cx.names("etcd");
+    let of = if target == "member" { "the leader" } else { "that of the leader" };
+    let leader = |name: &String| (format!("{LEADER}{name}"), format!("{of} of {name}"));
+    let mut all: Vec<_> = clusters.iter().map(leader).collect();
+    let names = match target {
+        "zone" => cx.zones(),
+        "node" => cx.names("topology/nodes"),
+        _ => (0..clusters.len()).flat_map(|c| cx.names(&format!("etcd/{c}/members"))).collect(),
+    };
+    all.extend(plain(&names));
+    if target == "volume" {
+        all.extend(plain(&cx.names("topology/volumes")));
+    }
+    all
+}
+
+fn aim(word: &str) -> Value {
+    match word.strip_prefix(LEADER) {
+        Some(cluster) => json!({"leader_of": cluster}),
+        None => word.into(),
+    }
+}

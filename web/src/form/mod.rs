@@ -1,0 +1,203 @@
+//! The scenario panel: one document as a form and as JSON, kept in step, its problems shown in place.
+//!
+//! ```text
+//!   Document (state) --> Form tab: sections of fields   --Set, Push, Rename--> Document
+//!                    --> JSON tab: the text             --Type-->
+//! ```
+//!
+//! Fields only write values; what a value means, and what is wrong with it, zonefall-core says about the document as a whole.
+
+mod build;
+mod clusters;
+mod expect;
+mod faults;
+mod field;
+mod file;
+mod json;
+mod load;
+mod places;
+#[cfg(test)]
+mod tests;
+mod try_it;
+
+use std::rc::Rc;
+
+use wasm_bindgen::JsCast;
+use yew::prelude::*;
+
+use crate::state::{Action, DocumentAction, Problem, State, UiAction};
+use field::Cx;
+use json::{JsonEditor, Jump};
+
+/// Problems listed at the top at most; the others are at their fields all the same.
+const LISTED: usize = 20;
+
+/// What the panel needs.
+#[derive(Clone, Debug, PartialEq, Properties)]
+pub struct ConfigureProps {
+    /// What the page knows.
+    pub state: Rc<State>,
+    /// How it changes.
+    pub dispatch: Callback<Action>,
+}
+
+/// The scenario panel.
+#[component]
+pub fn Configure(props: &ConfigureProps) -> Html {
+    let ConfigureProps { state, dispatch } = props;
+    let jump = use_state(|| None::<Jump>);
+    let cx = Cx::new(state, dispatch);
+    let as_json = state.ui.as_json;
+    let body = if as_json {
+        html! { <JsonEditor document={Rc::clone(&state.document)} dispatch={dispatch.clone()} jump={(*jump).clone()} /> }
+    } else {
+        sections(&cx)
+    };
+    let go = {
+        let (dispatch, text) = (dispatch.clone(), Rc::clone(&state.document.text));
+        Callback::from(move |(problem, field): (Problem, Option<String>)| match field {
+            Some(id) if !as_json => reveal(&id),
+            _ => {
+                let number = jump.as_ref().map_or(1, |jump| jump.number + 1);
+                jump.set(Some(Jump::to(number, &text, &problem)));
+                dispatch.emit(Action::Ui(UiAction::AsJson(true)));
+            }
+        })
+    };
+    html! {
+        <section class="configure" aria-label="Scenario" data-testid="configure" onkeydown={undo_keys(dispatch)}>
+            { bar(state, dispatch) }
+            { problems(&cx, &go) }
+            <div id="configure-panel" class="configure-body" role="tabpanel" aria-labelledby={if as_json { "tab-json" } else { "tab-form" }}>
+                { body }
+            </div>
+        </section>
+    }
+}
+
+fn sections(cx: &Cx<'_>) -> Html {
+    html! {
+        <form class="form" autocomplete="off" onsubmit={|event: SubmitEvent| event.prevent_default()}>
+            { try_it::section(cx) }
+            <fieldset class="form-all" disabled={!cx.document.is_json} data-testid="form">
+                <legend class="sr-only">{ "Scenario" }</legend>
+                { places::scenario(cx) }
+                { places::regions(cx) }
+                { places::delays(cx) }
+                { places::nodes(cx) }
+                { clusters::section(cx) }
+                { load::section(cx) }
+                { faults::section(cx) }
+                { expect::section(cx) }
+            </fieldset>
+        </form>
+    }
+}
+
+/// Tabs, undo and redo.
+fn bar(state: &State, dispatch: &Callback<Action>) -> Html {
+    let tab = |as_json: bool, id: &'static str, label: &'static str| {
+        let selected = state.ui.as_json == as_json;
+        let onclick = dispatch.reform(move |_: MouseEvent| Action::Ui(UiAction::AsJson(as_json)));
+        let onkeydown = {
+            let dispatch = dispatch.clone();
+            Callback::from(move |event: KeyboardEvent| {
+                if matches!(event.key().as_str(), "ArrowLeft" | "ArrowRight") {
+                    event.prevent_default();
+                    event.stop_propagation();
+                    focus(if as_json { "tab-form" } else { "tab-json" });
+                    dispatch.emit(Action::Ui(UiAction::AsJson(!as_json)));
+                }
+            })
+        };
+        html! {
+            <button type="button" role="tab" {id} data-testid={id} class={classes!("tab", selected.then_some("selected"))}
+                aria-selected={selected.to_string()} aria-controls="configure-panel" tabindex={if selected { "0" } else { "-1" }}
+                {onclick} {onkeydown}>{ label }</button>
+        }
+    };
+    let button = |id: &'static str, label: &'static str, sign: &'static str, disabled: bool, action: DocumentAction| {
+        let onclick = dispatch.reform(move |_: MouseEvent| Action::Document(action.clone()));
+        html! { <button type="button" class="quiet" data-testid={id} aria-label={label} title={label} {disabled} {onclick}>{ sign }</button> }
+    };
+    let document = Rc::clone(&state.document);
+    html! {
+        <div class="configure-bar">
+            <div class="tabs" role="tablist" aria-label="Scenario as">
+                { tab(false, "tab-form", "Form") }
+                { tab(true, "tab-json", "JSON") }
+            </div>
+            <file::Files {document} dispatch={dispatch.clone()} />
+            { button("document-undo", "Undo the last edit (Ctrl+Z)", "↶", state.document.undo.is_empty(), DocumentAction::Undo) }
+            { button("document-redo", "Redo (Ctrl+Shift+Z)", "↷", state.document.redo.is_empty(), DocumentAction::Redo) }
+        </div>
+    }
+}
+
+/// All that is wrong, each a way to its field or its place in the text.
+fn problems(cx: &Cx<'_>, go: &Callback<(Problem, Option<String>)>) -> Html {
+    let all = &cx.document.problems;
+    let item = |problem: &Problem| {
+        let field = cx.field_of(&problem.path);
+        let onclick = go.reform({
+            let problem = problem.clone();
+            move |_: MouseEvent| (problem.clone(), field.clone())
+        });
+        let place = problem.line_column.map_or_else(|| problem.path.clone(), |(line, _)| format!("line {line}"));
+        html! {
+            <li><button type="button" class="problem" data-testid="problem" {onclick}>
+                <code>{ place }</code>{ " " }{ &problem.message }
+            </button></li>
+        }
+    };
+    let count = match all.len() {
+        0 => return html! { <div role="status" class="sr-only">{ "No problems" }</div> },
+        1 => "1 problem: the last valid scenario goes on".to_owned(),
+        n => format!("{n} problems: the last valid scenario goes on"),
+    };
+    let more =
+        all.len().checked_sub(LISTED).filter(|more| *more > 0).map(|more| html! { <li>{ format!("… and {more} more") }</li> });
+    html! {
+        <div role="status" class="problems" data-testid="problems">
+            <strong>{ count }</strong>
+            <ul>{ for all.iter().take(LISTED).map(item) }{ more }</ul>
+        </div>
+    }
+}
+
+/// Undo and redo by keys; a field that is being filled in keeps its own.
+fn undo_keys(dispatch: &Callback<Action>) -> Callback<KeyboardEvent> {
+    let dispatch = dispatch.clone();
+    Callback::from(move |event: KeyboardEvent| {
+        let in_field = event.target().is_some_and(|target| target.dyn_ref::<web_sys::HtmlInputElement>().is_some());
+        if in_field || !(event.ctrl_key() || event.meta_key()) || event.alt_key() {
+            return;
+        }
+        let action = match (event.key().as_str(), event.shift_key()) {
+            ("z" | "Z", false) => DocumentAction::Undo,
+            ("z" | "Z", true) | ("y" | "Y", false) => DocumentAction::Redo,
+            _ => return,
+        };
+        event.prevent_default();
+        event.stop_propagation();
+        dispatch.emit(Action::Document(action));
+    })
+}
+
+fn focus(id: &str) {
+    let element = gloo::utils::document().get_element_by_id(id);
+    if let Some(element) = element.and_then(|element| element.dyn_into::<web_sys::HtmlElement>().ok()) {
+        element.focus().ok();
+    }
+}
+
+/// Opens the section that a field is in, and goes there.
+fn reveal(id: &str) {
+    let field = gloo::utils::document().get_element_by_id(id);
+    if let Some(Ok(Some(section))) = field.map(|field| field.closest("details"))
+        && let Some(section) = section.dyn_ref::<web_sys::HtmlDetailsElement>()
+    {
+        section.set_open(true);
+    }
+    focus(id);
+}

@@ -1,0 +1,93 @@
+//! The panel as it is rendered, without a browser.
+
+use std::rc::Rc;
+
+use yew::{Callback, LocalServerRenderer};
+use zonefall_core::scenario::{bundled, default_scenario};
+
+use super::{Configure, ConfigureProps};
+use crate::state::{Start, State, Ui};
+
+fn rendered(text: &str, as_json: bool) -> String {
+    let ui = Ui { as_json, ..Ui::default() };
+    let (state, _) = State::new(Start { text: text.to_owned(), ui, ..Start::default() });
+    let props = ConfigureProps { state: Rc::new(state), dispatch: Callback::noop() };
+    let renderer = LocalServerRenderer::<Configure>::with_props(props).hydratable(false);
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    runtime.block_on(tokio::task::LocalSet::new().run_until(renderer.render()))
+}
+
+/// The element with this `data-testid`, its tag only.
+fn tag<'a>(html: &'a str, id: &str) -> &'a str {
+    let at = html.find(&format!("data-testid=\"{id}\"")).unwrap_or_else(|| panic!("there is no {id}"));
+    let (start, end) = (html[..at].rfind('<').unwrap(), html[at..].find('>').unwrap());
+    &html[start..=at + end]
+}
+
+/// What every scenario has.
+const ALWAYS: [&str; 11] = [
+    "file-open",
+    "file-save",
+    "form-name",
+    "form-duration",
+    "form-regions-0-zones-0",
+    "form-nodes-0-zone",
+    "form-etcd-0-members-0-node",
+    "form-etcd-0-members-0-remove",
+    "form-nodes-add",
+    "try-zone-outage",
+    "new-build",
+];
+
+#[test]
+fn every_bundled_scenario_has_all_its_fields() {
+    for scenario in bundled() {
+        let html = rendered(scenario.json, false);
+        for id in ALWAYS {
+            assert!(!tag(&html, id).is_empty(), "{}", scenario.name);
+        }
+        let document: serde_json::Value = serde_json::from_str(scenario.json).unwrap();
+        for (list, field) in [("clients", "rate"), ("faults", "kind"), ("expect", "that")] {
+            let items = document[list].as_array().map_or(0, Vec::len);
+            for k in 0..items {
+                assert!(!tag(&html, &format!("form-{list}-{k}-{field}")).is_empty());
+            }
+        }
+        assert!(!html.contains("field-error"), "{}", scenario.name);
+        assert!(!html.contains("choose …"), "{}: a choice that the form does not know", scenario.name);
+    }
+}
+
+#[test]
+fn every_problem_is_beside_its_field() {
+    let text = default_scenario().json.replace("\"node\": \"node-b\"", "\"node\": \"node-x\"").replace("\"35m\"", "\"35\"");
+    let text = text.replace("\"rate\": \"5/s\"", "\"rate\": 5").replace("zone_power", "zone_pwer");
+    let html = rendered(&text, false);
+    for id in ["form-duration", "form-etcd-0-members-1-node", "form-clients-1-rate", "form-faults-0-kind"] {
+        let field = tag(&html, id);
+        assert!(
+            field.contains("aria-invalid=\"true\"") && field.contains(&format!("aria-describedby=\"{id}-error\"")),
+            "{field}"
+        );
+        assert!(!tag(&html, &format!("{id}-error")).is_empty());
+    }
+    assert!(html.contains("data-testid=\"problems\""));
+    assert!(tag(&html, "form").contains("fieldset") && !tag(&html, "form").contains("disabled"));
+}
+
+#[test]
+fn a_text_that_is_no_json_locks_the_form_and_marks_its_line() {
+    let text = default_scenario().json.replace("\"duration\": \"35m\",", "\"duration\": ,");
+    assert!(tag(&rendered(&text, false), "form").contains("disabled"));
+    let html = rendered(&text, true);
+    let line = text.lines().position(|line| line.contains("\"duration\"")).unwrap() + 1;
+    assert!(html.contains(&format!("✕ {line}\n")), "{html}");
+    assert!(tag(&html, "tab-json").contains("aria-selected=\"true\""));
+}
+
+#[test]
+fn an_empty_document_teaches() {
+    let html = rendered("{}", false);
+    assert!(tag(&html, "section-try").contains("open"));
+    assert!(html.contains("data-testid=\"problems\""));
+}

@@ -1,0 +1,29 @@
+//! Sharing: the link goes to the clipboard, or at least into the address bar.
+
+use js_sys::Reflect;
+use wasm_bindgen_futures::{JsFuture, spawn_local};
+use yew::Callback;
+
+use super::address;
+use crate::state::{Action, Notice, Tone};
+
+/// Copies the link to this scenario, and says so.
+pub fn share(text: &str, dispatch: Callback<Action>) {
+    let link = address::link(text);
+    address::put(text);
+    spawn_local(async move {
+        let (tone, text) = if copy(&link).await {
+            (Tone::Info, "The link is copied: it holds the whole scenario.".to_owned())
+        } else {
+            (Tone::Info, "Copying is not allowed here. The address bar holds the link: copy it from there.".to_owned())
+        };
+        dispatch.emit(Action::Say(Notice { tone, text }));
+    });
+}
+
+async fn copy(text: &str) -> bool {
+    let navigator = gloo::utils::window().navigator();
+    // Pages that were not fetched securely have no clipboard.
+    let has_one = Reflect::get(&navigator, &"clipboard".into()).is_ok_and(|clipboard| clipboard.is_object());
+    has_one && JsFuture::from(navigator.clipboard().write_text(text)).await.is_ok()
+}

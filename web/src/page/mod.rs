@@ -1,0 +1,121 @@
+//! What the state asks of the browser: storage, address bar, files, clipboard, frames. Browser only, but for [`start`].
+//!
+//! ```text
+//!   State::apply --Effect--> use_page --> worker | local storage | address bar
+//!   fragment, file, drop, frame --Action--> State::apply
+//! ```
+
+pub mod address;
+pub mod clipboard;
+pub mod files;
+mod frames;
+pub mod start;
+pub mod storage;
+
+use std::rc::Rc;
+
+use gloo::events::EventListener;
+use gloo::timers::callback::Timeout;
+use yew::prelude::*;
+
+use crate::state::{Action, DocumentAction, Effect, Notice, State, Store, Tone};
+
+pub use clipboard::share;
+pub use files::download;
+pub use frames::use_frames;
+
+/// Storage and address bar follow the document after this many milliseconds without an edit.
+const QUIET_MS: u32 = 400;
+
+/// What the browser will be given when the user stops typing.
+#[derive(Default)]
+struct Pending {
+    save: Option<String>,
+    link: Option<String>,
+    timer: Option<Timeout>,
+}
+
+impl Pending {
+    /// Does what waits. What went wrong is told.
+    fn flush(&mut self) -> Result<(), String> {
+        self.timer = None;
+        if let Some(text) = self.link.take() {
+            address::put(&text);
+        }
+        self.save.take().map_or(Ok(()), |text| storage::save(&text))
+    }
+}
+
+/// The state of the page, restored, and the way to change it. What concerns the worker ([`Effect::Ask`], [`Effect::Restart`]) goes to
+/// `worker`, in order; the rest is done here.
+#[hook]
+pub fn use_page(worker: Callback<Effect>) -> (Rc<State>, Callback<Action>) {
+    let store = use_reducer(|| Store::new(start::restore()));
+    let dispatch = use_callback(store.dispatcher(), |action: Action, dispatcher| dispatcher.dispatch(action));
+    let pending = use_mut_ref(Pending::default);
+    use_effect_with(dispatch.clone(), {
+        let pending = Rc::clone(&pending);
+        move |dispatch| {
+            let listeners = (follow_address(dispatch.clone()), files::accept_drops(dispatch), save_at_the_end(pending));
+            move || drop(listeners)
+        }
+    });
+    use_effect({
+        let (store, dispatch) = (store.clone(), dispatch.clone());
+        move || {
+            for effect in store.drain() {
+                perform(effect, &worker, &pending, &dispatch);
+            }
+        }
+    });
+    (Rc::clone(&store.state), dispatch)
+}
+
+fn perform(effect: Effect, worker: &Callback<Effect>, pending: &Rc<std::cell::RefCell<Pending>>, dispatch: &Callback<Action>) {
+    let mut waiting = pending.borrow_mut();
+    match effect {
+        Effect::Ask(_) | Effect::Restart => {
+            drop(waiting);
+            worker.emit(effect);
+            return;
+        }
+        Effect::Remember(ui) => return tell(storage::remember(&ui), dispatch),
+        Effect::Save(text) => waiting.save = Some(text),
+        Effect::Link(text) => waiting.link = Some(text),
+    }
+    let (pending, dispatch) = (Rc::clone(pending), dispatch.clone());
+    waiting.timer = Some(Timeout::new(QUIET_MS, move || {
+        let done = pending.borrow_mut().flush();
+        tell(done, &dispatch);
+    }));
+}
+
+fn tell(done: Result<(), String>, dispatch: &Callback<Action>) {
+    if let Err(text) = done {
+        dispatch.emit(Action::Say(Notice { tone: Tone::Error, text }));
+    }
+}
+
+/// Another fragment in the address bar (a pasted link, the back button) is another scenario.
+fn follow_address(dispatch: Callback<Action>) -> EventListener {
+    EventListener::new(&gloo::utils::window(), "hashchange", move |_| {
+        let action = match start::linked(&address::fragment()) {
+            None => return,
+            Some(Ok(text)) => Action::Document(DocumentAction::Open(text)),
+            Some(Err(error)) => Action::Say(Notice { tone: Tone::Error, text: error.to_string() }),
+        };
+        dispatch.emit(action);
+    })
+}
+
+/// The page goes away: what waits for a quiet moment has none left.
+fn save_at_the_end(pending: Rc<std::cell::RefCell<Pending>>) -> EventListener {
+    EventListener::new(&gloo::utils::window(), "pagehide", move |_| {
+        let mut pending = pending.borrow_mut();
+        if pending.save.is_some() {
+            storage::supersede(&address::fragment());
+        }
+        // There is nobody left to tell.
+        drop(pending.flush());
+    })
+}

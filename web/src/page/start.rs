@@ -1,0 +1,67 @@
+//! What the page starts with: the link's scenario, else the one that was kept, else the default one.
+
+use zonefall_core::scenario::{Scenario, default_scenario};
+
+use super::{address, storage};
+use crate::state::share::{LinkError, decode};
+use crate::state::{Notice, Start, Tone};
+
+/// The scenario of a fragment; `None` where the fragment says nothing.
+pub fn linked(fragment: &str) -> Option<Result<String, LinkError>> {
+    let said = fragment.trim_start_matches('#');
+    (!said.is_empty()).then(|| decode(said))
+}
+
+/// Restores what the browser knows.
+pub fn restore() -> Start {
+    let fragment = address::fragment();
+    let fragment = if storage::is_superseded(&fragment) { "" } else { &fragment };
+    let (text, notice) = choose(fragment, storage::saved());
+    let query = gloo::utils::window().match_media("(prefers-reduced-motion: reduce)");
+    let reduced_motion = query.ok().flatten().is_some_and(|query| query.matches());
+    Start { text, ui: storage::remembered(), notice, reduced_motion }
+}
+
+/// Links and storage may hold anything: what is no scenario is passed over, and said.
+fn choose(fragment: &str, saved: Option<String>) -> (String, Option<Notice>) {
+    let refused = match linked(fragment) {
+        Some(Ok(text)) => return (text, None),
+        Some(Err(error)) => Some(Notice { tone: Tone::Error, text: error.to_string() }),
+        None => None,
+    };
+    match saved {
+        Some(text) if Scenario::from_json(&text).is_ok() => (text, refused),
+        Some(_) => {
+            let text = "The scenario that this browser had kept is not one that this version reads.".to_owned();
+            (default_scenario().json.to_owned(), refused.or(Some(Notice { tone: Tone::Info, text })))
+        }
+        None => (default_scenario().json.to_owned(), refused),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::state::share::encode;
+    use zonefall_core::scenario::bundled;
+
+    #[test]
+    fn the_link_comes_first_then_the_storage_then_the_default() {
+        let [default, one, two] = [bundled()[0].json, bundled()[1].json, bundled()[2].json];
+        let link = encode(two);
+        for (fragment, saved, expected, says) in [
+            (link.as_str(), Some(one), two, ""),
+            ("", Some(one), one, ""),
+            ("#", None, default, ""),
+            ("#z9.abc", Some(one), one, "version"),
+            ("#z1.abc", None, default, "damaged"),
+            ("", Some("{}"), default, "kept"),
+            ("#z1.abc", Some("{}"), default, "damaged"),
+        ] {
+            let (text, notice) = choose(fragment, saved.map(str::to_owned));
+            assert_eq!(text, expected, "{fragment}");
+            assert_eq!(notice.is_none(), says.is_empty());
+            assert!(notice.is_none_or(|notice| notice.text.contains(says)));
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! Branches and the playhead on them: deeds fork, undo goes back, commands move.
+
+use std::rc::Rc;
+
+use zonefall_core::kernel::time::Time;
+use zonefall_core::observe::words;
+use zonefall_core::report::Report;
+
+use super::playback::moment;
+use super::{Branch, Effect, PlaybackCommand, State, Tone};
+use crate::engine::protocol::{Ask, BranchId, Deed};
+
+/// Name of branch 0.
+pub(super) const AS_WRITTEN: &str = "as written";
+/// Branches at one time: each costs the worker memory.
+const MOST: usize = 64;
+
+impl Branch {
+    pub(super) fn new(id: BranchId, name: String, fork: Option<(BranchId, Time, Deed)>) -> Self {
+        let now = fork.as_ref().map_or(Time::ZERO, |(_, at, _)| *at);
+        Self { id, name, fork, now, done: false, gave_up: None, report: None, report_json: Rc::from("") }
+    }
+}
+
+impl State {
+    pub(super) fn deed(&mut self, deed: Deed, effects: &mut Vec<Effect>) {
+        match self.fork(deed) {
+            Ok(ask) => {
+                self.playback.pause_at = None;
+                self.playback.playing = true;
+                self.worker.forget();
+                effects.push(Effect::Ask(ask));
+            }
+            Err(why) => self.say(Tone::Error, why),
+        }
+    }
+
+    fn fork(&mut self, deed: Deed) -> Result<Ask, String> {
+        let at = self.playback.at;
+        let branch = self.branch().ok_or("Nothing runs yet.")?;
+        if self.worker.is_dormant() {
+            return Err("The simulator has stopped: press play to start it again.".to_owned());
+        }
+        if branch.now < at {
+            return Err("The simulation has not come that far yet: try again in a moment.".to_owned());
+        }
+        if branch.done && at >= branch.now {
+            return Err("This is the end of the run: go back to where something can still happen.".to_owned());
+        }
+        if self.branches.len() >= MOST {
+            return Err(format!("There are {MOST} branches already: edit the scenario, or open it again, to start over."));
+        }
+        // Before its own fork a branch is its parent: what is done there is done to the parent.
+        let mut parent = branch;
+        while let Some((older, forked, _)) = &parent.fork
+            && at < *forked
+        {
+            parent = &self.branches[older.0 as usize];
+        }
+        let parent = parent.id;
+        let name = format!("{} at {}", self.words(&deed)?, clock(at));
+        let id = BranchId(self.branches.len() as u32);
+        self.branches.push(Branch::new(id, name, Some((parent, at, deed.clone()))));
+        self.shown = id;
+        Ok(Ask::Fork { load: self.load, branch: id, parent, at, deed })
+    }
+
+    /// What a deed does, in plain words.
+    fn words(&self, deed: &Deed) -> Result<String, String> {
+        let scenario = self.scenario.as_ref().ok_or("Nothing runs yet.")?;
+        match deed {
+            Deed::Break { fault, .. } => Ok(words::began(fault, scenario)),
+            Deed::Mend { fault } => {
+                let active = self.picture.iter().flat_map(|picture| &picture.faults).find(|active| active.id == *fault);
+                active.map(|active| words::over(&active.fault, scenario)).ok_or_else(|| "That is whole already.".to_owned())
+            }
+        }
+    }
+
+    pub(super) fn show(&mut self, branch: BranchId, effects: &mut Vec<Effect>) {
+        if branch == self.shown || branch.0 as usize >= self.branches.len() {
+            return;
+        }
+        self.shown = branch;
+        self.worker.forget();
+        effects.push(Effect::Ask(Ask::Show { load: self.load, branch }));
+        self.stay_inside();
+    }
+
+    pub(super) fn undo_deed(&mut self, effects: &mut Vec<Effect>) {
+        let Some((parent, at, _)) = self.branch().and_then(|branch| branch.fork.clone()) else {
+            self.say(Tone::Info, "There is nothing to undo: this is the scenario as written.".to_owned());
+            return;
+        };
+        self.show(parent, effects);
+        self.playback.go(at);
+        self.playback.playing = false;
+    }
+
+    /// A run that is over, or was given up, goes no further: a playhead that waited past its end stands at its end.
+    pub(super) fn stay_inside(&mut self) {
+        let Some(branch) = self.branch() else { return };
+        let end = branch.now;
+        if (branch.done || branch.gave_up.is_some()) && self.playback.at > end {
+            self.playback.go(end);
+        }
+    }
+
+    pub(super) fn play(&mut self, command: PlaybackCommand, effects: &mut Vec<Effect>) {
+        let Some(branch) = self.branch() else { return };
+        let (now, over) = (branch.now, branch.done || branch.gave_up.is_some());
+        match command {
+            PlaybackCommand::Toggle if self.playback.playing => self.playback.playing = false,
+            PlaybackCommand::Toggle | PlaybackCommand::Play => {
+                self.wake(effects);
+                if over && self.playback.at >= now {
+                    self.playback.go(Time::ZERO);
+                }
+                self.playback.playing = true;
+            }
+            PlaybackCommand::Pause => self.playback.playing = false,
+            PlaybackCommand::Speed(speed) => self.playback.set_speed(speed),
+            PlaybackCommand::Faster => self.playback.faster(),
+            PlaybackCommand::Slower => self.playback.slower(),
+            PlaybackCommand::Seek(at) => self.playback.go(at.min(now)),
+            PlaybackCommand::Step(forward) => self.step(forward, effects),
+            PlaybackCommand::Jump(forward) => self.jump(forward, now),
+            PlaybackCommand::Home => self.playback.go(Time::ZERO),
+            PlaybackCommand::End => self.playback.go(now),
+            PlaybackCommand::Tick(seconds) => self.tick(seconds),
+        }
+    }
+
+    fn jump(&mut self, forward: bool, now: Time) {
+        let (at, moments) = (self.playback.at, self.moments());
+        let mut moments = moments.into_iter().filter(|moment| *moment <= now);
+        let to = if forward { moments.find(|moment| *moment > at) } else { moments.rfind(|moment| *moment < at) };
+        self.playback.playing = false;
+        self.playback.go(to.unwrap_or(if forward { now } else { Time::ZERO }));
+    }
+}
+
+/// The moments of interest of a report, ascending.
+pub(super) fn moments(report: &Report) -> Vec<Time> {
+    let end = |to_s: f64, over: bool| over.then_some(to_s);
+    let faults = report.faults.iter().flat_map(|fault| [Some(fault.from_s), end(fault.to_s, fault.over)]);
+    let clusters = report.etcd.values().flat_map(|cluster| {
+        let elections = cluster.elections.iter().flat_map(|election| [Some(election.from_s), Some(election.to_s)]);
+        let outages = cluster.outages.iter().flat_map(|outage| [Some(outage.from_s), end(outage.to_s, outage.over)]);
+        elections.chain(outages)
+    });
+    let mut all: Vec<Time> = faults.chain(clusters).flatten().map(moment).collect();
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+/// A moment as people say it: `1m 2s`, `1h 0m 2.345s`, milliseconds at most.
+pub fn clock(at: Time) -> String {
+    let ms = (at.as_nanos() + 500_000) / 1_000_000;
+    let (minutes, seconds) = (ms / 60_000, ms % 60_000);
+    let fraction = format!("{:03}", seconds % 1_000);
+    let fraction = fraction.trim_end_matches('0');
+    let point = if fraction.is_empty() { "" } else { "." };
+    let seconds = format!("{}{point}{fraction}s", seconds / 1_000);
+    match (minutes / 1_440, minutes / 60 % 24, minutes % 60) {
+        (0, 0, 0) => seconds,
+        (0, 0, m) => format!("{m}m {seconds}"),
+        (0, h, m) => format!("{h}h {m}m {seconds}"),
+        (d, h, m) => format!("{d}d {h}h {m}m {seconds}"),
+    }
+}

@@ -1,0 +1,70 @@
+//! A scenario, its seed included, in a link: `#z1.` and the text, deflated, in base64url.
+//!
+//! ```text
+//!   text --deflate--> bytes --base64url--> "#z1.…"
+//! ```
+//!
+//! Links come from anywhere. Every step refuses what it does not know and says so in plain words; nothing is inflated past the
+//! largest scenario that is read.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use miniz_oxide::deflate::compress_to_vec;
+use miniz_oxide::inflate::{TINFLStatus, decompress_to_vec_with_limit};
+use zonefall_core::scenario::{Errors, MAX_BYTES, Scenario};
+
+/// What a fragment of this version begins with, after its `#`.
+const VERSION: &str = "z1.";
+/// miniz's best.
+const LEVEL: u8 = 9;
+
+/// Why a link is refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LinkError {
+    /// Another version, or something else altogether.
+    #[error("This link is not one that this version of Zonefall reads: it begins with {0:?} instead of \"z1.\".")]
+    Version(String),
+    /// Not base64url.
+    #[error("This link is damaged: there are letters in it, or missing from it, that do not belong there.")]
+    Letters,
+    /// Does not inflate.
+    #[error("This link is damaged: its text cannot be unpacked.")]
+    Packed,
+    /// Inflates past the largest scenario.
+    #[error("This link holds more than a scenario may have ({MAX_BYTES} bytes).")]
+    TooLarge,
+    /// Not UTF-8.
+    #[error("This link is damaged: what it holds is not text.")]
+    NotText,
+    /// Not a scenario.
+    #[error("What this link holds is not a scenario:\n{0}")]
+    Scenario(Errors),
+}
+
+/// The fragment for a scenario, `#` included.
+pub fn encode(text: &str) -> String {
+    format!("#{VERSION}{}", URL_SAFE_NO_PAD.encode(compress_to_vec(text.as_bytes(), LEVEL)))
+}
+
+/// The scenario's text in a fragment, with or without its `#`.
+///
+/// # Errors
+/// Why there is none, for the user.
+pub fn decode(fragment: &str) -> Result<String, LinkError> {
+    let fragment = fragment.strip_prefix('#').unwrap_or(fragment);
+    let Some(letters) = fragment.strip_prefix(VERSION) else {
+        return Err(LinkError::Version(fragment.chars().take(8).collect()));
+    };
+    // Deflate never makes four bytes of three: what is longer than that cannot be ours.
+    if letters.len() > MAX_BYTES * 2 {
+        return Err(LinkError::TooLarge);
+    }
+    let packed = URL_SAFE_NO_PAD.decode(letters).map_err(|_| LinkError::Letters)?;
+    let bytes = decompress_to_vec_with_limit(&packed, MAX_BYTES).map_err(|error| match error.status {
+        TINFLStatus::HasMoreOutput => LinkError::TooLarge,
+        _ => LinkError::Packed,
+    })?;
+    let text = String::from_utf8(bytes).map_err(|_| LinkError::NotText)?;
+    Scenario::from_json(&text).map_err(LinkError::Scenario)?;
+    Ok(text)
+}

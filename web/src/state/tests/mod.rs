@@ -1,0 +1,7 @@
+//! Tests of the state: scripts of actions, and hostile links and files.
+
+mod branching;
+mod editing;
+mod links;
+mod playing;
+mod script;

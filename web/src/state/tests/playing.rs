@@ -1,0 +1,164 @@
+//! The playhead.
+
+use zonefall_core::kernel::time::Time;
+
+use super::script::{Script, report};
+use crate::state::{Action, Playback, PlaybackCommand, Start};
+
+fn still() -> Script {
+    Script::new(Start { reduced_motion: true, ..Start::default() })
+}
+
+#[test]
+fn it_waits_for_the_simulation_and_goes_on_to_the_end() {
+    let mut script = still();
+    script.check(&[
+        // Pausing takes the controls: nothing plays by itself from here.
+        ("pause", "as written, 0s, paused 1x"),
+        ("looked", "as written, 0s, paused 1x"),
+        ("play", "as written, 0s, playing 1x: look 0s"),
+        ("tick 0.1", "as written, 0s, playing 1x"),
+        ("told 150ms", "as written, 0s, playing 1x"),
+        ("tick 0.1", "as written, 0.1s, playing 1x"),
+        // One look at a time: what moved meanwhile is looked at after the answer.
+        ("tick 0.1", "as written, 0.15s, playing 1x"),
+        ("looked", "as written, 0.15s, playing 1x: look 0.15s"),
+        ("tick 0.1", "as written, 0.15s, playing 1x"),
+        ("looked", "as written, 0.15s, playing 1x"),
+        ("done", "as written, 0.15s, playing 1x"),
+        ("speed 1e4", "as written, 0.15s, playing 10000x"),
+        ("tick 0.2", "as written, 33m 20.15s, playing 10000x: look 33m 20.15s"),
+        ("looked", "as written, 33m 20.15s, playing 10000x"),
+        ("tick 0.2", "as written, 35m 0s, paused 10000x: look 35m 0s closely"),
+        ("looked", "as written, 35m 0s, paused 10000x"),
+        ("tick 0.2", "as written, 35m 0s, paused 10000x"),
+        ("toggle", "as written, 0s, playing 10000x: look 0s"),
+        ("toggle", "as written, 0s, paused 10000x"),
+    ]);
+}
+
+#[test]
+fn speeds_go_by_ones_and_threes_and_stay_in_bounds() {
+    let mut script = still();
+    script.check(&[
+        ("pause", "as written, 0s, paused 1x"),
+        ("faster", "as written, 0s, paused 3x"),
+        ("faster", "as written, 0s, paused 10x"),
+        ("speed 47", "as written, 0s, paused 47x"),
+        ("slower", "as written, 0s, paused 30x"),
+        ("speed 1e9", "as written, 0s, paused 100000x"),
+        ("faster", "as written, 0s, paused 100000x"),
+        ("speed 0", "as written, 0s, paused 0.001x"),
+        ("slower", "as written, 0s, paused 0.001x"),
+        ("faster", "as written, 0s, paused 0.003x"),
+        ("speed NaN", "as written, 0s, paused 0.003x"),
+        ("speed -1", "as written, 0s, paused 0.001x"),
+    ]);
+    assert!(Playback::usual_speeds().is_sorted());
+}
+
+#[test]
+fn seeking_stays_in_what_is_simulated_and_slow_pictures_show_messages() {
+    let mut script = still();
+    script.check(&[
+        ("pause", "as written, 0s, paused 1x"),
+        ("told 10m", "as written, 0s, paused 1x"),
+        ("looked", "as written, 0s, paused 1x"),
+        ("seek 20m", "as written, 10m 0s, paused 1x: look 10m 0s closely"),
+        ("looked", "as written, 10m 0s, paused 1x"),
+        ("seek 90s", "as written, 1m 30s, paused 1x: look 1m 30s closely"),
+        ("looked", "as written, 1m 30s, paused 1x"),
+        ("play", "as written, 1m 30s, playing 1x: look 1m 30s"),
+        ("looked", "as written, 1m 30s, playing 1x"),
+        ("speed 0.03", "as written, 1m 30s, playing 0.03x: look 1m 30s closely"),
+        ("looked", "as written, 1m 30s, playing 0.03x"),
+        ("tick 0.1", "as written, 1m 30.003s, playing 0.03x: look 1m 30.003s closely"),
+        // A page that slept does not leap.
+        ("tick 500", "as written, 1m 30.011s, playing 0.03x"),
+        ("tick -1", "as written, 1m 30.011s, playing 0.03x"),
+        ("end", "as written, 10m 0s, playing 0.03x"),
+        ("home", "as written, 0s, playing 0.03x"),
+    ]);
+}
+
+#[test]
+fn steps_ask_the_worker_and_wait_for_each_other() {
+    let mut script = still();
+    script.check(&[
+        ("told 10m", "as written, 0s, paused 1x"),
+        ("looked", "as written, 0s, paused 1x"),
+        ("step next", "as written, 0s, paused 1x: step on from 0s"),
+        ("step next", "as written, 0s, paused 1x"),
+        ("step next", "as written, 0s, paused 1x"),
+        ("looked", "as written, 0.002s, paused 1x: step on from 0.002s"),
+        ("looked", "as written, 0.004s, paused 1x"),
+        ("step back", "as written, 0.004s, paused 1x: step back from 0.004s"),
+    ]);
+    assert_eq!(script.state.stepped, "etcd-main-1 answers");
+}
+
+#[test]
+fn jumps_go_from_moment_to_moment() {
+    let mut script = still();
+    script.check(&[("pause", "as written, 0s, paused 1x"), ("done", "as written, 0s, paused 1x")]);
+    let moments = script.state.moments();
+    assert!(moments.len() >= 4 && moments.is_sorted(), "{moments:?}");
+    assert!(moments.contains(&Time::from_nanos(60_000_000_000)), "the fault is one: {moments:?}");
+    let end = Time::from_nanos(2_100_000_000_000);
+    for moment in moments.iter().copied().filter(|moment| *moment > Time::ZERO).chain([end]) {
+        script.state.apply(Action::Playback(PlaybackCommand::Jump(true)));
+        assert_eq!(script.state.playback.at, moment);
+    }
+    for moment in moments.iter().rev().copied().chain([Time::ZERO]).filter(|moment| *moment < end) {
+        script.state.apply(Action::Playback(PlaybackCommand::Jump(false)));
+        assert_eq!(script.state.playback.at, moment);
+    }
+}
+
+/// When the default scenario's writes come back, in seconds.
+fn writes_are_back() -> f64 {
+    let outages = &report().etcd["etcd-main"].outages;
+    outages.iter().filter(|outage| outage.from_s < 100.0).map(|outage| outage.to_s).fold(0.0, f64::max)
+}
+
+#[test]
+fn the_first_scenario_plays_to_just_after_its_first_outage() {
+    let mut script = Script::new(Start::default());
+    script.check(&[("tick 0.1", "as written, 0s, playing 1x"), ("done", "as written, 0s, playing 20x")]);
+    let mut seconds = 0.0;
+    while script.state.playback.playing {
+        script.state.apply(Action::Playback(PlaybackCommand::Tick(0.016)));
+        seconds += 0.016;
+        assert!(seconds < 20.0, "{:?}", script.state.playback);
+    }
+    let at = script.state.playback.at.as_secs_f64();
+    assert!((5.0..11.0).contains(&seconds), "it took {seconds} s");
+    assert!(at > writes_are_back() && at < writes_are_back() + 3.0, "{at} s");
+    assert_eq!((script.state.playback.speed, script.state.playback.pause_at), (1.0, None));
+}
+
+#[test]
+fn nothing_plays_by_itself_for_who_wants_no_motion_or_has_taken_the_controls() {
+    let mut script = still();
+    script.state.apply(script_done(&script));
+    let at = script.state.playback.at.as_secs_f64();
+    assert!(!script.state.playback.playing && at > writes_are_back() && at < writes_are_back() + 3.0, "{at} s");
+    let mut script = Script::new(Start::default());
+    script.check(&[
+        ("speed 3", "as written, 0s, playing 3x"),
+        ("done", "as written, 0s, playing 3x"),
+        ("tick 0.1", "as written, 0.3s, playing 3x"),
+    ]);
+    let mut script = Script::new(Start::default());
+    script.check(&[
+        ("done", "as written, 0s, playing 20x"),
+        ("toggle", "as written, 0s, paused 20x"),
+        ("toggle", "as written, 0s, playing 20x"),
+    ]);
+    assert_eq!(script.state.playback.pause_at, None);
+}
+
+fn script_done(script: &Script) -> Action {
+    let end = Time::ZERO + script.state.scenario.as_ref().unwrap().duration;
+    Action::Told(super::script::progress(script.state.load, script.state.shown, end, Some(report())))
+}

@@ -1,0 +1,157 @@
+//! Scripts: rows of what happens and what the page then is and asks.
+//!
+//! ```text
+//!   ("tick 0.2", "as written, 200ms, playing 1x: look 200ms")
+//! ```
+//!
+//! The worker is played by the script: `told 35m` says that the shown branch is simulated up to there (`done`: to its end, with the
+//! report of a real run), `looked` answers the last look or step.
+
+use std::sync::{Arc, OnceLock};
+
+use zonefall_core::ids::{ClusterId, FaultId, MemberId, ZoneId};
+use zonefall_core::kernel::time::{Duration, Time};
+use zonefall_core::report::Report;
+use zonefall_core::run;
+use zonefall_core::scenario::units::Span;
+use zonefall_core::scenario::{Aim, Fault, Scenario, default_scenario};
+use zonefall_core::sim::{Options, Simulation};
+
+use crate::engine::protocol::{Ask, BranchId, Deed, LoadId, Tell};
+use crate::state::{Action, DocumentAction, Effect, PlaybackCommand, Start, State, clock};
+
+/// The page and what it last asked.
+pub(super) struct Script {
+    pub(super) state: State,
+    /// The time of the last look or step asked.
+    asked: Time,
+    stepping: bool,
+}
+
+impl Script {
+    /// The default scenario, just loaded.
+    pub(super) fn new(start: Start) -> Self {
+        let start = Start { text: default_scenario().json.to_owned(), ..start };
+        let (state, effects) = State::new(start);
+        let mut script = Self { state, asked: Time::ZERO, stepping: false };
+        assert!(script.told(&effects).starts_with("load 1, look 0s"));
+        script
+    }
+
+    /// Plays every row; each must come out as it says.
+    pub(super) fn check(&mut self, rows: &[(&str, &str)]) {
+        for (k, (action, expected)) in rows.iter().enumerate() {
+            let effects = self.state.apply(self.action(action));
+            let asked = self.told(&effects);
+            let state = &self.state;
+            let name = state.branch().map_or("nothing", |branch| branch.name.as_str());
+            let how = if state.playback.playing { "playing" } else { "paused" };
+            let mut found = format!("{name}, {}, {how} {}x", clock(state.playback.at), state.playback.speed);
+            if !asked.is_empty() {
+                found = format!("{found}: {asked}");
+            }
+            assert_eq!(&found, expected, "row {k}: {action} (notice: {:?})", state.notice);
+        }
+    }
+
+    fn action(&self, text: &str) -> Action {
+        let (word, rest) = text.split_once(' ').unwrap_or((text, ""));
+        let at = || Time::ZERO + rest.parse::<Span>().unwrap().0;
+        let number = || rest.parse::<f64>().unwrap();
+        let next = rest == "next";
+        let deed = match word {
+            "break" => Some(Deed::Break { fault: fault(rest), lasts: None }),
+            "mend" => Some(Deed::Mend { fault: FaultId(rest.parse().unwrap()) }),
+            _ => None,
+        };
+        match word {
+            "toggle" => Action::Playback(PlaybackCommand::Toggle),
+            "play" => Action::Playback(PlaybackCommand::Play),
+            "pause" => Action::Playback(PlaybackCommand::Pause),
+            "faster" => Action::Playback(PlaybackCommand::Faster),
+            "slower" => Action::Playback(PlaybackCommand::Slower),
+            "home" => Action::Playback(PlaybackCommand::Home),
+            "end" => Action::Playback(PlaybackCommand::End),
+            "speed" => Action::Playback(PlaybackCommand::Speed(number())),
+            "tick" => Action::Playback(PlaybackCommand::Tick(number())),
+            "seek" => Action::Playback(PlaybackCommand::Seek(at())),
+            "jump" => Action::Playback(PlaybackCommand::Jump(next)),
+            "step" => Action::Playback(PlaybackCommand::Step(next)),
+            "told" => Action::Told(progress(self.state.load, self.state.shown, at(), None)),
+            "done" => {
+                let end = Time::ZERO + self.state.scenario.as_ref().unwrap().duration;
+                Action::Told(progress(self.state.load, self.state.shown, end, Some(report())))
+            }
+            "looked" => Action::Told(self.answer()),
+            "lost" => Action::WorkerLost("out of memory".to_owned()),
+            "show" => Action::Show(BranchId(rest.parse().unwrap())),
+            "undo" => Action::UndoDeed,
+            "type" => Action::Document(DocumentAction::Type(self.state.document.text.replace("35m", rest))),
+            "retype" => Action::Document(DocumentAction::Type(default_scenario().json.replace("35m", rest))),
+            "open" => Action::Document(DocumentAction::Open(rest.to_owned())),
+            _ => Action::Do(deed.unwrap_or_else(|| panic!("what is {text:?}?"))),
+        }
+    }
+
+    /// Effects as words; looks and steps are remembered for their answer.
+    fn told(&mut self, effects: &[Effect]) -> String {
+        let words: Vec<String> = effects.iter().map(|effect| self.words(effect)).collect();
+        words.join(", ")
+    }
+
+    fn words(&mut self, effect: &Effect) -> String {
+        match effect {
+            Effect::Ask(Ask::Load { load, .. }) => format!("load {}", load.0),
+            Effect::Ask(Ask::Fork { branch, parent, at, .. }) => format!("fork {} of {} at {}", branch.0, parent.0, clock(*at)),
+            Effect::Ask(Ask::Show { branch, .. }) => format!("show {}", branch.0),
+            Effect::Ask(Ask::Look { at, messages, .. }) => {
+                (self.asked, self.stepping) = (*at, false);
+                format!("look {}{}", clock(*at), if *messages { " closely" } else { "" })
+            }
+            Effect::Ask(Ask::Step { at, forward, .. }) => {
+                (self.asked, self.stepping) = (*at, true);
+                format!("step {} from {}", if *forward { "on" } else { "back" }, clock(*at))
+            }
+            Effect::Ask(Ask::Ping(_)) => "ping".to_owned(),
+            Effect::Save(_) => "save".to_owned(),
+            Effect::Remember(_) => "remember".to_owned(),
+            Effect::Link(_) => "link".to_owned(),
+            Effect::Restart => "restart".to_owned(),
+        }
+    }
+
+    /// The answer to the last look or step: steps are two milliseconds long.
+    fn answer(&self) -> Tell {
+        let scenario = Arc::new(Scenario::from_json(default_scenario().json).unwrap());
+        let mut picture = Simulation::new(scenario, 1, Options::default()).picture();
+        let later = if self.stepping { Duration::from_millis(2) } else { Duration::ZERO };
+        picture.at = self.asked + later;
+        let event = if self.stepping { "etcd-main-1 answers".to_owned() } else { String::new() };
+        Tell::Looked { load: self.state.load, branch: self.state.shown, picture, event }
+    }
+}
+
+pub(super) fn progress(load: LoadId, branch: BranchId, now: Time, report: Option<&Report>) -> Tell {
+    let done = report.is_some();
+    let report = report.map(|report| serde_json::to_string(report).unwrap());
+    Tell::Progress { load, branch, now, done, report, keyframes: 1, memory_bytes: 1, wall_ms: 1.0 }
+}
+
+/// The report of the default scenario.
+pub(super) fn report() -> &'static Report {
+    static REPORT: OnceLock<Report> = OnceLock::new();
+    REPORT.get_or_init(|| {
+        let scenario = Arc::new(Scenario::from_json(default_scenario().json).unwrap());
+        run::run(&scenario, scenario.seed, Options::default(), &mut |_, _| {}, &mut |_| {})
+    })
+}
+
+fn fault(what: &str) -> Fault {
+    let (kind, number) = what.split_once(' ').unwrap();
+    let number: u16 = number.parse().unwrap();
+    match kind {
+        "member" => Fault::ProcessKill(Aim::Named(MemberId { cluster: ClusterId(0), index: number as u8 })),
+        "zone" => Fault::ZonePower(Aim::Named(ZoneId(number))),
+        _ => panic!("what is {kind:?}?"),
+    }
+}

@@ -1,0 +1,272 @@
+//! What is under way with the worker: loads, looks, steps, and what becomes of them when it is lost.
+//!
+//! One look or step waits for its answer at a time; whatever moved meanwhile is looked at after it.
+
+use std::rc::Rc;
+
+use zonefall_core::kernel::time::Time;
+use zonefall_core::report::Report;
+use zonefall_core::scenario::Scenario;
+use zonefall_core::sim::picture::Picture;
+
+use super::autoplay::Plan;
+use super::branches::AS_WRITTEN;
+use super::{Action, Branch, Effect, PlaybackCommand, State, Tone};
+use crate::engine::protocol::{Ask, BranchId, LoadId, Tell};
+
+/// What is under way.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Worker {
+    /// The text of the scenario that runs.
+    text: Rc<str>,
+    /// The answer that is waited for.
+    waiting: Option<Waiting>,
+    /// What the last look or step was at: branch, time, message by message.
+    looked: Option<(BranchId, Time, bool)>,
+    /// A step to ask for when the answer is there.
+    next_step: Option<bool>,
+    /// The load that the worker was lost with, until it is simulated to its end after all.
+    lost: Option<LoadId>,
+    /// Nothing is loaded: the scenario brought two workers down, and waits for the user.
+    dormant: bool,
+    /// The first scenario plays by itself, and nobody has interfered.
+    pub(super) autoplay: bool,
+    plan: Option<Plan>,
+    /// The user wants no motion.
+    pub(super) reduced_motion: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Waiting {
+    Look,
+    Step,
+}
+
+impl Worker {
+    pub(super) fn new(reduced_motion: bool) -> Self {
+        Self { reduced_motion, ..Self::default() }
+    }
+
+    /// Whether nothing is loaded until the user asks.
+    pub(super) fn is_dormant(&self) -> bool {
+        self.dormant
+    }
+
+    /// Answers that are still to come are for nobody.
+    pub(super) fn forget(&mut self) {
+        (self.waiting, self.looked, self.next_step) = (None, None, None);
+    }
+}
+
+impl State {
+    /// Another scenario runs from now on: branches start over, the playhead stays where it is as far as it can.
+    pub(super) fn runs(&mut self, scenario: Box<Scenario>, effects: &mut Vec<Effect>) {
+        let end = Time::ZERO + scenario.duration;
+        self.scenario = Some(Rc::from(scenario));
+        self.worker.text = Rc::clone(&self.document.text);
+        self.branches = vec![Branch::new(BranchId(0), AS_WRITTEN.to_owned(), None)];
+        self.shown = BranchId(0);
+        self.picture = None;
+        self.stepped.clear();
+        self.playback.go(self.playback.at.min(end));
+        self.selection = self.selection.filter(|selection| self.exists(*selection));
+        self.worker.lost = None;
+        self.load(effects);
+    }
+
+    /// Has everything that is known loaded, forks included.
+    fn load(&mut self, effects: &mut Vec<Effect>) {
+        self.load.0 += 1;
+        let load = self.load;
+        self.worker.forget();
+        self.worker.dormant = false;
+        effects.push(Effect::Ask(Ask::Load { load, text: self.worker.text.to_string(), seed: None }));
+        for branch in &mut self.branches {
+            (branch.now, branch.done, branch.gave_up) = (Time::ZERO, false, None);
+            if let Some((parent, at, deed)) = branch.fork.clone() {
+                effects.push(Effect::Ask(Ask::Fork { load, branch: branch.id, parent, at, deed }));
+            }
+        }
+        if self.shown.0 as usize + 1 < self.branches.len() {
+            effects.push(Effect::Ask(Ask::Show { load, branch: self.shown }));
+        }
+    }
+
+    /// The user asks for what brought the worker down.
+    pub(super) fn wake(&mut self, effects: &mut Vec<Effect>) {
+        if self.worker.dormant {
+            self.notice = None;
+            self.worker.lost = None;
+            self.load(effects);
+        }
+    }
+
+    pub(super) fn worker_lost(&mut self, why: &str, effects: &mut Vec<Effect>) {
+        effects.push(Effect::Restart);
+        self.worker.forget();
+        if self.branches.is_empty() {
+            return;
+        }
+        if self.worker.lost == Some(self.load) || self.worker.dormant {
+            self.worker.dormant = true;
+            self.playback.playing = false;
+            let text =
+                format!("The simulator stopped again: {why}. Your scenario is kept; change it, or press play to try once more.");
+            self.say(Tone::Error, text);
+            return;
+        }
+        self.say(Tone::Error, format!("The simulator stopped: {why}. It was started anew, and your scenario with it."));
+        self.load(effects);
+        self.worker.lost = Some(self.load);
+    }
+
+    pub(super) fn told(&mut self, tell: Tell, effects: &mut Vec<Effect>) {
+        match tell {
+            Tell::Ready | Tell::Pong(_) => {}
+            Tell::Refused { load, errors } if load == self.load => {
+                Rc::make_mut(&mut self.document).refuse(&errors);
+                self.say(Tone::Error, "The simulator does not take this scenario: what is wrong is marked in it.".to_owned());
+            }
+            Tell::Progress { load, branch, now, done, report, .. } if load == self.load => {
+                self.progress(branch, now, done, report);
+            }
+            Tell::Looked { load, branch, picture, event } if load == self.load && branch == self.shown => {
+                self.looked(picture, event, effects);
+            }
+            Tell::GaveUp { load, branch, why } if load == self.load => {
+                if let Some(branch) = self.branches.get_mut(branch.0 as usize) {
+                    branch.gave_up = Some(why.clone());
+                    self.say(Tone::Error, format!("The simulation was given up: {why}"));
+                }
+            }
+            // About what was loaded or shown before.
+            Tell::Refused { .. } | Tell::Progress { .. } | Tell::Looked { .. } | Tell::GaveUp { .. } => {}
+        }
+    }
+
+    fn progress(&mut self, id: BranchId, now: Time, done: bool, report: Option<String>) {
+        let Some(branch) = self.branches.get_mut(id.0 as usize) else { return };
+        branch.now = branch.now.max(now);
+        branch.done |= done;
+        let mut unreadable = None;
+        if let Some(json) = report {
+            match serde_json::from_str::<Report>(&json) {
+                Ok(report) => {
+                    branch.report = Some(Rc::new(report));
+                    branch.report_json = json.into();
+                }
+                Err(error) => unreadable = Some(error),
+            }
+        }
+        if let Some(error) = unreadable {
+            self.say(Tone::Error, format!("The simulator's report cannot be read: {error}"));
+        }
+        if self.branches.iter().all(|branch| branch.done) {
+            self.worker.lost = None;
+        }
+        if id == self.shown {
+            self.stay_inside();
+            self.plan_autoplay();
+        }
+    }
+
+    fn looked(&mut self, picture: Picture, event: String, effects: &mut Vec<Effect>) {
+        let answered = self.worker.waiting.take();
+        if answered == Some(Waiting::Step) {
+            self.playback.go(picture.at);
+            self.worker.looked = Some((self.shown, picture.at, true));
+            self.stepped = event;
+        }
+        self.picture = Some(Rc::new(picture));
+        if let Some(forward) = self.worker.next_step.take() {
+            self.step(forward, effects);
+        }
+    }
+
+    /// Asks for the world at the playhead, unless it is known, an answer is under way, or the simulation has not come there yet.
+    pub(super) fn look(&mut self, effects: &mut Vec<Effect>) {
+        let Some(branch) = self.branch() else { return };
+        let (at, messages) = (self.playback.at, self.playback.shows_messages());
+        let wanted = Some((self.shown, at, messages));
+        let there = branch.now >= at || branch.gave_up.is_some();
+        if !there || self.worker.dormant || self.worker.waiting.is_some() || self.worker.looked == wanted {
+            return;
+        }
+        if self.worker.looked.is_none_or(|(_, looked, _)| looked != at) {
+            self.stepped.clear();
+        }
+        self.worker.looked = wanted;
+        self.worker.waiting = Some(Waiting::Look);
+        effects.push(Effect::Ask(Ask::Look { load: self.load, at, messages }));
+    }
+
+    /// Asks for the next event, or the one before.
+    pub(super) fn step(&mut self, forward: bool, effects: &mut Vec<Effect>) {
+        self.playback.playing = false;
+        if self.branches.is_empty() || self.worker.dormant {
+            return;
+        }
+        if self.worker.waiting.is_some() {
+            self.worker.next_step = Some(forward);
+            return;
+        }
+        self.worker.waiting = Some(Waiting::Step);
+        effects.push(Effect::Ask(Ask::Step { load: self.load, at: self.playback.at, forward }));
+    }
+
+    /// Whoever takes the controls has them.
+    pub(super) fn cancel_autoplay(&mut self, action: &Action) {
+        let by_user = match action {
+            Action::Playback(PlaybackCommand::Tick(_)) => false,
+            Action::Playback(_) | Action::Document(_) | Action::Do(_) | Action::Show(_) | Action::UndoDeed => true,
+            Action::Told(_) | Action::WorkerLost(_) | Action::Select(_) | Action::Ui(_) | Action::Say(_) | Action::Dismiss => {
+                false
+            }
+        };
+        if by_user && self.worker.autoplay {
+            self.worker.autoplay = false;
+            self.worker.plan = None;
+            self.playback.pause_at = None;
+        }
+    }
+
+    /// Plans as soon as the report knows where to.
+    fn plan_autoplay(&mut self) {
+        let Some(branch) = self.branch().filter(|_| self.worker.autoplay && self.worker.plan.is_none()) else { return };
+        let (done, plan) = (branch.done, branch.report.as_deref().and_then(|report| Plan::of(report, branch.done)));
+        match plan {
+            Some(plan) if self.worker.reduced_motion => {
+                plan.skip(&mut self.playback);
+                self.worker.autoplay = false;
+            }
+            Some(plan) => {
+                plan.drive(&mut self.playback);
+                self.worker.plan = Some(plan);
+            }
+            // Nothing stops: then all of it is worth seeing, in half a minute.
+            None if done && !self.worker.reduced_motion => {
+                let length = self.scenario.as_ref().map_or(30.0, |scenario| scenario.duration.as_secs_f64());
+                self.playback.set_speed(length / 30.0);
+                self.worker.autoplay = false;
+            }
+            None => {}
+        }
+    }
+
+    /// Real time has passed.
+    pub(super) fn tick(&mut self, seconds: f64) {
+        let Some(branch) = self.branch() else { return };
+        let (now, over) = (branch.now, branch.done || branch.gave_up.is_some());
+        let before = self.playback.at;
+        self.playback.tick(seconds, now, over);
+        let Some(plan) = self.worker.plan else { return };
+        if self.playback.playing {
+            plan.brake(before, &mut self.playback);
+            plan.drive(&mut self.playback);
+        } else {
+            self.worker.autoplay = false;
+            self.worker.plan = None;
+            self.playback.set_speed(1.0);
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! Everything that can be done, with its name and its key: one list for keyboard, palette and help.
+
+use zonefall_core::ids::{ClusterId, MemberId, NodeId, ZoneId};
+use zonefall_core::scenario::{Scenario, bundled};
+
+use super::export::Export;
+use super::inspector::deeds;
+use super::tabs::{FILTER_FIELD, TABS};
+use super::timeline::TIME_FIELD;
+use crate::state::{Action, DocumentAction, Panel, PlaybackCommand, Selection, State, Tab, Theme, UiAction};
+
+/// What a command comes to.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Deal {
+    /// Actions, in order.
+    Act(Vec<Action>),
+    /// Actions, and then an element (by selector) has the focus.
+    Focus(Vec<Action>, &'static str),
+    /// A file.
+    Export(Export),
+}
+
+/// A command.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Command {
+    /// What it is called.
+    pub name: String,
+    /// Its key; empty where it has none.
+    pub keys: &'static str,
+    /// What it comes to.
+    pub deal: Deal,
+}
+
+/// What a key does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Key {
+    /// Play or pause.
+    Toggle,
+    /// Engine events.
+    Step(bool),
+    /// Events of interest.
+    Jump(bool),
+    /// Faster or slower.
+    Speed(bool),
+    /// To the start.
+    Home,
+    /// To the end.
+    End,
+    /// To the deeds of the selected.
+    Fork,
+    /// Kill the selected.
+    Kill,
+    /// Cut it off.
+    CutOff,
+    /// Back to the parent branch.
+    Undo,
+    /// Filter the events.
+    Filter,
+    /// Go to a time.
+    GoTo,
+    /// This list.
+    Help,
+    /// All commands.
+    Palette,
+}
+
+/// The keys: as a keyboard event names them, what they do, and that in words.
+pub const KEYS: [(&str, Key, &str); 17] = [
+    ("Space", Key::Toggle, "Play or pause"),
+    ("ArrowRight", Key::Step(true), "One event on"),
+    ("ArrowLeft", Key::Step(false), "One event back"),
+    ("Shift+ArrowRight", Key::Jump(true), "Next event of interest"),
+    ("Shift+ArrowLeft", Key::Jump(false), "Previous event of interest"),
+    ("]", Key::Speed(true), "Faster"),
+    ("[", Key::Speed(false), "Slower"),
+    ("Home", Key::Home, "To the start"),
+    ("End", Key::End, "To the end"),
+    ("f", Key::Fork, "Fork here: choose what to do to the selected thing"),
+    ("k", Key::Kill, "Kill the selected thing (its process, or its power)"),
+    ("x", Key::CutOff, "Cut the selected thing off"),
+    ("u", Key::Undo, "Undo: back to the branch this one left"),
+    ("/", Key::Filter, "Filter the events"),
+    ("g", Key::GoTo, "Go to a time"),
+    ("?", Key::Help, "Help and keys"),
+    ("Ctrl+k", Key::Palette, "All commands"),
+];
+
+/// A key as people read it: `Shift+←`.
+pub fn key_words(key: &str) -> String {
+    let words = key.replace("ArrowLeft", "←").replace("ArrowRight", "→");
+    if words.chars().count() == 1 { words.to_uppercase() } else { words.replace("+k", "+K") }
+}
+
+/// What a pressed key does in a state; `None` where there is nothing to do.
+pub fn press(key: &str, state: &State) -> Option<Deal> {
+    let (_, key, _) = KEYS.iter().find(|(name, ..)| *name == key)?;
+    deal(*key, state)
+}
+
+fn deal(key: Key, state: &State) -> Option<Deal> {
+    let play = |command| Some(Deal::Act(vec![Action::Playback(command)]));
+    let ui = |action| Some(Deal::Act(vec![Action::Ui(action)]));
+    let deed = |find: fn(Selection, &Scenario) -> Option<crate::engine::protocol::Deed>| {
+        let deed = find(state.selection?, state.scenario.as_deref()?)?;
+        Some(Deal::Act(vec![Action::Do(deed)]))
+    };
+    match key {
+        Key::Toggle => play(PlaybackCommand::Toggle),
+        Key::Step(on) => play(PlaybackCommand::Step(on)),
+        Key::Jump(on) => play(PlaybackCommand::Jump(on)),
+        Key::Speed(true) => play(PlaybackCommand::Faster),
+        Key::Speed(false) => play(PlaybackCommand::Slower),
+        Key::Home => play(PlaybackCommand::Home),
+        Key::End => play(PlaybackCommand::End),
+        Key::Fork => {
+            let up = Action::Ui(UiAction::Sheet(Some(Panel::Inspector)));
+            let to = if state.selection.is_some() { ".deeds button" } else { "#map-scene [tabindex='0']" };
+            Some(Deal::Focus(vec![Action::Playback(PlaybackCommand::Pause), up], to))
+        }
+        Key::Kill => deed(deeds::kill),
+        Key::CutOff => deed(deeds::cut_off),
+        Key::Undo => Some(Deal::Act(vec![Action::UndoDeed])),
+        Key::Filter => Some(Deal::Focus(vec![Action::Ui(UiAction::Tab(Tab::Events))], FILTER_FIELD)),
+        Key::GoTo => Some(Deal::Focus(Vec::new(), TIME_FIELD)),
+        Key::Help => ui(UiAction::Help(true)),
+        Key::Palette => ui(UiAction::Palette(Some(String::new()))),
+    }
+}
+
+/// All commands that make sense in a state.
+pub fn commands(state: &State) -> Vec<Command> {
+    let keyed = KEYS
+        .iter()
+        .filter(|(_, key, _)| *key != Key::Palette)
+        .filter_map(|(keys, key, about)| Some(Command { name: (*about).to_owned(), keys, deal: deal(*key, state)? }));
+    let plain = |name: String, action: Action| Command { name, keys: "", deal: Deal::Act(vec![action]) };
+    let tabs = TABS.iter().map(|(tab, name, _)| plain(format!("Show {}", name.to_lowercase()), Action::Ui(UiAction::Tab(*tab))));
+    let themes = [(Theme::System, "as the system"), (Theme::Light, "light"), (Theme::Dark, "dark")];
+    let themes = themes.map(|(theme, name)| plain(format!("Theme: {name}"), Action::Ui(UiAction::Theme(theme))));
+    let tables = if state.ui.tables { "Pictures instead of tables" } else { "Tables instead of pictures" };
+    let tables = plain(tables.to_owned(), Action::Ui(UiAction::Tables(!state.ui.tables)));
+    let exports = Export::ALL.map(|e| Command { name: format!("Export {}", e.label()), keys: "", deal: Deal::Export(e) });
+    let branches = state.branches.iter().filter(|b| b.id != state.shown);
+    let branches = branches.map(|b| plain(format!("Show branch: {}", b.name), Action::Show(b.id)));
+    let open =
+        bundled().iter().map(|b| plain(format!("Open {}", b.name), Action::Document(DocumentAction::Open(b.json.to_owned()))));
+    let things = state.scenario.as_deref().map(things).unwrap_or_default();
+    let things = things.into_iter().map(|(name, is)| plain(format!("Select {name}"), Action::Select(Some(is))));
+    keyed.chain(tabs).chain(themes).chain([tables]).chain(exports).chain(branches).chain(open).chain(things).collect()
+}
+
+fn things(scenario: &Scenario) -> Vec<(String, Selection)> {
+    let zones = (0..).zip(&scenario.zones).map(|(i, zone)| (format!("zone {}", zone.name), Selection::Zone(ZoneId(i))));
+    let nodes = (0..).zip(&scenario.nodes).map(|(i, node)| (format!("node {}", node.name), Selection::Node(NodeId(i))));
+    let members = (0..).zip(&scenario.etcd).flat_map(|(cluster, spec)| {
+        (0..).zip(&spec.members).map(move |(index, member)| {
+            let id = MemberId { cluster: ClusterId(cluster), index };
+            (format!("member {}", member.name), Selection::Member(id))
+        })
+    });
+    zones.chain(members).chain(nodes).collect()
+}

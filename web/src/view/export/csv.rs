@@ -1,0 +1,108 @@
+//! The data of a tab as comma-separated values (RFC 4180): one line of names, then one line per row.
+
+use zonefall_core::report::{EtcdReport, Report};
+
+use crate::state::Tab;
+use crate::view::words::outage;
+
+/// What the data of a tab is called.
+pub fn name(tab: Tab) -> &'static str {
+    match tab {
+        Tab::Events => "events",
+        Tab::Availability => "availability",
+        Tab::Latency => "latency",
+        Tab::Traffic => "traffic",
+        Tab::Report => "report",
+    }
+}
+
+/// The data of a tab.
+pub fn of(tab: Tab, report: &Report, cluster: &str) -> String {
+    let etcd = report.etcd.get(cluster);
+    let rows = match tab {
+        Tab::Events => events(report),
+        Tab::Availability => etcd.map(availability).unwrap_or_default(),
+        Tab::Latency => etcd.map(|etcd| latency(report, etcd)).unwrap_or_default(),
+        Tab::Traffic => traffic(report),
+        Tab::Report => links(report),
+    };
+    rows.iter().map(|row| row.iter().map(|cell| quoted(cell)).collect::<Vec<_>>().join(",") + "\r\n").collect()
+}
+
+type Rows = Vec<Vec<String>>;
+
+fn heads(names: &[&str]) -> Rows {
+    vec![names.iter().map(|&name| name.to_owned()).collect()]
+}
+
+fn events(report: &Report) -> Rows {
+    let mut rows = heads(&["at_s", "event"]);
+    rows.extend(report.story.iter().map(|line| vec![line.at_s.to_string(), line.text.clone()]));
+    rows
+}
+
+fn availability(cluster: &EtcdReport) -> Rows {
+    let mut rows = heads(&["service", "from_s", "to_s", "over", "cause"]);
+    rows.extend(
+        cluster.outages.iter().map(|o| {
+            vec![outage(o.kind).to_owned(), o.from_s.to_string(), o.to_s.to_string(), o.over.to_string(), o.cause.clone()]
+        }),
+    );
+    rows
+}
+
+fn latency(report: &Report, cluster: &EtcdReport) -> Rows {
+    let mut rows = heads(&["requests", "from_s", "count", "failed", "p50_ms", "p90_ms", "p99_ms"]);
+    let ms = |v: Option<f64>| v.map(|v| v.to_string()).unwrap_or_default();
+    for l in &cluster.latency {
+        let (name, windows) = (zonefall_plots::latency::label(l), &l.windows);
+        rows.extend((0..windows.count.len()).map(|i| {
+            let from_s = i as f64 * report.latency_window_s;
+            let counts = [windows.count[i], windows.failed[i]].map(|n| n.to_string());
+            let values = [windows.p50_ms[i], windows.p90_ms[i], windows.p99_ms[i]].map(ms);
+            [name.clone(), from_s.to_string()].into_iter().chain(counts).chain(values).collect()
+        }));
+    }
+    rows
+}
+
+fn traffic(report: &Report) -> Rows {
+    let mut rows = heads(&["from_zone", "to_zone", "from_s", "wire_bytes_per_s"]);
+    for pair in &report.zone_pairs {
+        rows.extend(pair.wire_bytes_per_s.iter().enumerate().map(|(i, rate)| {
+            let from_s = i as f64 * report.traffic_window_s;
+            vec![pair.from_zone.clone(), pair.to_zone.clone(), from_s.to_string(), rate.to_string()]
+        }));
+    }
+    rows
+}
+
+fn links(report: &Report) -> Rows {
+    let mut rows = heads(&["cluster", "from", "to", "from_zone", "to_zone", "bytes", "wire_bytes", "packets"]);
+    rows.extend(report.links.iter().map(|l| {
+        let names = [&l.cluster, &l.from, &l.to, &l.from_zone, &l.to_zone].map(String::clone);
+        names.into_iter().chain([l.bytes, l.wire_bytes, l.packets].map(|n| n.to_string())).collect()
+    }));
+    rows
+}
+
+/// A cell, in quotes where it needs them. A leading sign that a spreadsheet would take for a formula is made text.
+fn quoted(cell: &str) -> String {
+    let formula = cell.starts_with(['=', '+', '-', '@']) && cell.parse::<f64>().is_err();
+    let cell = if formula { format!("'{cell}") } else { cell.to_owned() };
+    if cell.contains([',', '"', '\n', '\r']) { format!("\"{}\"", cell.replace('"', "\"\"")) } else { cell }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::quoted;
+
+    #[test]
+    fn cells_are_quoted_and_never_formulas() {
+        for (cell, expected) in
+            [("plain", "plain"), ("a, b", "\"a, b\""), ("say \"x\"", "\"say \"\"x\"\"\""), ("=1+1", "'=1+1"), ("-1.5", "-1.5")]
+        {
+            assert_eq!(quoted(cell), expected);
+        }
+    }
+}

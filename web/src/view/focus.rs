@@ -1,0 +1,32 @@
+//! Gives the keyboard's focus to an element.
+
+use wasm_bindgen::JsCast;
+use web_sys::{Element, HtmlElement, SvgElement};
+
+/// Focuses the first element that a selector finds, if it can be.
+pub fn focus(selector: &str) {
+    let Some(element) = gloo::utils::document().query_selector(selector).ok().flatten() else { return };
+    // An element that cannot take the focus leaves it where it is.
+    let _ = match element.dyn_into::<HtmlElement>() {
+        Ok(element) => element.focus(),
+        Err(element) => element.dyn_into::<SvgElement>().map_or(Ok(()), |e| e.focus()),
+    };
+}
+
+/// Focuses it once what is being drawn is drawn.
+pub fn focus_soon(selector: &'static str) {
+    gloo::timers::callback::Timeout::new(0, move || focus(selector)).forget();
+}
+
+/// Whether keys typed now are meant for what has the focus: a field, or (for Space and Enter) a button.
+pub fn takes_keys(key: &str) -> bool {
+    let Some(active) = gloo::utils::document().active_element() else { return false };
+    let tag = active.tag_name().to_ascii_lowercase();
+    let field = matches!(tag.as_str(), "input" | "textarea" | "select") || active.has_attribute("contenteditable");
+    let pressed = matches!(key, "Space" | "Enter") && (is_button(&active, &tag));
+    field || pressed
+}
+
+fn is_button(active: &Element, tag: &str) -> bool {
+    matches!(tag, "button" | "a" | "summary") || active.get_attribute("role").as_deref() == Some("button")
+}

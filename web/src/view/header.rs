@@ -1,0 +1,172 @@
+//! The top line: name, scenario, branch, share, export, theme, help.
+
+use web_sys::HtmlSelectElement;
+use yew::prelude::*;
+use zonefall_core::scenario::bundled;
+
+use super::export::Export;
+use super::icon::{Icon, icon};
+use super::menu::{Entry, Menu};
+use super::same::Same;
+use crate::engine::protocol::BranchId;
+use crate::page::share;
+use crate::state::{Action, DocumentAction, Panel, State, Theme, UiAction};
+
+/// What the line shows.
+#[derive(Clone, PartialEq, Properties)]
+pub(crate) struct HeaderProps {
+    /// Name of the scenario that runs, if it is a bundled one.
+    pub scenario: Option<String>,
+    /// The scenario's text.
+    pub text: Same<str>,
+    /// Each branch and what it is called.
+    pub branches: Vec<(BranchId, String)>,
+    /// The branch on the screen.
+    pub shown: BranchId,
+    /// Colours.
+    pub theme: Theme,
+    /// Tables instead of pictures.
+    pub tables: bool,
+    /// The sheet that is up on a narrow screen.
+    pub sheet: Option<Panel>,
+    /// Something is exported.
+    pub on_export: Callback<Export>,
+    /// Where actions go.
+    pub dispatch: Callback<Action>,
+}
+
+impl HeaderProps {
+    /// What the line shows of a state.
+    pub(crate) fn of(state: &Same<State>, on_export: Callback<Export>, dispatch: Callback<Action>) -> Self {
+        Self {
+            scenario: state.scenario.as_ref().map(|s| s.name.clone()),
+            text: Same::from(&state.document.text),
+            branches: state.branches.iter().map(|b| (b.id, b.name.clone())).collect(),
+            shown: state.shown,
+            theme: state.ui.theme,
+            tables: state.ui.tables,
+            sheet: state.ui.sheet,
+            on_export,
+            dispatch,
+        }
+    }
+}
+
+/// The line.
+#[component]
+pub(crate) fn Header(props: &HeaderProps) -> Html {
+    let dispatch = &props.dispatch;
+    let act = |action: Action| dispatch.reform(move |_: MouseEvent| action.clone());
+    let (theme, next, name) = match props.theme {
+        Theme::System => (Theme::Light, "light", "as the system"),
+        Theme::Light => (Theme::Dark, "dark", "light"),
+        Theme::Dark => (Theme::System, "as the system", "dark"),
+    };
+    let theme_name = format!("Theme: {name}; change to {next}");
+    let export = |export: Export| Entry {
+        label: export.label().to_owned(),
+        testid: format!("export-{}", export.id()),
+        act: props.on_export.reform(move |()| export),
+    };
+    html! {
+        <header class="top">
+            <h1 class="brand">{ "Zonefall" }</h1>
+            <Scenarios scenario={props.scenario.clone()} dispatch={dispatch.clone()} />
+            <Branches branches={props.branches.clone()} shown={props.shown} dispatch={dispatch.clone()} />
+            <span class="spring"></span>
+            <div class="sheets">
+                { sheet_button(props, Panel::Scenario, "Scenario", "sheet-scenario") }
+                { sheet_button(props, Panel::Inspector, "Inspector", "sheet-inspector") }
+            </div>
+            <Share text={props.text.clone()} dispatch={dispatch.clone()} />
+            <Menu label="Export" testid="export" entries={Export::ALL.map(export).to_vec()} />
+            <button class="tool" onclick={act(Action::Ui(UiAction::Tables(!props.tables)))} aria-pressed={props.tables.to_string()}
+                aria-label="Tables instead of pictures" title="Tables instead of pictures" data-testid="tables">{ icon(Icon::Table) }</button>
+            <button class="tool" onclick={act(Action::Ui(UiAction::Theme(theme)))} aria-label={theme_name.clone()} title={theme_name}
+                data-testid="theme">{ icon(Icon::Theme) }</button>
+            <button class="tool" onclick={act(Action::Ui(UiAction::Help(true)))} aria-label="Help and keys" title="Help and keys (?)"
+                data-testid="help">{ "?" }</button>
+        </header>
+    }
+}
+
+fn sheet_button(props: &HeaderProps, panel: Panel, name: &'static str, testid: &'static str) -> Html {
+    let up = props.sheet == Some(panel);
+    let next = (!up).then_some(panel);
+    let onclick = props.dispatch.reform(move |_: MouseEvent| Action::Ui(UiAction::Sheet(next)));
+    html! { <button {onclick} aria-expanded={up.to_string()} data-testid={testid}>{ name }</button> }
+}
+
+#[derive(Clone, PartialEq, Properties)]
+struct ScenariosProps {
+    scenario: Option<String>,
+    dispatch: Callback<Action>,
+}
+
+#[component]
+fn Scenarios(props: &ScenariosProps) -> Html {
+    let onchange = props.dispatch.reform(|event: Event| {
+        let name = event.target_unchecked_into::<HtmlSelectElement>().value();
+        let json = bundled().iter().find(|b| b.name == name).map_or("", |b| b.json);
+        Action::Document(DocumentAction::Open(json.to_owned()))
+    });
+    let chosen = props.scenario.as_deref();
+    let own = chosen.filter(|name| bundled().iter().all(|b| b.name != *name));
+    let option = |name: &'static str| html! { <option value={name} selected={chosen == Some(name)}>{ name }</option> };
+    html! {
+        <label class="chooser">
+            <span class="unseen">{ "Scenario" }</span>
+            <select {onchange} data-testid="scenario-chooser">
+                if let Some(own) = own { <option value={own.to_owned()} selected=true disabled=true>{ own }</option> }
+                { for bundled().iter().map(|b| option(b.name)) }
+            </select>
+        </label>
+    }
+}
+
+#[derive(Clone, PartialEq, Properties)]
+struct BranchesProps {
+    branches: Vec<(BranchId, String)>,
+    shown: BranchId,
+    dispatch: Callback<Action>,
+}
+
+#[component]
+fn Branches(props: &BranchesProps) -> Html {
+    if props.branches.is_empty() {
+        return Html::default();
+    }
+    let onchange = props.dispatch.reform(|event: Event| {
+        let id = event.target_unchecked_into::<HtmlSelectElement>().value();
+        Action::Show(BranchId(id.parse().unwrap_or(0)))
+    });
+    let option = |(id, name): &(BranchId, String)| {
+        html! { <option value={id.0.to_string()} selected={*id == props.shown}>{ name }</option> }
+    };
+    let undo = props.dispatch.reform(|_: MouseEvent| Action::UndoDeed);
+    let forked = props.shown != BranchId(0);
+    html! {
+        <div class={classes!("branch", forked.then_some("forked"))}>
+            <label class="chooser">
+                { icon(Icon::Branch) }
+                <span class="unseen">{ "Branch" }</span>
+                <select {onchange} data-testid="branch-chooser">{ for props.branches.iter().map(option) }</select>
+            </label>
+            if forked { <button onclick={undo} title="Back to the branch this one left (U)" data-testid="undo-deed">{ "Undo" }</button> }
+        </div>
+    }
+}
+
+#[derive(Clone, PartialEq, Properties)]
+struct ShareProps {
+    text: Same<str>,
+    dispatch: Callback<Action>,
+}
+
+/// Copies a link that holds the whole scenario.
+#[component]
+fn Share(props: &ShareProps) -> Html {
+    let props = props.clone();
+    let onclick = move |_: MouseEvent| share(&props.text, props.dispatch.clone());
+    html! { <button {onclick} title="Copy a link that holds the whole scenario" data-testid="share">{ "Share" }</button> }
+}

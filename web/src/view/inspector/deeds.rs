@@ -1,0 +1,186 @@
+//! Which deeds fit which thing. What they do to the world is zonefall-core's business.
+
+use zonefall_core::ids::{MemberId, NodeId, ZoneId};
+use zonefall_core::kernel::time::Duration;
+use zonefall_core::observe::words;
+use zonefall_core::scenario::{Aim, Direction, Fault, LinkChange, Scenario};
+use zonefall_core::sim::picture::Picture;
+
+use crate::engine::protocol::Deed;
+use crate::state::Selection;
+
+/// A deed that is on offer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Offer {
+    /// What the button says.
+    pub label: String,
+    /// What it does, in a sentence.
+    pub about: &'static str,
+    /// Name for tests: `kill`, `power-off` ...
+    pub id: String,
+    /// Breaks (or mends).
+    pub breaks: bool,
+    /// The deed.
+    pub deed: Deed,
+}
+
+/// What can be done to a thing: first what mends it, then what breaks it. What is broken already is not offered again.
+pub fn offers(is: Selection, scenario: &Scenario, picture: &Picture) -> Vec<Offer> {
+    let mends = picture.faults.iter().filter(|active| touches(&active.fault, is, scenario)).map(|active| Offer {
+        label: format!("Mend: {}", words::goes_on(&active.fault, scenario)),
+        about: "ends this fault now",
+        id: format!("mend-{}", active.id.0),
+        breaks: false,
+        deed: Deed::Mend { fault: active.id },
+    });
+    let is_new = |fault: &Fault| !picture.faults.iter().any(|active| active.fault == *fault);
+    let breaks = table(is, scenario).into_iter().filter(|(.., fault)| is_new(fault)).map(|(id, label, about, fault)| Offer {
+        label: label.to_owned(),
+        about,
+        id: id.to_owned(),
+        breaks: true,
+        deed: Deed::Break { fault, lasts: None },
+    });
+    mends.chain(breaks).collect()
+}
+
+type Row = (&'static str, &'static str, &'static str, Fault);
+
+/// The table: id, label, what it does, the fault.
+fn table(is: Selection, scenario: &Scenario) -> Vec<Row> {
+    match is {
+        Selection::Member(id) => member(id, scenario),
+        Selection::Node(id) => node(id),
+        Selection::Zone(id) => zone(id),
+        Selection::Link(a, b) => link(a, b),
+    }
+}
+
+fn member(id: MemberId, scenario: &Scenario) -> Vec<Row> {
+    let volume = Aim::Named(scenario.member(id).volume);
+    let (aim, slow) = (Aim::Named(id), Duration::from_millis(500));
+    vec![
+        ("kill", "Kill process", "SIGKILL: connections are reset, what was not synced is lost", Fault::ProcessKill(aim)),
+        ("stop", "Stop process", "SIGTERM: a leader hands over first", Fault::GracefulStop(aim)),
+        ("slow-disk", "Slow disk", "every fsync takes 500 ms longer", Fault::DiskSlow { volume, add: slow, factor: 1.0 }),
+        ("lose-volume", "Lose volume", "the disk and all on it is gone", Fault::VolumeLost(volume)),
+    ]
+}
+
+fn node(id: NodeId) -> Vec<Row> {
+    let node = Aim::Named(id);
+    let cut = |direction| Fault::NodeCut { node, direction };
+    vec![
+        ("power-off", "Power off", "the node and its processes are gone at once", Fault::NodeCrash(node)),
+        ("cut-off", "Cut off", "packets to and from it vanish", cut(Direction::Both)),
+        ("cut-in", "Nothing gets in", "packets to it vanish", cut(Direction::In)),
+        ("cut-out", "Nothing gets out", "packets from it vanish", cut(Direction::Out)),
+    ]
+}
+
+fn zone(id: ZoneId) -> Vec<Row> {
+    let zone = Aim::Named(id);
+    let cut = |direction| Fault::ZoneCut { zone, direction };
+    let worse = LinkChange { delay: Duration::from_millis(50), loss: 0.0, bytes_per_s: None };
+    vec![
+        ("power-off", "Power off", "every node of the zone is gone at once", Fault::ZonePower(zone)),
+        ("cut-off", "Cut off", "packets across its boundary vanish; inside it all goes on", cut(Direction::Both)),
+        ("cut-in", "Nothing gets in", "packets into it vanish", cut(Direction::In)),
+        ("cut-out", "Nothing gets out", "packets out of it vanish", cut(Direction::Out)),
+        ("delay", "Slow network inside", "50 ms more delay each way", Fault::LinkDegraded { a: id, b: id, change: worse }),
+    ]
+}
+
+fn link(a: ZoneId, b: ZoneId) -> Vec<Row> {
+    let worse = |ms, loss, bytes_per_s| {
+        let change = LinkChange { delay: Duration::from_millis(ms), loss, bytes_per_s };
+        Fault::LinkDegraded { a, b, change }
+    };
+    vec![
+        ("delay", "Delay +50 ms", "50 ms more delay each way", worse(50, 0.0, None)),
+        ("delay-more", "Delay +300 ms", "300 ms more delay each way", worse(300, 0.0, None)),
+        ("loss", "Lose 5 %", "one packet of twenty is lost", worse(0, 0.05, None)),
+        ("loss-more", "Lose 30 %", "three packets of ten are lost", worse(0, 0.3, None)),
+        ("narrow", "1 MiB/s at most", "the throughput of each connection", worse(0, 0.0, Some(1 << 20))),
+    ]
+}
+
+/// Whether a fault under way is one of this thing (or of what it stands in).
+pub fn touches(fault: &Fault, is: Selection, scenario: &Scenario) -> bool {
+    let node_of = |m: MemberId| scenario.member(m).node;
+    let zone_of = |n: NodeId| scenario.nodes[n.0 as usize].zone;
+    let (member, node, zone) = match is {
+        Selection::Member(m) => (Some(m), Some(node_of(m)), Some(scenario.zone_of(m))),
+        Selection::Node(n) => (None, Some(n), Some(zone_of(n))),
+        Selection::Zone(z) => (None, None, Some(z)),
+        Selection::Link(a, b) => {
+            return matches!(fault, Fault::LinkDegraded { a: x, b: y, .. } if (*x, *y) == (a, b) || (*y, *x) == (a, b));
+        }
+    };
+    match fault {
+        Fault::ProcessKill(m) | Fault::GracefulStop(m) => member == Some(m.named()),
+        Fault::DiskSlow { volume, .. } | Fault::VolumeLost(volume) => {
+            member.is_some_and(|m| scenario.member(m).volume == volume.named())
+        }
+        Fault::NodeCrash(n) | Fault::NodeCut { node: n, .. } => node == Some(n.named()),
+        Fault::ZonePower(z) | Fault::ZoneCut { zone: z, .. } => zone == Some(z.named()),
+        Fault::LinkDegraded { a, b, .. } => a == b && zone == Some(*a),
+    }
+}
+
+/// The first deed that breaks what is selected: kills a member, switches a node or a zone off, slows a link.
+pub fn kill(is: Selection, scenario: &Scenario) -> Option<Deed> {
+    named(is, scenario, &["kill", "power-off", "loss-more"])
+}
+
+/// Cuts the selected off; a member with its node.
+pub fn cut_off(is: Selection, scenario: &Scenario) -> Option<Deed> {
+    let is = if let Selection::Member(m) = is { Selection::Node(scenario.member(m).node) } else { is };
+    named(is, scenario, &["cut-off"])
+}
+
+fn named(is: Selection, scenario: &Scenario, ids: &[&str]) -> Option<Deed> {
+    let row = table(is, scenario).into_iter().find(|(id, ..)| ids.contains(id));
+    row.map(|(.., fault)| Deed::Break { fault, lasts: None })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use zonefall_core::ids::ClusterId;
+    use zonefall_core::scenario::bundled;
+    use zonefall_core::sim::{Options, Simulation};
+
+    fn ids(offers: &[Offer]) -> Vec<&str> {
+        offers.iter().map(|offer| offer.id.as_str()).collect()
+    }
+
+    #[test]
+    fn what_is_broken_is_mended_where_it_shows_and_not_broken_twice() {
+        let scenario = Arc::new(Scenario::from_json(bundled()[0].json).unwrap());
+        let mut simulation = Simulation::new(Arc::clone(&scenario), 1, Options::default());
+        let id = simulation.inject(&Fault::ZonePower(Aim::Named(ZoneId(0))), None);
+        let picture = simulation.picture();
+        let mend = format!("mend-{}", id.0);
+        let member = Selection::Member(MemberId { cluster: ClusterId(0), index: 0 });
+        assert_eq!(ids(&offers(member, &scenario, &picture))[0], mend);
+        assert_eq!(ids(&offers(Selection::Zone(ZoneId(0)), &scenario, &picture))[..2], [mend.as_str(), "cut-off"]);
+        assert_eq!(ids(&offers(Selection::Zone(ZoneId(1)), &scenario, &picture))[0], "power-off");
+    }
+
+    #[test]
+    fn keys_break_the_selected() {
+        let scenario = Scenario::from_json(bundled()[0].json).unwrap();
+        let id = MemberId { cluster: ClusterId(0), index: 1 };
+        let fault = |deed| match deed {
+            Some(Deed::Break { fault, .. }) => Some(fault),
+            _ => None,
+        };
+        assert_eq!(fault(kill(Selection::Member(id), &scenario)), Some(Fault::ProcessKill(Aim::Named(id))));
+        let cut = Fault::NodeCut { node: Aim::Named(NodeId(1)), direction: Direction::Both };
+        assert_eq!(fault(cut_off(Selection::Member(id), &scenario)), Some(cut));
+        assert_eq!(cut_off(Selection::Link(ZoneId(0), ZoneId(1)), &scenario), None);
+    }
+}

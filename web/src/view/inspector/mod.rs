@@ -1,0 +1,102 @@
+//! The selected thing: what it is now, what can be done to it, what happened to it and what will.
+
+pub mod deeds;
+mod facts;
+
+use yew::prelude::*;
+use zonefall_core::kernel::time::Time;
+use zonefall_core::report::{Report, StoryLine};
+use zonefall_core::scenario::Scenario;
+use zonefall_core::sim::picture::Picture;
+
+use super::same::Same;
+use super::words::{clock, moment};
+use crate::state::{Action, PlaybackCommand, Selection};
+use facts::{facts, heading, names};
+
+/// Events shown before and after now.
+const FEW: usize = 4;
+
+/// What the inspector shows.
+#[derive(Clone, PartialEq, Properties)]
+pub struct InspectorProps {
+    /// The world.
+    pub scenario: Option<Same<Scenario>>,
+    /// The world at a moment.
+    pub picture: Option<Same<Picture>>,
+    /// What knows what happens.
+    pub report: Option<Same<Report>>,
+    /// What is selected.
+    pub selection: Option<Selection>,
+    /// Where actions go.
+    pub dispatch: Callback<Action>,
+}
+
+/// The panel.
+#[component]
+pub fn Inspector(props: &InspectorProps) -> Html {
+    let InspectorProps { scenario, picture, report, selection, dispatch } = props;
+    let (Some(scenario), Some(picture), Some(is)) = (scenario, picture, *selection) else {
+        return html! {
+            <div class="inspector-empty" data-testid="inspector-empty">
+                <h2>{ "Nothing selected" }</h2>
+                <p class="quiet">{ "Choose a zone, node, member or link on the map to see its state and to break it: with the pointer, or with \
+                    Tab and the arrow keys." }</p>
+                <p class="quiet">{ "What you break happens at the playhead, on a branch of its own; U goes back." }</p>
+            </div>
+        };
+    };
+    let (title, kind) = heading(is, scenario);
+    let rows = facts(is, scenario, picture).into_iter().map(|(name, value, tone)| {
+        html! { <><dt>{ name }</dt><dd class={tone}>{ value }</dd></> }
+    });
+    html! {
+        <div class="inspector" data-testid="inspector">
+            <h2>{ title }<span class="kind">{ kind }</span></h2>
+            <dl class="facts">{ for rows }</dl>
+            { deed_buttons(is, scenario, picture, dispatch) }
+            if let Some(report) = report { { happenings(is, scenario, report, picture.at, dispatch) } }
+        </div>
+    }
+}
+
+fn deed_buttons(is: Selection, scenario: &Scenario, picture: &Picture, dispatch: &Callback<Action>) -> Html {
+    let button = |offer: deeds::Offer| {
+        let deed = offer.deed.clone();
+        let onclick = dispatch.reform(move |_: MouseEvent| Action::Do(deed.clone()));
+        let class = if offer.breaks { "deed" } else { "deed mend" };
+        html! { <button {class} {onclick} title={offer.about} data-testid={format!("deed-{}", offer.id)}>{ offer.label }</button> }
+    };
+    let offers = deeds::offers(is, scenario, picture);
+    html! {
+        <div class="deeds" role="group" aria-label={format!("Break or mend, at {}", clock(picture.at, 3))} data-testid="deeds">
+            { for offers.into_iter().map(button) }
+        </div>
+    }
+}
+
+/// The last lines of the story that name the thing, and the next ones.
+fn happenings(is: Selection, scenario: &Scenario, report: &Report, now: Time, dispatch: &Callback<Action>) -> Html {
+    let names = names(is, scenario);
+    let about: Vec<&StoryLine> = report.story.iter().filter(|line| line.about.iter().any(|name| names.contains(name))).collect();
+    let next = about.partition_point(|line| moment(line.at_s) <= now);
+    let item = |line: &&StoryLine| {
+        let at = moment(line.at_s);
+        let onclick = dispatch.reform(move |_: MouseEvent| Action::Playback(PlaybackCommand::Seek(at)));
+        html! { <li><button class="line" {onclick}><time>{ clock(at, 3) }</time><span>{ &line.text }</span></button></li> }
+    };
+    let list = |title: &str, lines: &[&StoryLine]| {
+        html! {
+            <>
+                <h3>{ title }</h3>
+                if lines.is_empty() { <p class="quiet">{ "nothing" }</p> } else { <ol class="lines">{ for lines.iter().map(item) }</ol> }
+            </>
+        }
+    };
+    html! {
+        <>
+            { list("Last", &about[next.saturating_sub(FEW)..next]) }
+            { list("Next", &about[next..about.len().min(next + FEW)]) }
+        </>
+    }
+}

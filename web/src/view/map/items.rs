@@ -1,0 +1,243 @@
+//! The things on the map: one component each, drawn anew only when what it says changes.
+
+use yew::prelude::*;
+use zonefall_core::ids::{NodeId, ZoneId};
+
+use super::layout::{LinkPlace, Rect, ZONE_HEAD};
+use super::model::{ClientFace, LinkFace, MemberFace, NodeFace, ZoneFace, cut_words, weight};
+use super::shapes::{px, shape};
+use super::{element_id, label};
+use crate::state::{Action, Selection};
+
+/// What every selectable thing needs.
+#[derive(Clone, Debug, PartialEq, Properties)]
+pub(crate) struct Pick {
+    /// What it is.
+    pub is: Selection,
+    /// Whether it is selected.
+    pub selected: bool,
+    /// Whether the tabulator stops here: one thing of the map at a time.
+    pub stop: bool,
+    /// What to do when it is chosen.
+    pub dispatch: Callback<Action>,
+}
+
+impl Pick {
+    /// A group that can be chosen; `name` says what a sighted person sees.
+    fn wrap(&self, class: Classes, name: String, testid: String, inside: Html) -> Html {
+        let (is, dispatch) = (self.is, self.dispatch.clone());
+        let onclick = move |event: MouseEvent| {
+            event.stop_propagation();
+            dispatch.emit(Action::Select(Some(is)));
+        };
+        html! {
+            <g id={element_id(is)} class={classes!("item", class, self.selected.then_some("selected"))} role="button"
+                tabindex={if self.stop { "0" } else { "-1" }} aria-label={name} aria-pressed={self.selected.to_string()}
+                data-testid={testid} {onclick}>{ inside }</g>
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Properties)]
+pub(crate) struct ZoneProps {
+    pub face: ZoneFace,
+    pub rect: Rect,
+    pub pick: Pick,
+}
+
+/// A zone: the box that its nodes stand in.
+#[component]
+pub(crate) fn Zone(props: &ZoneProps) -> Html {
+    let ZoneProps { face, rect, pick } = props;
+    let state = label::zone_state(face);
+    let class = classes!("zone", face.dark.then_some("dark"));
+    let inside = html! {
+        <>
+            { frame(*rect, 8.0) }
+            <text class="name" x={px(rect.x + 12.0)} y={px(rect.y + 21.0)}>{ &face.name }</text>
+            if !state.is_empty() {
+                <text class={classes!("state", face.dark.then_some("bad"), face.cut.map(|_| "bad"))} text-anchor="end"
+                    x={px(rect.x + rect.w - 12.0)} y={px(rect.y + 21.0)}>{ &state }</text>
+            }
+        </>
+    };
+    html! {
+        <>
+            { pick.wrap(class, label::zone(face), format!("map-zone-{}", face.name), inside) }
+            if face.cut.is_some() { <rect class="wall" x={px(rect.x - 5.0)} y={px(rect.y - 5.0)} width={px(rect.w + 10.0)}
+                height={px(rect.h + 10.0)} rx="12" /> }
+        </>
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Properties)]
+pub(crate) struct NodeProps {
+    pub face: NodeFace,
+    pub rect: Rect,
+    pub pick: Pick,
+}
+
+/// A node: a card in its zone.
+#[component]
+pub(crate) fn Node(props: &NodeProps) -> Html {
+    let NodeProps { face, rect, pick } = props;
+    let state = match (face.powered, face.cut) {
+        (false, _) => "✕ no power",
+        (true, Some(direction)) => cut_words(direction),
+        (true, None) => "",
+    };
+    let class = classes!("node", (!face.powered).then_some("dark"));
+    let inside = html! {
+        <>
+            { frame(*rect, 6.0) }
+            <text class="name" x={px(rect.x + 10.0)} y={px(rect.y + 16.5)}>{ &face.name }</text>
+            <text class="state bad" text-anchor="end" x={px(rect.x + rect.w - 10.0)} y={px(rect.y + 16.5)}>{ state }</text>
+        </>
+    };
+    html! {
+        <>
+            { pick.wrap(class, label::node(face), format!("map-node-{}", face.name), inside) }
+            if face.cut.is_some() { <rect class="wall" x={px(rect.x - 3.0)} y={px(rect.y - 3.0)} width={px(rect.w + 6.0)}
+                height={px(rect.h + 6.0)} rx="8" /> }
+        </>
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Properties)]
+pub(crate) struct MemberProps {
+    pub face: MemberFace,
+    pub rect: Rect,
+    pub compact: bool,
+    pub pick: Pick,
+}
+
+/// A member: a chip on its node.
+#[component]
+pub(crate) fn Member(props: &MemberProps) -> Html {
+    let MemberProps { face, rect, compact, pick } = props;
+    let (left, right) = (rect.x + 28.0, rect.x + rect.w - 10.0);
+    let first = rect.y + 17.0;
+    let class = classes!("member", face.role.replace(' ', "-"), term_class(face.term));
+    let also = [face.behind.as_str(), face.disk].into_iter().filter(|s| !s.is_empty()).collect::<Vec<_>>().join(" · ");
+    let inside = if *compact {
+        html! { <text class="role" text-anchor="end" x={px(right)} y={px(rect.y + 16.0)}>{ face.role }</text> }
+    } else {
+        html! {
+            <>
+                <text class="term" text-anchor="end" x={px(right)} y={px(first)}>{ format!("term {}", face.term) }</text>
+                <text class="role" x={px(left)} y={px(first + 16.0)}>{ face.role }</text>
+                <text class={classes!("also", (!face.disk.is_empty()).then_some("warn"))} text-anchor="end" x={px(right)}
+                    y={px(first + 16.0)}>{ also }</text>
+            </>
+        }
+    };
+    let inside = html! {
+        <>
+            { frame(*rect, 6.0) }
+            { shape(face.shape, (rect.x + 15.0, rect.y + 12.5)) }
+            <text class="name" x={px(left)} y={px(if *compact { rect.y + 16.0 } else { first })}>{ &face.name }</text>
+            { inside }
+        </>
+    };
+    pick.wrap(class, label::member(face), format!("map-member-{}", face.name), inside)
+}
+
+/// The class of a term's colour.
+pub(crate) fn term_class(term: u64) -> String {
+    format!("term-{}", term % 6)
+}
+
+#[derive(Clone, Debug, PartialEq, Properties)]
+pub(crate) struct ClientProps {
+    pub face: ClientFace,
+    pub rect: Rect,
+}
+
+/// A client: a line at the foot of its zone.
+#[component]
+pub(crate) fn Client(props: &ClientProps) -> Html {
+    let ClientProps { face, rect } = props;
+    html! {
+        <g class="client" role="img" aria-label={format!("client {}: {}", face.name, face.asks)} data-testid={format!("map-client-{}", face.name)}>
+            <title>{ format!("{}: {}", face.name, face.asks) }</title>
+            <rect class="frame" x={px(rect.x)} y={px(rect.y)} width={px(rect.w)} height={px(rect.h)} rx="10" />
+            <text class="name" x={px(rect.x + 10.0)} y={px(rect.y + 14.0)}>
+                { &face.name }<tspan class="asks" dx="6">{ fitting(&face.asks, rect.w - 26.0 - face.name.len() as f64 * 6.6) }</tspan>
+            </text>
+        </g>
+    }
+}
+
+/// As much of a text as about fits into `room` pixels of small type.
+fn fitting(text: &str, room: f64) -> String {
+    let most = (room / 6.0).max(0.0) as usize;
+    if text.chars().count() <= most {
+        return text.to_owned();
+    }
+    let short = text.split(',').next().unwrap_or(text);
+    if short.chars().count() <= most {
+        short.to_owned()
+    } else {
+        short.chars().take(most.saturating_sub(1)).chain(['…']).collect()
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Properties)]
+pub(crate) struct LinkProps {
+    pub face: LinkFace,
+    pub place: LinkPlace,
+    pub pick: Pick,
+    /// Both zones' names.
+    pub ends: (String, String),
+}
+
+/// The link between two zones.
+#[component]
+pub(crate) fn Link(props: &LinkProps) -> Html {
+    let LinkProps { face, place, pick, ends } = props;
+    let path = place.curve.path();
+    let (x, y) = place.label;
+    let words = face.cut.map(str::to_owned).or_else(|| face.degraded.clone()).unwrap_or_else(|| face.delay.clone());
+    let class = classes!(
+        "link",
+        format!("weight-{}", weight(face.rate)),
+        face.cut.map(|_| "cut"),
+        face.degraded.as_ref().map(|_| "worse"),
+        (!place.near).then_some("far")
+    );
+    let width = words.chars().count() as f64 * 6.2 + 10.0;
+    let inside = html! {
+        <>
+            <path class="reach" d={path.clone()} />
+            <path class="line" d={path} />
+            <rect class="plate" x={px(x - width / 2.0)} y={px(y - 7.5)} width={px(width)} height="15" rx="4" />
+            <text class="words" text-anchor="middle" x={px(x)} y={px(y + 4.0)}>{ words }</text>
+        </>
+    };
+    pick.wrap(class, label::link(face, ends), format!("map-link-{}-{}", ends.0, ends.1), inside)
+}
+
+/// A box with the ring that shows focus and selection.
+fn frame(rect: Rect, radius: f64) -> Html {
+    let Rect { x, y, w, h } = rect;
+    html! {
+        <>
+            <rect class="frame" x={px(x)} y={px(y)} width={px(w)} height={px(h)} rx={px(radius)} />
+            <rect class="ring" x={px(x - 2.0)} y={px(y - 2.0)} width={px(w + 4.0)} height={px(h + 4.0)} rx={px(radius + 2.0)} />
+        </>
+    }
+}
+
+/// Where the keyboard finds a thing: the middle of a box or of a link's words.
+pub(crate) fn spot(is: Selection, layout: &super::layout::Layout) -> Option<(f64, f64)> {
+    match is {
+        Selection::Zone(ZoneId(z)) => layout.zones.get(z as usize).map(|r| (r.x + r.w / 2.0, r.y + ZONE_HEAD / 2.0)),
+        Selection::Node(NodeId(n)) => layout.nodes.get(n as usize).map(|r| (r.x + r.w / 2.0, r.y + 12.0)),
+        Selection::Member(m) => layout.members.get(m.cluster.0 as usize)?.get(m.index as usize).map(|r| r.centre()),
+        Selection::Link(a, b) => {
+            let (zones, a, b) = (layout.zones.len(), a.0 as usize, b.0 as usize);
+            let place = a * zones - a * (a + 1) / 2 + b - a - 1;
+            layout.links.get(place).map(|l| l.label)
+        }
+    }
+}

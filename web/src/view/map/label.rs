@@ -1,0 +1,57 @@
+//! What a sighted person sees of each thing, as a sentence for those who listen.
+
+use super::model::{LinkFace, MemberFace, NodeFace, ZoneFace, cut_words};
+use zonefall_core::observe::words;
+
+/// What ails a zone, in few words; empty where nothing does.
+pub(crate) fn zone_state(face: &ZoneFace) -> String {
+    match (face.dark, face.cut, &face.degraded) {
+        (true, ..) => "✕ no power".to_owned(),
+        (_, Some(direction), _) => format!("⊘ {}", cut_words(direction)),
+        (_, _, Some(worse)) => format!("△ {worse}"),
+        _ => String::new(),
+    }
+}
+
+/// A zone.
+pub(crate) fn zone(face: &ZoneFace) -> String {
+    let power = if face.dark { "no power" } else { "has power" };
+    let cut = face.cut.map(|direction| format!(", {}", cut_words(direction))).unwrap_or_default();
+    let worse = face.degraded.as_ref().map(|how| format!(", network inside it worse: {how}")).unwrap_or_default();
+    format!("zone {}, {power}{cut}{worse}", face.name)
+}
+
+/// A node.
+pub(crate) fn node(face: &NodeFace) -> String {
+    let power = if face.powered { "has power" } else { "no power" };
+    let cut = face.cut.map(|direction| format!(", {}", cut_words(direction))).unwrap_or_default();
+    format!("node {}, {power}{cut}", face.name)
+}
+
+/// A member.
+pub(crate) fn member(face: &MemberFace) -> String {
+    let mut words = format!("member {}, {}, term {}", face.name, face.role, face.term);
+    for more in [face.behind.as_str(), face.disk] {
+        if !more.is_empty() {
+            words.push_str(", ");
+            words.push_str(more);
+        }
+    }
+    words
+}
+
+/// A link.
+pub(crate) fn link(face: &LinkFace, ends: &(String, String)) -> String {
+    let mut text = format!("link {} to {}, delay {}", ends.0, ends.1, face.delay);
+    if let Some(cut) = face.cut {
+        text.push_str(", ");
+        text.push_str(cut);
+    }
+    if let Some(worse) = &face.degraded {
+        text.push_str(&format!(", worse: {worse}"));
+    }
+    if face.rate > 0 {
+        text.push_str(&format!(", {} per second", words::bytes(face.rate)));
+    }
+    text
+}

@@ -1,0 +1,91 @@
+//! The zone map: zones, nodes, members, clients and the links between zones, as SVG; messages on a canvas above it.
+//!
+//! ```text
+//!   Scenario, width --layout--> places \
+//!   Picture, Report --model---> faces  --> Scene (SVG; Yew draws what changed)
+//!   Picture, playhead -----------------> Messages (canvas; drawn each frame, outside of Yew)
+//! ```
+
+mod items;
+mod keys;
+mod label;
+pub mod layout;
+mod messages;
+pub mod model;
+mod scene;
+pub mod shapes;
+mod table;
+
+use yew::prelude::*;
+use zonefall_core::kernel::time::Time;
+use zonefall_core::report::Report;
+use zonefall_core::scenario::Scenario;
+use zonefall_core::sim::picture::Picture;
+
+use crate::state::{Action, Selection};
+use crate::view::same::Same;
+use crate::view::size::use_width;
+pub(crate) use items::term_class;
+pub(crate) use table::table;
+
+use messages::Messages;
+use scene::Scene;
+use table::MapTable;
+
+/// What the map shows.
+#[derive(Clone, PartialEq, Properties)]
+pub struct MapProps {
+    /// The world.
+    pub scenario: Same<Scenario>,
+    /// The world at a moment.
+    pub picture: Option<Same<Picture>>,
+    /// What knows the rates.
+    pub report: Option<Same<Report>>,
+    /// What is selected.
+    pub selection: Option<Selection>,
+    /// The playhead.
+    pub at: Time,
+    /// Whether messages are drawn.
+    pub dots: bool,
+    /// The dark theme.
+    pub dark: bool,
+    /// A table instead.
+    pub table: bool,
+    /// Where actions go.
+    pub dispatch: Callback<Action>,
+}
+
+/// The map.
+#[component]
+pub fn Map(props: &MapProps) -> Html {
+    let node = use_node_ref();
+    let width = use_width(&node);
+    let MapProps { scenario, picture, report, selection, at, dots, dark, table, dispatch } = props.clone();
+    let layout = use_memo((scenario.clone(), width), |(scenario, width)| layout::layout(scenario, *width));
+    let layout = Same(layout);
+    let inside = if table {
+        html! { <MapTable {scenario} {picture} {report} {selection} {dispatch} /> }
+    } else if width > 0.0 {
+        html! {
+            <div class="map-sheet">
+                <Scene scenario={scenario.clone()} picture={picture.clone()} {report} {selection} layout={layout.clone()} {dispatch} />
+                if let Some(picture) = picture.filter(|_| dots) {
+                    <Messages {scenario} {picture} {layout} {at} {dark} />
+                }
+            </div>
+        }
+    } else {
+        Html::default()
+    };
+    html! { <div class="map" id="map" ref={node} data-testid="map">{ inside }</div> }
+}
+
+/// Id of the element that shows a thing.
+pub fn element_id(is: Selection) -> String {
+    match is {
+        Selection::Zone(z) => format!("map-z{}", z.0),
+        Selection::Node(n) => format!("map-n{}", n.0),
+        Selection::Member(m) => format!("map-m{}-{}", m.cluster.0, m.index),
+        Selection::Link(a, b) => format!("map-l{}-{}", a.0, b.0),
+    }
+}

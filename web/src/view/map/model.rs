@@ -1,0 +1,317 @@
+//! What the map says of each thing at one moment: small values that compare, so that only what changed is drawn anew.
+
+use zonefall_core::etcd::picture::Down;
+use zonefall_core::ids::{MemberId, NodeId, ZoneId};
+use zonefall_core::kernel::time::Duration;
+use zonefall_core::observe::words;
+use zonefall_core::report::Report;
+use zonefall_core::scenario::{Client, Direction, Fault, LinkChange, Load, Op, Scenario, Target};
+use zonefall_core::sim::Role;
+use zonefall_core::sim::picture::Picture;
+
+use crate::view::words as say;
+
+/// The map at one moment.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Model {
+    /// Each zone.
+    pub zones: Vec<ZoneFace>,
+    /// Each node.
+    pub nodes: Vec<NodeFace>,
+    /// Each member, by cluster.
+    pub members: Vec<Vec<MemberFace>>,
+    /// Each client.
+    pub clients: Vec<ClientFace>,
+    /// Each pair of two zones.
+    pub links: Vec<LinkFace>,
+}
+
+/// A zone.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ZoneFace {
+    /// Its name.
+    pub name: String,
+    /// Whether none of its nodes has power because the zone has none.
+    pub dark: bool,
+    /// What its boundary blocks.
+    pub cut: Option<Direction>,
+    /// A worse network inside it.
+    pub degraded: Option<String>,
+}
+
+/// A node.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NodeFace {
+    /// Its name.
+    pub name: String,
+    /// Whether it has power.
+    pub powered: bool,
+    /// What its network interface blocks.
+    pub cut: Option<Direction>,
+}
+
+/// A member.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MemberFace {
+    /// Which.
+    pub id: MemberId,
+    /// Its name.
+    pub name: String,
+    /// Its shape.
+    pub shape: Shape,
+    /// Its role in a word.
+    pub role: &'static str,
+    /// Its term.
+    pub term: u64,
+    /// How far behind it is; empty where it is not.
+    pub behind: String,
+    /// What ails its disk; empty where nothing does.
+    pub disk: &'static str,
+}
+
+/// Shapes of members.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// ★
+    Leader,
+    /// ●
+    Follower,
+    /// ◇
+    Candidate,
+    /// △
+    Learner,
+    /// ○
+    Down,
+}
+
+/// A client.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ClientFace {
+    /// Its name.
+    pub name: String,
+    /// What it asks whom, and how often.
+    pub asks: String,
+}
+
+/// The link between two zones.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LinkFace {
+    /// The smaller id.
+    pub a: ZoneId,
+    /// The larger.
+    pub b: ZoneId,
+    /// One-way delay in words; the worse way, where they differ.
+    pub delay: String,
+    /// How it is worse than usual.
+    pub degraded: Option<String>,
+    /// Which nothing passes in at least one direction: words for it.
+    pub cut: Option<&'static str>,
+    /// Bytes per second, both ways.
+    pub rate: u64,
+}
+
+/// Lines per link grow with the rate by a step for each factor of ten.
+pub fn weight(rate: u64) -> u8 {
+    match rate {
+        0 => 0,
+        1..10_000 => 1,
+        10_000..100_000 => 2,
+        100_000..1_000_000 => 3,
+        1_000_000..10_000_000 => 4,
+        _ => 5,
+    }
+}
+
+/// The map of a picture; the report (where there is one) knows the rates.
+pub fn model(scenario: &Scenario, picture: Option<&Picture>, report: Option<&Report>) -> Model {
+    let faults: Vec<&Fault> = picture.map_or(&[][..], |p| &p.faults).iter().map(|active| &active.fault).collect();
+    let zones = (0..).zip(&scenario.zones).map(|(i, zone)| {
+        let id = ZoneId(i);
+        ZoneFace {
+            name: zone.name.clone(),
+            dark: faults.iter().any(|f| matches!(f, Fault::ZonePower(z) if z.named() == id)),
+            cut: cut(faults.iter().filter_map(|f| match f {
+                Fault::ZoneCut { zone, direction } if zone.named() == id => Some(*direction),
+                _ => None,
+            })),
+            degraded: degraded(&faults, id, id),
+        }
+    });
+    let nodes = (0..).zip(&scenario.nodes).map(|(i, node)| NodeFace {
+        name: node.name.clone(),
+        powered: picture.is_none_or(|p| p.powered[i as usize]),
+        cut: cut(faults.iter().filter_map(|f| match f {
+            Fault::NodeCut { node, direction } if node.named() == NodeId(i) => Some(*direction),
+            _ => None,
+        })),
+    });
+    let zones: Vec<ZoneFace> = zones.collect();
+    let links = links(scenario, &zones, &faults, picture.map(|p| p.at.as_secs_f64()).zip(report));
+    let members = (0..scenario.etcd.len()).map(|cluster| members(scenario, cluster as u16, picture, &faults)).collect();
+    let clients = scenario.clients.iter().map(|c| ClientFace { name: c.name.clone(), asks: asks(c, scenario) }).collect();
+    Model { zones, nodes: nodes.collect(), members, clients, links }
+}
+
+fn cut(mut directions: impl Iterator<Item = Direction>) -> Option<Direction> {
+    let first = directions.next()?;
+    Some(if directions.all(|d| d == first) { first } else { Direction::Both })
+}
+
+fn degraded(faults: &[&Fault], one: ZoneId, other: ZoneId) -> Option<String> {
+    let words: Vec<String> = faults
+        .iter()
+        .filter_map(|f| match f {
+            Fault::LinkDegraded { a, b, change } if (*a, *b) == (one, other) || (*b, *a) == (one, other) => Some(worse(*change)),
+            _ => None,
+        })
+        .collect();
+    (!words.is_empty()).then(|| words.join(", "))
+}
+
+/// How a link is worse: `+50 ms, 5 % loss`.
+fn worse(change: LinkChange) -> String {
+    let mut how = Vec::new();
+    if change.delay > Duration::ZERO {
+        how.push(format!("+{}", words::duration(change.delay)));
+    }
+    if change.loss > 0.0 {
+        how.push(format!("{} % loss", (change.loss * 1e4).round() / 1e2));
+    }
+    how.extend(change.bytes_per_s.map(|rate| format!("≤ {}/s", words::bytes(rate))));
+    how.join(", ")
+}
+
+fn members(scenario: &Scenario, cluster: u16, picture: Option<&Picture>, faults: &[&Fault]) -> Vec<MemberFace> {
+    let pictures = picture.map(|p| &p.etcd[cluster as usize].members);
+    let face = |(index, member): (u8, &zonefall_core::scenario::Member)| {
+        let now = pictures.map(|all| &all[index as usize]);
+        let disk = faults.iter().find_map(|f| match f {
+            Fault::VolumeLost(v) if v.named() == member.volume => Some("disk lost"),
+            Fault::DiskSlow { volume, .. } if volume.named() == member.volume => Some("slow disk"),
+            _ => None,
+        });
+        MemberFace {
+            id: MemberId { cluster: zonefall_core::ids::ClusterId(cluster), index },
+            name: member.name.clone(),
+            shape: now.map_or(Shape::Down, |m| shape(m.down, m.status.role)),
+            role: now.map_or("", say::role),
+            term: now.map_or(0, |m| m.status.term),
+            behind: now.filter(|m| m.behind > 100).map_or(String::new(), |m| format!("{} behind", say::short_count(m.behind))),
+            disk: disk.unwrap_or(""),
+        }
+    };
+    (0..).zip(&scenario.etcd[cluster as usize].members).map(face).collect()
+}
+
+fn shape(down: Option<Down>, role: Role) -> Shape {
+    match (down, role) {
+        (Some(_), _) | (None, Role::Absent) => Shape::Down,
+        (None, Role::Follower) => Shape::Follower,
+        (None, Role::PreCandidate | Role::Candidate) => Shape::Candidate,
+        (None, Role::Leader) => Shape::Leader,
+        (None, Role::Learner) => Shape::Learner,
+    }
+}
+
+fn asks(client: &Client, scenario: &Scenario) -> String {
+    let op = match client.op {
+        Op::Put { .. } => "put",
+        Op::Range { linearizable: true, .. } => "read",
+        Op::Range { .. } => "stale read",
+        Op::Delete { .. } => "delete",
+        Op::Watch => "watch",
+    };
+    let whom = match client.target {
+        Target::Leader => "leader",
+        Target::Follower => "follower",
+        Target::Member(index) => &scenario.etcd[client.cluster.0 as usize].members[index as usize].name,
+        Target::Nearest => "nearest",
+        Target::All => "all in turn",
+    };
+    let often = match client.load {
+        Load::Open { interval, .. } => {
+            let rate = 1.0 / interval.as_secs_f64();
+            if rate >= 1.0 { format!(", {rate:.0}/s") } else { format!(", every {}", words::duration(interval)) }
+        }
+        Load::Closed { connections } => format!(", {connections} busy"),
+    };
+    format!("{op} → {whom}{often}")
+}
+
+fn links(scenario: &Scenario, zones: &[ZoneFace], faults: &[&Fault], rates: Option<(f64, &Report)>) -> Vec<LinkFace> {
+    let count = scenario.zones.len();
+    let pairs = (0..count).flat_map(|a| (a + 1..count).map(move |b| (a, b)));
+    let link = |(a, b): (usize, usize)| {
+        let usual = |from: usize, to: usize| {
+            let path = &scenario.network.paths[from * count + to];
+            path.delay + path.jitter.typical()
+        };
+        let (one, other) = (ZoneId(a as u16), ZoneId(b as u16));
+        let name = |z: usize| &scenario.zones[z].name;
+        let rate = rates.map_or(0.0, |(at_s, report)| {
+            let window = (at_s / report.traffic_window_s) as usize;
+            let between = report
+                .zone_pairs
+                .iter()
+                .filter(|p| (&p.from_zone, &p.to_zone) == (name(a), name(b)) || (&p.from_zone, &p.to_zone) == (name(b), name(a)));
+            between.filter_map(|p| p.wire_bytes_per_s.get(window)).sum()
+        });
+        LinkFace {
+            a: one,
+            b: other,
+            delay: words::duration(rounded(usual(a, b).max(usual(b, a)))),
+            degraded: degraded(faults, one, other),
+            cut: blocked(zones[a].cut, zones[b].cut),
+            rate: rate as u64,
+        }
+    };
+    pairs.map(link).collect()
+}
+
+/// To two digits: the delay's order says what matters.
+fn rounded(d: Duration) -> Duration {
+    let ns = d.as_nanos();
+    let unit = 10_u64.pow(ns.checked_ilog10().unwrap_or(0).saturating_sub(1));
+    Duration::from_nanos((ns + unit / 2) / unit * unit)
+}
+
+fn blocked(a: Option<Direction>, b: Option<Direction>) -> Option<&'static str> {
+    match (a, b) {
+        (None, None) => None,
+        (Some(Direction::Both), _) | (_, Some(Direction::Both)) => Some("cut"),
+        (Some(Direction::In), Some(Direction::In)) | (Some(Direction::Out), Some(Direction::Out)) => Some("cut"),
+        _ => Some("cut one way"),
+    }
+}
+
+/// What a cut does, in words.
+pub fn cut_words(direction: Direction) -> &'static str {
+    match direction {
+        Direction::Both => "cut off",
+        Direction::In => "nothing gets in",
+        Direction::Out => "nothing gets out",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use zonefall_core::scenario::bundled;
+
+    #[test]
+    fn every_bundled_scenario_has_a_map_before_its_first_picture() {
+        for bundled in bundled() {
+            let scenario = Scenario::from_json(bundled.json).unwrap();
+            let model = model(&scenario, None, None);
+            let zones = scenario.zones.len();
+            assert_eq!((model.zones.len(), model.links.len()), (zones, zones * (zones - 1) / 2));
+        }
+    }
+
+    #[test]
+    fn delays_have_two_digits() {
+        for (ns, words) in [(583_211, "580 µs"), (1_249_000, "1.2 ms"), (0, "0 ns"), (7, "7 ns")] {
+            assert_eq!(words::duration(rounded(Duration::from_nanos(ns))), words);
+        }
+    }
+}

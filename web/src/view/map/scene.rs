@@ -1,0 +1,154 @@
+//! The drawing itself.
+
+use wasm_bindgen::JsCast;
+use yew::prelude::*;
+use zonefall_core::ids::{NodeId, ZoneId};
+use zonefall_core::report::Report;
+use zonefall_core::scenario::Scenario;
+use zonefall_core::sim::picture::Picture;
+
+use super::items::{Client, Link, Member, Node, Pick, Zone};
+use super::keys::{self, Way};
+use super::layout::Layout;
+use super::model::{Model, model};
+use super::shapes::px;
+use super::{element_id, layout};
+use crate::state::{Action, Selection};
+use crate::view::same::Same;
+
+/// What the drawing shows.
+#[derive(Clone, PartialEq, Properties)]
+pub(crate) struct SceneProps {
+    pub scenario: Same<Scenario>,
+    pub picture: Option<Same<Picture>>,
+    pub report: Option<Same<Report>>,
+    pub selection: Option<Selection>,
+    pub layout: Same<Layout>,
+    pub dispatch: Callback<Action>,
+}
+
+/// Zones and all in them, and the links between.
+#[component]
+pub(crate) fn Scene(props: &SceneProps) -> Html {
+    let SceneProps { scenario, picture, report, selection, layout, dispatch } = props;
+    let model = model(scenario, picture.as_deref(), report.as_deref());
+    let first = Selection::Zone(ZoneId(0));
+    let pick = |is: Selection| Pick {
+        is,
+        selected: *selection == Some(is),
+        stop: selection.unwrap_or(first) == is,
+        dispatch: dispatch.clone(),
+    };
+    let onkeydown = {
+        let (scenario, layout, dispatch, selection) = (scenario.clone(), layout.clone(), dispatch.clone(), *selection);
+        move |event: KeyboardEvent| on_key(&event, &scenario, &layout, selection, &dispatch)
+    };
+    let clear = dispatch.reform(|_: MouseEvent| Action::Select(None));
+    let (w, h) = (layout.width, layout.height);
+    html! {
+        <svg class="scene" id="map-scene" width={px(w)} height={px(h)} viewBox={format!("0 0 {w:.0} {h:.0}")} role="group"
+            aria-label="Map of zones, nodes and members" onclick={clear} {onkeydown}>
+            { for layout.regions.iter().map(region) }
+            { links(&model, layout, &pick, *selection) }
+            { boxes(&model, layout, &pick) }
+            if !layout.compact { { streams(&model, layout) } }
+            { chips(&model, layout, &pick) }
+        </svg>
+    }
+}
+
+fn region((name, rect): &(String, layout::Rect)) -> Html {
+    html! {
+        <g class="region">
+            <rect x={px(rect.x)} y={px(rect.y)} width={px(rect.w)} height={px(rect.h)} rx="10" />
+            <text x={px(rect.x + 10.0)} y={px(rect.y + 17.0)}>{ name }</text>
+        </g>
+    }
+}
+
+fn links(model: &Model, layout: &Layout, pick: &impl Fn(Selection) -> Pick, selection: Option<Selection>) -> Html {
+    let name = |z: ZoneId| model.zones[z.0 as usize].name.clone();
+    let link = |(face, place): (&super::model::LinkFace, &layout::LinkPlace)| {
+        let is = Selection::Link(face.a, face.b);
+        let says = place.near || face.degraded.is_some() || selection == Some(is);
+        says.then(|| {
+            html! { <Link key={element_id(is)} face={face.clone()} place={*place} pick={pick(is)} ends={(name(face.a), name(face.b))} /> }
+        })
+    };
+    model.links.iter().zip(&layout.links).filter_map(link).collect()
+}
+
+fn boxes(model: &Model, layout: &Layout, pick: &impl Fn(Selection) -> Pick) -> Html {
+    let zones = (0..).zip(&model.zones).zip(&layout.zones).map(|((i, face), rect)| {
+        let is = Selection::Zone(ZoneId(i));
+        html! { <Zone key={element_id(is)} face={face.clone()} rect={*rect} pick={pick(is)} /> }
+    });
+    let nodes = (0..).zip(&model.nodes).zip(&layout.nodes).map(|((i, face), rect)| {
+        let is = Selection::Node(NodeId(i));
+        html! { <Node key={element_id(is)} face={face.clone()} rect={*rect} pick={pick(is)} /> }
+    });
+    zones.chain(nodes).collect()
+}
+
+fn chips(model: &Model, layout: &Layout, pick: &impl Fn(Selection) -> Pick) -> Html {
+    let members = model.members.iter().flatten().map(|face| {
+        let is = Selection::Member(face.id);
+        let rect = layout.members[face.id.cluster.0 as usize][face.id.index as usize];
+        html! { <Member key={element_id(is)} face={face.clone()} {rect} compact={layout.compact} pick={pick(is)} /> }
+    });
+    let clients = model.clients.iter().zip(&layout.clients).filter(|(_, rect)| rect.h > 0.0);
+    let clients = clients.map(|(face, rect)| html! { <Client key={face.name.clone()} face={face.clone()} rect={*rect} /> });
+    members.chain(clients).collect()
+}
+
+/// Faint lines from each leader to those that follow it: the ways messages take.
+fn streams(model: &Model, layout: &Layout) -> Html {
+    use super::model::Shape;
+    let lines = model.members.iter().zip(&layout.members).flat_map(|(faces, rects)| {
+        let leader = faces.iter().position(|f| f.shape == Shape::Leader);
+        leader.into_iter().flat_map(move |leader| {
+            let followers = (0..faces.len()).filter(move |&i| i != leader && faces[i].shape != Shape::Down);
+            followers.map(move |i| layout::way(rects[leader], rects[i]).path())
+        })
+    });
+    lines.map(|d| html! { <path class="stream" {d} /> }).collect()
+}
+
+fn on_key(
+    event: &KeyboardEvent,
+    scenario: &Scenario,
+    layout: &Layout,
+    selection: Option<Selection>,
+    dispatch: &Callback<Action>,
+) {
+    if event.ctrl_key() || event.meta_key() || event.alt_key() || event.shift_key() {
+        return;
+    }
+    let focused = focused(scenario, layout);
+    let from = focused.or(selection).unwrap_or(Selection::Zone(ZoneId(0)));
+    let to = match (Way::of(&event.key()), event.key().as_str()) {
+        (Some(way), _) => keys::next(scenario, layout, from, way),
+        (None, "Enter" | " ") => Some(from),
+        _ => return,
+    };
+    event.prevent_default();
+    event.stop_propagation();
+    if let Some(to) = to {
+        dispatch.emit(Action::Select(Some(to)));
+        focus(&element_id(to));
+    }
+}
+
+/// The thing that has the keyboard's focus.
+fn focused(scenario: &Scenario, layout: &Layout) -> Option<Selection> {
+    let id = gloo::utils::document().active_element()?.id();
+    keys::all(scenario, layout).into_iter().find(|is| element_id(*is) == id)
+}
+
+fn focus(id: &str) {
+    let element = gloo::utils::document().get_element_by_id(id);
+    if let Some(element) = element.and_then(|e| e.dyn_into::<web_sys::SvgElement>().ok()) {
+        // A thing that cannot take the focus is still selected.
+        let _ = element.focus();
+    }
+}

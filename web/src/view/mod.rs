@@ -1,0 +1,34 @@
+//! What one sees: components that draw a [`State`](crate::state::State) and send [`Action`](crate::state::Action)s.
+//!
+//! ```text
+//!   Page (owns nothing but what is shown: range, cluster)
+//!     Header | Verdict, Health, Map | Inspector | Timeline | Tabs | overlays
+//! ```
+//!
+//! The playhead moves sixty times a second. Components that do not show it take parts of the state as [`same::Same`], which compare as
+//! pointers, and so are left alone; what moves each frame is a line, a clock and a canvas. No style attribute is ever written (the
+//! content security policy forbids them): geometry is SVG attributes, and the rest classes.
+
+#[cfg(target_arch = "wasm32")]
+pub mod app;
+pub mod commands;
+pub mod export;
+pub mod focus;
+mod header;
+mod health;
+pub mod icon;
+pub mod inspector;
+mod keys;
+pub mod map;
+mod menu;
+pub mod overlay;
+mod page;
+pub mod same;
+pub mod size;
+mod slot;
+pub mod tabs;
+pub mod timeline;
+mod verdict;
+pub mod words;
+
+pub use page::{Page, PageProps};

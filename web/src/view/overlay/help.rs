@@ -1,0 +1,43 @@
+//! What the keys do, and what the signs mean.
+
+use yew::prelude::*;
+
+use super::Dialog;
+use crate::state::{Action, UiAction};
+use crate::view::commands::{KEYS, key_words};
+
+#[derive(Clone, PartialEq, Properties)]
+pub(crate) struct HelpProps {
+    /// Where actions go.
+    pub dispatch: Callback<Action>,
+}
+
+const SIGNS: [(&str, &str); 9] = [
+    ("★", "leads its cluster"),
+    ("●", "follows the leader"),
+    ("◇", "asks for votes"),
+    ("△", "learns: a member without a vote"),
+    ("○", "down, starting, or not in the cluster"),
+    ("✕", "no power, or a service gone"),
+    ("⊘", "cut off: packets vanish at the wall"),
+    ("•", "a message: blue carries entries, orange votes, grey heartbeats"),
+    ("━", "thicker: more bytes between two zones"),
+];
+
+/// The overlay.
+#[component]
+pub(crate) fn Help(props: &HelpProps) -> Html {
+    let on_close = props.dispatch.reform(|()| Action::Ui(UiAction::Help(false)));
+    let key = |key: &str| html! { <kbd>{ key_words(key) }</kbd> };
+    let keys = KEYS.iter().map(|(keys, _, about)| html! { <><dt>{ key(keys) }</dt><dd>{ *about }</dd></> });
+    let signs = SIGNS.iter().map(|(sign, about)| html! { <><dt>{ *sign }</dt><dd>{ *about }</dd></> });
+    html! {
+        <Dialog label="Help" testid="help-overlay" {on_close}>
+            <h2>{ "Keys" }</h2>
+            <dl>{ for keys }</dl>
+            <p class="quiet">{ "On the map: Tab to it, arrows to walk, Enter to select. On the timeline: PageUp and PageDown, and Ctrl with the wheel to zoom." }</p>
+            <h2>{ "Signs" }</h2>
+            <dl>{ for signs }</dl>
+        </Dialog>
+    }
+}

@@ -1,0 +1,184 @@
+//! A chart: drawn by zonefall-plots on a canvas; the cursor and the values under it lie above.
+
+use plotters::prelude::IntoDrawingArea;
+use plotters_canvas::CanvasBackend;
+use web_sys::{Element, HtmlCanvasElement};
+use yew::prelude::*;
+use zonefall_core::kernel::time::Time;
+use zonefall_core::observe::words::bytes;
+use zonefall_core::report::{EtcdReport, Report};
+use zonefall_plots::{Frame, Margins, Theme, availability, latency, traffic};
+
+use crate::view::map::shapes::px;
+use crate::view::same::Same;
+use crate::view::size::use_size;
+use crate::view::timeline::axis::{Axis, Range};
+use crate::view::words::{clock, length, moment};
+
+/// Which chart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Time without each service.
+    Availability,
+    /// Percentiles of the requests.
+    Latency,
+    /// Bytes between zones.
+    Traffic,
+}
+
+impl Kind {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Availability => "Time without service",
+            Self::Latency => "Latency of requests",
+            Self::Traffic => "Traffic between zones",
+        }
+    }
+}
+
+/// What is drawn.
+#[derive(Clone, PartialEq, Properties)]
+pub(crate) struct ChartProps {
+    pub kind: Kind,
+    pub report: Same<Report>,
+    pub cluster: String,
+    pub at: Time,
+    pub range: Range,
+    pub dark: bool,
+    pub tables: bool,
+}
+
+/// Chart, cursor and values; or a table.
+#[component]
+pub(crate) fn Chart(props: &ChartProps) -> Html {
+    let node = use_node_ref();
+    let (width, height) = use_size(&node);
+    let hover = use_state_eq(|| None::<f64>);
+    let ChartProps { kind, report, cluster, at, range, dark, tables } = props.clone();
+    let Some(etcd) = report.etcd.get(&cluster) else { return Html::default() };
+    let axis = Axis::new(range, width);
+    let shown = hover.unwrap_or(at.as_secs_f64()).min(report.simulated_s);
+    let onpointermove = {
+        let (hover, node) = (hover.clone(), node.clone());
+        move |event: PointerEvent| {
+            if let Some(element) = node.cast::<Element>() {
+                hover.set(Some(axis.seconds(f64::from(event.client_x()) - element.get_bounding_client_rect().left())));
+            }
+        }
+    };
+    let onpointerleave = {
+        let hover = hover.clone();
+        move |_: PointerEvent| hover.set(None)
+    };
+    let left_half = axis.x(shown) < f64::midpoint(axis.left, axis.right);
+    let values = values(kind, &report, etcd, shown);
+    let label = format!("{}: {}", kind.name(), values.iter().map(|(n, v)| format!("{n} {v}")).collect::<Vec<_>>().join(", "));
+    let inside = if tables {
+        table(kind, shown, &values, etcd)
+    } else {
+        html! {
+            <div class="plot" role="img" aria-label={label}>
+                if width > 0.0 { <Plot {kind} report={report.clone()} cluster={cluster.clone()} {range} {dark} {width} {height} /> }
+                if width > 0.0 {
+                    { cursor(&axis, shown, height) }
+                    <ul class={classes!("values", left_half.then_some("right"))} aria-hidden="true">
+                        <li><strong>{ clock(moment(shown), 3) }</strong></li>
+                        { for values.iter().map(|(name, value)| html! { <li><span>{ name }</span><b>{ value }</b></li> }) }
+                    </ul>
+                }
+            </div>
+        }
+    };
+    html! { <div class="chart" ref={node} {onpointermove} {onpointerleave} data-testid="chart">{ inside }</div> }
+}
+
+fn cursor(axis: &Axis, s: f64, height: f64) -> Html {
+    if !axis.shows(s, s) {
+        return Html::default();
+    }
+    let x = px(axis.x(s));
+    html! {
+        <svg class="cursor" width={px(axis.right + 1.0)} height={px(height)} aria-hidden="true"><line x1={x.clone()} x2={x} y1="0" y2={px(height)} /></svg>
+    }
+}
+
+/// What the chart shows at a moment, by name.
+fn values(kind: Kind, report: &Report, cluster: &EtcdReport, at_s: f64) -> Vec<(String, String)> {
+    match kind {
+        Kind::Availability => {
+            availability::gone(cluster, at_s).into_iter().map(|(name, gone)| (name.to_owned(), length(gone))).collect()
+        }
+        Kind::Traffic => {
+            traffic::rates(report, at_s).into_iter().map(|(name, rate)| (name, format!("{}/s", bytes(rate as u64)))).collect()
+        }
+        Kind::Latency => {
+            let ms = |v: Option<f64>| v.map_or("none".to_owned(), |v| format!("{v:.1}"));
+            let rows = latency::at(report, cluster, at_s).into_iter();
+            rows.map(|(name, [p50, p90, p99])| (name, format!("{} / {} / {} ms", ms(p50), ms(p90), ms(p99)))).collect()
+        }
+    }
+}
+
+fn table(kind: Kind, at_s: f64, values: &[(String, String)], cluster: &EtcdReport) -> Html {
+    let what = if kind == Kind::Latency { " (median / 90 % / 99 %)" } else { "" };
+    let caption = format!("{}{what} at {}", kind.name(), clock(moment(at_s), 3));
+    let rows = values.iter().map(|(name, value)| html! { <tr><td>{ name }</td><td class="number">{ value }</td></tr> });
+    let outages = cluster.outages.iter().filter(|_| kind == Kind::Availability).map(|o| {
+        html! { <tr><td>{ format!("{}: {}", crate::view::words::outage(o.kind), o.cause) }</td><td class="number">{ length(o.to_s - o.from_s) }</td></tr> }
+    });
+    html! {
+        <div class="tables" tabindex="0" role="region" aria-label={kind.name()}>
+            { crate::view::map::table(&caption, &["What", "Value"], rows.chain(outages).collect()) }
+        </div>
+    }
+}
+
+#[derive(Clone, PartialEq, Properties)]
+struct PlotProps {
+    kind: Kind,
+    report: Same<Report>,
+    cluster: String,
+    range: Range,
+    dark: bool,
+    width: f64,
+    height: f64,
+}
+
+/// The canvas; drawn when what it shows changes, never because the playhead moves.
+#[component]
+fn Plot(props: &PlotProps) -> Html {
+    let canvas = use_node_ref();
+    {
+        let canvas = canvas.clone();
+        use_effect_with(props.clone(), move |props| {
+            if let Some(canvas) = canvas.cast::<HtmlCanvasElement>() {
+                draw(canvas, props);
+            }
+        });
+    }
+    html! { <canvas ref={canvas} aria-hidden="true"></canvas> }
+}
+
+fn draw(canvas: HtmlCanvasElement, props: &PlotProps) {
+    let PlotProps { kind, report, cluster, range, dark, width, height } = props;
+    let ratio = gloo::utils::window().device_pixel_ratio();
+    canvas.set_width((width * ratio) as u32);
+    canvas.set_height((height * ratio) as u32);
+    let (left, right) = Axis::gutters(*width);
+    let margins = Margins { left: left as i32, right: right as i32, top: 22, bottom: 12 };
+    let frame = Frame {
+        from_s: range.from_s,
+        to_s: range.to_s,
+        margins: Some(margins),
+        theme: if *dark { Theme::DARK } else { Theme::LIGHT },
+        scale: ratio,
+        titled: false,
+    };
+    let Some(area) = CanvasBackend::with_canvas_object(canvas).map(IntoDrawingArea::into_drawing_area) else { return };
+    let drawn = match kind {
+        Kind::Availability => availability::draw(report, cluster, &frame, &area),
+        Kind::Latency => latency::draw_over_time(report, cluster, &frame, &area),
+        Kind::Traffic => traffic::draw(report, &frame, &area),
+    };
+    debug_assert!(drawn.is_ok(), "a canvas takes every line");
+}

@@ -1,0 +1,113 @@
+//! What happened, in plain words: a list with a filter. Only the lines in sight are in the page.
+
+use web_sys::{HtmlElement, HtmlInputElement};
+use yew::prelude::*;
+use zonefall_core::report::{Report, StoryLine};
+
+use crate::state::{Action, PlaybackCommand, UiAction};
+use crate::view::map::shapes::px;
+use crate::view::same::Same;
+use crate::view::size::use_size;
+use crate::view::words::{clock, count, moment};
+
+/// Finds the field that the filter is typed into.
+pub(crate) const FILTER_FIELD: &str = "#filter-field";
+
+/// Height of a line in pixels; the style sheet says the same.
+const LINE: f64 = 28.0;
+/// Lines above and below what is in sight.
+const MORE: usize = 6;
+
+/// What the list shows.
+#[derive(Clone, PartialEq, Properties)]
+pub(crate) struct EventsProps {
+    pub report: Same<Report>,
+    /// Lines of the story up to the playhead.
+    pub current: usize,
+    pub filter: String,
+    pub dispatch: Callback<Action>,
+}
+
+/// The list.
+#[component]
+pub(crate) fn Events(props: &EventsProps) -> Html {
+    let EventsProps { report, current, filter, dispatch } = props;
+    let node = use_node_ref();
+    let (_, height) = use_size(&node);
+    let top = use_state_eq(|| 0.0_f64);
+    let words: Vec<String> = filter.split_whitespace().map(str::to_lowercase).collect();
+    let fits = |line: &StoryLine| {
+        let text = line.text.to_lowercase();
+        words.iter().all(|word| text.contains(word))
+    };
+    let found: Vec<usize> = (0..report.story.len()).filter(|&i| fits(&report.story[i])).collect();
+    let now = found.partition_point(|&i| i < *current).checked_sub(1);
+    {
+        let node = node.clone();
+        use_effect_with(now, move |now| {
+            if let (Some(list), Some(now)) = (node.cast::<HtmlElement>(), *now) {
+                show(&list, now);
+            }
+        });
+    }
+    let first = (*top / LINE) as usize;
+    let last = found.len().min(first + (height / LINE) as usize + 2 + MORE);
+    let first = first.saturating_sub(MORE).min(last);
+    let onscroll = {
+        let top = top.clone();
+        move |event: Event| top.set(f64::from(event.target_unchecked_into::<HtmlElement>().scroll_top()))
+    };
+    let line = |place: usize| {
+        let line = &report.story[found[place]];
+        let at = moment(line.at_s);
+        let onclick = dispatch.reform(move |_: MouseEvent| Action::Playback(PlaybackCommand::Seek(at)));
+        let current = (Some(place) == now).then_some("true");
+        html! {
+            <li key={place} class={classes!(now.is_some_and(|now| place > now).then_some("ahead"))} aria-setsize={found.len().to_string()}
+                aria-posinset={(place + 1).to_string()}>
+                <button class="line" {onclick} aria-current={current} data-testid="event"><time>{ clock(at, 3) }</time><span>{ &line.text }</span></button>
+            </li>
+        }
+    };
+    let spacer =
+        |lines: usize| html! { <svg class="spacer" width="1" height={px(lines as f64 * LINE)} aria-hidden="true"></svg> };
+    let omitted =
+        if report.story_omitted > 0 { format!(" · {} more were not kept", count(report.story_omitted)) } else { String::new() };
+    html! {
+        <div class="events">
+            <div class="events-bar">
+                { filter_field(filter, dispatch) }
+                <span class="quiet" role="status" data-testid="event-count">{ format!("{} of {}{omitted}", found.len(), report.story.len()) }</span>
+            </div>
+            <div class="events-list" ref={node} {onscroll} tabindex="0" role="region" aria-label="Events" data-testid="events">
+                { spacer(first) }
+                <ol>{ for (first..last).map(line) }</ol>
+                { spacer(found.len() - last) }
+            </div>
+        </div>
+    }
+}
+
+/// Scrolls as little as brings a line into sight.
+fn show(list: &HtmlElement, place: usize) {
+    let (from, room) = (f64::from(list.scroll_top()), f64::from(list.client_height()));
+    let top = place as f64 * LINE;
+    if top < from || top + LINE > from + room {
+        list.set_scroll_top((top - room / 2.0).max(0.0) as i32);
+    }
+}
+
+fn filter_field(filter: &str, dispatch: &Callback<Action>) -> Html {
+    let oninput = dispatch
+        .reform(|event: InputEvent| Action::Ui(UiAction::Filter(event.target_unchecked_into::<HtmlInputElement>().value())));
+    let onkeydown = |event: KeyboardEvent| {
+        if event.key() == "Escape" {
+            // A field that keeps the focus does no harm.
+            let _ = event.target_unchecked_into::<HtmlInputElement>().blur();
+        }
+    };
+    html! {
+        <input id={&FILTER_FIELD[1..]} type="search" placeholder="Filter events ( / )" aria-label="Filter events" autocomplete="off"
+            spellcheck="false" value={filter.to_owned()} {oninput} {onkeydown} data-testid="filter" />
+    }
+}

@@ -1,0 +1,132 @@
+//! The lower part: events, charts, report. Charts share the timeline's axis and the playhead.
+
+mod chart;
+mod events;
+mod report;
+
+use yew::prelude::*;
+use zonefall_core::kernel::time::Time;
+use zonefall_core::report::Report;
+
+use super::same::Same;
+use super::timeline::axis::Range;
+use super::words::moment;
+use crate::state::{Action, Tab, UiAction};
+use chart::{Chart, Kind};
+use events::Events;
+pub(crate) use events::FILTER_FIELD;
+use report::ReportTables;
+
+/// Tabs in order: which, name, name for tests.
+pub const TABS: [(Tab, &str, &str); 5] = [
+    (Tab::Events, "Events", "tab-events"),
+    (Tab::Availability, "Availability", "tab-availability"),
+    (Tab::Latency, "Latency", "tab-latency"),
+    (Tab::Traffic, "Traffic", "tab-traffic"),
+    (Tab::Report, "Report", "tab-report"),
+];
+
+/// What the tabs show.
+#[derive(Clone, PartialEq, Properties)]
+pub struct TabsProps {
+    /// The open tab.
+    pub tab: Tab,
+    /// The report so far.
+    pub report: Option<Same<Report>>,
+    /// All clusters, and which is shown.
+    pub clusters: Vec<String>,
+    /// Index of the shown one.
+    pub cluster: usize,
+    /// Another cluster is wanted.
+    pub on_cluster: Callback<usize>,
+    /// Filter of the events.
+    pub filter: String,
+    /// The playhead.
+    pub at: Time,
+    /// The part of the run that is shown.
+    pub range: Range,
+    /// The dark theme.
+    pub dark: bool,
+    /// Tables instead of charts.
+    pub tables: bool,
+    /// Where actions go.
+    pub dispatch: Callback<Action>,
+}
+
+/// The list of tabs and the open one.
+#[component]
+pub fn Tabs(props: &TabsProps) -> Html {
+    let TabsProps { tab: open, report, clusters, cluster, filter, at, range, dark, tables, dispatch, .. } = props.clone();
+    let inside = match (report, clusters.get(cluster).cloned()) {
+        (Some(report), Some(cluster)) => {
+            let chart = |kind| {
+                html! { <Chart {kind} report={report.clone()} cluster={cluster.clone()} {at} {range} {dark} {tables} /> }
+            };
+            match open {
+                Tab::Events => {
+                    let current = report.story.partition_point(|line| moment(line.at_s) <= at);
+                    html! { <Events report={report.clone()} {current} {filter} {dispatch} /> }
+                }
+                Tab::Availability => chart(Kind::Availability),
+                Tab::Latency => chart(Kind::Latency),
+                Tab::Traffic => chart(Kind::Traffic),
+                Tab::Report => html! { <ReportTables {report} /> },
+            }
+        }
+        _ => html! { <p class="quiet nothing">{ "Nothing has been simulated yet." }</p> },
+    };
+    html! {
+        <section class="tabs" aria-label="Details">
+            <div class="tab-bar">
+                { tab_list(props) }
+                if clusters.len() > 1 { { chooser(props) } }
+            </div>
+            <div class="tab-panel" role="tabpanel" id="tab-panel" aria-labelledby={tab_id(open)} data-testid="tab-panel">{ inside }</div>
+        </section>
+    }
+}
+
+fn tab_id(tab: Tab) -> &'static str {
+    TABS.iter().find(|(t, ..)| *t == tab).map_or("", |(.., id)| id)
+}
+
+fn tab_list(props: &TabsProps) -> Html {
+    let now = TABS.iter().position(|(tab, ..)| *tab == props.tab).unwrap_or(0);
+    let onkeydown = props.dispatch.clone();
+    let onkeydown = move |event: KeyboardEvent| {
+        let to = match event.key().as_str() {
+            "ArrowRight" => (now + 1) % TABS.len(),
+            "ArrowLeft" => (now + TABS.len() - 1) % TABS.len(),
+            "Home" => 0,
+            "End" => TABS.len() - 1,
+            _ => return,
+        };
+        event.prevent_default();
+        onkeydown.emit(Action::Ui(UiAction::Tab(TABS[to].0)));
+        super::focus::focus(&format!("#{}", TABS[to].2));
+    };
+    let tab = |(tab, name, id): &(Tab, &'static str, &'static str)| {
+        let (tab, open) = (*tab, *tab == props.tab);
+        let onclick = props.dispatch.reform(move |_: MouseEvent| Action::Ui(UiAction::Tab(tab)));
+        html! {
+            <button role="tab" id={*id} aria-selected={open.to_string()} aria-controls="tab-panel" tabindex={if open { "0" } else { "-1" }}
+                {onclick} data-testid={*id}>{ *name }</button>
+        }
+    };
+    html! { <div class="tab-list" role="tablist" aria-label="Details" {onkeydown}>{ for TABS.iter().map(tab) }</div> }
+}
+
+fn chooser(props: &TabsProps) -> Html {
+    let onchange = props
+        .on_cluster
+        .reform(|event: Event| event.target_unchecked_into::<web_sys::HtmlSelectElement>().value().parse().unwrap_or(0));
+    let option = |(i, name): (usize, &String)| {
+        html! { <option value={i.to_string()} selected={i == props.cluster}>{ name }</option> }
+    };
+    html! {
+        <label class="chooser">
+            <span class="quiet">{ "cluster" }</span>
+            <select {onchange} data-testid="cluster-chooser">{ for props.clusters.iter().enumerate().map(option) }</select>
+        </label>
+    }
+}

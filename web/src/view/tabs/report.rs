@@ -1,0 +1,144 @@
+//! The report in words and numbers: every figure that the charts rest on.
+
+use yew::prelude::*;
+use zonefall_core::observe::words::bytes;
+use zonefall_core::report::{EtcdReport, Report};
+
+use crate::view::map::table;
+use crate::view::same::Same;
+use crate::view::words::{clock, count, length, moment, outage};
+
+/// What is reported.
+#[derive(Clone, PartialEq, Properties)]
+pub(crate) struct ReportProps {
+    pub report: Same<Report>,
+}
+
+type Cells = Vec<String>;
+
+/// All tables.
+#[component]
+pub(crate) fn ReportTables(props: &ReportProps) -> Html {
+    let report = &props.report;
+    let run = [
+        ("scenario", report.scenario.clone()),
+        ("seed", report.seed.to_string()),
+        ("simulated", length(report.simulated_s)),
+        ("events", count(report.events)),
+    ];
+    html! {
+        <div class="tables report" tabindex="0" role="region" aria-label="Report" data-testid="report">
+            <dl class="facts run">
+                { for run.into_iter().map(|(name, value)| html! { <><dt>{ name }</dt><dd>{ value }</dd></> }) }
+                <dt>{ "trace hash" }</dt><dd data-testid="trace-hash">{ &report.trace_hash }</dd>
+            </dl>
+            { expectations(report) }
+            { for report.etcd.iter().map(|(name, cluster)| etcd(name, cluster)) }
+            { faults(report) }
+            { pairs(report) }
+            { links(report) }
+        </div>
+    }
+}
+
+fn rows(caption: &str, heads: &[&str], rows: impl Iterator<Item = Cells>) -> Html {
+    let mut rows = rows.peekable();
+    if rows.peek().is_none() {
+        return Html::default();
+    }
+    let numeric = |cell: &str| cell.starts_with(|c: char| c.is_ascii_digit());
+    let cell = |cell: String| html! { <td class={numeric(&cell).then_some("number")}>{ cell }</td> };
+    let row = |cells: Cells| html! { <tr>{ for cells.into_iter().map(cell) }</tr> };
+    table(caption, heads, rows.map(row).collect())
+}
+
+fn expectations(report: &Report) -> Html {
+    let row = |e: &zonefall_core::report::ExpectationReport| {
+        vec![
+            if e.ok { "✓ met" } else { "✕ not met" }.to_owned(),
+            e.that.clone(),
+            e.found.clone(),
+            e.wanted.clone(),
+            e.because.clone(),
+        ]
+    };
+    rows("Expectations", &["", "Figure", "Found", "Wanted", "Because"], report.expectations.iter().map(row))
+}
+
+fn etcd(name: &str, cluster: &EtcdReport) -> Html {
+    let when = |s: f64| clock(moment(s), 3);
+    let ms = |v: Option<f64>| v.map_or("none".to_owned(), |v| format!("{v:.2}"));
+    let sums = [
+        vec!["writes gone".to_owned(), length(cluster.write_unavailable_s)],
+        vec!["linearizable reads gone".to_owned(), length(cluster.read_unavailable_s.linearizable)],
+        vec!["serializable reads gone".to_owned(), length(cluster.read_unavailable_s.serializable)],
+        vec!["quorum gone".to_owned(), length(cluster.quorum_lost_s)],
+        vec!["leader changes".to_owned(), count(cluster.leader_changes)],
+        vec!["committed entries lost".to_owned(), count(cluster.rpo.lost_entries)],
+        vec!["requests done".to_owned(), count(cluster.requests.ok)],
+        vec!["requests timed out".to_owned(), count(cluster.requests.timed_out)],
+        vec!["requests failed".to_owned(), count(cluster.requests.failed)],
+    ];
+    let outages = cluster.outages.iter().map(|o| {
+        let end = if o.over { length(o.to_s - o.from_s) } else { format!("{} (not over)", length(o.to_s - o.from_s)) };
+        vec![outage(o.kind).to_owned(), when(o.from_s), end, o.cause.clone()]
+    });
+    let latency = cluster.latency.iter().map(|l| {
+        let values = [l.p50_ms, l.p90_ms, l.p99_ms, l.max_ms].map(ms);
+        let counts = [l.count, l.timed_out, l.failed].map(count);
+        [zonefall_plots::latency::label(l)].into_iter().chain(counts).chain(values).collect()
+    });
+    let members = cluster.members.iter().map(|m| {
+        let role = if m.up { format!("{:?}", m.role).to_lowercase() } else { "down".to_owned() };
+        let numbers = [count(m.term), count(m.last_index), count(m.committed), bytes(m.database_bytes)];
+        [m.name.clone(), m.zone.clone(), m.node.clone(), role].into_iter().chain(numbers).collect()
+    });
+    let elections =
+        cluster.elections.iter().map(|e| vec![e.leader.clone(), count(e.term), when(e.to_s), length(e.to_s - e.from_s)]);
+    let snapshots = cluster.snapshots.iter().map(|s| {
+        let how = if s.ok { "restored" } else { "did not arrive" };
+        vec![s.from.clone(), s.to.clone(), bytes(s.bytes), when(s.from_s), length(s.to_s - s.from_s), how.to_owned()]
+    });
+    let catch_up = cluster.catch_up.iter().map(|c| vec![c.member.clone(), when(c.at_s), count(c.entries), length(c.took_s)]);
+    html! {
+        <>
+            <h3>{ name }</h3>
+            { rows("In all", &["Figure", "Value"], sums.into_iter()) }
+            { rows("Outages", &["Service", "From", "For", "Cause"], outages) }
+            { rows("Latency in ms", &["Requests", "Done", "Timed out", "Failed", "Median", "90 %", "99 %", "Longest"], latency) }
+            { rows("Elections", &["Leader", "Term", "At", "Took"], elections) }
+            { rows("Members at the end", &["Member", "Zone", "Node", "Role", "Term", "Last entry", "Committed", "Database"], members) }
+            { rows("Databases sent", &["From", "To", "Size", "At", "Took", "Result"], snapshots) }
+            { rows("Caught up", &["Member", "At", "Entries", "Took"], catch_up) }
+        </>
+    }
+}
+
+fn faults(report: &Report) -> Html {
+    let row = |f: &zonefall_core::report::FaultReport| {
+        let end = if f.over { length(f.to_s - f.from_s) } else { "to the end".to_owned() };
+        vec![f.what.clone(), clock(moment(f.from_s), 3), end]
+    };
+    rows("Faults", &["What", "From", "For"], report.faults.iter().map(row))
+}
+
+fn pairs(report: &Report) -> Html {
+    let row = |p: &zonefall_core::report::ZonePairReport| {
+        let rate = |v: f64| format!("{}/s", bytes(v as u64));
+        vec![
+            p.from_zone.clone(),
+            p.to_zone.clone(),
+            bytes(p.wire_bytes),
+            rate(p.mean_wire_bytes_per_s),
+            rate(p.peak_wire_bytes_per_s),
+        ]
+    };
+    rows("Bytes between zones", &["From", "To", "On the wire", "Mean", "Peak"], report.zone_pairs.iter().map(row))
+}
+
+fn links(report: &Report) -> Html {
+    let row = |l: &zonefall_core::report::LinkReport| {
+        vec![l.from.clone(), l.to.clone(), bytes(l.bytes), bytes(l.wire_bytes), count(l.packets)]
+    };
+    rows("Bytes between endpoints", &["From", "To", "Written", "On the wire", "Packets"], report.links.iter().map(row))
+}

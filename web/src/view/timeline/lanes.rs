@@ -1,0 +1,111 @@
+//! What the timeline is painted with: bars in lanes, from the report. The same data is drawn and, as a table, read out.
+
+use zonefall_core::report::{EtcdReport, OutageKind, Report};
+
+use crate::view::words::{length, outage};
+
+/// A bar.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bar {
+    /// From, in seconds.
+    pub from_s: f64,
+    /// To, in seconds.
+    pub to_s: f64,
+    /// What it says.
+    pub text: String,
+    /// Class of its colour.
+    pub class: String,
+    /// Row inside the lane, 0 at the top.
+    pub row: usize,
+}
+
+/// A lane.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Lane {
+    /// Its name.
+    pub name: &'static str,
+    /// What it comes to: `1.3 s gone`.
+    pub sum: String,
+    /// Its bars in order.
+    pub bars: Vec<Bar>,
+    /// Rows that its bars take.
+    pub rows: usize,
+    /// Height of a row in pixels.
+    pub row_height: f64,
+}
+
+impl Lane {
+    /// Its height in pixels.
+    pub fn height(&self) -> f64 {
+        self.rows as f64 * self.row_height
+    }
+}
+
+/// Rows of faults; further ones share the last.
+const MOST_ROWS: usize = 3;
+
+/// The lanes of a cluster: faults, terms, then each service.
+pub fn lanes(report: &Report, cluster: &EtcdReport) -> Vec<Lane> {
+    let service = |kind, name| {
+        let outages = cluster.outages.iter().filter(|o| o.kind == kind);
+        let bars: Vec<Bar> = outages
+            .map(|o| Bar {
+                from_s: o.from_s,
+                to_s: o.to_s,
+                text: format!("no {} for {}: {}", outage(kind), length(o.to_s - o.from_s), o.cause),
+                class: "outage".to_owned(),
+                row: 0,
+            })
+            .collect();
+        let gone: f64 = bars.iter().map(|b| b.to_s - b.from_s).sum();
+        let sum = if bars.is_empty() { "✓ always there".to_owned() } else { format!("✕ {} gone", length(gone)) };
+        Lane { name, sum, bars, rows: 1, row_height: 14.0 }
+    };
+    vec![
+        faults(report),
+        terms(cluster),
+        service(OutageKind::Write, "writes"),
+        service(OutageKind::ReadLinearizable, "reads"),
+        service(OutageKind::ReadSerializable, "stale reads"),
+        service(OutageKind::Quorum, "quorum"),
+    ]
+}
+
+fn faults(report: &Report) -> Lane {
+    let mut ends: Vec<f64> = Vec::new();
+    let bars: Vec<Bar> = report
+        .faults
+        .iter()
+        .map(|fault| {
+            let row = ends.iter().position(|end| *end <= fault.from_s).unwrap_or(ends.len()).min(MOST_ROWS - 1);
+            if row == ends.len() {
+                ends.push(fault.to_s);
+            } else {
+                ends[row] = ends[row].max(fault.to_s);
+            }
+            Bar { from_s: fault.from_s, to_s: fault.to_s, text: fault.what.clone(), class: "fault".to_owned(), row }
+        })
+        .collect();
+    let sum = match bars.len() {
+        0 => "none".to_owned(),
+        1 => "1 fault".to_owned(),
+        n => format!("{n} faults"),
+    };
+    Lane { name: "faults", sum, rows: ends.len().max(1), bars, row_height: 16.0 }
+}
+
+fn terms(cluster: &EtcdReport) -> Lane {
+    let bar = |l: &zonefall_core::report::LeaderReport| Bar {
+        from_s: l.from_s,
+        to_s: l.to_s,
+        text: format!("{} · term {}", l.leader, l.term),
+        class: format!("reign {}", crate::view::map::term_class(l.term)),
+        row: 0,
+    };
+    let sum = match cluster.leader_changes {
+        0 => "one leader".to_owned(),
+        1 => "1 change".to_owned(),
+        n => format!("{n} changes"),
+    };
+    Lane { name: "leader", sum, bars: cluster.leaders.iter().map(bar).collect(), rows: 1, row_height: 18.0 }
+}

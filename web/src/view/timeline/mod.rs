@@ -1,0 +1,150 @@
+//! The timeline: transport, the lanes of the report, and the playhead, which pointer and keyboard move.
+//!
+//! ```text
+//!   Transport          (drawn each frame: the time)
+//!   Paint              (drawn when the report, the range or the width changes)
+//!     Playhead         (drawn each frame: one line)
+//! ```
+
+pub mod axis;
+pub mod lanes;
+mod paint;
+mod transport;
+
+use wasm_bindgen::JsCast;
+use yew::prelude::*;
+use zonefall_core::kernel::time::Time;
+use zonefall_core::report::Report;
+
+use super::icon::{Icon, icon};
+use super::map::shapes::px;
+use super::same::Same;
+use super::size::use_width;
+use super::words::{clock, moment};
+use crate::state::{Action, PlaybackCommand};
+use axis::{Axis, Range};
+use paint::{Paint, Playhead};
+pub(crate) use transport::TIME_FIELD;
+use transport::Transport;
+
+/// What the timeline shows.
+#[derive(Clone, PartialEq, Properties)]
+pub struct TimelineProps {
+    /// The report so far.
+    pub report: Option<Same<Report>>,
+    /// Name of the cluster whose lanes are shown.
+    pub cluster: String,
+    /// End of the run.
+    pub end: Time,
+    /// Simulated up to here; `None`: to the end.
+    pub live: Option<Time>,
+    /// The playhead.
+    pub at: Time,
+    /// Moving.
+    pub playing: bool,
+    /// Simulated seconds per second.
+    pub speed: f64,
+    /// What is shown.
+    pub range: Range,
+    /// A narrow screen.
+    pub narrow: bool,
+    /// Another range is wanted.
+    pub on_range: Callback<Range>,
+    /// Where actions go.
+    pub dispatch: Callback<Action>,
+}
+
+/// The timeline.
+#[component]
+pub fn Timeline(props: &TimelineProps) -> Html {
+    let node = use_node_ref();
+    let width = use_width(&node);
+    let TimelineProps { report, cluster, end, live, at, range, narrow, .. } = props.clone();
+    let axis = Axis::new(range, width);
+    let height = paint::height(report.as_deref(), &cluster, narrow);
+    let seek = {
+        let (node, dispatch) = (node.clone(), props.dispatch.clone());
+        move |event: &PointerEvent| {
+            let Some(element) = node.cast::<web_sys::Element>() else { return };
+            let x = f64::from(event.client_x()) - element.get_bounding_client_rect().left();
+            dispatch.emit(Action::Playback(PlaybackCommand::Seek(axis.at(x))));
+        }
+    };
+    let onpointerdown = {
+        let seek = seek.clone();
+        move |event: PointerEvent| {
+            if event.button() == 0 {
+                let target = event.current_target().and_then(|t| t.dyn_into::<web_sys::Element>().ok());
+                // Without capture the drag ends at the edge: no harm.
+                let _ = target.map(|t| t.set_pointer_capture(event.pointer_id()));
+                seek(&event);
+            }
+        }
+    };
+    let onpointermove = move |event: PointerEvent| {
+        if event.buttons() & 1 == 1 {
+            seek(&event);
+        }
+    };
+    let onwheel = wheel(props, axis, &node);
+    let onkeydown = slider_keys(props);
+    html! {
+        <section class="timeline" aria-label="Timeline" data-testid="timeline">
+            <div class="timeline-bar">
+                <Transport {at} {end} playing={props.playing} speed={props.speed} live={live.is_some()} dispatch={props.dispatch.clone()} />
+                { zoom_buttons(props) }
+            </div>
+            <div class="scrubber" ref={node} role="slider" tabindex="0" aria-label="Playhead" aria-valuemin="0"
+                aria-valuemax={px(end.as_secs_f64())} aria-valuenow={px(at.as_secs_f64())} aria-valuetext={clock(at, 3)}
+                {onpointerdown} {onpointermove} {onwheel} {onkeydown} data-testid="scrubber">
+                if width > 0.0 {
+                    <Paint {report} {cluster} {axis} {live} {narrow} />
+                    <Playhead {axis} {at} {height} {narrow} />
+                }
+            </div>
+        </section>
+    }
+}
+
+fn wheel(props: &TimelineProps, axis: Axis, node: &NodeRef) -> Callback<WheelEvent> {
+    let (node, on_range, end) = (node.clone(), props.on_range.clone(), props.end);
+    Callback::from(move |event: WheelEvent| {
+        // A plain wheel scrolls the page; with Ctrl (a pinch on a touch pad) it zooms.
+        let Some(element) = node.cast::<web_sys::Element>().filter(|_| event.ctrl_key()) else { return };
+        event.prevent_default();
+        let about = axis.seconds(f64::from(event.client_x()) - element.get_bounding_client_rect().left());
+        on_range.emit(axis.range.zoomed((event.delta_y() / 200.0).clamp(-1.0, 1.0).exp2(), about, end));
+    })
+}
+
+fn slider_keys(props: &TimelineProps) -> Callback<KeyboardEvent> {
+    let (dispatch, at, range, end) = (props.dispatch.clone(), props.at, props.range, props.end);
+    Callback::from(move |event: KeyboardEvent| {
+        let page = match event.key().as_str() {
+            "PageUp" => 0.05,
+            "PageDown" => -0.05,
+            "ArrowUp" => 0.005,
+            "ArrowDown" => -0.005,
+            _ => return,
+        };
+        event.prevent_default();
+        let to = (at.as_secs_f64() + page * range.length()).clamp(0.0, end.as_secs_f64());
+        dispatch.emit(Action::Playback(PlaybackCommand::Seek(moment(to))));
+    })
+}
+
+fn zoom_buttons(props: &TimelineProps) -> Html {
+    let (range, end, at) = (props.range, props.end, props.at.as_secs_f64());
+    let button = |which: Icon, name: &'static str, to: Range, id: &'static str| {
+        let onclick = props.on_range.reform(move |_: MouseEvent| to);
+        html! { <button class="tool" {onclick} aria-label={name} title={name} disabled={to == range} data-testid={id}>{ icon(which) }</button> }
+    };
+    let about = if (range.from_s..=range.to_s).contains(&at) { at } else { f64::midpoint(range.from_s, range.to_s) };
+    html! {
+        <div class="buttons zoom" role="group" aria-label="Zoom">
+            { button(Icon::Minus, "Show more", range.zoomed(4.0, about, end), "zoom-out") }
+            { button(Icon::Plus, "Show less, larger", range.zoomed(0.25, about, end), "zoom-in") }
+            { button(Icon::Fit, "Show all", Range::whole(end), "zoom-fit") }
+        </div>
+    }
+}

@@ -1,0 +1,149 @@
+//! The lanes on the screen, and the playhead above them.
+
+use yew::prelude::*;
+use zonefall_core::kernel::time::Time;
+use zonefall_core::report::Report;
+
+use super::axis::Axis;
+use super::lanes::{Bar, Lane, lanes};
+use crate::view::map::shapes::px;
+use crate::view::same::Same;
+use crate::view::words::length;
+
+/// Height of the axis.
+pub(crate) const HEAD: f64 = 20.0;
+const BETWEEN: f64 = 4.0;
+
+/// What is painted.
+#[derive(Clone, PartialEq, Properties)]
+pub(crate) struct PaintProps {
+    pub report: Option<Same<Report>>,
+    /// Name of the cluster.
+    pub cluster: String,
+    pub axis: Axis,
+    /// Simulated up to here; `None`: to the end.
+    pub live: Option<Time>,
+    pub narrow: bool,
+}
+
+/// Height of all lanes.
+pub(crate) fn height(report: Option<&Report>, cluster: &str, narrow: bool) -> f64 {
+    of(report, cluster, narrow).iter().map(|lane| lane.height() + BETWEEN).sum::<f64>() + HEAD
+}
+
+/// The lanes that are shown; a narrow screen has room for who led and whether writes went.
+fn of(report: Option<&Report>, cluster: &str, narrow: bool) -> Vec<Lane> {
+    let Some((report, cluster)) = report.and_then(|r| Some((r, r.etcd.get(cluster)?))) else { return Vec::new() };
+    let all = lanes(report, cluster);
+    if narrow { all.into_iter().filter(|lane| ["leader", "writes"].contains(&lane.name)).collect() } else { all }
+}
+
+/// The lanes.
+#[component]
+pub(crate) fn Paint(props: &PaintProps) -> Html {
+    let PaintProps { report, cluster, axis, live, narrow } = props;
+    let lanes = of(report.as_deref(), cluster, *narrow);
+    let total = height(report.as_deref(), cluster, *narrow);
+    let mut y = HEAD;
+    let rows = lanes.iter().map(|lane| {
+        let top = y;
+        y += lane.height() + BETWEEN;
+        draw(lane, axis, top, *narrow)
+    });
+    let rows: Html = rows.collect();
+    let width = axis.right + axis.gutter;
+    let ticks = zonefall_plots::ticks(axis.range.from_s, axis.range.to_s, ((axis.right - axis.left) / 90.0) as usize);
+    html! {
+        <svg class="lanes" width={px(width)} height={px(total)} aria-hidden="true">
+            { for ticks.iter().map(|(s, words)| tick(axis.x(*s), words, total)) }
+            { rows }
+            if let Some(live) = live {
+                <g class="ahead">
+                    <rect x={px(axis.x(live.as_secs_f64()))} y={px(HEAD)} height={px(total - HEAD)}
+                        width={px(axis.right - axis.x(live.as_secs_f64()))} />
+                    <line x1={px(axis.x(live.as_secs_f64()))} x2={px(axis.x(live.as_secs_f64()))} y1={px(HEAD)} y2={px(total)} />
+                </g>
+            }
+        </svg>
+    }
+}
+
+fn tick(x: f64, words: &str, bottom: f64) -> Html {
+    html! {
+        <g class="tick">
+            <line x1={px(x)} x2={px(x)} y1="15" y2={px(bottom)} />
+            <text x={px(x)} y="11" text-anchor="middle">{ words }</text>
+        </g>
+    }
+}
+
+fn draw(lane: &Lane, axis: &Axis, top: f64, narrow: bool) -> Html {
+    let middle = top + lane.height() / 2.0 + 4.0;
+    let shown: Vec<&Bar> = lane.bars.iter().filter(|bar| axis.shows(bar.from_s, bar.to_s)).collect();
+    let bars = shown.iter().map(|bar| {
+        let after = shown.iter().filter(|other| other.row == bar.row && other.from_s > bar.from_s);
+        let next = after.map(|other| axis.x(other.from_s)).fold(axis.right, f64::min);
+        draw_bar(bar, axis, (top + bar.row as f64 * lane.row_height, lane.row_height), next)
+    });
+    let base = top + lane.height() / 2.0;
+    html! {
+        <g class={classes!("lane", lane.name.replace(' ', "-"))}>
+            <text class="lane-name" x={px(axis.left - 10.0)} y={px(middle)} text-anchor="end">{ lane.name }</text>
+            <line class="base" x1={px(axis.left)} x2={px(axis.right)} y1={px(base)} y2={px(base)} />
+            { for bars }
+            if !narrow { <text class="lane-sum" x={px(axis.right + 10.0)} y={px(middle)}>{ &lane.sum }</text> }
+        </g>
+    }
+}
+
+/// A bar, at least two pixels wide: an outage of a second in a run of an hour is still to be seen.
+fn draw_bar(bar: &Bar, axis: &Axis, (top, height): (f64, f64), next: f64) -> Html {
+    let from = axis.x(bar.from_s);
+    let to = axis.x(bar.to_s).max(from + 2.0);
+    let short = length(bar.to_s - bar.from_s);
+    let words = if bar.class == "outage" { short.as_str() } else { bar.text.as_str() };
+    let needs = words.chars().count() as f64 * 6.3 + 8.0;
+    let y = top + height / 2.0 + 4.0;
+    let inside = to - from >= needs;
+    let place =
+        if inside { Some(from + 5.0) } else { (next - to >= needs && !bar.class.starts_with("reign")).then_some(to + 5.0) };
+    html! {
+        <g class={classes!("bar", bar.class.clone())}>
+            <rect x={px(from)} y={px(top + 1.0)} width={px(to - from)} height={px(height - 2.0)} rx={if to - from > 6.0 { "2" } else { "0" }}>
+                <title>{ &bar.text }</title>
+            </rect>
+            if let Some(x) = place { <text class={inside.then_some("inside")} x={px(x)} y={px(y)}>{ words }</text> }
+        </g>
+    }
+}
+
+/// The playhead, and a knob that a thumb can hold.
+#[derive(Clone, PartialEq, Properties)]
+pub(crate) struct PlayheadProps {
+    pub axis: Axis,
+    pub at: Time,
+    pub height: f64,
+    pub narrow: bool,
+}
+
+/// A line through all lanes, at the playhead.
+#[component]
+pub(crate) fn Playhead(props: &PlayheadProps) -> Html {
+    let PlayheadProps { axis, at, height, narrow } = props;
+    let s = at.as_secs_f64();
+    if !axis.shows(s, s) {
+        return Html::default();
+    }
+    let x = axis.x(s);
+    let knob = if *narrow {
+        format!("M{x:.1} {:.1}a13 13 0 1 1 0.1 0z", HEAD + 10.0)
+    } else {
+        format!("M{:.1} 6h12v7l-6 6l-6-6z", x - 6.0)
+    };
+    html! {
+        <svg class="playhead" width={px(axis.right + 12.0)} height={px(*height)} aria-hidden="true">
+            <line x1={px(x)} x2={px(x)} y1="12" y2={px(*height)} />
+            <path d={knob} />
+        </svg>
+    }
+}

@@ -1,0 +1,162 @@
+//! Play, pause, step, jump, speed, and the time, which can be typed over.
+
+use web_sys::HtmlInputElement;
+use yew::prelude::*;
+use zonefall_core::kernel::time::Time;
+
+use crate::state::{Action, PlaybackCommand};
+use crate::view::icon::{Icon, icon};
+use crate::view::words::{clock, parse_moment};
+
+/// The usual speeds, in simulated seconds per second.
+pub(crate) const SPEEDS: [f64; 17] =
+    [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1_000.0, 3_000.0, 10_000.0, 30_000.0, 100_000.0];
+
+/// Finds the field that the time is typed into.
+pub(crate) const TIME_FIELD: &str = "#time-field";
+
+/// What the row shows.
+#[derive(Clone, PartialEq, Properties)]
+pub(crate) struct TransportProps {
+    pub at: Time,
+    pub end: Time,
+    pub playing: bool,
+    pub speed: f64,
+    pub live: bool,
+    pub dispatch: Callback<Action>,
+}
+
+/// The row of buttons.
+#[component]
+pub(crate) fn Transport(props: &TransportProps) -> Html {
+    let TransportProps { at, end, playing, speed, live, dispatch } = props.clone();
+    html! {
+        <div class="transport">
+            <Buttons {playing} dispatch={dispatch.clone()} />
+            <Speed {speed} dispatch={dispatch.clone()} />
+            <TimeField {at} {speed} dispatch={dispatch.clone()} />
+            <span class="of quiet">{ format!("of {}", clock(end, 0)) }</span>
+            if live { <Live {dispatch} /> }
+        </div>
+    }
+}
+
+#[derive(Clone, PartialEq, Properties)]
+struct ButtonsProps {
+    playing: bool,
+    dispatch: Callback<Action>,
+}
+
+#[component]
+fn Buttons(props: &ButtonsProps) -> Html {
+    let button = |which: Icon, command: PlaybackCommand, name: &'static str, keys: &'static str, id: &'static str| {
+        let onclick = props.dispatch.reform(move |_: MouseEvent| Action::Playback(command.clone()));
+        html! {
+            <button class={classes!("tool", id)} {onclick} aria-label={name} title={format!("{name} ({keys})")} data-testid={id}>{ icon(which) }</button>
+        }
+    };
+    let (play, name) = if props.playing { (Icon::Pause, "Pause") } else { (Icon::Play, "Play") };
+    html! {
+        <div class="buttons" role="group" aria-label="Playback">
+            { button(Icon::Home, PlaybackCommand::Home, "To the start", "Home", "home") }
+            { button(Icon::JumpBack, PlaybackCommand::Jump(false), "Previous event of interest", "Shift+←", "jump-back") }
+            { button(Icon::StepBack, PlaybackCommand::Step(false), "One event back", "←", "step-back") }
+            { button(play, PlaybackCommand::Toggle, name, "Space", "play") }
+            { button(Icon::StepOn, PlaybackCommand::Step(true), "One event on", "→", "step-on") }
+            { button(Icon::JumpOn, PlaybackCommand::Jump(true), "Next event of interest", "Shift+→", "jump-on") }
+            { button(Icon::End, PlaybackCommand::End, "To the end", "End", "end") }
+        </div>
+    }
+}
+
+#[derive(Clone, PartialEq, Properties)]
+struct SpeedProps {
+    speed: f64,
+    dispatch: Callback<Action>,
+}
+
+#[component]
+fn Speed(props: &SpeedProps) -> Html {
+    let onchange = props.dispatch.reform(|event: Event| {
+        let value = event.target_unchecked_into::<web_sys::HtmlSelectElement>().value();
+        Action::Playback(PlaybackCommand::Speed(value.parse().unwrap_or(1.0)))
+    });
+    let own = (!SPEEDS.contains(&props.speed)).then_some(props.speed);
+    let option = |speed: f64| {
+        html! { <option value={speed.to_string()} selected={(speed - props.speed).abs() < f64::EPSILON}>{ words(speed) }</option> }
+    };
+    html! {
+        <label class="speed">
+            <span class="unseen">{ "Speed" }</span>
+            <select {onchange} title="Speed ([ and ])" data-testid="speed">{ for SPEEDS.into_iter().chain(own).map(option) }</select>
+        </label>
+    }
+}
+
+/// A speed as it is said: `0.001x`, `1,000x`.
+fn words(speed: f64) -> String {
+    if speed >= 1.0 { format!("{}x", crate::view::words::count(speed.round() as u64)) } else { format!("{speed}x") }
+}
+
+#[derive(Clone, PartialEq, Properties)]
+struct TimeFieldProps {
+    at: Time,
+    speed: f64,
+    dispatch: Callback<Action>,
+}
+
+#[component]
+fn TimeField(props: &TimeFieldProps) -> Html {
+    let typed = use_state_eq(|| None::<String>);
+    let shown = clock(props.at, if props.speed < 0.1 { 6 } else { 3 });
+    let value = (*typed).clone().unwrap_or_else(|| shown.clone());
+    let bad = typed.as_ref().is_some_and(|text| parse_moment(text).is_none());
+    let onfocus = {
+        let typed = typed.clone();
+        move |event: FocusEvent| {
+            typed.set(Some(shown.clone()));
+            event.target_unchecked_into::<HtmlInputElement>().select();
+        }
+    };
+    let oninput = {
+        let typed = typed.clone();
+        move |event: InputEvent| typed.set(Some(event.target_unchecked_into::<HtmlInputElement>().value()))
+    };
+    let onblur = {
+        let typed = typed.clone();
+        move |_| typed.set(None)
+    };
+    let onkeydown = {
+        let dispatch = props.dispatch.clone();
+        move |event: KeyboardEvent| {
+            let field = event.target_unchecked_into::<HtmlInputElement>();
+            let done = match event.key().as_str() {
+                "Enter" => {
+                    parse_moment(&field.value()).map(|at| dispatch.emit(Action::Playback(PlaybackCommand::Seek(at)))).is_some()
+                }
+                "Escape" => true,
+                _ => false,
+            };
+            if done {
+                event.prevent_default();
+                // A field that keeps the focus does no harm.
+                let _ = field.blur();
+            }
+        }
+    };
+    html! {
+        <input class="time" id={&TIME_FIELD[1..]} type="text" inputmode="text" autocomplete="off" spellcheck="false" aria-label="Time; type to go to another"
+            title="Go to a time (G)" aria-invalid={bad.to_string()} {value} {onfocus} {oninput} {onblur} {onkeydown} data-testid="time" />
+    }
+}
+
+#[derive(Clone, PartialEq, Properties)]
+struct LiveProps {
+    dispatch: Callback<Action>,
+}
+
+#[component]
+fn Live(props: &LiveProps) -> Html {
+    let onclick = props.dispatch.reform(|_: MouseEvent| Action::Playback(PlaybackCommand::End));
+    html! { <button class="live" {onclick} title="Go to what is being simulated" data-testid="live">{ "● LIVE" }</button> }
+}
