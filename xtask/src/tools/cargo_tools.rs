@@ -13,8 +13,9 @@ const TRUNK: &str = "0.21.14";
 
 /// The folders of trunk and of what it calls, for the path; none of those whose programs the path has in the right version.
 pub(crate) fn trunk() -> Result<Vec<PathBuf>> {
-    // It needs no network: what it would fetch is there. So it is built without TLS, which is a quarter of it.
-    let package = Package { name: "trunk", version: TRUNK, programs: &["trunk"], args: &["--no-default-features"] };
+    // It copies files and calls others, so nothing in it is worth optimising; what it would fetch is there, so it needs no TLS.
+    let args = &["--no-default-features"];
+    let package = Package { name: "trunk", version: TRUNK, programs: &["trunk"], args, opt_level: "0" };
     Ok([package.find_or_install()?, wasm_bindgen()?].into_iter().flatten().collect())
 }
 
@@ -24,7 +25,7 @@ pub(crate) fn wasm_bindgen() -> Result<Option<PathBuf>> {
     let lock = std::fs::read_to_string(root().join("Cargo.lock"))?;
     let version = locked_version(&lock, "wasm-bindgen").context("Cargo.lock names no version of wasm-bindgen")?;
     let programs = &["wasm-bindgen", "wasm-bindgen-test-runner"];
-    Package { name: "wasm-bindgen-cli", version, programs, args: &[] }.find_or_install()
+    Package { name: "wasm-bindgen-cli", version, programs, args: &[], opt_level: "1" }.find_or_install()
 }
 
 /// A package of programs that are needed in one version.
@@ -33,6 +34,7 @@ struct Package<'a> {
     version: &'a str,
     programs: &'a [&'a str],
     args: &'a [&'a str],
+    opt_level: &'a str,
 }
 
 impl Package<'_> {
@@ -51,8 +53,8 @@ impl Package<'_> {
         let install = |locked: &[&str]| {
             let mut command = cargo(&["install", name, "--version", version, "--root"]);
             command.arg(&kept).args(self.programs.iter().flat_map(|program| ["--bin", program])).args(self.args).args(locked);
-            // They handle a few megabytes per run: an optimiser's full effort costs minutes and saves a second.
-            let profile = [("OPT_LEVEL", "0"), ("LTO", "off"), ("CODEGEN_UNITS", "16")];
+            // What they handle is small: an optimiser's full effort costs minutes and saves a second.
+            let profile = [("OPT_LEVEL", self.opt_level), ("LTO", "off"), ("CODEGEN_UNITS", "16")];
             command.envs(profile.map(|(key, value)| (format!("CARGO_PROFILE_RELEASE_{key}"), value)));
             // Built in a folder of its own, which cargo removes: nothing of it is used twice.
             steps::check(command.env_remove("CARGO_TARGET_DIR"))
