@@ -29,7 +29,7 @@ const TICK_MS: u32 = 1_000;
 pub enum Heard {
     /// The worker says something. Never [`Tell::Ready`] or [`Tell::Pong`]: they are between this and the worker.
     Tell(Tell),
-    /// The worker was lost, with all that was loaded; why, in plain words. A new one is there, unless this one never started.
+    /// The worker was lost, with all that was loaded; why, in plain words that can follow a colon. A new one is there, unless this one never started.
     Lost(String),
 }
 
@@ -100,7 +100,7 @@ impl Shared {
         gloo::timers::callback::Timeout::new(0, move || drop(old)).forget();
         if let Err(why) = worker {
             let shared = Rc::clone(self);
-            let why = format!("The simulator could not be started: {}.", js_words(&why));
+            let why = format!("it could not be started: {}", js_words(&why));
             gloo::timers::callback::Timeout::new(0, move || (shared.heard)(Heard::Lost(why))).forget();
         }
     }
@@ -157,7 +157,7 @@ impl Shared {
         let started = self.line.borrow().dog.is_ready();
         if started {
             self.connect();
-            (self.heard)(Heard::Lost(format!("The simulator was stopped and started anew: {why}.")));
+            (self.heard)(Heard::Lost(why.to_owned()));
         } else {
             // Another would not start either: whoever wants to try again says so.
             let line = self.line.take();
@@ -165,7 +165,7 @@ impl Shared {
                 worker.terminate();
             }
             gloo::timers::callback::Timeout::new(0, move || drop(line)).forget();
-            (self.heard)(Heard::Lost(format!("The simulator did not start: {why}.")));
+            (self.heard)(Heard::Lost(format!("it did not start: {why}")));
         }
     }
 }

@@ -12,6 +12,8 @@
 #[cfg(target_arch = "wasm32")]
 pub mod app;
 pub mod commands;
+#[cfg(test)]
+mod contrast;
 pub mod export;
 pub mod focus;
 mod header;

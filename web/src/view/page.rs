@@ -19,6 +19,7 @@ use super::tabs::Tabs;
 use super::timeline::Timeline;
 use super::timeline::axis::Range;
 use super::verdict::Verdict;
+use crate::engine::protocol::BranchId;
 use crate::state::{Action, EYE_SPEED, Notice, Panel, Selection, State, Theme, Tone, UiAction};
 
 /// What the page draws.
@@ -61,7 +62,7 @@ pub fn Page(props: &PageProps) -> Html {
             <Header ..HeaderProps::of(&state, on_export, dispatch.clone()) />
             { panel(Panel::Scenario, "Scenario", state.ui.sheet, &dispatch, html! { <Slot state={state.clone()} dispatch={dispatch.clone()} /> }) }
             <main class="stage">
-                <Verdict report={report.clone()} done={branch.is_some_and(|b| b.done)} gave_up={branch.and_then(|b| b.gave_up.clone())}
+                <Verdict report={report.clone()} forked={state.shown != BranchId(0)} done={branch.is_some_and(|b| b.done)} gave_up={branch.and_then(|b| b.gave_up.clone())}
                     dispatch={dispatch.clone()} />
                 if let (Some(scenario), Some(picture)) = (&scenario, &picture) { <Health scenario={scenario.clone()} picture={picture.clone()} /> }
                 if let Some(scenario) = scenario.clone() {

@@ -12,6 +12,8 @@ use crate::state::{Action, PlaybackCommand};
 pub(crate) struct VerdictProps {
     /// The report so far.
     pub report: Option<Same<Report>>,
+    /// Whether a deed was done: the scenario's expectations are of what it says itself.
+    pub forked: bool,
     /// Whether it is final.
     pub done: bool,
     /// Why the branch was given up.
@@ -37,7 +39,7 @@ pub(crate) fn Verdict(props: &VerdictProps) -> Html {
             </div>
         }
     });
-    let failed = props.report.as_ref().map_or(0, |r| r.expectations.iter().filter(|e| !e.ok).count());
+    let failed = props.report.as_ref().filter(|_| !props.forked).map_or(0, |r| r.expectations.iter().filter(|e| !e.ok).count());
     html! {
         <section class="verdict" aria-label="Verdict" data-testid="verdict">
             if let Some(why) = &props.gave_up { <p class="gave-up bad" role="alert" data-testid="gave-up">{ format!("✕ Given up: {why}") }</p> }

@@ -142,8 +142,12 @@ fn zone(id: ZoneId, scenario: &Scenario, model: &Model) -> Vec<Fact> {
         power(!face.dark),
         ("region", scenario.regions[scenario.zones[id.0 as usize].region as usize].clone(), ""),
         ("network", face.cut.map_or("open", cut_words).to_owned(), if face.cut.is_some() { "bad" } else { "" }),
-        ("holds", format!("{nodes} nodes, {members} members, {clients} clients"), ""),
+        ("holds", [of(nodes, "node"), of(members, "member"), of(clients, "client")].join(", "), ""),
     ]
+}
+
+fn of(count: usize, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }
 
 fn power(on: bool) -> Fact {

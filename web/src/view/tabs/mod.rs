@@ -76,7 +76,7 @@ pub fn Tabs(props: &TabsProps) -> Html {
         _ => html! { <p class="quiet nothing">{ "Nothing has been simulated yet." }</p> },
     };
     html! {
-        <section class="tabs" aria-label="Details">
+        <section class="details" aria-label="Details">
             <div class="tab-bar">
                 { tab_list(props) }
                 if clusters.len() > 1 { { chooser(props) } }
