@@ -196,7 +196,7 @@ impl Simulation {
             self.dispatch(event);
             self.carry_out(sink);
         }
-        true
+        false
     }
 
     /// Handles the next event, whenever it is; its time, or `None` where nothing is queued (or all that is queued lies after the end
