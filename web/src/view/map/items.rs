@@ -118,14 +118,17 @@ pub(crate) fn Member(props: &MemberProps) -> Html {
     let (left, right) = (rect.x + 28.0, rect.x + rect.w - 10.0);
     let first = rect.y + 17.0;
     let class = classes!("member", face.role.replace(' ', "-"), term_class(face.term));
-    let also = [face.behind.as_str(), face.disk].into_iter().filter(|s| !s.is_empty()).collect::<Vec<_>>().join(" · ");
+    let also = [face.behind.as_str(), face.disk].into_iter().filter(|s| !s.is_empty()).map(|s| format!(" {s}"));
+    let also = also.collect::<Vec<_>>().join(" ·");
+    // In the order of the label, each with a space before it, so that the label is found to contain what is seen.
+    let role = format!(" {}", face.role);
     let inside = if *compact {
-        html! { <text class="role" text-anchor="end" x={px(right)} y={px(rect.y + 16.0)}>{ face.role }</text> }
+        html! { <text class="role" text-anchor="end" x={px(right)} y={px(rect.y + 16.0)}>{ role }</text> }
     } else {
         html! {
             <>
-                <text class="term" text-anchor="end" x={px(right)} y={px(first)}>{ format!("term {}", face.term) }</text>
-                <text class="role" x={px(left)} y={px(first + 16.0)}>{ face.role }</text>
+                <text class="role" x={px(left)} y={px(first + 16.0)}>{ role }</text>
+                <text class="term" text-anchor="end" x={px(right)} y={px(first)}>{ format!(" term {}", face.term) }</text>
                 <text class={classes!("also", (!face.disk.is_empty()).then_some("warn"))} text-anchor="end" x={px(right)}
                     y={px(first + 16.0)}>{ also }</text>
             </>

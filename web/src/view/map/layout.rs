@@ -98,6 +98,8 @@ pub const NODE_HEAD: f64 = 24.0;
 pub const CLIENT: f64 = 20.0;
 /// Clients of one zone that are drawn; the table has all.
 const MOST_CLIENTS: usize = 6;
+/// Room at the sides of the map, for the walls of cut zones.
+const SIDE: f64 = 8.0;
 const CARD: f64 = 176.0;
 const WIDEST_CARD: f64 = 300.0;
 const GAP: f64 = 84.0;
@@ -214,16 +216,18 @@ fn rows(sizes: &Sizes<'_>, width: f64, narrow: bool) -> Vec<Vec<usize>> {
 
 /// Places the zones of a row and all in them; the bottom of the row.
 fn place_row(sizes: &Sizes<'_>, row: &[usize], width: f64, top: f64, narrow: bool, layout: &mut Layout) -> f64 {
-    let margin = if narrow && sizes.scenario.zones.len() > 2 { 44.0 } else { 2.0 };
-    let columns: Vec<usize> =
-        row.iter().map(|&z| sizes.columns(z).min(((width - margin - 4.0) / (CARD + PAD)).floor().max(1.0) as usize)).collect();
+    let margin = if narrow && sizes.scenario.zones.len() > 2 { 44.0 } else { SIDE };
+    let columns: Vec<usize> = row
+        .iter()
+        .map(|&z| sizes.columns(z).min(((width - margin - SIDE - PAD) / (CARD + PAD)).floor().max(1.0) as usize))
+        .collect();
     let total: usize = columns.iter().sum();
     let gaps = row.len().saturating_sub(1) as f64;
-    let room = width - margin - 2.0 - gaps * GAP - row.len() as f64 * PAD;
+    let room = width - margin - SIDE - gaps * GAP - row.len() as f64 * PAD;
     let card = (room / total as f64 - PAD).clamp(CARD.min(room - PAD), if narrow { room } else { WIDEST_CARD });
     let zone_width = |columns: usize| columns as f64 * (card + PAD) + PAD;
     let used: f64 = columns.iter().map(|&c| zone_width(c)).sum();
-    let spare = width - margin - 2.0 - used - gaps * GAP;
+    let spare = width - margin - SIDE - used - gaps * GAP;
     let gap = if gaps > 0.0 { GAP + (spare / gaps / 2.0).clamp(0.0, 56.0) } else { GAP };
     let mut x = if narrow { margin } else { ((width - used - gaps * gap) / 2.0).max(margin) };
     let mut bottom = top;

@@ -85,7 +85,7 @@ pub(crate) fn MapTable(props: &MapTableProps) -> Html {
             { table("Members", &["Member", "Role", "Term", "Log and disk", "Node"], model.members.iter().flatten().map(member).collect()) }
             { table("Links", &["Link", "Delay", "State", "Traffic"], links.collect()) }
             { table("Clients", &["Client", "Asks"], clients.collect()) }
-            <h3>{ "Messages under way" }</h3>
+            <h2>{ "Messages under way" }</h2>
             <ul>{ for messages }</ul>
         </div>
     }

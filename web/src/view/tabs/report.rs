@@ -62,7 +62,7 @@ fn expectations(report: &Report) -> Html {
             e.because.clone(),
         ]
     };
-    rows("Expectations", &["", "Figure", "Found", "Wanted", "Because"], report.expectations.iter().map(row))
+    rows("Expectations", &["Result", "Figure", "Found", "Wanted", "Because"], report.expectations.iter().map(row))
 }
 
 fn etcd(name: &str, cluster: &EtcdReport) -> Html {
@@ -102,7 +102,7 @@ fn etcd(name: &str, cluster: &EtcdReport) -> Html {
     let catch_up = cluster.catch_up.iter().map(|c| vec![c.member.clone(), when(c.at_s), count(c.entries), length(c.took_s)]);
     html! {
         <>
-            <h3>{ name }</h3>
+            <h2>{ name }</h2>
             { rows("In all", &["Figure", "Value"], sums.into_iter()) }
             { rows("Outages", &["Service", "From", "For", "Cause"], outages) }
             { rows("Latency in ms", &["Requests", "Done", "Timed out", "Failed", "Median", "90 %", "99 %", "Longest"], latency) }
