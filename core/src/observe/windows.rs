@@ -1,7 +1,7 @@
 //! Latency over time: percentiles per window.
 //!
 //! Requests are told in order of time, so one window is open at a time: it has a histogram, those before it are five numbers each. A
-//! clone of a run (a keyframe) stays small. Windows are as long as those of the [traffic](super::traffic), for charts on one axis.
+//! clone of a run (a keyframe) stays small. Windows are as long as those of the [traffic], for charts on one axis.
 
 use hdrhistogram::Histogram;
 
