@@ -1,5 +1,5 @@
-//! The JSON Schema of scenario files: published for editors, and the one that checks the form of every file. It is made from the types
-//! in [`super::raw`] by a test, which holds `scenarios/schema.json` to them: a program that reads it need not know how to make it.
+//! The JSON Schema of scenario files: published for editors, and the one that checks the form of every file. A test makes it from the
+//! types in [`super::raw`] and holds `scenarios/schema.json` to them: a program that reads it need not know how to make it.
 
 use std::sync::OnceLock;
 
