@@ -1,10 +1,9 @@
-//! The JSON Schema of scenario files: published for editors, and the one that checks the form of every file.
+//! The JSON Schema of scenario files: published for editors, and the one that checks the form of every file. A test makes it from the
+//! types in [`super::raw`] and holds `scenarios/schema.json` to them: a program that reads it need not know how to make it.
 
 use std::sync::OnceLock;
 
-use serde_json::{Map, Value, json};
-
-use super::raw::RawScenario;
+use serde_json::{Map, Value};
 
 /// The JSON Schema (draft 2020-12) of scenario files.
 ///
@@ -13,14 +12,10 @@ pub fn schema() -> Value {
     shared().clone()
 }
 
-/// The schema, made once.
+/// The schema, read once.
 pub(super) fn shared() -> &'static Value {
     static SCHEMA: OnceLock<Value> = OnceLock::new();
-    SCHEMA.get_or_init(|| {
-        let mut schema = schemars::schema_for!(RawScenario).to_value();
-        close(&mut schema);
-        schema
-    })
+    SCHEMA.get_or_init(|| serde_json::from_str(include_str!("../../../scenarios/schema.json")).expect("the schema is JSON"))
 }
 
 /// Follows `$ref`s to what they mean.
@@ -33,60 +28,6 @@ pub(super) fn resolve(schema: &'static Value) -> &'static Value {
         }
     }
     schema
-}
-
-/// Forbids unknown fields everywhere. Where a struct flattens an enum, schemars leaves the struct's fields beside the enum's
-/// `oneOf`; they move into each of its branches, so that each branch is complete and editors complete it.
-fn close(schema: &mut Value) {
-    match schema {
-        Value::Array(items) => items.iter_mut().for_each(close),
-        Value::Object(map) => {
-            map.values_mut().for_each(close);
-            describe(map);
-            distribute(map);
-            if map.get("properties").is_some_and(Value::is_object) && map.contains_key("type") {
-                map.insert("additionalProperties".to_owned(), json!(false));
-            }
-        }
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
-    }
-}
-
-/// schemars describes the variant of an enum, editors show what describes the field.
-fn describe(map: &mut Map<String, Value>) {
-    let Some(description) = map.get("description").cloned() else { return };
-    if let Some(Value::Object(fields)) = map.get_mut("properties")
-        && fields.len() == 1
-        && let Some(field) = fields.values_mut().next()
-    {
-        if *field == json!(true) {
-            *field = json!({}); // anything
-        }
-        let Some(field) = field.as_object_mut() else { return };
-        field.entry("description").or_insert(description);
-    }
-}
-
-fn distribute(map: &mut Map<String, Value>) {
-    if !(map.contains_key("properties") && map.contains_key("oneOf")) {
-        return;
-    }
-    let fields = map.shift_remove("properties").unwrap_or_default();
-    let required = map.shift_remove("required").unwrap_or_default();
-    map.shift_remove("type");
-    let Some(Value::Array(branches)) = map.get_mut("oneOf") else { return };
-    for branch in branches.iter_mut().filter_map(Value::as_object_mut) {
-        let mut all = fields.as_object().cloned().unwrap_or_default();
-        if let Some(Value::Object(own)) = branch.shift_remove("properties") {
-            all.extend(own);
-        }
-        let mut must = required.as_array().cloned().unwrap_or_default();
-        if let Some(Value::Array(own)) = branch.shift_remove("required") {
-            must.extend(own);
-        }
-        branch.insert("properties".to_owned(), Value::Object(all));
-        branch.insert("required".to_owned(), Value::Array(must));
-    }
 }
 
 /// The fields of an object schema.

@@ -1,7 +1,7 @@
 //! Scenarios as people write them: these types are the file format.
 //!
 //! Nothing here is checked beyond the form; [`Scenario::from_json`](super::Scenario::from_json) does that. The JSON Schema comes
-//! from these types, and the same schema checks the form of a file, so neither can drift from the other. Beside what JSON Schema
+//! from these types and checks the form of every file; a test holds the two together. Beside what JSON Schema
 //! knows, fields say `x-source` (where the default stands, "assumed" where nobody says), `x-default` (a default that depends on
 //! other fields, in words), `x-min` and `x-max` (bounds of quantities with a unit).
 
