@@ -58,12 +58,12 @@ impl Run {
     }
 
     /// Simulates up to and with `until`; `sink` receives every record after the observers.
-    pub fn advance(&mut self, until: Time, sink: &mut impl FnMut(Time, &Record)) {
+    pub fn advance(&mut self, until: Time, sink: &mut dyn FnMut(Time, &Record)) {
         self.advance_some(until, u64::MAX, sink);
     }
 
     /// The same, but stops after `events` events; whether it got there. Pausing leaves no mark (see [`Simulation::run_some`]).
-    pub fn advance_some(&mut self, until: Time, events: u64, sink: &mut impl FnMut(Time, &Record)) -> bool {
+    pub fn advance_some(&mut self, until: Time, events: u64, sink: &mut dyn FnMut(Time, &Record)) -> bool {
         let last = self.simulation.events().saturating_add(events);
         loop {
             let stop = until.min(self.next_window);
@@ -190,8 +190,8 @@ pub fn run(
     scenario: &Arc<Scenario>,
     seed: u64,
     options: Options,
-    sink: &mut impl FnMut(Time, &Record),
-    progress: &mut impl FnMut(Time),
+    sink: &mut dyn FnMut(Time, &Record),
+    progress: &mut dyn FnMut(Time),
 ) -> Report {
     let mut run = Run::new(scenario, seed, options);
     for step in 1..=STEPS {

@@ -161,13 +161,13 @@ impl Simulation {
     }
 
     /// Handles every event up to and with `until` and moves the clock there; `sink` receives each record in order.
-    pub fn run_until(&mut self, until: Time, sink: &mut impl FnMut(Time, &Record)) {
+    pub fn run_until(&mut self, until: Time, sink: &mut dyn FnMut(Time, &Record)) {
         self.run_some(until, u64::MAX, sink);
     }
 
     /// The same, but stops after `events` events; whether it got there. Called again with the same `until` until it does, it has handled
     /// the very events that one [`Simulation::run_until`] would have: pausing leaves no mark. (The clock stands at the last event meanwhile.)
-    pub fn run_some(&mut self, until: Time, events: u64, sink: &mut impl FnMut(Time, &Record)) -> bool {
+    pub fn run_some(&mut self, until: Time, events: u64, sink: &mut dyn FnMut(Time, &Record)) -> bool {
         let last = self.events.saturating_add(events);
         self.carry_out(sink);
         if self.woken != Some(until) {
@@ -188,7 +188,7 @@ impl Simulation {
         there
     }
 
-    fn handle_until(&mut self, until: Time, last: u64, sink: &mut impl FnMut(Time, &Record)) -> bool {
+    fn handle_until(&mut self, until: Time, last: u64, sink: &mut dyn FnMut(Time, &Record)) -> bool {
         while self.events < last {
             let Some((at, event)) = self.queue.pop_until(until) else { return true };
             self.now = at;
@@ -201,12 +201,12 @@ impl Simulation {
 
     /// Handles the next event, whenever it is; its time, or `None` where nothing is queued (or all that is queued lies after the end
     /// of the scenario).
-    pub fn step(&mut self, sink: &mut impl FnMut(Time, &Record)) -> Option<Time> {
+    pub fn step(&mut self, sink: &mut dyn FnMut(Time, &Record)) -> Option<Time> {
         self.step_with(sink, |_, _| {})
     }
 
     /// `before` sees the event before it is handled.
-    fn step_with(&mut self, sink: &mut impl FnMut(Time, &Record), before: impl FnOnce(&Self, Event)) -> Option<Time> {
+    fn step_with(&mut self, sink: &mut dyn FnMut(Time, &Record), before: impl FnOnce(&Self, Event)) -> Option<Time> {
         self.carry_out(sink);
         let (at, event) = self.queue.pop_until(Time::ZERO + self.scenario.duration)?;
         self.now = at;
@@ -253,7 +253,7 @@ impl Simulation {
     }
 
     /// Does what the handlers asked for, until nothing is asked any more.
-    fn carry_out(&mut self, sink: &mut impl FnMut(Time, &Record)) {
+    fn carry_out(&mut self, sink: &mut dyn FnMut(Time, &Record)) {
         loop {
             for (at, event) in self.fx.schedule.drain(..) {
                 debug_assert!(at >= self.now, "{event:?} at {at:?} lies before {:?}", self.now);

@@ -25,7 +25,7 @@ impl Simulation {
     }
 
     /// [`Simulation::step`], and says what it was.
-    pub fn step_in_words(&mut self, sink: &mut impl FnMut(Time, &Record)) -> Option<Step> {
+    pub fn step_in_words(&mut self, sink: &mut dyn FnMut(Time, &Record)) -> Option<Step> {
         let mut said = None;
         let at = self.step_with(sink, |simulation, event| said = simulation.event_words(event))?;
         Some(Step { at, words: said })
