@@ -19,7 +19,7 @@ use crate::given;
 const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
 
 /// Longer than anything takes that is not stuck.
-const PATIENCE: Duration = Duration::from_mins(1);
+const PATIENCE: Duration = Duration::from_mins(3);
 
 /// A Chromium of its own, with nothing in its cache or storage. It ends when this is dropped.
 pub struct Driver {
@@ -59,6 +59,8 @@ impl Driver {
             driver.call("POST", &format!("{server}/session"), Some(&capabilities)).context("Chromium does not start")?;
         let id = session["sessionId"].as_str().context("a session has an id")?;
         driver.session = format!("{server}/session/{id}");
+        // Scripts wait for what takes long on a busy machine: axe-core, a whole run.
+        driver.post("timeouts", &json!({"script": 150_000, "pageLoad": 150_000}))?;
         Ok(driver)
     }
 

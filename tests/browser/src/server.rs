@@ -4,9 +4,9 @@
 
 use std::collections::BTreeMap;
 use std::io::Write;
-use std::path::Path;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 use anyhow::{Context, Result, anyhow};
@@ -18,7 +18,7 @@ use tiny_http::{Header, Request, Response};
 pub const MOUNT: &str = "/some/where/";
 
 /// How what is sent is compressed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Encoding {
     /// As most simple hosts do.
     Gzip,
@@ -44,7 +44,7 @@ impl Server {
     /// # Errors
     /// If the folder cannot be read, or no port is to be had.
     pub fn start(folder: &Path, encoding: Encoding) -> Result<Self> {
-        let files = read(folder, encoding)?;
+        let files = files(folder, encoding)?;
         let http = Arc::new(tiny_http::Server::http("127.0.0.1:0").map_err(|error| anyhow!("cannot serve: {error}"))?);
         let sent = Arc::new(AtomicU64::new(0));
         let thread = std::thread::spawn({
@@ -82,8 +82,23 @@ impl Drop for Server {
     }
 }
 
-/// The files of a folder and of those in it, by the path they are asked for.
-fn read(folder: &Path, encoding: Encoding) -> Result<BTreeMap<String, File>> {
+/// By the path they are asked for.
+type Files = BTreeMap<String, File>;
+
+/// The files of a folder: read and compressed once, for every story has a server of its own.
+fn files(folder: &Path, encoding: Encoding) -> Result<Arc<Files>> {
+    static KNOWN: Mutex<BTreeMap<(PathBuf, Encoding), Arc<Files>>> = Mutex::new(BTreeMap::new());
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(files) = known.get(&(folder.to_owned(), encoding)) {
+        return Ok(Arc::clone(files));
+    }
+    let files = Arc::new(read(folder, encoding)?);
+    known.insert((folder.to_owned(), encoding), Arc::clone(&files));
+    Ok(files)
+}
+
+/// The files of a folder and of those in it.
+fn read(folder: &Path, encoding: Encoding) -> Result<Files> {
     let mut files = BTreeMap::new();
     let mut folders = vec![(folder.to_owned(), MOUNT.to_owned())];
     while let Some((folder, path)) = folders.pop() {
@@ -132,7 +147,7 @@ fn content_type(name: &str) -> &'static str {
     }
 }
 
-fn answer(request: Request, files: &BTreeMap<String, File>, encoding: Encoding, sent: &AtomicU64) {
+fn answer(request: Request, files: &Files, encoding: Encoding, sent: &AtomicU64) {
     let path = request.url().split(['?', '#']).next().unwrap_or_default();
     let header = |name: &str, value: &str| Header::from_bytes(name, value).expect("the headers are ASCII");
     // Who asked has gone away if it cannot be sent: that is theirs to notice.
