@@ -60,7 +60,7 @@ impl Driver {
         let id = session["sessionId"].as_str().context("a session has an id")?;
         driver.session = format!("{server}/session/{id}");
         // Scripts wait for what takes long on a busy machine: axe-core, a whole run.
-        driver.post("timeouts", &json!({"script": 150_000, "pageLoad": 150_000}))?;
+        driver.post("timeouts", &json!({"script": 150_000, "pageLoad": 60_000}))?;
         Ok(driver)
     }
 
