@@ -268,16 +268,15 @@ impl Page {
         told(id, self.driver.cdp("Input.insertText", &json!({ "text": text })));
     }
 
-    /// Picks the option of a list that reads `option`.
+    /// Picks the option of a list that reads `option`, or else the first that has it in its text.
     #[track_caller]
     pub fn choose(&self, id: &str, option: &str) {
         let pick = || {
-            for element in self.driver.find(&format!("{} option", by(id)))? {
-                if self.driver.text(&element)?.contains(option) {
-                    return self.driver.click(&element).map(Some);
-                }
-            }
-            Ok(None)
+            let options = self.driver.find(&format!("{} option", by(id)))?;
+            let texts = options.iter().map(|one| self.driver.text(one)).collect::<Result<Vec<_>>>()?;
+            let whole = texts.iter().position(|text| text.trim() == option);
+            let at = whole.or_else(|| texts.iter().position(|text| text.contains(option)));
+            at.map(|at| self.driver.click(&options[at])).transpose()
         };
         told(&format!("{option:?} in {id}"), until(pick));
     }
