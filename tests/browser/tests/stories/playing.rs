@@ -62,9 +62,9 @@ fn events_are_stepped_through_and_jumped_between() {
         page.wait_for("the fault", || ((playhead_s(page) - 60.0).abs() < 1e-6).then_some(()));
         page.click("jump-on");
         page.wait_for("what comes of it", || (playhead_s(page) > 60.0).then_some(()));
-        page.click("end");
+        page.press("End");
         page.wait_for("the end", || ((playhead_s(page) - 2_100.0).abs() < 1e-6).then_some(()));
-        page.click("home");
+        page.press("Home");
         page.wait_for("the start", || (playhead_s(page) == 0.0).then_some(()));
         pause(page);
     });
@@ -74,12 +74,12 @@ fn events_are_stepped_through_and_jumped_between() {
 fn words_lead_to_their_moments() {
     story(|page| {
         open_and_watch(page);
-        page.click("home");
+        page.press("Home");
         page.fill("filter", "is elected in term 2");
         page.see("event-count", "1 of");
         page.click("event");
         page.wait_for("the election", || ((playhead_s(page) - 61.722).abs() < 0.01).then_some(()));
-        page.click("home");
+        page.press("Home");
         page.click("verdict-moment");
         page.wait_for("the moment of the verdict", || (playhead_s(page) > 1.0).then_some(()));
     });

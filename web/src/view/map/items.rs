@@ -124,8 +124,9 @@ pub(crate) fn Member(props: &MemberProps) -> Html {
     } else {
         html! {
             <>
-                <text class="term" text-anchor="end" x={px(right)} y={px(first)}>{ format!("term {}", face.term) }</text>
+                // In the order of the label: who speaks to the page says what is seen.
                 <text class="role" x={px(left)} y={px(first + 16.0)}>{ face.role }</text>
+                <text class="term" text-anchor="end" x={px(right)} y={px(first)}>{ format!("term {}", face.term) }</text>
                 <text class={classes!("also", (!face.disk.is_empty()).then_some("warn"))} text-anchor="end" x={px(right)}
                     y={px(first + 16.0)}>{ also }</text>
             </>
