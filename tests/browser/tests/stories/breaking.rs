@@ -59,9 +59,10 @@ fn the_leaders_zone_is_killed_with_keys_alone() {
         page.press("Enter");
         page.see("health", "★ etcd-main-0 leads");
         page.tab_to("map-zone-eu-west-1a");
-        page.press("ArrowRight");
+        // Whatever way the zones are stacked, the zone's node lies below its name.
+        page.press("ArrowDown");
         page.wait_for("another thing", || page.focused().filter(|id| id != "map-zone-eu-west-1a" && id.starts_with("map-")));
-        page.press("ArrowLeft");
+        page.press("ArrowUp");
         page.wait_for("the zone again", || page.focused().filter(|id| id == "map-zone-eu-west-1a"));
         page.press("Enter");
         page.see_attribute("map-zone-eu-west-1a", "aria-pressed", "true");
