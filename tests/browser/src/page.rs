@@ -199,16 +199,16 @@ impl Page {
     /// Waits until a thing's attribute has `part` in it.
     #[track_caller]
     pub fn see_attribute_has(&self, id: &str, name: &str, part: &str) {
-        let has = |element: &Element| {
-            Ok(self.driver.attribute(element, name)?.is_some_and(|value| value.contains(part)).then_some(()))
-        };
+        let has =
+            |element: &Element| Ok(self.driver.attribute(element, name)?.is_some_and(|value| value.contains(part)).then_some(()));
         self.on(id, &format!("{name} of {id} to have {part:?}"), has);
     }
 
     /// Waits until one of what a CSS selector finds has `part` in its text, seen or not.
     #[track_caller]
     pub fn see_among(&self, css: &str, part: &str) {
-        const TEXTS: &str = "return [...document.querySelectorAll(arguments[0])].some(one => one.textContent.includes(arguments[1]))";
+        const TEXTS: &str =
+            "return [...document.querySelectorAll(arguments[0])].some(one => one.textContent.includes(arguments[1]))";
         let found = || self.driver.execute(TEXTS, &[json!(css), json!(part)]).map(|found| (found == true).then_some(()));
         told(&format!("{part:?} among {css}"), until(found));
     }

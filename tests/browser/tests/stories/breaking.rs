@@ -20,9 +20,9 @@ fn see_the_election(page: &Page) {
     page.see_attribute_has("map-zone-eu-west-1a", "aria-label", "no power");
     page.see_attribute_has("map-member-etcd-main-0", "class", "down");
     let leader = page.wait_for("a new leader", || {
-        ["etcd-main-1", "etcd-main-2"].into_iter().find(|name| {
-            page.attribute(&format!("map-member-{name}"), "class").is_some_and(|class| class.contains("leader"))
-        })
+        ["etcd-main-1", "etcd-main-2"]
+            .into_iter()
+            .find(|name| page.attribute(&format!("map-member-{name}"), "class").is_some_and(|class| class.contains("leader")))
     });
     page.see("health", &format!("★ {leader} leads"));
     page.see_among(".lanes .leader .reign title", &format!("{leader} · term 2"));

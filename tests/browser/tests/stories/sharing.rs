@@ -33,9 +33,8 @@ fn a_shared_link_opens_its_scenario() {
 fn damaged_links_get_a_message_and_the_page_goes_on() {
     story(|page| {
         let good = link(scenario("two-zones-big"));
-        let mut links: Vec<String> = ["#", "#z1.", "#z2.abc", "#z1.====", "#%00", "#<script>alert(1)</script>", "#z1.AAAA"]
-            .map(ToOwned::to_owned)
-            .into();
+        let mut links: Vec<String> =
+            ["#", "#z1.", "#z2.abc", "#z1.====", "#%00", "#<script>alert(1)</script>", "#z1.AAAA"].map(ToOwned::to_owned).into();
         links.push(format!("#z1.{}", "A".repeat(2_000_000)));
         links.push(link(&" ".repeat(20_000_000)));
         links.push(link("{\"name\": 1}"));
@@ -51,7 +50,11 @@ fn damaged_links_get_a_message_and_the_page_goes_on() {
         page.see("notice", "This link is damaged");
         page.see("verdict", "etcd-main-2 was elected");
         let refused = links.iter().filter(|link| is_refused(page, link)).count();
-        assert!(refused > links.len() * 9 / 10, "{refused} of {}: what is changed in one letter is hardly ever a scenario", links.len());
+        assert!(
+            refused > links.len() * 9 / 10,
+            "{refused} of {}: what is changed in one letter is hardly ever a scenario",
+            links.len()
+        );
         page.choose("scenario-chooser", "zone-outage");
         see_done(page);
         pause(page);
