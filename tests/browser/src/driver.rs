@@ -118,9 +118,10 @@ impl Driver {
         Ok(self.get(&format!("element/{}/text", element.0))?.as_str().unwrap_or_default().to_owned())
     }
 
-    /// What an element's attribute says; `None` if it has no such attribute.
+    /// What an element's attribute says; `None` if it has no such attribute. The `value` is what a field holds now.
     pub fn attribute(&self, element: &Element, name: &str) -> Result<Option<String>> {
-        Ok(self.get(&format!("element/{}/attribute/{name}", element.0))?.as_str().map(ToOwned::to_owned))
+        let kind = if name == "value" { "property" } else { "attribute" };
+        Ok(self.get(&format!("element/{}/{kind}/{name}", element.0))?.as_str().map(ToOwned::to_owned))
     }
 
     /// Types into a field; into a field for files, the path of one.

@@ -125,8 +125,8 @@ pub(crate) fn Member(props: &MemberProps) -> Html {
         html! {
             <>
                 // In the order of the label: who speaks to the page says what is seen.
-                <text class="role" x={px(left)} y={px(first + 16.0)}>{ face.role }</text>
-                <text class="term" text-anchor="end" x={px(right)} y={px(first)}>{ format!("term {}", face.term) }</text>
+                <text class="role" x={px(left)} y={px(first + 16.0)}>{ face.role }</text>{ " " }
+                <text class="term" text-anchor="end" x={px(right)} y={px(first)}>{ format!("term {}", face.term) }</text>{ " " }
                 <text class={classes!("also", (!face.disk.is_empty()).then_some("warn"))} text-anchor="end" x={px(right)}
                     y={px(first + 16.0)}>{ also }</text>
             </>
@@ -136,7 +136,7 @@ pub(crate) fn Member(props: &MemberProps) -> Html {
         <>
             { frame(*rect, 6.0) }
             { shape(face.shape, (rect.x + 15.0, rect.y + 12.5)) }
-            <text class="name" x={px(left)} y={px(if *compact { rect.y + 16.0 } else { first })}>{ &face.name }</text>
+            <text class="name" x={px(left)} y={px(if *compact { rect.y + 16.0 } else { first })}>{ &face.name }</text>{ " " }
             { inside }
         </>
     };
