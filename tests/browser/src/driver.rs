@@ -110,7 +110,12 @@ impl Driver {
 
     /// Scrolls to an element and clicks its middle as a person would; an error if something else lies there.
     pub fn click(&self, element: &Element) -> Result<()> {
-        self.post(&format!("element/{}/click", element.0), &json!({})).map(drop)
+        let click = || self.post(&format!("element/{}/click", element.0), &json!({})).map(drop);
+        click().or_else(|_| {
+            // The driver leaves what is in the view where it is, also behind what is fixed there; a person scrolls on.
+            self.execute("arguments[0].scrollIntoView({ block: 'center' })", &[json!({ ELEMENT: element.0 })])?;
+            click()
+        })
     }
 
     /// The text of an element as it is shown.
