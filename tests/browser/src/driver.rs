@@ -19,7 +19,7 @@ use crate::given;
 const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
 
 /// Longer than anything takes that is not stuck.
-const PATIENCE: Duration = Duration::from_mins(1);
+const PATIENCE: Duration = Duration::from_mins(3);
 
 /// A Chromium of its own, with nothing in its cache or storage. It ends when this is dropped.
 pub struct Driver {
@@ -59,6 +59,8 @@ impl Driver {
             driver.call("POST", &format!("{server}/session"), Some(&capabilities)).context("Chromium does not start")?;
         let id = session["sessionId"].as_str().context("a session has an id")?;
         driver.session = format!("{server}/session/{id}");
+        // Scripts wait for what takes long on a busy machine: axe-core, a whole run.
+        driver.post("timeouts", &json!({"script": 150_000, "pageLoad": 60_000}))?;
         Ok(driver)
     }
 
@@ -108,7 +110,12 @@ impl Driver {
 
     /// Scrolls to an element and clicks its middle as a person would; an error if something else lies there.
     pub fn click(&self, element: &Element) -> Result<()> {
-        self.post(&format!("element/{}/click", element.0), &json!({})).map(drop)
+        let click = || self.post(&format!("element/{}/click", element.0), &json!({})).map(drop);
+        click().or_else(|_| {
+            // The driver leaves what is in the view where it is, also behind what is fixed there; a person scrolls on.
+            self.execute("arguments[0].scrollIntoView({ block: 'center' })", &[json!({ ELEMENT: element.0 })])?;
+            click()
+        })
     }
 
     /// The text of an element as it is shown.
@@ -116,9 +123,10 @@ impl Driver {
         Ok(self.get(&format!("element/{}/text", element.0))?.as_str().unwrap_or_default().to_owned())
     }
 
-    /// What an element's attribute says; `None` if it has no such attribute.
+    /// What an element's attribute says; `None` if it has no such attribute. The `value` is what a field holds now.
     pub fn attribute(&self, element: &Element, name: &str) -> Result<Option<String>> {
-        Ok(self.get(&format!("element/{}/attribute/{name}", element.0))?.as_str().map(ToOwned::to_owned))
+        let kind = if name == "value" { "property" } else { "attribute" };
+        Ok(self.get(&format!("element/{}/{kind}/{name}", element.0))?.as_str().map(ToOwned::to_owned))
     }
 
     /// Types into a field; into a field for files, the path of one.

@@ -17,13 +17,13 @@ use crate::given;
 use crate::server::{Encoding, Server};
 
 /// What does not come within this does not come.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// How often the page is asked.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// The CSS selector of what one comes for: the page has started when it is there.
-pub const FIRST_PICTURE: &str = "h1";
+/// The CSS selector of what one comes for: the page has started when the map shows who leads.
+pub const FIRST_PICTURE: &str = "#map-scene .member.leader";
 
 /// What the page is seen on: width and height in CSS pixels, and how many of the screen's pixels one has.
 #[derive(Clone, Copy, Debug)]
@@ -196,6 +196,38 @@ impl Page {
         self.on(id, &format!("{name} of {id} to be {value:?}"), is);
     }
 
+    /// Waits until a thing's attribute has `part` in it.
+    #[track_caller]
+    pub fn see_attribute_has(&self, id: &str, name: &str, part: &str) {
+        let has =
+            |element: &Element| Ok(self.driver.attribute(element, name)?.is_some_and(|value| value.contains(part)).then_some(()));
+        self.on(id, &format!("{name} of {id} to have {part:?}"), has);
+    }
+
+    /// Waits until one of what a CSS selector finds has `part` in its text, seen or not.
+    #[track_caller]
+    pub fn see_among(&self, css: &str, part: &str) {
+        const TEXTS: &str =
+            "return [...document.querySelectorAll(arguments[0])].some(one => one.textContent.includes(arguments[1]))";
+        let found = || self.driver.execute(TEXTS, &[json!(css), json!(part)]).map(|found| (found == true).then_some(()));
+        told(&format!("{part:?} among {css}"), until(found));
+    }
+
+    /// Whether this is a telephone: panels are sheets there, and the timeline has fewer lanes.
+    pub fn is_phone(&self) -> bool {
+        self.view.mobile
+    }
+
+    /// Clicks the first of what a CSS selector finds.
+    #[track_caller]
+    pub fn click_on(&self, css: &str) {
+        let click = || match self.driver.find(css)?.first() {
+            Some(element) => self.driver.click(element).map(Some),
+            None => bail!("there is no {css}"),
+        };
+        told(&format!("a click on {css}"), until(click));
+    }
+
     /// Clicks a thing.
     #[track_caller]
     pub fn click(&self, id: &str) {
@@ -236,16 +268,15 @@ impl Page {
         told(id, self.driver.cdp("Input.insertText", &json!({ "text": text })));
     }
 
-    /// Picks the option of a list that reads `option`.
+    /// Picks the option of a list that reads `option`, or else the first that has it in its text.
     #[track_caller]
     pub fn choose(&self, id: &str, option: &str) {
         let pick = || {
-            for element in self.driver.find(&format!("{} option", by(id)))? {
-                if self.driver.text(&element)?.contains(option) {
-                    return self.driver.click(&element).map(Some);
-                }
-            }
-            Ok(None)
+            let options = self.driver.find(&format!("{} option", by(id)))?;
+            let texts = options.iter().map(|one| self.driver.text(one)).collect::<Result<Vec<_>>>()?;
+            let whole = texts.iter().position(|text| text.trim() == option);
+            let at = whole.or_else(|| texts.iter().position(|text| text.contains(option)));
+            at.map(|at| self.driver.click(&options[at])).transpose()
         };
         told(&format!("{option:?} in {id}"), until(pick));
     }

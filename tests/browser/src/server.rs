@@ -3,22 +3,22 @@
 //! The page lies below a path of its own ([`MOUNT`]), as on a host that has others beside it: an address that is not relative fails.
 
 use std::collections::BTreeMap;
-use std::io::Write;
-use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::io::{BufRead, BufReader, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result};
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use tiny_http::{Header, Request, Response};
 
 /// Where the page lies on the host.
 pub const MOUNT: &str = "/some/where/";
 
 /// How what is sent is compressed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Encoding {
     /// As most simple hosts do.
     Gzip,
@@ -28,8 +28,9 @@ pub enum Encoding {
 
 /// A server on this machine. It ends when it is dropped.
 pub struct Server {
-    http: Arc<tiny_http::Server>,
+    address: SocketAddr,
     sent: Arc<AtomicU64>,
+    ends: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -44,27 +45,30 @@ impl Server {
     /// # Errors
     /// If the folder cannot be read, or no port is to be had.
     pub fn start(folder: &Path, encoding: Encoding) -> Result<Self> {
-        let files = read(folder, encoding)?;
-        let http = Arc::new(tiny_http::Server::http("127.0.0.1:0").map_err(|error| anyhow!("cannot serve: {error}"))?);
-        let sent = Arc::new(AtomicU64::new(0));
+        let files = files(folder, encoding)?;
+        let listener = TcpListener::bind("127.0.0.1:0").context("cannot serve")?;
+        let address = listener.local_addr()?;
+        let (sent, ends) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicBool::new(false)));
         let thread = std::thread::spawn({
-            let (http, sent) = (Arc::clone(&http), Arc::clone(&sent));
+            let (sent, ends) = (Arc::clone(&sent), Arc::clone(&ends));
             move || {
-                for request in http.incoming_requests() {
-                    answer(request, &files, encoding, &sent);
+                for stream in listener.incoming().flatten() {
+                    if ends.load(Ordering::Relaxed) {
+                        break;
+                    }
+                    let (files, sent) = (Arc::clone(&files), Arc::clone(&sent));
+                    // Chromium opens connections that it asks nothing on, and lets one answer wait for another: a thread for each. Who
+                    // asked has gone away if the answer cannot be sent: that is theirs to notice.
+                    std::thread::spawn(move || answer(&stream, &files, encoding, &sent).ok());
                 }
             }
         });
-        Ok(Self { http, sent, thread: Some(thread) })
+        Ok(Self { address, sent, ends, thread: Some(thread) })
     }
 
     /// The address of the page.
-    ///
-    /// # Panics
-    /// Never: it listens on an address.
     pub fn url(&self) -> String {
-        let address = self.http.server_addr().to_ip().expect("it listens on an address");
-        format!("http://{address}{MOUNT}")
+        format!("http://{}{MOUNT}", self.address)
     }
 
     /// Bytes of files sent so far, compressed.
@@ -75,15 +79,32 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        self.http.unblock();
+        self.ends.store(true, Ordering::Relaxed);
+        // It looks up when somebody comes.
+        drop(TcpStream::connect(self.address));
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
     }
 }
 
-/// The files of a folder and of those in it, by the path they are asked for.
-fn read(folder: &Path, encoding: Encoding) -> Result<BTreeMap<String, File>> {
+/// By the path they are asked for.
+type Files = BTreeMap<String, File>;
+
+/// The files of a folder: read and compressed once, for every story has a server of its own.
+fn files(folder: &Path, encoding: Encoding) -> Result<Arc<Files>> {
+    static KNOWN: Mutex<BTreeMap<(PathBuf, Encoding), Arc<Files>>> = Mutex::new(BTreeMap::new());
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(files) = known.get(&(folder.to_owned(), encoding)) {
+        return Ok(Arc::clone(files));
+    }
+    let files = Arc::new(read(folder, encoding)?);
+    known.insert((folder.to_owned(), encoding), Arc::clone(&files));
+    Ok(files)
+}
+
+/// The files of a folder and of those in it.
+fn read(folder: &Path, encoding: Encoding) -> Result<Files> {
     let mut files = BTreeMap::new();
     let mut folders = vec![(folder.to_owned(), MOUNT.to_owned())];
     while let Some((folder, path)) = folders.pop() {
@@ -132,23 +153,31 @@ fn content_type(name: &str) -> &'static str {
     }
 }
 
-fn answer(request: Request, files: &BTreeMap<String, File>, encoding: Encoding, sent: &AtomicU64) {
-    let path = request.url().split(['?', '#']).next().unwrap_or_default();
-    let header = |name: &str, value: &str| Header::from_bytes(name, value).expect("the headers are ASCII");
-    // Who asked has gone away if it cannot be sent: that is theirs to notice.
-    let _ = match files.get(path) {
-        None => request.respond(Response::empty(404)),
-        Some(file) => {
-            sent.fetch_add(file.body.len() as u64, Ordering::Relaxed);
-            let coding = match encoding {
-                Encoding::Gzip => "gzip",
-                Encoding::Brotli => "br",
-            };
-            // A while in the cache, as simple hosts grant: so page and worker load the program once.
-            let headers = [("Content-Type", file.content_type), ("Content-Encoding", coding), ("Cache-Control", "max-age=600")];
-            let response = Response::from_data(file.body.clone());
-            request
-                .respond(headers.into_iter().fold(response, |response, (name, value)| response.with_header(header(name, value))))
+/// One request, one answer, and the connection ends.
+fn answer(stream: &TcpStream, files: &Files, encoding: Encoding, sent: &AtomicU64) -> std::io::Result<()> {
+    let mut lines = BufReader::new(stream).lines();
+    let request = lines.next().transpose()?.unwrap_or_default();
+    for line in lines {
+        if line?.is_empty() {
+            break;
         }
+    }
+    let path = request.split([' ', '?', '#']).nth(1).unwrap_or_default();
+    let mut stream = stream;
+    let Some(File { content_type, body }) = files.get(path) else {
+        return stream.write_all(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
     };
+    sent.fetch_add(body.len() as u64, Ordering::Relaxed);
+    let coding = match encoding {
+        Encoding::Gzip => "gzip",
+        Encoding::Brotli => "br",
+    };
+    let length = body.len();
+    // A while in the cache, as simple hosts grant: so page and worker load the program once.
+    let head = format!(
+        "HTTP/1.1 200 OK\r\nContent-Type: {content_type}\r\nContent-Encoding: {coding}\r\nContent-Length: {length}\r\n\
+         Cache-Control: max-age=600\r\nConnection: close\r\n\r\n"
+    );
+    stream.write_all(head.as_bytes())?;
+    stream.write_all(body)
 }

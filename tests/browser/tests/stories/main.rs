@@ -1,4 +1,12 @@
 //! The web page's stories, told in Chromium on a desk and on a telephone.
 
+mod access;
+mod breaking;
+mod building;
+mod crash;
+mod measuring;
+mod playing;
+mod sharing;
 mod start;
+mod told;
 mod words;

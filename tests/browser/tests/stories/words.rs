@@ -31,8 +31,7 @@ const THINGS: &str = r#"
 "#;
 
 fn open_with_things(page: &Page) {
-    page.open("#behind");
-    page.see_first_picture();
+    page.driver().go("about:blank#behind").expect("an empty page");
     page.run(THINGS, &[]);
 }
 

@@ -1,0 +1,81 @@
+//! Nothing stands in anyone's way: axe-core finds nothing serious, in light and dark, in the page's main states.
+
+use zonefall_browser::page::{Page, Theme, story};
+
+use crate::told::{lower, open_and_watch, raise};
+
+#[track_caller]
+fn no_barriers(page: &Page, state: &str) {
+    for theme in [Theme::Light, Theme::Dark] {
+        page.theme(theme);
+        let barriers = page.barriers();
+        assert!(barriers.is_empty(), "{state}, {theme:?}:\n{}", barriers.join("\n"));
+    }
+}
+
+#[test]
+fn not_at_the_start_nor_in_a_tab() {
+    story(|page| {
+        open_and_watch(page);
+        no_barriers(page, "at the start");
+        for tab in ["availability", "latency", "traffic", "report"] {
+            page.click(&format!("tab-{tab}"));
+            no_barriers(page, tab);
+        }
+        page.click("tables");
+        page.see("map-tables", "etcd-main-2");
+        for tab in ["availability", "latency", "traffic", "events"] {
+            page.click(&format!("tab-{tab}"));
+            no_barriers(page, &format!("tables, {tab}"));
+        }
+    });
+}
+
+#[test]
+fn not_in_the_inspector_nor_above_the_page() {
+    story(|page| {
+        open_and_watch(page);
+        for thing in ["map-zone-eu-west-1a", "map-node-node-b"] {
+            page.click_on(&format!("[data-testid='{thing}'] .name"));
+            raise(page, "inspector");
+            page.see("inspector", "");
+            no_barriers(page, thing);
+            lower(page, "inspector");
+        }
+        page.click("map-member-etcd-main-2");
+        raise(page, "inspector");
+        no_barriers(page, "a member");
+        lower(page, "inspector");
+        page.click("export");
+        page.see("export-json", "Report");
+        no_barriers(page, "the menu");
+        page.click("help");
+        page.see("help-overlay", "Keys");
+        no_barriers(page, "help");
+        page.press("Escape");
+        page.see_no("help-overlay");
+        page.press("Control+k");
+        page.see("palette", "Play or pause");
+        no_barriers(page, "the list of commands");
+        page.press("Escape");
+        page.see_no("palette");
+    });
+}
+
+#[test]
+fn not_in_the_form_nor_in_the_text() {
+    story(|page| {
+        open_and_watch(page);
+        raise(page, "scenario");
+        page.run("document.querySelectorAll('.configure details').forEach(one => { one.open = true; })", &[]);
+        no_barriers(page, "the form");
+        page.click("tab-json");
+        no_barriers(page, "the text");
+        page.fill("json", "{\"name\": 1, \"duration\": \"1\"}");
+        page.see("problems", "problems");
+        no_barriers(page, "the text with errors");
+        page.click("tab-form");
+        page.run("document.querySelectorAll('.configure details').forEach(one => { one.open = true; })", &[]);
+        no_barriers(page, "the form with errors");
+    });
+}

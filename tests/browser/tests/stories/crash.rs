@@ -1,0 +1,50 @@
+//! The simulator stops: the page says so, keeps the scenario, and starts it anew.
+
+use serde_json::json;
+use zonefall_browser::page::{DESK, Page, story_on};
+
+use crate::told::{go_to, link, open_and_watch, scenario, see_done};
+
+/// Notes the workers that the page starts, so that something can be done to them.
+const NOTE: &str = "
+    const Plain = Worker;
+    window.workers = [];
+    window.Worker = class extends Plain { constructor(...all) { super(...all); window.workers.push(this); } };";
+
+fn note_workers(page: &Page) {
+    page.driver().cdp("Page.addScriptToEvaluateOnNewDocument", &json!({ "source": NOTE })).expect("Chromium takes it");
+}
+
+#[test]
+fn a_simulator_that_falls_silent_is_started_anew() {
+    story_on(DESK, |page| {
+        note_workers(page);
+        open_and_watch(page);
+        page.run("window.workers.at(-1).terminate()", &[]);
+        go_to(page, "0:30");
+        page.see("notice", "The simulator stopped: it did not answer any more. It was started anew");
+        page.see("health", "★ etcd-main-0 leads");
+        page.see("verdict", "etcd-main-2 was elected");
+        page.see_attribute("form-name", "value", "zone-outage");
+        see_done(page);
+    });
+}
+
+#[test]
+fn a_simulator_that_crashes_again_waits_for_the_user() {
+    const CRASH: &str = "window.workers.at(-1).dispatchEvent(new ErrorEvent('error', { message: 'RuntimeError: unreachable' }))";
+    story_on(DESK, |page| {
+        note_workers(page);
+        // Longer than this story takes, so that the second crash finds it unfinished.
+        page.open(&link(&scenario("zone-outage").replace("\"35m\"", "\"700h\"")));
+        page.see_first_picture();
+        page.run(CRASH, &[]);
+        page.see("notice", "The simulator stopped: RuntimeError: unreachable. It was started anew");
+        page.run(CRASH, &[]);
+        page.see("notice", "Your scenario is kept; change it, or press play to try once more.");
+        page.see_attribute("form-name", "value", "zone-outage");
+        page.click("play");
+        page.see_no("notice");
+        page.see("verdict", "etcd-main-2 was elected");
+    });
+}

@@ -1,0 +1,67 @@
+//! Figures: the page's are the command line's, and they can be taken home.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+use zonefall_browser::page::{DESK, Page, story, story_on};
+use zonefall_core::run::run;
+use zonefall_core::scenario::{Scenario, bundled};
+use zonefall_core::sim::Options;
+
+use crate::told::{open_and_watch, open_done};
+
+/// What `zonefall run --format json` prints.
+fn natively(text: &str) -> Value {
+    let scenario = Arc::new(Scenario::from_json(text).expect("it has no errors"));
+    let report = run(&scenario, scenario.seed, Options::default(), &mut |_, _| {}, &mut |_| {});
+    serde_json::to_value(&report).expect("a report is plain data")
+}
+
+#[test]
+fn the_pages_report_is_the_command_lines() {
+    story_on(DESK, |page| {
+        for scenario in bundled() {
+            open_done(page, scenario.name);
+            page.click("tab-report");
+            let native = natively(scenario.json);
+            page.see("trace-hash", native["trace_hash"].as_str().expect("a hash"));
+            let (name, report) = export(page, "json");
+            assert_eq!(name, format!("{}-report.json", scenario.name));
+            let report: Value = serde_json::from_slice(&report).expect("the report is JSON");
+            assert!(report == native, "{}: the hashes agree, the reports differ", scenario.name);
+        }
+    });
+}
+
+/// Takes something home.
+fn export(page: &Page, what: &str) -> (String, Vec<u8>) {
+    page.download(|| {
+        page.click("export");
+        page.click(&format!("export-{what}"));
+    })
+}
+
+#[test]
+fn charts_are_taken_home() {
+    story(|page| {
+        open_and_watch(page);
+        for tab in ["availability", "latency", "traffic", "events"] {
+            page.click(&format!("tab-{tab}"));
+            let (name, png) = export(page, "chart-png");
+            assert!(name.ends_with(".png"), "{name}");
+            assert!(png.starts_with(b"\x89PNG\r\n") && png.len() > 2_000, "{name} of {} bytes", png.len());
+            let (name, svg) = export(page, "chart-svg");
+            let svg = String::from_utf8(svg).expect("SVG is text");
+            assert!(name.ends_with(".svg") && svg.contains("</svg>") && svg.contains("<text"), "{name}: {svg:.100}");
+            let (name, csv) = export(page, "csv");
+            let csv = String::from_utf8(csv).expect("CSV is text");
+            let mut lines = csv.lines().map(|line| line.split(',').count());
+            let columns = lines.next().expect("a heading");
+            assert!(name.ends_with(".csv") && columns > 1 && lines.next().is_some_and(|n| n >= columns), "{name}: {csv:.200}");
+        }
+        let (name, png) = export(page, "map-png");
+        assert!(name.ends_with("map.png") && png.starts_with(b"\x89PNG\r\n"), "{name}");
+        let (name, svg) = export(page, "map-svg");
+        assert!(name.ends_with("map.svg") && String::from_utf8_lossy(&svg).contains("etcd-main-2"), "{name}");
+    });
+}

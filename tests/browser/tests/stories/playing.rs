@@ -1,0 +1,86 @@
+//! Time: the first scenario plays by itself; play, pause, step, jump, scrub.
+
+use zonefall_browser::page::{Page, story};
+
+use crate::told::{go_to, open_and_watch, pause, playhead_s, see_paused};
+
+#[test]
+fn the_first_scenario_plays_to_its_outage_and_says_what_happened() {
+    story(|page| {
+        open_and_watch(page);
+        page.see("verdict", "Writes and linearizable reads stopped for 1.7 s, then went on.");
+        page.see("verdict", "Nothing was lost. The leader was in eu-west-1a; etcd-main-2 was elected.");
+        page.see("health", "★ etcd-main-2 leads");
+        page.see_attribute_has("map-zone-eu-west-1a", "aria-label", "no power");
+        page.see_attribute_has("map-member-etcd-main-2", "class", "leader");
+        assert!((61.0..70.0).contains(&playhead_s(page)), "{} s", playhead_s(page));
+        page.see("events", "etcd-main-2 is elected in term 2");
+    });
+}
+
+#[test]
+fn it_plays_and_is_scrubbed_back() {
+    story(|page| {
+        open_and_watch(page);
+        let before = playhead_s(page);
+        page.choose("speed", "10x");
+        page.click("play");
+        page.wait_for("the playhead to move on", || (playhead_s(page) > before + 5.0).then_some(()));
+        page.press("Space");
+        // The button that was clicked has the focus: Space presses it.
+        see_paused(page);
+        let (from, to, y) = axis(page);
+        page.driver().drag((i64::midpoint(from, to), y), (from + 4, y)).expect("the pointer drags");
+        page.wait_for("the playhead before the outage", || (playhead_s(page) < 60.0).then_some(()));
+        page.see("health", "★ etcd-main-0 leads");
+        page.see_attribute_has("map-zone-eu-west-1a", "aria-label", "has power");
+        page.see_attribute_has("map-member-etcd-main-0", "class", "leader");
+    });
+}
+
+/// Where the timeline's axis begins and ends on the screen, and how far down.
+fn axis(page: &Page) -> (i64, i64, i64) {
+    const AXIS: &str = "const line = document.querySelector('.lanes .base'), box = line.ownerSVGElement.getBoundingClientRect();
+        return [box.left + line.x1.baseVal.value, box.left + line.x2.baseVal.value, box.top + box.height / 2]";
+    let found = page.run(AXIS, &[]);
+    let number = |at: usize| found[at].as_f64().expect("a number").round() as i64;
+    (number(0), number(1), number(2))
+}
+
+#[test]
+fn events_are_stepped_through_and_jumped_between() {
+    story(|page| {
+        open_and_watch(page);
+        go_to(page, "0:30");
+        page.wait_for("half a minute", || ((playhead_s(page) - 30.0).abs() < 1e-6).then_some(()));
+        page.click("step-on");
+        let stepped = page.wait_for("the next event", || Some(playhead_s(page)).filter(|at| *at > 30.0));
+        assert!(stepped < 30.1, "something happens all the time: {stepped} s");
+        page.click("step-back");
+        page.wait_for("the event before", || (playhead_s(page) < stepped).then_some(()));
+        page.click("jump-on");
+        page.wait_for("the fault", || ((playhead_s(page) - 60.0).abs() < 1e-6).then_some(()));
+        page.click("jump-on");
+        page.wait_for("what comes of it", || (playhead_s(page) > 60.0).then_some(()));
+        page.press("End");
+        page.wait_for("the end", || ((playhead_s(page) - 2_100.0).abs() < 1e-6).then_some(()));
+        page.press("Home");
+        page.wait_for("the start", || (playhead_s(page) == 0.0).then_some(()));
+        pause(page);
+    });
+}
+
+#[test]
+fn words_lead_to_their_moments() {
+    story(|page| {
+        open_and_watch(page);
+        page.press("Home");
+        page.fill("filter", "is elected in term 2");
+        page.see("event-count", "1 of");
+        page.click("event");
+        page.wait_for("the election", || ((playhead_s(page) - 61.722).abs() < 0.01).then_some(()));
+        page.press("Home");
+        page.click("verdict-moment");
+        page.wait_for("the moment of the verdict", || (playhead_s(page) > 1.0).then_some(()));
+    });
+}

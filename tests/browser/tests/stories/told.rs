@@ -1,0 +1,83 @@
+//! Words of these stories: what a person does on this page, in one.
+
+use std::io::Write;
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use flate2::Compression;
+use flate2::write::DeflateEncoder;
+use zonefall_browser::page::Page;
+use zonefall_core::scenario::bundled;
+
+/// The text of a scenario that comes with Zonefall.
+pub(crate) fn scenario(name: &str) -> &'static str {
+    bundled().iter().find(|scenario| scenario.name == name).unwrap_or_else(|| panic!("there is no {name}")).json
+}
+
+/// The link to a scenario, written by another hand than the page's: the form of links is a promise.
+pub(crate) fn link(text: &str) -> String {
+    let mut packed = DeflateEncoder::new(Vec::new(), Compression::best());
+    packed.write_all(text.as_bytes()).expect("memory takes it");
+    format!("#z1.{}", URL_SAFE_NO_PAD.encode(packed.finish().expect("memory takes it")))
+}
+
+/// Opens the page, and waits until the first scenario has played to its outage, paused, and is known to its end.
+pub(crate) fn open_and_watch(page: &Page) {
+    page.open("");
+    page.see_first_picture();
+    see_paused(page);
+    see_done(page);
+}
+
+/// Opens a scenario and waits until it is known to its end; where the playhead is by then is left open.
+pub(crate) fn open_done(page: &Page, name: &str) {
+    page.open(&link(scenario(name)));
+    page.see_first_picture();
+    see_done(page);
+}
+
+/// Waits until the run is known to its end.
+pub(crate) fn see_done(page: &Page) {
+    page.see("verdict", "Writes");
+    page.see_no("so-far");
+}
+
+/// Waits until nothing plays.
+pub(crate) fn see_paused(page: &Page) {
+    page.see_attribute("play", "aria-label", "Play");
+}
+
+/// Stops what plays.
+pub(crate) fn pause(page: &Page) {
+    if page.attribute("play", "aria-label").as_deref() == Some("Pause") {
+        page.click("play");
+    }
+    see_paused(page);
+}
+
+/// Where the playhead is, in seconds.
+pub(crate) fn playhead_s(page: &Page) -> f64 {
+    page.attribute("scrubber", "aria-valuenow").and_then(|text| text.parse().ok()).expect("the playhead is somewhere")
+}
+
+/// Types a time into the clock's field.
+pub(crate) fn go_to(page: &Page, time: &str) {
+    page.fill("time", time);
+    page.press("Enter");
+}
+
+/// Has a panel on the screen: a telephone shows it as a sheet.
+pub(crate) fn raise(page: &Page, panel: &str) {
+    if page.is_phone() {
+        page.click(&format!("sheet-{panel}"));
+        page.see_attribute(&format!("panel-{panel}"), "data-up", "true");
+    }
+}
+
+/// And takes it away again.
+pub(crate) fn lower(page: &Page, panel: &str) {
+    if page.is_phone() {
+        page.click_on(&format!("[data-testid='panel-{panel}'] .lower"));
+        page.see_attribute(&format!("panel-{panel}"), "data-up", "false");
+    }
+}
