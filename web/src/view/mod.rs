@@ -21,6 +21,7 @@ mod health;
 pub mod icon;
 pub mod inspector;
 mod keys;
+mod kind;
 pub mod map;
 mod menu;
 pub mod overlay;
