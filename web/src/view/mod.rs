@@ -30,6 +30,8 @@ pub mod same;
 pub mod size;
 mod slot;
 pub mod tabs;
+#[cfg(test)]
+mod tests;
 pub mod timeline;
 mod verdict;
 pub mod words;

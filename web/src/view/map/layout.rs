@@ -118,7 +118,7 @@ struct Sizes<'a> {
 }
 
 /// How large a map is shown where there is room.
-const SCALES: [f64; 6] = [1.5, 1.4, 1.3, 1.2, 1.1, 1.05];
+const SCALES: [f64; 8] = [1.5, 1.4, 1.3, 1.25, 1.2, 1.15, 1.1, 1.05];
 
 /// The layout of a scenario in a room of `width` by `height` pixels: as large as it can be without other rows or scrolling.
 pub fn fit(scenario: &Scenario, width: f64, height: f64) -> Layout {
