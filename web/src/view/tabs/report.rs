@@ -49,7 +49,7 @@ fn rows(caption: &str, heads: &[&str], rows: impl Iterator<Item = Cells>) -> Htm
     let numeric = |cell: &String| cell == "none" || cell.starts_with(|c: char| c.is_ascii_digit());
     let class = |column: usize| rows.iter().all(|cells| numeric(&cells[column])).then_some("number");
     let classes: Vec<_> = (0..heads.len()).map(class).collect();
-    let head = |(head, class): (&&str, &Option<&'static str>)| html! { <th scope="col" class={*class}>{ *head }</th> };
+    let head = |(head, class): (&&str, Option<&'static str>)| html! { <th scope="col" {class}>{ *head }</th> };
     let row = |cells: &Cells| {
         let cells = cells.iter().zip(&classes).map(|(cell, class)| html! { <td class={*class}>{ cell }</td> });
         html! { <tr>{ for cells }</tr> }
@@ -57,7 +57,7 @@ fn rows(caption: &str, heads: &[&str], rows: impl Iterator<Item = Cells>) -> Htm
     html! {
         <table>
             <caption>{ caption.to_owned() }</caption>
-            <thead><tr>{ for heads.iter().zip(&classes).map(head) }</tr></thead>
+            <thead><tr>{ for heads.iter().zip(classes.iter().copied()).map(head) }</tr></thead>
             <tbody>{ for rows.iter().map(row) }</tbody>
         </table>
     }
