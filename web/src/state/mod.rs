@@ -23,7 +23,7 @@ mod worker;
 
 use std::rc::Rc;
 
-use zonefall_core::ids::{MemberId, NodeId, ZoneId};
+use zonefall_core::ids::{ClientId, MemberId, NodeId, ZoneId};
 use zonefall_core::kernel::time::Time;
 use zonefall_core::report::Report;
 use zonefall_core::scenario::Scenario;
@@ -113,6 +113,8 @@ pub enum Selection {
     Member(MemberId),
     /// The link between two zones (the smaller id first).
     Link(ZoneId, ZoneId),
+    /// A client.
+    Client(ClientId),
 }
 
 /// What can happen. Groups have enums of their own in their files.
@@ -251,6 +253,7 @@ impl State {
             Selection::Zone(id) => zone(id),
             Selection::Link(a, b) => zone(a) && zone(b),
             Selection::Node(id) => (id.0 as usize) < scenario.nodes.len(),
+            Selection::Client(id) => (id.0 as usize) < scenario.clients.len(),
             Selection::Member(id) => {
                 let cluster = scenario.etcd.get(id.cluster.0 as usize);
                 cluster.is_some_and(|cluster| (id.index as usize) < cluster.members.len())

@@ -1,5 +1,9 @@
 //! Panels, theme, filter and overlays.
 
+use std::collections::BTreeSet;
+
+use zonefall_core::report::StoryKind;
+
 use super::Effect;
 
 /// How the page looks.
@@ -15,6 +19,8 @@ pub struct Ui {
     pub sheet: Option<Panel>,
     /// Filter of the event list.
     pub filter: String,
+    /// Kinds of events that are listed; none: all are.
+    pub kinds: BTreeSet<StoryKind>,
     /// Keys are explained.
     pub help: bool,
     /// The list of commands is open, with what was typed into it.
@@ -73,6 +79,8 @@ pub enum UiAction {
     Sheet(Option<Panel>),
     /// Filter the events.
     Filter(String),
+    /// List a kind of events, or no longer.
+    Kind(StoryKind),
     /// Explain the keys, or stop.
     Help(bool),
     /// Open the list of commands, type into it, or close it.
@@ -108,6 +116,11 @@ impl Ui {
             UiAction::AsJson(as_json) => self.as_json = as_json,
             UiAction::Sheet(sheet) => self.sheet = sheet,
             UiAction::Filter(filter) => self.filter = filter,
+            UiAction::Kind(kind) => {
+                if !self.kinds.remove(&kind) {
+                    self.kinds.insert(kind);
+                }
+            }
             UiAction::Help(help) => self.help = help,
             UiAction::Palette(palette) => self.palette = palette,
             UiAction::Tables(tables) => self.tables = tables,

@@ -1,6 +1,6 @@
 //! Everything that can be done, with its name and its key: one list for keyboard, palette and help.
 
-use zonefall_core::ids::{ClusterId, MemberId, NodeId, ZoneId};
+use zonefall_core::ids::{ClientId, ClusterId, MemberId, NodeId, ZoneId};
 use zonefall_core::scenario::{Scenario, bundled};
 
 use super::export::Export;
@@ -158,5 +158,6 @@ fn things(scenario: &Scenario) -> Vec<(String, Selection)> {
             (format!("member {}", member.name), Selection::Member(id))
         })
     });
-    zones.chain(members).chain(nodes).collect()
+    let clients = (0..).zip(&scenario.clients).map(|(i, c)| (format!("client {}", c.name), Selection::Client(ClientId(i))));
+    zones.chain(members).chain(nodes).chain(clients).collect()
 }

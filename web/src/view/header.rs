@@ -1,11 +1,13 @@
 //! The top line: name, scenario, branch, share, export, theme, help.
 
+use std::sync::OnceLock;
+
 use web_sys::HtmlSelectElement;
 use yew::prelude::*;
 use zonefall_core::scenario::bundled;
 
 use super::export::Export;
-use super::icon::{Icon, icon};
+use super::icon::{Icon, icon, worded};
 use super::menu::{Entry, Menu};
 use super::same::Same;
 use crate::engine::protocol::BranchId;
@@ -15,8 +17,10 @@ use crate::state::{Action, DocumentAction, Panel, State, Theme, UiAction};
 /// What the line shows.
 #[derive(Clone, PartialEq, Properties)]
 pub(crate) struct HeaderProps {
-    /// Name of the scenario that runs, if it is a bundled one.
-    pub scenario: Option<String>,
+    /// Name and title of the scenario that runs.
+    pub scenario: Option<(String, String)>,
+    /// It is a bundled one that was edited.
+    pub changed: bool,
     /// The scenario's text.
     pub text: Same<str>,
     /// Each branch and what it is called.
@@ -39,7 +43,11 @@ impl HeaderProps {
     /// What the line shows of a state.
     pub(crate) fn of(state: &Same<State>, on_export: Callback<Export>, dispatch: Callback<Action>) -> Self {
         Self {
-            scenario: state.scenario.as_ref().map(|s| s.name.clone()),
+            scenario: state.scenario.as_ref().map(|s| (s.name.clone(), s.title.clone())),
+            changed: state
+                .scenario
+                .as_ref()
+                .is_some_and(|s| bundled().iter().any(|b| b.name == s.name && *b.json != *state.document.text)),
             text: Same::from(&state.document.text),
             branches: state.branches.iter().map(|b| (b.id, b.name.clone())).collect(),
             shown: state.shown,
@@ -71,15 +79,15 @@ pub(crate) fn Header(props: &HeaderProps) -> Html {
     html! {
         <header class="top">
             <h1 class="brand">{ "Zonefall" }</h1>
-            <Scenarios scenario={props.scenario.clone()} dispatch={dispatch.clone()} />
+            <Scenarios scenario={props.scenario.clone()} changed={props.changed} dispatch={dispatch.clone()} />
             <Branches branches={props.branches.clone()} shown={props.shown} dispatch={dispatch.clone()} />
             <span class="spring"></span>
             <div class="sheets">
-                { sheet_button(props, Panel::Scenario, "Scenario", "sheet-scenario") }
-                { sheet_button(props, Panel::Inspector, "Inspector", "sheet-inspector") }
+                { sheet_button(props, Panel::Scenario, worded(Icon::Scenario, "Scenario"), "sheet-scenario") }
+                { sheet_button(props, Panel::Inspector, worded(Icon::Inspector, "Inspector"), "sheet-inspector") }
             </div>
             <Share text={props.text.clone()} dispatch={dispatch.clone()} />
-            <Menu label="Export" testid="export" entries={Export::ALL.map(export).to_vec()} />
+            <Menu label="Export" icon={Icon::Export} testid="export" entries={Export::ALL.map(export).to_vec()} />
             <button class="tool" onclick={act(Action::Ui(UiAction::Tables(!props.tables)))} aria-pressed={props.tables.to_string()}
                 aria-label="Tables instead of pictures" title="Tables instead of pictures" data-testid="tables">{ icon(Icon::Table) }</button>
             <button class="tool" onclick={act(Action::Ui(UiAction::Theme(theme)))} aria-label={theme_name.clone()} title={theme_name}
@@ -90,17 +98,30 @@ pub(crate) fn Header(props: &HeaderProps) -> Html {
     }
 }
 
-fn sheet_button(props: &HeaderProps, panel: Panel, name: &'static str, testid: &'static str) -> Html {
+fn sheet_button(props: &HeaderProps, panel: Panel, name: Html, testid: &'static str) -> Html {
     let up = props.sheet == Some(panel);
     let next = (!up).then_some(panel);
     let onclick = props.dispatch.reform(move |_: MouseEvent| Action::Ui(UiAction::Sheet(next)));
-    html! { <button {onclick} aria-expanded={up.to_string()} data-testid={testid}>{ name }</button> }
+    html! { <button class="worded" {onclick} aria-expanded={up.to_string()} data-testid={testid}>{ name }</button> }
 }
 
 #[derive(Clone, PartialEq, Properties)]
 struct ScenariosProps {
-    scenario: Option<String>,
+    scenario: Option<(String, String)>,
+    changed: bool,
     dispatch: Callback<Action>,
+}
+
+/// Names of the bundled scenarios, and what the list calls them.
+fn titles() -> &'static [(&'static str, String)] {
+    static TITLES: OnceLock<Vec<(&'static str, String)>> = OnceLock::new();
+    let title = |json: &str| {
+        let value = serde_json::from_str::<serde_json::Value>(json).ok()?;
+        Some(value.get("title")?.as_str()?.to_owned())
+    };
+    TITLES.get_or_init(|| {
+        bundled().iter().map(|b| (b.name, format!("{}: {}", b.name, title(b.json).unwrap_or_default()))).collect()
+    })
 }
 
 #[component]
@@ -110,15 +131,27 @@ fn Scenarios(props: &ScenariosProps) -> Html {
         let json = bundled().iter().find(|b| b.name == name).map_or("", |b| b.json);
         Action::Document(DocumentAction::Open(json.to_owned()))
     });
-    let chosen = props.scenario.as_deref();
-    let own = chosen.filter(|name| bundled().iter().all(|b| b.name != *name));
-    let option = |name: &'static str| html! { <option value={name} selected={chosen == Some(name)}>{ name }</option> };
+    let changed = props.changed;
+    let chosen = props.scenario.as_ref().map(|(name, _)| name.as_str());
+    // What is none of the bundled ones, or no longer, has a line of its own: so all of them can be chosen.
+    let own = props.scenario.as_ref().filter(|(name, _)| changed || bundled().iter().all(|b| b.name != *name));
+    let own = own.map(|(name, title)| {
+        let (value, text) = if changed {
+            (format!("{name} (changed)"), format!("Changed: {title}"))
+        } else {
+            (name.clone(), format!("{name}: {title}"))
+        };
+        html! { <option {value} selected=true disabled=true>{ text }</option> }
+    });
+    let option = |(name, title): &(&'static str, String)| {
+        html! { <option value={*name} selected={!changed && chosen == Some(*name)}>{ title }</option> }
+    };
     html! {
-        <label class="chooser">
+        <label class="chooser scenarios">
             <span class="unseen">{ "Scenario" }</span>
-            <select {onchange} data-testid="scenario-chooser">
-                if let Some(own) = own { <option value={own.to_owned()} selected=true disabled=true>{ own }</option> }
-                { for bundled().iter().map(|b| option(b.name)) }
+            <select {onchange} title={chosen.map(str::to_owned)} data-testid="scenario-chooser">
+                { for titles().iter().map(option) }
+                { own }
             </select>
         </label>
     }
@@ -168,5 +201,5 @@ struct ShareProps {
 fn Share(props: &ShareProps) -> Html {
     let props = props.clone();
     let onclick = move |_: MouseEvent| share(&props.text, props.dispatch.clone());
-    html! { <button {onclick} title="Copy a link that holds the whole scenario" data-testid="share">{ "Share" }</button> }
+    html! { <button class="worded" {onclick} title="Copy a link that holds the whole scenario" data-testid="share">{ worded(Icon::Share, "Share") }</button> }
 }

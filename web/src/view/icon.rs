@@ -35,6 +35,14 @@ pub enum Icon {
     Close,
     /// A fork in the road.
     Branch,
+    /// Sliders.
+    Scenario,
+    /// A lens.
+    Inspector,
+    /// Three dots, joined.
+    Share,
+    /// An arrow down, to a line.
+    Export,
 }
 
 /// The picture.
@@ -54,6 +62,13 @@ pub fn icon(which: Icon) -> Html {
         Icon::Minus => ("", "M3.500 8h9"),
         Icon::Fit => ("", "M2 4v8M14 4v8M4.500 8h7M6.500 6l-2 2l2 2M9.500 6l2 2l-2 2"),
         Icon::Close => ("", "M4 4l8 8M12 4l-8 8"),
+        Icon::Scenario => ("", "M2 4.500h7M12.500 4.500h1.500M2 11.500h1.500M7 11.500h7M9 2.500v4h3v-4zM3.500 9.500v4h3v-4z"),
+        Icon::Inspector => ("", "M7 2.500a4.500 4.500 0 1 0 0 9a4.500 4.500 0 1 0 0-9zM10.500 10.500l3.500 3.500"),
+        Icon::Share => (
+            "",
+            "M6 7l4.500-2.500M6 9l4.500 2.500M4 6.300a1.700 1.700 0 1 0 .01 0zM12 2a1.700 1.700 0 1 0 .01 0zM12 10.600a1.700 1.700 0 1 0 .01 0z",
+        ),
+        Icon::Export => ("", "M8 2.500v7M5 6.500l3 3l3-3M3 13.500h10"),
         Icon::Branch => ("", "M5 2.500v11M5 9c0-3 6-1 6-5M9 5.500l2-2.500l2 2.500"),
     };
     html! {
@@ -61,4 +76,9 @@ pub fn icon(which: Icon) -> Html {
             <path d={filled} /><path class="stroked" d={stroked} />
         </svg>
     }
+}
+
+/// What a button says: a word, or the picture where room is scarce (the word is still its name).
+pub fn worded(which: Icon, word: &'static str) -> Html {
+    html! { <>{ icon(which) }<span class="word">{ word }</span></> }
 }

@@ -4,6 +4,8 @@ use gloo::events::EventListener;
 use wasm_bindgen::JsCast;
 use yew::prelude::*;
 
+use super::icon::{Icon, worded};
+
 /// An entry.
 #[derive(Clone, PartialEq)]
 pub(crate) struct Entry {
@@ -19,7 +21,9 @@ pub(crate) struct Entry {
 #[derive(Clone, PartialEq, Properties)]
 pub(crate) struct MenuProps {
     /// What the button says.
-    pub label: String,
+    pub label: &'static str,
+    /// What it says where room is scarce.
+    pub icon: Icon,
     /// Name for tests.
     pub testid: String,
     /// The entries.
@@ -76,7 +80,7 @@ pub(crate) fn Menu(props: &MenuProps) -> Html {
     };
     html! {
         <div class="menu" ref={node} {onkeydown}>
-            <button onclick={toggle} aria-expanded={open.to_string()} data-testid={props.testid.clone()}>{ &props.label }<span class="caret" aria-hidden="true">{ "▾" }</span></button>
+            <button class="worded" onclick={toggle} aria-expanded={open.to_string()} data-testid={props.testid.clone()}>{ worded(props.icon, props.label) }<span class="caret" aria-hidden="true">{ "▾" }</span></button>
             if *open { <ul>{ for props.entries.iter().map(entry) }</ul> }
         </div>
     }

@@ -21,6 +21,7 @@ mod health;
 pub mod icon;
 pub mod inspector;
 mod keys;
+mod kind;
 pub mod map;
 mod menu;
 pub mod overlay;
@@ -29,6 +30,8 @@ pub mod same;
 pub mod size;
 mod slot;
 pub mod tabs;
+#[cfg(test)]
+mod tests;
 pub mod timeline;
 mod verdict;
 pub mod words;

@@ -74,7 +74,7 @@ pub fn Page(props: &PageProps) -> Html {
                 <Inspector {scenario} {picture} report={report.clone()} selection={state.selection} dispatch={dispatch.clone()} />
             }) }
             <Timeline report={report.clone()} cluster={name} {end} {live} {at} {playing} {speed} {range} {narrow} {on_range} dispatch={dispatch.clone()} />
-            <Tabs tab={state.ui.tab} {report} {clusters} {cluster} {on_cluster} filter={state.ui.filter.clone()} {at} {range} {dark}
+            <Tabs tab={state.ui.tab} {report} {clusters} {cluster} {on_cluster} filter={state.ui.filter.clone()} kinds={state.ui.kinds.clone()} {at} {range} {dark}
                 tables={state.ui.tables} dispatch={dispatch.clone()} />
             if state.ui.help { <Help dispatch={dispatch.clone()} /> }
             if let Some(typed) = state.ui.palette.clone() {

@@ -6,6 +6,7 @@ use zonefall_core::observe::words;
 use zonefall_core::scenario::{Aim, Direction, Fault, LinkChange, Scenario};
 use zonefall_core::sim::picture::Picture;
 
+use super::amount::Amount;
 use crate::engine::protocol::Deed;
 use crate::state::Selection;
 
@@ -20,8 +21,10 @@ pub struct Offer {
     pub id: String,
     /// Breaks (or mends).
     pub breaks: bool,
-    /// The deed.
+    /// The deed, with the usual amount.
     pub deed: Deed,
+    /// What of it can be chosen.
+    pub amount: Option<Amount>,
 }
 
 /// What can be done to a thing: first what mends it, then what breaks it. What is broken already is not offered again.
@@ -32,13 +35,15 @@ pub fn offers(is: Selection, scenario: &Scenario, picture: &Picture) -> Vec<Offe
         id: format!("mend-{}", active.id.0),
         breaks: false,
         deed: Deed::Mend { fault: active.id },
+        amount: None,
     });
-    let is_new = |fault: &Fault| !picture.faults.iter().any(|active| active.fault == *fault);
+    let is_new = |fault: &Fault| Amount::of(fault).is_some() || !picture.faults.iter().any(|active| active.fault == *fault);
     let breaks = table(is, scenario).into_iter().filter(|(.., fault)| is_new(fault)).map(|(id, label, about, fault)| Offer {
         label: label.to_owned(),
         about,
         id: id.to_owned(),
         breaks: true,
+        amount: Amount::of(&fault),
         deed: Deed::Break { fault, lasts: None },
     });
     mends.chain(breaks).collect()
@@ -53,6 +58,7 @@ fn table(is: Selection, scenario: &Scenario) -> Vec<Row> {
         Selection::Node(id) => node(id),
         Selection::Zone(id) => zone(id),
         Selection::Link(a, b) => link(a, b),
+        Selection::Client(_) => Vec::new(),
     }
 }
 
@@ -62,7 +68,7 @@ fn member(id: MemberId, scenario: &Scenario) -> Vec<Row> {
     vec![
         ("kill", "Kill process", "SIGKILL: connections are reset, what was not synced is lost", Fault::ProcessKill(aim)),
         ("stop", "Stop process", "SIGTERM: a leader hands over first", Fault::GracefulStop(aim)),
-        ("slow-disk", "Slow disk", "every fsync takes 500 ms longer", Fault::DiskSlow { volume, add: slow, factor: 1.0 }),
+        ("slow-disk", "Slow disk", "every fsync takes longer by this", Fault::DiskSlow { volume, add: slow, factor: 1.0 }),
         ("lose-volume", "Lose volume", "the disk and all on it is gone", Fault::VolumeLost(volume)),
     ]
 }
@@ -87,7 +93,12 @@ fn zone(id: ZoneId) -> Vec<Row> {
         ("cut-off", "Cut off", "packets across its boundary vanish; inside it all goes on", cut(Direction::Both)),
         ("cut-in", "Nothing gets in", "packets into it vanish", cut(Direction::In)),
         ("cut-out", "Nothing gets out", "packets out of it vanish", cut(Direction::Out)),
-        ("delay", "Slow network inside", "50 ms more delay each way", Fault::LinkDegraded { a: id, b: id, change: worse }),
+        (
+            "delay",
+            "Slow network",
+            "packets between its nodes take longer by this each way",
+            Fault::LinkDegraded { a: id, b: id, change: worse },
+        ),
     ]
 }
 
@@ -97,11 +108,9 @@ fn link(a: ZoneId, b: ZoneId) -> Vec<Row> {
         Fault::LinkDegraded { a, b, change }
     };
     vec![
-        ("delay", "Delay +50 ms", "50 ms more delay each way", worse(50, 0.0, None)),
-        ("delay-more", "Delay +300 ms", "300 ms more delay each way", worse(300, 0.0, None)),
-        ("loss", "Lose 5 %", "one packet of twenty is lost", worse(0, 0.05, None)),
-        ("loss-more", "Lose 30 %", "three packets of ten are lost", worse(0, 0.3, None)),
-        ("narrow", "1 MiB/s at most", "the throughput of each connection", worse(0, 0.0, Some(1 << 20))),
+        ("delay", "Delay", "packets take longer by this each way", worse(50, 0.0, None)),
+        ("loss", "Lose packets", "this part of the packets is lost", worse(0, 0.05, None)),
+        ("narrow", "Narrow", "the throughput of each connection", worse(0, 0.0, Some(1 << 20))),
     ]
 }
 
@@ -113,6 +122,7 @@ pub fn touches(fault: &Fault, is: Selection, scenario: &Scenario) -> bool {
         Selection::Member(m) => (Some(m), Some(node_of(m)), Some(scenario.zone_of(m))),
         Selection::Node(n) => (None, Some(n), Some(zone_of(n))),
         Selection::Zone(z) => (None, None, Some(z)),
+        Selection::Client(c) => (None, None, Some(scenario.clients[c.0 as usize].zone)),
         Selection::Link(a, b) => {
             return matches!(fault, Fault::LinkDegraded { a: x, b: y, .. } if (*x, *y) == (a, b) || (*y, *x) == (a, b));
         }
@@ -128,9 +138,9 @@ pub fn touches(fault: &Fault, is: Selection, scenario: &Scenario) -> bool {
     }
 }
 
-/// The first deed that breaks what is selected: kills a member, switches a node or a zone off, slows a link.
+/// The first deed that breaks what is selected: kills a member, switches a node or a zone off, loses packets of a link.
 pub fn kill(is: Selection, scenario: &Scenario) -> Option<Deed> {
-    named(is, scenario, &["kill", "power-off", "loss-more"])
+    named(is, scenario, &["kill", "power-off", "loss"])
 }
 
 /// Cuts the selected off; a member with its node.

@@ -1,9 +1,10 @@
 //! What is to be said of the selected thing now, in rows of name and value.
 
 use zonefall_core::etcd::picture::MemberPicture;
-use zonefall_core::ids::{MemberId, NodeId, ZoneId};
+use zonefall_core::ids::{ClientId, MemberId, NodeId, ZoneId};
 use zonefall_core::observe::words;
-use zonefall_core::scenario::Scenario;
+use zonefall_core::report::{EtcdReport, LatencyReport, Report, StoryKind, StoryLine};
+use zonefall_core::scenario::{Load, Op, Scenario, Target};
 use zonefall_core::sim::Role;
 use zonefall_core::sim::picture::Picture;
 
@@ -24,17 +25,30 @@ pub(crate) fn heading(is: Selection, scenario: &Scenario) -> (String, &'static s
         Selection::Node(n) => (scenario.nodes[n.0 as usize].name.clone(), "node"),
         Selection::Member(m) => (scenario.member(m).name.clone(), "member"),
         Selection::Link(a, b) => (format!("{} – {}", zone_name(scenario, a), zone_name(scenario, b)), "link"),
+        Selection::Client(c) => (scenario.client(c).name.clone(), "client"),
     }
 }
 
-/// The names that lines of the story may call it by.
-pub(crate) fn names(is: Selection, scenario: &Scenario) -> Vec<String> {
+/// Whether a line of the story is about it: a zone's also where it is about its nodes or members, a client's where its cluster serves
+/// or does not.
+pub(crate) fn is_about(line: &StoryLine, is: Selection, scenario: &Scenario) -> bool {
+    let names = |name: &str| line.about.iter().any(|about| about == name);
+    let on = |holds: &dyn Fn(NodeId) -> bool| {
+        let members = scenario.etcd.iter().flat_map(|cluster| &cluster.members);
+        members.into_iter().any(|member| holds(member.node) && names(&member.name))
+            || (0..).zip(&scenario.nodes).any(|(id, node)| holds(NodeId(id)) && names(&node.name))
+    };
     match is {
-        Selection::Link(a, b) => {
-            let (a, b) = (zone_name(scenario, a), zone_name(scenario, b));
-            vec![format!("{a} - {b}"), format!("{b} - {a}")]
+        Selection::Member(member) => names(&scenario.member(member).name),
+        Selection::Node(node) => on(&|id| id == node),
+        Selection::Zone(zone) => {
+            names(&scenario.zones[zone.0 as usize].name) || on(&|id| scenario.nodes[id.0 as usize].zone == zone)
         }
-        Selection::Zone(_) | Selection::Node(_) | Selection::Member(_) => vec![heading(is, scenario).0],
+        Selection::Link(a, b) => [a, b].iter().all(|zone| names(&scenario.zones[zone.0 as usize].name)),
+        Selection::Client(client) => {
+            let cluster = &scenario.etcd[scenario.client(client).cluster.0 as usize].name;
+            matches!(line.kind, StoryKind::Availability | StoryKind::Loss) && line.cluster.as_ref() == Some(cluster)
+        }
     }
 }
 
@@ -43,13 +57,14 @@ fn zone_name(scenario: &Scenario, z: ZoneId) -> String {
 }
 
 /// What is to be said of it.
-pub(crate) fn facts(is: Selection, scenario: &Scenario, picture: &Picture) -> Vec<Fact> {
+pub(crate) fn facts(is: Selection, scenario: &Scenario, picture: &Picture, report: Option<&Report>) -> Vec<Fact> {
     let model = model(scenario, Some(picture), None);
     let mut facts = match is {
         Selection::Zone(z) => zone(z, scenario, &model),
         Selection::Node(n) => node(n, scenario, &model),
         Selection::Member(m) => member(m, scenario, picture, &model),
         Selection::Link(a, b) => link(a, b, &model),
+        Selection::Client(c) => client(c, scenario, picture, report),
     };
     let faults = picture.faults.iter().filter(|active| touches(&active.fault, is, scenario));
     facts.extend(faults.map(|active| ("fault", words::goes_on(&active.fault, scenario), "bad")));
@@ -162,4 +177,76 @@ fn link(a: ZoneId, b: ZoneId, model: &Model) -> Vec<Fact> {
         (None, None) => ("state", "✓ well".to_owned(), "good"),
     };
     vec![("delay", format!("{} one way, usually", face.delay), ""), state]
+}
+
+fn client(id: ClientId, scenario: &Scenario, picture: &Picture, report: Option<&Report>) -> Vec<Fact> {
+    let client = scenario.client(id);
+    let cluster = &scenario.etcd[client.cluster.0 as usize];
+    let (whom, how) = whom(client.target, cluster);
+    let often = match client.load {
+        Load::Open { interval, .. } if interval.as_secs_f64() <= 1.0 => format!("{:.4} per second", 1.0 / interval.as_secs_f64()),
+        Load::Open { interval, .. } => format!("one every {}", words::duration(interval)),
+        Load::Closed { connections } => format!("again at once, on {}", of(connections as usize, "connection")),
+    };
+    let gives_up = match client.retries {
+        0 => format!("after {}", words::duration(client.timeout)),
+        tries => {
+            format!("after {}, with {}", words::duration(client.timeout), of(tries as usize, "more try").replace("trys", "tries"))
+        }
+    };
+    let mut facts = vec![
+        ("asks", words::op(client.op).to_owned(), ""),
+        ("whom", how, ""),
+        ("how often", often, ""),
+        ("gives up", gives_up, ""),
+        ("cluster", cluster.name.clone(), ""),
+        ("zone", zone_name(scenario, client.zone), ""),
+    ];
+    facts.extend(size(client.op).map(|size| ("size", size, "")));
+    if let Some((report, etcd)) = report.and_then(|report| Some((report, report.etcd.get(&cluster.name)?))) {
+        facts.extend(latency(report, etcd, &format!("{}, {whom}", words::op(client.op)), picture));
+    }
+    facts
+}
+
+/// Whom a client asks: as the report calls it, and in words.
+fn whom(target: Target, cluster: &zonefall_core::scenario::EtcdCluster) -> (&str, String) {
+    match target {
+        Target::Leader => ("leader", "the leader".to_owned()),
+        Target::Follower => ("follower", "a follower".to_owned()),
+        Target::Nearest => ("nearest", "the nearest member".to_owned()),
+        Target::All => ("all", "all members in turn".to_owned()),
+        Target::Member(index) => {
+            let name = &cluster.members[index as usize].name;
+            (name, name.clone())
+        }
+    }
+}
+
+fn size(op: Op) -> Option<String> {
+    let bytes = |n: u32| words::bytes(n.into());
+    match op {
+        Op::Put { value_bytes, .. } => Some(format!("{} each", bytes(value_bytes))),
+        Op::Range { keys, value_bytes, .. } => Some(format!("{} of {}", of(keys as usize, "key"), bytes(value_bytes))),
+        Op::Delete { keys, .. } => Some(of(keys as usize, "key")),
+        Op::Watch => None,
+    }
+}
+
+/// How requests of its kind fare: around now, and in the whole run.
+fn latency(report: &Report, cluster: &EtcdReport, label: &str, picture: &Picture) -> Vec<Fact> {
+    let three = |of: [Option<f64>; 3]| {
+        let ms = of.map(|v| v.map_or("none".to_owned(), |v| format!("{v:.1}")));
+        if of == [None; 3] { "no answers".to_owned() } else { format!("{} ms", ms.join(" / ")) }
+    };
+    let mut rows = zonefall_plots::latency::at(report, cluster, picture.at.as_secs_f64()).into_iter();
+    let Some((_, now)) = rows.find(|(name, _)| name == label) else { return Vec::new() };
+    let all = cluster.latency.iter().find(|row| zonefall_plots::latency::label(row) == label);
+    let whole = |row: &LatencyReport| {
+        let done = format!("{} done, {} timed out, {} failed", count(row.count), count(row.timed_out), count(row.failed));
+        let tone = if row.timed_out + row.failed > 0 { "warn" } else { "" };
+        [("p50 / p90 / p99", three([row.p50_ms, row.p90_ms, row.p99_ms]), ""), ("requests", done, tone)]
+    };
+    let now = ("… now", three(now), if now == [None; 3] { "warn" } else { "" });
+    all.into_iter().flat_map(whole).chain([now]).collect()
 }

@@ -1,5 +1,7 @@
 //! The selected thing: what it is now, what can be done to it, what happened to it and what will.
 
+pub mod amount;
+mod buttons;
 pub mod deeds;
 mod facts;
 
@@ -9,10 +11,12 @@ use zonefall_core::report::{Report, StoryLine};
 use zonefall_core::scenario::Scenario;
 use zonefall_core::sim::picture::Picture;
 
+use super::kind;
 use super::same::Same;
 use super::words::{clock, moment};
 use crate::state::{Action, PlaybackCommand, Selection};
-use facts::{facts, heading, names};
+use buttons::Deeds;
+use facts::{facts, heading, is_about};
 
 /// Events shown before and after now.
 const FEW: usize = 4;
@@ -40,50 +44,34 @@ pub fn Inspector(props: &InspectorProps) -> Html {
         return html! {
             <div class="inspector-empty" data-testid="inspector-empty">
                 <h2>{ "Nothing selected" }</h2>
-                <p class="quiet">{ "Choose a zone, node, member or link on the map to see its state and to break it: with the pointer, or with \
+                <p class="quiet">{ "Choose a zone, node, member, link or client on the map to see its state and to break it: with the pointer, or with \
                     Tab and the arrow keys." }</p>
                 <p class="quiet">{ "What you break happens at the playhead, on a branch of its own; U goes back." }</p>
             </div>
         };
     };
     let (title, kind) = heading(is, scenario);
-    let rows = facts(is, scenario, picture).into_iter().map(|(name, value, tone)| {
+    let rows = facts(is, scenario, picture, report.as_deref()).into_iter().map(|(name, value, tone)| {
         html! { <><dt>{ name }</dt><dd class={tone}>{ value }</dd></> }
     });
     html! {
         <div class="inspector" data-testid="inspector">
             <h2>{ title }<span class="kind">{ kind }</span></h2>
             <dl class="facts">{ for rows }</dl>
-            { deed_buttons(is, scenario, picture, dispatch) }
+            <Deeds offers={deeds::offers(is, scenario, picture)} scenario={scenario.clone()} at={picture.at} dispatch={dispatch.clone()} />
             if let Some(report) = report { { happenings(is, scenario, report, picture.at, dispatch) } }
         </div>
     }
 }
 
-fn deed_buttons(is: Selection, scenario: &Scenario, picture: &Picture, dispatch: &Callback<Action>) -> Html {
-    let button = |offer: deeds::Offer| {
-        let deed = offer.deed.clone();
-        let onclick = dispatch.reform(move |_: MouseEvent| Action::Do(deed.clone()));
-        let class = if offer.breaks { "deed" } else { "deed mend" };
-        html! { <button {class} {onclick} title={offer.about} data-testid={format!("deed-{}", offer.id)}>{ offer.label }</button> }
-    };
-    let offers = deeds::offers(is, scenario, picture);
-    html! {
-        <div class="deeds" role="group" aria-label={format!("Break or mend, at {}", clock(picture.at, 3))} data-testid="deeds">
-            { for offers.into_iter().map(button) }
-        </div>
-    }
-}
-
-/// The last lines of the story that name the thing, and the next ones.
+/// The last lines of the story that are about the thing, and the next ones.
 fn happenings(is: Selection, scenario: &Scenario, report: &Report, now: Time, dispatch: &Callback<Action>) -> Html {
-    let names = names(is, scenario);
-    let about: Vec<&StoryLine> = report.story.iter().filter(|line| line.about.iter().any(|name| names.contains(name))).collect();
+    let about: Vec<&StoryLine> = report.story.iter().filter(|line| is_about(line, is, scenario)).collect();
     let next = about.partition_point(|line| moment(line.at_s) <= now);
     let item = |line: &&StoryLine| {
         let at = moment(line.at_s);
         let onclick = dispatch.reform(move |_: MouseEvent| Action::Playback(PlaybackCommand::Seek(at)));
-        html! { <li><button class="line" {onclick}><time>{ clock(at, 3) }</time><span>{ &line.text }</span></button></li> }
+        html! { <li><button class="line" {onclick}>{ kind::glyph(line) }<time>{ clock(at, 3) }</time><span>{ &line.text }</span></button></li> }
     };
     let list = |title: &str, lines: &[&StoryLine]| {
         html! {

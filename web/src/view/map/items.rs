@@ -1,7 +1,7 @@
 //! The things on the map: one component each, drawn anew only when what it says changes.
 
 use yew::prelude::*;
-use zonefall_core::ids::{NodeId, ZoneId};
+use zonefall_core::ids::{ClientId, NodeId, ZoneId};
 
 use super::layout::{LinkPlace, Rect, ZONE_HEAD};
 use super::model::{ClientFace, LinkFace, MemberFace, NodeFace, ZoneFace, cut_words, weight};
@@ -154,21 +154,23 @@ pub(crate) fn term_class(term: u64) -> String {
 pub(crate) struct ClientProps {
     pub face: ClientFace,
     pub rect: Rect,
+    pub pick: Pick,
 }
 
 /// A client: a line at the foot of its zone.
 #[component]
 pub(crate) fn Client(props: &ClientProps) -> Html {
-    let ClientProps { face, rect } = props;
-    html! {
-        <g class="client" role="img" aria-label={format!("client {}: {}", face.name, face.asks)} data-testid={format!("map-client-{}", face.name)}>
+    let ClientProps { face, rect, pick } = props;
+    let inside = html! {
+        <>
             <title>{ format!("{}: {}", face.name, face.asks) }</title>
-            <rect class="frame" x={px(rect.x)} y={px(rect.y)} width={px(rect.w)} height={px(rect.h)} rx="10" />
+            { frame(*rect, 10.0) }
             <text class="name" x={px(rect.x + 10.0)} y={px(rect.y + 14.0)}>
                 { &face.name }<tspan class="asks" dx="6">{ fitting(&face.asks, rect.w - 26.0 - face.name.len() as f64 * 6.6) }</tspan>
             </text>
-        </g>
-    }
+        </>
+    };
+    pick.wrap(classes!("client"), format!("client {} {}", face.name, face.asks), format!("map-client-{}", face.name), inside)
 }
 
 /// As much of a text as about fits into `room` pixels of small type.
@@ -237,6 +239,7 @@ pub(crate) fn spot(is: Selection, layout: &super::layout::Layout) -> Option<(f64
         Selection::Zone(ZoneId(z)) => layout.zones.get(z as usize).map(|r| (r.x + r.w / 2.0, r.y + ZONE_HEAD / 2.0)),
         Selection::Node(NodeId(n)) => layout.nodes.get(n as usize).map(|r| (r.x + r.w / 2.0, r.y + 12.0)),
         Selection::Member(m) => layout.members.get(m.cluster.0 as usize)?.get(m.index as usize).map(|r| r.centre()),
+        Selection::Client(ClientId(c)) => layout.clients.get(c as usize).filter(|r| r.h > 0.0).map(|r| r.centre()),
         Selection::Link(a, b) => {
             let (zones, a, b) = (layout.zones.len(), a.0 as usize, b.0 as usize);
             let place = a * zones - a * (a + 1) / 2 + b - a - 1;

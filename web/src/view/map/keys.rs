@@ -1,6 +1,6 @@
 //! The map by keyboard: arrows go to the nearest thing that way.
 
-use zonefall_core::ids::{ClusterId, MemberId, NodeId, ZoneId};
+use zonefall_core::ids::{ClientId, ClusterId, MemberId, NodeId, ZoneId};
 use zonefall_core::scenario::Scenario;
 
 use super::items::spot;
@@ -41,10 +41,12 @@ pub(crate) fn all(scenario: &Scenario, layout: &Layout) -> Vec<Selection> {
     });
     let links = (0..zones).flat_map(|a| (a + 1..zones).map(move |b| (a, b))).zip(&layout.links);
     let links = links.filter(|(_, place)| place.near).map(|((a, b), _)| Selection::Link(ZoneId(a), ZoneId(b)));
+    let clients = (0..).zip(&layout.clients).filter(|(_, rect)| rect.h > 0.0).map(|(c, _)| Selection::Client(ClientId(c)));
     (0..zones)
         .map(|z| Selection::Zone(ZoneId(z)))
         .chain((0..scenario.nodes.len() as u16).map(|n| Selection::Node(NodeId(n))))
         .chain(members)
+        .chain(clients)
         .chain(links)
         .collect()
 }

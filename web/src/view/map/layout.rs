@@ -72,6 +72,8 @@ pub struct Layout {
     pub width: f64,
     /// Height of the drawing.
     pub height: f64,
+    /// How large it is shown: CSS pixels per unit of all these.
+    pub scale: f64,
     /// One line per member instead of two.
     pub compact: bool,
     /// Zones by id.
@@ -115,6 +117,22 @@ struct Sizes<'a> {
     clients: Vec<Vec<usize>>,
 }
 
+/// How large a map is shown where there is room.
+const SCALES: [f64; 8] = [1.5, 1.4, 1.3, 1.25, 1.2, 1.15, 1.1, 1.05];
+
+/// The layout of a scenario in a room of `width` by `height` pixels: as large as it can be without other rows or scrolling.
+pub fn fit(scenario: &Scenario, width: f64, height: f64) -> Layout {
+    let plain = layout(scenario, width);
+    let tops =
+        |layout: &Layout| layout.zones.iter().map(|zone| zone.y.to_bits()).collect::<std::collections::BTreeSet<_>>().len();
+    let rows = tops(&plain);
+    let larger = SCALES.into_iter().filter(|scale| width / scale >= NARROW).find_map(|scale| {
+        let layout = Layout { scale, ..layout(scenario, width / scale) };
+        (tops(&layout) == rows && layout.height * scale <= height).then_some(layout)
+    });
+    larger.unwrap_or(plain)
+}
+
 /// The layout of a scenario in `width` pixels.
 pub fn layout(scenario: &Scenario, width: f64) -> Layout {
     let sizes = Sizes::new(scenario);
@@ -123,6 +141,7 @@ pub fn layout(scenario: &Scenario, width: f64) -> Layout {
     let mut layout = Layout {
         width,
         height: 0.0,
+        scale: 1.0,
         compact: sizes.chip < 30.0,
         zones: vec![Rect::default(); zones],
         nodes: vec![Rect::default(); scenario.nodes.len()],
@@ -398,6 +417,18 @@ mod tests {
             for width in [320.0, 374.0, 599.0, 600.0, 860.0, 1_200.0, 1_900.0] {
                 check(&scenario, width);
             }
+        }
+    }
+
+    #[test]
+    fn a_map_is_as_large_as_its_room_lets_it() {
+        let scenario = Scenario::from_json(zonefall_core::scenario::default_scenario().json).unwrap();
+        for (width, height, larger) in
+            [(880.0, 340.0, true), (1_780.0, 640.0, true), (880.0, 150.0, false), (374.0, 900.0, false)]
+        {
+            let layout = fit(&scenario, width, height);
+            assert_eq!(layout.scale > 1.1, larger, "{width} x {height}: {}", layout.scale);
+            assert!((layout.width * layout.scale - width).abs() < 0.01);
         }
     }
 

@@ -87,14 +87,16 @@ fn show(tip: &HtmlElement, dots: &[Dot], (x, y): (f64, f64)) {
 }
 
 fn draw(canvas: &HtmlCanvasElement, props: &MessagesProps) -> Vec<Dot> {
-    let ratio = gloo::utils::window().device_pixel_ratio();
+    let scale = props.layout.scale;
+    let ratio = gloo::utils::window().device_pixel_ratio() * scale;
     let (w, h) = (props.layout.width, props.layout.height);
     let (pixels_w, pixels_h) = ((w * ratio) as u32, (h * ratio) as u32);
     if (canvas.width(), canvas.height()) != (pixels_w, pixels_h) {
         canvas.set_width(pixels_w);
         canvas.set_height(pixels_h);
         let style = canvas.style();
-        let sizes = [style.set_property("width", &format!("{w}px")), style.set_property("height", &format!("{h}px"))];
+        let sizes =
+            [style.set_property("width", &format!("{}px", w * scale)), style.set_property("height", &format!("{}px", h * scale))];
         debug_assert!(sizes.iter().all(Result::is_ok));
     }
     let context = canvas.get_context("2d").ok().flatten().and_then(|c| c.dyn_into::<CanvasRenderingContext2d>().ok());
@@ -119,7 +121,7 @@ fn draw(canvas: &HtmlCanvasElement, props: &MessagesProps) -> Vec<Dot> {
             if context.arc(at.0, at.1, radius, 0.0, std::f64::consts::TAU).is_ok() {
                 context.fill();
             }
-            dots.push(Dot { at, words: words_of(message, cluster, &props.scenario) });
+            dots.push(Dot { at: (at.0 * scale, at.1 * scale), words: words_of(message, cluster, &props.scenario) });
         }
     }
     dots

@@ -24,13 +24,16 @@ use zonefall_core::sim::picture::Picture;
 
 use crate::state::{Action, Selection};
 use crate::view::same::Same;
-use crate::view::size::use_width;
+use crate::view::size::use_size;
 pub(crate) use items::term_class;
 pub(crate) use table::table;
 
 use messages::Messages;
 use scene::Scene;
 use table::MapTable;
+
+/// Room above and below the drawing, in pixels.
+const AIR: f64 = 24.0;
 
 /// What the map shows.
 #[derive(Clone, PartialEq, Properties)]
@@ -59,9 +62,10 @@ pub struct MapProps {
 #[component]
 pub fn Map(props: &MapProps) -> Html {
     let node = use_node_ref();
-    let width = use_width(&node);
+    let (width, height) = use_size(&node);
     let MapProps { scenario, picture, report, selection, at, dots, dark, table, dispatch } = props.clone();
-    let layout = use_memo((scenario.clone(), width), |(scenario, width)| layout::layout(scenario, *width));
+    let layout =
+        use_memo((scenario.clone(), width, height), |(scenario, width, height)| layout::fit(scenario, *width, height - AIR));
     let layout = Same(layout);
     let inside = if table {
         html! { <MapTable {scenario} {picture} {report} {selection} {dispatch} /> }
@@ -87,5 +91,6 @@ pub fn element_id(is: Selection) -> String {
         Selection::Node(n) => format!("map-n{}", n.0),
         Selection::Member(m) => format!("map-m{}-{}", m.cluster.0, m.index),
         Selection::Link(a, b) => format!("map-l{}-{}", a.0, b.0),
+        Selection::Client(c) => format!("map-c{}", c.0),
     }
 }

@@ -2,7 +2,7 @@
 
 use wasm_bindgen::JsCast;
 use yew::prelude::*;
-use zonefall_core::ids::{NodeId, ZoneId};
+use zonefall_core::ids::{ClientId, NodeId, ZoneId};
 use zonefall_core::report::Report;
 use zonefall_core::scenario::Scenario;
 use zonefall_core::sim::picture::Picture;
@@ -46,7 +46,7 @@ pub(crate) fn Scene(props: &SceneProps) -> Html {
     let clear = dispatch.reform(|_: MouseEvent| Action::Select(None));
     let (w, h) = (layout.width, layout.height);
     html! {
-        <svg class="scene" id="map-scene" width={px(w)} height={px(h)} viewBox={format!("0 0 {w:.0} {h:.0}")} role="group"
+        <svg class="scene" id="map-scene" width={px(w * layout.scale)} height={px(h * layout.scale)} viewBox={format!("0 0 {w:.0} {h:.0}")} role="group"
             aria-label="Map of zones, nodes and members" onclick={clear} {onkeydown}>
             { for layout.regions.iter().map(region) }
             { links(&model, layout, &pick, *selection) }
@@ -96,8 +96,10 @@ fn chips(model: &Model, layout: &Layout, pick: &impl Fn(Selection) -> Pick) -> H
         let rect = layout.members[face.id.cluster.0 as usize][face.id.index as usize];
         html! { <Member key={element_id(is)} face={face.clone()} {rect} compact={layout.compact} pick={pick(is)} /> }
     });
-    let clients = model.clients.iter().zip(&layout.clients).filter(|(_, rect)| rect.h > 0.0);
-    let clients = clients.map(|(face, rect)| html! { <Client key={face.name.clone()} face={face.clone()} rect={*rect} /> });
+    let clients = (0..).zip(&model.clients).zip(&layout.clients).filter(|(_, rect)| rect.h > 0.0).map(|((i, face), rect)| {
+        let is = Selection::Client(ClientId(i));
+        html! { <Client key={element_id(is)} face={face.clone()} rect={*rect} pick={pick(is)} /> }
+    });
     members.chain(clients).collect()
 }
 

@@ -1,7 +1,7 @@
 //! The map as tables: the same things, in the same words.
 
 use yew::prelude::*;
-use zonefall_core::ids::{NodeId, ZoneId};
+use zonefall_core::ids::{ClientId, NodeId, ZoneId};
 use zonefall_core::report::Report;
 use zonefall_core::scenario::Scenario;
 use zonefall_core::sim::picture::Picture;
@@ -75,7 +75,10 @@ pub(crate) fn MapTable(props: &MapTableProps) -> Html {
             </tr>
         }
     });
-    let clients = model.clients.iter().map(|face| html! { <tr><td>{ &face.name }</td><td>{ &face.asks }</td></tr> });
+    let clients = (0..).zip(&model.clients).map(|(i, face)| {
+        let name = pick(Selection::Client(ClientId(i)), &face.name, format!("row-client-{}", face.name));
+        html! { <tr><td>{ name }</td><td>{ &face.asks }</td></tr> }
+    });
     let messages = picture.iter().flat_map(|p| p.etcd.iter().enumerate()).flat_map(|(cluster, now)| {
         now.messages.iter().map(move |message| html! { <li>{ words_of(message, cluster, scenario) }</li> })
     });

@@ -34,6 +34,15 @@ impl Kind {
             Self::Traffic => "Traffic between zones",
         }
     }
+
+    /// What the values are.
+    fn columns(self) -> &'static str {
+        match self {
+            Self::Availability => "gone so far",
+            Self::Latency => "p50 / p90 / p99",
+            Self::Traffic => "on the wire",
+        }
+    }
 }
 
 /// What is drawn.
@@ -82,7 +91,7 @@ pub(crate) fn Chart(props: &ChartProps) -> Html {
                 if width > 0.0 {
                     { cursor(&axis, shown, height) }
                     <ul class={classes!("values", left_half.then_some("right"))} aria-hidden="true">
-                        <li><strong>{ clock(moment(shown), 3) }</strong></li>
+                        <li><strong>{ clock(moment(shown), 3) }</strong><span>{ kind.columns() }</span></li>
                         { for values.iter().map(|(name, value)| html! { <li><span>{ name }</span><b>{ value }</b></li> }) }
                     </ul>
                 }

@@ -1,10 +1,13 @@
 //! What happened, in plain words: a list with a filter. Only the lines in sight are in the page.
 
+use std::collections::BTreeSet;
+
 use web_sys::{HtmlElement, HtmlInputElement};
 use yew::prelude::*;
-use zonefall_core::report::{Report, StoryLine};
+use zonefall_core::report::{Report, StoryKind, StoryLine};
 
 use crate::state::{Action, PlaybackCommand, UiAction};
+use crate::view::kind;
 use crate::view::map::shapes::px;
 use crate::view::same::Same;
 use crate::view::size::use_size;
@@ -25,20 +28,22 @@ pub(crate) struct EventsProps {
     /// Lines of the story up to the playhead.
     pub current: usize,
     pub filter: String,
+    /// Kinds that are listed; none: all are.
+    pub kinds: BTreeSet<StoryKind>,
     pub dispatch: Callback<Action>,
 }
 
 /// The list.
 #[component]
 pub(crate) fn Events(props: &EventsProps) -> Html {
-    let EventsProps { report, current, filter, dispatch } = props;
+    let EventsProps { report, current, filter, kinds, dispatch } = props;
     let node = use_node_ref();
     let (_, height) = use_size(&node);
     let top = use_state_eq(|| 0.0_f64);
     let words: Vec<String> = filter.split_whitespace().map(str::to_lowercase).collect();
     let fits = |line: &StoryLine| {
         let text = line.text.to_lowercase();
-        words.iter().all(|word| text.contains(word))
+        (kinds.is_empty() || kinds.contains(&line.kind)) && words.iter().all(|word| text.contains(word))
     };
     let found: Vec<usize> = (0..report.story.len()).filter(|&i| fits(&report.story[i])).collect();
     let now = found.partition_point(|&i| i < *current).checked_sub(1);
@@ -65,7 +70,7 @@ pub(crate) fn Events(props: &EventsProps) -> Html {
         html! {
             <li key={place} class={classes!(now.is_some_and(|now| place > now).then_some("ahead"))} aria-setsize={found.len().to_string()}
                 aria-posinset={(place + 1).to_string()}>
-                <button class="line" {onclick} aria-current={current} data-testid="event"><time>{ clock(at, 3) }</time><span>{ &line.text }</span></button>
+                <button class="line" {onclick} aria-current={current} data-testid="event">{ kind::glyph(line) }<time>{ clock(at, 3) }</time><span>{ &line.text }</span></button>
             </li>
         }
     };
@@ -77,6 +82,7 @@ pub(crate) fn Events(props: &EventsProps) -> Html {
         <div class="events">
             <div class="events-bar">
                 { filter_field(filter, dispatch) }
+                { chips(report, kinds, dispatch) }
                 <span class="quiet" role="status" data-testid="event-count">{ format!("{} of {}{omitted}", found.len(), report.story.len()) }</span>
             </div>
             <div class="events-list" ref={node} {onscroll} tabindex="0" role="region" aria-label="Events" data-testid="events">
@@ -95,6 +101,22 @@ fn show(list: &HtmlElement, place: usize) {
     if top < from || top + LINE > from + room {
         list.set_scroll_top((top - room / 2.0).max(0.0) as i32);
     }
+}
+
+/// A switch for each kind of event there is.
+fn chips(report: &Report, kinds: &BTreeSet<StoryKind>, dispatch: &Callback<Action>) -> Html {
+    let there: BTreeSet<StoryKind> = report.story.iter().map(|line| line.kind).chain(kinds.iter().copied()).collect();
+    let chip = |which: StoryKind| {
+        let (sign, name) = kind::of(which);
+        let onclick = dispatch.reform(move |_: MouseEvent| Action::Ui(UiAction::Kind(which)));
+        let id = format!("kind-{}", name.to_lowercase().replace(' ', "-"));
+        html! {
+            <button class="chip" {onclick} aria-pressed={kinds.contains(&which).to_string()} data-testid={id}>
+                <span aria-hidden="true">{ sign }</span>{ name }
+            </button>
+        }
+    };
+    html! { <div class="chips" role="group" aria-label="Kinds of events">{ for there.into_iter().map(chip) }</div> }
 }
 
 fn filter_field(filter: &str, dispatch: &Callback<Action>) -> Html {

@@ -4,9 +4,11 @@ mod chart;
 mod events;
 mod report;
 
+use std::collections::BTreeSet;
+
 use yew::prelude::*;
 use zonefall_core::kernel::time::Time;
-use zonefall_core::report::Report;
+use zonefall_core::report::{Report, StoryKind};
 
 use super::same::Same;
 use super::timeline::axis::Range;
@@ -41,6 +43,8 @@ pub struct TabsProps {
     pub on_cluster: Callback<usize>,
     /// Filter of the events.
     pub filter: String,
+    /// Kinds of events that are listed; none: all are.
+    pub kinds: BTreeSet<StoryKind>,
     /// The playhead.
     pub at: Time,
     /// The part of the run that is shown.
@@ -56,7 +60,7 @@ pub struct TabsProps {
 /// The list of tabs and the open one.
 #[component]
 pub fn Tabs(props: &TabsProps) -> Html {
-    let TabsProps { tab: open, report, clusters, cluster, filter, at, range, dark, tables, dispatch, .. } = props.clone();
+    let TabsProps { tab: open, report, clusters, cluster, filter, kinds, at, range, dark, tables, dispatch, .. } = props.clone();
     let inside = match (report, clusters.get(cluster).cloned()) {
         (Some(report), Some(cluster)) => {
             let chart = |kind| {
@@ -65,7 +69,7 @@ pub fn Tabs(props: &TabsProps) -> Html {
             match open {
                 Tab::Events => {
                     let current = report.story.partition_point(|line| moment(line.at_s) <= at);
-                    html! { <Events report={report.clone()} {current} {filter} {dispatch} /> }
+                    html! { <Events report={report.clone()} {current} {filter} {kinds} {dispatch} /> }
                 }
                 Tab::Availability => chart(Kind::Availability),
                 Tab::Latency => chart(Kind::Latency),

@@ -4,7 +4,6 @@ use yew::prelude::*;
 use zonefall_core::observe::words::bytes;
 use zonefall_core::report::{EtcdReport, Report};
 
-use crate::view::map::table;
 use crate::view::same::Same;
 use crate::view::words::{clock, count, length, moment, outage};
 
@@ -41,15 +40,27 @@ pub(crate) fn ReportTables(props: &ReportProps) -> Html {
     }
 }
 
+/// A table; a column of nothing but numbers is set to the right, its head too.
 fn rows(caption: &str, heads: &[&str], rows: impl Iterator<Item = Cells>) -> Html {
-    let mut rows = rows.peekable();
-    if rows.peek().is_none() {
+    let rows: Vec<Cells> = rows.collect();
+    if rows.is_empty() {
         return Html::default();
     }
-    let numeric = |cell: &str| cell.starts_with(|c: char| c.is_ascii_digit());
-    let cell = |cell: String| html! { <td class={numeric(&cell).then_some("number")}>{ cell }</td> };
-    let row = |cells: Cells| html! { <tr>{ for cells.into_iter().map(cell) }</tr> };
-    table(caption, heads, rows.map(row).collect())
+    let numeric = |cell: &String| cell == "none" || cell.starts_with(|c: char| c.is_ascii_digit());
+    let class = |column: usize| rows.iter().all(|cells| numeric(&cells[column])).then_some("number");
+    let classes: Vec<_> = (0..heads.len()).map(class).collect();
+    let head = |(head, class): (&&str, Option<&'static str>)| html! { <th scope="col" {class}>{ *head }</th> };
+    let row = |cells: &Cells| {
+        let cells = cells.iter().zip(&classes).map(|(cell, class)| html! { <td class={*class}>{ cell }</td> });
+        html! { <tr>{ for cells }</tr> }
+    };
+    html! {
+        <table>
+            <caption>{ caption.to_owned() }</caption>
+            <thead><tr>{ for heads.iter().zip(classes.iter().copied()).map(head) }</tr></thead>
+            <tbody>{ for rows.iter().map(row) }</tbody>
+        </table>
+    }
 }
 
 fn expectations(report: &Report) -> Html {

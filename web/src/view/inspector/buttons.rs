@@ -1,0 +1,141 @@
+//! What breaks and mends the selected thing: buttons, and fields for how much and how long.
+
+use std::collections::BTreeMap;
+
+use web_sys::HtmlInputElement;
+use yew::prelude::*;
+use zonefall_core::kernel::time::{Duration, Time};
+use zonefall_core::scenario::Scenario;
+
+use super::amount::{Amount, lasts};
+use super::deeds::Offer;
+use crate::engine::protocol::Deed;
+use crate::state::Action;
+use crate::view::same::Same;
+use crate::view::words::clock;
+
+#[derive(Clone, PartialEq, Properties)]
+pub(super) struct DeedsProps {
+    pub(super) offers: Vec<Offer>,
+    pub(super) scenario: Same<Scenario>,
+    /// When it would happen.
+    pub(super) at: Time,
+    pub(super) dispatch: Callback<Action>,
+}
+
+/// What was written into the fields; it stays while other things are selected.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Written {
+    lasts: String,
+    amounts: BTreeMap<String, String>,
+}
+
+/// See the module.
+#[component]
+pub(super) fn Deeds(props: &DeedsProps) -> Html {
+    let DeedsProps { offers, scenario, at, dispatch } = props;
+    let written = use_state_eq(Written::default);
+    if offers.is_empty() {
+        return Html::default();
+    }
+    let long = lasts(&written.lasts);
+    let (mends, breaks): (Vec<_>, Vec<_>) = offers.iter().partition(|offer| !offer.breaks);
+    let (graded, plain): (Vec<_>, Vec<_>) = breaks.into_iter().partition(|offer| offer.amount.is_some());
+    let on_lasts = {
+        let written = written.clone();
+        Callback::from(move |text| written.set(Written { lasts: text, ..(*written).clone() }))
+    };
+    let button = |offer: &&Offer, deed: Result<Deed, ()>| {
+        let class = if offer.breaks { "deed" } else { "deed mend" };
+        let disabled = deed.is_err();
+        let dispatch = dispatch.clone();
+        let onclick = move |_: MouseEvent| {
+            if let Ok(deed) = &deed {
+                dispatch.emit(Action::Do(deed.clone()));
+            }
+        };
+        html! { <button {class} {onclick} {disabled} title={offer.about} data-testid={format!("deed-{}", offer.id)}>{ &offer.label }</button> }
+    };
+    let graded = graded.into_iter().filter_map(|offer| {
+        let amount = offer.amount?;
+        let text = written.amounts.get(&offer.id).map_or(amount.usual(), String::as_str);
+        let deed = with_amount(offer, amount, text, scenario);
+        let oninput = {
+            let (written, id) = (written.clone(), offer.id.clone());
+            Callback::from(move |text| {
+                let mut next = (*written).clone();
+                next.amounts.insert(id.clone(), text);
+                written.set(next);
+            })
+        };
+        let whole = deed.clone().map_err(|_| ()).and_then(|deed| lasting(deed, &long));
+        let go = whole.clone().ok().map(|deed| dispatch.reform(move |()| Action::Do(deed.clone())));
+        let id = format!("amount-{}", offer.id);
+        Some(html! {
+            <div class="graded">
+                { button(&offer, whole) }
+                { field(&id, amount.name(), "", text, deed.err(), oninput, go) }
+            </div>
+        })
+    });
+    let breaks_any = offers.iter().any(|offer| offer.breaks);
+    html! {
+        <div class="deeds" role="group" aria-label={format!("Break or mend, at {}", clock(*at, 3))} data-testid="deeds">
+            { for mends.iter().map(|offer| button(offer, Ok(offer.deed.clone()))) }
+            <div class="plain">{ for plain.iter().map(|offer| button(offer, lasting(offer.deed.clone(), &long))) }</div>
+            { for graded }
+            if breaks_any {
+                <div class="lasting">
+                    <label for="deed-lasts">{ "for" }</label>
+                    { field("deed-lasts", "How long; empty: until mended", "until mended", &written.lasts, long.clone().err(), on_lasts, None) }
+                </div>
+            }
+        </div>
+    }
+}
+
+fn with_amount(offer: &Offer, amount: Amount, text: &str, scenario: &Scenario) -> Result<Deed, String> {
+    match &offer.deed {
+        Deed::Break { fault, lasts } => Ok(Deed::Break { fault: amount.put_into(fault, text, scenario)?, lasts: *lasts }),
+        mend @ Deed::Mend { .. } => Ok(mend.clone()),
+    }
+}
+
+fn lasting(deed: Deed, long: &Result<Option<Duration>, String>) -> Result<Deed, ()> {
+    match (deed, long) {
+        (Deed::Break { fault, .. }, Ok(lasts)) => Ok(Deed::Break { fault, lasts: *lasts }),
+        (mend @ Deed::Mend { .. }, _) => Ok(mend),
+        (Deed::Break { .. }, Err(_)) => Err(()),
+    }
+}
+
+/// A short field, what is wrong with it beneath; the Enter key does what the button beside it does.
+fn field(
+    id: &str,
+    name: &'static str,
+    hint: &'static str,
+    text: &str,
+    wrong: Option<String>,
+    set: Callback<String>,
+    go: Option<Callback<()>>,
+) -> Html {
+    let oninput = set.reform(|event: InputEvent| event.target_unchecked_into::<HtmlInputElement>().value());
+    let onkeydown = move |event: KeyboardEvent| {
+        if event.key() == "Enter"
+            && let Some(go) = &go
+        {
+            event.prevent_default();
+            go.emit(());
+        }
+    };
+    let about = format!("{id}-wrong");
+    let invalid = wrong.is_some().then_some("true");
+    html! {
+        <>
+            <input id={id.to_owned()} class="amount" type="text" autocomplete="off" spellcheck="false" aria-label={name} title={name} placeholder={hint}
+                value={text.to_owned()} aria-invalid={invalid} aria-describedby={wrong.is_some().then(|| about.clone())} {oninput} {onkeydown}
+                data-testid={id.to_owned()} />
+            if let Some(wrong) = wrong { <p id={about} class="bad wrong" role="alert">{ wrong }</p> }
+        </>
+    }
+}

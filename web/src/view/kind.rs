@@ -1,0 +1,32 @@
+//! Kinds of events: a sign, a name and a tone each.
+
+use yew::prelude::*;
+use zonefall_core::report::{StoryKind, StoryLine};
+
+/// Sign and name (of many) of a kind.
+pub(crate) fn of(kind: StoryKind) -> (&'static str, &'static str) {
+    match kind {
+        StoryKind::Fault => ("✕", "Faults"),
+        StoryKind::Election => ("★", "Elections"),
+        StoryKind::Member => ("●", "Members"),
+        StoryKind::Membership => ("±", "Membership"),
+        StoryKind::Snapshot => ("⇣", "Databases"),
+        StoryKind::Availability => ("◐", "Availability"),
+        StoryKind::Loss => ("!", "Data loss"),
+    }
+}
+
+/// The sign before a line, in the tone of what it says.
+pub(crate) fn glyph(line: &StoryLine) -> Html {
+    html! { <i class={classes!("glyph", tone(line))} aria-hidden="true">{ of(line.kind).0 }</i> }
+}
+
+fn tone(line: &StoryLine) -> &'static str {
+    match (line.kind, line.over) {
+        (StoryKind::Loss, _) | (StoryKind::Fault | StoryKind::Availability, false) => "bad",
+        (StoryKind::Fault | StoryKind::Availability | StoryKind::Member, true) => "good",
+        (StoryKind::Member, false) => "warn",
+        (StoryKind::Election, true) => "lead",
+        (StoryKind::Election | StoryKind::Membership | StoryKind::Snapshot, _) => "quiet",
+    }
+}

@@ -1,0 +1,113 @@
+//! Components as they are rendered, without a browser.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use yew::{BaseComponent, Callback, LocalServerRenderer};
+use zonefall_core::ids::{ClientId, ClusterId, MemberId, ZoneId};
+use zonefall_core::kernel::time::Time;
+use zonefall_core::report::{Report, StoryKind};
+use zonefall_core::run::{Run, lasting};
+use zonefall_core::scenario::{Scenario, default_scenario};
+use zonefall_core::sim::Options;
+use zonefall_core::sim::picture::Picture;
+
+use super::inspector::{Inspector, InspectorProps};
+use super::same::Same;
+use super::tabs::{Tabs, TabsProps};
+use super::timeline::axis::Range;
+use super::verdict::{Verdict, VerdictProps};
+use crate::state::{Selection, Tab};
+
+/// The bundled zone outage, a little after the zone has lost its power.
+struct World {
+    scenario: Same<Scenario>,
+    picture: Same<Picture>,
+    report: Same<Report>,
+}
+
+fn world() -> World {
+    let at = Time::from_nanos(70_000_000_000);
+    let scenario = Scenario::from_json(default_scenario().json).unwrap();
+    let scenario = Arc::new(lasting(&scenario, at.since(Time::ZERO)));
+    let mut run = Run::new(&scenario, 1, Options::default());
+    run.advance(at, &mut |_, _| {});
+    let (picture, report) = (run.simulation().picture(), run.report());
+    World { scenario: Same(Rc::new((*scenario).clone())), picture: Same(Rc::new(picture)), report: Same(Rc::new(report)) }
+}
+
+fn render<C: BaseComponent>(props: C::Properties) -> String {
+    let renderer = LocalServerRenderer::<C>::with_props(props).hydratable(false);
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    runtime.block_on(tokio::task::LocalSet::new().run_until(renderer.render()))
+}
+
+fn inspector(world: &World, is: Selection) -> String {
+    let World { scenario, picture, report } = world;
+    render::<Inspector>(InspectorProps {
+        scenario: Some(scenario.clone()),
+        picture: Some(picture.clone()),
+        report: Some(report.clone()),
+        selection: Some(is),
+        dispatch: Callback::noop(),
+    })
+}
+
+#[test]
+fn the_inspector_offers_what_fits_and_tells_what_happened_to_it() {
+    let world = world();
+    let zone = inspector(&world, Selection::Zone(ZoneId(0)));
+    // What is broken is mended, not broken again; a zone's events are also those of its members.
+    for there in ["deed-mend-", "deed-cut-off", "amount-delay", "deed-lasts", "etcd-main-0 is gone"] {
+        assert!(zone.contains(there), "{there} in {zone}");
+    }
+    assert!(!zone.contains("deed-power-off"), "{zone}");
+    let member = inspector(&world, Selection::Member(MemberId { cluster: ClusterId(0), index: 1 }));
+    for there in ["deed-kill", "value=\"500ms\"", "eu-west-1b"] {
+        assert!(member.contains(there), "{there} in {member}");
+    }
+    let client = inspector(&world, Selection::Client(ClientId(0)));
+    for there in ["the leader", "p50 / p90 / p99", "100 per second"] {
+        assert!(client.contains(there), "{there} in {client}");
+    }
+    assert!(!client.contains("data-testid=\"deed"), "{client}");
+}
+
+#[test]
+fn the_list_has_a_switch_for_each_kind_of_event_there_is() {
+    let World { report, .. } = world();
+    let count = |kinds: &[StoryKind], filter: &str| {
+        let html = render::<Tabs>(TabsProps {
+            tab: Tab::Events,
+            report: Some(report.clone()),
+            clusters: report.etcd.keys().cloned().collect(),
+            cluster: 0,
+            on_cluster: Callback::noop(),
+            filter: filter.to_owned(),
+            kinds: kinds.iter().copied().collect(),
+            at: Time::ZERO,
+            range: Range::whole(Time::from_nanos(70_000_000_000)),
+            dark: false,
+            tables: false,
+            dispatch: Callback::noop(),
+        });
+        assert!(html.contains("kind-faults") && html.contains("kind-elections") && !html.contains("kind-data-loss"), "{html}");
+        html.matches("data-testid=\"event\"").count()
+    };
+    let elections = report.story.iter().filter(|line| line.kind == StoryKind::Election).count();
+    assert!(elections > 0 && count(&[], "") > elections);
+    assert_eq!((count(&[StoryKind::Election], ""), count(&[], "lost POWER")), (elections, 1));
+    assert_eq!(count(&[StoryKind::Election], "lost power"), 0);
+}
+
+#[test]
+fn every_moment_of_the_verdict_is_a_button_and_a_fork_is_not_judged() {
+    let World { report, .. } = world();
+    let verdict = |forked, done| {
+        let gave_up = None;
+        render::<Verdict>(VerdictProps { report: Some(report.clone()), forked, done, gave_up, dispatch: Callback::noop() })
+    };
+    let html = verdict(true, false);
+    assert!(html.contains("verdict-moment") && html.contains("so-far") && !html.contains("expectations-failed"), "{html}");
+    assert!(!verdict(false, true).contains("so-far"));
+}
