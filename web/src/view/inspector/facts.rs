@@ -184,7 +184,9 @@ fn client(id: ClientId, scenario: &Scenario, picture: &Picture, report: Option<&
     let cluster = &scenario.etcd[client.cluster.0 as usize];
     let (whom, how) = whom(client.target, cluster);
     let often = match client.load {
-        Load::Open { interval, .. } if interval.as_secs_f64() <= 1.0 => format!("{:.4} per second", 1.0 / interval.as_secs_f64()),
+        Load::Open { interval, .. } if interval.as_secs_f64() <= 1.0 => {
+            format!("{} per second", (10.0 / interval.as_secs_f64()).round() / 10.0)
+        }
         Load::Open { interval, .. } => format!("one every {}", words::duration(interval)),
         Load::Closed { connections } => format!("again at once, on {}", of(connections as usize, "connection")),
     };
