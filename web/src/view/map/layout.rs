@@ -117,6 +117,8 @@ struct Sizes<'a> {
     clients: Vec<Vec<usize>>,
 }
 
+/// Width of a card in which nothing is cut short.
+const ROOMY_CARD: f64 = 192.0;
 /// How large a map is shown where there is room.
 const SCALES: [f64; 8] = [1.5, 1.4, 1.3, 1.25, 1.2, 1.15, 1.1, 1.05];
 
@@ -128,7 +130,8 @@ pub fn fit(scenario: &Scenario, width: f64, height: f64) -> Layout {
     let rows = tops(&plain);
     let larger = SCALES.into_iter().filter(|scale| width / scale >= NARROW).find_map(|scale| {
         let layout = Layout { scale, ..layout(scenario, width / scale) };
-        (tops(&layout) == rows && layout.height * scale <= height).then_some(layout)
+        let roomy = layout.nodes.iter().all(|node| node.w >= ROOMY_CARD);
+        (tops(&layout) == rows && roomy && layout.height * scale <= height).then_some(layout)
     });
     larger.unwrap_or(plain)
 }
@@ -427,7 +430,7 @@ mod tests {
             [(880.0, 340.0, true), (1_780.0, 640.0, true), (880.0, 150.0, false), (374.0, 900.0, false)]
         {
             let layout = fit(&scenario, width, height);
-            assert_eq!(layout.scale > 1.1, larger, "{width} x {height}: {}", layout.scale);
+            assert_eq!(layout.scale > 1.0, larger, "{width} x {height}: {}", layout.scale);
             assert!((layout.width * layout.scale - width).abs() < 0.01);
         }
     }
