@@ -1,9 +1,9 @@
-//! The page's end of the line to the worker: spawns it, asks, hears, and replaces it when it is lost.
+//! The page's end of the line to the worker: spawns it, asks, hears, says when it is lost, and replaces it.
 //!
 //! ```text
 //!   ask --(waits until Ready)--> Worker --message--> heard(Tell)
 //!                                  |  error event, or no pong for five seconds
-//!                                  '--> terminate, spawn anew, heard(Lost(why))
+//!                                  '--> terminate, heard(Lost(why)); `restart` spawns anew
 //! ```
 //!
 //! The worker is spawned through web-sys: gloo-worker hides both what the watch-dog needs, `terminate` and the error event.
@@ -29,7 +29,8 @@ const TICK_MS: u32 = 1_000;
 pub enum Heard {
     /// The worker says something. Never [`Tell::Ready`] or [`Tell::Pong`]: they are between this and the worker.
     Tell(Tell),
-    /// The worker was lost, with all that was loaded; why, in plain words that can follow a colon. A new one is there, unless this one never started.
+    /// The worker was lost, with all that was loaded; why, in plain words that can follow a colon.
+    /// [`Remote::restart`] starts another.
     Lost(String),
 }
 
@@ -154,19 +155,14 @@ impl Shared {
     }
 
     fn lost(self: &Rc<Self>, why: &str) {
-        let started = self.line.borrow().dog.is_ready();
-        if started {
-            self.connect();
-            (self.heard)(Heard::Lost(why.to_owned()));
-        } else {
-            // Another would not start either: whoever wants to try again says so.
-            let line = self.line.take();
-            if let Some(worker) = &line.worker {
-                worker.terminate();
-            }
-            gloo::timers::callback::Timeout::new(0, move || drop(line)).forget();
-            (self.heard)(Heard::Lost(format!("it did not start: {why}")));
+        let line = self.line.take();
+        let why = if line.dog.is_ready() { why.to_owned() } else { format!("it did not start: {why}") };
+        if let Some(worker) = &line.worker {
+            worker.terminate();
         }
+        // This runs inside a listener of the line, which must not be dropped under its own feet.
+        gloo::timers::callback::Timeout::new(0, move || drop(line)).forget();
+        (self.heard)(Heard::Lost(why));
     }
 }
 

@@ -39,7 +39,8 @@ pub(super) fn section(cx: &Cx<'_>) -> Html {
 
 /// How they fared, if the run on the screen is over and is a run of this very document.
 fn judged<'a>(cx: &Cx<'a>) -> Option<&'a [ExpectationReport]> {
-    let report = cx.state.branch().filter(|branch| branch.done)?.report.as_deref()?;
+    // They are about the scenario as written, not about what was done to it since.
+    let report = cx.state.branch().filter(|branch| branch.done && branch.fork.is_none())?.report.as_deref()?;
     let same = cx.document.problems.is_empty() && report.expectations.len() == cx.list("expect").len();
     (same && !report.expectations.is_empty()).then_some(&report.expectations)
 }

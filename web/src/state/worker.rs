@@ -27,7 +27,7 @@ pub(super) struct Worker {
     next_step: Option<bool>,
     /// The load that the worker was lost with, until it is simulated to its end after all.
     lost: Option<LoadId>,
-    /// Nothing is loaded: the scenario brought two workers down, and waits for the user.
+    /// There is no worker: the scenario brought two down, or none started. The next load starts one.
     dormant: bool,
     /// The first scenario plays by itself, and nobody has interfered.
     pub(super) autoplay: bool,
@@ -79,7 +79,9 @@ impl State {
         self.load.0 += 1;
         let load = self.load;
         self.worker.forget();
-        self.worker.dormant = false;
+        if std::mem::take(&mut self.worker.dormant) {
+            effects.push(Effect::Restart);
+        }
         effects.push(Effect::Ask(Ask::Load { load, text: self.worker.text.to_string(), seed: None }));
         for branch in &mut self.branches {
             (branch.now, branch.done, branch.gave_up) = (Time::ZERO, false, None);
@@ -102,19 +104,15 @@ impl State {
     }
 
     pub(super) fn worker_lost(&mut self, why: &str, effects: &mut Vec<Effect>) {
-        effects.push(Effect::Restart);
         self.worker.forget();
-        if self.branches.is_empty() {
-            return;
-        }
-        if self.worker.lost == Some(self.load) || self.worker.dormant {
+        if self.branches.is_empty() || self.worker.lost == Some(self.load) || self.worker.dormant {
             self.worker.dormant = true;
             self.playback.playing = false;
-            let text =
-                format!("The simulator stopped again: {why}. Your scenario is kept; change it, or press play to try once more.");
+            let text = format!("The simulator stopped: {why}. Your scenario is kept; change it, or press play to try once more.");
             self.say(Tone::Error, text);
             return;
         }
+        effects.push(Effect::Restart);
         self.say(Tone::Error, format!("The simulator stopped: {why}. It was started anew, and your scenario with it."));
         self.load(effects);
         self.worker.lost = Some(self.load);

@@ -62,7 +62,7 @@ pub fn Page(props: &PageProps) -> Html {
             <Header ..HeaderProps::of(&state, on_export, dispatch.clone()) />
             { panel(Panel::Scenario, "Scenario", state.ui.sheet, &dispatch, html! { <Slot state={state.clone()} dispatch={dispatch.clone()} /> }) }
             <main class="stage">
-                <Verdict report={report.clone()} forked={state.shown != BranchId(0)} done={branch.is_some_and(|b| b.done)} gave_up={branch.and_then(|b| b.gave_up.clone())}
+                <Verdict report={report.clone()} loaded={scenario.is_some()} forked={state.shown != BranchId(0)} done={branch.is_some_and(|b| b.done)} gave_up={branch.and_then(|b| b.gave_up.clone())}
                     dispatch={dispatch.clone()} />
                 if let (Some(scenario), Some(picture)) = (&scenario, &picture) { <Health scenario={scenario.clone()} picture={picture.clone()} /> }
                 if let Some(scenario) = scenario.clone() {

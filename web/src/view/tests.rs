@@ -105,7 +105,14 @@ fn every_moment_of_the_verdict_is_a_button_and_a_fork_is_not_judged() {
     let World { report, .. } = world();
     let verdict = |forked, done| {
         let gave_up = None;
-        render::<Verdict>(VerdictProps { report: Some(report.clone()), forked, done, gave_up, dispatch: Callback::noop() })
+        render::<Verdict>(VerdictProps {
+            report: Some(report.clone()),
+            loaded: true,
+            forked,
+            done,
+            gave_up,
+            dispatch: Callback::noop(),
+        })
     };
     let html = verdict(true, false);
     assert!(html.contains("verdict-moment") && html.contains("so-far") && !html.contains("expectations-failed"), "{html}");

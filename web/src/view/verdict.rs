@@ -14,6 +14,8 @@ pub(crate) struct VerdictProps {
     pub report: Option<Same<Report>>,
     /// Whether a deed was done: the scenario's expectations are of what it says itself.
     pub forked: bool,
+    /// Whether there is a scenario to have one about.
+    pub loaded: bool,
     /// Whether it is final.
     pub done: bool,
     /// Why the branch was given up.
@@ -44,7 +46,7 @@ pub(crate) fn Verdict(props: &VerdictProps) -> Html {
         <section class="verdict" aria-label="Verdict" data-testid="verdict">
             if let Some(why) = &props.gave_up { <p class="gave-up bad" role="alert" data-testid="gave-up">{ format!("✕ Given up: {why}") }</p> }
             if parts.is_empty() {
-                <p class="headline quiet">{ "Choose a scenario, or build one, and break something in it." }</p>
+                <p class="headline quiet">{ if props.loaded { "Simulating …" } else { "Choose a scenario, or build one, and break something in it." } }</p>
             } else {
                 { for paragraphs }
             }

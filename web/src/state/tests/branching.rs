@@ -109,11 +109,11 @@ fn a_lost_worker_gets_everything_again_but_not_for_ever() {
         ("lost", &format!("{KILLED}, 2m 0s, playing 1x: {again}")),
         ("tick 0.1", &format!("{KILLED}, 2m 0s, playing 1x")),
         ("told 3m", &format!("{KILLED}, 2m 0s, playing 1x: look 2m 0s")),
-        ("lost", &format!("{KILLED}, 2m 0s, paused 1x: restart")),
+        ("lost", &format!("{KILLED}, 2m 0s, paused 1x")),
         ("step next", &format!("{KILLED}, 2m 0s, paused 1x")),
         ("break zone 1", &format!("{KILLED}, 2m 0s, paused 1x")),
-        ("lost", &format!("{KILLED}, 2m 0s, paused 1x: restart")),
-        ("play", &format!("{KILLED}, 2m 0s, playing 1x: load 3, fork 1 of 0 at 2m 0s, fork 2 of 0 at 2m 0s, show 1")),
+        ("lost", &format!("{KILLED}, 2m 0s, paused 1x")),
+        ("play", &format!("{KILLED}, 2m 0s, playing 1x: restart, load 3, fork 1 of 0 at 2m 0s, fork 2 of 0 at 2m 0s, show 1")),
         ("lost", &format!("{KILLED}, 2m 0s, playing 1x: restart, load 4, fork 1 of 0 at 2m 0s, fork 2 of 0 at 2m 0s, show 1")),
         // Another scenario starts with a clean slate.
         ("type 36m", "as written, 2m 0s, playing 1x: load 5, save, link"),
@@ -121,7 +121,7 @@ fn a_lost_worker_gets_everything_again_but_not_for_ever() {
         ("done", "as written, 2m 0s, playing 1x: look 2m 0s"),
         // It was simulated to its end: the next loss is the first again.
         ("lost", "as written, 2m 0s, playing 1x: restart, load 7"),
-        ("lost", "as written, 2m 0s, paused 1x: restart"),
+        ("lost", "as written, 2m 0s, paused 1x"),
     ]);
     let notice = script.state.notice.unwrap();
     assert!(notice.text.contains("out of memory") && notice.text.contains("kept"), "{notice:?}");
