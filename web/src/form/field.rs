@@ -181,27 +181,20 @@ impl<'a> Cx<'a> {
     pub(super) fn text(&self, path: &str, label: &str, kind: As) -> Html {
         let value = shown(self.get(path));
         let path = at(path);
-        let onchange = {
-            let (path, dispatch, old) = (path.clone(), self.dispatch.clone(), value.clone());
-            Callback::from(move |event: Event| {
-                let input = event.target_unchecked_into::<HtmlInputElement>();
-                let action = match (kind, written(&input.value(), kind)) {
+        let on_commit = {
+            let (path, dispatch) = (path.clone(), self.dispatch.clone());
+            Callback::from(move |text: String| {
+                let action = match (kind, written(&text, kind)) {
                     (As::Name, Some(Value::String(name))) => DocumentAction::Rename(path.clone(), name),
                     // Without a name, what refers to it would be lost.
-                    (As::Name, _) => return input.set_value(&old),
+                    (As::Name, _) => return,
                     (_, value) => DocumentAction::Set(path.clone(), value),
                 };
                 dispatch.emit(Action::Document(action));
             })
         };
         let placeholder = default_of(&path);
-        self.labelled(&path, label, |id, bad| {
-            let describedby = bad.then(|| format!("{id}-error"));
-            html! {
-                <input type="text" id={id.clone()} data-testid={id} {value} {placeholder} {onchange} spellcheck="false"
-                    aria-invalid={bad.then_some("true")} aria-describedby={describedby} />
-            }
-        })
+        self.labelled(&path, label, |id, bad| html! { <Line {id} {value} {placeholder} {bad} {on_commit} /> })
     }
 
     /// One of several. Each option is what is written and how it reads; `None` in front removes the field.
@@ -302,6 +295,40 @@ impl<'a> Cx<'a> {
                 <div class="section-body">{ body }</div>
             </details>
         }
+    }
+}
+
+#[derive(Clone, PartialEq, Properties)]
+struct LineProps {
+    id: String,
+    value: String,
+    placeholder: &'static str,
+    bad: bool,
+    on_commit: Callback<String>,
+}
+
+/// A line of text. What is being typed stays while the page is drawn anew around it, until it is done.
+#[component]
+fn Line(props: &LineProps) -> Html {
+    let draft = use_state(|| None::<String>);
+    let text = |input: HtmlInputElement| input.value();
+    let oninput = {
+        let draft = draft.clone();
+        Callback::from(move |event: InputEvent| draft.set(Some(text(event.target_unchecked_into()))))
+    };
+    let onchange = {
+        let (draft, on_commit) = (draft.clone(), props.on_commit.clone());
+        Callback::from(move |event: Event| {
+            draft.set(None);
+            on_commit.emit(text(event.target_unchecked_into()));
+        })
+    };
+    let LineProps { id, placeholder, bad, .. } = props.clone();
+    let value = draft.as_ref().unwrap_or(&props.value).clone();
+    let describedby = bad.then(|| format!("{id}-error"));
+    html! {
+        <input type="text" id={id.clone()} data-testid={id} {value} {placeholder} {oninput} {onchange} spellcheck="false"
+            aria-invalid={bad.then_some("true")} aria-describedby={describedby} />
     }
 }
 

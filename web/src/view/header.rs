@@ -177,9 +177,9 @@ fn Branches(props: &BranchesProps) -> Html {
         html! { <option value={id.0.to_string()} selected={*id == props.shown}>{ name }</option> }
     };
     let undo = props.dispatch.reform(|_: MouseEvent| Action::UndoDeed);
-    let forked = props.shown != BranchId(0);
+    let (forked, several) = (props.shown != BranchId(0), props.branches.len() > 1);
     html! {
-        <div class={classes!("branch", forked.then_some("forked"))}>
+        <div class={classes!("branch", forked.then_some("forked"), several.then_some("several"))}>
             <label class="chooser">
                 { icon(Icon::Branch) }
                 <span class="unseen">{ "Branch" }</span>

@@ -49,7 +49,7 @@ fn json_is_edited_into_an_error_and_the_field_says_what_is_wrong() {
         page.click("tab-form");
         page.click("problem");
         page.wait_for("the field", || page.focused().filter(|id| id == "form-clients-0-rate"));
-        page.see("form-clients-0-rate-error", "its unit is missing");
+        page.see("form-clients-0-rate-error", "its unit must be one of");
         page.see_attribute("form-clients-0-rate", "aria-invalid", "true");
         page.fill("form-clients-0-rate", "100/s");
         page.press("Enter");

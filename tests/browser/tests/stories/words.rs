@@ -13,6 +13,8 @@ const THINGS: &str = r#"
         return thing;
     };
     document.body.replaceChildren();
+    // Without it a telephone lays the page out as wide as a desk's and draws it small.
+    put("meta", "viewport", { name: "viewport", content: "width=device-width" }, document.head);
     const log = put("p", "log", { textContent: "nothing yet" });
     const say = text => { log.textContent = text; log.setAttribute("data-said", text); };
     put("button", "button", { textContent: "Button", onclick: () => setTimeout(() => say("clicked"), 200) });

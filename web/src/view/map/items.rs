@@ -166,7 +166,7 @@ pub(crate) fn Client(props: &ClientProps) -> Html {
             <title>{ format!("{}: {}", face.name, face.asks) }</title>
             { frame(*rect, 10.0) }
             <text class="name" x={px(rect.x + 10.0)} y={px(rect.y + 14.0)}>
-                { &face.name }<tspan class="asks" dx="6">{ fitting(&face.asks, rect.w - 26.0 - face.name.len() as f64 * 6.6) }</tspan>
+                { &face.name }<tspan class="asks" dx="6">{ format!(" {}", fitting(&face.asks, rect.w - 26.0 - face.name.len() as f64 * 6.6)) }</tspan>
             </text>
         </>
     };

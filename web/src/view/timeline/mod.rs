@@ -11,13 +11,11 @@ pub mod lanes;
 mod paint;
 mod transport;
 
-use wasm_bindgen::JsCast;
 use yew::prelude::*;
 use zonefall_core::kernel::time::Time;
 use zonefall_core::report::Report;
 
 use super::icon::{Icon, icon};
-use super::map::shapes::px;
 use super::same::Same;
 use super::size::use_width;
 use super::words::{clock, moment};
@@ -71,12 +69,11 @@ pub fn Timeline(props: &TimelineProps) -> Html {
         }
     };
     let onpointerdown = {
-        let seek = seek.clone();
+        let (seek, node) = (seek.clone(), node.clone());
         move |event: PointerEvent| {
             if event.button() == 0 {
-                let target = event.current_target().and_then(|t| t.dyn_into::<web_sys::Element>().ok());
-                // Without capture the drag ends at the edge: no harm.
-                let _ = target.map(|t| t.set_pointer_capture(event.pointer_id()));
+                // (The event's own target is the page: Yew listens there.) Without capture the drag ends at the edge: no harm.
+                let _ = node.cast::<web_sys::Element>().map(|own| own.set_pointer_capture(event.pointer_id()));
                 seek(&event);
             }
         }
@@ -95,7 +92,7 @@ pub fn Timeline(props: &TimelineProps) -> Html {
                 { zoom_buttons(props) }
             </div>
             <div class="scrubber" ref={node} role="slider" tabindex="0" aria-label="Playhead" aria-valuemin="0"
-                aria-valuemax={px(end.as_secs_f64())} aria-valuenow={px(at.as_secs_f64())} aria-valuetext={clock(at, 3)}
+                aria-valuemax={end.as_secs_f64().to_string()} aria-valuenow={at.as_secs_f64().to_string()} aria-valuetext={clock(at, 3)}
                 {onpointerdown} {onpointermove} {onwheel} {onkeydown} data-testid="scrubber">
                 if width > 0.0 {
                     <Paint {report} {cluster} {axis} {live} {narrow} />
