@@ -163,7 +163,6 @@ pub(crate) fn Client(props: &ClientProps) -> Html {
     let ClientProps { face, rect, pick } = props;
     let inside = html! {
         <>
-            <title>{ format!("{}: {}", face.name, face.asks) }</title>
             { frame(*rect, 10.0) }
             <text class="name" x={px(rect.x + 10.0)} y={px(rect.y + 14.0)}>
                 { &face.name }<tspan class="asks" dx="6">{ format!(" {}", fitting(&face.asks, rect.w - 26.0 - face.name.len() as f64 * 6.6)) }</tspan>
@@ -173,18 +172,12 @@ pub(crate) fn Client(props: &ClientProps) -> Html {
     pick.wrap(classes!("client"), format!("client {} {}", face.name, face.asks), format!("map-client-{}", face.name), inside)
 }
 
-/// As much of a text as about fits into `room` pixels of small type.
-fn fitting(text: &str, room: f64) -> String {
+/// As many parts of what a client asks as about fit into `room` pixels of small type: `read → nearest, 5/s`, else without the rate, else
+/// without the target. Whole words: the label must contain what is seen.
+fn fitting(text: &str, room: f64) -> &str {
     let most = (room / 6.0).max(0.0) as usize;
-    if text.chars().count() <= most {
-        return text.to_owned();
-    }
-    let short = text.split(',').next().unwrap_or(text);
-    if short.chars().count() <= most {
-        short.to_owned()
-    } else {
-        short.chars().take(most.saturating_sub(1)).chain(['…']).collect()
-    }
+    let parts = [text, text.split(',').next().unwrap_or(""), text.split(" →").next().unwrap_or("")];
+    parts.into_iter().find(|part| part.chars().count() <= most).unwrap_or("")
 }
 
 #[derive(Clone, Debug, PartialEq, Properties)]
