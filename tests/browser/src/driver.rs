@@ -108,14 +108,24 @@ impl Driver {
         found.iter().map(|element| Ok(Element(element[ELEMENT].as_str().context("an element")?.to_owned()))).collect()
     }
 
-    /// Scrolls to an element and clicks its middle as a person would; an error if something else lies there.
+    /// Scrolls to an element and clicks its middle as a person would, when it has come to rest; an error if something else
+    /// lies there.
     pub fn click(&self, element: &Element) -> Result<()> {
+        self.settle()?;
         let click = || self.post(&format!("element/{}/click", element.0), &json!({})).map(drop);
         click().or_else(|_| {
             // The driver leaves what is in the view where it is, also behind what is fixed there; a person scrolls on.
             self.execute("arguments[0].scrollIntoView({ block: 'center' })", &[json!({ ELEMENT: element.0 })])?;
             click()
         })
+    }
+
+    /// Waits until the transitions that run have ended: what moves is missed by a click.
+    pub fn settle(&self) -> Result<()> {
+        const ENDED: &str = "return Promise.allSettled(document.getAnimations()
+            .filter(one => one.effect.getComputedTiming().iterations !== Infinity)
+            .map(one => one.finished)).then(() => true)";
+        self.execute(ENDED, &[]).map(drop)
     }
 
     /// The text of an element as it is shown.

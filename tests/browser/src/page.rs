@@ -329,15 +329,13 @@ impl Page {
     /// What stands in the way of people who see, hear or move differently: serious and critical findings of axe-core.
     #[track_caller]
     pub fn barriers(&self) -> Vec<String> {
-        // Colours on their way from one theme to the other are nobody's.
-        const RUN: &str = "return Promise.all(document.getAnimations()
-            .filter(one => one.effect.getComputedTiming().iterations !== Infinity)
-            .map(one => one.finished.catch(() => null)))
-            .then(() => axe.run({resultTypes: ['violations']})).then(found => found.violations
+        const RUN: &str = "return axe.run({resultTypes: ['violations']}).then(found => found.violations
             .filter(rule => ['serious', 'critical'].includes(rule.impact))
             .flatMap(rule => rule.nodes.map(node => `${rule.id}: ${rule.help}: ${node.target.join(' ')} ${node.failureSummary}`)))";
         let axe = std::fs::read_to_string(given("ZONEFALL_AXE")).context("axe-core");
         self.run(&format!("{}; return true", told("axe-core", axe)), &[]);
+        // Colours on their way from one theme to the other are nobody's.
+        told("the page to settle", self.driver.settle());
         let found = self.run(RUN, &[]);
         found.as_array().into_iter().flatten().filter_map(Value::as_str).map(ToOwned::to_owned).collect()
     }
