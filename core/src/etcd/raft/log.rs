@@ -8,8 +8,7 @@
 //!
 //! `written` entries are in the page cache (a killed process keeps them), `stable` ones on disk (a power loss keeps them).
 
-use std::collections::VecDeque;
-
+use super::entries::Entries;
 use crate::ids::ClientId;
 
 /// One entry.
@@ -80,7 +79,7 @@ pub enum ConfChange {
 /// The log of one member.
 #[derive(Clone, Debug)]
 pub struct Log {
-    entries: VecDeque<Entry>,
+    entries: Entries,
     offset: u64,
     offset_term: u64,
     offset_chain: u64,
@@ -98,7 +97,7 @@ impl Log {
     /// A log whose first `index` entries were committed, applied and compacted long ago.
     pub fn compacted(index: u64, term: u64, chain: u64) -> Self {
         Self {
-            entries: VecDeque::new(),
+            entries: Entries::default(),
             offset: index,
             offset_term: term,
             offset_chain: chain,
@@ -116,7 +115,7 @@ impl Log {
 
     /// Term of the last entry.
     pub fn last_term(&self) -> u64 {
-        self.entries.back().map_or(self.offset_term, |entry| entry.term)
+        self.entries.last().map_or(self.offset_term, |entry| entry.term)
     }
 
     /// First index still here.
@@ -141,14 +140,14 @@ impl Log {
 
     /// Appends one entry at the end; returns its index.
     pub fn push(&mut self, term: u64, token: Token, command: Command) -> u64 {
-        let before = self.entries.back().map_or(self.offset_chain, |entry| entry.chain);
-        self.entries.push_back(Entry { term, chain: link(before, term, command, token), token, command });
+        let before = self.entries.last().map_or(self.offset_chain, |entry| entry.chain);
+        self.entries.push(Entry { term, chain: link(before, term, command, token), token, command });
         self.last()
     }
 
     /// Appends an entry another log holds at the next index.
     pub fn push_copy(&mut self, entry: Entry) -> u64 {
-        self.entries.push_back(entry);
+        self.entries.push(entry);
         self.last()
     }
 
@@ -175,7 +174,7 @@ impl Log {
         }
         self.offset_term = self.term(index).expect("an applied entry is in the log");
         self.offset_chain = self.chain(index).expect("an applied entry is in the log");
-        self.entries.drain(..(index - self.offset) as usize);
+        self.entries.forget((index - self.offset) as usize);
         self.offset = index;
     }
 
