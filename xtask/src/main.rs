@@ -40,6 +40,10 @@ fn main() -> ExitCode {
 
 fn run(args: &[String]) -> Result<()> {
     let Some((command, rest)) = args.split_first() else { bail!("no command\n\n{USAGE}") };
+    if args.iter().any(|arg| ["help", "--help", "-h"].contains(&arg.as_str())) {
+        print!("{USAGE}");
+        return Ok(());
+    }
     match command.as_str() {
         "test" => test::run(rest),
         "tidy" => test::run(&["tidy".to_owned()]),
@@ -51,10 +55,6 @@ fn run(args: &[String]) -> Result<()> {
         "bench" => {
             let manifest = root().join("bench/Cargo.toml");
             steps::check(cargo(&["run", "--release", "--manifest-path"]).arg(manifest).arg("--").args(rest))
-        }
-        "help" | "--help" | "-h" => {
-            print!("{USAGE}");
-            Ok(())
         }
         other => bail!("unknown command `{other}`\n\n{USAGE}"),
     }
