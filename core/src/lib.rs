@@ -6,9 +6,11 @@
 pub mod client;
 pub mod etcd;
 pub mod fault;
+pub mod gardener;
 pub mod ids;
 pub mod invariant;
 pub mod kernel;
+pub mod kube;
 pub mod network;
 pub mod observe;
 pub mod record;

@@ -1,0 +1,3 @@
+//! Gardener: what keeps the machines and the control planes of clusters.
+
+pub mod machine;
