@@ -9,6 +9,7 @@
 //! ```
 
 pub mod dist;
+pub mod periodic;
 pub mod queue;
 pub mod rng;
 pub mod time;
