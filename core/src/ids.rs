@@ -32,6 +32,22 @@ pub struct MemberId {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct ClientId(pub u16);
 
+/// A Kubernetes API with the cluster it is of: an index into [`KubeModel::planes`](crate::kube::spec::KubeModel::planes).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct PlaneId(pub u16);
+
+/// A node as its plane's API knows it: an index into [`PlaneSpec::nodes`](crate::kube::spec::PlaneSpec::nodes).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct NodeKey(pub u32);
+
+/// A workload of a plane: an index into [`PlaneSpec::workloads`](crate::kube::spec::PlaneSpec::workloads).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct WorkloadId(pub u32);
+
+/// A pod of a plane, numbered in the order they are made; a number is used once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct PodId(pub u32);
+
 /// One occurrence of a fault in a run: planned, random or injected, numbered in the order they start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct FaultId(pub u32);

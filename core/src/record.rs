@@ -3,8 +3,9 @@
 //! A record is a fact of the domain, never of the engine: popping an event or skipping heartbeats at rest leaves no record. The
 //! trace hash is taken over [`Record`]s but for [`Record::Raft`], which exists for the invariants alone.
 
-use crate::ids::{ClientId, ClusterId, FaultId, MemberId, NodeId};
+use crate::ids::{ClientId, ClusterId, FaultId, MemberId, NodeId, PlaneId};
 use crate::kernel::time::Duration;
+use crate::kube::record::KubeRecord;
 use crate::scenario::{ActiveFault, MemberChange, Op};
 
 /// A fact, at the time it is delivered with.
@@ -149,6 +150,8 @@ pub enum Record {
         /// How many entries.
         entries: u64,
     },
+    /// Something happened in a plane.
+    Kube(PlaneId, KubeRecord),
     /// Inside raft, for the invariants; not in the trace.
     Raft(RaftRecord),
 }

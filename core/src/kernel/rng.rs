@@ -30,6 +30,12 @@ pub enum Purpose {
     Lifetime = 7,
     /// Dialling a peer.
     Dial = 8,
+    /// Phase of work that repeats.
+    Phase = 9,
+    /// Made-up parts of names.
+    Suffix = 10,
+    /// Which of several equals.
+    Tie = 11,
 }
 
 /// A stream of independent draws, addressed by number.

@@ -1,5 +1,81 @@
-//! Kubernetes: what its controllers decide.
+//! Kubernetes: the controllers that keep pods running, each with its own timers and its own view of the world.
 //!
-//! [`rule`] holds the decisions themselves, as functions of what a controller sees: no time, no events, no store.
+//! ```text
+//!  faults --> hosts, paths --> kubelets: leases, processes <--.
+//!                                 |                           |
+//!                                 v                           |
+//!  lifecycle --> taints --> [store: nodes, pods] --changes--> those who watch: taint manager, ReplicaSets, scheduler, kubelets
+//!                                 ^                                                   |
+//!                                 '---------------------------------------------------'
+//! ```
+//!
+//! A [`plane`] is one Kubernetes API with its store of objects and the controllers that act through it. Whoever changes an object
+//! leaves a [`store::Change`]; those who watch hear of it a little later and change what they must. [`rule`] holds the decisions
+//! themselves, as functions of what a controller sees: no time, no events, no store.
+//!
+//! An API is served while one of its control plane's hosts is within reach; its controllers always run. No scenario file can ask for a
+//! plane yet.
 
+pub mod context;
+pub mod controller;
+pub mod event;
+pub mod kubelet;
+pub mod name;
+pub mod plane;
+pub mod record;
 pub mod rule;
+pub mod spec;
+pub mod store;
+#[cfg(test)]
+mod tests;
+mod words;
+
+use crate::ids::PlaneId;
+use crate::kernel::time::Time;
+use crate::network::Network;
+use crate::scenario::Scenario;
+use crate::sim::Exact;
+use crate::sim::event::Effects;
+use context::{Cx, Surroundings};
+use event::KubeEvent;
+use plane::Plane;
+
+/// All planes.
+#[derive(Clone, Debug)]
+pub struct Kube {
+    seed: u64,
+    exact: Exact,
+    planes: Vec<Plane>,
+}
+
+impl Kube {
+    /// Every plane settled: its pods placed and ready, where there is room.
+    pub fn new(scenario: &Scenario, seed: u64, exact: Exact, net: &Network, fx: &mut Effects) -> Self {
+        let mut kube = Self { seed, exact, planes: Vec::new() };
+        for plane in (0..scenario.kube.planes.len() as u16).map(PlaneId) {
+            let mut at = Surroundings { now: Time::ZERO, scenario, net, fx };
+            let mut cx = kube.cx(plane, &mut at);
+            kube.planes.push(Plane::new(&mut cx));
+        }
+        kube
+    }
+
+    /// Something is due in a plane.
+    pub fn handle(&mut self, plane: PlaneId, event: KubeEvent, at: &mut Surroundings<'_>) {
+        let mut cx = self.cx(plane, at);
+        self.planes[plane.0 as usize].handle(event, &mut cx);
+    }
+
+    /// Hosts or paths have changed.
+    pub fn network_changed(&mut self, at: &mut Surroundings<'_>) {
+        for plane in (0..self.planes.len() as u16).map(PlaneId) {
+            let mut cx = self.cx(plane, at);
+            self.planes[plane.0 as usize].network_changed(&mut cx);
+        }
+    }
+
+    fn cx<'a>(&self, plane: PlaneId, at: &'a mut Surroundings<'_>) -> Cx<'a> {
+        let spec = &at.scenario.kube.planes[plane.0 as usize];
+        Cx { now: at.now, plane, spec, seed: self.seed, exact: self.exact, net: at.net, fx: at.fx }
+    }
+}

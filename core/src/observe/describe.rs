@@ -121,6 +121,7 @@ pub fn describe(record: &Record, scenario: &Scenario) -> String {
         Record::DataLost { cluster, entries } => {
             format!("{}: {entries} committed entries are lost", scenario.etcd[cluster.0 as usize].name)
         }
+        Record::Kube(plane, fact) => fact.words(&scenario.kube.planes[plane.0 as usize], scenario),
         Record::Raft(raft) => raft_words(*raft, scenario),
     }
 }

@@ -4,6 +4,7 @@ use crate::etcd::options::EtcdOptions;
 use crate::ids::{ClusterId, FaultId, MemberId, NodeId, VolumeId, ZoneId};
 use crate::kernel::dist::Latency;
 use crate::kernel::time::{Duration, Time};
+use crate::kube::spec::KubeModel;
 use crate::record::{Record, Service};
 use crate::scenario::{
     ActiveFault, Client, Disk, EtcdCluster, Fault, Load, Member, Network, Node, Op, Path, Probe, Scenario, Target, Volume, Zone,
@@ -54,6 +55,7 @@ pub(crate) fn three_zones() -> Scenario {
                 behind: None,
             }),
         }],
+        kube: KubeModel::default(),
         clients: Vec::new(),
         faults: Vec::new(),
         random_faults: Vec::new(),

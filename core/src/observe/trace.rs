@@ -6,6 +6,8 @@
 //! bytes. Nothing depends on the width of `usize`, the order of a hash map or what `Debug` prints, so the hash is the same natively
 //! and in wasm32. Adding a record or a field changes the hash: that is the intention.
 
+mod kube;
+
 use std::hash::Hasher;
 
 use siphasher::sip::SipHasher13;
@@ -223,6 +225,11 @@ impl Form {
                 self.u8(18);
                 self.u16(cluster.0);
                 self.u64(*entries);
+            }
+            Record::Kube(plane, fact) => {
+                self.u8(19);
+                self.u16(plane.0);
+                self.kube(fact);
             }
             Record::Raft(_) => {}
         }

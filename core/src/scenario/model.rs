@@ -8,6 +8,7 @@ use crate::etcd::options::EtcdOptions;
 use crate::ids::{ClientId, ClusterId, FaultId, MemberId, NodeId, VolumeId, ZoneId};
 use crate::kernel::dist::Latency;
 use crate::kernel::time::{Duration, Time};
+use crate::kube::spec::KubeModel;
 use crate::scenario::expect::Expectation;
 
 /// What to simulate, for how long, under which load and faults, and what must come out.
@@ -35,6 +36,8 @@ pub struct Scenario {
     pub network: Network,
     /// etcd clusters, at least one.
     pub etcd: Vec<EtcdCluster>,
+    /// Kubernetes clusters.
+    pub kube: KubeModel,
     /// Load.
     pub clients: Vec<Client>,
     /// Planned faults.

@@ -1,8 +1,9 @@
 //! Events and effects: what waits in the queue, and what handlers ask the run loop to do.
 
 use crate::etcd::raft::log::Token;
-use crate::ids::{ClientId, ClusterId, FaultId, MemberId};
+use crate::ids::{ClientId, ClusterId, FaultId, MemberId, PlaneId};
 use crate::kernel::time::Time;
+use crate::kube::event::KubeEvent;
 use crate::record::{Record, RequestResult};
 
 /// What waits in the queue: one group per subsystem.
@@ -14,6 +15,8 @@ pub enum Event {
     Client(ClientId, ClientEvent),
     /// For the faults and the operator.
     Fault(FaultEvent),
+    /// For a plane.
+    Kube(PlaneId, KubeEvent),
 }
 
 /// Timers and arrivals of a cluster. Timers carry a generation: one that has moved on makes them void.

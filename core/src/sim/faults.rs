@@ -159,6 +159,8 @@ impl Simulation {
             let (cluster, mut cx) = self.cluster(id);
             cluster.network_changed(&mut cx);
         }
+        let (kube, mut at) = self.kube();
+        kube.network_changed(&mut at);
     }
 
     /// Hosts lose power (`off`) or have it again, and with them the processes on them.
@@ -182,6 +184,8 @@ impl Simulation {
             }
             cluster.network_changed(&mut cx);
         }
+        let (kube, mut at) = self.kube();
+        kube.network_changed(&mut at);
     }
 
     /// Does something to a volume: to every member that uses it, has used it or will (a successor may join onto it).

@@ -1,9 +1,9 @@
 //! The simulation: world, run loop and what a caller can do with them.
 //!
 //! ```text
-//!   EventQueue --pop--> dispatch --> Cluster | Client | faults --> Effects
-//!       ^                                                            |
-//!       '--- schedule ------ run loop <------------------------------+--> records --> sink
+//!   EventQueue --pop--> dispatch --> Cluster | Client | Plane | faults --> Effects
+//!       ^                                                                    |
+//!       '--- schedule ------ run loop <--------------------------------------+--> records --> sink
 //! ```
 //!
 //! Handlers take their own subsystem and an effects buffer; only the run loop here touches queue and clock.
@@ -25,6 +25,7 @@ use crate::fault::Faults;
 use crate::ids::{ClientId, ClusterId, Endpoint, MemberId};
 use crate::kernel::queue::EventQueue;
 use crate::kernel::time::Time;
+use crate::kube::{self, Kube};
 use crate::network::Network;
 use crate::network::meter::Meter;
 use crate::record::Record;
@@ -63,6 +64,7 @@ pub struct Simulation {
     network: Network,
     clusters: Vec<Cluster>,
     clients: Vec<Client>,
+    kube: Kube,
     faults: Faults,
     fx: Effects,
     /// [`Simulation::run_some`] has handled all events up to here, and what rested has been woken.
@@ -138,9 +140,10 @@ impl Simulation {
         }
         let ids = (0..scenario.clients.len() as u16).map(ClientId);
         let clients = ids.map(|id| Client::new(&scenario, id, seed, &mut fx)).collect();
+        let kube = Kube::new(&scenario, seed, options.exact, &network, &mut fx);
         let faults = Faults::new(&scenario, seed);
         let (now, events, queue) = (Time::ZERO, 0, EventQueue::new());
-        let mut simulation = Self { scenario, now, events, queue, network, clusters, clients, faults, fx, woken: None };
+        let mut simulation = Self { scenario, now, events, queue, network, clusters, clients, kube, faults, fx, woken: None };
         simulation.plan_faults();
         simulation
     }
@@ -238,12 +241,21 @@ impl Simulation {
                 client.handle(event, &mut at);
             }
             Event::Fault(event) => self.fault(event),
+            Event::Kube(plane, event) => {
+                let (kube, mut at) = self.kube();
+                kube.handle(plane, event, &mut at);
+            }
         }
     }
 
     fn cluster(&mut self, id: ClusterId) -> (&mut Cluster, Context<'_>) {
         let cx = Context { now: self.now, net: &self.network, fx: &mut self.fx };
         (&mut self.clusters[id.0 as usize], cx)
+    }
+
+    fn kube(&mut self) -> (&mut Kube, kube::context::Surroundings<'_>) {
+        let at = kube::context::Surroundings { now: self.now, scenario: &self.scenario, net: &self.network, fx: &mut self.fx };
+        (&mut self.kube, at)
     }
 
     fn client(&mut self, id: ClientId) -> (&mut Client, Surroundings<'_>) {

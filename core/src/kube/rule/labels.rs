@@ -7,12 +7,13 @@ use smallvec::SmallVec;
 pub struct Symbol(pub u32);
 
 /// Keys that the rules know by name; whoever gives out symbols gives these out first, in this order.
-pub const WELL_KNOWN: [&str; 5] = [
+pub const WELL_KNOWN: [&str; 6] = [
     "kubernetes.io/hostname",
     "topology.kubernetes.io/zone",
     "topology.kubernetes.io/region",
     "failure-domain.beta.kubernetes.io/zone",
     "failure-domain.beta.kubernetes.io/region",
+    "node.kubernetes.io/unreachable",
 ];
 
 impl Symbol {
@@ -26,6 +27,8 @@ impl Symbol {
     pub const BETA_ZONE: Self = Self(3);
     /// `failure-domain.beta.kubernetes.io/region`
     pub const BETA_REGION: Self = Self(4);
+    /// `node.kubernetes.io/unreachable`, key of a taint
+    pub const UNREACHABLE: Self = Self(5);
 }
 
 /// Labels of an object. A key stands in it once.

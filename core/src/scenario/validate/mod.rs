@@ -24,6 +24,7 @@ use super::units::Span;
 use crate::ids::ZoneId;
 use crate::kernel::dist::Latency;
 use crate::kernel::time::{Duration, Time};
+use crate::kube::spec::KubeModel;
 use names::Names;
 
 /// Longest delay, jitter or fsync.
@@ -55,6 +56,7 @@ pub(super) fn validate(raw: &RawScenario, replaced: &BTreeSet<String>, errors: &
         volumes: world.volumes,
         network: world.network,
         etcd: members.clusters,
+        kube: KubeModel::default(),
         clients,
         faults,
         random_faults,

@@ -1,0 +1,68 @@
+//! The taint manager (`pkg/controller/tainteviction`): pods leave nodes whose `NoExecute` taints they do not tolerate, or no longer.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::ids::{NodeKey, PodId};
+use crate::kernel::time::Time;
+use crate::kube::context::Cx;
+use crate::kube::event::KubeEvent;
+use crate::kube::rule::taints::{Stay, stay};
+use crate::kube::store::Store;
+
+/// The controller: whose patience ends when.
+#[derive(Clone, Debug, Default)]
+pub struct Evictions {
+    due: BTreeSet<(Time, PodId)>,
+    of: BTreeMap<PodId, Time>,
+    armed: Option<Time>,
+    generation: u32,
+}
+
+impl Evictions {
+    /// Hears of a node's taints or of a new pod on it. Who is impatient already stays so from when it began.
+    pub fn reconcile(&mut self, key: NodeKey, store: &Store, cx: &Cx<'_>) {
+        let node = store.node(key);
+        for id in &node.pods {
+            let pod = store.pod(*id).expect("a node's pods are there");
+            let tolerations = &cx.spec.workloads[pod.name.workload.0 as usize].tolerations;
+            match stay(&node.taints, tolerations) {
+                Stay::Forever => self.cancel(*id),
+                Stay::For(_) if pod.terminating || self.of.contains_key(id) => {}
+                Stay::For(patience) => {
+                    self.of.insert(*id, cx.now + patience);
+                    self.due.insert((cx.now + patience, *id));
+                }
+            }
+        }
+    }
+
+    /// A pod need not leave any more, or is leaving already.
+    pub fn cancel(&mut self, id: PodId) {
+        if let Some(at) = self.of.remove(&id) {
+            self.due.remove(&(at, id));
+        }
+    }
+
+    /// Asks those to end whose time has come.
+    pub fn evict(&mut self, generation: u32, store: &mut Store, cx: &mut Cx<'_>) {
+        if generation != self.generation {
+            return;
+        }
+        self.armed = None;
+        while let Some((_, id)) = self.due.first().copied().filter(|(at, _)| *at <= cx.now) {
+            self.cancel(id);
+            store.terminate(id, cx);
+        }
+    }
+
+    /// Queues its next deed.
+    pub fn arm(&mut self, cx: &mut Cx<'_>) {
+        let next = self.due.first().map(|(at, _)| *at);
+        if next != self.armed {
+            (self.armed, self.generation) = (next, self.generation + 1);
+            if let Some(at) = next {
+                cx.schedule(at, KubeEvent::Evict(self.generation));
+            }
+        }
+    }
+}

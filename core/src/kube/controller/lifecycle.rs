@@ -1,0 +1,251 @@
+//! The node lifecycle controller (`pkg/controller/nodelifecycle/node_lifecycle_controller.go`).
+//!
+//! ```text
+//!  every period: lease not renewed for the grace period --> Ready=Unknown, its pods not ready --> queue of its zone
+//!                                                                 |
+//!                    NoSchedule as soon as it hears of it <-------'      queue --limiter of the zone--> NoExecute
+//! ```
+//!
+//! Where all zones are fully disrupted it rather doubts itself: it takes the `NoExecute` taints away and adds none.
+//!
+//! A period in which nothing can change is not an event: [`Lifecycle::arm`] finds the first that can. A lease counts from the look that
+//! saw it, so a node is unknown at the first look at least the grace period after that one. (The source asks for more than the grace
+//! period, but its looks slide by the time each takes, so that equal times pass.)
+
+use std::collections::{BTreeMap, VecDeque};
+
+use crate::ids::{NodeKey, ZoneId};
+use crate::kernel::periodic::Periodic;
+use crate::kernel::rng::Purpose;
+use crate::kernel::time::{Duration, Time};
+use crate::kube::context::Cx;
+use crate::kube::controller::limiter::Limiter;
+use crate::kube::event::KubeEvent;
+use crate::kube::kubelet::Kubelet;
+use crate::kube::record::{KubeRecord, Ready};
+use crate::kube::rule::taints::Effect;
+use crate::kube::rule::zone_state::{ZoneState, eviction_rate, zone_state};
+use crate::kube::store::Store;
+use crate::sim::Exact;
+
+/// What it remembers of a node.
+#[derive(Clone, Copy, Debug)]
+struct Health {
+    /// The newest renewal it has seen.
+    lease: Time,
+    /// When it saw it.
+    probe: Time,
+}
+
+#[derive(Clone, Debug)]
+struct Zone {
+    state: ZoneState,
+    limiter: Limiter,
+    /// Nodes to be tainted.
+    queue: VecDeque<NodeKey>,
+    /// Its timer.
+    armed: Option<Time>,
+    generation: u32,
+}
+
+/// The controller.
+#[derive(Clone, Debug)]
+pub struct Lifecycle {
+    looks: Periodic,
+    health: Vec<Health>,
+    zones: BTreeMap<ZoneId, Zone>,
+    /// Nodes have changed since its last look.
+    nodes_changed: bool,
+    /// The time of its next look may be another.
+    stale: bool,
+    armed: Option<Time>,
+    generation: u32,
+}
+
+/// Entity of the draw of its phase, beyond all nodes.
+const PHASE: u32 = u32::MAX;
+
+impl Lifecycle {
+    /// A controller that has seen all nodes healthy.
+    pub fn new(store: &Store, cx: &mut Cx<'_>) -> Self {
+        let timers = &cx.spec.timers;
+        let phase = cx.draws(Purpose::Phase, PHASE).draw(0).below(timers.monitor_period.as_nanos());
+        let limiter = Limiter::new(timers.disruption.rate);
+        let zone = || Zone { state: ZoneState::Normal, limiter, queue: VecDeque::new(), armed: None, generation: 0 };
+        Self {
+            looks: Periodic::new(Time::from_nanos(phase), timers.monitor_period),
+            health: store.nodes().map(|_| Health { lease: Time::ZERO, probe: Time::ZERO }).collect(),
+            zones: store.nodes().map(|(_, node)| (node.zone, zone())).collect(),
+            nodes_changed: false,
+            stale: true,
+            armed: None,
+            generation: 0,
+        }
+    }
+
+    /// A node's condition or taints have changed.
+    pub fn nodes_changed(&mut self) {
+        (self.nodes_changed, self.stale) = (true, true);
+    }
+
+    /// Kubelets came within reach or went out of it.
+    pub fn reach_changed(&mut self) {
+        self.stale = true;
+    }
+
+    /// Its look at all nodes.
+    pub fn look(&mut self, generation: u32, store: &mut Store, kubelets: &[Kubelet], cx: &mut Cx<'_>) {
+        if generation != self.generation {
+            return;
+        }
+        (self.nodes_changed, self.stale, self.armed) = (false, true, None);
+        let mut counts: BTreeMap<ZoneId, (u64, u64)> = BTreeMap::new();
+        for key in (0..kubelets.len() as u32).map(NodeKey) {
+            self.judge(key, store, &kubelets[key.0 as usize], cx);
+            let node = store.node(key);
+            let (ready, not_ready) = counts.entry(node.zone).or_default();
+            match node.ready {
+                Ready::True => *ready += 1,
+                Ready::Unknown => *not_ready += 1,
+            }
+        }
+        self.judge_zones(&counts, store, cx);
+        for zone in counts.into_keys() {
+            self.release(zone, store, cx);
+        }
+    }
+
+    /// Brings a node's condition up to date, and its place in the queue.
+    fn judge(&mut self, key: NodeKey, store: &mut Store, kubelet: &Kubelet, cx: &mut Cx<'_>) {
+        let before = store.node(key).ready;
+        let health = &mut self.health[key.0 as usize];
+        *health = health.seeing(kubelet.last_renewal(cx.now - cx.spec.timers.watch_latency), self.looks, cx);
+        if before == Ready::True && cx.now >= health.probe + cx.spec.timers.monitor_grace {
+            store.set_node_ready(key, Ready::Unknown, cx);
+            let pods: Vec<_> = store.node(key).pods.iter().copied().collect();
+            for pod in pods {
+                store.set_pod_ready(pod, false, cx);
+            }
+        }
+        let node = store.node(key);
+        let queue = &mut self.zones.get_mut(&node.zone).expect("every node's zone is known").queue;
+        let condition = if cx.spec.timers.queues_a_look_later { before } else { node.ready };
+        match condition {
+            Ready::True => {
+                queue.retain(|queued| *queued != key);
+                store.set_unreachable(key, Effect::NoExecute, false, cx);
+            }
+            Ready::Unknown if !node.is_unreachable(Effect::NoExecute) && !queue.contains(&key) => queue.push_back(key),
+            Ready::Unknown => {}
+        }
+    }
+
+    /// `handleDisruption`: what zones are like, and what follows for their limiters.
+    fn judge_zones(&mut self, counts: &BTreeMap<ZoneId, (u64, u64)>, store: &mut Store, cx: &mut Cx<'_>) {
+        let options = &cx.spec.timers.disruption;
+        let is_full = |state: ZoneState| state == ZoneState::FullDisruption;
+        let state = |(ready, not_ready): (u64, u64)| zone_state(ready, not_ready, options);
+        let was_paused = self.zones.values().all(|zone| is_full(zone.state));
+        let is_paused = counts.values().all(|count| is_full(state(*count)));
+        for (id, zone) in &mut self.zones {
+            let count = counts[id];
+            let new = state(count);
+            if is_paused && !was_paused {
+                zone.queue.clear();
+                zone.limiter.set_rate(0.0, cx.now);
+            } else if !is_paused && (was_paused || new != zone.state) {
+                zone.limiter.set_rate(eviction_rate(new, count.0 + count.1, options), cx.now);
+            }
+            if new != zone.state {
+                zone.state = new;
+                cx.record(KubeRecord::Zone(*id, new));
+            }
+        }
+        if is_paused == was_paused {
+            return;
+        }
+        cx.record(KubeRecord::EvictionPaused(is_paused));
+        for key in (0..self.health.len() as u32).map(NodeKey) {
+            if is_paused {
+                store.set_unreachable(key, Effect::NoExecute, false, cx);
+            } else {
+                self.health[key.0 as usize].probe = cx.now;
+            }
+        }
+    }
+
+    /// Taints the nodes of a zone that its limiter lets through.
+    fn release(&mut self, id: ZoneId, store: &mut Store, cx: &mut Cx<'_>) {
+        let zone = self.zones.get_mut(&id).expect("every node's zone is known");
+        while !zone.queue.is_empty() && zone.limiter.take(cx.now) {
+            let key = zone.queue.pop_front().expect("it is not empty");
+            if store.node(key).ready == Ready::Unknown {
+                store.set_unreachable(key, Effect::NoExecute, true, cx);
+            }
+        }
+        let next = zone.limiter.next().filter(|_| !zone.queue.is_empty());
+        if next != zone.armed {
+            (zone.armed, zone.generation) = (next, zone.generation + 1);
+            if let Some(next) = next {
+                cx.schedule(next, KubeEvent::Limiter(id, zone.generation));
+            }
+        }
+    }
+
+    /// A zone's limiter may have a token.
+    pub fn token(&mut self, id: ZoneId, generation: u32, store: &mut Store, cx: &mut Cx<'_>) {
+        let zone = self.zones.get_mut(&id).expect("every node's zone is known");
+        if zone.generation != generation {
+            return;
+        }
+        zone.armed = None;
+        // A look at this very moment comes first, and releases what it leaves.
+        if self.armed != Some(cx.now) {
+            self.release(id, store, cx);
+        }
+    }
+
+    /// Hears of a node's condition: `NoSchedule` follows it at once.
+    pub fn reconcile(key: NodeKey, store: &mut Store, cx: &mut Cx<'_>) {
+        let unreachable = store.node(key).ready == Ready::Unknown;
+        store.set_unreachable(key, Effect::NoSchedule, unreachable, cx);
+    }
+
+    /// Queues its next look: the next of all, or the next at which something may change.
+    pub fn arm(&mut self, store: &Store, kubelets: &[Kubelet], cx: &mut Cx<'_>) {
+        // One that is due now sees what has changed.
+        if !std::mem::take(&mut self.stale) || self.armed == Some(cx.now) {
+            return;
+        }
+        let timers = &cx.spec.timers;
+        let skips = cx.exact == Exact::Fast && timers.monitor_grace >= timers.lease_renewal + timers.monitor_period;
+        let wanted = if self.nodes_changed || !skips {
+            Some(self.looks.after(cx.now))
+        } else {
+            let expiries = store.nodes().zip(kubelets).filter(|((_, node), _)| node.ready == Ready::True);
+            expiries.filter_map(|((key, _), kubelet)| self.expiry(key, kubelet, cx)).min()
+        };
+        if wanted != self.armed {
+            (self.armed, self.generation) = (wanted, self.generation + 1);
+            if let Some(at) = wanted {
+                cx.schedule(at, KubeEvent::Monitor(self.generation));
+            }
+        }
+    }
+
+    /// The look at which a node's grace period is over, unless it sees another renewal by then.
+    fn expiry(&self, key: NodeKey, kubelet: &Kubelet, cx: &Cx<'_>) -> Option<Time> {
+        let health = self.health[key.0 as usize].seeing(kubelet.last_renewal(cx.now), self.looks, cx);
+        let look = self.looks.at_or_after(health.probe + cx.spec.timers.monitor_grace).max(self.looks.after(cx.now));
+        let seen = kubelet.next_renewal(cx.now).is_some_and(|renewal| renewal + cx.spec.timers.watch_latency <= look);
+        (!seen).then_some(look)
+    }
+}
+
+impl Health {
+    /// After a renewal: it counts from the first look that sees it.
+    fn seeing(self, renewal: Time, looks: Periodic, cx: &Cx<'_>) -> Self {
+        let latency: Duration = cx.spec.timers.watch_latency;
+        if renewal > self.lease { Self { lease: renewal, probe: looks.at_or_after(renewal + latency) } } else { self }
+    }
+}

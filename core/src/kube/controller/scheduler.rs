@@ -1,0 +1,211 @@
+//! The scheduler: pods wait in a queue, and each is given the best of the nodes that suit it (`pkg/scheduler`).
+//!
+//! ```text
+//!  made --> due now --> place --> bound
+//!             ^           |
+//!             |           '--> refused --> due after 5 min, or after its back-off once something that might help has changed
+//!             '-----------------------------'
+//! ```
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::ids::{NodeKey, PodId, WorkloadId};
+use crate::kernel::rng::{Draw, Purpose};
+use crate::kernel::time::{Duration, Time};
+use crate::kube::context::Cx;
+use crate::kube::event::KubeEvent;
+use crate::kube::record::Reason;
+use crate::kube::rule::labels::Symbol;
+use crate::kube::rule::resources::{balanced, least_allocated};
+use crate::kube::rule::spread::{self, Constraint, Incoming, NodeView, PodView, Verdict};
+use crate::kube::rule::{taints, volume_zone};
+use crate::kube::spec::{PlaneSpec, Workload};
+use crate::kube::store::Store;
+
+/// A pod that was refused is looked at again after so long, whatever happens (`podMaxInUnschedulablePodsDuration`).
+const PATIENCE: Duration = Duration::from_secs(300);
+
+/// First and longest back-off of a pod that was refused (`podInitialBackoffSeconds`, `podMaxBackoffSeconds`).
+const BACK_OFF: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(10));
+
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    due: Time,
+    /// Times it was refused, and when last.
+    refusals: u32,
+    refused: Time,
+}
+
+/// The scheduler.
+#[derive(Clone, Debug)]
+pub struct Scheduler {
+    queue: BTreeSet<(Time, PodId)>,
+    waiting: BTreeMap<PodId, Waiting>,
+    /// Looks at pods so far, per workload: numbers of draws.
+    looks: Vec<u64>,
+    /// When it has time for another pod.
+    free: Time,
+    armed: Option<Time>,
+    generation: u32,
+}
+
+impl Scheduler {
+    /// Nothing to do yet.
+    pub fn new(workloads: usize) -> Self {
+        let (queue, waiting) = (BTreeSet::new(), BTreeMap::new());
+        Self { queue, waiting, looks: vec![0; workloads], free: Time::ZERO, armed: None, generation: 0 }
+    }
+
+    /// Hears of a new pod at `at`.
+    pub fn add(&mut self, id: PodId, at: Time) {
+        self.wait(id, Waiting { due: at, refusals: 0, refused: at });
+    }
+
+    fn wait(&mut self, id: PodId, waiting: Waiting) {
+        if let Some(before) = self.waiting.insert(id, waiting) {
+            self.queue.remove(&(before.due, id));
+        }
+        self.queue.insert((waiting.due, id));
+    }
+
+    /// Something has changed, of which it hears at `at`: refused pods are looked at again after their back-off.
+    pub fn wake(&mut self, at: Time) {
+        let sooner = self.waiting.iter().filter_map(|(id, waiting)| {
+            let doubled = BACK_OFF.0 * (1 << waiting.refusals.saturating_sub(1).min(8));
+            let due = at.max(waiting.refused + doubled.min(BACK_OFF.1));
+            (due < waiting.due && waiting.refusals > 0).then_some((*id, Waiting { due, ..*waiting }))
+        });
+        for (id, waiting) in sooner.collect::<Vec<_>>() {
+            self.wait(id, waiting);
+        }
+    }
+
+    /// Looks at the next pod.
+    pub fn schedule(&mut self, generation: u32, store: &mut Store, cx: &mut Cx<'_>) {
+        if generation != self.generation {
+            return;
+        }
+        self.armed = None;
+        let (due, id) = self.queue.pop_first().expect("it is called when a pod is due");
+        self.free = cx.now + cx.spec.timers.scheduling;
+        debug_assert!(due <= cx.now, "{id:?} is due at {due:?} only");
+        let waiting = self.waiting.remove(&id).expect("what is queued waits");
+        if let Err(reason) = self.try_place(id, store, cx) {
+            store.refuse(id, reason, cx);
+            self.wait(id, Waiting { due: cx.now + PATIENCE, refusals: waiting.refusals + 1, refused: cx.now });
+        }
+    }
+
+    /// Binds a pod to the best node.
+    ///
+    /// # Errors
+    /// Why no node suits it.
+    pub fn try_place(&mut self, id: PodId, store: &mut Store, cx: &mut Cx<'_>) -> Result<NodeKey, Reason> {
+        let workload = store.pod(id).expect("a pod that waits is there").name.workload;
+        let look = &mut self.looks[workload.0 as usize];
+        *look += 1;
+        let mut tie = cx.draws(Purpose::Tie, workload.0).draw(*look);
+        let key = place(workload, cx.spec, store, &mut tie)?;
+        store.bind(id, key, cx);
+        Ok(key)
+    }
+
+    /// Queues its next look.
+    pub fn arm(&mut self, cx: &mut Cx<'_>) {
+        let next = self.queue.first().map(|(due, _)| (*due).max(self.free).max(cx.now));
+        if next != self.armed {
+            (self.armed, self.generation) = (next, self.generation + 1);
+            if let Some(at) = next {
+                cx.schedule(at, KubeEvent::Schedule(self.generation));
+            }
+        }
+    }
+}
+
+/// The node a pod of a workload is given: of those that pass all filters one with the highest score.
+///
+/// # Errors
+/// Why no node passes them.
+pub fn place(id: WorkloadId, spec: &PlaneSpec, store: &Store, tie: &mut Draw) -> Result<NodeKey, Reason> {
+    let workload = &spec.workloads[id.0 as usize];
+    let nodes: Vec<NodeView<'_>> =
+        store.nodes().zip(&spec.nodes).map(|((_, node), spec)| NodeView { labels: &spec.labels, taints: &node.taints }).collect();
+    let refusals = filter(workload, spec, store, &nodes);
+    let candidates: Vec<usize> = (0..nodes.len()).filter(|&node| refusals[node].is_none()).collect();
+    if candidates.is_empty() {
+        return Err(refusals.into_iter().flatten().max().unwrap_or(Reason::NodeAffinity));
+    }
+    let scores = score(workload, spec, store, &nodes, &candidates);
+    let most = scores.iter().max().expect("there are candidates");
+    let best: Vec<usize> = candidates.iter().zip(&scores).filter(|(_, score)| *score == most).map(|(node, _)| *node).collect();
+    Ok(NodeKey(best[tie.below(best.len() as u64) as usize] as u32))
+}
+
+/// The first filter that each node fails.
+fn filter(workload: &Workload, spec: &PlaneSpec, store: &Store, nodes: &[NodeView<'_>]) -> Vec<Option<Reason>> {
+    let spread = spread::filter(&workload.incoming(), &workload.spread, nodes, &counted(workload, &workload.spread, spec, store));
+    let refusal = |(node, spread): (usize, Verdict)| {
+        let (spec, node) = (&spec.nodes[node], store.node(NodeKey(node as u32)));
+        let requested = node.requested.plus(&workload.requests);
+        match () {
+            () if taints::forbidding(&node.taints, &workload.tolerations).is_some() => Some(Reason::Taints),
+            () if !workload.affinity.admits(&spec.labels) => Some(Reason::NodeAffinity),
+            () if !requested.fits(&spec.allocatable) => Some(Reason::Resources),
+            () if volume_zone::filter(&workload.claims, &spec.labels) == volume_zone::Verdict::Rejected => {
+                Some(Reason::VolumeZone)
+            }
+            () if spread != Verdict::Success => Some(Reason::Spread),
+            () => None,
+        }
+    };
+    spread.into_iter().enumerate().map(refusal).collect()
+}
+
+/// Scores with the weights of the default profile (`pkg/scheduler/apis/config/v1/default_plugins.go`).
+fn score(workload: &Workload, spec: &PlaneSpec, store: &Store, nodes: &[NodeView<'_>], candidates: &[usize]) -> Vec<i64> {
+    let is_silent = workload.spread.is_empty() && workload.prefers.is_empty();
+    let defaults = workload.default_spread();
+    let constraints = if is_silent { &defaults[..] } else { &workload.prefers };
+    let pods = counted(workload, constraints, spec, store);
+    let spread = spread::score(&workload.incoming(), constraints, !is_silent, nodes, candidates, &pods);
+    let resources = |&node: &usize| {
+        let requested = store.node(NodeKey(node as u32)).requested.plus(&workload.requests);
+        let allocatable = &spec.nodes[node].allocatable;
+        (least_allocated(&requested, allocatable) + balanced(&requested, allocatable)) as i64
+    };
+    candidates.iter().map(resources).zip(spread).map(|(resources, spread)| resources + 2 * spread).collect()
+}
+
+/// Pods that have a node and may count for these constraints.
+fn counted<'a>(workload: &Workload, constraints: &[Constraint], spec: &'a PlaneSpec, store: &Store) -> Vec<PodView<'a>> {
+    let counts = |other: &Workload| {
+        other.namespace == workload.namespace && constraints.iter().any(|constraint| constraint.selector.selects(&other.labels))
+    };
+    let mut pods = Vec::new();
+    for (id, other) in (0..).map(WorkloadId).zip(&spec.workloads).filter(|(_, other)| counts(other)) {
+        let placed = store.pods_of(id).filter_map(|(_, pod)| Some((pod.node?.0 as usize, pod.terminating)));
+        let view = |(node, terminating)| PodView { node, namespace: other.namespace, labels: &other.labels, terminating };
+        pods.extend(placed.map(view));
+    }
+    pods
+}
+
+impl Workload {
+    /// Its pods, as far as spreading goes.
+    fn incoming(&self) -> Incoming<'_> {
+        let (namespace, labels) = (self.namespace, &self.labels);
+        Incoming { namespace, labels, affinity: &self.affinity, tolerations: &self.tolerations }
+    }
+
+    /// How the scheduler spreads pods that say nothing (`podtopologyspread`, `systemDefaultConstraints`).
+    fn default_spread(&self) -> [Constraint; 2] {
+        [(Symbol::HOSTNAME, 3), (Symbol::ZONE, 5)].map(|(key, max_skew)| Constraint {
+            key,
+            max_skew,
+            selector: self.selector.clone(),
+            min_domains: 1,
+            honors_affinity: true,
+            honors_taints: false,
+        })
+    }
+}

@@ -1,0 +1,74 @@
+//! What happened in a plane.
+
+use crate::ids::{NodeKey, ZoneId};
+use crate::kube::name::PodName;
+use crate::kube::rule::taints::Effect;
+use crate::kube::rule::zone_state::ZoneState;
+
+/// A fact of one plane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KubeRecord {
+    /// Of a pod.
+    Pod(PodName, PodFact),
+    /// Of a node.
+    Node(NodeKey, NodeFact),
+    /// The node lifecycle controller sees a zone in another state.
+    Zone(ZoneId, ZoneState),
+    /// All zones are fully disrupted, so nothing is evicted (`true`), or no more.
+    EvictionPaused(bool),
+}
+
+/// A fact of a pod.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PodFact {
+    /// It was made.
+    Created,
+    /// It was given a node.
+    Bound(NodeKey),
+    /// No node suits it.
+    Refused(Reason),
+    /// Its process runs; how often that was started anew.
+    Started {
+        /// Starts after the first.
+        restarts: u32,
+    },
+    /// It serves, or not, as the API has it.
+    Ready(bool),
+    /// It is to end.
+    Terminating,
+    /// Its object is gone.
+    Removed,
+}
+
+/// A fact of a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NodeFact {
+    /// Its condition `Ready` is another.
+    Ready(Ready),
+    /// It was tainted as unreachable, or is no more.
+    Unreachable(Effect, bool),
+}
+
+/// The condition `Ready` of a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ready {
+    /// Its kubelet says so.
+    True,
+    /// Nobody knows: its kubelet is silent.
+    Unknown,
+}
+
+/// Why no node suits a pod: the filter that fails last, in the order of the scheduler, on the node that passes most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Reason {
+    /// Taints it does not tolerate.
+    Taints,
+    /// It may not run on such nodes.
+    NodeAffinity,
+    /// Too little is left.
+    Resources,
+    /// Its volume is in another zone.
+    VolumeZone,
+    /// It would crowd a domain.
+    Spread,
+}

@@ -1,0 +1,230 @@
+//! The objects of a plane's API, and the only ways to change them: each leaves a record and a [`Change`] for those who watch.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use smallvec::SmallVec;
+
+use crate::ids::{NodeKey, PodId, WorkloadId, ZoneId};
+use crate::kube::context::Cx;
+use crate::kube::name::PodName;
+use crate::kube::record::{KubeRecord, NodeFact, PodFact, Ready, Reason};
+use crate::kube::rule::labels::Symbol;
+use crate::kube::rule::taints::{Effect, Taint};
+use crate::kube::spec::{PlaneSpec, Resources};
+
+/// A pod as the API has it. What runs of it is its kubelet's business.
+#[derive(Clone, Debug)]
+pub struct Pod {
+    /// Its name.
+    pub name: PodName,
+    /// Its node.
+    pub node: Option<NodeKey>,
+    /// Its process was seen running.
+    pub started: bool,
+    /// Starts after the first.
+    pub restarts: u32,
+    /// It serves.
+    pub ready: bool,
+    /// It is to end.
+    pub terminating: bool,
+    /// Why no node suited it last.
+    pub refused: Option<Reason>,
+}
+
+/// A node as the API has it.
+#[derive(Clone, Debug)]
+pub struct Node {
+    /// Its zone.
+    pub zone: ZoneId,
+    /// Condition.
+    pub ready: Ready,
+    /// Taints.
+    pub taints: SmallVec<[Taint; 2]>,
+    /// What its pods request.
+    pub requested: Resources,
+    /// Its pods.
+    pub pods: BTreeSet<PodId>,
+}
+
+/// Something has changed that others may care for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// A pod was made.
+    Created(PodId),
+    /// A pod was given this node.
+    Bound(NodeKey),
+    /// A pod is to end.
+    Terminating(PodId, WorkloadId, NodeKey),
+    /// A pod of this node is gone.
+    Removed(NodeKey),
+    /// A node's condition is another.
+    Condition(NodeKey),
+    /// A node's taints are others.
+    Taints(NodeKey),
+}
+
+/// The objects of one plane.
+#[derive(Clone, Debug)]
+pub struct Store {
+    nodes: Vec<Node>,
+    pods: BTreeMap<PodId, Pod>,
+    by_workload: Vec<BTreeSet<PodId>>,
+    made: u32,
+    changes: Vec<Change>,
+}
+
+fn unreachable(effect: Effect) -> Taint {
+    Taint { key: Symbol::UNREACHABLE, value: None, effect }
+}
+
+impl Node {
+    /// Whether it is tainted as unreachable, with this effect.
+    pub fn is_unreachable(&self, effect: Effect) -> bool {
+        self.taints.contains(&unreachable(effect))
+    }
+}
+
+impl Store {
+    /// All nodes ready, no pods yet. `zone` tells where a node stands.
+    pub fn new(spec: &PlaneSpec, zone: impl Fn(NodeKey) -> ZoneId) -> Self {
+        let node = |(key, spec): (u32, &crate::kube::spec::NodeSpec)| Node {
+            zone: zone(NodeKey(key)),
+            ready: Ready::True,
+            taints: SmallVec::from_slice(&spec.taints),
+            requested: Resources::default(),
+            pods: BTreeSet::new(),
+        };
+        Self {
+            nodes: (0..).zip(&spec.nodes).map(node).collect(),
+            pods: BTreeMap::new(),
+            by_workload: vec![BTreeSet::new(); spec.workloads.len()],
+            made: 0,
+            changes: Vec::new(),
+        }
+    }
+
+    /// A node.
+    pub fn node(&self, key: NodeKey) -> &Node {
+        &self.nodes[key.0 as usize]
+    }
+
+    /// All nodes.
+    pub fn nodes(&self) -> impl Iterator<Item = (NodeKey, &Node)> {
+        (0..).map(NodeKey).zip(&self.nodes)
+    }
+
+    /// A pod, if it is (still) there.
+    pub fn pod(&self, id: PodId) -> Option<&Pod> {
+        self.pods.get(&id)
+    }
+
+    /// The pods of a workload, oldest first.
+    pub fn pods_of(&self, workload: WorkloadId) -> impl Iterator<Item = (PodId, &Pod)> {
+        self.by_workload[workload.0 as usize].iter().map(|id| (*id, &self.pods[id]))
+    }
+
+    /// What has changed since it was last asked for.
+    pub fn take_changes(&mut self) -> Vec<Change> {
+        std::mem::take(&mut self.changes)
+    }
+
+    /// Makes a pod.
+    pub fn create_pod(&mut self, name: PodName, cx: &mut Cx<'_>) -> PodId {
+        let taken = self.pods_of(name.workload).any(|(_, pod)| pod.name == name);
+        assert!(!taken, "{name:?} names two pods");
+        let id = PodId(self.made);
+        self.made += 1;
+        let (started, ready, terminating) = (false, false, false);
+        self.pods.insert(id, Pod { name, node: None, started, restarts: 0, ready, terminating, refused: None });
+        self.by_workload[name.workload.0 as usize].insert(id);
+        self.changes.push(Change::Created(id));
+        cx.record(KubeRecord::Pod(name, PodFact::Created));
+        id
+    }
+
+    /// Gives a pod its node.
+    pub fn bind(&mut self, id: PodId, key: NodeKey, cx: &mut Cx<'_>) {
+        let pod = self.pods.get_mut(&id).expect("who binds a pod has it");
+        assert!(pod.node.is_none(), "{:?} is bound twice", pod.name);
+        (pod.node, pod.refused) = (Some(key), None);
+        let node = &mut self.nodes[key.0 as usize];
+        node.requested = node.requested.plus(&cx.spec.workloads[pod.name.workload.0 as usize].requests);
+        node.pods.insert(id);
+        self.changes.push(Change::Bound(key));
+        cx.record(KubeRecord::Pod(pod.name, PodFact::Bound(key)));
+    }
+
+    /// No node suits a pod. Told where the reason is another than before.
+    pub fn refuse(&mut self, id: PodId, reason: Reason, cx: &mut Cx<'_>) {
+        let pod = self.pods.get_mut(&id).expect("who refuses a pod has it");
+        if pod.refused.replace(reason) != Some(reason) {
+            cx.record(KubeRecord::Pod(pod.name, PodFact::Refused(reason)));
+        }
+    }
+
+    /// A pod's process runs.
+    pub fn start(&mut self, id: PodId, cx: &mut Cx<'_>) {
+        let pod = self.pods.get_mut(&id).expect("a kubelet starts pods it was given");
+        pod.restarts += u32::from(pod.started);
+        pod.started = true;
+        cx.record(KubeRecord::Pod(pod.name, PodFact::Started { restarts: pod.restarts }));
+    }
+
+    /// A pod serves, or not; nothing if that is known.
+    pub fn set_pod_ready(&mut self, id: PodId, ready: bool, cx: &mut Cx<'_>) {
+        let pod = self.pods.get_mut(&id).expect("who judges a pod has it");
+        if pod.ready != ready {
+            pod.ready = ready;
+            cx.record(KubeRecord::Pod(pod.name, PodFact::Ready(ready)));
+        }
+    }
+
+    /// A bound pod is to end; nothing if that is known.
+    pub fn terminate(&mut self, id: PodId, cx: &mut Cx<'_>) {
+        let pod = self.pods.get_mut(&id).expect("who ends a pod has it");
+        let node = pod.node.expect("a pod that is asked to end has a node");
+        if !pod.terminating {
+            pod.terminating = true;
+            self.changes.push(Change::Terminating(id, pod.name.workload, node));
+            cx.record(KubeRecord::Pod(pod.name, PodFact::Terminating));
+        }
+    }
+
+    /// A terminating pod's object goes.
+    pub fn remove(&mut self, id: PodId, cx: &mut Cx<'_>) {
+        let pod = self.pods.remove(&id).expect("who removes a pod has it");
+        assert!(pod.terminating, "{:?} goes without having been asked to end", pod.name);
+        let key = pod.node.expect("a pod that is asked to end has a node");
+        let node = &mut self.nodes[key.0 as usize];
+        node.requested = node.requested.minus(&cx.spec.workloads[pod.name.workload.0 as usize].requests);
+        node.pods.remove(&id);
+        self.by_workload[pod.name.workload.0 as usize].remove(&id);
+        self.changes.push(Change::Removed(key));
+        cx.record(KubeRecord::Pod(pod.name, PodFact::Removed));
+    }
+
+    /// A node's condition; nothing if it is so.
+    pub fn set_node_ready(&mut self, key: NodeKey, ready: Ready, cx: &mut Cx<'_>) {
+        let node = &mut self.nodes[key.0 as usize];
+        if node.ready != ready {
+            node.ready = ready;
+            self.changes.push(Change::Condition(key));
+            cx.record(KubeRecord::Node(key, NodeFact::Ready(ready)));
+        }
+    }
+
+    /// Taints a node as unreachable, or takes that taint away; nothing if it is so.
+    pub fn set_unreachable(&mut self, key: NodeKey, effect: Effect, on: bool, cx: &mut Cx<'_>) {
+        let node = &mut self.nodes[key.0 as usize];
+        let taint = unreachable(effect);
+        if node.taints.contains(&taint) != on {
+            if on {
+                node.taints.push(taint);
+            } else {
+                node.taints.retain(|own| *own != taint);
+            }
+            self.changes.push(Change::Taints(key));
+            cx.record(KubeRecord::Node(key, NodeFact::Unreachable(effect, on)));
+        }
+    }
+}

@@ -1,0 +1,6 @@
+//! Planes made by hand, and what becomes of their pods.
+
+mod healing;
+mod scheduling;
+mod timing;
+mod world;

@@ -1,0 +1,117 @@
+//! Where pods go.
+
+use std::collections::BTreeMap;
+
+use super::world::{Seen, at, broken, over, run, secs, with, workload, world, zone_label};
+use crate::ids::{NodeKey, WorkloadId, ZoneId};
+use crate::kube::name::PodName;
+use crate::kube::record::{PodFact, Reason};
+use crate::kube::rule::labels::{Condition, NodeAffinity, Requirement, Symbol};
+use crate::kube::rule::taints::{Effect, Taint};
+use crate::kube::rule::volume_zone::{Claim, Volume};
+use crate::kube::spec::Resources;
+use crate::scenario::{Aim, Fault};
+
+/// Pods per node at the start, of so many nodes.
+fn per_node(seen: &Seen, nodes: u32) -> Vec<usize> {
+    (0..nodes).map(|node| seen.first_pods_on(NodeKey(node)).len()).collect()
+}
+
+fn refusals(seen: &Seen) -> Vec<Reason> {
+    let pods: Vec<PodName> = seen.pods(|fact| matches!(fact, PodFact::Refused(_))).into_iter().map(|(_, pod)| pod).collect();
+    let reasons = pods.iter().flat_map(|pod| seen.of(*pod)).filter_map(|(_, fact)| match fact {
+        PodFact::Refused(reason) => Some(reason),
+        _ => None,
+    });
+    reasons.collect()
+}
+
+#[test]
+fn pods_that_say_nothing_are_spread() {
+    for seed in 0..5 {
+        let seen = run(&with(world(&[2, 2, 2]), workload("web", 0, 12)), seed);
+        assert_eq!(per_node(&seen, 6), [2; 6], "seed {seed}");
+    }
+}
+
+#[test]
+fn equals_are_drawn_and_never_the_first() {
+    let scenario = with(world(&[1, 1, 1]), workload("web", 0, 1));
+    let mut chosen: BTreeMap<usize, u32> = BTreeMap::new();
+    for seed in 0..30 {
+        let seen = run(&scenario, seed);
+        let node = per_node(&seen, 3).iter().position(|pods| *pods == 1);
+        *chosen.entry(node.expect("it has a node")).or_default() += 1;
+    }
+    assert!(chosen.len() == 3 && chosen.values().all(|times| *times > 3), "{chosen:?}");
+}
+
+/// GEP-20, appendix: finding 1 (one zone, so its skew is always 1) and finding 2 (`kubernetes/kubernetes#109364`, in a set-up that
+/// shows it: a zone of four nodes, two of one).
+#[test]
+fn findings_about_hard_spreading() {
+    for (nodes, replicas, zone_skew, placed) in
+        [(&[4][..], 3, 1, 3), (&[4, 1, 1], 5, 2, 5), (&[4, 1, 1], 6, 2, 5), (&[2, 2, 2], 6, 1, 6), (&[2, 2, 2], 7, 1, 6)]
+    {
+        let mut web = workload("web", 0, replicas);
+        web.spread = vec![over(Symbol::ZONE, zone_skew, &web), over(Symbol::HOSTNAME, 1, &web)];
+        if replicas == 7 {
+            // A second pod on a node is within the skew: only room keeps the seventh away.
+            web.requests.cpu_milli = 5_000;
+        }
+        let seen = run(&with(world(nodes), web), 1);
+        let count = per_node(&seen, nodes.iter().sum());
+        assert_eq!(count.iter().sum::<usize>(), placed, "{replicas} on {nodes:?}: {count:?}");
+        let expected = match replicas {
+            6 if placed == 5 => vec![Reason::Spread],
+            7 => vec![Reason::Resources],
+            _ => vec![],
+        };
+        assert_eq!(refusals(&seen), expected, "{replicas} on {nodes:?}: {count:?}");
+    }
+}
+
+#[test]
+fn a_pod_waits_for_the_zone_of_its_volume() {
+    let mut web = workload("web", 0, 1);
+    let volume = Volume(vec![(Symbol::ZONE, vec![zone_label(1)])]);
+    web.claims = vec![Claim::Bound(volume)];
+    let scenario = broken(with(world(&[2, 2, 2]), web), 100, Some(1_900), Fault::ZonePower(Aim::Named(ZoneId(1))));
+    let seen = run(&scenario, 1);
+    assert_eq!(refusals(&seen), [Reason::VolumeZone]);
+    let bound = seen.pods(|fact| matches!(fact, PodFact::Bound(_)));
+    assert_eq!(bound.len(), 2);
+    assert!(bound.iter().all(|(_, pod)| [NodeKey(2), NodeKey(3)].contains(&seen.node_of(*pod).unwrap())), "{bound:?}");
+    // Power, boot, the taints go, at most 10 s of back-off.
+    let (power, taken) = (at(2_000) + secs(60), bound[1].0);
+    assert!(taken >= power && taken.since(power) < secs(11), "{taken:?}");
+}
+
+#[test]
+fn what_keeps_a_pod_away() {
+    let taint = Taint { key: Symbol(500), value: None, effect: Effect::NoSchedule };
+    let elsewhere = NodeAffinity(vec![vec![Requirement { key: Symbol(501), is: Condition::Exists }]]);
+    let large = Resources { cpu_milli: 8_001, memory: 1, pods: 1 };
+    for expected in [Reason::Taints, Reason::NodeAffinity, Reason::Resources] {
+        let mut scenario = with(world(&[1, 1, 1]), workload("web", 0, 1));
+        let plane = &mut scenario.kube.planes[0];
+        match expected {
+            Reason::Taints => plane.nodes.iter_mut().for_each(|node| node.taints.push(taint)),
+            Reason::NodeAffinity => plane.workloads[0].affinity = elsewhere.clone(),
+            _ => plane.workloads[0].requests = large,
+        }
+        assert_eq!(refusals(&run(&scenario, 1)), [expected]);
+    }
+}
+
+#[test]
+fn names_are_made_up_as_kubernetes_does() {
+    let scenario = with(world(&[1]), workload("kube-apiserver", 0, 3));
+    let plane = &scenario.kube.planes[0];
+    let published = PodName { workload: WorkloadId(0), template: 1_976_390_699, suffix: 8_650_373 };
+    assert_eq!(published.text(plane), "kube-apiserver-5fcb7f4bff-vkrdh");
+    let seen = run(&scenario, 1);
+    let names: Vec<String> = seen.first_pods_on(NodeKey(0)).iter().map(|pod| pod.text(plane)).collect();
+    let stem = names[0].rsplit_once('-').unwrap().0;
+    assert!(names.len() == 3 && names.iter().all(|name| name.starts_with(stem) && name.len() == stem.len() + 6), "{names:?}");
+}

@@ -1,0 +1,131 @@
+//! When pods on nodes that vanished start to end: GEP-20, "Current Recovery Mechanisms" and "Option #1", in numbers.
+//!
+//! ```text
+//!  T - a           T - a + m            + grace          + 1/rate per earlier node      + toleration
+//!  last renewal -> a look sees it ----> Ready=Unknown --> NoExecute ------------------> terminating
+//! ```
+
+use proptest::prelude::*;
+
+use super::world::{PLANE, Seen, at, broken, crash, cut, cut_zone, over, run, run_as, secs, with, workload, world};
+use crate::ids::{NodeKey, ZoneId};
+use crate::kernel::rng::{Purpose, Stream};
+use crate::kernel::time::{Duration, Time};
+use crate::kube::record::PodFact;
+use crate::kube::rule::labels::Symbol;
+use crate::kube::spec::{Timers, tolerates_unreachable};
+use crate::scenario::{Aim, Fault, Scenario};
+use crate::sim::Exact;
+
+/// Nanoseconds.
+type Ns = u64;
+
+fn phase(seed: u64, entity: u32, period: Ns) -> Ns {
+    Stream::new(seed, Purpose::Phase, u64::from(PLANE.0) << 32 | u64::from(entity)).draw(0).below(period)
+}
+
+/// When each node is tainted `NoExecute`, by the formula: counted out in full, sharing no arithmetic with the engine.
+fn tainted(nodes: &[u32], vanished: Ns, timers: &Timers, seed: u64) -> Vec<(u32, Ns)> {
+    let (renewal, period) = (timers.lease_renewal.as_nanos(), timers.monitor_period.as_nanos());
+    let first_look =
+        |from: Ns| (0..1 << 20).map(|k| phase(seed, u32::MAX, period) + k * period).find(|look| *look >= from).unwrap();
+    let mut queue = Vec::new();
+    for node in nodes {
+        let renewals = (0..).map(|k| phase(seed, *node, renewal) + k * renewal);
+        let last = renewals.take_while(|at| *at < vanished).last().expect("it has renewed before");
+        let (a, seen) = (vanished - last, first_look(last + timers.watch_latency.as_nanos()));
+        let m = seen - last;
+        assert!(a <= renewal && m <= period + timers.watch_latency.as_nanos());
+        // The grace period is a multiple of the monitor's: T + grace - a + m is a look.
+        queue.push((vanished + timers.monitor_grace.as_nanos() - a + m, *node));
+    }
+    queue.sort_unstable();
+    let mut token = 0;
+    let tainted = queue.into_iter().map(|(unknown, node)| {
+        let at = unknown.max(token);
+        token = at + (1e9 / timers.disruption.rate).round() as u64;
+        (node, at)
+    });
+    tainted.collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+    #[test]
+    fn eviction_follows_from_the_timers(
+        seed: u64, vanished in 20_000..60_000u64, looks_of_grace in 1..40u64, period_ms in 1_000..30_000u64,
+        toleration_s in 0..600u64, rate in 0.02..1.0f64, lost in 1..7u32,
+    ) {
+        // Of twelve nodes up to six vanish: too few to disrupt their zone.
+        let mut web = workload("web", 0, 32);
+        web.prefers = vec![over(Symbol::HOSTNAME, 1, &web)];
+        web.tolerations = vec![tolerates_unreachable(secs(toleration_s))];
+        let mut scenario = with(world(&[12, 2, 2]), web);
+        let plane = &mut scenario.kube.planes[0];
+        plane.timers.monitor_period = Duration::from_millis(period_ms);
+        plane.timers.monitor_grace = plane.timers.monitor_period * (40_000 / period_ms + looks_of_grace);
+        plane.timers.disruption.rate = rate;
+        let (vanished, timers) = (Duration::from_millis(vanished), plane.timers);
+        let nodes: Vec<u32> = (0..lost).map(|k| k * 2 + seed as u32 % 2).collect();
+        for node in &nodes {
+            scenario = broken(scenario.clone(), 0, None, crash(&scenario, NodeKey(*node)));
+            scenario.faults.last_mut().unwrap().at = at(0) + vanished;
+        }
+        scenario.duration = vanished + timers.monitor_grace + secs(toleration_s + 400 + 2 * period_ms / 1_000);
+        let seen = run(&scenario, seed);
+        for (node, tainted) in tainted(&nodes, vanished.as_nanos(), &timers, seed) {
+            let pods = seen.first_pods_on(NodeKey(node));
+            prop_assert!(!pods.is_empty());
+            for pod in pods {
+                let terminating = seen.of(pod).into_iter().find(|(_, fact)| *fact == PodFact::Terminating);
+                let expected = at(0) + Duration::from_nanos(tainted) + timers.watch_latency + secs(toleration_s);
+                prop_assert_eq!(terminating.map(|(when, _)| when), Some(expected), "{:?} on node {}", pod, node);
+            }
+        }
+    }
+
+    #[test]
+    fn ticks_left_out_and_pauses_change_nothing(
+        seed: u64, zones in prop::array::uniform3(1..4u32), pods in 1..12u32,
+        faults in prop::collection::vec((20..900u64, 1..700u64, 0..5u8, 0..12u32), 1..6),
+    ) {
+        let mut scenario = with(with(world(&zones), workload("web", 0, pods)), workload("db", 1, 2));
+        let nodes: u32 = zones.iter().sum();
+        for (from, lasts, kind, which) in faults {
+            let fault = match kind {
+                0 => crash(&scenario, NodeKey(which % nodes)),
+                1 => cut(&scenario, NodeKey(which % nodes)),
+                2 => cut_zone(ZoneId(which as u16 % 4)),
+                3 => Fault::ZonePower(Aim::Named(ZoneId(which as u16 % 4))),
+                _ => Fault::ZonePower(Aim::Named(ZoneId(which as u16 % 3))),
+            };
+            scenario = broken(scenario, from, Some(lasts), fault);
+        }
+        scenario.duration = secs(2_400);
+        let whole = run(&scenario, seed);
+        prop_assert_eq!(whole, run_as(&scenario, seed, Exact::Fast, 7));
+    }
+}
+
+fn first_terminating(seen: &Seen) -> Time {
+    seen.pods(|fact| fact == PodFact::Terminating)[0].0
+}
+
+/// Seven minutes after the node has vanished, less up to 10 s (age of its lease), and up to 5 s more (until a look); as Kubernetes' code
+/// has it, one look later.
+#[test]
+fn seven_minutes() {
+    let scenario: Scenario = with(world(&[2, 2, 2]), workload("web", 0, 6));
+    let scenario = broken(scenario.clone(), 100, None, crash(&scenario, NodeKey(0)));
+    let mut later = scenario.clone();
+    later.kube.planes[0].timers.queues_a_look_later = true;
+    let mut times = Vec::new();
+    for seed in 0..40 {
+        let terminating = first_terminating(&run(&scenario, seed));
+        assert!(terminating > at(100 + 420 - 10) && terminating < at(100 + 420 + 6), "{terminating:?} under seed {seed}");
+        assert_eq!(first_terminating(&run(&later, seed)), terminating + secs(5), "seed {seed}");
+        times.push(terminating);
+    }
+    let spread = times.iter().max().unwrap().since(*times.iter().min().unwrap());
+    assert!(spread > secs(8), "phases are drawn: {times:?}");
+}

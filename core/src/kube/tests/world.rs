@@ -1,0 +1,207 @@
+//! A small world: zones of nodes, a control plane in a zone of its own, Deployments; and what was seen of them.
+
+use std::sync::Arc;
+
+use crate::ids::{NodeId, NodeKey, PlaneId, ZoneId};
+use crate::kernel::dist::Latency;
+use crate::kernel::time::{Duration, Time};
+use crate::kube::name::PodName;
+use crate::kube::record::{KubeRecord, NodeFact, PodFact, Ready};
+use crate::kube::rule::labels::{Condition, Labels, NodeAffinity, Requirement, Selector, Symbol};
+use crate::kube::rule::spread::Constraint;
+use crate::kube::rule::taints::Effect;
+use crate::kube::spec::{NodeSpec, PlaneSpec, Resources, Timers, UNREACHABLE_TOLERATION, Workload, tolerates_unreachable};
+use crate::observe::testing::three_zones;
+use crate::record::Record;
+use crate::scenario::{Aim, Direction, Fault, Node, Path, PlannedFault, Scenario, Zone};
+use crate::sim::{Exact, Options, Simulation};
+
+const NAMESPACE: Symbol = Symbol(99);
+
+/// Key of the label that pods of a workload have in common; its values are the symbols from here on.
+const APP: u32 = 100;
+
+/// The only plane.
+pub(super) const PLANE: PlaneId = PlaneId(0);
+
+/// The zone of the control plane, where there are three others.
+pub(super) const PARENT: ZoneId = ZoneId(3);
+
+pub(super) fn secs(s: u64) -> Duration {
+    Duration::from_secs(s)
+}
+
+pub(super) fn at(s: u64) -> Time {
+    Time::ZERO + secs(s)
+}
+
+/// The label of zone `k`.
+pub(super) fn zone_label(k: u32) -> Symbol {
+    Symbol(1_000 + k)
+}
+
+/// So many nodes in each zone, with room for 8 CPUs and 32 GiB, and a control plane in one zone more. Two hours.
+pub(super) fn world(nodes_per_zone: &[u32]) -> Scenario {
+    let mut scenario = three_zones();
+    scenario.duration = secs(7_200);
+    let zones = nodes_per_zone.len() + 1;
+    scenario.zones = (0..zones).map(|zone| Zone { name: format!("zone-{zone}"), region: 0 }).collect();
+    let path = Path { delay: Duration::from_micros(500), jitter: Latency::NONE, loss: 0.0, bytes_per_s: 1 << 30 };
+    scenario.network.paths = vec![path; zones * zones];
+    let parent = ZoneId(zones as u16 - 1);
+    scenario.nodes.iter_mut().for_each(|node| node.zone = parent);
+    scenario.volumes.iter_mut().for_each(|volume| volume.zone = parent);
+    let mut nodes = Vec::new();
+    for (zone, count) in (0..).zip(nodes_per_zone) {
+        for k in 0..*count {
+            let node = NodeId(scenario.nodes.len() as u16);
+            let labels = [(Symbol::HOSTNAME, Symbol(2_000 + u32::from(node.0))), (Symbol::ZONE, zone_label(zone))];
+            scenario.nodes.push(Node { name: format!("node-{zone}-{k}"), zone: ZoneId(zone as u16) });
+            let allocatable = Resources { cpu_milli: 8_000, memory: 32 << 30, pods: 110 };
+            nodes.push(NodeSpec { node, labels: labels.into_iter().collect(), taints: Vec::new(), allocatable });
+        }
+    }
+    let (name, control_plane, timers) = ("seed".to_owned(), vec![NodeId(0)], Timers::default());
+    scenario.kube.planes = vec![PlaneSpec { name, control_plane, nodes, workloads: Vec::new(), timers }];
+    scenario
+}
+
+/// A Deployment; `app` tells its pods from others'.
+pub(super) fn workload(name: &str, app: u32, replicas: u32) -> Workload {
+    let (key, value) = (Symbol(APP), Symbol(APP + 1 + app));
+    Workload {
+        name: name.to_owned(),
+        namespace: NAMESPACE,
+        replicas,
+        labels: Labels::from_iter([(key, value)]),
+        selector: Selector::All(vec![Requirement { key, is: Condition::In(vec![value]) }]),
+        requests: Resources { cpu_milli: 100, memory: 1 << 28, pods: 1 },
+        affinity: NodeAffinity::default(),
+        tolerations: vec![tolerates_unreachable(UNREACHABLE_TOLERATION)],
+        spread: Vec::new(),
+        prefers: Vec::new(),
+        claims: Vec::new(),
+        start: secs(5),
+        stop: secs(2),
+    }
+}
+
+/// The workload's pods, spread over the values of a label.
+pub(super) fn over(key: Symbol, max_skew: u64, workload: &Workload) -> Constraint {
+    let selector = workload.selector.clone();
+    Constraint { key, max_skew, selector, min_domains: 1, honors_affinity: true, honors_taints: false }
+}
+
+/// `scenario` with this workload more.
+pub(super) fn with(mut scenario: Scenario, workload: Workload) -> Scenario {
+    scenario.kube.planes[0].workloads.push(workload);
+    scenario
+}
+
+/// `scenario` with this fault more, at so many seconds; it lasts so many, or for ever.
+pub(super) fn broken(mut scenario: Scenario, at_s: u64, lasts_s: Option<u64>, fault: Fault) -> Scenario {
+    scenario.faults.push(PlannedFault { at: at(at_s), lasts: lasts_s.map(secs), fault });
+    scenario
+}
+
+fn aim(scenario: &Scenario, node: NodeKey) -> Aim<NodeId> {
+    Aim::Named(scenario.kube.planes[0].nodes[node.0 as usize].node)
+}
+
+/// The node's power fails.
+pub(super) fn crash(scenario: &Scenario, node: NodeKey) -> Fault {
+    Fault::NodeCrash(aim(scenario, node))
+}
+
+/// The node is cut off.
+pub(super) fn cut(scenario: &Scenario, node: NodeKey) -> Fault {
+    Fault::NodeCut { node: aim(scenario, node), direction: Direction::Both }
+}
+
+/// The zone is cut off.
+pub(super) fn cut_zone(zone: ZoneId) -> Fault {
+    Fault::ZoneCut { zone: Aim::Named(zone), direction: Direction::Both }
+}
+
+/// What was seen of the plane.
+#[derive(Debug, PartialEq)]
+pub(super) struct Seen(pub(super) Vec<(Time, KubeRecord)>);
+
+/// What happens in the plane, tick by tick and without the ticks that change nothing: the same.
+pub(super) fn run(scenario: &Scenario, seed: u64) -> Seen {
+    let (fast, full) = (run_as(scenario, seed, Exact::Fast, 1), run_as(scenario, seed, Exact::Full, 1));
+    for (k, (fast, full)) in fast.0.iter().zip(&full.0).enumerate() {
+        assert_eq!(fast, full, "record {k} of (fast, full) under seed {seed}: {:?}", scenario.faults);
+    }
+    assert_eq!(fast.0.len(), full.0.len(), "records of (fast, full) under seed {seed}: {:?}", scenario.faults);
+    fast
+}
+
+/// The same in one mode, stopping `pieces - 1` times on the way.
+pub(super) fn run_as(scenario: &Scenario, seed: u64, exact: Exact, pieces: u64) -> Seen {
+    let options = Options { exact, ..Options::default() };
+    let mut simulation = Simulation::new(Arc::new(scenario.clone()), seed, options);
+    let mut seen = Vec::new();
+    for piece in 1..=pieces {
+        let until = Time::ZERO + Duration::from_nanos(scenario.duration.as_nanos() / pieces * piece);
+        simulation.run_until(until, &mut |at, record: &Record| {
+            if let Record::Kube(PLANE, fact) = record {
+                seen.push((at, *fact));
+            }
+        });
+    }
+    Seen(seen)
+}
+
+impl Seen {
+    /// Pods of which such a fact was seen, and when.
+    pub(super) fn pods(&self, which: impl Fn(PodFact) -> bool) -> Vec<(Time, PodName)> {
+        let pod = |(at, record): &(Time, KubeRecord)| match record {
+            KubeRecord::Pod(name, fact) if which(*fact) => Some((*at, *name)),
+            _ => None,
+        };
+        self.0.iter().filter_map(pod).collect()
+    }
+
+    /// What was seen of a pod.
+    pub(super) fn of(&self, pod: PodName) -> Vec<(Time, PodFact)> {
+        let fact = |(at, record): &(Time, KubeRecord)| match record {
+            KubeRecord::Pod(name, fact) if *name == pod => Some((*at, *fact)),
+            _ => None,
+        };
+        self.0.iter().filter_map(fact).collect()
+    }
+
+    /// Where a pod was bound.
+    pub(super) fn node_of(&self, pod: PodName) -> Option<NodeKey> {
+        self.of(pod).into_iter().find_map(|(_, fact)| match fact {
+            PodFact::Bound(node) => Some(node),
+            _ => None,
+        })
+    }
+
+    /// The pods that were bound to a node before the first second was over.
+    pub(super) fn first_pods_on(&self, node: NodeKey) -> Vec<PodName> {
+        let bound = self.pods(|fact| fact == PodFact::Bound(node));
+        bound.into_iter().filter(|(when, _)| *when < at(1)).map(|(_, pod)| pod).collect()
+    }
+
+    /// When nodes were seen to become so.
+    pub(super) fn nodes(&self, ready: Ready) -> Vec<(Time, NodeKey)> {
+        self.node_facts(NodeFact::Ready(ready))
+    }
+
+    /// When nodes were tainted `NoExecute`.
+    pub(super) fn tainted(&self) -> Vec<(Time, NodeKey)> {
+        self.node_facts(NodeFact::Unreachable(Effect::NoExecute, true))
+    }
+
+    /// When such a fact of nodes was seen.
+    pub(super) fn node_facts(&self, which: NodeFact) -> Vec<(Time, NodeKey)> {
+        let node = |(at, record): &(Time, KubeRecord)| match record {
+            KubeRecord::Node(node, fact) if *fact == which => Some((*at, *node)),
+            _ => None,
+        };
+        self.0.iter().filter_map(node).collect()
+    }
+}

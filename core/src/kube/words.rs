@@ -1,0 +1,98 @@
+//! What happens in a plane, in plain words.
+
+use crate::ids::NodeKey;
+use crate::kube::event::{KubeEvent, Watcher};
+use crate::kube::record::{KubeRecord, NodeFact, PodFact, Ready, Reason};
+use crate::kube::rule::taints::Effect;
+use crate::kube::rule::zone_state::ZoneState;
+use crate::kube::spec::PlaneSpec;
+use crate::scenario::Scenario;
+
+fn node_name<'a>(key: NodeKey, plane: &PlaneSpec, scenario: &'a Scenario) -> &'a str {
+    &scenario.nodes[plane.nodes[key.0 as usize].node.0 as usize].name
+}
+
+impl KubeRecord {
+    /// What it says, names resolved.
+    pub fn words(&self, plane: &PlaneSpec, scenario: &Scenario) -> String {
+        let text = match *self {
+            Self::Pod(name, fact) => {
+                let name = name.text(plane);
+                match fact {
+                    PodFact::Created => format!("{name} is made"),
+                    PodFact::Bound(node) => format!("{name} goes to {}", node_name(node, plane, scenario)),
+                    PodFact::Refused(reason) => format!("{name} finds no node: {}", reason.words()),
+                    PodFact::Started { restarts: 0 } => format!("{name} runs"),
+                    PodFact::Started { restarts } => format!("{name} runs again (restart {restarts})"),
+                    PodFact::Ready(true) => format!("{name} is ready"),
+                    PodFact::Ready(false) => format!("{name} is not ready"),
+                    PodFact::Terminating => format!("{name} is to end"),
+                    PodFact::Removed => format!("{name} is gone"),
+                }
+            }
+            Self::Node(node, fact) => {
+                let name = node_name(node, plane, scenario);
+                match fact {
+                    NodeFact::Ready(Ready::True) => format!("{name} is ready"),
+                    NodeFact::Ready(Ready::Unknown) => format!("{name} is silent: not ready"),
+                    NodeFact::Unreachable(effect, true) => format!("{name} is tainted unreachable:{}", effect.words()),
+                    NodeFact::Unreachable(effect, false) => format!("{name} is no longer tainted unreachable:{}", effect.words()),
+                }
+            }
+            Self::Zone(zone, state) => {
+                let state = match state {
+                    ZoneState::Normal => "healthy",
+                    ZoneState::PartialDisruption => "partially disrupted",
+                    ZoneState::FullDisruption => "fully disrupted",
+                };
+                format!("{} counts as {state}", scenario.zones[zone.0 as usize].name)
+            }
+            Self::EvictionPaused(true) => "all zones are fully disrupted: nothing is evicted".to_owned(),
+            Self::EvictionPaused(false) => "a zone has come back: evictions go on".to_owned(),
+        };
+        format!("{}: {text}", plane.name)
+    }
+}
+
+impl Reason {
+    const fn words(self) -> &'static str {
+        match self {
+            Self::Taints => "taints it does not tolerate",
+            Self::NodeAffinity => "it may not run on such nodes",
+            Self::Resources => "not enough CPU, memory or room for pods",
+            Self::VolumeZone => "its volume is in another zone",
+            Self::Spread => "too many of its kind are there",
+        }
+    }
+}
+
+impl Effect {
+    const fn words(self) -> &'static str {
+        match self {
+            Self::NoSchedule => "NoSchedule",
+            Self::PreferNoSchedule => "PreferNoSchedule",
+            Self::NoExecute => "NoExecute",
+        }
+    }
+}
+
+impl KubeEvent {
+    /// What is due.
+    pub fn words(&self, plane: &PlaneSpec, scenario: &Scenario) -> String {
+        let node = |key| node_name(key, plane, scenario);
+        let text = match *self {
+            Self::Work(Watcher::Lifecycle) => "the node lifecycle controller hears of nodes".to_owned(),
+            Self::Work(Watcher::Evict) => "the taint manager hears of nodes and pods".to_owned(),
+            Self::Work(Watcher::ReplicaSets) => "the ReplicaSet controller hears of pods".to_owned(),
+            Self::Work(Watcher::Kubelets) => "kubelets hear of their pods".to_owned(),
+            Self::Monitor(_) => "the node lifecycle controller looks at all nodes".to_owned(),
+            Self::Limiter(zone, _) => format!("another node of {} may be evicted", scenario.zones[zone.0 as usize].name),
+            Self::Evict(_) => "the taint manager's next eviction is due".to_owned(),
+            Self::Schedule(_) => "the scheduler takes its next pod".to_owned(),
+            Self::Renew(key, _) => format!("{}'s lease is to be renewed", node(key)),
+            Self::Booted(key, _) => format!("{} has booted", node(key)),
+            Self::Process(key, ..) => format!("a pod's process on {} is ready or has ended", node(key)),
+        };
+        format!("{}: {text}", plane.name)
+    }
+}
