@@ -174,12 +174,12 @@ pub(super) fn nearest<'a>(written: &str, candidates: impl Iterator<Item = &'a st
     if written.len() > LONGEST {
         return None;
     }
-    let lower = written.to_lowercase();
+    let lower = written.to_ascii_lowercase();
     let allowed = (written.len() / 3).clamp(1, 4);
     candidates
         .take(COMPARED)
         .filter(|candidate| candidate.len().abs_diff(written.len()) <= allowed)
-        .map(|candidate| (strsim::osa_distance(&lower, &candidate.to_lowercase()), candidate))
+        .map(|candidate| (strsim::osa_distance(&lower, &candidate.to_ascii_lowercase()), candidate))
         .filter(|(distance, _)| *distance <= allowed)
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, candidate)| candidate)

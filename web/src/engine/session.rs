@@ -253,7 +253,8 @@ impl Session {
     }
 
     fn keyframes(&self) -> u32 {
-        let all: BTreeSet<_> = self.branches.values().flat_map(|branch| branch.keyframes.identities()).collect();
+        let mut all = BTreeSet::new();
+        all.extend(self.branches.values().flat_map(|branch| branch.keyframes.identities()));
         all.len() as u32
     }
 

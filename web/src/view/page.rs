@@ -102,8 +102,8 @@ fn panel(which: Panel, name: &'static str, up: Option<Panel>, dispatch: &Callbac
         }
     };
     html! {
-        <aside {class} aria-label={name} data-up={up.to_string()} {onkeydown} data-testid={format!("panel-{}", name.to_lowercase())}>
-            <button class="tool lower" onclick={lower} aria-label={format!("Close {}", name.to_lowercase())}>{ super::icon::icon(super::icon::Icon::Close) }</button>
+        <aside {class} aria-label={name} data-up={up.to_string()} {onkeydown} data-testid={format!("panel-{}", name.to_ascii_lowercase())}>
+            <button class="tool lower" onclick={lower} aria-label={format!("Close {}", name.to_ascii_lowercase())}>{ super::icon::icon(super::icon::Icon::Close) }</button>
             { inside }
         </aside>
     }

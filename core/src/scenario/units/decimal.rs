@@ -33,6 +33,11 @@ impl Decimal {
         Ok((Self { digits, places: fraction.len() as u32 }, rest))
     }
 
+    /// As a percentage: the nearest float, for up to fifteen digits.
+    pub(super) fn percent(self) -> f64 {
+        self.digits as f64 / 10_u128.pow(self.places + 2) as f64
+    }
+
     /// This many `unit`s, where that is a whole number.
     pub(super) fn times(self, unit: u128) -> Result<u128, String> {
         let product = self.digits.checked_mul(unit).ok_or("it is too large")?;

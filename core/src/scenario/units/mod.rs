@@ -321,11 +321,11 @@ impl FromStr for Probability {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let number = text.strip_suffix('%').ok_or("a probability in quotes ends with %")?;
-        let (_, rest) = Decimal::prefix(number)?;
+        let (decimal, rest) = Decimal::prefix(number)?;
         if !rest.is_empty() {
             return Err("nothing may stand between the number and %".to_owned());
         }
-        let value: f64 = format!("{number}e-2").parse().map_err(|_| "it is not a number".to_owned())?;
+        let value = decimal.percent();
         if value <= 1.0 { Ok(Self(value)) } else { Err("it is more than 100%".to_owned()) }
     }
 }

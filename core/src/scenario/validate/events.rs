@@ -171,8 +171,8 @@ fn which(
 ) {
     match raw {
         RawWhich::All(_) => {
-            let mut all: Vec<usize> = names.iter().filter_map(|name| names.get(name)).collect();
-            all.sort_unstable();
+            let mut all = BTreeSet::new();
+            all.extend(names.iter().filter_map(|name| names.get(name)));
             targets.extend(all.into_iter().map(target));
         }
         RawWhich::Named(list) => {
