@@ -1,7 +1,6 @@
 //! Branches and the playhead on them: deeds fork, undo goes back, commands move.
 
 use std::collections::BTreeSet;
-use std::rc::Rc;
 
 use zonefall_core::kernel::time::Time;
 use zonefall_core::observe::words;
@@ -19,7 +18,7 @@ const MOST: usize = 64;
 impl Branch {
     pub(super) fn new(id: BranchId, name: String, fork: Option<(BranchId, Time, Deed)>) -> Self {
         let now = fork.as_ref().map_or(Time::ZERO, |(_, at, _)| *at);
-        Self { id, name, fork, now, done: false, gave_up: None, report: None, report_json: Rc::from("") }
+        Self { id, name, fork, now, done: false, gave_up: None, report: None }
     }
 }
 
