@@ -88,7 +88,7 @@ pub const KEYS: [(&str, Key, &str); 17] = [
 /// A key as people read it: `Shift+←`.
 pub fn key_words(key: &str) -> String {
     let words = key.replace("ArrowLeft", "←").replace("ArrowRight", "→");
-    if words.chars().count() == 1 { words.to_uppercase() } else { words.replace("+k", "+K") }
+    if words.chars().count() == 1 { words.to_ascii_uppercase() } else { words.replace("+k", "+K") }
 }
 
 /// What a pressed key does in a state; `None` where there is nothing to do.
@@ -134,7 +134,8 @@ pub fn commands(state: &State) -> Vec<Command> {
         .filter(|(_, key, _)| *key != Key::Palette)
         .filter_map(|(keys, key, about)| Some(Command { name: (*about).to_owned(), keys, deal: deal(*key, state)? }));
     let plain = |name: String, action: Action| Command { name, keys: "", deal: Deal::Act(vec![action]) };
-    let tabs = TABS.iter().map(|(tab, name, _)| plain(format!("Show {}", name.to_lowercase()), Action::Ui(UiAction::Tab(*tab))));
+    let tabs =
+        TABS.iter().map(|(tab, name, _)| plain(format!("Show {}", name.to_ascii_lowercase()), Action::Ui(UiAction::Tab(*tab))));
     let themes = [(Theme::System, "as the system"), (Theme::Light, "light"), (Theme::Dark, "dark")];
     let themes = themes.map(|(theme, name)| plain(format!("Theme: {name}"), Action::Ui(UiAction::Theme(theme))));
     let tables = if state.ui.tables { "Pictures instead of tables" } else { "Tables instead of pictures" };

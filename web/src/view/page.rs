@@ -102,8 +102,8 @@ fn panel(which: Panel, name: &'static str, up: Option<Panel>, dispatch: &Callbac
         }
     };
     html! {
-        <aside {class} aria-label={name} data-up={up.to_string()} {onkeydown} data-testid={format!("panel-{}", name.to_lowercase())}>
-            <button class="tool lower" onclick={lower} aria-label={format!("Close {}", name.to_lowercase())}>{ super::icon::icon(super::icon::Icon::Close) }</button>
+        <aside {class} aria-label={name} data-up={up.to_string()} {onkeydown} data-testid={format!("panel-{}", name.to_ascii_lowercase())}>
+            <button class="tool lower" onclick={lower} aria-label={format!("Close {}", name.to_ascii_lowercase())}>{ super::icon::icon(super::icon::Icon::Close) }</button>
             { inside }
         </aside>
     }
@@ -162,10 +162,10 @@ fn on_export(
     let (state, cluster, wrong) = (state.clone(), cluster.to_owned(), wrong.clone());
     Callback::from(move |what| {
         let branch = state.branch();
-        let report = branch.and_then(|b| Some((b.report.as_ref()?, &b.report_json)));
+        let report = branch.and_then(|b| b.report.as_ref());
         let result = match report {
             None => Err("There is nothing to export yet.".to_owned()),
-            Some((report, json)) => export(what, &Source { report, json, tab: state.ui.tab, cluster: &cluster, range, dark }),
+            Some(report) => export(what, &Source { report, tab: state.ui.tab, cluster: &cluster, range, dark }),
         };
         wrong.set(result.err());
     })

@@ -15,7 +15,7 @@ use crate::told::{open_and_watch, open_done};
 fn natively(text: &str) -> Value {
     let scenario = Arc::new(Scenario::from_json(text).expect("it has no errors"));
     let report = run(&scenario, scenario.seed, Options::default(), &mut |_, _| {}, &mut |_| {});
-    serde_json::to_value(&report).expect("a report is plain data")
+    report.to_json()
 }
 
 #[test]

@@ -125,8 +125,11 @@ const SCALES: [f64; 8] = [1.5, 1.4, 1.3, 1.25, 1.2, 1.15, 1.1, 1.05];
 /// The layout of a scenario in a room of `width` by `height` pixels: as large as it can be without other rows or scrolling.
 pub fn fit(scenario: &Scenario, width: f64, height: f64) -> Layout {
     let plain = layout(scenario, width);
-    let tops =
-        |layout: &Layout| layout.zones.iter().map(|zone| zone.y.to_bits()).collect::<std::collections::BTreeSet<_>>().len();
+    let tops = |layout: &Layout| {
+        let mut tops = std::collections::BTreeSet::new();
+        tops.extend(layout.zones.iter().map(|zone| zone.y.to_bits()));
+        tops.len()
+    };
     let rows = tops(&plain);
     let larger = SCALES.into_iter().filter(|scale| width / scale >= NARROW).find_map(|scale| {
         let layout = Layout { scale, ..layout(scenario, width / scale) };

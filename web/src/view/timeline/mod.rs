@@ -110,7 +110,7 @@ fn wheel(props: &TimelineProps, axis: Axis, node: &NodeRef) -> Callback<WheelEve
         let Some(element) = node.cast::<web_sys::Element>().filter(|_| event.ctrl_key()) else { return };
         event.prevent_default();
         let about = axis.seconds(f64::from(event.client_x()) - element.get_bounding_client_rect().left());
-        on_range.emit(axis.range.zoomed((event.delta_y() / 200.0).clamp(-1.0, 1.0).exp2(), about, end));
+        on_range.emit(axis.range.zoomed(libm::pow(2.0, (event.delta_y() / 200.0).clamp(-1.0, 1.0)), about, end));
     })
 }
 
