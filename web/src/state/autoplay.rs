@@ -65,7 +65,7 @@ impl Plan {
 
     /// Straight to the end of it.
     pub(super) fn skip(self, playback: &mut Playback) {
-        *playback = Playback { at: self.stop, playing: false, ..Playback::default() };
+        *playback = Playback { at: self.stop, playing: false, arrived: Some(self.stop), ..Playback::default() };
     }
 }
 

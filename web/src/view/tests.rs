@@ -42,13 +42,13 @@ fn render<C: BaseComponent>(props: C::Properties) -> String {
     runtime.block_on(tokio::task::LocalSet::new().run_until(renderer.render()))
 }
 
-fn inspector(world: &World, is: Selection) -> String {
+fn inspector(world: &World, is: impl Into<Option<Selection>>) -> String {
     let World { scenario, picture, report } = world;
     render::<Inspector>(InspectorProps {
         scenario: Some(scenario.clone()),
         picture: Some(picture.clone()),
         report: Some(report.clone()),
-        selection: Some(is),
+        selection: is.into(),
         dispatch: Callback::noop(),
     })
 }
@@ -74,11 +74,20 @@ fn the_inspector_offers_what_fits_and_tells_what_happened_to_it() {
 }
 
 #[test]
+fn where_nothing_is_selected_there_are_things_to_try() {
+    let html = inspector(&world(), None);
+    for there in ["Things to try, at 00:01:10", "Power off eu-west-1c, the leader", "Kill etcd-main-2", "try-cut-off"] {
+        assert!(html.contains(there), "{there} in {html}");
+    }
+}
+
+#[test]
 fn the_list_has_a_switch_for_each_kind_of_event_there_is() {
     let World { report, .. } = world();
     let count = |kinds: &[StoryKind], filter: &str| {
         let html = render::<Tabs>(TabsProps {
             tab: Tab::Events,
+            tall: false,
             report: Some(report.clone()),
             clusters: report.etcd.keys().cloned().collect(),
             cluster: 0,
@@ -111,7 +120,7 @@ fn every_moment_of_the_verdict_is_a_button_and_a_fork_is_not_judged() {
             forked,
             done,
             gave_up,
-            dispatch: Callback::noop(),
+            on_visit: Callback::noop(),
         })
     };
     let html = verdict(true, false);

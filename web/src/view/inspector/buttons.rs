@@ -1,6 +1,7 @@
 //! What breaks and mends the selected thing: buttons, and fields for how much and how long.
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use web_sys::HtmlInputElement;
 use yew::prelude::*;
@@ -11,6 +12,7 @@ use super::amount::{Amount, lasts};
 use super::deeds::Offer;
 use crate::engine::protocol::Deed;
 use crate::state::Action;
+use crate::view::focus::{focus, focus_is_lost};
 use crate::view::same::Same;
 use crate::view::words::clock;
 
@@ -35,6 +37,16 @@ struct Written {
 pub(super) fn Deeds(props: &DeedsProps) -> Html {
     let DeedsProps { offers, scenario, at, dispatch } = props;
     let written = use_state_eq(Written::default);
+    let pressed = use_mut_ref(|| None::<bool>);
+    {
+        // The button of a deed that is done goes away: the focus it had goes to what undoes it.
+        let pressed = Rc::clone(&pressed);
+        use_effect_with(offers.clone(), move |_| {
+            if let Some(breaks) = pressed.take().filter(|_| focus_is_lost()) {
+                focus(if breaks { ".deeds .mend" } else { ".deeds .deed" });
+            }
+        });
+    }
     if offers.is_empty() {
         return Html::default();
     }
@@ -48,13 +60,14 @@ pub(super) fn Deeds(props: &DeedsProps) -> Html {
     let button = |offer: &&Offer, deed: Result<Deed, ()>| {
         let class = if offer.breaks { "deed" } else { "deed mend" };
         let disabled = deed.is_err();
-        let dispatch = dispatch.clone();
+        let (dispatch, pressed, breaks) = (dispatch.clone(), Rc::clone(&pressed), offer.breaks);
         let onclick = move |_: MouseEvent| {
             if let Ok(deed) = &deed {
+                *pressed.borrow_mut() = Some(breaks);
                 dispatch.emit(Action::Do(deed.clone()));
             }
         };
-        html! { <button {class} {onclick} {disabled} title={offer.about} data-testid={format!("deed-{}", offer.id)}>{ &offer.label }</button> }
+        html! { <button key={offer.id.clone()} {class} {onclick} {disabled} title={offer.about} data-testid={format!("deed-{}", offer.id)}>{ &offer.label }</button> }
     };
     let graded = graded.into_iter().filter_map(|offer| {
         let amount = offer.amount?;
@@ -72,7 +85,7 @@ pub(super) fn Deeds(props: &DeedsProps) -> Html {
         let go = whole.clone().ok().map(|deed| dispatch.reform(move |()| Action::Do(deed.clone())));
         let id = format!("amount-{}", offer.id);
         Some(html! {
-            <div class="graded">
+            <div key={offer.id.clone()} class="graded">
                 { button(&offer, whole) }
                 { field(&id, amount.name(), "", text, deed.err(), oninput, go) }
             </div>
@@ -81,9 +94,9 @@ pub(super) fn Deeds(props: &DeedsProps) -> Html {
     let breaks_any = offers.iter().any(|offer| offer.breaks);
     html! {
         <div class="deeds" role="group" aria-label={format!("Break or mend, at {}", clock(*at, 3))} data-testid="deeds">
-            { for mends.iter().map(|offer| button(offer, Ok(offer.deed.clone()))) }
+            <div class="mends">{ for mends.iter().map(|offer| button(offer, Ok(offer.deed.clone()))) }</div>
             <div class="plain">{ for plain.iter().map(|offer| button(offer, lasting(offer.deed.clone(), &long))) }</div>
-            { for graded }
+            <div class="grades">{ for graded }</div>
             if breaks_any {
                 <div class="lasting">
                     <label for="deed-lasts">{ "for" }</label>
