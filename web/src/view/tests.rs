@@ -12,6 +12,7 @@ use zonefall_core::scenario::{Scenario, default_scenario};
 use zonefall_core::sim::Options;
 use zonefall_core::sim::picture::Picture;
 
+use super::export::csv;
 use super::inspector::{Inspector, InspectorProps};
 use super::same::Same;
 use super::tabs::{Tabs, TabsProps};
@@ -126,4 +127,30 @@ fn every_moment_of_the_verdict_is_a_button_and_a_fork_is_not_judged() {
     let html = verdict(true, false);
     assert!(html.contains("verdict-moment") && html.contains("so-far") && !html.contains("expectations-failed"), "{html}");
     assert!(!verdict(false, true).contains("so-far"));
+}
+
+#[test]
+fn the_data_that_is_taken_home_is_the_reports() {
+    let World { report, .. } = world();
+    let rows = |tab| -> Vec<Vec<String>> {
+        let text = csv::of(tab, &report, "etcd-main");
+        text.split_terminator("\r\n").map(|line| line.split(',').map(str::to_owned).collect()).collect()
+    };
+    let cluster = &report.etcd["etcd-main"];
+    let outages = rows(Tab::Availability);
+    let first = &cluster.outages[0];
+    assert_eq!(outages[0], ["service", "from_s", "to_s", "over", "cause"]);
+    assert_eq!(outages[1][..4], ["writes".to_owned(), first.from_s.to_string(), first.to_s.to_string(), "true".to_owned()]);
+    assert!(outages[1][4].starts_with("zone eu-west-1a lost power"), "{outages:?}");
+    assert_eq!((outages.len(), rows(Tab::Events).len()), (1 + cluster.outages.len(), 1 + report.story.len()));
+    // Windows add up to the whole: a request is counted once.
+    let writer = zonefall_plots::latency::label(&cluster.latency[0]);
+    let text = csv::of(Tab::Latency, &report, "etcd-main");
+    let counts =
+        text.lines().filter_map(|line| line.strip_prefix(&format!("\"{writer}\",")).or(line.strip_prefix(&format!("{writer},"))));
+    let counted: u64 = counts.map(|rest| rest.split(',').nth(1).unwrap().parse::<u64>().unwrap()).sum();
+    assert_eq!(counted, cluster.latency[0].count, "{text:.400}");
+    let links = rows(Tab::Report);
+    let sum = |column: usize| links[1..].iter().map(|row| row[column].parse::<u64>().unwrap()).sum::<u64>();
+    assert_eq!(sum(6), report.links.iter().map(|link| link.wire_bytes).sum::<u64>());
 }

@@ -1,8 +1,10 @@
 //! What breaks and mends the selected thing: buttons, and fields for how much and how long.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use gloo::events::EventListener;
 use web_sys::HtmlInputElement;
 use yew::prelude::*;
 use zonefall_core::kernel::time::{Duration, Time};
@@ -37,16 +39,7 @@ struct Written {
 pub(super) fn Deeds(props: &DeedsProps) -> Html {
     let DeedsProps { offers, scenario, at, dispatch } = props;
     let written = use_state_eq(Written::default);
-    let pressed = use_mut_ref(|| None::<bool>);
-    {
-        // The button of a deed that is done goes away: the focus it had goes to what undoes it.
-        let pressed = Rc::clone(&pressed);
-        use_effect_with(offers.clone(), move |_| {
-            if let Some(breaks) = pressed.take().filter(|_| focus_is_lost()) {
-                focus(if breaks { ".deeds .mend" } else { ".deeds .deed" });
-            }
-        });
-    }
+    let onfocusin = use_counterpart(offers);
     if offers.is_empty() {
         return Html::default();
     }
@@ -60,10 +53,9 @@ pub(super) fn Deeds(props: &DeedsProps) -> Html {
     let button = |offer: &&Offer, deed: Result<Deed, ()>| {
         let class = if offer.breaks { "deed" } else { "deed mend" };
         let disabled = deed.is_err();
-        let (dispatch, pressed, breaks) = (dispatch.clone(), Rc::clone(&pressed), offer.breaks);
+        let dispatch = dispatch.clone();
         let onclick = move |_: MouseEvent| {
             if let Ok(deed) = &deed {
-                *pressed.borrow_mut() = Some(breaks);
                 dispatch.emit(Action::Do(deed.clone()));
             }
         };
@@ -93,7 +85,7 @@ pub(super) fn Deeds(props: &DeedsProps) -> Html {
     });
     let breaks_any = offers.iter().any(|offer| offer.breaks);
     html! {
-        <div class="deeds" role="group" aria-label={format!("Break or mend, at {}", clock(*at, 3))} data-testid="deeds">
+        <div class="deeds" role="group" aria-label={format!("Break or mend, at {}", clock(*at, 3))} {onfocusin} data-testid="deeds">
             <div class="mends">{ for mends.iter().map(|offer| button(offer, Ok(offer.deed.clone()))) }</div>
             <div class="plain">{ for plain.iter().map(|offer| button(offer, lasting(offer.deed.clone(), &long))) }</div>
             <div class="grades">{ for graded }</div>
@@ -105,6 +97,38 @@ pub(super) fn Deeds(props: &DeedsProps) -> Html {
             }
         </div>
     }
+}
+
+/// The button of a deed that is done goes away: the focus it had goes to what undoes it. Whoever has clicked elsewhere meanwhile is left
+/// alone. Gives what hears which button has the focus.
+#[hook]
+fn use_counterpart(offers: &[Offer]) -> Callback<FocusEvent> {
+    /// Whether the button that had the focus last is one that breaks.
+    type Held = Rc<RefCell<Option<bool>>>;
+    let held: Held = use_mut_ref(|| None);
+    {
+        let held = Rc::clone(&held);
+        use_effect_with((), move |()| {
+            let listener = EventListener::new(&gloo::utils::window(), "pointerdown", move |_| *held.borrow_mut() = None);
+            move || drop(listener)
+        });
+    }
+    {
+        let held = Rc::clone(&held);
+        use_effect_with(offers.to_vec(), move |_| {
+            if !focus_is_lost() {
+                return;
+            }
+            if let Some(breaks) = held.take() {
+                focus(if breaks { ".deeds .mend" } else { ".deeds .deed" });
+            }
+        });
+    }
+    Callback::from(move |event: FocusEvent| {
+        let focused = event.target_dyn_into::<web_sys::Element>();
+        let is = |element: &web_sys::Element, what| element.matches(what).unwrap_or(false);
+        *held.borrow_mut() = focused.filter(|element| is(element, ".deed")).map(|element| !is(&element, ".mend"));
+    })
 }
 
 fn with_amount(offer: &Offer, amount: Amount, text: &str, scenario: &Scenario) -> Result<Deed, String> {
