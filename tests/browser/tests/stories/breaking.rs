@@ -109,7 +109,6 @@ fn deeds_keep_the_focus_and_are_not_done_twice() {
         page.run("document.querySelector(\"[data-testid='deed-power-off']\").focus()", &[]);
         page.press("Enter");
         page.wait_for("the deed that mends", || page.focused().filter(|id| id.starts_with("deed-mend-")));
-        pause(page);
         page.press("k");
         page.see("notice", "nothing left to kill");
         page.press("m");
