@@ -119,6 +119,8 @@ fn on_visit(
         if let Some(outage) = report.as_deref().and_then(|report| visit(report, &name, at_s, end)) {
             on_range.emit(outage);
         }
+        // It is there to be looked at: whatever plays would run away from it.
+        dispatch.emit(Action::Playback(PlaybackCommand::Pause));
         dispatch.emit(Action::Playback(PlaybackCommand::Seek(moment(at_s))));
     })
 }
