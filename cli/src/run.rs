@@ -35,7 +35,7 @@ pub(crate) fn run(args: &Run) -> Result<u8> {
     let report = report(args, &scenario, trace.as_mut());
     let text = match args.format {
         Format::Table => table::report(&report, &Page::new(width())),
-        Format::Json => serde_json::to_string_pretty(&report)? + "\n",
+        Format::Json => serde_json::to_string_pretty(&report.to_json())? + "\n",
     };
     print(&text)?;
     trace.map_or(Ok(()), Trace::finish)?;

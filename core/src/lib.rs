@@ -7,14 +7,15 @@ pub mod client;
 pub mod etcd;
 pub mod fault;
 pub mod gardener;
-pub mod ids;
 pub mod invariant;
-pub mod kernel;
 pub mod kube;
 pub mod network;
 pub mod observe;
 pub mod record;
 pub mod report;
 pub mod run;
-pub mod scenario;
 pub mod sim;
+
+pub use zonefall_kernel as kernel;
+pub use zonefall_scenario as scenario;
+pub use zonefall_scenario::ids;

@@ -29,7 +29,7 @@ pub fn draw<DB: DrawingBackend>(report: &Report, name: &str, frame: &Frame, area
     let Some(cluster) = report.etcd.get(name) else { return Ok(()) };
     let canvas = Canvas::new(area, frame, MARGINS, &format!("{name}: latency of requests"), "")?;
     let (low, high) = decades(cluster);
-    let share = |ms: f64| (ms.max(f64::MIN_POSITIVE).log10() - f64::from(low)) / f64::from(high - low);
+    let share = |ms: f64| (libm::log10(ms.max(f64::MIN_POSITIVE)) - f64::from(low)) / f64::from(high - low);
     for decade in low..=high {
         canvas.x_tick(share(10_f64.powi(decade)), &decade_words(decade))?;
     }
@@ -85,7 +85,7 @@ pub fn draw_over_time<DB: DrawingBackend>(
     let unit = format!("thick: 99 % took at most; thin: median; of {} each (logarithmic)", seconds(report.latency_window_s));
     let canvas = Canvas::new(area, frame, OVER_TIME, &format!("{name}: latency of requests"), &unit)?;
     let (low, high) = decades(cluster);
-    let share = |ms: f64| (ms.max(f64::MIN_POSITIVE).log10() - f64::from(low)) / f64::from(high - low);
+    let share = |ms: f64| (libm::log10(ms.max(f64::MIN_POSITIVE)) - f64::from(low)) / f64::from(high - low);
     canvas.fault_bands(report)?;
     canvas.time_axis()?;
     for decade in low..=high {
@@ -148,7 +148,7 @@ fn decades(cluster: &EtcdReport) -> (i32, i32) {
     if high == 0.0 {
         return (0, 3);
     }
-    let (low, high) = (low.log10().floor() as i32, high.log10().ceil() as i32);
+    let (low, high) = (libm::log10(low).floor() as i32, libm::log10(high).ceil() as i32);
     (low, high.max(low + 1))
 }
 

@@ -47,7 +47,7 @@ pub fn ticks(from_s: f64, to_s: f64, most: usize) -> Vec<(f64, String)> {
     let fine = [1e-6, 2e-6, 5e-6, 1e-5, 2e-5, 5e-5, 1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 5e-3, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5];
     let steps = fine.into_iter().chain(TIME_STEPS.into_iter().filter(|s| *s >= 1.0));
     let step = steps.into_iter().find(|s| length / s <= most.max(1) as f64).unwrap_or(length);
-    let decimals = if step >= 1.0 { 0 } else { (-step.log10()).ceil() as usize };
+    let decimals = if step >= 1.0 { 0 } else { (-libm::log10(step)).ceil() as usize };
     let first = (from_s / step - 1e-9).ceil() as u64;
     let last = (to_s / step + 1e-9).floor() as u64;
     (first..=last).map(|i| i as f64 * step).map(|s| (s, clock(s, decimals))).collect()
@@ -86,7 +86,7 @@ impl Rates {
     /// Where a rate stands, from 0 to 1; what is below the axis (nothing at all, mostly) stands at 0.
     pub(crate) fn share(&self, rate: f64) -> f64 {
         let (low, high) = (self.marks[0], self.marks[self.marks.len() - 1]);
-        if rate <= low { 0.0 } else { (rate / low).log10() / (high / low).log10() }
+        if rate <= low { 0.0 } else { libm::log10(rate / low) / libm::log10(high / low) }
     }
 
     /// The rates to mark, with their words.

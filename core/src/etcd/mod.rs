@@ -13,7 +13,6 @@ pub mod disk;
 pub mod lifecycle;
 pub mod member;
 pub mod membership;
-pub mod options;
 pub mod picture;
 pub mod raft;
 pub mod ready;
@@ -23,3 +22,5 @@ pub mod service;
 pub mod snapshot;
 pub mod transport;
 pub mod words;
+
+pub use crate::scenario::options;

@@ -24,11 +24,12 @@ pub mod name;
 pub mod plane;
 pub mod record;
 pub mod rule;
-pub mod spec;
 pub mod store;
 #[cfg(test)]
 mod tests;
 mod words;
+
+pub use crate::scenario::kube as spec;
 
 use crate::ids::PlaneId;
 use crate::kernel::time::Time;

@@ -35,8 +35,10 @@ impl KubeRecord {
                 match fact {
                     NodeFact::Ready(Ready::True) => format!("{name} is ready"),
                     NodeFact::Ready(Ready::Unknown) => format!("{name} is silent: not ready"),
-                    NodeFact::Unreachable(effect, true) => format!("{name} is tainted unreachable:{}", effect.words()),
-                    NodeFact::Unreachable(effect, false) => format!("{name} is no longer tainted unreachable:{}", effect.words()),
+                    NodeFact::Unreachable(effect, true) => format!("{name} is tainted unreachable:{}", effect_words(effect)),
+                    NodeFact::Unreachable(effect, false) => {
+                        format!("{name} is no longer tainted unreachable:{}", effect_words(effect))
+                    }
                 }
             }
             Self::Zone(zone, state) => {
@@ -66,13 +68,11 @@ impl Reason {
     }
 }
 
-impl Effect {
-    const fn words(self) -> &'static str {
-        match self {
-            Self::NoSchedule => "NoSchedule",
-            Self::PreferNoSchedule => "PreferNoSchedule",
-            Self::NoExecute => "NoExecute",
-        }
+const fn effect_words(effect: Effect) -> &'static str {
+    match effect {
+        Effect::NoSchedule => "NoSchedule",
+        Effect::PreferNoSchedule => "PreferNoSchedule",
+        Effect::NoExecute => "NoExecute",
     }
 }
 

@@ -2,11 +2,11 @@
 
 use crate::etcd::cluster::{Cluster, Context};
 use crate::etcd::member::Standing;
-use crate::fault::Leader;
 use crate::ids::{ClusterId, FaultId, MemberId, NodeId, VolumeId};
 use crate::kernel::time::{Duration, Time};
 use crate::network::{HostId, Network};
 use crate::record::{Record, StopReason};
+use crate::scenario::Leader;
 use crate::scenario::{ActiveFault, Aim, Fault, MemberChange};
 use crate::sim::Simulation;
 use crate::sim::event::{Event, FaultEvent};

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail, ensure};
 use serde_json::json;
 use zonefall_core::run::run;
 use zonefall_core::scenario::Scenario;
 use zonefall_core::sim::Options;
+use zonefall_web::engine::protocol::{self, Ask, LoadId, Tell};
 
 use crate::page::{DESK, FIRST_PICTURE, Page};
 use crate::server::Encoding;
@@ -72,34 +73,50 @@ pub struct Run {
     pub trace_hash: String,
 }
 
-/// A run in a worker of the page, as the page has it do it: in slices, with reports in between, each message as text.
+/// A run in a worker of the page, as the page has it do it: in slices, with reports in between.
 ///
 /// # Errors
 /// What the worker says is wrong, or that it does not start.
 pub fn run_in_worker(page: &Page, scenario: &str) -> Result<Run> {
-    const RUN: &str = "
-        return new Promise((done, failed) => {
-            const worker = new Worker('./worker.js', { type: 'module' });
-            const fail = why => { worker.terminate(); failed(new Error(why)); };
-            let started;
-            worker.onerror = event => { event.preventDefault(); fail(event.message); };
-            worker.onmessage = ({ data }) => {
-                const tell = JSON.parse(data);
-                if (tell === 'Ready') {
-                    started = performance.now();
-                    worker.postMessage(JSON.stringify({ Load: { load: 1, text: arguments[0], seed: null } }));
-                } else if (tell.Progress?.done && tell.Progress.report) {
-                    worker.terminate();
-                    done([performance.now() - started, JSON.parse(tell.Progress.report).trace_hash]);
-                } else if (tell.Refused || tell.GaveUp) {
-                    fail(data);
-                }
-            };
-        })";
-    let answer = page.driver().execute(RUN, &[json!(scenario)])?;
-    let took_ms = answer[0].as_f64().context("the time it took")?;
-    let trace_hash = answer[1].as_str().context("a trace hash")?.to_owned();
-    Ok(Run { took: Duration::from_secs_f64(took_ms / 1e3), trace_hash })
+    // The first thing a worker tells is that it is ready.
+    const START: &str = "
+        const run = window.run = { told: [], worker: new Worker('./worker.js', { type: 'module' }) };
+        run.worker.onerror = event => { event.preventDefault(); run.failed = event.message; };
+        run.worker.onmessage = ({ data }) => {
+            if (run.started === undefined) {
+                run.started = performance.now();
+                run.worker.postMessage(Uint8Array.from(arguments[0]));
+            } else {
+                run.told.push([performance.now() - run.started, data]);
+            }
+        };";
+    const HEARD: &str = "return [window.run.failed, window.run.told.splice(0).map(([ms, tell]) => [ms, Array.from(tell)])];";
+    const BETWEEN: Duration = Duration::from_millis(200);
+    let ask = Ask::Load { load: LoadId(1), text: scenario.to_owned(), seed: None };
+    page.driver().execute(START, &[json!(protocol::write(&ask))])?;
+    let run = loop {
+        std::thread::sleep(BETWEEN);
+        let heard = page.driver().execute(HEARD, &[])?;
+        let (failed, told): (Option<String>, Vec<(f64, Vec<u8>)>) = serde_json::from_value(heard)?;
+        ensure!(failed.is_none(), "the worker failed: {failed:?}");
+        if let Some(run) = told.iter().find_map(|(took_ms, tell)| finished(*took_ms, tell).transpose()) {
+            break run;
+        }
+    };
+    page.driver().execute("window.run.worker.terminate();", &[])?;
+    run
+}
+
+/// The run that a message of the worker ends; `None`: it goes on.
+fn finished(took_ms: f64, tell: &[u8]) -> Result<Option<Run>> {
+    match protocol::read(tell).context("the worker says what is no message")? {
+        Tell::Progress { done: true, report: Some(report), .. } => {
+            Ok(Some(Run { took: Duration::from_secs_f64(took_ms / 1e3), trace_hash: report.trace_hash }))
+        }
+        Tell::Refused { errors, .. } => bail!("the worker refused: {errors:?}"),
+        Tell::GaveUp { why, .. } => bail!("the worker gave up: {why}"),
+        Tell::Ready | Tell::Progress { .. } | Tell::Looked { .. } | Tell::Pong(_) => Ok(None),
+    }
 }
 
 /// The same run here.

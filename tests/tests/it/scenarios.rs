@@ -21,7 +21,7 @@ fn bundled_scenarios_meet_their_expectations() {
             let report = report(&scenario, seed, Exact::Fast);
             let again = format!("zonefall run scenarios/{}.json --seed {seed}", file.name);
             assert_eq!(report.violations.len(), 0, "{again}: {:?}", report.violations);
-            let json = serde_json::to_value(&report).expect("reports are JSON");
+            let json = report.to_json();
             for expectation in &scenario.expect {
                 let outcome = expectation.check(&json);
                 if !outcome.ok {

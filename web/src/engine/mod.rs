@@ -1,8 +1,8 @@
 //! The simulator behind the page: what runs in the worker, and the page's end of the line to it.
 //!
 //! ```text
-//!   page: remote --Ask (JSON)--> worker: Session --> Branch --> Run (zonefall-core)
-//!                <--Tell (JSON)--          |
+//!   page: remote --Ask (bytes)--> worker: Session --> Branch --> Run (zonefall-core)
+//!                <--Tell (bytes)--         |
 //!                                          `--> Keyframes (clones of runs, within a budget of memory)
 //! ```
 //!

@@ -1,15 +1,31 @@
-//! What page and worker say to each other: plain data, sent as JSON text.
+//! What page and worker say to each other: plain data, sent as bytes (`postcard`): both ends are one program, so that
+//! nothing needs a name on the way.
 //!
 //! ```text
 //!   page --Ask--> worker (Session: branches, keyframes, one cursor)
 //!        <-Tell--
 //! ```
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use zonefall_core::ids::FaultId;
 use zonefall_core::kernel::time::{Duration, Time};
+use zonefall_core::report::Report;
 use zonefall_core::scenario::Fault;
 use zonefall_core::sim::picture::Picture;
+
+/// An [`Ask`] or a [`Tell`] as it is sent.
+///
+/// # Panics
+/// Never: messages are plain data.
+pub fn write(message: &impl Serialize) -> Vec<u8> {
+    postcard::to_allocvec(message).expect("a message is plain data")
+}
+
+/// An [`Ask`] or a [`Tell`] as it was sent; `None` if that is something else.
+pub fn read<T: DeserializeOwned>(bytes: &[u8]) -> Option<T> {
+    postcard::from_bytes(bytes).ok()
+}
 
 /// One loaded scenario; answers to an earlier one are void.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -114,8 +130,8 @@ pub enum Tell {
         now: Time,
         /// To the end: the report is final and judged.
         done: bool,
-        /// The report as JSON, as the command line prints it. Sent a few times a second at most; `None`: only `now` has moved.
-        report: Option<String>,
+        /// The report so far. Sent a few times a second at most; `None`: only `now` has moved.
+        report: Option<Box<Report>>,
         /// Keyframes kept for this scenario, and the bytes of memory the worker uses.
         keyframes: u32,
         /// Bytes of memory of the worker.

@@ -13,10 +13,11 @@ use std::rc::Rc;
 
 use gloo::events::EventListener;
 use gloo::timers::callback::Interval;
+use js_sys::Uint8Array;
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{ErrorEvent, Event, MessageEvent, Worker, WorkerOptions, WorkerType};
 
-use super::protocol::{Ask, Tell};
+use super::protocol::{self, Ask, Tell};
 use super::watchdog::{Bark, Watchdog};
 
 /// Where the worker's program is, seen from the page.
@@ -136,7 +137,7 @@ impl Shared {
     }
 
     fn hear(self: &Rc<Self>, event: &MessageEvent) {
-        let tell = event.data().as_string().and_then(|text| serde_json::from_str(&text).ok());
+        let tell = event.data().dyn_ref::<Uint8Array>().and_then(|bytes| protocol::read(&bytes.to_vec()));
         match tell {
             Some(Tell::Ready) => {
                 let mut line = self.line.borrow_mut();
@@ -173,9 +174,8 @@ impl Line {
     }
 
     fn send(&mut self, ask: &Ask) {
-        let text = serde_json::to_string(ask).expect("an ask is plain data");
         if let Some(worker) = &self.worker {
-            worker.post_message(&JsValue::from_str(&text)).expect("a text can be posted");
+            worker.post_message(&Uint8Array::from(&protocol::write(ask)[..])).expect("bytes can be posted");
         }
     }
 }

@@ -242,7 +242,7 @@ impl Session {
         let pause = REPORT_MS.max(told.report_took_ms / REPORT_SHARE);
         let mut report = None;
         if first || done || now - told.report_ms >= pause {
-            report = branch.report().map(|report| serde_json::to_string(&report).expect("a report is plain data"));
+            report = branch.report().map(Box::new);
             told.report_ms = now_ms();
             told.report_took_ms = told.report_ms - now;
         }
@@ -253,7 +253,8 @@ impl Session {
     }
 
     fn keyframes(&self) -> u32 {
-        let all: BTreeSet<_> = self.branches.values().flat_map(|branch| branch.keyframes.identities()).collect();
+        let mut all = BTreeSet::new();
+        all.extend(self.branches.values().flat_map(|branch| branch.keyframes.identities()));
         all.len() as u32
     }
 

@@ -12,11 +12,12 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use gloo::events::EventListener;
+use js_sys::Uint8Array;
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{DedicatedWorkerGlobalScope, MessageChannel, MessageEvent, Performance};
 
 use super::keyframes::Limits;
-use super::protocol::{Ask, Tell};
+use super::protocol::{self, Ask, Tell};
 use super::session::Session;
 
 /// Work between two looks into the letter box, in milliseconds.
@@ -59,7 +60,7 @@ pub fn run(scope: DedicatedWorkerGlobalScope) {
 impl Worker {
     fn hear(&self, event: &MessageEvent) {
         // The page sends nothing else; what another script might is no ask.
-        let ask: Option<Ask> = event.data().as_string().and_then(|text| serde_json::from_str(&text).ok());
+        let ask = event.data().dyn_ref::<Uint8Array>().and_then(|bytes| protocol::read::<Ask>(&bytes.to_vec()));
         if let Some(ask) = ask {
             self.session.borrow_mut().ask(ask);
             self.wake();
@@ -85,7 +86,6 @@ impl Worker {
     }
 
     fn tell(&self, tell: &Tell) {
-        let text = serde_json::to_string(tell).expect("a tell is plain data");
-        self.scope.post_message(&JsValue::from_str(&text)).expect("a text can be posted");
+        self.scope.post_message(&Uint8Array::from(&protocol::write(tell)[..])).expect("bytes can be posted");
     }
 }

@@ -60,7 +60,9 @@ fn default_of(path: &[Step]) -> &'static str {
             (Some(open), Some(close)) => format!("{}[]{}", &path[..open], &path[close + 1..]),
             _ => path.to_owned(),
         };
-        defaults().into_iter().rev().map(|row| (plain(&row.path), row.value)).collect()
+        let mut all = BTreeMap::new();
+        all.extend(defaults().into_iter().rev().map(|row| (plain(&row.path), row.value)));
+        all
     });
     let mut plain = String::new();
     for step in path {

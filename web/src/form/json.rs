@@ -74,8 +74,8 @@ pub(super) fn JsonEditor(props: &JsonEditorProps) -> Html {
     let oninput = dispatch.reform(|event: InputEvent| {
         Action::Document(DocumentAction::Type(event.target_unchecked_into::<HtmlTextAreaElement>().value()))
     });
-    let bad: BTreeSet<usize> =
-        document.problems.iter().map(|problem| line_of(&document.text, place(&document.text, problem).start).0).collect();
+    let mut bad = BTreeSet::new();
+    bad.extend(document.problems.iter().map(|problem| line_of(&document.text, place(&document.text, problem).start).0));
     let rows = lines(&document.text);
     html! {
         <div class="json" ref={frame}>

@@ -65,13 +65,13 @@ impl Plan {
 
     /// Straight to the end of it.
     pub(super) fn skip(self, playback: &mut Playback) {
-        *playback = Playback { at: self.stop, playing: false, ..Playback::default() };
+        *playback = Playback { at: self.stop, playing: false, arrived: Some(self.stop), ..Playback::default() };
     }
 }
 
 /// Speed that takes about so many seconds, one significant digit.
 fn round(length: Duration, seconds: f64) -> f64 {
     let speed = (length.as_secs_f64() / seconds).clamp(SPEEDS[0], SPEEDS[1]);
-    let digit = 10_f64.powf(speed.log10().floor());
+    let digit = libm::pow(10.0, libm::log10(speed).floor());
     (speed / digit).round() * digit
 }

@@ -1,6 +1,6 @@
 //! Branches and the playhead on them: deeds fork, undo goes back, commands move.
 
-use std::rc::Rc;
+use std::collections::BTreeSet;
 
 use zonefall_core::kernel::time::Time;
 use zonefall_core::observe::words;
@@ -18,7 +18,7 @@ const MOST: usize = 64;
 impl Branch {
     pub(super) fn new(id: BranchId, name: String, fork: Option<(BranchId, Time, Deed)>) -> Self {
         let now = fork.as_ref().map_or(Time::ZERO, |(_, at, _)| *at);
-        Self { id, name, fork, now, done: false, gave_up: None, report: None, report_json: Rc::from("") }
+        Self { id, name, fork, now, done: false, gave_up: None, report: None }
     }
 }
 
@@ -149,10 +149,9 @@ pub(super) fn moments(report: &Report) -> Vec<Time> {
         let outages = cluster.outages.iter().flat_map(|outage| [Some(outage.from_s), end(outage.to_s, outage.over)]);
         elections.chain(outages)
     });
-    let mut all: Vec<Time> = faults.chain(clusters).flatten().map(moment).collect();
-    all.sort_unstable();
-    all.dedup();
-    all
+    let mut all = BTreeSet::new();
+    all.extend(faults.chain(clusters).flatten().map(|at_s| moment(at_s).as_nanos()));
+    all.into_iter().map(Time::from_nanos).collect()
 }
 
 /// A moment as people say it: `1m 2s`, `1h 0m 2.345s`, milliseconds at most.

@@ -98,8 +98,6 @@ pub struct Branch {
     pub gave_up: Option<String>,
     /// The report so far.
     pub report: Option<Rc<Report>>,
-    /// The same as the worker sent it: what is exported.
-    pub report_json: Rc<str>,
 }
 
 /// What is selected.

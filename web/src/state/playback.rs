@@ -15,6 +15,8 @@ pub struct Playback {
     pub speed: f64,
     /// Pauses by itself when it gets here.
     pub pause_at: Option<Time>,
+    /// Where it last paused by itself: there is something to see.
+    pub arrived: Option<Time>,
 }
 
 /// Commands, as rerun's time control takes them.
@@ -55,7 +57,7 @@ const LONGEST_TICK_S: f64 = 0.25;
 
 impl Default for Playback {
     fn default() -> Self {
-        Self { at: Time::ZERO, playing: true, speed: 1.0, pause_at: None }
+        Self { at: Time::ZERO, playing: true, speed: 1.0, pause_at: None, arrived: None }
     }
 }
 
@@ -104,7 +106,7 @@ impl Playback {
             && self.at <= stop
             && stop <= reached
         {
-            (self.at, self.playing, self.pause_at) = (stop, false, None);
+            (self.at, self.playing, self.pause_at, self.arrived) = (stop, false, None, Some(stop));
             return;
         }
         self.at = reached;

@@ -13,6 +13,8 @@ pub struct Ui {
     pub theme: Theme,
     /// What the lower part shows.
     pub tab: Tab,
+    /// The lower part has more of the page than the map.
+    pub tall: bool,
     /// What the scenario panel shows: the form, or the text.
     pub as_json: bool,
     /// The sheet that is up on a narrow screen.
@@ -73,6 +75,8 @@ pub enum UiAction {
     Theme(Theme),
     /// Show a tab.
     Tab(Tab),
+    /// More room for the lower part, or less.
+    Tall(bool),
     /// Form or text.
     AsJson(bool),
     /// Raise a sheet (or none).
@@ -113,6 +117,7 @@ impl Ui {
         match action {
             UiAction::Theme(theme) => self.theme = theme,
             UiAction::Tab(tab) => self.tab = tab,
+            UiAction::Tall(tall) => self.tall = tall,
             UiAction::AsJson(as_json) => self.as_json = as_json,
             UiAction::Sheet(sheet) => self.sheet = sheet,
             UiAction::Filter(filter) => self.filter = filter,

@@ -142,22 +142,12 @@ impl State {
         }
     }
 
-    fn progress(&mut self, id: BranchId, now: Time, done: bool, report: Option<String>) {
+    fn progress(&mut self, id: BranchId, now: Time, done: bool, report: Option<Box<Report>>) {
         let Some(branch) = self.branches.get_mut(id.0 as usize) else { return };
         branch.now = branch.now.max(now);
         branch.done |= done;
-        let mut unreadable = None;
-        if let Some(json) = report {
-            match serde_json::from_str::<Report>(&json) {
-                Ok(report) => {
-                    branch.report = Some(Rc::new(report));
-                    branch.report_json = json.into();
-                }
-                Err(error) => unreadable = Some(error),
-            }
-        }
-        if let Some(error) = unreadable {
-            self.say(Tone::Error, format!("The simulator's report cannot be read: {error}"));
+        if let Some(report) = report {
+            branch.report = Some(Rc::from(report));
         }
         if self.branches.iter().all(|branch| branch.done) {
             self.worker.lost = None;

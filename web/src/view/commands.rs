@@ -4,10 +4,11 @@ use zonefall_core::ids::{ClientId, ClusterId, MemberId, NodeId, ZoneId};
 use zonefall_core::scenario::{Scenario, bundled};
 
 use super::export::Export;
-use super::inspector::deeds;
+use super::inspector::deeds::{self, Offer};
 use super::tabs::{FILTER_FIELD, TABS};
 use super::timeline::TIME_FIELD;
-use crate::state::{Action, DocumentAction, Panel, PlaybackCommand, Selection, State, Tab, Theme, UiAction};
+use super::timeline::zoom::Zoom;
+use crate::state::{Action, DocumentAction, Notice, Panel, PlaybackCommand, Selection, State, Tab, Theme, Tone, UiAction};
 
 /// What a command comes to.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,6 +19,8 @@ pub enum Deal {
     Focus(Vec<Action>, &'static str),
     /// A file.
     Export(Export),
+    /// Another part of the timeline.
+    Zoom(Zoom),
 }
 
 /// A command.
@@ -52,8 +55,12 @@ pub enum Key {
     Kill,
     /// Cut it off.
     CutOff,
+    /// Mend it.
+    Mend,
     /// Back to the parent branch.
     Undo,
+    /// Zoom the timeline.
+    Zoom(Zoom),
     /// Filter the events.
     Filter,
     /// Go to a time.
@@ -65,7 +72,7 @@ pub enum Key {
 }
 
 /// The keys: as a keyboard event names them, what they do, and that in words.
-pub const KEYS: [(&str, Key, &str); 17] = [
+pub const KEYS: [(&str, Key, &str); 22] = [
     ("Space", Key::Toggle, "Play or pause"),
     ("ArrowRight", Key::Step(true), "One event on"),
     ("ArrowLeft", Key::Step(false), "One event back"),
@@ -75,9 +82,14 @@ pub const KEYS: [(&str, Key, &str); 17] = [
     ("[", Key::Speed(false), "Slower"),
     ("Home", Key::Home, "To the start"),
     ("End", Key::End, "To the end"),
+    ("z", Key::Zoom(Zoom::Outage), "Zoom to the outage"),
+    ("+", Key::Zoom(Zoom::In), "Zoom in"),
+    ("-", Key::Zoom(Zoom::Out), "Zoom out"),
+    ("0", Key::Zoom(Zoom::All), "Show all of the run"),
     ("f", Key::Fork, "Fork here: choose what to do to the selected thing"),
     ("k", Key::Kill, "Kill the selected thing (its process, or its power)"),
     ("x", Key::CutOff, "Cut the selected thing off"),
+    ("m", Key::Mend, "Mend the selected thing"),
     ("u", Key::Undo, "Undo: back to the branch this one left"),
     ("/", Key::Filter, "Filter the events"),
     ("g", Key::GoTo, "Go to a time"),
@@ -88,21 +100,41 @@ pub const KEYS: [(&str, Key, &str); 17] = [
 /// A key as people read it: `Shift+←`.
 pub fn key_words(key: &str) -> String {
     let words = key.replace("ArrowLeft", "←").replace("ArrowRight", "→");
-    if words.chars().count() == 1 { words.to_uppercase() } else { words.replace("+k", "+K") }
+    if words.chars().count() == 1 { words.to_ascii_uppercase() } else { words.replace("+k", "+K") }
 }
 
 /// What a pressed key does in a state; `None` where there is nothing to do.
 pub fn press(key: &str, state: &State) -> Option<Deal> {
+    if key == "Escape" && state.ui.sheet.is_some() {
+        return Some(lower(state.ui.sheet));
+    }
     let (_, key, _) = KEYS.iter().find(|(name, ..)| *name == key)?;
     deal(*key, state)
+}
+
+/// Takes a sheet away; the focus goes back to what raised it.
+pub fn lower(sheet: Option<Panel>) -> Deal {
+    let from = match sheet {
+        Some(Panel::Inspector) => "[data-testid='sheet-inspector']",
+        _ => "[data-testid='sheet-scenario']",
+    };
+    Deal::Focus(vec![Action::Ui(UiAction::Sheet(None))], from)
 }
 
 fn deal(key: Key, state: &State) -> Option<Deal> {
     let play = |command| Some(Deal::Act(vec![Action::Playback(command)]));
     let ui = |action| Some(Deal::Act(vec![Action::Ui(action)]));
-    let deed = |find: fn(Selection, &Scenario) -> Option<crate::engine::protocol::Deed>| {
-        let deed = find(state.selection?, state.scenario.as_deref()?)?;
-        Some(Deal::Act(vec![Action::Do(deed)]))
+    let deed = |find: fn(&[Offer]) -> Option<&Offer>, member_with_node: bool, otherwise: &str| {
+        let (scenario, picture) = (state.scenario.as_deref()?, state.picture.as_deref()?);
+        let is = match state.selection? {
+            Selection::Member(m) if member_with_node => Selection::Node(scenario.member(m).node),
+            is => is,
+        };
+        let offers = Some(deeds::offers(is, scenario, picture)).filter(|offers| !offers.is_empty())?;
+        Some(Deal::Act(vec![match find(&offers) {
+            Some(offer) => Action::Do(offer.deed.clone()),
+            None => Action::Say(Notice { tone: Tone::Info, text: otherwise.to_owned() }),
+        }]))
     };
     match key {
         Key::Toggle => play(PlaybackCommand::Toggle),
@@ -117,8 +149,10 @@ fn deal(key: Key, state: &State) -> Option<Deal> {
             let to = if state.selection.is_some() { ".deeds button" } else { "#map-scene [tabindex='0']" };
             Some(Deal::Focus(vec![Action::Playback(PlaybackCommand::Pause), up], to))
         }
-        Key::Kill => deed(deeds::kill),
-        Key::CutOff => deed(deeds::cut_off),
+        Key::Kill => deed(deeds::kill, false, "There is nothing left to kill there. M mends it."),
+        Key::CutOff => deed(deeds::cut_off, true, "There is nothing left to cut off there. M mends it."),
+        Key::Mend => deed(deeds::mend, false, "There is nothing to mend there."),
+        Key::Zoom(zoom) => Some(Deal::Zoom(zoom)),
         Key::Undo => Some(Deal::Act(vec![Action::UndoDeed])),
         Key::Filter => Some(Deal::Focus(vec![Action::Ui(UiAction::Tab(Tab::Events))], FILTER_FIELD)),
         Key::GoTo => Some(Deal::Focus(Vec::new(), TIME_FIELD)),
@@ -134,7 +168,8 @@ pub fn commands(state: &State) -> Vec<Command> {
         .filter(|(_, key, _)| *key != Key::Palette)
         .filter_map(|(keys, key, about)| Some(Command { name: (*about).to_owned(), keys, deal: deal(*key, state)? }));
     let plain = |name: String, action: Action| Command { name, keys: "", deal: Deal::Act(vec![action]) };
-    let tabs = TABS.iter().map(|(tab, name, _)| plain(format!("Show {}", name.to_lowercase()), Action::Ui(UiAction::Tab(*tab))));
+    let tabs =
+        TABS.iter().map(|(tab, name, _)| plain(format!("Show {}", name.to_ascii_lowercase()), Action::Ui(UiAction::Tab(*tab))));
     let themes = [(Theme::System, "as the system"), (Theme::Light, "light"), (Theme::Dark, "dark")];
     let themes = themes.map(|(theme, name)| plain(format!("Theme: {name}"), Action::Ui(UiAction::Theme(theme))));
     let tables = if state.ui.tables { "Pictures instead of tables" } else { "Tables instead of pictures" };

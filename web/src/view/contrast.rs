@@ -20,7 +20,7 @@ fn colours() -> HashMap<&'static str, [u32; 2]> {
 fn luminance(rgb: u32) -> f64 {
     let channel = |shift: u32| {
         let c = f64::from(rgb >> shift & 0xff) / 255.0;
-        if c <= 0.040_45 { c / 12.92 } else { ((c + 0.055) / 1.055).powf(2.4) }
+        if c <= 0.040_45 { c / 12.92 } else { libm::pow((c + 0.055) / 1.055, 2.4) }
     };
     0.2126 * channel(16) + 0.7152 * channel(8) + 0.0722 * channel(0)
 }

@@ -18,6 +18,11 @@ pub fn focus_soon(selector: &'static str) {
     gloo::timers::callback::Timeout::new(0, move || focus(selector)).forget();
 }
 
+/// Whether nothing has the focus: what had it went away.
+pub fn focus_is_lost() -> bool {
+    gloo::utils::document().active_element().is_none_or(|active| active.tag_name().eq_ignore_ascii_case("body"))
+}
+
 /// Whether keys typed now are meant for what has the focus: a field, or (for Space and Enter) a button.
 pub fn takes_keys(key: &str) -> bool {
     let Some(active) = gloo::utils::document().active_element() else { return false };

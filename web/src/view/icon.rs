@@ -31,6 +31,10 @@ pub enum Icon {
     Minus,
     /// All of it.
     Fit,
+    /// A line with a gap beneath it.
+    Outage,
+    /// An arrow up, and one down.
+    Taller,
     /// ×
     Close,
     /// A fork in the road.
@@ -61,6 +65,8 @@ pub fn icon(which: Icon) -> Html {
         Icon::Plus => ("", "M8 3.500v9M3.500 8h9"),
         Icon::Minus => ("", "M3.500 8h9"),
         Icon::Fit => ("", "M2 4v8M14 4v8M4.500 8h7M6.500 6l-2 2l2 2M9.500 6l2 2l-2 2"),
+        Icon::Outage => ("", "M1.500 4.500h3.500v7h6v-7h3.500"),
+        Icon::Taller => ("", "M8 2.500v11M5 5.500l3-3l3 3M5 10.500l3 3l3-3"),
         Icon::Close => ("", "M4 4l8 8M12 4l-8 8"),
         Icon::Scenario => ("", "M2 4.500h7M12.500 4.500h1.500M2 11.500h1.500M7 11.500h7M9 2.500v4h3v-4zM3.500 9.500v4h3v-4z"),
         Icon::Inspector => ("", "M7 2.500a4.500 4.500 0 1 0 0 9a4.500 4.500 0 1 0 0-9zM10.500 10.500l3.500 3.500"),

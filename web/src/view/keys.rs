@@ -34,7 +34,7 @@ fn name(event: &KeyboardEvent) -> String {
     let key = event.key();
     let key = if key == " " { "Space".to_owned() } else { key };
     let long = key.chars().count() > 1;
-    let key = if long { key } else { key.to_lowercase() };
+    let key = if long { key } else { key.to_ascii_lowercase() };
     let ctrl = if event.ctrl_key() || event.meta_key() { "Ctrl+" } else { "" };
     let alt = if event.alt_key() { "Alt+" } else { "" };
     let shift = if event.shift_key() && long { "Shift+" } else { "" };

@@ -34,6 +34,7 @@ pub mod tabs;
 mod tests;
 pub mod timeline;
 mod verdict;
+mod watched;
 pub mod words;
 
 pub use page::{Page, PageProps};

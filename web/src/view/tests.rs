@@ -12,6 +12,7 @@ use zonefall_core::scenario::{Scenario, default_scenario};
 use zonefall_core::sim::Options;
 use zonefall_core::sim::picture::Picture;
 
+use super::export::csv;
 use super::inspector::{Inspector, InspectorProps};
 use super::same::Same;
 use super::tabs::{Tabs, TabsProps};
@@ -42,13 +43,13 @@ fn render<C: BaseComponent>(props: C::Properties) -> String {
     runtime.block_on(tokio::task::LocalSet::new().run_until(renderer.render()))
 }
 
-fn inspector(world: &World, is: Selection) -> String {
+fn inspector(world: &World, is: impl Into<Option<Selection>>) -> String {
     let World { scenario, picture, report } = world;
     render::<Inspector>(InspectorProps {
         scenario: Some(scenario.clone()),
         picture: Some(picture.clone()),
         report: Some(report.clone()),
-        selection: Some(is),
+        selection: is.into(),
         dispatch: Callback::noop(),
     })
 }
@@ -74,11 +75,20 @@ fn the_inspector_offers_what_fits_and_tells_what_happened_to_it() {
 }
 
 #[test]
+fn where_nothing_is_selected_there_are_things_to_try() {
+    let html = inspector(&world(), None);
+    for there in ["Things to try, at 00:01:10", "Power off eu-west-1c, the leader", "Kill etcd-main-2", "try-cut-off"] {
+        assert!(html.contains(there), "{there} in {html}");
+    }
+}
+
+#[test]
 fn the_list_has_a_switch_for_each_kind_of_event_there_is() {
     let World { report, .. } = world();
     let count = |kinds: &[StoryKind], filter: &str| {
         let html = render::<Tabs>(TabsProps {
             tab: Tab::Events,
+            tall: false,
             report: Some(report.clone()),
             clusters: report.etcd.keys().cloned().collect(),
             cluster: 0,
@@ -111,10 +121,36 @@ fn every_moment_of_the_verdict_is_a_button_and_a_fork_is_not_judged() {
             forked,
             done,
             gave_up,
-            dispatch: Callback::noop(),
+            on_visit: Callback::noop(),
         })
     };
     let html = verdict(true, false);
     assert!(html.contains("verdict-moment") && html.contains("so-far") && !html.contains("expectations-failed"), "{html}");
     assert!(!verdict(false, true).contains("so-far"));
+}
+
+#[test]
+fn the_data_that_is_taken_home_is_the_reports() {
+    let World { report, .. } = world();
+    let rows = |tab| -> Vec<Vec<String>> {
+        let text = csv::of(tab, &report, "etcd-main");
+        text.split_terminator("\r\n").map(|line| line.split(',').map(str::to_owned).collect()).collect()
+    };
+    let cluster = &report.etcd["etcd-main"];
+    let outages = rows(Tab::Availability);
+    let first = &cluster.outages[0];
+    assert_eq!(outages[0], ["service", "from_s", "to_s", "over", "cause"]);
+    assert_eq!(outages[1][..4], ["writes".to_owned(), first.from_s.to_string(), first.to_s.to_string(), "true".to_owned()]);
+    assert!(outages[1][4].starts_with("zone eu-west-1a lost power"), "{outages:?}");
+    assert_eq!((outages.len(), rows(Tab::Events).len()), (1 + cluster.outages.len(), 1 + report.story.len()));
+    // Windows add up to the whole: a request is counted once.
+    let writer = zonefall_plots::latency::label(&cluster.latency[0]);
+    let text = csv::of(Tab::Latency, &report, "etcd-main");
+    let counts =
+        text.lines().filter_map(|line| line.strip_prefix(&format!("\"{writer}\",")).or(line.strip_prefix(&format!("{writer},"))));
+    let counted: u64 = counts.map(|rest| rest.split(',').nth(1).unwrap().parse::<u64>().unwrap()).sum();
+    assert_eq!(counted, cluster.latency[0].count, "{text:.400}");
+    let links = rows(Tab::Report);
+    let sum = |column: usize| links[1..].iter().map(|row| row[column].parse::<u64>().unwrap()).sum::<u64>();
+    assert_eq!(sum(6), report.links.iter().map(|link| link.wire_bytes).sum::<u64>());
 }

@@ -5,7 +5,6 @@ use zonefall_core::report::{Phrase, Report};
 
 use super::same::Same;
 use super::words::{clock, moment};
-use crate::state::{Action, PlaybackCommand};
 
 /// What the verdict is about.
 #[derive(Clone, PartialEq, Properties)]
@@ -20,8 +19,8 @@ pub(crate) struct VerdictProps {
     pub done: bool,
     /// Why the branch was given up.
     pub gave_up: Option<String>,
-    /// Where actions go.
-    pub dispatch: Callback<Action>,
+    /// A moment is to be seen: the cluster it is of, and when, in seconds.
+    pub on_visit: Callback<(String, f64)>,
 }
 
 /// The first sentence large, the others after it.
@@ -35,9 +34,9 @@ pub(crate) fn Verdict(props: &VerdictProps) -> Html {
             <div class="verdict-cluster">
                 <p class="headline">
                     if several { <span class="cluster-name">{ &paragraph.cluster }</span>{ " " } }
-                    { sentence(first, &props.dispatch) }
+                    { sentence(first, &paragraph.cluster, &props.on_visit) }
                 </p>
-                <p class="more">{ for rest.iter().map(|s| html! { <>{ sentence(s, &props.dispatch) }{ " " }</> }) }</p>
+                <p class="more">{ for rest.iter().map(|s| html! { <>{ sentence(s, &paragraph.cluster, &props.on_visit) }{ " " }</> }) }</p>
             </div>
         }
     });
@@ -56,13 +55,13 @@ pub(crate) fn Verdict(props: &VerdictProps) -> Html {
     }
 }
 
-fn sentence(phrases: &[Phrase], dispatch: &Callback<Action>) -> Html {
+fn sentence(phrases: &[Phrase], cluster: &str, on_visit: &Callback<(String, f64)>) -> Html {
     let phrase = |phrase: &Phrase| match phrase.at_s {
         None => html! { { &phrase.text } },
         Some(at_s) => {
-            let at = moment(at_s);
-            let onclick = dispatch.reform(move |_: MouseEvent| Action::Playback(PlaybackCommand::Seek(at)));
-            let title = format!("go to {}", clock(at, 3));
+            let cluster = cluster.to_owned();
+            let onclick = on_visit.reform(move |_: MouseEvent| (cluster.clone(), at_s));
+            let title = format!("go to {}", clock(moment(at_s), 3));
             html! {
                 <button class="moment" {onclick} title={title.clone()} aria-label={format!("{}, {title}", phrase.text)}
                     data-testid="verdict-moment">{ &phrase.text }</button>

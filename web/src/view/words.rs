@@ -6,6 +6,7 @@ use zonefall_core::kernel::time::{Duration, Time};
 use zonefall_core::observe::words;
 use zonefall_core::record::Service;
 use zonefall_core::report::OutageKind;
+use zonefall_core::scenario::units::Span;
 use zonefall_core::sim::Role;
 
 /// A moment as a clock shows it: `00:01:01.312`, with `decimals` (0 to 9) of a second.
@@ -32,51 +33,17 @@ pub fn moment(s: f64) -> Time {
 
 /// What a user types to say when: `1:01.3`, `00:01:01.312`, `61.3`, `1m 2s`, `500ms`.
 pub fn parse_moment(text: &str) -> Option<Time> {
-    let text = text.trim();
-    if text.is_empty() {
-        return None;
+    let text = text.split_whitespace().collect::<String>().replace("min", "m");
+    let mut parts = text.rsplit(':');
+    let last = parts.next()?;
+    let seconds = if last.ends_with(|c: char| c.is_ascii_digit()) { "s" } else { "" };
+    let mut ns = format!("{last}{seconds}").parse::<Span>().ok()?.0.as_nanos();
+    let mut unit = Duration::from_secs(60).as_nanos();
+    for part in parts {
+        ns = part.parse::<u64>().ok()?.checked_mul(unit)?.checked_add(ns)?;
+        unit = unit.checked_mul(60)?;
     }
-    let seconds = if text.contains(':') {
-        let mut parts = text.split(':').rev();
-        let seconds: f64 = parts.next()?.parse().ok()?;
-        let mut unit = 60.0;
-        parts.try_fold(seconds, |sum, part| {
-            let value: u32 = part.parse().ok()?;
-            let sum = sum + f64::from(value) * unit;
-            unit *= 60.0;
-            Some(sum)
-        })?
-    } else if let Ok(seconds) = text.parse::<f64>() {
-        seconds
-    } else {
-        with_units(text)?
-    };
-    (seconds.is_finite() && seconds >= 0.0).then(|| moment(seconds))
-}
-
-fn with_units(text: &str) -> Option<f64> {
-    let mut rest = text;
-    let mut sum = 0.0;
-    while !rest.trim_start().is_empty() {
-        rest = rest.trim_start();
-        let digits = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
-        let value: f64 = rest[..digits].parse().ok()?;
-        rest = rest[digits..].trim_start();
-        let letters = rest.find(|c: char| c.is_ascii_digit() || c.is_whitespace()).unwrap_or(rest.len());
-        let unit = match &rest[..letters] {
-            "d" => 86_400.0,
-            "h" => 3_600.0,
-            "m" | "min" => 60.0,
-            "s" => 1.0,
-            "ms" => 1e-3,
-            "us" | "µs" => 1e-6,
-            "ns" => 1e-9,
-            _ => return None,
-        };
-        rest = &rest[letters..];
-        sum += value * unit;
-    }
-    Some(sum)
+    Some(Time::from_nanos(ns))
 }
 
 /// A count with its thousands apart: `12,431`.

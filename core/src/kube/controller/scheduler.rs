@@ -143,7 +143,7 @@ pub fn place(id: WorkloadId, spec: &PlaneSpec, store: &Store, tie: &mut Draw) ->
 
 /// The first filter that each node fails.
 fn filter(workload: &Workload, spec: &PlaneSpec, store: &Store, nodes: &[NodeView<'_>]) -> Vec<Option<Reason>> {
-    let spread = spread::filter(&workload.incoming(), &workload.spread, nodes, &counted(workload, &workload.spread, spec, store));
+    let spread = spread::filter(&incoming(workload), &workload.spread, nodes, &counted(workload, &workload.spread, spec, store));
     let refusal = |(node, spread): (usize, Verdict)| {
         let (spec, node) = (&spec.nodes[node], store.node(NodeKey(node as u32)));
         let requested = node.requested.plus(&workload.requests);
@@ -164,10 +164,10 @@ fn filter(workload: &Workload, spec: &PlaneSpec, store: &Store, nodes: &[NodeVie
 /// Scores with the weights of the default profile (`pkg/scheduler/apis/config/v1/default_plugins.go`).
 fn score(workload: &Workload, spec: &PlaneSpec, store: &Store, nodes: &[NodeView<'_>], candidates: &[usize]) -> Vec<i64> {
     let is_silent = workload.spread.is_empty() && workload.prefers.is_empty();
-    let defaults = workload.default_spread();
+    let defaults = default_spread(workload);
     let constraints = if is_silent { &defaults[..] } else { &workload.prefers };
     let pods = counted(workload, constraints, spec, store);
-    let spread = spread::score(&workload.incoming(), constraints, !is_silent, nodes, candidates, &pods);
+    let spread = spread::score(&incoming(workload), constraints, !is_silent, nodes, candidates, &pods);
     let resources = |&node: &usize| {
         let requested = store.node(NodeKey(node as u32)).requested.plus(&workload.requests);
         let allocatable = &spec.nodes[node].allocatable;
@@ -190,22 +190,20 @@ fn counted<'a>(workload: &Workload, constraints: &[Constraint], spec: &'a PlaneS
     pods
 }
 
-impl Workload {
-    /// Its pods, as far as spreading goes.
-    fn incoming(&self) -> Incoming<'_> {
-        let (namespace, labels) = (self.namespace, &self.labels);
-        Incoming { namespace, labels, affinity: &self.affinity, tolerations: &self.tolerations }
-    }
+/// A workload's pods, as far as spreading goes.
+fn incoming(workload: &Workload) -> Incoming<'_> {
+    let Workload { namespace, labels, affinity, tolerations, .. } = workload;
+    Incoming { namespace: *namespace, labels, affinity, tolerations }
+}
 
-    /// How the scheduler spreads pods that say nothing (`podtopologyspread`, `systemDefaultConstraints`).
-    fn default_spread(&self) -> [Constraint; 2] {
-        [(Symbol::HOSTNAME, 3), (Symbol::ZONE, 5)].map(|(key, max_skew)| Constraint {
-            key,
-            max_skew,
-            selector: self.selector.clone(),
-            min_domains: 1,
-            honors_affinity: true,
-            honors_taints: false,
-        })
-    }
+/// How the scheduler spreads pods that say nothing (`podtopologyspread`, `systemDefaultConstraints`).
+fn default_spread(workload: &Workload) -> [Constraint; 2] {
+    [(Symbol::HOSTNAME, 3), (Symbol::ZONE, 5)].map(|(key, max_skew)| Constraint {
+        key,
+        max_skew,
+        selector: workload.selector.clone(),
+        min_domains: 1,
+        honors_affinity: true,
+        honors_taints: false,
+    })
 }

@@ -1,8 +1,9 @@
 //! Decisions of Kubernetes' controllers, each restated from its source and held against that source's own tests (`tests/oracles/`).
 
-pub mod labels;
 pub mod resources;
 pub mod spread;
 pub mod taints;
 pub mod volume_zone;
 pub mod zone_state;
+
+pub use crate::scenario::kube::labels;

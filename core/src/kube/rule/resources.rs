@@ -6,25 +6,6 @@ use crate::kube::spec::Resources;
 /// Best score of a node.
 const MOST: u64 = 100;
 
-impl Resources {
-    /// The sum.
-    #[must_use]
-    pub const fn plus(&self, other: &Self) -> Self {
-        Self { cpu_milli: self.cpu_milli + other.cpu_milli, memory: self.memory + other.memory, pods: self.pods + other.pods }
-    }
-
-    /// The difference; `other` is part of this.
-    #[must_use]
-    pub const fn minus(&self, other: &Self) -> Self {
-        Self { cpu_milli: self.cpu_milli - other.cpu_milli, memory: self.memory - other.memory, pods: self.pods - other.pods }
-    }
-
-    /// Whether all of it is there.
-    pub const fn fits(&self, allocatable: &Self) -> bool {
-        self.cpu_milli <= allocatable.cpu_milli && self.memory <= allocatable.memory && self.pods <= allocatable.pods
-    }
-}
-
 /// How empty a node is with so much requested of it (the pod in question included): 0 to 100, CPU and memory alike.
 pub fn least_allocated(requested: &Resources, allocatable: &Resources) -> u64 {
     let free = |requested: u64, allocatable: u64| match allocatable {

@@ -6,25 +6,9 @@
 
 use std::collections::BTreeMap;
 
-use super::labels::{Labels, NodeAffinity, Selector, Symbol};
+use super::labels::{Labels, NodeAffinity, Symbol};
 use super::taints::{self, Taint, Toleration};
-
-/// One constraint of a pod, of those that must hold (`DoNotSchedule`) or of those that should (`ScheduleAnyway`).
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Constraint {
-    /// The node label whose values are the domains (`topologyKey`).
-    pub key: Symbol,
-    /// How far domains may differ, from 1.
-    pub max_skew: u64,
-    /// Which pods are counted.
-    pub selector: Selector,
-    /// With fewer domains than this the fewest is taken to be none, from 1.
-    pub min_domains: u64,
-    /// Nodes the pod may not run on are left out (`nodeAffinityPolicy: Honor`, the default).
-    pub honors_affinity: bool,
-    /// Nodes whose taints the pod does not tolerate are left out (`nodeTaintsPolicy: Honor`; the default is `Ignore`).
-    pub honors_taints: bool,
-}
+pub use crate::scenario::kube::placement::Constraint;
 
 /// A node as far as spreading goes.
 #[derive(Clone, Copy, Debug)]

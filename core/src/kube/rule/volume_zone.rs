@@ -1,6 +1,7 @@
 //! Volumes keep their pods in their zones (`pkg/scheduler/framework/plugins/volumezone`).
 
 use super::labels::{Labels, Symbol};
+pub use crate::scenario::kube::placement::{Claim, Class, Volume};
 
 /// The keys looked at, and the key that stands for one of the old ones on a node that lacks it.
 const KEYS: [(Symbol, Option<Symbol>); 4] = [
@@ -9,33 +10,6 @@ const KEYS: [(Symbol, Option<Symbol>); 4] = [
     (Symbol::ZONE, None),
     (Symbol::REGION, None),
 ];
-
-/// A claim of a pod.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Claim {
-    /// Bound to a volume.
-    Bound(Volume),
-    /// Not bound, of this class.
-    Unbound(Class),
-}
-
-/// A volume's topology: for some of the four keys, the values one of which a node must have. (A label of several values is split at
-/// `__`.)
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Volume(pub Vec<(Symbol, Vec<Symbol>)>);
-
-/// The storage class of a claim that is not bound.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Class {
-    /// It names none.
-    None,
-    /// It names one that does not exist.
-    Missing,
-    /// A volume is made at once: it should have been there.
-    Immediate,
-    /// A volume is made where the pod is placed.
-    WaitForFirstConsumer,
-}
 
 /// Whether a pod with this volume may run on a node with these labels.
 pub fn admits(volume: &Volume, node: &Labels) -> bool {

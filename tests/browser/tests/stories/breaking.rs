@@ -17,6 +17,8 @@ fn see_the_election(page: &Page) {
     pause(page);
     see_done(page);
     go_to(page, "0:40");
+    // The timeline has gone near, with the playhead.
+    page.click("zoom-fit");
     page.see_attribute_has("map-zone-eu-west-1a", "aria-label", "no power");
     page.see_attribute_has("map-member-etcd-main-0", "class", "down");
     let leader = page.wait_for("a new leader", || {
@@ -95,5 +97,41 @@ fn branches_are_switched_and_what_is_broken_is_mended() {
         page.see_attribute_has("map-member-etcd-main-0", "class", "follower");
         page.press("u");
         page.see_attribute_has("map-zone-eu-west-1a", "aria-label", "no power");
+    });
+}
+
+#[test]
+fn deeds_keep_the_focus_and_are_not_done_twice() {
+    story(|page| {
+        before_all(page);
+        page.click_on("[data-testid='map-zone-eu-west-1a'] .name");
+        raise(page, "inspector");
+        page.run("document.querySelector(\"[data-testid='deed-power-off']\").focus()", &[]);
+        page.press("Enter");
+        page.wait_for("the deed that mends", || page.focused().filter(|id| id.starts_with("deed-mend-")));
+        page.press("k");
+        page.see("notice", "nothing left to kill");
+        page.press("m");
+        page.see_attribute_has("map-zone-eu-west-1a", "aria-label", "has power");
+        page.see("branch-chooser", "zone eu-west-1a has power again");
+        page.wait_for("a deed that breaks", || page.focused().filter(|id| id == "deed-power-off"));
+        if page.is_phone() {
+            page.press("Escape");
+            page.see_attribute("panel-inspector", "data-up", "false");
+            page.wait_for("what raised the sheet", || page.focused().filter(|id| id == "sheet-inspector"));
+        }
+    });
+}
+
+#[test]
+fn who_has_selected_nothing_has_things_to_try() {
+    story(|page| {
+        before_all(page);
+        raise(page, "inspector");
+        page.see("to-try", "Power off eu-west-1a, the leader's zone");
+        page.click("try-power-off");
+        page.see("branch-chooser", "zone eu-west-1a lost power at 30s");
+        page.wait_for("the inspector", || page.focused().filter(|id| id == "inspector"));
+        page.see("inspector", "eu-west-1a");
     });
 }

@@ -15,7 +15,7 @@ use crate::told::{open_and_watch, open_done};
 fn natively(text: &str) -> Value {
     let scenario = Arc::new(Scenario::from_json(text).expect("it has no errors"));
     let report = run(&scenario, scenario.seed, Options::default(), &mut |_, _| {}, &mut |_| {});
-    serde_json::to_value(&report).expect("a report is plain data")
+    report.to_json()
 }
 
 #[test]
@@ -56,9 +56,14 @@ fn charts_are_taken_home() {
             let (name, png) = export(page, "chart-png");
             assert!(is_a(&name, "png"), "{name}");
             assert!(png.starts_with(b"\x89PNG\r\n") && png.len() > 2_000, "{name} of {} bytes", png.len());
+            // Width, as the header tells it: twice the drawing's.
+            assert_eq!(png[16..20], 2_000_u32.to_be_bytes(), "{name}");
             let (name, svg) = export(page, "chart-svg");
             let svg = String::from_utf8(svg).expect("SVG is text");
             assert!(is_a(&name, "svg") && svg.contains("</svg>") && svg.contains("<text"), "{name}: {svg:.100}");
+            if tab == "events" {
+                assert!(svg.contains("etcd-main-2") && svg.contains("eu-west-1a"), "the timeline tells the story: {svg:.400}");
+            }
             let (name, csv) = export(page, "csv");
             let csv = String::from_utf8(csv).expect("CSV is text");
             let mut lines = csv.lines().map(|line| line.split(',').count());

@@ -2,7 +2,7 @@
 
 use zonefall_browser::page::{Page, story};
 
-use crate::told::{go_to, open_and_watch, pause, playhead_s, see_paused};
+use crate::told::{go_to, open_and_watch, open_done, pause, playhead_s, see_paused};
 
 #[test]
 fn the_first_scenario_plays_to_its_outage_and_says_what_happened() {
@@ -15,6 +15,18 @@ fn the_first_scenario_plays_to_its_outage_and_says_what_happened() {
         page.see_attribute_has("map-member-etcd-main-2", "class", "leader");
         assert!((61.0..70.0).contains(&playhead_s(page)), "{} s", playhead_s(page));
         page.see("events", "etcd-main-2 is elected in term 2");
+        // The timeline tells it from near: an outage of a second in half an hour would be a hair.
+        page.see_among(".lanes .vacant text", "no leader for 1.7 s");
+        page.see_among(".lanes .writes .inside", "no writes for 1.7 s");
+        page.press("0");
+        page.see_among(".lanes .tick text", "20 min");
+        page.press("z");
+        page.see_among(".lanes .vacant text", "no leader for 1.7 s");
+        // Wherever the playhead goes, it stays in sight.
+        page.press("End");
+        page.wait_for("the end", || ((playhead_s(page) - 2_100.0).abs() < 1e-6).then_some(()));
+        page.see_among(".lanes .tick text", "35:00");
+        assert_eq!(page.run("return document.querySelectorAll('.playhead').length", &[]), 1);
     });
 }
 
@@ -22,6 +34,7 @@ fn the_first_scenario_plays_to_its_outage_and_says_what_happened() {
 fn it_plays_and_is_scrubbed_back() {
     story(|page| {
         open_and_watch(page);
+        page.click("zoom-fit");
         let before = playhead_s(page);
         page.choose("speed", "10x");
         page.click("play");
@@ -82,5 +95,33 @@ fn words_lead_to_their_moments() {
         page.press("Home");
         page.click("verdict-moment");
         page.wait_for("the moment of the verdict", || (playhead_s(page) > 1.0).then_some(()));
+        page.see_among(".lanes .writes .inside", "no writes for 1.7 s");
+    });
+}
+
+#[test]
+fn the_verdicts_moments_lead_to_the_lanes_of_their_cluster() {
+    story(|page| {
+        open_done(page, "two-zones-small");
+        page.see_among(".lanes .whose", "etcd-");
+        page.click_on(".verdict-cluster:last-child [data-testid='verdict-moment']");
+        page.see_among(".lanes .whose", "etcd-ev");
+        page.see_among(".lanes .writes .inside", "no writes for");
+    });
+}
+
+#[test]
+fn what_is_too_fast_to_be_seen_is_slowed_down() {
+    story(|page| {
+        open_and_watch(page);
+        page.see_no("slow-down");
+        page.click("play");
+        page.click("slow-down");
+        page.see_no("slow-down");
+        page.wait_for("a slow playhead", || {
+            let before = playhead_s(page);
+            page.run("return new Promise(done => setTimeout(done, 200))", &[]);
+            (playhead_s(page) - before < 0.1).then_some(())
+        });
     });
 }

@@ -1,5 +1,6 @@
 //! The data of a tab as comma-separated values (RFC 4180): one line of names, then one line per row.
 
+use serde_json::Value;
 use zonefall_core::report::{EtcdReport, Report};
 
 use crate::state::Tab;
@@ -88,7 +89,8 @@ fn links(report: &Report) -> Rows {
 
 /// A cell, in quotes where it needs them. A leading sign that a spreadsheet would take for a formula is made text.
 fn quoted(cell: &str) -> String {
-    let formula = cell.starts_with(['=', '+', '-', '@']) && cell.parse::<f64>().is_err();
+    let is_number = || serde_json::from_str::<Value>(cell).is_ok_and(|value| value.is_number());
+    let formula = cell.starts_with(['=', '+', '-', '@']) && !is_number();
     let cell = if formula { format!("'{cell}") } else { cell.to_owned() };
     if cell.contains([',', '"', '\n', '\r']) { format!("\"{}\"", cell.replace('"', "\"\"")) } else { cell }
 }

@@ -60,8 +60,6 @@ impl Export {
 pub struct Source<'a> {
     /// The report.
     pub report: &'a Report,
-    /// The same as the worker sent it.
-    pub json: &'a str,
     /// The open tab: tabs without a chart give the timeline.
     pub tab: Tab,
     /// The cluster that is shown.
@@ -84,7 +82,7 @@ const WIDTH: u32 = 1_000;
 pub fn export(what: Export, from: &Source<'_>) -> Result<(), String> {
     let name = |kind: &str, end: &str| format!("{}-{kind}.{end}", from.report.scenario);
     match what {
-        Export::Json => download(&name("report", "json"), "application/json", from.json.as_bytes()),
+        Export::Json => download(&name("report", "json"), "application/json", from.report.to_json().to_string().as_bytes()),
         Export::Csv => {
             let rows = csv::of(from.tab, from.report, from.cluster);
             download(&name(csv::name(from.tab), "csv"), "text/csv", rows.as_bytes());

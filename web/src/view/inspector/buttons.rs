@@ -1,7 +1,10 @@
 //! What breaks and mends the selected thing: buttons, and fields for how much and how long.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
+use gloo::events::EventListener;
 use web_sys::HtmlInputElement;
 use yew::prelude::*;
 use zonefall_core::kernel::time::{Duration, Time};
@@ -11,6 +14,7 @@ use super::amount::{Amount, lasts};
 use super::deeds::Offer;
 use crate::engine::protocol::Deed;
 use crate::state::Action;
+use crate::view::focus::{focus, focus_is_lost};
 use crate::view::same::Same;
 use crate::view::words::clock;
 
@@ -35,6 +39,7 @@ struct Written {
 pub(super) fn Deeds(props: &DeedsProps) -> Html {
     let DeedsProps { offers, scenario, at, dispatch } = props;
     let written = use_state_eq(Written::default);
+    let onfocusin = use_counterpart(offers);
     if offers.is_empty() {
         return Html::default();
     }
@@ -54,7 +59,7 @@ pub(super) fn Deeds(props: &DeedsProps) -> Html {
                 dispatch.emit(Action::Do(deed.clone()));
             }
         };
-        html! { <button {class} {onclick} {disabled} title={offer.about} data-testid={format!("deed-{}", offer.id)}>{ &offer.label }</button> }
+        html! { <button key={offer.id.clone()} {class} {onclick} {disabled} title={offer.about} data-testid={format!("deed-{}", offer.id)}>{ &offer.label }</button> }
     };
     let graded = graded.into_iter().filter_map(|offer| {
         let amount = offer.amount?;
@@ -72,7 +77,7 @@ pub(super) fn Deeds(props: &DeedsProps) -> Html {
         let go = whole.clone().ok().map(|deed| dispatch.reform(move |()| Action::Do(deed.clone())));
         let id = format!("amount-{}", offer.id);
         Some(html! {
-            <div class="graded">
+            <div key={offer.id.clone()} class="graded">
                 { button(&offer, whole) }
                 { field(&id, amount.name(), "", text, deed.err(), oninput, go) }
             </div>
@@ -80,10 +85,10 @@ pub(super) fn Deeds(props: &DeedsProps) -> Html {
     });
     let breaks_any = offers.iter().any(|offer| offer.breaks);
     html! {
-        <div class="deeds" role="group" aria-label={format!("Break or mend, at {}", clock(*at, 3))} data-testid="deeds">
-            { for mends.iter().map(|offer| button(offer, Ok(offer.deed.clone()))) }
+        <div class="deeds" role="group" aria-label={format!("Break or mend, at {}", clock(*at, 3))} {onfocusin} data-testid="deeds">
+            <div class="mends">{ for mends.iter().map(|offer| button(offer, Ok(offer.deed.clone()))) }</div>
             <div class="plain">{ for plain.iter().map(|offer| button(offer, lasting(offer.deed.clone(), &long))) }</div>
-            { for graded }
+            <div class="grades">{ for graded }</div>
             if breaks_any {
                 <div class="lasting">
                     <label for="deed-lasts">{ "for" }</label>
@@ -92,6 +97,38 @@ pub(super) fn Deeds(props: &DeedsProps) -> Html {
             }
         </div>
     }
+}
+
+/// The button of a deed that is done goes away: the focus it had goes to what undoes it. Whoever has clicked elsewhere meanwhile is left
+/// alone. Gives what hears which button has the focus.
+#[hook]
+fn use_counterpart(offers: &[Offer]) -> Callback<FocusEvent> {
+    /// Whether the button that had the focus last is one that breaks.
+    type Held = Rc<RefCell<Option<bool>>>;
+    let held: Held = use_mut_ref(|| None);
+    {
+        let held = Rc::clone(&held);
+        use_effect_with((), move |()| {
+            let listener = EventListener::new(&gloo::utils::window(), "pointerdown", move |_| *held.borrow_mut() = None);
+            move || drop(listener)
+        });
+    }
+    {
+        let held = Rc::clone(&held);
+        use_effect_with(offers.to_vec(), move |_| {
+            if !focus_is_lost() {
+                return;
+            }
+            if let Some(breaks) = held.take() {
+                focus(if breaks { ".deeds .mend" } else { ".deeds .deed" });
+            }
+        });
+    }
+    Callback::from(move |event: FocusEvent| {
+        let focused = event.target_dyn_into::<web_sys::Element>();
+        let is = |element: &web_sys::Element, what| element.matches(what).unwrap_or(false);
+        *held.borrow_mut() = focused.filter(|element| is(element, ".deed")).map(|element| !is(&element, ".mend"));
+    })
 }
 
 fn with_amount(offer: &Offer, amount: Amount, text: &str, scenario: &Scenario) -> Result<Deed, String> {

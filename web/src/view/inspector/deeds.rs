@@ -138,20 +138,19 @@ pub fn touches(fault: &Fault, is: Selection, scenario: &Scenario) -> bool {
     }
 }
 
-/// The first deed that breaks what is selected: kills a member, switches a node or a zone off, loses packets of a link.
-pub fn kill(is: Selection, scenario: &Scenario) -> Option<Deed> {
-    named(is, scenario, &["kill", "power-off", "loss"])
+/// The first deed on offer that breaks: kills a member, switches a node or a zone off, loses packets of a link.
+pub fn kill(offers: &[Offer]) -> Option<&Offer> {
+    offers.iter().find(|offer| ["kill", "power-off", "loss"].contains(&offer.id.as_str()))
 }
 
-/// Cuts the selected off; a member with its node.
-pub fn cut_off(is: Selection, scenario: &Scenario) -> Option<Deed> {
-    let is = if let Selection::Member(m) = is { Selection::Node(scenario.member(m).node) } else { is };
-    named(is, scenario, &["cut-off"])
+/// Cuts off what the offers are for.
+pub fn cut_off(offers: &[Offer]) -> Option<&Offer> {
+    offers.iter().find(|offer| offer.id == "cut-off")
 }
 
-fn named(is: Selection, scenario: &Scenario, ids: &[&str]) -> Option<Deed> {
-    let row = table(is, scenario).into_iter().find(|(id, ..)| ids.contains(id));
-    row.map(|(.., fault)| Deed::Break { fault, lasts: None })
+/// Mends what broke last.
+pub fn mend(offers: &[Offer]) -> Option<&Offer> {
+    offers.iter().rfind(|offer| !offer.breaks)
 }
 
 #[cfg(test)]
@@ -181,16 +180,25 @@ mod tests {
     }
 
     #[test]
-    fn keys_break_the_selected() {
-        let scenario = Scenario::from_json(bundled()[0].json).unwrap();
+    fn keys_break_the_selected_once_and_mend_it() {
+        let scenario = Arc::new(Scenario::from_json(bundled()[0].json).unwrap());
+        let mut simulation = Simulation::new(Arc::clone(&scenario), 1, Options::default());
         let id = MemberId { cluster: ClusterId(0), index: 1 };
-        let fault = |deed| match deed {
-            Some(Deed::Break { fault, .. }) => Some(fault),
+        let fault = |offer: Option<&Offer>| match offer.map(|offer| &offer.deed) {
+            Some(Deed::Break { fault, .. }) => Some(fault.clone()),
             _ => None,
         };
-        assert_eq!(fault(kill(Selection::Member(id), &scenario)), Some(Fault::ProcessKill(Aim::Named(id))));
+        let on = |is, simulation: &Simulation| offers(is, &scenario, &simulation.picture());
+        let member = on(Selection::Member(id), &simulation);
+        assert_eq!(fault(kill(&member)), Some(Fault::ProcessKill(Aim::Named(id))));
+        assert_eq!(cut_off(&member), None);
+        let node = on(Selection::Node(NodeId(1)), &simulation);
         let cut = Fault::NodeCut { node: Aim::Named(NodeId(1)), direction: Direction::Both };
-        assert_eq!(fault(cut_off(Selection::Member(id), &scenario)), Some(cut));
-        assert_eq!(cut_off(Selection::Link(ZoneId(0), ZoneId(1)), &scenario), None);
+        assert_eq!(fault(cut_off(&node)), Some(cut.clone()));
+        assert_eq!(cut_off(&on(Selection::Link(ZoneId(0), ZoneId(1)), &simulation)), None);
+        assert_eq!(mend(&node), None);
+        let fault = simulation.inject(&cut, None);
+        let node = on(Selection::Node(NodeId(1)), &simulation);
+        assert_eq!((cut_off(&node), mend(&node).map(|offer| &offer.deed)), (None, Some(&Deed::Mend { fault })));
     }
 }

@@ -117,12 +117,9 @@ fn next(now: &MemberPicture, picture: &Picture, scenario: &Scenario, id: MemberI
 /// The state of the links between a member's zone and those of the others.
 fn links_of(id: MemberId, scenario: &Scenario, model: &Model) -> Vec<Fact> {
     let home = scenario.zone_of(id);
-    let mut others: Vec<ZoneId> = (0..scenario.etcd[id.cluster.0 as usize].members.len() as u8)
-        .map(|index| scenario.zone_of(MemberId { index, ..id }))
-        .filter(|zone| *zone != home)
-        .collect();
-    others.sort();
-    others.dedup();
+    let peers = 0..scenario.etcd[id.cluster.0 as usize].members.len() as u8;
+    let has_peer = |zone: &ZoneId| peers.clone().any(|index| scenario.zone_of(MemberId { index, ..id }) == *zone);
+    let others = (0..scenario.zones.len() as u16).map(ZoneId).filter(|zone| *zone != home && has_peer(zone));
     let link = |zone: ZoneId| {
         let face = model.links.iter().find(|l| (l.a, l.b) == (home.min(zone), home.max(zone)))?;
         let name = zone_name(scenario, zone);
@@ -132,7 +129,7 @@ fn links_of(id: MemberId, scenario: &Scenario, model: &Model) -> Vec<Fact> {
             (None, None) => ("link", format!("to {name}: {}", face.delay), ""),
         })
     };
-    others.into_iter().filter_map(link).collect()
+    others.filter_map(link).collect()
 }
 
 fn node(id: NodeId, scenario: &Scenario, model: &Model) -> Vec<Fact> {

@@ -4,6 +4,7 @@ pub mod amount;
 mod buttons;
 pub mod deeds;
 mod facts;
+mod tries;
 
 use yew::prelude::*;
 use zonefall_core::kernel::time::Time;
@@ -46,6 +47,7 @@ pub fn Inspector(props: &InspectorProps) -> Html {
                 <h2>{ "Nothing selected" }</h2>
                 <p class="quiet">{ "Choose a zone, node, member, link or client on the map to see its state and to break it: with the pointer, or with \
                     Tab and the arrow keys." }</p>
+                if let (Some(scenario), Some(picture)) = (scenario, picture) { { tries::section(scenario, picture, dispatch) } }
                 <p class="quiet">{ "What you break happens at the playhead, on a branch of its own; U goes back." }</p>
             </div>
         };
@@ -55,7 +57,7 @@ pub fn Inspector(props: &InspectorProps) -> Html {
         html! { <><dt>{ name }</dt><dd class={tone}>{ value }</dd></> }
     });
     html! {
-        <div class="inspector" data-testid="inspector">
+        <div class="inspector" id="inspected" tabindex="-1" data-testid="inspector">
             <h2>{ title }<span class="kind">{ kind }</span></h2>
             <dl class="facts">{ for rows }</dl>
             <Deeds offers={deeds::offers(is, scenario, picture)} scenario={scenario.clone()} at={picture.at} dispatch={dispatch.clone()} />

@@ -127,8 +127,9 @@ pub(crate) fn Member(props: &MemberProps) -> Html {
     } else {
         html! {
             <>
-                <text class="role" x={px(left)} y={px(first + 16.0)}>{ role }</text>
-                <text class="term" text-anchor="end" x={px(right)} y={px(first)}>{ format!(" term {}", face.term) }</text>
+                <text class="role" x={px(left)} y={px(first + 16.0)}>
+                    { role }<tspan class="term" dx="8">{ format!(" term {}", face.term) }</tspan>
+                </text>
                 <text class={classes!("also", (!face.disk.is_empty()).then_some("warn"))} text-anchor="end" x={px(right)}
                     y={px(first + 16.0)}>{ also }</text>
             </>

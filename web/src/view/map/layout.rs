@@ -104,41 +104,58 @@ const MOST_CLIENTS: usize = 6;
 const SIDE: f64 = 8.0;
 const CARD: f64 = 176.0;
 const WIDEST_CARD: f64 = 300.0;
-const GAP: f64 = 84.0;
+/// Nodes above each other in a zone, before another column begins.
+const TALL: usize = 4;
+const GAP: f64 = 72.0;
 const ROW_GAP: f64 = 48.0;
 const NARROW: f64 = 600.0;
 const REGION_HEAD: f64 = 24.0;
 
 struct Sizes<'a> {
     scenario: &'a Scenario,
+    /// Width of a card, at least.
+    card: f64,
+    /// Nodes above each other in a zone, at most.
+    tall: usize,
     chip: f64,
     in_zone: Vec<Vec<usize>>,
     on_node: Vec<Vec<MemberId>>,
     clients: Vec<Vec<usize>>,
 }
 
-/// Width of a card in which nothing is cut short.
-const ROOMY_CARD: f64 = 192.0;
 /// How large a map is shown where there is room.
-const SCALES: [f64; 8] = [1.5, 1.4, 1.3, 1.25, 1.2, 1.15, 1.1, 1.05];
+const SCALES: [f64; 10] = [1.6, 1.5, 1.4, 1.35, 1.3, 1.25, 1.2, 1.15, 1.1, 1.05];
 
-/// The layout of a scenario in a room of `width` by `height` pixels: as large as it can be without other rows or scrolling.
+/// The layout of a scenario in a room of `width` by `height` pixels: as large as it can be without other rows or scrolling; where zones are
+/// too high, their nodes stand beside each other.
 pub fn fit(scenario: &Scenario, width: f64, height: f64) -> Layout {
     let plain = layout(scenario, width);
-    let tops =
-        |layout: &Layout| layout.zones.iter().map(|zone| zone.y.to_bits()).collect::<std::collections::BTreeSet<_>>().len();
-    let rows = tops(&plain);
-    let larger = SCALES.into_iter().filter(|scale| width / scale >= NARROW).find_map(|scale| {
-        let layout = Layout { scale, ..layout(scenario, width / scale) };
-        let roomy = layout.nodes.iter().all(|node| node.w >= ROOMY_CARD);
-        (tops(&layout) == rows && roomy && layout.height * scale <= height).then_some(layout)
-    });
-    larger.unwrap_or(plain)
+    if width < NARROW {
+        return plain;
+    }
+    let rows = |layout: &Layout| {
+        let mut tops = std::collections::BTreeSet::new();
+        tops.extend(layout.zones.iter().map(|zone| zone.y.to_bits()));
+        tops.len()
+    };
+    let sizes = Sizes::new(scenario);
+    let card = sizes.snug_card();
+    let of = |card: f64, tall: usize, scale: f64| {
+        let placed = Layout { scale, ..place(&Sizes { card, tall, ..Sizes::new(scenario) }, width / scale) };
+        let fits = rows(&placed) == rows(&plain) && placed.height * scale <= height;
+        (fits && placed.nodes.iter().all(|node| node.w >= card)).then_some(placed)
+    };
+    let larger = SCALES.into_iter().filter(|scale| width / scale >= NARROW).find_map(|scale| of(card, TALL, scale));
+    larger.or_else(|| (1..=TALL).rev().find_map(|tall| of(card.min(CARD), tall, 1.0))).unwrap_or(plain)
 }
 
 /// The layout of a scenario in `width` pixels.
 pub fn layout(scenario: &Scenario, width: f64) -> Layout {
-    let sizes = Sizes::new(scenario);
+    place(&Sizes::new(scenario), width)
+}
+
+fn place(sizes: &Sizes<'_>, width: f64) -> Layout {
+    let scenario = sizes.scenario;
     let narrow = width < NARROW;
     let zones = scenario.zones.len();
     let mut layout = Layout {
@@ -153,7 +170,7 @@ pub fn layout(scenario: &Scenario, width: f64) -> Layout {
         links: Vec::new(),
         regions: Vec::new(),
     };
-    let rows = rows(&sizes, width, narrow);
+    let rows = rows(sizes, width, narrow);
     let regions = scenario.regions.len() > 1;
     let mut y = 4.0;
     let mut of_row = vec![0; zones];
@@ -162,7 +179,7 @@ pub fn layout(scenario: &Scenario, width: f64) -> Layout {
         let span = if narrow { 0 } else { row.len().saturating_sub(2) };
         let channel = if span == 0 { 0.0 } else { 18.0 + 22.0 * span as f64 };
         y += head + channel;
-        let bottom = place_row(&sizes, row, width, y, narrow, &mut layout);
+        let bottom = place_row(sizes, row, width, y, narrow, &mut layout);
         for &zone in row {
             of_row[zone] = number;
         }
@@ -191,6 +208,8 @@ impl<'a> Sizes<'a> {
         let crowded = scenario.nodes.len() > 14 || members > 14;
         Self {
             scenario,
+            card: CARD,
+            tall: TALL,
             chip: if crowded { 24.0 } else { 42.0 },
             in_zone: (0..scenario.zones.len()).map(of_zone).collect(),
             on_node,
@@ -205,11 +224,22 @@ impl<'a> Sizes<'a> {
 
     /// Columns of nodes that a zone would like.
     fn columns(&self, zone: usize) -> usize {
-        self.in_zone[zone].len().div_ceil(4).max(1)
+        self.in_zone[zone].len().div_ceil(self.tall).max(1)
     }
 
-    fn zone_width(columns: usize) -> f64 {
-        columns as f64 * (CARD + PAD) + PAD
+    fn zone_width(&self, columns: usize) -> f64 {
+        columns as f64 * (self.card + PAD) + PAD
+    }
+
+    /// Width of a card in which no name is cut short.
+    fn snug_card(&self) -> f64 {
+        let longest = |names: &mut dyn Iterator<Item = &String>| names.map(|name| name.chars().count()).max().unwrap_or(0) as f64;
+        let members = longest(&mut self.scenario.etcd.iter().flat_map(|cluster| &cluster.members).map(|member| &member.name));
+        let nodes = longest(&mut self.scenario.nodes.iter().map(|node| &node.name));
+        let zones = longest(&mut self.scenario.zones.iter().map(|zone| &zone.name));
+        // Beside the name of a member its sign; beside those of nodes and zones what ails them.
+        let snug = [52.0 + 8.0 * members, 92.0 + 7.0 * nodes, 82.0 + 8.2 * zones];
+        snug.into_iter().fold(148.0, f64::max)
     }
 }
 
@@ -219,7 +249,7 @@ fn rows(sizes: &Sizes<'_>, width: f64, narrow: bool) -> Vec<Vec<usize>> {
     if narrow {
         return (0..zones.len()).map(|z| vec![z]).collect();
     }
-    let needs = |z: usize| Sizes::zone_width(sizes.columns(z)).min(width - 2.0 * PAD);
+    let needs = |z: usize| sizes.zone_width(sizes.columns(z)).min(width - 2.0 * PAD);
     let all = (0..zones.len()).map(needs).sum::<f64>() + GAP * zones.len().saturating_sub(1) as f64;
     let one_row = all <= width;
     let mut rows: Vec<Vec<usize>> = Vec::new();
@@ -241,12 +271,13 @@ fn place_row(sizes: &Sizes<'_>, row: &[usize], width: f64, top: f64, narrow: boo
     let margin = if narrow && sizes.scenario.zones.len() > 2 { 44.0 } else { SIDE };
     let columns: Vec<usize> = row
         .iter()
-        .map(|&z| sizes.columns(z).min(((width - margin - SIDE - PAD) / (CARD + PAD)).floor().max(1.0) as usize))
+        .map(|&z| sizes.columns(z).min(((width - margin - SIDE - PAD) / (sizes.card + PAD)).floor().max(1.0) as usize))
         .collect();
     let total: usize = columns.iter().sum();
     let gaps = row.len().saturating_sub(1) as f64;
     let room = width - margin - SIDE - gaps * GAP - row.len() as f64 * PAD;
-    let card = (room / total as f64 - PAD).clamp(CARD.min(room - PAD), if narrow { room } else { WIDEST_CARD });
+    let card =
+        (room / total as f64 - PAD).clamp(sizes.card.min(room - PAD).min(WIDEST_CARD), if narrow { room } else { WIDEST_CARD });
     let zone_width = |columns: usize| columns as f64 * (card + PAD) + PAD;
     let used: f64 = columns.iter().map(|&c| zone_width(c)).sum();
     let spare = width - margin - SIDE - used - gaps * GAP;
@@ -427,12 +458,23 @@ mod tests {
     fn a_map_is_as_large_as_its_room_lets_it() {
         let scenario = Scenario::from_json(zonefall_core::scenario::default_scenario().json).unwrap();
         for (width, height, larger) in
-            [(880.0, 340.0, true), (1_780.0, 640.0, true), (880.0, 150.0, false), (374.0, 900.0, false)]
+            [(807.0, 320.0, true), (1_780.0, 640.0, true), (880.0, 150.0, false), (374.0, 900.0, false)]
         {
             let layout = fit(&scenario, width, height);
             assert_eq!(layout.scale > 1.0, larger, "{width} x {height}: {}", layout.scale);
             assert!((layout.width * layout.scale - width).abs() < 0.01);
         }
+    }
+
+    #[test]
+    fn what_is_too_high_stands_beside_each_other() {
+        let single = bundled().iter().find(|scenario| scenario.name == "single-zone").unwrap();
+        let scenario = Scenario::from_json(single.json).unwrap();
+        let tops =
+            |layout: &Layout| layout.nodes.iter().map(|node| node.y as i64).collect::<std::collections::BTreeSet<_>>().len();
+        assert_eq!(tops(&layout(&scenario, 800.0)), 3);
+        let beside = fit(&scenario, 800.0, 300.0);
+        assert!(tops(&beside) < 3 && beside.height * beside.scale <= 300.0, "{} high", beside.height);
     }
 
     #[test]

@@ -22,7 +22,7 @@ use zonefall_core::report::Report;
 use zonefall_core::scenario::Scenario;
 use zonefall_core::sim::picture::Picture;
 
-use crate::state::{Action, Selection};
+use crate::state::{Action, PlaybackCommand, SPEEDS, Selection};
 use crate::view::same::Same;
 use crate::view::size::use_size;
 pub(crate) use items::term_class;
@@ -31,6 +31,9 @@ pub(crate) use table::table;
 use messages::Messages;
 use scene::Scene;
 use table::MapTable;
+
+/// The speed at which messages can be followed on their way between two zones.
+const SLOWEST: f64 = SPEEDS[0];
 
 /// Room above and below the drawing, in pixels.
 const AIR: f64 = 24.0;
@@ -72,6 +75,7 @@ pub fn Map(props: &MapProps) -> Html {
     } else if width > 0.0 {
         html! {
             <div class="map-sheet">
+                if !dots { <TooFast dispatch={dispatch.clone()} /> }
                 <Scene scenario={scenario.clone()} picture={picture.clone()} {report} {selection} layout={layout.clone()} {dispatch} />
                 if let Some(picture) = picture.filter(|_| dots) {
                     <Messages {scenario} {picture} {layout} {at} {dark} />
@@ -82,6 +86,23 @@ pub fn Map(props: &MapProps) -> Html {
         Html::default()
     };
     html! { <div class="map" id="map" ref={node} data-testid="map">{ inside }</div> }
+}
+
+#[derive(Clone, PartialEq, Properties)]
+struct TooFastProps {
+    dispatch: Callback<Action>,
+}
+
+/// Why no messages are seen, and what to do about it.
+#[component]
+fn TooFast(props: &TooFastProps) -> Html {
+    let onclick = props.dispatch.reform(|_: MouseEvent| Action::Playback(PlaybackCommand::Speed(SLOWEST)));
+    html! {
+        <p class="too-fast quiet">
+            { "Too fast to see messages. " }
+            <button class="moment" {onclick} data-testid="slow-down">{ format!("Slow down to {SLOWEST}x") }</button>
+        </p>
+    }
 }
 
 /// Id of the element that shows a thing.

@@ -33,7 +33,7 @@ pub fn sign(shape: Shape) -> &'static str {
 fn star(x: f64, y: f64, r: f64) -> String {
     let point = |i: u32| {
         let (angle, r) = (PI / 5.0 * f64::from(i) - PI / 2.0, if i.is_multiple_of(2) { r } else { r * 0.45 });
-        format!("{:.1} {:.1}", x + r * angle.cos(), y + r * angle.sin())
+        format!("{:.1} {:.1}", x + r * libm::cos(angle), y + r * libm::sin(angle))
     };
     format!("M{}z", (0..10).map(point).collect::<Vec<_>>().join("L"))
 }

@@ -29,15 +29,15 @@ const SIGNS: [(&str, &str); 9] = [
 pub(crate) fn Help(props: &HelpProps) -> Html {
     let on_close = props.dispatch.reform(|()| Action::Ui(UiAction::Help(false)));
     let key = |key: &str| html! { <kbd>{ key_words(key) }</kbd> };
-    let keys = KEYS.iter().map(|(keys, _, about)| html! { <><dt>{ key(keys) }</dt><dd>{ *about }</dd></> });
-    let signs = SIGNS.iter().map(|(sign, about)| html! { <><dt>{ *sign }</dt><dd>{ *about }</dd></> });
+    let keys = KEYS.iter().map(|(keys, _, about)| html! { <div><dt>{ key(keys) }</dt><dd>{ *about }</dd></div> });
+    let signs = SIGNS.iter().map(|(sign, about)| html! { <div><dt>{ *sign }</dt><dd>{ *about }</dd></div> });
     html! {
         <Dialog label="Help" testid="help-overlay" {on_close}>
             <h2>{ "Keys" }</h2>
             <dl>{ for keys }</dl>
             <p class="quiet">{ "On the map: Tab to it, arrows to walk, Enter to select. On the timeline: PageUp and PageDown, and Ctrl with the wheel to zoom." }</p>
             <h2>{ "Signs" }</h2>
-            <dl>{ for signs }</dl>
+            <dl class="signs">{ for signs }</dl>
         </Dialog>
     }
 }

@@ -27,8 +27,8 @@ const MOST: usize = 40;
 #[component]
 pub(crate) fn Palette(props: &PaletteProps) -> Html {
     let chosen = use_state_eq(|| 0_usize);
-    let words: Vec<String> = props.typed.split_whitespace().map(str::to_lowercase).collect();
-    let fits = |c: &&Command| words.iter().all(|word| c.name.to_lowercase().contains(word));
+    let words: Vec<String> = props.typed.split_whitespace().map(str::to_ascii_lowercase).collect();
+    let fits = |c: &&Command| words.iter().all(|word| c.name.to_ascii_lowercase().contains(word));
     let found: Vec<&Command> = props.commands.iter().filter(fits).take(MOST).collect();
     let at = (*chosen).min(found.len().saturating_sub(1));
     let on_close = props.dispatch.reform(|()| Action::Ui(UiAction::Palette(None)));

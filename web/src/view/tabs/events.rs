@@ -40,9 +40,9 @@ pub(crate) fn Events(props: &EventsProps) -> Html {
     let node = use_node_ref();
     let (_, height) = use_size(&node);
     let top = use_state_eq(|| 0.0_f64);
-    let words: Vec<String> = filter.split_whitespace().map(str::to_lowercase).collect();
+    let words: Vec<String> = filter.split_whitespace().map(str::to_ascii_lowercase).collect();
     let fits = |line: &StoryLine| {
-        let text = line.text.to_lowercase();
+        let text = line.text.to_ascii_lowercase();
         (kinds.is_empty() || kinds.contains(&line.kind)) && words.iter().all(|word| text.contains(word))
     };
     let found: Vec<usize> = (0..report.story.len()).filter(|&i| fits(&report.story[i])).collect();
@@ -105,11 +105,12 @@ fn show(list: &HtmlElement, place: usize) {
 
 /// A switch for each kind of event there is.
 fn chips(report: &Report, kinds: &BTreeSet<StoryKind>, dispatch: &Callback<Action>) -> Html {
-    let there: BTreeSet<StoryKind> = report.story.iter().map(|line| line.kind).chain(kinds.iter().copied()).collect();
+    let mut there = kinds.clone();
+    there.extend(report.story.iter().map(|line| line.kind));
     let chip = |which: StoryKind| {
         let (sign, name) = kind::of(which);
         let onclick = dispatch.reform(move |_: MouseEvent| Action::Ui(UiAction::Kind(which)));
-        let id = format!("kind-{}", name.to_lowercase().replace(' ', "-"));
+        let id = format!("kind-{}", name.to_ascii_lowercase().replace(' ', "-"));
         html! {
             <button class="chip" {onclick} aria-pressed={kinds.contains(&which).to_string()} data-testid={id}>
                 <span aria-hidden="true">{ sign }</span>{ name }

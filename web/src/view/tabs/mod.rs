@@ -10,6 +10,7 @@ use yew::prelude::*;
 use zonefall_core::kernel::time::Time;
 use zonefall_core::report::{Report, StoryKind};
 
+use super::icon::{Icon, icon};
 use super::same::Same;
 use super::timeline::axis::Range;
 use super::words::moment;
@@ -33,6 +34,8 @@ pub const TABS: [(Tab, &str, &str); 5] = [
 pub struct TabsProps {
     /// The open tab.
     pub tab: Tab,
+    /// Whether it has more of the page than the map.
+    pub tall: bool,
     /// The report so far.
     pub report: Option<Same<Report>>,
     /// All clusters, and which is shown.
@@ -79,11 +82,15 @@ pub fn Tabs(props: &TabsProps) -> Html {
         }
         _ => html! { <p class="quiet nothing">{ "Nothing has been simulated yet." }</p> },
     };
+    let tall = props.tall;
+    let onclick = props.dispatch.reform(move |_: MouseEvent| Action::Ui(UiAction::Tall(!tall)));
     html! {
-        <section class="details" aria-label="Details">
+        <section class={classes!("details", tall.then_some("tall"))} aria-label="Details">
             <div class="tab-bar">
                 { tab_list(props) }
                 if clusters.len() > 1 { { chooser(props) } }
+                <button class="tool larger" {onclick} aria-pressed={tall.to_string()} aria-label="More room for details" title="More room for details"
+                    data-testid="tall">{ icon(Icon::Taller) }</button>
             </div>
             <div class="tab-panel" role="tabpanel" id="tab-panel" aria-labelledby={tab_id(open)} data-testid="tab-panel">{ inside }</div>
         </section>

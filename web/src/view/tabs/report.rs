@@ -100,7 +100,7 @@ fn etcd(name: &str, cluster: &EtcdReport) -> Html {
         [zonefall_plots::latency::label(l)].into_iter().chain(counts).chain(values).collect()
     });
     let members = cluster.members.iter().map(|m| {
-        let role = if m.up { format!("{:?}", m.role).to_lowercase() } else { "down".to_owned() };
+        let role = if m.up { format!("{:?}", m.role).to_ascii_lowercase() } else { "down".to_owned() };
         let numbers = [count(m.term), count(m.last_index), count(m.committed), bytes(m.database_bytes)];
         [m.name.clone(), m.zone.clone(), m.node.clone(), role].into_iter().chain(numbers).collect()
     });

@@ -1,6 +1,6 @@
 //! What the timeline is painted with: bars in lanes, from the report. The same data is drawn and, as a table, read out.
 
-use zonefall_core::report::{EtcdReport, OutageKind, Report};
+use zonefall_core::report::{EtcdReport, LeaderReport, OutageKind, Report};
 
 use crate::view::words::{length, outage};
 
@@ -13,6 +13,8 @@ pub struct Bar {
     pub to_s: f64,
     /// What it says.
     pub text: String,
+    /// The same in fewer words, the longer first: what is read where `text` has no room.
+    pub short: Vec<String>,
     /// Class of its colour.
     pub class: String,
     /// Row inside the lane, 0 at the top.
@@ -53,6 +55,7 @@ pub fn lanes(report: &Report, cluster: &EtcdReport) -> Vec<Lane> {
                 from_s: o.from_s,
                 to_s: o.to_s,
                 text: format!("no {} for {}: {}", outage(kind), length(o.to_s - o.from_s), o.cause),
+                short: vec![format!("no {} for {}", outage(kind), length(o.to_s - o.from_s)), length(o.to_s - o.from_s)],
                 class: "outage".to_owned(),
                 row: 0,
             })
@@ -63,7 +66,7 @@ pub fn lanes(report: &Report, cluster: &EtcdReport) -> Vec<Lane> {
     };
     vec![
         faults(report),
-        terms(cluster),
+        terms(&cluster.leaders, cluster.leader_changes, report.simulated_s),
         service(OutageKind::Write, "writes"),
         service(OutageKind::ReadLinearizable, "reads"),
         service(OutageKind::ReadSerializable, "stale reads"),
@@ -83,7 +86,14 @@ fn faults(report: &Report) -> Lane {
             } else {
                 ends[row] = ends[row].max(fault.to_s);
             }
-            Bar { from_s: fault.from_s, to_s: fault.to_s, text: fault.what.clone(), class: "fault".to_owned(), row }
+            Bar {
+                from_s: fault.from_s,
+                to_s: fault.to_s,
+                text: fault.what.clone(),
+                short: Vec::new(),
+                class: "fault".to_owned(),
+                row,
+            }
         })
         .collect();
     let sum = match bars.len() {
@@ -94,18 +104,64 @@ fn faults(report: &Report) -> Lane {
     Lane { name: "faults", sum, rows: ends.len().max(1), bars, row_height: 16.0 }
 }
 
-fn terms(cluster: &EtcdReport) -> Lane {
-    let bar = |l: &zonefall_core::report::LeaderReport| Bar {
+/// Who led, and between them the time that nobody did.
+fn terms(leaders: &[LeaderReport], changes: u64, until_s: f64) -> Lane {
+    let reign = |l: &LeaderReport| Bar {
         from_s: l.from_s,
         to_s: l.to_s,
         text: format!("{} · term {}", l.leader, l.term),
+        short: vec![l.leader.clone()],
         class: format!("reign {}", crate::view::map::term_class(l.term)),
         row: 0,
     };
-    let sum = match cluster.leader_changes {
+    let nobody = |from_s: f64, to_s: f64| {
+        let text = format!("no leader for {}", length(to_s - from_s));
+        let short = vec!["no leader".to_owned()];
+        (to_s > from_s).then(|| Bar { from_s, to_s, text, short, class: "vacant".to_owned(), row: 0 })
+    };
+    let bars = leaders.iter().enumerate().flat_map(|(i, l)| {
+        let next_s = leaders.get(i + 1).map_or(until_s, |next| next.from_s);
+        let vacant = if l.over { nobody(l.to_s, next_s) } else { None };
+        [Some(reign(l)), vacant].into_iter().flatten()
+    });
+    let bars = bars.collect();
+    let sum = match changes {
         0 => "one leader".to_owned(),
         1 => "1 change".to_owned(),
         n => format!("{n} changes"),
     };
-    Lane { name: "leader", sum, bars: cluster.leaders.iter().map(bar).collect(), rows: 1, row_height: 18.0 }
+    Lane { name: "leader", sum, bars, rows: 1, row_height: 18.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn between_two_leaders_nobody_leads_and_the_lane_says_so() {
+        let leader = |from_s, to_s, over, term| LeaderReport {
+            from_s,
+            to_s,
+            over,
+            term,
+            leader: format!("etcd-{term}"),
+            zone: String::new(),
+        };
+        let lane = |leaders: Vec<LeaderReport>| {
+            let lane = terms(&leaders, 0, 100.0);
+            lane.bars.into_iter().map(|bar| (bar.from_s, bar.to_s, bar.text)).collect::<Vec<_>>()
+        };
+        let text = |from, to, text: &str| (from, to, text.to_owned());
+        assert_eq!(
+            lane(vec![leader(0.0, 60.0, true, 1), leader(62.0, 70.0, true, 2), leader(70.0, 100.0, false, 3)]),
+            [
+                text(0.0, 60.0, "etcd-1 · term 1"),
+                text(60.0, 62.0, "no leader for 2 s"),
+                text(62.0, 70.0, "etcd-2 · term 2"),
+                text(70.0, 100.0, "etcd-3 · term 3")
+            ]
+        );
+        assert_eq!(lane(vec![leader(0.0, 60.0, true, 1)])[1], text(60.0, 100.0, "no leader for 40 s"));
+        assert_eq!(lane(Vec::new()), []);
+    }
 }

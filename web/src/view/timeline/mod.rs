@@ -10,6 +10,7 @@ pub mod axis;
 pub mod lanes;
 mod paint;
 mod transport;
+pub mod zoom;
 
 use yew::prelude::*;
 use zonefall_core::kernel::time::Time;
@@ -24,6 +25,7 @@ use axis::{Axis, Range};
 use paint::{Paint, Playhead};
 pub(crate) use transport::TIME_FIELD;
 use transport::Transport;
+use zoom::Zoom;
 
 /// What the timeline shows.
 #[derive(Clone, PartialEq, Properties)]
@@ -48,6 +50,8 @@ pub struct TimelineProps {
     pub narrow: bool,
     /// Another range is wanted.
     pub on_range: Callback<Range>,
+    /// The same, in words.
+    pub on_zoom: Callback<Zoom>,
     /// Where actions go.
     pub dispatch: Callback<Action>,
 }
@@ -110,7 +114,7 @@ fn wheel(props: &TimelineProps, axis: Axis, node: &NodeRef) -> Callback<WheelEve
         let Some(element) = node.cast::<web_sys::Element>().filter(|_| event.ctrl_key()) else { return };
         event.prevent_default();
         let about = axis.seconds(f64::from(event.client_x()) - element.get_bounding_client_rect().left());
-        on_range.emit(axis.range.zoomed((event.delta_y() / 200.0).clamp(-1.0, 1.0).exp2(), about, end));
+        on_range.emit(axis.range.zoomed(libm::pow(2.0, (event.delta_y() / 200.0).clamp(-1.0, 1.0)), about, end));
     })
 }
 
@@ -131,17 +135,20 @@ fn slider_keys(props: &TimelineProps) -> Callback<KeyboardEvent> {
 }
 
 fn zoom_buttons(props: &TimelineProps) -> Html {
-    let (range, end, at) = (props.range, props.end, props.at.as_secs_f64());
-    let button = |which: Icon, name: &'static str, to: Range, id: &'static str| {
-        let onclick = props.on_range.reform(move |_: MouseEvent| to);
-        html! { <button class="tool" {onclick} aria-label={name} title={name} disabled={to == range} data-testid={id}>{ icon(which) }</button> }
+    let button = |which: Icon, name: &'static str, keys: &'static str, zoom: Zoom, id: &'static str| {
+        let TimelineProps { range, end, at, report, cluster, .. } = props;
+        let idle = zoom.of(*range, at.as_secs_f64(), *end, report.as_deref(), cluster) == *range;
+        let onclick = props.on_zoom.reform(move |_: MouseEvent| zoom);
+        html! {
+            <button class="tool" {onclick} aria-label={name} title={format!("{name} ({keys})")} disabled={idle} data-testid={id}>{ icon(which) }</button>
+        }
     };
-    let about = if (range.from_s..=range.to_s).contains(&at) { at } else { f64::midpoint(range.from_s, range.to_s) };
     html! {
         <div class="buttons zoom" role="group" aria-label="Zoom">
-            { button(Icon::Minus, "Show more", range.zoomed(4.0, about, end), "zoom-out") }
-            { button(Icon::Plus, "Show less, larger", range.zoomed(0.25, about, end), "zoom-in") }
-            { button(Icon::Fit, "Show all", Range::whole(end), "zoom-fit") }
+            { button(Icon::Outage, "Show the outage", "Z", Zoom::Outage, "zoom-outage") }
+            { button(Icon::Minus, "Show more", "-", Zoom::Out, "zoom-out") }
+            { button(Icon::Plus, "Show less, larger", "+", Zoom::In, "zoom-in") }
+            { button(Icon::Fit, "Show all", "0", Zoom::All, "zoom-fit") }
         </div>
     }
 }

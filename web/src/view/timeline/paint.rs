@@ -8,11 +8,12 @@ use super::axis::Axis;
 use super::lanes::{Bar, Lane, lanes};
 use crate::view::map::shapes::px;
 use crate::view::same::Same;
-use crate::view::words::length;
 
 /// Height of the axis.
 pub(crate) const HEAD: f64 = 20.0;
 const BETWEEN: f64 = 4.0;
+/// Room for the knob that a thumb can hold, below the lanes; the style sheet leaves as much.
+const KNOB: f64 = 28.0;
 
 /// What is painted.
 #[derive(Clone, PartialEq, Properties)]
@@ -31,11 +32,11 @@ pub(crate) fn height(report: Option<&Report>, cluster: &str, narrow: bool) -> f6
     of(report, cluster, narrow).iter().map(|lane| lane.height() + BETWEEN).sum::<f64>() + HEAD
 }
 
-/// The lanes that are shown; a narrow screen has room for who led and whether writes went.
+/// The lanes that are shown; a narrow screen has room for what broke, who led and whether writes went.
 fn of(report: Option<&Report>, cluster: &str, narrow: bool) -> Vec<Lane> {
     let Some((report, cluster)) = report.and_then(|r| Some((r, r.etcd.get(cluster)?))) else { return Vec::new() };
     let all = lanes(report, cluster);
-    if narrow { all.into_iter().filter(|lane| ["leader", "writes"].contains(&lane.name)).collect() } else { all }
+    if narrow { all.into_iter().filter(|lane| ["faults", "leader", "writes"].contains(&lane.name)).collect() } else { all }
 }
 
 /// The lanes.
@@ -52,11 +53,15 @@ pub(crate) fn Paint(props: &PaintProps) -> Html {
     });
     let rows: Html = rows.collect();
     let width = axis.right + axis.gutter;
+    // Where there are several clusters, whose lanes these are; as much of the name as has room left of the axis.
+    let several = report.as_deref().is_some_and(|report| report.etcd.len() > 1);
+    let whose = several.then(|| cluster.chars().take(((axis.left - 12.0) / 6.3) as usize).collect::<String>());
     let ticks = zonefall_plots::ticks(axis.range.from_s, axis.range.to_s, ((axis.right - axis.left) / 90.0) as usize);
     html! {
         <svg class="lanes" width={px(width)} height={px(total)} aria-hidden="true">
             { for ticks.iter().map(|(s, words)| tick(axis.x(*s), words, total)) }
             { rows }
+            if let Some(name) = whose { <text class="whose" x="4" y="11">{ name }</text> }
             if let Some(live) = live {
                 <g class="ahead">
                     <rect x={px(axis.x(live.as_secs_f64()))} y={px(HEAD)} height={px(total - HEAD)}
@@ -100,19 +105,20 @@ fn draw(lane: &Lane, axis: &Axis, top: f64, narrow: bool) -> Html {
 fn draw_bar(bar: &Bar, axis: &Axis, (top, height): (f64, f64), next: f64) -> Html {
     let from = axis.x(bar.from_s);
     let to = axis.x(bar.to_s).max(from + 2.0);
-    let short = length(bar.to_s - bar.from_s);
-    let words = if bar.class == "outage" { short.as_str() } else { bar.text.as_str() };
-    let needs = words.chars().count() as f64 * 6.3 + 8.0;
+    let needs = |words: &str| words.chars().count() as f64 * 6.3 + 10.0;
+    let mut words = [&bar.text].into_iter().chain(&bar.short);
+    let inside = words.find(|words| to - from >= needs(words));
+    // Beside the bar only what is short, and not in the lane of leaders: the next one begins where the last ends.
+    let beside = bar.short.last().unwrap_or(&bar.text);
+    let fits_beside = next - to >= needs(beside) && matches!(bar.class.as_str(), "outage" | "fault");
+    let place = inside.map(|words| (from + 5.0, words)).or(fits_beside.then_some((to + 5.0, beside)));
     let y = top + height / 2.0 + 4.0;
-    let inside = to - from >= needs;
-    let place =
-        if inside { Some(from + 5.0) } else { (next - to >= needs && !bar.class.starts_with("reign")).then_some(to + 5.0) };
     html! {
         <g class={classes!("bar", bar.class.clone())}>
             <rect x={px(from)} y={px(top + 1.0)} width={px(to - from)} height={px(height - 2.0)} rx={if to - from > 6.0 { "2" } else { "0" }}>
                 <title>{ &bar.text }</title>
             </rect>
-            if let Some(x) = place { <text class={inside.then_some("inside")} x={px(x)} y={px(y)}>{ words }</text> }
+            if let Some((x, words)) = place { <text class={inside.map(|_| "inside")} x={px(x)} y={px(y)}>{ words }</text> }
         </g>
     }
 }
@@ -135,13 +141,14 @@ pub(crate) fn Playhead(props: &PlayheadProps) -> Html {
         return Html::default();
     }
     let x = axis.x(s);
-    let knob = if *narrow {
-        format!("M{x:.1} {:.1}a13 13 0 1 1 0.1 0z", HEAD + 10.0)
+    let (knob, bottom) = if *narrow {
+        // Below the lanes: a thumb there hides nothing.
+        (format!("M{x:.1} {height:.1}a13 13 0 1 1 -0.1 0z"), height + KNOB)
     } else {
-        format!("M{:.1} 6h12v7l-6 6l-6-6z", x - 6.0)
+        (format!("M{:.1} 6h12v7l-6 6l-6-6z", x - 6.0), *height)
     };
     html! {
-        <svg class="playhead" width={px(axis.right + 12.0)} height={px(*height)} aria-hidden="true">
+        <svg class="playhead" width={px(axis.right + 14.0)} height={px(bottom)} aria-hidden="true">
             <line x1={px(x)} x2={px(x)} y1="12" y2={px(*height)} />
             <path d={knob} />
         </svg>

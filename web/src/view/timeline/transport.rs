@@ -79,7 +79,7 @@ struct SpeedProps {
 fn Speed(props: &SpeedProps) -> Html {
     let onchange = props.dispatch.reform(|event: Event| {
         let value = event.target_unchecked_into::<web_sys::HtmlSelectElement>().value();
-        Action::Playback(PlaybackCommand::Speed(value.parse().unwrap_or(1.0)))
+        Action::Playback(PlaybackCommand::Speed(serde_json::from_str(&value).unwrap_or(1.0)))
     });
     let own = (!SPEEDS.contains(&props.speed)).then_some(props.speed);
     let option = |speed: f64| {

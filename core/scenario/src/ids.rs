@@ -1,0 +1,62 @@
+//! Names inside the engine: small integers, resolved once from the scenario's words.
+
+use serde::{Deserialize, Serialize};
+
+/// A zone: an index into [`Scenario::zones`](crate::Scenario::zones).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct ZoneId(pub u16);
+
+/// A node (machine): an index into [`Scenario::nodes`](crate::Scenario::nodes).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct NodeId(pub u16);
+
+/// A volume: an index into [`Scenario::volumes`](crate::Scenario::volumes).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct VolumeId(pub u16);
+
+/// An etcd cluster: an index into [`Scenario::etcd`](crate::Scenario::etcd).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct ClusterId(pub u16);
+
+/// A member of an etcd cluster: its cluster and its index in
+/// [`EtcdCluster::members`](crate::EtcdCluster::members). A member that is removed and added again is another member.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct MemberId {
+    /// The cluster it belongs to.
+    pub cluster: ClusterId,
+    /// Its place in the cluster's list of members.
+    pub index: u8,
+}
+
+/// A client: an index into [`Scenario::clients`](crate::Scenario::clients).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct ClientId(pub u16);
+
+/// A Kubernetes API with the cluster it is of: an index into [`KubeModel::planes`](crate::kube::KubeModel::planes).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct PlaneId(pub u16);
+
+/// A node as its plane's API knows it: an index into [`PlaneSpec::nodes`](crate::kube::PlaneSpec::nodes).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct NodeKey(pub u32);
+
+/// A workload of a plane: an index into [`PlaneSpec::workloads`](crate::kube::PlaneSpec::workloads).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct WorkloadId(pub u32);
+
+/// A pod of a plane, numbered in the order they are made; a number is used once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct PodId(pub u32);
+
+/// One occurrence of a fault in a run: planned, random or injected, numbered in the order they start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct FaultId(pub u32);
+
+/// One end of a link: what sends or receives bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Endpoint {
+    /// A member of an etcd cluster.
+    Member(MemberId),
+    /// A client.
+    Client(ClientId),
+}

@@ -1,0 +1,47 @@
+//! What a pod says of where it may run: how its kind is spread, which volumes it claims.
+
+use super::labels::{Selector, Symbol};
+
+/// One constraint of a pod, of those that must hold (`DoNotSchedule`) or of those that should (`ScheduleAnyway`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Constraint {
+    /// The node label whose values are the domains (`topologyKey`).
+    pub key: Symbol,
+    /// How far domains may differ, from 1.
+    pub max_skew: u64,
+    /// Which pods are counted.
+    pub selector: Selector,
+    /// With fewer domains than this the fewest is taken to be none, from 1.
+    pub min_domains: u64,
+    /// Nodes the pod may not run on are left out (`nodeAffinityPolicy: Honor`, the default).
+    pub honors_affinity: bool,
+    /// Nodes whose taints the pod does not tolerate are left out (`nodeTaintsPolicy: Honor`; the default is `Ignore`).
+    pub honors_taints: bool,
+}
+
+/// A claim of a pod.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Claim {
+    /// Bound to a volume.
+    Bound(Volume),
+    /// Not bound, of this class.
+    Unbound(Class),
+}
+
+/// A volume's topology: for some of the four keys, the values one of which a node must have. (A label of several values is split at
+/// `__`.)
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Volume(pub Vec<(Symbol, Vec<Symbol>)>);
+
+/// The storage class of a claim that is not bound.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Class {
+    /// It names none.
+    None,
+    /// It names one that does not exist.
+    Missing,
+    /// A volume is made at once: it should have been there.
+    Immediate,
+    /// A volume is made where the pod is placed.
+    WaitForFirstConsumer,
+}

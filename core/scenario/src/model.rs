@@ -1,0 +1,440 @@
+//! A scenario that cannot be invalid: what the engine runs.
+//!
+//! Names are resolved to ids, units to integers, ranges checked. Only validation (and tests) build one.
+
+use serde::{Deserialize, Serialize};
+
+use crate::expect::Expectation;
+use crate::ids::{ClientId, ClusterId, FaultId, MemberId, NodeId, VolumeId, ZoneId};
+use crate::kube::KubeModel;
+use crate::options::EtcdOptions;
+use zonefall_kernel::dist::Latency;
+use zonefall_kernel::time::{Duration, Time};
+
+/// What to simulate, for how long, under which load and faults, and what must come out.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scenario {
+    /// Short name, as in `scenarios/<name>.json`.
+    pub name: String,
+    /// One line for people.
+    pub title: String,
+    /// What the story shows.
+    pub description: String,
+    /// Seed of every random draw unless the caller names another.
+    pub seed: u64,
+    /// Simulated time of the run.
+    pub duration: Duration,
+    /// Regions, each with a name.
+    pub regions: Vec<String>,
+    /// Zones.
+    pub zones: Vec<Zone>,
+    /// Nodes (machines).
+    pub nodes: Vec<Node>,
+    /// Zonal volumes. A member without a named volume has one of its own, named after it, in its node's zone.
+    pub volumes: Vec<Volume>,
+    /// Delays, loss, bandwidth and wire options.
+    pub network: Network,
+    /// etcd clusters, at least one.
+    pub etcd: Vec<EtcdCluster>,
+    /// Kubernetes clusters.
+    pub kube: KubeModel,
+    /// Load.
+    pub clients: Vec<Client>,
+    /// Planned faults.
+    pub faults: Vec<PlannedFault>,
+    /// Random fault processes.
+    pub random_faults: Vec<RandomFaults>,
+    /// Planned work of an operator.
+    pub operations: Vec<Operation>,
+    /// How availability is judged.
+    pub probe: Probe,
+    /// What must come out.
+    pub expect: Vec<Expectation>,
+}
+
+/// A zone of a region.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Zone {
+    /// Its name, unique in the scenario.
+    pub name: String,
+    /// Index into [`Scenario::regions`].
+    pub region: u16,
+}
+
+/// A machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Node {
+    /// Its name, unique in the scenario.
+    pub name: String,
+    /// Where it stands.
+    pub zone: ZoneId,
+}
+
+/// A zonal volume: it outlives processes and nodes, and never leaves its zone.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Volume {
+    /// Its name, unique in the scenario.
+    pub name: String,
+    /// The zone it is in.
+    pub zone: ZoneId,
+    /// How fast it is.
+    pub disk: Disk,
+}
+
+/// Speed of a disk.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Disk {
+    /// Time of one fsync, without the transfer of its bytes.
+    pub fsync: Latency,
+    /// Sequential throughput in bytes per second.
+    pub bytes_per_s: u64,
+}
+
+/// How one zone pair (or the inside of a zone or a host) carries packets.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Path {
+    /// One-way delay that every packet has.
+    pub delay: Duration,
+    /// Further one-way delay, drawn per message.
+    pub jitter: Latency,
+    /// Probability that a packet is lost, 0 to 1.
+    pub loss: f64,
+    /// Throughput of one connection in bytes per second.
+    pub bytes_per_s: u64,
+}
+
+/// Delays, loss, bandwidth and wire options of the whole world.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Network {
+    /// Directed zone pairs, row-major: `paths[from * zones + to]`; the diagonal is the inside of a zone.
+    pub paths: Vec<Path>,
+    /// Between two endpoints on one node.
+    pub same_host: Path,
+    /// TLS between members and from clients.
+    pub tls: bool,
+}
+
+/// An etcd cluster.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EtcdCluster {
+    /// Its name, unique in the scenario.
+    pub name: String,
+    /// Timers, sizes and dialect.
+    pub options: EtcdOptions,
+    /// The first leader: the run starts with a settled cluster. `None`: the members start at time zero and elect one.
+    pub initial_leader: Option<u8>,
+    /// Log index (and revision) every member has committed and applied at the start.
+    pub revision: u64,
+    /// Size of the database at the start, in bytes.
+    pub database_bytes: u64,
+    /// Members, those of [`Operation`]s that add one included.
+    pub members: Vec<Member>,
+}
+
+/// A member of an etcd cluster.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Member {
+    /// Its name; unique among the members that are in the cluster at one time.
+    pub name: String,
+    /// The node its process runs on.
+    pub node: NodeId,
+    /// Where its data is.
+    pub volume: VolumeId,
+    /// Without a vote (from the start, or when added).
+    pub learner: bool,
+    /// In the cluster from the start; otherwise an operation adds it.
+    pub initial: bool,
+    /// Starts behind the cluster: its own revision and database size in bytes.
+    pub behind: Option<(u64, u64)>,
+}
+
+/// What a client asks of etcd.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Op {
+    /// Write one key.
+    Put {
+        /// Bytes of the key.
+        key_bytes: u32,
+        /// Bytes of the value.
+        value_bytes: u32,
+    },
+    /// Read `keys` keys.
+    Range {
+        /// Through the leader's read index, or from the member's own data.
+        linearizable: bool,
+        /// Keys in each answer.
+        keys: u32,
+        /// Bytes of a key.
+        key_bytes: u32,
+        /// Bytes of a value.
+        value_bytes: u32,
+    },
+    /// Delete `keys` keys with one range request.
+    Delete {
+        /// Keys that each request deletes.
+        keys: u32,
+        /// Bytes of a key.
+        key_bytes: u32,
+    },
+    /// Hold a watch on everything and receive each event.
+    Watch,
+}
+
+/// Which member a client talks to first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Target {
+    /// Whoever leads when the request is sent; where nobody does, any member.
+    Leader,
+    /// Some member that does not lead, the first in order.
+    Follower,
+    /// This one.
+    Member(u8),
+    /// The one with the shortest delay.
+    Nearest,
+    /// All in turn.
+    All,
+}
+
+/// How requests arise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Load {
+    /// At a rate, whether answers come or not.
+    Open {
+        /// Time between two requests (the mean, where `poisson`).
+        interval: Duration,
+        /// Exponential gaps instead of even ones.
+        poisson: bool,
+    },
+    /// Each connection sends its next request when it has its answer.
+    Closed {
+        /// Connections, each with one request under way.
+        connections: u32,
+    },
+}
+
+/// A load generator (or, later, a component) that talks to one cluster.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Client {
+    /// Its name, unique in the scenario.
+    pub name: String,
+    /// The cluster it talks to.
+    pub cluster: ClusterId,
+    /// Where it runs.
+    pub zone: ZoneId,
+    /// The node it runs on, where that is known.
+    pub node: Option<NodeId>,
+    /// What it asks.
+    pub op: Op,
+    /// Whom it asks first.
+    pub target: Target,
+    /// How often.
+    pub load: Load,
+    /// Gives up on a member's answer after this.
+    pub timeout: Duration,
+    /// Further members it tries after a failure.
+    pub retries: u32,
+    /// First request.
+    pub start: Time,
+    /// No request at or after this.
+    pub stop: Time,
+}
+
+/// What a fault hits: by name, or by role at the moment it starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Aim<T> {
+    /// This one.
+    Named(T),
+    /// That of the member which leads the cluster when the fault starts (its node, its zone, its volume, itself).
+    OfLeader(ClusterId),
+}
+
+/// Which directions of a cut are blocked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Direction {
+    /// Into the zone.
+    In,
+    /// Out of the zone.
+    Out,
+    /// Both.
+    Both,
+}
+
+/// What can break.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Fault {
+    /// The node loses power; its processes and unsynced writes are gone. At the end it is up and starts them again.
+    NodeCrash(Aim<NodeId>),
+    /// SIGKILL: what was written but not synced is kept, connections are reset. Restarted at the end.
+    ProcessKill(Aim<MemberId>),
+    /// SIGTERM: leadership is handed over first. Restarted at the end.
+    GracefulStop(Aim<MemberId>),
+    /// Every node of the zone loses power.
+    ZonePower(Aim<ZoneId>),
+    /// Packets across the zone's boundary vanish; inside it everything goes on.
+    ZoneCut {
+        /// The zone.
+        zone: Aim<ZoneId>,
+        /// Which packets vanish.
+        direction: Direction,
+    },
+    /// Packets between one member's node and all other nodes vanish: an isolated machine.
+    NodeCut {
+        /// The node.
+        node: Aim<NodeId>,
+        /// Which packets vanish.
+        direction: Direction,
+    },
+    /// The path between two zones (both directions) gets worse.
+    LinkDegraded {
+        /// One zone.
+        a: ZoneId,
+        /// The other, or the same: the inside of the zone.
+        b: ZoneId,
+        /// What changes.
+        change: LinkChange,
+    },
+    /// Every fsync and transfer takes longer.
+    DiskSlow {
+        /// The volume.
+        volume: Aim<VolumeId>,
+        /// Added to every fsync.
+        add: Duration,
+        /// Times the usual, at least 1.
+        factor: f64,
+    },
+    /// The volume and all on it is gone; at the end an empty one stands in its place.
+    VolumeLost(Aim<VolumeId>),
+}
+
+/// How a link gets worse.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LinkChange {
+    /// Added one-way delay.
+    pub delay: Duration,
+    /// Probability of loss instead of the usual, where it is higher.
+    pub loss: f64,
+    /// Throughput instead of the usual, where it is lower.
+    pub bytes_per_s: Option<u64>,
+}
+
+/// A fault with its time and its end.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PlannedFault {
+    /// When it starts.
+    pub at: Time,
+    /// How long it lasts; `None`: to the end of the run.
+    pub lasts: Option<Duration>,
+    /// What breaks.
+    pub fault: Fault,
+}
+
+/// Time between failures, or to repair.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Lifetime {
+    /// Memoryless, with this mean.
+    Exponential {
+        /// Mean.
+        mean: Duration,
+    },
+    /// Wearing out (`shape` > 1) or infant mortality (`shape` < 1).
+    Weibull {
+        /// Scale (63.2 % have failed by then).
+        scale: Duration,
+        /// Shape.
+        shape: f64,
+    },
+    /// Multiplicative spread.
+    LogNormal {
+        /// Median.
+        median: Duration,
+        /// Standard deviation of the logarithm.
+        sigma: f64,
+    },
+}
+
+/// What a random process breaks, and how.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum RandomTarget {
+    /// The node loses power.
+    Node(NodeId),
+    /// The zone loses power.
+    Zone(ZoneId),
+    /// The volume is lost.
+    Volume(VolumeId),
+}
+
+/// An alternating renewal process for each thing: up for `between`, down for `repair`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RandomFaults {
+    /// Each has a process of its own.
+    pub targets: Vec<RandomTarget>,
+    /// Time from repair to the next failure.
+    pub between: Lifetime,
+    /// Time to repair.
+    pub repair: Lifetime,
+}
+
+/// Work of an operator on a cluster's membership.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Operation {
+    /// When it is asked for.
+    pub at: Time,
+    /// What is asked, of whichever member leads then.
+    pub change: MemberChange,
+}
+
+/// A change of membership, one at a time as etcd does it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum MemberChange {
+    /// Add this member (its `initial` is false) and start it once the change is committed.
+    Add(MemberId),
+    /// Remove it.
+    Remove(MemberId),
+    /// Give a learner its vote.
+    Promote(MemberId),
+}
+
+/// How availability is judged: see `observe::availability` of zonefall-core.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Probe {
+    /// Where the probe stands; `None`: in the best placed zone.
+    pub from: Option<ZoneId>,
+    /// An answer that takes longer than this is no answer.
+    pub deadline: Duration,
+}
+
+impl EtcdCluster {
+    /// Where every log ends at the start: a settled cluster has at least its leader's first, empty entry.
+    pub fn first_index(&self) -> u64 {
+        self.revision.max(u64::from(self.initial_leader.is_some()))
+    }
+}
+
+impl Scenario {
+    /// The member.
+    pub fn member(&self, id: MemberId) -> &Member {
+        &self.etcd[id.cluster.0 as usize].members[id.index as usize]
+    }
+
+    /// The zone a member's node stands in.
+    pub fn zone_of(&self, id: MemberId) -> ZoneId {
+        self.nodes[self.member(id).node.0 as usize].zone
+    }
+
+    /// The client.
+    pub fn client(&self, id: ClientId) -> &Client {
+        &self.clients[id.0 as usize]
+    }
+}
+
+/// A fault as it happened: what it aimed at is known now.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ActiveFault {
+    /// Its number in this run.
+    pub id: FaultId,
+    /// The fault, every [`Aim`] of it [`Aim::Named`].
+    pub fault: Fault,
+    /// When it started.
+    pub from: Time,
+}

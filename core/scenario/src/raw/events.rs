@@ -1,0 +1,214 @@
+//! What happens to the world: faults and an operator's work.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::RawMember;
+use crate::Direction;
+use crate::units::{Bandwidth, Probability, Span};
+
+/// A fault with its time and its end.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RawFault {
+    /// When it starts.
+    pub at: Span,
+    /// How long it lasts.
+    #[serde(rename = "for", default)]
+    #[schemars(extend("x-min" = "1ns", "x-default" = "to the end of the run", "x-source" = "a fault that nobody repairs"))]
+    pub lasts: Option<Span>,
+    /// What breaks.
+    #[serde(flatten)]
+    pub kind: RawFaultKind,
+}
+
+/// What a fault hits: a name, or where the leader is when it starts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum RawAim {
+    /// This one. A member whose name several clusters use is written `cluster/member`.
+    Named(String),
+    /// That of the member which leads this cluster when the fault starts.
+    OfLeader {
+        /// The cluster.
+        leader_of: String,
+    },
+}
+
+/// What breaks.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum RawFaultKind {
+    /// A node loses power; its processes and unsynced writes are gone. At the end it starts again.
+    NodeCrash {
+        /// The node.
+        node: RawAim,
+    },
+    /// SIGKILL to a member: what was written is kept, connections are reset. Restarted at the end.
+    ProcessKill {
+        /// The member.
+        member: RawAim,
+    },
+    /// SIGTERM to a member: leadership is handed over first. Restarted at the end.
+    GracefulStop {
+        /// The member.
+        member: RawAim,
+    },
+    /// Every node of a zone loses power.
+    ZonePower {
+        /// The zone.
+        zone: RawAim,
+    },
+    /// Packets across a zone's boundary vanish; inside it everything goes on.
+    ZoneCut {
+        /// The zone.
+        zone: RawAim,
+        /// Which packets vanish.
+        #[serde(default = "both")]
+        #[schemars(extend("x-source" = "an empty network ACL denies both"))]
+        direction: Direction,
+    },
+    /// Packets between one node and all others vanish.
+    NodeCut {
+        /// The node.
+        node: RawAim,
+        /// Which packets vanish.
+        #[serde(default = "both")]
+        #[schemars(extend("x-source" = "an empty network ACL denies both"))]
+        direction: Direction,
+    },
+    /// The path between two zones gets worse, in both directions.
+    LinkDegraded {
+        /// Two zones; twice the same means the inside of that zone.
+        between: [String; 2],
+        /// Added one-way delay.
+        #[serde(default)]
+        #[schemars(extend("x-max" = "1m", "x-source" = "unchanged"))]
+        delay: Span,
+        /// Probability that a packet is lost, where it is higher than usual.
+        #[serde(default)]
+        #[schemars(extend("x-source" = "unchanged"))]
+        loss: Probability,
+        /// Throughput of one connection, where it is lower than usual.
+        #[serde(default)]
+        #[schemars(extend("x-min" = "1B/s", "x-default" = "as usual", "x-source" = "unchanged"))]
+        bandwidth: Option<Bandwidth>,
+    },
+    /// Every fsync and transfer of a volume takes longer.
+    DiskSlow {
+        /// The volume; a member's own is named after the member.
+        volume: RawAim,
+        /// Added to every fsync.
+        #[serde(default)]
+        #[schemars(extend("x-max" = "1h", "x-source" = "unchanged"))]
+        add: Span,
+        /// Times the usual.
+        #[serde(default = "unchanged")]
+        #[schemars(range(min = 1, max = 1_000_000), extend("x-source" = "unchanged"))]
+        factor: f64,
+    },
+    /// A volume and all on it is gone; at the end an empty one stands in its place.
+    VolumeLost {
+        /// The volume; a member's own is named after the member.
+        volume: RawAim,
+    },
+}
+
+fn both() -> Direction {
+    Direction::Both
+}
+
+fn unchanged() -> f64 {
+    1.0
+}
+
+/// Faults at random times: each thing fails and is repaired by a process of its own. Nodes and zones lose power, volumes are lost.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RawRandomFaults {
+    /// Nodes that lose power.
+    #[serde(default)]
+    pub nodes: RawWhich,
+    /// Zones that lose power.
+    #[serde(default)]
+    pub zones: RawWhich,
+    /// Volumes that are lost.
+    #[serde(default)]
+    pub volumes: RawWhich,
+    /// Time from repair to the next failure.
+    pub every: RawLifetime,
+    /// Time to repair.
+    pub repair: RawLifetime,
+}
+
+/// Some by name, or all.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum RawWhich {
+    /// These.
+    Named(#[schemars(length(max = 10_000))] Vec<String>),
+    /// All there are.
+    All(RawAll),
+}
+
+/// The word `all`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum RawAll {
+    /// All there are.
+    All,
+}
+
+impl Default for RawWhich {
+    fn default() -> Self {
+        Self::Named(Vec::new())
+    }
+}
+
+/// Time between failures, or to repair.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum RawLifetime {
+    /// Memoryless, with this mean.
+    Exponential(Span),
+    /// Wearing out (`shape` above 1) or infant mortality (below 1).
+    Weibull {
+        /// By then 63.2 % have failed.
+        scale: Span,
+        /// Shape.
+        #[schemars(range(min = 0.1, max = 20))]
+        shape: f64,
+    },
+    /// Lognormal: `median * exp(sigma * N(0, 1))`.
+    LogNormal {
+        /// Median.
+        median: Span,
+        /// Standard deviation of the logarithm.
+        #[schemars(range(min = 0, max = 3))]
+        sigma: f64,
+    },
+}
+
+/// A change of membership that an operator asks for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RawOperation {
+    /// When.
+    pub at: Span,
+    /// The cluster.
+    #[serde(default)]
+    #[schemars(extend("x-default" = "the only cluster there is", "x-source" = "nothing else to mean"))]
+    pub cluster: Option<String>,
+    /// What.
+    #[serde(flatten)]
+    pub change: RawChange,
+}
+
+/// A change of membership.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RawChange {
+    /// Add a member and start it. It may have the name of one that was removed before.
+    AddMember(RawMember),
+    /// Remove a member.
+    RemoveMember(String),
+    /// Give a learner its vote.
+    PromoteMember(String),
+}

@@ -1,0 +1,199 @@
+//! Where things are, and what carries packets between them.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::units::{Bandwidth, Name, Probability, Span};
+use zonefall_kernel::time::Duration;
+
+/// Regions, zones, nodes and volumes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RawTopology {
+    /// Regions with their zones.
+    #[schemars(length(min = 1, max = 64))]
+    pub regions: Vec<RawRegion>,
+    /// Machines.
+    #[schemars(length(min = 1, max = 2_000))]
+    pub nodes: Vec<RawNode>,
+    /// Zonal volumes that are named; a member without one has a volume of its own, named after it.
+    #[serde(default)]
+    #[schemars(length(max = 10_000))]
+    pub volumes: Vec<RawVolume>,
+}
+
+/// A region.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RawRegion {
+    /// Its name, such as `eu-west-1`.
+    pub name: Name,
+    /// Its zones, such as `eu-west-1a`; a zone's name is unique over all regions.
+    #[schemars(length(min = 1, max = 64))]
+    pub zones: Vec<Name>,
+}
+
+/// A machine.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RawNode {
+    /// Its name.
+    pub name: Name,
+    /// The zone it stands in.
+    pub zone: String,
+}
+
+/// A zonal volume: it outlives processes and nodes and never leaves its zone.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RawVolume {
+    /// Its name.
+    pub name: Name,
+    /// The zone it is in.
+    pub zone: String,
+    /// How fast it is.
+    #[serde(default)]
+    pub disk: RawDisk,
+}
+
+/// Speed of a disk.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct RawDisk {
+    /// Time of one fsync, without the transfer of its bytes.
+    #[schemars(extend(
+        "x-max" = "1m",
+        "x-source" = "assumed: a network SSD; etcd-io/website@82459793 asks for a p99 below 10 ms"
+    ))]
+    pub fsync: RawLatency,
+    /// Sequential throughput.
+    #[schemars(extend("x-min" = "1kB/s", "x-max" = "1TB/s", "x-source" = "assumed, after etcd-io/website@82459793: m4.4xlarge, 250 MB/s"))]
+    pub bandwidth: Bandwidth,
+}
+
+impl Default for RawDisk {
+    fn default() -> Self {
+        Self { fsync: RawLatency::log_normal(600, 0.3), bandwidth: Bandwidth::from_bytes_per_s(250 << 20) }
+    }
+}
+
+/// A delay or service time: always the same, or drawn from a distribution.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum RawLatency {
+    /// Always this.
+    Constant(Span),
+    /// Drawn each time.
+    Drawn(RawDistribution),
+}
+
+/// What a delay or service time is drawn from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum RawDistribution {
+    /// Uniform between two bounds.
+    Uniform([Span; 2]),
+    /// Lognormal: `median * exp(sigma * N(0, 1))`.
+    LogNormal(RawLogNormal),
+    /// Quantiles of a measurement at equal distances, from the minimum to the maximum, ascending; linear between them.
+    Empirical(#[schemars(length(min = 2, max = 10_000))] Vec<Span>),
+}
+
+/// A lognormal distribution.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RawLogNormal {
+    /// Median.
+    pub median: Span,
+    /// Standard deviation of the logarithm: 0.1 is narrow, 1 is wide.
+    #[schemars(range(min = 0, max = 3))]
+    pub sigma: f64,
+}
+
+impl RawLatency {
+    fn log_normal(median_us: u64, sigma: f64) -> Self {
+        let median = Span(Duration::from_micros(median_us));
+        Self::Drawn(RawDistribution::LogNormal(RawLogNormal { median, sigma }))
+    }
+}
+
+/// Delays, loss, bandwidth and wire options.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct RawNetwork {
+    /// Between two processes on one node.
+    #[schemars(extend("x-source" = "assumed: loopback"))]
+    pub same_host: RawPath,
+    /// Between two nodes of one zone.
+    #[schemars(extend("x-source" = "assumed; latencies published for Azure VMs of one zone are below 40 us (blog.cloud63.fr)"))]
+    pub same_zone: RawPath,
+    /// Between two zones of one region.
+    #[schemars(extend("x-source" = "assumed; AWS zones are 0.25 to 3.37 ms apart, there and back (xkyle, 2020)"))]
+    pub cross_zone: RawPath,
+    /// Between two regions.
+    #[schemars(extend("x-source" = "assumed: neighbouring regions of one continent"))]
+    pub cross_region: RawPath,
+    /// Zone pairs that differ from their kind.
+    #[schemars(length(max = 4_096))]
+    pub pairs: Vec<RawPair>,
+    /// TLS between members and from clients.
+    #[schemars(extend("x-source" = "GEP-20: its members are at https addresses"))]
+    pub tls: bool,
+}
+
+/// How packets travel, one way. What is left out is as usual for the kind of path.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct RawPath {
+    /// One-way delay that every packet has.
+    #[schemars(extend("x-max" = "1m", "x-default" = "as its kind of path", "x-source" = "same_zone, cross_zone, cross_region"))]
+    pub delay: Option<Span>,
+    /// Further one-way delay, drawn per message.
+    #[schemars(extend("x-max" = "1m", "x-default" = "as its kind of path", "x-source" = "same_zone, cross_zone, cross_region"))]
+    pub jitter: Option<RawLatency>,
+    /// Probability that a packet is lost.
+    #[schemars(extend("x-default" = "as its kind of path", "x-source" = "same_zone, cross_zone, cross_region"))]
+    pub loss: Option<Probability>,
+    /// Throughput of one connection.
+    #[schemars(extend("x-min" = "1kB/s", "x-max" = "100TB/s", "x-default" = "as its kind of path", "x-source" = "same_zone, cross_zone, cross_region"))]
+    pub bandwidth: Option<Bandwidth>,
+}
+
+/// The path between two zones, both directions.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RawPair {
+    /// Two zones; twice the same means the inside of that zone.
+    pub between: [String; 2],
+    /// What differs.
+    #[serde(flatten)]
+    pub path: RawPath,
+}
+
+impl RawPath {
+    fn usual(delay_us: u64, jitter: RawLatency, gbit_per_s: u64) -> Self {
+        Self {
+            delay: Some(Span(Duration::from_micros(delay_us))),
+            jitter: Some(jitter),
+            loss: Some(Probability(0.0)),
+            bandwidth: Some(Bandwidth::from_bits_per_s(gbit_per_s * 1_000_000_000)),
+        }
+    }
+
+    /// This path, what it leaves out taken from `usual`.
+    pub(crate) fn or(&self, usual: &Self) -> Self {
+        Self {
+            delay: self.delay.or(usual.delay),
+            jitter: self.jitter.clone().or_else(|| usual.jitter.clone()),
+            loss: self.loss.or(usual.loss),
+            bandwidth: self.bandwidth.or(usual.bandwidth),
+        }
+    }
+}
+
+impl Default for RawNetwork {
+    fn default() -> Self {
+        Self {
+            same_host: RawPath::usual(20, RawLatency::Constant(Span::default()), 5),
+            same_zone: RawPath::usual(150, RawLatency::log_normal(20, 0.5), 5),
+            cross_zone: RawPath::usual(500, RawLatency::log_normal(50, 0.5), 5),
+            cross_region: RawPath::usual(15_000, RawLatency::log_normal(500, 0.5), 1),
+            pairs: Vec::new(),
+            tls: true,
+        }
+    }
+}

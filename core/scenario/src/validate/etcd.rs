@@ -1,0 +1,355 @@
+//! etcd clusters: options, members from the start and those that operations add and remove, their volumes.
+
+use std::collections::BTreeMap;
+
+use super::names::Names;
+use super::world::{World, disk};
+use super::{Context, quoted};
+use crate::error::{did_you_mean, one_of, quote};
+use crate::ids::{ClusterId, MemberId, NodeId, VolumeId};
+use crate::model::{Disk, EtcdCluster, Member, MemberChange, Operation, Volume};
+use crate::options::EtcdOptions;
+use crate::raw::{RawChange, RawCluster, RawMember, RawOptions, RawScenario};
+use crate::units::Span;
+use zonefall_kernel::dist::Latency;
+use zonefall_kernel::time::{Duration, Time};
+
+/// Members that are in a cluster at one time.
+const MAX_MEMBERS: usize = 9;
+/// Members of a cluster, one after the other.
+const MAX_ENTRIES: usize = 255;
+/// Volumes in all, those of members included.
+const MAX_VOLUMES: usize = 60_000;
+
+/// A member over time.
+pub(super) struct Life {
+    pub(super) id: MemberId,
+    name: String,
+    from: Time,
+    until: Time,
+    /// Without a vote at the end of the time looked at so far.
+    learner: bool,
+    /// Its volume, where that is known.
+    volume: Option<VolumeId>,
+    /// Where the file says so.
+    path: String,
+}
+
+impl Life {
+    /// Its name.
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Whether it is in the cluster then.
+    pub(super) fn covers(&self, at: Time) -> bool {
+        self.from <= at && at < self.until
+    }
+}
+
+/// All clusters with all their members over time.
+pub(super) struct Members {
+    pub(super) clusters: Vec<EtcdCluster>,
+    pub(super) operations: Vec<Operation>,
+    /// Per cluster, in the order of [`EtcdCluster::members`].
+    pub(super) lives: Vec<Vec<Life>>,
+}
+
+pub(super) fn validate(cx: &mut Context<'_>, raw: &RawScenario, world: &mut World) -> (Names, Members) {
+    let mut names = Names::new("an etcd cluster");
+    for (c, cluster) in raw.etcd.iter().enumerate() {
+        names.add(cx, &format!("etcd[{c}].name"), cluster.name.as_str(), c);
+    }
+    let mut all = Members { clusters: Vec::new(), operations: Vec::new(), lives: Vec::new() };
+    for (c, cluster) in raw.etcd.iter().enumerate() {
+        initial(cx, c, cluster, &mut all);
+    }
+    operations(cx, raw, &names, &mut all);
+    for (c, cluster) in raw.etcd.iter().enumerate() {
+        place(cx, c, cluster, raw, world, &mut all);
+    }
+    one_member_per_volume(cx, world, &all);
+    (names, all)
+}
+
+/// The cluster as it is when the run starts; where its members are comes later.
+fn initial(cx: &mut Context<'_>, c: usize, raw: &RawCluster, all: &mut Members) {
+    let path = format!("etcd[{c}]");
+    let options = options(cx, &format!("{path}.options"), &raw.options);
+    let mut names = Names::new("a member of this cluster");
+    let mut lives = Vec::new();
+    for (m, member) in raw.members.iter().enumerate() {
+        let place = format!("{path}.members[{m}]");
+        names.add(cx, &format!("{place}.name"), member.name.as_str(), m);
+        if let Some(behind) = &member.behind
+            && behind.revision >= raw.initial.revision
+        {
+            let wanted = format!("less than the cluster's own, {}", raw.initial.revision);
+            cx.error(&format!("{place}.behind.revision"), behind.revision.to_string(), wanted);
+        }
+        lives.push(life(c, m, member, Time::ZERO, place));
+    }
+    let learners = raw.members.iter().filter(|member| member.learner).count();
+    let voters = raw.members.len() - learners;
+    if voters == 0 {
+        cx.error(&format!("{path}.members"), "learners only", "at least one member with a vote");
+    }
+    if learners > usize::from(options.max_learners) {
+        let wanted = format!("at most {} (options.max_learners)", options.max_learners);
+        cx.error(&format!("{path}.members"), format!("{learners} learners"), wanted);
+    }
+    let lagging = raw.members.iter().filter(|member| member.behind.is_some() && !member.learner).count();
+    if voters > 0 && lagging > (voters - 1) / 2 {
+        let found = format!("{lagging} of {voters} members with a vote that are behind");
+        cx.error(&format!("{path}.members"), found, "a majority that has what is committed");
+    }
+    let initial_leader = leader(cx, &path, raw, &names);
+    all.lives.push(lives);
+    all.clusters.push(EtcdCluster {
+        name: raw.name.to_string(),
+        options,
+        initial_leader,
+        revision: raw.initial.revision,
+        database_bytes: raw.initial.database.0,
+        members: Vec::new(),
+    });
+}
+
+fn leader(cx: &mut Context<'_>, path: &str, raw: &RawCluster, names: &Names) -> Option<u8> {
+    let can_lead = |member: &RawMember| !member.learner && member.behind.is_none();
+    let path = format!("{path}.initial.leader");
+    match raw.initial.leader.as_deref() {
+        None => raw.members.iter().position(can_lead).map(|k| k as u8),
+        Some("none") => None,
+        Some(name) => {
+            let k = names.find(cx, &path, name)?;
+            if raw.members[k].learner {
+                cx.error(&path, format!("{}, a learner", quote(name)), "a member with a vote");
+            } else if raw.members[k].behind.is_some() {
+                cx.error(&path, format!("{}, which is behind", quote(name)), "a member that has what is committed");
+            }
+            Some(k as u8)
+        }
+    }
+}
+
+fn life(c: usize, m: usize, member: &RawMember, from: Time, path: String) -> Life {
+    let id = MemberId { cluster: ClusterId(c as u16), index: m as u8 };
+    Life { id, name: member.name.to_string(), from, until: Time::MAX, learner: member.learner, volume: None, path }
+}
+
+fn options(cx: &mut Context<'_>, path: &str, raw: &RawOptions) -> EtcdOptions {
+    let (heartbeat, election) = (raw.heartbeat_interval.0, raw.election_timeout.0);
+    if election < heartbeat * 5 {
+        let wanted = format!("at least 5 x heartbeat_interval, {}, as etcd itself demands", Span(heartbeat * 5));
+        cx.error(&format!("{path}.election_timeout"), quoted(raw.election_timeout), wanted);
+    }
+    let tick = raw.tick.map_or(heartbeat, |tick| tick.0);
+    if tick > election {
+        cx.error(&format!("{path}.tick"), quoted(Span(tick)), format!("at most election_timeout, {}", raw.election_timeout));
+    }
+    EtcdOptions {
+        heartbeat_interval: heartbeat,
+        election_timeout: election,
+        election_spread: None,
+        tick,
+        pre_vote: raw.pre_vote,
+        check_quorum: raw.check_quorum,
+        snapshot_count: raw.snapshot_count,
+        catch_up_entries: raw.catch_up_entries,
+        max_inflight: raw.max_inflight,
+        max_append_bytes: raw.max_append_bytes.0,
+        max_request_bytes: raw.max_request_bytes.0,
+        request_timeout: raw.request_timeout.map_or(Duration::from_secs(5) + election * 2, |span| span.0),
+        hand_over: raw.hand_over.0,
+        read_index_retry: raw.read_index_retry.0,
+        strict_reconfig_check: raw.strict_reconfig_check,
+        max_learners: raw.max_learners,
+        start_up: raw.start_up.0,
+        apply: raw.apply.0,
+    }
+}
+
+/// Plays the operations in order of time, so that each name means the member that is in the cluster then.
+fn operations(cx: &mut Context<'_>, raw: &RawScenario, clusters: &Names, all: &mut Members) {
+    let mut order: Vec<usize> = (0..raw.operations.len()).collect();
+    order.sort_by_key(|o| raw.operations[*o].at);
+    let mut done = Vec::new();
+    for o in order {
+        let operation = &raw.operations[o];
+        let path = format!("operations[{o}]");
+        let at = Time::ZERO + operation.at.0;
+        if at >= cx.end {
+            cx.error(&format!("{path}.at"), quoted(operation.at), "a time before the end of the run (`duration`)");
+        }
+        let Some(c) = only_or_named(cx, &path, operation.cluster.as_deref(), clusters) else { continue };
+        let lives = &mut all.lives[c];
+        let change = match &operation.change {
+            RawChange::AddMember(member) => add(cx, &format!("{path}.add_member"), c, member, at, lives),
+            RawChange::RemoveMember(name) => remove(cx, &format!("{path}.remove_member"), name, at, lives),
+            RawChange::PromoteMember(name) => promote(cx, &format!("{path}.promote_member"), name, at, lives),
+        };
+        done.extend(change.map(|change| Operation { at, change }));
+    }
+    all.operations = done;
+}
+
+/// The cluster that is named, or the only one.
+pub(super) fn only_or_named(cx: &mut Context<'_>, path: &str, name: Option<&str>, clusters: &Names) -> Option<usize> {
+    let path = format!("{path}.cluster");
+    match name {
+        Some(name) => clusters.find(cx, &path, name),
+        None if clusters.len() <= 1 => clusters.iter().next().and_then(|only| clusters.get(only)),
+        None => {
+            cx.error(&path, "nothing", format!("the name of an etcd cluster: {}", one_of(clusters.iter())));
+            None
+        }
+    }
+}
+
+fn add(cx: &mut Context<'_>, path: &str, c: usize, member: &RawMember, at: Time, lives: &mut Vec<Life>) -> Option<MemberChange> {
+    if member.behind.is_some() {
+        cx.error(&format!("{path}.behind"), "an object", "nothing: a member that is added starts empty");
+    }
+    if lives.iter().any(|life| life.covers(at) && life.name == member.name.as_str()) {
+        let found = format!("{}, which is in the cluster then", quote(member.name.as_str()));
+        cx.error(&format!("{path}.name"), found, "another name, or the removal of that member before");
+        return None;
+    }
+    let now = lives.iter().filter(|life| life.covers(at)).count();
+    if now >= MAX_MEMBERS {
+        cx.error(path, format!("one member more than {now}"), format!("at most {MAX_MEMBERS} members at a time"));
+        return None;
+    }
+    if lives.len() >= MAX_ENTRIES {
+        cx.error(path, "a member more", format!("at most {MAX_ENTRIES} members of a cluster, one after the other"));
+        return None;
+    }
+    let life = life(c, lives.len(), member, at, path.to_owned());
+    let id = life.id;
+    lives.push(life);
+    Some(MemberChange::Add(id))
+}
+
+fn remove(cx: &mut Context<'_>, path: &str, name: &str, at: Time, lives: &mut [Life]) -> Option<MemberChange> {
+    let k = in_cluster(cx, path, name, at, lives)?;
+    if !lives.iter().any(|life| life.covers(at) && !life.learner && life.id != lives[k].id) {
+        cx.error(path, format!("{}, the last member with a vote", quote(name)), "a member that is not the last with a vote");
+        return None;
+    }
+    lives[k].until = at;
+    Some(MemberChange::Remove(lives[k].id))
+}
+
+fn promote(cx: &mut Context<'_>, path: &str, name: &str, at: Time, lives: &mut [Life]) -> Option<MemberChange> {
+    let k = in_cluster(cx, path, name, at, lives)?;
+    if !lives[k].learner {
+        cx.error(path, format!("{}, which has a vote", quote(name)), "a learner");
+        return None;
+    }
+    lives[k].learner = false;
+    Some(MemberChange::Promote(lives[k].id))
+}
+
+/// The member of this name that is in the cluster then: the last added.
+pub(super) fn in_cluster(cx: &mut Context<'_>, path: &str, name: &str, at: Time, lives: &[Life]) -> Option<usize> {
+    let found = lives.iter().rposition(|life| life.covers(at) && life.name == name);
+    let named_well = |life: &Life| cx.replaced.is_empty() || cx.trusts(&format!("{}.name", life.path));
+    if found.is_none() && lives.iter().all(named_well) {
+        let there = || lives.iter().filter(|life| life.covers(at)).map(|life| life.name.as_str());
+        let hint = if cx.errors.suggests() { did_you_mean(name, there()) } else { String::new() };
+        cx.error(path, quote(name), format!("a member of the cluster at that time: {}{hint}", one_of(there())));
+    }
+    found
+}
+
+/// Gives each member its node and volume.
+fn place(cx: &mut Context<'_>, c: usize, raw: &RawCluster, scenario: &RawScenario, world: &mut World, all: &mut Members) {
+    let mut own_disk = disk(cx, &format!("etcd[{c}].disk"), &raw.disk);
+    if !cx.copies(&format!("etcd[{c}].disk.fsync"), &own_disk.fsync, all.lives[c].len()) {
+        own_disk.fsync = Latency::NONE;
+    }
+    for k in 0..all.lives[c].len() {
+        let life = &all.lives[c][k];
+        let Some(member) = written(scenario, raw, life) else { continue };
+        let node = world.node_names.find(cx, &format!("{}.node", life.path), &member.node);
+        let volume = match &member.volume {
+            Some(name) => named_volume(cx, &format!("{}.volume", life.path), name, node, world),
+            None => Some(own_volume(cx, life, raw.name.as_str(), node, &own_disk, world)),
+        };
+        all.clusters[c].members.push(Member {
+            name: life.name.clone(),
+            node: NodeId(node.unwrap_or(0) as u16),
+            volume: volume.unwrap_or(VolumeId(0)),
+            learner: member.learner,
+            initial: k < raw.members.len(),
+            behind: member.behind.map(|behind| (behind.revision, behind.database.0)),
+        });
+        all.lives[c][k].volume = volume;
+    }
+}
+
+/// What the file says about a member.
+fn written<'a>(scenario: &'a RawScenario, raw: &'a RawCluster, life: &Life) -> Option<&'a RawMember> {
+    let Some(number) = life.path.strip_prefix("operations[").and_then(|rest| rest.split(']').next()) else {
+        return raw.members.get(usize::from(life.id.index));
+    };
+    match &scenario.operations.get(number.parse::<usize>().ok()?)?.change {
+        RawChange::AddMember(member) => Some(member),
+        RawChange::RemoveMember(_) | RawChange::PromoteMember(_) => None,
+    }
+}
+
+fn named_volume(cx: &mut Context<'_>, path: &str, name: &str, node: Option<usize>, world: &World) -> Option<VolumeId> {
+    let volume = world.volume_names.find(cx, path, name)?;
+    let volume_zone = world.volume_zones.get(volume).copied().flatten();
+    let node_zone = node.and_then(|node| world.node_zones[node]);
+    if let (Some(node), Some(volume_zone), Some(node_zone)) = (node, volume_zone, node_zone)
+        && volume_zone != node_zone
+    {
+        let zone = |id: crate::ids::ZoneId| world.zones[id.0 as usize].name.as_str();
+        let found = format!("{} in zone {}", quote(name), zone(volume_zone));
+        let wanted = format!("a volume in zone {}, where node {} stands", zone(node_zone), world.nodes[node].name);
+        cx.error(path, found, wanted);
+    }
+    Some(VolumeId(volume as u16))
+}
+
+/// A volume named after its member: `member`, or `cluster/member` where something else has that name, with `#2` and so on where
+/// a member of that name comes again.
+fn own_volume(cx: &mut Context<'_>, life: &Life, cluster: &str, node: Option<usize>, disk: &Disk, world: &mut World) -> VolumeId {
+    if world.volumes.len() >= MAX_VOLUMES {
+        cx.error(&life.path, "a volume more", format!("at most {MAX_VOLUMES} volumes in all"));
+        return VolumeId(0);
+    }
+    let candidates = [life.name.clone(), format!("{cluster}/{}", life.name)];
+    let again = (2..=MAX_ENTRIES).map(|k| format!("{cluster}/{}#{k}", life.name));
+    let name = candidates.into_iter().chain(again).find(|name| world.volume_names.get(name).is_none());
+    let name = name.unwrap_or_default();
+    let zone = node.and_then(|node| world.node_zones[node]);
+    let index = world.volumes.len();
+    world.volume_names.add(cx, &life.path, &name, index);
+    world.volumes.push(Volume { name, zone: zone.unwrap_or(crate::ids::ZoneId(0)), disk: disk.clone() });
+    world.volume_zones.push(zone);
+    VolumeId(index as u16)
+}
+
+/// Two members never write to one volume at the same time.
+fn one_member_per_volume(cx: &mut Context<'_>, world: &World, all: &Members) {
+    let mut users: BTreeMap<u16, Vec<&Life>> = BTreeMap::new();
+    for life in all.lives.iter().flatten() {
+        if let Some(volume) = life.volume {
+            users.entry(volume.0).or_default().push(life);
+        }
+    }
+    for (volume, mut lives) in users {
+        lives.sort_by_key(|life| life.from);
+        for pair in lives.windows(2) {
+            if pair[1].from < pair[0].until {
+                let name = world.volumes.get(usize::from(volume)).map_or("", |volume| volume.name.as_str());
+                let wanted = format!("a volume of its own: {} uses this one at the same time", pair[0].name);
+                cx.error(&format!("{}.volume", pair[1].path), quote(name), wanted);
+            }
+        }
+    }
+}

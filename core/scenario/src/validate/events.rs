@@ -1,0 +1,217 @@
+//! Faults, planned and random.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::etcd::{Life, Members, in_cluster};
+use super::names::Names;
+use super::world::{World, two_zones};
+use super::{Context, quoted};
+use crate::error::{did_you_mean, one_of, quote};
+use crate::ids::{ClusterId, MemberId, NodeId, VolumeId, ZoneId};
+use crate::model::{Aim, Fault, Lifetime, LinkChange, PlannedFault, RandomFaults, RandomTarget};
+use crate::raw::{RawAim, RawFaultKind, RawLifetime, RawRandomFaults, RawScenario, RawWhich};
+use crate::units::{Probability, Span};
+use zonefall_kernel::time::{Duration, Time};
+
+/// Random faults of a run, estimated.
+const MAX_RANDOM_FAULTS: f64 = 1e6;
+const SHORTEST_LIFETIME: Duration = Duration::from_millis(1);
+const LONGEST_LIFETIME: Duration = Duration::from_secs(100 * 366 * 86_400);
+
+pub(super) fn validate(
+    cx: &mut Context<'_>,
+    raw: &RawScenario,
+    world: &World,
+    clusters: &Names,
+    members: &Members,
+) -> (Vec<PlannedFault>, Vec<RandomFaults>) {
+    let mut by_name: BTreeMap<&str, Vec<&Life>> = BTreeMap::new();
+    for life in members.lives.iter().flatten() {
+        by_name.entry(life.name()).or_default().push(life);
+    }
+    let resolver = Resolver { world, clusters, members, by_name };
+    let mut planned = Vec::new();
+    for (k, fault) in raw.faults.iter().enumerate() {
+        let path = format!("faults[{k}]");
+        let at = Time::ZERO + fault.at.0;
+        if at >= cx.end {
+            cx.error(&format!("{path}.at"), quoted(fault.at), "a time before the end of the run (`duration`)");
+        }
+        if let Some(what) = resolver.fault(cx, &path, &fault.kind, at) {
+            planned.push(PlannedFault { at, lasts: fault.lasts.map(|span| span.0), fault: what });
+        }
+    }
+    let mut random = Vec::new();
+    for (k, faults) in raw.random_faults.iter().enumerate() {
+        random.push(resolver.random(cx, &format!("random_faults[{k}]"), faults));
+    }
+    too_many(cx, raw, &random);
+    (planned, random)
+}
+
+struct Resolver<'a> {
+    world: &'a World,
+    clusters: &'a Names,
+    members: &'a Members,
+    /// Members of all clusters.
+    by_name: BTreeMap<&'a str, Vec<&'a Life>>,
+}
+
+impl Resolver<'_> {
+    fn fault(&self, cx: &mut Context<'_>, path: &str, kind: &RawFaultKind, at: Time) -> Option<Fault> {
+        let world = self.world;
+        let node = |cx: &mut _, aim| self.aim(cx, &format!("{path}.node"), aim, &world.node_names, |k| NodeId(k as u16));
+        let zone = |cx: &mut _, aim| self.aim(cx, &format!("{path}.zone"), aim, &world.zone_names, |k| ZoneId(k as u16));
+        let volume = |cx: &mut _, aim| self.aim(cx, &format!("{path}.volume"), aim, &world.volume_names, |k| VolumeId(k as u16));
+        Some(match kind {
+            RawFaultKind::NodeCrash { node: aim } => Fault::NodeCrash(node(cx, aim)?),
+            RawFaultKind::ProcessKill { member } => Fault::ProcessKill(self.member_aim(cx, path, member, at)?),
+            RawFaultKind::GracefulStop { member } => Fault::GracefulStop(self.member_aim(cx, path, member, at)?),
+            RawFaultKind::ZonePower { zone: aim } => Fault::ZonePower(zone(cx, aim)?),
+            RawFaultKind::ZoneCut { zone: aim, direction } => Fault::ZoneCut { zone: zone(cx, aim)?, direction: *direction },
+            RawFaultKind::NodeCut { node: aim, direction } => Fault::NodeCut { node: node(cx, aim)?, direction: *direction },
+            RawFaultKind::LinkDegraded { between, delay, loss, bandwidth } => {
+                let (a, b) = two_zones(cx, path, between, &world.zone_names)?;
+                if delay.0 == Duration::ZERO && *loss == Probability(0.0) && bandwidth.is_none() {
+                    cx.error(path, "a link_degraded that changes nothing", "`delay`, `loss` or `bandwidth`");
+                }
+                if loss.0 >= 1.0 {
+                    let wanted = "less than 1; to cut a path off, use a zone_cut or node_cut fault";
+                    cx.error(&format!("{path}.loss"), loss.0.to_string(), wanted);
+                }
+                let bytes_per_s = bandwidth.map(crate::units::Bandwidth::bytes_per_s);
+                let change = LinkChange { delay: delay.0, loss: loss.0, bytes_per_s };
+                Fault::LinkDegraded { a: ZoneId(a as u16), b: ZoneId(b as u16), change }
+            }
+            RawFaultKind::DiskSlow { volume: aim, add, factor } => {
+                if add.0 == Duration::ZERO && *factor <= 1.0 {
+                    cx.error(path, "a disk_slow that changes nothing", "`add` or `factor`");
+                }
+                Fault::DiskSlow { volume: volume(cx, aim)?, add: add.0, factor: *factor }
+            }
+            RawFaultKind::VolumeLost { volume: aim } => Fault::VolumeLost(volume(cx, aim)?),
+        })
+    }
+
+    fn aim<T>(&self, cx: &mut Context<'_>, path: &str, aim: &RawAim, names: &Names, id: fn(usize) -> T) -> Option<Aim<T>> {
+        match aim {
+            RawAim::Named(name) => names.find(cx, path, name).map(|k| Aim::Named(id(k))),
+            RawAim::OfLeader { leader_of } => self.leader(cx, path, leader_of),
+        }
+    }
+
+    fn leader<T>(&self, cx: &mut Context<'_>, path: &str, cluster: &str) -> Option<Aim<T>> {
+        let found = self.clusters.find(cx, &format!("{path}.leader_of"), cluster);
+        found.map(|k| Aim::OfLeader(ClusterId(k as u16)))
+    }
+
+    fn member_aim(&self, cx: &mut Context<'_>, path: &str, aim: &RawAim, at: Time) -> Option<Aim<MemberId>> {
+        let path = format!("{path}.member");
+        match aim {
+            RawAim::Named(name) => self.member(cx, &path, name, at).map(Aim::Named),
+            RawAim::OfLeader { leader_of } => self.leader(cx, &path, leader_of),
+        }
+    }
+
+    /// `member`, or `cluster/member` where several clusters have such a member.
+    fn member(&self, cx: &mut Context<'_>, path: &str, text: &str, at: Time) -> Option<MemberId> {
+        if let Some((cluster, name)) = text.split_once('/') {
+            let c = self.clusters.find(cx, path, cluster)?;
+            let lives = &self.members.lives[c];
+            return in_cluster(cx, path, name, at, lives).map(|k| lives[k].id);
+        }
+        if let [lives] = self.members.lives.as_slice() {
+            return in_cluster(cx, path, text, at, lives).map(|k| lives[k].id);
+        }
+        let named = self.by_name.get(text).map_or(&[][..], Vec::as_slice);
+        let found: Vec<MemberId> = named.iter().filter(|life| life.covers(at)).map(|life| life.id).collect();
+        match found.as_slice() {
+            [only] => Some(*only),
+            [] => {
+                let known = || self.by_name.keys().copied();
+                let hint = if cx.errors.suggests() { did_you_mean(text, known()) } else { String::new() };
+                cx.error(path, quote(text), format!("a member at that time: {}{hint}", one_of(known())));
+                None
+            }
+            several => {
+                let full: Vec<String> =
+                    several.iter().map(|id| format!("{}/{text}", self.members.clusters[id.cluster.0 as usize].name)).collect();
+                let wanted = format!("which of them: {}", one_of(full.iter().map(String::as_str)));
+                cx.error(path, format!("{}, which is in {} clusters", quote(text), several.len()), wanted);
+                None
+            }
+        }
+    }
+
+    fn random(&self, cx: &mut Context<'_>, path: &str, raw: &RawRandomFaults) -> RandomFaults {
+        let mut targets = Vec::new();
+        let node = |k| RandomTarget::Node(NodeId(k as u16));
+        let zone = |k| RandomTarget::Zone(ZoneId(k as u16));
+        let volume = |k| RandomTarget::Volume(VolumeId(k as u16));
+        which(cx, &format!("{path}.nodes"), &raw.nodes, &self.world.node_names, node, &mut targets);
+        which(cx, &format!("{path}.zones"), &raw.zones, &self.world.zone_names, zone, &mut targets);
+        which(cx, &format!("{path}.volumes"), &raw.volumes, &self.world.volume_names, volume, &mut targets);
+        let nothing = |which: &RawWhich| matches!(which, RawWhich::Named(names) if names.is_empty());
+        if nothing(&raw.nodes) && nothing(&raw.zones) && nothing(&raw.volumes) {
+            cx.error(path, "nothing that could fail", "names in `nodes`, `zones` or `volumes`, or \"all\"");
+        }
+        let between = lifetime(cx, &format!("{path}.every"), raw.every);
+        let repair = lifetime(cx, &format!("{path}.repair"), raw.repair);
+        RandomFaults { targets, between, repair }
+    }
+}
+
+fn which(
+    cx: &mut Context<'_>,
+    path: &str,
+    raw: &RawWhich,
+    names: &Names,
+    target: fn(usize) -> RandomTarget,
+    targets: &mut Vec<RandomTarget>,
+) {
+    match raw {
+        RawWhich::All(_) => {
+            let mut all = BTreeSet::new();
+            all.extend(names.iter().filter_map(|name| names.get(name)));
+            targets.extend(all.into_iter().map(target));
+        }
+        RawWhich::Named(list) => {
+            let mut seen = BTreeSet::new();
+            for (k, name) in list.iter().enumerate() {
+                let path = format!("{path}[{k}]");
+                let Some(found) = names.find(cx, &path, name) else { continue };
+                if seen.insert(found) {
+                    targets.push(target(found));
+                } else {
+                    cx.error(&path, format!("{} again", quote(name)), "each once");
+                }
+            }
+        }
+    }
+}
+
+fn lifetime(cx: &mut Context<'_>, path: &str, raw: RawLifetime) -> Lifetime {
+    let mut limit = |name: &str, span: Span| {
+        cx.range(&format!("{path}.{name}"), span, SHORTEST_LIFETIME, LONGEST_LIFETIME);
+        span.0
+    };
+    match raw {
+        RawLifetime::Exponential(mean) => Lifetime::Exponential { mean: limit("exponential", mean) },
+        RawLifetime::Weibull { scale, shape } => Lifetime::Weibull { scale: limit("weibull.scale", scale), shape },
+        RawLifetime::LogNormal { median, sigma } => Lifetime::LogNormal { median: limit("lognormal.median", median), sigma },
+    }
+}
+
+fn too_many(cx: &mut Context<'_>, raw: &RawScenario, random: &[RandomFaults]) {
+    let typical = |lifetime: Lifetime| match lifetime {
+        Lifetime::Exponential { mean: typical }
+        | Lifetime::Weibull { scale: typical, .. }
+        | Lifetime::LogNormal { median: typical, .. } => typical.as_secs_f64(),
+    };
+    let each = |faults: &RandomFaults| faults.targets.len() as f64 / (typical(faults.between) + typical(faults.repair)).max(1e-3);
+    let expected = random.iter().map(each).sum::<f64>() * raw.duration.0.as_secs_f64();
+    if expected > MAX_RANDOM_FAULTS && cx.trusts("duration") {
+        let found = format!("about {expected:.1e} faults in the whole run");
+        cx.error("random_faults", found, "at most 1e6: rarer faults, fewer things or a shorter run");
+    }
+}

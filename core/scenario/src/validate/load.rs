@@ -1,0 +1,186 @@
+//! Clients, and how much work they make in all.
+
+use super::etcd::{Life, Members, only_or_named};
+use super::names::Names;
+use super::world::World;
+use super::{Context, quoted};
+use crate::error::{did_you_mean, one_of, quote};
+use crate::ids::{ClusterId, NodeId, ZoneId};
+use crate::model::{Client, Load, Op, Target};
+use crate::raw::{RawArrivals, RawClient, RawConsistency, RawOp, RawScenario};
+use crate::units::{Rate, Size};
+use zonefall_kernel::time::{Duration, Time};
+
+/// Requests per second of all clients with a rate.
+const MAX_RATE_PER_S: f64 = 1e6;
+/// Connections of all clients without one.
+const MAX_CONNECTIONS: u64 = 100_000;
+/// Requests of a run, estimated.
+const MAX_REQUESTS: f64 = 1e10;
+/// A connection in a closed loop makes no more requests per second than this (an answer takes a millisecond), estimated.
+const CLOSED_LOOP_PER_S: f64 = 1e3;
+/// Bytes of one answer.
+const MAX_ANSWER_BYTES: u64 = 16 << 30;
+
+pub(super) fn validate(
+    cx: &mut Context<'_>,
+    raw: &RawScenario,
+    world: &World,
+    clusters: &Names,
+    members: &Members,
+) -> Vec<Client> {
+    let mut names = Names::new("a client");
+    let mut all = Vec::new();
+    let mut total = Total::default();
+    for (k, client) in raw.clients.iter().enumerate() {
+        let path = format!("clients[{k}]");
+        names.add(cx, &format!("{path}.name"), client.name.as_str(), k);
+        let cluster = only_or_named(cx, &path, client.cluster.as_deref(), clusters);
+        let (zone, node) = location(cx, &path, client, world);
+        let (start, stop) = times(cx, &path, client);
+        let load = load(cx, &path, client);
+        let lives = cluster.and_then(|cluster| members.lives.get(cluster));
+        let target = target(cx, &path, &client.target, start, lives.map_or(&[], Vec::as_slice));
+        total.add(load, client, stop.since(start));
+        all.push(Client {
+            name: client.name.to_string(),
+            cluster: ClusterId(cluster.unwrap_or(0) as u16),
+            zone: zone.unwrap_or(ZoneId(0)),
+            node,
+            op: op(cx, &path, client.op),
+            target: target.unwrap_or(Target::All),
+            load,
+            timeout: client.timeout.0,
+            retries: client.retries,
+            start,
+            stop,
+        });
+    }
+    total.check(cx);
+    all
+}
+
+#[derive(Default)]
+struct Total {
+    rate_per_s: f64,
+    connections: u64,
+    requests: f64,
+}
+
+impl Total {
+    fn add(&mut self, load: Load, client: &RawClient, active: Duration) {
+        match load {
+            Load::Open { .. } => {
+                let rate = client.rate.map_or(0.0, Rate::as_per_second);
+                self.rate_per_s += rate;
+                self.requests += rate * active.as_secs_f64();
+            }
+            Load::Closed { connections } => {
+                self.connections += u64::from(connections);
+                if !matches!(client.op, RawOp::Watch {}) {
+                    self.requests += f64::from(connections) * CLOSED_LOOP_PER_S * active.as_secs_f64();
+                }
+            }
+        }
+    }
+
+    fn check(&self, cx: &mut Context<'_>) {
+        if self.rate_per_s > MAX_RATE_PER_S {
+            cx.error("clients", format!("{}/s in all", self.rate_per_s), "at most 1000000/s of all rates together");
+        }
+        if self.connections > MAX_CONNECTIONS {
+            cx.error("clients", format!("{} connections in all", self.connections), format!("at most {MAX_CONNECTIONS}"));
+        }
+        if self.requests > MAX_REQUESTS && cx.trusts("duration") {
+            let found = format!("about {:.1e} requests in the whole run", self.requests);
+            cx.error("clients", found, "at most 1e10: a lower rate, fewer connections or a shorter run");
+        }
+    }
+}
+
+fn location(cx: &mut Context<'_>, path: &str, client: &RawClient, world: &World) -> (Option<ZoneId>, Option<NodeId>) {
+    let zone = client.zone.as_ref().map(|name| world.zone_names.find(cx, &format!("{path}.zone"), name));
+    let node = client.node.as_ref().map(|name| world.node_names.find(cx, &format!("{path}.node"), name));
+    let node_zone = node.flatten().and_then(|node| world.node_zones[node]);
+    if let (Some(Some(zone)), Some(node_zone), Some(name)) = (zone, node_zone, &client.node)
+        && zone != usize::from(node_zone.0)
+    {
+        let wanted = format!("{}, where node {name} stands, or nothing", quote(&world.zones[node_zone.0 as usize].name));
+        cx.error(&format!("{path}.zone"), quote(client.zone.as_deref().unwrap_or_default()), wanted);
+    }
+    if zone.is_none() && node.is_none() && world.zones.len() > 1 {
+        cx.error(path, "neither `zone` nor `node`", "one of them: delays depend on where a client is");
+    }
+    let zone = zone.flatten().map(|zone| ZoneId(zone as u16)).or(node_zone);
+    (zone, node.flatten().map(|node| NodeId(node as u16)))
+}
+
+fn times(cx: &mut Context<'_>, path: &str, client: &RawClient) -> (Time, Time) {
+    let start = Time::ZERO + client.start.0;
+    let stop = client.stop.map_or(cx.end, |stop| (Time::ZERO + stop.0).min(cx.end));
+    if start >= cx.end {
+        cx.error(&format!("{path}.start"), quoted(client.start), "a time before the end of the run (`duration`)");
+    } else if let Some(written) = client.stop
+        && start >= stop
+    {
+        cx.error(&format!("{path}.stop"), quoted(written), format!("a time after its start, {}", client.start));
+    }
+    (start, stop)
+}
+
+fn load(cx: &mut Context<'_>, path: &str, client: &RawClient) -> Load {
+    let watches = matches!(client.op, RawOp::Watch {});
+    if let Some(rate) = client.rate {
+        if watches {
+            cx.error(&format!("{path}.rate"), quoted(rate), "no rate: a watch is held, say how many with `connections`");
+        } else if client.connections.is_some() {
+            cx.error(path, "both `rate` and `connections`", "one of them");
+        }
+        if rate.interval() == Duration::MAX {
+            cx.error(&format!("{path}.rate"), quoted(rate), "more than none");
+        }
+        return Load::Open { interval: rate.interval(), poisson: client.arrivals == Some(RawArrivals::Poisson) };
+    }
+    if client.arrivals.is_some() {
+        cx.error(&format!("{path}.arrivals"), "arrivals without a rate", "`rate` too, or no `arrivals`");
+    }
+    if client.connections.is_none() && !watches && cx.trusts(&format!("{path}.rate")) {
+        cx.error(path, "neither `rate` nor `connections`", "one of them, such as \"rate\": \"100/s\"");
+    }
+    Load::Closed { connections: client.connections.unwrap_or(1) }
+}
+
+fn op(cx: &mut Context<'_>, path: &str, raw: RawOp) -> Op {
+    let bytes = |size: Size| size.0 as u32;
+    match raw {
+        RawOp::Put { key, value } => Op::Put { key_bytes: bytes(key), value_bytes: bytes(value) },
+        RawOp::Range { key, value, keys, consistency } => {
+            if (key.0 + value.0).saturating_mul(u64::from(keys)) > MAX_ANSWER_BYTES {
+                cx.error(&format!("{path}.keys"), keys.to_string(), format!("answers of at most {}", Size(MAX_ANSWER_BYTES)));
+            }
+            let linearizable = consistency == RawConsistency::Linearizable;
+            Op::Range { linearizable, keys, key_bytes: bytes(key), value_bytes: bytes(value) }
+        }
+        RawOp::Delete { key, keys } => Op::Delete { keys, key_bytes: bytes(key) },
+        RawOp::Watch {} => Op::Watch,
+    }
+}
+
+fn target(cx: &mut Context<'_>, path: &str, raw: &str, start: Time, lives: &[Life]) -> Option<Target> {
+    match raw {
+        "leader" => return Some(Target::Leader),
+        "follower" => return Some(Target::Follower),
+        "nearest" => return Some(Target::Nearest),
+        "all" => return Some(Target::All),
+        _ => {}
+    }
+    // The member of that name when the client starts; one that is added later will do.
+    let named = |life: &&Life| life.name() == raw;
+    let found = lives.iter().rev().find(|life| named(life) && life.covers(start)).or_else(|| lives.iter().find(named));
+    if found.is_none() && !lives.is_empty() {
+        let known = || ["leader", "follower", "nearest", "all"].into_iter().chain(lives.iter().map(Life::name));
+        let hint = if cx.errors.suggests() { did_you_mean(raw, known()) } else { String::new() };
+        cx.error(&format!("{path}.target"), quote(raw), format!("{}{hint}", one_of(known())));
+    }
+    found.map(|life| Target::Member(life.id.index))
+}

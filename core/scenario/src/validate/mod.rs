@@ -1,0 +1,175 @@
+//! From what is written to what is meant: names to ids, defaults filled in, and everything that cannot be refused.
+//!
+//! ```text
+//! RawScenario -> world (zones, nodes, volumes, network) -> etcd (members over time) -> load, events -> Scenario
+//! ```
+//!
+//! Each part reports all it finds and goes on with whatever it could make out; what depends on a name that is nowhere is skipped,
+//! not reported twice. A `Scenario` comes out only where nothing was found.
+
+mod etcd;
+mod events;
+mod load;
+mod names;
+mod world;
+
+use std::collections::BTreeSet;
+use std::fmt::Display;
+
+use super::error::{Errors, show};
+use super::expect::Expectation;
+use super::model::{Probe, Scenario};
+use super::raw::{RawDistribution, RawLatency, RawScenario};
+use super::units::Span;
+use crate::ids::ZoneId;
+use crate::kube::KubeModel;
+use names::Names;
+use zonefall_kernel::dist::Latency;
+use zonefall_kernel::time::{Duration, Time};
+
+/// Longest delay, jitter or fsync.
+const LONGEST_LATENCY: Duration = Duration::from_secs(60);
+/// Quantiles of measurements in all copies that a scenario makes of them (one per zone pair and volume).
+const MAX_QUANTILES: usize = 2_000_000;
+
+/// The scenario that is meant, if nothing is wrong with it. `replaced` are paths where the form was wrong already.
+pub(super) fn validate(raw: &RawScenario, replaced: &BTreeSet<String>, errors: &mut Errors) -> Option<Scenario> {
+    let mut cx = Context { errors, replaced, quantiles: 0, end: Time::MAX };
+    if cx.trusts("duration") {
+        cx.end = Time::ZERO + raw.duration.0;
+    }
+    let mut world = world::validate(&mut cx, raw);
+    let (clusters, members) = etcd::validate(&mut cx, raw, &mut world);
+    let clients = load::validate(&mut cx, raw, &world, &clusters, &members);
+    let (faults, random_faults) = events::validate(&mut cx, raw, &world, &clusters, &members);
+    let probe = Probe { from: probe_zone(&mut cx, raw, &world.zone_names), deadline: raw.probe.deadline.0 };
+    let expect = expectations(&mut cx, raw, &clusters);
+    cx.errors.is_empty().then(|| Scenario {
+        name: raw.name.to_string(),
+        title: raw.title.clone(),
+        description: raw.description.clone(),
+        seed: raw.seed,
+        duration: raw.duration.0,
+        regions: world.regions,
+        zones: world.zones,
+        nodes: world.nodes,
+        volumes: world.volumes,
+        network: world.network,
+        etcd: members.clusters,
+        kube: KubeModel::default(),
+        clients,
+        faults,
+        random_faults,
+        operations: members.operations,
+        probe,
+        expect,
+    })
+}
+
+fn probe_zone(cx: &mut Context<'_>, raw: &RawScenario, zones: &Names) -> Option<ZoneId> {
+    match raw.probe.from.as_str() {
+        "best" => None,
+        zone => zones.find(cx, "probe.from", zone).map(|k| ZoneId(k as u16)),
+    }
+}
+
+fn expectations(cx: &mut Context<'_>, raw: &RawScenario, clusters: &Names) -> Vec<Expectation> {
+    let mut all = Vec::with_capacity(raw.expect.len());
+    for (k, expectation) in raw.expect.iter().enumerate() {
+        let path = format!("expect[{k}]");
+        match Expectation::parse(expectation) {
+            Ok(parsed) => {
+                if let Some(cluster) = parsed.cluster() {
+                    clusters.find(cx, &format!("{path}.that"), cluster);
+                }
+                all.push(parsed);
+            }
+            Err(refused) => {
+                cx.error(&format!("{path}.{}", refused.field), refused.found, refused.wanted);
+            }
+        }
+    }
+    all
+}
+
+/// What every part of the validation needs.
+struct Context<'a> {
+    errors: &'a mut Errors,
+    replaced: &'a BTreeSet<String>,
+    /// Quantiles of measurements copied so far.
+    quantiles: usize,
+    /// The end of the run; the end of time where the file does not say it well.
+    end: Time,
+}
+
+impl Context<'_> {
+    /// Reports an error, unless the value there is one that the check of the form put there.
+    fn error(&mut self, path: &str, found: impl Into<String>, wanted: impl Into<String>) {
+        if self.trusts(path) {
+            self.errors.push(path, found, wanted);
+        }
+    }
+
+    /// Whether what stands at `path` was written by the author of the file.
+    fn trusts(&self, path: &str) -> bool {
+        let inner = |end: &usize| matches!(path.as_bytes()[*end], b'.' | b'[');
+        self.replaced.is_empty()
+            || !(self.replaced.contains("$")
+                || (0..path.len()).filter(inner).any(|end| self.replaced.contains(&path[..end]))
+                || self.replaced.contains(path))
+    }
+
+    /// Reports where `span` is not between `min` and `max`.
+    fn range(&mut self, path: &str, span: Span, min: Duration, max: Duration) {
+        if span.0 < min || span.0 > max {
+            self.error(path, quoted(span), format!("{} to {}", Span(min), Span(max)));
+        }
+    }
+
+    fn latency(&mut self, path: &str, raw: &RawLatency) -> Latency {
+        let limit = |cx: &mut Self, path: &str, span: Span| cx.range(path, span, Duration::ZERO, LONGEST_LATENCY);
+        match raw {
+            RawLatency::Constant(span) => Latency::Constant(span.0),
+            RawLatency::Drawn(RawDistribution::Uniform([min, max])) => {
+                limit(self, &format!("{path}.uniform[1]"), *max);
+                if min > max {
+                    self.error(&format!("{path}.uniform"), format!("{min} before {max}"), "the lower bound first");
+                }
+                Latency::Uniform { min: min.0, max: max.0 }
+            }
+            RawLatency::Drawn(RawDistribution::LogNormal(drawn)) => {
+                limit(self, &format!("{path}.lognormal.median"), drawn.median);
+                Latency::LogNormal { median: drawn.median.0, sigma: drawn.sigma }
+            }
+            RawLatency::Drawn(RawDistribution::Empirical(quantiles)) => {
+                for (k, pair) in quantiles.windows(2).enumerate() {
+                    if pair[0] > pair[1] {
+                        let place = format!("{path}.empirical[{}]", k + 1);
+                        self.error(&place, quoted(pair[1]), format!("quantiles in ascending order, so at least {}", pair[0]));
+                    }
+                }
+                if let Some(last) = quantiles.last() {
+                    limit(self, &format!("{path}.empirical[{}]", quantiles.len() - 1), *last);
+                }
+                Latency::Empirical(quantiles.iter().map(|span| span.0).collect())
+            }
+        }
+    }
+
+    /// Accounts for `copies` of a distribution; too many of a long one are refused, and must not be made.
+    fn copies(&mut self, path: &str, latency: &Latency, copies: usize) -> bool {
+        let Latency::Empirical(quantiles) = latency else { return true };
+        let before = self.quantiles;
+        self.quantiles = before.saturating_add(quantiles.len().saturating_mul(copies));
+        if before <= MAX_QUANTILES && self.quantiles > MAX_QUANTILES {
+            let found = format!("{} quantiles, used {copies} times", quantiles.len());
+            self.error(path, found, format!("fewer: {MAX_QUANTILES} in all zone pairs and volumes together"));
+        }
+        self.quantiles <= MAX_QUANTILES
+    }
+}
+
+/// A quantity or other short value as the file has it.
+fn quoted(value: impl Display) -> String {
+    show(&serde_json::Value::String(value.to_string()))
+}

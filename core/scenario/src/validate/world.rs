@@ -1,0 +1,170 @@
+//! Regions, zones, nodes, volumes, and the paths between zones.
+
+use super::names::Names;
+use super::{Context, quoted};
+use crate::ids::ZoneId;
+use crate::model::{Disk, Network, Node, Path, Volume, Zone};
+use crate::raw::{RawDisk, RawNetwork, RawPath, RawScenario};
+use zonefall_kernel::dist::Latency;
+use zonefall_kernel::time::Duration;
+
+/// Zones in all regions together.
+const MAX_ZONES: usize = 64;
+
+/// The world as far as it could be made out.
+pub(super) struct World {
+    pub(super) regions: Vec<String>,
+    pub(super) zones: Vec<Zone>,
+    pub(super) nodes: Vec<Node>,
+    /// Named volumes; those that members have of their own are added with the members.
+    pub(super) volumes: Vec<Volume>,
+    pub(super) network: Network,
+    pub(super) zone_names: Names,
+    pub(super) node_names: Names,
+    pub(super) volume_names: Names,
+    /// Zone of each node and each volume, where it is known.
+    pub(super) node_zones: Vec<Option<ZoneId>>,
+    pub(super) volume_zones: Vec<Option<ZoneId>>,
+}
+
+pub(super) fn validate(cx: &mut Context<'_>, raw: &RawScenario) -> World {
+    let mut region_names = Names::new("a region");
+    let mut zone_names = Names::new("a zone");
+    let mut zones = Vec::new();
+    for (r, region) in raw.topology.regions.iter().enumerate() {
+        let path = format!("topology.regions[{r}]");
+        region_names.add(cx, &format!("{path}.name"), region.name.as_str(), r);
+        for (z, zone) in region.zones.iter().enumerate() {
+            zone_names.add(cx, &format!("{path}.zones[{z}]"), zone.as_str(), zones.len());
+            zones.push(Zone { name: zone.to_string(), region: r as u16 });
+        }
+    }
+    if zones.len() > MAX_ZONES {
+        cx.error("topology.regions", format!("{} zones in all", zones.len()), format!("at most {MAX_ZONES}"));
+        zones.truncate(MAX_ZONES);
+    }
+
+    let mut node_names = Names::new("a node");
+    let mut node_zones = Vec::new();
+    for (n, node) in raw.topology.nodes.iter().enumerate() {
+        let path = format!("topology.nodes[{n}]");
+        node_names.add(cx, &format!("{path}.name"), node.name.as_str(), n);
+        node_zones.push(zone_names.find(cx, &format!("{path}.zone"), &node.zone).map(zone_id));
+    }
+
+    let mut volume_names = Names::new("a volume");
+    let mut volume_zones = Vec::new();
+    let mut volumes = Vec::new();
+    for (v, volume) in raw.topology.volumes.iter().enumerate() {
+        let path = format!("topology.volumes[{v}]");
+        volume_names.add(cx, &format!("{path}.name"), volume.name.as_str(), v);
+        let zone = zone_names.find(cx, &format!("{path}.zone"), &volume.zone).map(zone_id);
+        let disk = disk(cx, &format!("{path}.disk"), &volume.disk);
+        cx.copies(&format!("{path}.disk.fsync"), &disk.fsync, 1);
+        volume_zones.push(zone);
+        volumes.push(Volume { name: volume.name.to_string(), zone: zone.unwrap_or(ZoneId(0)), disk });
+    }
+
+    let network = network(cx, &raw.network, &zones, &zone_names);
+    World {
+        regions: raw.topology.regions.iter().map(|region| region.name.to_string()).collect(),
+        nodes: raw
+            .topology
+            .nodes
+            .iter()
+            .zip(&node_zones)
+            .map(|(node, zone)| Node { name: node.name.to_string(), zone: zone.unwrap_or(ZoneId(0)) })
+            .collect(),
+        zones,
+        volumes,
+        network,
+        zone_names,
+        node_names,
+        volume_names,
+        node_zones,
+        volume_zones,
+    }
+}
+
+fn zone_id(index: usize) -> ZoneId {
+    ZoneId(index as u16)
+}
+
+pub(super) fn disk(cx: &mut Context<'_>, path: &str, raw: &RawDisk) -> Disk {
+    Disk { fsync: cx.latency(&format!("{path}.fsync"), &raw.fsync), bytes_per_s: raw.bandwidth.bytes_per_s() }
+}
+
+fn network(cx: &mut Context<'_>, raw: &RawNetwork, zones: &[Zone], names: &Names) -> Network {
+    let usual = RawNetwork::default();
+    let same_host = raw.same_host.or(&usual.same_host);
+    let same_zone = raw.same_zone.or(&usual.same_zone);
+    let cross_zone = raw.cross_zone.or(&usual.cross_zone);
+    let cross_region = raw.cross_region.or(&usual.cross_region);
+
+    // Each kind once for its errors, then a copy for every pair of zones.
+    let inside = path(cx, "network.same_zone", &same_zone);
+    let across = path(cx, "network.cross_zone", &cross_zone);
+    let far = path(cx, "network.cross_region", &cross_region);
+    cx.copies("network.same_zone.jitter", &inside.jitter, zones.len());
+    let together = |a: usize| zones.iter().filter(|zone| zone.region == zones[a].region).count();
+    let same_region: usize = (0..zones.len()).map(together).sum();
+    cx.copies("network.cross_zone.jitter", &across.jitter, same_region - zones.len());
+    cx.copies("network.cross_region.jitter", &far.jitter, zones.len() * zones.len() - same_region);
+    let kind = |a: usize, b: usize| match (a == b, zones[a].region == zones[b].region) {
+        (true, _) => (&same_zone, &inside),
+        (false, true) => (&cross_zone, &across),
+        (false, false) => (&cross_region, &far),
+    };
+    let mut paths = Vec::with_capacity(zones.len() * zones.len());
+    if cx.errors.is_empty() {
+        for a in 0..zones.len() {
+            paths.extend((0..zones.len()).map(|b| kind(a, b).1.clone()));
+        }
+    }
+
+    let mut seen = std::collections::BTreeMap::new();
+    for (k, pair) in raw.pairs.iter().enumerate() {
+        let place = format!("network.pairs[{k}]");
+        let Some((a, b)) = two_zones(cx, &place, &pair.between, names) else { continue };
+        if let Some(first) = seen.insert((a.min(b), a.max(b)), k) {
+            let found = format!("{} and {} again", pair.between[0], pair.between[1]);
+            cx.error(
+                &format!("{place}.between"),
+                found,
+                format!("each pair of zones once; it is network.pairs[{first}] already"),
+            );
+        }
+        if a >= zones.len() || b >= zones.len() {
+            continue;
+        }
+        let changed = path(cx, &place, &pair.path.or(kind(a, b).0));
+        cx.copies(&format!("{place}.jitter"), &changed.jitter, 2);
+        if !paths.is_empty() {
+            paths[a * zones.len() + b] = changed.clone();
+            paths[b * zones.len() + a] = changed;
+        }
+    }
+    Network { paths, same_host: path(cx, "network.same_host", &same_host), tls: raw.tls }
+}
+
+/// The zones of a `between`.
+pub(super) fn two_zones(cx: &mut Context<'_>, path: &str, between: &[String; 2], names: &Names) -> Option<(usize, usize)> {
+    let a = names.find(cx, &format!("{path}.between[0]"), &between[0]);
+    let b = names.find(cx, &format!("{path}.between[1]"), &between[1]);
+    a.zip(b)
+}
+
+/// A path of which nothing is left out.
+fn path(cx: &mut Context<'_>, at: &str, raw: &RawPath) -> Path {
+    let jitter = raw.jitter.as_ref().map_or(Latency::NONE, |jitter| cx.latency(&format!("{at}.jitter"), jitter));
+    let loss = raw.loss.map_or(0.0, |loss| loss.0);
+    if loss >= 1.0 {
+        cx.error(&format!("{at}.loss"), loss.to_string(), "less than 1; to cut a path off, use a zone_cut or node_cut fault");
+    }
+    let delay = raw.delay.map_or(Duration::ZERO, |delay| delay.0);
+    let Some(bandwidth) = raw.bandwidth else {
+        cx.error(&format!("{at}.bandwidth"), "nothing", quoted("1Gbit/s"));
+        return Path { delay, jitter, loss, bytes_per_s: 1 };
+    };
+    Path { delay, jitter, loss, bytes_per_s: bandwidth.bytes_per_s() }
+}

@@ -1,0 +1,66 @@
+//! Things to try, where nothing is selected: what people come to see, in one click.
+
+use yew::prelude::*;
+use zonefall_core::ids::{ClusterId, MemberId};
+use zonefall_core::scenario::Scenario;
+use zonefall_core::sim::Role;
+use zonefall_core::sim::picture::Picture;
+
+use super::deeds::offers;
+use crate::engine::protocol::Deed;
+use crate::state::{Action, Selection};
+use crate::view::focus::focus_soon;
+use crate::view::words::clock;
+
+/// A deed with the words for it.
+struct Try {
+    id: &'static str,
+    words: String,
+    is: Selection,
+    deed: Deed,
+}
+
+/// What can be done to the first leader there is, and to its zone.
+fn tries(scenario: &Scenario, picture: &Picture) -> Vec<Try> {
+    let leader = (0..).zip(&picture.etcd).find_map(|(cluster, now)| {
+        let index = now.members.iter().position(|m| m.down.is_none() && m.status.role == Role::Leader)?;
+        Some(MemberId { cluster: ClusterId(cluster), index: index as u8 })
+    });
+    let Some(leader) = leader else { return Vec::new() };
+    let zone = scenario.zone_of(leader);
+    let (member, home) = (&scenario.member(leader).name, &scenario.zones[zone.0 as usize].name);
+    let wanted = [
+        ("power-off", format!("Power off {home}, the leader's zone"), Selection::Zone(zone)),
+        ("cut-off", format!("Cut off {home}: it lives, alone"), Selection::Zone(zone)),
+        ("kill", format!("Kill {member}, the leader"), Selection::Member(leader)),
+        ("slow-disk", format!("Slow the disk of {member}"), Selection::Member(leader)),
+    ];
+    let offered = |(id, words, is): (&'static str, String, Selection)| {
+        let offer = offers(is, scenario, picture).into_iter().find(|offer| offer.id == id)?;
+        Some(Try { id, words, is, deed: offer.deed })
+    };
+    wanted.into_iter().filter_map(offered).collect()
+}
+
+pub(super) fn section(scenario: &Scenario, picture: &Picture, dispatch: &Callback<Action>) -> Html {
+    let tries = tries(scenario, picture);
+    if tries.is_empty() {
+        return Html::default();
+    }
+    let button = |Try { id, words, is, deed }: Try| {
+        let dispatch = dispatch.clone();
+        let onclick = move |_: MouseEvent| {
+            dispatch.emit(Action::Select(Some(is)));
+            dispatch.emit(Action::Do(deed.clone()));
+            // The button goes away; what was done it to is what is read next.
+            focus_soon("#inspected");
+        };
+        html! { <li><button class="deed" {onclick} data-testid={format!("try-{id}")}>{ words }</button></li> }
+    };
+    html! {
+        <>
+            <h3>{ format!("Things to try, at {}", clock(picture.at, 3)) }</h3>
+            <ul class="to-try" data-testid="to-try">{ for tries.into_iter().map(button) }</ul>
+        </>
+    }
+}

@@ -1,0 +1,126 @@
+//! What of the run is looked at: which cluster, which part of its time. It goes where something happens.
+//!
+//! ```text
+//!   a moment of the verdict   -> its cluster, its outage       the playhead leaves -> the part it is in
+//!   the first outage was seen -> the outage                    a deed is done      -> the seconds after it
+//! ```
+
+use std::rc::Rc;
+
+use yew::prelude::*;
+use zonefall_core::kernel::time::Time;
+use zonefall_core::report::Report;
+
+use super::same::Same;
+use super::timeline::axis::Range;
+use super::timeline::zoom::{Zoom, visit, watch};
+use super::words::moment;
+use crate::state::{Action, PlaybackCommand, Selection, State};
+
+/// What is looked at, and how that is changed.
+pub(crate) struct View {
+    /// The part of the run.
+    pub range: Range,
+    /// The end of the run.
+    pub end: Time,
+    /// Another part.
+    pub on_range: Callback<Range>,
+    /// Another part, in words.
+    pub on_zoom: Callback<Zoom>,
+    /// A moment of a cluster.
+    pub on_visit: Callback<(String, f64)>,
+    /// Where actions go: deeds are watched from near.
+    pub dispatch: Callback<Action>,
+}
+
+/// The cluster whose lanes and charts are shown: that of the selected member, else the one chosen last, else the first that had an outage.
+#[hook]
+pub(crate) fn use_cluster(state: &Same<State>) -> (usize, Callback<usize>) {
+    let chosen = use_state_eq(|| None::<usize>);
+    let set = chosen.setter();
+    use_effect_with(state.selection, move |selection| {
+        if let Some(Selection::Member(member)) = selection {
+            set.set(Some(member.cluster.0 as usize));
+        }
+    });
+    let set = chosen.setter();
+    use_effect_with(state.scenario.as_ref().map(|s| s.name.clone()), move |_| set.set(None));
+    let names = || state.scenario.iter().flat_map(|s| &s.etcd).map(|cluster| &cluster.name);
+    let report = state.branch().and_then(|branch| branch.report.as_deref());
+    let failed = |name: &String| report.and_then(|r| r.etcd.get(name)).is_some_and(|cluster| !cluster.outages.is_empty());
+    let cluster = (*chosen).or_else(|| names().position(failed)).unwrap_or(0);
+    let set = chosen.setter();
+    (cluster.min(names().count().saturating_sub(1)), Callback::from(move |cluster| set.set(Some(cluster))))
+}
+
+/// The part of the run that is shown: all of it at first. It follows the playhead.
+#[hook]
+pub(crate) fn use_view(
+    state: &Same<State>,
+    cluster: &str,
+    clusters: &[String],
+    on_cluster: &Callback<usize>,
+    dispatch: Callback<Action>,
+) -> View {
+    let end = state.scenario.as_ref().map_or(Time::ZERO, |s| Time::ZERO + s.duration);
+    let range = use_state_eq(|| Range::whole(end));
+    let set = range.setter();
+    use_effect_with(end, move |end| set.set(Range::whole(*end)));
+    let report = state.branch().and_then(|branch| branch.report.clone());
+    let (at, speed) = (state.playback.at, state.playback.speed);
+    {
+        let (set, report, cluster) = (range.setter(), report.clone(), cluster.to_owned());
+        use_effect_with(state.playback.arrived, move |arrived| {
+            let outage = arrived.and_then(|at| visit(report.as_deref()?, &cluster, at.as_secs_f64(), end));
+            if let Some(outage) = outage {
+                set.set(outage);
+            }
+        });
+    }
+    let last = use_mut_ref(|| at);
+    let moved = std::mem::replace(&mut *last.borrow_mut(), at) != at;
+    let shown = if moved { range.following(at.as_secs_f64(), end) } else { *range };
+    let set = range.setter();
+    use_effect_with(shown, move |shown| set.set(*shown));
+    let on_range = {
+        let set = range.setter();
+        Callback::from(move |range| set.set(range))
+    };
+    let on_zoom = {
+        let (report, cluster) = (report.clone(), cluster.to_owned());
+        on_range.reform(move |zoom: Zoom| zoom.of(shown, at.as_secs_f64(), end, report.as_deref(), &cluster))
+    };
+    let on_visit = on_visit(report, clusters, &on_range, on_cluster, end, &dispatch);
+    let dispatch = {
+        let on_range = on_range.clone();
+        Callback::from(move |action: Action| {
+            if matches!(action, Action::Do(_)) {
+                on_range.emit(watch(shown, at, speed, end));
+            }
+            dispatch.emit(action);
+        })
+    };
+    View { range: shown, end, on_range, on_zoom, on_visit, dispatch }
+}
+
+fn on_visit(
+    report: Option<Rc<Report>>,
+    clusters: &[String],
+    on_range: &Callback<Range>,
+    on_cluster: &Callback<usize>,
+    end: Time,
+    dispatch: &Callback<Action>,
+) -> Callback<(String, f64)> {
+    let (clusters, on_range, on_cluster, dispatch) = (clusters.to_vec(), on_range.clone(), on_cluster.clone(), dispatch.clone());
+    Callback::from(move |(name, at_s): (String, f64)| {
+        if let Some(cluster) = clusters.iter().position(|one| *one == name) {
+            on_cluster.emit(cluster);
+        }
+        if let Some(outage) = report.as_deref().and_then(|report| visit(report, &name, at_s, end)) {
+            on_range.emit(outage);
+        }
+        // It is there to be looked at: whatever plays would run away from it.
+        dispatch.emit(Action::Playback(PlaybackCommand::Pause));
+        dispatch.emit(Action::Playback(PlaybackCommand::Seek(moment(at_s))));
+    })
+}
