@@ -234,7 +234,7 @@ mod tests {
         check(citation, "core/src/invariant/logs.rs", "//! What the properties share.\n", 0);
         check(machine_paths, "a.md", concat!("see /ho", "me/me/x"), 1);
         check(machine_paths, "a.md", concat!("see `/ro", "ot/x`"), 1);
-        check(machine_paths, "a.md", concat!("see https://a.example/ho", "me/x, wo", "rk/work/x, ./ro", "ot/"), 0);
+        check(machine_paths, "a.md", concat!("see https://a.example/ho", "me/x, wo", "rk/wo", "rk/x, ./ro", "ot/"), 0);
         check(registries, "Cargo.lock", "source = \"git+https://a.example\"", 1);
     }
 
