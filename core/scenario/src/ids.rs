@@ -36,13 +36,18 @@ pub struct ClientId(pub u16);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct PlaneId(pub u16);
 
-/// A node as its plane's API knows it: an index into [`PlaneSpec::nodes`](crate::kube::PlaneSpec::nodes).
+/// A node as its plane's API knows it: those of the start ([`PlaneSpec::nodes`](crate::kube::PlaneSpec::nodes)) in their order, then
+/// those that machines bring; a number is used once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct NodeKey(pub u32);
 
 /// A workload of a plane: an index into [`PlaneSpec::workloads`](crate::kube::PlaneSpec::workloads).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct WorkloadId(pub u32);
+
+/// Machines of a plane that stand for each other: an index into [`PlaneSpec::groups`](crate::kube::PlaneSpec::groups).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct GroupId(pub u16);
 
 /// A pod of a plane, numbered in the order they are made; a number is used once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

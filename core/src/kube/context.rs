@@ -1,5 +1,6 @@
 //! What a plane's handlers see and ask for.
 
+use crate::etcd::cluster::Cluster;
 use crate::ids::PlaneId;
 use crate::kernel::rng::{Purpose, Stream};
 use crate::kernel::time::Time;
@@ -20,7 +21,9 @@ pub struct Surroundings<'a> {
     /// The scenario.
     pub scenario: &'a Scenario,
     /// Hosts and paths.
-    pub net: &'a Network,
+    pub net: &'a mut Network,
+    /// The etcd clusters.
+    pub etcd: &'a [Cluster],
     /// What is asked for.
     pub fx: &'a mut Effects,
 }
@@ -39,7 +42,9 @@ pub struct Cx<'a> {
     /// How periodic work is simulated.
     pub exact: Exact,
     /// Hosts and paths.
-    pub net: &'a Network,
+    pub net: &'a mut Network,
+    /// The etcd clusters.
+    pub etcd: &'a [Cluster],
     /// What is asked for.
     pub fx: &'a mut Effects,
 }

@@ -54,13 +54,13 @@ pub struct Kubelet {
 
 impl Kubelet {
     /// A kubelet that has been running for long.
-    pub fn new(key: NodeKey, cx: &mut Cx<'_>) -> Self {
+    pub fn new(key: NodeKey, host: HostId, cx: &mut Cx<'_>) -> Self {
         let period = cx.spec.timers.lease_renewal;
         let phase = cx.draws(Purpose::Phase, key.0).draw(0).below(period.as_nanos());
         let renewals = Periodic::new(Time::from_nanos(phase), period);
         let kubelet = Self {
             key,
-            host: Network::host_of(cx.spec.nodes[key.0 as usize].node),
+            host,
             powered: true,
             booted: true,
             renewals,

@@ -20,7 +20,6 @@ pub mod context;
 pub mod controller;
 pub mod event;
 pub mod kubelet;
-pub mod name;
 pub mod plane;
 pub mod record;
 pub mod rule;
@@ -30,13 +29,10 @@ mod tests;
 mod words;
 
 pub use crate::scenario::kube as spec;
+pub use crate::scenario::kube::name;
 
 use crate::ids::PlaneId;
-use crate::kernel::time::Time;
-use crate::network::Network;
-use crate::scenario::Scenario;
 use crate::sim::Exact;
-use crate::sim::event::Effects;
 use context::{Cx, Surroundings};
 use event::KubeEvent;
 use plane::Plane;
@@ -51,11 +47,10 @@ pub struct Kube {
 
 impl Kube {
     /// Every plane settled: its pods placed and ready, where there is room.
-    pub fn new(scenario: &Scenario, seed: u64, exact: Exact, net: &Network, fx: &mut Effects) -> Self {
+    pub fn new(seed: u64, exact: Exact, at: &mut Surroundings<'_>) -> Self {
         let mut kube = Self { seed, exact, planes: Vec::new() };
-        for plane in (0..scenario.kube.planes.len() as u16).map(PlaneId) {
-            let mut at = Surroundings { now: Time::ZERO, scenario, net, fx };
-            let mut cx = kube.cx(plane, &mut at);
+        for plane in (0..at.scenario.kube.planes.len() as u16).map(PlaneId) {
+            let mut cx = kube.cx(plane, at);
             kube.planes.push(Plane::new(&mut cx));
         }
         kube
@@ -65,6 +60,11 @@ impl Kube {
     pub fn handle(&mut self, plane: PlaneId, event: KubeEvent, at: &mut Surroundings<'_>) {
         let mut cx = self.cx(plane, at);
         self.planes[plane.0 as usize].handle(event, &mut cx);
+    }
+
+    /// A plane.
+    pub fn plane(&self, id: PlaneId) -> &Plane {
+        &self.planes[id.0 as usize]
     }
 
     /// Hosts or paths have changed.
@@ -77,6 +77,6 @@ impl Kube {
 
     fn cx<'a>(&self, plane: PlaneId, at: &'a mut Surroundings<'_>) -> Cx<'a> {
         let spec = &at.scenario.kube.planes[plane.0 as usize];
-        Cx { now: at.now, plane, spec, seed: self.seed, exact: self.exact, net: at.net, fx: at.fx }
+        Cx { now: at.now, plane, spec, seed: self.seed, exact: self.exact, net: at.net, etcd: at.etcd, fx: at.fx }
     }
 }

@@ -1,6 +1,6 @@
 //! One Kubernetes API: its objects, its controllers and the kubelets that report to it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::ids::{NodeKey, WorkloadId};
 use crate::kube::context::Cx;
@@ -12,13 +12,12 @@ use crate::kube::event::{KubeEvent, Watcher};
 use crate::kube::kubelet::Kubelet;
 use crate::kube::record::Ready;
 use crate::kube::store::{Change, Store};
-use crate::network::Network;
 
 /// A plane.
 #[derive(Clone, Debug)]
 pub struct Plane {
     store: Store,
-    kubelets: Vec<Kubelet>,
+    kubelets: BTreeMap<NodeKey, Kubelet>,
     lifecycle: Lifecycle,
     evictions: Evictions,
     replicas: ReplicaSets,
@@ -30,9 +29,9 @@ pub struct Plane {
 impl Plane {
     /// A settled plane: its pods are placed, one after the other as the scheduler would, and have been ready for long.
     pub fn new(cx: &mut Cx<'_>) -> Self {
-        let (spec, net) = (cx.spec, cx.net);
-        let mut store = Store::new(spec, |key| net.zone(Network::host_of(spec.nodes[key.0 as usize].node)));
-        let kubelets = (0..spec.nodes.len() as u32).map(|key| Kubelet::new(NodeKey(key), cx)).collect();
+        let spec = cx.spec;
+        let mut store = Store::new(spec, cx.net);
+        let kubelets = store.nodes().map(|(key, node)| (key, Kubelet::new(key, node.host, cx))).collect();
         let lifecycle = Lifecycle::new(&store, cx);
         let mut replicas = ReplicaSets::new(spec.workloads.len());
         for workload in (0..spec.workloads.len() as u32).map(WorkloadId) {
@@ -50,11 +49,16 @@ impl Plane {
         for change in self.store.take_changes() {
             let Change::Created(pod) = change else { unreachable!("only pods were made: {change:?}") };
             match self.scheduler.try_place(pod, &mut self.store, cx) {
-                Ok(node) => self.kubelets[node.0 as usize].settle(pod, &mut self.store, cx),
+                Ok(node) => kubelet(&mut self.kubelets, node).settle(pod, &mut self.store, cx),
                 Err(_) => self.scheduler.add(pod, cx.now),
             }
         }
         self.store.take_changes();
+    }
+
+    /// Its objects.
+    pub fn store(&self) -> &Store {
+        &self.store
     }
 
     /// Something is due.
@@ -66,12 +70,12 @@ impl Plane {
             KubeEvent::Limiter(zone, generation) => self.lifecycle.token(zone, generation, store, cx),
             KubeEvent::Evict(generation) => self.evictions.evict(generation, store, cx),
             KubeEvent::Schedule(generation) => self.scheduler.schedule(generation, store, cx),
-            KubeEvent::Renew(node, generation) => self.kubelets[node.0 as usize].renew(generation, store, cx),
+            KubeEvent::Renew(node, generation) => kubelet(&mut self.kubelets, node).renew(generation, store, cx),
             KubeEvent::Booted(node, generation) => {
-                self.kubelets[node.0 as usize].booted(generation, cx);
+                kubelet(&mut self.kubelets, node).booted(generation, cx);
                 self.lifecycle.reach_changed();
             }
-            KubeEvent::Process(node, pod, serial) => self.kubelets[node.0 as usize].process(pod, serial, store, cx),
+            KubeEvent::Process(node, pod, serial) => kubelet(&mut self.kubelets, node).process(pod, serial, store, cx),
         }
         self.spread_news(cx);
         self.arm(cx);
@@ -79,7 +83,7 @@ impl Plane {
 
     /// Hosts or paths have changed.
     pub fn network_changed(&mut self, cx: &mut Cx<'_>) {
-        for kubelet in &mut self.kubelets {
+        for kubelet in self.kubelets.values_mut() {
             kubelet.surroundings_changed(cx);
         }
         self.lifecycle.reach_changed();
@@ -99,7 +103,7 @@ impl Plane {
                 Watcher::Lifecycle => Lifecycle::reconcile(NodeKey(key), &mut self.store, cx),
                 Watcher::Evict => self.evictions.reconcile(NodeKey(key), &self.store, cx),
                 Watcher::ReplicaSets => self.replicas.reconcile(WorkloadId(key), &mut self.store, cx),
-                Watcher::Kubelets => self.kubelets[key as usize].notice(&mut self.store, cx),
+                Watcher::Kubelets => kubelet(&mut self.kubelets, NodeKey(key)).notice(&mut self.store, cx),
             }
         }
     }
@@ -127,7 +131,7 @@ impl Plane {
                     self.tell(Watcher::Lifecycle, node.0, cx);
                     match self.store.node(node).ready {
                         Ready::True => {}
-                        Ready::Unknown => self.kubelets[node.0 as usize].declared_unknown(cx),
+                        Ready::Unknown => kubelet(&mut self.kubelets, node).declared_unknown(cx),
                     }
                 }
                 Change::Taints(node) => {
@@ -146,4 +150,8 @@ impl Plane {
         }
         news.insert(key);
     }
+}
+
+fn kubelet(kubelets: &mut BTreeMap<NodeKey, Kubelet>, node: NodeKey) -> &mut Kubelet {
+    kubelets.get_mut(&node).expect("every node has a kubelet")
 }

@@ -1,17 +1,19 @@
-//! What happened in a plane.
+//! What happened in a plane. The trace hash is taken over the postcard form of these: variants are only ever added at the end.
 
-use crate::ids::{NodeKey, ZoneId};
-use crate::kube::name::PodName;
+use serde::{Deserialize, Serialize};
+
+use crate::ids::ZoneId;
+use crate::kube::name::{NodeName, PodName};
 use crate::kube::rule::taints::Effect;
 use crate::kube::rule::zone_state::ZoneState;
 
 /// A fact of one plane.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum KubeRecord {
     /// Of a pod.
     Pod(PodName, PodFact),
     /// Of a node.
-    Node(NodeKey, NodeFact),
+    Node(NodeName, NodeFact),
     /// The node lifecycle controller sees a zone in another state.
     Zone(ZoneId, ZoneState),
     /// All zones are fully disrupted, so nothing is evicted (`true`), or no more.
@@ -19,12 +21,12 @@ pub enum KubeRecord {
 }
 
 /// A fact of a pod.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum PodFact {
     /// It was made.
     Created,
     /// It was given a node.
-    Bound(NodeKey),
+    Bound(NodeName),
     /// No node suits it.
     Refused(Reason),
     /// Its process runs; how often that was started anew.
@@ -41,7 +43,7 @@ pub enum PodFact {
 }
 
 /// A fact of a node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum NodeFact {
     /// Its condition `Ready` is another.
     Ready(Ready),
@@ -50,7 +52,7 @@ pub enum NodeFact {
 }
 
 /// The condition `Ready` of a node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Ready {
     /// Its kubelet says so.
     True,
@@ -59,7 +61,7 @@ pub enum Ready {
 }
 
 /// Why no node suits a pod: the filter that fails last, in the order of the scheduler, on the node that passes most.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Reason {
     /// Taints it does not tolerate.
     Taints,

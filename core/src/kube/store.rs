@@ -6,11 +6,12 @@ use smallvec::SmallVec;
 
 use crate::ids::{NodeKey, PodId, WorkloadId, ZoneId};
 use crate::kube::context::Cx;
-use crate::kube::name::PodName;
+use crate::kube::name::{NodeName, PodName};
 use crate::kube::record::{KubeRecord, NodeFact, PodFact, Ready, Reason};
-use crate::kube::rule::labels::Symbol;
+use crate::kube::rule::labels::{Labels, Symbol};
 use crate::kube::rule::taints::{Effect, Taint};
-use crate::kube::spec::{PlaneSpec, Resources};
+use crate::kube::spec::{NodeSpec, NodeTemplate, PlaneSpec, Resources};
+use crate::network::{HostId, Network};
 
 /// A pod as the API has it. What runs of it is its kubelet's business.
 #[derive(Clone, Debug)]
@@ -34,8 +35,16 @@ pub struct Pod {
 /// A node as the API has it.
 #[derive(Clone, Debug)]
 pub struct Node {
+    /// Its name.
+    pub name: NodeName,
+    /// Where its kubelet runs.
+    pub host: HostId,
     /// Its zone.
     pub zone: ZoneId,
+    /// Labels.
+    pub labels: Labels,
+    /// What its pods may request in all.
+    pub allocatable: Resources,
     /// Condition.
     pub ready: Ready,
     /// Taints.
@@ -66,7 +75,7 @@ pub enum Change {
 /// The objects of one plane.
 #[derive(Clone, Debug)]
 pub struct Store {
-    nodes: Vec<Node>,
+    nodes: BTreeMap<NodeKey, Node>,
     pods: BTreeMap<PodId, Pod>,
     by_workload: Vec<BTreeSet<PodId>>,
     made: u32,
@@ -78,6 +87,20 @@ fn unreachable(effect: Effect) -> Taint {
 }
 
 impl Node {
+    fn new(name: NodeName, host: HostId, zone: ZoneId, template: &NodeTemplate) -> Self {
+        Self {
+            name,
+            host,
+            zone,
+            labels: template.labels.clone(),
+            allocatable: template.allocatable,
+            ready: Ready::True,
+            taints: SmallVec::from_slice(&template.taints),
+            requested: Resources::default(),
+            pods: BTreeSet::new(),
+        }
+    }
+
     /// Whether it is tainted as unreachable, with this effect.
     pub fn is_unreachable(&self, effect: Effect) -> bool {
         self.taints.contains(&unreachable(effect))
@@ -85,17 +108,14 @@ impl Node {
 }
 
 impl Store {
-    /// All nodes ready, no pods yet. `zone` tells where a node stands.
-    pub fn new(spec: &PlaneSpec, zone: impl Fn(NodeKey) -> ZoneId) -> Self {
-        let node = |(key, spec): (u32, &crate::kube::spec::NodeSpec)| Node {
-            zone: zone(NodeKey(key)),
-            ready: Ready::True,
-            taints: SmallVec::from_slice(&spec.taints),
-            requested: Resources::default(),
-            pods: BTreeSet::new(),
+    /// All nodes ready, no pods yet.
+    pub fn new(spec: &PlaneSpec, net: &Network) -> Self {
+        let node = |(key, spec): (NodeKey, &NodeSpec)| {
+            let host = Network::host_of(spec.node);
+            (key, Node::new(NodeName::Given(key), host, net.zone(host), &spec.template))
         };
         Self {
-            nodes: (0..).zip(&spec.nodes).map(node).collect(),
+            nodes: (0..).map(NodeKey).zip(&spec.nodes).map(node).collect(),
             pods: BTreeMap::new(),
             by_workload: vec![BTreeSet::new(); spec.workloads.len()],
             made: 0,
@@ -105,12 +125,12 @@ impl Store {
 
     /// A node.
     pub fn node(&self, key: NodeKey) -> &Node {
-        &self.nodes[key.0 as usize]
+        &self.nodes[&key]
     }
 
     /// All nodes.
     pub fn nodes(&self) -> impl Iterator<Item = (NodeKey, &Node)> {
-        (0..).map(NodeKey).zip(&self.nodes)
+        self.nodes.iter().map(|(key, node)| (*key, node))
     }
 
     /// A pod, if it is (still) there.
@@ -147,11 +167,11 @@ impl Store {
         let pod = self.pods.get_mut(&id).expect("who binds a pod has it");
         assert!(pod.node.is_none(), "{:?} is bound twice", pod.name);
         (pod.node, pod.refused) = (Some(key), None);
-        let node = &mut self.nodes[key.0 as usize];
+        let node = self.nodes.get_mut(&key).expect("who binds a pod to a node has it");
         node.requested = node.requested.plus(&cx.spec.workloads[pod.name.workload.0 as usize].requests);
         node.pods.insert(id);
         self.changes.push(Change::Bound(key));
-        cx.record(KubeRecord::Pod(pod.name, PodFact::Bound(key)));
+        cx.record(KubeRecord::Pod(pod.name, PodFact::Bound(node.name)));
     }
 
     /// No node suits a pod. Told where the reason is another than before.
@@ -195,7 +215,7 @@ impl Store {
         let pod = self.pods.remove(&id).expect("who removes a pod has it");
         assert!(pod.terminating, "{:?} goes without having been asked to end", pod.name);
         let key = pod.node.expect("a pod that is asked to end has a node");
-        let node = &mut self.nodes[key.0 as usize];
+        let node = self.nodes.get_mut(&key).expect("a pod's node is there");
         node.requested = node.requested.minus(&cx.spec.workloads[pod.name.workload.0 as usize].requests);
         node.pods.remove(&id);
         self.by_workload[pod.name.workload.0 as usize].remove(&id);
@@ -205,17 +225,17 @@ impl Store {
 
     /// A node's condition; nothing if it is so.
     pub fn set_node_ready(&mut self, key: NodeKey, ready: Ready, cx: &mut Cx<'_>) {
-        let node = &mut self.nodes[key.0 as usize];
+        let node = self.nodes.get_mut(&key).expect("who changes a node has it");
         if node.ready != ready {
             node.ready = ready;
             self.changes.push(Change::Condition(key));
-            cx.record(KubeRecord::Node(key, NodeFact::Ready(ready)));
+            cx.record(KubeRecord::Node(node.name, NodeFact::Ready(ready)));
         }
     }
 
     /// Taints a node as unreachable, or takes that taint away; nothing if it is so.
     pub fn set_unreachable(&mut self, key: NodeKey, effect: Effect, on: bool, cx: &mut Cx<'_>) {
-        let node = &mut self.nodes[key.0 as usize];
+        let node = self.nodes.get_mut(&key).expect("who changes a node has it");
         let taint = unreachable(effect);
         if node.taints.contains(&taint) != on {
             if on {
@@ -224,7 +244,7 @@ impl Store {
                 node.taints.retain(|own| *own != taint);
             }
             self.changes.push(Change::Taints(key));
-            cx.record(KubeRecord::Node(key, NodeFact::Unreachable(effect, on)));
+            cx.record(KubeRecord::Node(node.name, NodeFact::Unreachable(effect, on)));
         }
     }
 }

@@ -1,15 +1,20 @@
 //! What happens in a plane, in plain words.
 
-use crate::ids::NodeKey;
 use crate::kube::event::{KubeEvent, Watcher};
+use crate::kube::name::NodeName;
+use crate::kube::plane::Plane;
 use crate::kube::record::{KubeRecord, NodeFact, PodFact, Ready, Reason};
 use crate::kube::rule::taints::Effect;
 use crate::kube::rule::zone_state::ZoneState;
 use crate::kube::spec::PlaneSpec;
 use crate::scenario::Scenario;
 
-fn node_name<'a>(key: NodeKey, plane: &PlaneSpec, scenario: &'a Scenario) -> &'a str {
-    &scenario.nodes[plane.nodes[key.0 as usize].node.0 as usize].name
+/// A node's name, as `kubectl` shows it.
+fn node_name(name: NodeName, plane: &PlaneSpec, scenario: &Scenario) -> String {
+    match name {
+        NodeName::Given(key) => scenario.nodes[plane.nodes[key.0 as usize].node.0 as usize].name.clone(),
+        NodeName::Machine(machine) => machine.text(plane),
+    }
 }
 
 impl KubeRecord {
@@ -78,8 +83,8 @@ const fn effect_words(effect: Effect) -> &'static str {
 
 impl KubeEvent {
     /// What is due.
-    pub fn words(&self, plane: &PlaneSpec, scenario: &Scenario) -> String {
-        let node = |key| node_name(key, plane, scenario);
+    pub fn words(&self, plane: &Plane, spec: &PlaneSpec, scenario: &Scenario) -> String {
+        let node = |key| node_name(plane.store().node(key).name, spec, scenario);
         let text = match *self {
             Self::Work(Watcher::Lifecycle) => "the node lifecycle controller hears of nodes".to_owned(),
             Self::Work(Watcher::Evict) => "the taint manager hears of nodes and pods".to_owned(),
@@ -93,6 +98,6 @@ impl KubeEvent {
             Self::Booted(key, _) => format!("{} has booted", node(key)),
             Self::Process(key, ..) => format!("a pod's process on {} is ready or has ended", node(key)),
         };
-        format!("{}: {text}", plane.name)
+        format!("{}: {text}", spec.name)
     }
 }

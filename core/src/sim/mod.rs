@@ -130,7 +130,7 @@ impl Simulation {
     /// The scenario at time zero. `seed` replaces the scenario's own.
     pub fn new(scenario: Arc<Scenario>, seed: u64, options: Options) -> Self {
         let mut fx = Effects { raft_records: options.raft_records, ..Effects::default() };
-        let network = Network::new(&scenario);
+        let mut network = Network::new(&scenario);
         let ids = (0..scenario.etcd.len() as u16).map(ClusterId);
         let mut clusters: Vec<Cluster> = ids.map(|id| Cluster::new(&scenario, id, seed, options, &mut fx)).collect();
         for (cluster, spec) in clusters.iter_mut().zip(&scenario.etcd) {
@@ -140,9 +140,11 @@ impl Simulation {
         }
         let ids = (0..scenario.clients.len() as u16).map(ClientId);
         let clients = ids.map(|id| Client::new(&scenario, id, seed, &mut fx)).collect();
-        let kube = Kube::new(&scenario, seed, options.exact, &network, &mut fx);
+        let now = Time::ZERO;
+        let mut at = kube::context::Surroundings { now, scenario: &scenario, net: &mut network, etcd: &clusters, fx: &mut fx };
+        let kube = Kube::new(seed, options.exact, &mut at);
         let faults = Faults::new(&scenario, seed);
-        let (now, events, queue) = (Time::ZERO, 0, EventQueue::new());
+        let (events, queue) = (0, EventQueue::new());
         let mut simulation = Self { scenario, now, events, queue, network, clusters, clients, kube, faults, fx, woken: None };
         simulation.plan_faults();
         simulation
@@ -254,8 +256,8 @@ impl Simulation {
     }
 
     fn kube(&mut self) -> (&mut Kube, kube::context::Surroundings<'_>) {
-        let at = kube::context::Surroundings { now: self.now, scenario: &self.scenario, net: &self.network, fx: &mut self.fx };
-        (&mut self.kube, at)
+        let Self { now, scenario, network, clusters, fx, .. } = self;
+        (&mut self.kube, kube::context::Surroundings { now: *now, scenario, net: network, etcd: clusters, fx })
     }
 
     fn client(&mut self, id: ClientId) -> (&mut Client, Surroundings<'_>) {

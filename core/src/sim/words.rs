@@ -36,7 +36,7 @@ impl Simulation {
         match event {
             Event::Etcd(id, event) => self.clusters[id.0 as usize].event_words(event, self.now, &self.network, scenario),
             Event::Client(id, event) => self.clients[id.0 as usize].event_words(event, self.now, scenario),
-            Event::Kube(id, event) => Some(event.words(&scenario.kube.planes[id.0 as usize], scenario)),
+            Event::Kube(id, event) => Some(event.words(self.kube.plane(id), &scenario.kube.planes[id.0 as usize], scenario)),
             Event::Fault(FaultEvent::Planned(index)) => Some(words::began(&scenario.faults[index as usize].fault, scenario)),
             Event::Fault(FaultEvent::Random(index)) => {
                 Some(words::began(&self.faults.processes[index as usize].fault(), scenario))

@@ -2,6 +2,8 @@
 
 use smallvec::SmallVec;
 
+use crate::ids::NodeKey;
+
 /// A word that stands for itself: a label's key, its value, a namespace. Equal words are equal symbols.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Symbol(pub u32);
@@ -16,7 +18,15 @@ pub const WELL_KNOWN: [&str; 6] = [
     "node.kubernetes.io/unreachable",
 ];
 
+/// Symbols from here on stand for the host names of nodes that machines bring.
+const HOSTS: u32 = 1 << 31;
+
 impl Symbol {
+    /// The host name of a node that is not in the scenario.
+    pub const fn host(node: NodeKey) -> Self {
+        Self(HOSTS + node.0)
+    }
+
     /// `kubernetes.io/hostname`
     pub const HOSTNAME: Self = Self(0);
     /// `topology.kubernetes.io/zone`

@@ -2,11 +2,15 @@
 
 pub mod disruption;
 pub mod labels;
+pub mod name;
 pub mod placement;
 pub mod taints;
 
-use crate::ids::NodeId;
+use serde::{Deserialize, Serialize};
+
+use crate::ids::{ClusterId, NodeId, NodeKey, PlaneId, ZoneId};
 use labels::{Labels, NodeAffinity, Selector, Symbol};
+use name::{MachineName, PodTag};
 use placement::{Claim, Constraint};
 use taints::{Effect, Match, Taint, Toleration};
 use zonefall_kernel::time::Duration;
@@ -23,27 +27,56 @@ pub struct KubeModel {
 pub struct PlaneSpec {
     /// Its name, unique in the scenario.
     pub name: String,
-    /// Where its API is served, at least one.
+    /// The etcd cluster its objects are in.
+    pub etcd: ClusterId,
+    /// Where its API servers and its controllers run, a replica of each on each of these. None: they are the pods of other planes with
+    /// the [`Role`] for it.
     pub control_plane: Vec<NodeId>,
-    /// Its nodes. A node of the scenario is in one plane at most.
+    /// Its nodes at the start. A node of the scenario is in one plane at most.
     pub nodes: Vec<NodeSpec>,
+    /// Its machine deployments.
+    pub groups: Vec<Group>,
     /// Its workloads.
     pub workloads: Vec<Workload>,
     /// Its timers.
     pub timers: Timers,
 }
 
-/// A node of a plane.
+/// A node of a plane at the start.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NodeSpec {
     /// The machine.
     pub node: NodeId,
-    /// Its labels.
+    /// What it is like.
+    pub template: NodeTemplate,
+    /// The machine object behind it, if there is one.
+    pub machine: Option<MachineName>,
+}
+
+/// What a node is like.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NodeTemplate {
+    /// Its labels, but for the host's name where it is one of many.
     pub labels: Labels,
     /// Taints it has from the start.
     pub taints: Vec<Taint>,
     /// What its pods may request in all.
     pub allocatable: Resources,
+}
+
+/// Machines of one pool in one zone, which stand for each other (a `MachineDeployment`).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Group {
+    /// Its name, unique in the plane.
+    pub name: String,
+    /// Where its machines stand.
+    pub zone: ZoneId,
+    /// What their nodes are like.
+    pub template: NodeTemplate,
+    /// Machines there are at least, as far as the autoscaler goes.
+    pub minimum: u32,
+    /// Machines there are at most.
+    pub maximum: u32,
 }
 
 /// What pods request, and nodes have.
@@ -76,14 +109,18 @@ impl Resources {
     }
 }
 
-/// A Deployment: so many pods, all alike.
+/// So many pods, all alike.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Workload {
     /// Its name, unique in its namespace.
     pub name: String,
     /// Its namespace.
     pub namespace: Symbol,
-    /// Pods wanted.
+    /// What looks after its pods.
+    pub kind: Kind,
+    /// What its pods are for.
+    pub role: Role,
+    /// Pods wanted; of a `DaemonSet` as many as nodes suit it.
     pub replicas: u32,
     /// Labels of its pods.
     pub labels: Labels,
@@ -105,6 +142,52 @@ pub struct Workload {
     pub start: Duration,
     /// How long they take to stop when asked to.
     pub stop: Duration,
+    /// Pods that are there at the start, with their nodes; the others are placed as the scheduler would.
+    pub placed: Vec<(PodTag, NodeKey)>,
+}
+
+/// What looks after the pods of a workload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A Deployment: pods stand for each other.
+    Deployment,
+    /// A `StatefulSet`: each pod is itself, and there is one of it at most.
+    StatefulSet {
+        /// All at once (`podManagementPolicy: Parallel`), rather than one after the other.
+        parallel: bool,
+    },
+    /// A `DaemonSet`: one on each node.
+    DaemonSet,
+}
+
+/// What the pods of a workload are for, beyond being there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Nothing else depends on them here.
+    Other,
+    /// API servers of this plane.
+    ApiServer(PlaneId),
+    /// Members of this etcd cluster: the pod's ordinal is the member's index.
+    Etcd(ClusterId),
+    /// Replicas of a controller that acts in this plane, of which one leads.
+    Controller(PlaneId, Component),
+}
+
+/// A program that acts through a plane's API; of its replicas one leads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Component {
+    /// kube-controller-manager: node lifecycle, taints, ReplicaSets and their like.
+    ControllerManager,
+    /// kube-scheduler.
+    Scheduler,
+    /// machine-controller-manager.
+    MachineControllerManager,
+    /// cluster-autoscaler.
+    Autoscaler,
+    /// gardenlet: the care of control planes.
+    Gardenlet,
+    /// etcd-druid.
+    Druid,
 }
 
 /// How long a pod stays on a node that is out of reach, unless it says something else (`DefaultTolerationSeconds`, kube-apiserver's

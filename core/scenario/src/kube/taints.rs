@@ -1,10 +1,12 @@
 //! Taints of nodes, and tolerations of pods (`api/core/v1/toleration.go`).
 
+use serde::{Deserialize, Serialize};
+
 use super::labels::Symbol;
 use zonefall_kernel::time::Duration;
 
 /// What a taint does to pods that do not tolerate it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Effect {
     /// They are not placed here.
     NoSchedule,

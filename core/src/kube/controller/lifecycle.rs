@@ -52,7 +52,7 @@ struct Zone {
 #[derive(Clone, Debug)]
 pub struct Lifecycle {
     looks: Periodic,
-    health: Vec<Health>,
+    health: BTreeMap<NodeKey, Health>,
     zones: BTreeMap<ZoneId, Zone>,
     /// Nodes have changed since its last look.
     nodes_changed: bool,
@@ -74,7 +74,7 @@ impl Lifecycle {
         let zone = || Zone { state: ZoneState::Normal, limiter, queue: VecDeque::new(), armed: None, generation: 0 };
         Self {
             looks: Periodic::new(Time::from_nanos(phase), timers.monitor_period),
-            health: store.nodes().map(|_| Health { lease: Time::ZERO, probe: Time::ZERO }).collect(),
+            health: store.nodes().map(|(key, _)| (key, Health { lease: Time::ZERO, probe: Time::ZERO })).collect(),
             zones: store.nodes().map(|(_, node)| (node.zone, zone())).collect(),
             nodes_changed: false,
             stale: true,
@@ -94,14 +94,14 @@ impl Lifecycle {
     }
 
     /// Its look at all nodes.
-    pub fn look(&mut self, generation: u32, store: &mut Store, kubelets: &[Kubelet], cx: &mut Cx<'_>) {
+    pub fn look(&mut self, generation: u32, store: &mut Store, kubelets: &BTreeMap<NodeKey, Kubelet>, cx: &mut Cx<'_>) {
         if generation != self.generation {
             return;
         }
         (self.nodes_changed, self.stale, self.armed) = (false, true, None);
         let mut counts: BTreeMap<ZoneId, (u64, u64)> = BTreeMap::new();
-        for key in (0..kubelets.len() as u32).map(NodeKey) {
-            self.judge(key, store, &kubelets[key.0 as usize], cx);
+        for (&key, kubelet) in kubelets {
+            self.judge(key, store, kubelet, cx);
             let node = store.node(key);
             let (ready, not_ready) = counts.entry(node.zone).or_default();
             match node.ready {
@@ -118,7 +118,7 @@ impl Lifecycle {
     /// Brings a node's condition up to date, and its place in the queue.
     fn judge(&mut self, key: NodeKey, store: &mut Store, kubelet: &Kubelet, cx: &mut Cx<'_>) {
         let before = store.node(key).ready;
-        let health = &mut self.health[key.0 as usize];
+        let health = self.health.get_mut(&key).expect("every node is known");
         *health = health.seeing(kubelet.last_renewal(cx.now - cx.spec.timers.watch_latency), self.looks, cx);
         if before == Ready::True && cx.now >= health.probe + cx.spec.timers.monitor_grace {
             store.set_node_ready(key, Ready::Unknown, cx);
@@ -165,11 +165,11 @@ impl Lifecycle {
             return;
         }
         cx.record(KubeRecord::EvictionPaused(is_paused));
-        for key in (0..self.health.len() as u32).map(NodeKey) {
+        for (key, health) in &mut self.health {
             if is_paused {
-                store.set_unreachable(key, Effect::NoExecute, false, cx);
+                store.set_unreachable(*key, Effect::NoExecute, false, cx);
             } else {
-                self.health[key.0 as usize].probe = cx.now;
+                health.probe = cx.now;
             }
         }
     }
@@ -212,7 +212,7 @@ impl Lifecycle {
     }
 
     /// Queues its next look: the next of all, or the next at which something may change.
-    pub fn arm(&mut self, store: &Store, kubelets: &[Kubelet], cx: &mut Cx<'_>) {
+    pub fn arm(&mut self, store: &Store, kubelets: &BTreeMap<NodeKey, Kubelet>, cx: &mut Cx<'_>) {
         // One that is due now sees what has changed.
         if !std::mem::take(&mut self.stale) || self.armed == Some(cx.now) {
             return;
@@ -222,8 +222,8 @@ impl Lifecycle {
         let wanted = if self.nodes_changed || !skips {
             Some(self.looks.after(cx.now))
         } else {
-            let expiries = store.nodes().zip(kubelets).filter(|((_, node), _)| node.ready == Ready::True);
-            expiries.filter_map(|((key, _), kubelet)| self.expiry(key, kubelet, cx)).min()
+            let expiries = kubelets.iter().filter(|(key, _)| store.node(**key).ready == Ready::True);
+            expiries.filter_map(|(key, kubelet)| self.expiry(*key, kubelet, cx)).min()
         };
         if wanted != self.armed {
             (self.armed, self.generation) = (wanted, self.generation + 1);
@@ -235,7 +235,7 @@ impl Lifecycle {
 
     /// The look at which a node's grace period is over, unless it sees another renewal by then.
     fn expiry(&self, key: NodeKey, kubelet: &Kubelet, cx: &Cx<'_>) -> Option<Time> {
-        let health = self.health[key.0 as usize].seeing(kubelet.last_renewal(cx.now), self.looks, cx);
+        let health = self.health[&key].seeing(kubelet.last_renewal(cx.now), self.looks, cx);
         let look = self.looks.at_or_after(health.probe + cx.spec.timers.monitor_grace).max(self.looks.after(cx.now));
         let seen = kubelet.next_renewal(cx.now).is_some_and(|renewal| renewal + cx.spec.timers.watch_latency <= look);
         (!seen).then_some(look)

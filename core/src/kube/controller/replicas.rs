@@ -4,7 +4,7 @@
 use crate::ids::WorkloadId;
 use crate::kernel::rng::Purpose;
 use crate::kube::context::Cx;
-use crate::kube::name::PodName;
+use crate::kube::name::{PodName, PodTag, draw_suffix};
 use crate::kube::store::Store;
 
 /// The controller: names drawn so far, per workload.
@@ -35,7 +35,8 @@ impl ReplicaSets {
         let drawn = &mut self.names[id.0 as usize];
         loop {
             *drawn += 1;
-            let name = PodName::draw(id, template, &mut draws.draw(*drawn));
+            let suffix = draw_suffix(&mut draws.draw(*drawn));
+            let name = PodName { workload: id, tag: PodTag::Replica { template, suffix } };
             if store.pods_of(id).all(|(_, pod)| pod.name != name) {
                 return name;
             }

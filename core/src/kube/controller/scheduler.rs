@@ -20,7 +20,7 @@ use crate::kube::rule::resources::{balanced, least_allocated};
 use crate::kube::rule::spread::{self, Constraint, Incoming, NodeView, PodView, Verdict};
 use crate::kube::rule::{taints, volume_zone};
 use crate::kube::spec::{PlaneSpec, Workload};
-use crate::kube::store::Store;
+use crate::kube::store::{Node, Store};
 
 /// A pod that was refused is looked at again after so long, whatever happens (`podMaxInUnschedulablePodsDuration`).
 const PATIENCE: Duration = Duration::from_secs(300);
@@ -128,30 +128,49 @@ impl Scheduler {
 /// Why no node passes them.
 pub fn place(id: WorkloadId, spec: &PlaneSpec, store: &Store, tie: &mut Draw) -> Result<NodeKey, Reason> {
     let workload = &spec.workloads[id.0 as usize];
-    let nodes: Vec<NodeView<'_>> =
-        store.nodes().zip(&spec.nodes).map(|((_, node), spec)| NodeView { labels: &spec.labels, taints: &node.taints }).collect();
+    let nodes = Nodes::new(store);
     let refusals = filter(workload, spec, store, &nodes);
-    let candidates: Vec<usize> = (0..nodes.len()).filter(|&node| refusals[node].is_none()).collect();
+    let candidates: Vec<usize> = (0..nodes.all.len()).filter(|&node| refusals[node].is_none()).collect();
     if candidates.is_empty() {
         return Err(refusals.into_iter().flatten().max().unwrap_or(Reason::NodeAffinity));
     }
     let scores = score(workload, spec, store, &nodes, &candidates);
     let most = scores.iter().max().expect("there are candidates");
     let best: Vec<usize> = candidates.iter().zip(&scores).filter(|(_, score)| *score == most).map(|(node, _)| *node).collect();
-    Ok(NodeKey(best[tie.below(best.len() as u64) as usize] as u32))
+    Ok(nodes.all[best[tie.below(best.len() as u64) as usize]].0)
+}
+
+/// All nodes, as the rules see them.
+struct Nodes<'a> {
+    all: Vec<(NodeKey, &'a Node)>,
+    views: Vec<NodeView<'a>>,
+}
+
+impl<'a> Nodes<'a> {
+    fn new(store: &'a Store) -> Self {
+        let all: Vec<_> = store.nodes().collect();
+        let views = all.iter().map(|(_, node)| NodeView { labels: &node.labels, taints: &node.taints }).collect();
+        Self { all, views }
+    }
+
+    /// A node's place among them.
+    fn place(&self, key: NodeKey) -> usize {
+        self.all.binary_search_by_key(&key, |(key, _)| *key).expect("a pod's node is there")
+    }
 }
 
 /// The first filter that each node fails.
-fn filter(workload: &Workload, spec: &PlaneSpec, store: &Store, nodes: &[NodeView<'_>]) -> Vec<Option<Reason>> {
-    let spread = spread::filter(&incoming(workload), &workload.spread, nodes, &counted(workload, &workload.spread, spec, store));
+fn filter(workload: &Workload, spec: &PlaneSpec, store: &Store, nodes: &Nodes<'_>) -> Vec<Option<Reason>> {
+    let pods = counted(workload, &workload.spread, spec, store, nodes);
+    let spread = spread::filter(&incoming(workload), &workload.spread, &nodes.views, &pods);
     let refusal = |(node, spread): (usize, Verdict)| {
-        let (spec, node) = (&spec.nodes[node], store.node(NodeKey(node as u32)));
+        let node = nodes.all[node].1;
         let requested = node.requested.plus(&workload.requests);
         match () {
             () if taints::forbidding(&node.taints, &workload.tolerations).is_some() => Some(Reason::Taints),
-            () if !workload.affinity.admits(&spec.labels) => Some(Reason::NodeAffinity),
-            () if !requested.fits(&spec.allocatable) => Some(Reason::Resources),
-            () if volume_zone::filter(&workload.claims, &spec.labels) == volume_zone::Verdict::Rejected => {
+            () if !workload.affinity.admits(&node.labels) => Some(Reason::NodeAffinity),
+            () if !requested.fits(&node.allocatable) => Some(Reason::Resources),
+            () if volume_zone::filter(&workload.claims, &node.labels) == volume_zone::Verdict::Rejected => {
                 Some(Reason::VolumeZone)
             }
             () if spread != Verdict::Success => Some(Reason::Spread),
@@ -162,28 +181,34 @@ fn filter(workload: &Workload, spec: &PlaneSpec, store: &Store, nodes: &[NodeVie
 }
 
 /// Scores with the weights of the default profile (`pkg/scheduler/apis/config/v1/default_plugins.go`).
-fn score(workload: &Workload, spec: &PlaneSpec, store: &Store, nodes: &[NodeView<'_>], candidates: &[usize]) -> Vec<i64> {
+fn score(workload: &Workload, spec: &PlaneSpec, store: &Store, nodes: &Nodes<'_>, candidates: &[usize]) -> Vec<i64> {
     let is_silent = workload.spread.is_empty() && workload.prefers.is_empty();
     let defaults = default_spread(workload);
     let constraints = if is_silent { &defaults[..] } else { &workload.prefers };
-    let pods = counted(workload, constraints, spec, store);
-    let spread = spread::score(&incoming(workload), constraints, !is_silent, nodes, candidates, &pods);
+    let pods = counted(workload, constraints, spec, store, nodes);
+    let spread = spread::score(&incoming(workload), constraints, !is_silent, &nodes.views, candidates, &pods);
     let resources = |&node: &usize| {
-        let requested = store.node(NodeKey(node as u32)).requested.plus(&workload.requests);
-        let allocatable = &spec.nodes[node].allocatable;
-        (least_allocated(&requested, allocatable) + balanced(&requested, allocatable)) as i64
+        let node = nodes.all[node].1;
+        let requested = node.requested.plus(&workload.requests);
+        (least_allocated(&requested, &node.allocatable) + balanced(&requested, &node.allocatable)) as i64
     };
     candidates.iter().map(resources).zip(spread).map(|(resources, spread)| resources + 2 * spread).collect()
 }
 
 /// Pods that have a node and may count for these constraints.
-fn counted<'a>(workload: &Workload, constraints: &[Constraint], spec: &'a PlaneSpec, store: &Store) -> Vec<PodView<'a>> {
+fn counted<'a>(
+    workload: &Workload,
+    constraints: &[Constraint],
+    spec: &'a PlaneSpec,
+    store: &Store,
+    nodes: &Nodes<'_>,
+) -> Vec<PodView<'a>> {
     let counts = |other: &Workload| {
         other.namespace == workload.namespace && constraints.iter().any(|constraint| constraint.selector.selects(&other.labels))
     };
     let mut pods = Vec::new();
     for (id, other) in (0..).map(WorkloadId).zip(&spec.workloads).filter(|(_, other)| counts(other)) {
-        let placed = store.pods_of(id).filter_map(|(_, pod)| Some((pod.node?.0 as usize, pod.terminating)));
+        let placed = store.pods_of(id).filter_map(|(_, pod)| Some((nodes.place(pod.node?), pod.terminating)));
         let view = |(node, terminating)| PodView { node, namespace: other.namespace, labels: &other.labels, terminating };
         pods.extend(placed.map(view));
     }

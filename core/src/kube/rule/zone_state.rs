@@ -1,10 +1,12 @@
 //! How disrupted a zone is, and how fast its nodes' pods are evicted (`pkg/controller/nodelifecycle`, `ComputeZoneState` and
 //! `handleDisruption`).
 
+use serde::{Deserialize, Serialize};
+
 pub use crate::scenario::kube::disruption::Options;
 
 /// A zone as the node lifecycle controller sees it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ZoneState {
     /// Enough of its nodes are ready.
     Normal,

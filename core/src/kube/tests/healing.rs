@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::world::{PARENT, Seen, at, broken, crash, cut, cut_zone, run, secs, with, workload, world};
 use crate::ids::{NodeKey, ZoneId};
 use crate::kernel::time::Time;
+use crate::kube::name::NodeName;
 use crate::kube::name::PodName;
 use crate::kube::record::{KubeRecord, NodeFact, PodFact, Ready};
 use crate::kube::rule::taints::Effect;
@@ -48,7 +49,7 @@ fn pods_of_a_node_that_is_gone_are_replaced_elsewhere() {
     let new = seen.of(new[0].1);
     assert!(matches!(
         facts(&new)[..],
-        [PodFact::Created, PodFact::Bound(node), PodFact::Started { restarts: 0 }, PodFact::Ready(true)] if node != LOST
+        [PodFact::Created, PodFact::Bound(node), PodFact::Started { restarts: 0 }, PodFact::Ready(true)] if node != NodeName::Given(LOST)
     ));
     // Made at once, ready when it has started.
     assert!(new[0].0.since(old[1].0) < secs(1) && new[3].0.since(new[0].0) < secs(6), "{new:?}");

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::world::{Seen, at, broken, over, run, secs, with, workload, world, zone_label};
 use crate::ids::{NodeKey, WorkloadId, ZoneId};
-use crate::kube::name::PodName;
+use crate::kube::name::{PodName, PodTag};
 use crate::kube::record::{PodFact, Reason};
 use crate::kube::rule::labels::{Condition, NodeAffinity, Requirement, Symbol};
 use crate::kube::rule::taints::{Effect, Taint};
@@ -96,7 +96,7 @@ fn what_keeps_a_pod_away() {
         let mut scenario = with(world(&[1, 1, 1]), workload("web", 0, 1));
         let plane = &mut scenario.kube.planes[0];
         match expected {
-            Reason::Taints => plane.nodes.iter_mut().for_each(|node| node.taints.push(taint)),
+            Reason::Taints => plane.nodes.iter_mut().for_each(|node| node.template.taints.push(taint)),
             Reason::NodeAffinity => plane.workloads[0].affinity = elsewhere.clone(),
             _ => plane.workloads[0].requests = large,
         }
@@ -108,7 +108,8 @@ fn what_keeps_a_pod_away() {
 fn names_are_made_up_as_kubernetes_does() {
     let scenario = with(world(&[1]), workload("kube-apiserver", 0, 3));
     let plane = &scenario.kube.planes[0];
-    let published = PodName { workload: WorkloadId(0), template: 1_976_390_699, suffix: 8_650_373 };
+    let tag = PodTag::Replica { template: 1_976_390_699, suffix: 8_650_373 };
+    let published = PodName { workload: WorkloadId(0), tag };
     assert_eq!(published.text(plane), "kube-apiserver-5fcb7f4bff-vkrdh");
     let seen = run(&scenario, 1);
     let names: Vec<String> = seen.first_pods_on(NodeKey(0)).iter().map(|pod| pod.text(plane)).collect();

@@ -5,13 +5,15 @@ use std::sync::Arc;
 use crate::ids::{NodeId, NodeKey, PlaneId, ZoneId};
 use crate::kernel::dist::Latency;
 use crate::kernel::time::{Duration, Time};
-use crate::kube::name::PodName;
+use crate::kube::name::{NodeName, PodName};
 use crate::kube::record::{KubeRecord, NodeFact, PodFact, Ready};
 use crate::kube::rule::labels::{Condition, Labels, NodeAffinity, Requirement, Selector, Symbol};
 use crate::kube::rule::spread::Constraint;
 use crate::kube::rule::taints::Effect;
-use crate::kube::spec::{NodeSpec, PlaneSpec, Resources, Timers, UNREACHABLE_TOLERATION, Workload, tolerates_unreachable};
-use crate::observe::testing::three_zones;
+use crate::kube::spec::{
+    Kind, NodeSpec, NodeTemplate, PlaneSpec, Resources, Role, Timers, UNREACHABLE_TOLERATION, Workload, tolerates_unreachable,
+};
+use crate::observe::testing::{CLUSTER, three_zones};
 use crate::record::Record;
 use crate::scenario::{Aim, Direction, Fault, Node, Path, PlannedFault, Scenario, Zone};
 use crate::sim::{Exact, Options, Simulation};
@@ -58,11 +60,13 @@ pub(super) fn world(nodes_per_zone: &[u32]) -> Scenario {
             let labels = [(Symbol::HOSTNAME, Symbol(2_000 + u32::from(node.0))), (Symbol::ZONE, zone_label(zone))];
             scenario.nodes.push(Node { name: format!("node-{zone}-{k}"), zone: ZoneId(zone as u16) });
             let allocatable = Resources { cpu_milli: 8_000, memory: 32 << 30, pods: 110 };
-            nodes.push(NodeSpec { node, labels: labels.into_iter().collect(), taints: Vec::new(), allocatable });
+            let template = NodeTemplate { labels: labels.into_iter().collect(), taints: Vec::new(), allocatable };
+            nodes.push(NodeSpec { node, template, machine: None });
         }
     }
     let (name, control_plane, timers) = ("seed".to_owned(), vec![NodeId(0)], Timers::default());
-    scenario.kube.planes = vec![PlaneSpec { name, control_plane, nodes, workloads: Vec::new(), timers }];
+    scenario.kube.planes =
+        vec![PlaneSpec { name, etcd: CLUSTER, control_plane, nodes, groups: Vec::new(), workloads: Vec::new(), timers }];
     scenario
 }
 
@@ -72,6 +76,8 @@ pub(super) fn workload(name: &str, app: u32, replicas: u32) -> Workload {
     Workload {
         name: name.to_owned(),
         namespace: NAMESPACE,
+        kind: Kind::Deployment,
+        role: Role::Other,
         replicas,
         labels: Labels::from_iter([(key, value)]),
         selector: Selector::All(vec![Requirement { key, is: Condition::In(vec![value]) }]),
@@ -83,6 +89,7 @@ pub(super) fn workload(name: &str, app: u32, replicas: u32) -> Workload {
         claims: Vec::new(),
         start: secs(5),
         stop: secs(2),
+        placed: Vec::new(),
     }
 }
 
@@ -175,14 +182,14 @@ impl Seen {
     /// Where a pod was bound.
     pub(super) fn node_of(&self, pod: PodName) -> Option<NodeKey> {
         self.of(pod).into_iter().find_map(|(_, fact)| match fact {
-            PodFact::Bound(node) => Some(node),
+            PodFact::Bound(NodeName::Given(node)) => Some(node),
             _ => None,
         })
     }
 
     /// The pods that were bound to a node before the first second was over.
     pub(super) fn first_pods_on(&self, node: NodeKey) -> Vec<PodName> {
-        let bound = self.pods(|fact| fact == PodFact::Bound(node));
+        let bound = self.pods(|fact| fact == PodFact::Bound(NodeName::Given(node)));
         bound.into_iter().filter(|(when, _)| *when < at(1)).map(|(_, pod)| pod).collect()
     }
 
@@ -199,7 +206,7 @@ impl Seen {
     /// When such a fact of nodes was seen.
     pub(super) fn node_facts(&self, which: NodeFact) -> Vec<(Time, NodeKey)> {
         let node = |(at, record): &(Time, KubeRecord)| match record {
-            KubeRecord::Node(node, fact) if *fact == which => Some((*at, *node)),
+            KubeRecord::Node(NodeName::Given(node), fact) if *fact == which => Some((*at, *node)),
             _ => None,
         };
         self.0.iter().filter_map(node).collect()
