@@ -88,6 +88,7 @@ pub fn scenario(set_up: &SetUp, duration: Duration) -> Scenario {
             initial_leader: Some(0),
             revision: 0,
             database_bytes: 0,
+            managed: false,
             members: (0..n).map(member).collect(),
         }],
         kube: KubeModel::default(),

@@ -127,6 +127,8 @@ pub struct EtcdCluster {
     pub revision: u64,
     /// Size of the database at the start, in bytes.
     pub database_bytes: u64,
+    /// Its members' processes are containers of pods (see [`Role::Etcd`](crate::kube::Role::Etcd)): they run while their pods do.
+    pub managed: bool,
     /// Members, those of [`Operation`]s that add one included.
     pub members: Vec<Member>,
 }

@@ -46,6 +46,7 @@ pub(crate) fn three_zones() -> Scenario {
             initial_leader: Some(0),
             revision: 0,
             database_bytes: 0,
+            managed: false,
             members: per_zone(&|i| Member {
                 name: format!("etcd-main-{i}"),
                 node: NodeId(i),

@@ -138,12 +138,34 @@ pub struct Workload {
     pub prefers: Vec<Constraint>,
     /// Claims of its pods.
     pub claims: Vec<Claim>,
+    /// Each pod of a `StatefulSet` has a volume of its own (`volumeClaimTemplates`), made where it is first placed.
+    pub volume: Option<VolumeTemplate>,
+    /// What is pulled onto a node before a pod can start there.
+    pub image: Image,
+    /// So many of its ready pods may be evicted at a time (`PodDisruptionBudget`); `None`: it has no budget.
+    pub max_unavailable: Option<u32>,
     /// How long its pods take from being told to run until they are ready.
     pub start: Duration,
     /// How long they take to stop when asked to.
     pub stop: Duration,
     /// Pods that are there at the start, with their nodes; the others are placed as the scheduler would.
     pub placed: Vec<(PodTag, NodeKey)>,
+}
+
+/// A volume that each pod of a `StatefulSet` claims.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct VolumeTemplate {
+    /// It can be attached in every zone of the plane's nodes, not just in the one it was made in.
+    pub regional: bool,
+}
+
+/// An image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Image {
+    /// Which; the same image is pulled onto a node once.
+    pub id: u16,
+    /// How much is pulled.
+    pub bytes: u64,
 }
 
 /// What looks after the pods of a workload.

@@ -111,6 +111,7 @@ fn initial(cx: &mut Context<'_>, c: usize, raw: &RawCluster, all: &mut Members) 
         initial_leader,
         revision: raw.initial.revision,
         database_bytes: raw.initial.database.0,
+        managed: false,
         members: Vec::new(),
     });
 }

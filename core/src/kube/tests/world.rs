@@ -11,7 +11,8 @@ use crate::kube::rule::labels::{Condition, Labels, NodeAffinity, Requirement, Se
 use crate::kube::rule::spread::Constraint;
 use crate::kube::rule::taints::Effect;
 use crate::kube::spec::{
-    Kind, NodeSpec, NodeTemplate, PlaneSpec, Resources, Role, Timers, UNREACHABLE_TOLERATION, Workload, tolerates_unreachable,
+    Image, Kind, NodeSpec, NodeTemplate, PlaneSpec, Resources, Role, Timers, UNREACHABLE_TOLERATION, Workload,
+    tolerates_unreachable,
 };
 use crate::observe::testing::{CLUSTER, three_zones};
 use crate::record::Record;
@@ -89,6 +90,9 @@ pub(super) fn workload(name: &str, app: u32, replicas: u32) -> Workload {
         claims: Vec::new(),
         start: secs(5),
         stop: secs(2),
+        volume: None,
+        image: Image { id: 0, bytes: 0 },
+        max_unavailable: None,
         placed: Vec::new(),
     }
 }
