@@ -12,7 +12,7 @@ use crate::kernel::rng::Purpose;
 use crate::kernel::time::{Duration, Time};
 use crate::kube::context::Cx;
 use crate::kube::event::KubeEvent;
-use crate::kube::record::Ready;
+use crate::kube::record::{KubeRecord, Loss, NodeFact, Ready};
 use crate::kube::store::Store;
 use crate::network::{HostId, Network};
 use crate::sim::Exact;
@@ -39,6 +39,7 @@ pub struct Kubelet {
     key: NodeKey,
     host: HostId,
     powered: bool,
+    lost: Option<Loss>,
     booted: bool,
     renewals: Periodic,
     /// It reaches the API from then on.
@@ -62,6 +63,7 @@ impl Kubelet {
             key,
             host,
             powered: true,
+            lost: None,
             booted: true,
             renewals,
             connected: Some(Time::ZERO),
@@ -95,8 +97,16 @@ impl Kubelet {
     }
 
     /// The network or the power of some hosts has changed.
-    pub fn surroundings_changed(&mut self, cx: &mut Cx<'_>) {
+    pub fn surroundings_changed(&mut self, store: &Store, cx: &mut Cx<'_>) {
         let powered = cx.net.is_powered(self.host);
+        let lost = match (powered, cx.net.is_cut_off(self.host)) {
+            (false, _) => Some(Loss::Power),
+            (true, true) => Some(Loss::Network),
+            (true, false) => None,
+        };
+        if std::mem::replace(&mut self.lost, lost) != lost {
+            cx.record(KubeRecord::Node(store.node(self.key).name, NodeFact::Lost(lost)));
+        }
         if powered != self.powered {
             self.powered = powered;
             self.generation += 1;

@@ -84,7 +84,7 @@ impl Plane {
     /// Hosts or paths have changed.
     pub fn network_changed(&mut self, cx: &mut Cx<'_>) {
         for kubelet in self.kubelets.values_mut() {
-            kubelet.surroundings_changed(cx);
+            kubelet.surroundings_changed(&self.store, cx);
         }
         self.lifecycle.reach_changed();
         self.arm(cx);

@@ -49,6 +49,17 @@ pub enum NodeFact {
     Ready(Ready),
     /// It was tainted as unreachable, or is no more.
     Unreachable(Effect, bool),
+    /// What runs on it serves nobody any more, in truth and known to nobody; `None`: it does again, if it still runs.
+    Lost(Option<Loss>),
+}
+
+/// Why what runs on a node serves nobody.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Loss {
+    /// No power.
+    Power,
+    /// It, or its zone, is cut off.
+    Network,
 }
 
 /// The condition `Ready` of a node.

@@ -3,7 +3,7 @@
 use crate::kube::event::{KubeEvent, Watcher};
 use crate::kube::name::NodeName;
 use crate::kube::plane::Plane;
-use crate::kube::record::{KubeRecord, NodeFact, PodFact, Ready, Reason};
+use crate::kube::record::{KubeRecord, Loss, NodeFact, PodFact, Ready, Reason};
 use crate::kube::rule::taints::Effect;
 use crate::kube::rule::zone_state::ZoneState;
 use crate::kube::spec::PlaneSpec;
@@ -41,6 +41,9 @@ impl KubeRecord {
                     NodeFact::Ready(Ready::True) => format!("{name} is ready"),
                     NodeFact::Ready(Ready::Unknown) => format!("{name} is silent: not ready"),
                     NodeFact::Unreachable(effect, true) => format!("{name} is tainted unreachable:{}", effect_words(effect)),
+                    NodeFact::Lost(Some(Loss::Power)) => format!("{name} has no power"),
+                    NodeFact::Lost(Some(Loss::Network)) => format!("{name} is cut off"),
+                    NodeFact::Lost(None) => format!("{name} can be reached again"),
                     NodeFact::Unreachable(effect, false) => {
                         format!("{name} is no longer tainted unreachable:{}", effect_words(effect))
                     }

@@ -19,6 +19,7 @@ pub mod causes;
 pub mod describe;
 pub mod durability;
 pub mod faults;
+pub mod kube;
 pub mod leaders;
 pub mod repair;
 pub mod requests;
