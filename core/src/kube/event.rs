@@ -1,6 +1,7 @@
 //! What waits in the queue for a plane. Timers carry a generation: one that has moved on makes them void.
 
 use crate::ids::{NodeKey, PodId, ZoneId};
+use crate::kube::spec::Kind;
 
 /// An event of one plane.
 #[derive(Clone, Copy, Debug)]
@@ -37,9 +38,23 @@ pub enum Watcher {
     ReplicaSets,
     /// The kubelet of a node. Key: the node.
     Kubelets,
+    /// The StatefulSet controller. Key: a workload.
+    StatefulSets,
+    /// The DaemonSet controller. Key: a workload.
+    DaemonSets,
 }
 
 impl Watcher {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Lifecycle, Self::Evict, Self::ReplicaSets, Self::Kubelets];
+    pub const ALL: [Self; 6] =
+        [Self::Lifecycle, Self::Evict, Self::ReplicaSets, Self::Kubelets, Self::StatefulSets, Self::DaemonSets];
+
+    /// The controller that looks after the pods of such workloads.
+    pub const fn of(kind: Kind) -> Self {
+        match kind {
+            Kind::Deployment => Self::ReplicaSets,
+            Kind::StatefulSet { .. } => Self::StatefulSets,
+            Kind::DaemonSet => Self::DaemonSets,
+        }
+    }
 }

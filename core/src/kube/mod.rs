@@ -62,6 +62,14 @@ impl Kube {
         self.planes[plane.0 as usize].handle(event, &mut cx);
     }
 
+    /// Something is done to a plane from outside.
+    pub fn act(&mut self, plane: PlaneId, deed: impl FnOnce(&mut Plane, &mut Cx<'_>), at: &mut Surroundings<'_>) {
+        let mut cx = self.cx(plane, at);
+        let plane = &mut self.planes[plane.0 as usize];
+        deed(plane, &mut cx);
+        plane.follow_up(&mut cx);
+    }
+
     /// A plane.
     pub fn plane(&self, id: PlaneId) -> &Plane {
         &self.planes[id.0 as usize]

@@ -4,13 +4,17 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::ids::{NodeKey, WorkloadId};
 use crate::kube::context::Cx;
+use crate::kube::controller::daemon::DaemonSets;
 use crate::kube::controller::evict::Evictions;
 use crate::kube::controller::lifecycle::Lifecycle;
 use crate::kube::controller::replicas::ReplicaSets;
 use crate::kube::controller::scheduler::Scheduler;
+use crate::kube::controller::stateful;
 use crate::kube::event::{KubeEvent, Watcher};
 use crate::kube::kubelet::Kubelet;
+use crate::kube::name::PodName;
 use crate::kube::record::Ready;
+use crate::kube::spec::Kind;
 use crate::kube::store::{Change, Store};
 
 /// A plane.
@@ -21,6 +25,7 @@ pub struct Plane {
     lifecycle: Lifecycle,
     evictions: Evictions,
     replicas: ReplicaSets,
+    daemons: DaemonSets,
     scheduler: Scheduler,
     /// What each [`Watcher`] is about to hear of; its event is queued where there is something.
     news: [BTreeSet<u32>; Watcher::ALL.len()],
@@ -30,30 +35,64 @@ impl Plane {
     /// A settled plane: its pods are placed, one after the other as the scheduler would, and have been ready for long.
     pub fn new(cx: &mut Cx<'_>) -> Self {
         let spec = cx.spec;
-        let mut store = Store::new(spec, cx.net);
+        let store = Store::new(spec, cx.net);
         let kubelets = store.nodes().map(|(key, node)| (key, Kubelet::new(key, node.host, cx))).collect();
         let lifecycle = Lifecycle::new(&store, cx);
-        let mut replicas = ReplicaSets::new(spec.workloads.len());
-        for workload in (0..spec.workloads.len() as u32).map(WorkloadId) {
-            replicas.reconcile(workload, &mut store, cx);
-        }
-        let scheduler = Scheduler::new(spec.workloads.len());
+        let workloads = spec.workloads.len();
+        let (replicas, daemons) = (ReplicaSets::new(workloads), DaemonSets::new(workloads));
+        let scheduler = Scheduler::new(workloads);
         let (evictions, news) = (Evictions::default(), Default::default());
-        let mut plane = Self { store, kubelets, lifecycle, evictions, replicas, scheduler, news };
-        plane.place_all(cx);
+        let mut plane = Self { store, kubelets, lifecycle, evictions, replicas, daemons, scheduler, news };
+        plane.place_given(cx);
+        loop {
+            for workload in (0..workloads as u32).map(WorkloadId) {
+                plane.reconcile(workload, cx);
+            }
+            let changes = plane.store.take_changes();
+            if changes.is_empty() {
+                break;
+            }
+            plane.place_all(changes, cx);
+        }
         plane.arm(cx);
         plane
     }
 
-    fn place_all(&mut self, cx: &mut Cx<'_>) {
-        for change in self.store.take_changes() {
-            let Change::Created(pod) = change else { unreachable!("only pods were made: {change:?}") };
-            match self.scheduler.try_place(pod, &mut self.store, cx) {
+    /// The scenario's own pods are where it says.
+    fn place_given(&mut self, cx: &mut Cx<'_>) {
+        for (workload, spec) in (0..).map(WorkloadId).zip(&cx.spec.workloads) {
+            for (tag, node) in &spec.placed {
+                let pod = self.store.create_pod(PodName { workload, tag: *tag }, cx);
+                self.store.bind(pod, *node, cx);
+                kubelet(&mut self.kubelets, *node).settle(pod, &mut self.store, cx);
+            }
+        }
+        self.store.take_changes();
+    }
+
+    /// Pods that were made are placed and have been ready for long.
+    fn place_all(&mut self, changes: Vec<Change>, cx: &mut Cx<'_>) {
+        let made = changes.into_iter().filter_map(|change| match change {
+            Change::Created(pod) => Some(pod),
+            _ => None,
+        });
+        for pod in made {
+            let bound = self.store.pod(pod).expect("it was just made").node;
+            match bound.map_or_else(|| self.scheduler.try_place(pod, &mut self.store, cx), Ok) {
                 Ok(node) => kubelet(&mut self.kubelets, node).settle(pod, &mut self.store, cx),
                 Err(_) => self.scheduler.add(pod, cx.now),
             }
         }
         self.store.take_changes();
+    }
+
+    /// The controller of a workload's pods looks after them.
+    fn reconcile(&mut self, workload: WorkloadId, cx: &mut Cx<'_>) {
+        match cx.spec.workloads[workload.0 as usize].kind {
+            Kind::Deployment => self.replicas.reconcile(workload, &mut self.store, cx),
+            Kind::StatefulSet { .. } => stateful::reconcile(workload, &mut self.store, cx),
+            Kind::DaemonSet => self.daemons.reconcile(workload, &mut self.store, cx),
+        }
     }
 
     /// Its objects.
@@ -77,6 +116,16 @@ impl Plane {
             }
             KubeEvent::Process(node, pod, serial) => kubelet(&mut self.kubelets, node).process(pod, serial, store, cx),
         }
+        self.follow_up(cx);
+    }
+
+    /// Its objects, to be changed; [`Plane::follow_up`] comes next.
+    pub fn store_mut(&mut self) -> &mut Store {
+        &mut self.store
+    }
+
+    /// Its objects may have changed: those who watch are told.
+    pub fn follow_up(&mut self, cx: &mut Cx<'_>) {
         self.spread_news(cx);
         self.arm(cx);
     }
@@ -102,7 +151,7 @@ impl Plane {
             match watcher {
                 Watcher::Lifecycle => Lifecycle::reconcile(NodeKey(key), &mut self.store, cx),
                 Watcher::Evict => self.evictions.reconcile(NodeKey(key), &self.store, cx),
-                Watcher::ReplicaSets => self.replicas.reconcile(WorkloadId(key), &mut self.store, cx),
+                Watcher::ReplicaSets | Watcher::StatefulSets | Watcher::DaemonSets => self.reconcile(WorkloadId(key), cx),
                 Watcher::Kubelets => kubelet(&mut self.kubelets, NodeKey(key)).notice(&mut self.store, cx),
             }
         }
@@ -113,7 +162,10 @@ impl Plane {
         let heard = cx.now + cx.spec.timers.watch_latency;
         for change in self.store.take_changes() {
             match change {
-                Change::Created(pod) => self.scheduler.add(pod, heard),
+                Change::Created(pod) if self.store.pod(pod).is_some_and(|pod| pod.node.is_none()) => {
+                    self.scheduler.add(pod, heard);
+                }
+                Change::Created(_) => {}
                 Change::Bound(node) => {
                     self.tell(Watcher::Kubelets, node.0, cx);
                     self.tell(Watcher::Evict, node.0, cx);
@@ -121,11 +173,22 @@ impl Plane {
                 }
                 Change::Terminating(pod, workload, node) => {
                     self.evictions.cancel(pod);
-                    self.tell(Watcher::ReplicaSets, workload.0, cx);
+                    self.tell_owner(workload, cx);
                     self.tell(Watcher::Kubelets, node.0, cx);
                     self.scheduler.wake(heard);
                 }
-                Change::Removed(_) => self.scheduler.wake(heard),
+                Change::Removed(pod, name, _) => {
+                    self.evictions.cancel(pod);
+                    self.scheduler.forget(pod);
+                    self.tell_owner(name.workload, cx);
+                    self.scheduler.wake(heard);
+                }
+                Change::Desired(workload) => self.tell_owner(workload, cx),
+                Change::Readiness(workload) => {
+                    if cx.spec.workloads[workload.0 as usize].kind == (Kind::StatefulSet { parallel: false }) {
+                        self.tell_owner(workload, cx);
+                    }
+                }
                 Change::Condition(node) => {
                     self.lifecycle.nodes_changed();
                     self.tell(Watcher::Lifecycle, node.0, cx);
@@ -137,9 +200,23 @@ impl Plane {
                 Change::Taints(node) => {
                     self.lifecycle.nodes_changed();
                     self.tell(Watcher::Evict, node.0, cx);
+                    self.tell_daemons(cx);
                     self.scheduler.wake(heard);
                 }
             }
+        }
+    }
+
+    /// Tells the controller of a workload's pods.
+    fn tell_owner(&mut self, workload: WorkloadId, cx: &mut Cx<'_>) {
+        self.tell(Watcher::of(cx.spec.workloads[workload.0 as usize].kind), workload.0, cx);
+    }
+
+    /// Nodes have changed: every DaemonSet may have to.
+    fn tell_daemons(&mut self, cx: &mut Cx<'_>) {
+        let spec = cx.spec;
+        for (workload, _) in (0..).zip(&spec.workloads).filter(|(_, workload)| workload.kind == Kind::DaemonSet) {
+            self.tell(Watcher::DaemonSets, workload, cx);
         }
     }
 

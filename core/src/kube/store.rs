@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use smallvec::SmallVec;
 
 use crate::ids::{NodeKey, PodId, WorkloadId, ZoneId};
+use crate::kernel::time::Time;
 use crate::kube::context::Cx;
 use crate::kube::name::{NodeName, PodName};
 use crate::kube::record::{KubeRecord, NodeFact, PodFact, Ready, Reason};
@@ -26,6 +27,8 @@ pub struct Pod {
     pub restarts: u32,
     /// It serves.
     pub ready: bool,
+    /// Since when it does, or does not.
+    pub ready_since: Time,
     /// It is to end.
     pub terminating: bool,
     /// Why no node suited it last.
@@ -64,12 +67,16 @@ pub enum Change {
     Bound(NodeKey),
     /// A pod is to end.
     Terminating(PodId, WorkloadId, NodeKey),
-    /// A pod of this node is gone.
-    Removed(NodeKey),
+    /// A pod is gone, and this was its node.
+    Removed(PodId, PodName, Option<NodeKey>),
     /// A node's condition is another.
     Condition(NodeKey),
     /// A node's taints are others.
     Taints(NodeKey),
+    /// Another number of pods is wanted.
+    Desired(WorkloadId),
+    /// A pod of this workload has become ready, or is it no more.
+    Readiness(WorkloadId),
 }
 
 /// The objects of one plane.
@@ -78,6 +85,7 @@ pub struct Store {
     nodes: BTreeMap<NodeKey, Node>,
     pods: BTreeMap<PodId, Pod>,
     by_workload: Vec<BTreeSet<PodId>>,
+    desired: Vec<u32>,
     made: u32,
     changes: Vec<Change>,
 }
@@ -118,6 +126,7 @@ impl Store {
             nodes: (0..).map(NodeKey).zip(&spec.nodes).map(node).collect(),
             pods: BTreeMap::new(),
             by_workload: vec![BTreeSet::new(); spec.workloads.len()],
+            desired: spec.workloads.iter().map(|workload| workload.replicas).collect(),
             made: 0,
             changes: Vec::new(),
         }
@@ -143,6 +152,18 @@ impl Store {
         self.by_workload[workload.0 as usize].iter().map(|id| (*id, &self.pods[id]))
     }
 
+    /// Pods wanted of a workload; of a `DaemonSet` it says nothing.
+    pub fn desired(&self, workload: WorkloadId) -> u32 {
+        self.desired[workload.0 as usize]
+    }
+
+    /// So many pods are wanted of a workload from now on.
+    pub fn set_desired(&mut self, workload: WorkloadId, pods: u32) {
+        if std::mem::replace(&mut self.desired[workload.0 as usize], pods) != pods {
+            self.changes.push(Change::Desired(workload));
+        }
+    }
+
     /// What has changed since it was last asked for.
     pub fn take_changes(&mut self) -> Vec<Change> {
         std::mem::take(&mut self.changes)
@@ -155,7 +176,8 @@ impl Store {
         let id = PodId(self.made);
         self.made += 1;
         let (started, ready, terminating) = (false, false, false);
-        self.pods.insert(id, Pod { name, node: None, started, restarts: 0, ready, terminating, refused: None });
+        let pod = Pod { name, node: None, started, restarts: 0, ready, ready_since: cx.now, terminating, refused: None };
+        self.pods.insert(id, pod);
         self.by_workload[name.workload.0 as usize].insert(id);
         self.changes.push(Change::Created(id));
         cx.record(KubeRecord::Pod(name, PodFact::Created));
@@ -194,19 +216,23 @@ impl Store {
     pub fn set_pod_ready(&mut self, id: PodId, ready: bool, cx: &mut Cx<'_>) {
         let pod = self.pods.get_mut(&id).expect("who judges a pod has it");
         if pod.ready != ready {
-            pod.ready = ready;
+            (pod.ready, pod.ready_since) = (ready, cx.now);
+            self.changes.push(Change::Readiness(pod.name.workload));
             cx.record(KubeRecord::Pod(pod.name, PodFact::Ready(ready)));
         }
     }
 
-    /// A bound pod is to end; nothing if that is known.
+    /// A pod is to end; nothing if that is known. One that has no node is gone at once.
     pub fn terminate(&mut self, id: PodId, cx: &mut Cx<'_>) {
         let pod = self.pods.get_mut(&id).expect("who ends a pod has it");
-        let node = pod.node.expect("a pod that is asked to end has a node");
-        if !pod.terminating {
-            pod.terminating = true;
-            self.changes.push(Change::Terminating(id, pod.name.workload, node));
-            cx.record(KubeRecord::Pod(pod.name, PodFact::Terminating));
+        if pod.terminating {
+            return;
+        }
+        pod.terminating = true;
+        cx.record(KubeRecord::Pod(pod.name, PodFact::Terminating));
+        match pod.node {
+            Some(node) => self.changes.push(Change::Terminating(id, pod.name.workload, node)),
+            None => self.remove(id, cx),
         }
     }
 
@@ -214,12 +240,13 @@ impl Store {
     pub fn remove(&mut self, id: PodId, cx: &mut Cx<'_>) {
         let pod = self.pods.remove(&id).expect("who removes a pod has it");
         assert!(pod.terminating, "{:?} goes without having been asked to end", pod.name);
-        let key = pod.node.expect("a pod that is asked to end has a node");
-        let node = self.nodes.get_mut(&key).expect("a pod's node is there");
-        node.requested = node.requested.minus(&cx.spec.workloads[pod.name.workload.0 as usize].requests);
-        node.pods.remove(&id);
-        self.by_workload[pod.name.workload.0 as usize].remove(&id);
-        self.changes.push(Change::Removed(key));
+        let workload = pod.name.workload.0 as usize;
+        if let Some(node) = pod.node.and_then(|key| self.nodes.get_mut(&key)) {
+            node.requested = node.requested.minus(&cx.spec.workloads[workload].requests);
+            node.pods.remove(&id);
+        }
+        self.by_workload[workload].remove(&id);
+        self.changes.push(Change::Removed(id, pod.name, pod.node));
         cx.record(KubeRecord::Pod(pod.name, PodFact::Removed));
     }
 

@@ -93,6 +93,8 @@ impl KubeEvent {
             Self::Work(Watcher::Evict) => "the taint manager hears of nodes and pods".to_owned(),
             Self::Work(Watcher::ReplicaSets) => "the ReplicaSet controller hears of pods".to_owned(),
             Self::Work(Watcher::Kubelets) => "kubelets hear of their pods".to_owned(),
+            Self::Work(Watcher::StatefulSets) => "the StatefulSet controller hears of pods".to_owned(),
+            Self::Work(Watcher::DaemonSets) => "the DaemonSet controller hears of nodes and pods".to_owned(),
             Self::Monitor(_) => "the node lifecycle controller looks at all nodes".to_owned(),
             Self::Limiter(zone, _) => format!("another node of {} may be evicted", scenario.zones[zone.0 as usize].name),
             Self::Evict(_) => "the taint manager's next eviction is due".to_owned(),

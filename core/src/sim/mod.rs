@@ -260,6 +260,17 @@ impl Simulation {
         (&mut self.kube, kube::context::Surroundings { now: *now, scenario, net: network, etcd: clusters, fx })
     }
 
+    /// Does something to a plane.
+    #[cfg(test)]
+    pub(crate) fn act(
+        &mut self,
+        plane: crate::ids::PlaneId,
+        deed: impl FnOnce(&mut kube::plane::Plane, &mut kube::context::Cx<'_>),
+    ) {
+        let (kube, mut at) = self.kube();
+        kube.act(plane, deed, &mut at);
+    }
+
     fn client(&mut self, id: ClientId) -> (&mut Client, Surroundings<'_>) {
         let client = &mut self.clients[id.0 as usize];
         let cluster = &mut self.clusters[client.cluster().0 as usize];

@@ -68,6 +68,13 @@ impl Scheduler {
         self.queue.insert((waiting.due, id));
     }
 
+    /// A pod is gone: it waits no more.
+    pub fn forget(&mut self, id: PodId) {
+        if let Some(waiting) = self.waiting.remove(&id) {
+            self.queue.remove(&(waiting.due, id));
+        }
+    }
+
     /// Something has changed, of which it hears at `at`: refused pods are looked at again after their back-off.
     pub fn wake(&mut self, at: Time) {
         let sooner = self.waiting.iter().filter_map(|(id, waiting)| {

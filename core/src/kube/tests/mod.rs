@@ -3,4 +3,5 @@
 mod healing;
 mod scheduling;
 mod timing;
+mod workloads;
 mod world;
