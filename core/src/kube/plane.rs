@@ -49,7 +49,10 @@ impl Plane {
         for change in self.store.take_changes() {
             let Change::Created(pod) = change else { unreachable!("only pods were made: {change:?}") };
             match self.scheduler.try_place(pod, &mut self.store, cx) {
-                Ok(node) => kubelet(&mut self.kubelets, node).settle(pod, &mut self.store, cx),
+                Ok(node) => {
+                    let kubelet = self.kubelets.get_mut(&node).expect("every node has a kubelet");
+                    kubelet.settle(pod, &mut self.store, cx);
+                }
                 Err(_) => self.scheduler.add(pod, cx.now),
             }
         }
@@ -70,12 +73,22 @@ impl Plane {
             KubeEvent::Limiter(zone, generation) => self.lifecycle.token(zone, generation, store, cx),
             KubeEvent::Evict(generation) => self.evictions.evict(generation, store, cx),
             KubeEvent::Schedule(generation) => self.scheduler.schedule(generation, store, cx),
-            KubeEvent::Renew(node, generation) => kubelet(&mut self.kubelets, node).renew(generation, store, cx),
-            KubeEvent::Booted(node, generation) => {
-                kubelet(&mut self.kubelets, node).booted(generation, cx);
-                self.lifecycle.reach_changed();
+            KubeEvent::Renew(node, generation) => {
+                if let Some(kubelet) = self.kubelets.get_mut(&node) {
+                    kubelet.renew(generation, store, cx);
+                }
             }
-            KubeEvent::Process(node, pod, serial) => kubelet(&mut self.kubelets, node).process(pod, serial, store, cx),
+            KubeEvent::Booted(node, generation) => {
+                if let Some(kubelet) = self.kubelets.get_mut(&node) {
+                    kubelet.booted(generation, cx);
+                    self.lifecycle.reach_changed();
+                }
+            }
+            KubeEvent::Process(node, pod, serial) => {
+                if let Some(kubelet) = self.kubelets.get_mut(&node) {
+                    kubelet.process(pod, serial, store, cx);
+                }
+            }
         }
         self.spread_news(cx);
         self.arm(cx);
@@ -103,7 +116,11 @@ impl Plane {
                 Watcher::Lifecycle => Lifecycle::reconcile(NodeKey(key), &mut self.store, cx),
                 Watcher::Evict => self.evictions.reconcile(NodeKey(key), &self.store, cx),
                 Watcher::ReplicaSets => self.replicas.reconcile(WorkloadId(key), &mut self.store, cx),
-                Watcher::Kubelets => kubelet(&mut self.kubelets, NodeKey(key)).notice(&mut self.store, cx),
+                Watcher::Kubelets => {
+                    if let Some(kubelet) = self.kubelets.get_mut(&NodeKey(key)) {
+                        kubelet.notice(&mut self.store, cx);
+                    }
+                }
             }
         }
     }
@@ -129,14 +146,23 @@ impl Plane {
                 Change::Condition(node) => {
                     self.lifecycle.nodes_changed();
                     self.tell(Watcher::Lifecycle, node.0, cx);
-                    match self.store.node(node).ready {
-                        Ready::True => {}
-                        Ready::Unknown => kubelet(&mut self.kubelets, node).declared_unknown(cx),
+                    let unknown = self.store.get_node(node).is_some_and(|node| node.ready == Ready::Unknown);
+                    if let Some(kubelet) = self.kubelets.get(&node).filter(|_| unknown) {
+                        kubelet.declared_unknown(cx);
                     }
                 }
                 Change::Taints(node) => {
                     self.lifecycle.nodes_changed();
                     self.tell(Watcher::Evict, node.0, cx);
+                    self.scheduler.wake(heard);
+                }
+                Change::Registered(node) => {
+                    self.lifecycle.add_node(node, self.store.node(node).zone, cx);
+                    self.scheduler.wake(heard);
+                }
+                Change::Unregistered(node) => {
+                    self.lifecycle.remove_node(node);
+                    self.kubelets.remove(&node);
                     self.scheduler.wake(heard);
                 }
             }
@@ -150,8 +176,4 @@ impl Plane {
         }
         news.insert(key);
     }
-}
-
-fn kubelet(kubelets: &mut BTreeMap<NodeKey, Kubelet>, node: NodeKey) -> &mut Kubelet {
-    kubelets.get_mut(&node).expect("every node has a kubelet")
 }

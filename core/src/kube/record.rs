@@ -49,6 +49,10 @@ pub enum NodeFact {
     Ready(Ready),
     /// It was tainted as unreachable, or is no more.
     Unreachable(Effect, bool),
+    /// It has joined.
+    Registered,
+    /// Its object is gone.
+    Removed,
 }
 
 /// The condition `Ready` of a node.

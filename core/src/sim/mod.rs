@@ -280,6 +280,9 @@ impl Simulation {
                 return;
             }
             self.tell_clients();
+            for host in std::mem::take(&mut self.fx.deleted_vms) {
+                self.delete_vm(host);
+            }
             for id in std::mem::take(&mut self.fx.disturbed) {
                 let (probe, zones) = (self.scenario.probe, self.scenario.zones.len() as u16);
                 let (cluster, mut cx) = self.cluster(id);
