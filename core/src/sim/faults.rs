@@ -2,6 +2,7 @@
 
 use crate::etcd::cluster::{Cluster, Context};
 use crate::etcd::member::Standing;
+use crate::gardener::machine::cloud::Failure;
 use crate::ids::{ClusterId, FaultId, MemberId, NodeId, VolumeId};
 use crate::kernel::time::{Duration, Time};
 use crate::network::{HostId, Network};
@@ -156,6 +157,13 @@ impl Simulation {
             Fault::VolumeLost(volume) => self.on_volume(volume.named(), |cluster, index, cx| {
                 if begins { cluster.volume_lost(index, cx) } else { cluster.volume_replaced(index, cx) }
             }),
+            Fault::CloudApi { zone, create, delete, attach } => {
+                if begins {
+                    self.cloud.fail(active.id, Failure { zone, create, delete, attach });
+                } else {
+                    self.cloud.mend(active.id);
+                }
+            }
         }
     }
 
