@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::ids::{NodeKey, WorkloadId};
+use crate::ids::{NodeKey, PodId, WorkloadId};
 use crate::kube::context::Cx;
 use crate::kube::controller::daemon::DaemonSets;
 use crate::kube::controller::evict::Evictions;
@@ -64,10 +64,15 @@ impl Plane {
             for (tag, node) in &spec.placed {
                 let pod = self.store.create_pod(PodName { workload, tag: *tag }, cx);
                 self.store.bind(pod, *node, cx);
-                kubelet(&mut self.kubelets, *node).settle(pod, &mut self.store, cx);
+                self.settle(pod, *node, cx);
             }
         }
         self.store.take_changes();
+    }
+
+    fn settle(&mut self, pod: PodId, node: NodeKey, cx: &mut Cx<'_>) {
+        let kubelet = self.kubelets.get_mut(&node).expect("a node of the start has a kubelet");
+        kubelet.settle(pod, &mut self.store, cx);
     }
 
     /// Pods that were made are placed and have been ready for long.
@@ -79,7 +84,7 @@ impl Plane {
         for pod in made {
             let bound = self.store.pod(pod).expect("it was just made").node;
             match bound.map_or_else(|| self.scheduler.try_place(pod, &mut self.store, cx), Ok) {
-                Ok(node) => kubelet(&mut self.kubelets, node).settle(pod, &mut self.store, cx),
+                Ok(node) => self.settle(pod, node, cx),
                 Err(_) => self.scheduler.add(pod, cx.now),
             }
         }
@@ -109,12 +114,22 @@ impl Plane {
             KubeEvent::Limiter(zone, generation) => self.lifecycle.token(zone, generation, store, cx),
             KubeEvent::Evict(generation) => self.evictions.evict(generation, store, cx),
             KubeEvent::Schedule(generation) => self.scheduler.schedule(generation, store, cx),
-            KubeEvent::Renew(node, generation) => kubelet(&mut self.kubelets, node).renew(generation, store, cx),
-            KubeEvent::Booted(node, generation) => {
-                kubelet(&mut self.kubelets, node).booted(generation, cx);
-                self.lifecycle.reach_changed();
+            KubeEvent::Renew(node, generation) => {
+                if let Some(kubelet) = self.kubelets.get_mut(&node) {
+                    kubelet.renew(generation, store, cx);
+                }
             }
-            KubeEvent::Process(node, pod, serial) => kubelet(&mut self.kubelets, node).process(pod, serial, store, cx),
+            KubeEvent::Booted(node, generation) => {
+                if let Some(kubelet) = self.kubelets.get_mut(&node) {
+                    kubelet.booted(generation, cx);
+                    self.lifecycle.reach_changed();
+                }
+            }
+            KubeEvent::Process(node, pod, serial) => {
+                if let Some(kubelet) = self.kubelets.get_mut(&node) {
+                    kubelet.process(pod, serial, store, cx);
+                }
+            }
         }
         self.follow_up(cx);
     }
@@ -152,7 +167,11 @@ impl Plane {
                 Watcher::Lifecycle => Lifecycle::reconcile(NodeKey(key), &mut self.store, cx),
                 Watcher::Evict => self.evictions.reconcile(NodeKey(key), &self.store, cx),
                 Watcher::ReplicaSets | Watcher::StatefulSets | Watcher::DaemonSets => self.reconcile(WorkloadId(key), cx),
-                Watcher::Kubelets => kubelet(&mut self.kubelets, NodeKey(key)).notice(&mut self.store, cx),
+                Watcher::Kubelets => {
+                    if let Some(kubelet) = self.kubelets.get_mut(&NodeKey(key)) {
+                        kubelet.notice(&mut self.store, cx);
+                    }
+                }
             }
         }
     }
@@ -192,15 +211,25 @@ impl Plane {
                 Change::Condition(node) => {
                     self.lifecycle.nodes_changed();
                     self.tell(Watcher::Lifecycle, node.0, cx);
-                    match self.store.node(node).ready {
-                        Ready::True => {}
-                        Ready::Unknown => kubelet(&mut self.kubelets, node).declared_unknown(cx),
+                    let unknown = self.store.get_node(node).is_some_and(|node| node.ready == Ready::Unknown);
+                    if let Some(kubelet) = self.kubelets.get(&node).filter(|_| unknown) {
+                        kubelet.declared_unknown(cx);
                     }
                 }
                 Change::Taints(node) => {
                     self.lifecycle.nodes_changed();
                     self.tell(Watcher::Evict, node.0, cx);
                     self.tell_daemons(cx);
+                    self.scheduler.wake(heard);
+                }
+                Change::Registered(node) => {
+                    self.lifecycle.add_node(node, self.store.node(node).zone, cx);
+                    self.tell_daemons(cx);
+                    self.scheduler.wake(heard);
+                }
+                Change::Unregistered(node) => {
+                    self.lifecycle.remove_node(node);
+                    self.kubelets.remove(&node);
                     self.scheduler.wake(heard);
                 }
             }
@@ -227,8 +256,4 @@ impl Plane {
         }
         news.insert(key);
     }
-}
-
-fn kubelet(kubelets: &mut BTreeMap<NodeKey, Kubelet>, node: NodeKey) -> &mut Kubelet {
-    kubelets.get_mut(&node).expect("every node has a kubelet")
 }

@@ -49,6 +49,10 @@ pub enum NodeFact {
     Ready(Ready),
     /// It was tainted as unreachable, or is no more.
     Unreachable(Effect, bool),
+    /// It has joined.
+    Registered,
+    /// Its object is gone.
+    Removed,
     /// What runs on it serves nobody any more, in truth and known to nobody; `None`: it does again, if it still runs.
     Lost(Option<Loss>),
 }

@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 use crate::ids::{NodeKey, PodId, WorkloadId, ZoneId};
 use crate::kernel::time::Time;
 use crate::kube::context::Cx;
-use crate::kube::name::{NodeName, PodName};
+use crate::kube::name::{MachineName, NodeName, PodName};
 use crate::kube::record::{KubeRecord, NodeFact, PodFact, Ready, Reason};
 use crate::kube::rule::labels::{Labels, Symbol};
 use crate::kube::rule::taints::{Effect, Taint};
@@ -77,6 +77,10 @@ pub enum Change {
     Desired(WorkloadId),
     /// A pod of this workload has become ready, or is it no more.
     Readiness(WorkloadId),
+    /// A node has joined.
+    Registered(NodeKey),
+    /// A node is gone; its pods are not.
+    Unregistered(NodeKey),
 }
 
 /// The objects of one plane.
@@ -87,6 +91,7 @@ pub struct Store {
     by_workload: Vec<BTreeSet<PodId>>,
     desired: Vec<u32>,
     made: u32,
+    next_node: u32,
     changes: Vec<Change>,
 }
 
@@ -128,11 +133,40 @@ impl Store {
             by_workload: vec![BTreeSet::new(); spec.workloads.len()],
             desired: spec.workloads.iter().map(|workload| workload.replicas).collect(),
             made: 0,
+            next_node: spec.nodes.len() as u32,
             changes: Vec::new(),
         }
     }
 
-    /// A node.
+    /// A node, if it is (still) there.
+    pub fn get_node(&self, key: NodeKey) -> Option<&Node> {
+        self.nodes.get(&key)
+    }
+
+    /// A number for a node that is to join.
+    pub fn number_node(&mut self) -> NodeKey {
+        self.next_node += 1;
+        NodeKey(self.next_node - 1)
+    }
+
+    /// The node of a machine joins: it is what its machine deployment says, under the name of the machine.
+    pub fn add_node(&mut self, key: NodeKey, machine: MachineName, host: HostId, cx: &mut Cx<'_>) {
+        let group = &cx.spec.groups[machine.group.0 as usize];
+        let mut node = Node::new(NodeName::Machine(machine), host, group.zone, &group.template);
+        node.labels.set(Symbol::HOSTNAME, Symbol::host(key));
+        cx.record(KubeRecord::Node(node.name, NodeFact::Registered));
+        assert!(self.nodes.insert(key, node).is_none(), "{machine:?} joins twice");
+        self.changes.push(Change::Registered(key));
+    }
+
+    /// A node goes. Its pods stay bound to it, until somebody removes them.
+    pub fn remove_node(&mut self, key: NodeKey, cx: &mut Cx<'_>) {
+        let node = self.nodes.remove(&key).expect("who removes a node has it");
+        cx.record(KubeRecord::Node(node.name, NodeFact::Removed));
+        self.changes.push(Change::Unregistered(key));
+    }
+
+    /// A node that is there.
     pub fn node(&self, key: NodeKey) -> &Node {
         &self.nodes[&key]
     }

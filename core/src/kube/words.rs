@@ -47,6 +47,8 @@ impl KubeRecord {
                     NodeFact::Unreachable(effect, false) => {
                         format!("{name} is no longer tainted unreachable:{}", effect_words(effect))
                     }
+                    NodeFact::Registered => format!("{name} joins"),
+                    NodeFact::Removed => format!("{name} is gone"),
                 }
             }
             Self::Zone(zone, state) => {
@@ -87,7 +89,9 @@ const fn effect_words(effect: Effect) -> &'static str {
 impl KubeEvent {
     /// What is due.
     pub fn words(&self, plane: &Plane, spec: &PlaneSpec, scenario: &Scenario) -> String {
-        let node = |key| node_name(plane.store().node(key).name, spec, scenario);
+        let node = |key| {
+            plane.store().get_node(key).map_or_else(|| "a new node".to_owned(), |node| node_name(node.name, spec, scenario))
+        };
         let text = match *self {
             Self::Work(Watcher::Lifecycle) => "the node lifecycle controller hears of nodes".to_owned(),
             Self::Work(Watcher::Evict) => "the taint manager hears of nodes and pods".to_owned(),

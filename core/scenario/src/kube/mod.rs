@@ -22,6 +22,8 @@ use zonefall_kernel::time::Duration;
 pub struct KubeModel {
     /// The planes.
     pub planes: Vec<PlaneSpec>,
+    /// Machines that the cloud has left at the start, by type and zone ([`Group::stock`]).
+    pub stock: Vec<u32>,
 }
 
 /// A Kubernetes API, the nodes that report to it and the workloads that live in it.
@@ -79,6 +81,8 @@ pub struct Group {
     pub minimum: u32,
     /// Machines there are at most.
     pub maximum: u32,
+    /// From which of [`KubeModel::stock`] its machines are taken; `None`: there are always more.
+    pub stock: Option<u16>,
 }
 
 /// What pods request, and nodes have.

@@ -1,5 +1,6 @@
 //! The machine-controller-manager: machines of a cluster, by machine deployment.
 
+pub mod cloud;
 pub mod meltdown;
 
 use crate::kernel::time::Duration;
