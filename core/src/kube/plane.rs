@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::ids::{NodeKey, WorkloadId};
+use crate::gardener::machine::controller::Machines;
+use crate::ids::{GroupId, NodeKey, WorkloadId};
 use crate::kube::context::Cx;
 use crate::kube::controller::evict::Evictions;
 use crate::kube::controller::lifecycle::Lifecycle;
@@ -22,6 +23,7 @@ pub struct Plane {
     evictions: Evictions,
     replicas: ReplicaSets,
     scheduler: Scheduler,
+    machines: Machines,
     /// What each [`Watcher`] is about to hear of; its event is queued where there is something.
     news: [BTreeSet<u32>; Watcher::ALL.len()],
 }
@@ -39,7 +41,8 @@ impl Plane {
         }
         let scheduler = Scheduler::new(spec.workloads.len());
         let (evictions, news) = (Evictions::default(), Default::default());
-        let mut plane = Self { store, kubelets, lifecycle, evictions, replicas, scheduler, news };
+        let machines = Machines::new(cx);
+        let mut plane = Self { store, kubelets, lifecycle, evictions, replicas, scheduler, machines, news };
         plane.place_all(cx);
         plane.arm(cx);
         plane
@@ -62,6 +65,11 @@ impl Plane {
     /// Its objects.
     pub fn store(&self) -> &Store {
         &self.store
+    }
+
+    /// Its machines.
+    pub const fn machines(&self) -> &Machines {
+        &self.machines
     }
 
     /// Something is due.
@@ -89,6 +97,7 @@ impl Plane {
                     kubelet.process(pod, serial, store, cx);
                 }
             }
+            KubeEvent::Machines(generation) => self.machines.handle(generation, store, cx),
         }
         self.spread_news(cx);
         self.arm(cx);
@@ -107,6 +116,7 @@ impl Plane {
         self.lifecycle.arm(&self.store, &self.kubelets, cx);
         self.evictions.arm(cx);
         self.scheduler.arm(cx);
+        self.machines.arm(cx);
     }
 
     /// A watcher hears what is new.
@@ -121,6 +131,8 @@ impl Plane {
                         kubelet.notice(&mut self.store, cx);
                     }
                 }
+                Watcher::Machines => self.machines.node_changed(NodeKey(key), &mut self.store, cx),
+                Watcher::MachineSets => self.machines.sync(GroupId(key as u16), cx),
             }
         }
     }
@@ -128,6 +140,13 @@ impl Plane {
     /// Tells everybody whom a change concerns.
     fn spread_news(&mut self, cx: &mut Cx<'_>) {
         let heard = cx.now + cx.spec.timers.watch_latency;
+        for group in self.machines.take_touched(cx) {
+            self.tell(Watcher::MachineSets, group.0.into(), cx);
+        }
+        self.kubelets.extend(self.machines.take_switched_on());
+        for node in self.machines.take_switched_off() {
+            self.kubelets.remove(&node);
+        }
         for change in self.store.take_changes() {
             match change {
                 Change::Created(pod) => self.scheduler.add(pod, heard),
@@ -146,6 +165,7 @@ impl Plane {
                 Change::Condition(node) => {
                     self.lifecycle.nodes_changed();
                     self.tell(Watcher::Lifecycle, node.0, cx);
+                    self.tell(Watcher::Machines, node.0, cx);
                     let unknown = self.store.get_node(node).is_some_and(|node| node.ready == Ready::Unknown);
                     if let Some(kubelet) = self.kubelets.get(&node).filter(|_| unknown) {
                         kubelet.declared_unknown(cx);
@@ -158,11 +178,12 @@ impl Plane {
                 }
                 Change::Registered(node) => {
                     self.lifecycle.add_node(node, self.store.node(node).zone, cx);
+                    self.tell(Watcher::Machines, node.0, cx);
                     self.scheduler.wake(heard);
                 }
                 Change::Unregistered(node) => {
                     self.lifecycle.remove_node(node);
-                    self.kubelets.remove(&node);
+                    self.tell(Watcher::Machines, node.0, cx);
                     self.scheduler.wake(heard);
                 }
             }

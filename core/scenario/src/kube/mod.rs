@@ -2,6 +2,7 @@
 
 pub mod disruption;
 pub mod labels;
+pub mod machine;
 pub mod name;
 pub mod placement;
 pub mod taints;
@@ -245,6 +246,8 @@ pub struct Timers {
     pub boot: Duration,
     /// Between two pods that the scheduler looks at (assumed).
     pub scheduling: Duration,
+    /// Timers of the machine-controller-manager.
+    pub machines: machine::MachineTimers,
 }
 
 impl Default for Timers {
@@ -259,6 +262,7 @@ impl Default for Timers {
             watch_latency: Duration::from_millis(5),
             boot: Duration::from_secs(60),
             scheduling: Duration::from_millis(10),
+            machines: machine::MachineTimers::default(),
         }
     }
 }
