@@ -22,6 +22,8 @@ pub enum KubeEvent {
     Booted(NodeKey, u32),
     /// A pod's process on a node is ready or has ended.
     Process(NodeKey, PodId, u32),
+    /// The machine controller has something to do.
+    Machines(u32),
 }
 
 // An event of the queue must not grow by this one.
@@ -42,12 +44,24 @@ pub enum Watcher {
     StatefulSets,
     /// The DaemonSet controller. Key: a workload.
     DaemonSets,
+    /// The machine controller. Key: a node.
+    Machines,
+    /// Machine sets. Key: a machine deployment.
+    MachineSets,
 }
 
 impl Watcher {
     /// All of them.
-    pub const ALL: [Self; 6] =
-        [Self::Lifecycle, Self::Evict, Self::ReplicaSets, Self::Kubelets, Self::StatefulSets, Self::DaemonSets];
+    pub const ALL: [Self; 8] = [
+        Self::Lifecycle,
+        Self::Evict,
+        Self::ReplicaSets,
+        Self::Kubelets,
+        Self::StatefulSets,
+        Self::DaemonSets,
+        Self::Machines,
+        Self::MachineSets,
+    ];
 
     /// The controller that looks after the pods of such workloads.
     pub const fn of(kind: Kind) -> Self {

@@ -12,9 +12,9 @@ use crate::kernel::rng::Purpose;
 use crate::kernel::time::{Duration, Time};
 use crate::kube::context::Cx;
 use crate::kube::event::KubeEvent;
-use crate::kube::name::MachineName;
+use crate::kube::name::{MachineName, NodeName};
 use crate::kube::record::{KubeRecord, Loss, NodeFact, Ready};
-use crate::kube::store::Store;
+use crate::kube::store::{Node, Store};
 use crate::network::{HostId, Network};
 use crate::sim::Exact;
 
@@ -38,6 +38,7 @@ struct Process {
 #[derive(Clone, Debug)]
 pub struct Kubelet {
     key: NodeKey,
+    name: NodeName,
     host: HostId,
     powered: bool,
     lost: Option<Loss>,
@@ -58,13 +59,14 @@ pub struct Kubelet {
 
 impl Kubelet {
     /// A kubelet that has been running for long.
-    pub fn new(key: NodeKey, host: HostId, cx: &mut Cx<'_>) -> Self {
+    pub fn new(key: NodeKey, node: &Node, cx: &mut Cx<'_>) -> Self {
         let period = cx.spec.timers.lease_renewal;
         let phase = cx.draws(Purpose::Phase, key.0).draw(0).below(period.as_nanos());
         let renewals = Periodic::new(Time::from_nanos(phase), period);
         let kubelet = Self {
             key,
-            host,
+            name: node.name,
+            host: node.host,
             powered: true,
             lost: None,
             booted: true,
@@ -84,9 +86,10 @@ impl Kubelet {
     }
 
     /// The kubelet of a machine that was just switched on. Its node joins when it first reaches the API.
-    pub fn joining(key: NodeKey, host: HostId, machine: MachineName, store: &Store, cx: &mut Cx<'_>) -> Self {
+    pub fn joining(key: NodeKey, host: HostId, machine: MachineName, cx: &mut Cx<'_>) -> Self {
         let mut kubelet = Self {
             key,
+            name: NodeName::Machine(machine),
             host,
             powered: false,
             lost: None,
@@ -100,7 +103,7 @@ impl Kubelet {
             processes: BTreeMap::new(),
             serial: 0,
         };
-        kubelet.surroundings_changed(store, cx);
+        kubelet.surroundings_changed(cx);
         kubelet
     }
 
@@ -122,15 +125,15 @@ impl Kubelet {
     }
 
     /// The network or the power of some hosts has changed.
-    pub fn surroundings_changed(&mut self, store: &Store, cx: &mut Cx<'_>) {
+    pub fn surroundings_changed(&mut self, cx: &mut Cx<'_>) {
         let powered = cx.net.is_powered(self.host);
         let lost = match (powered, cx.net.is_cut_off(self.host)) {
             (false, _) => Some(Loss::Power),
             (true, true) => Some(Loss::Network),
             (true, false) => None,
         };
-        if std::mem::replace(&mut self.lost, lost) != lost && store.get_node(self.key).is_some() {
-            cx.record(KubeRecord::Node(store.node(self.key).name, NodeFact::Lost(lost)));
+        if std::mem::replace(&mut self.lost, lost) != lost && self.joins.is_none() {
+            cx.record(KubeRecord::Node(self.name, NodeFact::Lost(lost)));
         }
         if powered != self.powered {
             self.powered = powered;

@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::ids::{NodeKey, PodId, WorkloadId};
+use crate::gardener::machine::controller::Machines;
+use crate::ids::{GroupId, NodeKey, PodId, WorkloadId};
 use crate::kube::context::Cx;
 use crate::kube::controller::daemon::DaemonSets;
 use crate::kube::controller::evict::Evictions;
@@ -27,6 +28,7 @@ pub struct Plane {
     replicas: ReplicaSets,
     daemons: DaemonSets,
     scheduler: Scheduler,
+    machines: Machines,
     /// What each [`Watcher`] is about to hear of; its event is queued where there is something.
     news: [BTreeSet<u32>; Watcher::ALL.len()],
 }
@@ -36,13 +38,14 @@ impl Plane {
     pub fn new(cx: &mut Cx<'_>) -> Self {
         let spec = cx.spec;
         let store = Store::new(spec, cx.net);
-        let kubelets = store.nodes().map(|(key, node)| (key, Kubelet::new(key, node.host, cx))).collect();
+        let kubelets = store.nodes().map(|(key, node)| (key, Kubelet::new(key, node, cx))).collect();
         let lifecycle = Lifecycle::new(&store, cx);
         let workloads = spec.workloads.len();
         let (replicas, daemons) = (ReplicaSets::new(workloads), DaemonSets::new(workloads));
         let scheduler = Scheduler::new(workloads);
         let (evictions, news) = (Evictions::default(), Default::default());
-        let mut plane = Self { store, kubelets, lifecycle, evictions, replicas, daemons, scheduler, news };
+        let machines = Machines::new(cx);
+        let mut plane = Self { store, kubelets, lifecycle, evictions, replicas, daemons, scheduler, machines, news };
         plane.place_given(cx);
         loop {
             for workload in (0..workloads as u32).map(WorkloadId) {
@@ -105,6 +108,11 @@ impl Plane {
         &self.store
     }
 
+    /// Its machines.
+    pub const fn machines(&self) -> &Machines {
+        &self.machines
+    }
+
     /// Something is due.
     pub fn handle(&mut self, event: KubeEvent, cx: &mut Cx<'_>) {
         let store = &mut self.store;
@@ -130,6 +138,7 @@ impl Plane {
                     kubelet.process(pod, serial, store, cx);
                 }
             }
+            KubeEvent::Machines(generation) => self.machines.handle(generation, store, cx),
         }
         self.follow_up(cx);
     }
@@ -148,7 +157,7 @@ impl Plane {
     /// Hosts or paths have changed.
     pub fn network_changed(&mut self, cx: &mut Cx<'_>) {
         for kubelet in self.kubelets.values_mut() {
-            kubelet.surroundings_changed(&self.store, cx);
+            kubelet.surroundings_changed(cx);
         }
         self.lifecycle.reach_changed();
         self.arm(cx);
@@ -158,6 +167,7 @@ impl Plane {
         self.lifecycle.arm(&self.store, &self.kubelets, cx);
         self.evictions.arm(cx);
         self.scheduler.arm(cx);
+        self.machines.arm(cx);
     }
 
     /// A watcher hears what is new.
@@ -172,6 +182,8 @@ impl Plane {
                         kubelet.notice(&mut self.store, cx);
                     }
                 }
+                Watcher::Machines => self.machines.node_changed(NodeKey(key), &mut self.store, cx),
+                Watcher::MachineSets => self.machines.sync(GroupId(key as u16), cx),
             }
         }
     }
@@ -179,6 +191,13 @@ impl Plane {
     /// Tells everybody whom a change concerns.
     fn spread_news(&mut self, cx: &mut Cx<'_>) {
         let heard = cx.now + cx.spec.timers.watch_latency;
+        for group in self.machines.take_touched(cx) {
+            self.tell(Watcher::MachineSets, group.0.into(), cx);
+        }
+        self.kubelets.extend(self.machines.take_switched_on());
+        for node in self.machines.take_switched_off() {
+            self.kubelets.remove(&node);
+        }
         for change in self.store.take_changes() {
             match change {
                 Change::Created(pod) if self.store.pod(pod).is_some_and(|pod| pod.node.is_none()) => {
@@ -211,6 +230,7 @@ impl Plane {
                 Change::Condition(node) => {
                     self.lifecycle.nodes_changed();
                     self.tell(Watcher::Lifecycle, node.0, cx);
+                    self.tell(Watcher::Machines, node.0, cx);
                     let unknown = self.store.get_node(node).is_some_and(|node| node.ready == Ready::Unknown);
                     if let Some(kubelet) = self.kubelets.get(&node).filter(|_| unknown) {
                         kubelet.declared_unknown(cx);
@@ -225,11 +245,12 @@ impl Plane {
                 Change::Registered(node) => {
                     self.lifecycle.add_node(node, self.store.node(node).zone, cx);
                     self.tell_daemons(cx);
+                    self.tell(Watcher::Machines, node.0, cx);
                     self.scheduler.wake(heard);
                 }
                 Change::Unregistered(node) => {
                     self.lifecycle.remove_node(node);
-                    self.kubelets.remove(&node);
+                    self.tell(Watcher::Machines, node.0, cx);
                     self.scheduler.wake(heard);
                 }
             }

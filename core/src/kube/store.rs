@@ -294,6 +294,17 @@ impl Store {
         }
     }
 
+    /// A node takes no more pods; nothing if that is so.
+    pub fn cordon(&mut self, key: NodeKey, cx: &mut Cx<'_>) {
+        let node = self.nodes.get_mut(&key).expect("who changes a node has it");
+        let taint = Taint { key: Symbol::UNSCHEDULABLE, value: None, effect: Effect::NoSchedule };
+        if !node.taints.contains(&taint) {
+            node.taints.push(taint);
+            self.changes.push(Change::Taints(key));
+            cx.record(KubeRecord::Node(node.name, NodeFact::Cordoned));
+        }
+    }
+
     /// Taints a node as unreachable, or takes that taint away; nothing if it is so.
     pub fn set_unreachable(&mut self, key: NodeKey, effect: Effect, on: bool, cx: &mut Cx<'_>) {
         let node = self.nodes.get_mut(&key).expect("who changes a node has it");

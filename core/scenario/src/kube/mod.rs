@@ -4,6 +4,7 @@ pub mod disruption;
 pub mod gardener;
 pub mod int_or_percent;
 pub mod labels;
+pub mod machine;
 pub mod name;
 pub mod placement;
 pub mod taints;
@@ -247,6 +248,8 @@ pub struct Timers {
     pub boot: Duration,
     /// Between two pods that the scheduler looks at (assumed).
     pub scheduling: Duration,
+    /// Timers of the machine-controller-manager.
+    pub machines: machine::MachineTimers,
 }
 
 impl Default for Timers {
@@ -261,6 +264,7 @@ impl Default for Timers {
             watch_latency: Duration::from_millis(5),
             boot: Duration::from_secs(60),
             scheduling: Duration::from_millis(10),
+            machines: machine::MachineTimers::default(),
         }
     }
 }
