@@ -1,6 +1,6 @@
 //! What waits in the queue for a plane. Timers carry a generation: one that has moved on makes them void.
 
-use crate::ids::{NodeKey, PodId, ZoneId};
+use crate::ids::{NodeKey, PodId, WorkloadId, ZoneId};
 use crate::kube::spec::Kind;
 
 /// An event of one plane.
@@ -20,8 +20,10 @@ pub enum KubeEvent {
     Renew(NodeKey, u32),
     /// A node that has power again runs its kubelet.
     Booted(NodeKey, u32),
-    /// A pod's process on a node is ready or has ended.
+    /// A step of a pod's process on a node is done.
     Process(NodeKey, PodId, u32),
+    /// The volume of a StatefulSet's pod (its ordinal) is attached or detached, or waited for long enough.
+    Volume(WorkloadId, u32, u32),
 }
 
 // An event of the queue must not grow by this one.
@@ -42,12 +44,14 @@ pub enum Watcher {
     StatefulSets,
     /// The DaemonSet controller. Key: a workload.
     DaemonSets,
+    /// The attach/detach controller. Key: a workload.
+    Volumes,
 }
 
 impl Watcher {
     /// All of them.
-    pub const ALL: [Self; 6] =
-        [Self::Lifecycle, Self::Evict, Self::ReplicaSets, Self::Kubelets, Self::StatefulSets, Self::DaemonSets];
+    pub const ALL: [Self; 7] =
+        [Self::Lifecycle, Self::Evict, Self::ReplicaSets, Self::Kubelets, Self::StatefulSets, Self::DaemonSets, Self::Volumes];
 
     /// The controller that looks after the pods of such workloads.
     pub const fn of(kind: Kind) -> Self {

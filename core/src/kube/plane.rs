@@ -2,8 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::ids::{NodeKey, WorkloadId};
+use crate::ids::{ClusterId, NodeKey, WorkloadId};
+use crate::kube::claim::Attachment;
 use crate::kube::context::Cx;
+use crate::kube::controller::attach::Volumes;
 use crate::kube::controller::daemon::DaemonSets;
 use crate::kube::controller::evict::Evictions;
 use crate::kube::controller::lifecycle::Lifecycle;
@@ -12,7 +14,7 @@ use crate::kube::controller::scheduler::Scheduler;
 use crate::kube::controller::stateful;
 use crate::kube::event::{KubeEvent, Watcher};
 use crate::kube::kubelet::Kubelet;
-use crate::kube::name::PodName;
+use crate::kube::name::{PodName, PodTag};
 use crate::kube::record::Ready;
 use crate::kube::spec::Kind;
 use crate::kube::store::{Change, Store};
@@ -26,6 +28,7 @@ pub struct Plane {
     evictions: Evictions,
     replicas: ReplicaSets,
     daemons: DaemonSets,
+    volumes: Volumes,
     scheduler: Scheduler,
     /// What each [`Watcher`] is about to hear of; its event is queued where there is something.
     news: [BTreeSet<u32>; Watcher::ALL.len()],
@@ -41,8 +44,8 @@ impl Plane {
         let workloads = spec.workloads.len();
         let (replicas, daemons) = (ReplicaSets::new(workloads), DaemonSets::new(workloads));
         let scheduler = Scheduler::new(workloads);
-        let (evictions, news) = (Evictions::default(), Default::default());
-        let mut plane = Self { store, kubelets, lifecycle, evictions, replicas, daemons, scheduler, news };
+        let (evictions, volumes, news) = (Evictions::default(), Volumes::default(), Default::default());
+        let mut plane = Self { store, kubelets, lifecycle, evictions, replicas, daemons, volumes, scheduler, news };
         plane.place_given(cx);
         loop {
             for workload in (0..workloads as u32).map(WorkloadId) {
@@ -100,7 +103,7 @@ impl Plane {
         &self.store
     }
 
-    /// Something is due.
+    /// Something is due; [`Plane::follow_up`] comes next.
     pub fn handle(&mut self, event: KubeEvent, cx: &mut Cx<'_>) {
         let store = &mut self.store;
         match event {
@@ -115,8 +118,13 @@ impl Plane {
                 self.lifecycle.reach_changed();
             }
             KubeEvent::Process(node, pod, serial) => kubelet(&mut self.kubelets, node).process(pod, serial, store, cx),
+            KubeEvent::Volume(workload, ordinal, generation) => {
+                let name = PodName { workload, tag: PodTag::Ordinal(ordinal) };
+                if let Some(node) = self.volumes.due(name, generation, store, cx) {
+                    kubelet(&mut self.kubelets, node).volume_detached(name, store, cx);
+                }
+            }
         }
-        self.follow_up(cx);
     }
 
     /// Its objects, to be changed; [`Plane::follow_up`] comes next.
@@ -130,13 +138,19 @@ impl Plane {
         self.arm(cx);
     }
 
-    /// Hosts or paths have changed.
+    /// Hosts or paths have changed; [`Plane::follow_up`] comes next.
     pub fn network_changed(&mut self, cx: &mut Cx<'_>) {
         for kubelet in self.kubelets.values_mut() {
-            kubelet.surroundings_changed(cx);
+            kubelet.surroundings_changed(&self.store, cx);
         }
         self.lifecycle.reach_changed();
-        self.arm(cx);
+    }
+
+    /// Members of an etcd cluster have started or stopped.
+    pub fn members_changed(&mut self, cluster: ClusterId, cx: &mut Cx<'_>) {
+        for kubelet in self.kubelets.values_mut() {
+            kubelet.members_changed(cluster, &mut self.store, cx);
+        }
     }
 
     fn arm(&mut self, cx: &mut Cx<'_>) {
@@ -152,6 +166,7 @@ impl Plane {
                 Watcher::Lifecycle => Lifecycle::reconcile(NodeKey(key), &mut self.store, cx),
                 Watcher::Evict => self.evictions.reconcile(NodeKey(key), &self.store, cx),
                 Watcher::ReplicaSets | Watcher::StatefulSets | Watcher::DaemonSets => self.reconcile(WorkloadId(key), cx),
+                Watcher::Volumes => self.volumes.reconcile(WorkloadId(key), &mut self.store, cx),
                 Watcher::Kubelets => kubelet(&mut self.kubelets, NodeKey(key)).notice(&mut self.store, cx),
             }
         }
@@ -177,11 +192,24 @@ impl Plane {
                     self.tell(Watcher::Kubelets, node.0, cx);
                     self.scheduler.wake(heard);
                 }
-                Change::Removed(pod, name, _) => {
+                Change::Removed(pod, name, node) => {
                     self.evictions.cancel(pod);
                     self.scheduler.forget(pod);
+                    if let Some(kubelet) = node.and_then(|node| self.kubelets.get_mut(&node)) {
+                        kubelet.pod_removed(&self.store, cx);
+                        self.tell(Watcher::Kubelets, node.expect("it has a kubelet").0, cx);
+                    }
+                    if cx.spec.workloads[name.workload.0 as usize].volume.is_some() {
+                        self.tell(Watcher::Volumes, name.workload.0, cx);
+                    }
                     self.tell_owner(name.workload, cx);
                     self.scheduler.wake(heard);
+                }
+                Change::Volume(name) => {
+                    self.tell(Watcher::Volumes, name.workload.0, cx);
+                    if let Some(Attachment::Attached(node)) = self.store.claim(name).map(|claim| claim.attachment) {
+                        self.tell(Watcher::Kubelets, node.0, cx);
+                    }
                 }
                 Change::Desired(workload) => self.tell_owner(workload, cx),
                 Change::Readiness(workload) => {
@@ -192,6 +220,9 @@ impl Plane {
                 Change::Condition(node) => {
                     self.lifecycle.nodes_changed();
                     self.tell(Watcher::Lifecycle, node.0, cx);
+                    for name in self.store.mounted_on(node) {
+                        self.tell(Watcher::Volumes, name.workload.0, cx);
+                    }
                     match self.store.node(node).ready {
                         Ready::True => {}
                         Ready::Unknown => kubelet(&mut self.kubelets, node).declared_unknown(cx),

@@ -4,7 +4,8 @@ use crate::etcd::raft::log::Token;
 use crate::ids::{ClientId, ClusterId, FaultId, MemberId, PlaneId};
 use crate::kernel::time::Time;
 use crate::kube::event::KubeEvent;
-use crate::record::{Record, RequestResult};
+use crate::network::HostId;
+use crate::record::{Record, RequestResult, StopReason};
 
 /// What waits in the queue: one group per subsystem.
 #[derive(Clone, Copy, Debug)]
@@ -127,6 +128,34 @@ pub struct Watched {
     pub first_applied: Time,
 }
 
+/// What becomes of the process of an etcd member that is a container.
+#[derive(Clone, Copy, Debug)]
+pub enum MemberOrder {
+    /// It starts.
+    Run {
+        /// Which.
+        member: MemberId,
+        /// Where.
+        host: HostId,
+    },
+    /// It is asked to stop.
+    Terminate {
+        /// Which.
+        member: MemberId,
+        /// Where.
+        host: HostId,
+    },
+    /// It is no more.
+    Halt {
+        /// Which.
+        member: MemberId,
+        /// Where.
+        host: HostId,
+        /// Why.
+        reason: StopReason,
+    },
+}
+
 /// What a handler asks for. Only the run loop carries it out.
 #[derive(Clone, Debug, Default)]
 pub struct Effects {
@@ -142,6 +171,8 @@ pub struct Effects {
     pub watched: Vec<Watched>,
     /// Something the virtual probe would notice has changed in this cluster.
     pub disturbed: Vec<ClusterId>,
+    /// Containers of etcd members that start or end.
+    pub orders: Vec<MemberOrder>,
     /// Whether anybody wants [`Record::Raft`].
     pub raft_records: bool,
 }
@@ -149,7 +180,11 @@ pub struct Effects {
 impl Effects {
     /// Nothing is left for clients or the probe.
     pub fn is_settled(&self) -> bool {
-        self.answers.is_empty() && self.stopped.is_empty() && self.watched.is_empty() && self.disturbed.is_empty()
+        self.answers.is_empty()
+            && self.stopped.is_empty()
+            && self.watched.is_empty()
+            && self.disturbed.is_empty()
+            && self.orders.is_empty()
     }
 
     /// Queues an event of a cluster.
