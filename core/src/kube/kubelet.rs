@@ -181,6 +181,12 @@ impl Kubelet {
         self.notice(store, cx);
     }
 
+    /// Whether a process uses a pod's volume here.
+    #[cfg(test)]
+    pub(crate) fn uses_volume(&self, name: PodName) -> bool {
+        self.processes.uses_volume(name)
+    }
+
     /// A pod of its node is gone: a hazard, if it cannot know.
     pub fn pod_removed(&mut self, store: &Store, cx: &mut Cx<'_>) {
         self.processes.judge_hazards(self.listens(), store, cx);

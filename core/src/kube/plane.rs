@@ -127,6 +127,12 @@ impl Plane {
         }
     }
 
+    /// The nodes on which a process uses a pod's volume.
+    #[cfg(test)]
+    pub(crate) fn users_of_volume(&self, name: PodName) -> Vec<NodeKey> {
+        self.kubelets.iter().filter(|(_, kubelet)| kubelet.uses_volume(name)).map(|(key, _)| *key).collect()
+    }
+
     /// Its objects, to be changed; [`Plane::follow_up`] comes next.
     pub fn store_mut(&mut self) -> &mut Store {
         &mut self.store

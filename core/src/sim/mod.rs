@@ -260,6 +260,12 @@ impl Simulation {
         (&mut self.kube, kube::context::Surroundings { now: *now, scenario, net: network, etcd: clusters, fx })
     }
 
+    /// A plane.
+    #[cfg(test)]
+    pub(crate) fn plane(&self, id: crate::ids::PlaneId) -> &kube::plane::Plane {
+        self.kube.plane(id)
+    }
+
     /// Does something to a plane.
     #[cfg(test)]
     pub(crate) fn act(

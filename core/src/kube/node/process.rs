@@ -51,6 +51,13 @@ struct Process {
     serial: u32,
 }
 
+impl Process {
+    /// Whether it uses the volume of the pods of this name.
+    fn uses(&self, name: PodName) -> bool {
+        self.name == name && self.state != State::Waiting
+    }
+}
+
 /// The processes on a node.
 #[derive(Clone, Debug)]
 pub struct Processes {
@@ -96,7 +103,7 @@ impl Processes {
     pub fn sync(&mut self, store: &mut Store, cx: &mut Cx<'_>) {
         self.end_strays(store, cx);
         for name in store.mounted_on(self.node) {
-            if !self.all.values().any(|process| process.name == name && process.state != State::Waiting) {
+            if !self.all.values().any(|process| process.uses(name)) {
                 store.set_mounted(name, None);
             }
         }
@@ -260,11 +267,16 @@ impl Processes {
 
     /// A volume was detached: who used it ends.
     pub fn volume_detached(&mut self, name: PodName, cx: &mut Cx<'_>) {
-        let uses = |process: &Process| process.name == name && process.state != State::Waiting;
-        let users: Vec<PodId> = self.all.iter().filter(|(_, process)| uses(process)).map(|(id, _)| *id).collect();
+        let users: Vec<PodId> = self.all.iter().filter(|(_, process)| process.uses(name)).map(|(id, _)| *id).collect();
         for id in users {
             self.gone(id, StopReason::VolumeDetached, cx);
         }
+    }
+
+    /// Whether a process uses a pod's volume.
+    #[cfg(test)]
+    pub(crate) fn uses_volume(&self, name: PodName) -> bool {
+        self.all.values().any(|process| process.uses(name))
     }
 
     /// Whether its kubelet is `listening` or not, processes whose pod is gone are hazards or end soon.

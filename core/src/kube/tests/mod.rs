@@ -3,5 +3,6 @@
 mod healing;
 mod scheduling;
 mod timing;
+mod volumes;
 mod workloads;
 mod world;
