@@ -178,6 +178,8 @@ pub enum StopReason {
     VolumeLost,
     /// It was removed from the cluster.
     Removed,
+    /// Its volume was detached under it.
+    VolumeDetached,
 }
 
 /// Why a process does not start.

@@ -1,6 +1,6 @@
 //! What waits in the queue for a plane. Timers carry a generation: one that has moved on makes them void.
 
-use crate::ids::{NodeKey, PodId, ZoneId};
+use crate::ids::{NodeKey, PodId, WorkloadId, ZoneId};
 use crate::kube::spec::Kind;
 
 /// An event of one plane.
@@ -20,10 +20,12 @@ pub enum KubeEvent {
     Renew(NodeKey, u32),
     /// A node that has power again runs its kubelet.
     Booted(NodeKey, u32),
-    /// A pod's process on a node is ready or has ended.
+    /// A step of a pod's process on a node is done.
     Process(NodeKey, PodId, u32),
     /// The machine controller has something to do.
     Machines(u32),
+    /// The volume of a StatefulSet's pod (its ordinal) is attached or detached, or waited for long enough.
+    Volume(WorkloadId, u32, u32),
 }
 
 // An event of the queue must not grow by this one.
@@ -48,11 +50,13 @@ pub enum Watcher {
     Machines,
     /// Machine sets. Key: a machine deployment.
     MachineSets,
+    /// The attach/detach controller. Key: a workload.
+    Volumes,
 }
 
 impl Watcher {
     /// All of them.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Lifecycle,
         Self::Evict,
         Self::ReplicaSets,
@@ -61,6 +65,7 @@ impl Watcher {
         Self::DaemonSets,
         Self::Machines,
         Self::MachineSets,
+        Self::Volumes,
     ];
 
     /// The controller that looks after the pods of such workloads.

@@ -4,35 +4,18 @@
 //! had; one whose node has lost power starts it anew. What it does while the API is out of reach it tells with the first lease it can
 //! renew again. Leases are arithmetic: renewals at even intervals, of which only those count that reach the API.
 
-use std::collections::BTreeMap;
-
-use crate::ids::{NodeKey, PodId};
+use crate::ids::{ClusterId, NodeKey, PodId};
 use crate::kernel::periodic::Periodic;
 use crate::kernel::rng::Purpose;
 use crate::kernel::time::{Duration, Time};
 use crate::kube::context::Cx;
 use crate::kube::event::KubeEvent;
-use crate::kube::name::{MachineName, NodeName};
+use crate::kube::name::{MachineName, NodeName, PodName};
+use crate::kube::node::process::Processes;
 use crate::kube::record::{KubeRecord, Loss, NodeFact, Ready};
 use crate::kube::store::{Node, Store};
 use crate::network::{HostId, Network};
 use crate::sim::Exact;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
-    Starting,
-    Running,
-    Stopping,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Process {
-    state: State,
-    /// The API knows that it runs.
-    told: bool,
-    /// Generation of its timer.
-    serial: u32,
-}
 
 /// A kubelet.
 #[derive(Clone, Debug)]
@@ -53,8 +36,7 @@ pub struct Kubelet {
     /// The last renewal before `connected`.
     renewed: Time,
     generation: u32,
-    processes: BTreeMap<PodId, Process>,
-    serial: u32,
+    processes: Processes,
 }
 
 impl Kubelet {
@@ -76,8 +58,7 @@ impl Kubelet {
             settled: true,
             renewed: Time::ZERO,
             generation: 0,
-            processes: BTreeMap::new(),
-            serial: 0,
+            processes: Processes::new(key, node.host),
         };
         if cx.exact == Exact::Full {
             kubelet.expect_renewal(cx.now, cx);
@@ -86,7 +67,7 @@ impl Kubelet {
     }
 
     /// The kubelet of a machine that was just switched on. Its node joins when it first reaches the API.
-    pub fn joining(key: NodeKey, host: HostId, machine: MachineName, cx: &mut Cx<'_>) -> Self {
+    pub fn joining(key: NodeKey, host: HostId, machine: MachineName, store: &Store, cx: &mut Cx<'_>) -> Self {
         let mut kubelet = Self {
             key,
             name: NodeName::Machine(machine),
@@ -100,17 +81,15 @@ impl Kubelet {
             settled: false,
             renewed: Time::ZERO,
             generation: 0,
-            processes: BTreeMap::new(),
-            serial: 0,
+            processes: Processes::new(key, host),
         };
-        kubelet.surroundings_changed(cx);
+        kubelet.surroundings_changed(store, cx);
         kubelet
     }
 
     /// A pod has been running here for long.
     pub fn settle(&mut self, id: PodId, store: &mut Store, cx: &mut Cx<'_>) {
-        self.processes.insert(id, Process { state: State::Running, told: false, serial: 0 });
-        self.sync(store, cx);
+        self.processes.settle(id, store, cx);
     }
 
     /// The last renewal up to and with `at` (or a little after it, where none came since).
@@ -125,7 +104,7 @@ impl Kubelet {
     }
 
     /// The network or the power of some hosts has changed.
-    pub fn surroundings_changed(&mut self, cx: &mut Cx<'_>) {
+    pub fn surroundings_changed(&mut self, store: &Store, cx: &mut Cx<'_>) {
         let powered = cx.net.is_powered(self.host);
         let lost = match (powered, cx.net.is_cut_off(self.host)) {
             (false, _) => Some(Loss::Power),
@@ -142,10 +121,11 @@ impl Kubelet {
                 cx.schedule(cx.now + cx.spec.timers.boot, KubeEvent::Booted(self.key, self.generation));
             } else {
                 self.booted = false;
-                self.processes.clear();
+                self.processes.power_lost(cx);
             }
         }
         self.look(cx);
+        self.pod_removed(store, cx);
     }
 
     /// The node has booted.
@@ -200,60 +180,54 @@ impl Kubelet {
         if !self.settled || store.node(self.key).ready != Ready::True {
             self.settled = true;
             store.set_node_ready(self.key, Ready::True, cx);
-            self.sync(store, cx);
+            self.processes.sync(store, cx);
         }
         if cx.exact == Exact::Full {
             self.expect_renewal(cx.now, cx);
         }
     }
 
-    /// The API has something new for it, if it hears of it.
+    /// It hears of what changes in the API.
+    const fn listens(&self) -> bool {
+        self.connected.is_some() && self.settled
+    }
+
+    /// The API may have something new for it, or it for the API.
     pub fn notice(&mut self, store: &mut Store, cx: &mut Cx<'_>) {
-        if self.connected.is_some() && self.settled {
-            self.sync(store, cx);
+        if self.listens() {
+            self.processes.sync(store, cx);
+        } else {
+            self.processes.judge_hazards(false, store, cx);
         }
     }
 
-    /// A process is ready or has ended.
+    /// A step of a process is done.
     pub fn process(&mut self, id: PodId, serial: u32, store: &mut Store, cx: &mut Cx<'_>) {
-        let Some(process) = self.processes.get_mut(&id).filter(|process| process.serial == serial) else { return };
-        match process.state {
-            State::Starting => process.state = State::Running,
-            State::Stopping => drop(self.processes.remove(&id)),
-            State::Running => unreachable!("a process that runs has no timer"),
-        }
+        self.processes.timer(id, serial, cx);
         self.notice(store, cx);
     }
 
-    /// Brings processes to what the store wants, and tells the store what runs.
-    fn sync(&mut self, store: &mut Store, cx: &mut Cx<'_>) {
-        let pods: Vec<PodId> = store.node(self.key).pods.iter().copied().collect();
-        for id in pods {
-            let pod = store.pod(id).expect("a node's pods are there");
-            let workload = &cx.spec.workloads[pod.name.workload.0 as usize];
-            let process = self.processes.get_mut(&id);
-            match (process.as_ref().map(|process| process.state), pod.terminating) {
-                (None, true) => store.remove(id, cx),
-                (None, false) => {
-                    store.set_pod_ready(id, false, cx);
-                    self.turn(id, State::Starting, workload.start, cx);
-                }
-                (Some(State::Starting | State::Running), true) => self.turn(id, State::Stopping, workload.stop, cx),
-                (Some(State::Running), false) => {
-                    if let Some(process) = process.filter(|process| !process.told) {
-                        process.told = true;
-                        store.start(id, cx);
-                    }
-                    store.set_pod_ready(id, true, cx);
-                }
-                (Some(State::Starting), false) | (Some(State::Stopping), _) => {}
-            }
+    /// Members of an etcd cluster have started or stopped.
+    pub fn members_changed(&mut self, cluster: ClusterId, store: &mut Store, cx: &mut Cx<'_>) {
+        if self.processes.members_changed(cluster, cx) {
+            self.notice(store, cx);
         }
     }
 
-    fn turn(&mut self, id: PodId, state: State, takes: Duration, cx: &mut Cx<'_>) {
-        self.serial += 1;
-        self.processes.insert(id, Process { state, told: false, serial: self.serial });
-        cx.schedule(cx.now + takes, KubeEvent::Process(self.key, id, self.serial));
+    /// The volume of a pod was detached from its node.
+    pub fn volume_detached(&mut self, name: PodName, store: &mut Store, cx: &mut Cx<'_>) {
+        self.processes.volume_detached(name, cx);
+        self.notice(store, cx);
+    }
+
+    /// Whether a process uses a pod's volume here.
+    #[cfg(test)]
+    pub(crate) fn uses_volume(&self, name: PodName) -> bool {
+        self.processes.uses_volume(name)
+    }
+
+    /// A pod of its node is gone: a hazard, if it cannot know.
+    pub fn pod_removed(&mut self, store: &Store, cx: &mut Cx<'_>) {
+        self.processes.judge_hazards(self.listens(), store, cx);
     }
 }

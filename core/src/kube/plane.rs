@@ -3,8 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::gardener::machine::controller::Machines;
-use crate::ids::{GroupId, NodeKey, PodId, WorkloadId};
+use crate::ids::{ClusterId, GroupId, NodeKey, PodId, WorkloadId};
+use crate::kube::claim::Attachment;
 use crate::kube::context::Cx;
+use crate::kube::controller::attach::Volumes;
 use crate::kube::controller::daemon::DaemonSets;
 use crate::kube::controller::evict::Evictions;
 use crate::kube::controller::lifecycle::Lifecycle;
@@ -13,7 +15,7 @@ use crate::kube::controller::scheduler::Scheduler;
 use crate::kube::controller::stateful;
 use crate::kube::event::{KubeEvent, Watcher};
 use crate::kube::kubelet::Kubelet;
-use crate::kube::name::PodName;
+use crate::kube::name::{PodName, PodTag};
 use crate::kube::record::Ready;
 use crate::kube::spec::Kind;
 use crate::kube::store::{Change, Store};
@@ -27,6 +29,7 @@ pub struct Plane {
     evictions: Evictions,
     replicas: ReplicaSets,
     daemons: DaemonSets,
+    volumes: Volumes,
     scheduler: Scheduler,
     machines: Machines,
     /// What each [`Watcher`] is about to hear of; its event is queued where there is something.
@@ -43,9 +46,9 @@ impl Plane {
         let workloads = spec.workloads.len();
         let (replicas, daemons) = (ReplicaSets::new(workloads), DaemonSets::new(workloads));
         let scheduler = Scheduler::new(workloads);
-        let (evictions, news) = (Evictions::default(), Default::default());
+        let (evictions, volumes, news) = (Evictions::default(), Volumes::default(), Default::default());
         let machines = Machines::new(cx);
-        let mut plane = Self { store, kubelets, lifecycle, evictions, replicas, daemons, scheduler, machines, news };
+        let mut plane = Self { store, kubelets, lifecycle, evictions, replicas, daemons, volumes, scheduler, machines, news };
         plane.place_given(cx);
         loop {
             for workload in (0..workloads as u32).map(WorkloadId) {
@@ -113,7 +116,7 @@ impl Plane {
         &self.machines
     }
 
-    /// Something is due.
+    /// Something is due; [`Plane::follow_up`] comes next.
     pub fn handle(&mut self, event: KubeEvent, cx: &mut Cx<'_>) {
         let store = &mut self.store;
         match event {
@@ -138,9 +141,21 @@ impl Plane {
                     kubelet.process(pod, serial, store, cx);
                 }
             }
+            KubeEvent::Volume(workload, ordinal, generation) => {
+                let name = PodName { workload, tag: PodTag::Ordinal(ordinal) };
+                let detached = self.volumes.due(name, generation, store, cx);
+                if let Some(kubelet) = detached.and_then(|node| self.kubelets.get_mut(&node)) {
+                    kubelet.volume_detached(name, store, cx);
+                }
+            }
             KubeEvent::Machines(generation) => self.machines.handle(generation, store, cx),
         }
-        self.follow_up(cx);
+    }
+
+    /// The nodes on which a process uses a pod's volume.
+    #[cfg(test)]
+    pub(crate) fn users_of_volume(&self, name: PodName) -> Vec<NodeKey> {
+        self.kubelets.iter().filter(|(_, kubelet)| kubelet.uses_volume(name)).map(|(key, _)| *key).collect()
     }
 
     /// Its objects, to be changed; [`Plane::follow_up`] comes next.
@@ -154,13 +169,19 @@ impl Plane {
         self.arm(cx);
     }
 
-    /// Hosts or paths have changed.
+    /// Hosts or paths have changed; [`Plane::follow_up`] comes next.
     pub fn network_changed(&mut self, cx: &mut Cx<'_>) {
         for kubelet in self.kubelets.values_mut() {
-            kubelet.surroundings_changed(cx);
+            kubelet.surroundings_changed(&self.store, cx);
         }
         self.lifecycle.reach_changed();
-        self.arm(cx);
+    }
+
+    /// Members of an etcd cluster have started or stopped.
+    pub fn members_changed(&mut self, cluster: ClusterId, cx: &mut Cx<'_>) {
+        for kubelet in self.kubelets.values_mut() {
+            kubelet.members_changed(cluster, &mut self.store, cx);
+        }
     }
 
     fn arm(&mut self, cx: &mut Cx<'_>) {
@@ -177,6 +198,7 @@ impl Plane {
                 Watcher::Lifecycle => Lifecycle::reconcile(NodeKey(key), &mut self.store, cx),
                 Watcher::Evict => self.evictions.reconcile(NodeKey(key), &self.store, cx),
                 Watcher::ReplicaSets | Watcher::StatefulSets | Watcher::DaemonSets => self.reconcile(WorkloadId(key), cx),
+                Watcher::Volumes => self.volumes.reconcile(WorkloadId(key), &mut self.store, cx),
                 Watcher::Kubelets => {
                     if let Some(kubelet) = self.kubelets.get_mut(&NodeKey(key)) {
                         kubelet.notice(&mut self.store, cx);
@@ -215,11 +237,24 @@ impl Plane {
                     self.tell(Watcher::Kubelets, node.0, cx);
                     self.scheduler.wake(heard);
                 }
-                Change::Removed(pod, name, _) => {
+                Change::Removed(pod, name, node) => {
                     self.evictions.cancel(pod);
                     self.scheduler.forget(pod);
+                    if let Some(kubelet) = node.and_then(|node| self.kubelets.get_mut(&node)) {
+                        kubelet.pod_removed(&self.store, cx);
+                        self.tell(Watcher::Kubelets, node.expect("it has a kubelet").0, cx);
+                    }
+                    if cx.spec.workloads[name.workload.0 as usize].volume.is_some() {
+                        self.tell(Watcher::Volumes, name.workload.0, cx);
+                    }
                     self.tell_owner(name.workload, cx);
                     self.scheduler.wake(heard);
+                }
+                Change::Volume(name) => {
+                    self.tell(Watcher::Volumes, name.workload.0, cx);
+                    if let Some(Attachment::Attached(node)) = self.store.claim(name).map(|claim| claim.attachment) {
+                        self.tell(Watcher::Kubelets, node.0, cx);
+                    }
                 }
                 Change::Desired(workload) => self.tell_owner(workload, cx),
                 Change::Readiness(workload) => {
@@ -231,6 +266,9 @@ impl Plane {
                     self.lifecycle.nodes_changed();
                     self.tell(Watcher::Lifecycle, node.0, cx);
                     self.tell(Watcher::Machines, node.0, cx);
+                    for name in self.store.mounted_on(node) {
+                        self.tell(Watcher::Volumes, name.workload.0, cx);
+                    }
                     let unknown = self.store.get_node(node).is_some_and(|node| node.ready == Ready::Unknown);
                     if let Some(kubelet) = self.kubelets.get(&node).filter(|_| unknown) {
                         kubelet.declared_unknown(cx);

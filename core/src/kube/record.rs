@@ -45,6 +45,15 @@ pub enum PodFact {
     Terminating,
     /// Its object is gone.
     Removed,
+    /// Its volume is attached to this node.
+    VolumeAttached(NodeName),
+    /// Its volume is attached to no node any more.
+    VolumeDetached {
+        /// Whoever used it may still have done so.
+        forced: bool,
+    },
+    /// It runs on, cut off, though its object is gone; or no more.
+    Hazard(bool),
 }
 
 /// A fact of a node.

@@ -6,6 +6,7 @@ use smallvec::SmallVec;
 
 use crate::ids::{NodeKey, PodId, WorkloadId, ZoneId};
 use crate::kernel::time::Time;
+use crate::kube::claim::{Attachment, Claim};
 use crate::kube::context::Cx;
 use crate::kube::name::{MachineName, NodeName, PodName};
 use crate::kube::record::{KubeRecord, NodeFact, PodFact, Ready, Reason};
@@ -81,6 +82,8 @@ pub enum Change {
     Registered(NodeKey),
     /// A node is gone; its pods are not.
     Unregistered(NodeKey),
+    /// The volume of this pod is attached, mounted or unmounted.
+    Volume(PodName),
 }
 
 /// The objects of one plane.
@@ -90,6 +93,7 @@ pub struct Store {
     pods: BTreeMap<PodId, Pod>,
     by_workload: Vec<BTreeSet<PodId>>,
     desired: Vec<u32>,
+    claims: BTreeMap<PodName, Claim>,
     made: u32,
     next_node: u32,
     changes: Vec<Change>,
@@ -132,6 +136,7 @@ impl Store {
             pods: BTreeMap::new(),
             by_workload: vec![BTreeSet::new(); spec.workloads.len()],
             desired: spec.workloads.iter().map(|workload| workload.replicas).collect(),
+            claims: BTreeMap::new(),
             made: 0,
             next_node: spec.nodes.len() as u32,
             changes: Vec::new(),
@@ -171,6 +176,11 @@ impl Store {
         &self.nodes[&key]
     }
 
+    /// Whether there is such a node.
+    pub fn node_exists(&self, key: NodeKey) -> bool {
+        self.nodes.contains_key(&key)
+    }
+
     /// All nodes.
     pub fn nodes(&self) -> impl Iterator<Item = (NodeKey, &Node)> {
         self.nodes.iter().map(|(key, node)| (*key, node))
@@ -179,6 +189,11 @@ impl Store {
     /// A pod, if it is (still) there.
     pub fn pod(&self, id: PodId) -> Option<&Pod> {
         self.pods.get(&id)
+    }
+
+    /// The pod of a name, if it is there.
+    pub fn named(&self, name: PodName) -> Option<&Pod> {
+        self.pods_of(name.workload).map(|(_, pod)| pod).find(|pod| pod.name == name)
     }
 
     /// The pods of a workload, oldest first.
@@ -226,8 +241,58 @@ impl Store {
         let node = self.nodes.get_mut(&key).expect("who binds a pod to a node has it");
         node.requested = node.requested.plus(&cx.spec.workloads[pod.name.workload.0 as usize].requests);
         node.pods.insert(id);
+        if let Some(volume) = cx.spec.workloads[pod.name.workload.0 as usize].volume {
+            let zone = node.labels.get(Symbol::ZONE).filter(|_| !volume.regional);
+            self.claims.entry(pod.name).or_insert(Claim { zone, attachment: Attachment::Free, mounted: None });
+            self.changes.push(Change::Volume(pod.name));
+        }
         self.changes.push(Change::Bound(key));
         cx.record(KubeRecord::Pod(pod.name, PodFact::Bound(node.name)));
+    }
+
+    /// The claim of a pod, if it has one that is bound.
+    pub fn claim(&self, name: PodName) -> Option<&Claim> {
+        self.claims.get(&name)
+    }
+
+    /// Pods of a workload, there or not, that have claims.
+    pub fn claims_of(&self, workload: WorkloadId) -> Vec<PodName> {
+        self.claims.keys().filter(|name| name.workload == workload).copied().collect()
+    }
+
+    /// Whose volumes a node says it uses.
+    pub fn mounted_on(&self, key: NodeKey) -> Vec<PodName> {
+        self.claims.iter().filter(|(_, claim)| claim.mounted == Some(key)).map(|(name, _)| *name).collect()
+    }
+
+    /// A pod's volume, if it has one, has been in use on its node for long.
+    pub fn settle_volume(&mut self, name: PodName, key: NodeKey, cx: &mut Cx<'_>) {
+        if self.claims.contains_key(&name) {
+            self.set_attachment(name, Attachment::Attached(key), cx);
+            self.set_mounted(name, Some(key));
+        }
+    }
+
+    /// A volume is attached, or about to be, or no more.
+    pub fn set_attachment(&mut self, name: PodName, attachment: Attachment, cx: &mut Cx<'_>) {
+        let claim = self.claims.get_mut(&name).expect("who attaches a volume has it");
+        let before = std::mem::replace(&mut claim.attachment, attachment);
+        self.changes.push(Change::Volume(name));
+        match (before, attachment) {
+            (_, Attachment::Attached(node)) => {
+                cx.record(KubeRecord::Pod(name, PodFact::VolumeAttached(self.nodes[&node].name)));
+            }
+            (Attachment::Detaching { forced, .. }, _) => cx.record(KubeRecord::Pod(name, PodFact::VolumeDetached { forced })),
+            _ => {}
+        }
+    }
+
+    /// A node uses a pod's volume, or none does.
+    pub fn set_mounted(&mut self, name: PodName, key: Option<NodeKey>) {
+        if let Some(claim) = self.claims.get_mut(&name) {
+            claim.mounted = key;
+            self.changes.push(Change::Volume(name));
+        }
     }
 
     /// No node suits a pod. Told where the reason is another than before.

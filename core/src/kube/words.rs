@@ -1,7 +1,7 @@
 //! What happens in a plane, in plain words.
 
 use crate::kube::event::{KubeEvent, Watcher};
-use crate::kube::name::NodeName;
+use crate::kube::name::{NodeName, PodName, PodTag};
 use crate::kube::plane::Plane;
 use crate::kube::record::{KubeRecord, Loss, MachineFact, NodeFact, PodFact, Ready, Reason};
 use crate::kube::rule::taints::Effect;
@@ -33,6 +33,13 @@ impl KubeRecord {
                     PodFact::Ready(false) => format!("{name} is not ready"),
                     PodFact::Terminating => format!("{name} is to end"),
                     PodFact::Removed => format!("{name} is gone"),
+                    PodFact::VolumeAttached(node) => {
+                        format!("{name}'s volume is attached to {}", node_name(node, plane, scenario))
+                    }
+                    PodFact::VolumeDetached { forced: false } => format!("{name}'s volume is detached"),
+                    PodFact::VolumeDetached { forced: true } => format!("{name}'s volume is detached by force"),
+                    PodFact::Hazard(true) => format!("{name} runs on, cut off, though it is gone"),
+                    PodFact::Hazard(false) => format!("{name} no longer runs where it was cut off"),
                 }
             }
             Self::Node(node, fact) => {
@@ -114,6 +121,7 @@ impl KubeEvent {
             Self::Work(Watcher::Machines) => "the machine controller hears of nodes".to_owned(),
             Self::Work(Watcher::MachineSets) => "machine sets hear of machines".to_owned(),
             Self::Machines(_) => "the machine controller looks after a machine".to_owned(),
+            Self::Work(Watcher::Volumes) => "the attach/detach controller hears of nodes and pods".to_owned(),
             Self::Monitor(_) => "the node lifecycle controller looks at all nodes".to_owned(),
             Self::Limiter(zone, _) => format!("another node of {} may be evicted", scenario.zones[zone.0 as usize].name),
             Self::Evict(_) => "the taint manager's next eviction is due".to_owned(),
@@ -121,6 +129,10 @@ impl KubeEvent {
             Self::Renew(key, _) => format!("{}'s lease is to be renewed", node(key)),
             Self::Booted(key, _) => format!("{} has booted", node(key)),
             Self::Process(key, ..) => format!("a pod's process on {} is ready or has ended", node(key)),
+            Self::Volume(workload, ordinal, _) => {
+                let name = PodName { workload, tag: PodTag::Ordinal(ordinal) };
+                format!("{}'s volume is attached, or detached", name.text(spec))
+            }
         };
         format!("{}: {text}", spec.name)
     }

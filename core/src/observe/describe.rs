@@ -166,6 +166,7 @@ fn stopped(reason: StopReason) -> &'static str {
         StopReason::PowerLost => "its node has no power",
         StopReason::VolumeLost => "its disk is lost",
         StopReason::Removed => "it was removed from the cluster",
+        StopReason::VolumeDetached => "its disk was detached",
     }
 }
 

@@ -130,6 +130,7 @@ impl Form {
                     StopReason::PowerLost => 2,
                     StopReason::VolumeLost => 3,
                     StopReason::Removed => 4,
+                    StopReason::VolumeDetached => 5,
                 });
             }
             Record::MemberRefused { member, reason } => {

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::ids::{ClusterId, NodeId, NodeKey, PlaneId, ZoneId};
 use labels::{Labels, NodeAffinity, Selector, Symbol};
 use name::{MachineName, PodTag};
-use placement::{Claim, Constraint};
+use placement::Constraint;
 use taints::{Effect, Match, Taint, Toleration};
 use zonefall_kernel::time::Duration;
 
@@ -143,15 +143,13 @@ pub struct Workload {
     pub spread: Vec<Constraint>,
     /// Spreading that should (`ScheduleAnyway`).
     pub prefers: Vec<Constraint>,
-    /// Claims of its pods.
-    pub claims: Vec<Claim>,
     /// Each pod of a `StatefulSet` has a volume of its own (`volumeClaimTemplates`), made where it is first placed.
     pub volume: Option<VolumeTemplate>,
     /// What is pulled onto a node before a pod can start there.
     pub image: Image,
     /// So many of its ready pods may be evicted at a time (`PodDisruptionBudget`); `None`: it has no budget.
     pub max_unavailable: Option<u32>,
-    /// How long its pods take from being told to run until they are ready.
+    /// How long its pods take from the start of their container until they are ready; an etcd member has a time of its own.
     pub start: Duration,
     /// How long they take to stop when asked to.
     pub stop: Duration,
@@ -250,6 +248,20 @@ pub struct Timers {
     pub scheduling: Duration,
     /// Timers of the machine-controller-manager.
     pub machines: machine::MachineTimers,
+
+    // Pods and volumes.
+    /// A process that was asked to stop has this long (`terminationGracePeriodSeconds`).
+    pub pod_grace: Duration,
+    /// Until an attached volume is mounted (assumed).
+    pub mount: Duration,
+    /// Bytes per second at which a node pulls images (assumed).
+    pub pull_bytes_per_s: u64,
+    /// Until the cloud has attached a volume (assumed).
+    pub attach: Duration,
+    /// Until the cloud has detached a volume (assumed).
+    pub detach: Duration,
+    /// A volume that is still mounted on a node that is not ready is detached regardless after so long (`maxWaitForUnmountDuration`).
+    pub force_detach: Duration,
 }
 
 impl Default for Timers {
@@ -265,6 +277,12 @@ impl Default for Timers {
             boot: Duration::from_secs(60),
             scheduling: Duration::from_millis(10),
             machines: machine::MachineTimers::default(),
+            pod_grace: Duration::from_secs(30),
+            mount: Duration::from_secs(2),
+            pull_bytes_per_s: 60_000_000,
+            attach: Duration::from_secs(10),
+            detach: Duration::from_secs(10),
+            force_detach: Duration::from_secs(360),
         }
     }
 }

@@ -53,7 +53,7 @@ fn leaving(node: NodeKey, store: &Store, cx: &Cx<'_>) -> impl Iterator<Item = Po
 
 fn has_volume(id: PodId, store: &Store, cx: &Cx<'_>) -> bool {
     let workload = &cx.spec.workloads[store.pod(id).expect("a node's pods are there").name.workload.0 as usize];
-    workload.volume.is_some() || !workload.claims.is_empty()
+    workload.volume.is_some()
 }
 
 fn evict(id: PodId, store: &mut Store, cx: &mut Cx<'_>) {

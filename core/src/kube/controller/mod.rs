@@ -1,5 +1,6 @@
 //! The controllers of a plane: each keeps what it holds in memory, and changes the world through the store alone.
 
+pub mod attach;
 pub mod daemon;
 pub mod evict;
 pub mod lifecycle;

@@ -14,10 +14,12 @@ use crate::kernel::rng::{Draw, Purpose};
 use crate::kernel::time::{Duration, Time};
 use crate::kube::context::Cx;
 use crate::kube::event::KubeEvent;
+use crate::kube::name::PodName;
 use crate::kube::record::Reason;
 use crate::kube::rule::labels::Symbol;
 use crate::kube::rule::resources::{balanced, least_allocated};
 use crate::kube::rule::spread::{self, Constraint, Incoming, NodeView, PodView, Verdict};
+use crate::kube::rule::volume_zone::{Claim, Volume};
 use crate::kube::rule::{taints, volume_zone};
 use crate::kube::spec::{PlaneSpec, Workload};
 use crate::kube::store::{Node, Store};
@@ -108,11 +110,12 @@ impl Scheduler {
     /// # Errors
     /// Why no node suits it.
     pub fn try_place(&mut self, id: PodId, store: &mut Store, cx: &mut Cx<'_>) -> Result<NodeKey, Reason> {
-        let workload = store.pod(id).expect("a pod that waits is there").name.workload;
+        let name = store.pod(id).expect("a pod that waits is there").name;
+        let workload = name.workload;
         let look = &mut self.looks[workload.0 as usize];
         *look += 1;
         let mut tie = cx.draws(Purpose::Tie, workload.0).draw(*look);
-        let key = place(workload, cx.spec, store, &mut tie)?;
+        let key = place(name, cx.spec, store, &mut tie)?;
         store.bind(id, key, cx);
         Ok(key)
     }
@@ -129,14 +132,15 @@ impl Scheduler {
     }
 }
 
-/// The node a pod of a workload is given: of those that pass all filters one with the highest score.
+/// The node a pod is given: of those that pass all filters one with the highest score.
 ///
 /// # Errors
 /// Why no node passes them.
-pub fn place(id: WorkloadId, spec: &PlaneSpec, store: &Store, tie: &mut Draw) -> Result<NodeKey, Reason> {
-    let workload = &spec.workloads[id.0 as usize];
+pub fn place(name: PodName, spec: &PlaneSpec, store: &Store, tie: &mut Draw) -> Result<NodeKey, Reason> {
+    let workload = &spec.workloads[name.workload.0 as usize];
     let nodes = Nodes::new(store);
-    let refusals = filter(workload, spec, store, &nodes);
+    let zone = store.claim(name).and_then(|claim| claim.zone);
+    let refusals = filter(workload, zone, spec, store, &nodes);
     let candidates: Vec<usize> = (0..nodes.all.len()).filter(|&node| refusals[node].is_none()).collect();
     if candidates.is_empty() {
         return Err(refusals.into_iter().flatten().max().unwrap_or(Reason::NodeAffinity));
@@ -166,10 +170,11 @@ impl<'a> Nodes<'a> {
     }
 }
 
-/// The first filter that each node fails.
-fn filter(workload: &Workload, spec: &PlaneSpec, store: &Store, nodes: &Nodes<'_>) -> Vec<Option<Reason>> {
+/// The first filter that each node fails. The pod's volume, if it has one, is in this `zone`.
+fn filter(workload: &Workload, zone: Option<Symbol>, spec: &PlaneSpec, store: &Store, nodes: &Nodes<'_>) -> Vec<Option<Reason>> {
     let pods = counted(workload, &workload.spread, spec, store, nodes);
     let spread = spread::filter(&incoming(workload), &workload.spread, &nodes.views, &pods);
+    let claim = zone.map(|zone| Claim::Bound(Volume(vec![(Symbol::ZONE, vec![zone])])));
     let refusal = |(node, spread): (usize, Verdict)| {
         let node = nodes.all[node].1;
         let requested = node.requested.plus(&workload.requests);
@@ -177,7 +182,7 @@ fn filter(workload: &Workload, spec: &PlaneSpec, store: &Store, nodes: &Nodes<'_
             () if taints::forbidding(&node.taints, &workload.tolerations).is_some() => Some(Reason::Taints),
             () if !workload.affinity.admits(&node.labels) => Some(Reason::NodeAffinity),
             () if !requested.fits(&node.allocatable) => Some(Reason::Resources),
-            () if volume_zone::filter(&workload.claims, &node.labels) == volume_zone::Verdict::Rejected => {
+            () if volume_zone::filter(claim.as_slice(), &node.labels) == volume_zone::Verdict::Rejected => {
                 Some(Reason::VolumeZone)
             }
             () if spread != Verdict::Success => Some(Reason::Spread),

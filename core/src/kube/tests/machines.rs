@@ -9,9 +9,8 @@ use crate::ids::{GroupId, NodeKey, ZoneId};
 use crate::kernel::time::Time;
 use crate::kube::name::{MachineName, NodeName};
 use crate::kube::record::{KubeRecord, MachineFact, NodeFact, PodFact, Ready};
-use crate::kube::rule::labels::Symbol;
-use crate::kube::spec::placement::{Claim, Volume};
-use crate::kube::spec::{Group, Workload, tolerates_unreachable};
+use crate::kube::rule::labels::{Condition, NodeAffinity, Requirement, Symbol};
+use crate::kube::spec::{Group, Kind, VolumeTemplate, Workload, tolerates_unreachable};
 use crate::scenario::{Aim, CloudAnswer, Fault, Scenario};
 use crate::sim::Exact;
 
@@ -225,7 +224,7 @@ proptest! {
             let facts = seen.machine(name);
             for pair in facts.windows(2).filter(|pair| (pair[0].1, pair[1].1) == (UNKNOWN, FAILED)) {
                 let waited = pair[1].0.since(pair[0].0);
-                prop_assert!(waited >= secs(health_s) && (waited - secs(health_s)).as_nanos() % secs(5).as_nanos() == 0);
+                prop_assert!(waited >= secs(health_s) && (waited - secs(health_s)).as_nanos().is_multiple_of(secs(5).as_nanos()));
             }
         }
         // Whoever is the first of its deployment to be unknown is given up exactly then.
@@ -243,8 +242,14 @@ proptest! {
 #[test]
 fn drained_before_it_is_deleted() {
     let patient = vec![tolerates_unreachable(secs(7_000))];
-    let volume = Claim::Bound(Volume(vec![(Symbol::ZONE, vec![zone_label(0)])]));
-    let db = Workload { claims: vec![volume], tolerations: patient.clone(), ..workload("db", 0, 3) };
+    let here = Requirement { key: Symbol::ZONE, is: Condition::In(vec![zone_label(0)]) };
+    let db = Workload {
+        kind: Kind::StatefulSet { parallel: true },
+        volume: Some(VolumeTemplate { regional: false }),
+        affinity: NodeAffinity(vec![vec![here]]),
+        tolerations: patient.clone(),
+        ..workload("db", 0, 3)
+    };
     let web = Workload { tolerations: patient, ..workload("web", 1, 6) };
     let scenario = with_machines(with(with(world(&[1, 1, 1]), db), web), 4);
     let scenario = broken(scenario, 100, Some(1_000), cut_zone(ZoneId(0)));
@@ -257,8 +262,8 @@ fn drained_before_it_is_deleted() {
     let (dbs, webs): (Vec<_>, Vec<_>) = (times(0).collect(), times(1).collect());
     assert!(dbs.len() == 3 && webs.len() == 2 && webs.iter().all(|when| *when == dbs[0]), "{dbs:?} {webs:?}");
     assert!(webs[0] >= drained && webs[0] <= drained + secs(5));
-    let removed: Vec<_> = ending.iter().map(|(_, pod)| *seen.of(*pod).last().unwrap()).collect();
-    assert!(removed.iter().all(|(when, fact)| *fact == PodFact::Removed && *when < gone), "{removed:?}");
+    let removed = |pod| seen.of(pod).into_iter().find(|(_, fact)| *fact == PodFact::Removed).map(|(when, _)| when);
+    assert!(ending.iter().all(|(_, pod)| removed(*pod).is_some_and(|when| when < gone)), "{ending:?}");
     // A look every 5 s whether the one before has stopped, which takes 2 s.
     assert_eq!([dbs[1].since(dbs[0]), dbs[2].since(dbs[1])], [secs(5), secs(5)]);
     // Whoever left runs again: nobody went back to the node.

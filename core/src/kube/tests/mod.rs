@@ -4,5 +4,6 @@ mod healing;
 mod machines;
 mod scheduling;
 mod timing;
+mod volumes;
 mod workloads;
 mod world;

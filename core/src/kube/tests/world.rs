@@ -89,7 +89,6 @@ pub(super) fn workload(name: &str, app: u32, replicas: u32) -> Workload {
         tolerations: vec![tolerates_unreachable(UNREACHABLE_TOLERATION)],
         spread: Vec::new(),
         prefers: Vec::new(),
-        claims: Vec::new(),
         start: secs(5),
         stop: secs(2),
         volume: None,

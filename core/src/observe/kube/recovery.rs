@@ -162,7 +162,8 @@ impl Recovery {
                 self.start_over(plane, pod);
             }
             PodFact::Removed => self.step(at, plane, pod, Step::Removed),
-            PodFact::Ready(false) => {}
+            PodFact::VolumeAttached(_) => self.replacement(at, plane, pod, Step::Attached),
+            PodFact::Ready(false) | PodFact::VolumeDetached { .. } | PodFact::Hazard(_) => {}
         }
     }
 
