@@ -46,12 +46,22 @@ pub enum Watcher {
     DaemonSets,
     /// The attach/detach controller. Key: a workload.
     Volumes,
+    /// The disruption controller. Key: a workload.
+    Budgets,
 }
 
 impl Watcher {
     /// All of them.
-    pub const ALL: [Self; 7] =
-        [Self::Lifecycle, Self::Evict, Self::ReplicaSets, Self::Kubelets, Self::StatefulSets, Self::DaemonSets, Self::Volumes];
+    pub const ALL: [Self; 8] = [
+        Self::Lifecycle,
+        Self::Evict,
+        Self::ReplicaSets,
+        Self::Kubelets,
+        Self::StatefulSets,
+        Self::DaemonSets,
+        Self::Volumes,
+        Self::Budgets,
+    ];
 
     /// The controller that looks after the pods of such workloads.
     pub const fn of(kind: Kind) -> Self {

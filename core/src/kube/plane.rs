@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::ids::{ClusterId, NodeKey, WorkloadId};
+use crate::ids::{ClusterId, NodeKey, PodId, WorkloadId};
 use crate::kube::claim::Attachment;
 use crate::kube::context::Cx;
 use crate::kube::controller::attach::Volumes;
 use crate::kube::controller::daemon::DaemonSets;
+use crate::kube::controller::disruption::{Budgets, TooManyRequests};
 use crate::kube::controller::evict::Evictions;
 use crate::kube::controller::lifecycle::Lifecycle;
 use crate::kube::controller::replicas::ReplicaSets;
@@ -29,6 +30,7 @@ pub struct Plane {
     replicas: ReplicaSets,
     daemons: DaemonSets,
     volumes: Volumes,
+    budgets: Budgets,
     scheduler: Scheduler,
     /// What each [`Watcher`] is about to hear of; its event is queued where there is something.
     news: [BTreeSet<u32>; Watcher::ALL.len()],
@@ -43,9 +45,9 @@ impl Plane {
         let lifecycle = Lifecycle::new(&store, cx);
         let workloads = spec.workloads.len();
         let (replicas, daemons) = (ReplicaSets::new(workloads), DaemonSets::new(workloads));
-        let scheduler = Scheduler::new(workloads);
+        let (scheduler, budgets) = (Scheduler::new(workloads), Budgets::new(workloads));
         let (evictions, volumes, news) = (Evictions::default(), Volumes::default(), Default::default());
-        let mut plane = Self { store, kubelets, lifecycle, evictions, replicas, daemons, volumes, scheduler, news };
+        let mut plane = Self { store, kubelets, lifecycle, evictions, replicas, daemons, volumes, budgets, scheduler, news };
         plane.place_given(cx);
         loop {
             for workload in (0..workloads as u32).map(WorkloadId) {
@@ -56,6 +58,9 @@ impl Plane {
                 break;
             }
             plane.place_all(changes, cx);
+        }
+        for workload in (0..workloads as u32).map(WorkloadId) {
+            plane.budgets.reconcile(workload, &plane.store, cx);
         }
         plane.arm(cx);
         plane
@@ -138,6 +143,14 @@ impl Plane {
         &mut self.store
     }
 
+    /// Evicts a pod, as whoever drains its node asks for; [`Plane::follow_up`] comes next.
+    ///
+    /// # Errors
+    /// Its budget is spent.
+    pub fn evict(&mut self, pod: PodId, cx: &mut Cx<'_>) -> Result<(), TooManyRequests> {
+        self.budgets.evict(pod, &mut self.store, cx)
+    }
+
     /// Its objects may have changed: those who watch are told.
     pub fn follow_up(&mut self, cx: &mut Cx<'_>) {
         self.spread_news(cx);
@@ -173,6 +186,7 @@ impl Plane {
                 Watcher::Evict => self.evictions.reconcile(NodeKey(key), &self.store, cx),
                 Watcher::ReplicaSets | Watcher::StatefulSets | Watcher::DaemonSets => self.reconcile(WorkloadId(key), cx),
                 Watcher::Volumes => self.volumes.reconcile(WorkloadId(key), &mut self.store, cx),
+                Watcher::Budgets => self.budgets.reconcile(WorkloadId(key), &self.store, cx),
                 Watcher::Kubelets => kubelet(&mut self.kubelets, NodeKey(key)).notice(&mut self.store, cx),
             }
         }
@@ -195,6 +209,7 @@ impl Plane {
                 Change::Terminating(pod, workload, node) => {
                     self.evictions.cancel(pod);
                     self.tell_owner(workload, cx);
+                    self.tell_budget(workload, cx);
                     self.tell(Watcher::Kubelets, node.0, cx);
                     self.scheduler.wake(heard);
                 }
@@ -209,6 +224,7 @@ impl Plane {
                         self.tell(Watcher::Volumes, name.workload.0, cx);
                     }
                     self.tell_owner(name.workload, cx);
+                    self.tell_budget(name.workload, cx);
                     self.scheduler.wake(heard);
                 }
                 Change::Volume(name) => {
@@ -217,8 +233,12 @@ impl Plane {
                         self.tell(Watcher::Kubelets, node.0, cx);
                     }
                 }
-                Change::Desired(workload) => self.tell_owner(workload, cx),
+                Change::Desired(workload) => {
+                    self.tell_owner(workload, cx);
+                    self.tell_budget(workload, cx);
+                }
                 Change::Readiness(workload) => {
+                    self.tell_budget(workload, cx);
                     if cx.spec.workloads[workload.0 as usize].kind == (Kind::StatefulSet { parallel: false }) {
                         self.tell_owner(workload, cx);
                     }
@@ -247,6 +267,13 @@ impl Plane {
     /// Tells the controller of a workload's pods.
     fn tell_owner(&mut self, workload: WorkloadId, cx: &mut Cx<'_>) {
         self.tell(Watcher::of(cx.spec.workloads[workload.0 as usize].kind), workload.0, cx);
+    }
+
+    /// Tells the disruption controller, where the workload has a budget.
+    fn tell_budget(&mut self, workload: WorkloadId, cx: &mut Cx<'_>) {
+        if cx.spec.workloads[workload.0 as usize].max_unavailable.is_some() {
+            self.tell(Watcher::Budgets, workload.0, cx);
+        }
     }
 
     /// Nodes have changed: every DaemonSet may have to.

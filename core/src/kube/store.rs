@@ -20,6 +20,8 @@ use crate::network::{HostId, Network};
 pub struct Pod {
     /// Its name.
     pub name: PodName,
+    /// When it was made.
+    pub created: Time,
     /// Its node.
     pub node: Option<NodeKey>,
     /// Its process was seen running.
@@ -191,7 +193,17 @@ impl Store {
         let id = PodId(self.made);
         self.made += 1;
         let (started, ready, terminating) = (false, false, false);
-        let pod = Pod { name, node: None, started, restarts: 0, ready, ready_since: cx.now, terminating, refused: None };
+        let pod = Pod {
+            name,
+            created: cx.now,
+            node: None,
+            started,
+            restarts: 0,
+            ready,
+            ready_since: cx.now,
+            terminating,
+            refused: None,
+        };
         self.pods.insert(id, pod);
         self.by_workload[name.workload.0 as usize].insert(id);
         self.changes.push(Change::Created(id));

@@ -2,6 +2,7 @@
 
 pub mod attach;
 pub mod daemon;
+pub mod disruption;
 pub mod evict;
 pub mod lifecycle;
 pub mod limiter;
