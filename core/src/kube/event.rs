@@ -24,6 +24,10 @@ pub enum KubeEvent {
     Process(NodeKey, PodId, u32),
     /// The volume of a StatefulSet's pod (its ordinal) is attached or detached, or waited for long enough.
     Volume(WorkloadId, u32, u32),
+    /// The pod garbage collector looks.
+    Collect(u32),
+    /// The machine controller has something to do.
+    Machines(u32),
 }
 
 // An event of the queue must not grow by this one.
@@ -48,11 +52,15 @@ pub enum Watcher {
     Volumes,
     /// The disruption controller. Key: a workload.
     Budgets,
+    /// The machine controller. Key: a node.
+    Machines,
+    /// Machine sets. Key: a machine deployment.
+    MachineSets,
 }
 
 impl Watcher {
     /// All of them.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 10] = [
         Self::Lifecycle,
         Self::Evict,
         Self::ReplicaSets,
@@ -61,6 +69,8 @@ impl Watcher {
         Self::DaemonSets,
         Self::Volumes,
         Self::Budgets,
+        Self::Machines,
+        Self::MachineSets,
     ];
 
     /// The controller that looks after the pods of such workloads.

@@ -10,7 +10,7 @@ use crate::kernel::rng::Purpose;
 use crate::kernel::time::{Duration, Time};
 use crate::kube::context::Cx;
 use crate::kube::event::KubeEvent;
-use crate::kube::name::PodName;
+use crate::kube::name::{MachineName, PodName};
 use crate::kube::node::process::Processes;
 use crate::kube::record::Ready;
 use crate::kube::store::Store;
@@ -25,6 +25,8 @@ pub struct Kubelet {
     powered: bool,
     booted: bool,
     renewals: Periodic,
+    /// Its node is to join, named after this machine.
+    joins: Option<MachineName>,
     /// It reaches the API from then on.
     connected: Option<Time>,
     /// It has told the API what it did while it was out of reach.
@@ -47,6 +49,7 @@ impl Kubelet {
             powered: true,
             booted: true,
             renewals,
+            joins: None,
             connected: Some(Time::ZERO),
             settled: true,
             renewed: Time::ZERO,
@@ -56,6 +59,25 @@ impl Kubelet {
         if cx.exact == Exact::Full {
             kubelet.expect_renewal(cx.now, cx);
         }
+        kubelet
+    }
+
+    /// The kubelet of a machine that was just switched on. Its node joins when it first reaches the API.
+    pub fn joining(key: NodeKey, host: HostId, machine: MachineName, cx: &mut Cx<'_>) -> Self {
+        let mut kubelet = Self {
+            key,
+            host,
+            powered: false,
+            booted: false,
+            renewals: Periodic::new(cx.now, cx.spec.timers.lease_renewal),
+            joins: Some(machine),
+            connected: None,
+            settled: false,
+            renewed: Time::ZERO,
+            generation: 0,
+            processes: Processes::new(key, host),
+        };
+        kubelet.power_changed(cx);
         kubelet
     }
 
@@ -77,6 +99,16 @@ impl Kubelet {
 
     /// The network or the power of some hosts has changed.
     pub fn surroundings_changed(&mut self, store: &Store, cx: &mut Cx<'_>) {
+        self.power_changed(cx);
+        self.pod_removed(store, cx);
+    }
+
+    /// Its machine is switched off for good.
+    pub fn switched_off(mut self, cx: &mut Cx<'_>) {
+        self.processes.power_lost(cx);
+    }
+
+    fn power_changed(&mut self, cx: &mut Cx<'_>) {
         let powered = cx.net.is_powered(self.host);
         if powered != self.powered {
             self.powered = powered;
@@ -89,7 +121,6 @@ impl Kubelet {
             }
         }
         self.look(cx);
-        self.pod_removed(store, cx);
     }
 
     /// The node has booted.
@@ -137,6 +168,9 @@ impl Kubelet {
     pub fn renew(&mut self, generation: u32, store: &mut Store, cx: &mut Cx<'_>) {
         if generation != self.generation {
             return;
+        }
+        if let Some(machine) = self.joins.take() {
+            store.add_node(self.key, machine, self.host, cx);
         }
         if !self.settled || store.node(self.key).ready != Ready::True {
             self.settled = true;

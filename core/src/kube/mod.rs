@@ -108,6 +108,7 @@ impl Kube {
             exact: self.exact,
             net: at.net,
             etcd: at.etcd,
+            cloud: at.cloud,
             fx: at.fx,
             signals: Vec::new(),
         }

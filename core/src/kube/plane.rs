@@ -2,12 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::ids::{ClusterId, NodeKey, PodId, WorkloadId};
+use crate::gardener::machine::controller::Machines;
+use crate::ids::{ClusterId, GroupId, NodeKey, PodId, WorkloadId};
 use crate::kube::claim::Attachment;
 use crate::kube::context::Cx;
 use crate::kube::controller::attach::Volumes;
+use crate::kube::controller::collect::Collector;
 use crate::kube::controller::daemon::DaemonSets;
-use crate::kube::controller::disruption::{Budgets, TooManyRequests};
+use crate::kube::controller::disruption;
 use crate::kube::controller::evict::Evictions;
 use crate::kube::controller::lifecycle::Lifecycle;
 use crate::kube::controller::replicas::ReplicaSets;
@@ -30,8 +32,9 @@ pub struct Plane {
     replicas: ReplicaSets,
     daemons: DaemonSets,
     volumes: Volumes,
-    budgets: Budgets,
+    collector: Collector,
     scheduler: Scheduler,
+    machines: Machines,
     /// What each [`Watcher`] is about to hear of; its event is queued where there is something.
     news: [BTreeSet<u32>; Watcher::ALL.len()],
 }
@@ -45,9 +48,11 @@ impl Plane {
         let lifecycle = Lifecycle::new(&store, cx);
         let workloads = spec.workloads.len();
         let (replicas, daemons) = (ReplicaSets::new(workloads), DaemonSets::new(workloads));
-        let (scheduler, budgets) = (Scheduler::new(workloads), Budgets::new(workloads));
+        let (scheduler, collector) = (Scheduler::new(workloads), Collector::new(cx));
         let (evictions, volumes, news) = (Evictions::default(), Volumes::default(), Default::default());
-        let mut plane = Self { store, kubelets, lifecycle, evictions, replicas, daemons, volumes, budgets, scheduler, news };
+        let machines = Machines::new(cx);
+        let mut plane =
+            Self { store, kubelets, lifecycle, evictions, replicas, daemons, volumes, collector, scheduler, machines, news };
         plane.place_given(cx);
         loop {
             for workload in (0..workloads as u32).map(WorkloadId) {
@@ -60,7 +65,7 @@ impl Plane {
             plane.place_all(changes, cx);
         }
         for workload in (0..workloads as u32).map(WorkloadId) {
-            plane.budgets.reconcile(workload, &plane.store, cx);
+            disruption::reconcile(workload, &mut plane.store, cx);
         }
         plane.arm(cx);
         plane
@@ -72,7 +77,7 @@ impl Plane {
             for (tag, node) in &spec.placed {
                 let pod = self.store.create_pod(PodName { workload, tag: *tag }, cx);
                 self.store.bind(pod, *node, cx);
-                kubelet(&mut self.kubelets, *node).settle(pod, &mut self.store, cx);
+                self.settle(pod, *node, cx);
             }
         }
         self.store.take_changes();
@@ -87,11 +92,15 @@ impl Plane {
         for pod in made {
             let bound = self.store.pod(pod).expect("it was just made").node;
             match bound.map_or_else(|| self.scheduler.try_place(pod, &mut self.store, cx), Ok) {
-                Ok(node) => kubelet(&mut self.kubelets, node).settle(pod, &mut self.store, cx),
+                Ok(node) => self.settle(pod, node, cx),
                 Err(_) => self.scheduler.add(pod, cx.now),
             }
         }
         self.store.take_changes();
+    }
+
+    fn settle(&mut self, pod: PodId, node: NodeKey, cx: &mut Cx<'_>) {
+        self.kubelets.get_mut(&node).expect("every node of the start has a kubelet").settle(pod, &mut self.store, cx);
     }
 
     /// The controller of a workload's pods looks after them.
@@ -108,6 +117,11 @@ impl Plane {
         &self.store
     }
 
+    /// Its machines.
+    pub const fn machines(&self) -> &Machines {
+        &self.machines
+    }
+
     /// Something is due; [`Plane::follow_up`] comes next.
     pub fn handle(&mut self, event: KubeEvent, cx: &mut Cx<'_>) {
         let store = &mut self.store;
@@ -117,16 +131,29 @@ impl Plane {
             KubeEvent::Limiter(zone, generation) => self.lifecycle.token(zone, generation, store, cx),
             KubeEvent::Evict(generation) => self.evictions.evict(generation, store, cx),
             KubeEvent::Schedule(generation) => self.scheduler.schedule(generation, store, cx),
-            KubeEvent::Renew(node, generation) => kubelet(&mut self.kubelets, node).renew(generation, store, cx),
-            KubeEvent::Booted(node, generation) => {
-                kubelet(&mut self.kubelets, node).booted(generation, cx);
-                self.lifecycle.reach_changed();
+            KubeEvent::Renew(node, generation) => {
+                if let Some(kubelet) = self.kubelets.get_mut(&node) {
+                    kubelet.renew(generation, store, cx);
+                }
             }
-            KubeEvent::Process(node, pod, serial) => kubelet(&mut self.kubelets, node).process(pod, serial, store, cx),
+            KubeEvent::Booted(node, generation) => {
+                if let Some(kubelet) = self.kubelets.get_mut(&node) {
+                    kubelet.booted(generation, cx);
+                    self.lifecycle.reach_changed();
+                }
+            }
+            KubeEvent::Process(node, pod, serial) => {
+                if let Some(kubelet) = self.kubelets.get_mut(&node) {
+                    kubelet.process(pod, serial, store, cx);
+                }
+            }
+            KubeEvent::Collect(generation) => self.collector.look(generation, store, cx),
+            KubeEvent::Machines(generation) => self.machines.handle(generation, store, cx),
             KubeEvent::Volume(workload, ordinal, generation) => {
                 let name = PodName { workload, tag: PodTag::Ordinal(ordinal) };
-                if let Some(node) = self.volumes.due(name, generation, store, cx) {
-                    kubelet(&mut self.kubelets, node).volume_detached(name, store, cx);
+                let lost = self.volumes.due(name, generation, store, cx);
+                if let Some(kubelet) = lost.and_then(|node| self.kubelets.get_mut(&node)) {
+                    kubelet.volume_detached(name, store, cx);
                 }
             }
         }
@@ -141,14 +168,6 @@ impl Plane {
     /// Its objects, to be changed; [`Plane::follow_up`] comes next.
     pub fn store_mut(&mut self) -> &mut Store {
         &mut self.store
-    }
-
-    /// Evicts a pod, as whoever drains its node asks for; [`Plane::follow_up`] comes next.
-    ///
-    /// # Errors
-    /// Its budget is spent.
-    pub fn evict(&mut self, pod: PodId, cx: &mut Cx<'_>) -> Result<(), TooManyRequests> {
-        self.budgets.evict(pod, &mut self.store, cx)
     }
 
     /// Its objects may have changed: those who watch are told.
@@ -176,6 +195,8 @@ impl Plane {
         self.lifecycle.arm(&self.store, &self.kubelets, cx);
         self.evictions.arm(cx);
         self.scheduler.arm(cx);
+        self.machines.arm(cx);
+        self.collector.arm(cx);
     }
 
     /// A watcher hears what is new.
@@ -186,8 +207,14 @@ impl Plane {
                 Watcher::Evict => self.evictions.reconcile(NodeKey(key), &self.store, cx),
                 Watcher::ReplicaSets | Watcher::StatefulSets | Watcher::DaemonSets => self.reconcile(WorkloadId(key), cx),
                 Watcher::Volumes => self.volumes.reconcile(WorkloadId(key), &mut self.store, cx),
-                Watcher::Budgets => self.budgets.reconcile(WorkloadId(key), &self.store, cx),
-                Watcher::Kubelets => kubelet(&mut self.kubelets, NodeKey(key)).notice(&mut self.store, cx),
+                Watcher::Budgets => disruption::reconcile(WorkloadId(key), &mut self.store, cx),
+                Watcher::Kubelets => {
+                    if let Some(kubelet) = self.kubelets.get_mut(&NodeKey(key)) {
+                        kubelet.notice(&mut self.store, cx);
+                    }
+                }
+                Watcher::Machines => self.machines.node_changed(NodeKey(key), &mut self.store, cx),
+                Watcher::MachineSets => self.machines.sync(GroupId(key as u16), cx),
             }
         }
     }
@@ -195,6 +222,15 @@ impl Plane {
     /// Tells everybody whom a change concerns.
     fn spread_news(&mut self, cx: &mut Cx<'_>) {
         let heard = cx.now + cx.spec.timers.watch_latency;
+        for group in self.machines.take_touched(cx) {
+            self.tell(Watcher::MachineSets, group.0.into(), cx);
+        }
+        self.kubelets.extend(self.machines.take_switched_on());
+        for node in self.machines.take_switched_off() {
+            if let Some(kubelet) = self.kubelets.remove(&node) {
+                kubelet.switched_off(cx);
+            }
+        }
         for change in self.store.take_changes() {
             match change {
                 Change::Created(pod) if self.store.pod(pod).is_some_and(|pod| pod.node.is_none()) => {
@@ -249,15 +285,31 @@ impl Plane {
                     for name in self.store.mounted_on(node) {
                         self.tell(Watcher::Volumes, name.workload.0, cx);
                     }
-                    match self.store.node(node).ready {
-                        Ready::True => {}
-                        Ready::Unknown => kubelet(&mut self.kubelets, node).declared_unknown(cx),
+                    self.tell(Watcher::Machines, node.0, cx);
+                    let unknown = self.store.get_node(node).is_some_and(|node| node.ready == Ready::Unknown);
+                    if let Some(kubelet) = self.kubelets.get(&node).filter(|_| unknown) {
+                        kubelet.declared_unknown(cx);
                     }
                 }
                 Change::Taints(node) => {
                     self.lifecycle.nodes_changed();
                     self.tell(Watcher::Evict, node.0, cx);
                     self.tell_daemons(cx);
+                    self.scheduler.wake(heard);
+                }
+                Change::Registered(node) => {
+                    self.lifecycle.add_node(node, self.store.node(node).zone, cx);
+                    self.tell(Watcher::Machines, node.0, cx);
+                    self.tell_daemons(cx);
+                    self.scheduler.wake(heard);
+                }
+                Change::Unregistered(node) => {
+                    self.lifecycle.remove_node(node);
+                    self.collector.node_gone(node, cx);
+                    for name in self.store.mounted_on(node) {
+                        self.tell(Watcher::Volumes, name.workload.0, cx);
+                    }
+                    self.tell(Watcher::Machines, node.0, cx);
                     self.scheduler.wake(heard);
                 }
             }
@@ -291,8 +343,4 @@ impl Plane {
         }
         news.insert(key);
     }
-}
-
-fn kubelet(kubelets: &mut BTreeMap<NodeKey, Kubelet>, node: NodeKey) -> &mut Kubelet {
-    kubelets.get_mut(&node).expect("every node has a kubelet")
 }

@@ -8,8 +8,9 @@ use crate::ids::{NodeKey, PodId, WorkloadId, ZoneId};
 use crate::kernel::time::Time;
 use crate::kube::claim::{Attachment, Claim};
 use crate::kube::context::Cx;
-use crate::kube::name::{NodeName, PodName};
+use crate::kube::name::{MachineName, NodeName, PodName};
 use crate::kube::record::{KubeRecord, NodeFact, PodFact, Ready, Reason};
+use crate::kube::rule::budget::Status;
 use crate::kube::rule::labels::{Labels, Symbol};
 use crate::kube::rule::taints::{Effect, Taint};
 use crate::kube::spec::{NodeSpec, NodeTemplate, PlaneSpec, Resources};
@@ -82,6 +83,10 @@ pub enum Change {
     Readiness(WorkloadId),
     /// The volume of this pod is attached, mounted or unmounted.
     Volume(PodName),
+    /// A node has joined.
+    Registered(NodeKey),
+    /// A node is gone; its pods are not.
+    Unregistered(NodeKey),
 }
 
 /// The objects of one plane.
@@ -92,7 +97,9 @@ pub struct Store {
     by_workload: Vec<BTreeSet<PodId>>,
     desired: Vec<u32>,
     claims: BTreeMap<PodName, Claim>,
+    budgets: Vec<Option<Status>>,
     made: u32,
+    next_node: u32,
     changes: Vec<Change>,
 }
 
@@ -134,12 +141,42 @@ impl Store {
             by_workload: vec![BTreeSet::new(); spec.workloads.len()],
             desired: spec.workloads.iter().map(|workload| workload.replicas).collect(),
             claims: BTreeMap::new(),
+            budgets: vec![None; spec.workloads.len()],
             made: 0,
+            next_node: spec.nodes.len() as u32,
             changes: Vec::new(),
         }
     }
 
-    /// A node.
+    /// A node, if it is (still) there.
+    pub fn get_node(&self, key: NodeKey) -> Option<&Node> {
+        self.nodes.get(&key)
+    }
+
+    /// A number for a node that is to join.
+    pub fn number_node(&mut self) -> NodeKey {
+        self.next_node += 1;
+        NodeKey(self.next_node - 1)
+    }
+
+    /// The node of a machine joins: it is what its machine deployment says, under the name of the machine.
+    pub fn add_node(&mut self, key: NodeKey, machine: MachineName, host: HostId, cx: &mut Cx<'_>) {
+        let group = &cx.spec.groups[machine.group.0 as usize];
+        let mut node = Node::new(NodeName::Machine(machine), host, group.zone, &group.template);
+        node.labels.set(Symbol::HOSTNAME, Symbol::host(key));
+        cx.record(KubeRecord::Node(node.name, NodeFact::Registered));
+        assert!(self.nodes.insert(key, node).is_none(), "{machine:?} joins twice");
+        self.changes.push(Change::Registered(key));
+    }
+
+    /// A node goes. Its pods stay bound to it, until somebody removes them.
+    pub fn remove_node(&mut self, key: NodeKey, cx: &mut Cx<'_>) {
+        let node = self.nodes.remove(&key).expect("who removes a node has it");
+        cx.record(KubeRecord::Node(node.name, NodeFact::Removed));
+        self.changes.push(Change::Unregistered(key));
+    }
+
+    /// A node that is there.
     pub fn node(&self, key: NodeKey) -> &Node {
         &self.nodes[&key]
     }
@@ -157,6 +194,11 @@ impl Store {
     /// A pod, if it is (still) there.
     pub fn pod(&self, id: PodId) -> Option<&Pod> {
         self.pods.get(&id)
+    }
+
+    /// The pods that are bound to a node, be it there or not.
+    pub fn pods_on(&self, key: NodeKey) -> Vec<PodId> {
+        self.pods.iter().filter(|(_, pod)| pod.node == Some(key)).map(|(id, _)| *id).collect()
     }
 
     /// The pod of a name, if it is there.
@@ -179,6 +221,16 @@ impl Store {
         if std::mem::replace(&mut self.desired[workload.0 as usize], pods) != pods {
             self.changes.push(Change::Desired(workload));
         }
+    }
+
+    /// The budget of a workload, if it has one.
+    pub fn budget(&self, workload: WorkloadId) -> Option<&Status> {
+        self.budgets[workload.0 as usize].as_ref()
+    }
+
+    /// The budget of a workload is so.
+    pub fn set_budget(&mut self, workload: WorkloadId, status: Status) {
+        self.budgets[workload.0 as usize] = Some(status);
     }
 
     /// What has changed since it was last asked for.
@@ -334,6 +386,17 @@ impl Store {
             node.ready = ready;
             self.changes.push(Change::Condition(key));
             cx.record(KubeRecord::Node(node.name, NodeFact::Ready(ready)));
+        }
+    }
+
+    /// A node takes no more pods; nothing if that is so.
+    pub fn cordon(&mut self, key: NodeKey, cx: &mut Cx<'_>) {
+        let node = self.nodes.get_mut(&key).expect("who changes a node has it");
+        let taint = Taint { key: Symbol::UNSCHEDULABLE, value: None, effect: Effect::NoSchedule };
+        if !node.taints.contains(&taint) {
+            node.taints.push(taint);
+            self.changes.push(Change::Taints(key));
+            cx.record(KubeRecord::Node(node.name, NodeFact::Cordoned));
         }
     }
 

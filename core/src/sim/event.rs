@@ -173,6 +173,8 @@ pub struct Effects {
     pub disturbed: Vec<ClusterId>,
     /// Containers of etcd members that start or end.
     pub orders: Vec<MemberOrder>,
+    /// Machines that are no more.
+    pub deleted_vms: Vec<HostId>,
     /// Whether anybody wants [`Record::Raft`].
     pub raft_records: bool,
 }
@@ -185,6 +187,7 @@ impl Effects {
             && self.watched.is_empty()
             && self.disturbed.is_empty()
             && self.orders.is_empty()
+            && self.deleted_vms.is_empty()
     }
 
     /// Queues an event of a cluster.

@@ -4,6 +4,7 @@ pub mod disruption;
 pub mod gardener;
 pub mod int_or_percent;
 pub mod labels;
+pub mod machine;
 pub mod name;
 pub mod placement;
 pub mod taints;
@@ -22,6 +23,8 @@ use zonefall_kernel::time::Duration;
 pub struct KubeModel {
     /// The planes.
     pub planes: Vec<PlaneSpec>,
+    /// Machines that the cloud has left at the start, by type and zone ([`Group::stock`]).
+    pub stock: Vec<u32>,
 }
 
 /// A Kubernetes API, the nodes that report to it and the workloads that live in it.
@@ -79,6 +82,8 @@ pub struct Group {
     pub minimum: u32,
     /// Machines there are at most.
     pub maximum: u32,
+    /// From which of [`KubeModel::stock`] its machines are taken; `None`: there are always more.
+    pub stock: Option<u16>,
 }
 
 /// What pods request, and nodes have.
@@ -241,6 +246,8 @@ pub struct Timers {
     pub boot: Duration,
     /// Between two pods that the scheduler looks at (assumed).
     pub scheduling: Duration,
+    /// Timers of the machine-controller-manager.
+    pub machines: machine::MachineTimers,
 
     // Pods and volumes.
     /// A process that was asked to stop has this long (`terminationGracePeriodSeconds`).
@@ -255,6 +262,10 @@ pub struct Timers {
     pub detach: Duration,
     /// A volume that is still mounted on a node that is not ready is detached regardless after so long (`maxWaitForUnmountDuration`).
     pub force_detach: Duration,
+    /// The pod garbage collector looks this often (`gcCheckPeriod`).
+    pub collect_period: Duration,
+    /// It waits this long from when it first misses a node (`quarantineTime`).
+    pub quarantine: Duration,
 }
 
 impl Default for Timers {
@@ -269,12 +280,15 @@ impl Default for Timers {
             watch_latency: Duration::from_millis(5),
             boot: Duration::from_secs(60),
             scheduling: Duration::from_millis(10),
+            machines: machine::MachineTimers::default(),
             pod_grace: Duration::from_secs(30),
             mount: Duration::from_secs(2),
             pull_bytes_per_s: 60_000_000,
             attach: Duration::from_secs(10),
             detach: Duration::from_secs(10),
             force_detach: Duration::from_secs(360),
+            collect_period: Duration::from_secs(20),
+            quarantine: Duration::from_secs(40),
         }
     }
 }

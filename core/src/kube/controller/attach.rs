@@ -93,7 +93,9 @@ impl Volumes {
         let attachment = store.claim(name).expect("it is one of the store's").attachment;
         let mut lost = None;
         match attachment {
-            Attachment::Attaching(node) => store.set_attachment(name, Attachment::Attached(node), cx),
+            Attachment::Attaching(node) if store.node_exists(node) => store.set_attachment(name, Attachment::Attached(node), cx),
+            // Its machine went meanwhile.
+            Attachment::Attaching(_) => store.set_attachment(name, Attachment::Free, cx),
             Attachment::Detaching { node, .. } => {
                 store.set_mounted(name, None);
                 store.set_attachment(name, Attachment::Free, cx);

@@ -6,6 +6,7 @@ use super::world::{Seen, act, at, broken, crash, cut, run, run_with, secs, with,
 use crate::ids::{NodeKey, WorkloadId};
 use crate::kernel::time::Time;
 use crate::kube::context::Cx;
+use crate::kube::controller::disruption::evict;
 use crate::kube::name::{PodName, PodTag};
 use crate::kube::plane::Plane;
 use crate::kube::record::PodFact;
@@ -165,15 +166,15 @@ fn a_budget_is_spent_by_evictions_and_by_pods_that_are_not_ready() {
     (web.max_unavailable, web.start) = (Some(1), secs(30));
     let scenario = with(world(&[1, 1, 1]), web.clone());
     let answers = |scenario: &Scenario, budget: bool| {
-        let evict = |plane: &mut Plane, k: usize, cx: &mut Cx<'_>| {
+        let ask = |plane: &mut Plane, k: usize, cx: &mut Cx<'_>| {
             // Twice at once, then while the successor starts, then when it is ready.
             for _ in 0..if k == 0 { 2 } else { 1 } {
                 let ready = plane.store().pods_of(W).filter(|(_, pod)| pod.ready && !pod.terminating).map(|(id, _)| id).next();
-                let granted = plane.evict(ready.expect("one is"), cx);
+                let granted = evict(ready.expect("one is"), plane.store_mut(), cx);
                 assert!(budget || granted == Ok(()));
             }
         };
-        let seen = act(scenario, 1, evict, [100, 120, 140].into_iter());
+        let seen = act(scenario, 1, ask, [100, 120, 140].into_iter());
         let answer = |(when, pod): (Time, PodName)| {
             seen.of(pod).into_iter().filter_map(move |(at, fact)| match fact {
                 PodFact::Evicted(granted) if at == when => Some(granted),
@@ -188,11 +189,11 @@ fn a_budget_is_spent_by_evictions_and_by_pods_that_are_not_ready() {
     assert_eq!(answers(&free, false), [true; 4]);
     // A node that is gone spends it; its own pod, not ready, may go all the same.
     let scenario = broken(scenario.clone(), 50, None, crash(&scenario, LOST));
-    let evict = |plane: &mut Plane, _: usize, cx: &mut Cx<'_>| {
+    let ask = |plane: &mut Plane, _: usize, cx: &mut Cx<'_>| {
         let pods: Vec<_> = plane.store().pods_of(W).map(|(id, pod)| (id, pod.ready)).collect();
         for (id, ready) in pods {
-            assert_eq!(plane.evict(id, cx).is_ok(), !ready);
+            assert_eq!(evict(id, plane.store_mut(), cx).is_ok(), !ready);
         }
     };
-    act(&scenario, 1, evict, [300].into_iter());
+    act(&scenario, 1, ask, [300].into_iter());
 }
