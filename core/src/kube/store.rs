@@ -273,7 +273,7 @@ impl Store {
         node.pods.insert(id);
         if let Some(volume) = cx.spec.workloads[pod.name.workload.0 as usize].volume {
             let zone = node.labels.get(Symbol::ZONE).filter(|_| !volume.regional);
-            self.claims.entry(pod.name).or_insert(Claim { zone, attachment: Attachment::Free, mounted: None });
+            self.claims.entry(pod.name).or_insert(Claim { zone, home: node.zone, attachment: Attachment::Free, mounted: None });
             self.changes.push(Change::Volume(pod.name));
         }
         self.changes.push(Change::Bound(key));
