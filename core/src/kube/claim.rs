@@ -1,6 +1,6 @@
 //! Claims of pods for volumes of their own, and where these volumes are attached.
 
-use crate::ids::NodeKey;
+use crate::ids::{NodeKey, ZoneId};
 use crate::kube::rule::labels::Symbol;
 
 /// The claim of a pod of a `StatefulSet`, bound where the pod was first placed. It outlives the pod.
@@ -8,6 +8,8 @@ use crate::kube::rule::labels::Symbol;
 pub struct Claim {
     /// The zone its volume is in (the value of the label of its nodes); `None`: anywhere.
     pub zone: Option<Symbol>,
+    /// Where it was first placed: the part of the cloud that is asked to attach and detach its volume.
+    pub home: ZoneId,
     /// Where its volume is attached.
     pub attachment: Attachment,
     /// The node that says it uses it (`volumesInUse`): from before it is mounted until its process is known to be gone.

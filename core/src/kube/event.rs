@@ -22,10 +22,12 @@ pub enum KubeEvent {
     Booted(NodeKey, u32),
     /// A step of a pod's process on a node is done.
     Process(NodeKey, PodId, u32),
-    /// The machine controller has something to do.
-    Machines(u32),
     /// The volume of a StatefulSet's pod (its ordinal) is attached or detached, or waited for long enough.
     Volume(WorkloadId, u32, u32),
+    /// The pod garbage collector looks.
+    Collect(u32),
+    /// The machine controller has something to do.
+    Machines(u32),
 }
 
 // An event of the queue must not grow by this one.
@@ -52,20 +54,27 @@ pub enum Watcher {
     MachineSets,
     /// The attach/detach controller. Key: a workload.
     Volumes,
+    /// The disruption controller. Key: a workload.
+    Budgets,
+    /// The machine controller. Key: a node.
+    Machines,
+    /// Machine sets. Key: a machine deployment.
+    MachineSets,
 }
 
 impl Watcher {
     /// All of them.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Lifecycle,
         Self::Evict,
         Self::ReplicaSets,
         Self::Kubelets,
         Self::StatefulSets,
         Self::DaemonSets,
+        Self::Volumes,
+        Self::Budgets,
         Self::Machines,
         Self::MachineSets,
-        Self::Volumes,
     ];
 
     /// The controller that looks after the pods of such workloads.

@@ -10,10 +10,10 @@ use crate::kernel::rng::Purpose;
 use crate::kernel::time::{Duration, Time};
 use crate::kube::context::Cx;
 use crate::kube::event::KubeEvent;
-use crate::kube::name::{MachineName, NodeName, PodName};
+use crate::kube::name::{MachineName, PodName};
 use crate::kube::node::process::Processes;
-use crate::kube::record::{KubeRecord, Loss, NodeFact, Ready};
-use crate::kube::store::{Node, Store};
+use crate::kube::record::Ready;
+use crate::kube::store::Store;
 use crate::network::{HostId, Network};
 use crate::sim::Exact;
 
@@ -83,7 +83,7 @@ impl Kubelet {
             generation: 0,
             processes: Processes::new(key, host),
         };
-        kubelet.surroundings_changed(store, cx);
+        kubelet.power_changed(cx);
         kubelet
     }
 
@@ -105,6 +105,16 @@ impl Kubelet {
 
     /// The network or the power of some hosts has changed.
     pub fn surroundings_changed(&mut self, store: &Store, cx: &mut Cx<'_>) {
+        self.power_changed(cx);
+        self.pod_removed(store, cx);
+    }
+
+    /// Its machine is switched off for good.
+    pub fn switched_off(mut self, cx: &mut Cx<'_>) {
+        self.processes.power_lost(cx);
+    }
+
+    fn power_changed(&mut self, cx: &mut Cx<'_>) {
         let powered = cx.net.is_powered(self.host);
         let lost = match (powered, cx.net.is_cut_off(self.host)) {
             (false, _) => Some(Loss::Power),
@@ -125,7 +135,6 @@ impl Kubelet {
             }
         }
         self.look(cx);
-        self.pod_removed(store, cx);
     }
 
     /// The node has booted.

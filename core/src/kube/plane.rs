@@ -7,7 +7,9 @@ use crate::ids::{ClusterId, GroupId, NodeKey, PodId, WorkloadId};
 use crate::kube::claim::Attachment;
 use crate::kube::context::Cx;
 use crate::kube::controller::attach::Volumes;
+use crate::kube::controller::collect::Collector;
 use crate::kube::controller::daemon::DaemonSets;
+use crate::kube::controller::disruption;
 use crate::kube::controller::evict::Evictions;
 use crate::kube::controller::lifecycle::Lifecycle;
 use crate::kube::controller::replicas::ReplicaSets;
@@ -30,6 +32,7 @@ pub struct Plane {
     replicas: ReplicaSets,
     daemons: DaemonSets,
     volumes: Volumes,
+    collector: Collector,
     scheduler: Scheduler,
     machines: Machines,
     /// What each [`Watcher`] is about to hear of; its event is queued where there is something.
@@ -45,10 +48,11 @@ impl Plane {
         let lifecycle = Lifecycle::new(&store, cx);
         let workloads = spec.workloads.len();
         let (replicas, daemons) = (ReplicaSets::new(workloads), DaemonSets::new(workloads));
-        let scheduler = Scheduler::new(workloads);
+        let (scheduler, collector) = (Scheduler::new(workloads), Collector::new(cx));
         let (evictions, volumes, news) = (Evictions::default(), Volumes::default(), Default::default());
         let machines = Machines::new(cx);
-        let mut plane = Self { store, kubelets, lifecycle, evictions, replicas, daemons, volumes, scheduler, machines, news };
+        let mut plane =
+            Self { store, kubelets, lifecycle, evictions, replicas, daemons, volumes, collector, scheduler, machines, news };
         plane.place_given(cx);
         loop {
             for workload in (0..workloads as u32).map(WorkloadId) {
@@ -59,6 +63,9 @@ impl Plane {
                 break;
             }
             plane.place_all(changes, cx);
+        }
+        for workload in (0..workloads as u32).map(WorkloadId) {
+            disruption::reconcile(workload, &mut plane.store, cx);
         }
         plane.arm(cx);
         plane
@@ -95,6 +102,10 @@ impl Plane {
             }
         }
         self.store.take_changes();
+    }
+
+    fn settle(&mut self, pod: PodId, node: NodeKey, cx: &mut Cx<'_>) {
+        self.kubelets.get_mut(&node).expect("every node of the start has a kubelet").settle(pod, &mut self.store, cx);
     }
 
     /// The controller of a workload's pods looks after them.
@@ -141,14 +152,15 @@ impl Plane {
                     kubelet.process(pod, serial, store, cx);
                 }
             }
+            KubeEvent::Collect(generation) => self.collector.look(generation, store, cx),
+            KubeEvent::Machines(generation) => self.machines.handle(generation, store, cx),
             KubeEvent::Volume(workload, ordinal, generation) => {
                 let name = PodName { workload, tag: PodTag::Ordinal(ordinal) };
-                let detached = self.volumes.due(name, generation, store, cx);
-                if let Some(kubelet) = detached.and_then(|node| self.kubelets.get_mut(&node)) {
+                let lost = self.volumes.due(name, generation, store, cx);
+                if let Some(kubelet) = lost.and_then(|node| self.kubelets.get_mut(&node)) {
                     kubelet.volume_detached(name, store, cx);
                 }
             }
-            KubeEvent::Machines(generation) => self.machines.handle(generation, store, cx),
         }
     }
 
@@ -189,6 +201,7 @@ impl Plane {
         self.evictions.arm(cx);
         self.scheduler.arm(cx);
         self.machines.arm(cx);
+        self.collector.arm(cx);
     }
 
     /// A watcher hears what is new.
@@ -199,6 +212,7 @@ impl Plane {
                 Watcher::Evict => self.evictions.reconcile(NodeKey(key), &self.store, cx),
                 Watcher::ReplicaSets | Watcher::StatefulSets | Watcher::DaemonSets => self.reconcile(WorkloadId(key), cx),
                 Watcher::Volumes => self.volumes.reconcile(WorkloadId(key), &mut self.store, cx),
+                Watcher::Budgets => disruption::reconcile(WorkloadId(key), &mut self.store, cx),
                 Watcher::Kubelets => {
                     if let Some(kubelet) = self.kubelets.get_mut(&NodeKey(key)) {
                         kubelet.notice(&mut self.store, cx);
@@ -218,7 +232,9 @@ impl Plane {
         }
         self.kubelets.extend(self.machines.take_switched_on());
         for node in self.machines.take_switched_off() {
-            self.kubelets.remove(&node);
+            if let Some(kubelet) = self.kubelets.remove(&node) {
+                kubelet.switched_off(cx);
+            }
         }
         for change in self.store.take_changes() {
             match change {
@@ -234,6 +250,7 @@ impl Plane {
                 Change::Terminating(pod, workload, node) => {
                     self.evictions.cancel(pod);
                     self.tell_owner(workload, cx);
+                    self.tell_budget(workload, cx);
                     self.tell(Watcher::Kubelets, node.0, cx);
                     self.scheduler.wake(heard);
                 }
@@ -248,6 +265,7 @@ impl Plane {
                         self.tell(Watcher::Volumes, name.workload.0, cx);
                     }
                     self.tell_owner(name.workload, cx);
+                    self.tell_budget(name.workload, cx);
                     self.scheduler.wake(heard);
                 }
                 Change::Volume(name) => {
@@ -256,8 +274,12 @@ impl Plane {
                         self.tell(Watcher::Kubelets, node.0, cx);
                     }
                 }
-                Change::Desired(workload) => self.tell_owner(workload, cx),
+                Change::Desired(workload) => {
+                    self.tell_owner(workload, cx);
+                    self.tell_budget(workload, cx);
+                }
                 Change::Readiness(workload) => {
+                    self.tell_budget(workload, cx);
                     if cx.spec.workloads[workload.0 as usize].kind == (Kind::StatefulSet { parallel: false }) {
                         self.tell_owner(workload, cx);
                     }
@@ -265,10 +287,10 @@ impl Plane {
                 Change::Condition(node) => {
                     self.lifecycle.nodes_changed();
                     self.tell(Watcher::Lifecycle, node.0, cx);
-                    self.tell(Watcher::Machines, node.0, cx);
                     for name in self.store.mounted_on(node) {
                         self.tell(Watcher::Volumes, name.workload.0, cx);
                     }
+                    self.tell(Watcher::Machines, node.0, cx);
                     let unknown = self.store.get_node(node).is_some_and(|node| node.ready == Ready::Unknown);
                     if let Some(kubelet) = self.kubelets.get(&node).filter(|_| unknown) {
                         kubelet.declared_unknown(cx);
@@ -284,10 +306,15 @@ impl Plane {
                     self.lifecycle.add_node(node, self.store.node(node).zone, cx);
                     self.tell_daemons(cx);
                     self.tell(Watcher::Machines, node.0, cx);
+                    self.tell_daemons(cx);
                     self.scheduler.wake(heard);
                 }
                 Change::Unregistered(node) => {
                     self.lifecycle.remove_node(node);
+                    self.collector.node_gone(node, cx);
+                    for name in self.store.mounted_on(node) {
+                        self.tell(Watcher::Volumes, name.workload.0, cx);
+                    }
                     self.tell(Watcher::Machines, node.0, cx);
                     self.scheduler.wake(heard);
                 }
@@ -298,6 +325,13 @@ impl Plane {
     /// Tells the controller of a workload's pods.
     fn tell_owner(&mut self, workload: WorkloadId, cx: &mut Cx<'_>) {
         self.tell(Watcher::of(cx.spec.workloads[workload.0 as usize].kind), workload.0, cx);
+    }
+
+    /// Tells the disruption controller, where the workload has a budget.
+    fn tell_budget(&mut self, workload: WorkloadId, cx: &mut Cx<'_>) {
+        if cx.spec.workloads[workload.0 as usize].max_unavailable.is_some() {
+            self.tell(Watcher::Budgets, workload.0, cx);
+        }
     }
 
     /// Nodes have changed: every DaemonSet may have to.

@@ -54,6 +54,8 @@ pub enum PodFact {
     },
     /// It runs on, cut off, though its object is gone; or no more.
     Hazard(bool),
+    /// Its eviction was asked for, and granted (`true`) or refused for its budget.
+    Evicted(bool),
 }
 
 /// A fact of a node.

@@ -10,6 +10,7 @@ use crate::kube::claim::{Attachment, Claim};
 use crate::kube::context::Cx;
 use crate::kube::name::{MachineName, NodeName, PodName};
 use crate::kube::record::{KubeRecord, NodeFact, PodFact, Ready, Reason};
+use crate::kube::rule::budget::Status;
 use crate::kube::rule::labels::{Labels, Symbol};
 use crate::kube::rule::taints::{Effect, Taint};
 use crate::kube::spec::{NodeSpec, NodeTemplate, PlaneSpec, Resources};
@@ -20,6 +21,8 @@ use crate::network::{HostId, Network};
 pub struct Pod {
     /// Its name.
     pub name: PodName,
+    /// When it was made.
+    pub created: Time,
     /// Its node.
     pub node: Option<NodeKey>,
     /// Its process was seen running.
@@ -84,6 +87,10 @@ pub enum Change {
     Unregistered(NodeKey),
     /// The volume of this pod is attached, mounted or unmounted.
     Volume(PodName),
+    /// A node has joined.
+    Registered(NodeKey),
+    /// A node is gone; its pods are not.
+    Unregistered(NodeKey),
 }
 
 /// The objects of one plane.
@@ -94,6 +101,7 @@ pub struct Store {
     by_workload: Vec<BTreeSet<PodId>>,
     desired: Vec<u32>,
     claims: BTreeMap<PodName, Claim>,
+    budgets: Vec<Option<Status>>,
     made: u32,
     next_node: u32,
     changes: Vec<Change>,
@@ -137,6 +145,7 @@ impl Store {
             by_workload: vec![BTreeSet::new(); spec.workloads.len()],
             desired: spec.workloads.iter().map(|workload| workload.replicas).collect(),
             claims: BTreeMap::new(),
+            budgets: vec![None; spec.workloads.len()],
             made: 0,
             next_node: spec.nodes.len() as u32,
             changes: Vec::new(),
@@ -191,6 +200,11 @@ impl Store {
         self.pods.get(&id)
     }
 
+    /// The pods that are bound to a node, be it there or not.
+    pub fn pods_on(&self, key: NodeKey) -> Vec<PodId> {
+        self.pods.iter().filter(|(_, pod)| pod.node == Some(key)).map(|(id, _)| *id).collect()
+    }
+
     /// The pod of a name, if it is there.
     pub fn named(&self, name: PodName) -> Option<&Pod> {
         self.pods_of(name.workload).map(|(_, pod)| pod).find(|pod| pod.name == name)
@@ -213,6 +227,16 @@ impl Store {
         }
     }
 
+    /// The budget of a workload, if it has one.
+    pub fn budget(&self, workload: WorkloadId) -> Option<&Status> {
+        self.budgets[workload.0 as usize].as_ref()
+    }
+
+    /// The budget of a workload is so.
+    pub fn set_budget(&mut self, workload: WorkloadId, status: Status) {
+        self.budgets[workload.0 as usize] = Some(status);
+    }
+
     /// What has changed since it was last asked for.
     pub fn take_changes(&mut self) -> Vec<Change> {
         std::mem::take(&mut self.changes)
@@ -225,7 +249,17 @@ impl Store {
         let id = PodId(self.made);
         self.made += 1;
         let (started, ready, terminating) = (false, false, false);
-        let pod = Pod { name, node: None, started, restarts: 0, ready, ready_since: cx.now, terminating, refused: None };
+        let pod = Pod {
+            name,
+            created: cx.now,
+            node: None,
+            started,
+            restarts: 0,
+            ready,
+            ready_since: cx.now,
+            terminating,
+            refused: None,
+        };
         self.pods.insert(id, pod);
         self.by_workload[name.workload.0 as usize].insert(id);
         self.changes.push(Change::Created(id));
@@ -243,7 +277,7 @@ impl Store {
         node.pods.insert(id);
         if let Some(volume) = cx.spec.workloads[pod.name.workload.0 as usize].volume {
             let zone = node.labels.get(Symbol::ZONE).filter(|_| !volume.regional);
-            self.claims.entry(pod.name).or_insert(Claim { zone, attachment: Attachment::Free, mounted: None });
+            self.claims.entry(pod.name).or_insert(Claim { zone, home: node.zone, attachment: Attachment::Free, mounted: None });
             self.changes.push(Change::Volume(pod.name));
         }
         self.changes.push(Change::Bound(key));

@@ -38,6 +38,8 @@ impl KubeRecord {
                     }
                     PodFact::VolumeDetached { forced: false } => format!("{name}'s volume is detached"),
                     PodFact::VolumeDetached { forced: true } => format!("{name}'s volume is detached by force"),
+                    PodFact::Evicted(true) => format!("{name} is evicted"),
+                    PodFact::Evicted(false) => format!("{name} is not evicted: its budget is spent"),
                     PodFact::Hazard(true) => format!("{name} runs on, cut off, though it is gone"),
                     PodFact::Hazard(false) => format!("{name} no longer runs where it was cut off"),
                 }
@@ -118,10 +120,12 @@ impl KubeEvent {
             Self::Work(Watcher::Kubelets) => "kubelets hear of their pods".to_owned(),
             Self::Work(Watcher::StatefulSets) => "the StatefulSet controller hears of pods".to_owned(),
             Self::Work(Watcher::DaemonSets) => "the DaemonSet controller hears of nodes and pods".to_owned(),
+            Self::Work(Watcher::Volumes) => "the attach/detach controller hears of nodes and pods".to_owned(),
+            Self::Work(Watcher::Budgets) => "the disruption controller hears of pods".to_owned(),
             Self::Work(Watcher::Machines) => "the machine controller hears of nodes".to_owned(),
             Self::Work(Watcher::MachineSets) => "machine sets hear of machines".to_owned(),
             Self::Machines(_) => "the machine controller looks after a machine".to_owned(),
-            Self::Work(Watcher::Volumes) => "the attach/detach controller hears of nodes and pods".to_owned(),
+            Self::Collect(_) => "the pod garbage collector looks for pods of nodes that are gone".to_owned(),
             Self::Monitor(_) => "the node lifecycle controller looks at all nodes".to_owned(),
             Self::Limiter(zone, _) => format!("another node of {} may be evicted", scenario.zones[zone.0 as usize].name),
             Self::Evict(_) => "the taint manager's next eviction is due".to_owned(),

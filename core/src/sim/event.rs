@@ -171,10 +171,10 @@ pub struct Effects {
     pub watched: Vec<Watched>,
     /// Something the virtual probe would notice has changed in this cluster.
     pub disturbed: Vec<ClusterId>,
-    /// Machines that are no more.
-    pub deleted_vms: Vec<HostId>,
     /// Containers of etcd members that start or end.
     pub orders: Vec<MemberOrder>,
+    /// Machines that are no more.
+    pub deleted_vms: Vec<HostId>,
     /// Whether anybody wants [`Record::Raft`].
     pub raft_records: bool,
 }
@@ -186,8 +186,8 @@ impl Effects {
             && self.stopped.is_empty()
             && self.watched.is_empty()
             && self.disturbed.is_empty()
-            && self.deleted_vms.is_empty()
             && self.orders.is_empty()
+            && self.deleted_vms.is_empty()
     }
 
     /// Queues an event of a cluster.

@@ -186,8 +186,8 @@ impl Simulation {
         }
     }
 
-    /// Hosts have lost power (`off`) or have it again, and with them the processes on them. (Those that are containers leave it to
-    /// their kubelets.)
+    /// Hosts have lost power (`off`) or have it again, and with them the processes on them. (Those that are containers leave it to their
+    /// kubelets.)
     fn power_changed(&mut self, changed: &[HostId], off: bool) {
         for &host in changed {
             // Other machines are no nodes of the scenario.

@@ -302,11 +302,11 @@ impl Simulation {
                 return;
             }
             self.tell_clients();
-            for host in std::mem::take(&mut self.fx.deleted_vms) {
-                self.delete_vm(host);
-            }
             for order in std::mem::take(&mut self.fx.orders) {
                 self.obey(order);
+            }
+            for host in std::mem::take(&mut self.fx.deleted_vms) {
+                self.delete_vm(host);
             }
             for id in std::mem::take(&mut self.fx.disturbed) {
                 let (probe, zones) = (self.scenario.probe, self.scenario.zones.len() as u16);

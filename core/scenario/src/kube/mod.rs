@@ -262,6 +262,10 @@ pub struct Timers {
     pub detach: Duration,
     /// A volume that is still mounted on a node that is not ready is detached regardless after so long (`maxWaitForUnmountDuration`).
     pub force_detach: Duration,
+    /// The pod garbage collector looks this often (`gcCheckPeriod`).
+    pub collect_period: Duration,
+    /// It waits this long from when it first misses a node (`quarantineTime`).
+    pub quarantine: Duration,
 }
 
 impl Default for Timers {
@@ -283,6 +287,8 @@ impl Default for Timers {
             attach: Duration::from_secs(10),
             detach: Duration::from_secs(10),
             force_detach: Duration::from_secs(360),
+            collect_period: Duration::from_secs(20),
+            quarantine: Duration::from_secs(40),
         }
     }
 }

@@ -25,11 +25,21 @@ pub struct Volumes {
     generation: u32,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 struct Wait {
     /// Since when it is mounted where it is wanted no more.
     unwanted: Option<Time>,
+    /// Times in a row that the cloud has refused, and until when it is not asked again.
+    refusals: u32,
+    not_before: Time,
     generation: u32,
+}
+
+/// First and longest wait after the cloud has refused (`goroutinemap/exponentialbackoff`).
+const BACK_OFF: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(122));
+
+impl Wait {
+    const NONE: Self = Self { unwanted: None, refusals: 0, not_before: Time::ZERO, generation: 0 };
 }
 
 impl Volumes {
@@ -46,8 +56,7 @@ impl Volumes {
         match claim.attachment {
             Attachment::Free => {
                 if let Some(node) = wanted.filter(|node| store.node_exists(*node)) {
-                    store.set_attachment(name, Attachment::Attaching(node), cx);
-                    self.expect(name, cx.spec.timers.attach, cx);
+                    self.ask(name, Attachment::Attaching(node), cx.spec.timers.attach, store, cx);
                 }
             }
             Attachment::Attached(node) if wanted == Some(node) => drop(self.of.remove(&name)),
@@ -65,7 +74,7 @@ impl Volumes {
         match self.of.get(&name).and_then(|wait| wait.unwanted) {
             None => {
                 self.expect(name, patience, cx);
-                self.of.entry(name).or_default().unwanted = Some(cx.now);
+                self.of.entry(name).or_insert(Wait::NONE).unwanted = Some(cx.now);
             }
             Some(since) if cx.now >= since + patience && store.node(node).ready != Ready::True => {
                 self.detach(name, node, true, store, cx);
@@ -75,15 +84,31 @@ impl Volumes {
     }
 
     fn detach(&mut self, name: PodName, node: NodeKey, forced: bool, store: &mut Store, cx: &mut Cx<'_>) {
-        self.of.entry(name).or_default().unwanted = None;
-        store.set_attachment(name, Attachment::Detaching { node, forced }, cx);
-        self.expect(name, cx.spec.timers.detach, cx);
+        self.ask(name, Attachment::Detaching { node, forced }, cx.spec.timers.detach, store, cx);
+    }
+
+    /// Asks the cloud, which may refuse: then it is asked again later.
+    fn ask(&mut self, name: PodName, then: Attachment, takes: Duration, store: &mut Store, cx: &mut Cx<'_>) {
+        let home = store.claim(name).expect("it is one of the store's").home;
+        let wait = self.of.entry(name).or_insert(Wait::NONE);
+        if cx.now < wait.not_before {
+            return;
+        }
+        if cx.cloud.attaches(home).is_ok() {
+            *wait = Wait::NONE;
+            store.set_attachment(name, then, cx);
+            self.expect(name, takes, cx);
+        } else {
+            let pause = (BACK_OFF.0 * (1 << wait.refusals.min(8))).min(BACK_OFF.1);
+            (wait.refusals, wait.not_before) = (wait.refusals + 1, cx.now + pause);
+            self.expect(name, pause, cx);
+        }
     }
 
     fn expect(&mut self, name: PodName, takes: Duration, cx: &mut Cx<'_>) {
         let PodTag::Ordinal(ordinal) = name.tag else { unreachable!("only pods of StatefulSets claim volumes: {name:?}") };
         self.generation += 1;
-        self.of.entry(name).or_default().generation = self.generation;
+        self.of.entry(name).or_insert(Wait::NONE).generation = self.generation;
         cx.schedule(cx.now + takes, KubeEvent::Volume(name.workload, ordinal, self.generation));
     }
 
@@ -93,7 +118,9 @@ impl Volumes {
         let attachment = store.claim(name).expect("it is one of the store's").attachment;
         let mut lost = None;
         match attachment {
-            Attachment::Attaching(node) => store.set_attachment(name, Attachment::Attached(node), cx),
+            Attachment::Attaching(node) if store.node_exists(node) => store.set_attachment(name, Attachment::Attached(node), cx),
+            // Its machine went meanwhile.
+            Attachment::Attaching(_) => store.set_attachment(name, Attachment::Free, cx),
             Attachment::Detaching { node, .. } => {
                 store.set_mounted(name, None);
                 store.set_attachment(name, Attachment::Free, cx);

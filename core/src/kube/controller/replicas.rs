@@ -1,7 +1,6 @@
 //! The ReplicaSet controller (`pkg/controller/replicaset`): as many pods as are wanted. One that is terminating is none any more, so
 //! its replacement is made at once, wherever the old one still runs.
 
-use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use crate::ids::{NodeKey, PodId, WorkloadId};
@@ -9,6 +8,7 @@ use crate::kernel::rng::Purpose;
 use crate::kernel::time::Time;
 use crate::kube::context::Cx;
 use crate::kube::name::{PodName, PodTag, draw_suffix};
+use crate::kube::rule::rollout::Candidate;
 use crate::kube::spec::Workload;
 use crate::kube::store::{Pod, Store};
 
@@ -65,19 +65,24 @@ fn given_template(workload: &Workload) -> Option<u32> {
     })
 }
 
-/// Pods in the order in which they would go (`ActivePodsWithRanks`, with `LogarithmicScaleDown`): of times only the magnitude counts, and
-/// among equals the UID decides, whose part the name's drawn suffix plays.
+/// Pods in the order in which they would go. The part of the UID, which decides in the end, is played by the drawn part of the name.
 fn by_rank(pods: Vec<(PodId, &Pod)>, now: Time) -> Vec<PodId> {
     let mut on_node: BTreeMap<Option<NodeKey>, u32> = BTreeMap::new();
     for (_, pod) in &pods {
         *on_node.entry(pod.node).or_default() += 1;
     }
-    let rank = |(id, pod): (PodId, &Pod)| {
-        let magnitude = now.since(pod.ready_since).as_nanos().checked_ilog2();
-        let crowd = Reverse(on_node[&pod.node]);
-        ((pod.node.is_some(), pod.started, pod.ready, crowd, pod.ready.then_some(magnitude), Reverse(pod.restarts), pod.name), id)
+    let candidate = |pod: &Pod| Candidate {
+        assigned: pod.node.is_some(),
+        running: pod.started,
+        ready: pod.ready.then(|| now.since(pod.ready_since)),
+        siblings: on_node[&pod.node],
+        restarts: pod.restarts,
+        age: now.since(pod.created),
+        uid: match pod.name.tag {
+            PodTag::Replica { suffix: number, .. } | PodTag::Ordinal(number) | PodTag::Agent(number) => number.into(),
+        },
     };
-    let mut ranked: Vec<_> = pods.into_iter().map(rank).collect();
+    let mut ranked: Vec<_> = pods.iter().map(|(id, pod)| (candidate(pod).rank(), *id)).collect();
     ranked.sort_unstable();
     ranked.into_iter().map(|(_, id)| id).collect()
 }

@@ -2,14 +2,13 @@
 
 use proptest::prelude::*;
 
-use super::world::{PLANE, Seen, at, broken, crash, cut_zone, run, run_as, secs, with, workload, world, zone_label};
+use super::world::{PLANE, Seen, at, broken, crash, cut_zone, run, run_as, secs, with, workload, world};
 use crate::gardener::machine::Phase;
 use crate::gardener::machine::meltdown::{Sibling, in_progress};
 use crate::ids::{GroupId, NodeKey, ZoneId};
 use crate::kernel::time::Time;
-use crate::kube::name::{MachineName, NodeName};
+use crate::kube::name::{MachineName, NodeName, PodTag};
 use crate::kube::record::{KubeRecord, MachineFact, NodeFact, PodFact, Ready};
-use crate::kube::rule::labels::{Condition, NodeAffinity, Requirement, Symbol};
 use crate::kube::spec::{Group, Kind, VolumeTemplate, Workload, tolerates_unreachable};
 use crate::scenario::{Aim, CloudAnswer, Fault, Scenario};
 use crate::sim::Exact;
@@ -242,14 +241,10 @@ proptest! {
 #[test]
 fn drained_before_it_is_deleted() {
     let patient = vec![tolerates_unreachable(secs(7_000))];
-    let here = Requirement { key: Symbol::ZONE, is: Condition::In(vec![zone_label(0)]) };
-    let db = Workload {
-        kind: Kind::StatefulSet { parallel: true },
-        volume: Some(VolumeTemplate { regional: false }),
-        affinity: NodeAffinity(vec![vec![here]]),
-        tolerations: patient.clone(),
-        ..workload("db", 0, 3)
-    };
+    let volume = Some(VolumeTemplate { regional: false });
+    let placed = (0..3).map(|ordinal| (PodTag::Ordinal(ordinal), NodeKey(0))).collect();
+    let kind = Kind::StatefulSet { parallel: true };
+    let db = Workload { kind, volume, placed, tolerations: patient.clone(), ..workload("db", 0, 3) };
     let web = Workload { tolerations: patient, ..workload("web", 1, 6) };
     let scenario = with_machines(with(with(world(&[1, 1, 1]), db), web), 4);
     let scenario = broken(scenario, 100, Some(1_000), cut_zone(ZoneId(0)));
@@ -262,8 +257,8 @@ fn drained_before_it_is_deleted() {
     let (dbs, webs): (Vec<_>, Vec<_>) = (times(0).collect(), times(1).collect());
     assert!(dbs.len() == 3 && webs.len() == 2 && webs.iter().all(|when| *when == dbs[0]), "{dbs:?} {webs:?}");
     assert!(webs[0] >= drained && webs[0] <= drained + secs(5));
-    let removed = |pod| seen.of(pod).into_iter().find(|(_, fact)| *fact == PodFact::Removed).map(|(when, _)| when);
-    assert!(ending.iter().all(|(_, pod)| removed(*pod).is_some_and(|when| when < gone)), "{ending:?}");
+    let removed = seen.pods(|fact| fact == PodFact::Removed);
+    assert!(removed.len() == 5 && removed.iter().all(|(when, _)| *when < gone), "{removed:?}");
     // A look every 5 s whether the one before has stopped, which takes 2 s.
     assert_eq!([dbs[1].since(dbs[0]), dbs[2].since(dbs[1])], [secs(5), secs(5)]);
     // Whoever left runs again: nobody went back to the node.

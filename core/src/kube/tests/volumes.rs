@@ -11,7 +11,7 @@ use crate::kube::plane::Plane;
 use crate::kube::record::{PodFact, Reason};
 use crate::kube::spec::{Image, Kind, Role, VolumeTemplate, Workload};
 use crate::record::{Record, StopReason};
-use crate::scenario::{Aim, Fault, Scenario, Volume};
+use crate::scenario::{Aim, CloudAnswer, Fault, Scenario, Volume};
 use crate::sim::{Exact, Options, Simulation};
 
 const W: WorkloadId = WorkloadId(0);
@@ -145,6 +145,51 @@ fn a_node_that_lives_hands_its_volume_over() {
 }
 
 #[test]
+fn the_cloud_is_asked_until_it_moves_the_volume() {
+    let scenario = with(world(&[2, 2, 2]), three());
+    let scenario = broken(scenario.clone(), 100, None, crash(&scenario, LOST));
+    let refused = |attach, from, lasts| {
+        let scenario =
+            broken(scenario.clone(), from, Some(lasts), Fault::CloudApi { zone: None, create: None, delete: None, attach });
+        let facts = since(&forced(&scenario), pod(0), 1_000);
+        let when = |which: fn(&PodFact) -> bool| facts.iter().find(|(_, fact)| which(fact)).expect("in the end").0;
+        let detached = when(|fact| matches!(fact, PodFact::VolumeDetached { forced: true }));
+        (detached, when(|fact| matches!(fact, PodFact::VolumeAttached(_))))
+    };
+    // While it is to detach: asked again at least every 2 min and 2 s.
+    let answer = Some(CloudAnswer::Unavailable);
+    let (detached, attached) = refused(answer, 1_300, 700);
+    assert!(detached >= secs(1_010) && detached < secs(1_010 + 122) && is_about(attached - detached, 10), "{detached:?}");
+    // While it is to attach.
+    let (detached, attached) = refused(answer, 1_365, 50);
+    assert!(is_about(detached, 370) && attached >= secs(425) && attached < secs(475), "{detached:?} {attached:?}");
+}
+
+#[test]
+fn pods_of_a_node_that_is_gone_are_collected() {
+    let scenario = with(with(world(&[2, 2, 2]), three()), workload("web", 1, 6));
+    let scenario = broken(scenario.clone(), 100, None, crash(&scenario, LOST));
+    let seen = act(&scenario, 1, |plane, _, cx| plane.store_mut().remove_node(LOST, cx), [1_000].into_iter());
+    let gone = seen.pods(|fact| fact == PodFact::Removed);
+    assert_eq!(gone.len(), 2, "{gone:?}");
+    // First missed within 20 s, and again 40 s later.
+    assert!(gone.iter().all(|(when, _)| *when > at(1_040) && *when <= at(1_060) && *when == gone[0].0), "{gone:?}");
+    // Whoever is gone uses no volume.
+    let facts = since(&seen, pod(0), 1_000);
+    let detached = facts.iter().find(|(_, fact)| matches!(fact, PodFact::VolumeDetached { .. }));
+    assert!(
+        detached
+            .is_some_and(|(took, fact)| is_about(*took - gone[0].0.since(at(1_000)), 10)
+                && *fact == PodFact::VolumeDetached { forced: false }),
+        "{facts:?}"
+    );
+    assert!(
+        facts.iter().any(|(_, fact)| *fact == PodFact::Bound(NodeName::Given(NodeKey(0))))
+            && facts.iter().any(|(_, fact)| *fact == PodFact::Ready(true))
+    );
+}
+
+#[test]
 fn images_are_pulled_one_after_the_other_and_once() {
     let mut scenario = world(&[1]);
     for (k, mb) in [(0, 600), (1, 300), (0, 600)] {
@@ -174,7 +219,9 @@ fn what_runs_on_though_its_object_is_gone_is_a_hazard() {
     let remove = |plane: &mut Plane, _: usize, cx: &mut Cx<'_>| {
         let here: Vec<_> =
             plane.store().node(LOST).pods.iter().map(|id| plane.store().pod(*id).expect("it is there").name).collect();
-        here.into_iter().for_each(|name| force(plane, name, cx));
+        for name in here {
+            force(plane, name, cx);
+        }
     };
     let hazards = |scenario: &Scenario| {
         let seen = act(scenario, 1, remove, [1_000].into_iter());

@@ -2,10 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use super::world::{Seen, at, broken, crash, cut, run, run_with, secs, with, workload, world};
+use super::world::{Seen, act, at, broken, crash, cut, run, run_with, secs, with, workload, world};
 use crate::ids::{NodeKey, WorkloadId};
 use crate::kernel::time::Time;
+use crate::kube::context::Cx;
+use crate::kube::controller::disruption::evict;
 use crate::kube::name::{PodName, PodTag};
+use crate::kube::plane::Plane;
 use crate::kube::record::PodFact;
 use crate::kube::rule::labels::{Condition, NodeAffinity, Requirement, Symbol};
 use crate::kube::rule::taints::{Effect, Taint};
@@ -155,4 +158,42 @@ fn fewer_replicas_cost_those_that_run_worst() {
     assert_eq!(ended.len(), 1);
     let crowded = seen.node_of(ended[0].1).expect("it has a node");
     assert_eq!(seen.first_pods_on(crowded).len(), 2);
+}
+
+#[test]
+fn a_budget_is_spent_by_evictions_and_by_pods_that_are_not_ready() {
+    let mut web = workload("web", 0, 3);
+    (web.max_unavailable, web.start) = (Some(1), secs(30));
+    let scenario = with(world(&[1, 1, 1]), web.clone());
+    let answers = |scenario: &Scenario, budget: bool| {
+        let ask = |plane: &mut Plane, k: usize, cx: &mut Cx<'_>| {
+            // Twice at once, then while the successor starts, then when it is ready.
+            for _ in 0..if k == 0 { 2 } else { 1 } {
+                let ready = plane.store().pods_of(W).filter(|(_, pod)| pod.ready && !pod.terminating).map(|(id, _)| id).next();
+                let granted = evict(ready.expect("one is"), plane.store_mut(), cx);
+                assert!(budget || granted == Ok(()));
+            }
+        };
+        let seen = act(scenario, 1, ask, [100, 120, 140].into_iter());
+        let answer = |(when, pod): (Time, PodName)| {
+            seen.of(pod).into_iter().filter_map(move |(at, fact)| match fact {
+                PodFact::Evicted(granted) if at == when => Some(granted),
+                _ => None,
+            })
+        };
+        seen.pods(|fact| matches!(fact, PodFact::Evicted(_))).into_iter().flat_map(answer).collect::<Vec<_>>()
+    };
+    assert_eq!(answers(&scenario, true), [true, false, false, true]);
+    let mut free = scenario.clone();
+    free.kube.planes[0].workloads[0].max_unavailable = None;
+    assert_eq!(answers(&free, false), [true; 4]);
+    // A node that is gone spends it; its own pod, not ready, may go all the same.
+    let scenario = broken(scenario.clone(), 50, None, crash(&scenario, LOST));
+    let ask = |plane: &mut Plane, _: usize, cx: &mut Cx<'_>| {
+        let pods: Vec<_> = plane.store().pods_of(W).map(|(id, pod)| (id, pod.ready)).collect();
+        for (id, ready) in pods {
+            assert_eq!(evict(id, plane.store_mut(), cx).is_ok(), !ready);
+        }
+    };
+    act(&scenario, 1, ask, [300].into_iter());
 }
