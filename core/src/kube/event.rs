@@ -48,10 +48,6 @@ pub enum Watcher {
     StatefulSets,
     /// The DaemonSet controller. Key: a workload.
     DaemonSets,
-    /// The machine controller. Key: a node.
-    Machines,
-    /// Machine sets. Key: a machine deployment.
-    MachineSets,
     /// The attach/detach controller. Key: a workload.
     Volumes,
     /// The disruption controller. Key: a workload.

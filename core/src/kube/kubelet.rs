@@ -12,7 +12,7 @@ use crate::kube::context::Cx;
 use crate::kube::event::KubeEvent;
 use crate::kube::name::{MachineName, PodName};
 use crate::kube::node::process::Processes;
-use crate::kube::record::Ready;
+use crate::kube::record::{KubeRecord, Loss, NodeFact, Ready};
 use crate::kube::store::Store;
 use crate::network::{HostId, Network};
 use crate::sim::Exact;
@@ -21,7 +21,6 @@ use crate::sim::Exact;
 #[derive(Clone, Debug)]
 pub struct Kubelet {
     key: NodeKey,
-    name: NodeName,
     host: HostId,
     powered: bool,
     lost: Option<Loss>,
@@ -41,14 +40,13 @@ pub struct Kubelet {
 
 impl Kubelet {
     /// A kubelet that has been running for long.
-    pub fn new(key: NodeKey, node: &Node, cx: &mut Cx<'_>) -> Self {
+    pub fn new(key: NodeKey, host: HostId, cx: &mut Cx<'_>) -> Self {
         let period = cx.spec.timers.lease_renewal;
         let phase = cx.draws(Purpose::Phase, key.0).draw(0).below(period.as_nanos());
         let renewals = Periodic::new(Time::from_nanos(phase), period);
         let kubelet = Self {
             key,
-            name: node.name,
-            host: node.host,
+            host,
             powered: true,
             lost: None,
             booted: true,
@@ -58,7 +56,7 @@ impl Kubelet {
             settled: true,
             renewed: Time::ZERO,
             generation: 0,
-            processes: Processes::new(key, node.host),
+            processes: Processes::new(key, host),
         };
         if cx.exact == Exact::Full {
             kubelet.expect_renewal(cx.now, cx);
@@ -67,10 +65,9 @@ impl Kubelet {
     }
 
     /// The kubelet of a machine that was just switched on. Its node joins when it first reaches the API.
-    pub fn joining(key: NodeKey, host: HostId, machine: MachineName, store: &Store, cx: &mut Cx<'_>) -> Self {
+    pub fn joining(key: NodeKey, host: HostId, machine: MachineName, cx: &mut Cx<'_>) -> Self {
         let mut kubelet = Self {
             key,
-            name: NodeName::Machine(machine),
             host,
             powered: false,
             lost: None,
@@ -105,8 +102,23 @@ impl Kubelet {
 
     /// The network or the power of some hosts has changed.
     pub fn surroundings_changed(&mut self, store: &Store, cx: &mut Cx<'_>) {
+        self.tell_loss(store, cx);
         self.power_changed(cx);
         self.pod_removed(store, cx);
+    }
+
+    /// What runs here serves nobody, or does again.
+    fn tell_loss(&mut self, store: &Store, cx: &mut Cx<'_>) {
+        let lost = match (cx.net.is_powered(self.host), cx.net.is_cut_off(self.host)) {
+            (false, _) => Some(Loss::Power),
+            (true, true) => Some(Loss::Network),
+            (true, false) => None,
+        };
+        if let Some(node) = store.get_node(self.key)
+            && std::mem::replace(&mut self.lost, lost) != lost
+        {
+            cx.record(KubeRecord::Node(node.name, NodeFact::Lost(lost)));
+        }
     }
 
     /// Its machine is switched off for good.
@@ -116,14 +128,6 @@ impl Kubelet {
 
     fn power_changed(&mut self, cx: &mut Cx<'_>) {
         let powered = cx.net.is_powered(self.host);
-        let lost = match (powered, cx.net.is_cut_off(self.host)) {
-            (false, _) => Some(Loss::Power),
-            (true, true) => Some(Loss::Network),
-            (true, false) => None,
-        };
-        if std::mem::replace(&mut self.lost, lost) != lost && self.joins.is_none() {
-            cx.record(KubeRecord::Node(self.name, NodeFact::Lost(lost)));
-        }
         if powered != self.powered {
             self.powered = powered;
             self.generation += 1;

@@ -44,7 +44,7 @@ impl Plane {
     pub fn new(cx: &mut Cx<'_>) -> Self {
         let spec = cx.spec;
         let store = Store::new(spec, cx.net);
-        let kubelets = store.nodes().map(|(key, node)| (key, Kubelet::new(key, node, cx))).collect();
+        let kubelets = store.nodes().map(|(key, node)| (key, Kubelet::new(key, node.host, cx))).collect();
         let lifecycle = Lifecycle::new(&store, cx);
         let workloads = spec.workloads.len();
         let (replicas, daemons) = (ReplicaSets::new(workloads), DaemonSets::new(workloads));
@@ -81,11 +81,6 @@ impl Plane {
             }
         }
         self.store.take_changes();
-    }
-
-    fn settle(&mut self, pod: PodId, node: NodeKey, cx: &mut Cx<'_>) {
-        let kubelet = self.kubelets.get_mut(&node).expect("a node of the start has a kubelet");
-        kubelet.settle(pod, &mut self.store, cx);
     }
 
     /// Pods that were made are placed and have been ready for long.
@@ -304,7 +299,6 @@ impl Plane {
                 }
                 Change::Registered(node) => {
                     self.lifecycle.add_node(node, self.store.node(node).zone, cx);
-                    self.tell_daemons(cx);
                     self.tell(Watcher::Machines, node.0, cx);
                     self.tell_daemons(cx);
                     self.scheduler.wake(heard);

@@ -81,10 +81,6 @@ pub enum Change {
     Desired(WorkloadId),
     /// A pod of this workload has become ready, or is it no more.
     Readiness(WorkloadId),
-    /// A node has joined.
-    Registered(NodeKey),
-    /// A node is gone; its pods are not.
-    Unregistered(NodeKey),
     /// The volume of this pod is attached, mounted or unmounted.
     Volume(PodName),
     /// A node has joined.

@@ -169,7 +169,7 @@ impl Machines {
         let (host, node) = (cx.net.add_host(zone), store.number_node());
         machine.vm = Vm::There(host, node);
         let (name, given_up) = (machine.name, machine.since + cx.spec.timers.machines.creation);
-        self.switched_on.push((node, Kubelet::joining(node, host, name, store, cx)));
+        self.switched_on.push((node, Kubelet::joining(node, host, name, cx)));
         self.wait(id, given_up.max(cx.now));
     }
 
