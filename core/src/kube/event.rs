@@ -23,6 +23,10 @@ pub enum KubeEvent {
     Process(NodeKey, PodId, u32),
     /// The machine controller has something to do.
     Machines(u32),
+    /// The care controller looks for stale pods.
+    Care(u32),
+    /// The cluster autoscaler looks for pods that need more nodes.
+    Scan(u32),
 }
 
 // An event of the queue must not grow by this one.

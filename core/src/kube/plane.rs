@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::autoscaler::Autoscaler;
+use crate::gardener::care::Care;
 use crate::gardener::machine::controller::Machines;
 use crate::ids::{GroupId, NodeKey, WorkloadId};
 use crate::kube::context::Cx;
@@ -24,6 +26,8 @@ pub struct Plane {
     replicas: ReplicaSets,
     scheduler: Scheduler,
     machines: Machines,
+    care: Care,
+    autoscaler: Autoscaler,
     /// What each [`Watcher`] is about to hear of; its event is queued where there is something.
     news: [BTreeSet<u32>; Watcher::ALL.len()],
 }
@@ -41,8 +45,8 @@ impl Plane {
         }
         let scheduler = Scheduler::new(spec.workloads.len());
         let (evictions, news) = (Evictions::default(), Default::default());
-        let machines = Machines::new(cx);
-        let mut plane = Self { store, kubelets, lifecycle, evictions, replicas, scheduler, machines, news };
+        let (machines, care, autoscaler) = (Machines::new(cx), Care::new(cx), Autoscaler::new(cx));
+        let mut plane = Self { store, kubelets, lifecycle, evictions, replicas, scheduler, machines, care, autoscaler, news };
         plane.place_all(cx);
         plane.arm(cx);
         plane
@@ -80,7 +84,10 @@ impl Plane {
             KubeEvent::Monitor(generation) => self.lifecycle.look(generation, store, &self.kubelets, cx),
             KubeEvent::Limiter(zone, generation) => self.lifecycle.token(zone, generation, store, cx),
             KubeEvent::Evict(generation) => self.evictions.evict(generation, store, cx),
-            KubeEvent::Schedule(generation) => self.scheduler.schedule(generation, store, cx),
+            KubeEvent::Schedule(generation) => {
+                self.scheduler.schedule(generation, store, cx);
+                self.autoscaler.something_changed();
+            }
             KubeEvent::Renew(node, generation) => {
                 if let Some(kubelet) = self.kubelets.get_mut(&node) {
                     kubelet.renew(generation, store, cx);
@@ -98,6 +105,8 @@ impl Plane {
                 }
             }
             KubeEvent::Machines(generation) => self.machines.handle(generation, store, cx),
+            KubeEvent::Care(generation) => self.care.sync(generation, store, cx),
+            KubeEvent::Scan(generation) => self.autoscaler.scan(generation, store, self.machines.fleet_mut(), cx),
         }
         self.spread_news(cx);
         self.arm(cx);
@@ -117,6 +126,8 @@ impl Plane {
         self.evictions.arm(cx);
         self.scheduler.arm(cx);
         self.machines.arm(cx);
+        self.care.arm(cx);
+        self.autoscaler.arm(&self.store, self.machines.fleet(), cx);
     }
 
     /// A watcher hears what is new.
@@ -141,6 +152,7 @@ impl Plane {
     fn spread_news(&mut self, cx: &mut Cx<'_>) {
         let heard = cx.now + cx.spec.timers.watch_latency;
         for group in self.machines.take_touched(cx) {
+            self.autoscaler.something_changed();
             self.tell(Watcher::MachineSets, group.0.into(), cx);
         }
         self.kubelets.extend(self.machines.take_switched_on());
@@ -148,6 +160,7 @@ impl Plane {
             self.kubelets.remove(&node);
         }
         for change in self.store.take_changes() {
+            self.autoscaler.something_changed();
             match change {
                 Change::Created(pod) => self.scheduler.add(pod, heard),
                 Change::Bound(node) => {
@@ -157,6 +170,7 @@ impl Plane {
                 }
                 Change::Terminating(pod, workload, node) => {
                     self.evictions.cancel(pod);
+                    self.care.terminating(pod, workload, cx);
                     self.tell(Watcher::ReplicaSets, workload.0, cx);
                     self.tell(Watcher::Kubelets, node.0, cx);
                     self.scheduler.wake(heard);

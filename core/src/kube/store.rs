@@ -92,7 +92,8 @@ fn unreachable(effect: Effect) -> Taint {
 }
 
 impl Node {
-    fn new(name: NodeName, host: HostId, zone: ZoneId, template: &NodeTemplate) -> Self {
+    /// A node without pods.
+    pub fn new(name: NodeName, host: HostId, zone: ZoneId, template: &NodeTemplate) -> Self {
         Self {
             name,
             host,
@@ -134,6 +135,11 @@ impl Store {
         self.nodes.get(&key)
     }
 
+    /// The number of the next node that is to join.
+    pub const fn next_node(&self) -> NodeKey {
+        NodeKey(self.next_node)
+    }
+
     /// A number for a node that is to join.
     pub fn number_node(&mut self) -> NodeKey {
         self.next_node += 1;
@@ -170,6 +176,11 @@ impl Store {
     /// A pod, if it is (still) there.
     pub fn pod(&self, id: PodId) -> Option<&Pod> {
         self.pods.get(&id)
+    }
+
+    /// The pods that no node suits, oldest first.
+    pub fn refused(&self) -> impl Iterator<Item = (PodId, &Pod)> {
+        self.pods.iter().filter(|(_, pod)| pod.refused.is_some()).map(|(id, pod)| (*id, pod))
     }
 
     /// The pods of a workload, oldest first.

@@ -108,6 +108,8 @@ impl KubeEvent {
             Self::Work(Watcher::Kubelets) => "kubelets hear of their pods".to_owned(),
             Self::Work(Watcher::Machines) => "the machine controller hears of nodes".to_owned(),
             Self::Work(Watcher::MachineSets) => "machine sets hear of machines".to_owned(),
+            Self::Care(_) => "the care controller looks for stale pods".to_owned(),
+            Self::Scan(_) => "the cluster autoscaler looks for pods that need more nodes".to_owned(),
             Self::Machines(_) => "the machine controller looks after a machine".to_owned(),
             Self::Monitor(_) => "the node lifecycle controller looks at all nodes".to_owned(),
             Self::Limiter(zone, _) => format!("another node of {} may be evicted", scenario.zones[zone.0 as usize].name),

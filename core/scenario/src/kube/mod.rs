@@ -41,6 +41,8 @@ pub struct PlaneSpec {
     pub groups: Vec<Group>,
     /// Its workloads.
     pub workloads: Vec<Workload>,
+    /// Namespaces of control planes: their stale pods are removed.
+    pub cared: Vec<Symbol>,
     /// Its timers.
     pub timers: Timers,
 }
@@ -248,6 +250,12 @@ pub struct Timers {
     pub scheduling: Duration,
     /// Timers of the machine-controller-manager.
     pub machines: machine::MachineTimers,
+    /// Timers of the cluster autoscaler.
+    pub autoscaler: machine::AutoscalerTimers,
+    /// Gardener's care controller looks at a control plane this often (`syncPeriod`).
+    pub care: Duration,
+    /// A pod of a control plane that has been terminating for so long is stale (GEP-20; Gardener counts from the end of its grace period).
+    pub stale: Duration,
 }
 
 impl Default for Timers {
@@ -263,6 +271,9 @@ impl Default for Timers {
             boot: Duration::from_secs(60),
             scheduling: Duration::from_millis(10),
             machines: machine::MachineTimers::default(),
+            autoscaler: machine::AutoscalerTimers::default(),
+            care: Duration::from_secs(60),
+            stale: Duration::from_secs(5 * 60),
         }
     }
 }

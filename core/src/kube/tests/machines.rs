@@ -15,7 +15,7 @@ use crate::kube::spec::{Group, Workload, tolerates_unreachable};
 use crate::scenario::{Aim, CloudAnswer, Fault, Scenario};
 use crate::sim::Exact;
 
-/// The same with a machine behind each node: one machine deployment for each zone, of up to so many machines.
+/// The same with a machine behind each node: one machine deployment for each zone, of not less than these and up to so many.
 pub(super) fn with_machines(mut scenario: Scenario, maximum: u32) -> Scenario {
     let zone_of: Vec<ZoneId> = scenario.nodes.iter().map(|node| node.zone).collect();
     let plane = &mut scenario.kube.planes[PLANE.0 as usize];
@@ -25,6 +25,7 @@ pub(super) fn with_machines(mut scenario: Scenario, maximum: u32) -> Scenario {
             let (name, template) = (format!("pool-z{}", zone.0), node.template.clone());
             plane.groups.push(Group { name, zone, template, minimum: 0, maximum, stock: None });
         }
+        plane.groups.last_mut().unwrap().minimum += 1;
         node.machine = Some(MachineName { group: GroupId(plane.groups.len() as u16 - 1), template: 7, suffix });
     }
     scenario
@@ -120,7 +121,7 @@ fn pods_go_to_the_node_of_a_new_machine() {
     // No other node has room for the pods of the one that crashed.
     let mut web = workload("web", 0, 6);
     web.requests.cpu_milli = 6_000;
-    let scenario = with_machines(with(world(&[2, 2, 2]), web), 4);
+    let scenario = with_machines(with(world(&[2, 2, 2]), web), 2);
     let seen = run(&broken(scenario.clone(), 100, None, crash(&scenario, NodeKey(0))), 1);
     let [(_, new)] = seen.made()[..] else { panic!("{:?}", seen.made()) };
     let bound = seen.pods(|fact| fact == PodFact::Bound(NodeName::Machine(new)));
