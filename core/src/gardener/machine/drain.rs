@@ -28,7 +28,9 @@ impl Drain {
         }
         let left: Vec<PodId> = leaving(node, store, cx).collect();
         let (with_volume, others): (Vec<PodId>, Vec<PodId>) = left.iter().partition(|id| has_volume(**id, store, cx));
-        others.into_iter().for_each(|id| evict(id, store, cx));
+        for id in others {
+            evict(id, store, cx);
+        }
         let waited_for =
             self.turn.filter(|(id, since)| with_volume.contains(id) && cx.now < *since + cx.spec.timers.machines.detach);
         if waited_for.is_none() {

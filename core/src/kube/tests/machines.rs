@@ -226,7 +226,7 @@ proptest! {
             let facts = seen.machine(name);
             for pair in facts.windows(2).filter(|pair| (pair[0].1, pair[1].1) == (UNKNOWN, FAILED)) {
                 let waited = pair[1].0.since(pair[0].0);
-                prop_assert!(waited >= secs(health_s) && (waited - secs(health_s)).as_nanos() % secs(5).as_nanos() == 0);
+                prop_assert!(waited >= secs(health_s) && (waited - secs(health_s)).as_nanos().is_multiple_of(secs(5).as_nanos()));
             }
         }
         // Whoever is the first of its deployment to be unknown is given up exactly then.
