@@ -2,3 +2,4 @@
 
 pub mod care;
 pub mod machine;
+pub mod outage;

@@ -27,6 +27,8 @@ pub enum KubeEvent {
     Care(u32),
     /// The cluster autoscaler looks for pods that need more nodes.
     Scan(u32),
+    /// What looks like a zone outage has lasted.
+    Outage(u32),
 }
 
 // An event of the queue must not grow by this one.

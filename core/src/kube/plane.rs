@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::autoscaler::Autoscaler;
 use crate::gardener::care::Care;
 use crate::gardener::machine::controller::Machines;
+use crate::gardener::outage::Outages;
 use crate::ids::{GroupId, NodeKey, WorkloadId};
 use crate::kube::context::Cx;
 use crate::kube::controller::evict::Evictions;
@@ -28,6 +29,7 @@ pub struct Plane {
     machines: Machines,
     care: Care,
     autoscaler: Autoscaler,
+    outages: Outages,
     /// What each [`Watcher`] is about to hear of; its event is queued where there is something.
     news: [BTreeSet<u32>; Watcher::ALL.len()],
 }
@@ -45,8 +47,10 @@ impl Plane {
         }
         let scheduler = Scheduler::new(spec.workloads.len());
         let (evictions, news) = (Evictions::default(), Default::default());
-        let (machines, care, autoscaler) = (Machines::new(cx), Care::new(cx), Autoscaler::new(cx));
-        let mut plane = Self { store, kubelets, lifecycle, evictions, replicas, scheduler, machines, care, autoscaler, news };
+        let (machines, care) = (Machines::new(cx), Care::new(cx));
+        let (autoscaler, outages) = (Autoscaler::new(cx), Outages::new(cx));
+        let mut plane =
+            Self { store, kubelets, lifecycle, evictions, replicas, scheduler, machines, care, autoscaler, outages, news };
         plane.place_all(cx);
         plane.arm(cx);
         plane
@@ -105,6 +109,7 @@ impl Plane {
                 }
             }
             KubeEvent::Machines(generation) => self.machines.handle(generation, store, cx),
+            KubeEvent::Outage(generation) => self.outages.due(generation),
             KubeEvent::Care(generation) => self.care.sync(generation, store, cx),
             KubeEvent::Scan(generation) => self.autoscaler.scan(generation, store, self.machines.fleet_mut(), cx),
         }
@@ -128,6 +133,7 @@ impl Plane {
         self.machines.arm(cx);
         self.care.arm(cx);
         self.autoscaler.arm(&self.store, self.machines.fleet(), cx);
+        self.outages.arm(&self.store, self.machines.fleet(), cx);
     }
 
     /// A watcher hears what is new.
@@ -153,6 +159,7 @@ impl Plane {
         let heard = cx.now + cx.spec.timers.watch_latency;
         for group in self.machines.take_touched(cx) {
             self.autoscaler.something_changed();
+            self.outages.something_changed();
             self.tell(Watcher::MachineSets, group.0.into(), cx);
         }
         self.kubelets.extend(self.machines.take_switched_on());
@@ -177,6 +184,7 @@ impl Plane {
                 }
                 Change::Removed(_) => self.scheduler.wake(heard),
                 Change::Condition(node) => {
+                    self.outages.something_changed();
                     self.lifecycle.nodes_changed();
                     self.tell(Watcher::Lifecycle, node.0, cx);
                     self.tell(Watcher::Machines, node.0, cx);
@@ -186,16 +194,19 @@ impl Plane {
                     }
                 }
                 Change::Taints(node) => {
+                    self.outages.something_changed();
                     self.lifecycle.nodes_changed();
                     self.tell(Watcher::Evict, node.0, cx);
                     self.scheduler.wake(heard);
                 }
                 Change::Registered(node) => {
+                    self.outages.something_changed();
                     self.lifecycle.add_node(node, self.store.node(node).zone, cx);
                     self.tell(Watcher::Machines, node.0, cx);
                     self.scheduler.wake(heard);
                 }
                 Change::Unregistered(node) => {
+                    self.outages.something_changed();
                     self.lifecycle.remove_node(node);
                     self.tell(Watcher::Machines, node.0, cx);
                     self.scheduler.wake(heard);

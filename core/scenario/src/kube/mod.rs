@@ -256,6 +256,8 @@ pub struct Timers {
     pub care: Duration,
     /// A pod of a control plane that has been terminating for so long is stale (GEP-20; Gardener counts from the end of its grace period).
     pub stale: Duration,
+    /// What looks like a zone outage for so long is one (assumed: GEP-20 has "a threshold that could be defined").
+    pub outage: Duration,
 }
 
 impl Default for Timers {
@@ -274,6 +276,7 @@ impl Default for Timers {
             autoscaler: machine::AutoscalerTimers::default(),
             care: Duration::from_secs(60),
             stale: Duration::from_secs(5 * 60),
+            outage: Duration::from_secs(5 * 60),
         }
     }
 }

@@ -5,6 +5,7 @@ use proptest::prelude::*;
 use super::world::{PLANE, Seen, at, broken, crash, cut_zone, run, run_as, secs, with, workload, world, zone_label};
 use crate::gardener::machine::Phase;
 use crate::gardener::machine::meltdown::{Sibling, in_progress};
+use crate::gardener::outage::{Deletion, OutageFact};
 use crate::ids::{GroupId, NodeKey, ZoneId};
 use crate::kernel::time::Time;
 use crate::kube::name::{MachineName, NodeName};
@@ -193,6 +194,41 @@ fn what_is_out_of_stock_is_not_made() {
     let [(_, new)] = seen.made()[..] else { panic!("{:?}", seen.made()) };
     // Until the old one is back in stock.
     assert_eq!(seen.phases(new), [MachineFact::Created, CRASHING, MachineFact::Phase(Phase::Pending), RUNNING]);
+}
+
+/// When outages were seen to begin and to end.
+fn outages(seen: &Seen) -> Vec<(Time, ZoneId, OutageFact)> {
+    let outage = |(at, record): &(Time, KubeRecord)| match record {
+        KubeRecord::ZoneOutage(zone, fact) => Some((*at, *zone, *fact)),
+        _ => None,
+    };
+    seen.0.iter().filter_map(outage).collect()
+}
+
+#[test]
+fn a_zone_outage_is_told_from_machines_and_nodes() {
+    let power = Fault::ZonePower(Aim::Named(ZoneId(1)));
+    let undeletable = broken(six(), 100, Some(3_000), cloud(Some(CloudAnswer::Refused), Some(CloudAnswer::Refused)));
+    for (scenario, how) in [(six(), Deletion::Works), (undeletable, Deletion::Fails)] {
+        let mut scenario = broken(scenario, 100, Some(3_000), power.clone());
+        let seen = run(&scenario, 1);
+        let [(began, ZoneId(1), OutageFact::Detected(as_)), (over, ZoneId(1), OutageFact::Over)] = outages(&seen)[..] else {
+            panic!("{:?}", outages(&seen))
+        };
+        assert_eq!(as_, how);
+        let given_up = seen.machines().into_iter().find(|(.., fact)| *fact == FAILED).unwrap().0;
+        assert_eq!(began.since(given_up), secs(5 * 60), "2 + 10 + 5 minutes");
+        // With power again: the first node that is back has to boot.
+        assert!(over >= at(3_160) && over < at(3_175), "{over:?}");
+        // One that lasts for less than the threshold is none.
+        scenario.kube.planes[0].timers.outage = secs(3_000);
+        assert!(outages(&run(&scenario, 1)).is_empty());
+    }
+    // Nor is a node, or a zone that is cut off until its nodes are given up and no longer.
+    let few = broken(six(), 100, None, crash(&six(), NodeKey(2)));
+    assert!(outages(&run(&few, 1)).is_empty());
+    let short = broken(six(), 100, Some(700), cut_zone(ZoneId(1)));
+    assert!(outages(&run(&short, 1)).is_empty());
 }
 
 proptest! {
