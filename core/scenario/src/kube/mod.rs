@@ -43,6 +43,8 @@ pub struct PlaneSpec {
     pub groups: Vec<Group>,
     /// Its workloads.
     pub workloads: Vec<Workload>,
+    /// Namespaces of control planes: their stale pods are removed.
+    pub cared: Vec<Symbol>,
     /// Its timers.
     pub timers: Timers,
 }
@@ -266,6 +268,14 @@ pub struct Timers {
     pub collect_period: Duration,
     /// It waits this long from when it first misses a node (`quarantineTime`).
     pub quarantine: Duration,
+    /// Timers of the cluster autoscaler.
+    pub autoscaler: machine::AutoscalerTimers,
+    /// Gardener's care controller looks at a control plane this often (`syncPeriod`).
+    pub care: Duration,
+    /// A pod of a control plane that has been terminating for so long is stale (GEP-20; Gardener counts from the end of its grace period).
+    pub stale: Duration,
+    /// What looks like a zone outage for so long is one (assumed: GEP-20 has "a threshold that could be defined").
+    pub outage: Duration,
 }
 
 impl Default for Timers {
@@ -289,6 +299,10 @@ impl Default for Timers {
             force_detach: Duration::from_secs(360),
             collect_period: Duration::from_secs(20),
             quarantine: Duration::from_secs(40),
+            autoscaler: machine::AutoscalerTimers::default(),
+            care: Duration::from_secs(60),
+            stale: Duration::from_secs(5 * 60),
+            outage: Duration::from_secs(5 * 60),
         }
     }
 }
