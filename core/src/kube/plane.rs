@@ -16,6 +16,7 @@ use crate::kube::event::{KubeEvent, Watcher};
 use crate::kube::kubelet::Kubelet;
 use crate::kube::record::Ready;
 use crate::kube::store::{Change, Store};
+use crate::network::Network;
 
 /// A plane.
 #[derive(Clone, Debug)]
@@ -109,6 +110,7 @@ impl Plane {
                 }
             }
             KubeEvent::Machines(generation) => self.machines.handle(generation, store, cx),
+            KubeEvent::Thaw => self.machines.thaw(store, cx),
             KubeEvent::Outage(generation) => self.outages.due(generation),
             KubeEvent::Care(generation) => self.care.sync(generation, store, cx),
             KubeEvent::Scan(generation) => self.autoscaler.scan(generation, store, self.machines.fleet_mut(), cx),
@@ -123,6 +125,9 @@ impl Plane {
             kubelet.surroundings_changed(cx);
         }
         self.lifecycle.reach_changed();
+        // The machine controller runs elsewhere.
+        let is_served = cx.spec.control_plane.iter().any(|node| cx.net.is_powered(Network::host_of(*node)));
+        self.machines.api_served(is_served || cx.spec.control_plane.is_empty(), cx);
         self.arm(cx);
     }
 
