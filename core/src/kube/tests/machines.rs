@@ -240,11 +240,11 @@ fn frozen_while_its_api_is_out_of_reach() {
     assert_eq!(seen.nodes(Ready::Unknown).len(), 6);
     assert!(seen.machines().iter().all(|(when, _, fact)| *when >= at(1_500) && [UNKNOWN, RUNNING].contains(fact)), "{seen:#?}");
     // A node that died before begins anew, and is given up when its time has come again.
-    let dead = broken(scenario.clone(), 50, None, crash(&scenario, NodeKey(0)));
-    let seen = run(&dead, 1);
-    let facts = seen.machine(machine_of(&scenario, 0));
-    let [(unknown, UNKNOWN), (failed, FAILED), ..] = facts[..] else { panic!("{facts:?}") };
-    assert!(unknown >= at(1_500) && unknown < at(1_560) && failed.since(unknown) == secs(600), "{facts:?}");
+    let dead = broken(six(), 50, None, crash(&six(), NodeKey(0)));
+    let dead = broken(dead, 500, Some(1_000), Fault::NodeCrash(Aim::Named(control_plane)));
+    let facts = run(&dead, 1).machine(machine_of(&dead, 0));
+    let [(_, UNKNOWN), (thawed, RUNNING), (unknown, UNKNOWN), (failed, FAILED), ..] = facts[..] else { panic!("{facts:?}") };
+    assert!(unknown == thawed && thawed >= at(1_500) && thawed < at(1_560) && failed.since(unknown) == secs(600), "{facts:?}");
     // Out of reach for a moment only, nothing is forgotten.
     let moment = broken(six(), 50, None, crash(&six(), NodeKey(0)));
     let moment = broken(moment, 500, Some(20), Fault::NodeCrash(Aim::Named(control_plane)));
