@@ -34,6 +34,8 @@ pub enum KubeEvent {
     Scan(u32),
     /// What looks like a zone outage has lasted.
     Outage(u32),
+    /// The machine controller goes on after its API was out of reach.
+    Thaw,
 }
 
 // An event of the queue must not grow by this one.

@@ -24,6 +24,7 @@ use crate::kube::name::{PodName, PodTag};
 use crate::kube::record::Ready;
 use crate::kube::spec::Kind;
 use crate::kube::store::{Change, Store};
+use crate::network::Network;
 
 /// A plane.
 #[derive(Clone, Debug)]
@@ -175,6 +176,7 @@ impl Plane {
                     kubelet.volume_detached(name, store, cx);
                 }
             }
+            KubeEvent::Thaw => self.machines.thaw(store, cx),
             KubeEvent::Outage(generation) => self.outages.due(generation),
             KubeEvent::Care(generation) => self.care.sync(generation, store, cx),
             KubeEvent::Scan(generation) => self.autoscaler.scan(generation, store, self.machines.fleet_mut(), cx),
@@ -204,6 +206,9 @@ impl Plane {
             kubelet.surroundings_changed(&self.store, cx);
         }
         self.lifecycle.reach_changed();
+        // The machine controller runs elsewhere.
+        let is_served = cx.spec.control_plane.iter().any(|node| cx.net.is_powered(Network::host_of(*node)));
+        self.machines.api_served(is_served || cx.spec.control_plane.is_empty(), cx);
     }
 
     /// Members of an etcd cluster have started or stopped.

@@ -133,6 +133,7 @@ impl KubeEvent {
             Self::Work(Watcher::Budgets) => "the disruption controller hears of pods".to_owned(),
             Self::Work(Watcher::Machines) => "the machine controller hears of nodes".to_owned(),
             Self::Work(Watcher::MachineSets) => "machine sets hear of machines".to_owned(),
+            Self::Thaw => "the machine controller goes on".to_owned(),
             Self::Outage(_) => "what looks like a zone outage has lasted".to_owned(),
             Self::Care(_) => "the care controller looks for stale pods".to_owned(),
             Self::Scan(_) => "the cluster autoscaler looks for pods that need more nodes".to_owned(),

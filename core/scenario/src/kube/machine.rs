@@ -15,6 +15,10 @@ pub struct MachineTimers {
     pub detach: Duration,
     /// A node that has not been ready for longer is not drained (`nodeNotReadyDuration`).
     pub beyond_draining: Duration,
+    /// It looks this often whether the API answers (`machine-safety-apiserver-statuscheck-period`).
+    pub check: Duration,
+    /// It stops where the API has not answered for so long (`machine-safety-apiserver-statuscheck-timeout`).
+    pub freeze: Duration,
     /// From the call that creates a machine until it is switched on (assumed).
     pub create: Duration,
     /// From the call that deletes a machine until it is gone (assumed).
@@ -29,6 +33,8 @@ impl Default for MachineTimers {
             drain: Duration::from_secs(2 * 3_600),
             detach: Duration::from_secs(2 * 60),
             beyond_draining: Duration::from_secs(5 * 60),
+            check: Duration::from_secs(60),
+            freeze: Duration::from_secs(30),
             create: Duration::from_secs(90),
             delete: Duration::from_secs(60),
         }

@@ -4,6 +4,7 @@ pub mod cloud;
 pub mod controller;
 pub mod drain;
 pub mod fleet;
+pub mod freeze;
 pub mod meltdown;
 
 use serde::{Deserialize, Serialize};

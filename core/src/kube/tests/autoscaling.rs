@@ -4,11 +4,13 @@ use proptest::prelude::*;
 
 use super::machines::{cloud, with_machines};
 use super::world::{NAMESPACE, Seen, at, broken, crash, cut_zone, run, run_as, secs, with, workload, world, zone_label};
+use crate::gardener::machine::Phase;
 use crate::ids::{GroupId, NodeKey, ZoneId};
 use crate::kernel::time::{Duration, Time};
 use crate::kube::name::NodeName;
-use crate::kube::record::{KubeRecord, PodFact, Reason};
+use crate::kube::record::{KubeRecord, MachineFact, PodFact, Reason};
 use crate::kube::rule::labels::{Condition, NodeAffinity, Requirement, Symbol};
+use crate::kube::spec::placement::{Claim, Volume};
 use crate::kube::spec::{Kind, Resources, Workload};
 use crate::scenario::{Aim, CloudAnswer, Fault};
 use crate::sim::Exact;
@@ -149,5 +151,35 @@ proptest! {
         let seen = run(&scenario, seed);
         prop_assert_eq!(&seen, &run_as(&scenario, seed, Exact::Fast, 7));
         prop_assert!(scaled(&seen).iter().all(|(.., desired)| *desired <= 5));
+    }
+}
+
+/// The listing of GEP-20's outage in small: a zone is cut off and the cloud takes no calls. A pod whose volume is in that zone asks for
+/// a machine that cannot be made; for as long as that is tried, the old one of the same deployment is not given up.
+#[test]
+fn pods_of_a_dead_zone_ask_for_machines_in_vain() {
+    let volume = Claim::Bound(Volume(vec![(Symbol::ZONE, vec![zone_label(0)])]));
+    let db = Workload { claims: vec![volume], ..workload("db", 1, 1) };
+    let mut scenario = with_machines(with(with(world(&[1, 1, 1]), workload("web", 0, 3)), db), 2);
+    scenario.kube.planes[0].cared = vec![NAMESPACE];
+    let scenario = broken(scenario, 600, None, cut_zone(ZoneId(0)));
+    let mut scenario = broken(scenario, 600, None, cloud(Some(CloudAnswer::Refused), Some(CloudAnswer::Refused)));
+    scenario.duration = secs(3_000);
+    for seed in 0..10 {
+        let seen = run(&scenario, seed);
+        assert_eq!(scaled(&seen).first().map(|(_, group, desired)| (*group, *desired)), Some((GroupId(0), 2)));
+        assert!(scaled(&seen).iter().all(|(_, group, _)| *group == GroupId(0)));
+        let old = scenario.kube.planes[0].nodes[0].machine.unwrap();
+        assert!(seen.machines().iter().all(|(_, name, _)| name.group == GroupId(0)), "other zones' machines stay as they are");
+        let last = |name| seen.machines().into_iter().rfind(|(_, own, _)| *own == name).map(|(.., fact)| fact);
+        // 2 min until the node is unknown, 5 until its pods leave, 20 until the new machine is taken back.
+        let (made, new) = seen.made()[0];
+        assert!(made > at(600 + 400) && made < at(600 + 450), "{made:?}");
+        assert_eq!(last(new), Some(MachineFact::Phase(Phase::Terminating)));
+        assert_eq!(last(old), Some(MachineFact::Phase(Phase::Unknown)));
+        // Stale pods are gone; of those on other nodes none was touched.
+        let terminating = seen.pods(|fact| fact == PodFact::Terminating);
+        assert_eq!(terminating.len(), 2);
+        assert_eq!(seen.pods(|fact| fact == PodFact::Removed).len(), 2);
     }
 }

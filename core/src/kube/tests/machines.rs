@@ -229,12 +229,33 @@ fn a_zone_outage_is_told_from_machines_and_nodes() {
     assert!(outages(&run(&short, 1)).is_empty());
 }
 
+/// A control plane without power makes all nodes look dead: no machine is given up for that.
+#[test]
+fn frozen_while_its_api_is_out_of_reach() {
+    let control_plane = six().kube.planes[0].control_plane[0];
+    let scenario = broken(six(), 100, Some(1_400), Fault::NodeCrash(Aim::Named(control_plane)));
+    let seen = run(&scenario, 1);
+    assert_eq!(seen.nodes(Ready::Unknown).len(), 6);
+    assert!(seen.machines().iter().all(|(when, _, fact)| *when >= at(1_500) && [UNKNOWN, RUNNING].contains(fact)), "{seen:#?}");
+    // A node that died before begins anew, and is given up when its time has come again.
+    let dead = broken(six(), 50, None, crash(&six(), NodeKey(0)));
+    let dead = broken(dead, 500, Some(1_000), Fault::NodeCrash(Aim::Named(control_plane)));
+    let facts = run(&dead, 1).machine(machine_of(&dead, 0));
+    let [(_, UNKNOWN), (thawed, RUNNING), (unknown, UNKNOWN), (failed, FAILED), ..] = facts[..] else { panic!("{facts:?}") };
+    assert!(unknown == thawed && thawed >= at(1_500) && thawed < at(1_560) && failed.since(unknown) == secs(600), "{facts:?}");
+    // Out of reach for a moment only, nothing is forgotten.
+    let moment = broken(six(), 50, None, crash(&six(), NodeKey(0)));
+    let moment = broken(moment, 500, Some(20), Fault::NodeCrash(Aim::Named(control_plane)));
+    let facts = run(&moment, 1).machine(machine_of(&moment, 0));
+    assert!(matches!(facts[..], [(unknown, UNKNOWN), (failed, FAILED), ..] if failed.since(unknown) == secs(600)), "{facts:?}");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
     #[test]
     fn given_up_when_unknown_for_long_enough(
         seed: u64, health_s in 60..1_500u64, creation_s in 120..1_500u64, refuses: bool, zones in prop::array::uniform2(1..4u32),
-        faults in prop::collection::vec((20..2_000u64, 100..3_000u64, 0..4u8, 0..12u32), 1..5),
+        faults in prop::collection::vec((20..2_000u64, 10..3_000u64, 0..5u8, 0..12u32), 1..5),
     ) {
         let mut scenario = with_machines(with(world(&zones), workload("web", 0, 6)), 4);
         let nodes: u32 = zones.iter().sum();
@@ -248,6 +269,7 @@ proptest! {
             let fault = match kind {
                 0 | 1 => crash(&scenario, NodeKey(which % nodes)),
                 2 => cut_zone(zone),
+                3 => Fault::NodeCrash(Aim::Named(scenario.kube.planes[0].control_plane[0])),
                 _ => Fault::ZonePower(Aim::Named(zone)),
             };
             scenario = broken(scenario, from, Some(lasts), fault);
