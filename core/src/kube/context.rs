@@ -1,13 +1,14 @@
 //! What a plane's handlers see and ask for.
 
 use crate::etcd::cluster::Cluster;
-use crate::ids::PlaneId;
+use crate::ids::{PlaneId, PodId};
 use crate::kernel::rng::{Purpose, Stream};
-use crate::kernel::time::Time;
+use crate::kernel::time::{Duration, Time};
 use crate::kube::event::KubeEvent;
-use crate::kube::record::KubeRecord;
-use crate::kube::spec::PlaneSpec;
-use crate::network::Network;
+use crate::kube::name::PodName;
+use crate::kube::record::{KubeRecord, Replica};
+use crate::kube::spec::{Component, PlaneSpec, Role};
+use crate::network::{HostId, Network};
 use crate::record::Record;
 use crate::scenario::Scenario;
 use crate::sim::Exact;
@@ -37,6 +38,10 @@ pub struct Cx<'a> {
     pub plane: PlaneId,
     /// The plane as the scenario has it.
     pub spec: &'a PlaneSpec,
+    /// All of the scenario.
+    pub scenario: &'a Scenario,
+    /// From a write until those who watch hear of it: as long as the API takes to write now.
+    pub latency: Duration,
     /// Seed of all draws.
     pub seed: u64,
     /// How periodic work is simulated.
@@ -47,6 +52,45 @@ pub struct Cx<'a> {
     pub etcd: &'a [Cluster],
     /// What is asked for.
     pub fx: &'a mut Effects,
+    /// What other planes are to hear.
+    pub signals: &'a mut Vec<Signal>,
+}
+
+/// What a plane hears of a process that serves its API or acts through it.
+#[derive(Clone, Copy, Debug)]
+pub struct Signal {
+    /// The plane that is to hear of it.
+    pub plane: PlaneId,
+    /// Which program.
+    pub program: Program,
+    /// Tells it from the plane's other processes of this program.
+    pub key: u32,
+    /// The process, as records name it.
+    pub replica: Replica,
+    /// Where it runs.
+    pub host: HostId,
+    /// What has become of it.
+    pub process: Process,
+}
+
+/// A program that makes a plane work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Program {
+    /// The API server.
+    ApiServer,
+    /// A program that acts through it.
+    Controller(Component),
+}
+
+/// What becomes of a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Process {
+    /// It runs and is ready for work.
+    Runs,
+    /// It was asked to stop.
+    Stops,
+    /// It is gone.
+    Gone,
 }
 
 impl Cx<'_> {
@@ -63,5 +107,16 @@ impl Cx<'_> {
     /// A stream of draws for something of this plane.
     pub fn draws(&self, purpose: Purpose, entity: u32) -> Stream {
         Stream::new(self.seed, purpose, u64::from(self.plane.0) << 32 | u64::from(entity))
+    }
+
+    /// Tells the plane that a pod works for, if there is one, what becomes of the pod's process on a host.
+    pub fn signal(&mut self, id: PodId, name: PodName, host: HostId, process: Process) {
+        let (plane, program) = match self.spec.workloads[name.workload.0 as usize].role {
+            Role::ApiServer(plane) => (plane, Program::ApiServer),
+            Role::Controller(plane, component) => (plane, Program::Controller(component)),
+            Role::Other | Role::Etcd(_) => return,
+        };
+        let replica = Replica::Pod(self.plane, name);
+        self.signals.push(Signal { plane, program, key: id.0, replica, host, process });
     }
 }

@@ -1,6 +1,7 @@
 //! What waits in the queue for a plane. Timers carry a generation: one that has moved on makes them void.
 
 use crate::ids::{NodeKey, PodId, ZoneId};
+use crate::kube::spec::Component;
 
 /// An event of one plane.
 #[derive(Clone, Copy, Debug)]
@@ -21,6 +22,14 @@ pub enum KubeEvent {
     Booted(NodeKey, u32),
     /// A pod's process on a node is ready or has ended.
     Process(NodeKey, PodId, u32),
+    /// The connection of an API server to etcd has been silent, or dialled, for long enough.
+    Link(u32, u32),
+    /// An API server is asked whether it is ready.
+    Readiness(u32, u32),
+    /// The programs of a control plane's host run again.
+    ControlPlane(u32, u32),
+    /// Something is due with the lease of a component.
+    Election(Component, u32),
 }
 
 // An event of the queue must not grow by this one.
@@ -42,4 +51,12 @@ pub enum Watcher {
 impl Watcher {
     /// All of them.
     pub const ALL: [Self; 4] = [Self::Lifecycle, Self::Evict, Self::ReplicaSets, Self::Kubelets];
+
+    /// The component it is part of, which must lead for it to act; `None`: it acts wherever it is.
+    pub const fn component(self) -> Option<Component> {
+        match self {
+            Self::Lifecycle | Self::Evict | Self::ReplicaSets => Some(Component::ControllerManager),
+            Self::Kubelets => None,
+        }
+    }
 }

@@ -1,7 +1,7 @@
 //! The kubelet of a node: its lease, and the processes of its pods (`pkg/kubelet`, `component-helpers/apimachinery/lease`).
 //!
 //! Two truths stand beside each other: the pod in the store, and the process here. A kubelet that is cut off goes on running what it
-//! had; one whose node has lost power starts it anew. What it does while the API is out of reach it tells with the first lease it can
+//! had; one whose node has lost power starts it anew. What it does while the API does not answer it, it tells with the first lease it can
 //! renew again. Leases are arithmetic: renewals at even intervals, of which only those count that reach the API.
 
 use std::collections::BTreeMap;
@@ -10,11 +10,13 @@ use crate::ids::{NodeKey, PodId};
 use crate::kernel::periodic::Periodic;
 use crate::kernel::rng::Purpose;
 use crate::kernel::time::{Duration, Time};
-use crate::kube::context::Cx;
+use crate::kube::api::Api;
+use crate::kube::context::{Cx, Process as Run};
 use crate::kube::event::KubeEvent;
+use crate::kube::name::PodName;
 use crate::kube::record::Ready;
 use crate::kube::store::Store;
-use crate::network::{HostId, Network};
+use crate::network::HostId;
 use crate::sim::Exact;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +28,7 @@ enum State {
 
 #[derive(Clone, Copy, Debug)]
 struct Process {
+    name: PodName,
     state: State,
     /// The API knows that it runs.
     told: bool,
@@ -41,7 +44,7 @@ pub struct Kubelet {
     powered: bool,
     booted: bool,
     renewals: Periodic,
-    /// It reaches the API from then on.
+    /// The API answers it from then on.
     connected: Option<Time>,
     /// It has told the API what it did while it was out of reach.
     settled: bool,
@@ -79,7 +82,9 @@ impl Kubelet {
 
     /// A pod has been running here for long.
     pub fn settle(&mut self, id: PodId, store: &mut Store, cx: &mut Cx<'_>) {
-        self.processes.insert(id, Process { state: State::Running, told: false, serial: 0 });
+        let name = store.pod(id).expect("who settles a pod has it").name;
+        self.processes.insert(id, Process { name, state: State::Running, told: false, serial: 0 });
+        cx.signal(id, name, self.host, Run::Runs);
         self.sync(store, cx);
     }
 
@@ -94,8 +99,8 @@ impl Kubelet {
         self.connected.map(|_| self.renewals.after(now))
     }
 
-    /// The network or the power of some hosts has changed.
-    pub fn surroundings_changed(&mut self, cx: &mut Cx<'_>) {
+    /// The power of some hosts has changed.
+    pub fn power_changed(&mut self, cx: &mut Cx<'_>) {
         let powered = cx.net.is_powered(self.host);
         if powered != self.powered {
             self.powered = powered;
@@ -104,25 +109,25 @@ impl Kubelet {
                 cx.schedule(cx.now + cx.spec.timers.boot, KubeEvent::Booted(self.key, self.generation));
             } else {
                 self.booted = false;
-                self.processes.clear();
+                for (id, process) in std::mem::take(&mut self.processes) {
+                    cx.signal(id, process.name, self.host, Run::Gone);
+                }
             }
         }
-        self.look(cx);
     }
 
     /// The node has booted.
-    pub fn booted(&mut self, generation: u32, cx: &mut Cx<'_>) {
+    pub fn booted(&mut self, generation: u32, api: &Api, cx: &mut Cx<'_>) {
         if generation == self.generation {
             self.booted = true;
             self.renewals = Periodic::new(cx.now, cx.spec.timers.lease_renewal);
-            self.look(cx);
+            self.look(api, cx);
         }
     }
 
-    /// Looks whether it reaches the API.
-    fn look(&mut self, cx: &mut Cx<'_>) {
-        let api = |node| cx.net.is_open(self.host, Network::host_of(node));
-        let reaches = self.booted && cx.spec.control_plane.iter().any(|node| api(*node));
+    /// Looks whether the API answers it.
+    pub fn look(&mut self, api: &Api, cx: &mut Cx<'_>) {
+        let reaches = self.booted && api.access(self.host, cx.net).write.is_some();
         if reaches == self.connected.is_some() {
             return;
         }
@@ -176,9 +181,16 @@ impl Kubelet {
     /// A process is ready or has ended.
     pub fn process(&mut self, id: PodId, serial: u32, store: &mut Store, cx: &mut Cx<'_>) {
         let Some(process) = self.processes.get_mut(&id).filter(|process| process.serial == serial) else { return };
+        let name = process.name;
         match process.state {
-            State::Starting => process.state = State::Running,
-            State::Stopping => drop(self.processes.remove(&id)),
+            State::Starting => {
+                process.state = State::Running;
+                cx.signal(id, name, self.host, Run::Runs);
+            }
+            State::Stopping => {
+                self.processes.remove(&id);
+                cx.signal(id, name, self.host, Run::Gone);
+            }
             State::Running => unreachable!("a process that runs has no timer"),
         }
         self.notice(store, cx);
@@ -189,15 +201,18 @@ impl Kubelet {
         let pods: Vec<PodId> = store.node(self.key).pods.iter().copied().collect();
         for id in pods {
             let pod = store.pod(id).expect("a node's pods are there");
-            let workload = &cx.spec.workloads[pod.name.workload.0 as usize];
+            let (name, workload) = (pod.name, &cx.spec.workloads[pod.name.workload.0 as usize]);
             let process = self.processes.get_mut(&id);
             match (process.as_ref().map(|process| process.state), pod.terminating) {
                 (None, true) => store.remove(id, cx),
                 (None, false) => {
                     store.set_pod_ready(id, false, cx);
-                    self.turn(id, State::Starting, workload.start, cx);
+                    self.turn(id, name, State::Starting, workload.start, cx);
                 }
-                (Some(State::Starting | State::Running), true) => self.turn(id, State::Stopping, workload.stop, cx),
+                (Some(State::Starting | State::Running), true) => {
+                    self.turn(id, name, State::Stopping, workload.stop, cx);
+                    cx.signal(id, name, self.host, Run::Stops);
+                }
                 (Some(State::Running), false) => {
                     if let Some(process) = process.filter(|process| !process.told) {
                         process.told = true;
@@ -210,9 +225,9 @@ impl Kubelet {
         }
     }
 
-    fn turn(&mut self, id: PodId, state: State, takes: Duration, cx: &mut Cx<'_>) {
+    fn turn(&mut self, id: PodId, name: PodName, state: State, takes: Duration, cx: &mut Cx<'_>) {
         self.serial += 1;
-        self.processes.insert(id, Process { state, told: false, serial: self.serial });
+        self.processes.insert(id, Process { name, state, told: false, serial: self.serial });
         cx.schedule(cx.now + takes, KubeEvent::Process(self.key, id, self.serial));
     }
 }

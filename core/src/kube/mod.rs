@@ -16,8 +16,11 @@
 //! An API is served while one of its control plane's hosts is within reach; its controllers always run. No scenario file can ask for a
 //! plane yet.
 
+pub mod api;
 pub mod context;
+pub mod control;
 pub mod controller;
+pub mod election;
 pub mod event;
 pub mod kubelet;
 pub mod plane;
@@ -31,9 +34,11 @@ mod words;
 pub use crate::scenario::kube as spec;
 pub use crate::scenario::kube::name;
 
-use crate::ids::PlaneId;
+use std::collections::BTreeMap;
+
+use crate::ids::{ClusterId, PlaneId};
 use crate::sim::Exact;
-use context::{Cx, Surroundings};
+use context::{Cx, Signal, Surroundings};
 use event::KubeEvent;
 use plane::Plane;
 
@@ -43,23 +48,37 @@ pub struct Kube {
     seed: u64,
     exact: Exact,
     planes: Vec<Plane>,
+    /// Whose objects are in which etcd cluster.
+    in_etcd: BTreeMap<ClusterId, Vec<PlaneId>>,
 }
 
 impl Kube {
-    /// Every plane settled: its pods placed and ready, where there is room.
+    /// Every plane settled: its pods placed and ready, where there is room. A plane comes after those whose pods serve it.
     pub fn new(seed: u64, exact: Exact, at: &mut Surroundings<'_>) -> Self {
-        let mut kube = Self { seed, exact, planes: Vec::new() };
-        for plane in (0..at.scenario.kube.planes.len() as u16).map(PlaneId) {
-            let mut cx = kube.cx(plane, at);
-            kube.planes.push(Plane::new(&mut cx));
+        let specs = &at.scenario.kube.planes;
+        let mut in_etcd: BTreeMap<_, Vec<_>> = BTreeMap::new();
+        for (id, plane) in (0..).map(PlaneId).zip(specs) {
+            in_etcd.entry(plane.etcd).or_default().push(id);
+        }
+        let mut kube = Self { seed, exact, planes: Vec::new(), in_etcd };
+        let mut signals = Vec::new();
+        for id in (0..specs.len() as u16).map(PlaneId) {
+            let plane = Plane::new(&mut cx(seed, exact, id, at, &mut signals));
+            kube.planes.push(plane);
+        }
+        for signal in std::mem::take(&mut signals) {
+            let mut cx = cx(seed, exact, signal.plane, at, &mut signals);
+            kube.planes[signal.plane.0 as usize].is_served_by(&signal, &mut cx);
+        }
+        for id in (0..specs.len() as u16).map(PlaneId) {
+            kube.with(id, at, Plane::start);
         }
         kube
     }
 
     /// Something is due in a plane.
     pub fn handle(&mut self, plane: PlaneId, event: KubeEvent, at: &mut Surroundings<'_>) {
-        let mut cx = self.cx(plane, at);
-        self.planes[plane.0 as usize].handle(event, &mut cx);
+        self.with(plane, at, |plane, cx| plane.handle(event, cx));
     }
 
     /// A plane.
@@ -70,13 +89,32 @@ impl Kube {
     /// Hosts or paths have changed.
     pub fn network_changed(&mut self, at: &mut Surroundings<'_>) {
         for plane in (0..self.planes.len() as u16).map(PlaneId) {
-            let mut cx = self.cx(plane, at);
-            self.planes[plane.0 as usize].network_changed(&mut cx);
+            self.with(plane, at, Plane::network_changed);
         }
     }
 
-    fn cx<'a>(&self, plane: PlaneId, at: &'a mut Surroundings<'_>) -> Cx<'a> {
-        let spec = &at.scenario.kube.planes[plane.0 as usize];
-        Cx { now: at.now, plane, spec, seed: self.seed, exact: self.exact, net: at.net, etcd: at.etcd, fx: at.fx }
+    /// A cluster may offer other services than before.
+    pub fn services_changed(&mut self, cluster: ClusterId, at: &mut Surroundings<'_>) {
+        for plane in self.in_etcd.get(&cluster).cloned().unwrap_or_default() {
+            self.with(plane, at, Plane::services_changed);
+        }
     }
+
+    /// Does something in a plane, and in those that hear of it.
+    fn with(&mut self, plane: PlaneId, at: &mut Surroundings<'_>, act: impl FnOnce(&mut Plane, &mut Cx<'_>)) {
+        let mut signals = Vec::new();
+        act(&mut self.planes[plane.0 as usize], &mut cx(self.seed, self.exact, plane, at, &mut signals));
+        while !signals.is_empty() {
+            for signal in std::mem::take(&mut signals) {
+                let mut cx = cx(self.seed, self.exact, signal.plane, at, &mut signals);
+                self.planes[signal.plane.0 as usize].hear(&signal, &mut cx);
+            }
+        }
+    }
+}
+
+fn cx<'a>(seed: u64, exact: Exact, plane: PlaneId, at: &'a mut Surroundings<'_>, signals: &'a mut Vec<Signal>) -> Cx<'a> {
+    let spec = &at.scenario.kube.planes[plane.0 as usize];
+    let (scenario, latency) = (at.scenario, spec.timers.api_overhead);
+    Cx { now: at.now, plane, spec, scenario, latency, seed, exact, net: at.net, etcd: at.etcd, fx: at.fx, signals }
 }

@@ -2,10 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::ids::ZoneId;
+use crate::ids::{NodeId, PlaneId, ZoneId};
 use crate::kube::name::{NodeName, PodName};
 use crate::kube::rule::taints::Effect;
 use crate::kube::rule::zone_state::ZoneState;
+use crate::kube::spec::Component;
 
 /// A fact of one plane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,6 +19,50 @@ pub enum KubeRecord {
     Zone(ZoneId, ZoneState),
     /// All zones are fully disrupted, so nothing is evicted (`true`), or no more.
     EvictionPaused(bool),
+    /// Of an API server.
+    ApiServer(Replica, ServerFact),
+    /// Whether the API answers some client, within the deadline of the scenario's probe.
+    ApiAvailability {
+        /// Which requests.
+        verb: Verb,
+        /// It does.
+        up: bool,
+    },
+    /// Who holds the lease of a component, and acts; `None`: nobody does.
+    Lease(Component, Option<Replica>),
+}
+
+/// One of the processes that serve an API, or act through it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Replica {
+    /// The one on this host of the control plane.
+    Host(NodeId),
+    /// A pod of another plane.
+    Pod(PlaneId, PodName),
+}
+
+/// A fact of an API server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ServerFact {
+    /// Its process runs.
+    Runs,
+    /// Clients are sent to it, or not.
+    Ready(bool),
+    /// It was asked to stop; it serves until it is gone.
+    Stops,
+    /// Its process is gone.
+    Gone,
+    /// The etcd member it talks to; `None`: the last one has fallen silent, or refuses.
+    Etcd(Option<u8>),
+}
+
+/// Requests to an API.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Verb {
+    /// Those that only ask, and ask etcd.
+    Read,
+    /// Those that change something.
+    Write,
 }
 
 /// A fact of a pod.

@@ -138,6 +138,11 @@ impl Store {
         self.pods.get(&id)
     }
 
+    /// All pods, oldest first.
+    pub fn pods(&self) -> impl Iterator<Item = (PodId, &Pod)> {
+        self.pods.iter().map(|(id, pod)| (*id, pod))
+    }
+
     /// The pods of a workload, oldest first.
     pub fn pods_of(&self, workload: WorkloadId) -> impl Iterator<Item = (PodId, &Pod)> {
         self.by_workload[workload.0 as usize].iter().map(|id| (*id, &self.pods[id]))

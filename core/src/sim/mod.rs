@@ -160,6 +160,12 @@ impl Simulation {
         self.now
     }
 
+    /// A plane.
+    #[cfg(test)]
+    pub(crate) fn plane(&self, id: crate::ids::PlaneId) -> &kube::plane::Plane {
+        self.kube.plane(id)
+    }
+
     /// Events handled so far.
     pub fn events(&self) -> u64 {
         self.events
@@ -288,6 +294,8 @@ impl Simulation {
                     let (client, mut at) = self.client(id);
                     client.surroundings_changed(&mut at);
                 }
+                let (kube, mut at) = self.kube();
+                kube.services_changed(id, &mut at);
             }
         }
     }

@@ -148,6 +148,11 @@ pub(super) fn run(scenario: &Scenario, seed: u64) -> Seen {
     fast
 }
 
+/// From a write until those who watch hear of it, at the start.
+pub(super) fn latency(scenario: &Scenario, seed: u64) -> Duration {
+    Simulation::new(Arc::new(scenario.clone()), seed, Options::default()).plane(PLANE).latency()
+}
+
 /// The same in one mode, stopping `pieces - 1` times on the way.
 pub(super) fn run_as(scenario: &Scenario, seed: u64, exact: Exact, pieces: u64) -> Seen {
     let options = Options { exact, ..Options::default() };
