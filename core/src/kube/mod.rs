@@ -100,6 +100,12 @@ impl Kube {
         }
     }
 
+    /// A plane hears of a process.
+    #[cfg(test)]
+    pub(crate) fn hear(&mut self, signal: &Signal, at: &mut Surroundings<'_>) {
+        self.with(signal.plane, at, |plane, cx| plane.hear(signal, cx));
+    }
+
     /// Does something in a plane, and in those that hear of it.
     fn with(&mut self, plane: PlaneId, at: &mut Surroundings<'_>, act: impl FnOnce(&mut Plane, &mut Cx<'_>)) {
         let mut signals = Vec::new();

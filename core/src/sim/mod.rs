@@ -166,6 +166,13 @@ impl Simulation {
         self.kube.plane(id)
     }
 
+    /// A plane hears of a process.
+    #[cfg(test)]
+    pub(crate) fn signal(&mut self, signal: &kube::context::Signal) {
+        let (kube, mut at) = self.kube();
+        kube.hear(signal, &mut at);
+    }
+
     /// Events handled so far.
     pub fn events(&self) -> u64 {
         self.events

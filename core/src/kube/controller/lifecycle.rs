@@ -201,6 +201,9 @@ impl Lifecycle {
         let options = &cx.spec.timers.disruption;
         let is_full = |state: ZoneState| state == ZoneState::FullDisruption;
         let state = |(ready, not_ready): (u64, u64)| zone_state(ready, not_ready, options);
+        if self.zones.is_empty() {
+            return;
+        }
         let was_paused = self.zones.values().all(|zone| is_full(zone.state));
         let is_paused = counts.values().all(|count| is_full(state(*count)));
         for (id, zone) in &mut self.zones {

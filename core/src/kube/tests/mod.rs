@@ -1,5 +1,7 @@
 //! Planes made by hand, and what becomes of their pods.
 
+mod api;
+mod elections;
 mod healing;
 mod scheduling;
 mod timing;
