@@ -125,6 +125,7 @@ impl Api {
         if server.answers.0 {
             server.set_ready(true, cx);
         }
+        server.arm(key, cx);
         self.servers.insert(key, server);
     }
 
@@ -147,8 +148,14 @@ impl Api {
         let mut changed = false;
         for (key, server) in &mut self.servers {
             changed |= server.follow(*key, &mut self.dials, cx);
+            server.arm(*key, cx);
         }
         changed
+    }
+
+    /// Whether every server answers as it was last seen to: nothing has changed unnoticed.
+    pub fn is_fresh(&self, cx: &Cx<'_>) -> bool {
+        self.servers.values().all(|server| server.asked(etcd(cx), cx) == server.access)
     }
 
     /// A silent or dialled connection is given up.
@@ -156,6 +163,7 @@ impl Api {
         if let Some(server) = self.servers.get_mut(&key).filter(|server| server.link_timer == generation) {
             server.dial(&mut self.dials, key, cx);
             server.follow(key, &mut self.dials, cx);
+            server.arm(key, cx);
         }
     }
 
@@ -215,7 +223,6 @@ impl Server {
         if answers != self.answers.0 {
             self.answers = (answers, cx.now);
         }
-        self.arm(key, cx);
         changed
     }
 
@@ -263,12 +270,11 @@ impl Server {
         *dials += 1;
         let drawn = cx.draws(Purpose::Retry, ENTITY).draw(*dials).below(members.len() as u64);
         let member = members[drawn as usize];
-        match lives(etcd, member).filter(|_| is_open(member)) {
-            Some(life) => self.link(Link::Open { member, life }, cx),
-            None => {
-                self.link(Link::Dialling(member), cx);
-                cx.schedule(cx.now + cx.spec.timers.etcd_dial, KubeEvent::Link(key, self.link_timer));
-            }
+        if let Some(life) = lives(etcd, member).filter(|_| is_open(member)) {
+            self.link(Link::Open { member, life }, cx);
+        } else {
+            self.link(Link::Dialling(member), cx);
+            cx.schedule(cx.now + cx.spec.timers.etcd_dial, KubeEvent::Link(key, self.link_timer));
         }
     }
 

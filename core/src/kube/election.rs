@@ -259,7 +259,7 @@ impl Election {
 impl Candidate {
     fn skip(&mut self, periods: f64, cx: &Cx<'_>) {
         let period = cx.spec.timers.retry_period.as_nanos() as f64;
-        self.next = self.next + Duration::from_nanos((period * periods) as u64);
+        self.next += Duration::from_nanos((period * periods) as u64);
     }
 
     /// From any moment to the first try after it.

@@ -1,20 +1,36 @@
 //! Kubernetes: the controllers that keep pods running, each with its own timers and its own view of the world.
 //!
 //! ```text
-//!  faults --> hosts, paths --> kubelets: leases, processes <--.
-//!                                 |                           |
-//!                                 v                           |
-//!  lifecycle --> taints --> [store: nodes, pods] --changes--> those who watch: taint manager, ReplicaSets, scheduler, kubelets
-//!                                 ^                                                   |
-//!                                 '---------------------------------------------------'
+//!  etcd, hosts, paths --> API servers --> leases --> gate      (control: api, election)
+//!                             |                       |
+//!                             v                       v only who leads and can write acts
+//!  faults --> kubelets: leases, processes <--.    controllers
+//!                             |              |        |
+//!                             v              |        v
+//!             [store: nodes, pods] --changes-'----> those who watch: lifecycle, taint manager, ReplicaSets, scheduler
+//!                             ^                       |
+//!                             '-----------------------'
 //! ```
 //!
 //! A [`plane`] is one Kubernetes API with its store of objects and the controllers that act through it. Whoever changes an object
-//! leaves a [`store::Change`]; those who watch hear of it a little later and change what they must. [`rule`] holds the decisions
-//! themselves, as functions of what a controller sees: no time, no events, no store.
+//! leaves a [`store::Change`]; those who watch hear of it as much later as the API takes to write ([`context::Cx::latency`]), and change
+//! what they must. [`rule`] holds the decisions themselves, as functions of what a controller sees: no time, no events, no store.
 //!
-//! An API is served while one of its control plane's hosts is within reach; its controllers always run. No scenario file can ask for a
-//! plane yet.
+//! The programs of a plane run on the hosts of its control plane, or are pods of another plane, which tells of them
+//! ([`context::Signal`], by [`spec::Role`]). No request is simulated: [`api`] asks the state of etcd and of the paths what a request
+//! made now would meet, whenever one of them has changed.
+//!
+//! # The gate
+//!
+//! Every controller is part of a [`spec::Component`], of which one process leads ([`election`]). [`plane::Plane::gate`] is all that
+//! anybody asks: how long a write of that component takes now, or `None`: it does nothing. A new controller is gated so:
+//!
+//! - what it hears of: a [`event::Watcher`] that names its component ([`event::Watcher::component`]). While the gate is closed its keys
+//!   wait, and are worked on when it opens; under another leader all keys are (`Plane::begin`);
+//! - what it does on its own: its `arm` is told whether it acts, and queues nothing while it does not (`Plane::arm`);
+//! - what it holds in memory: it forgets that in `Plane::begin`. What is in the store stays.
+//!
+//! No scenario file can ask for a plane yet.
 
 pub mod api;
 pub mod context;

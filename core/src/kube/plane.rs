@@ -86,6 +86,7 @@ impl Plane {
 
     /// Something is due.
     pub fn handle(&mut self, event: KubeEvent, cx: &mut Cx<'_>) {
+        debug_assert!(self.control.api.is_fresh(cx), "etcd answers {} otherwise than it has told", cx.spec.name);
         cx.latency = self.control.api.latency();
         let store = &mut self.store;
         match event {
@@ -217,7 +218,9 @@ impl Plane {
                 Watcher::Lifecycle | Watcher::Evict | Watcher::Kubelets => self.kubelets.keys().map(|node| node.0).collect(),
                 Watcher::ReplicaSets => (0..cx.spec.workloads.len() as u32).collect(),
             };
-            keys.into_iter().for_each(|key| self.tell(watcher, key, cx));
+            for key in keys {
+                self.tell(watcher, key, cx);
+            }
         }
     }
 
