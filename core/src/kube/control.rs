@@ -40,10 +40,10 @@ impl Control {
 
     /// At the start everything has been running for long.
     pub fn settle(&mut self, cx: &mut Cx<'_>) {
+        self.access_changed(cx);
         for election in &mut self.elections {
             election.settle(cx);
         }
-        self.access_changed(cx);
     }
 
     /// Hosts may have lost power, or have it again.

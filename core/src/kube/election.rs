@@ -91,9 +91,10 @@ impl Election {
         self.term
     }
 
-    /// At the start the first candidate has long held the lease.
+    /// At the start the first candidate that can has long held the lease.
     pub fn settle(&mut self, cx: &mut Cx<'_>) {
-        if let Some(key) = self.candidates.keys().next().copied() {
+        let first = self.candidates.iter().find(|(_, candidate)| candidate.writes.is_some());
+        if let Some(key) = first.map(|(key, _)| *key) {
             let period = cx.spec.timers.retry_period;
             let phase = self.draw(0, Purpose::Phase, cx).below(period.as_nanos());
             self.take(key, Time::from_nanos(phase), cx);
