@@ -109,7 +109,8 @@ impl Cx<'_> {
         Stream::new(self.seed, purpose, u64::from(self.plane.0) << 32 | u64::from(entity))
     }
 
-    /// Tells the plane that a pod works for, if there is one, what becomes of the pod's process on a host.
+    /// Tells the plane that a pod works for, if there is one, what becomes of the pod's process on a host. (Before a process runs anew
+    /// the one before it is gone.)
     pub fn signal(&mut self, id: PodId, name: PodName, host: HostId, process: Process) {
         let (plane, program) = match self.spec.workloads[name.workload.0 as usize].role {
             Role::ApiServer(plane) => (plane, Program::ApiServer),

@@ -12,7 +12,7 @@ use crate::kube::controller::replicas::ReplicaSets;
 use crate::kube::controller::scheduler::Scheduler;
 use crate::kube::event::{KubeEvent, Watcher};
 use crate::kube::kubelet::Kubelet;
-use crate::kube::record::Ready;
+use crate::kube::record::{KubeRecord, Ready};
 use crate::kube::spec::Component;
 use crate::kube::store::{Change, Store};
 
@@ -191,6 +191,9 @@ impl Plane {
     fn follow_gate(&mut self, component: Component, cx: &mut Cx<'_>) {
         let (is_open, term) = (self.gate(component).is_some(), self.control.term(component));
         let was_open = std::mem::replace(&mut self.open[component as usize], is_open);
+        if is_open != was_open {
+            cx.record(KubeRecord::Acts(component, is_open));
+        }
         if is_open && std::mem::replace(&mut self.terms[component as usize], term) != term {
             self.begin(component, cx);
         } else if is_open && !was_open && component == Component::ControllerManager {

@@ -30,6 +30,8 @@ pub enum KubeRecord {
     },
     /// Who holds the lease of a component, and acts; `None`: nobody does.
     Lease(Component, Option<Replica>),
+    /// A component acts (somebody leads and can write), or no longer. Told when it changes.
+    Acts(Component, bool),
 }
 
 /// One of the processes that serve an API, or act through it.

@@ -84,6 +84,8 @@ impl KubeRecord {
             Self::Lease(component, Some(replica)) => {
                 format!("the {} {} leads", component_words(component), replica.words(scenario))
             }
+            Self::Acts(component, true) => format!("the {} acts", component_words(component)),
+            Self::Acts(component, false) => format!("the {} can do nothing", component_words(component)),
             Self::Lease(component, None) => format!("no {} leads", component_words(component)),
         };
         format!("{}: {text}", plane.name)

@@ -226,6 +226,8 @@ fn what_an_api_does_is_told_in_words() {
         "seed: the API does not answer writes",
         "seed: the API answers reads",
         "seed: no kube-scheduler leads",
+        "seed: the kube-scheduler can do nothing",
+        "seed: the kube-scheduler acts",
         "seed: the kube-controller-manager on control-plane-0 leads",
         "shoot: the kube-controller-manager kube-controller-manager-",
         "shoot: the API server kube-apiserver-",
@@ -271,10 +273,20 @@ proptest! {
         scenario.duration = secs(1_800);
         for plane in [PLANE, SHOOT] {
             let seen = run_in(&scenario, seed, plane);
-            let mut up = true;
+            let (mut up, mut acts) = (true, [true; Component::ALL.len()]);
             for (when, fact) in &seen.0 {
                 match fact {
                     KubeRecord::ApiAvailability { verb: Verb::Write, up: now } => up = *now,
+                    KubeRecord::Acts(component, now) => acts[*component as usize] = *now,
+                    KubeRecord::Pod(_, PodFact::Created | PodFact::Terminating) | KubeRecord::Node(_, NodeFact::Unreachable(..)) => {
+                        prop_assert!(acts[Component::ControllerManager as usize], "{fact:?} at {when:?}");
+                    }
+                    KubeRecord::Pod(_, PodFact::Bound(_)) => {
+                        prop_assert!(acts[Component::Scheduler as usize], "{fact:?} at {when:?}");
+                    }
+                    _ => {}
+                }
+                match fact {
                     KubeRecord::Pod(..) | KubeRecord::Node(..) => prop_assert!(up || is_slow || *when == at(0), "{fact:?} at {when:?}"),
                     _ => {}
                 }
