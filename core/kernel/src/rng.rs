@@ -36,6 +36,8 @@ pub enum Purpose {
     Suffix = 10,
     /// Which of several equals.
     Tie = 11,
+    /// When, or where, something is tried again.
+    Retry = 12,
 }
 
 /// A stream of independent draws, addressed by number.

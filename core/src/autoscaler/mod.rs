@@ -128,15 +128,16 @@ impl Autoscaler {
         Some(*best[tie.below(best.len() as u64) as usize])
     }
 
-    /// Queues its next scan: the next of all, or the next that may find something else.
-    pub fn arm(&mut self, store: &Store, fleet: &Fleet, cx: &mut Cx<'_>) {
-        if self.armed == Some(cx.now) || cx.spec.groups.is_empty() {
+    /// Queues its next scan, if it may act: the next of all, or the next that may find something else.
+    pub fn arm(&mut self, acts: bool, store: &Store, fleet: &Fleet, cx: &mut Cx<'_>) {
+        if (acts && self.armed == Some(cx.now)) || cx.spec.groups.is_empty() {
             return;
         }
         let next = match cx.exact {
             Exact::Full => Some(self.scans.after(cx.now)),
             Exact::Fast => self.next_finding(store, fleet, cx),
         };
+        let next = next.filter(|_| acts);
         if next != self.armed {
             (self.armed, self.generation) = (next, self.generation + 1);
             if let Some(at) = next {
@@ -157,7 +158,11 @@ impl Autoscaler {
         let late = waits.map(|(_, machine)| machine.created + cx.spec.timers.autoscaler.provision);
         let retries = self.back_offs.iter().flatten().map(|back_off| back_off.until + INSTANT);
         let overdue = self.overdue.iter().flatten().map(|at| *at + INSTANT);
-        late.chain(retries).chain(overdue).filter(|at| *at > self.scanned).min().map(|at| self.scans.at_or_after(at))
+        late.chain(retries)
+            .chain(overdue)
+            .filter(|at| *at > self.scanned)
+            .min()
+            .map(|at| self.scans.at_or_after(at).max(self.scans.after(cx.now)))
     }
 }
 

@@ -87,21 +87,22 @@ impl Cluster {
 
     /// How long a request from `zone` takes at the member that answers it soonest; `None`: none does.
     fn answer_time(&self, zone: ZoneId, linearizable: bool, write: bool, net: &Network) -> Option<Duration> {
-        (0..self.members.len() as u8)
-            .filter_map(|index| {
-                let server = self.server(index)?;
-                let there_and_back = net.reach(zone, self.host(index))?;
-                if !linearizable {
-                    return Some(there_and_back);
-                }
-                if server.raft.config.learners.contains(index) {
-                    return None;
-                }
-                let leader = server.raft.lead?;
-                let to_leader = if leader == index { Duration::ZERO } else { self.connected(index, leader, net)? };
-                Some(there_and_back + to_leader + self.quorum_time(leader, write, net)?)
-            })
-            .min()
+        let time = |index: u8| Some(net.reach(zone, self.host(index))? + self.time_at(index, linearizable, write, net)?);
+        (0..self.members.len() as u8).filter_map(time).min()
+    }
+
+    /// How long a member takes over a request that has reached it now; `None`: it does not answer.
+    pub fn time_at(&self, index: u8, linearizable: bool, write: bool, net: &Network) -> Option<Duration> {
+        let server = self.server(index)?;
+        if !linearizable {
+            return Some(Duration::ZERO);
+        }
+        if server.raft.config.learners.contains(index) {
+            return None;
+        }
+        let leader = server.raft.lead?;
+        let to_leader = if leader == index { Duration::ZERO } else { self.connected(index, leader, net)? };
+        Some(to_leader + self.quorum_time(leader, write, net)?)
     }
 
     /// How long `leader` takes to hear a quorum (and, for a write, to have it on disk); `None`: it does not lead, does not know yet how

@@ -63,15 +63,20 @@ impl Care {
         });
     }
 
-    /// Queues its next sync: the next of all, or the next that finds a stale pod.
-    pub fn arm(&mut self, cx: &mut Cx<'_>) {
-        if self.armed == Some(cx.now) {
+    /// Queues its next sync, if it may act: the next of all, or the next that finds a stale pod.
+    pub fn arm(&mut self, acts: bool, cx: &mut Cx<'_>) {
+        if acts && self.armed == Some(cx.now) {
             return;
         }
+        let finds = |(namespace, at): &(usize, Time)| {
+            let syncs = self.syncs[*namespace];
+            syncs.at_or_after(*at).max(syncs.after(cx.now))
+        };
         let next = match cx.exact {
-            Exact::Fast => self.stale.values().map(|(namespace, at)| self.syncs[*namespace].at_or_after(*at)).min(),
+            Exact::Fast => self.stale.values().map(finds).min(),
             Exact::Full => self.syncs.iter().map(|syncs| syncs.after(cx.now)).min(),
         };
+        let next = next.filter(|_| acts);
         if next != self.armed {
             (self.armed, self.generation) = (next, self.generation + 1);
             if let Some(at) = next {

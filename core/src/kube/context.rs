@@ -2,18 +2,19 @@
 
 use crate::etcd::cluster::Cluster;
 use crate::gardener::machine::cloud::Cloud;
-use crate::ids::PlaneId;
+use crate::ids::{ClusterId, MemberId, PlaneId, PodId};
 use crate::kernel::rng::{Purpose, Stream};
-use crate::kernel::time::Time;
+use crate::kernel::time::{Duration, Time};
 use crate::kube::event::KubeEvent;
 use crate::kube::name::PodName;
-use crate::kube::record::KubeRecord;
-use crate::kube::spec::{PlaneSpec, Role};
+use crate::kube::name::PodTag;
+use crate::kube::record::{KubeRecord, Replica};
+use crate::kube::spec::{Component, PlaneSpec, Role};
 use crate::network::{HostId, Network};
 use crate::record::{Record, StopReason};
 use crate::scenario::Scenario;
 use crate::sim::Exact;
-use crate::sim::event::{Effects, Event};
+use crate::sim::event::{Effects, Event, MemberOrder};
 
 /// What all planes see and ask for.
 #[derive(Debug)]
@@ -41,6 +42,10 @@ pub struct Cx<'a> {
     pub plane: PlaneId,
     /// The plane as the scenario has it.
     pub spec: &'a PlaneSpec,
+    /// All of the scenario.
+    pub scenario: &'a Scenario,
+    /// From a write until those who watch hear of it: as long as the API takes to write now.
+    pub latency: Duration,
     /// Seed of all draws.
     pub seed: u64,
     /// How periodic work is simulated.
@@ -53,36 +58,46 @@ pub struct Cx<'a> {
     pub cloud: &'a mut Cloud,
     /// What is asked for.
     pub fx: &'a mut Effects,
-    /// What others than this plane want to hear of it.
-    pub signals: Vec<Signal>,
+    /// What other planes are to hear.
+    pub signals: &'a mut Vec<Signal>,
 }
 
-/// What has happened in a plane that others depend on.
+/// What a plane hears of a process that serves its API or acts through it.
 #[derive(Clone, Copy, Debug)]
-pub enum Signal {
-    /// Of a pod's process.
-    Process {
-        /// The pod.
-        pod: PodName,
-        /// What it is for.
-        role: Role,
-        /// Where it runs.
-        host: HostId,
-        /// What has happened.
-        state: ProcessState,
-    },
+pub struct Signal {
+    /// The plane that is to hear of it.
+    pub plane: PlaneId,
+    /// Which program.
+    pub program: Program,
+    /// Tells it from the plane's other processes of this program.
+    pub key: u32,
+    /// The process, as records name it.
+    pub replica: Replica,
+    /// Where it runs.
+    pub host: HostId,
+    /// What has become of it.
+    pub process: Process,
 }
 
-/// What happens to a pod's process.
+/// A program that makes a plane work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ProcessState {
+pub enum Program {
+    /// The API server.
+    ApiServer,
+    /// A program that acts through it.
+    Controller(Component),
+}
+
+/// What becomes of a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Process {
     /// Its container starts.
     Starts,
-    /// It is ready, as its kubelet sees it.
+    /// It runs and is ready for work.
     Runs,
-    /// It is asked to stop.
+    /// It was asked to stop.
     Stops,
-    /// It is no more.
+    /// It is gone.
     Gone(StopReason),
 }
 
@@ -100,5 +115,30 @@ impl Cx<'_> {
     /// A stream of draws for something of this plane.
     pub fn draws(&self, purpose: Purpose, entity: u32) -> Stream {
         Stream::new(self.seed, purpose, u64::from(self.plane.0) << 32 | u64::from(entity))
+    }
+
+    /// Tells whom a pod works for, if it does, what becomes of its process on a host. (Before a process runs anew the one before it is
+    /// gone.)
+    pub fn signal(&mut self, id: PodId, name: PodName, host: HostId, process: Process) {
+        let (plane, program) = match self.spec.workloads[name.workload.0 as usize].role {
+            Role::ApiServer(plane) => (plane, Program::ApiServer),
+            Role::Controller(plane, component) => (plane, Program::Controller(component)),
+            Role::Etcd(cluster) => return self.order(cluster, name, host, process),
+            Role::Other => return,
+        };
+        let replica = Replica::Pod(self.plane, name);
+        self.signals.push(Signal { plane, program, key: id.0, replica, host, process });
+    }
+
+    /// The container of an etcd member starts or ends.
+    fn order(&mut self, cluster: ClusterId, pod: PodName, host: HostId, process: Process) {
+        let PodTag::Ordinal(ordinal) = pod.tag else { unreachable!("etcd's pods are those of a StatefulSet: {pod:?}") };
+        let member = MemberId { cluster, index: ordinal as u8 };
+        self.fx.orders.extend(match process {
+            Process::Starts => Some(MemberOrder::Run { member, host }),
+            Process::Runs => None,
+            Process::Stops => Some(MemberOrder::Terminate { member, host }),
+            Process::Gone(reason) => Some(MemberOrder::Halt { member, host, reason }),
+        });
     }
 }

@@ -1,7 +1,7 @@
 //! What waits in the queue for a plane. Timers carry a generation: one that has moved on makes them void.
 
 use crate::ids::{NodeKey, PodId, WorkloadId, ZoneId};
-use crate::kube::spec::Kind;
+use crate::kube::spec::{Component, Kind};
 
 /// An event of one plane.
 #[derive(Clone, Copy, Debug)]
@@ -36,6 +36,14 @@ pub enum KubeEvent {
     Outage(u32),
     /// The machine controller goes on after its API was out of reach.
     Thaw,
+    /// The connection of an API server to etcd has been silent, or dialled, for long enough.
+    Link(u32, u32),
+    /// An API server is asked whether it is ready.
+    Readiness(u32, u32),
+    /// The programs of a control plane's host run again.
+    ControlPlane(u32, u32),
+    /// Something is due with the lease of a component.
+    Election(Component, u32),
 }
 
 // An event of the queue must not grow by this one.
@@ -87,6 +95,21 @@ impl Watcher {
             Kind::Deployment => Self::ReplicaSets,
             Kind::StatefulSet { .. } => Self::StatefulSets,
             Kind::DaemonSet => Self::DaemonSets,
+        }
+    }
+
+    /// The component it is part of, which must lead for it to act; `None`: it acts wherever it is.
+    pub const fn component(self) -> Option<Component> {
+        match self {
+            Self::Lifecycle
+            | Self::Evict
+            | Self::ReplicaSets
+            | Self::StatefulSets
+            | Self::DaemonSets
+            | Self::Volumes
+            | Self::Budgets => Some(Component::ControllerManager),
+            Self::Machines | Self::MachineSets => Some(Component::MachineControllerManager),
+            Self::Kubelets => None,
         }
     }
 }

@@ -1,20 +1,21 @@
 //! The kubelet of a node: its lease, and the processes of its pods (`pkg/kubelet`, `component-helpers/apimachinery/lease`).
 //!
 //! Two truths stand beside each other: the pod in the store, and the process here. A kubelet that is cut off goes on running what it
-//! had; one whose node has lost power starts it anew. What it does while the API is out of reach it tells with the first lease it can
-//! renew again. Leases are arithmetic: renewals at even intervals, of which only those count that reach the API.
+//! had; one whose node has lost power starts it anew. What it does while the API does not answer it, it tells with the first lease it
+//! can renew again. Leases are arithmetic: renewals at even intervals, of which only those count that reach the API.
 
 use crate::ids::{ClusterId, NodeKey, PodId};
 use crate::kernel::periodic::Periodic;
 use crate::kernel::rng::Purpose;
 use crate::kernel::time::{Duration, Time};
+use crate::kube::api::Api;
 use crate::kube::context::Cx;
 use crate::kube::event::KubeEvent;
 use crate::kube::name::{MachineName, PodName};
 use crate::kube::node::process::Processes;
 use crate::kube::record::{KubeRecord, Loss, NodeFact, Ready};
 use crate::kube::store::Store;
-use crate::network::{HostId, Network};
+use crate::network::HostId;
 use crate::sim::Exact;
 
 /// A kubelet.
@@ -28,7 +29,7 @@ pub struct Kubelet {
     renewals: Periodic,
     /// Its node is to join, named after this machine.
     joins: Option<MachineName>,
-    /// It reaches the API from then on.
+    /// The API answers it from then on.
     connected: Option<Time>,
     /// It has told the API what it did while it was out of reach.
     settled: bool,
@@ -104,7 +105,6 @@ impl Kubelet {
     pub fn surroundings_changed(&mut self, store: &Store, cx: &mut Cx<'_>) {
         self.tell_loss(store, cx);
         self.power_changed(cx);
-        self.pod_removed(store, cx);
     }
 
     /// What runs here serves nobody, or does again.
@@ -138,22 +138,20 @@ impl Kubelet {
                 self.processes.power_lost(cx);
             }
         }
-        self.look(cx);
     }
 
     /// The node has booted.
-    pub fn booted(&mut self, generation: u32, cx: &mut Cx<'_>) {
+    pub fn booted(&mut self, generation: u32, api: &Api, store: &Store, cx: &mut Cx<'_>) {
         if generation == self.generation {
             self.booted = true;
             self.renewals = Periodic::new(cx.now, cx.spec.timers.lease_renewal);
-            self.look(cx);
+            self.look(api, store, cx);
         }
     }
 
-    /// Looks whether it reaches the API.
-    fn look(&mut self, cx: &mut Cx<'_>) {
-        let api = |node| cx.net.is_open(self.host, Network::host_of(node));
-        let reaches = self.booted && cx.spec.control_plane.iter().any(|node| api(*node));
+    /// Looks whether the API answers it.
+    pub fn look(&mut self, api: &Api, store: &Store, cx: &mut Cx<'_>) {
+        let reaches = self.booted && api.access(self.host, cx.net).write.is_some();
         if reaches == self.connected.is_some() {
             return;
         }
@@ -167,6 +165,7 @@ impl Kubelet {
             self.renewed = self.last_renewal(cx.now - Duration::from_nanos(1));
             self.connected = None;
         }
+        self.pod_removed(store, cx);
     }
 
     fn expect_renewal(&self, now: Time, cx: &mut Cx<'_>) {

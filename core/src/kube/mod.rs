@@ -1,24 +1,43 @@
 //! Kubernetes: the controllers that keep pods running, each with its own timers and its own view of the world.
 //!
 //! ```text
-//!  faults --> hosts, paths --> kubelets: leases, processes <--.
-//!                                 |                           |
-//!                                 v                           |
-//!  lifecycle --> taints --> [store: nodes, pods] --changes--> those who watch: taint manager, ReplicaSets, scheduler, kubelets
-//!                                 ^                                                   |
-//!                                 '---------------------------------------------------'
+//!  etcd, hosts, paths --> API servers --> leases --> gate      (control: api, election)
+//!                             |                       |
+//!                             v                       v only who leads and can write acts
+//!  faults --> kubelets: leases, processes <--.    controllers
+//!                             |              |        |
+//!                             v              |        v
+//!             [store: nodes, pods] --changes-'----> those who watch: lifecycle, taint manager, ReplicaSets, scheduler
+//!                             ^                       |
+//!                             '-----------------------'
 //! ```
 //!
 //! A [`plane`] is one Kubernetes API with its store of objects and the controllers that act through it. Whoever changes an object
-//! leaves a [`store::Change`]; those who watch hear of it a little later and change what they must. [`rule`] holds the decisions
-//! themselves, as functions of what a controller sees: no time, no events, no store.
+//! leaves a [`store::Change`]; those who watch hear of it as much later as the API takes to write ([`context::Cx::latency`]), and change
+//! what they must. [`rule`] holds the decisions themselves, as functions of what a controller sees: no time, no events, no store.
 //!
-//! An API is served while one of its control plane's hosts is within reach; its controllers always run. No scenario file can ask for a
-//! plane yet.
+//! The programs of a plane run on the hosts of its control plane, or are pods of another plane, which tells of them
+//! ([`context::Signal`], by [`spec::Role`]). No request is simulated: [`api`] asks the state of etcd and of the paths what a request
+//! made now would meet, whenever one of them has changed.
+//!
+//! # The gate
+//!
+//! Every controller is part of a [`spec::Component`], of which one process leads ([`election`]). [`plane::Plane::gate`] is all that
+//! anybody asks: how long a write of that component takes now, or `None`: it does nothing. A new controller is gated so:
+//!
+//! - what it hears of: a [`event::Watcher`] that names its component ([`event::Watcher::component`]). While the gate is closed its keys
+//!   wait, and are worked on when it opens; under another leader all keys are (`Plane::begin`);
+//! - what it does on its own: its `arm` is told whether it acts, and queues nothing while it does not (`Plane::arm`);
+//! - what it holds in memory: it forgets that in `Plane::begin`. What is in the store stays.
+//!
+//! No scenario file can ask for a plane yet.
 
+pub mod api;
 pub mod claim;
 pub mod context;
+pub mod control;
 pub mod controller;
+pub mod election;
 pub mod event;
 pub mod kubelet;
 pub mod node;
@@ -33,12 +52,12 @@ mod words;
 pub use crate::scenario::kube as spec;
 pub use crate::scenario::kube::name;
 
-use crate::ids::{ClusterId, MemberId, PlaneId};
+use std::collections::BTreeMap;
+
+use crate::ids::{ClusterId, PlaneId};
 use crate::sim::Exact;
-use crate::sim::event::MemberOrder;
-use context::{Cx, ProcessState, Signal, Surroundings};
+use context::{Cx, Signal, Surroundings};
 use event::KubeEvent;
-use name::PodTag;
 use plane::Plane;
 use spec::Role;
 
@@ -48,33 +67,44 @@ pub struct Kube {
     seed: u64,
     exact: Exact,
     planes: Vec<Plane>,
+    /// Whose objects are in which etcd cluster.
+    in_etcd: BTreeMap<ClusterId, Vec<PlaneId>>,
+    /// Where the members of an etcd cluster are pods.
+    hosts: BTreeMap<ClusterId, PlaneId>,
 }
 
 impl Kube {
-    /// Every plane settled: its pods placed and ready, where there is room.
+    /// Every plane settled: its pods placed and ready, where there is room. A plane comes after those whose pods serve it.
     pub fn new(seed: u64, exact: Exact, at: &mut Surroundings<'_>) -> Self {
-        let mut kube = Self { seed, exact, planes: Vec::new() };
-        for plane in (0..at.scenario.kube.planes.len() as u16).map(PlaneId) {
-            let mut cx = kube.cx(plane, at);
-            let settled = Plane::new(&mut cx);
-            pass_on(&mut cx);
-            kube.planes.push(settled);
+        let specs = &at.scenario.kube.planes;
+        let mut in_etcd: BTreeMap<_, Vec<_>> = BTreeMap::new();
+        let mut hosts = BTreeMap::new();
+        for (id, plane) in (0..).map(PlaneId).zip(specs) {
+            in_etcd.entry(plane.etcd).or_default().push(id);
+            hosts.extend(plane.workloads.iter().filter_map(|workload| match workload.role {
+                Role::Etcd(cluster) => Some((cluster, id)),
+                _ => None,
+            }));
+        }
+        let mut kube = Self { seed, exact, planes: Vec::new(), in_etcd, hosts };
+        let mut signals = Vec::new();
+        for id in (0..specs.len() as u16).map(PlaneId) {
+            let plane = Plane::new(&mut cx(seed, exact, id, at, &mut signals));
+            kube.planes.push(plane);
+        }
+        for signal in std::mem::take(&mut signals) {
+            let mut cx = cx(seed, exact, signal.plane, at, &mut signals);
+            kube.planes[signal.plane.0 as usize].is_served_by(&signal, &mut cx);
+        }
+        for id in (0..specs.len() as u16).map(PlaneId) {
+            kube.with(id, at, Plane::start);
         }
         kube
     }
 
     /// Something is due in a plane.
     pub fn handle(&mut self, plane: PlaneId, event: KubeEvent, at: &mut Surroundings<'_>) {
-        self.act(plane, |plane, cx| plane.handle(event, cx), at);
-    }
-
-    /// Something is done to a plane.
-    pub fn act(&mut self, plane: PlaneId, deed: impl FnOnce(&mut Plane, &mut Cx<'_>), at: &mut Surroundings<'_>) {
-        let mut cx = self.cx(plane, at);
-        let plane = &mut self.planes[plane.0 as usize];
-        deed(plane, &mut cx);
-        plane.follow_up(&mut cx);
-        pass_on(&mut cx);
+        self.with(plane, at, |plane, cx| plane.handle(event, cx));
     }
 
     /// A plane.
@@ -85,48 +115,60 @@ impl Kube {
     /// Hosts or paths have changed.
     pub fn network_changed(&mut self, at: &mut Surroundings<'_>) {
         for plane in (0..self.planes.len() as u16).map(PlaneId) {
-            self.act(plane, Plane::network_changed, at);
+            self.with(plane, at, Plane::network_changed);
         }
     }
 
-    /// Members of an etcd cluster have started or stopped.
-    pub fn members_changed(&mut self, cluster: ClusterId, at: &mut Surroundings<'_>) {
-        if at.scenario.etcd[cluster.0 as usize].managed {
-            for plane in (0..self.planes.len() as u16).map(PlaneId) {
-                self.act(plane, |plane, cx| plane.members_changed(cluster, cx), at);
+    /// Does something to a plane.
+    #[cfg(test)]
+    pub(crate) fn act(&mut self, plane: PlaneId, deed: impl FnOnce(&mut Plane, &mut Cx<'_>), at: &mut Surroundings<'_>) {
+        self.with(plane, at, |plane, cx| plane.act(deed, cx));
+    }
+
+    /// A cluster may offer other services than before, or its members' processes may have started or ended.
+    pub fn services_changed(&mut self, cluster: ClusterId, at: &mut Surroundings<'_>) {
+        if let Some(host) = self.hosts.get(&cluster) {
+            self.with(*host, at, |plane, cx| plane.members_changed(cluster, cx));
+        }
+        for plane in self.in_etcd.get(&cluster).cloned().unwrap_or_default() {
+            self.with(plane, at, Plane::services_changed);
+        }
+    }
+
+    /// A plane hears of a process.
+    #[cfg(test)]
+    pub(crate) fn hear(&mut self, signal: &Signal, at: &mut Surroundings<'_>) {
+        self.with(signal.plane, at, |plane, cx| plane.hear(signal, cx));
+    }
+
+    /// Does something in a plane, and in those that hear of it.
+    fn with(&mut self, plane: PlaneId, at: &mut Surroundings<'_>, act: impl FnOnce(&mut Plane, &mut Cx<'_>)) {
+        let mut signals = Vec::new();
+        act(&mut self.planes[plane.0 as usize], &mut cx(self.seed, self.exact, plane, at, &mut signals));
+        while !signals.is_empty() {
+            for signal in std::mem::take(&mut signals) {
+                let mut cx = cx(self.seed, self.exact, signal.plane, at, &mut signals);
+                self.planes[signal.plane.0 as usize].hear(&signal, &mut cx);
             }
-        }
-    }
-
-    fn cx<'a>(&self, plane: PlaneId, at: &'a mut Surroundings<'_>) -> Cx<'a> {
-        let spec = &at.scenario.kube.planes[plane.0 as usize];
-        Cx {
-            now: at.now,
-            plane,
-            spec,
-            seed: self.seed,
-            exact: self.exact,
-            net: at.net,
-            etcd: at.etcd,
-            cloud: at.cloud,
-            fx: at.fx,
-            signals: Vec::new(),
         }
     }
 }
 
-/// Tells those outside the plane what they want to hear of it.
-fn pass_on(cx: &mut Cx<'_>) {
-    for signal in std::mem::take(&mut cx.signals) {
-        let Signal::Process { pod, role, host, state } = signal;
-        if let (Role::Etcd(cluster), PodTag::Ordinal(ordinal)) = (role, pod.tag) {
-            let member = MemberId { cluster, index: ordinal as u8 };
-            cx.fx.orders.extend(match state {
-                ProcessState::Starts => Some(MemberOrder::Run { member, host }),
-                ProcessState::Runs => None,
-                ProcessState::Stops => Some(MemberOrder::Terminate { member, host }),
-                ProcessState::Gone(reason) => Some(MemberOrder::Halt { member, host, reason }),
-            });
-        }
+fn cx<'a>(seed: u64, exact: Exact, plane: PlaneId, at: &'a mut Surroundings<'_>, signals: &'a mut Vec<Signal>) -> Cx<'a> {
+    let spec = &at.scenario.kube.planes[plane.0 as usize];
+    let (scenario, latency) = (at.scenario, spec.timers.api_overhead);
+    Cx {
+        now: at.now,
+        plane,
+        spec,
+        scenario,
+        latency,
+        seed,
+        exact,
+        net: at.net,
+        etcd: at.etcd,
+        cloud: at.cloud,
+        fx: at.fx,
+        signals,
     }
 }

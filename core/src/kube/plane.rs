@@ -7,8 +7,10 @@ use crate::gardener::care::Care;
 use crate::gardener::machine::controller::Machines;
 use crate::gardener::outage::Outages;
 use crate::ids::{ClusterId, GroupId, NodeKey, PodId, WorkloadId};
+use crate::kernel::time::Duration;
 use crate::kube::claim::Attachment;
-use crate::kube::context::Cx;
+use crate::kube::context::{Cx, Signal};
+use crate::kube::control::Control;
 use crate::kube::controller::attach::Volumes;
 use crate::kube::controller::collect::Collector;
 use crate::kube::controller::daemon::DaemonSets;
@@ -21,14 +23,14 @@ use crate::kube::controller::stateful;
 use crate::kube::event::{KubeEvent, Watcher};
 use crate::kube::kubelet::Kubelet;
 use crate::kube::name::{PodName, PodTag};
-use crate::kube::record::Ready;
-use crate::kube::spec::Kind;
+use crate::kube::record::{KubeRecord, Ready};
+use crate::kube::spec::{Component, Kind, Workload};
 use crate::kube::store::{Change, Store};
-use crate::network::Network;
 
 /// A plane.
 #[derive(Clone, Debug)]
 pub struct Plane {
+    control: Control,
     store: Store,
     kubelets: BTreeMap<NodeKey, Kubelet>,
     lifecycle: Lifecycle,
@@ -44,17 +46,29 @@ pub struct Plane {
     outages: Outages,
     /// What each [`Watcher`] is about to hear of; its event is queued where there is something.
     news: [BTreeSet<u32>; Watcher::ALL.len()],
+    /// Their event has come, but their component did not lead, or could not write.
+    parked: [bool; Watcher::ALL.len()],
+    /// Volumes whose time has come likewise.
+    late: Vec<KubeEvent>,
+    /// Components that lead and can write, as they were last seen.
+    open: [bool; Component::ALL.len()],
+    /// The leader that each component's memory is of.
+    terms: [u64; Component::ALL.len()],
 }
 
 impl Plane {
     /// A settled plane: its pods are placed, one after the other as the scheduler would, and have been ready for long.
+    /// Not started yet.
     pub fn new(cx: &mut Cx<'_>) -> Self {
         let spec = cx.spec;
+        let control = Control::new(cx);
+        cx.latency = control.api.latency();
         let store = Store::new(spec, cx.net);
         let kubelets = store.nodes().map(|(key, node)| (key, Kubelet::new(key, node.host, cx))).collect();
         let lifecycle = Lifecycle::new(&store, cx);
         let workloads = spec.workloads.len();
         let mut plane = Self {
+            control,
             store,
             kubelets,
             lifecycle,
@@ -69,6 +83,10 @@ impl Plane {
             autoscaler: Autoscaler::new(cx),
             outages: Outages::new(cx),
             news: Default::default(),
+            parked: Default::default(),
+            late: Vec::new(),
+            open: Default::default(),
+            terms: Default::default(),
         };
         plane.place_given(cx);
         loop {
@@ -84,8 +102,18 @@ impl Plane {
         for workload in (0..workloads as u32).map(WorkloadId) {
             disruption::reconcile(workload, &mut plane.store, cx);
         }
-        plane.arm(cx);
         plane
+    }
+
+    /// Everybody who makes it work is there: its leaders have led for long.
+    pub fn start(&mut self, cx: &mut Cx<'_>) {
+        self.control.settle(cx);
+        for component in Component::ALL {
+            self.terms[component as usize] = self.control.term(component);
+            self.open[component as usize] = self.gate(component).is_some();
+        }
+        self.access_changed(cx);
+        self.finish(cx);
     }
 
     /// The scenario's own pods are where it says.
@@ -139,12 +167,16 @@ impl Plane {
         &self.machines
     }
 
-    /// Something is due; [`Plane::follow_up`] comes next.
+    /// Something is due.
     pub fn handle(&mut self, event: KubeEvent, cx: &mut Cx<'_>) {
+        debug_assert!(self.control.api.is_fresh(cx), "etcd answers {} otherwise than it has told", cx.spec.name);
+        cx.latency = self.control.api.latency();
+        let manages = self.is_open(Component::ControllerManager);
         let store = &mut self.store;
         match event {
             KubeEvent::Work(watcher) => self.work(watcher, cx),
             KubeEvent::Monitor(generation) => self.lifecycle.look(generation, store, &self.kubelets, cx),
+            KubeEvent::Limiter(..) if !manages => {}
             KubeEvent::Limiter(zone, generation) => self.lifecycle.token(zone, generation, store, cx),
             KubeEvent::Evict(generation) => self.evictions.evict(generation, store, cx),
             KubeEvent::Schedule(generation) => {
@@ -158,7 +190,7 @@ impl Plane {
             }
             KubeEvent::Booted(node, generation) => {
                 if let Some(kubelet) = self.kubelets.get_mut(&node) {
-                    kubelet.booted(generation, cx);
+                    kubelet.booted(generation, &self.control.api, store, cx);
                     self.lifecycle.reach_changed();
                 }
             }
@@ -169,6 +201,7 @@ impl Plane {
             }
             KubeEvent::Collect(generation) => self.collector.look(generation, store, cx),
             KubeEvent::Machines(generation) => self.machines.handle(generation, store, cx),
+            KubeEvent::Volume(..) if !manages => self.late.push(event),
             KubeEvent::Volume(workload, ordinal, generation) => {
                 let name = PodName { workload, tag: PodTag::Ordinal(ordinal) };
                 let lost = self.volumes.due(name, generation, store, cx);
@@ -180,7 +213,13 @@ impl Plane {
             KubeEvent::Outage(generation) => self.outages.due(generation),
             KubeEvent::Care(generation) => self.care.sync(generation, store, cx),
             KubeEvent::Scan(generation) => self.autoscaler.scan(generation, store, self.machines.fleet_mut(), cx),
+            KubeEvent::Link(..) | KubeEvent::Readiness(..) | KubeEvent::ControlPlane(..) => {
+                self.control.handle(event, cx);
+                self.access_changed(cx);
+            }
+            KubeEvent::Election(..) => self.control.handle(event, cx),
         }
+        self.finish(cx);
     }
 
     /// The nodes on which a process uses a pod's volume.
@@ -189,48 +228,191 @@ impl Plane {
         self.kubelets.iter().filter(|(_, kubelet)| kubelet.uses_volume(name)).map(|(key, _)| *key).collect()
     }
 
-    /// Its objects, to be changed; [`Plane::follow_up`] comes next.
-    pub fn store_mut(&mut self) -> &mut Store {
+    /// Its objects, to be changed in [`Plane::act`].
+    #[cfg(test)]
+    pub(crate) fn store_mut(&mut self) -> &mut Store {
         &mut self.store
     }
 
-    /// Its objects may have changed: those who watch are told.
-    pub fn follow_up(&mut self, cx: &mut Cx<'_>) {
+    /// Something is done to it.
+    #[cfg(test)]
+    pub(crate) fn act(&mut self, deed: impl FnOnce(&mut Self, &mut Cx<'_>), cx: &mut Cx<'_>) {
+        cx.latency = self.control.api.latency();
+        deed(self, cx);
+        self.finish(cx);
+    }
+
+    /// Hosts or paths have changed.
+    pub fn network_changed(&mut self, cx: &mut Cx<'_>) {
+        cx.latency = self.control.api.latency();
+        for kubelet in self.kubelets.values_mut() {
+            kubelet.surroundings_changed(&self.store, cx);
+        }
+        self.control.power_changed(cx);
+        self.control.api.refresh(cx);
+        self.access_changed(cx);
+        self.finish(cx);
+    }
+
+    /// Members of an etcd cluster that are its pods have started or stopped.
+    pub fn members_changed(&mut self, cluster: ClusterId, cx: &mut Cx<'_>) {
+        cx.latency = self.control.api.latency();
+        for kubelet in self.kubelets.values_mut() {
+            kubelet.members_changed(cluster, &mut self.store, cx);
+        }
+        self.finish(cx);
+    }
+
+    /// Its etcd may offer other services than before.
+    pub fn services_changed(&mut self, cx: &mut Cx<'_>) {
+        cx.latency = self.control.api.latency();
+        if self.control.api.refresh(cx) {
+            self.access_changed(cx);
+            self.finish(cx);
+        }
+    }
+
+    /// Hears of a process that serves its API or acts through it.
+    pub fn hear(&mut self, signal: &Signal, cx: &mut Cx<'_>) {
+        cx.latency = self.control.api.latency();
+        self.control.hear(signal, cx);
+        self.access_changed(cx);
+        self.finish(cx);
+    }
+
+    /// Hears of one that was there before the start.
+    pub fn is_served_by(&mut self, signal: &Signal, cx: &mut Cx<'_>) {
+        self.control.hear(signal, cx);
+    }
+
+    /// The gate that all work of controllers passes: how long a write of a component takes now. `None`: none of its processes leads, or
+    /// the one that does cannot write, so that it does nothing.
+    pub fn gate(&self, component: Component) -> Option<Duration> {
+        self.control.gate(component)
+    }
+
+    /// From a write until those who watch hear of it.
+    #[cfg(test)]
+    pub(super) const fn latency(&self) -> Duration {
+        self.control.api.latency()
+    }
+
+    /// Others than before may get answers from the API, or later.
+    fn access_changed(&mut self, cx: &mut Cx<'_>) {
+        // What was seen until now was seen as it was until now.
+        if self.is_open(Component::ControllerManager) {
+            self.lifecycle.catch_up(&self.kubelets, cx);
+        }
+        self.control.access_changed(cx);
+        cx.latency = self.control.api.latency();
+        for kubelet in self.kubelets.values_mut() {
+            kubelet.look(&self.control.api, &self.store, cx);
+        }
+        self.lifecycle.reach_changed();
+    }
+
+    const fn is_open(&self, component: Component) -> bool {
+        self.open[component as usize]
+    }
+
+    /// What follows from anything that has happened.
+    fn finish(&mut self, cx: &mut Cx<'_>) {
+        for component in Component::ALL {
+            self.follow_gate(component, cx);
+        }
         self.spread_news(cx);
         self.arm(cx);
     }
 
-    /// Hosts or paths have changed; [`Plane::follow_up`] comes next.
-    pub fn network_changed(&mut self, cx: &mut Cx<'_>) {
-        for kubelet in self.kubelets.values_mut() {
-            kubelet.surroundings_changed(&self.store, cx);
+    /// A gate may have opened: work that waited is done now. Behind it may stand somebody else, who remembers nothing.
+    fn follow_gate(&mut self, component: Component, cx: &mut Cx<'_>) {
+        let (is_open, term) = (self.gate(component).is_some(), self.control.term(component));
+        let was_open = std::mem::replace(&mut self.open[component as usize], is_open);
+        if is_open != was_open {
+            cx.record(KubeRecord::Acts(component, is_open));
         }
-        self.lifecycle.reach_changed();
-        // The machine controller runs elsewhere.
-        let is_served = cx.spec.control_plane.iter().any(|node| cx.net.is_powered(Network::host_of(*node)));
-        self.machines.api_served(is_served || cx.spec.control_plane.is_empty(), cx);
+        if is_open && std::mem::replace(&mut self.terms[component as usize], term) != term {
+            self.begin(component, cx);
+        } else if is_open && !was_open && component == Component::ControllerManager {
+            self.lifecycle.go_on(&mut self.store, cx);
+        } else if was_open && !is_open && component == Component::ControllerManager {
+            self.lifecycle.catch_up(&self.kubelets, cx);
+        }
+        if is_open && !was_open {
+            self.resume(component, cx);
+        }
     }
 
-    /// Members of an etcd cluster have started or stopped.
-    pub fn members_changed(&mut self, cluster: ClusterId, cx: &mut Cx<'_>) {
-        for kubelet in self.kubelets.values_mut() {
-            kubelet.members_changed(cluster, &mut self.store, cx);
+    /// A new leader lists all there is.
+    fn begin(&mut self, component: Component, cx: &mut Cx<'_>) {
+        match component {
+            Component::ControllerManager => {
+                self.evictions.forget();
+                self.collector.forget(cx);
+                self.lifecycle.begin(&mut self.store, &self.kubelets, cx);
+            }
+            Component::Scheduler => self.scheduler.begin(&self.store, cx.now + cx.latency),
+            Component::MachineControllerManager | Component::Autoscaler | Component::Gardenlet | Component::Druid => {}
+        }
+        for watcher in Watcher::ALL.into_iter().filter(|watcher| watcher.component() == Some(component)) {
+            for key in self.keys_of(watcher, cx) {
+                self.tell(watcher, key, cx);
+            }
+        }
+    }
+
+    /// Everything that a watcher looks after.
+    fn keys_of(&self, watcher: Watcher, cx: &Cx<'_>) -> Vec<u32> {
+        let workloads = |its: &dyn Fn(&Workload) -> bool| {
+            (0..).zip(&cx.spec.workloads).filter(|(_, workload)| its(workload)).map(|(key, _)| key).collect()
+        };
+        match watcher {
+            Watcher::Lifecycle | Watcher::Evict | Watcher::Kubelets | Watcher::Machines => {
+                self.store.nodes().map(|(node, _)| node.0).collect()
+            }
+            Watcher::ReplicaSets | Watcher::StatefulSets | Watcher::DaemonSets => {
+                workloads(&|workload| Watcher::of(workload.kind) == watcher)
+            }
+            Watcher::Volumes => workloads(&|workload| workload.volume.is_some()),
+            Watcher::Budgets => workloads(&|workload| workload.max_unavailable.is_some()),
+            Watcher::MachineSets => (0..cx.spec.groups.len() as u32).collect(),
+        }
+    }
+
+    fn resume(&mut self, component: Component, cx: &mut Cx<'_>) {
+        for watcher in Watcher::ALL.into_iter().filter(|watcher| watcher.component() == Some(component)) {
+            if std::mem::take(&mut self.parked[watcher as usize]) {
+                cx.schedule(cx.now, KubeEvent::Work(watcher));
+            }
+        }
+        if component == Component::ControllerManager {
+            for event in std::mem::take(&mut self.late) {
+                cx.schedule(cx.now, event);
+            }
         }
     }
 
     fn arm(&mut self, cx: &mut Cx<'_>) {
-        self.lifecycle.arm(&self.store, &self.kubelets, cx);
-        self.evictions.arm(cx);
-        self.scheduler.arm(cx);
-        self.machines.arm(cx);
-        self.collector.arm(cx);
-        self.care.arm(cx);
-        self.autoscaler.arm(&self.store, self.machines.fleet(), cx);
+        let manages = self.is_open(Component::ControllerManager);
+        self.lifecycle.arm(manages, &self.store, &self.kubelets, cx);
+        self.evictions.arm(manages, cx);
+        self.collector.arm(manages, cx);
+        self.scheduler.arm(self.is_open(Component::Scheduler), cx);
+        let machines = self.is_open(Component::MachineControllerManager);
+        self.machines.api_served(machines, cx);
+        self.machines.arm(machines, cx);
+        self.care.arm(self.is_open(Component::Gardenlet), cx);
+        self.autoscaler.arm(self.is_open(Component::Autoscaler), &self.store, self.machines.fleet(), cx);
         self.outages.arm(&self.store, self.machines.fleet(), cx);
+        self.control.arm(cx);
     }
 
     /// A watcher hears what is new.
     fn work(&mut self, watcher: Watcher, cx: &mut Cx<'_>) {
+        if watcher.component().is_some_and(|component| !self.is_open(component)) {
+            self.parked[watcher as usize] = true;
+            return;
+        }
         for key in std::mem::take(&mut self.news[watcher as usize]) {
             match watcher {
                 Watcher::Lifecycle => Lifecycle::reconcile(NodeKey(key), &mut self.store, cx),
@@ -251,7 +433,7 @@ impl Plane {
 
     /// Tells everybody whom a change concerns.
     fn spread_news(&mut self, cx: &mut Cx<'_>) {
-        let heard = cx.now + cx.spec.timers.watch_latency;
+        let heard = cx.now + cx.latency;
         for group in self.machines.take_touched(cx) {
             self.autoscaler.something_changed();
             self.outages.something_changed();
@@ -377,7 +559,7 @@ impl Plane {
     fn tell(&mut self, watcher: Watcher, key: u32, cx: &mut Cx<'_>) {
         let news = &mut self.news[watcher as usize];
         if news.is_empty() {
-            cx.schedule(cx.now + cx.spec.timers.watch_latency, KubeEvent::Work(watcher));
+            cx.schedule(cx.now + cx.latency, KubeEvent::Work(watcher));
         }
         news.insert(key);
     }

@@ -4,10 +4,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::gardener::machine::Phase;
 use crate::gardener::outage::OutageFact;
-use crate::ids::{GroupId, ZoneId};
+use crate::ids::{GroupId, NodeId, PlaneId, ZoneId};
 use crate::kube::name::{MachineName, NodeName, PodName};
 use crate::kube::rule::taints::Effect;
 use crate::kube::rule::zone_state::ZoneState;
+use crate::kube::spec::Component;
 
 /// A fact of one plane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,6 +27,52 @@ pub enum KubeRecord {
     GroupScaled(GroupId, u32),
     /// A zone outage is told from its machines and nodes.
     ZoneOutage(ZoneId, OutageFact),
+    /// Of an API server.
+    ApiServer(Replica, ServerFact),
+    /// Whether the API answers some client, within the deadline of the scenario's probe.
+    ApiAvailability {
+        /// Which requests.
+        verb: Verb,
+        /// It does.
+        up: bool,
+    },
+    /// Who holds the lease of a component, and acts; `None`: nobody does.
+    Lease(Component, Option<Replica>),
+    /// A component acts (somebody leads and can write), or no longer. Told when it changes.
+    Acts(Component, bool),
+}
+
+/// One of the processes that serve an API, or act through it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Replica {
+    /// The one on this host of the control plane.
+    Host(NodeId),
+    /// A pod of another plane.
+    Pod(PlaneId, PodName),
+}
+
+/// A fact of an API server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ServerFact {
+    /// Its process runs.
+    Runs,
+    /// Clients are sent to it, or not.
+    Ready(bool),
+    /// It was asked to stop; it serves until it is gone.
+    Stops,
+    /// Its process is gone.
+    Gone,
+    /// The etcd member it talks to; `None`: the last one has fallen silent, or refuses.
+    Etcd(Option<u8>),
+}
+
+/// Requests to an API.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Verb {
+    /// Those that only ask, and ask etcd.
+    Read,
+    /// Those that change something.
+    Write,
 }
 
 /// A fact of a pod.

@@ -202,6 +202,11 @@ impl Store {
         self.pods.get(&id)
     }
 
+    /// All pods, oldest first.
+    pub fn pods(&self) -> impl Iterator<Item = (PodId, &Pod)> {
+        self.pods.iter().map(|(id, pod)| (*id, pod))
+    }
+
     /// The pods that are bound to a node, be it there or not.
     pub fn pods_on(&self, key: NodeKey) -> Vec<PodId> {
         self.pods.iter().filter(|(_, pod)| pod.node == Some(key)).map(|(id, _)| *id).collect()

@@ -1,13 +1,14 @@
 //! What happens in a plane, in plain words.
 
 use crate::gardener::outage::{Deletion, OutageFact};
+use crate::ids::MemberId;
 use crate::kube::event::{KubeEvent, Watcher};
 use crate::kube::name::{NodeName, PodName, PodTag};
 use crate::kube::plane::Plane;
-use crate::kube::record::{KubeRecord, Loss, MachineFact, NodeFact, PodFact, Ready, Reason};
+use crate::kube::record::{KubeRecord, Loss, MachineFact, NodeFact, PodFact, Ready, Reason, Replica, ServerFact, Verb};
 use crate::kube::rule::taints::Effect;
 use crate::kube::rule::zone_state::ZoneState;
-use crate::kube::spec::PlaneSpec;
+use crate::kube::spec::{Component, PlaneSpec};
 use crate::scenario::Scenario;
 
 /// A node's name, as `kubectl` shows it.
@@ -91,8 +92,58 @@ impl KubeRecord {
             Self::GroupScaled(group, desired) => {
                 format!("{} is to have {desired} machines", plane.groups[group.0 as usize].name)
             }
+            Self::ApiServer(replica, fact) => {
+                let name = replica.words(scenario);
+                match fact {
+                    ServerFact::Runs => format!("the API server {name} runs"),
+                    ServerFact::Ready(true) => format!("the API server {name} is sent clients"),
+                    ServerFact::Ready(false) => format!("the API server {name} is sent no clients: etcd does not answer it"),
+                    ServerFact::Stops => format!("the API server {name} is to stop"),
+                    ServerFact::Gone => format!("the API server {name} is gone"),
+                    ServerFact::Etcd(Some(member)) => {
+                        format!(
+                            "the API server {name} talks to {}",
+                            scenario.member(MemberId { cluster: plane.etcd, index: member }).name
+                        )
+                    }
+                    ServerFact::Etcd(None) => format!("the API server {name} hears nothing from etcd"),
+                }
+            }
+            Self::ApiAvailability { verb, up } => {
+                let requests = match verb {
+                    Verb::Read => "reads",
+                    Verb::Write => "writes",
+                };
+                format!("the API {} {requests}", if up { "answers" } else { "does not answer" })
+            }
+            Self::Lease(component, Some(replica)) => {
+                format!("the {} {} leads", component_words(component), replica.words(scenario))
+            }
+            Self::Acts(component, true) => format!("the {} acts", component_words(component)),
+            Self::Acts(component, false) => format!("the {} can do nothing", component_words(component)),
+            Self::Lease(component, None) => format!("no {} leads", component_words(component)),
         };
         format!("{}: {text}", plane.name)
+    }
+}
+
+impl Replica {
+    fn words(self, scenario: &Scenario) -> String {
+        match self {
+            Self::Host(node) => format!("on {}", scenario.nodes[node.0 as usize].name),
+            Self::Pod(plane, pod) => pod.text(&scenario.kube.planes[plane.0 as usize]),
+        }
+    }
+}
+
+const fn component_words(component: Component) -> &'static str {
+    match component {
+        Component::ControllerManager => "kube-controller-manager",
+        Component::Scheduler => "kube-scheduler",
+        Component::MachineControllerManager => "machine-controller-manager",
+        Component::Autoscaler => "cluster-autoscaler",
+        Component::Gardenlet => "gardenlet",
+        Component::Druid => "etcd-druid",
     }
 }
 
@@ -145,6 +196,10 @@ impl KubeEvent {
             Self::Schedule(_) => "the scheduler takes its next pod".to_owned(),
             Self::Renew(key, _) => format!("{}'s lease is to be renewed", node(key)),
             Self::Booted(key, _) => format!("{} has booted", node(key)),
+            Self::Link(..) => "an API server's connection to etcd has been silent for too long".to_owned(),
+            Self::Readiness(..) => "an API server is asked whether it is ready".to_owned(),
+            Self::ControlPlane(..) => "a host of the control plane runs its programs again".to_owned(),
+            Self::Election(component, _) => format!("something is due with the lease of {}", component_words(component)),
             Self::Process(key, ..) => format!("a pod's process on {} is ready or has ended", node(key)),
             Self::Volume(workload, ordinal, _) => {
                 let name = PodName { workload, tag: PodTag::Ordinal(ordinal) };

@@ -165,6 +165,19 @@ impl Simulation {
         self.now
     }
 
+    /// A plane.
+    #[cfg(test)]
+    pub(crate) fn plane(&self, id: crate::ids::PlaneId) -> &kube::plane::Plane {
+        self.kube.plane(id)
+    }
+
+    /// A plane hears of a process.
+    #[cfg(test)]
+    pub(crate) fn signal(&mut self, signal: &kube::context::Signal) {
+        let (kube, mut at) = self.kube();
+        kube.hear(signal, &mut at);
+    }
+
     /// Events handled so far.
     pub fn events(&self) -> u64 {
         self.events
@@ -265,12 +278,6 @@ impl Simulation {
         (&mut self.kube, kube::context::Surroundings { now: *now, scenario, net: network, etcd: clusters, cloud, fx })
     }
 
-    /// A plane.
-    #[cfg(test)]
-    pub(crate) fn plane(&self, id: crate::ids::PlaneId) -> &kube::plane::Plane {
-        self.kube.plane(id)
-    }
-
     /// Does something to a plane.
     #[cfg(test)]
     pub(crate) fn act(
@@ -317,7 +324,7 @@ impl Simulation {
                     client.surroundings_changed(&mut at);
                 }
                 let (kube, mut at) = self.kube();
-                kube.members_changed(id, &mut at);
+                kube.services_changed(id, &mut at);
             }
         }
     }

@@ -219,6 +219,18 @@ pub enum Component {
     Druid,
 }
 
+impl Component {
+    /// All of them.
+    pub const ALL: [Self; 6] = [
+        Self::ControllerManager,
+        Self::Scheduler,
+        Self::MachineControllerManager,
+        Self::Autoscaler,
+        Self::Gardenlet,
+        Self::Druid,
+    ];
+}
+
 /// How long a pod stays on a node that is out of reach, unless it says something else (`DefaultTolerationSeconds`, kube-apiserver's
 /// `default-unreachable-toleration-seconds`).
 pub const UNREACHABLE_TOLERATION: Duration = Duration::from_secs(300);
@@ -242,8 +254,6 @@ pub struct Timers {
     pub queues_a_look_later: bool,
     /// When zones are disrupted, and how fast nodes are tainted.
     pub disruption: disruption::Options,
-    /// From a write until those who watch hear of it (assumed).
-    pub watch_latency: Duration,
     /// From power to a kubelet that runs (assumed).
     pub boot: Duration,
     /// Between two pods that the scheduler looks at (assumed).
@@ -276,6 +286,27 @@ pub struct Timers {
     pub stale: Duration,
     /// What looks like a zone outage for so long is one (assumed: GEP-20 has "a threshold that could be defined").
     pub outage: Duration,
+    // API servers.
+    /// What an API server adds to the time of a request (assumed).
+    pub api_overhead: Duration,
+    /// From a kubelet that runs to the API server and the controllers of a control plane's host (assumed).
+    pub control_plane_start: Duration,
+    /// An API server closes a connection to a silent etcd member after this (30 s until it asks, 10 s for an answer:
+    /// `keepaliveTime` and `keepaliveTimeout` of `storagebackend/factory/etcd3.go`).
+    pub etcd_silence: Duration,
+    /// A dial to a silent etcd member is given up after this (`dialTimeout`, same file).
+    pub etcd_dial: Duration,
+    /// An API server is asked this often whether it is ready (assumed).
+    pub readiness_period: Duration,
+    // Leader election.
+    /// Others wait this long for the holder of a lease (`leaderElection.leaseDuration`).
+    pub lease_duration: Duration,
+    /// A holder that could not renew its lease for this long gives up (`leaderElection.renewDeadline`); less than the lease.
+    pub renew_deadline: Duration,
+    /// Between two tries of a holder; others add up to 1.2 times as much (`leaderElection.retryPeriod`).
+    pub retry_period: Duration,
+    /// From a process that gave up to the next one (assumed).
+    pub restart: Duration,
 }
 
 impl Default for Timers {
@@ -287,7 +318,6 @@ impl Default for Timers {
             lease_renewal: Duration::from_secs(10),
             queues_a_look_later: false,
             disruption: disruption::Options::default(),
-            watch_latency: Duration::from_millis(5),
             boot: Duration::from_secs(60),
             scheduling: Duration::from_millis(10),
             machines: machine::MachineTimers::default(),
@@ -303,6 +333,15 @@ impl Default for Timers {
             care: Duration::from_secs(60),
             stale: Duration::from_secs(5 * 60),
             outage: Duration::from_secs(5 * 60),
+            api_overhead: Duration::from_millis(1),
+            control_plane_start: Duration::from_secs(20),
+            etcd_silence: Duration::from_secs(40),
+            etcd_dial: Duration::from_secs(20),
+            readiness_period: Duration::from_secs(10),
+            lease_duration: Duration::from_secs(15),
+            renew_deadline: Duration::from_secs(10),
+            retry_period: Duration::from_secs(2),
+            restart: Duration::from_secs(10),
         }
     }
 }

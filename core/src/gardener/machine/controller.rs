@@ -165,8 +165,8 @@ impl Machines {
     }
 
     /// Queues its next deed.
-    pub fn arm(&mut self, cx: &mut Cx<'_>) {
-        let next = self.due.first().map(|(at, _)| (*at).max(cx.now)).filter(|_| self.may_act());
+    pub fn arm(&mut self, acts: bool, cx: &mut Cx<'_>) {
+        let next = self.due.first().map(|(at, _)| (*at).max(cx.now)).filter(|_| acts && self.may_act());
         if next != self.armed {
             (self.armed, self.generation) = (next, self.generation + 1);
             if let Some(at) = next {
@@ -315,11 +315,11 @@ impl Machines {
         delete.extend(keep.iter().take(keep.len().saturating_sub(wanted)).map(|(_, id)| *id));
         for id in delete {
             self.fleet.set_phase(id, Phase::Terminating, cx);
-            self.wait(id, cx.now + cx.spec.timers.watch_latency);
+            self.wait(id, cx.now + cx.latency);
         }
         for _ in keep.len()..wanted {
             let id = self.fleet.create(group, cx);
-            self.wait(id, cx.now + cx.spec.timers.watch_latency);
+            self.wait(id, cx.now + cx.latency);
         }
     }
 }

@@ -58,12 +58,20 @@ impl Collector {
         }
     }
 
-    /// Queues its next look.
-    pub fn arm(&mut self, cx: &mut Cx<'_>) {
-        let next = (cx.exact == Exact::Full || !self.gone.is_empty()).then(|| self.looks.after(cx.now));
-        if next.is_some() && self.armed.is_none() {
+    /// Another process takes over: it has missed no node yet.
+    pub fn forget(&mut self, cx: &Cx<'_>) {
+        self.gone.values_mut().for_each(|gone| *gone = (cx.now, None));
+    }
+
+    /// Queues its next look, if it may act.
+    pub fn arm(&mut self, acts: bool, cx: &mut Cx<'_>) {
+        let wanted = acts && (cx.exact == Exact::Full || !self.gone.is_empty());
+        if wanted != self.armed.is_some() {
+            let next = wanted.then(|| self.looks.after(cx.now));
             (self.armed, self.generation) = (next, self.generation + 1);
-            cx.schedule(self.looks.after(cx.now), KubeEvent::Collect(self.generation));
+            if let Some(at) = next {
+                cx.schedule(at, KubeEvent::Collect(self.generation));
+            }
         }
     }
 }

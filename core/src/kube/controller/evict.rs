@@ -56,9 +56,15 @@ impl Evictions {
         }
     }
 
-    /// Queues its next deed.
-    pub fn arm(&mut self, cx: &mut Cx<'_>) {
-        let next = self.due.first().map(|(at, _)| *at);
+    /// Another process takes over: it knows nothing.
+    pub fn forget(&mut self) {
+        self.due.clear();
+        self.of.clear();
+    }
+
+    /// Queues its next deed, if it may act.
+    pub fn arm(&mut self, acts: bool, cx: &mut Cx<'_>) {
+        let next = self.due.first().map(|(at, _)| (*at).max(cx.now)).filter(|_| acts);
         if next != self.armed {
             (self.armed, self.generation) = (next, self.generation + 1);
             if let Some(at) = next {

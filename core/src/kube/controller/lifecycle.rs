@@ -8,6 +8,9 @@
 //!
 //! Where all zones are fully disrupted it rather doubts itself: it takes the `NoExecute` taints away and adds none.
 //!
+//! A leader that takes over has seen nothing yet: its first look, at once, counts as the newest sign of every node; it takes `NoExecute`
+//! taints away (`markNodeAsReachable` for nodes that are new to it) and queues those nodes anew.
+//!
 //! A period in which nothing can change is not an event: [`Lifecycle::arm`] finds the first that can. A lease counts from the look that
 //! saw it, so a node is unknown at the first look at least the grace period after that one. (The source asks for more than the grace
 //! period, but its looks slide by the time each takes, so that equal times pass.)
@@ -17,7 +20,7 @@ use std::collections::{BTreeMap, VecDeque};
 use crate::ids::{NodeKey, ZoneId};
 use crate::kernel::periodic::Periodic;
 use crate::kernel::rng::Purpose;
-use crate::kernel::time::{Duration, Time};
+use crate::kernel::time::Time;
 use crate::kube::context::Cx;
 use crate::kube::controller::limiter::Limiter;
 use crate::kube::event::KubeEvent;
@@ -40,6 +43,8 @@ struct Health {
 #[derive(Clone, Debug)]
 struct Zone {
     state: ZoneState,
+    /// The state as it was last told: a leader that takes over begins with `Normal` itself.
+    told: ZoneState,
     limiter: Limiter,
     /// Nodes to be tainted.
     queue: VecDeque<NodeKey>,
@@ -54,6 +59,10 @@ pub struct Lifecycle {
     looks: Periodic,
     health: BTreeMap<NodeKey, Health>,
     zones: BTreeMap<ZoneId, Zone>,
+    /// It was last told that nothing is evicted.
+    told_paused: bool,
+    /// It has looked, with the same latency, from then on; what it saw before is in `health`.
+    since: Time,
     /// Nodes have changed since its last look.
     nodes_changed: bool,
     /// The time of its next look may be another.
@@ -70,10 +79,13 @@ impl Lifecycle {
     pub fn new(store: &Store, cx: &mut Cx<'_>) -> Self {
         let timers = &cx.spec.timers;
         let phase = cx.draws(Purpose::Phase, PHASE).draw(0).below(timers.monitor_period.as_nanos());
+        let zone = || Zone::new(ZoneState::Normal, 0, cx);
         Self {
             looks: Periodic::new(Time::from_nanos(phase), timers.monitor_period),
             health: store.nodes().map(|(key, _)| (key, Health { lease: Time::ZERO, probe: Time::ZERO })).collect(),
-            zones: store.nodes().map(|(_, node)| (node.zone, Zone::new(cx))).collect(),
+            zones: store.nodes().map(|(_, node)| (node.zone, zone())).collect(),
+            told_paused: false,
+            since: Time::ZERO,
             nodes_changed: false,
             stale: true,
             armed: None,
@@ -84,7 +96,7 @@ impl Lifecycle {
     /// A node has joined: it counts as healthy from now on.
     pub fn add_node(&mut self, key: NodeKey, zone: ZoneId, cx: &Cx<'_>) {
         self.health.insert(key, Health { lease: Time::ZERO, probe: cx.now });
-        self.zones.entry(zone).or_insert_with(|| Zone::new(cx));
+        self.zones.entry(zone).or_insert_with(|| Zone::new(ZoneState::Normal, 0, cx));
         self.nodes_changed();
     }
 
@@ -105,11 +117,51 @@ impl Lifecycle {
         self.stale = true;
     }
 
-    /// Its look at all nodes.
-    pub fn look(&mut self, generation: u32, store: &mut Store, kubelets: &BTreeMap<NodeKey, Kubelet>, cx: &mut Cx<'_>) {
-        if generation != self.generation {
+    /// Another process takes over: it knows nothing.
+    pub fn begin(&mut self, store: &mut Store, kubelets: &BTreeMap<NodeKey, Kubelet>, cx: &mut Cx<'_>) {
+        self.health.clear();
+        for zone in self.zones.values_mut() {
+            *zone = Zone::new(zone.told, zone.generation + 1, cx);
+        }
+        self.looks = Periodic::new(cx.now, cx.spec.timers.monitor_period);
+        (self.since, self.generation) = (cx.now, self.generation + 1);
+        self.look_at_all(store, kubelets, cx);
+    }
+
+    /// It can write again: tokens may have come meanwhile.
+    pub fn go_on(&mut self, store: &mut Store, cx: &mut Cx<'_>) {
+        (self.since, self.stale) = (cx.now, true);
+        let zones: Vec<ZoneId> = self.zones.keys().copied().collect();
+        for id in zones {
+            self.zones.get_mut(&id).expect("it is one of them").armed = None;
+            self.release(id, store, cx);
+        }
+    }
+
+    /// Remembers what its looks have seen before now: it will not look for a while, or its news will be older or newer than so far.
+    pub fn catch_up(&mut self, kubelets: &BTreeMap<NodeKey, Kubelet>, cx: &Cx<'_>) {
+        if self.since == cx.now {
             return;
         }
+        if let Some(look) = self.looks.before(cx.now) {
+            for (key, health) in &mut self.health {
+                let seen = health.seeing(kubelets[key].last_renewal(look - cx.latency), self.looks, self.since, cx);
+                if seen.probe <= look {
+                    *health = seen;
+                }
+            }
+        }
+        self.since = cx.now;
+    }
+
+    /// Its look at all nodes.
+    pub fn look(&mut self, generation: u32, store: &mut Store, kubelets: &BTreeMap<NodeKey, Kubelet>, cx: &mut Cx<'_>) {
+        if generation == self.generation {
+            self.look_at_all(store, kubelets, cx);
+        }
+    }
+
+    fn look_at_all(&mut self, store: &mut Store, kubelets: &BTreeMap<NodeKey, Kubelet>, cx: &mut Cx<'_>) {
         (self.nodes_changed, self.stale, self.armed) = (false, true, None);
         let mut counts: BTreeMap<ZoneId, (u64, u64)> = BTreeMap::new();
         for key in store.nodes().map(|(key, _)| key).collect::<Vec<_>>() {
@@ -130,8 +182,14 @@ impl Lifecycle {
     /// Brings a node's condition up to date, and its place in the queue.
     fn judge(&mut self, key: NodeKey, store: &mut Store, kubelet: &Kubelet, cx: &mut Cx<'_>) {
         let before = store.node(key).ready;
-        let health = self.health.get_mut(&key).expect("every node is known");
-        *health = health.seeing(kubelet.last_renewal(cx.now - cx.spec.timers.watch_latency), self.looks, cx);
+        let renewal = kubelet.last_renewal(cx.now - cx.latency);
+        let health = self.health.entry(key).or_insert_with(|| {
+            store.set_unreachable(key, Effect::NoExecute, false, cx);
+            Health { lease: renewal, probe: cx.now }
+        });
+        if renewal + cx.latency <= cx.now {
+            *health = health.seeing(renewal, self.looks, self.since, cx);
+        }
         if before == Ready::True && cx.now >= health.probe + cx.spec.timers.monitor_grace {
             store.set_node_ready(key, Ready::Unknown, cx);
             let pods: Vec<_> = store.node(key).pods.iter().copied().collect();
@@ -157,6 +215,9 @@ impl Lifecycle {
         let options = &cx.spec.timers.disruption;
         let is_full = |state: ZoneState| state == ZoneState::FullDisruption;
         let state = |(ready, not_ready): (u64, u64)| zone_state(ready, not_ready, options);
+        if counts.is_empty() {
+            return;
+        }
         let was_paused = counts.keys().all(|zone| is_full(self.zones[zone].state));
         let is_paused = counts.values().all(|count| is_full(state(*count)));
         for (id, zone) in &mut self.zones {
@@ -171,13 +232,18 @@ impl Lifecycle {
             }
             if new != zone.state {
                 zone.state = new;
+            }
+            if new != zone.told {
+                zone.told = new;
                 cx.record(KubeRecord::Zone(*id, new));
             }
+        }
+        if std::mem::replace(&mut self.told_paused, is_paused) != is_paused {
+            cx.record(KubeRecord::EvictionPaused(is_paused));
         }
         if is_paused == was_paused {
             return;
         }
-        cx.record(KubeRecord::EvictionPaused(is_paused));
         for (key, health) in &mut self.health {
             if is_paused {
                 store.set_unreachable(*key, Effect::NoExecute, false, cx);
@@ -225,8 +291,12 @@ impl Lifecycle {
         store.set_unreachable(key, Effect::NoSchedule, unreachable, cx);
     }
 
-    /// Queues its next look: the next of all, or the next at which something may change.
-    pub fn arm(&mut self, store: &Store, kubelets: &BTreeMap<NodeKey, Kubelet>, cx: &mut Cx<'_>) {
+    /// Queues its next look, if it may act: the next of all, or the next at which something may change.
+    pub fn arm(&mut self, acts: bool, store: &Store, kubelets: &BTreeMap<NodeKey, Kubelet>, cx: &mut Cx<'_>) {
+        if !acts {
+            self.generation += u32::from(self.armed.take().is_some());
+            return;
+        }
         // One that is due now sees what has changed.
         if !std::mem::take(&mut self.stale) || self.armed == Some(cx.now) {
             return;
@@ -249,25 +319,24 @@ impl Lifecycle {
 
     /// The look at which a node's grace period is over, unless it sees another renewal by then.
     fn expiry(&self, key: NodeKey, kubelet: &Kubelet, cx: &Cx<'_>) -> Option<Time> {
-        let health = self.health[&key].seeing(kubelet.last_renewal(cx.now), self.looks, cx);
+        let health = self.health[&key].seeing(kubelet.last_renewal(cx.now), self.looks, self.since, cx);
         let look = self.looks.at_or_after(health.probe + cx.spec.timers.monitor_grace).max(self.looks.after(cx.now));
-        let seen = kubelet.next_renewal(cx.now).is_some_and(|renewal| renewal + cx.spec.timers.watch_latency <= look);
+        let seen = kubelet.next_renewal(cx.now).is_some_and(|renewal| renewal + cx.latency <= look);
         (!seen).then_some(look)
     }
 }
 
-impl Zone {
-    /// One whose nodes are healthy.
-    fn new(cx: &Cx<'_>) -> Self {
-        let limiter = Limiter::new(cx.spec.timers.disruption.rate);
-        Self { state: ZoneState::Normal, limiter, queue: VecDeque::new(), armed: None, generation: 0 }
+impl Health {
+    /// After a renewal: it counts from the first look that sees it, of those since then.
+    fn seeing(self, renewal: Time, looks: Periodic, since: Time, cx: &Cx<'_>) -> Self {
+        let visible = (renewal + cx.latency).max(since);
+        if renewal > self.lease { Self { lease: renewal, probe: looks.at_or_after(visible) } } else { self }
     }
 }
 
-impl Health {
-    /// After a renewal: it counts from the first look that sees it.
-    fn seeing(self, renewal: Time, looks: Periodic, cx: &Cx<'_>) -> Self {
-        let latency: Duration = cx.spec.timers.watch_latency;
-        if renewal > self.lease { Self { lease: renewal, probe: looks.at_or_after(renewal + latency) } } else { self }
+impl Zone {
+    fn new(told: ZoneState, generation: u32, cx: &Cx<'_>) -> Self {
+        let limiter = Limiter::new(cx.spec.timers.disruption.rate);
+        Self { state: ZoneState::Normal, told, limiter, queue: VecDeque::new(), armed: None, generation }
     }
 }

@@ -120,9 +120,18 @@ impl Scheduler {
         Ok(key)
     }
 
-    /// Queues its next look.
-    pub fn arm(&mut self, cx: &mut Cx<'_>) {
-        let next = self.queue.first().map(|(due, _)| (*due).max(self.free).max(cx.now));
+    /// Another process takes over: it finds the pods that have no node, and knows of no refusal.
+    pub fn begin(&mut self, store: &Store, at: Time) {
+        self.queue.clear();
+        self.waiting.clear();
+        for id in store.pods().filter(|(_, pod)| pod.node.is_none()).map(|(id, _)| id) {
+            self.add(id, at);
+        }
+    }
+
+    /// Queues its next look, if it may act.
+    pub fn arm(&mut self, acts: bool, cx: &mut Cx<'_>) {
+        let next = self.queue.first().map(|(due, _)| (*due).max(self.free).max(cx.now)).filter(|_| acts);
         if next != self.armed {
             (self.armed, self.generation) = (next, self.generation + 1);
             if let Some(at) = next {

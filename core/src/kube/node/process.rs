@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use crate::ids::{ClusterId, MemberId, NodeKey, PodId};
 use crate::kernel::time::Duration;
 use crate::kube::claim::Attachment;
-use crate::kube::context::{Cx, ProcessState, Signal};
+use crate::kube::context::{Cx, Process as Run};
 use crate::kube::event::KubeEvent;
 use crate::kube::name::{PodName, PodTag};
 use crate::kube::node::images::Images;
@@ -92,7 +92,7 @@ impl Processes {
         self.images.settle(workload(name, cx).image);
         store.settle_volume(name, self.node, cx);
         self.set(id, name, State::Starting);
-        self.signal(name, ProcessState::Starts, cx);
+        self.signal(id, name, Run::Starts, cx);
         if self.serves(name, cx) != Some(false) {
             self.runs(id, cx);
         }
@@ -185,7 +185,7 @@ impl Processes {
     /// The container starts; an etcd member says itself when it serves.
     fn start(&mut self, id: PodId, cx: &mut Cx<'_>) {
         let name = self.all[&id].name;
-        self.signal(name, ProcessState::Starts, cx);
+        self.signal(id, name, Run::Starts, cx);
         match member(name, cx) {
             Some(_) => self.set(id, name, State::Starting),
             None => self.turn(id, State::Starting, workload(name, cx).start, cx),
@@ -195,7 +195,7 @@ impl Processes {
     fn runs(&mut self, id: PodId, cx: &mut Cx<'_>) {
         let name = self.all[&id].name;
         self.set(id, name, State::Running);
-        self.signal(name, ProcessState::Runs, cx);
+        self.signal(id, name, Run::Runs, cx);
     }
 
     /// SIGTERM; SIGKILL after the grace period. An etcd member says itself when it has ended.
@@ -208,7 +208,7 @@ impl Processes {
             None => workload(name, cx).stop.min(grace),
         };
         self.turn(id, State::Stopping, takes, cx);
-        self.signal(name, ProcessState::Stops, cx);
+        self.signal(id, name, Run::Stops, cx);
     }
 
     fn gone(&mut self, id: PodId, reason: StopReason, cx: &mut Cx<'_>) {
@@ -217,7 +217,7 @@ impl Processes {
             cx.record(KubeRecord::Pod(process.name, PodFact::Hazard(false)));
         }
         if process.state.is_process() {
-            self.signal(process.name, ProcessState::Gone(reason), cx);
+            self.signal(id, process.name, Run::Gone(reason), cx);
         }
     }
 
@@ -289,9 +289,8 @@ impl Processes {
         }
     }
 
-    fn signal(&self, pod: PodName, state: ProcessState, cx: &mut Cx<'_>) {
-        let role = workload(pod, cx).role;
-        cx.signals.push(Signal::Process { pod, role, host: self.host, state });
+    fn signal(&self, id: PodId, name: PodName, process: Run, cx: &mut Cx<'_>) {
+        cx.signal(id, name, self.host, process);
     }
 
     /// It is in another state, for as long as it takes until something happens.

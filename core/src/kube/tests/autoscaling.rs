@@ -7,11 +7,10 @@ use super::world::{NAMESPACE, Seen, at, broken, crash, cut_zone, run, run_as, se
 use crate::gardener::machine::Phase;
 use crate::ids::{GroupId, NodeKey, ZoneId};
 use crate::kernel::time::{Duration, Time};
-use crate::kube::name::NodeName;
+use crate::kube::name::{NodeName, PodTag};
 use crate::kube::record::{KubeRecord, MachineFact, PodFact, Reason};
 use crate::kube::rule::labels::{Condition, NodeAffinity, Requirement, Symbol};
-use crate::kube::spec::placement::{Claim, Volume};
-use crate::kube::spec::{Kind, Resources, Workload};
+use crate::kube::spec::{Kind, Resources, VolumeTemplate, Workload};
 use crate::scenario::{Aim, CloudAnswer, Fault};
 use crate::sim::Exact;
 
@@ -158,8 +157,12 @@ proptest! {
 /// a machine that cannot be made; for as long as that is tried, the old one of the same deployment is not given up.
 #[test]
 fn pods_of_a_dead_zone_ask_for_machines_in_vain() {
-    let volume = Claim::Bound(Volume(vec![(Symbol::ZONE, vec![zone_label(0)])]));
-    let db = Workload { claims: vec![volume], ..workload("db", 1, 1) };
+    let db = Workload {
+        kind: Kind::StatefulSet { parallel: true },
+        volume: Some(VolumeTemplate { regional: false }),
+        placed: vec![(PodTag::Ordinal(0), NodeKey(0))],
+        ..workload("db", 1, 1)
+    };
     let mut scenario = with_machines(with(with(world(&[1, 1, 1]), workload("web", 0, 3)), db), 2);
     scenario.kube.planes[0].cared = vec![NAMESPACE];
     let scenario = broken(scenario, 600, None, cut_zone(ZoneId(0)));

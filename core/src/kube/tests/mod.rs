@@ -1,7 +1,9 @@
 //! Planes made by hand, and what becomes of their pods.
 
+mod api;
 mod autoscaling;
 mod care;
+mod elections;
 mod healing;
 mod machines;
 mod scheduling;

@@ -7,7 +7,7 @@
 
 use proptest::prelude::*;
 
-use super::world::{PLANE, Seen, at, broken, crash, cut, cut_zone, over, run, run_as, secs, with, workload, world};
+use super::world::{PLANE, Seen, at, broken, crash, cut, cut_zone, latency, over, run, run_as, secs, with, workload, world};
 use crate::ids::{NodeKey, ZoneId};
 use crate::kernel::rng::{Purpose, Stream};
 use crate::kernel::time::{Duration, Time};
@@ -25,7 +25,7 @@ fn phase(seed: u64, entity: u32, period: Ns) -> Ns {
 }
 
 /// When each node is tainted `NoExecute`, by the formula: counted out in full, sharing no arithmetic with the engine.
-fn tainted(nodes: &[u32], vanished: Ns, timers: &Timers, seed: u64) -> Vec<(u32, Ns)> {
+fn tainted(nodes: &[u32], vanished: Ns, timers: &Timers, latency: Ns, seed: u64) -> Vec<(u32, Ns)> {
     let (renewal, period) = (timers.lease_renewal.as_nanos(), timers.monitor_period.as_nanos());
     let first_look =
         |from: Ns| (0..1 << 20).map(|k| phase(seed, u32::MAX, period) + k * period).find(|look| *look >= from).unwrap();
@@ -33,9 +33,9 @@ fn tainted(nodes: &[u32], vanished: Ns, timers: &Timers, seed: u64) -> Vec<(u32,
     for node in nodes {
         let renewals = (0..).map(|k| phase(seed, *node, renewal) + k * renewal);
         let last = renewals.take_while(|at| *at < vanished).last().expect("it has renewed before");
-        let (a, seen) = (vanished - last, first_look(last + timers.watch_latency.as_nanos()));
+        let (a, seen) = (vanished - last, first_look(last + latency));
         let m = seen - last;
-        assert!(a <= renewal && m <= period + timers.watch_latency.as_nanos());
+        assert!(a <= renewal && m <= period + latency);
         // The grace period is a multiple of the monitor's: T + grace - a + m is a look.
         queue.push((vanished + timers.monitor_grace.as_nanos() - a + m, *node));
     }
@@ -72,13 +72,13 @@ proptest! {
             scenario.faults.last_mut().unwrap().at = at(0) + vanished;
         }
         scenario.duration = vanished + timers.monitor_grace + secs(toleration_s + 400 + 2 * period_ms / 1_000);
-        let seen = run(&scenario, seed);
-        for (node, tainted) in tainted(&nodes, vanished.as_nanos(), &timers, seed) {
+        let (seen, latency) = (run(&scenario, seed), latency(&scenario, seed));
+        for (node, tainted) in tainted(&nodes, vanished.as_nanos(), &timers, latency.as_nanos(), seed) {
             let pods = seen.first_pods_on(NodeKey(node));
             prop_assert!(!pods.is_empty());
             for pod in pods {
                 let terminating = seen.of(pod).into_iter().find(|(_, fact)| *fact == PodFact::Terminating);
-                let expected = at(0) + Duration::from_nanos(tainted) + timers.watch_latency + secs(toleration_s);
+                let expected = at(0) + Duration::from_nanos(tainted) + latency + secs(toleration_s);
                 prop_assert_eq!(terminating.map(|(when, _)| when), Some(expected), "{:?} on node {}", pod, node);
             }
         }

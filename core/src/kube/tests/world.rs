@@ -2,23 +2,23 @@
 
 use std::sync::Arc;
 
-use crate::ids::{NodeId, NodeKey, PlaneId, WorkloadId, ZoneId};
+use crate::ids::{ClusterId, NodeId, NodeKey, PlaneId, VolumeId, WorkloadId, ZoneId};
 use crate::kernel::dist::Latency;
 use crate::kernel::time::{Duration, Time};
 use crate::kube::context::Cx;
 use crate::kube::name::{NodeName, PodName};
 use crate::kube::plane::Plane;
-use crate::kube::record::{KubeRecord, NodeFact, PodFact, Ready};
+use crate::kube::record::{KubeRecord, NodeFact, PodFact, Ready, Replica, ServerFact, Verb};
 use crate::kube::rule::labels::{Condition, Labels, NodeAffinity, Requirement, Selector, Symbol};
 use crate::kube::rule::spread::Constraint;
 use crate::kube::rule::taints::Effect;
 use crate::kube::spec::{
-    Image, Kind, NodeSpec, NodeTemplate, PlaneSpec, Resources, Role, Timers, UNREACHABLE_TOLERATION, Workload,
+    Component, Image, Kind, NodeSpec, NodeTemplate, PlaneSpec, Resources, Role, Timers, UNREACHABLE_TOLERATION, Workload,
     tolerates_unreachable,
 };
 use crate::observe::testing::{CLUSTER, three_zones};
 use crate::record::Record;
-use crate::scenario::{Aim, Direction, Fault, Node, Path, PlannedFault, Scenario, Zone};
+use crate::scenario::{Aim, Direction, Fault, Node, Path, PlannedFault, Scenario, Volume, Zone};
 use crate::sim::{Exact, Options, Simulation};
 
 pub(super) const NAMESPACE: Symbol = Symbol(99);
@@ -26,8 +26,11 @@ pub(super) const NAMESPACE: Symbol = Symbol(99);
 /// Key of the label that pods of a workload have in common; its values are the symbols from here on.
 const APP: u32 = 100;
 
-/// The only plane.
+/// The first plane.
 pub(super) const PLANE: PlaneId = PlaneId(0);
+
+/// The plane that pods of the first serve.
+pub(super) const SHOOT: PlaneId = PlaneId(1);
 
 /// The zone of the control plane, where there are three others.
 pub(super) const PARENT: ZoneId = ZoneId(3);
@@ -147,9 +150,50 @@ pub(super) fn cut_zone(zone: ZoneId) -> Fault {
 #[derive(Debug, PartialEq)]
 pub(super) struct Seen(pub(super) Vec<(Time, KubeRecord)>);
 
+/// `scenario` with a control plane of so many hosts, in a zone each, that have nothing else to do. (etcd stays where it is.)
+pub(super) fn hosted(mut scenario: Scenario, hosts: u16) -> Scenario {
+    scenario.kube.planes[0].control_plane.clear();
+    for k in 0..hosts {
+        scenario.kube.planes[0].control_plane.push(NodeId(scenario.nodes.len() as u16));
+        scenario.nodes.push(Node { name: format!("control-plane-{k}"), zone: ZoneId(k) });
+    }
+    scenario
+}
+
+/// `scenario` with a plane more, served by so many pods of the first: API servers, and controller managers. Its etcd has nodes of its
+/// own in the zone of the control plane.
+pub(super) fn with_shoot(mut scenario: Scenario, pods: u32) -> Scenario {
+    let zone = scenario.nodes[0].zone;
+    let mut etcd = scenario.etcd[0].clone();
+    etcd.name = "shoot/etcd-main".to_owned();
+    for (k, member) in (0..).zip(&mut etcd.members) {
+        member.name = format!("shoot-etcd-main-{k}");
+        (member.node, member.volume) = (NodeId(scenario.nodes.len() as u16), VolumeId(scenario.volumes.len() as u16));
+        scenario.nodes.push(Node { name: format!("shoot-etcd-{k}"), zone });
+        scenario.volumes.push(Volume { name: format!("shoot-volume-{k}"), ..scenario.volumes[0].clone() });
+    }
+    let id = ClusterId(scenario.etcd.len() as u16);
+    scenario.etcd.push(etcd);
+    let (groups, nodes, workloads, control_plane) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let (name, timers) = ("shoot".to_owned(), Timers::default());
+    scenario.kube.planes.push(PlaneSpec { name, etcd: id, control_plane, nodes, groups, workloads, cared: Vec::new(), timers });
+    let manager = Role::Controller(SHOOT, Component::ControllerManager);
+    for (app, name, role) in [(50, "kube-apiserver", Role::ApiServer(SHOOT)), (51, "kube-controller-manager", manager)] {
+        let mut workload = Workload { role, ..workload(name, app, pods) };
+        workload.spread = vec![over(Symbol::HOSTNAME, 1, &workload)];
+        scenario = with(scenario, workload);
+    }
+    scenario
+}
+
 /// What happens in the plane, tick by tick and without the ticks that change nothing: the same.
 pub(super) fn run(scenario: &Scenario, seed: u64) -> Seen {
-    let (fast, full) = (run_as(scenario, seed, Exact::Fast, 1), run_as(scenario, seed, Exact::Full, 1));
+    run_in(scenario, seed, PLANE)
+}
+
+/// The same in any plane.
+pub(super) fn run_in(scenario: &Scenario, seed: u64, plane: PlaneId) -> Seen {
+    let [fast, full] = [Exact::Fast, Exact::Full].map(|exact| watch(scenario, seed, exact, 1, plane));
     for (k, (fast, full)) in fast.0.iter().zip(&full.0).enumerate() {
         assert_eq!(fast, full, "record {k} of (fast, full) under seed {seed}: {:?}", scenario.faults);
     }
@@ -191,15 +235,27 @@ pub(super) fn act(
     fast
 }
 
+/// From a write until those who watch hear of it, at the start.
+pub(super) fn latency(scenario: &Scenario, seed: u64) -> Duration {
+    Simulation::new(Arc::new(scenario.clone()), seed, Options::default()).plane(PLANE).latency()
+}
+
 /// The same in one mode, stopping `pieces - 1` times on the way.
 pub(super) fn run_as(scenario: &Scenario, seed: u64, exact: Exact, pieces: u64) -> Seen {
+    watch(scenario, seed, exact, pieces, PLANE)
+}
+
+/// The same in any plane.
+pub(super) fn watch(scenario: &Scenario, seed: u64, exact: Exact, pieces: u64, plane: PlaneId) -> Seen {
     let options = Options { exact, ..Options::default() };
     let mut simulation = Simulation::new(Arc::new(scenario.clone()), seed, options);
     let mut seen = Vec::new();
     for piece in 1..=pieces {
         let until = Time::ZERO + Duration::from_nanos(scenario.duration.as_nanos() / pieces * piece);
         simulation.run_until(until, &mut |at, record: &Record| {
-            if let Record::Kube(PLANE, fact) = record {
+            if let Record::Kube(of, fact) = record
+                && *of == plane
+            {
                 seen.push((at, *fact));
             }
         });
@@ -238,6 +294,33 @@ impl Seen {
     pub(super) fn first_pods_on(&self, node: NodeKey) -> Vec<PodName> {
         let bound = self.pods(|fact| fact == PodFact::Bound(NodeName::Given(node)));
         bound.into_iter().filter(|(when, _)| *when < at(1)).map(|(_, pod)| pod).collect()
+    }
+
+    /// When the API began or ceased to answer such requests.
+    pub(super) fn availability(&self, which: Verb) -> Vec<(Time, bool)> {
+        let up = |(at, record): &(Time, KubeRecord)| match record {
+            KubeRecord::ApiAvailability { verb, up } if *verb == which => Some((*at, *up)),
+            _ => None,
+        };
+        self.0.iter().filter_map(up).collect()
+    }
+
+    /// Who held the lease of a component, from when.
+    pub(super) fn leases(&self, of: Component) -> Vec<(Time, Option<Replica>)> {
+        let lease = |(at, record): &(Time, KubeRecord)| match record {
+            KubeRecord::Lease(component, holder) if *component == of => Some((*at, *holder)),
+            _ => None,
+        };
+        self.0.iter().filter_map(lease).collect()
+    }
+
+    /// What was seen of API servers.
+    pub(super) fn servers(&self) -> Vec<(Time, Replica, ServerFact)> {
+        let server = |(at, record): &(Time, KubeRecord)| match record {
+            KubeRecord::ApiServer(replica, fact) => Some((*at, *replica, *fact)),
+            _ => None,
+        };
+        self.0.iter().filter_map(server).collect()
     }
 
     /// When nodes were seen to become so.

@@ -1,0 +1,342 @@
+//! The API servers of a plane: what each talks to, and who gets an answer from them (`apiserver/pkg/storage/storagebackend/factory/etcd3.go`).
+//!
+//! ```text
+//!                     process ends on a living host: reset
+//!   .------------------------------------------------------------------.
+//!   v                                                                  |
+//!  dial a member, drawn --> linked --> silent (cut, power) --40 s--> closed
+//!   ^      |                   ^          |
+//!   '20 s--' silent            '----------' the path is open again
+//! ```
+//!
+//! No request is simulated. [`Access`] is what the state says of a request made now: which server answers it soonest, and how long that
+//! takes with the way to the server, from there to its etcd member, and etcd's own time.
+
+use std::collections::BTreeMap;
+
+use crate::etcd::cluster::Cluster;
+use crate::etcd::member::Standing;
+use crate::ids::ZoneId;
+use crate::kernel::periodic::Periodic;
+use crate::kernel::rng::Purpose;
+use crate::kernel::time::{Duration, Time};
+use crate::kube::context::Cx;
+use crate::kube::event::KubeEvent;
+use crate::kube::record::{KubeRecord, Replica, ServerFact, Verb};
+use crate::network::{HostId, Network};
+use crate::sim::Exact;
+
+/// A request that takes longer fails (`request-timeout`).
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// etcd has this long to answer a readiness check (`healthcheckTimeout`).
+const READINESS_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// So many checks fail in a row before a server is sent no more clients (`failureThreshold`).
+const FAILURES: u64 = 3;
+
+/// Entities of draws: those of the servers, and of the plane's dials.
+const ENTITY: u32 = 1 << 31;
+
+/// How long requests take, made now; `None`: none is answered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Access {
+    /// One that asks.
+    pub read: Option<Duration>,
+    /// One that changes something.
+    pub write: Option<Duration>,
+}
+
+impl Access {
+    fn sooner(self, other: Self) -> Self {
+        let least = |a: Option<Duration>, b: Option<Duration>| a.into_iter().chain(b).min();
+        Self { read: least(self.read, other.read), write: least(self.write, other.write) }
+    }
+
+    fn after(self, way: Duration) -> Self {
+        let longer = |time: Option<Duration>| time.map(|time| time + way).filter(|time| *time <= REQUEST_TIMEOUT);
+        Self { read: longer(self.read), write: longer(self.write) }
+    }
+}
+
+/// The connection of a server to etcd. A member's process that has started anew (another life) knows nothing of it.
+#[derive(Clone, Copy, Debug)]
+enum Link {
+    /// No member is there to dial.
+    Idle,
+    Open {
+        member: u8,
+        life: u64,
+    },
+    /// Packets vanish.
+    Silent {
+        member: u8,
+        life: u64,
+    },
+    Dialling(u8),
+}
+
+#[derive(Clone, Debug)]
+struct Server {
+    replica: Replica,
+    host: HostId,
+    link: Link,
+    /// Generation of the link's timer.
+    link_timer: u32,
+    /// What it takes from the server on.
+    access: Access,
+    ready: bool,
+    /// etcd answers its readiness check, or not, since then.
+    answers: (bool, Time),
+    checks: Periodic,
+    armed: Option<Time>,
+    check_timer: u32,
+}
+
+/// The API servers of a plane.
+#[derive(Clone, Debug)]
+pub struct Api {
+    servers: BTreeMap<u32, Server>,
+    /// Members dialled so far: numbers of draws.
+    dials: u64,
+    /// What was last told of reads and writes.
+    up: [bool; 2],
+    /// The time of a write, as it is or last was.
+    latency: Duration,
+}
+
+impl Api {
+    /// No server yet.
+    pub const fn new(latency: Duration) -> Self {
+        Self { servers: BTreeMap::new(), dials: 0, up: [true; 2], latency }
+    }
+
+    /// A server runs.
+    pub fn start(&mut self, key: u32, replica: Replica, host: HostId, cx: &mut Cx<'_>) {
+        let period = cx.spec.timers.readiness_period;
+        let phase = cx.draws(Purpose::Phase, ENTITY + key).draw(0).below(period.as_nanos());
+        let checks = Periodic::new(cx.now + Duration::from_nanos(phase), period);
+        let (link, access, answers) = (Link::Idle, Access::default(), (false, cx.now));
+        let mut server =
+            Server { replica, host, link, link_timer: 0, access, ready: false, answers, checks, armed: None, check_timer: 0 };
+        cx.record(KubeRecord::ApiServer(replica, ServerFact::Runs));
+        server.follow(key, &mut self.dials, cx);
+        // It is sent clients after its first check, which is made at once.
+        if server.answers.0 {
+            server.set_ready(true, cx);
+        }
+        server.arm(key, cx);
+        self.servers.insert(key, server);
+    }
+
+    /// A server was asked to stop.
+    pub fn stop(&self, key: u32, cx: &mut Cx<'_>) {
+        if let Some(server) = self.servers.get(&key) {
+            cx.record(KubeRecord::ApiServer(server.replica, ServerFact::Stops));
+        }
+    }
+
+    /// A server is gone.
+    pub fn remove(&mut self, key: u32, cx: &mut Cx<'_>) {
+        if let Some(server) = self.servers.remove(&key) {
+            cx.record(KubeRecord::ApiServer(server.replica, ServerFact::Gone));
+        }
+    }
+
+    /// Looks at everything anew: servers, etcd and paths may have changed. Whether any server's answers have.
+    pub fn refresh(&mut self, cx: &mut Cx<'_>) -> bool {
+        let mut changed = false;
+        for (key, server) in &mut self.servers {
+            changed |= server.follow(*key, &mut self.dials, cx);
+            server.arm(*key, cx);
+        }
+        changed
+    }
+
+    /// Whether every server answers as it was last seen to: nothing has changed unnoticed.
+    pub fn is_fresh(&self, cx: &Cx<'_>) -> bool {
+        self.servers.values().all(|server| server.asked(etcd(cx), cx) == server.access)
+    }
+
+    /// A silent or dialled connection is given up.
+    pub fn redial(&mut self, key: u32, generation: u32, cx: &mut Cx<'_>) {
+        if let Some(server) = self.servers.get_mut(&key).filter(|server| server.link_timer == generation) {
+            server.dial(&mut self.dials, key, cx);
+            server.follow(key, &mut self.dials, cx);
+            server.arm(key, cx);
+        }
+    }
+
+    /// A server is asked whether it is ready.
+    pub fn check(&mut self, key: u32, generation: u32, cx: &mut Cx<'_>) {
+        if let Some(server) = self.servers.get_mut(&key).filter(|server| server.check_timer == generation) {
+            server.armed = None;
+            if server.turns(cx).is_some_and(|at| at <= cx.now) {
+                server.set_ready(server.answers.0, cx);
+            }
+            server.arm(key, cx);
+        }
+    }
+
+    /// What a client on a host gets.
+    pub fn access(&self, from: HostId, net: &Network) -> Access {
+        let ready = self.servers.values().filter(|server| server.ready && net.is_open(from, server.host));
+        ready.map(|server| server.access.after(net.round_trip(from, server.host))).fold(Access::default(), Access::sooner)
+    }
+
+    /// What a client somewhere in a zone gets.
+    fn access_from(&self, zone: ZoneId, net: &Network) -> Access {
+        let ready = self.servers.values().filter(|server| server.ready);
+        let access = ready.filter_map(|server| Some(server.access.after(net.reach(zone, server.host)?)));
+        access.fold(Access::default(), Access::sooner)
+    }
+
+    /// Whether the best server answers sooner or later than before, and tells whether the API is up.
+    pub fn settle(&mut self, cx: &mut Cx<'_>) {
+        let best = self.servers.values().filter(|server| server.ready).map(|server| server.access);
+        self.latency = best.fold(Access::default(), Access::sooner).write.unwrap_or(self.latency);
+        let probe = cx.scenario.probe;
+        let zones = || (0..cx.scenario.zones.len() as u16).map(ZoneId).filter(|zone| probe.from.is_none_or(|from| from == *zone));
+        let seen = zones().map(|zone| self.access_from(zone, cx.net)).fold(Access::default(), Access::sooner);
+        for (verb, time) in [(Verb::Read, seen.read), (Verb::Write, seen.write)] {
+            let up = time.is_some_and(|time| time <= probe.deadline);
+            if std::mem::replace(&mut self.up[verb as usize], up) != up {
+                cx.record(KubeRecord::ApiAvailability { verb, up });
+            }
+        }
+    }
+
+    /// From a write until those who watch hear of it: the time of a write at the best server, as it is or last was.
+    pub const fn latency(&self) -> Duration {
+        self.latency
+    }
+}
+
+impl Server {
+    /// Follows what has become of etcd and of the paths; whether its answers are others now.
+    fn follow(&mut self, key: u32, dials: &mut u64, cx: &mut Cx<'_>) -> bool {
+        self.follow_link(key, dials, cx);
+        let access = self.asked(etcd(cx), cx);
+        let changed = access != self.access;
+        self.access = access;
+        let answers = access.read.is_some_and(|time| time <= READINESS_TIMEOUT);
+        if answers != self.answers.0 {
+            self.answers = (answers, cx.now);
+        }
+        changed
+    }
+
+    fn follow_link(&mut self, key: u32, dials: &mut u64, cx: &mut Cx<'_>) {
+        let etcd = etcd(cx);
+        let is_open = |member| cx.net.is_open(self.host, etcd.members[member as usize].host);
+        match self.link {
+            Link::Idle => self.dial(dials, key, cx),
+            Link::Open { member, life } | Link::Silent { member, life } if is_open(member) => {
+                if lives(etcd, member) != Some(life) {
+                    self.dial(dials, key, cx);
+                } else if matches!(self.link, Link::Silent { .. }) {
+                    self.link(Link::Open { member, life }, cx);
+                }
+            }
+            Link::Open { member, life } => {
+                self.link(Link::Silent { member, life }, cx);
+                cx.schedule(cx.now + cx.spec.timers.etcd_silence, KubeEvent::Link(key, self.link_timer));
+            }
+            Link::Silent { .. } => {}
+            Link::Dialling(member) => {
+                if is_open(member) {
+                    match lives(etcd, member) {
+                        Some(life) => self.link(Link::Open { member, life }, cx),
+                        None => self.dial(dials, key, cx),
+                    }
+                }
+            }
+        }
+    }
+
+    /// Dials one of the members that do not refuse at once.
+    fn dial(&mut self, dials: &mut u64, key: u32, cx: &mut Cx<'_>) {
+        let etcd = etcd(cx);
+        let is_open = |member: u8| cx.net.is_open(self.host, etcd.members[member as usize].host);
+        let votes = |member: u8| {
+            let member = &etcd.members[member as usize];
+            member.standing == Standing::In && !member.learner
+        };
+        let there = |member: &u8| votes(*member) && (lives(etcd, *member).is_some() || !is_open(*member));
+        let members: Vec<u8> = (0..etcd.members.len() as u8).filter(there).collect();
+        if members.is_empty() {
+            return self.link(Link::Idle, cx);
+        }
+        *dials += 1;
+        let drawn = cx.draws(Purpose::Retry, ENTITY).draw(*dials).below(members.len() as u64);
+        let member = members[drawn as usize];
+        if let Some(life) = lives(etcd, member).filter(|_| is_open(member)) {
+            self.link(Link::Open { member, life }, cx);
+        } else {
+            self.link(Link::Dialling(member), cx);
+            cx.schedule(cx.now + cx.spec.timers.etcd_dial, KubeEvent::Link(key, self.link_timer));
+        }
+    }
+
+    fn link(&mut self, link: Link, cx: &mut Cx<'_>) {
+        let before = std::mem::replace(&mut self.link, link).member();
+        self.link_timer += 1;
+        if link.member() != before {
+            cx.record(KubeRecord::ApiServer(self.replica, ServerFact::Etcd(link.member())));
+        }
+    }
+
+    /// How long requests take from here on.
+    fn asked(&self, etcd: &Cluster, cx: &Cx<'_>) -> Access {
+        let Some(member) = self.link.member() else { return Access::default() };
+        let time = |write: bool| {
+            let way = cx.net.round_trip(self.host, etcd.members[member as usize].host);
+            Some(cx.spec.timers.api_overhead + way + etcd.time_at(member, true, write, cx.net)?)
+        };
+        Access { read: time(false), write: time(true) }.after(Duration::ZERO)
+    }
+
+    /// The check at which it counts as ready, or no longer; `None`: it goes on as it is. (A check at the very moment of a change does
+    /// not see it.)
+    fn turns(&self, cx: &Cx<'_>) -> Option<Time> {
+        let (answers, since) = self.answers;
+        let failures = if answers { 0 } else { FAILURES - 1 };
+        (answers != self.ready).then(|| self.checks.after(since) + cx.spec.timers.readiness_period * failures)
+    }
+
+    fn set_ready(&mut self, ready: bool, cx: &mut Cx<'_>) {
+        self.ready = ready;
+        cx.record(KubeRecord::ApiServer(self.replica, ServerFact::Ready(ready)));
+    }
+
+    /// Queues the next check: the next of all, or the next at which something changes.
+    fn arm(&mut self, key: u32, cx: &mut Cx<'_>) {
+        let next = if cx.exact == Exact::Full { Some(self.checks.after(cx.now)) } else { self.turns(cx) };
+        if next != self.armed {
+            (self.armed, self.check_timer) = (next, self.check_timer + 1);
+            if let Some(at) = next {
+                cx.schedule(at, KubeEvent::Readiness(key, self.check_timer));
+            }
+        }
+    }
+}
+
+impl Link {
+    const fn member(self) -> Option<u8> {
+        match self {
+            Self::Open { member, .. } => Some(member),
+            Self::Idle | Self::Silent { .. } | Self::Dialling(_) => None,
+        }
+    }
+}
+
+/// Which life a member's process is in; `None`: it does not serve.
+fn lives(etcd: &Cluster, member: u8) -> Option<u64> {
+    etcd.server(member).map(|_| etcd.members[member as usize].lives)
+}
+
+/// The plane's etcd.
+const fn etcd<'a>(cx: &Cx<'a>) -> &'a Cluster {
+    let clusters: &'a [Cluster] = cx.etcd;
+    &clusters[cx.spec.etcd.0 as usize]
+}
