@@ -287,6 +287,8 @@ proptest! {
                     _ => {}
                 }
                 match fact {
+                    // What is so, whoever knows it.
+                    KubeRecord::Node(_, NodeFact::Lost(_)) => {}
                     KubeRecord::Pod(..) | KubeRecord::Node(..) => prop_assert!(up || is_slow || *when == at(0), "{fact:?} at {when:?}"),
                     _ => {}
                 }

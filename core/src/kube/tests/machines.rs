@@ -229,25 +229,20 @@ fn a_zone_outage_is_told_from_machines_and_nodes() {
     assert!(outages(&run(&short, 1)).is_empty());
 }
 
-/// A control plane without power makes all nodes look dead: no machine is given up for that.
+/// No machine is given up because the control plane is out of reach.
 #[test]
 fn frozen_while_its_api_is_out_of_reach() {
     let control_plane = six().kube.planes[0].control_plane[0];
     let scenario = broken(six(), 100, Some(1_400), Fault::NodeCrash(Aim::Named(control_plane)));
     let seen = run(&scenario, 1);
-    assert_eq!(seen.nodes(Ready::Unknown).len(), 6);
-    assert!(seen.machines().iter().all(|(when, _, fact)| *when >= at(1_500) && [UNKNOWN, RUNNING].contains(fact)), "{seen:#?}");
+    assert!(seen.nodes(Ready::Unknown).is_empty() && seen.machines().is_empty(), "{seen:#?}");
     // A node that died before begins anew, and is given up when its time has come again.
     let dead = broken(six(), 50, None, crash(&six(), NodeKey(0)));
     let dead = broken(dead, 500, Some(1_000), Fault::NodeCrash(Aim::Named(control_plane)));
     let facts = run(&dead, 1).machine(machine_of(&dead, 0));
     let [(_, UNKNOWN), (thawed, RUNNING), (unknown, UNKNOWN), (failed, FAILED), ..] = facts[..] else { panic!("{facts:?}") };
-    assert!(unknown == thawed && thawed >= at(1_500) && thawed < at(1_560) && failed.since(unknown) == secs(600), "{facts:?}");
-    // Out of reach for a moment only, nothing is forgotten.
-    let moment = broken(six(), 50, None, crash(&six(), NodeKey(0)));
-    let moment = broken(moment, 500, Some(20), Fault::NodeCrash(Aim::Named(control_plane)));
-    let facts = run(&moment, 1).machine(machine_of(&moment, 0));
-    assert!(matches!(facts[..], [(unknown, UNKNOWN), (failed, FAILED), ..] if failed.since(unknown) == secs(600)), "{facts:?}");
+    // Boot, start, a lease that is anybody's again after 15 s, and a check each minute.
+    assert!(unknown == thawed && thawed >= at(1_595) && thawed < at(1_665) && failed.since(unknown) == secs(600), "{facts:?}");
 }
 
 proptest! {
