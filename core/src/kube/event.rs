@@ -28,6 +28,12 @@ pub enum KubeEvent {
     Collect(u32),
     /// The machine controller has something to do.
     Machines(u32),
+    /// The care controller looks for stale pods.
+    Care(u32),
+    /// The cluster autoscaler looks for pods that need more nodes.
+    Scan(u32),
+    /// What looks like a zone outage has lasted.
+    Outage(u32),
 }
 
 // An event of the queue must not grow by this one.

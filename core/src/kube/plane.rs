@@ -2,7 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::autoscaler::Autoscaler;
+use crate::gardener::care::Care;
 use crate::gardener::machine::controller::Machines;
+use crate::gardener::outage::Outages;
 use crate::ids::{ClusterId, GroupId, NodeKey, PodId, WorkloadId};
 use crate::kube::claim::Attachment;
 use crate::kube::context::Cx;
@@ -35,6 +38,9 @@ pub struct Plane {
     collector: Collector,
     scheduler: Scheduler,
     machines: Machines,
+    care: Care,
+    autoscaler: Autoscaler,
+    outages: Outages,
     /// What each [`Watcher`] is about to hear of; its event is queued where there is something.
     news: [BTreeSet<u32>; Watcher::ALL.len()],
 }
@@ -50,9 +56,22 @@ impl Plane {
         let (replicas, daemons) = (ReplicaSets::new(workloads), DaemonSets::new(workloads));
         let (scheduler, collector) = (Scheduler::new(workloads), Collector::new(cx));
         let (evictions, volumes, news) = (Evictions::default(), Volumes::default(), Default::default());
-        let machines = Machines::new(cx);
-        let mut plane =
-            Self { store, kubelets, lifecycle, evictions, replicas, daemons, volumes, collector, scheduler, machines, news };
+        let mut plane = Self {
+            store,
+            kubelets,
+            lifecycle,
+            evictions,
+            replicas,
+            daemons,
+            volumes,
+            collector,
+            scheduler,
+            machines: Machines::new(cx),
+            care: Care::new(cx),
+            autoscaler: Autoscaler::new(cx),
+            outages: Outages::new(cx),
+            news,
+        };
         plane.place_given(cx);
         loop {
             for workload in (0..workloads as u32).map(WorkloadId) {
@@ -130,7 +149,10 @@ impl Plane {
             KubeEvent::Monitor(generation) => self.lifecycle.look(generation, store, &self.kubelets, cx),
             KubeEvent::Limiter(zone, generation) => self.lifecycle.token(zone, generation, store, cx),
             KubeEvent::Evict(generation) => self.evictions.evict(generation, store, cx),
-            KubeEvent::Schedule(generation) => self.scheduler.schedule(generation, store, cx),
+            KubeEvent::Schedule(generation) => {
+                self.scheduler.schedule(generation, store, cx);
+                self.autoscaler.something_changed();
+            }
             KubeEvent::Renew(node, generation) => {
                 if let Some(kubelet) = self.kubelets.get_mut(&node) {
                     kubelet.renew(generation, store, cx);
@@ -156,6 +178,9 @@ impl Plane {
                     kubelet.volume_detached(name, store, cx);
                 }
             }
+            KubeEvent::Outage(generation) => self.outages.due(generation),
+            KubeEvent::Care(generation) => self.care.sync(generation, store, cx),
+            KubeEvent::Scan(generation) => self.autoscaler.scan(generation, store, self.machines.fleet_mut(), cx),
         }
     }
 
@@ -197,6 +222,9 @@ impl Plane {
         self.scheduler.arm(cx);
         self.machines.arm(cx);
         self.collector.arm(cx);
+        self.care.arm(cx);
+        self.autoscaler.arm(&self.store, self.machines.fleet(), cx);
+        self.outages.arm(&self.store, self.machines.fleet(), cx);
     }
 
     /// A watcher hears what is new.
@@ -223,6 +251,8 @@ impl Plane {
     fn spread_news(&mut self, cx: &mut Cx<'_>) {
         let heard = cx.now + cx.spec.timers.watch_latency;
         for group in self.machines.take_touched(cx) {
+            self.autoscaler.something_changed();
+            self.outages.something_changed();
             self.tell(Watcher::MachineSets, group.0.into(), cx);
         }
         self.kubelets.extend(self.machines.take_switched_on());
@@ -232,6 +262,7 @@ impl Plane {
             }
         }
         for change in self.store.take_changes() {
+            self.autoscaler.something_changed();
             match change {
                 Change::Created(pod) if self.store.pod(pod).is_some_and(|pod| pod.node.is_none()) => {
                     self.scheduler.add(pod, heard);
@@ -244,6 +275,7 @@ impl Plane {
                 }
                 Change::Terminating(pod, workload, node) => {
                     self.evictions.cancel(pod);
+                    self.care.terminating(pod, workload, cx);
                     self.tell_owner(workload, cx);
                     self.tell_budget(workload, cx);
                     self.tell(Watcher::Kubelets, node.0, cx);
@@ -280,6 +312,7 @@ impl Plane {
                     }
                 }
                 Change::Condition(node) => {
+                    self.outages.something_changed();
                     self.lifecycle.nodes_changed();
                     self.tell(Watcher::Lifecycle, node.0, cx);
                     for name in self.store.mounted_on(node) {
@@ -292,18 +325,21 @@ impl Plane {
                     }
                 }
                 Change::Taints(node) => {
+                    self.outages.something_changed();
                     self.lifecycle.nodes_changed();
                     self.tell(Watcher::Evict, node.0, cx);
                     self.tell_daemons(cx);
                     self.scheduler.wake(heard);
                 }
                 Change::Registered(node) => {
+                    self.outages.something_changed();
                     self.lifecycle.add_node(node, self.store.node(node).zone, cx);
                     self.tell(Watcher::Machines, node.0, cx);
                     self.tell_daemons(cx);
                     self.scheduler.wake(heard);
                 }
                 Change::Unregistered(node) => {
+                    self.outages.something_changed();
                     self.lifecycle.remove_node(node);
                     self.collector.node_gone(node, cx);
                     for name in self.store.mounted_on(node) {

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::gardener::machine::Phase;
+use crate::gardener::outage::OutageFact;
 use crate::ids::{GroupId, ZoneId};
 use crate::kube::name::{MachineName, NodeName, PodName};
 use crate::kube::rule::taints::Effect;
@@ -23,6 +24,8 @@ pub enum KubeRecord {
     Machine(MachineName, MachineFact),
     /// So many machines of a machine deployment are wanted from now on.
     GroupScaled(GroupId, u32),
+    /// A zone outage is told from its machines and nodes.
+    ZoneOutage(ZoneId, OutageFact),
 }
 
 /// A fact of a pod.

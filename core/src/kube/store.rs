@@ -108,7 +108,8 @@ fn unreachable(effect: Effect) -> Taint {
 }
 
 impl Node {
-    fn new(name: NodeName, host: HostId, zone: ZoneId, template: &NodeTemplate) -> Self {
+    /// A node without pods.
+    pub fn new(name: NodeName, host: HostId, zone: ZoneId, template: &NodeTemplate) -> Self {
         Self {
             name,
             host,
@@ -151,6 +152,11 @@ impl Store {
     /// A node, if it is (still) there.
     pub fn get_node(&self, key: NodeKey) -> Option<&Node> {
         self.nodes.get(&key)
+    }
+
+    /// The number of the next node that is to join.
+    pub const fn next_node(&self) -> NodeKey {
+        NodeKey(self.next_node)
     }
 
     /// A number for a node that is to join.
@@ -204,6 +210,11 @@ impl Store {
     /// The pod of a name, if it is there.
     pub fn named(&self, name: PodName) -> Option<&Pod> {
         self.pods_of(name.workload).map(|(_, pod)| pod).find(|pod| pod.name == name)
+    }
+
+    /// The pods that no node suits, oldest first.
+    pub fn refused(&self) -> impl Iterator<Item = (PodId, &Pod)> {
+        self.pods.iter().filter(|(_, pod)| pod.refused.is_some()).map(|(id, pod)| (*id, pod))
     }
 
     /// The pods of a workload, oldest first.

@@ -1,5 +1,6 @@
 //! What happens in a plane, in plain words.
 
+use crate::gardener::outage::{Deletion, OutageFact};
 use crate::kube::event::{KubeEvent, Watcher};
 use crate::kube::name::{NodeName, PodName, PodTag};
 use crate::kube::plane::Plane;
@@ -76,6 +77,14 @@ impl KubeRecord {
                     MachineFact::Removed => format!("machine {name} is gone"),
                 }
             }
+            Self::ZoneOutage(zone, fact) => {
+                let zone = &scenario.zones[zone.0 as usize].name;
+                match fact {
+                    OutageFact::Detected(Deletion::Fails) => format!("{zone} has an outage: its machines cannot be deleted"),
+                    OutageFact::Detected(Deletion::Works) => format!("{zone} has an outage: its new machines get no nodes"),
+                    OutageFact::Over => format!("{zone} recovers: a machine runs again"),
+                }
+            }
             Self::GroupScaled(group, desired) => {
                 format!("{} is to have {desired} machines", plane.groups[group.0 as usize].name)
             }
@@ -121,6 +130,9 @@ impl KubeEvent {
             Self::Work(Watcher::Budgets) => "the disruption controller hears of pods".to_owned(),
             Self::Work(Watcher::Machines) => "the machine controller hears of nodes".to_owned(),
             Self::Work(Watcher::MachineSets) => "machine sets hear of machines".to_owned(),
+            Self::Outage(_) => "what looks like a zone outage has lasted".to_owned(),
+            Self::Care(_) => "the care controller looks for stale pods".to_owned(),
+            Self::Scan(_) => "the cluster autoscaler looks for pods that need more nodes".to_owned(),
             Self::Machines(_) => "the machine controller looks after a machine".to_owned(),
             Self::Collect(_) => "the pod garbage collector looks for pods of nodes that are gone".to_owned(),
             Self::Monitor(_) => "the node lifecycle controller looks at all nodes".to_owned(),

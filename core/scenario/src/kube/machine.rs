@@ -34,3 +34,36 @@ impl Default for MachineTimers {
         }
     }
 }
+
+/// Timers of the cluster autoscaler, as Gardener sets them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AutoscalerTimers {
+    /// It looks this often (`scan-interval`).
+    pub scan: Duration,
+    /// A machine whose node has not joined after so long is taken back (`max-node-provision-time`; upstream 15 min).
+    pub provision: Duration,
+    /// A machine deployment that has failed is left alone for so long at first (`initial-node-group-backoff-duration`).
+    pub back_off: Duration,
+    /// And for so long at most (`max-node-group-backoff-duration`).
+    pub most_back_off: Duration,
+    /// A failure is forgotten after so long (`node-group-backoff-reset-timeout`).
+    pub forget: Duration,
+    /// So many nodes may always be unready (`ok-total-unready-count`).
+    pub unready: u32,
+    /// And so many in a hundred (`max-total-unready-percentage`).
+    pub unready_percent: u32,
+}
+
+impl Default for AutoscalerTimers {
+    fn default() -> Self {
+        Self {
+            scan: Duration::from_secs(10),
+            provision: Duration::from_secs(20 * 60),
+            back_off: Duration::from_secs(5 * 60),
+            most_back_off: Duration::from_secs(30 * 60),
+            forget: Duration::from_secs(3 * 3_600),
+            unready: 3,
+            unready_percent: 45,
+        }
+    }
+}

@@ -43,6 +43,8 @@ pub struct PlaneSpec {
     pub groups: Vec<Group>,
     /// Its workloads.
     pub workloads: Vec<Workload>,
+    /// Namespaces of control planes: their stale pods are removed.
+    pub cared: Vec<Symbol>,
     /// Its timers.
     pub timers: Timers,
 }
@@ -248,6 +250,14 @@ pub struct Timers {
     pub scheduling: Duration,
     /// Timers of the machine-controller-manager.
     pub machines: machine::MachineTimers,
+    /// Timers of the cluster autoscaler.
+    pub autoscaler: machine::AutoscalerTimers,
+    /// Gardener's care controller looks at a control plane this often (`syncPeriod`).
+    pub care: Duration,
+    /// A pod of a control plane that has been terminating for so long is stale (GEP-20; Gardener counts from the end of its grace period).
+    pub stale: Duration,
+    /// What looks like a zone outage for so long is one (assumed: GEP-20 has "a threshold that could be defined").
+    pub outage: Duration,
 
     // Pods and volumes.
     /// A process that was asked to stop has this long (`terminationGracePeriodSeconds`).
@@ -281,6 +291,10 @@ impl Default for Timers {
             boot: Duration::from_secs(60),
             scheduling: Duration::from_millis(10),
             machines: machine::MachineTimers::default(),
+            autoscaler: machine::AutoscalerTimers::default(),
+            care: Duration::from_secs(60),
+            stale: Duration::from_secs(5 * 60),
+            outage: Duration::from_secs(5 * 60),
             pod_grace: Duration::from_secs(30),
             mount: Duration::from_secs(2),
             pull_bytes_per_s: 60_000_000,

@@ -63,6 +63,7 @@ impl Machines {
     }
 
     /// Whether it may act now.
+    #[expect(clippy::unused_self, reason = "no API can be out of its reach yet")]
     const fn may_act(&self) -> bool {
         true
     }
@@ -168,7 +169,7 @@ impl Machines {
         let zone = cx.spec.groups[machine.name.group.0 as usize].zone;
         let (host, node) = (cx.net.add_host(zone), store.number_node());
         machine.vm = Vm::There(host, node);
-        let (name, given_up) = (machine.name, machine.since + cx.spec.timers.machines.creation);
+        let (name, given_up) = (machine.name, machine.created + cx.spec.timers.machines.creation);
         self.switched_on.push((node, Kubelet::joining(node, host, name, cx)));
         self.wait(id, given_up.max(cx.now));
     }
@@ -301,11 +302,10 @@ fn judgements(machine: &Machine, cx: &Cx<'_>) -> Periodic {
     Periodic::new(machine.since + cx.spec.timers.machines.health, SHORT_RETRY)
 }
 
-/// When the cloud is asked again.
+/// When the cloud is asked again (`machineCreateErrorHandler`).
 const fn retry(answer: CloudAnswer) -> Duration {
     match answer {
         CloudAnswer::Unavailable => SHORT_RETRY,
-        CloudAnswer::Refused => MEDIUM_RETRY,
-        CloudAnswer::OutOfStock => LONG_RETRY,
+        CloudAnswer::Refused | CloudAnswer::OutOfStock => MEDIUM_RETRY,
     }
 }

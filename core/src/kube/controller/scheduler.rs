@@ -21,7 +21,7 @@ use crate::kube::rule::resources::{balanced, least_allocated};
 use crate::kube::rule::spread::{self, Constraint, Incoming, NodeView, PodView, Verdict};
 use crate::kube::rule::volume_zone::{Claim, Volume};
 use crate::kube::rule::{taints, volume_zone};
-use crate::kube::spec::{PlaneSpec, Workload};
+use crate::kube::spec::{PlaneSpec, Resources, Workload};
 use crate::kube::store::{Node, Store};
 
 /// A pod that was refused is looked at again after so long, whatever happens (`podMaxInUnschedulablePodsDuration`).
@@ -115,7 +115,7 @@ impl Scheduler {
         let look = &mut self.looks[workload.0 as usize];
         *look += 1;
         let mut tie = cx.draws(Purpose::Tie, workload.0).draw(*look);
-        let key = place(name, cx.spec, store, &mut tie)?;
+        let key = place(Demand::of(name, store), cx.spec, store, &mut tie)?;
         store.bind(id, key, cx);
         Ok(key)
     }
@@ -132,15 +132,31 @@ impl Scheduler {
     }
 }
 
+/// What decides where a pod may go; pods of which it is the same stand for each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Demand {
+    /// Its workload.
+    pub workload: WorkloadId,
+    /// The zone its volume is in.
+    zone: Option<Symbol>,
+}
+
+impl Demand {
+    /// What a pod demands.
+    pub fn of(name: PodName, store: &Store) -> Self {
+        Self { workload: name.workload, zone: store.claim(name).and_then(|claim| claim.zone) }
+    }
+}
+
 /// The node a pod is given: of those that pass all filters one with the highest score.
 ///
 /// # Errors
 /// Why no node passes them.
-pub fn place(name: PodName, spec: &PlaneSpec, store: &Store, tie: &mut Draw) -> Result<NodeKey, Reason> {
-    let workload = &spec.workloads[name.workload.0 as usize];
-    let nodes = Nodes::new(store);
-    let zone = store.claim(name).and_then(|claim| claim.zone);
-    let refusals = filter(workload, zone, spec, store, &nodes);
+pub fn place(demand: Demand, spec: &PlaneSpec, store: &Store, tie: &mut Draw) -> Result<NodeKey, Reason> {
+    let workload = &spec.workloads[demand.workload.0 as usize];
+    let assumed = Assumed::default();
+    let nodes = Nodes::new(store, &assumed);
+    let refusals = filter(demand, spec, store, &nodes);
     let candidates: Vec<usize> = (0..nodes.all.len()).filter(|&node| refusals[node].is_none()).collect();
     if candidates.is_empty() {
         return Err(refusals.into_iter().flatten().max().unwrap_or(Reason::NodeAffinity));
@@ -151,17 +167,45 @@ pub fn place(name: PodName, spec: &PlaneSpec, store: &Store, tie: &mut Draw) -> 
     Ok(nodes.all[best[tie.below(best.len() as u64) as usize]].0)
 }
 
+/// Nodes that do not exist yet, and pods where they are not yet, for who wants to know what would be.
+#[derive(Clone, Debug, Default)]
+pub struct Assumed {
+    /// Nodes: their numbers ascend, and come after those of all others.
+    pub nodes: Vec<(NodeKey, Node)>,
+    /// Pods on nodes.
+    pub pods: Vec<(WorkloadId, NodeKey)>,
+}
+
+impl Assumed {
+    /// The first node from `from` on that suits a pod.
+    pub fn first_fit(&self, demand: Demand, from: NodeKey, spec: &PlaneSpec, store: &Store) -> Option<NodeKey> {
+        let nodes = Nodes::new(store, self);
+        let refusals = filter(demand, spec, store, &nodes);
+        let suits =
+            |((key, _), refusal): (&(NodeKey, &Node), &Option<Reason>)| (*key >= from && refusal.is_none()).then_some(*key);
+        nodes.all.iter().zip(&refusals).find_map(suits)
+    }
+}
+
 /// All nodes, as the rules see them.
 struct Nodes<'a> {
     all: Vec<(NodeKey, &'a Node)>,
     views: Vec<NodeView<'a>>,
+    assumed: &'a Assumed,
 }
 
 impl<'a> Nodes<'a> {
-    fn new(store: &'a Store) -> Self {
-        let all: Vec<_> = store.nodes().collect();
+    fn new(store: &'a Store, assumed: &'a Assumed) -> Self {
+        let all: Vec<_> = store.nodes().chain(assumed.nodes.iter().map(|(key, node)| (*key, node))).collect();
         let views = all.iter().map(|(_, node)| NodeView { labels: &node.labels, taints: &node.taints }).collect();
-        Self { all, views }
+        Self { all, views, assumed }
+    }
+
+    /// What a node's pods request.
+    fn requested(&self, place: usize, spec: &PlaneSpec) -> Resources {
+        let (key, node) = self.all[place];
+        let more = self.assumed.pods.iter().filter(|(_, on)| *on == key);
+        more.fold(node.requested, |sum, (workload, _)| sum.plus(&spec.workloads[workload.0 as usize].requests))
     }
 
     /// A node's place among them; pods may be bound to nodes that are gone.
@@ -170,14 +214,15 @@ impl<'a> Nodes<'a> {
     }
 }
 
-/// The first filter that each node fails. The pod's volume, if it has one, is in this `zone`.
-fn filter(workload: &Workload, zone: Option<Symbol>, spec: &PlaneSpec, store: &Store, nodes: &Nodes<'_>) -> Vec<Option<Reason>> {
+/// The first filter that each node fails.
+fn filter(demand: Demand, spec: &PlaneSpec, store: &Store, nodes: &Nodes<'_>) -> Vec<Option<Reason>> {
+    let workload = &spec.workloads[demand.workload.0 as usize];
     let pods = counted(workload, &workload.spread, spec, store, nodes);
     let spread = spread::filter(&incoming(workload), &workload.spread, &nodes.views, &pods);
-    let claim = zone.map(|zone| Claim::Bound(Volume(vec![(Symbol::ZONE, vec![zone])])));
-    let refusal = |(node, spread): (usize, Verdict)| {
-        let node = nodes.all[node].1;
-        let requested = node.requested.plus(&workload.requests);
+    let claim = demand.zone.map(|zone| Claim::Bound(Volume(vec![(Symbol::ZONE, vec![zone])])));
+    let refusal = |(place, spread): (usize, Verdict)| {
+        let node = nodes.all[place].1;
+        let requested = nodes.requested(place, spec).plus(&workload.requests);
         match () {
             () if taints::forbidding(&node.taints, &workload.tolerations).is_some() => Some(Reason::Taints),
             () if !workload.affinity.admits(&node.labels) => Some(Reason::NodeAffinity),
@@ -223,6 +268,8 @@ fn counted<'a>(
         let placed = store.pods_of(id).filter_map(|(_, pod)| Some((nodes.place(pod.node?)?, pod.terminating)));
         let view = |(node, terminating)| PodView { node, namespace: other.namespace, labels: &other.labels, terminating };
         pods.extend(placed.map(view));
+        let assumed = nodes.assumed.pods.iter().filter(|(own, _)| *own == id);
+        pods.extend(assumed.filter_map(|(_, key)| nodes.place(*key)).map(|node| view((node, false))));
     }
     pods
 }

@@ -5,6 +5,7 @@ use proptest::prelude::*;
 use super::world::{PLANE, Seen, at, broken, crash, cut_zone, run, run_as, secs, with, workload, world};
 use crate::gardener::machine::Phase;
 use crate::gardener::machine::meltdown::{Sibling, in_progress};
+use crate::gardener::outage::{Deletion, OutageFact};
 use crate::ids::{GroupId, NodeKey, ZoneId};
 use crate::kernel::time::Time;
 use crate::kube::name::{MachineName, NodeName, PodTag};
@@ -13,7 +14,7 @@ use crate::kube::spec::{Group, Kind, VolumeTemplate, Workload, tolerates_unreach
 use crate::scenario::{Aim, CloudAnswer, Fault, Scenario};
 use crate::sim::Exact;
 
-/// The same with a machine behind each node: one machine deployment for each zone, of up to so many machines.
+/// The same with a machine behind each node: one machine deployment for each zone, of not less than these and up to so many.
 pub(super) fn with_machines(mut scenario: Scenario, maximum: u32) -> Scenario {
     let zone_of: Vec<ZoneId> = scenario.nodes.iter().map(|node| node.zone).collect();
     let plane = &mut scenario.kube.planes[PLANE.0 as usize];
@@ -23,6 +24,7 @@ pub(super) fn with_machines(mut scenario: Scenario, maximum: u32) -> Scenario {
             let (name, template) = (format!("pool-z{}", zone.0), node.template.clone());
             plane.groups.push(Group { name, zone, template, minimum: 0, maximum, stock: None });
         }
+        plane.groups.last_mut().unwrap().minimum += 1;
         node.machine = Some(MachineName { group: GroupId(plane.groups.len() as u16 - 1), template: 7, suffix });
     }
     scenario
@@ -118,7 +120,7 @@ fn pods_go_to_the_node_of_a_new_machine() {
     // No other node has room for the pods of the one that crashed.
     let mut web = workload("web", 0, 6);
     web.requests.cpu_milli = 6_000;
-    let scenario = with_machines(with(world(&[2, 2, 2]), web), 4);
+    let scenario = with_machines(with(world(&[2, 2, 2]), web), 2);
     let seen = run(&broken(scenario.clone(), 100, None, crash(&scenario, NodeKey(0))), 1);
     let [(_, new)] = seen.made()[..] else { panic!("{:?}", seen.made()) };
     let bound = seen.pods(|fact| fact == PodFact::Bound(NodeName::Machine(new)));
@@ -192,6 +194,41 @@ fn what_is_out_of_stock_is_not_made() {
     assert_eq!(seen.phases(new), [MachineFact::Created, CRASHING, MachineFact::Phase(Phase::Pending), RUNNING]);
 }
 
+/// When outages were seen to begin and to end.
+fn outages(seen: &Seen) -> Vec<(Time, ZoneId, OutageFact)> {
+    let outage = |(at, record): &(Time, KubeRecord)| match record {
+        KubeRecord::ZoneOutage(zone, fact) => Some((*at, *zone, *fact)),
+        _ => None,
+    };
+    seen.0.iter().filter_map(outage).collect()
+}
+
+#[test]
+fn a_zone_outage_is_told_from_machines_and_nodes() {
+    let power = Fault::ZonePower(Aim::Named(ZoneId(1)));
+    let undeletable = broken(six(), 100, Some(3_000), cloud(Some(CloudAnswer::Refused), Some(CloudAnswer::Refused)));
+    for (scenario, how) in [(six(), Deletion::Works), (undeletable, Deletion::Fails)] {
+        let mut scenario = broken(scenario, 100, Some(3_000), power.clone());
+        let seen = run(&scenario, 1);
+        let [(began, ZoneId(1), OutageFact::Detected(as_)), (over, ZoneId(1), OutageFact::Over)] = outages(&seen)[..] else {
+            panic!("{:?}", outages(&seen))
+        };
+        assert_eq!(as_, how);
+        let given_up = seen.machines().into_iter().find(|(.., fact)| *fact == FAILED).unwrap().0;
+        assert_eq!(began.since(given_up), secs(5 * 60), "2 + 10 + 5 minutes");
+        // With power again: the first node that is back has to boot.
+        assert!(over >= at(3_160) && over < at(3_175), "{over:?}");
+        // One that lasts for less than the threshold is none.
+        scenario.kube.planes[0].timers.outage = secs(3_000);
+        assert!(outages(&run(&scenario, 1)).is_empty());
+    }
+    // Nor is a node, or a zone that is cut off until its nodes are given up and no longer.
+    let few = broken(six(), 100, None, crash(&six(), NodeKey(2)));
+    assert!(outages(&run(&few, 1)).is_empty());
+    let short = broken(six(), 100, Some(700), cut_zone(ZoneId(1)));
+    assert!(outages(&run(&short, 1)).is_empty());
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
     #[test]
@@ -223,7 +260,7 @@ proptest! {
             let facts = seen.machine(name);
             for pair in facts.windows(2).filter(|pair| (pair[0].1, pair[1].1) == (UNKNOWN, FAILED)) {
                 let waited = pair[1].0.since(pair[0].0);
-                prop_assert!(waited >= secs(health_s) && (waited - secs(health_s)).as_nanos() % secs(5).as_nanos() == 0);
+                prop_assert!(waited >= secs(health_s) && (waited - secs(health_s)).as_nanos().is_multiple_of(secs(5).as_nanos()));
             }
         }
         // Whoever is the first of its deployment to be unknown is given up exactly then.

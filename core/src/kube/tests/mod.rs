@@ -1,5 +1,7 @@
 //! Planes made by hand, and what becomes of their pods.
 
+mod autoscaling;
+mod care;
 mod healing;
 mod machines;
 mod scheduling;

@@ -21,7 +21,7 @@ use crate::record::Record;
 use crate::scenario::{Aim, Direction, Fault, Node, Path, PlannedFault, Scenario, Zone};
 use crate::sim::{Exact, Options, Simulation};
 
-const NAMESPACE: Symbol = Symbol(99);
+pub(super) const NAMESPACE: Symbol = Symbol(99);
 
 /// Key of the label that pods of a workload have in common; its values are the symbols from here on.
 const APP: u32 = 100;
@@ -68,8 +68,16 @@ pub(super) fn world(nodes_per_zone: &[u32]) -> Scenario {
         }
     }
     let (name, control_plane, timers) = ("seed".to_owned(), vec![NodeId(0)], Timers::default());
-    scenario.kube.planes =
-        vec![PlaneSpec { name, etcd: CLUSTER, control_plane, nodes, groups: Vec::new(), workloads: Vec::new(), timers }];
+    scenario.kube.planes = vec![PlaneSpec {
+        name,
+        etcd: CLUSTER,
+        control_plane,
+        nodes,
+        groups: Vec::new(),
+        workloads: Vec::new(),
+        cared: Vec::new(),
+        timers,
+    }];
     scenario
 }
 
