@@ -11,7 +11,9 @@
 //!
 //! A [`plane`] is one Kubernetes API with its store of objects and the controllers that act through it. Whoever changes an object
 //! leaves a [`store::Change`]; those who watch hear of it a little later and change what they must. [`rule`] holds the decisions
-//! themselves, as functions of what a controller sees: no time, no events, no store.
+//! themselves, as functions of what a controller sees: no time, no events, no store. [`node`] is what runs on a node, whatever the API
+//! has of it: the two differ while a node is cut off. Where a process is somebody else's as well, say a member of an etcd cluster, its
+//! plane tells so by a [`context::Signal`].
 //!
 //! An API is served while one of its control plane's hosts is within reach; its controllers always run. No scenario file can ask for a
 //! plane yet.
