@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 
 use crate::gardener::machine::fleet::Fleet;
 use crate::ids::{GroupId, NodeKey};
-use crate::kube::controller::scheduler::{Assumed, Homeless};
+use crate::kube::controller::daemon;
+use crate::kube::controller::scheduler::{Assumed, Demand};
 use crate::kube::name::{MachineName, NodeName};
 use crate::kube::rule::labels::Symbol;
 use crate::kube::rule::taints;
@@ -25,7 +26,7 @@ pub struct More {
 }
 
 /// Those of these pods that find no node, were all `coming` nodes (per machine deployment) there already.
-pub fn helpless(pods: &[Homeless], coming: &[u32], spec: &PlaneSpec, store: &Store) -> (Vec<Homeless>, Assumed) {
+pub fn helpless(pods: &[Demand], coming: &[u32], spec: &PlaneSpec, store: &Store) -> (Vec<Demand>, Assumed) {
     let mut assumed = Assumed::default();
     for (group, count) in (0..).map(GroupId).zip(coming) {
         (0..*count).for_each(|_| add_node(&mut assumed, group, spec, store));
@@ -46,14 +47,7 @@ pub fn helpless(pods: &[Homeless], coming: &[u32], spec: &PlaneSpec, store: &Sto
 }
 
 /// Packs pods on new nodes of a machine deployment, at most `room`, first fit; `None` where none of them fits on such a node.
-pub fn estimate(
-    group: GroupId,
-    room: u32,
-    pods: &[Homeless],
-    assumed: &Assumed,
-    spec: &PlaneSpec,
-    store: &Store,
-) -> Option<More> {
+pub fn estimate(group: GroupId, room: u32, pods: &[Demand], assumed: &Assumed, spec: &PlaneSpec, store: &Store) -> Option<More> {
     let mut assumed = assumed.clone();
     let before = assumed.nodes.len();
     let first = next(&assumed, store);
@@ -99,7 +93,8 @@ fn add_node(assumed: &mut Assumed, id: GroupId, spec: &PlaneSpec, store: &Store)
     let mut node = Node::new(name, HostId(u16::MAX), group.zone, &group.template);
     node.labels.set(Symbol::HOSTNAME, Symbol::host(key));
     for workload in spec.workloads.iter().filter(|workload| workload.kind == Kind::DaemonSet) {
-        let suits = workload.affinity.admits(&node.labels) && taints::forbidding(&node.taints, &workload.tolerations).is_none();
+        let suits =
+            workload.affinity.admits(&node.labels) && taints::forbidding(&node.taints, &daemon::tolerations(workload)).is_none();
         if suits {
             node.requested = node.requested.plus(&workload.requests);
         }

@@ -22,7 +22,7 @@ pub struct Collector {
 }
 
 /// Entity of the draw of its phase, beyond all nodes.
-const PHASE: u32 = u32::MAX - 1;
+const PHASE: u32 = u32::MAX - 2;
 
 impl Collector {
     /// All nodes are there.

@@ -115,7 +115,7 @@ impl Scheduler {
         let look = &mut self.looks[workload.0 as usize];
         *look += 1;
         let mut tie = cx.draws(Purpose::Tie, workload.0).draw(*look);
-        let key = place(name, cx.spec, store, &mut tie)?;
+        let key = place(Demand::of(name, store), cx.spec, store, &mut tie)?;
         store.bind(id, key, cx);
         Ok(key)
     }
@@ -141,15 +141,31 @@ impl Scheduler {
     }
 }
 
+/// What decides where a pod may go; pods of which it is the same stand for each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Demand {
+    /// Its workload.
+    pub workload: WorkloadId,
+    /// The zone its volume is in.
+    zone: Option<Symbol>,
+}
+
+impl Demand {
+    /// What a pod demands.
+    pub fn of(name: PodName, store: &Store) -> Self {
+        Self { workload: name.workload, zone: store.claim(name).and_then(|claim| claim.zone) }
+    }
+}
+
 /// The node a pod is given: of those that pass all filters one with the highest score.
 ///
 /// # Errors
 /// Why no node passes them.
-pub fn place(name: PodName, spec: &PlaneSpec, store: &Store, tie: &mut Draw) -> Result<NodeKey, Reason> {
-    let workload = &spec.workloads[name.workload.0 as usize];
+pub fn place(demand: Demand, spec: &PlaneSpec, store: &Store, tie: &mut Draw) -> Result<NodeKey, Reason> {
+    let workload = &spec.workloads[demand.workload.0 as usize];
     let assumed = Assumed::default();
     let nodes = Nodes::new(store, &assumed);
-    let refusals = filter(Homeless::new(name, store), spec, store, &nodes);
+    let refusals = filter(demand, spec, store, &nodes);
     let candidates: Vec<usize> = (0..nodes.all.len()).filter(|&node| refusals[node].is_none()).collect();
     if candidates.is_empty() {
         return Err(refusals.into_iter().flatten().max().unwrap_or(Reason::NodeAffinity));
@@ -158,22 +174,6 @@ pub fn place(name: PodName, spec: &PlaneSpec, store: &Store, tie: &mut Draw) -> 
     let most = scores.iter().max().expect("there are candidates");
     let best: Vec<usize> = candidates.iter().zip(&scores).filter(|(_, score)| *score == most).map(|(node, _)| *node).collect();
     Ok(nodes.all[best[tie.below(best.len() as u64) as usize]].0)
-}
-
-/// A pod that needs a node, as far as the filters care: pods that are equal here suit the same nodes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Homeless {
-    /// Its workload.
-    pub workload: WorkloadId,
-    /// Where its volume is, if it has one already.
-    pub zone: Option<Symbol>,
-}
-
-impl Homeless {
-    /// The pod of this name.
-    pub fn new(name: PodName, store: &Store) -> Self {
-        Self { workload: name.workload, zone: store.claim(name).and_then(|claim| claim.zone) }
-    }
 }
 
 /// Nodes that do not exist yet, and pods where they are not yet, for who wants to know what would be.
@@ -187,9 +187,9 @@ pub struct Assumed {
 
 impl Assumed {
     /// The first node from `from` on that suits a pod.
-    pub fn first_fit(&self, pod: Homeless, from: NodeKey, spec: &PlaneSpec, store: &Store) -> Option<NodeKey> {
+    pub fn first_fit(&self, demand: Demand, from: NodeKey, spec: &PlaneSpec, store: &Store) -> Option<NodeKey> {
         let nodes = Nodes::new(store, self);
-        let refusals = filter(pod, spec, store, &nodes);
+        let refusals = filter(demand, spec, store, &nodes);
         let suits =
             |((key, _), refusal): (&(NodeKey, &Node), &Option<Reason>)| (*key >= from && refusal.is_none()).then_some(*key);
         nodes.all.iter().zip(&refusals).find_map(suits)
@@ -224,11 +224,11 @@ impl<'a> Nodes<'a> {
 }
 
 /// The first filter that each node fails.
-fn filter(pod: Homeless, spec: &PlaneSpec, store: &Store, nodes: &Nodes<'_>) -> Vec<Option<Reason>> {
-    let workload = &spec.workloads[pod.workload.0 as usize];
+fn filter(demand: Demand, spec: &PlaneSpec, store: &Store, nodes: &Nodes<'_>) -> Vec<Option<Reason>> {
+    let workload = &spec.workloads[demand.workload.0 as usize];
     let pods = counted(workload, &workload.spread, spec, store, nodes);
     let spread = spread::filter(&incoming(workload), &workload.spread, &nodes.views, &pods);
-    let claim = pod.zone.map(|zone| Claim::Bound(Volume(vec![(Symbol::ZONE, vec![zone])])));
+    let claim = demand.zone.map(|zone| Claim::Bound(Volume(vec![(Symbol::ZONE, vec![zone])])));
     let refusal = |(place, spread): (usize, Verdict)| {
         let node = nodes.all[place].1;
         let requested = nodes.requested(place, spec).plus(&workload.requests);

@@ -44,7 +44,9 @@ fn pods_without_room_get_nodes() {
     let [(when, _, desired)] = scaled(&seen)[..] else { panic!("{:?}", scaled(&seen)) };
     assert!(when <= at(10) && desired >= 4, "{desired} at {when:?}");
     assert_eq!(seen.made().len(), 3);
+    // Each takes one of them, and an agent.
     let mut on_new = seen.pods(|fact| matches!(fact, PodFact::Bound(NodeName::Machine(_))));
+    assert_eq!(on_new.len(), 6);
     on_new.retain(|(_, pod)| pod.workload.0 == 0);
     assert_eq!(on_new.len(), 3);
     // A call, power, boot; not at every scan again.
