@@ -3,6 +3,7 @@
 //! No clock, file, thread, environment or user interface in here: the same scenario and seed give the same records on every
 //! platform. See ARCHITECTURE.md for the map.
 
+pub mod autoscaler;
 pub mod client;
 pub mod etcd;
 pub mod fault;

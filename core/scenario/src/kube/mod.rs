@@ -1,6 +1,8 @@
 //! Kubernetes as a scenario has it: names resolved, nothing left that could be invalid.
 
 pub mod disruption;
+pub mod gardener;
+pub mod int_or_percent;
 pub mod labels;
 pub mod name;
 pub mod placement;

@@ -45,3 +45,30 @@ pub enum Class {
     /// A volume is made where the pod is placed.
     WaitForFirstConsumer,
 }
+
+/// Pods that a pod is to be near to or away from: those that are selected, of its own namespace (`PodAffinityTerm`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Term {
+    /// The node label whose equal values mean "near" (`topologyKey`).
+    pub key: Symbol,
+    /// Which pods are meant.
+    pub selector: Selector,
+}
+
+/// Terms of a pod, all of one kind: to be near, or to be away.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Affinity {
+    /// Those that must hold (`requiredDuringSchedulingIgnoredDuringExecution`).
+    pub required: Vec<Term>,
+    /// Those that should, with their weights, 1 to 100 (`preferredDuringSchedulingIgnoredDuringExecution`).
+    pub preferred: Vec<(u32, Term)>,
+}
+
+/// Which pods a pod is to be near to, and which away from.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PodAffinity {
+    /// Near (`podAffinity`).
+    pub near: Affinity,
+    /// Away (`podAntiAffinity`).
+    pub away: Affinity,
+}

@@ -8,6 +8,7 @@ use serde::de::{Deserialize, Deserializer, Error, Visitor};
 use serde::{Serialize, Serializer};
 
 use super::{Bandwidth, Name, Probability, Quantity, Rate, Size, Span};
+use crate::kube::int_or_percent::IntOrPercent;
 
 /// Serde, schema and `Debug` of a quantity that is a JSON string.
 macro_rules! json_text {
@@ -128,6 +129,7 @@ pub(crate) fn base_of(unit: &str, text: &str) -> Result<u128, String> {
         Bandwidth::UNIT => base::<Bandwidth>(text),
         Rate::UNIT => base::<Rate>(text),
         Name::UNIT => base::<Name>(text),
+        IntOrPercent::UNIT => base::<IntOrPercent>(text),
         "percentage" => text.parse::<Probability>().map(|_| 0),
         other => Err(format!("no such unit: {other}")),
     }
@@ -141,6 +143,7 @@ pub(crate) fn wanted_of(unit: &str) -> &'static str {
         Bandwidth::UNIT => Bandwidth::WANTED,
         Rate::UNIT => Rate::WANTED,
         Name::UNIT => Name::WANTED,
+        IntOrPercent::UNIT => IntOrPercent::WANTED,
         _ => "a percentage such as \"1%\"",
     }
 }

@@ -1,0 +1,48 @@
+//! New nodes spread over similar node groups (kubernetes/autoscaler
+//! `cluster-autoscaler/processors/nodegroupset/balancing_processor.go`).
+
+/// Nodes of a node group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Group {
+    /// That it is to have.
+    pub size: u32,
+    /// That it may have.
+    pub max: u32,
+}
+
+/// Sizes of the groups with `add` nodes more, or as many as they may have: each goes to the group that is the smallest by then; of
+/// equals, to the one that was smaller before, or the first.
+pub fn balance(groups: &[Group], add: u32) -> Vec<u32> {
+    let mut sizes: Vec<u32> = groups.iter().map(|group| group.size).collect();
+    for _ in 0..add {
+        let free = (0..groups.len()).filter(|&group| sizes[group] < groups[group].max);
+        let Some(smallest) = free.min_by_key(|&group| (sizes[group], groups[group].size)) else { break };
+        sizes[smallest] += 1;
+    }
+    sizes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn no_group_that_grew_could_have_left_a_node_to_a_smaller_one(
+            groups in prop::collection::vec((0..8_u32, 0..12_u32), 1..6),
+            add in 0..50_u32,
+        ) {
+            let groups: Vec<Group> = groups.into_iter().map(|(size, max)| Group { size, max }).collect();
+            let room: u32 = groups.iter().map(|group| group.max.saturating_sub(group.size)).sum();
+            let sizes = balance(&groups, add);
+            let added: u32 = sizes.iter().zip(&groups).map(|(size, group)| size - group.size).sum();
+            prop_assert_eq!(added, add.min(room));
+            for (group, &size) in groups.iter().zip(&sizes) {
+                prop_assert!(size == group.size || size <= group.max);
+                let smaller = groups.iter().zip(&sizes).any(|(other, &less)| less < other.max && less + 1 < size);
+                prop_assert!(size == group.size || !smaller);
+            }
+        }
+    }
+}
