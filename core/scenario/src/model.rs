@@ -50,6 +50,46 @@ pub struct Scenario {
     pub probe: Probe,
     /// What must come out.
     pub expect: Vec<Expectation>,
+    /// Moments at which the report says how everything stands, as written and as meant.
+    pub observe_at: Vec<(String, Time)>,
+    /// Where what the file says comes from, as far as it says so.
+    pub inputs: Vec<Input>,
+    /// What a source says and no run can show.
+    pub contradictions: Vec<Contradiction>,
+}
+
+/// Where something that the file says comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Input {
+    /// Its place in the file.
+    pub path: String,
+    /// Who says so.
+    pub source: Source,
+    /// Why it is taken to be so.
+    pub because: String,
+}
+
+/// Who says that something is so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Source {
+    /// A document that is published says it.
+    Published,
+    /// Nobody says it; it follows from what is published.
+    Inferred,
+    /// Nobody says it.
+    Assumed,
+}
+
+/// Something that a source says and no run can show.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Contradiction {
+    /// What it says.
+    #[schemars(length(max = 1_000))]
+    pub says: String,
+    /// What it contradicts.
+    #[schemars(length(max = 1_000))]
+    pub because: String,
 }
 
 /// A zone of a region.

@@ -6,6 +6,7 @@ pub mod int_or_percent;
 pub mod labels;
 pub mod name;
 pub mod placement;
+pub mod profile;
 pub mod taints;
 
 use serde::{Deserialize, Serialize};
@@ -13,15 +14,28 @@ use serde::{Deserialize, Serialize};
 use crate::ids::{ClusterId, NodeId, NodeKey, PlaneId, ZoneId};
 use labels::{Labels, NodeAffinity, Selector, Symbol};
 use name::{MachineName, PodTag};
-use placement::{Claim, Constraint};
+use placement::{Claim, Constraint, PodAffinity};
 use taints::{Effect, Match, Taint, Toleration};
 use zonefall_kernel::time::Duration;
 
 /// All planes; none: nothing of Kubernetes is simulated, at no cost.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct KubeModel {
-    /// The planes.
+    /// The planes: those of seeds, in their order, then those of shoots.
     pub planes: Vec<PlaneSpec>,
+    /// Clusters that host control planes.
+    pub seeds: Vec<gardener::Seed>,
+    /// Clusters that are hosted.
+    pub shoots: Vec<gardener::Shoot>,
+    /// The words that symbols stand for, [`labels::WELL_KNOWN`] first.
+    pub words: Vec<String>,
+}
+
+impl KubeModel {
+    /// The word that a symbol of this scenario stands for.
+    pub fn word(&self, symbol: Symbol) -> &str {
+        &self.words[symbol.0 as usize]
+    }
 }
 
 /// A Kubernetes API, the nodes that report to it and the workloads that live in it.
@@ -138,6 +152,8 @@ pub struct Workload {
     pub spread: Vec<Constraint>,
     /// Spreading that should (`ScheduleAnyway`).
     pub prefers: Vec<Constraint>,
+    /// Which pods its pods are near to, and which away from.
+    pub pod_affinity: PodAffinity,
     /// Claims of its pods.
     pub claims: Vec<Claim>,
     /// Each pod of a `StatefulSet` has a volume of its own (`volumeClaimTemplates`), made where it is first placed.

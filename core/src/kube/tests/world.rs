@@ -8,6 +8,7 @@ use crate::kernel::time::{Duration, Time};
 use crate::kube::name::{NodeName, PodName};
 use crate::kube::record::{KubeRecord, NodeFact, PodFact, Ready};
 use crate::kube::rule::labels::{Condition, Labels, NodeAffinity, Requirement, Selector, Symbol};
+use crate::kube::spec::placement::PodAffinity;
 use crate::kube::rule::spread::Constraint;
 use crate::kube::rule::taints::Effect;
 use crate::kube::spec::{
@@ -87,6 +88,7 @@ pub(super) fn workload(name: &str, app: u32, replicas: u32) -> Workload {
         tolerations: vec![tolerates_unreachable(UNREACHABLE_TOLERATION)],
         spread: Vec::new(),
         prefers: Vec::new(),
+        pod_affinity: PodAffinity::default(),
         claims: Vec::new(),
         start: secs(5),
         stop: secs(2),
