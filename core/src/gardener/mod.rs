@@ -1,4 +1,12 @@
 //! Gardener: what keeps the machines and the control planes of clusters.
+//!
+//! ```text
+//!  shoot --scheduler--> seed --worker pools, distributed over zones--> machine deployments --machine--> machines
+//!    '--admission: may its failure tolerance change?
+//! ```
 
+pub mod admission;
 pub mod distribute;
 pub mod machine;
+pub mod scheduler;
+pub mod seed;

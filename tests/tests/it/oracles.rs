@@ -243,6 +243,53 @@ mod broken {
     }
 
     #[test]
+    fn oracle_distribute_rows_are_read_strictly() {
+        let name = "gardener_distribute_cases.json";
+        let file = |table: &str, row: &str| format!(r#"{{"{table}": [{row}]}}"#);
+        let good = r#"{"zone_index": 0, "value": "33%", "zones": 3, "total": 7, "want": "43%"}"#;
+        let either = "distribute_positive_int_or_percent";
+        assert_eq!(outcome("distribute-good", name, &file(either, good)), Ok(1));
+        refused("distribute-value", name, &file(either, &good.replace("43", "42")), "found Percent(43), wanted Percent(42)");
+        refused("distribute-zone", name, &file(either, &good.replace(": 0", ": 3")), "zone 3 of 3");
+        refused("distribute-field", name, &file(either, &good.replace("total", "sum")), "sum");
+        refused("distribute-table", name, &file("distribute_evenly", good), "distribute_evenly");
+        let pool = r#"{"zones": 2, "minimum": 4, "per_zone": {"minimum": 2}}"#;
+        assert_eq!(outcome("distribute-pool", name, &file("docs_example", pool)), Ok(1));
+        refused("distribute-uneven", name, &file("docs_example", &pool.replace('4', "5")), "wanted");
+        refused(
+            "distribute-extra",
+            name,
+            &file("docs_example", &pool.replace("\"zones\": 2", "\"zones\": 2, \"surge\": 2")),
+            "surge",
+        );
+        refused(
+            "distribute-nothing",
+            name,
+            &file("docs_example", r#"{"zones": 2, "minimum": 4}"#),
+            "either `per_zone` or a note",
+        );
+        refused("distribute-note", name, &file("docs_example", r#"{"zones": 2, "maxSurge": 1, "note": "?"}"#), "?");
+    }
+
+    #[test]
+    fn oracle_autoscaler_rows_are_read_strictly() {
+        let name = "ca_balance_backoff_cases.json";
+        let file = |table: &str, row: &str| format!(r#"{{"{table}": [{row}]}}"#);
+        let good = r#"{"groups": [["a", 0, 9, 4], ["b", 0, 3, 2]], "add": 3, "want": {"a": 6, "b": 3}}"#;
+        assert_eq!(outcome("balance-good", name, &file("balance", good)), Ok(1));
+        refused("balance-value", name, &file("balance", &good.replace(": 6", ": 5")), "wanted");
+        refused("balance-field", name, &file("balance", &good.replace("add", "new")), "new");
+        let good = r#"{"initial_s": 10, "max_s": 30, "fails_s": [0, 11, 32, 62], "checks": [[10, true], [31.5, false], [92, true], [92.001, false]]}"#;
+        assert_eq!(outcome("backoff-good", name, &file("backoff", good)), Ok(1));
+        refused("backoff-value", name, &file("backoff", &good.replace("31.5", "31")), "at 31 s: found true, wanted false");
+        refused("backoff-order", name, &file("backoff", &good.replace("0, 11", "11, 0")), "out of order");
+        refused("backoff-field", name, &file("backoff", &good.replace("initial_s", "first_s")), "not understood");
+        let stale = r#"{"reset_s": 10, "fails_s": {"a": 0}, "stale_at": [[10, 1], [10.5, 0]]}"#;
+        assert_eq!(outcome("stale-good", name, &file("backoff", stale)), Ok(1));
+        refused("stale-value", name, &file("backoff", &stale.replace("[10, 1]", "[10, 0]")), "at 10 s: found 1, wanted 0");
+    }
+
+    #[test]
     fn oracle_folders_are_surveyed() {
         let folder = folder("survey");
         for (name, _) in &RUNNERS[1..] {

@@ -88,7 +88,9 @@ pub fn filter(pod: &Pod, placed: &[Placed], nodes: &[NodeView]) -> Vec<Verdict> 
     let (mut wanted, mut unwanted, mut unwilling) = (Tally::default(), Tally::default(), Tally::default());
     for others in placed {
         if pod.must_be_near(&others.pod) {
-            near.required.iter().for_each(|term| wanted.add(term.key, 1, others, nodes));
+            for term in &near.required {
+                wanted.add(term.key, 1, others, nodes);
+            }
         }
         for term in away.required.iter().filter(|term| pod.means(term, &others.pod)) {
             unwanted.add(term.key, 1, others, nodes);
@@ -120,11 +122,16 @@ pub fn score(pod: &Pod, placed: &[Placed], nodes: &[NodeView], candidates: &[usi
             }
         };
         for (by, about) in [(pod, &others.pod), (&others.pod, pod)] {
-            by.affinity.near.preferred.iter().for_each(|(weight, term)| add(by, about, i64::from(*weight), term));
-            by.affinity.away.preferred.iter().for_each(|(weight, term)| add(by, about, -i64::from(*weight), term));
+            for (weight, term) in &by.affinity.near.preferred {
+                add(by, about, i64::from(*weight), term);
+            }
+            for (weight, term) in &by.affinity.away.preferred {
+                add(by, about, -i64::from(*weight), term);
+            }
         }
-        let required = &others.pod.affinity.near.required;
-        required.iter().for_each(|term| add(&others.pod, pod, HARD_AFFINITY_WEIGHT, term));
+        for term in &others.pod.affinity.near.required {
+            add(&others.pod, pod, HARD_AFFINITY_WEIGHT, term);
+        }
     }
     let sums: Vec<i64> = candidates.iter().map(|&node| tally.at(&nodes[node]).map(|(_, weight)| weight).sum()).collect();
     let least = sums.iter().min().copied().unwrap_or(0);

@@ -32,7 +32,7 @@ struct File {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Size {
+struct OverZones {
     zone_index: u32,
     size: u32,
     zones: u32,
@@ -41,12 +41,13 @@ struct Size {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Percent {
+struct PercentOverZones {
     zone_index: u32,
     percent: u32,
     zones: u32,
     total: u32,
-    want_percent: u32,
+    #[serde(rename = "want_percent")]
+    want: u32,
 }
 
 #[derive(Deserialize)]
@@ -83,15 +84,15 @@ pub(super) fn run(text: &str) -> Outcome {
     let mut outcome = Outcome::default();
     let Some(file) = outcome.parse::<File>(text) else { return outcome };
     for (k, row) in file.distribute_over_zones.iter().enumerate() {
-        outcome.row(&format!("distribute_over_zones[{k}]"), row, |case: &Size| {
+        outcome.row(&format!("distribute_over_zones[{k}]"), row, |case: &OverZones| {
             check_zone(case.zone_index, case.zones)?;
             compare(over_zones(case.zone_index, case.size, case.zones), case.want)
         });
     }
     for (k, row) in file.distribute_percent.iter().enumerate() {
-        outcome.row(&format!("distribute_percent[{k}]"), row, |case: &Percent| {
+        outcome.row(&format!("distribute_percent[{k}]"), row, |case: &PercentOverZones| {
             check_zone(case.zone_index, case.zones)?;
-            compare(percent_over_zones(case.zone_index, case.percent, case.zones, case.total), case.want_percent)
+            compare(percent_over_zones(case.zone_index, case.percent, case.zones, case.total), case.want)
         });
     }
     for (k, row) in file.distribute_positive_int_or_percent.iter().enumerate() {

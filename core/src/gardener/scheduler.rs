@@ -1,0 +1,98 @@
+//! The Gardener scheduler: the seed a new shoot is given (GEP-20, "Case #1: HA Shoot with no Seed Assigned"; gardener/gardener
+//! `pkg/scheduler/controller/shoot/reconciler.go`).
+//!
+//! ```text
+//!  seeds --filter: room, zones--> --strategy: same region--> --score: single-zonal ones first, then the fewest shoots--> seed
+//! ```
+
+use std::fmt;
+
+use crate::kube::rule::labels::Symbol;
+pub use crate::kube::spec::gardener::FailureTolerance;
+
+/// A seed that may be asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Seed {
+    /// Its region.
+    pub region: Symbol,
+    /// It can host control planes that survive a zone.
+    pub multi_zonal: bool,
+    /// Shoots it may host (`status.allocatable.shoots`).
+    pub allocatable: u32,
+    /// Shoots it hosts.
+    pub shoots: u32,
+}
+
+/// Why there is no seed for a shoot: what the last seeds lacked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoSeed {
+    /// None has room.
+    Full,
+    /// None that has room spans zones.
+    NotMultiZonal,
+    /// None that would do is in the shoot's region.
+    OtherRegion,
+}
+
+impl fmt::Display for NoSeed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Full => "no seed has capacity for another shoot",
+            Self::NotMultiZonal => "no seed with capacity is multi-zonal",
+            Self::OtherRegion => "no suitable seed in the shoot's region",
+        })
+    }
+}
+
+/// The seed (a place in the list) for a shoot of this region and failure tolerance. A multi-zonal seed is chosen for a shoot that does
+/// not need it only where no single-zonal one is suitable, however full these are. Of equals, the first.
+///
+/// # Errors
+/// Why there is none.
+pub fn choose(region: Symbol, tolerance: FailureTolerance, seeds: &[Seed]) -> Result<usize, NoSeed> {
+    let needs_zones = tolerance == FailureTolerance::Zone;
+    let left: Vec<(usize, &Seed)> = seeds.iter().enumerate().collect();
+    let left = keep(left, |seed| seed.shoots < seed.allocatable, NoSeed::Full)?;
+    let left = keep(left, |seed| seed.multi_zonal || !needs_zones, NoSeed::NotMultiZonal)?;
+    let left = keep(left, |seed| seed.region == region, NoSeed::OtherRegion)?;
+    let best = left.into_iter().min_by_key(|(_, seed)| (seed.multi_zonal && !needs_zones, seed.shoots));
+    Ok(best.expect("some are left").0)
+}
+
+/// Those that fit, at least one.
+fn keep(mut seeds: Vec<(usize, &Seed)>, fits: impl Fn(&Seed) -> bool, otherwise: NoSeed) -> Result<Vec<(usize, &Seed)>, NoSeed> {
+    seeds.retain(|(_, seed)| fits(seed));
+    if seeds.is_empty() { Err(otherwise) } else { Ok(seeds) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::FailureTolerance::{Node, None, Zone};
+    use super::*;
+
+    const HERE: Symbol = Symbol(7);
+
+    const fn seed(multi_zonal: bool, shoots: u32) -> Seed {
+        Seed { region: HERE, multi_zonal, allocatable: 10, shoots }
+    }
+
+    #[test]
+    fn the_least_used_seed_of_the_right_kind() {
+        for (tolerance, seeds, chosen) in [
+            (None, vec![seed(false, 3), seed(false, 1), seed(false, 1)], Ok(1)),
+            // Single-zonal first, however full.
+            (None, vec![seed(true, 0), seed(false, 9)], Ok(1)),
+            (Node, vec![seed(true, 0), seed(false, 9)], Ok(1)),
+            (Zone, vec![seed(false, 0), seed(true, 9), seed(true, 8)], Ok(2)),
+            // Multi-zonal where nothing else is left.
+            (Node, vec![seed(true, 5), seed(false, 10), seed(true, 4)], Ok(2)),
+            (None, vec![Seed { region: Symbol(8), ..seed(false, 0) }, seed(true, 0)], Ok(1)),
+            (None, vec![], Err(NoSeed::Full)),
+            (Node, vec![seed(false, 10), seed(true, 11)], Err(NoSeed::Full)),
+            (Zone, vec![seed(false, 0), seed(true, 10)], Err(NoSeed::NotMultiZonal)),
+            (Zone, vec![seed(false, 0), Seed { region: Symbol(8), ..seed(true, 0) }], Err(NoSeed::OtherRegion)),
+        ] {
+            assert_eq!(choose(HERE, tolerance, &seeds), chosen, "{tolerance:?}: {seeds:?}");
+        }
+    }
+}
