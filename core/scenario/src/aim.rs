@@ -37,6 +37,7 @@ impl Fault {
             Self::DiskSlow { volume, add, factor } => {
                 Self::DiskSlow { volume: aim(volume, |cluster| leader(cluster).volume), add, factor }
             }
+            Self::CloudApi { .. } => self.clone(),
             Self::VolumeLost(volume) => Self::VolumeLost(aim(volume, |cluster| leader(cluster).volume)),
         }
     }

@@ -1,7 +1,7 @@
 //! Whether a fault that no file was validated for can be: what a user does to a running world comes as ids and numbers.
 
 use crate::ids::{ClusterId, MemberId, NodeId, VolumeId, ZoneId};
-use crate::{Aim, Fault, LinkChange, Scenario};
+use crate::{Aim, CloudAnswer, Fault, LinkChange, Scenario};
 use zonefall_kernel::time::Duration;
 
 /// As `delay` of a `link_degraded`.
@@ -48,6 +48,16 @@ impl Fault {
                 Ok(())
             }
             Self::VolumeLost(aim) => check_aim(aim, volume, cluster),
+            Self::CloudApi { zone: where_, create, delete, attach } => {
+                where_.map_or(Ok(()), zone)?;
+                if [delete, attach].contains(&Some(CloudAnswer::OutOfStock)) {
+                    return Err("a cloud can be out of stock only of what it is to create".to_owned());
+                }
+                if (create, delete, attach) == (None, None, None) {
+                    return Err("a cloud's API that does all it is asked for is no fault".to_owned());
+                }
+                Ok(())
+            }
         }
     }
 }

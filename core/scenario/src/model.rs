@@ -347,6 +347,28 @@ pub enum Fault {
     },
     /// The volume and all on it is gone; at the end an empty one stands in its place.
     VolumeLost(Aim<VolumeId>),
+    /// The cloud answers calls otherwise than by doing what they ask; what is `None` goes on as before.
+    CloudApi {
+        /// For machines and volumes of this zone; of all zones.
+        zone: Option<ZoneId>,
+        /// To create a machine.
+        create: Option<CloudAnswer>,
+        /// To ask how a machine is, and to delete it.
+        delete: Option<CloudAnswer>,
+        /// To attach or detach a volume.
+        attach: Option<CloudAnswer>,
+    },
+}
+
+/// Why the cloud does not do what it is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum CloudAnswer {
+    /// The credentials are not accepted.
+    Refused,
+    /// Its API does not answer.
+    Unavailable,
+    /// It has no such machine left.
+    OutOfStock,
 }
 
 /// How a link gets worse.

@@ -1,6 +1,7 @@
 //! What a plane's handlers see and ask for.
 
 use crate::etcd::cluster::Cluster;
+use crate::gardener::machine::cloud::Cloud;
 use crate::ids::PlaneId;
 use crate::kernel::rng::{Purpose, Stream};
 use crate::kernel::time::Time;
@@ -24,6 +25,8 @@ pub struct Surroundings<'a> {
     pub net: &'a mut Network,
     /// The etcd clusters.
     pub etcd: &'a [Cluster],
+    /// Where machines come from.
+    pub cloud: &'a mut Cloud,
     /// What is asked for.
     pub fx: &'a mut Effects,
 }
@@ -45,6 +48,8 @@ pub struct Cx<'a> {
     pub net: &'a mut Network,
     /// The etcd clusters.
     pub etcd: &'a [Cluster],
+    /// Where machines come from.
+    pub cloud: &'a mut Cloud,
     /// What is asked for.
     pub fx: &'a mut Effects,
 }

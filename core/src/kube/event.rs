@@ -21,6 +21,8 @@ pub enum KubeEvent {
     Booted(NodeKey, u32),
     /// A pod's process on a node is ready or has ended.
     Process(NodeKey, PodId, u32),
+    /// The machine controller has something to do.
+    Machines(u32),
 }
 
 // An event of the queue must not grow by this one.
@@ -37,9 +39,14 @@ pub enum Watcher {
     ReplicaSets,
     /// The kubelet of a node. Key: the node.
     Kubelets,
+    /// The machine controller. Key: a node.
+    Machines,
+    /// Machine sets. Key: a machine deployment.
+    MachineSets,
 }
 
 impl Watcher {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Lifecycle, Self::Evict, Self::ReplicaSets, Self::Kubelets];
+    pub const ALL: [Self; 6] =
+        [Self::Lifecycle, Self::Evict, Self::ReplicaSets, Self::Kubelets, Self::Machines, Self::MachineSets];
 }

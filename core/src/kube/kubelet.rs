@@ -12,6 +12,7 @@ use crate::kernel::rng::Purpose;
 use crate::kernel::time::{Duration, Time};
 use crate::kube::context::Cx;
 use crate::kube::event::KubeEvent;
+use crate::kube::name::MachineName;
 use crate::kube::record::Ready;
 use crate::kube::store::Store;
 use crate::network::{HostId, Network};
@@ -41,6 +42,8 @@ pub struct Kubelet {
     powered: bool,
     booted: bool,
     renewals: Periodic,
+    /// Its node is to join, named after this machine.
+    joins: Option<MachineName>,
     /// It reaches the API from then on.
     connected: Option<Time>,
     /// It has told the API what it did while it was out of reach.
@@ -64,6 +67,7 @@ impl Kubelet {
             powered: true,
             booted: true,
             renewals,
+            joins: None,
             connected: Some(Time::ZERO),
             settled: true,
             renewed: Time::ZERO,
@@ -74,6 +78,26 @@ impl Kubelet {
         if cx.exact == Exact::Full {
             kubelet.expect_renewal(cx.now, cx);
         }
+        kubelet
+    }
+
+    /// The kubelet of a machine that was just switched on. Its node joins when it first reaches the API.
+    pub fn joining(key: NodeKey, host: HostId, machine: MachineName, cx: &mut Cx<'_>) -> Self {
+        let mut kubelet = Self {
+            key,
+            host,
+            powered: false,
+            booted: false,
+            renewals: Periodic::new(cx.now, cx.spec.timers.lease_renewal),
+            joins: Some(machine),
+            connected: None,
+            settled: false,
+            renewed: Time::ZERO,
+            generation: 0,
+            processes: BTreeMap::new(),
+            serial: 0,
+        };
+        kubelet.surroundings_changed(cx);
         kubelet
     }
 
@@ -155,6 +179,9 @@ impl Kubelet {
     pub fn renew(&mut self, generation: u32, store: &mut Store, cx: &mut Cx<'_>) {
         if generation != self.generation {
             return;
+        }
+        if let Some(machine) = self.joins.take() {
+            store.add_node(self.key, machine, self.host, cx);
         }
         if !self.settled || store.node(self.key).ready != Ready::True {
             self.settled = true;

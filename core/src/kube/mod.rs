@@ -77,6 +77,16 @@ impl Kube {
 
     fn cx<'a>(&self, plane: PlaneId, at: &'a mut Surroundings<'_>) -> Cx<'a> {
         let spec = &at.scenario.kube.planes[plane.0 as usize];
-        Cx { now: at.now, plane, spec, seed: self.seed, exact: self.exact, net: at.net, etcd: at.etcd, fx: at.fx }
+        Cx {
+            now: at.now,
+            plane,
+            spec,
+            seed: self.seed,
+            exact: self.exact,
+            net: at.net,
+            etcd: at.etcd,
+            cloud: at.cloud,
+            fx: at.fx,
+        }
     }
 }

@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::ids::{NodeKey, WorkloadId};
+use crate::gardener::machine::controller::Machines;
+use crate::ids::{GroupId, NodeKey, WorkloadId};
 use crate::kube::context::Cx;
 use crate::kube::controller::evict::Evictions;
 use crate::kube::controller::lifecycle::Lifecycle;
@@ -22,6 +23,7 @@ pub struct Plane {
     evictions: Evictions,
     replicas: ReplicaSets,
     scheduler: Scheduler,
+    machines: Machines,
     /// What each [`Watcher`] is about to hear of; its event is queued where there is something.
     news: [BTreeSet<u32>; Watcher::ALL.len()],
 }
@@ -39,7 +41,8 @@ impl Plane {
         }
         let scheduler = Scheduler::new(spec.workloads.len());
         let (evictions, news) = (Evictions::default(), Default::default());
-        let mut plane = Self { store, kubelets, lifecycle, evictions, replicas, scheduler, news };
+        let machines = Machines::new(cx);
+        let mut plane = Self { store, kubelets, lifecycle, evictions, replicas, scheduler, machines, news };
         plane.place_all(cx);
         plane.arm(cx);
         plane
@@ -49,7 +52,10 @@ impl Plane {
         for change in self.store.take_changes() {
             let Change::Created(pod) = change else { unreachable!("only pods were made: {change:?}") };
             match self.scheduler.try_place(pod, &mut self.store, cx) {
-                Ok(node) => kubelet(&mut self.kubelets, node).settle(pod, &mut self.store, cx),
+                Ok(node) => {
+                    let kubelet = self.kubelets.get_mut(&node).expect("every node has a kubelet");
+                    kubelet.settle(pod, &mut self.store, cx);
+                }
                 Err(_) => self.scheduler.add(pod, cx.now),
             }
         }
@@ -61,6 +67,11 @@ impl Plane {
         &self.store
     }
 
+    /// Its machines.
+    pub const fn machines(&self) -> &Machines {
+        &self.machines
+    }
+
     /// Something is due.
     pub fn handle(&mut self, event: KubeEvent, cx: &mut Cx<'_>) {
         let store = &mut self.store;
@@ -70,12 +81,23 @@ impl Plane {
             KubeEvent::Limiter(zone, generation) => self.lifecycle.token(zone, generation, store, cx),
             KubeEvent::Evict(generation) => self.evictions.evict(generation, store, cx),
             KubeEvent::Schedule(generation) => self.scheduler.schedule(generation, store, cx),
-            KubeEvent::Renew(node, generation) => kubelet(&mut self.kubelets, node).renew(generation, store, cx),
-            KubeEvent::Booted(node, generation) => {
-                kubelet(&mut self.kubelets, node).booted(generation, cx);
-                self.lifecycle.reach_changed();
+            KubeEvent::Renew(node, generation) => {
+                if let Some(kubelet) = self.kubelets.get_mut(&node) {
+                    kubelet.renew(generation, store, cx);
+                }
             }
-            KubeEvent::Process(node, pod, serial) => kubelet(&mut self.kubelets, node).process(pod, serial, store, cx),
+            KubeEvent::Booted(node, generation) => {
+                if let Some(kubelet) = self.kubelets.get_mut(&node) {
+                    kubelet.booted(generation, cx);
+                    self.lifecycle.reach_changed();
+                }
+            }
+            KubeEvent::Process(node, pod, serial) => {
+                if let Some(kubelet) = self.kubelets.get_mut(&node) {
+                    kubelet.process(pod, serial, store, cx);
+                }
+            }
+            KubeEvent::Machines(generation) => self.machines.handle(generation, store, cx),
         }
         self.spread_news(cx);
         self.arm(cx);
@@ -94,6 +116,7 @@ impl Plane {
         self.lifecycle.arm(&self.store, &self.kubelets, cx);
         self.evictions.arm(cx);
         self.scheduler.arm(cx);
+        self.machines.arm(cx);
     }
 
     /// A watcher hears what is new.
@@ -103,7 +126,13 @@ impl Plane {
                 Watcher::Lifecycle => Lifecycle::reconcile(NodeKey(key), &mut self.store, cx),
                 Watcher::Evict => self.evictions.reconcile(NodeKey(key), &self.store, cx),
                 Watcher::ReplicaSets => self.replicas.reconcile(WorkloadId(key), &mut self.store, cx),
-                Watcher::Kubelets => kubelet(&mut self.kubelets, NodeKey(key)).notice(&mut self.store, cx),
+                Watcher::Kubelets => {
+                    if let Some(kubelet) = self.kubelets.get_mut(&NodeKey(key)) {
+                        kubelet.notice(&mut self.store, cx);
+                    }
+                }
+                Watcher::Machines => self.machines.node_changed(NodeKey(key), &mut self.store, cx),
+                Watcher::MachineSets => self.machines.sync(GroupId(key as u16), cx),
             }
         }
     }
@@ -111,6 +140,13 @@ impl Plane {
     /// Tells everybody whom a change concerns.
     fn spread_news(&mut self, cx: &mut Cx<'_>) {
         let heard = cx.now + cx.spec.timers.watch_latency;
+        for group in self.machines.take_touched(cx) {
+            self.tell(Watcher::MachineSets, group.0.into(), cx);
+        }
+        self.kubelets.extend(self.machines.take_switched_on());
+        for node in self.machines.take_switched_off() {
+            self.kubelets.remove(&node);
+        }
         for change in self.store.take_changes() {
             match change {
                 Change::Created(pod) => self.scheduler.add(pod, heard),
@@ -129,14 +165,25 @@ impl Plane {
                 Change::Condition(node) => {
                     self.lifecycle.nodes_changed();
                     self.tell(Watcher::Lifecycle, node.0, cx);
-                    match self.store.node(node).ready {
-                        Ready::True => {}
-                        Ready::Unknown => kubelet(&mut self.kubelets, node).declared_unknown(cx),
+                    self.tell(Watcher::Machines, node.0, cx);
+                    let unknown = self.store.get_node(node).is_some_and(|node| node.ready == Ready::Unknown);
+                    if let Some(kubelet) = self.kubelets.get(&node).filter(|_| unknown) {
+                        kubelet.declared_unknown(cx);
                     }
                 }
                 Change::Taints(node) => {
                     self.lifecycle.nodes_changed();
                     self.tell(Watcher::Evict, node.0, cx);
+                    self.scheduler.wake(heard);
+                }
+                Change::Registered(node) => {
+                    self.lifecycle.add_node(node, self.store.node(node).zone, cx);
+                    self.tell(Watcher::Machines, node.0, cx);
+                    self.scheduler.wake(heard);
+                }
+                Change::Unregistered(node) => {
+                    self.lifecycle.remove_node(node);
+                    self.tell(Watcher::Machines, node.0, cx);
                     self.scheduler.wake(heard);
                 }
             }
@@ -150,8 +197,4 @@ impl Plane {
         }
         news.insert(key);
     }
-}
-
-fn kubelet(kubelets: &mut BTreeMap<NodeKey, Kubelet>, node: NodeKey) -> &mut Kubelet {
-    kubelets.get_mut(&node).expect("every node has a kubelet")
 }

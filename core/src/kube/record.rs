@@ -2,8 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::ids::ZoneId;
-use crate::kube::name::{NodeName, PodName};
+use crate::gardener::machine::Phase;
+use crate::ids::{GroupId, ZoneId};
+use crate::kube::name::{MachineName, NodeName, PodName};
 use crate::kube::rule::taints::Effect;
 use crate::kube::rule::zone_state::ZoneState;
 
@@ -18,6 +19,10 @@ pub enum KubeRecord {
     Zone(ZoneId, ZoneState),
     /// All zones are fully disrupted, so nothing is evicted (`true`), or no more.
     EvictionPaused(bool),
+    /// Of a machine.
+    Machine(MachineName, MachineFact),
+    /// So many machines of a machine deployment are wanted from now on.
+    GroupScaled(GroupId, u32),
 }
 
 /// A fact of a pod.
@@ -49,6 +54,23 @@ pub enum NodeFact {
     Ready(Ready),
     /// It was tainted as unreachable, or is no more.
     Unreachable(Effect, bool),
+    /// It has joined.
+    Registered,
+    /// Its object is gone.
+    Removed,
+    /// It takes no more pods.
+    Cordoned,
+}
+
+/// A fact of a machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum MachineFact {
+    /// It was made: [`Phase::Pending`].
+    Created,
+    /// It stands elsewhere.
+    Phase(Phase),
+    /// Its object is gone.
+    Removed,
 }
 
 /// The condition `Ready` of a node.

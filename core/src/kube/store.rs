@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 
 use crate::ids::{NodeKey, PodId, WorkloadId, ZoneId};
 use crate::kube::context::Cx;
-use crate::kube::name::{NodeName, PodName};
+use crate::kube::name::{MachineName, NodeName, PodName};
 use crate::kube::record::{KubeRecord, NodeFact, PodFact, Ready, Reason};
 use crate::kube::rule::labels::{Labels, Symbol};
 use crate::kube::rule::taints::{Effect, Taint};
@@ -70,6 +70,10 @@ pub enum Change {
     Condition(NodeKey),
     /// A node's taints are others.
     Taints(NodeKey),
+    /// A node has joined.
+    Registered(NodeKey),
+    /// A node is gone; its pods are not.
+    Unregistered(NodeKey),
 }
 
 /// The objects of one plane.
@@ -79,6 +83,7 @@ pub struct Store {
     pods: BTreeMap<PodId, Pod>,
     by_workload: Vec<BTreeSet<PodId>>,
     made: u32,
+    next_node: u32,
     changes: Vec<Change>,
 }
 
@@ -119,11 +124,40 @@ impl Store {
             pods: BTreeMap::new(),
             by_workload: vec![BTreeSet::new(); spec.workloads.len()],
             made: 0,
+            next_node: spec.nodes.len() as u32,
             changes: Vec::new(),
         }
     }
 
-    /// A node.
+    /// A node, if it is (still) there.
+    pub fn get_node(&self, key: NodeKey) -> Option<&Node> {
+        self.nodes.get(&key)
+    }
+
+    /// A number for a node that is to join.
+    pub fn number_node(&mut self) -> NodeKey {
+        self.next_node += 1;
+        NodeKey(self.next_node - 1)
+    }
+
+    /// The node of a machine joins: it is what its machine deployment says, under the name of the machine.
+    pub fn add_node(&mut self, key: NodeKey, machine: MachineName, host: HostId, cx: &mut Cx<'_>) {
+        let group = &cx.spec.groups[machine.group.0 as usize];
+        let mut node = Node::new(NodeName::Machine(machine), host, group.zone, &group.template);
+        node.labels.set(Symbol::HOSTNAME, Symbol::host(key));
+        cx.record(KubeRecord::Node(node.name, NodeFact::Registered));
+        assert!(self.nodes.insert(key, node).is_none(), "{machine:?} joins twice");
+        self.changes.push(Change::Registered(key));
+    }
+
+    /// A node goes. Its pods stay bound to it, until somebody removes them.
+    pub fn remove_node(&mut self, key: NodeKey, cx: &mut Cx<'_>) {
+        let node = self.nodes.remove(&key).expect("who removes a node has it");
+        cx.record(KubeRecord::Node(node.name, NodeFact::Removed));
+        self.changes.push(Change::Unregistered(key));
+    }
+
+    /// A node that is there.
     pub fn node(&self, key: NodeKey) -> &Node {
         &self.nodes[&key]
     }
@@ -215,9 +249,10 @@ impl Store {
         let pod = self.pods.remove(&id).expect("who removes a pod has it");
         assert!(pod.terminating, "{:?} goes without having been asked to end", pod.name);
         let key = pod.node.expect("a pod that is asked to end has a node");
-        let node = self.nodes.get_mut(&key).expect("a pod's node is there");
-        node.requested = node.requested.minus(&cx.spec.workloads[pod.name.workload.0 as usize].requests);
-        node.pods.remove(&id);
+        if let Some(node) = self.nodes.get_mut(&key) {
+            node.requested = node.requested.minus(&cx.spec.workloads[pod.name.workload.0 as usize].requests);
+            node.pods.remove(&id);
+        }
         self.by_workload[pod.name.workload.0 as usize].remove(&id);
         self.changes.push(Change::Removed(key));
         cx.record(KubeRecord::Pod(pod.name, PodFact::Removed));
@@ -230,6 +265,17 @@ impl Store {
             node.ready = ready;
             self.changes.push(Change::Condition(key));
             cx.record(KubeRecord::Node(node.name, NodeFact::Ready(ready)));
+        }
+    }
+
+    /// A node takes no more pods; nothing if that is so.
+    pub fn cordon(&mut self, key: NodeKey, cx: &mut Cx<'_>) {
+        let node = self.nodes.get_mut(&key).expect("who changes a node has it");
+        let taint = Taint { key: Symbol::UNSCHEDULABLE, value: None, effect: Effect::NoSchedule };
+        if !node.taints.contains(&taint) {
+            node.taints.push(taint);
+            self.changes.push(Change::Taints(key));
+            cx.record(KubeRecord::Node(node.name, NodeFact::Cordoned));
         }
     }
 

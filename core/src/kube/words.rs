@@ -3,7 +3,7 @@
 use crate::kube::event::{KubeEvent, Watcher};
 use crate::kube::name::NodeName;
 use crate::kube::plane::Plane;
-use crate::kube::record::{KubeRecord, NodeFact, PodFact, Ready, Reason};
+use crate::kube::record::{KubeRecord, MachineFact, NodeFact, PodFact, Ready, Reason};
 use crate::kube::rule::taints::Effect;
 use crate::kube::rule::zone_state::ZoneState;
 use crate::kube::spec::PlaneSpec;
@@ -44,6 +44,9 @@ impl KubeRecord {
                     NodeFact::Unreachable(effect, false) => {
                         format!("{name} is no longer tainted unreachable:{}", effect_words(effect))
                     }
+                    NodeFact::Registered => format!("{name} joins"),
+                    NodeFact::Removed => format!("{name} is gone"),
+                    NodeFact::Cordoned => format!("{name} takes no more pods"),
                 }
             }
             Self::Zone(zone, state) => {
@@ -56,6 +59,17 @@ impl KubeRecord {
             }
             Self::EvictionPaused(true) => "all zones are fully disrupted: nothing is evicted".to_owned(),
             Self::EvictionPaused(false) => "a zone has come back: evictions go on".to_owned(),
+            Self::Machine(name, fact) => {
+                let name = name.text(plane);
+                match fact {
+                    MachineFact::Created => format!("machine {name} is made"),
+                    MachineFact::Phase(phase) => format!("machine {name} is {phase:?}"),
+                    MachineFact::Removed => format!("machine {name} is gone"),
+                }
+            }
+            Self::GroupScaled(group, desired) => {
+                format!("{} is to have {desired} machines", plane.groups[group.0 as usize].name)
+            }
         };
         format!("{}: {text}", plane.name)
     }
@@ -84,12 +98,17 @@ const fn effect_words(effect: Effect) -> &'static str {
 impl KubeEvent {
     /// What is due.
     pub fn words(&self, plane: &Plane, spec: &PlaneSpec, scenario: &Scenario) -> String {
-        let node = |key| node_name(plane.store().node(key).name, spec, scenario);
+        let node = |key| {
+            plane.store().get_node(key).map_or_else(|| "a new node".to_owned(), |node| node_name(node.name, spec, scenario))
+        };
         let text = match *self {
             Self::Work(Watcher::Lifecycle) => "the node lifecycle controller hears of nodes".to_owned(),
             Self::Work(Watcher::Evict) => "the taint manager hears of nodes and pods".to_owned(),
             Self::Work(Watcher::ReplicaSets) => "the ReplicaSet controller hears of pods".to_owned(),
             Self::Work(Watcher::Kubelets) => "kubelets hear of their pods".to_owned(),
+            Self::Work(Watcher::Machines) => "the machine controller hears of nodes".to_owned(),
+            Self::Work(Watcher::MachineSets) => "machine sets hear of machines".to_owned(),
+            Self::Machines(_) => "the machine controller looks after a machine".to_owned(),
             Self::Monitor(_) => "the node lifecycle controller looks at all nodes".to_owned(),
             Self::Limiter(zone, _) => format!("another node of {} may be evicted", scenario.zones[zone.0 as usize].name),
             Self::Evict(_) => "the taint manager's next eviction is due".to_owned(),

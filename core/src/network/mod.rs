@@ -16,7 +16,7 @@ use crate::ids::{FaultId, NodeId, ZoneId};
 use crate::kernel::time::Duration;
 use crate::scenario::{Direction, LinkChange, Path, Scenario};
 
-/// A host: a node, or the unnamed machine of a client.
+/// A host: a node, the unnamed machine of a client, or a machine that a cloud has made since.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct HostId(pub u16);
 
@@ -38,6 +38,7 @@ pub struct Network {
     paths: Vec<Path>,
     same_host: Path,
     degraded: Vec<(FaultId, ZoneId, ZoneId, LinkChange)>,
+    zone_dark: Vec<u16>,
     zone_cut_in: Vec<u16>,
     zone_cut_out: Vec<u16>,
     /// TLS on every connection.
@@ -58,6 +59,7 @@ impl Network {
             paths: scenario.network.paths.clone(),
             same_host: scenario.network.same_host.clone(),
             degraded: Vec::new(),
+            zone_dark: vec![0; zones],
             zone_cut_in: vec![0; zones],
             zone_cut_out: vec![0; zones],
             tls: scenario.network.tls,
@@ -67,6 +69,13 @@ impl Network {
     /// The host of a node.
     pub const fn host_of(node: NodeId) -> HostId {
         HostId(node.0)
+    }
+
+    /// A new host, as dark as its zone is.
+    pub fn add_host(&mut self, zone: ZoneId) -> HostId {
+        let id = HostId(self.hosts.len() as u16);
+        self.hosts.push(Host { zone, dark: self.zone_dark[zone.0 as usize], cut_in: 0, cut_out: 0 });
+        id
     }
 
     /// The zone a host stands in.
@@ -133,6 +142,14 @@ impl Network {
         before != (*count > 0)
     }
 
+    /// A zone loses power (`true`) or one fault less keeps it dark; the hosts for which that changed anything.
+    pub fn set_zone_dark(&mut self, zone: ZoneId, dark: bool) -> Vec<HostId> {
+        let count = &mut self.zone_dark[zone.0 as usize];
+        *count = if dark { *count + 1 } else { *count - 1 };
+        let hosts: Vec<HostId> = self.hosts_in(zone).collect();
+        hosts.into_iter().filter(|host| self.set_dark(*host, dark)).collect()
+    }
+
     /// Cuts a zone's boundary, or takes one cut away.
     pub fn cut_zone(&mut self, zone: ZoneId, direction: Direction, cut: bool) {
         let zone = zone.0 as usize;
@@ -180,5 +197,28 @@ fn adjust(inward: &mut u16, outward: &mut u16, direction: Direction, cut: bool) 
     }
     if direction != Direction::In {
         change(outward);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::observe::testing::three_zones;
+
+    #[test]
+    fn a_new_host_shares_its_zones_lot() {
+        let mut net = Network::new(&three_zones());
+        let zone = ZoneId(0);
+        let old = net.hosts_in(zone).next().unwrap();
+        assert_eq!(net.set_zone_dark(zone, true), net.hosts_in(zone).collect::<Vec<_>>());
+        net.cut_zone(zone, Direction::Both, true);
+        let (new, elsewhere) = (net.add_host(zone), net.add_host(ZoneId(1)));
+        assert!(!net.is_powered(new) && net.is_powered(elsewhere));
+        assert!(net.set_zone_dark(zone, true).is_empty());
+        assert!(net.set_zone_dark(zone, false).is_empty());
+        assert!(net.set_zone_dark(zone, false).contains(&new));
+        assert!(net.is_powered(new) && net.is_open(old, new) && !net.is_open(elsewhere, new));
+        net.cut_zone(zone, Direction::Both, false);
+        assert!(net.is_open(elsewhere, new));
     }
 }

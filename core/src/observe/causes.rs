@@ -113,6 +113,7 @@ impl Causes {
             Fault::DiskSlow { volume: Aim::Named(v), .. } | Fault::VolumeLost(Aim::Named(v)) => {
                 members.iter().any(|m| m.volume == *v)
             }
+            Fault::CloudApi { .. } => false,
             Fault::NodeCrash(Aim::OfLeader(c))
             | Fault::NodeCut { node: Aim::OfLeader(c), .. }
             | Fault::ProcessKill(Aim::OfLeader(c))

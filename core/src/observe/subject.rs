@@ -77,6 +77,7 @@ fn fault(fault: &Fault, scenario: &Scenario) -> Subject {
         Fault::LinkDegraded { a, b, .. } if a == b => vec![zone(a)],
         Fault::LinkDegraded { a, b, .. } => vec![zone(a), zone(b)],
         Fault::DiskSlow { volume: aim, .. } | Fault::VolumeLost(aim) => hit(aim, disk),
+        Fault::CloudApi { zone: at, .. } => at.map(zone).into_iter().collect(),
     };
     let cluster = things.first().and_then(|(cluster, _)| *cluster).map(|id| scenario.etcd[id.0 as usize].name.clone());
     Subject { kind: Some(StoryKind::Fault), cluster, about: things.into_iter().map(|(_, name)| name).collect(), over: false }

@@ -14,7 +14,7 @@ use super::Observer;
 use crate::ids::MemberId;
 use crate::kernel::time::{Duration, Time};
 use crate::record::{Record, RefuseReason, RequestResult, Service, StepDownReason, StopReason};
-use crate::scenario::{Aim, Direction, Fault, MemberChange, Op};
+use crate::scenario::{Aim, CloudAnswer, Direction, Fault, MemberChange, Op};
 
 /// Hashes the trace as it comes.
 #[derive(Clone, Debug)]
@@ -328,6 +328,19 @@ impl Form {
             Fault::VolumeLost(volume) => {
                 self.u8(8);
                 self.aim(*volume, |f, v| f.u16(v.0));
+            }
+            Fault::CloudApi { zone, create, delete, attach } => {
+                self.u8(9);
+                self.option(*zone, |f, v| f.u16(v.0));
+                for answer in [create, delete, attach] {
+                    self.option(*answer, |f, v| {
+                        f.u8(match v {
+                            CloudAnswer::Refused => 0,
+                            CloudAnswer::Unavailable => 1,
+                            CloudAnswer::OutOfStock => 2,
+                        });
+                    });
+                }
             }
         }
     }

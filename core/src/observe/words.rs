@@ -2,7 +2,7 @@
 
 use crate::ids::{ClusterId, MemberId, NodeId, VolumeId, ZoneId};
 use crate::kernel::time::Duration;
-use crate::scenario::{Aim, Direction, Fault, LinkChange, Op, Scenario};
+use crate::scenario::{Aim, CloudAnswer, Direction, Fault, LinkChange, Op, Scenario};
 
 /// A duration as people say it: `870 ms`, `1.3 s`, `30 min`, `2.5 h`; one decimal below ten seconds-like units.
 pub fn duration(d: Duration) -> String {
@@ -82,6 +82,12 @@ pub fn began(fault: &Fault, scenario: &Scenario) -> String {
             format!("{} got slow ({})", disk(*v, scenario), how.join(", "))
         }
         Fault::VolumeLost(v) => format!("{} was lost", disk(*v, scenario)),
+        Fault::CloudApi { zone, create, delete, attach } => {
+            let calls = [("create machines", create), ("delete machines", delete), ("attach volumes", attach)];
+            let fails = |(what, answer): (&str, &Option<CloudAnswer>)| answer.map(|a| format!("cannot {what}: {}", refusal(a)));
+            let how: Vec<String> = calls.into_iter().filter_map(fails).collect();
+            format!("{} {}", cloud(*zone, scenario), how.join(", "))
+        }
     }
 }
 
@@ -96,6 +102,7 @@ pub fn goes_on(fault: &Fault, scenario: &Scenario) -> String {
         Fault::LinkDegraded { a, b, .. } => format!("{} still bad", link(*a, *b, scenario)),
         Fault::DiskSlow { volume: v, .. } => format!("{} still slow", disk(*v, scenario)),
         Fault::VolumeLost(v) => format!("{} still gone", disk(*v, scenario)),
+        Fault::CloudApi { zone, .. } => format!("{} still fails", cloud(*zone, scenario)),
     }
 }
 
@@ -110,6 +117,22 @@ pub fn over(fault: &Fault, scenario: &Scenario) -> String {
         Fault::LinkDegraded { a, b, .. } => format!("{} is as good as before", link(*a, *b, scenario)),
         Fault::DiskSlow { volume: v, .. } => format!("{} is as fast as before", disk(*v, scenario)),
         Fault::VolumeLost(v) => format!("an empty disk replaces the {}", disk(*v, scenario)),
+        Fault::CloudApi { zone, .. } => format!("{} works again", cloud(*zone, scenario)),
+    }
+}
+
+fn cloud(zone: Option<ZoneId>, scenario: &Scenario) -> String {
+    zone.map_or_else(
+        || "the cloud's API".to_owned(),
+        |id| format!("the cloud's API for zone {}", scenario.zones[id.0 as usize].name),
+    )
+}
+
+const fn refusal(answer: CloudAnswer) -> &'static str {
+    match answer {
+        CloudAnswer::Refused => "bad credentials",
+        CloudAnswer::Unavailable => "no answer",
+        CloudAnswer::OutOfStock => "out of stock",
     }
 }
 

@@ -4,6 +4,7 @@ use crate::etcd::raft::log::Token;
 use crate::ids::{ClientId, ClusterId, FaultId, MemberId, PlaneId};
 use crate::kernel::time::Time;
 use crate::kube::event::KubeEvent;
+use crate::network::HostId;
 use crate::record::{Record, RequestResult};
 
 /// What waits in the queue: one group per subsystem.
@@ -142,6 +143,8 @@ pub struct Effects {
     pub watched: Vec<Watched>,
     /// Something the virtual probe would notice has changed in this cluster.
     pub disturbed: Vec<ClusterId>,
+    /// Machines that are no more.
+    pub deleted_vms: Vec<HostId>,
     /// Whether anybody wants [`Record::Raft`].
     pub raft_records: bool,
 }
@@ -149,7 +152,11 @@ pub struct Effects {
 impl Effects {
     /// Nothing is left for clients or the probe.
     pub fn is_settled(&self) -> bool {
-        self.answers.is_empty() && self.stopped.is_empty() && self.watched.is_empty() && self.disturbed.is_empty()
+        self.answers.is_empty()
+            && self.stopped.is_empty()
+            && self.watched.is_empty()
+            && self.disturbed.is_empty()
+            && self.deleted_vms.is_empty()
     }
 
     /// Queues an event of a cluster.

@@ -2,6 +2,7 @@
 
 use crate::etcd::cluster::{Cluster, Context};
 use crate::etcd::member::Standing;
+use crate::gardener::machine::cloud::Failure;
 use crate::ids::{ClusterId, FaultId, MemberId, NodeId, VolumeId};
 use crate::kernel::time::{Duration, Time};
 use crate::network::{HostId, Network};
@@ -113,10 +114,15 @@ impl Simulation {
         // The network may change for every group: none may rest through it.
         self.wake_all();
         match active.fault {
-            Fault::NodeCrash(node) => self.power(&[Network::host_of(node.named())], begins),
+            Fault::NodeCrash(node) => {
+                let host = Network::host_of(node.named());
+                if self.network.set_dark(host, begins) {
+                    self.power_changed(&[host], begins);
+                }
+            }
             Fault::ZonePower(zone) => {
-                let hosts: Vec<HostId> = self.network.hosts_in(zone.named()).collect();
-                self.power(&hosts, begins);
+                let hosts = self.network.set_zone_dark(zone.named(), begins);
+                self.power_changed(&hosts, begins);
             }
             Fault::ProcessKill(member) => {
                 let id = member.named();
@@ -151,6 +157,13 @@ impl Simulation {
             Fault::VolumeLost(volume) => self.on_volume(volume.named(), |cluster, index, cx| {
                 if begins { cluster.volume_lost(index, cx) } else { cluster.volume_replaced(index, cx) }
             }),
+            Fault::CloudApi { zone, create, delete, attach } => {
+                if begins {
+                    self.cloud.fail(active.id, Failure { zone, create, delete, attach });
+                } else {
+                    self.cloud.mend(active.id);
+                }
+            }
         }
     }
 
@@ -163,11 +176,18 @@ impl Simulation {
         kube.network_changed(&mut at);
     }
 
-    /// Hosts lose power (`off`) or have it again, and with them the processes on them.
-    fn power(&mut self, hosts: &[HostId], off: bool) {
-        let changed: Vec<HostId> = hosts.iter().copied().filter(|&host| self.network.set_dark(host, off)).collect();
-        for &host in &changed {
-            // Clients' own machines are no nodes.
+    /// A machine is no more: it never has power again.
+    pub(super) fn delete_vm(&mut self, host: HostId) {
+        if self.network.set_dark(host, true) {
+            self.wake_all();
+            self.power_changed(&[host], true);
+        }
+    }
+
+    /// Hosts have lost power (`off`) or have it again, and with them the processes on them.
+    fn power_changed(&mut self, changed: &[HostId], off: bool) {
+        for &host in changed {
+            // Other machines are no nodes of the scenario.
             if (host.0 as usize) < self.scenario.nodes.len() {
                 self.fx.record(Record::NodePower { node: NodeId(host.0), up: !off });
             }

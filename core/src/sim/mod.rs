@@ -22,6 +22,7 @@ use crate::etcd::cluster::{Cluster, Context};
 use crate::etcd::member::Standing;
 use crate::etcd::raft;
 use crate::fault::Faults;
+use crate::gardener::machine::cloud::Cloud;
 use crate::ids::{ClientId, ClusterId, Endpoint, MemberId};
 use crate::kernel::queue::EventQueue;
 use crate::kernel::time::Time;
@@ -64,6 +65,7 @@ pub struct Simulation {
     network: Network,
     clusters: Vec<Cluster>,
     clients: Vec<Client>,
+    cloud: Cloud,
     kube: Kube,
     faults: Faults,
     fx: Effects,
@@ -141,11 +143,14 @@ impl Simulation {
         let ids = (0..scenario.clients.len() as u16).map(ClientId);
         let clients = ids.map(|id| Client::new(&scenario, id, seed, &mut fx)).collect();
         let now = Time::ZERO;
-        let mut at = kube::context::Surroundings { now, scenario: &scenario, net: &mut network, etcd: &clusters, fx: &mut fx };
+        let mut cloud = Cloud::new(&scenario);
+        let (net, cloud_now, fx_now) = (&mut network, &mut cloud, &mut fx);
+        let mut at = kube::context::Surroundings { now, scenario: &scenario, net, etcd: &clusters, cloud: cloud_now, fx: fx_now };
         let kube = Kube::new(seed, options.exact, &mut at);
         let faults = Faults::new(&scenario, seed);
         let (events, queue) = (0, EventQueue::new());
-        let mut simulation = Self { scenario, now, events, queue, network, clusters, clients, kube, faults, fx, woken: None };
+        let woken = None;
+        let mut simulation = Self { scenario, now, events, queue, network, clusters, clients, cloud, kube, faults, fx, woken };
         simulation.plan_faults();
         simulation
     }
@@ -256,8 +261,8 @@ impl Simulation {
     }
 
     fn kube(&mut self) -> (&mut Kube, kube::context::Surroundings<'_>) {
-        let Self { now, scenario, network, clusters, fx, .. } = self;
-        (&mut self.kube, kube::context::Surroundings { now: *now, scenario, net: network, etcd: clusters, fx })
+        let Self { now, scenario, network, clusters, cloud, fx, .. } = self;
+        (&mut self.kube, kube::context::Surroundings { now: *now, scenario, net: network, etcd: clusters, cloud, fx })
     }
 
     fn client(&mut self, id: ClientId) -> (&mut Client, Surroundings<'_>) {
@@ -280,6 +285,9 @@ impl Simulation {
                 return;
             }
             self.tell_clients();
+            for host in std::mem::take(&mut self.fx.deleted_vms) {
+                self.delete_vm(host);
+            }
             for id in std::mem::take(&mut self.fx.disturbed) {
                 let (probe, zones) = (self.scenario.probe, self.scenario.zones.len() as u16);
                 let (cluster, mut cx) = self.cluster(id);

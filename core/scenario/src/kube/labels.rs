@@ -9,13 +9,14 @@ use crate::ids::NodeKey;
 pub struct Symbol(pub u32);
 
 /// Keys that the rules know by name; whoever gives out symbols gives these out first, in this order.
-pub const WELL_KNOWN: [&str; 6] = [
+pub const WELL_KNOWN: [&str; 7] = [
     "kubernetes.io/hostname",
     "topology.kubernetes.io/zone",
     "topology.kubernetes.io/region",
     "failure-domain.beta.kubernetes.io/zone",
     "failure-domain.beta.kubernetes.io/region",
     "node.kubernetes.io/unreachable",
+    "node.kubernetes.io/unschedulable",
 ];
 
 /// Symbols from here on stand for the host names of nodes that machines bring.
@@ -39,6 +40,8 @@ impl Symbol {
     pub const BETA_REGION: Self = Self(4);
     /// `node.kubernetes.io/unreachable`, key of a taint
     pub const UNREACHABLE: Self = Self(5);
+    /// `node.kubernetes.io/unschedulable`, key of a taint
+    pub const UNSCHEDULABLE: Self = Self(6);
 }
 
 /// Labels of an object. A key stands in it once.

@@ -4,6 +4,7 @@ pub mod disruption;
 pub mod gardener;
 pub mod int_or_percent;
 pub mod labels;
+pub mod machine;
 pub mod name;
 pub mod placement;
 pub mod profile;
@@ -23,6 +24,8 @@ use zonefall_kernel::time::Duration;
 pub struct KubeModel {
     /// The planes: those of seeds, in their order, then those of shoots.
     pub planes: Vec<PlaneSpec>,
+    /// Machines that the cloud has left at the start, by type and zone ([`Group::stock`]).
+    pub stock: Vec<u32>,
     /// Clusters that host control planes.
     pub seeds: Vec<gardener::Seed>,
     /// Clusters that are hosted.
@@ -93,6 +96,8 @@ pub struct Group {
     pub minimum: u32,
     /// Machines there are at most.
     pub maximum: u32,
+    /// From which of [`KubeModel::stock`] its machines are taken; `None`: there are always more.
+    pub stock: Option<u16>,
 }
 
 /// What pods request, and nodes have.
@@ -259,6 +264,8 @@ pub struct Timers {
     pub boot: Duration,
     /// Between two pods that the scheduler looks at (assumed).
     pub scheduling: Duration,
+    /// Timers of the machine-controller-manager.
+    pub machines: machine::MachineTimers,
 }
 
 impl Default for Timers {
@@ -273,6 +280,7 @@ impl Default for Timers {
             watch_latency: Duration::from_millis(5),
             boot: Duration::from_secs(60),
             scheduling: Duration::from_millis(10),
+            machines: machine::MachineTimers::default(),
         }
     }
 }

@@ -152,6 +152,10 @@ pub struct RawPool {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct RawMachine {
+    /// What the cloud calls it.
+    #[serde(rename = "type")]
+    #[schemars(extend("x-default" = "a type of which there are always more", "x-source" = "assumed"))]
+    pub kind: Option<Name>,
     /// CPUs.
     #[schemars(range(min = 0.001, max = 1_024), extend("x-source" = "assumed"))]
     pub cpu: f64,
@@ -165,7 +169,7 @@ pub struct RawMachine {
 
 impl Default for RawMachine {
     fn default() -> Self {
-        Self { cpu: 8.0, memory: Size(32 << 30), pods: 110 }
+        Self { kind: None, cpu: 8.0, memory: Size(32 << 30), pods: 110 }
     }
 }
 
@@ -234,4 +238,24 @@ pub struct RawSystem {
     /// There are no others.
     #[schemars(extend("x-source" = "all that GEP-20 lists"))]
     pub only_listed: bool,
+}
+
+/// The cloud that machines come from.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct RawCloud {
+    /// Machines that it has left at the start; of all others there are always more.
+    #[schemars(length(max = 1_000))]
+    pub stock: Vec<RawStock>,
+}
+
+/// Machines that the cloud has left.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RawStock {
+    /// Their type, as pools have it.
+    pub machine: String,
+    /// Their zone.
+    pub zone: String,
+    /// So many.
+    pub count: u32,
 }

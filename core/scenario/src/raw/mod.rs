@@ -67,6 +67,9 @@ pub struct RawScenario {
     #[serde(default)]
     #[schemars(length(max = 50))]
     pub seeds: Vec<RawSeed>,
+    /// The cloud that machines come from.
+    #[serde(default)]
+    pub cloud: RawCloud,
     /// Clusters that are hosted.
     #[serde(default)]
     #[schemars(length(max = 1_000))]

@@ -53,7 +53,7 @@ fn form() {
     check(
         "/duraton",
         json!("5m"),
-        "duraton: found the unknown field \"duraton\"; wanted no such field, only `$schema`, `name`, `title`, `description`, `seed`, `duration`, `topology`, `network`, `etcd`, `seeds`, `shoots`, `clients`, `faults`, `random_faults`, `operations`, `probe`, `observe_at`, `contradictions` or `expect` (did you mean \"duration\"?)",
+        "duraton: found the unknown field \"duraton\"; wanted no such field, only `$schema`, `name`, `title`, `description`, `seed`, `duration`, `topology`, `network`, `etcd`, `seeds`, `cloud`, `shoots`, `clients`, `faults`, `random_faults`, `operations`, `probe`, `observe_at`, `contradictions` or `expect` (did you mean \"duration\"?)",
     );
     check(
         "/duration",
@@ -129,7 +129,7 @@ fn form() {
     check(
         "/faults/0/kind",
         json!("zone_powr"),
-        "faults[0].kind: found \"zone_powr\"; wanted `node_crash`, `process_kill`, `graceful_stop`, `zone_power`, `zone_cut`, `node_cut`, `link_degraded`, `disk_slow` or `volume_lost` (did you mean \"zone_power\"?)",
+        "faults[0].kind: found \"zone_powr\"; wanted `node_crash`, `process_kill`, `graceful_stop`, `zone_power`, `zone_cut`, `node_cut`, `link_degraded`, `disk_slow`, `volume_lost`, `cloud_api` or `storage_degraded` (did you mean \"zone_power\"?)",
     );
     check("/faults/0/zone", json!(3), "faults[0].zone: found 3; wanted a text, or an object with `leader_of`");
     check(

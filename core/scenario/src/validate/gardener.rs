@@ -35,10 +35,11 @@ pub(super) fn validate(
     if raw.etcd.is_empty() && raw.seeds.is_empty() {
         cx.error("etcd", "nothing", "an etcd cluster here, or a seed in `seeds`, which has one");
     }
+    let stock = kube::stock(cx, raw, world, &mut lowering);
     let seeds = kube::seeds(cx, raw, world, members, clusters, &mut lowering);
     system(cx, raw, &mut lowering);
     let total: u64 = raw.shoots.iter().map(|shoot| u64::from(shoot.count)).sum();
-    let mut model = KubeModel::default();
+    let mut model = KubeModel { stock, ..KubeModel::default() };
     if total > MAX_SHOOTS as u64 {
         cx.error("shoots", format!("{total} shoots in all"), format!("at most {MAX_SHOOTS}"));
     } else {

@@ -55,6 +55,27 @@ pub(super) fn seeds(
     names
 }
 
+/// Machines that the cloud has left, of types that pools have.
+pub(super) fn stock(cx: &mut Context<'_>, raw: &RawScenario, world: &World, lowering: &mut Lowering) -> Vec<u32> {
+    let mut types = Names::new("a type of machine");
+    for kind in raw.seeds.iter().flat_map(|seed| &seed.pools).filter_map(|pool| pool.machine.kind.as_ref()) {
+        if types.get(kind.as_str()).is_none() {
+            types.add(cx, "seeds", kind.as_str(), types.len());
+        }
+    }
+    let mut counts = Vec::new();
+    for (k, stock) in raw.cloud.stock.iter().enumerate() {
+        let path = format!("cloud.stock[{k}]");
+        types.find(cx, &format!("{path}.machine"), &stock.machine);
+        let Some(zone) = world.zone_names.find(cx, &format!("{path}.zone"), &stock.zone) else { continue };
+        if lowering.stocks.insert((stock.machine.clone(), ZoneId(zone as u16)), k as u16).is_some() {
+            cx.error(&path, format!("{} in zone {} again", quote(&stock.machine), stock.zone), "each type once in each zone");
+        }
+        counts.push(stock.count);
+    }
+    counts
+}
+
 /// Nodes that the seed has at the start: those given, and `minimum` of pools of which none is.
 fn nodes_at_start(seed: &RawSeed) -> u64 {
     let made = seed.pools.iter().filter(|pool| !is_given(seed, pool)).map(|pool| u64::from(pool.minimum));
@@ -148,6 +169,7 @@ impl Builder<'_, '_> {
                     template: template(&mut self.lowering.words, *zone, pool, self.world),
                     minimum: share(k, pool.minimum, zones.len()),
                     maximum: share(k, pool.maximum, zones.len()),
+                    stock: pool.machine.kind.as_ref().and_then(|kind| self.lowering.stock(kind.as_str(), *zone)),
                 });
             }
             all.push((first, zones));

@@ -110,11 +110,19 @@ pub(super) struct Lowering {
     pub(super) sites: Vec<Site>,
     pub(super) pods: u64,
     pub(super) inputs: Vec<Input>,
+    /// Stocks of machines, by type and zone.
+    pub(super) stocks: BTreeMap<(String, ZoneId), u16>,
 }
 
 impl Lowering {
     pub(super) fn new() -> Self {
-        Self { words: Words::new(), images: BTreeMap::new(), sites: Vec::new(), pods: 0, inputs: Vec::new() }
+        let (images, stocks) = (BTreeMap::new(), BTreeMap::new());
+        Self { words: Words::new(), images, sites: Vec::new(), pods: 0, inputs: Vec::new(), stocks }
+    }
+
+    /// The stock that machines of a type come from in a zone; `None`: there are always more.
+    pub(super) fn stock(&self, machine: &str, zone: ZoneId) -> Option<u16> {
+        self.stocks.get(&(machine.to_owned(), zone)).copied()
     }
 
     /// The image of a component: the same for all components of that name and size.
@@ -134,12 +142,17 @@ impl Lowering {
     }
 
     /// Keeps what the file says of where something comes from.
-    pub(super) fn mark(&mut self, cx: &mut Context<'_>, path: &str, mark: &RawMark) {
-        match mark.source {
-            Some(source) => self.inputs.push(Input { path: path.to_owned(), source, because: mark.because.clone() }),
-            None if mark.because.is_empty() => {}
-            None => cx.error(&format!("{path}.source"), "nothing", "who says so: `published`, `inferred` or `assumed`"),
-        }
+    pub(super) fn mark(&mut self, cx: &mut Context<'_>, path: &str, raw: &RawMark) {
+        mark(cx, &mut self.inputs, path, raw);
+    }
+}
+
+/// Keeps what the file says of where something comes from.
+pub(super) fn mark(cx: &mut Context<'_>, inputs: &mut Vec<Input>, path: &str, mark: &RawMark) {
+    match mark.source {
+        Some(source) => inputs.push(Input { path: path.to_owned(), source, because: mark.because.clone() }),
+        None if mark.because.is_empty() => {}
+        None => cx.error(&format!("{path}.source"), "nothing", "who says so: `published`, `inferred` or `assumed`"),
     }
 }
 

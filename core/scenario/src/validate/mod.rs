@@ -43,9 +43,9 @@ pub(super) fn validate(raw: &RawScenario, replaced: &BTreeSet<String>, errors: &
     }
     let mut world = world::validate(&mut cx, raw);
     let (mut clusters, mut members) = etcd::validate(&mut cx, raw, &mut world);
-    let (kube, inputs) = gardener::validate(&mut cx, raw, &mut world, &mut clusters, &mut members);
+    let (kube, mut inputs) = gardener::validate(&mut cx, raw, &mut world, &mut clusters, &mut members);
     let clients = load::validate(&mut cx, raw, &world, &clusters, &members);
-    let (faults, random_faults) = events::validate(&mut cx, raw, &world, &clusters, &members);
+    let (faults, random_faults) = events::validate(&mut cx, raw, &world, &clusters, &members, &mut inputs);
     let probe = Probe { from: probe_zone(&mut cx, raw, &world.zone_names), deadline: raw.probe.deadline.0 };
     let expect = expectations(&mut cx, raw, &clusters);
     let observe_at = observe_at(&mut cx, raw);

@@ -1,14 +1,23 @@
 //! The machine-controller-manager: machines of a cluster, by machine deployment.
 
+pub mod cloud;
+pub mod controller;
+pub mod drain;
+pub mod fleet;
 pub mod meltdown;
+
+use serde::{Deserialize, Serialize};
 
 use crate::kernel::time::Duration;
 
-/// How long a machine may be [`Phase::Unknown`] before it is given up (`machine-health-timeout`).
-pub const HEALTH_TIMEOUT: Duration = Duration::from_secs(600);
+/// After bad credentials the cloud is asked again after so long (`machineutils.MediumRetry`).
+const MEDIUM_RETRY: Duration = Duration::from_secs(3 * 60);
+
+/// After a deletion that failed, or where nothing is in stock, it is asked again after so long (`machineutils.LongRetry`).
+const LONG_RETRY: Duration = Duration::from_secs(10 * 60);
 
 /// Where a machine stands (`machinev1alpha1.MachinePhase`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Phase {
     /// Asked for; its node has not joined yet.
     Pending,

@@ -21,7 +21,7 @@ pub struct Evictions {
 impl Evictions {
     /// Hears of a node's taints or of a new pod on it. Who is impatient already stays so from when it began.
     pub fn reconcile(&mut self, key: NodeKey, store: &Store, cx: &Cx<'_>) {
-        let node = store.node(key);
+        let Some(node) = store.get_node(key) else { return };
         for id in &node.pods {
             let pod = store.pod(*id).expect("a node's pods are there");
             let tolerations = &cx.spec.workloads[pod.name.workload.0 as usize].tolerations;

@@ -70,17 +70,29 @@ impl Lifecycle {
     pub fn new(store: &Store, cx: &mut Cx<'_>) -> Self {
         let timers = &cx.spec.timers;
         let phase = cx.draws(Purpose::Phase, PHASE).draw(0).below(timers.monitor_period.as_nanos());
-        let limiter = Limiter::new(timers.disruption.rate);
-        let zone = || Zone { state: ZoneState::Normal, limiter, queue: VecDeque::new(), armed: None, generation: 0 };
         Self {
             looks: Periodic::new(Time::from_nanos(phase), timers.monitor_period),
             health: store.nodes().map(|(key, _)| (key, Health { lease: Time::ZERO, probe: Time::ZERO })).collect(),
-            zones: store.nodes().map(|(_, node)| (node.zone, zone())).collect(),
+            zones: store.nodes().map(|(_, node)| (node.zone, Zone::new(cx))).collect(),
             nodes_changed: false,
             stale: true,
             armed: None,
             generation: 0,
         }
+    }
+
+    /// A node has joined: it counts as healthy from now on.
+    pub fn add_node(&mut self, key: NodeKey, zone: ZoneId, cx: &Cx<'_>) {
+        self.health.insert(key, Health { lease: Time::ZERO, probe: cx.now });
+        self.zones.entry(zone).or_insert_with(|| Zone::new(cx));
+        self.nodes_changed();
+    }
+
+    /// A node is gone.
+    pub fn remove_node(&mut self, key: NodeKey) {
+        self.health.remove(&key);
+        self.zones.values_mut().for_each(|zone| zone.queue.retain(|queued| *queued != key));
+        self.nodes_changed();
     }
 
     /// A node's condition or taints have changed.
@@ -100,8 +112,8 @@ impl Lifecycle {
         }
         (self.nodes_changed, self.stale, self.armed) = (false, true, None);
         let mut counts: BTreeMap<ZoneId, (u64, u64)> = BTreeMap::new();
-        for (&key, kubelet) in kubelets {
-            self.judge(key, store, kubelet, cx);
+        for key in store.nodes().map(|(key, _)| key).collect::<Vec<_>>() {
+            self.judge(key, store, &kubelets[&key], cx);
             let node = store.node(key);
             let (ready, not_ready) = counts.entry(node.zone).or_default();
             match node.ready {
@@ -145,10 +157,11 @@ impl Lifecycle {
         let options = &cx.spec.timers.disruption;
         let is_full = |state: ZoneState| state == ZoneState::FullDisruption;
         let state = |(ready, not_ready): (u64, u64)| zone_state(ready, not_ready, options);
-        let was_paused = self.zones.values().all(|zone| is_full(zone.state));
+        let was_paused = counts.keys().all(|zone| is_full(self.zones[zone].state));
         let is_paused = counts.values().all(|count| is_full(state(*count)));
         for (id, zone) in &mut self.zones {
-            let count = counts[id];
+            // Zones may have no nodes any more.
+            let count = counts.get(id).copied().unwrap_or_default();
             let new = state(count);
             if is_paused && !was_paused {
                 zone.queue.clear();
@@ -207,7 +220,8 @@ impl Lifecycle {
 
     /// Hears of a node's condition: `NoSchedule` follows it at once.
     pub fn reconcile(key: NodeKey, store: &mut Store, cx: &mut Cx<'_>) {
-        let unreachable = store.node(key).ready == Ready::Unknown;
+        let Some(node) = store.get_node(key) else { return };
+        let unreachable = node.ready == Ready::Unknown;
         store.set_unreachable(key, Effect::NoSchedule, unreachable, cx);
     }
 
@@ -222,8 +236,8 @@ impl Lifecycle {
         let wanted = if self.nodes_changed || !skips {
             Some(self.looks.after(cx.now))
         } else {
-            let expiries = kubelets.iter().filter(|(key, _)| store.node(**key).ready == Ready::True);
-            expiries.filter_map(|(key, kubelet)| self.expiry(*key, kubelet, cx)).min()
+            let healthy = store.nodes().filter(|(_, node)| node.ready == Ready::True);
+            healthy.filter_map(|(key, _)| self.expiry(key, &kubelets[&key], cx)).min()
         };
         if wanted != self.armed {
             (self.armed, self.generation) = (wanted, self.generation + 1);
@@ -239,6 +253,14 @@ impl Lifecycle {
         let look = self.looks.at_or_after(health.probe + cx.spec.timers.monitor_grace).max(self.looks.after(cx.now));
         let seen = kubelet.next_renewal(cx.now).is_some_and(|renewal| renewal + cx.spec.timers.watch_latency <= look);
         (!seen).then_some(look)
+    }
+}
+
+impl Zone {
+    /// One whose nodes are healthy.
+    fn new(cx: &Cx<'_>) -> Self {
+        let limiter = Limiter::new(cx.spec.timers.disruption.rate);
+        Self { state: ZoneState::Normal, limiter, queue: VecDeque::new(), armed: None, generation: 0 }
     }
 }
 

@@ -153,9 +153,9 @@ impl<'a> Nodes<'a> {
         Self { all, views }
     }
 
-    /// A node's place among them.
-    fn place(&self, key: NodeKey) -> usize {
-        self.all.binary_search_by_key(&key, |(key, _)| *key).expect("a pod's node is there")
+    /// A node's place among them; pods may be bound to nodes that are gone.
+    fn place(&self, key: NodeKey) -> Option<usize> {
+        self.all.binary_search_by_key(&key, |(key, _)| *key).ok()
     }
 }
 
@@ -208,7 +208,7 @@ fn counted<'a>(
     };
     let mut pods = Vec::new();
     for (id, other) in (0..).map(WorkloadId).zip(&spec.workloads).filter(|(_, other)| counts(other)) {
-        let placed = store.pods_of(id).filter_map(|(_, pod)| Some((nodes.place(pod.node?), pod.terminating)));
+        let placed = store.pods_of(id).filter_map(|(_, pod)| Some((nodes.place(pod.node?)?, pod.terminating)));
         let view = |(node, terminating)| PodView { node, namespace: other.namespace, labels: &other.labels, terminating };
         pods.extend(placed.map(view));
     }

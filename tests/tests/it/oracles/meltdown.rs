@@ -2,9 +2,10 @@
 
 use serde::Deserialize;
 use serde_json::Value;
+use zonefall_core::gardener::machine::Phase;
 use zonefall_core::gardener::machine::meltdown::{Judgement, Sibling, judge};
-use zonefall_core::gardener::machine::{HEALTH_TIMEOUT, Phase};
 use zonefall_core::kernel::time::Duration;
+use zonefall_core::kube::spec::machine::MachineTimers;
 
 use super::Outcome;
 
@@ -87,7 +88,7 @@ fn check(case: &Case) -> Result<(), String> {
         case.machines.first().filter(|machine| machine.phase == RawPhase::Unknown).ok_or("the first machine is not Unknown")?;
     let siblings = case.machines.iter().filter(|machine| machine.deployment == target.deployment);
     let siblings: Vec<_> = siblings.map(|one| Sibling { phase: one.phase.into(), preserved: one.preserved }).collect();
-    let judgement = judge(Duration::from_secs(target.unknown_for_s), HEALTH_TIMEOUT, &siblings, case.lock_held);
+    let judgement = judge(Duration::from_secs(target.unknown_for_s), MachineTimers::default().health, &siblings, case.lock_held);
     let want = match case.want {
         Want::Failed => Judgement::Failed,
         Want::Unknown => Judgement::Wait(Duration::from_secs(case.retry_s.ok_or("no `retry_s`")?)),

@@ -135,6 +135,7 @@ pub fn touches(fault: &Fault, is: Selection, scenario: &Scenario) -> bool {
         Fault::NodeCrash(n) | Fault::NodeCut { node: n, .. } => node == Some(n.named()),
         Fault::ZonePower(z) | Fault::ZoneCut { zone: z, .. } => zone == Some(z.named()),
         Fault::LinkDegraded { a, b, .. } => a == b && zone == Some(*a),
+        Fault::CloudApi { zone: of, .. } => of.is_some() && zone == *of,
     }
 }
 

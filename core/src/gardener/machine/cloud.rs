@@ -1,0 +1,115 @@
+//! The cloud that machines and volumes come from: it does what it is asked for, unless a fault has it answer otherwise or it has no
+//! such machine left. (How long it takes is the affair of those who ask.)
+
+use crate::ids::{FaultId, ZoneId};
+use crate::kube::spec::Group;
+use crate::scenario::{CloudAnswer, Scenario};
+
+/// A fault of its API ([`Fault::CloudApi`](crate::scenario::Fault::CloudApi)).
+#[derive(Clone, Copy, Debug)]
+pub struct Failure {
+    /// The zone it is about; `None`: all.
+    pub zone: Option<ZoneId>,
+    /// Answer to creations.
+    pub create: Option<CloudAnswer>,
+    /// Answer to deletions, and to who asks how a machine is.
+    pub delete: Option<CloudAnswer>,
+    /// Answer to who attaches or detaches a volume.
+    pub attach: Option<CloudAnswer>,
+}
+
+/// The cloud.
+#[derive(Clone, Debug)]
+pub struct Cloud {
+    failures: Vec<(FaultId, Failure)>,
+    stock: Vec<u32>,
+}
+
+impl Cloud {
+    /// One without faults.
+    pub fn new(scenario: &Scenario) -> Self {
+        Self { failures: Vec::new(), stock: scenario.kube.stock.clone() }
+    }
+
+    /// Its API fails.
+    pub fn fail(&mut self, id: FaultId, failure: Failure) {
+        self.failures.push((id, failure));
+    }
+
+    /// One failure less.
+    pub fn mend(&mut self, id: FaultId) {
+        self.failures.retain(|(own, _)| *own != id);
+    }
+
+    /// The answer of the failure that came last.
+    fn answer(&self, zone: ZoneId, call: impl Fn(&Failure) -> Option<CloudAnswer>) -> Result<(), CloudAnswer> {
+        let here = self.failures.iter().rev().filter(|(_, failure)| failure.zone.is_none_or(|only| only == zone));
+        here.into_iter().find_map(|(_, failure)| call(failure)).map_or(Ok(()), Err)
+    }
+
+    /// Takes a machine out of stock.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub fn create(&mut self, group: &Group) -> Result<(), CloudAnswer> {
+        self.answer(group.zone, |failure| failure.create)?;
+        if let Some(stock) = group.stock {
+            let left = &mut self.stock[stock as usize];
+            *left = left.checked_sub(1).ok_or(CloudAnswer::OutOfStock)?;
+        }
+        Ok(())
+    }
+
+    /// Whether it tells how a machine is, and deletes it.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn manages(&self, zone: ZoneId) -> Result<(), CloudAnswer> {
+        self.answer(zone, |failure| failure.delete)
+    }
+
+    /// A machine that was deleted is in stock again.
+    pub fn take_back(&mut self, group: &Group) {
+        if let Some(stock) = group.stock {
+            self.stock[stock as usize] += 1;
+        }
+    }
+
+    /// Whether it attaches and detaches volumes.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn attaches(&self, zone: ZoneId) -> Result<(), CloudAnswer> {
+        self.answer(zone, |failure| failure.attach)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kube::spec::{NodeTemplate, Resources};
+    use crate::observe::testing::three_zones;
+
+    #[test]
+    fn faults_and_stock_decide() {
+        let mut scenario = three_zones();
+        scenario.kube.stock = vec![1];
+        let allocatable = Resources { cpu_milli: 1, memory: 1, pods: 1 };
+        let template = NodeTemplate { labels: [].into_iter().collect(), taints: Vec::new(), allocatable };
+        let group = Group { name: "pool".to_owned(), zone: ZoneId(1), template, minimum: 0, maximum: 9, stock: Some(0) };
+        let mut cloud = Cloud::new(&scenario);
+        let none = Failure { zone: None, create: None, delete: None, attach: None };
+        cloud.fail(FaultId(0), Failure { create: Some(CloudAnswer::Refused), ..none });
+        cloud.fail(FaultId(1), Failure { zone: Some(ZoneId(1)), delete: Some(CloudAnswer::Unavailable), ..none });
+        assert_eq!(cloud.create(&group), Err(CloudAnswer::Refused));
+        assert_eq!(cloud.manages(ZoneId(1)), Err(CloudAnswer::Unavailable));
+        assert_eq!((cloud.manages(ZoneId(0)), cloud.attaches(ZoneId(1))), (Ok(()), Ok(())));
+        cloud.fail(FaultId(2), Failure { create: Some(CloudAnswer::Unavailable), ..none });
+        assert_eq!(cloud.create(&group), Err(CloudAnswer::Unavailable));
+        cloud.mend(FaultId(2));
+        cloud.mend(FaultId(0));
+        assert_eq!((cloud.create(&group), cloud.create(&group)), (Ok(()), Err(CloudAnswer::OutOfStock)));
+        cloud.take_back(&group);
+        assert_eq!(cloud.create(&group), Ok(()));
+    }
+}

@@ -1,0 +1,61 @@
+//! Draining a node before its machine is deleted (`pkg/util/provider/drain/drain.go`): pods without volumes leave at once, those with
+//! volumes one after another.
+
+use crate::ids::{NodeKey, PodId};
+use crate::kernel::time::Time;
+use crate::kube::context::Cx;
+use crate::kube::spec::Kind;
+use crate::kube::store::Store;
+
+/// A drain under way.
+#[derive(Clone, Copy, Debug)]
+pub struct Drain {
+    since: Time,
+    /// The pod with a volume whose turn it is, and since when.
+    turn: Option<(PodId, Time)>,
+}
+
+impl Drain {
+    /// One that begins.
+    pub const fn new(now: Time) -> Self {
+        Self { since: now, turn: None }
+    }
+
+    /// Evicts whose turn it is; whether all is done that can be.
+    pub fn go_on(&mut self, node: NodeKey, store: &mut Store, cx: &mut Cx<'_>) -> bool {
+        if store.get_node(node).is_some() {
+            store.cordon(node, cx);
+        }
+        let left: Vec<PodId> = leaving(node, store, cx).collect();
+        let (with_volume, others): (Vec<PodId>, Vec<PodId>) = left.iter().partition(|id| has_volume(**id, store, cx));
+        others.into_iter().for_each(|id| evict(id, store, cx));
+        let waited_for =
+            self.turn.filter(|(id, since)| with_volume.contains(id) && cx.now < *since + cx.spec.timers.machines.detach);
+        if waited_for.is_none() {
+            let terminating = |id: &PodId| store.pod(*id).is_some_and(|pod| pod.terminating);
+            self.turn = with_volume.into_iter().find(|id| !terminating(id)).map(|id| (id, cx.now));
+            if let Some((id, _)) = self.turn {
+                evict(id, store, cx);
+            }
+        }
+        left.is_empty() || cx.now >= self.since + cx.spec.timers.machines.drain
+    }
+}
+
+/// The pods that are to leave a node: all but those that belong to it.
+fn leaving(node: NodeKey, store: &Store, cx: &Cx<'_>) -> impl Iterator<Item = PodId> {
+    let belongs = |id: &PodId| {
+        let workload = store.pod(*id).expect("a node's pods are there").name.workload;
+        cx.spec.workloads[workload.0 as usize].kind == Kind::DaemonSet
+    };
+    store.get_node(node).into_iter().flat_map(|node| &node.pods).copied().filter(move |id| !belongs(id))
+}
+
+fn has_volume(id: PodId, store: &Store, cx: &Cx<'_>) -> bool {
+    let workload = &cx.spec.workloads[store.pod(id).expect("a node's pods are there").name.workload.0 as usize];
+    workload.volume.is_some() || !workload.claims.is_empty()
+}
+
+fn evict(id: PodId, store: &mut Store, cx: &mut Cx<'_>) {
+    store.terminate(id, cx);
+}

@@ -1,0 +1,214 @@
+//! Machines and machine deployments as the API has them, and the only ways to change them: each leaves a record.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::Phase;
+use super::drain::Drain;
+use super::meltdown::Sibling;
+use crate::ids::{GroupId, NodeKey};
+use crate::kernel::rng::Purpose;
+use crate::kernel::time::Time;
+use crate::kube::context::Cx;
+use crate::kube::name::{MachineName, draw_suffix};
+use crate::kube::record::{KubeRecord, MachineFact};
+use crate::kube::spec::PlaneSpec;
+use crate::network::{HostId, Network};
+
+/// A machine of a plane, numbered in the order they are made; a number is used once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct MachineId(u32);
+
+/// What the cloud has made of a machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Vm {
+    /// Nothing yet.
+    Absent,
+    /// It is being made.
+    Creating,
+    /// It is there: its host, and the node it is to be.
+    There(HostId, NodeKey),
+}
+
+/// How far the deletion of a machine has come.
+#[derive(Clone, Copy, Debug)]
+pub enum Deletion {
+    /// The cloud is asked how it is.
+    Status,
+    /// Its node is drained.
+    Drain(Drain),
+    /// The cloud is asked to delete it.
+    Delete,
+    /// The cloud does so.
+    Deleting,
+}
+
+/// A machine.
+#[derive(Clone, Debug)]
+pub struct Machine {
+    /// Its name.
+    pub name: MachineName,
+    /// Where it stands, and since when.
+    pub phase: Phase,
+    /// Since when.
+    pub since: Time,
+    /// When it was made.
+    pub created: Time,
+    /// What there is of it.
+    pub vm: Vm,
+    /// Its node has not been ready since then.
+    pub unready: Option<Time>,
+    /// While [`Phase::Terminating`].
+    pub deletion: Deletion,
+    /// It goes first where there are too many.
+    pub unwanted: bool,
+}
+
+impl Machine {
+    /// The node it is, or is to be.
+    pub const fn node(&self) -> Option<NodeKey> {
+        match self.vm {
+            Vm::There(_, node) => Some(node),
+            Vm::Absent | Vm::Creating => None,
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Deployment {
+    desired: u32,
+    template: u32,
+    names: u64,
+    changed: Time,
+}
+
+/// All machines of a plane.
+#[derive(Clone, Debug)]
+pub struct Fleet {
+    machines: BTreeMap<MachineId, Machine>,
+    deployments: Vec<Deployment>,
+    made: u32,
+    touched: BTreeSet<GroupId>,
+}
+
+/// Entity of the draws of a machine deployment's names, beyond all workloads.
+const NAMES: u32 = 1 << 31;
+
+impl Fleet {
+    /// The machines of the nodes of the start, all running.
+    pub fn new(spec: &PlaneSpec, cx: &Cx<'_>) -> Self {
+        let deployment = |group: GroupId| {
+            let names = spec.nodes.iter().filter_map(|node| node.machine).filter(|name| name.group == group);
+            let (desired, template) = (names.clone().count() as u32, names.map(|name| name.template).next());
+            let drawn = || cx.draws(Purpose::Suffix, NAMES | u32::from(group.0)).draw(0).word() as u32;
+            Deployment { desired, template: template.unwrap_or_else(drawn), names: 0, changed: Time::ZERO }
+        };
+        let deployments = (0..spec.groups.len() as u16).map(GroupId).map(deployment).collect();
+        let mut fleet = Self { machines: BTreeMap::new(), deployments, made: 0, touched: BTreeSet::new() };
+        for (key, node) in (0..).map(NodeKey).zip(&spec.nodes) {
+            if let Some(name) = node.machine {
+                fleet.insert(name, Phase::Running, Vm::There(Network::host_of(node.node), key), cx.now);
+            }
+        }
+        fleet
+    }
+
+    fn insert(&mut self, name: MachineName, phase: Phase, vm: Vm, now: Time) -> MachineId {
+        let id = MachineId(self.made);
+        self.made += 1;
+        let (unready, deletion, unwanted) = (None, Deletion::Status, false);
+        self.machines.insert(id, Machine { name, phase, since: now, created: now, vm, unready, deletion, unwanted });
+        id
+    }
+
+    /// A machine, if it is (still) there.
+    pub fn get(&self, id: MachineId) -> Option<&Machine> {
+        self.machines.get(&id)
+    }
+
+    /// A machine that is there, to change what leaves no record.
+    pub fn get_mut(&mut self, id: MachineId) -> &mut Machine {
+        self.machines.get_mut(&id).expect("who changes a machine has it")
+    }
+
+    /// All machines, oldest first.
+    pub fn machines(&self) -> impl Iterator<Item = (MachineId, &Machine)> {
+        self.machines.iter().map(|(id, machine)| (*id, machine))
+    }
+
+    /// The machines of a machine deployment, oldest first.
+    pub fn of(&self, group: GroupId) -> impl Iterator<Item = (MachineId, &Machine)> {
+        self.machines().filter(move |(_, machine)| machine.name.group == group)
+    }
+
+    /// The same, as meltdown protection sees them.
+    pub fn siblings(&self, group: GroupId) -> Vec<Sibling> {
+        self.of(group).map(|(_, machine)| Sibling { phase: machine.phase, preserved: false }).collect()
+    }
+
+    /// The machine that is a node.
+    pub fn of_node(&self, node: NodeKey) -> Option<MachineId> {
+        self.machines().find(|(_, machine)| machine.node() == Some(node)).map(|(id, _)| id)
+    }
+
+    /// Machines wanted.
+    pub fn desired(&self, group: GroupId) -> u32 {
+        self.deployments[group.0 as usize].desired
+    }
+
+    /// When a machine of it was last made, removed or seen in another phase.
+    pub fn changed(&self, group: GroupId) -> Time {
+        self.deployments[group.0 as usize].changed
+    }
+
+    /// The machine deployments that have changed since this was last asked for.
+    pub fn take_touched(&mut self) -> BTreeSet<GroupId> {
+        std::mem::take(&mut self.touched)
+    }
+
+    fn touch(&mut self, group: GroupId, now: Time) {
+        self.deployments[group.0 as usize].changed = now;
+        self.touched.insert(group);
+    }
+
+    /// Makes a machine.
+    pub fn create(&mut self, group: GroupId, cx: &mut Cx<'_>) -> MachineId {
+        let draws = cx.draws(Purpose::Suffix, NAMES | u32::from(group.0));
+        let deployment = &mut self.deployments[group.0 as usize];
+        let template = deployment.template;
+        let name = loop {
+            deployment.names += 1;
+            let name = MachineName { group, template, suffix: draw_suffix(&mut draws.draw(deployment.names)) };
+            if self.machines.values().all(|machine| machine.name != name) {
+                break name;
+            }
+        };
+        cx.record(KubeRecord::Machine(name, MachineFact::Created));
+        self.touch(group, cx.now);
+        self.insert(name, Phase::Pending, Vm::Absent, cx.now)
+    }
+
+    /// A machine's phase; nothing if it is that.
+    pub fn set_phase(&mut self, id: MachineId, phase: Phase, cx: &mut Cx<'_>) {
+        let machine = self.get_mut(id);
+        if machine.phase != phase {
+            (machine.phase, machine.since) = (phase, cx.now);
+            let name = machine.name;
+            cx.record(KubeRecord::Machine(name, MachineFact::Phase(phase)));
+            self.touch(name.group, cx.now);
+        }
+    }
+
+    /// A machine goes.
+    pub fn remove(&mut self, id: MachineId, cx: &mut Cx<'_>) {
+        let machine = self.machines.remove(&id).expect("who removes a machine has it");
+        cx.record(KubeRecord::Machine(machine.name, MachineFact::Removed));
+        self.touch(machine.name.group, cx.now);
+    }
+
+    /// Another number of machines is wanted.
+    pub fn scale(&mut self, group: GroupId, desired: u32, cx: &mut Cx<'_>) {
+        self.deployments[group.0 as usize].desired = desired;
+        cx.record(KubeRecord::GroupScaled(group, desired));
+        self.touched.insert(group);
+    }
+}

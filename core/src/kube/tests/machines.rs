@@ -1,0 +1,266 @@
+//! Machines that are given up and replaced: GEP-20, "Impact of a Zone Outage", in both cases.
+
+use proptest::prelude::*;
+
+use super::world::{PLANE, Seen, at, broken, crash, cut_zone, run, run_as, secs, with, workload, world, zone_label};
+use crate::gardener::machine::Phase;
+use crate::gardener::machine::meltdown::{Sibling, in_progress};
+use crate::ids::{GroupId, NodeKey, ZoneId};
+use crate::kernel::time::Time;
+use crate::kube::name::{MachineName, NodeName};
+use crate::kube::record::{KubeRecord, MachineFact, NodeFact, PodFact, Ready};
+use crate::kube::rule::labels::Symbol;
+use crate::kube::spec::placement::{Claim, Volume};
+use crate::kube::spec::{Group, Workload, tolerates_unreachable};
+use crate::scenario::{Aim, CloudAnswer, Fault, Scenario};
+use crate::sim::Exact;
+
+/// The same with a machine behind each node: one machine deployment for each zone, of up to so many machines.
+pub(super) fn with_machines(mut scenario: Scenario, maximum: u32) -> Scenario {
+    let zone_of: Vec<ZoneId> = scenario.nodes.iter().map(|node| node.zone).collect();
+    let plane = &mut scenario.kube.planes[PLANE.0 as usize];
+    for (suffix, node) in (0..).zip(&mut plane.nodes) {
+        let zone = zone_of[node.node.0 as usize];
+        if plane.groups.last().is_none_or(|group| group.zone != zone) {
+            let (name, template) = (format!("pool-z{}", zone.0), node.template.clone());
+            plane.groups.push(Group { name, zone, template, minimum: 0, maximum, stock: None });
+        }
+        node.machine = Some(MachineName { group: GroupId(plane.groups.len() as u16 - 1), template: 7, suffix });
+    }
+    scenario
+}
+
+/// The cloud answers so, in all zones.
+pub(super) fn cloud(create: Option<CloudAnswer>, delete: Option<CloudAnswer>) -> Fault {
+    Fault::CloudApi { zone: None, create, delete, attach: None }
+}
+
+impl Seen {
+    /// What was seen of machines.
+    pub(super) fn machines(&self) -> Vec<(Time, MachineName, MachineFact)> {
+        let machine = |(at, record): &(Time, KubeRecord)| match record {
+            KubeRecord::Machine(name, fact) => Some((*at, *name, *fact)),
+            _ => None,
+        };
+        self.0.iter().filter_map(machine).collect()
+    }
+
+    /// What was seen of a machine.
+    fn machine(&self, name: MachineName) -> Vec<(Time, MachineFact)> {
+        self.machines().into_iter().filter(|(_, own, _)| *own == name).map(|(at, _, fact)| (at, fact)).collect()
+    }
+
+    /// The machines that were made, and when.
+    pub(super) fn made(&self) -> Vec<(Time, MachineName)> {
+        self.machines().into_iter().filter(|(.., fact)| *fact == MachineFact::Created).map(|(at, name, _)| (at, name)).collect()
+    }
+
+    fn phases(&self, name: MachineName) -> Vec<MachineFact> {
+        self.machine(name).into_iter().map(|(_, fact)| fact).collect()
+    }
+}
+
+fn machine_of(scenario: &Scenario, node: u32) -> MachineName {
+    scenario.kube.planes[0].nodes[node as usize].machine.unwrap()
+}
+
+fn six() -> Scenario {
+    with_machines(with(world(&[2, 2, 2]), workload("web", 0, 12)), 4)
+}
+
+const UNKNOWN: MachineFact = MachineFact::Phase(Phase::Unknown);
+const RUNNING: MachineFact = MachineFact::Phase(Phase::Running);
+const FAILED: MachineFact = MachineFact::Phase(Phase::Failed);
+const TERMINATING: MachineFact = MachineFact::Phase(Phase::Terminating);
+const CRASHING: MachineFact = MachineFact::Phase(Phase::CrashLoopBackOff);
+
+/// The machines of each deployment as they stand after each record: never may one more be given up while one is replaced.
+fn one_at_a_time(scenario: &Scenario, seen: &Seen) {
+    let mut machines: Vec<(MachineName, Phase)> =
+        scenario.kube.planes[0].nodes.iter().map(|node| (node.machine.unwrap(), Phase::Running)).collect();
+    for (when, name, fact) in seen.machines() {
+        let place = machines.iter().position(|(own, _)| *own == name);
+        match fact {
+            MachineFact::Created => machines.push((name, Phase::Pending)),
+            MachineFact::Removed => drop(machines.remove(place.unwrap())),
+            MachineFact::Phase(phase) => {
+                let before = machines[place.unwrap()].1;
+                if (before, phase) == (Phase::Unknown, Phase::Failed) {
+                    let of_it = machines.iter().filter(|(own, _)| own.group == name.group);
+                    let siblings: Vec<_> = of_it.map(|(_, phase)| Sibling { phase: *phase, preserved: false }).collect();
+                    assert_eq!(in_progress(&siblings), 0, "{name:?} at {when:?}");
+                }
+                machines[place.unwrap()].1 = phase;
+            }
+        }
+    }
+}
+
+#[test]
+fn a_machine_whose_node_crashed_is_replaced() {
+    let scenario = six();
+    let seen = run(&broken(scenario.clone(), 100, None, crash(&scenario, NodeKey(0))), 1);
+    let old = seen.machine(machine_of(&scenario, 0));
+    assert_eq!(old.iter().map(|(_, fact)| *fact).collect::<Vec<_>>(), [UNKNOWN, FAILED, TERMINATING, MachineFact::Removed]);
+    assert_eq!(old[1].0.since(old[0].0), secs(600));
+    let [(_, new)] = seen.made()[..] else { panic!("{:?}", seen.made()) };
+    assert_eq!(seen.phases(new), [MachineFact::Created, RUNNING]);
+    // Its node is gone with it, the other one has joined.
+    assert_eq!(seen.node_facts(NodeFact::Removed).iter().map(|(_, node)| *node).collect::<Vec<_>>(), [NodeKey(0)]);
+    let joined = seen.0.iter().find(|(_, fact)| *fact == KubeRecord::Node(NodeName::Machine(new), NodeFact::Registered));
+    let (joined, removed) = (joined.unwrap().0, old[3].0);
+    // A call to make it, power, boot.
+    assert!(joined.since(seen.made()[0].0) >= secs(150) && joined.since(seen.made()[0].0) < secs(151));
+    assert!(removed.since(old[2].0) >= secs(60) && removed.since(old[2].0) < secs(61));
+    assert!(seen.nodes(Ready::Unknown).len() == 1 && seen.tainted().len() == 1);
+}
+
+#[test]
+fn pods_go_to_the_node_of_a_new_machine() {
+    // No other node has room for the pods of the one that crashed.
+    let mut web = workload("web", 0, 6);
+    web.requests.cpu_milli = 6_000;
+    let scenario = with_machines(with(world(&[2, 2, 2]), web), 4);
+    let seen = run(&broken(scenario.clone(), 100, None, crash(&scenario, NodeKey(0))), 1);
+    let [(_, new)] = seen.made()[..] else { panic!("{:?}", seen.made()) };
+    let bound = seen.pods(|fact| fact == PodFact::Bound(NodeName::Machine(new)));
+    assert_eq!(bound.len(), 1, "{seen:#?}");
+    assert!(seen.of(bound[0].1).iter().any(|(_, fact)| *fact == PodFact::Ready(true)));
+    // That node is as mortal as others.
+    let again = broken(scenario.clone(), 100, None, crash(&scenario, NodeKey(0)));
+    let again = broken(again, 1_500, Some(4_000), Fault::ZonePower(Aim::Named(ZoneId(0))));
+    let seen = run(&again, 1);
+    let lost =
+        seen.0.iter().filter(|(_, fact)| *fact == KubeRecord::Node(NodeName::Machine(new), NodeFact::Ready(Ready::Unknown)));
+    assert_eq!(lost.count(), 1);
+    one_at_a_time(&again, &seen);
+}
+
+/// GEP-20, "Machines cannot be deleted": one machine of each deployment is Terminating for good, its replacement cannot be made, the
+/// others stay Unknown.
+#[test]
+fn a_dead_zone_where_machines_can_neither_be_deleted_nor_made() {
+    let scenario = six();
+    let broken_ = broken(scenario.clone(), 100, None, cut_zone(ZoneId(0)));
+    let broken_ = broken(broken_, 100, None, cloud(Some(CloudAnswer::Refused), Some(CloudAnswer::Refused)));
+    let mut now_and_then = broken_.clone();
+    now_and_then.duration = secs(1_800);
+    let seen = run(&now_and_then, 1);
+    let of_zone: Vec<_> = (0..2).map(|node| seen.phases(machine_of(&scenario, node))).collect();
+    assert_eq!(of_zone, [vec![UNKNOWN, FAILED, TERMINATING], vec![UNKNOWN]]);
+    let [(_, new)] = seen.made()[..] else { panic!("{:?}", seen.made()) };
+    assert_eq!(seen.phases(new), [MachineFact::Created, CRASHING]);
+    // Later the replacement is given up and replaced in its turn; of the old ones no other.
+    let seen = run(&broken_, 1);
+    assert_eq!(seen.phases(machine_of(&scenario, 1)), [UNKNOWN]);
+    assert_eq!(seen.phases(new), [MachineFact::Created, CRASHING, FAILED, TERMINATING]);
+    let crashing = |name: &MachineName| seen.phases(*name).last() == Some(&CRASHING);
+    assert_eq!(seen.made().iter().filter(|(_, name)| crashing(name)).count(), 1);
+    let (made, given_up) = (seen.made()[0].0, seen.made()[1].0);
+    assert!(given_up.since(made) >= secs(20 * 60) && given_up.since(made) < secs(23 * 60 + 1), "{made:?} {given_up:?}");
+    one_at_a_time(&broken_, &seen);
+}
+
+/// GEP-20, "Machines can be deleted": the machine goes, the one that replaces it waits for its node.
+#[test]
+fn a_dead_zone_where_machines_can_be_deleted() {
+    let scenario = broken(six(), 100, None, Fault::ZonePower(Aim::Named(ZoneId(0))));
+    let seen = run(&scenario, 1);
+    // Each is given up 20 minutes after it was made, for as long as this goes on; the other old one is Unknown all the while.
+    let gone: Vec<_> = seen.machines().into_iter().filter(|(.., fact)| *fact == MachineFact::Removed).collect();
+    assert!(gone.len() > 2 && seen.made().len() == gone.len(), "{gone:#?}");
+    assert_eq!(seen.phases(machine_of(&scenario, 1)), [UNKNOWN]);
+    let first = seen.made()[0].1;
+    assert_eq!(seen.phases(first), [MachineFact::Created, FAILED, TERMINATING, MachineFact::Removed]);
+    assert!(seen.made().iter().all(|(_, name)| !seen.phases(*name).contains(&RUNNING)), "without power none joins");
+    one_at_a_time(&scenario, &seen);
+    // With power again, all is well again.
+    let healed = broken(six(), 100, Some(3_000), Fault::ZonePower(Aim::Named(ZoneId(0))));
+    let seen = run(&healed, 1);
+    let last = seen.machines().into_iter().rfind(|(.., fact)| matches!(fact, MachineFact::Phase(_)));
+    assert!(matches!(last, Some((when, _, RUNNING)) if when > at(3_100)), "{last:?}");
+    one_at_a_time(&healed, &seen);
+}
+
+#[test]
+fn what_is_out_of_stock_is_not_made() {
+    let mut scenario = six();
+    scenario.kube.stock = vec![0];
+    scenario.kube.planes[0].groups[0].stock = Some(0);
+    scenario.duration = secs(2_000);
+    let seen = run(&broken(scenario.clone(), 100, None, crash(&scenario, NodeKey(0))), 1);
+    let [(_, new)] = seen.made()[..] else { panic!("{:?}", seen.made()) };
+    // Until the old one is back in stock.
+    assert_eq!(seen.phases(new), [MachineFact::Created, CRASHING, MachineFact::Phase(Phase::Pending), RUNNING]);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+    #[test]
+    fn given_up_when_unknown_for_long_enough(
+        seed: u64, health_s in 60..1_500u64, creation_s in 120..1_500u64, refuses: bool, zones in prop::array::uniform2(1..4u32),
+        faults in prop::collection::vec((20..2_000u64, 100..3_000u64, 0..4u8, 0..12u32), 1..5),
+    ) {
+        let mut scenario = with_machines(with(world(&zones), workload("web", 0, 6)), 4);
+        let nodes: u32 = zones.iter().sum();
+        let timers = &mut scenario.kube.planes[0].timers.machines;
+        (timers.health, timers.creation) = (secs(health_s), secs(creation_s));
+        if refuses {
+            scenario = broken(scenario, 50, Some(2_500), cloud(Some(CloudAnswer::Refused), Some(CloudAnswer::Unavailable)));
+        }
+        for (from, lasts, kind, which) in faults {
+            let zone = ZoneId(which as u16 % 2);
+            let fault = match kind {
+                0 | 1 => crash(&scenario, NodeKey(which % nodes)),
+                2 => cut_zone(zone),
+                _ => Fault::ZonePower(Aim::Named(zone)),
+            };
+            scenario = broken(scenario, from, Some(lasts), fault);
+        }
+        scenario.duration = secs(5_000);
+        let seen = run(&scenario, seed);
+        prop_assert_eq!(&seen, &run_as(&scenario, seed, Exact::Fast, 7));
+        one_at_a_time(&scenario, &seen);
+        for (_, name, _) in seen.machines() {
+            let facts = seen.machine(name);
+            for pair in facts.windows(2).filter(|pair| (pair[0].1, pair[1].1) == (UNKNOWN, FAILED)) {
+                let waited = pair[1].0.since(pair[0].0);
+                prop_assert!(waited >= secs(health_s) && (waited - secs(health_s)).as_nanos() % secs(5).as_nanos() == 0);
+            }
+        }
+        // Whoever is the first of its deployment to be unknown is given up exactly then.
+        let unknown = seen.machines().into_iter().find(|(.., fact)| *fact == UNKNOWN);
+        if let Some((since, name, _)) = unknown {
+            let next = seen.machine(name).into_iter().find(|(when, _)| *when > since);
+            if let Some((failed, FAILED)) = next {
+                prop_assert_eq!(failed.since(since), secs(health_s));
+            }
+        }
+    }
+}
+
+/// A node that is back before its machine could be deleted is emptied first.
+#[test]
+fn drained_before_it_is_deleted() {
+    let patient = vec![tolerates_unreachable(secs(7_000))];
+    let volume = Claim::Bound(Volume(vec![(Symbol::ZONE, vec![zone_label(0)])]));
+    let db = Workload { claims: vec![volume], tolerations: patient.clone(), ..workload("db", 0, 3) };
+    let web = Workload { tolerations: patient, ..workload("web", 1, 6) };
+    let scenario = with_machines(with(with(world(&[1, 1, 1]), db), web), 4);
+    let scenario = broken(scenario, 100, Some(1_000), cut_zone(ZoneId(0)));
+    let scenario = broken(scenario, 100, Some(1_500), cloud(None, Some(CloudAnswer::Unavailable)));
+    let seen = run(&scenario, 1);
+    let (drained, gone) = (at(1_600), seen.node_facts(NodeFact::Removed)[0].0);
+    assert!(seen.node_facts(NodeFact::Cordoned).iter().all(|(when, node)| *when >= drained && *node == NodeKey(0)));
+    let ending = seen.pods(|fact| fact == PodFact::Terminating);
+    let times = |workload: u32| ending.iter().filter(move |(_, pod)| pod.workload.0 == workload).map(|(when, _)| *when);
+    let (dbs, webs): (Vec<_>, Vec<_>) = (times(0).collect(), times(1).collect());
+    assert!(dbs.len() == 3 && webs.len() == 2 && webs.iter().all(|when| *when == dbs[0]), "{dbs:?} {webs:?}");
+    assert!(webs[0] >= drained && webs[0] <= drained + secs(5));
+    let removed: Vec<_> = ending.iter().map(|(_, pod)| *seen.of(*pod).last().unwrap()).collect();
+    assert!(removed.iter().all(|(when, fact)| *fact == PodFact::Removed && *when < gone), "{removed:?}");
+    // A look every 5 s whether the one before has stopped, which takes 2 s.
+    assert_eq!([dbs[1].since(dbs[0]), dbs[2].since(dbs[1])], [secs(5), secs(5)]);
+    // Whoever left runs again: nobody went back to the node.
+    assert!(seen.pods(|fact| fact == PodFact::Bound(NodeName::Given(NodeKey(0)))).iter().all(|(when, _)| *when < at(1)));
+}
