@@ -1,6 +1,7 @@
 //! The file format as its users meet it.
 
 mod hostile;
+mod kube;
 mod messages;
 mod published;
 
