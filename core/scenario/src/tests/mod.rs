@@ -3,6 +3,7 @@
 mod hostile;
 mod kube;
 mod messages;
+mod messages_kube;
 mod published;
 
 use std::collections::BTreeSet;

@@ -360,80 +360,79 @@ fn one_member_per_volume(cx: &mut Context<'_>, world: &World, all: &Members) {
     }
 }
 
-/// What the etcd clusters of a seed or of its shoots have in common.
+/// What the etcd clusters of a seed, or of a shoot, have in common.
 #[derive(Clone)]
 pub(super) struct Managed {
     path: String,
-    /// What their members are called, but for the number.
-    set: String,
     pub(super) options: EtcdOptions,
     leader: Option<u8>,
+    /// As the file has it.
+    written: String,
     revision: u64,
     database_bytes: u64,
     disk: Disk,
 }
 
+/// An etcd cluster `<home>/<set>` with a member on each of some nodes.
+pub(super) struct Placed<'a> {
+    pub(super) home: &'a str,
+    pub(super) set: &'a str,
+    pub(super) nodes: &'a [NodeId],
+    /// Its members are containers of pods.
+    pub(super) pods: bool,
+}
+
 impl Managed {
-    pub(super) fn new(
-        cx: &mut Context<'_>,
-        path: &str,
-        set: &str,
-        raw_options: &RawOptions,
-        initial: &RawInitial,
-        raw_disk: &RawDisk,
-    ) -> Self {
-        let leader = match initial.leader.as_deref() {
-            None => Some(0),
-            Some("none") => None,
-            Some(name) => {
-                let number = name.rsplit_once('-').and_then(|(_, number)| number.parse::<usize>().ok());
-                if number.is_none_or(|number| number >= MAX_MEMBERS) {
-                    let wanted = format!("the name of a member, such as {}, or \"none\"", quote(&format!("{set}-0")));
-                    cx.error(&format!("{path}.initial.leader"), quote(name), wanted);
-                }
-                number.map(|number| number as u8)
-            }
-        };
+    pub(super) fn new(cx: &mut Context<'_>, path: &str, options: &RawOptions, initial: &RawInitial, disk: &RawDisk) -> Self {
+        let number = |name: &str| name.rsplit_once('-').and_then(|(_, number)| number.parse().ok());
         Self {
-            options: options(cx, &format!("{path}.options"), raw_options),
-            disk: disk(cx, &format!("{path}.disk"), raw_disk),
+            options: self::options(cx, &format!("{path}.options"), options),
+            disk: self::disk(cx, &format!("{path}.disk"), disk),
             path: path.to_owned(),
-            set: set.to_owned(),
-            leader,
+            leader: match initial.leader.as_deref() {
+                None => Some(0),
+                Some("none") => None,
+                // What is no number is no member's.
+                Some(name) => Some(number(name).unwrap_or(u8::MAX)),
+            },
+            written: initial.leader.clone().unwrap_or_default(),
             revision: initial.revision,
             database_bytes: initial.database.0,
+        }
+    }
+
+    /// Reports a leader that is none of so many members.
+    pub(super) fn check_leader(&self, cx: &mut Context<'_>, set: &str, members: usize) {
+        if self.leader.is_some_and(|leader| usize::from(leader) >= members) {
+            let names: Vec<String> = (0..members).map(|k| format!("{set}-{k}")).collect();
+            let wanted = format!("the name of a member, {}, or \"none\"", one_of(names.iter().map(String::as_str)));
+            cx.error(&format!("{}.initial.leader", self.path), quote(&self.written), wanted);
         }
     }
 }
 
 impl Members {
-    /// The cluster `<home>/<set>`, a member of it on each of these nodes; they are containers of pods, or not.
+    /// A cluster more; its members are there from the start to the end.
     pub(super) fn manage(
         &mut self,
         cx: &mut Context<'_>,
         managed: &Managed,
-        home: &str,
-        nodes: &[NodeId],
-        pods: bool,
+        placed: &Placed<'_>,
         world: &mut World,
         clusters: &mut Names,
     ) -> ClusterId {
-        let Managed { path, set, options, leader, revision, database_bytes, disk } = managed;
-        let index = self.clusters.len();
-        let (id, name) = (ClusterId(index as u16), format!("{home}/{set}"));
+        let Managed { path, options, leader, revision, database_bytes, disk, .. } = managed;
+        let (index, nodes) = (self.clusters.len(), placed.nodes);
+        let (id, name) = (ClusterId(index as u16), format!("{}/{}", placed.home, placed.set));
         clusters.add(cx, path, &name, index);
-        if leader.is_some_and(|leader| usize::from(leader) >= nodes.len()) {
-            let wanted = format!("one of its {} members", nodes.len());
-            cx.error(&format!("{path}.initial.leader"), format!("member {}", leader.unwrap_or_default()), wanted);
-        }
         let mut disk = disk.clone();
         if !cx.copies(&format!("{path}.disk.fsync"), &disk.fsync, nodes.len()) {
             disk.fsync = Latency::NONE;
         }
         let (mut members, mut lives) = (Vec::new(), Vec::new());
         for (k, node) in nodes.iter().enumerate() {
-            let name = format!("{set}-{k}");
-            let volume = add_volume(cx, path, format!("{home}/{name}"), Some(usize::from(node.0)), &disk, world);
+            let name = format!("{}-{k}", placed.set);
+            let volume = add_volume(cx, path, format!("{}/{name}", placed.home), Some(usize::from(node.0)), &disk, world);
             lives.push(Life {
                 id: MemberId { cluster: id, index: k as u8 },
                 name: name.clone(),
@@ -449,10 +448,10 @@ impl Members {
         self.clusters.push(EtcdCluster {
             name,
             options: options.clone(),
-            initial_leader: *leader,
+            initial_leader: leader.filter(|leader| usize::from(*leader) < nodes.len()),
             revision: *revision,
             database_bytes: *database_bytes,
-            managed: pods,
+            managed: placed.pods,
             members,
         });
         id

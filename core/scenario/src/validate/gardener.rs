@@ -4,7 +4,7 @@
 //! file order: seeds' own components -> every shoot's components with the pods that are given -> members of etcd that are not given
 //! ```
 
-use super::etcd::{Managed, Members};
+use super::etcd::{Managed, Members, Placed};
 use super::kube::MULTI_ZONAL;
 use super::lower::{Lowering, MAX_SHOOTS, Site};
 use super::names::Names;
@@ -77,13 +77,14 @@ fn clusters_so_far(members: &Members) -> u16 {
 /// What seeds run for themselves.
 fn system(cx: &mut Context<'_>, raw: &RawScenario, lowering: &mut Lowering) {
     for s in 0..lowering.sites.len() {
-        let path = format!("seeds[{s}].system");
-        let system = &raw.seeds[s].system;
+        let path = format!("seeds[{}].system", lowering.sites[s].entry);
+        let system = &raw.seeds[lowering.sites[s].entry].system;
         let tolerance = if lowering.sites[s].seed.multi_zonal { FailureTolerance::Zone } else { FailureTolerance::Node };
         let plane = PlaneId(s as u16);
         let home = Home { namespace: "garden".to_owned(), tolerance, recovery: Recovery::Wait, pinned: false, plane };
         let all = planned(cx, lowering, &path, &profile::SEED, &system.components, system.only_listed);
-        for component in all {
+        let sound = lowering.sites[s].sound;
+        for component in all.into_iter().filter(|_| sound) {
             deploy(cx, lowering, s, &path, &home, component);
         }
     }
@@ -143,17 +144,7 @@ impl Hosting<'_> {
                     cx.error(&format!("{path}.components"), format!("no {name}"), "it: there is no control plane without");
                 }
             }
-            let etcd = [Part::EtcdMain, Part::EtcdEvents].map(|part| {
-                let found = components.iter().find(|component| component.part() == part)?;
-                Some(Managed::new(
-                    cx,
-                    &format!("{path}.etcd"),
-                    found.name(),
-                    &entry.etcd.options,
-                    &entry.etcd.initial,
-                    &entry.etcd.disk,
-                ))
-            });
+            let etcd = Managed::new(cx, &format!("{path}.etcd"), &entry.etcd.options, &entry.etcd.initial, &entry.etcd.disk);
             for k in 1..=entry.count {
                 let errors = cx.errors.len();
                 self.shoot(cx, &path, entry, k, &components, &etcd, &mut names);
@@ -173,7 +164,7 @@ impl Hosting<'_> {
         entry: &RawShoot,
         k: u32,
         components: &[Planned<'_>],
-        etcd: &[Option<Managed>; 2],
+        etcd: &Managed,
         names: &mut Names,
     ) {
         let numbered = |text: String| if entry.count > 1 { format!("{text}-{k}") } else { text };
@@ -181,7 +172,11 @@ impl Hosting<'_> {
         let namespace =
             entry.namespace.as_ref().map_or_else(|| format!("shoot--garden--{name}"), |given| numbered(given.to_string()));
         let place = if entry.namespace.is_some() { "namespace" } else { "name" };
+        let errors = cx.errors.len();
         names.add(cx, &format!("{path}.{place}"), &namespace, self.shoots.len());
+        if cx.errors.len() > errors {
+            return;
+        }
         let seed = match &entry.seed {
             Some(seed) => self.named(cx, path, seed, entry.failure_tolerance),
             None => self.best(entry.failure_tolerance),
@@ -193,7 +188,7 @@ impl Hosting<'_> {
             recovery: entry.recovery,
             hosted: None,
         };
-        if let Some(s) = seed.filter(|s| *s < self.lowering.sites.len()) {
+        if let Some(s) = seed.filter(|s| self.lowering.sites[*s].sound) {
             shoot.hosted = self.host(cx, path, s, &shoot, namespace, components, etcd);
         }
         self.shoots.push(shoot);
@@ -202,10 +197,13 @@ impl Hosting<'_> {
     /// The seed that the file names.
     fn named(&mut self, cx: &mut Context<'_>, path: &str, name: &str, tolerance: FailureTolerance) -> Option<usize> {
         let s = self.seeds.find(cx, &format!("{path}.seed"), name)?;
-        let site = self.lowering.sites.get(s)?;
+        let site = &self.lowering.sites[s];
         if tolerance == FailureTolerance::Zone && !site.seed.multi_zonal {
             let wanted = format!("a seed that is multi-zonal: one with {MULTI_ZONAL}");
-            cx.error(&format!("{path}.seed"), format!("{}, for a shoot with failure tolerance zone", quote(name)), wanted);
+            if site.sound {
+                cx.error(&format!("{path}.seed"), format!("{}, for a shoot with failure tolerance zone", quote(name)), wanted);
+            }
+            return None;
         }
         Some(s)
     }
@@ -229,7 +227,7 @@ impl Hosting<'_> {
         shoot: &Shoot,
         namespace: String,
         components: &[Planned<'_>],
-        etcd: &[Option<Managed>; 2],
+        etcd: &Managed,
     ) -> Option<Hosted> {
         let plane = PlaneId((self.lowering.sites.len() + self.planes.len()) as u16);
         let site = &mut self.lowering.sites[s];
@@ -242,20 +240,16 @@ impl Hosting<'_> {
         for component in components {
             let id = deploy(cx, self.lowering, s, path, &home, *component)?;
             workloads.push(id);
-            let managed = match component.part() {
-                Part::EtcdMain => &etcd[0],
-                Part::EtcdEvents => &etcd[1],
-                Part::ApiServer | Part::Controller(_) | Part::Other => continue,
-            };
+            if !matches!(component.part(), Part::EtcdMain | Part::EtcdEvents) {
+                continue;
+            }
             let cluster = ClusterId(self.first + self.sets.len() as u16);
             let workload = &mut self.lowering.sites[s].plane.workloads[id.0 as usize];
-            workload.role = Role::Etcd(cluster);
-            if let Some(managed) = managed {
-                workload.start = managed.options.start_up;
-                let shoot = self.shoots.len();
-                let (path, namespace) = (component.path(path), home.namespace.clone());
-                self.sets.push(Set { path, site: s, workload: id, shoot, namespace, turn, managed: managed.clone() });
-            }
+            (workload.role, workload.start) = (Role::Etcd(cluster), etcd.options.start_up);
+            let (path, namespace) = (component.path(path), home.namespace.clone());
+            let (shoot, managed) = (self.shoots.len(), etcd.clone());
+            let main = component.part() == Part::EtcdMain;
+            self.sets.push(Set { path, main, site: s, workload: id, shoot, namespace, turn, managed });
         }
         self.planes.push(PlaneSpec {
             name: home.namespace,
@@ -273,6 +267,8 @@ impl Hosting<'_> {
 /// An etcd cluster of a shoot, before it is known where its members start.
 struct Set {
     path: String,
+    /// It is the one that the shoot's objects are in.
+    main: bool,
     site: usize,
     workload: WorkloadId,
     shoot: usize,
@@ -301,9 +297,9 @@ impl Set {
             return;
         }
         let Some(hosted) = shoots[self.shoot].hosted.as_mut() else { return };
-        let tolerance = shoots[self.shoot].tolerance;
-        let nodes = place(&workload, site, tolerance, self.turn, &hosted.zones);
-        if nodes.is_none() {
+        let (tolerance, main) = (shoots[self.shoot].tolerance, self.main);
+        let nodes = place(&workload, site, tolerance, self.turn, &hosted.zones).unwrap_or_default();
+        if nodes.is_empty() {
             let found = format!("{}, for whose {} members there are no nodes", quote(&workload.name), workload.replicas);
             let wanted = match tolerance {
                 FailureTolerance::None => "a node that it may run on, with room",
@@ -311,26 +307,24 @@ impl Set {
                 FailureTolerance::Zone => "a node in each of so many zones that they may run on, with room",
             };
             cx.error(&self.path, found, format!("{wanted}: pools with a larger `minimum`, or larger machines"));
+        } else if main {
+            self.managed.check_leader(cx, &workload.name, nodes.len());
         }
-        let nodes = nodes.unwrap_or_else(|| vec![NodeKey(0); workload.replicas as usize]);
-        let hosts: Vec<NodeId> =
-            nodes.iter().filter(|node| (node.0 as usize) < site.zones.len()).map(|node| site.machine(*node)).collect();
         for (ordinal, node) in (0..).zip(&nodes) {
             let placed = &mut site.plane.workloads[self.workload.0 as usize].placed;
             let tag = PodTag::Ordinal(ordinal);
             if placed.iter().all(|(own, _)| *own != tag) {
                 placed.push((tag, *node));
-                if let Some(sum) = site.with(&workload, *node) {
-                    site.used[node.0 as usize] = sum;
-                }
+                site.used[node.0 as usize] = site.used[node.0 as usize].plus(&workload.requests);
             }
-            if let Some(zone) = site.zones.get(node.0 as usize)
-                && !hosted.zones.contains(zone)
-            {
-                hosted.zones.push(*zone);
+            let zone = site.zones[node.0 as usize];
+            if main && !hosted.zones.contains(&zone) {
+                hosted.zones.push(zone);
             }
         }
-        members.manage(cx, &self.managed, &self.namespace, &hosts, true, world, clusters);
+        let hosts: Vec<NodeId> = nodes.iter().map(|node| site.machine(*node)).collect();
+        let placed = Placed { home: &self.namespace, set: &workload.name, nodes: &hosts, pods: true };
+        members.manage(cx, &self.managed, &placed, world, clusters);
     }
 }
 

@@ -1,7 +1,7 @@
 //! Seeds: their control planes, worker pools and nodes.
 
 use super::Context;
-use super::etcd::{Managed, Members};
+use super::etcd::{Managed, Members, Placed};
 use super::lower::{Lowering, MAX_MACHINES, MAX_NODES, POOL, Site, Words, add_machine, zone_names, zones_of};
 use super::names::Names;
 use super::world::World;
@@ -46,10 +46,15 @@ pub(super) fn seeds(
         return names;
     }
     for (s, seed) in raw.seeds.iter().enumerate() {
-        let path = format!("seeds[{s}]");
-        names.add(cx, &format!("{path}.name"), seed.name.as_str(), s);
+        let (path, errors) = (format!("seeds[{s}]"), cx.errors.len());
+        names.add(cx, &format!("{path}.name"), seed.name.as_str(), lowering.sites.len());
+        // Whatever a second one of the name has is there already.
+        if cx.errors.len() > errors {
+            continue;
+        }
         lowering.mark(cx, &path, &seed.mark);
-        let site = Builder { cx, raw: seed, path, world, lowering }.build(s, members, clusters);
+        let mut site = Builder { cx, raw: seed, path, world, lowering }.build(s, members, clusters);
+        site.sound = cx.errors.len() == errors;
         lowering.sites.push(site);
     }
     names
@@ -107,7 +112,7 @@ impl Builder<'_, '_> {
         let name = raw.name.to_string();
         let seed = Seed {
             name: name.clone(),
-            plane: PlaneId(s as u16),
+            plane: PlaneId(self.lowering.sites.len() as u16),
             zones,
             multi_zonal: false,
             allocatable_shoots: raw.allocatable_shoots,
@@ -115,7 +120,7 @@ impl Builder<'_, '_> {
         let (nodes, groups, workloads, timers) = (Vec::new(), Vec::new(), Vec::new(), raw.timers.timers());
         let plane = PlaneSpec { name, etcd, control_plane: hosts, nodes, groups, workloads, timers };
         let (pools, nodes) = (Names::new("a pool of this seed"), Names::new("a node of this seed"));
-        let mut site = Site { plane, seed, pools, nodes, zones: Vec::new(), used: Vec::new(), shoots: 0 };
+        let mut site = Site { entry: s, sound: true, plane, seed, pools, nodes, zones: Vec::new(), used: Vec::new(), shoots: 0 };
         let pools = self.pools(&mut site);
         self.given(&pools, &mut site);
         self.made(&pools, &mut site);
@@ -141,8 +146,10 @@ impl Builder<'_, '_> {
     fn etcd(&mut self, hosts: &[NodeId], members: &mut Members, clusters: &mut Names) -> ClusterId {
         let raw = &self.raw.control_plane;
         let path = format!("{}.control_plane", self.path);
-        let managed = Managed::new(self.cx, &path, "etcd", &raw.options, &raw.initial, &raw.disk);
-        members.manage(self.cx, &managed, self.raw.name.as_str(), hosts, false, self.world, clusters)
+        let managed = Managed::new(self.cx, &path, &raw.options, &raw.initial, &raw.disk);
+        managed.check_leader(self.cx, "etcd", hosts.len());
+        let placed = Placed { home: self.raw.name.as_str(), set: "etcd", nodes: hosts, pods: false };
+        members.manage(self.cx, &managed, &placed, self.world, clusters)
     }
 
     /// The machine deployments of each pool: its first, and the zones they are in.
@@ -241,8 +248,11 @@ impl Builder<'_, '_> {
         let Group { zone, template, .. } = site.plane.groups[usize::from(machine.group.0)].clone();
         let mut template = template;
         template.labels.set(Symbol::HOSTNAME, self.lowering.words.symbol(&name));
-        site.nodes.add(self.cx, path, &name, site.zones.len());
-        let node = add_machine(self.cx, path, name, zone, self.world);
+        let errors = self.cx.errors.len();
+        let node = add_machine(self.cx, path, name.clone(), zone, self.world);
+        if self.cx.errors.len() == errors {
+            site.nodes.add(self.cx, path, &name, site.zones.len());
+        }
         site.add_node(NodeSpec { node, template, machine: Some(machine) }, zone);
     }
 

@@ -54,6 +54,10 @@ impl Words {
 
 /// A seed with what is needed to place pods in it.
 pub(super) struct Site {
+    /// Which of the file's seeds it is.
+    pub(super) entry: usize,
+    /// Nothing is wrong with it; what is placed in one that is not would be wrong for no other reason.
+    pub(super) sound: bool,
     pub(super) plane: PlaneSpec,
     pub(super) seed: Seed,
     pub(super) pools: Names,

@@ -241,7 +241,7 @@ impl Planned<'_> {
             take_place(cx, &format!("{path}.node"), &pod.node, workload, node, site);
         }
         if raw.pods.len() > workload.replicas as usize && workload.kind == Kind::Deployment {
-            let wanted = format!("at most its {} replicas", workload.replicas);
+            let wanted = format!("at most {}, its replicas", workload.replicas);
             cx.error(&format!("{}.pods", self.path(of)), format!("{} pods", raw.pods.len()), wanted);
         }
     }
