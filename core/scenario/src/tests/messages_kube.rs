@@ -229,7 +229,6 @@ fn events() {
         json!([{"at": "1m", "kind": "storage_degraded", "zone": "za"}]),
         "faults[0]: found a storage_degraded that changes nothing; wanted `add` or `factor`",
     );
-    check("/topology/regions/-", json!({"name": "q", "zones": ["zq"]}), "");
     check(
         "/faults",
         json!([{"at": "1m", "kind": "storage_degraded", "zone": "zd", "add": "1s"}]),
