@@ -8,6 +8,7 @@ use crate::expect::Expectation;
 use crate::ids::{ClientId, ClusterId, FaultId, MemberId, NodeId, VolumeId, ZoneId};
 use crate::kube::KubeModel;
 use crate::options::EtcdOptions;
+use crate::source::{Contradiction, Input};
 use zonefall_kernel::dist::Latency;
 use zonefall_kernel::time::{Duration, Time};
 
@@ -56,40 +57,6 @@ pub struct Scenario {
     pub inputs: Vec<Input>,
     /// What a source says and no run can show.
     pub contradictions: Vec<Contradiction>,
-}
-
-/// Where something that the file says comes from.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Input {
-    /// Its place in the file.
-    pub path: String,
-    /// Who says so.
-    pub source: Source,
-    /// Why it is taken to be so.
-    pub because: String,
-}
-
-/// Who says that something is so.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Source {
-    /// A document that is published says it.
-    Published,
-    /// Nobody says it; it follows from what is published.
-    Inferred,
-    /// Nobody says it.
-    Assumed,
-}
-
-/// Something that a source says and no run can show.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Contradiction {
-    /// What it says.
-    #[schemars(length(max = 1_000))]
-    pub says: String,
-    /// What it contradicts.
-    #[schemars(length(max = 1_000))]
-    pub because: String,
 }
 
 /// A zone of a region.

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{RawComponent, RawDisk, RawInitial, RawOptions};
 use crate::kube::taints::Effect;
-use crate::model::Source;
+use crate::source::Source;
 use crate::units::{Name, Size};
 
 /// Who says that it is so, for the report.

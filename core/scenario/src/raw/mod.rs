@@ -27,7 +27,7 @@ pub use timers::*;
 pub use workload::*;
 pub use world::*;
 
-use super::model::Contradiction;
+use super::source::Contradiction;
 use super::units::{Name, Span};
 
 /// What to simulate, for how long, under which load and faults, and what must come out.

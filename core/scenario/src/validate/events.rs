@@ -9,8 +9,9 @@ use super::world::{World, two_zones};
 use super::{Context, quoted};
 use crate::error::{did_you_mean, one_of, quote};
 use crate::ids::{ClusterId, MemberId, NodeId, VolumeId, ZoneId};
-use crate::model::{Aim, Fault, Input, Lifetime, LinkChange, PlannedFault, RandomFaults, RandomTarget};
+use crate::model::{Aim, Fault, Lifetime, LinkChange, PlannedFault, RandomFaults, RandomTarget};
 use crate::raw::{RawAim, RawAnswer, RawFaultKind, RawLifetime, RawRandomFaults, RawScenario, RawWhich};
+use crate::source::Input;
 use crate::units::{Probability, Span};
 use zonefall_kernel::time::{Duration, Time};
 

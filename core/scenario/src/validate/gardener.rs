@@ -17,8 +17,8 @@ use crate::kube::gardener::{FailureTolerance, Hosted, Recovery, Shoot};
 use crate::kube::name::PodTag;
 use crate::kube::profile::{self, Part};
 use crate::kube::{KubeModel, PlaneSpec, Role, Workload};
-use crate::model::Input;
 use crate::raw::{RawScenario, RawShoot};
+use crate::source::Input;
 
 /// Members of an etcd cluster.
 const MAX_MEMBERS: u32 = 9;

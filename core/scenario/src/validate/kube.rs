@@ -260,11 +260,9 @@ impl Builder<'_, '_> {
     fn addresses(&mut self, site: &Site) {
         let path = format!("{}.node_cidr", self.path);
         let wanted = "a range of IPv4 addresses such as \"10.242.0.0/16\"";
-        let range = self.raw.node_cidr.split_once('/');
-        let parsed = range.and_then(|(address, bits)| {
-            address.parse::<std::net::Ipv4Addr>().ok()?;
-            bits.parse::<u8>().ok().filter(|bits| *bits <= 32)
-        });
+        let address = |text: &str| text.split('.').count() == 4 && text.split('.').all(|part| part.parse::<u8>().is_ok());
+        let range = self.raw.node_cidr.split_once('/').filter(|(start, _)| address(start));
+        let parsed = range.and_then(|(_, bits)| bits.parse::<u8>().ok()).filter(|bits| *bits <= 32);
         let Some(bits) = parsed else { return self.cx.error(&path, quote(&self.raw.node_cidr), wanted) };
         let Some(free) = self.raw.node_prefix.checked_sub(bits) else {
             let wanted = format!("at least the {bits} bits of `node_cidr`");

@@ -10,8 +10,9 @@ use crate::kube::gardener::Seed;
 use crate::kube::labels::{Symbol, WELL_KNOWN};
 use crate::kube::taints::Effect;
 use crate::kube::{Image, NodeSpec, PlaneSpec, Resources, Workload};
-use crate::model::{Input, Node};
+use crate::model::Node;
 use crate::raw::RawMark;
+use crate::source::Input;
 
 /// Nodes of all seeds at the start.
 pub(super) const MAX_NODES: usize = 4_000;

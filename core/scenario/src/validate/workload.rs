@@ -15,6 +15,7 @@ use crate::kube::profile::{self, Part, Profile};
 use crate::kube::taints::{Match, Toleration};
 use crate::kube::{Kind, Resources, Role, UNREACHABLE_TOLERATION, VolumeTemplate, Workload, tolerates_unreachable};
 use crate::raw::{RawAntiAffinity, RawClaim, RawComponent, RawKind, RawOver, RawSpread};
+use crate::units::Size;
 use zonefall_kernel::time::Duration;
 
 /// The label that tells a component's pods.
@@ -254,26 +255,24 @@ fn take_place(cx: &mut Context<'_>, path: &str, name: &str, workload: &Workload,
         cx.error(path, quote(name), wanted);
         return;
     }
-    match site.with(workload, node) {
-        Some(sum) => site.used[node.0 as usize] = sum,
-        None => {
-            let (used, has) =
-                (site.used[node.0 as usize].plus(&workload.requests), site.plane.nodes[node.0 as usize].template.allocatable);
-            let cpu = |milli: u64| milli as f64 / 1_000.0;
-            let memory = crate::units::Size;
-            let found = format!(
-                "{}, where pods would request {} of {} CPUs, {} of {} and {} of {} pods",
-                quote(name),
-                cpu(used.cpu_milli),
-                cpu(has.cpu_milli),
-                memory(used.memory),
-                memory(has.memory),
-                used.pods,
-                has.pods
-            );
-            cx.error(path, found, "a node with room");
-        }
+    if let Some(sum) = site.with(workload, node) {
+        site.used[node.0 as usize] = sum;
+        return;
     }
+    let used = site.used[node.0 as usize].plus(&workload.requests);
+    let has = site.plane.nodes[node.0 as usize].template.allocatable;
+    let cpu = |milli: u64| milli as f64 / 1_000.0;
+    let found = format!(
+        "{}, where pods would request {} of {} CPUs, {} of {} and {} of {} pods",
+        quote(name),
+        cpu(used.cpu_milli),
+        cpu(has.cpu_milli),
+        Size(used.memory),
+        Size(has.memory),
+        used.pods,
+        has.pods
+    );
+    cx.error(path, found, "a node with room");
 }
 
 /// What a pod of the workload can be called.

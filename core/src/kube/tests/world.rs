@@ -8,9 +8,9 @@ use crate::kernel::time::{Duration, Time};
 use crate::kube::name::{NodeName, PodName};
 use crate::kube::record::{KubeRecord, NodeFact, PodFact, Ready};
 use crate::kube::rule::labels::{Condition, Labels, NodeAffinity, Requirement, Selector, Symbol};
-use crate::kube::spec::placement::PodAffinity;
 use crate::kube::rule::spread::Constraint;
 use crate::kube::rule::taints::Effect;
+use crate::kube::spec::placement::PodAffinity;
 use crate::kube::spec::{
     Image, Kind, NodeSpec, NodeTemplate, PlaneSpec, Resources, Role, Timers, UNREACHABLE_TOLERATION, Workload,
     tolerates_unreachable,
