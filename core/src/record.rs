@@ -143,6 +143,15 @@ pub enum Record {
         /// Whether it is there now.
         up: bool,
     },
+    /// More or fewer voters of a cluster hang together: run and reach each other in both directions.
+    Strength {
+        /// Which cluster.
+        cluster: ClusterId,
+        /// The most that do.
+        connected: u8,
+        /// Voters.
+        voters: u8,
+    },
     /// Committed entries that no remaining volume holds.
     DataLost {
         /// Which cluster.
@@ -169,6 +178,8 @@ pub enum StopReason {
     VolumeLost,
     /// It was removed from the cluster.
     Removed,
+    /// Its volume was detached under it.
+    VolumeDetached,
 }
 
 /// Why a process does not start.

@@ -173,6 +173,8 @@ impl Run {
                 serializable: gone_s(Service::ReadSerializable),
             },
             quorum_lost_s: gone_s(Service::Quorum),
+            no_tolerance_s: length(seen.tolerance.none(id, now)),
+            tolerance: seen.tolerance.rows(id),
             outages: seen.availability.outages(id, now),
             requests: seen.requests.totals(id),
             latency: seen.requests.rows(id),

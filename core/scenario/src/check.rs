@@ -106,6 +106,8 @@ mod tests {
         let slow = |add, factor| Fault::DiskSlow { volume: Aim::Named(VolumeId(0)), add, factor };
         let member = |cluster, index| Fault::ProcessKill(Aim::Named(MemberId { cluster: ClusterId(cluster), index }));
         let zero = Duration::ZERO;
+        let cloud = |zone, create, delete| Fault::CloudApi { zone, create, delete, attach: None };
+        let refused = Some(CloudAnswer::Refused);
         for (fault, expected) in [
             (Fault::ZonePower(Aim::Named(ZoneId(2))), None),
             (Fault::ZonePower(Aim::Named(ZoneId(3))), Some("no zone 3")),
@@ -125,6 +127,10 @@ mod tests {
             (slow(zero, f64::INFINITY), Some("inf")),
             (slow(zero, 1.0), Some("a slow disk needs")),
             (slow(Duration::MAX, 1.0), Some("up to 1h more")),
+            (cloud(Some(ZoneId(2)), Some(CloudAnswer::OutOfStock), refused), None),
+            (cloud(Some(ZoneId(3)), None, refused), Some("no zone 3")),
+            (cloud(None, None, Some(CloudAnswer::OutOfStock)), Some("out of stock only")),
+            (cloud(None, None, None), Some("is no fault")),
         ] {
             match (fault.check(&scenario), expected) {
                 (Ok(()), None) => {}

@@ -6,24 +6,7 @@
 //! ```
 
 use crate::kernel::time::{Duration, Time};
-
-/// How long groups are left alone.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Options {
-    /// After the first failure (`initial-node-group-backoff-duration`).
-    pub initial: Duration,
-    /// At most (`max-node-group-backoff-duration`).
-    pub max: Duration,
-    /// So long after its last failure a group's failures are forgotten (`node-group-backoff-reset-timeout`).
-    pub reset: Duration,
-}
-
-impl Default for Options {
-    /// Those of the autoscaler (`config/flags/flags.go`).
-    fn default() -> Self {
-        Self { initial: Duration::from_secs(300), max: Duration::from_secs(1_800), reset: Duration::from_secs(10_800) }
-    }
-}
+pub use crate::scenario::kube::machine::BackoffOptions as Options;
 
 /// A group that failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

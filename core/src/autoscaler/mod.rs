@@ -1,4 +1,211 @@
-//! The cluster autoscaler: adds nodes for pods that have none, and leaves groups of nodes alone whose machines do not come.
+//! The cluster autoscaler: machines for pods that find no node (`cluster-autoscaler/core/static_autoscaler.go`,
+//! `clusterstate/clusterstate.go`).
+//!
+//! ```text
+//!  every 10 s: machines that got no node in 20 min are taken back --> their deployment is left alone for 5 min (10, 20, 30)
+//!              pods that no node suits, nor any that is coming --> more machines of the deployment that wastes least
+//! ```
+//!
+//! A scan finds what the one before found unless something has changed or a deadline has passed: others are no events.
 
 pub mod backoff;
 pub mod balance;
+pub mod estimate;
+
+use crate::gardener::machine::Phase;
+use crate::gardener::machine::fleet::{Fleet, Machine, MachineId};
+use crate::ids::GroupId;
+use crate::kernel::periodic::Periodic;
+use crate::kernel::rng::Purpose;
+use crate::kernel::time::{Duration, Time};
+use crate::kube::context::Cx;
+use crate::kube::controller::scheduler::Homeless;
+use crate::kube::event::KubeEvent;
+use crate::kube::record::Ready;
+use crate::kube::store::Store;
+use crate::sim::Exact;
+use backoff::Backoff;
+use estimate::{More, estimate, helpless, upcoming};
+
+/// Entity of the draws of its phase, beyond all nodes and namespaces.
+const PHASE: u32 = u32::MAX - 1;
+
+/// Entity of its choices among equals, beyond all workloads.
+const TIE: u32 = u32::MAX;
+
+/// The shortest time: deadlines are over after them.
+const INSTANT: Duration = Duration::from_nanos(1);
+
+/// The autoscaler.
+#[derive(Clone, Debug)]
+pub struct Autoscaler {
+    scans: Periodic,
+    back_offs: Vec<Option<Backoff>>,
+    /// When the nodes it last asked for are overdue, by machine deployment, as long as some are missing.
+    overdue: Vec<Option<Time>>,
+    scale_ups: u64,
+    /// Something has changed since its last scan, and when that was.
+    changed: bool,
+    scanned: Time,
+    armed: Option<Time>,
+    generation: u32,
+}
+
+impl Autoscaler {
+    /// Nothing has failed.
+    pub fn new(cx: &Cx<'_>) -> Self {
+        let period = cx.spec.timers.autoscaler.scan;
+        let phase = cx.draws(Purpose::Phase, PHASE).draw(0).below(period.as_nanos());
+        Self {
+            scans: Periodic::new(Time::from_nanos(phase), period),
+            back_offs: vec![None; cx.spec.groups.len()],
+            overdue: vec![None; cx.spec.groups.len()],
+            scale_ups: 0,
+            changed: true,
+            scanned: Time::ZERO,
+            armed: None,
+            generation: 0,
+        }
+    }
+
+    /// Pods, nodes or machines have changed.
+    pub const fn something_changed(&mut self) {
+        self.changed = true;
+    }
+
+    /// A scan.
+    pub fn scan(&mut self, generation: u32, store: &Store, fleet: &mut Fleet, cx: &mut Cx<'_>) {
+        if generation != self.generation {
+            return;
+        }
+        (self.armed, self.changed, self.scanned) = (None, false, cx.now);
+        self.look_at_requests(store, fleet, cx);
+        if take_back(store, fleet, cx) || too_many_unready(store, cx) {
+            return;
+        }
+        if let Some(more) = self.wanted(store, fleet, cx) {
+            self.scale_ups += 1;
+            self.overdue[more.group.0 as usize] = Some(cx.now + cx.spec.timers.autoscaler.provision);
+            let desired = fleet.desired(more.group) + more.nodes;
+            fleet.scale(more.group, desired, cx);
+        }
+    }
+
+    /// What it asked for has come, or is overdue (`updateScaleRequests`).
+    fn look_at_requests(&mut self, store: &Store, fleet: &Fleet, cx: &Cx<'_>) {
+        let timers = &cx.spec.timers.autoscaler;
+        for (group, (overdue, back_off)) in (0..).map(GroupId).zip(self.overdue.iter_mut().zip(&mut self.back_offs)) {
+            let Some(at) = *overdue else { continue };
+            if upcoming(group, 0, fleet, store) == 0 {
+                (*overdue, *back_off) = (None, None);
+            } else if cx.now > at {
+                let past = back_off.filter(|past| !past.is_stale(cx.now, &timers.back_off));
+                *overdue = None;
+                *back_off = Some(Backoff::after_failure(past, cx.now, &timers.back_off));
+            }
+        }
+    }
+
+    /// The machines that pods need: of those that would do, the ones they use best.
+    fn wanted(&self, store: &Store, fleet: &Fleet, cx: &Cx<'_>) -> Option<More> {
+        let pods: Vec<Homeless> = store.refused().map(|(_, pod)| Homeless::new(pod.name, store)).collect();
+        if pods.is_empty() {
+            return None;
+        }
+        let groups = || (0..cx.spec.groups.len() as u16).map(GroupId);
+        let coming: Vec<u32> = groups().map(|id| upcoming(id, late(id, store, fleet, cx).count() as u32, fleet, store)).collect();
+        let (pods, assumed) = helpless(&pods, &coming, cx.spec, store);
+        let option = |id: GroupId| {
+            let room = cx.spec.groups[id.0 as usize].maximum.saturating_sub(fleet.desired(id));
+            let waits = self.back_offs[id.0 as usize].is_some_and(|back_off| back_off.holds(cx.now));
+            let may_grow = room > 0 && !waits && is_healthy(id, store, fleet, cx);
+            may_grow.then(|| estimate(id, room, &pods, &assumed, cx.spec, store))?
+        };
+        let options: Vec<More> = groups().filter_map(option).collect();
+        let least = options.iter().map(|more| more.waste).min_by(f64::total_cmp)?;
+        let best: Vec<&More> = options.iter().filter(|more| more.waste <= least).collect();
+        let mut tie = cx.draws(Purpose::Tie, TIE).draw(self.scale_ups);
+        Some(*best[tie.below(best.len() as u64) as usize])
+    }
+
+    /// Queues its next scan: the next of all, or the next that may find something else.
+    pub fn arm(&mut self, store: &Store, fleet: &Fleet, cx: &mut Cx<'_>) {
+        if self.armed == Some(cx.now) || cx.spec.groups.is_empty() {
+            return;
+        }
+        let next = match cx.exact {
+            Exact::Full => Some(self.scans.after(cx.now)),
+            Exact::Fast => self.next_finding(store, fleet, cx),
+        };
+        if next != self.armed {
+            (self.armed, self.generation) = (next, self.generation + 1);
+            if let Some(at) = next {
+                cx.schedule(at, KubeEvent::Scan(self.generation));
+            }
+        }
+    }
+
+    fn next_finding(&self, store: &Store, fleet: &Fleet, cx: &Cx<'_>) -> Option<Time> {
+        let mut waits = waiting(store, fleet).peekable();
+        let has_asked = self.overdue.iter().any(Option::is_some);
+        if waits.peek().is_none() && !has_asked && store.refused().next().is_none() {
+            return None;
+        }
+        if self.changed {
+            return Some(self.scans.after(cx.now));
+        }
+        let late = waits.map(|(_, machine)| machine.created + cx.spec.timers.autoscaler.provision);
+        let retries = self.back_offs.iter().flatten().map(|back_off| back_off.until + INSTANT);
+        let overdue = self.overdue.iter().flatten().map(|at| *at + INSTANT);
+        late.chain(retries).chain(overdue).filter(|at| *at > self.scanned).min().map(|at| self.scans.at_or_after(at))
+    }
+}
+
+/// Gives up machines that got no node in time, down to the minimum; whether there were any (`removeOldUnregisteredNodes`).
+fn take_back(store: &Store, fleet: &mut Fleet, cx: &mut Cx<'_>) -> bool {
+    let mut found = false;
+    for (id, group) in (0..).map(GroupId).zip(&cx.spec.groups) {
+        let late: Vec<MachineId> = late(id, store, fleet, cx).collect();
+        let spare = fleet.desired(id).saturating_sub(group.minimum);
+        let back = spare.min(late.len() as u32);
+        if back > 0 {
+            late.into_iter().take(back as usize).for_each(|machine| fleet.get_mut(machine).unwanted = true);
+            fleet.scale(id, fleet.desired(id) - back, cx);
+            found = true;
+        }
+    }
+    found
+}
+
+/// Machines without a node that nobody has given up.
+fn waiting<'a>(store: &Store, fleet: &'a Fleet) -> impl Iterator<Item = (MachineId, &'a Machine)> {
+    let waits = |machine: &Machine| {
+        matches!(machine.phase, Phase::Pending | Phase::CrashLoopBackOff)
+            && machine.node().is_none_or(|node| store.get_node(node).is_none())
+    };
+    fleet.machines().filter(move |(_, machine)| waits(machine))
+}
+
+/// Machines of a machine deployment that got no node in time.
+fn late(group: GroupId, store: &Store, fleet: &Fleet, cx: &Cx<'_>) -> impl Iterator<Item = MachineId> {
+    let oldest = |machine: &Machine| cx.now >= machine.created + cx.spec.timers.autoscaler.provision;
+    waiting(store, fleet).filter(move |(_, machine)| machine.name.group == group && oldest(machine)).map(|(id, _)| id)
+}
+
+fn too_many(unready: u32, all: u32, cx: &Cx<'_>) -> bool {
+    let timers = &cx.spec.timers.autoscaler;
+    unready > timers.unready && unready * 100 > all * timers.unready_percent
+}
+
+/// So many nodes are unready that it rather does nothing (`IsClusterHealthy`).
+fn too_many_unready(store: &Store, cx: &Cx<'_>) -> bool {
+    let unready = store.nodes().filter(|(_, node)| node.ready != Ready::True).count();
+    too_many(unready as u32, store.nodes().count() as u32, cx)
+}
+
+/// So many nodes of a machine deployment are missing that more would not help (`IsNodeGroupHealthy`).
+fn is_healthy(id: GroupId, store: &Store, fleet: &Fleet, cx: &Cx<'_>) -> bool {
+    let nodes = || fleet.of(id).filter_map(|(_, machine)| store.get_node(machine.node()?));
+    let ready = nodes().filter(|node| node.ready == Ready::True).count() as u32;
+    !too_many(cx.spec.groups[id.0 as usize].minimum.saturating_sub(ready), nodes().count() as u32, cx)
+}

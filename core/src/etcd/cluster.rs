@@ -118,6 +118,8 @@ impl Cluster {
                     standing: if member.initial { Standing::In } else { Standing::Future },
                     learner: member.learner,
                     held_down: 0,
+                    managed: spec.managed,
+                    halted: false,
                     server: None,
                     starting: None,
                     generation: 0,

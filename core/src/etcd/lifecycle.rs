@@ -5,6 +5,7 @@ use crate::etcd::member::Standing;
 use crate::etcd::raft::Dialect;
 use crate::ids::VolumeId;
 use crate::kernel::time::Duration;
+use crate::network::HostId;
 use crate::record::{RaftRecord, Record, RefuseReason, StopReason};
 use crate::sim::event::EtcdEvent;
 
@@ -31,7 +32,7 @@ impl Cluster {
         let (id, start_up) = (self.id, self.options.start_up);
         let member = &mut self.members[index as usize];
         if !member.may_run() || member.server.is_some() || member.starting.is_some() {
-            if member.standing == Standing::In && member.held_down == 0 && !member.disk.is_present() {
+            if member.standing == Standing::In && member.held_down == 0 && !member.halted && !member.disk.is_present() {
                 cx.fx.record(Record::MemberRefused { member: member.id, reason: RefuseReason::NoVolume });
             }
             return;
@@ -132,10 +133,56 @@ impl Cluster {
         self.abort_transfers(index, cx);
     }
 
-    /// SIGTERM: hands leadership over, then stops.
+    /// One more fault holds a member's process down, by SIGTERM.
     pub fn terminate(&mut self, index: u8, cx: &mut Context<'_>) {
-        self.wake(cx);
         self.members[index as usize].held_down += 1;
+        self.hand_over(index, cx);
+    }
+
+    /// A kubelet starts a member's container on a host.
+    pub fn run(&mut self, index: u8, host: HostId, cx: &mut Context<'_>) {
+        if self.host(index) != host {
+            self.relocate(index, host, cx);
+        }
+        self.members[index as usize].halted = false;
+        self.start(index, cx);
+    }
+
+    /// The kubelet of a host ends a member's container by SIGTERM.
+    pub fn withdraw(&mut self, index: u8, host: HostId, cx: &mut Context<'_>) {
+        if self.host(index) == host {
+            self.members[index as usize].halted = true;
+            self.hand_over(index, cx);
+        }
+    }
+
+    /// A member's container on a host is gone.
+    pub fn halt(&mut self, index: u8, host: HostId, reason: StopReason, cx: &mut Context<'_>) {
+        if self.host(index) == host {
+            self.wake(cx);
+            self.members[index as usize].halted = true;
+            self.stop(index, reason, cx);
+        }
+    }
+
+    /// A member that does not run is on another host from now on.
+    fn relocate(&mut self, index: u8, host: HostId, cx: &mut Context<'_>) {
+        let member = &self.members[index as usize];
+        assert!(member.server.is_none() && member.starting.is_none(), "{:?} runs where it was", member.id);
+        self.wake(cx);
+        self.members[index as usize].host = host;
+        for other in (0..self.members.len() as u8).filter(|&other| other != index) {
+            for stream in [self.stream_index(index, other), self.stream_index(other, index)] {
+                self.streams[stream].dialing_since = cx.now;
+                self.update_stream(stream, cx);
+            }
+        }
+        cx.fx.disturbed.push(self.id);
+    }
+
+    /// SIGTERM: hands leadership over, then stops.
+    fn hand_over(&mut self, index: u8, cx: &mut Context<'_>) {
+        self.wake(cx);
         self.members[index as usize].starting = None;
         let timeout = self.options.request_timeout;
         let heir = self.heir(index);

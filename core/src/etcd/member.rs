@@ -36,6 +36,10 @@ pub struct Member {
     pub learner: bool,
     /// Faults that keep its process down.
     pub held_down: u16,
+    /// Its process is a container: its kubelet starts and ends it.
+    pub managed: bool,
+    /// Its kubelet keeps it down.
+    pub halted: bool,
     /// Its process; `None` when it does not serve.
     pub server: Option<Box<Server>>,
     /// Generation of the start under way.
@@ -147,13 +151,13 @@ impl Member {
 
     /// Whether its process should run: nothing holds it down and its volume is there.
     pub fn may_run(&self) -> bool {
-        self.standing == Standing::In && self.held_down == 0 && self.disk.is_present()
+        self.standing == Standing::In && self.held_down == 0 && !self.halted && self.disk.is_present()
     }
 
     /// Takes the process away; what it had written (or synced, after a power loss) stays on the disk.
     pub fn halt(&mut self, reason: StopReason) -> Option<Box<Server>> {
         let mut server = self.server.take()?;
-        let power = reason == StopReason::PowerLost;
+        let power = matches!(reason, StopReason::PowerLost | StopReason::VolumeDetached);
         let (term, vote) = if power { server.synced } else { server.written };
         let raft = &mut server.raft;
         let keep = if power { raft.log.stable } else { raft.log.written };

@@ -118,7 +118,7 @@ impl Cluster {
             (Some(_), _) => None,
             (None, Standing::Future | Standing::Removed) => Some(Down::Absent),
             (None, Standing::In) if member.starting.is_some() => Some(Down::Starting),
-            (None, Standing::In) if member.held_down > 0 => Some(Down::HeldDown),
+            (None, Standing::In) if member.held_down > 0 || member.halted => Some(Down::HeldDown),
             (None, Standing::In) => Some(Down::NoData),
         };
         let may_campaign = server.filter(|server| server.raft.is_promotable() && !server.is_leader());

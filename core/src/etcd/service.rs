@@ -4,6 +4,7 @@
 //! without waiting for an election, a reconnection or the end of a fault, and how long the path takes at its typical delays.
 
 use crate::etcd::cluster::{Cluster, Context};
+use crate::etcd::member::Server;
 use crate::ids::ZoneId;
 use crate::kernel::time::Duration;
 use crate::network::Network;
@@ -12,20 +13,40 @@ use crate::scenario::Probe;
 
 const ALL: [Service; 4] = [Service::Quorum, Service::Write, Service::ReadLinearizable, Service::ReadSerializable];
 
-/// What is offered, in the order of [`ALL`]; everything, before the first look.
+/// What is offered, and how safely.
 #[derive(Clone, Copy, Debug)]
-pub struct Services([bool; 4]);
+pub struct Services {
+    /// In the order of [`ALL`]; everything, before the first look.
+    offered: [bool; 4],
+    strength: Strength,
+}
+
+/// How many voters hang together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Strength {
+    /// The most that run and reach one of them in both directions, itself included.
+    connected: u8,
+    /// All there are.
+    voters: u8,
+}
+
+impl Strength {
+    /// Voters that may be lost with a majority left; negative: so many are missing.
+    const fn left(self) -> i8 {
+        self.connected as i8 - (self.voters / 2 + 1) as i8
+    }
+}
 
 impl Default for Services {
     fn default() -> Self {
-        Self([true; 4])
+        Self { offered: [true; 4], strength: Strength::default() }
     }
 }
 
 impl Services {
     /// What is offered.
     pub fn offered(self) -> impl Iterator<Item = Service> {
-        ALL.into_iter().zip(self.0).filter_map(|(service, up)| up.then_some(service))
+        ALL.into_iter().zip(self.offered).filter_map(|(service, up)| up.then_some(service))
     }
 }
 
@@ -37,23 +58,31 @@ impl Cluster {
             let times = from.iter().filter_map(|&zone| self.answer_time(zone, linearizable, write, cx.net));
             times.min().is_some_and(|time| time <= probe.deadline)
         };
-        let now = [self.has_quorum(cx.net), quickest(true, true), quickest(true, false), quickest(false, false)];
+        let strength = self.strength(cx.net);
+        let now = [strength.left() >= 0, quickest(true, true), quickest(true, false), quickest(false, false)];
         for (place, service) in ALL.into_iter().enumerate() {
-            if std::mem::replace(&mut self.services.0[place], now[place]) != now[place] {
+            if std::mem::replace(&mut self.services.offered[place], now[place]) != now[place] {
                 cx.fx.record(Record::Availability { cluster: self.id, service, up: now[place] });
             }
         }
+        if std::mem::replace(&mut self.services.strength, strength) != strength {
+            let Strength { connected, voters } = strength;
+            cx.fx.record(Record::Strength { cluster: self.id, connected, voters });
+        }
     }
 
-    /// Whether some voter runs and reaches a majority of those that run.
-    fn has_quorum(&self, net: &Network) -> bool {
+    /// The most voters that some running voter reaches among those that run.
+    fn strength(&self, net: &Network) -> Strength {
         let runs = |index: u8| self.server(index).is_some();
-        (0..self.members.len() as u8).filter_map(|index| self.server(index)).any(|server| {
-            let me = server.raft.me;
-            let quorum = server.raft.config.quorum;
-            quorum.voters().contains(me)
-                && quorum.has(|other| other == me || (runs(other) && net.is_open(self.host(me), self.host(other))))
-        })
+        let of = |server: &Server| {
+            let (me, voters) = (server.raft.me, server.raft.config.quorum.voters());
+            let reached = |other: &u8| *other == me || (runs(*other) && net.is_open(self.host(me), self.host(*other)));
+            let connected = voters.iter().filter(reached).count() as u8;
+            voters.contains(me).then_some(Strength { connected, voters: voters.len() as u8 })
+        };
+        let none = Strength { connected: 0, voters: self.services.strength.voters };
+        let servers = (0..self.members.len() as u8).filter_map(|index| self.server(index));
+        servers.filter_map(of).max_by_key(|strength| strength.left()).unwrap_or(none)
     }
 
     /// How long a request from `zone` takes at the member that answers it soonest; `None`: none does.

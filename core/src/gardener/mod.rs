@@ -6,7 +6,9 @@
 //! ```
 
 pub mod admission;
+pub mod care;
 pub mod distribute;
 pub mod machine;
+pub mod outage;
 pub mod scheduler;
 pub mod seed;

@@ -60,7 +60,7 @@ impl Property for ElectionSafety {
                 self.won(*member, *term, logs)
             }
             Record::Raft(RaftRecord::Voted { member, term, candidate }) => self.voted(*member, *term, *candidate, logs),
-            Record::MemberStopped { member, reason: StopReason::PowerLost } => {
+            Record::MemberStopped { member, reason: StopReason::PowerLost | StopReason::VolumeDetached } => {
                 self.votes.entry(member.index).and_modify(|v| v.in_doubt = true);
                 Ok(())
             }

@@ -6,10 +6,11 @@ use crate::ids::PlaneId;
 use crate::kernel::rng::{Purpose, Stream};
 use crate::kernel::time::Time;
 use crate::kube::event::KubeEvent;
+use crate::kube::name::PodName;
 use crate::kube::record::KubeRecord;
-use crate::kube::spec::PlaneSpec;
-use crate::network::Network;
-use crate::record::Record;
+use crate::kube::spec::{PlaneSpec, Role};
+use crate::network::{HostId, Network};
+use crate::record::{Record, StopReason};
 use crate::scenario::Scenario;
 use crate::sim::Exact;
 use crate::sim::event::{Effects, Event};
@@ -52,6 +53,37 @@ pub struct Cx<'a> {
     pub cloud: &'a mut Cloud,
     /// What is asked for.
     pub fx: &'a mut Effects,
+    /// What others than this plane want to hear of it.
+    pub signals: Vec<Signal>,
+}
+
+/// What has happened in a plane that others depend on.
+#[derive(Clone, Copy, Debug)]
+pub enum Signal {
+    /// Of a pod's process.
+    Process {
+        /// The pod.
+        pod: PodName,
+        /// What it is for.
+        role: Role,
+        /// Where it runs.
+        host: HostId,
+        /// What has happened.
+        state: ProcessState,
+    },
+}
+
+/// What happens to a pod's process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProcessState {
+    /// Its container starts.
+    Starts,
+    /// It is ready, as its kubelet sees it.
+    Runs,
+    /// It is asked to stop.
+    Stops,
+    /// It is no more.
+    Gone(StopReason),
 }
 
 impl Cx<'_> {

@@ -1,6 +1,7 @@
 //! What waits in the queue for a plane. Timers carry a generation: one that has moved on makes them void.
 
-use crate::ids::{NodeKey, PodId, ZoneId};
+use crate::ids::{NodeKey, PodId, WorkloadId, ZoneId};
+use crate::kube::spec::Kind;
 
 /// An event of one plane.
 #[derive(Clone, Copy, Debug)]
@@ -19,10 +20,22 @@ pub enum KubeEvent {
     Renew(NodeKey, u32),
     /// A node that has power again runs its kubelet.
     Booted(NodeKey, u32),
-    /// A pod's process on a node is ready or has ended.
+    /// A step of a pod's process on a node is done.
     Process(NodeKey, PodId, u32),
+    /// The volume of a StatefulSet's pod (its ordinal) is attached or detached, or waited for long enough.
+    Volume(WorkloadId, u32, u32),
+    /// The pod garbage collector looks.
+    Collect(u32),
     /// The machine controller has something to do.
     Machines(u32),
+    /// The care controller looks for stale pods.
+    Care(u32),
+    /// The cluster autoscaler looks for pods that need more nodes.
+    Scan(u32),
+    /// What looks like a zone outage has lasted.
+    Outage(u32),
+    /// The machine controller goes on after its API was out of reach.
+    Thaw,
 }
 
 // An event of the queue must not grow by this one.
@@ -39,6 +52,14 @@ pub enum Watcher {
     ReplicaSets,
     /// The kubelet of a node. Key: the node.
     Kubelets,
+    /// The StatefulSet controller. Key: a workload.
+    StatefulSets,
+    /// The DaemonSet controller. Key: a workload.
+    DaemonSets,
+    /// The attach/detach controller. Key: a workload.
+    Volumes,
+    /// The disruption controller. Key: a workload.
+    Budgets,
     /// The machine controller. Key: a node.
     Machines,
     /// Machine sets. Key: a machine deployment.
@@ -47,6 +68,25 @@ pub enum Watcher {
 
 impl Watcher {
     /// All of them.
-    pub const ALL: [Self; 6] =
-        [Self::Lifecycle, Self::Evict, Self::ReplicaSets, Self::Kubelets, Self::Machines, Self::MachineSets];
+    pub const ALL: [Self; 10] = [
+        Self::Lifecycle,
+        Self::Evict,
+        Self::ReplicaSets,
+        Self::Kubelets,
+        Self::StatefulSets,
+        Self::DaemonSets,
+        Self::Volumes,
+        Self::Budgets,
+        Self::Machines,
+        Self::MachineSets,
+    ];
+
+    /// The controller that looks after the pods of such workloads.
+    pub const fn of(kind: Kind) -> Self {
+        match kind {
+            Kind::Deployment => Self::ReplicaSets,
+            Kind::StatefulSet { .. } => Self::StatefulSets,
+            Kind::DaemonSet => Self::DaemonSets,
+        }
+    }
 }

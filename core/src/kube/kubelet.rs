@@ -4,35 +4,18 @@
 //! had; one whose node has lost power starts it anew. What it does while the API is out of reach it tells with the first lease it can
 //! renew again. Leases are arithmetic: renewals at even intervals, of which only those count that reach the API.
 
-use std::collections::BTreeMap;
-
-use crate::ids::{NodeKey, PodId};
+use crate::ids::{ClusterId, NodeKey, PodId};
 use crate::kernel::periodic::Periodic;
 use crate::kernel::rng::Purpose;
 use crate::kernel::time::{Duration, Time};
 use crate::kube::context::Cx;
 use crate::kube::event::KubeEvent;
-use crate::kube::name::MachineName;
-use crate::kube::record::Ready;
+use crate::kube::name::{MachineName, PodName};
+use crate::kube::node::process::Processes;
+use crate::kube::record::{KubeRecord, Loss, NodeFact, Ready};
 use crate::kube::store::Store;
 use crate::network::{HostId, Network};
 use crate::sim::Exact;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
-    Starting,
-    Running,
-    Stopping,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Process {
-    state: State,
-    /// The API knows that it runs.
-    told: bool,
-    /// Generation of its timer.
-    serial: u32,
-}
 
 /// A kubelet.
 #[derive(Clone, Debug)]
@@ -40,6 +23,7 @@ pub struct Kubelet {
     key: NodeKey,
     host: HostId,
     powered: bool,
+    lost: Option<Loss>,
     booted: bool,
     renewals: Periodic,
     /// Its node is to join, named after this machine.
@@ -51,8 +35,7 @@ pub struct Kubelet {
     /// The last renewal before `connected`.
     renewed: Time,
     generation: u32,
-    processes: BTreeMap<PodId, Process>,
-    serial: u32,
+    processes: Processes,
 }
 
 impl Kubelet {
@@ -65,6 +48,7 @@ impl Kubelet {
             key,
             host,
             powered: true,
+            lost: None,
             booted: true,
             renewals,
             joins: None,
@@ -72,8 +56,7 @@ impl Kubelet {
             settled: true,
             renewed: Time::ZERO,
             generation: 0,
-            processes: BTreeMap::new(),
-            serial: 0,
+            processes: Processes::new(key, host),
         };
         if cx.exact == Exact::Full {
             kubelet.expect_renewal(cx.now, cx);
@@ -87,6 +70,7 @@ impl Kubelet {
             key,
             host,
             powered: false,
+            lost: None,
             booted: false,
             renewals: Periodic::new(cx.now, cx.spec.timers.lease_renewal),
             joins: Some(machine),
@@ -94,17 +78,15 @@ impl Kubelet {
             settled: false,
             renewed: Time::ZERO,
             generation: 0,
-            processes: BTreeMap::new(),
-            serial: 0,
+            processes: Processes::new(key, host),
         };
-        kubelet.surroundings_changed(cx);
+        kubelet.power_changed(cx);
         kubelet
     }
 
     /// A pod has been running here for long.
     pub fn settle(&mut self, id: PodId, store: &mut Store, cx: &mut Cx<'_>) {
-        self.processes.insert(id, Process { state: State::Running, told: false, serial: 0 });
-        self.sync(store, cx);
+        self.processes.settle(id, store, cx);
     }
 
     /// The last renewal up to and with `at` (or a little after it, where none came since).
@@ -119,7 +101,32 @@ impl Kubelet {
     }
 
     /// The network or the power of some hosts has changed.
-    pub fn surroundings_changed(&mut self, cx: &mut Cx<'_>) {
+    pub fn surroundings_changed(&mut self, store: &Store, cx: &mut Cx<'_>) {
+        self.tell_loss(store, cx);
+        self.power_changed(cx);
+        self.pod_removed(store, cx);
+    }
+
+    /// What runs here serves nobody, or does again.
+    fn tell_loss(&mut self, store: &Store, cx: &mut Cx<'_>) {
+        let lost = match (cx.net.is_powered(self.host), cx.net.is_cut_off(self.host)) {
+            (false, _) => Some(Loss::Power),
+            (true, true) => Some(Loss::Network),
+            (true, false) => None,
+        };
+        if let Some(node) = store.get_node(self.key)
+            && std::mem::replace(&mut self.lost, lost) != lost
+        {
+            cx.record(KubeRecord::Node(node.name, NodeFact::Lost(lost)));
+        }
+    }
+
+    /// Its machine is switched off for good.
+    pub fn switched_off(mut self, cx: &mut Cx<'_>) {
+        self.processes.power_lost(cx);
+    }
+
+    fn power_changed(&mut self, cx: &mut Cx<'_>) {
         let powered = cx.net.is_powered(self.host);
         if powered != self.powered {
             self.powered = powered;
@@ -128,7 +135,7 @@ impl Kubelet {
                 cx.schedule(cx.now + cx.spec.timers.boot, KubeEvent::Booted(self.key, self.generation));
             } else {
                 self.booted = false;
-                self.processes.clear();
+                self.processes.power_lost(cx);
             }
         }
         self.look(cx);
@@ -186,60 +193,54 @@ impl Kubelet {
         if !self.settled || store.node(self.key).ready != Ready::True {
             self.settled = true;
             store.set_node_ready(self.key, Ready::True, cx);
-            self.sync(store, cx);
+            self.processes.sync(store, cx);
         }
         if cx.exact == Exact::Full {
             self.expect_renewal(cx.now, cx);
         }
     }
 
-    /// The API has something new for it, if it hears of it.
+    /// It hears of what changes in the API.
+    const fn listens(&self) -> bool {
+        self.connected.is_some() && self.settled
+    }
+
+    /// The API may have something new for it, or it for the API.
     pub fn notice(&mut self, store: &mut Store, cx: &mut Cx<'_>) {
-        if self.connected.is_some() && self.settled {
-            self.sync(store, cx);
+        if self.listens() {
+            self.processes.sync(store, cx);
+        } else {
+            self.processes.judge_hazards(false, store, cx);
         }
     }
 
-    /// A process is ready or has ended.
+    /// A step of a process is done.
     pub fn process(&mut self, id: PodId, serial: u32, store: &mut Store, cx: &mut Cx<'_>) {
-        let Some(process) = self.processes.get_mut(&id).filter(|process| process.serial == serial) else { return };
-        match process.state {
-            State::Starting => process.state = State::Running,
-            State::Stopping => drop(self.processes.remove(&id)),
-            State::Running => unreachable!("a process that runs has no timer"),
-        }
+        self.processes.timer(id, serial, cx);
         self.notice(store, cx);
     }
 
-    /// Brings processes to what the store wants, and tells the store what runs.
-    fn sync(&mut self, store: &mut Store, cx: &mut Cx<'_>) {
-        let pods: Vec<PodId> = store.node(self.key).pods.iter().copied().collect();
-        for id in pods {
-            let pod = store.pod(id).expect("a node's pods are there");
-            let workload = &cx.spec.workloads[pod.name.workload.0 as usize];
-            let process = self.processes.get_mut(&id);
-            match (process.as_ref().map(|process| process.state), pod.terminating) {
-                (None, true) => store.remove(id, cx),
-                (None, false) => {
-                    store.set_pod_ready(id, false, cx);
-                    self.turn(id, State::Starting, workload.start, cx);
-                }
-                (Some(State::Starting | State::Running), true) => self.turn(id, State::Stopping, workload.stop, cx),
-                (Some(State::Running), false) => {
-                    if let Some(process) = process.filter(|process| !process.told) {
-                        process.told = true;
-                        store.start(id, cx);
-                    }
-                    store.set_pod_ready(id, true, cx);
-                }
-                (Some(State::Starting), false) | (Some(State::Stopping), _) => {}
-            }
+    /// Members of an etcd cluster have started or stopped.
+    pub fn members_changed(&mut self, cluster: ClusterId, store: &mut Store, cx: &mut Cx<'_>) {
+        if self.processes.members_changed(cluster, cx) {
+            self.notice(store, cx);
         }
     }
 
-    fn turn(&mut self, id: PodId, state: State, takes: Duration, cx: &mut Cx<'_>) {
-        self.serial += 1;
-        self.processes.insert(id, Process { state, told: false, serial: self.serial });
-        cx.schedule(cx.now + takes, KubeEvent::Process(self.key, id, self.serial));
+    /// The volume of a pod was detached from its node.
+    pub fn volume_detached(&mut self, name: PodName, store: &mut Store, cx: &mut Cx<'_>) {
+        self.processes.volume_detached(name, cx);
+        self.notice(store, cx);
+    }
+
+    /// Whether a process uses a pod's volume here.
+    #[cfg(test)]
+    pub(crate) fn uses_volume(&self, name: PodName) -> bool {
+        self.processes.uses_volume(name)
+    }
+
+    /// A pod of its node is gone: a hazard, if it cannot know.
+    pub fn pod_removed(&mut self, store: &Store, cx: &mut Cx<'_>) {
+        self.processes.judge_hazards(self.listens(), store, cx);
     }
 }

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::gardener::machine::Phase;
+use crate::gardener::outage::OutageFact;
 use crate::ids::{GroupId, ZoneId};
 use crate::kube::name::{MachineName, NodeName, PodName};
 use crate::kube::rule::taints::Effect;
@@ -23,6 +24,8 @@ pub enum KubeRecord {
     Machine(MachineName, MachineFact),
     /// So many machines of a machine deployment are wanted from now on.
     GroupScaled(GroupId, u32),
+    /// A zone outage is told from its machines and nodes.
+    ZoneOutage(ZoneId, OutageFact),
 }
 
 /// A fact of a pod.
@@ -45,6 +48,17 @@ pub enum PodFact {
     Terminating,
     /// Its object is gone.
     Removed,
+    /// Its volume is attached to this node.
+    VolumeAttached(NodeName),
+    /// Its volume is attached to no node any more.
+    VolumeDetached {
+        /// Whoever used it may still have done so.
+        forced: bool,
+    },
+    /// It runs on, cut off, though its object is gone; or no more.
+    Hazard(bool),
+    /// Its eviction was asked for, and granted (`true`) or refused for its budget.
+    Evicted(bool),
 }
 
 /// A fact of a node.
@@ -60,6 +74,17 @@ pub enum NodeFact {
     Removed,
     /// It takes no more pods.
     Cordoned,
+    /// What runs on it serves nobody any more, in truth and known to nobody; `None`: it does again, if it still runs.
+    Lost(Option<Loss>),
+}
+
+/// Why what runs on a node serves nobody.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Loss {
+    /// No power.
+    Power,
+    /// It, or its zone, is cut off.
+    Network,
 }
 
 /// A fact of a machine.

@@ -5,9 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use smallvec::SmallVec;
 
 use crate::ids::{NodeKey, PodId, WorkloadId, ZoneId};
+use crate::kernel::time::Time;
+use crate::kube::claim::{Attachment, Claim};
 use crate::kube::context::Cx;
 use crate::kube::name::{MachineName, NodeName, PodName};
 use crate::kube::record::{KubeRecord, NodeFact, PodFact, Ready, Reason};
+use crate::kube::rule::budget::Status;
 use crate::kube::rule::labels::{Labels, Symbol};
 use crate::kube::rule::taints::{Effect, Taint};
 use crate::kube::spec::{NodeSpec, NodeTemplate, PlaneSpec, Resources};
@@ -18,6 +21,8 @@ use crate::network::{HostId, Network};
 pub struct Pod {
     /// Its name.
     pub name: PodName,
+    /// When it was made.
+    pub created: Time,
     /// Its node.
     pub node: Option<NodeKey>,
     /// Its process was seen running.
@@ -26,6 +31,8 @@ pub struct Pod {
     pub restarts: u32,
     /// It serves.
     pub ready: bool,
+    /// Since when it does, or does not.
+    pub ready_since: Time,
     /// It is to end.
     pub terminating: bool,
     /// Why no node suited it last.
@@ -64,12 +71,18 @@ pub enum Change {
     Bound(NodeKey),
     /// A pod is to end.
     Terminating(PodId, WorkloadId, NodeKey),
-    /// A pod of this node is gone.
-    Removed(NodeKey),
+    /// A pod is gone, and this was its node.
+    Removed(PodId, PodName, Option<NodeKey>),
     /// A node's condition is another.
     Condition(NodeKey),
     /// A node's taints are others.
     Taints(NodeKey),
+    /// Another number of pods is wanted.
+    Desired(WorkloadId),
+    /// A pod of this workload has become ready, or is it no more.
+    Readiness(WorkloadId),
+    /// The volume of this pod is attached, mounted or unmounted.
+    Volume(PodName),
     /// A node has joined.
     Registered(NodeKey),
     /// A node is gone; its pods are not.
@@ -82,6 +95,9 @@ pub struct Store {
     nodes: BTreeMap<NodeKey, Node>,
     pods: BTreeMap<PodId, Pod>,
     by_workload: Vec<BTreeSet<PodId>>,
+    desired: Vec<u32>,
+    claims: BTreeMap<PodName, Claim>,
+    budgets: Vec<Option<Status>>,
     made: u32,
     next_node: u32,
     changes: Vec<Change>,
@@ -92,7 +108,8 @@ fn unreachable(effect: Effect) -> Taint {
 }
 
 impl Node {
-    fn new(name: NodeName, host: HostId, zone: ZoneId, template: &NodeTemplate) -> Self {
+    /// A node without pods.
+    pub fn new(name: NodeName, host: HostId, zone: ZoneId, template: &NodeTemplate) -> Self {
         Self {
             name,
             host,
@@ -123,6 +140,9 @@ impl Store {
             nodes: (0..).map(NodeKey).zip(&spec.nodes).map(node).collect(),
             pods: BTreeMap::new(),
             by_workload: vec![BTreeSet::new(); spec.workloads.len()],
+            desired: spec.workloads.iter().map(|workload| workload.replicas).collect(),
+            claims: BTreeMap::new(),
+            budgets: vec![None; spec.workloads.len()],
             made: 0,
             next_node: spec.nodes.len() as u32,
             changes: Vec::new(),
@@ -132,6 +152,11 @@ impl Store {
     /// A node, if it is (still) there.
     pub fn get_node(&self, key: NodeKey) -> Option<&Node> {
         self.nodes.get(&key)
+    }
+
+    /// The number of the next node that is to join.
+    pub const fn next_node(&self) -> NodeKey {
+        NodeKey(self.next_node)
     }
 
     /// A number for a node that is to join.
@@ -162,6 +187,11 @@ impl Store {
         &self.nodes[&key]
     }
 
+    /// Whether there is such a node.
+    pub fn node_exists(&self, key: NodeKey) -> bool {
+        self.nodes.contains_key(&key)
+    }
+
     /// All nodes.
     pub fn nodes(&self) -> impl Iterator<Item = (NodeKey, &Node)> {
         self.nodes.iter().map(|(key, node)| (*key, node))
@@ -172,9 +202,46 @@ impl Store {
         self.pods.get(&id)
     }
 
+    /// The pods that are bound to a node, be it there or not.
+    pub fn pods_on(&self, key: NodeKey) -> Vec<PodId> {
+        self.pods.iter().filter(|(_, pod)| pod.node == Some(key)).map(|(id, _)| *id).collect()
+    }
+
+    /// The pod of a name, if it is there.
+    pub fn named(&self, name: PodName) -> Option<&Pod> {
+        self.pods_of(name.workload).map(|(_, pod)| pod).find(|pod| pod.name == name)
+    }
+
+    /// The pods that no node suits, oldest first.
+    pub fn refused(&self) -> impl Iterator<Item = (PodId, &Pod)> {
+        self.pods.iter().filter(|(_, pod)| pod.refused.is_some()).map(|(id, pod)| (*id, pod))
+    }
+
     /// The pods of a workload, oldest first.
     pub fn pods_of(&self, workload: WorkloadId) -> impl Iterator<Item = (PodId, &Pod)> {
         self.by_workload[workload.0 as usize].iter().map(|id| (*id, &self.pods[id]))
+    }
+
+    /// Pods wanted of a workload; of a `DaemonSet` it says nothing.
+    pub fn desired(&self, workload: WorkloadId) -> u32 {
+        self.desired[workload.0 as usize]
+    }
+
+    /// So many pods are wanted of a workload from now on.
+    pub fn set_desired(&mut self, workload: WorkloadId, pods: u32) {
+        if std::mem::replace(&mut self.desired[workload.0 as usize], pods) != pods {
+            self.changes.push(Change::Desired(workload));
+        }
+    }
+
+    /// The budget of a workload, if it has one.
+    pub fn budget(&self, workload: WorkloadId) -> Option<&Status> {
+        self.budgets[workload.0 as usize].as_ref()
+    }
+
+    /// The budget of a workload is so.
+    pub fn set_budget(&mut self, workload: WorkloadId, status: Status) {
+        self.budgets[workload.0 as usize] = Some(status);
     }
 
     /// What has changed since it was last asked for.
@@ -189,7 +256,18 @@ impl Store {
         let id = PodId(self.made);
         self.made += 1;
         let (started, ready, terminating) = (false, false, false);
-        self.pods.insert(id, Pod { name, node: None, started, restarts: 0, ready, terminating, refused: None });
+        let pod = Pod {
+            name,
+            created: cx.now,
+            node: None,
+            started,
+            restarts: 0,
+            ready,
+            ready_since: cx.now,
+            terminating,
+            refused: None,
+        };
+        self.pods.insert(id, pod);
         self.by_workload[name.workload.0 as usize].insert(id);
         self.changes.push(Change::Created(id));
         cx.record(KubeRecord::Pod(name, PodFact::Created));
@@ -204,8 +282,58 @@ impl Store {
         let node = self.nodes.get_mut(&key).expect("who binds a pod to a node has it");
         node.requested = node.requested.plus(&cx.spec.workloads[pod.name.workload.0 as usize].requests);
         node.pods.insert(id);
+        if let Some(volume) = cx.spec.workloads[pod.name.workload.0 as usize].volume {
+            let zone = node.labels.get(Symbol::ZONE).filter(|_| !volume.regional);
+            self.claims.entry(pod.name).or_insert(Claim { zone, home: node.zone, attachment: Attachment::Free, mounted: None });
+            self.changes.push(Change::Volume(pod.name));
+        }
         self.changes.push(Change::Bound(key));
         cx.record(KubeRecord::Pod(pod.name, PodFact::Bound(node.name)));
+    }
+
+    /// The claim of a pod, if it has one that is bound.
+    pub fn claim(&self, name: PodName) -> Option<&Claim> {
+        self.claims.get(&name)
+    }
+
+    /// Pods of a workload, there or not, that have claims.
+    pub fn claims_of(&self, workload: WorkloadId) -> Vec<PodName> {
+        self.claims.keys().filter(|name| name.workload == workload).copied().collect()
+    }
+
+    /// Whose volumes a node says it uses.
+    pub fn mounted_on(&self, key: NodeKey) -> Vec<PodName> {
+        self.claims.iter().filter(|(_, claim)| claim.mounted == Some(key)).map(|(name, _)| *name).collect()
+    }
+
+    /// A pod's volume, if it has one, has been in use on its node for long.
+    pub fn settle_volume(&mut self, name: PodName, key: NodeKey, cx: &mut Cx<'_>) {
+        if self.claims.contains_key(&name) {
+            self.set_attachment(name, Attachment::Attached(key), cx);
+            self.set_mounted(name, Some(key));
+        }
+    }
+
+    /// A volume is attached, or about to be, or no more.
+    pub fn set_attachment(&mut self, name: PodName, attachment: Attachment, cx: &mut Cx<'_>) {
+        let claim = self.claims.get_mut(&name).expect("who attaches a volume has it");
+        let before = std::mem::replace(&mut claim.attachment, attachment);
+        self.changes.push(Change::Volume(name));
+        match (before, attachment) {
+            (_, Attachment::Attached(node)) => {
+                cx.record(KubeRecord::Pod(name, PodFact::VolumeAttached(self.nodes[&node].name)));
+            }
+            (Attachment::Detaching { forced, .. }, _) => cx.record(KubeRecord::Pod(name, PodFact::VolumeDetached { forced })),
+            _ => {}
+        }
+    }
+
+    /// A node uses a pod's volume, or none does.
+    pub fn set_mounted(&mut self, name: PodName, key: Option<NodeKey>) {
+        if let Some(claim) = self.claims.get_mut(&name) {
+            claim.mounted = key;
+            self.changes.push(Change::Volume(name));
+        }
     }
 
     /// No node suits a pod. Told where the reason is another than before.
@@ -228,19 +356,23 @@ impl Store {
     pub fn set_pod_ready(&mut self, id: PodId, ready: bool, cx: &mut Cx<'_>) {
         let pod = self.pods.get_mut(&id).expect("who judges a pod has it");
         if pod.ready != ready {
-            pod.ready = ready;
+            (pod.ready, pod.ready_since) = (ready, cx.now);
+            self.changes.push(Change::Readiness(pod.name.workload));
             cx.record(KubeRecord::Pod(pod.name, PodFact::Ready(ready)));
         }
     }
 
-    /// A bound pod is to end; nothing if that is known.
+    /// A pod is to end; nothing if that is known. One that has no node is gone at once.
     pub fn terminate(&mut self, id: PodId, cx: &mut Cx<'_>) {
         let pod = self.pods.get_mut(&id).expect("who ends a pod has it");
-        let node = pod.node.expect("a pod that is asked to end has a node");
-        if !pod.terminating {
-            pod.terminating = true;
-            self.changes.push(Change::Terminating(id, pod.name.workload, node));
-            cx.record(KubeRecord::Pod(pod.name, PodFact::Terminating));
+        if pod.terminating {
+            return;
+        }
+        pod.terminating = true;
+        cx.record(KubeRecord::Pod(pod.name, PodFact::Terminating));
+        match pod.node {
+            Some(node) => self.changes.push(Change::Terminating(id, pod.name.workload, node)),
+            None => self.remove(id, cx),
         }
     }
 
@@ -248,13 +380,13 @@ impl Store {
     pub fn remove(&mut self, id: PodId, cx: &mut Cx<'_>) {
         let pod = self.pods.remove(&id).expect("who removes a pod has it");
         assert!(pod.terminating, "{:?} goes without having been asked to end", pod.name);
-        let key = pod.node.expect("a pod that is asked to end has a node");
-        if let Some(node) = self.nodes.get_mut(&key) {
-            node.requested = node.requested.minus(&cx.spec.workloads[pod.name.workload.0 as usize].requests);
+        let workload = pod.name.workload.0 as usize;
+        if let Some(node) = pod.node.and_then(|key| self.nodes.get_mut(&key)) {
+            node.requested = node.requested.minus(&cx.spec.workloads[workload].requests);
             node.pods.remove(&id);
         }
-        self.by_workload[pod.name.workload.0 as usize].remove(&id);
-        self.changes.push(Change::Removed(key));
+        self.by_workload[workload].remove(&id);
+        self.changes.push(Change::Removed(id, pod.name, pod.node));
         cx.record(KubeRecord::Pod(pod.name, PodFact::Removed));
     }
 

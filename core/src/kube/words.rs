@@ -1,9 +1,10 @@
 //! What happens in a plane, in plain words.
 
+use crate::gardener::outage::{Deletion, OutageFact};
 use crate::kube::event::{KubeEvent, Watcher};
-use crate::kube::name::NodeName;
+use crate::kube::name::{NodeName, PodName, PodTag};
 use crate::kube::plane::Plane;
-use crate::kube::record::{KubeRecord, MachineFact, NodeFact, PodFact, Ready, Reason};
+use crate::kube::record::{KubeRecord, Loss, MachineFact, NodeFact, PodFact, Ready, Reason};
 use crate::kube::rule::taints::Effect;
 use crate::kube::rule::zone_state::ZoneState;
 use crate::kube::spec::PlaneSpec;
@@ -33,6 +34,15 @@ impl KubeRecord {
                     PodFact::Ready(false) => format!("{name} is not ready"),
                     PodFact::Terminating => format!("{name} is to end"),
                     PodFact::Removed => format!("{name} is gone"),
+                    PodFact::VolumeAttached(node) => {
+                        format!("{name}'s volume is attached to {}", node_name(node, plane, scenario))
+                    }
+                    PodFact::VolumeDetached { forced: false } => format!("{name}'s volume is detached"),
+                    PodFact::VolumeDetached { forced: true } => format!("{name}'s volume is detached by force"),
+                    PodFact::Evicted(true) => format!("{name} is evicted"),
+                    PodFact::Evicted(false) => format!("{name} is not evicted: its budget is spent"),
+                    PodFact::Hazard(true) => format!("{name} runs on, cut off, though it is gone"),
+                    PodFact::Hazard(false) => format!("{name} no longer runs where it was cut off"),
                 }
             }
             Self::Node(node, fact) => {
@@ -41,6 +51,9 @@ impl KubeRecord {
                     NodeFact::Ready(Ready::True) => format!("{name} is ready"),
                     NodeFact::Ready(Ready::Unknown) => format!("{name} is silent: not ready"),
                     NodeFact::Unreachable(effect, true) => format!("{name} is tainted unreachable:{}", effect_words(effect)),
+                    NodeFact::Lost(Some(Loss::Power)) => format!("{name} has no power"),
+                    NodeFact::Lost(Some(Loss::Network)) => format!("{name} is cut off"),
+                    NodeFact::Lost(None) => format!("{name} can be reached again"),
                     NodeFact::Unreachable(effect, false) => {
                         format!("{name} is no longer tainted unreachable:{}", effect_words(effect))
                     }
@@ -65,6 +78,14 @@ impl KubeRecord {
                     MachineFact::Created => format!("machine {name} is made"),
                     MachineFact::Phase(phase) => format!("machine {name} is {phase:?}"),
                     MachineFact::Removed => format!("machine {name} is gone"),
+                }
+            }
+            Self::ZoneOutage(zone, fact) => {
+                let zone = &scenario.zones[zone.0 as usize].name;
+                match fact {
+                    OutageFact::Detected(Deletion::Fails) => format!("{zone} has an outage: its machines cannot be deleted"),
+                    OutageFact::Detected(Deletion::Works) => format!("{zone} has an outage: its new machines get no nodes"),
+                    OutageFact::Over => format!("{zone} recovers: a machine runs again"),
                 }
             }
             Self::GroupScaled(group, desired) => {
@@ -106,9 +127,18 @@ impl KubeEvent {
             Self::Work(Watcher::Evict) => "the taint manager hears of nodes and pods".to_owned(),
             Self::Work(Watcher::ReplicaSets) => "the ReplicaSet controller hears of pods".to_owned(),
             Self::Work(Watcher::Kubelets) => "kubelets hear of their pods".to_owned(),
+            Self::Work(Watcher::StatefulSets) => "the StatefulSet controller hears of pods".to_owned(),
+            Self::Work(Watcher::DaemonSets) => "the DaemonSet controller hears of nodes and pods".to_owned(),
+            Self::Work(Watcher::Volumes) => "the attach/detach controller hears of nodes and pods".to_owned(),
+            Self::Work(Watcher::Budgets) => "the disruption controller hears of pods".to_owned(),
             Self::Work(Watcher::Machines) => "the machine controller hears of nodes".to_owned(),
             Self::Work(Watcher::MachineSets) => "machine sets hear of machines".to_owned(),
+            Self::Thaw => "the machine controller goes on".to_owned(),
+            Self::Outage(_) => "what looks like a zone outage has lasted".to_owned(),
+            Self::Care(_) => "the care controller looks for stale pods".to_owned(),
+            Self::Scan(_) => "the cluster autoscaler looks for pods that need more nodes".to_owned(),
             Self::Machines(_) => "the machine controller looks after a machine".to_owned(),
+            Self::Collect(_) => "the pod garbage collector looks for pods of nodes that are gone".to_owned(),
             Self::Monitor(_) => "the node lifecycle controller looks at all nodes".to_owned(),
             Self::Limiter(zone, _) => format!("another node of {} may be evicted", scenario.zones[zone.0 as usize].name),
             Self::Evict(_) => "the taint manager's next eviction is due".to_owned(),
@@ -116,6 +146,10 @@ impl KubeEvent {
             Self::Renew(key, _) => format!("{}'s lease is to be renewed", node(key)),
             Self::Booted(key, _) => format!("{} has booted", node(key)),
             Self::Process(key, ..) => format!("a pod's process on {} is ready or has ended", node(key)),
+            Self::Volume(workload, ordinal, _) => {
+                let name = PodName { workload, tag: PodTag::Ordinal(ordinal) };
+                format!("{}'s volume is attached, or detached", name.text(spec))
+            }
         };
         format!("{}: {text}", spec.name)
     }

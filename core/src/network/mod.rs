@@ -108,6 +108,13 @@ impl Network {
         b.dark > 0 || across || (from != to && (a.cut_out > 0 || b.cut_in > 0))
     }
 
+    /// Whether it, or its zone, is cut off from the rest of the world in some direction.
+    pub fn is_cut_off(&self, host: HostId) -> bool {
+        let host = &self.hosts[host.0 as usize];
+        let zone = host.zone.0 as usize;
+        host.cut_in + host.cut_out + self.zone_cut_in[zone] + self.zone_cut_out[zone] > 0
+    }
+
     /// Whether packets pass both ways.
     pub fn is_open(&self, a: HostId, b: HostId) -> bool {
         !self.is_blocked(a, b) && !self.is_blocked(b, a)

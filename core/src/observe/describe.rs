@@ -114,6 +114,10 @@ pub fn describe(record: &Record, scenario: &Scenario) -> String {
             };
             format!("{client}: {op} at {}: {result} after {took}", name(*member))
         }
+        Record::Strength { cluster, connected, voters } => {
+            let cluster = &scenario.etcd[cluster.0 as usize].name;
+            format!("{cluster}: {connected} of {voters} voters reach each other")
+        }
         Record::Availability { cluster, service, up } => {
             let cluster = &scenario.etcd[cluster.0 as usize].name;
             format!("{cluster}: {} {}", service_words(*service), if *up { "available" } else { "not available" })
@@ -162,6 +166,7 @@ fn stopped(reason: StopReason) -> &'static str {
         StopReason::PowerLost => "its node has no power",
         StopReason::VolumeLost => "its disk is lost",
         StopReason::Removed => "it was removed from the cluster",
+        StopReason::VolumeDetached => "its disk was detached",
     }
 }
 

@@ -4,6 +4,7 @@
 //! Simulation --(Time, &Record)--> All --+--> leaders       who led when, elections, terms
 //!                                       +--> availability  what was down, from when to when, and why (causes)
 //!                                       +--> requests      how requests ended and how long they took
+//!                                       +--> tolerance     members that may yet be lost
 //!                                       +--> durability    committed data lost
 //!                                       +--> repair        snapshots, catch-up, membership
 //!                                       +--> faults        what broke
@@ -18,11 +19,13 @@ pub mod causes;
 pub mod describe;
 pub mod durability;
 pub mod faults;
+pub mod kube;
 pub mod leaders;
 pub mod repair;
 pub mod requests;
 pub mod story;
 pub mod subject;
+pub mod tolerance;
 pub mod trace;
 pub mod traffic;
 pub mod voters;
@@ -50,6 +53,8 @@ pub struct All {
     pub availability: availability::Availability,
     /// Requests and their latency.
     pub requests: requests::Requests,
+    /// Members that may yet be lost.
+    pub tolerance: tolerance::Tolerance,
     /// Data loss.
     pub durability: durability::Durability,
     /// Snapshots, catch-up, membership.
@@ -69,6 +74,7 @@ impl All {
             leaders: leaders::Leaders::new(scenario),
             availability: availability::Availability::new(scenario),
             requests: requests::Requests::new(scenario),
+            tolerance: tolerance::Tolerance::new(scenario.etcd.len()),
             durability: durability::Durability::new(scenario),
             repair: repair::Repair::new(scenario),
             faults: faults::Faults::new(scenario),
@@ -88,6 +94,7 @@ impl Observer for All {
         }
         self.leaders.record(at, record);
         self.availability.record(at, record);
+        self.tolerance.record(at, record);
         self.durability.record(at, record);
         self.repair.record(at, record);
         self.faults.record(at, record);

@@ -55,6 +55,7 @@ pub fn subject(record: &Record, ended: Option<&Fault>, scenario: &Scenario) -> S
         | Record::PeerLost { .. }
         | Record::PeerFound { .. }
         | Record::Request { .. }
+        | Record::Strength { .. }
         | Record::Kube(..)
         | Record::Raft(_) => Subject::default(),
     }

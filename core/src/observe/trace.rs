@@ -130,6 +130,7 @@ impl Form {
                     StopReason::PowerLost => 2,
                     StopReason::VolumeLost => 3,
                     StopReason::Removed => 4,
+                    StopReason::VolumeDetached => 5,
                 });
             }
             Record::MemberRefused { member, reason } => {
@@ -228,6 +229,12 @@ impl Form {
                 self.u8(19);
                 self.u16(plane.0);
                 self.bytes = postcard::to_extend(fact, std::mem::take(&mut self.bytes)).expect("a record is plain data");
+            }
+            Record::Strength { cluster, connected, voters } => {
+                self.u8(20);
+                self.u16(cluster.0);
+                self.u8(*connected);
+                self.u8(*voters);
             }
             Record::Raft(_) => {}
         }

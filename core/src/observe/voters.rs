@@ -71,7 +71,9 @@ pub fn cluster_of(record: &Record) -> Option<ClusterId> {
             ..
         } => member,
         Record::Raft(raft) => return Some(member_of(raft).cluster),
-        Record::Availability { cluster, .. } | Record::DataLost { cluster, .. } => return Some(*cluster),
+        Record::Availability { cluster, .. } | Record::Strength { cluster, .. } | Record::DataLost { cluster, .. } => {
+            return Some(*cluster);
+        }
         Record::FaultStarted(_) | Record::FaultEnded(_) | Record::NodePower { .. } | Record::Kube(..) => return None,
     };
     Some(member.cluster)

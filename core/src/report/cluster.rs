@@ -23,6 +23,10 @@ pub struct EtcdReport {
     pub read_unavailable_s: ReadUnavailable,
     /// Total time in which no majority of the voters ran and was connected, in seconds.
     pub quorum_lost_s: f64,
+    /// Total time in which one more member's failure would have lost the quorum, or it was lost, in seconds.
+    pub no_tolerance_s: f64,
+    /// How many members may yet be lost: at each change, at most 2,000. See [`crate::observe::tolerance`].
+    pub tolerance: Vec<ToleranceReport>,
     /// Intervals without a service, in order of their start (then of kind). See [`crate::observe::availability`].
     pub outages: Vec<OutageReport>,
     /// How requests ended.
@@ -37,6 +41,19 @@ pub struct EtcdReport {
     pub catch_up: Vec<CatchUpReport>,
     /// Changes of membership asked for.
     pub membership: Vec<MembershipReport>,
+}
+
+/// How many members a cluster may yet lose, from one change to the next.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ToleranceReport {
+    /// Since when, in seconds.
+    pub from_s: f64,
+    /// Voters that run and reach each other in both directions.
+    pub connected: u8,
+    /// Voters.
+    pub voters: u8,
+    /// Voters that may fail with a majority left; negative where it is lost: so many are missing.
+    pub left: i64,
 }
 
 /// A member at the end of the run.

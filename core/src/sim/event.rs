@@ -5,7 +5,7 @@ use crate::ids::{ClientId, ClusterId, FaultId, MemberId, PlaneId};
 use crate::kernel::time::Time;
 use crate::kube::event::KubeEvent;
 use crate::network::HostId;
-use crate::record::{Record, RequestResult};
+use crate::record::{Record, RequestResult, StopReason};
 
 /// What waits in the queue: one group per subsystem.
 #[derive(Clone, Copy, Debug)]
@@ -128,6 +128,34 @@ pub struct Watched {
     pub first_applied: Time,
 }
 
+/// What becomes of the process of an etcd member that is a container.
+#[derive(Clone, Copy, Debug)]
+pub enum MemberOrder {
+    /// It starts.
+    Run {
+        /// Which.
+        member: MemberId,
+        /// Where.
+        host: HostId,
+    },
+    /// It is asked to stop.
+    Terminate {
+        /// Which.
+        member: MemberId,
+        /// Where.
+        host: HostId,
+    },
+    /// It is no more.
+    Halt {
+        /// Which.
+        member: MemberId,
+        /// Where.
+        host: HostId,
+        /// Why.
+        reason: StopReason,
+    },
+}
+
 /// What a handler asks for. Only the run loop carries it out.
 #[derive(Clone, Debug, Default)]
 pub struct Effects {
@@ -143,6 +171,8 @@ pub struct Effects {
     pub watched: Vec<Watched>,
     /// Something the virtual probe would notice has changed in this cluster.
     pub disturbed: Vec<ClusterId>,
+    /// Containers of etcd members that start or end.
+    pub orders: Vec<MemberOrder>,
     /// Machines that are no more.
     pub deleted_vms: Vec<HostId>,
     /// Whether anybody wants [`Record::Raft`].
@@ -156,6 +186,7 @@ impl Effects {
             && self.stopped.is_empty()
             && self.watched.is_empty()
             && self.disturbed.is_empty()
+            && self.orders.is_empty()
             && self.deleted_vms.is_empty()
     }
 

@@ -106,7 +106,9 @@ impl Simulation {
             || (0u8..).zip(&cluster.members).find(|(_, member)| member.standing == Standing::In).map_or(0, |(index, _)| index);
         let member = MemberId { cluster: id, index: cluster.leader().unwrap_or_else(first) };
         let spec = self.scenario.member(member);
-        Leader { member, node: spec.node, zone: self.scenario.zone_of(member), volume: spec.volume }
+        let host = cluster.members[member.index as usize].host;
+        let node = if usize::from(host.0) < self.scenario.nodes.len() { NodeId(host.0) } else { spec.node };
+        Leader { member, node, zone: self.scenario.zone_of(member), volume: spec.volume }
     }
 
     /// Breaks (`begins`) or mends.
@@ -184,7 +186,8 @@ impl Simulation {
         }
     }
 
-    /// Hosts have lost power (`off`) or have it again, and with them the processes on them.
+    /// Hosts have lost power (`off`) or have it again, and with them the processes on them. (Those that are containers leave it to their
+    /// kubelets.)
     fn power_changed(&mut self, changed: &[HostId], off: bool) {
         for &host in changed {
             // Other machines are no nodes of the scenario.
@@ -196,7 +199,7 @@ impl Simulation {
             let (cluster, mut cx) = self.cluster(id);
             let here: Vec<u8> = (0u8..)
                 .zip(&cluster.members)
-                .filter(|(_, member)| changed.contains(&member.host))
+                .filter(|(_, member)| changed.contains(&member.host) && !member.managed)
                 .map(|(index, _)| index)
                 .collect();
             for index in here {

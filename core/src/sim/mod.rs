@@ -31,7 +31,7 @@ use crate::network::Network;
 use crate::network::meter::Meter;
 use crate::record::Record;
 use crate::scenario::Scenario;
-use event::{Answer, Effects, EtcdEvent, Event};
+use event::{Answer, Effects, EtcdEvent, Event, MemberOrder};
 
 /// How heartbeats and other periodic work are simulated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -265,6 +265,23 @@ impl Simulation {
         (&mut self.kube, kube::context::Surroundings { now: *now, scenario, net: network, etcd: clusters, cloud, fx })
     }
 
+    /// A plane.
+    #[cfg(test)]
+    pub(crate) fn plane(&self, id: crate::ids::PlaneId) -> &kube::plane::Plane {
+        self.kube.plane(id)
+    }
+
+    /// Does something to a plane.
+    #[cfg(test)]
+    pub(crate) fn act(
+        &mut self,
+        plane: crate::ids::PlaneId,
+        deed: impl FnOnce(&mut kube::plane::Plane, &mut kube::context::Cx<'_>),
+    ) {
+        let (kube, mut at) = self.kube();
+        kube.act(plane, deed, &mut at);
+    }
+
     fn client(&mut self, id: ClientId) -> (&mut Client, Surroundings<'_>) {
         let client = &mut self.clients[id.0 as usize];
         let cluster = &mut self.clusters[client.cluster().0 as usize];
@@ -285,6 +302,9 @@ impl Simulation {
                 return;
             }
             self.tell_clients();
+            for order in std::mem::take(&mut self.fx.orders) {
+                self.obey(order);
+            }
             for host in std::mem::take(&mut self.fx.deleted_vms) {
                 self.delete_vm(host);
             }
@@ -296,7 +316,19 @@ impl Simulation {
                     let (client, mut at) = self.client(id);
                     client.surroundings_changed(&mut at);
                 }
+                let (kube, mut at) = self.kube();
+                kube.members_changed(id, &mut at);
             }
+        }
+    }
+
+    fn obey(&mut self, order: MemberOrder) {
+        let (MemberOrder::Run { member, .. } | MemberOrder::Terminate { member, .. } | MemberOrder::Halt { member, .. }) = order;
+        let (cluster, mut cx) = self.cluster(member.cluster);
+        match order {
+            MemberOrder::Run { host, .. } => cluster.run(member.index, host, &mut cx),
+            MemberOrder::Terminate { host, .. } => cluster.withdraw(member.index, host, &mut cx),
+            MemberOrder::Halt { host, reason, .. } => cluster.halt(member.index, host, reason, &mut cx),
         }
     }
 

@@ -15,6 +15,10 @@ pub struct MachineTimers {
     pub detach: Duration,
     /// A node that has not been ready for longer is not drained (`nodeNotReadyDuration`).
     pub beyond_draining: Duration,
+    /// It looks this often whether the API answers (`machine-safety-apiserver-statuscheck-period`).
+    pub check: Duration,
+    /// It stops where the API has not answered for so long (`machine-safety-apiserver-statuscheck-timeout`).
+    pub freeze: Duration,
     /// From the call that creates a machine until it is switched on (assumed).
     pub create: Duration,
     /// From the call that deletes a machine until it is gone (assumed).
@@ -29,8 +33,55 @@ impl Default for MachineTimers {
             drain: Duration::from_secs(2 * 3_600),
             detach: Duration::from_secs(2 * 60),
             beyond_draining: Duration::from_secs(5 * 60),
+            check: Duration::from_secs(60),
+            freeze: Duration::from_secs(30),
             create: Duration::from_secs(90),
             delete: Duration::from_secs(60),
         }
+    }
+}
+
+/// Timers of the cluster autoscaler, as Gardener sets them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AutoscalerTimers {
+    /// It looks this often (`scan-interval`).
+    pub scan: Duration,
+    /// A machine whose node has not joined after so long is taken back (`max-node-provision-time`; upstream 15 min).
+    pub provision: Duration,
+    /// How long a machine deployment that has failed is left alone.
+    pub back_off: BackoffOptions,
+    /// So many nodes may always be unready (`ok-total-unready-count`).
+    pub unready: u32,
+    /// And so many in a hundred (`max-total-unready-percentage`).
+    pub unready_percent: u32,
+}
+
+impl Default for AutoscalerTimers {
+    fn default() -> Self {
+        Self {
+            scan: Duration::from_secs(10),
+            provision: Duration::from_secs(20 * 60),
+            back_off: BackoffOptions::default(),
+            unready: 3,
+            unready_percent: 45,
+        }
+    }
+}
+
+/// How long groups are left alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BackoffOptions {
+    /// After the first failure (`initial-node-group-backoff-duration`).
+    pub initial: Duration,
+    /// At most (`max-node-group-backoff-duration`).
+    pub max: Duration,
+    /// So long after its last failure a group's failures are forgotten (`node-group-backoff-reset-timeout`).
+    pub reset: Duration,
+}
+
+impl Default for BackoffOptions {
+    /// Those of the autoscaler (`config/flags/flags.go`).
+    fn default() -> Self {
+        Self { initial: Duration::from_secs(300), max: Duration::from_secs(1_800), reset: Duration::from_secs(10_800) }
     }
 }

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::ids::{ClusterId, NodeId, NodeKey, PlaneId, ZoneId};
 use labels::{Labels, NodeAffinity, Selector, Symbol};
 use name::{MachineName, PodTag};
-use placement::{Claim, Constraint, PodAffinity};
+use placement::{Constraint, PodAffinity};
 use taints::{Effect, Match, Taint, Toleration};
 use zonefall_kernel::time::Duration;
 
@@ -57,6 +57,8 @@ pub struct PlaneSpec {
     pub groups: Vec<Group>,
     /// Its workloads.
     pub workloads: Vec<Workload>,
+    /// Namespaces of control planes: their stale pods are removed.
+    pub cared: Vec<Symbol>,
     /// Its timers.
     pub timers: Timers,
 }
@@ -159,15 +161,13 @@ pub struct Workload {
     pub prefers: Vec<Constraint>,
     /// Which pods its pods are near to, and which away from.
     pub pod_affinity: PodAffinity,
-    /// Claims of its pods.
-    pub claims: Vec<Claim>,
     /// Each pod of a `StatefulSet` has a volume of its own (`volumeClaimTemplates`), made where it is first placed.
     pub volume: Option<VolumeTemplate>,
     /// What is pulled onto a node before a pod can start there.
     pub image: Image,
     /// So many of its ready pods may be evicted at a time (`PodDisruptionBudget`); `None`: it has no budget.
     pub max_unavailable: Option<u32>,
-    /// How long its pods take from being told to run until they are ready.
+    /// How long its pods take from the start of their container until they are ready; an etcd member has a time of its own.
     pub start: Duration,
     /// How long they take to stop when asked to.
     pub stop: Duration,
@@ -266,6 +266,32 @@ pub struct Timers {
     pub scheduling: Duration,
     /// Timers of the machine-controller-manager.
     pub machines: machine::MachineTimers,
+
+    // Pods and volumes.
+    /// A process that was asked to stop has this long (`terminationGracePeriodSeconds`).
+    pub pod_grace: Duration,
+    /// Until an attached volume is mounted (assumed).
+    pub mount: Duration,
+    /// Bytes per second at which a node pulls images (assumed).
+    pub pull_bytes_per_s: u64,
+    /// Until the cloud has attached a volume (assumed).
+    pub attach: Duration,
+    /// Until the cloud has detached a volume (assumed).
+    pub detach: Duration,
+    /// A volume that is still mounted on a node that is not ready is detached regardless after so long (`maxWaitForUnmountDuration`).
+    pub force_detach: Duration,
+    /// The pod garbage collector looks this often (`gcCheckPeriod`).
+    pub collect_period: Duration,
+    /// It waits this long from when it first misses a node (`quarantineTime`).
+    pub quarantine: Duration,
+    /// Timers of the cluster autoscaler.
+    pub autoscaler: machine::AutoscalerTimers,
+    /// Gardener's care controller looks at a control plane this often (`syncPeriod`).
+    pub care: Duration,
+    /// A pod of a control plane that has been terminating for so long is stale (GEP-20; Gardener counts from the end of its grace period).
+    pub stale: Duration,
+    /// What looks like a zone outage for so long is one (assumed: GEP-20 has "a threshold that could be defined").
+    pub outage: Duration,
 }
 
 impl Default for Timers {
@@ -281,6 +307,18 @@ impl Default for Timers {
             boot: Duration::from_secs(60),
             scheduling: Duration::from_millis(10),
             machines: machine::MachineTimers::default(),
+            pod_grace: Duration::from_secs(30),
+            mount: Duration::from_secs(2),
+            pull_bytes_per_s: 60_000_000,
+            attach: Duration::from_secs(10),
+            detach: Duration::from_secs(10),
+            force_detach: Duration::from_secs(360),
+            collect_period: Duration::from_secs(20),
+            quarantine: Duration::from_secs(40),
+            autoscaler: machine::AutoscalerTimers::default(),
+            care: Duration::from_secs(60),
+            stale: Duration::from_secs(5 * 60),
+            outage: Duration::from_secs(5 * 60),
         }
     }
 }

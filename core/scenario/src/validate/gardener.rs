@@ -233,6 +233,7 @@ impl Hosting<'_> {
         let site = &mut self.lowering.sites[s];
         let (turn, timers) = (site.shoots, site.plane.timers);
         site.shoots += 1;
+        site.plane.cared.push(shoot.namespace);
         let pinned = shoot.tolerance != FailureTolerance::Zone && site.seed.zones.len() > 1;
         let home = Home { namespace, tolerance: shoot.tolerance, recovery: shoot.recovery, pinned, plane };
         let main = ClusterId(self.first + self.sets.len() as u16);
@@ -258,6 +259,7 @@ impl Hosting<'_> {
             nodes: Vec::new(),
             groups: Vec::new(),
             workloads: Vec::new(),
+            cared: Vec::new(),
             timers,
         });
         Some(Hosted { seed: SeedId(s as u16), plane, zones: Vec::new(), workloads })

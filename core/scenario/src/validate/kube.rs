@@ -117,8 +117,9 @@ impl Builder<'_, '_> {
             multi_zonal: false,
             allocatable_shoots: raw.allocatable_shoots,
         };
-        let (nodes, groups, workloads, timers) = (Vec::new(), Vec::new(), Vec::new(), raw.timers.timers());
-        let plane = PlaneSpec { name, etcd, control_plane: hosts, nodes, groups, workloads, timers };
+        let (nodes, groups, workloads, cared) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let timers = raw.timers.timers();
+        let plane = PlaneSpec { name, etcd, control_plane: hosts, nodes, groups, workloads, cared, timers };
         let (pools, nodes) = (Names::new("a pool of this seed"), Names::new("a node of this seed"));
         let mut site = Site { entry: s, sound: true, plane, seed, pools, nodes, zones: Vec::new(), used: Vec::new(), shoots: 0 };
         let pools = self.pools(&mut site);

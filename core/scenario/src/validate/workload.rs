@@ -181,7 +181,6 @@ impl Planned<'_> {
             spread,
             prefers,
             pod_affinity,
-            claims: Vec::new(),
             volume: self.volume(cx, of, kind),
             image: lowering.image(self.name(), bytes),
             max_unavailable: self.said(|raw| raw.max_unavailable).or((replicas > 1).then_some(1)),

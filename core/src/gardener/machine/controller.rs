@@ -11,10 +11,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::drain::Drain;
 use super::fleet::{Deletion, Fleet, Machine, MachineId, Vm};
+use super::freeze::Freeze;
 use super::meltdown::{Judgement, SHORT_RETRY, judge};
 use super::{LONG_RETRY, MEDIUM_RETRY, Phase};
 use crate::ids::{GroupId, NodeKey};
 use crate::kernel::periodic::Periodic;
+use crate::kernel::rng::Purpose;
 use crate::kernel::time::{Duration, Time};
 use crate::kube::context::Cx;
 use crate::kube::event::KubeEvent;
@@ -24,6 +26,9 @@ use crate::kube::store::Store;
 use crate::scenario::CloudAnswer;
 use crate::sim::Exact;
 
+/// Entity of the draw of the phase of its checks, beyond all nodes and namespaces.
+const CHECKS: u32 = u32::MAX - 2;
+
 /// The controllers of one plane's machines.
 #[derive(Clone, Debug)]
 pub struct Machines {
@@ -32,6 +37,7 @@ pub struct Machines {
     of: BTreeMap<MachineId, Time>,
     armed: Option<Time>,
     generation: u32,
+    freeze: Freeze,
     /// Kubelets of machines that were switched on.
     switched_on: Vec<(NodeKey, Kubelet)>,
     /// Nodes of machines that are gone.
@@ -41,12 +47,15 @@ pub struct Machines {
 impl Machines {
     /// The machines of the start.
     pub fn new(cx: &Cx<'_>) -> Self {
+        let timers = &cx.spec.timers.machines;
+        let phase = cx.draws(Purpose::Phase, CHECKS).draw(0).below(timers.check.as_nanos());
         Self {
             fleet: Fleet::new(cx.spec, cx),
             due: BTreeSet::new(),
             of: BTreeMap::new(),
             armed: None,
             generation: 0,
+            freeze: Freeze::new(Periodic::new(Time::from_nanos(phase), timers.check), timers.freeze),
             switched_on: Vec::new(),
             switched_off: Vec::new(),
         }
@@ -64,7 +73,39 @@ impl Machines {
 
     /// Whether it may act now.
     const fn may_act(&self) -> bool {
-        true
+        self.freeze.may_act()
+    }
+
+    /// Its API is within reach, or out of it.
+    pub fn api_served(&mut self, served: bool, cx: &mut Cx<'_>) {
+        if served == self.freeze.is_served() {
+            return;
+        }
+        if served {
+            cx.schedule(self.freeze.api_back(cx.now), KubeEvent::Thaw);
+        } else {
+            self.freeze.api_gone(cx.now);
+        }
+    }
+
+    /// It goes on after its API was out of reach: it looks at everything anew. Was it frozen, then machines that are unknown get another
+    /// chance.
+    pub fn thaw(&mut self, store: &Store, cx: &mut Cx<'_>) {
+        let Some(was_frozen) = self.freeze.resume(cx.now) else { return };
+        let of_phase = |phase| self.fleet.machines().filter(move |(_, machine)| machine.phase == phase).map(|(id, _)| id);
+        for id in of_phase(Phase::Unknown).collect::<Vec<_>>() {
+            if was_frozen {
+                self.fleet.set_phase(id, Phase::Running, cx);
+                self.cancel(id);
+            } else {
+                let at = judgements(self.fleet.get(id).expect("it is there"), cx).at_or_after(cx.now);
+                self.wait(id, at);
+            }
+        }
+        for id in self.fleet.machines().map(|(id, _)| id).collect::<Vec<_>>() {
+            self.watch(id, store, cx);
+        }
+        (0..cx.spec.groups.len() as u16).map(GroupId).for_each(|group| self.sync(group, cx));
     }
 
     /// Kubelets of machines that were switched on since this was last asked for.
@@ -113,7 +154,7 @@ impl Machines {
 
     /// Does what is due.
     pub fn handle(&mut self, generation: u32, store: &mut Store, cx: &mut Cx<'_>) {
-        if generation != self.generation || !self.may_act() {
+        if generation != self.generation {
             return;
         }
         self.armed = None;
@@ -125,7 +166,7 @@ impl Machines {
 
     /// Queues its next deed.
     pub fn arm(&mut self, cx: &mut Cx<'_>) {
-        let next = self.due.first().map(|(at, _)| *at);
+        let next = self.due.first().map(|(at, _)| (*at).max(cx.now)).filter(|_| self.may_act());
         if next != self.armed {
             (self.armed, self.generation) = (next, self.generation + 1);
             if let Some(at) = next {
@@ -168,7 +209,7 @@ impl Machines {
         let zone = cx.spec.groups[machine.name.group.0 as usize].zone;
         let (host, node) = (cx.net.add_host(zone), store.number_node());
         machine.vm = Vm::There(host, node);
-        let (name, given_up) = (machine.name, machine.since + cx.spec.timers.machines.creation);
+        let (name, given_up) = (machine.name, machine.created + cx.spec.timers.machines.creation);
         self.switched_on.push((node, Kubelet::joining(node, host, name, cx)));
         self.wait(id, given_up.max(cx.now));
     }
@@ -301,11 +342,10 @@ fn judgements(machine: &Machine, cx: &Cx<'_>) -> Periodic {
     Periodic::new(machine.since + cx.spec.timers.machines.health, SHORT_RETRY)
 }
 
-/// When the cloud is asked again.
+/// When the cloud is asked again (`machineCreateErrorHandler`).
 const fn retry(answer: CloudAnswer) -> Duration {
     match answer {
         CloudAnswer::Unavailable => SHORT_RETRY,
-        CloudAnswer::Refused => MEDIUM_RETRY,
-        CloudAnswer::OutOfStock => LONG_RETRY,
+        CloudAnswer::Refused | CloudAnswer::OutOfStock => MEDIUM_RETRY,
     }
 }

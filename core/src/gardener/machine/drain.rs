@@ -4,6 +4,7 @@
 use crate::ids::{NodeKey, PodId};
 use crate::kernel::time::Time;
 use crate::kube::context::Cx;
+use crate::kube::controller::disruption::evict;
 use crate::kube::spec::Kind;
 use crate::kube::store::Store;
 
@@ -28,14 +29,17 @@ impl Drain {
         }
         let left: Vec<PodId> = leaving(node, store, cx).collect();
         let (with_volume, others): (Vec<PodId>, Vec<PodId>) = left.iter().partition(|id| has_volume(**id, store, cx));
-        others.into_iter().for_each(|id| evict(id, store, cx));
+        for id in others {
+            // Refused for its budget: it is tried again.
+            let _ = evict(id, store, cx);
+        }
         let waited_for =
             self.turn.filter(|(id, since)| with_volume.contains(id) && cx.now < *since + cx.spec.timers.machines.detach);
         if waited_for.is_none() {
             let terminating = |id: &PodId| store.pod(*id).is_some_and(|pod| pod.terminating);
             self.turn = with_volume.into_iter().find(|id| !terminating(id)).map(|id| (id, cx.now));
             if let Some((id, _)) = self.turn {
-                evict(id, store, cx);
+                let _ = evict(id, store, cx);
             }
         }
         left.is_empty() || cx.now >= self.since + cx.spec.timers.machines.drain
@@ -53,9 +57,5 @@ fn leaving(node: NodeKey, store: &Store, cx: &Cx<'_>) -> impl Iterator<Item = Po
 
 fn has_volume(id: PodId, store: &Store, cx: &Cx<'_>) -> bool {
     let workload = &cx.spec.workloads[store.pod(id).expect("a node's pods are there").name.workload.0 as usize];
-    workload.volume.is_some() || !workload.claims.is_empty()
-}
-
-fn evict(id: PodId, store: &mut Store, cx: &mut Cx<'_>) {
-    store.terminate(id, cx);
+    workload.volume.is_some()
 }

@@ -4,16 +4,17 @@ pub mod cloud;
 pub mod controller;
 pub mod drain;
 pub mod fleet;
+pub mod freeze;
 pub mod meltdown;
 
 use serde::{Deserialize, Serialize};
 
 use crate::kernel::time::Duration;
 
-/// After bad credentials the cloud is asked again after so long (`machineutils.MediumRetry`).
+/// After bad credentials, or where nothing is in stock, the cloud is asked again after so long (`machineutils.MediumRetry`).
 const MEDIUM_RETRY: Duration = Duration::from_secs(3 * 60);
 
-/// After a deletion that failed, or where nothing is in stock, it is asked again after so long (`machineutils.LongRetry`).
+/// After a deletion that was refused it is asked again after so long (`machineutils.LongRetry`).
 const LONG_RETRY: Duration = Duration::from_secs(10 * 60);
 
 /// Where a machine stands (`machinev1alpha1.MachinePhase`).

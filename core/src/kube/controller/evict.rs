@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::ids::{NodeKey, PodId};
 use crate::kernel::time::Time;
 use crate::kube::context::Cx;
+use crate::kube::controller::daemon;
 use crate::kube::event::KubeEvent;
 use crate::kube::rule::taints::{Stay, stay};
 use crate::kube::store::Store;
@@ -24,8 +25,8 @@ impl Evictions {
         let Some(node) = store.get_node(key) else { return };
         for id in &node.pods {
             let pod = store.pod(*id).expect("a node's pods are there");
-            let tolerations = &cx.spec.workloads[pod.name.workload.0 as usize].tolerations;
-            match stay(&node.taints, tolerations) {
+            let workload = &cx.spec.workloads[pod.name.workload.0 as usize];
+            match stay(&node.taints, &daemon::tolerations(workload)) {
                 Stay::Forever => self.cancel(*id),
                 Stay::For(_) if pod.terminating || self.of.contains_key(id) => {}
                 Stay::For(patience) => {

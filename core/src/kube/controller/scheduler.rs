@@ -14,12 +14,14 @@ use crate::kernel::rng::{Draw, Purpose};
 use crate::kernel::time::{Duration, Time};
 use crate::kube::context::Cx;
 use crate::kube::event::KubeEvent;
+use crate::kube::name::PodName;
 use crate::kube::record::Reason;
 use crate::kube::rule::labels::Symbol;
 use crate::kube::rule::resources::{balanced, least_allocated};
 use crate::kube::rule::spread::{self, Constraint, Incoming, NodeView, PodView, Verdict};
+use crate::kube::rule::volume_zone::{Claim, Volume};
 use crate::kube::rule::{taints, volume_zone};
-use crate::kube::spec::{PlaneSpec, Workload};
+use crate::kube::spec::{PlaneSpec, Resources, Workload};
 use crate::kube::store::{Node, Store};
 
 /// A pod that was refused is looked at again after so long, whatever happens (`podMaxInUnschedulablePodsDuration`).
@@ -68,6 +70,13 @@ impl Scheduler {
         self.queue.insert((waiting.due, id));
     }
 
+    /// A pod is gone: it waits no more.
+    pub fn forget(&mut self, id: PodId) {
+        if let Some(waiting) = self.waiting.remove(&id) {
+            self.queue.remove(&(waiting.due, id));
+        }
+    }
+
     /// Something has changed, of which it hears at `at`: refused pods are looked at again after their back-off.
     pub fn wake(&mut self, at: Time) {
         let sooner = self.waiting.iter().filter_map(|(id, waiting)| {
@@ -101,11 +110,12 @@ impl Scheduler {
     /// # Errors
     /// Why no node suits it.
     pub fn try_place(&mut self, id: PodId, store: &mut Store, cx: &mut Cx<'_>) -> Result<NodeKey, Reason> {
-        let workload = store.pod(id).expect("a pod that waits is there").name.workload;
+        let name = store.pod(id).expect("a pod that waits is there").name;
+        let workload = name.workload;
         let look = &mut self.looks[workload.0 as usize];
         *look += 1;
         let mut tie = cx.draws(Purpose::Tie, workload.0).draw(*look);
-        let key = place(workload, cx.spec, store, &mut tie)?;
+        let key = place(name, cx.spec, store, &mut tie)?;
         store.bind(id, key, cx);
         Ok(key)
     }
@@ -122,14 +132,15 @@ impl Scheduler {
     }
 }
 
-/// The node a pod of a workload is given: of those that pass all filters one with the highest score.
+/// The node a pod is given: of those that pass all filters one with the highest score.
 ///
 /// # Errors
 /// Why no node passes them.
-pub fn place(id: WorkloadId, spec: &PlaneSpec, store: &Store, tie: &mut Draw) -> Result<NodeKey, Reason> {
-    let workload = &spec.workloads[id.0 as usize];
-    let nodes = Nodes::new(store);
-    let refusals = filter(workload, spec, store, &nodes);
+pub fn place(name: PodName, spec: &PlaneSpec, store: &Store, tie: &mut Draw) -> Result<NodeKey, Reason> {
+    let workload = &spec.workloads[name.workload.0 as usize];
+    let assumed = Assumed::default();
+    let nodes = Nodes::new(store, &assumed);
+    let refusals = filter(Homeless::new(name, store), spec, store, &nodes);
     let candidates: Vec<usize> = (0..nodes.all.len()).filter(|&node| refusals[node].is_none()).collect();
     if candidates.is_empty() {
         return Err(refusals.into_iter().flatten().max().unwrap_or(Reason::NodeAffinity));
@@ -140,17 +151,61 @@ pub fn place(id: WorkloadId, spec: &PlaneSpec, store: &Store, tie: &mut Draw) ->
     Ok(nodes.all[best[tie.below(best.len() as u64) as usize]].0)
 }
 
+/// A pod that needs a node, as far as the filters care: pods that are equal here suit the same nodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Homeless {
+    /// Its workload.
+    pub workload: WorkloadId,
+    /// Where its volume is, if it has one already.
+    pub zone: Option<Symbol>,
+}
+
+impl Homeless {
+    /// The pod of this name.
+    pub fn new(name: PodName, store: &Store) -> Self {
+        Self { workload: name.workload, zone: store.claim(name).and_then(|claim| claim.zone) }
+    }
+}
+
+/// Nodes that do not exist yet, and pods where they are not yet, for who wants to know what would be.
+#[derive(Clone, Debug, Default)]
+pub struct Assumed {
+    /// Nodes: their numbers ascend, and come after those of all others.
+    pub nodes: Vec<(NodeKey, Node)>,
+    /// Pods on nodes.
+    pub pods: Vec<(WorkloadId, NodeKey)>,
+}
+
+impl Assumed {
+    /// The first node from `from` on that suits a pod.
+    pub fn first_fit(&self, pod: Homeless, from: NodeKey, spec: &PlaneSpec, store: &Store) -> Option<NodeKey> {
+        let nodes = Nodes::new(store, self);
+        let refusals = filter(pod, spec, store, &nodes);
+        let suits =
+            |((key, _), refusal): (&(NodeKey, &Node), &Option<Reason>)| (*key >= from && refusal.is_none()).then_some(*key);
+        nodes.all.iter().zip(&refusals).find_map(suits)
+    }
+}
+
 /// All nodes, as the rules see them.
 struct Nodes<'a> {
     all: Vec<(NodeKey, &'a Node)>,
     views: Vec<NodeView<'a>>,
+    assumed: &'a Assumed,
 }
 
 impl<'a> Nodes<'a> {
-    fn new(store: &'a Store) -> Self {
-        let all: Vec<_> = store.nodes().collect();
+    fn new(store: &'a Store, assumed: &'a Assumed) -> Self {
+        let all: Vec<_> = store.nodes().chain(assumed.nodes.iter().map(|(key, node)| (*key, node))).collect();
         let views = all.iter().map(|(_, node)| NodeView { labels: &node.labels, taints: &node.taints }).collect();
-        Self { all, views }
+        Self { all, views, assumed }
+    }
+
+    /// What a node's pods request.
+    fn requested(&self, place: usize, spec: &PlaneSpec) -> Resources {
+        let (key, node) = self.all[place];
+        let more = self.assumed.pods.iter().filter(|(_, on)| *on == key);
+        more.fold(node.requested, |sum, (workload, _)| sum.plus(&spec.workloads[workload.0 as usize].requests))
     }
 
     /// A node's place among them; pods may be bound to nodes that are gone.
@@ -160,17 +215,19 @@ impl<'a> Nodes<'a> {
 }
 
 /// The first filter that each node fails.
-fn filter(workload: &Workload, spec: &PlaneSpec, store: &Store, nodes: &Nodes<'_>) -> Vec<Option<Reason>> {
+fn filter(pod: Homeless, spec: &PlaneSpec, store: &Store, nodes: &Nodes<'_>) -> Vec<Option<Reason>> {
+    let workload = &spec.workloads[pod.workload.0 as usize];
     let pods = counted(workload, &workload.spread, spec, store, nodes);
     let spread = spread::filter(&incoming(workload), &workload.spread, &nodes.views, &pods);
-    let refusal = |(node, spread): (usize, Verdict)| {
-        let node = nodes.all[node].1;
-        let requested = node.requested.plus(&workload.requests);
+    let claim = pod.zone.map(|zone| Claim::Bound(Volume(vec![(Symbol::ZONE, vec![zone])])));
+    let refusal = |(place, spread): (usize, Verdict)| {
+        let node = nodes.all[place].1;
+        let requested = nodes.requested(place, spec).plus(&workload.requests);
         match () {
             () if taints::forbidding(&node.taints, &workload.tolerations).is_some() => Some(Reason::Taints),
             () if !workload.affinity.admits(&node.labels) => Some(Reason::NodeAffinity),
             () if !requested.fits(&node.allocatable) => Some(Reason::Resources),
-            () if volume_zone::filter(&workload.claims, &node.labels) == volume_zone::Verdict::Rejected => {
+            () if volume_zone::filter(claim.as_slice(), &node.labels) == volume_zone::Verdict::Rejected => {
                 Some(Reason::VolumeZone)
             }
             () if spread != Verdict::Success => Some(Reason::Spread),
@@ -211,6 +268,8 @@ fn counted<'a>(
         let placed = store.pods_of(id).filter_map(|(_, pod)| Some((nodes.place(pod.node?)?, pod.terminating)));
         let view = |(node, terminating)| PodView { node, namespace: other.namespace, labels: &other.labels, terminating };
         pods.extend(placed.map(view));
+        let assumed = nodes.assumed.pods.iter().filter(|(own, _)| *own == id);
+        pods.extend(assumed.filter_map(|(_, key)| nodes.place(*key)).map(|node| view((node, false))));
     }
     pods
 }

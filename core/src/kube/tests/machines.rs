@@ -2,20 +2,19 @@
 
 use proptest::prelude::*;
 
-use super::world::{PLANE, Seen, at, broken, crash, cut_zone, run, run_as, secs, with, workload, world, zone_label};
+use super::world::{PLANE, Seen, at, broken, crash, cut_zone, run, run_as, secs, with, workload, world};
 use crate::gardener::machine::Phase;
 use crate::gardener::machine::meltdown::{Sibling, in_progress};
+use crate::gardener::outage::{Deletion, OutageFact};
 use crate::ids::{GroupId, NodeKey, ZoneId};
 use crate::kernel::time::Time;
-use crate::kube::name::{MachineName, NodeName};
+use crate::kube::name::{MachineName, NodeName, PodTag};
 use crate::kube::record::{KubeRecord, MachineFact, NodeFact, PodFact, Ready};
-use crate::kube::rule::labels::Symbol;
-use crate::kube::spec::placement::{Claim, Volume};
-use crate::kube::spec::{Group, Workload, tolerates_unreachable};
+use crate::kube::spec::{Group, Kind, VolumeTemplate, Workload, tolerates_unreachable};
 use crate::scenario::{Aim, CloudAnswer, Fault, Scenario};
 use crate::sim::Exact;
 
-/// The same with a machine behind each node: one machine deployment for each zone, of up to so many machines.
+/// The same with a machine behind each node: one machine deployment for each zone, of not less than these and up to so many.
 pub(super) fn with_machines(mut scenario: Scenario, maximum: u32) -> Scenario {
     let zone_of: Vec<ZoneId> = scenario.nodes.iter().map(|node| node.zone).collect();
     let plane = &mut scenario.kube.planes[PLANE.0 as usize];
@@ -25,6 +24,7 @@ pub(super) fn with_machines(mut scenario: Scenario, maximum: u32) -> Scenario {
             let (name, template) = (format!("pool-z{}", zone.0), node.template.clone());
             plane.groups.push(Group { name, zone, template, minimum: 0, maximum, stock: None });
         }
+        plane.groups.last_mut().unwrap().minimum += 1;
         node.machine = Some(MachineName { group: GroupId(plane.groups.len() as u16 - 1), template: 7, suffix });
     }
     scenario
@@ -120,7 +120,7 @@ fn pods_go_to_the_node_of_a_new_machine() {
     // No other node has room for the pods of the one that crashed.
     let mut web = workload("web", 0, 6);
     web.requests.cpu_milli = 6_000;
-    let scenario = with_machines(with(world(&[2, 2, 2]), web), 4);
+    let scenario = with_machines(with(world(&[2, 2, 2]), web), 2);
     let seen = run(&broken(scenario.clone(), 100, None, crash(&scenario, NodeKey(0))), 1);
     let [(_, new)] = seen.made()[..] else { panic!("{:?}", seen.made()) };
     let bound = seen.pods(|fact| fact == PodFact::Bound(NodeName::Machine(new)));
@@ -194,12 +194,68 @@ fn what_is_out_of_stock_is_not_made() {
     assert_eq!(seen.phases(new), [MachineFact::Created, CRASHING, MachineFact::Phase(Phase::Pending), RUNNING]);
 }
 
+/// When outages were seen to begin and to end.
+fn outages(seen: &Seen) -> Vec<(Time, ZoneId, OutageFact)> {
+    let outage = |(at, record): &(Time, KubeRecord)| match record {
+        KubeRecord::ZoneOutage(zone, fact) => Some((*at, *zone, *fact)),
+        _ => None,
+    };
+    seen.0.iter().filter_map(outage).collect()
+}
+
+#[test]
+fn a_zone_outage_is_told_from_machines_and_nodes() {
+    let power = Fault::ZonePower(Aim::Named(ZoneId(1)));
+    let undeletable = broken(six(), 100, Some(3_000), cloud(Some(CloudAnswer::Refused), Some(CloudAnswer::Refused)));
+    for (scenario, how) in [(six(), Deletion::Works), (undeletable, Deletion::Fails)] {
+        let mut scenario = broken(scenario, 100, Some(3_000), power.clone());
+        let seen = run(&scenario, 1);
+        let [(began, ZoneId(1), OutageFact::Detected(as_)), (over, ZoneId(1), OutageFact::Over)] = outages(&seen)[..] else {
+            panic!("{:?}", outages(&seen))
+        };
+        assert_eq!(as_, how);
+        let given_up = seen.machines().into_iter().find(|(.., fact)| *fact == FAILED).unwrap().0;
+        assert_eq!(began.since(given_up), secs(5 * 60), "2 + 10 + 5 minutes");
+        // With power again: the first node that is back has to boot.
+        assert!(over >= at(3_160) && over < at(3_175), "{over:?}");
+        // One that lasts for less than the threshold is none.
+        scenario.kube.planes[0].timers.outage = secs(3_000);
+        assert!(outages(&run(&scenario, 1)).is_empty());
+    }
+    // Nor is a node, or a zone that is cut off until its nodes are given up and no longer.
+    let few = broken(six(), 100, None, crash(&six(), NodeKey(2)));
+    assert!(outages(&run(&few, 1)).is_empty());
+    let short = broken(six(), 100, Some(700), cut_zone(ZoneId(1)));
+    assert!(outages(&run(&short, 1)).is_empty());
+}
+
+/// A control plane without power makes all nodes look dead: no machine is given up for that.
+#[test]
+fn frozen_while_its_api_is_out_of_reach() {
+    let control_plane = six().kube.planes[0].control_plane[0];
+    let scenario = broken(six(), 100, Some(1_400), Fault::NodeCrash(Aim::Named(control_plane)));
+    let seen = run(&scenario, 1);
+    assert_eq!(seen.nodes(Ready::Unknown).len(), 6);
+    assert!(seen.machines().iter().all(|(when, _, fact)| *when >= at(1_500) && [UNKNOWN, RUNNING].contains(fact)), "{seen:#?}");
+    // A node that died before begins anew, and is given up when its time has come again.
+    let dead = broken(six(), 50, None, crash(&six(), NodeKey(0)));
+    let dead = broken(dead, 500, Some(1_000), Fault::NodeCrash(Aim::Named(control_plane)));
+    let facts = run(&dead, 1).machine(machine_of(&dead, 0));
+    let [(_, UNKNOWN), (thawed, RUNNING), (unknown, UNKNOWN), (failed, FAILED), ..] = facts[..] else { panic!("{facts:?}") };
+    assert!(unknown == thawed && thawed >= at(1_500) && thawed < at(1_560) && failed.since(unknown) == secs(600), "{facts:?}");
+    // Out of reach for a moment only, nothing is forgotten.
+    let moment = broken(six(), 50, None, crash(&six(), NodeKey(0)));
+    let moment = broken(moment, 500, Some(20), Fault::NodeCrash(Aim::Named(control_plane)));
+    let facts = run(&moment, 1).machine(machine_of(&moment, 0));
+    assert!(matches!(facts[..], [(unknown, UNKNOWN), (failed, FAILED), ..] if failed.since(unknown) == secs(600)), "{facts:?}");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
     #[test]
     fn given_up_when_unknown_for_long_enough(
         seed: u64, health_s in 60..1_500u64, creation_s in 120..1_500u64, refuses: bool, zones in prop::array::uniform2(1..4u32),
-        faults in prop::collection::vec((20..2_000u64, 100..3_000u64, 0..4u8, 0..12u32), 1..5),
+        faults in prop::collection::vec((20..2_000u64, 10..3_000u64, 0..5u8, 0..12u32), 1..5),
     ) {
         let mut scenario = with_machines(with(world(&zones), workload("web", 0, 6)), 4);
         let nodes: u32 = zones.iter().sum();
@@ -213,6 +269,7 @@ proptest! {
             let fault = match kind {
                 0 | 1 => crash(&scenario, NodeKey(which % nodes)),
                 2 => cut_zone(zone),
+                3 => Fault::NodeCrash(Aim::Named(scenario.kube.planes[0].control_plane[0])),
                 _ => Fault::ZonePower(Aim::Named(zone)),
             };
             scenario = broken(scenario, from, Some(lasts), fault);
@@ -225,7 +282,7 @@ proptest! {
             let facts = seen.machine(name);
             for pair in facts.windows(2).filter(|pair| (pair[0].1, pair[1].1) == (UNKNOWN, FAILED)) {
                 let waited = pair[1].0.since(pair[0].0);
-                prop_assert!(waited >= secs(health_s) && (waited - secs(health_s)).as_nanos() % secs(5).as_nanos() == 0);
+                prop_assert!(waited >= secs(health_s) && (waited - secs(health_s)).as_nanos().is_multiple_of(secs(5).as_nanos()));
             }
         }
         // Whoever is the first of its deployment to be unknown is given up exactly then.
@@ -243,8 +300,10 @@ proptest! {
 #[test]
 fn drained_before_it_is_deleted() {
     let patient = vec![tolerates_unreachable(secs(7_000))];
-    let volume = Claim::Bound(Volume(vec![(Symbol::ZONE, vec![zone_label(0)])]));
-    let db = Workload { claims: vec![volume], tolerations: patient.clone(), ..workload("db", 0, 3) };
+    let volume = Some(VolumeTemplate { regional: false });
+    let placed = (0..3).map(|ordinal| (PodTag::Ordinal(ordinal), NodeKey(0))).collect();
+    let kind = Kind::StatefulSet { parallel: true };
+    let db = Workload { kind, volume, placed, tolerations: patient.clone(), ..workload("db", 0, 3) };
     let web = Workload { tolerations: patient, ..workload("web", 1, 6) };
     let scenario = with_machines(with(with(world(&[1, 1, 1]), db), web), 4);
     let scenario = broken(scenario, 100, Some(1_000), cut_zone(ZoneId(0)));
@@ -257,8 +316,8 @@ fn drained_before_it_is_deleted() {
     let (dbs, webs): (Vec<_>, Vec<_>) = (times(0).collect(), times(1).collect());
     assert!(dbs.len() == 3 && webs.len() == 2 && webs.iter().all(|when| *when == dbs[0]), "{dbs:?} {webs:?}");
     assert!(webs[0] >= drained && webs[0] <= drained + secs(5));
-    let removed: Vec<_> = ending.iter().map(|(_, pod)| *seen.of(*pod).last().unwrap()).collect();
-    assert!(removed.iter().all(|(when, fact)| *fact == PodFact::Removed && *when < gone), "{removed:?}");
+    let removed = seen.pods(|fact| fact == PodFact::Removed);
+    assert!(removed.len() == 5 && removed.iter().all(|(when, _)| *when < gone), "{removed:?}");
     // A look every 5 s whether the one before has stopped, which takes 2 s.
     assert_eq!([dbs[1].since(dbs[0]), dbs[2].since(dbs[1])], [secs(5), secs(5)]);
     // Whoever left runs again: nobody went back to the node.

@@ -2,15 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use super::world::{Seen, at, broken, over, run, secs, with, workload, world, zone_label};
-use crate::ids::{NodeKey, WorkloadId, ZoneId};
+use super::world::{Seen, over, run, with, workload, world};
+use crate::ids::{NodeKey, WorkloadId};
 use crate::kube::name::{PodName, PodTag};
 use crate::kube::record::{PodFact, Reason};
 use crate::kube::rule::labels::{Condition, NodeAffinity, Requirement, Symbol};
 use crate::kube::rule::taints::{Effect, Taint};
-use crate::kube::rule::volume_zone::{Claim, Volume};
 use crate::kube::spec::Resources;
-use crate::scenario::{Aim, Fault};
 
 /// Pods per node at the start, of so many nodes.
 fn per_node(seen: &Seen, nodes: u32) -> Vec<usize> {
@@ -69,22 +67,6 @@ fn findings_about_hard_spreading() {
         };
         assert_eq!(refusals(&seen), expected, "{replicas} on {nodes:?}: {count:?}");
     }
-}
-
-#[test]
-fn a_pod_waits_for_the_zone_of_its_volume() {
-    let mut web = workload("web", 0, 1);
-    let volume = Volume(vec![(Symbol::ZONE, vec![zone_label(1)])]);
-    web.claims = vec![Claim::Bound(volume)];
-    let scenario = broken(with(world(&[2, 2, 2]), web), 100, Some(1_900), Fault::ZonePower(Aim::Named(ZoneId(1))));
-    let seen = run(&scenario, 1);
-    assert_eq!(refusals(&seen), [Reason::VolumeZone]);
-    let bound = seen.pods(|fact| matches!(fact, PodFact::Bound(_)));
-    assert_eq!(bound.len(), 2);
-    assert!(bound.iter().all(|(_, pod)| [NodeKey(2), NodeKey(3)].contains(&seen.node_of(*pod).unwrap())), "{bound:?}");
-    // Power, boot, the taints go, at most 10 s of back-off.
-    let (power, taken) = (at(2_000) + secs(60), bound[1].0);
-    assert!(taken >= power && taken.since(power) < secs(11), "{taken:?}");
 }
 
 #[test]

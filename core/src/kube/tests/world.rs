@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
-use crate::ids::{NodeId, NodeKey, PlaneId, ZoneId};
+use crate::ids::{NodeId, NodeKey, PlaneId, WorkloadId, ZoneId};
 use crate::kernel::dist::Latency;
 use crate::kernel::time::{Duration, Time};
+use crate::kube::context::Cx;
 use crate::kube::name::{NodeName, PodName};
+use crate::kube::plane::Plane;
 use crate::kube::record::{KubeRecord, NodeFact, PodFact, Ready};
 use crate::kube::rule::labels::{Condition, Labels, NodeAffinity, Requirement, Selector, Symbol};
 use crate::kube::rule::spread::Constraint;
@@ -20,7 +22,7 @@ use crate::record::Record;
 use crate::scenario::{Aim, Direction, Fault, Node, Path, PlannedFault, Scenario, Zone};
 use crate::sim::{Exact, Options, Simulation};
 
-const NAMESPACE: Symbol = Symbol(99);
+pub(super) const NAMESPACE: Symbol = Symbol(99);
 
 /// Key of the label that pods of a workload have in common; its values are the symbols from here on.
 const APP: u32 = 100;
@@ -67,8 +69,16 @@ pub(super) fn world(nodes_per_zone: &[u32]) -> Scenario {
         }
     }
     let (name, control_plane, timers) = ("seed".to_owned(), vec![NodeId(0)], Timers::default());
-    scenario.kube.planes =
-        vec![PlaneSpec { name, etcd: CLUSTER, control_plane, nodes, groups: Vec::new(), workloads: Vec::new(), timers }];
+    scenario.kube.planes = vec![PlaneSpec {
+        name,
+        etcd: CLUSTER,
+        control_plane,
+        nodes,
+        groups: Vec::new(),
+        workloads: Vec::new(),
+        cared: Vec::new(),
+        timers,
+    }];
     scenario
 }
 
@@ -89,7 +99,6 @@ pub(super) fn workload(name: &str, app: u32, replicas: u32) -> Workload {
         spread: Vec::new(),
         prefers: Vec::new(),
         pod_affinity: PodAffinity::default(),
-        claims: Vec::new(),
         start: secs(5),
         stop: secs(2),
         volume: None,
@@ -147,6 +156,40 @@ pub(super) fn run(scenario: &Scenario, seed: u64) -> Seen {
         assert_eq!(fast, full, "record {k} of (fast, full) under seed {seed}: {:?}", scenario.faults);
     }
     assert_eq!(fast.0.len(), full.0.len(), "records of (fast, full) under seed {seed}: {:?}", scenario.faults);
+    fast
+}
+
+/// The same, while of the first workload other numbers of pods are wanted from some seconds on.
+pub(super) fn run_with(scenario: &Scenario, seed: u64, desired: &[(u64, u32)]) -> Seen {
+    let deed = |plane: &mut Plane, k: usize, _: &mut Cx<'_>| plane.store_mut().set_desired(WorkloadId(0), desired[k].1);
+    act(scenario, seed, deed, desired.iter().map(|(second, _)| *second))
+}
+
+/// The same, with something done to the plane at some seconds; the deed is told how many there were before.
+pub(super) fn act(
+    scenario: &Scenario,
+    seed: u64,
+    deed: impl Fn(&mut Plane, usize, &mut Cx<'_>),
+    when: impl Iterator<Item = u64> + Clone,
+) -> Seen {
+    let once = |exact| {
+        let options = Options { exact, ..Options::default() };
+        let mut simulation = Simulation::new(Arc::new(scenario.clone()), seed, options);
+        let mut seen = Vec::new();
+        let mut sink = |at, record: &Record| {
+            if let Record::Kube(PLANE, fact) = record {
+                seen.push((at, *fact));
+            }
+        };
+        for (k, second) in when.clone().enumerate() {
+            simulation.run_until(at(second), &mut sink);
+            simulation.act(PLANE, |plane, cx| deed(plane, k, cx));
+        }
+        simulation.run_until(Time::ZERO + scenario.duration, &mut sink);
+        Seen(seen)
+    };
+    let (fast, full) = (once(Exact::Fast), once(Exact::Full));
+    assert_eq!(fast, full, "(fast, full) under seed {seed}");
     fast
 }
 

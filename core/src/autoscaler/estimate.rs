@@ -1,0 +1,114 @@
+//! How many nodes of a machine deployment pods need, were there more of it (`estimator/binpacking_estimator.go`,
+//! `expander/waste/waste.go`).
+
+use std::collections::BTreeSet;
+
+use crate::gardener::machine::fleet::Fleet;
+use crate::ids::{GroupId, NodeKey};
+use crate::kube::controller::scheduler::{Assumed, Homeless};
+use crate::kube::name::{MachineName, NodeName};
+use crate::kube::rule::labels::Symbol;
+use crate::kube::rule::taints;
+use crate::kube::spec::{Group, Kind, PlaneSpec, Resources};
+use crate::kube::store::{Node, Store};
+use crate::network::HostId;
+
+/// More nodes of a machine deployment.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct More {
+    /// Of which.
+    pub group: GroupId,
+    /// How many.
+    pub nodes: u32,
+    /// The part of their CPU and of their memory that the pods which need them do not request, summed.
+    pub waste: f64,
+}
+
+/// Those of these pods that find no node, were all `coming` nodes (per machine deployment) there already.
+pub fn helpless(pods: &[Homeless], coming: &[u32], spec: &PlaneSpec, store: &Store) -> (Vec<Homeless>, Assumed) {
+    let mut assumed = Assumed::default();
+    for (group, count) in (0..).map(GroupId).zip(coming) {
+        (0..*count).for_each(|_| add_node(&mut assumed, group, spec, store));
+    }
+    let mut left = Vec::new();
+    let mut hopeless = BTreeSet::new();
+    for pod in pods {
+        if hopeless.contains(pod) {
+            left.push(*pod);
+        } else if let Some(node) = assumed.first_fit(*pod, NodeKey(0), spec, store) {
+            assumed.pods.push((pod.workload, node));
+        } else {
+            hopeless.insert(*pod);
+            left.push(*pod);
+        }
+    }
+    (left, assumed)
+}
+
+/// Packs pods on new nodes of a machine deployment, at most `room`, first fit; `None` where none of them fits on such a node.
+pub fn estimate(
+    group: GroupId,
+    room: u32,
+    pods: &[Homeless],
+    assumed: &Assumed,
+    spec: &PlaneSpec,
+    store: &Store,
+) -> Option<More> {
+    let mut assumed = assumed.clone();
+    let before = assumed.nodes.len();
+    let first = next(&assumed, store);
+    let mut packed = Resources::default();
+    let mut hopeless = BTreeSet::new();
+    for pod in pods {
+        if hopeless.contains(pod) {
+            continue;
+        }
+        let mut node = assumed.first_fit(*pod, first, spec, store);
+        if node.is_none() && assumed.nodes.len() - before < room as usize {
+            let last = next(&assumed, store);
+            add_node(&mut assumed, group, spec, store);
+            node = assumed.first_fit(*pod, last, spec, store);
+            if node.is_none() {
+                assumed.nodes.pop();
+            }
+        }
+        if let Some(node) = node {
+            assumed.pods.push((pod.workload, node));
+            packed = packed.plus(&spec.workloads[pod.workload.0 as usize].requests);
+        } else {
+            hopeless.insert(*pod);
+        }
+    }
+    let nodes = (assumed.nodes.len() - before) as u32;
+    let allocatable = &spec.groups[group.0 as usize].template.allocatable;
+    let unused = |packed: u64, each: u64| 1.0 - packed as f64 / (u64::from(nodes) * each) as f64;
+    let waste = || unused(packed.cpu_milli, allocatable.cpu_milli) + unused(packed.memory, allocatable.memory);
+    (nodes > 0).then(|| More { group, nodes, waste: waste() })
+}
+
+fn next(assumed: &Assumed, store: &Store) -> NodeKey {
+    NodeKey(store.next_node().0 + assumed.nodes.len() as u32)
+}
+
+/// A node as the next machine of a deployment will bring it, with the pods that belong to every node.
+fn add_node(assumed: &mut Assumed, id: GroupId, spec: &PlaneSpec, store: &Store) {
+    let key = next(assumed, store);
+    let group: &Group = &spec.groups[id.0 as usize];
+    // It is nobody's: only its labels, its taints and its size count.
+    let name = NodeName::Machine(MachineName { group: id, template: 0, suffix: 0 });
+    let mut node = Node::new(name, HostId(u16::MAX), group.zone, &group.template);
+    node.labels.set(Symbol::HOSTNAME, Symbol::host(key));
+    for workload in spec.workloads.iter().filter(|workload| workload.kind == Kind::DaemonSet) {
+        let suits = workload.affinity.admits(&node.labels) && taints::forbidding(&node.taints, &workload.tolerations).is_none();
+        if suits {
+            node.requested = node.requested.plus(&workload.requests);
+        }
+    }
+    assumed.nodes.push((key, node));
+}
+
+/// Nodes that were asked for and have not joined: those that have, dead or alive, count as there.
+pub fn upcoming(group: GroupId, timed_out: u32, fleet: &Fleet, store: &Store) -> u32 {
+    let registered = fleet.of(group).filter(|(_, machine)| machine.node().is_some_and(|node| store.get_node(node).is_some()));
+    fleet.desired(group).saturating_sub(registered.count() as u32 + timed_out)
+}

@@ -1,0 +1,82 @@
+//! The care controller of gardenlet (`pkg/gardenlet/controller/shoot/care`, garbage collection): in the namespaces of control planes,
+//! pods that have been terminating for long are removed, whether or not anybody confirms that they have ended. So a pod of a node that is
+//! out of reach makes room for its successor.
+
+use std::collections::BTreeMap;
+
+use crate::ids::{PodId, WorkloadId};
+use crate::kernel::periodic::Periodic;
+use crate::kernel::rng::Purpose;
+use crate::kernel::time::Time;
+use crate::kube::context::Cx;
+use crate::kube::event::KubeEvent;
+use crate::kube::store::Store;
+use crate::sim::Exact;
+
+/// Entity of the draws of its phases, beyond all nodes.
+const PHASE: u32 = 1 << 31;
+
+/// The controller.
+#[derive(Clone, Debug)]
+pub struct Care {
+    /// Its syncs, by namespace ([`PlaneSpec::cared`](crate::kube::spec::PlaneSpec::cared)).
+    syncs: Vec<Periodic>,
+    /// Pods that terminate: their namespace, and when they are stale.
+    stale: BTreeMap<PodId, (usize, Time)>,
+    armed: Option<Time>,
+    generation: u32,
+}
+
+impl Care {
+    /// No pod terminates.
+    pub fn new(cx: &Cx<'_>) -> Self {
+        let period = cx.spec.timers.care;
+        let sync = |namespace| {
+            let phase = cx.draws(Purpose::Phase, PHASE | namespace).draw(0).below(period.as_nanos());
+            Periodic::new(Time::from_nanos(phase), period)
+        };
+        let syncs = (0..cx.spec.cared.len() as u32).map(sync).collect();
+        Self { syncs, stale: BTreeMap::new(), armed: None, generation: 0 }
+    }
+
+    /// A pod has begun to terminate.
+    pub fn terminating(&mut self, pod: PodId, workload: WorkloadId, cx: &Cx<'_>) {
+        let namespace = cx.spec.workloads[workload.0 as usize].namespace;
+        if let Some(place) = cx.spec.cared.iter().position(|cared| *cared == namespace) {
+            self.stale.insert(pod, (place, cx.now + cx.spec.timers.stale));
+        }
+    }
+
+    /// The syncs of this moment.
+    pub fn sync(&mut self, generation: u32, store: &mut Store, cx: &mut Cx<'_>) {
+        if generation != self.generation {
+            return;
+        }
+        self.armed = None;
+        let Self { syncs, stale, .. } = self;
+        stale.retain(|pod, (namespace, at)| {
+            let is_due = *at <= cx.now && syncs[*namespace].at_or_before(cx.now) == Some(cx.now);
+            if is_due && store.pod(*pod).is_some() {
+                store.remove(*pod, cx);
+            }
+            !is_due
+        });
+    }
+
+    /// Queues its next sync: the next of all, or the next that finds a stale pod.
+    pub fn arm(&mut self, cx: &mut Cx<'_>) {
+        if self.armed == Some(cx.now) {
+            return;
+        }
+        let next = match cx.exact {
+            Exact::Fast => self.stale.values().map(|(namespace, at)| self.syncs[*namespace].at_or_after(*at)).min(),
+            Exact::Full => self.syncs.iter().map(|syncs| syncs.after(cx.now)).min(),
+        };
+        if next != self.armed {
+            (self.armed, self.generation) = (next, self.generation + 1);
+            if let Some(at) = next {
+                cx.schedule(at, KubeEvent::Care(self.generation));
+            }
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! Zone outages, told from the states of machines and nodes (GEP-20, "Identify a Zone Outage", "Identify Zone Recovery").
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::machine::Phase;
+use super::machine::fleet::Fleet;
+use crate::ids::ZoneId;
+use crate::kernel::time::Time;
+use crate::kube::context::Cx;
+use crate::kube::event::KubeEvent;
+use crate::kube::record::{KubeRecord, Ready};
+use crate::kube::rule::taints::Effect;
+use crate::kube::store::Store;
+
+/// The two ways an outage looks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Deletion {
+    /// A machine of each deployment terminates for good.
+    Fails,
+    /// A machine of each deployment waits for its node.
+    Works,
+}
+
+/// A fact of a zone outage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum OutageFact {
+    /// It has looked like one for long enough.
+    Detected(Deletion),
+    /// A machine runs again, and so does its node.
+    Over,
+}
+
+/// What is to be seen of a zone.
+#[derive(Clone, Debug, Default)]
+pub struct View {
+    /// Nodes in all.
+    pub nodes: usize,
+    /// Nodes that are out of reach, and tainted so.
+    pub lost: usize,
+    /// Its machines, those that have a node (`true`) and those that do not.
+    pub machines: Vec<(Phase, bool)>,
+}
+
+/// What speaks for an outage.
+pub fn signs(zone: &View) -> Option<Deletion> {
+    if zone.lost < zone.nodes || is_recovered(zone) {
+        return None;
+    }
+    let ends = |(phase, _): &(Phase, bool)| matches!(phase, Phase::Terminating | Phase::Failed);
+    let waits = |(phase, node): &(Phase, bool)| *phase == Phase::CrashLoopBackOff || *phase == Phase::Pending && !node;
+    let fails = zone.machines.iter().any(ends).then_some(Deletion::Fails);
+    fails.or_else(|| zone.machines.iter().any(waits).then_some(Deletion::Works))
+}
+
+/// Whether a machine runs. (It does when its node is ready.)
+pub fn is_recovered(zone: &View) -> bool {
+    zone.machines.iter().any(|(phase, _)| *phase == Phase::Running)
+}
+
+/// Where the suspicion of an outage stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Healthy,
+    Suspected(Time),
+    Detected,
+}
+
+/// The zones of a plane's machines.
+#[derive(Clone, Debug)]
+pub struct Outages {
+    zones: BTreeMap<ZoneId, State>,
+    changed: bool,
+    armed: Option<Time>,
+    generation: u32,
+}
+
+impl Outages {
+    /// All zones healthy.
+    pub fn new(cx: &Cx<'_>) -> Self {
+        let zones = cx.spec.groups.iter().map(|group| (group.zone, State::Healthy)).collect();
+        Self { zones, changed: false, armed: None, generation: 0 }
+    }
+
+    /// Nodes or machines have changed.
+    pub const fn something_changed(&mut self) {
+        self.changed = true;
+    }
+
+    /// A suspicion has lasted.
+    pub const fn due(&mut self, generation: u32) {
+        if generation == self.generation {
+            (self.armed, self.changed) = (None, true);
+        }
+    }
+
+    /// Looks at the zones, where something has changed, and queues its next look.
+    pub fn arm(&mut self, store: &Store, fleet: &Fleet, cx: &mut Cx<'_>) {
+        if !std::mem::take(&mut self.changed) {
+            return;
+        }
+        let threshold = cx.spec.timers.outage;
+        for (id, state) in &mut self.zones {
+            let zone = view(*id, store, fleet, cx);
+            // Whoever has lost nodes and not got any since is suspected on.
+            let signs = signs(&zone).filter(|_| zone.lost > 0 || *state != State::Healthy);
+            *state = match (*state, signs) {
+                (State::Detected, _) if is_recovered(&zone) => {
+                    cx.record(KubeRecord::ZoneOutage(*id, OutageFact::Over));
+                    State::Healthy
+                }
+                (State::Detected, _) => State::Detected,
+                (_, None) => State::Healthy,
+                (State::Healthy, Some(_)) => State::Suspected(cx.now),
+                (State::Suspected(since), Some(how)) if cx.now >= since + threshold => {
+                    cx.record(KubeRecord::ZoneOutage(*id, OutageFact::Detected(how)));
+                    State::Detected
+                }
+                (State::Suspected(since), Some(_)) => State::Suspected(since),
+            };
+        }
+        let ends = self.zones.values().filter_map(|state| match state {
+            State::Suspected(since) => Some(*since + threshold),
+            State::Healthy | State::Detected => None,
+        });
+        let next = ends.min();
+        if next != self.armed {
+            (self.armed, self.generation) = (next, self.generation + 1);
+            if let Some(at) = next {
+                cx.schedule(at, KubeEvent::Outage(self.generation));
+            }
+        }
+    }
+}
+
+fn view(id: ZoneId, store: &Store, fleet: &Fleet, cx: &Cx<'_>) -> View {
+    let nodes = || store.nodes().filter(|(_, node)| node.zone == id);
+    let is_lost = |ready: Ready, tainted: bool| ready == Ready::Unknown && tainted;
+    let lost = nodes().filter(|(_, node)| is_lost(node.ready, node.is_unreachable(Effect::NoSchedule)));
+    let machines = fleet.machines().filter(|(_, machine)| cx.spec.groups[machine.name.group.0 as usize].zone == id);
+    let has_node = |node| store.get_node(node).is_some();
+    View {
+        nodes: nodes().count(),
+        lost: lost.count(),
+        machines: machines.map(|(_, machine)| (machine.phase, machine.node().is_some_and(has_node))).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// GEP-20's words, one by one.
+    #[test]
+    fn both_cases() {
+        use Phase::{CrashLoopBackOff, Pending, Running, Terminating, Unknown};
+        let zone = |lost, machines: &[(Phase, bool)]| View { nodes: 2, lost, machines: machines.to_vec() };
+        let (unknown, terminating) = ((Unknown, true), (Terminating, true));
+        for (zone, expected) in [
+            (zone(2, &[terminating, unknown]), Some(Deletion::Fails)),
+            (zone(2, &[terminating, unknown, (CrashLoopBackOff, false)]), Some(Deletion::Fails)),
+            (zone(2, &[unknown, unknown, (Pending, false)]), Some(Deletion::Works)),
+            (zone(2, &[unknown, unknown]), None),
+            (zone(1, &[terminating, unknown]), None),
+            (zone(2, &[terminating, unknown, (Running, true)]), None),
+        ] {
+            assert_eq!(signs(&zone), expected, "{zone:?}");
+        }
+    }
+}

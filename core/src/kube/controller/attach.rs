@@ -1,0 +1,134 @@
+//! The attach/detach controller (`pkg/controller/volume/attachdetach/reconciler`): a volume is attached to one node at a time.
+//!
+//! ```text
+//!  Free --a bound pod wants it--> Attaching --> Attached --no pod wants it here--> Detaching --> Free
+//!                                                  '-- still mounted: waits for the kubelet, 6 min where its node is silent
+//! ```
+//!
+//! What is attached where is read from the nodes' statuses anew by whoever leads.
+
+use std::collections::BTreeMap;
+
+use crate::ids::{NodeKey, WorkloadId};
+use crate::kernel::time::{Duration, Time};
+use crate::kube::claim::Attachment;
+use crate::kube::context::Cx;
+use crate::kube::event::KubeEvent;
+use crate::kube::name::{PodName, PodTag};
+use crate::kube::record::Ready;
+use crate::kube::store::Store;
+
+/// The controller: what it waits for, per claim.
+#[derive(Clone, Debug, Default)]
+pub struct Volumes {
+    of: BTreeMap<PodName, Wait>,
+    generation: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Wait {
+    /// Since when it is mounted where it is wanted no more.
+    unwanted: Option<Time>,
+    /// Times in a row that the cloud has refused, and until when it is not asked again.
+    refusals: u32,
+    not_before: Time,
+    generation: u32,
+}
+
+/// First and longest wait after the cloud has refused (`goroutinemap/exponentialbackoff`).
+const BACK_OFF: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(122));
+
+impl Wait {
+    const NONE: Self = Self { unwanted: None, refusals: 0, not_before: Time::ZERO, generation: 0 };
+}
+
+impl Volumes {
+    /// Hears of the pods and volumes of a workload, or of their nodes.
+    pub fn reconcile(&mut self, workload: WorkloadId, store: &mut Store, cx: &mut Cx<'_>) {
+        for name in store.claims_of(workload) {
+            self.reconcile_claim(name, store, cx);
+        }
+    }
+
+    fn reconcile_claim(&mut self, name: PodName, store: &mut Store, cx: &mut Cx<'_>) {
+        let claim = *store.claim(name).expect("it is one of the store's");
+        let wanted = store.named(name).and_then(|pod| pod.node);
+        match claim.attachment {
+            Attachment::Free => {
+                if let Some(node) = wanted.filter(|node| store.node_exists(*node)) {
+                    self.ask(name, Attachment::Attaching(node), cx.spec.timers.attach, store, cx);
+                }
+            }
+            Attachment::Attached(node) if wanted == Some(node) => drop(self.of.remove(&name)),
+            Attachment::Attached(node) if claim.mounted != Some(node) || !store.node_exists(node) => {
+                self.detach(name, node, false, store, cx);
+            }
+            Attachment::Attached(node) => self.wait(name, node, store, cx),
+            Attachment::Attaching(_) | Attachment::Detaching { .. } => {}
+        }
+    }
+
+    /// Waits until it is unmounted; for so long only, if the node is not ready by then (`maxWaitForUnmountDuration`).
+    fn wait(&mut self, name: PodName, node: NodeKey, store: &mut Store, cx: &mut Cx<'_>) {
+        let patience = cx.spec.timers.force_detach;
+        match self.of.get(&name).and_then(|wait| wait.unwanted) {
+            None => {
+                self.expect(name, patience, cx);
+                self.of.entry(name).or_insert(Wait::NONE).unwanted = Some(cx.now);
+            }
+            Some(since) if cx.now >= since + patience && store.node(node).ready != Ready::True => {
+                self.detach(name, node, true, store, cx);
+            }
+            Some(_) => {}
+        }
+    }
+
+    fn detach(&mut self, name: PodName, node: NodeKey, forced: bool, store: &mut Store, cx: &mut Cx<'_>) {
+        self.ask(name, Attachment::Detaching { node, forced }, cx.spec.timers.detach, store, cx);
+    }
+
+    /// Asks the cloud, which may refuse: then it is asked again later.
+    fn ask(&mut self, name: PodName, then: Attachment, takes: Duration, store: &mut Store, cx: &mut Cx<'_>) {
+        let home = store.claim(name).expect("it is one of the store's").home;
+        let wait = self.of.entry(name).or_insert(Wait::NONE);
+        if cx.now < wait.not_before {
+            return;
+        }
+        if cx.cloud.attaches(home).is_ok() {
+            *wait = Wait::NONE;
+            store.set_attachment(name, then, cx);
+            self.expect(name, takes, cx);
+        } else {
+            let pause = (BACK_OFF.0 * (1 << wait.refusals.min(8))).min(BACK_OFF.1);
+            (wait.refusals, wait.not_before) = (wait.refusals + 1, cx.now + pause);
+            self.expect(name, pause, cx);
+        }
+    }
+
+    fn expect(&mut self, name: PodName, takes: Duration, cx: &mut Cx<'_>) {
+        let PodTag::Ordinal(ordinal) = name.tag else { unreachable!("only pods of StatefulSets claim volumes: {name:?}") };
+        self.generation += 1;
+        self.of.entry(name).or_insert(Wait::NONE).generation = self.generation;
+        cx.schedule(cx.now + takes, KubeEvent::Volume(name.workload, ordinal, self.generation));
+    }
+
+    /// What was begun is done, or waited for long enough. The node that has lost a volume it may still use.
+    pub fn due(&mut self, name: PodName, generation: u32, store: &mut Store, cx: &mut Cx<'_>) -> Option<NodeKey> {
+        self.of.get(&name).filter(|wait| wait.generation == generation)?;
+        let attachment = store.claim(name).expect("it is one of the store's").attachment;
+        let mut lost = None;
+        match attachment {
+            Attachment::Attaching(node) if store.node_exists(node) => store.set_attachment(name, Attachment::Attached(node), cx),
+            // Its machine went meanwhile.
+            Attachment::Attaching(_) => store.set_attachment(name, Attachment::Free, cx),
+            Attachment::Detaching { node, .. } => {
+                store.set_mounted(name, None);
+                store.set_attachment(name, Attachment::Free, cx);
+                lost = Some(node);
+            }
+            Attachment::Free | Attachment::Attached(_) => {}
+        }
+        self.reconcile_claim(name, store, cx);
+        lost
+    }
+}

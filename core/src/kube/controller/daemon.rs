@@ -1,0 +1,85 @@
+//! The DaemonSet controller (`pkg/controller/daemon/daemon_controller.go`): a pod on every node that suits it.
+//!
+//! Its pods have one node to go to and displace what is in their way there (`system-node-critical`): they are bound as they are made.
+
+use std::borrow::Cow;
+
+use crate::ids::{NodeKey, PodId, WorkloadId};
+use crate::kernel::rng::Purpose;
+use crate::kube::context::Cx;
+use crate::kube::name::{PodName, PodTag, draw_suffix};
+use crate::kube::rule::labels::Symbol;
+use crate::kube::rule::taints::{Effect, Match, Toleration, forbidding};
+use crate::kube::spec::{Kind, Workload};
+use crate::kube::store::{Node, Store};
+
+/// What the controller has its pods tolerate for ever (`AddOrUpdateDaemonPodTolerations`, of those taints that nodes have here).
+const ADDED: [Toleration; 2] =
+    [tolerates(Symbol::UNREACHABLE, Effect::NoExecute), tolerates(Symbol::UNSCHEDULABLE, Effect::NoSchedule)];
+
+const fn tolerates(key: Symbol, effect: Effect) -> Toleration {
+    Toleration { key: Some(key), value: Match::Exists, effect: Some(effect), lasts: None }
+}
+
+/// What the pods of a workload tolerate. The first that fits counts, so those that are added go before its own.
+pub fn tolerations(workload: &Workload) -> Cow<'_, [Toleration]> {
+    match workload.kind {
+        Kind::DaemonSet => Cow::Owned(ADDED.iter().chain(&workload.tolerations).copied().collect()),
+        Kind::Deployment | Kind::StatefulSet { .. } => Cow::Borrowed(&workload.tolerations),
+    }
+}
+
+/// The controller: names drawn so far, per workload.
+#[derive(Clone, Debug)]
+pub struct DaemonSets {
+    names: Vec<u64>,
+}
+
+impl DaemonSets {
+    /// No pod was made yet.
+    pub fn new(workloads: usize) -> Self {
+        Self { names: vec![0; workloads] }
+    }
+
+    /// Makes the pods that are missing and ends those whose node suits them no more (`podsShouldBeOnNode`).
+    pub fn reconcile(&mut self, id: WorkloadId, store: &mut Store, cx: &mut Cx<'_>) {
+        let workload = &cx.spec.workloads[id.0 as usize];
+        let tolerations = tolerations(workload);
+        let here = |key: NodeKey| store.pods_of(id).filter(move |(_, pod)| pod.node == Some(key));
+        let (mut missing, mut surplus): (Vec<NodeKey>, Vec<PodId>) = Default::default();
+        for (key, node) in store.nodes() {
+            let suits = |node: &Node| workload.affinity.admits(&node.labels);
+            let forbids = forbidding(&node.taints, &tolerations);
+            let drives_out = |node: &Node| {
+                let executing: Vec<_> = node.taints.iter().filter(|taint| taint.effect == Effect::NoExecute).copied().collect();
+                forbidding(&executing, &tolerations).is_some()
+            };
+            if !suits(node) || drives_out(node) {
+                surplus.extend(here(key).map(|(id, _)| id));
+            } else if forbids.is_none() && here(key).next().is_none() {
+                missing.push(key);
+            }
+        }
+        for key in missing {
+            let name = self.name(id, store, cx);
+            let pod = store.create_pod(name, cx);
+            store.bind(pod, key, cx);
+        }
+        for pod in surplus {
+            store.terminate(pod, cx);
+        }
+    }
+
+    /// A name that no pod has.
+    fn name(&mut self, id: WorkloadId, store: &Store, cx: &Cx<'_>) -> PodName {
+        let draws = cx.draws(Purpose::Suffix, id.0);
+        let drawn = &mut self.names[id.0 as usize];
+        loop {
+            *drawn += 1;
+            let name = PodName { workload: id, tag: PodTag::Agent(draw_suffix(&mut draws.draw(*drawn))) };
+            if store.pods_of(id).all(|(_, pod)| pod.name != name) {
+                return name;
+            }
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! The disruption controller (`pkg/controller/disruption`), and evictions as the API grants them (`pods/eviction`).
+//!
+//! What the API has granted since the controller last looked is spent already. (An eviction that is granted here is never lost: the
+//! pod is terminating from then on, so that no list of disrupted pods, which are forgotten after 2 min, is needed.)
+
+use crate::ids::{PodId, WorkloadId};
+use crate::kube::context::Cx;
+use crate::kube::record::{KubeRecord, PodFact};
+use crate::kube::rule::budget::{Eviction, Health, Status, UnhealthyPods, may_evict};
+use crate::kube::spec::int_or_percent::IntOrPercent;
+use crate::kube::store::{Pod, Store};
+
+/// An eviction was refused: to be tried again later.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TooManyRequests;
+
+fn health(pod: &Pod) -> Health {
+    match (pod.terminating || !pod.started, pod.ready) {
+        (true, _) => Health::Gone,
+        (false, true) => Health::Ready,
+        (false, false) => Health::NotReady,
+    }
+}
+
+/// Hears of the pods of a workload.
+pub fn reconcile(id: WorkloadId, store: &mut Store, cx: &Cx<'_>) {
+    if let Some(max_unavailable) = cx.spec.workloads[id.0 as usize].max_unavailable {
+        let healthy = store.pods_of(id).filter(|(_, pod)| health(pod) == Health::Ready).count();
+        store.set_budget(id, Status::new(IntOrPercent::Int(max_unavailable), store.desired(id), healthy as u32));
+    }
+}
+
+/// Ends a pod if its budget allows it; nothing if it is ending. (Gardener has pods that are not ready evicted always, `AlwaysAllow`.)
+///
+/// # Errors
+/// The budget is spent.
+pub fn evict(id: PodId, store: &mut Store, cx: &mut Cx<'_>) -> Result<(), TooManyRequests> {
+    let pod = store.pod(id).expect("who evicts a pod has it");
+    if pod.terminating {
+        return Ok(());
+    }
+    let workload = pod.name.workload;
+    let status = store.budget(workload).copied();
+    let answer = status.map_or(Eviction::Free, |status| may_evict(health(pod), UnhealthyPods::AlwaysAllow, &status));
+    cx.record(KubeRecord::Pod(pod.name, PodFact::Evicted(answer != Eviction::Refused)));
+    match (answer, status) {
+        (Eviction::Refused, _) => return Err(TooManyRequests),
+        (Eviction::Spends, Some(status)) => store.set_budget(workload, Status { allowed: status.allowed - 1, ..status }),
+        (Eviction::Spends | Eviction::Free, _) => {}
+    }
+    store.terminate(id, cx);
+    Ok(())
+}

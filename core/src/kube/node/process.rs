@@ -1,0 +1,308 @@
+//! The processes of a node's pods (`pkg/kubelet/pod_workers.go`, `pkg/kubelet/volumemanager`).
+//!
+//! ```text
+//!  Waiting --volume attached--> Mounting --> Pulling --> Starting --> Running --asked to end--> Stopping --> gone
+//! ```
+//!
+//! What is under way goes on without the API; only what the API must say (the volume is attached, the pod is to end) waits for it.
+
+use std::collections::BTreeMap;
+
+use crate::ids::{ClusterId, MemberId, NodeKey, PodId};
+use crate::kernel::time::Duration;
+use crate::kube::claim::Attachment;
+use crate::kube::context::{Cx, ProcessState, Signal};
+use crate::kube::event::KubeEvent;
+use crate::kube::name::{PodName, PodTag};
+use crate::kube::node::images::Images;
+use crate::kube::record::{KubeRecord, PodFact};
+use crate::kube::spec::{Role, Workload};
+use crate::kube::store::Store;
+use crate::network::HostId;
+use crate::record::StopReason;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// For its volume, or for another process of its name to end.
+    Waiting,
+    Mounting,
+    Pulling,
+    Starting,
+    Running,
+    Stopping,
+}
+
+impl State {
+    /// There is a container.
+    const fn is_process(self) -> bool {
+        matches!(self, Self::Starting | Self::Running | Self::Stopping)
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Process {
+    name: PodName,
+    state: State,
+    /// The API knows that it runs.
+    told: bool,
+    /// It runs, though its pod is gone, and its kubelet cannot know.
+    hazard: bool,
+    /// Generation of its timer.
+    serial: u32,
+}
+
+impl Process {
+    /// Whether it uses the volume of the pods of this name.
+    fn uses(&self, name: PodName) -> bool {
+        self.name == name && self.state != State::Waiting
+    }
+}
+
+/// The processes on a node.
+#[derive(Clone, Debug)]
+pub struct Processes {
+    node: NodeKey,
+    host: HostId,
+    all: BTreeMap<PodId, Process>,
+    images: Images,
+    serial: u32,
+}
+
+fn workload<'a>(name: PodName, cx: &Cx<'a>) -> &'a Workload {
+    &cx.spec.workloads[name.workload.0 as usize]
+}
+
+/// The etcd member that a pod is.
+fn member(name: PodName, cx: &Cx<'_>) -> Option<MemberId> {
+    match (workload(name, cx).role, name.tag) {
+        (Role::Etcd(cluster), PodTag::Ordinal(ordinal)) => Some(MemberId { cluster, index: ordinal as u8 }),
+        _ => None,
+    }
+}
+
+impl Processes {
+    /// None yet.
+    pub fn new(node: NodeKey, host: HostId) -> Self {
+        Self { node, host, all: BTreeMap::new(), images: Images::default(), serial: 0 }
+    }
+
+    /// A pod has been running here for long. (An etcd member may still be starting.)
+    pub fn settle(&mut self, id: PodId, store: &mut Store, cx: &mut Cx<'_>) {
+        let name = store.pod(id).expect("who settles a pod has it").name;
+        self.images.settle(workload(name, cx).image);
+        store.settle_volume(name, self.node, cx);
+        self.set(id, name, State::Starting);
+        self.signal(name, ProcessState::Starts, cx);
+        if self.serves(name, cx) != Some(false) {
+            self.runs(id, cx);
+        }
+        self.sync(store, cx);
+    }
+
+    /// Brings processes to what the store wants, and tells the store what runs.
+    pub fn sync(&mut self, store: &mut Store, cx: &mut Cx<'_>) {
+        self.end_strays(store, cx);
+        for name in store.mounted_on(self.node) {
+            if !self.all.values().any(|process| process.uses(name)) {
+                store.set_mounted(name, None);
+            }
+        }
+        let pods: Vec<PodId> = store.node(self.node).pods.iter().copied().collect();
+        for id in pods {
+            self.sync_pod(id, store, cx);
+        }
+        self.judge_hazards(true, store, cx);
+    }
+
+    /// Pods that are gone need no process.
+    fn end_strays(&mut self, store: &Store, cx: &mut Cx<'_>) {
+        let strays: Vec<(PodId, Process)> =
+            self.all.iter().filter(|(id, _)| store.pod(**id).is_none()).map(|(id, process)| (*id, *process)).collect();
+        for (id, process) in strays {
+            match process.state {
+                State::Waiting | State::Mounting | State::Pulling => drop(self.all.remove(&id)),
+                State::Starting | State::Running => self.stop(id, cx),
+                State::Stopping => {}
+            }
+        }
+    }
+
+    fn sync_pod(&mut self, id: PodId, store: &mut Store, cx: &mut Cx<'_>) {
+        let pod = store.pod(id).expect("a node's pods are there");
+        let (name, terminating) = (pod.name, pod.terminating);
+        match (self.all.get(&id).map(|process| process.state), terminating) {
+            (None | Some(State::Waiting | State::Mounting | State::Pulling), true) => {
+                if self.all.remove(&id).is_some_and(|process| process.state != State::Waiting) {
+                    store.set_mounted(name, None);
+                }
+                store.remove(id, cx);
+            }
+            (None, false) => {
+                store.set_pod_ready(id, false, cx);
+                self.set(id, name, State::Waiting);
+                self.advance(id, store, cx);
+            }
+            (Some(State::Waiting), false) => self.advance(id, store, cx),
+            (Some(State::Starting | State::Running), true) => self.stop(id, cx),
+            (Some(State::Starting), false) => store.set_pod_ready(id, false, cx),
+            (Some(State::Running), false) => {
+                let process = self.all.get_mut(&id).expect("it runs");
+                if !std::mem::replace(&mut process.told, true) {
+                    store.start(id, cx);
+                }
+                store.set_pod_ready(id, true, cx);
+            }
+            (Some(State::Mounting | State::Pulling), false) | (Some(State::Stopping), _) => {}
+        }
+    }
+
+    /// A process that waits may have what it waits for.
+    fn advance(&mut self, id: PodId, store: &mut Store, cx: &mut Cx<'_>) {
+        let name = self.all[&id].name;
+        if self.all.iter().any(|(other, process)| *other != id && process.name == name) {
+            return;
+        }
+        match store.claim(name).map(|claim| claim.attachment) {
+            Some(Attachment::Attached(node)) if node == self.node => {
+                store.set_mounted(name, Some(node));
+                self.turn(id, State::Mounting, cx.spec.timers.mount, cx);
+            }
+            Some(_) => {}
+            None => self.pull(id, cx),
+        }
+    }
+
+    fn pull(&mut self, id: PodId, cx: &mut Cx<'_>) {
+        let image = workload(self.all[&id].name, cx).image;
+        let there = self.images.pull(image, cx.spec.timers.pull_bytes_per_s, cx.now);
+        if there > cx.now {
+            self.turn(id, State::Pulling, there.since(cx.now), cx);
+        } else {
+            self.start(id, cx);
+        }
+    }
+
+    /// The container starts; an etcd member says itself when it serves.
+    fn start(&mut self, id: PodId, cx: &mut Cx<'_>) {
+        let name = self.all[&id].name;
+        self.signal(name, ProcessState::Starts, cx);
+        match member(name, cx) {
+            Some(_) => self.set(id, name, State::Starting),
+            None => self.turn(id, State::Starting, workload(name, cx).start, cx),
+        }
+    }
+
+    fn runs(&mut self, id: PodId, cx: &mut Cx<'_>) {
+        let name = self.all[&id].name;
+        self.set(id, name, State::Running);
+        self.signal(name, ProcessState::Runs, cx);
+    }
+
+    /// SIGTERM; SIGKILL after the grace period. An etcd member says itself when it has ended.
+    fn stop(&mut self, id: PodId, cx: &mut Cx<'_>) {
+        let name = self.all[&id].name;
+        let grace = cx.spec.timers.pod_grace;
+        let takes = match self.serves(name, cx) {
+            Some(true) => grace,
+            Some(false) => Duration::ZERO,
+            None => workload(name, cx).stop.min(grace),
+        };
+        self.turn(id, State::Stopping, takes, cx);
+        self.signal(name, ProcessState::Stops, cx);
+    }
+
+    fn gone(&mut self, id: PodId, reason: StopReason, cx: &mut Cx<'_>) {
+        let process = self.all.remove(&id).expect("who ends has been");
+        if process.hazard {
+            cx.record(KubeRecord::Pod(process.name, PodFact::Hazard(false)));
+        }
+        if process.state.is_process() {
+            self.signal(process.name, ProcessState::Gone(reason), cx);
+        }
+    }
+
+    /// A step of a process is done.
+    pub fn timer(&mut self, id: PodId, serial: u32, cx: &mut Cx<'_>) {
+        let Some(process) = self.all.get(&id).filter(|process| process.serial == serial) else { return };
+        match process.state {
+            State::Mounting => self.pull(id, cx),
+            State::Pulling => self.start(id, cx),
+            State::Starting => self.runs(id, cx),
+            State::Stopping => self.gone(id, StopReason::Killed, cx),
+            State::Waiting | State::Running => unreachable!("{:?} has no timer", process.state),
+        }
+    }
+
+    /// Whether the etcd member that a pod is serves here; `None`: it is none.
+    fn serves(&self, name: PodName, cx: &Cx<'_>) -> Option<bool> {
+        let id = member(name, cx)?;
+        let cluster = &cx.etcd[id.cluster.0 as usize];
+        Some(cluster.members[id.index as usize].host == self.host && cluster.server(id.index).is_some())
+    }
+
+    /// Members of an etcd cluster may serve, or serve no more; whether that concerns a process here.
+    pub fn members_changed(&mut self, cluster: ClusterId, cx: &mut Cx<'_>) -> bool {
+        let of = |name| member(name, cx).is_some_and(|member| member.cluster == cluster);
+        let here: Vec<(PodId, Process)> =
+            self.all.iter().filter(|(_, process)| of(process.name)).map(|(id, process)| (*id, *process)).collect();
+        for (id, process) in &here {
+            match (process.state, self.serves(process.name, cx) == Some(true)) {
+                (State::Starting, true) => self.runs(*id, cx),
+                // Its container starts anew.
+                (State::Running, false) => self.set(*id, process.name, State::Starting),
+                (State::Stopping, false) => self.gone(*id, StopReason::Stopped, cx),
+                _ => {}
+            }
+        }
+        !here.is_empty()
+    }
+
+    /// The node has lost power.
+    pub fn power_lost(&mut self, cx: &mut Cx<'_>) {
+        for id in self.all.keys().copied().collect::<Vec<_>>() {
+            self.gone(id, StopReason::PowerLost, cx);
+        }
+        self.images.power_lost(cx.now);
+    }
+
+    /// A volume was detached: who used it ends.
+    pub fn volume_detached(&mut self, name: PodName, cx: &mut Cx<'_>) {
+        let users: Vec<PodId> = self.all.iter().filter(|(_, process)| process.uses(name)).map(|(id, _)| *id).collect();
+        for id in users {
+            self.gone(id, StopReason::VolumeDetached, cx);
+        }
+    }
+
+    /// Whether a process uses a pod's volume.
+    #[cfg(test)]
+    pub(crate) fn uses_volume(&self, name: PodName) -> bool {
+        self.all.values().any(|process| process.uses(name))
+    }
+
+    /// Whether its kubelet is `listening` or not, processes whose pod is gone are hazards or end soon.
+    pub fn judge_hazards(&mut self, listening: bool, store: &Store, cx: &mut Cx<'_>) {
+        for (id, process) in &mut self.all {
+            let hazard = !listening && process.state.is_process() && store.pod(*id).is_none();
+            if std::mem::replace(&mut process.hazard, hazard) != hazard {
+                cx.record(KubeRecord::Pod(process.name, PodFact::Hazard(hazard)));
+            }
+        }
+    }
+
+    fn signal(&self, pod: PodName, state: ProcessState, cx: &mut Cx<'_>) {
+        let role = workload(pod, cx).role;
+        cx.signals.push(Signal::Process { pod, role, host: self.host, state });
+    }
+
+    /// It is in another state, for as long as it takes until something happens.
+    fn set(&mut self, id: PodId, name: PodName, state: State) {
+        self.serial += 1;
+        let hazard = self.all.get(&id).is_some_and(|process| process.hazard);
+        self.all.insert(id, Process { name, state, told: false, hazard, serial: self.serial });
+    }
+
+    fn turn(&mut self, id: PodId, state: State, takes: Duration, cx: &mut Cx<'_>) {
+        self.set(id, self.all[&id].name, state);
+        cx.schedule(cx.now + takes, KubeEvent::Process(self.node, id, self.serial));
+    }
+}

@@ -1,0 +1,185 @@
+//! Machines for pods that find no node.
+
+use proptest::prelude::*;
+
+use super::machines::{cloud, with_machines};
+use super::world::{NAMESPACE, Seen, at, broken, crash, cut_zone, run, run_as, secs, with, workload, world, zone_label};
+use crate::gardener::machine::Phase;
+use crate::ids::{GroupId, NodeKey, ZoneId};
+use crate::kernel::time::{Duration, Time};
+use crate::kube::name::NodeName;
+use crate::kube::record::{KubeRecord, MachineFact, PodFact, Reason};
+use crate::kube::rule::labels::{Condition, NodeAffinity, Requirement, Symbol};
+use crate::kube::spec::placement::{Claim, Volume};
+use crate::kube::spec::{Kind, Resources, Workload};
+use crate::scenario::{Aim, CloudAnswer, Fault};
+use crate::sim::Exact;
+
+/// Pods of which a node takes one.
+fn large(app: u32, replicas: u32) -> Workload {
+    let requests = Resources { cpu_milli: 6_000, memory: 1 << 30, pods: 1 };
+    Workload { requests, ..workload("large", app, replicas) }
+}
+
+/// The same, in one zone only.
+fn in_zone(zone: u32, workload: Workload) -> Workload {
+    let here = Requirement { key: Symbol::ZONE, is: Condition::In(vec![zone_label(zone)]) };
+    Workload { affinity: NodeAffinity(vec![vec![here]]), ..workload }
+}
+
+fn scaled(seen: &Seen) -> Vec<(Time, GroupId, u32)> {
+    let scaled = |(at, record): &(Time, KubeRecord)| match record {
+        KubeRecord::GroupScaled(group, desired) => Some((*at, *group, *desired)),
+        _ => None,
+    };
+    seen.0.iter().filter_map(scaled).collect()
+}
+
+#[test]
+fn pods_without_room_get_nodes() {
+    let mut daemon = workload("agent", 1, 0);
+    (daemon.kind, daemon.requests.cpu_milli) = (Kind::DaemonSet, 1_000);
+    let scenario = with_machines(with(with(world(&[2, 1, 1]), large(0, 7)), daemon), 4);
+    let seen = run(&scenario, 1);
+    // Three pods find no node: one scan is enough, as all three fit on new nodes of one deployment, whichever.
+    let [(when, _, desired)] = scaled(&seen)[..] else { panic!("{:?}", scaled(&seen)) };
+    assert!(when <= at(10) && desired >= 4, "{desired} at {when:?}");
+    assert_eq!(seen.made().len(), 3);
+    let mut on_new = seen.pods(|fact| matches!(fact, PodFact::Bound(NodeName::Machine(_))));
+    on_new.retain(|(_, pod)| pod.workload.0 == 0);
+    assert_eq!(on_new.len(), 3);
+    // A call, power, boot; not at every scan again.
+    assert!(on_new.iter().all(|(bound, _)| bound.since(when) > secs(150) && bound.since(when) < secs(160)));
+    // No node takes a pod that is larger than all of it: nothing is tried.
+    let mut too_large = large(0, 5);
+    too_large.requests.cpu_milli = 7_500;
+    let mut agent = workload("agent", 1, 0);
+    (agent.kind, agent.requests.cpu_milli) = (Kind::DaemonSet, 1_000);
+    let seen = run(&with_machines(with(with(world(&[2, 1, 1]), too_large), agent), 4), 1);
+    assert!(scaled(&seen).is_empty() && seen.made().is_empty());
+    assert!(!seen.pods(|fact| fact == PodFact::Refused(Reason::Resources)).is_empty());
+}
+
+#[test]
+fn the_deployment_that_wastes_least_and_no_more_than_its_maximum() {
+    let mut scenario = with_machines(with(world(&[1, 1, 1]), large(0, 6)), 4);
+    // Nodes of the last one are just large enough.
+    let group = &mut scenario.kube.planes[0].groups[2];
+    group.template.allocatable = Resources { cpu_milli: 6_000, memory: 1 << 30, pods: 110 };
+    group.maximum = 3;
+    let seen = run(&scenario, 1);
+    let steps = scaled(&seen);
+    assert_eq!((steps[0].1, steps[0].2), (GroupId(2), 3), "{steps:?}");
+    // The third pod gets a node of another, at the next scan.
+    assert!(steps.len() == 2 && steps[1].2 == 2 && steps[1].0.since(steps[0].0) == secs(10), "{steps:?}");
+    assert_eq!(seen.made().len(), 3);
+}
+
+/// The listing of GEP-20 has machines 25 minutes apart: 20 until one is taken back, 5 until the next is tried.
+#[test]
+fn twenty_five_minutes() {
+    for seed in 0..5 {
+        let scenario = with_machines(with(world(&[1, 1, 1]), in_zone(0, large(0, 2))), 4);
+        let mut scenario = broken(scenario, 0, None, cloud(Some(CloudAnswer::Refused), None));
+        scenario.duration = secs(2 * 3_600);
+        let seen = run(&scenario, seed);
+        let made: Vec<Time> = seen.made().iter().map(|(when, _)| *when).collect();
+        let gaps: Vec<Duration> = made.windows(2).map(|pair| pair[1].since(pair[0])).collect();
+        // Then 20 + 10, then 20 + 20.
+        for (gap, minutes) in gaps.iter().zip([25, 30, 40]) {
+            assert!(*gap >= secs(minutes * 60) && *gap < secs(minutes * 60 + 21), "{gaps:?}");
+        }
+        assert!(gaps.len() >= 3);
+        let desired: Vec<u32> = scaled(&seen).iter().map(|(.., desired)| *desired).collect();
+        assert_eq!(desired[..7], [2, 1, 2, 1, 2, 1, 2]);
+    }
+}
+
+#[test]
+fn a_deployment_that_fails_makes_room_for_another() {
+    let scenario = with_machines(with(world(&[1, 1, 1]), large(0, 4)), 4);
+    let fault =
+        |zone| Fault::CloudApi { zone: Some(ZoneId(zone)), create: Some(CloudAnswer::Refused), delete: None, attach: None };
+    let scenario = broken(broken(scenario, 0, None, fault(0)), 0, None, fault(1));
+    for seed in 0..6 {
+        let seen = run(&scenario, seed);
+        let last = *scaled(&seen).last().unwrap();
+        assert_eq!((last.1, last.2), (GroupId(2), 2), "seed {seed}: {:?}", scaled(&seen));
+        assert_eq!(seen.pods(|fact| matches!(fact, PodFact::Bound(NodeName::Machine(_)))).len(), 1);
+    }
+}
+
+#[test]
+fn nothing_is_done_while_too_many_nodes_are_unready() {
+    for (others, acts) in [(4, false), (5, true)] {
+        let mut scenario = with_machines(with(world(&[4, others]), large(0, 4 + others)), 8);
+        // Their machines stay as they are.
+        scenario.kube.planes[0].timers.machines.health = secs(100_000);
+        let seen = run(&broken(scenario, 100, None, cut_zone(ZoneId(0))), 1);
+        assert_eq!(!scaled(&seen).is_empty(), acts, "{others}");
+        assert_eq!(seen.tainted().len(), 4);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+    #[test]
+    fn scans_left_out_and_pauses_change_nothing(
+        seed: u64, zones in prop::array::uniform3(1..4u32), pods in 1..10u32, minimum in 0..3u32, provision_s in 100..1_300u64,
+        faults in prop::collection::vec((0..3_000u64, 1..2_500u64, 0..6u8, 0..12u32), 1..6),
+    ) {
+        let mut scenario = with(with(world(&zones), large(0, pods)), in_zone(0, workload("db", 1, 2)));
+        scenario = with_machines(scenario, 5);
+        let plane = &mut scenario.kube.planes[0];
+        plane.groups.iter_mut().for_each(|group| group.minimum = minimum);
+        plane.cared = vec![NAMESPACE];
+        plane.timers.autoscaler.provision = secs(provision_s);
+        let nodes: u32 = zones.iter().sum();
+        for (from, lasts, kind, which) in faults {
+            let zone = ZoneId(which as u16 % 3);
+            let fault = match kind {
+                0 => crash(&scenario, NodeKey(which % nodes)),
+                1 => cut_zone(zone),
+                2 => Fault::ZonePower(Aim::Named(zone)),
+                3 => cloud(Some(CloudAnswer::Unavailable), None),
+                4 => cloud(Some(CloudAnswer::OutOfStock), Some(CloudAnswer::Refused)),
+                _ => cloud(Some(CloudAnswer::Refused), Some(CloudAnswer::Unavailable)),
+            };
+            scenario = broken(scenario, from, Some(lasts), fault);
+        }
+        scenario.duration = secs(5_400);
+        let seen = run(&scenario, seed);
+        prop_assert_eq!(&seen, &run_as(&scenario, seed, Exact::Fast, 7));
+        prop_assert!(scaled(&seen).iter().all(|(.., desired)| *desired <= 5));
+    }
+}
+
+/// The listing of GEP-20's outage in small: a zone is cut off and the cloud takes no calls. A pod whose volume is in that zone asks for
+/// a machine that cannot be made; for as long as that is tried, the old one of the same deployment is not given up.
+#[test]
+fn pods_of_a_dead_zone_ask_for_machines_in_vain() {
+    let volume = Claim::Bound(Volume(vec![(Symbol::ZONE, vec![zone_label(0)])]));
+    let db = Workload { claims: vec![volume], ..workload("db", 1, 1) };
+    let mut scenario = with_machines(with(with(world(&[1, 1, 1]), workload("web", 0, 3)), db), 2);
+    scenario.kube.planes[0].cared = vec![NAMESPACE];
+    let scenario = broken(scenario, 600, None, cut_zone(ZoneId(0)));
+    let mut scenario = broken(scenario, 600, None, cloud(Some(CloudAnswer::Refused), Some(CloudAnswer::Refused)));
+    scenario.duration = secs(3_000);
+    for seed in 0..10 {
+        let seen = run(&scenario, seed);
+        assert_eq!(scaled(&seen).first().map(|(_, group, desired)| (*group, *desired)), Some((GroupId(0), 2)));
+        assert!(scaled(&seen).iter().all(|(_, group, _)| *group == GroupId(0)));
+        let old = scenario.kube.planes[0].nodes[0].machine.unwrap();
+        assert!(seen.machines().iter().all(|(_, name, _)| name.group == GroupId(0)), "other zones' machines stay as they are");
+        let last = |name| seen.machines().into_iter().rfind(|(_, own, _)| *own == name).map(|(.., fact)| fact);
+        // 2 min until the node is unknown, 5 until its pods leave, 20 until the new machine is taken back.
+        let (made, new) = seen.made()[0];
+        assert!(made > at(600 + 400) && made < at(600 + 450), "{made:?}");
+        assert_eq!(last(new), Some(MachineFact::Phase(Phase::Terminating)));
+        assert_eq!(last(old), Some(MachineFact::Phase(Phase::Unknown)));
+        // Stale pods are gone; of those on other nodes none was touched.
+        let terminating = seen.pods(|fact| fact == PodFact::Terminating);
+        assert_eq!(terminating.len(), 2);
+        assert_eq!(seen.pods(|fact| fact == PodFact::Removed).len(), 2);
+    }
+}

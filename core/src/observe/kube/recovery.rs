@@ -1,0 +1,232 @@
+//! How what was lost came back: for each pod that stopped serving, when that was noticed, when it was replaced, and what each step
+//! waited for.
+//!
+//! ```text
+//!  lost --> detected --> evicted --> (removed) --> created --> scheduled --> attached --> started --> ready
+//!           lease         toleration   StatefulSets   the replacement's own steps
+//! ```
+//!
+//! All moments are records; none is estimated. A pod that comes back by itself, because its node did, skips what it did not need.
+//! Agents of a `DaemonSet` go and come with their node and are left out.
+
+use std::collections::BTreeMap;
+
+use super::serving::Serving;
+use crate::ids::{PlaneId, WorkloadId};
+use crate::kernel::time::Time;
+use crate::kube::name::{NodeName, PodName, PodTag};
+use crate::kube::record::{KubeRecord, Loss, NodeFact, PodFact, Ready, Reason};
+
+/// Rows kept; what happens after that is counted only.
+const LIMIT: usize = 10_000;
+
+/// Why a pod stopped serving.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// Its node did.
+    Node(Loss),
+    /// It was asked to end while it served: an eviction, a roll-out.
+    Asked,
+}
+
+/// A step of a recovery, in the order they are taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Step {
+    /// The API knows: the node is `Unknown`.
+    Detected,
+    /// The pod is to end.
+    Evicted,
+    /// Its object is gone.
+    Removed,
+    /// Its replacement was made.
+    Created,
+    /// The replacement has a node.
+    Scheduled,
+    /// The replacement has its volume.
+    Attached,
+    /// The replacement's process runs.
+    Started,
+    /// It is ready.
+    Ready,
+}
+
+impl Step {
+    /// All, in order.
+    pub const ALL: [Self; 8] = [
+        Self::Detected,
+        Self::Evicted,
+        Self::Removed,
+        Self::Created,
+        Self::Scheduled,
+        Self::Attached,
+        Self::Started,
+        Self::Ready,
+    ];
+}
+
+/// One pod that stopped serving, and how it was replaced.
+#[derive(Clone, Debug)]
+pub struct Row {
+    /// The plane it lives in.
+    pub plane: PlaneId,
+    /// The pod.
+    pub pod: PodName,
+    /// Its node.
+    pub node: NodeName,
+    /// Why it stopped.
+    pub why: Why,
+    /// When.
+    pub lost: Time,
+    /// When each step was taken.
+    pub steps: [Option<Time>; Step::ALL.len()],
+    /// What took its place.
+    pub replacement: Option<PodName>,
+    /// Why no node suited the replacement, last.
+    pub refused: Option<Reason>,
+}
+
+impl Row {
+    /// When a step was taken.
+    pub fn at(&self, step: Step) -> Option<Time> {
+        self.steps[step as usize]
+    }
+}
+
+/// Follows all losses.
+#[derive(Clone, Debug, Default)]
+pub struct Recovery {
+    rows: Vec<Row>,
+    omitted: u64,
+    /// Losses that are not over: by the pod that was lost, and by the pod that takes its place.
+    open: BTreeMap<(PlaneId, PodName), usize>,
+    replacing: BTreeMap<(PlaneId, PodName), usize>,
+}
+
+impl Recovery {
+    /// The rows, in the order of the losses.
+    pub fn rows(&self) -> impl Iterator<Item = &Row> {
+        // Who was asked to end and has no successor was not lost.
+        self.rows.iter().filter(|row| row.why != Why::Asked || row.replacement.is_some())
+    }
+
+    /// Losses beyond [`LIMIT`].
+    pub const fn omitted(&self) -> u64 {
+        self.omitted
+    }
+
+    /// Takes note of a fact, before `serving` does.
+    pub fn record(&mut self, at: Time, plane: PlaneId, record: &KubeRecord, serving: &Serving) {
+        match *record {
+            KubeRecord::Node(node, NodeFact::Lost(Some(loss))) => {
+                for (pod, _) in serving.pods_on(plane, node).filter(|(_, ready)| *ready) {
+                    self.lose(at, plane, pod, node, Why::Node(loss));
+                }
+            }
+            KubeRecord::Node(node, NodeFact::Lost(None)) => {
+                // Nobody noticed: it serves as before.
+                for (pod, _) in serving.pods_on(plane, node).filter(|(_, ready)| *ready) {
+                    self.step(at, plane, pod, Step::Ready);
+                }
+            }
+            KubeRecord::Node(node, NodeFact::Ready(Ready::Unknown)) => {
+                for (pod, _) in serving.pods_on(plane, node) {
+                    self.step(at, plane, pod, Step::Detected);
+                }
+            }
+            KubeRecord::Pod(pod, fact) if !matches!(pod.tag, PodTag::Agent(_)) => self.pod(at, plane, pod, fact, serving),
+            _ => {}
+        }
+    }
+
+    fn pod(&mut self, at: Time, plane: PlaneId, pod: PodName, fact: PodFact, serving: &Serving) {
+        match fact {
+            PodFact::Created => self.replace(at, plane, pod),
+            PodFact::Bound(_) => self.replacement(at, plane, pod, Step::Scheduled),
+            PodFact::Refused(reason) => {
+                if let Some(row) = self.replacing.get(&(plane, pod)) {
+                    self.rows[*row].refused = Some(reason);
+                }
+            }
+            PodFact::Started { .. } => self.replacement(at, plane, pod, Step::Started),
+            PodFact::Ready(true) => {
+                self.step(at, plane, pod, Step::Ready);
+                self.replacement(at, plane, pod, Step::Ready);
+            }
+            PodFact::Terminating => {
+                if serving.serves(plane, pod)
+                    && let Some(node) = serving.node_of(plane, pod)
+                {
+                    self.lose(at, plane, pod, node, Why::Asked);
+                }
+                self.step(at, plane, pod, Step::Evicted);
+                self.start_over(plane, pod);
+            }
+            PodFact::Removed => self.step(at, plane, pod, Step::Removed),
+            PodFact::VolumeAttached(_) => self.replacement(at, plane, pod, Step::Attached),
+            PodFact::Ready(false) | PodFact::VolumeDetached { .. } | PodFact::Hazard(_) | PodFact::Evicted(_) => {}
+        }
+    }
+
+    fn lose(&mut self, at: Time, plane: PlaneId, pod: PodName, node: NodeName, why: Why) {
+        if matches!(pod.tag, PodTag::Agent(_)) || self.open.contains_key(&(plane, pod)) {
+            return;
+        }
+        if self.rows.len() == LIMIT {
+            self.omitted += 1;
+            return;
+        }
+        self.open.insert((plane, pod), self.rows.len());
+        let steps = [None; Step::ALL.len()];
+        self.rows.push(Row { plane, pod, node, why, lost: at, steps, replacement: None, refused: None });
+    }
+
+    /// The lost pod itself takes a step. One that is ready again, or gone with a successor on its way, is followed no longer.
+    fn step(&mut self, at: Time, plane: PlaneId, pod: PodName, step: Step) {
+        let Some(index) = self.open.get(&(plane, pod)).copied() else { return };
+        let row = &mut self.rows[index];
+        if row.replacement.is_none() || step < Step::Created {
+            row.steps[step as usize].get_or_insert(at);
+        }
+        if step == Step::Ready || (step == Step::Removed && row.replacement.is_some()) {
+            self.open.remove(&(plane, pod));
+        }
+    }
+
+    /// A new pod takes the place of the one lost first that has no successor.
+    fn replace(&mut self, at: Time, plane: PlaneId, pod: PodName) {
+        let vacant = |row: &Row| row.replacement.is_none() && row.at(Step::Ready).is_none();
+        let suits = |row: &Row| match pod.tag {
+            PodTag::Ordinal(_) => row.pod == pod && row.at(Step::Removed).is_some(),
+            PodTag::Replica { .. } | PodTag::Agent(_) => row.at(Step::Evicted).is_some(),
+        };
+        let of = |workload: WorkloadId| PodName { workload, tag: PodTag::Replica { template: 0, suffix: 0 } };
+        let kin = self
+            .open
+            .range((plane, of(pod.workload))..)
+            .take_while(|((at, other), _)| *at == plane && other.workload == pod.workload);
+        let index = kin.map(|(_, index)| *index).filter(|index| vacant(&self.rows[*index]) && suits(&self.rows[*index])).min();
+        let Some(index) = index else { return };
+        let row = &mut self.rows[index];
+        (row.replacement, row.steps[Step::Created as usize]) = (Some(pod), Some(at));
+        let gone = row.at(Step::Removed).is_some().then_some((plane, row.pod));
+        self.replacing.insert((plane, pod), index);
+        gone.map(|gone| self.open.remove(&gone));
+    }
+
+    fn replacement(&mut self, at: Time, plane: PlaneId, pod: PodName, step: Step) {
+        let Some(index) = self.replacing.get(&(plane, pod)).copied() else { return };
+        self.rows[index].steps[step as usize].get_or_insert(at);
+        if step == Step::Ready {
+            self.replacing.remove(&(plane, pod));
+        }
+    }
+
+    /// A replacement is to end before it was ready: another must come.
+    fn start_over(&mut self, plane: PlaneId, pod: PodName) {
+        let Some(index) = self.replacing.remove(&(plane, pod)) else { return };
+        let row = &mut self.rows[index];
+        row.replacement = None;
+        row.steps[Step::Created as usize..].fill(None);
+        self.open.insert((plane, row.pod), index);
+    }
+}

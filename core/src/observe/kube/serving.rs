@@ -1,0 +1,120 @@
+//! Which pods serve, in truth: ready as their API has it, on a node that is neither without power nor cut off.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::ids::{PlaneId, WorkloadId};
+use crate::kernel::time::{Duration, Time};
+use crate::kube::name::{NodeName, PodName};
+use crate::kube::record::{KubeRecord, Loss, NodeFact, PodFact};
+
+/// Follows all pods.
+#[derive(Clone, Debug, Default)]
+pub struct Serving {
+    pods: BTreeMap<(PlaneId, PodName), Pod>,
+    nodes: BTreeMap<(PlaneId, NodeName), Node>,
+    workloads: BTreeMap<(PlaneId, WorkloadId), Workload>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Pod {
+    node: Option<NodeName>,
+    ready: bool,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Node {
+    lost: Option<Loss>,
+    pods: BTreeSet<PodName>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Workload {
+    serving: u32,
+    /// Since when none serves, once one has.
+    none_since: Option<Time>,
+    none: Duration,
+}
+
+impl Serving {
+    /// Takes note of a fact.
+    pub fn record(&mut self, at: Time, plane: PlaneId, record: &KubeRecord) {
+        match *record {
+            KubeRecord::Pod(name, PodFact::Created) => drop(self.pods.insert((plane, name), Pod::default())),
+            KubeRecord::Pod(name, PodFact::Bound(node)) => {
+                if let Some(pod) = self.pods.get_mut(&(plane, name)) {
+                    pod.node = Some(node);
+                }
+                self.nodes.entry((plane, node)).or_default().pods.insert(name);
+            }
+            KubeRecord::Pod(name, PodFact::Ready(ready)) => self.change(at, plane, name, |pod| pod.ready = ready),
+            KubeRecord::Pod(name, PodFact::Removed) => {
+                self.change(at, plane, name, |pod| pod.ready = false);
+                if let Some(Pod { node: Some(node), .. }) = self.pods.remove(&(plane, name)) {
+                    self.nodes.entry((plane, node)).or_default().pods.remove(&name);
+                }
+            }
+            KubeRecord::Node(name, NodeFact::Lost(lost)) => {
+                let node = self.nodes.entry((plane, name)).or_default();
+                let before = std::mem::replace(&mut node.lost, lost).is_some();
+                let ready = |pod: &PodName| self.pods.get(&(plane, *pod)).is_some_and(|pod| pod.ready);
+                for workload in node.pods.iter().filter(|pod| ready(pod)).map(|pod| pod.workload) {
+                    let workload = self.workloads.entry((plane, workload)).or_default();
+                    workload.count(at, !before, lost.is_none());
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn change(&mut self, at: Time, plane: PlaneId, name: PodName, change: impl FnOnce(&mut Pod)) {
+        let Some(pod) = self.pods.get_mut(&(plane, name)) else { return };
+        let lost = pod.node.and_then(|node| self.nodes.get(&(plane, node))).is_some_and(|node| node.lost.is_some());
+        let before = pod.ready && !lost;
+        change(pod);
+        self.workloads.entry((plane, name.workload)).or_default().count(at, before, pod.ready && !lost);
+    }
+
+    /// The pods that a node has, and whether each is ready as its API has it.
+    pub fn pods_on(&self, plane: PlaneId, node: NodeName) -> impl Iterator<Item = (PodName, bool)> {
+        let pods = self.nodes.get(&(plane, node)).into_iter().flat_map(|node| &node.pods);
+        pods.map(move |name| (*name, self.pods.get(&(plane, *name)).is_some_and(|pod| pod.ready)))
+    }
+
+    /// The node of a pod.
+    pub fn node_of(&self, plane: PlaneId, pod: PodName) -> Option<NodeName> {
+        self.pods.get(&(plane, pod))?.node
+    }
+
+    /// Whether a pod serves.
+    pub fn serves(&self, plane: PlaneId, name: PodName) -> bool {
+        let lost = |node| self.nodes.get(&(plane, node)).is_some_and(|node| node.lost.is_some());
+        self.pods.get(&(plane, name)).is_some_and(|pod| pod.ready && pod.node.is_some_and(|node| !lost(node)))
+    }
+
+    /// Time until `now` in which no pod of a workload served, from when the first one did.
+    pub fn none_served(&self, plane: PlaneId, workload: WorkloadId, now: Time) -> Duration {
+        let Some(Workload { none_since, none, .. }) = self.workloads.get(&(plane, workload)) else { return Duration::ZERO };
+        *none + none_since.map_or(Duration::ZERO, |since| now.since(since))
+    }
+}
+
+impl Workload {
+    /// One of its pods served or did not, and now does or does not.
+    fn count(&mut self, at: Time, before: bool, now: bool) {
+        match (before, now) {
+            (false, true) => {
+                self.serving += 1;
+                if let Some(since) = self.none_since.take() {
+                    self.none = self.none + at.since(since);
+                }
+            }
+            (true, false) => {
+                self.serving -= 1;
+                if self.serving == 0 {
+                    self.none_since = Some(at);
+                }
+            }
+            (true, true) | (false, false) => {}
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! How many more members a cluster can lose before it loses its quorum, over time.
+//!
+//! Counted are voters that run and reach each other in both directions ([`Record::Strength`]): a member that is cut off protects
+//! nobody. What is left is their number less a majority of all voters; at zero one more failure stops all writes, and below zero they
+//! have stopped.
+
+use super::Observer;
+use crate::ids::ClusterId;
+use crate::kernel::time::{Duration, Time};
+use crate::record::Record;
+use crate::report::{ToleranceReport, seconds};
+
+/// Rows kept of a cluster; a run of years under random faults has more.
+const LIMIT: usize = 2_000;
+
+/// Follows all clusters.
+#[derive(Clone, Debug)]
+pub struct Tolerance {
+    clusters: Vec<Cluster>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Cluster {
+    rows: Vec<ToleranceReport>,
+    /// Since when nothing is left.
+    none_since: Option<Time>,
+    /// Time in which nothing was left, until then.
+    none: Duration,
+}
+
+impl Tolerance {
+    /// Nothing is known yet.
+    pub fn new(clusters: usize) -> Self {
+        Self { clusters: vec![Cluster::default(); clusters] }
+    }
+
+    /// The first [`LIMIT`] changes of a cluster.
+    pub fn rows(&self, cluster: ClusterId) -> Vec<ToleranceReport> {
+        self.clusters[cluster.0 as usize].rows.clone()
+    }
+
+    /// Time until `now` in which one more failure would have lost the quorum, or it was lost.
+    pub fn none(&self, cluster: ClusterId, now: Time) -> Duration {
+        let Cluster { none_since, none, .. } = self.clusters[cluster.0 as usize];
+        none + none_since.map_or(Duration::ZERO, |since| now.since(since))
+    }
+}
+
+impl Observer for Tolerance {
+    fn record(&mut self, at: Time, record: &Record) {
+        let Record::Strength { cluster, connected, voters } = *record else { return };
+        let left = i64::from(connected) - i64::from(voters / 2 + 1);
+        let cluster = &mut self.clusters[cluster.0 as usize];
+        match cluster.none_since {
+            None if left <= 0 => cluster.none_since = Some(at),
+            Some(since) if left > 0 => {
+                cluster.none = cluster.none + at.since(since);
+                cluster.none_since = None;
+            }
+            _ => {}
+        }
+        // Several changes at one moment are one.
+        cluster.rows.pop_if(|last| last.from_s.to_bits() == seconds(at).to_bits());
+        if cluster.rows.len() < LIMIT {
+            cluster.rows.push(ToleranceReport { from_s: seconds(at), connected, voters, left });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::observe::testing::{CLUSTER, at};
+
+    #[test]
+    fn what_is_left_follows_the_voters_that_hang_together() {
+        let mut tolerance = Tolerance::new(1);
+        for (ms, connected, voters) in [(0, 3, 3), (1_000, 2, 3), (1_000, 1, 3), (4_000, 3, 3), (9_000, 3, 4)] {
+            tolerance.record(at(ms), &Record::Strength { cluster: CLUSTER, connected, voters });
+        }
+        let rows: Vec<_> = tolerance.rows(CLUSTER).iter().map(|row| row.left).collect();
+        assert_eq!(rows, [1, -1, 1, 0]);
+        assert_eq!(tolerance.none(CLUSTER, at(10_000)), Duration::from_secs(4));
+    }
+}
