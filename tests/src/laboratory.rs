@@ -98,6 +98,9 @@ pub fn scenario(set_up: &SetUp, duration: Duration) -> Scenario {
         operations: Vec::new(),
         probe: Probe { from: None, deadline: Duration::from_secs(2) },
         expect: Vec::new(),
+        observe_at: Vec::new(),
+        inputs: Vec::new(),
+        contradictions: Vec::new(),
     }
 }
 

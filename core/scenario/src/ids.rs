@@ -36,6 +36,10 @@ pub struct ClientId(pub u16);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct PlaneId(pub u16);
 
+/// A cluster that hosts control planes: an index into [`KubeModel::seeds`](crate::kube::KubeModel::seeds).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct SeedId(pub u16);
+
 /// A node as its plane's API knows it: those of the start ([`PlaneSpec::nodes`](crate::kube::PlaneSpec::nodes)) in their order, then
 /// those that machines bring; a number is used once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

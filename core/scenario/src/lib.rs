@@ -24,6 +24,7 @@ mod model;
 pub mod options;
 pub mod raw;
 mod schema;
+mod source;
 #[cfg(test)]
 mod tests;
 pub mod units;
@@ -37,6 +38,7 @@ pub use json::{MAX_BYTES, Step, render};
 pub use model::*;
 pub use raw::RawScenario;
 pub use schema::schema;
+pub use source::{Contradiction, Input, Source};
 
 use std::collections::BTreeSet;
 

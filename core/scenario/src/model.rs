@@ -8,6 +8,7 @@ use crate::expect::Expectation;
 use crate::ids::{ClientId, ClusterId, FaultId, MemberId, NodeId, VolumeId, ZoneId};
 use crate::kube::KubeModel;
 use crate::options::EtcdOptions;
+use crate::source::{Contradiction, Input};
 use zonefall_kernel::dist::Latency;
 use zonefall_kernel::time::{Duration, Time};
 
@@ -50,6 +51,12 @@ pub struct Scenario {
     pub probe: Probe,
     /// What must come out.
     pub expect: Vec<Expectation>,
+    /// Moments at which the report says how everything stands, as written and as meant.
+    pub observe_at: Vec<(String, Time)>,
+    /// Where what the file says comes from, as far as it says so.
+    pub inputs: Vec<Input>,
+    /// What a source says and no run can show.
+    pub contradictions: Vec<Contradiction>,
 }
 
 /// A zone of a region.

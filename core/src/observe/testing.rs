@@ -63,6 +63,9 @@ pub(crate) fn three_zones() -> Scenario {
         operations: Vec::new(),
         probe: Probe { from: None, deadline: Duration::from_secs(1) },
         expect: Vec::new(),
+        observe_at: Vec::new(),
+        inputs: Vec::new(),
+        contradictions: Vec::new(),
     }
 }
 

@@ -2,6 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::labels::Symbol;
+use crate::ids::{PlaneId, SeedId, WorkloadId, ZoneId};
+
 /// Which failure the control plane of a shoot survives (GEP-20, `highAvailability.failureTolerance.type`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -13,4 +16,62 @@ pub enum FailureTolerance {
     Node,
     /// That of a zone: several zones.
     Zone,
+}
+
+/// How a shoot's control plane gets over the loss of a zone (GEP-20, "Handling Outages": recovery options).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Recovery {
+    /// Option 1: what is bound to the zone waits for it.
+    #[default]
+    Wait,
+    /// Option 2: every critical component has two replicas, or more.
+    Redundant,
+    /// Option 3, first approach: members of etcd prefer zones of their own, and may share one.
+    Preferred,
+    /// Option 3, second approach: a member whose zone is out is moved, volume and all, and moved back when the zone recovers.
+    Move,
+}
+
+/// A cluster that hosts control planes of shoots.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Seed {
+    /// Its name, unique in the scenario.
+    pub name: String,
+    /// Its Kubernetes API.
+    pub plane: PlaneId,
+    /// Where its nodes stand.
+    pub zones: Vec<ZoneId>,
+    /// It can host control planes that survive the loss of a zone (`seed.gardener.cloud/multi-zonal`).
+    pub multi_zonal: bool,
+    /// Control planes that it takes (`status.allocatable.shoots`).
+    pub allocatable_shoots: u32,
+}
+
+/// A cluster whose control plane runs as pods in a seed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Shoot {
+    /// Its name.
+    pub name: String,
+    /// The namespace of its control plane in the seed, unique in the scenario.
+    pub namespace: Symbol,
+    /// What its control plane survives.
+    pub tolerance: FailureTolerance,
+    /// How it gets over more.
+    pub recovery: Recovery,
+    /// Where its control plane runs; `None`: no seed takes it.
+    pub hosted: Option<Hosted>,
+}
+
+/// The control plane of a shoot, in a seed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Hosted {
+    /// The seed.
+    pub seed: SeedId,
+    /// The shoot's own Kubernetes API.
+    pub plane: PlaneId,
+    /// The zones of its members of etcd at the start.
+    pub zones: Vec<ZoneId>,
+    /// Its components: workloads of the seed's plane.
+    pub workloads: Vec<WorkloadId>,
 }

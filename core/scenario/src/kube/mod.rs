@@ -7,6 +7,7 @@ pub mod labels;
 pub mod machine;
 pub mod name;
 pub mod placement;
+pub mod profile;
 pub mod taints;
 
 use serde::{Deserialize, Serialize};
@@ -14,17 +15,30 @@ use serde::{Deserialize, Serialize};
 use crate::ids::{ClusterId, NodeId, NodeKey, PlaneId, ZoneId};
 use labels::{Labels, NodeAffinity, Selector, Symbol};
 use name::{MachineName, PodTag};
-use placement::Constraint;
+use placement::{Constraint, PodAffinity};
 use taints::{Effect, Match, Taint, Toleration};
 use zonefall_kernel::time::Duration;
 
 /// All planes; none: nothing of Kubernetes is simulated, at no cost.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct KubeModel {
-    /// The planes.
+    /// The planes: those of seeds, in their order, then those of shoots.
     pub planes: Vec<PlaneSpec>,
     /// Machines that the cloud has left at the start, by type and zone ([`Group::stock`]).
     pub stock: Vec<u32>,
+    /// Clusters that host control planes.
+    pub seeds: Vec<gardener::Seed>,
+    /// Clusters that are hosted.
+    pub shoots: Vec<gardener::Shoot>,
+    /// The words that symbols stand for, [`labels::WELL_KNOWN`] first.
+    pub words: Vec<String>,
+}
+
+impl KubeModel {
+    /// The word that a symbol of this scenario stands for.
+    pub fn word(&self, symbol: Symbol) -> &str {
+        &self.words[symbol.0 as usize]
+    }
 }
 
 /// A Kubernetes API, the nodes that report to it and the workloads that live in it.
@@ -145,6 +159,8 @@ pub struct Workload {
     pub spread: Vec<Constraint>,
     /// Spreading that should (`ScheduleAnyway`).
     pub prefers: Vec<Constraint>,
+    /// Which pods its pods are near to, and which away from.
+    pub pod_affinity: PodAffinity,
     /// Each pod of a `StatefulSet` has a volume of its own (`volumeClaimTemplates`), made where it is first placed.
     pub volume: Option<VolumeTemplate>,
     /// What is pulled onto a node before a pod can start there.

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::PlaneSpec;
+use super::{Kind, PlaneSpec};
 use crate::ids::{GroupId, NodeKey, WorkloadId};
 use zonefall_kernel::rng::Draw;
 
@@ -73,6 +73,35 @@ fn hash(template: u32) -> String {
     template.to_string().into_bytes().into_iter().map(|digit| char::from(ALPHABET[usize::from(digit) % ALPHABET.len()])).collect()
 }
 
+/// The number behind a suffix.
+fn suffix_number(text: &str) -> Option<u32> {
+    let place = |letter| ALPHABET.iter().position(|known| *known == letter);
+    (text.len() == LENGTH as usize).then_some(())?;
+    text.bytes().try_fold(0, |number, letter| Some(number * ALPHABET.len() as u32 + place(letter)? as u32))
+}
+
+/// The number whose decimal digits these letters stand for.
+fn hashed_number(text: &str) -> Option<u32> {
+    let digit = |letter| (b'0'..=b'9').find(|digit| ALPHABET[usize::from(*digit) % ALPHABET.len()] == letter);
+    let number = String::from_utf8(text.bytes().map(digit).collect::<Option<_>>()?).ok()?.parse().ok()?;
+    (hash(number) == text).then_some(number)
+}
+
+impl PodTag {
+    /// What tells the pod of this name from others of its workload; `None`: no pod of that workload has such a name.
+    pub fn parse(kind: Kind, workload: &str, text: &str) -> Option<Self> {
+        let rest = text.strip_prefix(workload)?.strip_prefix('-')?;
+        match kind {
+            Kind::Deployment => {
+                let (template, suffix) = rest.split_once('-')?;
+                Some(Self::Replica { template: hashed_number(template)?, suffix: suffix_number(suffix)? })
+            }
+            Kind::StatefulSet { .. } => rest.parse().ok().filter(|number: &u32| number.to_string() == rest).map(Self::Ordinal),
+            Kind::DaemonSet => suffix_number(rest).map(Self::Agent),
+        }
+    }
+}
+
 impl PodName {
     /// As `kubectl` shows it.
     pub fn text(self, plane: &PlaneSpec) -> String {
@@ -86,9 +115,54 @@ impl PodName {
 }
 
 impl MachineName {
+    /// The machine of this name of a machine deployment; `None`: none of its machines has such a name.
+    pub fn parse(group: GroupId, deployment: &str, text: &str) -> Option<Self> {
+        let (template, suffix) = text.strip_prefix(deployment)?.strip_prefix('-')?.split_once('-')?;
+        (template.len() <= 5).then_some(())?;
+        Some(Self { group, template: hashed_number(template)?, suffix: suffix_number(suffix)? })
+    }
+
+    /// The machine of number `k`, counted from 0, of those that a machine deployment has at the start: names all of their own.
+    pub const fn made(group: GroupId, k: u32) -> Self {
+        // Odd and no multiple of three: numbers below 27^5 stay apart.
+        let scattered = (k as u64 + 1) * 7_654_321 % (ALPHABET.len() as u64).pow(LENGTH);
+        Self { group, template: (group.0 as u32 + 1).wrapping_mul(2_654_435_761), suffix: scattered as u32 }
+    }
+
     /// As `kubectl` shows it. (The machine-controller-manager keeps five letters of the hash.)
     pub fn text(self, plane: &PlaneSpec) -> String {
         let group = &plane.groups[self.group.0 as usize].name;
         format!("{group}-{:.5}-{}", hash(self.template), suffix(self.suffix))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_read_as_they_are_written() {
+        let pod = |kind, workload, text| PodTag::parse(kind, workload, text);
+        let set = Kind::StatefulSet { parallel: true };
+        let replica = PodTag::Replica { template: 1_976_390_699, suffix: 8_650_373 };
+        assert_eq!(pod(Kind::Deployment, "kube-apiserver", "kube-apiserver-5fcb7f4bff-vkrdh"), Some(replica));
+        assert_eq!(pod(set, "etcd-main", "etcd-main-2"), Some(PodTag::Ordinal(2)));
+        assert_eq!(pod(Kind::DaemonSet, "agent", "agent-bbbbc"), Some(PodTag::Agent(1)));
+        for (kind, text) in [
+            (Kind::Deployment, "other-5fcb7f4bff-vkrdh"),
+            (Kind::Deployment, "kube-apiserver-5fcb7f4bff"),
+            (Kind::Deployment, "kube-apiserver-5fcb7f4bff-vkrda"),
+            (Kind::Deployment, "kube-apiserver-5fcb7f4bff-vkrdhh"),
+            (Kind::Deployment, "kube-apiserver-4fcb7f4bff-vkrdh"),
+            (Kind::Deployment, "kube-apiserver-ffffffffff-vkrdh"),
+            (set, "kube-apiserver-02"),
+            (set, "kube-apiserver-x"),
+            (Kind::DaemonSet, "kube-apiserver-x"),
+        ] {
+            assert_eq!(pod(kind, "kube-apiserver", text), None, "{text} of {kind:?}");
+        }
+        let machine = MachineName::parse(GroupId(3), "seed-pool-z1", "seed-pool-z1-66659-sf4wt").expect("a machine's name");
+        assert_eq!((machine.template, suffix(machine.suffix)), (22_215, "sf4wt".to_owned()));
+        assert_eq!(MachineName::parse(GroupId(3), "seed-pool-z1", "seed-pool-z1-666599-sf4wt"), None);
     }
 }

@@ -3,9 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::RawMember;
-use crate::Direction;
+use super::{RawMark, RawMember};
 use crate::units::{Bandwidth, Probability, Span};
+use crate::{CloudAnswer, Direction};
 
 /// A fault with its time and its end.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -19,6 +19,9 @@ pub struct RawFault {
     /// What breaks.
     #[serde(flatten)]
     pub kind: RawFaultKind,
+    /// Who says so.
+    #[serde(flatten)]
+    pub mark: RawMark,
 }
 
 /// What a fault hits: a name, or where the leader is when it starts.
@@ -111,6 +114,57 @@ pub enum RawFaultKind {
         /// The volume; a member's own is named after the member.
         volume: RawAim,
     },
+    /// The cloud answers calls otherwise than by doing what they ask.
+    CloudApi {
+        /// For machines and volumes of this zone.
+        #[serde(default)]
+        #[schemars(extend("x-default" = "all zones", "x-source" = "credentials are good everywhere or nowhere"))]
+        zone: Option<String>,
+        /// To create a machine.
+        #[serde(default)]
+        create: Option<RawAnswer>,
+        /// To ask how a machine is, and to delete it.
+        #[serde(default)]
+        delete: Option<RawAnswer>,
+        /// To attach or detach a volume.
+        #[serde(default)]
+        attach: Option<RawAnswer>,
+    },
+    /// Every fsync and transfer of all volumes of a zone takes longer.
+    StorageDegraded {
+        /// The zone.
+        zone: String,
+        /// Added to every fsync.
+        #[serde(default)]
+        #[schemars(extend("x-max" = "1h", "x-source" = "unchanged"))]
+        add: Span,
+        /// Times the usual.
+        #[serde(default = "unchanged")]
+        #[schemars(range(min = 1, max = 1_000_000), extend("x-source" = "unchanged"))]
+        factor: f64,
+    },
+}
+
+/// Why the cloud does not do what it is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RawAnswer {
+    /// The credentials are not accepted.
+    Refused,
+    /// Its API does not answer.
+    Unavailable,
+    /// It has no such machine left.
+    OutOfStock,
+}
+
+impl RawAnswer {
+    pub(crate) const fn answer(self) -> CloudAnswer {
+        match self {
+            Self::Refused => CloudAnswer::Refused,
+            Self::Unavailable => CloudAnswer::Unavailable,
+            Self::OutOfStock => CloudAnswer::OutOfStock,
+        }
+    }
 }
 
 fn both() -> Direction {

@@ -7,7 +7,11 @@
 
 mod etcd;
 mod events;
+mod gardener;
+mod kube;
 mod load;
+mod timers;
+mod workload;
 mod world;
 
 use schemars::JsonSchema;
@@ -16,9 +20,14 @@ use zonefall_kernel::time::Duration;
 
 pub use etcd::*;
 pub use events::*;
+pub use gardener::*;
+pub use kube::*;
 pub use load::*;
+pub use timers::*;
+pub use workload::*;
 pub use world::*;
 
+use super::source::Contradiction;
 use super::units::{Name, Span};
 
 /// What to simulate, for how long, under which load and faults, and what must come out.
@@ -50,9 +59,21 @@ pub struct RawScenario {
     /// Delays, loss, bandwidth and wire options.
     #[serde(default)]
     pub network: RawNetwork,
-    /// etcd clusters.
-    #[schemars(length(min = 1, max = 1_000))]
+    /// etcd clusters that nothing looks after.
+    #[serde(default)]
+    #[schemars(length(max = 1_000))]
     pub etcd: Vec<RawCluster>,
+    /// Clusters that host control planes.
+    #[serde(default)]
+    #[schemars(length(max = 50))]
+    pub seeds: Vec<RawSeed>,
+    /// The cloud that machines come from.
+    #[serde(default)]
+    pub cloud: RawCloud,
+    /// Clusters that are hosted.
+    #[serde(default)]
+    #[schemars(length(max = 1_000))]
+    pub shoots: Vec<RawShoot>,
     /// Load.
     #[serde(default)]
     #[schemars(length(max = 10_000))]
@@ -72,6 +93,14 @@ pub struct RawScenario {
     /// How availability is judged.
     #[serde(default)]
     pub probe: RawProbe,
+    /// Moments at which the report says where every pod is, and how every node and machine stands.
+    #[serde(default)]
+    #[schemars(length(max = 20))]
+    pub observe_at: Vec<Span>,
+    /// What the source of this scenario says and no run can show, with the reason.
+    #[serde(default)]
+    #[schemars(length(max = 100))]
+    pub contradictions: Vec<Contradiction>,
     /// What must come out; a run whose report fails one of these has failed.
     #[serde(default)]
     #[schemars(length(max = 1_000))]

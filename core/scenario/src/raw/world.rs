@@ -12,8 +12,9 @@ pub struct RawTopology {
     /// Regions with their zones.
     #[schemars(length(min = 1, max = 64))]
     pub regions: Vec<RawRegion>,
-    /// Machines.
-    #[schemars(length(min = 1, max = 2_000))]
+    /// Machines, but for those of seeds.
+    #[serde(default)]
+    #[schemars(length(max = 2_000))]
     pub nodes: Vec<RawNode>,
     /// Zonal volumes that are named; a member without one has a volume of its own, named after it.
     #[serde(default)]

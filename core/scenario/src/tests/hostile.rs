@@ -71,7 +71,7 @@ fn plant(value: &mut Value, route: &[prop::sample::Index], intruder: Value, key:
 }
 
 fn some_file() -> impl Strategy<Value = &'static str> {
-    prop::sample::select(bundled().iter().map(|bundled| bundled.json).chain([messages::SMALL]).collect::<Vec<_>>())
+    prop::sample::select(bundled().iter().map(|bundled| bundled.json).chain([messages::SMALL, kube::OUTAGE]).collect::<Vec<_>>())
 }
 
 /// The largest files, full of mistakes: they end, in little time and memory.
@@ -111,6 +111,66 @@ fn large_files_of_mistakes() {
     raw["topology"]["regions"][0]["zones"] = zones;
     raw["network"] = json!({"cross_zone": {"jitter": {"empirical": jitter}}});
     assert!(mistakes(&raw.to_string()) > 1);
+}
+
+/// Small files that stand for much: what they come to is bounded, and said where it comes from.
+#[test]
+fn counts_that_multiply() {
+    let with = |shoots: Value, changes: &[(&str, Value)]| {
+        let mut raw = kube::landscape(shoots);
+        for (pointer, value) in changes {
+            let (parent, key) = pointer.rsplit_once('/').expect("a pointer");
+            raw.pointer_mut(parent).expect("a parent")[key] = value.clone();
+        }
+        raw
+    };
+    let errors = |raw: &Value| Scenario::from_json(&raw.to_string()).expect_err("too much").to_string();
+    let large = (
+        "/seeds/0/pools",
+        json!([{"name": "cpu", "minimum": 240, "maximum": 400, "machine": {"cpu": 1_000, "memory": "60TiB", "pods": 1_000}}]),
+    );
+    let limit = ("/seeds/0/allocatable_shoots", json!(2_000));
+    // As many as there may be: all are hosted.
+    let shoots = json!([{"name": "s", "count": 2_000, "failure_tolerance": "zone", "only_listed": true,
+        "components": [{"name": "etcd-main"}, {"name": "etcd-events"}, {"name": "kube-apiserver"}]}]);
+    let mut raw = with(shoots, &[large.clone(), limit.clone()]);
+    let seed = raw["seeds"][0].clone();
+    for k in 1..50 {
+        let mut other = seed.clone();
+        other["name"] = json!(format!("seed-{k}"));
+        other["pools"][0]["minimum"] = json!(75);
+        raw["seeds"].as_array_mut().expect("seeds").push(other);
+    }
+    let scenario = Scenario::from_json(&raw.to_string()).unwrap_or_else(|errors| panic!("{errors}"));
+    assert_eq!(scenario.kube.shoots.iter().filter(|shoot| shoot.hosted.is_some()).count(), 2_000);
+    assert_eq!(scenario.etcd.len(), 50 + 4_000);
+    // One more than there may be of each.
+    let found = errors(&with(json!([{"name": "s", "count": 2_000}, {"name": "t"}]), &[]));
+    assert_eq!(found, "shoots: found 2001 shoots in all; wanted at most 2000");
+    let found = errors(&with(
+        json!([{"name": "s", "count": 2_000}]),
+        &[("/seeds/0/pools/0/minimum", json!(4_000)), ("/seeds/0/pools/0/maximum", json!(20_000))],
+    ));
+    assert!(found.contains("seeds[0].node_cidr: found \"10.242.0.0/16\""), "{found}");
+    let many = (0..50).map(|k| json!({"name": format!("p{k}"), "minimum": 4_000, "maximum": 20_000})).collect::<Vec<_>>();
+    let found = errors(&with(json!([{"name": "s", "count": 2_000}]), &[("/seeds/0/pools", json!(many))]));
+    assert_eq!(
+        found,
+        "seeds: found 1000000 machines at most, in all pools; wanted at most 20000: pools with a smaller `maximum`\n\
+         seeds: found 200000 nodes at the start; wanted at most 4000: pools with a smaller `minimum`"
+    );
+    let busy = json!([{"name": "s", "count": 2_000, "components": [{"name": "x", "kind": "deployment", "replicas": 1_000}]}]);
+    let found = errors(&with(busy, &[large.clone(), limit.clone()]));
+    assert_eq!(found, "shoots[0].components[0]: found more than 100000 pods, or components; wanted at most 100000 in all");
+    let idle = (0..200).map(|k| json!({"name": format!("x{k}"), "kind": "deployment", "replicas": 0})).collect::<Vec<_>>();
+    let found = errors(&with(json!([{"name": "s", "count": 2_000, "components": idle}]), &[large.clone(), limit]));
+    assert!(found.contains("found more than 100000 pods, or components"), "{found}");
+    let storage = (0..30_000)
+        .map(|k| json!({"at": format!("{k}ms"), "kind": "storage_degraded", "zone": "za", "add": "1s"}))
+        .collect::<Vec<_>>();
+    let found =
+        errors(&with(json!([{"name": "s", "count": 50, "failure_tolerance": "zone"}]), &[large, ("/faults", json!(storage))]));
+    assert_eq!(found, "faults: found more than 200000 of single volumes; wanted at most 200000");
 }
 
 proptest! {

@@ -1,7 +1,9 @@
 //! The file format as its users meet it.
 
 mod hostile;
+mod kube;
 mod messages;
+mod messages_kube;
 mod published;
 
 use std::collections::BTreeSet;

@@ -9,7 +9,7 @@ use crate::error::{did_you_mean, one_of, quote};
 use crate::ids::{ClusterId, MemberId, NodeId, VolumeId};
 use crate::model::{Disk, EtcdCluster, Member, MemberChange, Operation, Volume};
 use crate::options::EtcdOptions;
-use crate::raw::{RawChange, RawCluster, RawMember, RawOptions, RawScenario};
+use crate::raw::{RawChange, RawCluster, RawDisk, RawInitial, RawMember, RawOptions, RawScenario};
 use crate::units::Span;
 use zonefall_kernel::dist::Latency;
 use zonefall_kernel::time::{Duration, Time};
@@ -200,7 +200,8 @@ pub(super) fn only_or_named(cx: &mut Context<'_>, path: &str, name: Option<&str>
     let path = format!("{path}.cluster");
     match name {
         Some(name) => clusters.find(cx, &path, name),
-        None if clusters.len() <= 1 => clusters.iter().next().and_then(|only| clusters.get(only)),
+        None if clusters.len() == 1 => clusters.iter().next().and_then(|only| clusters.get(only)),
+        None if clusters.is_incomplete() => None,
         None => {
             cx.error(&path, "nothing", format!("the name of an etcd cluster: {}", one_of(clusters.iter())));
             None
@@ -319,17 +320,21 @@ fn named_volume(cx: &mut Context<'_>, path: &str, name: &str, node: Option<usize
 /// A volume named after its member: `member`, or `cluster/member` where something else has that name, with `#2` and so on where
 /// a member of that name comes again.
 fn own_volume(cx: &mut Context<'_>, life: &Life, cluster: &str, node: Option<usize>, disk: &Disk, world: &mut World) -> VolumeId {
+    let full = format!("{cluster}/{}", life.name);
+    let again = (2..=MAX_ENTRIES).map(|k| format!("{full}#{k}"));
+    let mut names = [life.name.clone(), full.clone()].into_iter().chain(again);
+    let name = names.find(|name| world.volume_names.get(name).is_none());
+    add_volume(cx, &life.path, name.unwrap_or_default(), node, disk, world)
+}
+
+fn add_volume(cx: &mut Context<'_>, path: &str, name: String, node: Option<usize>, disk: &Disk, world: &mut World) -> VolumeId {
     if world.volumes.len() >= MAX_VOLUMES {
-        cx.error(&life.path, "a volume more", format!("at most {MAX_VOLUMES} volumes in all"));
+        cx.error(path, "a volume more", format!("at most {MAX_VOLUMES} volumes in all"));
         return VolumeId(0);
     }
-    let candidates = [life.name.clone(), format!("{cluster}/{}", life.name)];
-    let again = (2..=MAX_ENTRIES).map(|k| format!("{cluster}/{}#{k}", life.name));
-    let name = candidates.into_iter().chain(again).find(|name| world.volume_names.get(name).is_none());
-    let name = name.unwrap_or_default();
     let zone = node.and_then(|node| world.node_zones[node]);
     let index = world.volumes.len();
-    world.volume_names.add(cx, &life.path, &name, index);
+    world.volume_names.add(cx, path, &name, index);
     world.volumes.push(Volume { name, zone: zone.unwrap_or(crate::ids::ZoneId(0)), disk: disk.clone() });
     world.volume_zones.push(zone);
     VolumeId(index as u16)
@@ -352,5 +357,103 @@ fn one_member_per_volume(cx: &mut Context<'_>, world: &World, all: &Members) {
                 cx.error(&format!("{}.volume", pair[1].path), quote(name), wanted);
             }
         }
+    }
+}
+
+/// What the etcd clusters of a seed, or of a shoot, have in common.
+#[derive(Clone)]
+pub(super) struct Managed {
+    path: String,
+    pub(super) options: EtcdOptions,
+    leader: Option<u8>,
+    /// As the file has it.
+    written: String,
+    revision: u64,
+    database_bytes: u64,
+    disk: Disk,
+}
+
+/// An etcd cluster `<home>/<set>` with a member on each of some nodes.
+pub(super) struct Placed<'a> {
+    pub(super) home: &'a str,
+    pub(super) set: &'a str,
+    pub(super) nodes: &'a [NodeId],
+    /// Its members are containers of pods.
+    pub(super) pods: bool,
+}
+
+impl Managed {
+    pub(super) fn new(cx: &mut Context<'_>, path: &str, options: &RawOptions, initial: &RawInitial, disk: &RawDisk) -> Self {
+        let number = |name: &str| name.rsplit_once('-').and_then(|(_, number)| number.parse().ok());
+        Self {
+            options: self::options(cx, &format!("{path}.options"), options),
+            disk: self::disk(cx, &format!("{path}.disk"), disk),
+            path: path.to_owned(),
+            leader: match initial.leader.as_deref() {
+                None => Some(0),
+                Some("none") => None,
+                // What is no number is no member's.
+                Some(name) => Some(number(name).unwrap_or(u8::MAX)),
+            },
+            written: initial.leader.clone().unwrap_or_default(),
+            revision: initial.revision,
+            database_bytes: initial.database.0,
+        }
+    }
+
+    /// Reports a leader that is none of so many members.
+    pub(super) fn check_leader(&self, cx: &mut Context<'_>, set: &str, members: usize) {
+        if self.leader.is_some_and(|leader| usize::from(leader) >= members) {
+            let names: Vec<String> = (0..members).map(|k| format!("{set}-{k}")).collect();
+            let wanted = format!("the name of a member, {}, or \"none\"", one_of(names.iter().map(String::as_str)));
+            cx.error(&format!("{}.initial.leader", self.path), quote(&self.written), wanted);
+        }
+    }
+}
+
+impl Members {
+    /// A cluster more; its members are there from the start to the end.
+    pub(super) fn manage(
+        &mut self,
+        cx: &mut Context<'_>,
+        managed: &Managed,
+        placed: &Placed<'_>,
+        world: &mut World,
+        clusters: &mut Names,
+    ) -> ClusterId {
+        let Managed { path, options, leader, revision, database_bytes, disk, .. } = managed;
+        let (index, nodes) = (self.clusters.len(), placed.nodes);
+        let (id, name) = (ClusterId(index as u16), format!("{}/{}", placed.home, placed.set));
+        clusters.add(cx, path, &name, index);
+        let mut disk = disk.clone();
+        if !cx.copies(&format!("{path}.disk.fsync"), &disk.fsync, nodes.len()) {
+            disk.fsync = Latency::NONE;
+        }
+        let (mut members, mut lives) = (Vec::new(), Vec::new());
+        for (k, node) in nodes.iter().enumerate() {
+            let name = format!("{}-{k}", placed.set);
+            let volume = add_volume(cx, path, format!("{}/{name}", placed.home), Some(usize::from(node.0)), &disk, world);
+            lives.push(Life {
+                id: MemberId { cluster: id, index: k as u8 },
+                name: name.clone(),
+                from: Time::ZERO,
+                until: Time::MAX,
+                learner: false,
+                volume: Some(volume),
+                path: path.clone(),
+            });
+            members.push(Member { name, node: *node, volume, learner: false, initial: true, behind: None });
+        }
+        self.lives.push(lives);
+        self.clusters.push(EtcdCluster {
+            name,
+            options: options.clone(),
+            initial_leader: leader.filter(|leader| usize::from(*leader) < nodes.len()),
+            revision: *revision,
+            database_bytes: *database_bytes,
+            managed: placed.pods,
+            members,
+        });
+        id
     }
 }

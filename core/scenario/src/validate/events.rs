@@ -3,16 +3,20 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::etcd::{Life, Members, in_cluster};
+use super::lower::mark;
 use super::names::Names;
 use super::world::{World, two_zones};
 use super::{Context, quoted};
 use crate::error::{did_you_mean, one_of, quote};
 use crate::ids::{ClusterId, MemberId, NodeId, VolumeId, ZoneId};
 use crate::model::{Aim, Fault, Lifetime, LinkChange, PlannedFault, RandomFaults, RandomTarget};
-use crate::raw::{RawAim, RawFaultKind, RawLifetime, RawRandomFaults, RawScenario, RawWhich};
+use crate::raw::{RawAim, RawAnswer, RawFaultKind, RawLifetime, RawRandomFaults, RawScenario, RawWhich};
+use crate::source::Input;
 use crate::units::{Probability, Span};
 use zonefall_kernel::time::{Duration, Time};
 
+/// Planned faults, those of single volumes that a zone's storage stands for included.
+const MAX_PLANNED: usize = 200_000;
 /// Random faults of a run, estimated.
 const MAX_RANDOM_FAULTS: f64 = 1e6;
 const SHORTEST_LIFETIME: Duration = Duration::from_millis(1);
@@ -24,12 +28,19 @@ pub(super) fn validate(
     world: &World,
     clusters: &Names,
     members: &Members,
+    inputs: &mut Vec<Input>,
 ) -> (Vec<PlannedFault>, Vec<RandomFaults>) {
     let mut by_name: BTreeMap<&str, Vec<&Life>> = BTreeMap::new();
     for life in members.lives.iter().flatten() {
         by_name.entry(life.name()).or_default().push(life);
     }
-    let resolver = Resolver { world, clusters, members, by_name };
+    let mut volumes_in: BTreeMap<ZoneId, Vec<VolumeId>> = BTreeMap::new();
+    for (k, zone) in world.volume_zones.iter().enumerate() {
+        if let Some(zone) = zone {
+            volumes_in.entry(*zone).or_default().push(VolumeId(k as u16));
+        }
+    }
+    let resolver = Resolver { world, clusters, members, by_name, volumes_in };
     let mut planned = Vec::new();
     for (k, fault) in raw.faults.iter().enumerate() {
         let path = format!("faults[{k}]");
@@ -37,8 +48,17 @@ pub(super) fn validate(
         if at >= cx.end {
             cx.error(&format!("{path}.at"), quoted(fault.at), "a time before the end of the run (`duration`)");
         }
-        if let Some(what) = resolver.fault(cx, &path, &fault.kind, at) {
-            planned.push(PlannedFault { at, lasts: fault.lasts.map(|span| span.0), fault: what });
+        mark(cx, inputs, &path, &fault.mark);
+        let planned_of = |what| PlannedFault { at, lasts: fault.lasts.map(|span| span.0), fault: what };
+        if let RawFaultKind::StorageDegraded { zone, add, factor } = &fault.kind {
+            let volumes = resolver.storage(cx, &path, zone, add.0, *factor);
+            if planned.len() + volumes.len() > MAX_PLANNED {
+                cx.error("faults", format!("more than {MAX_PLANNED} of single volumes"), format!("at most {MAX_PLANNED}"));
+                break;
+            }
+            planned.extend(volumes.into_iter().map(planned_of));
+        } else if let Some(what) = resolver.fault(cx, &path, &fault.kind, at) {
+            planned.push(planned_of(what));
         }
     }
     let mut random = Vec::new();
@@ -55,6 +75,7 @@ struct Resolver<'a> {
     members: &'a Members,
     /// Members of all clusters.
     by_name: BTreeMap<&'a str, Vec<&'a Life>>,
+    volumes_in: BTreeMap<ZoneId, Vec<VolumeId>>,
 }
 
 impl Resolver<'_> {
@@ -90,7 +111,40 @@ impl Resolver<'_> {
                 Fault::DiskSlow { volume: volume(cx, aim)?, add: add.0, factor: *factor }
             }
             RawFaultKind::VolumeLost { volume: aim } => Fault::VolumeLost(volume(cx, aim)?),
+            RawFaultKind::CloudApi { zone, create, delete, attach } => {
+                let zone = zone.as_ref().map(|name| world.zone_names.find(cx, &format!("{path}.zone"), name));
+                for (field, answer) in [("delete", delete), ("attach", attach)] {
+                    if *answer == Some(RawAnswer::OutOfStock) {
+                        cx.error(
+                            &format!("{path}.{field}"),
+                            quote("out_of_stock"),
+                            "`refused` or `unavailable`: only machines run out",
+                        );
+                    }
+                }
+                if (create, delete, attach) == (&None, &None, &None) {
+                    cx.error(path, "a cloud_api that does all it is asked for", "`create`, `delete` or `attach`");
+                }
+                let zone = zone.map_or(Some(None), |zone| zone.map(|k| Some(ZoneId(k as u16))))?;
+                let [create, delete, attach] = [create, delete, attach].map(|answer| answer.map(RawAnswer::answer));
+                Fault::CloudApi { zone, create, delete, attach }
+            }
+            RawFaultKind::StorageDegraded { .. } => return None,
         })
+    }
+
+    /// A slow disk for every volume of a zone.
+    fn storage(&self, cx: &mut Context<'_>, path: &str, zone: &str, add: Duration, factor: f64) -> Vec<Fault> {
+        if add == Duration::ZERO && factor <= 1.0 {
+            cx.error(path, "a storage_degraded that changes nothing", "`add` or `factor`");
+        }
+        let place = format!("{path}.zone");
+        let Some(index) = self.world.zone_names.find(cx, &place, zone) else { return Vec::new() };
+        let Some(inside) = self.volumes_in.get(&ZoneId(index as u16)) else {
+            cx.error(&place, quote(zone), "a zone with volumes: there are none in this one");
+            return Vec::new();
+        };
+        inside.iter().map(|volume| Fault::DiskSlow { volume: Aim::Named(*volume), add, factor }).collect()
     }
 
     fn aim<T>(&self, cx: &mut Context<'_>, path: &str, aim: &RawAim, names: &Names, id: fn(usize) -> T) -> Option<Aim<T>> {
@@ -115,7 +169,7 @@ impl Resolver<'_> {
 
     /// `member`, or `cluster/member` where several clusters have such a member.
     fn member(&self, cx: &mut Context<'_>, path: &str, text: &str, at: Time) -> Option<MemberId> {
-        if let Some((cluster, name)) = text.split_once('/') {
+        if let Some((cluster, name)) = text.rsplit_once('/') {
             let c = self.clusters.find(cx, path, cluster)?;
             let lives = &self.members.lives[c];
             return in_cluster(cx, path, name, at, lives).map(|k| lives[k].id);

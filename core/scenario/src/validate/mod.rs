@@ -1,7 +1,7 @@
 //! From what is written to what is meant: names to ids, defaults filled in, and everything that cannot be refused.
 //!
 //! ```text
-//! RawScenario -> world (zones, nodes, volumes, network) -> etcd (members over time) -> load, events -> Scenario
+//! RawScenario -> world (zones, nodes, volumes, network) -> etcd (members over time) -> seeds -> shoots -> load, events -> Scenario
 //! ```
 //!
 //! Each part reports all it finds and goes on with whatever it could make out; what depends on a name that is nowhere is skipped,
@@ -9,8 +9,12 @@
 
 mod etcd;
 mod events;
+mod gardener;
+mod kube;
 mod load;
+mod lower;
 mod names;
+mod workload;
 mod world;
 
 use std::collections::BTreeSet;
@@ -22,7 +26,6 @@ use super::model::{Probe, Scenario};
 use super::raw::{RawDistribution, RawLatency, RawScenario};
 use super::units::Span;
 use crate::ids::ZoneId;
-use crate::kube::KubeModel;
 use names::Names;
 use zonefall_kernel::dist::Latency;
 use zonefall_kernel::time::{Duration, Time};
@@ -39,11 +42,13 @@ pub(super) fn validate(raw: &RawScenario, replaced: &BTreeSet<String>, errors: &
         cx.end = Time::ZERO + raw.duration.0;
     }
     let mut world = world::validate(&mut cx, raw);
-    let (clusters, members) = etcd::validate(&mut cx, raw, &mut world);
+    let (mut clusters, mut members) = etcd::validate(&mut cx, raw, &mut world);
+    let (kube, mut inputs) = gardener::validate(&mut cx, raw, &mut world, &mut clusters, &mut members);
     let clients = load::validate(&mut cx, raw, &world, &clusters, &members);
-    let (faults, random_faults) = events::validate(&mut cx, raw, &world, &clusters, &members);
+    let (faults, random_faults) = events::validate(&mut cx, raw, &world, &clusters, &members, &mut inputs);
     let probe = Probe { from: probe_zone(&mut cx, raw, &world.zone_names), deadline: raw.probe.deadline.0 };
     let expect = expectations(&mut cx, raw, &clusters);
+    let observe_at = observe_at(&mut cx, raw);
     cx.errors.is_empty().then(|| Scenario {
         name: raw.name.to_string(),
         title: raw.title.clone(),
@@ -56,14 +61,29 @@ pub(super) fn validate(raw: &RawScenario, replaced: &BTreeSet<String>, errors: &
         volumes: world.volumes,
         network: world.network,
         etcd: members.clusters,
-        kube: KubeModel::default(),
+        kube,
         clients,
         faults,
         random_faults,
         operations: members.operations,
         probe,
         expect,
+        observe_at,
+        inputs,
+        contradictions: raw.contradictions.clone(),
     })
+}
+
+fn observe_at(cx: &mut Context<'_>, raw: &RawScenario) -> Vec<(String, Time)> {
+    let mut all = Vec::with_capacity(raw.observe_at.len());
+    for (k, span) in raw.observe_at.iter().enumerate() {
+        let at = Time::ZERO + span.0;
+        if at > cx.end {
+            cx.error(&format!("observe_at[{k}]"), quoted(span), "a time up to the end of the run (`duration`)");
+        }
+        all.push((span.to_string(), at));
+    }
+    all
 }
 
 fn probe_zone(cx: &mut Context<'_>, raw: &RawScenario, zones: &Names) -> Option<ZoneId> {

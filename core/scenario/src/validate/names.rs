@@ -45,6 +45,11 @@ impl Names {
         self.index.get(name).copied()
     }
 
+    /// Whether some name could not be read.
+    pub(super) fn is_incomplete(&self) -> bool {
+        self.incomplete
+    }
+
     /// All names, in order.
     pub(super) fn iter(&self) -> impl Iterator<Item = &str> {
         self.index.keys().map(String::as_str)

@@ -12,6 +12,7 @@ use crate::kube::record::{KubeRecord, NodeFact, PodFact, Ready, Replica, ServerF
 use crate::kube::rule::labels::{Condition, Labels, NodeAffinity, Requirement, Selector, Symbol};
 use crate::kube::rule::spread::Constraint;
 use crate::kube::rule::taints::Effect;
+use crate::kube::spec::placement::PodAffinity;
 use crate::kube::spec::{
     Component, Image, Kind, NodeSpec, NodeTemplate, PlaneSpec, Resources, Role, Timers, UNREACHABLE_TOLERATION, Workload,
     tolerates_unreachable,
@@ -100,6 +101,7 @@ pub(super) fn workload(name: &str, app: u32, replicas: u32) -> Workload {
         tolerations: vec![tolerates_unreachable(UNREACHABLE_TOLERATION)],
         spread: Vec::new(),
         prefers: Vec::new(),
+        pod_affinity: PodAffinity::default(),
         start: secs(5),
         stop: secs(2),
         volume: None,

@@ -1,0 +1,163 @@
+//! Components: what runs in a seed, for itself and for its shoots.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::RawMark;
+use crate::units::{Name, Size, Span};
+
+/// Where a component's defaults come from.
+const PROFILE: &str = "what Gardener deploys: GEP-20; requests, sizes and times assumed";
+
+/// A Deployment, StatefulSet or `DaemonSet`. What is left out is as Gardener deploys the component of this name.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RawComponent {
+    /// Its name, such as `kube-apiserver`.
+    pub name: Name,
+    /// There is no such component here.
+    #[serde(default)]
+    #[schemars(extend("x-source" = PROFILE))]
+    pub absent: bool,
+    /// What looks after its pods; needed for a component that Gardener does not deploy.
+    #[serde(default)]
+    #[schemars(extend("x-default" = "as its profile", "x-source" = PROFILE))]
+    pub kind: Option<RawKind>,
+    /// Pods wanted; of a `DaemonSet` one on each node.
+    #[serde(default)]
+    #[schemars(range(max = 1_000), extend("x-default" = "as its profile", "x-source" = PROFILE))]
+    pub replicas: Option<u32>,
+    /// The pool whose nodes it runs on.
+    #[serde(default)]
+    #[schemars(extend("x-default" = "any", "x-source" = PROFILE))]
+    pub pool: Option<String>,
+    /// Keys of taints that its pods tolerate.
+    #[serde(default)]
+    #[schemars(length(max = 16), extend("x-default" = "none", "x-source" = PROFILE))]
+    pub tolerates: Option<Vec<Name>>,
+    /// CPUs that each pod requests.
+    #[serde(default)]
+    #[schemars(range(min = 0, max = 1_024), extend("x-default" = "as its profile", "x-source" = PROFILE))]
+    pub cpu: Option<f64>,
+    /// Memory that each pod requests.
+    #[serde(default)]
+    #[schemars(extend("x-max" = "64TiB", "x-default" = "as its profile", "x-source" = PROFILE))]
+    pub memory: Option<Size>,
+    /// What is pulled onto a node before a pod can start there.
+    #[serde(default)]
+    #[schemars(extend("x-max" = "1TiB", "x-default" = "as its profile", "x-source" = PROFILE))]
+    pub image: Option<Size>,
+    /// From being told to run until a pod is ready.
+    #[serde(default)]
+    #[schemars(extend("x-max" = "1d", "x-default" = "as its profile", "x-source" = PROFILE))]
+    pub start: Option<Span>,
+    /// How long a pod takes to stop when asked to.
+    #[serde(default)]
+    #[schemars(extend("x-max" = "1d", "x-default" = "2s", "x-source" = "assumed"))]
+    pub stop: Option<Span>,
+    /// How its pods are spread (`topologySpreadConstraints`).
+    #[serde(default)]
+    #[schemars(length(max = 8), extend("x-default" = "by failure tolerance", "x-source" = PROFILE))]
+    pub spread: Option<Vec<RawSpread>>,
+    /// Where its pods keep away from each other.
+    #[serde(default)]
+    #[schemars(length(max = 8), extend("x-default" = "by failure tolerance", "x-source" = PROFILE))]
+    pub anti_affinity: Option<Vec<RawAntiAffinity>>,
+    /// The volume that each pod of a StatefulSet has.
+    #[serde(default)]
+    #[schemars(extend("x-default" = "as its profile", "x-source" = PROFILE))]
+    pub volume: Option<RawClaim>,
+    /// So many of its pods may be evicted at a time (`PodDisruptionBudget`).
+    #[serde(default)]
+    #[schemars(range(max = 1_000), extend("x-default" = "1 where there are several replicas, else no budget", "x-source" = "GEP-20"))]
+    pub max_unavailable: Option<u32>,
+    /// Pods of the StatefulSet come and go all at once.
+    #[serde(default)]
+    #[schemars(extend("x-default" = "true for etcd", "x-source" = "etcd-druid: podManagementPolicy Parallel"))]
+    pub parallel: Option<bool>,
+    /// How long its pods stay on a node that is out of reach.
+    #[serde(default)]
+    #[schemars(extend("x-max" = "30d", "x-default" = "5m", "x-source" = "kubernetes: default-unreachable-toleration-seconds"))]
+    pub tolerate_unreachable: Option<Span>,
+    /// Pods that are there at the start; others are placed as the scheduler would.
+    #[serde(default)]
+    #[schemars(length(max = 1_000))]
+    pub pods: Vec<RawPod>,
+    /// Who says so.
+    #[serde(flatten)]
+    pub mark: RawMark,
+}
+
+/// What looks after pods.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RawKind {
+    /// Pods stand for each other.
+    Deployment,
+    /// Each pod is itself.
+    StatefulSet,
+    /// One on each node.
+    DaemonSet,
+}
+
+/// What pods are spread over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RawOver {
+    /// `topology.kubernetes.io/zone`
+    Zone,
+    /// `kubernetes.io/hostname`
+    Host,
+}
+
+/// How far the numbers of pods may differ.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RawSpread {
+    /// Between what.
+    pub over: RawOver,
+    /// By how much at most.
+    #[schemars(range(min = 1, max = 1_000))]
+    pub max_skew: u32,
+    /// A pod that would break it waits (`DoNotSchedule`); otherwise it is placed as well as can be (`ScheduleAnyway`).
+    #[serde(default = "yes")]
+    #[schemars(extend("x-source" = "GEP-20: DoNotSchedule"))]
+    pub hard: bool,
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// Where pods keep away from each other.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RawAntiAffinity {
+    /// No two in one of these.
+    pub over: RawOver,
+    /// They only prefer it, by so much.
+    #[serde(default)]
+    #[schemars(range(min = 1, max = 100), extend("x-default" = "it must hold", "x-source" = "GEP-20: requiredDuringScheduling…"))]
+    pub weight: Option<u32>,
+}
+
+/// A volume of a pod.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RawClaim {
+    /// None.
+    None,
+    /// One that stays in the zone where it was made.
+    Zonal,
+    /// One that can be attached in every zone of the seed.
+    Regional,
+}
+
+/// A pod that is there at the start.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RawPod {
+    /// Its name, as Kubernetes makes it up.
+    pub name: Name,
+    /// The node it runs on.
+    pub node: String,
+    /// Who says so.
+    #[serde(flatten)]
+    pub mark: RawMark,
+}

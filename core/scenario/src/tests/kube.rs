@@ -1,0 +1,274 @@
+//! Seeds and shoots: what a file says of them becomes planes, nodes, workloads and etcd clusters.
+
+use serde_json::{Value, json};
+
+use super::*;
+use crate::ids::{GroupId, NodeKey, PlaneId, SeedId, WorkloadId, ZoneId};
+use crate::kube::gardener::FailureTolerance;
+use crate::kube::labels::{Labels, Symbol};
+use crate::kube::name::{PodName, PodTag};
+use crate::kube::taints::Effect;
+use crate::kube::{Component, Kind, KubeModel, PlaneSpec, Role, Timers, Workload};
+
+pub(super) const OUTAGE: &str = include_str!("data/eu-west-1a-outage.json");
+const STRICT: &str = include_str!("data/eu-west-1a-strict.json");
+
+fn read(text: &str) -> Scenario {
+    Scenario::from_json(text).unwrap_or_else(|errors| panic!("{errors}"))
+}
+
+/// A seed over three zones and whatever shoots are given.
+pub(super) fn landscape(shoots: Value) -> Value {
+    json!({
+        "name": "landscape", "duration": "1h",
+        "topology": {"regions": [{"name": "r", "zones": ["za", "zb", "zc", "parent"]}]},
+        "seeds": [{
+            "name": "seed", "zones": ["za", "zb", "zc"], "control_plane": {"zones": ["parent"]},
+            "pools": [{"name": "cpu", "minimum": 7, "maximum": 12}],
+        }],
+        "shoots": shoots,
+    })
+}
+
+fn workload<'a>(plane: &'a PlaneSpec, model: &KubeModel, namespace: &str, name: &str) -> (WorkloadId, &'a Workload) {
+    let found = plane.workloads.iter().position(|own| own.name == name && model.word(own.namespace) == namespace);
+    let k = found.unwrap_or_else(|| panic!("{namespace}/{name}"));
+    (WorkloadId(k as u32), &plane.workloads[k])
+}
+
+fn label<'a>(model: &'a KubeModel, labels: &Labels, key: Symbol) -> &'a str {
+    model.word(labels.get(key).expect("a label"))
+}
+
+#[test]
+fn the_published_outage_says_all_that_is_published() {
+    for text in [OUTAGE, STRICT] {
+        let scenario = read(text);
+        let (seed, shoot) = (&scenario.kube.seeds[0], &scenario.kube.shoots[0]);
+        let plane = &scenario.kube.planes[0];
+        assert_eq!((seed.name.as_str(), seed.multi_zonal), ("shoot--garden--aws-ha2", true));
+        assert_eq!(scenario.kube.word(shoot.namespace), "shoot--garden--aws-ha");
+        let machines: Vec<String> = plane.nodes.iter().map(|node| node.machine.expect("a machine").text(plane)).collect();
+        assert_eq!(machines.len(), 7);
+        for machine in ["cpu-worker-etcd-z1-66659-sf4wt", "cpu-worker-z3-5f499-hnrs6", "etcd-compaction-z1-6bd58-9ffc7"] {
+            assert!(machines.contains(&format!("shoot--garden--aws-ha2-{machine}")), "{machine} of {machines:?}");
+        }
+        let mut pods = Vec::new();
+        for (k, workload) in (0..).zip(&plane.workloads) {
+            assert_eq!(workload.placed.len(), workload.replicas as usize, "{}", workload.name);
+            let name = |tag| PodName { workload: WorkloadId(k), tag }.text(plane);
+            let host = |node: NodeKey| scenario.nodes[plane.nodes[node.0 as usize].node.0 as usize].name.clone();
+            pods.extend(workload.placed.iter().map(|(tag, node)| (name(*tag), host(*node))));
+        }
+        assert_eq!(pods.len(), 30 + 4, "pods of the table, two of etcd-druid and two of gardenlet");
+        assert!(pods.contains(&("kube-apiserver-5fcb7f4bff-845p7".into(), "ip-10-242-73-89.eu-west-1.compute.internal".into())));
+        let main = scenario.etcd.iter().find(|cluster| cluster.name == "shoot--garden--aws-ha/etcd-main").expect("etcd-main");
+        assert!(main.managed && !main.options.pre_vote);
+        let zones: Vec<&str> = main
+            .members
+            .iter()
+            .map(|member| scenario.zones[scenario.nodes[member.node.0 as usize].zone.0 as usize].name.as_str())
+            .collect();
+        assert_eq!(zones, ["eu-west-1c", "eu-west-1a", "eu-west-1b"]);
+        assert_eq!(scenario.observe_at.iter().map(|(text, _)| text.as_str()).collect::<Vec<_>>(), ["9m", "50m"]);
+        assert_eq!(scenario.contradictions.len(), 7);
+    }
+}
+
+/// Every node, pool and component of the published landscape says where it comes from.
+#[test]
+fn the_published_outage_marks_its_inputs() {
+    for text in [OUTAGE, STRICT] {
+        let raw = RawScenario::from_json(text).expect("its form is right");
+        let seed = &raw.seeds[0];
+        let components = seed.system.components.iter().chain(&raw.shoots[0].components).map(|one| &one.mark);
+        let marks = seed.nodes.iter().map(|one| &one.mark).chain(seed.pools.iter().map(|one| &one.mark));
+        let marks = marks.chain(raw.faults.iter().map(|one| &one.mark)).chain([&seed.control_plane.mark, &raw.shoots[0].mark]);
+        for mark in marks.chain(components) {
+            let source = mark.source.expect("a source");
+            assert!(source == Source::Published || !mark.because.is_empty(), "{source:?} without a reason");
+        }
+        let scenario = read(text);
+        assert!(
+            scenario.inputs.iter().any(|input| input.path == "seeds[0].pools[0].taints[0]" && input.source == Source::Inferred)
+        );
+        assert_eq!(Scenario::from_raw(&raw), Ok(scenario));
+    }
+}
+
+/// The strict one differs in how API server and resource manager are spread, as the document demands.
+#[test]
+fn strict_spreading_is_what_gardener_deploys() {
+    let of = |text: &str, name: &str| {
+        let scenario = read(text);
+        let (_, workload) = workload(&scenario.kube.planes[0], &scenario.kube, "shoot--garden--aws-ha", name);
+        let skews =
+            |all: &[crate::kube::placement::Constraint]| all.iter().map(|one| (one.key, one.max_skew)).collect::<Vec<_>>();
+        let away = &workload.pod_affinity.away;
+        (skews(&workload.spread), skews(&workload.prefers), away.required.len(), away.preferred.len())
+    };
+    let skews = vec![(Symbol::ZONE, 2), (Symbol::HOSTNAME, 1)];
+    assert_eq!(of(STRICT, "kube-apiserver"), (skews.clone(), vec![], 0, 0));
+    assert_eq!(of(OUTAGE, "kube-apiserver"), (vec![], skews, 0, 0));
+    assert_eq!(of(STRICT, "gardener-resource-manager"), (vec![], vec![], 1, 0));
+    assert_eq!(of(OUTAGE, "gardener-resource-manager"), (vec![], vec![], 0, 1));
+}
+
+#[test]
+fn nodes_are_shared_out_over_zones() {
+    let scenario = read(&landscape(json!([])).to_string());
+    let plane = &scenario.kube.planes[0];
+    let groups: Vec<_> =
+        plane.groups.iter().map(|group| (group.name.as_str(), group.zone.0, group.minimum, group.maximum)).collect();
+    assert_eq!(groups, [("seed-cpu-z1", 0, 3, 4), ("seed-cpu-z2", 1, 2, 4), ("seed-cpu-z3", 2, 2, 4)]);
+    let of_group = |k| plane.nodes.iter().filter(|node| node.machine.expect("a machine").group == GroupId(k)).count();
+    assert_eq!((0..3).map(of_group).collect::<Vec<_>>(), [3, 2, 2]);
+    for node in &plane.nodes {
+        let machine = &scenario.nodes[node.node.0 as usize];
+        assert_eq!(machine.name, node.machine.expect("a machine").text(plane));
+        assert_eq!(label(&scenario.kube, &node.template.labels, Symbol::HOSTNAME), machine.name);
+        assert_eq!(label(&scenario.kube, &node.template.labels, Symbol::ZONE), scenario.zones[machine.zone.0 as usize].name);
+        assert_eq!(label(&scenario.kube, &node.template.labels, Symbol::REGION), "r");
+    }
+    let hosts: Vec<ZoneId> = plane.control_plane.iter().map(|host| scenario.nodes[host.0 as usize].zone).collect();
+    assert_eq!(hosts, [ZoneId(3); 3]);
+    let etcd = &scenario.etcd[plane.etcd.0 as usize];
+    assert_eq!((etcd.name.as_str(), etcd.managed, etcd.members.len()), ("seed/etcd", false, 3));
+    assert_eq!(plane.timers, Timers::default());
+}
+
+#[test]
+fn shoots_become_planes_and_workloads() {
+    let shoots = json!([{"name": "n", "count": 3, "failure_tolerance": "node"}, {"name": "z", "failure_tolerance": "zone", "recovery": "redundant"}, {"name": "o"}]);
+    let scenario = read(&landscape(shoots).to_string());
+    let model = &scenario.kube;
+    let names: Vec<&str> = model.shoots.iter().map(|shoot| model.word(shoot.namespace)).collect();
+    assert_eq!(names, ["shoot--garden--n-1", "shoot--garden--n-2", "shoot--garden--n-3", "shoot--garden--z", "shoot--garden--o"]);
+    assert_eq!(model.planes.len(), 6);
+    let host = |k: usize| model.shoots[k].hosted.as_ref().expect("a seed");
+    let seed = &model.planes[0];
+    for (k, shoot) in model.shoots.iter().enumerate() {
+        let (hosted, namespace) = (host(k), model.word(shoot.namespace));
+        assert_eq!((hosted.seed, hosted.plane), (SeedId(0), PlaneId(1 + k as u16)));
+        let plane = &model.planes[1 + k];
+        assert_eq!(plane.name, namespace);
+        assert!(plane.nodes.is_empty() && plane.control_plane.is_empty() && plane.workloads.is_empty());
+        let main = &scenario.etcd[plane.etcd.0 as usize];
+        assert_eq!(main.name, format!("{namespace}/etcd-main"));
+        let (id, workload) = workload(seed, model, namespace, "etcd-main");
+        assert!(hosted.workloads.contains(&id));
+        assert_eq!(workload.role, Role::Etcd(plane.etcd));
+        // Every member starts on the node of its pod, and has a volume in that zone.
+        assert_eq!(main.members.len(), workload.placed.len());
+        for (member, (tag, node)) in main.members.iter().zip(&workload.placed) {
+            let PodTag::Ordinal(ordinal) = tag else { panic!("{tag:?}") };
+            assert_eq!(member.name, format!("etcd-main-{ordinal}"));
+            assert_eq!(member.node, seed.nodes[node.0 as usize].node);
+            assert_eq!(scenario.volumes[member.volume.0 as usize].zone, scenario.nodes[member.node.0 as usize].zone);
+        }
+        let mut nodes: Vec<NodeKey> = workload.placed.iter().map(|(_, node)| *node).collect();
+        nodes.dedup();
+        assert_eq!(nodes.len(), main.members.len(), "a node each");
+        let zones = if shoot.tolerance == FailureTolerance::Zone { 3 } else { 1 };
+        assert_eq!(hosted.zones.len(), zones);
+        assert_eq!(workload.pod_affinity.near.required.len(), usize::from(zones == 1), "pinned to a zone");
+    }
+    // Shoots that are not over all zones take them in turn; only the first zone has three nodes.
+    assert_eq!(host(4).zones, [ZoneId(1)]);
+    let replicas = |namespace, name| workload(seed, model, namespace, name).1.replicas;
+    assert_eq!(replicas("shoot--garden--z", "kube-controller-manager"), 2, "option 2");
+    assert_eq!(replicas("shoot--garden--n-1", "kube-controller-manager"), 1);
+    assert_eq!([replicas("shoot--garden--o", "etcd-main"), replicas("shoot--garden--o", "kube-apiserver")], [1, 1]);
+    assert_eq!(workload(seed, model, "shoot--garden--z", "kube-apiserver").1.role, Role::ApiServer(PlaneId(4)));
+    let controller = Role::Controller(PlaneId(4), Component::Scheduler);
+    assert_eq!(workload(seed, model, "shoot--garden--z", "kube-scheduler").1.role, controller);
+    assert_eq!(workload(seed, model, "garden", "gardenlet").1.role, Role::Controller(PlaneId(0), Component::Gardenlet));
+    assert_eq!(workload(seed, model, "garden", "node-agents").1.kind, Kind::DaemonSet);
+}
+
+#[test]
+fn a_component_is_overridden_field_by_field() {
+    let components = json!([
+        {"name": "kube-apiserver", "cpu": 2, "start": "1m", "max_unavailable": 2},
+        {"name": "loki", "absent": true},
+        {"name": "extra", "kind": "stateful_set", "replicas": 2, "volume": "regional", "tolerates": ["x"], "tolerate_unreachable": "10s"},
+    ]);
+    let scenario = read(&landscape(json!([{"name": "s", "components": components}])).to_string());
+    let (model, plane) = (&scenario.kube, &scenario.kube.planes[0]);
+    let (_, api) = workload(plane, model, "shoot--garden--s", "kube-apiserver");
+    assert_eq!((api.requests.cpu_milli, api.requests.memory, api.start), (2_000, 1 << 30, Duration::from_secs(60)));
+    assert_eq!(api.max_unavailable, Some(2));
+    assert!(!plane.workloads.iter().any(|workload| workload.name == "loki"));
+    let (_, extra) = workload(plane, model, "shoot--garden--s", "extra");
+    assert!(extra.volume.expect("a volume").regional);
+    let lasts: Vec<_> = extra.tolerations.iter().map(|one| (one.key.map(|key| model.word(key)), one.effect, one.lasts)).collect();
+    let unreachable = (Some("node.kubernetes.io/unreachable"), Some(Effect::NoExecute), Some(Duration::from_secs(10)));
+    assert_eq!(lasts, [unreachable, (Some("x"), None, None)]);
+}
+
+/// Where nobody says which seed, it is the one that Gardener's scheduler would choose; and none where none fits.
+#[test]
+fn shoots_find_their_seeds() {
+    let mut raw = landscape(json!([
+        {"name": "a"}, {"name": "b", "failure_tolerance": "zone"}, {"name": "c"}, {"name": "d"}, {"name": "e", "failure_tolerance": "zone"},
+    ]));
+    raw["seeds"][0]["allocatable_shoots"] = json!(2);
+    let small = json!({"name": "small", "zones": ["za"], "allocatable_shoots": 1, "pools": [{"name": "cpu", "minimum": 3, "maximum": 3}]});
+    raw["seeds"].as_array_mut().expect("seeds").push(small);
+    let scenario = read(&raw.to_string());
+    let seeds: Vec<_> = scenario.kube.shoots.iter().map(|shoot| shoot.hosted.as_ref().map(|hosted| hosted.seed.0)).collect();
+    assert_eq!(seeds, [Some(1), Some(0), Some(0), None, None]);
+}
+
+/// Other names of zones, in the same places, change names only.
+#[test]
+fn names_of_zones_are_only_names() {
+    let shoots = json!([{"name": "n", "count": 2, "failure_tolerance": "node"}, {"name": "z", "failure_tolerance": "zone"}]);
+    let text = landscape(shoots).to_string();
+    let other = text.replace("\"za\"", "\"zx\"").replace("\"zb\"", "\"za\"").replace("\"zx\"", "\"zb\"");
+    let (mut one, mut other) = (read(&text), read(&other));
+    let swapped = |word: &String| match word.as_str() {
+        "za" => "zb".to_owned(),
+        "zb" => "za".to_owned(),
+        _ => word.clone(),
+    };
+    one.kube.words = one.kube.words.iter().map(swapped).collect();
+    for scenario in [&mut one, &mut other] {
+        scenario.zones.clear();
+    }
+    assert_eq!(one, other);
+}
+
+#[test]
+fn a_degraded_storage_is_every_volume_of_the_zone() {
+    let mut raw = landscape(json!([{"name": "z", "failure_tolerance": "zone"}]));
+    raw["faults"] = json!([
+        {"at": "1m", "kind": "storage_degraded", "zone": "za", "factor": 200, "for": "20m"},
+        {"at": "2m", "kind": "process_kill", "member": "shoot--garden--z/etcd-main/etcd-main-1"},
+        {"at": "3m", "kind": "cloud_api", "zone": "zb", "create": "out_of_stock"},
+    ]);
+    let scenario = read(&raw.to_string());
+    let slow = |fault: &PlannedFault| match fault.fault {
+        Fault::DiskSlow { volume: Aim::Named(volume), .. } => Some(scenario.volumes[volume.0 as usize].name.clone()),
+        _ => None,
+    };
+    let volumes: Vec<String> = scenario.faults.iter().filter_map(slow).collect();
+    assert_eq!(volumes, ["shoot--garden--z/etcd-main-0", "shoot--garden--z/etcd-events-0"]);
+    let Fault::ProcessKill(Aim::Named(member)) = scenario.faults[2].fault else { panic!("{:?}", scenario.faults[2]) };
+    assert_eq!(scenario.member(member).name, "etcd-main-1");
+    let answers = (None, None, Some(CloudAnswer::OutOfStock));
+    assert_eq!(
+        scenario.faults[3].fault,
+        Fault::CloudApi { zone: Some(ZoneId(1)), create: answers.2, delete: answers.0, attach: answers.1 }
+    );
+}
+
+#[test]
+fn machines_come_from_stocks() {
+    let mut raw = landscape(json!([]));
+    raw["seeds"][0]["pools"][0]["machine"] = json!({"type": "m5.large"});
+    raw["cloud"] = json!({"stock": [{"machine": "m5.large", "zone": "zb", "count": 4}]});
+    let scenario = read(&raw.to_string());
+    let stocks: Vec<Option<u16>> = scenario.kube.planes[0].groups.iter().map(|group| group.stock).collect();
+    assert_eq!((stocks, scenario.kube.stock.as_slice()), (vec![None, Some(0), None], &[4][..]));
+}

@@ -1,0 +1,243 @@
+//! Each mistake in a seed or shoot has its message.
+
+use serde_json::{Value, json};
+
+use super::kube::landscape;
+use super::*;
+
+/// Puts `value` at a JSON pointer of a small landscape and compares all errors.
+fn check(pointer: &str, value: Value, expected: &str) {
+    let shoot = json!({"name": "s", "seed": "seed", "failure_tolerance": "zone"});
+    let mut raw = landscape(json!([shoot]));
+    let (parent, key) = pointer.rsplit_once('/').expect("a pointer");
+    match raw.pointer_mut(parent).expect("a parent") {
+        Value::Object(fields) if value.is_null() => drop(fields.shift_remove(key)),
+        Value::Object(fields) => drop(fields.insert(key.to_owned(), value)),
+        Value::Array(items) if key == "-" => items.push(value),
+        other => panic!("{other} has no {key}"),
+    }
+    let found = Scenario::from_json(&raw.to_string()).err().map_or_else(String::new, |errors| errors.to_string());
+    assert_eq!(found, expected, "after a change of {pointer}");
+}
+
+#[test]
+fn a_landscape_without_mistakes() {
+    check("/title", json!("x"), "");
+    check(
+        "/seeds",
+        json!([]),
+        "etcd: found nothing; wanted an etcd cluster here, or a seed in `seeds`, which has one\n\
+         shoots[0].seed: found \"seed\"; wanted the name of a seed: nothing (there are none)",
+    );
+}
+
+#[test]
+fn seeds() {
+    check(
+        "/seeds/0/zones",
+        json!(["za", "zd", "za"]),
+        "seeds[0].zones[1]: found \"zd\"; wanted the name of a zone: \"parent\", \"za\", \"zb\" or \"zc\" (did you mean \"za\"?)\n\
+         seeds[0].zones[2]: found \"za\" again; wanted each zone once",
+    );
+    check(
+        "/seeds/0/zones",
+        json!(["za", "zb"]),
+        "seeds[0].zones: found 2 zones; wanted an odd number, so that losing one leaves a majority of them (GEP-20); or \"allow_even_zones\": true",
+    );
+    check(
+        "/seeds/0/control_plane",
+        json!({"zones": ["parnet"], "initial": {"leader": "etcd-7"}}),
+        "seeds[0].control_plane.zones[0]: found \"parnet\"; wanted the name of a zone: \"parent\", \"za\", \"zb\" or \"zc\" (did you mean \"parent\"?)\n\
+         seeds[0].control_plane.initial.leader: found \"etcd-7\"; wanted the name of a member, \"etcd-0\", \"etcd-1\" or \"etcd-2\", or \"none\"",
+    );
+    check(
+        "/seeds/0/multi_zonal",
+        json!(false),
+        "shoots[0].seed: found \"seed\", for a shoot with failure tolerance zone; wanted a seed that is multi-zonal: one with a pool without taints that has at least 3 nodes in an odd number of at least 3 zones (GEP-20, Hosting an HA Shoot Control Plane with zone Failure Tolerance)",
+    );
+    check(
+        "/seeds/0/node_cidr",
+        json!("10.0.0.0/22"),
+        "seeds[0].node_cidr: found \"10.0.0.0/22\"; wanted a range for its 7 nodes: this one holds 4 of /24",
+    );
+    check(
+        "/seeds/0/node_cidr",
+        json!("10.0.0.0"),
+        "seeds[0].node_cidr: found \"10.0.0.0\"; wanted a range of IPv4 addresses such as \"10.242.0.0/16\"",
+    );
+    check("/seeds/0/node_prefix", json!(8), "seeds[0].node_prefix: found 8; wanted at least the 16 bits of `node_cidr`");
+    check(
+        "/seeds/0/because",
+        json!("so"),
+        "seeds[0].source: found nothing; wanted who says so: `published`, `inferred` or `assumed`",
+    );
+    check(
+        "/seeds/-",
+        json!({"name": "seed", "zones": ["za"], "pools": [{"name": "p", "minimum": 1, "maximum": 1}]}),
+        "seeds[1].name: found \"seed\" again; wanted a name that no other has: it already names a seed",
+    );
+}
+
+#[test]
+fn pools_and_nodes() {
+    check("/seeds/0/pools/0/minimum", json!(13), "seeds[0].pools[0].minimum: found 13; wanted at most `maximum`, 12");
+    check(
+        "/seeds/0/pools/0/zones",
+        json!(["parent"]),
+        "seeds[0].pools[0].zones[0]: found \"parent\"; wanted one of the zones of its seed: \"za\", \"zb\" or \"zc\"",
+    );
+    check(
+        "/seeds/0/pools/-",
+        json!({"name": "cpu", "minimum": 1, "maximum": 1}),
+        "seeds[0].pools[1].name: found \"cpu\" again; wanted a name that no other has: it already names a pool of this seed",
+    );
+    check(
+        "/seeds/0/pools/0/machine",
+        json!({"cpu": 0.1}),
+        "shoots[0]: found \"etcd-main\", for whose 3 members there are no nodes; wanted a node in each of so many zones that they may run on, with room: pools with a larger `minimum`, or larger machines",
+    );
+    check(
+        "/seeds/0/pools/0/taints",
+        json!([{"key": "x"}]),
+        "shoots[0].seed: found \"seed\", for a shoot with failure tolerance zone; wanted a seed that is multi-zonal: one with a pool without taints that has at least 3 nodes in an odd number of at least 3 zones (GEP-20, Hosting an HA Shoot Control Plane with zone Failure Tolerance)",
+    );
+    let node =
+        |name: &str, pool: &str, zone: &str, machine: &str| json!({"name": name, "pool": pool, "zone": zone, "machine": machine});
+    check(
+        "/seeds/0/nodes",
+        json!([
+            node("a", "cpu", "za", "seed-cpu-z1-66659-sf4wt"),
+            node("b", "cpv", "zb", "seed-cpu-z2-66659-sf4wt"),
+            node("c", "cpu", "parent", "seed-cpu-z3-66659-sf4wt"),
+            node("d", "cpu", "zc", "seed-cpu-z1-66659-sf4wu"),
+            node("a", "cpu", "za", "seed-cpu-z1-66659-sf4wt"),
+        ]),
+        "seeds[0].nodes[1].pool: found \"cpv\"; wanted the name of a pool of this seed: \"cpu\" (did you mean \"cpu\"?)\n\
+         seeds[0].nodes[2].zone: found \"parent\"; wanted one of the zones of its pool: \"za\", \"zb\" or \"zc\"\n\
+         seeds[0].nodes[3].machine: found \"seed-cpu-z1-66659-sf4wu\"; wanted seed-cpu-z3-<5 letters>-<5 letters>, as Gardener names a machine of this pool and zone; letters that Kubernetes draws: bcdfghjklmnpqrstvwxz2456789\n\
+         seeds[0].nodes[4].machine: found \"seed-cpu-z1-66659-sf4wt\" again; wanted a name that no other has: it already names a machine of this seed\n\
+         seeds[0].nodes[4].name: found \"a\" again; wanted a name that no other has: it already names a node",
+    );
+    check(
+        "/cloud",
+        json!({"stock": [{"machine": "m5", "zone": "za", "count": 1}]}),
+        "cloud.stock[0].machine: found \"m5\"; wanted the name of a type of machine: nothing (there are none)",
+    );
+}
+
+#[test]
+fn shoots() {
+    check(
+        "/shoots/0/seed",
+        json!("sed"),
+        "shoots[0].seed: found \"sed\"; wanted the name of a seed: \"seed\" (did you mean \"seed\"?)",
+    );
+    check(
+        "/shoots/-",
+        json!({"name": "s"}),
+        "shoots[1].name: found \"shoot--garden--s\" again; wanted a name that no other has: it already names a seed or the namespace of a shoot",
+    );
+    check(
+        "/shoots/-",
+        json!({"name": "t", "namespace": "seed"}),
+        "shoots[1].namespace: found \"seed\" again; wanted a name that no other has: it already names a seed or the namespace of a shoot",
+    );
+    check(
+        "/shoots/0/etcd",
+        json!({"options": {"election_timeout": "100ms"}, "initial": {"leader": "etcd-main-3"}}),
+        "shoots[0].etcd.options.election_timeout: found \"100ms\"; wanted at least 5 x heartbeat_interval, 500ms, as etcd itself demands\n\
+         shoots[0].etcd.initial.leader: found \"etcd-main-3\"; wanted the name of a member, \"etcd-main-0\", \"etcd-main-1\" or \"etcd-main-2\", or \"none\"",
+    );
+    check(
+        "/shoots/-",
+        json!({"name": "x", "count": 2, "only_listed": true, "components": [{"name": "loki", "pods": [{"name": "loki-0", "node": "n"}]}]}),
+        "shoots[1].count: found 2; wanted 1: its pods are given, which are of one shoot",
+    );
+    check(
+        "/shoots/0/only_listed",
+        json!(true),
+        "shoots[0].components: found no etcd-main; wanted it: there is no control plane without\n\
+         shoots[0].components: found no kube-apiserver; wanted it: there is no control plane without",
+    );
+}
+
+#[test]
+fn components() {
+    let components = |value, expected| check("/shoots/0/components", value, expected);
+    components(
+        json!([{"name": "kube-apiservr", "pool": "cpv"}]),
+        "shoots[0].components[0].kind: found nothing; wanted `deployment`, `stateful_set` or `daemon_set`: Gardener deploys no \"kube-apiservr\" (did you mean \"kube-apiserver\"?)\n\
+         shoots[0].components[0].pool: found \"cpv\"; wanted the name of a pool of this seed: \"cpu\" (did you mean \"cpu\"?)",
+    );
+    components(
+        json!([{"name": "loki"}, {"name": "loki"}]),
+        "shoots[0].components[1].name: found \"loki\" again; wanted a name that no other has: it already names a component",
+    );
+    components(json!([{"name": "etcd-main", "replicas": 0}]), "shoots[0].components[0].replicas: found 0; wanted 1 to 9 members");
+    components(
+        json!([{"name": "kube-scheduler", "volume": "zonal"}]),
+        "shoots[0].components[0].volume: found a volume; wanted none: only pods of a StatefulSet have one each",
+    );
+}
+
+#[test]
+fn pods() {
+    let mut raw = landscape(json!([{"name": "s", "seed": "seed", "failure_tolerance": "zone"}]));
+    raw["seeds"][0]["nodes"] = json!([
+        {"name": "a", "pool": "cpu", "zone": "za"}, {"name": "b", "pool": "cpu", "zone": "zb"}, {"name": "c", "pool": "cpu", "zone": "zc"},
+        {"name": "d", "pool": "etcd", "zone": "za"},
+    ]);
+    raw["seeds"][0]["pools"].as_array_mut().expect("pools").push(json!({
+        "name": "etcd", "minimum": 3, "maximum": 3, "machine": {"cpu": 1}, "taints": [{"key": "etcd"}],
+    }));
+    let pod = |name: &str, node: &str| json!({"name": name, "node": node});
+    raw["shoots"][0]["components"] = json!([
+        {"name": "etcd-main", "tolerates": ["etcd"], "pods": [pod("etcd-main-3", "a"), pod("etcd-main-00", "b"), pod("etcd-main-1", "seed-control-plane-0")]},
+        {"name": "loki", "pods": [pod("loki-0", "d")]},
+        {"name": "prometheus", "tolerates": ["etcd"], "cpu": 1.5, "pods": [pod("prometheus-0", "d")]},
+        {"name": "kube-scheduler", "pods": [pod("kube-scheduler-7f855ffbc4-8c9pg", "a"), pod("kube-scheduler-7f855ffbc4-8c9pg", "b"), pod("kube-scheduler-7f855ffbc4-8c9pe", "c")]},
+    ]);
+    let errors = Scenario::from_json(&raw.to_string()).expect_err("mistakes").to_string();
+    assert_eq!(
+        errors,
+        "shoots[0].components[0].pods[0].name: found \"etcd-main-3\"; wanted a pod of its 3 replicas, numbered from 0\n\
+         shoots[0].components[0].pods[1].name: found \"etcd-main-00\"; wanted etcd-main-<number>\n\
+         shoots[0].components[0].pods[2].node: found \"seed-control-plane-0\"; wanted the name of a node of this seed: \"a\", \"b\", \"c\" or \"d\"\n\
+         shoots[0].components[3].pods[1].name: found \"kube-scheduler-7f855ffbc4-8c9pg\" again; wanted a name that no other pod has: pods[0] has it\n\
+         shoots[0].components[3].pods[2].name: found \"kube-scheduler-7f855ffbc4-8c9pe\"; wanted kube-scheduler-<hash of its template>-<5 letters>; letters that Kubernetes draws: bcdfghjklmnpqrstvwxz2456789\n\
+         shoots[0].components[3].pods: found 3 pods; wanted at most 1, its replicas\n\
+         shoots[0].components[2].pods[0].node: found \"d\", where pods would request 1.5 of 1 CPUs, 512MiB of 32GiB and 1 of 110 pods; wanted a node with room\n\
+         shoots[0].components[1].pods[0].node: found \"d\"; wanted a node of its `pool` whose pool's taints it tolerates (`tolerates`)"
+    );
+}
+
+#[test]
+fn events() {
+    check(
+        "/faults",
+        json!([{"at": "1m", "kind": "cloud_api"}]),
+        "faults[0]: found a cloud_api that does all it is asked for; wanted `create`, `delete` or `attach`",
+    );
+    check(
+        "/faults",
+        json!([{"at": "1m", "kind": "cloud_api", "zone": "zd", "delete": "out_of_stock"}]),
+        "faults[0].zone: found \"zd\"; wanted the name of a zone: \"parent\", \"za\", \"zb\" or \"zc\" (did you mean \"za\"?)\n\
+         faults[0].delete: found \"out_of_stock\"; wanted `refused` or `unavailable`: only machines run out",
+    );
+    check(
+        "/faults",
+        json!([{"at": "1m", "kind": "storage_degraded", "zone": "za"}]),
+        "faults[0]: found a storage_degraded that changes nothing; wanted `add` or `factor`",
+    );
+    check(
+        "/faults",
+        json!([{"at": "1m", "kind": "storage_degraded", "zone": "zd", "add": "1s"}]),
+        "faults[0].zone: found \"zd\"; wanted the name of a zone: \"parent\", \"za\", \"zb\" or \"zc\" (did you mean \"za\"?)",
+    );
+    check(
+        "/operations",
+        json!([{"at": "1m", "remove_member": "etcd-main-0"}]),
+        "operations[0].cluster: found nothing; wanted the name of an etcd cluster: nothing (there are none)",
+    );
+    check("/observe_at", json!(["1h", "2h"]), "observe_at[1]: found \"2h\"; wanted a time up to the end of the run (`duration`)");
+}

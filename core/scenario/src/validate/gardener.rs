@@ -1,0 +1,368 @@
+//! Shoots: which seed hosts each, its components there, its etcd clusters and its plane.
+//!
+//! ```text
+//! file order: seeds' own components -> every shoot's components with the pods that are given -> members of etcd that are not given
+//! ```
+
+use super::etcd::{Managed, Members, Placed};
+use super::kube::MULTI_ZONAL;
+use super::lower::{Lowering, MAX_SHOOTS, Site};
+use super::names::Names;
+use super::workload::{Home, Planned, planned};
+use super::world::World;
+use super::{Context, kube};
+use crate::error::quote;
+use crate::ids::{ClusterId, NodeId, NodeKey, PlaneId, SeedId, WorkloadId, ZoneId};
+use crate::kube::gardener::{FailureTolerance, Hosted, Recovery, Shoot};
+use crate::kube::name::PodTag;
+use crate::kube::profile::{self, Part};
+use crate::kube::{KubeModel, PlaneSpec, Role, Workload};
+use crate::raw::{RawScenario, RawShoot};
+use crate::source::Input;
+
+/// Members of an etcd cluster.
+const MAX_MEMBERS: u32 = 9;
+
+/// Everything the file says of Kubernetes.
+pub(super) fn validate(
+    cx: &mut Context<'_>,
+    raw: &RawScenario,
+    world: &mut World,
+    clusters: &mut Names,
+    members: &mut Members,
+) -> (KubeModel, Vec<Input>) {
+    let mut lowering = Lowering::new();
+    if raw.etcd.is_empty() && raw.seeds.is_empty() {
+        cx.error("etcd", "nothing", "an etcd cluster here, or a seed in `seeds`, which has one");
+    }
+    let stock = kube::stock(cx, raw, world, &mut lowering);
+    let seeds = kube::seeds(cx, raw, world, members, clusters, &mut lowering);
+    system(cx, raw, &mut lowering);
+    let total: u64 = raw.shoots.iter().map(|shoot| u64::from(shoot.count)).sum();
+    let mut model = KubeModel { stock, ..KubeModel::default() };
+    if total > MAX_SHOOTS as u64 {
+        cx.error("shoots", format!("{total} shoots in all"), format!("at most {MAX_SHOOTS}"));
+    } else {
+        let mut hosting = Hosting {
+            lowering: &mut lowering,
+            seeds: &seeds,
+            first: clusters_so_far(members),
+            shoots: Vec::new(),
+            planes: Vec::new(),
+            sets: Vec::new(),
+        };
+        hosting.all(cx, raw);
+        let Hosting { shoots, planes, sets, .. } = hosting;
+        (model.shoots, model.planes) = (shoots, planes);
+        for set in sets {
+            set.settle(cx, &mut lowering.sites, &mut model.shoots, world, members, clusters);
+        }
+    }
+    let (mut planes, mut seeds) = (Vec::new(), Vec::new());
+    for site in lowering.sites.drain(..) {
+        planes.push(site.plane);
+        seeds.push(site.seed);
+    }
+    planes.append(&mut model.planes);
+    if !planes.is_empty() {
+        model.words = std::mem::take(&mut lowering.words.list);
+    }
+    (KubeModel { planes, seeds, ..model }, lowering.inputs)
+}
+
+fn clusters_so_far(members: &Members) -> u16 {
+    members.clusters.len() as u16
+}
+
+/// What seeds run for themselves.
+fn system(cx: &mut Context<'_>, raw: &RawScenario, lowering: &mut Lowering) {
+    for s in 0..lowering.sites.len() {
+        let path = format!("seeds[{}].system", lowering.sites[s].entry);
+        let system = &raw.seeds[lowering.sites[s].entry].system;
+        let tolerance = if lowering.sites[s].seed.multi_zonal { FailureTolerance::Zone } else { FailureTolerance::Node };
+        let plane = PlaneId(s as u16);
+        let home = Home { namespace: "garden".to_owned(), tolerance, recovery: Recovery::Wait, pinned: false, plane };
+        let all = planned(cx, lowering, &path, &profile::SEED, &system.components, system.only_listed);
+        let sound = lowering.sites[s].sound;
+        for component in all.into_iter().filter(|_| sound) {
+            deploy(cx, lowering, s, &path, &home, component);
+        }
+    }
+}
+
+/// A component more in a seed.
+fn deploy(
+    cx: &mut Context<'_>,
+    lowering: &mut Lowering,
+    s: usize,
+    path: &str,
+    home: &Home,
+    component: Planned<'_>,
+) -> Option<WorkloadId> {
+    let mut site = lowering.sites.remove(s);
+    let mut workload = component.workload(cx, lowering, path, home, &site);
+    let fits = lowering.room_for(cx, &component.path(path), u64::from(workload.replicas));
+    let id = WorkloadId(site.plane.workloads.len() as u32);
+    if fits {
+        component.give(cx, path, &mut workload, &mut site);
+        site.plane.workloads.push(workload);
+    }
+    lowering.sites.insert(s, site);
+    fits.then_some(id)
+}
+
+/// Shoots as they find their seeds.
+struct Hosting<'a> {
+    lowering: &'a mut Lowering,
+    seeds: &'a Names,
+    /// The first etcd cluster of a shoot.
+    first: u16,
+    shoots: Vec<Shoot>,
+    planes: Vec<PlaneSpec>,
+    /// Their etcd clusters, in order.
+    sets: Vec<Set>,
+}
+
+impl Hosting<'_> {
+    fn all(&mut self, cx: &mut Context<'_>, raw: &RawScenario) {
+        let mut names = Names::new("a seed or the namespace of a shoot");
+        for (s, seed) in raw.seeds.iter().enumerate() {
+            if names.get(seed.name.as_str()).is_none() {
+                names.add(cx, &format!("seeds[{s}].name"), seed.name.as_str(), s);
+            }
+        }
+        for (e, entry) in raw.shoots.iter().enumerate() {
+            let path = format!("shoots[{e}]");
+            self.lowering.mark(cx, &path, &entry.mark);
+            if entry.count > 1 && entry.components.iter().any(|component| !component.pods.is_empty()) {
+                cx.error(&format!("{path}.count"), entry.count.to_string(), "1: its pods are given, which are of one shoot");
+                continue;
+            }
+            let components = planned(cx, self.lowering, &path, &profile::SHOOT, &entry.components, entry.only_listed);
+            for (part, name) in [(Part::EtcdMain, "etcd-main"), (Part::ApiServer, "kube-apiserver")] {
+                if !components.iter().any(|component| component.part() == part) {
+                    cx.error(&format!("{path}.components"), format!("no {name}"), "it: there is no control plane without");
+                }
+            }
+            let etcd = Managed::new(cx, &format!("{path}.etcd"), &entry.etcd.options, &entry.etcd.initial, &entry.etcd.disk);
+            for k in 1..=entry.count {
+                let errors = cx.errors.len();
+                self.shoot(cx, &path, entry, k, &components, &etcd, &mut names);
+                // The others of this entry would have the same.
+                if cx.errors.len() > errors {
+                    break;
+                }
+            }
+        }
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "what differs from shoot to shoot, and what does not")]
+    fn shoot(
+        &mut self,
+        cx: &mut Context<'_>,
+        path: &str,
+        entry: &RawShoot,
+        k: u32,
+        components: &[Planned<'_>],
+        etcd: &Managed,
+        names: &mut Names,
+    ) {
+        let numbered = |text: String| if entry.count > 1 { format!("{text}-{k}") } else { text };
+        let name = numbered(entry.name.to_string());
+        let namespace =
+            entry.namespace.as_ref().map_or_else(|| format!("shoot--garden--{name}"), |given| numbered(given.to_string()));
+        let place = if entry.namespace.is_some() { "namespace" } else { "name" };
+        let errors = cx.errors.len();
+        names.add(cx, &format!("{path}.{place}"), &namespace, self.shoots.len());
+        if cx.errors.len() > errors {
+            return;
+        }
+        let seed = match &entry.seed {
+            Some(seed) => self.named(cx, path, seed, entry.failure_tolerance),
+            None => self.best(entry.failure_tolerance),
+        };
+        let mut shoot = Shoot {
+            name,
+            namespace: self.lowering.words.symbol(&namespace),
+            tolerance: entry.failure_tolerance,
+            recovery: entry.recovery,
+            hosted: None,
+        };
+        if let Some(s) = seed.filter(|s| self.lowering.sites[*s].sound) {
+            shoot.hosted = self.host(cx, path, s, &shoot, namespace, components, etcd);
+        }
+        self.shoots.push(shoot);
+    }
+
+    /// The seed that the file names.
+    fn named(&mut self, cx: &mut Context<'_>, path: &str, name: &str, tolerance: FailureTolerance) -> Option<usize> {
+        let s = self.seeds.find(cx, &format!("{path}.seed"), name)?;
+        let site = &self.lowering.sites[s];
+        if tolerance == FailureTolerance::Zone && !site.seed.multi_zonal {
+            let wanted = format!("a seed that is multi-zonal: one with {MULTI_ZONAL}");
+            if site.sound {
+                cx.error(&format!("{path}.seed"), format!("{}, for a shoot with failure tolerance zone", quote(name)), wanted);
+            }
+            return None;
+        }
+        Some(s)
+    }
+
+    /// The seed that gardener-scheduler would choose (GEP-20, "Gardener Scheduler"): of those with room one that is no more than the
+    /// shoot needs, with the fewest shoots; the first of these.
+    fn best(&self, tolerance: FailureTolerance) -> Option<usize> {
+        let sites = self.lowering.sites.iter().enumerate();
+        let zonal = tolerance == FailureTolerance::Zone;
+        let takes = |site: &Site| (site.seed.multi_zonal || !zonal) && site.shoots < site.seed.allocatable_shoots;
+        let order = |(_, site): &(usize, &Site)| (site.seed.multi_zonal && !zonal, site.shoots);
+        sites.filter(|(_, site)| takes(site)).min_by_key(order).map(|(s, _)| s)
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "what differs from shoot to shoot, and what does not")]
+    fn host(
+        &mut self,
+        cx: &mut Context<'_>,
+        path: &str,
+        s: usize,
+        shoot: &Shoot,
+        namespace: String,
+        components: &[Planned<'_>],
+        etcd: &Managed,
+    ) -> Option<Hosted> {
+        let plane = PlaneId((self.lowering.sites.len() + self.planes.len()) as u16);
+        let site = &mut self.lowering.sites[s];
+        let (turn, timers) = (site.shoots, site.plane.timers);
+        site.shoots += 1;
+        site.plane.cared.push(shoot.namespace);
+        let pinned = shoot.tolerance != FailureTolerance::Zone && site.seed.zones.len() > 1;
+        let home = Home { namespace, tolerance: shoot.tolerance, recovery: shoot.recovery, pinned, plane };
+        let main = ClusterId(self.first + self.sets.len() as u16);
+        let mut workloads = Vec::new();
+        for component in components {
+            let id = deploy(cx, self.lowering, s, path, &home, *component)?;
+            workloads.push(id);
+            if !matches!(component.part(), Part::EtcdMain | Part::EtcdEvents) {
+                continue;
+            }
+            let cluster = ClusterId(self.first + self.sets.len() as u16);
+            let workload = &mut self.lowering.sites[s].plane.workloads[id.0 as usize];
+            (workload.role, workload.start) = (Role::Etcd(cluster), etcd.options.start_up);
+            let (path, namespace) = (component.path(path), home.namespace.clone());
+            let (shoot, managed) = (self.shoots.len(), etcd.clone());
+            let main = component.part() == Part::EtcdMain;
+            self.sets.push(Set { path, main, site: s, workload: id, shoot, namespace, turn, managed });
+        }
+        self.planes.push(PlaneSpec {
+            name: home.namespace,
+            etcd: main,
+            control_plane: Vec::new(),
+            nodes: Vec::new(),
+            groups: Vec::new(),
+            workloads: Vec::new(),
+            cared: Vec::new(),
+            timers,
+        });
+        Some(Hosted { seed: SeedId(s as u16), plane, zones: Vec::new(), workloads })
+    }
+}
+
+/// An etcd cluster of a shoot, before it is known where its members start.
+struct Set {
+    path: String,
+    /// It is the one that the shoot's objects are in.
+    main: bool,
+    site: usize,
+    workload: WorkloadId,
+    shoot: usize,
+    namespace: String,
+    /// How many shoots its seed had before: they start in zones in turn.
+    turn: u32,
+    managed: Managed,
+}
+
+impl Set {
+    /// Finds a node for each member that the file gives none.
+    fn settle(
+        self,
+        cx: &mut Context<'_>,
+        sites: &mut [Site],
+        shoots: &mut [Shoot],
+        world: &mut World,
+        members: &mut Members,
+        clusters: &mut Names,
+    ) {
+        let site = &mut sites[self.site];
+        let workload = site.plane.workloads[self.workload.0 as usize].clone();
+        if !(1..=MAX_MEMBERS).contains(&workload.replicas) {
+            let wanted = format!("1 to {MAX_MEMBERS} members");
+            cx.error(&format!("{}.replicas", self.path), workload.replicas.to_string(), wanted);
+            return;
+        }
+        let Some(hosted) = shoots[self.shoot].hosted.as_mut() else { return };
+        let (tolerance, main) = (shoots[self.shoot].tolerance, self.main);
+        let nodes = place(&workload, site, tolerance, self.turn, &hosted.zones).unwrap_or_default();
+        if nodes.is_empty() {
+            let found = format!("{}, for whose {} members there are no nodes", quote(&workload.name), workload.replicas);
+            let wanted = match tolerance {
+                FailureTolerance::None => "a node that it may run on, with room",
+                FailureTolerance::Node => "so many nodes in one zone that they may run on, with room",
+                FailureTolerance::Zone => "a node in each of so many zones that they may run on, with room",
+            };
+            cx.error(&self.path, found, format!("{wanted}: pools with a larger `minimum`, or larger machines"));
+        } else if main {
+            self.managed.check_leader(cx, &workload.name, nodes.len());
+        }
+        for (ordinal, node) in (0..).zip(&nodes) {
+            let placed = &mut site.plane.workloads[self.workload.0 as usize].placed;
+            let tag = PodTag::Ordinal(ordinal);
+            if placed.iter().all(|(own, _)| *own != tag) {
+                placed.push((tag, *node));
+                site.used[node.0 as usize] = site.used[node.0 as usize].plus(&workload.requests);
+            }
+            let zone = site.zones[node.0 as usize];
+            if main && !hosted.zones.contains(&zone) {
+                hosted.zones.push(zone);
+            }
+        }
+        let hosts: Vec<NodeId> = nodes.iter().map(|node| site.machine(*node)).collect();
+        let placed = Placed { home: &self.namespace, set: &workload.name, nodes: &hosts, pods: true };
+        members.manage(cx, &self.managed, &placed, world, clusters);
+    }
+}
+
+/// A node for each member in order, `None` where there are not as many: each on another node, and in another zone where the loss of
+/// one is to be survived, in the same zone where not. `before` are zones where the shoot's members are already.
+fn place(workload: &Workload, site: &Site, tolerance: FailureTolerance, turn: u32, before: &[ZoneId]) -> Option<Vec<NodeKey>> {
+    let given = |ordinal| workload.placed.iter().find(|(tag, _)| *tag == PodTag::Ordinal(ordinal)).map(|(_, node)| *node);
+    let zone = |node: NodeKey| site.zones[node.0 as usize];
+    let taken: Vec<NodeKey> = (0..workload.replicas).filter_map(given).collect();
+    let mut zones = site.seed.zones.clone();
+    if zones.is_empty() {
+        return None;
+    }
+    zones.rotate_left(turn as usize % site.seed.zones.len());
+    if tolerance == FailureTolerance::Zone {
+        let mut nodes = taken.clone();
+        let mut free = zones.into_iter().filter(|own| taken.iter().all(|node| zone(*node) != *own));
+        return (0..workload.replicas)
+            .map(|ordinal| {
+                let node = given(ordinal).or_else(|| free.find_map(|zone| site.emptiest(workload, zone, &nodes)))?;
+                nodes.push(node);
+                Some(node)
+            })
+            .collect();
+    }
+    if let Some(pinned) = before.first().copied().or(taken.first().map(|node| zone(*node))) {
+        zones = vec![pinned];
+    }
+    zones.into_iter().find_map(|zone| {
+        let mut nodes = taken.clone();
+        (0..workload.replicas)
+            .map(|ordinal| {
+                let node = given(ordinal).or_else(|| site.emptiest(workload, zone, &nodes))?;
+                nodes.push(node);
+                Some(node)
+            })
+            .collect()
+    })
+}

@@ -1,0 +1,319 @@
+//! Seeds: their control planes, worker pools and nodes.
+
+use super::Context;
+use super::etcd::{Managed, Members, Placed};
+use super::lower::{Lowering, MAX_MACHINES, MAX_NODES, POOL, Site, Words, add_machine, zone_names, zones_of};
+use super::names::Names;
+use super::world::World;
+use crate::error::quote;
+use crate::ids::{ClusterId, GroupId, NodeId, PlaneId, ZoneId};
+use crate::kube::gardener::Seed;
+use crate::kube::labels::{Labels, Symbol};
+use crate::kube::name::MachineName;
+use crate::kube::taints::Taint;
+use crate::kube::{Group, NodeSpec, NodeTemplate, PlaneSpec, Resources};
+use crate::raw::{RawMachine, RawPool, RawScenario, RawSeed, RawSeedNode};
+
+/// Zones of a pool from which it can host control planes that survive one, and nodes.
+const SEVERAL: usize = 3;
+
+/// What a seed must have to be multi-zonal.
+pub(super) const MULTI_ZONAL: &str = "a pool without taints that has at least 3 nodes in an odd number of at least 3 zones (GEP-20, Hosting an HA Shoot Control Plane with zone Failure Tolerance)";
+
+/// A pool's share of machines in zone `k` of so many, as Gardener has it: the first zones take what is left over.
+const fn share(k: usize, size: u32, zones: usize) -> u32 {
+    size / zones as u32 + (k < size as usize % zones) as u32
+}
+
+/// All seeds, as far as they could be made out, and what their names stand for.
+pub(super) fn seeds(
+    cx: &mut Context<'_>,
+    raw: &RawScenario,
+    world: &mut World,
+    members: &mut Members,
+    clusters: &mut Names,
+    lowering: &mut Lowering,
+) -> Names {
+    let mut names = Names::new("a seed");
+    let machines: u64 = raw.seeds.iter().flat_map(|seed| &seed.pools).map(|pool| u64::from(pool.maximum)).sum();
+    if machines > u64::from(MAX_MACHINES) {
+        let wanted = format!("at most {MAX_MACHINES}: pools with a smaller `maximum`");
+        cx.error("seeds", format!("{machines} machines at most, in all pools"), wanted);
+    }
+    let nodes: u64 = raw.seeds.iter().map(nodes_at_start).sum();
+    if nodes > MAX_NODES as u64 {
+        cx.error("seeds", format!("{nodes} nodes at the start"), format!("at most {MAX_NODES}: pools with a smaller `minimum`"));
+        return names;
+    }
+    for (s, seed) in raw.seeds.iter().enumerate() {
+        let (path, errors) = (format!("seeds[{s}]"), cx.errors.len());
+        names.add(cx, &format!("{path}.name"), seed.name.as_str(), lowering.sites.len());
+        // Whatever a second one of the name has is there already.
+        if cx.errors.len() > errors {
+            continue;
+        }
+        lowering.mark(cx, &path, &seed.mark);
+        let mut site = Builder { cx, raw: seed, path, world, lowering }.build(s, members, clusters);
+        site.sound = cx.errors.len() == errors;
+        lowering.sites.push(site);
+    }
+    names
+}
+
+/// Machines that the cloud has left, of types that pools have.
+pub(super) fn stock(cx: &mut Context<'_>, raw: &RawScenario, world: &World, lowering: &mut Lowering) -> Vec<u32> {
+    let mut types = Names::new("a type of machine");
+    for kind in raw.seeds.iter().flat_map(|seed| &seed.pools).filter_map(|pool| pool.machine.kind.as_ref()) {
+        if types.get(kind.as_str()).is_none() {
+            types.add(cx, "seeds", kind.as_str(), types.len());
+        }
+    }
+    let mut counts = Vec::new();
+    for (k, stock) in raw.cloud.stock.iter().enumerate() {
+        let path = format!("cloud.stock[{k}]");
+        types.find(cx, &format!("{path}.machine"), &stock.machine);
+        let Some(zone) = world.zone_names.find(cx, &format!("{path}.zone"), &stock.zone) else { continue };
+        if lowering.stocks.insert((stock.machine.clone(), ZoneId(zone as u16)), k as u16).is_some() {
+            cx.error(&path, format!("{} in zone {} again", quote(&stock.machine), stock.zone), "each type once in each zone");
+        }
+        counts.push(stock.count);
+    }
+    counts
+}
+
+/// Nodes that the seed has at the start: those given, and `minimum` of pools of which none is.
+fn nodes_at_start(seed: &RawSeed) -> u64 {
+    let made = seed.pools.iter().filter(|pool| !is_given(seed, pool)).map(|pool| u64::from(pool.minimum));
+    made.sum::<u64>() + seed.nodes.len() as u64
+}
+
+fn is_given(seed: &RawSeed, pool: &RawPool) -> bool {
+    seed.nodes.iter().any(|node| node.pool == pool.name.as_str())
+}
+
+struct Builder<'a, 'b> {
+    cx: &'a mut Context<'b>,
+    raw: &'a RawSeed,
+    path: String,
+    world: &'a mut World,
+    lowering: &'a mut Lowering,
+}
+
+impl Builder<'_, '_> {
+    fn build(mut self, s: usize, members: &mut Members, clusters: &mut Names) -> Site {
+        let (cx, raw, path) = (&mut *self.cx, self.raw, &self.path);
+        let zones = zones_of(cx, &format!("{path}.zones"), &raw.zones, None, self.world);
+        if zones.len().is_multiple_of(2) && zones.len() == raw.zones.len() && !raw.allow_even_zones {
+            let wanted = "an odd number, so that losing one leaves a majority of them (GEP-20); or \"allow_even_zones\": true";
+            cx.error(&format!("{path}.zones"), format!("{} zones", zones.len()), wanted);
+        }
+        let hosts = self.hosts(&zones);
+        let etcd = self.etcd(&hosts, members, clusters);
+        let name = raw.name.to_string();
+        let seed = Seed {
+            name: name.clone(),
+            plane: PlaneId(self.lowering.sites.len() as u16),
+            zones,
+            multi_zonal: false,
+            allocatable_shoots: raw.allocatable_shoots,
+        };
+        let (nodes, groups, workloads, cared) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let timers = raw.timers.timers();
+        let plane = PlaneSpec { name, etcd, control_plane: hosts, nodes, groups, workloads, cared, timers };
+        let (pools, nodes) = (Names::new("a pool of this seed"), Names::new("a node of this seed"));
+        let mut site = Site { entry: s, sound: true, plane, seed, pools, nodes, zones: Vec::new(), used: Vec::new(), shoots: 0 };
+        let pools = self.pools(&mut site);
+        self.given(&pools, &mut site);
+        self.made(&pools, &mut site);
+        self.addresses(&site);
+        site.seed.multi_zonal = self.multi_zonal(&pools);
+        site
+    }
+
+    /// The hosts of the seed's own control plane.
+    fn hosts(&mut self, zones: &[ZoneId]) -> Vec<NodeId> {
+        let path = format!("{}.control_plane", self.path);
+        let raw = &self.raw.control_plane;
+        self.lowering.mark(self.cx, &path, &raw.mark);
+        let own = zones_of(self.cx, &format!("{path}.zones"), &raw.zones, None, self.world);
+        let zones = if own.is_empty() { zones } else { &own };
+        let zone = |k: usize| if zones.is_empty() { ZoneId(0) } else { zones[k % zones.len()] };
+        let name = |k| format!("{}-control-plane-{k}", self.raw.name);
+        let place = format!("{}.name", self.path);
+        (0..usize::from(raw.replicas)).map(|k| add_machine(self.cx, &place, name(k), zone(k), self.world)).collect()
+    }
+
+    /// The etcd cluster of the seed itself.
+    fn etcd(&mut self, hosts: &[NodeId], members: &mut Members, clusters: &mut Names) -> ClusterId {
+        let raw = &self.raw.control_plane;
+        let path = format!("{}.control_plane", self.path);
+        let managed = Managed::new(self.cx, &path, &raw.options, &raw.initial, &raw.disk);
+        managed.check_leader(self.cx, "etcd", hosts.len());
+        let placed = Placed { home: self.raw.name.as_str(), set: "etcd", nodes: hosts, pods: false };
+        members.manage(self.cx, &managed, &placed, self.world, clusters)
+    }
+
+    /// The machine deployments of each pool: its first, and the zones they are in.
+    fn pools(&mut self, site: &mut Site) -> Vec<(usize, Vec<ZoneId>)> {
+        let mut all = Vec::new();
+        for (p, pool) in self.raw.pools.iter().enumerate() {
+            let path = format!("{}.pools[{p}]", self.path);
+            site.pools.add(self.cx, &format!("{path}.name"), pool.name.as_str(), p);
+            self.lowering.mark(self.cx, &path, &pool.mark);
+            for (t, taint) in pool.taints.iter().enumerate() {
+                self.lowering.mark(self.cx, &format!("{path}.taints[{t}]"), &taint.mark);
+            }
+            if pool.minimum > pool.maximum {
+                let wanted = format!("at most `maximum`, {}", pool.maximum);
+                self.cx.error(&format!("{path}.minimum"), pool.minimum.to_string(), wanted);
+            }
+            let own = zones_of(self.cx, &format!("{path}.zones"), &pool.zones, Some(&site.seed.zones), self.world);
+            let zones = if pool.zones.is_empty() { site.seed.zones.clone() } else { own };
+            let first = site.plane.groups.len();
+            for (k, zone) in zones.iter().enumerate() {
+                site.plane.groups.push(Group {
+                    name: format!("{}-{}-z{}", self.raw.name, pool.name, k + 1),
+                    zone: *zone,
+                    template: template(&mut self.lowering.words, *zone, pool, self.world),
+                    minimum: share(k, pool.minimum, zones.len()),
+                    maximum: share(k, pool.maximum, zones.len()),
+                    stock: pool.machine.kind.as_ref().and_then(|kind| self.lowering.stock(kind.as_str(), *zone)),
+                });
+            }
+            all.push((first, zones));
+        }
+        all
+    }
+
+    /// The nodes that the file gives.
+    fn given(&mut self, pools: &[(usize, Vec<ZoneId>)], site: &mut Site) {
+        let mut machines = Names::new("a machine of this seed");
+        let mut counts = vec![0_u32; site.plane.groups.len()];
+        for (n, node) in self.raw.nodes.iter().enumerate() {
+            let path = format!("{}.nodes[{n}]", self.path);
+            self.lowering.mark(self.cx, &path, &node.mark);
+            let Some(group) = self.group(&path, node, pools, site) else { continue };
+            let deployment = &site.plane.groups[usize::from(group.0)];
+            let found = node.machine.as_ref().map(|name| (name, MachineName::parse(group, &deployment.name, name.as_str())));
+            if let Some((name, parsed)) = found {
+                let path = format!("{path}.machine");
+                machines.add(self.cx, &path, name.as_str(), n);
+                if parsed.is_none() {
+                    let wanted = format!(
+                        "{}-<5 letters>-<5 letters>, as Gardener names a machine of this pool and zone; letters that Kubernetes draws: bcdfghjklmnpqrstvwxz2456789",
+                        deployment.name
+                    );
+                    self.cx.error(&path, quote(name.as_str()), wanted);
+                }
+            }
+            let count = &mut counts[usize::from(group.0)];
+            let machine = found.and_then(|(_, parsed)| parsed).unwrap_or_else(|| MachineName::made(group, *count));
+            *count += 1;
+            if *count == deployment.maximum + 1 {
+                let wanted = format!("at most {} here, its share of the pool's `maximum`", deployment.maximum);
+                self.cx.error(&path, format!("a node more in {}", deployment.name), wanted);
+            }
+            self.node(&format!("{path}.name"), node.name.to_string(), machine, site);
+        }
+    }
+
+    /// The machine deployment of a node that is given.
+    fn group(&mut self, path: &str, node: &RawSeedNode, pools: &[(usize, Vec<ZoneId>)], site: &Site) -> Option<GroupId> {
+        let pool = site.pools.find(self.cx, &format!("{path}.pool"), &node.pool);
+        let place = format!("{path}.zone");
+        let zone = self.world.zone_names.find(self.cx, &place, &node.zone).map(|zone| ZoneId(zone as u16))?;
+        let (first, zones) = &pools[pool?];
+        let found = zones.iter().position(|own| *own == zone);
+        if found.is_none() {
+            let wanted = format!("one of the zones of its pool: {}", zone_names(zones, self.world));
+            self.cx.error(&place, quote(&node.zone), wanted);
+        }
+        found.map(|k| GroupId((first + k) as u16))
+    }
+
+    /// The nodes of pools of which none is given.
+    fn made(&mut self, pools: &[(usize, Vec<ZoneId>)], site: &mut Site) {
+        let place = format!("{}.name", self.path);
+        for (pool, (first, zones)) in self.raw.pools.iter().zip(pools) {
+            for group in *first..first + zones.len() {
+                let count = if is_given(self.raw, pool) { 0 } else { site.plane.groups[group].minimum };
+                for k in 0..count {
+                    let machine = MachineName::made(GroupId(group as u16), k);
+                    self.node(&place, machine.text(&site.plane), machine, site);
+                }
+            }
+        }
+    }
+
+    fn node(&mut self, path: &str, name: String, machine: MachineName, site: &mut Site) {
+        let Group { zone, template, .. } = site.plane.groups[usize::from(machine.group.0)].clone();
+        let mut template = template;
+        template.labels.set(Symbol::HOSTNAME, self.lowering.words.symbol(&name));
+        let errors = self.cx.errors.len();
+        let node = add_machine(self.cx, path, name.clone(), zone, self.world);
+        if self.cx.errors.len() == errors {
+            site.nodes.add(self.cx, path, &name, site.zones.len());
+        }
+        site.add_node(NodeSpec { node, template, machine: Some(machine) }, zone);
+    }
+
+    /// Whether the seed's range of addresses holds its nodes.
+    fn addresses(&mut self, site: &Site) {
+        let path = format!("{}.node_cidr", self.path);
+        let wanted = "a range of IPv4 addresses such as \"10.242.0.0/16\"";
+        let address = |text: &str| text.split('.').count() == 4 && text.split('.').all(|part| part.parse::<u8>().is_ok());
+        let range = self.raw.node_cidr.split_once('/').filter(|(start, _)| address(start));
+        let parsed = range.and_then(|(_, bits)| bits.parse::<u8>().ok()).filter(|bits| *bits <= 32);
+        let Some(bits) = parsed else { return self.cx.error(&path, quote(&self.raw.node_cidr), wanted) };
+        let Some(free) = self.raw.node_prefix.checked_sub(bits) else {
+            let wanted = format!("at least the {bits} bits of `node_cidr`");
+            return self.cx.error(&format!("{}.node_prefix", self.path), self.raw.node_prefix.to_string(), wanted);
+        };
+        if site.zones.len() as u64 > 1 << free {
+            let wanted = format!(
+                "a range for its {} nodes: this one holds {} of /{}",
+                site.zones.len(),
+                1_u64 << free,
+                self.raw.node_prefix
+            );
+            self.cx.error(&path, quote(&self.raw.node_cidr), wanted);
+        }
+    }
+
+    fn multi_zonal(&mut self, pools: &[(usize, Vec<ZoneId>)]) -> bool {
+        let qualifies = |(pool, (_, zones)): (&RawPool, &(usize, Vec<ZoneId>))| {
+            pool.taints.is_empty() && zones.len() >= SEVERAL && zones.len() % 2 == 1 && pool.minimum as usize >= SEVERAL
+        };
+        let may_be = self.raw.pools.iter().zip(pools).any(qualifies);
+        if self.raw.multi_zonal == Some(true) && !may_be {
+            self.cx.error(&format!("{}.multi_zonal", self.path), "true", MULTI_ZONAL);
+        }
+        self.raw.multi_zonal.unwrap_or(may_be)
+    }
+}
+
+/// What nodes of a pool in a zone are like.
+fn template(words: &mut Words, zone: ZoneId, pool: &RawPool, world: &World) -> NodeTemplate {
+    let zone = &world.zones[usize::from(zone.0)];
+    let pool_key = words.symbol(POOL);
+    let labels = [
+        (Symbol::ZONE, words.symbol(&zone.name)),
+        (Symbol::REGION, words.symbol(&world.regions[usize::from(zone.region)])),
+        (pool_key, words.symbol(pool.name.as_str())),
+    ];
+    let taint = |taint: &crate::raw::RawTaint| {
+        let key = words.symbol(taint.key.as_str());
+        Taint { key, value: None, effect: taint.effect.effect() }
+    };
+    let taints = pool.taints.iter().map(taint).collect();
+    NodeTemplate { labels: Labels::from_iter(labels), taints, allocatable: resources(&pool.machine) }
+}
+
+fn resources(machine: &RawMachine) -> Resources {
+    Resources { cpu_milli: milli(machine.cpu), memory: machine.memory.0, pods: u64::from(machine.pods) }
+}
+
+/// Thousandths of a CPU.
+pub(super) fn milli(cpu: f64) -> u64 {
+    (cpu * 1_000.0).round() as u64
+}

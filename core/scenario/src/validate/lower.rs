@@ -1,0 +1,193 @@
+//! What is being put together of planes: words, images, nodes with what is left of them.
+
+use std::collections::BTreeMap;
+
+use super::names::Names;
+use super::world::World;
+use super::{Context, quoted};
+use crate::ids::{NodeId, NodeKey, ZoneId};
+use crate::kube::gardener::Seed;
+use crate::kube::labels::{Symbol, WELL_KNOWN};
+use crate::kube::taints::Effect;
+use crate::kube::{Image, NodeSpec, PlaneSpec, Resources, Workload};
+use crate::model::Node;
+use crate::raw::RawMark;
+use crate::source::Input;
+
+/// Nodes of all seeds at the start.
+pub(super) const MAX_NODES: usize = 4_000;
+/// Machines of all seeds at one time.
+pub(super) const MAX_MACHINES: u32 = 20_000;
+/// Shoots.
+pub(super) const MAX_SHOOTS: usize = 2_000;
+/// Pods of all planes, as far as they are known; a component without pods counts as one.
+pub(super) const MAX_PODS: u64 = 100_000;
+
+/// The label of a node that names its worker pool.
+pub(super) const POOL: &str = "worker.gardener.cloud/pool";
+
+/// What stands for itself: each word once.
+pub(super) struct Words {
+    pub(super) list: Vec<String>,
+    index: BTreeMap<String, u32>,
+}
+
+impl Words {
+    fn new() -> Self {
+        let mut words = Self { list: Vec::new(), index: BTreeMap::new() };
+        for word in WELL_KNOWN {
+            words.symbol(word);
+        }
+        words
+    }
+
+    /// The symbol of a word; those that come first have the lowest.
+    pub(super) fn symbol(&mut self, word: &str) -> Symbol {
+        if let Some(known) = self.index.get(word) {
+            return Symbol(*known);
+        }
+        let next = self.list.len() as u32;
+        self.list.push(word.to_owned());
+        self.index.insert(word.to_owned(), next);
+        Symbol(next)
+    }
+}
+
+/// A seed with what is needed to place pods in it.
+pub(super) struct Site {
+    /// Which of the file's seeds it is.
+    pub(super) entry: usize,
+    /// Nothing is wrong with it; what is placed in one that is not would be wrong for no other reason.
+    pub(super) sound: bool,
+    pub(super) plane: PlaneSpec,
+    pub(super) seed: Seed,
+    pub(super) pools: Names,
+    /// Names of its nodes: what they stand for is a [`NodeKey`].
+    pub(super) nodes: Names,
+    /// Per node.
+    pub(super) zones: Vec<ZoneId>,
+    /// Per node: what its pods request that are known to be there.
+    pub(super) used: Vec<Resources>,
+    /// Shoots that it hosts.
+    pub(super) shoots: u32,
+}
+
+impl Site {
+    /// A node more, which the world has already.
+    pub(super) fn add_node(&mut self, spec: NodeSpec, zone: ZoneId) {
+        self.plane.nodes.push(spec);
+        self.zones.push(zone);
+        self.used.push(Resources::default());
+    }
+
+    /// Whether a pod of the workload may be on a node, by its taints and labels.
+    pub(super) fn suits(&self, workload: &Workload, node: NodeKey) -> bool {
+        let template = &self.plane.nodes[node.0 as usize].template;
+        let mut repelling = template.taints.iter().filter(|taint| taint.effect != Effect::PreferNoSchedule);
+        workload.affinity.admits(&template.labels)
+            && repelling.all(|taint| workload.tolerations.iter().any(|toleration| toleration.tolerates(taint)))
+    }
+
+    /// What a node would have given away with a pod of the workload more; `None`: there is no room.
+    pub(super) fn with(&self, workload: &Workload, node: NodeKey) -> Option<Resources> {
+        let sum = self.used[node.0 as usize].plus(&workload.requests);
+        sum.fits(&self.plane.nodes[node.0 as usize].template.allocatable).then_some(sum)
+    }
+
+    /// The node of a zone that suits the workload, has room and the fewest pods: the first of these, none of `taken`.
+    pub(super) fn emptiest(&self, workload: &Workload, zone: ZoneId, taken: &[NodeKey]) -> Option<NodeKey> {
+        let nodes = (0..self.zones.len()).filter(|node| self.zones[*node] == zone).map(|node| NodeKey(node as u32));
+        let fitting =
+            nodes.filter(|node| !taken.contains(node) && self.suits(workload, *node) && self.with(workload, *node).is_some());
+        fitting.min_by_key(|node| self.used[node.0 as usize].pods)
+    }
+
+    /// The machine behind a node.
+    pub(super) fn machine(&self, node: NodeKey) -> NodeId {
+        self.plane.nodes[node.0 as usize].node
+    }
+}
+
+/// Everything that is put together.
+pub(super) struct Lowering {
+    pub(super) words: Words,
+    pub(super) images: BTreeMap<(String, u64), u16>,
+    pub(super) sites: Vec<Site>,
+    pub(super) pods: u64,
+    pub(super) inputs: Vec<Input>,
+    /// Stocks of machines, by type and zone.
+    pub(super) stocks: BTreeMap<(String, ZoneId), u16>,
+}
+
+impl Lowering {
+    pub(super) fn new() -> Self {
+        let (images, stocks) = (BTreeMap::new(), BTreeMap::new());
+        Self { words: Words::new(), images, sites: Vec::new(), pods: 0, inputs: Vec::new(), stocks }
+    }
+
+    /// The stock that machines of a type come from in a zone; `None`: there are always more.
+    pub(super) fn stock(&self, machine: &str, zone: ZoneId) -> Option<u16> {
+        self.stocks.get(&(machine.to_owned(), zone)).copied()
+    }
+
+    /// The image of a component: the same for all components of that name and size.
+    pub(super) fn image(&mut self, name: &str, bytes: u64) -> Image {
+        let next = self.images.len() as u16;
+        Image { id: *self.images.entry((name.to_owned(), bytes)).or_insert(next), bytes }
+    }
+
+    /// Accounts for pods; too many are refused, and must not be made.
+    pub(super) fn room_for(&mut self, cx: &mut Context<'_>, path: &str, pods: u64) -> bool {
+        let before = self.pods;
+        self.pods = before.saturating_add(pods.max(1));
+        if before <= MAX_PODS && self.pods > MAX_PODS {
+            cx.error(path, format!("more than {MAX_PODS} pods, or components"), format!("at most {MAX_PODS} in all"));
+        }
+        self.pods <= MAX_PODS
+    }
+
+    /// Keeps what the file says of where something comes from.
+    pub(super) fn mark(&mut self, cx: &mut Context<'_>, path: &str, raw: &RawMark) {
+        mark(cx, &mut self.inputs, path, raw);
+    }
+}
+
+/// Keeps what the file says of where something comes from.
+pub(super) fn mark(cx: &mut Context<'_>, inputs: &mut Vec<Input>, path: &str, mark: &RawMark) {
+    match mark.source {
+        Some(source) => inputs.push(Input { path: path.to_owned(), source, because: mark.because.clone() }),
+        None if mark.because.is_empty() => {}
+        None => cx.error(&format!("{path}.source"), "nothing", "who says so: `published`, `inferred` or `assumed`"),
+    }
+}
+
+/// A machine more in the world.
+pub(super) fn add_machine(cx: &mut Context<'_>, path: &str, name: String, zone: ZoneId, world: &mut World) -> NodeId {
+    let index = world.nodes.len();
+    world.node_names.add(cx, path, &name, index);
+    world.node_zones.push(Some(zone));
+    world.nodes.push(Node { name, zone });
+    NodeId(index as u16)
+}
+
+/// The zones of these names, each once; of these, where they must be some of them.
+pub(super) fn zones_of(cx: &mut Context<'_>, path: &str, names: &[String], of: Option<&[ZoneId]>, world: &World) -> Vec<ZoneId> {
+    let mut zones = Vec::new();
+    for (k, name) in names.iter().enumerate() {
+        let path = format!("{path}[{k}]");
+        let Some(zone) = world.zone_names.find(cx, &path, name).map(|zone| ZoneId(zone as u16)) else { continue };
+        if zones.contains(&zone) {
+            cx.error(&path, format!("{} again", quoted(name)), "each zone once");
+        } else if of.is_some_and(|of| !of.contains(&zone)) {
+            cx.error(&path, quoted(name), format!("one of the zones of its seed: {}", zone_names(of.unwrap_or_default(), world)));
+        } else {
+            zones.push(zone);
+        }
+    }
+    zones
+}
+
+/// Zones by name.
+pub(super) fn zone_names(zones: &[ZoneId], world: &World) -> String {
+    crate::error::one_of(zones.iter().map(|zone| world.zones[zone.0 as usize].name.as_str()))
+}

@@ -1,0 +1,346 @@
+//! Components: what Gardener deploys, with what the file says otherwise.
+
+use std::collections::BTreeMap;
+
+use super::kube::milli;
+use super::lower::{Lowering, POOL, Site};
+use super::{Context, Names};
+use crate::error::{did_you_mean, quote};
+use crate::ids::{NodeKey, PlaneId};
+use crate::kube::gardener::{FailureTolerance, Recovery};
+use crate::kube::labels::{Condition, Labels, NodeAffinity, Requirement, Selector, Symbol};
+use crate::kube::name::PodTag;
+use crate::kube::placement::{Affinity, Constraint, PodAffinity, Term};
+use crate::kube::profile::{self, Part, Profile};
+use crate::kube::taints::{Match, Toleration};
+use crate::kube::{Kind, Resources, Role, UNREACHABLE_TOLERATION, VolumeTemplate, Workload, tolerates_unreachable};
+use crate::raw::{RawAntiAffinity, RawClaim, RawComponent, RawKind, RawOver, RawSpread};
+use crate::units::Size;
+use zonefall_kernel::time::Duration;
+
+/// The label that tells a component's pods.
+const APP: &str = "app";
+/// The label that all pods of a shoot's control plane have.
+const SHOOT: &str = "gardener.cloud/shoot";
+
+/// Whose components these are.
+pub(super) struct Home {
+    pub(super) namespace: String,
+    pub(super) tolerance: FailureTolerance,
+    pub(super) recovery: Recovery,
+    /// They are of a shoot, all in one zone.
+    pub(super) pinned: bool,
+    /// The plane that API servers and controllers among them are of.
+    pub(super) plane: PlaneId,
+}
+
+/// A component as it is deployed: what Gardener says of it, and what the file does.
+#[derive(Clone, Copy)]
+pub(super) struct Planned<'a> {
+    pub(super) profile: Option<&'static Profile>,
+    /// What the file says, and where.
+    raw: Option<(usize, &'a RawComponent)>,
+}
+
+/// The components of a seed or shoot: those of the profile, then those that the file adds.
+pub(super) fn planned<'a>(
+    cx: &mut Context<'_>,
+    lowering: &mut Lowering,
+    path: &str,
+    profiles: &'static [Profile],
+    raw: &'a [RawComponent],
+    only_listed: bool,
+) -> Vec<Planned<'a>> {
+    let mut names = Names::new("a component");
+    for (c, component) in raw.iter().enumerate() {
+        let path = format!("{path}.components[{c}]");
+        names.add(cx, &format!("{path}.name"), component.name.as_str(), c);
+        lowering.mark(cx, &path, &component.mark);
+        for (p, pod) in component.pods.iter().enumerate() {
+            lowering.mark(cx, &format!("{path}.pods[{p}]"), &pod.mark);
+        }
+    }
+    let mut all = Vec::new();
+    for profile in profiles {
+        let raw = names.get(profile.name).map(|c| (c, &raw[c]));
+        if raw.map_or(!only_listed, |(_, raw)| !raw.absent) {
+            all.push(Planned { profile: Some(profile), raw });
+        }
+    }
+    for (c, component) in raw.iter().enumerate() {
+        let name = component.name.as_str();
+        if profiles.iter().any(|profile| profile.name == name) || component.absent {
+            continue;
+        }
+        if component.kind.is_none() {
+            let hint = did_you_mean(name, profiles.iter().map(|profile| profile.name));
+            let wanted = format!("`deployment`, `stateful_set` or `daemon_set`: Gardener deploys no {}{hint}", quote(name));
+            cx.error(&format!("{path}.components[{c}].kind"), "nothing", wanted);
+        }
+        all.push(Planned { profile: None, raw: Some((c, component)) });
+    }
+    all
+}
+
+impl Planned<'_> {
+    pub(super) fn name(&self) -> &str {
+        self.raw.map(|(_, raw)| raw.name.as_str()).or(self.profile.map(|profile| profile.name)).unwrap_or_default()
+    }
+
+    pub(super) fn part(&self) -> Part {
+        self.profile.map_or(Part::Other, |profile| profile.part)
+    }
+
+    fn said<T>(&self, field: impl Fn(&RawComponent) -> Option<T>) -> Option<T> {
+        self.raw.and_then(|(_, raw)| field(raw))
+    }
+
+    /// Where the file has it, if it does: else where the file has those it is one of.
+    pub(super) fn path(&self, of: &str) -> String {
+        self.raw.map_or_else(|| of.to_owned(), |(c, _)| format!("{of}.components[{c}]"))
+    }
+
+    fn kind(&self) -> Kind {
+        let usual = self.profile.map_or(RawKind::Deployment, |profile| match profile.kind {
+            profile::Kind::Deployment => RawKind::Deployment,
+            profile::Kind::StatefulSet => RawKind::StatefulSet,
+            profile::Kind::DaemonSet => RawKind::DaemonSet,
+        });
+        let etcd = matches!(self.part(), Part::EtcdMain | Part::EtcdEvents);
+        match self.said(|raw| raw.kind).unwrap_or(usual) {
+            RawKind::Deployment => Kind::Deployment,
+            RawKind::StatefulSet => Kind::StatefulSet { parallel: self.said(|raw| raw.parallel).unwrap_or(etcd) },
+            RawKind::DaemonSet => Kind::DaemonSet,
+        }
+    }
+
+    /// As a workload of the site, its pods not placed yet.
+    pub(super) fn workload(&self, cx: &mut Context<'_>, lowering: &mut Lowering, of: &str, home: &Home, site: &Site) -> Workload {
+        let kind = self.kind();
+        let replicas = match kind {
+            Kind::DaemonSet => 0,
+            Kind::Deployment | Kind::StatefulSet { .. } => self
+                .said(|raw| raw.replicas)
+                .unwrap_or_else(|| self.profile.map_or(1, |profile| profile.replicas.count(home.tolerance, home.recovery))),
+        };
+        let words = &mut lowering.words;
+        let (app, name) = (words.symbol(APP), words.symbol(self.name()));
+        let namespace = words.symbol(&home.namespace);
+        let shoot = words.symbol(SHOOT);
+        let selector = equal(app, name);
+        let (mut spread, mut prefers) = (Vec::new(), Vec::new());
+        let zones = site.seed.zones.len() as u32;
+        let (usual_spread, usual_away) = constraints(self.part(), replicas, home.tolerance, home.recovery, zones);
+        for one in self.said(|raw| raw.spread.clone()).unwrap_or(usual_spread) {
+            let constraint = Constraint {
+                key: key(one.over),
+                max_skew: u64::from(one.max_skew),
+                selector: selector.clone(),
+                min_domains: 1,
+                honors_affinity: true,
+                honors_taints: false,
+            };
+            if one.hard { spread.push(constraint) } else { prefers.push(constraint) }
+        }
+        let mut pod_affinity = PodAffinity {
+            away: away(&selector, &self.said(|raw| raw.anti_affinity.clone()).unwrap_or(usual_away)),
+            ..PodAffinity::default()
+        };
+        if home.pinned {
+            pod_affinity.near.required.push(Term { key: Symbol::ZONE, selector: equal(shoot, namespace) });
+        }
+        let pool = self.said(|raw| raw.pool.clone());
+        let place = format!("{}.pool", self.path(of));
+        if let Some(pool) = &pool {
+            site.pools.find(cx, &place, pool);
+        }
+        let on_pool = |pool: String| vec![Requirement { key: words.symbol(POOL), is: Condition::In(vec![words.symbol(&pool)]) }];
+        let affinity = NodeAffinity(pool.map(on_pool).into_iter().collect());
+        let tolerations = self.tolerations(lowering, kind);
+        let numbers = self.profile.copied().unwrap_or(UNKNOWN);
+        let bytes = self.said(|raw| raw.image).map_or(numbers.image_mb * 1_000_000, |size| size.0);
+        Workload {
+            name: self.name().to_owned(),
+            namespace,
+            kind,
+            role: match self.part() {
+                Part::ApiServer => Role::ApiServer(home.plane),
+                Part::Controller(component) => Role::Controller(home.plane, component),
+                Part::EtcdMain | Part::EtcdEvents | Part::Other => Role::Other,
+            },
+            replicas,
+            labels: Labels::from_iter([(app, name), (shoot, namespace)]),
+            selector,
+            requests: Resources {
+                cpu_milli: self.said(|raw| raw.cpu).map_or(numbers.cpu_milli, milli),
+                memory: self.said(|raw| raw.memory).map_or(numbers.memory_mib << 20, |size| size.0),
+                pods: 1,
+            },
+            affinity,
+            tolerations,
+            spread,
+            prefers,
+            pod_affinity,
+            volume: self.volume(cx, of, kind),
+            image: lowering.image(self.name(), bytes),
+            max_unavailable: self.said(|raw| raw.max_unavailable).or((replicas > 1).then_some(1)),
+            start: self.said(|raw| raw.start).map_or(Duration::from_secs(numbers.start_s), |span| span.0),
+            stop: self.said(|raw| raw.stop).map_or(profile::STOP, |span| span.0),
+            placed: Vec::new(),
+        }
+    }
+
+    fn tolerations(&self, lowering: &mut Lowering, kind: Kind) -> Vec<Toleration> {
+        let any = |key| Toleration { key, value: Match::Exists, effect: None, lasts: None };
+        let keys = self.said(|raw| raw.tolerates.clone());
+        let unreachable = match kind {
+            Kind::DaemonSet if keys.is_none() => any(None),
+            Kind::DaemonSet => any(Some(Symbol::UNREACHABLE)),
+            Kind::Deployment | Kind::StatefulSet { .. } => {
+                tolerates_unreachable(self.said(|raw| raw.tolerate_unreachable).map_or(UNREACHABLE_TOLERATION, |span| span.0))
+            }
+        };
+        let of_pools = keys.unwrap_or_default();
+        std::iter::once(unreachable).chain(of_pools.iter().map(|key| any(Some(lowering.words.symbol(key.as_str()))))).collect()
+    }
+
+    fn volume(&self, cx: &mut Context<'_>, of: &str, kind: Kind) -> Option<VolumeTemplate> {
+        let is_set = matches!(kind, Kind::StatefulSet { .. });
+        let usual = if self.profile.is_some() && is_set { RawClaim::Zonal } else { RawClaim::None };
+        let claim = self.said(|raw| raw.volume).unwrap_or(usual);
+        if claim != RawClaim::None && !is_set {
+            cx.error(&format!("{}.volume", self.path(of)), "a volume", "none: only pods of a StatefulSet have one each");
+        }
+        (claim != RawClaim::None).then_some(VolumeTemplate { regional: claim == RawClaim::Regional })
+    }
+
+    /// Puts the pods that the file gives onto their nodes.
+    pub(super) fn give(&self, cx: &mut Context<'_>, of: &str, workload: &mut Workload, site: &mut Site) {
+        let Some((_, raw)) = self.raw else { return };
+        let mut seen = BTreeMap::new();
+        for (p, pod) in raw.pods.iter().enumerate() {
+            let path = format!("{}.pods[{p}]", self.path(of));
+            let name = pod.name.as_str();
+            let tag = PodTag::parse(workload.kind, &workload.name, name);
+            match tag {
+                None => cx.error(&format!("{path}.name"), quote(name), form(workload)),
+                Some(PodTag::Ordinal(ordinal)) if ordinal >= workload.replicas => {
+                    let wanted = format!("a pod of its {} replicas, numbered from 0", workload.replicas);
+                    cx.error(&format!("{path}.name"), quote(name), wanted);
+                }
+                Some(tag) => {
+                    if let Some(first) = seen.insert(tag, p) {
+                        let wanted = format!("a name that no other pod has: pods[{first}] has it");
+                        cx.error(&format!("{path}.name"), format!("{} again", quote(name)), wanted);
+                    }
+                }
+            }
+            let node = site.nodes.find(cx, &format!("{path}.node"), &pod.node).map(|node| NodeKey(node as u32));
+            let (Some(tag), Some(node)) = (tag, node) else { continue };
+            workload.placed.push((tag, node));
+            take_place(cx, &format!("{path}.node"), &pod.node, workload, node, site);
+        }
+        if raw.pods.len() > workload.replicas as usize && workload.kind == Kind::Deployment {
+            let wanted = format!("at most {}, its replicas", workload.replicas);
+            cx.error(&format!("{}.pods", self.path(of)), format!("{} pods", raw.pods.len()), wanted);
+        }
+    }
+}
+
+/// Whether a pod can be on the node that the file gives it.
+fn take_place(cx: &mut Context<'_>, path: &str, name: &str, workload: &Workload, node: NodeKey, site: &mut Site) {
+    if !site.suits(workload, node) {
+        let wanted = "a node of its `pool` whose pool's taints it tolerates (`tolerates`)";
+        cx.error(path, quote(name), wanted);
+        return;
+    }
+    if let Some(sum) = site.with(workload, node) {
+        site.used[node.0 as usize] = sum;
+        return;
+    }
+    let used = site.used[node.0 as usize].plus(&workload.requests);
+    let has = site.plane.nodes[node.0 as usize].template.allocatable;
+    let cpu = |milli: u64| milli as f64 / 1_000.0;
+    let found = format!(
+        "{}, where pods would request {} of {} CPUs, {} of {} and {} of {} pods",
+        quote(name),
+        cpu(used.cpu_milli),
+        cpu(has.cpu_milli),
+        Size(used.memory),
+        Size(has.memory),
+        used.pods,
+        has.pods
+    );
+    cx.error(path, found, "a node with room");
+}
+
+/// What a pod of the workload can be called.
+fn form(workload: &Workload) -> String {
+    let letters = "letters that Kubernetes draws: bcdfghjklmnpqrstvwxz2456789";
+    match workload.kind {
+        Kind::Deployment => format!("{}-<hash of its template>-<5 letters>; {letters}", workload.name),
+        Kind::StatefulSet { .. } => format!("{}-<number>", workload.name),
+        Kind::DaemonSet => format!("{}-<5 letters>; {letters}", workload.name),
+    }
+}
+
+/// A component that nobody knows (assumed).
+const UNKNOWN: Profile = Profile {
+    name: "",
+    kind: profile::Kind::Deployment,
+    part: Part::Other,
+    replicas: profile::Replicas::Always(1),
+    cpu_milli: 50,
+    memory_mib: 64,
+    image_mb: 60,
+    start_s: 5,
+};
+
+/// How Gardener keeps pods of a component apart (GEP-20, "Scheduling Control Plane Components").
+fn constraints(
+    part: Part,
+    replicas: u32,
+    tolerance: FailureTolerance,
+    recovery: Recovery,
+    zones: u32,
+) -> (Vec<RawSpread>, Vec<RawAntiAffinity>) {
+    let spread = |over, max_skew| RawSpread { over, max_skew, hard: true };
+    let away = |over, weight| RawAntiAffinity { over, weight };
+    let etcd = matches!(part, Part::EtcdMain | Part::EtcdEvents);
+    match tolerance {
+        FailureTolerance::None => (Vec::new(), Vec::new()),
+        _ if replicas < 2 => (Vec::new(), Vec::new()),
+        FailureTolerance::Node if etcd => (Vec::new(), vec![away(RawOver::Host, None)]),
+        FailureTolerance::Node => (vec![spread(RawOver::Host, 1)], Vec::new()),
+        FailureTolerance::Zone if etcd && recovery == Recovery::Preferred => {
+            (Vec::new(), vec![away(RawOver::Host, None), away(RawOver::Zone, Some(100))])
+        }
+        FailureTolerance::Zone if etcd || (part != Part::ApiServer && replicas <= zones) => {
+            (Vec::new(), vec![away(RawOver::Zone, None)])
+        }
+        FailureTolerance::Zone => (vec![spread(RawOver::Zone, 2), spread(RawOver::Host, 1)], Vec::new()),
+    }
+}
+
+const fn key(over: RawOver) -> Symbol {
+    match over {
+        RawOver::Zone => Symbol::ZONE,
+        RawOver::Host => Symbol::HOSTNAME,
+    }
+}
+
+fn equal(key: Symbol, value: Symbol) -> Selector {
+    Selector::All(vec![Requirement { key, is: Condition::In(vec![value]) }])
+}
+
+fn away(selector: &Selector, raw: &[RawAntiAffinity]) -> Affinity {
+    let mut affinity = Affinity::default();
+    for one in raw {
+        let term = Term { key: key(one.over), selector: selector.clone() };
+        match one.weight {
+            None => affinity.required.push(term),
+            Some(weight) => affinity.preferred.push((weight, term)),
+        }
+    }
+    affinity
+}
