@@ -79,8 +79,24 @@ spans! {
     node_monitor_grace => monitor_grace: "2m", "GEP-20";
     /// A kubelet renews its lease this often.
     kubelet_lease_renew => lease_renewal: "10s", "kubernetes: a quarter of nodeLeaseDurationSeconds";
-    /// From a write until those who watch hear of it.
-    watch_latency => watch_latency: "5ms", "assumed";
+    /// What an API server adds to the time of a request.
+    api_overhead => api_overhead: "1ms", "assumed";
+    /// From a kubelet that runs to the API server and the controllers of a control plane's host.
+    control_plane_start => control_plane_start: "20s", "assumed";
+    /// An API server closes a connection to a silent etcd member after this.
+    etcd_silence => etcd_silence: "40s", "kubernetes: storagebackend/factory/etcd3.go, keepaliveTime + keepaliveTimeout";
+    /// A dial to a silent etcd member is given up after this.
+    etcd_dial => etcd_dial: "20s", "kubernetes: storagebackend/factory/etcd3.go, dialTimeout";
+    /// An API server is asked this often whether it is ready.
+    readiness_period => readiness_period: "10s", "assumed";
+    /// Others wait this long for the holder of a lease.
+    lease_duration => lease_duration: "15s", "kubernetes: leaderElection.leaseDuration";
+    /// A holder that could not renew its lease for this long gives up; less than `lease_duration`.
+    renew_deadline => renew_deadline: "10s", "kubernetes: leaderElection.renewDeadline";
+    /// Between two tries of a holder; less than `renew_deadline`. Others add up to 1.2 times as much.
+    retry_period => retry_period: "2s", "kubernetes: leaderElection.retryPeriod";
+    /// From a process that gave up to the next one.
+    restart => restart: "10s", "assumed";
     /// From power to a kubelet that runs.
     boot => boot: "1m", "assumed";
     /// Between two pods that the scheduler looks at.

@@ -1,18 +1,19 @@
 //! Seeds: their control planes, worker pools and nodes.
 
-use super::Context;
 use super::etcd::{Managed, Members, Placed};
 use super::lower::{Lowering, MAX_MACHINES, MAX_NODES, POOL, Site, Words, add_machine, zone_names, zones_of};
 use super::names::Names;
 use super::world::World;
+use super::{Context, quoted};
 use crate::error::quote;
 use crate::ids::{ClusterId, GroupId, NodeId, PlaneId, ZoneId};
 use crate::kube::gardener::Seed;
 use crate::kube::labels::{Labels, Symbol};
 use crate::kube::name::MachineName;
 use crate::kube::taints::Taint;
-use crate::kube::{Group, NodeSpec, NodeTemplate, PlaneSpec, Resources};
+use crate::kube::{Group, NodeSpec, NodeTemplate, PlaneSpec, Resources, Timers};
 use crate::raw::{RawMachine, RawPool, RawScenario, RawSeed, RawSeedNode};
+use crate::units::Span;
 
 /// Zones of a pool from which it can host control planes that survive one, and nodes.
 const SEVERAL: usize = 3;
@@ -107,6 +108,8 @@ impl Builder<'_, '_> {
             let wanted = "an odd number, so that losing one leaves a majority of them (GEP-20); or \"allow_even_zones\": true";
             cx.error(&format!("{path}.zones"), format!("{} zones", zones.len()), wanted);
         }
+        let timers = raw.timers.timers();
+        leases(cx, &format!("{path}.timers"), &timers);
         let hosts = self.hosts(&zones);
         let etcd = self.etcd(&hosts, members, clusters);
         let name = raw.name.to_string();
@@ -118,7 +121,6 @@ impl Builder<'_, '_> {
             allocatable_shoots: raw.allocatable_shoots,
         };
         let (nodes, groups, workloads, cared) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        let timers = raw.timers.timers();
         let plane = PlaneSpec { name, etcd, control_plane: hosts, nodes, groups, workloads, cared, timers };
         let (pools, nodes) = (Names::new("a pool of this seed"), Names::new("a node of this seed"));
         let mut site = Site { entry: s, sound: true, plane, seed, pools, nodes, zones: Vec::new(), used: Vec::new(), shoots: 0 };
@@ -316,4 +318,17 @@ fn resources(machine: &RawMachine) -> Resources {
 /// Thousandths of a CPU.
 pub(super) fn milli(cpu: f64) -> u64 {
     (cpu * 1_000.0).round() as u64
+}
+
+/// client-go refuses to run with others.
+fn leases(cx: &mut Context<'_>, path: &str, timers: &Timers) {
+    let Timers { lease_duration, renew_deadline, retry_period, .. } = *timers;
+    if lease_duration <= renew_deadline {
+        let wanted = format!("more than renew_deadline, {}", Span(renew_deadline));
+        cx.error(&format!("{path}.lease_duration"), quoted(Span(lease_duration)), wanted);
+    }
+    if renew_deadline.as_nanos() * 10 <= retry_period.as_nanos() * 12 {
+        let wanted = format!("more than 1.2 x retry_period, {}", Span(retry_period));
+        cx.error(&format!("{path}.renew_deadline"), quoted(Span(renew_deadline)), wanted);
+    }
 }
