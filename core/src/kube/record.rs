@@ -177,3 +177,18 @@ pub enum Reason {
     /// A pod is there that must be away from it.
     ExistingAntiAffinity,
 }
+
+impl Reason {
+    /// All of them, in the order of the filters.
+    pub const ALL: [Self; 9] = [
+        Self::Taints,
+        Self::NodeAffinity,
+        Self::Resources,
+        Self::VolumeLimit,
+        Self::VolumeZone,
+        Self::Spread,
+        Self::PodAffinity,
+        Self::PodAntiAffinity,
+        Self::ExistingAntiAffinity,
+    ];
+}

@@ -69,8 +69,8 @@ pub struct Node {
 pub enum Change {
     /// A pod was made.
     Created(PodId),
-    /// A pod was given this node.
-    Bound(NodeKey),
+    /// A pod of this workload was given this node.
+    Bound(WorkloadId, NodeKey),
     /// A pod is to end.
     Terminating(PodId, WorkloadId, NodeKey),
     /// A pod is gone, and this was its node.
@@ -295,7 +295,7 @@ impl Store {
             self.claims.entry(pod.name).or_insert(Claim { zone, home: node.zone, attachment: Attachment::Free, mounted: None });
             self.changes.push(Change::Volume(pod.name));
         }
-        self.changes.push(Change::Bound(key));
+        self.changes.push(Change::Bound(pod.name.workload, key));
         cx.record(KubeRecord::Pod(pod.name, PodFact::Bound(node.name)));
     }
 

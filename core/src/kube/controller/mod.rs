@@ -11,3 +11,4 @@ pub mod placement;
 pub mod replicas;
 pub mod scheduler;
 pub mod stateful;
+pub mod wake;

@@ -3,6 +3,7 @@
 
 use crate::ids::{NodeKey, WorkloadId};
 use crate::kernel::rng::Draw;
+use crate::kube::controller::wake::Reasons;
 use crate::kube::name::PodName;
 use crate::kube::record::Reason;
 use crate::kube::rule::affinity::{self, Placed, Pod};
@@ -34,7 +35,7 @@ impl Demand {
 ///
 /// # Errors
 /// Why no node passes them.
-pub fn place(demand: Demand, spec: &PlaneSpec, store: &Store, tie: &mut Draw) -> Result<NodeKey, Reason> {
+pub fn place(demand: Demand, spec: &PlaneSpec, store: &Store, tie: &mut Draw) -> Result<NodeKey, Reasons> {
     let workload = &spec.workloads[demand.workload.0 as usize];
     let assumed = Assumed::default();
     let nodes = Nodes::new(store, &assumed);
@@ -42,7 +43,7 @@ pub fn place(demand: Demand, spec: &PlaneSpec, store: &Store, tie: &mut Draw) ->
     let refusals = filter(demand, spec, store, &nodes, &company);
     let candidates: Vec<usize> = (0..nodes.all.len()).filter(|&node| refusals[node].is_none()).collect();
     if candidates.is_empty() {
-        return Err(refusals.into_iter().flatten().max().unwrap_or(Reason::NodeAffinity));
+        return Err(refusals.into_iter().flatten().collect());
     }
     let scores = score(workload, spec, store, &nodes, &company, &candidates);
     let most = scores.iter().max().expect("there are candidates");

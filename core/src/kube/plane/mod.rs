@@ -228,6 +228,12 @@ impl Plane {
         self.kubelets.iter().filter(|(_, kubelet)| kubelet.uses_volume(name)).map(|(key, _)| *key).collect()
     }
 
+    /// Its scheduler.
+    #[cfg(test)]
+    pub(crate) const fn scheduler(&self) -> &Scheduler {
+        &self.scheduler
+    }
+
     /// Its objects, to be changed in [`Plane::act`].
     #[cfg(test)]
     pub(crate) fn store_mut(&mut self) -> &mut Store {
