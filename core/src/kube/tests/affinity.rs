@@ -187,7 +187,9 @@ proptest! {
         let asleep = Cell::new(0);
         act(&scenario, seed, |plane, k, cx| {
             if k == less {
-                [2, 5].into_iter().for_each(|id| plane.store_mut().set_desired(WorkloadId(id), 0));
+                for id in [2, 5] {
+                    plane.store_mut().set_desired(WorkloadId(id), 0);
+                }
             }
             for id in plane.scheduler().asleep() {
                 let name = plane.store().pod(id).expect("a pod that waits is there").name;
