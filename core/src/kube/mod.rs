@@ -43,11 +43,12 @@ pub mod kubelet;
 pub mod node;
 pub mod plane;
 pub mod record;
+pub mod revision;
 pub mod rule;
 pub mod store;
 #[cfg(test)]
 mod tests;
-mod words;
+pub mod words;
 
 pub use crate::scenario::kube as spec;
 pub use crate::scenario::kube::name;
@@ -59,7 +60,7 @@ use crate::sim::Exact;
 use context::{Cx, Signal, Surroundings};
 use event::KubeEvent;
 use plane::Plane;
-use spec::Role;
+use spec::{Operation, Role};
 
 /// All planes.
 #[derive(Clone, Debug)]
@@ -105,6 +106,11 @@ impl Kube {
     /// Something is due in a plane.
     pub fn handle(&mut self, plane: PlaneId, event: KubeEvent, at: &mut Surroundings<'_>) {
         self.with(plane, at, |plane, cx| plane.handle(event, cx));
+    }
+
+    /// An operator asks for something.
+    pub fn operate(&mut self, operation: &Operation, at: &mut Surroundings<'_>) {
+        self.with(operation.plane, at, |plane, cx| plane.operate(operation.task, cx));
     }
 
     /// A plane.

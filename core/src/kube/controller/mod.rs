@@ -4,6 +4,7 @@ pub mod attach;
 pub mod collect;
 pub mod daemon;
 pub mod disruption;
+pub mod drain;
 pub mod evict;
 pub mod lifecycle;
 pub mod limiter;

@@ -111,11 +111,11 @@ impl Scheduler {
     /// # Errors
     /// Why no node suits it.
     pub fn try_place(&mut self, id: PodId, store: &mut Store, cx: &mut Cx<'_>) -> Result<NodeKey, Reasons> {
-        let name = store.pod(id).expect("a pod that waits is there").name;
-        let workload = name.workload;
+        let demand = Demand::of(store.pod(id).expect("a pod that waits is there"), store);
+        let workload = demand.workload;
         let placed = &mut self.placed[workload.0 as usize];
         let mut tie = cx.draws(Purpose::Tie, workload.0).draw(*placed + 1);
-        let key = place(Demand::of(name, store), cx.spec, store, &mut tie)?;
+        let key = place(demand, cx.spec, store, &mut tie)?;
         *placed += 1;
         store.bind(id, key, cx);
         Ok(key)

@@ -31,7 +31,7 @@ impl Plane {
                     }
                 }
                 Watcher::Machines => self.machines.node_changed(NodeKey(key), &mut self.store, cx),
-                Watcher::MachineSets => self.machines.sync(GroupId(key as u16), cx),
+                Watcher::MachineSets => self.machines.sync(GroupId(key as u16), &mut self.store, cx),
             }
         }
     }
@@ -94,7 +94,8 @@ impl Plane {
                 }
                 Change::Readiness(workload) => {
                     self.tell_budget(workload, cx);
-                    if cx.spec.workloads[workload.0 as usize].kind == (Kind::StatefulSet { parallel: false }) {
+                    let in_order = cx.spec.workloads[workload.0 as usize].kind == Kind::StatefulSet { parallel: false };
+                    if in_order || self.store.is_rolling(workload) {
                         self.tell_owner(workload, cx);
                     }
                 }

@@ -192,10 +192,10 @@ proptest! {
                 }
             }
             for id in plane.scheduler().asleep() {
-                let name = plane.store().pod(id).expect("a pod that waits is there").name;
-                let mut tie = cx.draws(Purpose::Tie, name.workload.0).draw(0);
-                let placed = place(Demand::of(name, plane.store()), cx.spec, plane.store(), &mut tie);
-                assert!(placed.is_err(), "{name:?} could be on {placed:?} at {:?}", cx.now);
+                let pod = plane.store().pod(id).expect("a pod that waits is there");
+                let mut tie = cx.draws(Purpose::Tie, 0).draw(0);
+                let placed = place(Demand::of(pod, plane.store()), cx.spec, plane.store(), &mut tie);
+                assert!(placed.is_err(), "{pod:?} could be on {placed:?} at {:?}", cx.now);
                 asleep.set(asleep.get() + 1);
             }
         }, (10..2_400).step_by(15));

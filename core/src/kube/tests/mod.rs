@@ -7,6 +7,7 @@ mod care;
 mod elections;
 mod healing;
 mod machines;
+mod rollouts;
 mod scheduling;
 mod timing;
 mod volumes;
