@@ -105,4 +105,20 @@ fn a_story_that_breaks_fails_its_expectations() {
     check("eu-west-1a-outage", "/faults/0", healed, &[&zone_a("pods[name=etcd-main-1].phase"), &spared[1]]);
     let works = json!({"at": "10m", "kind": "cloud_api", "create": "refused"});
     check("eu-west-1a-outage", "/faults/1", works, &["count(observed[at=50m].machines[zone=eu-west-1a][phase=Terminating])"]);
+    let strict = "count(observed[at=50m].pods[owner=gardener-resource-manager][phase=Pending])";
+    check("eu-west-1a-strict", "/faults/0/zone", json!("eu-west-1-parent"), &[strict]);
+    let shop = |place: &str| format!("etcd.shoot--garden--shop/etcd-main.{place}");
+    let (write, tolerance) = (shop("write_unavailable_s"), shop("no_tolerance_s"));
+    check("node-failure-none", "/shoots/0/failure_tolerance", json!("zone"), &[&write]);
+    check("node-failure-node", "/faults/0/node", json!("node-a4"), &[&tolerance]);
+    check("node-failure-zone", "/shoots/0/failure_tolerance", json!("none"), &[&write, &tolerance]);
+    let alone = "components[component=kube-controller-manager].none_served_s";
+    check("zone-outage-option-1", "/shoots/0/components/0/pods/0/node", json!("node-b1"), &[alone]);
+    check("zone-outage-option-1", "/faults/0/for", json!("30m"), &[&tolerance]);
+    check("zone-outage-option-2", "/shoots/0/components/0/pods/1/node", json!("node-a2"), &[alone]);
+    check("two-zone-region", "/topology/nodes/1/zone", json!("az-2"), &["etcd.etcd-spread.outages[kind=quorum][0].cause"]);
+    check("two-zone-region", "/faults/0/zone", json!("az-2"), &[&shop("quorum_lost_s")]);
+    check("storage-degraded", "/faults/0/add", json!("100ms"), &[&shop("leader_changes"), &shop("latency[op=put].max_ms")]);
+    check("storage-degraded", "/clients/0/rate", json!("1/d"), &[&shop("leader_changes")]);
+    check("cloud-api-down", "/faults/0/for", json!("5m"), &[&tolerance, "recovery[pod=etcd-main-0].attached_s"]);
 }
