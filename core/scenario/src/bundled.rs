@@ -15,7 +15,7 @@ macro_rules! bundle {
     };
 }
 
-static BUNDLED: [Bundled; 18] = bundle![
+static BUNDLED: [Bundled; 19] = bundle![
     "zone-outage",
     "two-zones-big",
     "two-zones-small",
@@ -34,6 +34,7 @@ static BUNDLED: [Bundled; 18] = bundle![
     "two-zone-region",
     "storage-degraded",
     "cloud-api-down",
+    "many-shoots",
 ];
 
 /// All scenarios that come with Zonefall, the default one first.
