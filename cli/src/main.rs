@@ -9,9 +9,11 @@
 mod args;
 mod charts;
 mod commands;
+mod compare;
 mod input;
 mod output;
 mod page;
+mod planes;
 mod run;
 mod table;
 
@@ -31,6 +33,7 @@ fn main() -> ExitCode {
     let result = match args.command {
         None => run::run(&args.run),
         Some(Command::Run(run)) => run::run(&run),
+        Some(Command::Compare(args)) => compare::compare(&args),
         Some(Command::Check { files }) => commands::check(&files),
         Some(Command::Schema) => commands::schema(),
         Some(Command::Defaults) => commands::defaults(),
