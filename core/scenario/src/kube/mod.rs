@@ -1,5 +1,6 @@
 //! Kubernetes as a scenario has it: names resolved, nothing left that could be invalid.
 
+pub mod capacity;
 pub mod disruption;
 pub mod gardener;
 pub mod int_or_percent;
@@ -30,6 +31,8 @@ pub struct KubeModel {
     pub seeds: Vec<gardener::Seed>,
     /// Clusters that are hosted.
     pub shoots: Vec<gardener::Shoot>,
+    /// What capacity is planned for; nothing of it runs.
+    pub capacity: capacity::Capacity,
     /// The words that symbols stand for, [`labels::WELL_KNOWN`] first.
     pub words: Vec<String>,
 }
@@ -83,6 +86,8 @@ pub struct NodeTemplate {
     pub taints: Vec<Taint>,
     /// What its pods may request in all.
     pub allocatable: Resources,
+    /// Volumes that can be attached to it.
+    pub volumes: u32,
 }
 
 /// Machines of one pool in one zone, which stand for each other (a `MachineDeployment`).

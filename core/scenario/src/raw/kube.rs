@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{RawComponent, RawDisk, RawInitial, RawOptions};
+use crate::kube::int_or_percent::IntOrPercent;
 use crate::kube::taints::Effect;
 use crate::source::Source;
 use crate::units::{Name, Size};
@@ -136,6 +137,10 @@ pub struct RawPool {
     /// Machines there are at most, in all zones together.
     #[schemars(range(max = 20_000))]
     pub maximum: u32,
+    /// Machines there are beyond that while the pool is rolled, in all zones together; a percentage is one of `maximum`.
+    #[serde(default = "max_surge")]
+    #[schemars(extend("x-source" = "gardener: DefaultWorkerMaxSurge"))]
+    pub max_surge: IntOrPercent,
     /// What each machine has.
     #[serde(default)]
     pub machine: RawMachine,
@@ -146,6 +151,10 @@ pub struct RawPool {
     /// Who says so.
     #[serde(flatten)]
     pub mark: RawMark,
+}
+
+fn max_surge() -> IntOrPercent {
+    IntOrPercent::Int(1)
 }
 
 /// What a machine has for pods.
@@ -165,11 +174,14 @@ pub struct RawMachine {
     /// Pods.
     #[schemars(range(min = 1, max = 1_000), extend("x-source" = "kubelet: maxPods"))]
     pub pods: u32,
+    /// Volumes that can be attached.
+    #[schemars(range(max = 1_000), extend("x-source" = "Kubernetes: 25 EBS volumes on Nitro-based instances"))]
+    pub volumes: u32,
 }
 
 impl Default for RawMachine {
     fn default() -> Self {
-        Self { kind: None, cpu: 8.0, memory: Size(32 << 30), pods: 110 }
+        Self { kind: None, cpu: 8.0, memory: Size(32 << 30), pods: 110, volumes: 25 }
     }
 }
 
