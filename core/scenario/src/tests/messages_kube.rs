@@ -254,9 +254,10 @@ fn capacity() {
     );
     check(
         "/capacity",
-        plan(json!({"components": [{"name": "loky", "volume": "zonal"}]})),
-        "capacity.shoot.components[0].kind: found nothing; wanted `deployment`, `stateful_set` or `daemon_set`: Gardener deploys no \"loky\" (did you mean \"loki\"?)\n\
-         capacity.shoot.components[0].volume: found a volume; wanted none: only pods of a StatefulSet have one each",
+        plan(json!({"components": [{"name": "agent", "kind": "daemon_set"}, {"name": "loky", "volume": "zonal"}]})),
+        "capacity.shoot.components[0].kind: found \"daemon_set\"; wanted `deployment` or `stateful_set`: a control plane has nothing on every node of its seed\n\
+         capacity.shoot.components[1].kind: found nothing; wanted `deployment`, `stateful_set` or `daemon_set`: Gardener deploys no \"loky\" (did you mean \"loki\"?)\n\
+         capacity.shoot.components[1].volume: found a volume; wanted none: only pods of a StatefulSet have one each",
     );
 }
 

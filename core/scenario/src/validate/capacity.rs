@@ -6,7 +6,7 @@ use super::workload::{Home, Planned, planned};
 use crate::kube::capacity::{Capacity, Demand, Reference};
 use crate::kube::gardener::{FailureTolerance, Recovery};
 use crate::kube::profile::{self, Part};
-use crate::raw::{RawCapacity, RawScenario};
+use crate::raw::{RawCapacity, RawKind, RawScenario};
 
 const PATH: &str = "capacity.shoot";
 
@@ -16,8 +16,15 @@ pub(super) fn validate(cx: &mut Context<'_>, raw: &RawScenario, lowering: &mut L
     if raw.seeds.is_empty() && raw.capacity != RawCapacity::default() {
         cx.error("capacity", "a plan", "a seed in `seeds` to plan with");
     }
-    for (c, component) in shoot.components.iter().enumerate().filter(|(_, component)| !component.pods.is_empty()) {
-        cx.error(&format!("{PATH}.components[{c}].pods"), "pods", "none: this control plane is nowhere yet");
+    for (c, component) in shoot.components.iter().enumerate() {
+        let path = format!("{PATH}.components[{c}]");
+        if !component.pods.is_empty() {
+            cx.error(&format!("{path}.pods"), "pods", "none: this control plane is nowhere yet");
+        }
+        if component.kind == Some(RawKind::DaemonSet) {
+            let wanted = "`deployment` or `stateful_set`: a control plane has nothing on every node of its seed";
+            cx.error(&format!("{path}.kind"), "\"daemon_set\"", wanted);
+        }
     }
     let components = planned(cx, lowering, PATH, &profile::SHOOT, &shoot.components, shoot.only_listed);
     let demand = Demand { none: raw.capacity.demand.none, node: raw.capacity.demand.node, zone: raw.capacity.demand.zone };
