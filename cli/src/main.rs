@@ -13,6 +13,7 @@ mod commands;
 mod input;
 mod output;
 mod page;
+mod planes;
 mod run;
 mod table;
 

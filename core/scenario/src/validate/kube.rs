@@ -125,7 +125,8 @@ impl Builder<'_, '_> {
         let (nodes, groups, workloads, cared) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let plane = PlaneSpec { name, etcd, control_plane: hosts, nodes, groups, workloads, cared, timers };
         let (pools, nodes) = (Names::new("a pool of this seed"), Names::new("a node of this seed"));
-        let mut site = Site { entry: s, sound: true, plane, seed, pools, nodes, zones: Vec::new(), used: Vec::new(), shoots: 0 };
+        let (zones, used, volumes) = Default::default();
+        let mut site = Site { entry: s, sound: true, plane, seed, pools, nodes, zones, used, volumes, shoots: 0 };
         let pools = self.pools(&mut site);
         self.given(&pools, &mut site);
         self.made(&pools, &mut site);
