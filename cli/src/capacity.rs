@@ -43,14 +43,16 @@ fn table(plan: &Plan, page: &Page) -> String {
 /// A row for each seed and failure tolerance.
 fn bounds(plan: &Plan, page: &Page, which: &dyn Fn(&Room) -> Option<&Bound>, lost: bool) -> String {
     let rooms = plan.seeds.iter().flat_map(|seed| seed.room.iter().map(move |room| (seed, room)));
-    let rows = rooms.filter_map(|(seed, room)| {
-        let bound = which(room)?;
-        let mut row = vec![seed.name.clone(), tolerance(room.failure_tolerance).to_owned(), bound.shoots.to_string()];
+    let rows = rooms.map(|(seed, room)| {
+        let bound = which(room);
+        let told = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
+        let mut row = vec![seed.name.clone(), tolerance(room.failure_tolerance).to_owned()];
+        row.push(told(bound.map(|bound| bound.shoots.to_string())));
         if lost {
-            row.push(bound.zone.clone().unwrap_or_else(|| "-".to_owned()));
+            row.push(told(bound.and_then(|bound| bound.zone.clone())));
         }
-        row.push(binding(bound));
-        Some(row)
+        row.push(bound.map_or_else(|| "its only zone".to_owned(), binding));
+        row
     });
     if lost {
         page.table(&["seed", "survives", "shoots", "worst zone", "bound by"], rows, &[2])
@@ -123,11 +125,8 @@ fn needed(plan: &Plan, page: &Page) -> Option<String> {
         let after = seed.needed_after_zone_loss.as_ref().map(|needed| row(seed, needed, "for a lost zone"));
         std::iter::once(row(seed, &seed.needed, "nothing")).chain(after)
     });
-    let heads = [
-        format!("{} surviving nothing", demand.none),
-        format!("{} a node", demand.node),
-        format!("{} a zone", demand.zone),
-    ];
+    let heads =
+        [format!("{} surviving nothing", demand.none), format!("{} a node", demand.node), format!("{} a zone", demand.zone)];
     let head = ["seeds like", "room kept", &heads[0], &heads[1], &heads[2], "together"];
     let note = "(for each part of the demand alone; together: for all that such a seed can host)";
     Some(format!("{HEAD}Seeds needed{HEAD:#} {DIM}{note}{DIM:#}\n{}", page.table(&head, rows, &[2, 3, 4, 5])))

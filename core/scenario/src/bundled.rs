@@ -15,7 +15,7 @@ macro_rules! bundle {
     };
 }
 
-static BUNDLED: [Bundled; 9] = bundle![
+static BUNDLED: [Bundled; 10] = bundle![
     "zone-outage",
     "two-zones-big",
     "two-zones-small",
@@ -25,6 +25,7 @@ static BUNDLED: [Bundled; 9] = bundle![
     "far-behind-follower",
     "five-members",
     "eu-west-1a-outage",
+    "capacity",
 ];
 
 /// All scenarios that come with Zonefall, the default one first.
