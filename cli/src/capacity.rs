@@ -85,7 +85,8 @@ fn figure(figure: &Figure) -> String {
         | Constraint::Pods
         | Constraint::Maximum => n.to_string(),
     };
-    format!("{}: {} of {}, one more makes {}", name(constraint), amount(used), amount(available), amount(one_more))
+    let pieces = if one_more <= available { " (what is left is in pieces)" } else { "" };
+    format!("{}: {} of {}, one more makes {}{pieces}", name(constraint), amount(used), amount(available), amount(one_more))
 }
 
 const fn name(constraint: Constraint) -> &'static str {

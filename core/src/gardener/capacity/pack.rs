@@ -316,3 +316,109 @@ impl<'a> Packing<'a> {
         false
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+
+    use super::super::supply::Share;
+    use super::*;
+
+    fn share(zone: usize, maximum: u64, room: [u64; 4]) -> Share {
+        Share { zone, room: Amounts(room), start: 1, maximum, surge: 1, stock: (zone == 0).then_some(0) }
+    }
+
+    /// Two pools over three zones: shares 0 to 2 and 3 to 5.
+    fn supply(maximum: u64, rooms: [[u64; 4]; 2], stock: u64, addresses: u64) -> Supply {
+        let shares: Vec<Share> = (0..6).map(|s| share(s % 3, maximum, rooms[s / 3])).collect();
+        let holds = (0..3).map(|zone| shares[zone].room.plus(shares[zone + 3].room).times(maximum)).collect();
+        Supply { zones: 3, shares, stock: vec![stock], addresses, holds }
+    }
+
+    fn series() -> impl Strategy<Value = Series> {
+        let numbers = (1..5_u64, 1..5_u64, 0..2_u64, 1..4_u32);
+        let rules = (any::<[bool; 2]>(), [prop::option::of(1..3_u64), prop::option::of(1..3_u64)], any::<bool>(), 0..3_usize);
+        (numbers, rules).prop_map(|((cpu, memory, volumes, count), (apart, skew, first_pool, lost))| {
+            let suits: Vec<bool> = (0..6).map(|s| !first_pool || s < 3).collect();
+            let lost = [Lost::Waits, Lost::Moves, Lost::Rebalanced][lost];
+            Series { requests: Amounts([cpu, memory, volumes, 1]), count, suits: suits.clone(), counts: suits, apart, skew, lost }
+        })
+    }
+
+    fn control() -> impl Strategy<Value = Control> {
+        (prop::collection::vec(series(), 1..4), any::<bool>()).prop_map(|(series, pinned)| Control { series, pinned })
+    }
+
+    /// Most and fewest of these places.
+    fn skew(places: &[usize], of: impl Iterator<Item = usize>) -> u64 {
+        let count = |place: usize| places.iter().filter(|own| **own == place).count() as u64;
+        let counts: Vec<u64> = of.map(count).collect();
+        counts.iter().max().unwrap_or(&0) - counts.iter().min().unwrap_or(&0)
+    }
+
+    /// Recounts everything: no node is overfull, no limit of machines is passed, every rule of pods holds.
+    fn recount(packing: &Packing<'_>) {
+        let supply = packing.supply;
+        let mut used: BTreeMap<usize, Amounts> = BTreeMap::new();
+        for (k, (kind, from)) in packing.placed.iter().enumerate() {
+            let to = packing.placed.get(k + 1).map_or(packing.pods.len(), |(_, next)| *next);
+            let (control, pods) = (&packing.kinds[*kind], &packing.pods[*from..to]);
+            assert_eq!(pods.len() as u32, control.series.iter().map(|series| series.count).sum::<u32>());
+            let zone = |pod: &Pod| packing.zone(pod.node);
+            assert!(!control.pinned || packing.lost.is_some() || pods.iter().all(|pod| zone(pod) == zone(&pods[0])));
+            for pod in pods {
+                let node = used.entry(pod.node).or_default();
+                *node = node.plus(control.series[pod.series].requests);
+                assert!(control.series[pod.series].suits[packing.nodes[pod.node].share]);
+            }
+            for (s, series) in control.series.iter().enumerate() {
+                let nodes: Vec<usize> = pods.iter().filter(|pod| pod.series == s).map(|pod| pod.node).collect();
+                let zones: Vec<usize> = nodes.iter().map(|node| packing.zone(*node)).collect();
+                let distinct = |places: &[usize]| places.iter().collect::<std::collections::BTreeSet<_>>().len();
+                assert!(!series.apart[1] || distinct(&nodes) == nodes.len());
+                if packing.lost.is_some() {
+                    continue;
+                }
+                assert!(!series.apart[0] || distinct(&zones) == zones.len());
+                assert!(series.skew[0].is_none_or(|most| skew(&zones, 0..3) <= most), "{zones:?}");
+                let counted = (0..packing.nodes.len()).filter(|node| series.counts[packing.nodes[*node].share]);
+                assert!(series.skew[1].is_none_or(|most| skew(&nodes, counted) <= most), "{nodes:?}");
+            }
+        }
+        for (node, used) in used {
+            assert!(used.fits(supply.shares[packing.nodes[node].share].room), "{used:?} on a node");
+        }
+        let grown = packing.nodes.len() > supply.shares.len();
+        assert!(!grown || packing.nodes.len() as u64 + 6 <= supply.addresses);
+        assert!((0..6).all(|s| packing.nodes(s) <= supply.shares[s].maximum));
+        let in_first = packing.nodes(0) + packing.nodes(3);
+        assert!(in_first == 2 || in_first <= supply.stock[0], "one of each at the start, one of each for rolling");
+    }
+
+    proptest! {
+        #[test]
+        fn every_placement_is_allowed(
+            maximum in 1..4_u64,
+            rooms in [[6..12_u64, 6..12, 1..6, 4..12], [6..12_u64, 6..12, 1..6, 4..12]],
+            stock in 0..8_u64,
+            addresses in 6..24_u64,
+            kinds in prop::collection::vec(control(), 1..3),
+            lost in 0..3_usize,
+        ) {
+            let supply = supply(maximum, rooms, stock, addresses);
+            let mut packing = Packing::new(&supply, &kinds);
+            let mut placed = 0;
+            while packing.place(placed % kinds.len()) {
+                placed += 1;
+                recount(&packing);
+            }
+            recount(&packing);
+            prop_assert_eq!(packing.placed.len(), placed, "what has no room leaves nothing behind");
+            if packing.lose(lost) {
+                recount(&packing);
+            }
+        }
+    }
+}

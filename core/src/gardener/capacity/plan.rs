@@ -46,8 +46,8 @@ fn of_seed(scenario: &Scenario, seed: &Seed, references: &[Reference]) -> SeedPl
         let question = |loses_zone| Question { supply: &supply, kinds: &kinds, there: &there, kind, limit, loses_zone };
         Room {
             failure_tolerance: reference.tolerance,
-            all_zones: question(false).answer(&name),
-            after_zone_loss: several.then(|| question(true).answer(&name)),
+            all_zones: question(false).answer(name),
+            after_zone_loss: several.then(|| question(true).answer(name)),
         }
     };
     let needed = |loses_zone| {
