@@ -262,6 +262,16 @@ fn capacity() {
 }
 
 #[test]
+fn a_control_plane_that_is_counted_in_has_few_pods() {
+    let many: Vec<Value> = (0..2).map(|k| json!({"name": format!("c{k}"), "kind": "deployment", "replicas": 501})).collect();
+    check(
+        "/capacity",
+        json!({"shoot": {"only_listed": true, "components": many}}),
+        "capacity.shoot.components: found 1002 pods; wanted at most 1000 in all",
+    );
+}
+
+#[test]
 fn a_plan_needs_a_seed() {
     let mut raw: Value = serde_json::from_str(crate::default_scenario().json).expect("bundled scenarios are JSON");
     raw["capacity"] = json!({"demand": {"node": 1}});

@@ -3,12 +3,16 @@
 use super::Context;
 use super::lower::{Lowering, Site};
 use super::workload::{Home, Planned, planned};
+use crate::kube::Workload;
 use crate::kube::capacity::{Capacity, Demand, Reference};
 use crate::kube::gardener::{FailureTolerance, Recovery};
 use crate::kube::profile::{self, Part};
 use crate::raw::{RawCapacity, RawKind, RawScenario};
 
 const PATH: &str = "capacity.shoot";
+
+/// Pods of a control plane that is counted in.
+const MAX_PODS: u32 = 1_000;
 
 /// Control planes to come. They are the last to get words, so that all others have those they would have without.
 pub(super) fn validate(cx: &mut Context<'_>, raw: &RawScenario, lowering: &mut Lowering) -> Capacity {
@@ -59,7 +63,12 @@ fn of_seed(
         let plane = site.seed.plane;
         let home = Home { namespace: "shoot--garden--planned".to_owned(), tolerance, recovery, pinned, plane };
         let errors = cx.errors.len();
-        let workloads = components.iter().map(|component| component.workload(cx, lowering, PATH, &home, site)).collect();
+        let workload = |component: &Planned<'_>| component.workload(cx, lowering, PATH, &home, site);
+        let workloads: Vec<Workload> = components.iter().map(workload).collect();
+        let pods: u32 = workloads.iter().map(|workload| workload.replicas).sum();
+        if pods > MAX_PODS {
+            cx.error(&format!("{PATH}.components"), format!("{pods} pods"), format!("at most {MAX_PODS} in all"));
+        }
         let is_etcd = |component: &Planned<'_>| matches!(component.part(), Part::EtcdMain | Part::EtcdEvents);
         let etcd = (0..components.len()).filter(|k| is_etcd(&components[*k])).collect();
         all.push(Reference { tolerance, recovery, workloads, etcd });

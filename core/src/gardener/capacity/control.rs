@@ -62,6 +62,11 @@ impl Control {
         series.sort_by_key(|one| (is_free(one), Reverse(one.requests.0[0]), Reverse(one.requests.0[1])));
         Self { series, pinned }
     }
+
+    /// Pods that come before those of a series.
+    pub(super) fn before(&self, series: usize) -> usize {
+        self.series[..series].iter().map(|one| one.count as usize).sum()
+    }
 }
 
 impl Series {

@@ -98,7 +98,8 @@ impl<'a> Packing<'a> {
     fn place_all(&mut self, control: &Control, from: usize, zone: Option<usize>) -> bool {
         for (s, series) in control.series.iter().enumerate() {
             for _ in 0..series.count {
-                let Ok(node) = self.seat(series, s, from..self.pods.len(), zone) else { return false };
+                let first = from + control.before(s);
+                let Ok(node) = self.seat(series, first..self.pods.len(), zone) else { return false };
                 self.pods.push(Pod { series: s, node });
                 self.take(node, series.requests);
             }
@@ -119,21 +120,22 @@ impl<'a> Packing<'a> {
             };
             let moving: Vec<usize> = (from..to).filter(moves).collect();
             if control.pinned && !moving.is_empty() {
-                self.emptiest_first().into_iter().any(|zone| self.move_all(control, from..to, &moving, Some(zone)))
+                self.emptiest_first().into_iter().any(|zone| self.move_all(control, from, &moving, Some(zone)))
             } else {
-                self.move_all(control, from..to, &moving, None)
+                self.move_all(control, from, &moving, None)
             }
         })
     }
 
     /// Gives pods of a lost zone another place, all that may have one or none.
-    fn move_all(&mut self, control: &Control, own: Range<usize>, moving: &[usize], zone: Option<usize>) -> bool {
+    fn move_all(&mut self, control: &Control, from: usize, moving: &[usize], zone: Option<usize>) -> bool {
         let before = self.mark();
         let mut moved = Vec::new();
         for &pod in moving {
             let Pod { series: s, node: old } = self.pods[pod];
             let series = &control.series[s];
-            match self.seat(series, s, own.clone(), zone) {
+            let first = from + control.before(s);
+            match self.seat(series, first..first + series.count as usize, zone) {
                 Ok(node) => {
                     self.pods[pod].node = node;
                     self.take(node, series.requests);
@@ -146,10 +148,10 @@ impl<'a> Packing<'a> {
         true
     }
 
-    /// A node for one more pod of a series, of which there are some among the control plane's `own` pods.
-    fn seat(&mut self, series: &Series, s: usize, own: Range<usize>, zone: Option<usize>) -> Result<usize, Refused> {
-        let like = self.pods[own].iter().filter(|pod| pod.series == s).map(|pod| pod.node);
-        let like: Vec<usize> = like.filter(|node| Some(self.zone(*node)) != self.lost).collect();
+    /// A node for one more pod of a series, of which `own` are there.
+    fn seat(&mut self, series: &Series, own: Range<usize>, zone: Option<usize>) -> Result<usize, Refused> {
+        let own = self.pods[own].iter().map(|pod| pod.node);
+        let like: Vec<usize> = own.filter(|node| Some(self.zone(*node)) != self.lost).collect();
         let zones = zone.map_or_else(|| self.emptiest_first(), |zone| vec![zone]);
         let mut refused = Refused::Rules;
         for zone in zones {
