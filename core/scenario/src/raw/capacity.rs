@@ -11,7 +11,6 @@ use crate::kube::gardener::Recovery;
 #[serde(default)]
 pub struct RawCapacity {
     /// Shoots that are to be hosted, by the failure that their control planes survive.
-    #[schemars(extend("x-source" = "nothing is asked"))]
     pub demand: RawDemand,
     /// The control plane that is counted in.
     pub shoot: RawReference,
@@ -22,13 +21,13 @@ pub struct RawCapacity {
 #[serde(default)]
 pub struct RawDemand {
     /// Without failure tolerance.
-    #[schemars(range(max = 100_000))]
+    #[schemars(range(max = 100_000), extend("x-source" = "nothing is asked"))]
     pub none: u32,
     /// That survive a node.
-    #[schemars(range(max = 100_000))]
+    #[schemars(range(max = 100_000), extend("x-source" = "nothing is asked"))]
     pub node: u32,
     /// That survive a zone.
-    #[schemars(range(max = 100_000))]
+    #[schemars(range(max = 100_000), extend("x-source" = "nothing is asked"))]
     pub zone: u32,
 }
 
