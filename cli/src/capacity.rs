@@ -85,7 +85,7 @@ fn figure(figure: &Figure) -> String {
         | Constraint::Pods
         | Constraint::Maximum => n.to_string(),
     };
-    let pieces = if one_more <= available { " (what is left is in pieces)" } else { "" };
+    let pieces = if one_more <= available { ", but they are in pieces" } else { "" };
     format!("{}: {} of {}, one more makes {}{pieces}", name(constraint), amount(used), amount(available), amount(one_more))
 }
 
