@@ -15,7 +15,7 @@ macro_rules! bundle {
     };
 }
 
-static BUNDLED: [Bundled; 19] = bundle![
+static BUNDLED: [Bundled; 20] = bundle![
     "zone-outage",
     "two-zones-big",
     "two-zones-small",
@@ -35,6 +35,7 @@ static BUNDLED: [Bundled; 19] = bundle![
     "storage-degraded",
     "cloud-api-down",
     "many-shoots",
+    "capacity",
 ];
 
 /// All scenarios that come with Zonefall, the default one first.
