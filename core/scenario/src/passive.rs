@@ -17,7 +17,7 @@ pub struct ActivePassive {
 /// The controller that checks the member that serves, and switches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Switching {
-    /// Where it stands; `None`: everywhere, so that it reaches what another zone reaches.
+    /// Where it stands; `None`: everywhere, so that it reaches what is not cut off.
     pub controller_zone: Option<ZoneId>,
     /// From one check to the next, 30 s (assumed).
     pub check_period: Duration,

@@ -1,5 +1,6 @@
 //! What a record of the story is about: its kind and the things it names, so that nobody has to parse its words.
 
+use crate::etcd::passive::PassiveRecord;
 use crate::ids::{ClusterId, MemberId, NodeId, VolumeId, ZoneId};
 use crate::record::Record;
 use crate::report::StoryKind;
@@ -58,6 +59,23 @@ pub fn subject(record: &Record, ended: Option<&Fault>, scenario: &Scenario) -> S
         | Record::Strength { .. }
         | Record::Kube(..)
         | Record::Raft(_) => Subject::default(),
+        Record::Passive(id, fact) => {
+            let (kind, members, over): (_, &[u8], _) = match *fact {
+                // Every few minutes, and only their failure is worth a line.
+                PassiveRecord::Uploaded { .. } | PassiveRecord::Applied { .. } => return Subject::default(),
+                PassiveRecord::NotUploaded { by, .. } => (StoryKind::Snapshot, &[by], false),
+                PassiveRecord::Ready { member, ready } => (StoryKind::Member, &[member], ready),
+                PassiveRecord::Detected { from, to, .. } => (StoryKind::Membership, &[to, from], false),
+                PassiveRecord::Alone { member } => (StoryKind::Membership, &[member], false),
+                PassiveRecord::Forked { member, lost: 0, .. } => (StoryKind::Membership, &[member], false),
+                PassiveRecord::Forked { member, .. } => (StoryKind::Loss, &[member], false),
+                PassiveRecord::Serving { member } => (StoryKind::Membership, &[member], true),
+                PassiveRecord::Discarded { member, lost: 0 } => (StoryKind::Membership, &[member], true),
+                PassiveRecord::Discarded { member, .. } => (StoryKind::Loss, &[member], false),
+            };
+            let members: Vec<_> = members.iter().map(|&index| MemberId { cluster: *id, index }).collect();
+            of(kind, &members, over)
+        }
     }
 }
 

@@ -26,7 +26,7 @@ pub enum RawMode {
 #[serde(default)]
 pub struct RawHotStandby {
     /// The zone of the controller that checks the members and switches.
-    #[schemars(extend("x-default" = "everywhere: it reaches what another zone reaches", "x-source" = "assumed: etcd-druid runs in several zones"))]
+    #[schemars(extend("x-default" = "everywhere: it reaches what is not cut off", "x-source" = "assumed: etcd-druid runs in several zones"))]
     pub controller_zone: Option<String>,
     /// From one health check of the member that serves to the next.
     #[schemars(extend("x-min" = "1ms", "x-max" = "1h", "x-source" = "assumed: GEP-20 names none"))]
@@ -59,7 +59,7 @@ const GARDENER: &str = "gardener/gardener: what it asks of etcd-druid (deltaSnap
 #[serde(default)]
 pub struct RawPerpetualLearner {
     /// The zone of the controller that checks the members and switches.
-    #[schemars(extend("x-default" = "everywhere: it reaches what another zone reaches", "x-source" = "assumed: etcd-druid runs in several zones"))]
+    #[schemars(extend("x-default" = "everywhere: it reaches what is not cut off", "x-source" = "assumed: etcd-druid runs in several zones"))]
     pub controller_zone: Option<String>,
     /// From one health check of the voter to the next.
     #[schemars(extend("x-min" = "1ms", "x-max" = "1h", "x-source" = "assumed: GEP-20 names none"))]
