@@ -15,7 +15,7 @@ macro_rules! bundle {
     };
 }
 
-static BUNDLED: [Bundled; 8] = bundle![
+static BUNDLED: [Bundled; 10] = bundle![
     "zone-outage",
     "two-zones-big",
     "two-zones-small",
@@ -24,6 +24,8 @@ static BUNDLED: [Bundled; 8] = bundle![
     "slow-disk",
     "far-behind-follower",
     "five-members",
+    "active-passive-standby",
+    "active-passive-learner",
 ];
 
 /// All scenarios that come with Zonefall, the default one first.

@@ -188,8 +188,7 @@ impl Cluster {
         let cost = self.options.apply;
         let id = self.members[index as usize].id;
         let mut removed = false;
-        // What a displaced member commits is no more the cluster's.
-        let counts = !self.members[index as usize].displaced;
+        let counts = self.counts(index, 0);
         loop {
             let server = self.members[index as usize].server.as_deref_mut().expect("its process serves");
             let log = &mut server.raft.log;
@@ -242,9 +241,9 @@ impl Cluster {
     pub(super) fn applied(&mut self, index: u8, cx: &mut Context<'_>) {
         let (id, cx_now) = (self.members[index as usize].id, cx.now);
         self.snapshot_if_due(index, cx.now);
-        let counts = !self.members[index as usize].displaced;
+        let applied = self.server_mut(index).raft.log.applied;
+        let counts = self.counts(index, applied);
         let server = self.members[index as usize].server.as_deref_mut().expect("its process serves");
-        let applied = server.raft.log.applied;
         if counts {
             self.committed = self.committed.max(applied);
         }

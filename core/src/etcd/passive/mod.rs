@@ -86,8 +86,9 @@ pub struct Passive {
     /// Checks that have failed in a row.
     failures: u32,
     switch: Option<Switch>,
-    /// The last index that was committed when the other took over.
+    /// The last index that was committed when the other took over, and the last that the displaced one has committed.
     accounted: u64,
+    beyond: u64,
     /// Whether the other was last said to be able to take over.
     ready: bool,
 }
@@ -153,6 +154,7 @@ impl Passive {
             failures: 0,
             switch: None,
             accounted: 0,
+            beyond: 0,
             ready: false,
             spec: spec.clone(),
         }
@@ -195,6 +197,14 @@ impl Cluster {
     /// Whether a client there hears of a switch-over now.
     pub fn tells(&self, host: HostId, net: &Network) -> bool {
         self.passive.as_deref().is_some_and(|passive| passive.reaches(host, net))
+    }
+
+    /// A member has applied entries up to `applied`: whether they are the cluster's. Those of a displaced one are not, once another
+    /// goes on without them.
+    pub(super) fn counts(&mut self, index: u8, applied: u64) -> bool {
+        let Some(passive) = self.passive.as_deref_mut().filter(|_| self.members[index as usize].displaced) else { return true };
+        passive.beyond = passive.beyond.max(applied);
+        passive.switch.is_some_and(|switch| !switch.forked)
     }
 
     fn passive_mut(&mut self) -> &mut Passive {

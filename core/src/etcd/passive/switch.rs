@@ -113,7 +113,7 @@ impl Cluster {
         let committed = self.committed;
         let lost = committed.saturating_sub(kept);
         let passive = self.passive_mut();
-        passive.accounted = committed;
+        (passive.accounted, passive.beyond) = (committed, committed);
         let switch = passive.switch.as_mut().expect("a switch-over under way");
         switch.forked = true;
         let window = if lost > 0 { switch.silent.since(since) } else { Duration::ZERO };
@@ -165,14 +165,12 @@ impl Cluster {
         self.wake(cx);
         let id = self.members[index as usize].id;
         self.stop(index, StopReason::Replaced, cx);
-        let accounted = self.passive_mut().accounted;
         let member = &mut self.members[index as usize];
-        let had = member.disk.content.take().map(|content: Box<Persisted>| content.log.applied);
         member.displaced = false;
-        if had.is_some() && cx.fx.raft_records {
+        if member.disk.content.take().is_some() && cx.fx.raft_records {
             cx.fx.record(Record::Raft(RaftRecord::Wiped { member: id }));
         }
-        let lost = had.map_or(0, |had| had.saturating_sub(accounted));
+        let lost = self.passive_mut().beyond - self.passive_mut().accounted;
         cx.fx.record(Record::Passive(self.id, PassiveRecord::Discarded { member: index, lost }));
         cx.fx.disturbed.push(self.id);
     }
