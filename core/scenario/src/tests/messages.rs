@@ -485,7 +485,7 @@ fn active_passive_modes() {
         (with(hot, &two, "add"), "operations[0]: found a change of main; wanted none of a cluster whose mode is not quorum: its controller changes it"),
         (
             with(json!({"learner": {"controller_zone": "zz"}}), &two, ""),
-            "etcd[0].mode.learner.controller_zone: found \"zz\"; wanted the name of a zone: za, zb or zc (did you mean \"za\"?)",
+            "etcd[0].mode.learner.controller_zone: found \"zz\"; wanted the name of a zone: \"za\", \"zb\" or \"zc\" (did you mean \"za\"?)",
         ),
     ] {
         assert_eq!(errors_of(&text), expected);
