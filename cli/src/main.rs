@@ -12,6 +12,7 @@ mod commands;
 mod input;
 mod output;
 mod page;
+mod planes;
 mod run;
 mod table;
 

@@ -11,6 +11,7 @@ use zonefall_core::sim::Role;
 
 use crate::output::{BAD, DIM, GOOD, HEAD};
 use crate::page::Page;
+use crate::planes;
 
 /// The whole report, with ANSI styles.
 pub(crate) fn report(report: &Report, page: &Page) -> String {
@@ -18,6 +19,7 @@ pub(crate) fn report(report: &Report, page: &Page) -> String {
     for (name, cluster) in &report.etcd {
         parts.extend(cluster_parts(name, cluster, report, page));
     }
+    parts.extend(planes::parts(report, page));
     parts.extend(traffic(report, page));
     parts.extend(expectations(&report.expectations, page));
     parts.extend(violations(report, page));
@@ -199,12 +201,12 @@ fn kind(kind: OutageKind) -> &'static str {
 }
 
 /// A length of seconds in plain words.
-fn human(s: f64) -> String {
+pub(crate) fn human(s: f64) -> String {
     if s == 0.0 { "0 s".to_owned() } else { words::duration(Duration::from_nanos((s * 1e9).round() as u64)) }
 }
 
 /// A moment as hours, minutes and seconds to the millisecond: `0:01:01.303`.
-fn clock(s: f64) -> String {
+pub(crate) fn clock(s: f64) -> String {
     let ms = (s * 1e3).round() as u64;
     let (h, min, s, ms) = (ms / 3_600_000, ms / 60_000 % 60, ms / 1_000 % 60, ms % 1_000);
     format!("{h}:{min:02}:{s:02}.{ms:03}")

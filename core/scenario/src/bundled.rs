@@ -15,7 +15,7 @@ macro_rules! bundle {
     };
 }
 
-static BUNDLED: [Bundled; 10] = bundle![
+static BUNDLED: [Bundled; 21] = bundle![
     "zone-outage",
     "two-zones-big",
     "two-zones-small",
@@ -26,6 +26,17 @@ static BUNDLED: [Bundled; 10] = bundle![
     "five-members",
     "active-passive-standby",
     "active-passive-learner",
+    "eu-west-1a-outage",
+    "eu-west-1a-strict",
+    "node-failure-none",
+    "node-failure-node",
+    "node-failure-zone",
+    "zone-outage-option-1",
+    "zone-outage-option-2",
+    "two-zone-region",
+    "storage-degraded",
+    "cloud-api-down",
+    "many-shoots",
 ];
 
 /// All scenarios that come with Zonefall, the default one first.

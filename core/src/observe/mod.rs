@@ -8,6 +8,7 @@
 //!                                       +--> durability    committed data lost
 //!                                       +--> switchovers   who took over from whom, and what was lost with it
 //!                                       +--> repair        snapshots, catch-up, membership
+//!                                       +--> kube          pods, nodes and machines: what was lost, and how it came back
 //!                                       +--> faults        what broke
 //!                                       +--> story         the event list in plain words
 //!                                       +--> trace         the hash over all of it
@@ -63,6 +64,8 @@ pub struct All {
     pub switchovers: switchovers::Switchovers,
     /// Snapshots, catch-up, membership.
     pub repair: repair::Repair,
+    /// Kubernetes: APIs, pods, nodes, machines.
+    pub kube: kube::Kube,
     /// Faults.
     pub faults: faults::Faults,
     /// Events in plain words.
@@ -82,6 +85,7 @@ impl All {
             durability: durability::Durability::new(scenario),
             switchovers: switchovers::Switchovers::new(scenario),
             repair: repair::Repair::new(scenario),
+            kube: kube::Kube::new(scenario),
             faults: faults::Faults::new(scenario),
             story: story::Story::new(scenario),
             trace: trace::TraceHash::new(),
@@ -95,6 +99,11 @@ impl Observer for All {
         // Most records of a busy run are requests: the others need not look at them.
         if matches!(record, Record::Request { .. }) {
             self.requests.record(at, record);
+            return;
+        }
+        if matches!(record, Record::Kube(..)) {
+            self.kube.record(at, record);
+            self.story.record(at, record);
             return;
         }
         self.leaders.record(at, record);

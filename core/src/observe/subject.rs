@@ -1,7 +1,12 @@
 //! What a record of the story is about: its kind and the things it names, so that nobody has to parse its words.
 
 use crate::etcd::passive::PassiveRecord;
-use crate::ids::{ClusterId, MemberId, NodeId, VolumeId, ZoneId};
+use crate::gardener::machine::Phase;
+use crate::gardener::outage::OutageFact;
+use crate::ids::{ClusterId, MemberId, NodeId, PlaneId, VolumeId, ZoneId};
+use crate::kube::record::{KubeRecord, MachineFact, NodeFact, PodFact, Ready};
+use crate::kube::rule::zone_state::ZoneState;
+use crate::kube::words::node_name;
 use crate::record::Record;
 use crate::report::StoryKind;
 use crate::scenario::{Aim, Fault, MemberChange, Scenario};
@@ -51,32 +56,76 @@ pub fn subject(record: &Record, ended: Option<&Fault>, scenario: &Scenario) -> S
         Record::DataLost { cluster: id, .. } => {
             Subject { kind: Some(StoryKind::Loss), cluster: Some(cluster(*id)), about: Vec::new(), over: false }
         }
+        Record::Kube(plane, fact) => in_plane(*plane, fact, scenario),
         Record::NodePower { .. }
         | Record::LeaderSeen { .. }
         | Record::PeerLost { .. }
         | Record::PeerFound { .. }
         | Record::Request { .. }
         | Record::Strength { .. }
-        | Record::Kube(..)
         | Record::Raft(_) => Subject::default(),
-        Record::Passive(id, fact) => {
-            let (kind, members, over): (_, &[u8], _) = match *fact {
-                // Every few minutes, and only their failure is worth a line.
-                PassiveRecord::Uploaded { .. } | PassiveRecord::Applied { .. } => return Subject::default(),
-                PassiveRecord::NotUploaded { by, .. } => (StoryKind::Snapshot, &[by], false),
-                PassiveRecord::Ready { member, ready } => (StoryKind::Member, &[member], ready),
-                PassiveRecord::Detected { from, to, .. } => (StoryKind::Membership, &[to, from], false),
-                PassiveRecord::Alone { member } => (StoryKind::Membership, &[member], false),
-                PassiveRecord::Forked { member, lost: 0, .. } => (StoryKind::Membership, &[member], false),
-                PassiveRecord::Forked { member, .. } => (StoryKind::Loss, &[member], false),
-                PassiveRecord::Serving { member } => (StoryKind::Membership, &[member], true),
-                PassiveRecord::Discarded { member, lost: 0 } => (StoryKind::Membership, &[member], true),
-                PassiveRecord::Discarded { member, .. } => (StoryKind::Loss, &[member], false),
-            };
-            let members: Vec<_> = members.iter().map(|&index| MemberId { cluster: *id, index }).collect();
-            of(kind, &members, over)
-        }
+        Record::Passive(id, fact) => passive(*id, *fact).map_or_else(Subject::default, |(kind, members, over)| of(kind, &members, over)),
     }
+}
+
+/// Facts of Kubernetes that a person would tell: not what becomes of each pod that is well, nor the connections of API servers.
+fn in_plane(id: PlaneId, fact: &KubeRecord, scenario: &Scenario) -> Subject {
+    let plane = &scenario.kube.planes[id.0 as usize];
+    let (kind, about, over) = match *fact {
+        KubeRecord::Node(node, fact) => {
+            let over = match fact {
+                NodeFact::Ready(ready) => ready == Ready::True,
+                NodeFact::Registered => true,
+                NodeFact::Removed | NodeFact::Cordoned => false,
+                // The fault says so already, and the taints follow.
+                NodeFact::Lost(_) | NodeFact::Unreachable(..) => return Subject::default(),
+            };
+            (StoryKind::Node, vec![node_name(node, plane, scenario)], over)
+        }
+        KubeRecord::Zone(zone, state) => {
+            (StoryKind::Node, vec![scenario.zones[zone.0 as usize].name.clone()], state == ZoneState::Normal)
+        }
+        KubeRecord::EvictionPaused(paused) => (StoryKind::Node, Vec::new(), !paused),
+        KubeRecord::Machine(machine, fact) => {
+            (StoryKind::Machine, vec![machine.text(plane)], fact == MachineFact::Phase(Phase::Running))
+        }
+        KubeRecord::GroupScaled(group, _) => (StoryKind::Machine, vec![plane.groups[group.0 as usize].name.clone()], false),
+        KubeRecord::ZoneOutage(zone, fact) => {
+            (StoryKind::Machine, vec![scenario.zones[zone.0 as usize].name.clone()], fact == OutageFact::Over)
+        }
+        KubeRecord::ApiAvailability { up, .. } => (StoryKind::Availability, Vec::new(), up),
+        KubeRecord::Acts(_, acts) => (StoryKind::Availability, Vec::new(), acts),
+        KubeRecord::Lease(_, holder) => (StoryKind::Election, Vec::new(), holder.is_some()),
+        KubeRecord::Pod(pod, fact) => {
+            let over = match fact {
+                PodFact::Hazard(hazard) => !hazard,
+                PodFact::Refused(_) | PodFact::VolumeDetached { forced: true } | PodFact::Evicted(false) => false,
+                _ => return Subject::default(),
+            };
+            (StoryKind::Pod, vec![pod.text(plane)], over)
+        }
+        KubeRecord::ApiServer(..) => return Subject::default(),
+    };
+    Subject { kind: Some(kind), cluster: Some(plane.name.clone()), about, over }
+}
+
+/// Of an active-passive cluster: kind, members and whether something is right again. What comes every few minutes is worth a line only
+/// where it fails.
+fn passive(cluster: ClusterId, fact: PassiveRecord) -> Option<(StoryKind, Vec<MemberId>, bool)> {
+    let (kind, members, over): (_, &[u8], _) = match fact {
+        PassiveRecord::Uploaded { .. } | PassiveRecord::Applied { .. } => return None,
+        PassiveRecord::NotUploaded { by, .. } => (StoryKind::Snapshot, &[by], false),
+        PassiveRecord::Ready { member, ready } => (StoryKind::Member, &[member], ready),
+        PassiveRecord::Detected { from, to, .. } => (StoryKind::Membership, &[to, from], false),
+        PassiveRecord::Alone { member } | PassiveRecord::Forked { member, lost: 0, .. } => {
+            (StoryKind::Membership, &[member], false)
+        }
+        PassiveRecord::Serving { member } | PassiveRecord::Discarded { member, lost: 0 } => {
+            (StoryKind::Membership, &[member], true)
+        }
+        PassiveRecord::Forked { member, .. } | PassiveRecord::Discarded { member, .. } => (StoryKind::Loss, &[member], false),
+    };
+    Some((kind, members.iter().map(|&index| MemberId { cluster, index }).collect(), over))
 }
 
 fn fault(fault: &Fault, scenario: &Scenario) -> Subject {

@@ -10,8 +10,8 @@ use crate::kube::name::{PodName, PodTag};
 use crate::kube::taints::Effect;
 use crate::kube::{Component, Kind, KubeModel, PlaneSpec, Role, Timers, Workload};
 
-pub(super) const OUTAGE: &str = include_str!("data/eu-west-1a-outage.json");
-const STRICT: &str = include_str!("data/eu-west-1a-strict.json");
+pub(super) const OUTAGE: &str = include_str!("../../../../scenarios/eu-west-1a-outage.json");
+const STRICT: &str = include_str!("../../../../scenarios/eu-west-1a-strict.json");
 
 fn read(text: &str) -> Scenario {
     Scenario::from_json(text).unwrap_or_else(|errors| panic!("{errors}"))
@@ -271,4 +271,16 @@ fn machines_come_from_stocks() {
     let scenario = read(&raw.to_string());
     let stocks: Vec<Option<u16>> = scenario.kube.planes[0].groups.iter().map(|group| group.stock).collect();
     assert_eq!((stocks, scenario.kube.stock.as_slice()), (vec![None, Some(0), None], &[4][..]));
+}
+
+#[test]
+fn a_machine_takes_so_many_volumes() {
+    let mut raw = landscape(json!([{"name": "s", "failure_tolerance": "zone"}]));
+    raw["seeds"][0]["pools"][0]["machine"] = json!({"volumes": 1});
+    let scenario = read(&raw.to_string());
+    let volumes = scenario.kube.planes[0].nodes.iter().map(|node| node.template.volumes);
+    assert_eq!(volumes.collect::<Vec<_>>(), [1; 7], "room for the six of its etcd clusters");
+    raw["shoots"][0]["count"] = json!(2);
+    let errors = Scenario::from_json(&raw.to_string()).expect_err("no room").to_string();
+    assert!(errors.starts_with("shoots[0]: found \"etcd-main\", for whose 3 members there are no nodes"), "{errors}");
 }
