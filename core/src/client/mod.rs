@@ -159,7 +159,9 @@ impl Client {
     fn may_ask(&self, cluster: &Cluster, index: u8) -> bool {
         let member = &cluster.members[index as usize];
         let of_learners = matches!(self.spec.op, Op::Range { linearizable: false, .. });
-        self.endpoint.is_none_or(|endpoint| endpoint == index) && member.standing == Standing::In && (of_learners || !member.learner)
+        self.endpoint.is_none_or(|endpoint| endpoint == index)
+            && member.standing == Standing::In
+            && (of_learners || !member.learner)
     }
 
     /// Hears who serves, if whoever says so reaches it.

@@ -243,6 +243,9 @@ impl Cluster {
         self.snapshot_if_due(index, cx.now);
         let applied = self.server_mut(index).raft.log.applied;
         let counts = self.counts(index, applied);
+        if self.is_awaited(index) {
+            cx.fx.disturbed.push(id.cluster);
+        }
         let server = self.members[index as usize].server.as_deref_mut().expect("its process serves");
         if counts {
             self.committed = self.committed.max(applied);

@@ -64,7 +64,9 @@ pub fn subject(record: &Record, ended: Option<&Fault>, scenario: &Scenario) -> S
         | Record::Request { .. }
         | Record::Strength { .. }
         | Record::Raft(_) => Subject::default(),
-        Record::Passive(id, fact) => passive(*id, *fact).map_or_else(Subject::default, |(kind, members, over)| of(kind, &members, over)),
+        Record::Passive(id, fact) => {
+            passive(*id, *fact).map_or_else(Subject::default, |(kind, members, over)| of(kind, &members, over))
+        }
     }
 }
 

@@ -480,9 +480,18 @@ fn active_passive_modes() {
     let three = serde_json::from_str::<Value>(SMALL).expect("JSON")["etcd"][0]["members"].clone();
     let odd = json!([{"name": "m0", "node": "na"}, {"name": "m1", "node": "nb", "learner": true}]);
     for (text, expected) in [
-        (with(hot.clone(), &three, ""), "etcd[0].members: found 3 members; wanted two members (mode hot_standby): one that serves and one that stands by"),
-        (with(json!({"learner": {}}), &odd, ""), "etcd[0].members[1].learner: found true; wanted nothing: mode learner says who has a vote"),
-        (with(hot, &two, "add"), "operations[0]: found a change of main; wanted none of a cluster whose mode is not quorum: its controller changes it"),
+        (
+            with(hot.clone(), &three, ""),
+            "etcd[0].members: found 3 members; wanted two members (mode hot_standby): one that serves and one that stands by",
+        ),
+        (
+            with(json!({"learner": {}}), &odd, ""),
+            "etcd[0].members[1].learner: found true; wanted nothing: mode learner says who has a vote",
+        ),
+        (
+            with(hot, &two, "add"),
+            "operations[0]: found a change of main; wanted none of a cluster whose mode is not quorum: its controller changes it",
+        ),
         (
             with(json!({"learner": {"controller_zone": "zz"}}), &two, ""),
             "etcd[0].mode.learner.controller_zone: found \"zz\"; wanted the name of a zone: \"za\", \"zb\" or \"zc\" (did you mean \"za\"?)",

@@ -207,6 +207,11 @@ impl Cluster {
         passive.switch.is_some_and(|switch| !switch.forked)
     }
 
+    /// Whether this member could take over if it had more.
+    pub(super) fn is_awaited(&self, index: u8) -> bool {
+        self.passive.as_deref().is_some_and(|passive| !passive.ready && passive.other() == index)
+    }
+
     fn passive_mut(&mut self) -> &mut Passive {
         self.passive.as_deref_mut().expect("an active-passive cluster")
     }

@@ -9,9 +9,7 @@ use crate::observe::testing::{at, client, member, three_zones};
 use crate::record::Record;
 use crate::report::{EtcdReport, SwitchoverReport};
 use crate::run::run;
-use crate::scenario::{
-    ActivePassive, Aim, Backup, Direction, Fault, Load, Op, PlannedFault, Scenario, Switching, Target,
-};
+use crate::scenario::{ActivePassive, Aim, Backup, Direction, Fault, Load, Op, PlannedFault, Scenario, Switching, Target};
 use crate::sim::{Exact, Options, Role};
 
 use super::PassiveRecord;
