@@ -3,6 +3,7 @@
 //! A record is a fact of the domain, never of the engine: popping an event or skipping heartbeats at rest leaves no record. The
 //! trace hash is taken over [`Record`]s but for [`Record::Raft`], which exists for the invariants alone.
 
+use crate::etcd::passive::PassiveRecord;
 use crate::ids::{ClientId, ClusterId, FaultId, MemberId, NodeId, PlaneId};
 use crate::kernel::time::Duration;
 use crate::kube::record::KubeRecord;
@@ -163,6 +164,8 @@ pub enum Record {
     Kube(PlaneId, KubeRecord),
     /// Inside raft, for the invariants; not in the trace.
     Raft(RaftRecord),
+    /// Something happened in an active-passive cluster.
+    Passive(ClusterId, PassiveRecord),
 }
 
 /// Why a process stopped.
@@ -180,6 +183,8 @@ pub enum StopReason {
     Removed,
     /// Its volume was detached under it.
     VolumeDetached,
+    /// Another serves in its place.
+    Replaced,
 }
 
 /// Why a process does not start.

@@ -13,6 +13,7 @@ pub mod disk;
 pub mod lifecycle;
 pub mod member;
 pub mod membership;
+pub mod passive;
 pub mod picture;
 pub mod raft;
 pub mod ready;

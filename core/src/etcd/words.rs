@@ -58,6 +58,7 @@ impl Cluster {
                 let left = words::bytes(transfer.left);
                 Some(format!("{} sends its database to {} ({left} left)", name(transfer.from), name(transfer.to)))
             }
+            EtcdEvent::Passive(alarm, generation) => self.is_due(alarm, generation).then(|| self.alarm_words(alarm, scenario)),
             EtcdEvent::Request(token) => {
                 let client = scenario.client(token.client);
                 Some(format!("{} of {} arrives at {}", words::op(client.op), client.name, name(token.member)))

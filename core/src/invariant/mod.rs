@@ -10,6 +10,7 @@
 //! | leader completeness | `leader_completeness.rs` | §5.4, Figure 3; §5.4.2 for the commit rule |
 //! | state machine safety | `state_machine_safety.rs` | §5.4.3, Figure 3 |
 //! | durability | `durability.rs` | §5.1 and Figure 2 (persistent state), §5.3 (a committed entry is on a majority) |
+//! | losses told | `forks.rs` | GEP-20, appendix: who takes over in an active-passive cluster begins a group of its own |
 //!
 //! ```text
 //! Record --> All --> each property looks at (record, logs as they were before it)
@@ -21,6 +22,7 @@
 
 mod durability;
 mod election_safety;
+mod forks;
 mod leader_completeness;
 mod log_matching;
 pub mod logs;
@@ -60,13 +62,13 @@ trait Property {
 /// All properties of all clusters.
 #[derive(Clone, Debug)]
 pub struct All {
-    clusters: Vec<Cluster>,
+    clusters: Vec<forks::Cluster>,
     violations: Vec<Violation>,
 }
 
+/// The properties of one raft group.
 #[derive(Clone, Debug)]
-struct Cluster {
-    name: String,
+struct Group {
     logs: Logs,
     election_safety: election_safety::ElectionSafety,
     log_matching: log_matching::LogMatching,
@@ -75,19 +77,33 @@ struct Cluster {
     durability: durability::Durability,
 }
 
-impl All {
-    /// Nothing is broken yet.
-    pub fn new(scenario: &Scenario) -> Self {
-        let cluster = |c: &crate::scenario::EtcdCluster| Cluster {
-            name: c.name.clone(),
-            logs: Logs::new(c),
+impl Group {
+    fn new(logs: Logs, durability: durability::Durability) -> Self {
+        Self {
+            logs,
             election_safety: election_safety::ElectionSafety::default(),
             log_matching: log_matching::LogMatching::default(),
             leader_completeness: leader_completeness::LeaderCompleteness::default(),
             state_machine_safety: state_machine_safety::StateMachineSafety::default(),
-            durability: durability::Durability::new(c),
-        };
-        Self { clusters: scenario.etcd.iter().map(cluster).collect(), violations: Vec::new() }
+            durability,
+        }
+    }
+
+    fn record(&mut self, at: Time, record: &Record, cluster: &str, found: &mut Vec<Violation>) {
+        let logs = &self.logs;
+        check(&mut self.election_safety, logs, at, record, cluster, found);
+        check(&mut self.log_matching, logs, at, record, cluster, found);
+        check(&mut self.leader_completeness, logs, at, record, cluster, found);
+        check(&mut self.state_machine_safety, logs, at, record, cluster, found);
+        check(&mut self.durability, logs, at, record, cluster, found);
+        self.logs.record(record);
+    }
+}
+
+impl All {
+    /// Nothing is broken yet.
+    pub fn new(scenario: &Scenario) -> Self {
+        Self { clusters: scenario.etcd.iter().map(forks::Cluster::new).collect(), violations: Vec::new() }
     }
 
     /// Looks at a record.
@@ -97,14 +113,7 @@ impl All {
             return;
         }
         let Some(id) = cluster_of(record) else { return };
-        let cluster = &mut self.clusters[id.0 as usize];
-        let logs = &cluster.logs;
-        check(&mut cluster.election_safety, logs, at, record, &cluster.name, &mut self.violations);
-        check(&mut cluster.log_matching, logs, at, record, &cluster.name, &mut self.violations);
-        check(&mut cluster.leader_completeness, logs, at, record, &cluster.name, &mut self.violations);
-        check(&mut cluster.state_machine_safety, logs, at, record, &cluster.name, &mut self.violations);
-        check(&mut cluster.durability, logs, at, record, &cluster.name, &mut self.violations);
-        cluster.logs.record(record);
+        self.clusters[id.0 as usize].record(at, record, &mut self.violations);
     }
 
     /// Violations so far, in order; at most [`MOST_VIOLATIONS`].
@@ -114,10 +123,14 @@ impl All {
 }
 
 fn check<P: Property>(property: &mut P, logs: &Logs, at: Time, record: &Record, cluster: &str, found: &mut Vec<Violation>) {
-    if let Err(text) = property.check(record, logs)
-        && found.len() < MOST_VIOLATIONS
-    {
-        found.push(Violation { at, property: P::NAME, text: format!("{cluster}: {text}") });
+    if let Err(text) = property.check(record, logs) {
+        note(found, at, P::NAME, cluster, &text);
+    }
+}
+
+fn note(found: &mut Vec<Violation>, at: Time, property: &'static str, cluster: &str, text: &str) {
+    if found.len() < MOST_VIOLATIONS {
+        found.push(Violation { at, property, text: format!("{cluster}: {text}") });
     }
 }
 

@@ -127,6 +127,7 @@ pub fn describe(record: &Record, scenario: &Scenario) -> String {
         }
         Record::Kube(plane, fact) => fact.words(&scenario.kube.planes[plane.0 as usize], scenario),
         Record::Raft(raft) => raft_words(*raft, scenario),
+        Record::Passive(cluster, fact) => fact.words(*cluster, scenario),
     }
 }
 
@@ -167,6 +168,7 @@ fn stopped(reason: StopReason) -> &'static str {
         StopReason::VolumeLost => "its disk is lost",
         StopReason::Removed => "it was removed from the cluster",
         StopReason::VolumeDetached => "its disk was detached",
+        StopReason::Replaced => "another serves in its place",
     }
 }
 

@@ -16,6 +16,7 @@ mod load;
 mod lower;
 mod names;
 mod operations;
+mod passive;
 mod workload;
 mod world;
 
