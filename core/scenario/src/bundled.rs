@@ -15,7 +15,7 @@ macro_rules! bundle {
     };
 }
 
-static BUNDLED: [Bundled; 21] = bundle![
+static BUNDLED: [Bundled; 22] = bundle![
     "zone-outage",
     "two-zones-big",
     "two-zones-small",
@@ -37,6 +37,7 @@ static BUNDLED: [Bundled; 21] = bundle![
     "storage-degraded",
     "cloud-api-down",
     "many-shoots",
+    "capacity",
 ];
 
 /// All scenarios that come with Zonefall, the default one first.
