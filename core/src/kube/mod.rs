@@ -47,7 +47,7 @@ pub mod rule;
 pub mod store;
 #[cfg(test)]
 mod tests;
-mod words;
+pub(crate) mod words;
 
 pub use crate::scenario::kube as spec;
 pub use crate::scenario::kube::name;

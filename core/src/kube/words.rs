@@ -12,7 +12,7 @@ use crate::kube::spec::{Component, PlaneSpec};
 use crate::scenario::Scenario;
 
 /// A node's name, as `kubectl` shows it.
-fn node_name(name: NodeName, plane: &PlaneSpec, scenario: &Scenario) -> String {
+pub(crate) fn node_name(name: NodeName, plane: &PlaneSpec, scenario: &Scenario) -> String {
     match name {
         NodeName::Given(key) => scenario.nodes[plane.nodes[key.0 as usize].node.0 as usize].name.clone(),
         NodeName::Machine(machine) => machine.text(plane),

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::ids::{ClusterId, NodeId, NodeKey, PlaneId, VolumeId, WorkloadId, ZoneId};
+use crate::invariant;
 use crate::kernel::dist::Latency;
 use crate::kernel::time::{Duration, Time};
 use crate::kube::context::Cx;
@@ -188,7 +189,7 @@ pub(super) fn with_shoot(mut scenario: Scenario, pods: u32) -> Scenario {
     scenario
 }
 
-/// What happens in the plane, tick by tick and without the ticks that change nothing: the same.
+/// What happens in the plane, tick by tick and without the ticks that change nothing: the same, and no invariant breaks.
 pub(super) fn run(scenario: &Scenario, seed: u64) -> Seen {
     run_in(scenario, seed, PLANE)
 }
@@ -217,10 +218,10 @@ pub(super) fn act(
     when: impl Iterator<Item = u64> + Clone,
 ) -> Seen {
     let once = |exact| {
-        let options = Options { exact, ..Options::default() };
-        let mut simulation = Simulation::new(Arc::new(scenario.clone()), seed, options);
+        let (mut simulation, mut invariants) = watched(scenario, seed, exact);
         let mut seen = Vec::new();
         let mut sink = |at, record: &Record| {
+            invariants.record(at, record);
             if let Record::Kube(PLANE, fact) = record {
                 seen.push((at, *fact));
             }
@@ -230,6 +231,7 @@ pub(super) fn act(
             simulation.act(PLANE, |plane, cx| deed(plane, k, cx));
         }
         simulation.run_until(Time::ZERO + scenario.duration, &mut sink);
+        assert_eq!(invariants.violations(), [], "under seed {seed}: {:?}", scenario.faults);
         Seen(seen)
     };
     let (fast, full) = (once(Exact::Fast), once(Exact::Full));
@@ -249,12 +251,12 @@ pub(super) fn run_as(scenario: &Scenario, seed: u64, exact: Exact, pieces: u64) 
 
 /// The same in any plane.
 pub(super) fn watch(scenario: &Scenario, seed: u64, exact: Exact, pieces: u64, plane: PlaneId) -> Seen {
-    let options = Options { exact, ..Options::default() };
-    let mut simulation = Simulation::new(Arc::new(scenario.clone()), seed, options);
+    let (mut simulation, mut invariants) = watched(scenario, seed, exact);
     let mut seen = Vec::new();
     for piece in 1..=pieces {
         let until = Time::ZERO + Duration::from_nanos(scenario.duration.as_nanos() / pieces * piece);
         simulation.run_until(until, &mut |at, record: &Record| {
+            invariants.record(at, record);
             if let Record::Kube(of, fact) = record
                 && *of == plane
             {
@@ -262,7 +264,14 @@ pub(super) fn watch(scenario: &Scenario, seed: u64, exact: Exact, pieces: u64, p
             }
         });
     }
+    assert_eq!(invariants.violations(), [], "under seed {seed}: {:?}", scenario.faults);
     Seen(seen)
+}
+
+/// A simulation, and what must hold in it.
+fn watched(scenario: &Scenario, seed: u64, exact: Exact) -> (Simulation, invariant::All) {
+    let (scenario, options) = (Arc::new(scenario.clone()), Options { exact, raft_records: true, ..Options::default() });
+    (Simulation::new(Arc::clone(&scenario), seed, options), invariant::All::new(&scenario))
 }
 
 impl Seen {
