@@ -179,3 +179,10 @@ fn lost_disks_excuse_as_many_copies_as_they_held() {
     ];
     check(&start, &replaced, &[]);
 }
+
+#[test]
+fn one_process_per_member() {
+    let starts = |m| Record::MemberStarted(member(m));
+    check(&[starts(0)], &[starts(1), stops(0, StopReason::Killed), starts(0)], &[]);
+    check(&[starts(0)], &[starts(0)], &["one process per member"]);
+}

@@ -74,7 +74,9 @@ impl Property for Budget {
                 self.note(name.workload, count, view);
                 let before = self.before.entry(name.workload).or_default();
                 let most = before.iter().map(|(_, count)| *count).max().unwrap_or(count);
-                before.iter_mut().for_each(|(_, count)| *count -= 1);
+                for (_, count) in before.iter_mut() {
+                    *count -= 1;
+                }
                 if most > 0 {
                     return Ok(());
                 }

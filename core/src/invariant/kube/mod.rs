@@ -28,6 +28,8 @@ mod one_leader;
 mod one_node;
 mod one_writer;
 mod replacement;
+#[cfg(test)]
+mod tests;
 mod zonal;
 
 use std::collections::BTreeSet;

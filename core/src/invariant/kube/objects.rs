@@ -146,11 +146,9 @@ impl Objects {
             }
             // Whoever used it has ended.
             PodFact::VolumeDetached { .. } => pod.runs = false,
-            PodFact::Created
-            | PodFact::Refused(_)
-            | PodFact::VolumeAttached(_)
-            | PodFact::Hazard(_)
-            | PodFact::Evicted(_) => {}
+            // It is asked to end in the same instant.
+            PodFact::Evicted(granted) => pod.terminating |= granted,
+            PodFact::Created | PodFact::Refused(_) | PodFact::VolumeAttached(_) | PodFact::Hazard(_) => {}
         }
     }
 

@@ -19,9 +19,7 @@ pub(super) struct OneWriter {
 /// Whether the etcd member that a pod is serves somewhere.
 fn is_running(pod: PodName, view: &View<'_>) -> bool {
     match (view.workload(pod).role, pod.tag) {
-        (Role::Etcd(cluster), PodTag::Ordinal(ordinal)) => {
-            view.running.contains(&MemberId { cluster, index: ordinal as u8 })
-        }
+        (Role::Etcd(cluster), PodTag::Ordinal(ordinal)) => view.running.contains(&MemberId { cluster, index: ordinal as u8 }),
         _ => false,
     }
 }
