@@ -14,10 +14,13 @@ use indexmap::IndexMap;
 use crate::ids::ClusterId;
 use crate::invariant;
 use crate::kernel::time::{Duration, Time};
+use crate::kube::picture::Objects;
 use crate::observe::traffic::{self, Traffic};
 use crate::observe::{self, Observer};
 use crate::record::{Record, Service};
-use crate::report::{EtcdReport, MemberReport, ProbeReport, ReadUnavailable, Report, SCHEMA, ViolationReport, length, seconds};
+use crate::report::{
+    EtcdReport, MemberReport, ObservedReport, ProbeReport, ReadUnavailable, Report, SCHEMA, ViolationReport, length, seconds,
+};
 use crate::scenario::Scenario;
 use crate::sim::{Options, Simulation};
 
@@ -31,6 +34,7 @@ pub struct Run {
     traffic: Traffic,
     next_window: Time,
     window: Duration,
+    observed: Vec<Arc<ObservedReport>>,
 }
 
 impl Run {
@@ -44,7 +48,8 @@ impl Run {
             let term = simulation.members(id).iter().map(|m| m.term).max().unwrap_or(0);
             observers.leaders.name_first_term(id, term);
         }
-        Self { simulation, seed, observers, invariants, traffic: Traffic::default(), next_window: Time::ZERO + window, window }
+        let (traffic, next_window, observed) = (Traffic::default(), Time::ZERO + window, Vec::new());
+        Self { simulation, seed, observers, invariants, traffic, next_window, window, observed }
     }
 
     /// The simulation, to look into it.
@@ -66,7 +71,8 @@ impl Run {
     pub fn advance_some(&mut self, until: Time, events: u64, sink: &mut dyn FnMut(Time, &Record)) -> bool {
         let last = self.simulation.events().saturating_add(events);
         loop {
-            let stop = until.min(self.next_window);
+            let look = self.simulation.scenario().observe_at.get(self.observed.len()).map(|(_, at)| *at);
+            let stop = look.into_iter().fold(until.min(self.next_window), Time::min);
             let left = last.saturating_sub(self.simulation.events());
             let (observers, invariants) = (&mut self.observers, &mut self.invariants);
             let there = self.simulation.run_some(stop, left, &mut |at, record: &Record| {
@@ -83,12 +89,23 @@ impl Run {
             }
             if stop == self.next_window {
                 self.traffic.sample(stop, &self.simulation.links(), self.simulation.scenario());
+                self.observers.kube.counts.sample();
                 self.next_window += self.window;
             }
-            if stop >= until {
+            if Some(stop) == look {
+                self.observe(stop);
+            }
+            if stop >= until && look.is_none_or(|look| look > until) {
                 return true;
             }
         }
+    }
+
+    /// Puts down how everything stands.
+    fn observe(&mut self, at: Time) {
+        let (text, _) = &self.simulation.scenario().observe_at[self.observed.len()];
+        let Objects { pods, nodes, machines } = self.simulation.objects();
+        self.observed.push(Arc::new(ObservedReport { at: text.clone(), at_s: seconds(at), pods, nodes, machines }));
     }
 
     /// What the observers have seen so far.
@@ -116,6 +133,8 @@ impl Run {
             property: v.property.to_owned(),
             text: v.text.clone(),
         };
+        let Objects { pods, nodes, machines } = self.simulation.objects();
+        let kube = &self.observers.kube;
         Report {
             schema: SCHEMA.to_owned(),
             scenario: scenario.name.clone(),
@@ -129,6 +148,16 @@ impl Run {
                 deadline_s: length(scenario.probe.deadline),
             },
             etcd,
+            api: kube.apis(now),
+            pods,
+            nodes,
+            machines,
+            observed: self.observed.iter().map(|observed| ObservedReport::clone(observed)).collect(),
+            recovery: kube.recoveries(now),
+            recovery_omitted: kube.recovery.omitted(),
+            components: kube.components(now),
+            hazards: kube.hazards(now),
+            counts: kube.counts(length(self.window)),
             links: traffic::links(&links, now, &scenario),
             zone_pairs: traffic.rows(&scenario),
             traffic_window_s: length(self.window),

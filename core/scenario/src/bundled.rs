@@ -15,7 +15,7 @@ macro_rules! bundle {
     };
 }
 
-static BUNDLED: [Bundled; 8] = bundle![
+static BUNDLED: [Bundled; 9] = bundle![
     "zone-outage",
     "two-zones-big",
     "two-zones-small",
@@ -24,6 +24,7 @@ static BUNDLED: [Bundled; 8] = bundle![
     "slow-disk",
     "far-behind-follower",
     "five-members",
+    "eu-west-1a-outage",
 ];
 
 /// All scenarios that come with Zonefall, the default one first.

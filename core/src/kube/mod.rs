@@ -29,8 +29,6 @@
 //!   wait, and are worked on when it opens; under another leader all keys are (`Plane::begin`);
 //! - what it does on its own: its `arm` is told whether it acts, and queues nothing while it does not (`Plane::arm`);
 //! - what it holds in memory: it forgets that in `Plane::begin`. What is in the store stays.
-//!
-//! No scenario file can ask for a plane yet.
 
 pub mod api;
 pub mod claim;
@@ -41,13 +39,14 @@ pub mod election;
 pub mod event;
 pub mod kubelet;
 pub mod node;
+pub mod picture;
 pub mod plane;
 pub mod record;
 pub mod rule;
 pub mod store;
 #[cfg(test)]
 mod tests;
-pub(crate) mod words;
+pub mod words;
 
 pub use crate::scenario::kube as spec;
 pub use crate::scenario::kube::name;
@@ -55,9 +54,12 @@ pub use crate::scenario::kube::name;
 use std::collections::BTreeMap;
 
 use crate::ids::{ClusterId, PlaneId};
+use crate::kernel::time::Time;
+use crate::scenario::Scenario;
 use crate::sim::Exact;
 use context::{Cx, Signal, Surroundings};
 use event::KubeEvent;
+use picture::Objects;
 use plane::Plane;
 use spec::Role;
 
@@ -110,6 +112,15 @@ impl Kube {
     /// A plane.
     pub fn plane(&self, id: PlaneId) -> &Plane {
         &self.planes[id.0 as usize]
+    }
+
+    /// The objects of all planes.
+    pub fn objects(&self, now: Time, scenario: &Scenario) -> Objects {
+        let mut all = Objects::default();
+        for (id, plane) in (0..).map(PlaneId).zip(&self.planes) {
+            plane.picture(id, now, scenario, &mut all);
+        }
+        all
     }
 
     /// Hosts or paths have changed.

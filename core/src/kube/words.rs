@@ -12,7 +12,7 @@ use crate::kube::spec::{Component, PlaneSpec};
 use crate::scenario::Scenario;
 
 /// A node's name, as `kubectl` shows it.
-pub(crate) fn node_name(name: NodeName, plane: &PlaneSpec, scenario: &Scenario) -> String {
+pub fn node_name(name: NodeName, plane: &PlaneSpec, scenario: &Scenario) -> String {
     match name {
         NodeName::Given(key) => scenario.nodes[plane.nodes[key.0 as usize].node.0 as usize].name.clone(),
         NodeName::Machine(machine) => machine.text(plane),
@@ -128,7 +128,8 @@ impl KubeRecord {
 }
 
 impl Replica {
-    fn words(self, scenario: &Scenario) -> String {
+    /// Its name.
+    pub fn words(self, scenario: &Scenario) -> String {
         match self {
             Self::Host(node) => format!("on {}", scenario.nodes[node.0 as usize].name),
             Self::Pod(plane, pod) => pod.text(&scenario.kube.planes[plane.0 as usize]),
@@ -136,7 +137,8 @@ impl Replica {
     }
 }
 
-const fn component_words(component: Component) -> &'static str {
+/// A component's name, as it is deployed.
+pub const fn component_words(component: Component) -> &'static str {
     match component {
         Component::ControllerManager => "kube-controller-manager",
         Component::Scheduler => "kube-scheduler",
@@ -148,7 +150,8 @@ const fn component_words(component: Component) -> &'static str {
 }
 
 impl Reason {
-    const fn words(self) -> &'static str {
+    /// What is wrong with the nodes.
+    pub const fn words(self) -> &'static str {
         match self {
             Self::Taints => "taints it does not tolerate",
             Self::NodeAffinity => "it may not run on such nodes",
@@ -159,7 +162,8 @@ impl Reason {
     }
 }
 
-const fn effect_words(effect: Effect) -> &'static str {
+/// A taint's effect, as `kubectl` prints it.
+pub const fn effect_words(effect: Effect) -> &'static str {
     match effect {
         Effect::NoSchedule => "NoSchedule",
         Effect::PreferNoSchedule => "PreferNoSchedule",

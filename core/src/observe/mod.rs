@@ -7,6 +7,7 @@
 //!                                       +--> tolerance     members that may yet be lost
 //!                                       +--> durability    committed data lost
 //!                                       +--> repair        snapshots, catch-up, membership
+//!                                       +--> kube          pods, nodes and machines: what was lost, and how it came back
 //!                                       +--> faults        what broke
 //!                                       +--> story         the event list in plain words
 //!                                       +--> trace         the hash over all of it
@@ -59,6 +60,8 @@ pub struct All {
     pub durability: durability::Durability,
     /// Snapshots, catch-up, membership.
     pub repair: repair::Repair,
+    /// Kubernetes: APIs, pods, nodes, machines.
+    pub kube: kube::Kube,
     /// Faults.
     pub faults: faults::Faults,
     /// Events in plain words.
@@ -77,6 +80,7 @@ impl All {
             tolerance: tolerance::Tolerance::new(scenario.etcd.len()),
             durability: durability::Durability::new(scenario),
             repair: repair::Repair::new(scenario),
+            kube: kube::Kube::new(scenario),
             faults: faults::Faults::new(scenario),
             story: story::Story::new(scenario),
             trace: trace::TraceHash::new(),
@@ -90,6 +94,11 @@ impl Observer for All {
         // Most records of a busy run are requests: the others need not look at them.
         if matches!(record, Record::Request { .. }) {
             self.requests.record(at, record);
+            return;
+        }
+        if matches!(record, Record::Kube(..)) {
+            self.kube.record(at, record);
+            self.story.record(at, record);
             return;
         }
         self.leaders.record(at, record);

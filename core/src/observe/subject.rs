@@ -1,6 +1,11 @@
 //! What a record of the story is about: its kind and the things it names, so that nobody has to parse its words.
 
-use crate::ids::{ClusterId, MemberId, NodeId, VolumeId, ZoneId};
+use crate::gardener::machine::Phase;
+use crate::gardener::outage::OutageFact;
+use crate::ids::{ClusterId, MemberId, NodeId, PlaneId, VolumeId, ZoneId};
+use crate::kube::record::{KubeRecord, MachineFact, NodeFact, PodFact, Ready};
+use crate::kube::rule::zone_state::ZoneState;
+use crate::kube::words::node_name;
 use crate::record::Record;
 use crate::report::StoryKind;
 use crate::scenario::{Aim, Fault, MemberChange, Scenario};
@@ -50,15 +55,56 @@ pub fn subject(record: &Record, ended: Option<&Fault>, scenario: &Scenario) -> S
         Record::DataLost { cluster: id, .. } => {
             Subject { kind: Some(StoryKind::Loss), cluster: Some(cluster(*id)), about: Vec::new(), over: false }
         }
+        Record::Kube(plane, fact) => in_plane(*plane, fact, scenario),
         Record::NodePower { .. }
         | Record::LeaderSeen { .. }
         | Record::PeerLost { .. }
         | Record::PeerFound { .. }
         | Record::Request { .. }
         | Record::Strength { .. }
-        | Record::Kube(..)
         | Record::Raft(_) => Subject::default(),
     }
+}
+
+/// Facts of Kubernetes that a person would tell: not what becomes of each pod that is well, nor the connections of API servers.
+fn in_plane(id: PlaneId, fact: &KubeRecord, scenario: &Scenario) -> Subject {
+    let plane = &scenario.kube.planes[id.0 as usize];
+    let (kind, about, over) = match *fact {
+        KubeRecord::Node(node, fact) => {
+            let over = match fact {
+                NodeFact::Ready(ready) => ready == Ready::True,
+                NodeFact::Registered => true,
+                NodeFact::Removed | NodeFact::Cordoned => false,
+                // The fault says so already, and the taints follow.
+                NodeFact::Lost(_) | NodeFact::Unreachable(..) => return Subject::default(),
+            };
+            (StoryKind::Node, vec![node_name(node, plane, scenario)], over)
+        }
+        KubeRecord::Zone(zone, state) => {
+            (StoryKind::Node, vec![scenario.zones[zone.0 as usize].name.clone()], state == ZoneState::Normal)
+        }
+        KubeRecord::EvictionPaused(paused) => (StoryKind::Node, Vec::new(), !paused),
+        KubeRecord::Machine(machine, fact) => {
+            (StoryKind::Machine, vec![machine.text(plane)], fact == MachineFact::Phase(Phase::Running))
+        }
+        KubeRecord::GroupScaled(group, _) => (StoryKind::Machine, vec![plane.groups[group.0 as usize].name.clone()], false),
+        KubeRecord::ZoneOutage(zone, fact) => {
+            (StoryKind::Machine, vec![scenario.zones[zone.0 as usize].name.clone()], fact == OutageFact::Over)
+        }
+        KubeRecord::ApiAvailability { up, .. } => (StoryKind::Availability, Vec::new(), up),
+        KubeRecord::Acts(_, acts) => (StoryKind::Availability, Vec::new(), acts),
+        KubeRecord::Lease(_, holder) => (StoryKind::Election, Vec::new(), holder.is_some()),
+        KubeRecord::Pod(pod, fact) => {
+            let over = match fact {
+                PodFact::Hazard(hazard) => !hazard,
+                PodFact::Refused(_) | PodFact::VolumeDetached { forced: true } | PodFact::Evicted(false) => false,
+                _ => return Subject::default(),
+            };
+            (StoryKind::Pod, vec![pod.text(plane)], over)
+        }
+        KubeRecord::ApiServer(..) => return Subject::default(),
+    };
+    Subject { kind: Some(kind), cluster: Some(plane.name.clone()), about, over }
 }
 
 fn fault(fault: &Fault, scenario: &Scenario) -> Subject {

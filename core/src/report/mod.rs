@@ -6,6 +6,7 @@
 //! value of [`Exact`](crate::sim::Exact).
 
 mod cluster;
+mod kube;
 mod verdict;
 
 use indexmap::IndexMap;
@@ -13,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub use cluster::*;
+pub use kube::*;
 pub use verdict::{Paragraph, Phrase};
 
 use crate::kernel::time::{Duration, Time};
@@ -21,6 +23,10 @@ use crate::scenario::expect::Outcome;
 
 /// Value of [`Report::schema`].
 pub const SCHEMA: &str = "zonefall.report/1";
+
+/// Fields of a [`Report`] that are about Kubernetes.
+pub const KUBE_FIELDS: [&str; 10] =
+    ["api", "pods", "nodes", "machines", "observed", "recovery", "recovery_omitted", "components", "hazards", "counts"];
 
 /// What one run of one scenario came to.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -43,6 +49,27 @@ pub struct Report {
     pub probe: ProbeReport,
     /// Each etcd cluster by name, in the order of the scenario.
     pub etcd: IndexMap<String, EtcdReport>,
+    /// Each Kubernetes API by the name of its cluster, in the order of the scenario. Where there is none, JSON has no fields of
+    /// Kubernetes at all ([`KUBE_FIELDS`]).
+    pub api: IndexMap<String, ApiReport>,
+    /// Pods at the end.
+    pub pods: Vec<PodReport>,
+    /// Nodes at the end.
+    pub nodes: Vec<NodeReport>,
+    /// Machines at the end.
+    pub machines: Vec<MachineReport>,
+    /// How everything stood at each of the scenario's `observe_at`.
+    pub observed: Vec<ObservedReport>,
+    /// Pods that stopped serving and how each was replaced, in order; at most 10,000.
+    pub recovery: Vec<RecoveryReport>,
+    /// Pods that did not fit into [`Report::recovery`].
+    pub recovery_omitted: u64,
+    /// Components that lost a pod.
+    pub components: Vec<ComponentReport>,
+    /// Pods that ran on though their object was gone.
+    pub hazards: Vec<HazardReport>,
+    /// Nodes, pods and machines over time, by cluster.
+    pub counts: IndexMap<String, CountsReport>,
     /// Bytes between every two endpoints that have exchanged any, ordered by sender and receiver.
     pub links: Vec<LinkReport>,
     /// The same by zone pair (the inside of a zone included), ordered as the zones of the scenario.
@@ -139,7 +166,7 @@ pub struct StoryLine {
     pub text: String,
     /// What kind of event it is.
     pub kind: StoryKind,
-    /// Name of the etcd cluster it happens to; null: it is about zones, nodes or links.
+    /// Name of the etcd or Kubernetes cluster it happens to; null: it is about zones, nodes or links.
     pub cluster: Option<String>,
     /// Names of the members, nodes, zones or volumes it is about; may be empty.
     pub about: Vec<String>,
@@ -161,10 +188,16 @@ pub enum StoryKind {
     Membership,
     /// A database on its way, or a member that has caught up.
     Snapshot,
-    /// A service came or went.
+    /// A service, or an API, came or went.
     Availability,
     /// Committed data is gone.
     Loss,
+    /// A node, or the nodes of a zone, as Kubernetes sees them.
+    Node,
+    /// A machine, as it is made, fails and goes.
+    Machine,
+    /// A pod for which there is no place, or that is in two.
+    Pod,
 }
 
 /// How an expectation fared.
@@ -197,10 +230,13 @@ impl Report {
     /// As JSON, as the command line prints it.
     pub fn to_json(&self) -> Value {
         let mut json = serde_json::to_value(self).expect("a report is plain data");
-        if self.violations.is_empty()
-            && let Value::Object(fields) = &mut json
-        {
-            fields.shift_remove("violations");
+        if let Value::Object(fields) = &mut json {
+            if self.violations.is_empty() {
+                fields.shift_remove("violations");
+            }
+            for field in KUBE_FIELDS.iter().filter(|_| self.api.is_empty()) {
+                fields.shift_remove(*field);
+            }
         }
         json
     }

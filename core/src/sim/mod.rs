@@ -273,6 +273,11 @@ impl Simulation {
         (&mut self.clusters[id.0 as usize], cx)
     }
 
+    /// The objects of all Kubernetes clusters.
+    pub fn objects(&self) -> kube::picture::Objects {
+        self.kube.objects(self.now, &self.scenario)
+    }
+
     fn kube(&mut self) -> (&mut Kube, kube::context::Surroundings<'_>) {
         let Self { now, scenario, network, clusters, cloud, fx, .. } = self;
         (&mut self.kube, kube::context::Surroundings { now: *now, scenario, net: network, etcd: clusters, cloud, fx })

@@ -5,6 +5,8 @@ mod dice;
 #[cfg(not(target_arch = "wasm32"))]
 mod fuzz;
 #[cfg(not(target_arch = "wasm32"))]
+mod kube;
+#[cfg(not(target_arch = "wasm32"))]
 mod measurements;
 #[cfg(not(target_arch = "wasm32"))]
 mod modes;

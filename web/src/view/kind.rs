@@ -13,6 +13,9 @@ pub(crate) fn of(kind: StoryKind) -> (&'static str, &'static str) {
         StoryKind::Snapshot => ("⇣", "Databases"),
         StoryKind::Availability => ("◐", "Availability"),
         StoryKind::Loss => ("!", "Data loss"),
+        StoryKind::Node => ("■", "Nodes"),
+        StoryKind::Machine => ("▣", "Machines"),
+        StoryKind::Pod => ("○", "Pods"),
     }
 }
 
@@ -24,9 +27,9 @@ pub(crate) fn glyph(line: &StoryLine) -> Html {
 fn tone(line: &StoryLine) -> &'static str {
     match (line.kind, line.over) {
         (StoryKind::Loss, _) | (StoryKind::Fault | StoryKind::Availability, false) => "bad",
-        (StoryKind::Fault | StoryKind::Availability | StoryKind::Member, true) => "good",
-        (StoryKind::Member, false) => "warn",
+        (StoryKind::Fault | StoryKind::Availability | StoryKind::Member | StoryKind::Node | StoryKind::Pod, true) => "good",
+        (StoryKind::Member | StoryKind::Node | StoryKind::Pod, false) => "warn",
         (StoryKind::Election, true) => "lead",
-        (StoryKind::Election | StoryKind::Membership | StoryKind::Snapshot, _) => "quiet",
+        (StoryKind::Election | StoryKind::Membership | StoryKind::Snapshot | StoryKind::Machine, _) => "quiet",
     }
 }

@@ -10,7 +10,7 @@ use crate::kube::name::{PodName, PodTag};
 use crate::kube::taints::Effect;
 use crate::kube::{Component, Kind, KubeModel, PlaneSpec, Role, Timers, Workload};
 
-pub(super) const OUTAGE: &str = include_str!("data/eu-west-1a-outage.json");
+pub(super) const OUTAGE: &str = include_str!("../../../../scenarios/eu-west-1a-outage.json");
 const STRICT: &str = include_str!("data/eu-west-1a-strict.json");
 
 fn read(text: &str) -> Scenario {

@@ -1,4 +1,105 @@
-//! What happened to pods, nodes, machines and APIs, for the report.
+//! What happened to pods, nodes and machines, for the report.
 
+pub mod apis;
+pub mod counts;
+pub mod hazards;
 pub mod recovery;
+mod rows;
 pub mod serving;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+
+use crate::ids::{PlaneId, WorkloadId};
+use crate::kernel::time::Time;
+use crate::observe::Observer;
+use crate::record::Record;
+use crate::report::{ApiReport, ComponentReport, CountsReport, HazardReport, RecoveryReport, length};
+use crate::scenario::Scenario;
+use recovery::{Row, Step};
+
+/// Follows all planes.
+#[derive(Clone, Debug)]
+pub struct Kube {
+    scenario: Arc<Scenario>,
+    /// Whose API answered, and who acted.
+    pub apis: apis::Apis,
+    /// Pods that ran on though they were gone.
+    pub hazards: hazards::Hazards,
+    /// Who serves.
+    pub serving: serving::Serving,
+    /// What was lost, and how it came back.
+    pub recovery: recovery::Recovery,
+    /// How many stand where.
+    pub counts: counts::Counts,
+}
+
+impl Kube {
+    /// Nothing has happened yet.
+    pub fn new(scenario: &Arc<Scenario>) -> Self {
+        let (apis, hazards, serving, recovery) = Default::default();
+        let counts = counts::Counts::new(scenario);
+        Self { scenario: Arc::clone(scenario), apis, hazards, serving, recovery, counts }
+    }
+
+    /// What was lost, in order, as it stands `now`.
+    pub fn recoveries(&self, now: Time) -> Vec<RecoveryReport> {
+        self.recovery.rows().map(|row| rows::recovery(row, now, &self.apis, &self.scenario)).collect()
+    }
+
+    /// Each plane's API, in the order of the scenario.
+    pub fn apis(&self, now: Time) -> IndexMap<String, ApiReport> {
+        let planes = (0..).map(PlaneId).zip(&self.scenario.kube.planes);
+        planes.map(|(id, plane)| (plane.name.clone(), self.apis.row(id, now))).collect()
+    }
+
+    /// How many nodes, pods and machines stood where, by plane, `window_s` seconds between two looks.
+    pub fn counts(&self, window_s: f64) -> IndexMap<String, CountsReport> {
+        let name = |id: PlaneId| self.scenario.kube.planes[id.0 as usize].name.clone();
+        self.counts.rows(window_s).map(|(id, row)| (name(id), row)).collect()
+    }
+
+    /// Pods that ran on though they were gone.
+    pub fn hazards(&self, now: Time) -> Vec<HazardReport> {
+        self.hazards.rows(now, &self.scenario)
+    }
+
+    /// The components that lost a pod, by plane and in the order of the scenario.
+    pub fn components(&self, now: Time) -> Vec<ComponentReport> {
+        let scenario = &self.scenario;
+        let mut of: BTreeMap<(PlaneId, WorkloadId), Vec<&Row>> = BTreeMap::new();
+        for row in self.recovery.rows() {
+            of.entry((row.plane, row.pod.workload)).or_default().push(row);
+        }
+        let component = |((plane, workload), rows): ((PlaneId, WorkloadId), Vec<&Row>)| {
+            let spec = &scenario.kube.planes[plane.0 as usize];
+            let longest = |step: Step| rows.iter().filter_map(|row| row.at(step).map(|at| at.since(row.lost))).max().map(length);
+            let name = &spec.workloads[workload.0 as usize];
+            ComponentReport {
+                cluster: spec.name.clone(),
+                namespace: scenario.kube.word(name.namespace).to_owned(),
+                component: name.name.clone(),
+                lost: rows.len() as u64,
+                back: rows.iter().filter(|row| row.at(Step::Ready).is_some()).count() as u64,
+                detect_s: longest(Step::Detected),
+                reschedule_s: longest(Step::Scheduled),
+                ready_s: longest(Step::Ready),
+                none_served_s: length(self.serving.none_served(plane, workload, now)),
+            }
+        };
+        of.into_iter().map(component).collect()
+    }
+}
+
+impl Observer for Kube {
+    fn record(&mut self, at: Time, record: &Record) {
+        let Record::Kube(plane, fact) = record else { return };
+        self.apis.record(at, *plane, fact, &self.scenario);
+        self.hazards.record(at, *plane, fact);
+        self.recovery.record(at, *plane, fact, &self.serving);
+        self.serving.record(at, *plane, fact);
+        self.counts.record(*plane, fact);
+    }
+}

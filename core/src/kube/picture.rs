@@ -1,0 +1,100 @@
+//! The objects of all planes at one moment, in words.
+
+use crate::gardener::machine::fleet::Machine;
+use crate::ids::{NodeKey, PlaneId, WorkloadId};
+use crate::kernel::time::Time;
+use crate::kube::plane::Plane;
+use crate::kube::record::Ready;
+use crate::kube::rule::taints::Taint;
+use crate::kube::spec::PlaneSpec;
+use crate::kube::store::{Node, Pod};
+use crate::kube::words::{effect_words, node_name};
+use crate::report::{MachineReport, NodeReport, PodPhase, PodReport, length, seconds};
+use crate::scenario::Scenario;
+
+/// All there is.
+#[derive(Clone, Debug, Default)]
+pub struct Objects {
+    /// Pods: by plane and workload, the oldest first.
+    pub pods: Vec<PodReport>,
+    /// Nodes: by plane, those of the start first.
+    pub nodes: Vec<NodeReport>,
+    /// Machines: by plane, the oldest first.
+    pub machines: Vec<MachineReport>,
+}
+
+impl Plane {
+    /// Adds its objects as they are `now`.
+    pub fn picture(&self, id: PlaneId, now: Time, scenario: &Scenario, all: &mut Objects) {
+        let spec = &scenario.kube.planes[id.0 as usize];
+        let workloads = (0..spec.workloads.len() as u32).map(WorkloadId);
+        let pods = workloads.flat_map(|workload| self.store().pods_of(workload));
+        all.pods.extend(pods.map(|(_, pod)| self.pod(pod, spec, scenario)));
+        all.nodes.extend(self.store().nodes().map(|(key, node)| self.node(key, node, spec, scenario)));
+        let machines = self.machines().fleet().machines();
+        all.machines.extend(machines.map(|(_, machine)| self.machine(machine, now, spec, scenario)));
+    }
+
+    fn pod(&self, pod: &Pod, spec: &PlaneSpec, scenario: &Scenario) -> PodReport {
+        let workload = &spec.workloads[pod.name.workload.0 as usize];
+        let node = pod.node.and_then(|key| self.store().get_node(key));
+        PodReport {
+            cluster: spec.name.clone(),
+            namespace: scenario.kube.word(workload.namespace).to_owned(),
+            name: pod.name.text(spec),
+            owner: workload.name.clone(),
+            node: node.map(|node| node_name(node.name, spec, scenario)),
+            zone: node.map(|node| scenario.zones[node.zone.0 as usize].name.clone()),
+            phase: phase(pod),
+            ready: pod.ready,
+            reason: pod.refused.map(|reason| reason.words().to_owned()),
+            restarts: pod.restarts,
+            created_s: seconds(pod.created),
+        }
+    }
+
+    fn node(&self, key: NodeKey, node: &Node, spec: &PlaneSpec, scenario: &Scenario) -> NodeReport {
+        let fleet = self.machines().fleet();
+        NodeReport {
+            cluster: spec.name.clone(),
+            name: node_name(node.name, spec, scenario),
+            zone: scenario.zones[node.zone.0 as usize].name.clone(),
+            ready: match node.ready {
+                Ready::True => "True",
+                Ready::Unknown => "Unknown",
+            }
+            .to_owned(),
+            taints: node.taints.iter().map(|taint| taint_text(taint, scenario)).collect(),
+            machine: fleet.of_node(key).and_then(|id| fleet.get(id)).map(|machine| machine.name.text(spec)),
+        }
+    }
+
+    fn machine(&self, machine: &Machine, now: Time, spec: &PlaneSpec, scenario: &Scenario) -> MachineReport {
+        let group = &spec.groups[machine.name.group.0 as usize];
+        let node = machine.node().and_then(|key| self.store().get_node(key));
+        MachineReport {
+            cluster: spec.name.clone(),
+            name: machine.name.text(spec),
+            deployment: group.name.clone(),
+            zone: scenario.zones[group.zone.0 as usize].name.clone(),
+            phase: format!("{:?}", machine.phase),
+            age_s: length(now.since(machine.created)),
+            node: node.map(|node| node_name(node.name, spec, scenario)),
+        }
+    }
+}
+
+fn phase(pod: &Pod) -> PodPhase {
+    match pod {
+        Pod { terminating: true, .. } => PodPhase::Terminating,
+        Pod { started: true, .. } => PodPhase::Running,
+        Pod { .. } => PodPhase::Pending,
+    }
+}
+
+/// As `kubectl` prints it: `key=value:effect`.
+fn taint_text(taint: &Taint, scenario: &Scenario) -> String {
+    let key = scenario.kube.word(taint.key);
+    let value = taint.value.map(|value| format!("={}", scenario.kube.word(value))).unwrap_or_default();
+    format!("{key}{value}:{}", effect_words(taint.effect))
+}

@@ -1,0 +1,106 @@
+//! Whether the API of each plane answered, who led its components, and when those could do nothing.
+
+use std::collections::BTreeMap;
+
+use crate::ids::PlaneId;
+use crate::kernel::time::{Duration, Time};
+use crate::kube::record::{KubeRecord, Verb};
+use crate::kube::spec::Component;
+use crate::kube::words::component_words;
+use crate::report::{ApiOutageReport, ApiReport, IdleReport, LeaseReport, length, seconds};
+use crate::scenario::Scenario;
+
+/// Follows the APIs of all planes. Everything answers and acts at the start.
+#[derive(Clone, Debug, Default)]
+pub struct Apis {
+    planes: BTreeMap<PlaneId, Api>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Api {
+    reads: Gaps,
+    writes: Gaps,
+    idle: [Gaps; Component::ALL.len()],
+    leases: Vec<LeaseReport>,
+}
+
+/// When something was not there.
+#[derive(Clone, Debug, Default)]
+struct Gaps {
+    over: Vec<(Time, Time)>,
+    open: Option<Time>,
+}
+
+impl Gaps {
+    fn set(&mut self, at: Time, there: bool) {
+        if !there {
+            self.open.get_or_insert(at);
+        } else if let Some(from) = self.open.take().filter(|from| *from < at) {
+            self.over.push((from, at));
+        }
+    }
+
+    /// From, to and whether it is over, in order.
+    fn until(&self, now: Time) -> impl Iterator<Item = (Time, Time, bool)> {
+        let over = self.over.iter().map(|(from, to)| (*from, *to, true));
+        over.chain(self.open.filter(|from| *from < now).map(|from| (from, now, false)))
+    }
+
+    fn within(&self, from: Time, to: Time) -> Duration {
+        let spans = self.until(to).map(|(start, end, _)| end.min(to).since(start.max(from).min(end.min(to))));
+        spans.fold(Duration::ZERO, |sum, span| sum + span)
+    }
+}
+
+impl Apis {
+    /// Takes note of a fact.
+    pub fn record(&mut self, at: Time, plane: PlaneId, record: &KubeRecord, scenario: &Scenario) {
+        match *record {
+            KubeRecord::ApiAvailability { verb: Verb::Read, up } => self.api(plane).reads.set(at, up),
+            KubeRecord::ApiAvailability { verb: Verb::Write, up } => self.api(plane).writes.set(at, up),
+            KubeRecord::Acts(component, acts) => self.api(plane).idle[component as usize].set(at, acts),
+            KubeRecord::Lease(component, holder) => self.api(plane).leases.push(LeaseReport {
+                at_s: seconds(at),
+                component: component_words(component).to_owned(),
+                holder: holder.map(|replica| replica.words(scenario)),
+            }),
+            _ => {}
+        }
+    }
+
+    fn api(&mut self, plane: PlaneId) -> &mut Api {
+        self.planes.entry(plane).or_default()
+    }
+
+    /// How long, between two moments, a component could do nothing.
+    pub fn idle(&self, plane: PlaneId, component: Component, from: Time, to: Time) -> Duration {
+        self.planes.get(&plane).map_or(Duration::ZERO, |api| api.idle[component as usize].within(from, to))
+    }
+
+    /// What became of a plane's API until `now`.
+    pub fn row(&self, plane: PlaneId, now: Time) -> ApiReport {
+        let Some(api) = self.planes.get(&plane) else { return ApiReport::default() };
+        let outage = |verb: &str, gaps: &Gaps| {
+            let row =
+                |(from, to, over)| ApiOutageReport { verb: verb.to_owned(), from_s: seconds(from), to_s: seconds(to), over };
+            gaps.until(now).map(row).collect::<Vec<_>>()
+        };
+        let mut outages = [outage("read", &api.reads), outage("write", &api.writes)].concat();
+        outages.sort_by(|a, b| a.from_s.total_cmp(&b.from_s));
+        let idle = Component::ALL.into_iter().zip(&api.idle).flat_map(|(component, gaps)| {
+            gaps.until(now).map(move |(from, to, over)| IdleReport {
+                component: component_words(component).to_owned(),
+                from_s: seconds(from),
+                to_s: seconds(to),
+                over,
+            })
+        });
+        ApiReport {
+            read_unavailable_s: length(api.reads.within(Time::ZERO, now)),
+            write_unavailable_s: length(api.writes.within(Time::ZERO, now)),
+            outages,
+            idle: idle.collect(),
+            leases: api.leases.clone(),
+        }
+    }
+}

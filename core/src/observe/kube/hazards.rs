@@ -1,0 +1,50 @@
+//! Pods that ran on, cut off, though their object was gone: a second one of the same name may run elsewhere.
+
+use std::collections::BTreeMap;
+
+use crate::ids::PlaneId;
+use crate::kernel::time::Time;
+use crate::kube::name::PodName;
+use crate::kube::record::{KubeRecord, PodFact};
+use crate::report::{HazardReport, seconds};
+use crate::scenario::Scenario;
+
+/// Follows all planes.
+#[derive(Clone, Debug, Default)]
+pub struct Hazards {
+    over: Vec<(PlaneId, PodName, Time, Time)>,
+    open: BTreeMap<(PlaneId, PodName), Time>,
+}
+
+impl Hazards {
+    /// Takes note of a fact.
+    pub fn record(&mut self, at: Time, plane: PlaneId, record: &KubeRecord) {
+        match *record {
+            KubeRecord::Pod(pod, PodFact::Hazard(true)) => drop(self.open.insert((plane, pod), at)),
+            KubeRecord::Pod(pod, PodFact::Hazard(false)) => {
+                self.over.extend(self.open.remove(&(plane, pod)).map(|from| (plane, pod, from, at)));
+            }
+            _ => {}
+        }
+    }
+
+    /// All of them by when they began, those under way with `now` as their end.
+    pub fn rows(&self, now: Time, scenario: &Scenario) -> Vec<HazardReport> {
+        let row = |plane: PlaneId, pod: PodName, from, to, over| {
+            let spec = &scenario.kube.planes[plane.0 as usize];
+            HazardReport {
+                cluster: spec.name.clone(),
+                namespace: scenario.kube.word(spec.workloads[pod.workload.0 as usize].namespace).to_owned(),
+                pod: pod.text(spec),
+                from_s: seconds(from),
+                to_s: seconds(to),
+                over,
+            }
+        };
+        let over = self.over.iter().map(|(plane, pod, from, to)| row(*plane, *pod, *from, *to, true));
+        let open = self.open.iter().map(|((plane, pod), from)| row(*plane, *pod, *from, now, false));
+        let mut rows: Vec<_> = over.chain(open).collect();
+        rows.sort_by(|a, b| a.from_s.total_cmp(&b.from_s));
+        rows
+    }
+}

@@ -1,0 +1,97 @@
+//! Recoveries as rows of a report, each wait with what it waited for.
+
+use super::apis::Apis;
+use super::recovery::{Row, Step, Why};
+use crate::kernel::time::{Duration, Time};
+use crate::kube::name::PodTag;
+use crate::kube::record::Loss;
+use crate::kube::spec::{Component, Timers};
+use crate::kube::words::{component_words, node_name};
+use crate::observe::words;
+use crate::report::{RecoveryReport, WaitReport, length, seconds};
+use crate::scenario::Scenario;
+
+/// A recovery as it stands `now`.
+pub(super) fn recovery(row: &Row, now: Time, apis: &Apis, scenario: &Scenario) -> RecoveryReport {
+    let plane = &scenario.kube.planes[row.plane.0 as usize];
+    let workload = &plane.workloads[row.pod.workload.0 as usize];
+    let at = |step| row.at(step).map(seconds);
+    let ready = row.at(Step::Ready);
+    RecoveryReport {
+        cluster: plane.name.clone(),
+        namespace: scenario.kube.word(workload.namespace).to_owned(),
+        component: workload.name.clone(),
+        pod: row.pod.text(plane),
+        node: node_name(row.node, plane, scenario),
+        why: why_words(row.why).to_owned(),
+        replacement: row.replacement.map(|pod| pod.text(plane)),
+        lost_s: seconds(row.lost),
+        detected_s: at(Step::Detected),
+        evicted_s: at(Step::Evicted),
+        removed_s: at(Step::Removed),
+        created_s: at(Step::Created),
+        scheduled_s: at(Step::Scheduled),
+        attached_s: at(Step::Attached),
+        started_s: at(Step::Started),
+        ready_s: at(Step::Ready),
+        took_s: length(ready.unwrap_or(now).since(row.lost)),
+        over: ready.is_some(),
+        waits: waits(row, now, apis, &plane.timers),
+    }
+}
+
+const fn why_words(why: Why) -> &'static str {
+    match why {
+        Why::Node(Loss::Power) => "no power",
+        Why::Node(Loss::Network) => "cut off",
+        Why::Asked => "asked to end",
+    }
+}
+
+/// The steps that a recovery is made of: those taken, and the next one where it is not over.
+fn waits(row: &Row, now: Time, apis: &Apis, timers: &Timers) -> Vec<WaitReport> {
+    let stateful = matches!(row.pod.tag, PodTag::Ordinal(_));
+    // What replaces a pod of a Deployment does not wait until it is gone.
+    let counts = |step: Step| stateful || step != Step::Removed;
+    let mut waits = Vec::new();
+    let mut from = row.lost;
+    let taken = |step: &Step| row.at(*step).filter(|_| counts(*step));
+    for step in Step::ALL {
+        let Some(at) = taken(&step) else { continue };
+        if at > from {
+            waits.push(wait(row, step, [from, at], true, apis, timers));
+            from = at;
+        }
+    }
+    if row.at(Step::Ready).is_none() {
+        let last = Step::ALL.into_iter().rev().find(|step| taken(step).is_some());
+        let mut next = Step::ALL.into_iter().filter(|step| counts(*step) && Some(*step) > last);
+        if let Some(step) = next.next() {
+            waits.push(wait(row, step, [from, now], false, apis, timers));
+        }
+    }
+    waits
+}
+
+fn wait(row: &Row, step: Step, [from, to]: [Time; 2], over: bool, apis: &Apis, timers: &Timers) -> WaitReport {
+    let lease = || format!("{} without a lease of its node", words::duration(timers.monitor_grace));
+    let node = || row.refused.map_or_else(|| "the scheduler".to_owned(), |why| format!("a node: {}", why.words()));
+    let (until, waits_for, who) = match step {
+        Step::Detected => ("detected", lease(), Some(Component::ControllerManager)),
+        Step::Evicted => (
+            "evicted",
+            "its toleration of an unreachable node, and its node's turn to be evicted".to_owned(),
+            Some(Component::ControllerManager),
+        ),
+        Step::Removed => ("removed", "its kubelet, or whoever clears stale pods away".to_owned(), Some(Component::Gardenlet)),
+        Step::Created => ("created", "its controller".to_owned(), Some(Component::ControllerManager)),
+        Step::Scheduled => ("scheduled", node(), Some(Component::Scheduler)),
+        Step::Attached => ("attached", "its volume".to_owned(), Some(Component::ControllerManager)),
+        Step::Started => ("started", "its image and its process".to_owned(), None),
+        Step::Ready => ("ready", "its process to be ready".to_owned(), None),
+    };
+    let idle = who.map(|who| (who, apis.idle(row.plane, who, from, to))).filter(|(_, idle)| *idle > Duration::ZERO);
+    let late = idle.map(|(who, idle)| format!("; for {} the {} could do nothing", words::duration(idle), component_words(who)));
+    let waits_for = waits_for + &late.unwrap_or_default();
+    WaitReport { until: until.to_owned(), from_s: seconds(from), to_s: seconds(to), over, waits_for }
+}

@@ -1,0 +1,267 @@
+//! The part of a report that is about Kubernetes clusters: what stands where, what was lost and how it came back.
+
+use serde::{Deserialize, Serialize};
+
+/// A pod.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PodReport {
+    /// The cluster it runs in.
+    pub cluster: String,
+    /// Its namespace.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+    /// The Deployment, `StatefulSet` or `DaemonSet` it belongs to.
+    pub owner: String,
+    /// Its node; null: it has none.
+    pub node: Option<String>,
+    /// Zone of its node.
+    pub zone: Option<String>,
+    /// Where it stands, as `kubectl` prints it.
+    pub phase: PodPhase,
+    /// Whether it serves, as the API has it.
+    pub ready: bool,
+    /// Why no node suits it, in words; null: it has a node, or nobody has looked.
+    pub reason: Option<String>,
+    /// How often its process was started again.
+    pub restarts: u32,
+    /// When it was made, in seconds; 0: it was there at the start.
+    pub created_s: f64,
+}
+
+/// Where a pod stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum PodPhase {
+    /// It has no node, or its process has not started there yet.
+    Pending,
+    /// Its process was started.
+    Running,
+    /// It is to end.
+    Terminating,
+}
+
+/// A node.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct NodeReport {
+    /// The cluster it belongs to.
+    pub cluster: String,
+    /// Its name.
+    pub name: String,
+    /// Its zone.
+    pub zone: String,
+    /// Its condition `Ready`: `True`, or `Unknown` where its kubelet is silent.
+    pub ready: String,
+    /// Its taints, as `key=value:effect`.
+    pub taints: Vec<String>,
+    /// The machine behind it; null: it has none.
+    pub machine: Option<String>,
+}
+
+/// A machine.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MachineReport {
+    /// The cluster it belongs to.
+    pub cluster: String,
+    /// Its name.
+    pub name: String,
+    /// Its machine deployment.
+    pub deployment: String,
+    /// Its zone.
+    pub zone: String,
+    /// `Pending`, `Running`, `Unknown`, `Failed`, `Terminating` or `CrashLoopBackOff`.
+    pub phase: String,
+    /// How old it is, in seconds, counted from the start of the run for those that were there.
+    pub age_s: f64,
+    /// Its node; null: none has joined.
+    pub node: Option<String>,
+}
+
+/// How everything stood at one of the scenario's `observe_at`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ObservedReport {
+    /// The moment, as the scenario writes it.
+    pub at: String,
+    /// The moment, in seconds.
+    pub at_s: f64,
+    /// Pods then.
+    pub pods: Vec<PodReport>,
+    /// Nodes then.
+    pub nodes: Vec<NodeReport>,
+    /// Machines then.
+    pub machines: Vec<MachineReport>,
+}
+
+/// A pod that stopped serving, and what came of it. A step that was not needed, or has not been taken, is null.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RecoveryReport {
+    /// The cluster it ran in.
+    pub cluster: String,
+    /// Its namespace.
+    pub namespace: String,
+    /// The Deployment or `StatefulSet` it belongs to.
+    pub component: String,
+    /// The pod.
+    pub pod: String,
+    /// Its node.
+    pub node: String,
+    /// Why it stopped: `no power`, `cut off` or `asked to end`.
+    pub why: String,
+    /// What took its place; null: nothing yet, or it came back itself.
+    pub replacement: Option<String>,
+    /// When it stopped, in seconds.
+    pub lost_s: f64,
+    /// When its API knew, in seconds.
+    pub detected_s: Option<f64>,
+    /// When it was asked to end, in seconds.
+    pub evicted_s: Option<f64>,
+    /// When its object was gone, in seconds.
+    pub removed_s: Option<f64>,
+    /// When its replacement was made, in seconds.
+    pub created_s: Option<f64>,
+    /// When the replacement had a node, in seconds.
+    pub scheduled_s: Option<f64>,
+    /// When the replacement had its volumes, in seconds.
+    pub attached_s: Option<f64>,
+    /// When the replacement's process ran, in seconds.
+    pub started_s: Option<f64>,
+    /// When it, or its replacement, was ready, in seconds.
+    pub ready_s: Option<f64>,
+    /// From `lost_s` to `ready_s`, or to the end of the run, in seconds.
+    pub took_s: f64,
+    /// Whether it was ready before the run ended.
+    pub over: bool,
+    /// What was waited for, one after the other, from `lost_s` on.
+    pub waits: Vec<WaitReport>,
+}
+
+/// A wait on the way back.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WaitReport {
+    /// The step it ended with: `detected`, `evicted`, `removed`, `created`, `scheduled`, `attached`, `started` or `ready`.
+    pub until: String,
+    /// Since when, in seconds.
+    pub from_s: f64,
+    /// When the step was taken, or the end of the run, in seconds.
+    pub to_s: f64,
+    /// Whether the step was taken.
+    pub over: bool,
+    /// What it waited for, in plain words.
+    pub waits_for: String,
+}
+
+/// A component over the whole run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ComponentReport {
+    /// The cluster it runs in.
+    pub cluster: String,
+    /// Its namespace.
+    pub namespace: String,
+    /// Its name.
+    pub component: String,
+    /// Pods that stopped serving.
+    pub lost: u64,
+    /// Of those, how many were ready again, or replaced, before the run ended.
+    pub back: u64,
+    /// Longest time until its API knew, in seconds; null: it never had to.
+    pub detect_s: Option<f64>,
+    /// Longest time until a replacement had a node, in seconds.
+    pub reschedule_s: Option<f64>,
+    /// Longest time until it was ready again, in seconds; null: none has been.
+    pub ready_s: Option<f64>,
+    /// Time in which none of its pods served, in seconds.
+    pub none_served_s: f64,
+}
+
+/// How many nodes, pods and machines of a cluster stood where, at the end of each window.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CountsReport {
+    /// Length of a window, in seconds.
+    pub window_s: f64,
+    /// Nodes that are ready.
+    pub nodes_ready: Vec<u32>,
+    /// Nodes that are not.
+    pub nodes_not_ready: Vec<u32>,
+    /// Pods that have no node or have not started.
+    pub pods_pending: Vec<u32>,
+    /// Pods that have started.
+    pub pods_running: Vec<u32>,
+    /// Pods that are to end.
+    pub pods_terminating: Vec<u32>,
+    /// Machines whose node is healthy.
+    pub machines_running: Vec<u32>,
+    /// Machines that are being made, or could not be (`Pending`, `CrashLoopBackOff`).
+    pub machines_coming: Vec<u32>,
+    /// Machines whose node is not healthy, or that are given up (`Unknown`, `Failed`).
+    pub machines_failing: Vec<u32>,
+    /// Machines that are to go.
+    pub machines_terminating: Vec<u32>,
+}
+
+/// What became of an API.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ApiReport {
+    /// Time in which nobody got an answer to a read, as the probe judges it, in seconds.
+    pub read_unavailable_s: f64,
+    /// Time in which nobody could write, in seconds.
+    pub write_unavailable_s: f64,
+    /// When it did not answer, by start.
+    pub outages: Vec<ApiOutageReport>,
+    /// When a component could do nothing, by component.
+    pub idle: Vec<IdleReport>,
+    /// Who led its components from when on, after the start.
+    pub leases: Vec<LeaseReport>,
+}
+
+/// A time in which an API did not answer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ApiOutageReport {
+    /// `read` or `write`.
+    pub verb: String,
+    /// When it began, in seconds.
+    pub from_s: f64,
+    /// When it ended, in seconds.
+    pub to_s: f64,
+    /// Whether it had ended when the run did.
+    pub over: bool,
+}
+
+/// A time in which a component could do nothing: none of its processes led, or the one that did could not write.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct IdleReport {
+    /// The component: `kube-scheduler`, ...
+    pub component: String,
+    /// When it began, in seconds.
+    pub from_s: f64,
+    /// When it ended, in seconds.
+    pub to_s: f64,
+    /// Whether it had ended when the run did.
+    pub over: bool,
+}
+
+/// A lease that changed hands.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LeaseReport {
+    /// When, in seconds.
+    pub at_s: f64,
+    /// The component: `kube-scheduler`, ...
+    pub component: String,
+    /// Who leads it from then on; null: nobody.
+    pub holder: Option<String>,
+}
+
+/// A pod that ran on, cut off, though its object was gone.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HazardReport {
+    /// The cluster it ran in.
+    pub cluster: String,
+    /// Its namespace.
+    pub namespace: String,
+    /// The pod.
+    pub pod: String,
+    /// Since when, in seconds.
+    pub from_s: f64,
+    /// Until when, in seconds.
+    pub to_s: f64,
+    /// Whether it had ended when the run did.
+    pub over: bool,
+}

@@ -1,0 +1,3 @@
+//! Control planes that heal themselves, whole scenarios at a time.
+
+mod eu_west;
