@@ -1,6 +1,5 @@
-//! Required constraints hold when a pod is bound: topology spread that must hold (`DoNotSchedule`) and required anti-affinity (GEP-20,
-//! section "Scheduling Control Plane Components"). Both are counted anew. What is only preferred may not hold, and what held may cease
-//! to.
+//! Required constraints hold when a pod is bound: topology spread that must hold (`DoNotSchedule`; GEP-20, section "Scheduling Control
+//! Plane Components"), counted anew. What is only preferred may not hold, and what held may cease to.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +7,7 @@ use super::objects::Node;
 use super::{Property, View};
 use crate::ids::WorkloadId;
 use crate::kernel::time::Time;
-use crate::kube::name::{NodeName, PodName};
+use crate::kube::name::PodName;
 use crate::kube::record::{KubeRecord, PodFact};
 use crate::kube::rule::labels::{Selector, Symbol};
 use crate::kube::rule::spread::Constraint;
@@ -71,27 +70,6 @@ fn spread(name: PodName, node: &Node, view: &View<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// Neither may the pod be near to those it must be away from, nor those be that must be away from it.
-fn apart(name: PodName, at: NodeName, node: &Node, view: &View<'_>) -> Result<(), String> {
-    let (objects, workload) = (view.objects(), view.workload(name));
-    for (id, other) in (0..).map(WorkloadId).zip(&view.spec().workloads) {
-        if other.namespace != workload.namespace {
-            continue;
-        }
-        let own = workload.pod_affinity.away.required.iter().filter(|term| term.selector.selects(&other.labels));
-        let theirs = other.pod_affinity.away.required.iter().filter(|term| term.selector.selects(&workload.labels));
-        let domains: Vec<_> = own.chain(theirs).filter_map(|term| Some((term.key, node.labels.get(term.key)?))).collect();
-        if domains.is_empty() {
-            continue;
-        }
-        let is_near = |there: &Node| domains.iter().any(|(key, domain)| there.labels.get(*key) == Some(*domain));
-        if let Some((near, _)) = objects.pods_of(id).find(|(_, pod)| objects.node_of(pod).is_some_and(is_near)) {
-            return Err(format!("{} goes to {}, near to {}", view.pod(name), view.node(at), view.pod(near)));
-        }
-    }
-    Ok(())
-}
-
 impl Property for Constraints {
     const NAME: &'static str = "required constraints hold when bound";
 
@@ -102,7 +80,6 @@ impl Property for Constraints {
         if view.at == Time::ZERO && view.workload(name).placed.iter().any(|(tag, _)| *tag == name.tag) {
             return Ok(());
         }
-        spread(name, node, view)?;
-        apart(name, at, node, view)
+        spread(name, node, view)
     }
 }

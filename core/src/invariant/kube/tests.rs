@@ -15,7 +15,7 @@ use crate::kube::record::{Loss, MachineFact, NodeFact, PodFact, Ready as Conditi
 use crate::kube::rule::labels::Condition::In;
 use crate::kube::rule::labels::{Labels, NodeAffinity, Requirement, Selector, Symbol};
 use crate::kube::rule::spread::Constraint;
-use crate::kube::spec::placement::{PodAffinity, Term};
+use crate::kube::spec::placement::PodAffinity;
 use crate::kube::spec::{
     Component, Group, Image, Kind, NodeSpec, NodeTemplate, PlaneSpec, Resources, Role, Timers, VolumeTemplate, Workload,
 };
@@ -58,7 +58,7 @@ fn workload(app: u32) -> Workload {
 }
 
 /// A plane of three nodes in a zone each, with room for three pods and a machine each; of its three workloads the first has a budget of
-/// one, the second are etcd's members with volumes, the third is spread over zones and stays away from the second.
+/// one, the second are etcd's members with volumes, the third is spread over zones.
 fn scenario() -> Scenario {
     let mut scenario = three_zones();
     let template = |zone: u32| {
@@ -75,10 +75,9 @@ fn scenario() -> Scenario {
     let (kind, volume) = (Kind::StatefulSet { parallel: true }, Some(VolumeTemplate { regional: false }));
     let stateful = Workload { kind, volume, role: Role::Etcd(CLUSTER), ..workload(1) };
     let mut spread = workload(2);
-    let (selector, others) = (spread.selector.clone(), stateful.selector.clone());
+    let selector = spread.selector.clone();
     spread.spread =
         vec![Constraint { key: Symbol::ZONE, max_skew: 1, selector, min_domains: 1, honors_affinity: true, honors_taints: true }];
-    spread.pod_affinity.away.required = vec![Term { key: Symbol::HOSTNAME, selector: others }];
     scenario.kube.planes = vec![PlaneSpec {
         name: "seed".to_owned(),
         etcd: CLUSTER,
@@ -297,9 +296,4 @@ fn required_constraints_hold_when_bound() {
     check(&[bound(spread(0), 0).as_slice(), &[Pod(spread(0), Terminating)]].concat(), &bound(spread(1), 0), &[]);
     let cordoned = [bound(spread(0), 0).as_slice(), &[1, 2].map(|k| Node(node(k), NodeFact::Cordoned))].concat();
     check(&cordoned, &bound(spread(1), 0), &[]);
-    // Apart, whoever comes first.
-    check(&bound(db(0), 0), &bound(spread(0), 1), &[]);
-    check(&bound(db(0), 0), &bound(spread(0), 0), &broken);
-    check(&bound(spread(0), 0), &bound(db(0), 0), &broken);
-    check(&bound(spread(0), 0), &bound(web(0), 0), &[]);
 }
