@@ -12,7 +12,7 @@ use crate::kube::record::{KubeRecord, PodFact};
 use crate::kube::rule::labels::{Selector, Symbol};
 use crate::kube::rule::spread::Constraint;
 use crate::kube::rule::taints::forbidding;
-use crate::kube::spec::Workload;
+use crate::kube::spec::{Kind, Workload};
 
 /// Needs no memory but the objects.
 #[derive(Clone, Debug, Default)]
@@ -76,10 +76,9 @@ impl Property for Constraints {
     fn check(&mut self, fact: &KubeRecord, view: &View<'_>) -> Result<(), String> {
         let KubeRecord::Pod(name, PodFact::Bound(at)) = *fact else { return Ok(()) };
         let Some(node) = view.objects().nodes.get(&at) else { return Ok(()) };
-        // Nobody has asked a scheduler where the pods of the scenario are at the start.
-        if view.at == Time::ZERO && view.workload(name).placed.iter().any(|(tag, _)| *tag == name.tag) {
-            return Ok(());
-        }
-        spread(name, node, view)
+        // Nobody asks a scheduler where an agent is to be, nor where the scenario's own pods are at the start.
+        let workload = view.workload(name);
+        let is_given = view.at == Time::ZERO && workload.placed.iter().any(|(tag, _)| *tag == name.tag);
+        if workload.kind == Kind::DaemonSet || is_given { Ok(()) } else { spread(name, node, view) }
     }
 }

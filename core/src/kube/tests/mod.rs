@@ -3,6 +3,7 @@
 mod api;
 mod autoscaling;
 mod care;
+mod chaos;
 mod elections;
 mod healing;
 mod machines;

@@ -197,11 +197,16 @@ pub(super) fn run(scenario: &Scenario, seed: u64) -> Seen {
 /// The same in any plane.
 pub(super) fn run_in(scenario: &Scenario, seed: u64, plane: PlaneId) -> Seen {
     let [fast, full] = [Exact::Fast, Exact::Full].map(|exact| watch(scenario, seed, exact, 1, plane));
+    same(&fast, &full, scenario, seed);
+    fast
+}
+
+/// Both modes have seen the same.
+pub(super) fn same(fast: &Seen, full: &Seen, scenario: &Scenario, seed: u64) {
     for (k, (fast, full)) in fast.0.iter().zip(&full.0).enumerate() {
         assert_eq!(fast, full, "record {k} of (fast, full) under seed {seed}: {:?}", scenario.faults);
     }
     assert_eq!(fast.0.len(), full.0.len(), "records of (fast, full) under seed {seed}: {:?}", scenario.faults);
-    fast
 }
 
 /// The same, while of the first workload other numbers of pods are wanted from some seconds on.
@@ -269,7 +274,7 @@ pub(super) fn watch(scenario: &Scenario, seed: u64, exact: Exact, pieces: u64, p
 }
 
 /// A simulation, and what must hold in it.
-fn watched(scenario: &Scenario, seed: u64, exact: Exact) -> (Simulation, invariant::All) {
+pub(super) fn watched(scenario: &Scenario, seed: u64, exact: Exact) -> (Simulation, invariant::All) {
     let (scenario, options) = (Arc::new(scenario.clone()), Options { exact, raft_records: true, ..Options::default() });
     (Simulation::new(Arc::clone(&scenario), seed, options), invariant::All::new(&scenario))
 }
