@@ -6,6 +6,7 @@ mod care;
 mod chaos;
 mod elections;
 mod healing;
+mod hostile;
 mod machines;
 mod scheduling;
 mod timing;
