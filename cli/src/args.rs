@@ -42,11 +42,21 @@ impl Args {
 pub(crate) enum Command {
     /// Run a scenario and report what happened.
     Run(Run),
+    /// Run several scenarios and put their figures beside each other.
+    Compare(Compare),
     /// Check scenario files: everything that is wrong, each with its place, what was found and what would be right.
     Check {
         /// Scenario files; `-` is standard input.
         #[arg(required = true)]
         files: Vec<PathBuf>,
+    },
+    /// Say how many control planes the seeds of a scenario hold, what keeps them from holding more, and how many seeds a demand needs.
+    Capacity {
+        /// Scenario file; `-` is standard input.
+        file: PathBuf,
+        /// How to print it.
+        #[arg(long, value_enum, default_value_t = Format::Table)]
+        format: Format,
     },
     /// Print the JSON Schema of scenario files.
     Schema,
@@ -84,12 +94,26 @@ pub(crate) struct Run {
     pub(crate) exact: Precision,
 }
 
+/// What to compare.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Compare {
+    /// Scenario files.
+    #[arg(required = true, num_args = 2..)]
+    pub(crate) files: Vec<PathBuf>,
+    /// Seed of every random draw, instead of each scenario's own.
+    #[arg(long, value_name = "N", value_parser = seed, allow_negative_numbers = true)]
+    pub(crate) seed: Option<u64>,
+    /// How to print the comparison.
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    pub(crate) format: Format,
+}
+
 /// How to print a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
     /// For people.
     Table,
-    /// For programs: `zonefall.report/1`.
+    /// For programs.
     Json,
 }
 

@@ -7,11 +7,14 @@
 //! Exit status: 0; 1 if an expectation of the scenario fails; 2 for bad input, or for output that cannot be written.
 
 mod args;
+mod capacity;
 mod charts;
 mod commands;
+mod compare;
 mod input;
 mod output;
 mod page;
+mod planes;
 mod run;
 mod table;
 
@@ -31,7 +34,9 @@ fn main() -> ExitCode {
     let result = match args.command {
         None => run::run(&args.run),
         Some(Command::Run(run)) => run::run(&run),
+        Some(Command::Compare(args)) => compare::compare(&args),
         Some(Command::Check { files }) => commands::check(&files),
+        Some(Command::Capacity { file, format }) => capacity::capacity(&file, format),
         Some(Command::Schema) => commands::schema(),
         Some(Command::Defaults) => commands::defaults(),
         Some(Command::Completions { shell }) => commands::completions(shell),

@@ -212,9 +212,49 @@ fn schema_defaults_and_completions() {
 }
 
 #[test]
+fn capacity_is_a_table_or_json() {
+    let plan: Value = serde_json::from_str(include_str!("../../../scenarios/capacity.json")).expect("the scenario is JSON");
+    let mut small = plan.clone();
+    for seed in 0..2 {
+        small["seeds"][seed]["allocatable_shoots"] = json!(3);
+    }
+    let found = report(&["capacity", "-", "--format", "json"], &small.to_string());
+    assert_eq!(found["schema"], "zonefall.capacity/1");
+    let room = &found["seeds"][0]["room"][2];
+    assert_eq!((&room["failure_tolerance"], &room["all_zones"]["shoots"]), (&json!("zone"), &json!(2)));
+    let figure = json!({"constraint": "allocatable_shoots", "unit": "shoots", "used": 2, "available": 2, "one_more": 3});
+    assert_eq!(room["all_zones"]["binding"], json!([figure]));
+    // 300 in threes; 600 in equal shares of whole shoots: one, one and one.
+    assert_eq!((&found["seeds"][0]["needed"]["none"], &found["seeds"][0]["needed"]["together"]), (&json!(100), &json!(300)));
+
+    let (table, _) = check(&["capacity", "-"], &small.to_string(), 0);
+    let row = table.lines().find(|line| line.contains("a zone")).expect("a row for shoots that survive a zone");
+    assert_eq!(row, "  multi-zonal   a zone         2  the seed's limit: 2 of 2, one more makes 3");
+    let (_, error) = check(&["capacity", "-"], SCENARIO, 2);
+    assert_eq!(error, "error: -: no seeds, so there is no capacity to plan\n");
+}
+
+#[test]
 fn a_reader_that_goes_away_is_no_error() {
     let mut child = spawn(&["schema"]);
     drop(child.stdout.take());
     let output = child.wait_with_output().expect("it ends");
     assert_eq!((output.status.code(), String::from_utf8_lossy(&output.stderr).as_ref()), (Some(0), ""));
+}
+
+#[test]
+fn comparison_puts_runs_beside_each_other() {
+    let file = |name: &str| format!("{}/../scenarios/{name}.json", env!("CARGO_MANIFEST_DIR"));
+    let files = [file("zone-outage-option-1"), file("zone-outage-option-2")];
+    let (out, _) = check(&["compare", &files[0], &files[1]], "", 0);
+    let row = |what: &str| out.lines().find(|line| line.trim().starts_with(what)).unwrap_or_else(|| panic!("{what}: {out}"));
+    assert!(row("maintenance of etcd without downtime").contains("but for 2 h"), "{out}");
+    assert!(row("kube-controller-manager is served by nobody for").ends_with("0 s"), "{out}");
+    let (out, _) = check(&["compare", &files[0], &files[1], "--format", "json", "--seed", "3"], "", 0);
+    let comparison: Value = serde_json::from_str(&out).expect("it is JSON");
+    assert_eq!(comparison["scenarios"], json!(["zone-outage-option-1", "zone-outage-option-2"]));
+    for row in comparison["rows"].as_array().expect("rows") {
+        assert_eq!(row["values"].as_array().map(Vec::len), Some(2), "{row}");
+    }
+    check(&["compare", &files[0]], "", 2);
 }

@@ -19,7 +19,7 @@ use crate::kernel::periodic::Periodic;
 use crate::kernel::rng::Purpose;
 use crate::kernel::time::{Duration, Time};
 use crate::kube::context::Cx;
-use crate::kube::controller::scheduler::Demand;
+use crate::kube::controller::placement::Demand;
 use crate::kube::event::KubeEvent;
 use crate::kube::record::Ready;
 use crate::kube::store::Store;
@@ -108,7 +108,7 @@ impl Autoscaler {
 
     /// The machines that pods need: of those that would do, the ones they use best.
     fn wanted(&self, store: &Store, fleet: &Fleet, cx: &Cx<'_>) -> Option<More> {
-        let pods: Vec<Demand> = store.refused().map(|(_, pod)| Demand::of(pod.name, store)).collect();
+        let pods: Vec<Demand> = store.refused().map(|(_, pod)| Demand::of(pod, store)).collect();
         if pods.is_empty() {
             return None;
         }

@@ -44,6 +44,8 @@ pub enum KubeEvent {
     ControlPlane(u32, u32),
     /// Something is due with the lease of a component.
     Election(Component, u32),
+    /// An operator evicts the pods of a node that are left.
+    Drain(NodeKey),
 }
 
 // An event of the queue must not grow by this one.

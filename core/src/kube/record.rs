@@ -8,7 +8,7 @@ use crate::ids::{GroupId, NodeId, PlaneId, ZoneId};
 use crate::kube::name::{MachineName, NodeName, PodName};
 use crate::kube::rule::taints::Effect;
 use crate::kube::rule::zone_state::ZoneState;
-use crate::kube::spec::Component;
+use crate::kube::spec::{Component, Task};
 
 /// A fact of one plane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,6 +40,8 @@ pub enum KubeRecord {
     Lease(Component, Option<Replica>),
     /// A component acts (somebody leads and can write), or no longer. Told when it changes.
     Acts(Component, bool),
+    /// An operator asks for something.
+    Operation(Task),
 }
 
 /// One of the processes that serve an API, or act through it.
@@ -154,7 +156,8 @@ pub enum Ready {
     Unknown,
 }
 
-/// Why no node suits a pod: the filter that fails last, in the order of the scheduler, on the node that passes most.
+/// Why no node suits a pod: the filter that fails last, in the order of the scheduler, on the node that passes most. The variants are in
+/// that order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Reason {
     /// Taints it does not tolerate.
@@ -163,8 +166,31 @@ pub enum Reason {
     NodeAffinity,
     /// Too little is left.
     Resources,
+    /// As many volumes are there as can be attached.
+    VolumeLimit,
     /// Its volume is in another zone.
     VolumeZone,
     /// It would crowd a domain.
     Spread,
+    /// A pod it must be near to is missing.
+    PodAffinity,
+    /// A pod it must be away from is there.
+    PodAntiAffinity,
+    /// A pod is there that must be away from it.
+    ExistingAntiAffinity,
+}
+
+impl Reason {
+    /// All of them, in the order of the filters.
+    pub const ALL: [Self; 9] = [
+        Self::Taints,
+        Self::NodeAffinity,
+        Self::Resources,
+        Self::VolumeLimit,
+        Self::VolumeZone,
+        Self::Spread,
+        Self::PodAffinity,
+        Self::PodAntiAffinity,
+        Self::ExistingAntiAffinity,
+    ];
 }

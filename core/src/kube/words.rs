@@ -8,7 +8,7 @@ use crate::kube::plane::Plane;
 use crate::kube::record::{KubeRecord, Loss, MachineFact, NodeFact, PodFact, Ready, Reason, Replica, ServerFact, Verb};
 use crate::kube::rule::taints::Effect;
 use crate::kube::rule::zone_state::ZoneState;
-use crate::kube::spec::{Component, PlaneSpec};
+use crate::kube::spec::{Component, PlaneSpec, Task};
 use crate::scenario::Scenario;
 
 /// A node's name, as `kubectl` shows it.
@@ -121,6 +121,7 @@ impl KubeRecord {
             }
             Self::Acts(component, true) => format!("the {} acts", component_words(component)),
             Self::Acts(component, false) => format!("the {} can do nothing", component_words(component)),
+            Self::Operation(task) => format!("an operator {}", task_words(task, plane, scenario)),
             Self::Lease(component, None) => format!("no {} leads", component_words(component)),
         };
         format!("{}: {text}", plane.name)
@@ -149,6 +150,17 @@ pub const fn component_words(component: Component) -> &'static str {
     }
 }
 
+/// What an operator does.
+pub fn task_words(task: Task, plane: &PlaneSpec, scenario: &Scenario) -> String {
+    match task {
+        Task::RollComponent(workload) => {
+            format!("rolls {} out anew", plane.workloads[workload.0 as usize].name)
+        }
+        Task::DrainNode(node) => format!("drains {}", node_name(NodeName::Given(node), plane, scenario)),
+        Task::RollMachines(group) => format!("has the machines of {} replaced", plane.groups[group.0 as usize].name),
+    }
+}
+
 impl Reason {
     /// What is wrong with the nodes.
     pub const fn words(self) -> &'static str {
@@ -156,8 +168,12 @@ impl Reason {
             Self::Taints => "taints it does not tolerate",
             Self::NodeAffinity => "it may not run on such nodes",
             Self::Resources => "not enough CPU, memory or room for pods",
+            Self::VolumeLimit => "no room for another volume",
             Self::VolumeZone => "its volume is in another zone",
             Self::Spread => "too many of its kind are there",
+            Self::PodAffinity => "pods it must be near to are missing",
+            Self::PodAntiAffinity => "pods it must be away from are there",
+            Self::ExistingAntiAffinity => "pods are there that must be away from it",
         }
     }
 }
@@ -198,6 +214,7 @@ impl KubeEvent {
             Self::Limiter(zone, _) => format!("another node of {} may be evicted", scenario.zones[zone.0 as usize].name),
             Self::Evict(_) => "the taint manager's next eviction is due".to_owned(),
             Self::Schedule(_) => "the scheduler takes its next pod".to_owned(),
+            Self::Drain(key) => format!("{} is to be rid of its pods", node(key)),
             Self::Renew(key, _) => format!("{}'s lease is to be renewed", node(key)),
             Self::Booted(key, _) => format!("{} has booted", node(key)),
             Self::Link(..) => "an API server's connection to etcd has been silent for too long".to_owned(),

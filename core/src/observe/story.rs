@@ -1,13 +1,15 @@
 //! The event list in plain words: what a person would tell of the run.
 //!
 //! Requests are left out (there are too many), and so is what only says again in one member's words what another line says for the
-//! cluster: views of the leader and single streams.
+//! cluster: views of the leader and single streams. A member that asks for votes in vain, again and again, is told of once.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::Observer;
 use super::describe::Teller;
 use super::subject::{Subject, subject};
+use crate::ids::MemberId;
 use crate::kernel::time::Time;
 use crate::record::Record;
 use crate::report::{StoryLine, seconds};
@@ -24,12 +26,15 @@ pub struct Story {
     /// Shared by the clones of a run: keyframes stay small.
     lines: Vec<Arc<StoryLine>>,
     omitted: u64,
+    /// Members that have asked for votes since they last knew a leader; whether before a term, or in it.
+    campaigning: BTreeSet<(MemberId, bool)>,
 }
 
 impl Story {
     /// Nothing has happened yet.
     pub fn new(scenario: &Arc<Scenario>) -> Self {
-        Self { scenario: Arc::clone(scenario), teller: Teller::new(scenario), lines: Vec::new(), omitted: 0 }
+        let (lines, omitted, campaigning) = Default::default();
+        Self { scenario: Arc::clone(scenario), teller: Teller::new(scenario), lines, omitted, campaigning }
     }
 
     /// The lines, in order.
@@ -41,10 +46,28 @@ impl Story {
     pub fn omitted(&self) -> u64 {
         self.omitted
     }
+
+    /// Whether a member asks for votes once more, and nothing has come of the last time.
+    fn is_in_vain(&mut self, record: &Record) -> bool {
+        match record {
+            Record::Campaign { member, pre_vote, .. } => !self.campaigning.insert((*member, *pre_vote)),
+            Record::LeaderSeen { member, leader: Some(_), .. }
+            | Record::Elected { member, .. }
+            | Record::MemberStarted(member)
+            | Record::MemberStopped { member, .. } => {
+                self.campaigning.retain(|(campaigner, _)| campaigner != member);
+                false
+            }
+            _ => false,
+        }
+    }
 }
 
 impl Observer for Story {
     fn record(&mut self, at: Time, record: &Record) {
+        if self.is_in_vain(record) {
+            return;
+        }
         let ended = match record {
             Record::FaultEnded(id) => self.teller.under_way(*id),
             _ => None,
@@ -88,5 +111,18 @@ mod tests {
         let about: Vec<_> = lines.iter().map(|l| (l.cluster.as_deref(), l.about.join(" "))).collect();
         let expected = [(None, "z-a"), (None, "z-a"), (Some("etcd-main"), "etcd-main-1")];
         assert_eq!(about, expected.map(|(cluster, about)| (cluster, about.to_owned())));
+    }
+
+    #[test]
+    fn campaigns_in_vain_are_told_of_once() {
+        let mut story = Story::new(&Arc::new(three_zones()));
+        let campaign = |term| Record::Campaign { member: member(1), term, pre_vote: false };
+        for term in 2..9 {
+            story.record(at(term * 1_000), &campaign(term));
+        }
+        story.record(at(9_000), &Record::LeaderSeen { member: member(1), term: 9, leader: Some(0) });
+        story.record(at(10_000), &campaign(10));
+        let told: Vec<_> = story.lines().into_iter().map(|line| line.text).collect();
+        assert_eq!(told, ["etcd-main-1 asks for votes in term 2", "etcd-main-1 asks for votes in term 10"]);
     }
 }

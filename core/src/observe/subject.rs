@@ -3,8 +3,10 @@
 use crate::gardener::machine::Phase;
 use crate::gardener::outage::OutageFact;
 use crate::ids::{ClusterId, MemberId, NodeId, PlaneId, VolumeId, ZoneId};
+use crate::kube::name::NodeName;
 use crate::kube::record::{KubeRecord, MachineFact, NodeFact, PodFact, Ready};
 use crate::kube::rule::zone_state::ZoneState;
+use crate::kube::spec::Task;
 use crate::kube::words::node_name;
 use crate::record::Record;
 use crate::report::StoryKind;
@@ -101,6 +103,15 @@ fn in_plane(id: PlaneId, fact: &KubeRecord, scenario: &Scenario) -> Subject {
                 _ => return Subject::default(),
             };
             (StoryKind::Pod, vec![pod.text(plane)], over)
+        }
+        KubeRecord::Operation(Task::RollComponent(workload)) => {
+            (StoryKind::Pod, vec![plane.workloads[workload.0 as usize].name.clone()], true)
+        }
+        KubeRecord::Operation(Task::DrainNode(node)) => {
+            (StoryKind::Node, vec![node_name(NodeName::Given(node), plane, scenario)], true)
+        }
+        KubeRecord::Operation(Task::RollMachines(group)) => {
+            (StoryKind::Machine, vec![plane.groups[group.0 as usize].name.clone()], true)
         }
         KubeRecord::ApiServer(..) => return Subject::default(),
     };

@@ -2,8 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::int_or_percent::IntOrPercent;
 use super::labels::Symbol;
-use crate::ids::{PlaneId, SeedId, WorkloadId, ZoneId};
+use crate::ids::{GroupId, PlaneId, SeedId, WorkloadId, ZoneId};
 
 /// Which failure the control plane of a shoot survives (GEP-20, `highAvailability.failureTolerance.type`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
@@ -16,6 +17,11 @@ pub enum FailureTolerance {
     Node,
     /// That of a zone: several zones.
     Zone,
+}
+
+impl FailureTolerance {
+    /// All of them, the least first.
+    pub const ALL: [Self; 3] = [Self::None, Self::Node, Self::Zone];
 }
 
 /// How a shoot's control plane gets over the loss of a zone (GEP-20, "Handling Outages": recovery options).
@@ -46,6 +52,23 @@ pub struct Seed {
     pub multi_zonal: bool,
     /// Control planes that it takes (`status.allocatable.shoots`).
     pub allocatable_shoots: u32,
+    /// Nodes that its range of addresses holds.
+    pub addresses: u64,
+    /// Its worker pools.
+    pub pools: Vec<Pool>,
+}
+
+/// A worker pool of a seed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pool {
+    /// Its machine deployments, one per zone: those of the plane's [`groups`](super::PlaneSpec::groups) from here on.
+    pub first: GroupId,
+    /// How many zones it has.
+    pub zones: u32,
+    /// Machines it has at most.
+    pub maximum: u32,
+    /// Machines it has beyond that at most while it is rolled.
+    pub max_surge: IntOrPercent,
 }
 
 /// A cluster whose control plane runs as pods in a seed.

@@ -241,7 +241,7 @@ pub enum RawLifetime {
     },
 }
 
-/// A change of membership that an operator asks for.
+/// What an operator asks for: a change of membership, or a roll-out.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RawOperation {
     /// When.
@@ -255,7 +255,7 @@ pub struct RawOperation {
     pub change: RawChange,
 }
 
-/// A change of membership.
+/// A change of membership, or a roll-out.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RawChange {
@@ -265,4 +265,43 @@ pub enum RawChange {
     RemoveMember(String),
     /// Give a learner its vote.
     PromoteMember(String),
+    /// Replace the pods of a component by others, as far at a time as its `rollout` allows.
+    RollComponent {
+        /// Whose component it is.
+        #[serde(flatten)]
+        of: RawOwner,
+        /// The component.
+        component: String,
+    },
+    /// Let a node take no more pods and evict those that it has (`kubectl drain`).
+    DrainNode {
+        /// The seed.
+        seed: String,
+        /// The node, one of the start.
+        node: String,
+    },
+    /// Replace the machines of a pool by others, as far at a time as its `rollout` allows.
+    RollPool {
+        /// The seed.
+        seed: String,
+        /// The pool.
+        pool: String,
+    },
+}
+
+impl RawChange {
+    /// Whether it is asked of a seed, not of an etcd cluster.
+    pub(crate) const fn is_of_plane(&self) -> bool {
+        matches!(self, Self::RollComponent { .. } | Self::DrainNode { .. } | Self::RollPool { .. })
+    }
+}
+
+/// Whose component.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RawOwner {
+    /// A seed's own.
+    Seed(String),
+    /// A shoot's; of several that are alike `<name>-<k>`.
+    Shoot(String),
 }

@@ -5,6 +5,7 @@
 //! knows, fields say `x-source` (where the default stands, "assumed" where nobody says), `x-default` (a default that depends on
 //! other fields, in words), `x-min` and `x-max` (bounds of quantities with a unit).
 
+mod capacity;
 mod etcd;
 mod events;
 mod gardener;
@@ -18,6 +19,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use zonefall_kernel::time::Duration;
 
+pub use capacity::*;
 pub use etcd::*;
 pub use events::*;
 pub use gardener::*;
@@ -74,6 +76,9 @@ pub struct RawScenario {
     #[serde(default)]
     #[schemars(length(max = 1_000))]
     pub shoots: Vec<RawShoot>,
+    /// What `zonefall capacity` plans for.
+    #[serde(default)]
+    pub capacity: RawCapacity,
     /// Load.
     #[serde(default)]
     #[schemars(length(max = 10_000))]

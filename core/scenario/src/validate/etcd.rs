@@ -183,12 +183,16 @@ fn operations(cx: &mut Context<'_>, raw: &RawScenario, clusters: &Names, all: &m
         if at >= cx.end {
             cx.error(&format!("{path}.at"), quoted(operation.at), "a time before the end of the run (`duration`)");
         }
+        if operation.change.is_of_plane() {
+            continue;
+        }
         let Some(c) = only_or_named(cx, &path, operation.cluster.as_deref(), clusters) else { continue };
         let lives = &mut all.lives[c];
         let change = match &operation.change {
             RawChange::AddMember(member) => add(cx, &format!("{path}.add_member"), c, member, at, lives),
             RawChange::RemoveMember(name) => remove(cx, &format!("{path}.remove_member"), name, at, lives),
             RawChange::PromoteMember(name) => promote(cx, &format!("{path}.promote_member"), name, at, lives),
+            RawChange::RollComponent { .. } | RawChange::DrainNode { .. } | RawChange::RollPool { .. } => None,
         };
         done.extend(change.map(|change| Operation { at, change }));
     }
@@ -298,7 +302,7 @@ fn written<'a>(scenario: &'a RawScenario, raw: &'a RawCluster, life: &Life) -> O
     };
     match &scenario.operations.get(number.parse::<usize>().ok()?)?.change {
         RawChange::AddMember(member) => Some(member),
-        RawChange::RemoveMember(_) | RawChange::PromoteMember(_) => None,
+        _ => None,
     }
 }
 

@@ -10,7 +10,7 @@ use super::lower::{Lowering, MAX_SHOOTS, Site};
 use super::names::Names;
 use super::workload::{Home, Planned, planned};
 use super::world::World;
-use super::{Context, kube};
+use super::{Context, capacity, kube, operations};
 use crate::error::quote;
 use crate::ids::{ClusterId, NodeId, NodeKey, PlaneId, SeedId, WorkloadId, ZoneId};
 use crate::kube::gardener::{FailureTolerance, Hosted, Recovery, Shoot};
@@ -58,6 +58,8 @@ pub(super) fn validate(
             set.settle(cx, &mut lowering.sites, &mut model.shoots, world, members, clusters);
         }
     }
+    model.operations = operations::validate(cx, raw, &seeds, &lowering, &model.shoots);
+    model.capacity = capacity::validate(cx, raw, &mut lowering);
     let (mut planes, mut seeds) = (Vec::new(), Vec::new());
     for site in lowering.sites.drain(..) {
         planes.push(site.plane);
@@ -317,7 +319,7 @@ impl Set {
             let tag = PodTag::Ordinal(ordinal);
             if placed.iter().all(|(own, _)| *own != tag) {
                 placed.push((tag, *node));
-                site.used[node.0 as usize] = site.used[node.0 as usize].plus(&workload.requests);
+                site.take(&workload, *node);
             }
             let zone = site.zones[node.0 as usize];
             if main && !hosted.zones.contains(&zone) {

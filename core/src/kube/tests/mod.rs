@@ -1,5 +1,6 @@
 //! Planes made by hand, and what becomes of their pods.
 
+mod affinity;
 mod api;
 mod autoscaling;
 mod care;
@@ -8,6 +9,8 @@ mod elections;
 mod healing;
 mod hostile;
 mod machines;
+mod maintenance;
+mod rollouts;
 mod scheduling;
 mod timing;
 mod volumes;

@@ -15,8 +15,8 @@ use crate::kube::rule::spread::Constraint;
 use crate::kube::rule::taints::Effect;
 use crate::kube::spec::placement::PodAffinity;
 use crate::kube::spec::{
-    Component, Image, Kind, NodeSpec, NodeTemplate, PlaneSpec, Resources, Role, Timers, UNREACHABLE_TOLERATION, Workload,
-    tolerates_unreachable,
+    Component, Image, Kind, NodeSpec, NodeTemplate, PlaneSpec, Resources, Role, Rollout, Timers, UNREACHABLE_TOLERATION,
+    Workload, tolerates_unreachable,
 };
 use crate::observe::testing::{CLUSTER, three_zones};
 use crate::record::Record;
@@ -68,7 +68,7 @@ pub(super) fn world(nodes_per_zone: &[u32]) -> Scenario {
             let labels = [(Symbol::HOSTNAME, Symbol(2_000 + u32::from(node.0))), (Symbol::ZONE, zone_label(zone))];
             scenario.nodes.push(Node { name: format!("node-{zone}-{k}"), zone: ZoneId(zone as u16) });
             let allocatable = Resources { cpu_milli: 8_000, memory: 32 << 30, pods: 110 };
-            let template = NodeTemplate { labels: labels.into_iter().collect(), taints: Vec::new(), allocatable };
+            let template = NodeTemplate { labels: labels.into_iter().collect(), taints: Vec::new(), allocatable, volumes: 25 };
             nodes.push(NodeSpec { node, template, machine: None });
         }
     }
@@ -108,6 +108,7 @@ pub(super) fn workload(name: &str, app: u32, replicas: u32) -> Workload {
         volume: None,
         image: Image { id: 0, bytes: 0 },
         max_unavailable: None,
+        rollout: Rollout::default(),
         placed: Vec::new(),
     }
 }
@@ -115,7 +116,7 @@ pub(super) fn workload(name: &str, app: u32, replicas: u32) -> Workload {
 /// The workload's pods, spread over the values of a label.
 pub(super) fn over(key: Symbol, max_skew: u64, workload: &Workload) -> Constraint {
     let selector = workload.selector.clone();
-    Constraint { key, max_skew, selector, min_domains: 1, honors_affinity: true, honors_taints: false }
+    Constraint { key, max_skew, selector, per_rollout: false, min_domains: 1, honors_affinity: true, honors_taints: false }
 }
 
 /// `scenario` with this workload more.

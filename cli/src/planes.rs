@@ -1,0 +1,98 @@
+//! The part of the table that is about Kubernetes: what was lost and how it came back, and what stands where at the end.
+
+use std::collections::BTreeMap;
+
+use zonefall_core::observe::words;
+use zonefall_core::report::{ApiReport, ComponentReport, HazardReport, PodPhase, Report};
+
+use crate::output::HEAD;
+use crate::page::Page;
+use crate::table::clock;
+
+/// What there is to say; nothing of a scenario without Kubernetes.
+pub(crate) fn parts(report: &Report, page: &Page) -> Vec<String> {
+    let titled = |title: &str, table: String| (!table.is_empty()).then(|| format!("{HEAD}{title}{HEAD:#}\n{table}"));
+    let parts = [
+        titled("APIs", apis(report, page)),
+        titled("Components that lost a pod (longest times)", components(report, page)),
+        titled("Pods without a node at the end", pending(report, page)),
+        titled("Pods that ran on though they were gone", hazards(&report.hazards, page)),
+        titled("Nodes at the end", nodes(report, page)),
+        titled("Machines at the end", machines(report, page)),
+    ];
+    parts.into_iter().flatten().collect()
+}
+
+fn table<const N: usize>(page: &Page, head: [&str; N], rows: Vec<Vec<String>>, numbers: &[usize]) -> String {
+    if rows.is_empty() { String::new() } else { page.table(&head, rows.into_iter(), numbers) }
+}
+
+/// Those that did not answer, or whose components could do nothing, for a time.
+fn apis(report: &Report, page: &Page) -> String {
+    let row = |(name, api): (&String, &ApiReport)| {
+        let mut idle: BTreeMap<&str, f64> = BTreeMap::new();
+        for gap in &api.idle {
+            *idle.entry(&gap.component).or_default() += gap.to_s - gap.from_s;
+        }
+        let idle: Vec<_> = idle.into_iter().map(|(component, s)| format!("{component} {}", words::seconds(s))).collect();
+        let idle = if idle.is_empty() { "-".to_owned() } else { idle.join(", ") };
+        vec![name.clone(), words::seconds(api.read_unavailable_s), words::seconds(api.write_unavailable_s), idle]
+    };
+    let troubled = report.api.iter().filter(|(_, api)| !api.outages.is_empty() || !api.idle.is_empty());
+    table(page, ["cluster", "no reads for", "no writes for", "could do nothing"], troubled.map(row).collect(), &[1, 2])
+}
+
+fn components(report: &Report, page: &Page) -> String {
+    let time = |s: Option<f64>| s.map_or_else(|| "-".to_owned(), words::seconds);
+    let row = |c: &ComponentReport| {
+        let back = format!("{} of {}", c.back, c.lost);
+        let times = [time(c.detect_s), time(c.reschedule_s), time(c.ready_s), words::seconds(c.none_served_s)];
+        [vec![c.namespace.clone(), c.component.clone(), back], times.to_vec()].concat()
+    };
+    let head = ["namespace", "component", "back", "detected", "has a node", "ready", "none served for"];
+    table(page, head, report.components.iter().map(row).collect(), &[2, 3, 4, 5, 6])
+}
+
+fn pending(report: &Report, page: &Page) -> String {
+    let homeless = report.pods.iter().filter(|pod| pod.phase == PodPhase::Pending && pod.node.is_none());
+    let row = |pod: &zonefall_core::report::PodReport| {
+        let why = pod.reason.clone().unwrap_or_else(|| "nobody has looked".to_owned());
+        vec![pod.namespace.clone(), pod.name.clone(), clock(pod.created_s), why]
+    };
+    table(page, ["namespace", "pod", "made at", "why"], homeless.map(row).collect(), &[2])
+}
+
+fn hazards(all: &[HazardReport], page: &Page) -> String {
+    let row = |hazard: &HazardReport| {
+        let length = if hazard.over { words::seconds(hazard.to_s - hazard.from_s) } else { "to the end".to_owned() };
+        vec![hazard.namespace.clone(), hazard.pod.clone(), clock(hazard.from_s), length]
+    };
+    table(page, ["namespace", "pod", "from", "for"], all.iter().map(row).collect(), &[2, 3])
+}
+
+/// By cluster and zone: how many nodes are ready, and the names of those that are not.
+fn nodes(report: &Report, page: &Page) -> String {
+    let mut zones: BTreeMap<(&str, &str), (usize, Vec<String>)> = BTreeMap::new();
+    for node in &report.nodes {
+        let (ready, silent) = zones.entry((&node.cluster, &node.zone)).or_default();
+        if node.ready == "True" { *ready += 1 } else { silent.push(node.name.clone()) }
+    }
+    let row = |((cluster, zone), (ready, silent)): ((&str, &str), (usize, Vec<String>))| {
+        let silent = if silent.is_empty() { "-".to_owned() } else { words::list(&silent) };
+        vec![cluster.to_owned(), zone.to_owned(), ready.to_string(), silent]
+    };
+    table(page, ["cluster", "zone", "ready", "not ready"], zones.into_iter().map(row).collect(), &[2])
+}
+
+/// By machine deployment: how many machines stand where.
+fn machines(report: &Report, page: &Page) -> String {
+    let mut groups: BTreeMap<(&str, &str), BTreeMap<&str, usize>> = BTreeMap::new();
+    for machine in &report.machines {
+        *groups.entry((&machine.zone, &machine.deployment)).or_default().entry(&machine.phase).or_default() += 1;
+    }
+    let row = |((zone, deployment), phases): ((&str, &str), BTreeMap<&str, usize>)| {
+        let phases: Vec<_> = phases.into_iter().map(|(phase, count)| format!("{count} {phase}")).collect();
+        vec![zone.to_owned(), deployment.to_owned(), phases.join(", ")]
+    };
+    table(page, ["zone", "machine deployment", "machines"], groups.into_iter().map(row).collect(), &[])
+}
