@@ -97,6 +97,8 @@ fn the_list_has_a_switch_for_each_kind_of_event_there_is() {
             kinds: kinds.iter().copied().collect(),
             at: Time::ZERO,
             range: Range::whole(Time::from_nanos(70_000_000_000)),
+            on_range: Callback::noop(),
+            kube: false,
             dark: false,
             tables: false,
             dispatch: Callback::noop(),

@@ -1,10 +1,10 @@
 //! What happened, in a few sentences; every moment in them is a way there.
 
 use yew::prelude::*;
-use zonefall_core::report::{Phrase, Report};
+use zonefall_core::report::{ComponentReport, Paragraph, Phrase, Report};
 
 use super::same::Same;
-use super::words::{clock, moment};
+use super::words::{clock, length, moment};
 
 /// What the verdict is about.
 #[derive(Clone, PartialEq, Properties)]
@@ -28,7 +28,12 @@ pub(crate) struct VerdictProps {
 pub(crate) fn Verdict(props: &VerdictProps) -> Html {
     let parts = props.report.as_ref().map(|report| report.verdict_parts()).unwrap_or_default();
     let several = parts.len() > 1;
-    let paragraphs = parts.iter().map(|paragraph| {
+    // Where there is Kubernetes, its pods come first, and clusters of etcd that did well are one sentence.
+    let kube = props.report.as_ref().filter(|report| !report.api.is_empty());
+    let is_well = |paragraph: &&Paragraph| kube.is_some_and(|report| did_well(report, &paragraph.cluster));
+    let (well, parts_told): (Vec<_>, Vec<_>) = parts.iter().partition(is_well);
+    let more = parts_told.len().saturating_sub(if kube.is_some() { MOST_TOLD } else { usize::MAX });
+    let paragraphs = parts_told.iter().take(parts_told.len() - more).map(|paragraph| {
         let (first, rest) = paragraph.sentences.split_first().map_or((&[][..], &[][..]), |(f, r)| (f.as_slice(), r));
         html! {
             <div class="verdict-cluster">
@@ -47,12 +52,57 @@ pub(crate) fn Verdict(props: &VerdictProps) -> Html {
             if parts.is_empty() {
                 <p class="headline quiet">{ if props.loaded { "Simulating …" } else { "Choose a scenario, or build one, and break something in it." } }</p>
             } else {
+                if let Some(report) = kube { { of_pods(report) } }
                 { for paragraphs }
+                if more > 0 { <p class="more">{ format!("{more} more etcd clusters stopped for a while: the report has them.") }</p> }
+                { others(well.len(), parts.len()) }
             }
             if !props.done && !parts.is_empty() && props.gave_up.is_none() { <p class="so-far quiet" data-testid="so-far">{ "So far; the rest is being simulated." }</p> }
             if failed > 0 { <p class="bad" data-testid="expectations-failed">{ format!("✕ {failed} of the scenario's expectations not met") }</p> }
         </section>
     }
+}
+
+/// Clusters that have paragraphs of their own beside pods.
+const MOST_TOLD: usize = 2;
+
+/// Whether there is nothing to tell of a cluster of etcd.
+fn did_well(report: &Report, cluster: &str) -> bool {
+    report.etcd.get(cluster).is_some_and(|etcd| etcd.outages.is_empty() && etcd.rpo.lost_entries == 0)
+}
+
+/// What became of the pods.
+fn of_pods(report: &Report) -> Html {
+    let sum = |count: fn(&ComponentReport) -> u64| report.components.iter().map(count).sum::<u64>();
+    let (lost, back) = (sum(|c| c.lost), sum(|c| c.back));
+    let longest = report.recovery.iter().filter(|r| r.over).map(|r| r.took_s).fold(0.0, f64::max);
+    let (headline, rest) = match (lost, lost - back) {
+        (0, _) => ("No pod stopped serving.".to_owned(), String::new()),
+        (_, 0) => (format!("{} stopped serving, and came back.", pods(lost)), String::new()),
+        (_, stays) => (format!("{} stopped serving; {back} came back.", pods(lost)), format!("{} did not come back before the end. ", pods(stays))),
+    };
+    let longest = if back > 0 { format!("The slowest took {}.", length(longest)) } else { String::new() };
+    html! {
+        <div class="verdict-cluster">
+            <p class="headline" data-testid="verdict-pods">{ headline }</p>
+            <p class="more">{ rest }{ longest }</p>
+        </div>
+    }
+}
+
+fn pods(count: u64) -> String {
+    if count == 1 { "1 pod".to_owned() } else { format!("{count} pods") }
+}
+
+/// What is said of clusters of etcd that did well.
+fn others(well: usize, all: usize) -> Html {
+    let which = match well {
+        0 => return Html::default(),
+        1 if all == 1 => "etcd".to_owned(),
+        _ if well == all => format!("all {all} etcd clusters"),
+        _ => format!("{well} of {all} etcd clusters"),
+    };
+    html! { <p class="more">{ format!("Writes and linearizable reads of {which} never stopped, and nothing was lost.") }</p> }
 }
 
 fn sentence(phrases: &[Phrase], cluster: &str, on_visit: &Callback<(String, f64)>) -> Html {
