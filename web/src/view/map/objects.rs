@@ -385,3 +385,66 @@ fn of_machine(id: PlaneId, machine: &MachinePicture, spec: &PlaneSpec, text: &st
     let label = format!("machine {name}, {}", phase_words(machine.phase));
     Thing { is: Selection::Machine(id, machine.name), name, mark: Mark::of_phase(machine.phase), text: text.to_owned(), label }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use zonefall_core::kernel::time::{Duration, Time};
+    use zonefall_core::scenario::bundled;
+    use zonefall_core::sim::{Options, Simulation};
+
+    fn at(minute: u64) -> (Scenario, Picture) {
+        let json = bundled().iter().find(|scenario| scenario.name == "eu-west-1a-outage").unwrap().json;
+        let scenario = Scenario::from_json(json).unwrap();
+        let mut simulation = Simulation::new(Arc::new(scenario.clone()), 1, Options::default());
+        simulation.run_until(Time::ZERO + Duration::from_secs(60 * minute), &mut |_, _| {});
+        (scenario, simulation.picture())
+    }
+
+    fn states(objects: &Objects, scenario: &Scenario, zone: &str) -> Vec<&'static str> {
+        let of_zone = scenario.nodes.iter().zip(&objects.nodes).filter(|(node, _)| scenario.zones[node.zone.0 as usize].name == zone);
+        of_zone.filter_map(|(_, object)| Some(object.as_ref()?.state)).collect()
+    }
+
+    #[test]
+    fn a_zone_that_is_cut_off_is_noticed_after_a_while() {
+        let (scenario, before) = at(11);
+        let objects_before = objects(&scenario, Some(&before));
+        assert_eq!(states(&objects_before, &scenario, "eu-west-1a"), ["Ready"; 3]);
+        let marks = |objects: &Objects, of: Mark| objects.things.iter().filter(|thing| thing.mark == of && thing.text.is_empty()).count();
+        assert!(marks(&objects_before, Mark::Lost) > 10 && objects_before.rows.is_empty());
+        let (_, during) = at(50);
+        let objects = objects(&scenario, Some(&during));
+        assert_eq!(states(&objects, &scenario, "eu-west-1a"), ["NotReady"; 3]);
+        assert_eq!(states(&objects, &scenario, "eu-west-1b"), ["Ready"; 2]);
+        assert_eq!(objects.rows, ["2 pods without a node: its volume is in another zone"]);
+        assert!(objects.things.iter().any(|thing| thing.label == "pod etcd-main-1, no node: its volume is in another zone"));
+        let zone = |name: &str| scenario.zones.iter().position(|zone| zone.name == name).unwrap();
+        assert_eq!(objects.heaps[zone("eu-west-1a")], ["5 CrashLoopBackOff", "5 Terminating"]);
+        assert!(objects.heaps[zone("eu-west-1b")].is_empty());
+    }
+
+    #[test]
+    fn a_member_is_drawn_once_and_many_pods_are_a_bar() {
+        let (scenario, mut picture) = at(1);
+        let few = objects(&scenario, Some(&picture));
+        assert!(few.things.iter().all(|thing| !thing.name.starts_with("etcd-main")), "it has a chip");
+        let pods: usize = few.nodes.iter().flatten().map(|node| node.pods.iter().sum::<usize>()).sum();
+        assert_eq!(pods, picture.planes[0].pods.len());
+        let plane = &mut picture.planes[0];
+        plane.pods = plane.pods.iter().flat_map(|pod| vec![pod.clone(); 100]).collect();
+        let many = objects(&scenario, Some(&picture));
+        assert!(many.crowd.cards.iter().any(|card| card.bar) && many.things.len() < few.things.len());
+    }
+
+    #[test]
+    fn where_there_is_no_kubernetes_there_is_nothing() {
+        let scenario = Scenario::from_json(zonefall_core::scenario::default_scenario().json).unwrap();
+        let picture = Simulation::new(Arc::new(scenario.clone()), 1, Options::default()).picture();
+        let all = objects(&scenario, Some(&picture));
+        assert_eq!((all.crowd.clone(), all.things.len()), (Crowd::new(&scenario), 0));
+        assert!(!all.crowd.kube && all.nodes.iter().all(Option::is_none));
+    }
+}

@@ -46,7 +46,7 @@ impl Pen {
 }
 
 /// Places the tray, and the chips in it, from a corner on.
-pub fn place(crowd: &Crowd, (x, y, width): (f64, f64, f64), things: &mut [(Selection, Rect)]) -> Tray {
+pub(super) fn place(crowd: &Crowd, (x, y, width): (f64, f64, f64), things: &mut [(Selection, Rect)]) -> Tray {
     let mut pen = Pen { left: x, right: x + width, x, y };
     let letters = |words: usize, room: f64| words as f64 * LETTER + room;
     let legend = Mark::ALL.iter().map(|mark| pen.take(letters(mark.words().len(), 32.0))).collect();
