@@ -38,11 +38,10 @@ pub(crate) fn Health(props: &HealthProps) -> Html {
         <ul class="health" aria-label="Clusters at the playhead" data-testid="health">
             { for planes().take(MOST).map(|(spec, now)| plane(&spec.name, now)) }
             { for lines }
-            if kube {
-                <li class="quiet">
-                    if omitted > 0 { <span>{ format!("{omitted} more etcd clusters with none to spare, or worse") }</span> }
-                    if !well.is_empty() { <span class="good">{ format!("✓ {} well, with members to spare", etcds(well.len())) }</span> }
-                </li>
+            if omitted > 0 {
+                <li class="quiet"><span>{ format!("{omitted} more etcd clusters with none to spare, or worse") }</span></li>
+            } else if kube && shown.is_empty() && !well.is_empty() {
+                <li class="good"><span>{ format!("✓ {} well, with members to spare", etcds(well.len())) }</span></li>
             }
         </ul>
     }

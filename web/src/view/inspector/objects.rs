@@ -65,10 +65,11 @@ fn state(pod: &PodPicture, node: Option<&NodePicture>) -> (String, &'static str)
         None => "",
     };
     let (state, tone) = match pod {
-        PodPicture { terminating: true, .. } => ("⧄ Terminating", "warn"),
+        PodPicture { terminating: true, .. } => ("△ Terminating", "warn"),
         PodPicture { started: false, .. } => ("○ Pending", "warn"),
-        PodPicture { ready: false, .. } => ("◧ Running, not ready", "warn"),
-        PodPicture { .. } => ("✓ Running, ready", if lost.is_empty() { "good" } else { "bad" }),
+        PodPicture { ready: false, .. } => ("△ Running, not ready", "warn"),
+        PodPicture { .. } if lost.is_empty() => ("✓ Running, ready", "good"),
+        PodPicture { .. } => ("✕ Running, ready, as far as its API knows", "bad"),
     };
     (format!("{state}{lost}"), tone)
 }

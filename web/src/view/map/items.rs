@@ -95,7 +95,8 @@ pub(crate) fn Node(props: &NodeProps) -> Html {
         (true, None, _) => "",
     };
     let class = classes!("node", (!face.powered).then_some("dark"));
-    let name = end_of_name(&face.name, rect.w - 20.0 - state.chars().count() as f64 * 7.0);
+    let name = if object.is_some() { host(&face.name) } else { &face.name };
+    let name = end_of_name(name, rect.w - 20.0 - state.chars().count() as f64 * 7.0);
     let inside = html! {
         <>
             { frame(*rect, 6.0) }
@@ -114,13 +115,17 @@ pub(crate) fn Node(props: &NodeProps) -> Html {
     }
 }
 
-/// As many of the last parts of a node's name as about fit into `room` pixels; of a host's name the domain is left out.
+/// A host's name without its domain.
+fn host(name: &str) -> &str {
+    name.split('.').next().unwrap_or(name)
+}
+
+/// As many of the last parts of a node's name as about fit into `room` pixels.
 fn end_of_name(name: &str, room: f64) -> &str {
     let most = (room / 6.7).max(0.0) as usize;
     let fits = |name: &&str| name.chars().count() <= most;
-    let host = name.split('.').next().unwrap_or(name);
-    let ends = host.match_indices('-').map(|(i, _)| &host[i + 1..]).filter(|end| !end.starts_with('-'));
-    [name, host].into_iter().chain(ends).find(fits).unwrap_or(host)
+    let ends = name.match_indices('-').map(|(i, _)| &name[i + 1..]).filter(|end| !end.starts_with('-'));
+    [name].into_iter().chain(ends).find(fits).unwrap_or(name)
 }
 
 #[derive(Clone, Debug, PartialEq, Properties)]
@@ -128,13 +133,15 @@ pub(crate) struct MemberProps {
     pub face: MemberFace,
     pub rect: Rect,
     pub compact: bool,
+    /// Its role is written only where it fits.
+    pub tight: bool,
     pub pick: Pick,
 }
 
 /// A member: a chip on its node.
 #[component]
 pub(crate) fn Member(props: &MemberProps) -> Html {
-    let MemberProps { face, rect, compact, pick } = props;
+    let MemberProps { face, rect, compact, tight, pick } = props;
     let (left, right) = (rect.x + 28.0, rect.x + rect.w - 10.0);
     let first = rect.y + 17.0;
     let class = classes!("member", face.role.replace(' ', "-"), term_class(face.term));
@@ -142,9 +149,9 @@ pub(crate) fn Member(props: &MemberProps) -> Html {
     let also = also.collect::<Vec<_>>().join(" ·");
     // In the order of the label, each with a space before it, so that the label is found to contain what is seen.
     let role = format!(" {}", face.role);
-    let room = right - left - face.name.chars().count() as f64 * 7.6 >= face.role.len() as f64 * 6.4;
+    let fits = !tight || right - left - face.name.chars().count() as f64 * 7.6 >= face.role.len() as f64 * 6.4;
     let inside = if *compact {
-        html! { if room { <text class="role" text-anchor="end" x={px(right)} y={px(rect.y + 16.0)}>{ role }</text> } }
+        html! { if fits { <text class="role" text-anchor="end" x={px(right)} y={px(rect.y + 16.0)}>{ role }</text> } }
     } else {
         html! {
             <>

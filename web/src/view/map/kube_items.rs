@@ -27,7 +27,8 @@ pub(crate) fn ThingItem(props: &ThingProps) -> Html {
         <>
             { frame(*rect, if cell { side / 4.0 } else { 5.0 }) }
             { mark(thing.mark, at, side) }
-            if !cell { <text class="words" x={px(rect.x + 19.0)} y={px(rect.y + rect.h / 2.0 + 4.0)}>{ &thing.text }</text> }
+            <title>{ &thing.label }</title>
+            if !cell { <text class="words" x={px(rect.x + 18.0)} y={px(rect.y + rect.h / 2.0 + 4.0)}>{ &thing.text }</text> }
         </>
     };
     let class = classes!("thing", kind, if cell { "cell" } else { "badge" });
@@ -58,9 +59,9 @@ pub(crate) fn kube_head(node: &NodeObject, rect: Rect) -> Html {
     let y = rect.y + NODE_HEAD + 10.0;
     html! {
         <>
-            <text class={classes!("state", node.tone)} x={px(rect.x + 10.0)} y={px(y)}>{ format!(" {}", node.state) }</text>
+            <text class={classes!("state", "kube", node.tone)} x={px(rect.x + 8.0)} y={px(y)}>{ format!(" {}", node.state) }</text>
             if !node.phase.is_empty() {
-                <text class="state quiet" text-anchor="end" x={px(rect.x + rect.w - 10.0)} y={px(y)}>{ format!(" {}", node.phase) }</text>
+                <text class="state kube quiet" text-anchor="end" x={px(rect.x + rect.w - 10.0)} y={px(y)}>{ format!(" {}", node.phase) }</text>
             }
         </>
     }
@@ -87,17 +88,23 @@ pub(crate) fn pods_bar(node: &NodeObject, bar: Rect) -> Html {
     Mark::ALL.iter().zip(&node.pods).map(part).collect()
 }
 
+/// The sign of machines, as in the list of events.
+const MACHINE: &str = "▣";
+
 /// What is written between the things: the tray's words, what the signs mean, how many machines have no node.
 pub(crate) fn words(objects: &Objects, layout: &Layout) -> Html {
     let heaps = objects.heaps.iter().flatten().zip(layout.heaps.iter().flatten());
-    let heaps = heaps.map(|(words, (x, y))| html! { <text class="heap" x={px(*x)} y={px(*y)}>{ words }</text> });
+    let heaps = heaps.map(|(words, (x, y))| html! { <text class="heap" x={px(*x)} y={px(*y)}>{ format!("{MACHINE} {words}") }</text> });
     let tray = layout.tray.iter().map(|tray| {
         let legend = Mark::ALL.iter().zip(&tray.legend).map(|(kind, (x, y))| {
             html! { <>{ mark(*kind, (*x, y + 4.0), 13.0) }<text class="heap" x={px(x + 17.0)} y={px(y + 15.0)}>{ kind.words() }</text></> }
         });
+        let machines = tray.legend.last().map(|(x, y)| {
+            html! { <text class="heap" x={px(*x)} y={px(y + 15.0)}>{ format!("{MACHINE} machines without a node") }</text> }
+        });
         let rows = objects.rows.iter().zip(&tray.rows);
         let rows = rows.map(|(words, (x, y))| html! { <text class="tray" x={px(*x)} y={px(y + 15.0)}>{ words }</text> });
-        html! { <g aria-hidden="true" class="legend">{ for legend }{ for rows }</g> }
+        html! { <g aria-hidden="true" class="legend">{ for legend }{ for machines }{ for rows }</g> }
     });
     html! { <>{ for tray }{ for heaps }</> }
 }

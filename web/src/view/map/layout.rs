@@ -85,6 +85,8 @@ pub const ZONE_HEAD: f64 = 32.0;
 pub const NODE_HEAD: f64 = 24.0;
 /// What a node of Kubernetes has more: how it is, and its machine.
 pub const KUBE_HEAD: f64 = 18.0;
+/// Width of a machine's badge.
+const BADGE: f64 = 80.0;
 /// Height of a bar of pods.
 pub const BAR: f64 = 16.0;
 /// Height of a client.
@@ -367,8 +369,7 @@ fn members_without_chips(scenario: &Scenario, layout: &mut Layout) {
 fn fill_card(sizes: &Sizes<'_>, node: usize, layout: &mut Layout) {
     let (rect, card) = (layout.nodes[node], &sizes.crowd.cards[node]);
     if let Some(badge) = card.badge {
-        let w = 84.0_f64.min(rect.w / 2.0 + 14.0);
-        layout.things[badge].1 = Rect { x: rect.x + rect.w - 6.0 - w, y: rect.y + NODE_HEAD - 3.0, w, h: KUBE_HEAD };
+        layout.things[badge].1 = Rect { x: rect.x + rect.w - 6.0 - BADGE, y: rect.y + NODE_HEAD - 3.0, w: BADGE, h: KUBE_HEAD };
     }
     let (x, w, mut y) = (rect.x + 6.0, rect.w - 12.0, rect.y + Sizes::head(card));
     for member in &card.members {

@@ -112,7 +112,7 @@ fn chips(model: &Model, layout: &Layout, pick: &impl Fn(Selection) -> Pick) -> H
     let members = model.members.iter().flatten().map(|face| {
         let is = Selection::Member(face.id);
         let rect = layout.members[face.id.cluster.0 as usize][face.id.index as usize];
-        html! { if rect.h > 0.0 { <Member key={element_id(is)} face={face.clone()} {rect} compact={layout.compact} pick={pick(is)} /> } }
+        html! { if rect.h > 0.0 { <Member key={element_id(is)} face={face.clone()} {rect} compact={layout.compact} tight={layout.tray.is_some()} pick={pick(is)} /> } }
     });
     let clients = (0..).zip(&model.clients).zip(&layout.clients).filter(|(_, rect)| rect.h > 0.0).map(|((i, face), rect)| {
         let is = Selection::Client(ClientId(i));

@@ -10,7 +10,7 @@ use crate::state::Selection;
 pub struct Tray {
     /// Its height, with the room beneath it.
     pub height: f64,
-    /// Where each sign of [`Mark::ALL`] is explained.
+    /// Where each sign of [`Mark::ALL`] is explained, and then that of machines.
     pub legend: Vec<(f64, f64)>,
     /// Where the words of each row begin.
     pub rows: Vec<(f64, f64)>,
@@ -19,7 +19,7 @@ pub struct Tray {
 /// Height of a line.
 const LINE: f64 = 25.0;
 /// Width of a letter, at most on average.
-const LETTER: f64 = 6.6;
+const LETTER: f64 = 6.2;
 
 /// Room for a pen that writes from left to right.
 struct Pen {
@@ -49,7 +49,8 @@ impl Pen {
 pub(super) fn place(crowd: &Crowd, (x, y, width): (f64, f64, f64), things: &mut [(Selection, Rect)]) -> Tray {
     let mut pen = Pen { left: x, right: x + width, x, y };
     let letters = |words: usize, room: f64| words as f64 * LETTER + room;
-    let legend = Mark::ALL.iter().map(|mark| pen.take(letters(mark.words().len(), 32.0))).collect();
+    let signs = Mark::ALL.iter().map(|mark| mark.words().len()).chain(["machines without a node".len()]);
+    let legend = signs.map(|words| pen.take(letters(words, 30.0))).collect();
     let rows = crowd.rows.iter().map(|row| {
         pen.line();
         let words = pen.take(letters(row.words, 12.0));
@@ -61,5 +62,5 @@ pub(super) fn place(crowd: &Crowd, (x, y, width): (f64, f64, f64), things: &mut 
         words
     });
     let rows = rows.collect();
-    Tray { height: pen.y + LINE + 6.0 - y, legend, rows }
+    Tray { height: pen.y + LINE + 10.0 - y, legend, rows }
 }

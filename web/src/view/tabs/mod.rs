@@ -94,7 +94,7 @@ pub fn Tabs(props: &TabsProps) -> Html {
     let tall = props.tall;
     let onclick = props.dispatch.reform(move |_: MouseEvent| Action::Ui(UiAction::Tall(!tall)));
     html! {
-        <section class={classes!("details", tall.then_some("tall"))} aria-label="Details">
+        <section class={classes!("details", tall.then_some("tall"), props.kube.then_some("kube"))} aria-label="Details">
             <div class="tab-bar">
                 { tab_list(props) }
                 if clusters.len() > 1 { { chooser(props) } }

@@ -101,11 +101,11 @@ fn words(pod: &RecoveryReport, props: &RecoveryProps) -> Html {
     let seek = |s: f64| props.dispatch.reform(move |_: MouseEvent| Action::Playback(PlaybackCommand::Seek(moment(s))));
     let wait = |wait: &WaitReport| {
         let step = if wait.over { wait.until.clone() } else { format!("not {}", wait.until) };
-        let tone = (!wait.over).then_some("bad");
+        let tone = classes!("step-name", (!wait.over).then_some("bad"));
         html! {
             <tr>
                 <td class={tone}><i class={classes!("step", wait.until.clone())} aria-hidden="true"></i>{ step }</td>
-                <td><button class="quiet" onclick={seek(wait.to_s)} data-testid={format!("wait-{}", wait.until)}>{ clock(moment(wait.to_s), 3) }</button></td>
+                <td><button class="quiet" onclick={seek(wait.to_s)} data-testid={format!("wait-{}", wait.until)}>{ clock(moment(wait.to_s), 0) }</button></td>
                 <td class="number">{ length(wait.to_s - wait.from_s) }</td>
                 <td>{ &wait.waits_for }</td>
             </tr>
@@ -117,14 +117,21 @@ fn words(pod: &RecoveryReport, props: &RecoveryProps) -> Html {
     html! {
         <table>
             <caption>
-                { format!("{}: ", pod.pod) }<button class="moment" onclick={seek(pod.lost_s)}>{ format!("{} at {}", pod.why, clock(moment(pod.lost_s), 3)) }</button>
+                { format!("{}: ", pod.pod) }<button class="moment" onclick={seek(pod.lost_s)}>{ format!("{} at {}", pod.why, clock(moment(pod.lost_s), 0)) }</button>
                 { ", " }<span class={if pod.over { "good" } else { "bad" }}>{ outcome(pod) }</span>{ " " }
                 if !props.tables { <button class="moment" onclick={larger}>{ "Zoom to it" }</button> }
             </caption>
             <thead><tr><th scope="col">{ "Step" }</th><th scope="col">{ "At" }</th><th scope="col" class="number">{ "After" }</th><th scope="col">{ "It waited for" }</th></tr></thead>
-            <tbody>{ for pod.waits.iter().map(wait) }</tbody>
+            <tbody>{ for pod.waits.iter().chain(&served(pod)).map(wait) }</tbody>
         </table>
     }
+}
+
+/// The last step, where it was taken together with the one before.
+fn served(pod: &RecoveryReport) -> Option<WaitReport> {
+    let ready_s = pod.ready_s.filter(|_| pod.over && pod.waits.last().is_some_and(|wait| wait.until != "ready"))?;
+    let waits_for = "nothing: it serves as soon as it has started".to_owned();
+    Some(WaitReport { until: "ready".to_owned(), from_s: ready_s, to_s: ready_s, over: true, waits_for })
 }
 
 fn outcome(pod: &RecoveryReport) -> String {
