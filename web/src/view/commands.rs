@@ -170,8 +170,7 @@ pub fn commands(state: &State) -> Vec<Command> {
     let plain = |name: String, action: Action| Command { name, keys: "", deal: Deal::Act(vec![action]) };
     let kube = state.scenario.as_ref().is_some_and(|scenario| !scenario.kube.planes.is_empty());
     let tabs = TABS.iter().filter(|(tab, ..)| kube || *tab != Tab::Recovery);
-    let tabs =
-        tabs.map(|(tab, name, _)| plain(format!("Show {}", name.to_ascii_lowercase()), Action::Ui(UiAction::Tab(*tab))));
+    let tabs = tabs.map(|(tab, name, _)| plain(format!("Show {}", name.to_ascii_lowercase()), Action::Ui(UiAction::Tab(*tab))));
     let themes = [(Theme::System, "as the system"), (Theme::Light, "light"), (Theme::Dark, "dark")];
     let themes = themes.map(|(theme, name)| plain(format!("Theme: {name}"), Action::Ui(UiAction::Theme(theme))));
     let tables = if state.ui.tables { "Pictures instead of tables" } else { "Tables instead of pictures" };

@@ -32,14 +32,17 @@ pub(crate) fn Health(props: &HealthProps) -> Html {
     let kube = !props.scenario.kube.planes.is_empty();
     let (shown, well): (Vec<_>, Vec<_>) =
         clusters.partition(|(_, now)| !kube || now.offered.len() < SERVICES.len() || now.spare.is_none_or(|spare| spare == 0));
-    let omitted = if kube { shown.len().saturating_sub(MOST) } else { 0 };
-    let lines = shown[..shown.len() - omitted].iter().map(|(spec, now)| line(&spec.name, now, spec, kube));
+    let fails = |now: &ClusterPicture| now.offered.len() < SERVICES.len() || now.spare.is_none();
+    let few = !kube || shown.len() <= MOST;
+    let named: Vec<_> = shown.iter().filter(|(_, now)| few || fails(now)).take(if kube { MOST } else { usize::MAX }).collect();
+    let omitted = shown.len() - named.len();
+    let lines = named.into_iter().map(|(spec, now)| line(&spec.name, now, spec, kube));
     html! {
         <ul class="health" aria-label="Clusters at the playhead" data-testid="health">
             { for planes().take(MOST).map(|(spec, now)| plane(&spec.name, now)) }
             { for lines }
             if omitted > 0 {
-                <li class="quiet"><span>{ format!("{omitted} more etcd clusters with none to spare, or worse") }</span></li>
+                <li class="warn"><span>{ format!("△ {omitted} etcd clusters have no member to spare, or worse") }</span></li>
             } else if kube && shown.is_empty() && !well.is_empty() {
                 <li class="good"><span>{ format!("✓ {} well, with members to spare", etcds(well.len())) }</span></li>
             }

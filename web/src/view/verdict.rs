@@ -1,7 +1,7 @@
 //! What happened, in a few sentences; every moment in them is a way there.
 
 use yew::prelude::*;
-use zonefall_core::report::{ComponentReport, Paragraph, Phrase, Report};
+use zonefall_core::report::{ComponentReport, OutageKind, Paragraph, Phrase, Report};
 
 use super::same::Same;
 use super::words::{clock, length, moment};
@@ -32,8 +32,8 @@ pub(crate) fn Verdict(props: &VerdictProps) -> Html {
     let kube = props.report.as_ref().filter(|report| !report.api.is_empty());
     let is_well = |paragraph: &&Paragraph| kube.is_some_and(|report| did_well(report, &paragraph.cluster));
     let (well, parts_told): (Vec<_>, Vec<_>) = parts.iter().partition(is_well);
-    let more = parts_told.len().saturating_sub(if kube.is_some() { MOST_TOLD } else { usize::MAX });
-    let paragraphs = parts_told.iter().take(parts_told.len() - more).map(|paragraph| {
+    let told = if kube.is_some() && parts_told.len() > MOST_TOLD { 0 } else { parts_told.len() };
+    let paragraphs = parts_told[..told].iter().map(|paragraph| {
         let (first, rest) = paragraph.sentences.split_first().map_or((&[][..], &[][..]), |(f, r)| (f.as_slice(), r));
         html! {
             <div class="verdict-cluster">
@@ -54,7 +54,7 @@ pub(crate) fn Verdict(props: &VerdictProps) -> Html {
             } else {
                 if let Some(report) = kube { { of_pods(report) } }
                 { for paragraphs }
-                if more > 0 { <p class="more">{ format!("{more} more etcd clusters stopped for a while: the report has them.") }</p> }
+                if let Some(report) = kube.filter(|_| told < parts_told.len()) { { troubled(report, parts_told.len()) } }
                 { others(well.len(), parts.len()) }
             }
             if !props.done && !parts.is_empty() && props.gave_up.is_none() { <p class="so-far quiet" data-testid="so-far">{ "So far; the rest is being simulated." }</p> }
@@ -79,7 +79,10 @@ fn of_pods(report: &Report) -> Html {
     let (headline, rest) = match (lost, lost - back) {
         (0, _) => ("No pod stopped serving.".to_owned(), String::new()),
         (_, 0) => (format!("{} stopped serving, and came back.", pods(lost)), String::new()),
-        (_, stays) => (format!("{} stopped serving; {back} came back.", pods(lost)), format!("{} did not come back before the end. ", pods(stays))),
+        (_, stays) => (
+            format!("{} stopped serving; {back} came back.", pods(lost)),
+            format!("{} did not come back before the end. ", pods(stays)),
+        ),
     };
     let longest = if back > 0 { format!("The slowest took {}.", length(longest)) } else { String::new() };
     html! {
@@ -92,6 +95,20 @@ fn of_pods(report: &Report) -> Html {
 
 fn pods(count: u64) -> String {
     if count == 1 { "1 pod".to_owned() } else { format!("{count} pods") }
+}
+
+/// What is said of clusters of etcd that are too many to tell of each.
+fn troubled(report: &Report, count: usize) -> Html {
+    let lost: u64 = report.etcd.values().map(|etcd| etcd.rpo.lost_entries).sum();
+    let outages = report.etcd.values().flat_map(|etcd| &etcd.outages).filter(|o| o.kind == OutageKind::Write);
+    let longest = outages.map(|o| o.to_s - o.from_s).fold(0.0, f64::max);
+    let lost = if lost > 0 { format!(", and lost {lost} committed entries") } else { String::new() };
+    let text = format!(
+        "{count} of {} etcd clusters did not serve at times, without writes for {} at most{lost}.",
+        report.etcd.len(),
+        length(longest)
+    );
+    html! { <p class="more">{ text }</p> }
 }
 
 /// What is said of clusters of etcd that did well.

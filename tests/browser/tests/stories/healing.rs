@@ -22,10 +22,14 @@ fn see_thing(page: &Page, id: &str, part: &str) {
 fn the_map_shows_nodes_machines_and_pods_with_their_states() {
     story(|page| {
         open_outage(page);
-        for (node, state) in [("20-17", "NotReady"), ("22-85", "NotReady"), ("3-0", "NotReady"), ("60-155", "Ready"), ("73-77", "Ready")] {
+        for (node, state) in
+            [("20-17", "NotReady"), ("22-85", "NotReady"), ("3-0", "NotReady"), ("60-155", "Ready"), ("73-77", "Ready")]
+        {
             see_thing(page, &format!("map-node-ip-10-242-{node}.eu-west-1.compute.internal"), &format!("power, {state}"));
         }
-        for (machine, phase) in [("z1-766bc-pjq6n", "Terminating"), ("z1-766bc-h66lt", "CrashLoopBackOff"), ("z2-85968-5qmjh", "Running")] {
+        for (machine, phase) in
+            [("z1-766bc-pjq6n", "Terminating"), ("z1-766bc-h66lt", "CrashLoopBackOff"), ("z2-85968-5qmjh", "Running")]
+        {
             see_thing(page, &format!("map-machine-{SEED}-cpu-worker-{machine}"), phase);
         }
         see_thing(page, "map-pod-kube-apiserver-5fcb7f4bff-845p7", "ready");
@@ -53,7 +57,8 @@ fn a_component_tells_what_it_waited_for_and_leads_there() {
         page.see("components", "kube-scheduler");
         page.see("recovery", "not back after 45 min");
         page.click("component-kube-apiserver");
-        for told in ["kube-apiserver-5fcb7f4bff-7p4xc", "is ready after 7 min", "2 min without a lease of its node", "toleration"] {
+        for told in ["kube-apiserver-5fcb7f4bff-7p4xc", "is ready after 7 min", "2 min without a lease of its node", "toleration"]
+        {
             page.see("recovery", told);
         }
         for wait in ["detected", "evicted", "scheduled", "started", "ready"] {
@@ -70,7 +75,8 @@ fn arrows_reach_pods_and_machines() {
         open_outage(page);
         page.click("map-pod-etcd-main-1");
         page.press("ArrowDown");
-        let reached = page.wait_for("the next thing", || page.focused().filter(|id| id.starts_with("map-") && id != "map-pod-etcd-main-1"));
+        let reached =
+            page.wait_for("the next thing", || page.focused().filter(|id| id.starts_with("map-") && id != "map-pod-etcd-main-1"));
         page.see_attribute(&reached, "aria-pressed", "true");
     });
 }

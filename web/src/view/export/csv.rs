@@ -45,7 +45,8 @@ fn events(report: &Report) -> Rows {
 }
 
 fn recovery(report: &Report) -> Rows {
-    let mut rows = heads(&["cluster", "namespace", "component", "pod", "replacement", "until", "from_s", "to_s", "over", "waits_for"]);
+    let mut rows =
+        heads(&["cluster", "namespace", "component", "pod", "replacement", "until", "from_s", "to_s", "over", "waits_for"]);
     rows.extend(report.recovery.iter().flat_map(|pod| {
         pod.waits.iter().map(move |wait| {
             let names = [&pod.cluster, &pod.namespace, &pod.component, &pod.pod].map(String::clone);

@@ -134,7 +134,9 @@ pub(super) fn node(id: NodeId, scenario: &Scenario, picture: &Picture) -> Vec<Fa
             None => facts.push(("ready", "✕ its object is gone".to_owned(), "bad")),
         }
         let machine = plane.machines.iter().find(|machine| of_key(machine.node));
-        facts.extend(machine.map(|machine| ("machine", format!("{}: {}", machine.name.text(spec), phase_words(machine.phase)), "")));
+        facts.extend(
+            machine.map(|machine| ("machine", format!("{}: {}", machine.name.text(spec), phase_words(machine.phase)), "")),
+        );
     }
     facts.push(("pods", pods(&object.pods), ""));
     facts
@@ -146,9 +148,11 @@ pub(super) fn in_zone(id: ZoneId, scenario: &Scenario, picture: &Picture) -> Vec
         return Vec::new();
     }
     let all = objects(scenario, Some(picture));
-    let given = scenario.nodes.iter().zip(&all.nodes).filter(|(node, _)| node.zone == id).filter_map(|(_, object)| object.as_ref());
+    let given =
+        scenario.nodes.iter().zip(&all.nodes).filter(|(node, _)| node.zone == id).filter_map(|(_, object)| object.as_ref());
     let cards = all.crowd.cards.iter().skip(scenario.nodes.len()).zip(&all.joined);
-    let nodes: Vec<&NodeObject> = given.chain(cards.filter(|(card, _)| card.zone == id).map(|(_, joined)| &joined.node)).collect();
+    let nodes: Vec<&NodeObject> =
+        given.chain(cards.filter(|(card, _)| card.zone == id).map(|(_, joined)| &joined.node)).collect();
     let count = |state: &str| nodes.iter().filter(|node| node.state == state).count();
     let sum = nodes.iter().fold([0; 6], |mut sum, node| {
         sum.iter_mut().zip(node.pods).for_each(|(sum, pods)| *sum += pods);

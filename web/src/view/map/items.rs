@@ -3,9 +3,9 @@
 use yew::prelude::*;
 use zonefall_core::ids::{ClientId, NodeId, ZoneId};
 
+use super::kube_items::{kube_head, pods_bar};
 use super::layout::{LinkPlace, Rect, ZONE_HEAD};
 use super::model::{ClientFace, LinkFace, MemberFace, NodeFace, ZoneFace, cut_words, weight};
-use super::kube_items::{kube_head, pods_bar};
 use super::objects::NodeObject;
 use super::shapes::{px, shape};
 use super::{element_id, label};

@@ -22,13 +22,13 @@ pub(crate) fn ThingItem(props: &ThingProps) -> Html {
     let kind = if matches!(thing.is, Selection::Machine(..)) { "machine" } else { "pod" };
     let cell = thing.text.is_empty();
     let side = if cell { rect.w } else { 10.0 };
-    let at = if cell { (rect.x, rect.y) } else { (rect.x + 5.0, rect.y + (rect.h - side) / 2.0) };
+    let at = if cell { (rect.x, rect.y) } else { (rect.x + 3.0, rect.y + (rect.h - side) / 2.0) };
     let inside = html! {
         <>
             { frame(*rect, if cell { side / 4.0 } else { 5.0 }) }
             { mark(thing.mark, at, side) }
             <title>{ &thing.label }</title>
-            if !cell { <text class="words" x={px(rect.x + 18.0)} y={px(rect.y + rect.h / 2.0 + 4.0)}>{ &thing.text }</text> }
+            if !cell { <text class="words" x={px(rect.x + 15.0)} y={px(rect.y + rect.h / 2.0 + 4.0)}>{ &thing.text }</text> }
         </>
     };
     let class = classes!("thing", kind, if cell { "cell" } else { "badge" });
@@ -45,8 +45,12 @@ fn mark(mark: Mark, (x, y): (f64, f64), side: f64) -> Html {
     let rise = format!("M{left:.1} {:.1}l{far:.1} {:.1}", top + far, -far);
     let inside = match mark {
         Mark::Ready => square("full"),
-        Mark::Unready => html! { <>{ square("outline") }{ line("full", format!("M{left:.1} {middle:.1}h{far:.1}v{:.1}h{:.1}z", far / 2.0, -far)) }</> },
-        Mark::Starting => html! { <>{ square("outline") }<circle class="full" cx={px(x + side / 2.0)} cy={px(middle)} r={px(side / 7.0)} /></> },
+        Mark::Unready => {
+            html! { <>{ square("outline") }{ line("full", format!("M{left:.1} {middle:.1}h{far:.1}v{:.1}h{:.1}z", far / 2.0, -far)) }</> }
+        }
+        Mark::Starting => {
+            html! { <>{ square("outline") }<circle class="full" cx={px(x + side / 2.0)} cy={px(middle)} r={px(side / 7.0)} /></> }
+        }
         Mark::Waiting => html! { <circle class="outline dashed" cx={px(x + side / 2.0)} cy={px(middle)} r={px(far / 2.0)} /> },
         Mark::Ending => html! { <>{ square("outline") }{ line("outline", rise) }</> },
         Mark::Lost => html! { <>{ line("outline thick", fall) }{ line("outline thick", rise) }</> },
@@ -94,7 +98,8 @@ const MACHINE: &str = "▣";
 /// What is written between the things: the tray's words, what the signs mean, how many machines have no node.
 pub(crate) fn words(objects: &Objects, layout: &Layout) -> Html {
     let heaps = objects.heaps.iter().flatten().zip(layout.heaps.iter().flatten());
-    let heaps = heaps.map(|(words, (x, y))| html! { <text class="heap" x={px(*x)} y={px(*y)}>{ format!("{MACHINE} {words}") }</text> });
+    let heaps =
+        heaps.map(|(words, (x, y))| html! { <text class="heap" x={px(*x)} y={px(*y)}>{ format!("{MACHINE} {words}") }</text> });
     let tray = layout.tray.iter().map(|tray| {
         let legend = Mark::ALL.iter().zip(&tray.legend).map(|(kind, (x, y))| {
             html! { <>{ mark(*kind, (*x, y + 4.0), 13.0) }<text class="heap" x={px(x + 17.0)} y={px(y + 15.0)}>{ kind.words() }</text></> }

@@ -86,7 +86,7 @@ pub const NODE_HEAD: f64 = 24.0;
 /// What a node of Kubernetes has more: how it is, and its machine.
 pub const KUBE_HEAD: f64 = 18.0;
 /// Width of a machine's badge.
-const BADGE: f64 = 80.0;
+const BADGE: f64 = 76.0;
 /// Height of a bar of pods.
 pub const BAR: f64 = 16.0;
 /// Height of a client.
@@ -103,6 +103,8 @@ const GAP: f64 = 72.0;
 /// Card and gap where there is Kubernetes: four zones beside each other.
 const KUBE_CARD: f64 = 142.0;
 const KUBE_GAP: f64 = 52.0;
+/// Nodes above each other there: zones stand beside each other, so that they compare.
+const KUBE_TALL: usize = 12;
 const ROW_GAP: f64 = 48.0;
 const NARROW: f64 = 600.0;
 const REGION_HEAD: f64 = 24.0;
@@ -219,7 +221,7 @@ impl<'a> Sizes<'a> {
             gap: if crowd.kube { KUBE_GAP } else { GAP },
             // A thumb needs more room than a pointer.
             cell: if width < NARROW { 24.0 } else { 14.0 },
-            tall: TALL,
+            tall: if crowd.kube { KUBE_TALL } else { TALL },
             chip: if crowded { 24.0 } else { 42.0 },
             in_zone: (0..scenario.zones.len()).map(of_zone).collect(),
             clients: (0..scenario.zones.len()).map(clients).collect(),
@@ -234,7 +236,11 @@ impl<'a> Sizes<'a> {
         let card = &self.crowd.cards[node];
         let members = card.members.len() as f64;
         let bar = if card.bar { BAR + 6.0 } else { 0.0 };
-        Self::head(card) + members * (self.chip + 4.0) + if members > 0.0 { 4.0 } else { 0.0 } + self.cells(card.cells.len(), width - 12.0) + bar
+        Self::head(card)
+            + members * (self.chip + 4.0)
+            + if members > 0.0 { 4.0 } else { 0.0 }
+            + self.cells(card.cells.len(), width - 12.0)
+            + bar
     }
 
     /// Height of so many cells, with room beneath.
@@ -359,7 +365,9 @@ fn fill_zone(sizes: &Sizes<'_>, zone: usize, (x, top, card): (f64, f64, f64), co
 /// Where members are too many for chips, what they say comes from their nodes.
 fn members_without_chips(scenario: &Scenario, layout: &mut Layout) {
     let places = layout.members.iter_mut().flatten();
-    for (place, member) in places.zip(scenario.etcd.iter().flat_map(|cluster| &cluster.members)).filter(|(place, _)| place.h == 0.0) {
+    for (place, member) in
+        places.zip(scenario.etcd.iter().flat_map(|cluster| &cluster.members)).filter(|(place, _)| place.h == 0.0)
+    {
         let node = layout.nodes[member.node.0 as usize];
         *place = Rect { x: node.x + node.w / 2.0, y: node.y + NODE_HEAD / 2.0, w: 0.0, h: 0.0 };
     }

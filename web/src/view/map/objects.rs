@@ -26,8 +26,10 @@ use crate::state::Selection;
 const MOST_ON_NODE: usize = 48;
 /// Pods of all nodes that are drawn one by one.
 const MOST_PODS: usize = 600;
-/// Machines of a zone in one phase, and pods that wait for one reason, that are drawn one by one.
+/// Machines of a zone in one phase that are drawn one by one.
 const MOST_ALIKE: usize = 16;
+/// Pods that wait for the same that are named.
+const MOST_CHIPS: usize = 8;
 /// Members that have a chip of their own; more are pods like others.
 const MOST_MEMBERS: usize = 24;
 
@@ -318,9 +320,14 @@ impl<'a> Gatherer<'a> {
             }
         }
         for (why, pods) in std::mem::take(&mut self.waiting) {
-            let chips = self.push_pods(&pods[..pods.len().min(MOST_ALIKE)], true);
+            let chips = self.push_pods(&pods[..pods.len().min(MOST_CHIPS)], true);
             let chips = chips.into_iter().map(|thing| (thing, self.out.things[thing].text.chars().count())).collect();
-            let text = if pods.len() == 1 { format!("1 pod without a node: {why}") } else { format!("{} pods without a node: {why}", pods.len()) };
+            let more = if pods.len() > MOST_CHIPS { ", among them" } else { "" };
+            let text = if pods.len() == 1 {
+                format!("1 pod without a node: {why}")
+            } else {
+                format!("{} pods without a node: {why}{more}", pods.len())
+            };
             self.out.crowd.rows.push(Row { words: text.chars().count(), chips });
             self.out.rows.push(text);
         }
@@ -404,7 +411,8 @@ mod tests {
     }
 
     fn states(objects: &Objects, scenario: &Scenario, zone: &str) -> Vec<&'static str> {
-        let of_zone = scenario.nodes.iter().zip(&objects.nodes).filter(|(node, _)| scenario.zones[node.zone.0 as usize].name == zone);
+        let of_zone =
+            scenario.nodes.iter().zip(&objects.nodes).filter(|(node, _)| scenario.zones[node.zone.0 as usize].name == zone);
         of_zone.filter_map(|(_, object)| Some(object.as_ref()?.state)).collect()
     }
 
@@ -413,7 +421,8 @@ mod tests {
         let (scenario, before) = at(11);
         let objects_before = objects(&scenario, Some(&before));
         assert_eq!(states(&objects_before, &scenario, "eu-west-1a"), ["Ready"; 3]);
-        let marks = |objects: &Objects, of: Mark| objects.things.iter().filter(|thing| thing.mark == of && thing.text.is_empty()).count();
+        let marks =
+            |objects: &Objects, of: Mark| objects.things.iter().filter(|thing| thing.mark == of && thing.text.is_empty()).count();
         assert!(marks(&objects_before, Mark::Lost) > 10 && objects_before.rows.is_empty());
         let (_, during) = at(50);
         let objects = objects(&scenario, Some(&during));

@@ -88,7 +88,10 @@ fn boxes(model: &Model, objects: &Objects, layout: &Layout, pick: &impl Fn(Selec
         let is = Selection::Zone(ZoneId(i));
         html! { <Zone key={element_id(is)} face={face.clone()} rect={*rect} pick={pick(is)} /> }
     });
-    let given = (0..).zip(&model.nodes).zip(&objects.nodes).map(|((i, face), object)| (Selection::Node(NodeId(i)), face.clone(), object.clone()));
+    let given = (0..)
+        .zip(&model.nodes)
+        .zip(&objects.nodes)
+        .map(|((i, face), object)| (Selection::Node(NodeId(i)), face.clone(), object.clone()));
     let joined = objects.joined.iter().map(|node| {
         let cut = (node.lost == Some(Loss::Network)).then_some(Direction::Both);
         let face = NodeFace { name: node.name.clone(), powered: node.lost != Some(Loss::Power), cut };

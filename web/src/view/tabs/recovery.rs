@@ -63,7 +63,11 @@ pub(crate) fn Recovery(props: &RecoveryProps) -> Html {
         let current = which == is;
         let onclick = move |_: MouseEvent| set.set(Some(which.clone()));
         let name = if several { format!("{} ({})", of.component, of.namespace) } else { of.component.clone() };
-        let back = if of.back < of.lost { html! { <td class="number bad">{ format!("✕ {} of {}", of.back, of.lost) }</td> } } else { html! { <td class="number">{ format!("{} of {}", of.back, of.lost) }</td> } };
+        let back = if of.back < of.lost {
+            html! { <td class="number bad">{ format!("✕ {} of {}", of.back, of.lost) }</td> }
+        } else {
+            html! { <td class="number">{ format!("{} of {}", of.back, of.lost) }</td> }
+        };
         html! {
             <tr class={current.then_some("current")}>
                 <td><button class="quiet" {onclick} aria-pressed={current.to_string()} data-testid={format!("component-{}", of.component)}>{ name }</button></td>
@@ -76,7 +80,8 @@ pub(crate) fn Recovery(props: &RecoveryProps) -> Html {
     };
     let heads = ["Component", "Back", "Noticed", "New node", "Ready"];
     let head = |(i, head): (usize, &&str)| html! { <th scope="col" class={(i > 0).then_some("number")}>{ *head }</th> };
-    let pods: Vec<&RecoveryReport> = report.recovery.iter().filter(|pod| (&pod.cluster, &pod.namespace, &pod.component) == (&is.0, &is.1, &is.2)).collect();
+    let pods: Vec<&RecoveryReport> =
+        report.recovery.iter().filter(|pod| (&pod.cluster, &pod.namespace, &pod.component) == (&is.0, &is.1, &is.2)).collect();
     html! {
         <div class="recovery">
             <div class="components" tabindex="0" role="region" aria-label="Components" data-testid="components">
@@ -112,7 +117,8 @@ fn words(pod: &RecoveryReport, props: &RecoveryProps) -> Html {
         }
     };
     let lead = 0.1 * pod.took_s.max(1.0);
-    let near = Range { from_s: (pod.lost_s - lead).max(0.0), to_s: (pod.lost_s + pod.took_s + lead).min(props.report.simulated_s) };
+    let near =
+        Range { from_s: (pod.lost_s - lead).max(0.0), to_s: (pod.lost_s + pod.took_s + lead).min(props.report.simulated_s) };
     let larger = props.on_range.reform(move |_: MouseEvent| near);
     html! {
         <table>

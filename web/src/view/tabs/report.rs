@@ -150,7 +150,14 @@ fn kubernetes(report: &Report) -> Html {
     let pods = report.pods.iter().map(|p| {
         let node = p.node.clone().unwrap_or_else(|| "none".to_owned());
         let ready = if p.ready { "ready" } else { "not ready" };
-        vec![p.name.clone(), p.namespace.clone(), format!("{:?}", p.phase), ready.to_owned(), node, p.reason.clone().unwrap_or_default()]
+        vec![
+            p.name.clone(),
+            p.namespace.clone(),
+            format!("{:?}", p.phase),
+            ready.to_owned(),
+            node,
+            p.reason.clone().unwrap_or_default(),
+        ]
     });
     let nodes = report.nodes.iter().map(|n| {
         let machine = n.machine.clone().unwrap_or_else(|| "none".to_owned());

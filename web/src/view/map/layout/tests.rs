@@ -68,9 +68,7 @@ fn nothing_overlaps_or_leaves_its_box_at_any_width() {
 #[test]
 fn a_map_is_as_large_as_its_room_lets_it() {
     let scenario = Scenario::from_json(zonefall_core::scenario::default_scenario().json).unwrap();
-    for (width, height, larger) in
-        [(807.0, 320.0, true), (1_780.0, 640.0, true), (880.0, 150.0, false), (374.0, 900.0, false)]
-    {
+    for (width, height, larger) in [(807.0, 320.0, true), (1_780.0, 640.0, true), (880.0, 150.0, false), (374.0, 900.0, false)] {
         let layout = fit(&scenario, &Crowd::new(&scenario), width, height);
         assert_eq!(layout.scale > 1.0, larger, "{width} x {height}: {}", layout.scale);
         assert!((layout.width * layout.scale - width).abs() < 0.01);
@@ -80,8 +78,7 @@ fn a_map_is_as_large_as_its_room_lets_it() {
 #[test]
 fn what_is_too_high_stands_beside_each_other() {
     let scenario = named("single-zone");
-    let tops =
-        |layout: &Layout| layout.nodes.iter().map(|node| node.y as i64).collect::<std::collections::BTreeSet<_>>().len();
+    let tops = |layout: &Layout| layout.nodes.iter().map(|node| node.y as i64).collect::<std::collections::BTreeSet<_>>().len();
     assert_eq!(tops(&plain(&scenario, 800.0)), 3);
     let beside = fit(&scenario, &Crowd::new(&scenario), 800.0, 300.0);
     assert!(tops(&beside) < 3 && beside.height * beside.scale <= 300.0, "{} high", beside.height);
@@ -92,8 +89,7 @@ fn twelve_zones_of_five_nodes_wrap() {
     let zones: Vec<String> = (0..12).map(|z| format!("zone-{z}")).collect();
     let nodes: Vec<_> =
         (0..60).map(|n| serde_json::json!({"name": format!("node-{n}"), "zone": format!("zone-{}", n % 12)})).collect();
-    let members: Vec<_> =
-        (0..9).map(|m| serde_json::json!({"name": format!("etcd-{m}"), "node": format!("node-{m}")})).collect();
+    let members: Vec<_> = (0..9).map(|m| serde_json::json!({"name": format!("etcd-{m}"), "node": format!("node-{m}")})).collect();
     let scenario = serde_json::json!({"name": "many", "title": "many", "description": "many", "duration": "1m",
         "topology": {"regions": [{"name": "r", "zones": zones}], "nodes": nodes}, "etcd": [{"name": "etcd", "members": members}]});
     let scenario = Scenario::from_json(&scenario.to_string()).unwrap();
