@@ -107,7 +107,8 @@ fn the_inspector_tells_of_pods_machines_and_nodes() {
     for there in ["Terminating", "eu-west-1a", "none"] {
         assert!(html.contains(there), "{there} in {html}");
     }
-    let html = inspector(&world, Selection::Node(NodeId(0)));
+    let first = world.scenario.nodes.iter().position(|node| node.name.starts_with("ip-10-242-20-17")).unwrap();
+    let html = inspector(&world, Selection::Node(NodeId(first as u16)));
     for there in ["its kubelet is silent", "node.kubernetes.io/unreachable:NoExecute", "pjq6n: Terminating"] {
         assert!(html.contains(there), "{there} in {html}");
     }

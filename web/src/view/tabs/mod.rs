@@ -1,6 +1,7 @@
 //! The lower part: events, charts, report. Charts share the timeline's axis and the playhead.
 
 mod chart;
+mod counts;
 mod events;
 mod recovery;
 mod report;

@@ -4,6 +4,7 @@ use yew::prelude::*;
 use zonefall_core::kernel::time::Time;
 use zonefall_core::report::{ComponentReport, RecoveryReport, Report, WaitReport};
 
+use super::counts::Counts;
 use crate::state::{Action, PlaybackCommand};
 use crate::view::map::shapes::px;
 use crate::view::same::Same;
@@ -95,6 +96,7 @@ pub(crate) fn Recovery(props: &RecoveryProps) -> Html {
             <div class="waits" tabindex="0" role="region" aria-label={format!("Recovery of {}", is.2)} data-testid="recovery">
                 if !props.tables { <Waits pods={pods.iter().take(MOST_PODS).map(|pod| (*pod).clone()).collect::<Vec<_>>()} at={props.at} range={props.range} dispatch={props.dispatch.clone()} /> }
                 { for pods.iter().take(MOST_PODS).map(|pod| words(pod, props)) }
+                if !props.tables { <Counts report={report.clone()} cluster={is.0.clone()} at={props.at} range={props.range} /> }
                 if pods.len() > MOST_PODS { <p class="quiet">{ format!("and {} more pods", count((pods.len() - MOST_PODS) as u64)) }</p> }
             </div>
         </div>
