@@ -94,7 +94,7 @@ fn line(name: &str, now: &ClusterPicture, spec: &zonefall_core::scenario::EtcdCl
             <strong>{ name }</strong>
             if let Some(leader) = leader { <span>{ format!("★ {leader} leads") }</span> } else { <span class="bad">{ "○ nobody leads" }</span> }
             <span class={tone}>{ spare }</span>
-            { for SERVICES.into_iter().filter(|service| !kube || !now.offered.contains(service)).map(service) }
+            { for SERVICES.into_iter().filter(|service| !kube || now.spare.is_some() && !now.offered.contains(service)).map(service) }
         </li>
     }
 }

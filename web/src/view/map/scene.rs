@@ -50,7 +50,7 @@ pub(crate) fn Scene(props: &SceneProps) -> Html {
     let clear = dispatch.reform(|_: MouseEvent| Action::Select(None));
     let (w, h) = (layout.width, layout.height);
     html! {
-        <svg class="scene" id="map-scene" width={px(w * layout.scale)} height={px(h * layout.scale)} viewBox={format!("0 0 {w:.0} {h:.0}")} role="group"
+        <svg class={classes!("scene", layout.tray.as_ref().map(|_| "tight"))} id="map-scene" width={px(w * layout.scale)} height={px(h * layout.scale)} viewBox={format!("0 0 {w:.0} {h:.0}")} role="group"
             aria-label="Map of zones, nodes and members" onclick={clear} {onkeydown}>
             { for layout.regions.iter().map(region) }
             { links(&model, layout, &pick, *selection) }
