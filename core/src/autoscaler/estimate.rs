@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use crate::gardener::machine::fleet::Fleet;
 use crate::ids::{GroupId, NodeKey};
 use crate::kube::controller::daemon;
-use crate::kube::controller::scheduler::{Assumed, Demand};
+use crate::kube::controller::placement::{Assumed, Demand};
 use crate::kube::name::{MachineName, NodeName};
 use crate::kube::rule::labels::Symbol;
 use crate::kube::rule::taints;

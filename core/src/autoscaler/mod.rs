@@ -19,7 +19,7 @@ use crate::kernel::periodic::Periodic;
 use crate::kernel::rng::Purpose;
 use crate::kernel::time::{Duration, Time};
 use crate::kube::context::Cx;
-use crate::kube::controller::scheduler::Demand;
+use crate::kube::controller::placement::Demand;
 use crate::kube::event::KubeEvent;
 use crate::kube::record::Ready;
 use crate::kube::store::Store;

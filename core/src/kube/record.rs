@@ -154,7 +154,8 @@ pub enum Ready {
     Unknown,
 }
 
-/// Why no node suits a pod: the filter that fails last, in the order of the scheduler, on the node that passes most.
+/// Why no node suits a pod: the filter that fails last, in the order of the scheduler, on the node that passes most. The variants are in
+/// that order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Reason {
     /// Taints it does not tolerate.
@@ -163,8 +164,16 @@ pub enum Reason {
     NodeAffinity,
     /// Too little is left.
     Resources,
+    /// As many volumes are there as can be attached.
+    VolumeLimit,
     /// Its volume is in another zone.
     VolumeZone,
     /// It would crowd a domain.
     Spread,
+    /// A pod it must be near to is missing.
+    PodAffinity,
+    /// A pod it must be away from is there.
+    PodAntiAffinity,
+    /// A pod is there that must be away from it.
+    ExistingAntiAffinity,
 }

@@ -52,6 +52,8 @@ pub struct Node {
     pub labels: Labels,
     /// What its pods may request in all.
     pub allocatable: Resources,
+    /// Volumes that can be attached to it.
+    pub volumes: u32,
     /// Condition.
     pub ready: Ready,
     /// Taints.
@@ -116,6 +118,7 @@ impl Node {
             zone,
             labels: template.labels.clone(),
             allocatable: template.allocatable,
+            volumes: template.volumes,
             ready: Ready::True,
             taints: SmallVec::from_slice(&template.taints),
             requested: Resources::default(),

@@ -156,8 +156,12 @@ impl Reason {
             Self::Taints => "taints it does not tolerate",
             Self::NodeAffinity => "it may not run on such nodes",
             Self::Resources => "not enough CPU, memory or room for pods",
+            Self::VolumeLimit => "no room for another volume",
             Self::VolumeZone => "its volume is in another zone",
             Self::Spread => "too many of its kind are there",
+            Self::PodAffinity => "pods it must be near to are missing",
+            Self::PodAntiAffinity => "pods it must be away from are there",
+            Self::ExistingAntiAffinity => "pods are there that must be away from it",
         }
     }
 }

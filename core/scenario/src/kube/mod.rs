@@ -83,6 +83,8 @@ pub struct NodeTemplate {
     pub taints: Vec<Taint>,
     /// What its pods may request in all.
     pub allocatable: Resources,
+    /// Volumes that can be attached to it.
+    pub volumes: u32,
 }
 
 /// Machines of one pool in one zone, which stand for each other (a `MachineDeployment`).

@@ -72,3 +72,16 @@ pub struct PodAffinity {
     /// Away (`podAntiAffinity`).
     pub away: Affinity,
 }
+
+impl Affinity {
+    const fn is_empty(&self) -> bool {
+        self.required.is_empty() && self.preferred.is_empty()
+    }
+}
+
+impl PodAffinity {
+    /// Whether it says nothing.
+    pub const fn is_empty(&self) -> bool {
+        self.near.is_empty() && self.away.is_empty()
+    }
+}

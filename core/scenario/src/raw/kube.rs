@@ -165,11 +165,14 @@ pub struct RawMachine {
     /// Pods.
     #[schemars(range(min = 1, max = 1_000), extend("x-source" = "kubelet: maxPods"))]
     pub pods: u32,
+    /// Volumes that can be attached.
+    #[schemars(range(max = 1_000), extend("x-source" = "Kubernetes: 25 EBS volumes on Nitro-based instances"))]
+    pub volumes: u32,
 }
 
 impl Default for RawMachine {
     fn default() -> Self {
-        Self { kind: None, cpu: 8.0, memory: Size(32 << 30), pods: 110 }
+        Self { kind: None, cpu: 8.0, memory: Size(32 << 30), pods: 110, volumes: 25 }
     }
 }
 

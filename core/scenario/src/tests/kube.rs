@@ -272,3 +272,15 @@ fn machines_come_from_stocks() {
     let stocks: Vec<Option<u16>> = scenario.kube.planes[0].groups.iter().map(|group| group.stock).collect();
     assert_eq!((stocks, scenario.kube.stock.as_slice()), (vec![None, Some(0), None], &[4][..]));
 }
+
+#[test]
+fn a_machine_takes_so_many_volumes() {
+    let mut raw = landscape(json!([{"name": "s", "failure_tolerance": "zone"}]));
+    raw["seeds"][0]["pools"][0]["machine"] = json!({"volumes": 1});
+    let scenario = read(&raw.to_string());
+    let volumes = scenario.kube.planes[0].nodes.iter().map(|node| node.template.volumes);
+    assert_eq!(volumes.collect::<Vec<_>>(), [1; 7], "room for the six of its etcd clusters");
+    raw["shoots"][0]["count"] = json!(2);
+    let errors = Scenario::from_json(&raw.to_string()).expect_err("no room").to_string();
+    assert!(errors.starts_with("shoots[0]: found \"etcd-main\", for whose 3 members there are no nodes"), "{errors}");
+}

@@ -206,7 +206,7 @@ fn pods() {
          shoots[0].components[3].pods[1].name: found \"kube-scheduler-7f855ffbc4-8c9pg\" again; wanted a name that no other pod has: pods[0] has it\n\
          shoots[0].components[3].pods[2].name: found \"kube-scheduler-7f855ffbc4-8c9pe\"; wanted kube-scheduler-<hash of its template>-<5 letters>; letters that Kubernetes draws: bcdfghjklmnpqrstvwxz2456789\n\
          shoots[0].components[3].pods: found 3 pods; wanted at most 1, its replicas\n\
-         shoots[0].components[2].pods[0].node: found \"d\", where pods would request 1.5 of 1 CPUs, 512MiB of 32GiB and 1 of 110 pods; wanted a node with room\n\
+         shoots[0].components[2].pods[0].node: found \"d\", where pods would request 1.5 of 1 CPUs, 512MiB of 32GiB, 1 of 110 pods and 1 of 25 volumes; wanted a node with room\n\
          shoots[0].components[1].pods[0].node: found \"d\"; wanted a node of its `pool` whose pool's taints it tolerates (`tolerates`)"
     );
 }

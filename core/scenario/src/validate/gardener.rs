@@ -317,7 +317,7 @@ impl Set {
             let tag = PodTag::Ordinal(ordinal);
             if placed.iter().all(|(own, _)| *own != tag) {
                 placed.push((tag, *node));
-                site.used[node.0 as usize] = site.used[node.0 as usize].plus(&workload.requests);
+                site.take(&workload, *node);
             }
             let zone = site.zones[node.0 as usize];
             if main && !hosted.zones.contains(&zone) {

@@ -123,7 +123,8 @@ impl Builder<'_, '_> {
         let (nodes, groups, workloads, cared) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let plane = PlaneSpec { name, etcd, control_plane: hosts, nodes, groups, workloads, cared, timers };
         let (pools, nodes) = (Names::new("a pool of this seed"), Names::new("a node of this seed"));
-        let mut site = Site { entry: s, sound: true, plane, seed, pools, nodes, zones: Vec::new(), used: Vec::new(), shoots: 0 };
+        let (zones, used, volumes) = Default::default();
+        let mut site = Site { entry: s, sound: true, plane, seed, pools, nodes, zones, used, volumes, shoots: 0 };
         let pools = self.pools(&mut site);
         self.given(&pools, &mut site);
         self.made(&pools, &mut site);
@@ -308,7 +309,12 @@ fn template(words: &mut Words, zone: ZoneId, pool: &RawPool, world: &World) -> N
         Taint { key, value: None, effect: taint.effect.effect() }
     };
     let taints = pool.taints.iter().map(taint).collect();
-    NodeTemplate { labels: Labels::from_iter(labels), taints, allocatable: resources(&pool.machine) }
+    NodeTemplate {
+        labels: Labels::from_iter(labels),
+        taints,
+        allocatable: resources(&pool.machine),
+        volumes: pool.machine.volumes,
+    }
 }
 
 fn resources(machine: &RawMachine) -> Resources {

@@ -68,6 +68,8 @@ pub(super) struct Site {
     pub(super) zones: Vec<ZoneId>,
     /// Per node: what its pods request that are known to be there.
     pub(super) used: Vec<Resources>,
+    /// Per node: volumes of these pods.
+    pub(super) volumes: Vec<u32>,
     /// Shoots that it hosts.
     pub(super) shoots: u32,
 }
@@ -78,6 +80,7 @@ impl Site {
         self.plane.nodes.push(spec);
         self.zones.push(zone);
         self.used.push(Resources::default());
+        self.volumes.push(0);
     }
 
     /// Whether a pod of the workload may be on a node, by its taints and labels.
@@ -88,17 +91,24 @@ impl Site {
             && repelling.all(|taint| workload.tolerations.iter().any(|toleration| toleration.tolerates(taint)))
     }
 
-    /// What a node would have given away with a pod of the workload more; `None`: there is no room.
-    pub(super) fn with(&self, workload: &Workload, node: NodeKey) -> Option<Resources> {
-        let sum = self.used[node.0 as usize].plus(&workload.requests);
-        sum.fits(&self.plane.nodes[node.0 as usize].template.allocatable).then_some(sum)
+    /// Whether there is room for a pod of the workload on a node.
+    pub(super) fn has_room(&self, workload: &Workload, node: NodeKey) -> bool {
+        let (k, template) = (node.0 as usize, &self.plane.nodes[node.0 as usize].template);
+        self.used[k].plus(&workload.requests).fits(&template.allocatable)
+            && (workload.volume.is_none() || self.volumes[k] < template.volumes)
+    }
+
+    /// A pod of the workload is on a node.
+    pub(super) fn take(&mut self, workload: &Workload, node: NodeKey) {
+        let k = node.0 as usize;
+        self.used[k] = self.used[k].plus(&workload.requests);
+        self.volumes[k] += u32::from(workload.volume.is_some());
     }
 
     /// The node of a zone that suits the workload, has room and the fewest pods: the first of these, none of `taken`.
     pub(super) fn emptiest(&self, workload: &Workload, zone: ZoneId, taken: &[NodeKey]) -> Option<NodeKey> {
         let nodes = (0..self.zones.len()).filter(|node| self.zones[*node] == zone).map(|node| NodeKey(node as u32));
-        let fitting =
-            nodes.filter(|node| !taken.contains(node) && self.suits(workload, *node) && self.with(workload, *node).is_some());
+        let fitting = nodes.filter(|node| !taken.contains(node) && self.suits(workload, *node) && self.has_room(workload, *node));
         fitting.min_by_key(|node| self.used[node.0 as usize].pods)
     }
 

@@ -254,22 +254,25 @@ fn take_place(cx: &mut Context<'_>, path: &str, name: &str, workload: &Workload,
         cx.error(path, quote(name), wanted);
         return;
     }
-    if let Some(sum) = site.with(workload, node) {
-        site.used[node.0 as usize] = sum;
+    if site.has_room(workload, node) {
+        site.take(workload, node);
         return;
     }
     let used = site.used[node.0 as usize].plus(&workload.requests);
-    let has = site.plane.nodes[node.0 as usize].template.allocatable;
+    let template = &site.plane.nodes[node.0 as usize].template;
+    let has = template.allocatable;
     let cpu = |milli: u64| milli as f64 / 1_000.0;
     let found = format!(
-        "{}, where pods would request {} of {} CPUs, {} of {} and {} of {} pods",
+        "{}, where pods would request {} of {} CPUs, {} of {}, {} of {} pods and {} of {} volumes",
         quote(name),
         cpu(used.cpu_milli),
         cpu(has.cpu_milli),
         Size(used.memory),
         Size(has.memory),
         used.pods,
-        has.pods
+        has.pods,
+        site.volumes[node.0 as usize] + u32::from(workload.volume.is_some()),
+        template.volumes
     );
     cx.error(path, found, "a node with room");
 }

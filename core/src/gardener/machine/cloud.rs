@@ -95,7 +95,7 @@ mod tests {
         let mut scenario = three_zones();
         scenario.kube.stock = vec![1];
         let allocatable = Resources { cpu_milli: 1, memory: 1, pods: 1 };
-        let template = NodeTemplate { labels: [].into_iter().collect(), taints: Vec::new(), allocatable };
+        let template = NodeTemplate { labels: [].into_iter().collect(), taints: Vec::new(), allocatable, volumes: 25 };
         let group = Group { name: "pool".to_owned(), zone: ZoneId(1), template, minimum: 0, maximum: 9, stock: Some(0) };
         let mut cloud = Cloud::new(&scenario);
         let none = Failure { zone: None, create: None, delete: None, attach: None };

@@ -7,6 +7,7 @@ pub mod disruption;
 pub mod evict;
 pub mod lifecycle;
 pub mod limiter;
+pub mod placement;
 pub mod replicas;
 pub mod scheduler;
 pub mod stateful;

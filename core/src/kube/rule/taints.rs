@@ -10,6 +10,15 @@ pub fn forbidding<'a>(taints: &'a [Taint], tolerations: &[Toleration]) -> Option
     taints.iter().filter(forbids).find(|taint| !tolerations.iter().any(|own| own.tolerates(taint)))
 }
 
+/// How well nodes with these taints suit a pod that would rather not be where it does not tolerate all (`PreferNoSchedule`): 100 for
+/// none of those, 0 for the most (`pkg/scheduler/framework/plugins/tainttoleration`).
+pub fn score<'a>(nodes: impl Iterator<Item = &'a [Taint]>, tolerations: &[Toleration]) -> Vec<i64> {
+    let repels = |taint: &&Taint| taint.effect == Effect::PreferNoSchedule && !tolerations.iter().any(|own| own.tolerates(taint));
+    let counts: Vec<i64> = nodes.map(|taints| taints.iter().filter(repels).count() as i64).collect();
+    let most = counts.iter().max().copied().unwrap_or(0).max(1);
+    counts.into_iter().map(|count| 100 - 100 * count / most).collect()
+}
+
 /// How a pod leaves a node because of its `NoExecute` taints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stay {

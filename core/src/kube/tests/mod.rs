@@ -1,5 +1,6 @@
 //! Planes made by hand, and what becomes of their pods.
 
+mod affinity;
 mod api;
 mod autoscaling;
 mod care;

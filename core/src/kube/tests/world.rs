@@ -67,7 +67,7 @@ pub(super) fn world(nodes_per_zone: &[u32]) -> Scenario {
             let labels = [(Symbol::HOSTNAME, Symbol(2_000 + u32::from(node.0))), (Symbol::ZONE, zone_label(zone))];
             scenario.nodes.push(Node { name: format!("node-{zone}-{k}"), zone: ZoneId(zone as u16) });
             let allocatable = Resources { cpu_milli: 8_000, memory: 32 << 30, pods: 110 };
-            let template = NodeTemplate { labels: labels.into_iter().collect(), taints: Vec::new(), allocatable };
+            let template = NodeTemplate { labels: labels.into_iter().collect(), taints: Vec::new(), allocatable, volumes: 25 };
             nodes.push(NodeSpec { node, template, machine: None });
         }
     }

@@ -1,0 +1,222 @@
+//! Where the scheduler places a pod: filters and scores of its default profile, in their order and with their weights
+//! (`pkg/scheduler/apis/config/v1/default_plugins.go`).
+
+use crate::ids::{NodeKey, WorkloadId};
+use crate::kernel::rng::Draw;
+use crate::kube::name::PodName;
+use crate::kube::record::Reason;
+use crate::kube::rule::affinity::{self, Placed, Pod};
+use crate::kube::rule::labels::Symbol;
+use crate::kube::rule::resources::{balanced, least_allocated};
+use crate::kube::rule::spread::{self, Constraint, Incoming, NodeView, PodView};
+use crate::kube::rule::volume_zone::{Claim, Volume};
+use crate::kube::rule::{taints, volume_zone};
+use crate::kube::spec::{PlaneSpec, Resources, Workload};
+use crate::kube::store::{Node, Store};
+
+/// What decides where a pod may go; pods of which it is the same stand for each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Demand {
+    /// Its workload.
+    pub workload: WorkloadId,
+    /// The zone its volume is in.
+    zone: Option<Symbol>,
+}
+
+impl Demand {
+    /// What a pod demands.
+    pub fn of(name: PodName, store: &Store) -> Self {
+        Self { workload: name.workload, zone: store.claim(name).and_then(|claim| claim.zone) }
+    }
+}
+
+/// The node a pod is given: of those that pass all filters one with the highest score.
+///
+/// # Errors
+/// Why no node passes them.
+pub fn place(demand: Demand, spec: &PlaneSpec, store: &Store, tie: &mut Draw) -> Result<NodeKey, Reason> {
+    let workload = &spec.workloads[demand.workload.0 as usize];
+    let assumed = Assumed::default();
+    let nodes = Nodes::new(store, &assumed);
+    let company = company(workload, spec, store, &nodes);
+    let refusals = filter(demand, spec, store, &nodes, &company);
+    let candidates: Vec<usize> = (0..nodes.all.len()).filter(|&node| refusals[node].is_none()).collect();
+    if candidates.is_empty() {
+        return Err(refusals.into_iter().flatten().max().unwrap_or(Reason::NodeAffinity));
+    }
+    let scores = score(workload, spec, store, &nodes, &company, &candidates);
+    let most = scores.iter().max().expect("there are candidates");
+    let best: Vec<usize> = candidates.iter().zip(&scores).filter(|(_, score)| *score == most).map(|(node, _)| *node).collect();
+    Ok(nodes.all[best[tie.below(best.len() as u64) as usize]].0)
+}
+
+/// Nodes that do not exist yet, and pods where they are not yet, for who wants to know what would be.
+#[derive(Clone, Debug, Default)]
+pub struct Assumed {
+    /// Nodes: their numbers ascend, and come after those of all others.
+    pub nodes: Vec<(NodeKey, Node)>,
+    /// Pods on nodes.
+    pub pods: Vec<(WorkloadId, NodeKey)>,
+}
+
+impl Assumed {
+    /// The first node from `from` on that suits a pod.
+    pub fn first_fit(&self, demand: Demand, from: NodeKey, spec: &PlaneSpec, store: &Store) -> Option<NodeKey> {
+        let nodes = Nodes::new(store, self);
+        let company = company(&spec.workloads[demand.workload.0 as usize], spec, store, &nodes);
+        let refusals = filter(demand, spec, store, &nodes, &company);
+        let suits =
+            |((key, _), refusal): (&(NodeKey, &Node), &Option<Reason>)| (*key >= from && refusal.is_none()).then_some(*key);
+        nodes.all.iter().zip(&refusals).find_map(suits)
+    }
+}
+
+/// All nodes, as the rules see them.
+struct Nodes<'a> {
+    all: Vec<(NodeKey, &'a Node)>,
+    views: Vec<NodeView<'a>>,
+    assumed: &'a Assumed,
+}
+
+impl<'a> Nodes<'a> {
+    fn new(store: &'a Store, assumed: &'a Assumed) -> Self {
+        let all: Vec<_> = store.nodes().chain(assumed.nodes.iter().map(|(key, node)| (*key, node))).collect();
+        let views = all.iter().map(|(_, node)| NodeView { labels: &node.labels, taints: &node.taints }).collect();
+        Self { all, views, assumed }
+    }
+
+    /// What a node's pods request.
+    fn requested(&self, place: usize, spec: &PlaneSpec) -> Resources {
+        let (key, node) = self.all[place];
+        let more = self.assumed.pods.iter().filter(|(_, on)| *on == key);
+        more.fold(node.requested, |sum, (workload, _)| sum.plus(&spec.workloads[workload.0 as usize].requests))
+    }
+
+    /// Volumes of its pods.
+    fn volumes(&self, place: usize, spec: &PlaneSpec, store: &Store) -> usize {
+        let (key, node) = self.all[place];
+        let there = node.pods.iter().filter_map(|id| Some(store.pod(*id)?.name.workload));
+        let assumed = self.assumed.pods.iter().filter(|(_, on)| *on == key).map(|(workload, _)| *workload);
+        there.chain(assumed).filter(|workload| spec.workloads[workload.0 as usize].volume.is_some()).count()
+    }
+
+    /// Where the pods of a workload are that have a node: places among them, and whether they are on their way out. (Pods may be bound
+    /// to nodes that are gone.)
+    fn places(&self, workload: WorkloadId, store: &Store) -> Vec<(usize, bool)> {
+        let place = |key: NodeKey| self.all.binary_search_by_key(&key, |(key, _)| *key).ok();
+        let placed = store.pods_of(workload).filter_map(|(_, pod)| Some((place(pod.node?)?, pod.terminating)));
+        let assumed = self.assumed.pods.iter().filter(|(own, _)| *own == workload);
+        placed.chain(assumed.filter_map(|(_, key)| Some((place(*key)?, false)))).collect()
+    }
+}
+
+/// The first filter that each node fails.
+fn filter(demand: Demand, spec: &PlaneSpec, store: &Store, nodes: &Nodes<'_>, company: &[Placed<'_>]) -> Vec<Option<Reason>> {
+    let workload = &spec.workloads[demand.workload.0 as usize];
+    let pods = counted(workload, &workload.spread, spec, store, nodes);
+    let spread = spread::filter(&incoming(workload), &workload.spread, &nodes.views, &pods);
+    let near = affinity::filter(&pod(workload), company, &nodes.views);
+    let claim = demand.zone.map(|zone| Claim::Bound(Volume(vec![(Symbol::ZONE, vec![zone])])));
+    let refusal = |place: usize| {
+        let node = nodes.all[place].1;
+        let requested = nodes.requested(place, spec).plus(&workload.requests);
+        match () {
+            () if taints::forbidding(&node.taints, &workload.tolerations).is_some() => Some(Reason::Taints),
+            () if !workload.affinity.admits(&node.labels) => Some(Reason::NodeAffinity),
+            () if !requested.fits(&node.allocatable) => Some(Reason::Resources),
+            () if workload.volume.is_some() && nodes.volumes(place, spec, store) >= node.volumes as usize => {
+                Some(Reason::VolumeLimit)
+            }
+            () if volume_zone::filter(claim.as_slice(), &node.labels) == volume_zone::Verdict::Rejected => {
+                Some(Reason::VolumeZone)
+            }
+            () if spread[place] != spread::Verdict::Success => Some(Reason::Spread),
+            () => match near[place] {
+                affinity::Verdict::Success => None,
+                affinity::Verdict::Affinity => Some(Reason::PodAffinity),
+                affinity::Verdict::AntiAffinity => Some(Reason::PodAntiAffinity),
+                affinity::Verdict::ExistingAntiAffinity => Some(Reason::ExistingAntiAffinity),
+            },
+        }
+    };
+    (0..nodes.all.len()).map(refusal).collect()
+}
+
+/// Scores with the weights of the default profile.
+fn score(
+    workload: &Workload,
+    spec: &PlaneSpec,
+    store: &Store,
+    nodes: &Nodes<'_>,
+    company: &[Placed<'_>],
+    candidates: &[usize],
+) -> Vec<i64> {
+    let is_silent = workload.spread.is_empty() && workload.prefers.is_empty();
+    let defaults = default_spread(workload);
+    let constraints = if is_silent { &defaults[..] } else { &workload.prefers };
+    let pods = counted(workload, constraints, spec, store, nodes);
+    let spread = spread::score(&incoming(workload), constraints, !is_silent, &nodes.views, candidates, &pods);
+    let near = affinity::score(&pod(workload), company, &nodes.views, candidates);
+    let taints = taints::score(candidates.iter().map(|&node| &nodes.all[node].1.taints[..]), &workload.tolerations);
+    let resources = |&node: &usize| {
+        let node = nodes.all[node].1;
+        let requested = node.requested.plus(&workload.requests);
+        (least_allocated(&requested, &node.allocatable) + balanced(&requested, &node.allocatable)) as i64
+    };
+    let others = spread.into_iter().zip(near).zip(taints).map(|((spread, near), taints)| 2 * spread + 2 * near + 3 * taints);
+    candidates.iter().map(resources).zip(others).map(|(resources, others)| resources + others).collect()
+}
+
+/// Pods that have a node and may count for these constraints.
+fn counted<'a>(
+    workload: &Workload,
+    constraints: &[Constraint],
+    spec: &'a PlaneSpec,
+    store: &Store,
+    nodes: &Nodes<'_>,
+) -> Vec<PodView<'a>> {
+    let counts = |other: &Workload| {
+        other.namespace == workload.namespace && constraints.iter().any(|constraint| constraint.selector.selects(&other.labels))
+    };
+    let mut pods = Vec::new();
+    for (id, other) in (0..).map(WorkloadId).zip(&spec.workloads).filter(|(_, other)| counts(other)) {
+        let view = |(node, terminating)| PodView { node, namespace: other.namespace, labels: &other.labels, terminating };
+        pods.extend(nodes.places(id, store).into_iter().map(view));
+    }
+    pods
+}
+
+/// Pods that have a node and may be liked or disliked, or like or dislike others.
+fn company<'a>(workload: &Workload, spec: &'a PlaneSpec, store: &Store, nodes: &Nodes<'_>) -> Vec<Placed<'a>> {
+    let cares = |other: &Workload| {
+        other.namespace == workload.namespace && !(workload.pod_affinity.is_empty() && other.pod_affinity.is_empty())
+    };
+    let others = (0..).map(WorkloadId).zip(&spec.workloads).filter(|(_, other)| cares(other));
+    let placed =
+        |(id, other)| Placed { pod: pod(other), nodes: nodes.places(id, store).into_iter().map(|(node, _)| node).collect() };
+    others.map(placed).collect()
+}
+
+/// A workload's pods, as far as their likes and dislikes go.
+fn pod(workload: &Workload) -> Pod<'_> {
+    let Workload { namespace, labels, pod_affinity, .. } = workload;
+    Pod { namespace: *namespace, labels, affinity: pod_affinity }
+}
+
+/// A workload's pods, as far as spreading goes.
+fn incoming(workload: &Workload) -> Incoming<'_> {
+    let Workload { namespace, labels, affinity, tolerations, .. } = workload;
+    Incoming { namespace: *namespace, labels, affinity, tolerations }
+}
+
+/// How the scheduler spreads pods that say nothing (`podtopologyspread`, `systemDefaultConstraints`).
+fn default_spread(workload: &Workload) -> [Constraint; 2] {
+    [(Symbol::HOSTNAME, 3), (Symbol::ZONE, 5)].map(|(key, max_skew)| Constraint {
+        key,
+        max_skew,
+        selector: workload.selector.clone(),
+        min_domains: 1,
+        honors_affinity: true,
+        honors_taints: false,
+    })
+}
