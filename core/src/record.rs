@@ -3,7 +3,7 @@
 //! A record is a fact of the domain, never of the engine: popping an event or skipping heartbeats at rest leaves no record. The
 //! trace hash is taken over [`Record`]s but for [`Record::Raft`], which exists for the invariants alone.
 
-use crate::ids::{ClientId, ClusterId, FaultId, MemberId, NodeId, PlaneId};
+use crate::ids::{ClientId, ClusterId, FaultId, MemberId, NodeId, PlaneId, ZoneId};
 use crate::kernel::time::Duration;
 use crate::kube::record::KubeRecord;
 use crate::scenario::{ActiveFault, MemberChange, Op};
@@ -163,6 +163,13 @@ pub enum Record {
     Kube(PlaneId, KubeRecord),
     /// Inside raft, for the invariants; not in the trace.
     Raft(RaftRecord),
+    /// A member that does not run is in another zone from now on.
+    MemberMoved {
+        /// Which.
+        member: MemberId,
+        /// Where it will run.
+        zone: ZoneId,
+    },
 }
 
 /// Why a process stopped.

@@ -106,6 +106,8 @@ pub enum PodFact {
     Hazard(bool),
     /// Its eviction was asked for, and granted (`true`) or refused for its budget.
     Evicted(bool),
+    /// Its volume is gone with all that was on it; the next pod of its name gets a new one.
+    VolumeDiscarded,
 }
 
 /// A fact of a node.

@@ -85,6 +85,8 @@ pub enum Change {
     Readiness(WorkloadId),
     /// The volume of this pod is attached, mounted or unmounted.
     Volume(PodName),
+    /// The volume of this pod is gone, and its claim.
+    Unclaimed(PodName),
     /// A node has joined.
     Registered(NodeKey),
     /// A node is gone; its pods are not.
@@ -99,6 +101,8 @@ pub struct Store {
     by_workload: Vec<BTreeSet<PodId>>,
     desired: Vec<u32>,
     claims: BTreeMap<PodName, Claim>,
+    /// Volumes of pods that are gone: how many there were of each.
+    discarded: BTreeMap<PodName, u8>,
     budgets: Vec<Option<Status>>,
     made: u32,
     next_node: u32,
@@ -145,6 +149,7 @@ impl Store {
             by_workload: vec![BTreeSet::new(); spec.workloads.len()],
             desired: spec.workloads.iter().map(|workload| workload.replicas).collect(),
             claims: BTreeMap::new(),
+            discarded: BTreeMap::new(),
             budgets: vec![None; spec.workloads.len()],
             made: 0,
             next_node: spec.nodes.len() as u32,
@@ -292,7 +297,8 @@ impl Store {
         node.pods.insert(id);
         if let Some(volume) = cx.spec.workloads[pod.name.workload.0 as usize].volume {
             let zone = node.labels.get(Symbol::ZONE).filter(|_| !volume.regional);
-            self.claims.entry(pod.name).or_insert(Claim { zone, home: node.zone, attachment: Attachment::Free, mounted: None });
+            let (home, attachment, deleted, mounted) = (node.zone, Attachment::Free, false, None);
+            self.claims.entry(pod.name).or_insert(Claim { zone, home, attachment, deleted, mounted });
             self.changes.push(Change::Volume(pod.name));
         }
         self.changes.push(Change::Bound(key));
@@ -302,6 +308,29 @@ impl Store {
     /// The claim of a pod, if it has one that is bound.
     pub fn claim(&self, name: PodName) -> Option<&Claim> {
         self.claims.get(&name)
+    }
+
+    /// Volumes that pods of a name had before the one they have, or get.
+    pub fn volumes_before(&self, name: PodName) -> u8 {
+        self.discarded.get(&name).copied().unwrap_or_default()
+    }
+
+    /// A pod's claim is to go with its volume: as soon as there is no pod.
+    pub fn delete_claim(&mut self, name: PodName, cx: &mut Cx<'_>) {
+        if let Some(claim) = self.claims.get_mut(&name) {
+            claim.deleted = true;
+            self.discard(name, cx);
+        }
+    }
+
+    /// A claim that is to go does, if there is no pod.
+    fn discard(&mut self, name: PodName, cx: &mut Cx<'_>) {
+        if self.claims.get(&name).is_some_and(|claim| claim.deleted) && self.named(name).is_none() {
+            self.claims.remove(&name);
+            *self.discarded.entry(name).or_default() += 1;
+            self.changes.push(Change::Unclaimed(name));
+            cx.record(KubeRecord::Pod(name, PodFact::VolumeDiscarded));
+        }
     }
 
     /// Pods of a workload, there or not, that have claims.
@@ -396,6 +425,7 @@ impl Store {
         self.by_workload[workload].remove(&id);
         self.changes.push(Change::Removed(id, pod.name, pod.node));
         cx.record(KubeRecord::Pod(pod.name, PodFact::Removed));
+        self.discard(pod.name, cx);
     }
 
     /// A node's condition; nothing if it is so.

@@ -45,6 +45,7 @@ pub fn subject(record: &Record, ended: Option<&Fault>, scenario: &Scenario) -> S
         Record::SnapshotStarted { from, to, .. } => of(StoryKind::Snapshot, &[*from, *to], false),
         Record::SnapshotFinished { from, to, ok } => of(StoryKind::Snapshot, &[*from, *to], *ok),
         Record::CaughtUp { member, .. } => of(StoryKind::Snapshot, &[*member], true),
+        Record::MemberMoved { member, .. } => of(StoryKind::Member, &[*member], false),
         Record::Membership { change, refused } => {
             let (MemberChange::Add(member) | MemberChange::Remove(member) | MemberChange::Promote(member)) = *change;
             of(StoryKind::Membership, &[member], refused.is_none())
@@ -97,7 +98,10 @@ fn in_plane(id: PlaneId, fact: &KubeRecord, scenario: &Scenario) -> Subject {
         KubeRecord::Pod(pod, fact) => {
             let over = match fact {
                 PodFact::Hazard(hazard) => !hazard,
-                PodFact::Refused(_) | PodFact::VolumeDetached { forced: true } | PodFact::Evicted(false) => false,
+                PodFact::Refused(_)
+                | PodFact::VolumeDetached { forced: true }
+                | PodFact::Evicted(false)
+                | PodFact::VolumeDiscarded => false,
                 _ => return Subject::default(),
             };
             (StoryKind::Pod, vec![pod.text(plane)], over)

@@ -66,6 +66,7 @@ pub fn cluster_of(record: &Record) -> Option<ClusterId> {
         | Record::PeerFound { from: member, .. }
         | Record::SnapshotStarted { from: member, .. }
         | Record::SnapshotFinished { from: member, .. }
+        | Record::MemberMoved { member, .. }
         | Record::Membership {
             change: MemberChange::Add(member) | MemberChange::Remove(member) | MemberChange::Promote(member),
             ..

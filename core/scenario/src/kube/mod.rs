@@ -214,7 +214,8 @@ pub enum Role {
     Other,
     /// API servers of this plane.
     ApiServer(PlaneId),
-    /// Members of this etcd cluster: the pod's ordinal is the member's index.
+    /// Members of this etcd cluster: the pod's ordinal is the member's index, as long as the pod keeps its first volume
+    /// ([`EtcdCluster::of_pod`](crate::EtcdCluster::of_pod)).
     Etcd(ClusterId),
     /// Replicas of a controller that acts in this plane, of which one leads.
     Controller(PlaneId, Component),

@@ -90,6 +90,7 @@ impl Plane {
                         self.tell(Watcher::Kubelets, node.0, cx);
                     }
                 }
+                Change::Unclaimed(name) => self.volumes.forget(name),
                 Change::Desired(workload) => {
                     self.tell_owner(workload, cx);
                     self.tell_budget(workload, cx);
