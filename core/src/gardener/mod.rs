@@ -8,6 +8,7 @@
 pub mod admission;
 pub mod care;
 pub mod distribute;
+pub mod druid;
 pub mod machine;
 pub mod outage;
 pub mod scheduler;

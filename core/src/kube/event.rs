@@ -44,6 +44,8 @@ pub enum KubeEvent {
     ControlPlane(u32, u32),
     /// Something is due with the lease of a component.
     Election(Component, u32),
+    /// A shoot is asked to survive more: a place in [`KubeModel::changes`](crate::kube::spec::KubeModel::changes).
+    Tolerance(u16),
 }
 
 // An event of the queue must not grow by this one.
@@ -72,11 +74,15 @@ pub enum Watcher {
     Machines,
     /// Machine sets. Key: a machine deployment.
     MachineSets,
+    /// etcd-druid. Key: a shoot.
+    Druid,
+    /// gardenlet, where a shoot is to survive more. Key: the shoot.
+    Gardenlet,
 }
 
 impl Watcher {
     /// All of them.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 12] = [
         Self::Lifecycle,
         Self::Evict,
         Self::ReplicaSets,
@@ -87,6 +93,8 @@ impl Watcher {
         Self::Budgets,
         Self::Machines,
         Self::MachineSets,
+        Self::Druid,
+        Self::Gardenlet,
     ];
 
     /// The controller that looks after the pods of such workloads.
@@ -109,6 +117,8 @@ impl Watcher {
             | Self::Volumes
             | Self::Budgets => Some(Component::ControllerManager),
             Self::Machines | Self::MachineSets => Some(Component::MachineControllerManager),
+            Self::Druid => Some(Component::Druid),
+            Self::Gardenlet => Some(Component::Gardenlet),
             Self::Kubelets => None,
         }
     }

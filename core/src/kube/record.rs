@@ -3,8 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::gardener::machine::Phase;
+use crate::gardener::druid::{DruidFact, ToleranceFact};
 use crate::gardener::outage::OutageFact;
-use crate::ids::{GroupId, NodeId, PlaneId, ZoneId};
+use crate::ids::{GroupId, NodeId, PlaneId, WorkloadId, ZoneId};
 use crate::kube::name::{MachineName, NodeName, PodName};
 use crate::kube::rule::taints::Effect;
 use crate::kube::rule::zone_state::ZoneState;
@@ -40,6 +41,10 @@ pub enum KubeRecord {
     Lease(Component, Option<Replica>),
     /// A component acts (somebody leads and can write), or no longer. Told when it changes.
     Acts(Component, bool),
+    /// What etcd-druid does with the pods of an etcd cluster.
+    Druid(WorkloadId, DruidFact),
+    /// Of the failure tolerance of a shoot: a place in [`KubeModel::shoots`](crate::kube::spec::KubeModel::shoots).
+    Tolerance(u16, ToleranceFact),
 }
 
 /// One of the processes that serve an API, or act through it.

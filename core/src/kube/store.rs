@@ -13,7 +13,7 @@ use crate::kube::record::{KubeRecord, NodeFact, PodFact, Ready, Reason};
 use crate::kube::rule::budget::Status;
 use crate::kube::rule::labels::{Labels, Symbol};
 use crate::kube::rule::taints::{Effect, Taint};
-use crate::kube::spec::{NodeSpec, NodeTemplate, PlaneSpec, Resources};
+use crate::kube::spec::{NodeSpec, NodeTemplate, PlaneSpec, Resources, Workload};
 use crate::network::{HostId, Network};
 
 /// A pod as the API has it. What runs of it is its kubelet's business.
@@ -79,7 +79,7 @@ pub enum Change {
     Condition(NodeKey),
     /// A node's taints are others.
     Taints(NodeKey),
-    /// Another number of pods is wanted.
+    /// Another number of pods is wanted, or pods of another kind.
     Desired(WorkloadId),
     /// A pod of this workload has become ready, or is it no more.
     Readiness(WorkloadId),
@@ -104,6 +104,8 @@ pub struct Store {
     /// Volumes of pods that are gone: how many there were of each.
     discarded: BTreeMap<PodName, u8>,
     budgets: Vec<Option<Status>>,
+    /// Workloads that are other than at the start.
+    templates: BTreeMap<WorkloadId, Box<Workload>>,
     made: u32,
     next_node: u32,
     changes: Vec<Change>,
@@ -151,6 +153,7 @@ impl Store {
             claims: BTreeMap::new(),
             discarded: BTreeMap::new(),
             budgets: vec![None; spec.workloads.len()],
+            templates: BTreeMap::new(),
             made: 0,
             next_node: spec.nodes.len() as u32,
             changes: Vec::new(),
@@ -225,6 +228,17 @@ impl Store {
         self.pods_of(name.workload).map(|(_, pod)| pod).find(|pod| pod.name == name)
     }
 
+    /// The number of the pod of a name, if it is there.
+    pub fn id_of(&self, name: PodName) -> Option<PodId> {
+        self.pods_of(name.workload).find(|(_, pod)| pod.name == name).map(|(id, _)| id)
+    }
+
+    /// Whether all pods that are wanted of a workload are ready.
+    pub fn is_complete(&self, workload: WorkloadId) -> bool {
+        let ready = self.pods_of(workload).filter(|(_, pod)| pod.ready && !pod.terminating).count();
+        ready >= self.desired(workload) as usize
+    }
+
     /// The pods that no node suits, oldest first.
     pub fn refused(&self) -> impl Iterator<Item = (PodId, &Pod)> {
         self.pods.iter().filter(|(_, pod)| pod.refused.is_some()).map(|(id, pod)| (*id, pod))
@@ -245,6 +259,19 @@ impl Store {
         if std::mem::replace(&mut self.desired[workload.0 as usize], pods) != pods {
             self.changes.push(Change::Desired(workload));
         }
+    }
+
+    /// A workload as it is now: what it demands of nodes, what may be evicted of it. (All of its pods go by that, whenever they were
+    /// made: in Kubernetes those that are there keep what they were made with.)
+    pub fn template<'a>(&'a self, workload: WorkloadId, spec: &'a PlaneSpec) -> &'a Workload {
+        self.templates.get(&workload).map_or_else(|| &spec.workloads[workload.0 as usize], |template| template)
+    }
+
+    /// A workload is so from now on, pods wanted included.
+    pub fn set_template(&mut self, workload: WorkloadId, template: Workload) {
+        self.desired[workload.0 as usize] = template.replicas;
+        self.templates.insert(workload, Box::new(template));
+        self.changes.push(Change::Desired(workload));
     }
 
     /// The budget of a workload, if it has one.

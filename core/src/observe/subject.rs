@@ -1,5 +1,6 @@
 //! What a record of the story is about: its kind and the things it names, so that nobody has to parse its words.
 
+use crate::gardener::druid::{DruidFact, ToleranceFact};
 use crate::gardener::machine::Phase;
 use crate::gardener::outage::OutageFact;
 use crate::ids::{ClusterId, MemberId, NodeId, PlaneId, VolumeId, ZoneId};
@@ -105,6 +106,14 @@ fn in_plane(id: PlaneId, fact: &KubeRecord, scenario: &Scenario) -> Subject {
                 _ => return Subject::default(),
             };
             (StoryKind::Pod, vec![pod.text(plane)], over)
+        }
+        KubeRecord::Druid(set, fact) => {
+            let over = matches!(fact, DruidFact::Required | DruidFact::Grows(_));
+            (StoryKind::Membership, vec![plane.workloads[set.0 as usize].name.clone()], over)
+        }
+        KubeRecord::Tolerance(shoot, fact) => {
+            let over = matches!(fact, ToleranceFact::Done(_));
+            (StoryKind::Membership, vec![scenario.kube.shoots[usize::from(shoot)].name.clone()], over)
         }
         KubeRecord::ApiServer(..) => return Subject::default(),
     };

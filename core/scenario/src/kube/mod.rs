@@ -30,6 +30,8 @@ pub struct KubeModel {
     pub seeds: Vec<gardener::Seed>,
     /// Clusters that are hosted.
     pub shoots: Vec<gardener::Shoot>,
+    /// Changes of what shoots' control planes are to survive, as they are asked for.
+    pub changes: Vec<gardener::ToleranceChange>,
     /// The words that symbols stand for, [`labels::WELL_KNOWN`] first.
     pub words: Vec<String>,
 }

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{RawMark, RawMember};
+use crate::kube::gardener::FailureTolerance;
 use crate::units::{Bandwidth, Probability, Span};
 use crate::{CloudAnswer, Direction};
 
@@ -241,12 +242,12 @@ pub enum RawLifetime {
     },
 }
 
-/// A change of membership that an operator asks for.
+/// What an operator asks for: a change of membership, or of a shoot.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RawOperation {
     /// When.
     pub at: Span,
-    /// The cluster.
+    /// The etcd cluster, where it is a change of its members.
     #[serde(default)]
     #[schemars(extend("x-default" = "the only cluster there is", "x-source" = "nothing else to mean"))]
     pub cluster: Option<String>,
@@ -255,7 +256,7 @@ pub struct RawOperation {
     pub change: RawChange,
 }
 
-/// A change of membership.
+/// A change.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RawChange {
@@ -265,4 +266,11 @@ pub enum RawChange {
     RemoveMember(String),
     /// Give a learner its vote.
     PromoteMember(String),
+    /// Have a shoot's control plane survive more. What GEP-20 does not allow is refused when it is asked for.
+    SetFailureTolerance {
+        /// The shoot.
+        shoot: String,
+        /// Which failure it is to survive.
+        to: FailureTolerance,
+    },
 }
