@@ -42,6 +42,8 @@ impl Args {
 pub(crate) enum Command {
     /// Run a scenario and report what happened.
     Run(Run),
+    /// Run several scenarios and put their figures beside each other.
+    Compare(Compare),
     /// Check scenario files: everything that is wrong, each with its place, what was found and what would be right.
     Check {
         /// Scenario files; `-` is standard input.
@@ -82,6 +84,20 @@ pub(crate) struct Run {
     /// Simulate every heartbeat (full) or only those that matter (fast): the report is the same.
     #[arg(long, value_enum, default_value_t = Precision::Fast)]
     pub(crate) exact: Precision,
+}
+
+/// What to compare.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Compare {
+    /// Scenario files.
+    #[arg(required = true, num_args = 2..)]
+    pub(crate) files: Vec<PathBuf>,
+    /// Seed of every random draw, instead of each scenario's own.
+    #[arg(long, value_name = "N", value_parser = seed, allow_negative_numbers = true)]
+    pub(crate) seed: Option<u64>,
+    /// How to print the comparison.
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    pub(crate) format: Format,
 }
 
 /// How to print a report.

@@ -9,6 +9,7 @@
 mod args;
 mod charts;
 mod commands;
+mod compare;
 mod input;
 mod output;
 mod page;
@@ -32,6 +33,7 @@ fn main() -> ExitCode {
     let result = match args.command {
         None => run::run(&args.run),
         Some(Command::Run(run)) => run::run(&run),
+        Some(Command::Compare(args)) => compare::compare(&args),
         Some(Command::Check { files }) => commands::check(&files),
         Some(Command::Schema) => commands::schema(),
         Some(Command::Defaults) => commands::defaults(),

@@ -7,7 +7,7 @@ use zonefall_core::report::{ApiReport, ComponentReport, HazardReport, PodPhase, 
 
 use crate::output::HEAD;
 use crate::page::Page;
-use crate::table::{clock, human};
+use crate::table::clock;
 
 /// What there is to say; nothing of a scenario without Kubernetes.
 pub(crate) fn parts(report: &Report, page: &Page) -> Vec<String> {
@@ -34,19 +34,19 @@ fn apis(report: &Report, page: &Page) -> String {
         for gap in &api.idle {
             *idle.entry(&gap.component).or_default() += gap.to_s - gap.from_s;
         }
-        let idle: Vec<_> = idle.into_iter().map(|(component, s)| format!("{component} {}", human(s))).collect();
+        let idle: Vec<_> = idle.into_iter().map(|(component, s)| format!("{component} {}", words::seconds(s))).collect();
         let idle = if idle.is_empty() { "-".to_owned() } else { idle.join(", ") };
-        vec![name.clone(), human(api.read_unavailable_s), human(api.write_unavailable_s), idle]
+        vec![name.clone(), words::seconds(api.read_unavailable_s), words::seconds(api.write_unavailable_s), idle]
     };
     let troubled = report.api.iter().filter(|(_, api)| !api.outages.is_empty() || !api.idle.is_empty());
     table(page, ["cluster", "no reads for", "no writes for", "could do nothing"], troubled.map(row).collect(), &[1, 2])
 }
 
 fn components(report: &Report, page: &Page) -> String {
-    let time = |s: Option<f64>| s.map_or_else(|| "-".to_owned(), human);
+    let time = |s: Option<f64>| s.map_or_else(|| "-".to_owned(), words::seconds);
     let row = |c: &ComponentReport| {
         let back = format!("{} of {}", c.back, c.lost);
-        let times = [time(c.detect_s), time(c.reschedule_s), time(c.ready_s), human(c.none_served_s)];
+        let times = [time(c.detect_s), time(c.reschedule_s), time(c.ready_s), words::seconds(c.none_served_s)];
         [vec![c.namespace.clone(), c.component.clone(), back], times.to_vec()].concat()
     };
     let head = ["namespace", "component", "back", "detected", "has a node", "ready", "none served for"];
@@ -64,7 +64,7 @@ fn pending(report: &Report, page: &Page) -> String {
 
 fn hazards(all: &[HazardReport], page: &Page) -> String {
     let row = |hazard: &HazardReport| {
-        let length = if hazard.over { human(hazard.to_s - hazard.from_s) } else { "to the end".to_owned() };
+        let length = if hazard.over { words::seconds(hazard.to_s - hazard.from_s) } else { "to the end".to_owned() };
         vec![hazard.namespace.clone(), hazard.pod.clone(), clock(hazard.from_s), length]
     };
     table(page, ["namespace", "pod", "from", "for"], all.iter().map(row).collect(), &[2, 3])

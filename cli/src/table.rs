@@ -2,7 +2,6 @@
 
 use std::fmt::Write;
 
-use zonefall_core::kernel::time::Duration;
 use zonefall_core::observe::words;
 use zonefall_core::report::{
     Consistency, EtcdReport, ExpectationReport, OpKind, OutageKind, OutageReport, Report, ViolationReport,
@@ -28,7 +27,7 @@ pub(crate) fn report(report: &Report, page: &Page) -> String {
 
 fn opening(report: &Report, page: &Page) -> String {
     let mut text = page.text("", &format!("{HEAD}{}{HEAD:#}", report.title));
-    let simulated = human(report.simulated_s);
+    let simulated = words::seconds(report.simulated_s);
     let Report { scenario, seed, trace_hash, .. } = report;
     text += &page.text("", &format!("{DIM}{scenario}, seed {seed}, {simulated} simulated, trace {trace_hash}{DIM:#}"));
     text.push('\n');
@@ -37,7 +36,7 @@ fn opening(report: &Report, page: &Page) -> String {
     }
     if !report.faults.is_empty() {
         let rows = report.faults.iter().map(|f| {
-            let length = if f.over { human(f.to_s - f.from_s) } else { "to the end".to_owned() };
+            let length = if f.over { words::seconds(f.to_s - f.from_s) } else { "to the end".to_owned() };
             vec![clock(f.from_s), length, f.what.clone()]
         });
         let _ = write!(text, "\n{HEAD}Faults{HEAD:#}\n{}", page.table(&["from", "for", "what"], rows, &[0, 1]));
@@ -56,7 +55,7 @@ fn cluster_parts(name: &str, cluster: &EtcdReport, report: &Report, page: &Page)
         let rows = cluster
             .elections
             .iter()
-            .map(|e| vec![clock(e.from_s), human(e.to_s - e.from_s), e.leader.clone(), e.term.to_string()]);
+            .map(|e| vec![clock(e.from_s), words::seconds(e.to_s - e.from_s), e.leader.clone(), e.term.to_string()]);
         part("Elections", page.table(&["from", "took", "won by", "term"], rows, &[0, 1, 3]));
     }
     part("Availability", availability(cluster, report.simulated_s, page));
@@ -74,7 +73,7 @@ fn outages(all: &[OutageReport]) -> impl Iterator<Item = Vec<String>> {
     let what = |o: &OutageReport| (o.from_s.to_bits(), o.to_s.to_bits());
     all.chunk_by(move |a, b| what(a) == what(b) && a.cause == b.cause).map(|outages| {
         let first = &outages[0];
-        let length = if first.over { human(first.to_s - first.from_s) } else { "to the end".to_owned() };
+        let length = if first.over { words::seconds(first.to_s - first.from_s) } else { "to the end".to_owned() };
         let kinds: Vec<_> = outages.iter().map(|o| kind(o.kind).to_owned()).collect();
         vec![clock(first.from_s), length, words::list(&kinds), first.cause.clone()]
     })
@@ -85,7 +84,7 @@ fn availability(cluster: &EtcdReport, simulated_s: f64, page: &Page) -> String {
         let share = if simulated_s > 0.0 { 100.0 * (1.0 - gone_s / simulated_s) } else { 100.0 };
         // Rounded down: 99.9999 % with an outage is not 100 %.
         let share = format!("{:.4} %", (share * 1e4).floor() / 1e4);
-        vec![what.to_owned(), share, human(gone_s)]
+        vec![what.to_owned(), share, words::seconds(gone_s)]
     };
     let rows = [
         row(kind(OutageKind::Write), cluster.write_unavailable_s),
@@ -134,12 +133,15 @@ fn members(cluster: &EtcdReport, page: &Page) -> String {
 fn repairs(name: &str, cluster: &EtcdReport, page: &Page) -> String {
     let mut lines: Vec<(f64, String)> = Vec::new();
     for s in &cluster.snapshots {
-        let (bytes, took) = (words::bytes(s.bytes), human(s.to_s - s.from_s));
+        let (bytes, took) = (words::bytes(s.bytes), words::seconds(s.to_s - s.from_s));
         let end = if s.ok { "in" } else { "not finished after" };
         lines.push((s.from_s, format!("{} sent its database ({bytes}) to {} {end} {took}", s.from, s.to)));
     }
     for c in &cluster.catch_up {
-        lines.push((c.at_s, format!("{} had caught up ({} entries) {} after its start", c.member, c.entries, human(c.took_s))));
+        lines.push((
+            c.at_s,
+            format!("{} had caught up ({} entries) {} after its start", c.member, c.entries, words::seconds(c.took_s)),
+        ));
     }
     for l in &cluster.rpo.events {
         lines.push((l.at_s, format!("{} committed entries lost: {}", l.entries, l.cause)));
@@ -199,11 +201,6 @@ fn kind(kind: OutageKind) -> &'static str {
     }
 }
 
-/// A length of seconds in plain words.
-pub(crate) fn human(s: f64) -> String {
-    if s == 0.0 { "0 s".to_owned() } else { words::duration(Duration::from_nanos((s * 1e9).round() as u64)) }
-}
-
 /// A moment as hours, minutes and seconds to the millisecond: `0:01:01.303`.
 pub(crate) fn clock(s: f64) -> String {
     let ms = (s * 1e3).round() as u64;
@@ -216,9 +213,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn moments_and_lengths_are_easy_on_the_eye() {
+    fn moments_are_easy_on_the_eye() {
         assert_eq!(clock(61.303), "0:01:01.303");
         assert_eq!(clock(7_325.0), "2:02:05.000");
-        assert_eq!(human(0.0), "0 s");
     }
 }

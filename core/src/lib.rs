@@ -5,6 +5,7 @@
 
 pub mod autoscaler;
 pub mod client;
+pub mod compare;
 pub mod etcd;
 pub mod fault;
 pub mod gardener;

@@ -218,3 +218,20 @@ fn a_reader_that_goes_away_is_no_error() {
     let output = child.wait_with_output().expect("it ends");
     assert_eq!((output.status.code(), String::from_utf8_lossy(&output.stderr).as_ref()), (Some(0), ""));
 }
+
+#[test]
+fn comparison_puts_runs_beside_each_other() {
+    let file = |name: &str| format!("{}/../scenarios/{name}.json", env!("CARGO_MANIFEST_DIR"));
+    let files = [file("zone-outage-option-1"), file("zone-outage-option-2")];
+    let (out, _) = check(&["compare", &files[0], &files[1]], "", 0);
+    let row = |what: &str| out.lines().find(|line| line.trim().starts_with(what)).unwrap_or_else(|| panic!("{what}: {out}"));
+    assert!(row("maintenance of etcd without downtime").contains("but for 2 h"), "{out}");
+    assert!(row("kube-controller-manager is served by nobody for").ends_with("0 s"), "{out}");
+    let (out, _) = check(&["compare", &files[0], &files[1], "--format", "json", "--seed", "3"], "", 0);
+    let comparison: Value = serde_json::from_str(&out).expect("it is JSON");
+    assert_eq!(comparison["scenarios"], json!(["zone-outage-option-1", "zone-outage-option-2"]));
+    for row in comparison["rows"].as_array().expect("rows") {
+        assert_eq!(row["values"].as_array().map(Vec::len), Some(2), "{row}");
+    }
+    check(&["compare", &files[0]], "", 2);
+}

@@ -15,7 +15,7 @@ macro_rules! bundle {
     };
 }
 
-static BUNDLED: [Bundled; 9] = bundle![
+static BUNDLED: [Bundled; 19] = bundle![
     "zone-outage",
     "two-zones-big",
     "two-zones-small",
@@ -25,6 +25,16 @@ static BUNDLED: [Bundled; 9] = bundle![
     "far-behind-follower",
     "five-members",
     "eu-west-1a-outage",
+    "eu-west-1a-strict",
+    "node-failure-none",
+    "node-failure-node",
+    "node-failure-zone",
+    "zone-outage-option-1",
+    "zone-outage-option-2",
+    "two-zone-region",
+    "storage-degraded",
+    "cloud-api-down",
+    "many-shoots",
 ];
 
 /// All scenarios that come with Zonefall, the default one first.

@@ -19,6 +19,11 @@ pub fn duration(d: Duration) -> String {
     format!("{} {unit}", decimal(ns, size))
 }
 
+/// The same of seconds, as a report has them: `0 s`, `1.1 s`, `13.4 min`.
+pub fn seconds(s: f64) -> String {
+    if s == 0.0 { "0 s".to_owned() } else { duration(Duration::from_nanos((s * 1e9).round() as u64)) }
+}
+
 /// Bytes as people say them, in binary units: `412 B`, `1.4 KiB`, `5.1 GiB`.
 pub fn bytes(n: u64) -> String {
     const UNITS: [(u64, &str); 4] = [(1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];

@@ -1,7 +1,6 @@
 //! The report in a few sentences, as words that know the moments they speak of.
 
 use super::{EtcdReport, OutageKind, OutageReport, Report};
-use crate::kernel::time::Duration;
 use crate::observe::words;
 
 /// A few words of a verdict.
@@ -62,7 +61,7 @@ fn sentences(cluster: &EtcdReport) -> Vec<Sentence> {
         vec![service(cluster, OutageKind::Write, "Writes"), service(cluster, OutageKind::ReadLinearizable, reads)]
     };
     if let Some(first) = intervals(cluster, OutageKind::Quorum).next() {
-        all.push(vec![say("Quorum was gone for "), at(first.from_s, human(cluster.quorum_lost_s)), say(".")]);
+        all.push(vec![say("Quorum was gone for "), at(first.from_s, words::seconds(cluster.quorum_lost_s)), say(".")]);
         if intervals(cluster, OutageKind::ReadSerializable).next().is_none() {
             all.push(vec![say("Serializable reads went on.")]);
         }
@@ -73,7 +72,10 @@ fn sentences(cluster: &EtcdReport) -> Vec<Sentence> {
     all.push(lost(cluster));
     all.extend(leader(cluster));
     all.extend(
-        cluster.catch_up.last().map(|c| vec![say(format!("{} caught up in ", c.member)), at(c.at_s, human(c.took_s)), say(".")]),
+        cluster
+            .catch_up
+            .last()
+            .map(|c| vec![say(format!("{} caught up in ", c.member)), at(c.at_s, words::seconds(c.took_s)), say(".")]),
     );
     all
 }
@@ -98,17 +100,19 @@ fn service(cluster: &EtcdReport, kind: OutageKind, what: &str) -> Sentence {
     match &all[..] {
         [] => vec![say(format!("{what} never stopped."))],
         [one] if one.over => {
-            vec![say(format!("{what} stopped for ")), at(one.from_s, human(length(one))), say(", then went on.")]
+            vec![say(format!("{what} stopped for ")), at(one.from_s, words::seconds(length(one))), say(", then went on.")]
         }
-        [one] => vec![say(format!("{what} stopped at ")), at(one.from_s, human(one.from_s)), say(" and did not come back.")],
+        [one] => {
+            vec![say(format!("{what} stopped at ")), at(one.from_s, words::seconds(one.from_s)), say(" and did not come back.")]
+        }
         [first, .., last] => {
-            let total = human(all.iter().map(|o| length(o)).sum());
+            let total = words::seconds(all.iter().map(|o| length(o)).sum());
             let longest = all.iter().copied().reduce(|a, b| if length(b) > length(a) { b } else { a }).unwrap_or(last);
             let mut sentence = vec![
                 say(format!("{what} stopped ")),
                 at(first.from_s, format!("{} times", all.len())),
                 say(format!(", {total} in all, ")),
-                at(longest.from_s, human(length(longest))),
+                at(longest.from_s, words::seconds(length(longest))),
                 say(" at most"),
             ];
             if !last.over {
@@ -141,9 +145,4 @@ fn leader(cluster: &EtcdReport) -> Option<Sentence> {
         more if last.over => elections(more, last.to_s, "nobody"),
         more => elections(more, last.from_s, &last.leader),
     })
-}
-
-/// Seconds of a report in plain words.
-fn human(s: f64) -> String {
-    words::duration(Duration::from_nanos((s * 1e9).round() as u64))
 }

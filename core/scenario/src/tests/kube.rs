@@ -11,7 +11,7 @@ use crate::kube::taints::Effect;
 use crate::kube::{Component, Kind, KubeModel, PlaneSpec, Role, Timers, Workload};
 
 pub(super) const OUTAGE: &str = include_str!("../../../../scenarios/eu-west-1a-outage.json");
-const STRICT: &str = include_str!("data/eu-west-1a-strict.json");
+const STRICT: &str = include_str!("../../../../scenarios/eu-west-1a-strict.json");
 
 fn read(text: &str) -> Scenario {
     Scenario::from_json(text).unwrap_or_else(|errors| panic!("{errors}"))

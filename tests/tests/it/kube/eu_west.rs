@@ -31,7 +31,7 @@ fn must_hold(scenario: &Arc<Scenario>, seed: u64, what: &str) {
 
 #[test]
 fn two_hundred_seeds_come_to_what_is_published() {
-    for name in ["eu-west-1a-outage"] {
+    for name in ["eu-west-1a-outage", "eu-west-1a-strict"] {
         let scenario = read(text(name));
         for seed in 0..200 {
             must_hold(&scenario, seed, "as published");

@@ -1,0 +1,190 @@
+//! Runs beside each other: what each way to survive the same outage gives, and what it takes.
+//!
+//! ```text
+//! (Scenario, Report) of each run --> compare() --> Comparison: a row per figure, a column per run
+//! ```
+
+use indexmap::IndexMap;
+use serde::{Deserialize, Serialize};
+
+use crate::observe::words;
+use crate::report::{ComponentReport, EtcdReport, Report};
+use crate::scenario::Scenario;
+
+/// Figures of several runs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Comparison {
+    /// Names of the scenarios, in the order given.
+    pub scenarios: Vec<String>,
+    /// The figures.
+    pub rows: Vec<Row>,
+}
+
+/// One figure of each run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Row {
+    /// What it is.
+    pub what: String,
+    /// Its unit: `s`, or empty for what is counted or said.
+    pub unit: String,
+    /// Its value in each run; null: it has none there.
+    pub values: Vec<Option<Value>>,
+}
+
+/// A value.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Value {
+    /// A number, in the row's unit.
+    Number(f64),
+    /// Words.
+    Text(String),
+}
+
+/// Compares runs: figures of the whole first, then those of each component that lost a pod; of several of one name the longest times.
+pub fn compare(runs: &[(&Scenario, &Report)]) -> Comparison {
+    let number = |what: &str, unit: &str, of: &dyn Fn(&Scenario, &Report) -> f64| Row {
+        what: what.to_owned(),
+        unit: unit.to_owned(),
+        values: runs.iter().map(|(scenario, report)| Some(Value::Number(of(scenario, report)))).collect(),
+    };
+    let text = |what: &str, of: &dyn Fn(&Report) -> Option<String>| Row {
+        what: what.to_owned(),
+        unit: String::new(),
+        values: runs.iter().map(|(_, report)| of(report).map(Value::Text)).collect(),
+    };
+    let longest = |report: &Report, of: &dyn Fn(&EtcdReport) -> f64| report.etcd.values().map(of).fold(0.0, f64::max);
+    let mut rows = vec![
+        number("no writes to an etcd", "s", &|_, r| longest(r, &|etcd| etcd.write_unavailable_s)),
+        number("no linearizable reads of an etcd", "s", &|_, r| longest(r, &|etcd| etcd.read_unavailable_s.linearizable)),
+        number("no writes to an API", "s", &|_, r| r.api.values().map(|api| api.write_unavailable_s).fold(0.0, f64::max)),
+        number("an etcd that could lose no member more", "s", &|_, r| longest(r, &|etcd| etcd.no_tolerance_s)),
+        text("members it could lose", &|report| weakest(report).map(tolerance)),
+        text("maintenance of etcd without downtime", &|report| weakest(report).map(|etcd| maintenance(etcd, report.simulated_s))),
+        number("committed entries lost", "", &|_, r| r.etcd.values().map(|etcd| etcd.rpo.lost_entries as f64).sum()),
+        number("machines, at most", "", &|_, r| machines(r)),
+        number("volumes", "", &|scenario, _| volumes(scenario)),
+        number("pods at the end", "", &|_, r| r.pods.len() as f64),
+    ];
+    rows.extend(
+        components(runs, "is served by nobody for", |component| Value::Number(component.none_served_s))
+            .into_iter()
+            .filter(|row| row.values.iter().flatten().any(|value| *value != Value::Number(0.0))),
+    );
+    rows.extend(components(runs, "is whole again after", |component| {
+        let back = component.ready_s.filter(|_| component.back == component.lost);
+        back.map_or_else(|| Value::Text("never".to_owned()), Value::Number)
+    }));
+    Comparison { scenarios: runs.iter().map(|(scenario, _)| scenario.name.clone()).collect(), rows }
+}
+
+/// A row for each component that lost a pod in any run.
+fn components(runs: &[(&Scenario, &Report)], what: &str, of: impl Fn(&ComponentReport) -> Value) -> Vec<Row> {
+    let mut rows: IndexMap<&str, Vec<Option<Value>>> = IndexMap::new();
+    for (k, (_, report)) in runs.iter().enumerate() {
+        for component in &report.components {
+            let value = &mut rows.entry(&component.component).or_insert_with(|| vec![None; runs.len()])[k];
+            let other = of(component);
+            *value = Some(value.take().map_or_else(|| other.clone(), |before| later(before, other.clone())));
+        }
+    }
+    let row = |(name, values): (&str, _)| Row { what: format!("{name} {what}"), unit: "s".to_owned(), values };
+    rows.into_iter().map(row).collect()
+}
+
+/// The etcd cluster that could lose no member for longest.
+fn weakest(report: &Report) -> Option<&EtcdReport> {
+    report.etcd.values().max_by(|a, b| a.no_tolerance_s.total_cmp(&b.no_tolerance_s))
+}
+
+/// `1, 0 from 10 min, 1 from 131.3 min`.
+fn tolerance(etcd: &EtcdReport) -> String {
+    let mut said: Vec<(i64, String)> = Vec::new();
+    for row in &etcd.tolerance {
+        if said.last().is_some_and(|(left, _)| *left == row.left) {
+            continue;
+        }
+        let since = if row.from_s > 0.0 { format!(" from {}", words::seconds(row.from_s)) } else { String::new() };
+        said.push((row.left, format!("{}{since}", row.left)));
+    }
+    said.into_iter().map(|(_, text)| text).collect::<Vec<_>>().join(", ")
+}
+
+/// A member may be restarted without downtime while one more than that may be lost.
+fn maintenance(etcd: &EtcdReport, simulated_s: f64) -> String {
+    match etcd.no_tolerance_s {
+        0.0 => "always".to_owned(),
+        none if none >= simulated_s => "never".to_owned(),
+        none => format!("but for {}", words::seconds(none)),
+    }
+}
+
+fn machines(report: &Report) -> f64 {
+    let most = report.counts.values().map(|counts| {
+        let all = [&counts.machines_running, &counts.machines_coming, &counts.machines_failing, &counts.machines_terminating];
+        (0..counts.machines_running.len()).map(|k| all.iter().map(|series| series[k]).sum::<u32>()).max().unwrap_or(0)
+    });
+    f64::from(most.sum::<u32>())
+}
+
+/// Volumes of pods, and of members of etcd that are none.
+fn volumes(scenario: &Scenario) -> f64 {
+    let workloads = scenario.kube.planes.iter().flat_map(|plane| &plane.workloads);
+    let pods: u32 = workloads.filter(|workload| workload.volume.is_some()).map(|workload| workload.replicas).sum();
+    let members: usize = scenario.etcd.iter().filter(|etcd| !etcd.managed).map(|etcd| etcd.members.len()).sum();
+    f64::from(pods) + members as f64
+}
+
+/// The longer of two times; never is longest.
+fn later(a: Value, b: Value) -> Value {
+    match (&a, &b) {
+        (Value::Number(x), Value::Number(y)) if x < y => b,
+        (Value::Number(_), Value::Text(_)) => b,
+        _ => a,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::run::run;
+    use crate::scenario::bundled;
+    use crate::sim::Options;
+
+    fn ran(name: &str) -> (Scenario, Report) {
+        let file = bundled().iter().find(|file| file.name == name).expect("it is bundled");
+        let scenario = Scenario::from_json(file.json).expect("bundled scenarios are valid");
+        let report = run(&Arc::new(scenario.clone()), 1, Options::default(), &mut |_, _| {}, &mut |_| {});
+        (scenario, report)
+    }
+
+    #[test]
+    fn options_differ_where_they_should() {
+        let runs = ["zone-outage-option-1", "zone-outage-option-2"].map(ran);
+        let compared = compare(&runs.each_ref().map(|(scenario, report)| (scenario, report)));
+        assert_eq!(compared.scenarios, ["zone-outage-option-1", "zone-outage-option-2"]);
+        let row = |what: &str| compared.rows.iter().find(|row| row.what == what).unwrap_or_else(|| panic!("{what}"));
+        assert_eq!(row("volumes").values[0], row("volumes").values[1]);
+        let Some(Value::Number(pods)) = row("pods at the end").values[0] else { panic!("no number") };
+        assert!(matches!(row("pods at the end").values[1], Some(Value::Number(more)) if more > pods));
+        let alone = row("kube-controller-manager is served by nobody for");
+        assert!(matches!(alone.values[0], Some(Value::Number(seconds)) if seconds > 400.0), "{alone:?}");
+        assert_eq!(alone.values[1], Some(Value::Number(0.0)));
+        let Some(Value::Text(left)) = &row("members it could lose").values[0] else { panic!("no words") };
+        assert_eq!(left, "1, 0 from 10 min, 1 from 2.2 h");
+        let Some(Value::Text(maintenance)) = &row("maintenance of etcd without downtime").values[0] else { panic!("no words") };
+        assert_eq!(maintenance, "but for 2 h");
+    }
+
+    #[test]
+    fn never_is_the_longest_time() {
+        let [short, long] = [1.0, 2.0].map(Value::Number);
+        let never = Value::Text("never".to_owned());
+        assert_eq!(later(short.clone(), long.clone()), long);
+        assert_eq!(later(long.clone(), short), long);
+        assert_eq!(later(long.clone(), never.clone()), never);
+        assert_eq!(later(never.clone(), long), never);
+    }
+}
