@@ -105,7 +105,7 @@ pub struct Store {
     discarded: BTreeMap<PodName, u8>,
     budgets: Vec<Option<Status>>,
     /// Workloads that are other than at the start.
-    templates: BTreeMap<WorkloadId, Box<Workload>>,
+    templates: BTreeMap<WorkloadId, Workload>,
     made: u32,
     next_node: u32,
     changes: Vec<Change>,
@@ -264,13 +264,13 @@ impl Store {
     /// A workload as it is now: what it demands of nodes, what may be evicted of it. (All of its pods go by that, whenever they were
     /// made: in Kubernetes those that are there keep what they were made with.)
     pub fn template<'a>(&'a self, workload: WorkloadId, spec: &'a PlaneSpec) -> &'a Workload {
-        self.templates.get(&workload).map_or_else(|| &spec.workloads[workload.0 as usize], |template| template)
+        self.templates.get(&workload).unwrap_or(&spec.workloads[workload.0 as usize])
     }
 
     /// A workload is so from now on, pods wanted included.
     pub fn set_template(&mut self, workload: WorkloadId, template: Workload) {
         self.desired[workload.0 as usize] = template.replicas;
-        self.templates.insert(workload, Box::new(template));
+        self.templates.insert(workload, template);
         self.changes.push(Change::Desired(workload));
     }
 

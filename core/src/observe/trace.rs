@@ -237,7 +237,7 @@ impl Form {
                 self.u8(*voters);
             }
             Record::MemberMoved { member, zone } => {
-                self.u8(21);
+                self.u8(22);
                 self.member(*member);
                 self.u16(zone.0);
             }

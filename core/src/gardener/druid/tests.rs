@@ -153,7 +153,8 @@ fn a_member_leaves_a_dead_zone_and_comes_back() {
     assert!(moves.no_tolerance_s() < told - 600.0 + 180.0 + 180.0, "{} s, told at {told}", moves.no_tolerance_s());
     assert!(gained > 3_600.0 - (told - 600.0) - 300.0, "{gained} s gained");
     assert_eq!(moves.zones(), [ZoneId(0), ZoneId(1), ZoneId(2)]);
-    assert_eq!(moves.report.etcd["shoot--garden--s/etcd-main"].write_unavailable_s, waits.report.etcd["shoot--garden--s/etcd-main"].write_unavailable_s);
+    let writes = |seen: &Seen| seen.report.etcd["shoot--garden--s/etcd-main"].write_unavailable_s;
+    assert!(writes(&moves) <= writes(&waits), "{} s, {} s", writes(&moves), writes(&waits));
     let names: Vec<&str> = moves.report.etcd["shoot--garden--s/etcd-main"].members.iter().map(|one| one.name.as_str()).collect();
     assert_eq!(names, ["etcd-main-1", "etcd-main-2", "etcd-main-0"]);
 }

@@ -36,16 +36,14 @@ impl Shoot {
     /// Admission; what follows is other programs' work. (While one change is under way no other is admitted: it is an upgrade from none.)
     pub(super) fn ask(&mut self, change: u16, cx: &mut Cx<'_>) {
         let ToleranceChange { shoot, to, .. } = cx.scenario.kube.changes[change as usize];
-        match admit(self.tolerance, to, self.multi_zonal) {
-            Err(denial) => cx.record(KubeRecord::Tolerance(shoot, ToleranceFact::Denied(to, denial))),
-            Ok(()) => {
-                cx.record(KubeRecord::Tolerance(shoot, ToleranceFact::Admitted(to)));
-                if self.tolerance != to {
-                    self.upgrade = Some(Upgrade { change, step: Step::Admitted });
-                }
-                self.tolerance = to;
-            }
+        if let Err(denial) = admit(self.tolerance, to, self.multi_zonal) {
+            return cx.record(KubeRecord::Tolerance(shoot, ToleranceFact::Denied(to, denial)));
         }
+        cx.record(KubeRecord::Tolerance(shoot, ToleranceFact::Admitted(to)));
+        if self.tolerance != to {
+            self.upgrade = Some(Upgrade { change, step: Step::Admitted });
+        }
+        self.tolerance = to;
     }
 
     /// What druid does about it; whether gardenlet is to go on.
@@ -64,8 +62,10 @@ impl Shoot {
                 for set in &self.sets {
                     cx.record(KubeRecord::Druid(*set, DruidFact::Restarts));
                     let pods: Vec<PodId> = store.pods_of(*set).map(|(id, _)| id).collect();
-                    pods.iter().for_each(|id| store.terminate(*id, cx));
-                    old.extend(pods);
+                    for id in pods {
+                        store.terminate(id, cx);
+                        old.push(id);
+                    }
                 }
                 *step = Step::Restarts(old);
             }
