@@ -37,7 +37,7 @@ pub fn helpless(pods: &[Demand], coming: &[u32], spec: &PlaneSpec, store: &Store
         if hopeless.contains(pod) {
             left.push(*pod);
         } else if let Some(node) = assumed.first_fit(*pod, NodeKey(0), spec, store) {
-            assumed.pods.push((pod.workload, node));
+            assumed.pods.push((*pod, node));
         } else {
             hopeless.insert(*pod);
             left.push(*pod);
@@ -67,7 +67,7 @@ pub fn estimate(group: GroupId, room: u32, pods: &[Demand], assumed: &Assumed, s
             }
         }
         if let Some(node) = node {
-            assumed.pods.push((pod.workload, node));
+            assumed.pods.push((*pod, node));
             packed = packed.plus(&spec.workloads[pod.workload.0 as usize].requests);
         } else {
             hopeless.insert(*pod);

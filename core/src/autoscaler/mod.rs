@@ -108,7 +108,7 @@ impl Autoscaler {
 
     /// The machines that pods need: of those that would do, the ones they use best.
     fn wanted(&self, store: &Store, fleet: &Fleet, cx: &Cx<'_>) -> Option<More> {
-        let pods: Vec<Demand> = store.refused().map(|(_, pod)| Demand::of(pod.name, store)).collect();
+        let pods: Vec<Demand> = store.refused().map(|(_, pod)| Demand::of(pod, store)).collect();
         if pods.is_empty() {
             return None;
         }

@@ -111,6 +111,11 @@ impl Api {
         Self { servers: BTreeMap::new(), dials: 0, up: [true; 2], latency }
     }
 
+    /// Whether it answers such requests.
+    pub const fn is_up(&self, verb: Verb) -> bool {
+        self.up[verb as usize]
+    }
+
     /// A server runs.
     pub fn start(&mut self, key: u32, replica: Replica, host: HostId, cx: &mut Cx<'_>) {
         let period = cx.spec.timers.readiness_period;

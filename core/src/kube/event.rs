@@ -44,6 +44,8 @@ pub enum KubeEvent {
     ControlPlane(u32, u32),
     /// Something is due with the lease of a component.
     Election(Component, u32),
+    /// An operator evicts the pods of a node that are left.
+    Drain(NodeKey),
     /// A shoot is asked to survive more: a place in [`KubeModel::changes`](crate::kube::spec::KubeModel::changes).
     Tolerance(u16),
 }

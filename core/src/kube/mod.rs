@@ -42,6 +42,7 @@ pub mod node;
 pub mod picture;
 pub mod plane;
 pub mod record;
+pub mod revision;
 pub mod rule;
 pub mod store;
 #[cfg(test)]
@@ -62,7 +63,7 @@ use context::{Cx, Signal, Surroundings};
 use event::KubeEvent;
 use picture::Objects;
 use plane::Plane;
-use spec::Role;
+use spec::{Operation, Role};
 
 /// All planes.
 #[derive(Clone, Debug)]
@@ -108,6 +109,11 @@ impl Kube {
     /// Something is due in a plane.
     pub fn handle(&mut self, plane: PlaneId, event: KubeEvent, at: &mut Surroundings<'_>) {
         self.with(plane, at, |plane, cx| plane.handle(event, cx));
+    }
+
+    /// An operator asks for something.
+    pub fn operate(&mut self, operation: &Operation, at: &mut Surroundings<'_>) {
+        self.with(operation.plane, at, |plane, cx| plane.operate(operation.task, cx));
     }
 
     /// A plane.

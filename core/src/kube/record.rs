@@ -9,7 +9,7 @@ use crate::ids::{GroupId, NodeId, PlaneId, WorkloadId, ZoneId};
 use crate::kube::name::{MachineName, NodeName, PodName};
 use crate::kube::rule::taints::Effect;
 use crate::kube::rule::zone_state::ZoneState;
-use crate::kube::spec::Component;
+use crate::kube::spec::{Component, Task};
 
 /// A fact of one plane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,6 +41,8 @@ pub enum KubeRecord {
     Lease(Component, Option<Replica>),
     /// A component acts (somebody leads and can write), or no longer. Told when it changes.
     Acts(Component, bool),
+    /// An operator asks for something.
+    Operation(Task),
     /// What etcd-druid does with the pods of an etcd cluster.
     Druid(WorkloadId, DruidFact),
     /// Of the failure tolerance of a shoot: a place in [`KubeModel::shoots`](crate::kube::spec::KubeModel::shoots).
@@ -183,4 +185,19 @@ pub enum Reason {
     PodAntiAffinity,
     /// A pod is there that must be away from it.
     ExistingAntiAffinity,
+}
+
+impl Reason {
+    /// All of them, in the order of the filters.
+    pub const ALL: [Self; 9] = [
+        Self::Taints,
+        Self::NodeAffinity,
+        Self::Resources,
+        Self::VolumeLimit,
+        Self::VolumeZone,
+        Self::Spread,
+        Self::PodAffinity,
+        Self::PodAntiAffinity,
+        Self::ExistingAntiAffinity,
+    ];
 }

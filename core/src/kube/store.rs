@@ -10,6 +10,7 @@ use crate::kube::claim::{Attachment, Claim};
 use crate::kube::context::Cx;
 use crate::kube::name::{MachineName, NodeName, PodName};
 use crate::kube::record::{KubeRecord, NodeFact, PodFact, Ready, Reason};
+use crate::kube::revision::Revisions;
 use crate::kube::rule::budget::Status;
 use crate::kube::rule::labels::{Labels, Symbol};
 use crate::kube::rule::taints::{Effect, Taint};
@@ -21,6 +22,8 @@ use crate::network::{HostId, Network};
 pub struct Pod {
     /// Its name.
     pub name: PodName,
+    /// Its workload's revision that it is of.
+    pub revision: u32,
     /// When it was made.
     pub created: Time,
     /// Its node.
@@ -69,8 +72,8 @@ pub struct Node {
 pub enum Change {
     /// A pod was made.
     Created(PodId),
-    /// A pod was given this node.
-    Bound(NodeKey),
+    /// A pod of this workload was given this node.
+    Bound(WorkloadId, NodeKey),
     /// A pod is to end.
     Terminating(PodId, WorkloadId, NodeKey),
     /// A pod is gone, and this was its node.
@@ -79,8 +82,10 @@ pub enum Change {
     Condition(NodeKey),
     /// A node's taints are others.
     Taints(NodeKey),
-    /// Another number of pods is wanted, or pods of another kind.
+    /// Another number of pods is wanted.
     Desired(WorkloadId),
+    /// Its pods go by other rules, and there may be another number of them.
+    Template(WorkloadId),
     /// A pod of this workload has become ready, or is it no more.
     Readiness(WorkloadId),
     /// The volume of this pod is attached, mounted or unmounted.
@@ -100,6 +105,7 @@ pub struct Store {
     pods: BTreeMap<PodId, Pod>,
     by_workload: Vec<BTreeSet<PodId>>,
     desired: Vec<u32>,
+    revisions: Vec<Revisions>,
     claims: BTreeMap<PodName, Claim>,
     /// Volumes of pods that are gone: how many there were of each.
     discarded: BTreeMap<PodName, u8>,
@@ -150,6 +156,7 @@ impl Store {
             pods: BTreeMap::new(),
             by_workload: vec![BTreeSet::new(); spec.workloads.len()],
             desired: spec.workloads.iter().map(|workload| workload.replicas).collect(),
+            revisions: spec.workloads.iter().map(|workload| Revisions::new(workload.replicas)).collect(),
             claims: BTreeMap::new(),
             discarded: BTreeMap::new(),
             budgets: vec![None; spec.workloads.len()],
@@ -271,7 +278,30 @@ impl Store {
     pub fn set_template(&mut self, workload: WorkloadId, template: Workload) {
         self.desired[workload.0 as usize] = template.replicas;
         self.templates.insert(workload, template);
+        self.changes.push(Change::Template(workload));
+    }
+
+    /// Its revisions.
+    pub fn revisions(&self, workload: WorkloadId) -> &Revisions {
+        &self.revisions[workload.0 as usize]
+    }
+
+    /// So many pods are wanted of each revision of a Deployment from now on.
+    pub fn scale_revisions(&mut self, workload: WorkloadId, sizes: &[u32]) {
+        self.revisions[workload.0 as usize].scale(sizes);
+    }
+
+    /// The pods of a workload are to be replaced by others, of a new revision.
+    pub fn roll(&mut self, workload: WorkloadId, cx: &Cx<'_>) {
+        self.revisions[workload.0 as usize].add(cx.spec.workloads[workload.0 as usize].kind);
         self.changes.push(Change::Desired(workload));
+    }
+
+    /// Whether pods of a workload are of an older revision than the current one.
+    pub fn is_rolling(&self, workload: WorkloadId) -> bool {
+        let revisions = self.revisions(workload);
+        // Most have never been rolled out anew.
+        revisions.current() > 0 && self.pods_of(workload).any(|(_, pod)| pod.revision != revisions.current())
     }
 
     /// The budget of a workload, if it has one.
@@ -289,8 +319,8 @@ impl Store {
         std::mem::take(&mut self.changes)
     }
 
-    /// Makes a pod.
-    pub fn create_pod(&mut self, name: PodName, cx: &mut Cx<'_>) -> PodId {
+    /// Makes a pod of a revision.
+    pub fn create_pod(&mut self, name: PodName, revision: u32, cx: &mut Cx<'_>) -> PodId {
         let taken = self.pods_of(name.workload).any(|(_, pod)| pod.name == name);
         assert!(!taken, "{name:?} names two pods");
         let id = PodId(self.made);
@@ -298,6 +328,7 @@ impl Store {
         let (started, ready, terminating) = (false, false, false);
         let pod = Pod {
             name,
+            revision,
             created: cx.now,
             node: None,
             started,
@@ -328,7 +359,7 @@ impl Store {
             self.claims.entry(pod.name).or_insert(Claim { zone, home, attachment, deleted, mounted });
             self.changes.push(Change::Volume(pod.name));
         }
-        self.changes.push(Change::Bound(key));
+        self.changes.push(Change::Bound(pod.name.workload, key));
         cx.record(KubeRecord::Pod(pod.name, PodFact::Bound(node.name)));
     }
 
@@ -473,6 +504,15 @@ impl Store {
             node.taints.push(taint);
             self.changes.push(Change::Taints(key));
             cx.record(KubeRecord::Node(node.name, NodeFact::Cordoned));
+        }
+    }
+
+    /// Pods are rather not to go to a node whose machine is to be replaced; nothing if that is so, or it is not there.
+    pub fn repel(&mut self, key: NodeKey) {
+        let taint = Taint { key: Symbol::REPLACED, value: None, effect: Effect::PreferNoSchedule };
+        if let Some(node) = self.nodes.get_mut(&key).filter(|node| !node.taints.contains(&taint)) {
+            node.taints.push(taint);
+            self.changes.push(Change::Taints(key));
         }
     }
 

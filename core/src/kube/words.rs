@@ -8,7 +8,7 @@ use crate::kube::plane::Plane;
 use crate::kube::record::{KubeRecord, Loss, MachineFact, NodeFact, PodFact, Ready, Reason, Replica, ServerFact, Verb};
 use crate::kube::rule::taints::Effect;
 use crate::kube::rule::zone_state::ZoneState;
-use crate::kube::spec::{Component, PlaneSpec};
+use crate::kube::spec::{Component, PlaneSpec, Task};
 use crate::scenario::Scenario;
 
 /// A node's name, as `kubectl` shows it.
@@ -122,6 +122,7 @@ impl KubeRecord {
             }
             Self::Acts(component, true) => format!("the {} acts", component_words(component)),
             Self::Acts(component, false) => format!("the {} can do nothing", component_words(component)),
+            Self::Operation(task) => format!("an operator {}", task_words(task, plane, scenario)),
             Self::Lease(component, None) => format!("no {} leads", component_words(component)),
             Self::Druid(set, fact) => {
                 let set = &plane.workloads[set.0 as usize];
@@ -152,6 +153,17 @@ pub const fn component_words(component: Component) -> &'static str {
         Component::Autoscaler => "cluster-autoscaler",
         Component::Gardenlet => "gardenlet",
         Component::Druid => "etcd-druid",
+    }
+}
+
+/// What an operator does.
+pub fn task_words(task: Task, plane: &PlaneSpec, scenario: &Scenario) -> String {
+    match task {
+        Task::RollComponent(workload) => {
+            format!("rolls {} out anew", plane.workloads[workload.0 as usize].name)
+        }
+        Task::DrainNode(node) => format!("drains {}", node_name(NodeName::Given(node), plane, scenario)),
+        Task::RollMachines(group) => format!("has the machines of {} replaced", plane.groups[group.0 as usize].name),
     }
 }
 
@@ -211,6 +223,7 @@ impl KubeEvent {
             Self::Limiter(zone, _) => format!("another node of {} may be evicted", scenario.zones[zone.0 as usize].name),
             Self::Evict(_) => "the taint manager's next eviction is due".to_owned(),
             Self::Schedule(_) => "the scheduler takes its next pod".to_owned(),
+            Self::Drain(key) => format!("{} is to be rid of its pods", node(key)),
             Self::Renew(key, _) => format!("{}'s lease is to be renewed", node(key)),
             Self::Booted(key, _) => format!("{} has booted", node(key)),
             Self::Link(..) => "an API server's connection to etcd has been silent for too long".to_owned(),

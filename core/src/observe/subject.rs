@@ -4,8 +4,10 @@ use crate::gardener::druid::{DruidFact, ToleranceFact};
 use crate::gardener::machine::Phase;
 use crate::gardener::outage::OutageFact;
 use crate::ids::{ClusterId, MemberId, NodeId, PlaneId, VolumeId, ZoneId};
+use crate::kube::name::NodeName;
 use crate::kube::record::{KubeRecord, MachineFact, NodeFact, PodFact, Ready};
 use crate::kube::rule::zone_state::ZoneState;
+use crate::kube::spec::Task;
 use crate::kube::words::node_name;
 use crate::record::Record;
 use crate::report::StoryKind;
@@ -114,6 +116,15 @@ fn in_plane(id: PlaneId, fact: &KubeRecord, scenario: &Scenario) -> Subject {
         KubeRecord::Tolerance(shoot, fact) => {
             let over = matches!(fact, ToleranceFact::Done(_));
             (StoryKind::Membership, vec![scenario.kube.shoots[usize::from(shoot)].name.clone()], over)
+        }
+        KubeRecord::Operation(Task::RollComponent(workload)) => {
+            (StoryKind::Pod, vec![plane.workloads[workload.0 as usize].name.clone()], true)
+        }
+        KubeRecord::Operation(Task::DrainNode(node)) => {
+            (StoryKind::Node, vec![node_name(NodeName::Given(node), plane, scenario)], true)
+        }
+        KubeRecord::Operation(Task::RollMachines(group)) => {
+            (StoryKind::Machine, vec![plane.groups[group.0 as usize].name.clone()], true)
         }
         KubeRecord::ApiServer(..) => return Subject::default(),
     };

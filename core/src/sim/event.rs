@@ -113,6 +113,8 @@ pub enum FaultEvent {
     Ends(FaultId),
     /// The operation with this index is asked for.
     Operation(u32),
+    /// The same of the operations on planes.
+    Maintenance(u32),
 }
 
 /// An entry applied at a member that has watchers.

@@ -18,10 +18,12 @@ impl Simulation {
         let planned = (0u32..).zip(&self.scenario.faults).map(|(index, fault)| (fault.at, FaultEvent::Planned(index)));
         let operations =
             (0u32..).zip(&self.scenario.operations).map(|(index, operation)| (operation.at, FaultEvent::Operation(index)));
+        let maintenance =
+            (0u32..).zip(&self.scenario.kube.operations).map(|(index, operation)| (operation.at, FaultEvent::Maintenance(index)));
         let random = (0u32..)
             .zip(&mut self.faults.processes)
             .map(|(index, process)| (Time::ZERO + process.time_to_failure(), FaultEvent::Random(index)));
-        for (at, event) in planned.chain(operations).chain(random) {
+        for (at, event) in planned.chain(operations).chain(maintenance).chain(random) {
             self.queue.push(at, Event::Fault(event));
         }
     }
@@ -88,6 +90,11 @@ impl Simulation {
                     let next = self.now + self.faults.processes[index as usize].time_to_failure();
                     self.fx.schedule.push((next, Event::Fault(FaultEvent::Random(index))));
                 }
+            }
+            FaultEvent::Maintenance(index) => {
+                let operation = self.scenario.kube.operations[index as usize];
+                let (kube, mut at) = self.kube();
+                kube.operate(&operation, &mut at);
             }
             FaultEvent::Operation(index) => {
                 let change = self.scenario.operations[index as usize].change;

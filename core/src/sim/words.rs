@@ -1,6 +1,7 @@
 //! The simulation step by step, each event in plain words.
 
 use crate::kernel::time::Time;
+use crate::kube::words::task_words;
 use crate::observe::describe::change_words;
 use crate::observe::words;
 use crate::record::Record;
@@ -43,6 +44,11 @@ impl Simulation {
             }
             Event::Fault(FaultEvent::Ends(id)) => {
                 self.faults.active.iter().find(|active| active.id == id).map(|active| words::over(&active.fault, scenario))
+            }
+            Event::Fault(FaultEvent::Maintenance(index)) => {
+                let operation = scenario.kube.operations[index as usize];
+                let plane = &scenario.kube.planes[operation.plane.0 as usize];
+                Some(format!("{}: an operator {}", plane.name, task_words(operation.task, plane, scenario)))
             }
             Event::Fault(FaultEvent::Operation(index)) => {
                 Some(format!("an operator asks: {}", change_words(scenario.operations[index as usize].change, scenario)))

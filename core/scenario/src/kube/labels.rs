@@ -9,7 +9,7 @@ use crate::ids::NodeKey;
 pub struct Symbol(pub u32);
 
 /// Keys that the rules know by name; whoever gives out symbols gives these out first, in this order.
-pub const WELL_KNOWN: [&str; 7] = [
+pub const WELL_KNOWN: [&str; 8] = [
     "kubernetes.io/hostname",
     "topology.kubernetes.io/zone",
     "topology.kubernetes.io/region",
@@ -17,6 +17,7 @@ pub const WELL_KNOWN: [&str; 7] = [
     "failure-domain.beta.kubernetes.io/region",
     "node.kubernetes.io/unreachable",
     "node.kubernetes.io/unschedulable",
+    "deployment.machine.sapcloud.io/prefer-no-schedule",
 ];
 
 /// Symbols from here on stand for the host names of nodes that machines bring.
@@ -42,6 +43,8 @@ impl Symbol {
     pub const UNREACHABLE: Self = Self(5);
     /// `node.kubernetes.io/unschedulable`, key of a taint
     pub const UNSCHEDULABLE: Self = Self(6);
+    /// `deployment.machine.sapcloud.io/prefer-no-schedule`, key of a taint
+    pub const REPLACED: Self = Self(7);
 }
 
 /// Labels of an object. A key stands in it once.

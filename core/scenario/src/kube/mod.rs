@@ -12,12 +12,13 @@ pub mod taints;
 
 use serde::{Deserialize, Serialize};
 
-use crate::ids::{ClusterId, NodeId, NodeKey, PlaneId, ZoneId};
+use crate::ids::{ClusterId, GroupId, NodeId, NodeKey, PlaneId, WorkloadId, ZoneId};
+use int_or_percent::IntOrPercent;
 use labels::{Labels, NodeAffinity, Selector, Symbol};
 use name::{MachineName, PodTag};
 use placement::{Constraint, PodAffinity};
 use taints::{Effect, Match, Taint, Toleration};
-use zonefall_kernel::time::Duration;
+use zonefall_kernel::time::{Duration, Time};
 
 /// All planes; none: nothing of Kubernetes is simulated, at no cost.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -32,6 +33,8 @@ pub struct KubeModel {
     pub shoots: Vec<gardener::Shoot>,
     /// Changes of what shoots' control planes are to survive, as they are asked for.
     pub changes: Vec<gardener::ToleranceChange>,
+    /// Work of an operator, in order of time.
+    pub operations: Vec<Operation>,
     /// The words that symbols stand for, [`labels::WELL_KNOWN`] first.
     pub words: Vec<String>,
 }
@@ -41,6 +44,28 @@ impl KubeModel {
     pub fn word(&self, symbol: Symbol) -> &str {
         &self.words[symbol.0 as usize]
     }
+}
+
+/// Work of an operator on a plane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Operation {
+    /// When it is asked for.
+    pub at: Time,
+    /// Of which plane.
+    pub plane: PlaneId,
+    /// What.
+    pub task: Task,
+}
+
+/// What an operator asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Task {
+    /// The pods of a workload are to be replaced by others (`kubectl rollout restart`).
+    RollComponent(WorkloadId),
+    /// A node of the start is to take no more pods, and those that it has are to leave (`kubectl drain`).
+    DrainNode(NodeKey),
+    /// The machines of a machine deployment are to be replaced by others.
+    RollMachines(GroupId),
 }
 
 /// A Kubernetes API, the nodes that report to it and the workloads that live in it.
@@ -102,8 +127,21 @@ pub struct Group {
     pub minimum: u32,
     /// Machines there are at most.
     pub maximum: u32,
+    /// The pool it is part of.
+    pub pool: Pool,
     /// From which of [`KubeModel::stock`] its machines are taken; `None`: there are always more.
     pub stock: Option<u16>,
+}
+
+/// A pool with a machine deployment in each of some zones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pool {
+    /// Which of its zones the machine deployment is in, and of how many.
+    pub zone: (u32, u32),
+    /// Machines it has at most.
+    pub maximum: u32,
+    /// How far a roll-out may stray from its number of machines.
+    pub rollout: Rollout,
 }
 
 /// What pods request, and nodes have.
@@ -171,12 +209,30 @@ pub struct Workload {
     pub image: Image,
     /// So many of its ready pods may be evicted at a time (`PodDisruptionBudget`); `None`: it has no budget.
     pub max_unavailable: Option<u32>,
+    /// How far a roll-out of a Deployment may stray from its replicas.
+    pub rollout: Rollout,
     /// How long its pods take from the start of their container until they are ready; an etcd member has a time of its own.
     pub start: Duration,
     /// How long they take to stop when asked to.
     pub stop: Duration,
     /// Pods that are there at the start, with their nodes; the others are placed as the scheduler would.
     pub placed: Vec<(PodTag, NodeKey)>,
+}
+
+/// How far a roll-out may stray from the number of replicas (`strategy.rollingUpdate`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rollout {
+    /// More than that.
+    pub max_surge: IntOrPercent,
+    /// Fewer than that which are available.
+    pub max_unavailable: IntOrPercent,
+}
+
+impl Default for Rollout {
+    /// Those of Kubernetes.
+    fn default() -> Self {
+        Self { max_surge: IntOrPercent::Percent(25), max_unavailable: IntOrPercent::Percent(25) }
+    }
 }
 
 /// A volume that each pod of a `StatefulSet` claims.

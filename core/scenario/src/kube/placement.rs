@@ -11,6 +11,9 @@ pub struct Constraint {
     pub max_skew: u64,
     /// Which pods are counted.
     pub selector: Selector,
+    /// Of its own workload, only pods of its own revision (`gardener.cloud/rolloutVersion`, `matchLabelKeys: [pod-template-hash]`):
+    /// those that a roll-out is about to replace count no more.
+    pub per_rollout: bool,
     /// With fewer domains than this the fewest is taken to be none, from 1.
     pub min_domains: u64,
     /// Nodes the pod may not run on are left out (`nodeAffinityPolicy: Honor`, the default).

@@ -242,7 +242,7 @@ pub enum RawLifetime {
     },
 }
 
-/// What an operator asks for: a change of membership, or of a shoot.
+/// What an operator asks for: a change of membership, a roll-out, or a shoot that survives more.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RawOperation {
     /// When.
@@ -256,7 +256,7 @@ pub struct RawOperation {
     pub change: RawChange,
 }
 
-/// A change.
+/// A change of membership, a roll-out, or a shoot that survives more.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RawChange {
@@ -266,6 +266,28 @@ pub enum RawChange {
     RemoveMember(String),
     /// Give a learner its vote.
     PromoteMember(String),
+    /// Replace the pods of a component by others, as far at a time as its `rollout` allows.
+    RollComponent {
+        /// Whose component it is.
+        #[serde(flatten)]
+        of: RawOwner,
+        /// The component.
+        component: String,
+    },
+    /// Let a node take no more pods and evict those that it has (`kubectl drain`).
+    DrainNode {
+        /// The seed.
+        seed: String,
+        /// The node, one of the start.
+        node: String,
+    },
+    /// Replace the machines of a pool by others, as far at a time as its `rollout` allows.
+    RollPool {
+        /// The seed.
+        seed: String,
+        /// The pool.
+        pool: String,
+    },
     /// Have a shoot's control plane survive more. What GEP-20 does not allow is refused when it is asked for.
     SetFailureTolerance {
         /// The shoot.
@@ -273,4 +295,21 @@ pub enum RawChange {
         /// Which failure it is to survive.
         to: FailureTolerance,
     },
+}
+
+impl RawChange {
+    /// Whether it is asked of a seed or a shoot, not of an etcd cluster.
+    pub(crate) const fn is_of_plane(&self) -> bool {
+        !matches!(self, Self::AddMember(_) | Self::RemoveMember(_) | Self::PromoteMember(_))
+    }
+}
+
+/// Whose component.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RawOwner {
+    /// A seed's own.
+    Seed(String),
+    /// A shoot's; of several that are alike `<name>-<k>`.
+    Shoot(String),
 }

@@ -3,7 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{RawComponent, RawDisk, RawInitial, RawOptions};
+use super::{RawComponent, RawDisk, RawInitial, RawOptions, RawRollout};
+use crate::kube::int_or_percent::IntOrPercent;
 use crate::kube::taints::Effect;
 use crate::source::Source;
 use crate::units::{Name, Size};
@@ -139,6 +140,11 @@ pub struct RawPool {
     /// What each machine has.
     #[serde(default)]
     pub machine: RawMachine,
+    /// How far a roll-out of its machines may stray from their number, in all zones together: shared out over the zones, and 1 that is
+    /// unavailable in a zone where both shares are 0.
+    #[serde(default = "machine_rollout")]
+    #[schemars(extend("x-source" = "gardener: Shoot API, maxSurge and maxUnavailable of a worker pool"))]
+    pub rollout: RawRollout,
     /// Taints of its nodes.
     #[serde(default)]
     #[schemars(length(max = 16))]
@@ -146,6 +152,10 @@ pub struct RawPool {
     /// Who says so.
     #[serde(flatten)]
     pub mark: RawMark,
+}
+
+fn machine_rollout() -> RawRollout {
+    RawRollout { max_surge: IntOrPercent::Int(1), max_unavailable: IntOrPercent::Int(0) }
 }
 
 /// What a machine has for pods.

@@ -4,6 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::RawMark;
+use crate::kube::Rollout;
+use crate::kube::int_or_percent::IntOrPercent;
 use crate::units::{Name, Size, Span};
 
 /// Where a component's defaults come from.
@@ -70,6 +72,13 @@ pub struct RawComponent {
     #[serde(default)]
     #[schemars(range(max = 1_000), extend("x-default" = "1 where there are several replicas, else no budget", "x-source" = "GEP-20"))]
     pub max_unavailable: Option<u32>,
+    /// How far a roll-out of the Deployment may stray from its replicas.
+    #[serde(default)]
+    #[schemars(extend(
+        "x-default" = "25% and 25%; 25% and 0 of API servers; 0 and 1 where pods keep away from each other, so that it can go on",
+        "x-source" = "kubernetes: RollingUpdateDeployment; gardener: kube-apiserver; assumed"
+    ))]
+    pub rollout: Option<RawRollout>,
     /// Pods of the StatefulSet come and go all at once.
     #[serde(default)]
     #[schemars(extend("x-default" = "true for etcd", "x-source" = "etcd-druid: podManagementPolicy Parallel"))]
@@ -85,6 +94,21 @@ pub struct RawComponent {
     /// Who says so.
     #[serde(flatten)]
     pub mark: RawMark,
+}
+
+/// How far a roll-out may stray from the number of replicas, or of machines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RawRollout {
+    /// More than that.
+    pub max_surge: IntOrPercent,
+    /// Fewer than that which are available.
+    pub max_unavailable: IntOrPercent,
+}
+
+impl RawRollout {
+    pub(crate) const fn rollout(self) -> Rollout {
+        Rollout { max_surge: self.max_surge, max_unavailable: self.max_unavailable }
+    }
 }
 
 /// What looks after pods.
@@ -121,6 +145,10 @@ pub struct RawSpread {
     #[serde(default = "yes")]
     #[schemars(extend("x-source" = "GEP-20: DoNotSchedule"))]
     pub hard: bool,
+    /// Pods count that are of the same roll-out (`gardener.cloud/rolloutVersion`); otherwise those that it replaces do, too.
+    #[serde(default)]
+    #[schemars(extend("x-source" = "kubernetes/kubernetes#98215: all count"))]
+    pub per_rollout: bool,
 }
 
 fn yes() -> bool {

@@ -5,10 +5,11 @@ use serde_json::{Value, json};
 use super::*;
 use crate::ids::{GroupId, NodeKey, PlaneId, SeedId, WorkloadId, ZoneId};
 use crate::kube::gardener::FailureTolerance;
+use crate::kube::int_or_percent::IntOrPercent;
 use crate::kube::labels::{Labels, Symbol};
 use crate::kube::name::{PodName, PodTag};
 use crate::kube::taints::Effect;
-use crate::kube::{Component, Kind, KubeModel, PlaneSpec, Role, Timers, Workload};
+use crate::kube::{Component, Kind, KubeModel, PlaneSpec, Role, Task, Timers, Workload};
 
 pub(super) const OUTAGE: &str = include_str!("../../../../scenarios/eu-west-1a-outage.json");
 const STRICT: &str = include_str!("../../../../scenarios/eu-west-1a-strict.json");
@@ -283,4 +284,57 @@ fn a_machine_takes_so_many_volumes() {
     raw["shoots"][0]["count"] = json!(2);
     let errors = Scenario::from_json(&raw.to_string()).expect_err("no room").to_string();
     assert!(errors.starts_with("shoots[0]: found \"etcd-main\", for whose 3 members there are no nodes"), "{errors}");
+}
+
+#[test]
+fn operators_roll_and_drain() {
+    let mut raw = landscape(json!([{"name": "s", "failure_tolerance": "zone", "count": 2}]));
+    raw["seeds"][0]["nodes"] = json!([{"name": "a", "pool": "cpu", "zone": "za"}, {"name": "b", "pool": "cpu", "zone": "zb"}, {"name": "c", "pool": "cpu", "zone": "zc"}]);
+    raw["seeds"][0]["pools"].as_array_mut().expect("pools").push(json!({
+        "name": "cpu-z1", "minimum": 3, "maximum": 6, "rollout": {"max_surge": "50%", "max_unavailable": 1},
+    }));
+    raw["operations"] = json!([
+        {"at": "20m", "roll_pool": {"seed": "seed", "pool": "cpu"}},
+        {"at": "10m", "drain_node": {"seed": "seed", "node": "b"}},
+        {"at": "12m", "roll_component": {"shoot": "s-2", "component": "kube-apiserver"}},
+        {"at": "12m", "roll_component": {"seed": "seed", "component": "istiod"}},
+    ]);
+    let scenario = read(&raw.to_string());
+    let (plane, model) = (&scenario.kube.planes[0], &scenario.kube);
+    let (api_server, spec) = workload(plane, model, "shoot--garden--s-2", "kube-apiserver");
+    assert_eq!((spec.rollout.max_surge, spec.rollout.max_unavailable), (IntOrPercent::Percent(25), IntOrPercent::Int(0)));
+    assert!(spec.spread.iter().all(|constraint| constraint.per_rollout));
+    let asked: Vec<(u64, Task)> = model.operations.iter().map(|one| (one.at.as_nanos() / 60_000_000_000, one.task)).collect();
+    let (istiod, _) = workload(plane, model, "garden", "istiod");
+    let machines = [0, 1, 2].map(|group| (20, Task::RollMachines(GroupId(group))));
+    let others = [(10, Task::DrainNode(NodeKey(1))), (12, Task::RollComponent(api_server)), (12, Task::RollComponent(istiod))];
+    assert_eq!(asked, others.into_iter().chain(machines).collect::<Vec<_>>());
+    assert_eq!(plane.groups[4].pool.zone, (1, 3));
+    let (_, manager) = workload(plane, model, "shoot--garden--s-1", "gardener-resource-manager");
+    assert_eq!(manager.rollout.max_unavailable, IntOrPercent::Int(1), "each has a zone to itself");
+}
+
+#[test]
+fn what_operators_cannot_ask_for() {
+    let mut raw = landscape(json!([{"name": "s"}]));
+    raw["operations"] = json!([
+        {"at": "2h", "roll_pool": {"seed": "seed", "pool": "cpus"}},
+        {"at": "10m", "cluster": "etcd", "drain_node": {"seed": "seeds", "node": "b"}},
+        {"at": "12m", "roll_component": {"shoot": "t", "component": "kube-apiserver"}},
+        {"at": "12m", "roll_component": {"shoot": "s", "component": "kube-apiservers"}},
+        {"at": "12m", "roll_component": {"seed": "seed", "component": "node-agents"}},
+    ]);
+    let errors = Scenario::from_json(&raw.to_string()).expect_err("mistakes").to_string();
+    for (path, found) in [
+        ("operations[0].at", "\"2h\""),
+        ("operations[0].roll_pool.pool", "\"cpus\""),
+        ("operations[1].cluster", "\"etcd\""),
+        ("operations[1].drain_node.seed", "\"seeds\""),
+        ("operations[2].roll_component.shoot", "\"t\""),
+        ("operations[3].roll_component.component", "\"kube-apiservers\""),
+        ("operations[4].roll_component.component", "\"node-agents\", a DaemonSet"),
+    ] {
+        assert!(errors.contains(&format!("{path}: found {found}; wanted ")), "{path}: {errors}");
+    }
+    assert_eq!(errors.lines().count(), 7, "{errors}");
 }

@@ -183,10 +183,7 @@ fn operations(cx: &mut Context<'_>, raw: &RawScenario, clusters: &Names, all: &m
         if at >= cx.end {
             cx.error(&format!("{path}.at"), quoted(operation.at), "a time before the end of the run (`duration`)");
         }
-        if let RawChange::SetFailureTolerance { .. } = operation.change {
-            if operation.cluster.is_some() {
-                cx.error(&format!("{path}.cluster"), "an etcd cluster", "nothing: it is a shoot that changes");
-            }
+        if operation.change.is_of_plane() {
             continue;
         }
         let Some(c) = only_or_named(cx, &path, operation.cluster.as_deref(), clusters) else { continue };
@@ -195,7 +192,10 @@ fn operations(cx: &mut Context<'_>, raw: &RawScenario, clusters: &Names, all: &m
             RawChange::AddMember(member) => add(cx, &format!("{path}.add_member"), c, member, at, lives),
             RawChange::RemoveMember(name) => remove(cx, &format!("{path}.remove_member"), name, at, lives),
             RawChange::PromoteMember(name) => promote(cx, &format!("{path}.promote_member"), name, at, lives),
-            RawChange::SetFailureTolerance { .. } => None,
+            RawChange::RollComponent { .. }
+            | RawChange::DrainNode { .. }
+            | RawChange::RollPool { .. }
+            | RawChange::SetFailureTolerance { .. } => None,
         };
         done.extend(change.map(|change| Operation { at, change }));
     }
@@ -305,7 +305,7 @@ fn written<'a>(scenario: &'a RawScenario, raw: &'a RawCluster, life: &Life) -> O
     };
     match &scenario.operations.get(number.parse::<usize>().ok()?)?.change {
         RawChange::AddMember(member) => Some(member),
-        RawChange::RemoveMember(_) | RawChange::PromoteMember(_) | RawChange::SetFailureTolerance { .. } => None,
+        _ => None,
     }
 }
 

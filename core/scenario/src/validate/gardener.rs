@@ -8,10 +8,10 @@ use super::etcd::{Managed, Members, Placed};
 use super::kube::MULTI_ZONAL;
 use super::lower::{Lowering, MAX_SHOOTS, Site};
 use super::names::Names;
-use super::tolerances::{self, Asked};
+use super::tolerances::{Asked, asked};
 use super::workload::{Home, Planned, planned};
 use super::world::World;
-use super::{Context, kube};
+use super::{Context, kube, operations};
 use crate::error::quote;
 use crate::ids::{ClusterId, NodeId, NodeKey, PlaneId, SeedId, WorkloadId, ZoneId};
 use crate::kube::gardener::{FailureTolerance, Hosted, Recovery, Shoot, ToleranceChange, VOLUMES};
@@ -52,11 +52,10 @@ pub(super) fn validate(
             shoots: Vec::new(),
             planes: Vec::new(),
             sets: Vec::new(),
-            asked: tolerances::asked(raw),
+            asked: asked(raw),
             changes: Vec::new(),
         };
         hosting.all(cx, raw);
-        tolerances::check(cx, raw, &hosting.shoots);
         let Hosting { shoots, planes, sets, mut changes, .. } = hosting;
         changes.sort_by_key(|change| change.at);
         (model.shoots, model.planes, model.changes) = (shoots, planes, changes);
@@ -64,6 +63,7 @@ pub(super) fn validate(
             set.settle(cx, &mut lowering.sites, &mut model.shoots, world, members, clusters);
         }
     }
+    model.operations = operations::validate(cx, raw, &seeds, &lowering, &model.shoots);
     let (mut planes, mut seeds) = (Vec::new(), Vec::new());
     for site in lowering.sites.drain(..) {
         planes.push(site.plane);

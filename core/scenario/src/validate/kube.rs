@@ -11,7 +11,7 @@ use crate::kube::gardener::Seed;
 use crate::kube::labels::{Labels, Symbol};
 use crate::kube::name::MachineName;
 use crate::kube::taints::Taint;
-use crate::kube::{Group, NodeSpec, NodeTemplate, PlaneSpec, Resources, Timers};
+use crate::kube::{Group, NodeSpec, NodeTemplate, PlaneSpec, Pool, Resources, Timers};
 use crate::raw::{RawMachine, RawPool, RawScenario, RawSeed, RawSeedNode};
 use crate::units::Span;
 
@@ -180,6 +180,7 @@ impl Builder<'_, '_> {
                     template: template(&mut self.lowering.words, *zone, pool, self.world),
                     minimum: share(k, pool.minimum, zones.len()),
                     maximum: share(k, pool.maximum, zones.len()),
+                    pool: Pool { zone: (k as u32, zones.len() as u32), maximum: pool.maximum, rollout: pool.rollout.rollout() },
                     stock: pool.machine.kind.as_ref().and_then(|kind| self.lowering.stock(kind.as_str(), *zone)),
                 });
             }

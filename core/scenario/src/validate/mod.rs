@@ -14,6 +14,7 @@ mod kube;
 mod load;
 mod lower;
 mod names;
+mod operations;
 mod tolerances;
 mod workload;
 mod world;

@@ -1,7 +1,6 @@
 //! Shoots that are asked to survive more than they do at the start.
 
-use super::{Context, Names};
-use crate::kube::gardener::{FailureTolerance, Shoot};
+use crate::kube::gardener::FailureTolerance;
 use crate::raw::{RawChange, RawScenario};
 use zonefall_kernel::time::Time;
 
@@ -20,17 +19,4 @@ pub(super) fn asked(raw: &RawScenario) -> Vec<Asked<'_>> {
         _ => None,
     });
     asked.collect()
-}
-
-/// Whether there are such shoots.
-pub(super) fn check(cx: &mut Context<'_>, raw: &RawScenario, shoots: &[Shoot]) {
-    let mut names = Names::new("a shoot");
-    for (k, shoot) in shoots.iter().enumerate().filter(|(k, shoot)| shoots[..*k].iter().all(|other| other.name != shoot.name)) {
-        names.add(cx, "shoots", &shoot.name, k);
-    }
-    for (o, operation) in raw.operations.iter().enumerate() {
-        if let RawChange::SetFailureTolerance { shoot, .. } = &operation.change {
-            names.find(cx, &format!("operations[{o}].set_failure_tolerance.shoot"), shoot);
-        }
-    }
 }

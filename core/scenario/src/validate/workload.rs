@@ -8,13 +8,14 @@ use super::{Context, Names};
 use crate::error::{did_you_mean, quote};
 use crate::ids::{NodeKey, PlaneId};
 use crate::kube::gardener::{FailureTolerance, Recovery};
+use crate::kube::int_or_percent::IntOrPercent;
 use crate::kube::labels::{Condition, Labels, NodeAffinity, Requirement, Selector, Symbol};
 use crate::kube::name::PodTag;
 use crate::kube::placement::{Affinity, Constraint, PodAffinity, Term};
 use crate::kube::profile::{self, Part, Profile};
 use crate::kube::taints::{Match, Toleration};
-use crate::kube::{Kind, Resources, Role, UNREACHABLE_TOLERATION, VolumeTemplate, Workload, tolerates_unreachable};
-use crate::raw::{RawAntiAffinity, RawClaim, RawComponent, RawKind, RawOver, RawSpread};
+use crate::kube::{Kind, Resources, Role, Rollout, UNREACHABLE_TOLERATION, VolumeTemplate, Workload, tolerates_unreachable};
+use crate::raw::{RawAntiAffinity, RawClaim, RawComponent, RawKind, RawOver, RawRollout, RawSpread};
 use crate::units::Size;
 use zonefall_kernel::time::Duration;
 
@@ -140,6 +141,7 @@ impl Planned<'_> {
                 key: key(one.over),
                 max_skew: u64::from(one.max_skew),
                 selector: selector.clone(),
+                per_rollout: one.per_rollout,
                 min_domains: 1,
                 honors_affinity: true,
                 honors_taints: false,
@@ -184,10 +186,11 @@ impl Planned<'_> {
             tolerations,
             spread,
             prefers,
-            pod_affinity,
             volume: self.volume(cx, of, kind),
             image: lowering.image(self.name(), bytes),
             max_unavailable: self.said(|raw| raw.max_unavailable).or((replicas > 1).then_some(1)),
+            rollout: self.said(|raw| raw.rollout).map_or_else(|| usual_rollout(self.part(), &pod_affinity), RawRollout::rollout),
+            pod_affinity,
             start: self.said(|raw| raw.start).map_or(Duration::from_secs(numbers.start_s), |span| span.0),
             stop: self.said(|raw| raw.stop).map_or(profile::STOP, |span| span.0),
             placed: Vec::new(),
@@ -311,7 +314,7 @@ fn constraints(
     recovery: Recovery,
     zones: u32,
 ) -> (Vec<RawSpread>, Vec<RawAntiAffinity>) {
-    let spread = |over, max_skew| RawSpread { over, max_skew, hard: true };
+    let spread = |over, max_skew| RawSpread { over, max_skew, hard: true, per_rollout: tolerance == FailureTolerance::Zone };
     let away = |over, weight| RawAntiAffinity { over, weight };
     let etcd = matches!(part, Part::EtcdMain | Part::EtcdEvents);
     match tolerance {
@@ -326,6 +329,16 @@ fn constraints(
             (Vec::new(), vec![away(RawOver::Zone, None)])
         }
         FailureTolerance::Zone => (vec![spread(RawOver::Zone, 2), spread(RawOver::Host, 1)], Vec::new()),
+    }
+}
+
+/// How a component is rolled out. Where no two of its pods may be near to each other there is no place for one more.
+fn usual_rollout(part: Part, pods: &PodAffinity) -> Rollout {
+    let usual = Rollout::default();
+    match part {
+        _ if !pods.away.required.is_empty() => Rollout { max_surge: IntOrPercent::Int(0), max_unavailable: IntOrPercent::Int(1) },
+        Part::ApiServer => Rollout { max_unavailable: IntOrPercent::Int(0), ..usual },
+        Part::EtcdMain | Part::EtcdEvents | Part::Controller(_) | Part::Other => usual,
     }
 }
 

@@ -7,9 +7,9 @@
 
 use super::{DruidFact, Shoot, ToleranceFact};
 use crate::gardener::admission::admit;
-use crate::ids::PodId;
 use crate::kube::context::Cx;
 use crate::kube::record::KubeRecord;
+use crate::kube::spec::Kind;
 use crate::kube::spec::gardener::ToleranceChange;
 use crate::kube::store::Store;
 
@@ -21,14 +21,16 @@ pub(super) struct Upgrade {
     step: Step,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
     Admitted,
-    /// These pods were told to go; others come in their place.
-    Restarts(Vec<PodId>),
+    /// Its pod is replaced by one that talks TLS.
+    Restarts,
+    /// More pods are wanted, which join.
     Grows,
     /// All members are there.
     Grown,
+    /// The other components change.
     Follows,
 }
 
@@ -53,23 +55,18 @@ impl Shoot {
         let serve = |store: &Store, cx: &Cx<'_>| {
             self.sets.iter().all(|set| {
                 let ready = |pod: &super::Seen| pod.settled && store.named(pod.name).is_some_and(|pod| pod.ready);
-                Self::pods(*set, store, cx).iter().all(ready)
+                !store.is_rolling(*set) && Self::pods(*set, store, cx).iter().all(ready)
             })
         };
         match step {
             Step::Admitted => {
-                let mut old = Vec::new();
                 for set in &self.sets {
                     cx.record(KubeRecord::Druid(*set, DruidFact::Restarts));
-                    let pods: Vec<PodId> = store.pods_of(*set).map(|(id, _)| id).collect();
-                    for id in pods {
-                        store.terminate(id, cx);
-                        old.push(id);
-                    }
+                    store.roll(*set, cx);
                 }
-                *step = Step::Restarts(old);
+                *step = Step::Restarts;
             }
-            Step::Restarts(old) if old.iter().all(|id| store.pod(*id).is_none()) && serve(store, cx) => {
+            Step::Restarts if serve(store, cx) => {
                 for set in &self.sets {
                     let place = self.workloads.iter().position(|id| id == set).expect("etcd is one of its components");
                     cx.record(KubeRecord::Druid(*set, DruidFact::Grows(change.workloads[place].replicas)));
@@ -78,7 +75,7 @@ impl Shoot {
                 *step = Step::Grows;
             }
             Step::Grows if serve(store, cx) => *step = Step::Grown,
-            Step::Restarts(_) | Step::Grows | Step::Grown | Step::Follows => {}
+            Step::Restarts | Step::Grows | Step::Grown | Step::Follows => {}
         }
         *step == Step::Grown
     }
@@ -91,15 +88,21 @@ impl Shoot {
             Step::Grown => {
                 cx.record(KubeRecord::Tolerance(shoot as u16, ToleranceFact::Follows(*to)));
                 for (id, template) in self.workloads.iter().zip(workloads).filter(|(id, _)| !self.sets.contains(id)) {
+                    // Where they may run is part of what pods are made with: those that are there are replaced.
+                    let now = store.template(*id, cx.spec);
+                    let differs = (&now.spread, &now.prefers, &now.pod_affinity) != (&template.spread, &template.prefers, &template.pod_affinity);
                     store.set_template(*id, template.clone());
+                    if differs && template.kind != Kind::DaemonSet {
+                        store.roll(*id, cx);
+                    }
                 }
                 *step = Step::Follows;
             }
-            Step::Follows if self.workloads.iter().all(|id| store.is_complete(*id)) => {
+            Step::Follows if self.workloads.iter().all(|id| store.is_complete(*id) && !store.is_rolling(*id)) => {
                 cx.record(KubeRecord::Tolerance(shoot as u16, ToleranceFact::Done(*to)));
                 self.upgrade = None;
             }
-            Step::Admitted | Step::Restarts(_) | Step::Grows | Step::Follows => {}
+            Step::Admitted | Step::Restarts | Step::Grows | Step::Follows => {}
         }
     }
 }

@@ -87,7 +87,7 @@ impl Cloud {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kube::spec::{NodeTemplate, Resources};
+    use crate::kube::spec::{NodeTemplate, Pool, Resources, Rollout};
     use crate::observe::testing::three_zones;
 
     #[test]
@@ -96,7 +96,9 @@ mod tests {
         scenario.kube.stock = vec![1];
         let allocatable = Resources { cpu_milli: 1, memory: 1, pods: 1 };
         let template = NodeTemplate { labels: [].into_iter().collect(), taints: Vec::new(), allocatable, volumes: 25 };
-        let group = Group { name: "pool".to_owned(), zone: ZoneId(1), template, minimum: 0, maximum: 9, stock: Some(0) };
+        let (name, zone) = ("pool".to_owned(), ZoneId(1));
+        let pool = Pool { zone: (0, 1), maximum: 9, rollout: Rollout::default() };
+        let group = Group { name, zone, template, minimum: 0, maximum: 9, pool, stock: Some(0) };
         let mut cloud = Cloud::new(&scenario);
         let none = Failure { zone: None, create: None, delete: None, attach: None };
         cloud.fail(FaultId(0), Failure { create: Some(CloudAnswer::Refused), ..none });

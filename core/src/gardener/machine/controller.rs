@@ -10,10 +10,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::drain::Drain;
-use super::fleet::{Deletion, Fleet, Machine, MachineId, Vm};
+use super::fleet::{Deletion, Fleet, Machine, MachineId, Set, Vm};
 use super::freeze::Freeze;
 use super::meltdown::{Judgement, SHORT_RETRY, judge};
-use super::{LONG_RETRY, MEDIUM_RETRY, Phase};
+use super::{LONG_RETRY, MEDIUM_RETRY, Phase, rollout};
 use crate::ids::{GroupId, NodeKey};
 use crate::kernel::periodic::Periodic;
 use crate::kernel::rng::Purpose;
@@ -90,7 +90,7 @@ impl Machines {
 
     /// It goes on after its API was out of reach: it looks at everything anew. Was it frozen, then machines that are unknown get another
     /// chance.
-    pub fn thaw(&mut self, store: &Store, cx: &mut Cx<'_>) {
+    pub fn thaw(&mut self, store: &mut Store, cx: &mut Cx<'_>) {
         let Some(was_frozen) = self.freeze.resume(cx.now) else { return };
         let of_phase = |phase| self.fleet.machines().filter(move |(_, machine)| machine.phase == phase).map(|(id, _)| id);
         for id in of_phase(Phase::Unknown).collect::<Vec<_>>() {
@@ -105,7 +105,7 @@ impl Machines {
         for id in self.fleet.machines().map(|(id, _)| id).collect::<Vec<_>>() {
             self.watch(id, store, cx);
         }
-        (0..cx.spec.groups.len() as u16).map(GroupId).for_each(|group| self.sync(group, cx));
+        (0..cx.spec.groups.len() as u16).map(GroupId).for_each(|group| self.sync(group, store, cx));
     }
 
     /// Kubelets of machines that were switched on since this was last asked for.
@@ -297,13 +297,23 @@ impl Machines {
         self.cancel(id);
     }
 
-    /// The machine sets of a machine deployment: machines that were given up are deleted, and there are as many others as are wanted.
-    pub fn sync(&mut self, group: GroupId, cx: &mut Cx<'_>) {
+    /// The machine deployment and its machine sets: a roll-out goes on, machines that were given up are deleted, and there are as many
+    /// others as are wanted.
+    pub fn sync(&mut self, group: GroupId, store: &mut Store, cx: &mut Cx<'_>) {
         if !self.may_act() {
             return;
         }
+        let sizes = rollout::sizes(group, &self.fleet, cx);
+        rollout::repel(group, &self.fleet, store);
+        for (set, wanted) in self.fleet.sets(group).to_vec().into_iter().zip(&sizes) {
+            self.sync_set(group, Set { wanted: *wanted, ..set }, cx);
+        }
+        self.fleet.scale_sets(group, &sizes);
+    }
+
+    fn sync_set(&mut self, group: GroupId, set: Set, cx: &mut Cx<'_>) {
         let (mut keep, mut delete) = (Vec::new(), Vec::new());
-        for (id, machine) in self.fleet.of(group) {
+        for (id, machine) in self.fleet.of(group).filter(|(_, machine)| machine.name.template == set.template) {
             match machine.phase {
                 Phase::Terminating => {}
                 Phase::Failed => delete.push(id),
@@ -311,14 +321,14 @@ impl Machines {
             }
         }
         keep.sort_unstable_by_key(|(rank, id)| (*rank, std::cmp::Reverse(*id)));
-        let wanted = self.fleet.desired(group) as usize;
+        let wanted = set.wanted as usize;
         delete.extend(keep.iter().take(keep.len().saturating_sub(wanted)).map(|(_, id)| *id));
         for id in delete {
             self.fleet.set_phase(id, Phase::Terminating, cx);
             self.wait(id, cx.now + cx.latency);
         }
         for _ in keep.len()..wanted {
-            let id = self.fleet.create(group, cx);
+            let id = self.fleet.create(group, set.template, cx);
             self.wait(id, cx.now + cx.latency);
         }
     }

@@ -5,7 +5,7 @@ use crate::ids::{NodeKey, PodId};
 use crate::kernel::time::Time;
 use crate::kube::context::Cx;
 use crate::kube::controller::disruption::evict;
-use crate::kube::spec::Kind;
+use crate::kube::controller::drain::leaving;
 use crate::kube::store::Store;
 
 /// A drain under way.
@@ -44,15 +44,6 @@ impl Drain {
         }
         left.is_empty() || cx.now >= self.since + cx.spec.timers.machines.drain
     }
-}
-
-/// The pods that are to leave a node: all but those that belong to it.
-fn leaving(node: NodeKey, store: &Store, cx: &Cx<'_>) -> impl Iterator<Item = PodId> {
-    let belongs = |id: &PodId| {
-        let workload = store.pod(*id).expect("a node's pods are there").name.workload;
-        cx.spec.workloads[workload.0 as usize].kind == Kind::DaemonSet
-    };
-    store.get_node(node).into_iter().flat_map(|node| &node.pods).copied().filter(move |id| !belongs(id))
 }
 
 fn has_volume(id: PodId, store: &Store, cx: &Cx<'_>) -> bool {

@@ -73,10 +73,22 @@ impl Machine {
     }
 }
 
+/// Machines of one template of a machine deployment (a `MachineSet`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Set {
+    /// The hash of its template.
+    pub template: u32,
+    /// Machines that it is to have.
+    pub wanted: u32,
+}
+
 #[derive(Clone, Debug)]
 struct Deployment {
     desired: u32,
-    template: u32,
+    /// The oldest first; the last is the current one.
+    sets: Vec<Set>,
+    /// Roll-outs so far: numbers of draws.
+    rolled: u64,
     names: u64,
     changed: Time,
 }
@@ -90,6 +102,9 @@ pub struct Fleet {
     touched: BTreeSet<GroupId>,
 }
 
+/// Draws for the hashes of templates, beyond those for names.
+const TEMPLATES: u64 = 1 << 32;
+
 /// Entity of the draws of a machine deployment's names, beyond all workloads.
 const NAMES: u32 = 1 << 31;
 
@@ -100,7 +115,8 @@ impl Fleet {
             let names = spec.nodes.iter().filter_map(|node| node.machine).filter(|name| name.group == group);
             let (desired, template) = (names.clone().count() as u32, names.map(|name| name.template).next());
             let drawn = || cx.draws(Purpose::Suffix, NAMES | u32::from(group.0)).draw(0).word() as u32;
-            Deployment { desired, template: template.unwrap_or_else(drawn), names: 0, changed: Time::ZERO }
+            let sets = vec![Set { template: template.unwrap_or_else(drawn), wanted: desired }];
+            Deployment { desired, sets, rolled: 0, names: 0, changed: Time::ZERO }
         };
         let deployments = (0..spec.groups.len() as u16).map(GroupId).map(deployment).collect();
         let mut fleet = Self { machines: BTreeMap::new(), deployments, made: 0, touched: BTreeSet::new() };
@@ -170,11 +186,33 @@ impl Fleet {
         self.touched.insert(group);
     }
 
-    /// Makes a machine.
-    pub fn create(&mut self, group: GroupId, cx: &mut Cx<'_>) -> MachineId {
+    /// The machine sets of a machine deployment, the oldest first; the last is the current one.
+    pub fn sets(&self, group: GroupId) -> &[Set] {
+        &self.deployments[group.0 as usize].sets
+    }
+
+    /// So many machines are wanted of each of these. Old ones that are to have none are forgotten: their last machines are on their way
+    /// out.
+    pub fn scale_sets(&mut self, group: GroupId, sizes: &[u32]) {
+        let sets = &mut self.deployments[group.0 as usize].sets;
+        sets.iter_mut().zip(sizes).for_each(|(set, size)| set.wanted = *size);
+        let current = sets[sets.len() - 1].template;
+        sets.retain(|set| set.wanted > 0 || set.template == current);
+    }
+
+    /// The machines of a machine deployment are to be replaced by others, of a new template.
+    pub fn roll(&mut self, group: GroupId, cx: &Cx<'_>) {
+        let deployment = &mut self.deployments[group.0 as usize];
+        deployment.rolled += 1;
+        let draw = cx.draws(Purpose::Suffix, NAMES | u32::from(group.0)).draw(TEMPLATES + deployment.rolled);
+        deployment.sets.push(Set { template: { draw }.word() as u32, wanted: 0 });
+        self.touched.insert(group);
+    }
+
+    /// Makes a machine of a template.
+    pub fn create(&mut self, group: GroupId, template: u32, cx: &mut Cx<'_>) -> MachineId {
         let draws = cx.draws(Purpose::Suffix, NAMES | u32::from(group.0));
         let deployment = &mut self.deployments[group.0 as usize];
-        let template = deployment.template;
         let name = loop {
             deployment.names += 1;
             let name = MachineName { group, template, suffix: draw_suffix(&mut draws.draw(deployment.names)) };

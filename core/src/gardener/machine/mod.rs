@@ -6,6 +6,7 @@ pub mod drain;
 pub mod fleet;
 pub mod freeze;
 pub mod meltdown;
+pub mod rollout;
 
 use serde::{Deserialize, Serialize};
 

@@ -62,7 +62,7 @@ impl DaemonSets {
         }
         for key in missing {
             let name = self.name(id, store, cx);
-            let pod = store.create_pod(name, cx);
+            let pod = store.create_pod(name, 0, cx);
             store.bind(pod, key, cx);
         }
         for pod in surplus {

@@ -3,7 +3,7 @@
 
 use crate::ids::{NodeKey, WorkloadId};
 use crate::kernel::rng::Draw;
-use crate::kube::name::PodName;
+use crate::kube::controller::wake::Reasons;
 use crate::kube::record::Reason;
 use crate::kube::rule::affinity::{self, Placed, Pod};
 use crate::kube::rule::labels::Symbol;
@@ -12,21 +12,24 @@ use crate::kube::rule::spread::{self, Constraint, Incoming, NodeView, PodView};
 use crate::kube::rule::volume_zone::{Claim, Volume};
 use crate::kube::rule::{taints, volume_zone};
 use crate::kube::spec::{PlaneSpec, Resources, Workload};
-use crate::kube::store::{Node, Store};
+use crate::kube::store::{Node, Pod as PodObject, Store};
 
 /// What decides where a pod may go; pods of which it is the same stand for each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Demand {
     /// Its workload.
     pub workload: WorkloadId,
+    /// The revision of it.
+    revision: u32,
     /// The zone its volume is in.
     zone: Option<Symbol>,
 }
 
 impl Demand {
     /// What a pod demands.
-    pub fn of(name: PodName, store: &Store) -> Self {
-        Self { workload: name.workload, zone: store.claim(name).and_then(|claim| claim.zone) }
+    pub fn of(pod: &PodObject, store: &Store) -> Self {
+        let zone = store.claim(pod.name).and_then(|claim| claim.zone);
+        Self { workload: pod.name.workload, revision: pod.revision, zone }
     }
 }
 
@@ -34,7 +37,7 @@ impl Demand {
 ///
 /// # Errors
 /// Why no node passes them.
-pub fn place(demand: Demand, spec: &PlaneSpec, store: &Store, tie: &mut Draw) -> Result<NodeKey, Reason> {
+pub fn place(demand: Demand, spec: &PlaneSpec, store: &Store, tie: &mut Draw) -> Result<NodeKey, Reasons> {
     let workload = store.template(demand.workload, spec);
     let assumed = Assumed::default();
     let nodes = Nodes::new(store, &assumed);
@@ -42,9 +45,9 @@ pub fn place(demand: Demand, spec: &PlaneSpec, store: &Store, tie: &mut Draw) ->
     let refusals = filter(demand, spec, store, &nodes, &company);
     let candidates: Vec<usize> = (0..nodes.all.len()).filter(|&node| refusals[node].is_none()).collect();
     if candidates.is_empty() {
-        return Err(refusals.into_iter().flatten().max().unwrap_or(Reason::NodeAffinity));
+        return Err(refusals.into_iter().flatten().collect());
     }
-    let scores = score(workload, spec, store, &nodes, &company, &candidates);
+    let scores = score(demand, spec, store, &nodes, &company, &candidates);
     let most = scores.iter().max().expect("there are candidates");
     let best: Vec<usize> = candidates.iter().zip(&scores).filter(|(_, score)| *score == most).map(|(node, _)| *node).collect();
     Ok(nodes.all[best[tie.below(best.len() as u64) as usize]].0)
@@ -56,7 +59,7 @@ pub struct Assumed {
     /// Nodes: their numbers ascend, and come after those of all others.
     pub nodes: Vec<(NodeKey, Node)>,
     /// Pods on nodes.
-    pub pods: Vec<(WorkloadId, NodeKey)>,
+    pub pods: Vec<(Demand, NodeKey)>,
 }
 
 impl Assumed {
@@ -89,24 +92,24 @@ impl<'a> Nodes<'a> {
     fn requested(&self, place: usize, spec: &PlaneSpec) -> Resources {
         let (key, node) = self.all[place];
         let more = self.assumed.pods.iter().filter(|(_, on)| *on == key);
-        more.fold(node.requested, |sum, (workload, _)| sum.plus(&spec.workloads[workload.0 as usize].requests))
+        more.fold(node.requested, |sum, (pod, _)| sum.plus(&spec.workloads[pod.workload.0 as usize].requests))
     }
 
     /// Volumes of its pods.
     fn volumes(&self, place: usize, spec: &PlaneSpec, store: &Store) -> usize {
         let (key, node) = self.all[place];
         let there = node.pods.iter().filter_map(|id| Some(store.pod(*id)?.name.workload));
-        let assumed = self.assumed.pods.iter().filter(|(_, on)| *on == key).map(|(workload, _)| *workload);
+        let assumed = self.assumed.pods.iter().filter(|(_, on)| *on == key).map(|(pod, _)| pod.workload);
         there.chain(assumed).filter(|workload| spec.workloads[workload.0 as usize].volume.is_some()).count()
     }
 
-    /// Where the pods of a workload are that have a node: places among them, and whether they are on their way out. (Pods may be bound
-    /// to nodes that are gone.)
-    fn places(&self, workload: WorkloadId, store: &Store) -> Vec<(usize, bool)> {
+    /// Where the pods of a workload are that have a node: places among them, and whether they are on their way out; and their
+    /// revisions. (Pods may be bound to nodes that are gone.)
+    fn places(&self, workload: WorkloadId, store: &Store) -> Vec<(usize, bool, u32)> {
         let place = |key: NodeKey| self.all.binary_search_by_key(&key, |(key, _)| *key).ok();
-        let placed = store.pods_of(workload).filter_map(|(_, pod)| Some((place(pod.node?)?, pod.terminating)));
-        let assumed = self.assumed.pods.iter().filter(|(own, _)| *own == workload);
-        placed.chain(assumed.filter_map(|(_, key)| Some((place(*key)?, false)))).collect()
+        let placed = store.pods_of(workload).filter_map(|(_, pod)| Some((place(pod.node?)?, pod.terminating, pod.revision)));
+        let assumed = self.assumed.pods.iter().filter(|(own, _)| own.workload == workload);
+        placed.chain(assumed.filter_map(|(own, key)| Some((place(*key)?, false, own.revision)))).collect()
     }
 }
 
@@ -114,7 +117,7 @@ impl<'a> Nodes<'a> {
 fn filter(demand: Demand, spec: &PlaneSpec, store: &Store, nodes: &Nodes<'_>, company: &[Placed<'_>]) -> Vec<Option<Reason>> {
     let workload = store.template(demand.workload, spec);
     let pods = counted(workload, &workload.spread, spec, store, nodes);
-    let spread = spread::filter(&incoming(workload), &workload.spread, &nodes.views, &pods);
+    let spread = spread::filter(&incoming(workload, demand.revision), &workload.spread, &nodes.views, &pods);
     let near = affinity::filter(&pod(workload), company, &nodes.views);
     let claim = demand.zone.map(|zone| Claim::Bound(Volume(vec![(Symbol::ZONE, vec![zone])])));
     let refusal = |place: usize| {
@@ -144,18 +147,19 @@ fn filter(demand: Demand, spec: &PlaneSpec, store: &Store, nodes: &Nodes<'_>, co
 
 /// Scores with the weights of the default profile.
 fn score(
-    workload: &Workload,
+    demand: Demand,
     spec: &PlaneSpec,
     store: &Store,
     nodes: &Nodes<'_>,
     company: &[Placed<'_>],
     candidates: &[usize],
 ) -> Vec<i64> {
+    let workload = store.template(demand.workload, spec);
     let is_silent = workload.spread.is_empty() && workload.prefers.is_empty();
     let defaults = default_spread(workload);
     let constraints = if is_silent { &defaults[..] } else { &workload.prefers };
     let pods = counted(workload, constraints, spec, store, nodes);
-    let spread = spread::score(&incoming(workload), constraints, !is_silent, &nodes.views, candidates, &pods);
+    let spread = spread::score(&incoming(workload, demand.revision), constraints, !is_silent, &nodes.views, candidates, &pods);
     let near = affinity::score(&pod(workload), company, &nodes.views, candidates);
     let taints = taints::score(candidates.iter().map(|&node| &nodes.all[node].1.taints[..]), &workload.tolerations);
     let resources = |&node: &usize| {
@@ -185,7 +189,10 @@ fn counted<'a>(
     };
     let mut pods = Vec::new();
     for (id, other) in templates(spec, store).filter(|(_, other)| counts(other)) {
-        let view = |(node, terminating)| PodView { node, namespace: other.namespace, labels: &other.labels, terminating };
+        let view = |(node, terminating, revision)| {
+            let Workload { namespace, labels, .. } = other;
+            PodView { node, namespace: *namespace, labels, revision, terminating }
+        };
         pods.extend(nodes.places(id, store).into_iter().map(view));
     }
     pods
@@ -198,7 +205,7 @@ fn company<'a>(workload: &Workload, spec: &'a PlaneSpec, store: &'a Store, nodes
     };
     let others = templates(spec, store).filter(|(_, other)| cares(other));
     let placed =
-        |(id, other)| Placed { pod: pod(other), nodes: nodes.places(id, store).into_iter().map(|(node, _)| node).collect() };
+        |(id, other)| Placed { pod: pod(other), nodes: nodes.places(id, store).into_iter().map(|(node, ..)| node).collect() };
     others.map(placed).collect()
 }
 
@@ -209,9 +216,9 @@ fn pod(workload: &Workload) -> Pod<'_> {
 }
 
 /// A workload's pods, as far as spreading goes.
-fn incoming(workload: &Workload) -> Incoming<'_> {
+fn incoming(workload: &Workload, revision: u32) -> Incoming<'_> {
     let Workload { namespace, labels, affinity, tolerations, .. } = workload;
-    Incoming { namespace: *namespace, labels, affinity, tolerations }
+    Incoming { namespace: *namespace, labels, revision, affinity, tolerations }
 }
 
 /// How the scheduler spreads pods that say nothing (`podtopologyspread`, `systemDefaultConstraints`).
@@ -220,6 +227,7 @@ fn default_spread(workload: &Workload) -> [Constraint; 2] {
         key,
         max_skew,
         selector: workload.selector.clone(),
+        per_rollout: false,
         min_domains: 1,
         honors_affinity: true,
         honors_taints: false,

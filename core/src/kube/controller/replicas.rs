@@ -1,5 +1,6 @@
-//! The ReplicaSet controller (`pkg/controller/replicaset`): as many pods as are wanted. One that is terminating is none any more, so
-//! its replacement is made at once, wherever the old one still runs.
+//! The Deployment and ReplicaSet controllers (`pkg/controller/deployment`, `pkg/controller/replicaset`): as many pods of each revision as
+//! are wanted. One that is terminating is none any more, so its replacement is made at once, wherever the old one still runs. (The two
+//! are one here: a write between them less. Where a roll-out is under way, another number of replicas is not shared out in proportion.)
 
 use std::collections::BTreeMap;
 
@@ -8,8 +9,9 @@ use crate::kernel::rng::Purpose;
 use crate::kernel::time::Time;
 use crate::kube::context::Cx;
 use crate::kube::name::{PodName, PodTag, draw_suffix};
-use crate::kube::rule::rollout::Candidate;
-use crate::kube::spec::Workload;
+use crate::kube::revision::{Revision, template};
+use crate::kube::rule::rollout::{Candidate, ReplicaSet, RollingUpdate};
+use crate::kube::spec::Rollout;
 use crate::kube::store::{Pod, Store};
 
 /// The controller: names drawn so far, per workload.
@@ -26,26 +28,33 @@ impl ReplicaSets {
 
     /// Makes the pods that are missing, or ends those that are too many.
     pub fn reconcile(&mut self, id: WorkloadId, store: &mut Store, cx: &mut Cx<'_>) {
-        let active: Vec<(PodId, &Pod)> = store.pods_of(id).filter(|(_, pod)| !pod.terminating).collect();
-        let desired = store.desired(id) as usize;
-        if active.len() <= desired {
-            for _ in active.len()..desired {
-                let name = self.name(id, store, cx);
-                store.create_pod(name, cx);
-            }
-        } else {
-            let surplus = active.len() - desired;
-            for id in by_rank(active, cx.now).into_iter().take(surplus) {
+        let sizes = sizes(id, store, cx);
+        for (revision, size) in store.revisions(id).all().to_vec().into_iter().zip(&sizes) {
+            self.reconcile_set(id, Revision { wanted: *size, ..revision }, store, cx);
+        }
+        store.scale_revisions(id, &sizes);
+    }
+
+    fn reconcile_set(&mut self, id: WorkloadId, set: Revision, store: &mut Store, cx: &mut Cx<'_>) {
+        let all: Vec<(PodId, &Pod)> = store.pods_of(id).filter(|(_, pod)| !pod.terminating).collect();
+        let active = all.iter().filter(|(_, pod)| pod.revision == set.number).count();
+        let wanted = set.wanted as usize;
+        if active > wanted {
+            let surplus =
+                by_rank(&all, cx.now).into_iter().filter(|pod| store.pod(*pod).is_some_and(|pod| pod.revision == set.number));
+            for id in surplus.take(active - wanted).collect::<Vec<_>>() {
                 store.terminate(id, cx);
             }
         }
+        for _ in active..wanted {
+            let name = self.name(id, set.number, store, cx);
+            store.create_pod(name, set.number, cx);
+        }
     }
 
-    /// A name that no pod has. (Draw 0 is the hash of the template, unless the scenario's own pods have one.)
-    fn name(&mut self, id: WorkloadId, store: &Store, cx: &Cx<'_>) -> PodName {
-        let draws = cx.draws(Purpose::Suffix, id.0);
-        let given = given_template(&cx.spec.workloads[id.0 as usize]);
-        let template = given.unwrap_or_else(|| draws.draw(0).word() as u32);
+    /// A name that no pod has.
+    fn name(&mut self, id: WorkloadId, revision: u32, store: &Store, cx: &Cx<'_>) -> PodName {
+        let (draws, template) = (cx.draws(Purpose::Suffix, id.0), template(id, revision, cx));
         let drawn = &mut self.names[id.0 as usize];
         loop {
             *drawn += 1;
@@ -58,17 +67,24 @@ impl ReplicaSets {
     }
 }
 
-fn given_template(workload: &Workload) -> Option<u32> {
-    workload.placed.iter().find_map(|(tag, _)| match tag {
-        PodTag::Replica { template, .. } => Some(*template),
-        PodTag::Ordinal(_) | PodTag::Agent(_) => None,
-    })
+/// Pods that each revision is to have now: the current one as far as it may grow, then those before it as far as they may shrink.
+fn sizes(id: WorkloadId, store: &Store, cx: &Cx<'_>) -> Vec<u32> {
+    let Rollout { max_surge, max_unavailable } = cx.spec.workloads[id.0 as usize].rollout;
+    let update = RollingUpdate::new(store.desired(id), max_surge, max_unavailable);
+    let is_available = |pod: &Pod, revision: &Revision| pod.revision == revision.number && pod.ready && !pod.terminating;
+    let set = |revision: &Revision| {
+        let available = store.pods_of(id).filter(|(_, pod)| is_available(pod, revision)).count() as u32;
+        ReplicaSet { wanted: revision.wanted, available }
+    };
+    let mut sets: Vec<ReplicaSet> = store.revisions(id).all().iter().map(set).collect();
+    let current = sets.pop().expect("there is one always");
+    update.sizes(current, &sets)
 }
 
 /// Pods in the order in which they would go. The part of the UID, which decides in the end, is played by the drawn part of the name.
-fn by_rank(pods: Vec<(PodId, &Pod)>, now: Time) -> Vec<PodId> {
+fn by_rank(pods: &[(PodId, &Pod)], now: Time) -> Vec<PodId> {
     let mut on_node: BTreeMap<Option<NodeKey>, u32> = BTreeMap::new();
-    for (_, pod) in &pods {
+    for (_, pod) in pods {
         *on_node.entry(pod.node).or_default() += 1;
     }
     let candidate = |pod: &Pod| Candidate {

@@ -14,9 +14,10 @@ use crate::kernel::rng::Purpose;
 use crate::kernel::time::{Duration, Time};
 use crate::kube::context::Cx;
 use crate::kube::controller::placement::{Demand, place};
+use crate::kube::controller::wake::{Reasons, may_help};
 use crate::kube::event::KubeEvent;
-use crate::kube::record::Reason;
-use crate::kube::store::Store;
+use crate::kube::spec::PlaneSpec;
+use crate::kube::store::{Change, Store};
 
 /// A pod that was refused is looked at again after so long, whatever happens (`podMaxInUnschedulablePodsDuration`).
 const PATIENCE: Duration = Duration::from_secs(300);
@@ -27,9 +28,10 @@ const BACK_OFF: (Duration, Duration) = (Duration::from_secs(1), Duration::from_s
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
     due: Time,
-    /// Times it was refused, and when last.
+    /// Times it was refused, when last, and why.
     refusals: u32,
     refused: Time,
+    reasons: Reasons,
 }
 
 /// The scheduler.
@@ -37,8 +39,8 @@ struct Waiting {
 pub struct Scheduler {
     queue: BTreeSet<(Time, PodId)>,
     waiting: BTreeMap<PodId, Waiting>,
-    /// Looks at pods so far, per workload: numbers of draws.
-    looks: Vec<u64>,
+    /// Pods placed so far, per workload: numbers of draws.
+    placed: Vec<u64>,
     /// When it has time for another pod.
     free: Time,
     armed: Option<Time>,
@@ -49,12 +51,12 @@ impl Scheduler {
     /// Nothing to do yet.
     pub fn new(workloads: usize) -> Self {
         let (queue, waiting) = (BTreeSet::new(), BTreeMap::new());
-        Self { queue, waiting, looks: vec![0; workloads], free: Time::ZERO, armed: None, generation: 0 }
+        Self { queue, waiting, placed: vec![0; workloads], free: Time::ZERO, armed: None, generation: 0 }
     }
 
     /// Hears of a new pod at `at`.
     pub fn add(&mut self, id: PodId, at: Time) {
-        self.wait(id, Waiting { due: at, refusals: 0, refused: at });
+        self.wait(id, Waiting { due: at, refusals: 0, refused: at, reasons: Reasons::default() });
     }
 
     fn wait(&mut self, id: PodId, waiting: Waiting) {
@@ -71,12 +73,17 @@ impl Scheduler {
         }
     }
 
-    /// Something has changed, of which it hears at `at`: refused pods are looked at again after their back-off.
-    pub fn wake(&mut self, at: Time) {
-        let sooner = self.waiting.iter().filter_map(|(id, waiting)| {
+    /// Something has changed, of which it hears at `at`: refused pods that it may help are looked at again after their back-off.
+    pub fn wake(&mut self, change: &Change, at: Time, store: &Store, spec: &PlaneSpec) {
+        let helped = |id: PodId, waiting: &Waiting| {
+            let workload = |id| Some(store.template(store.pod(id)?.name.workload, spec));
+            workload(id).is_some_and(|workload| may_help(change, waiting.reasons, workload, spec, store))
+        };
+        let refused = self.waiting.iter().filter(|(id, waiting)| waiting.refusals > 0 && helped(**id, waiting));
+        let sooner = refused.filter_map(|(id, waiting)| {
             let doubled = BACK_OFF.0 * (1 << waiting.refusals.saturating_sub(1).min(8));
             let due = at.max(waiting.refused + doubled.min(BACK_OFF.1));
-            (due < waiting.due && waiting.refusals > 0).then_some((*id, Waiting { due, ..*waiting }))
+            (due < waiting.due).then_some((*id, Waiting { due, ..*waiting }))
         });
         for (id, waiting) in sooner.collect::<Vec<_>>() {
             self.wait(id, waiting);
@@ -93,9 +100,9 @@ impl Scheduler {
         self.free = cx.now + cx.spec.timers.scheduling;
         debug_assert!(due <= cx.now, "{id:?} is due at {due:?} only");
         let waiting = self.waiting.remove(&id).expect("what is queued waits");
-        if let Err(reason) = self.try_place(id, store, cx) {
-            store.refuse(id, reason, cx);
-            self.wait(id, Waiting { due: cx.now + PATIENCE, refusals: waiting.refusals + 1, refused: cx.now });
+        if let Err(reasons) = self.try_place(id, store, cx) {
+            store.refuse(id, reasons.last(), cx);
+            self.wait(id, Waiting { due: cx.now + PATIENCE, refusals: waiting.refusals + 1, refused: cx.now, reasons });
         }
     }
 
@@ -103,15 +110,22 @@ impl Scheduler {
     ///
     /// # Errors
     /// Why no node suits it.
-    pub fn try_place(&mut self, id: PodId, store: &mut Store, cx: &mut Cx<'_>) -> Result<NodeKey, Reason> {
-        let name = store.pod(id).expect("a pod that waits is there").name;
-        let workload = name.workload;
-        let look = &mut self.looks[workload.0 as usize];
-        *look += 1;
-        let mut tie = cx.draws(Purpose::Tie, workload.0).draw(*look);
-        let key = place(Demand::of(name, store), cx.spec, store, &mut tie)?;
+    pub fn try_place(&mut self, id: PodId, store: &mut Store, cx: &mut Cx<'_>) -> Result<NodeKey, Reasons> {
+        let demand = Demand::of(store.pod(id).expect("a pod that waits is there"), store);
+        let workload = demand.workload;
+        let placed = &mut self.placed[workload.0 as usize];
+        let mut tie = cx.draws(Purpose::Tie, workload.0).draw(*placed + 1);
+        let key = place(demand, cx.spec, store, &mut tie)?;
+        *placed += 1;
         store.bind(id, key, cx);
         Ok(key)
+    }
+
+    /// Pods that nothing has helped since they were refused.
+    #[cfg(test)]
+    pub(crate) fn asleep(&self) -> Vec<PodId> {
+        let asleep = self.waiting.iter().filter(|(_, waiting)| waiting.refusals > 0 && waiting.due == waiting.refused + PATIENCE);
+        asleep.map(|(id, _)| *id).collect()
     }
 
     /// Another process takes over: it finds the pods that have no node, and knows of no refusal.

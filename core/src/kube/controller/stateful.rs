@@ -8,7 +8,7 @@ use crate::kube::spec::Kind;
 use crate::kube::store::Store;
 
 /// Makes the pods that are missing and ends those that are too many. In order: one that is not ready, or ending, holds up the ones
-/// after it; and only when all that are wanted are ready do surplus ones go, from the top, one after the other.
+/// after it; and only when all that are wanted are ready do surplus ones go, from the top, one after the other. Then pods of older revisions.
 pub fn reconcile(workload: WorkloadId, store: &mut Store, cx: &mut Cx<'_>) {
     let parallel = cx.spec.workloads[workload.0 as usize].kind == Kind::StatefulSet { parallel: true };
     let desired = store.desired(workload);
@@ -16,7 +16,7 @@ pub fn reconcile(workload: WorkloadId, store: &mut Store, cx: &mut Cx<'_>) {
         let name = PodName { workload, tag: PodTag::Ordinal(ordinal) };
         let is_ready = store.pods_of(workload).find(|(_, pod)| pod.name == name).map(|(_, pod)| pod.ready && !pod.terminating);
         if is_ready.is_none() {
-            store.create_pod(name, cx);
+            store.create_pod(name, store.revisions(workload).current(), cx);
         }
         if !parallel && is_ready != Some(true) {
             return;
@@ -31,5 +31,26 @@ pub fn reconcile(workload: WorkloadId, store: &mut Store, cx: &mut Cx<'_>) {
     }
     for (_, id) in condemned {
         store.terminate(id, cx);
+    }
+    if store.is_rolling(workload) {
+        roll(workload, store, cx);
+    }
+}
+
+/// The highest pod that is of an older revision goes; one above it that is not ready, or ending, holds it up. (What is made anew is of
+/// the current revision, whoever has ended it.)
+fn roll(workload: WorkloadId, store: &mut Store, cx: &mut Cx<'_>) {
+    let current = store.revisions(workload).current();
+    let mut pods: Vec<(PodName, PodId)> = store.pods_of(workload).map(|(id, pod)| (pod.name, id)).collect();
+    pods.sort_unstable();
+    for (_, id) in pods.into_iter().rev() {
+        let pod = store.pod(id).expect("it is there");
+        if pod.revision != current && !pod.terminating {
+            store.terminate(id, cx);
+            return;
+        }
+        if pod.terminating || !pod.ready {
+            return;
+        }
     }
 }

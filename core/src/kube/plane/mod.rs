@@ -17,6 +17,7 @@ use crate::kube::controller::attach::Volumes;
 use crate::kube::controller::collect::Collector;
 use crate::kube::controller::daemon::DaemonSets;
 use crate::kube::controller::disruption;
+use crate::kube::controller::drain;
 use crate::kube::controller::evict::Evictions;
 use crate::kube::controller::lifecycle::Lifecycle;
 use crate::kube::controller::replicas::ReplicaSets;
@@ -25,7 +26,8 @@ use crate::kube::controller::stateful;
 use crate::kube::event::{KubeEvent, Watcher};
 use crate::kube::kubelet::Kubelet;
 use crate::kube::name::{PodName, PodTag};
-use crate::kube::spec::{Component, Kind, Role, Workload};
+use crate::kube::record::{KubeRecord, Verb};
+use crate::kube::spec::{Component, Kind, Role, Task, Workload};
 use crate::kube::store::{Change, Store};
 
 /// A plane.
@@ -123,7 +125,7 @@ impl Plane {
     fn place_given(&mut self, cx: &mut Cx<'_>) {
         for (workload, spec) in (0..).map(WorkloadId).zip(&cx.spec.workloads) {
             for (tag, node) in &spec.placed {
-                let pod = self.store.create_pod(PodName { workload, tag: *tag }, cx);
+                let pod = self.store.create_pod(PodName { workload, tag: *tag }, 0, cx);
                 self.store.bind(pod, *node, cx);
                 self.settle(pod, *node, cx);
             }
@@ -225,6 +227,19 @@ impl Plane {
                 let shoot = self.druid.ask(change, cx);
                 self.tell(Watcher::Druid, shoot, cx);
             }
+            KubeEvent::Drain(node) => drain::drain(node, self.control.api.is_up(Verb::Write), store, cx),
+        }
+        self.finish(cx);
+    }
+
+    /// An operator asks for something. (It is written at once, whoever answers then; what follows from it waits for those who do it.)
+    pub fn operate(&mut self, task: Task, cx: &mut Cx<'_>) {
+        cx.latency = self.control.api.latency();
+        cx.record(KubeRecord::Operation(task));
+        match task {
+            Task::RollComponent(workload) => self.store.roll(workload, cx),
+            Task::DrainNode(node) => drain::drain(node, self.control.api.is_up(Verb::Write), &mut self.store, cx),
+            Task::RollMachines(group) => self.machines.fleet_mut().roll(group, cx),
         }
         self.finish(cx);
     }
@@ -233,6 +248,12 @@ impl Plane {
     #[cfg(test)]
     pub(crate) fn users_of_volume(&self, name: PodName) -> Vec<NodeKey> {
         self.kubelets.iter().filter(|(_, kubelet)| kubelet.uses_volume(name)).map(|(key, _)| *key).collect()
+    }
+
+    /// Its scheduler.
+    #[cfg(test)]
+    pub(crate) const fn scheduler(&self) -> &Scheduler {
+        &self.scheduler
     }
 
     /// Its objects, to be changed in [`Plane::act`].

@@ -31,7 +31,7 @@ impl Plane {
                     }
                 }
                 Watcher::Machines => self.machines.node_changed(NodeKey(key), &mut self.store, cx),
-                Watcher::MachineSets => self.machines.sync(GroupId(key as u16), cx),
+                Watcher::MachineSets => self.machines.sync(GroupId(key as u16), &mut self.store, cx),
                 Watcher::Druid => {
                     if self.druid.reconcile(key, &self.outages, &mut self.store, cx) {
                         self.tell(Watcher::Gardenlet, key, cx);
@@ -58,15 +58,15 @@ impl Plane {
         }
         for change in self.store.take_changes() {
             self.autoscaler.something_changed();
+            self.scheduler.wake(&change, heard, &self.store, cx.spec);
             match change {
                 Change::Created(pod) if self.store.pod(pod).is_some_and(|pod| pod.node.is_none()) => {
                     self.scheduler.add(pod, heard);
                 }
                 Change::Created(_) => {}
-                Change::Bound(node) => {
+                Change::Bound(_, node) => {
                     self.tell(Watcher::Kubelets, node.0, cx);
                     self.tell(Watcher::Evict, node.0, cx);
-                    self.scheduler.wake(heard);
                 }
                 Change::Terminating(pod, workload, node) => {
                     self.evictions.cancel(pod);
@@ -74,7 +74,6 @@ impl Plane {
                     self.tell_owner(workload, cx);
                     self.tell_budget(workload, cx);
                     self.tell(Watcher::Kubelets, node.0, cx);
-                    self.scheduler.wake(heard);
                 }
                 Change::Removed(pod, name, node) => {
                     self.evictions.cancel(pod);
@@ -89,7 +88,6 @@ impl Plane {
                     self.tell_owner(name.workload, cx);
                     self.tell_druid(Some(name.workload), cx);
                     self.tell_budget(name.workload, cx);
-                    self.scheduler.wake(heard);
                 }
                 Change::Volume(name) => {
                     self.tell(Watcher::Volumes, name.workload.0, cx);
@@ -101,15 +99,15 @@ impl Plane {
                     self.volumes.forget(name);
                     self.tell_druid(Some(name.workload), cx);
                 }
-                Change::Desired(workload) => {
+                Change::Desired(workload) | Change::Template(workload) => {
                     self.tell_owner(workload, cx);
                     self.tell_budget(workload, cx);
-                    self.scheduler.wake(heard);
                 }
                 Change::Readiness(workload) => {
                     self.tell_druid(Some(workload), cx);
                     self.tell_budget(workload, cx);
-                    if cx.spec.workloads[workload.0 as usize].kind == (Kind::StatefulSet { parallel: false }) {
+                    let in_order = cx.spec.workloads[workload.0 as usize].kind == Kind::StatefulSet { parallel: false };
+                    if in_order || self.store.is_rolling(workload) {
                         self.tell_owner(workload, cx);
                     }
                 }
@@ -131,14 +129,12 @@ impl Plane {
                     self.lifecycle.nodes_changed();
                     self.tell(Watcher::Evict, node.0, cx);
                     self.tell_daemons(cx);
-                    self.scheduler.wake(heard);
                 }
                 Change::Registered(node) => {
                     self.outages.something_changed();
                     self.lifecycle.add_node(node, self.store.node(node).zone, cx);
                     self.tell(Watcher::Machines, node.0, cx);
                     self.tell_daemons(cx);
-                    self.scheduler.wake(heard);
                 }
                 Change::Unregistered(node) => {
                     self.outages.something_changed();
@@ -148,7 +144,6 @@ impl Plane {
                         self.tell(Watcher::Volumes, name.workload.0, cx);
                     }
                     self.tell(Watcher::Machines, node.0, cx);
-                    self.scheduler.wake(heard);
                 }
             }
         }

@@ -34,6 +34,14 @@ impl RollingUpdate {
         self.replicas - self.unavailable
     }
 
+    /// Pods that the old ReplicaSets (the oldest first) and the new one are to have: first the new one grows, then the old ones shrink.
+    pub fn sizes(&self, new: ReplicaSet, old: &[ReplicaSet]) -> Vec<u32> {
+        let new = ReplicaSet { wanted: self.grown(new, old), ..new };
+        let mut sizes = if old.is_empty() { Vec::new() } else { self.shrunk(new, old) };
+        sizes.push(new.wanted);
+        sizes
+    }
+
     /// Pods the new ReplicaSet is to have: as many as are wanted, as far as surge allows.
     pub fn grown(&self, new: ReplicaSet, old: &[ReplicaSet]) -> u32 {
         if new.wanted >= self.replicas {

@@ -28,6 +28,8 @@ pub struct PodView<'a> {
     pub namespace: Symbol,
     /// Its labels.
     pub labels: &'a Labels,
+    /// Its workload's revision.
+    pub revision: u32,
     /// It is on its way out.
     pub terminating: bool,
 }
@@ -39,6 +41,8 @@ pub struct Incoming<'a> {
     pub namespace: Symbol,
     /// Its labels.
     pub labels: &'a Labels,
+    /// Its workload's revision.
+    pub revision: u32,
     /// Where it may run.
     pub affinity: &'a NodeAffinity,
     /// What it tolerates.
@@ -67,7 +71,10 @@ impl Incoming<'_> {
     fn matching(&self, constraint: &Constraint, nodes: usize, pods: &[PodView]) -> Vec<u64> {
         let mut matching = vec![0; nodes];
         for pod in pods {
-            let matches = !pod.terminating && pod.namespace == self.namespace && constraint.selector.selects(pod.labels);
+            let matches = !pod.terminating
+                && pod.namespace == self.namespace
+                && (!constraint.per_rollout || pod.revision == self.revision)
+                && constraint.selector.selects(pod.labels);
             matching[pod.node] += u64::from(matches);
         }
         matching

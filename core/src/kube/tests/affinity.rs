@@ -1,7 +1,13 @@
 //! Pods that like or dislike each other, nodes they would rather not be on, and volumes that find no room.
 
-use super::world::{Seen, run, with, workload, world, zone_label};
-use crate::ids::NodeKey;
+use std::cell::Cell;
+
+use proptest::prelude::*;
+
+use super::world::{Seen, act, at, broken, crash, over, run, run_with, secs, with, workload, world, zone_label};
+use crate::ids::{NodeKey, WorkloadId};
+use crate::kernel::rng::Purpose;
+use crate::kube::controller::placement::{Demand, place};
 use crate::kube::name::PodName;
 use crate::kube::record::{PodFact, Reason};
 use crate::kube::rule::labels::{Condition, NodeAffinity, Requirement, Symbol};
@@ -138,4 +144,73 @@ fn a_node_takes_so_many_volumes() {
         (vec![Reason::VolumeLimit], 4),
         "pods without volumes are no matter"
     );
+}
+
+/// Workloads that leave no room for each other, each with another reason to wait, on nodes that come and go.
+fn crowd(crashes: &[(u64, u32, u64)]) -> Scenario {
+    let mut scenario = world(&[2, 2, 1]);
+    scenario.duration = secs(2_400);
+    let mut spread = workload("spread", 0, 5);
+    spread.spread = vec![over(Symbol::ZONE, 1, &spread), over(Symbol::HOSTNAME, 1, &spread)];
+    let mut apart = workload("apart", 1, 4);
+    apart.pod_affinity = away(required(term(Symbol::ZONE, &apart)));
+    let mut series = workload("series", 2, 3);
+    series.pod_affinity = near(required(term(Symbol::ZONE, &series)));
+    let mut shy = workload("shy", 3, 2);
+    shy.pod_affinity = away(required(term(Symbol::HOSTNAME, &series)));
+    let mut set = workload("set", 4, 3);
+    (set.kind, set.volume) = (Kind::StatefulSet { parallel: true }, Some(VolumeTemplate { regional: false }));
+    let [mut bulk, mut large] = [workload("bulk", 5, 2), workload("large", 6, 5)];
+    (bulk.requests.cpu_milli, large.requests.cpu_milli) = (5_500, 5_500);
+    for one in [spread, apart, series, shy, set, bulk, large] {
+        scenario = with(scenario, one);
+    }
+    scenario.kube.planes[0].nodes.iter_mut().for_each(|node| node.template.volumes = 1);
+    for (at, node, lasts) in crashes {
+        let fault = crash(&scenario, NodeKey(*node));
+        scenario = broken(scenario, *at, Some(*lasts), fault);
+    }
+    scenario
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(12))]
+
+    /// Whoever is not looked at would be refused.
+    #[test]
+    fn no_pod_sleeps_that_could_be_placed(
+        seed in 0..100_u64,
+        crashes in prop::collection::vec((1..900_u64, 0..5_u32, 100..900_u64), 1..4),
+        less in 0..60_usize,
+    ) {
+        let scenario = crowd(&crashes);
+        let asleep = Cell::new(0);
+        act(&scenario, seed, |plane, k, cx| {
+            if k == less {
+                for id in [2, 5] {
+                    plane.store_mut().set_desired(WorkloadId(id), 0);
+                }
+            }
+            for id in plane.scheduler().asleep() {
+                let pod = plane.store().pod(id).expect("a pod that waits is there");
+                let mut tie = cx.draws(Purpose::Tie, 0).draw(0);
+                let placed = place(Demand::of(pod, plane.store()), cx.spec, plane.store(), &mut tie);
+                assert!(placed.is_err(), "{pod:?} could be on {placed:?} at {:?}", cx.now);
+                asleep.set(asleep.get() + 1);
+            }
+        }, (10..2_400).step_by(15));
+        prop_assert!(asleep.get() > 0, "nobody waits");
+    }
+}
+
+#[test]
+fn who_waits_for_company_is_looked_at_when_it_comes() {
+    let (anchor, mut web) = (workload("anchor", 0, 0), workload("web", 1, 1));
+    web.pod_affinity = near(required(term(Symbol::ZONE, &anchor)));
+    let seen = run_with(&two_workloads(&[1, 1], anchor, web), 1, &[(1_000, 1)]);
+    let bound = seen.pods(|fact| matches!(fact, PodFact::Bound(_)));
+    let [(first, anchor), (second, web)] = bound[..] else { panic!("{bound:?}") };
+    assert_eq!((anchor.workload.0, web.workload.0), (0, 1));
+    assert!(first >= at(1_000) && second.since(first) < secs(1), "{first:?}, {second:?}");
+    assert_eq!(seen.node_of(anchor), seen.node_of(web));
 }

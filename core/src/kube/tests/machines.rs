@@ -10,7 +10,8 @@ use crate::ids::{GroupId, NodeKey, ZoneId};
 use crate::kernel::time::Time;
 use crate::kube::name::{MachineName, NodeName, PodTag};
 use crate::kube::record::{KubeRecord, MachineFact, NodeFact, PodFact, Ready};
-use crate::kube::spec::{Group, Kind, VolumeTemplate, Workload, tolerates_unreachable};
+use crate::kube::spec::int_or_percent::IntOrPercent::Int;
+use crate::kube::spec::{Group, Kind, Pool, Rollout, VolumeTemplate, Workload, tolerates_unreachable};
 use crate::scenario::{Aim, CloudAnswer, Fault, Scenario};
 use crate::sim::Exact;
 
@@ -22,7 +23,9 @@ pub(super) fn with_machines(mut scenario: Scenario, maximum: u32) -> Scenario {
         let zone = zone_of[node.node.0 as usize];
         if plane.groups.last().is_none_or(|group| group.zone != zone) {
             let (name, template) = (format!("pool-z{}", zone.0), node.template.clone());
-            plane.groups.push(Group { name, zone, template, minimum: 0, maximum, stock: None });
+            let rollout = Rollout { max_surge: Int(1), max_unavailable: Int(0) };
+            let pool = Pool { zone: (0, 1), maximum, rollout };
+            plane.groups.push(Group { name, zone, template, minimum: 0, maximum, pool, stock: None });
         }
         plane.groups.last_mut().unwrap().minimum += 1;
         node.machine = Some(MachineName { group: GroupId(plane.groups.len() as u16 - 1), template: 7, suffix });

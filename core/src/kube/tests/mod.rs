@@ -7,6 +7,8 @@ mod care;
 mod elections;
 mod healing;
 mod machines;
+mod maintenance;
+mod rollouts;
 mod scheduling;
 mod timing;
 mod volumes;

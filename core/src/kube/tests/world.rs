@@ -14,8 +14,8 @@ use crate::kube::rule::spread::Constraint;
 use crate::kube::rule::taints::Effect;
 use crate::kube::spec::placement::PodAffinity;
 use crate::kube::spec::{
-    Component, Image, Kind, NodeSpec, NodeTemplate, PlaneSpec, Resources, Role, Timers, UNREACHABLE_TOLERATION, Workload,
-    tolerates_unreachable,
+    Component, Image, Kind, NodeSpec, NodeTemplate, PlaneSpec, Resources, Role, Rollout, Timers, UNREACHABLE_TOLERATION,
+    Workload, tolerates_unreachable,
 };
 use crate::observe::testing::{CLUSTER, three_zones};
 use crate::record::Record;
@@ -107,6 +107,7 @@ pub(super) fn workload(name: &str, app: u32, replicas: u32) -> Workload {
         volume: None,
         image: Image { id: 0, bytes: 0 },
         max_unavailable: None,
+        rollout: Rollout::default(),
         placed: Vec::new(),
     }
 }
@@ -114,7 +115,7 @@ pub(super) fn workload(name: &str, app: u32, replicas: u32) -> Workload {
 /// The workload's pods, spread over the values of a label.
 pub(super) fn over(key: Symbol, max_skew: u64, workload: &Workload) -> Constraint {
     let selector = workload.selector.clone();
-    Constraint { key, max_skew, selector, min_domains: 1, honors_affinity: true, honors_taints: false }
+    Constraint { key, max_skew, selector, per_rollout: false, min_domains: 1, honors_affinity: true, honors_taints: false }
 }
 
 /// `scenario` with this workload more.

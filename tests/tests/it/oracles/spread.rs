@@ -117,6 +117,7 @@ impl World {
                 Some(label) => Selector::All(vec![Requirement { key: words.symbol(label), is: Condition::Exists }]),
                 None => Selector::Nothing,
             },
+            per_rollout: false,
             min_domains: raw.min_domains.unwrap_or(1),
             honors_affinity: raw.affinity_policy == Policy::Honor,
             honors_taints: raw.taints_policy == Policy::Honor,
@@ -156,7 +157,7 @@ impl World {
     /// What `run` says of the nodes, in their order.
     fn judge<T>(&self, run: impl FnOnce(&Incoming, &[NodeView], &[PodView]) -> Vec<T>) -> Vec<T> {
         let Self { namespace, labels, affinity, .. } = self;
-        let pod = Incoming { namespace: *namespace, labels, affinity, tolerations: &[] };
+        let pod = Incoming { namespace: *namespace, labels, revision: 0, affinity, tolerations: &[] };
         let nodes: Vec<_> = self.nodes.iter().map(|(_, labels, taints)| NodeView { labels, taints }).collect();
         run(&pod, &nodes, &self.pods.iter().map(Pod::view).collect::<Vec<_>>())
     }
@@ -164,7 +165,7 @@ impl World {
 
 impl Pod {
     fn view(&self) -> PodView<'_> {
-        PodView { node: self.node, namespace: self.namespace, labels: &self.labels, terminating: self.terminating }
+        PodView { node: self.node, namespace: self.namespace, labels: &self.labels, revision: 0, terminating: self.terminating }
     }
 }
 

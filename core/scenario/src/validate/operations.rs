@@ -1,0 +1,128 @@
+//! What operators ask of seeds: roll-outs and drains.
+
+use super::lower::{Lowering, Site};
+use super::names::Names;
+use super::{Context, quoted};
+use crate::error::{did_you_mean, quote};
+use crate::ids::{GroupId, NodeKey, PlaneId, WorkloadId};
+use crate::kube::gardener::{Hosted, Shoot};
+use crate::kube::{Kind, Operation, Task};
+use crate::raw::{RawChange, RawOwner, RawScenario};
+use zonefall_kernel::time::Time;
+
+/// Operations on planes, in order of time.
+pub(super) fn validate(
+    cx: &mut Context<'_>,
+    raw: &RawScenario,
+    seeds: &Names,
+    lowering: &Lowering,
+    shoots: &[Shoot],
+) -> Vec<Operation> {
+    let mut all = Vec::new();
+    for (o, operation) in raw.operations.iter().enumerate() {
+        let path = format!("operations[{o}]");
+        let found = match &operation.change {
+            RawChange::AddMember(_) | RawChange::RemoveMember(_) | RawChange::PromoteMember(_) => continue,
+            // What comes of it is with its shoot; here it need but be one.
+            RawChange::SetFailureTolerance { shoot, .. } => {
+                let of = RawOwner::Shoot(shoot.clone());
+                owner(cx, &format!("{path}.set_failure_tolerance"), &of, seeds, shoots).and(None)
+            }
+            RawChange::RollComponent { of, component } => {
+                let path = format!("{path}.roll_component");
+                owner(cx, &path, of, seeds, shoots).and_then(|owner| owner.component(cx, &path, component, lowering, shoots))
+            }
+            RawChange::DrainNode { seed, node } => {
+                let path = format!("{path}.drain_node");
+                let s = seeds.find(cx, &format!("{path}.seed"), seed);
+                let node = s.and_then(|s| lowering.sites[s].nodes.find(cx, &format!("{path}.node"), node));
+                s.zip(node).map(|(s, node)| (s, vec![Task::DrainNode(NodeKey(node as u32))]))
+            }
+            RawChange::RollPool { seed, pool } => {
+                let path = format!("{path}.roll_pool");
+                let s = seeds.find(cx, &format!("{path}.seed"), seed);
+                let found = s.and_then(|s| lowering.sites[s].pools.find(cx, &format!("{path}.pool"), pool));
+                s.filter(|_| found.is_some()).map(|s| (s, machines(&lowering.sites[s], pool)))
+            }
+        };
+        if let Some(cluster) = &operation.cluster {
+            cx.error(&format!("{path}.cluster"), quoted(cluster), "nothing: only members are of an etcd cluster");
+        }
+        let at = Time::ZERO + operation.at.0;
+        if let Some((s, tasks)) = found {
+            all.extend(tasks.into_iter().map(|task| Operation { at, plane: PlaneId(s as u16), task }));
+        }
+    }
+    all.sort_by_key(|operation| operation.at);
+    all
+}
+
+/// Each machine deployment of a pool.
+fn machines(site: &Site, pool: &str) -> Vec<Task> {
+    let is_of_pool = |name: &str| {
+        let number =
+            name.strip_prefix(&site.seed.name).and_then(|rest| rest.strip_prefix('-')?.strip_prefix(pool)?.strip_prefix("-z"));
+        number.is_some_and(|number| number.bytes().all(|digit| digit.is_ascii_digit()))
+    };
+    let groups = (0..).map(GroupId).zip(&site.plane.groups).filter(|(_, group)| is_of_pool(&group.name));
+    groups.map(|(id, _)| Task::RollMachines(id)).collect()
+}
+
+/// Whose component it is.
+#[derive(Clone, Copy)]
+enum Owner {
+    Seed(usize),
+    Shoot(usize),
+}
+
+fn owner(cx: &mut Context<'_>, path: &str, raw: &RawOwner, seeds: &Names, shoots: &[Shoot]) -> Option<Owner> {
+    match raw {
+        RawOwner::Seed(seed) => seeds.find(cx, &format!("{path}.seed"), seed).map(Owner::Seed),
+        RawOwner::Shoot(shoot) => {
+            let found = shoots.iter().position(|own| own.name == *shoot);
+            if found.is_none() {
+                let hint = did_you_mean(shoot, shoots.iter().map(|own| own.name.as_str()));
+                cx.error(&format!("{path}.shoot"), quote(shoot), format!("the name of a shoot{hint}"));
+            }
+            found.map(Owner::Shoot)
+        }
+    }
+}
+
+impl Owner {
+    /// The seed where its component is, and what is to be done there. (A shoot that no seed takes has none.)
+    fn component(
+        self,
+        cx: &mut Context<'_>,
+        path: &str,
+        name: &str,
+        lowering: &Lowering,
+        shoots: &[Shoot],
+    ) -> Option<(usize, Vec<Task>)> {
+        let (s, own): (usize, Vec<WorkloadId>) = match self {
+            Self::Seed(s) => {
+                let all = (0..lowering.sites[s].plane.workloads.len() as u32).map(WorkloadId);
+                (s, all.filter(|id| shoots.iter().flat_map(|shoot| &shoot.hosted).all(|hosted| !hosts(hosted, s, *id))).collect())
+            }
+            Self::Shoot(k) => {
+                let hosted = shoots[k].hosted.as_ref()?;
+                (usize::from(hosted.seed.0), hosted.workloads.clone())
+            }
+        };
+        let workloads = &lowering.sites[s].plane.workloads;
+        let path = format!("{path}.component");
+        let Some(id) = own.iter().find(|id| workloads[id.0 as usize].name == name) else {
+            let hint = did_you_mean(name, own.iter().map(|id| workloads[id.0 as usize].name.as_str()));
+            cx.error(&path, quote(name), format!("the name of a component{hint}"));
+            return None;
+        };
+        if workloads[id.0 as usize].kind == Kind::DaemonSet {
+            cx.error(&path, format!("{}, a DaemonSet", quote(name)), "a Deployment or StatefulSet");
+        }
+        Some((s, vec![Task::RollComponent(*id)]))
+    }
+}
+
+fn hosts(hosted: &Hosted, s: usize, id: WorkloadId) -> bool {
+    usize::from(hosted.seed.0) == s && hosted.workloads.contains(&id)
+}

@@ -1,0 +1,157 @@
+//! Operators drain nodes and replace machines, and nobody loses the last pod that is ready.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::json;
+
+use super::machines::with_machines;
+use super::world::{PLANE, Seen, at, broken, run, secs, with, workload, world};
+use crate::gardener::machine::Phase;
+use crate::ids::{GroupId, NodeKey, WorkloadId};
+use crate::kernel::time::Time;
+use crate::kube::name::{MachineName, PodName, PodTag};
+use crate::kube::record::{KubeRecord, MachineFact, NodeFact, PodFact};
+use crate::kube::spec::{Kind, Operation, Task, VolumeTemplate, Workload};
+use crate::scenario::{Aim, Fault, Scenario};
+
+/// `scenario` with this asked for at so many seconds.
+fn asked(mut scenario: Scenario, second: u64, task: Task) -> Scenario {
+    scenario.kube.operations.push(Operation { at: at(second), plane: PLANE, task });
+    scenario
+}
+
+/// Fewest pods of a workload that are ready at a time, from the start on.
+fn fewest_ready(seen: &Seen, workload: WorkloadId) -> usize {
+    let (mut ready, mut fewest) = (BTreeSet::new(), usize::MAX);
+    for (when, record) in &seen.0 {
+        let KubeRecord::Pod(pod, fact) = record else { continue };
+        let changes = match fact {
+            PodFact::Ready(true) => pod.workload == workload && ready.insert(*pod),
+            PodFact::Ready(false) | PodFact::Removed => ready.remove(pod),
+            _ => false,
+        };
+        if changes && *when > at(0) {
+            fewest = fewest.min(ready.len());
+        }
+    }
+    fewest.min(ready.len())
+}
+
+/// Three pods, two of them on the node that is drained, of which one may be missing at a time; and a pod that belongs to the node.
+fn crowded() -> Scenario {
+    let mut web = Workload { max_unavailable: Some(1), ..workload("web", 0, 3) };
+    web.placed =
+        [0, 0, 1].into_iter().zip(0..).map(|(node, suffix)| (PodTag::Replica { template: 7, suffix }, NodeKey(node))).collect();
+    let agent = Workload { kind: Kind::DaemonSet, ..workload("agent", 1, 0) };
+    asked(with(with(world(&[2, 1]), web), agent), 100, Task::DrainNode(NodeKey(0)))
+}
+
+#[test]
+fn a_drain_waits_for_budgets() {
+    let seen = run(&crowded(), 1);
+    assert_eq!(seen.node_facts(NodeFact::Cordoned), [(at(100), NodeKey(0))]);
+    let (granted, refused) =
+        (seen.pods(|fact| fact == PodFact::Evicted(true)), seen.pods(|fact| fact == PodFact::Evicted(false)));
+    // The successor of the first is ready after 5 s and a little more: at the second try again, 10 s later.
+    assert_eq!(granted.iter().map(|(when, _)| *when).collect::<Vec<_>>(), [at(100), at(110)]);
+    assert_eq!(
+        refused.iter().map(|(when, pod)| (*when, *pod)).collect::<Vec<_>>(),
+        [(at(100), granted[1].1), (at(105), granted[1].1)]
+    );
+    assert_eq!(fewest_ready(&seen, WorkloadId(0)), 2);
+    let gone: BTreeSet<PodName> = seen.pods(|fact| fact == PodFact::Removed).into_iter().map(|(_, pod)| pod).collect();
+    let left: Vec<u32> =
+        seen.first_pods_on(NodeKey(0)).iter().filter(|pod| !gone.contains(pod)).map(|pod| pod.workload.0).collect();
+    assert_eq!(left, [1], "its agent stays");
+    assert!(
+        seen.pods(|fact| matches!(fact, PodFact::Created))
+            .iter()
+            .all(|(when, pod)| *when < at(1) || seen.node_of(*pod) != Some(NodeKey(0)))
+    );
+}
+
+#[test]
+fn a_drain_goes_on_when_the_api_is_back() {
+    let scenario = crowded();
+    let control_plane = scenario.kube.planes[0].control_plane[0];
+    let scenario = broken(scenario, 50, Some(200), Fault::NodeCrash(Aim::Named(control_plane)));
+    let seen = run(&scenario, 1);
+    let granted = seen.pods(|fact| fact == PodFact::Evicted(true));
+    // Boot and start of the API server take 80 s.
+    assert!(granted.len() == 2 && granted[0].0 >= at(330) && granted[0].0 < at(340), "{granted:?}");
+    assert_eq!(seen.node_facts(NodeFact::Cordoned), [(granted[0].0, NodeKey(0))]);
+}
+
+/// Most machines of a machine deployment that are not on their way out, and the fewest that run.
+fn machines(seen: &Seen, scenario: &Scenario, group: GroupId) -> (usize, usize) {
+    let start = scenario.kube.planes[0].nodes.iter().filter_map(|node| node.machine).filter(|name| name.group == group);
+    let mut all: BTreeMap<MachineName, Phase> = start.map(|name| (name, Phase::Running)).collect();
+    let mut found = (all.len(), all.len());
+    for (_, name, fact) in seen.machines().into_iter().filter(|(_, name, _)| name.group == group) {
+        match fact {
+            MachineFact::Created => drop(all.insert(name, Phase::Pending)),
+            MachineFact::Phase(Phase::Terminating) | MachineFact::Removed => drop(all.remove(&name)),
+            MachineFact::Phase(phase) => drop(all.insert(name, phase)),
+        }
+        let running = all.values().filter(|phase| **phase == Phase::Running).count();
+        found = (found.0.max(all.len()), found.1.min(running));
+    }
+    found
+}
+
+#[test]
+fn a_machine_comes_before_one_goes() {
+    let volume = Some(VolumeTemplate { regional: false });
+    let kind = Kind::StatefulSet { parallel: true };
+    let db = Workload { kind, volume, max_unavailable: Some(1), ..workload("db", 0, 3) };
+    let web = Workload { max_unavailable: Some(1), ..workload("web", 1, 6) };
+    let mut scenario = with_machines(with(with(world(&[2, 2, 2]), db), web), 4);
+    for group in 0..3 {
+        scenario = asked(scenario, 100, Task::RollMachines(GroupId(group)));
+    }
+    let seen = run(&scenario, 1);
+    for group in (0..3).map(GroupId) {
+        assert_eq!(machines(&seen, &scenario, group), (3, 2));
+    }
+    let gone = seen.machines().into_iter().filter(|(.., fact)| *fact == MachineFact::Removed);
+    let old: BTreeSet<MachineName> = scenario.kube.planes[0].nodes.iter().filter_map(|node| node.machine).collect();
+    assert_eq!(gone.map(|(_, name, _)| name).collect::<BTreeSet<_>>(), old, "all of the old ones, and no others");
+    assert_eq!(seen.made().len(), 6);
+    assert_eq!([0, 1].map(|id| fewest_ready(&seen, WorkloadId(id))), [2, 5]);
+    // Nodes that are to go are the last choice: who leaves one need not leave another.
+    assert!(seen.pods(|fact| fact == PodFact::Evicted(true)).len() < 15);
+}
+
+/// A pool under the control plane of a shoot is replaced.
+#[test]
+fn rolling_maintenance() {
+    let scenario = json!({
+        "name": "rolling-maintenance", "duration": "3h",
+        "topology": {"regions": [{"name": "r", "zones": ["za", "zb", "zc", "parent"]}]},
+        "seeds": [{
+            "name": "seed", "zones": ["za", "zb", "zc"], "control_plane": {"zones": ["parent"], "replicas": 1},
+            "pools": [{"name": "cpu", "minimum": 6, "maximum": 9, "rollout": {"max_surge": 3, "max_unavailable": 0}}],
+        }],
+        "shoots": [{"name": "s", "failure_tolerance": "zone"}],
+        "operations": [{"at": "10m", "roll_pool": {"seed": "seed", "pool": "cpu"}}],
+    });
+    let scenario = Scenario::from_json(&scenario.to_string()).unwrap_or_else(|errors| panic!("{errors}"));
+    let seen = run(&scenario, 1);
+    let plane = &scenario.kube.planes[0];
+    for group in (0..plane.groups.len() as u16).map(GroupId) {
+        assert_eq!(machines(&seen, &scenario, group), (3, 2), "{group:?}");
+    }
+    let removed = seen.machines().into_iter().filter(|(.., fact)| *fact == MachineFact::Removed);
+    assert_eq!(removed.map(|(when, ..)| when).filter(|when: &Time| *when < at(10_800)).count(), 6);
+    assert!(!seen.pods(|fact| fact == PodFact::Evicted(false)).is_empty(), "no budget was ever spent");
+    let several = (0..).map(WorkloadId).zip(&plane.workloads).filter(|(_, workload)| workload.replicas > 1);
+    for (id, workload) in several {
+        assert!(
+            fewest_ready(&seen, id) + 1 >= workload.replicas as usize,
+            "{}: {} ready",
+            workload.name,
+            fewest_ready(&seen, id)
+        );
+    }
+    assert!(scenario.duration == secs(10_800) && plane.workloads.iter().filter(|one| one.replicas > 1).count() >= 10);
+}
