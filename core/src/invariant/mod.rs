@@ -10,22 +10,29 @@
 //! | leader completeness | `leader_completeness.rs` | §5.4, Figure 3; §5.4.2 for the commit rule |
 //! | state machine safety | `state_machine_safety.rs` | §5.4.3, Figure 3 |
 //! | durability | `durability.rs` | §5.1 and Figure 2 (persistent state), §5.3 (a committed entry is on a majority) |
+//! | one process per member | `one_process.rs` | §5.1 and Figure 2 (persistent state) |
+//!
+//! Those of Kubernetes are in [`kube`].
 //!
 //! ```text
 //! Record --> All --> each property looks at (record, logs as they were before it)
 //!                --> Logs takes the record in
 //! ```
 //!
-//! The logs are mirrored once ([`logs`]) and shared. Everything is constant time per record, amortised, and bounded in memory but for
-//! the terms (one small row per election). Nothing here reads the engine's own state: the records alone must convince.
+//! The logs are mirrored once ([`logs`]) and shared. Everything about logs is constant time per record, amortised, and bounded in
+//! memory but for the terms (one small row per election). Nothing here reads the engine's own state: the records alone must convince.
 
 mod durability;
 mod election_safety;
+mod kube;
 mod leader_completeness;
 mod log_matching;
 pub mod logs;
+mod one_process;
 mod state_machine_safety;
 mod table;
+
+use std::sync::Arc;
 
 use crate::kernel::time::Time;
 use crate::observe::voters::cluster_of;
@@ -61,6 +68,7 @@ trait Property {
 #[derive(Clone, Debug)]
 pub struct All {
     clusters: Vec<Cluster>,
+    kube: kube::All,
     violations: Vec<Violation>,
 }
 
@@ -73,11 +81,12 @@ struct Cluster {
     leader_completeness: leader_completeness::LeaderCompleteness,
     state_machine_safety: state_machine_safety::StateMachineSafety,
     durability: durability::Durability,
+    one_process: one_process::OneProcess,
 }
 
 impl All {
     /// Nothing is broken yet.
-    pub fn new(scenario: &Scenario) -> Self {
+    pub fn new(scenario: &Arc<Scenario>) -> Self {
         let cluster = |c: &crate::scenario::EtcdCluster| Cluster {
             name: c.name.clone(),
             logs: Logs::new(c),
@@ -86,8 +95,10 @@ impl All {
             leader_completeness: leader_completeness::LeaderCompleteness::default(),
             state_machine_safety: state_machine_safety::StateMachineSafety::default(),
             durability: durability::Durability::new(c),
+            one_process: one_process::OneProcess::default(),
         };
-        Self { clusters: scenario.etcd.iter().map(cluster).collect(), violations: Vec::new() }
+        let clusters = scenario.etcd.iter().map(cluster).collect();
+        Self { clusters, kube: kube::All::new(scenario), violations: Vec::new() }
     }
 
     /// Looks at a record.
@@ -96,6 +107,7 @@ impl All {
         if matches!(record, Record::Request { .. }) {
             return;
         }
+        self.kube.record(at, record, &mut self.violations);
         let Some(id) = cluster_of(record) else { return };
         let cluster = &mut self.clusters[id.0 as usize];
         let logs = &cluster.logs;
@@ -104,6 +116,7 @@ impl All {
         check(&mut cluster.leader_completeness, logs, at, record, &cluster.name, &mut self.violations);
         check(&mut cluster.state_machine_safety, logs, at, record, &cluster.name, &mut self.violations);
         check(&mut cluster.durability, logs, at, record, &cluster.name, &mut self.violations);
+        check(&mut cluster.one_process, logs, at, record, &cluster.name, &mut self.violations);
         cluster.logs.record(record);
     }
 

@@ -4,6 +4,7 @@ mod affinity;
 mod api;
 mod autoscaling;
 mod care;
+mod chaos;
 mod elections;
 mod healing;
 mod machines;
