@@ -269,3 +269,14 @@ fn a_shoot_is_made_to_survive_a_node_in_its_zone() {
     assert!(zones.len() == 3 && zones.iter().all(|zone| *zone == zones[0]), "{zones:?}");
     assert!(seen.report.story.iter().any(|line| line.text.contains("is not supported")), "the refusal is told");
 }
+
+#[test]
+fn a_file_tells_of_an_upgrade() {
+    let text = include_str!("data/ha-upgrade.json");
+    let scenario = Arc::new(Scenario::from_json(text).unwrap_or_else(|errors| panic!("{errors}")));
+    let options = Options { raft_records: true, ..Options::default() };
+    let report = crate::run::run(&scenario, 1, options, &mut |_, _| {}, &mut |_| {});
+    assert!(report.violations.is_empty(), "{:?}", report.violations);
+    let failed: Vec<_> = report.expectations.iter().filter(|one| !one.holds).collect();
+    assert!(failed.is_empty(), "{failed:#?}");
+}
