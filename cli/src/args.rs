@@ -50,6 +50,14 @@ pub(crate) enum Command {
         #[arg(required = true)]
         files: Vec<PathBuf>,
     },
+    /// Say how many control planes the seeds of a scenario hold, what keeps them from holding more, and how many seeds a demand needs.
+    Capacity {
+        /// Scenario file; `-` is standard input.
+        file: PathBuf,
+        /// How to print it.
+        #[arg(long, value_enum, default_value_t = Format::Table)]
+        format: Format,
+    },
     /// Print the JSON Schema of scenario files.
     Schema,
     /// Print every default, with its source.
@@ -105,7 +113,7 @@ pub(crate) struct Compare {
 pub(crate) enum Format {
     /// For people.
     Table,
-    /// For programs: `zonefall.report/1`.
+    /// For programs.
     Json,
 }
 

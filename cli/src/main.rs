@@ -7,6 +7,7 @@
 //! Exit status: 0; 1 if an expectation of the scenario fails; 2 for bad input, or for output that cannot be written.
 
 mod args;
+mod capacity;
 mod charts;
 mod commands;
 mod compare;
@@ -35,6 +36,7 @@ fn main() -> ExitCode {
         Some(Command::Run(run)) => run::run(&run),
         Some(Command::Compare(args)) => compare::compare(&args),
         Some(Command::Check { files }) => commands::check(&files),
+        Some(Command::Capacity { file, format }) => capacity::capacity(&file, format),
         Some(Command::Schema) => commands::schema(),
         Some(Command::Defaults) => commands::defaults(),
         Some(Command::Completions { shell }) => commands::completions(shell),

@@ -210,6 +210,7 @@ impl Run {
             requests: seen.requests.totals(id),
             latency: seen.requests.rows(id),
             rpo: seen.durability.rpo(id),
+            switchovers: seen.switchovers.rows(id, now),
             snapshots: seen.repair.snapshots(id, now),
             catch_up: seen.repair.catch_up(id),
             membership: seen.repair.membership(id),

@@ -212,6 +212,29 @@ fn schema_defaults_and_completions() {
 }
 
 #[test]
+fn capacity_is_a_table_or_json() {
+    let plan: Value = serde_json::from_str(include_str!("../../../scenarios/capacity.json")).expect("the scenario is JSON");
+    let mut small = plan.clone();
+    for seed in 0..2 {
+        small["seeds"][seed]["allocatable_shoots"] = json!(3);
+    }
+    let found = report(&["capacity", "-", "--format", "json"], &small.to_string());
+    assert_eq!(found["schema"], "zonefall.capacity/1");
+    let room = &found["seeds"][0]["room"][2];
+    assert_eq!((&room["failure_tolerance"], &room["all_zones"]["shoots"]), (&json!("zone"), &json!(2)));
+    let figure = json!({"constraint": "allocatable_shoots", "unit": "shoots", "used": 2, "available": 2, "one_more": 3});
+    assert_eq!(room["all_zones"]["binding"], json!([figure]));
+    // 300 in threes; 600 in equal shares of whole shoots: one, one and one.
+    assert_eq!((&found["seeds"][0]["needed"]["none"], &found["seeds"][0]["needed"]["together"]), (&json!(100), &json!(300)));
+
+    let (table, _) = check(&["capacity", "-"], &small.to_string(), 0);
+    let row = table.lines().find(|line| line.contains("a zone")).expect("a row for shoots that survive a zone");
+    assert_eq!(row, "  multi-zonal   a zone         2  the seed's limit: 2 of 2, one more makes 3");
+    let (_, error) = check(&["capacity", "-"], SCENARIO, 2);
+    assert_eq!(error, "error: -: no seeds, so there is no capacity to plan\n");
+}
+
+#[test]
 fn a_reader_that_goes_away_is_no_error() {
     let mut child = spawn(&["schema"]);
     drop(child.stdout.take());

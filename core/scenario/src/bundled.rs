@@ -15,7 +15,7 @@ macro_rules! bundle {
     };
 }
 
-static BUNDLED: [Bundled; 19] = bundle![
+static BUNDLED: [Bundled; 22] = bundle![
     "zone-outage",
     "two-zones-big",
     "two-zones-small",
@@ -24,6 +24,8 @@ static BUNDLED: [Bundled; 19] = bundle![
     "slow-disk",
     "far-behind-follower",
     "five-members",
+    "active-passive-standby",
+    "active-passive-learner",
     "eu-west-1a-outage",
     "eu-west-1a-strict",
     "node-failure-none",
@@ -35,6 +37,7 @@ static BUNDLED: [Bundled; 19] = bundle![
     "storage-degraded",
     "cloud-api-down",
     "many-shoots",
+    "capacity",
 ];
 
 /// All scenarios that come with Zonefall, the default one first.

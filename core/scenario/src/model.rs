@@ -136,6 +136,8 @@ pub struct EtcdCluster {
     pub database_bytes: u64,
     /// Its members' processes are containers of pods (see [`Role::Etcd`](crate::kube::Role::Etcd)): they run while their pods do.
     pub managed: bool,
+    /// Only one of its two members serves at a time; `None`: a majority of the voters does.
+    pub passive: Option<crate::passive::ActivePassive>,
     /// Members, those of [`Operation`]s that add one included.
     pub members: Vec<Member>,
 }

@@ -46,6 +46,8 @@ pub struct Client {
     sent: u64,
     arrived: u64,
     turn: u8,
+    /// The only member that serves, as far as it has heard (active-passive clusters).
+    endpoint: Option<u8>,
     requests: Requests,
     /// Requests in the order of their deadlines.
     deadlines: VecDeque<(Time, Token)>,
@@ -92,6 +94,7 @@ impl Client {
             sent: 0,
             arrived: 0,
             turn: 0,
+            endpoint: cluster.passive.as_ref().map(|passive| passive.primary),
             requests: Requests::new(id),
             deadlines: VecDeque::new(),
             deadline_timer: 0,
@@ -159,12 +162,27 @@ impl Client {
     fn may_ask(&self, cluster: &Cluster, index: u8) -> bool {
         let member = &cluster.members[index as usize];
         let of_learners = matches!(self.spec.op, Op::Range { linearizable: false, .. });
-        member.standing == Standing::In && (of_learners || !member.learner)
+        self.endpoint.is_none_or(|endpoint| endpoint == index)
+            && member.standing == Standing::In
+            && (of_learners || !member.learner)
+    }
+
+    /// Hears who serves, if whoever says so reaches it.
+    fn look_up(&mut self, at: &Surroundings<'_>) {
+        if at.cluster.tells(self.host, at.net) {
+            self.endpoint = at.cluster.endpoint();
+        }
     }
 
     /// The member it asks first.
     fn first_member(&mut self, at: &Surroundings<'_>) -> u8 {
+        self.look_up(at);
         let cluster = &at.cluster;
+        if let Some(endpoint) = self.endpoint
+            && !matches!(self.spec.target, Target::Member(_))
+        {
+            return endpoint;
+        }
         let usable = |&index: &u8| self.may_ask(cluster, index);
         let n = cluster.members.len() as u8;
         let fallback = (0..n).find(usable).unwrap_or(0);
@@ -257,6 +275,7 @@ impl Client {
     }
 
     fn try_another(&mut self, token: Token, result: RequestResult, at: &mut Surroundings<'_>) {
+        self.look_up(at);
         let n = at.cluster.members.len() as u8;
         let request = self.requests.get(token).expect("an open request");
         if request.tries >= self.spec.retries || !self.is_on(at) {

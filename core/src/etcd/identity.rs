@@ -43,7 +43,7 @@ impl Cluster {
         let change = match member.standing {
             Standing::Future => self.forerunner(index).map_or(MemberChange::Add(member.id), MemberChange::Remove),
             Standing::In if member.learner => MemberChange::Promote(member.id),
-            Standing::In | Standing::Removed => return,
+            Standing::In | Standing::Removed | Standing::Standby => return,
         };
         let hears = |leader: u8| cx.net.is_open(self.host(index), self.host(leader));
         let asks = self.leader().is_some_and(hears) && !self.is_asked(change) && self.refusal(change, true, cx).is_none();

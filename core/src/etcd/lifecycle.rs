@@ -19,12 +19,14 @@ impl Cluster {
         self.wake(cx);
         self.members[index as usize].held_down += 1;
         self.stop(index, reason, cx);
+        self.disturb_controller(cx);
     }
 
     /// One fault less does; the last starts it again.
     pub fn release(&mut self, index: u8, cx: &mut Context<'_>) {
         self.members[index as usize].held_down -= 1;
         self.start(index, cx);
+        self.disturb_controller(cx);
     }
 
     /// Begins to start a member's process, if nothing stands against it.
@@ -137,6 +139,7 @@ impl Cluster {
     pub fn terminate(&mut self, index: u8, cx: &mut Context<'_>) {
         self.members[index as usize].held_down += 1;
         self.hand_over(index, cx);
+        self.disturb_controller(cx);
     }
 
     /// A kubelet starts a member's container on a host.
@@ -234,6 +237,11 @@ impl Cluster {
         if member.disk.content.take_if(|content| !content.is_blank()).is_some() && cx.fx.raft_records {
             cx.fx.record(Record::Raft(RaftRecord::Wiped { member: member.id }));
         }
+        self.disturb_controller(cx);
+        if self.passive.is_some() {
+            // What is lost is known, and told, when somebody takes over.
+            return;
+        }
         // Only what a client was (or could have been) told counts as data.
         let committed = self.committed.min(durable_before);
         let entries = committed.saturating_sub(self.durable());
@@ -247,6 +255,14 @@ impl Cluster {
         self.members[index as usize].disk.lost -= 1;
         if self.members[index as usize].disk.is_present() {
             self.start(index, cx);
+        }
+        self.disturb_controller(cx);
+    }
+
+    /// The controller of an active-passive cluster sees machines and volumes, not only what etcd answers.
+    fn disturb_controller(&self, cx: &mut Context<'_>) {
+        if self.passive.is_some() {
+            cx.fx.disturbed.push(self.id);
         }
     }
 

@@ -197,7 +197,7 @@ impl Cluster {
             MemberChange::Promote(_) => {}
             MemberChange::Remove(_) => {
                 member.standing = Standing::Removed;
-                if index != at {
+                if index != at && !member.displaced {
                     self.depart(index, cx);
                 }
             }

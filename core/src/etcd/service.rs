@@ -81,7 +81,8 @@ impl Cluster {
             voters.contains(me).then_some(Strength { connected, voters: voters.len() as u8 })
         };
         let none = Strength { connected: 0, voters: self.services.strength.voters };
-        let servers = (0..self.members.len() as u8).filter_map(|index| self.server(index));
+        let in_service = (0..self.members.len() as u8).filter(|&index| self.is_in_service(index));
+        let servers = in_service.filter_map(|index| self.server(index));
         servers.filter_map(of).max_by_key(|strength| strength.left()).unwrap_or(none)
     }
 
@@ -100,7 +101,7 @@ impl Cluster {
 
     /// How long a member takes over a request that has reached it now; `None`: it does not answer.
     pub fn time_at(&self, index: u8, linearizable: bool, write: bool, net: &Network) -> Option<Duration> {
-        let server = self.server(index)?;
+        let server = self.server(index).filter(|_| self.is_in_service(index))?;
         if !linearizable {
             return Some(Duration::ZERO);
         }

@@ -211,8 +211,10 @@ impl Cluster {
         cx.fx.disturbed.push(self.id);
     }
 
+    /// Whether a member's process speaks to others: not to the one that displaced it.
     fn runs(&self, member: u8) -> bool {
-        self.members[member as usize].server.is_some()
+        let member = &self.members[member as usize];
+        member.server.is_some() && !member.displaced
     }
 
     /// Sets a stream's timer by what is true now.

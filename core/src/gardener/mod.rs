@@ -6,6 +6,7 @@
 //! ```
 
 pub mod admission;
+pub mod capacity;
 pub mod care;
 pub mod distribute;
 pub mod druid;

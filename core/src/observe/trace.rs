@@ -131,6 +131,7 @@ impl Form {
                     StopReason::VolumeLost => 3,
                     StopReason::Removed => 4,
                     StopReason::VolumeDetached => 5,
+                    StopReason::Replaced => 6,
                 });
             }
             Record::MemberRefused { member, reason } => {
@@ -242,6 +243,11 @@ impl Form {
                 self.u16(zone.0);
             }
             Record::Raft(_) => {}
+            Record::Passive(cluster, fact) => {
+                self.u8(21);
+                self.u16(cluster.0);
+                self.bytes = postcard::to_extend(fact, std::mem::take(&mut self.bytes)).expect("a record is plain data");
+            }
         }
     }
 

@@ -1,5 +1,6 @@
 //! Events and effects: what waits in the queue, and what handlers ask the run loop to do.
 
+use crate::etcd::passive::Alarm;
 use crate::etcd::raft::log::Token;
 use crate::ids::{ClientId, ClusterId, FaultId, MemberId, PlaneId};
 use crate::kernel::time::Time;
@@ -49,6 +50,8 @@ pub enum EtcdEvent {
     Newcomer(u8, u32),
     /// A request arrives at the member of its token.
     Request(Token),
+    /// Something of an active-passive cluster is due.
+    Passive(Alarm, u32),
 }
 
 /// What happens at a client.

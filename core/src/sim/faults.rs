@@ -52,6 +52,7 @@ impl Simulation {
         }
         if let Fault::ProcessKill(Aim::Named(member)) | Fault::GracefulStop(Aim::Named(member)) = fault
             && self.clusters[member.cluster.0 as usize].members[member.index as usize].standing != Standing::In
+            && self.clusters[member.cluster.0 as usize].members[member.index as usize].standing != Standing::Standby
         {
             return Err(format!("{} is not in its cluster at that time", self.scenario.member(*member).name));
         }

@@ -108,6 +108,8 @@ pub enum Role {
     Learner,
     /// Not in the cluster: not yet added, or removed.
     Absent,
+    /// Stands by with what a backup bucket holds; no etcd runs there.
+    Standby,
 }
 
 /// Bytes one endpoint has sent to another since the start.
@@ -325,6 +327,7 @@ impl Simulation {
             for id in std::mem::take(&mut self.fx.disturbed) {
                 let (probe, zones) = (self.scenario.probe, self.scenario.zones.len() as u16);
                 let (cluster, mut cx) = self.cluster(id);
+                cluster.attend(&mut cx);
                 cluster.probe(probe, zones, &mut cx);
                 for id in self.clients_of(id) {
                     let (client, mut at) = self.client(id);
@@ -396,6 +399,7 @@ impl Simulation {
             let disk = member.disk.content.as_deref();
             let role = match (member.standing, server) {
                 (Standing::Future | Standing::Removed, _) => Role::Absent,
+                (Standing::Standby, _) => Role::Standby,
                 (Standing::In, Some(server)) if server.raft.config.learners.contains(member.id.index) => Role::Learner,
                 (Standing::In, Some(server)) => server.raft.role.into(),
                 (Standing::In, None) => Role::Follower,

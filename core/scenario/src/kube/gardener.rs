@@ -3,8 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::Workload;
+use super::int_or_percent::IntOrPercent;
 use super::labels::Symbol;
-use crate::ids::{PlaneId, SeedId, WorkloadId, ZoneId};
+use crate::ids::{GroupId, PlaneId, SeedId, WorkloadId, ZoneId};
 use zonefall_kernel::time::Time;
 
 /// Which failure the control plane of a shoot survives (GEP-20, `highAvailability.failureTolerance.type`).
@@ -18,6 +19,11 @@ pub enum FailureTolerance {
     Node,
     /// That of a zone: several zones.
     Zone,
+}
+
+impl FailureTolerance {
+    /// All of them, the least first.
+    pub const ALL: [Self; 3] = [Self::None, Self::Node, Self::Zone];
 }
 
 /// How a shoot's control plane gets over the loss of a zone (GEP-20, "Handling Outages": recovery options).
@@ -48,6 +54,23 @@ pub struct Seed {
     pub multi_zonal: bool,
     /// Control planes that it takes (`status.allocatable.shoots`).
     pub allocatable_shoots: u32,
+    /// Nodes that its range of addresses holds.
+    pub addresses: u64,
+    /// Its worker pools.
+    pub pools: Vec<Pool>,
+}
+
+/// A worker pool of a seed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pool {
+    /// Its machine deployments, one per zone: those of the plane's [`groups`](super::PlaneSpec::groups) from here on.
+    pub first: GroupId,
+    /// How many zones it has.
+    pub zones: u32,
+    /// Machines it has at most.
+    pub maximum: u32,
+    /// Machines it has beyond that at most while it is rolled.
+    pub max_surge: IntOrPercent,
 }
 
 /// A cluster whose control plane runs as pods in a seed.

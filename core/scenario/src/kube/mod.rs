@@ -1,5 +1,6 @@
 //! Kubernetes as a scenario has it: names resolved, nothing left that could be invalid.
 
+pub mod capacity;
 pub mod disruption;
 pub mod gardener;
 pub mod int_or_percent;
@@ -35,6 +36,8 @@ pub struct KubeModel {
     pub changes: Vec<gardener::ToleranceChange>,
     /// Work of an operator, in order of time.
     pub operations: Vec<Operation>,
+    /// What capacity is planned for; nothing of it runs.
+    pub capacity: capacity::Capacity,
     /// The words that symbols stand for, [`labels::WELL_KNOWN`] first.
     pub words: Vec<String>,
 }
@@ -128,14 +131,14 @@ pub struct Group {
     /// Machines there are at most.
     pub maximum: u32,
     /// The pool it is part of.
-    pub pool: Pool,
+    pub pool: PoolShare,
     /// From which of [`KubeModel::stock`] its machines are taken; `None`: there are always more.
     pub stock: Option<u16>,
 }
 
 /// A pool with a machine deployment in each of some zones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pool {
+pub struct PoolShare {
     /// Which of its zones the machine deployment is in, and of how many.
     pub zone: (u32, u32),
     /// Machines it has at most.

@@ -5,11 +5,13 @@
 //! knows, fields say `x-source` (where the default stands, "assumed" where nobody says), `x-default` (a default that depends on
 //! other fields, in words), `x-min` and `x-max` (bounds of quantities with a unit).
 
+mod capacity;
 mod etcd;
 mod events;
 mod gardener;
 mod kube;
 mod load;
+mod passive;
 mod timers;
 mod workload;
 mod world;
@@ -18,11 +20,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use zonefall_kernel::time::Duration;
 
+pub use capacity::*;
 pub use etcd::*;
 pub use events::*;
 pub use gardener::*;
 pub use kube::*;
 pub use load::*;
+pub use passive::*;
 pub use timers::*;
 pub use workload::*;
 pub use world::*;
@@ -74,6 +78,9 @@ pub struct RawScenario {
     #[serde(default)]
     #[schemars(length(max = 1_000))]
     pub shoots: Vec<RawShoot>,
+    /// What `zonefall capacity` plans for.
+    #[serde(default)]
+    pub capacity: RawCapacity,
     /// Load.
     #[serde(default)]
     #[schemars(length(max = 10_000))]

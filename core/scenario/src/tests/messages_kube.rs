@@ -285,3 +285,40 @@ fn members_in_reserve() {
     let usual = etcd(json!({"name": "s", "failure_tolerance": "zone"}), json!([]));
     assert!(usual.members.len() == 3 && usual.members.iter().all(|member| member.initial));
 }
+
+#[test]
+fn capacity() {
+    let plan = |shoot: Value| json!({"demand": {"zone": 3}, "shoot": shoot});
+    check("/capacity", plan(json!({"recovery": "redundant", "components": [{"name": "loki", "absent": true}]})), "");
+    check(
+        "/capacity",
+        plan(json!({"components": [{"name": "loki", "pool": "cqu", "pods": [{"name": "loki-0", "node": "n"}]}]})),
+        "capacity.shoot.components[0].pods: found pods; wanted none: this control plane is nowhere yet\n\
+         capacity.shoot.components[0].pool: found \"cqu\"; wanted the name of a pool of this seed: \"cpu\" (did you mean \"cpu\"?)",
+    );
+    check(
+        "/capacity",
+        plan(json!({"components": [{"name": "agent", "kind": "daemon_set"}, {"name": "loky", "volume": "zonal"}]})),
+        "capacity.shoot.components[0].kind: found \"daemon_set\"; wanted `deployment` or `stateful_set`: a control plane has nothing on every node of its seed\n\
+         capacity.shoot.components[1].kind: found nothing; wanted `deployment`, `stateful_set` or `daemon_set`: Gardener deploys no \"loky\" (did you mean \"loki\"?)\n\
+         capacity.shoot.components[1].volume: found a volume; wanted none: only pods of a StatefulSet have one each",
+    );
+}
+
+#[test]
+fn a_control_plane_that_is_counted_in_has_few_pods() {
+    let many: Vec<Value> = (0..2).map(|k| json!({"name": format!("c{k}"), "kind": "deployment", "replicas": 501})).collect();
+    check(
+        "/capacity",
+        json!({"shoot": {"only_listed": true, "components": many}}),
+        "capacity.shoot.components: found 1002 pods; wanted at most 1000 in all",
+    );
+}
+
+#[test]
+fn a_plan_needs_a_seed() {
+    let mut raw: Value = serde_json::from_str(crate::default_scenario().json).expect("bundled scenarios are JSON");
+    raw["capacity"] = json!({"demand": {"node": 1}});
+    let errors = Scenario::from_json(&raw.to_string()).expect_err("there is no seed");
+    assert_eq!(errors.to_string(), "capacity: found a plan; wanted a seed in `seeds` to plan with");
+}

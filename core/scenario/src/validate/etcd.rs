@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::names::Names;
+use super::passive;
 use super::world::{World, disk};
 use super::{Context, quoted};
 use crate::error::{did_you_mean, one_of, quote};
@@ -67,6 +68,7 @@ pub(super) fn validate(cx: &mut Context<'_>, raw: &RawScenario, world: &mut Worl
     operations(cx, raw, &names, &mut all);
     for (c, cluster) in raw.etcd.iter().enumerate() {
         place(cx, c, cluster, raw, world, &mut all);
+        passive::mode(cx, c, cluster, &world.zone_names, &mut all.clusters[c]);
     }
     one_member_per_volume(cx, world, &all);
     (names, all)
@@ -112,6 +114,7 @@ fn initial(cx: &mut Context<'_>, c: usize, raw: &RawCluster, all: &mut Members) 
         revision: raw.initial.revision,
         database_bytes: raw.initial.database.0,
         managed: false,
+        passive: None,
         members: Vec::new(),
     });
 }
@@ -187,6 +190,9 @@ fn operations(cx: &mut Context<'_>, raw: &RawScenario, clusters: &Names, all: &m
             continue;
         }
         let Some(c) = only_or_named(cx, &path, operation.cluster.as_deref(), clusters) else { continue };
+        if passive::no_operations(cx, raw, o, c) {
+            continue;
+        }
         let lives = &mut all.lives[c];
         let change = match &operation.change {
             RawChange::AddMember(member) => add(cx, &format!("{path}.add_member"), c, member, at, lives),
@@ -473,6 +479,7 @@ impl Members {
             revision: *revision,
             database_bytes: *database_bytes,
             managed: placed.pods,
+            passive: None,
             members,
         });
         id

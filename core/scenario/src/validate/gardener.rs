@@ -11,7 +11,7 @@ use super::names::Names;
 use super::tolerances::{Asked, asked};
 use super::workload::{Home, Planned, planned};
 use super::world::World;
-use super::{Context, kube, operations};
+use super::{Context, capacity, kube, operations};
 use crate::error::quote;
 use crate::ids::{ClusterId, NodeId, NodeKey, PlaneId, SeedId, WorkloadId, ZoneId};
 use crate::kube::gardener::{FailureTolerance, Hosted, Recovery, Shoot, ToleranceChange, VOLUMES};
@@ -64,6 +64,7 @@ pub(super) fn validate(
         }
     }
     model.operations = operations::validate(cx, raw, &seeds, &lowering, &model.shoots);
+    model.capacity = capacity::validate(cx, raw, &mut lowering);
     let (mut planes, mut seeds) = (Vec::new(), Vec::new());
     for site in lowering.sites.drain(..) {
         planes.push(site.plane);

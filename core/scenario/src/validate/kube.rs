@@ -7,11 +7,11 @@ use super::world::World;
 use super::{Context, quoted};
 use crate::error::quote;
 use crate::ids::{ClusterId, GroupId, NodeId, PlaneId, ZoneId};
-use crate::kube::gardener::Seed;
+use crate::kube::gardener::{Pool, Seed};
 use crate::kube::labels::{Labels, Symbol};
 use crate::kube::name::MachineName;
 use crate::kube::taints::Taint;
-use crate::kube::{Group, NodeSpec, NodeTemplate, PlaneSpec, Pool, Resources, Timers};
+use crate::kube::{Group, NodeSpec, NodeTemplate, PlaneSpec, PoolShare, Resources, Timers};
 use crate::raw::{RawMachine, RawPool, RawScenario, RawSeed, RawSeedNode};
 use crate::units::Span;
 
@@ -119,6 +119,8 @@ impl Builder<'_, '_> {
             zones,
             multi_zonal: false,
             allocatable_shoots: raw.allocatable_shoots,
+            addresses: 0,
+            pools: Vec::new(),
         };
         let (nodes, groups, workloads, cared) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let plane = PlaneSpec { name, etcd, control_plane: hosts, nodes, groups, workloads, cared, timers };
@@ -128,7 +130,7 @@ impl Builder<'_, '_> {
         let pools = self.pools(&mut site);
         self.given(&pools, &mut site);
         self.made(&pools, &mut site);
-        self.addresses(&site);
+        site.seed.addresses = self.addresses(&site);
         site.seed.multi_zonal = self.multi_zonal(&pools);
         site
     }
@@ -180,10 +182,12 @@ impl Builder<'_, '_> {
                     template: template(&mut self.lowering.words, *zone, pool, self.world),
                     minimum: share(k, pool.minimum, zones.len()),
                     maximum: share(k, pool.maximum, zones.len()),
-                    pool: Pool { zone: (k as u32, zones.len() as u32), maximum: pool.maximum, rollout: pool.rollout.rollout() },
+                    pool: PoolShare { zone: (k as u32, zones.len() as u32), maximum: pool.maximum, rollout: pool.rollout.rollout() },
                     stock: pool.machine.kind.as_ref().and_then(|kind| self.lowering.stock(kind.as_str(), *zone)),
                 });
             }
+            let (maximum, max_surge) = (pool.maximum, pool.rollout.max_surge);
+            site.seed.pools.push(Pool { first: GroupId(first as u16), zones: zones.len() as u32, maximum, max_surge });
             all.push((first, zones));
         }
         all
@@ -261,27 +265,28 @@ impl Builder<'_, '_> {
         site.add_node(NodeSpec { node, template, machine: Some(machine) }, zone);
     }
 
-    /// Whether the seed's range of addresses holds its nodes.
-    fn addresses(&mut self, site: &Site) {
+    /// How many nodes the seed's range of addresses holds: as many as it has at least.
+    fn addresses(&mut self, site: &Site) -> u64 {
         let path = format!("{}.node_cidr", self.path);
         let wanted = "a range of IPv4 addresses such as \"10.242.0.0/16\"";
         let address = |text: &str| text.split('.').count() == 4 && text.split('.').all(|part| part.parse::<u8>().is_ok());
         let range = self.raw.node_cidr.split_once('/').filter(|(start, _)| address(start));
         let parsed = range.and_then(|(_, bits)| bits.parse::<u8>().ok()).filter(|bits| *bits <= 32);
-        let Some(bits) = parsed else { return self.cx.error(&path, quote(&self.raw.node_cidr), wanted) };
+        let Some(bits) = parsed else {
+            self.cx.error(&path, quote(&self.raw.node_cidr), wanted);
+            return 0;
+        };
         let Some(free) = self.raw.node_prefix.checked_sub(bits) else {
             let wanted = format!("at least the {bits} bits of `node_cidr`");
-            return self.cx.error(&format!("{}.node_prefix", self.path), self.raw.node_prefix.to_string(), wanted);
+            self.cx.error(&format!("{}.node_prefix", self.path), self.raw.node_prefix.to_string(), wanted);
+            return 0;
         };
-        if site.zones.len() as u64 > 1 << free {
-            let wanted = format!(
-                "a range for its {} nodes: this one holds {} of /{}",
-                site.zones.len(),
-                1_u64 << free,
-                self.raw.node_prefix
-            );
+        let (nodes, holds) = (site.zones.len(), 1_u64 << free);
+        if nodes as u64 > holds {
+            let wanted = format!("a range for its {nodes} nodes: this one holds {holds} of /{}", self.raw.node_prefix);
             self.cx.error(&path, quote(&self.raw.node_cidr), wanted);
         }
+        holds
     }
 
     fn multi_zonal(&mut self, pools: &[(usize, Vec<ZoneId>)]) -> bool {

@@ -7,6 +7,7 @@
 //! Each part reports all it finds and goes on with whatever it could make out; what depends on a name that is nowhere is skipped,
 //! not reported twice. A `Scenario` comes out only where nothing was found.
 
+mod capacity;
 mod etcd;
 mod events;
 mod gardener;
@@ -15,6 +16,7 @@ mod load;
 mod lower;
 mod names;
 mod operations;
+mod passive;
 mod tolerances;
 mod workload;
 mod world;

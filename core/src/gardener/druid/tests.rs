@@ -277,6 +277,6 @@ fn a_file_tells_of_an_upgrade() {
     let options = Options { raft_records: true, ..Options::default() };
     let report = crate::run::run(&scenario, 1, options, &mut |_, _| {}, &mut |_| {});
     assert!(report.violations.is_empty(), "{:?}", report.violations);
-    let failed: Vec<_> = report.expectations.iter().filter(|one| !one.holds).collect();
+    let failed: Vec<_> = report.expectations.iter().filter(|one| !one.ok).collect();
     assert!(failed.is_empty(), "{failed:#?}");
 }

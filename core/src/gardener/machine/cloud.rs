@@ -87,7 +87,7 @@ impl Cloud {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kube::spec::{NodeTemplate, Pool, Resources, Rollout};
+    use crate::kube::spec::{NodeTemplate, PoolShare, Resources, Rollout};
     use crate::observe::testing::three_zones;
 
     #[test]
@@ -97,7 +97,7 @@ mod tests {
         let allocatable = Resources { cpu_milli: 1, memory: 1, pods: 1 };
         let template = NodeTemplate { labels: [].into_iter().collect(), taints: Vec::new(), allocatable, volumes: 25 };
         let (name, zone) = ("pool".to_owned(), ZoneId(1));
-        let pool = Pool { zone: (0, 1), maximum: 9, rollout: Rollout::default() };
+        let pool = PoolShare { zone: (0, 1), maximum: 9, rollout: Rollout::default() };
         let group = Group { name, zone, template, minimum: 0, maximum: 9, pool, stock: Some(0) };
         let mut cloud = Cloud::new(&scenario);
         let none = Failure { zone: None, create: None, delete: None, attach: None };

@@ -7,12 +7,12 @@ use crate::gardener::distribute::int_or_percent_over_zones;
 use crate::ids::GroupId;
 use crate::kube::context::Cx;
 use crate::kube::rule::rollout::{ReplicaSet, RollingUpdate};
-use crate::kube::spec::Pool;
+use crate::kube::spec::PoolShare;
 use crate::kube::store::Store;
 
 /// Machines that each machine set of a machine deployment is to have now.
 pub fn sizes(group: GroupId, fleet: &Fleet, cx: &Cx<'_>) -> Vec<u32> {
-    let Pool { zone: (zone, zones), maximum, rollout } = cx.spec.groups[group.0 as usize].pool;
+    let PoolShare { zone: (zone, zones), maximum, rollout } = cx.spec.groups[group.0 as usize].pool;
     let share = |of| int_or_percent_over_zones(zone, of, zones, maximum);
     let update = RollingUpdate::new(fleet.desired(group), share(rollout.max_surge), share(rollout.max_unavailable));
     let set = |set: &Set| {

@@ -17,7 +17,8 @@ use crate::kube::rule::labels::{Labels, NodeAffinity, Requirement, Selector, Sym
 use crate::kube::rule::spread::Constraint;
 use crate::kube::spec::placement::PodAffinity;
 use crate::kube::spec::{
-    Component, Group, Image, Kind, NodeSpec, NodeTemplate, PlaneSpec, Resources, Role, Timers, VolumeTemplate, Workload,
+    Component, Group, Image, Kind, NodeSpec, NodeTemplate, PlaneSpec, PoolShare, Resources, Role, Rollout, Timers, VolumeTemplate,
+    Workload,
 };
 use crate::observe::testing::{CLUSTER, member, three_zones};
 use crate::record::{Record, StopReason};
@@ -51,6 +52,7 @@ fn workload(app: u32) -> Workload {
         volume: None,
         image: Image { id: 0, bytes: 0 },
         max_unavailable: None,
+        rollout: Rollout::default(),
         start: Duration::ZERO,
         stop: Duration::ZERO,
         placed: Vec::new(),
@@ -64,12 +66,13 @@ fn scenario() -> Scenario {
     let template = |zone: u32| {
         let labels = [(Symbol::HOSTNAME, Symbol(200 + zone)), (Symbol::ZONE, Symbol(300 + zone))];
         let allocatable = Resources { cpu_milli: 3_000, memory: 1 << 30, pods: 110 };
-        NodeTemplate { labels: labels.into_iter().collect(), taints: Vec::new(), allocatable }
+        NodeTemplate { labels: labels.into_iter().collect(), taints: Vec::new(), allocatable, volumes: 25 }
     };
     let node = |k: u32| NodeSpec { node: NodeId(k as u16), template: template(k), machine: Some(machine(0, k)) };
     let group = |k: u32| {
         let (name, zone) = (format!("group-{k}"), ZoneId(k as u16));
-        Group { name, zone, template: template(k), minimum: 3, maximum: 3, stock: None }
+        let pool = PoolShare { zone: (0, 1), maximum: 3, rollout: Rollout::default() };
+        Group { name, zone, template: template(k), minimum: 3, maximum: 3, pool, stock: None }
     };
     let budgeted = Workload { max_unavailable: Some(1), ..workload(0) };
     let (kind, volume) = (Kind::StatefulSet { parallel: true }, Some(VolumeTemplate { regional: false }));
@@ -77,7 +80,7 @@ fn scenario() -> Scenario {
     let mut spread = workload(2);
     let selector = spread.selector.clone();
     spread.spread =
-        vec![Constraint { key: Symbol::ZONE, max_skew: 1, selector, min_domains: 1, honors_affinity: true, honors_taints: true }];
+        vec![Constraint { key: Symbol::ZONE, max_skew: 1, selector, min_domains: 1, honors_affinity: true, honors_taints: true, per_rollout: false }];
     scenario.kube.planes = vec![PlaneSpec {
         name: "seed".to_owned(),
         etcd: CLUSTER,

@@ -11,7 +11,7 @@ use super::world::{
 use crate::ids::{NodeKey, WorkloadId, ZoneId};
 use crate::kernel::rng::{Purpose, Stream};
 use crate::kernel::time::Time;
-use crate::kube::controller::scheduler::{Demand, place};
+use crate::kube::controller::placement::{Demand, place};
 use crate::kube::name::PodTag;
 use crate::kube::plane::Plane;
 use crate::kube::record::Ready;
@@ -151,7 +151,7 @@ fn ailing(id: WorkloadId, plane: &Plane, spec: &PlaneSpec) -> Vec<String> {
     let mut waits = false;
     for (_, pod) in store.pods_of(id) {
         let mut draw = Stream::new(0, Purpose::Tie, 0).draw(0);
-        let has_room = place(Demand::of(pod.name, store), spec, store, &mut draw).is_ok();
+        let has_room = place(Demand::of(pod, store), spec, store, &mut draw).is_ok();
         if pod.node.is_none() && !pod.terminating && !has_room {
             waits = true;
         } else if !pod.ready || pod.terminating {

@@ -11,7 +11,7 @@ use crate::kernel::time::Time;
 use crate::kube::name::{MachineName, NodeName, PodTag};
 use crate::kube::record::{KubeRecord, MachineFact, NodeFact, PodFact, Ready};
 use crate::kube::spec::int_or_percent::IntOrPercent::Int;
-use crate::kube::spec::{Group, Kind, Pool, Rollout, VolumeTemplate, Workload, tolerates_unreachable};
+use crate::kube::spec::{Group, Kind, PoolShare, Rollout, VolumeTemplate, Workload, tolerates_unreachable};
 use crate::scenario::{Aim, CloudAnswer, Fault, Scenario};
 use crate::sim::Exact;
 
@@ -24,7 +24,7 @@ pub(super) fn with_machines(mut scenario: Scenario, maximum: u32) -> Scenario {
         if plane.groups.last().is_none_or(|group| group.zone != zone) {
             let (name, template) = (format!("pool-z{}", zone.0), node.template.clone());
             let rollout = Rollout { max_surge: Int(1), max_unavailable: Int(0) };
-            let pool = Pool { zone: (0, 1), maximum, rollout };
+            let pool = PoolShare { zone: (0, 1), maximum, rollout };
             plane.groups.push(Group { name, zone, template, minimum: 0, maximum, pool, stock: None });
         }
         plane.groups.last_mut().unwrap().minimum += 1;

@@ -1,0 +1,134 @@
+//! `zonefall capacity`: what seeds hold.
+
+use std::path::Path;
+
+use anyhow::{Result, anyhow};
+use zonefall_core::gardener::capacity::{Bound, Constraint, Figure, Needed, Plan, Room, SeedPlan, plan};
+use zonefall_core::observe::words;
+use zonefall_core::scenario::kube::gardener::FailureTolerance;
+
+use crate::args::Format;
+use crate::output::{DIM, HEAD, print, width};
+use crate::page::Page;
+use crate::{OK, input};
+
+pub(crate) fn capacity(file: &Path, format: Format) -> Result<u8> {
+    let scenario = input::scenario(Some(file))?;
+    let plan = plan(&scenario).ok_or_else(|| anyhow!("{}: no seeds, so there is no capacity to plan", file.display()))?;
+    let text = match format {
+        Format::Table => table(&plan, &Page::new(width())),
+        Format::Json => serde_json::to_string_pretty(&plan)? + "\n",
+    };
+    print(&text)?;
+    Ok(OK)
+}
+
+fn table(plan: &Plan, page: &Page) -> String {
+    let hosted: u32 = plan.seeds.iter().map(|seed| seed.hosted).sum();
+    let beside = if hosted > 0 { format!(", beside the {hosted} that are there") } else { String::new() };
+    let mut parts = vec![format!(
+        "{HEAD}Room for shoots{HEAD:#} {DIM}(of one kind, on each seed{beside}){DIM:#}\n{}",
+        bounds(plan, page, &|room| Some(&room.all_zones), false)
+    )];
+    if plan.seeds.iter().any(|seed| seed.needed_after_zone_loss.is_some()) {
+        parts.push(format!(
+            "{HEAD}Room that a lost zone leaves{HEAD:#} {DIM}(everything that can move finds a place){DIM:#}\n{}",
+            bounds(plan, page, &|room| room.after_zone_loss.as_ref(), true)
+        ));
+    }
+    parts.extend(needed(plan, page));
+    parts.join("\n")
+}
+
+/// A row for each seed and failure tolerance.
+fn bounds(plan: &Plan, page: &Page, which: &dyn Fn(&Room) -> Option<&Bound>, lost: bool) -> String {
+    let rooms = plan.seeds.iter().flat_map(|seed| seed.room.iter().map(move |room| (seed, room)));
+    let rows = rooms.map(|(seed, room)| {
+        let bound = which(room);
+        let told = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
+        let mut row = vec![seed.name.clone(), tolerance(room.failure_tolerance).to_owned()];
+        row.push(told(bound.map(|bound| bound.shoots.to_string())));
+        if lost {
+            row.push(told(bound.and_then(|bound| bound.zone.clone())));
+        }
+        row.push(bound.map_or_else(|| "its only zone".to_owned(), binding));
+        row
+    });
+    if lost {
+        page.table(&["seed", "survives", "shoots", "worst zone", "bound by"], rows, &[2])
+    } else {
+        page.table(&["seed", "survives", "shoots", "bound by"], rows, &[2])
+    }
+}
+
+fn binding(bound: &Bound) -> String {
+    if bound.binding.is_empty() {
+        return "where its pods may be".to_owned();
+    }
+    let figures: Vec<String> = bound.binding.iter().map(figure).collect();
+    let or: Vec<&str> = bound.or.iter().map(|other| name(*other)).collect();
+    let or = if or.is_empty() { String::new() } else { format!(" (or {})", or.join(", ")) };
+    format!("{}{or}", figures.join(" and "))
+}
+
+/// `CPU: 69.5 of 72, one more makes 72.5`
+fn figure(figure: &Figure) -> String {
+    let Figure { constraint, used, available, one_more, .. } = *figure;
+    let amount = |n: u64| match constraint {
+        Constraint::Cpu => format!("{}", n as f64 / 1_000.0),
+        Constraint::Memory => words::bytes(n),
+        Constraint::AllocatableShoots
+        | Constraint::Surge
+        | Constraint::NodeCidr
+        | Constraint::Stock
+        | Constraint::Volumes
+        | Constraint::Pods
+        | Constraint::Maximum => n.to_string(),
+    };
+    let pieces = if one_more <= available { ", but they are in pieces" } else { "" };
+    format!("{}: {} of {}, one more makes {}{pieces}", name(constraint), amount(used), amount(available), amount(one_more))
+}
+
+const fn name(constraint: Constraint) -> &'static str {
+    match constraint {
+        Constraint::AllocatableShoots => "the seed's limit",
+        Constraint::Surge => "surge",
+        Constraint::NodeCidr => "node CIDR",
+        Constraint::Stock => "machine stock",
+        Constraint::Cpu => "CPU",
+        Constraint::Memory => "memory",
+        Constraint::Volumes => "volumes",
+        Constraint::Pods => "pods",
+        Constraint::Maximum => "pool maximum",
+    }
+}
+
+const fn tolerance(tolerance: FailureTolerance) -> &'static str {
+    match tolerance {
+        FailureTolerance::None => "nothing",
+        FailureTolerance::Node => "a node",
+        FailureTolerance::Zone => "a zone",
+    }
+}
+
+fn needed(plan: &Plan, page: &Page) -> Option<String> {
+    let demand = plan.demand;
+    if [demand.none, demand.node, demand.zone] == [0; 3] {
+        return None;
+    }
+    let count = |count: Option<u32>| count.map_or_else(|| "-".to_owned(), |count| count.to_string());
+    let row = |seed: &SeedPlan, needed: &Needed, kept: &str| {
+        let mut row = vec![seed.name.clone(), kept.to_owned()];
+        row.extend([needed.none, needed.node, needed.zone, needed.together].map(count));
+        row
+    };
+    let rows = plan.seeds.iter().flat_map(|seed| {
+        let after = seed.needed_after_zone_loss.as_ref().map(|needed| row(seed, needed, "for a lost zone"));
+        std::iter::once(row(seed, &seed.needed, "nothing")).chain(after)
+    });
+    let heads =
+        [format!("{} surviving nothing", demand.none), format!("{} a node", demand.node), format!("{} a zone", demand.zone)];
+    let head = ["seeds like", "room kept", &heads[0], &heads[1], &heads[2], "together"];
+    let note = "(for each part of the demand alone; together: for all that such a seed can host)";
+    Some(format!("{HEAD}Seeds needed{HEAD:#} {DIM}{note}{DIM:#}\n{}", page.table(&head, rows, &[2, 3, 4, 5])))
+}

@@ -1,0 +1,80 @@
+//! What capacity is planned for: the control plane that is counted in, as each seed would host it.
+
+use super::Context;
+use super::lower::{Lowering, Site};
+use super::workload::{Home, Planned, planned};
+use crate::kube::Workload;
+use crate::kube::capacity::{Capacity, Demand, Reference};
+use crate::kube::gardener::{FailureTolerance, Recovery};
+use crate::kube::profile::{self, Part};
+use crate::raw::{RawCapacity, RawKind, RawScenario};
+
+const PATH: &str = "capacity.shoot";
+
+/// Pods of a control plane that is counted in.
+const MAX_PODS: u32 = 1_000;
+
+/// Control planes to come. They are the last to get words, so that all others have those they would have without.
+pub(super) fn validate(cx: &mut Context<'_>, raw: &RawScenario, lowering: &mut Lowering) -> Capacity {
+    let shoot = &raw.capacity.shoot;
+    if raw.seeds.is_empty() && raw.capacity != RawCapacity::default() {
+        cx.error("capacity", "a plan", "a seed in `seeds` to plan with");
+    }
+    for (c, component) in shoot.components.iter().enumerate() {
+        let path = format!("{PATH}.components[{c}]");
+        if !component.pods.is_empty() {
+            cx.error(&format!("{path}.pods"), "pods", "none: this control plane is nowhere yet");
+        }
+        if component.kind == Some(RawKind::DaemonSet) {
+            let wanted = "`deployment` or `stateful_set`: a control plane has nothing on every node of its seed";
+            cx.error(&format!("{path}.kind"), "\"daemon_set\"", wanted);
+        }
+    }
+    let components = planned(cx, lowering, PATH, &profile::SHOOT, &shoot.components, shoot.only_listed);
+    let demand = Demand { none: raw.capacity.demand.none, node: raw.capacity.demand.node, zone: raw.capacity.demand.zone };
+    let mut references = Vec::new();
+    let sites = std::mem::take(&mut lowering.sites);
+    for site in sites.iter().filter(|site| site.sound) {
+        let errors = cx.errors.len();
+        references.push(of_seed(cx, lowering, site, &components, shoot.recovery));
+        // Another seed would have the same, or much of it.
+        if cx.errors.len() > errors {
+            break;
+        }
+    }
+    lowering.sites = sites;
+    Capacity { demand, references }
+}
+
+fn of_seed(
+    cx: &mut Context<'_>,
+    lowering: &mut Lowering,
+    site: &Site,
+    components: &[Planned<'_>],
+    recovery: Recovery,
+) -> Vec<Reference> {
+    let mut all = Vec::new();
+    for tolerance in FailureTolerance::ALL {
+        if tolerance == FailureTolerance::Zone && !site.seed.multi_zonal {
+            continue;
+        }
+        let pinned = tolerance != FailureTolerance::Zone && site.seed.zones.len() > 1;
+        // It has no plane of its own: nothing of it ever runs.
+        let plane = site.seed.plane;
+        let home = Home { namespace: "shoot--garden--planned".to_owned(), tolerance, recovery, pinned, plane };
+        let errors = cx.errors.len();
+        let workload = |component: &Planned<'_>| component.workload(cx, lowering, PATH, &home, site);
+        let workloads: Vec<Workload> = components.iter().map(workload).collect();
+        let pods: u32 = workloads.iter().map(|workload| workload.replicas).sum();
+        if pods > MAX_PODS {
+            cx.error(&format!("{PATH}.components"), format!("{pods} pods"), format!("at most {MAX_PODS} in all"));
+        }
+        let is_etcd = |component: &Planned<'_>| matches!(component.part(), Part::EtcdMain | Part::EtcdEvents);
+        let etcd = (0..components.len()).filter(|k| is_etcd(&components[*k])).collect();
+        all.push(Reference { tolerance, recovery, workloads, etcd });
+        if cx.errors.len() > errors {
+            break;
+        }
+    }
+    all
+}
