@@ -57,6 +57,7 @@ use std::collections::BTreeMap;
 
 use crate::ids::{ClusterId, PlaneId};
 use crate::kernel::time::Time;
+use crate::network::HostId;
 use crate::network::Network;
 use crate::scenario::Scenario;
 use crate::sim::Exact;
@@ -121,6 +122,16 @@ impl Kube {
     /// A plane.
     pub fn plane(&self, id: PlaneId) -> &Plane {
         &self.planes[id.0 as usize]
+    }
+
+    /// The name of the node that stands for a host.
+    pub fn node_name(&self, host: HostId, scenario: &Scenario) -> Option<String> {
+        let mut nodes = self
+            .planes
+            .iter()
+            .zip(&scenario.kube.planes)
+            .flat_map(|(plane, spec)| plane.store().nodes().map(move |(_, node)| (node.host, node.name, spec)));
+        nodes.find(|(on, ..)| *on == host).map(|(_, name, spec)| words::node_name(name, spec, scenario))
     }
 
     /// The objects of all planes.

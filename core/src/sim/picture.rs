@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::etcd::picture::ClusterPicture;
-use crate::ids::{ClusterId, Endpoint};
+use crate::ids::ClusterId;
 use crate::kernel::time::Time;
 use crate::kube::glance::PlanePicture;
 use crate::scenario::ActiveFault;
@@ -35,10 +35,7 @@ impl Simulation {
         let zones = self.scenario.zones.len();
         let mut zone_bytes = vec![0; zones * zones];
         for link in self.links() {
-            let [from, to] = [link.from, link.to].map(|end| match end {
-                Endpoint::Member(member) => self.scenario.zone_of(member),
-                Endpoint::Client(client) => self.scenario.client(client).zone,
-            });
+            let (from, to) = link.zones;
             zone_bytes[from.0 as usize * zones + to.0 as usize] += link.wire_bytes;
         }
         Picture {

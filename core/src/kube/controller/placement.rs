@@ -40,7 +40,7 @@ impl Demand {
 /// # Errors
 /// Why no node passes them.
 pub fn place(demand: Demand, spec: &PlaneSpec, store: &Store, tie: &mut Draw) -> Result<NodeKey, Reasons> {
-    let workload = &spec.workloads[demand.workload.0 as usize];
+    let workload = store.template(demand.workload, spec);
     let assumed = Assumed::default();
     let nodes = Nodes::new(store, &assumed);
     let company = company(workload, spec, store, &nodes);
@@ -79,7 +79,7 @@ impl Assumed {
     /// The first node from `from` on that suits a pod.
     pub fn first_fit(&self, demand: Demand, from: NodeKey, spec: &PlaneSpec, store: &Store) -> Option<NodeKey> {
         let nodes = Nodes::new(store, self);
-        let company = company(&spec.workloads[demand.workload.0 as usize], spec, store, &nodes);
+        let company = company(store.template(demand.workload, spec), spec, store, &nodes);
         let refusals = filter(demand, spec, store, &nodes, &company);
         let suits =
             |((key, _), refusal): (&(NodeKey, &Node), &Option<Reason>)| (*key >= from && refusal.is_none()).then_some(*key);
@@ -127,7 +127,7 @@ impl<'a> Nodes<'a> {
 
 /// The first filter that each node fails.
 fn filter(demand: Demand, spec: &PlaneSpec, store: &Store, nodes: &Nodes<'_>, company: &[Placed<'_>]) -> Vec<Option<Reason>> {
-    let workload = &spec.workloads[demand.workload.0 as usize];
+    let workload = store.template(demand.workload, spec);
     let pods = counted(workload, &workload.spread, spec, store, nodes);
     let spread = spread::filter(&incoming(workload, demand.revision), &workload.spread, &nodes.views, &pods);
     let near = affinity::filter(&pod(workload), company, &nodes.views);
@@ -166,7 +166,7 @@ fn score(
     company: &[Placed<'_>],
     candidates: &[usize],
 ) -> Vec<i64> {
-    let workload = &spec.workloads[demand.workload.0 as usize];
+    let workload = store.template(demand.workload, spec);
     let is_silent = workload.spread.is_empty() && workload.prefers.is_empty();
     let defaults = default_spread(workload);
     let constraints = if is_silent { &defaults[..] } else { &workload.prefers };
@@ -183,19 +183,24 @@ fn score(
     candidates.iter().map(resources).zip(others).map(|(resources, others)| resources + others).collect()
 }
 
+/// Workloads as they are now.
+fn templates<'a>(spec: &'a PlaneSpec, store: &'a Store) -> impl Iterator<Item = (WorkloadId, &'a Workload)> {
+    (0..spec.workloads.len() as u32).map(WorkloadId).map(|id| (id, store.template(id, spec)))
+}
+
 /// Pods that have a node and may count for these constraints.
 fn counted<'a>(
     workload: &Workload,
     constraints: &[Constraint],
     spec: &'a PlaneSpec,
-    store: &Store,
+    store: &'a Store,
     nodes: &Nodes<'_>,
 ) -> Vec<PodView<'a>> {
     let counts = |other: &Workload| {
         other.namespace == workload.namespace && constraints.iter().any(|constraint| constraint.selector.selects(&other.labels))
     };
     let mut pods = Vec::new();
-    for (id, other) in (0..).map(WorkloadId).zip(&spec.workloads).filter(|(_, other)| counts(other)) {
+    for (id, other) in templates(spec, store).filter(|(_, other)| counts(other)) {
         let view = |(node, terminating, revision)| {
             let Workload { namespace, labels, .. } = other;
             PodView { node, namespace: *namespace, labels, revision, terminating }
@@ -206,11 +211,11 @@ fn counted<'a>(
 }
 
 /// Pods that have a node and may be liked or disliked, or like or dislike others.
-fn company<'a>(workload: &Workload, spec: &'a PlaneSpec, store: &Store, nodes: &Nodes<'_>) -> Vec<Placed<'a>> {
+fn company<'a>(workload: &Workload, spec: &'a PlaneSpec, store: &'a Store, nodes: &Nodes<'_>) -> Vec<Placed<'a>> {
     let cares = |other: &Workload| {
         other.namespace == workload.namespace && !(workload.pod_affinity.is_empty() && other.pod_affinity.is_empty())
     };
-    let others = (0..).map(WorkloadId).zip(&spec.workloads).filter(|(_, other)| cares(other));
+    let others = templates(spec, store).filter(|(_, other)| cares(other));
     let placed =
         |(id, other)| Placed { pod: pod(other), nodes: nodes.places(id, store).into_iter().map(|(node, ..)| node).collect() };
     others.map(placed).collect()
