@@ -15,7 +15,7 @@ macro_rules! bundle {
     };
 }
 
-static BUNDLED: [Bundled; 22] = bundle![
+static BUNDLED: [Bundled; 26] = bundle![
     "zone-outage",
     "two-zones-big",
     "two-zones-small",
@@ -33,6 +33,10 @@ static BUNDLED: [Bundled; 22] = bundle![
     "node-failure-zone",
     "zone-outage-option-1",
     "zone-outage-option-2",
+    "zone-outage-option-3a",
+    "zone-outage-option-3b",
+    "rolling-maintenance",
+    "ha-upgrade",
     "two-zone-region",
     "storage-degraded",
     "cloud-api-down",

@@ -274,7 +274,7 @@ fn a_shoot_is_made_to_survive_a_node_in_its_zone() {
 
 #[test]
 fn a_file_tells_of_an_upgrade() {
-    let text = include_str!("data/ha-upgrade.json");
+    let text = include_str!("../../../../scenarios/ha-upgrade.json");
     let scenario = Arc::new(Scenario::from_json(text).unwrap_or_else(|errors| panic!("{errors}")));
     let options = Options { raft_records: true, ..Options::default() };
     let report = crate::run::run(&scenario, 1, options, &mut |_, _| {}, &mut |_| {});
