@@ -24,7 +24,7 @@ pub(crate) fn parts(report: &Report, page: &Page) -> Vec<String> {
 }
 
 fn table<const N: usize>(page: &Page, head: [&str; N], rows: Vec<Vec<String>>, numbers: &[usize]) -> String {
-    if rows.is_empty() { String::new() } else { page.table(&head, rows.into_iter(), numbers) }
+    if rows.is_empty() { String::new() } else { page.table(&head, rows, numbers) }
 }
 
 /// Those that did not answer, or whose components could do nothing, for a time.

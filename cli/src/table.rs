@@ -122,8 +122,9 @@ fn members(cluster: &EtcdReport, page: &Page) -> String {
             Role::Leader => "leader",
             Role::Learner => "learner",
             Role::Absent => "not in the cluster",
+            Role::Standby => "standby",
         };
-        let role = if m.up { role } else { "down" };
+        let role = if m.up || m.role == Role::Standby { role } else { "down" };
         vec![m.name.clone(), m.zone.clone(), m.node.clone(), role.to_owned(), m.term.to_string(), m.committed.to_string()]
     });
     page.table(&["member", "zone", "node", "at the end", "term", "committed"], rows, &[4, 5])

@@ -3,7 +3,8 @@
 //! A record is a fact of the domain, never of the engine: popping an event or skipping heartbeats at rest leaves no record. The
 //! trace hash is taken over [`Record`]s but for [`Record::Raft`], which exists for the invariants alone.
 
-use crate::ids::{ClientId, ClusterId, FaultId, MemberId, NodeId, PlaneId};
+use crate::etcd::passive::PassiveRecord;
+use crate::ids::{ClientId, ClusterId, FaultId, MemberId, NodeId, PlaneId, ZoneId};
 use crate::kernel::time::Duration;
 use crate::kube::record::KubeRecord;
 use crate::scenario::{ActiveFault, MemberChange, Op};
@@ -163,6 +164,15 @@ pub enum Record {
     Kube(PlaneId, KubeRecord),
     /// Inside raft, for the invariants; not in the trace.
     Raft(RaftRecord),
+    /// Something happened in an active-passive cluster.
+    Passive(ClusterId, PassiveRecord),
+    /// A member that does not run is in another zone from now on.
+    MemberMoved {
+        /// Which.
+        member: MemberId,
+        /// Where it will run.
+        zone: ZoneId,
+    },
 }
 
 /// Why a process stopped.
@@ -180,6 +190,8 @@ pub enum StopReason {
     Removed,
     /// Its volume was detached under it.
     VolumeDetached,
+    /// Another serves in its place.
+    Replaced,
 }
 
 /// Why a process does not start.

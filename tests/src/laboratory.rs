@@ -89,6 +89,7 @@ pub fn scenario(set_up: &SetUp, duration: Duration) -> Scenario {
             revision: 0,
             database_bytes: 0,
             managed: false,
+            passive: None,
             members: (0..n).map(member).collect(),
         }],
         kube: KubeModel::default(),

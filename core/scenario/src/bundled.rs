@@ -15,7 +15,7 @@ macro_rules! bundle {
     };
 }
 
-static BUNDLED: [Bundled; 20] = bundle![
+static BUNDLED: [Bundled; 22] = bundle![
     "zone-outage",
     "two-zones-big",
     "two-zones-small",
@@ -24,6 +24,8 @@ static BUNDLED: [Bundled; 20] = bundle![
     "slow-disk",
     "far-behind-follower",
     "five-members",
+    "active-passive-standby",
+    "active-passive-learner",
     "eu-west-1a-outage",
     "eu-west-1a-strict",
     "node-failure-none",

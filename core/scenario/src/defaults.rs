@@ -68,6 +68,13 @@ impl Walk {
                 }
             }
         }
+        if structure(field).is_none() {
+            for (name, own) in objects(field).into_iter().flat_map(fields) {
+                if let Some(object) = structure(own) {
+                    self.object(object, &format!("{path}.{name}"), own.get("default"), text(own, "x-source"));
+                }
+            }
+        }
     }
 
     /// One of the kinds of an object; what all kinds share stands under the plain path.

@@ -19,7 +19,7 @@ use crate::client::watch::Watch;
 use crate::etcd::cluster::Cluster;
 use crate::etcd::member::Standing;
 use crate::etcd::raft::log::Token;
-use crate::ids::{ClientId, ClusterId, Endpoint, MemberId};
+use crate::ids::{ClientId, ClusterId, Endpoint, MemberId, ZoneId};
 use crate::kernel::rng::{Purpose, Stream};
 use crate::kernel::time::{Duration, Time};
 use crate::network::meter::Meter;
@@ -46,6 +46,8 @@ pub struct Client {
     sent: u64,
     arrived: u64,
     turn: u8,
+    /// The only member that serves, as far as it has heard (active-passive clusters).
+    endpoint: Option<u8>,
     requests: Requests,
     /// Requests in the order of their deadlines.
     deadlines: VecDeque<(Time, Token)>,
@@ -54,6 +56,8 @@ pub struct Client {
     watch: Watch,
     /// To each member and back.
     meters: Vec<(Meter, Meter)>,
+    /// The same with members that have left the zone they were in then.
+    before: Vec<(u8, ZoneId, (Meter, Meter))>,
 }
 
 /// What a client may look at besides itself.
@@ -90,12 +94,14 @@ impl Client {
             sent: 0,
             arrived: 0,
             turn: 0,
+            endpoint: cluster.passive.as_ref().map(|passive| passive.primary),
             requests: Requests::new(id),
             deadlines: VecDeque::new(),
             deadline_timer: 0,
             deadline_queued: false,
             watch: Watch::default(),
             meters: vec![Default::default(); cluster.members.len()],
+            before: Vec::new(),
             spec,
         }
     }
@@ -156,12 +162,27 @@ impl Client {
     fn may_ask(&self, cluster: &Cluster, index: u8) -> bool {
         let member = &cluster.members[index as usize];
         let of_learners = matches!(self.spec.op, Op::Range { linearizable: false, .. });
-        member.standing == Standing::In && (of_learners || !member.learner)
+        self.endpoint.is_none_or(|endpoint| endpoint == index)
+            && member.standing == Standing::In
+            && (of_learners || !member.learner)
+    }
+
+    /// Hears who serves, if whoever says so reaches it.
+    fn look_up(&mut self, at: &Surroundings<'_>) {
+        if at.cluster.tells(self.host, at.net) {
+            self.endpoint = at.cluster.endpoint();
+        }
     }
 
     /// The member it asks first.
     fn first_member(&mut self, at: &Surroundings<'_>) -> u8 {
+        self.look_up(at);
         let cluster = &at.cluster;
+        if let Some(endpoint) = self.endpoint
+            && !matches!(self.spec.target, Target::Member(_))
+        {
+            return endpoint;
+        }
         let usable = |&index: &u8| self.may_ask(cluster, index);
         let n = cluster.members.len() as u8;
         let fallback = (0..n).find(usable).unwrap_or(0);
@@ -254,6 +275,7 @@ impl Client {
     }
 
     fn try_another(&mut self, token: Token, result: RequestResult, at: &mut Surroundings<'_>) {
+        self.look_up(at);
         let n = at.cluster.members.len() as u8;
         let request = self.requests.get(token).expect("an open request");
         if request.tries >= self.spec.retries || !self.is_on(at) {
@@ -323,12 +345,18 @@ impl Client {
         self.cluster
     }
 
-    /// Bytes to every member and back.
-    pub fn meters(&self) -> impl Iterator<Item = (Endpoint, Endpoint, &Meter)> {
-        (0..).zip(&self.meters).flat_map(|(index, (forth, back))| {
+    /// A member leaves a zone.
+    pub fn member_leaves(&mut self, member: u8, zone: ZoneId) {
+        self.before.push((member, zone, std::mem::take(&mut self.meters[member as usize])));
+    }
+
+    /// Bytes to every member and back, and between which zones; `zone` is where a member is now.
+    pub fn meters(&self, zone: impl Fn(u8) -> ZoneId) -> impl Iterator<Item = (Endpoint, Endpoint, (ZoneId, ZoneId), Meter)> {
+        let now = (0..).zip(&self.meters).map(move |(index, meters)| (index, zone(index), *meters));
+        self.before.iter().copied().chain(now).flat_map(|(index, zone, (forth, back))| {
             let client = Endpoint::Client(self.id);
             let member = Endpoint::Member(MemberId { cluster: self.cluster, index });
-            [(client, member, forth), (member, client, back)]
+            [(client, member, (self.spec.zone, zone), forth), (member, client, (zone, self.spec.zone), back)]
         })
     }
 }

@@ -60,7 +60,10 @@ impl Client {
         }
         let n = at.cluster.members.len() as u8;
         let first = self.first_member(at);
-        let reached = |&index: &u8| at.net.is_open(self.host, at.cluster.members[index as usize].host);
+        let reached = |&index: &u8| {
+            self.endpoint.is_none_or(|endpoint| endpoint == index)
+                && at.net.is_open(self.host, at.cluster.members[index as usize].host)
+        };
         let candidates: Vec<u8> = (0..n).map(|step| (first + step) % n).filter(reached).collect();
         self.watch.at = candidates.into_iter().find(|&index| at.cluster.watch(index, self.id));
         self.watch.seeking = self.watch.at.is_none();

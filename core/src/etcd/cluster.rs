@@ -2,7 +2,7 @@
 //!
 //! Each concern is an `impl Cluster` in a file of its own: [`ready`](super::ready) (raft, disk and apply),
 //! [`serve`](super::serve) (clients' requests), [`transport`](super::transport) (streams), [`lifecycle`](super::lifecycle)
-//! (processes and volumes), [`snapshot`](super::snapshot), [`membership`](super::membership), [`rest`](super::rest) (heartbeats
+//! (processes and volumes), [`place`](super::place) (hosts), [`identity`](super::identity) (newcomers), [`snapshot`](super::snapshot), [`membership`](super::membership), [`rest`](super::rest) (heartbeats
 //! that need no events) and [`service`](super::service) (the virtual probe).
 
 use std::collections::VecDeque;
@@ -12,6 +12,8 @@ use crate::etcd::disk::{Disk, Persisted};
 use crate::etcd::member::{Member, Reads, Server, Standing};
 use crate::etcd::membership::Pending;
 use crate::etcd::options::EtcdOptions;
+use crate::etcd::passive::Passive;
+use crate::etcd::place::Before;
 use crate::etcd::raft::clock::Clock;
 use crate::etcd::raft::log::Log;
 use crate::etcd::raft::quorum::{Members, Quorum};
@@ -60,6 +62,10 @@ pub struct Cluster {
     pub(super) held: Vec<Vec<u32>>,
     /// Bytes, like the streams.
     pub(super) meters: Vec<Meter>,
+    /// Bytes from before a member left its zone.
+    pub(super) before: Vec<Before>,
+    /// The first member of each member's name: those of one name are one pod, one after the other.
+    pub(super) of_pod: Vec<u8>,
     /// What the append stream carried last, like the streams: term and index.
     pub(super) in_step: Vec<(u64, u64)>,
     /// When each connected stream's upkeep was last counted.
@@ -76,6 +82,8 @@ pub struct Cluster {
     pub(super) last_beat: (u64, u64),
     pub(super) services: Services,
     pub(super) changes: Vec<Pending>,
+    /// One of two members serves; `None`: a majority of the voters does.
+    pub(super) passive: Option<Box<Passive>>,
     /// Largest index applied anywhere.
     pub committed: u64,
     /// The last of them, with when that was.
@@ -105,6 +113,7 @@ impl Cluster {
             bug: options.bug,
         };
         let settled = spec.initial_leader.is_some();
+        let stands_by = |index: u8| stands_by(spec, index);
         let config = initial_config(spec);
         let members: Vec<Member> = (0u8..)
             .zip(&spec.members)
@@ -115,22 +124,31 @@ impl Cluster {
                     id: MemberId { cluster: id, index },
                     host: Network::host_of(member.node),
                     disk: Disk::new(speed, seed, u64::from(member.volume.0), content),
-                    standing: if member.initial { Standing::In } else { Standing::Future },
+                    standing: if stands_by(index) {
+                        Standing::Standby
+                    } else if member.initial {
+                        Standing::In
+                    } else {
+                        Standing::Future
+                    },
                     learner: member.learner,
                     held_down: 0,
+                    displaced: false,
                     managed: spec.managed,
-                    halted: false,
+                    halted: spec.managed && !member.initial,
+                    newcomer: spec.managed && !member.initial,
+                    newcomers_look: 0,
                     server: None,
                     starting: None,
                     generation: 0,
-                    published: member.initial && settled,
+                    published: member.initial && settled && !stands_by(index),
                     read_rounds: 0,
                     lives: 0,
                 }
             })
             .collect();
         let pairs = || (0..n).flat_map(|from| (0..n).map(move |to| (from, to)));
-        let open = |index: usize| settled && spec.members[index].initial;
+        let open = |index: usize| settled && spec.members[index].initial && !stands_by(index as u8);
         let mut cluster = Self {
             id,
             options: spec.options.clone(),
@@ -140,6 +158,8 @@ impl Cluster {
             streams: pairs().map(|(a, b)| Stream::new(seed, entity(id, a, b), a != b && open(a) && open(b))).collect(),
             held: vec![Vec::new(); n * n],
             meters: vec![Meter::default(); n * n],
+            before: Vec::new(),
+            of_pod: spec.members.iter().map(|member| first_of_name(spec, &member.name)).collect(),
             in_step: vec![(0, 0); n * n],
             upkeep_since: vec![Time::ZERO; n * n],
             in_flight: Vec::new(),
@@ -151,6 +171,7 @@ impl Cluster {
             last_beat: (0, 0),
             services: Services::default(),
             changes: Vec::new(),
+            passive: spec.passive.as_ref().map(|p| Box::new(Passive::new(p, spec, seed, PASSIVE | u64::from(id.0)))),
             committed: spec.first_index(),
             recently_applied: VecDeque::new(),
             members,
@@ -277,20 +298,36 @@ impl Cluster {
             EtcdEvent::Stream(stream, generation) => self.stream_timer(stream as usize, generation, cx),
             EtcdEvent::Chunk(transfer, generation) => self.chunk(transfer, generation, cx),
             EtcdEvent::ChangesDue => self.changes_due(cx),
+            EtcdEvent::Newcomer(member, look) => self.newcomer(member, look, cx),
+            EtcdEvent::Passive(alarm, generation) => self.alarm(alarm, generation, cx),
             EtcdEvent::Request(_) => unreachable!("the run loop adds the operation"),
         }
     }
 
     /// The member that leads: of those that think so, the one of the highest term.
     pub fn leader(&self) -> Option<u8> {
-        let leaders = self.members.iter().filter_map(|member| member.server.as_deref().filter(|server| server.is_leader()));
+        let in_place = self.members.iter().filter(|member| !member.displaced);
+        let leaders = in_place.filter_map(|member| member.server.as_deref().filter(|server| server.is_leader()));
         leaders.max_by_key(|server| server.raft.term).map(|server| server.raft.me)
     }
 }
 
+fn first_of_name(spec: &EtcdCluster, name: &str) -> u8 {
+    spec.members.iter().position(|member| member.name == name).expect("it is one of them") as u8
+}
+
+/// Whether a member stands by at the start, with what a backup bucket holds.
+fn stands_by(spec: &EtcdCluster, index: u8) -> bool {
+    spec.passive.as_ref().is_some_and(|passive| passive.backup.is_some() && index != passive.primary)
+}
+
+/// Active-passive clusters among the random draws.
+const PASSIVE: u64 = 1 << 48;
+
 fn initial_config(spec: &EtcdCluster) -> Config {
     let select = |learner: bool| -> Members {
-        (0u8..).zip(&spec.members).filter(|(_, m)| m.initial && m.learner == learner).map(|(index, _)| index).collect()
+        let members = (0u8..).zip(&spec.members).filter(|(index, _)| !stands_by(spec, *index));
+        members.filter(|(_, m)| m.initial && m.learner == learner).map(|(index, _)| index).collect()
     };
     Config { quorum: Quorum::majority(select(false)), learners: select(true) }
 }

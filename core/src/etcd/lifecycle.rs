@@ -19,12 +19,14 @@ impl Cluster {
         self.wake(cx);
         self.members[index as usize].held_down += 1;
         self.stop(index, reason, cx);
+        self.disturb_controller(cx);
     }
 
     /// One fault less does; the last starts it again.
     pub fn release(&mut self, index: u8, cx: &mut Context<'_>) {
         self.members[index as usize].held_down -= 1;
         self.start(index, cx);
+        self.disturb_controller(cx);
     }
 
     /// Begins to start a member's process, if nothing stands against it.
@@ -137,6 +139,7 @@ impl Cluster {
     pub fn terminate(&mut self, index: u8, cx: &mut Context<'_>) {
         self.members[index as usize].held_down += 1;
         self.hand_over(index, cx);
+        self.disturb_controller(cx);
     }
 
     /// A kubelet starts a member's container on a host.
@@ -146,6 +149,7 @@ impl Cluster {
         }
         self.members[index as usize].halted = false;
         self.start(index, cx);
+        self.seek_membership(index, cx);
     }
 
     /// The kubelet of a host ends a member's container by SIGTERM.
@@ -163,21 +167,6 @@ impl Cluster {
             self.members[index as usize].halted = true;
             self.stop(index, reason, cx);
         }
-    }
-
-    /// A member that does not run is on another host from now on.
-    fn relocate(&mut self, index: u8, host: HostId, cx: &mut Context<'_>) {
-        let member = &self.members[index as usize];
-        assert!(member.server.is_none() && member.starting.is_none(), "{:?} runs where it was", member.id);
-        self.wake(cx);
-        self.members[index as usize].host = host;
-        for other in (0..self.members.len() as u8).filter(|&other| other != index) {
-            for stream in [self.stream_index(index, other), self.stream_index(other, index)] {
-                self.streams[stream].dialing_since = cx.now;
-                self.update_stream(stream, cx);
-            }
-        }
-        cx.fx.disturbed.push(self.id);
     }
 
     /// SIGTERM: hands leadership over, then stops.
@@ -248,6 +237,11 @@ impl Cluster {
         if member.disk.content.take_if(|content| !content.is_blank()).is_some() && cx.fx.raft_records {
             cx.fx.record(Record::Raft(RaftRecord::Wiped { member: member.id }));
         }
+        self.disturb_controller(cx);
+        if self.passive.is_some() {
+            // What is lost is known, and told, when somebody takes over.
+            return;
+        }
         // Only what a client was (or could have been) told counts as data.
         let committed = self.committed.min(durable_before);
         let entries = committed.saturating_sub(self.durable());
@@ -261,6 +255,14 @@ impl Cluster {
         self.members[index as usize].disk.lost -= 1;
         if self.members[index as usize].disk.is_present() {
             self.start(index, cx);
+        }
+        self.disturb_controller(cx);
+    }
+
+    /// The controller of an active-passive cluster sees machines and volumes, not only what etcd answers.
+    fn disturb_controller(&self, cx: &mut Context<'_>) {
+        if self.passive.is_some() {
+            cx.fx.disturbed.push(self.id);
         }
     }
 

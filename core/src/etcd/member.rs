@@ -38,8 +38,14 @@ pub struct Member {
     pub held_down: u16,
     /// Its process is a container: its kubelet starts and ends it.
     pub managed: bool,
+    /// Another serves in its place; its data is to be thrown away, and till then it does not start.
+    pub displaced: bool,
     /// Its kubelet keeps it down.
     pub halted: bool,
+    /// Managed, and not in the cluster from the start: its container sees to it that it joins, and gets its vote.
+    pub newcomer: bool,
+    /// Generation of the next look at how far that is.
+    pub newcomers_look: u32,
     /// Its process; `None` when it does not serve.
     pub server: Option<Box<Server>>,
     /// Generation of the start under way.
@@ -63,6 +69,8 @@ pub enum Standing {
     In,
     /// Removed: never again.
     Removed,
+    /// Stands by with what a backup bucket holds; no etcd runs there.
+    Standby,
 }
 
 /// A process that serves.
@@ -151,7 +159,7 @@ impl Member {
 
     /// Whether its process should run: nothing holds it down and its volume is there.
     pub fn may_run(&self) -> bool {
-        self.standing == Standing::In && self.held_down == 0 && !self.halted && self.disk.is_present()
+        self.standing == Standing::In && self.held_down == 0 && !self.halted && !self.displaced && self.disk.is_present()
     }
 
     /// Takes the process away; what it had written (or synced, after a power loss) stays on the disk.

@@ -57,6 +57,8 @@ pub enum Down {
     NoData,
     /// It is starting.
     Starting,
+    /// No etcd runs there: it stands by with what a backup bucket holds.
+    StandsBy,
 }
 
 /// A message under way.
@@ -117,8 +119,10 @@ impl Cluster {
         let down = match (server, member.standing) {
             (Some(_), _) => None,
             (None, Standing::Future | Standing::Removed) => Some(Down::Absent),
+            (None, Standing::Standby) if member.held_down == 0 => Some(Down::StandsBy),
+            (None, Standing::Standby) => Some(Down::HeldDown),
             (None, Standing::In) if member.starting.is_some() => Some(Down::Starting),
-            (None, Standing::In) if member.held_down > 0 || member.halted => Some(Down::HeldDown),
+            (None, Standing::In) if member.held_down > 0 || member.halted || member.displaced => Some(Down::HeldDown),
             (None, Standing::In) => Some(Down::NoData),
         };
         let may_campaign = server.filter(|server| server.raft.is_promotable() && !server.is_leader());
@@ -141,7 +145,7 @@ impl Cluster {
             let group = voters.iter().filter(heard).count();
             voters.contains(index).then_some(group)?.checked_sub(voters.len() / 2 + 1)
         };
-        (0..self.members.len() as u8).filter_map(reach).max().map(|spare| spare as u8)
+        (0..self.members.len() as u8).filter(|&index| self.is_in_service(index)).filter_map(reach).max().map(|spare| spare as u8)
     }
 
     fn messages_under_way(&self) -> Vec<MessagePicture> {

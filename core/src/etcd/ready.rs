@@ -188,6 +188,7 @@ impl Cluster {
         let cost = self.options.apply;
         let id = self.members[index as usize].id;
         let mut removed = false;
+        let counts = self.counts(index, 0);
         loop {
             let server = self.members[index as usize].server.as_deref_mut().expect("its process serves");
             let log = &mut server.raft.log;
@@ -199,7 +200,7 @@ impl Cluster {
             let entry = *log.get(at).expect("committed entries are in the log");
             server.apply_free = server.apply_free.max(cx.now) + cost;
             let done = server.apply_free;
-            if at > self.committed {
+            if counts && at > self.committed {
                 self.committed = at;
                 self.recently_applied.push_back((at, cx.now));
                 if self.recently_applied.len() > REMEMBERED {
@@ -240,9 +241,15 @@ impl Cluster {
     pub(super) fn applied(&mut self, index: u8, cx: &mut Context<'_>) {
         let (id, cx_now) = (self.members[index as usize].id, cx.now);
         self.snapshot_if_due(index, cx.now);
+        let applied = self.server_mut(index).raft.log.applied;
+        let counts = self.counts(index, applied);
+        if self.is_awaited(index) {
+            cx.fx.disturbed.push(id.cluster);
+        }
         let server = self.members[index as usize].server.as_deref_mut().expect("its process serves");
-        let applied = server.raft.log.applied;
-        self.committed = self.committed.max(applied);
+        if counts {
+            self.committed = self.committed.max(applied);
+        }
         if let Some((since, until, entries)) = server.behind
             && applied >= until
         {

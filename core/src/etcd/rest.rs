@@ -43,6 +43,10 @@ impl Cluster {
 
     /// At a beat of `leader`: lets the group rest, if it may.
     pub(super) fn try_rest(&mut self, leader: u8, cx: &mut Context<'_>) -> bool {
+        if self.members[leader as usize].displaced {
+            // The group of the one that displaced it may rest.
+            return false;
+        }
         let server = self.server_mut(leader);
         let progress = (server.raft.log.last(), self.members[leader as usize].read_rounds);
         let busy = std::mem::replace(&mut self.last_beat, progress) != progress;

@@ -78,7 +78,8 @@ impl Cluster {
         let Some(server) = self.server(index) else { return Vec::new() };
         let (member, at) = (self.members[index as usize].id, server.apply_free.max(now));
         let command = |entry: u64| {
-            let mut logs = self.members.iter().filter_map(|member| member.server.as_deref()).map(|server| &server.raft.log);
+            let in_place = self.members.iter().filter(|member| !member.displaced);
+            let mut logs = in_place.filter_map(|member| member.server.as_deref()).map(|server| &server.raft.log);
             let log = logs.find(|log| entry <= log.applied && log.get(entry).is_some())?;
             log.get(entry).map(|entry| entry.command)
         };

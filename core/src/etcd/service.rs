@@ -4,7 +4,7 @@
 //! without waiting for an election, a reconnection or the end of a fault, and how long the path takes at its typical delays.
 
 use crate::etcd::cluster::{Cluster, Context};
-use crate::etcd::member::Server;
+use crate::etcd::member::{Server, Standing};
 use crate::ids::ZoneId;
 use crate::kernel::time::Duration;
 use crate::network::Network;
@@ -81,7 +81,8 @@ impl Cluster {
             voters.contains(me).then_some(Strength { connected, voters: voters.len() as u8 })
         };
         let none = Strength { connected: 0, voters: self.services.strength.voters };
-        let servers = (0..self.members.len() as u8).filter_map(|index| self.server(index));
+        let in_service = (0..self.members.len() as u8).filter(|&index| self.is_in_service(index));
+        let servers = in_service.filter_map(|index| self.server(index));
         servers.filter_map(of).max_by_key(|strength| strength.left()).unwrap_or(none)
     }
 
@@ -91,9 +92,16 @@ impl Cluster {
         (0..self.members.len() as u8).filter_map(time).min()
     }
 
+    /// Whether a member has a vote and a leader.
+    pub fn serves_as_voter(&self, index: u8) -> bool {
+        let member = &self.members[index as usize];
+        let led = |server: &Server| server.raft.lead.is_some();
+        member.standing == Standing::In && !member.learner && member.server.as_deref().is_some_and(led)
+    }
+
     /// How long a member takes over a request that has reached it now; `None`: it does not answer.
     pub fn time_at(&self, index: u8, linearizable: bool, write: bool, net: &Network) -> Option<Duration> {
-        let server = self.server(index)?;
+        let server = self.server(index).filter(|_| self.is_in_service(index))?;
         if !linearizable {
             return Some(Duration::ZERO);
         }

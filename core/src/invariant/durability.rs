@@ -37,6 +37,11 @@ impl Durability {
         Self { index: cluster.first_index(), entry: None, holders, majority: voters.majority() }
     }
 
+    /// A member has begun a cluster of its own with its entries up to `index`.
+    pub(super) fn forked(member: u8, index: u64) -> Self {
+        Self { index, entry: None, holders: SmallVec::from_elem(member, 1), majority: 1 }
+    }
+
     fn committed(&mut self, member: MemberId, index: u64, logs: &Logs) -> Result<(), String> {
         if index <= self.index {
             return Ok(());

@@ -156,6 +156,18 @@ impl Logs {
         }
     }
 
+    /// A member has begun a cluster of its own with its entries up to `index`; the others have nothing in it.
+    pub fn forked(cluster: &EtcdCluster, fork: &Record, member: u8, index: u64) -> Self {
+        let mut logs = Self::new(cluster);
+        logs.members.iter_mut().for_each(|log| *log = Log::default());
+        logs.members[member as usize].base = index;
+        logs.committed = index;
+        logs.applied[member as usize] = index;
+        logs.voters.record(fork);
+        logs.voters_before.record(fork);
+        logs
+    }
+
     /// A member's log.
     pub fn of(&self, member: u8) -> &Log {
         &self.members[member as usize]

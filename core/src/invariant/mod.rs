@@ -11,6 +11,7 @@
 //! | state machine safety | `state_machine_safety.rs` | §5.4.3, Figure 3 |
 //! | durability | `durability.rs` | §5.1 and Figure 2 (persistent state), §5.3 (a committed entry is on a majority) |
 //! | one process per member | `one_process.rs` | §5.1 and Figure 2 (persistent state) |
+//! | losses told | `forks.rs` | GEP-20, appendix: who takes over in an active-passive cluster begins a group of its own |
 //!
 //! Those of Kubernetes are in [`kube`].
 //!
@@ -24,6 +25,7 @@
 
 mod durability;
 mod election_safety;
+mod forks;
 mod kube;
 mod leader_completeness;
 mod log_matching;
@@ -67,14 +69,14 @@ trait Property {
 /// All properties of all clusters.
 #[derive(Clone, Debug)]
 pub struct All {
-    clusters: Vec<Cluster>,
+    clusters: Vec<forks::Cluster>,
     kube: kube::All,
     violations: Vec<Violation>,
 }
 
+/// The properties of one raft group.
 #[derive(Clone, Debug)]
-struct Cluster {
-    name: String,
+struct Group {
     logs: Logs,
     election_safety: election_safety::ElectionSafety,
     log_matching: log_matching::LogMatching,
@@ -84,20 +86,35 @@ struct Cluster {
     one_process: one_process::OneProcess,
 }
 
-impl All {
-    /// Nothing is broken yet.
-    pub fn new(scenario: &Arc<Scenario>) -> Self {
-        let cluster = |c: &crate::scenario::EtcdCluster| Cluster {
-            name: c.name.clone(),
-            logs: Logs::new(c),
+impl Group {
+    fn new(logs: Logs, durability: durability::Durability) -> Self {
+        Self {
+            logs,
             election_safety: election_safety::ElectionSafety::default(),
             log_matching: log_matching::LogMatching::default(),
             leader_completeness: leader_completeness::LeaderCompleteness::default(),
             state_machine_safety: state_machine_safety::StateMachineSafety::default(),
-            durability: durability::Durability::new(c),
+            durability,
             one_process: one_process::OneProcess::default(),
-        };
-        let clusters = scenario.etcd.iter().map(cluster).collect();
+        }
+    }
+
+    fn record(&mut self, at: Time, record: &Record, cluster: &str, found: &mut Vec<Violation>) {
+        let logs = &self.logs;
+        check(&mut self.election_safety, logs, at, record, cluster, found);
+        check(&mut self.log_matching, logs, at, record, cluster, found);
+        check(&mut self.leader_completeness, logs, at, record, cluster, found);
+        check(&mut self.state_machine_safety, logs, at, record, cluster, found);
+        check(&mut self.durability, logs, at, record, cluster, found);
+        check(&mut self.one_process, logs, at, record, cluster, found);
+        self.logs.record(record);
+    }
+}
+
+impl All {
+    /// Nothing is broken yet.
+    pub fn new(scenario: &Arc<Scenario>) -> Self {
+        let clusters = scenario.etcd.iter().map(forks::Cluster::new).collect();
         Self { clusters, kube: kube::All::new(scenario), violations: Vec::new() }
     }
 
@@ -109,15 +126,7 @@ impl All {
         }
         self.kube.record(at, record, &mut self.violations);
         let Some(id) = cluster_of(record) else { return };
-        let cluster = &mut self.clusters[id.0 as usize];
-        let logs = &cluster.logs;
-        check(&mut cluster.election_safety, logs, at, record, &cluster.name, &mut self.violations);
-        check(&mut cluster.log_matching, logs, at, record, &cluster.name, &mut self.violations);
-        check(&mut cluster.leader_completeness, logs, at, record, &cluster.name, &mut self.violations);
-        check(&mut cluster.state_machine_safety, logs, at, record, &cluster.name, &mut self.violations);
-        check(&mut cluster.durability, logs, at, record, &cluster.name, &mut self.violations);
-        check(&mut cluster.one_process, logs, at, record, &cluster.name, &mut self.violations);
-        cluster.logs.record(record);
+        self.clusters[id.0 as usize].record(at, record, &mut self.violations);
     }
 
     /// Violations so far, in order; at most [`MOST_VIOLATIONS`].
@@ -127,10 +136,14 @@ impl All {
 }
 
 fn check<P: Property>(property: &mut P, logs: &Logs, at: Time, record: &Record, cluster: &str, found: &mut Vec<Violation>) {
-    if let Err(text) = property.check(record, logs)
-        && found.len() < MOST_VIOLATIONS
-    {
-        found.push(Violation { at, property: P::NAME, text: format!("{cluster}: {text}") });
+    if let Err(text) = property.check(record, logs) {
+        note(found, at, P::NAME, cluster, &text);
+    }
+}
+
+fn note(found: &mut Vec<Violation>, at: Time, property: &'static str, cluster: &str, text: &str) {
+    if found.len() < MOST_VIOLATIONS {
+        found.push(Violation { at, property, text: format!("{cluster}: {text}") });
     }
 }
 

@@ -126,7 +126,11 @@ pub fn describe(record: &Record, scenario: &Scenario) -> String {
             format!("{}: {entries} committed entries are lost", scenario.etcd[cluster.0 as usize].name)
         }
         Record::Kube(plane, fact) => fact.words(&scenario.kube.planes[plane.0 as usize], scenario),
+        Record::MemberMoved { member, zone } => {
+            format!("{} is to run in {}", name(*member), scenario.zones[zone.0 as usize].name)
+        }
         Record::Raft(raft) => raft_words(*raft, scenario),
+        Record::Passive(cluster, fact) => fact.words(*cluster, scenario),
     }
 }
 
@@ -167,6 +171,7 @@ fn stopped(reason: StopReason) -> &'static str {
         StopReason::VolumeLost => "its disk is lost",
         StopReason::Removed => "it was removed from the cluster",
         StopReason::VolumeDetached => "its disk was detached",
+        StopReason::Replaced => "another serves in its place",
     }
 }
 

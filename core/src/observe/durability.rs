@@ -2,12 +2,14 @@
 //!
 //! An entry is lost when it was committed and no remaining volume of any member holds it; the engine says so
 //! ([`Record::DataLost`]). A cluster whose majority keeps its disks never loses one: that is an
-//! [invariant](crate::invariant), not a hope.
+//! [invariant](crate::invariant), not a hope. An active-passive cluster does: whoever takes over goes on with what it has, and what was
+//! committed beyond is gone ([`PassiveRecord::Forked`]).
 
 use std::sync::Arc;
 
 use super::{Observer, words};
-use crate::ids::ClusterId;
+use crate::etcd::passive::PassiveRecord;
+use crate::ids::{ClusterId, MemberId};
 use crate::kernel::time::Time;
 use crate::record::Record;
 use crate::report::{LossReport, RpoReport, seconds};
@@ -33,6 +35,14 @@ impl Durability {
         let events: Vec<_> = self.losses.iter().filter(|(c, _)| *c == cluster).map(|(_, loss)| loss.clone()).collect();
         RpoReport { lost_entries: events.iter().map(|e| e.entries).sum(), events }
     }
+
+    fn lost(&mut self, at: Time, cluster: ClusterId, entries: u64, cause: String) {
+        self.losses.push((cluster, LossReport { at_s: seconds(at), entries, cause }));
+    }
+
+    fn name(&self, cluster: ClusterId, index: u8) -> &str {
+        words::member(&self.scenario, MemberId { cluster, index })
+    }
 }
 
 impl Observer for Durability {
@@ -45,7 +55,17 @@ impl Observer for Durability {
                 let mut faults = self.volumes_lost.clone();
                 faults.dedup();
                 let cause = if faults.is_empty() { "no disk was lost".to_owned() } else { words::list(&faults) };
-                self.losses.push((*cluster, LossReport { at_s: seconds(at), entries: *entries, cause }));
+                self.lost(at, *cluster, *entries, cause);
+            }
+            Record::Passive(cluster, PassiveRecord::Forked { member, lost: entries, .. }) if *entries > 0 => {
+                let spec = &self.scenario.etcd[cluster.0 as usize];
+                let bucket = spec.passive.as_ref().is_some_and(|passive| passive.backup.is_some());
+                let what = if bucket { "the backup bucket held" } else { "it had received" };
+                self.lost(at, *cluster, *entries, format!("{} took over with what {what}", self.name(*cluster, *member)));
+            }
+            Record::Passive(cluster, PassiveRecord::Discarded { member, lost: entries }) if *entries > 0 => {
+                let cause = format!("{} had served on while another took over", self.name(*cluster, *member));
+                self.lost(at, *cluster, *entries, cause);
             }
             _ => {}
         }

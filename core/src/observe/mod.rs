@@ -6,6 +6,7 @@
 //!                                       +--> requests      how requests ended and how long they took
 //!                                       +--> tolerance     members that may yet be lost
 //!                                       +--> durability    committed data lost
+//!                                       +--> switchovers   who took over from whom, and what was lost with it
 //!                                       +--> repair        snapshots, catch-up, membership
 //!                                       +--> kube          pods, nodes and machines: what was lost, and how it came back
 //!                                       +--> faults        what broke
@@ -26,6 +27,7 @@ pub mod repair;
 pub mod requests;
 pub mod story;
 pub mod subject;
+pub mod switchovers;
 pub mod tolerance;
 pub mod trace;
 pub mod traffic;
@@ -58,6 +60,8 @@ pub struct All {
     pub tolerance: tolerance::Tolerance,
     /// Data loss.
     pub durability: durability::Durability,
+    /// Switch-overs of active-passive clusters.
+    pub switchovers: switchovers::Switchovers,
     /// Snapshots, catch-up, membership.
     pub repair: repair::Repair,
     /// Kubernetes: APIs, pods, nodes, machines.
@@ -79,6 +83,7 @@ impl All {
             requests: requests::Requests::new(scenario),
             tolerance: tolerance::Tolerance::new(scenario.etcd.len()),
             durability: durability::Durability::new(scenario),
+            switchovers: switchovers::Switchovers::new(scenario),
             repair: repair::Repair::new(scenario),
             kube: kube::Kube::new(scenario),
             faults: faults::Faults::new(scenario),
@@ -105,6 +110,7 @@ impl Observer for All {
         self.availability.record(at, record);
         self.tolerance.record(at, record);
         self.durability.record(at, record);
+        self.switchovers.record(at, record);
         self.repair.record(at, record);
         self.faults.record(at, record);
         self.story.record(at, record);

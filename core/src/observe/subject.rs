@@ -1,5 +1,7 @@
 //! What a record of the story is about: its kind and the things it names, so that nobody has to parse its words.
 
+use crate::etcd::passive::PassiveRecord;
+use crate::gardener::druid::{DruidFact, ToleranceFact};
 use crate::gardener::machine::Phase;
 use crate::gardener::outage::OutageFact;
 use crate::ids::{ClusterId, MemberId, NodeId, PlaneId, VolumeId, ZoneId};
@@ -47,6 +49,7 @@ pub fn subject(record: &Record, ended: Option<&Fault>, scenario: &Scenario) -> S
         Record::SnapshotStarted { from, to, .. } => of(StoryKind::Snapshot, &[*from, *to], false),
         Record::SnapshotFinished { from, to, ok } => of(StoryKind::Snapshot, &[*from, *to], *ok),
         Record::CaughtUp { member, .. } => of(StoryKind::Snapshot, &[*member], true),
+        Record::MemberMoved { member, .. } => of(StoryKind::Member, &[*member], false),
         Record::Membership { change, refused } => {
             let (MemberChange::Add(member) | MemberChange::Remove(member) | MemberChange::Promote(member)) = *change;
             of(StoryKind::Membership, &[member], refused.is_none())
@@ -65,6 +68,9 @@ pub fn subject(record: &Record, ended: Option<&Fault>, scenario: &Scenario) -> S
         | Record::Request { .. }
         | Record::Strength { .. }
         | Record::Raft(_) => Subject::default(),
+        Record::Passive(id, fact) => {
+            passive(*id, *fact).map_or_else(Subject::default, |(kind, members, over)| of(kind, &members, over))
+        }
     }
 }
 
@@ -99,10 +105,21 @@ fn in_plane(id: PlaneId, fact: &KubeRecord, scenario: &Scenario) -> Subject {
         KubeRecord::Pod(pod, fact) => {
             let over = match fact {
                 PodFact::Hazard(hazard) => !hazard,
-                PodFact::Refused(_) | PodFact::VolumeDetached { forced: true } | PodFact::Evicted(false) => false,
+                PodFact::Refused(_)
+                | PodFact::VolumeDetached { forced: true }
+                | PodFact::Evicted(false)
+                | PodFact::VolumeDiscarded => false,
                 _ => return Subject::default(),
             };
             (StoryKind::Pod, vec![pod.text(plane)], over)
+        }
+        KubeRecord::Druid(set, fact) => {
+            let over = matches!(fact, DruidFact::Required | DruidFact::Grows(_));
+            (StoryKind::Membership, vec![plane.workloads[set.0 as usize].name.clone()], over)
+        }
+        KubeRecord::Tolerance(shoot, fact) => {
+            let over = matches!(fact, ToleranceFact::Done(_));
+            (StoryKind::Membership, vec![scenario.kube.shoots[usize::from(shoot)].name.clone()], over)
         }
         KubeRecord::Operation(Task::RollComponent(workload)) => {
             (StoryKind::Pod, vec![plane.workloads[workload.0 as usize].name.clone()], true)
@@ -116,6 +133,25 @@ fn in_plane(id: PlaneId, fact: &KubeRecord, scenario: &Scenario) -> Subject {
         KubeRecord::ApiServer(..) => return Subject::default(),
     };
     Subject { kind: Some(kind), cluster: Some(plane.name.clone()), about, over }
+}
+
+/// Of an active-passive cluster: kind, members and whether something is right again. What comes every few minutes is worth a line only
+/// where it fails.
+fn passive(cluster: ClusterId, fact: PassiveRecord) -> Option<(StoryKind, Vec<MemberId>, bool)> {
+    let (kind, members, over): (_, &[u8], _) = match fact {
+        PassiveRecord::Uploaded { .. } | PassiveRecord::Applied { .. } => return None,
+        PassiveRecord::NotUploaded { by, .. } => (StoryKind::Snapshot, &[by], false),
+        PassiveRecord::Ready { member, ready } => (StoryKind::Member, &[member], ready),
+        PassiveRecord::Detected { from, to, .. } => (StoryKind::Membership, &[to, from], false),
+        PassiveRecord::Alone { member } | PassiveRecord::Forked { member, lost: 0, .. } => {
+            (StoryKind::Membership, &[member], false)
+        }
+        PassiveRecord::Serving { member } | PassiveRecord::Discarded { member, lost: 0 } => {
+            (StoryKind::Membership, &[member], true)
+        }
+        PassiveRecord::Forked { member, .. } | PassiveRecord::Discarded { member, .. } => (StoryKind::Loss, &[member], false),
+    };
+    Some((kind, members.iter().map(|&index| MemberId { cluster, index }).collect(), over))
 }
 
 fn fault(fault: &Fault, scenario: &Scenario) -> Subject {

@@ -47,6 +47,7 @@ pub(crate) fn three_zones() -> Scenario {
             revision: 0,
             database_bytes: 0,
             managed: false,
+            passive: None,
             members: per_zone(&|i| Member {
                 name: format!("etcd-main-{i}"),
                 node: NodeId(i),

@@ -3,8 +3,13 @@
 //! Counted are voters that run and reach each other in both directions ([`Record::Strength`]): a member that is cut off protects
 //! nobody. What is left is their number less a majority of all voters; at zero one more failure stops all writes, and below zero they
 //! have stopped.
+//!
+//! An active-passive cluster has one voter, so any failure of it stops all writes; but for a while only, where another stands by that
+//! can take over. Who stands by ([`PassiveRecord::Ready`]) is counted as left: at zero one more failure stops all writes until somebody
+//! is mended.
 
 use super::Observer;
+use crate::etcd::passive::PassiveRecord;
 use crate::ids::ClusterId;
 use crate::kernel::time::{Duration, Time};
 use crate::record::Record;
@@ -22,6 +27,9 @@ pub struct Tolerance {
 #[derive(Clone, Debug, Default)]
 struct Cluster {
     rows: Vec<ToleranceReport>,
+    connected: u8,
+    voters: u8,
+    standbys: u8,
     /// Since when nothing is left.
     none_since: Option<Time>,
     /// Time in which nothing was left, until then.
@@ -48,9 +56,21 @@ impl Tolerance {
 
 impl Observer for Tolerance {
     fn record(&mut self, at: Time, record: &Record) {
-        let Record::Strength { cluster, connected, voters } = *record else { return };
-        let left = i64::from(connected) - i64::from(voters / 2 + 1);
-        let cluster = &mut self.clusters[cluster.0 as usize];
+        let cluster = match *record {
+            Record::Strength { cluster, connected, voters } => {
+                let cluster = &mut self.clusters[cluster.0 as usize];
+                (cluster.connected, cluster.voters) = (connected, voters);
+                cluster
+            }
+            Record::Passive(cluster, PassiveRecord::Ready { ready, .. }) => {
+                let cluster = &mut self.clusters[cluster.0 as usize];
+                cluster.standbys = u8::from(ready);
+                cluster
+            }
+            _ => return,
+        };
+        let Cluster { connected, voters, standbys, .. } = *cluster;
+        let left = i64::from(connected) - i64::from(voters / 2 + 1) + i64::from(standbys);
         match cluster.none_since {
             None if left <= 0 => cluster.none_since = Some(at),
             Some(since) if left > 0 => {
@@ -62,7 +82,7 @@ impl Observer for Tolerance {
         // Several changes at one moment are one.
         cluster.rows.pop_if(|last| last.from_s.to_bits() == seconds(at).to_bits());
         if cluster.rows.len() < LIMIT {
-            cluster.rows.push(ToleranceReport { from_s: seconds(at), connected, voters, left });
+            cluster.rows.push(ToleranceReport { from_s: seconds(at), connected, voters, standbys, left });
         }
     }
 }

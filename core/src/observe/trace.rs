@@ -131,6 +131,7 @@ impl Form {
                     StopReason::VolumeLost => 3,
                     StopReason::Removed => 4,
                     StopReason::VolumeDetached => 5,
+                    StopReason::Replaced => 6,
                 });
             }
             Record::MemberRefused { member, reason } => {
@@ -236,7 +237,17 @@ impl Form {
                 self.u8(*connected);
                 self.u8(*voters);
             }
+            Record::MemberMoved { member, zone } => {
+                self.u8(22);
+                self.member(*member);
+                self.u16(zone.0);
+            }
             Record::Raft(_) => {}
+            Record::Passive(cluster, fact) => {
+                self.u8(21);
+                self.u16(cluster.0);
+                self.bytes = postcard::to_extend(fact, std::mem::take(&mut self.bytes)).expect("a record is plain data");
+            }
         }
     }
 

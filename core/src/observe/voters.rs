@@ -1,5 +1,6 @@
 //! Who has a vote: the scenario's first members, then every change of membership as the leader applies it.
 
+use crate::etcd::passive::PassiveRecord;
 use crate::ids::{ClusterId, MemberId};
 use crate::record::{RaftRecord, Record};
 use crate::scenario::{EtcdCluster, MemberChange};
@@ -14,8 +15,11 @@ pub struct Voters {
 impl Voters {
     /// The voters at the start.
     pub fn new(cluster: &EtcdCluster) -> Self {
-        let votes = cluster.members.iter().map(|m| m.initial && !m.learner).collect();
-        Self { votes, learners: cluster.members.iter().map(|m| m.learner).collect() }
+        let passive = cluster.passive.as_ref();
+        let stands_by = |index: usize| passive.is_some_and(|passive| usize::from(passive.primary) != index);
+        let votes = (0..).zip(&cluster.members).map(|(k, m)| m.initial && !m.learner && !stands_by(k)).collect();
+        // In an active-passive cluster whoever comes (back) stands by.
+        Self { votes, learners: cluster.members.iter().map(|m| m.learner || passive.is_some()).collect() }
     }
 
     /// Takes note of a change that was applied. Only records of this voter's cluster may be given.
@@ -26,6 +30,9 @@ impl Voters {
                 MemberChange::Promote(m) => self.votes[m.index as usize] = true,
                 MemberChange::Remove(m) => self.votes[m.index as usize] = false,
             }
+        } else if let Record::Passive(_, PassiveRecord::Forked { member, .. }) = record {
+            self.votes.fill(false);
+            self.votes[*member as usize] = true;
         }
     }
 
@@ -52,7 +59,18 @@ impl Voters {
 
 /// The cluster a record is about, if it is about one.
 pub fn cluster_of(record: &Record) -> Option<ClusterId> {
-    let member = match record {
+    match record {
+        Record::Availability { cluster, .. }
+        | Record::Strength { cluster, .. }
+        | Record::DataLost { cluster, .. }
+        | Record::Passive(cluster, _) => Some(*cluster),
+        _ => member_of(record).map(|member| member.cluster),
+    }
+}
+
+/// The member a record is about, if it is about one.
+pub fn member_of(record: &Record) -> Option<MemberId> {
+    Some(*match record {
         Record::MemberStarted(member)
         | Record::MemberStopped { member, .. }
         | Record::MemberRefused { member, .. }
@@ -66,20 +84,24 @@ pub fn cluster_of(record: &Record) -> Option<ClusterId> {
         | Record::PeerFound { from: member, .. }
         | Record::SnapshotStarted { from: member, .. }
         | Record::SnapshotFinished { from: member, .. }
+        | Record::MemberMoved { member, .. }
         | Record::Membership {
             change: MemberChange::Add(member) | MemberChange::Remove(member) | MemberChange::Promote(member),
             ..
         } => member,
-        Record::Raft(raft) => return Some(member_of(raft).cluster),
-        Record::Availability { cluster, .. } | Record::Strength { cluster, .. } | Record::DataLost { cluster, .. } => {
-            return Some(*cluster);
-        }
-        Record::FaultStarted(_) | Record::FaultEnded(_) | Record::NodePower { .. } | Record::Kube(..) => return None,
-    };
-    Some(member.cluster)
+        Record::Raft(raft) => return Some(member_in(raft)),
+        Record::Availability { .. }
+        | Record::Strength { .. }
+        | Record::DataLost { .. }
+        | Record::Passive(..)
+        | Record::FaultStarted(_)
+        | Record::FaultEnded(_)
+        | Record::NodePower { .. }
+        | Record::Kube(..) => return None,
+    })
 }
 
-fn member_of(raft: &RaftRecord) -> MemberId {
+fn member_in(raft: &RaftRecord) -> MemberId {
     match raft {
         RaftRecord::Voted { member, .. }
         | RaftRecord::Led { member, .. }

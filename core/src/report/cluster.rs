@@ -23,7 +23,8 @@ pub struct EtcdReport {
     pub read_unavailable_s: ReadUnavailable,
     /// Total time in which no majority of the voters ran and was connected, in seconds.
     pub quorum_lost_s: f64,
-    /// Total time in which one more member's failure would have lost the quorum, or it was lost, in seconds.
+    /// Total time in which one more member's failure would have lost the quorum (of an active-passive cluster: left nobody to take
+    /// over), or it was lost, in seconds.
     pub no_tolerance_s: f64,
     /// How many members may yet be lost: at each change, at most 2,000. See [`crate::observe::tolerance`].
     pub tolerance: Vec<ToleranceReport>,
@@ -35,6 +36,9 @@ pub struct EtcdReport {
     pub latency: Vec<LatencyReport>,
     /// Committed data that faults destroyed (the recovery point).
     pub rpo: RpoReport,
+    /// Switch-overs of an active-passive cluster, in order; none where a quorum serves. See [`crate::etcd::passive`].
+    #[serde(default)]
+    pub switchovers: Vec<SwitchoverReport>,
     /// Databases sent to members that were too far behind for the log.
     pub snapshots: Vec<SnapshotReport>,
     /// Members that fell behind and have everything again.
@@ -52,8 +56,39 @@ pub struct ToleranceReport {
     pub connected: u8,
     /// Voters.
     pub voters: u8,
-    /// Voters that may fail with a majority left; negative where it is lost: so many are missing.
+    /// Members that stand by and could take over, with an interruption and with the loss of what they have not got (active-passive
+    /// clusters).
+    #[serde(default)]
+    pub standbys: u8,
+    /// Members that may fail with a majority of the voters, or one who takes over, left; negative where nobody is: so many are missing.
     pub left: i64,
+}
+
+/// One member of an active-passive cluster took over from the other.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SwitchoverReport {
+    /// Since when the one that served did not answer its controller, in seconds.
+    pub at_s: f64,
+    /// When enough checks had failed, and clients were sent to the other, in seconds.
+    pub detected_s: f64,
+    /// When the other had applied all the backup bucket held (a learner: was restarted alone), in seconds.
+    pub applied_s: f64,
+    /// When it served, in seconds.
+    pub serving_s: f64,
+    /// From `at_s` to `serving_s`, in seconds.
+    pub took_s: f64,
+    /// Whether it served before the end of the run.
+    pub over: bool,
+    /// Name of the one that served.
+    pub from: String,
+    /// Name of the one that took over.
+    pub to: String,
+    /// Entries that were committed then and that the other had not got. What a member that was cut off committed after that is in
+    /// [`RpoReport`] only.
+    pub lost_entries: u64,
+    /// How old its data was: from the newest it had (the taking of the last snapshot that arrived) to `at_s`, in seconds; 0 where nothing
+    /// was lost. Of a learner that was more than 4,096 entries behind: at least.
+    pub lost_window_s: f64,
 }
 
 /// A member at the end of the run.

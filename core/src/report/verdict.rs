@@ -69,6 +69,7 @@ fn sentences(cluster: &EtcdReport) -> Vec<Sentence> {
     if intervals(cluster, OutageKind::ReadSerializable).next().is_some() {
         all.push(service(cluster, OutageKind::ReadSerializable, "Serializable reads"));
     }
+    all.extend(taken_over(cluster));
     all.push(lost(cluster));
     all.extend(leader(cluster));
     all.extend(
@@ -78,6 +79,22 @@ fn sentences(cluster: &EtcdReport) -> Vec<Sentence> {
             .map(|c| vec![say(format!("{} caught up in ", c.member)), at(c.at_s, words::seconds(c.took_s)), say(".")]),
     );
     all
+}
+
+/// Who took over: the last time it happened, and how often.
+fn taken_over(cluster: &EtcdReport) -> Option<Sentence> {
+    let last = cluster.switchovers.last()?;
+    let mut sentence = vec![];
+    if cluster.switchovers.len() > 1 {
+        sentence.push(say(format!("{} times one member took over from the other; the last time ", cluster.switchovers.len())));
+    }
+    sentence.push(at(last.detected_s, last.to.clone()));
+    sentence.push(say(if last.over {
+        format!(" took over from {}, {} after it had fallen silent.", last.from, words::seconds(last.took_s))
+    } else {
+        format!(" was to take over from {}, and did not serve before the end.", last.from)
+    }));
+    Some(sentence)
 }
 
 fn lost(cluster: &EtcdReport) -> Sentence {

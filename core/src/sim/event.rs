@@ -1,5 +1,6 @@
 //! Events and effects: what waits in the queue, and what handlers ask the run loop to do.
 
+use crate::etcd::passive::Alarm;
 use crate::etcd::raft::log::Token;
 use crate::ids::{ClientId, ClusterId, FaultId, MemberId, PlaneId};
 use crate::kernel::time::Time;
@@ -45,8 +46,12 @@ pub enum EtcdEvent {
     Chunk(u16, u32),
     /// Who asked for a change of membership waits no longer.
     ChangesDue,
+    /// The container of a member that is to join asks for the next step.
+    Newcomer(u8, u32),
     /// A request arrives at the member of its token.
     Request(Token),
+    /// Something of an active-passive cluster is due.
+    Passive(Alarm, u32),
 }
 
 /// What happens at a client.

@@ -52,6 +52,7 @@ impl Simulation {
         }
         if let Fault::ProcessKill(Aim::Named(member)) | Fault::GracefulStop(Aim::Named(member)) = fault
             && self.clusters[member.cluster.0 as usize].members[member.index as usize].standing != Standing::In
+            && self.clusters[member.cluster.0 as usize].members[member.index as usize].standing != Standing::Standby
         {
             return Err(format!("{} is not in its cluster at that time", self.scenario.member(*member).name));
         }
@@ -115,7 +116,7 @@ impl Simulation {
         let spec = self.scenario.member(member);
         let host = cluster.members[member.index as usize].host;
         let node = if usize::from(host.0) < self.scenario.nodes.len() { NodeId(host.0) } else { spec.node };
-        Leader { member, node, zone: self.scenario.zone_of(member), volume: spec.volume }
+        Leader { member, node, zone: self.zone_of(member), volume: spec.volume }
     }
 
     /// Breaks (`begins`) or mends.

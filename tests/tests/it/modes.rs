@@ -2,7 +2,7 @@
 //!
 //! Two hundred random worlds, from one member to two clusters of five, busy or idle for minutes, whole or failing, are run in both
 //! modes: the reports are the same but for the number of events. A difference is shrunk to the smallest world that shows it, and the
-//! first record or byte that differs is named.
+//! first record or byte that differs is named. Sixty more are of active-passive clusters.
 
 use std::sync::Arc;
 
@@ -23,6 +23,8 @@ use crate::threads::parallel;
 
 /// Random scenarios.
 const SCENARIOS: usize = 200;
+/// And those of active-passive clusters.
+const PAIRS: usize = 60;
 
 fn report(scenario: &Arc<Scenario>, exact: Exact) -> Report {
     run(scenario, scenario.seed, Options { exact, raft_records: true, bug: None }, &mut |_, _| {}, &mut |_| {})
@@ -84,9 +86,16 @@ fn lines_that_differ(fast: &Report, full: &Report) -> Option<String> {
 
 /// The scenario with this number: like those of the fuzz tests, but calmer, longer and of more shapes.
 fn scenario(number: u64) -> Value {
-    let mut dice = Dice::new("modes", number);
-    let dice = &mut dice;
-    let members = dice.between(1, 5);
+    made(&mut Dice::new("modes", number), number, false)
+}
+
+/// The same, of a cluster of two of which one serves.
+fn pair(number: u64) -> Value {
+    made(&mut Dice::new("pairs", number), number, true)
+}
+
+fn made(dice: &mut Dice, number: u64, passive: bool) -> Value {
+    let members = if passive { 2 } else { dice.between(1, 5) };
     let zones = dice.between(1, 3);
     let nodes = dice.between(1, members);
     let active = if dice.percent(30) { dice.between(10_000, 40_000) } else { dice.between(60_000, 600_000) };
@@ -94,11 +103,15 @@ fn scenario(number: u64) -> Value {
     let (operations, transient) = world.operations(dice);
     let quiet = dice.percent(25);
     let mut clusters = vec![cluster(dice, "etcd", "m", members, nodes)];
+    if passive {
+        clusters[0]["mode"] = mode(dice);
+        clusters[0]["members"].as_array_mut().into_iter().flatten().for_each(plain);
+    }
     if dice.percent(30) {
         let others = dice.between(1, 3);
         clusters.push(cluster(dice, "other", "q", others, nodes));
     }
-    let mut operations = if quiet { json!([]) } else { operations };
+    let mut operations = if quiet || passive { json!([]) } else { operations };
     for operation in operations.as_array_mut().into_iter().flatten() {
         operation["cluster"] = json!("etcd");
     }
@@ -145,6 +158,30 @@ fn cluster(dice: &mut Dice, name: &str, prefix: &str, members: u64, nodes: u64) 
     })
 }
 
+/// An active-passive mode.
+fn mode(dice: &mut Dice) -> Value {
+    let mut timers = json!({"check_period": ms(dice.between(100, 20_000)), "failures": dice.between(1, 3)});
+    if dice.percent(40) {
+        timers["controller_zone"] = json!("z0");
+    }
+    if dice.percent(40) {
+        return json!({"learner": timers});
+    }
+    let bucket = json!({
+        "delta_snapshot_period": ms(dice.between(1_000, 60_000)), "full_snapshot_period": ms(dice.between(5_000, 200_000)),
+        "poll_period": ms(dice.between(500, 30_000)), "restore_bandwidth": format!("{}kB/s", dice.between(100, 50_000)),
+    });
+    merge(&mut timers, bucket);
+    json!({"hot_standby": timers})
+}
+
+/// A member that is neither a learner nor behind: the mode says who is.
+fn plain(member: &mut Value) {
+    for field in ["learner", "behind"] {
+        member.as_object_mut().and_then(|member| member.remove(field));
+    }
+}
+
 fn client(dice: &mut Dice, k: u64, clusters: &[Value], zones: u64, active: u64) -> Value {
     let cluster = &clusters[dice.below(clusters.len() as u64) as usize];
     let mut client = json!({
@@ -172,11 +209,20 @@ fn client(dice: &mut Dice, k: u64, clusters: &[Value], zones: u64, active: u64) 
 
 #[test]
 fn both_modes_give_the_same_report_of_random_scenarios() {
+    same(SCENARIOS, scenario);
+}
+
+#[test]
+fn both_modes_give_the_same_report_of_active_passive_clusters() {
+    same(PAIRS, pair);
+}
+
+fn same(scenarios: usize, file: impl Fn(u64) -> Value + Sync) {
     let case = |number: usize| {
-        let file = scenario(number as u64);
+        let file = file(number as u64);
         Case { file, exact: Exact::Fast, bug: None, liveness: false }
     };
-    let results = parallel(SCENARIOS, |number| same_in_both_modes(&case(number)));
+    let results = parallel(scenarios, |number| same_in_both_modes(&case(number)));
     let failed: Vec<(usize, Failure)> =
         results.iter().enumerate().filter_map(|(number, result)| Some((number, result.clone().err()?))).collect();
     let shown = failed.iter().take(3).map(|(number, failure)| {

@@ -110,6 +110,14 @@ fn a_story_that_breaks_fails_its_expectations() {
     check("far-behind-follower", "/etcd/0/members/2", level, &[&count, &took]);
     check("far-behind-follower", "/network/cross_zone/bandwidth", json!("60MiB/s"), &[&took]);
     check("five-members", "/topology/nodes/4/zone", json!("eu-west-1a"), &[&quorum, &of("outages[kind=quorum][0].cause")]);
+    let switch = |place: &str| of(&format!("switchovers[0].{place}"));
+    let (window, took) = (switch("lost_window_s"), switch("took_s"));
+    let seldom = json!({"hot_standby": {"delta_snapshot_period": "10m", "check_period": "1m"}});
+    check("active-passive-standby", "/etcd/0/mode", seldom, &[&window, &took, &switch("detected_s"), &write]);
+    let count = format!("count({m}switchovers)");
+    check("active-passive-standby", "/faults/0/for", json!("50s"), &[&count, &of("members[name=etcd-main-1].role")]);
+    check("active-passive-learner", "/etcd/0/mode", json!({"hot_standby": {}}), &[&window, &of("rpo.lost_entries")]);
+    check("active-passive-learner", "/etcd/0/mode", json!({"learner": {"failures": 6}}), &[&took, &write]);
     check("five-members", "/faults/1/node", json!("node-a1"), &[&quorum, &format!("count({m}outages[kind=quorum])")]);
     let zone_a = |what: &str| format!("observed[at=50m].{what}");
     let spared = [zone_a("pods[name=etcd-events-0].node"), zone_a("nodes[zone=eu-west-1a].ready")];

@@ -72,6 +72,7 @@ pub fn short_count(n: u64) -> String {
 pub fn role(member: &MemberPicture) -> &'static str {
     match (member.down, member.status.role) {
         (Some(Down::Absent), _) | (_, Role::Absent) => "not in the cluster",
+        (Some(Down::StandsBy), _) | (None, Role::Standby) => "standby",
         (Some(Down::HeldDown), _) => "down",
         (Some(Down::NoData), _) => "no data",
         (Some(Down::Starting), _) => "starting",

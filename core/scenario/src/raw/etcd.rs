@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::RawDisk;
+use super::{RawDisk, RawMode};
 use crate::options::EtcdOptions;
 use crate::units::{Name, Size, Span};
 
@@ -15,6 +15,10 @@ pub struct RawCluster {
     /// The members it starts with.
     #[schemars(length(min = 1, max = 9))]
     pub members: Vec<RawMember>,
+    /// What keeps it going when a member is lost: a majority of its voters, or another that takes over.
+    #[serde(default)]
+    #[schemars(extend("x-source" = "GEP-20: preferred to its active-passive options"))]
+    pub mode: RawMode,
     /// Timers, sizes and dialect.
     #[serde(default)]
     pub options: RawOptions,

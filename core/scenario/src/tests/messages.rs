@@ -20,7 +20,7 @@ pub(super) const SMALL: &str = r#"{
   "expect": [{"that": "etcd.main.quorum_lost_s", "is": 0}]
 }"#;
 
-fn errors_of(text: &str) -> String {
+pub(super) fn errors_of(text: &str) -> String {
     Scenario::from_json(text).err().map_or_else(String::new, |errors| errors.to_string())
 }
 
@@ -29,7 +29,7 @@ fn check(pointer: &str, value: Value, expected: &str) {
     assert_eq!(errors_of(&changed(pointer, value).to_string()), expected, "after a change of {pointer}");
 }
 
-fn changed(pointer: &str, value: Value) -> Value {
+pub(super) fn changed(pointer: &str, value: Value) -> Value {
     let mut raw: Value = serde_json::from_str(SMALL).expect("JSON");
     let (parent, key) = pointer.rsplit_once('/').expect("a pointer");
     match raw.pointer_mut(parent).expect("a parent") {
@@ -327,7 +327,7 @@ fn operations() {
     check(
         "/operations/-",
         json!({"at": "1m", "evict_member": "m1"}),
-        "operations[0]: found an object with \"at\" and \"evict_member\"; wanted one of the fields `add_member`, `remove_member` or `promote_member`",
+        "operations[0]: found an object with \"at\" and \"evict_member\"; wanted one of the fields `add_member`, `remove_member`, `promote_member`, `roll_component`, `drain_node`, `roll_pool` or `set_failure_tolerance`",
     );
     // Out of order in the file; a name comes again with a volume of its own.
     let scenario = fine(

@@ -16,6 +16,8 @@ mod load;
 mod lower;
 mod names;
 mod operations;
+mod passive;
+mod tolerances;
 mod workload;
 mod world;
 

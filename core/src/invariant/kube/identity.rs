@@ -23,7 +23,10 @@ impl Property for Identity {
     fn check(&mut self, fact: &KubeRecord, view: &View<'_>) -> Result<(), String> {
         let objects = view.objects();
         match *fact {
-            KubeRecord::Pod(_, PodFact::VolumeAttached(_) | PodFact::VolumeDetached { .. } | PodFact::Hazard(_)) => Ok(()),
+            KubeRecord::Pod(
+                _,
+                PodFact::VolumeAttached(_) | PodFact::VolumeDetached { .. } | PodFact::VolumeDiscarded | PodFact::Hazard(_),
+            ) => Ok(()),
             KubeRecord::Pod(name, fact) => {
                 one(fact == PodFact::Created, objects.pods.contains_key(&name), || format!("pod {}", view.pod(name)))
             }

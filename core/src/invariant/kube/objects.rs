@@ -158,7 +158,11 @@ impl Objects {
             PodFact::VolumeDetached { .. } => pod.runs = false,
             // It is asked to end in the same instant.
             PodFact::Evicted(granted) => pod.terminating |= granted,
-            PodFact::Created | PodFact::Refused(_) | PodFact::VolumeAttached(_) | PodFact::Hazard(_) => {}
+            PodFact::Created
+            | PodFact::Refused(_)
+            | PodFact::VolumeAttached(_)
+            | PodFact::Hazard(_)
+            | PodFact::VolumeDiscarded => {}
         }
     }
 

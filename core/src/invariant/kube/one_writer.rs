@@ -14,13 +14,17 @@ use crate::kube::spec::Role;
 #[derive(Clone, Debug, Default)]
 pub(super) struct OneWriter {
     attached: BTreeMap<PodName, Option<NodeName>>,
+    /// Volumes of a pod that are gone: it is another member with each.
+    before: BTreeMap<PodName, u8>,
 }
 
-/// Whether the etcd member that a pod is serves somewhere.
-fn is_running(pod: PodName, view: &View<'_>) -> bool {
-    match (view.workload(pod).role, pod.tag) {
-        (Role::Etcd(cluster), PodTag::Ordinal(ordinal)) => view.running.contains(&MemberId { cluster, index: ordinal as u8 }),
-        _ => false,
+impl OneWriter {
+    /// Whether the etcd member that a pod is serves somewhere.
+    fn is_running(&self, pod: PodName, view: &View<'_>) -> bool {
+        let (Role::Etcd(cluster), PodTag::Ordinal(ordinal)) = (view.workload(pod).role, pod.tag) else { return false };
+        let before = self.before.get(&pod).copied().unwrap_or(0);
+        let index = view.scenario.etcd[cluster.0 as usize].of_pod(ordinal, before);
+        index.is_some_and(|index| view.running.contains(&MemberId { cluster, index }))
     }
 }
 
@@ -36,7 +40,7 @@ impl Property for OneWriter {
                     let (pod, before, node) = (view.pod(pod), text(Some(before)), text(Some(node)));
                     Err(format!("the volume of {pod} is attached to {node} while it is attached to {before}"))
                 }
-                Some(None) if is_running(pod, view) => {
+                Some(None) if self.is_running(pod, view) => {
                     Err(format!("the volume of {} is attached to {} while its member serves", view.pod(pod), text(Some(node))))
                 }
                 _ => Ok(()),
@@ -45,6 +49,11 @@ impl Property for OneWriter {
                 Some(Some(_)) => Ok(()),
                 _ => Err(format!("the volume of {} is detached and was attached to no node", view.pod(pod))),
             },
+            PodFact::VolumeDiscarded => {
+                self.attached.remove(&pod);
+                *self.before.entry(pod).or_default() += 1;
+                Ok(())
+            }
             PodFact::Started { .. } if view.workload(pod).volume.is_some() => {
                 let attached = self.attached.get(&pod).copied().flatten();
                 let runs_on = view.objects().pods.get(&pod).and_then(|pod| pod.node);

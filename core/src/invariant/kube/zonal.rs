@@ -1,5 +1,5 @@
 //! Zonal volumes stay in their zone, and keep their pods there (Kubernetes, "Running in multiple zones", section "Storage access for
-//! zones"): where a pod was first placed is where its volume was made (`WaitForFirstConsumer`).
+//! zones"): where a pod was first placed is where its volume was made (`WaitForFirstConsumer`); one that is discarded is made anew.
 
 use std::collections::BTreeMap;
 
@@ -18,6 +18,9 @@ impl Property for Zonal {
     const NAME: &'static str = "zonal volumes stay";
 
     fn check(&mut self, fact: &KubeRecord, view: &View<'_>) -> Result<(), String> {
+        if let KubeRecord::Pod(pod, PodFact::VolumeDiscarded) = *fact {
+            self.made_in.remove(&pod);
+        }
         let KubeRecord::Pod(pod, PodFact::Bound(node) | PodFact::VolumeAttached(node)) = *fact else { return Ok(()) };
         if view.workload(pod).volume.is_none_or(|volume| volume.regional) {
             return Ok(());

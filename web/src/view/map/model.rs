@@ -205,7 +205,9 @@ fn members(scenario: &Scenario, cluster: u16, picture: Option<&Picture>, faults:
 
 fn shape(down: Option<Down>, role: Role) -> Shape {
     match (down, role) {
-        (Some(_), _) | (None, Role::Absent) => Shape::Down,
+        // It follows without a vote, if by way of a bucket.
+        (Some(Down::StandsBy), _) => Shape::Learner,
+        (Some(_), _) | (None, Role::Absent | Role::Standby) => Shape::Down,
         (None, Role::Follower) => Shape::Follower,
         (None, Role::PreCandidate | Role::Candidate) => Shape::Candidate,
         (None, Role::Leader) => Shape::Leader,

@@ -1,0 +1,120 @@
+//! What happens to an active-passive cluster that a quorum knows nothing of.
+
+use serde::{Deserialize, Serialize};
+
+use crate::ids::{ClusterId, MemberId};
+use crate::kernel::time::Duration;
+use crate::observe::words;
+use crate::scenario::Scenario;
+
+/// A fact of one active-passive cluster; members by their index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum PassiveRecord {
+    /// A snapshot is in the backup bucket.
+    Uploaded {
+        /// Whose.
+        by: u8,
+        /// Of everything; otherwise of what came since the last one.
+        full: bool,
+        /// Last index in it.
+        index: u64,
+        /// Its bytes.
+        bytes: u64,
+    },
+    /// A snapshot did not get into the bucket: it, or the member's process, was out of reach.
+    NotUploaded {
+        /// Whose.
+        by: u8,
+        /// Of everything; otherwise of what came since the last one.
+        full: bool,
+    },
+    /// A standby has applied what the bucket held.
+    Applied {
+        /// Which.
+        by: u8,
+        /// Last index it has now.
+        index: u64,
+        /// Bytes fetched and applied.
+        bytes: u64,
+    },
+    /// The other member could take over now, or could no longer.
+    Ready {
+        /// Which.
+        member: u8,
+        /// Whether it could.
+        ready: bool,
+    },
+    /// The member that serves has failed enough checks: clients are sent to the other one, which takes over.
+    Detected {
+        /// Who served.
+        from: u8,
+        /// Who takes over.
+        to: u8,
+        /// For how long the controller has not heard the one that served.
+        silent: Duration,
+    },
+    /// The member that serves has failed enough checks, and the other cannot take over.
+    Alone {
+        /// Who served.
+        member: u8,
+    },
+    /// A member has begun a cluster of its own with what it has: what was committed beyond is lost.
+    Forked {
+        /// Which.
+        member: u8,
+        /// Last index it has.
+        index: u64,
+        /// Committed entries that it has not.
+        lost: u64,
+        /// The last of them was committed so long after the last one kept, at most (for a learner that was more than 4,096 entries
+        /// behind: at least).
+        window: Duration,
+    },
+    /// The member that took over serves.
+    Serving {
+        /// Which.
+        member: u8,
+    },
+    /// The member that another has taken over from is back, and has thrown its data away.
+    Discarded {
+        /// Which.
+        member: u8,
+        /// Entries it had committed after the other took over: lost as well.
+        lost: u64,
+    },
+}
+
+impl PassiveRecord {
+    /// In plain words.
+    pub fn words(self, cluster: ClusterId, scenario: &Scenario) -> String {
+        let name = |index: u8| words::member(scenario, MemberId { cluster, index });
+        let kind = |full: bool| if full { "full" } else { "delta" };
+        match self {
+            Self::Uploaded { by, full, index, bytes } => {
+                format!("{} has uploaded a {} snapshot up to {index} ({})", name(by), kind(full), words::bytes(bytes))
+            }
+            Self::NotUploaded { by, full } => format!("{} cannot upload a {} snapshot", name(by), kind(full)),
+            Self::Applied { by, index, bytes } => {
+                format!("{} has applied snapshots up to {index} ({})", name(by), words::bytes(bytes))
+            }
+            Self::Ready { member, ready: true } => format!("{} stands by", name(member)),
+            Self::Ready { member, ready: false } => format!("{} cannot take over", name(member)),
+            Self::Detected { from, to, silent } => {
+                let silent = words::duration(silent);
+                format!("{} is to take over: {} has not answered for {silent}", name(to), name(from))
+            }
+            Self::Alone { member } => format!("{} does not answer, and nobody can take over", name(member)),
+            Self::Forked { member, index, lost: 0, .. } => {
+                format!("{} begins a cluster of its own with all entries (up to {index})", name(member))
+            }
+            Self::Forked { member, index, lost, .. } => {
+                format!("{} begins a cluster of its own without the last {lost} entries (up to {index})", name(member))
+            }
+            Self::Serving { member } => format!("{} has taken over", name(member)),
+            Self::Discarded { member, lost: 0 } => format!("{} throws its data away", name(member)),
+            Self::Discarded { member, lost } => {
+                format!("{} throws its data away, with {lost} entries it has committed meanwhile", name(member))
+            }
+        }
+    }
+}

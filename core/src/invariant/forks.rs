@@ -1,0 +1,77 @@
+//! Losses told: who takes over in an active-passive cluster begins a raft group of its own, with part of what the old one had committed,
+//! and says how much is lost, neither less than the old group's records show nor with entries that it never committed (GEP-20, appendix,
+//! "etcd Active-Passive Options").
+//!
+//! The properties of Figure 3 hold within each group: the old one goes on (a member that is cut off may still serve in it) until its
+//! data is thrown away. Where a quorum serves there is one group for ever.
+
+use super::{Group, Logs, Violation, durability, note};
+use crate::etcd::passive::PassiveRecord;
+use crate::kernel::time::Time;
+use crate::observe::voters::member_of;
+use crate::record::Record;
+use crate::scenario::EtcdCluster;
+
+const NAME: &str = "losses told";
+
+/// A cluster: its groups, one after the other.
+#[derive(Clone, Debug)]
+pub(super) struct Cluster {
+    spec: EtcdCluster,
+    groups: Vec<Group>,
+    /// The group each member is in.
+    of: Vec<usize>,
+    /// What the last fork has accounted for.
+    accounted: u64,
+}
+
+impl Cluster {
+    pub(super) fn new(spec: &EtcdCluster) -> Self {
+        let first = Group::new(Logs::new(spec), durability::Durability::new(spec));
+        Self { spec: spec.clone(), groups: vec![first], of: vec![0; spec.members.len()], accounted: 0 }
+    }
+
+    pub(super) fn record(&mut self, at: Time, record: &Record, found: &mut Vec<Violation>) {
+        let newest = self.groups.len() - 1;
+        let told = match *record {
+            Record::Passive(_, PassiveRecord::Forked { member, index, lost, .. }) => self.fork(record, member, index, lost),
+            Record::Passive(_, PassiveRecord::Discarded { member, lost }) => self.discard(member, lost),
+            _ => {
+                let own = member_of(record).map_or(newest, |member| self.of[member.index as usize]);
+                // Changes of membership are those of the group that serves, also where they remove who never heard of it.
+                let group = if matches!(record, Record::Membership { .. }) { newest } else { own };
+                self.groups[group].record(at, record, &self.spec.name, found);
+                Ok(())
+            }
+        };
+        if let Err(text) = told {
+            note(found, at, NAME, &self.spec.name, &text);
+        }
+    }
+
+    fn fork(&mut self, record: &Record, member: u8, index: u64, lost: u64) -> Result<(), String> {
+        let old = &self.groups.last().expect("there is a first group").logs;
+        let (committed, who) = (old.committed(), old.name(member).to_owned());
+        let logs = Logs::forked(&self.spec, record, member, index);
+        self.of[member as usize] = self.groups.len();
+        self.accounted = committed;
+        self.groups.push(Group::new(logs, durability::Durability::forked(member, index)));
+        if index > committed {
+            return Err(format!("{who} takes over with entry {index}, and only {committed} were committed"));
+        }
+        if committed - index == lost {
+            return Ok(());
+        }
+        Err(format!("{who} takes over with entry {index} of {committed} committed, and tells that {lost} are lost"))
+    }
+
+    fn discard(&mut self, member: u8, lost: u64) -> Result<(), String> {
+        let group = std::mem::replace(&mut self.of[member as usize], self.groups.len() - 1);
+        let old = &self.groups[group].logs;
+        let later = old.committed().saturating_sub(self.accounted);
+        if later == lost {
+            return Ok(());
+        }
+        Err(format!("{} throws {later} entries away that it had committed, and tells of {lost}", old.name(member)))
+    }
+}

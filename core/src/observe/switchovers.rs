@@ -1,0 +1,115 @@
+//! Switch-overs of active-passive clusters: when each was noticed, when the other member had all it would have, when it served, and
+//! what was lost.
+
+use std::sync::Arc;
+
+use super::{Observer, words};
+use crate::etcd::passive::PassiveRecord;
+use crate::ids::{ClusterId, MemberId};
+use crate::kernel::time::{Duration, Time};
+use crate::record::Record;
+use crate::report::{SwitchoverReport, length, seconds};
+use crate::scenario::Scenario;
+
+/// Collects switch-overs.
+#[derive(Clone, Debug)]
+pub struct Switchovers {
+    scenario: Arc<Scenario>,
+    all: Vec<(ClusterId, Switchover)>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Switchover {
+    from: u8,
+    to: u8,
+    silent: Time,
+    detected: Time,
+    applied: Option<Time>,
+    serving: Option<Time>,
+    lost: u64,
+    window: Duration,
+}
+
+impl Switchovers {
+    /// None yet.
+    pub fn new(scenario: &Arc<Scenario>) -> Self {
+        Self { scenario: Arc::clone(scenario), all: Vec::new() }
+    }
+
+    /// Those of a cluster; what has not come yet is `now`.
+    pub fn rows(&self, cluster: ClusterId, now: Time) -> Vec<SwitchoverReport> {
+        let name = |index: u8| words::member(&self.scenario, MemberId { cluster, index }).to_owned();
+        let row = |(_, switch): &(ClusterId, Switchover)| {
+            let serving = switch.serving.unwrap_or(now);
+            SwitchoverReport {
+                at_s: seconds(switch.silent),
+                detected_s: seconds(switch.detected),
+                applied_s: seconds(switch.applied.unwrap_or(now)),
+                serving_s: seconds(serving),
+                took_s: length(serving.since(switch.silent)),
+                over: switch.serving.is_some(),
+                from: name(switch.from),
+                to: name(switch.to),
+                lost_entries: switch.lost,
+                lost_window_s: length(switch.window),
+            }
+        };
+        self.all.iter().filter(|(id, _)| *id == cluster).map(row).collect()
+    }
+
+    fn last(&mut self, cluster: ClusterId) -> Option<&mut Switchover> {
+        self.all.iter_mut().rfind(|(id, _)| *id == cluster).map(|(_, switch)| switch)
+    }
+}
+
+impl Observer for Switchovers {
+    fn record(&mut self, at: Time, record: &Record) {
+        let Record::Passive(cluster, fact) = record else { return };
+        match *fact {
+            PassiveRecord::Detected { from, to, silent } => {
+                let silent = Time::from_nanos(at.as_nanos() - silent.as_nanos());
+                let (applied, serving, lost, window) = (None, None, 0, Duration::ZERO);
+                self.all.push((*cluster, Switchover { from, to, silent, detected: at, applied, serving, lost, window }));
+            }
+            PassiveRecord::Forked { lost, window, .. } => {
+                if let Some(switch) = self.last(*cluster) {
+                    (switch.applied, switch.lost, switch.window) = (Some(at), lost, window);
+                }
+            }
+            PassiveRecord::Serving { .. } => {
+                if let Some(switch) = self.last(*cluster) {
+                    switch.serving = Some(at);
+                }
+            }
+            PassiveRecord::Uploaded { .. }
+            | PassiveRecord::NotUploaded { .. }
+            | PassiveRecord::Applied { .. }
+            | PassiveRecord::Ready { .. }
+            | PassiveRecord::Alone { .. }
+            | PassiveRecord::Discarded { .. } => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::observe::testing::{CLUSTER, at, three_zones};
+
+    #[test]
+    fn each_switch_over_has_its_moments() {
+        let mut switchovers = Switchovers::new(&Arc::new(three_zones()));
+        let fact = |fact| Record::Passive(CLUSTER, fact);
+        let silent = Duration::from_millis(3_000);
+        switchovers.record(at(10_000), &fact(PassiveRecord::Detected { from: 0, to: 1, silent }));
+        let row = &switchovers.rows(CLUSTER, at(11_000))[0];
+        assert_eq!((row.at_s, row.detected_s, row.serving_s, row.over), (7.0, 10.0, 11.0, false));
+        let window = Duration::from_millis(2_000);
+        switchovers.record(at(12_000), &fact(PassiveRecord::Forked { member: 1, index: 90, lost: 9, window }));
+        switchovers.record(at(13_500), &fact(PassiveRecord::Serving { member: 1 }));
+        let row = &switchovers.rows(CLUSTER, at(60_000))[0];
+        assert_eq!((row.applied_s, row.serving_s, row.took_s, row.over), (12.0, 13.5, 6.5, true));
+        assert_eq!((row.from.as_str(), row.to.as_str()), ("etcd-main-0", "etcd-main-1"));
+        assert_eq!((row.lost_entries, row.lost_window_s), (9, 2.0));
+    }
+}
