@@ -1,5 +1,5 @@
-//! One object per name: "Only one object of a given kind can have a given name at a time" (Kubernetes, "Object Names and IDs", section
-//! "Names"). What is not there, nothing happens to. (A volume, and a process that runs on, may outlive their pod.)
+//! One object per name: "Only one object of a given kind can have a given name at a time" (Kubernetes, "Object Names and IDs",
+//! section "Names"). What is not there, nothing happens to. (A volume, and a process that runs on, may outlive their pod.)
 
 use super::{Property, View};
 use crate::kube::name::NodeName;

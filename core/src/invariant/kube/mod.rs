@@ -2,15 +2,15 @@
 //!
 //! | property | file | source |
 //! |---|---|---|
-//! | one object per name | `identity.rs` | Kubernetes, "Object Names and IDs", section "Names" |
-//! | one writer per volume | `one_writer.rs` | GEP-20, section "Impact of a Zone Outage"; Kubernetes, "Persistent Volumes", section "Access Modes" |
-//! | zonal volumes stay | `zonal.rs` | Kubernetes, "Storage Classes", section "Volume Binding Mode" |
-//! | no eviction without allowance | `budget.rs` | Kubernetes, "Disruptions", section "Pod disruption budgets" |
-//! | a pod runs on one node | `one_node.rs` | Kubernetes, "Force Delete StatefulSet Pods", section "Force Deletion" |
-//! | one active leader per lease | `one_leader.rs` | Kubernetes, "Leases", section "Leader election" |
-//! | nodes are not over-committed | `capacity.rs` | Kubernetes, "Resource Management", section "How Pods with resource requests are scheduled" |
-//! | one replacement at a time | `replacement.rs` | machine-controller-manager, FAQ, section "How does the rate of machine replacement work" |
-//! | required constraints hold when bound | `constraints.rs` | GEP-20, section "Scheduling Control Plane Components" |
+//! | one object per name | `identity.rs` | Kubernetes, "Object Names and IDs" |
+//! | one writer per volume | `one_writer.rs` | Kubernetes, "Persistent Volumes"; GEP-20, "Impact of a Zone Outage" |
+//! | zonal volumes stay | `zonal.rs` | Kubernetes, "Running in multiple zones" |
+//! | no eviction without allowance | `budget.rs` | Kubernetes, "API-initiated Eviction" |
+//! | a pod runs on one node | `one_node.rs` | Kubernetes, "Force Delete StatefulSet Pods" |
+//! | one active leader per lease | `one_leader.rs` | Kubernetes, "Leases" |
+//! | nodes are not over-committed | `capacity.rs` | Kubernetes, "Resource Management for Pods and Containers" |
+//! | one replacement at a time | `replacement.rs` | GEP-20, "Impact of a Zone Outage" |
+//! | required constraints hold when bound | `constraints.rs` | GEP-20, "Scheduling Control Plane Components" |
 //!
 //! ```text
 //! Record --> All --> each property looks at (fact, objects as they were before it)

@@ -1,6 +1,6 @@
-//! One replacement per machine deployment at a time: "per MachineDeployment it will delete one machine at a time" (GEP-20, section
-//! "Impact of a Zone Outage"; `canMarkMachineFailed` of the machine-controller-manager). A machine whose health is unknown is given up
-//! only while all others of its deployment run or are unknown too.
+//! One replacement per machine deployment at a time: "per MachineDeployment it will delete one machine at a time" (GEP-20,
+//! section "Impact of a Zone Outage"; `canMarkMachineFailed` of the machine-controller-manager). A machine whose health is unknown is
+//! given up only while all others of its deployment run or are unknown too.
 
 use super::{Property, View};
 use crate::gardener::machine::Phase;
