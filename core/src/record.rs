@@ -4,7 +4,7 @@
 //! trace hash is taken over [`Record`]s but for [`Record::Raft`], which exists for the invariants alone.
 
 use crate::etcd::passive::PassiveRecord;
-use crate::ids::{ClientId, ClusterId, FaultId, MemberId, NodeId, PlaneId};
+use crate::ids::{ClientId, ClusterId, FaultId, MemberId, NodeId, PlaneId, ZoneId};
 use crate::kernel::time::Duration;
 use crate::kube::record::KubeRecord;
 use crate::scenario::{ActiveFault, MemberChange, Op};
@@ -166,6 +166,13 @@ pub enum Record {
     Raft(RaftRecord),
     /// Something happened in an active-passive cluster.
     Passive(ClusterId, PassiveRecord),
+    /// A member that does not run is in another zone from now on.
+    MemberMoved {
+        /// Which.
+        member: MemberId,
+        /// Where it will run.
+        zone: ZoneId,
+    },
 }
 
 /// Why a process stopped.

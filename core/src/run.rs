@@ -22,7 +22,7 @@ use crate::report::{
     EtcdReport, MemberReport, ObservedReport, ProbeReport, ReadUnavailable, Report, SCHEMA, ViolationReport, length, seconds,
 };
 use crate::scenario::Scenario;
-use crate::sim::{Options, Simulation};
+use crate::sim::{Options, Role, Simulation};
 
 /// A run under way.
 #[derive(Clone, Debug)]
@@ -88,7 +88,7 @@ impl Run {
                 return false;
             }
             if stop == self.next_window {
-                self.traffic.sample(stop, &self.simulation.links(), self.simulation.scenario());
+                self.traffic.sample(stop, &self.simulation.links());
                 self.observers.kube.counts.sample();
                 self.next_window += self.window;
             }
@@ -125,7 +125,7 @@ impl Run {
         let links = self.simulation.links();
         let mut traffic = self.traffic.clone();
         if now + self.window > self.next_window {
-            traffic.sample(now, &links, &scenario);
+            traffic.sample(now, &links);
         }
         let etcd: IndexMap<_, _> = (0..scenario.etcd.len()).map(|i| self.cluster(ClusterId(i as u16), now, &scenario)).collect();
         let violation = |v: &invariant::Violation| ViolationReport {
@@ -173,12 +173,14 @@ impl Run {
     fn cluster(&mut self, id: ClusterId, now: Time, scenario: &Scenario) -> (String, EtcdReport) {
         let cluster = &scenario.etcd[id.0 as usize];
         let status = self.simulation.members(id);
-        let members = status.into_iter().map(|m| {
-            let node = &scenario.nodes[scenario.member(m.member).node.0 as usize];
+        // Pods are members in turn: of each the one that it is now.
+        let there = status.into_iter().filter(|m| !(cluster.managed && m.role == Role::Absent));
+        let members = there.map(|m| {
+            let zone = self.simulation.zone_of(m.member);
             MemberReport {
                 name: scenario.member(m.member).name.clone(),
-                zone: scenario.zones[node.zone.0 as usize].name.clone(),
-                node: node.name.clone(),
+                zone: scenario.zones[zone.0 as usize].name.clone(),
+                node: self.simulation.node_name_of(m.member),
                 role: m.role,
                 term: m.term,
                 up: m.up,

@@ -147,7 +147,7 @@ pub struct EtcdCluster {
 pub struct Member {
     /// Its name; unique among the members that are in the cluster at one time.
     pub name: String,
-    /// The node its process runs on.
+    /// The node its process runs on; of one that is a container, at the start (and nothing but a place holder for one that joins later).
     pub node: NodeId,
     /// Where its data is.
     pub volume: VolumeId,
@@ -442,6 +442,14 @@ impl EtcdCluster {
     pub fn first_index(&self) -> u64 {
         self.revision.max(u64::from(self.initial_leader.is_some()))
     }
+
+    /// The member that a pod of the cluster is: it is another with each of its volumes, of which `volumes` came before. (Members of one
+    /// name take turns.) `None`: there are no more.
+    pub fn of_pod(&self, ordinal: u32, volumes: u8) -> Option<u8> {
+        let name = &self.members.get(ordinal as usize)?.name;
+        let turns = (0..).zip(&self.members).filter(|(_, member)| member.name == *name);
+        turns.map(|(index, _)| index).nth(usize::from(volumes))
+    }
 }
 
 impl Scenario {
@@ -450,7 +458,7 @@ impl Scenario {
         &self.etcd[id.cluster.0 as usize].members[id.index as usize]
     }
 
-    /// The zone a member's node stands in.
+    /// The zone a member's node stands in; that of one whose process is a container, at the start.
     pub fn zone_of(&self, id: MemberId) -> ZoneId {
         self.nodes[self.member(id).node.0 as usize].zone
     }

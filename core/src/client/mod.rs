@@ -19,7 +19,7 @@ use crate::client::watch::Watch;
 use crate::etcd::cluster::Cluster;
 use crate::etcd::member::Standing;
 use crate::etcd::raft::log::Token;
-use crate::ids::{ClientId, ClusterId, Endpoint, MemberId};
+use crate::ids::{ClientId, ClusterId, Endpoint, MemberId, ZoneId};
 use crate::kernel::rng::{Purpose, Stream};
 use crate::kernel::time::{Duration, Time};
 use crate::network::meter::Meter;
@@ -56,6 +56,8 @@ pub struct Client {
     watch: Watch,
     /// To each member and back.
     meters: Vec<(Meter, Meter)>,
+    /// The same with members that have left the zone they were in then.
+    before: Vec<(u8, ZoneId, (Meter, Meter))>,
 }
 
 /// What a client may look at besides itself.
@@ -99,6 +101,7 @@ impl Client {
             deadline_queued: false,
             watch: Watch::default(),
             meters: vec![Default::default(); cluster.members.len()],
+            before: Vec::new(),
             spec,
         }
     }
@@ -342,12 +345,18 @@ impl Client {
         self.cluster
     }
 
-    /// Bytes to every member and back.
-    pub fn meters(&self) -> impl Iterator<Item = (Endpoint, Endpoint, &Meter)> {
-        (0..).zip(&self.meters).flat_map(|(index, (forth, back))| {
+    /// A member leaves a zone.
+    pub fn member_leaves(&mut self, member: u8, zone: ZoneId) {
+        self.before.push((member, zone, std::mem::take(&mut self.meters[member as usize])));
+    }
+
+    /// Bytes to every member and back, and between which zones; `zone` is where a member is now.
+    pub fn meters(&self, zone: impl Fn(u8) -> ZoneId) -> impl Iterator<Item = (Endpoint, Endpoint, (ZoneId, ZoneId), Meter)> {
+        let now = (0..).zip(&self.meters).map(move |(index, meters)| (index, zone(index), *meters));
+        self.before.iter().copied().chain(now).flat_map(|(index, zone, (forth, back))| {
             let client = Endpoint::Client(self.id);
             let member = Endpoint::Member(MemberId { cluster: self.cluster, index });
-            [(client, member, forth), (member, client, back)]
+            [(client, member, (self.spec.zone, zone), forth), (member, client, (zone, self.spec.zone), back)]
         })
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Each concern is an `impl Cluster` in a file of its own: [`ready`](super::ready) (raft, disk and apply),
 //! [`serve`](super::serve) (clients' requests), [`transport`](super::transport) (streams), [`lifecycle`](super::lifecycle)
-//! (processes and volumes), [`snapshot`](super::snapshot), [`membership`](super::membership), [`rest`](super::rest) (heartbeats
+//! (processes and volumes), [`place`](super::place) (hosts), [`identity`](super::identity) (newcomers), [`snapshot`](super::snapshot), [`membership`](super::membership), [`rest`](super::rest) (heartbeats
 //! that need no events) and [`service`](super::service) (the virtual probe).
 
 use std::collections::VecDeque;
@@ -13,6 +13,7 @@ use crate::etcd::member::{Member, Reads, Server, Standing};
 use crate::etcd::membership::Pending;
 use crate::etcd::options::EtcdOptions;
 use crate::etcd::passive::Passive;
+use crate::etcd::place::Before;
 use crate::etcd::raft::clock::Clock;
 use crate::etcd::raft::log::Log;
 use crate::etcd::raft::quorum::{Members, Quorum};
@@ -61,6 +62,10 @@ pub struct Cluster {
     pub(super) held: Vec<Vec<u32>>,
     /// Bytes, like the streams.
     pub(super) meters: Vec<Meter>,
+    /// Bytes from before a member left its zone.
+    pub(super) before: Vec<Before>,
+    /// The first member of each member's name: those of one name are one pod, one after the other.
+    pub(super) of_pod: Vec<u8>,
     /// What the append stream carried last, like the streams: term and index.
     pub(super) in_step: Vec<(u64, u64)>,
     /// When each connected stream's upkeep was last counted.
@@ -130,7 +135,9 @@ impl Cluster {
                     held_down: 0,
                     displaced: false,
                     managed: spec.managed,
-                    halted: false,
+                    halted: spec.managed && !member.initial,
+                    newcomer: spec.managed && !member.initial,
+                    newcomers_look: 0,
                     server: None,
                     starting: None,
                     generation: 0,
@@ -151,6 +158,8 @@ impl Cluster {
             streams: pairs().map(|(a, b)| Stream::new(seed, entity(id, a, b), a != b && open(a) && open(b))).collect(),
             held: vec![Vec::new(); n * n],
             meters: vec![Meter::default(); n * n],
+            before: Vec::new(),
+            of_pod: spec.members.iter().map(|member| first_of_name(spec, &member.name)).collect(),
             in_step: vec![(0, 0); n * n],
             upkeep_since: vec![Time::ZERO; n * n],
             in_flight: Vec::new(),
@@ -289,6 +298,7 @@ impl Cluster {
             EtcdEvent::Stream(stream, generation) => self.stream_timer(stream as usize, generation, cx),
             EtcdEvent::Chunk(transfer, generation) => self.chunk(transfer, generation, cx),
             EtcdEvent::ChangesDue => self.changes_due(cx),
+            EtcdEvent::Newcomer(member, look) => self.newcomer(member, look, cx),
             EtcdEvent::Passive(alarm, generation) => self.alarm(alarm, generation, cx),
             EtcdEvent::Request(_) => unreachable!("the run loop adds the operation"),
         }
@@ -300,6 +310,10 @@ impl Cluster {
         let leaders = in_place.filter_map(|member| member.server.as_deref().filter(|server| server.is_leader()));
         leaders.max_by_key(|server| server.raft.term).map(|server| server.raft.me)
     }
+}
+
+fn first_of_name(spec: &EtcdCluster, name: &str) -> u8 {
+    spec.members.iter().position(|member| member.name == name).expect("it is one of them") as u8
 }
 
 /// Whether a member stands by at the start, with what a backup bucket holds.

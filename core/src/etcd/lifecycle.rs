@@ -149,6 +149,7 @@ impl Cluster {
         }
         self.members[index as usize].halted = false;
         self.start(index, cx);
+        self.seek_membership(index, cx);
     }
 
     /// The kubelet of a host ends a member's container by SIGTERM.
@@ -166,21 +167,6 @@ impl Cluster {
             self.members[index as usize].halted = true;
             self.stop(index, reason, cx);
         }
-    }
-
-    /// A member that does not run is on another host from now on.
-    fn relocate(&mut self, index: u8, host: HostId, cx: &mut Context<'_>) {
-        let member = &self.members[index as usize];
-        assert!(member.server.is_none() && member.starting.is_none(), "{:?} runs where it was", member.id);
-        self.wake(cx);
-        self.members[index as usize].host = host;
-        for other in (0..self.members.len() as u8).filter(|&other| other != index) {
-            for stream in [self.stream_index(index, other), self.stream_index(other, index)] {
-                self.streams[stream].dialing_since = cx.now;
-                self.update_stream(stream, cx);
-            }
-        }
-        cx.fx.disturbed.push(self.id);
     }
 
     /// SIGTERM: hands leadership over, then stops.

@@ -42,6 +42,10 @@ pub struct Member {
     pub displaced: bool,
     /// Its kubelet keeps it down.
     pub halted: bool,
+    /// Managed, and not in the cluster from the start: its container sees to it that it joins, and gets its vote.
+    pub newcomer: bool,
+    /// Generation of the next look at how far that is.
+    pub newcomers_look: u32,
     /// Its process; `None` when it does not serve.
     pub server: Option<Box<Server>>,
     /// Generation of the start under way.

@@ -113,8 +113,13 @@ impl Cluster {
         }
     }
 
+    /// Whether somebody waits for a change.
+    pub(super) fn is_asked(&self, change: MemberChange) -> bool {
+        self.changes.iter().any(|pending| pending.asked == change)
+    }
+
     /// Why a change is refused, in etcd's words.
-    fn refusal(&self, asked: MemberChange, learner: bool, cx: &Context<'_>) -> Option<&'static str> {
+    pub(super) fn refusal(&self, asked: MemberChange, learner: bool, cx: &Context<'_>) -> Option<&'static str> {
         let Some(leader) = self.leader() else { return Some("etcdserver: no leader") };
         let config = self.server(leader)?.raft.config;
         let members: Vec<u8> = config.members().iter().collect();
@@ -197,6 +202,7 @@ impl Cluster {
                 }
             }
         }
+        self.newcomers_look(cx);
         change == ConfChange::Remove(at)
     }
 

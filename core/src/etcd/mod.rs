@@ -10,11 +10,13 @@
 pub mod cluster;
 pub mod codec;
 pub mod disk;
+pub mod identity;
 pub mod lifecycle;
 pub mod member;
 pub mod membership;
 pub mod passive;
 pub mod picture;
+pub mod place;
 pub mod raft;
 pub mod ready;
 pub mod rest;

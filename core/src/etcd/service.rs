@@ -4,7 +4,7 @@
 //! without waiting for an election, a reconnection or the end of a fault, and how long the path takes at its typical delays.
 
 use crate::etcd::cluster::{Cluster, Context};
-use crate::etcd::member::Server;
+use crate::etcd::member::{Server, Standing};
 use crate::ids::ZoneId;
 use crate::kernel::time::Duration;
 use crate::network::Network;
@@ -90,6 +90,13 @@ impl Cluster {
     fn answer_time(&self, zone: ZoneId, linearizable: bool, write: bool, net: &Network) -> Option<Duration> {
         let time = |index: u8| Some(net.reach(zone, self.host(index))? + self.time_at(index, linearizable, write, net)?);
         (0..self.members.len() as u8).filter_map(time).min()
+    }
+
+    /// Whether a member has a vote and a leader.
+    pub fn serves_as_voter(&self, index: u8) -> bool {
+        let member = &self.members[index as usize];
+        let led = |server: &Server| server.raft.lead.is_some();
+        member.standing == Standing::In && !member.learner && member.server.as_deref().is_some_and(led)
     }
 
     /// How long a member takes over a request that has reached it now; `None`: it does not answer.

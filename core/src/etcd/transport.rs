@@ -3,7 +3,6 @@
 use crate::etcd::cluster::{Cluster, Context};
 use crate::etcd::codec::{self, Lane, Writes, upkeep};
 use crate::etcd::raft::message::{Kind, Message};
-use crate::ids::MemberId;
 use crate::kernel::time::{Duration, Time};
 use crate::network::Network;
 use crate::network::meter::Meter;
@@ -372,16 +371,8 @@ impl Cluster {
         self.meters[index] = with_upkeep(self.meters[index], now.since(since), net.tls);
     }
 
-    /// Bytes between every two members as of `now`.
-    pub fn links(&self, now: Time, net: &Network) -> impl Iterator<Item = (MemberId, MemberId, Meter)> {
-        (0..self.meters.len()).map(move |index| {
-            let (from, to) = self.ends(index);
-            (self.members[from as usize].id, self.members[to as usize].id, self.metered(index, now, net))
-        })
-    }
-
     /// The meter of a stream as of `now`, its upkeep included.
-    fn metered(&self, index: usize, now: Time, net: &Network) -> Meter {
+    pub(super) fn metered(&self, index: usize, now: Time, net: &Network) -> Meter {
         if self.streams[index].is_alive() {
             with_upkeep(self.meters[index], now.since(self.upkeep_since[index]), net.tls)
         } else {

@@ -58,6 +58,11 @@ impl Cluster {
                 let left = words::bytes(transfer.left);
                 Some(format!("{} sends its database to {} ({left} left)", name(transfer.from), name(transfer.to)))
             }
+            EtcdEvent::Newcomer(index, look) => {
+                let member = &self.members[index as usize];
+                let waits = member.newcomers_look == look && !member.halted && (member.learner || !member.published);
+                waits.then(|| format!("{} asks to be a member, or for its vote", name(index)))
+            }
             EtcdEvent::Passive(alarm, generation) => self.is_due(alarm, generation).then(|| self.alarm_words(alarm, scenario)),
             EtcdEvent::Request(token) => {
                 let client = scenario.client(token.client);

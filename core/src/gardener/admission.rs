@@ -3,10 +3,12 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 pub use crate::kube::spec::gardener::FailureTolerance;
 
 /// Why a change is denied.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Denial {
     /// To survive a zone the shoot has to be on a multi-zonal seed.
     NotMultiZonal,

@@ -9,6 +9,7 @@ pub mod admission;
 pub mod capacity;
 pub mod care;
 pub mod distribute;
+pub mod druid;
 pub mod machine;
 pub mod outage;
 pub mod scheduler;

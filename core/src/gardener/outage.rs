@@ -95,11 +95,22 @@ impl Outages {
         }
     }
 
-    /// Looks at the zones, where something has changed, and queues its next look.
-    pub fn arm(&mut self, store: &Store, fleet: &Fleet, cx: &mut Cx<'_>) {
+    /// Whether a zone has an outage, as far as can be told.
+    pub fn is_out(&self, zone: ZoneId) -> bool {
+        self.zones.get(&zone) == Some(&State::Detected)
+    }
+
+    /// Whether any zone has one.
+    pub fn is_any_out(&self) -> bool {
+        self.zones.values().any(|state| *state == State::Detected)
+    }
+
+    /// Looks at the zones, where something has changed, and queues its next look. Whether an outage was told, or its end.
+    pub fn arm(&mut self, store: &Store, fleet: &Fleet, cx: &mut Cx<'_>) -> bool {
         if !std::mem::take(&mut self.changed) {
-            return;
+            return false;
         }
+        let mut told = false;
         let threshold = cx.spec.timers.outage;
         for (id, state) in &mut self.zones {
             let zone = view(*id, store, fleet, cx);
@@ -108,6 +119,7 @@ impl Outages {
             *state = match (*state, signs) {
                 (State::Detected, _) if is_recovered(&zone) => {
                     cx.record(KubeRecord::ZoneOutage(*id, OutageFact::Over));
+                    told = true;
                     State::Healthy
                 }
                 (State::Detected, _) => State::Detected,
@@ -115,6 +127,7 @@ impl Outages {
                 (State::Healthy, Some(_)) => State::Suspected(cx.now),
                 (State::Suspected(since), Some(how)) if cx.now >= since + threshold => {
                     cx.record(KubeRecord::ZoneOutage(*id, OutageFact::Detected(how)));
+                    told = true;
                     State::Detected
                 }
                 (State::Suspected(since), Some(_)) => State::Suspected(since),
@@ -131,6 +144,7 @@ impl Outages {
                 cx.schedule(at, KubeEvent::Outage(self.generation));
             }
         }
+        told
     }
 }
 

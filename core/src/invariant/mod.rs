@@ -10,24 +10,31 @@
 //! | leader completeness | `leader_completeness.rs` | §5.4, Figure 3; §5.4.2 for the commit rule |
 //! | state machine safety | `state_machine_safety.rs` | §5.4.3, Figure 3 |
 //! | durability | `durability.rs` | §5.1 and Figure 2 (persistent state), §5.3 (a committed entry is on a majority) |
+//! | one process per member | `one_process.rs` | §5.1 and Figure 2 (persistent state) |
 //! | losses told | `forks.rs` | GEP-20, appendix: who takes over in an active-passive cluster begins a group of its own |
+//!
+//! Those of Kubernetes are in [`kube`].
 //!
 //! ```text
 //! Record --> All --> each property looks at (record, logs as they were before it)
 //!                --> Logs takes the record in
 //! ```
 //!
-//! The logs are mirrored once ([`logs`]) and shared. Everything is constant time per record, amortised, and bounded in memory but for
-//! the terms (one small row per election). Nothing here reads the engine's own state: the records alone must convince.
+//! The logs are mirrored once ([`logs`]) and shared. Everything about logs is constant time per record, amortised, and bounded in
+//! memory but for the terms (one small row per election). Nothing here reads the engine's own state: the records alone must convince.
 
 mod durability;
 mod election_safety;
 mod forks;
+mod kube;
 mod leader_completeness;
 mod log_matching;
 pub mod logs;
+mod one_process;
 mod state_machine_safety;
 mod table;
+
+use std::sync::Arc;
 
 use crate::kernel::time::Time;
 use crate::observe::voters::cluster_of;
@@ -63,6 +70,7 @@ trait Property {
 #[derive(Clone, Debug)]
 pub struct All {
     clusters: Vec<forks::Cluster>,
+    kube: kube::All,
     violations: Vec<Violation>,
 }
 
@@ -75,6 +83,7 @@ struct Group {
     leader_completeness: leader_completeness::LeaderCompleteness,
     state_machine_safety: state_machine_safety::StateMachineSafety,
     durability: durability::Durability,
+    one_process: one_process::OneProcess,
 }
 
 impl Group {
@@ -86,6 +95,7 @@ impl Group {
             leader_completeness: leader_completeness::LeaderCompleteness::default(),
             state_machine_safety: state_machine_safety::StateMachineSafety::default(),
             durability,
+            one_process: one_process::OneProcess::default(),
         }
     }
 
@@ -96,14 +106,16 @@ impl Group {
         check(&mut self.leader_completeness, logs, at, record, cluster, found);
         check(&mut self.state_machine_safety, logs, at, record, cluster, found);
         check(&mut self.durability, logs, at, record, cluster, found);
+        check(&mut self.one_process, logs, at, record, cluster, found);
         self.logs.record(record);
     }
 }
 
 impl All {
     /// Nothing is broken yet.
-    pub fn new(scenario: &Scenario) -> Self {
-        Self { clusters: scenario.etcd.iter().map(forks::Cluster::new).collect(), violations: Vec::new() }
+    pub fn new(scenario: &Arc<Scenario>) -> Self {
+        let clusters = scenario.etcd.iter().map(forks::Cluster::new).collect();
+        Self { clusters, kube: kube::All::new(scenario), violations: Vec::new() }
     }
 
     /// Looks at a record.
@@ -112,6 +124,7 @@ impl All {
         if matches!(record, Record::Request { .. }) {
             return;
         }
+        self.kube.record(at, record, &mut self.violations);
         let Some(id) = cluster_of(record) else { return };
         self.clusters[id.0 as usize].record(at, record, &mut self.violations);
     }

@@ -12,7 +12,7 @@ fn broken(records: &[Record]) -> Vec<&'static str> {
     let mut fourth = scenario.etcd[0].members[2].clone();
     (fourth.name, fourth.initial) = ("etcd-main-3".into(), false);
     scenario.etcd[0].members.push(fourth);
-    let mut all = All::new(&scenario);
+    let mut all = All::new(&Arc::new(scenario));
     for (i, record) in records.iter().enumerate() {
         all.record(Time::from_nanos(i as u64), record);
     }
@@ -178,4 +178,11 @@ fn lost_disks_excuse_as_many_copies_as_they_held() {
         truncate(2, 12),
     ];
     check(&start, &replaced, &[]);
+}
+
+#[test]
+fn one_process_per_member() {
+    let starts = |m| Record::MemberStarted(member(m));
+    check(&[starts(0)], &[starts(1), stops(0, StopReason::Killed), starts(0)], &[]);
+    check(&[starts(0)], &[starts(0)], &["one process per member"]);
 }

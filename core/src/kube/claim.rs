@@ -12,6 +12,8 @@ pub struct Claim {
     pub home: ZoneId,
     /// Where its volume is attached.
     pub attachment: Attachment,
+    /// It is to go as soon as no pod uses it (`kubernetes.io/pvc-protection`).
+    pub deleted: bool,
     /// The node that says it uses it (`volumesInUse`): from before it is mounted until its process is known to be gone.
     pub mounted: Option<NodeKey>,
 }

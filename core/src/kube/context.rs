@@ -2,12 +2,11 @@
 
 use crate::etcd::cluster::Cluster;
 use crate::gardener::machine::cloud::Cloud;
-use crate::ids::{ClusterId, MemberId, PlaneId, PodId};
+use crate::ids::{MemberId, PlaneId, PodId};
 use crate::kernel::rng::{Purpose, Stream};
 use crate::kernel::time::{Duration, Time};
 use crate::kube::event::KubeEvent;
 use crate::kube::name::PodName;
-use crate::kube::name::PodTag;
 use crate::kube::record::{KubeRecord, Replica};
 use crate::kube::spec::{Component, PlaneSpec, Role};
 use crate::network::{HostId, Network};
@@ -117,23 +116,21 @@ impl Cx<'_> {
         Stream::new(self.seed, purpose, u64::from(self.plane.0) << 32 | u64::from(entity))
     }
 
-    /// Tells whom a pod works for, if it does, what becomes of its process on a host. (Before a process runs anew the one before it is
+    /// Tells whom a pod works for (as an etcd member: `member`), if it does, what becomes of its process on a host. (Before a process runs anew the one before it is
     /// gone.)
-    pub fn signal(&mut self, id: PodId, name: PodName, host: HostId, process: Process) {
+    pub fn signal(&mut self, id: PodId, name: PodName, member: Option<MemberId>, host: HostId, process: Process) {
         let (plane, program) = match self.spec.workloads[name.workload.0 as usize].role {
             Role::ApiServer(plane) => (plane, Program::ApiServer),
             Role::Controller(plane, component) => (plane, Program::Controller(component)),
-            Role::Etcd(cluster) => return self.order(cluster, name, host, process),
-            Role::Other => return,
+            Role::Etcd(_) | Role::Other => return self.order(member, host, process),
         };
         let replica = Replica::Pod(self.plane, name);
         self.signals.push(Signal { plane, program, key: id.0, replica, host, process });
     }
 
     /// The container of an etcd member starts or ends.
-    fn order(&mut self, cluster: ClusterId, pod: PodName, host: HostId, process: Process) {
-        let PodTag::Ordinal(ordinal) = pod.tag else { unreachable!("etcd's pods are those of a StatefulSet: {pod:?}") };
-        let member = MemberId { cluster, index: ordinal as u8 };
+    fn order(&mut self, member: Option<MemberId>, host: HostId, process: Process) {
+        let Some(member) = member else { return };
         self.fx.orders.extend(match process {
             Process::Starts => Some(MemberOrder::Run { member, host }),
             Process::Runs => None,

@@ -46,6 +46,8 @@ pub enum KubeEvent {
     Election(Component, u32),
     /// An operator evicts the pods of a node that are left.
     Drain(NodeKey),
+    /// A shoot is asked to survive more: a place in [`KubeModel::changes`](crate::kube::spec::KubeModel::changes).
+    Tolerance(u16),
 }
 
 // An event of the queue must not grow by this one.
@@ -74,11 +76,15 @@ pub enum Watcher {
     Machines,
     /// Machine sets. Key: a machine deployment.
     MachineSets,
+    /// etcd-druid. Key: a shoot.
+    Druid,
+    /// gardenlet, where a shoot is to survive more. Key: the shoot.
+    Gardenlet,
 }
 
 impl Watcher {
     /// All of them.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 12] = [
         Self::Lifecycle,
         Self::Evict,
         Self::ReplicaSets,
@@ -89,6 +95,8 @@ impl Watcher {
         Self::Budgets,
         Self::Machines,
         Self::MachineSets,
+        Self::Druid,
+        Self::Gardenlet,
     ];
 
     /// The controller that looks after the pods of such workloads.
@@ -111,6 +119,8 @@ impl Watcher {
             | Self::Volumes
             | Self::Budgets => Some(Component::ControllerManager),
             Self::Machines | Self::MachineSets => Some(Component::MachineControllerManager),
+            Self::Druid => Some(Component::Druid),
+            Self::Gardenlet => Some(Component::Gardenlet),
             Self::Kubelets => None,
         }
     }

@@ -37,6 +37,7 @@ pub mod control;
 pub mod controller;
 pub mod election;
 pub mod event;
+pub mod glance;
 pub mod kubelet;
 pub mod node;
 pub mod picture;
@@ -56,10 +57,13 @@ use std::collections::BTreeMap;
 
 use crate::ids::{ClusterId, PlaneId};
 use crate::kernel::time::Time;
+use crate::network::HostId;
+use crate::network::Network;
 use crate::scenario::Scenario;
 use crate::sim::Exact;
 use context::{Cx, Signal, Surroundings};
 use event::KubeEvent;
+use glance::PlanePicture;
 use picture::Objects;
 use plane::Plane;
 use spec::{Operation, Role};
@@ -120,6 +124,16 @@ impl Kube {
         &self.planes[id.0 as usize]
     }
 
+    /// The name of the node that stands for a host.
+    pub fn node_name(&self, host: HostId, scenario: &Scenario) -> Option<String> {
+        let mut nodes = self
+            .planes
+            .iter()
+            .zip(&scenario.kube.planes)
+            .flat_map(|(plane, spec)| plane.store().nodes().map(move |(_, node)| (node.host, node.name, spec)));
+        nodes.find(|(on, ..)| *on == host).map(|(_, name, spec)| words::node_name(name, spec, scenario))
+    }
+
     /// The objects of all planes.
     pub fn objects(&self, now: Time, scenario: &Scenario) -> Objects {
         let mut all = Objects::default();
@@ -127,6 +141,11 @@ impl Kube {
             plane.picture(id, now, scenario, &mut all);
         }
         all
+    }
+
+    /// The same, for a map.
+    pub fn glance(&self, scenario: &Scenario, net: &Network) -> Vec<PlanePicture> {
+        self.planes.iter().zip(&scenario.kube.planes).map(|(plane, spec)| plane.glance(spec, net)).collect()
     }
 
     /// Hosts or paths have changed.

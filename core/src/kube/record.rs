@@ -2,9 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::gardener::druid::{DruidFact, ToleranceFact};
 use crate::gardener::machine::Phase;
 use crate::gardener::outage::OutageFact;
-use crate::ids::{GroupId, NodeId, PlaneId, ZoneId};
+use crate::ids::{GroupId, NodeId, PlaneId, WorkloadId, ZoneId};
 use crate::kube::name::{MachineName, NodeName, PodName};
 use crate::kube::rule::taints::Effect;
 use crate::kube::rule::zone_state::ZoneState;
@@ -42,6 +43,10 @@ pub enum KubeRecord {
     Acts(Component, bool),
     /// An operator asks for something.
     Operation(Task),
+    /// What etcd-druid does with the pods of an etcd cluster.
+    Druid(WorkloadId, DruidFact),
+    /// Of the failure tolerance of a shoot: a place in [`KubeModel::shoots`](crate::kube::spec::KubeModel::shoots).
+    Tolerance(u16, ToleranceFact),
 }
 
 /// One of the processes that serve an API, or act through it.
@@ -108,6 +113,8 @@ pub enum PodFact {
     Hazard(bool),
     /// Its eviction was asked for, and granted (`true`) or refused for its budget.
     Evicted(bool),
+    /// Its volume is gone with all that was on it; the next pod of its name gets a new one.
+    VolumeDiscarded,
 }
 
 /// A fact of a node.

@@ -14,7 +14,7 @@ use crate::kube::revision::Revisions;
 use crate::kube::rule::budget::Status;
 use crate::kube::rule::labels::{Labels, Symbol};
 use crate::kube::rule::taints::{Effect, Taint};
-use crate::kube::spec::{NodeSpec, NodeTemplate, PlaneSpec, Resources};
+use crate::kube::spec::{NodeSpec, NodeTemplate, PlaneSpec, Resources, Workload};
 use crate::network::{HostId, Network};
 
 /// A pod as the API has it. What runs of it is its kubelet's business.
@@ -84,10 +84,14 @@ pub enum Change {
     Taints(NodeKey),
     /// Another number of pods is wanted.
     Desired(WorkloadId),
+    /// Its pods go by other rules, and there may be another number of them.
+    Template(WorkloadId),
     /// A pod of this workload has become ready, or is it no more.
     Readiness(WorkloadId),
     /// The volume of this pod is attached, mounted or unmounted.
     Volume(PodName),
+    /// The volume of this pod is gone, and its claim.
+    Unclaimed(PodName),
     /// A node has joined.
     Registered(NodeKey),
     /// A node is gone; its pods are not.
@@ -103,7 +107,11 @@ pub struct Store {
     desired: Vec<u32>,
     revisions: Vec<Revisions>,
     claims: BTreeMap<PodName, Claim>,
+    /// Volumes of pods that are gone: how many there were of each.
+    discarded: BTreeMap<PodName, u8>,
     budgets: Vec<Option<Status>>,
+    /// Workloads that are other than at the start.
+    templates: BTreeMap<WorkloadId, Workload>,
     made: u32,
     next_node: u32,
     changes: Vec<Change>,
@@ -150,7 +158,9 @@ impl Store {
             desired: spec.workloads.iter().map(|workload| workload.replicas).collect(),
             revisions: spec.workloads.iter().map(|workload| Revisions::new(workload.replicas)).collect(),
             claims: BTreeMap::new(),
+            discarded: BTreeMap::new(),
             budgets: vec![None; spec.workloads.len()],
+            templates: BTreeMap::new(),
             made: 0,
             next_node: spec.nodes.len() as u32,
             changes: Vec::new(),
@@ -225,6 +235,17 @@ impl Store {
         self.pods_of(name.workload).map(|(_, pod)| pod).find(|pod| pod.name == name)
     }
 
+    /// The number of the pod of a name, if it is there.
+    pub fn id_of(&self, name: PodName) -> Option<PodId> {
+        self.pods_of(name.workload).find(|(_, pod)| pod.name == name).map(|(id, _)| id)
+    }
+
+    /// Whether all pods that are wanted of a workload are ready.
+    pub fn is_complete(&self, workload: WorkloadId) -> bool {
+        let ready = self.pods_of(workload).filter(|(_, pod)| pod.ready && !pod.terminating).count();
+        ready >= self.desired(workload) as usize
+    }
+
     /// The pods that no node suits, oldest first.
     pub fn refused(&self) -> impl Iterator<Item = (PodId, &Pod)> {
         self.pods.iter().filter(|(_, pod)| pod.refused.is_some()).map(|(id, pod)| (*id, pod))
@@ -245,6 +266,19 @@ impl Store {
         if std::mem::replace(&mut self.desired[workload.0 as usize], pods) != pods {
             self.changes.push(Change::Desired(workload));
         }
+    }
+
+    /// A workload as it is now: what it demands of nodes, what may be evicted of it. (All of its pods go by that, whenever they were
+    /// made: in Kubernetes those that are there keep what they were made with.)
+    pub fn template<'a>(&'a self, workload: WorkloadId, spec: &'a PlaneSpec) -> &'a Workload {
+        self.templates.get(&workload).unwrap_or(&spec.workloads[workload.0 as usize])
+    }
+
+    /// A workload is so from now on, pods wanted included.
+    pub fn set_template(&mut self, workload: WorkloadId, template: Workload) {
+        self.desired[workload.0 as usize] = template.replicas;
+        self.templates.insert(workload, template);
+        self.changes.push(Change::Template(workload));
     }
 
     /// Its revisions.
@@ -321,7 +355,8 @@ impl Store {
         node.pods.insert(id);
         if let Some(volume) = cx.spec.workloads[pod.name.workload.0 as usize].volume {
             let zone = node.labels.get(Symbol::ZONE).filter(|_| !volume.regional);
-            self.claims.entry(pod.name).or_insert(Claim { zone, home: node.zone, attachment: Attachment::Free, mounted: None });
+            let (home, attachment, deleted, mounted) = (node.zone, Attachment::Free, false, None);
+            self.claims.entry(pod.name).or_insert(Claim { zone, home, attachment, deleted, mounted });
             self.changes.push(Change::Volume(pod.name));
         }
         self.changes.push(Change::Bound(pod.name.workload, key));
@@ -331,6 +366,29 @@ impl Store {
     /// The claim of a pod, if it has one that is bound.
     pub fn claim(&self, name: PodName) -> Option<&Claim> {
         self.claims.get(&name)
+    }
+
+    /// Volumes that pods of a name had before the one they have, or get.
+    pub fn volumes_before(&self, name: PodName) -> u8 {
+        self.discarded.get(&name).copied().unwrap_or_default()
+    }
+
+    /// A pod's claim is to go with its volume: as soon as there is no pod.
+    pub fn delete_claim(&mut self, name: PodName, cx: &mut Cx<'_>) {
+        if let Some(claim) = self.claims.get_mut(&name) {
+            claim.deleted = true;
+            self.discard(name, cx);
+        }
+    }
+
+    /// A claim that is to go does, if there is no pod.
+    fn discard(&mut self, name: PodName, cx: &mut Cx<'_>) {
+        if self.claims.get(&name).is_some_and(|claim| claim.deleted) && self.named(name).is_none() {
+            self.claims.remove(&name);
+            *self.discarded.entry(name).or_default() += 1;
+            self.changes.push(Change::Unclaimed(name));
+            cx.record(KubeRecord::Pod(name, PodFact::VolumeDiscarded));
+        }
     }
 
     /// Pods of a workload, there or not, that have claims.
@@ -425,6 +483,7 @@ impl Store {
         self.by_workload[workload].remove(&id);
         self.changes.push(Change::Removed(id, pod.name, pod.node));
         cx.record(KubeRecord::Pod(pod.name, PodFact::Removed));
+        self.discard(pod.name, cx);
     }
 
     /// A node's condition; nothing if it is so.

@@ -40,6 +40,7 @@ impl KubeRecord {
                     }
                     PodFact::VolumeDetached { forced: false } => format!("{name}'s volume is detached"),
                     PodFact::VolumeDetached { forced: true } => format!("{name}'s volume is detached by force"),
+                    PodFact::VolumeDiscarded => format!("{name}'s volume is discarded"),
                     PodFact::Evicted(true) => format!("{name} is evicted"),
                     PodFact::Evicted(false) => format!("{name} is not evicted: its budget is spent"),
                     PodFact::Hazard(true) => format!("{name} runs on, cut off, though it is gone"),
@@ -123,6 +124,11 @@ impl KubeRecord {
             Self::Acts(component, false) => format!("the {} can do nothing", component_words(component)),
             Self::Operation(task) => format!("an operator {}", task_words(task, plane, scenario)),
             Self::Lease(component, None) => format!("no {} leads", component_words(component)),
+            Self::Druid(set, fact) => {
+                let set = &plane.workloads[set.0 as usize];
+                fact.words(&format!("{}/{}", scenario.kube.word(set.namespace), set.name))
+            }
+            Self::Tolerance(shoot, fact) => fact.words(&scenario.kube.shoots[usize::from(shoot)].name),
         };
         format!("{}: {text}", plane.name)
     }
@@ -204,6 +210,9 @@ impl KubeEvent {
             Self::Work(Watcher::Budgets) => "the disruption controller hears of pods".to_owned(),
             Self::Work(Watcher::Machines) => "the machine controller hears of nodes".to_owned(),
             Self::Work(Watcher::MachineSets) => "machine sets hear of machines".to_owned(),
+            Self::Work(Watcher::Druid) => "etcd-druid looks after the etcd clusters of a shoot".to_owned(),
+            Self::Work(Watcher::Gardenlet) => "gardenlet looks after a shoot".to_owned(),
+            Self::Tolerance(_) => "a shoot is asked to survive more".to_owned(),
             Self::Thaw => "the machine controller goes on".to_owned(),
             Self::Outage(_) => "what looks like a zone outage has lasted".to_owned(),
             Self::Care(_) => "the care controller looks for stale pods".to_owned(),

@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 use super::Observer;
 use super::voters::{Voters, cluster_of};
-use crate::ids::{ClusterId, MemberId};
+use crate::ids::{ClusterId, MemberId, ZoneId};
 use crate::kernel::time::{Duration, Time};
 use crate::record::{Record, RefuseReason, Service, StepDownReason, StopReason};
 use crate::scenario::{ActiveFault, Aim, Fault, MemberChange, Scenario};
@@ -57,6 +57,8 @@ struct Cluster {
     stopped: Vec<bool>,
     /// Members that do not start, for their disks are empty, and since when.
     wiped: Vec<Option<Time>>,
+    /// Where each member is.
+    zones: Vec<ZoneId>,
 }
 
 /// What else can be part of a cause.
@@ -86,6 +88,7 @@ impl Causes {
             up: c.members.iter().map(|m| m.initial).collect(),
             stopped: vec![false; c.members.len()],
             wiped: vec![None; c.members.len()],
+            zones: c.members.iter().map(|m| scenario.nodes[m.node.0 as usize].zone).collect(),
         };
         let clusters = scenario.etcd.iter().enumerate().map(cluster).collect();
         Self { scenario: Arc::clone(scenario), faults: Vec::new(), happenings: VecDeque::new(), clusters }
@@ -102,9 +105,8 @@ impl Causes {
 
     /// Whether a fault can concern a cluster: it hits a zone, node, disk or process of one of its members, or the probe's zone.
     fn touches(&self, fault: &Fault, cluster: ClusterId) -> bool {
-        let members = &self.scenario.etcd[cluster.0 as usize].members;
-        let zone_of = |m: &crate::scenario::Member| self.scenario.nodes[m.node.0 as usize].zone;
-        let in_zone = |z| self.scenario.probe.from == Some(z) || members.iter().any(|m| zone_of(m) == z);
+        let (members, zones) = (&self.scenario.etcd[cluster.0 as usize].members, &self.clusters[cluster.0 as usize].zones);
+        let in_zone = |z| self.scenario.probe.from == Some(z) || zones.contains(&z);
         match fault {
             Fault::NodeCrash(Aim::Named(n)) | Fault::NodeCut { node: Aim::Named(n), .. } => members.iter().any(|m| m.node == *n),
             Fault::ProcessKill(Aim::Named(m)) | Fault::GracefulStop(Aim::Named(m)) => m.cluster == cluster,
@@ -155,6 +157,7 @@ impl Causes {
                     self.happened(at, id, Happening::LeaderGone(*member, *reason));
                 }
             }
+            Record::MemberMoved { member, zone } => cluster.zones[member.index as usize] = *zone,
             Record::Elected { member, .. } => {
                 let before = cluster.leader.replace(*member).filter(|before| before != member);
                 self.happened(at, id, Happening::Elected(*member, before));

@@ -126,6 +126,9 @@ pub fn describe(record: &Record, scenario: &Scenario) -> String {
             format!("{}: {entries} committed entries are lost", scenario.etcd[cluster.0 as usize].name)
         }
         Record::Kube(plane, fact) => fact.words(&scenario.kube.planes[plane.0 as usize], scenario),
+        Record::MemberMoved { member, zone } => {
+            format!("{} is to run in {}", name(*member), scenario.zones[zone.0 as usize].name)
+        }
         Record::Raft(raft) => raft_words(*raft, scenario),
         Record::Passive(cluster, fact) => fact.words(*cluster, scenario),
     }

@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use super::Observer;
 use super::voters::{Voters, cluster_of};
-use crate::ids::{ClusterId, MemberId};
+use crate::ids::{ClusterId, MemberId, ZoneId};
 use crate::kernel::time::Time;
 use crate::record::Record;
 use crate::report::{ElectionReport, LeaderReport, TermReport, seconds};
@@ -47,6 +47,8 @@ struct Cluster {
     elections: Vec<Election>,
     changes: u64,
     terms: Vec<(Time, u64)>,
+    /// Where each member is.
+    zones: Vec<ZoneId>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -58,6 +60,7 @@ struct Round {
 #[derive(Clone, Copy, Debug)]
 struct Reign {
     leader: u8,
+    zone: ZoneId,
     /// `None`: the first leader of a settled cluster, until somebody names its term.
     term: Option<u64>,
     from: Time,
@@ -77,7 +80,9 @@ impl Leaders {
     pub fn new(scenario: &Arc<Scenario>) -> Self {
         let clusters = scenario.etcd.iter().map(|c| {
             let first = c.initial_leader;
-            let reign = first.map(|leader| Reign { leader, term: None, from: Time::ZERO, to: None });
+            let zones: Vec<ZoneId> = c.members.iter().map(|m| scenario.nodes[m.node.0 as usize].zone).collect();
+            let reign =
+                first.map(|leader| Reign { leader, zone: zones[leader as usize], term: None, from: Time::ZERO, to: None });
             Cluster {
                 voters: Voters::new(c),
                 views: c.members.iter().map(|m| if m.initial { first } else { None }).collect(),
@@ -89,6 +94,7 @@ impl Leaders {
                 elections: Vec::new(),
                 changes: 0,
                 terms: Vec::new(),
+                zones,
             }
         });
         Self { clusters: clusters.collect(), scenario: Arc::clone(scenario) }
@@ -112,16 +118,13 @@ impl Leaders {
 
     /// Reigns of a cluster in order of their start, `now` being the end of those under way.
     pub fn reigns(&self, cluster: ClusterId, now: Time) -> Vec<LeaderReport> {
-        let row = |r: &Reign| {
-            let id = MemberId { cluster, index: r.leader };
-            LeaderReport {
-                from_s: seconds(r.from),
-                to_s: seconds(r.to.unwrap_or(now)),
-                over: r.to.is_some(),
-                term: r.term.unwrap_or(0),
-                leader: self.name(cluster, r.leader),
-                zone: self.scenario.zones[self.scenario.zone_of(id).0 as usize].name.clone(),
-            }
+        let row = |r: &Reign| LeaderReport {
+            from_s: seconds(r.from),
+            to_s: seconds(r.to.unwrap_or(now)),
+            over: r.to.is_some(),
+            term: r.term.unwrap_or(0),
+            leader: self.name(cluster, r.leader),
+            zone: self.scenario.zones[r.zone.0 as usize].name.clone(),
         };
         self.clusters[cluster.0 as usize].reigns.iter().map(row).collect()
     }
@@ -161,7 +164,7 @@ impl Cluster {
         let from = [self.nobody_since, asked].into_iter().flatten().min().unwrap_or(at);
         self.elections.push(Election { from, to: at, term, leader });
         self.changes += u64::from(self.last.is_some_and(|last| last != leader));
-        self.reigns.push(Reign { leader, term: Some(term), from: at, to: None });
+        self.reigns.push(Reign { leader, zone: self.zones[i], term: Some(term), from: at, to: None });
         self.last = Some(leader);
         self.nobody_since = None;
         self.views[i] = Some(leader);
@@ -244,6 +247,7 @@ impl Cluster {
                 self.sees(at, member.index, *leader);
             }
             Record::Membership { .. } => self.voters.record(record),
+            Record::MemberMoved { member, zone } => self.zones[member.index as usize] = *zone,
             _ => {}
         }
     }

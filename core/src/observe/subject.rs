@@ -1,6 +1,7 @@
 //! What a record of the story is about: its kind and the things it names, so that nobody has to parse its words.
 
 use crate::etcd::passive::PassiveRecord;
+use crate::gardener::druid::{DruidFact, ToleranceFact};
 use crate::gardener::machine::Phase;
 use crate::gardener::outage::OutageFact;
 use crate::ids::{ClusterId, MemberId, NodeId, PlaneId, VolumeId, ZoneId};
@@ -48,6 +49,7 @@ pub fn subject(record: &Record, ended: Option<&Fault>, scenario: &Scenario) -> S
         Record::SnapshotStarted { from, to, .. } => of(StoryKind::Snapshot, &[*from, *to], false),
         Record::SnapshotFinished { from, to, ok } => of(StoryKind::Snapshot, &[*from, *to], *ok),
         Record::CaughtUp { member, .. } => of(StoryKind::Snapshot, &[*member], true),
+        Record::MemberMoved { member, .. } => of(StoryKind::Member, &[*member], false),
         Record::Membership { change, refused } => {
             let (MemberChange::Add(member) | MemberChange::Remove(member) | MemberChange::Promote(member)) = *change;
             of(StoryKind::Membership, &[member], refused.is_none())
@@ -103,10 +105,21 @@ fn in_plane(id: PlaneId, fact: &KubeRecord, scenario: &Scenario) -> Subject {
         KubeRecord::Pod(pod, fact) => {
             let over = match fact {
                 PodFact::Hazard(hazard) => !hazard,
-                PodFact::Refused(_) | PodFact::VolumeDetached { forced: true } | PodFact::Evicted(false) => false,
+                PodFact::Refused(_)
+                | PodFact::VolumeDetached { forced: true }
+                | PodFact::Evicted(false)
+                | PodFact::VolumeDiscarded => false,
                 _ => return Subject::default(),
             };
             (StoryKind::Pod, vec![pod.text(plane)], over)
+        }
+        KubeRecord::Druid(set, fact) => {
+            let over = matches!(fact, DruidFact::Required | DruidFact::Grows(_));
+            (StoryKind::Membership, vec![plane.workloads[set.0 as usize].name.clone()], over)
+        }
+        KubeRecord::Tolerance(shoot, fact) => {
+            let over = matches!(fact, ToleranceFact::Done(_));
+            (StoryKind::Membership, vec![scenario.kube.shoots[usize::from(shoot)].name.clone()], over)
         }
         KubeRecord::Operation(Task::RollComponent(workload)) => {
             (StoryKind::Pod, vec![plane.workloads[workload.0 as usize].name.clone()], true)

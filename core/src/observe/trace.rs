@@ -237,6 +237,11 @@ impl Form {
                 self.u8(*connected);
                 self.u8(*voters);
             }
+            Record::MemberMoved { member, zone } => {
+                self.u8(22);
+                self.member(*member);
+                self.u16(zone.0);
+            }
             Record::Raft(_) => {}
             Record::Passive(cluster, fact) => {
                 self.u8(21);

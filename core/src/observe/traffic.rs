@@ -44,10 +44,10 @@ struct Pair {
 
 impl Traffic {
     /// Takes the totals at the end of a window.
-    pub fn sample(&mut self, now: Time, links: &[LinkTotals], scenario: &Scenario) {
+    pub fn sample(&mut self, now: Time, links: &[LinkTotals]) {
         let mut totals: BTreeMap<(ZoneId, ZoneId), (u64, u64)> = BTreeMap::new();
         for link in links {
-            let total = totals.entry((zone(link.from, scenario), zone(link.to, scenario))).or_default();
+            let total = totals.entry(link.zones).or_default();
             total.0 += link.bytes;
             total.1 += link.wire_bytes;
         }
@@ -84,13 +84,13 @@ impl Traffic {
 
 /// One row per link.
 pub fn links(links: &[LinkTotals], now: Time, scenario: &Scenario) -> Vec<LinkReport> {
-    let zone_name = |end| scenario.zones[zone(end, scenario).0 as usize].name.clone();
+    let zone_name = |zone: ZoneId| scenario.zones[zone.0 as usize].name.clone();
     let row = |link: &LinkTotals| LinkReport {
         cluster: scenario.etcd[cluster(link.from, scenario).0 as usize].name.clone(),
         from: name(link.from, scenario).to_owned(),
         to: name(link.to, scenario).to_owned(),
-        from_zone: zone_name(link.from),
-        to_zone: zone_name(link.to),
+        from_zone: zone_name(link.zones.0),
+        to_zone: zone_name(link.zones.1),
         bytes: link.bytes,
         wire_bytes: link.wire_bytes,
         packets: link.packets,
@@ -98,13 +98,6 @@ pub fn links(links: &[LinkTotals], now: Time, scenario: &Scenario) -> Vec<LinkRe
         peak_wire_bytes_per_s: (link.peak_wire_bytes_per_s * 1e3).round() / 1e3,
     };
     links.iter().map(row).collect()
-}
-
-fn zone(end: Endpoint, scenario: &Scenario) -> ZoneId {
-    match end {
-        Endpoint::Member(member) => scenario.zone_of(member),
-        Endpoint::Client(client) => scenario.client(client).zone,
-    }
 }
 
 fn cluster(end: Endpoint, scenario: &Scenario) -> ClusterId {
@@ -139,15 +132,16 @@ mod tests {
         let link = |from, to, wire_bytes| LinkTotals {
             from: Endpoint::Member(member(from)),
             to: Endpoint::Member(member(to)),
+            zones: (scenario.zone_of(member(from)), scenario.zone_of(member(to))),
             bytes: wire_bytes / 2,
             wire_bytes,
             packets: 1,
             peak_wire_bytes_per_s: 0.0,
         };
         let mut traffic = Traffic::default();
-        traffic.sample(at(10_000), &[link(0, 1, 1_000)], &scenario);
-        traffic.sample(at(20_000), &[link(0, 1, 1_500), link(2, 1, 400)], &scenario);
-        traffic.sample(at(25_000), &[link(0, 1, 1_500), link(2, 1, 400)], &scenario);
+        traffic.sample(at(10_000), &[link(0, 1, 1_000)]);
+        traffic.sample(at(20_000), &[link(0, 1, 1_500), link(2, 1, 400)]);
+        traffic.sample(at(25_000), &[link(0, 1, 1_500), link(2, 1, 400)]);
         let rows = traffic.rows(&scenario);
         assert_eq!((rows[0].to_zone.as_str(), rows[0].wire_bytes, rows[0].bytes), ("z-b", 1_500, 750));
         assert_eq!(rows[0].wire_bytes_per_s, [100.0, 50.0, 0.0]);

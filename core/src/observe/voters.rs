@@ -84,6 +84,7 @@ pub fn member_of(record: &Record) -> Option<MemberId> {
         | Record::PeerFound { from: member, .. }
         | Record::SnapshotStarted { from: member, .. }
         | Record::SnapshotFinished { from: member, .. }
+        | Record::MemberMoved { member, .. }
         | Record::Membership {
             change: MemberChange::Add(member) | MemberChange::Remove(member) | MemberChange::Promote(member),
             ..

@@ -46,6 +46,8 @@ pub enum EtcdEvent {
     Chunk(u16, u32),
     /// Who asked for a change of membership waits no longer.
     ChangesDue,
+    /// The container of a member that is to join asks for the next step.
+    Newcomer(u8, u32),
     /// A request arrives at the member of its token.
     Request(Token),
     /// Something of an active-passive cluster is due.

@@ -116,7 +116,7 @@ impl Simulation {
         let spec = self.scenario.member(member);
         let host = cluster.members[member.index as usize].host;
         let node = if usize::from(host.0) < self.scenario.nodes.len() { NodeId(host.0) } else { spec.node };
-        Leader { member, node, zone: self.scenario.zone_of(member), volume: spec.volume }
+        Leader { member, node, zone: self.zone_of(member), volume: spec.volume }
     }
 
     /// Breaks (`begins`) or mends.

@@ -23,12 +23,12 @@ use crate::etcd::member::Standing;
 use crate::etcd::raft;
 use crate::fault::Faults;
 use crate::gardener::machine::cloud::Cloud;
-use crate::ids::{ClientId, ClusterId, Endpoint, MemberId};
+use crate::ids::{ClientId, ClusterId, Endpoint, MemberId, ZoneId};
 use crate::kernel::queue::EventQueue;
 use crate::kernel::time::Time;
 use crate::kube::{self, Kube};
-use crate::network::Network;
 use crate::network::meter::Meter;
+use crate::network::{HostId, Network};
 use crate::record::Record;
 use crate::scenario::Scenario;
 use event::{Answer, Effects, EtcdEvent, Event, MemberOrder};
@@ -119,6 +119,8 @@ pub struct LinkTotals {
     pub from: Endpoint,
     /// Receiver.
     pub to: Endpoint,
+    /// Where they were meanwhile: a member that has moved since has a link more.
+    pub zones: (ZoneId, ZoneId),
     /// Application bytes: what the programs wrote (HTTP framing included, TLS and below not).
     pub bytes: u64,
     /// Bytes on the wire: with TLS records, Ethernet, IP and TCP headers, pure ACKs of the other direction's data.
@@ -339,11 +341,24 @@ impl Simulation {
 
     fn obey(&mut self, order: MemberOrder) {
         let (MemberOrder::Run { member, .. } | MemberOrder::Terminate { member, .. } | MemberOrder::Halt { member, .. }) = order;
+        if let MemberOrder::Run { host, .. } = order {
+            self.member_moves(member, host);
+        }
         let (cluster, mut cx) = self.cluster(member.cluster);
         match order {
             MemberOrder::Run { host, .. } => cluster.run(member.index, host, &mut cx),
             MemberOrder::Terminate { host, .. } => cluster.withdraw(member.index, host, &mut cx),
             MemberOrder::Halt { host, reason, .. } => cluster.halt(member.index, host, reason, &mut cx),
+        }
+    }
+
+    /// What clients have exchanged with a member counts for the zone it leaves.
+    fn member_moves(&mut self, member: MemberId, to: HostId) {
+        let zone = self.zone_of(member);
+        if self.network.zone(to) != zone {
+            for id in self.clients_of(member.cluster) {
+                self.clients[id.0 as usize].member_leaves(member.index, zone);
+            }
         }
     }
 
@@ -405,16 +420,37 @@ impl Simulation {
         self.clusters[cluster.0 as usize].members.iter().map(status).collect()
     }
 
+    /// Where a member is, or is to run.
+    pub fn zone_of(&self, member: MemberId) -> ZoneId {
+        self.network.zone(self.host_of(member))
+    }
+
+    /// The name of the node that a member runs on, or is to run on.
+    pub fn node_name_of(&self, member: MemberId) -> String {
+        let host = self.host_of(member);
+        let given = self.scenario.nodes.get(usize::from(host.0)).map(|node| node.name.clone());
+        given.or_else(|| self.kube.node_name(host, &self.scenario)).unwrap_or_default()
+    }
+
+    fn host_of(&self, member: MemberId) -> HostId {
+        self.clusters[member.cluster.0 as usize].members[member.index as usize].host
+    }
+
     /// Bytes between every two endpoints that have exchanged any, in order of `(from, to)`. Groups at rest are counted up to the time
     /// [`Simulation::run_until`] ended at.
     pub fn links(&self) -> Vec<LinkTotals> {
         let members = self.clusters.iter().flat_map(|cluster| {
-            cluster.links(self.now, &self.network).map(|(from, to, meter)| (Endpoint::Member(from), Endpoint::Member(to), meter))
+            let links = cluster.links(self.now, &self.network);
+            links.map(|(from, to, zones, meter)| (Endpoint::Member(from), Endpoint::Member(to), zones, meter))
         });
-        let clients = self.clients.iter().flat_map(|client| client.meters().map(|(from, to, meter)| (from, to, *meter)));
-        let totals = |(from, to, meter): (Endpoint, Endpoint, Meter)| LinkTotals {
+        let clients = self.clients.iter().flat_map(|client| {
+            let zone = |index| self.zone_of(MemberId { cluster: client.cluster(), index });
+            client.meters(zone)
+        });
+        let totals = |(from, to, zones, meter): (Endpoint, Endpoint, (ZoneId, ZoneId), Meter)| LinkTotals {
             from,
             to,
+            zones,
             bytes: meter.bytes,
             wire_bytes: meter.wire.bytes,
             packets: meter.wire.packets,

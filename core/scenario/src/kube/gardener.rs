@@ -2,9 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::Workload;
 use super::int_or_percent::IntOrPercent;
 use super::labels::Symbol;
 use crate::ids::{GroupId, PlaneId, SeedId, WorkloadId, ZoneId};
+use zonefall_kernel::time::Time;
 
 /// Which failure the control plane of a shoot survives (GEP-20, `highAvailability.failureTolerance.type`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
@@ -97,4 +99,20 @@ pub struct Hosted {
     pub zones: Vec<ZoneId>,
     /// Its components: workloads of the seed's plane.
     pub workloads: Vec<WorkloadId>,
+}
+
+/// Volumes that a pod of etcd may have, one after the other, where its members are moved: with each it is another member.
+pub const VOLUMES: u8 = 3;
+
+/// A change of what a shoot's control plane is to survive.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ToleranceChange {
+    /// When it is asked for.
+    pub at: Time,
+    /// Of which shoot: a place in [`KubeModel::shoots`](super::KubeModel::shoots).
+    pub shoot: u16,
+    /// What it is to survive then.
+    pub to: FailureTolerance,
+    /// Its components as they are to be then, in the order of [`Hosted::workloads`].
+    pub workloads: Vec<Workload>,
 }

@@ -32,6 +32,8 @@ pub struct KubeModel {
     pub seeds: Vec<gardener::Seed>,
     /// Clusters that are hosted.
     pub shoots: Vec<gardener::Shoot>,
+    /// Changes of what shoots' control planes are to survive, as they are asked for.
+    pub changes: Vec<gardener::ToleranceChange>,
     /// Work of an operator, in order of time.
     pub operations: Vec<Operation>,
     /// What capacity is planned for; nothing of it runs.
@@ -273,7 +275,8 @@ pub enum Role {
     Other,
     /// API servers of this plane.
     ApiServer(PlaneId),
-    /// Members of this etcd cluster: the pod's ordinal is the member's index.
+    /// Members of this etcd cluster: the pod's ordinal is the member's index, as long as the pod keeps its first volume
+    /// ([`EtcdCluster::of_pod`](crate::EtcdCluster::of_pod)).
     Etcd(ClusterId),
     /// Replicas of a controller that acts in this plane, of which one leads.
     Controller(PlaneId, Component),

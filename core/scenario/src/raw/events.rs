@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{RawMark, RawMember};
+use crate::kube::gardener::FailureTolerance;
 use crate::units::{Bandwidth, Probability, Span};
 use crate::{CloudAnswer, Direction};
 
@@ -241,12 +242,12 @@ pub enum RawLifetime {
     },
 }
 
-/// What an operator asks for: a change of membership, or a roll-out.
+/// What an operator asks for: a change of membership, a roll-out, or a shoot that survives more.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RawOperation {
     /// When.
     pub at: Span,
-    /// The cluster.
+    /// The etcd cluster, where it is a change of its members.
     #[serde(default)]
     #[schemars(extend("x-default" = "the only cluster there is", "x-source" = "nothing else to mean"))]
     pub cluster: Option<String>,
@@ -255,7 +256,7 @@ pub struct RawOperation {
     pub change: RawChange,
 }
 
-/// A change of membership, or a roll-out.
+/// A change of membership, a roll-out, or a shoot that survives more.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RawChange {
@@ -287,12 +288,19 @@ pub enum RawChange {
         /// The pool.
         pool: String,
     },
+    /// Have a shoot's control plane survive more. What GEP-20 does not allow is refused when it is asked for.
+    SetFailureTolerance {
+        /// The shoot.
+        shoot: String,
+        /// Which failure it is to survive.
+        to: FailureTolerance,
+    },
 }
 
 impl RawChange {
-    /// Whether it is asked of a seed, not of an etcd cluster.
+    /// Whether it is asked of a seed or a shoot, not of an etcd cluster.
     pub(crate) const fn is_of_plane(&self) -> bool {
-        matches!(self, Self::RollComponent { .. } | Self::DrainNode { .. } | Self::RollPool { .. })
+        !matches!(self, Self::AddMember(_) | Self::RemoveMember(_) | Self::PromoteMember(_))
     }
 }
 

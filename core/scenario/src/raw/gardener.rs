@@ -65,4 +65,18 @@ pub struct RawShootEtcd {
     pub initial: RawInitial,
     /// Speed of their volumes.
     pub disk: RawDisk,
+    /// Where their volumes can be attached.
+    #[schemars(extend("x-source" = "GEP-20: volumes are in the zone of their pod"))]
+    pub volumes: RawVolumes,
+}
+
+/// Where volumes can be attached.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RawVolumes {
+    /// In the zone they were made in.
+    #[default]
+    Zonal,
+    /// In every zone of the seed.
+    Regional,
 }

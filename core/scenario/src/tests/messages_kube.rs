@@ -243,6 +243,53 @@ fn events() {
 }
 
 #[test]
+fn changes_of_shoots() {
+    let asks = |shoot: &str, cluster: Value| {
+        let mut operation = json!({"at": "1m", "set_failure_tolerance": {"shoot": shoot, "to": "zone"}});
+        operation["cluster"] = cluster;
+        json!([operation])
+    };
+    check("/operations", asks("s", Value::Null), "");
+    check(
+        "/operations",
+        asks("t", Value::Null),
+        "operations[0].set_failure_tolerance.shoot: found \"t\"; wanted the name of a shoot (did you mean \"s\"?)",
+    );
+    check(
+        "/operations",
+        asks("s", json!("seed/etcd")),
+        "operations[0].cluster: found \"seed/etcd\"; wanted nothing: only members are of an etcd cluster",
+    );
+    check("/shoots/0/etcd", json!({"volumes": "regional"}), "");
+    check(
+        "/shoots/-",
+        json!({"name": "t", "failure_tolerance": "zone", "recovery": "move", "etcd": {"volumes": "regional"}}),
+        "shoots[1].etcd.volumes: found regional, with recovery move; wanted zonal, or another `recovery`: a regional volume goes where its pod does, and need not be made anew",
+    );
+}
+
+/// Pods of etcd are other members with other volumes; so many are made as may be needed, and have no part in anything until then.
+#[test]
+fn members_in_reserve() {
+    let etcd = |shoot: Value, operations: Value| {
+        let mut raw = landscape(json!([shoot]));
+        raw["operations"] = operations;
+        let scenario = Scenario::from_json(&raw.to_string()).unwrap_or_else(|errors| panic!("{errors}"));
+        scenario.etcd.into_iter().find(|cluster| cluster.name == "shoot--garden--s/etcd-main").expect("it has one")
+    };
+    let moves = etcd(json!({"name": "s", "failure_tolerance": "zone", "recovery": "move"}), json!([]));
+    assert_eq!((moves.members.len(), moves.members.iter().filter(|member| member.initial).count()), (9, 3));
+    assert_eq!(
+        [(0, 0), (0, 1), (2, 2), (1, 3)].map(|(pod, volumes)| moves.of_pod(pod, volumes)),
+        [Some(0), Some(3), Some(8), None]
+    );
+    let grows = etcd(json!({"name": "s"}), json!([{"at": "1m", "set_failure_tolerance": {"shoot": "s", "to": "zone"}}]));
+    assert_eq!((grows.members.len(), grows.members.iter().filter(|member| member.initial).count()), (3, 1));
+    let usual = etcd(json!({"name": "s", "failure_tolerance": "zone"}), json!([]));
+    assert!(usual.members.len() == 3 && usual.members.iter().all(|member| member.initial));
+}
+
+#[test]
 fn capacity() {
     let plan = |shoot: Value| json!({"demand": {"zone": 3}, "shoot": shoot});
     check("/capacity", plan(json!({"recovery": "redundant", "components": [{"name": "loki", "absent": true}]})), "");

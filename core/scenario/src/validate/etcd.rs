@@ -198,7 +198,10 @@ fn operations(cx: &mut Context<'_>, raw: &RawScenario, clusters: &Names, all: &m
             RawChange::AddMember(member) => add(cx, &format!("{path}.add_member"), c, member, at, lives),
             RawChange::RemoveMember(name) => remove(cx, &format!("{path}.remove_member"), name, at, lives),
             RawChange::PromoteMember(name) => promote(cx, &format!("{path}.promote_member"), name, at, lives),
-            RawChange::RollComponent { .. } | RawChange::DrainNode { .. } | RawChange::RollPool { .. } => None,
+            RawChange::RollComponent { .. }
+            | RawChange::DrainNode { .. }
+            | RawChange::RollPool { .. }
+            | RawChange::SetFailureTolerance { .. } => None,
         };
         done.extend(change.map(|change| Operation { at, change }));
     }
@@ -381,6 +384,8 @@ pub(super) struct Managed {
     revision: u64,
     database_bytes: u64,
     disk: Disk,
+    /// Their volumes can be attached in every zone.
+    pub(super) regional: bool,
 }
 
 /// An etcd cluster `<home>/<set>` with a member on each of some nodes.
@@ -390,6 +395,10 @@ pub(super) struct Placed<'a> {
     pub(super) nodes: &'a [NodeId],
     /// Its members are containers of pods.
     pub(super) pods: bool,
+    /// Pods there may be more, later.
+    pub(super) later: u32,
+    /// Volumes that a pod may have, one after the other: with each it is another member.
+    pub(super) turns: usize,
 }
 
 impl Managed {
@@ -408,6 +417,7 @@ impl Managed {
             written: initial.leader.clone().unwrap_or_default(),
             revision: initial.revision,
             database_bytes: initial.database.0,
+            regional: false,
         }
     }
 
@@ -422,7 +432,7 @@ impl Managed {
 }
 
 impl Members {
-    /// A cluster more; its members are there from the start to the end.
+    /// A cluster more; the members that it has at the start first, then those that pods may be later.
     pub(super) fn manage(
         &mut self,
         cx: &mut Context<'_>,
@@ -436,23 +446,30 @@ impl Members {
         let (id, name) = (ClusterId(index as u16), format!("{}/{}", placed.home, placed.set));
         clusters.add(cx, path, &name, index);
         let mut disk = disk.clone();
-        if !cx.copies(&format!("{path}.disk.fsync"), &disk.fsync, nodes.len()) {
+        let pods = nodes.len() + placed.later as usize;
+        let all = if nodes.is_empty() { 0 } else { pods * placed.turns };
+        if !cx.copies(&format!("{path}.disk.fsync"), &disk.fsync, all) {
             disk.fsync = Latency::NONE;
         }
         let (mut members, mut lives) = (Vec::new(), Vec::new());
-        for (k, node) in nodes.iter().enumerate() {
-            let name = format!("{}-{k}", placed.set);
-            let volume = add_volume(cx, path, format!("{}/{name}", placed.home), Some(usize::from(node.0)), &disk, world);
+        for k in 0..all {
+            let (pod, turn, initial) = (k % pods, k / pods, k < nodes.len());
+            // Where a member that comes later will be nobody knows yet.
+            let node = nodes[pod % nodes.len()];
+            let name = format!("{}-{pod}", placed.set);
+            let full = format!("{}/{name}", placed.home);
+            let full = if turn == 0 { full } else { format!("{full}#{}", turn + 1) };
+            let volume = add_volume(cx, path, full, initial.then_some(usize::from(node.0)), &disk, world);
             lives.push(Life {
                 id: MemberId { cluster: id, index: k as u8 },
                 name: name.clone(),
-                from: Time::ZERO,
+                from: if initial { Time::ZERO } else { Time::MAX },
                 until: Time::MAX,
                 learner: false,
                 volume: Some(volume),
                 path: path.clone(),
             });
-            members.push(Member { name, node: *node, volume, learner: false, initial: true, behind: None });
+            members.push(Member { name, node, volume, learner: !initial, initial, behind: None });
         }
         self.lives.push(lives);
         self.clusters.push(EtcdCluster {

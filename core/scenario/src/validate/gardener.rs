@@ -8,17 +8,19 @@ use super::etcd::{Managed, Members, Placed};
 use super::kube::MULTI_ZONAL;
 use super::lower::{Lowering, MAX_SHOOTS, Site};
 use super::names::Names;
+use super::tolerances::{Asked, asked};
 use super::workload::{Home, Planned, planned};
 use super::world::World;
 use super::{Context, capacity, kube, operations};
 use crate::error::quote;
 use crate::ids::{ClusterId, NodeId, NodeKey, PlaneId, SeedId, WorkloadId, ZoneId};
-use crate::kube::gardener::{FailureTolerance, Hosted, Recovery, Shoot};
+use crate::kube::gardener::{FailureTolerance, Hosted, Recovery, Shoot, ToleranceChange, VOLUMES};
 use crate::kube::name::PodTag;
 use crate::kube::profile::{self, Part};
 use crate::kube::{KubeModel, PlaneSpec, Role, Workload};
-use crate::raw::{RawScenario, RawShoot};
+use crate::raw::{RawScenario, RawShoot, RawVolumes};
 use crate::source::Input;
+use zonefall_kernel::time::Time;
 
 /// Members of an etcd cluster.
 const MAX_MEMBERS: u32 = 9;
@@ -50,10 +52,13 @@ pub(super) fn validate(
             shoots: Vec::new(),
             planes: Vec::new(),
             sets: Vec::new(),
+            asked: asked(raw),
+            changes: Vec::new(),
         };
         hosting.all(cx, raw);
-        let Hosting { shoots, planes, sets, .. } = hosting;
-        (model.shoots, model.planes) = (shoots, planes);
+        let Hosting { shoots, planes, sets, mut changes, .. } = hosting;
+        changes.sort_by_key(|change| change.at);
+        (model.shoots, model.planes, model.changes) = (shoots, planes, changes);
         for set in sets {
             set.settle(cx, &mut lowering.sites, &mut model.shoots, world, members, clusters);
         }
@@ -123,6 +128,9 @@ struct Hosting<'a> {
     planes: Vec<PlaneSpec>,
     /// Their etcd clusters, in order.
     sets: Vec<Set>,
+    /// What is asked for later.
+    asked: Vec<Asked<'a>>,
+    changes: Vec<ToleranceChange>,
 }
 
 impl Hosting<'_> {
@@ -146,7 +154,12 @@ impl Hosting<'_> {
                     cx.error(&format!("{path}.components"), format!("no {name}"), "it: there is no control plane without");
                 }
             }
-            let etcd = Managed::new(cx, &format!("{path}.etcd"), &entry.etcd.options, &entry.etcd.initial, &entry.etcd.disk);
+            let mut etcd = Managed::new(cx, &format!("{path}.etcd"), &entry.etcd.options, &entry.etcd.initial, &entry.etcd.disk);
+            etcd.regional = entry.etcd.volumes == RawVolumes::Regional;
+            if etcd.regional && entry.recovery == Recovery::Move {
+                let wanted = "zonal, or another `recovery`: a regional volume goes where its pod does, and need not be made anew";
+                cx.error(&format!("{path}.etcd.volumes"), "regional, with recovery move", wanted);
+            }
             for k in 1..=entry.count {
                 let errors = cx.errors.len();
                 self.shoot(cx, &path, entry, k, &components, &etcd, &mut names);
@@ -243,17 +256,26 @@ impl Hosting<'_> {
         for component in components {
             let id = deploy(cx, self.lowering, s, path, &home, *component)?;
             workloads.push(id);
-            if !matches!(component.part(), Part::EtcdMain | Part::EtcdEvents) {
+            if !is_etcd(component) {
                 continue;
             }
             let cluster = ClusterId(self.first + self.sets.len() as u16);
             let workload = &mut self.lowering.sites[s].plane.workloads[id.0 as usize];
-            (workload.role, workload.start) = (Role::Etcd(cluster), etcd.options.start_up);
+            make_etcd(workload, cluster, etcd);
+            let replicas = workload.replicas;
             let (path, namespace) = (component.path(path), home.namespace.clone());
-            let (shoot, managed) = (self.shoots.len(), etcd.clone());
+            let (shoot_index, managed) = (self.shoots.len(), etcd.clone());
+            let asked = self.asked.iter().filter(|asked| asked.shoot == shoot.name).map(|asked| asked.to);
+            let later =
+                asked.clone().map(|to| component.replicas(to, shoot.recovery)).max().unwrap_or(0).saturating_sub(replicas);
+            let moves =
+                shoot.recovery == Recovery::Move && asked.chain([shoot.tolerance]).any(|one| one == FailureTolerance::Zone);
+            let turns = if moves { usize::from(VOLUMES) } else { 1 };
             let main = component.part() == Part::EtcdMain;
-            self.sets.push(Set { path, main, site: s, workload: id, shoot, namespace, turn, managed });
+            let shoot = shoot_index;
+            self.sets.push(Set { path, main, site: s, workload: id, shoot, namespace, turn, managed, later, turns });
         }
+        self.later(cx, path, s, shoot, &home, components, &workloads, etcd);
         self.planes.push(PlaneSpec {
             name: home.namespace,
             etcd: main,
@@ -265,6 +287,50 @@ impl Hosting<'_> {
             timers,
         });
         Some(Hosted { seed: SeedId(s as u16), plane, zones: Vec::new(), workloads })
+    }
+
+    /// What becomes of a shoot's components where it is asked to survive more.
+    #[expect(clippy::too_many_arguments, reason = "what differs from shoot to shoot, and what does not")]
+    fn later(
+        &mut self,
+        cx: &mut Context<'_>,
+        path: &str,
+        s: usize,
+        shoot: &Shoot,
+        home: &Home,
+        components: &[Planned<'_>],
+        ids: &[WorkloadId],
+        etcd: &Managed,
+    ) {
+        let asked: Vec<(Time, FailureTolerance)> =
+            self.asked.iter().filter(|asked| asked.shoot == shoot.name).map(|asked| (asked.at, asked.to)).collect();
+        for (at, to) in asked {
+            let pinned = to != FailureTolerance::Zone && self.lowering.sites[s].seed.zones.len() > 1;
+            let home = Home { namespace: home.namespace.clone(), tolerance: to, pinned, ..*home };
+            let mut workloads = Vec::new();
+            for (component, id) in components.iter().zip(ids) {
+                let site = self.lowering.sites.remove(s);
+                let mut workload = component.workload(cx, self.lowering, path, &home, &site);
+                if let Role::Etcd(cluster) = site.plane.workloads[id.0 as usize].role {
+                    make_etcd(&mut workload, cluster, etcd);
+                }
+                self.lowering.sites.insert(s, site);
+                workloads.push(workload);
+            }
+            self.changes.push(ToleranceChange { at, shoot: self.shoots.len() as u16, to, workloads });
+        }
+    }
+}
+
+fn is_etcd(component: &Planned<'_>) -> bool {
+    matches!(component.part(), Part::EtcdMain | Part::EtcdEvents)
+}
+
+/// A component's pods are members of a cluster.
+fn make_etcd(workload: &mut Workload, cluster: ClusterId, etcd: &Managed) {
+    (workload.role, workload.start) = (Role::Etcd(cluster), etcd.options.start_up);
+    if let Some(volume) = &mut workload.volume {
+        volume.regional |= etcd.regional;
     }
 }
 
@@ -280,6 +346,10 @@ struct Set {
     /// How many shoots its seed had before: they start in zones in turn.
     turn: u32,
     managed: Managed,
+    /// Pods there may be more, later.
+    later: u32,
+    /// Volumes that each may have.
+    turns: usize,
 }
 
 impl Set {
@@ -295,7 +365,7 @@ impl Set {
     ) {
         let site = &mut sites[self.site];
         let workload = site.plane.workloads[self.workload.0 as usize].clone();
-        if !(1..=MAX_MEMBERS).contains(&workload.replicas) {
+        if !(1..=MAX_MEMBERS).contains(&(workload.replicas + self.later)) || workload.replicas == 0 {
             let wanted = format!("1 to {MAX_MEMBERS} members");
             cx.error(&format!("{}.replicas", self.path), workload.replicas.to_string(), wanted);
             return;
@@ -327,7 +397,14 @@ impl Set {
             }
         }
         let hosts: Vec<NodeId> = nodes.iter().map(|node| site.machine(*node)).collect();
-        let placed = Placed { home: &self.namespace, set: &workload.name, nodes: &hosts, pods: true };
+        let placed = Placed {
+            home: &self.namespace,
+            set: &workload.name,
+            nodes: &hosts,
+            pods: true,
+            later: self.later,
+            turns: self.turns,
+        };
         members.manage(cx, &self.managed, &placed, world, clusters);
     }
 }

@@ -154,7 +154,7 @@ impl Builder<'_, '_> {
         let path = format!("{}.control_plane", self.path);
         let managed = Managed::new(self.cx, &path, &raw.options, &raw.initial, &raw.disk);
         managed.check_leader(self.cx, "etcd", hosts.len());
-        let placed = Placed { home: self.raw.name.as_str(), set: "etcd", nodes: hosts, pods: false };
+        let placed = Placed { home: self.raw.name.as_str(), set: "etcd", nodes: hosts, pods: false, later: 0, turns: 1 };
         members.manage(self.cx, &managed, &placed, self.world, clusters)
     }
 

@@ -17,6 +17,7 @@ mod lower;
 mod names;
 mod operations;
 mod passive;
+mod tolerances;
 mod workload;
 mod world;
 

@@ -23,6 +23,11 @@ pub(super) fn validate(
         let path = format!("operations[{o}]");
         let found = match &operation.change {
             RawChange::AddMember(_) | RawChange::RemoveMember(_) | RawChange::PromoteMember(_) => continue,
+            // What comes of it is with its shoot; here it need but be one.
+            RawChange::SetFailureTolerance { shoot, .. } => {
+                let of = RawOwner::Shoot(shoot.clone());
+                owner(cx, &format!("{path}.set_failure_tolerance"), &of, seeds, shoots).and(None)
+            }
             RawChange::RollComponent { of, component } => {
                 let path = format!("{path}.roll_component");
                 owner(cx, &path, of, seeds, shoots).and_then(|owner| owner.component(cx, &path, component, lowering, shoots))

@@ -92,6 +92,12 @@ impl Planned<'_> {
         self.profile.map_or(Part::Other, |profile| profile.part)
     }
 
+    /// Pods of it, by what its control plane is to survive.
+    pub(super) fn replicas(&self, tolerance: FailureTolerance, recovery: Recovery) -> u32 {
+        let usual = || self.profile.map_or(1, |profile| profile.replicas.count(tolerance, recovery));
+        self.said(|raw| raw.replicas).unwrap_or_else(usual)
+    }
+
     fn said<T>(&self, field: impl Fn(&RawComponent) -> Option<T>) -> Option<T> {
         self.raw.and_then(|(_, raw)| field(raw))
     }
@@ -120,9 +126,7 @@ impl Planned<'_> {
         let kind = self.kind();
         let replicas = match kind {
             Kind::DaemonSet => 0,
-            Kind::Deployment | Kind::StatefulSet { .. } => self
-                .said(|raw| raw.replicas)
-                .unwrap_or_else(|| self.profile.map_or(1, |profile| profile.replicas.count(home.tolerance, home.recovery))),
+            Kind::Deployment | Kind::StatefulSet { .. } => self.replicas(home.tolerance, home.recovery),
         };
         let words = &mut lowering.words;
         let (app, name) = (words.symbol(APP), words.symbol(self.name()));

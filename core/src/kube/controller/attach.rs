@@ -112,10 +112,15 @@ impl Volumes {
         cx.schedule(cx.now + takes, KubeEvent::Volume(name.workload, ordinal, self.generation));
     }
 
+    /// A volume is gone.
+    pub fn forget(&mut self, name: PodName) {
+        self.of.remove(&name);
+    }
+
     /// What was begun is done, or waited for long enough. The node that has lost a volume it may still use.
     pub fn due(&mut self, name: PodName, generation: u32, store: &mut Store, cx: &mut Cx<'_>) -> Option<NodeKey> {
         self.of.get(&name).filter(|wait| wait.generation == generation)?;
-        let attachment = store.claim(name).expect("it is one of the store's").attachment;
+        let attachment = store.claim(name)?.attachment;
         let mut lost = None;
         match attachment {
             Attachment::Attaching(node) if store.node_exists(node) => store.set_attachment(name, Attachment::Attached(node), cx),

@@ -24,7 +24,7 @@ fn health(pod: &Pod) -> Health {
 
 /// Hears of the pods of a workload.
 pub fn reconcile(id: WorkloadId, store: &mut Store, cx: &Cx<'_>) {
-    if let Some(max_unavailable) = cx.spec.workloads[id.0 as usize].max_unavailable {
+    if let Some(max_unavailable) = store.template(id, cx.spec).max_unavailable {
         let healthy = store.pods_of(id).filter(|(_, pod)| health(pod) == Health::Ready).count();
         store.set_budget(id, Status::new(IntOrPercent::Int(max_unavailable), store.desired(id), healthy as u32));
     }

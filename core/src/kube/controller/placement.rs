@@ -1,6 +1,8 @@
 //! Where the scheduler places a pod: filters and scores of its default profile, in their order and with their weights
 //! (`pkg/scheduler/apis/config/v1/default_plugins.go`).
 
+use std::collections::BTreeMap;
+
 use crate::ids::{NodeKey, WorkloadId};
 use crate::kernel::rng::Draw;
 use crate::kube::controller::wake::Reasons;
@@ -38,7 +40,7 @@ impl Demand {
 /// # Errors
 /// Why no node passes them.
 pub fn place(demand: Demand, spec: &PlaneSpec, store: &Store, tie: &mut Draw) -> Result<NodeKey, Reasons> {
-    let workload = &spec.workloads[demand.workload.0 as usize];
+    let workload = store.template(demand.workload, spec);
     let assumed = Assumed::default();
     let nodes = Nodes::new(store, &assumed);
     let company = company(workload, spec, store, &nodes);
@@ -58,15 +60,26 @@ pub fn place(demand: Demand, spec: &PlaneSpec, store: &Store, tie: &mut Draw) ->
 pub struct Assumed {
     /// Nodes: their numbers ascend, and come after those of all others.
     pub nodes: Vec<(NodeKey, Node)>,
-    /// Pods on nodes.
-    pub pods: Vec<(Demand, NodeKey)>,
+    /// Pods on nodes, by workload.
+    pods: BTreeMap<WorkloadId, Vec<(Demand, NodeKey)>>,
+    /// What those request of each node, and how many volumes they bring.
+    loads: BTreeMap<NodeKey, (Resources, usize)>,
 }
 
 impl Assumed {
+    /// A pod is on a node.
+    pub fn put(&mut self, pod: Demand, node: NodeKey, spec: &PlaneSpec) {
+        let workload = &spec.workloads[pod.workload.0 as usize];
+        let (requested, volumes) = self.loads.entry(node).or_default();
+        *requested = requested.plus(&workload.requests);
+        *volumes += usize::from(workload.volume.is_some());
+        self.pods.entry(pod.workload).or_default().push((pod, node));
+    }
+
     /// The first node from `from` on that suits a pod.
     pub fn first_fit(&self, demand: Demand, from: NodeKey, spec: &PlaneSpec, store: &Store) -> Option<NodeKey> {
         let nodes = Nodes::new(store, self);
-        let company = company(&spec.workloads[demand.workload.0 as usize], spec, store, &nodes);
+        let company = company(store.template(demand.workload, spec), spec, store, &nodes);
         let refusals = filter(demand, spec, store, &nodes, &company);
         let suits =
             |((key, _), refusal): (&(NodeKey, &Node), &Option<Reason>)| (*key >= from && refusal.is_none()).then_some(*key);
@@ -89,18 +102,17 @@ impl<'a> Nodes<'a> {
     }
 
     /// What a node's pods request.
-    fn requested(&self, place: usize, spec: &PlaneSpec) -> Resources {
+    fn requested(&self, place: usize) -> Resources {
         let (key, node) = self.all[place];
-        let more = self.assumed.pods.iter().filter(|(_, on)| *on == key);
-        more.fold(node.requested, |sum, (pod, _)| sum.plus(&spec.workloads[pod.workload.0 as usize].requests))
+        self.assumed.loads.get(&key).map_or(node.requested, |(more, _)| node.requested.plus(more))
     }
 
     /// Volumes of its pods.
     fn volumes(&self, place: usize, spec: &PlaneSpec, store: &Store) -> usize {
         let (key, node) = self.all[place];
         let there = node.pods.iter().filter_map(|id| Some(store.pod(*id)?.name.workload));
-        let assumed = self.assumed.pods.iter().filter(|(_, on)| *on == key).map(|(pod, _)| pod.workload);
-        there.chain(assumed).filter(|workload| spec.workloads[workload.0 as usize].volume.is_some()).count()
+        let assumed = self.assumed.loads.get(&key).map_or(0, |(_, volumes)| *volumes);
+        there.filter(|workload| spec.workloads[workload.0 as usize].volume.is_some()).count() + assumed
     }
 
     /// Where the pods of a workload are that have a node: places among them, and whether they are on their way out; and their
@@ -108,21 +120,21 @@ impl<'a> Nodes<'a> {
     fn places(&self, workload: WorkloadId, store: &Store) -> Vec<(usize, bool, u32)> {
         let place = |key: NodeKey| self.all.binary_search_by_key(&key, |(key, _)| *key).ok();
         let placed = store.pods_of(workload).filter_map(|(_, pod)| Some((place(pod.node?)?, pod.terminating, pod.revision)));
-        let assumed = self.assumed.pods.iter().filter(|(own, _)| own.workload == workload);
+        let assumed = self.assumed.pods.get(&workload).into_iter().flatten();
         placed.chain(assumed.filter_map(|(own, key)| Some((place(*key)?, false, own.revision)))).collect()
     }
 }
 
 /// The first filter that each node fails.
 fn filter(demand: Demand, spec: &PlaneSpec, store: &Store, nodes: &Nodes<'_>, company: &[Placed<'_>]) -> Vec<Option<Reason>> {
-    let workload = &spec.workloads[demand.workload.0 as usize];
+    let workload = store.template(demand.workload, spec);
     let pods = counted(workload, &workload.spread, spec, store, nodes);
     let spread = spread::filter(&incoming(workload, demand.revision), &workload.spread, &nodes.views, &pods);
     let near = affinity::filter(&pod(workload), company, &nodes.views);
     let claim = demand.zone.map(|zone| Claim::Bound(Volume(vec![(Symbol::ZONE, vec![zone])])));
     let refusal = |place: usize| {
         let node = nodes.all[place].1;
-        let requested = nodes.requested(place, spec).plus(&workload.requests);
+        let requested = nodes.requested(place).plus(&workload.requests);
         match () {
             () if taints::forbidding(&node.taints, &workload.tolerations).is_some() => Some(Reason::Taints),
             () if !workload.affinity.admits(&node.labels) => Some(Reason::NodeAffinity),
@@ -154,7 +166,7 @@ fn score(
     company: &[Placed<'_>],
     candidates: &[usize],
 ) -> Vec<i64> {
-    let workload = &spec.workloads[demand.workload.0 as usize];
+    let workload = store.template(demand.workload, spec);
     let is_silent = workload.spread.is_empty() && workload.prefers.is_empty();
     let defaults = default_spread(workload);
     let constraints = if is_silent { &defaults[..] } else { &workload.prefers };
@@ -171,19 +183,24 @@ fn score(
     candidates.iter().map(resources).zip(others).map(|(resources, others)| resources + others).collect()
 }
 
+/// Workloads as they are now.
+fn templates<'a>(spec: &'a PlaneSpec, store: &'a Store) -> impl Iterator<Item = (WorkloadId, &'a Workload)> {
+    (0..spec.workloads.len() as u32).map(WorkloadId).map(|id| (id, store.template(id, spec)))
+}
+
 /// Pods that have a node and may count for these constraints.
 fn counted<'a>(
     workload: &Workload,
     constraints: &[Constraint],
     spec: &'a PlaneSpec,
-    store: &Store,
+    store: &'a Store,
     nodes: &Nodes<'_>,
 ) -> Vec<PodView<'a>> {
     let counts = |other: &Workload| {
         other.namespace == workload.namespace && constraints.iter().any(|constraint| constraint.selector.selects(&other.labels))
     };
     let mut pods = Vec::new();
-    for (id, other) in (0..).map(WorkloadId).zip(&spec.workloads).filter(|(_, other)| counts(other)) {
+    for (id, other) in templates(spec, store).filter(|(_, other)| counts(other)) {
         let view = |(node, terminating, revision)| {
             let Workload { namespace, labels, .. } = other;
             PodView { node, namespace: *namespace, labels, revision, terminating }
@@ -194,11 +211,11 @@ fn counted<'a>(
 }
 
 /// Pods that have a node and may be liked or disliked, or like or dislike others.
-fn company<'a>(workload: &Workload, spec: &'a PlaneSpec, store: &Store, nodes: &Nodes<'_>) -> Vec<Placed<'a>> {
+fn company<'a>(workload: &Workload, spec: &'a PlaneSpec, store: &'a Store, nodes: &Nodes<'_>) -> Vec<Placed<'a>> {
     let cares = |other: &Workload| {
         other.namespace == workload.namespace && !(workload.pod_affinity.is_empty() && other.pod_affinity.is_empty())
     };
-    let others = (0..).map(WorkloadId).zip(&spec.workloads).filter(|(_, other)| cares(other));
+    let others = templates(spec, store).filter(|(_, other)| cares(other));
     let placed =
         |(id, other)| Placed { pod: pod(other), nodes: nodes.places(id, store).into_iter().map(|(node, ..)| node).collect() };
     others.map(placed).collect()

@@ -76,7 +76,7 @@ impl Scheduler {
     /// Something has changed, of which it hears at `at`: refused pods that it may help are looked at again after their back-off.
     pub fn wake(&mut self, change: &Change, at: Time, store: &Store, spec: &PlaneSpec) {
         let helped = |id: PodId, waiting: &Waiting| {
-            let workload = |id| Some(&spec.workloads[store.pod(id)?.name.workload.0 as usize]);
+            let workload = |id| Some(store.template(store.pod(id)?.name.workload, spec));
             workload(id).is_some_and(|workload| may_help(change, waiting.reasons, workload, spec, store))
         };
         let refused = self.waiting.iter().filter(|(id, waiting)| waiting.refusals > 0 && helped(**id, waiting));

@@ -34,7 +34,7 @@ impl FromIterator<Reason> for Reasons {
 
 /// Whether a change may help a pod of a workload that was refused for these reasons.
 pub fn may_help(change: &Change, refused: Reasons, workload: &Workload, spec: &PlaneSpec, store: &Store) -> bool {
-    let other = |id: WorkloadId| &spec.workloads[id.0 as usize];
+    let other = |id: WorkloadId| store.template(id, spec);
     match *change {
         // Where there are the fewest of its kind there is one more; or one it must be near to.
         Change::Bound(id, _) => is_counted(refused, workload, other(id)) || is_company(refused, workload, other(id)),
@@ -47,7 +47,7 @@ pub fn may_help(change: &Change, refused: Reasons, workload: &Workload, spec: &P
         }
         // A domain whose nodes it does not tolerate may count no more.
         Change::Taints(_) => refused.has(Reason::Taints) || refused.has(Reason::Spread),
-        Change::Registered(_) => true,
+        Change::Registered(_) | Change::Template(_) => true,
         // With their node its pods are where nobody counts them.
         Change::Unregistered(_) => [Reason::Spread, Reason::PodAffinity, Reason::PodAntiAffinity, Reason::ExistingAntiAffinity]
             .into_iter()
@@ -57,7 +57,8 @@ pub fn may_help(change: &Change, refused: Reasons, workload: &Workload, spec: &P
         | Change::Condition(_)
         | Change::Desired(_)
         | Change::Readiness(_)
-        | Change::Volume(_) => false,
+        | Change::Volume(_)
+        | Change::Unclaimed(_) => false,
     }
 }
 

@@ -42,6 +42,8 @@ impl State {
 #[derive(Clone, Copy, Debug)]
 struct Process {
     name: PodName,
+    /// The etcd member that it is.
+    member: Option<MemberId>,
     state: State,
     /// The API knows that it runs.
     told: bool,
@@ -72,12 +74,11 @@ fn workload<'a>(name: PodName, cx: &Cx<'a>) -> &'a Workload {
     &cx.spec.workloads[name.workload.0 as usize]
 }
 
-/// The etcd member that a pod is.
-fn member(name: PodName, cx: &Cx<'_>) -> Option<MemberId> {
-    match (workload(name, cx).role, name.tag) {
-        (Role::Etcd(cluster), PodTag::Ordinal(ordinal)) => Some(MemberId { cluster, index: ordinal as u8 }),
-        _ => None,
-    }
+/// The etcd member that a pod with its present volume is.
+fn member(name: PodName, store: &Store, cx: &Cx<'_>) -> Option<MemberId> {
+    let (Role::Etcd(cluster), PodTag::Ordinal(ordinal)) = (workload(name, cx).role, name.tag) else { return None };
+    let index = cx.scenario.etcd[cluster.0 as usize].of_pod(ordinal, store.volumes_before(name))?;
+    Some(MemberId { cluster, index })
 }
 
 impl Processes {
@@ -91,9 +92,10 @@ impl Processes {
         let name = store.pod(id).expect("who settles a pod has it").name;
         self.images.settle(workload(name, cx).image);
         store.settle_volume(name, self.node, cx);
-        self.set(id, name, State::Starting);
-        self.signal(id, name, Run::Starts, cx);
-        if self.serves(name, cx) != Some(false) {
+        self.admit(id, name, store, cx);
+        self.set(id, State::Starting);
+        self.signal(id, Run::Starts, cx);
+        if self.serves(id, cx) != Some(false) {
             self.runs(id, cx);
         }
         self.sync(store, cx);
@@ -139,7 +141,7 @@ impl Processes {
             }
             (None, false) => {
                 store.set_pod_ready(id, false, cx);
-                self.set(id, name, State::Waiting);
+                self.admit(id, name, store, cx);
                 self.advance(id, store, cx);
             }
             (Some(State::Waiting), false) => self.advance(id, store, cx),
@@ -184,41 +186,41 @@ impl Processes {
 
     /// The container starts; an etcd member says itself when it serves.
     fn start(&mut self, id: PodId, cx: &mut Cx<'_>) {
-        let name = self.all[&id].name;
-        self.signal(id, name, Run::Starts, cx);
-        match member(name, cx) {
-            Some(_) => self.set(id, name, State::Starting),
+        let Process { name, member, .. } = self.all[&id];
+        self.signal(id, Run::Starts, cx);
+        match member {
+            Some(_) => self.set(id, State::Starting),
             None => self.turn(id, State::Starting, workload(name, cx).start, cx),
         }
     }
 
     fn runs(&mut self, id: PodId, cx: &mut Cx<'_>) {
-        let name = self.all[&id].name;
-        self.set(id, name, State::Running);
-        self.signal(id, name, Run::Runs, cx);
+        self.set(id, State::Running);
+        self.signal(id, Run::Runs, cx);
     }
 
     /// SIGTERM; SIGKILL after the grace period. An etcd member says itself when it has ended.
     fn stop(&mut self, id: PodId, cx: &mut Cx<'_>) {
         let name = self.all[&id].name;
         let grace = cx.spec.timers.pod_grace;
-        let takes = match self.serves(name, cx) {
+        let takes = match self.serves(id, cx) {
             Some(true) => grace,
             Some(false) => Duration::ZERO,
             None => workload(name, cx).stop.min(grace),
         };
         self.turn(id, State::Stopping, takes, cx);
-        self.signal(id, name, Run::Stops, cx);
+        self.signal(id, Run::Stops, cx);
     }
 
     fn gone(&mut self, id: PodId, reason: StopReason, cx: &mut Cx<'_>) {
-        let process = self.all.remove(&id).expect("who ends has been");
+        let process = self.all[&id];
         if process.hazard {
             cx.record(KubeRecord::Pod(process.name, PodFact::Hazard(false)));
         }
         if process.state.is_process() {
-            self.signal(id, process.name, Run::Gone(reason), cx);
+            self.signal(id, Run::Gone(reason), cx);
         }
+        self.all.remove(&id);
     }
 
     /// A step of a process is done.
@@ -234,22 +236,22 @@ impl Processes {
     }
 
     /// Whether the etcd member that a pod is serves here; `None`: it is none.
-    fn serves(&self, name: PodName, cx: &Cx<'_>) -> Option<bool> {
-        let id = member(name, cx)?;
+    fn serves(&self, id: PodId, cx: &Cx<'_>) -> Option<bool> {
+        let id = self.all[&id].member?;
         let cluster = &cx.etcd[id.cluster.0 as usize];
         Some(cluster.members[id.index as usize].host == self.host && cluster.server(id.index).is_some())
     }
 
     /// Members of an etcd cluster may serve, or serve no more; whether that concerns a process here.
     pub fn members_changed(&mut self, cluster: ClusterId, cx: &mut Cx<'_>) -> bool {
-        let of = |name| member(name, cx).is_some_and(|member| member.cluster == cluster);
+        let of = |process: &Process| process.member.is_some_and(|member| member.cluster == cluster);
         let here: Vec<(PodId, Process)> =
-            self.all.iter().filter(|(_, process)| of(process.name)).map(|(id, process)| (*id, *process)).collect();
+            self.all.iter().filter(|(_, process)| of(process)).map(|(id, process)| (*id, *process)).collect();
         for (id, process) in &here {
-            match (process.state, self.serves(process.name, cx) == Some(true)) {
+            match (process.state, self.serves(*id, cx) == Some(true)) {
                 (State::Starting, true) => self.runs(*id, cx),
                 // Its container starts anew.
-                (State::Running, false) => self.set(*id, process.name, State::Starting),
+                (State::Running, false) => self.set(*id, State::Starting),
                 (State::Stopping, false) => self.gone(*id, StopReason::Stopped, cx),
                 _ => {}
             }
@@ -289,19 +291,26 @@ impl Processes {
         }
     }
 
-    fn signal(&self, id: PodId, name: PodName, process: Run, cx: &mut Cx<'_>) {
-        cx.signal(id, name, self.host, process);
+    fn signal(&self, id: PodId, process: Run, cx: &mut Cx<'_>) {
+        let Process { name, member, .. } = self.all[&id];
+        cx.signal(id, name, member, self.host, process);
+    }
+
+    /// A pod is to run here.
+    fn admit(&mut self, id: PodId, name: PodName, store: &Store, cx: &Cx<'_>) {
+        let (member, state) = (member(name, store, cx), State::Waiting);
+        self.all.insert(id, Process { name, member, state, told: false, hazard: false, serial: self.serial });
     }
 
     /// It is in another state, for as long as it takes until something happens.
-    fn set(&mut self, id: PodId, name: PodName, state: State) {
+    fn set(&mut self, id: PodId, state: State) {
         self.serial += 1;
-        let hazard = self.all.get(&id).is_some_and(|process| process.hazard);
-        self.all.insert(id, Process { name, state, told: false, hazard, serial: self.serial });
+        let process = self.all.get_mut(&id).expect("who goes on is here");
+        (process.state, process.told, process.serial) = (state, false, self.serial);
     }
 
     fn turn(&mut self, id: PodId, state: State, takes: Duration, cx: &mut Cx<'_>) {
-        self.set(id, self.all[&id].name, state);
+        self.set(id, state);
         cx.schedule(cx.now + takes, KubeEvent::Process(self.node, id, self.serial));
     }
 }

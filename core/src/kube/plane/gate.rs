@@ -2,6 +2,7 @@
 //! with everything.
 
 use super::Plane;
+use crate::ids::WorkloadId;
 use crate::kernel::time::Duration;
 use crate::kube::context::Cx;
 use crate::kube::event::{KubeEvent, Watcher};
@@ -78,9 +79,15 @@ impl Plane {
                 workloads(&|workload| Watcher::of(workload.kind) == watcher)
             }
             Watcher::Volumes => workloads(&|workload| workload.volume.is_some()),
-            Watcher::Budgets => workloads(&|workload| workload.max_unavailable.is_some()),
+            Watcher::Budgets => self.with_budgets(cx),
             Watcher::MachineSets => (0..cx.spec.groups.len() as u32).collect(),
+            Watcher::Druid | Watcher::Gardenlet => self.druid.shoots().collect(),
         }
+    }
+
+    fn with_budgets(&self, cx: &Cx<'_>) -> Vec<u32> {
+        let has = |id: &u32| self.store.template(WorkloadId(*id), cx.spec).max_unavailable.is_some();
+        (0..cx.spec.workloads.len() as u32).filter(has).collect()
     }
 
     fn resume(&mut self, component: Component, cx: &mut Cx<'_>) {
@@ -107,7 +114,9 @@ impl Plane {
         self.machines.arm(machines, cx);
         self.care.arm(self.is_open(Component::Gardenlet), cx);
         self.autoscaler.arm(self.is_open(Component::Autoscaler), &self.store, self.machines.fleet(), cx);
-        self.outages.arm(&self.store, self.machines.fleet(), cx);
+        if self.outages.arm(&self.store, self.machines.fleet(), cx) {
+            self.tell_druid(None, cx);
+        }
         self.control.arm(cx);
     }
 }

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::autoscaler::Autoscaler;
 use crate::gardener::care::Care;
+use crate::gardener::druid::Druid;
 use crate::gardener::machine::controller::Machines;
 use crate::gardener::outage::Outages;
 use crate::ids::{ClusterId, NodeKey, PodId, WorkloadId};
@@ -26,7 +27,7 @@ use crate::kube::event::{KubeEvent, Watcher};
 use crate::kube::kubelet::Kubelet;
 use crate::kube::name::{PodName, PodTag};
 use crate::kube::record::{KubeRecord, Verb};
-use crate::kube::spec::{Component, Kind, Task};
+use crate::kube::spec::{Component, Kind, Role, Task, Workload};
 use crate::kube::store::{Change, Store};
 
 /// A plane.
@@ -46,6 +47,7 @@ pub struct Plane {
     care: Care,
     autoscaler: Autoscaler,
     outages: Outages,
+    druid: Druid,
     /// What each [`Watcher`] is about to hear of; its event is queued where there is something.
     news: [BTreeSet<u32>; Watcher::ALL.len()],
     /// Their event has come, but their component did not lead, or could not write.
@@ -84,6 +86,7 @@ impl Plane {
             care: Care::new(cx),
             autoscaler: Autoscaler::new(cx),
             outages: Outages::new(cx),
+            druid: Druid::new(cx),
             news: Default::default(),
             parked: Default::default(),
             late: Vec::new(),
@@ -220,6 +223,10 @@ impl Plane {
                 self.access_changed(cx);
             }
             KubeEvent::Election(..) => self.control.handle(event, cx),
+            KubeEvent::Tolerance(change) => {
+                let shoot = self.druid.ask(change, cx);
+                self.tell(Watcher::Druid, shoot, cx);
+            }
             KubeEvent::Drain(node) => drain::drain(node, self.control.api.is_up(Verb::Write), store, cx),
         }
         self.finish(cx);
@@ -281,6 +288,9 @@ impl Plane {
         for kubelet in self.kubelets.values_mut() {
             kubelet.members_changed(cluster, &mut self.store, cx);
         }
+        let of = |workload: &Workload| workload.role == Role::Etcd(cluster);
+        let set = cx.spec.workloads.iter().position(of).map(|set| WorkloadId(set as u32));
+        self.tell_druid(set, cx);
         self.finish(cx);
     }
 

@@ -32,6 +32,12 @@ impl Plane {
                 }
                 Watcher::Machines => self.machines.node_changed(NodeKey(key), &mut self.store, cx),
                 Watcher::MachineSets => self.machines.sync(GroupId(key as u16), &mut self.store, cx),
+                Watcher::Druid => {
+                    if self.druid.reconcile(key, &self.outages, &mut self.store, cx) {
+                        self.tell(Watcher::Gardenlet, key, cx);
+                    }
+                }
+                Watcher::Gardenlet => self.druid.follow(key, &mut self.store, cx),
             }
         }
     }
@@ -80,6 +86,7 @@ impl Plane {
                         self.tell(Watcher::Volumes, name.workload.0, cx);
                     }
                     self.tell_owner(name.workload, cx);
+                    self.tell_druid(Some(name.workload), cx);
                     self.tell_budget(name.workload, cx);
                 }
                 Change::Volume(name) => {
@@ -88,11 +95,16 @@ impl Plane {
                         self.tell(Watcher::Kubelets, node.0, cx);
                     }
                 }
-                Change::Desired(workload) => {
+                Change::Unclaimed(name) => {
+                    self.volumes.forget(name);
+                    self.tell_druid(Some(name.workload), cx);
+                }
+                Change::Desired(workload) | Change::Template(workload) => {
                     self.tell_owner(workload, cx);
                     self.tell_budget(workload, cx);
                 }
                 Change::Readiness(workload) => {
+                    self.tell_druid(Some(workload), cx);
                     self.tell_budget(workload, cx);
                     let in_order = cx.spec.workloads[workload.0 as usize].kind == Kind::StatefulSet { parallel: false };
                     if in_order || self.store.is_rolling(workload) {
@@ -144,8 +156,17 @@ impl Plane {
 
     /// Tells the disruption controller, where the workload has a budget.
     fn tell_budget(&mut self, workload: WorkloadId, cx: &mut Cx<'_>) {
-        if cx.spec.workloads[workload.0 as usize].max_unavailable.is_some() {
+        if self.store.template(workload, cx.spec).max_unavailable.is_some() {
             self.tell(Watcher::Budgets, workload.0, cx);
+        }
+    }
+
+    /// Tells those who look after the control plane of shoots, where they have anything to do: of the shoot whose component that is, or of
+    /// all.
+    pub(super) fn tell_druid(&mut self, about: Option<WorkloadId>, cx: &mut Cx<'_>) {
+        for key in self.druid.concerned(about) {
+            self.tell(Watcher::Druid, key, cx);
+            self.tell(Watcher::Gardenlet, key, cx);
         }
     }
 

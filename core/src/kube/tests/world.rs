@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::ids::{ClusterId, NodeId, NodeKey, PlaneId, VolumeId, WorkloadId, ZoneId};
+use crate::invariant;
 use crate::kernel::dist::Latency;
 use crate::kernel::time::{Duration, Time};
 use crate::kube::context::Cx;
@@ -189,7 +190,7 @@ pub(super) fn with_shoot(mut scenario: Scenario, pods: u32) -> Scenario {
     scenario
 }
 
-/// What happens in the plane, tick by tick and without the ticks that change nothing: the same.
+/// What happens in the plane, tick by tick and without the ticks that change nothing: the same, and no invariant breaks.
 pub(super) fn run(scenario: &Scenario, seed: u64) -> Seen {
     run_in(scenario, seed, PLANE)
 }
@@ -197,11 +198,16 @@ pub(super) fn run(scenario: &Scenario, seed: u64) -> Seen {
 /// The same in any plane.
 pub(super) fn run_in(scenario: &Scenario, seed: u64, plane: PlaneId) -> Seen {
     let [fast, full] = [Exact::Fast, Exact::Full].map(|exact| watch(scenario, seed, exact, 1, plane));
+    same(&fast, &full, scenario, seed);
+    fast
+}
+
+/// Both modes have seen the same.
+pub(super) fn same(fast: &Seen, full: &Seen, scenario: &Scenario, seed: u64) {
     for (k, (fast, full)) in fast.0.iter().zip(&full.0).enumerate() {
         assert_eq!(fast, full, "record {k} of (fast, full) under seed {seed}: {:?}", scenario.faults);
     }
     assert_eq!(fast.0.len(), full.0.len(), "records of (fast, full) under seed {seed}: {:?}", scenario.faults);
-    fast
 }
 
 /// The same, while of the first workload other numbers of pods are wanted from some seconds on.
@@ -218,10 +224,10 @@ pub(super) fn act(
     when: impl Iterator<Item = u64> + Clone,
 ) -> Seen {
     let once = |exact| {
-        let options = Options { exact, ..Options::default() };
-        let mut simulation = Simulation::new(Arc::new(scenario.clone()), seed, options);
+        let (mut simulation, mut invariants) = watched(scenario, seed, exact);
         let mut seen = Vec::new();
         let mut sink = |at, record: &Record| {
+            invariants.record(at, record);
             if let Record::Kube(PLANE, fact) = record {
                 seen.push((at, *fact));
             }
@@ -231,6 +237,7 @@ pub(super) fn act(
             simulation.act(PLANE, |plane, cx| deed(plane, k, cx));
         }
         simulation.run_until(Time::ZERO + scenario.duration, &mut sink);
+        assert_eq!(invariants.violations(), [], "under seed {seed}: {:?}", scenario.faults);
         Seen(seen)
     };
     let (fast, full) = (once(Exact::Fast), once(Exact::Full));
@@ -250,12 +257,12 @@ pub(super) fn run_as(scenario: &Scenario, seed: u64, exact: Exact, pieces: u64) 
 
 /// The same in any plane.
 pub(super) fn watch(scenario: &Scenario, seed: u64, exact: Exact, pieces: u64, plane: PlaneId) -> Seen {
-    let options = Options { exact, ..Options::default() };
-    let mut simulation = Simulation::new(Arc::new(scenario.clone()), seed, options);
+    let (mut simulation, mut invariants) = watched(scenario, seed, exact);
     let mut seen = Vec::new();
     for piece in 1..=pieces {
         let until = Time::ZERO + Duration::from_nanos(scenario.duration.as_nanos() / pieces * piece);
         simulation.run_until(until, &mut |at, record: &Record| {
+            invariants.record(at, record);
             if let Record::Kube(of, fact) = record
                 && *of == plane
             {
@@ -263,7 +270,14 @@ pub(super) fn watch(scenario: &Scenario, seed: u64, exact: Exact, pieces: u64, p
             }
         });
     }
+    assert_eq!(invariants.violations(), [], "under seed {seed}: {:?}", scenario.faults);
     Seen(seen)
+}
+
+/// A simulation, and what must hold in it.
+pub(super) fn watched(scenario: &Scenario, seed: u64, exact: Exact) -> (Simulation, invariant::All) {
+    let (scenario, options) = (Arc::new(scenario.clone()), Options { exact, raft_records: true, ..Options::default() });
+    (Simulation::new(Arc::clone(&scenario), seed, options), invariant::All::new(&scenario))
 }
 
 impl Seen {

@@ -199,7 +199,8 @@ impl Causes {
 
     /// Whether a member's node or zone was cut off while the outage lasted.
     fn cut_off(&self, member: MemberId, outage: &Outage) -> bool {
-        let (node, zone) = (self.scenario.member(member).node, self.scenario.zone_of(member));
+        let node = self.scenario.member(member).node;
+        let zone = self.clusters[member.cluster.0 as usize].zones[member.index as usize];
         self.faults.iter().any(|(fault, to)| {
             let under_way = to.is_none_or(|to| to > outage.from) && outage.to.is_none_or(|end| fault.from <= end);
             under_way

@@ -163,7 +163,11 @@ impl Recovery {
             }
             PodFact::Removed => self.step(at, plane, pod, Step::Removed),
             PodFact::VolumeAttached(_) => self.replacement(at, plane, pod, Step::Attached),
-            PodFact::Ready(false) | PodFact::VolumeDetached { .. } | PodFact::Hazard(_) | PodFact::Evicted(_) => {}
+            PodFact::Ready(false)
+            | PodFact::VolumeDetached { .. }
+            | PodFact::Hazard(_)
+            | PodFact::Evicted(_)
+            | PodFact::VolumeDiscarded => {}
         }
     }
 

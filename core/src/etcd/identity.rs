@@ -1,0 +1,62 @@
+//! A member whose volume is new: etcd-backup-restore, in the container beside it, sees to it that the cluster takes it in.
+//!
+//! ```text
+//!  its container runs --> the member that the pod was before: removed --> added as a learner --> starts --> in sync --> gets its vote
+//! ```
+//!
+//! With an empty data directory a process cannot go on as the member it was: that one may have voted, and would not know. So it comes
+//! back under a new identity ("single member restoration" of `gardener/etcd-backup-restore`), and a pod of a set that grows the same way.
+
+use crate::etcd::cluster::{Cluster, Context};
+use crate::etcd::member::Standing;
+use crate::ids::MemberId;
+use crate::kernel::time::Duration;
+use crate::scenario::MemberChange;
+use crate::sim::event::EtcdEvent;
+
+/// What was not granted is asked for again after so long (assumed).
+const AGAIN: Duration = Duration::from_secs(5);
+
+impl Cluster {
+    /// The container of a newcomer runs: the next step is taken now.
+    pub(super) fn seek_membership(&mut self, index: u8, cx: &mut Context<'_>) {
+        let member = &mut self.members[index as usize];
+        if member.newcomer && !member.halted {
+            member.newcomers_look += 1;
+            cx.fx.etcd(cx.now, self.id, EtcdEvent::Newcomer(index, member.newcomers_look));
+        }
+    }
+
+    /// Something about the members has changed: who waits for that looks.
+    pub(super) fn newcomers_look(&mut self, cx: &mut Context<'_>) {
+        for index in 0..self.members.len() as u8 {
+            self.seek_membership(index, cx);
+        }
+    }
+
+    /// Asks for the next step, if it would be granted, and looks again later.
+    pub(super) fn newcomer(&mut self, index: u8, look: u32, cx: &mut Context<'_>) {
+        let member = &self.members[index as usize];
+        if member.newcomers_look != look || member.halted {
+            return;
+        }
+        let change = match member.standing {
+            Standing::Future => self.forerunner(index).map_or(MemberChange::Add(member.id), MemberChange::Remove),
+            Standing::In if member.learner => MemberChange::Promote(member.id),
+            Standing::In | Standing::Removed | Standing::Standby => return,
+        };
+        let hears = |leader: u8| cx.net.is_open(self.host(index), self.host(leader));
+        let asks = self.leader().is_some_and(hears) && !self.is_asked(change) && self.refusal(change, true, cx).is_none();
+        if asks {
+            self.change_membership(change, true, cx);
+        }
+        cx.fx.etcd(cx.now + AGAIN, self.id, EtcdEvent::Newcomer(index, look));
+    }
+
+    /// The member that its pod is as far as the cluster knows.
+    fn forerunner(&self, index: u8) -> Option<MemberId> {
+        let same = |other: u8| self.of_pod[other as usize] == self.of_pod[index as usize];
+        let known = |other: &u8| same(*other) && self.members[*other as usize].standing == Standing::In;
+        (0..self.members.len() as u8).find(known).map(|other| self.members[other as usize].id)
+    }
+}

@@ -1,0 +1,158 @@
+//! What holds of every plane at every moment: one property per file, with the document it encodes.
+//!
+//! | property | file | source |
+//! |---|---|---|
+//! | one object per name | `identity.rs` | Kubernetes, "Object Names and IDs", section "Names" |
+//! | one writer per volume | `one_writer.rs` | GEP-20, section "Impact of a Zone Outage"; Kubernetes, "Persistent Volumes", section "Access Modes" |
+//! | zonal volumes stay | `zonal.rs` | Kubernetes, "Storage Classes", section "Volume Binding Mode" |
+//! | no eviction without allowance | `budget.rs` | Kubernetes, "Disruptions", section "Pod disruption budgets" |
+//! | a pod runs on one node | `one_node.rs` | Kubernetes, "Force Delete StatefulSet Pods", section "Force Deletion" |
+//! | one active leader per lease | `one_leader.rs` | Kubernetes, "Leases", section "Leader election" |
+//! | nodes are not over-committed | `capacity.rs` | Kubernetes, "Resource Management", section "How Pods with resource requests are scheduled" |
+//! | one replacement at a time | `replacement.rs` | machine-controller-manager, FAQ, section "How does the rate of machine replacement work" |
+//! | required constraints hold when bound | `constraints.rs` | GEP-20, section "Scheduling Control Plane Components" |
+//!
+//! ```text
+//! Record --> All --> each property looks at (fact, objects as they were before it)
+//!                --> Objects takes the fact in
+//! ```
+//!
+//! [`objects`] mirrors what records say; nothing here reads a store.
+
+mod budget;
+mod capacity;
+mod constraints;
+mod identity;
+mod objects;
+mod one_leader;
+mod one_node;
+mod one_writer;
+mod replacement;
+#[cfg(test)]
+mod tests;
+mod zonal;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::{MOST_VIOLATIONS, Violation};
+use crate::ids::{MemberId, PlaneId};
+use crate::kernel::time::Time;
+use crate::kube::name::{NodeName, PodName};
+use crate::kube::record::KubeRecord;
+use crate::kube::spec::{PlaneSpec, Workload};
+use crate::kube::words::node_name;
+use crate::record::Record;
+use crate::scenario::Scenario;
+
+use objects::Objects;
+
+/// What a property sees beside a fact.
+struct View<'a> {
+    at: Time,
+    plane: PlaneId,
+    scenario: &'a Scenario,
+    /// The objects of all planes before the fact.
+    planes: &'a [Objects],
+    /// Members of etcd clusters that serve.
+    running: &'a BTreeSet<MemberId>,
+}
+
+impl View<'_> {
+    /// The plane's objects.
+    fn objects(&self) -> &Objects {
+        &self.planes[self.plane.0 as usize]
+    }
+
+    /// The plane as the scenario has it.
+    fn spec(&self) -> &PlaneSpec {
+        &self.scenario.kube.planes[self.plane.0 as usize]
+    }
+
+    /// What a pod belongs to.
+    fn workload(&self, pod: PodName) -> &Workload {
+        &self.spec().workloads[pod.workload.0 as usize]
+    }
+
+    fn pod(&self, name: PodName) -> String {
+        name.text(self.spec())
+    }
+
+    fn node(&self, name: NodeName) -> String {
+        node_name(name, self.spec(), self.scenario)
+    }
+}
+
+/// One property of one plane.
+trait Property {
+    /// Its name.
+    const NAME: &'static str;
+
+    /// Looks at a fact of its plane. An error says what is broken.
+    fn check(&mut self, fact: &KubeRecord, view: &View<'_>) -> Result<(), String>;
+}
+
+/// All properties of all planes.
+#[derive(Clone, Debug)]
+pub(super) struct All {
+    scenario: Arc<Scenario>,
+    objects: Vec<Objects>,
+    planes: Vec<Plane>,
+    running: BTreeSet<MemberId>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Plane {
+    identity: identity::Identity,
+    one_writer: one_writer::OneWriter,
+    zonal: zonal::Zonal,
+    budget: budget::Budget,
+    one_node: one_node::OneNode,
+    one_leader: one_leader::OneLeader,
+    capacity: capacity::Capacity,
+    replacement: replacement::Replacement,
+    constraints: constraints::Constraints,
+}
+
+impl All {
+    /// Nothing is broken yet.
+    pub(super) fn new(scenario: &Arc<Scenario>) -> Self {
+        let objects: Vec<Objects> = scenario.kube.planes.iter().map(Objects::new).collect();
+        let planes = vec![Plane::default(); objects.len()];
+        Self { scenario: Arc::clone(scenario), objects, planes, running: BTreeSet::new() }
+    }
+
+    /// Looks at a record.
+    pub(super) fn record(&mut self, at: Time, record: &Record, found: &mut Vec<Violation>) {
+        match record {
+            Record::MemberStarted(member) => drop(self.running.insert(*member)),
+            Record::MemberStopped { member, .. } => drop(self.running.remove(member)),
+            Record::Kube(plane, fact) => self.fact(at, *plane, fact, found),
+            _ => {}
+        }
+    }
+
+    fn fact(&mut self, at: Time, plane: PlaneId, fact: &KubeRecord, found: &mut Vec<Violation>) {
+        let Self { scenario, objects, planes, running } = self;
+        let view = View { at, plane, scenario, planes: objects, running };
+        let properties = &mut planes[plane.0 as usize];
+        check(&mut properties.identity, fact, &view, found);
+        check(&mut properties.one_writer, fact, &view, found);
+        check(&mut properties.zonal, fact, &view, found);
+        check(&mut properties.budget, fact, &view, found);
+        check(&mut properties.one_node, fact, &view, found);
+        check(&mut properties.one_leader, fact, &view, found);
+        check(&mut properties.capacity, fact, &view, found);
+        check(&mut properties.replacement, fact, &view, found);
+        check(&mut properties.constraints, fact, &view, found);
+        objects[plane.0 as usize].record(fact, &scenario.kube.planes[plane.0 as usize]);
+    }
+}
+
+fn check<P: Property>(property: &mut P, fact: &KubeRecord, view: &View<'_>, found: &mut Vec<Violation>) {
+    if let Err(text) = property.check(fact, view)
+        && found.len() < MOST_VIOLATIONS
+    {
+        found.push(Violation { at: view.at, property: P::NAME, text: format!("{}: {text}", view.spec().name) });
+    }
+}

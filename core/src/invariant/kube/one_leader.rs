@@ -1,0 +1,61 @@
+//! One active leader per lease (Kubernetes, "Leases", section "Leader election"). Nobody takes a lease that somebody holds; a holder that
+//! cannot renew it gives up before others may take it, which is as long before as the renew deadline is shorter than the lease
+//! (client-go, `leaderelection.go`). Only who was asked to stop can have given it away.
+
+use std::collections::BTreeMap;
+
+use super::{Property, View};
+use crate::kernel::time::Time;
+use crate::kube::record::{KubeRecord, Replica};
+use crate::kube::spec::Component;
+
+/// Who holds what.
+#[derive(Clone, Debug, Default)]
+pub(super) struct OneLeader {
+    leases: BTreeMap<Component, Lease>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Lease {
+    Held(Replica),
+    /// Since then nobody acts; others may have it at once.
+    GivenAway,
+    /// Since then nobody acts; others wait.
+    GivenUp(Time),
+}
+
+fn was_asked_to_stop(holder: Replica, view: &View<'_>) -> bool {
+    match holder {
+        Replica::Host(_) => false,
+        Replica::Pod(plane, name) => view.planes[plane.0 as usize].pods.get(&name).is_none_or(|pod| pod.terminating),
+    }
+}
+
+impl Property for OneLeader {
+    const NAME: &'static str = "one active leader per lease";
+
+    fn check(&mut self, fact: &KubeRecord, view: &View<'_>) -> Result<(), String> {
+        let timers = &view.spec().timers;
+        match *fact {
+            KubeRecord::Lease(component, Some(replica)) => match self.leases.insert(component, Lease::Held(replica)) {
+                Some(Lease::Held(before)) => Err(format!("{replica:?} takes the lease of {component:?} that {before:?} holds")),
+                Some(Lease::GivenUp(since)) if view.at < since + (timers.lease_duration - timers.renew_deadline) => {
+                    Err(format!("{replica:?} takes the lease of {component:?} before it has run out"))
+                }
+                _ => Ok(()),
+            },
+            KubeRecord::Lease(component, None) => {
+                let Some(Lease::Held(holder)) = self.leases.get(&component).copied() else {
+                    return Err(format!("nobody gives up the lease of {component:?}"));
+                };
+                let free = was_asked_to_stop(holder, view);
+                self.leases.insert(component, if free { Lease::GivenAway } else { Lease::GivenUp(view.at) });
+                Ok(())
+            }
+            KubeRecord::Acts(component, true) if !matches!(self.leases.get(&component), Some(Lease::Held(_))) => {
+                Err(format!("{component:?} acts and nobody leads"))
+            }
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,318 @@
+//! Hand-written streams for each property of a plane: one that keeps it, one that breaks it (the sections are those of the properties).
+
+use std::sync::Arc;
+
+use crate::gardener::machine::Phase;
+use crate::ids::{GroupId, NodeId, NodeKey, PlaneId, WorkloadId, ZoneId};
+use crate::invariant::All;
+use crate::kernel::time::{Duration, Time};
+use crate::kube::name::{MachineName, NodeName, PodName, PodTag};
+use crate::kube::record::KubeRecord::{self, Acts, Lease, Machine, Node, Pod};
+use crate::kube::record::PodFact::{
+    Bound, Created, Evicted, Hazard, Ready, Removed, Started, Terminating, VolumeAttached, VolumeDetached,
+};
+use crate::kube::record::{Loss, MachineFact, NodeFact, PodFact, Ready as Condition, Replica};
+use crate::kube::rule::labels::Condition::In;
+use crate::kube::rule::labels::{Labels, NodeAffinity, Requirement, Selector, Symbol};
+use crate::kube::rule::spread::Constraint;
+use crate::kube::spec::placement::{PodAffinity, Term};
+use crate::kube::spec::{
+    Component, Group, Image, Kind, NodeSpec, NodeTemplate, PlaneSpec, PoolShare, Resources, Role, Rollout, Timers,
+    VolumeTemplate, Workload,
+};
+use crate::observe::testing::{CLUSTER, member, three_zones};
+use crate::record::{Record, StopReason};
+use crate::scenario::Scenario;
+
+const APP: Symbol = Symbol(100);
+const KCM: Component = Component::ControllerManager;
+const UNKNOWN: NodeFact = NodeFact::Ready(Condition::Unknown);
+const CUT: NodeFact = NodeFact::Lost(Some(Loss::Network));
+const DARK: NodeFact = NodeFact::Lost(Some(Loss::Power));
+const STARTED: PodFact = Started { restarts: 0 };
+const DETACHED: PodFact = VolumeDetached { forced: true };
+
+fn workload(app: u32) -> Workload {
+    let labels = Labels::from_iter([(APP, Symbol(101 + app))]);
+    let selector = Selector::All(vec![Requirement { key: APP, is: In(vec![Symbol(101 + app)]) }]);
+    Workload {
+        name: format!("app-{app}"),
+        namespace: Symbol(99),
+        kind: Kind::Deployment,
+        role: Role::Other,
+        replicas: 3,
+        labels,
+        selector,
+        requests: Resources { cpu_milli: 1_000, memory: 1, pods: 1 },
+        affinity: NodeAffinity::default(),
+        tolerations: Vec::new(),
+        spread: Vec::new(),
+        prefers: Vec::new(),
+        pod_affinity: PodAffinity::default(),
+        volume: None,
+        image: Image { id: 0, bytes: 0 },
+        max_unavailable: None,
+        rollout: Rollout::default(),
+        start: Duration::ZERO,
+        stop: Duration::ZERO,
+        placed: Vec::new(),
+    }
+}
+
+/// A plane of three nodes in a zone each, with room for three pods and a machine each; of its three workloads the first has a budget of
+/// one, the second are etcd's members with volumes, the third is spread over zones and stays away from the second.
+fn scenario() -> Scenario {
+    let mut scenario = three_zones();
+    let template = |zone: u32| {
+        let labels = [(Symbol::HOSTNAME, Symbol(200 + zone)), (Symbol::ZONE, Symbol(300 + zone))];
+        let allocatable = Resources { cpu_milli: 3_000, memory: 1 << 30, pods: 110 };
+        NodeTemplate { labels: labels.into_iter().collect(), taints: Vec::new(), allocatable, volumes: 9 }
+    };
+    let node = |k: u32| NodeSpec { node: NodeId(k as u16), template: template(k), machine: Some(machine(0, k)) };
+    let group = |k: u32| {
+        let (name, zone) = (format!("group-{k}"), ZoneId(k as u16));
+        let pool = PoolShare { zone: (0, 1), maximum: 3, rollout: Rollout::default() };
+        Group { name, zone, template: template(k), minimum: 3, maximum: 3, stock: None, pool }
+    };
+    let budgeted = Workload { max_unavailable: Some(1), ..workload(0) };
+    let (kind, volume) = (Kind::StatefulSet { parallel: true }, Some(VolumeTemplate { regional: false }));
+    let stateful = Workload { kind, volume, role: Role::Etcd(CLUSTER), ..workload(1) };
+    let mut spread = workload(2);
+    let (selector, others) = (spread.selector.clone(), stateful.selector.clone());
+    spread.pod_affinity.away.required = vec![Term { key: Symbol::HOSTNAME, selector: others }];
+    spread.spread = vec![Constraint {
+        key: Symbol::ZONE,
+        max_skew: 1,
+        selector,
+        per_rollout: true,
+        min_domains: 1,
+        honors_affinity: true,
+        honors_taints: true,
+    }];
+    scenario.kube.planes = vec![PlaneSpec {
+        name: "seed".to_owned(),
+        etcd: CLUSTER,
+        control_plane: vec![NodeId(0)],
+        nodes: (0..3).map(node).collect(),
+        groups: (0..2).map(group).collect(),
+        workloads: vec![budgeted, stateful, spread],
+        cared: Vec::new(),
+        timers: Timers::default(),
+    }];
+    scenario
+}
+
+fn machine(group: u16, suffix: u32) -> MachineName {
+    MachineName { group: GroupId(group), template: 7, suffix }
+}
+
+fn phase(suffix: u32, phase: Phase) -> KubeRecord {
+    Machine(machine(0, suffix), MachineFact::Phase(phase))
+}
+
+const fn node(k: u32) -> NodeName {
+    NodeName::Given(NodeKey(k))
+}
+
+/// Pod `k` of the workload with the budget.
+const fn web(k: u32) -> PodName {
+    PodName { workload: WorkloadId(0), tag: PodTag::Replica { template: 1, suffix: k } }
+}
+
+/// Pod `k` with a volume.
+const fn db(k: u32) -> PodName {
+    PodName { workload: WorkloadId(1), tag: PodTag::Ordinal(k) }
+}
+
+/// Pod `k` of those that are spread.
+const fn spread(k: u32) -> PodName {
+    PodName { workload: WorkloadId(2), tag: PodTag::Replica { template: 1, suffix: k } }
+}
+
+fn bound(pod: PodName, k: u32) -> [KubeRecord; 2] {
+    [Pod(pod, Created), Pod(pod, Bound(node(k)))]
+}
+
+fn serving(pod: PodName, k: u32) -> Vec<KubeRecord> {
+    [bound(pod, k), [Pod(pod, STARTED), Pod(pod, Ready(true))]].concat()
+}
+
+/// The properties that a stream breaks which begins with `start`, goes on with `rest` after so many seconds, each fact one later.
+fn broken(start: &[KubeRecord], pause_s: u64, rest: &[Record]) -> Vec<&'static str> {
+    let mut all = All::new(&Arc::new(scenario()));
+    for fact in start {
+        all.record(Time::ZERO, &Record::Kube(PlaneId(0), *fact));
+    }
+    for (k, record) in (0..).zip(rest) {
+        all.record(Time::ZERO + Duration::from_secs(pause_s + k), record);
+    }
+    let mut names: Vec<_> = all.violations().iter().map(|violation| violation.property).collect();
+    names.dedup();
+    names
+}
+
+/// The rest alone breaks these.
+fn check(start: &[KubeRecord], rest: &[KubeRecord], expected: &[&str]) {
+    check_later(start, 1, rest, expected);
+}
+
+fn check_later(start: &[KubeRecord], pause_s: u64, rest: &[KubeRecord], expected: &[&str]) {
+    assert_eq!(broken(start, pause_s, &[]), [""; 0], "{start:?}");
+    let records: Vec<_> = rest.iter().map(|fact| Record::Kube(PlaneId(0), *fact)).collect();
+    assert_eq!(broken(start, pause_s, &records), expected, "{rest:?}");
+}
+
+#[test]
+fn one_object_per_name() {
+    let broken = ["one object per name"];
+    let pod = Pod(web(0), Created);
+    check(&[pod], &[Pod(web(0), Terminating), Pod(web(0), Removed), pod], &[]);
+    check(&[pod], &[pod], &broken);
+    check(&[], &[Pod(web(0), Removed)], &broken);
+    let (name, made) = (NodeName::Machine(machine(1, 5)), MachineFact::Created);
+    check(&[], &[Node(name, NodeFact::Registered), Node(name, NodeFact::Removed), Node(name, NodeFact::Registered)], &[]);
+    check(&[], &[Node(node(0), NodeFact::Registered)], &broken);
+    check(&[], &[Machine(machine(1, 5), made), Machine(machine(1, 5), MachineFact::Removed)], &[]);
+    check(&[], &[Machine(machine(0, 0), made)], &broken);
+    check(&[], &[Machine(machine(0, 9), MachineFact::Removed)], &broken);
+}
+
+#[test]
+fn one_writer_per_volume() {
+    let broken = ["one writer per volume"];
+    let start = [bound(db(0), 0).as_slice(), &[Pod(db(0), VolumeAttached(node(0)))]].concat();
+    check(&start, &[Pod(db(0), STARTED)], &[]);
+    check(&bound(db(0), 0), &[Pod(db(0), STARTED)], &broken);
+    check(&start, &[Pod(db(0), DETACHED), Pod(db(0), STARTED)], &broken);
+    check(&start, &[Pod(db(0), DETACHED), Pod(db(0), VolumeAttached(node(0)))], &[]);
+    check(&start, &[Pod(db(0), VolumeAttached(node(0)))], &broken);
+    check(&start, &[Pod(db(0), DETACHED), Pod(db(0), DETACHED)], &broken);
+    // Its member must have ended in between.
+    let kube = |fact| Record::Kube(PlaneId(0), Pod(db(0), fact));
+    let moves = [Record::MemberStarted(member(0)), kube(DETACHED), kube(VolumeAttached(node(0)))];
+    assert_eq!(super::tests::broken(&start, 1, &moves), broken);
+    let mut ends = moves.to_vec();
+    ends.insert(2, Record::MemberStopped { member: member(0), reason: StopReason::VolumeDetached });
+    assert_eq!(super::tests::broken(&start, 1, &ends), [""; 0]);
+}
+
+#[test]
+fn zonal_volumes_stay() {
+    let broken = ["zonal volumes stay"];
+    let again = |k| [[Pod(db(0), Terminating), Pod(db(0), Removed)], bound(db(0), k)].concat();
+    check(&bound(db(0), 0), &again(0), &[]);
+    check(&bound(db(0), 0), &again(1), &broken);
+    check(&bound(db(0), 0), &[Pod(db(0), VolumeAttached(node(1)))], &broken);
+    // Other pods go where they like.
+    let web = [bound(web(0), 0).as_slice(), &[Pod(web(0), Terminating), Pod(web(0), Removed)], &bound(web(0), 1)].concat();
+    check(&web, &[], &[]);
+}
+
+#[test]
+fn no_eviction_without_allowance() {
+    let broken = ["no eviction without allowance"];
+    let evicted = |k| [Pod(web(k), Evicted(true)), Pod(web(k), Terminating)];
+    let three: Vec<_> = (0..3).flat_map(|k| serving(web(k), k)).collect();
+    check(&three, &evicted(0), &[]);
+    check(&three, &[evicted(0), evicted(1)].concat(), &broken);
+    check(&three, &[evicted(0).as_slice(), &[Pod(web(1), Evicted(false))]].concat(), &[]);
+    // One that is not ready spends the allowance too, as soon as the controller must have heard of it.
+    let unready = [three.as_slice(), &[Pod(web(2), Ready(false))]].concat();
+    check(&unready, &evicted(0), &[]);
+    check_later(&unready, 11, &evicted(0), &broken);
+    check_later(&unready, 11, &evicted(2), &[]);
+    // A controller that does not act hears of nothing; one that was just back, not yet.
+    let deaf = [unready.as_slice(), &[Acts(KCM, false)]].concat();
+    check_later(&deaf, 100, &evicted(0), &[]);
+    let [first, second] = evicted(0);
+    check_later(&deaf, 100, &[Lease(KCM, Some(Replica::Host(NodeId(0)))), Acts(KCM, true), first, second], &[]);
+}
+
+#[test]
+fn a_pod_runs_on_one_node() {
+    let broken = ["a pod runs on one node"];
+    let (later, gone) = (Node(node(2), CUT), [Pod(web(0), Terminating), Pod(web(0), Removed)]);
+    check(&bound(web(0), 0), &[Pod(web(0), Bound(node(1)))], &broken);
+    check(&[Pod(web(0), Created)], &[Pod(web(0), STARTED)], &broken);
+    check(&[Pod(web(0), Created), Node(node(0), NodeFact::Removed)], &[Pod(web(0), Bound(node(0)))], &broken);
+    // Gone, cut off, and nobody tells.
+    let silent = |start: &[KubeRecord], lost| [start, &[Node(node(0), lost), Node(node(0), UNKNOWN)], &gone].concat();
+    check(&silent(&serving(web(0), 0), CUT), &[later], &broken);
+    check(&silent(&serving(web(0), 0), CUT), &[Pod(web(0), Hazard(true)), later], &broken);
+    let told = [silent(&serving(web(0), 0), CUT).as_slice(), &[Pod(web(0), Hazard(true))]].concat();
+    check(&told, &[later], &[]);
+    // It does not run without power, or before it was started; it has ended where it is heard.
+    check(&silent(&serving(web(0), 0), DARK), &[later], &[]);
+    check(&silent(&bound(web(0), 0), CUT), &[later], &[]);
+    check(&[serving(web(0), 0).as_slice(), &gone].concat(), &[later], &[]);
+    let heard = [Pod(web(0), Terminating), Node(node(0), CUT), Node(node(0), UNKNOWN), Pod(web(0), Removed)];
+    check(&[serving(web(0), 0).as_slice(), &heard].concat(), &[later], &[]);
+}
+
+#[test]
+fn one_active_leader_per_lease() {
+    let broken = ["one active leader per lease"];
+    let (one, other) = (Replica::Host(NodeId(0)), Replica::Pod(PlaneId(0), web(0)));
+    let takes = |replica| Lease(KCM, Some(replica));
+    let start = [takes(one)];
+    check(&start, &[takes(other)], &broken);
+    check(&start, &[Lease(KCM, None), Acts(KCM, true)], &broken);
+    check(&start, &[Lease(KCM, None), Lease(KCM, None)], &broken);
+    check(&start, &[Lease(Component::Scheduler, Some(other)), Acts(Component::Scheduler, true)], &[]);
+    // One that gave up at 0 s had last renewed its lease of 15 s at -10 s.
+    let given_up = [takes(one), Lease(KCM, None)];
+    check_later(&given_up, 4, &[takes(other)], &broken);
+    check_later(&given_up, 5, &[takes(other)], &[]);
+    // A pod that is asked to stop gives it away.
+    let pod = [bound(web(0), 0).as_slice(), &[takes(other)]].concat();
+    check(&[pod.as_slice(), &[Lease(KCM, None)]].concat(), &[takes(one)], &broken);
+    check(&[pod.as_slice(), &[Pod(web(0), Terminating), Lease(KCM, None)]].concat(), &[takes(one)], &[]);
+}
+
+#[test]
+fn nodes_are_not_over_committed() {
+    let three: Vec<_> = (0..3).flat_map(|k| bound(web(k), 0)).collect();
+    check(&three, &bound(web(3), 1), &[]);
+    check(&three, &bound(web(3), 0), &["nodes are not over-committed"]);
+    let gone = [Pod(web(0), Terminating), Pod(web(0), Removed)];
+    check(&[three.as_slice(), &gone].concat(), &bound(web(3), 0), &[]);
+    // A new node of that name is empty, and so is that of a machine.
+    let name = NodeName::Machine(machine(0, 9));
+    let new = [Node(name, NodeFact::Registered), Pod(web(3), Created), Pod(web(3), Bound(name))];
+    check(&three, &new, &[]);
+}
+
+#[test]
+fn one_replacement_at_a_time() {
+    let broken = ["one replacement at a time"];
+    let unknown = [phase(0, Phase::Unknown), phase(1, Phase::Unknown)];
+    let failed = [phase(0, Phase::Failed), phase(1, Phase::Failed)];
+    check(&unknown, &failed[..1], &[]);
+    check(&unknown, &failed, &broken);
+    check(&unknown, &[phase(0, Phase::Failed), phase(0, Phase::Terminating), phase(1, Phase::Failed)], &broken);
+    check(&unknown, &[phase(2, Phase::Pending), phase(1, Phase::Failed)], &broken);
+    // Another machine deployment is nobody's sibling; and what never came is given up by itself.
+    let made = [Machine(machine(1, 0), MachineFact::Created), Machine(machine(1, 1), MachineFact::Created)];
+    check(&[unknown.as_slice(), &made].concat(), &failed[..1], &[]);
+    let given_up = MachineFact::Phase(Phase::Failed);
+    check(&made, &[Machine(machine(1, 0), given_up), Machine(machine(1, 1), given_up)], &[]);
+}
+
+#[test]
+fn required_constraints_hold_when_bound() {
+    let broken = ["required constraints hold when bound"];
+    check(&bound(spread(0), 0), &bound(spread(1), 1), &[]);
+    check(&bound(spread(0), 0), &bound(spread(1), 0), &broken);
+    // A pod that is on its way out counts no more; a zone whose nodes it may not run on is none.
+    check(&[bound(spread(0), 0).as_slice(), &[Pod(spread(0), Terminating)]].concat(), &bound(spread(1), 0), &[]);
+    let cordoned = [bound(spread(0), 0).as_slice(), &[1, 2].map(|k| Node(node(k), NodeFact::Cordoned))].concat();
+    check(&cordoned, &bound(spread(1), 0), &[]);
+    // Nor does one of another template.
+    let old = PodName { workload: WorkloadId(2), tag: PodTag::Replica { template: 0, suffix: 0 } };
+    check(&bound(old, 0), &bound(spread(1), 0), &[]);
+    // Apart, whoever comes first.
+    check(&bound(db(0), 0), &bound(spread(0), 1), &[]);
+    check(&bound(db(0), 0), &bound(spread(0), 0), &broken);
+    check(&bound(spread(0), 0), &bound(db(0), 0), &broken);
+    check(&bound(spread(0), 0), &bound(web(0), 0), &[]);
+}

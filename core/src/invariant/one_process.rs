@@ -1,0 +1,31 @@
+//! A member has one process: a vote and an entry are its own because one disk keeps them (raft, §5.1 and Figure 2, "persistent state").
+//! Two processes under one name could each vote.
+
+use std::collections::BTreeSet;
+
+use super::Property;
+use super::logs::Logs;
+use crate::record::Record;
+
+/// Members whose process serves.
+#[derive(Clone, Debug, Default)]
+pub(super) struct OneProcess {
+    serving: BTreeSet<u8>,
+}
+
+impl Property for OneProcess {
+    const NAME: &'static str = "one process per member";
+
+    fn check(&mut self, record: &Record, logs: &Logs) -> Result<(), String> {
+        match record {
+            Record::MemberStarted(member) if !self.serving.insert(member.index) => {
+                Err(format!("{} starts while it serves", logs.name(member.index)))
+            }
+            Record::MemberStopped { member, .. } => {
+                self.serving.remove(&member.index);
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! Whatever breaks, in whatever world: no invariant does, ticks that are left out change nothing, and an hour after the last fault
+//! everything that has room is ready again (GEP-20, "Recovery").
+
+use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
+
+use super::machines::with_machines;
+use super::world::{
+    NAMESPACE, PLANE, SHOOT, Seen, broken, crash, cut, hosted, over, same, secs, watched, with, with_shoot, workload, world,
+};
+use crate::ids::{NodeKey, WorkloadId, ZoneId};
+use crate::kernel::rng::{Purpose, Stream};
+use crate::kernel::time::Time;
+use crate::kube::controller::placement::{Demand, place};
+use crate::kube::name::PodTag;
+use crate::kube::plane::Plane;
+use crate::kube::record::Ready;
+use crate::kube::rule::labels::Symbol;
+use crate::kube::rule::taints::Effect;
+use crate::kube::spec::{Component, Kind, PlaneSpec, Role, VolumeTemplate, Workload, tolerates_unreachable};
+use crate::record::Record;
+use crate::scenario::{Aim, CloudAnswer, Direction, Fault, Scenario};
+use crate::sim::{Exact, Simulation};
+
+/// After the last fault.
+const HOUR: u64 = 3_600;
+
+/// A workload: its kind, replicas, CPU (in tenths), how it is spread, its budget, toleration in seconds, and whether it has volumes,
+/// regional or not.
+type Parts = (u8, u32, u64, u8, Option<u32>, u64, Option<bool>);
+
+fn any_workload() -> impl Strategy<Value = Parts> {
+    (0..4u8, 1..7u32, 1..40u64, 0..4u8, prop::option::of(0..3u32), 0..600u64, any::<Option<bool>>())
+}
+
+fn made(app: u32, (kind, replicas, cpu, spread, max_unavailable, toleration, regional): Parts) -> Workload {
+    let mut made = Workload { max_unavailable, ..workload(&format!("app-{app}"), app, replicas) };
+    (made.kind, made.volume) = match kind {
+        0 => (Kind::Deployment, None),
+        1 => (Kind::DaemonSet, None),
+        _ => (Kind::StatefulSet { parallel: kind == 2 }, regional.map(|regional| VolumeTemplate { regional })),
+    };
+    made.requests.cpu_milli = cpu * 100;
+    made.tolerations = vec![tolerates_unreachable(secs(toleration))];
+    made.spread = match spread {
+        0 => vec![over(Symbol::ZONE, 1, &made)],
+        1 => vec![over(Symbol::HOSTNAME, 1, &made)],
+        _ => Vec::new(),
+    };
+    made
+}
+
+#[derive(Clone, Debug)]
+struct World {
+    /// In each zone.
+    nodes: [u32; 3],
+    /// Machines in each zone at most; none are behind the nodes: nobody replaces them.
+    machines: Option<u32>,
+    /// The control plane has a host in each zone.
+    spread_out: bool,
+    /// A plane that is served by pods; its etcd, too (`true`).
+    shoot: Option<bool>,
+    cares: bool,
+    workloads: Vec<Parts>,
+}
+
+fn any_world() -> impl Strategy<Value = World> {
+    let nodes = prop::array::uniform3(1..5u32);
+    let (machines, workloads) = (prop::option::of(4..7u32), prop::collection::vec(any_workload(), 1..5));
+    (nodes, machines, any::<bool>(), any::<Option<bool>>(), any::<bool>(), workloads).prop_map(
+        |(nodes, machines, spread_out, shoot, cares, workloads)| World { nodes, machines, spread_out, shoot, cares, workloads },
+    )
+}
+
+impl World {
+    fn scenario(&self) -> Scenario {
+        let mut scenario = world(&self.nodes);
+        if self.spread_out {
+            scenario = hosted(scenario, 3);
+        }
+        if let Some(etcd) = self.shoot {
+            scenario = with_shoot(scenario, 3);
+            if etcd {
+                scenario = self.with_etcd(scenario);
+            }
+        }
+        scenario = (0..).zip(&self.workloads).fold(scenario, |scenario, (app, parts)| with(scenario, made(app, *parts)));
+        if let Some(maximum) = self.machines {
+            scenario = with_machines(scenario, maximum);
+        }
+        scenario.kube.planes[0].cared.extend(self.cares.then_some(NAMESPACE));
+        scenario
+    }
+
+    /// The members of the shoot's etcd are pods, in a zone each.
+    fn with_etcd(&self, mut scenario: Scenario) -> Scenario {
+        let [a, b, _] = self.nodes;
+        let mut set = made(60, (2, 3, 1, 1, Some(1), 300, Some(false)));
+        set.role = Role::Etcd(scenario.kube.planes[SHOOT.0 as usize].etcd);
+        set.placed = (0..).map(PodTag::Ordinal).zip([0, a, a + b].map(NodeKey)).collect();
+        let cluster = scenario.etcd.last_mut().expect("the shoot's");
+        cluster.managed = true;
+        for (member, (_, key)) in cluster.members.iter_mut().zip(&set.placed) {
+            member.node = scenario.kube.planes[0].nodes[key.0 as usize].node;
+            scenario.volumes[member.volume.0 as usize].zone = scenario.nodes[member.node.0 as usize].zone;
+        }
+        with(scenario, set)
+    }
+}
+
+/// From when, for how long, what, where.
+fn any_fault() -> impl Strategy<Value = (u64, u64, u8, u16)> {
+    (60..2_400u64, prop_oneof![1..60u64, 60..2_000u64], 0..8u8, any::<u16>())
+}
+
+fn with_fault(scenario: Scenario, (from, lasts, kind, which): (u64, u64, u8, u16)) -> Scenario {
+    let node = NodeKey(u32::from(which) % scenario.kube.planes[0].nodes.len() as u32);
+    let zone = ZoneId(which % 4);
+    let direction = [Direction::Both, Direction::Both, Direction::In, Direction::Out][usize::from(which / 4 % 4)];
+    let answer = |k: u16| [None, Some(CloudAnswer::Refused), Some(CloudAnswer::Unavailable)][usize::from(which / k % 3)];
+    let fault = match kind {
+        0 | 1 => Fault::ZonePower(Aim::Named(zone)),
+        2 | 3 => Fault::ZoneCut { zone: Aim::Named(zone), direction },
+        4 => crash(&scenario, node),
+        5 => cut(&scenario, node),
+        _ => {
+            let (create, delete, attach) = (answer(4), answer(12), answer(36));
+            Fault::CloudApi { zone: Some(zone).filter(|_| kind == 6), create, delete, attach }
+        }
+    };
+    broken(scenario, from, Some(lasts), fault)
+}
+
+fn simulate(scenario: &Scenario, seed: u64, exact: Exact) -> (Simulation, Seen) {
+    let (mut simulation, mut invariants) = watched(scenario, seed, exact);
+    let mut seen = Vec::new();
+    simulation.run_until(Time::ZERO + scenario.duration, &mut |at, record: &Record| {
+        invariants.record(at, record);
+        if let Record::Kube(PLANE, fact) = record {
+            seen.push((at, *fact));
+        }
+    });
+    assert_eq!(invariants.violations(), [], "{exact:?} under seed {seed}: {:#?}", scenario.faults);
+    (simulation, Seen(seen))
+}
+
+/// What of a workload has not healed.
+fn ailing(id: WorkloadId, plane: &Plane, spec: &PlaneSpec) -> Vec<String> {
+    let (store, workload) = (plane.store(), &spec.workloads[id.0 as usize]);
+    let mut found = Vec::new();
+    let mut waits = false;
+    for (_, pod) in store.pods_of(id) {
+        let mut draw = Stream::new(0, Purpose::Tie, 0).draw(0);
+        let has_room = place(Demand::of(pod, store), spec, store, &mut draw).is_ok();
+        if pod.node.is_none() && !pod.terminating && !has_room {
+            waits = true;
+        } else if !pod.ready || pod.terminating {
+            found.push(format!("{} could be ready: {pod:?}", pod.name.text(spec)));
+        }
+    }
+    let (wanted, held_up) = match workload.kind {
+        Kind::Deployment | Kind::StatefulSet { parallel: true } => (store.desired(id) as usize, false),
+        Kind::StatefulSet { parallel: false } => (store.desired(id) as usize, waits),
+        Kind::DaemonSet => (store.nodes().count(), false),
+    };
+    let there = store.pods_of(id).count();
+    if there > wanted || there < wanted && !held_up {
+        found.push(format!("{there} pods of {}, wanted {wanted}", workload.name));
+    }
+    found
+}
+
+/// What has not healed.
+fn ailments(scenario: &Scenario, simulation: &Simulation) -> Vec<String> {
+    let (plane, spec) = (simulation.plane(PLANE), &scenario.kube.planes[PLANE.0 as usize]);
+    let mut found: Vec<String> = (0..spec.workloads.len() as u32).flat_map(|id| ailing(WorkloadId(id), plane, spec)).collect();
+    let sick = plane.store().nodes().filter(|(_, node)| node.ready != Ready::True || node.is_unreachable(Effect::NoExecute));
+    found.extend(sick.map(|(_, node)| format!("{:?} is {:?}, {:?}", node.name, node.ready, node.taints)));
+    let closed = Component::ALL.into_iter().filter(|component| plane.gate(*component).is_none());
+    found.extend(closed.map(|component| format!("{component:?} does not act")));
+    // It is served by pods, if there is room for them.
+    let serving = (0..).map(WorkloadId).zip(&spec.workloads).filter(|(_, workload)| workload.role != Role::Other);
+    let is_served = serving.clone().all(|(id, _)| plane.store().pods_of(id).all(|(_, pod)| pod.ready));
+    if serving.count() > 0 && is_served && simulation.plane(SHOOT).gate(Component::ControllerManager).is_none() {
+        found.push("the shoot has no leader".to_owned());
+    }
+    found
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { rng_seed: RngSeed::Fixed(21), failure_persistence: None, ..ProptestConfig::with_cases(64) })]
+    #[test]
+    fn what_broke_heals(seed: u64, world in any_world(), faults in prop::collection::vec(any_fault(), 1..8)) {
+        let mut scenario = faults.iter().fold(world.scenario(), |scenario, fault| with_fault(scenario, *fault));
+        let last = faults.iter().map(|(from, lasts, ..)| from + lasts).max();
+        scenario.duration = secs(last.unwrap_or(0) + HOUR);
+        let [(simulation, fast), (_, full)] = [Exact::Fast, Exact::Full].map(|exact| simulate(&scenario, seed, exact));
+        same(&fast, &full, &scenario, seed);
+        prop_assert_eq!(ailments(&scenario, &simulation), [""; 0]);
+    }
+}
