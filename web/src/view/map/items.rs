@@ -58,7 +58,7 @@ pub(crate) fn Zone(props: &ZoneProps) -> Html {
             { frame(*rect, 8.0) }
             <text class="name" x={px(rect.x + 12.0)} y={px(rect.y + 21.0)}>{ &face.name }</text>
             if !state.is_empty() {
-                <text class={classes!("state", face.dark.then_some("bad"), face.cut.map(|_| "bad"))} text-anchor="end"
+                <text class={classes!("state", face.dark.then_some("bad"), face.cut.map(|_| "bad"))} text-anchor="end" aria-hidden="true"
                     x={px(rect.x + rect.w - 12.0)} y={px(rect.y + 21.0)}>{ &state }</text>
             }
         </>

@@ -28,7 +28,7 @@ pub(crate) fn ThingItem(props: &ThingProps) -> Html {
             { frame(*rect, if cell { side / 4.0 } else { 5.0 }) }
             { mark(thing.mark, at, side) }
             <title>{ &thing.label }</title>
-            if !cell { <text class="words" x={px(rect.x + 15.0)} y={px(rect.y + rect.h / 2.0 + 4.0)}>{ &thing.text }</text> }
+            if !cell { <text class="words" aria-hidden="true" x={px(rect.x + 15.0)} y={px(rect.y + rect.h / 2.0 + 4.0)}>{ &thing.text }</text> }
         </>
     };
     let class = classes!("thing", kind, if cell { "cell" } else { "badge" });
@@ -62,12 +62,13 @@ fn mark(mark: Mark, (x, y): (f64, f64), side: f64) -> Html {
 pub(crate) fn kube_head(node: &NodeObject, rect: Rect) -> Html {
     let y = rect.y + NODE_HEAD + 10.0;
     html! {
-        <>
+        // The card's name says it, in another order.
+        <g aria-hidden="true">
             <text class={classes!("state", "kube", node.tone)} x={px(rect.x + 8.0)} y={px(y)}>{ format!(" {}", node.state) }</text>
             if !node.phase.is_empty() {
                 <text class="state kube quiet" text-anchor="end" x={px(rect.x + rect.w - 10.0)} y={px(y)}>{ format!(" {}", node.phase) }</text>
             }
-        </>
+        </g>
     }
 }
 
@@ -82,7 +83,7 @@ pub(crate) fn pods_bar(node: &NodeObject, bar: Rect) -> Html {
         let words = count.to_string();
         html! {
             if *count > 0 {
-                <g class={classes!("part", mark.class())}>
+                <g class={classes!("part", mark.class())} aria-hidden="true">
                     <rect x={px(left)} y={px(bar.y)} width={px((w - 1.0).max(1.0))} height={px(BAR)} rx="2" />
                     if w > words.len() as f64 * 7.0 + 4.0 { <text x={px(left + w / 2.0)} y={px(bar.y + 12.0)} text-anchor="middle">{ format!(" {words}") }</text> }
                 </g>
