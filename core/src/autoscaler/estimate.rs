@@ -37,7 +37,7 @@ pub fn helpless(pods: &[Demand], coming: &[u32], spec: &PlaneSpec, store: &Store
         if hopeless.contains(pod) {
             left.push(*pod);
         } else if let Some(node) = assumed.first_fit(*pod, NodeKey(0), spec, store) {
-            assumed.pods.push((*pod, node));
+            assumed.put(*pod, node, spec);
         } else {
             hopeless.insert(*pod);
             left.push(*pod);
@@ -67,7 +67,7 @@ pub fn estimate(group: GroupId, room: u32, pods: &[Demand], assumed: &Assumed, s
             }
         }
         if let Some(node) = node {
-            assumed.pods.push((*pod, node));
+            assumed.put(*pod, node, spec);
             packed = packed.plus(&spec.workloads[pod.workload.0 as usize].requests);
         } else {
             hopeless.insert(*pod);

@@ -15,7 +15,7 @@ use crate::kube::name::{MachineName, PodName};
 use crate::kube::node::process::Processes;
 use crate::kube::record::{KubeRecord, Loss, NodeFact, Ready};
 use crate::kube::store::Store;
-use crate::network::HostId;
+use crate::network::{HostId, Network};
 use crate::sim::Exact;
 
 /// A kubelet.
@@ -37,6 +37,15 @@ pub struct Kubelet {
     renewed: Time,
     generation: u32,
     processes: Processes,
+}
+
+/// Why what runs on a host serves nobody; `None`: it may.
+pub fn loss(host: HostId, net: &Network) -> Option<Loss> {
+    match (net.is_powered(host), net.is_cut_off(host)) {
+        (false, _) => Some(Loss::Power),
+        (true, true) => Some(Loss::Network),
+        (true, false) => None,
+    }
 }
 
 impl Kubelet {
@@ -109,11 +118,7 @@ impl Kubelet {
 
     /// What runs here serves nobody, or does again.
     fn tell_loss(&mut self, store: &Store, cx: &mut Cx<'_>) {
-        let lost = match (cx.net.is_powered(self.host), cx.net.is_cut_off(self.host)) {
-            (false, _) => Some(Loss::Power),
-            (true, true) => Some(Loss::Network),
-            (true, false) => None,
-        };
+        let lost = loss(self.host, cx.net);
         if let Some(node) = store.get_node(self.key)
             && std::mem::replace(&mut self.lost, lost) != lost
         {

@@ -37,6 +37,7 @@ pub mod control;
 pub mod controller;
 pub mod election;
 pub mod event;
+pub mod glance;
 pub mod kubelet;
 pub mod node;
 pub mod picture;
@@ -57,10 +58,12 @@ use std::collections::BTreeMap;
 use crate::ids::{ClusterId, PlaneId};
 use crate::network::HostId;
 use crate::kernel::time::Time;
+use crate::network::Network;
 use crate::scenario::Scenario;
 use crate::sim::Exact;
 use context::{Cx, Signal, Surroundings};
 use event::KubeEvent;
+use glance::PlanePicture;
 use picture::Objects;
 use plane::Plane;
 use spec::{Operation, Role};
@@ -136,6 +139,11 @@ impl Kube {
             plane.picture(id, now, scenario, &mut all);
         }
         all
+    }
+
+    /// The same, for a map.
+    pub fn glance(&self, scenario: &Scenario, net: &Network) -> Vec<PlanePicture> {
+        self.planes.iter().zip(&scenario.kube.planes).map(|(plane, spec)| plane.glance(spec, net)).collect()
     }
 
     /// Hosts or paths have changed.

@@ -92,8 +92,8 @@ fn phase(pod: &Pod) -> PodPhase {
     }
 }
 
-/// As `kubectl` prints it: `key=value:effect`.
-fn taint_text(taint: &Taint, scenario: &Scenario) -> String {
+/// A taint, as `kubectl` prints it: `key=value:effect`.
+pub fn taint_text(taint: &Taint, scenario: &Scenario) -> String {
     let key = scenario.kube.word(taint.key);
     let value = taint.value.map(|value| format!("={}", scenario.kube.word(value))).unwrap_or_default();
     format!("{key}{value}:{}", effect_words(taint.effect))

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::etcd::picture::ClusterPicture;
 use crate::ids::ClusterId;
 use crate::kernel::time::Time;
+use crate::kube::glance::PlanePicture;
 use crate::scenario::ActiveFault;
 use crate::sim::Simulation;
 
@@ -19,6 +20,8 @@ pub struct Picture {
     pub powered: Vec<bool>,
     /// Each etcd cluster.
     pub etcd: Vec<ClusterPicture>,
+    /// The objects of each Kubernetes cluster.
+    pub planes: Vec<PlanePicture>,
     /// What is broken, in the order it began.
     pub faults: Vec<ActiveFault>,
     /// Bytes on the wire between every two zones since the start, row-major: `from * zones + to`.
@@ -43,6 +46,7 @@ impl Simulation {
                 .map(|(n, _)| self.network.is_powered(crate::network::Network::host_of(crate::ids::NodeId(n))))
                 .collect(),
             etcd: ids.map(|id| self.clusters[id.0 as usize].picture(self.members(id), &self.network)).collect(),
+            planes: self.kube.glance(&self.scenario, &self.network),
             faults: self.faults.active.clone(),
             zone_bytes,
         }

@@ -16,7 +16,7 @@ struct Kind {
 
 const DIRECTION: &[(&str, &str)] = &[("direction", "Direction")];
 
-const KINDS: [Kind; 9] = [
+const KINDS: [Kind; 10] = [
     Kind { word: "zone_power", reads: "zone loses power", target: "zone", more: &[] },
     Kind { word: "zone_cut", reads: "zone cut off", target: "zone", more: DIRECTION },
     Kind { word: "node_crash", reads: "node loses power", target: "node", more: &[] },
@@ -36,7 +36,19 @@ const KINDS: [Kind; 9] = [
         more: &[("add", "Added per fsync"), ("factor", "Factor")],
     },
     Kind { word: "volume_lost", reads: "disk lost", target: "volume", more: &[] },
+    Kind {
+        word: CLOUD,
+        reads: "cloud's API fails",
+        target: "zone",
+        more: &[("create", "Create machines"), ("delete", "Delete machines"), ("attach", "Attach volumes")],
+    },
 ];
+
+/// What the cloud may answer; machines only can be out of stock.
+const ANSWERS: [&str; 3] = ["refused", "unavailable", "out_of_stock"];
+
+/// The only kind that needs no target.
+const CLOUD: &str = "cloud_api";
 
 /// What stands before a cluster's name where its leader is meant; no name begins with it.
 const LEADER: char = '@';
@@ -64,6 +76,8 @@ fn fault(cx: &Cx<'_>, k: usize) -> Html {
     let more = |kind: &'static Kind| {
         let field = |(key, label): &(&str, &str)| match *key {
             "direction" => cx.choice(&place(key), label, Some("both ways"), &plain(&["in", "out"])),
+            "create" => cx.choice(&place(key), label, Some("works"), &plain(&ANSWERS)),
+            "delete" | "attach" => cx.choice(&place(key), label, Some("works"), &plain(&ANSWERS[..2])),
             "factor" | "loss" => cx.text(&place(key), label, As::Json),
             _ => cx.text(&place(key), label, As::Text),
         };
@@ -96,7 +110,7 @@ fn kinds(cx: &Cx<'_>, path: &str, word: &str) -> Html {
             }
         }
         fault["kind"] = word.as_str().into();
-        if let Some(kind) = KINDS.iter().find(|kind| kind.word == word) {
+        if let Some(kind) = KINDS.iter().find(|kind| kind.word == word && word != CLOUD) {
             let same = old.get(kind.target).cloned();
             let first = firsts.iter().find(|(known, _)| *known == word).map(|(_, first)| first.clone());
             fault[kind.target] = same.or(first).unwrap_or_default();
@@ -105,6 +119,7 @@ fn kinds(cx: &Cx<'_>, path: &str, word: &str) -> Html {
         match word.as_str() {
             "disk_slow" => fault["add"] = "100ms".into(),
             "link_degraded" => fault["delay"] = "100ms".into(),
+            CLOUD => fault["create"] = ANSWERS[0].into(),
             _ => {}
         }
         DocumentAction::Set(place.clone(), Some(fault))
@@ -121,6 +136,9 @@ fn first(cx: &Cx<'_>, kind: &Kind) -> Value {
 
 fn target(cx: &Cx<'_>, path: &str, kind: &Kind) -> Html {
     let path = format!("{path}/{}", kind.target);
+    if kind.word == CLOUD {
+        return cx.choice(&path, "Zone", Some("all zones"), &plain(&cx.zones()));
+    }
     if kind.target == "between" {
         let zones = plain(&cx.zones());
         let end = |k: usize, label: &str| cx.choice(&format!("{path}/{k}"), label, None, &zones);

@@ -87,9 +87,10 @@ mod tests {
                 let zone = |z| vec![key("topology"), key("regions"), Step::Index(r), key("zones"), Step::Index(z)];
                 paths.extend(zones.map(zone));
             }
-            let nodes = 0..document["topology"]["nodes"].as_array().unwrap().len();
+            let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+            let nodes = 0..list(&document["topology"]["nodes"]).len();
             paths.extend(nodes.map(|n| vec![key("topology"), key("nodes"), Step::Index(n), key("name")]));
-            for (c, cluster) in document["etcd"].as_array().unwrap().iter().enumerate() {
+            for (c, cluster) in list(&document["etcd"]).iter().enumerate() {
                 paths.push(vec![key("etcd"), Step::Index(c), key("name")]);
                 let members = 0..cluster["members"].as_array().unwrap().len();
                 paths.extend(members.map(|m| vec![key("etcd"), Step::Index(c), key("members"), Step::Index(m), key("name")]));

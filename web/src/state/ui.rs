@@ -49,6 +49,8 @@ pub enum Tab {
     /// Events in plain words.
     #[default]
     Events,
+    /// How pods came back.
+    Recovery,
     /// Availability over time.
     Availability,
     /// Latency over time.

@@ -168,8 +168,9 @@ pub fn commands(state: &State) -> Vec<Command> {
         .filter(|(_, key, _)| *key != Key::Palette)
         .filter_map(|(keys, key, about)| Some(Command { name: (*about).to_owned(), keys, deal: deal(*key, state)? }));
     let plain = |name: String, action: Action| Command { name, keys: "", deal: Deal::Act(vec![action]) };
-    let tabs =
-        TABS.iter().map(|(tab, name, _)| plain(format!("Show {}", name.to_ascii_lowercase()), Action::Ui(UiAction::Tab(*tab))));
+    let kube = state.scenario.as_ref().is_some_and(|scenario| !scenario.kube.planes.is_empty());
+    let tabs = TABS.iter().filter(|(tab, ..)| kube || *tab != Tab::Recovery);
+    let tabs = tabs.map(|(tab, name, _)| plain(format!("Show {}", name.to_ascii_lowercase()), Action::Ui(UiAction::Tab(*tab))));
     let themes = [(Theme::System, "as the system"), (Theme::Light, "light"), (Theme::Dark, "dark")];
     let themes = themes.map(|(theme, name)| plain(format!("Theme: {name}"), Action::Ui(UiAction::Theme(theme))));
     let tables = if state.ui.tables { "Pictures instead of tables" } else { "Tables instead of pictures" };

@@ -2,6 +2,9 @@
 
 use yew::prelude::*;
 use zonefall_core::etcd::picture::ClusterPicture;
+use zonefall_core::gardener::machine::Phase;
+use zonefall_core::kube::glance::PlanePicture;
+use zonefall_core::kube::record::Ready;
 use zonefall_core::record::Service;
 use zonefall_core::scenario::Scenario;
 use zonefall_core::sim::picture::Picture;
@@ -23,11 +26,57 @@ const SERVICES: [Service; 3] = [Service::Write, Service::ReadLinearizable, Servi
 /// A line per cluster.
 #[component]
 pub(crate) fn Health(props: &HealthProps) -> Html {
-    let lines = props.scenario.etcd.iter().zip(&props.picture.etcd).map(|(spec, now)| line(&spec.name, now, spec));
-    html! { <ul class="health" aria-label="Clusters at the playhead" data-testid="health">{ for lines }</ul> }
+    let clusters = props.scenario.etcd.iter().zip(&props.picture.etcd);
+    let planes = || props.scenario.kube.planes.iter().zip(&props.picture.planes).filter(|(_, now)| !now.nodes.is_empty());
+    // Where there is Kubernetes there is little room: only those that are worst.
+    let kube = !props.scenario.kube.planes.is_empty();
+    let (shown, well): (Vec<_>, Vec<_>) =
+        clusters.partition(|(_, now)| !kube || now.offered.len() < SERVICES.len() || now.spare.is_none_or(|spare| spare == 0));
+    let fails = |now: &ClusterPicture| now.offered.len() < SERVICES.len() || now.spare.is_none();
+    let few = !kube || shown.len() <= MOST;
+    let named: Vec<_> = shown.iter().filter(|(_, now)| few || fails(now)).take(if kube { MOST } else { usize::MAX }).collect();
+    let omitted = shown.len() - named.len();
+    let lines = named.into_iter().map(|(spec, now)| line(&spec.name, now, spec, kube));
+    html! {
+        <ul class="health" aria-label="Clusters at the playhead" data-testid="health">
+            { for planes().take(MOST).map(|(spec, now)| plane(&spec.name, now)) }
+            { for lines }
+            if omitted > 0 {
+                <li class="warn"><span>{ format!("△ {omitted} etcd clusters have no member to spare, or worse") }</span></li>
+            } else if kube && shown.is_empty() && !well.is_empty() {
+                <li class="good"><span>{ format!("✓ {} well, with members to spare", etcds(well.len())) }</span></li>
+            }
+        </ul>
+    }
 }
 
-fn line(name: &str, now: &ClusterPicture, spec: &zonefall_core::scenario::EtcdCluster) -> Html {
+/// Clusters that have a line of their own beside Kubernetes.
+const MOST: usize = 2;
+
+fn etcds(count: usize) -> String {
+    if count == 1 { "1 etcd cluster is".to_owned() } else { format!("{count} etcd clusters are") }
+}
+
+/// What a Kubernetes cluster has, and how much of it is well.
+fn plane(name: &str, now: &PlanePicture) -> Html {
+    let nodes = now.nodes.iter().filter(|node| node.ready == Ready::True).count();
+    let pods = now.pods.iter().filter(|pod| pod.ready && !pod.terminating).count();
+    let running = now.machines.iter().filter(|machine| machine.phase == Phase::Running).count();
+    let part = |well: usize, all: usize, what: &str| {
+        let (tone, sign) = if well == all { ("good", "✓") } else { ("warn", "△") };
+        html! { <span class={tone}>{ format!("{sign} {well} of {all} {what}") }</span> }
+    };
+    html! {
+        <li>
+            <strong>{ name }</strong>
+            { part(nodes, now.nodes.len(), "nodes ready") }
+            { part(running, now.machines.len(), "machines running") }
+            { part(pods, now.pods.len(), "pods ready") }
+        </li>
+    }
+}
+
+fn line(name: &str, now: &ClusterPicture, spec: &zonefall_core::scenario::EtcdCluster, kube: bool) -> Html {
     let leader = now.leader.map(|index| &spec.members[index as usize].name);
     let (tone, spare) = match now.spare {
         None => ("bad", "✕ no quorum".to_owned()),
@@ -45,7 +94,7 @@ fn line(name: &str, now: &ClusterPicture, spec: &zonefall_core::scenario::EtcdCl
             <strong>{ name }</strong>
             if let Some(leader) = leader { <span>{ format!("★ {leader} leads") }</span> } else { <span class="bad">{ "○ nobody leads" }</span> }
             <span class={tone}>{ spare }</span>
-            { for SERVICES.into_iter().map(service) }
+            { for SERVICES.into_iter().filter(|service| !kube || now.spare.is_some() && !now.offered.contains(service)).map(service) }
         </li>
     }
 }

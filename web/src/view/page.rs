@@ -57,6 +57,8 @@ pub fn Page(props: &PageProps) -> Html {
     let (at, playing, speed) = (state.playback.at, state.playback.playing, state.playback.speed);
     let live = branch.filter(|b| !b.done).map(|b| b.now);
     let dots = !playing || speed <= EYE_SPEED;
+    let kube = scenario.as_ref().is_some_and(|scenario| !scenario.kube.planes.is_empty());
+    let on_tab_range = on_range.clone();
     html! {
         <div class="page" data-testid="page">
             <Header ..HeaderProps::of(&state, on_export, dispatch.clone()) />
@@ -74,7 +76,7 @@ pub fn Page(props: &PageProps) -> Html {
                 <Inspector {scenario} {picture} report={report.clone()} selection={state.selection} dispatch={dispatch.clone()} />
             }) }
             <Timeline report={report.clone()} cluster={name} {end} {live} {at} {playing} {speed} {range} {narrow} {on_range} {on_zoom} dispatch={dispatch.clone()} />
-            <Tabs tab={state.ui.tab} tall={state.ui.tall} {report} {clusters} {cluster} {on_cluster} filter={state.ui.filter.clone()} kinds={state.ui.kinds.clone()} {at} {range} {dark}
+            <Tabs tab={state.ui.tab} tall={state.ui.tall} {report} {clusters} {cluster} {on_cluster} filter={state.ui.filter.clone()} kinds={state.ui.kinds.clone()} {at} {range} on_range={on_tab_range} kube={kube} {dark}
                 tables={state.ui.tables} dispatch={dispatch.clone()} />
             if state.ui.help { <Help dispatch={dispatch.clone()} /> }
             if let Some(typed) = state.ui.palette.clone() {

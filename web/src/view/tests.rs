@@ -4,11 +4,11 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use yew::{BaseComponent, Callback, LocalServerRenderer};
-use zonefall_core::ids::{ClientId, ClusterId, MemberId, ZoneId};
+use zonefall_core::ids::{ClientId, ClusterId, MemberId, NodeId, PlaneId, ZoneId};
 use zonefall_core::kernel::time::Time;
 use zonefall_core::report::{Report, StoryKind};
 use zonefall_core::run::{Run, lasting};
-use zonefall_core::scenario::{Scenario, default_scenario};
+use zonefall_core::scenario::{Scenario, bundled, default_scenario};
 use zonefall_core::sim::Options;
 use zonefall_core::sim::picture::Picture;
 
@@ -82,6 +82,72 @@ fn where_nothing_is_selected_there_are_things_to_try() {
     }
 }
 
+/// The published zone outage, at this minute.
+fn outage(minute: u64) -> World {
+    let json = bundled().iter().find(|scenario| scenario.name == "eu-west-1a-outage").unwrap().json;
+    let scenario = Scenario::from_json(json).unwrap();
+    let at = Time::from_nanos(60_000_000_000 * minute);
+    let mut run = Run::new(&Arc::new(lasting(&scenario, at.since(Time::ZERO))), 1, Options::default());
+    run.advance(at, &mut |_, _| {});
+    let (picture, report) = (run.simulation().picture(), run.report());
+    World { scenario: Same(Rc::new(scenario)), picture: Same(Rc::new(picture)), report: Same(Rc::new(report)) }
+}
+
+#[test]
+fn the_inspector_tells_of_pods_machines_and_nodes() {
+    let world = outage(50);
+    let plane = PlaneId(0);
+    let pod = world.picture.planes[0].pods.iter().find(|pod| pod.refused.is_some()).unwrap();
+    let html = inspector(&world, Selection::Pod(plane, pod.name));
+    for there in ["Pending", "its volume is in another zone", "shoot--garden--aws-ha", "etcd-"] {
+        assert!(html.contains(there), "{there} in {html}");
+    }
+    let machine = world.picture.planes[0].machines.iter().find(|machine| machine.node.is_none()).unwrap();
+    let html = inspector(&world, Selection::Machine(plane, machine.name));
+    for there in ["Terminating", "eu-west-1a", "none"] {
+        assert!(html.contains(there), "{there} in {html}");
+    }
+    let first = world.scenario.nodes.iter().position(|node| node.name.starts_with("ip-10-242-20-17")).unwrap();
+    let html = inspector(&world, Selection::Node(NodeId(first as u16)));
+    for there in ["its kubelet is silent", "node.kubernetes.io/unreachable:NoExecute", "pjq6n: Terminating"] {
+        assert!(html.contains(there), "{there} in {html}");
+    }
+    let html = inspector(&world, Selection::Zone(ZoneId(0)));
+    assert!(html.contains("0 ready, 3 not ready, 0 cordoned") && html.contains("5 CrashLoopBackOff"), "{html}");
+}
+
+#[test]
+fn a_component_tells_what_its_pods_waited_for() {
+    let World { report, .. } = outage(50);
+    let tabs = |kube| {
+        render::<Tabs>(TabsProps {
+            tab: Tab::Recovery,
+            tall: false,
+            report: Some(report.clone()),
+            clusters: report.etcd.keys().cloned().collect(),
+            cluster: 0,
+            on_cluster: Callback::noop(),
+            filter: String::new(),
+            kinds: std::collections::BTreeSet::new(),
+            at: Time::ZERO,
+            range: Range::whole(Time::from_nanos(3_000_000_000_000)),
+            on_range: Callback::noop(),
+            kube,
+            dark: false,
+            tables: false,
+            dispatch: Callback::noop(),
+        })
+    };
+    let html = tabs(true);
+    // What is not back comes first, and is shown.
+    for there in ["component-kube-apiserver", "not back after 40 min", "its volume is in another zone", "wait-scheduled"] {
+        assert!(html.contains(there), "{there} in {html}");
+    }
+    assert!(!tabs(false).contains("component-"));
+    let rows = csv::of(Tab::Recovery, &report, "");
+    assert_eq!(rows.lines().count(), 1 + report.recovery.iter().map(|pod| pod.waits.len()).sum::<usize>());
+}
+
 #[test]
 fn the_list_has_a_switch_for_each_kind_of_event_there_is() {
     let World { report, .. } = world();
@@ -97,6 +163,8 @@ fn the_list_has_a_switch_for_each_kind_of_event_there_is() {
             kinds: kinds.iter().copied().collect(),
             at: Time::ZERO,
             range: Range::whole(Time::from_nanos(70_000_000_000)),
+            on_range: Callback::noop(),
+            kube: false,
             dark: false,
             tables: false,
             dispatch: Callback::noop(),

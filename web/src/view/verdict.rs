@@ -1,10 +1,10 @@
 //! What happened, in a few sentences; every moment in them is a way there.
 
 use yew::prelude::*;
-use zonefall_core::report::{Phrase, Report};
+use zonefall_core::report::{ComponentReport, OutageKind, Paragraph, Phrase, Report};
 
 use super::same::Same;
-use super::words::{clock, moment};
+use super::words::{clock, length, moment};
 
 /// What the verdict is about.
 #[derive(Clone, PartialEq, Properties)]
@@ -28,7 +28,12 @@ pub(crate) struct VerdictProps {
 pub(crate) fn Verdict(props: &VerdictProps) -> Html {
     let parts = props.report.as_ref().map(|report| report.verdict_parts()).unwrap_or_default();
     let several = parts.len() > 1;
-    let paragraphs = parts.iter().map(|paragraph| {
+    // Where there is Kubernetes, its pods come first, and clusters of etcd that did well are one sentence.
+    let kube = props.report.as_ref().filter(|report| !report.api.is_empty());
+    let is_well = |paragraph: &&Paragraph| kube.is_some_and(|report| did_well(report, &paragraph.cluster));
+    let (well, parts_told): (Vec<_>, Vec<_>) = parts.iter().partition(is_well);
+    let told = if kube.is_some() && parts_told.len() > MOST_TOLD { 0 } else { parts_told.len() };
+    let paragraphs = parts_told[..told].iter().map(|paragraph| {
         let (first, rest) = paragraph.sentences.split_first().map_or((&[][..], &[][..]), |(f, r)| (f.as_slice(), r));
         html! {
             <div class="verdict-cluster">
@@ -47,12 +52,74 @@ pub(crate) fn Verdict(props: &VerdictProps) -> Html {
             if parts.is_empty() {
                 <p class="headline quiet">{ if props.loaded { "Simulating …" } else { "Choose a scenario, or build one, and break something in it." } }</p>
             } else {
+                if let Some(report) = kube { { of_pods(report) } }
                 { for paragraphs }
+                if let Some(report) = kube.filter(|_| told < parts_told.len()) { { troubled(report, parts_told.len()) } }
+                { others(well.len(), parts.len()) }
             }
             if !props.done && !parts.is_empty() && props.gave_up.is_none() { <p class="so-far quiet" data-testid="so-far">{ "So far; the rest is being simulated." }</p> }
             if failed > 0 { <p class="bad" data-testid="expectations-failed">{ format!("✕ {failed} of the scenario's expectations not met") }</p> }
         </section>
     }
+}
+
+/// Clusters that have paragraphs of their own beside pods.
+const MOST_TOLD: usize = 2;
+
+/// Whether there is nothing to tell of a cluster of etcd.
+fn did_well(report: &Report, cluster: &str) -> bool {
+    report.etcd.get(cluster).is_some_and(|etcd| etcd.outages.is_empty() && etcd.rpo.lost_entries == 0)
+}
+
+/// What became of the pods.
+fn of_pods(report: &Report) -> Html {
+    let sum = |count: fn(&ComponentReport) -> u64| report.components.iter().map(count).sum::<u64>();
+    let (lost, back) = (sum(|c| c.lost), sum(|c| c.back));
+    let longest = report.recovery.iter().filter(|r| r.over).map(|r| r.took_s).fold(0.0, f64::max);
+    let (headline, rest) = match (lost, lost - back) {
+        (0, _) => ("No pod stopped serving.".to_owned(), String::new()),
+        (_, 0) => (format!("{} stopped serving, and came back.", pods(lost)), String::new()),
+        (_, stays) => (
+            format!("{} stopped serving; {back} came back.", pods(lost)),
+            format!("{} did not come back before the end. ", pods(stays)),
+        ),
+    };
+    let longest = if back > 0 { format!("The slowest took {}.", length(longest)) } else { String::new() };
+    html! {
+        <div class="verdict-cluster">
+            <p class="headline" data-testid="verdict-pods">{ headline }</p>
+            <p class="more">{ rest }{ longest }</p>
+        </div>
+    }
+}
+
+fn pods(count: u64) -> String {
+    if count == 1 { "1 pod".to_owned() } else { format!("{count} pods") }
+}
+
+/// What is said of clusters of etcd that are too many to tell of each.
+fn troubled(report: &Report, count: usize) -> Html {
+    let lost: u64 = report.etcd.values().map(|etcd| etcd.rpo.lost_entries).sum();
+    let outages = report.etcd.values().flat_map(|etcd| &etcd.outages).filter(|o| o.kind == OutageKind::Write);
+    let longest = outages.map(|o| o.to_s - o.from_s).fold(0.0, f64::max);
+    let lost = if lost > 0 { format!(", and lost {lost} committed entries") } else { String::new() };
+    let text = format!(
+        "{count} of {} etcd clusters did not serve at times, without writes for {} at most{lost}.",
+        report.etcd.len(),
+        length(longest)
+    );
+    html! { <p class="more">{ text }</p> }
+}
+
+/// What is said of clusters of etcd that did well.
+fn others(well: usize, all: usize) -> Html {
+    let which = match well {
+        0 => return Html::default(),
+        1 if all == 1 => "etcd".to_owned(),
+        _ if well == all => format!("all {all} etcd clusters"),
+        _ => format!("{well} of {all} etcd clusters"),
+    };
+    html! { <p class="more">{ format!("Writes and linearizable reads of {which} never stopped, and nothing was lost.") }</p> }
 }
 
 fn sentence(phrases: &[Phrase], cluster: &str, on_visit: &Callback<(String, f64)>) -> Html {

@@ -1,11 +1,12 @@
 //! Labels, and what selects by them (`apimachinery/pkg/labels`, `component-helpers/scheduling/corev1/nodeaffinity`).
 
+use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
 use crate::ids::NodeKey;
 
 /// A word that stands for itself: a label's key, its value, a namespace. Equal words are equal symbols.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Symbol(pub u32);
 
 /// Keys that the rules know by name; whoever gives out symbols gives these out first, in this order.

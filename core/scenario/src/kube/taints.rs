@@ -17,7 +17,7 @@ pub enum Effect {
 }
 
 /// Keeps pods away from a node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Taint {
     /// Key.
     pub key: Symbol,

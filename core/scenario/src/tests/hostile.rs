@@ -71,7 +71,7 @@ fn plant(value: &mut Value, route: &[prop::sample::Index], intruder: Value, key:
 }
 
 fn some_file() -> impl Strategy<Value = &'static str> {
-    prop::sample::select(bundled().iter().map(|bundled| bundled.json).chain([messages::SMALL, kube::OUTAGE]).collect::<Vec<_>>())
+    prop::sample::select(bundled().iter().map(|bundled| bundled.json).chain([messages::SMALL]).collect::<Vec<_>>())
 }
 
 /// The largest files, full of mistakes: they end, in little time and memory.

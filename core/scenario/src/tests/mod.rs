@@ -4,6 +4,7 @@ mod hostile;
 mod kube;
 mod messages;
 mod messages_kube;
+mod passive;
 mod published;
 
 use std::collections::BTreeSet;

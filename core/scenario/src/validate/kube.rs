@@ -182,7 +182,11 @@ impl Builder<'_, '_> {
                     template: template(&mut self.lowering.words, *zone, pool, self.world),
                     minimum: share(k, pool.minimum, zones.len()),
                     maximum: share(k, pool.maximum, zones.len()),
-                    pool: PoolShare { zone: (k as u32, zones.len() as u32), maximum: pool.maximum, rollout: pool.rollout.rollout() },
+                    pool: PoolShare {
+                        zone: (k as u32, zones.len() as u32),
+                        maximum: pool.maximum,
+                        rollout: pool.rollout.rollout(),
+                    },
                     stock: pool.machine.kind.as_ref().and_then(|kind| self.lowering.stock(kind.as_str(), *zone)),
                 });
             }

@@ -1,5 +1,5 @@
-//! Required constraints hold when a pod is bound: topology spread that must hold (`DoNotSchedule`; GEP-20, section "Scheduling Control
-//! Plane Components"), counted anew. What is only preferred may not hold, and what held may cease to.
+//! Required constraints hold when a pod is bound: topology spread that must hold (`DoNotSchedule`) and required anti-affinity (GEP-20,
+//! section "Scheduling Control Plane Components"), both counted anew. What is only preferred may not hold, and what held may cease to.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use super::objects::Node;
 use super::{Property, View};
 use crate::ids::WorkloadId;
 use crate::kernel::time::Time;
-use crate::kube::name::PodName;
+use crate::kube::name::{NodeName, PodName};
 use crate::kube::record::{KubeRecord, PodFact};
 use crate::kube::rule::labels::{Selector, Symbol};
 use crate::kube::rule::spread::Constraint;
@@ -36,15 +36,17 @@ fn is_eligible(node: &Node, constraint: &Constraint, workload: &Workload) -> boo
 }
 
 /// How many more pods the domain has than the one with the fewest, with one more there.
-fn skew(workload: &Workload, constraint: &Constraint, domain: Symbol, view: &View<'_>) -> u64 {
+fn skew(name: PodName, constraint: &Constraint, domain: Symbol, view: &View<'_>) -> u64 {
     let mut counts: BTreeMap<Symbol, u64> = BTreeMap::new();
-    let objects = view.objects();
+    let (objects, workload) = (view.objects(), view.workload(name));
+    let own_revision = objects.pods.get(&name).map(|pod| pod.revision);
     let eligible = |node: &Node| is_eligible(node, constraint, workload).then(|| node.labels.get(constraint.key)).flatten();
     for node in objects.nodes.values() {
         counts.extend(eligible(node).map(|domain| (domain, counts.get(&domain).copied().unwrap_or(0))));
     }
     for (id, _) in selected(workload.namespace, &constraint.selector, view) {
-        for (_, pod) in objects.pods_of(id).filter(|(_, pod)| !pod.terminating) {
+        let is_other = |revision| constraint.per_rollout && id == name.workload && Some(revision) != own_revision;
+        for (_, pod) in objects.pods_of(id).filter(|(_, pod)| !pod.terminating && !is_other(pod.revision)) {
             if let Some(domain) = objects.node_of(pod).and_then(eligible) {
                 *counts.entry(domain).or_default() += 1;
             }
@@ -62,9 +64,30 @@ fn spread(name: PodName, node: &Node, view: &View<'_>) -> Result<(), String> {
         let Some(domain) = node.labels.get(constraint.key) else {
             return Err(format!("{} goes to a node that lacks a topology key", view.pod(name)));
         };
-        let skew = skew(workload, constraint, domain, view);
+        let skew = skew(name, constraint, domain, view);
         if skew > constraint.max_skew {
             return Err(format!("{} crowds its domain by {skew}; at most {}", view.pod(name), constraint.max_skew));
+        }
+    }
+    Ok(())
+}
+
+/// Neither may the pod be near to those it must be away from, nor those be that must be away from it.
+fn apart(name: PodName, at: NodeName, node: &Node, view: &View<'_>) -> Result<(), String> {
+    let (objects, workload) = (view.objects(), view.workload(name));
+    for (id, other) in (0..).map(WorkloadId).zip(&view.spec().workloads) {
+        if other.namespace != workload.namespace {
+            continue;
+        }
+        let own = workload.pod_affinity.away.required.iter().filter(|term| term.selector.selects(&other.labels));
+        let theirs = other.pod_affinity.away.required.iter().filter(|term| term.selector.selects(&workload.labels));
+        let domains: Vec<_> = own.chain(theirs).filter_map(|term| Some((term.key, node.labels.get(term.key)?))).collect();
+        if domains.is_empty() {
+            continue;
+        }
+        let is_near = |there: &Node| domains.iter().any(|(key, domain)| there.labels.get(*key) == Some(*domain));
+        if let Some((near, _)) = objects.pods_of(id).find(|(_, pod)| objects.node_of(pod).is_some_and(is_near)) {
+            return Err(format!("{} goes to {}, near to {}", view.pod(name), view.node(at), view.pod(near)));
         }
     }
     Ok(())
@@ -79,6 +102,10 @@ impl Property for Constraints {
         // Nobody asks a scheduler where an agent is to be, nor where the scenario's own pods are at the start.
         let workload = view.workload(name);
         let is_given = view.at == Time::ZERO && workload.placed.iter().any(|(tag, _)| *tag == name.tag);
-        if workload.kind == Kind::DaemonSet || is_given { Ok(()) } else { spread(name, node, view) }
+        if workload.kind == Kind::DaemonSet || is_given {
+            return Ok(());
+        }
+        spread(name, node, view)?;
+        apart(name, at, node, view)
     }
 }

@@ -4,17 +4,20 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use smallvec::SmallVec;
 
+use super::templates::Templates;
 use crate::gardener::machine::Phase;
 use crate::ids::{NodeKey, WorkloadId};
 use crate::kube::name::{MachineName, NodeName, PodName, PodTag};
 use crate::kube::record::{KubeRecord, Loss, MachineFact, NodeFact, PodFact, Ready};
 use crate::kube::rule::labels::{Labels, Symbol};
 use crate::kube::rule::taints::{Effect, Taint};
-use crate::kube::spec::{NodeSpec, NodeTemplate, PlaneSpec, Resources};
+use crate::kube::spec::{NodeSpec, NodeTemplate, PlaneSpec, Resources, Task};
 
 /// A pod.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Pod {
+    /// Tells its template from others of its workload.
+    pub revision: u32,
     pub node: Option<NodeName>,
     /// Its process was seen running.
     pub started: bool,
@@ -78,8 +81,11 @@ pub(super) struct Objects {
     pub pods: BTreeMap<PodName, Pod>,
     pub nodes: BTreeMap<NodeName, Node>,
     pub machines: BTreeMap<MachineName, Phase>,
+    pub templates: Templates,
     /// Nodes that have joined, those of the start included.
     joined: u32,
+    /// How often each workload was rolled out anew.
+    rolled: BTreeMap<WorkloadId, u32>,
 }
 
 impl Objects {
@@ -90,7 +96,9 @@ impl Objects {
             pods: BTreeMap::new(),
             nodes: (0..).map(NodeKey).zip(&spec.nodes).map(node).collect(),
             machines: spec.nodes.iter().filter_map(|node| Some((node.machine?, Phase::Running))).collect(),
+            templates: Templates::default(),
             joined: spec.nodes.len() as u32,
+            rolled: BTreeMap::new(),
         }
     }
 
@@ -113,6 +121,7 @@ impl Objects {
             KubeRecord::Machine(name, MachineFact::Created) => drop(self.machines.insert(name, Phase::Pending)),
             KubeRecord::Machine(name, MachineFact::Phase(phase)) => drop(self.machines.insert(name, phase)),
             KubeRecord::Machine(name, MachineFact::Removed) => drop(self.machines.remove(&name)),
+            KubeRecord::Operation(Task::RollComponent(workload)) => *self.rolled.entry(workload).or_default() += 1,
             _ => {}
         }
     }
@@ -120,7 +129,11 @@ impl Objects {
     fn pod(&mut self, name: PodName, fact: PodFact, spec: &PlaneSpec) {
         let requests = &spec.workloads[name.workload.0 as usize].requests;
         if fact == PodFact::Created {
-            self.pods.insert(name, Pod::default());
+            let revision = match name.tag {
+                PodTag::Replica { template, .. } => template,
+                PodTag::Ordinal(_) | PodTag::Agent(_) => self.rolled.get(&name.workload).copied().unwrap_or(0),
+            };
+            self.pods.insert(name, Pod { revision, ..Pod::default() });
         }
         let Some(pod) = self.pods.get_mut(&name) else { return };
         let node = pod.node.and_then(|node| self.nodes.get_mut(&node));

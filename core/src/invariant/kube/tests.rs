@@ -15,10 +15,10 @@ use crate::kube::record::{Loss, MachineFact, NodeFact, PodFact, Ready as Conditi
 use crate::kube::rule::labels::Condition::In;
 use crate::kube::rule::labels::{Labels, NodeAffinity, Requirement, Selector, Symbol};
 use crate::kube::rule::spread::Constraint;
-use crate::kube::spec::placement::PodAffinity;
+use crate::kube::spec::placement::{PodAffinity, Term};
 use crate::kube::spec::{
-    Component, Group, Image, Kind, NodeSpec, NodeTemplate, PlaneSpec, PoolShare, Resources, Role, Rollout, Timers, VolumeTemplate,
-    Workload,
+    Component, Group, Image, Kind, NodeSpec, NodeTemplate, PlaneSpec, PoolShare, Resources, Role, Rollout, Timers,
+    VolumeTemplate, Workload,
 };
 use crate::observe::testing::{CLUSTER, member, three_zones};
 use crate::record::{Record, StopReason};
@@ -60,27 +60,35 @@ fn workload(app: u32) -> Workload {
 }
 
 /// A plane of three nodes in a zone each, with room for three pods and a machine each; of its three workloads the first has a budget of
-/// one, the second are etcd's members with volumes, the third is spread over zones.
+/// one, the second are etcd's members with volumes, the third is spread over zones and stays away from the second.
 fn scenario() -> Scenario {
     let mut scenario = three_zones();
     let template = |zone: u32| {
         let labels = [(Symbol::HOSTNAME, Symbol(200 + zone)), (Symbol::ZONE, Symbol(300 + zone))];
         let allocatable = Resources { cpu_milli: 3_000, memory: 1 << 30, pods: 110 };
-        NodeTemplate { labels: labels.into_iter().collect(), taints: Vec::new(), allocatable, volumes: 25 }
+        NodeTemplate { labels: labels.into_iter().collect(), taints: Vec::new(), allocatable, volumes: 9 }
     };
     let node = |k: u32| NodeSpec { node: NodeId(k as u16), template: template(k), machine: Some(machine(0, k)) };
     let group = |k: u32| {
         let (name, zone) = (format!("group-{k}"), ZoneId(k as u16));
         let pool = PoolShare { zone: (0, 1), maximum: 3, rollout: Rollout::default() };
-        Group { name, zone, template: template(k), minimum: 3, maximum: 3, pool, stock: None }
+        Group { name, zone, template: template(k), minimum: 3, maximum: 3, stock: None, pool }
     };
     let budgeted = Workload { max_unavailable: Some(1), ..workload(0) };
     let (kind, volume) = (Kind::StatefulSet { parallel: true }, Some(VolumeTemplate { regional: false }));
     let stateful = Workload { kind, volume, role: Role::Etcd(CLUSTER), ..workload(1) };
     let mut spread = workload(2);
-    let selector = spread.selector.clone();
-    spread.spread =
-        vec![Constraint { key: Symbol::ZONE, max_skew: 1, selector, min_domains: 1, honors_affinity: true, honors_taints: true, per_rollout: false }];
+    let (selector, others) = (spread.selector.clone(), stateful.selector.clone());
+    spread.pod_affinity.away.required = vec![Term { key: Symbol::HOSTNAME, selector: others }];
+    spread.spread = vec![Constraint {
+        key: Symbol::ZONE,
+        max_skew: 1,
+        selector,
+        per_rollout: true,
+        min_domains: 1,
+        honors_affinity: true,
+        honors_taints: true,
+    }];
     scenario.kube.planes = vec![PlaneSpec {
         name: "seed".to_owned(),
         etcd: CLUSTER,
@@ -299,4 +307,12 @@ fn required_constraints_hold_when_bound() {
     check(&[bound(spread(0), 0).as_slice(), &[Pod(spread(0), Terminating)]].concat(), &bound(spread(1), 0), &[]);
     let cordoned = [bound(spread(0), 0).as_slice(), &[1, 2].map(|k| Node(node(k), NodeFact::Cordoned))].concat();
     check(&cordoned, &bound(spread(1), 0), &[]);
+    // Nor does one of another template.
+    let old = PodName { workload: WorkloadId(2), tag: PodTag::Replica { template: 0, suffix: 0 } };
+    check(&bound(old, 0), &bound(spread(1), 0), &[]);
+    // Apart, whoever comes first.
+    check(&bound(db(0), 0), &bound(spread(0), 1), &[]);
+    check(&bound(db(0), 0), &bound(spread(0), 0), &broken);
+    check(&bound(spread(0), 0), &bound(db(0), 0), &broken);
+    check(&bound(spread(0), 0), &bound(web(0), 0), &[]);
 }

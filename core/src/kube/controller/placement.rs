@@ -1,6 +1,8 @@
 //! Where the scheduler places a pod: filters and scores of its default profile, in their order and with their weights
 //! (`pkg/scheduler/apis/config/v1/default_plugins.go`).
 
+use std::collections::BTreeMap;
+
 use crate::ids::{NodeKey, WorkloadId};
 use crate::kernel::rng::Draw;
 use crate::kube::controller::wake::Reasons;
@@ -58,11 +60,22 @@ pub fn place(demand: Demand, spec: &PlaneSpec, store: &Store, tie: &mut Draw) ->
 pub struct Assumed {
     /// Nodes: their numbers ascend, and come after those of all others.
     pub nodes: Vec<(NodeKey, Node)>,
-    /// Pods on nodes.
-    pub pods: Vec<(Demand, NodeKey)>,
+    /// Pods on nodes, by workload.
+    pods: BTreeMap<WorkloadId, Vec<(Demand, NodeKey)>>,
+    /// What those request of each node, and how many volumes they bring.
+    loads: BTreeMap<NodeKey, (Resources, usize)>,
 }
 
 impl Assumed {
+    /// A pod is on a node.
+    pub fn put(&mut self, pod: Demand, node: NodeKey, spec: &PlaneSpec) {
+        let workload = &spec.workloads[pod.workload.0 as usize];
+        let (requested, volumes) = self.loads.entry(node).or_default();
+        *requested = requested.plus(&workload.requests);
+        *volumes += usize::from(workload.volume.is_some());
+        self.pods.entry(pod.workload).or_default().push((pod, node));
+    }
+
     /// The first node from `from` on that suits a pod.
     pub fn first_fit(&self, demand: Demand, from: NodeKey, spec: &PlaneSpec, store: &Store) -> Option<NodeKey> {
         let nodes = Nodes::new(store, self);
@@ -89,18 +102,17 @@ impl<'a> Nodes<'a> {
     }
 
     /// What a node's pods request.
-    fn requested(&self, place: usize, spec: &PlaneSpec) -> Resources {
+    fn requested(&self, place: usize) -> Resources {
         let (key, node) = self.all[place];
-        let more = self.assumed.pods.iter().filter(|(_, on)| *on == key);
-        more.fold(node.requested, |sum, (pod, _)| sum.plus(&spec.workloads[pod.workload.0 as usize].requests))
+        self.assumed.loads.get(&key).map_or(node.requested, |(more, _)| node.requested.plus(more))
     }
 
     /// Volumes of its pods.
     fn volumes(&self, place: usize, spec: &PlaneSpec, store: &Store) -> usize {
         let (key, node) = self.all[place];
         let there = node.pods.iter().filter_map(|id| Some(store.pod(*id)?.name.workload));
-        let assumed = self.assumed.pods.iter().filter(|(_, on)| *on == key).map(|(pod, _)| pod.workload);
-        there.chain(assumed).filter(|workload| spec.workloads[workload.0 as usize].volume.is_some()).count()
+        let assumed = self.assumed.loads.get(&key).map_or(0, |(_, volumes)| *volumes);
+        there.filter(|workload| spec.workloads[workload.0 as usize].volume.is_some()).count() + assumed
     }
 
     /// Where the pods of a workload are that have a node: places among them, and whether they are on their way out; and their
@@ -108,7 +120,7 @@ impl<'a> Nodes<'a> {
     fn places(&self, workload: WorkloadId, store: &Store) -> Vec<(usize, bool, u32)> {
         let place = |key: NodeKey| self.all.binary_search_by_key(&key, |(key, _)| *key).ok();
         let placed = store.pods_of(workload).filter_map(|(_, pod)| Some((place(pod.node?)?, pod.terminating, pod.revision)));
-        let assumed = self.assumed.pods.iter().filter(|(own, _)| own.workload == workload);
+        let assumed = self.assumed.pods.get(&workload).into_iter().flatten();
         placed.chain(assumed.filter_map(|(own, key)| Some((place(*key)?, false, own.revision)))).collect()
     }
 }
@@ -122,7 +134,7 @@ fn filter(demand: Demand, spec: &PlaneSpec, store: &Store, nodes: &Nodes<'_>, co
     let claim = demand.zone.map(|zone| Claim::Bound(Volume(vec![(Symbol::ZONE, vec![zone])])));
     let refusal = |place: usize| {
         let node = nodes.all[place].1;
-        let requested = nodes.requested(place, spec).plus(&workload.requests);
+        let requested = nodes.requested(place).plus(&workload.requests);
         match () {
             () if taints::forbidding(&node.taints, &workload.tolerations).is_some() => Some(Reason::Taints),
             () if !workload.affinity.admits(&node.labels) => Some(Reason::NodeAffinity),

@@ -7,6 +7,7 @@ mod care;
 mod chaos;
 mod elections;
 mod healing;
+mod hostile;
 mod machines;
 mod maintenance;
 mod rollouts;

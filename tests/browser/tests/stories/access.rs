@@ -2,7 +2,7 @@
 
 use zonefall_browser::page::{Page, Theme, story};
 
-use crate::told::{lower, open_and_watch, raise};
+use crate::told::{go_to, lower, open_and_watch, open_done, pause, raise};
 
 #[track_caller]
 fn no_barriers(page: &Page, state: &str) {
@@ -77,5 +77,26 @@ fn not_in_the_form_nor_in_the_text() {
         page.click("tab-form");
         page.run("document.querySelectorAll('.configure details').forEach(one => { one.open = true; })", &[]);
         no_barriers(page, "the form with errors");
+    });
+}
+
+#[test]
+fn not_where_there_is_kubernetes() {
+    story(|page| {
+        open_done(page, "eu-west-1a-outage");
+        pause(page);
+        go_to(page, "50:00");
+        page.see_attribute_has("map-pod-etcd-main-1", "aria-label", "no node");
+        no_barriers(page, "pods on the map");
+        page.click("map-pod-etcd-main-1");
+        raise(page, "inspector");
+        no_barriers(page, "a pod");
+        lower(page, "inspector");
+        page.click("tab-recovery");
+        page.click("component-kube-apiserver");
+        no_barriers(page, "recovery");
+        page.click("tables");
+        page.see("map-tables", "its volume is in another zone");
+        no_barriers(page, "tables");
     });
 }

@@ -4,6 +4,7 @@ mod access;
 mod breaking;
 mod building;
 mod crash;
+mod healing;
 mod measuring;
 mod playing;
 mod sharing;

@@ -10,6 +10,7 @@ use crate::view::words::outage;
 pub fn name(tab: Tab) -> &'static str {
     match tab {
         Tab::Events => "events",
+        Tab::Recovery => "recovery",
         Tab::Availability => "availability",
         Tab::Latency => "latency",
         Tab::Traffic => "traffic",
@@ -22,6 +23,7 @@ pub fn of(tab: Tab, report: &Report, cluster: &str) -> String {
     let etcd = report.etcd.get(cluster);
     let rows = match tab {
         Tab::Events => events(report),
+        Tab::Recovery => recovery(report),
         Tab::Availability => etcd.map(availability).unwrap_or_default(),
         Tab::Latency => etcd.map(|etcd| latency(report, etcd)).unwrap_or_default(),
         Tab::Traffic => traffic(report),
@@ -39,6 +41,21 @@ fn heads(names: &[&str]) -> Rows {
 fn events(report: &Report) -> Rows {
     let mut rows = heads(&["at_s", "event"]);
     rows.extend(report.story.iter().map(|line| vec![line.at_s.to_string(), line.text.clone()]));
+    rows
+}
+
+fn recovery(report: &Report) -> Rows {
+    let mut rows =
+        heads(&["cluster", "namespace", "component", "pod", "replacement", "until", "from_s", "to_s", "over", "waits_for"]);
+    rows.extend(report.recovery.iter().flat_map(|pod| {
+        pod.waits.iter().map(move |wait| {
+            let names = [&pod.cluster, &pod.namespace, &pod.component, &pod.pod].map(String::clone);
+            let replacement = pod.replacement.clone().unwrap_or_default();
+            let times = [wait.from_s.to_string(), wait.to_s.to_string(), wait.over.to_string()];
+            let wait = [wait.until.clone()].into_iter().chain(times).chain([wait.waits_for.clone()]);
+            names.into_iter().chain([replacement]).chain(wait).collect()
+        })
+    }));
     rows
 }
 

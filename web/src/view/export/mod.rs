@@ -106,7 +106,7 @@ fn chart(from: &Source<'_>) -> Result<String, String> {
         Tab::Availability => 320,
         Tab::Traffic => 380,
         Tab::Latency => 380,
-        Tab::Events | Tab::Report => zonefall_plots::timeline::height(report, etcd),
+        Tab::Events | Tab::Recovery | Tab::Report => zonefall_plots::timeline::height(report, etcd),
     };
     let mut text = String::new();
     let area = SVGBackend::with_string(&mut text, (WIDTH, height)).into_drawing_area();
@@ -114,7 +114,7 @@ fn chart(from: &Source<'_>) -> Result<String, String> {
         Tab::Availability => zonefall_plots::availability::draw(report, cluster, &frame, &area),
         Tab::Traffic => zonefall_plots::traffic::draw(report, &frame, &area),
         Tab::Latency => zonefall_plots::latency::draw_over_time(report, cluster, &frame, &area),
-        Tab::Events | Tab::Report => zonefall_plots::timeline::draw(report, cluster, &frame, &area),
+        Tab::Events | Tab::Recovery | Tab::Report => zonefall_plots::timeline::draw(report, cluster, &frame, &area),
     };
     drawn.and_then(|()| area.present()).map_err(|error| format!("The chart could not be drawn: {error}"))?;
     drop(area);

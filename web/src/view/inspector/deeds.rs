@@ -58,7 +58,7 @@ fn table(is: Selection, scenario: &Scenario) -> Vec<Row> {
         Selection::Node(id) => node(id),
         Selection::Zone(id) => zone(id),
         Selection::Link(a, b) => link(a, b),
-        Selection::Client(_) => Vec::new(),
+        Selection::Client(_) | Selection::Machine(..) | Selection::Pod(..) => Vec::new(),
     }
 }
 
@@ -123,6 +123,7 @@ pub fn touches(fault: &Fault, is: Selection, scenario: &Scenario) -> bool {
         Selection::Node(n) => (None, Some(n), Some(zone_of(n))),
         Selection::Zone(z) => (None, None, Some(z)),
         Selection::Client(c) => (None, None, Some(scenario.clients[c.0 as usize].zone)),
+        Selection::Machine(..) | Selection::Pod(..) => return false,
         Selection::Link(a, b) => {
             return matches!(fault, Fault::LinkDegraded { a: x, b: y, .. } if (*x, *y) == (a, b) || (*y, *x) == (a, b));
         }

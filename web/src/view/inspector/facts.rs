@@ -9,6 +9,7 @@ use zonefall_core::sim::Role;
 use zonefall_core::sim::picture::Picture;
 
 use super::deeds::touches;
+use super::objects;
 use crate::state::Selection;
 use crate::view::map::model::cut_words;
 use crate::view::map::model::{MemberFace, Model, model};
@@ -16,7 +17,7 @@ use crate::view::map::shapes::sign;
 use crate::view::words::count;
 
 /// Name, value, and the class of its colour.
-type Fact = (&'static str, String, &'static str);
+pub(super) type Fact = (&'static str, String, &'static str);
 
 /// The thing's name and kind.
 pub(crate) fn heading(is: Selection, scenario: &Scenario) -> (String, &'static str) {
@@ -26,6 +27,8 @@ pub(crate) fn heading(is: Selection, scenario: &Scenario) -> (String, &'static s
         Selection::Member(m) => (scenario.member(m).name.clone(), "member"),
         Selection::Link(a, b) => (format!("{} – {}", zone_name(scenario, a), zone_name(scenario, b)), "link"),
         Selection::Client(c) => (scenario.client(c).name.clone(), "client"),
+        Selection::Machine(plane, name) => (name.text(&scenario.kube.planes[plane.0 as usize]), "machine"),
+        Selection::Pod(plane, name) => (name.text(&scenario.kube.planes[plane.0 as usize]), "pod"),
     }
 }
 
@@ -45,6 +48,10 @@ pub(crate) fn is_about(line: &StoryLine, is: Selection, scenario: &Scenario) -> 
             names(&scenario.zones[zone.0 as usize].name) || on(&|id| scenario.nodes[id.0 as usize].zone == zone)
         }
         Selection::Link(a, b) => [a, b].iter().all(|zone| names(&scenario.zones[zone.0 as usize].name)),
+        Selection::Machine(..) | Selection::Pod(..) => {
+            let name = heading(is, scenario).0;
+            names(&name) || line.text.contains(&name)
+        }
         Selection::Client(client) => {
             let cluster = &scenario.etcd[scenario.client(client).cluster.0 as usize].name;
             matches!(line.kind, StoryKind::Availability | StoryKind::Loss) && line.cluster.as_ref() == Some(cluster)
@@ -60,14 +67,21 @@ fn zone_name(scenario: &Scenario, z: ZoneId) -> String {
 pub(crate) fn facts(is: Selection, scenario: &Scenario, picture: &Picture, report: Option<&Report>) -> Vec<Fact> {
     let model = model(scenario, Some(picture), None);
     let mut facts = match is {
-        Selection::Zone(z) => zone(z, scenario, &model),
-        Selection::Node(n) => node(n, scenario, &model),
+        Selection::Zone(z) => with(zone(z, scenario, &model), objects::in_zone(z, scenario, picture)),
+        Selection::Node(n) => with(node(n, scenario, &model), objects::node(n, scenario, picture)),
         Selection::Member(m) => member(m, scenario, picture, &model),
         Selection::Link(a, b) => link(a, b, &model),
         Selection::Client(c) => client(c, scenario, picture, report),
+        Selection::Machine(plane, name) => objects::machine(plane, name, scenario, picture),
+        Selection::Pod(plane, name) => objects::pod(plane, name, scenario, picture),
     };
     let faults = picture.faults.iter().filter(|active| touches(&active.fault, is, scenario));
     facts.extend(faults.map(|active| ("fault", words::goes_on(&active.fault, scenario), "bad")));
+    facts
+}
+
+fn with(mut facts: Vec<Fact>, more: Vec<Fact>) -> Vec<Fact> {
+    facts.extend(more);
     facts
 }
 

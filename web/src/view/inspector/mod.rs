@@ -4,6 +4,7 @@ pub mod amount;
 mod buttons;
 pub mod deeds;
 mod facts;
+mod objects;
 mod tries;
 
 use yew::prelude::*;

@@ -3,8 +3,10 @@
 use yew::prelude::*;
 use zonefall_core::ids::{ClientId, NodeId, ZoneId};
 
+use super::kube_items::{kube_head, pods_bar};
 use super::layout::{LinkPlace, Rect, ZONE_HEAD};
 use super::model::{ClientFace, LinkFace, MemberFace, NodeFace, ZoneFace, cut_words, weight};
+use super::objects::NodeObject;
 use super::shapes::{px, shape};
 use super::{element_id, label};
 use crate::state::{Action, Selection};
@@ -24,7 +26,7 @@ pub(crate) struct Pick {
 
 impl Pick {
     /// A group that can be chosen; `name` says what a sighted person sees.
-    fn wrap(&self, class: Classes, name: String, testid: String, inside: Html) -> Html {
+    pub(crate) fn wrap(&self, class: Classes, name: String, testid: String, inside: Html) -> Html {
         let (is, dispatch) = (self.is, self.dispatch.clone());
         let onclick = move |event: MouseEvent| {
             event.stop_propagation();
@@ -73,6 +75,10 @@ pub(crate) fn Zone(props: &ZoneProps) -> Html {
 #[derive(Clone, Debug, PartialEq, Properties)]
 pub(crate) struct NodeProps {
     pub face: NodeFace,
+    /// As Kubernetes has it.
+    pub object: Option<NodeObject>,
+    /// Where its pods are a bar.
+    pub bar: Rect,
     pub rect: Rect,
     pub pick: Pick,
 }
@@ -80,27 +86,46 @@ pub(crate) struct NodeProps {
 /// A node: a card in its zone.
 #[component]
 pub(crate) fn Node(props: &NodeProps) -> Html {
-    let NodeProps { face, rect, pick } = props;
-    let state = match (face.powered, face.cut) {
-        (false, _) => "✕ no power",
-        (true, Some(direction)) => cut_words(direction),
-        (true, None) => "",
+    let NodeProps { face, object, bar, rect, pick } = props;
+    let state = match (face.powered, face.cut, object) {
+        (false, _, None) => "✕ no power",
+        (true, Some(direction), None) => cut_words(direction),
+        (false, _, Some(_)) => "✕",
+        (true, Some(_), Some(_)) => "⊘",
+        (true, None, _) => "",
     };
     let class = classes!("node", (!face.powered).then_some("dark"));
+    let name = if object.is_some() { host(&face.name) } else { &face.name };
+    let name = end_of_name(name, rect.w - 20.0 - state.chars().count() as f64 * 7.0);
     let inside = html! {
         <>
             { frame(*rect, 6.0) }
-            <text class="name" x={px(rect.x + 10.0)} y={px(rect.y + 16.5)}>{ &face.name }</text>
+            <text class="name" x={px(rect.x + 10.0)} y={px(rect.y + 16.5)}>{ name }</text>
             <text class="state bad" text-anchor="end" x={px(rect.x + rect.w - 10.0)} y={px(rect.y + 16.5)}>{ state }</text>
+            if let Some(object) = object { { kube_head(object, *rect) } }
+            if let Some(object) = object.as_ref().filter(|_| bar.h > 0.0) { { pods_bar(object, *bar) } }
         </>
     };
     html! {
         <>
-            { pick.wrap(class, label::node(face), format!("map-node-{}", face.name), inside) }
+            { pick.wrap(class, label::node(face, object.as_ref()), format!("map-node-{}", face.name), inside) }
             if face.cut.is_some() { <rect class="wall" x={px(rect.x - 3.0)} y={px(rect.y - 3.0)} width={px(rect.w + 6.0)}
                 height={px(rect.h + 6.0)} rx="8" /> }
         </>
     }
+}
+
+/// A host's name without its domain.
+fn host(name: &str) -> &str {
+    name.split('.').next().unwrap_or(name)
+}
+
+/// As many of the last parts of a node's name as about fit into `room` pixels.
+fn end_of_name(name: &str, room: f64) -> &str {
+    let most = (room / 6.7).max(0.0) as usize;
+    let fits = |name: &&str| name.chars().count() <= most;
+    let ends = name.match_indices('-').map(|(i, _)| &name[i + 1..]).filter(|end| !end.starts_with('-'));
+    [name].into_iter().chain(ends).find(fits).unwrap_or(name)
 }
 
 #[derive(Clone, Debug, PartialEq, Properties)]
@@ -108,13 +133,15 @@ pub(crate) struct MemberProps {
     pub face: MemberFace,
     pub rect: Rect,
     pub compact: bool,
+    /// Its role is written only where it fits.
+    pub tight: bool,
     pub pick: Pick,
 }
 
 /// A member: a chip on its node.
 #[component]
 pub(crate) fn Member(props: &MemberProps) -> Html {
-    let MemberProps { face, rect, compact, pick } = props;
+    let MemberProps { face, rect, compact, tight, pick } = props;
     let (left, right) = (rect.x + 28.0, rect.x + rect.w - 10.0);
     let first = rect.y + 17.0;
     let class = classes!("member", face.role.replace(' ', "-"), term_class(face.term));
@@ -122,8 +149,9 @@ pub(crate) fn Member(props: &MemberProps) -> Html {
     let also = also.collect::<Vec<_>>().join(" ·");
     // In the order of the label, each with a space before it, so that the label is found to contain what is seen.
     let role = format!(" {}", face.role);
+    let fits = !tight || right - left - face.name.chars().count() as f64 * 7.6 >= face.role.len() as f64 * 6.4;
     let inside = if *compact {
-        html! { <text class="role" text-anchor="end" x={px(right)} y={px(rect.y + 16.0)}>{ role }</text> }
+        html! { if fits { <text class="role" text-anchor="end" x={px(right)} y={px(rect.y + 16.0)}>{ role }</text> } }
     } else {
         html! {
             <>
@@ -217,7 +245,7 @@ pub(crate) fn Link(props: &LinkProps) -> Html {
 }
 
 /// A box with the ring that shows focus and selection.
-fn frame(rect: Rect, radius: f64) -> Html {
+pub(crate) fn frame(rect: Rect, radius: f64) -> Html {
     let Rect { x, y, w, h } = rect;
     html! {
         <>
@@ -233,6 +261,10 @@ pub(crate) fn spot(is: Selection, layout: &super::layout::Layout) -> Option<(f64
         Selection::Zone(ZoneId(z)) => layout.zones.get(z as usize).map(|r| (r.x + r.w / 2.0, r.y + ZONE_HEAD / 2.0)),
         Selection::Node(NodeId(n)) => layout.nodes.get(n as usize).map(|r| (r.x + r.w / 2.0, r.y + 12.0)),
         Selection::Member(m) => layout.members.get(m.cluster.0 as usize)?.get(m.index as usize).map(|r| r.centre()),
+        Selection::Machine(..) | Selection::Pod(..) => {
+            let (_, rect) = layout.things.iter().find(|(thing, _)| *thing == is)?;
+            Some((rect.x + rect.w / 2.0, rect.y + rect.h.min(24.0) / 2.0))
+        }
         Selection::Client(ClientId(c)) => layout.clients.get(c as usize).filter(|r| r.h > 0.0).map(|r| r.centre()),
         Selection::Link(a, b) => {
             let (zones, a, b) = (layout.zones.len(), a.0 as usize, b.0 as usize);

@@ -36,8 +36,9 @@ impl Way {
 /// Everything that can be selected, zone by zone.
 pub(crate) fn all(scenario: &Scenario, layout: &Layout) -> Vec<Selection> {
     let zones = scenario.zones.len() as u16;
-    let members = (0..).zip(&scenario.etcd).flat_map(|(c, spec)| {
-        (0..spec.members.len() as u8).map(move |index| Selection::Member(MemberId { cluster: ClusterId(c), index }))
+    let members = (0..).zip(&layout.members).flat_map(|(c, places)| {
+        let chips = (0..).zip(places).filter(|(_, place)| place.h > 0.0);
+        chips.map(move |(index, _)| Selection::Member(MemberId { cluster: ClusterId(c), index }))
     });
     let links = (0..zones).flat_map(|a| (a + 1..zones).map(move |b| (a, b))).zip(&layout.links);
     let links = links.filter(|(_, place)| place.near).map(|((a, b), _)| Selection::Link(ZoneId(a), ZoneId(b)));
@@ -46,6 +47,7 @@ pub(crate) fn all(scenario: &Scenario, layout: &Layout) -> Vec<Selection> {
         .map(|z| Selection::Zone(ZoneId(z)))
         .chain((0..scenario.nodes.len() as u16).map(|n| Selection::Node(NodeId(n))))
         .chain(members)
+        .chain(layout.things.iter().map(|(is, _)| *is))
         .chain(clients)
         .chain(links)
         .collect()
@@ -72,13 +74,15 @@ pub(crate) fn next(scenario: &Scenario, layout: &Layout, from: Selection, way: W
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::view::map::crowd::Crowd;
     use crate::view::map::layout::layout;
+    use crate::view::map::objects::objects;
     use zonefall_core::scenario::bundled;
 
     #[test]
     fn arrows_walk_the_map() {
         let scenario = Scenario::from_json(bundled()[0].json).unwrap();
-        let layout = layout(&scenario, 860.0);
+        let layout = layout(&scenario, &Crowd::new(&scenario), 860.0);
         let walk = |from, way| next(&scenario, &layout, from, way);
         let member = |index| Selection::Member(MemberId { cluster: ClusterId(0), index });
         let zone = |z| Selection::Zone(ZoneId(z));
@@ -95,7 +99,7 @@ mod tests {
         for bundled in bundled() {
             let scenario = Scenario::from_json(bundled.json).unwrap();
             for width in [374.0, 860.0] {
-                let layout = layout(&scenario, width);
+                let layout = layout(&scenario, &objects(&scenario, None).crowd, width);
                 let mut seen = vec![Selection::Zone(ZoneId(0))];
                 let mut i = 0;
                 while let Some(&from) = seen.get(i) {

@@ -1,6 +1,7 @@
 //! What a sighted person sees of each thing, as a sentence for those who listen.
 
 use super::model::{LinkFace, MemberFace, NodeFace, ZoneFace, cut_words};
+use super::objects::{Mark, NodeObject};
 use zonefall_core::observe::words;
 
 /// What ails a zone, in few words; empty where nothing does.
@@ -22,10 +23,26 @@ pub(crate) fn zone(face: &ZoneFace) -> String {
 }
 
 /// A node.
-pub(crate) fn node(face: &NodeFace) -> String {
+pub(crate) fn node(face: &NodeFace, object: Option<&NodeObject>) -> String {
     let power = if face.powered { "has power" } else { "no power" };
     let cut = face.cut.map(|direction| format!(", {}", cut_words(direction))).unwrap_or_default();
-    format!("node {}, {power}{cut}", face.name)
+    let object = object.map(|object| format!(", {}{}, {}", object.state, phase(object), pods(&object.pods))).unwrap_or_default();
+    format!("node {}, {power}{cut}{object}", face.name)
+}
+
+fn phase(object: &NodeObject) -> String {
+    if object.phase.is_empty() { String::new() } else { format!(", machine {}", object.phase) }
+}
+
+/// How many pods there are of each kind: `17 pods: 15 ready, 2 starting`.
+pub(crate) fn pods(counts: &[usize; 6]) -> String {
+    let of: Vec<String> =
+        Mark::ALL.iter().zip(counts).filter(|(_, n)| **n > 0).map(|(mark, n)| format!("{n} {}", mark.words())).collect();
+    match counts.iter().sum::<usize>() {
+        0 => "no pods".to_owned(),
+        1 => format!("1 pod: {}", of.join(", ")),
+        all => format!("{all} pods: {}", of.join(", ")),
+    }
 }
 
 /// A member.

@@ -5,11 +5,24 @@
 //!        .--- arc: zones that are not neighbours ---.
 //!   [zone]----[zone]----[zone]      a row; further rows below; on a narrow screen each zone is a row
 //!    node      node      node
-//!     chip      chip      chip
+//!     chip      chip      chip      members; beneath them pods, as cells
+//!    machines without a node, clients
 //! ```
+//!
+//! Where there is Kubernetes, a tray above all of it says which pods have no node.
 
-use zonefall_core::ids::{MemberId, NodeId, ZoneId};
+mod link;
+#[cfg(test)]
+mod tests;
+
+use zonefall_core::ids::ZoneId;
 use zonefall_core::scenario::Scenario;
+
+use super::crowd::{Card, Crowd};
+use super::tray::{self, Tray};
+use crate::state::Selection;
+use link::link;
+pub use link::{Curve, LinkPlace, way};
 
 /// A rectangle, in CSS pixels.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -31,40 +44,6 @@ impl Rect {
     }
 }
 
-/// A curve from one point to another.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Curve {
-    /// Start, two control points, end.
-    pub points: [(f64, f64); 4],
-}
-
-impl Curve {
-    /// The point at `t`, 0 to 1.
-    pub fn at(&self, t: f64) -> (f64, f64) {
-        let u = 1.0 - t;
-        let weights = [u * u * u, 3.0 * u * u * t, 3.0 * u * t * t, t * t * t];
-        let sum = |pick: fn(&(f64, f64)) -> f64| self.points.iter().zip(weights).map(|(p, w)| pick(p) * w).sum();
-        (sum(|p| p.0), sum(|p| p.1))
-    }
-
-    /// As an SVG path.
-    pub fn path(&self) -> String {
-        let [a, b, c, d] = self.points.map(|(x, y)| format!("{x:.1} {y:.1}"));
-        format!("M{a}C{b} {c} {d}")
-    }
-}
-
-/// The link between two zones.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct LinkPlace {
-    /// Its line.
-    pub curve: Curve,
-    /// Where its words are centred.
-    pub label: (f64, f64),
-    /// Whether the zones are neighbours on the map; other links are drawn where they have something to say.
-    pub near: bool,
-}
-
 /// Everything's place.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Layout {
@@ -78,7 +57,7 @@ pub struct Layout {
     pub compact: bool,
     /// Zones by id.
     pub zones: Vec<Rect>,
-    /// Nodes by id.
+    /// Nodes by id, then those that machines brought.
     pub nodes: Vec<Rect>,
     /// Members by cluster and index.
     pub members: Vec<Vec<Rect>>,
@@ -88,6 +67,14 @@ pub struct Layout {
     pub links: Vec<LinkPlace>,
     /// Regions, where there are several: name and the rectangle around their zones.
     pub regions: Vec<(String, Rect)>,
+    /// Pods and machines that are drawn by themselves, as the crowd numbers them; then the nodes that machines brought.
+    pub things: Vec<(Selection, Rect)>,
+    /// Bars of pods, by node; those without have no height.
+    pub bars: Vec<Rect>,
+    /// Heads of the machines without a node, by zone and phase: where their words begin.
+    pub heaps: Vec<Vec<(f64, f64)>>,
+    /// Pods without a node; `None`: there is no Kubernetes.
+    pub tray: Option<Tray>,
 }
 
 /// Room inside a box.
@@ -96,6 +83,12 @@ pub const PAD: f64 = 8.0;
 pub const ZONE_HEAD: f64 = 32.0;
 /// Height of a node's head.
 pub const NODE_HEAD: f64 = 24.0;
+/// What a node of Kubernetes has more: how it is, and its machine.
+pub const KUBE_HEAD: f64 = 18.0;
+/// Width of a machine's badge.
+const BADGE: f64 = 76.0;
+/// Height of a bar of pods.
+pub const BAR: f64 = 16.0;
 /// Height of a client.
 pub const CLIENT: f64 = 20.0;
 /// Clients of one zone that are drawn; the table has all.
@@ -107,19 +100,28 @@ const WIDEST_CARD: f64 = 300.0;
 /// Nodes above each other in a zone, before another column begins.
 const TALL: usize = 4;
 const GAP: f64 = 72.0;
+/// Card and gap where there is Kubernetes: four zones beside each other.
+const KUBE_CARD: f64 = 142.0;
+const KUBE_GAP: f64 = 52.0;
+/// Nodes above each other there: zones stand beside each other, so that they compare.
+const KUBE_TALL: usize = 12;
 const ROW_GAP: f64 = 48.0;
 const NARROW: f64 = 600.0;
 const REGION_HEAD: f64 = 24.0;
 
 struct Sizes<'a> {
     scenario: &'a Scenario,
+    crowd: &'a Crowd,
     /// Width of a card, at least.
     card: f64,
+    /// Between two zones.
+    gap: f64,
+    /// Side of a cell.
+    cell: f64,
     /// Nodes above each other in a zone, at most.
     tall: usize,
     chip: f64,
     in_zone: Vec<Vec<usize>>,
-    on_node: Vec<Vec<MemberId>>,
     clients: Vec<Vec<usize>>,
 }
 
@@ -127,10 +129,10 @@ struct Sizes<'a> {
 const SCALES: [f64; 10] = [1.6, 1.5, 1.4, 1.35, 1.3, 1.25, 1.2, 1.15, 1.1, 1.05];
 
 /// The layout of a scenario in a room of `width` by `height` pixels: as large as it can be without other rows or scrolling; where zones are
-/// too high, their nodes stand beside each other.
-pub fn fit(scenario: &Scenario, width: f64, height: f64) -> Layout {
-    let plain = layout(scenario, width);
-    if width < NARROW {
+/// too high, their nodes stand beside each other. Where pods come and go it keeps its size.
+pub fn fit(scenario: &Scenario, crowd: &Crowd, width: f64, height: f64) -> Layout {
+    let plain = layout(scenario, crowd, width);
+    if width < NARROW || crowd.kube {
         return plain;
     }
     let rows = |layout: &Layout| {
@@ -138,10 +140,10 @@ pub fn fit(scenario: &Scenario, width: f64, height: f64) -> Layout {
         tops.extend(layout.zones.iter().map(|zone| zone.y.to_bits()));
         tops.len()
     };
-    let sizes = Sizes::new(scenario);
-    let card = sizes.snug_card();
+    let sizes = || Sizes::new(scenario, crowd, width);
+    let card = sizes().snug_card();
     let of = |card: f64, tall: usize, scale: f64| {
-        let placed = Layout { scale, ..place(&Sizes { card, tall, ..Sizes::new(scenario) }, width / scale) };
+        let placed = Layout { scale, ..place(&Sizes { card, tall, ..sizes() }, width / scale) };
         let fits = rows(&placed) == rows(&plain) && placed.height * scale <= height;
         (fits && placed.nodes.iter().all(|node| node.w >= card)).then_some(placed)
     };
@@ -150,29 +152,38 @@ pub fn fit(scenario: &Scenario, width: f64, height: f64) -> Layout {
 }
 
 /// The layout of a scenario in `width` pixels.
-pub fn layout(scenario: &Scenario, width: f64) -> Layout {
-    place(&Sizes::new(scenario), width)
+pub fn layout(scenario: &Scenario, crowd: &Crowd, width: f64) -> Layout {
+    place(&Sizes::new(scenario, crowd, width), width)
 }
 
 fn place(sizes: &Sizes<'_>, width: f64) -> Layout {
-    let scenario = sizes.scenario;
+    let Sizes { scenario, crowd, .. } = sizes;
     let narrow = width < NARROW;
-    let zones = scenario.zones.len();
+    let (zones, cards) = (scenario.zones.len(), crowd.cards.len());
     let mut layout = Layout {
         width,
         height: 0.0,
         scale: 1.0,
         compact: sizes.chip < 30.0,
         zones: vec![Rect::default(); zones],
-        nodes: vec![Rect::default(); scenario.nodes.len()],
+        nodes: vec![Rect::default(); cards],
         members: scenario.etcd.iter().map(|c| vec![Rect::default(); c.members.len()]).collect(),
         clients: vec![Rect::default(); scenario.clients.len()],
         links: Vec::new(),
         regions: Vec::new(),
+        things: crowd.ids.iter().map(|is| (*is, Rect::default())).collect(),
+        bars: vec![Rect::default(); cards],
+        heaps: vec![Vec::new(); zones],
+        tray: None,
     };
+    let mut y = 4.0;
+    if crowd.kube {
+        let tray = tray::place(crowd, (SIDE, y, width - 2.0 * SIDE), &mut layout.things);
+        y += tray.height;
+        layout.tray = Some(tray);
+    }
     let rows = rows(sizes, width, narrow);
     let regions = scenario.regions.len() > 1;
-    let mut y = 4.0;
     let mut of_row = vec![0; zones];
     for (number, row) in rows.iter().enumerate() {
         let head = if regions { REGION_HEAD } else { 0.0 };
@@ -189,37 +200,66 @@ fn place(sizes: &Sizes<'_>, width: f64) -> Layout {
         y = bottom + ROW_GAP + if regions { PAD } else { 0.0 };
     }
     layout.height = y - ROW_GAP + 4.0;
+    members_without_chips(scenario, &mut layout);
+    let joined = crowd.cards.iter().zip(&layout.nodes).skip(scenario.nodes.len());
+    layout.things.extend(joined.map(|(card, rect)| (card.is, *rect)));
     let pairs = (0..zones).flat_map(|a| (a + 1..zones).map(move |b| (a, b)));
     layout.links = pairs.map(|(a, b)| link(&layout, &rows, (a, b), (of_row[a], of_row[b]), narrow)).collect();
     layout
 }
 
 impl<'a> Sizes<'a> {
-    fn new(scenario: &'a Scenario) -> Self {
-        let of_zone = |z: usize| (0..scenario.nodes.len()).filter(|&n| scenario.nodes[n].zone == ZoneId(z as u16)).collect();
-        let mut on_node = vec![Vec::new(); scenario.nodes.len()];
-        for (cluster, spec) in (0..).zip(&scenario.etcd) {
-            for (index, member) in (0..).zip(&spec.members) {
-                on_node[member.node.0 as usize].push(MemberId { cluster: zonefall_core::ids::ClusterId(cluster), index });
-            }
-        }
+    fn new(scenario: &'a Scenario, crowd: &'a Crowd, width: f64) -> Self {
+        let of_zone = |z: usize| (0..crowd.cards.len()).filter(|&n| crowd.cards[n].zone == ZoneId(z as u16)).collect();
         let clients = |z: usize| (0..scenario.clients.len()).filter(|&c| scenario.clients[c].zone == ZoneId(z as u16)).collect();
         let members: usize = scenario.etcd.iter().map(|c| c.members.len()).sum();
-        let crowded = scenario.nodes.len() > 14 || members > 14;
+        let crowded = crowd.kube || scenario.nodes.len() > 14 || members > 14;
         Self {
             scenario,
-            card: CARD,
-            tall: TALL,
+            crowd,
+            card: if crowd.kube { KUBE_CARD } else { CARD },
+            gap: if crowd.kube { KUBE_GAP } else { GAP },
+            // A thumb needs more room than a pointer.
+            cell: if width < NARROW { 24.0 } else { 14.0 },
+            tall: if crowd.kube { KUBE_TALL } else { TALL },
             chip: if crowded { 24.0 } else { 42.0 },
             in_zone: (0..scenario.zones.len()).map(of_zone).collect(),
-            on_node,
             clients: (0..scenario.zones.len()).map(clients).collect(),
         }
     }
 
-    fn node_height(&self, node: usize) -> f64 {
-        let members = self.on_node[node].len() as f64;
-        NODE_HEAD + members * (self.chip + 4.0) + if members > 0.0 { 4.0 } else { 0.0 }
+    fn head(card: &Card) -> f64 {
+        NODE_HEAD + if card.kube { KUBE_HEAD } else { 0.0 }
+    }
+
+    fn node_height(&self, node: usize, width: f64) -> f64 {
+        let card = &self.crowd.cards[node];
+        let members = card.members.len() as f64;
+        let bar = if card.bar { BAR + 6.0 } else { 0.0 };
+        Self::head(card)
+            + members * (self.chip + 4.0)
+            + if members > 0.0 { 4.0 } else { 0.0 }
+            + self.cells(card.cells.len(), width - 12.0)
+            + bar
+    }
+
+    /// Height of so many cells, with room beneath.
+    fn cells(&self, count: usize, width: f64) -> f64 {
+        let rows = count.div_ceil(self.per_row(width)) as f64;
+        rows * (self.cell + 3.0) + if rows > 0.0 { 4.0 } else { 0.0 }
+    }
+
+    fn per_row(&self, width: f64) -> usize {
+        (((width + 3.0) / (self.cell + 3.0)) as usize).max(1)
+    }
+
+    /// Places cells from a corner on.
+    fn place_cells(&self, cells: &[usize], (x, y, width): (f64, f64, f64), layout: &mut Layout) {
+        let (per_row, pitch) = (self.per_row(width), self.cell + 3.0);
+        for (i, &thing) in cells.iter().enumerate() {
+            let (column, row) = ((i % per_row) as f64, (i / per_row) as f64);
+            layout.things[thing].1 = Rect { x: x + column * pitch, y: y + row * pitch, w: self.cell, h: self.cell };
+        }
     }
 
     /// Columns of nodes that a zone would like.
@@ -250,17 +290,17 @@ fn rows(sizes: &Sizes<'_>, width: f64, narrow: bool) -> Vec<Vec<usize>> {
         return (0..zones.len()).map(|z| vec![z]).collect();
     }
     let needs = |z: usize| sizes.zone_width(sizes.columns(z)).min(width - 2.0 * PAD);
-    let all = (0..zones.len()).map(needs).sum::<f64>() + GAP * zones.len().saturating_sub(1) as f64;
+    let all = (0..zones.len()).map(needs).sum::<f64>() + sizes.gap * zones.len().saturating_sub(1) as f64;
     let one_row = all <= width;
     let mut rows: Vec<Vec<usize>> = Vec::new();
     let mut used = f64::INFINITY;
     for zone in 0..zones.len() {
         let new_region = zone > 0 && zones[zone].region != zones[zone - 1].region;
-        if used + GAP + needs(zone) > width || (new_region && !one_row) {
+        if used + sizes.gap + needs(zone) > width || (new_region && !one_row) {
             rows.push(Vec::new());
-            used = -GAP;
+            used = -sizes.gap;
         }
-        used += GAP + needs(zone);
+        used += sizes.gap + needs(zone);
         rows.last_mut().expect("a row was begun").push(zone);
     }
     rows
@@ -275,13 +315,13 @@ fn place_row(sizes: &Sizes<'_>, row: &[usize], width: f64, top: f64, narrow: boo
         .collect();
     let total: usize = columns.iter().sum();
     let gaps = row.len().saturating_sub(1) as f64;
-    let room = width - margin - SIDE - gaps * GAP - row.len() as f64 * PAD;
+    let room = width - margin - SIDE - gaps * sizes.gap - row.len() as f64 * PAD;
     let card =
         (room / total as f64 - PAD).clamp(sizes.card.min(room - PAD).min(WIDEST_CARD), if narrow { room } else { WIDEST_CARD });
     let zone_width = |columns: usize| columns as f64 * (card + PAD) + PAD;
     let used: f64 = columns.iter().map(|&c| zone_width(c)).sum();
-    let spare = width - margin - SIDE - used - gaps * GAP;
-    let gap = if gaps > 0.0 { GAP + (spare / gaps / 2.0).clamp(0.0, 56.0) } else { GAP };
+    let spare = width - margin - SIDE - used - gaps * sizes.gap;
+    let gap = if gaps > 0.0 { sizes.gap + (spare / gaps / 2.0).clamp(0.0, 56.0) } else { sizes.gap };
     let mut x = if narrow { margin } else { ((width - used - gaps * gap) / 2.0).max(margin) };
     let mut bottom = top;
     for (&zone, &columns) in row.iter().zip(&columns) {
@@ -302,23 +342,52 @@ fn fill_zone(sizes: &Sizes<'_>, zone: usize, (x, top, card): (f64, f64, f64), co
     let mut ends = vec![top + ZONE_HEAD; columns];
     for &node in &sizes.in_zone[zone] {
         let shortest = (0..columns).min_by(|&a, &b| ends[a].total_cmp(&ends[b])).unwrap_or(0);
-        let h = sizes.node_height(node);
+        let h = sizes.node_height(node, card);
         let rect = Rect { x: x + PAD + shortest as f64 * (card + PAD), y: ends[shortest], w: card, h };
         layout.nodes[node] = rect;
-        for (i, member) in sizes.on_node[node].iter().enumerate() {
-            let y = rect.y + NODE_HEAD + i as f64 * (sizes.chip + 4.0);
-            layout.members[member.cluster.0 as usize][member.index as usize] =
-                Rect { x: rect.x + 6.0, y, w: card - 12.0, h: sizes.chip };
-        }
+        fill_card(sizes, node, layout);
         ends[shortest] += h + PAD;
     }
     let mut y = ends.iter().copied().fold(top, f64::max);
     let w = columns as f64 * (card + PAD) - PAD;
+    for cells in &sizes.crowd.heaps[zone] {
+        layout.heaps[zone].push((x + PAD, y + 11.0));
+        sizes.place_cells(cells, (x + PAD, y + 17.0, w), layout);
+        y += 20.0 + sizes.cells(cells.len(), w);
+    }
     for &client in sizes.clients[zone].iter().take(MOST_CLIENTS) {
         layout.clients[client] = Rect { x: x + PAD, y, w, h: CLIENT };
         y += CLIENT + 2.0;
     }
     y + if sizes.clients[zone].is_empty() { 0.0 } else { PAD / 2.0 } - top
+}
+
+/// Where members are too many for chips, what they say comes from their nodes.
+fn members_without_chips(scenario: &Scenario, layout: &mut Layout) {
+    let places = layout.members.iter_mut().flatten();
+    for (place, member) in
+        places.zip(scenario.etcd.iter().flat_map(|cluster| &cluster.members)).filter(|(place, _)| place.h == 0.0)
+    {
+        let node = layout.nodes[member.node.0 as usize];
+        *place = Rect { x: node.x + node.w / 2.0, y: node.y + NODE_HEAD / 2.0, w: 0.0, h: 0.0 };
+    }
+}
+
+/// Places what a card holds: its machine, members, pods.
+fn fill_card(sizes: &Sizes<'_>, node: usize, layout: &mut Layout) {
+    let (rect, card) = (layout.nodes[node], &sizes.crowd.cards[node]);
+    if let Some(badge) = card.badge {
+        layout.things[badge].1 = Rect { x: rect.x + rect.w - 6.0 - BADGE, y: rect.y + NODE_HEAD - 3.0, w: BADGE, h: KUBE_HEAD };
+    }
+    let (x, w, mut y) = (rect.x + 6.0, rect.w - 12.0, rect.y + Sizes::head(card));
+    for member in &card.members {
+        layout.members[member.cluster.0 as usize][member.index as usize] = Rect { x, y, w, h: sizes.chip };
+        y += sizes.chip + 4.0;
+    }
+    sizes.place_cells(&card.cells, (x, y, w), layout);
+    if card.bar {
+        layout.bars[node] = Rect { x, y, w, h: BAR };
+    }
 }
 
 fn frame_regions(scenario: &Scenario, row: &[usize], (top, bottom): (f64, f64), layout: &mut Layout) {
@@ -330,165 +399,5 @@ fn frame_regions(scenario: &Scenario, row: &[usize], (top, bottom): (f64, f64), 
         let rect = Rect { x: left - 6.0, y: top, w: right - left + 12.0, h: bottom - top + 6.0 };
         let rect = Rect { x: rect.x.max(0.5), w: rect.w.min(layout.width - 1.0), ..rect };
         layout.regions.push((scenario.regions[region as usize].clone(), rect));
-    }
-}
-
-fn link(layout: &Layout, rows: &[Vec<usize>], (a, b): (usize, usize), of: (usize, usize), narrow: bool) -> LinkPlace {
-    let (from, to) = (layout.zones[a], layout.zones[b]);
-    let (from, to) = if (of.0, from.x) <= (of.1, to.x) { (from, to) } else { (to, from) };
-    if narrow {
-        return stacked(from, to, of.1.abs_diff(of.0));
-    }
-    let place = |zone: usize, row: usize| rows[row].iter().position(|&z| z == zone).unwrap_or(0);
-    if of.0 == of.1 {
-        let apart = place(a, of.0).abs_diff(place(b, of.0));
-        return beside(from, to, apart);
-    }
-    let (start, end) = ((from.x + from.w / 2.0, from.y + from.h), (to.x + to.w / 2.0, to.y));
-    let half = (end.1 - start.1) / 2.0;
-    let curve = Curve { points: [start, (start.0, start.1 + half), (end.0, end.1 - half), end] };
-    let near = of.0.abs_diff(of.1) == 1 && (start.0 - end.0).abs() < 40.0;
-    LinkPlace { curve, label: (i32::midpoint(start.0 as i32, end.0 as i32).into(), end.1 - ROW_GAP / 2.0), near }
-}
-
-/// Zones of one row: neighbours by a straight line between their heads, others by an arc above those between.
-fn beside(from: Rect, to: Rect, apart: usize) -> LinkPlace {
-    if apart <= 1 {
-        let y = from.y + ZONE_HEAD / 2.0 + 4.0;
-        let (x1, x2) = (from.x + from.w, to.x);
-        let third = (x2 - x1) / 3.0;
-        let curve = Curve { points: [(x1, y), (x1 + third, y), (x2 - third, y), (x2, y)] };
-        return LinkPlace { curve, label: (f64::midpoint(x1, x2), y - 9.0), near: true };
-    }
-    let rise = 4.0 + 22.0 * (apart - 1) as f64;
-    let (x1, x2) = (from.x + from.w * 0.7, to.x + to.w * 0.3);
-    let y = from.y;
-    let control = rise / 0.75;
-    let bend = (x2 - x1) * 0.18;
-    let curve = Curve { points: [(x1, y), (x1 + bend, y - control), (x2 - bend, y - control), (x2, y)] };
-    LinkPlace { curve, label: (f64::midpoint(x1, x2), y - rise - 9.0), near: true }
-}
-
-/// Zones above each other: neighbours by a straight line, others by an arc at the left.
-fn stacked(from: Rect, to: Rect, apart: usize) -> LinkPlace {
-    if apart <= 1 {
-        let x = from.x + 24.0;
-        let (y1, y2) = (from.y + from.h, to.y);
-        let third = (y2 - y1) / 3.0;
-        let curve = Curve { points: [(x, y1), (x, y1 + third), (x, y2 - third), (x, y2)] };
-        return LinkPlace { curve, label: (x + 44.0, f64::midpoint(y1, y2)), near: true };
-    }
-    let (y1, y2) = (from.y + ZONE_HEAD / 2.0, to.y + ZONE_HEAD / 2.0);
-    let reach = (12.0 * apart as f64).min(40.0);
-    let x = from.x;
-    let curve = Curve { points: [(x, y1), (x - reach, y1 + 30.0), (x - reach, y2 - 30.0), (x, y2)] };
-    LinkPlace { curve, label: (24.0, f64::midpoint(y1, y2)), near: apart == 2 }
-}
-
-/// The way a message takes between two members; the way back runs beside it.
-pub fn way(from: Rect, to: Rect) -> Curve {
-    let (a, b) = (from.centre(), to.centre());
-    let beside = 4.0;
-    if (a.0 - b.0).abs() < from.w / 2.0 {
-        // Above each other: out at the right going down, at the left going up.
-        let down = b.1 >= a.1;
-        let (x1, x2) = if down { (from.x + from.w, to.x + to.w) } else { (from.x, to.x) };
-        let bulge = if down { 28.0 } else { -28.0 };
-        return Curve { points: [(x1, a.1), (x1 + bulge, a.1), (x2 + bulge, b.1), (x2, b.1)] };
-    }
-    let right = b.0 > a.0;
-    let (x1, x2) = if right { (from.x + from.w, to.x) } else { (from.x, to.x + to.w) };
-    let shift = if right { -beside } else { beside };
-    let (y1, y2) = (a.1 + shift, b.1 + shift);
-    let far = (x2 - x1).abs() > from.w;
-    let rise = if far { -56.0 } else { 0.0 };
-    let bend = (x2 - x1) * if far { 0.25 } else { 0.5 };
-    Curve { points: [(x1, y1), (x1 + bend, y1 + rise), (x2 - bend, y2 + rise), (x2, y2)] }
-}
-
-/// A node's rectangle by id.
-pub fn node(layout: &Layout, id: NodeId) -> Rect {
-    layout.nodes[id.0 as usize]
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use zonefall_core::scenario::bundled;
-
-    fn inside(inner: Rect, outer: Rect) -> bool {
-        inner.x >= outer.x
-            && inner.y >= outer.y
-            && inner.x + inner.w <= outer.x + outer.w + 0.01
-            && inner.y + inner.h <= outer.y + outer.h + 0.01
-    }
-
-    fn apart(a: Rect, b: Rect) -> bool {
-        a.x + a.w <= b.x || b.x + b.w <= a.x || a.y + a.h <= b.y || b.y + b.h <= a.y
-    }
-
-    fn check(scenario: &Scenario, width: f64) {
-        let layout = layout(scenario, width);
-        let sheet = Rect { x: 0.0, y: 0.0, w: layout.width, h: layout.height };
-        for (i, zone) in layout.zones.iter().enumerate() {
-            assert!(inside(*zone, sheet), "{} at {width}: {zone:?}", scenario.name);
-            assert!(layout.zones[..i].iter().all(|other| apart(*zone, *other)), "{} at {width}", scenario.name);
-        }
-        for (node, spec) in layout.nodes.iter().zip(&scenario.nodes) {
-            assert!(inside(*node, layout.zones[spec.zone.0 as usize]), "{} at {width}: {}", scenario.name, spec.name);
-        }
-        for (cluster, spec) in layout.members.iter().zip(&scenario.etcd) {
-            for (member, spec) in cluster.iter().zip(&spec.members) {
-                assert!(inside(*member, layout.nodes[spec.node.0 as usize]), "{} at {width}: {}", scenario.name, spec.name);
-            }
-        }
-    }
-
-    #[test]
-    fn nothing_overlaps_or_leaves_its_box_at_any_width() {
-        for bundled in bundled() {
-            let scenario = Scenario::from_json(bundled.json).unwrap();
-            for width in [320.0, 374.0, 599.0, 600.0, 860.0, 1_200.0, 1_900.0] {
-                check(&scenario, width);
-            }
-        }
-    }
-
-    #[test]
-    fn a_map_is_as_large_as_its_room_lets_it() {
-        let scenario = Scenario::from_json(zonefall_core::scenario::default_scenario().json).unwrap();
-        for (width, height, larger) in
-            [(807.0, 320.0, true), (1_780.0, 640.0, true), (880.0, 150.0, false), (374.0, 900.0, false)]
-        {
-            let layout = fit(&scenario, width, height);
-            assert_eq!(layout.scale > 1.0, larger, "{width} x {height}: {}", layout.scale);
-            assert!((layout.width * layout.scale - width).abs() < 0.01);
-        }
-    }
-
-    #[test]
-    fn what_is_too_high_stands_beside_each_other() {
-        let single = bundled().iter().find(|scenario| scenario.name == "single-zone").unwrap();
-        let scenario = Scenario::from_json(single.json).unwrap();
-        let tops =
-            |layout: &Layout| layout.nodes.iter().map(|node| node.y as i64).collect::<std::collections::BTreeSet<_>>().len();
-        assert_eq!(tops(&layout(&scenario, 800.0)), 3);
-        let beside = fit(&scenario, 800.0, 300.0);
-        assert!(tops(&beside) < 3 && beside.height * beside.scale <= 300.0, "{} high", beside.height);
-    }
-
-    #[test]
-    fn twelve_zones_of_five_nodes_wrap() {
-        let zones: Vec<String> = (0..12).map(|z| format!("zone-{z}")).collect();
-        let nodes: Vec<_> =
-            (0..60).map(|n| serde_json::json!({"name": format!("node-{n}"), "zone": format!("zone-{}", n % 12)})).collect();
-        let members: Vec<_> =
-            (0..9).map(|m| serde_json::json!({"name": format!("etcd-{m}"), "node": format!("node-{m}")})).collect();
-        let scenario = serde_json::json!({"name": "many", "title": "many", "description": "many", "duration": "1m",
-            "topology": {"regions": [{"name": "r", "zones": zones}], "nodes": nodes}, "etcd": [{"name": "etcd", "members": members}]});
-        let scenario = Scenario::from_json(&scenario.to_string()).unwrap();
-        for width in [374.0, 860.0, 1_900.0] {
-            check(&scenario, width);
-        }
     }
 }

@@ -3,21 +3,27 @@
 //! ```text
 //!   Scenario, width --layout--> places \
 //!   Picture, Report --model---> faces  --> Scene (SVG; Yew draws what changed)
+//!   Picture --objects---------> pods, machines, nodes of Kubernetes; their number (crowd) --> places
 //!   Picture, playhead -----------------> Messages (canvas; drawn each frame, outside of Yew)
 //! ```
 
+pub mod crowd;
 mod items;
 mod keys;
-mod label;
+mod kube_items;
+pub(crate) mod label;
 pub mod layout;
 mod messages;
 pub mod model;
+pub mod objects;
 mod scene;
 pub mod shapes;
 mod table;
+mod tray;
 
 use yew::prelude::*;
 use zonefall_core::kernel::time::Time;
+use zonefall_core::kube::name::{MachineName, PodName, PodTag};
 use zonefall_core::report::Report;
 use zonefall_core::scenario::Scenario;
 use zonefall_core::sim::picture::Picture;
@@ -29,6 +35,7 @@ pub(crate) use items::term_class;
 pub(crate) use table::table;
 
 use messages::Messages;
+use objects::objects;
 use scene::Scene;
 use table::MapTable;
 
@@ -67,16 +74,18 @@ pub fn Map(props: &MapProps) -> Html {
     let node = use_node_ref();
     let (width, height) = use_size(&node);
     let MapProps { scenario, picture, report, selection, at, dots, dark, table, dispatch } = props.clone();
-    let layout =
-        use_memo((scenario.clone(), width, height), |(scenario, width, height)| layout::fit(scenario, *width, height - AIR));
-    let layout = Same(layout);
+    let objects = use_memo((scenario.clone(), picture.clone()), |(scenario, picture)| objects(scenario, picture.as_deref()));
+    let layout = use_memo((scenario.clone(), objects.crowd.clone(), width, height), |(scenario, crowd, width, height)| {
+        layout::fit(scenario, crowd, *width, height - AIR)
+    });
+    let (objects, layout) = (Same(objects), Same(layout));
     let inside = if table {
-        html! { <MapTable {scenario} {picture} {report} {selection} {dispatch} /> }
+        html! { <MapTable {scenario} {picture} {report} {selection} {objects} {dispatch} /> }
     } else if width > 0.0 {
         html! {
             <div class="map-sheet">
                 if !dots { <TooFast dispatch={dispatch.clone()} /> }
-                <Scene scenario={scenario.clone()} picture={picture.clone()} {report} {selection} layout={layout.clone()} {dispatch} />
+                <Scene scenario={scenario.clone()} picture={picture.clone()} {report} {selection} {objects} layout={layout.clone()} {dispatch} />
                 if let Some(picture) = picture.filter(|_| dots) {
                     <Messages {scenario} {picture} {layout} {at} {dark} />
                 }
@@ -113,5 +122,15 @@ pub fn element_id(is: Selection) -> String {
         Selection::Member(m) => format!("map-m{}-{}", m.cluster.0, m.index),
         Selection::Link(a, b) => format!("map-l{}-{}", a.0, b.0),
         Selection::Client(c) => format!("map-c{}", c.0),
+        Selection::Machine(plane, MachineName { group, template, suffix }) => {
+            format!("map-v{}-{}-{template}-{suffix}", plane.0, group.0)
+        }
+        Selection::Pod(plane, PodName { workload, tag }) => {
+            let (a, b) = match tag {
+                PodTag::Replica { template, suffix } => (template, suffix),
+                PodTag::Ordinal(number) | PodTag::Agent(number) => (0, number),
+            };
+            format!("map-p{}-{}-{a}-{b}", plane.0, workload.0)
+        }
     }
 }

@@ -3,14 +3,17 @@
 use wasm_bindgen::JsCast;
 use yew::prelude::*;
 use zonefall_core::ids::{ClientId, NodeId, ZoneId};
+use zonefall_core::kube::record::Loss;
 use zonefall_core::report::Report;
-use zonefall_core::scenario::Scenario;
+use zonefall_core::scenario::{Direction, Scenario};
 use zonefall_core::sim::picture::Picture;
 
 use super::items::{Client, Link, Member, Node, Pick, Zone};
 use super::keys::{self, Way};
+use super::kube_items::{ThingItem, words};
 use super::layout::Layout;
-use super::model::{Model, model};
+use super::model::{Model, NodeFace, model};
+use super::objects::Objects;
 use super::shapes::px;
 use super::{element_id, layout};
 use crate::state::{Action, Selection};
@@ -23,6 +26,7 @@ pub(crate) struct SceneProps {
     pub picture: Option<Same<Picture>>,
     pub report: Option<Same<Report>>,
     pub selection: Option<Selection>,
+    pub objects: Same<Objects>,
     pub layout: Same<Layout>,
     pub dispatch: Callback<Action>,
 }
@@ -30,7 +34,7 @@ pub(crate) struct SceneProps {
 /// Zones and all in them, and the links between.
 #[component]
 pub(crate) fn Scene(props: &SceneProps) -> Html {
-    let SceneProps { scenario, picture, report, selection, layout, dispatch } = props;
+    let SceneProps { scenario, picture, report, selection, objects, layout, dispatch } = props;
     let model = model(scenario, picture.as_deref(), report.as_deref());
     let first = Selection::Zone(ZoneId(0));
     let pick = |is: Selection| Pick {
@@ -46,13 +50,14 @@ pub(crate) fn Scene(props: &SceneProps) -> Html {
     let clear = dispatch.reform(|_: MouseEvent| Action::Select(None));
     let (w, h) = (layout.width, layout.height);
     html! {
-        <svg class="scene" id="map-scene" width={px(w * layout.scale)} height={px(h * layout.scale)} viewBox={format!("0 0 {w:.0} {h:.0}")} role="group"
+        <svg class={classes!("scene", layout.tray.as_ref().map(|_| "tight"))} id="map-scene" width={px(w * layout.scale)} height={px(h * layout.scale)} viewBox={format!("0 0 {w:.0} {h:.0}")} role="group"
             aria-label="Map of zones, nodes and members" onclick={clear} {onkeydown}>
             { for layout.regions.iter().map(region) }
             { links(&model, layout, &pick, *selection) }
-            { boxes(&model, layout, &pick) }
+            { boxes(&model, objects, layout, &pick) }
             if !layout.compact { { streams(&model, layout) } }
             { chips(&model, layout, &pick) }
+            { things(objects, layout, &pick) }
         </svg>
     }
 }
@@ -78,23 +83,39 @@ fn links(model: &Model, layout: &Layout, pick: &impl Fn(Selection) -> Pick, sele
     model.links.iter().zip(&layout.links).filter_map(link).collect()
 }
 
-fn boxes(model: &Model, layout: &Layout, pick: &impl Fn(Selection) -> Pick) -> Html {
+fn boxes(model: &Model, objects: &Objects, layout: &Layout, pick: &impl Fn(Selection) -> Pick) -> Html {
     let zones = (0..).zip(&model.zones).zip(&layout.zones).map(|((i, face), rect)| {
         let is = Selection::Zone(ZoneId(i));
         html! { <Zone key={element_id(is)} face={face.clone()} rect={*rect} pick={pick(is)} /> }
     });
-    let nodes = (0..).zip(&model.nodes).zip(&layout.nodes).map(|((i, face), rect)| {
-        let is = Selection::Node(NodeId(i));
-        html! { <Node key={element_id(is)} face={face.clone()} rect={*rect} pick={pick(is)} /> }
+    let given = (0..)
+        .zip(&model.nodes)
+        .zip(&objects.nodes)
+        .map(|((i, face), object)| (Selection::Node(NodeId(i)), face.clone(), object.clone()));
+    let joined = objects.joined.iter().map(|node| {
+        let cut = (node.lost == Some(Loss::Network)).then_some(Direction::Both);
+        let face = NodeFace { name: node.name.clone(), powered: node.lost != Some(Loss::Power), cut };
+        (node.is, face, Some(node.node.clone()))
+    });
+    let nodes = given.chain(joined).zip(layout.nodes.iter().zip(&layout.bars)).map(|((is, face, object), (rect, bar))| {
+        html! { <Node key={element_id(is)} {face} {object} bar={*bar} rect={*rect} pick={pick(is)} /> }
     });
     zones.chain(nodes).collect()
+}
+
+/// What Kubernetes has that is drawn by itself, and the words between.
+fn things(objects: &Objects, layout: &Layout, pick: &impl Fn(Selection) -> Pick) -> Html {
+    let items = objects.things.iter().zip(&layout.things).map(|(thing, (is, rect))| {
+        html! { <ThingItem key={element_id(*is)} thing={thing.clone()} rect={*rect} pick={pick(*is)} /> }
+    });
+    html! { <>{ words(objects, layout) }{ for items }</> }
 }
 
 fn chips(model: &Model, layout: &Layout, pick: &impl Fn(Selection) -> Pick) -> Html {
     let members = model.members.iter().flatten().map(|face| {
         let is = Selection::Member(face.id);
         let rect = layout.members[face.id.cluster.0 as usize][face.id.index as usize];
-        html! { <Member key={element_id(is)} face={face.clone()} {rect} compact={layout.compact} pick={pick(is)} /> }
+        html! { if rect.h > 0.0 { <Member key={element_id(is)} face={face.clone()} {rect} compact={layout.compact} tight={layout.tray.is_some()} pick={pick(is)} /> } }
     });
     let clients = (0..).zip(&model.clients).zip(&layout.clients).filter(|(_, rect)| rect.h > 0.0).map(|((i, face), rect)| {
         let is = Selection::Client(ClientId(i));

@@ -1,7 +1,10 @@
 //! The map as tables: the same things, in the same words.
 
 use yew::prelude::*;
-use zonefall_core::ids::{ClientId, NodeId, ZoneId};
+use zonefall_core::ids::{ClientId, NodeId, NodeKey, PlaneId, ZoneId};
+use zonefall_core::kube::glance::PlanePicture;
+use zonefall_core::kube::spec::PlaneSpec;
+use zonefall_core::kube::words::node_name;
 use zonefall_core::report::Report;
 use zonefall_core::scenario::Scenario;
 use zonefall_core::sim::picture::Picture;
@@ -9,6 +12,7 @@ use zonefall_core::sim::picture::Picture;
 use super::label;
 use super::messages::words_of;
 use super::model::{MemberFace, model};
+use super::objects::{Mark, Objects, mark_of, phase_words, waits_for};
 use super::shapes::sign;
 use crate::state::{Action, Selection};
 use crate::view::same::Same;
@@ -20,13 +24,14 @@ pub(crate) struct MapTableProps {
     pub picture: Option<Same<Picture>>,
     pub report: Option<Same<Report>>,
     pub selection: Option<Selection>,
+    pub objects: Same<Objects>,
     pub dispatch: Callback<Action>,
 }
 
 /// Zones with their nodes, members, links, clients and messages.
 #[component]
 pub(crate) fn MapTable(props: &MapTableProps) -> Html {
-    let MapTableProps { scenario, picture, report, selection, dispatch } = props;
+    let MapTableProps { scenario, picture, report, selection, objects, dispatch } = props;
     let model = model(scenario, picture.as_deref(), report.as_deref());
     let pick = |is: Selection, text: &str, testid: String| {
         let onclick = dispatch.reform(move |_: MouseEvent| Action::Select(Some(is)));
@@ -85,12 +90,73 @@ pub(crate) fn MapTable(props: &MapTableProps) -> Html {
     html! {
         <div class="tables" tabindex="0" role="region" aria-label="Map as tables" data-testid="map-tables">
             { table("Zones and nodes", &["Zone", "State", "Node", "Power"], nodes.collect()) }
+            if let Some(picture) = picture.as_ref().filter(|_| objects.crowd.kube) { { kubernetes(scenario, picture, objects, &pick) } }
             { table("Members", &["Member", "Role", "Term", "Log and disk", "Node"], model.members.iter().flatten().map(member).collect()) }
             { table("Links", &["Link", "Delay", "State", "Traffic"], links.collect()) }
             { table("Clients", &["Client", "Asks"], clients.collect()) }
             <h2>{ "Messages under way" }</h2>
             <ul>{ for messages }</ul>
         </div>
+    }
+}
+
+/// Pods in the table, at most.
+const MOST_PODS: usize = 500;
+
+/// Nodes, machines and pods.
+fn kubernetes(scenario: &Scenario, picture: &Picture, objects: &Objects, pick: &dyn Fn(Selection, &str, String) -> Html) -> Html {
+    let given = (0..).map(NodeId).zip(&scenario.nodes).zip(&objects.nodes);
+    let given = given.filter_map(|((id, node), object)| Some((Selection::Node(id), &node.name, object.as_ref()?)));
+    let joined = objects.joined.iter().map(|joined| (joined.is, &joined.name, &joined.node));
+    let nodes = given.chain(joined).map(|(is, name, object)| {
+        html! {
+            <tr>
+                <td>{ pick(is, name, format!("row-kube-node-{name}")) }</td>
+                <td>{ object.state }</td>
+                <td>{ label::pods(&object.pods) }</td>
+            </tr>
+        }
+    });
+    let planes = || (0..).map(PlaneId).zip(&scenario.kube.planes).zip(&picture.planes);
+    let node_of = |plane: &PlanePicture, spec: &PlaneSpec, key: Option<NodeKey>| {
+        let node = plane.nodes.iter().find(|node| Some(node.key) == key);
+        node.map_or_else(|| "none".to_owned(), |node| node_name(node.name, spec, scenario))
+    };
+    let machines = planes().flat_map(|((id, spec), plane)| {
+        plane.machines.iter().map(move |machine| {
+            let name = machine.name.text(spec);
+            html! {
+                <tr>
+                    <td>{ pick(Selection::Machine(id, machine.name), &name, format!("row-machine-{name}")) }</td>
+                    <td>{ &scenario.zones[machine.zone.0 as usize].name }</td>
+                    <td>{ phase_words(machine.phase) }</td>
+                    <td>{ node_of(plane, spec, machine.node) }</td>
+                </tr>
+            }
+        })
+    });
+    let pods = planes().flat_map(|((id, spec), plane)| {
+        plane.pods.iter().map(move |pod| {
+            let (name, mark) = (pod.name.text(spec), mark_of(pod, plane));
+            let why = if mark == Mark::Waiting { waits_for(pod) } else { "" };
+            html! {
+                <tr>
+                    <td>{ pick(Selection::Pod(id, pod.name), &name, format!("row-pod-{name}")) }</td>
+                    <td>{ mark.words() }</td>
+                    <td>{ node_of(plane, spec, pod.node) }</td>
+                    <td>{ why }</td>
+                </tr>
+            }
+        })
+    });
+    let all: usize = picture.planes.iter().map(|plane| plane.pods.len()).sum();
+    html! {
+        <>
+            { table("Nodes of Kubernetes", &["Node", "State", "Pods"], nodes.collect()) }
+            { table("Machines", &["Machine", "Zone", "Phase", "Node"], machines.collect()) }
+            { table("Pods", &["Pod", "State", "Node", "Why it has none"], pods.take(MOST_PODS).collect()) }
+            if all > MOST_PODS { <p class="quiet">{ format!("and {} more", all - MOST_PODS) }</p> }
+        </>
     }
 }
 

@@ -1,7 +1,9 @@
 //! The lower part: events, charts, report. Charts share the timeline's axis and the playhead.
 
 mod chart;
+mod counts;
 mod events;
+mod recovery;
 mod report;
 
 use std::collections::BTreeSet;
@@ -18,11 +20,13 @@ use crate::state::{Action, Tab, UiAction};
 use chart::{Chart, Kind};
 use events::Events;
 pub(crate) use events::FILTER_FIELD;
+use recovery::Recovery;
 use report::ReportTables;
 
-/// Tabs in order: which, name, name for tests.
-pub const TABS: [(Tab, &str, &str); 5] = [
+/// Tabs in order: which, name, name for tests. [`Tab::Recovery`] is there where there is Kubernetes.
+pub const TABS: [(Tab, &str, &str); 6] = [
     (Tab::Events, "Events", "tab-events"),
+    (Tab::Recovery, "Recovery", "tab-recovery"),
     (Tab::Availability, "Availability", "tab-availability"),
     (Tab::Latency, "Latency", "tab-latency"),
     (Tab::Traffic, "Traffic", "tab-traffic"),
@@ -52,6 +56,10 @@ pub struct TabsProps {
     pub at: Time,
     /// The part of the run that is shown.
     pub range: Range,
+    /// Another part is wanted.
+    pub on_range: Callback<Range>,
+    /// There is Kubernetes.
+    pub kube: bool,
     /// The dark theme.
     pub dark: bool,
     /// Tables instead of charts.
@@ -63,7 +71,8 @@ pub struct TabsProps {
 /// The list of tabs and the open one.
 #[component]
 pub fn Tabs(props: &TabsProps) -> Html {
-    let TabsProps { tab: open, report, clusters, cluster, filter, kinds, at, range, dark, tables, dispatch, .. } = props.clone();
+    let TabsProps { report, clusters, cluster, filter, kinds, at, range, on_range, dark, tables, dispatch, .. } = props.clone();
+    let open = shown(props);
     let inside = match (report, clusters.get(cluster).cloned()) {
         (Some(report), Some(cluster)) => {
             let chart = |kind| {
@@ -74,6 +83,7 @@ pub fn Tabs(props: &TabsProps) -> Html {
                     let current = report.story.partition_point(|line| moment(line.at_s) <= at);
                     html! { <Events report={report.clone()} {current} {filter} {kinds} {dispatch} /> }
                 }
+                Tab::Recovery => html! { <Recovery {report} {at} {range} {on_range} {tables} {dispatch} /> },
                 Tab::Availability => chart(Kind::Availability),
                 Tab::Latency => chart(Kind::Latency),
                 Tab::Traffic => chart(Kind::Traffic),
@@ -85,7 +95,7 @@ pub fn Tabs(props: &TabsProps) -> Html {
     let tall = props.tall;
     let onclick = props.dispatch.reform(move |_: MouseEvent| Action::Ui(UiAction::Tall(!tall)));
     html! {
-        <section class={classes!("details", tall.then_some("tall"))} aria-label="Details">
+        <section class={classes!("details", tall.then_some("tall"), props.kube.then_some("kube"))} aria-label="Details">
             <div class="tab-bar">
                 { tab_list(props) }
                 if clusters.len() > 1 { { chooser(props) } }
@@ -97,34 +107,46 @@ pub fn Tabs(props: &TabsProps) -> Html {
     }
 }
 
+/// The tabs there are.
+fn tabs(kube: bool) -> Vec<(Tab, &'static str, &'static str)> {
+    TABS.into_iter().filter(|(tab, ..)| kube || *tab != Tab::Recovery).collect()
+}
+
+/// The open one.
+fn shown(props: &TabsProps) -> Tab {
+    if props.kube || props.tab != Tab::Recovery { props.tab } else { Tab::Events }
+}
+
 fn tab_id(tab: Tab) -> &'static str {
     TABS.iter().find(|(t, ..)| *t == tab).map_or("", |(.., id)| id)
 }
 
 fn tab_list(props: &TabsProps) -> Html {
-    let now = TABS.iter().position(|(tab, ..)| *tab == props.tab).unwrap_or(0);
+    let (tabs, open) = (tabs(props.kube), shown(props));
+    let now = tabs.iter().position(|(tab, ..)| *tab == open).unwrap_or(0);
+    let all = tabs.clone();
     let onkeydown = props.dispatch.clone();
     let onkeydown = move |event: KeyboardEvent| {
         let to = match event.key().as_str() {
-            "ArrowRight" => (now + 1) % TABS.len(),
-            "ArrowLeft" => (now + TABS.len() - 1) % TABS.len(),
+            "ArrowRight" => (now + 1) % all.len(),
+            "ArrowLeft" => (now + all.len() - 1) % all.len(),
             "Home" => 0,
-            "End" => TABS.len() - 1,
+            "End" => all.len() - 1,
             _ => return,
         };
         event.prevent_default();
-        onkeydown.emit(Action::Ui(UiAction::Tab(TABS[to].0)));
-        super::focus::focus(&format!("#{}", TABS[to].2));
+        onkeydown.emit(Action::Ui(UiAction::Tab(all[to].0)));
+        super::focus::focus(&format!("#{}", all[to].2));
     };
     let tab = |(tab, name, id): &(Tab, &'static str, &'static str)| {
-        let (tab, open) = (*tab, *tab == props.tab);
+        let (tab, open) = (*tab, *tab == open);
         let onclick = props.dispatch.reform(move |_: MouseEvent| Action::Ui(UiAction::Tab(tab)));
         html! {
             <button role="tab" id={*id} aria-selected={open.to_string()} aria-controls="tab-panel" tabindex={if open { "0" } else { "-1" }}
                 {onclick} data-testid={*id}>{ *name }</button>
         }
     };
-    html! { <div class="tab-list" role="tablist" aria-label="Details" {onkeydown}>{ for TABS.iter().map(tab) }</div> }
+    html! { <div class="tab-list" role="tablist" aria-label="Details" {onkeydown}>{ for tabs.iter().map(tab) }</div> }
 }
 
 fn chooser(props: &TabsProps) -> Html {

@@ -33,6 +33,7 @@ pub(crate) fn ReportTables(props: &ReportProps) -> Html {
             </dl>
             { expectations(report) }
             { for report.etcd.iter().map(|(name, cluster)| etcd(name, cluster)) }
+            { kubernetes(report) }
             { faults(report) }
             { pairs(report) }
             { links(report) }
@@ -124,6 +125,64 @@ fn etcd(name: &str, cluster: &EtcdReport) -> Html {
         </>
     }
 }
+
+/// What became of Kubernetes; nothing where there is none.
+fn kubernetes(report: &Report) -> Html {
+    let when = |s: f64| clock(moment(s), 3);
+    let lasts = |from_s: f64, to_s: f64, over: bool| {
+        if over { length(to_s - from_s) } else { format!("{} (not over)", length(to_s - from_s)) }
+    };
+    let time = |s: Option<f64>| s.map_or("none".to_owned(), length);
+    let components = report.components.iter().map(|c| {
+        let names = [c.component.clone(), c.namespace.clone(), c.cluster.clone(), count(c.lost), count(c.back)];
+        names.into_iter().chain([c.detect_s, c.reschedule_s, c.ready_s].map(time)).chain([length(c.none_served_s)]).collect()
+    });
+    let outages = report.api.iter().flat_map(|(name, api)| {
+        api.outages.iter().map(move |o| vec![name.clone(), o.verb.clone(), when(o.from_s), lasts(o.from_s, o.to_s, o.over)])
+    });
+    let idle = report.api.iter().flat_map(|(name, api)| {
+        api.idle.iter().map(move |i| vec![name.clone(), i.component.clone(), when(i.from_s), lasts(i.from_s, i.to_s, i.over)])
+    });
+    let hazards = report
+        .hazards
+        .iter()
+        .map(|h| vec![h.pod.clone(), h.namespace.clone(), h.cluster.clone(), when(h.from_s), lasts(h.from_s, h.to_s, h.over)]);
+    let pods = report.pods.iter().map(|p| {
+        let node = p.node.clone().unwrap_or_else(|| "none".to_owned());
+        let ready = if p.ready { "ready" } else { "not ready" };
+        vec![
+            p.name.clone(),
+            p.namespace.clone(),
+            format!("{:?}", p.phase),
+            ready.to_owned(),
+            node,
+            p.reason.clone().unwrap_or_default(),
+        ]
+    });
+    let nodes = report.nodes.iter().map(|n| {
+        let machine = n.machine.clone().unwrap_or_else(|| "none".to_owned());
+        vec![n.name.clone(), n.zone.clone(), n.ready.clone(), n.taints.join(", "), machine]
+    });
+    let machines = report.machines.iter().map(|m| {
+        let node = m.node.clone().unwrap_or_else(|| "none".to_owned());
+        vec![m.name.clone(), m.zone.clone(), m.phase.clone(), length(m.age_s), node]
+    });
+    let longest = ["Component", "Namespace", "Cluster", "Lost", "Back", "Noticed", "New node", "Ready", "None served"];
+    html! {
+        <>
+            { rows("Components that lost pods, with the longest times", &longest, components) }
+            { rows("APIs that did not answer", &["Cluster", "Requests", "From", "For"], outages) }
+            { rows("Components that could do nothing", &["Cluster", "Component", "From", "For"], idle) }
+            { rows("Pods that ran on, cut off, though they were gone", &["Pod", "Namespace", "Cluster", "From", "For"], hazards) }
+            { rows("Nodes at the end", &["Node", "Zone", "Ready", "Taints", "Machine"], nodes) }
+            { rows("Machines at the end", &["Machine", "Zone", "Phase", "Age", "Node"], machines) }
+            { rows("Pods at the end", &["Pod", "Namespace", "Phase", "Ready", "Node", "Why it has none"], pods.take(MOST_PODS)) }
+        </>
+    }
+}
+
+/// Pods in the table, at most.
+const MOST_PODS: usize = 500;
 
 fn faults(report: &Report) -> Html {
     let row = |f: &zonefall_core::report::FaultReport| {

@@ -55,7 +55,8 @@ pub(crate) fn Paint(props: &PaintProps) -> Html {
     let width = axis.right + axis.gutter;
     // Where there are several clusters, whose lanes these are; as much of the name as has room left of the axis.
     let several = report.as_deref().is_some_and(|report| report.etcd.len() > 1);
-    let whose = several.then(|| cluster.chars().take(((axis.left - 12.0) / 6.3) as usize).collect::<String>());
+    let own = cluster.rsplit('/').next().unwrap_or(cluster);
+    let whose = several.then(|| own.chars().take(((axis.left - 12.0) / 6.3) as usize).collect::<String>());
     let ticks = zonefall_plots::ticks(axis.range.from_s, axis.range.to_s, ((axis.right - axis.left) / 90.0) as usize);
     html! {
         <svg class="lanes" width={px(width)} height={px(total)} aria-hidden="true">

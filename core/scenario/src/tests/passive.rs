@@ -1,0 +1,54 @@
+//! Active-passive etcd clusters: what their modes mean, and what they refuse.
+
+use serde_json::{Value, json};
+
+use super::messages::{SMALL, changed, errors_of};
+use super::*;
+
+#[test]
+fn active_passive_modes() {
+    let two = json!([{"name": "m0", "node": "na"}, {"name": "m1", "node": "nb"}]);
+    let with = |mode: Value, members: &Value, more: &str| {
+        let mut raw = changed("/etcd/0/members", members.clone());
+        raw["etcd"][0]["mode"] = mode;
+        if !more.is_empty() {
+            raw["operations"] = json!([{"at": "1m", "add_member": {"name": "m9", "node": "nc"}}]);
+        }
+        raw.to_string()
+    };
+    let hot = json!({"hot_standby": {"delta_snapshot_period": "1m", "controller_zone": "zc"}});
+    let scenario = Scenario::from_json(&with(hot.clone(), &two, "")).expect("two members are a pair");
+    let passive = scenario.etcd[0].passive.clone().expect("a hot standby");
+    assert_eq!((passive.primary, passive.switching.controller_zone), (0, Some(ids::ZoneId(2))));
+    assert_eq!(passive.switching.failures, Switching::default().failures);
+    let backup = Backup { delta_period: Duration::from_secs(60), ..Backup::default() };
+    assert_eq!(passive.backup, Some(backup));
+    let mut second: Value = serde_json::from_str(&with(json!({"learner": {}}), &two, "")).expect("JSON");
+    second["etcd"][0]["initial"] = json!({"leader": "m1"});
+    let scenario = Scenario::from_json(&second.to_string()).expect("either may be the first to serve");
+    let cluster = &scenario.etcd[0];
+    assert_eq!(cluster.passive.as_ref().map(|passive| (passive.primary, passive.backup)), Some((1, None)));
+    assert_eq!(cluster.members.iter().map(|member| member.learner).collect::<Vec<_>>(), [true, false]);
+    let three = serde_json::from_str::<Value>(SMALL).expect("JSON")["etcd"][0]["members"].clone();
+    let odd = json!([{"name": "m0", "node": "na"}, {"name": "m1", "node": "nb", "learner": true}]);
+    for (text, expected) in [
+        (
+            with(hot.clone(), &three, ""),
+            "etcd[0].members: found 3 members; wanted two members (mode hot_standby): one that serves and one that stands by",
+        ),
+        (
+            with(json!({"learner": {}}), &odd, ""),
+            "etcd[0].members[1].learner: found true; wanted nothing: mode learner says who has a vote",
+        ),
+        (
+            with(hot, &two, "add"),
+            "operations[0]: found a change of main; wanted none of a cluster whose mode is not quorum: its controller changes it",
+        ),
+        (
+            with(json!({"learner": {"controller_zone": "zz"}}), &two, ""),
+            "etcd[0].mode.learner.controller_zone: found \"zz\"; wanted the name of a zone: \"za\", \"zb\" or \"zc\" (did you mean \"za\"?)",
+        ),
+    ] {
+        assert_eq!(errors_of(&text), expected);
+    }
+}

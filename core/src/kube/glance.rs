@@ -1,0 +1,130 @@
+//! The objects of a plane at one moment, as a map shows them: numbers, not words, since it is looked at sixty times a second.
+
+use serde::{Deserialize, Serialize};
+
+use crate::gardener::machine::Phase;
+use crate::gardener::machine::fleet::Machine;
+use crate::ids::{NodeKey, ZoneId};
+use crate::kernel::time::Time;
+use crate::kube::claim::Attachment;
+use crate::kube::kubelet::loss;
+use crate::kube::name::{MachineName, NodeName, PodName};
+use crate::kube::plane::Plane;
+use crate::kube::record::{Loss, Ready, Reason};
+use crate::kube::rule::taints::Taint;
+use crate::kube::spec::PlaneSpec;
+use crate::kube::store::{Node, Pod};
+use crate::network::Network;
+
+/// The objects of a plane.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PlanePicture {
+    /// Its nodes: those of the start first.
+    pub nodes: Vec<NodePicture>,
+    /// Its machines, the oldest first.
+    pub machines: Vec<MachinePicture>,
+    /// Its pods, the oldest first.
+    pub pods: Vec<PodPicture>,
+}
+
+/// A node as the API has it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct NodePicture {
+    /// Which.
+    pub key: NodeKey,
+    /// Its name.
+    pub name: NodeName,
+    /// Its zone.
+    pub zone: ZoneId,
+    /// Condition.
+    pub ready: Ready,
+    /// Taints.
+    pub taints: Vec<Taint>,
+    /// In truth, whether the API knows or not: why what runs on it serves nobody.
+    pub lost: Option<Loss>,
+}
+
+/// A machine as the API has it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MachinePicture {
+    /// Its name.
+    pub name: MachineName,
+    /// Its zone.
+    pub zone: ZoneId,
+    /// Where it stands.
+    pub phase: Phase,
+    /// Since when.
+    pub since: Time,
+    /// When it was made.
+    pub created: Time,
+    /// The node it is, or is to be once that joins; `None`: the cloud has made none.
+    pub node: Option<NodeKey>,
+}
+
+/// A pod as the API has it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PodPicture {
+    /// Its name.
+    pub name: PodName,
+    /// Its node, which may be gone.
+    pub node: Option<NodeKey>,
+    /// Its process was seen running.
+    pub started: bool,
+    /// It serves.
+    pub ready: bool,
+    /// It is to end.
+    pub terminating: bool,
+    /// Its volume is not attached to its node.
+    pub detached: bool,
+    /// Why no node suited it last.
+    pub refused: Option<Reason>,
+    /// Starts after the first.
+    pub restarts: u32,
+    /// When it was made.
+    pub created: Time,
+}
+
+impl Plane {
+    /// Its objects now.
+    pub fn glance(&self, spec: &PlaneSpec, net: &Network) -> PlanePicture {
+        PlanePicture {
+            nodes: self.store().nodes().map(|(key, node)| of_node(key, node, net)).collect(),
+            machines: self.machines().fleet().machines().map(|(_, machine)| of_machine(machine, spec)).collect(),
+            pods: self.store().pods().map(|(_, pod)| self.of_pod(pod)).collect(),
+        }
+    }
+
+    fn of_pod(&self, pod: &Pod) -> PodPicture {
+        let attached = self.store().claim(pod.name).is_none_or(|claim| match claim.attachment {
+            Attachment::Attached(node) => pod.node == Some(node),
+            _ => false,
+        });
+        PodPicture {
+            name: pod.name,
+            node: pod.node,
+            started: pod.started,
+            ready: pod.ready,
+            terminating: pod.terminating,
+            detached: pod.node.is_some() && !attached,
+            refused: pod.refused,
+            restarts: pod.restarts,
+            created: pod.created,
+        }
+    }
+}
+
+fn of_node(key: NodeKey, node: &Node, net: &Network) -> NodePicture {
+    let (taints, lost) = (node.taints.to_vec(), loss(node.host, net));
+    NodePicture { key, name: node.name, zone: node.zone, ready: node.ready, taints, lost }
+}
+
+fn of_machine(machine: &Machine, spec: &PlaneSpec) -> MachinePicture {
+    MachinePicture {
+        name: machine.name,
+        zone: spec.groups[machine.name.group.0 as usize].zone,
+        phase: machine.phase,
+        since: machine.since,
+        created: machine.created,
+        node: machine.node(),
+    }
+}

@@ -1,0 +1,177 @@
+//! What is to be said of nodes, machines and pods of Kubernetes.
+
+use zonefall_core::ids::{NodeId, PlaneId, ZoneId};
+use zonefall_core::kernel::time::Time;
+use zonefall_core::kube::glance::{MachinePicture, NodePicture, PodPicture};
+use zonefall_core::kube::name::{MachineName, NodeName, PodName};
+use zonefall_core::kube::picture::taint_text;
+use zonefall_core::kube::record::{Loss, Ready};
+use zonefall_core::kube::words::node_name;
+use zonefall_core::observe::words;
+use zonefall_core::scenario::Scenario;
+use zonefall_core::sim::picture::Picture;
+
+use super::facts::Fact;
+use crate::view::map::label::pods;
+use crate::view::map::objects::{NodeObject, objects, phase_words, waits_for};
+use crate::view::words::clock;
+
+/// A pod.
+pub(super) fn pod(id: PlaneId, name: PodName, scenario: &Scenario, picture: &Picture) -> Vec<Fact> {
+    let spec = &scenario.kube.planes[id.0 as usize];
+    let workload = &spec.workloads[name.workload.0 as usize];
+    let of = |facts: Vec<Fact>| {
+        let owner = [
+            ("owner", workload.name.clone(), ""),
+            ("namespace", scenario.kube.word(workload.namespace).to_owned(), ""),
+            ("cluster", spec.name.clone(), ""),
+        ];
+        facts.into_iter().chain(owner).collect()
+    };
+    let plane = picture.planes.get(id.0 as usize);
+    let Some(pod) = plane.and_then(|plane| plane.pods.iter().find(|pod| pod.name == name)) else {
+        return of(vec![("state", "✕ not there now".to_owned(), "bad")]);
+    };
+    let node = plane.and_then(|plane| plane.nodes.iter().find(|node| Some(node.key) == pod.node));
+    let (state, tone) = state(pod, node);
+    let mut facts = vec![("state", state, tone)];
+    if node.is_none() {
+        facts.push(("reason", waits_for(pod).to_owned(), "bad"));
+    }
+    if let Some(node) = node {
+        facts.push(("node", node_name(node.name, spec, scenario), ""));
+        facts.push(("zone", zone(node.zone, scenario), ""));
+    }
+    facts.extend(pod.detached.then(|| ("volume", "not attached to its node".to_owned(), "warn")));
+    facts.push(("restarts", pod.restarts.to_string(), ""));
+    facts.push(("made", made(pod.created), ""));
+    of(facts)
+}
+
+fn zone(id: ZoneId, scenario: &Scenario) -> String {
+    scenario.zones[id.0 as usize].name.clone()
+}
+
+/// When something was made.
+fn made(at: Time) -> String {
+    if at == Time::ZERO { "before the start".to_owned() } else { format!("at {}", clock(at, 3)) }
+}
+
+/// In the words of `kubectl`, and what they leave out.
+fn state(pod: &PodPicture, node: Option<&NodePicture>) -> (String, &'static str) {
+    let lost = match node.and_then(|node| node.lost) {
+        Some(Loss::Power) => ", on a node without power",
+        Some(Loss::Network) => ", on a node that is cut off",
+        None => "",
+    };
+    let (state, tone) = match pod {
+        PodPicture { terminating: true, .. } => ("△ Terminating", "warn"),
+        PodPicture { started: false, .. } => ("○ Pending", "warn"),
+        PodPicture { ready: false, .. } => ("△ Running, not ready", "warn"),
+        PodPicture { .. } if lost.is_empty() => ("✓ Running, ready", "good"),
+        PodPicture { .. } => ("✕ Running, ready, as far as its API knows", "bad"),
+    };
+    (format!("{state}{lost}"), tone)
+}
+
+/// A machine, and the node it brought.
+pub(super) fn machine(id: PlaneId, name: MachineName, scenario: &Scenario, picture: &Picture) -> Vec<Fact> {
+    let spec = &scenario.kube.planes[id.0 as usize];
+    let group = &spec.groups[name.group.0 as usize];
+    let plane = picture.planes.get(id.0 as usize);
+    let machine = plane.and_then(|plane| plane.machines.iter().find(|machine| machine.name == name));
+    let of_it = |node: &&NodePicture| {
+        node.name == NodeName::Machine(name) || machine.is_some_and(|machine| machine.node == Some(node.key))
+    };
+    let node = plane.and_then(|plane| plane.nodes.iter().find(of_it));
+    let mut facts = match machine {
+        Some(machine) => phase(machine, picture.at),
+        None => vec![("phase", "✕ not there now".to_owned(), "bad")],
+    };
+    facts.push(("deployment", group.name.clone(), ""));
+    facts.push(("zone", zone(group.zone, scenario), ""));
+    facts.push(("cluster", spec.name.clone(), ""));
+    match node {
+        Some(node) => {
+            facts.push(("node", node_name(node.name, spec, scenario), ""));
+            facts.extend(of_node(node, scenario));
+        }
+        None => facts.push(("node", "none".to_owned(), "")),
+    }
+    let joined = objects(scenario, Some(picture)).joined.into_iter().find(|node| node.name == name.text(spec));
+    facts.extend(joined.map(|joined| ("pods", pods(&joined.node.pods), "")));
+    facts
+}
+
+fn phase(machine: &MachinePicture, now: Time) -> Vec<Fact> {
+    let (text, tone) = (phase_words(machine.phase), if phase_words(machine.phase) == "Running" { "good" } else { "warn" });
+    vec![
+        ("phase", format!("{text}, for {}", words::duration(now.since(machine.since))), tone),
+        ("made", made(machine.created), ""),
+    ]
+}
+
+/// Conditions and taints.
+fn of_node(node: &NodePicture, scenario: &Scenario) -> Vec<Fact> {
+    let ready = match node.ready {
+        Ready::True => ("ready", "✓ True".to_owned(), "good"),
+        Ready::Unknown => ("ready", "✕ Unknown: its kubelet is silent".to_owned(), "bad"),
+    };
+    let taints: Vec<String> = node.taints.iter().map(|taint| taint_text(taint, scenario)).collect();
+    let taints = if taints.is_empty() { "none".to_owned() } else { taints.join(", ") };
+    vec![ready, ("taints", taints, "")]
+}
+
+/// A node of the scenario, as its API has it.
+pub(super) fn node(id: NodeId, scenario: &Scenario, picture: &Picture) -> Vec<Fact> {
+    let Some(object) = objects(scenario, Some(picture)).nodes.swap_remove(id.0 as usize) else { return Vec::new() };
+    let mut facts = Vec::new();
+    for (spec, plane) in scenario.kube.planes.iter().zip(&picture.planes) {
+        let Some(key) = spec.nodes.iter().position(|node| node.node == id) else { continue };
+        let of_key = |other: Option<zonefall_core::ids::NodeKey>| other.is_some_and(|other| other.0 as usize == key);
+        match plane.nodes.iter().find(|node| of_key(Some(node.key))) {
+            Some(node) => facts.extend(of_node(node, scenario)),
+            None => facts.push(("ready", "✕ its object is gone".to_owned(), "bad")),
+        }
+        let machine = plane.machines.iter().find(|machine| of_key(machine.node));
+        facts.extend(
+            machine.map(|machine| ("machine", format!("{}: {}", machine.name.text(spec), phase_words(machine.phase)), "")),
+        );
+    }
+    facts.push(("pods", pods(&object.pods), ""));
+    facts
+}
+
+/// What a zone has of all this.
+pub(super) fn in_zone(id: ZoneId, scenario: &Scenario, picture: &Picture) -> Vec<Fact> {
+    if scenario.kube.planes.is_empty() {
+        return Vec::new();
+    }
+    let all = objects(scenario, Some(picture));
+    let given =
+        scenario.nodes.iter().zip(&all.nodes).filter(|(node, _)| node.zone == id).filter_map(|(_, object)| object.as_ref());
+    let cards = all.crowd.cards.iter().skip(scenario.nodes.len()).zip(&all.joined);
+    let nodes: Vec<&NodeObject> =
+        given.chain(cards.filter(|(card, _)| card.zone == id).map(|(_, joined)| &joined.node)).collect();
+    let count = |state: &str| nodes.iter().filter(|node| node.state == state).count();
+    let sum = nodes.iter().fold([0; 6], |mut sum, node| {
+        sum.iter_mut().zip(node.pods).for_each(|(sum, pods)| *sum += pods);
+        sum
+    });
+    let machines = picture.planes.iter().flat_map(|plane| &plane.machines).filter(|machine| machine.zone == id);
+    let mut phases: Vec<(&str, usize)> = Vec::new();
+    for machine in machines {
+        let words = phase_words(machine.phase);
+        match phases.iter_mut().find(|(phase, _)| *phase == words) {
+            Some((_, count)) => *count += 1,
+            None => phases.push((words, 1)),
+        }
+    }
+    let phases: Vec<String> = phases.iter().map(|(phase, count)| format!("{count} {phase}")).collect();
+    let nodes = format!("{} ready, {} not ready, {} cordoned", count("Ready"), count("NotReady"), count("cordoned"));
+    vec![
+        ("nodes", nodes, if count("NotReady") > 0 { "bad" } else { "" }),
+        ("machines", if phases.is_empty() { "none".to_owned() } else { phases.join(", ") }, ""),
+        ("pods", pods(&sum), ""),
+    ]
+}

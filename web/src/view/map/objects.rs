@@ -1,0 +1,459 @@
+//! What Kubernetes has on the map at one moment: its nodes and the machines behind them, its pods; small values that compare.
+//!
+//! ```text
+//!   pod with a node     -> a cell on the node's card; a member of etcd keeps its chip there; many: a bar
+//!   pod without a node  -> a chip in the tray, by reason
+//!   machine             -> a badge on its node's card; without a node: a cell in its zone, by phase
+//! ```
+
+use std::collections::BTreeMap;
+
+use zonefall_core::gardener::machine::Phase;
+use zonefall_core::ids::{MemberId, NodeKey, PlaneId};
+use zonefall_core::kube::glance::{MachinePicture, NodePicture, PlanePicture, PodPicture};
+use zonefall_core::kube::name::{NodeName, PodName, PodTag};
+use zonefall_core::kube::record::{Loss, Ready};
+use zonefall_core::kube::spec::labels::Symbol;
+use zonefall_core::kube::spec::{PlaneSpec, Role};
+use zonefall_core::kube::words::node_name;
+use zonefall_core::scenario::Scenario;
+use zonefall_core::sim::picture::Picture;
+
+use super::crowd::{Card, Crowd, Row};
+use crate::state::Selection;
+
+/// Pods of a node that are drawn one by one; more are a bar.
+const MOST_ON_NODE: usize = 48;
+/// Pods of all nodes that are drawn one by one.
+const MOST_PODS: usize = 600;
+/// Machines of a zone in one phase that are drawn one by one.
+const MOST_ALIKE: usize = 16;
+/// Pods that wait for the same that are named.
+const MOST_CHIPS: usize = 8;
+/// Members that have a chip of their own; more are pods like others.
+const MOST_MEMBERS: usize = 24;
+
+/// Where a pod stands, as a person sees it; a machine's phase is drawn by the nearest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mark {
+    /// It serves.
+    Ready,
+    /// It runs and does not serve, or nobody knows.
+    Unready,
+    /// It has a node, and does not run yet.
+    Starting,
+    /// It has no node.
+    Waiting,
+    /// It is to end.
+    Ending,
+    /// It cannot be reached, and nobody has noticed.
+    Lost,
+}
+
+impl Mark {
+    /// All of them.
+    pub const ALL: [Self; 6] = [Self::Ready, Self::Unready, Self::Starting, Self::Waiting, Self::Ending, Self::Lost];
+
+    /// Of a pod, in words.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Ready => "ready",
+            Self::Unready => "not ready",
+            Self::Starting => "starting",
+            Self::Waiting => "no node",
+            Self::Ending => "terminating",
+            Self::Lost => "lost, not noticed",
+        }
+    }
+
+    /// Its class.
+    pub const fn class(self) -> &'static str {
+        match self {
+            Self::Ready => "mark-ready",
+            Self::Unready => "mark-unready",
+            Self::Starting => "mark-starting",
+            Self::Waiting => "mark-waiting",
+            Self::Ending => "mark-ending",
+            Self::Lost => "mark-lost",
+        }
+    }
+
+    const fn of_phase(phase: Phase) -> Self {
+        match phase {
+            Phase::Running => Self::Ready,
+            Phase::Unknown => Self::Unready,
+            Phase::Pending => Self::Starting,
+            Phase::CrashLoopBackOff => Self::Waiting,
+            Phase::Terminating => Self::Ending,
+            Phase::Failed => Self::Lost,
+        }
+    }
+}
+
+/// A machine's phase, as `kubectl` prints it.
+pub const fn phase_words(phase: Phase) -> &'static str {
+    match phase {
+        Phase::Pending => "Pending",
+        Phase::Running => "Running",
+        Phase::Unknown => "Unknown",
+        Phase::Failed => "Failed",
+        Phase::Terminating => "Terminating",
+        Phase::CrashLoopBackOff => "CrashLoopBackOff",
+    }
+}
+
+/// A pod or a machine, drawn by itself.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Thing {
+    /// Which.
+    pub is: Selection,
+    /// Its name.
+    pub name: String,
+    /// How it is drawn.
+    pub mark: Mark,
+    /// What is written on it; empty: nothing is.
+    pub text: String,
+    /// What it says to those who listen.
+    pub label: String,
+}
+
+/// A node as its API has it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NodeObject {
+    /// `Ready`, `NotReady`, `cordoned`, `joining` or `gone`.
+    pub state: &'static str,
+    /// Class of its colour.
+    pub tone: &'static str,
+    /// Phase of the machine that brought it, where that has no badge.
+    pub phase: &'static str,
+    /// Its pods by [`Mark::ALL`].
+    pub pods: [usize; 6],
+}
+
+/// A node that a machine brought.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Joined {
+    /// The machine, or what is left of it.
+    pub is: Selection,
+    /// Its name.
+    pub name: String,
+    /// Why what runs on it serves nobody.
+    pub lost: Option<Loss>,
+    /// As its API has it.
+    pub node: NodeObject,
+}
+
+/// See the module.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Objects {
+    /// By [`NodeId`]; `None`: it is no node of Kubernetes.
+    pub nodes: Vec<Option<NodeObject>>,
+    /// Nodes that machines brought, in the order of their cards.
+    pub joined: Vec<Joined>,
+    /// What is drawn by itself, numbered as in the crowd.
+    pub things: Vec<Thing>,
+    /// What is said of machines without a node, by zone and heap.
+    pub heaps: Vec<Vec<String>>,
+    /// What is said of pods without a node, by row.
+    pub rows: Vec<String>,
+    /// What of it needs room.
+    pub crowd: Crowd,
+}
+
+/// A pod where it stands.
+type Placed<'a> = (PlaneId, &'a PodPicture, Mark);
+
+/// What there is, while it is gathered.
+struct Gatherer<'a> {
+    scenario: &'a Scenario,
+    out: Objects,
+    /// Members have chips.
+    chips: bool,
+    cards: BTreeMap<(PlaneId, NodeKey), usize>,
+    on_card: Vec<Vec<Placed<'a>>>,
+    waiting: BTreeMap<&'static str, Vec<Placed<'a>>>,
+    heaps: Vec<BTreeMap<&'static str, Vec<(PlaneId, &'a MachinePicture)>>>,
+}
+
+/// What there is of a scenario at one moment, or before the first.
+pub fn objects(scenario: &Scenario, picture: Option<&Picture>) -> Objects {
+    let mut all = Gatherer::new(scenario);
+    let planes = (0..).map(PlaneId).zip(&scenario.kube.planes);
+    for (id, spec) in planes.clone() {
+        for (key, node) in (0..).map(NodeKey).zip(&spec.nodes) {
+            let card = node.node.0 as usize;
+            all.cards.insert((id, key), card);
+            all.out.crowd.cards[card].kube = true;
+            all.out.nodes[card] = Some(NodeObject { state: "gone", tone: "bad", phase: "", pods: [0; 6] });
+        }
+    }
+    for ((id, spec), plane) in planes.zip(picture.iter().flat_map(|picture| &picture.planes)) {
+        all.nodes(id, spec, plane);
+        all.machines(id, spec, plane);
+        all.pods(id, spec, plane);
+    }
+    all.finish()
+}
+
+impl<'a> Gatherer<'a> {
+    fn new(scenario: &'a Scenario) -> Self {
+        let crowd = Crowd::new(scenario);
+        let (cards, zones) = (crowd.cards.len(), scenario.zones.len());
+        let members: usize = scenario.etcd.iter().map(|cluster| cluster.members.len()).sum();
+        let mut all = Self {
+            scenario,
+            chips: !crowd.kube || members <= MOST_MEMBERS,
+            out: Objects {
+                nodes: vec![None; cards],
+                joined: Vec::new(),
+                things: Vec::new(),
+                heaps: vec![Vec::new(); zones],
+                rows: Vec::new(),
+                crowd,
+            },
+            cards: BTreeMap::new(),
+            on_card: vec![Vec::new(); cards],
+            waiting: BTreeMap::new(),
+            heaps: vec![BTreeMap::new(); zones],
+        };
+        if !all.chips {
+            all.out.crowd.cards.iter_mut().for_each(|card| card.members.clear());
+        }
+        all
+    }
+
+    /// The node of a card.
+    fn object(&mut self, card: usize) -> Option<&mut NodeObject> {
+        match card.checked_sub(self.out.nodes.len()) {
+            None => self.out.nodes[card].as_mut(),
+            Some(joined) => self.out.joined.get_mut(joined).map(|joined| &mut joined.node),
+        }
+    }
+
+    fn nodes(&mut self, id: PlaneId, spec: &PlaneSpec, plane: &PlanePicture) {
+        for node in &plane.nodes {
+            let (state, tone) = node_state(node);
+            let object = NodeObject { state, tone, phase: "", pods: [0; 6] };
+            match (node.name, self.cards.get(&(id, node.key))) {
+                (NodeName::Given(_), Some(&card)) => self.out.nodes[card] = Some(object),
+                (NodeName::Given(_), None) => {}
+                (NodeName::Machine(machine), _) => {
+                    let (is, name) = (Selection::Machine(id, machine), node_name(node.name, spec, self.scenario));
+                    self.cards.insert((id, node.key), self.out.crowd.cards.len());
+                    self.out.crowd.cards.push(Card::new(is, node.zone, true));
+                    self.on_card.push(Vec::new());
+                    self.out.joined.push(Joined { is, name, lost: node.lost, node: object });
+                }
+            }
+        }
+    }
+
+    fn machines(&mut self, id: PlaneId, spec: &PlaneSpec, plane: &'a PlanePicture) {
+        for machine in &plane.machines {
+            let phase = phase_words(machine.phase);
+            match machine.node.and_then(|key| self.cards.get(&(id, key)).copied()) {
+                None => self.heaps[machine.zone.0 as usize].entry(phase).or_default().push((id, machine)),
+                Some(card) if card < self.out.nodes.len() => {
+                    let thing = of_machine(id, machine, spec, phase);
+                    self.out.crowd.cards[card].badge = Some(self.push(thing));
+                }
+                Some(card) => {
+                    if let Some(object) = self.object(card) {
+                        object.phase = phase;
+                    }
+                }
+            }
+        }
+    }
+
+    fn pods(&mut self, id: PlaneId, spec: &PlaneSpec, plane: &'a PlanePicture) {
+        let lost: BTreeMap<NodeKey, bool> = plane.nodes.iter().map(|node| (node.key, node.lost.is_some())).collect();
+        for pod in &plane.pods {
+            // A pod may outlive its node.
+            let Some((card, lost)) = pod.node.and_then(|key| Some((*self.cards.get(&(id, key))?, *lost.get(&key)?))) else {
+                self.waiting.entry(waits_for(pod)).or_default().push((id, pod, mark(pod, false)));
+                continue;
+            };
+            let mark = mark(pod, lost);
+            if let Some(object) = self.object(card) {
+                object.pods[mark as usize] += 1;
+            }
+            match member_of(pod.name, spec).filter(|_| self.chips) {
+                // Its chip is where its pod is, and the pod is not drawn twice.
+                Some(member) => self.out.crowd.settle(member, card),
+                None => self.on_card[card].push((id, pod, mark)),
+            }
+        }
+    }
+
+    fn push(&mut self, thing: Thing) -> usize {
+        self.out.crowd.ids.push(thing.is);
+        self.out.things.push(thing);
+        self.out.things.len() - 1
+    }
+
+    fn push_pods(&mut self, pods: &[Placed<'_>], named: bool) -> Vec<usize> {
+        let planes = &self.scenario.kube.planes;
+        let thing = |(id, pod, mark): &Placed<'_>| of_pod(*id, pod, &planes[id.0 as usize], *mark, named);
+        let things: Vec<Thing> = pods.iter().map(thing).collect();
+        things.into_iter().map(|thing| self.push(thing)).collect()
+    }
+
+    fn finish(mut self) -> Objects {
+        let many = self.on_card.iter().map(Vec::len).sum::<usize>() > MOST_PODS;
+        for (card, pods) in std::mem::take(&mut self.on_card).into_iter().enumerate() {
+            if many || pods.len() > MOST_ON_NODE {
+                self.out.crowd.cards[card].bar = !pods.is_empty();
+            } else {
+                self.out.crowd.cards[card].cells = self.push_pods(&pods, false);
+            }
+        }
+        for (zone, heaps) in std::mem::take(&mut self.heaps).into_iter().enumerate() {
+            for (phase, machines) in heaps {
+                let few = if machines.len() > MOST_ALIKE { &[][..] } else { &machines };
+                let planes = &self.scenario.kube.planes;
+                let things: Vec<Thing> =
+                    few.iter().map(|(id, machine)| of_machine(*id, machine, &planes[id.0 as usize], "")).collect();
+                let cells = things.into_iter().map(|thing| self.push(thing)).collect();
+                self.out.crowd.heaps[zone].push(cells);
+                self.out.heaps[zone].push(format!("{} {phase}", machines.len()));
+            }
+        }
+        for (why, pods) in std::mem::take(&mut self.waiting) {
+            let chips = self.push_pods(&pods[..pods.len().min(MOST_CHIPS)], true);
+            let chips = chips.into_iter().map(|thing| (thing, self.out.things[thing].text.chars().count())).collect();
+            let more = if pods.len() > MOST_CHIPS { ", among them" } else { "" };
+            let text = if pods.len() == 1 {
+                format!("1 pod without a node: {why}")
+            } else {
+                format!("{} pods without a node: {why}{more}", pods.len())
+            };
+            self.out.crowd.rows.push(Row { words: text.chars().count(), chips });
+            self.out.rows.push(text);
+        }
+        self.out
+    }
+}
+
+fn node_state(node: &NodePicture) -> (&'static str, &'static str) {
+    let cordoned = node.taints.iter().any(|taint| taint.key == Symbol::UNSCHEDULABLE);
+    match (node.ready, cordoned) {
+        (Ready::Unknown, _) => ("NotReady", "bad"),
+        (Ready::True, true) => ("cordoned", "warn"),
+        (Ready::True, false) => ("Ready", "good"),
+    }
+}
+
+fn mark(pod: &PodPicture, lost: bool) -> Mark {
+    match pod {
+        PodPicture { terminating: true, .. } => Mark::Ending,
+        PodPicture { node: None, .. } => Mark::Waiting,
+        PodPicture { ready: true, .. } if lost => Mark::Lost,
+        PodPicture { ready: true, .. } => Mark::Ready,
+        PodPicture { started: true, .. } => Mark::Unready,
+        PodPicture { .. } => Mark::Starting,
+    }
+}
+
+/// How a pod of a plane stands.
+pub fn mark_of(pod: &PodPicture, plane: &PlanePicture) -> Mark {
+    match plane.nodes.iter().find(|node| Some(node.key) == pod.node) {
+        Some(node) => mark(pod, node.lost.is_some()),
+        None => mark(pod, false),
+    }
+}
+
+/// Why a pod has no node, or none any more.
+pub fn waits_for(pod: &PodPicture) -> &'static str {
+    match (pod.node, pod.refused) {
+        (Some(_), _) => "its node is gone",
+        (None, Some(reason)) => reason.words(),
+        (None, None) => "the scheduler has not looked yet",
+    }
+}
+
+/// The member of etcd that a pod runs.
+pub fn member_of(pod: PodName, spec: &PlaneSpec) -> Option<MemberId> {
+    match (spec.workloads[pod.workload.0 as usize].role, pod.tag) {
+        (Role::Etcd(cluster), PodTag::Ordinal(index)) => Some(MemberId { cluster, index: u8::try_from(index).ok()? }),
+        _ => None,
+    }
+}
+
+fn of_pod(id: PlaneId, pod: &PodPicture, spec: &PlaneSpec, mark: Mark, named: bool) -> Thing {
+    let name = pod.name.text(spec);
+    let why = if pod.node.is_none() { format!(": {}", waits_for(pod)) } else { String::new() };
+    let label = format!("pod {name}, {}{why}", mark.words());
+    Thing { is: Selection::Pod(id, pod.name), text: if named { name.clone() } else { String::new() }, name, mark, label }
+}
+
+fn of_machine(id: PlaneId, machine: &MachinePicture, spec: &PlaneSpec, text: &str) -> Thing {
+    let name = machine.name.text(spec);
+    let label = format!("machine {name}, {}", phase_words(machine.phase));
+    Thing { is: Selection::Machine(id, machine.name), name, mark: Mark::of_phase(machine.phase), text: text.to_owned(), label }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use zonefall_core::kernel::time::{Duration, Time};
+    use zonefall_core::scenario::bundled;
+    use zonefall_core::sim::{Options, Simulation};
+
+    fn at(minute: u64) -> (Scenario, Picture) {
+        let json = bundled().iter().find(|scenario| scenario.name == "eu-west-1a-outage").unwrap().json;
+        let scenario = Scenario::from_json(json).unwrap();
+        let mut simulation = Simulation::new(Arc::new(scenario.clone()), 1, Options::default());
+        simulation.run_until(Time::ZERO + Duration::from_secs(60 * minute), &mut |_, _| {});
+        (scenario, simulation.picture())
+    }
+
+    fn states(objects: &Objects, scenario: &Scenario, zone: &str) -> Vec<&'static str> {
+        let of_zone =
+            scenario.nodes.iter().zip(&objects.nodes).filter(|(node, _)| scenario.zones[node.zone.0 as usize].name == zone);
+        of_zone.filter_map(|(_, object)| Some(object.as_ref()?.state)).collect()
+    }
+
+    #[test]
+    fn a_zone_that_is_cut_off_is_noticed_after_a_while() {
+        let (scenario, before) = at(11);
+        let objects_before = objects(&scenario, Some(&before));
+        assert_eq!(states(&objects_before, &scenario, "eu-west-1a"), ["Ready"; 3]);
+        let marks =
+            |objects: &Objects, of: Mark| objects.things.iter().filter(|thing| thing.mark == of && thing.text.is_empty()).count();
+        assert!(marks(&objects_before, Mark::Lost) > 10 && objects_before.rows.is_empty());
+        let (_, during) = at(50);
+        let objects = objects(&scenario, Some(&during));
+        assert_eq!(states(&objects, &scenario, "eu-west-1a"), ["NotReady"; 3]);
+        assert_eq!(states(&objects, &scenario, "eu-west-1b"), ["Ready"; 2]);
+        assert_eq!(objects.rows, ["2 pods without a node: its volume is in another zone"]);
+        assert!(objects.things.iter().any(|thing| thing.label == "pod etcd-main-1, no node: its volume is in another zone"));
+        let zone = |name: &str| scenario.zones.iter().position(|zone| zone.name == name).unwrap();
+        assert_eq!(objects.heaps[zone("eu-west-1a")], ["5 CrashLoopBackOff", "5 Terminating"]);
+        assert!(objects.heaps[zone("eu-west-1b")].is_empty());
+    }
+
+    #[test]
+    fn a_member_is_drawn_once_and_many_pods_are_a_bar() {
+        let (scenario, mut picture) = at(1);
+        let few = objects(&scenario, Some(&picture));
+        assert!(few.things.iter().all(|thing| !thing.name.starts_with("etcd-main")), "it has a chip");
+        let pods: usize = few.nodes.iter().flatten().map(|node| node.pods.iter().sum::<usize>()).sum();
+        assert_eq!(pods, picture.planes[0].pods.len());
+        let plane = &mut picture.planes[0];
+        plane.pods = plane.pods.iter().flat_map(|pod| vec![pod.clone(); 100]).collect();
+        let many = objects(&scenario, Some(&picture));
+        assert!(many.crowd.cards.iter().any(|card| card.bar) && many.things.len() < few.things.len());
+    }
+
+    #[test]
+    fn where_there_is_no_kubernetes_there_is_nothing() {
+        let scenario = Scenario::from_json(zonefall_core::scenario::default_scenario().json).unwrap();
+        let picture = Simulation::new(Arc::new(scenario.clone()), 1, Options::default()).picture();
+        let all = objects(&scenario, Some(&picture));
+        assert_eq!((all.crowd.clone(), all.things.len()), (Crowd::new(&scenario), 0));
+        assert!(!all.crowd.kube && all.nodes.iter().all(Option::is_none));
+    }
+}

@@ -1,0 +1,66 @@
+//! The tray above the zones: what the signs mean, and the pods that have no node.
+
+use super::crowd::Crowd;
+use super::layout::Rect;
+use super::objects::Mark;
+use crate::state::Selection;
+
+/// Where everything of the tray stands.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tray {
+    /// Its height, with the room beneath it.
+    pub height: f64,
+    /// Where each sign of [`Mark::ALL`] is explained, and then that of machines.
+    pub legend: Vec<(f64, f64)>,
+    /// Where the words of each row begin.
+    pub rows: Vec<(f64, f64)>,
+}
+
+/// Height of a line.
+const LINE: f64 = 25.0;
+/// Width of a letter, at most on average.
+const LETTER: f64 = 6.2;
+
+/// Room for a pen that writes from left to right.
+struct Pen {
+    left: f64,
+    right: f64,
+    x: f64,
+    y: f64,
+}
+
+impl Pen {
+    /// Room of this width, on the next line if there is none on this.
+    fn take(&mut self, width: f64) -> (f64, f64) {
+        if self.x + width > self.right && self.x > self.left {
+            self.line();
+        }
+        let at = (self.x, self.y);
+        self.x += width;
+        at
+    }
+
+    fn line(&mut self) {
+        (self.x, self.y) = (self.left, self.y + LINE);
+    }
+}
+
+/// Places the tray, and the chips in it, from a corner on.
+pub(super) fn place(crowd: &Crowd, (x, y, width): (f64, f64, f64), things: &mut [(Selection, Rect)]) -> Tray {
+    let mut pen = Pen { left: x, right: x + width, x, y };
+    let letters = |words: usize, room: f64| words as f64 * LETTER + room;
+    let signs = Mark::ALL.iter().map(|mark| mark.words().len()).chain(["machines without a node".len()]);
+    let legend = signs.map(|words| pen.take(letters(words, 30.0))).collect();
+    let rows = crowd.rows.iter().map(|row| {
+        pen.line();
+        let words = pen.take(letters(row.words, 12.0));
+        for &(thing, name) in &row.chips {
+            let w = letters(name, 30.0);
+            let (x, y) = pen.take(w + 6.0);
+            things[thing].1 = Rect { x, y, w, h: 21.0 };
+        }
+        words
+    });
+    let rows = rows.collect();
+    Tray { height: pen.y + LINE + 10.0 - y, legend, rows }
+}

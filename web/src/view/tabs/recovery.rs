@@ -1,0 +1,214 @@
+//! How pods came back: components with their longest times, and what each pod of the chosen one waited for, on the run's axis.
+
+use yew::prelude::*;
+use zonefall_core::kernel::time::Time;
+use zonefall_core::report::{ComponentReport, RecoveryReport, Report, WaitReport};
+
+use super::counts::Counts;
+use crate::state::{Action, PlaybackCommand};
+use crate::view::map::shapes::px;
+use crate::view::same::Same;
+use crate::view::size::use_width;
+use crate::view::timeline::axis::{Axis, Range};
+use crate::view::words::{clock, count, length, moment};
+
+/// Components that are listed, the worst first.
+const MOST_COMPONENTS: usize = 200;
+/// Pods of a component whose waits are drawn.
+const MOST_PODS: usize = 12;
+/// Height of the axis, and of a pod: its words, its bar.
+const HEAD: f64 = 20.0;
+const ROW: f64 = 38.0;
+const BAR: f64 = 16.0;
+
+/// What is shown.
+#[derive(Clone, PartialEq, Properties)]
+pub(crate) struct RecoveryProps {
+    pub report: Same<Report>,
+    pub at: Time,
+    pub range: Range,
+    /// Another part of the run is wanted.
+    pub on_range: Callback<Range>,
+    /// No drawing.
+    pub tables: bool,
+    pub dispatch: Callback<Action>,
+}
+
+/// A component: cluster, namespace, name.
+type Which = (String, String, String);
+
+fn which(of: &ComponentReport) -> Which {
+    (of.cluster.clone(), of.namespace.clone(), of.component.clone())
+}
+
+/// Components, those that are not back first, then those that took longest.
+fn worst_first(report: &Report) -> Vec<&ComponentReport> {
+    let mut all: Vec<_> = report.components.iter().collect();
+    let ready_s = |of: &ComponentReport| of.ready_s.unwrap_or(f64::INFINITY);
+    all.sort_by(|a, b| (b.lost - b.back).cmp(&(a.lost - a.back)).then(ready_s(b).total_cmp(&ready_s(a))));
+    all
+}
+
+/// The list and the chosen component.
+#[component]
+pub(crate) fn Recovery(props: &RecoveryProps) -> Html {
+    let RecoveryProps { report, .. } = props;
+    let chosen = use_state_eq(|| None::<Which>);
+    let all = worst_first(report);
+    let Some(first) = all.first() else { return html! { <p class="quiet nothing">{ "No pod has stopped serving." }</p> } };
+    let is = (*chosen).clone().filter(|is| all.iter().any(|of| which(of) == *is)).unwrap_or_else(|| which(first));
+    let several = all.iter().any(|of| of.namespace != first.namespace || of.cluster != first.cluster);
+    let time = |s: Option<f64>| s.map_or_else(|| "–".to_owned(), length);
+    let row = |of: &&ComponentReport| {
+        let (set, which) = (chosen.setter(), which(of));
+        let current = which == is;
+        let onclick = move |_: MouseEvent| set.set(Some(which.clone()));
+        let name = if several { format!("{} ({})", of.component, of.namespace) } else { of.component.clone() };
+        let back = if of.back < of.lost {
+            html! { <td class="number bad">{ format!("✕ {} of {}", of.back, of.lost) }</td> }
+        } else {
+            html! { <td class="number">{ format!("{} of {}", of.back, of.lost) }</td> }
+        };
+        html! {
+            <tr class={current.then_some("current")}>
+                <td><button class="quiet" {onclick} aria-pressed={current.to_string()} data-testid={format!("component-{}", of.component)}>{ name }</button></td>
+                { back }
+                <td class="number">{ time(of.detect_s) }</td>
+                <td class="number">{ time(of.reschedule_s) }</td>
+                <td class="number">{ time(of.ready_s) }</td>
+            </tr>
+        }
+    };
+    let heads = ["Component", "Back", "Noticed", "New node", "Ready"];
+    let head = |(i, head): (usize, &&str)| html! { <th scope="col" class={(i > 0).then_some("number")}>{ *head }</th> };
+    let pods: Vec<&RecoveryReport> =
+        report.recovery.iter().filter(|pod| (&pod.cluster, &pod.namespace, &pod.component) == (&is.0, &is.1, &is.2)).collect();
+    html! {
+        <div class="recovery">
+            <div class="components" tabindex="0" role="region" aria-label="Components" data-testid="components">
+                <table>
+                    <caption class="unseen">{ "Components that lost a pod, and the longest time until that was noticed, until a new pod had a node, and until it was ready" }</caption>
+                    <thead><tr>{ for heads.iter().enumerate().map(head) }</tr></thead>
+                    <tbody>{ for all.iter().take(MOST_COMPONENTS).map(row) }</tbody>
+                </table>
+                if all.len() > MOST_COMPONENTS { <p class="quiet">{ format!("and {} more", count((all.len() - MOST_COMPONENTS) as u64)) }</p> }
+            </div>
+            <div class="waits" tabindex="0" role="region" aria-label={format!("Recovery of {}", is.2)} data-testid="recovery">
+                if !props.tables { <Waits pods={pods.iter().take(MOST_PODS).map(|pod| (*pod).clone()).collect::<Vec<_>>()} at={props.at} range={props.range} dispatch={props.dispatch.clone()} /> }
+                { for pods.iter().take(MOST_PODS).map(|pod| words(pod, props)) }
+                if !props.tables { <Counts report={report.clone()} cluster={is.0.clone()} at={props.at} range={props.range} /> }
+                if pods.len() > MOST_PODS { <p class="quiet">{ format!("and {} more pods", count((pods.len() - MOST_PODS) as u64)) }</p> }
+            </div>
+        </div>
+    }
+}
+
+/// What a pod waited for, as a table; each step is a way to its moment.
+fn words(pod: &RecoveryReport, props: &RecoveryProps) -> Html {
+    let seek = |s: f64| props.dispatch.reform(move |_: MouseEvent| Action::Playback(PlaybackCommand::Seek(moment(s))));
+    let wait = |wait: &WaitReport| {
+        let step = if wait.over { wait.until.clone() } else { format!("not {}", wait.until) };
+        let tone = classes!("step-name", (!wait.over).then_some("bad"));
+        html! {
+            <tr>
+                <td class={tone}><i class={classes!("step", wait.until.clone())} aria-hidden="true"></i>{ step }</td>
+                <td><button class="quiet" onclick={seek(wait.to_s)} data-testid={format!("wait-{}", wait.until)}>{ clock(moment(wait.to_s), 0) }</button></td>
+                <td class="number">{ length(wait.to_s - wait.from_s) }</td>
+                <td>{ &wait.waits_for }</td>
+            </tr>
+        }
+    };
+    let lead = 0.1 * pod.took_s.max(1.0);
+    let near =
+        Range { from_s: (pod.lost_s - lead).max(0.0), to_s: (pod.lost_s + pod.took_s + lead).min(props.report.simulated_s) };
+    let larger = props.on_range.reform(move |_: MouseEvent| near);
+    html! {
+        <table>
+            <caption>
+                { format!("{}: ", pod.pod) }<button class="moment" onclick={seek(pod.lost_s)}>{ format!("{} at {}", pod.why, clock(moment(pod.lost_s), 0)) }</button>
+                { ", " }<span class={if pod.over { "good" } else { "bad" }}>{ outcome(pod) }</span>{ " " }
+                if !props.tables { <button class="moment" onclick={larger}>{ "Zoom to it" }</button> }
+            </caption>
+            <thead><tr><th scope="col">{ "Step" }</th><th scope="col">{ "At" }</th><th scope="col" class="number">{ "After" }</th><th scope="col">{ "It waited for" }</th></tr></thead>
+            <tbody>{ for pod.waits.iter().chain(&served(pod)).map(wait) }</tbody>
+        </table>
+    }
+}
+
+/// The last step, where it was taken together with the one before.
+fn served(pod: &RecoveryReport) -> Option<WaitReport> {
+    let ready_s = pod.ready_s.filter(|_| pod.over && pod.waits.last().is_some_and(|wait| wait.until != "ready"))?;
+    let waits_for = "nothing: it serves as soon as it has started".to_owned();
+    Some(WaitReport { until: "ready".to_owned(), from_s: ready_s, to_s: ready_s, over: true, waits_for })
+}
+
+fn outcome(pod: &RecoveryReport) -> String {
+    let took = length(pod.took_s);
+    match (pod.over, &pod.replacement) {
+        (true, Some(by)) if *by != pod.pod => format!("✓ {by} is ready after {took}"),
+        (true, _) => format!("✓ ready again after {took}"),
+        (false, _) => format!("✕ not back after {took}"),
+    }
+}
+
+#[derive(Clone, PartialEq, Properties)]
+struct WaitsProps {
+    pods: Vec<RecoveryReport>,
+    at: Time,
+    range: Range,
+    dispatch: Callback<Action>,
+}
+
+/// The waits as bars. (The tables say the same to those who do not see it.)
+#[component]
+fn Waits(props: &WaitsProps) -> Html {
+    let WaitsProps { pods, at, range, dispatch } = props;
+    let node = use_node_ref();
+    let width = use_width(&node);
+    let axis = Axis { range: *range, left: 12.0, right: (width - 24.0).max(13.0), gutter: 24.0 };
+    let height = HEAD + pods.len() as f64 * ROW;
+    let ticks = zonefall_plots::ticks(range.from_s, range.to_s, ((axis.right - axis.left) / 90.0) as usize);
+    let tick = |(s, words): &(f64, String)| {
+        let x = px(axis.x(*s));
+        html! { <g class="tick"><line x1={x.clone()} x2={x.clone()} y1="15" y2={px(height)} /><text {x} y="11" text-anchor="middle">{ words }</text></g> }
+    };
+    let row = |(i, pod): (usize, &RecoveryReport)| {
+        let top = HEAD + i as f64 * ROW;
+        html! {
+            <>
+                <text x={px(axis.left)} y={px(top + 13.0)}>{ &pod.pod }</text>
+                { for pod.waits.iter().filter(|wait| axis.shows(wait.from_s, wait.to_s)).map(|wait| bar(wait, &axis, top + 17.0, dispatch)) }
+            </>
+        }
+    };
+    let at_s = at.as_secs_f64();
+    let x = px(axis.x(at_s));
+    html! {
+        <div ref={node} class="bars">
+            if width > 0.0 {
+                <svg class="lanes" width={px(width)} height={px(height)} aria-hidden="true">
+                    { for ticks.iter().map(tick) }
+                    { for pods.iter().enumerate().map(row) }
+                    if axis.shows(at_s, at_s) { <line class="now" x1={x.clone()} x2={x} y1="14" y2={px(height)} /> }
+                </svg>
+            }
+        </div>
+    }
+}
+
+fn bar(wait: &WaitReport, axis: &Axis, y: f64, dispatch: &Callback<Action>) -> Html {
+    let (from, to) = (axis.x(wait.from_s), axis.x(wait.to_s));
+    let to = to.max(from + 2.0);
+    let at_s = wait.from_s;
+    let onclick = dispatch.reform(move |_: MouseEvent| Action::Playback(PlaybackCommand::Seek(moment(at_s))));
+    let words = if wait.over { wait.until.clone() } else { format!("not {}: {}", wait.until, wait.waits_for) };
+    let fits = |words: &str| words.chars().count() as f64 * 6.3 + 10.0 <= to - from;
+    html! {
+        <g class={classes!("wait", wait.until.clone(), (!wait.over).then_some("open"))} {onclick}>
+            <rect x={px(from)} y={px(y)} width={px(to - from)} height={px(BAR)} rx={if to - from > 6.0 { "2" } else { "0" }}>
+                <title>{ format!("{}, {}: {}", wait.until, length(wait.to_s - wait.from_s), wait.waits_for) }</title>
+            </rect>
+            if fits(&words) { <text x={px(from + 5.0)} y={px(y + 12.0)}>{ words }</text> }
+        </g>
+    }
+}
