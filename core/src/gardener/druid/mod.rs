@@ -23,6 +23,7 @@ use crate::kube::name::{PodName, PodTag};
 use crate::kube::spec::Role;
 use crate::kube::spec::gardener::{FailureTolerance, Hosted, Recovery};
 use crate::kube::store::Store;
+pub use relocation::{relaxed, required};
 use upgrade::Upgrade;
 
 /// What etcd-druid does with the pods of an etcd cluster.

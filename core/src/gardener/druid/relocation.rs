@@ -64,31 +64,39 @@ impl Shoot {
         next.is_some()
     }
 
-    /// Pods of a cluster may share a zone, though no node.
     fn relax(&mut self, set: WorkloadId, store: &mut Store, cx: &mut Cx<'_>) {
         if !self.relaxed.insert(set) {
             return;
         }
-        let mut template = store.template(set, cx.spec).clone();
-        let away = &mut template.pod_affinity.away;
-        let zones = away.required.extract_if(.., |term| term.key == Symbol::ZONE);
-        away.preferred.extend(zones.map(|term| (WEIGHT, term)));
-        away.required.push(Term { key: Symbol::HOSTNAME, selector: template.selector.clone() });
-        change(set, DruidFact::Relaxed, template, store, cx);
+        change(set, DruidFact::Relaxed, relaxed(store.template(set, cx.spec)), store, cx);
     }
 
-    /// Pods of a cluster must be in zones of their own again.
     fn require(&mut self, set: WorkloadId, store: &mut Store, cx: &mut Cx<'_>) {
         if !self.relaxed.remove(&set) {
             return;
         }
-        let mut template = store.template(set, cx.spec).clone();
-        let away = &mut template.pod_affinity.away;
-        away.required.pop();
-        let zones = away.preferred.extract_if(.., |(_, term)| term.key == Symbol::ZONE);
-        away.required.extend(zones.map(|(_, term)| term));
-        change(set, DruidFact::Required, template, store, cx);
+        change(set, DruidFact::Required, required(store.template(set, cx.spec)), store, cx);
     }
+}
+
+/// A cluster whose pods may share a zone, though no node.
+pub fn relaxed(set: &Workload) -> Workload {
+    let mut set = set.clone();
+    let away = &mut set.pod_affinity.away;
+    let zones = away.required.extract_if(.., |term| term.key == Symbol::ZONE);
+    away.preferred.extend(zones.map(|term| (WEIGHT, term)));
+    away.required.push(Term { key: Symbol::HOSTNAME, selector: set.selector.clone() });
+    set
+}
+
+/// A relaxed cluster whose pods must be in zones of their own again.
+pub fn required(set: &Workload) -> Workload {
+    let mut set = set.clone();
+    let away = &mut set.pod_affinity.away;
+    away.required.pop();
+    let zones = away.preferred.extract_if(.., |(_, term)| term.key == Symbol::ZONE);
+    away.required.extend(zones.map(|(_, term)| term));
+    set
 }
 
 fn change(set: WorkloadId, fact: DruidFact, template: Workload, store: &mut Store, cx: &mut Cx<'_>) {

@@ -28,6 +28,7 @@ mod one_leader;
 mod one_node;
 mod one_writer;
 mod replacement;
+mod templates;
 #[cfg(test)]
 mod tests;
 mod zonal;
@@ -71,7 +72,7 @@ impl View<'_> {
 
     /// What a pod belongs to.
     fn workload(&self, pod: PodName) -> &Workload {
-        &self.spec().workloads[pod.workload.0 as usize]
+        self.objects().templates.get(pod.workload, self.spec())
     }
 
     fn pod(&self, name: PodName) -> String {
@@ -145,7 +146,9 @@ impl All {
         check(&mut properties.capacity, fact, &view, found);
         check(&mut properties.replacement, fact, &view, found);
         check(&mut properties.constraints, fact, &view, found);
-        objects[plane.0 as usize].record(fact, &scenario.kube.planes[plane.0 as usize]);
+        let spec = &scenario.kube.planes[plane.0 as usize];
+        objects[plane.0 as usize].record(fact, spec);
+        objects[plane.0 as usize].templates.record(fact, spec, scenario);
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use smallvec::SmallVec;
 
+use super::templates::Templates;
 use crate::gardener::machine::Phase;
 use crate::ids::{NodeKey, WorkloadId};
 use crate::kube::name::{MachineName, NodeName, PodName, PodTag};
@@ -80,6 +81,7 @@ pub(super) struct Objects {
     pub pods: BTreeMap<PodName, Pod>,
     pub nodes: BTreeMap<NodeName, Node>,
     pub machines: BTreeMap<MachineName, Phase>,
+    pub templates: Templates,
     /// Nodes that have joined, those of the start included.
     joined: u32,
     /// How often each workload was rolled out anew.
@@ -94,6 +96,7 @@ impl Objects {
             pods: BTreeMap::new(),
             nodes: (0..).map(NodeKey).zip(&spec.nodes).map(node).collect(),
             machines: spec.nodes.iter().filter_map(|node| Some((node.machine?, Phase::Running))).collect(),
+            templates: Templates::default(),
             joined: spec.nodes.len() as u32,
             rolled: BTreeMap::new(),
         }

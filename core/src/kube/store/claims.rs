@@ -1,0 +1,78 @@
+//! Claims of pods and the volumes behind them, as the API has them.
+
+use super::{Change, Store};
+use crate::ids::{NodeKey, WorkloadId};
+use crate::kube::claim::{Attachment, Claim};
+use crate::kube::context::Cx;
+use crate::kube::name::PodName;
+use crate::kube::record::{KubeRecord, PodFact};
+
+impl Store {
+    /// The claim of a pod, if it has one that is bound.
+    pub fn claim(&self, name: PodName) -> Option<&Claim> {
+        self.claims.get(&name)
+    }
+
+    /// Volumes that pods of a name had before the one they have, or get.
+    pub fn volumes_before(&self, name: PodName) -> u8 {
+        self.discarded.get(&name).copied().unwrap_or_default()
+    }
+
+    /// A pod's claim is to go with its volume: as soon as there is no pod.
+    pub fn delete_claim(&mut self, name: PodName, cx: &mut Cx<'_>) {
+        if let Some(claim) = self.claims.get_mut(&name) {
+            claim.deleted = true;
+            self.discard(name, cx);
+        }
+    }
+
+    /// A claim that is to go does, if there is no pod.
+    pub(super) fn discard(&mut self, name: PodName, cx: &mut Cx<'_>) {
+        if self.claims.get(&name).is_some_and(|claim| claim.deleted) && self.named(name).is_none() {
+            self.claims.remove(&name);
+            *self.discarded.entry(name).or_default() += 1;
+            self.changes.push(Change::Unclaimed(name));
+            cx.record(KubeRecord::Pod(name, PodFact::VolumeDiscarded));
+        }
+    }
+
+    /// Pods of a workload, there or not, that have claims.
+    pub fn claims_of(&self, workload: WorkloadId) -> Vec<PodName> {
+        self.claims.keys().filter(|name| name.workload == workload).copied().collect()
+    }
+
+    /// Whose volumes a node says it uses.
+    pub fn mounted_on(&self, key: NodeKey) -> Vec<PodName> {
+        self.claims.iter().filter(|(_, claim)| claim.mounted == Some(key)).map(|(name, _)| *name).collect()
+    }
+
+    /// A pod's volume, if it has one, has been in use on its node for long.
+    pub fn settle_volume(&mut self, name: PodName, key: NodeKey, cx: &mut Cx<'_>) {
+        if self.claims.contains_key(&name) {
+            self.set_attachment(name, Attachment::Attached(key), cx);
+            self.set_mounted(name, Some(key));
+        }
+    }
+
+    /// A volume is attached, or about to be, or no more.
+    pub fn set_attachment(&mut self, name: PodName, attachment: Attachment, cx: &mut Cx<'_>) {
+        let claim = self.claims.get_mut(&name).expect("who attaches a volume has it");
+        let before = std::mem::replace(&mut claim.attachment, attachment);
+        self.changes.push(Change::Volume(name));
+        match (before, attachment) {
+            (_, Attachment::Attached(node)) => {
+                cx.record(KubeRecord::Pod(name, PodFact::VolumeAttached(self.nodes[&node].name)));
+            }
+            (Attachment::Detaching { forced, .. }, _) => cx.record(KubeRecord::Pod(name, PodFact::VolumeDetached { forced })),
+            _ => {}
+        }
+    }
+
+    /// A node uses a pod's volume, or none does.
+    pub fn set_mounted(&mut self, name: PodName, key: Option<NodeKey>) {
+        if let Some(claim) = self.claims.get_mut(&name) {
+            claim.mounted = key;
+            self.changes.push(Change::Volume(name));
+        }
+    }
+}
