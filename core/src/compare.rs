@@ -62,6 +62,7 @@ pub fn compare(runs: &[(&Scenario, &Report)]) -> Comparison {
         text("members it could lose", &|report| weakest(report).map(tolerance)),
         text("maintenance of etcd without downtime", &|report| weakest(report).map(|etcd| maintenance(etcd, report.simulated_s))),
         number("committed entries lost", "", &|_, r| r.etcd.values().map(|etcd| etcd.rpo.lost_entries as f64).sum()),
+        number("data-loss window", "s", &|_, r| longest(r, &lost_window)),
         number("machines, at most", "", &|_, r| machines(r)),
         number("volumes", "", &|scenario, _| volumes(scenario)),
         number("pods at the end", "", &|_, r| r.pods.len() as f64),
@@ -76,6 +77,11 @@ pub fn compare(runs: &[(&Scenario, &Report)]) -> Comparison {
         back.map_or_else(|| Value::Text("never".to_owned()), Value::Number)
     }));
     Comparison { scenarios: runs.iter().map(|(scenario, _)| scenario.name.clone()).collect(), rows }
+}
+
+/// The longest time whose writes a switch-over has lost.
+fn lost_window(etcd: &EtcdReport) -> f64 {
+    etcd.switchovers.iter().map(|switch| switch.lost_window_s).fold(0.0, f64::max)
 }
 
 /// A row for each component that lost a pod in any run.

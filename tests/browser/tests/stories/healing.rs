@@ -57,7 +57,8 @@ fn a_component_tells_what_it_waited_for_and_leads_there() {
         page.see("components", "kube-scheduler");
         page.see("recovery", "not back after 45 min");
         page.click("component-kube-apiserver");
-        for told in ["kube-apiserver-5fcb7f4bff-7p4xc", "is ready after 7.3 min", "2 min without a lease of its node", "toleration"]
+        for told in
+            ["kube-apiserver-5fcb7f4bff-7p4xc", "is ready after 7.3 min", "2 min without a lease of its node", "toleration"]
         {
             page.see("recovery", told);
         }
