@@ -24,8 +24,7 @@ fn selected<'a>(
     selector: &'a Selector,
     view: &'a View<'_>,
 ) -> impl Iterator<Item = (WorkloadId, &'a Workload)> {
-    let all = (0..).map(WorkloadId).zip(&view.spec().workloads);
-    all.filter(move |(_, other)| other.namespace == namespace && selector.selects(&other.labels))
+    view.workloads().filter(move |(_, other)| other.namespace == namespace && selector.selects(&other.labels))
 }
 
 /// Whether a node's domain is one of those that are compared.
@@ -75,7 +74,7 @@ fn spread(name: PodName, node: &Node, view: &View<'_>) -> Result<(), String> {
 /// Neither may the pod be near to those it must be away from, nor those be that must be away from it.
 fn apart(name: PodName, at: NodeName, node: &Node, view: &View<'_>) -> Result<(), String> {
     let (objects, workload) = (view.objects(), view.workload(name));
-    for (id, other) in (0..).map(WorkloadId).zip(&view.spec().workloads) {
+    for (id, other) in view.workloads() {
         if other.namespace != workload.namespace {
             continue;
         }

@@ -37,7 +37,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::{MOST_VIOLATIONS, Violation};
-use crate::ids::{MemberId, PlaneId};
+use crate::ids::{MemberId, PlaneId, WorkloadId};
 use crate::kernel::time::Time;
 use crate::kube::name::{NodeName, PodName};
 use crate::kube::record::KubeRecord;
@@ -68,6 +68,12 @@ impl View<'_> {
     /// The plane as the scenario has it.
     fn spec(&self) -> &PlaneSpec {
         &self.scenario.kube.planes[self.plane.0 as usize]
+    }
+
+    /// All workloads of the plane, as they are now.
+    fn workloads(&self) -> impl Iterator<Item = (WorkloadId, &Workload)> {
+        let ids = (0..self.spec().workloads.len() as u32).map(WorkloadId);
+        ids.map(|id| (id, self.objects().templates.get(id, self.spec())))
     }
 
     /// What a pod belongs to.
