@@ -25,7 +25,7 @@ fn the_map_shows_nodes_machines_and_pods_with_their_states() {
         for (node, state) in
             [("20-17", "NotReady"), ("22-85", "NotReady"), ("3-0", "NotReady"), ("60-155", "Ready"), ("73-77", "Ready")]
         {
-            see_thing(page, &format!("map-node-ip-10-242-{node}.eu-west-1.compute.internal"), &format!("power, {state}"));
+            see_thing(page, &format!("map-node-ip-10-242-{node}.eu-west-1.compute.internal"), &format!(" {state}, ip-"));
         }
         for (machine, phase) in
             [("z1-766bc-pjq6n", "Terminating"), ("z1-766bc-h66lt", "CrashLoopBackOff"), ("z2-85968-5qmjh", "Running")]

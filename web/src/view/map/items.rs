@@ -3,7 +3,7 @@
 use yew::prelude::*;
 use zonefall_core::ids::{ClientId, NodeId, ZoneId};
 
-use super::kube_items::{kube_head, pods_bar};
+use super::kube_items::{kube_head, pods_bar, seen};
 use super::layout::{LinkPlace, Rect, ZONE_HEAD};
 use super::model::{ClientFace, LinkFace, MemberFace, NodeFace, ZoneFace, cut_words, weight};
 use super::objects::NodeObject;
@@ -58,8 +58,8 @@ pub(crate) fn Zone(props: &ZoneProps) -> Html {
             { frame(*rect, 8.0) }
             <text class="name" x={px(rect.x + 12.0)} y={px(rect.y + 21.0)}>{ &face.name }</text>
             if !state.is_empty() {
-                <text class={classes!("state", face.dark.then_some("bad"), face.cut.map(|_| "bad"))} text-anchor="end" aria-hidden="true"
-                    x={px(rect.x + rect.w - 12.0)} y={px(rect.y + 21.0)}>{ &state }</text>
+                <text class={classes!("state", face.dark.then_some("bad"), face.cut.map(|_| "bad"))} text-anchor="end"
+                    x={px(rect.x + rect.w - 12.0)} y={px(rect.y + 21.0)}>{ format!(" {state}") }</text>
             }
         </>
     };
@@ -87,28 +87,31 @@ pub(crate) struct NodeProps {
 #[component]
 pub(crate) fn Node(props: &NodeProps) -> Html {
     let NodeProps { face, object, bar, rect, pick } = props;
+    // Of a node of Kubernetes its frame says it, and the inspector.
     let state = match (face.powered, face.cut, object) {
+        (_, _, Some(_)) | (true, None, None) => "",
         (false, _, None) => "✕ no power",
         (true, Some(direction), None) => cut_words(direction),
-        (false, _, Some(_)) => "✕",
-        (true, Some(_), Some(_)) => "⊘",
-        (true, None, _) => "",
     };
     let class = classes!("node", (!face.powered).then_some("dark"));
     let name = if object.is_some() { host(&face.name) } else { &face.name };
     let name = end_of_name(name, rect.w - 20.0 - state.chars().count() as f64 * 7.0);
+    // What is seen stands in the label as it is seen.
+    let label = match object {
+        Some(object) => format!("node {name}{}, {}", seen(object, *bar), label::node(face, Some(object))),
+        None => label::node(face, None),
+    };
     let inside = html! {
         <>
             { frame(*rect, 6.0) }
             <text class="name" x={px(rect.x + 10.0)} y={px(rect.y + 16.5)}>{ name }</text>
             <text class="state bad" text-anchor="end" x={px(rect.x + rect.w - 10.0)} y={px(rect.y + 16.5)}>{ state }</text>
-            if let Some(object) = object { { kube_head(object, *rect) } }
-            if let Some(object) = object.as_ref().filter(|_| bar.h > 0.0) { { pods_bar(object, *bar) } }
+            if let Some(object) = object { { kube_head(object, *rect) } { pods_bar(object, *bar) } }
         </>
     };
     html! {
         <>
-            { pick.wrap(class, label::node(face, object.as_ref()), format!("map-node-{}", face.name), inside) }
+            { pick.wrap(class, label, format!("map-node-{}", face.name), inside) }
             if face.cut.is_some() { <rect class="wall" x={px(rect.x - 3.0)} y={px(rect.y - 3.0)} width={px(rect.w + 6.0)}
                 height={px(rect.h + 6.0)} rx="8" /> }
         </>

@@ -27,8 +27,7 @@ pub(crate) fn ThingItem(props: &ThingProps) -> Html {
         <>
             { frame(*rect, if cell { side / 4.0 } else { 5.0 }) }
             { mark(thing.mark, at, side) }
-            <title>{ &thing.label }</title>
-            if !cell { <text class="words" aria-hidden="true" x={px(rect.x + 15.0)} y={px(rect.y + rect.h / 2.0 + 4.0)}>{ &thing.text }</text> }
+            if cell { <title>{ &thing.label }</title> } else { <text class="words" x={px(rect.x + 15.0)} y={px(rect.y + rect.h / 2.0 + 4.0)}>{ &thing.text }</text> }
         </>
     };
     let class = classes!("thing", kind, if cell { "cell" } else { "badge" });
@@ -62,35 +61,48 @@ fn mark(mark: Mark, (x, y): (f64, f64), side: f64) -> Html {
 pub(crate) fn kube_head(node: &NodeObject, rect: Rect) -> Html {
     let y = rect.y + NODE_HEAD + 10.0;
     html! {
-        // The card's name says it, in another order.
-        <g aria-hidden="true">
+        <>
             <text class={classes!("state", "kube", node.tone)} x={px(rect.x + 8.0)} y={px(y)}>{ format!(" {}", node.state) }</text>
             if !node.phase.is_empty() {
                 <text class="state kube quiet" text-anchor="end" x={px(rect.x + rect.w - 10.0)} y={px(y)}>{ format!(" {}", node.phase) }</text>
             }
-        </g>
+        </>
     }
 }
 
-/// Pods as a bar: as wide as there are of each kind, and how many.
-pub(crate) fn pods_bar(node: &NodeObject, bar: Rect) -> Html {
+/// Parts of a bar of pods: what it is, where it begins, how wide it is, and how many they are if there is room to say it.
+fn parts(node: &NodeObject, bar: Rect) -> Vec<(Mark, f64, f64, String)> {
     let all = node.pods.iter().sum::<usize>().max(1);
     let mut x = bar.x;
     let part = |(mark, count): (&Mark, &usize)| {
-        let w = bar.w * *count as f64 / all as f64;
-        let left = x;
+        let (left, w) = (x, bar.w * *count as f64 / all as f64);
         x += w;
         let words = count.to_string();
+        let fits = w > words.len() as f64 * 7.0 + 4.0;
+        (*mark, left, w, if fits { format!(" {words}") } else { String::new() })
+    };
+    let there = if bar.h > 0.0 { Mark::ALL.iter().zip(&node.pods) } else { [].iter().zip(&node.pods) };
+    there.filter(|(_, count)| **count > 0).map(part).collect()
+}
+
+/// Pods as a bar: as wide as there are of each kind.
+pub(crate) fn pods_bar(node: &NodeObject, bar: Rect) -> Html {
+    let part = |(mark, left, w, words): (Mark, f64, f64, String)| {
         html! {
-            if *count > 0 {
-                <g class={classes!("part", mark.class())} aria-hidden="true">
-                    <rect x={px(left)} y={px(bar.y)} width={px((w - 1.0).max(1.0))} height={px(BAR)} rx="2" />
-                    if w > words.len() as f64 * 7.0 + 4.0 { <text x={px(left + w / 2.0)} y={px(bar.y + 12.0)} text-anchor="middle">{ format!(" {words}") }</text> }
-                </g>
-            }
+            <g class={classes!("part", mark.class())}>
+                <rect x={px(left)} y={px(bar.y)} width={px((w - 1.0).max(1.0))} height={px(BAR)} rx="2" />
+                <text x={px(left + w / 2.0)} y={px(bar.y + 12.0)} text-anchor="middle">{ words }</text>
+            </g>
         }
     };
-    Mark::ALL.iter().zip(&node.pods).map(part).collect()
+    parts(node, bar).into_iter().map(part).collect()
+}
+
+/// What is written on a node's card beneath its name.
+pub(crate) fn seen(node: &NodeObject, bar: Rect) -> String {
+    let phase = if node.phase.is_empty() { String::new() } else { format!(" {}", node.phase) };
+    let numbers: String = parts(node, bar).into_iter().map(|(.., words)| words).collect();
+    format!(" {}{phase}{numbers}", node.state)
 }
 
 /// The sign of machines, as in the list of events.

@@ -14,24 +14,27 @@ pub(crate) fn zone_state(face: &ZoneFace) -> String {
     }
 }
 
-/// A zone.
+/// A zone; what is seen of it stands there as it is seen.
 pub(crate) fn zone(face: &ZoneFace) -> String {
-    let power = if face.dark { "no power" } else { "has power" };
-    let cut = face.cut.map(|direction| format!(", {}", cut_words(direction))).unwrap_or_default();
+    let state = match zone_state(face) {
+        state if state.is_empty() => state,
+        state => format!(" {state}"),
+    };
+    // What the state does not say already.
+    let power = if face.dark { "" } else { ", has power" };
+    let cut = face.cut.filter(|_| face.dark).map(|direction| format!(", {}", cut_words(direction))).unwrap_or_default();
     let worse = face.degraded.as_ref().map(|how| format!(", network inside it worse: {how}")).unwrap_or_default();
-    format!("zone {}, {power}{cut}{worse}", face.name)
+    format!("zone {}{state}{power}{cut}{worse}", face.name)
 }
 
-/// A node.
+/// A node; of one of Kubernetes, what is to be said beside what is seen.
 pub(crate) fn node(face: &NodeFace, object: Option<&NodeObject>) -> String {
     let power = if face.powered { "has power" } else { "no power" };
     let cut = face.cut.map(|direction| format!(", {}", cut_words(direction))).unwrap_or_default();
-    let object = object.map(|object| format!(", {}{}, {}", object.state, phase(object), pods(&object.pods))).unwrap_or_default();
-    format!("node {}, {power}{cut}{object}", face.name)
-}
-
-fn phase(object: &NodeObject) -> String {
-    if object.phase.is_empty() { String::new() } else { format!(", machine {}", object.phase) }
+    match object {
+        Some(object) => format!("{}, {power}{cut}, {}", face.name, pods(&object.pods)),
+        None => format!("node {}, {power}{cut}", face.name),
+    }
 }
 
 /// How many pods there are of each kind: `17 pods: 15 ready, 2 starting`.
