@@ -65,10 +65,19 @@ pub(crate) fn next(scenario: &Scenario, layout: &Layout, from: Selection, way: W
             Way::Up => (-dy, dx),
             Way::Down => (dy, dx),
         };
-        (ahead > 1.0 && to != from).then(|| ahead + 3.0 * aside.abs())
+        let wide = if matches!(way, Way::Up | Way::Down) { heading(to, layout) } else { 0.0 };
+        (ahead > 1.0 && to != from).then(|| ahead + 3.0 * (aside.abs() - wide / 2.0).max(0.0))
     };
     let costs = all(scenario, layout).into_iter().filter_map(|to| Some((cost(to)?, to)));
     costs.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, to)| to)
+}
+
+/// How wide the heading of a zone is; other things are a point.
+fn heading(is: Selection, layout: &Layout) -> f64 {
+    match is {
+        Selection::Zone(ZoneId(z)) => layout.zones[z as usize].w,
+        _ => 0.0,
+    }
 }
 
 #[cfg(test)]
