@@ -146,7 +146,7 @@ pub struct Joined {
 /// See the module.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Objects {
-    /// By [`NodeId`]; `None`: it is no node of Kubernetes.
+    /// By `NodeId`; `None`: it is no node of Kubernetes.
     pub nodes: Vec<Option<NodeObject>>,
     /// Nodes that machines brought, in the order of their cards.
     pub joined: Vec<Joined>,
