@@ -144,7 +144,8 @@ fn a_story_that_breaks_fails_its_expectations() {
     let first = "api.shoot--garden--plain-1.write_unavailable_s";
     check("many-shoots", "/faults/0/zone", json!("zb"), &[first, "api.shoot--garden--plain-2.write_unavailable_s"]);
     check("cloud-api-down", "/faults/0/for", json!("5m"), &[&tolerance, "recovery[pod=etcd-main-0].attached_s"]);
-    let roams = "observed[at=2h].pods[namespace=shoot--garden--roaming][name=etcd-main-0].ready";
+    let roams = "count(observed[at=2h].pods[namespace=shoot--garden--roaming][owner=etcd-main][ready=true])";
+    check("zone-outage-option-3a", "/shoots/1/etcd/volumes", json!("zonal"), &[roams]);
     check("zone-outage-option-3a", "/shoots/1/recovery", json!("wait"), &[roams]);
     let moved = [tolerance.clone(), "observed[at=2h].pods[name=etcd-main-0].ready".to_owned()];
     check("zone-outage-option-3b", "/shoots/0/recovery", json!("preferred"), &[&moved[0], &moved[1]]);
