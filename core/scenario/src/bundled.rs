@@ -15,7 +15,7 @@ macro_rules! bundle {
     };
 }
 
-static BUNDLED: [Bundled; 26] = bundle![
+static BUNDLED: [Bundled; 27] = bundle![
     "zone-outage",
     "two-zones-big",
     "two-zones-small",
@@ -37,6 +37,7 @@ static BUNDLED: [Bundled; 26] = bundle![
     "zone-outage-option-3b",
     "rolling-maintenance",
     "ha-upgrade",
+    "control-plane-migration",
     "two-zone-region",
     "storage-degraded",
     "cloud-api-down",

@@ -1,5 +1,6 @@
 //! Events and effects: what waits in the queue, and what handlers ask the run loop to do.
 
+use crate::etcd::passage::Passage;
 use crate::etcd::passive::Alarm;
 use crate::etcd::raft::log::Token;
 use crate::ids::{ClientId, ClusterId, FaultId, MemberId, PlaneId};
@@ -50,6 +51,8 @@ pub enum EtcdEvent {
     Newcomer(u8, u32),
     /// A request arrives at the member of its token.
     Request(Token),
+    /// A member has restored what the backup bucket holds.
+    Fetched(u8, u32),
     /// Something of an active-passive cluster is due.
     Passive(Alarm, u32),
 }
@@ -180,6 +183,8 @@ pub struct Effects {
     pub disturbed: Vec<ClusterId>,
     /// Containers of etcd members that start or end.
     pub orders: Vec<MemberOrder>,
+    /// Clusters that are on their way to another seed, and how far.
+    pub passages: Vec<(ClusterId, Passage)>,
     /// Machines that are no more.
     pub deleted_vms: Vec<HostId>,
     /// Whether anybody wants [`Record::Raft`].
@@ -194,6 +199,7 @@ impl Effects {
             && self.watched.is_empty()
             && self.disturbed.is_empty()
             && self.orders.is_empty()
+            && self.passages.is_empty()
             && self.deleted_vms.is_empty()
     }
 

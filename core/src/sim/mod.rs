@@ -321,6 +321,9 @@ impl Simulation {
             for order in std::mem::take(&mut self.fx.orders) {
                 self.obey(order);
             }
+            for (id, passage) in std::mem::take(&mut self.fx.passages) {
+                self.clusters[id.0 as usize].pass(passage);
+            }
             for host in std::mem::take(&mut self.fx.deleted_vms) {
                 self.delete_vm(host);
             }

@@ -56,6 +56,7 @@ fn workload(app: u32) -> Workload {
         start: Duration::ZERO,
         stop: Duration::ZERO,
         placed: Vec::new(),
+        identities: Identities::default(),
     }
 }
 

@@ -110,6 +110,7 @@ pub(super) fn workload(name: &str, app: u32, replicas: u32) -> Workload {
         max_unavailable: None,
         rollout: Rollout::default(),
         placed: Vec::new(),
+        identities: Identities::default(),
     }
 }
 
