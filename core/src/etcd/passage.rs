@@ -11,11 +11,13 @@
 use crate::etcd::cluster::{Cluster, Context};
 use crate::etcd::member::Standing;
 use crate::etcd::passive::{PassiveRecord, has_way_out, restored};
+use crate::etcd::disk::Persisted;
 use crate::etcd::raft::Config;
+use crate::etcd::raft::log::{Command, ConfChange, Token};
 use crate::etcd::raft::quorum::{Members, Quorum};
 use crate::kernel::time::Duration;
 use crate::network::Network;
-use crate::record::Record;
+use crate::record::{RaftRecord, Record};
 use crate::sim::event::EtcdEvent;
 
 /// How far a cluster is on its way.
@@ -89,7 +91,22 @@ impl Cluster {
         (member.standing, member.learner, member.starting) = (Standing::In, false, None);
         member.disk.content = Some(Box::new(content));
         cx.fx.record(Record::Passive(self.id, PassiveRecord::Forked { member: index, index: kept, lost, window }));
+        if kept == 0 {
+            self.begin_with_itself(index, cx);
+        }
         cx.fx.disturbed.push(self.id);
         self.start(index, cx);
+    }
+
+    /// A log without a snapshot says itself who is a member: whoever joins reads it from there.
+    fn begin_with_itself(&mut self, index: u8, cx: &mut Context<'_>) {
+        let member = &mut self.members[index as usize];
+        let Persisted { log, term, .. } = member.disk.content.as_deref_mut().expect("it has just been made");
+        let last = log.push(*term, Token::NONE, Command::Conf(ConfChange::AddVoter(index)));
+        (log.committed, log.written, log.stable) = (last, last, last);
+        if cx.fx.raft_records {
+            let chain = log.chain(last).expect("just pushed");
+            cx.fx.record(Record::Raft(RaftRecord::Appended { member: member.id, index: last, term: *term, chain }));
+        }
     }
 }
