@@ -249,6 +249,30 @@ pub struct LeaseReport {
     pub holder: Option<String>,
 }
 
+/// A shoot that was asked to move to another seed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MigrationReport {
+    /// The shoot.
+    pub shoot: String,
+    /// The seed that hosted it; null where it may not move.
+    pub from: Option<String>,
+    /// The seed that is to.
+    pub to: String,
+    /// When it was asked for, in seconds.
+    pub asked_s: f64,
+    /// Why it may not move, in plain words; null: it may.
+    pub denied: Option<String>,
+    /// Time since in which nobody could write to its API, in seconds.
+    pub write_unavailable_s: f64,
+    /// From `asked_s` until all was there, or to the end of the run, in seconds; 0 where it may not move.
+    pub took_s: f64,
+    /// Whether all was there before the run ended, or it was denied.
+    pub over: bool,
+    /// What was waited for, one after the other: until it `leaves`, its etcd is `closed` and `kept`, it is `gone` from the old seed,
+    /// `restores` in the new one, its etcd is `restored`, its API `serves`, and it is `done`.
+    pub waits: Vec<WaitReport>,
+}
+
 /// A pod that ran on, cut off, though its object was gone.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HazardReport {

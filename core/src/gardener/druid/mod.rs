@@ -195,15 +195,21 @@ impl Druid {
         false
     }
 
-    /// What gardenlet does about a shoot.
-    pub fn follow(&mut self, key: u32, store: &mut Store, cx: &mut Cx<'_>) {
+    /// What gardenlet does about a shoot; whether druid is to go on.
+    pub fn follow(&mut self, key: u32, store: &mut Store, cx: &mut Cx<'_>) -> bool {
         let shoot = self.shoots.get_mut(&key).expect("who is told of a shoot has it");
-        match shoot.place {
-            Place::Here => shoot.follow(store, cx),
-            Place::Elsewhere => {}
-            Place::Leaves(migration, step) => shoot.leave(migration, step, store, cx),
-            Place::Arrives(step) => shoot.arrive(step, store, cx),
+        let was_here = shoot.place == Place::Here;
+        let mut before = None;
+        // What a step waits for may be there already.
+        while before.replace(shoot.place) != Some(shoot.place) {
+            match shoot.place {
+                Place::Here => shoot.follow(store, cx),
+                Place::Elsewhere => {}
+                Place::Leaves(migration, step) => shoot.leave(migration, step, store, cx),
+                Place::Arrives(step) => shoot.arrive(step, store, cx),
+            }
         }
+        shoot.place == Place::Here && !was_here
     }
 }
 

@@ -10,7 +10,7 @@ use crate::kernel::time::{Duration, Time};
 use crate::kube::name::{NodeName, PodTag};
 use crate::kube::record::{KubeRecord, MachineFact, PodFact, Reason};
 use crate::kube::rule::labels::{Condition, NodeAffinity, Requirement, Symbol};
-use crate::kube::spec::{Kind, Resources, VolumeTemplate, Workload};
+use crate::kube::spec::{Identities, Kind, Resources, VolumeTemplate, Workload};
 use crate::scenario::{Aim, CloudAnswer, Fault};
 use crate::sim::Exact;
 

@@ -3,6 +3,7 @@
 pub mod apis;
 pub mod counts;
 pub mod hazards;
+pub mod migrations;
 pub mod recovery;
 mod rows;
 pub mod serving;
@@ -16,7 +17,7 @@ use crate::ids::{PlaneId, WorkloadId};
 use crate::kernel::time::Time;
 use crate::observe::Observer;
 use crate::record::Record;
-use crate::report::{ApiReport, ComponentReport, CountsReport, HazardReport, RecoveryReport, length};
+use crate::report::{ApiReport, ComponentReport, CountsReport, HazardReport, MigrationReport, RecoveryReport, length};
 use crate::scenario::Scenario;
 use recovery::{Row, Step};
 
@@ -34,19 +35,26 @@ pub struct Kube {
     pub recovery: recovery::Recovery,
     /// How many stand where.
     pub counts: counts::Counts,
+    /// Shoots that were to move to another seed.
+    pub migrations: migrations::Migrations,
 }
 
 impl Kube {
     /// Nothing has happened yet.
     pub fn new(scenario: &Arc<Scenario>) -> Self {
-        let (apis, hazards, serving, recovery) = Default::default();
+        let (apis, hazards, serving, recovery, migrations) = Default::default();
         let counts = counts::Counts::new(scenario);
-        Self { scenario: Arc::clone(scenario), apis, hazards, serving, recovery, counts }
+        Self { scenario: Arc::clone(scenario), apis, hazards, serving, recovery, counts, migrations }
     }
 
     /// What was lost, in order, as it stands `now`.
     pub fn recoveries(&self, now: Time) -> Vec<RecoveryReport> {
         self.recovery.rows().map(|row| rows::recovery(row, now, &self.apis, &self.scenario)).collect()
+    }
+
+    /// Shoots that were asked to move to another seed, in order, as that stands `now`.
+    pub fn migrations(&self, now: Time) -> Vec<MigrationReport> {
+        self.migrations.rows(now, &self.apis, &self.scenario)
     }
 
     /// Each plane's API, in the order of the scenario.
@@ -101,5 +109,6 @@ impl Observer for Kube {
         self.recovery.record(at, *plane, fact, &self.serving);
         self.serving.record(at, *plane, fact);
         self.counts.record(*plane, fact);
+        self.migrations.record(at, fact);
     }
 }
