@@ -7,6 +7,7 @@ use crate::gardener::druid::MigrationFact::{self, *};
 use crate::gardener::garden::Obstacle;
 use crate::gardener::scheduler::NoSeed;
 use crate::ids::SeedId;
+use crate::record::RequestResult;
 use crate::report::MigrationReport;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -82,6 +83,23 @@ fn a_control_plane_moves() {
     assert_eq!(seen.report.etcd[SHOP].rpo.lost_entries, 0);
     let events = &seen.report.etcd["shoot--garden--s/etcd-events"].rpo;
     assert!(events.lost_entries > 0 && events.events[0].cause.contains("no backup"), "{events:?}");
+}
+
+/// Nobody writes while the snapshot is under way, though etcd serves: what is in the bucket is all there is.
+#[test]
+fn etcd_is_closed_to_clients() {
+    let mut file = world(&json!({"etcd": {"initial": {"database": "1GiB"}}}), &json!([moves("10m", "wide")]), &json!([]));
+    file["clients"] = writes();
+    let seen = run(&scenario(&file), 1);
+    let (closed, restored) = (at(&seen, Closed), at(&seen, Restored));
+    assert!(at(&seen, Kept) - closed > 20.0);
+    let done = |(at, record): &(Time, Record)| match record {
+        Record::Request { result: RequestResult::Ok, .. } => Some(at.since(Time::ZERO).as_secs_f64()),
+        _ => None,
+    };
+    let done: Vec<f64> = seen.records.iter().filter_map(done).collect();
+    assert!(done.iter().any(|at| *at < closed) && done.iter().any(|at| *at > restored));
+    assert!(!done.iter().any(|at| (closed + 0.1..restored - 10.0).contains(at)), "closed at {closed}, restored at {restored}");
 }
 
 /// A control plane of three members and API servers: one member is restored, and serves alone until the API is back.
