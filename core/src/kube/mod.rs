@@ -37,6 +37,7 @@ pub mod control;
 pub mod controller;
 pub mod election;
 pub mod event;
+pub mod failback;
 pub mod glance;
 pub mod kubelet;
 pub mod node;
@@ -56,10 +57,11 @@ pub use crate::scenario::kube::name;
 use std::collections::BTreeMap;
 
 use crate::gardener::garden::Garden;
-use crate::ids::{ClusterId, PlaneId};
+use crate::ids::{ClusterId, PlaneId, ZoneId};
 use crate::kernel::time::Time;
 use crate::network::HostId;
 use crate::network::Network;
+use crate::report::FailbackReport;
 use crate::scenario::Scenario;
 use crate::sim::Exact;
 use context::{Cx, Signal, Surroundings};
@@ -147,7 +149,16 @@ impl Kube {
         all
     }
 
-    /// The same, for a map.
+    /// What is skewed now that some zones are back.
+    pub fn failback(&self, back: &[ZoneId], scenario: &Scenario) -> Vec<FailbackReport> {
+        let mut all = Vec::new();
+        for (plane, spec) in self.planes.iter().zip(&scenario.kube.planes).filter(|_| !back.is_empty()) {
+            plane.failback(spec, scenario, back, &mut all);
+        }
+        all
+    }
+
+    /// The objects of all planes, for a map.
     pub fn glance(&self, scenario: &Scenario, net: &Network) -> Vec<PlanePicture> {
         self.planes.iter().zip(&scenario.kube.planes).map(|(plane, spec)| plane.glance(spec, net)).collect()
     }

@@ -1,5 +1,6 @@
 //! The part of a report that is about Kubernetes clusters: what stands where, what was lost and how it came back.
 
+use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
 /// A pod.
@@ -247,6 +248,23 @@ pub struct LeaseReport {
     pub component: String,
     /// Who leads it from then on; null: nobody.
     pub holder: Option<String>,
+}
+
+/// A component whose pods, or a machine deployment whose machines, are not where they would be placed today.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FailbackReport {
+    /// The cluster it runs in.
+    pub cluster: String,
+    /// Its namespace; empty for a machine deployment.
+    pub namespace: String,
+    /// The component, or machine deployment.
+    pub component: String,
+    /// Pods that the fullest zone has more than the emptiest; of a machine deployment, machines more than at the start.
+    pub skew: u32,
+    /// Pods, or machines, by zone.
+    pub per_zone: IndexMap<String, u32>,
+    /// What an operator must do, in one sentence.
+    pub remedy: String,
 }
 
 /// A shoot that was asked to move to another seed.

@@ -30,6 +30,7 @@ use crate::kube::{self, Kube};
 use crate::network::meter::Meter;
 use crate::network::{HostId, Network};
 use crate::record::Record;
+use crate::report::FailbackReport;
 use crate::scenario::Scenario;
 use event::{Answer, Effects, EtcdEvent, Event, MemberOrder};
 
@@ -280,6 +281,11 @@ impl Simulation {
     /// The objects of all Kubernetes clusters.
     pub fn objects(&self) -> kube::picture::Objects {
         self.kube.objects(self.now, &self.scenario)
+    }
+
+    /// What of Kubernetes is skewed now that some zones are back, and what to do.
+    pub fn failback(&self, back: &[ZoneId]) -> Vec<FailbackReport> {
+        self.kube.failback(back, &self.scenario)
     }
 
     fn kube(&mut self) -> (&mut Kube, kube::context::Surroundings<'_>) {

@@ -38,6 +38,9 @@ const STEPS: [(&str, &str); 8] = [
     ("done", "its other components, and members of etcd"),
 ];
 
+/// So many are the old seed's.
+const OLD: usize = 4;
+
 impl Migrations {
     /// Takes note of a fact.
     pub fn record(&mut self, at: Time, fact: &KubeRecord) {
@@ -85,22 +88,15 @@ impl Row {
     /// The steps taken, and the one that is waited for.
     fn waits(&self, now: Time, [from, to]: [SeedId; 2], apis: &Apis, scenario: &Scenario) -> Vec<WaitReport> {
         let ends = self.steps.iter().map(|at| (*at, true)).chain(std::iter::once((now, false)));
-        let mut since = self.asked;
-        let wait = |(k, ((until, what), (end, over))): (usize, ((&str, &str), (Time, bool)))| {
-            let seed = &scenario.kube.seeds[usize::from(if k < 4 { from } else { to }.0)];
-            let idle = apis.idle(seed.plane, Component::Gardenlet, since, end);
-            let late = idle_words(&seed.name, idle);
-            let wait = WaitReport {
-                until: until.to_owned(),
-                from_s: seconds(since),
-                to_s: seconds(end),
-                over,
-                waits_for: format!("{what}{late}"),
-            };
+        let (mut since, mut waits) = (self.asked, Vec::new());
+        for ((until, what), (end, over)) in STEPS.into_iter().zip(ends) {
+            let seed = &scenario.kube.seeds[usize::from(if waits.len() < OLD { from } else { to }.0)];
+            let late = idle_words(&seed.name, apis.idle(seed.plane, Component::Gardenlet, since, end));
+            let (until, from_s, to_s) = (until.to_owned(), seconds(since), seconds(end));
+            waits.push(WaitReport { until, from_s, to_s, over, waits_for: format!("{what}{late}") });
             since = end;
-            wait
-        };
-        STEPS.into_iter().zip(ends).enumerate().map(wait).collect()
+        }
+        waits
     }
 }
 
