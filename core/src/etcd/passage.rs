@@ -9,9 +9,9 @@
 //! for. What raft itself has appended since the snapshot, to have a leader, is nobody's data and counts as kept.
 
 use crate::etcd::cluster::{Cluster, Context};
+use crate::etcd::disk::Persisted;
 use crate::etcd::member::Standing;
 use crate::etcd::passive::{PassiveRecord, has_way_out, restored};
-use crate::etcd::disk::Persisted;
 use crate::etcd::raft::Config;
 use crate::etcd::raft::log::{Command, ConfChange, Token};
 use crate::etcd::raft::quorum::{Members, Quorum};

@@ -101,13 +101,21 @@ impl Plane {
         let last = self.store().pods_of(id).filter_map(|(_, pod)| crowded(pod.name)).max();
         match (workload.volume, last, apart) {
             (Some(volume), Some(pod), _) if volume.regional => {
-                format!("delete the pod {}, whose volume follows it: pods are kept apart only when they are placed", pod.text(spec))
+                format!(
+                    "delete the pod {}, whose volume follows it: pods are kept apart only when they are placed",
+                    pod.text(spec)
+                )
             }
             (Some(_), Some(pod), _) => {
-                format!("delete the pod {} with its claim: its volume cannot leave the zone, a new one is made elsewhere", pod.text(spec))
+                format!(
+                    "delete the pod {} with its claim: its volume cannot leave the zone, a new one is made elsewhere",
+                    pod.text(spec)
+                )
             }
             (_, _, Apart::Within(skew)) => {
-                format!("restart it (kubectl rollout restart): its spread, at most {skew} between zones, counts only when a pod is placed")
+                format!(
+                    "restart it (kubectl rollout restart): its spread, at most {skew} between zones, counts only when a pod is placed"
+                )
             }
             (_, _, Apart::Preferably) => {
                 "restart it (kubectl rollout restart): that its pods should be apart counts only when one is placed".to_owned()

@@ -155,7 +155,7 @@ fn a_story_that_breaks_fails_its_expectations() {
         json!("stay"),
         &["count(etcd.shoot--garden--shop/etcd-main.members)"],
     );
-    let moved = ["migrations[shoot=shop].over", "migrations[shoot=shop].write_unavailable_s"];
+    let moved = ["migrations[shoot=shop].from", "migrations[shoot=shop].write_unavailable_s"];
     check("control-plane-migration", "/operations/1/migrate_shoot/seed", json!("narrow"), &moved);
     check("control-plane-migration", "/shoots/0/etcd/initial/database", json!("4GiB"), &moved[1..]);
     let skewed = "failback[component=kube-apiserver].per_zone.za";

@@ -14,13 +14,13 @@ pub mod taints;
 use serde::{Deserialize, Serialize};
 
 use crate::ids::{ClusterId, GroupId, NodeId, NodeKey, PlaneId, WorkloadId, ZoneId};
+use crate::model::EtcdCluster;
+use crate::passive::Backup;
 use int_or_percent::IntOrPercent;
 use labels::{Labels, NodeAffinity, Selector, Symbol};
 use name::{MachineName, PodTag};
 use placement::{Constraint, PodAffinity};
 use taints::{Effect, Match, Taint, Toleration};
-use crate::model::EtcdCluster;
-use crate::passive::Backup;
 use zonefall_kernel::time::{Duration, Time};
 
 /// All planes; none: nothing of Kubernetes is simulated, at no cost.

@@ -6,9 +6,9 @@
 
 use super::etcd::{Managed, Members, Placed};
 use super::kube::MULTI_ZONAL;
+use super::later::{Asked, Later, asked};
 use super::lower::{Lowering, MAX_SHOOTS, Site};
 use super::names::Names;
-use super::later::{Asked, Later, asked};
 use super::workload::{Home, Planned, planned};
 use super::world::World;
 use super::{Context, capacity, kube, operations};
@@ -91,7 +91,14 @@ fn system(cx: &mut Context<'_>, raw: &RawScenario, lowering: &mut Lowering) {
         let system = &raw.seeds[lowering.sites[s].entry].system;
         let tolerance = if lowering.sites[s].seed.multi_zonal { FailureTolerance::Zone } else { FailureTolerance::Node };
         let plane = PlaneId(s as u16);
-        let home = Home { namespace: "garden".to_owned(), tolerance, recovery: Recovery::Wait, pinned: false, plane, identities: Identities::default() };
+        let home = Home {
+            namespace: "garden".to_owned(),
+            tolerance,
+            recovery: Recovery::Wait,
+            pinned: false,
+            plane,
+            identities: Identities::default(),
+        };
         let all = planned(cx, lowering, &path, &profile::SEED, &system.components, system.only_listed);
         let sound = lowering.sites[s].sound;
         for component in all.into_iter().filter(|_| sound) {

@@ -14,7 +14,9 @@ use crate::kube::name::PodTag;
 use crate::kube::placement::{Affinity, Constraint, PodAffinity, Term};
 use crate::kube::profile::{self, Part, Profile};
 use crate::kube::taints::{Match, Toleration};
-use crate::kube::{Identities, Kind, Resources, Role, Rollout, UNREACHABLE_TOLERATION, VolumeTemplate, Workload, tolerates_unreachable};
+use crate::kube::{
+    Identities, Kind, Resources, Role, Rollout, UNREACHABLE_TOLERATION, VolumeTemplate, Workload, tolerates_unreachable,
+};
 use crate::raw::{RawAntiAffinity, RawClaim, RawComponent, RawKind, RawOver, RawRollout, RawSpread};
 use crate::units::Size;
 use zonefall_kernel::time::Duration;

@@ -21,11 +21,11 @@ use crate::ids::{PlaneId, SeedId, WorkloadId, ZoneId};
 use crate::kube::context::Cx;
 use crate::kube::event::{KubeEvent, Stage};
 use crate::kube::name::{PodName, PodTag};
-use crate::kube::spec::{Role, Workload};
 use crate::kube::spec::gardener::{FailureTolerance, Hosted, Recovery};
+use crate::kube::spec::{Role, Workload};
 use crate::kube::store::Store;
-pub use migration::{MigrationFact, bind};
 use migration::{Leave, Place};
+pub use migration::{MigrationFact, bind};
 pub use relocation::{relaxed, required};
 use upgrade::Upgrade;
 
@@ -248,7 +248,8 @@ impl Shoot {
             let name = PodName { workload: set, tag: PodTag::Ordinal(ordinal) };
             let claim = store.claim(name).filter(|claim| !claim.deleted);
             let stays = claim.is_some() && store.named(name).is_some_and(|pod| !pod.terminating);
-            let votes = workload.member(spec, ordinal, store.volumes_before(name)).is_some_and(|member| now.serves_as_voter(member));
+            let votes =
+                workload.member(spec, ordinal, store.volumes_before(name)).is_some_and(|member| now.serves_as_voter(member));
             Seen { name, ordinal, home: claim.map(|claim| claim.home), settled: stays && votes }
         };
         (0..store.desired(set)).map(see).collect()

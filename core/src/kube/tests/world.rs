@@ -15,8 +15,8 @@ use crate::kube::rule::spread::Constraint;
 use crate::kube::rule::taints::Effect;
 use crate::kube::spec::placement::PodAffinity;
 use crate::kube::spec::{
-    Component, Identities, Image, Kind, NodeSpec, NodeTemplate, PlaneSpec, Resources, Role, Rollout, Timers, UNREACHABLE_TOLERATION,
-    Workload, tolerates_unreachable,
+    Component, Identities, Image, Kind, NodeSpec, NodeTemplate, PlaneSpec, Resources, Role, Rollout, Timers,
+    UNREACHABLE_TOLERATION, Workload, tolerates_unreachable,
 };
 use crate::observe::testing::{CLUSTER, three_zones};
 use crate::record::Record;

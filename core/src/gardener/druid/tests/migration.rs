@@ -72,11 +72,15 @@ fn all(from: SeedId, to: SeedId, tolerance: FailureTolerance) -> [MigrationFact;
 fn a_control_plane_moves() {
     let seen = run(&scenario(&world(&json!({}), &json!([moves("10m", "wide")]), &json!([]))), 1);
     assert_eq!(facts(&seen), all(NARROW, WIDE, FailureTolerance::None));
-    let there = |cluster: &str| seen.report.pods.iter().filter(|pod| pod.cluster == cluster && pod.namespace == "shoot--garden--s").count();
+    let there = |cluster: &str| {
+        seen.report.pods.iter().filter(|pod| pod.cluster == cluster && pod.namespace == "shoot--garden--s").count()
+    };
     assert_eq!((there("narrow"), there("wide")), (0, 3));
     // Its API is away from when its servers go to when others are there.
     let api = &seen.report.api["shoot--garden--s"];
-    let [gap] = &api.outages.iter().filter(|gap| gap.verb == "write").collect::<Vec<_>>()[..] else { panic!("{:?}", api.outages) };
+    let [gap] = &api.outages.iter().filter(|gap| gap.verb == "write").collect::<Vec<_>>()[..] else {
+        panic!("{:?}", api.outages)
+    };
     assert!(gap.from_s > at(&seen, Leaves) && gap.from_s <= at(&seen, Closed) && gap.over, "{gap:?}");
     assert!(gap.to_s > at(&seen, Restored) && gap.to_s <= at(&seen, Serves), "{gap:?}");
     assert!((row(&seen).write_unavailable_s - (gap.to_s - gap.from_s)).abs() < 1e-6 && row(&seen).over);
@@ -148,7 +152,14 @@ fn what_is_asked_for_meanwhile() {
     let denied = [Denied(NARROW, Obstacle::Moves), Denied(NARROW, Obstacle::Seed(NoSeed::NotMultiZonal))];
     assert_eq!(facts(&seen).into_iter().filter(|fact| matches!(fact, Denied(..))).collect::<Vec<_>>(), denied);
     use ToleranceFact::{Admitted as Granted, Done as Survives, Follows};
-    assert_eq!(tolerances(&seen), [FailureTolerance::Zone].map(Granted).into_iter().chain([Follows(FailureTolerance::Zone), Survives(FailureTolerance::Zone)]).collect::<Vec<_>>());
+    assert_eq!(
+        tolerances(&seen),
+        [FailureTolerance::Zone]
+            .map(Granted)
+            .into_iter()
+            .chain([Follows(FailureTolerance::Zone), Survives(FailureTolerance::Zone)])
+            .collect::<Vec<_>>()
+    );
     let asked = seen.kube(|fact| matches!(fact, KubeRecord::Tolerance(_, Granted(_))).then_some(()));
     assert!((asked[0].0 - at(&seen, Done)).abs() < 1e-6, "when it is there");
     assert_eq!(seen.report.etcd[SHOP].members.len(), 3);

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use crate::gardener::druid::{DruidFact, ToleranceFact};
 use crate::gardener::admission::Denial;
+use crate::gardener::druid::{DruidFact, ToleranceFact};
 use crate::gardener::outage::OutageFact;
 use crate::ids::{ClusterId, MemberId, ZoneId};
 use crate::kernel::time::Time;
