@@ -174,9 +174,30 @@ fn kubernetes(report: &Report) -> Html {
             { rows("APIs that did not answer", &["Cluster", "Requests", "From", "For"], outages) }
             { rows("Components that could do nothing", &["Cluster", "Component", "From", "For"], idle) }
             { rows("Pods that ran on, cut off, though they were gone", &["Pod", "Namespace", "Cluster", "From", "For"], hazards) }
+            { moves(report) }
             { rows("Nodes at the end", &["Node", "Zone", "Ready", "Taints", "Machine"], nodes) }
             { rows("Machines at the end", &["Machine", "Zone", "Phase", "Age", "Node"], machines) }
             { rows("Pods at the end", &["Pod", "Namespace", "Phase", "Ready", "Node", "Why it has none"], pods.take(MOST_PODS)) }
+        </>
+    }
+}
+
+/// Control planes that move, and what is not back where it was.
+fn moves(report: &Report) -> Html {
+    let migrations = report.migrations.iter().map(|m| {
+        let waits = m.waits.last().filter(|wait| !wait.over).map(|wait| format!("waits for {}", wait.waits_for));
+        let state = m.denied.clone().or(waits).unwrap_or_else(|| format!("there after {}", length(m.took_s)));
+        vec![m.shoot.clone(), m.to.clone(), clock(moment(m.asked_s), 3), length(m.write_unavailable_s), state]
+    });
+    let failback = report.failback.iter().map(|f| {
+        let zones: Vec<String> = f.per_zone.iter().map(|(zone, pods)| format!("{zone} {pods}")).collect();
+        vec![f.component.clone(), f.namespace.clone(), f.cluster.clone(), zones.join(", "), f.remedy.clone()]
+    });
+    let skewed = ["Component", "Namespace", "Cluster", "Where", "What to do"];
+    html! {
+        <>
+            { rows("Control planes that move to another seed", &["Shoot", "To", "Asked at", "No writes for", "State"], migrations) }
+            { rows("Still skewed though the zone is back", &skewed, failback) }
         </>
     }
 }
