@@ -150,6 +150,7 @@ impl Cluster {
         self.members[index as usize].halted = false;
         self.start(index, cx);
         self.seek_membership(index, cx);
+        self.disturb_controller(cx);
     }
 
     /// The kubelet of a host ends a member's container by SIGTERM.
@@ -157,6 +158,7 @@ impl Cluster {
         if self.host(index) == host {
             self.members[index as usize].halted = true;
             self.hand_over(index, cx);
+            self.disturb_controller(cx);
         }
     }
 
@@ -166,6 +168,7 @@ impl Cluster {
             self.wake(cx);
             self.members[index as usize].halted = true;
             self.stop(index, reason, cx);
+            self.disturb_controller(cx);
         }
     }
 

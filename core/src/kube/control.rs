@@ -9,7 +9,7 @@ use crate::kube::election::Election;
 use crate::kube::event::KubeEvent;
 use crate::kube::record::Replica;
 use crate::kube::spec::Component;
-use crate::network::Network;
+use crate::network::{HostId, Network};
 use crate::record::StopReason;
 
 #[derive(Clone, Copy, Debug)]
@@ -121,6 +121,11 @@ impl Control {
     /// How long a write of a component takes now; `None`: it does not lead, or cannot write.
     pub fn gate(&self, component: Component) -> Option<Duration> {
         self.elections[component as usize].acts()
+    }
+
+    /// Where the process of a component runs that leads and can write.
+    pub fn host(&self, component: Component) -> Option<HostId> {
+        self.elections[component as usize].host()
     }
 
     /// Changes with every leader of a component.

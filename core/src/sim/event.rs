@@ -180,6 +180,8 @@ pub struct Effects {
     pub disturbed: Vec<ClusterId>,
     /// Containers of etcd members that start or end.
     pub orders: Vec<MemberOrder>,
+    /// Active-passive clusters that etcd-druid can check from now on, from this host, or can no longer.
+    pub checked: Vec<(ClusterId, Option<HostId>)>,
     /// Machines that are no more.
     pub deleted_vms: Vec<HostId>,
     /// Whether anybody wants [`Record::Raft`].
@@ -194,6 +196,7 @@ impl Effects {
             && self.watched.is_empty()
             && self.disturbed.is_empty()
             && self.orders.is_empty()
+            && self.checked.is_empty()
             && self.deleted_vms.is_empty()
     }
 

@@ -321,6 +321,10 @@ impl Simulation {
             for order in std::mem::take(&mut self.fx.orders) {
                 self.obey(order);
             }
+            for (id, druid) in std::mem::take(&mut self.fx.checked) {
+                let (cluster, mut cx) = self.cluster(id);
+                cluster.is_checked_from(druid, &mut cx);
+            }
             for host in std::mem::take(&mut self.fx.deleted_vms) {
                 self.delete_vm(host);
             }

@@ -11,7 +11,7 @@ use super::names::Names;
 use super::tolerances::{Asked, asked};
 use super::workload::{Home, Planned, planned};
 use super::world::World;
-use super::{Context, capacity, kube, operations};
+use super::{Context, capacity, kube, operations, passive};
 use crate::error::quote;
 use crate::ids::{ClusterId, NodeId, NodeKey, PlaneId, SeedId, WorkloadId, ZoneId};
 use crate::kube::gardener::{FailureTolerance, Hosted, Recovery, Shoot, ToleranceChange, VOLUMES};
@@ -88,7 +88,7 @@ fn system(cx: &mut Context<'_>, raw: &RawScenario, lowering: &mut Lowering) {
         let system = &raw.seeds[lowering.sites[s].entry].system;
         let tolerance = if lowering.sites[s].seed.multi_zonal { FailureTolerance::Zone } else { FailureTolerance::Node };
         let plane = PlaneId(s as u16);
-        let home = Home { namespace: "garden".to_owned(), tolerance, recovery: Recovery::Wait, pinned: false, plane };
+        let home = Home { namespace: "garden".to_owned(), tolerance, recovery: Recovery::Wait, pairs: false, pinned: false, plane };
         let all = planned(cx, lowering, &path, &profile::SEED, &system.components, system.only_listed);
         let sound = lowering.sites[s].sound;
         for component in all.into_iter().filter(|_| sound) {
@@ -156,6 +156,7 @@ impl Hosting<'_> {
             }
             let mut etcd = Managed::new(cx, &format!("{path}.etcd"), &entry.etcd.options, &entry.etcd.initial, &entry.etcd.disk);
             etcd.regional = entry.etcd.volumes == RawVolumes::Regional;
+            etcd.pair = passive::of_shoot(cx, &path, entry, &etcd.options);
             if etcd.regional && entry.recovery == Recovery::Move {
                 let wanted = "zonal, or another `recovery`: a regional volume goes where its pod does, and need not be made anew";
                 cx.error(&format!("{path}.etcd.volumes"), "regional, with recovery move", wanted);
@@ -250,13 +251,18 @@ impl Hosting<'_> {
         site.shoots += 1;
         site.plane.cared.push(shoot.namespace);
         let pinned = shoot.tolerance != FailureTolerance::Zone && site.seed.zones.len() > 1;
-        let home = Home { namespace, tolerance: shoot.tolerance, recovery: shoot.recovery, pinned, plane };
+        let pairs = etcd.pair.is_some();
+        let home = Home { namespace, tolerance: shoot.tolerance, recovery: shoot.recovery, pairs, pinned, plane };
+        if let Some(asked) = self.asked.iter().find(|asked| pairs && asked.shoot == shoot.name) {
+            let wanted = "none of a shoot whose `etcd.mode` is not quorum: two members are all it has";
+            cx.error(&format!("operations[{}].set_failure_tolerance", asked.operation), format!("a change of {}", shoot.name), wanted);
+        }
         let main = ClusterId(self.first + self.sets.len() as u16);
         let mut workloads = Vec::new();
         for component in components {
             let id = deploy(cx, self.lowering, s, path, &home, *component)?;
             workloads.push(id);
-            if !is_etcd(component) {
+            if !component.is_etcd() {
                 continue;
             }
             let cluster = ClusterId(self.first + self.sets.len() as u16);
@@ -267,7 +273,7 @@ impl Hosting<'_> {
             let (shoot_index, managed) = (self.shoots.len(), etcd.clone());
             let asked = self.asked.iter().filter(|asked| asked.shoot == shoot.name).map(|asked| asked.to);
             let later =
-                asked.clone().map(|to| component.replicas(to, shoot.recovery)).max().unwrap_or(0).saturating_sub(replicas);
+                asked.clone().map(|to| component.replicas(to, &home)).max().unwrap_or(0).saturating_sub(replicas);
             let moves =
                 shoot.recovery == Recovery::Move && asked.chain([shoot.tolerance]).any(|one| one == FailureTolerance::Zone);
             let turns = if moves { usize::from(VOLUMES) } else { 1 };
@@ -322,10 +328,6 @@ impl Hosting<'_> {
     }
 }
 
-fn is_etcd(component: &Planned<'_>) -> bool {
-    matches!(component.part(), Part::EtcdMain | Part::EtcdEvents)
-}
-
 /// A component's pods are members of a cluster.
 fn make_etcd(workload: &mut Workload, cluster: ClusterId, etcd: &Managed) {
     (workload.role, workload.start) = (Role::Etcd(cluster), etcd.options.start_up);
@@ -367,6 +369,11 @@ impl Set {
         let workload = site.plane.workloads[self.workload.0 as usize].clone();
         if !(1..=MAX_MEMBERS).contains(&(workload.replicas + self.later)) || workload.replicas == 0 {
             let wanted = format!("1 to {MAX_MEMBERS} members");
+            cx.error(&format!("{}.replicas", self.path), workload.replicas.to_string(), wanted);
+            return;
+        }
+        if self.managed.pair.is_some() && workload.replicas != 2 {
+            let wanted = "2: one that serves and one that stands by (`etcd.mode`)";
             cx.error(&format!("{}.replicas", self.path), workload.replicas.to_string(), wanted);
             return;
         }

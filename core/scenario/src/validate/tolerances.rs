@@ -6,6 +6,8 @@ use zonefall_kernel::time::Time;
 
 /// A change that is asked for.
 pub(super) struct Asked<'a> {
+    /// Its place among the file's operations.
+    pub(super) operation: usize,
     pub(super) at: Time,
     pub(super) shoot: &'a str,
     pub(super) to: FailureTolerance,
@@ -14,8 +16,8 @@ pub(super) struct Asked<'a> {
 /// All of them, as the file has them.
 pub(super) fn asked(raw: &RawScenario) -> Vec<Asked<'_>> {
     let changes = raw.operations.iter().map(|operation| (Time::ZERO + operation.at.0, &operation.change));
-    let asked = changes.filter_map(|(at, change)| match change {
-        RawChange::SetFailureTolerance { shoot, to } => Some(Asked { at, shoot, to: *to }),
+    let asked = changes.enumerate().filter_map(|(operation, (at, change))| match change {
+        RawChange::SetFailureTolerance { shoot, to } => Some(Asked { operation, at, shoot, to: *to }),
         _ => None,
     });
     asked.collect()
