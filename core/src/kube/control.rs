@@ -1,6 +1,6 @@
 //! What makes a plane work: its API servers, and the elections of the components that act through them.
 //!
-//! They run on the hosts of the control plane, or are pods of another plane, which tells of them ([`Signal`]).
+//! They run on the hosts of the control plane, or are pods of another plane, or of this one, which tells of them ([`Signal`]).
 
 use crate::kernel::time::Duration;
 use crate::kube::api::Api;
@@ -8,7 +8,7 @@ use crate::kube::context::{Cx, Process, Program, Signal};
 use crate::kube::election::Election;
 use crate::kube::event::KubeEvent;
 use crate::kube::record::Replica;
-use crate::kube::spec::Component;
+use crate::kube::spec::{Component, Role};
 use crate::network::{HostId, Network};
 use crate::record::StopReason;
 
@@ -84,7 +84,10 @@ impl Control {
     fn on_host(&mut self, index: u32, process: Process, cx: &mut Cx<'_>) {
         let node = cx.spec.control_plane[index as usize];
         let (replica, host) = (Replica::Host(node), Network::host_of(node));
-        let controllers = Component::ALL.into_iter().map(Program::Controller);
+        // What the plane runs as pods of its own (a seed etcd-druid and gardenlet) needs its API first.
+        let is_pod = |component| cx.spec.workloads.iter().any(|workload| workload.role == Role::Controller(cx.plane, component));
+        let on_hosts = Component::ALL.into_iter().filter(|component| !is_pod(*component));
+        let controllers: Vec<Program> = on_hosts.map(Program::Controller).collect();
         for program in std::iter::once(Program::ApiServer).chain(controllers) {
             self.hear(&Signal { plane: cx.plane, program, key: index, replica, host, process }, cx);
         }
