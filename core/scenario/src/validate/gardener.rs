@@ -88,7 +88,8 @@ fn system(cx: &mut Context<'_>, raw: &RawScenario, lowering: &mut Lowering) {
         let system = &raw.seeds[lowering.sites[s].entry].system;
         let tolerance = if lowering.sites[s].seed.multi_zonal { FailureTolerance::Zone } else { FailureTolerance::Node };
         let plane = PlaneId(s as u16);
-        let home = Home { namespace: "garden".to_owned(), tolerance, recovery: Recovery::Wait, pairs: false, pinned: false, plane };
+        let home =
+            Home { namespace: "garden".to_owned(), tolerance, recovery: Recovery::Wait, pairs: false, pinned: false, plane };
         let all = planned(cx, lowering, &path, &profile::SEED, &system.components, system.only_listed);
         let sound = lowering.sites[s].sound;
         for component in all.into_iter().filter(|_| sound) {
@@ -255,7 +256,11 @@ impl Hosting<'_> {
         let home = Home { namespace, tolerance: shoot.tolerance, recovery: shoot.recovery, pairs, pinned, plane };
         if let Some(asked) = self.asked.iter().find(|asked| pairs && asked.shoot == shoot.name) {
             let wanted = "none of a shoot whose `etcd.mode` is not quorum: two members are all it has";
-            cx.error(&format!("operations[{}].set_failure_tolerance", asked.operation), format!("a change of {}", shoot.name), wanted);
+            cx.error(
+                &format!("operations[{}].set_failure_tolerance", asked.operation),
+                format!("a change of {}", shoot.name),
+                wanted,
+            );
         }
         let main = ClusterId(self.first + self.sets.len() as u16);
         let mut workloads = Vec::new();
@@ -272,8 +277,7 @@ impl Hosting<'_> {
             let (path, namespace) = (component.path(path), home.namespace.clone());
             let (shoot_index, managed) = (self.shoots.len(), etcd.clone());
             let asked = self.asked.iter().filter(|asked| asked.shoot == shoot.name).map(|asked| asked.to);
-            let later =
-                asked.clone().map(|to| component.replicas(to, &home)).max().unwrap_or(0).saturating_sub(replicas);
+            let later = asked.clone().map(|to| component.replicas(to, &home)).max().unwrap_or(0).saturating_sub(replicas);
             let moves =
                 shoot.recovery == Recovery::Move && asked.chain([shoot.tolerance]).any(|one| one == FailureTolerance::Zone);
             let turns = if moves { usize::from(VOLUMES) } else { 1 };

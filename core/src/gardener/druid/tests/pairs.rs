@@ -70,12 +70,19 @@ fn both_pairs_of_a_shoot_survive_a_zone() {
             // API servers find the member that serves: a dial that waits (20 s), a readiness check (10 s).
             let api = &seen.report.api["shoot--garden--s"];
             let took = only(&seen, "etcd-main").took_s;
-            assert!((took..took + 40.0).contains(&api.write_unavailable_s), "{mode}: {took} s, API {} s", api.write_unavailable_s);
+            assert!(
+                (took..took + 40.0).contains(&api.write_unavailable_s),
+                "{mode}: {took} s, API {} s",
+                api.write_unavailable_s
+            );
             // Its volume cannot leave za: one that could take over is missing for the hour, and until its pod is back and restored.
             let missing = etcd(&seen, "etcd-main").no_tolerance_s;
             assert!((3_600.0..3_900.0).contains(&missing), "{mode}: {missing} s");
             assert_eq!(roles(&seen), [back, Role::Leader], "{mode}");
-            assert_eq!(ready(&seen).iter().map(|(_, zone, ready)| (&zone[..], *ready)).collect::<Vec<_>>(), [("za", true), ("zb", true)]);
+            assert_eq!(
+                ready(&seen).iter().map(|(_, zone, ready)| (&zone[..], *ready)).collect::<Vec<_>>(),
+                [("za", true), ("zb", true)]
+            );
         }
     }
 }
@@ -124,7 +131,8 @@ fn who_loses_its_node_comes_back_on_another() {
         let mut file = file(18, &pair(mode, "node"), "60m", &json!([]), &json!([]));
         let node = |k: u32| json!({"name": format!("node-{k}"), "pool": "cpu", "zone": "za"});
         file["seeds"][0]["nodes"] = (0..6).map(node).collect();
-        let pods = |set: &str| json!([{"name": format!("{set}-0"), "node": "node-0"}, {"name": format!("{set}-1"), "node": "node-1"}]);
+        let pods =
+            |set: &str| json!([{"name": format!("{set}-0"), "node": "node-0"}, {"name": format!("{set}-1"), "node": "node-1"}]);
         for (k, set) in ["etcd-main", "etcd-events"].iter().enumerate() {
             file["shoots"][0]["components"][k]["pods"] = pods(set);
         }
