@@ -134,6 +134,7 @@ impl Cluster {
                     learner: member.learner,
                     held_down: 0,
                     displaced: false,
+                    listed: true,
                     managed: spec.managed,
                     halted: spec.managed && !member.initial,
                     newcomer: spec.managed && !member.initial,

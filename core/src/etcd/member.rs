@@ -40,6 +40,8 @@ pub struct Member {
     pub managed: bool,
     /// Another serves in its place; its data is to be thrown away, and till then it does not start.
     pub displaced: bool,
+    /// New connections are sent to it (it is among the endpoints of its Service).
+    pub listed: bool,
     /// Its kubelet keeps it down.
     pub halted: bool,
     /// Managed, and not in the cluster from the start: its container sees to it that it joins, and gets its vote.

@@ -34,6 +34,12 @@ impl Cluster {
         cx.fx.disturbed.push(self.id);
     }
 
+    /// New connections of API servers are sent to a member from now on, or are not.
+    pub fn list(&mut self, index: u8, listed: bool, cx: &mut Context<'_>) {
+        self.members[index as usize].listed = listed;
+        cx.fx.disturbed.push(self.id);
+    }
+
     fn streams_of(&self, index: u8) -> Vec<usize> {
         let others = (0..self.members.len() as u8).filter(|other| *other != index);
         others.flat_map(|other| [self.stream_index(index, other), self.stream_index(other, index)]).collect()

@@ -72,6 +72,8 @@ pub enum Watcher {
     Volumes,
     /// The disruption controller. Key: a workload.
     Budgets,
+    /// The endpoints controller. Key: a workload that is etcd.
+    Endpoints,
     /// The machine controller. Key: a node.
     Machines,
     /// Machine sets. Key: a machine deployment.
@@ -84,7 +86,7 @@ pub enum Watcher {
 
 impl Watcher {
     /// All of them.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Lifecycle,
         Self::Evict,
         Self::ReplicaSets,
@@ -93,6 +95,7 @@ impl Watcher {
         Self::DaemonSets,
         Self::Volumes,
         Self::Budgets,
+        Self::Endpoints,
         Self::Machines,
         Self::MachineSets,
         Self::Druid,
@@ -117,7 +120,8 @@ impl Watcher {
             | Self::StatefulSets
             | Self::DaemonSets
             | Self::Volumes
-            | Self::Budgets => Some(Component::ControllerManager),
+            | Self::Budgets
+            | Self::Endpoints => Some(Component::ControllerManager),
             Self::Machines | Self::MachineSets => Some(Component::MachineControllerManager),
             Self::Druid => Some(Component::Druid),
             Self::Gardenlet => Some(Component::Gardenlet),

@@ -207,6 +207,7 @@ impl KubeEvent {
             Self::Work(Watcher::StatefulSets) => "the StatefulSet controller hears of pods".to_owned(),
             Self::Work(Watcher::DaemonSets) => "the DaemonSet controller hears of nodes and pods".to_owned(),
             Self::Work(Watcher::Volumes) => "the attach/detach controller hears of nodes and pods".to_owned(),
+            Self::Work(Watcher::Endpoints) => "the endpoints controller hears of pods".to_owned(),
             Self::Work(Watcher::Budgets) => "the disruption controller hears of pods".to_owned(),
             Self::Work(Watcher::Machines) => "the machine controller hears of nodes".to_owned(),
             Self::Work(Watcher::MachineSets) => "machine sets hear of machines".to_owned(),

@@ -161,6 +161,13 @@ pub enum MemberOrder {
         /// Why.
         reason: StopReason,
     },
+    /// New connections are sent to it, or are not.
+    List {
+        /// Which.
+        member: MemberId,
+        /// They are.
+        listed: bool,
+    },
 }
 
 /// What a handler asks for. Only the run loop carries it out.

@@ -344,7 +344,10 @@ impl Simulation {
     }
 
     fn obey(&mut self, order: MemberOrder) {
-        let (MemberOrder::Run { member, .. } | MemberOrder::Terminate { member, .. } | MemberOrder::Halt { member, .. }) = order;
+        let (MemberOrder::Run { member, .. }
+        | MemberOrder::Terminate { member, .. }
+        | MemberOrder::Halt { member, .. }
+        | MemberOrder::List { member, .. }) = order;
         if let MemberOrder::Run { host, .. } = order {
             self.member_moves(member, host);
         }
@@ -353,6 +356,7 @@ impl Simulation {
             MemberOrder::Run { host, .. } => cluster.run(member.index, host, &mut cx),
             MemberOrder::Terminate { host, .. } => cluster.withdraw(member.index, host, &mut cx),
             MemberOrder::Halt { host, reason, .. } => cluster.halt(member.index, host, reason, &mut cx),
+            MemberOrder::List { listed, .. } => cluster.list(member.index, listed, &mut cx),
         }
     }
 

@@ -27,7 +27,8 @@ const SERVICES: [Service; 3] = [Service::Write, Service::ReadLinearizable, Servi
 #[component]
 pub(crate) fn Health(props: &HealthProps) -> Html {
     let clusters = props.scenario.etcd.iter().zip(&props.picture.etcd);
-    let planes = || props.scenario.kube.planes.iter().zip(&props.picture.planes).filter(|(_, now)| !now.nodes.is_empty());
+    let planes = props.scenario.kube.planes.iter().zip(&props.picture.planes).filter(|(_, now)| !now.nodes.is_empty());
+    let (names, planes): (Vec<_>, Vec<_>) = planes.map(|(spec, now)| (spec.name.as_str(), now)).unzip();
     // Where there is Kubernetes there is little room: only those that are worst.
     let kube = !props.scenario.kube.planes.is_empty();
     let (shown, well): (Vec<_>, Vec<_>) =
@@ -39,7 +40,11 @@ pub(crate) fn Health(props: &HealthProps) -> Html {
     let lines = named.into_iter().map(|(spec, now)| line(&spec.name, now, spec, kube));
     html! {
         <ul class="health" aria-label="Clusters at the playhead" data-testid="health">
-            { for planes().take(MOST).map(|(spec, now)| plane(&spec.name, now)) }
+            if planes.len() > MOST {
+                { kubernetes(&format!("{} Kubernetes clusters", planes.len()), &planes) }
+            } else {
+                { for names.iter().zip(planes.chunks(1)).map(|(name, plane)| kubernetes(name, plane)) }
+            }
             { for lines }
             if omitted > 0 {
                 <li class="warn"><span>{ format!("△ {omitted} etcd clusters have no member to spare, or worse") }</span></li>
@@ -50,18 +55,19 @@ pub(crate) fn Health(props: &HealthProps) -> Html {
     }
 }
 
-/// Clusters that have a line of their own beside Kubernetes.
+/// Clusters that have a line of their own: of Kubernetes, and of etcd beside it.
 const MOST: usize = 2;
 
 fn etcds(count: usize) -> String {
     if count == 1 { "1 etcd cluster is".to_owned() } else { format!("{count} etcd clusters are") }
 }
 
-/// What a Kubernetes cluster has, and how much of it is well.
-fn plane(name: &str, now: &PlanePicture) -> Html {
-    let nodes = now.nodes.iter().filter(|node| node.ready == Ready::True).count();
-    let pods = now.pods.iter().filter(|pod| pod.ready && !pod.terminating).count();
-    let running = now.machines.iter().filter(|machine| machine.phase == Phase::Running).count();
+/// What Kubernetes clusters have, and how much of it is well.
+fn kubernetes(name: &str, planes: &[&PlanePicture]) -> Html {
+    let sum = |of: fn(&PlanePicture) -> usize| planes.iter().map(|now| of(now)).sum::<usize>();
+    let nodes = sum(|now| now.nodes.iter().filter(|node| node.ready == Ready::True).count());
+    let pods = sum(|now| now.pods.iter().filter(|pod| pod.ready && !pod.terminating).count());
+    let running = sum(|now| now.machines.iter().filter(|machine| machine.phase == Phase::Running).count());
     let part = |well: usize, all: usize, what: &str| {
         let (tone, sign) = if well == all { ("good", "✓") } else { ("warn", "△") };
         html! { <span class={tone}>{ format!("{sign} {well} of {all} {what}") }</span> }
@@ -69,9 +75,9 @@ fn plane(name: &str, now: &PlanePicture) -> Html {
     html! {
         <li>
             <strong>{ name }</strong>
-            { part(nodes, now.nodes.len(), "nodes ready") }
-            { part(running, now.machines.len(), "machines running") }
-            { part(pods, now.pods.len(), "pods ready") }
+            { part(nodes, sum(|now| now.nodes.len()), "nodes ready") }
+            { part(running, sum(|now| now.machines.len()), "machines running") }
+            { part(pods, sum(|now| now.pods.len()), "pods ready") }
         </li>
     }
 }

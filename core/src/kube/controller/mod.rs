@@ -5,6 +5,7 @@ pub mod collect;
 pub mod daemon;
 pub mod disruption;
 pub mod drain;
+pub mod endpoints;
 pub mod evict;
 pub mod lifecycle;
 pub mod limiter;

@@ -7,7 +7,7 @@ use crate::kernel::time::Duration;
 use crate::kube::context::Cx;
 use crate::kube::event::{KubeEvent, Watcher};
 use crate::kube::record::KubeRecord;
-use crate::kube::spec::{Component, Workload};
+use crate::kube::spec::{Component, Role, Workload};
 
 impl Plane {
     /// The gate that all work of controllers passes: how long a write of a component takes now. `None`: none of its processes leads, or
@@ -81,6 +81,7 @@ impl Plane {
             }
             Watcher::Volumes => workloads(&|workload| workload.volume.is_some()),
             Watcher::Budgets => self.with_budgets(cx),
+            Watcher::Endpoints => workloads(&|workload| matches!(workload.role, Role::Etcd(_))),
             Watcher::MachineSets => (0..cx.spec.groups.len() as u32).collect(),
             Watcher::Druid | Watcher::Gardenlet => self.druid.shoots().collect(),
         }

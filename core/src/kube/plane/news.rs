@@ -4,11 +4,11 @@ use super::Plane;
 use crate::ids::{GroupId, NodeKey, WorkloadId};
 use crate::kube::claim::Attachment;
 use crate::kube::context::Cx;
-use crate::kube::controller::disruption;
 use crate::kube::controller::lifecycle::Lifecycle;
+use crate::kube::controller::{disruption, endpoints};
 use crate::kube::event::{KubeEvent, Watcher};
 use crate::kube::record::Ready;
-use crate::kube::spec::Kind;
+use crate::kube::spec::{Kind, Role};
 use crate::kube::store::Change;
 
 impl Plane {
@@ -25,6 +25,7 @@ impl Plane {
                 Watcher::ReplicaSets | Watcher::StatefulSets | Watcher::DaemonSets => self.reconcile(WorkloadId(key), cx),
                 Watcher::Volumes => self.volumes.reconcile(WorkloadId(key), &mut self.store, cx),
                 Watcher::Budgets => disruption::reconcile(WorkloadId(key), &mut self.store, cx),
+                Watcher::Endpoints => endpoints::reconcile(WorkloadId(key), &self.store, cx),
                 Watcher::Kubelets => {
                     if let Some(kubelet) = self.kubelets.get_mut(&NodeKey(key)) {
                         kubelet.notice(&mut self.store, cx);
@@ -73,6 +74,7 @@ impl Plane {
                     self.care.terminating(pod, workload, cx);
                     self.tell_owner(workload, cx);
                     self.tell_budget(workload, cx);
+                    self.tell_endpoints(workload, cx);
                     self.tell(Watcher::Kubelets, node.0, cx);
                 }
                 Change::Removed(pod, name, node) => {
@@ -88,6 +90,7 @@ impl Plane {
                     self.tell_owner(name.workload, cx);
                     self.tell_druid(Some(name.workload), cx);
                     self.tell_budget(name.workload, cx);
+                    self.tell_endpoints(name.workload, cx);
                 }
                 Change::Volume(name) => {
                     self.tell(Watcher::Volumes, name.workload.0, cx);
@@ -106,6 +109,7 @@ impl Plane {
                 Change::Readiness(workload) => {
                     self.tell_druid(Some(workload), cx);
                     self.tell_budget(workload, cx);
+                    self.tell_endpoints(workload, cx);
                     let in_order = cx.spec.workloads[workload.0 as usize].kind == Kind::StatefulSet { parallel: false };
                     if in_order || self.store.is_rolling(workload) {
                         self.tell_owner(workload, cx);
@@ -155,6 +159,12 @@ impl Plane {
     }
 
     /// Tells the disruption controller, where the workload has a budget.
+    fn tell_endpoints(&mut self, workload: WorkloadId, cx: &mut Cx<'_>) {
+        if matches!(cx.spec.workloads[workload.0 as usize].role, Role::Etcd(_)) {
+            self.tell(Watcher::Endpoints, workload.0, cx);
+        }
+    }
+
     fn tell_budget(&mut self, workload: WorkloadId, cx: &mut Cx<'_>) {
         if self.store.template(workload, cx.spec).max_unavailable.is_some() {
             self.tell(Watcher::Budgets, workload.0, cx);

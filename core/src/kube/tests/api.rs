@@ -9,11 +9,11 @@ use super::world::{
 };
 use crate::ids::{ClusterId, MemberId, NodeId, NodeKey, VolumeId, ZoneId};
 use crate::kernel::time::{Duration, Time};
-use crate::kube::record::{KubeRecord, NodeFact, PodFact, Ready, ServerFact, Verb};
+use crate::kube::record::{KubeRecord, NodeFact, PodFact, Ready, Replica, ServerFact, Verb};
 use crate::kube::rule::taints::Effect;
 use crate::kube::spec::Component;
 use crate::observe::testing::CLUSTER;
-use crate::scenario::{Aim, Direction, Fault, Scenario};
+use crate::scenario::{Aim, Direction, Fault, Scenario, bundled};
 use crate::sim::{Exact, Options, Simulation};
 
 /// Two nodes in each of three zones, six pods, one host that serves the API. The etcd members are in the zone of none of them.
@@ -66,6 +66,30 @@ fn a_silent_member_is_left_when_the_keep_alive_says_so() {
     }
     waits.sort_unstable();
     assert!(waits[0] == secs(40) && waits[11] >= secs(60), "dials are drawn: {waits:?}");
+}
+
+#[test]
+fn new_connections_go_to_members_that_are_known_to_be_ready() {
+    let bundled = bundled().iter().find(|file| file.name == "zone-outage-option-1").expect("it is bundled");
+    let mut scenario = Scenario::from_json(bundled.json).expect("it is valid");
+    scenario.duration = secs(30 * 60);
+    let (mut known, mut unknown) = (0, 0);
+    for seed in 0..16 {
+        let seen = watch(&scenario, seed, Exact::Fast, 1, SHOOT).servers();
+        for (runs, replica, _) in seen.iter().filter(|(when, _, fact)| *fact == ServerFact::Runs && *when > at(600)) {
+            let linked = |(when, of, fact): &(Time, Replica, ServerFact)| {
+                (of == replica && when >= runs && matches!(fact, ServerFact::Etcd(Some(_)))).then_some(*when)
+            };
+            assert_eq!(seen.iter().find_map(linked), Some(*runs), "the member in za is not among the endpoints: {seen:?}");
+            known += 1;
+        }
+        // In the first two minutes nobody knows: those that were connected to it may dial it again.
+        unknown += seen
+            .iter()
+            .filter(|(when, _, fact)| *when > at(640) && *when < at(720) && matches!(fact, ServerFact::Etcd(_)))
+            .count();
+    }
+    assert!(known >= 8 && unknown > 0, "{known} servers started later, {unknown} dials before");
 }
 
 #[test]

@@ -21,8 +21,7 @@ fn natively(text: &str) -> Value {
 #[test]
 fn the_pages_report_is_the_command_lines() {
     story_on(DESK, |page| {
-        // A landscape of hundreds of control planes takes the page more than a story's patience.
-        for scenario in bundled().iter().filter(|scenario| scenario.name != "many-shoots") {
+        for scenario in bundled() {
             open_done(page, scenario.name);
             page.click("tab-report");
             let native = natively(scenario.json);
