@@ -242,14 +242,14 @@ mod tests {
         // 50 writes a second.
         let (lost, window) = (numbers("committed entries lost"), numbers("data-loss window"));
         let timed = numbers("data-loss window by the timers");
-        assert_eq!(timed, [0.0, 0.0, 0.0, 0.0, 300.0, 0.1]);
+        assert_eq!(timed.map(|s| (s * 1e3) as u64), [0, 0, 0, 0, 300_000, 100]);
         assert_eq!((&lost[..standby], &window[..standby]), (&[0.0; 4][..], &[0.0; 4][..]));
         assert!(lost[standby] > 50.0 && (lost[standby] - 50.0 * window[standby]).abs() < 5.0, "{lost:?}, {window:?}");
         assert!((1.0..timed[standby] + 1.0).contains(&window[standby]), "{window:?}");
         assert!(lost[learner] <= 10.0 && window[learner] <= 2.0 * timed[learner], "{lost:?}, {window:?}");
         // Two etcd clusters of two members, not three, with a pod and a volume each.
-        let (pods, volumes) = (numbers("pods at the end"), numbers("volumes"));
-        assert!([standby, learner].iter().all(|k| pods[*k] == pods[one] - 2.0 && volumes[*k] == volumes[one] - 2.0));
+        let [pods, volumes] = ["pods at the end", "volumes"].map(|what| numbers(what).map(|count| count as i64));
+        assert!([standby, learner].iter().all(|k| pods[*k] == pods[one] - 2 && volumes[*k] == volumes[one] - 2));
         assert!(pods[two] > pods[one] && volumes[two] == volumes[one] && volumes[moved] == volumes[one]);
         assert!(numbers("machines, at most").iter().all(|machines| (6.0..=12.0).contains(machines)));
         let whole = numbers("etcd-main is whole again after");
