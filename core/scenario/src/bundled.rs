@@ -15,7 +15,7 @@ macro_rules! bundle {
     };
 }
 
-static BUNDLED: [Bundled; 28] = bundle![
+static BUNDLED: [Bundled; 29] = bundle![
     "zone-outage",
     "two-zones-big",
     "two-zones-small",
@@ -39,6 +39,7 @@ static BUNDLED: [Bundled; 28] = bundle![
     "active-passive-learner",
     "rolling-maintenance",
     "ha-upgrade",
+    "control-plane-migration",
     "two-zone-region",
     "storage-degraded",
     "cloud-api-down",

@@ -149,6 +149,7 @@ impl Cluster {
         }
         self.members[index as usize].halted = false;
         self.start(index, cx);
+        self.fetch(index, cx);
         self.seek_membership(index, cx);
         self.disturb_controller(cx);
     }
@@ -258,6 +259,7 @@ impl Cluster {
         self.members[index as usize].disk.lost -= 1;
         if self.members[index as usize].disk.is_present() {
             self.start(index, cx);
+            self.fetch(index, cx);
         }
         self.disturb_controller(cx);
     }

@@ -21,6 +21,9 @@ impl Cluster {
         let index = token.member;
         let apply = self.options.apply;
         let max_bytes = self.options.max_request_bytes;
+        if self.is_closed() {
+            return false;
+        }
         let member = &mut self.members[index as usize];
         let Some(server) = member.server.as_deref_mut() else { return false };
         if server.raft.config.learners.contains(index) && !matches!(op, Op::Range { linearizable: false, .. }) {

@@ -167,6 +167,11 @@ fn a_story_that_breaks_fails_its_expectations() {
         json!("stay"),
         &["count(etcd.shoot--garden--shop/etcd-main.members)"],
     );
+    let moved = ["migrations[shoot=shop].from", "migrations[shoot=shop].write_unavailable_s"];
+    check("control-plane-migration", "/operations/1/migrate_shoot/seed", json!("narrow"), &moved);
+    check("control-plane-migration", "/shoots/0/etcd/initial/database", json!("4GiB"), &moved[1..]);
+    let skewed = "failback[component=kube-apiserver].per_zone.za";
+    check("zone-outage-option-1", "/faults/0/for", json!("3h"), &[skewed]);
     let spared = "components[component=kube-apiserver].none_served_s";
     check("rolling-maintenance", "/shoots/0/failure_tolerance", json!("none"), &[spared, &shop("quorum_lost_s")]);
 }

@@ -3,10 +3,10 @@
 use super::Context;
 use super::lower::{Lowering, Site};
 use super::workload::{Home, Planned, planned};
-use crate::kube::Workload;
 use crate::kube::capacity::{Capacity, Demand, Reference};
 use crate::kube::gardener::{FailureTolerance, Recovery};
 use crate::kube::profile;
+use crate::kube::{Identities, Workload};
 use crate::raw::{RawCapacity, RawKind, RawScenario};
 
 const PATH: &str = "capacity.shoot";
@@ -61,7 +61,15 @@ fn of_seed(
         let pinned = tolerance != FailureTolerance::Zone && site.seed.zones.len() > 1;
         // It has no plane of its own: nothing of it ever runs.
         let plane = site.seed.plane;
-        let home = Home { namespace: "shoot--garden--planned".to_owned(), tolerance, recovery, pairs: false, pinned, plane };
+        let home = Home {
+            namespace: "shoot--garden--planned".to_owned(),
+            tolerance,
+            recovery,
+            pairs: false,
+            pinned,
+            plane,
+            identities: Identities::default(),
+        };
         let errors = cx.errors.len();
         let workload = |component: &Planned<'_>| component.workload(cx, lowering, PATH, &home, site);
         let workloads: Vec<Workload> = components.iter().map(workload).collect();

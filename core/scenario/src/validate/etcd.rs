@@ -202,7 +202,8 @@ fn operations(cx: &mut Context<'_>, raw: &RawScenario, clusters: &Names, all: &m
             RawChange::RollComponent { .. }
             | RawChange::DrainNode { .. }
             | RawChange::RollPool { .. }
-            | RawChange::SetFailureTolerance { .. } => None,
+            | RawChange::SetFailureTolerance { .. }
+            | RawChange::MigrateShoot { .. } => None,
         };
         done.extend(change.map(|change| Operation { at, change }));
     }

@@ -12,12 +12,12 @@ mod etcd;
 mod events;
 mod gardener;
 mod kube;
+mod later;
 mod load;
 mod lower;
 mod names;
 mod operations;
 mod passive;
-mod tolerances;
 mod workload;
 mod world;
 

@@ -14,7 +14,9 @@ use crate::kube::name::PodTag;
 use crate::kube::placement::{Affinity, Constraint, PodAffinity, Term};
 use crate::kube::profile::{self, Part, Profile};
 use crate::kube::taints::{Match, Toleration};
-use crate::kube::{Kind, Resources, Role, Rollout, UNREACHABLE_TOLERATION, VolumeTemplate, Workload, tolerates_unreachable};
+use crate::kube::{
+    Identities, Kind, Resources, Role, Rollout, UNREACHABLE_TOLERATION, VolumeTemplate, Workload, tolerates_unreachable,
+};
 use crate::raw::{RawAntiAffinity, RawClaim, RawComponent, RawKind, RawOver, RawRollout, RawSpread};
 use crate::units::Size;
 use zonefall_kernel::time::Duration;
@@ -35,6 +37,8 @@ pub(super) struct Home {
     pub(super) pinned: bool,
     /// The plane that API servers and controllers among them are of.
     pub(super) plane: PlaneId,
+    /// Which members of etcd their pods may be.
+    pub(super) identities: Identities,
 }
 
 /// A component as it is deployed: what Gardener says of it, and what the file does.
@@ -204,6 +208,7 @@ impl Planned<'_> {
             start: self.said(|raw| raw.start).map_or(Duration::from_secs(numbers.start_s), |span| span.0),
             stop: self.said(|raw| raw.stop).map_or(profile::STOP, |span| span.0),
             placed: Vec::new(),
+            identities: home.identities,
         }
     }
 

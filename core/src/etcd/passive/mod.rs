@@ -38,6 +38,7 @@ mod tests;
 pub use record::PassiveRecord;
 
 use backup::Bucket;
+pub(super) use switch::restored;
 
 use crate::etcd::cluster::{Cluster, Context};
 use crate::etcd::member::Standing;
@@ -190,7 +191,7 @@ impl Passive {
 }
 
 /// Whether a host runs and is not cut off from the rest of the world: then it reaches the bucket, and is reached from anywhere.
-fn has_way_out(host: HostId, net: &Network) -> bool {
+pub(super) fn has_way_out(host: HostId, net: &Network) -> bool {
     net.is_powered(host) && !net.is_cut_off(host)
 }
 
@@ -223,7 +224,10 @@ impl Cluster {
     /// A member has applied entries up to `applied`: whether they are the cluster's. Those of a displaced one are not, once another
     /// goes on without them.
     pub(super) fn counts(&mut self, index: u8, applied: u64) -> bool {
-        let Some(passive) = self.passive.as_deref_mut().filter(|_| self.members[index as usize].displaced) else { return true };
+        if !self.members[index as usize].displaced {
+            return true;
+        }
+        let Some(passive) = self.passive.as_deref_mut() else { return false };
         passive.beyond = passive.beyond.max(applied);
         passive.switch.is_some_and(|switch| !switch.forked)
     }

@@ -76,8 +76,9 @@ fn workload<'a>(name: PodName, cx: &Cx<'a>) -> &'a Workload {
 
 /// The etcd member that a pod with its present volume is.
 fn member(name: PodName, store: &Store, cx: &Cx<'_>) -> Option<MemberId> {
-    let (Role::Etcd(cluster), PodTag::Ordinal(ordinal)) = (workload(name, cx).role, name.tag) else { return None };
-    let index = cx.scenario.etcd[cluster.0 as usize].of_pod(ordinal, store.volumes_before(name))?;
+    let workload = workload(name, cx);
+    let (Role::Etcd(cluster), PodTag::Ordinal(ordinal)) = (workload.role, name.tag) else { return None };
+    let index = workload.member(&cx.scenario.etcd[cluster.0 as usize], ordinal, store.volumes_before(name))?;
     Some(MemberId { cluster, index })
 }
 

@@ -3,6 +3,7 @@
 pub mod apis;
 pub mod counts;
 pub mod hazards;
+pub mod migrations;
 pub mod recovery;
 mod rows;
 pub mod serving;
@@ -18,7 +19,7 @@ use crate::kernel::time::Time;
 use crate::kube::name::{PodName, PodTag};
 use crate::observe::Observer;
 use crate::record::Record;
-use crate::report::{ApiReport, ComponentReport, CountsReport, HazardReport, RecoveryReport, length};
+use crate::report::{ApiReport, ComponentReport, CountsReport, HazardReport, MigrationReport, RecoveryReport, length};
 use crate::scenario::Scenario;
 use recovery::{Row, Step};
 
@@ -36,14 +37,16 @@ pub struct Kube {
     pub recovery: recovery::Recovery,
     /// How many stand where.
     pub counts: counts::Counts,
+    /// Shoots that were to move to another seed.
+    pub migrations: migrations::Migrations,
 }
 
 impl Kube {
     /// Nothing has happened yet.
     pub fn new(scenario: &Arc<Scenario>) -> Self {
-        let (apis, hazards, serving, recovery) = Default::default();
+        let (apis, hazards, serving, recovery, migrations) = Default::default();
         let counts = counts::Counts::new(scenario);
-        let mut kube = Self { scenario: Arc::clone(scenario), apis, hazards, serving, recovery, counts };
+        let mut kube = Self { scenario: Arc::clone(scenario), apis, hazards, serving, recovery, counts, migrations };
         for (cluster, spec) in (0..).map(ClusterId).zip(&scenario.etcd) {
             if let Some(passive) = &spec.passive {
                 kube.switched(Time::ZERO, cluster, passive.primary);
@@ -64,6 +67,11 @@ impl Kube {
     /// What was lost, in order, as it stands `now`.
     pub fn recoveries(&self, now: Time) -> Vec<RecoveryReport> {
         self.recovery.rows().map(|row| rows::recovery(row, now, &self.apis, &self.scenario)).collect()
+    }
+
+    /// Shoots that were asked to move to another seed, in order, as that stands `now`.
+    pub fn migrations(&self, now: Time) -> Vec<MigrationReport> {
+        self.migrations.rows(now, &self.apis, &self.scenario)
     }
 
     /// Each plane's API, in the order of the scenario.
@@ -121,5 +129,6 @@ impl Observer for Kube {
         self.recovery.record(at, *plane, fact, &self.serving);
         self.serving.record(at, *plane, fact);
         self.counts.record(*plane, fact);
+        self.migrations.record(at, fact);
     }
 }

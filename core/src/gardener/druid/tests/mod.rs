@@ -1,13 +1,14 @@
 //! Control planes that change: members that leave a zone and come back, shoots that are made to survive more.
 
+mod migration;
 mod pairs;
 
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::{DruidFact, ToleranceFact};
 use crate::gardener::admission::Denial;
+use crate::gardener::druid::{DruidFact, ToleranceFact};
 use crate::gardener::outage::OutageFact;
 use crate::ids::{ClusterId, MemberId, ZoneId};
 use crate::kernel::time::Time;
@@ -294,7 +295,7 @@ fn a_shoot_is_made_to_survive_a_node_in_its_zone() {
 
 #[test]
 fn a_file_tells_of_an_upgrade() {
-    let text = include_str!("../../../../scenarios/ha-upgrade.json");
+    let text = include_str!("../../../../../scenarios/ha-upgrade.json");
     let scenario = Arc::new(Scenario::from_json(text).unwrap_or_else(|errors| panic!("{errors}")));
     let options = Options { raft_records: true, ..Options::default() };
     let report = crate::run::run(&scenario, 1, options, &mut |_, _| {}, &mut |_| {});
