@@ -151,6 +151,7 @@ impl Cluster {
         self.start(index, cx);
         self.fetch(index, cx);
         self.seek_membership(index, cx);
+        self.disturb_controller(cx);
     }
 
     /// The kubelet of a host ends a member's container by SIGTERM.
@@ -158,6 +159,7 @@ impl Cluster {
         if self.host(index) == host {
             self.members[index as usize].halted = true;
             self.hand_over(index, cx);
+            self.disturb_controller(cx);
         }
     }
 
@@ -167,6 +169,7 @@ impl Cluster {
             self.wake(cx);
             self.members[index as usize].halted = true;
             self.stop(index, reason, cx);
+            self.disturb_controller(cx);
         }
     }
 

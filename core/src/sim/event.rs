@@ -190,6 +190,8 @@ pub struct Effects {
     pub disturbed: Vec<ClusterId>,
     /// Containers of etcd members that start or end.
     pub orders: Vec<MemberOrder>,
+    /// Active-passive clusters that etcd-druid can check from now on, from this host, or can no longer.
+    pub checked: Vec<(ClusterId, Option<HostId>)>,
     /// Clusters that are on their way to another seed, and how far.
     pub passages: Vec<(ClusterId, Passage)>,
     /// Machines that are no more.
@@ -206,6 +208,7 @@ impl Effects {
             && self.watched.is_empty()
             && self.disturbed.is_empty()
             && self.orders.is_empty()
+            && self.checked.is_empty()
             && self.passages.is_empty()
             && self.deleted_vms.is_empty()
     }

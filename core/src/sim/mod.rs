@@ -327,6 +327,10 @@ impl Simulation {
             for order in std::mem::take(&mut self.fx.orders) {
                 self.obey(order);
             }
+            for (id, druid) in std::mem::take(&mut self.fx.checked) {
+                let (cluster, mut cx) = self.cluster(id);
+                cluster.is_checked_from(druid, &mut cx);
+            }
             for (id, passage) in std::mem::take(&mut self.fx.passages) {
                 self.clusters[id.0 as usize].pass(passage);
             }

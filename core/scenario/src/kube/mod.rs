@@ -51,6 +51,13 @@ impl KubeModel {
     pub fn word(&self, symbol: Symbol) -> &str {
         &self.words[symbol.0 as usize]
     }
+
+    /// The workload whose pods are the members of an etcd cluster, and the plane it is in.
+    pub fn set_of(&self, cluster: ClusterId) -> Option<(PlaneId, WorkloadId)> {
+        let of = |plane: &PlaneSpec| plane.workloads.iter().position(|workload| workload.role == Role::Etcd(cluster));
+        let mut planes = (0..).map(PlaneId).zip(&self.planes);
+        planes.find_map(|(id, plane)| Some((id, WorkloadId(of(plane)? as u32))))
+    }
 }
 
 /// Work of an operator on a plane.

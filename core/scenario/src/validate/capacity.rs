@@ -5,7 +5,7 @@ use super::lower::{Lowering, Site};
 use super::workload::{Home, Planned, planned};
 use crate::kube::capacity::{Capacity, Demand, Reference};
 use crate::kube::gardener::{FailureTolerance, Recovery};
-use crate::kube::profile::{self, Part};
+use crate::kube::profile;
 use crate::kube::{Identities, Workload};
 use crate::raw::{RawCapacity, RawKind, RawScenario};
 
@@ -65,6 +65,7 @@ fn of_seed(
             namespace: "shoot--garden--planned".to_owned(),
             tolerance,
             recovery,
+            pairs: false,
             pinned,
             plane,
             identities: Identities::default(),
@@ -76,8 +77,7 @@ fn of_seed(
         if pods > MAX_PODS {
             cx.error(&format!("{PATH}.components"), format!("{pods} pods"), format!("at most {MAX_PODS} in all"));
         }
-        let is_etcd = |component: &Planned<'_>| matches!(component.part(), Part::EtcdMain | Part::EtcdEvents);
-        let etcd = (0..components.len()).filter(|k| is_etcd(&components[*k])).collect();
+        let etcd = (0..components.len()).filter(|k| components[*k].is_etcd()).collect();
         all.push(Reference { tolerance, recovery, workloads, etcd });
         if cx.errors.len() > errors {
             break;

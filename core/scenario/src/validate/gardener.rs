@@ -11,7 +11,7 @@ use super::lower::{Lowering, MAX_SHOOTS, Site};
 use super::names::Names;
 use super::workload::{Home, Planned, planned};
 use super::world::World;
-use super::{Context, capacity, kube, operations};
+use super::{Context, capacity, kube, operations, passive};
 use crate::error::quote;
 use crate::ids::{ClusterId, NodeId, NodeKey, PlaneId, SeedId, WorkloadId, ZoneId};
 use crate::kube::gardener::{FailureTolerance, Hosted, Migration, Recovery, Shoot, ToleranceChange};
@@ -95,6 +95,7 @@ fn system(cx: &mut Context<'_>, raw: &RawScenario, lowering: &mut Lowering) {
             namespace: "garden".to_owned(),
             tolerance,
             recovery: Recovery::Wait,
+            pairs: false,
             pinned: false,
             plane,
             identities: Identities::default(),
@@ -167,6 +168,7 @@ impl Hosting<'_> {
             }
             let mut etcd = Managed::new(cx, &format!("{path}.etcd"), &entry.etcd.options, &entry.etcd.initial, &entry.etcd.disk);
             etcd.regional = entry.etcd.volumes == RawVolumes::Regional;
+            etcd.pair = passive::of_shoot(cx, &path, entry, &etcd.options);
             if etcd.regional && entry.recovery == Recovery::Move {
                 let wanted = "zonal, or another `recovery`: a regional volume goes where its pod does, and need not be made anew";
                 cx.error(&format!("{path}.etcd.volumes"), "regional, with recovery move", wanted);
@@ -264,14 +266,20 @@ impl Hosting<'_> {
         site.shoots += 1;
         site.plane.cared.push(shoot.namespace);
         let pinned = shoot.tolerance != FailureTolerance::Zone && site.seed.zones.len() > 1;
+        let pairs = etcd.pair.is_some();
         let identities = later.identities(0);
-        let home = Home { namespace, tolerance: shoot.tolerance, recovery: shoot.recovery, pinned, plane, identities };
+        let home = Home { namespace, tolerance: shoot.tolerance, recovery: shoot.recovery, pairs, pinned, plane, identities };
+        if let Some(asked) = self.asked.iter().find(|asked| pairs && asked.shoot == shoot.name) {
+            let wanted =
+                "none of a shoot whose `etcd.mode` is not quorum: its two members are all it has, and stay where they are";
+            cx.error(&asked.path(), format!("a change of {}", shoot.name), wanted);
+        }
         let main = ClusterId(self.first + self.sets.len() as u16);
         let mut workloads = Vec::new();
         for component in components {
             let id = deploy(cx, self.lowering, s, path, &home, *component)?;
             workloads.push(id);
-            if !is_etcd(component) {
+            if !component.is_etcd() {
                 continue;
             }
             let cluster = ClusterId(self.first + self.sets.len() as u16);
@@ -280,7 +288,7 @@ impl Hosting<'_> {
             let (path, namespace) = (component.path(path), home.namespace.clone());
             let (managed, turns) = (etcd.clone(), later.turns());
             let main = component.part() == Part::EtcdMain;
-            let (later, shoot) = (Self::beyond(component, shoot, &later), self.shoots.len());
+            let (later, shoot) = (Self::beyond(component, &home, &later), self.shoots.len());
             self.sets.push(Set { path, main, site: s, workload: id, shoot, namespace, turn, managed, later, turns });
         }
         let (seed, zones, forms) = (SeedId(s as u16), Vec::new(), Vec::new());
@@ -298,10 +306,6 @@ impl Hosting<'_> {
         });
         Some(())
     }
-}
-
-pub(super) fn is_etcd(component: &Planned<'_>) -> bool {
-    matches!(component.part(), Part::EtcdMain | Part::EtcdEvents)
 }
 
 /// A component's pods are members of a cluster.
@@ -347,6 +351,10 @@ impl Set {
             let wanted = format!("1 to {MAX_MEMBERS} members");
             cx.error(&format!("{}.replicas", self.path), workload.replicas.to_string(), wanted);
             return;
+        }
+        if self.managed.pair.is_some() && workload.replicas != 2 {
+            let wanted = "2: one that serves and one that stands by (`etcd.mode`)";
+            cx.error(&format!("{}.replicas", self.path), workload.replicas.to_string(), wanted);
         }
         let all = (workload.replicas + self.later) as usize * self.turns;
         if all > MAX_IDENTITIES {

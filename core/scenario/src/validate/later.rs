@@ -1,7 +1,7 @@
 //! What shoots are asked for later: to survive more than they do at the start, or to move to another seed. All that comes of it is known
 //! here: their components in each form they may take, and in each seed they may be in.
 
-use super::gardener::{Hosting, is_etcd, make_etcd};
+use super::gardener::{Hosting, make_etcd};
 use super::names::Names;
 use super::workload::{Home, Planned};
 use super::{Context, etcd::Managed};
@@ -13,9 +13,22 @@ use zonefall_kernel::time::Time;
 
 /// Something that a shoot is asked for.
 pub(super) struct Asked<'a> {
+    /// Its place among the file's operations.
+    operation: usize,
     at: Time,
-    shoot: &'a str,
+    pub(super) shoot: &'a str,
     what: What,
+}
+
+impl Asked<'_> {
+    /// Where the file says so.
+    pub(super) fn path(&self) -> String {
+        let word = match self.what {
+            What::Survive(_) => "set_failure_tolerance",
+            What::Move(_) => "migrate_shoot",
+        };
+        format!("operations[{}].{word}", self.operation)
+    }
 }
 
 enum What {
@@ -27,13 +40,13 @@ enum What {
 
 /// All of it, as the file has it; seeds that are not there are told of elsewhere.
 pub(super) fn asked<'a>(raw: &'a RawScenario, seeds: &Names) -> Vec<Asked<'a>> {
-    let asked = raw.operations.iter().filter_map(|operation| {
+    let asked = raw.operations.iter().enumerate().filter_map(|(place, operation)| {
         let (shoot, what) = match &operation.change {
             RawChange::SetFailureTolerance { shoot, to } => (shoot, What::Survive(*to)),
             RawChange::MigrateShoot { shoot, seed } => (shoot, What::Move(seeds.get(seed)?)),
             _ => return None,
         };
-        Some(Asked { at: Time::ZERO + operation.at.0, shoot, what })
+        Some(Asked { operation: place, at: Time::ZERO + operation.at.0, shoot, what })
     });
     asked.collect()
 }
@@ -181,10 +194,10 @@ impl Hosting<'_> {
     }
 
     /// Members that each etcd cluster may have beyond those of the start.
-    pub(super) fn beyond(component: &Planned<'_>, shoot: &Shoot, later: &Later) -> u32 {
-        debug_assert!(is_etcd(component), "{} is none of etcd's", component.name());
-        let replicas = |tolerance: &FailureTolerance| component.replicas(*tolerance, shoot.recovery);
+    pub(super) fn beyond(component: &Planned<'_>, home: &Home, later: &Later) -> u32 {
+        debug_assert!(component.is_etcd(), "{} is none of etcd's", component.name());
+        let replicas = |tolerance: &FailureTolerance| component.replicas(*tolerance, home);
         let most = later.tolerances.iter().map(replicas).max().unwrap_or(0);
-        most.saturating_sub(replicas(&shoot.tolerance))
+        most.saturating_sub(replicas(&home.tolerance))
     }
 }

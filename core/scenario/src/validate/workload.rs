@@ -31,6 +31,8 @@ pub(super) struct Home {
     pub(super) namespace: String,
     pub(super) tolerance: FailureTolerance,
     pub(super) recovery: Recovery,
+    /// Its etcd clusters are pairs: one serves, one stands by.
+    pub(super) pairs: bool,
     /// They are of a shoot, all in one zone.
     pub(super) pinned: bool,
     /// The plane that API servers and controllers among them are of.
@@ -96,9 +98,17 @@ impl Planned<'_> {
         self.profile.map_or(Part::Other, |profile| profile.part)
     }
 
+    pub(super) fn is_etcd(&self) -> bool {
+        matches!(self.part(), Part::EtcdMain | Part::EtcdEvents)
+    }
+
     /// Pods of it, by what its control plane is to survive.
-    pub(super) fn replicas(&self, tolerance: FailureTolerance, recovery: Recovery) -> u32 {
-        let usual = || self.profile.map_or(1, |profile| profile.replicas.count(tolerance, recovery));
+    pub(super) fn replicas(&self, tolerance: FailureTolerance, home: &Home) -> u32 {
+        let usual = || match self.profile {
+            Some(_) if self.is_etcd() && home.pairs => 2,
+            Some(profile) => profile.replicas.count(tolerance, home.recovery),
+            None => 1,
+        };
         self.said(|raw| raw.replicas).unwrap_or_else(usual)
     }
 
@@ -117,7 +127,7 @@ impl Planned<'_> {
             profile::Kind::StatefulSet => RawKind::StatefulSet,
             profile::Kind::DaemonSet => RawKind::DaemonSet,
         });
-        let etcd = matches!(self.part(), Part::EtcdMain | Part::EtcdEvents);
+        let etcd = self.is_etcd();
         match self.said(|raw| raw.kind).unwrap_or(usual) {
             RawKind::Deployment => Kind::Deployment,
             RawKind::StatefulSet => Kind::StatefulSet { parallel: self.said(|raw| raw.parallel).unwrap_or(etcd) },
@@ -130,7 +140,7 @@ impl Planned<'_> {
         let kind = self.kind();
         let replicas = match kind {
             Kind::DaemonSet => 0,
-            Kind::Deployment | Kind::StatefulSet { .. } => self.replicas(home.tolerance, home.recovery),
+            Kind::Deployment | Kind::StatefulSet { .. } => self.replicas(home.tolerance, home),
         };
         let words = &mut lowering.words;
         let (app, name) = (words.symbol(APP), words.symbol(self.name()));

@@ -1,6 +1,8 @@
 //! etcd-druid and gardenlet, as far as they change control planes that are there: members of etcd are moved out of a zone that has an
 //! outage and back ([`relocation`]), shoots are made to survive more ([`upgrade`]), and move to other seeds ([`migration`]).
 //!
+//! Of the pairs of etcd members of which one stands by druid checks the one that serves ([`passive`](crate::etcd::passive)).
+//!
 //! Both look at everything anew whenever something has changed and remember next to nothing: what is in the API and in etcd says how far
 //! they are. Druid acts as [`Component::Druid`](crate::kube::spec::Component), gardenlet as `Gardenlet`: who cannot write does nothing.
 
@@ -17,13 +19,14 @@ use serde::{Deserialize, Serialize};
 
 use super::admission::Denial;
 use super::outage::Outages;
-use crate::ids::{PlaneId, SeedId, WorkloadId, ZoneId};
+use crate::ids::{ClusterId, PlaneId, SeedId, WorkloadId, ZoneId};
 use crate::kube::context::Cx;
 use crate::kube::event::{KubeEvent, Stage};
 use crate::kube::name::{PodName, PodTag};
 use crate::kube::spec::gardener::{FailureTolerance, Hosted, Recovery};
 use crate::kube::spec::{Role, Workload};
 use crate::kube::store::Store;
+use crate::network::HostId;
 use migration::{Leave, Place};
 pub use migration::{MigrationFact, bind};
 pub use relocation::{relaxed, required};
@@ -66,6 +69,10 @@ pub enum ToleranceFact {
 pub struct Druid {
     /// By their place among all shoots.
     shoots: BTreeMap<u32, Shoot>,
+    /// Etcd clusters of which one member serves and one stands by.
+    pairs: Vec<ClusterId>,
+    /// Where it runs, while it can act.
+    host: Option<HostId>,
 }
 
 #[derive(Clone, Debug)]
@@ -142,7 +149,20 @@ impl Druid {
         for (id, asked) in (0..).zip(&model.migrations).filter(|(_, asked)| model.seeds[asked.to.0 as usize].plane == plane) {
             cx.schedule(asked.at, KubeEvent::Migration(id, Stage::Asked));
         }
-        Self { shoots }
+        let etcd = cx.spec.workloads.iter().filter_map(|workload| match workload.role {
+            Role::Etcd(cluster) => Some(cluster),
+            _ => None,
+        });
+        let pairs = etcd.filter(|cluster| cx.scenario.etcd[cluster.0 as usize].passive.is_some()).collect();
+        Self { shoots, pairs, host: None }
+    }
+
+    /// It can act from now on, on this host, or can no longer: so long it checks its pairs, and switches.
+    /// (How: [`passive`](crate::etcd::passive).)
+    pub fn acts_from(&mut self, host: Option<HostId>, cx: &mut Cx<'_>) {
+        if std::mem::replace(&mut self.host, host) != host {
+            cx.fx.checked.extend(self.pairs.iter().map(|cluster| (*cluster, host)));
+        }
     }
 
     /// The shoots there are.

@@ -236,11 +236,11 @@ impl Processes {
         }
     }
 
-    /// Whether the etcd member that a pod is serves here; `None`: it is none.
+    /// Whether the etcd member that a pod is serves (or stands by) here; `None`: it is none.
     fn serves(&self, id: PodId, cx: &Cx<'_>) -> Option<bool> {
         let id = self.all[&id].member?;
         let cluster = &cx.etcd[id.cluster.0 as usize];
-        Some(cluster.members[id.index as usize].host == self.host && cluster.server(id.index).is_some())
+        Some(cluster.members[id.index as usize].host == self.host && cluster.is_ready(id.index))
     }
 
     /// Members of an etcd cluster may serve, or serve no more; whether that concerns a process here.

@@ -13,8 +13,10 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 
-use crate::ids::{PlaneId, WorkloadId};
+use crate::etcd::passive::PassiveRecord;
+use crate::ids::{ClusterId, PlaneId, WorkloadId};
 use crate::kernel::time::Time;
+use crate::kube::name::{PodName, PodTag};
 use crate::observe::Observer;
 use crate::record::Record;
 use crate::report::{ApiReport, ComponentReport, CountsReport, HazardReport, MigrationReport, RecoveryReport, length};
@@ -44,7 +46,22 @@ impl Kube {
     pub fn new(scenario: &Arc<Scenario>) -> Self {
         let (apis, hazards, serving, recovery, migrations) = Default::default();
         let counts = counts::Counts::new(scenario);
-        Self { scenario: Arc::clone(scenario), apis, hazards, serving, recovery, counts, migrations }
+        let mut kube = Self { scenario: Arc::clone(scenario), apis, hazards, serving, recovery, counts, migrations };
+        for (cluster, spec) in (0..).map(ClusterId).zip(&scenario.etcd) {
+            if let Some(passive) = &spec.passive {
+                kube.switched(Time::ZERO, cluster, passive.primary);
+            }
+        }
+        kube
+    }
+
+    /// Of two members of etcd this one is to serve now, the other stands by.
+    fn switched(&mut self, at: Time, cluster: ClusterId, serves: u8) {
+        let Some((plane, workload)) = self.scenario.kube.set_of(cluster) else { return };
+        for index in [0, 1] {
+            let name = PodName { workload, tag: PodTag::Ordinal(index.into()) };
+            self.serving.stands_by(at, plane, name, index != serves);
+        }
     }
 
     /// What was lost, in order, as it stands `now`.
@@ -103,6 +120,9 @@ impl Kube {
 
 impl Observer for Kube {
     fn record(&mut self, at: Time, record: &Record) {
+        if let Record::Passive(cluster, PassiveRecord::Detected { to, .. }) = record {
+            self.switched(at, *cluster, *to);
+        }
         let Record::Kube(plane, fact) = record else { return };
         self.apis.record(at, *plane, fact, &self.scenario);
         self.hazards.record(at, *plane, fact);
