@@ -138,6 +138,8 @@ fn client(set_up: &SetUp) -> Option<Client> {
         op,
         target: Target::Member(member as u8),
         load: Load::Open { interval: Duration::from_nanos((1e9 / rate) as u64), poisson: false },
+        requests: None,
+        process: None,
         timeout: Duration::from_secs(5),
         retries: 0,
         start: Time::ZERO,

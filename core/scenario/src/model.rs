@@ -4,6 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::cost::Process;
 use crate::expect::Expectation;
 use crate::ids::{ClientId, ClusterId, FaultId, MemberId, NodeId, VolumeId, ZoneId};
 use crate::kube::KubeModel;
@@ -240,6 +241,10 @@ pub struct Client {
     pub target: Target,
     /// How often.
     pub load: Load,
+    /// Requests in all; `None`: as many as come.
+    pub requests: Option<u64>,
+    /// What they cost its process; `None`: nothing, and each has the path's bandwidth to itself.
+    pub process: Option<Process>,
     /// Gives up on a member's answer after this.
     pub timeout: Duration,
     /// Further members it tries after a failure.

@@ -1,5 +1,6 @@
 //! Every timer and size of an etcd cluster, with its default and where the default stands.
 
+use crate::cost::RequestCost;
 use zonefall_kernel::time::Duration;
 
 /// Timers, sizes and dialect of one etcd cluster.
@@ -46,6 +47,8 @@ pub struct EtcdOptions {
     pub hand_over: Duration,
     /// CPU time to apply one entry or serve one read: 20 us (assumed).
     pub apply: Duration,
+    /// What requests cost a member: nothing.
+    pub cost: RequestCost,
 }
 
 impl Default for EtcdOptions {
@@ -69,6 +72,7 @@ impl Default for EtcdOptions {
             start_up: Duration::from_millis(500),
             hand_over: Duration::from_micros(50),
             apply: Duration::from_micros(20),
+            cost: RequestCost::NONE,
         }
     }
 }

@@ -8,6 +8,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use crate::etcd::cost::Cores;
 use crate::etcd::disk::{Disk, Persisted};
 use crate::etcd::member::{Member, Reads, Server, Standing};
 use crate::etcd::membership::Pending;
@@ -257,6 +258,7 @@ impl Cluster {
             missed_tick: false,
             beat: 0,
             timer: None,
+            cores: Cores::new(self.options.cost.cores),
             apply_free: now,
             waiting: VecDeque::new(),
             reads: Reads::default(),
@@ -301,7 +303,7 @@ impl Cluster {
             EtcdEvent::ChangesDue => self.changes_due(cx),
             EtcdEvent::Newcomer(member, look) => self.newcomer(member, look, cx),
             EtcdEvent::Passive(alarm, generation) => self.alarm(alarm, generation, cx),
-            EtcdEvent::Request(_) => unreachable!("the run loop adds the operation"),
+            EtcdEvent::Request(_) | EtcdEvent::Work(..) => unreachable!("the run loop adds the operation"),
         }
     }
 

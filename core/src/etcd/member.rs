@@ -10,6 +10,7 @@
 
 use std::collections::VecDeque;
 
+use crate::etcd::cost::Cores;
 use crate::etcd::disk::{Disk, Persisted};
 use crate::etcd::raft::clock::Clock;
 use crate::etcd::raft::log::{Command, Token};
@@ -96,6 +97,8 @@ pub struct Server {
     pub timer: Option<(Time, u32)>,
     /// Election timeouts drawn when the timer was queued.
     pub timer_draws: u64,
+    /// What serves requests.
+    pub cores: Cores,
     /// The apply loop is busy until then.
     pub apply_free: Time,
     /// Proposals that wait for a leader, and until when, the oldest first.

@@ -9,6 +9,7 @@
 
 pub mod cluster;
 pub mod codec;
+pub mod cost;
 pub mod disk;
 pub mod identity;
 pub mod lifecycle;

@@ -222,7 +222,7 @@ impl Cluster {
                 cx.fx.watched.push(Watched { at: done, member: id, index: at, bytes: event_bytes, first_applied });
             }
             if entry.token.member == index {
-                cx.fx.answers.push((done, entry.token, Answer::Ok));
+                self.done(done, entry.token, cx);
             }
         }
         self.applied(index, cx);

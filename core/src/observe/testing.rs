@@ -80,6 +80,8 @@ pub(crate) fn client(name: &str, target: Target) -> Client {
         op: Op::Watch,
         target,
         load: Load::Closed { connections: 1 },
+        requests: None,
+        process: None,
         timeout: Duration::from_secs(7),
         retries: 1,
         start: Time::ZERO,

@@ -50,8 +50,21 @@ pub enum EtcdEvent {
     Newcomer(u8, u32),
     /// A request arrives at the member of its token.
     Request(Token),
+    /// The next step of a request at a member, where requests cost something; the life of its process.
+    Work(Token, Step, u32),
     /// Something of an active-passive cluster is due.
     Passive(Alarm, u32),
+}
+
+/// Where a request at a member is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// It has been read.
+    Read,
+    /// What it asks for has been done.
+    Done,
+    /// Its answer has been written.
+    Written,
 }
 
 /// What happens at a client.
@@ -63,6 +76,13 @@ pub enum ClientEvent {
     Deadline(u32),
     /// An answer arrives.
     Answer {
+        /// For which request.
+        token: Token,
+        /// What it says.
+        answer: Answer,
+    },
+    /// The process has read it.
+    Read {
         /// For which request.
         token: Token,
         /// What it says.

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{RawDisk, RawMode};
+use super::{RawCost, RawDisk, RawMode};
 use crate::options::EtcdOptions;
 use crate::units::{Name, Size, Span};
 
@@ -147,6 +147,8 @@ pub struct RawOptions {
     /// CPU time to apply one entry or serve one read.
     #[schemars(extend("x-max" = "10s", "x-source" = "assumed"))]
     pub apply: Span,
+    /// What requests cost a member.
+    pub cost: RawCost,
 }
 
 impl Default for RawOptions {
@@ -170,6 +172,7 @@ impl Default for RawOptions {
             start_up: Span(etcd.start_up),
             hand_over: Span(etcd.hand_over),
             apply: Span(etcd.apply),
+            cost: RawCost::default(),
         }
     }
 }

@@ -16,6 +16,7 @@ mod load;
 mod lower;
 mod names;
 mod operations;
+mod options;
 mod passive;
 mod tolerances;
 mod workload;

@@ -84,7 +84,10 @@ fn new_connections_go_to_members_that_are_known_to_be_ready() {
             known += 1;
         }
         // In the first two minutes nobody knows: those that were connected to it may dial it again.
-        unknown += seen.iter().filter(|(when, _, fact)| *when > at(640) && *when < at(720) && matches!(fact, ServerFact::Etcd(_))).count();
+        unknown += seen
+            .iter()
+            .filter(|(when, _, fact)| *when > at(640) && *when < at(720) && matches!(fact, ServerFact::Etcd(_)))
+            .count();
     }
     assert!(known >= 8 && unknown > 0, "{known} servers started later, {unknown} dials before");
 }
