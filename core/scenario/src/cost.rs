@@ -36,6 +36,17 @@ impl RequestCost {
     }
 }
 
+/// How a member writes its database.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Backend {
+    /// What was applied is committed this often.
+    pub interval: Duration,
+    /// Or when so many writes have been applied.
+    pub limit: u32,
+    /// Syncs of a commit.
+    pub syncs: u8,
+}
+
 /// What requests cost the process of a client, which does one thing at a time, and what it has one of for all of its connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Process {

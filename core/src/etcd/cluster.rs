@@ -8,6 +8,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use crate::etcd::backend::Backend;
 use crate::etcd::cost::Cores;
 use crate::etcd::disk::{Disk, Persisted};
 use crate::etcd::member::{Member, Reads, Server, Standing};
@@ -23,6 +24,7 @@ use crate::etcd::rest::Rest;
 use crate::etcd::service::Services;
 use crate::etcd::snapshot::Transfer;
 use crate::etcd::transport::InFlight;
+use crate::etcd::volume::Writes;
 use crate::ids::{ClusterId, MemberId};
 use crate::kernel::rng::{Purpose, Stream as Draws};
 use crate::kernel::time::{Duration, Time};
@@ -258,6 +260,8 @@ impl Cluster {
             missed_tick: false,
             beat: 0,
             timer: None,
+            writes: Writes::default(),
+            backend: Backend::new(now),
             cores: Cores::new(self.options.cost.cores),
             apply_free: now,
             waiting: VecDeque::new(),
@@ -295,6 +299,8 @@ impl Cluster {
             EtcdEvent::Election(member, generation) => self.election_timer(member, generation, cx),
             EtcdEvent::FastForward(member, generation) => self.fast_forward(member, generation, cx),
             EtcdEvent::Synced(member, generation) => self.synced(member, generation, cx),
+            EtcdEvent::Commit(member, generation) => self.commit_due(member, generation, cx),
+            EtcdEvent::Committed(member, generation) => self.committed(member, generation, cx),
             EtcdEvent::Started(member, generation) => self.started(member, generation, cx),
             EtcdEvent::ReadRetry(member, generation) => self.retry_read(member, generation, cx),
             EtcdEvent::Stopping(member, generation) => self.stopping(member, generation, cx),

@@ -7,6 +7,7 @@
 //!                       transport       snapshot: whole databases         rest: heartbeats without events
 //! ```
 
+pub mod backend;
 pub mod cluster;
 pub mod codec;
 pub mod cost;
@@ -25,6 +26,7 @@ pub mod serve;
 pub mod service;
 pub mod snapshot;
 pub mod transport;
+pub mod volume;
 pub mod words;
 
 pub use crate::scenario::options;

@@ -45,7 +45,12 @@ impl Cluster {
     }
 
     /// Reads from what this member has: in the line of what it applies, unless its cores are accounted for.
-    fn read(&mut self, token: Token, cx: &mut Context<'_>) {
+    pub(super) fn read(&mut self, token: Token, cx: &mut Context<'_>) {
+        let backend = &mut self.server_mut(token.member).backend;
+        if backend.is_locked() {
+            backend.wait(token);
+            return;
+        }
         let at = if self.options.cost.is_none() {
             let apply = self.options.apply;
             let server = self.server_mut(token.member);

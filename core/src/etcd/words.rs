@@ -35,6 +35,13 @@ impl Cluster {
                 let write = server(index)?.write.as_ref().filter(|write| write.generation == generation)?;
                 Some(format!("{}'s write is on its disk (log up to {})", name(index), write.last))
             }
+            EtcdEvent::Commit(index, generation) => {
+                server(index)?.backend.is_due(generation).then(|| format!("{} begins to commit its database", name(index)))
+            }
+            EtcdEvent::Committed(index, generation) => {
+                let ends = server(index)?.backend.ends(generation);
+                ends.then(|| format!("{} has committed its database", name(index)))
+            }
             EtcdEvent::Started(index, generation) => {
                 (self.members[index as usize].starting == Some(generation)).then(|| format!("{} has started", name(index)))
             }

@@ -34,6 +34,10 @@ pub enum EtcdEvent {
     FastForward(u8, u32),
     /// An fsync is done.
     Synced(u8, u32),
+    /// What a member has applied is to be committed to its volume.
+    Commit(u8, u32),
+    /// A commit is done.
+    Committed(u8, u32),
     /// A process has started.
     Started(u8, u32),
     /// A read index was not confirmed in time.

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::units::Span;
+use zonefall_kernel::time::Duration;
 
 /// What requests cost a member of etcd.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -33,6 +34,28 @@ impl Default for RawCost {
     fn default() -> Self {
         let [per_request, per_mib, per_mib_read, per_key, write] = [Span::default(); 5];
         Self { cores: 1, per_request, per_mib, per_mib_read, per_key, write }
+    }
+}
+
+/// How a member writes its database: what is applied is kept in memory and committed to the volume every so often. A commit shares the
+/// volume's bandwidth with the log, and nothing is applied or read meanwhile.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct RawBackend {
+    /// `--backend-batch-interval`.
+    #[schemars(extend("x-min" = "1ms", "x-max" = "1h", "x-source" = "etcd: mvcc/backend/backend.go, defaultBatchInterval (not verified)"))]
+    pub interval: Span,
+    /// `--backend-batch-limit`: so many writes are committed at once.
+    #[schemars(range(min = 1, max = 10_000_000), extend("x-source" = "etcd: mvcc/backend/backend.go, defaultBatchLimit (not verified)"))]
+    pub limit: u32,
+    /// Syncs of a commit: pages, then the page that makes them count.
+    #[schemars(range(min = 0, max = 10), extend("x-source" = "bbolt: tx.go, write and writeMeta (not verified)"))]
+    pub syncs: u8,
+}
+
+impl Default for RawBackend {
+    fn default() -> Self {
+        Self { interval: Span(Duration::from_millis(100)), limit: 10_000, syncs: 2 }
     }
 }
 

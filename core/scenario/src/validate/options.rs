@@ -1,9 +1,9 @@
 //! Options of etcd clusters.
 
 use super::{Context, quoted};
-use crate::cost::RequestCost;
+use crate::cost::{Backend, RequestCost};
 use crate::options::EtcdOptions;
-use crate::raw::{RawCost, RawOptions};
+use crate::raw::{RawBackend, RawCost, RawOptions};
 use crate::units::Span;
 use zonefall_kernel::time::Duration;
 
@@ -37,7 +37,13 @@ pub(super) fn options(cx: &mut Context<'_>, path: &str, raw: &RawOptions) -> Etc
         start_up: raw.start_up.0,
         apply: raw.apply.0,
         cost: cost(&raw.cost),
+        backend: raw.backend.as_ref().map(backend),
+        answers_before_sync: raw.answers_before_sync,
     }
+}
+
+fn backend(raw: &RawBackend) -> Backend {
+    Backend { interval: raw.interval.0, limit: raw.limit, syncs: raw.syncs }
 }
 
 fn cost(raw: &RawCost) -> RequestCost {
