@@ -48,7 +48,7 @@ const LINK: Input = fitted(
 );
 const VOLUME: Input =
     physical("bandwidth of a volume", 128.0, "MiB/s", "gp2 volumes of up to 170 GiB (AWS documentation, not verified)");
-const FSYNC: Input = fitted("fsync, median (lognormal, sigma 0.3)", 712.0, "us", &[55], "a service time");
+const FSYNC: Input = fitted("fsync, median (lognormal, sigma 0.3)", 712.0, "us", &[55, 110], "a service time");
 const INTERVAL: Input = policy("backend commits every", 100.0, "ms", "etcd: mvcc/backend, defaultBatchInterval (not verified)");
 const LIMIT: Input = policy("or after", 10_000.0, "writes", "etcd: mvcc/backend, defaultBatchLimit (not verified)");
 const SYNCS: Input = policy("syncs of a commit", 2.0, "", "bbolt: pages, then meta page (not verified)");
@@ -58,9 +58,11 @@ const HAND_OVER: Input = fitted("hand-over at the end of each hop", 102.0, "us",
 const CLIENT: Input = fitted("the client's process, per request", 68.0, "us", &[252], "a service time");
 const CLIENT_BYTES: Input = fitted("the client's process, per byte", 0.57, "ns", &[342, 437], "a service time");
 const CORES: Input = physical("cores of a member", 2.0, "", "assumed; only the time per key divided by it can be told");
-const MEMBER: Input = physical("a member's core, per request", 50.0, "us", "assumed; too little to bind");
+const MEMBER: Input =
+    fitted("a member's core, per request", 50.0, "us", &[217], "a service time; only its sum with two hand-overs can be told from the rows");
 const WRITE: Input = fitted("a write's waits between threads", 88.0, "us", &[54], "a service time");
-const APPLY: Input = physical("apply of an entry", 20.0, "us", "assumed");
+const APPLY: Input =
+    fitted("apply of an entry", 20.0, "us", &[54], "a service time; only its sum with a write's waits can be told from the rows");
 const MEMBER_BYTES: Input = fitted("a member's core, per byte", 0.66, "ns", &[342], "a service time");
 const READ_BYTES: Input = fitted("a member's core, per byte read", 1.65, "ns", &[342, 121], "a service time");
 const KEYS: Input = fitted("a member's core, per further key of a range", 2.18, "us", &[282], "a service time");
@@ -86,26 +88,20 @@ const START: Time = Time::from_nanos(1_000_000_000);
 const PATIENCE: Duration = Duration::from_secs(3_600);
 
 fn us(input: &Input, times: f64) -> Duration {
-    Duration::from_nanos((value(input) * times * 1e3).round() as u64)
+    Duration::from_nanos((input.value * times * 1e3).round() as u64)
 }
 
 fn per_mib(ns_per_byte: &Input, times: f64) -> Duration {
-    Duration::from_nanos((value(ns_per_byte) * times * f64::from(1 << 20)).round() as u64)
-}
-
-fn value(input: &Input) -> f64 {
-    let overrides = std::env::var("LAB").unwrap_or_default();
-    let own = overrides.split(';').find_map(|pair| pair.strip_prefix(&format!("{}=", input.what)));
-    own.map_or(input.value, |text| text.parse().expect("number"))
+    Duration::from_nanos((ns_per_byte.value * times * f64::from(1 << 20)).round() as u64)
 }
 
 fn path(round_trip: &Input) -> Path {
-    let bytes_per_s = (value(&LINK) * 1e6) as u64;
+    let bytes_per_s = (LINK.value * 1e6) as u64;
     Path { delay: us(round_trip, 500.0), jitter: Latency::NONE, loss: 0.0, bytes_per_s }
 }
 
 fn options(topology: Topology) -> EtcdOptions {
-    let crowd = if topology == Topology::OneZone { value(&CROWDED) } else { 1.0 };
+    let crowd = if topology == Topology::OneZone { CROWDED.value } else { 1.0 };
     EtcdOptions {
         pre_vote: false,
         request_timeout: PATIENCE,
@@ -146,7 +142,7 @@ pub fn scenario(row: &Row, bench: &Bench) -> Scenario {
     let paths = (0..zones * zones).map(|k| path(if k % (zones + 1) == 0 { &SAME_ZONE } else { &CROSS_ZONE })).collect();
     let disk = Disk {
         fsync: Latency::LogNormal { median: us(&FSYNC, 1.0), sigma: 0.3 },
-        bytes_per_s: (value(&VOLUME) * f64::from(1 << 20)) as u64,
+        bytes_per_s: (VOLUME.value * f64::from(1 << 20)) as u64,
     };
     let member = |i: usize| Member {
         name: format!("etcd-main-{i}"),

@@ -67,23 +67,29 @@ impl Bench {
     }
 }
 
-/// Latency of reads by a single client from the asked member's own data, of the smallest value there is, by zone: nothing but the way.
+/// Mean latency by zone of what is nothing but the way: a single client's reads from the asked member's own data, of the smallest value
+/// there is. (Where a file has none, of all that a single client did; or of everything.)
 fn local_reads(rows: &[Row], zones: &[String]) -> Vec<(String, f64)> {
-    let local = |row: &&Row| {
-        row.op == Op::Range { all: false, linearizable: false } && row.clients == 1 && row.is_consistent()
-    };
-    let smallest = rows.iter().filter(local).map(|row| row.value_bytes).min();
+    let all = || rows.iter().filter(|row| row.is_consistent());
+    let single = || all().filter(|row| row.clients == 1);
+    let local = || single().filter(|row| row.op == Op::Range { all: false, linearizable: false });
+    let choices: [Vec<&Row>; 3] = [local().collect(), single().collect(), all().collect()];
+    let chosen = choices.into_iter().find(|rows| !rows.is_empty()).unwrap_or_default();
+    let smallest = chosen.iter().map(|row| row.value_bytes).min();
     let of_zone = |zone: &String| {
-        let reads = rows.iter().filter(local).filter(|row| row.zone == *zone && Some(row.value_bytes) == smallest);
+        let reads = chosen.iter().filter(|row| row.zone == *zone && Some(row.value_bytes) == smallest);
         let all: Vec<f64> = reads.map(|row| row.latency_ms).collect();
         (!all.is_empty()).then(|| (zone.clone(), all.iter().sum::<f64>() / all.len() as f64))
     };
     zones.iter().filter_map(of_zone).collect()
 }
 
+/// Keys and the size of their values that the document puts before it reads all of them.
+const PUT: [(u32, u32); 2] = [(256, 100_000), (1_000_000, 1_000)];
+
 /// A range of all keys comes after the puts of the same size, of which each run begins with the first key again.
 fn keys(rows: &[Row]) -> Vec<(u32, u32)> {
-    let mut keys: Vec<(u32, u32)> = Vec::new();
+    let mut keys = PUT.to_vec();
     for row in rows.iter().filter(|row| row.op == Op::Put) {
         let count = row.requests as u32;
         match keys.iter_mut().find(|(bytes, _)| *bytes == row.value_bytes) {

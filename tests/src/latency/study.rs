@@ -13,6 +13,8 @@ const SINGLE: f64 = 0.20;
 const SATURATED: f64 = 0.35;
 /// Published differences between topologies that must come out the same way.
 const CLEAR: f64 = 0.10;
+/// What is less apart is alike.
+const TIE: f64 = 0.005;
 
 /// A file, sorted.
 #[derive(Clone, Debug)]
@@ -21,11 +23,11 @@ pub struct Study {
     pub bench: Bench,
     /// Rows to be simulated.
     pub kept: Vec<Row>,
-    /// Rows whose figures contradict each other.
+    /// Rows whose figures contradict each other, simulated for information.
     pub left_out: Vec<Row>,
 }
 
-/// A study and what came out, in the order of [`Study::kept`].
+/// A study and what came out, in the order of [`Study::rows`].
 #[derive(Clone, Debug)]
 pub struct Results {
     study: Study,
@@ -53,13 +55,19 @@ impl Study {
         Ok(Self { bench, kept, left_out })
     }
 
+    /// The rows that are kept, then those that are left out.
+    pub fn rows(&self) -> Vec<&Row> {
+        self.kept.iter().chain(&self.left_out).collect()
+    }
 
-    /// With what the laboratory says, `run` doing the rows (by their place in [`Study::kept`]).
+
+    /// With what the laboratory says, `run` doing the rows in order.
     ///
     /// # Errors
     /// Rows that do not come to an end.
     pub fn simulated(self, run: impl FnOnce(&Self) -> Vec<Result<Figures, String>>) -> Result<Results, String> {
-        let simulated = run(&self).into_iter().collect::<Result<_, _>>()?;
+        let simulated: Vec<_> = run(&self).into_iter().collect::<Result<_, _>>()?;
+        assert_eq!(simulated.len(), self.rows().len(), "figures of every row");
         Ok(Results { study: self, simulated })
     }
 }
@@ -82,8 +90,13 @@ impl Pair<'_> {
         self.published.abs() > CLEAR
     }
 
+    /// Whether it comes out the same way, and not by a hair.
     fn holds(&self) -> bool {
-        (self.published > 0.0) == (self.simulated > 0.0)
+        (self.published > 0.0) == (self.simulated > 0.0) && !self.is_tie()
+    }
+
+    fn is_tie(&self) -> bool {
+        self.simulated.abs() < TIE
     }
 
     /// Why a clear difference is not asserted, or does not come out.
@@ -94,19 +107,24 @@ impl Pair<'_> {
             (true, true, false) => "asserted; holds",
             (true, false, _) => "asserted; **fails**",
             (false, true, _) => "the servers are in different zones; holds",
-            (false, false, _) => "the servers are in different zones; unexplained",
+            (false, false, _) if self.is_tie() => "the servers are in different zones; alike here: unexplained",
+            (false, false, _) => "the servers are in different zones; the other way round here: unexplained",
         }
     }
 }
 
 impl Results {
-    fn rows(&self) -> impl Iterator<Item = (&Row, Figures)> {
+    fn kept(&self) -> impl Iterator<Item = (&Row, Figures)> {
         self.study.kept.iter().zip(self.simulated.iter().copied())
+    }
+
+    fn left_out(&self) -> impl Iterator<Item = (&Row, Figures)> {
+        self.study.left_out.iter().zip(self.simulated.iter().copied().skip(self.study.kept.len()))
     }
 
     /// Every two kept rows that asked the same of different topologies, the more distributed one second.
     fn pairs(&self) -> Vec<Pair<'_>> {
-        let rows: Vec<_> = self.rows().collect();
+        let rows: Vec<_> = self.kept().collect();
         let pairs = rows.iter().flat_map(|a| rows.iter().map(move |b| (a, b)));
         let rank = |row: &Row| row.topology as u8;
         pairs
@@ -119,13 +137,13 @@ impl Results {
 
     /// Rows of the file, those left out included.
     pub fn count(&self) -> usize {
-        self.study.kept.len() + self.study.left_out.len()
+        self.simulated.len()
     }
 
     /// What is out of its bound, or in the wrong order.
     pub fn failures(&self) -> Vec<String> {
         let mut failures = Vec::new();
-        for (row, figures) in self.rows() {
+        for (row, figures) in self.kept() {
             let (qps, latency) = (off(figures.qps, row.qps), off(figures.latency_ms, row.latency_ms));
             let within = if row.clients == 1 { qps.abs().max(latency.abs()) <= SINGLE } else { qps.abs() <= SATURATED };
             if !within {
@@ -164,14 +182,14 @@ impl Results {
             "### What is inferred from the rows\n\nThe client stands in **{}**: a single client's local read takes it {}. A range of all keys reads what \
              the longest put of that size has left: {}. The leader of three zones stands beside the client, unless the follower that was \
              asked does.\n\n### Rows left out\n\nThroughput x latency is more than 10 % off the number of clients, which no closed loop can be.\n\n\
-             | line | row | published | off |\n|---|---|---|---|\n",
+             | line | row | published | off | simulated, for information |\n|---|---|---|---|---|\n",
             bench.zones[bench.client.0 as usize],
             reads.join(", "),
             keys.join(", ")
         );
-        for row in &self.study.left_out {
-            let off = row.little() * 100.0;
-            let _ = writeln!(text, "| {} | {} | {}/s, {} ms | {off:+.0} % |", row.line, row.words(), row.qps, row.latency_ms);
+        for (row, Figures { qps, latency_ms }) in self.left_out() {
+            let (off, words, published) = (row.little() * 100.0, row.words(), format!("{}/s, {} ms", row.qps, row.latency_ms));
+            let _ = writeln!(text, "| {} | {words} | {published} | {off:+.0} % | {qps:.2}/s, {latency_ms:.0} ms |", row.line);
         }
         text
     }
@@ -180,7 +198,7 @@ impl Results {
         let mut text = "### Rows\n\nA single client: throughput and latency within 20 %. Several: throughput within 35 %. Fitted rows are no \
              validation.\n\n| line | row | published | simulated | throughput | latency | |\n|---|---|---|---|---|---|---|\n"
             .to_owned();
-        for (row, Figures { qps, latency_ms }) in self.rows() {
+        for (row, Figures { qps, latency_ms }) in self.kept() {
             let (of_qps, of_latency) = (off(qps, row.qps) * 100.0, off(latency_ms, row.latency_ms) * 100.0);
             let basis = if fitted().contains(&row.line) { "fitted" } else { "validated" };
             let published = format!("{:.4}/s, {} ms", row.qps, row.latency_ms);
@@ -192,10 +210,10 @@ impl Results {
             );
         }
         let worst = |single: bool| {
-            let rows = self.rows().filter(|(row, _)| (row.clients == 1) == single && !fitted().contains(&row.line));
+            let rows = self.kept().filter(|(row, _)| (row.clients == 1) == single && !fitted().contains(&row.line));
             rows.map(|(row, figures)| off(figures.qps, row.qps).abs() * 100.0).fold(0.0, f64::max)
         };
-        let validated = self.rows().filter(|(row, _)| !fitted().contains(&row.line)).count();
+        let validated = self.kept().filter(|(row, _)| !fitted().contains(&row.line)).count();
         let _ = writeln!(
             text,
             "\n{validated} rows are validated. Worst throughput of those: {:.1} % of a single client, {:.1} % of several.",
@@ -223,10 +241,9 @@ impl Results {
     fn unexplained(&self) -> String {
         let pairs = self.pairs();
         let close = pairs.iter().filter(|pair| !pair.is_clear()).count();
-        let wrong = pairs.iter().filter(|pair| !pair.is_clear() && !pair.holds()).count();
+        let wrong = pairs.iter().filter(|pair| !pair.is_clear() && !pair.is_tie() && !pair.holds()).count();
         format!(
-            "### What stays unexplained\n\n- Of {close} pairs published at most 10 % apart, {wrong} come out the other way round. The same set-up, measured \
-             twice, differs by as much (lines 302 and 303, 342 and 362).\n- Three members in one zone are slower than three in three zones in most \
+            "### What stays unexplained\n\n- Of {close} pairs published at most 10 % apart, {wrong} come out the other way round.\n- Three members in one zone are slower than three in three zones in most \
              comparisons, though nearer to each other. Here it costs a factor on their time per byte, fitted on one row; why is unknown.\n\
              - Rows of 500 clients that read 1 MB (left out above) move 180 to 250 MB/s where 5 clients move 510 MB/s; no row that is kept shows what \
              limits them.\n- GEP-20 finds a leader slower than a follower under load. Here both are bound by the client's process and alike.\n"

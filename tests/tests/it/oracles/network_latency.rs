@@ -8,7 +8,10 @@ use crate::threads::parallel;
 
 /// A file's rows, simulated.
 pub(super) fn results(text: &str) -> Result<Results, String> {
-    let run = |study: &Study| parallel(study.kept.len(), |k| simulate(&study.kept[k], &study.bench));
+    let run = |study: &Study| {
+        let rows = study.rows();
+        parallel(rows.len(), |k| simulate(rows[k], &study.bench))
+    };
     Study::of(text)?.simulated(run)
 }
 
