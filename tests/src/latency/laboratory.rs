@@ -58,8 +58,13 @@ const HAND_OVER: Input = fitted("hand-over at the end of each hop", 102.0, "us",
 const CLIENT: Input = fitted("the client's process, per request", 68.0, "us", &[252], "a service time");
 const CLIENT_BYTES: Input = fitted("the client's process, per byte", 0.57, "ns", &[342, 437], "a service time");
 const CORES: Input = physical("cores of a member", 2.0, "", "assumed; only the time per key divided by it can be told");
-const MEMBER: Input =
-    fitted("a member's core, per request", 50.0, "us", &[217], "a service time; only its sum with two hand-overs can be told from the rows");
+const MEMBER: Input = fitted(
+    "a member's core, per request",
+    50.0,
+    "us",
+    &[217],
+    "a service time; only its sum with two hand-overs can be told from the rows",
+);
 const WRITE: Input = fitted("a write's waits between threads", 88.0, "us", &[54], "a service time");
 const APPLY: Input =
     fitted("apply of an entry", 20.0, "us", &[54], "a service time; only its sum with a write's waits can be told from the rows");
@@ -76,8 +81,26 @@ const CROWDED: Input = fitted(
 
 /// All that is put in.
 pub const INPUTS: [Input; 20] = [
-    SAME_ZONE, CROSS_ZONE, LINK, VOLUME, FSYNC, INTERVAL, LIMIT, SYNCS, EARLY, HAND_OVER, CLIENT, CLIENT_BYTES, CORES, MEMBER,
-    WRITE, APPLY, MEMBER_BYTES, READ_BYTES, KEYS, CROWDED,
+    SAME_ZONE,
+    CROSS_ZONE,
+    LINK,
+    VOLUME,
+    FSYNC,
+    INTERVAL,
+    LIMIT,
+    SYNCS,
+    EARLY,
+    HAND_OVER,
+    CLIENT,
+    CLIENT_BYTES,
+    CORES,
+    MEMBER,
+    WRITE,
+    APPLY,
+    MEMBER_BYTES,
+    READ_BYTES,
+    KEYS,
+    CROWDED,
 ];
 
 /// Bytes of a key (the benchmark's default).

@@ -60,7 +60,6 @@ impl Study {
         self.kept.iter().chain(&self.left_out).collect()
     }
 
-
     /// With what the laboratory says, `run` doing the rows in order.
     ///
     /// # Errors
@@ -129,9 +128,7 @@ impl Results {
         let rank = |row: &Row| row.topology as u8;
         pairs
             .filter(|((a, _), (b, _))| a.asks_the_same(b) && rank(a) < rank(b))
-            .map(|((a, of_a), (b, of_b))| {
-                Pair { a, b, published: off(a.qps, b.qps), simulated: off(of_a.qps, of_b.qps) }
-            })
+            .map(|((a, of_a), (b, of_b))| Pair { a, b, published: off(a.qps, b.qps), simulated: off(of_a.qps, of_b.qps) })
             .collect()
     }
 
@@ -189,7 +186,7 @@ impl Results {
         );
         for (row, Figures { qps, latency_ms }) in self.left_out() {
             let (off, words, published) = (row.little() * 100.0, row.words(), format!("{}/s, {} ms", row.qps, row.latency_ms));
-            let _ = writeln!(text, "| {} | {words} | {published} | {off:+.0} % | {qps:.2}/s, {latency_ms:.0} ms |", row.line);
+            let _ = writeln!(text, "| {} | {words} | {published} | {off:+.0} % | {qps:.2}/s, {latency_ms:.1} ms |", row.line);
         }
         text
     }

@@ -7,7 +7,7 @@ use super::{Outcome, say};
 use crate::threads::parallel;
 
 /// A file's rows, simulated.
-pub(super) fn results(text: &str) -> Result<Results, String> {
+pub(crate) fn results(text: &str) -> Result<Results, String> {
     let run = |study: &Study| {
         let rows = study.rows();
         parallel(rows.len(), |k| simulate(rows[k], &study.bench))
