@@ -96,7 +96,12 @@ pub struct Disk {
     pub fsync: Latency,
     /// Sequential throughput in bytes per second.
     pub bytes_per_s: u64,
+    /// Operations per second, each of up to [`IO_BYTES`]; `None`: as many as the throughput allows.
+    pub iops: Option<u64>,
 }
+
+/// Most bytes of one operation of a volume: 256 KiB.
+pub const IO_BYTES: u64 = 256 << 10;
 
 /// How one zone pair (or the inside of a zone or a host) carries packets.
 #[derive(Clone, Debug, PartialEq)]

@@ -6,7 +6,7 @@ use crate::ids::FaultId;
 use crate::kernel::dist::scale;
 use crate::kernel::rng::{Purpose, Stream};
 use crate::kernel::time::Duration;
-use crate::scenario::Disk as Speed;
+use crate::scenario::{Disk as Speed, IO_BYTES};
 
 /// What a process finds when it starts.
 #[derive(Clone, Debug)]
@@ -84,7 +84,9 @@ impl Disk {
     }
 
     fn write(&self, bytes: u64, sync: Duration) -> (Duration, Duration) {
-        let transfer = Duration::of_transfer(bytes, self.speed.bytes_per_s);
+        let operations = |iops| Duration::of_transfer(bytes.div_ceil(IO_BYTES), iops);
+        let least = self.speed.iops.map_or(Duration::ZERO, operations);
+        let transfer = Duration::of_transfer(bytes, self.speed.bytes_per_s).max(least);
         let both = self.slow(transfer + sync);
         let transfer = self.slowed.iter().fold(transfer, |time, &(_, _, factor)| scale(time, factor));
         (transfer, both - transfer)

@@ -27,7 +27,7 @@ pub(crate) fn at(ms: u64) -> Time {
 pub(crate) fn three_zones() -> Scenario {
     let names = ["a", "b", "c"];
     let path = Path { delay: Duration::from_micros(500), jitter: Latency::NONE, loss: 0.0, bytes_per_s: 1 << 30 };
-    let disk = Disk { fsync: Latency::Constant(Duration::from_millis(1)), bytes_per_s: 1 << 30 };
+    let disk = Disk { fsync: Latency::Constant(Duration::from_millis(1)), bytes_per_s: 1 << 30, iops: None };
     let per_zone = |f: &dyn Fn(u16) -> Member| (0..3).map(f).collect();
     Scenario {
         name: "test".into(),

@@ -166,6 +166,7 @@ pub fn scenario(row: &Row, bench: &Bench) -> Scenario {
     let disk = Disk {
         fsync: Latency::LogNormal { median: us(&FSYNC, 1.0), sigma: 0.3 },
         bytes_per_s: (VOLUME.value * f64::from(1 << 20)) as u64,
+        iops: None,
     };
     let member = |i: usize| Member {
         name: format!("etcd-main-{i}"),

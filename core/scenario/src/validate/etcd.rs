@@ -11,7 +11,7 @@ use crate::error::{did_you_mean, one_of, quote};
 use crate::ids::{ClusterId, MemberId, NodeId, VolumeId};
 use crate::model::{Disk, EtcdCluster, Member, MemberChange, Operation, Volume};
 use crate::options::EtcdOptions;
-use crate::raw::{RawChange, RawCluster, RawDisk, RawInitial, RawMember, RawOptions, RawScenario};
+use crate::raw::{RawChange, RawCluster, RawDisk, RawInitial, RawMember, RawMode, RawOptions, RawScenario};
 use zonefall_kernel::dist::Latency;
 use zonefall_kernel::time::Time;
 
@@ -78,6 +78,13 @@ pub(super) fn validate(cx: &mut Context<'_>, raw: &RawScenario, world: &mut Worl
 fn initial(cx: &mut Context<'_>, c: usize, raw: &RawCluster, all: &mut Members) {
     let path = format!("etcd[{c}]");
     let options = options(cx, &format!("{path}.options"), &raw.options);
+    if raw.options.answers_before_sync && raw.mode != RawMode::Quorum {
+        cx.error(
+            &format!("{path}.options.answers_before_sync"),
+            "true",
+            "false: what an active-passive cluster loses is told otherwise",
+        );
+    }
     let mut names = Names::new("a member of this cluster");
     let mut lives = Vec::new();
     for (m, member) in raw.members.iter().enumerate() {

@@ -16,7 +16,7 @@ const fn ms(ms: u64) -> Duration {
 fn alone(bytes: u32) -> Scenario {
     let mut scenario = three_zones();
     scenario.etcd[0].members.truncate(1);
-    scenario.volumes[0].disk = crate::scenario::Disk { fsync: Latency::Constant(ms(1)), bytes_per_s: 100 << 20 };
+    scenario.volumes[0].disk = crate::scenario::Disk { fsync: Latency::Constant(ms(1)), bytes_per_s: 100 << 20, iops: None };
     let op = Op::Put { key_bytes: 8, value_bytes: bytes };
     let load = Load::Closed { connections: 1 };
     scenario.clients = vec![Client { op, load, stop: at(10), ..client("load", Target::Leader) }];
@@ -74,6 +74,22 @@ fn nothing_is_applied_or_read_while_a_commit_holds_the_lock() {
     // Both wait for the end of the commit, near 200 ms; the small put has its turn on the volume before.
     let with = latencies(&scenario);
     assert!(with[1..].iter().all(|latency| (45.0..60.0).contains(latency)), "{with:?}");
+}
+
+/// Small writes are bound by operations, large ones by bytes.
+#[test]
+fn a_volume_has_so_many_operations() {
+    let mut small = alone(8);
+    small.volumes[0].disk.iops = Some(100);
+    // An operation takes 10 ms, then the sync 1, and 1 on the way.
+    let latency = latencies(&small)[10];
+    assert!((11.9..12.5).contains(&latency), "{latency} ms");
+    let mut large = alone(MIB);
+    let without = latencies(&large)[10];
+    large.volumes[0].disk.iops = Some(1_000);
+    assert_eq!(latencies(&large)[10], without, "5 operations take 5 ms, a MiB takes 10");
+    large.volumes[0].disk.iops = Some(250);
+    assert!(latencies(&large)[10] > without + 9.0, "5 operations take 20 ms");
 }
 
 #[test]
