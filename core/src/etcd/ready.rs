@@ -116,13 +116,15 @@ impl Cluster {
 
     /// Takes Readies until one is being written or nothing is left.
     fn pump(&mut self, index: u8, cx: &mut Context<'_>) {
-        let early = self.options.answers_before_sync;
         while let Some(server) = self.members[index as usize].server.as_deref_mut() {
-            let must_sync = server.must_sync();
-            let leads = server.is_leader();
-            if early && server.write.is_none() {
+            if self.options.answers_before_sync && server.write.is_none() {
                 server.raft.acknowledge_alone();
             }
+            // A change of membership that was applied may have committed more: that is a fact before anybody hears of it.
+            self.tell_notes(index, cx);
+            let server = self.server_mut(index);
+            let must_sync = server.must_sync();
+            let leads = server.is_leader();
             let has_committed = server.raft.log.applied < server.raft.log.committed && !server.backend.is_locked();
             if server.write.is_some() || (server.raft.out.messages.is_empty() && !must_sync && !has_committed) {
                 return;
