@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use zonefall_core::observe::words;
-use zonefall_core::report::{ApiReport, ComponentReport, HazardReport, PodPhase, Report};
+use zonefall_core::report::{ApiReport, ComponentReport, FailbackReport, HazardReport, MigrationReport, PodPhase, Report};
 
 use crate::output::HEAD;
 use crate::page::Page;
@@ -15,6 +15,8 @@ pub(crate) fn parts(report: &Report, page: &Page) -> Vec<String> {
     let parts = [
         titled("APIs", apis(report, page)),
         titled("Components that lost a pod (longest times)", components(report, page)),
+        titled("Control planes that move to another seed", migrations(report, page)),
+        titled("Still skewed though the zone is back", failback(report, page)),
         titled("Pods without a node at the end", pending(report, page)),
         titled("Pods that ran on though they were gone", hazards(&report.hazards, page)),
         titled("Nodes at the end", nodes(report, page)),
@@ -60,6 +62,28 @@ fn pending(report: &Report, page: &Page) -> String {
         vec![pod.namespace.clone(), pod.name.clone(), clock(pod.created_s), why]
     };
     table(page, ["namespace", "pod", "made at", "why"], homeless.map(row).collect(), &[2])
+}
+
+fn migrations(report: &Report, page: &Page) -> String {
+    let row = |of: &MigrationReport| {
+        let unwritten = words::seconds(of.write_unavailable_s);
+        let state = match (&of.denied, of.waits.last().filter(|wait| !wait.over)) {
+            (Some(why), _) => format!("denied: {why}"),
+            (None, Some(wait)) => format!("waits for {}", wait.waits_for),
+            (None, None) => format!("there after {}", words::seconds(of.took_s)),
+        };
+        vec![of.shoot.clone(), of.to.clone(), clock(of.asked_s), unwritten, state]
+    };
+    table(page, ["shoot", "to seed", "asked at", "no writes for", "state"], report.migrations.iter().map(row).collect(), &[2, 3])
+}
+
+fn failback(report: &Report, page: &Page) -> String {
+    let row = |of: &FailbackReport| {
+        let zones: Vec<_> = of.per_zone.iter().map(|(zone, pods)| format!("{pods} {zone}")).collect();
+        let component = if of.namespace.is_empty() { of.component.clone() } else { format!("{}/{}", of.namespace, of.component) };
+        vec![component, zones.join(", "), of.remedy.clone()]
+    };
+    table(page, ["component", "where", "what to do"], report.failback.iter().map(row).collect(), &[])
 }
 
 fn hazards(all: &[HazardReport], page: &Page) -> String {

@@ -157,6 +157,8 @@ impl Run {
             recovery_omitted: kube.recovery.omitted(),
             components: kube.components(now),
             hazards: kube.hazards(now),
+            migrations: kube.migrations(now),
+            failback: self.simulation.failback(&self.observers.faults.zones_back()),
             counts: kube.counts(length(self.window)),
             links: traffic::links(&links, now, &scenario),
             zone_pairs: traffic.rows(&scenario),

@@ -15,17 +15,17 @@ macro_rules! bundle {
     };
 }
 
-static BUNDLED: [Bundled; 26] = bundle![
+static BUNDLED: [Bundled; 29] = bundle![
     "zone-outage",
     "two-zones-big",
     "two-zones-small",
+    "two-zones-standby",
+    "two-zones-learner",
     "single-zone",
     "isolated-leader",
     "slow-disk",
     "far-behind-follower",
     "five-members",
-    "active-passive-standby",
-    "active-passive-learner",
     "eu-west-1a-outage",
     "eu-west-1a-strict",
     "node-failure-none",
@@ -35,8 +35,11 @@ static BUNDLED: [Bundled; 26] = bundle![
     "zone-outage-option-2",
     "zone-outage-option-3a",
     "zone-outage-option-3b",
+    "active-passive-standby",
+    "active-passive-learner",
     "rolling-maintenance",
     "ha-upgrade",
+    "control-plane-migration",
     "two-zone-region",
     "storage-degraded",
     "cloud-api-down",

@@ -38,7 +38,7 @@ pub use defaults::{DefaultRow, defaults};
 pub use error::{Error, Errors};
 pub use json::{MAX_BYTES, Step, render};
 pub use model::*;
-pub use passive::{ActivePassive, Backup, Switching};
+pub use passive::{ActivePassive, Backup, Controller, Switching};
 pub use raw::RawScenario;
 pub use schema::schema;
 pub use source::{Contradiction, Input, Source};

@@ -17,17 +17,28 @@ pub struct ActivePassive {
 /// The controller that checks the member that serves, and switches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Switching {
-    /// Where it stands; `None`: everywhere, so that it reaches what is not cut off.
-    pub controller_zone: Option<ZoneId>,
+    /// Who it is.
+    pub controller: Controller,
     /// From one check to the next, 30 s (assumed).
     pub check_period: Duration,
     /// Checks in a row that must fail, 3 (assumed).
     pub failures: u32,
 }
 
+/// Who checks and switches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Controller {
+    /// Somebody in every zone: it reaches what is not cut off.
+    Everywhere,
+    /// Somebody in this zone, while a machine there has power.
+    Zone(ZoneId),
+    /// etcd-druid of the seed whose pods the members are, while it can act.
+    Druid,
+}
+
 impl Default for Switching {
     fn default() -> Self {
-        Self { controller_zone: None, check_period: Duration::from_secs(30), failures: 3 }
+        Self { controller: Controller::Everywhere, check_period: Duration::from_secs(30), failures: 3 }
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Each concern is an `impl Cluster` in a file of its own: [`ready`](super::ready) (raft, disk and apply),
 //! [`serve`](super::serve) (clients' requests), [`transport`](super::transport) (streams), [`lifecycle`](super::lifecycle)
-//! (processes and volumes), [`place`](super::place) (hosts), [`identity`](super::identity) (newcomers), [`snapshot`](super::snapshot), [`membership`](super::membership), [`rest`](super::rest) (heartbeats
+//! (processes and volumes), [`place`](super::place) (hosts), [`identity`](super::identity) (newcomers), [`passage`](super::passage) (to another seed), [`snapshot`](super::snapshot), [`membership`](super::membership), [`rest`](super::rest) (heartbeats
 //! that need no events) and [`service`](super::service) (the virtual probe).
 
 use std::collections::VecDeque;
@@ -14,6 +14,7 @@ use crate::etcd::disk::{Disk, Persisted};
 use crate::etcd::member::{Member, Reads, Server, Standing};
 use crate::etcd::membership::Pending;
 use crate::etcd::options::EtcdOptions;
+use crate::etcd::passage::Passage;
 use crate::etcd::passive::Passive;
 use crate::etcd::place::Before;
 use crate::etcd::raft::clock::Clock;
@@ -85,6 +86,8 @@ pub struct Cluster {
     pub(super) last_beat: (u64, u64),
     pub(super) services: Services,
     pub(super) changes: Vec<Pending>,
+    /// It is on its way to another seed.
+    pub(super) passage: Option<Passage>,
     /// One of two members serves; `None`: a majority of the voters does.
     pub(super) passive: Option<Box<Passive>>,
     /// Largest index applied anywhere.
@@ -175,6 +178,7 @@ impl Cluster {
             last_beat: (0, 0),
             services: Services::default(),
             changes: Vec::new(),
+            passage: None,
             passive: spec.passive.as_ref().map(|p| Box::new(Passive::new(p, spec, seed, PASSIVE | u64::from(id.0)))),
             committed: spec.first_index(),
             recently_applied: VecDeque::new(),
@@ -308,6 +312,7 @@ impl Cluster {
             EtcdEvent::Chunk(transfer, generation) => self.chunk(transfer, generation, cx),
             EtcdEvent::ChangesDue => self.changes_due(cx),
             EtcdEvent::Newcomer(member, look) => self.newcomer(member, look, cx),
+            EtcdEvent::Fetched(member, generation) => self.fetched(member, generation, cx),
             EtcdEvent::Passive(alarm, generation) => self.alarm(alarm, generation, cx),
             EtcdEvent::Request(_) | EtcdEvent::Work(..) => unreachable!("the run loop adds the operation"),
         }

@@ -52,6 +52,9 @@ impl Cluster {
     /// A request arrives at the member of its token; its client waits until `until`. Whether a process is there to take it.
     pub fn request(&mut self, token: Token, op: Op, until: Time, cx: &mut Context<'_>) -> bool {
         let (id, cost) = (self.id, self.options.cost);
+        if self.is_closed() {
+            return false;
+        }
         let member = &mut self.members[token.member as usize];
         let Some(server) = member.server.as_deref_mut() else { return false };
         if cost.is_none() {

@@ -161,7 +161,9 @@ impl Cluster {
         }
         self.members[index as usize].halted = false;
         self.start(index, cx);
+        self.fetch(index, cx);
         self.seek_membership(index, cx);
+        self.disturb_controller(cx);
     }
 
     /// The kubelet of a host ends a member's container by SIGTERM.
@@ -169,6 +171,7 @@ impl Cluster {
         if self.host(index) == host {
             self.members[index as usize].halted = true;
             self.hand_over(index, cx);
+            self.disturb_controller(cx);
         }
     }
 
@@ -178,6 +181,7 @@ impl Cluster {
             self.wake(cx);
             self.members[index as usize].halted = true;
             self.stop(index, reason, cx);
+            self.disturb_controller(cx);
         }
     }
 
@@ -267,6 +271,7 @@ impl Cluster {
         self.members[index as usize].disk.lost -= 1;
         if self.members[index as usize].disk.is_present() {
             self.start(index, cx);
+            self.fetch(index, cx);
         }
         self.disturb_controller(cx);
     }

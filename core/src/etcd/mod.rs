@@ -16,6 +16,7 @@ pub mod identity;
 pub mod lifecycle;
 pub mod member;
 pub mod membership;
+pub mod passage;
 pub mod passive;
 pub mod picture;
 pub mod place;

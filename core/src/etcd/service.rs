@@ -99,6 +99,11 @@ impl Cluster {
         member.standing == Standing::In && !member.learner && member.server.as_deref().is_some_and(led)
     }
 
+    /// Whether what a member's container is there for goes on: its process serves, or it stands by.
+    pub fn is_ready(&self, index: u8) -> bool {
+        self.server(index).is_some() || self.has_restored(index)
+    }
+
     /// How long a member takes over a request that has reached it now; `None`: it does not answer.
     pub fn time_at(&self, index: u8, linearizable: bool, write: bool, net: &Network) -> Option<Duration> {
         let server = self.server(index).filter(|_| self.is_in_service(index))?;

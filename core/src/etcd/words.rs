@@ -70,6 +70,10 @@ impl Cluster {
                 let waits = member.newcomers_look == look && !member.halted && (member.learner || !member.published);
                 waits.then(|| format!("{} asks to be a member, or for its vote", name(index)))
             }
+            EtcdEvent::Fetched(index, generation) => {
+                let due = self.members[index as usize].starting == Some(generation);
+                due.then(|| format!("{} has restored what the backup bucket holds", name(index)))
+            }
             EtcdEvent::Passive(alarm, generation) => self.is_due(alarm, generation).then(|| self.alarm_words(alarm, scenario)),
             EtcdEvent::Work(token, step, life) => {
                 let member = &self.members[token.member as usize];

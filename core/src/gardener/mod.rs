@@ -10,6 +10,7 @@ pub mod capacity;
 pub mod care;
 pub mod distribute;
 pub mod druid;
+pub mod garden;
 pub mod machine;
 pub mod outage;
 pub mod scheduler;

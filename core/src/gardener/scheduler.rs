@@ -7,6 +7,8 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 use crate::kube::rule::labels::Symbol;
 pub use crate::kube::spec::gardener::FailureTolerance;
 
@@ -24,7 +26,7 @@ pub struct Seed {
 }
 
 /// Why there is no seed for a shoot: what the last seeds lacked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum NoSeed {
     /// None has room.
     Full,

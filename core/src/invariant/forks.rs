@@ -1,6 +1,6 @@
 //! Losses told: who takes over in an active-passive cluster begins a raft group of its own, with part of what the old one had committed,
 //! and says how much is lost, neither less than the old group's records show nor with entries that it never committed (GEP-20, appendix,
-//! "etcd Active-Passive Options").
+//! "etcd Active-Passive Options"). So does the first member of a cluster that has moved to another seed.
 //!
 //! The properties of Figure 3 hold within each group: the old one goes on (a member that is cut off may still serve in it) until its
 //! data is thrown away. Where a quorum serves there is one group for ever.
@@ -19,8 +19,8 @@ const NAME: &str = "losses told";
 pub(super) struct Cluster {
     spec: EtcdCluster,
     groups: Vec<Group>,
-    /// The group each member is in.
-    of: Vec<usize>,
+    /// The group each member is in, or was last; one that comes later is in whichever there is then.
+    of: Vec<Option<usize>>,
     /// What the last fork has accounted for.
     accounted: u64,
     /// It has lost what it had answered, as its options say.
@@ -30,7 +30,8 @@ pub(super) struct Cluster {
 impl Cluster {
     pub(super) fn new(spec: &EtcdCluster) -> Self {
         let first = Group::new(Logs::new(spec), durability::Durability::new(spec));
-        Self { spec: spec.clone(), groups: vec![first], of: vec![0; spec.members.len()], accounted: 0, forgets: false }
+        let of = spec.members.iter().map(|member| member.initial.then_some(0)).collect();
+        Self { spec: spec.clone(), groups: vec![first], of, accounted: 0, forgets: false }
     }
 
     pub(super) fn record(&mut self, at: Time, record: &Record, found: &mut Vec<Violation>) {
@@ -44,9 +45,9 @@ impl Cluster {
             Record::Passive(_, PassiveRecord::Forked { member, index, lost, .. }) => self.fork(record, member, index, lost),
             Record::Passive(_, PassiveRecord::Discarded { member, lost }) => self.discard(member, lost),
             _ => {
-                let own = member_of(record).map_or(newest, |member| self.of[member.index as usize]);
                 // Changes of membership are those of the group that serves, also where they remove who never heard of it.
-                let group = if matches!(record, Record::Membership { .. }) { newest } else { own };
+                let member = member_of(record).filter(|_| !matches!(record, Record::Membership { .. }));
+                let group = member.map_or(newest, |member| *self.of[member.index as usize].get_or_insert(newest));
                 self.groups[group].record(at, record, &self.spec.name, found);
                 Ok(())
             }
@@ -60,7 +61,7 @@ impl Cluster {
         let old = &self.groups.last().expect("there is a first group").logs;
         let (committed, who) = (old.committed(), old.name(member).to_owned());
         let logs = Logs::forked(&self.spec, record, member, index);
-        self.of[member as usize] = self.groups.len();
+        self.of[member as usize] = Some(self.groups.len());
         self.accounted = committed;
         self.groups.push(Group::new(logs, durability::Durability::forked(member, index)));
         if index > committed {
@@ -73,7 +74,7 @@ impl Cluster {
     }
 
     fn discard(&mut self, member: u8, lost: u64) -> Result<(), String> {
-        let group = std::mem::replace(&mut self.of[member as usize], self.groups.len() - 1);
+        let group = self.of[member as usize].replace(self.groups.len() - 1).unwrap_or(0);
         let old = &self.groups[group].logs;
         let later = old.committed().saturating_sub(self.accounted);
         if later == lost {

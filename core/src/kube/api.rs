@@ -265,7 +265,8 @@ impl Server {
         let is_open = |member: u8| cx.net.is_open(self.host, etcd.members[member as usize].host);
         let votes = |member: u8| {
             let member = &etcd.members[member as usize];
-            member.standing == Standing::In && !member.learner && member.listed
+            let in_service = etcd.is_in_service(member.id.index) && member.listed;
+            member.standing == Standing::In && !member.learner && in_service
         };
         let there = |member: &u8| votes(*member) && (lives(etcd, *member).is_some() || !is_open(*member));
         let members: Vec<u8> = (0..etcd.members.len() as u8).filter(there).collect();

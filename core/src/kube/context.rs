@@ -1,6 +1,7 @@
 //! What a plane's handlers see and ask for.
 
 use crate::etcd::cluster::Cluster;
+use crate::gardener::garden::Garden;
 use crate::gardener::machine::cloud::Cloud;
 use crate::ids::{MemberId, PlaneId, PodId};
 use crate::kernel::rng::{Purpose, Stream};
@@ -55,6 +56,8 @@ pub struct Cx<'a> {
     pub etcd: &'a [Cluster],
     /// Where machines come from.
     pub cloud: &'a mut Cloud,
+    /// Which shoot is bound to which seed.
+    pub garden: &'a mut Garden,
     /// What is asked for.
     pub fx: &'a mut Effects,
     /// What other planes are to hear.
@@ -100,6 +103,9 @@ pub enum Process {
     Gone(StopReason),
 }
 
+/// Bits of the number of a pod.
+const PODS: u32 = 24;
+
 impl Cx<'_> {
     /// Queues an event of this plane.
     pub fn schedule(&mut self, at: Time, event: KubeEvent) {
@@ -119,13 +125,16 @@ impl Cx<'_> {
     /// Tells whom a pod works for (as an etcd member: `member`), if it does, what becomes of its process on a host. (Before a process runs anew the one before it is
     /// gone.)
     pub fn signal(&mut self, id: PodId, name: PodName, member: Option<MemberId>, host: HostId, process: Process) {
-        let (plane, program) = match self.spec.workloads[name.workload.0 as usize].role {
+        let workload = &self.spec.workloads[name.workload.0 as usize];
+        let (plane, program) = match workload.role {
             Role::ApiServer(plane) => (plane, Program::ApiServer),
             Role::Controller(plane, component) => (plane, Program::Controller(component)),
             Role::Etcd(_) | Role::Other => return self.order(member, host, process),
         };
         let replica = Replica::Pod(self.plane, name);
-        self.signals.push(Signal { plane, program, key: id.0, replica, host, process });
+        // Numbers of pods of different seeds must not be the same.
+        let key = id.0 | u32::from(workload.identities.first) << PODS;
+        self.signals.push(Signal { plane, program, key, replica, host, process });
     }
 
     /// The container of an etcd member starts or ends.

@@ -1,6 +1,6 @@
 //! What makes a plane work: its API servers, and the elections of the components that act through them.
 //!
-//! They run on the hosts of the control plane, or are pods of another plane, which tells of them ([`Signal`]).
+//! They run on the hosts of the control plane, or are pods of another plane, or of this one, which tells of them ([`Signal`]).
 
 use crate::kernel::time::Duration;
 use crate::kube::api::Api;
@@ -8,8 +8,8 @@ use crate::kube::context::{Cx, Process, Program, Signal};
 use crate::kube::election::Election;
 use crate::kube::event::KubeEvent;
 use crate::kube::record::Replica;
-use crate::kube::spec::Component;
-use crate::network::Network;
+use crate::kube::spec::{Component, Role};
+use crate::network::{HostId, Network};
 use crate::record::StopReason;
 
 #[derive(Clone, Copy, Debug)]
@@ -84,7 +84,10 @@ impl Control {
     fn on_host(&mut self, index: u32, process: Process, cx: &mut Cx<'_>) {
         let node = cx.spec.control_plane[index as usize];
         let (replica, host) = (Replica::Host(node), Network::host_of(node));
-        let controllers = Component::ALL.into_iter().map(Program::Controller);
+        // What the plane runs as pods of its own (a seed etcd-druid and gardenlet) needs its API first.
+        let is_pod = |component| cx.spec.workloads.iter().any(|workload| workload.role == Role::Controller(cx.plane, component));
+        let on_hosts = Component::ALL.into_iter().filter(|component| !is_pod(*component));
+        let controllers: Vec<Program> = on_hosts.map(Program::Controller).collect();
         for program in std::iter::once(Program::ApiServer).chain(controllers) {
             self.hear(&Signal { plane: cx.plane, program, key: index, replica, host, process }, cx);
         }
@@ -121,6 +124,11 @@ impl Control {
     /// How long a write of a component takes now; `None`: it does not lead, or cannot write.
     pub fn gate(&self, component: Component) -> Option<Duration> {
         self.elections[component as usize].acts()
+    }
+
+    /// Where the process of a component runs that leads and can write.
+    pub fn host(&self, component: Component) -> Option<HostId> {
+        self.elections[component as usize].host()
     }
 
     /// Changes with every leader of a component.

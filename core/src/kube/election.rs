@@ -86,6 +86,12 @@ impl Election {
         self.candidates[&self.holder?].writes.map(|(time, _)| time)
     }
 
+    /// Where the one runs that acts.
+    pub fn host(&self) -> Option<HostId> {
+        let holder = &self.candidates[&self.holder?];
+        holder.writes.map(|_| holder.host)
+    }
+
     /// Changes with every holder.
     pub const fn term(&self) -> u64 {
         self.term

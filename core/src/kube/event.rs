@@ -48,6 +48,21 @@ pub enum KubeEvent {
     Drain(NodeKey),
     /// A shoot is asked to survive more: a place in [`KubeModel::changes`](crate::kube::spec::KubeModel::changes).
     Tolerance(u16),
+    /// A shoot moves to another seed: a place in [`KubeModel::migrations`](crate::kube::spec::KubeModel::migrations), and how far it is.
+    Migration(u16, Stage),
+}
+
+/// How far a shoot is that moves to another seed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// It is asked for.
+    Asked,
+    /// The old seed hears of it.
+    Leaves,
+    /// A snapshot of its etcd is in the backup bucket.
+    Uploaded,
+    /// The new seed hears of it.
+    Arrives,
 }
 
 // An event of the queue must not grow by this one.
@@ -80,7 +95,7 @@ pub enum Watcher {
     MachineSets,
     /// etcd-druid. Key: a shoot.
     Druid,
-    /// gardenlet, where a shoot is to survive more. Key: the shoot.
+    /// gardenlet, where a shoot is to survive more or moves. Key: the shoot.
     Gardenlet,
 }
 

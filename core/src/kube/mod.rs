@@ -37,6 +37,7 @@ pub mod control;
 pub mod controller;
 pub mod election;
 pub mod event;
+pub mod failback;
 pub mod glance;
 pub mod kubelet;
 pub mod node;
@@ -55,10 +56,12 @@ pub use crate::scenario::kube::name;
 
 use std::collections::BTreeMap;
 
-use crate::ids::{ClusterId, PlaneId};
+use crate::gardener::garden::Garden;
+use crate::ids::{ClusterId, PlaneId, ZoneId};
 use crate::kernel::time::Time;
 use crate::network::HostId;
 use crate::network::Network;
+use crate::report::FailbackReport;
 use crate::scenario::Scenario;
 use crate::sim::Exact;
 use context::{Cx, Signal, Surroundings};
@@ -76,8 +79,9 @@ pub struct Kube {
     planes: Vec<Plane>,
     /// Whose objects are in which etcd cluster.
     in_etcd: BTreeMap<ClusterId, Vec<PlaneId>>,
-    /// Where the members of an etcd cluster are pods.
-    hosts: BTreeMap<ClusterId, PlaneId>,
+    /// Where the members of an etcd cluster are pods, or may be.
+    hosts: BTreeMap<ClusterId, Vec<PlaneId>>,
+    garden: Garden,
 }
 
 impl Kube {
@@ -85,22 +89,24 @@ impl Kube {
     pub fn new(seed: u64, exact: Exact, at: &mut Surroundings<'_>) -> Self {
         let specs = &at.scenario.kube.planes;
         let mut in_etcd: BTreeMap<_, Vec<_>> = BTreeMap::new();
-        let mut hosts = BTreeMap::new();
+        let mut hosts: BTreeMap<_, Vec<_>> = BTreeMap::new();
         for (id, plane) in (0..).map(PlaneId).zip(specs) {
             in_etcd.entry(plane.etcd).or_default().push(id);
-            hosts.extend(plane.workloads.iter().filter_map(|workload| match workload.role {
-                Role::Etcd(cluster) => Some((cluster, id)),
-                _ => None,
-            }));
+            for workload in &plane.workloads {
+                if let Role::Etcd(cluster) = workload.role {
+                    hosts.entry(cluster).or_default().push(id);
+                }
+            }
         }
-        let mut kube = Self { seed, exact, planes: Vec::new(), in_etcd, hosts };
+        let garden = Garden::new(&at.scenario.kube);
+        let mut kube = Self { seed, exact, planes: Vec::new(), in_etcd, hosts, garden };
         let mut signals = Vec::new();
         for id in (0..specs.len() as u16).map(PlaneId) {
-            let plane = Plane::new(&mut cx(seed, exact, id, at, &mut signals));
+            let plane = Plane::new(&mut cx(seed, exact, id, at, &mut kube.garden, &mut signals));
             kube.planes.push(plane);
         }
         for signal in std::mem::take(&mut signals) {
-            let mut cx = cx(seed, exact, signal.plane, at, &mut signals);
+            let mut cx = cx(seed, exact, signal.plane, at, &mut kube.garden, &mut signals);
             kube.planes[signal.plane.0 as usize].is_served_by(&signal, &mut cx);
         }
         for id in (0..specs.len() as u16).map(PlaneId) {
@@ -143,7 +149,16 @@ impl Kube {
         all
     }
 
-    /// The same, for a map.
+    /// What is skewed now that some zones are back.
+    pub fn failback(&self, back: &[ZoneId], scenario: &Scenario) -> Vec<FailbackReport> {
+        let mut all = Vec::new();
+        for (plane, spec) in self.planes.iter().zip(&scenario.kube.planes).filter(|_| !back.is_empty()) {
+            plane.failback(spec, scenario, back, &mut all);
+        }
+        all
+    }
+
+    /// The objects of all planes, for a map.
     pub fn glance(&self, scenario: &Scenario, net: &Network) -> Vec<PlanePicture> {
         self.planes.iter().zip(&scenario.kube.planes).map(|(plane, spec)| plane.glance(spec, net)).collect()
     }
@@ -163,8 +178,8 @@ impl Kube {
 
     /// A cluster may offer other services than before, or its members' processes may have started or ended.
     pub fn services_changed(&mut self, cluster: ClusterId, at: &mut Surroundings<'_>) {
-        if let Some(host) = self.hosts.get(&cluster) {
-            self.with(*host, at, |plane, cx| plane.members_changed(cluster, cx));
+        for host in self.hosts.get(&cluster).cloned().unwrap_or_default() {
+            self.with(host, at, |plane, cx| plane.members_changed(cluster, cx));
         }
         for plane in self.in_etcd.get(&cluster).cloned().unwrap_or_default() {
             self.with(plane, at, Plane::services_changed);
@@ -180,17 +195,25 @@ impl Kube {
     /// Does something in a plane, and in those that hear of it.
     fn with(&mut self, plane: PlaneId, at: &mut Surroundings<'_>, act: impl FnOnce(&mut Plane, &mut Cx<'_>)) {
         let mut signals = Vec::new();
-        act(&mut self.planes[plane.0 as usize], &mut cx(self.seed, self.exact, plane, at, &mut signals));
+        let (seed, exact, garden) = (self.seed, self.exact, &mut self.garden);
+        act(&mut self.planes[plane.0 as usize], &mut cx(seed, exact, plane, at, garden, &mut signals));
         while !signals.is_empty() {
             for signal in std::mem::take(&mut signals) {
-                let mut cx = cx(self.seed, self.exact, signal.plane, at, &mut signals);
+                let mut cx = cx(seed, exact, signal.plane, at, garden, &mut signals);
                 self.planes[signal.plane.0 as usize].hear(&signal, &mut cx);
             }
         }
     }
 }
 
-fn cx<'a>(seed: u64, exact: Exact, plane: PlaneId, at: &'a mut Surroundings<'_>, signals: &'a mut Vec<Signal>) -> Cx<'a> {
+fn cx<'a>(
+    seed: u64,
+    exact: Exact,
+    plane: PlaneId,
+    at: &'a mut Surroundings<'_>,
+    garden: &'a mut Garden,
+    signals: &'a mut Vec<Signal>,
+) -> Cx<'a> {
     let spec = &at.scenario.kube.planes[plane.0 as usize];
     let (scenario, latency) = (at.scenario, spec.timers.api_overhead);
     Cx {
@@ -204,6 +227,7 @@ fn cx<'a>(seed: u64, exact: Exact, plane: PlaneId, at: &'a mut Surroundings<'_>,
         net: at.net,
         etcd: at.etcd,
         cloud: at.cloud,
+        garden,
         fx: at.fx,
         signals,
     }

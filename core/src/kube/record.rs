@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::gardener::druid::{DruidFact, ToleranceFact};
+use crate::gardener::druid::{DruidFact, MigrationFact, ToleranceFact};
 use crate::gardener::machine::Phase;
 use crate::gardener::outage::OutageFact;
 use crate::ids::{GroupId, NodeId, PlaneId, WorkloadId, ZoneId};
@@ -47,6 +47,8 @@ pub enum KubeRecord {
     Druid(WorkloadId, DruidFact),
     /// Of the failure tolerance of a shoot: a place in [`KubeModel::shoots`](crate::kube::spec::KubeModel::shoots).
     Tolerance(u16, ToleranceFact),
+    /// Of a shoot that is to move to another seed: a place in [`KubeModel::shoots`](crate::kube::spec::KubeModel::shoots).
+    Migration(u16, MigrationFact),
 }
 
 /// One of the processes that serve an API, or act through it.

@@ -2,7 +2,7 @@
 
 use crate::gardener::outage::{Deletion, OutageFact};
 use crate::ids::MemberId;
-use crate::kube::event::{KubeEvent, Watcher};
+use crate::kube::event::{KubeEvent, Stage, Watcher};
 use crate::kube::name::{NodeName, PodName, PodTag};
 use crate::kube::plane::Plane;
 use crate::kube::record::{KubeRecord, Loss, MachineFact, NodeFact, PodFact, Ready, Reason, Replica, ServerFact, Verb};
@@ -129,6 +129,7 @@ impl KubeRecord {
                 fact.words(&format!("{}/{}", scenario.kube.word(set.namespace), set.name))
             }
             Self::Tolerance(shoot, fact) => fact.words(&scenario.kube.shoots[usize::from(shoot)].name),
+            Self::Migration(shoot, fact) => fact.words(&scenario.kube.shoots[usize::from(shoot)].name, &scenario.kube.seeds),
         };
         format!("{}: {text}", plane.name)
     }
@@ -214,6 +215,8 @@ impl KubeEvent {
             Self::Work(Watcher::Druid) => "etcd-druid looks after the etcd clusters of a shoot".to_owned(),
             Self::Work(Watcher::Gardenlet) => "gardenlet looks after a shoot".to_owned(),
             Self::Tolerance(_) => "a shoot is asked to survive more".to_owned(),
+            Self::Migration(_, Stage::Uploaded) => "a snapshot of a shoot's etcd is in the backup bucket".to_owned(),
+            Self::Migration(..) => "a shoot is to move to another seed".to_owned(),
             Self::Thaw => "the machine controller goes on".to_owned(),
             Self::Outage(_) => "what looks like a zone outage has lasted".to_owned(),
             Self::Care(_) => "the care controller looks for stale pods".to_owned(),

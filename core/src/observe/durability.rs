@@ -64,9 +64,12 @@ impl Observer for Durability {
             }
             Record::Passive(cluster, PassiveRecord::Forked { member, lost: entries, .. }) if *entries > 0 => {
                 let spec = &self.scenario.etcd[cluster.0 as usize];
-                let bucket = spec.passive.as_ref().is_some_and(|passive| passive.backup.is_some());
-                let what = if bucket { "the backup bucket held" } else { "it had received" };
-                self.lost(at, *cluster, *entries, format!("{} took over with what {what}", self.name(*cluster, *member)));
+                let how = match spec.passive.as_ref().map(|passive| passive.backup.is_some()) {
+                    Some(true) => "took over with what the backup bucket held",
+                    Some(false) => "took over with what it had received",
+                    None => "began with nothing in another seed, for this cluster has no backup",
+                };
+                self.lost(at, *cluster, *entries, format!("{} {how}", self.name(*cluster, *member)));
             }
             Record::Passive(cluster, PassiveRecord::Discarded { member, lost: entries }) if *entries > 0 => {
                 let cause = format!("{} had served on while another took over", self.name(*cluster, *member));

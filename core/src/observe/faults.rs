@@ -1,13 +1,14 @@
 //! What broke, from when to when.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::{Observer, words};
-use crate::ids::FaultId;
+use crate::ids::{FaultId, ZoneId};
 use crate::kernel::time::Time;
 use crate::record::Record;
 use crate::report::{FaultReport, seconds};
-use crate::scenario::{ActiveFault, Scenario};
+use crate::scenario::{ActiveFault, Fault, Scenario};
 
 /// Collects faults.
 #[derive(Clone, Debug)]
@@ -28,6 +29,18 @@ impl Faults {
     /// The fault of this number, if it is under way.
     pub fn under_way(&self, id: FaultId) -> Option<&ActiveFault> {
         self.open.iter().map(|&i| &self.all[i].0).find(|f| f.id == id)
+    }
+
+    /// The zones that had lost their power, or were cut off, and have recovered.
+    pub fn zones_back(&self) -> Vec<ZoneId> {
+        let zones = |over: bool| {
+            let hit = self.all.iter().filter(move |(_, to)| to.is_some() == over).map(|(active, _)| match active.fault {
+                Fault::ZonePower(zone) | Fault::ZoneCut { zone, .. } => Some(zone.named()),
+                _ => None,
+            });
+            hit.flatten().collect::<BTreeSet<ZoneId>>()
+        };
+        zones(true).difference(&zones(false)).copied().collect()
     }
 
     /// All faults, `now` being the end of those under way.

@@ -112,6 +112,7 @@ impl Observer for All {
         self.durability.record(at, record);
         self.switchovers.record(at, record);
         self.repair.record(at, record);
+        self.kube.record(at, record);
         self.faults.record(at, record);
         self.story.record(at, record);
     }

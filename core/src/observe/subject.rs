@@ -1,7 +1,7 @@
 //! What a record of the story is about: its kind and the things it names, so that nobody has to parse its words.
 
 use crate::etcd::passive::PassiveRecord;
-use crate::gardener::druid::{DruidFact, ToleranceFact};
+use crate::gardener::druid::{DruidFact, MigrationFact, ToleranceFact};
 use crate::gardener::machine::Phase;
 use crate::gardener::outage::OutageFact;
 use crate::ids::{ClusterId, MemberId, NodeId, PlaneId, VolumeId, ZoneId};
@@ -119,6 +119,10 @@ fn in_plane(id: PlaneId, fact: &KubeRecord, scenario: &Scenario) -> Subject {
         }
         KubeRecord::Tolerance(shoot, fact) => {
             let over = matches!(fact, ToleranceFact::Done(_));
+            (StoryKind::Membership, vec![scenario.kube.shoots[usize::from(shoot)].name.clone()], over)
+        }
+        KubeRecord::Migration(shoot, fact) => {
+            let over = fact == MigrationFact::Done;
             (StoryKind::Membership, vec![scenario.kube.shoots[usize::from(shoot)].name.clone()], over)
         }
         KubeRecord::Operation(Task::RollComponent(workload)) => {

@@ -1,5 +1,6 @@
 //! The part of a report that is about Kubernetes clusters: what stands where, what was lost and how it came back.
 
+use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
 /// A pod.
@@ -247,6 +248,47 @@ pub struct LeaseReport {
     pub component: String,
     /// Who leads it from then on; null: nobody.
     pub holder: Option<String>,
+}
+
+/// A component whose pods, or a machine deployment whose machines, are not where they would be placed today.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FailbackReport {
+    /// The cluster it runs in.
+    pub cluster: String,
+    /// Its namespace; empty for a machine deployment.
+    pub namespace: String,
+    /// The component, or machine deployment.
+    pub component: String,
+    /// Pods that the fullest zone has more than the emptiest; of a machine deployment, machines more than at the start.
+    pub skew: u32,
+    /// Pods, or machines, by zone.
+    pub per_zone: IndexMap<String, u32>,
+    /// What an operator must do, in one sentence.
+    pub remedy: String,
+}
+
+/// A shoot that was asked to move to another seed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MigrationReport {
+    /// The shoot.
+    pub shoot: String,
+    /// The seed that hosted it; null where it may not move.
+    pub from: Option<String>,
+    /// The seed that is to.
+    pub to: String,
+    /// When it was asked for, in seconds.
+    pub asked_s: f64,
+    /// Why it may not move, in plain words; null: it may.
+    pub denied: Option<String>,
+    /// Time since in which nobody could write to its API, in seconds.
+    pub write_unavailable_s: f64,
+    /// From `asked_s` until all was there, or to the end of the run, in seconds; 0 where it may not move.
+    pub took_s: f64,
+    /// Whether all was there before the run ended, or it was denied.
+    pub over: bool,
+    /// What was waited for, one after the other: until it `leaves`, its etcd is `closed` and `kept`, it is `gone` from the old seed,
+    /// `restores` in the new one, its etcd is `restored`, its API `serves`, and it is `done`.
+    pub waits: Vec<WaitReport>,
 }
 
 /// A pod that ran on, cut off, though its object was gone.

@@ -68,6 +68,12 @@ pub struct Report {
     pub components: Vec<ComponentReport>,
     /// Pods that ran on though their object was gone.
     pub hazards: Vec<HazardReport>,
+    /// Shoots that were asked to move to another seed, in order. Not in JSON where there are none.
+    #[serde(default)]
+    pub migrations: Vec<MigrationReport>,
+    /// What stays skewed at the end though a zone is back, and what to do about it. Not in JSON where there is nothing.
+    #[serde(default)]
+    pub failback: Vec<FailbackReport>,
     /// Nodes, pods and machines over time, by cluster.
     pub counts: IndexMap<String, CountsReport>,
     /// Bytes between every two endpoints that have exchanged any, ordered by sender and receiver.
@@ -231,8 +237,13 @@ impl Report {
     pub fn to_json(&self) -> Value {
         let mut json = serde_json::to_value(self).expect("a report is plain data");
         if let Value::Object(fields) = &mut json {
-            if self.violations.is_empty() {
-                fields.shift_remove("violations");
+            let nothing = [
+                ("violations", self.violations.is_empty()),
+                ("migrations", self.migrations.is_empty()),
+                ("failback", self.failback.is_empty()),
+            ];
+            for (field, _) in nothing.iter().filter(|(_, nothing)| *nothing) {
+                fields.shift_remove(*field);
             }
             for field in KUBE_FIELDS.iter().filter(|_| self.api.is_empty()) {
                 fields.shift_remove(*field);

@@ -1,5 +1,6 @@
 //! Events and effects: what waits in the queue, and what handlers ask the run loop to do.
 
+use crate::etcd::passage::Passage;
 use crate::etcd::passive::Alarm;
 use crate::etcd::raft::log::Token;
 use crate::ids::{ClientId, ClusterId, FaultId, MemberId, PlaneId};
@@ -56,6 +57,8 @@ pub enum EtcdEvent {
     Request(Token),
     /// The next step of a request at a member, where requests cost something; the life of its process.
     Work(Token, Step, u32),
+    /// A member has restored what the backup bucket holds.
+    Fetched(u8, u32),
     /// Something of an active-passive cluster is due.
     Passive(Alarm, u32),
 }
@@ -211,6 +214,10 @@ pub struct Effects {
     pub disturbed: Vec<ClusterId>,
     /// Containers of etcd members that start or end.
     pub orders: Vec<MemberOrder>,
+    /// Active-passive clusters that etcd-druid can check from now on, from this host, or can no longer.
+    pub checked: Vec<(ClusterId, Option<HostId>)>,
+    /// Clusters that are on their way to another seed, and how far.
+    pub passages: Vec<(ClusterId, Passage)>,
     /// Machines that are no more.
     pub deleted_vms: Vec<HostId>,
     /// Whether anybody wants [`Record::Raft`].
@@ -225,6 +232,8 @@ impl Effects {
             && self.watched.is_empty()
             && self.disturbed.is_empty()
             && self.orders.is_empty()
+            && self.checked.is_empty()
+            && self.passages.is_empty()
             && self.deleted_vms.is_empty()
     }
 

@@ -30,6 +30,7 @@ use crate::kube::{self, Kube};
 use crate::network::meter::Meter;
 use crate::network::{HostId, Network};
 use crate::record::Record;
+use crate::report::FailbackReport;
 use crate::scenario::Scenario;
 use event::{Answer, Effects, EtcdEvent, Event, MemberOrder};
 
@@ -288,6 +289,11 @@ impl Simulation {
         self.kube.objects(self.now, &self.scenario)
     }
 
+    /// What of Kubernetes is skewed now that some zones are back, and what to do.
+    pub fn failback(&self, back: &[ZoneId]) -> Vec<FailbackReport> {
+        self.kube.failback(back, &self.scenario)
+    }
+
     fn kube(&mut self) -> (&mut Kube, kube::context::Surroundings<'_>) {
         let Self { now, scenario, network, clusters, cloud, fx, .. } = self;
         (&mut self.kube, kube::context::Surroundings { now: *now, scenario, net: network, etcd: clusters, cloud, fx })
@@ -326,6 +332,13 @@ impl Simulation {
             self.tell_clients();
             for order in std::mem::take(&mut self.fx.orders) {
                 self.obey(order);
+            }
+            for (id, druid) in std::mem::take(&mut self.fx.checked) {
+                let (cluster, mut cx) = self.cluster(id);
+                cluster.is_checked_from(druid, &mut cx);
+            }
+            for (id, passage) in std::mem::take(&mut self.fx.passages) {
+                self.clusters[id.0 as usize].pass(passage);
             }
             for host in std::mem::take(&mut self.fx.deleted_vms) {
                 self.delete_vm(host);

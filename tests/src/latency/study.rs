@@ -160,10 +160,10 @@ impl Results {
 
     /// All of it, in Markdown.
     pub fn markdown(&self) -> String {
-        [self.inputs(), self.common(), self.table(), self.order(), self.unexplained()].join("\n")
+        [Self::inputs(), self.common(), self.table(), self.order(), self.unexplained()].join("\n")
     }
 
-    fn inputs(&self) -> String {
+    fn inputs() -> String {
         let rows: Vec<String> = INPUTS.iter().map(Input::markdown).collect();
         format!(
             "### What is put in\n\nOne set of inputs for all rows.\n\n| input | value | label | source | fitted on |\n|---|---|---|---|---|\n{}\n",

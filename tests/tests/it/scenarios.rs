@@ -113,11 +113,11 @@ fn a_story_that_breaks_fails_its_expectations() {
     let switch = |place: &str| of(&format!("switchovers[0].{place}"));
     let (window, took) = (switch("lost_window_s"), switch("took_s"));
     let seldom = json!({"hot_standby": {"delta_snapshot_period": "1h", "check_period": "1m"}});
-    check("active-passive-standby", "/etcd/0/mode", seldom, &[&window, &took, &switch("detected_s"), &write]);
+    check("two-zones-standby", "/etcd/0/mode", seldom, &[&window, &took, &switch("detected_s"), &write]);
     let count = format!("count({m}switchovers)");
-    check("active-passive-standby", "/faults/0/for", json!("50s"), &[&count, &of("members[name=etcd-main-1].role")]);
-    check("active-passive-learner", "/etcd/0/mode", json!({"hot_standby": {}}), &[&window, &of("rpo.lost_entries")]);
-    check("active-passive-learner", "/etcd/0/mode", json!({"learner": {"failures": 6}}), &[&took, &write]);
+    check("two-zones-standby", "/faults/0/for", json!("50s"), &[&count, &of("members[name=etcd-main-1].role")]);
+    check("two-zones-learner", "/etcd/0/mode", json!({"hot_standby": {}}), &[&window, &of("rpo.lost_entries")]);
+    check("two-zones-learner", "/etcd/0/mode", json!({"learner": {"failures": 6}}), &[&took, &write]);
     check("five-members", "/faults/1/node", json!("node-a1"), &[&quorum, &format!("count({m}outages[kind=quorum])")]);
     let zone_a = |what: &str| format!("observed[at=50m].{what}");
     let spared = [zone_a("pods[name=etcd-events-0].node"), zone_a("nodes[zone=eu-west-1a].ready")];
@@ -134,6 +134,18 @@ fn a_story_that_breaks_fails_its_expectations() {
     check("node-failure-node", "/faults/0/node", json!("node-a4"), &[&tolerance]);
     check("node-failure-zone", "/shoots/0/failure_tolerance", json!("none"), &[&write, &tolerance]);
     let alone = "components[component=kube-controller-manager].none_served_s";
+    let switch = |place: &str| shop(&format!("switchovers[0].{place}"));
+    let late = json!({"hot_standby": {"check_period": "2m", "delta_snapshot_period": "1h"}});
+    let missed = [switch("detected_s"), switch("lost_window_s"), write.clone()];
+    check("active-passive-standby", "/shoots/0/etcd/mode", late, &[&missed[0], &missed[1], &missed[2]]);
+    // A seed whose control plane goes with the zone.
+    let api = "api.shoot--garden--shop.write_unavailable_s";
+    check("active-passive-standby", "/seeds/0/control_plane/zones/0", json!("za"), &[&missed[0], api]);
+    check("active-passive-standby", "/faults/0/for", json!("30m"), &[&tolerance]);
+    let lost = [switch("lost_window_s"), shop("rpo.lost_entries")];
+    check("active-passive-learner", "/shoots/0/etcd/mode", json!({"hot_standby": {}}), &[&lost[0], &lost[1]]);
+    check("active-passive-learner", "/shoots/0/etcd/mode", json!({"learner": {"failures": 6}}), &[&missed[0], &write]);
+    check("active-passive-learner", "/faults/0/zone", json!("zb"), &[&switch("from"), alone]);
     check("zone-outage-option-1", "/shoots/0/components/0/pods/0/node", json!("node-b1"), &[alone]);
     check("zone-outage-option-1", "/faults/0/for", json!("30m"), &[&tolerance]);
     check("zone-outage-option-2", "/shoots/0/components/0/pods/1/node", json!("node-a2"), &[alone]);
@@ -155,6 +167,11 @@ fn a_story_that_breaks_fails_its_expectations() {
         json!("stay"),
         &["count(etcd.shoot--garden--shop/etcd-main.members)"],
     );
+    let moved = ["migrations[shoot=shop].from", "migrations[shoot=shop].write_unavailable_s"];
+    check("control-plane-migration", "/operations/1/migrate_shoot/seed", json!("narrow"), &moved);
+    check("control-plane-migration", "/shoots/0/etcd/initial/database", json!("4GiB"), &moved[1..]);
+    let skewed = "failback[component=kube-apiserver].per_zone.za";
+    check("zone-outage-option-1", "/faults/0/for", json!("3h"), &[skewed]);
     let spared = "components[component=kube-apiserver].none_served_s";
     check("rolling-maintenance", "/shoots/0/failure_tolerance", json!("none"), &[spared, &shop("quorum_lost_s")]);
 }

@@ -14,6 +14,7 @@ mod faults;
 mod field;
 mod file;
 mod json;
+mod landscape;
 mod load;
 mod places;
 #[cfg(test)]
@@ -85,6 +86,8 @@ fn sections(cx: &Cx<'_>) -> Html {
                 { places::regions(cx) }
                 { places::delays(cx) }
                 { places::nodes(cx) }
+                { landscape::seeds(cx) }
+                { landscape::shoots(cx) }
                 { clusters::section(cx) }
                 { load::section(cx) }
                 { faults::section(cx) }

@@ -49,7 +49,9 @@ fn every_bundled_scenario_has_all_its_fields() {
             assert!(!tag(&html, id).is_empty(), "{}", scenario.name);
         }
         let document: serde_json::Value = serde_json::from_str(scenario.json).unwrap();
-        for (list, field) in [("clients", "rate"), ("faults", "kind"), ("expect", "that")] {
+        for (list, field) in
+            [("clients", "rate"), ("faults", "kind"), ("expect", "that"), ("seeds", "zones"), ("shoots", "failure_tolerance")]
+        {
             let items = document[list].as_array().map_or(0, Vec::len);
             for k in 0..items {
                 assert!(!tag(&html, &format!("form-{list}-{k}-{field}")).is_empty());

@@ -84,8 +84,17 @@ pub struct Shoot {
     pub tolerance: FailureTolerance,
     /// How it gets over more.
     pub recovery: Recovery,
-    /// Where its control plane runs; `None`: no seed takes it.
+    /// Where its control plane runs at the start; `None`: no seed takes it.
     pub hosted: Option<Hosted>,
+    /// Where it may run later, if it is moved there.
+    pub elsewhere: Vec<Hosted>,
+}
+
+impl Shoot {
+    /// Every seed that hosts it, or may.
+    pub fn places(&self) -> impl Iterator<Item = &Hosted> {
+        self.hosted.iter().chain(&self.elsewhere)
+    }
 }
 
 /// The control plane of a shoot, in a seed.
@@ -97,8 +106,22 @@ pub struct Hosted {
     pub plane: PlaneId,
     /// The zones of its members of etcd at the start.
     pub zones: Vec<ZoneId>,
-    /// Its components: workloads of the seed's plane.
+    /// Its components: workloads of the seed's plane. Where it is not at the start none of their pods is wanted.
     pub workloads: Vec<WorkloadId>,
+    /// Its components as they are to be, in the order of `workloads`, for each failure that it may be asked to survive; none where it
+    /// stays what and where it is.
+    pub forms: Vec<(FailureTolerance, Vec<Workload>)>,
+}
+
+impl Hosted {
+    /// Its components where it is to survive this.
+    ///
+    /// # Panics
+    /// It is asked for nothing of the kind.
+    pub fn form(&self, tolerance: FailureTolerance) -> &[Workload] {
+        let form = self.forms.iter().find(|(of, _)| *of == tolerance);
+        &form.expect("there is a form for all that is asked for").1
+    }
 }
 
 /// Volumes that a pod of etcd may have, one after the other, where its members are moved: with each it is another member.
@@ -113,6 +136,15 @@ pub struct ToleranceChange {
     pub shoot: u16,
     /// What it is to survive then.
     pub to: FailureTolerance,
-    /// Its components as they are to be then, in the order of [`Hosted::workloads`].
-    pub workloads: Vec<Workload>,
+}
+
+/// A move of a shoot's control plane to another seed (`shoots/binding`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Migration {
+    /// When it is asked for.
+    pub at: Time,
+    /// Of which shoot: a place in [`KubeModel::shoots`](super::KubeModel::shoots).
+    pub shoot: u16,
+    /// To which seed.
+    pub to: SeedId,
 }

@@ -14,6 +14,8 @@ pub mod taints;
 use serde::{Deserialize, Serialize};
 
 use crate::ids::{ClusterId, GroupId, NodeId, NodeKey, PlaneId, WorkloadId, ZoneId};
+use crate::model::EtcdCluster;
+use crate::passive::Backup;
 use int_or_percent::IntOrPercent;
 use labels::{Labels, NodeAffinity, Selector, Symbol};
 use name::{MachineName, PodTag};
@@ -34,6 +36,8 @@ pub struct KubeModel {
     pub shoots: Vec<gardener::Shoot>,
     /// Changes of what shoots' control planes are to survive, as they are asked for.
     pub changes: Vec<gardener::ToleranceChange>,
+    /// Moves of shoots' control planes to other seeds, as they are asked for.
+    pub migrations: Vec<gardener::Migration>,
     /// Work of an operator, in order of time.
     pub operations: Vec<Operation>,
     /// What capacity is planned for; nothing of it runs.
@@ -46,6 +50,13 @@ impl KubeModel {
     /// The word that a symbol of this scenario stands for.
     pub fn word(&self, symbol: Symbol) -> &str {
         &self.words[symbol.0 as usize]
+    }
+
+    /// The workload whose pods are the members of an etcd cluster, and the plane it is in.
+    pub fn set_of(&self, cluster: ClusterId) -> Option<(PlaneId, WorkloadId)> {
+        let of = |plane: &PlaneSpec| plane.workloads.iter().position(|workload| workload.role == Role::Etcd(cluster));
+        let mut planes = (0..).map(PlaneId).zip(&self.planes);
+        planes.find_map(|(id, plane)| Some((id, WorkloadId(of(plane)? as u32))))
     }
 }
 
@@ -220,6 +231,32 @@ pub struct Workload {
     pub stop: Duration,
     /// Pods that are there at the start, with their nodes; the others are placed as the scheduler would.
     pub placed: Vec<(PodTag, NodeKey)>,
+    /// Which members of etcd its pods may be.
+    pub identities: Identities,
+}
+
+impl Workload {
+    /// The member that a pod of it is while it has its present volume, of which `volumes` came before here. `None`: it can be no other.
+    pub fn member(&self, cluster: &EtcdCluster, ordinal: u32, volumes: u8) -> Option<u8> {
+        let Identities { first, count } = self.identities;
+        cluster.of_pod(ordinal, first + volumes).filter(|_| volumes < count)
+    }
+}
+
+/// Members of etcd that a pod is, one after the other: another with each of its volumes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Identities {
+    /// Members of its name that are not it: pods of other seeds, where its control plane may be too. 0 in the seed of the start.
+    pub first: u8,
+    /// So many it may be.
+    pub count: u8,
+}
+
+impl Default for Identities {
+    /// A pod that is nowhere else.
+    fn default() -> Self {
+        Self { first: 0, count: u8::MAX }
+    }
 }
 
 /// How far a roll-out may stray from the number of replicas (`strategy.rollingUpdate`).
@@ -275,8 +312,7 @@ pub enum Role {
     Other,
     /// API servers of this plane.
     ApiServer(PlaneId),
-    /// Members of this etcd cluster: the pod's ordinal is the member's index, as long as the pod keeps its first volume
-    /// ([`EtcdCluster::of_pod`](crate::EtcdCluster::of_pod)).
+    /// Members of this etcd cluster ([`Workload::member`]).
     Etcd(ClusterId),
     /// Replicas of a controller that acts in this plane, of which one leads.
     Controller(PlaneId, Component),
@@ -366,6 +402,10 @@ pub struct Timers {
     pub stale: Duration,
     /// What looks like a zone outage for so long is one (assumed: GEP-20 has "a threshold that could be defined").
     pub outage: Duration,
+    /// Bytes per second at which snapshots of etcd get into the backup bucket (assumed).
+    pub upload_bytes_per_s: u64,
+    /// Bytes per second at which etcd is restored from there (assumed).
+    pub restore_bytes_per_s: u64,
     // API servers.
     /// What an API server adds to the time of a request (assumed).
     pub api_overhead: Duration,
@@ -413,6 +453,8 @@ impl Default for Timers {
             care: Duration::from_secs(60),
             stale: Duration::from_secs(5 * 60),
             outage: Duration::from_secs(5 * 60),
+            upload_bytes_per_s: Backup::default().upload_bytes_per_s,
+            restore_bytes_per_s: Backup::default().restore_bytes_per_s,
             api_overhead: Duration::from_millis(1),
             control_plane_start: Duration::from_secs(20),
             etcd_silence: Duration::from_secs(40),

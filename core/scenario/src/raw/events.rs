@@ -242,7 +242,7 @@ pub enum RawLifetime {
     },
 }
 
-/// What an operator asks for: a change of membership, a roll-out, or a shoot that survives more.
+/// What an operator asks for: a change of membership, a roll-out, or a shoot that survives more or moves.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RawOperation {
     /// When.
@@ -256,7 +256,7 @@ pub struct RawOperation {
     pub change: RawChange,
 }
 
-/// A change of membership, a roll-out, or a shoot that survives more.
+/// A change of membership, a roll-out, or a shoot that survives more or moves.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RawChange {
@@ -294,6 +294,13 @@ pub enum RawChange {
         shoot: String,
         /// Which failure it is to survive.
         to: FailureTolerance,
+    },
+    /// Have a shoot's control plane moved to another seed (its binding is changed). Where it does not fit is refused when it is asked for.
+    MigrateShoot {
+        /// The shoot.
+        shoot: String,
+        /// The seed that is to host it.
+        seed: String,
     },
 }
 

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{RawComponent, RawDisk, RawInitial, RawMark, RawOptions};
+use super::{RawComponent, RawDisk, RawInitial, RawMark, RawMode, RawOptions};
 use crate::kube::gardener::{FailureTolerance, Recovery};
 use crate::units::Name;
 
@@ -59,6 +59,10 @@ fn one() -> u32 {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct RawShootEtcd {
+    /// What keeps each of them going when a member is lost: a majority of three, or the other one of two, to which etcd-druid switches
+    /// while it can act (with failure tolerance node or zone).
+    #[schemars(extend("x-source" = "GEP-20: preferred to its active-passive options"))]
+    pub mode: RawMode,
     /// Timers, sizes and dialect.
     pub options: RawOptions,
     /// What they look like when the run starts.

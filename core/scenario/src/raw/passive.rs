@@ -25,7 +25,7 @@ pub enum RawMode {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct RawHotStandby {
-    /// The zone of the controller that checks the members and switches.
+    /// The zone of the controller that checks the members and switches. (A shoot's is etcd-druid of its seed.)
     #[schemars(extend("x-default" = "everywhere: it reaches what is not cut off", "x-source" = "assumed: etcd-druid runs in several zones"))]
     pub controller_zone: Option<String>,
     /// From one health check of the member that serves to the next.
@@ -58,7 +58,7 @@ const GARDENER: &str = "gardener/gardener: what it asks of etcd-druid (deltaSnap
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct RawPerpetualLearner {
-    /// The zone of the controller that checks the members and switches.
+    /// The zone of the controller that checks the members and switches. (A shoot's is etcd-druid of its seed.)
     #[schemars(extend("x-default" = "everywhere: it reaches what is not cut off", "x-source" = "assumed: etcd-druid runs in several zones"))]
     pub controller_zone: Option<String>,
     /// From one health check of the voter to the next.

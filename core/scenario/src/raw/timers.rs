@@ -33,6 +33,12 @@ macro_rules! spans {
             /// How fast a node pulls images.
             #[schemars(extend("x-min" = "1kB/s", "x-max" = "1TB/s", "x-default" = "60MB/s", "x-source" = "assumed"))]
             pub pull: Option<Bandwidth>,
+            /// How fast a snapshot of etcd gets into the backup bucket, where a control plane moves to another seed.
+            #[schemars(extend("x-min" = "1kB/s", "x-max" = "1TB/s", "x-default" = "50MiB/s", "x-source" = "assumed"))]
+            pub snapshot_upload: Option<Bandwidth>,
+            /// How fast etcd is restored from there.
+            #[schemars(extend("x-min" = "1kB/s", "x-max" = "1TB/s", "x-default" = "20MiB/s", "x-source" = "assumed"))]
+            pub snapshot_restore: Option<Bandwidth>,
             /// So many nodes may always be unready before the autoscaler stops (`ok-total-unready-count`).
             #[schemars(range(max = 20_000), extend("x-default" = "3", "x-source" = AUTOSCALER))]
             pub ok_total_unready: Option<u32>,
@@ -56,6 +62,8 @@ macro_rules! spans {
                 disruption.unhealthy_percent =
                     self.unhealthy_zone.map_or(disruption.unhealthy_percent, |share| (share.0 * 100.0).round() as u64);
                 timers.pull_bytes_per_s = self.pull.map_or(timers.pull_bytes_per_s, Bandwidth::bytes_per_s);
+                timers.upload_bytes_per_s = self.snapshot_upload.map_or(timers.upload_bytes_per_s, Bandwidth::bytes_per_s);
+                timers.restore_bytes_per_s = self.snapshot_restore.map_or(timers.restore_bytes_per_s, Bandwidth::bytes_per_s);
                 let scaling = &mut timers.autoscaler;
                 scaling.unready = self.ok_total_unready.unwrap_or(scaling.unready);
                 scaling.unready_percent =

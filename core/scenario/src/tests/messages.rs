@@ -327,7 +327,7 @@ fn operations() {
     check(
         "/operations/-",
         json!({"at": "1m", "evict_member": "m1"}),
-        "operations[0]: found an object with \"at\" and \"evict_member\"; wanted one of the fields `add_member`, `remove_member`, `promote_member`, `roll_component`, `drain_node`, `roll_pool` or `set_failure_tolerance`",
+        "operations[0]: found an object with \"at\" and \"evict_member\"; wanted one of the fields `add_member`, `remove_member`, `promote_member`, `roll_component`, `drain_node`, `roll_pool`, `set_failure_tolerance` or `migrate_shoot`",
     );
     // Out of order in the file; a name comes again with a volume of its own.
     let scenario = fine(

@@ -325,3 +325,71 @@ fn a_plan_needs_a_seed() {
     let errors = Scenario::from_json(&raw.to_string()).expect_err("there is no seed");
     assert_eq!(errors.to_string(), "capacity: found a plan; wanted a seed in `seeds` to plan with");
 }
+
+#[test]
+fn pairs_of_etcd_members() {
+    check("/shoots/0/etcd", json!({"mode": {"hot_standby": {"check_period": "10s"}}}), "");
+    check("/shoots/0/etcd", json!({"mode": {"learner": {}}, "initial": {"leader": "etcd-main-1"}}), "");
+    let mode = |mode: &str, more: Value| {
+        let mut shoot = json!({"name": "s", "seed": "seed", "failure_tolerance": "zone", "etcd": {"mode": {mode: {}}}});
+        shoot.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
+        json!([shoot])
+    };
+    check(
+        "/shoots",
+        mode("hot_standby", json!({"failure_tolerance": "none"})),
+        "shoots[0].etcd.mode: found hot_standby, with failure_tolerance none; wanted quorum, or `failure_tolerance` node or zone: who \
+         serves and who stands by must not fail together",
+    );
+    check(
+        "/shoots",
+        mode("learner", json!({"recovery": "move"})),
+        "shoots[0].etcd.mode: found learner, with recovery move; wanted quorum, or another `recovery`: a member is moved while the \
+         others have a majority",
+    );
+    check(
+        "/shoots",
+        mode("learner", json!({"etcd": {"mode": {"learner": {"controller_zone": "za"}}}})),
+        "shoots[0].etcd.mode.learner.controller_zone: found \"za\"; wanted nothing: etcd-druid of the seed is the controller",
+    );
+    check(
+        "/shoots",
+        mode("learner", json!({"etcd": {"mode": {"learner": {}}, "options": {"max_learners": 0}}})),
+        "shoots[0].etcd.options.max_learners: found 0; wanted at least 1: mode learner has one",
+    );
+    check(
+        "/shoots",
+        mode("learner", json!({"components": [{"name": "etcd-main", "replicas": 3}]})),
+        "shoots[0].components[0].replicas: found 3; wanted 2: one that serves and one that stands by (`etcd.mode`)",
+    );
+    let mut raw = landscape(mode("hot_standby", json!({"failure_tolerance": "node"})));
+    raw["operations"] = json!([{"at": "1m", "set_failure_tolerance": {"shoot": "s", "to": "zone"}}]);
+    let found = Scenario::from_json(&raw.to_string()).expect_err("two members are all it has").to_string();
+    assert_eq!(
+        found,
+        "operations[0].set_failure_tolerance: found a change of s; wanted none of a shoot whose `etcd.mode` is not quorum: two \
+         members are all it has"
+    );
+}
+
+/// What the file says of a shoot's pairs is what its clusters are: two members each, apart from each other as its tolerance says.
+#[test]
+fn pairs_are_two_pods() {
+    for (mode, learner) in [("hot_standby", false), ("learner", true)] {
+        let shoot = json!({"name": "s", "seed": "seed", "failure_tolerance": "zone", "etcd": {"mode": {mode: {"failures": 7}}, "initial": {"leader": "etcd-main-1"}}});
+        let scenario = Scenario::from_json(&landscape(json!([shoot])).to_string()).expect("a pair");
+        for cluster in &scenario.etcd[1..] {
+            let passive = cluster.passive.as_ref().expect("a pair");
+            assert_eq!((passive.primary, passive.backup.is_none()), (1, learner));
+            assert_eq!((passive.switching.controller, passive.switching.failures), (Controller::Druid, 7));
+            assert_eq!(cluster.members.iter().map(|member| member.learner).collect::<Vec<_>>(), [learner, false]);
+            let zones: Vec<_> = cluster.members.iter().map(|member| scenario.nodes[member.node.0 as usize].zone).collect();
+            assert_ne!(zones[0], zones[1]);
+        }
+        assert_eq!(scenario.etcd.len(), 3);
+        assert!(scenario.etcd[0].passive.is_none(), "the seed's own");
+        let sets =
+            scenario.kube.planes[0].workloads.iter().filter(|workload| matches!(workload.role, crate::kube::Role::Etcd(_)));
+        assert!(sets.map(|set| (set.replicas, set.pod_affinity.away.required.len())).eq([(2, 1); 2]));
+    }
+}

@@ -19,7 +19,7 @@ fn active_passive_modes() {
     let hot = json!({"hot_standby": {"delta_snapshot_period": "1m", "controller_zone": "zc"}});
     let scenario = Scenario::from_json(&with(hot.clone(), &two, "")).expect("two members are a pair");
     let passive = scenario.etcd[0].passive.clone().expect("a hot standby");
-    assert_eq!((passive.primary, passive.switching.controller_zone), (0, Some(ids::ZoneId(2))));
+    assert_eq!((passive.primary, passive.switching.controller), (0, Controller::Zone(ids::ZoneId(2))));
     assert_eq!(passive.switching.failures, Switching::default().failures);
     let backup = Backup { delta_period: Duration::from_secs(60), ..Backup::default() };
     assert_eq!(passive.backup, Some(backup));

@@ -3,10 +3,10 @@
 use super::Context;
 use super::lower::{Lowering, Site};
 use super::workload::{Home, Planned, planned};
-use crate::kube::Workload;
 use crate::kube::capacity::{Capacity, Demand, Reference};
 use crate::kube::gardener::{FailureTolerance, Recovery};
-use crate::kube::profile::{self, Part};
+use crate::kube::profile;
+use crate::kube::{Identities, Workload};
 use crate::raw::{RawCapacity, RawKind, RawScenario};
 
 const PATH: &str = "capacity.shoot";
@@ -61,7 +61,15 @@ fn of_seed(
         let pinned = tolerance != FailureTolerance::Zone && site.seed.zones.len() > 1;
         // It has no plane of its own: nothing of it ever runs.
         let plane = site.seed.plane;
-        let home = Home { namespace: "shoot--garden--planned".to_owned(), tolerance, recovery, pinned, plane };
+        let home = Home {
+            namespace: "shoot--garden--planned".to_owned(),
+            tolerance,
+            recovery,
+            pairs: false,
+            pinned,
+            plane,
+            identities: Identities::default(),
+        };
         let errors = cx.errors.len();
         let workload = |component: &Planned<'_>| component.workload(cx, lowering, PATH, &home, site);
         let workloads: Vec<Workload> = components.iter().map(workload).collect();
@@ -69,8 +77,7 @@ fn of_seed(
         if pods > MAX_PODS {
             cx.error(&format!("{PATH}.components"), format!("{pods} pods"), format!("at most {MAX_PODS} in all"));
         }
-        let is_etcd = |component: &Planned<'_>| matches!(component.part(), Part::EtcdMain | Part::EtcdEvents);
-        let etcd = (0..components.len()).filter(|k| is_etcd(&components[*k])).collect();
+        let etcd = (0..components.len()).filter(|k| components[*k].is_etcd()).collect();
         all.push(Reference { tolerance, recovery, workloads, etcd });
         if cx.errors.len() > errors {
             break;

@@ -11,6 +11,7 @@ use crate::error::{did_you_mean, one_of, quote};
 use crate::ids::{ClusterId, MemberId, NodeId, VolumeId};
 use crate::model::{Disk, EtcdCluster, Member, MemberChange, Operation, Volume};
 use crate::options::EtcdOptions;
+use crate::passive::{Backup, Switching};
 use crate::raw::{RawChange, RawCluster, RawDisk, RawInitial, RawMember, RawMode, RawOptions, RawScenario};
 use zonefall_kernel::dist::Latency;
 use zonefall_kernel::time::Time;
@@ -176,7 +177,8 @@ fn operations(cx: &mut Context<'_>, raw: &RawScenario, clusters: &Names, all: &m
             RawChange::RollComponent { .. }
             | RawChange::DrainNode { .. }
             | RawChange::RollPool { .. }
-            | RawChange::SetFailureTolerance { .. } => None,
+            | RawChange::SetFailureTolerance { .. }
+            | RawChange::MigrateShoot { .. } => None,
         };
         done.extend(change.map(|change| Operation { at, change }));
     }
@@ -361,6 +363,8 @@ pub(super) struct Managed {
     disk: Disk,
     /// Their volumes can be attached in every zone.
     pub(super) regional: bool,
+    /// Each is one that serves and one that stands by.
+    pub(super) pair: Option<(Switching, Option<Backup>)>,
 }
 
 /// An etcd cluster `<home>/<set>` with a member on each of some nodes.
@@ -393,6 +397,7 @@ impl Managed {
             revision: initial.revision,
             database_bytes: initial.database.0,
             regional: false,
+            pair: None,
         }
     }
 
@@ -447,7 +452,7 @@ impl Members {
             members.push(Member { name, node, volume, learner: !initial, initial, behind: None });
         }
         self.lives.push(lives);
-        self.clusters.push(EtcdCluster {
+        let mut cluster = EtcdCluster {
             name,
             options: options.clone(),
             initial_leader: leader.filter(|leader| usize::from(*leader) < nodes.len()),
@@ -456,7 +461,11 @@ impl Members {
             managed: placed.pods,
             passive: None,
             members,
-        });
+        };
+        if let Some((switching, backup)) = managed.pair {
+            passive::pair_up(&mut cluster, switching, backup);
+        }
+        self.clusters.push(cluster);
         id
     }
 }

@@ -6,24 +6,25 @@
 
 use super::etcd::{Managed, Members, Placed};
 use super::kube::MULTI_ZONAL;
+use super::later::{Asked, Later, asked};
 use super::lower::{Lowering, MAX_SHOOTS, Site};
 use super::names::Names;
-use super::tolerances::{Asked, asked};
 use super::workload::{Home, Planned, planned};
 use super::world::World;
-use super::{Context, capacity, kube, operations};
+use super::{Context, capacity, kube, operations, passive};
 use crate::error::quote;
 use crate::ids::{ClusterId, NodeId, NodeKey, PlaneId, SeedId, WorkloadId, ZoneId};
-use crate::kube::gardener::{FailureTolerance, Hosted, Recovery, Shoot, ToleranceChange, VOLUMES};
+use crate::kube::gardener::{FailureTolerance, Hosted, Migration, Recovery, Shoot, ToleranceChange};
 use crate::kube::name::PodTag;
 use crate::kube::profile::{self, Part};
-use crate::kube::{KubeModel, PlaneSpec, Role, Workload};
+use crate::kube::{Identities, KubeModel, PlaneSpec, Role, Workload};
 use crate::raw::{RawScenario, RawShoot, RawVolumes};
 use crate::source::Input;
-use zonefall_kernel::time::Time;
 
 /// Members of an etcd cluster.
 const MAX_MEMBERS: u32 = 9;
+/// The same, one after the other.
+const MAX_IDENTITIES: usize = 64;
 
 /// Everything the file says of Kubernetes.
 pub(super) fn validate(
@@ -52,13 +53,15 @@ pub(super) fn validate(
             shoots: Vec::new(),
             planes: Vec::new(),
             sets: Vec::new(),
-            asked: asked(raw),
+            asked: asked(raw, &seeds),
             changes: Vec::new(),
+            migrations: Vec::new(),
         };
         hosting.all(cx, raw);
-        let Hosting { shoots, planes, sets, mut changes, .. } = hosting;
+        let Hosting { shoots, planes, sets, mut changes, mut migrations, .. } = hosting;
         changes.sort_by_key(|change| change.at);
-        (model.shoots, model.planes, model.changes) = (shoots, planes, changes);
+        migrations.sort_by_key(|migration| migration.at);
+        (model.shoots, model.planes, model.changes, model.migrations) = (shoots, planes, changes, migrations);
         for set in sets {
             set.settle(cx, &mut lowering.sites, &mut model.shoots, world, members, clusters);
         }
@@ -88,7 +91,15 @@ fn system(cx: &mut Context<'_>, raw: &RawScenario, lowering: &mut Lowering) {
         let system = &raw.seeds[lowering.sites[s].entry].system;
         let tolerance = if lowering.sites[s].seed.multi_zonal { FailureTolerance::Zone } else { FailureTolerance::Node };
         let plane = PlaneId(s as u16);
-        let home = Home { namespace: "garden".to_owned(), tolerance, recovery: Recovery::Wait, pinned: false, plane };
+        let home = Home {
+            namespace: "garden".to_owned(),
+            tolerance,
+            recovery: Recovery::Wait,
+            pairs: false,
+            pinned: false,
+            plane,
+            identities: Identities::default(),
+        };
         let all = planned(cx, lowering, &path, &profile::SEED, &system.components, system.only_listed);
         let sound = lowering.sites[s].sound;
         for component in all.into_iter().filter(|_| sound) {
@@ -119,18 +130,19 @@ fn deploy(
 }
 
 /// Shoots as they find their seeds.
-struct Hosting<'a> {
-    lowering: &'a mut Lowering,
+pub(super) struct Hosting<'a> {
+    pub(super) lowering: &'a mut Lowering,
     seeds: &'a Names,
     /// The first etcd cluster of a shoot.
     first: u16,
-    shoots: Vec<Shoot>,
+    pub(super) shoots: Vec<Shoot>,
     planes: Vec<PlaneSpec>,
     /// Their etcd clusters, in order.
     sets: Vec<Set>,
     /// What is asked for later.
-    asked: Vec<Asked<'a>>,
-    changes: Vec<ToleranceChange>,
+    pub(super) asked: Vec<Asked<'a>>,
+    pub(super) changes: Vec<ToleranceChange>,
+    pub(super) migrations: Vec<Migration>,
 }
 
 impl Hosting<'_> {
@@ -156,6 +168,7 @@ impl Hosting<'_> {
             }
             let mut etcd = Managed::new(cx, &format!("{path}.etcd"), &entry.etcd.options, &entry.etcd.initial, &entry.etcd.disk);
             etcd.regional = entry.etcd.volumes == RawVolumes::Regional;
+            etcd.pair = passive::of_shoot(cx, &path, entry, &etcd.options);
             if etcd.regional && entry.recovery == Recovery::Move {
                 let wanted = "zonal, or another `recovery`: a regional volume goes where its pod does, and need not be made anew";
                 cx.error(&format!("{path}.etcd.volumes"), "regional, with recovery move", wanted);
@@ -202,9 +215,11 @@ impl Hosting<'_> {
             tolerance: entry.failure_tolerance,
             recovery: entry.recovery,
             hosted: None,
+            elsewhere: Vec::new(),
         };
+        self.wishes(&shoot.name);
         if let Some(s) = seed.filter(|s| self.lowering.sites[*s].sound) {
-            shoot.hosted = self.host(cx, path, s, &shoot, namespace, components, etcd);
+            self.host(cx, path, s, &mut shoot, namespace, components, etcd);
         }
         self.shoots.push(shoot);
     }
@@ -239,43 +254,46 @@ impl Hosting<'_> {
         cx: &mut Context<'_>,
         path: &str,
         s: usize,
-        shoot: &Shoot,
+        shoot: &mut Shoot,
         namespace: String,
         components: &[Planned<'_>],
         etcd: &Managed,
-    ) -> Option<Hosted> {
+    ) -> Option<()> {
+        let later = Later::new(&self.asked, shoot, s);
         let plane = PlaneId((self.lowering.sites.len() + self.planes.len()) as u16);
         let site = &mut self.lowering.sites[s];
         let (turn, timers) = (site.shoots, site.plane.timers);
         site.shoots += 1;
         site.plane.cared.push(shoot.namespace);
         let pinned = shoot.tolerance != FailureTolerance::Zone && site.seed.zones.len() > 1;
-        let home = Home { namespace, tolerance: shoot.tolerance, recovery: shoot.recovery, pinned, plane };
+        let pairs = etcd.pair.is_some();
+        let identities = later.identities(0);
+        let home = Home { namespace, tolerance: shoot.tolerance, recovery: shoot.recovery, pairs, pinned, plane, identities };
+        if let Some(asked) = self.asked.iter().find(|asked| pairs && asked.shoot == shoot.name) {
+            let wanted =
+                "none of a shoot whose `etcd.mode` is not quorum: its two members are all it has, and stay where they are";
+            cx.error(&asked.path(), format!("a change of {}", shoot.name), wanted);
+        }
         let main = ClusterId(self.first + self.sets.len() as u16);
         let mut workloads = Vec::new();
         for component in components {
             let id = deploy(cx, self.lowering, s, path, &home, *component)?;
             workloads.push(id);
-            if !is_etcd(component) {
+            if !component.is_etcd() {
                 continue;
             }
             let cluster = ClusterId(self.first + self.sets.len() as u16);
             let workload = &mut self.lowering.sites[s].plane.workloads[id.0 as usize];
             make_etcd(workload, cluster, etcd);
-            let replicas = workload.replicas;
             let (path, namespace) = (component.path(path), home.namespace.clone());
-            let (shoot_index, managed) = (self.shoots.len(), etcd.clone());
-            let asked = self.asked.iter().filter(|asked| asked.shoot == shoot.name).map(|asked| asked.to);
-            let later =
-                asked.clone().map(|to| component.replicas(to, shoot.recovery)).max().unwrap_or(0).saturating_sub(replicas);
-            let moves =
-                shoot.recovery == Recovery::Move && asked.chain([shoot.tolerance]).any(|one| one == FailureTolerance::Zone);
-            let turns = if moves { usize::from(VOLUMES) } else { 1 };
+            let (managed, turns) = (etcd.clone(), later.turns());
             let main = component.part() == Part::EtcdMain;
-            let shoot = shoot_index;
+            let (later, shoot) = (Self::beyond(component, &home, &later), self.shoots.len());
             self.sets.push(Set { path, main, site: s, workload: id, shoot, namespace, turn, managed, later, turns });
         }
-        self.later(cx, path, s, shoot, &home, components, &workloads, etcd);
+        let (seed, zones, forms) = (SeedId(s as u16), Vec::new(), Vec::new());
+        shoot.hosted = Some(Hosted { seed, plane, zones, workloads, forms });
+        self.later(cx, path, shoot, &home, components, etcd, &later);
         self.planes.push(PlaneSpec {
             name: home.namespace,
             etcd: main,
@@ -286,48 +304,12 @@ impl Hosting<'_> {
             cared: Vec::new(),
             timers,
         });
-        Some(Hosted { seed: SeedId(s as u16), plane, zones: Vec::new(), workloads })
+        Some(())
     }
-
-    /// What becomes of a shoot's components where it is asked to survive more.
-    #[expect(clippy::too_many_arguments, reason = "what differs from shoot to shoot, and what does not")]
-    fn later(
-        &mut self,
-        cx: &mut Context<'_>,
-        path: &str,
-        s: usize,
-        shoot: &Shoot,
-        home: &Home,
-        components: &[Planned<'_>],
-        ids: &[WorkloadId],
-        etcd: &Managed,
-    ) {
-        let asked: Vec<(Time, FailureTolerance)> =
-            self.asked.iter().filter(|asked| asked.shoot == shoot.name).map(|asked| (asked.at, asked.to)).collect();
-        for (at, to) in asked {
-            let pinned = to != FailureTolerance::Zone && self.lowering.sites[s].seed.zones.len() > 1;
-            let home = Home { namespace: home.namespace.clone(), tolerance: to, pinned, ..*home };
-            let mut workloads = Vec::new();
-            for (component, id) in components.iter().zip(ids) {
-                let site = self.lowering.sites.remove(s);
-                let mut workload = component.workload(cx, self.lowering, path, &home, &site);
-                if let Role::Etcd(cluster) = site.plane.workloads[id.0 as usize].role {
-                    make_etcd(&mut workload, cluster, etcd);
-                }
-                self.lowering.sites.insert(s, site);
-                workloads.push(workload);
-            }
-            self.changes.push(ToleranceChange { at, shoot: self.shoots.len() as u16, to, workloads });
-        }
-    }
-}
-
-fn is_etcd(component: &Planned<'_>) -> bool {
-    matches!(component.part(), Part::EtcdMain | Part::EtcdEvents)
 }
 
 /// A component's pods are members of a cluster.
-fn make_etcd(workload: &mut Workload, cluster: ClusterId, etcd: &Managed) {
+pub(super) fn make_etcd(workload: &mut Workload, cluster: ClusterId, etcd: &Managed) {
     (workload.role, workload.start) = (Role::Etcd(cluster), etcd.options.start_up);
     if let Some(volume) = &mut workload.volume {
         volume.regional |= etcd.regional;
@@ -368,6 +350,16 @@ impl Set {
         if !(1..=MAX_MEMBERS).contains(&(workload.replicas + self.later)) || workload.replicas == 0 {
             let wanted = format!("1 to {MAX_MEMBERS} members");
             cx.error(&format!("{}.replicas", self.path), workload.replicas.to_string(), wanted);
+            return;
+        }
+        if self.managed.pair.is_some() && workload.replicas != 2 {
+            let wanted = "2: one that serves and one that stands by (`etcd.mode`)";
+            cx.error(&format!("{}.replicas", self.path), workload.replicas.to_string(), wanted);
+        }
+        let all = (workload.replicas + self.later) as usize * self.turns;
+        if all > MAX_IDENTITIES {
+            let found = format!("{all} members, one after the other, where its shoot moves so often");
+            cx.error(&self.path, found, format!("at most {MAX_IDENTITIES}"));
             return;
         }
         let Some(hosted) = shoots[self.shoot].hosted.as_mut() else { return };

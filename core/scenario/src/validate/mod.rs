@@ -12,13 +12,13 @@ mod etcd;
 mod events;
 mod gardener;
 mod kube;
+mod later;
 mod load;
 mod lower;
 mod names;
 mod operations;
 mod options;
 mod passive;
-mod tolerances;
 mod workload;
 mod world;
 

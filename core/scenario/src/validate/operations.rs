@@ -28,6 +28,11 @@ pub(super) fn validate(
                 let of = RawOwner::Shoot(shoot.clone());
                 owner(cx, &format!("{path}.set_failure_tolerance"), &of, seeds, shoots).and(None)
             }
+            RawChange::MigrateShoot { shoot, seed } => {
+                let path = format!("{path}.migrate_shoot");
+                seeds.find(cx, &format!("{path}.seed"), seed);
+                owner(cx, &path, &RawOwner::Shoot(shoot.clone()), seeds, shoots).and(None)
+            }
             RawChange::RollComponent { of, component } => {
                 let path = format!("{path}.roll_component");
                 owner(cx, &path, of, seeds, shoots).and_then(|owner| owner.component(cx, &path, component, lowering, shoots))

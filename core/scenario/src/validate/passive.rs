@@ -2,19 +2,64 @@
 
 use super::Context;
 use super::names::Names;
+use crate::error::quote;
 use crate::ids::ZoneId;
+use crate::kube::gardener::{FailureTolerance, Recovery};
 use crate::model::EtcdCluster;
-use crate::passive::{ActivePassive, Backup, Switching};
-use crate::raw::{RawCluster, RawHotStandby, RawMode, RawPerpetualLearner, RawScenario};
+use crate::options::EtcdOptions;
+use crate::passive::{ActivePassive, Backup, Controller, Switching};
+use crate::raw::{RawCluster, RawHotStandby, RawMode, RawScenario, RawShoot};
+use zonefall_kernel::time::Duration;
+
+/// A mode with one member that serves and one that stands by, as the file has it.
+struct Pair<'a> {
+    name: &'static str,
+    controller_zone: Option<&'a str>,
+    check_period: Duration,
+    failures: u32,
+    backup: Option<Backup>,
+}
+
+fn pair(raw: &RawMode) -> Option<Pair<'_>> {
+    Some(match raw {
+        RawMode::Quorum => return None,
+        RawMode::HotStandby(raw) => Pair {
+            name: "hot_standby",
+            controller_zone: raw.controller_zone.as_deref(),
+            check_period: raw.check_period.0,
+            failures: raw.failures,
+            backup: Some(backup(raw)),
+        },
+        RawMode::Learner(raw) => Pair {
+            name: "learner",
+            controller_zone: raw.controller_zone.as_deref(),
+            check_period: raw.check_period.0,
+            failures: raw.failures,
+            backup: None,
+        },
+    })
+}
+
+impl Pair<'_> {
+    fn switching(&self, controller: Controller) -> Switching {
+        Switching { controller, check_period: self.check_period, failures: self.failures }
+    }
+
+    fn needs_learner(&self, cx: &mut Context<'_>, path: &str, options: &EtcdOptions) {
+        if self.backup.is_none() && options.max_learners == 0 {
+            cx.error(&format!("{path}.options.max_learners"), "0", "at least 1: mode learner has one");
+        }
+    }
+}
 
 /// Makes a cluster what its mode says, its members known.
 pub(super) fn mode(cx: &mut Context<'_>, c: usize, raw: &RawCluster, zones: &Names, cluster: &mut EtcdCluster) {
     let path = format!("etcd[{c}]");
-    let (name, switching, backup) = match &raw.mode {
-        RawMode::Quorum => return,
-        RawMode::HotStandby(timers) => ("hot_standby", hot_standby(cx, &path, timers, zones), Some(backup(timers))),
-        RawMode::Learner(timers) => ("learner", learner(cx, &path, timers, zones), None),
-    };
+    let Some(pair) = pair(&raw.mode) else { return };
+    let name = pair.name;
+    let place = format!("{path}.mode.{name}.controller_zone");
+    let zone = pair.controller_zone.and_then(|zone| zones.find(cx, &place, zone));
+    let controller = zone.map_or(Controller::Everywhere, |zone| Controller::Zone(ZoneId(zone as u16)));
     if raw.members.len() != 2 {
         let wanted = format!("two members (mode {name}): one that serves and one that stands by");
         cx.error(&format!("{path}.members"), format!("{} members", raw.members.len()), wanted);
@@ -28,9 +73,13 @@ pub(super) fn mode(cx: &mut Context<'_>, c: usize, raw: &RawCluster, zones: &Nam
             cx.error(&format!("{path}.behind"), "an object", format!("nothing: mode {name} has one copy of each member's data"));
         }
     }
-    if name == "learner" && cluster.options.max_learners == 0 {
-        cx.error(&format!("{path}.options.max_learners"), "0", "at least 1: mode learner has one");
-    }
+    pair.needs_learner(cx, &path, &cluster.options);
+    let (switching, backup) = (pair.switching(controller), pair.backup);
+    pair_up(cluster, switching, backup);
+}
+
+/// Makes a cluster of two members one that serves, who leads at first, and one that stands by.
+pub(super) fn pair_up(cluster: &mut EtcdCluster, switching: Switching, backup: Option<Backup>) {
     let primary = cluster.initial_leader.unwrap_or(0);
     for (index, member) in (0u8..).zip(&mut cluster.members) {
         member.learner = backup.is_none() && index != primary;
@@ -38,18 +87,29 @@ pub(super) fn mode(cx: &mut Context<'_>, c: usize, raw: &RawCluster, zones: &Nam
     cluster.passive = Some(ActivePassive { primary, switching, backup });
 }
 
-fn hot_standby(cx: &mut Context<'_>, path: &str, raw: &RawHotStandby, zones: &Names) -> Switching {
-    let controller_zone = controller(cx, &format!("{path}.mode.hot_standby"), raw.controller_zone.as_deref(), zones);
-    Switching { controller_zone, check_period: raw.check_period.0, failures: raw.failures }
-}
-
-fn learner(cx: &mut Context<'_>, path: &str, raw: &RawPerpetualLearner, zones: &Names) -> Switching {
-    let controller_zone = controller(cx, &format!("{path}.mode.learner"), raw.controller_zone.as_deref(), zones);
-    Switching { controller_zone, check_period: raw.check_period.0, failures: raw.failures }
-}
-
-fn controller(cx: &mut Context<'_>, path: &str, name: Option<&str>, zones: &Names) -> Option<ZoneId> {
-    zones.find(cx, &format!("{path}.controller_zone"), name?).map(|zone| ZoneId(zone as u16))
+/// The mode of a shoot's etcd clusters; `path` is the shoot's. `None`: quorum.
+pub(super) fn of_shoot(
+    cx: &mut Context<'_>,
+    path: &str,
+    shoot: &RawShoot,
+    options: &EtcdOptions,
+) -> Option<(Switching, Option<Backup>)> {
+    let pair = pair(&shoot.etcd.mode)?;
+    let path = format!("{path}.etcd");
+    let (name, place) = (pair.name, format!("{path}.mode"));
+    if shoot.failure_tolerance == FailureTolerance::None {
+        let wanted = "quorum, or `failure_tolerance` node or zone: who serves and who stands by must not fail together";
+        cx.error(&place, format!("{name}, with failure_tolerance none"), wanted);
+    }
+    if shoot.recovery == Recovery::Move {
+        let wanted = "quorum, or another `recovery`: a member is moved while the others have a majority";
+        cx.error(&place, format!("{name}, with recovery move"), wanted);
+    }
+    if let Some(zone) = pair.controller_zone {
+        cx.error(&format!("{place}.{name}.controller_zone"), quote(zone), "nothing: etcd-druid of the seed is the controller");
+    }
+    pair.needs_learner(cx, &path, options);
+    Some((pair.switching(Controller::Druid), pair.backup))
 }
 
 fn backup(raw: &RawHotStandby) -> Backup {

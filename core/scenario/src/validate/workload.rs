@@ -14,7 +14,9 @@ use crate::kube::name::PodTag;
 use crate::kube::placement::{Affinity, Constraint, PodAffinity, Term};
 use crate::kube::profile::{self, Part, Profile};
 use crate::kube::taints::{Match, Toleration};
-use crate::kube::{Kind, Resources, Role, Rollout, UNREACHABLE_TOLERATION, VolumeTemplate, Workload, tolerates_unreachable};
+use crate::kube::{
+    Identities, Kind, Resources, Role, Rollout, UNREACHABLE_TOLERATION, VolumeTemplate, Workload, tolerates_unreachable,
+};
 use crate::raw::{RawAntiAffinity, RawClaim, RawComponent, RawKind, RawOver, RawRollout, RawSpread};
 use crate::units::Size;
 use zonefall_kernel::time::Duration;
@@ -29,10 +31,14 @@ pub(super) struct Home {
     pub(super) namespace: String,
     pub(super) tolerance: FailureTolerance,
     pub(super) recovery: Recovery,
+    /// Its etcd clusters are pairs: one serves, one stands by.
+    pub(super) pairs: bool,
     /// They are of a shoot, all in one zone.
     pub(super) pinned: bool,
     /// The plane that API servers and controllers among them are of.
     pub(super) plane: PlaneId,
+    /// Which members of etcd their pods may be.
+    pub(super) identities: Identities,
 }
 
 /// A component as it is deployed: what Gardener says of it, and what the file does.
@@ -92,9 +98,17 @@ impl Planned<'_> {
         self.profile.map_or(Part::Other, |profile| profile.part)
     }
 
+    pub(super) fn is_etcd(&self) -> bool {
+        matches!(self.part(), Part::EtcdMain | Part::EtcdEvents)
+    }
+
     /// Pods of it, by what its control plane is to survive.
-    pub(super) fn replicas(&self, tolerance: FailureTolerance, recovery: Recovery) -> u32 {
-        let usual = || self.profile.map_or(1, |profile| profile.replicas.count(tolerance, recovery));
+    pub(super) fn replicas(&self, tolerance: FailureTolerance, home: &Home) -> u32 {
+        let usual = || match self.profile {
+            Some(_) if self.is_etcd() && home.pairs => 2,
+            Some(profile) => profile.replicas.count(tolerance, home.recovery),
+            None => 1,
+        };
         self.said(|raw| raw.replicas).unwrap_or_else(usual)
     }
 
@@ -113,7 +127,7 @@ impl Planned<'_> {
             profile::Kind::StatefulSet => RawKind::StatefulSet,
             profile::Kind::DaemonSet => RawKind::DaemonSet,
         });
-        let etcd = matches!(self.part(), Part::EtcdMain | Part::EtcdEvents);
+        let etcd = self.is_etcd();
         match self.said(|raw| raw.kind).unwrap_or(usual) {
             RawKind::Deployment => Kind::Deployment,
             RawKind::StatefulSet => Kind::StatefulSet { parallel: self.said(|raw| raw.parallel).unwrap_or(etcd) },
@@ -126,7 +140,7 @@ impl Planned<'_> {
         let kind = self.kind();
         let replicas = match kind {
             Kind::DaemonSet => 0,
-            Kind::Deployment | Kind::StatefulSet { .. } => self.replicas(home.tolerance, home.recovery),
+            Kind::Deployment | Kind::StatefulSet { .. } => self.replicas(home.tolerance, home),
         };
         let words = &mut lowering.words;
         let (app, name) = (words.symbol(APP), words.symbol(self.name()));
@@ -194,6 +208,7 @@ impl Planned<'_> {
             start: self.said(|raw| raw.start).map_or(Duration::from_secs(numbers.start_s), |span| span.0),
             stop: self.said(|raw| raw.stop).map_or(profile::STOP, |span| span.0),
             placed: Vec::new(),
+            identities: home.identities,
         }
     }
 

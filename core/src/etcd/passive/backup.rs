@@ -258,5 +258,6 @@ impl Cluster {
         let Snapshot { index, term, chain, database_bytes, .. } = last;
         self.members[by as usize].disk.content = Some(Box::new(restored(index, term, chain, database_bytes)));
         cx.fx.record(Record::Passive(id, PassiveRecord::Applied { by, index, bytes }));
+        cx.fx.disturbed.push(id);
     }
 }

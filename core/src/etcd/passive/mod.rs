@@ -21,8 +21,10 @@
 //! - Revisions come again after a loss: watchers that had seen them hear nothing until there are newer ones, as with etcd.
 //! - A primary that lost its own disk is not restored in place: the standby takes over.
 //!
-//! The controller is etcd-druid's part; here it works while its zone has power ([`Passive::controller`]). On a seed it would be gated
-//! as the other components are (`Plane::gate`); scenario files give these modes to clusters without a seed only.
+//! The controller is etcd-druid's part. That of a cluster without a seed works while its zone has power; for a shoot's it is etcd-druid
+//! of the seed, which checks and switches while it can act ([`Cluster::is_checked_from`]) and from where it runs. When it could not for a
+//! while it counts anew. The members are pods then: one that stands by is ready once it has restored something, and who was displaced is
+//! started anew where it is (its pod is not deleted).
 //!
 //! Checks and polls are arithmetic ([`Periodic`]): in [`Exact::Fast`] only those are queued that can come to something. Each sees the
 //! world as it was right before its moment ([`Seen`]), whatever else happens at that moment.
@@ -36,6 +38,7 @@ mod tests;
 pub use record::PassiveRecord;
 
 use backup::Bucket;
+pub(super) use switch::restored;
 
 use crate::etcd::cluster::{Cluster, Context};
 use crate::etcd::member::Standing;
@@ -45,7 +48,7 @@ use crate::kernel::time::{Duration, Time};
 use crate::network::{HostId, Network};
 use crate::observe::words;
 use crate::record::Record;
-use crate::scenario::{ActivePassive, EtcdCluster, Scenario};
+use crate::scenario::{ActivePassive, Controller, EtcdCluster, Scenario};
 use crate::sim::Exact;
 use crate::sim::event::EtcdEvent;
 
@@ -77,6 +80,8 @@ pub struct Passive {
     checks: Periodic,
     bucket: Option<Bucket>,
     timers: [Timer; ALARMS],
+    /// Where etcd-druid runs, while it can act.
+    druid: Option<HostId>,
     /// The controller works.
     controller: Seen,
     /// The member that serves answers the controller.
@@ -148,6 +153,7 @@ impl Passive {
             checks: phase(0, spec.switching.check_period),
             bucket: spec.backup.map(|backup| Bucket::new(backup, cluster, phase)),
             timers: [Timer::default(); ALARMS],
+            druid: None,
             controller: Seen::new(true),
             primary: Seen::new(true),
             standby: Seen::new(true),
@@ -167,19 +173,25 @@ impl Passive {
 
     /// Whether the controller reaches a host.
     fn reaches(&self, host: HostId, net: &Network) -> bool {
-        match self.spec.switching.controller_zone {
-            Some(zone) => net.reach(zone, host).is_some(),
-            None => has_way_out(host, net),
+        match (self.spec.switching.controller, self.druid) {
+            (Controller::Zone(zone), _) => net.reach(zone, host).is_some(),
+            (Controller::Druid, Some(druid)) => net.is_powered(host) && net.is_open(druid, host),
+            // Who acts next will be where it can.
+            (Controller::Druid, None) | (Controller::Everywhere, _) => has_way_out(host, net),
         }
     }
 
     fn controller_works(&self, net: &Network) -> bool {
-        self.spec.switching.controller_zone.is_none_or(|zone| net.hosts_in(zone).any(|host| net.is_powered(host)))
+        match self.spec.switching.controller {
+            Controller::Everywhere => true,
+            Controller::Zone(zone) => net.hosts_in(zone).any(|host| net.is_powered(host)),
+            Controller::Druid => self.druid.is_some(),
+        }
     }
 }
 
 /// Whether a host runs and is not cut off from the rest of the world: then it reaches the bucket, and is reached from anywhere.
-fn has_way_out(host: HostId, net: &Network) -> bool {
+pub(super) fn has_way_out(host: HostId, net: &Network) -> bool {
     net.is_powered(host) && !net.is_cut_off(host)
 }
 
@@ -187,6 +199,16 @@ impl Cluster {
     /// Whether clients are sent to this member: to every one, where a quorum serves.
     pub fn is_in_service(&self, index: u8) -> bool {
         self.passive.as_deref().is_none_or(|passive| passive.endpoint == index)
+    }
+
+    /// etcd-druid can act from now on, on this host, or can no longer.
+    pub fn is_checked_from(&mut self, druid: Option<HostId>, cx: &mut Context<'_>) {
+        let passive = self.passive_mut();
+        passive.druid = druid;
+        if druid.is_some() {
+            passive.failures = 0;
+        }
+        self.attend(cx);
     }
 
     /// The only member that clients are sent to; `None`: they may ask any.
@@ -202,7 +224,10 @@ impl Cluster {
     /// A member has applied entries up to `applied`: whether they are the cluster's. Those of a displaced one are not, once another
     /// goes on without them.
     pub(super) fn counts(&mut self, index: u8, applied: u64) -> bool {
-        let Some(passive) = self.passive.as_deref_mut().filter(|_| self.members[index as usize].displaced) else { return true };
+        if !self.members[index as usize].displaced {
+            return true;
+        }
+        let Some(passive) = self.passive.as_deref_mut() else { return false };
         passive.beyond = passive.beyond.max(applied);
         passive.switch.is_some_and(|switch| !switch.forked)
     }
@@ -216,10 +241,16 @@ impl Cluster {
         self.passive.as_deref_mut().expect("an active-passive cluster")
     }
 
-    /// Its machine runs and has its volume.
+    /// Its machine, or its container, runs and has its volume.
     fn is_up(&self, index: u8) -> bool {
         let member = &self.members[index as usize];
-        member.held_down == 0 && member.disk.is_present()
+        member.held_down == 0 && !member.halted && member.disk.is_present()
+    }
+
+    /// Whether it stands by with something that it has restored.
+    pub(super) fn has_restored(&self, index: u8) -> bool {
+        let member = &self.members[index as usize];
+        member.standing == Standing::Standby && self.is_up(index) && !self.is_in_service(index) && member.disk.content.is_some()
     }
 
     fn serves(&self, index: u8, net: &Network) -> bool {

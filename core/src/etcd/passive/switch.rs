@@ -122,7 +122,7 @@ impl Cluster {
         cx.fx.record(Record::Passive(self.id, PassiveRecord::Forked { member, index: kept, lost, window }));
     }
 
-    fn highest_term(&self) -> u64 {
+    pub(in crate::etcd) fn highest_term(&self) -> u64 {
         let term = |member: &crate::etcd::member::Member| {
             let server = member.server.as_deref().map(|server| server.raft.term);
             server.or(member.disk.content.as_deref().map(|content| content.term)).unwrap_or(0)
@@ -177,7 +177,7 @@ impl Cluster {
 }
 
 /// What a disk holds that was restored from snapshots up to an entry of this term and hash.
-pub(super) fn restored(index: u64, term: u64, chain: u64, database_bytes: u64) -> Persisted {
+pub(in crate::etcd) fn restored(index: u64, term: u64, chain: u64, database_bytes: u64) -> Persisted {
     Persisted {
         term,
         vote: None,

@@ -9,7 +9,9 @@ use crate::observe::testing::{at, client, member, three_zones};
 use crate::record::Record;
 use crate::report::{EtcdReport, SwitchoverReport};
 use crate::run::run;
-use crate::scenario::{ActivePassive, Aim, Backup, Direction, Fault, Load, Op, PlannedFault, Scenario, Switching, Target};
+use crate::scenario::{
+    ActivePassive, Aim, Backup, Controller, Direction, Fault, Load, Op, PlannedFault, Scenario, Switching, Target,
+};
 use crate::sim::{Exact, Options, Role};
 
 use super::PassiveRecord;
@@ -163,7 +165,8 @@ fn the_loss_follows_the_delta_period_and_the_outage_the_checks() {
         let window = |delta_s: u64, check_s: u64, failures: u32| {
             let delta_period = Duration::from_secs(delta_s);
             let mut scenario = world(Some(Backup { delta_period, ..Backup::default() }));
-            let switching = Switching { check_period: Duration::from_secs(check_s), failures, controller_zone: Some(ZoneId(2)) };
+            let switching =
+                Switching { check_period: Duration::from_secs(check_s), failures, controller: Controller::Zone(ZoneId(2)) };
             scenario.etcd[0].passive.as_mut().unwrap().switching = switching;
             fault(&mut scenario, 20 * MINUTE, 5 * MINUTE, Fault::ZonePower(ZONE_A));
             let (_, report) = played(scenario, seed);
@@ -337,7 +340,8 @@ fn random_outages_are_told_the_same_in_both_modes() {
     for seed in 0..24_u64 {
         let mut scenario = if seed % 2 == 0 { hot() } else { learner() };
         let passive = scenario.etcd[0].passive.as_mut().unwrap();
-        passive.switching.controller_zone = (seed % 3 > 0).then_some(ZoneId((seed % 3) as u16));
+        passive.switching.controller =
+            if seed % 3 > 0 { Controller::Zone(ZoneId((seed % 3) as u16)) } else { Controller::Everywhere };
         passive.switching.check_period = Duration::from_millis(1_000 + seed * 700);
         let word = |k: u64| (seed * 7 + k).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 20;
         for k in 0..8 {

@@ -1,9 +1,12 @@
 //! etcd-druid and gardenlet, as far as they change control planes that are there: members of etcd are moved out of a zone that has an
-//! outage and back ([`relocation`]), and shoots are made to survive more ([`upgrade`]).
+//! outage and back ([`relocation`]), shoots are made to survive more ([`upgrade`]), and move to other seeds ([`migration`]).
+//!
+//! Of the pairs of etcd members of which one stands by druid checks the one that serves ([`passive`](crate::etcd::passive)).
 //!
 //! Both look at everything anew whenever something has changed and remember next to nothing: what is in the API and in etcd says how far
 //! they are. Druid acts as [`Component::Druid`](crate::kube::spec::Component), gardenlet as `Gardenlet`: who cannot write does nothing.
 
+mod migration;
 mod relocation;
 #[cfg(test)]
 mod tests;
@@ -16,13 +19,16 @@ use serde::{Deserialize, Serialize};
 
 use super::admission::Denial;
 use super::outage::Outages;
-use crate::ids::{WorkloadId, ZoneId};
+use crate::ids::{ClusterId, PlaneId, SeedId, WorkloadId, ZoneId};
 use crate::kube::context::Cx;
-use crate::kube::event::KubeEvent;
+use crate::kube::event::{KubeEvent, Stage};
 use crate::kube::name::{PodName, PodTag};
-use crate::kube::spec::Role;
 use crate::kube::spec::gardener::{FailureTolerance, Hosted, Recovery};
+use crate::kube::spec::{Role, Workload};
 use crate::kube::store::Store;
+use crate::network::HostId;
+use migration::{Leave, Place};
+pub use migration::{MigrationFact, bind};
 pub use relocation::{relaxed, required};
 use upgrade::Upgrade;
 
@@ -63,10 +69,23 @@ pub enum ToleranceFact {
 pub struct Druid {
     /// By their place among all shoots.
     shoots: BTreeMap<u32, Shoot>,
+    /// Etcd clusters of which one member serves and one stands by.
+    pairs: Vec<ClusterId>,
+    /// Where it runs, while it can act.
+    host: Option<HostId>,
 }
 
 #[derive(Clone, Debug)]
 struct Shoot {
+    /// Its place among all shoots.
+    key: u16,
+    /// This seed.
+    seed: SeedId,
+    /// Its own API.
+    plane: PlaneId,
+    place: Place,
+    /// What it is asked for on its way, for when it is there.
+    later: Vec<u16>,
     /// Its etcd clusters.
     sets: Vec<WorkloadId>,
     /// All of its components.
@@ -98,29 +117,52 @@ impl Druid {
         let model = &cx.scenario.kube;
         let mut shoots = BTreeMap::new();
         for (key, spec) in (0..).zip(&model.shoots) {
-            let Some(Hosted { seed, workloads, .. }) = &spec.hosted else { continue };
-            let seed = &model.seeds[seed.0 as usize];
-            let changes = || (0..).zip(&model.changes).filter(|(_, change)| u32::from(change.shoot) == key);
-            if seed.plane != cx.plane || (spec.recovery != Recovery::Move && changes().next().is_none()) {
+            let is_here = |hosted: &&Hosted| model.seeds[hosted.seed.0 as usize].plane == cx.plane;
+            let Some(Hosted { seed, plane, workloads, forms, .. }) = spec.places().find(is_here) else { continue };
+            if spec.recovery != Recovery::Move && forms.is_empty() {
                 continue;
             }
+            let begins = spec.hosted.as_ref().is_some_and(|hosted| hosted.seed == *seed);
             let is_etcd = |id: &WorkloadId| matches!(cx.spec.workloads[id.0 as usize].role, Role::Etcd(_));
             let shoot = Shoot {
+                key,
+                seed: *seed,
+                plane: *plane,
+                place: if begins { Place::Here } else { Place::Elsewhere },
+                later: Vec::new(),
                 sets: workloads.iter().copied().filter(is_etcd).collect(),
                 workloads: workloads.clone(),
                 tolerance: spec.tolerance,
                 recovery: spec.recovery,
-                multi_zonal: seed.multi_zonal,
+                multi_zonal: model.seeds[seed.0 as usize].multi_zonal,
                 upgrade: None,
                 relaxed: BTreeSet::new(),
                 spent: BTreeSet::new(),
             };
-            shoots.insert(key, shoot);
-            for (change, asked) in changes() {
+            shoots.insert(key.into(), shoot);
+            for (change, asked) in (0..).zip(&model.changes).filter(|(_, change)| change.shoot == key) {
                 cx.schedule(asked.at, KubeEvent::Tolerance(change));
             }
         }
-        Self { shoots }
+        // Whoever is asked, the garden answers.
+        let plane = cx.plane;
+        for (id, asked) in (0..).zip(&model.migrations).filter(|(_, asked)| model.seeds[asked.to.0 as usize].plane == plane) {
+            cx.schedule(asked.at, KubeEvent::Migration(id, Stage::Asked));
+        }
+        let etcd = cx.spec.workloads.iter().filter_map(|workload| match workload.role {
+            Role::Etcd(cluster) => Some(cluster),
+            _ => None,
+        });
+        let pairs = etcd.filter(|cluster| cx.scenario.etcd[cluster.0 as usize].passive.is_some()).collect();
+        Self { shoots, pairs, host: None }
+    }
+
+    /// It can act from now on, on this host, or can no longer: so long it checks its pairs, and switches.
+    /// (How: [`passive`](crate::etcd::passive).)
+    pub fn acts_from(&mut self, host: Option<HostId>, cx: &mut Cx<'_>) {
+        if std::mem::replace(&mut self.host, host) != host {
+            cx.fx.checked.extend(self.pairs.iter().map(|cluster| (*cluster, host)));
+        }
     }
 
     /// The shoots there are.
@@ -131,23 +173,39 @@ impl Druid {
     /// The shoots for which something may be to do that has to do with a component, or with none.
     pub fn concerned(&self, about: Option<WorkloadId>) -> Vec<u32> {
         let concerns = |shoot: &Shoot| match about {
-            _ if shoot.upgrade.is_none() && !shoot.moves() => false,
-            Some(workload) => (if shoot.upgrade.is_some() { &shoot.workloads } else { &shoot.sets }).contains(&workload),
+            _ if !shoot.is_busy() && !shoot.moves() => false,
+            Some(workload) => (if shoot.is_busy() { &shoot.workloads } else { &shoot.sets }).contains(&workload),
             None => true,
         };
         self.shoots.iter().filter(|(_, shoot)| concerns(shoot)).map(|(key, _)| *key).collect()
     }
 
+    /// The shoots that wait for etcd to reach a backup bucket.
+    pub fn uploads(&self) -> Vec<u32> {
+        let waits = |shoot: &Shoot| matches!(shoot.place, Place::Leaves(_, Leave::Closed));
+        self.shoots.iter().filter(|(_, shoot)| waits(shoot)).map(|(key, _)| *key).collect()
+    }
+
     /// A shoot is asked to survive more; which.
     pub fn ask(&mut self, change: u16, cx: &mut Cx<'_>) -> u32 {
         let key = cx.scenario.kube.changes[change as usize].shoot.into();
-        self.shoots.get_mut(&key).expect("changes are of shoots that are here").ask(change, cx);
+        self.shoots.get_mut(&key).expect("changes are of shoots that are here").asked(change, cx);
+        key
+    }
+
+    /// A shoot moves to or from this seed; which.
+    pub fn migrate(&mut self, migration: u16, stage: Stage, cx: &mut Cx<'_>) -> u32 {
+        let key = cx.scenario.kube.migrations[migration as usize].shoot.into();
+        self.shoots.get_mut(&key).expect("a shoot moves where it has a place").migrate(migration, stage, cx);
         key
     }
 
     /// What druid does about a shoot; whether gardenlet is to go on.
     pub fn reconcile(&mut self, key: u32, outages: &Outages, store: &mut Store, cx: &mut Cx<'_>) -> bool {
         let shoot = self.shoots.get_mut(&key).expect("who is told of a shoot has it");
+        if shoot.place != Place::Here {
+            return false;
+        }
         if shoot.upgrade.is_some() {
             return shoot.upgrade_etcd(store, cx);
         }
@@ -157,26 +215,61 @@ impl Druid {
         false
     }
 
-    /// What gardenlet does about a shoot.
-    pub fn follow(&mut self, key: u32, store: &mut Store, cx: &mut Cx<'_>) {
-        self.shoots.get_mut(&key).expect("who is told of a shoot has it").follow(key, store, cx);
+    /// What gardenlet does about a shoot; whether druid is to go on.
+    pub fn follow(&mut self, key: u32, store: &mut Store, cx: &mut Cx<'_>) -> bool {
+        let shoot = self.shoots.get_mut(&key).expect("who is told of a shoot has it");
+        let was_here = shoot.place == Place::Here;
+        let mut before = None;
+        // What a step waits for may be there already.
+        while before.replace(shoot.place) != Some(shoot.place) {
+            match shoot.place {
+                Place::Here => shoot.follow(store, cx),
+                Place::Elsewhere => {}
+                Place::Leaves(migration, step) => shoot.leave(migration, step, store, cx),
+                Place::Arrives(step) => shoot.arrive(step, store, cx),
+            }
+        }
+        shoot.place == Place::Here && !was_here
     }
 }
 
 impl Shoot {
+    /// Its members of etcd leave a zone that has an outage.
     fn moves(&self) -> bool {
-        self.recovery == Recovery::Move && self.tolerance == FailureTolerance::Zone
+        self.place == Place::Here && self.recovery == Recovery::Move && self.tolerance == FailureTolerance::Zone
+    }
+
+    /// It changes, or moves to another seed.
+    const fn is_busy(&self) -> bool {
+        self.upgrade.is_some() || matches!(self.place, Place::Leaves(..) | Place::Arrives(_))
+    }
+
+    /// Its components as they are to be.
+    fn form<'a>(&self, cx: &Cx<'a>) -> impl Iterator<Item = (WorkloadId, &'a Workload)> + use<'a> {
+        let mut places = cx.scenario.kube.shoots[usize::from(self.key)].places();
+        let hosted = places.find(|hosted| hosted.seed == self.seed).expect("it has a place here");
+        hosted.workloads.iter().copied().zip(hosted.form(self.tolerance))
+    }
+
+    /// Whether all members of its etcd clusters that are wanted serve, as what they are to be.
+    fn etcd_serves(&self, store: &Store, cx: &Cx<'_>) -> bool {
+        self.sets.iter().all(|set| {
+            let ready = |pod: &Seen| pod.settled && store.named(pod.name).is_some_and(|pod| pod.ready);
+            !store.is_rolling(*set) && Self::pods(*set, store, cx).iter().all(ready)
+        })
     }
 
     /// The pods that are wanted of an etcd cluster.
     fn pods(set: WorkloadId, store: &Store, cx: &Cx<'_>) -> Vec<Seen> {
-        let Role::Etcd(cluster) = cx.spec.workloads[set.0 as usize].role else { unreachable!("a set is etcd's") };
+        let workload = &cx.spec.workloads[set.0 as usize];
+        let Role::Etcd(cluster) = workload.role else { unreachable!("a set is etcd's") };
         let (spec, now) = (&cx.scenario.etcd[cluster.0 as usize], &cx.etcd[cluster.0 as usize]);
         let see = |ordinal: u32| {
             let name = PodName { workload: set, tag: PodTag::Ordinal(ordinal) };
             let claim = store.claim(name).filter(|claim| !claim.deleted);
             let stays = claim.is_some() && store.named(name).is_some_and(|pod| !pod.terminating);
-            let votes = spec.of_pod(ordinal, store.volumes_before(name)).is_some_and(|member| now.serves_as_voter(member));
+            let votes =
+                workload.member(spec, ordinal, store.volumes_before(name)).is_some_and(|member| now.serves_as_voter(member));
             Seen { name, ordinal, home: claim.map(|claim| claim.home), settled: stays && votes }
         };
         (0..store.desired(set)).map(see).collect()

@@ -56,8 +56,9 @@ impl Shoot {
 
     /// Whether a pod can be another member yet; told once where it cannot.
     fn has_another(&mut self, set: WorkloadId, pod: &Seen, store: &Store, cx: &mut Cx<'_>) -> bool {
-        let Role::Etcd(cluster) = cx.spec.workloads[set.0 as usize].role else { unreachable!("a set is etcd's") };
-        let next = cx.scenario.etcd[cluster.0 as usize].of_pod(pod.ordinal, store.volumes_before(pod.name) + 1);
+        let workload = &cx.spec.workloads[set.0 as usize];
+        let Role::Etcd(cluster) = workload.role else { unreachable!("a set is etcd's") };
+        let next = workload.member(&cx.scenario.etcd[cluster.0 as usize], pod.ordinal, store.volumes_before(pod.name) + 1);
         if next.is_none() && self.spent.insert(pod.name) {
             cx.record(KubeRecord::Druid(set, DruidFact::Spent(pod.ordinal)));
         }

@@ -5,6 +5,7 @@
 //!    --> the new ones join as learners, one after the other, and get their votes --> the other components follow
 //! ```
 
+use super::migration::Place;
 use super::{DruidFact, Shoot, ToleranceFact};
 use crate::gardener::admission::admit;
 use crate::kube::context::Cx;
@@ -35,6 +36,15 @@ enum Step {
 }
 
 impl Shoot {
+    /// It is asked for a change: here, if this is where it is or will be; one thing after the other.
+    pub(super) fn asked(&mut self, change: u16, cx: &mut Cx<'_>) {
+        if self.place == Place::Here {
+            self.ask(change, cx);
+        } else if cx.garden.shoot(self.key).seed == Some(self.seed) {
+            self.later.push(change);
+        }
+    }
+
     /// Admission; what follows is other programs' work. (While one change is under way no other is admitted: it is an upgrade from none.)
     pub(super) fn ask(&mut self, change: u16, cx: &mut Cx<'_>) {
         let ToleranceChange { shoot, to, .. } = cx.scenario.kube.changes[change as usize];
@@ -46,18 +56,14 @@ impl Shoot {
             self.upgrade = Some(Upgrade { change, step: Step::Admitted });
         }
         self.tolerance = to;
+        cx.garden.shoot_mut(shoot).tolerance = to;
     }
 
     /// What druid does about it; whether gardenlet is to go on.
     pub(super) fn upgrade_etcd(&mut self, store: &mut Store, cx: &mut Cx<'_>) -> bool {
-        let Some(Upgrade { change, step }) = self.upgrade.as_mut() else { return false };
-        let change = &cx.scenario.kube.changes[*change as usize];
-        let serve = |store: &Store, cx: &Cx<'_>| {
-            self.sets.iter().all(|set| {
-                let ready = |pod: &super::Seen| pod.settled && store.named(pod.name).is_some_and(|pod| pod.ready);
-                !store.is_rolling(*set) && Self::pods(*set, store, cx).iter().all(ready)
-            })
-        };
+        let serves = self.etcd_serves(store, cx);
+        let wanted: Vec<_> = self.form(cx).filter(|(id, _)| self.sets.contains(id)).collect();
+        let Some(Upgrade { step, .. }) = self.upgrade.as_mut() else { return false };
         match step {
             Step::Admitted => {
                 for set in &self.sets {
@@ -66,41 +72,41 @@ impl Shoot {
                 }
                 *step = Step::Restarts;
             }
-            Step::Restarts if serve(store, cx) => {
-                for set in &self.sets {
-                    let place = self.workloads.iter().position(|id| id == set).expect("etcd is one of its components");
-                    cx.record(KubeRecord::Druid(*set, DruidFact::Grows(change.workloads[place].replicas)));
-                    store.set_template(*set, change.workloads[place].clone());
+            Step::Restarts if serves => {
+                for (set, template) in wanted {
+                    cx.record(KubeRecord::Druid(set, DruidFact::Grows(template.replicas)));
+                    store.set_template(set, template.clone());
                 }
                 *step = Step::Grows;
             }
-            Step::Grows if serve(store, cx) => *step = Step::Grown,
+            Step::Grows if serves => *step = Step::Grown,
             Step::Restarts | Step::Grows | Step::Grown | Step::Follows => {}
         }
         *step == Step::Grown
     }
 
     /// What gardenlet does about it: the other components, when etcd is there.
-    pub(super) fn follow(&mut self, shoot: u32, store: &mut Store, cx: &mut Cx<'_>) {
-        let Some(Upgrade { change, step }) = self.upgrade.as_mut() else { return };
-        let ToleranceChange { to, workloads, .. } = &cx.scenario.kube.changes[*change as usize];
+    pub(super) fn follow(&mut self, store: &mut Store, cx: &mut Cx<'_>) {
+        let (shoot, form) = (self.key, self.upgrade.is_some().then(|| self.form(cx)));
+        let Some((Upgrade { change, step }, form)) = self.upgrade.as_mut().zip(form) else { return };
+        let ToleranceChange { to, .. } = &cx.scenario.kube.changes[*change as usize];
         match step {
             Step::Grown => {
-                cx.record(KubeRecord::Tolerance(shoot as u16, ToleranceFact::Follows(*to)));
-                for (id, template) in self.workloads.iter().zip(workloads).filter(|(id, _)| !self.sets.contains(id)) {
+                cx.record(KubeRecord::Tolerance(shoot, ToleranceFact::Follows(*to)));
+                for (id, template) in form.filter(|(id, _)| !self.sets.contains(id)) {
                     // Where they may run is part of what pods are made with: those that are there are replaced.
-                    let now = store.template(*id, cx.spec);
+                    let now = store.template(id, cx.spec);
                     let differs = (&now.spread, &now.prefers, &now.pod_affinity)
                         != (&template.spread, &template.prefers, &template.pod_affinity);
-                    store.set_template(*id, template.clone());
+                    store.set_template(id, template.clone());
                     if differs && template.kind != Kind::DaemonSet {
-                        store.roll(*id, cx);
+                        store.roll(id, cx);
                     }
                 }
                 *step = Step::Follows;
             }
             Step::Follows if self.workloads.iter().all(|id| store.is_complete(*id) && !store.is_rolling(*id)) => {
-                cx.record(KubeRecord::Tolerance(shoot as u16, ToleranceFact::Done(*to)));
+                cx.record(KubeRecord::Tolerance(shoot, ToleranceFact::Done(*to)));
                 self.upgrade = None;
             }
             Step::Admitted | Step::Restarts | Step::Grows | Step::Follows => {}

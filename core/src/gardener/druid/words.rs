@@ -1,6 +1,8 @@
 //! What etcd-druid and gardenlet do to control planes, in plain words.
 
-use super::{DruidFact, FailureTolerance, ToleranceFact};
+use super::{DruidFact, FailureTolerance, MigrationFact, ToleranceFact};
+use crate::ids::SeedId;
+use crate::kube::spec::gardener::Seed;
 
 impl DruidFact {
     /// What happens to the pods of an etcd cluster of this name.
@@ -32,6 +34,26 @@ impl ToleranceFact {
             Self::Follows(to) => format!("shoot {shoot}: etcd survives {}, the other components follow", failure(to)),
             Self::Done(to) => format!("shoot {shoot} survives {}", failure(to)),
         }
+    }
+}
+
+impl MigrationFact {
+    /// What becomes of a shoot of this name.
+    pub fn words(self, shoot: &str, seeds: &[Seed]) -> String {
+        let name = |seed: SeedId| &seeds[usize::from(seed.0)].name;
+        let text = match self {
+            Self::Admitted(from, to) => format!("is to move from seed {} to seed {}", name(from), name(to)),
+            Self::Denied(to, obstacle) => format!("does not move to seed {}: {obstacle}", name(to)),
+            Self::Leaves => "leaves: its API servers and controllers are to end".to_owned(),
+            Self::Closed => "has no API server left: its etcd makes a last snapshot".to_owned(),
+            Self::Kept => "has its etcd in the backup bucket: the members are to end, with their volumes".to_owned(),
+            Self::Gone => "has nothing left here".to_owned(),
+            Self::Restores(_) => "arrives: its etcd is restored from the backup bucket, one member first".to_owned(),
+            Self::Restored => "has its etcd: API servers follow".to_owned(),
+            Self::Serves => "has its API servers: the other components and members follow".to_owned(),
+            Self::Done => "is there".to_owned(),
+        };
+        format!("shoot {shoot} {text}")
     }
 }
 

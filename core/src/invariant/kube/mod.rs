@@ -154,7 +154,7 @@ impl All {
         check(&mut properties.constraints, fact, &view, found);
         let spec = &scenario.kube.planes[plane.0 as usize];
         objects[plane.0 as usize].record(fact, spec);
-        objects[plane.0 as usize].templates.record(fact, spec, scenario);
+        objects[plane.0 as usize].templates.record(fact, plane, scenario);
     }
 }
 

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::gardener::druid::{DruidFact, ToleranceFact, relaxed, required};
-use crate::ids::WorkloadId;
+use crate::gardener::druid::{DruidFact, MigrationFact, ToleranceFact, relaxed, required};
+use crate::ids::{PlaneId, WorkloadId};
 use crate::kube::record::KubeRecord;
-use crate::kube::spec::gardener::{FailureTolerance, ToleranceChange};
+use crate::kube::spec::gardener::FailureTolerance;
 use crate::kube::spec::{PlaneSpec, Workload};
 use crate::scenario::Scenario;
 
@@ -24,25 +24,30 @@ impl Templates {
     }
 
     /// Takes a fact in.
-    pub(super) fn record(&mut self, fact: &KubeRecord, spec: &PlaneSpec, scenario: &Scenario) {
+    pub(super) fn record(&mut self, fact: &KubeRecord, plane: PlaneId, scenario: &Scenario) {
+        let spec = &scenario.kube.planes[plane.0 as usize];
         match *fact {
             KubeRecord::Druid(set, DruidFact::Relaxed) => drop(self.changed.insert(set, relaxed(self.get(set, spec)))),
             KubeRecord::Druid(set, DruidFact::Required) => drop(self.changed.insert(set, required(self.get(set, spec)))),
             KubeRecord::Tolerance(shoot, ToleranceFact::Admitted(to)) => drop(self.admitted.insert(shoot, to)),
-            KubeRecord::Druid(set, DruidFact::Grows(_)) => self.change(scenario, |_, id| id == set),
-            KubeRecord::Tolerance(shoot, ToleranceFact::Follows(_)) => self.change(scenario, |of, _| of == shoot),
+            KubeRecord::Druid(set, DruidFact::Grows(_)) => self.change(plane, scenario, |_, id| id == set),
+            KubeRecord::Tolerance(shoot, ToleranceFact::Follows(_)) => self.change(plane, scenario, |of, _| of == shoot),
+            KubeRecord::Migration(shoot, MigrationFact::Restores(tolerance)) => {
+                self.admitted.insert(shoot, tolerance);
+                self.change(plane, scenario, |of, _| of == shoot);
+            }
             _ => {}
         }
     }
 
     /// Components of shoots become what they are to be.
-    fn change(&mut self, scenario: &Scenario, which: impl Fn(u16, WorkloadId) -> bool) {
-        for ToleranceChange { shoot, to, workloads, .. } in &scenario.kube.changes {
-            let hosted = scenario.kube.shoots[usize::from(*shoot)].hosted.iter().flat_map(|hosted| &hosted.workloads);
-            for (id, workload) in hosted.zip(workloads).filter(|(id, _)| which(*shoot, **id)) {
-                if self.admitted.get(shoot) == Some(to) {
-                    self.changed.insert(*id, workload.clone());
-                }
+    fn change(&mut self, plane: PlaneId, scenario: &Scenario, which: impl Fn(u16, WorkloadId) -> bool) {
+        let model = &scenario.kube;
+        for (shoot, tolerance) in &self.admitted {
+            let places = model.shoots[usize::from(*shoot)].places();
+            for hosted in places.filter(|hosted| model.seeds[usize::from(hosted.seed.0)].plane == plane) {
+                let form = hosted.workloads.iter().zip(hosted.form(*tolerance)).filter(|(id, _)| which(*shoot, **id));
+                self.changed.extend(form.map(|(id, workload)| (*id, workload.clone())));
             }
         }
     }

@@ -17,7 +17,7 @@ use crate::kube::rule::labels::{Labels, NodeAffinity, Requirement, Selector, Sym
 use crate::kube::rule::spread::Constraint;
 use crate::kube::spec::placement::{PodAffinity, Term};
 use crate::kube::spec::{
-    Component, Group, Image, Kind, NodeSpec, NodeTemplate, PlaneSpec, PoolShare, Resources, Role, Rollout, Timers,
+    Component, Group, Identities, Image, Kind, NodeSpec, NodeTemplate, PlaneSpec, PoolShare, Resources, Role, Rollout, Timers,
     VolumeTemplate, Workload,
 };
 use crate::observe::testing::{CLUSTER, member, three_zones};
@@ -56,6 +56,7 @@ fn workload(app: u32) -> Workload {
         start: Duration::ZERO,
         stop: Duration::ZERO,
         placed: Vec::new(),
+        identities: Identities::default(),
     }
 }
 

@@ -69,7 +69,7 @@ impl ReplicaSets {
 
 /// Pods that each revision is to have now: the current one as far as it may grow, then those before it as far as they may shrink.
 fn sizes(id: WorkloadId, store: &Store, cx: &Cx<'_>) -> Vec<u32> {
-    let Rollout { max_surge, max_unavailable } = cx.spec.workloads[id.0 as usize].rollout;
+    let Rollout { max_surge, max_unavailable } = store.template(id, cx.spec).rollout;
     let update = RollingUpdate::new(store.desired(id), max_surge, max_unavailable);
     let is_available = |pod: &Pod, revision: &Revision| pod.revision == revision.number && pod.ready && !pod.terminating;
     let set = |revision: &Revision| {

@@ -76,8 +76,9 @@ fn workload<'a>(name: PodName, cx: &Cx<'a>) -> &'a Workload {
 
 /// The etcd member that a pod with its present volume is.
 fn member(name: PodName, store: &Store, cx: &Cx<'_>) -> Option<MemberId> {
-    let (Role::Etcd(cluster), PodTag::Ordinal(ordinal)) = (workload(name, cx).role, name.tag) else { return None };
-    let index = cx.scenario.etcd[cluster.0 as usize].of_pod(ordinal, store.volumes_before(name))?;
+    let workload = workload(name, cx);
+    let (Role::Etcd(cluster), PodTag::Ordinal(ordinal)) = (workload.role, name.tag) else { return None };
+    let index = workload.member(&cx.scenario.etcd[cluster.0 as usize], ordinal, store.volumes_before(name))?;
     Some(MemberId { cluster, index })
 }
 
@@ -235,11 +236,11 @@ impl Processes {
         }
     }
 
-    /// Whether the etcd member that a pod is serves here; `None`: it is none.
+    /// Whether the etcd member that a pod is serves (or stands by) here; `None`: it is none.
     fn serves(&self, id: PodId, cx: &Cx<'_>) -> Option<bool> {
         let id = self.all[&id].member?;
         let cluster = &cx.etcd[id.cluster.0 as usize];
-        Some(cluster.members[id.index as usize].host == self.host && cluster.server(id.index).is_some())
+        Some(cluster.members[id.index as usize].host == self.host && cluster.is_ready(id.index))
     }
 
     /// Members of an etcd cluster may serve, or serve no more; whether that concerns a process here.

@@ -25,6 +25,7 @@ impl Plane {
         for component in Component::ALL {
             self.follow_gate(component, cx);
         }
+        self.druid.acts_from(self.control.host(Component::Druid), cx);
         self.spread_news(cx);
         self.arm(cx);
     }

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::autoscaler::Autoscaler;
 use crate::gardener::care::Care;
-use crate::gardener::druid::Druid;
+use crate::gardener::druid::{self, Druid};
 use crate::gardener::machine::controller::Machines;
 use crate::gardener::outage::Outages;
 use crate::ids::{ClusterId, NodeKey, PodId, WorkloadId};
@@ -23,7 +23,7 @@ use crate::kube::controller::lifecycle::Lifecycle;
 use crate::kube::controller::replicas::ReplicaSets;
 use crate::kube::controller::scheduler::Scheduler;
 use crate::kube::controller::stateful;
-use crate::kube::event::{KubeEvent, Watcher};
+use crate::kube::event::{KubeEvent, Stage, Watcher};
 use crate::kube::kubelet::Kubelet;
 use crate::kube::name::{PodName, PodTag};
 use crate::kube::record::{KubeRecord, Verb};
@@ -227,6 +227,11 @@ impl Plane {
                 let shoot = self.druid.ask(change, cx);
                 self.tell(Watcher::Druid, shoot, cx);
             }
+            KubeEvent::Migration(migration, Stage::Asked) => druid::bind(migration, cx),
+            KubeEvent::Migration(migration, stage) => {
+                let shoot = self.druid.migrate(migration, stage, cx);
+                self.tell(Watcher::Gardenlet, shoot, cx);
+            }
             KubeEvent::Drain(node) => drain::drain(node, self.control.api.is_up(Verb::Write), store, cx),
         }
         self.finish(cx);
@@ -279,6 +284,9 @@ impl Plane {
         self.control.power_changed(cx);
         self.control.api.refresh(cx);
         self.access_changed(cx);
+        for shoot in self.druid.uploads() {
+            self.tell(Watcher::Gardenlet, shoot, cx);
+        }
         self.finish(cx);
     }
 

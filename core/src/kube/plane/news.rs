@@ -38,7 +38,11 @@ impl Plane {
                         self.tell(Watcher::Gardenlet, key, cx);
                     }
                 }
-                Watcher::Gardenlet => self.druid.follow(key, &mut self.store, cx),
+                Watcher::Gardenlet => {
+                    if self.druid.follow(key, &mut self.store, cx) {
+                        self.tell(Watcher::Druid, key, cx);
+                    }
+                }
             }
         }
     }

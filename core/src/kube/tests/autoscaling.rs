@@ -10,7 +10,7 @@ use crate::kernel::time::{Duration, Time};
 use crate::kube::name::{NodeName, PodTag};
 use crate::kube::record::{KubeRecord, MachineFact, PodFact, Reason};
 use crate::kube::rule::labels::{Condition, NodeAffinity, Requirement, Symbol};
-use crate::kube::spec::{Kind, Resources, VolumeTemplate, Workload};
+use crate::kube::spec::{Identities, Kind, Resources, VolumeTemplate, Workload};
 use crate::scenario::{Aim, CloudAnswer, Fault};
 use crate::sim::Exact;
 
@@ -163,6 +163,7 @@ fn pods_of_a_dead_zone_ask_for_machines_in_vain() {
         kind: Kind::StatefulSet { parallel: true },
         volume: Some(VolumeTemplate { regional: false }),
         placed: vec![(PodTag::Ordinal(0), NodeKey(0))],
+        identities: Identities::default(),
         ..workload("db", 1, 1)
     };
     let mut scenario = with_machines(with(with(world(&[1, 1, 1]), workload("web", 0, 3)), db), 2);

@@ -19,7 +19,7 @@ use crate::kube::rule::labels::Symbol;
 use crate::kube::rule::taints::Effect;
 use crate::kube::spec::{Component, Kind, PlaneSpec, Role, VolumeTemplate, Workload, tolerates_unreachable};
 use crate::record::Record;
-use crate::scenario::{Aim, CloudAnswer, Direction, Fault, Scenario};
+use crate::scenario::{ActivePassive, Aim, Backup, CloudAnswer, Controller, Direction, Fault, Scenario, Switching};
 use crate::sim::{Exact, Simulation};
 
 /// After the last fault.
@@ -50,6 +50,17 @@ fn made(app: u32, (kind, replicas, cpu, spread, max_unavailable, toleration, reg
     made
 }
 
+/// Members of the shoot's etcd.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Etcd {
+    /// They are no pods.
+    Elsewhere,
+    /// A majority serves.
+    Quorum,
+    /// One of two serves, the other stands by.
+    Pair(Option<Backup>),
+}
+
 #[derive(Clone, Debug)]
 struct World {
     /// In each zone.
@@ -58,8 +69,8 @@ struct World {
     machines: Option<u32>,
     /// The control plane has a host in each zone.
     spread_out: bool,
-    /// A plane that is served by pods; its etcd, too (`true`).
-    shoot: Option<bool>,
+    /// A plane that is served by pods.
+    shoot: Option<Etcd>,
     cares: bool,
     workloads: Vec<Parts>,
 }
@@ -67,7 +78,9 @@ struct World {
 fn any_world() -> impl Strategy<Value = World> {
     let nodes = prop::array::uniform3(1..5u32);
     let (machines, workloads) = (prop::option::of(4..7u32), prop::collection::vec(any_workload(), 1..5));
-    (nodes, machines, any::<bool>(), any::<Option<bool>>(), any::<bool>(), workloads).prop_map(
+    let pairs = [Some(Backup::default()), None].map(Etcd::Pair);
+    let etcd = prop::sample::select(vec![Etcd::Elsewhere, Etcd::Quorum, pairs[0], pairs[1]]);
+    (nodes, machines, any::<bool>(), prop::option::of(etcd), any::<bool>(), workloads).prop_map(
         |(nodes, machines, spread_out, shoot, cares, workloads)| World { nodes, machines, spread_out, shoot, cares, workloads },
     )
 }
@@ -80,8 +93,8 @@ impl World {
         }
         if let Some(etcd) = self.shoot {
             scenario = with_shoot(scenario, 3);
-            if etcd {
-                scenario = self.with_etcd(scenario);
+            if etcd != Etcd::Elsewhere {
+                scenario = self.with_etcd(scenario, etcd);
             }
         }
         scenario = (0..).zip(&self.workloads).fold(scenario, |scenario, (app, parts)| with(scenario, made(app, *parts)));
@@ -93,13 +106,20 @@ impl World {
     }
 
     /// The members of the shoot's etcd are pods, in a zone each.
-    fn with_etcd(&self, mut scenario: Scenario) -> Scenario {
+    fn with_etcd(&self, mut scenario: Scenario, etcd: Etcd) -> Scenario {
         let [a, b, _] = self.nodes;
-        let mut set = made(60, (2, 3, 1, 1, Some(1), 300, Some(false)));
+        let members = if etcd == Etcd::Quorum { 3 } else { 2 };
+        let mut set = made(60, (2, members, 1, 1, Some(1), 300, Some(false)));
         set.role = Role::Etcd(scenario.kube.planes[SHOOT.0 as usize].etcd);
-        set.placed = (0..).map(PodTag::Ordinal).zip([0, a, a + b].map(NodeKey)).collect();
+        set.placed = (0..).map(PodTag::Ordinal).zip([0, a, a + b].map(NodeKey)).take(members as usize).collect();
         let cluster = scenario.etcd.last_mut().expect("the shoot's");
         cluster.managed = true;
+        cluster.members.truncate(members as usize);
+        if let Etcd::Pair(backup) = etcd {
+            let switching = Switching { controller: Controller::Druid, ..Switching::default() };
+            cluster.passive = Some(ActivePassive { primary: 0, switching, backup });
+            cluster.members[1].learner = backup.is_none();
+        }
         for (member, (_, key)) in cluster.members.iter_mut().zip(&set.placed) {
             member.node = scenario.kube.planes[0].nodes[key.0 as usize].node;
             scenario.volumes[member.volume.0 as usize].zone = scenario.nodes[member.node.0 as usize].zone;

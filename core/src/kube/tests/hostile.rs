@@ -17,8 +17,8 @@ use crate::sim::Exact;
 const EVENTS: u64 = 60_000;
 
 fn some_file() -> impl Strategy<Value = Value> {
-    let eu_west = bundled().iter().filter(|file| file.name.starts_with("eu-west")).map(|file| file.json);
-    let files: Vec<Value> = eu_west.map(|json| serde_json::from_str(json).expect("JSON")).collect();
+    let some = bundled().iter().filter(|file| ["eu-west", "active-passive"].iter().any(|start| file.name.starts_with(start)));
+    let files: Vec<Value> = some.map(|file| file.json).map(|json| serde_json::from_str(json).expect("JSON")).collect();
     prop::sample::select(files)
 }
 

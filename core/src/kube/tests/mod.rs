@@ -6,6 +6,7 @@ mod autoscaling;
 mod care;
 mod chaos;
 mod elections;
+mod failback;
 mod healing;
 mod hostile;
 mod machines;

@@ -15,8 +15,8 @@ use crate::kube::rule::spread::Constraint;
 use crate::kube::rule::taints::Effect;
 use crate::kube::spec::placement::PodAffinity;
 use crate::kube::spec::{
-    Component, Image, Kind, NodeSpec, NodeTemplate, PlaneSpec, Resources, Role, Rollout, Timers, UNREACHABLE_TOLERATION,
-    Workload, tolerates_unreachable,
+    Component, Identities, Image, Kind, NodeSpec, NodeTemplate, PlaneSpec, Resources, Role, Rollout, Timers,
+    UNREACHABLE_TOLERATION, Workload, tolerates_unreachable,
 };
 use crate::observe::testing::{CLUSTER, three_zones};
 use crate::record::Record;
@@ -110,6 +110,7 @@ pub(super) fn workload(name: &str, app: u32, replicas: u32) -> Workload {
         max_unavailable: None,
         rollout: Rollout::default(),
         placed: Vec::new(),
+        identities: Identities::default(),
     }
 }
 

@@ -77,6 +77,11 @@ impl Apis {
         self.planes.get(&plane).map_or(Duration::ZERO, |api| api.idle[component as usize].within(from, to))
     }
 
+    /// How long, between two moments, nobody could write.
+    pub fn no_writes(&self, plane: PlaneId, from: Time, to: Time) -> Duration {
+        self.planes.get(&plane).map_or(Duration::ZERO, |api| api.writes.within(from, to))
+    }
+
     /// What became of a plane's API until `now`.
     pub fn row(&self, plane: PlaneId, now: Time) -> ApiReport {
         let Some(api) = self.planes.get(&plane) else { return ApiReport::default() };

@@ -3,6 +3,7 @@
 pub mod apis;
 pub mod counts;
 pub mod hazards;
+pub mod migrations;
 pub mod recovery;
 mod rows;
 pub mod serving;
@@ -12,11 +13,13 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 
-use crate::ids::{PlaneId, WorkloadId};
+use crate::etcd::passive::PassiveRecord;
+use crate::ids::{ClusterId, PlaneId, WorkloadId};
 use crate::kernel::time::Time;
+use crate::kube::name::{PodName, PodTag};
 use crate::observe::Observer;
 use crate::record::Record;
-use crate::report::{ApiReport, ComponentReport, CountsReport, HazardReport, RecoveryReport, length};
+use crate::report::{ApiReport, ComponentReport, CountsReport, HazardReport, MigrationReport, RecoveryReport, length};
 use crate::scenario::Scenario;
 use recovery::{Row, Step};
 
@@ -34,19 +37,41 @@ pub struct Kube {
     pub recovery: recovery::Recovery,
     /// How many stand where.
     pub counts: counts::Counts,
+    /// Shoots that were to move to another seed.
+    pub migrations: migrations::Migrations,
 }
 
 impl Kube {
     /// Nothing has happened yet.
     pub fn new(scenario: &Arc<Scenario>) -> Self {
-        let (apis, hazards, serving, recovery) = Default::default();
+        let (apis, hazards, serving, recovery, migrations) = Default::default();
         let counts = counts::Counts::new(scenario);
-        Self { scenario: Arc::clone(scenario), apis, hazards, serving, recovery, counts }
+        let mut kube = Self { scenario: Arc::clone(scenario), apis, hazards, serving, recovery, counts, migrations };
+        for (cluster, spec) in (0..).map(ClusterId).zip(&scenario.etcd) {
+            if let Some(passive) = &spec.passive {
+                kube.switched(Time::ZERO, cluster, passive.primary);
+            }
+        }
+        kube
+    }
+
+    /// Of two members of etcd this one is to serve now, the other stands by.
+    fn switched(&mut self, at: Time, cluster: ClusterId, serves: u8) {
+        let Some((plane, workload)) = self.scenario.kube.set_of(cluster) else { return };
+        for index in [0, 1] {
+            let name = PodName { workload, tag: PodTag::Ordinal(index.into()) };
+            self.serving.stands_by(at, plane, name, index != serves);
+        }
     }
 
     /// What was lost, in order, as it stands `now`.
     pub fn recoveries(&self, now: Time) -> Vec<RecoveryReport> {
         self.recovery.rows().map(|row| rows::recovery(row, now, &self.apis, &self.scenario)).collect()
+    }
+
+    /// Shoots that were asked to move to another seed, in order, as that stands `now`.
+    pub fn migrations(&self, now: Time) -> Vec<MigrationReport> {
+        self.migrations.rows(now, &self.apis, &self.scenario)
     }
 
     /// Each plane's API, in the order of the scenario.
@@ -95,11 +120,15 @@ impl Kube {
 
 impl Observer for Kube {
     fn record(&mut self, at: Time, record: &Record) {
+        if let Record::Passive(cluster, PassiveRecord::Detected { to, .. }) = record {
+            self.switched(at, *cluster, *to);
+        }
         let Record::Kube(plane, fact) = record else { return };
         self.apis.record(at, *plane, fact, &self.scenario);
         self.hazards.record(at, *plane, fact);
         self.recovery.record(at, *plane, fact, &self.serving);
         self.serving.record(at, *plane, fact);
         self.counts.record(*plane, fact);
+        self.migrations.record(at, fact);
     }
 }

@@ -13,6 +13,8 @@ pub struct Serving {
     pods: BTreeMap<(PlaneId, PodName), Pod>,
     nodes: BTreeMap<(PlaneId, NodeName), Node>,
     workloads: BTreeMap<(PlaneId, WorkloadId), Workload>,
+    /// Pods that stand by: ready as they may be, they serve nobody.
+    aside: BTreeSet<(PlaneId, PodName)>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -56,8 +58,10 @@ impl Serving {
             KubeRecord::Node(name, NodeFact::Lost(lost)) => {
                 let node = self.nodes.entry((plane, name)).or_default();
                 let before = std::mem::replace(&mut node.lost, lost).is_some();
-                let ready = |pod: &PodName| self.pods.get(&(plane, *pod)).is_some_and(|pod| pod.ready);
-                for workload in node.pods.iter().filter(|pod| ready(pod)).map(|pod| pod.workload) {
+                let counts = |pod: &PodName| {
+                    !self.aside.contains(&(plane, *pod)) && self.pods.get(&(plane, *pod)).is_some_and(|pod| pod.ready)
+                };
+                for workload in node.pods.iter().filter(|pod| counts(pod)).map(|pod| pod.workload) {
                     let workload = self.workloads.entry((plane, workload)).or_default();
                     workload.count(at, !before, lost.is_none());
                 }
@@ -71,7 +75,19 @@ impl Serving {
         let lost = pod.node.and_then(|node| self.nodes.get(&(plane, node))).is_some_and(|node| node.lost.is_some());
         let before = pod.ready && !lost;
         change(pod);
+        if self.aside.contains(&(plane, name)) {
+            return;
+        }
         self.workloads.entry((plane, name.workload)).or_default().count(at, before, pod.ready && !lost);
+    }
+
+    /// A pod stands by from now on (`aside`), or serves in the other's place.
+    pub fn stands_by(&mut self, at: Time, plane: PlaneId, name: PodName, aside: bool) {
+        let (key, ready) = ((plane, name), self.serves(plane, name));
+        let changes = if aside { self.aside.insert(key) } else { self.aside.remove(&key) };
+        if changes && ready {
+            self.workloads.entry((plane, name.workload)).or_default().count(at, aside, !aside);
+        }
     }
 
     /// The pods that a node has, and whether each is ready as its API has it.

@@ -1,11 +1,14 @@
 //! Control planes that change: members that leave a zone and come back, shoots that are made to survive more.
 
+mod migration;
+mod pairs;
+
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::{DruidFact, ToleranceFact};
 use crate::gardener::admission::Denial;
+use crate::gardener::druid::{DruidFact, ToleranceFact};
 use crate::gardener::outage::OutageFact;
 use crate::ids::{ClusterId, MemberId, ZoneId};
 use crate::kernel::time::Time;
@@ -27,10 +30,18 @@ fn landscape(shoot: &Value, duration: &str, faults: &Value, operations: &Value) 
 
 /// The same with so many machines at most.
 fn with_machines(maximum: u32, shoot: &Value, duration: &str, faults: &Value, operations: &Value) -> Scenario {
+    parsed(&file(maximum, shoot, duration, faults, operations))
+}
+
+fn parsed(file: &Value) -> Scenario {
+    Scenario::from_json(&file.to_string()).unwrap_or_else(|errors| panic!("{errors}"))
+}
+
+fn file(maximum: u32, shoot: &Value, duration: &str, faults: &Value, operations: &Value) -> Value {
     let components = json!([{"name": "etcd-main"}, {"name": "etcd-events"}, {"name": "kube-apiserver"}]);
     let mut own = json!({"name": "s", "only_listed": true, "components": components});
     own.as_object_mut().unwrap().extend(shoot.as_object().unwrap().clone());
-    let text = json!({
+    json!({
         "name": "landscape", "duration": duration,
         "topology": {"regions": [{"name": "r", "zones": ["za", "zb", "zc", "parent"]}]},
         "seeds": [{
@@ -38,8 +49,7 @@ fn with_machines(maximum: u32, shoot: &Value, duration: &str, faults: &Value, op
             "pools": [{"name": "cpu", "minimum": 6, "maximum": maximum}],
         }],
         "shoots": [own], "faults": faults, "operations": operations,
-    });
-    Scenario::from_json(&text.to_string()).unwrap_or_else(|errors| panic!("{errors}"))
+    })
 }
 
 /// A zone without power from 10 min on, for an hour: machines are neither deleted nor made there.
@@ -285,7 +295,7 @@ fn a_shoot_is_made_to_survive_a_node_in_its_zone() {
 
 #[test]
 fn a_file_tells_of_an_upgrade() {
-    let text = include_str!("../../../../scenarios/ha-upgrade.json");
+    let text = include_str!("../../../../../scenarios/ha-upgrade.json");
     let scenario = Arc::new(Scenario::from_json(text).unwrap_or_else(|errors| panic!("{errors}")));
     let options = Options { raft_records: true, ..Options::default() };
     let report = crate::run::run(&scenario, 1, options, &mut |_, _| {}, &mut |_| {});

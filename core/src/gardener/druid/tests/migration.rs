@@ -1,0 +1,243 @@
+//! Control planes that move to another seed.
+
+use serde_json::{Value, json};
+
+use super::*;
+use crate::gardener::druid::MigrationFact::{self, *};
+use crate::gardener::garden::Obstacle;
+use crate::gardener::scheduler::NoSeed;
+use crate::ids::SeedId;
+use crate::record::RequestResult;
+use crate::report::MigrationReport;
+use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
+
+/// The shoot's etcd, after those of the seeds.
+const SHOP: &str = "shoot--garden--s/etcd-main";
+const NARROW: SeedId = SeedId(0);
+const WIDE: SeedId = SeedId(1);
+
+/// A seed in zone `za`, one over three zones, another over three, full; their own control planes elsewhere. The shoot is in the first.
+fn world(shoot: &Value, operations: &Value, faults: &Value) -> Value {
+    let components = json!([{"name": "etcd-main"}, {"name": "etcd-events"}, {"name": "kube-apiserver"}]);
+    let mut own = json!({"name": "s", "seed": "narrow", "only_listed": true, "components": components});
+    own.as_object_mut().unwrap().extend(shoot.as_object().unwrap().clone());
+    let seed = |name: &str, zones: Value, parent: &str, nodes: u32| {
+        let pools = json!([{"name": "cpu", "minimum": nodes, "maximum": nodes + 3}]);
+        json!({"name": name, "zones": zones, "control_plane": {"zones": [parent]}, "pools": pools})
+    };
+    let mut full = seed("full", json!(["za", "zb", "zc"]), "pb", 3);
+    full["allocatable_shoots"] = json!(0);
+    json!({
+        "name": "world", "duration": "60m",
+        "topology": {"regions": [{"name": "r", "zones": ["za", "zb", "zc", "pa", "pb"]}, {"name": "far", "zones": ["fa"]}]},
+        "seeds": [
+            seed("narrow", json!(["za"]), "pa", 3), seed("wide", json!(["za", "zb", "zc"]), "pb", 6),
+            full, seed("far", json!(["fa"]), "pb", 3),
+        ],
+        "shoots": [own], "operations": operations, "faults": faults,
+    })
+}
+
+fn scenario(file: &Value) -> Scenario {
+    Scenario::from_json(&file.to_string()).unwrap_or_else(|errors| panic!("{errors}"))
+}
+
+fn moves(at: &str, seed: &str) -> Value {
+    json!({"at": at, "migrate_shoot": {"shoot": "s", "seed": seed}})
+}
+
+fn steps(seen: &Seen) -> Vec<(f64, MigrationFact)> {
+    seen.kube(|fact| if let KubeRecord::Migration(0, fact) = fact { Some(*fact) } else { None })
+}
+
+fn facts(seen: &Seen) -> Vec<MigrationFact> {
+    steps(seen).into_iter().map(|(_, fact)| fact).collect()
+}
+
+/// When a step was taken, in seconds.
+fn at(seen: &Seen, which: MigrationFact) -> f64 {
+    steps(seen).into_iter().find(|(_, fact)| *fact == which).unwrap_or_else(|| panic!("{which:?}: {:?}", steps(seen))).0
+}
+
+fn row(seen: &Seen) -> &MigrationReport {
+    &seen.report.migrations[0]
+}
+
+fn all(from: SeedId, to: SeedId, tolerance: FailureTolerance) -> [MigrationFact; 9] {
+    [Admitted(from, to), Leaves, Closed, Kept, Gone, Restores(tolerance), Restored, Serves, Done]
+}
+
+#[test]
+fn a_control_plane_moves() {
+    let seen = run(&scenario(&world(&json!({}), &json!([moves("10m", "wide")]), &json!([]))), 1);
+    assert_eq!(facts(&seen), all(NARROW, WIDE, FailureTolerance::None));
+    let there = |cluster: &str| {
+        seen.report.pods.iter().filter(|pod| pod.cluster == cluster && pod.namespace == "shoot--garden--s").count()
+    };
+    assert_eq!((there("narrow"), there("wide")), (0, 3));
+    // Its API is away from when its servers go to when others are there.
+    let api = &seen.report.api["shoot--garden--s"];
+    let [gap] = &api.outages.iter().filter(|gap| gap.verb == "write").collect::<Vec<_>>()[..] else {
+        panic!("{:?}", api.outages)
+    };
+    assert!(gap.from_s > at(&seen, Leaves) && gap.from_s <= at(&seen, Closed) && gap.over, "{gap:?}");
+    assert!(gap.to_s > at(&seen, Restored) && gap.to_s <= at(&seen, Serves), "{gap:?}");
+    assert!((row(&seen).write_unavailable_s - (gap.to_s - gap.from_s)).abs() < 1e-6 && row(&seen).over);
+    assert_eq!(seen.report.etcd[SHOP].rpo.lost_entries, 0);
+    let events = &seen.report.etcd["shoot--garden--s/etcd-events"].rpo;
+    assert!(events.lost_entries > 0 && events.events[0].cause.contains("no backup"), "{events:?}");
+}
+
+/// Nobody writes while the snapshot is under way, though etcd serves: what is in the bucket is all there is.
+#[test]
+fn etcd_is_closed_to_clients() {
+    let mut file = world(&json!({"etcd": {"initial": {"database": "1GiB"}}}), &json!([moves("10m", "wide")]), &json!([]));
+    file["clients"] = writes();
+    let seen = run(&scenario(&file), 1);
+    let (closed, restored) = (at(&seen, Closed), at(&seen, Restored));
+    assert!(at(&seen, Kept) - closed > 20.0);
+    let done = |(at, record): &(Time, Record)| match record {
+        Record::Request { result: RequestResult::Ok, .. } => Some(at.since(Time::ZERO).as_secs_f64()),
+        _ => None,
+    };
+    let done: Vec<f64> = seen.records.iter().filter_map(done).collect();
+    assert!(done.iter().any(|at| *at < closed) && done.iter().any(|at| *at > restored));
+    assert!(!done.iter().any(|at| (closed + 0.1..restored - 10.0).contains(at)), "closed at {closed}, restored at {restored}");
+}
+
+/// A control plane of three members and API servers: one member is restored, and serves alone until the API is back.
+#[test]
+fn the_other_members_follow() {
+    let tolerant = json!({"failure_tolerance": "zone", "seed": "wide"});
+    let mut file = world(&tolerant, &json!([moves("10m", "other")]), &json!([]));
+    let mut other = file["seeds"][1].clone();
+    other["name"] = json!("other");
+    file["seeds"].as_array_mut().unwrap().push(other);
+    let seen = run(&scenario(&file), 1);
+    assert_eq!(facts(&seen), all(WIDE, SeedId(4), FailureTolerance::Zone));
+    let voters = |at: f64| {
+        let rows = &seen.report.etcd[SHOP].tolerance;
+        rows.iter().rfind(|row| row.from_s <= at).expect("told from the start").voters
+    };
+    assert_eq!([0.0, at(&seen, Restored), at(&seen, Serves), at(&seen, Done)].map(voters), [3, 1, 1, 3]);
+    let nodes: Vec<&str> = seen.report.etcd[SHOP].members.iter().map(|member| member.node.as_str()).collect();
+    assert!(nodes.len() == 3 && nodes.iter().all(|node| node.starts_with("other")), "{nodes:?}");
+    assert_eq!(seen.report.etcd[SHOP].rpo.lost_entries, 0);
+}
+
+#[test]
+fn what_does_not_fit_is_denied() {
+    let elsewhere = |seed, why| Denied(seed, Obstacle::Seed(why));
+    let zonal = json!({"failure_tolerance": "zone", "seed": "wide"});
+    for (shoot, to, denied, words) in [
+        (json!({}), "narrow", Denied(NARROW, Obstacle::Same), "it is there already"),
+        (json!({}), "full", elsewhere(SeedId(2), NoSeed::Full), "no capacity for another shoot"),
+        (json!({}), "far", elsewhere(SeedId(3), NoSeed::OtherRegion), "in another region"),
+        (zonal, "narrow", elsewhere(NARROW, NoSeed::NotMultiZonal), "not multi-zonal"),
+    ] {
+        let seen = run(&scenario(&world(&shoot, &json!([moves("10m", to)]), &json!([]))), 1);
+        assert_eq!(facts(&seen), [denied]);
+        assert!(row(&seen).denied.as_ref().is_some_and(|why| why.contains(words)), "{:?}", row(&seen));
+        assert!(seen.report.story.iter().any(|line| line.text.contains(words)), "it is told");
+        assert!(seen.report.api["shoot--garden--s"].outages.is_empty());
+    }
+}
+
+/// One thing after the other: who is on the way is not sent elsewhere, and asked for more it is made to survive that when it is there.
+#[test]
+fn what_is_asked_for_meanwhile() {
+    let operations = json!([moves("10m", "wide"), moves("10m1s", "narrow"), asks("10m2s", "zone"), moves("40m", "narrow")]);
+    let seen = run(&scenario(&world(&json!({}), &operations, &json!([]))), 1);
+    let denied = [Denied(NARROW, Obstacle::Moves), Denied(NARROW, Obstacle::Seed(NoSeed::NotMultiZonal))];
+    assert_eq!(facts(&seen).into_iter().filter(|fact| matches!(fact, Denied(..))).collect::<Vec<_>>(), denied);
+    use ToleranceFact::{Admitted as Granted, Done as Survives, Follows};
+    assert_eq!(
+        tolerances(&seen),
+        [FailureTolerance::Zone]
+            .map(Granted)
+            .into_iter()
+            .chain([Follows(FailureTolerance::Zone), Survives(FailureTolerance::Zone)])
+            .collect::<Vec<_>>()
+    );
+    let asked = seen.kube(|fact| matches!(fact, KubeRecord::Tolerance(_, Granted(_))).then_some(()));
+    assert!((asked[0].0 - at(&seen, Done)).abs() < 1e-6, "when it is there");
+    assert_eq!(seen.report.etcd[SHOP].members.len(), 3);
+}
+
+#[test]
+fn there_and_back() {
+    let seen = run(&scenario(&world(&json!({}), &json!([moves("10m", "wide"), moves("30m", "narrow")]), &json!([]))), 1);
+    let none = FailureTolerance::None;
+    assert_eq!(facts(&seen), [all(NARROW, WIDE, none), all(WIDE, NARROW, none)].concat());
+    let pods: Vec<_> = seen.report.pods.iter().filter(|pod| pod.namespace == "shoot--garden--s").collect();
+    assert!(pods.len() == 3 && pods.iter().all(|pod| pod.cluster == "narrow" && pod.ready), "{pods:?}");
+    assert_eq!(seen.report.etcd[SHOP].rpo.lost_entries, 0);
+}
+
+/// The old seed's own control plane is away: nobody hands over, and the shoot serves on where it is.
+#[test]
+fn without_its_api_a_seed_hands_nothing_over() {
+    let faults = json!([{"at": "9m", "for": "20m", "kind": "zone_power", "zone": "pa"}]);
+    let seen = run(&scenario(&world(&json!({}), &json!([moves("10m", "wide")]), &faults)), 1);
+    assert!(at(&seen, Admitted(NARROW, WIDE)) < 601.0 && at(&seen, Leaves) > 29.0 * 60.0, "{:?}", steps(&seen));
+    let wait = &row(&seen).waits[0];
+    assert!(wait.until == "leaves" && wait.waits_for.contains("the gardenlet of narrow could do nothing"), "{wait:?}");
+    assert!(row(&seen).over && row(&seen).write_unavailable_s < 300.0, "{:?}", row(&seen));
+}
+
+/// The zone of the old seed fails when its API servers are gone: etcd's last snapshot waits for it, and holds everything.
+#[test]
+fn a_zone_fails_before_the_snapshot() {
+    let faults = json!([{"at": "600500ms", "for": "20m", "kind": "zone_power", "zone": "za"}]);
+    let seen = run(&scenario(&world(&json!({}), &json!([moves("10m", "wide")]), &faults)), 1);
+    assert!(at(&seen, Kept) > 30.0 * 60.0, "{:?}", steps(&seen));
+    assert!(row(&seen).over && seen.report.etcd[SHOP].rpo.lost_entries == 0);
+}
+
+/// A load on etcd that stands for what API servers write.
+fn writes() -> Value {
+    json!([{"name": "load", "cluster": SHOP, "zone": "za", "op": "put", "rate": "20/s"}])
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { rng_seed: RngSeed::Fixed(3), failure_persistence: None, ..ProptestConfig::with_cases(10) })]
+
+    /// The API is away for as long as the snapshot takes to the bucket and from there, and a time that no size changes.
+    #[test]
+    fn its_timers_make_the_downtime(mib in 0..4_000_u64, up in 5..200_u64, down in 5..200_u64) {
+        let run_with = |mib: u64| {
+            let database = json!({"initial": {"database": format!("{mib}MiB")}});
+            let mut file = world(&json!({"etcd": database}), &json!([moves("10m", "wide")]), &json!([]));
+            file["seeds"][0]["timers"] = json!({"snapshot_upload": format!("{up}MiB/s")});
+            file["seeds"][1]["timers"] = json!({"snapshot_restore": format!("{down}MiB/s")});
+            run(&scenario(&file), 1)
+        };
+        let (small, large) = (run_with(1), run_with(1 + mib));
+        let took = |from: MigrationFact, to: MigrationFact| [&small, &large].map(|seen| at(seen, to) - at(seen, from));
+        let (upload, restore) = (mib as f64 / up as f64, mib as f64 / down as f64);
+        let [few, many] = took(Closed, Kept);
+        prop_assert!((many - few - upload).abs() < 0.1, "{few} s, {many} s, {upload} s more");
+        let [few, many] = took(Gone, Restored);
+        prop_assert!((many - few - restore).abs() < 3.0, "an election more or less: {few} s, {many} s, {restore} s more");
+        let [few, many] = [&small, &large].map(|seen| row(seen).write_unavailable_s);
+        prop_assert!((many - few - upload - restore).abs() < 20.0, "a check of readiness more or less: {few} s, {many} s");
+    }
+
+    /// Whatever fails for ten minutes on the way: it arrives, and nothing is lost that was acknowledged.
+    #[test]
+    fn nothing_acknowledged_is_lost(seed: u64, after in 0..120_000_u64, zone in 0..5_usize, cut: bool) {
+        let zone = ["za", "zb", "zc", "pa", "pb"][zone];
+        let kind = if cut { "zone_cut" } else { "zone_power" };
+        let faults = json!([{"at": format!("{}ms", 600_000 + after), "for": "10m", "kind": kind, "zone": zone}]);
+        let mut file = world(&json!({}), &json!([moves("10m", "wide")]), &faults);
+        file["clients"] = writes();
+        let seen = run(&scenario(&file), seed);
+        let etcd = &seen.report.etcd[SHOP];
+        prop_assert!(row(&seen).over, "{:?}", row(&seen));
+        prop_assert_eq!(etcd.rpo.lost_entries, 0);
+        let acknowledged = etcd.requests.ok;
+        let kept = seen.report.etcd[SHOP].members.iter().map(|member| member.committed).max().unwrap_or(0);
+        prop_assert!(acknowledged > 10_000 && kept >= 10_000 + acknowledged, "{acknowledged} of {kept}");
+    }
+}

@@ -1,0 +1,139 @@
+//! What stays skewed after a zone is back, and what an operator must do about it. Nothing moves a pod that runs: constraints count when
+//! a pod is placed, volumes stay in their zone, machines that took the place of others stay (GEP-20, "Recovery from Zone Failure";
+//! Kubernetes, "Pod Topology Spread Constraints", known limitations).
+//!
+//! All of it follows from what a workload demands of zones, and from where its pods and volumes are; names play no part.
+
+use std::collections::BTreeMap;
+
+use super::name::PodName;
+use super::plane::Plane;
+use super::record::Ready;
+use super::rule::labels::Symbol;
+use super::rule::taints::Effect;
+use super::spec::placement::Constraint;
+use super::spec::{Kind, PlaneSpec, Workload};
+use super::store::Node;
+use crate::ids::{GroupId, WorkloadId, ZoneId};
+use crate::report::FailbackReport;
+use crate::scenario::Scenario;
+
+/// How pods of a workload are kept apart over zones, where they may share one.
+enum Apart {
+    /// They must not differ by more than that many (`DoNotSchedule`).
+    Within(u64),
+    /// They should not (`ScheduleAnyway`, preferred anti-affinity).
+    Preferably,
+}
+
+impl Plane {
+    /// Adds what is skewed now that some zones are `back`.
+    pub fn failback(&self, spec: &PlaneSpec, scenario: &Scenario, back: &[ZoneId], all: &mut Vec<FailbackReport>) {
+        let name = |zone: ZoneId| scenario.zones[zone.0 as usize].name.clone();
+        let row = |namespace: &str, component: &str, zones: &BTreeMap<ZoneId, u32>, skew: u32, remedy: String| FailbackReport {
+            cluster: spec.name.clone(),
+            namespace: namespace.to_owned(),
+            component: component.to_owned(),
+            skew,
+            per_zone: zones.iter().map(|(zone, pods)| (name(*zone), *pods)).collect(),
+            remedy,
+        };
+        for id in (0..spec.workloads.len() as u32).map(WorkloadId) {
+            let workload = self.store().template(id, spec);
+            let zones = self.zones(id, workload);
+            let (most, least) = (zones.values().max().copied().unwrap_or(0), zones.values().min().copied().unwrap_or(0));
+            let fair = u32::from(!self.store().desired(id).is_multiple_of(zones.len().max(1) as u32));
+            let is_short = |zone: &ZoneId| zones.get(zone) == Some(&least);
+            if most - least > fair
+                && back.iter().any(is_short)
+                && let Some(apart) = apart(workload)
+            {
+                let remedy = self.remedy(id, workload, &apart, most, &zones, spec);
+                all.push(row(scenario.kube.word(workload.namespace), &workload.name, &zones, most - least, remedy));
+            }
+        }
+        let at_start = |group: GroupId| {
+            let machines = spec.nodes.iter().filter_map(|node| node.machine);
+            machines.filter(|machine| machine.group == group).count() as u32
+        };
+        for (group, spec) in (0..).map(GroupId).zip(&spec.groups) {
+            let machines = self.machines().fleet().of(group).count() as u32;
+            let more = machines.saturating_sub(at_start(group));
+            if more > 0 && !back.contains(&spec.zone) {
+                let remedy = format!("drain {more} of its nodes and scale it down: they took the place of those that were away");
+                all.push(row("", &spec.name, &BTreeMap::from([(spec.zone, machines)]), more, remedy));
+            }
+        }
+    }
+
+    /// Pods of a workload by zone, in zones where they may run.
+    fn zones(&self, id: WorkloadId, workload: &Workload) -> BTreeMap<ZoneId, u32> {
+        let suits = |node: &Node| {
+            let mut repelling = node.taints.iter().filter(|taint| taint.effect != Effect::PreferNoSchedule);
+            node.ready == Ready::True
+                && workload.affinity.admits(&node.labels)
+                && repelling.all(|taint| workload.tolerations.iter().any(|toleration| toleration.tolerates(taint)))
+        };
+        let mut zones: BTreeMap<ZoneId, u32> =
+            self.store().nodes().filter(|(_, node)| suits(node)).map(|(_, node)| (node.zone, 0)).collect();
+        for (_, pod) in self.store().pods_of(id).filter(|(_, pod)| !pod.terminating) {
+            let zone = pod.node.and_then(|node| self.store().get_node(node)).map(|node| node.zone);
+            if let Some(pods) = zone.and_then(|zone| zones.get_mut(&zone)) {
+                *pods += 1;
+            }
+        }
+        zones
+    }
+
+    fn remedy(
+        &self,
+        id: WorkloadId,
+        workload: &Workload,
+        apart: &Apart,
+        most: u32,
+        zones: &BTreeMap<ZoneId, u32>,
+        spec: &PlaneSpec,
+    ) -> String {
+        let crowded = |name: PodName| {
+            let node = self.store().named(name)?.node.and_then(|node| self.store().get_node(node))?;
+            (zones.get(&node.zone) == Some(&most)).then_some(name)
+        };
+        let last = self.store().pods_of(id).filter_map(|(_, pod)| crowded(pod.name)).max();
+        match (workload.volume, last, apart) {
+            (Some(volume), Some(pod), _) if volume.regional => {
+                format!(
+                    "delete the pod {}, whose volume follows it: pods are kept apart only when they are placed",
+                    pod.text(spec)
+                )
+            }
+            (Some(_), Some(pod), _) => {
+                format!(
+                    "delete the pod {} with its claim: its volume cannot leave the zone, a new one is made elsewhere",
+                    pod.text(spec)
+                )
+            }
+            (_, _, Apart::Within(skew)) => {
+                format!(
+                    "restart it (kubectl rollout restart): its spread, at most {skew} between zones, counts only when a pod is placed"
+                )
+            }
+            (_, _, Apart::Preferably) => {
+                "restart it (kubectl rollout restart): that its pods should be apart counts only when one is placed".to_owned()
+            }
+        }
+    }
+}
+
+/// How a workload's pods are kept apart over zones. `None`: they are not, all are in one zone, or no two can be in one.
+fn apart(workload: &Workload) -> Option<Apart> {
+    let affinity = &workload.pod_affinity;
+    let pinned = affinity.near.required.iter().any(|term| term.key == Symbol::ZONE);
+    if pinned || workload.kind == Kind::DaemonSet {
+        return None;
+    }
+    let over_zones = |constraints: &[Constraint]| constraints.iter().find(|one| one.key == Symbol::ZONE).map(|one| one.max_skew);
+    let preferred = affinity.away.preferred.iter().any(|(_, term)| term.key == Symbol::ZONE);
+    over_zones(&workload.spread)
+        .map(Apart::Within)
+        .or_else(|| (preferred || over_zones(&workload.prefers).is_some()).then_some(Apart::Preferably))
+}

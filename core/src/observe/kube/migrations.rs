@@ -1,0 +1,108 @@
+//! Shoots that were asked to move to another seed: how far that came, and what each step waited for.
+
+use super::apis::Apis;
+use crate::gardener::druid::MigrationFact;
+use crate::ids::SeedId;
+use crate::kernel::time::{Duration, Time};
+use crate::kube::record::KubeRecord;
+use crate::kube::spec::Component;
+use crate::kube::words::component_words;
+use crate::observe::words;
+use crate::report::{MigrationReport, WaitReport, length, seconds};
+use crate::scenario::Scenario;
+
+/// Follows all of them.
+#[derive(Clone, Debug, Default)]
+pub struct Migrations {
+    rows: Vec<Row>,
+}
+
+#[derive(Clone, Debug)]
+struct Row {
+    shoot: u16,
+    asked: Time,
+    answer: MigrationFact,
+    /// Steps taken since, of [`STEPS`] one after the other.
+    steps: Vec<Time>,
+}
+
+/// The steps, each with what is waited for before it; by the old seed first, then by the new one.
+const STEPS: [(&str, &str); 8] = [
+    ("leaves", "the gardenlet of its seed"),
+    ("closed", "its API servers to end"),
+    ("kept", "a snapshot of its etcd in the backup bucket"),
+    ("gone", "what is left of it to end"),
+    ("restores", "the gardenlet of the other seed"),
+    ("restored", "its etcd, restored from the backup bucket"),
+    ("serves", "its API servers"),
+    ("done", "its other components, and members of etcd"),
+];
+
+/// So many are the old seed's.
+const OLD: usize = 4;
+
+impl Migrations {
+    /// Takes note of a fact.
+    pub fn record(&mut self, at: Time, fact: &KubeRecord) {
+        let KubeRecord::Migration(shoot, fact) = *fact else { return };
+        if matches!(fact, MigrationFact::Admitted(..) | MigrationFact::Denied(..)) {
+            self.rows.push(Row { shoot, asked: at, answer: fact, steps: Vec::new() });
+        } else {
+            let under_way = |row: &&mut Row| row.shoot == shoot && matches!(row.answer, MigrationFact::Admitted(..));
+            self.rows.iter_mut().rfind(under_way).expect("what goes on was admitted").steps.push(at);
+        }
+    }
+
+    /// All of them, in the order they were asked for, as they stand `now`.
+    pub fn rows(&self, now: Time, apis: &Apis, scenario: &Scenario) -> Vec<MigrationReport> {
+        self.rows.iter().map(|row| row.report(now, apis, scenario)).collect()
+    }
+}
+
+impl Row {
+    fn report(&self, now: Time, apis: &Apis, scenario: &Scenario) -> MigrationReport {
+        let model = &scenario.kube;
+        let shoot = &model.shoots[usize::from(self.shoot)];
+        let name = |seed: SeedId| model.seeds[usize::from(seed.0)].name.clone();
+        let (from, to, denied) = match self.answer {
+            MigrationFact::Admitted(from, to) => (Some(from), to, None),
+            MigrationFact::Denied(to, obstacle) => (None, to, Some(obstacle.to_string())),
+            _ => unreachable!("{:?} answers nothing", self.answer),
+        };
+        let over = self.steps.len() == STEPS.len();
+        let until = if over { self.steps[STEPS.len() - 1] } else { now };
+        let down = shoot.hosted.as_ref().filter(|_| from.is_some()).map(|hosted| apis.no_writes(hosted.plane, self.asked, until));
+        MigrationReport {
+            shoot: shoot.name.clone(),
+            from: from.map(name),
+            to: name(to),
+            asked_s: seconds(self.asked),
+            denied,
+            write_unavailable_s: length(down.unwrap_or(Duration::ZERO)),
+            took_s: length(if from.is_some() { until.since(self.asked) } else { Duration::ZERO }),
+            over: over || from.is_none(),
+            waits: from.map(|from| self.waits(now, [from, to], apis, scenario)).unwrap_or_default(),
+        }
+    }
+
+    /// The steps taken, and the one that is waited for.
+    fn waits(&self, now: Time, [from, to]: [SeedId; 2], apis: &Apis, scenario: &Scenario) -> Vec<WaitReport> {
+        let ends = self.steps.iter().map(|at| (*at, true)).chain(std::iter::once((now, false)));
+        let (mut since, mut waits) = (self.asked, Vec::new());
+        for ((until, what), (end, over)) in STEPS.into_iter().zip(ends) {
+            let seed = &scenario.kube.seeds[usize::from(if waits.len() < OLD { from } else { to }.0)];
+            let late = idle_words(&seed.name, apis.idle(seed.plane, Component::Gardenlet, since, end));
+            let (until, from_s, to_s) = (until.to_owned(), seconds(since), seconds(end));
+            waits.push(WaitReport { until, from_s, to_s, over, waits_for: format!("{what}{late}") });
+            since = end;
+        }
+        waits
+    }
+}
+
+fn idle_words(seed: &str, idle: Duration) -> String {
+    if idle == Duration::ZERO {
+        return String::new();
+    }
+    format!("; for {} the {} of {seed} could do nothing", words::duration(idle), component_words(Component::Gardenlet))
+}

@@ -1,0 +1,123 @@
+//! Seeds, which host control planes, and shoots, whose control planes are hosted. What is rarer than this is a matter for the JSON tab.
+
+use serde_json::json;
+use yew::prelude::*;
+
+use super::field::{As, Cx, fresh, plain, shown};
+
+/// Nodes of a seed listed at most.
+const NODES: usize = 40;
+
+/// Words of the file and how they read.
+const TOLERANCES: [(&str, &str); 3] = [("none", "none"), ("node", "a node's"), ("zone", "a zone's")];
+const RECOVERIES: [(&str, &str); 4] = [
+    ("wait", "1: what is bound to the zone waits"),
+    ("redundant", "2: two of every critical component"),
+    ("preferred", "3a: members of etcd may share a zone"),
+    ("move", "3b: members of etcd are moved, and back"),
+];
+
+fn words(words: &[(&str, &str)]) -> Vec<(String, String)> {
+    words.iter().map(|(word, reads)| ((*word).to_owned(), (*reads).to_owned())).collect()
+}
+
+pub(super) fn seeds(cx: &Cx<'_>) -> Html {
+    let names = cx.names("seeds");
+    let zones = cx.zones();
+    let new = json!({"name": fresh("seed-", names.len() + 1, &names), "zones": zones, "pools": [{"name": "cpu", "minimum": 2 * zones.len().max(1)}]});
+    let body = html! {
+        <>
+            { cx.group("seeds") }
+            { for names.iter().enumerate().map(|(s, name)| seed(cx, &format!("seeds/{s}"), name, &zones)) }
+            { cx.add("seeds", "seed", new) }
+        </>
+    };
+    cx.section("seeds", "Seeds", &names.join(", "), false, body)
+}
+
+fn seed(cx: &Cx<'_>, path: &str, name: &str, zones: &[String]) -> Html {
+    let at = |key: &str| format!("{path}/{key}");
+    let pools = cx.names(&at("pools"));
+    let pool = |(p, name): (usize, &String)| {
+        let path = format!("{path}/pools/{p}");
+        html! {
+            <div class="row" role="group" aria-label={format!("pool {name}")}>
+                { cx.text(&format!("{path}/name"), "Pool", As::Name) }
+                { cx.text(&format!("{path}/minimum"), "Fewest nodes", As::Number) }
+                { cx.text(&format!("{path}/maximum"), "Most nodes", As::Number) }
+                { cx.remove(&path, &format!("pool {name}")) }
+            </div>
+        }
+    };
+    let nodes = cx.names(&at("nodes"));
+    let node = |(n, name): (usize, &String)| {
+        let path = format!("{path}/nodes/{n}");
+        html! {
+            <div class="row" role="group" aria-label={format!("node {name}")}>
+                { cx.text(&format!("{path}/name"), "Node", As::Name) }
+                { cx.choice(&format!("{path}/pool"), "Pool", None, &plain(&pools)) }
+                { cx.choice(&format!("{path}/zone"), "Zone", None, &plain(zones)) }
+                { cx.remove(&path, &format!("node {name}")) }
+            </div>
+        }
+    };
+    let new_pool = json!({"name": fresh("pool-", pools.len() + 1, &pools), "minimum": 1});
+    let new_node = json!({"name": fresh("node-", nodes.len() + 1, &nodes), "pool": pools.first(), "zone": zones.first()});
+    let rest = nodes.len().saturating_sub(NODES);
+    html! {
+        <fieldset class="item">
+            <legend>{ name }</legend>
+            <div class="row">{ cx.text(&at("name"), "Seed", As::Name) }{ cx.remove(path, &format!("seed {name}")) }</div>
+            <div class="fields">
+                <div class="wide">{ cx.text(&at("zones"), "Zones", As::Json) }</div>
+                <div class="wide">{ cx.text(&at("control_plane/zones"), "Zones of its own control plane", As::Json) }</div>
+            </div>
+            { cx.group(&at("pools")) }
+            { for pools.iter().enumerate().map(pool) }
+            { cx.add(&at("pools"), "pool", new_pool) }
+            <details class="more" data-testid={format!("form-{}-more", path.replace('/', "-"))}>
+                <summary>{ format!("Nodes by name, {}", nodes.len()) }</summary>
+                { cx.group(&at("nodes")) }
+                { for nodes.iter().take(NODES).enumerate().map(node) }
+                if rest > 0 { <p class="quiet">{ format!("and {rest} more, in the JSON tab") }</p> }
+                { cx.add(&at("nodes"), "node", new_node) }
+            </details>
+        </fieldset>
+    }
+}
+
+pub(super) fn shoots(cx: &Cx<'_>) -> Html {
+    let names = cx.names("shoots");
+    let seeds = plain(&cx.names("seeds"));
+    let new = json!({"name": fresh("shoot-", names.len() + 1, &names), "failure_tolerance": "zone"});
+    let body = html! {
+        <>
+            { cx.group("shoots") }
+            { for names.iter().enumerate().map(|(s, name)| shoot(cx, &format!("shoots/{s}"), name, &seeds)) }
+            { cx.add("shoots", "shoot", new) }
+        </>
+    };
+    cx.section("shoots", "Shoots", &names.join(", "), true, body)
+}
+
+fn shoot(cx: &Cx<'_>, path: &str, name: &str, seeds: &[(String, String)]) -> Html {
+    let at = |key: &str| format!("{path}/{key}");
+    let tolerance = shown(cx.get(&at("failure_tolerance")));
+    html! {
+        <fieldset class="item">
+            <legend>{ name }</legend>
+            <div class="row">
+                { cx.text(&at("name"), "Shoot", As::Name) }
+                { cx.text(&at("count"), "How many", As::Number) }
+                { cx.remove(path, &format!("shoot {name}")) }
+            </div>
+            <div class="fields">
+                { cx.choice(&at("failure_tolerance"), "Failure it survives", Some("none (default)"), &words(&TOLERANCES)) }
+                { cx.choice(&at("seed"), "Seed", Some("one that fits"), seeds) }
+                if tolerance == "zone" {
+                    <div class="wide">{ cx.choice(&at("recovery"), "When a zone fails", Some("1 (default)"), &words(&RECOVERIES)) }</div>
+                }
+            </div>
+        </fieldset>
+    }
+}
