@@ -239,7 +239,15 @@ impl Workload {
     /// The member that a pod of it is while it has its present volume, of which `volumes` came before here. `None`: it can be no other.
     pub fn member(&self, cluster: &EtcdCluster, ordinal: u32, volumes: u8) -> Option<u8> {
         let Identities { first, count } = self.identities;
-        cluster.of_pod(ordinal, first + volumes).filter(|_| volumes < count)
+        cluster.of_pod(ordinal, first.checked_add(volumes)?).filter(|_| volumes < count)
+    }
+
+    /// Whether a pod of it is this member, was or will be.
+    pub fn may_be(&self, cluster: &EtcdCluster, index: u8) -> bool {
+        let (before, this) = cluster.members.split_at(usize::from(index));
+        let turn = before.iter().filter(|member| member.name == this[0].name).count();
+        let Identities { first, count } = self.identities;
+        (usize::from(first)..usize::from(first) + usize::from(count)).contains(&turn)
     }
 }
 

@@ -367,8 +367,8 @@ fn pairs_of_etcd_members() {
     let found = Scenario::from_json(&raw.to_string()).expect_err("two members are all it has").to_string();
     assert_eq!(
         found,
-        "operations[0].set_failure_tolerance: found a change of s; wanted none of a shoot whose `etcd.mode` is not quorum: two \
-         members are all it has"
+        "operations[0].set_failure_tolerance: found a change of s; wanted none of a shoot whose `etcd.mode` is not quorum: its \
+         two members are all it has, and stay where they are"
     );
 }
 

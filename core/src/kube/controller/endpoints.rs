@@ -11,17 +11,20 @@ use crate::sim::event::MemberOrder;
 
 /// Hears of the pods of an etcd cluster.
 pub fn reconcile(id: WorkloadId, store: &Store, cx: &mut Cx<'_>) {
-    let Role::Etcd(cluster) = cx.spec.workloads[id.0 as usize].role else { return };
+    let workload = &cx.spec.workloads[id.0 as usize];
+    let Role::Etcd(cluster) = workload.role else { return };
     let spec = &cx.scenario.etcd[cluster.0 as usize];
     let serving: Vec<u8> = store
         .pods_of(id)
         .filter(|(_, pod)| pod.ready && !pod.terminating)
         .filter_map(|(_, pod)| {
             let PodTag::Ordinal(ordinal) = pod.name.tag else { return None };
-            spec.of_pod(ordinal, store.volumes_before(pod.name))
+            workload.member(spec, ordinal, store.volumes_before(pod.name))
         })
         .collect();
     let members = (0..).zip(&cx.etcd[cluster.0 as usize].members).map(|(index, member)| (index, member.listed));
+    // Those of another seed's pods are another Service's.
+    let members = members.filter(|(index, _)| workload.may_be(spec, *index));
     let stale = members.map(|(index, listed)| (index, listed, serving.contains(&index))).filter(|(_, was, is)| was != is);
     let orders = stale.map(|(index, _, listed)| MemberOrder::List { member: MemberId { cluster, index }, listed });
     cx.fx.orders.extend(orders);
