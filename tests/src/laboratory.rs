@@ -54,7 +54,11 @@ pub fn scenario(set_up: &SetUp, duration: Duration) -> Scenario {
     let path = |delay: Duration| Path { delay, jitter: Latency::NONE, loss: 0.0, bytes_per_s: 1_250_000_000 };
     let paths = (0..n * n).map(|_| path(scale(Duration::from_millis(1), set_up.one_way_delay_ms))).collect();
     // "Fast local disk": fsyncs of 0.12 ms.
-    let disk = Disk { fsync: Latency::LogNormal { median: Duration::from_micros(400), sigma: 0.5 }, bytes_per_s: 1_000_000_000 };
+    let disk = Disk {
+        fsync: Latency::LogNormal { median: Duration::from_micros(400), sigma: 0.5 },
+        bytes_per_s: 1_000_000_000,
+        iops: None,
+    };
     let options = EtcdOptions {
         heartbeat_interval: Duration::from_millis(set_up.heartbeat_ms),
         election_timeout: Duration::from_millis(set_up.election_ms),
@@ -138,6 +142,8 @@ fn client(set_up: &SetUp) -> Option<Client> {
         op,
         target: Target::Member(member as u8),
         load: Load::Open { interval: Duration::from_nanos((1e9 / rate) as u64), poisson: false },
+        requests: None,
+        process: None,
         timeout: Duration::from_secs(5),
         retries: 0,
         start: Time::ZERO,

@@ -1,4 +1,6 @@
 //! What the tests of Zonefall share.
 
+pub mod inputs;
 pub mod laboratory;
+pub mod latency;
 pub mod portable;

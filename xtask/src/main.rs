@@ -21,6 +21,7 @@ Developer commands of Zonefall.
   cargo xtask test [STEP...]   everything that must hold before a change is merged, or only the steps named
   cargo xtask tidy             only the rules that no compiler knows (file length, determinism, citations, leaks)
   cargo xtask bless            run the tests and accept what they generate (golden files, schema)
+  cargo xtask validate         simulate what is published, and write docs/validation.md
   cargo xtask bench [ARG...]   the benchmarks, in release; with --web those of the page, in Chromium
   cargo xtask serve            the page on 127.0.0.1, built anew after each change; --release as it is shipped, --port N
   cargo xtask dist             the page as it is shipped, into dist/: for any static host
@@ -48,6 +49,10 @@ fn run(args: &[String]) -> Result<()> {
         "test" => test::run(rest),
         "tidy" => test::run(&["tidy".to_owned()]),
         "bless" => steps::check(cargo(&["test", "--workspace"]).env("ZONEFALL_BLESS", "1")),
+        "validate" => {
+            let test = ["test", "-p", "zonefall-tests", "--test", "it", "validation"];
+            steps::check(cargo(&test).env("ZONEFALL_BLESS", "1"))
+        }
         "serve" => web::serve(rest),
         "dist" => web::dist(),
         "screenshots" => browser::screenshots(),

@@ -70,8 +70,11 @@ impl Walk {
         }
         if structure(field).is_none() {
             for (name, own) in objects(field).into_iter().flat_map(fields) {
+                let path = format!("{path}.{name}");
                 if let Some(object) = structure(own) {
-                    self.object(object, &format!("{path}.{name}"), own.get("default"), text(own, "x-source"));
+                    self.object(object, &path, own.get("default"), text(own, "x-source"));
+                } else {
+                    self.leaf(&path, own, own.get("default"), None);
                 }
             }
         }

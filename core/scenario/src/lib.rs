@@ -13,6 +13,7 @@
 mod aim;
 mod bundled;
 mod check;
+pub mod cost;
 mod defaults;
 mod error;
 pub mod expect;

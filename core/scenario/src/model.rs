@@ -4,6 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::cost::Process;
 use crate::expect::Expectation;
 use crate::ids::{ClientId, ClusterId, FaultId, MemberId, NodeId, VolumeId, ZoneId};
 use crate::kube::KubeModel;
@@ -95,7 +96,12 @@ pub struct Disk {
     pub fsync: Latency,
     /// Sequential throughput in bytes per second.
     pub bytes_per_s: u64,
+    /// Operations per second, each of up to [`IO_BYTES`]; `None`: as many as the throughput allows.
+    pub iops: Option<u64>,
 }
+
+/// Most bytes of one operation of a volume: 256 KiB.
+pub const IO_BYTES: u64 = 256 << 10;
 
 /// How one zone pair (or the inside of a zone or a host) carries packets.
 #[derive(Clone, Debug, PartialEq)]
@@ -240,6 +246,10 @@ pub struct Client {
     pub target: Target,
     /// How often.
     pub load: Load,
+    /// Requests in all; `None`: as many as come.
+    pub requests: Option<u64>,
+    /// What they cost its process; `None`: nothing, and each has the path's bandwidth to itself.
+    pub process: Option<Process>,
     /// Gives up on a member's answer after this.
     pub timeout: Duration,
     /// Further members it tries after a failure.

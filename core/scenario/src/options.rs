@@ -1,5 +1,6 @@
 //! Every timer and size of an etcd cluster, with its default and where the default stands.
 
+use crate::cost::{Backend, RequestCost};
 use zonefall_kernel::time::Duration;
 
 /// Timers, sizes and dialect of one etcd cluster.
@@ -46,6 +47,12 @@ pub struct EtcdOptions {
     pub hand_over: Duration,
     /// CPU time to apply one entry or serve one read: 20 us (assumed).
     pub apply: Duration,
+    /// What requests cost a member: nothing.
+    pub cost: RequestCost,
+    /// How the database is written; `None`: at once, and at no cost.
+    pub backend: Option<Backend>,
+    /// A member that is alone answers writes before they are on its disk: off since 3.4.21 and 3.5.5 (`etcd-io/etcd#14370`).
+    pub answers_before_sync: bool,
 }
 
 impl Default for EtcdOptions {
@@ -69,6 +76,9 @@ impl Default for EtcdOptions {
             start_up: Duration::from_millis(500),
             hand_over: Duration::from_micros(50),
             apply: Duration::from_micros(20),
+            cost: RequestCost::NONE,
+            backend: None,
+            answers_before_sync: false,
         }
     }
 }

@@ -8,15 +8,18 @@
 //! A request that meets a dead process on a living host is refused at once; one that meets a black hole is missed only when its time
 //! is up. That time is the client's own or the server's (`request_timeout`), whichever is shorter.
 
+mod process;
 pub mod requests;
 mod watch;
 mod words;
 
 use std::collections::VecDeque;
 
+use crate::client::process::Process;
 use crate::client::requests::{Request, Requests};
 use crate::client::watch::Watch;
 use crate::etcd::cluster::Cluster;
+use crate::etcd::codec;
 use crate::etcd::member::Standing;
 use crate::etcd::raft::log::Token;
 use crate::ids::{ClientId, ClusterId, Endpoint, MemberId, ZoneId};
@@ -49,6 +52,9 @@ pub struct Client {
     /// The only member that serves, as far as it has heard (active-passive clusters).
     endpoint: Option<u8>,
     requests: Requests,
+    /// Requests it may still begin.
+    left: u64,
+    process: Process,
     /// Requests in the order of their deadlines.
     deadlines: VecDeque<(Time, Token)>,
     deadline_timer: u32,
@@ -96,6 +102,8 @@ impl Client {
             turn: 0,
             endpoint: cluster.passive.as_ref().map(|passive| passive.primary),
             requests: Requests::new(id),
+            left: spec.requests.unwrap_or(u64::MAX),
+            process: Process::default(),
             deadlines: VecDeque::new(),
             deadline_timer: 0,
             deadline_queued: false,
@@ -111,7 +119,8 @@ impl Client {
         match event {
             ClientEvent::Next => self.next(at),
             ClientEvent::Deadline(generation) => self.deadline(generation, at),
-            ClientEvent::Answer { token, answer } => self.answered(token, answer, at),
+            ClientEvent::Answer { token, answer } => self.answer_arrives(token, answer, at),
+            ClientEvent::Read { token, answer } => self.answered(token, answer, at),
             ClientEvent::Resume => {
                 if self.is_on(at) {
                     self.begin(at);
@@ -128,7 +137,7 @@ impl Client {
     }
 
     fn next(&mut self, at: &mut Surroundings<'_>) {
-        if !self.is_on(at) {
+        if !self.is_on(at) || self.left == 0 {
             return;
         }
         match self.spec.load {
@@ -147,8 +156,12 @@ impl Client {
         }
     }
 
-    /// Begins a request, unless its machine has no power.
+    /// Begins a request, unless its machine has no power, or there were enough.
     fn begin(&mut self, at: &mut Surroundings<'_>) {
+        if self.left == 0 {
+            return;
+        }
+        self.left -= 1;
         let member = self.first_member(at);
         let token = self.requests.open(Request { since: at.now, tries: 0, member });
         if at.net.is_powered(self.host) {
@@ -215,23 +228,32 @@ impl Client {
         if !self.deadline_queued {
             self.queue_deadline(due, at.fx);
         }
-        let bytes = GRPC_OVERHEAD + request_bytes(self.spec.op);
+        let bytes = GRPC_OVERHEAD + codec::request_body(self.spec.op);
         if at.net.is_blocked(self.host, host) {
             return;
         }
-        let arrival = at.now + self.travel(self.host, host, bytes, at.net);
+        let (transfer, way) = self.travel(self.host, host, bytes, at.net);
+        let left = match self.spec.process {
+            None => at.now + transfer,
+            Some(cost) => {
+                let written = self.process.work(cost, at.now, bytes);
+                self.process.send(written, transfer) + cost.hand_over
+            }
+        };
+        let arrival = left + way;
         self.meter(member, true, at.now, bytes, at.net.tls);
         at.fx.schedule.push((arrival, Event::Etcd(self.cluster, EtcdEvent::Request(token))));
     }
 
-    /// Time on the way, loss included.
-    fn travel(&mut self, from: HostId, to: HostId, bytes: u64, net: &Network) -> Duration {
+    /// How long a connection takes to write it, and its time on the way, loss included.
+    fn travel(&mut self, from: HostId, to: HostId, bytes: u64, net: &Network) -> (Duration, Duration) {
         let k = self.sent;
         self.sent += 1;
         let path = net.path(from, to);
         let burst = Burst::of(bytes, net.tls);
         let (wait, _) = stream::retransmissions(self.losses, k, path, burst);
-        path.delay + path.jitter.sample(|| self.delays.draw(k)) + Duration::of_transfer(burst.bytes, path.bytes_per_s) + wait
+        let transfer = Duration::of_transfer(burst.bytes, path.bytes_per_s);
+        (transfer, path.delay + path.jitter.sample(|| self.delays.draw(k)) + wait)
     }
 
     fn meter(&mut self, member: u8, there: bool, now: Time, bytes: u64, tls: bool) {
@@ -258,10 +280,29 @@ impl Client {
         if self.requests.get(token).is_none() || at.net.is_blocked(host, self.host) {
             return;
         }
-        let bytes = GRPC_OVERHEAD + if answer == Answer::Ok { answer_bytes(self.spec.op) } else { 40 };
-        let arrival = leaves + self.travel(host, self.host, bytes, at.net);
+        let bytes = self.answer_bytes(answer);
+        let (transfer, way) = self.travel(host, self.host, bytes, at.net);
+        let through = match self.spec.process {
+            None => leaves + transfer,
+            Some(cost) => self.process.receive(leaves, transfer) + cost.hand_over,
+        };
+        let arrival = through + way;
         self.meter(token.member, false, leaves, bytes, at.net.tls);
         at.fx.schedule.push((arrival, Event::Client(self.id, ClientEvent::Answer { token, answer })));
+    }
+
+    fn answer_bytes(&self, answer: Answer) -> u64 {
+        GRPC_OVERHEAD + if answer == Answer::Ok { codec::answer_body(self.spec.op) } else { 40 }
+    }
+
+    /// An answer is here; its process has still to read it.
+    fn answer_arrives(&mut self, token: Token, answer: Answer, at: &mut Surroundings<'_>) {
+        let Some(cost) = self.spec.process.filter(|_| self.requests.get(token).is_some()) else {
+            self.answered(token, answer, at);
+            return;
+        };
+        let read = self.process.work(cost, at.now, self.answer_bytes(answer));
+        at.fx.schedule.push((read, Event::Client(self.id, ClientEvent::Read { token, answer })));
     }
 
     fn answered(&mut self, token: Token, answer: Answer, at: &mut Surroundings<'_>) {
@@ -363,21 +404,3 @@ impl Client {
 
 /// After a failure a connection waits this long before its next request.
 const FAILURE_PAUSE: Duration = Duration::from_millis(100);
-
-fn request_bytes(op: Op) -> u64 {
-    match op {
-        Op::Put { key_bytes, value_bytes } => u64::from(key_bytes) + u64::from(value_bytes),
-        Op::Range { key_bytes, .. } | Op::Delete { key_bytes, .. } => 2 * u64::from(key_bytes),
-        Op::Watch => 0,
-    }
-}
-
-/// Bytes of an answer's body: header (30), and for a range each key and value with their revisions (20).
-fn answer_bytes(op: Op) -> u64 {
-    match op {
-        Op::Range { keys, key_bytes, value_bytes, .. } => {
-            30 + u64::from(keys) * (20 + u64::from(key_bytes) + u64::from(value_bytes))
-        }
-        Op::Put { .. } | Op::Delete { .. } | Op::Watch => 30,
-    }
-}

@@ -108,7 +108,8 @@ impl Client {
         let host = at.cluster.members[member as usize].host;
         self.watch.seen = Some(watched.index);
         let bytes = GRPC_OVERHEAD + watched.bytes;
-        let arrival = watched.at + self.travel(host, self.host, bytes, at.net);
+        let (transfer, way) = self.travel(host, self.host, bytes, at.net);
+        let arrival = watched.at + transfer + way;
         self.meter(member, false, watched.at, bytes, at.net.tls);
         self.schedule(arrival, ClientEvent::Watched { member, since: watched.first_applied }, at);
     }

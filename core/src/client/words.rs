@@ -12,7 +12,7 @@ impl Client {
     pub fn event_words(&self, event: ClientEvent, now: Time, scenario: &Scenario) -> Option<String> {
         let (me, op) = (&self.spec.name, words::op(self.spec.op));
         let name = |index: u8| words::member(scenario, MemberId { cluster: self.cluster, index });
-        let on = now < self.spec.stop;
+        let on = now < self.spec.stop && self.left > 0;
         match event {
             ClientEvent::Next => on.then(|| match self.spec.load {
                 Load::Open { .. } => format!("{me} sends a {op}"),
@@ -32,10 +32,16 @@ impl Client {
                 };
                 Some(format!("{what} of {} arrives at {me}", name(token.member)))
             }
+            ClientEvent::Read { token, .. } => {
+                self.requests.get(token)?;
+                Some(format!("{me} has read the answer of {}", name(token.member)))
+            }
             ClientEvent::Watched { member, .. } => Some(format!("watched event of {} arrives at {me}", name(member))),
             ClientEvent::Resume => on.then(|| format!("{me} sends a {op} again")),
             ClientEvent::Retransmitted => Some(format!("watched events of {me} are sent again")),
-            ClientEvent::Watch => (on && !self.watch.is_attached()).then(|| format!("{me} looks for a member to watch at")),
+            ClientEvent::Watch => {
+                (now < self.spec.stop && !self.watch.is_attached()).then(|| format!("{me} looks for a member to watch at"))
+            }
         }
     }
 }

@@ -8,6 +8,8 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use crate::etcd::backend::Backend;
+use crate::etcd::cost::Cores;
 use crate::etcd::disk::{Disk, Persisted};
 use crate::etcd::member::{Member, Reads, Server, Standing};
 use crate::etcd::membership::Pending;
@@ -23,6 +25,7 @@ use crate::etcd::rest::Rest;
 use crate::etcd::service::Services;
 use crate::etcd::snapshot::Transfer;
 use crate::etcd::transport::InFlight;
+use crate::etcd::volume::Writes;
 use crate::ids::{ClusterId, MemberId};
 use crate::kernel::rng::{Purpose, Stream as Draws};
 use crate::kernel::time::{Duration, Time};
@@ -261,6 +264,9 @@ impl Cluster {
             missed_tick: false,
             beat: 0,
             timer: None,
+            writes: Writes::default(),
+            backend: Backend::new(now),
+            cores: Cores::new(self.options.cost.cores),
             apply_free: now,
             waiting: VecDeque::new(),
             reads: Reads::default(),
@@ -297,6 +303,8 @@ impl Cluster {
             EtcdEvent::Election(member, generation) => self.election_timer(member, generation, cx),
             EtcdEvent::FastForward(member, generation) => self.fast_forward(member, generation, cx),
             EtcdEvent::Synced(member, generation) => self.synced(member, generation, cx),
+            EtcdEvent::Commit(member, generation) => self.commit_due(member, generation, cx),
+            EtcdEvent::Committed(member, generation) => self.committed(member, generation, cx),
             EtcdEvent::Started(member, generation) => self.started(member, generation, cx),
             EtcdEvent::ReadRetry(member, generation) => self.retry_read(member, generation, cx),
             EtcdEvent::Stopping(member, generation) => self.stopping(member, generation, cx),
@@ -306,7 +314,7 @@ impl Cluster {
             EtcdEvent::Newcomer(member, look) => self.newcomer(member, look, cx),
             EtcdEvent::Fetched(member, generation) => self.fetched(member, generation, cx),
             EtcdEvent::Passive(alarm, generation) => self.alarm(alarm, generation, cx),
-            EtcdEvent::Request(_) => unreachable!("the run loop adds the operation"),
+            EtcdEvent::Request(_) | EtcdEvent::Work(..) => unreachable!("the run loop adds the operation"),
         }
     }
 

@@ -5,6 +5,7 @@
 
 use crate::etcd::raft::log::{Command, Entry};
 use crate::etcd::raft::message::{Kind, Message};
+use crate::scenario::Op;
 
 /// Length of a varint.
 const fn varint(value: u64) -> u64 {
@@ -68,6 +69,25 @@ pub const fn lane(kind: Kind) -> Lane {
     match kind {
         Kind::Append => Lane::Append,
         _ => Lane::Message,
+    }
+}
+
+/// Bytes of what a client asks: keys and values.
+pub fn request_body(op: Op) -> u64 {
+    match op {
+        Op::Put { key_bytes, value_bytes } => u64::from(key_bytes) + u64::from(value_bytes),
+        Op::Range { key_bytes, .. } | Op::Delete { key_bytes, .. } => 2 * u64::from(key_bytes),
+        Op::Watch => 0,
+    }
+}
+
+/// Bytes of an answer's body: header (30), and for a range each key and value with their revisions (20).
+pub fn answer_body(op: Op) -> u64 {
+    match op {
+        Op::Range { keys, key_bytes, value_bytes, .. } => {
+            30 + u64::from(keys) * (20 + u64::from(key_bytes) + u64::from(value_bytes))
+        }
+        Op::Put { .. } | Op::Delete { .. } | Op::Watch => 30,
     }
 }
 

@@ -6,7 +6,7 @@ use crate::ids::FaultId;
 use crate::kernel::dist::scale;
 use crate::kernel::rng::{Purpose, Stream};
 use crate::kernel::time::Duration;
-use crate::scenario::Disk as Speed;
+use crate::scenario::{Disk as Speed, IO_BYTES};
 
 /// What a process finds when it starts.
 #[derive(Clone, Debug)]
@@ -45,12 +45,20 @@ pub struct Disk {
     slowed: Vec<(FaultId, Duration, f64)>,
     draws: Stream,
     syncs: u64,
+    /// The same of the database.
+    commit_draws: Stream,
+    commits: u64,
 }
+
+/// Writes of databases among the random draws.
+const DATABASE: u64 = 1 << 32;
 
 impl Disk {
     /// A volume with this content.
     pub fn new(speed: Speed, seed: u64, entity: u64, content: Option<Box<Persisted>>) -> Self {
-        Self { content, lost: 0, speed, slowed: Vec::new(), draws: Stream::new(seed, Purpose::Fsync, entity), syncs: 0 }
+        let draws = |entity| Stream::new(seed, Purpose::Fsync, entity);
+        let (draws, commit_draws) = (draws(entity), draws(DATABASE | entity));
+        Self { content, lost: 0, speed, slowed: Vec::new(), draws, syncs: 0, commit_draws, commits: 0 }
     }
 
     /// The volume is there.
@@ -58,11 +66,30 @@ impl Disk {
         self.lost == 0
     }
 
-    /// Time to write `bytes` and sync them.
-    pub fn sync(&mut self, bytes: u64) -> Duration {
+    /// Times to write `bytes` to the log, alone, and to sync them.
+    pub fn sync(&mut self, bytes: u64) -> (Duration, Duration) {
         let k = self.syncs;
         self.syncs += 1;
-        self.slow(self.speed.fsync.sample(|| self.draws.draw(k)) + Duration::of_transfer(bytes, self.speed.bytes_per_s))
+        let sync = self.speed.fsync.sample(|| self.draws.draw(k));
+        self.write(bytes, sync)
+    }
+
+    /// Times to write `bytes` to the database, alone, and to sync them so many times.
+    pub fn commit(&mut self, bytes: u64, syncs: u8) -> (Duration, Duration) {
+        let first = self.commits;
+        self.commits += u64::from(syncs);
+        let syncs = (first..self.commits).map(|k| self.speed.fsync.sample(|| self.commit_draws.draw(k)));
+        let sync = syncs.fold(Duration::ZERO, |sum, sync| sum + sync);
+        self.write(bytes, sync)
+    }
+
+    fn write(&self, bytes: u64, sync: Duration) -> (Duration, Duration) {
+        let operations = |iops| Duration::of_transfer(bytes.div_ceil(IO_BYTES), iops);
+        let least = self.speed.iops.map_or(Duration::ZERO, operations);
+        let transfer = Duration::of_transfer(bytes, self.speed.bytes_per_s).max(least);
+        let both = self.slow(transfer + sync);
+        let transfer = self.slowed.iter().fold(transfer, |time, &(_, _, factor)| scale(time, factor));
+        (transfer, both - transfer)
     }
 
     /// Typical time of an fsync.

@@ -118,8 +118,11 @@ impl Cluster {
         member.starting = None;
         let id = member.id;
         let Some(server) = member.halt(reason) else { return };
+        let kept = member.disk.content.as_ref().map(|content| content.log.last());
+        if let Some(last) = kept.filter(|_| self.options.answers_before_sync && server.raft.is_alone()) {
+            self.forget_answered(last, server.raft.log.committed, cx);
+        }
         if cx.fx.raft_records {
-            let kept = self.members[index as usize].disk.content.as_ref().map(|content| content.log.last());
             match kept {
                 Some(last) if last < server.raft.log.last() => {
                     cx.fx.record(Record::Raft(RaftRecord::Truncated { member: id, from: last + 1 }));
@@ -133,6 +136,15 @@ impl Cluster {
         cx.fx.stopped.push((id, reset));
         self.peer_stopped(index, reset, cx);
         self.abort_transfers(index, cx);
+    }
+
+    /// Of what a member that is alone had committed, up to `committed`, only what comes before `last` is on its disk.
+    fn forget_answered(&mut self, last: u64, committed: u64, cx: &mut Context<'_>) {
+        if last < committed {
+            cx.fx.record(Record::DataLost { cluster: self.id, entries: committed - last });
+            self.committed = last;
+            self.recently_applied.retain(|(index, _)| *index <= last);
+        }
     }
 
     /// One more fault holds a member's process down, by SIGTERM.

@@ -10,12 +10,15 @@
 
 use std::collections::VecDeque;
 
+use crate::etcd::backend::Backend;
+use crate::etcd::cost::Cores;
 use crate::etcd::disk::{Disk, Persisted};
 use crate::etcd::raft::clock::Clock;
 use crate::etcd::raft::log::{Command, Token};
 use crate::etcd::raft::message::Message;
 use crate::etcd::raft::{Raft, Role};
 use crate::etcd::ready::database_growth;
+use crate::etcd::volume::Writes;
 use crate::ids::{ClientId, MemberId};
 use crate::kernel::time::Time;
 use crate::network::HostId;
@@ -96,6 +99,12 @@ pub struct Server {
     pub timer: Option<(Time, u32)>,
     /// Election timeouts drawn when the timer was queued.
     pub timer_draws: u64,
+    /// Its volume at work.
+    pub writes: Writes,
+    /// Its database there.
+    pub backend: Backend,
+    /// What serves requests.
+    pub cores: Cores,
     /// The apply loop is busy until then.
     pub apply_free: Time,
     /// Proposals that wait for a leader, and until when, the oldest first.

@@ -7,8 +7,10 @@
 //!                       transport       snapshot: whole databases         rest: heartbeats without events
 //! ```
 
+pub mod backend;
 pub mod cluster;
 pub mod codec;
+pub mod cost;
 pub mod disk;
 pub mod identity;
 pub mod lifecycle;
@@ -25,6 +27,7 @@ pub mod serve;
 pub mod service;
 pub mod snapshot;
 pub mod transport;
+pub mod volume;
 pub mod words;
 
 pub use crate::scenario::options;

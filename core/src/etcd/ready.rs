@@ -6,6 +6,7 @@ use crate::etcd::member::{Server, Write};
 use crate::etcd::raft::log::Command;
 use crate::etcd::raft::message::{Kind, Message, Snapshot};
 use crate::etcd::raft::{Note, Role};
+use crate::etcd::volume::Lane;
 use crate::kernel::time::Time;
 use crate::record::{RaftRecord, Record};
 use crate::sim::event::{Answer, EtcdEvent, Watched};
@@ -116,9 +117,15 @@ impl Cluster {
     /// Takes Readies until one is being written or nothing is left.
     fn pump(&mut self, index: u8, cx: &mut Context<'_>) {
         while let Some(server) = self.members[index as usize].server.as_deref_mut() {
+            if self.options.answers_before_sync && server.write.is_none() {
+                server.raft.acknowledge_alone();
+            }
+            // A change of membership that was applied may have committed more: that is a fact before anybody hears of it.
+            self.tell_notes(index, cx);
+            let server = self.server_mut(index);
             let must_sync = server.must_sync();
             let leads = server.is_leader();
-            let has_committed = server.raft.log.applied < server.raft.log.committed;
+            let has_committed = server.raft.log.applied < server.raft.log.committed && !server.backend.is_locked();
             if server.write.is_some() || (server.raft.out.messages.is_empty() && !must_sync && !has_committed) {
                 return;
             }
@@ -154,8 +161,23 @@ impl Cluster {
         server.written = (server.raft.term, server.raft.vote);
         let write = Write { generation, since: cx.now, last: server.raft.log.last(), state: server.written, held };
         server.write = Some(write);
-        let done = cx.now + member.disk.sync(bytes);
-        cx.fx.etcd(done, id, EtcdEvent::Synced(index, generation));
+        let (transfer, sync) = member.disk.sync(bytes);
+        server.writes.begin(cx.now, Lane::Log, transfer, sync);
+        cx.fx.etcd(server.writes.end(Lane::Log), id, EtcdEvent::Synced(index, generation));
+        if server.writes.transfers(Lane::Database) {
+            self.commit_moves(index, cx);
+        }
+    }
+
+    /// The database has begun to be written: the log's write, still being transferred, ends later.
+    pub(super) fn write_moves(&mut self, index: u8, cx: &mut Context<'_>) {
+        let id = self.id;
+        let member = &mut self.members[index as usize];
+        let generation = member.next_generation();
+        let server = member.server.as_deref_mut().expect("its process serves");
+        let Some(write) = &mut server.write else { return };
+        write.generation = generation;
+        cx.fx.etcd(server.writes.end(Lane::Log), id, EtcdEvent::Synced(index, generation));
     }
 
     /// The disk has what it was given: what it promises may be sent.
@@ -212,6 +234,7 @@ impl Cluster {
                 cx.fx.record(Record::Raft(RaftRecord::Applied { member: id, index: at, term, chain }));
             }
             server.database_bytes += database_growth(entry.command);
+            server.backend.applied(entry.command);
             if let Command::Conf(change) = entry.command {
                 server.raft.apply_conf_change(change);
                 removed |= self.conf_applied(index, (at, entry.term), change, cx);
@@ -222,10 +245,11 @@ impl Cluster {
                 cx.fx.watched.push(Watched { at: done, member: id, index: at, bytes: event_bytes, first_applied });
             }
             if entry.token.member == index {
-                cx.fx.answers.push((done, entry.token, Answer::Ok));
+                self.done(done, entry.token, cx);
             }
         }
         self.applied(index, cx);
+        self.commit_or_wait(index, cx);
         if removed {
             self.depart(index, cx);
         }

@@ -16,20 +16,15 @@ use crate::sim::event::{Answer, EtcdEvent, Watched};
 const MAX_APPLY_GAP: u64 = 5_000;
 
 impl Cluster {
-    /// A request arrives at the member of its token; its client waits until `until`. Whether a process is there to take it.
-    pub fn request(&mut self, token: Token, op: Op, until: Time, cx: &mut Context<'_>) -> bool {
+    /// Does what a request asks, or begins to; its client waits until `until`.
+    pub(super) fn serve(&mut self, token: Token, op: Op, until: Time, cx: &mut Context<'_>) {
         let index = token.member;
-        let apply = self.options.apply;
         let max_bytes = self.options.max_request_bytes;
-        if self.is_closed() {
-            return false;
-        }
-        let member = &mut self.members[index as usize];
-        let Some(server) = member.server.as_deref_mut() else { return false };
+        let server = self.server_mut(index);
         if server.raft.config.learners.contains(index) && !matches!(op, Op::Range { linearizable: false, .. }) {
             // "rpc not supported for learner" (`api/v3rpc/interceptor.go`).
             cx.fx.answers.push((cx.now, token, Answer::Unavailable));
-            return true;
+            return;
         }
         match op {
             Op::Put { key_bytes, value_bytes } => {
@@ -40,17 +35,31 @@ impl Cluster {
                 }
             }
             Op::Delete { keys, key_bytes } => self.propose(token, Command::Delete { keys, key_bytes }, until, cx),
-            Op::Range { linearizable: false, .. } => {
-                server.apply_free = server.apply_free.max(cx.now) + apply;
-                cx.fx.answers.push((server.apply_free, token, Answer::Ok));
-            }
+            Op::Range { linearizable: false, .. } => self.read(token, cx),
             Op::Range { linearizable: true, .. } => {
                 server.reads.next.push(token);
                 self.begin_read(index, cx);
             }
             Op::Watch => unreachable!("a watch is attached, not asked"),
         }
-        true
+    }
+
+    /// Reads from what this member has: in the line of what it applies, unless its cores are accounted for.
+    pub(super) fn read(&mut self, token: Token, cx: &mut Context<'_>) {
+        let backend = &mut self.server_mut(token.member).backend;
+        if backend.is_locked() {
+            backend.wait(token);
+            return;
+        }
+        let at = if self.options.cost.is_none() {
+            let apply = self.options.apply;
+            let server = self.server_mut(token.member);
+            server.apply_free = server.apply_free.max(cx.now) + apply;
+            server.apply_free
+        } else {
+            cx.now
+        };
+        self.done(at, token, cx);
     }
 
     /// Attaches a watcher; whether a process is there that takes one (a learner does not).
@@ -181,11 +190,8 @@ impl Cluster {
 
     /// Answers the round under way and begins the next.
     pub(super) fn finish_reads(&mut self, index: u8, cx: &mut Context<'_>) {
-        let apply = self.options.apply;
-        let server = self.server_mut(index);
-        for token in std::mem::take(&mut server.reads.current) {
-            server.apply_free = server.apply_free.max(cx.now) + apply;
-            cx.fx.answers.push((server.apply_free, token, Answer::Ok));
+        for token in std::mem::take(&mut self.server_mut(index).reads.current) {
+            self.read(token, cx);
         }
         self.next_read(index, cx);
     }

@@ -8,7 +8,7 @@ use crate::kernel::time::Time;
 use crate::network::Network;
 use crate::observe::words;
 use crate::scenario::Scenario;
-use crate::sim::event::EtcdEvent;
+use crate::sim::event::{EtcdEvent, Step};
 
 impl Cluster {
     /// What an event that is about to be handled at `now` is; `None`: a timer that was put off or cancelled, so that nothing happens.
@@ -34,6 +34,13 @@ impl Cluster {
             EtcdEvent::Synced(index, generation) => {
                 let write = server(index)?.write.as_ref().filter(|write| write.generation == generation)?;
                 Some(format!("{}'s write is on its disk (log up to {})", name(index), write.last))
+            }
+            EtcdEvent::Commit(index, generation) => {
+                server(index)?.backend.is_due(generation).then(|| format!("{} begins to commit its database", name(index)))
+            }
+            EtcdEvent::Committed(index, generation) => {
+                let ends = server(index)?.backend.ends(generation);
+                ends.then(|| format!("{} has committed its database", name(index)))
             }
             EtcdEvent::Started(index, generation) => {
                 (self.members[index as usize].starting == Some(generation)).then(|| format!("{} has started", name(index)))
@@ -68,6 +75,17 @@ impl Cluster {
                 due.then(|| format!("{} has restored what the backup bucket holds", name(index)))
             }
             EtcdEvent::Passive(alarm, generation) => self.is_due(alarm, generation).then(|| self.alarm_words(alarm, scenario)),
+            EtcdEvent::Work(token, step, life) => {
+                let member = &self.members[token.member as usize];
+                let client = scenario.client(token.client);
+                let what = match step {
+                    Step::Read => "has read",
+                    Step::Done => "has done",
+                    Step::Written => "has answered",
+                };
+                let runs = member.server.is_some() && member.lives as u32 == life;
+                runs.then(|| format!("{} {what} {} of {}", name(token.member), words::op(client.op), client.name))
+            }
             EtcdEvent::Request(token) => {
                 let client = scenario.client(token.client);
                 Some(format!("{} of {} arrives at {}", words::op(client.op), client.name, name(token.member)))

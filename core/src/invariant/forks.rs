@@ -23,16 +23,23 @@ pub(super) struct Cluster {
     of: Vec<Option<usize>>,
     /// What the last fork has accounted for.
     accounted: u64,
+    /// It has lost what it had answered, as its options say.
+    forgets: bool,
 }
 
 impl Cluster {
     pub(super) fn new(spec: &EtcdCluster) -> Self {
         let first = Group::new(Logs::new(spec), durability::Durability::new(spec));
         let of = spec.members.iter().map(|member| member.initial.then_some(0)).collect();
-        Self { spec: spec.clone(), groups: vec![first], of, accounted: 0 }
+        Self { spec: spec.clone(), groups: vec![first], of, accounted: 0, forgets: false }
     }
 
     pub(super) fn record(&mut self, at: Time, record: &Record, found: &mut Vec<Violation>) {
+        // What a member answered before it was on its disk is lost: from here on the group contradicts what it said, as it did in etcd.
+        self.forgets |= self.spec.options.answers_before_sync && matches!(record, Record::DataLost { .. });
+        if self.forgets {
+            return;
+        }
         let newest = self.groups.len() - 1;
         let told = match *record {
             Record::Passive(_, PassiveRecord::Forked { member, index, lost, .. }) => self.fork(record, member, index, lost),

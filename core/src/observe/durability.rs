@@ -54,7 +54,12 @@ impl Observer for Durability {
             Record::DataLost { cluster, entries } => {
                 let mut faults = self.volumes_lost.clone();
                 faults.dedup();
-                let cause = if faults.is_empty() { "no disk was lost".to_owned() } else { words::list(&faults) };
+                let early = self.scenario.etcd[cluster.0 as usize].options.answers_before_sync;
+                let cause = match (faults.is_empty(), early) {
+                    (false, _) => words::list(&faults),
+                    (true, true) => "answered before it was on disk".to_owned(),
+                    (true, false) => "no disk was lost".to_owned(),
+                };
                 self.lost(at, *cluster, *entries, cause);
             }
             Record::Passive(cluster, PassiveRecord::Forked { member, lost: entries, .. }) if *entries > 0 => {

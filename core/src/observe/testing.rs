@@ -27,7 +27,7 @@ pub(crate) fn at(ms: u64) -> Time {
 pub(crate) fn three_zones() -> Scenario {
     let names = ["a", "b", "c"];
     let path = Path { delay: Duration::from_micros(500), jitter: Latency::NONE, loss: 0.0, bytes_per_s: 1 << 30 };
-    let disk = Disk { fsync: Latency::Constant(Duration::from_millis(1)), bytes_per_s: 1 << 30 };
+    let disk = Disk { fsync: Latency::Constant(Duration::from_millis(1)), bytes_per_s: 1 << 30, iops: None };
     let per_zone = |f: &dyn Fn(u16) -> Member| (0..3).map(f).collect();
     Scenario {
         name: "test".into(),
@@ -80,6 +80,8 @@ pub(crate) fn client(name: &str, target: Target) -> Client {
         op: Op::Watch,
         target,
         load: Load::Closed { connections: 1 },
+        requests: None,
+        process: None,
         timeout: Duration::from_secs(7),
         retries: 1,
         start: Time::ZERO,

@@ -35,6 +35,10 @@ pub enum EtcdEvent {
     FastForward(u8, u32),
     /// An fsync is done.
     Synced(u8, u32),
+    /// What a member has applied is to be committed to its volume.
+    Commit(u8, u32),
+    /// A commit is done.
+    Committed(u8, u32),
     /// A process has started.
     Started(u8, u32),
     /// A read index was not confirmed in time.
@@ -51,10 +55,23 @@ pub enum EtcdEvent {
     Newcomer(u8, u32),
     /// A request arrives at the member of its token.
     Request(Token),
+    /// The next step of a request at a member, where requests cost something; the life of its process.
+    Work(Token, Step, u32),
     /// A member has restored what the backup bucket holds.
     Fetched(u8, u32),
     /// Something of an active-passive cluster is due.
     Passive(Alarm, u32),
+}
+
+/// Where a request at a member is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// It has been read.
+    Read,
+    /// What it asks for has been done.
+    Done,
+    /// Its answer has been written.
+    Written,
 }
 
 /// What happens at a client.
@@ -66,6 +83,13 @@ pub enum ClientEvent {
     Deadline(u32),
     /// An answer arrives.
     Answer {
+        /// For which request.
+        token: Token,
+        /// What it says.
+        answer: Answer,
+    },
+    /// The process has read it.
+    Read {
         /// For which request.
         token: Token,
         /// What it says.

@@ -257,6 +257,12 @@ impl Simulation {
                     self.fx.answers.push((self.now, token, Answer::Unavailable));
                 }
             }
+            Event::Etcd(id, EtcdEvent::Work(token, step, life)) => {
+                let client = &self.clients[token.client.0 as usize];
+                let (op, until) = (client.op(), self.now + client.timeout());
+                let (cluster, mut cx) = self.cluster(id);
+                cluster.work((token, step, life), op, until, &mut cx);
+            }
             Event::Etcd(id, event) => {
                 let (cluster, mut cx) = self.cluster(id);
                 cluster.handle(event, &mut cx);

@@ -1,5 +1,7 @@
 //! Stories small enough to check by hand.
 
+mod backend;
+mod costs;
 mod elections;
 mod membership;
 mod streams;

@@ -17,3 +17,5 @@ mod portable;
 mod scenarios;
 #[cfg(not(target_arch = "wasm32"))]
 mod threads;
+#[cfg(not(target_arch = "wasm32"))]
+mod validation;

@@ -16,7 +16,7 @@ use zonefall_core::scenario::Scenario;
 use zonefall_core::sim::{Exact, Options, Simulation};
 
 use crate::dice::{Dice, ms};
-use crate::fuzz::generate::{World, merge, network, options};
+use crate::fuzz::generate::{World, costly, costs, merge, network, options};
 use crate::fuzz::judge::{Case, Failure, Seen, quietly};
 use crate::fuzz::{regressions, shrink::shrink};
 use crate::threads::parallel;
@@ -116,6 +116,13 @@ fn made(dice: &mut Dice, number: u64, passive: bool) -> Value {
         let others = dice.between(1, 3);
         clusters.push(cluster(dice, "other", "q", others, nodes));
     }
+    let mut more = Dice::new("costs", number);
+    for cluster in &mut clusters {
+        merge(&mut cluster["options"], costs(&mut more));
+        if passive {
+            cluster["options"]["answers_before_sync"] = json!(false);
+        }
+    }
     let mut operations = if quiet { json!([]) } else { operations };
     for operation in operations.as_array_mut().into_iter().flatten() {
         operation["cluster"] = json!("etcd");
@@ -129,7 +136,7 @@ fn made(dice: &mut Dice, number: u64, passive: bool) -> Value {
             "nodes": (0..nodes).map(|k| json!({"name": format!("n{k}"), "zone": format!("z{}", k * k % zones)})).collect::<Vec<_>>(),
         },
         "network": network(dice),
-        "clients": (0..dice.below(4)).map(|k| client(dice, k, &clusters, zones, active)).collect::<Vec<_>>(),
+        "clients": costly((0..dice.below(4)).map(|k| client(dice, k, &clusters, zones, active)).collect(), &mut more),
         "faults": if quiet { json!([]) } else { world.faults(&transient, dice) },
         "operations": operations,
         "etcd": clusters,

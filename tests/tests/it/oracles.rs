@@ -10,6 +10,7 @@ mod election;
 mod lifecycle;
 mod meltdown;
 mod membership;
+pub(crate) mod network_latency;
 mod quorum;
 mod spread;
 mod volume_zone;
@@ -49,9 +50,10 @@ impl Outcome {
     }
 }
 
-const RUNNERS: [(&str, Runner); 10] = [
+const RUNNERS: [(&str, Runner); 11] = [
     ("ca_balance_backoff_cases.json", autoscaler::run),
     ("etcd_membership_cases.json", membership::run),
+    ("etcd_network_latency.csv", network_latency::run),
     ("gardener_distribute_cases.json", distribute::run),
     ("mcm_meltdown_cases.json", meltdown::run),
     ("node_lifecycle_zone_state_cases.json", lifecycle::run),
@@ -63,11 +65,10 @@ const RUNNERS: [(&str, Runner); 10] = [
 ];
 
 /// Oracles of parts that are not built yet.
-const WAITING: [&str; 6] = [
+const WAITING: [&str; 5] = [
     "availability_closed_forms.json",
     "az_outages.csv",
     "defaults.csv",
-    "etcd_network_latency.csv",
     "selector_spread_cases.json",
     "topology_hints_cases.json",
 ];
@@ -131,6 +132,11 @@ fn oracle_raft_quorum() {
 #[test]
 fn oracle_etcd_membership() {
     expect_all_rows("etcd_membership_cases.json");
+}
+
+#[test]
+fn oracle_etcd_network_latency() {
+    expect_all_rows("etcd_network_latency.csv");
 }
 
 #[test]
@@ -269,6 +275,47 @@ mod broken {
             "either `per_zone` or a note",
         );
         refused("distribute-note", name, &file("docs_example", r#"{"zones": 2, "maxSurge": 1, "note": "?"}"#), "?");
+    }
+
+    #[test]
+    fn oracle_network_latency_rows_are_read_strictly() {
+        let name = "etcd_network_latency.csv";
+        let header =
+            "src_line,op,n,value_bytes,conns,clients,seq_keys,consistency,target,qps,mean_latency_ms,zone,server,topology";
+        let file = |rows: &[&str]| format!("# somebody says\n{header}\n{}\n", rows.join("\n"));
+        let near = "1,RANGE,500,256,1,1,true,s,leader,2100,0.47,z-a,m1,mn-mz";
+        let far = "2,RANGE,500,256,1,1,true,s,leader,1420,0.70,z-b,m1,mn-mz";
+        assert_eq!(outcome("latency-good", name, &file(&[near, far])), Ok(2));
+        // Twice as slow, or of a client that stands elsewhere; figures that contradict each other are left out, and counted.
+        refused("latency-slow", name, &file(&[near, &far.replace("1420,0.70", "700,1.42")]), "line 2: RANGE (s) 256 B, 1 client");
+        let elsewhere = [near.replace("2100,0.47", "1420,0.70"), far.replace("1420,0.70", "2100,0.47")];
+        assert_eq!(outcome("latency-client", name, &file(&[&elsewhere[0], &elsewhere[1]])), Ok(2));
+        assert_eq!(outcome("latency-little", name, &file(&[near, &far.replace("1420", "700")])), Ok(2));
+        // Several clients have more room; a leader of one member does not lead three that are slower.
+        let many = "3,RANGE,20000,256,100,1000,true,s,leader,11400,87.7,z-a,m1,mn-mz";
+        assert_eq!(outcome("latency-many", name, &file(&[near, many])), Ok(2));
+        refused("latency-too-many", name, &file(&[near, &many.replace("11400,87.7", "10500,95.2")]), "line 3");
+        let [single, three] =
+            ["1150,0.87,z-a,m1,sn-sz", "1350,0.74,z-a,m1,mn-mz"].map(|rest| format!("4,PUT,500,256,1,1,,,leader,{rest}"));
+        refused(
+            "latency-order",
+            name,
+            &file(&[near, &single, &three.replace("4,", "5,")]),
+            "lines 4 and 5 are in the wrong order",
+        );
+        for (test, from, to, because) in [
+            ("header", "conns", "connections", "the header is"),
+            ("op", "RANGE", "SCAN", "SCAN"),
+            ("target", "leader", "learner", "learner"),
+            ("consistency", ",s,", ",x,", "unknown consistency"),
+            ("topology", "mn-mz", "mn-xz", "mn-xz"),
+            ("number", "2100", "2,100", "fields"),
+            ("nothing", "2100", "0", "nothing was measured"),
+            ("keys", "1,RANGE,500,256,1,1,true", "1,RANGE,500,77,1,1,false", "how many keys of 77 B"),
+        ] {
+            refused(&format!("latency-{test}"), name, &file(&[near]).replace(from, to), because);
+        }
+        refused("latency-none", name, &file(&[]), "no row tells");
     }
 
     #[test]

@@ -3,23 +3,24 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-/// Runs taken from the common counter at a time.
+/// Runs taken from the common counter at a time, at most.
 const BATCH: usize = 16;
 
 /// `work` of every number below `count`, in order of the numbers, whichever thread did it.
 pub(crate) fn parallel<T: Send>(count: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
+    let threads = thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let batch = (count / (threads * BATCH)).clamp(1, BATCH);
     let next = AtomicUsize::new(0);
     let worker = || {
         let mut done = Vec::new();
         loop {
-            let from = next.fetch_add(BATCH, Ordering::Relaxed);
+            let from = next.fetch_add(batch, Ordering::Relaxed);
             if from >= count {
                 return done;
             }
-            done.extend((from..count.min(from + BATCH)).map(|number| (number, work(number))));
+            done.extend((from..count.min(from + batch)).map(|number| (number, work(number))));
         }
     };
-    let threads = thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let mut all: Vec<(usize, T)> = thread::scope(|scope| {
         let workers: Vec<_> = (0..threads).map(|_| scope.spawn(worker)).collect();
         let results = workers.into_iter().map(|worker| worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));

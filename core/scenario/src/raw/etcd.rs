@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{RawDisk, RawMode};
+use super::{RawBackend, RawCost, RawDisk, RawMode};
 use crate::options::EtcdOptions;
 use crate::units::{Name, Size, Span};
 
@@ -147,6 +147,14 @@ pub struct RawOptions {
     /// CPU time to apply one entry or serve one read.
     #[schemars(extend("x-max" = "10s", "x-source" = "assumed"))]
     pub apply: Span,
+    /// What requests cost a member.
+    pub cost: RawCost,
+    /// How the database is written.
+    #[schemars(extend("x-default" = "at once, and at no cost", "x-source" = "assumed: small values"))]
+    pub backend: Option<RawBackend>,
+    /// A member that is alone answers writes before they are on its disk, as etcd did before 3.4.21 and 3.5.5: a power loss may take them.
+    #[schemars(extend("x-source" = "etcd-io/etcd#14370"))]
+    pub answers_before_sync: bool,
 }
 
 impl Default for RawOptions {
@@ -170,6 +178,9 @@ impl Default for RawOptions {
             start_up: Span(etcd.start_up),
             hand_over: Span(etcd.hand_over),
             apply: Span(etcd.apply),
+            cost: RawCost::default(),
+            backend: None,
+            answers_before_sync: etcd.answers_before_sync,
         }
     }
 }

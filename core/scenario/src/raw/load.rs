@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::RawProcess;
 use crate::units::{Name, Rate, Size, Span};
 use zonefall_kernel::time::Duration;
 
@@ -42,6 +43,14 @@ pub struct RawClient {
     #[serde(default)]
     #[schemars(range(min = 1, max = 100_000), extend("x-default" = "1 for a watch", "x-source" = "assumed"))]
     pub connections: Option<u32>,
+    /// Requests in all: when so many have been sent, it is done.
+    #[serde(default)]
+    #[schemars(range(min = 1, max = 10_000_000_000_u64), extend("x-default" = "as many as come until `stop`", "x-source" = "nothing else to mean"))]
+    pub requests: Option<u64>,
+    /// What its requests cost itself.
+    #[serde(default)]
+    #[schemars(extend("x-default" = "nothing, and each request has the bandwidth of the path to itself", "x-source" = "assumed"))]
+    pub process: Option<RawProcess>,
     /// Gives up on a member's answer after this.
     #[serde(default = "five_seconds")]
     #[schemars(extend("x-min" = "1ms", "x-max" = "1h", "x-source" = "etcdctl --command-timeout (not verified)"))]

@@ -6,6 +6,7 @@
 //! other fields, in words), `x-min` and `x-max` (bounds of quantities with a unit).
 
 mod capacity;
+mod cost;
 mod etcd;
 mod events;
 mod gardener;
@@ -21,6 +22,7 @@ use serde::{Deserialize, Serialize};
 use zonefall_kernel::time::Duration;
 
 pub use capacity::*;
+pub use cost::*;
 pub use etcd::*;
 pub use events::*;
 pub use gardener::*;

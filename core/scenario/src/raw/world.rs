@@ -66,11 +66,17 @@ pub struct RawDisk {
     /// Sequential throughput.
     #[schemars(extend("x-min" = "1kB/s", "x-max" = "1TB/s", "x-source" = "assumed, after etcd-io/website@82459793: m4.4xlarge, 250 MB/s"))]
     pub bandwidth: Bandwidth,
+    /// I/O operations per second, each of up to 256 KiB.
+    #[schemars(
+        range(min = 1, max = 10_000_000),
+        extend("x-default" = "as many as the bandwidth allows", "x-source" = "assumed; gp2 and gp3 count in 256 KiB (AWS, not verified)")
+    )]
+    pub iops: Option<u32>,
 }
 
 impl Default for RawDisk {
     fn default() -> Self {
-        Self { fsync: RawLatency::log_normal(600, 0.3), bandwidth: Bandwidth::from_bytes_per_s(250 << 20) }
+        Self { fsync: RawLatency::log_normal(600, 0.3), bandwidth: Bandwidth::from_bytes_per_s(250 << 20), iops: None }
     }
 }
 

@@ -103,7 +103,7 @@ fn form() {
     check(
         "/clients/0/consistency",
         json!("linearizable"),
-        "clients[0].consistency: found the unknown field \"consistency\"; wanted no such field, only `name`, `cluster`, `zone`, `node`, `target`, `rate`, `arrivals`, `connections`, `timeout`, `retries`, `start`, `stop`, `op`, `key` or `value`",
+        "clients[0].consistency: found the unknown field \"consistency\"; wanted no such field, only `name`, `cluster`, `zone`, `node`, `target`, `rate`, `arrivals`, `connections`, `requests`, `process`, `timeout`, `retries`, `start`, `stop`, `op`, `key` or `value`",
     );
     check(
         "/clients/0/rate",

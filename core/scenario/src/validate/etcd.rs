@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::names::Names;
+use super::options::options;
 use super::passive;
 use super::world::{World, disk};
 use super::{Context, quoted};
@@ -11,10 +12,9 @@ use crate::ids::{ClusterId, MemberId, NodeId, VolumeId};
 use crate::model::{Disk, EtcdCluster, Member, MemberChange, Operation, Volume};
 use crate::options::EtcdOptions;
 use crate::passive::{Backup, Switching};
-use crate::raw::{RawChange, RawCluster, RawDisk, RawInitial, RawMember, RawOptions, RawScenario};
-use crate::units::Span;
+use crate::raw::{RawChange, RawCluster, RawDisk, RawInitial, RawMember, RawMode, RawOptions, RawScenario};
 use zonefall_kernel::dist::Latency;
-use zonefall_kernel::time::{Duration, Time};
+use zonefall_kernel::time::Time;
 
 /// Members that are in a cluster at one time.
 const MAX_MEMBERS: usize = 9;
@@ -79,6 +79,13 @@ pub(super) fn validate(cx: &mut Context<'_>, raw: &RawScenario, world: &mut Worl
 fn initial(cx: &mut Context<'_>, c: usize, raw: &RawCluster, all: &mut Members) {
     let path = format!("etcd[{c}]");
     let options = options(cx, &format!("{path}.options"), &raw.options);
+    if raw.options.answers_before_sync && raw.mode != RawMode::Quorum {
+        cx.error(
+            &format!("{path}.options.answers_before_sync"),
+            "true",
+            "false: what an active-passive cluster loses is told otherwise",
+        );
+    }
     let mut names = Names::new("a member of this cluster");
     let mut lives = Vec::new();
     for (m, member) in raw.members.iter().enumerate() {
@@ -141,38 +148,6 @@ fn leader(cx: &mut Context<'_>, path: &str, raw: &RawCluster, names: &Names) -> 
 fn life(c: usize, m: usize, member: &RawMember, from: Time, path: String) -> Life {
     let id = MemberId { cluster: ClusterId(c as u16), index: m as u8 };
     Life { id, name: member.name.to_string(), from, until: Time::MAX, learner: member.learner, volume: None, path }
-}
-
-fn options(cx: &mut Context<'_>, path: &str, raw: &RawOptions) -> EtcdOptions {
-    let (heartbeat, election) = (raw.heartbeat_interval.0, raw.election_timeout.0);
-    if election < heartbeat * 5 {
-        let wanted = format!("at least 5 x heartbeat_interval, {}, as etcd itself demands", Span(heartbeat * 5));
-        cx.error(&format!("{path}.election_timeout"), quoted(raw.election_timeout), wanted);
-    }
-    let tick = raw.tick.map_or(heartbeat, |tick| tick.0);
-    if tick > election {
-        cx.error(&format!("{path}.tick"), quoted(Span(tick)), format!("at most election_timeout, {}", raw.election_timeout));
-    }
-    EtcdOptions {
-        heartbeat_interval: heartbeat,
-        election_timeout: election,
-        election_spread: None,
-        tick,
-        pre_vote: raw.pre_vote,
-        check_quorum: raw.check_quorum,
-        snapshot_count: raw.snapshot_count,
-        catch_up_entries: raw.catch_up_entries,
-        max_inflight: raw.max_inflight,
-        max_append_bytes: raw.max_append_bytes.0,
-        max_request_bytes: raw.max_request_bytes.0,
-        request_timeout: raw.request_timeout.map_or(Duration::from_secs(5) + election * 2, |span| span.0),
-        hand_over: raw.hand_over.0,
-        read_index_retry: raw.read_index_retry.0,
-        strict_reconfig_check: raw.strict_reconfig_check,
-        max_learners: raw.max_learners,
-        start_up: raw.start_up.0,
-        apply: raw.apply.0,
-    }
 }
 
 /// Plays the operations in order of time, so that each name means the member that is in the cluster then.

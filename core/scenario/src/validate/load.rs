@@ -4,10 +4,11 @@ use super::etcd::{Life, Members, only_or_named};
 use super::names::Names;
 use super::world::World;
 use super::{Context, quoted};
+use crate::cost::Process;
 use crate::error::{did_you_mean, one_of, quote};
 use crate::ids::{ClusterId, NodeId, ZoneId};
 use crate::model::{Client, Load, Op, Target};
-use crate::raw::{RawArrivals, RawClient, RawConsistency, RawOp, RawScenario};
+use crate::raw::{RawArrivals, RawClient, RawConsistency, RawOp, RawProcess, RawScenario};
 use crate::units::{Rate, Size};
 use zonefall_kernel::time::{Duration, Time};
 
@@ -50,6 +51,8 @@ pub(super) fn validate(
             op: op(cx, &path, client.op),
             target: target.unwrap_or(Target::All),
             load,
+            requests: client.requests,
+            process: client.process.map(process),
             timeout: client.timeout.0,
             retries: client.retries,
             start,
@@ -58,6 +61,10 @@ pub(super) fn validate(
     }
     total.check(cx);
     all
+}
+
+fn process(raw: RawProcess) -> Process {
+    Process { per_request: raw.per_request.0, per_mib: raw.per_mib.0, hand_over: raw.hand_over.0 }
 }
 
 #[derive(Default)]
@@ -69,16 +76,17 @@ struct Total {
 
 impl Total {
     fn add(&mut self, load: Load, client: &RawClient, active: Duration) {
+        let most = client.requests.map_or(f64::MAX, |requests| requests as f64);
         match load {
             Load::Open { .. } => {
                 let rate = client.rate.map_or(0.0, Rate::as_per_second);
                 self.rate_per_s += rate;
-                self.requests += rate * active.as_secs_f64();
+                self.requests += (rate * active.as_secs_f64()).min(most);
             }
             Load::Closed { connections } => {
                 self.connections += u64::from(connections);
                 if !matches!(client.op, RawOp::Watch {}) {
-                    self.requests += f64::from(connections) * CLOSED_LOOP_PER_S * active.as_secs_f64();
+                    self.requests += (f64::from(connections) * CLOSED_LOOP_PER_S * active.as_secs_f64()).min(most);
                 }
             }
         }
@@ -130,6 +138,9 @@ fn times(cx: &mut Context<'_>, path: &str, client: &RawClient) -> (Time, Time) {
 
 fn load(cx: &mut Context<'_>, path: &str, client: &RawClient) -> Load {
     let watches = matches!(client.op, RawOp::Watch {});
+    if let (Some(requests), true) = (client.requests, watches) {
+        cx.error(&format!("{path}.requests"), requests.to_string(), "nothing: a watch is one request, and held");
+    }
     if let Some(rate) = client.rate {
         if watches {
             cx.error(&format!("{path}.rate"), quoted(rate), "no rate: a watch is held, say how many with `connections`");

@@ -17,6 +17,7 @@ mod load;
 mod lower;
 mod names;
 mod operations;
+mod options;
 mod passive;
 mod workload;
 mod world;

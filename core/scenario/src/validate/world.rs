@@ -91,7 +91,8 @@ fn zone_id(index: usize) -> ZoneId {
 }
 
 pub(super) fn disk(cx: &mut Context<'_>, path: &str, raw: &RawDisk) -> Disk {
-    Disk { fsync: cx.latency(&format!("{path}.fsync"), &raw.fsync), bytes_per_s: raw.bandwidth.bytes_per_s() }
+    let fsync = cx.latency(&format!("{path}.fsync"), &raw.fsync);
+    Disk { fsync, bytes_per_s: raw.bandwidth.bytes_per_s(), iops: raw.iops.map(u64::from) }
 }
 
 fn network(cx: &mut Context<'_>, raw: &RawNetwork, zones: &[Zone], names: &Names) -> Network {

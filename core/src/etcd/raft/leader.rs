@@ -110,7 +110,23 @@ impl Raft {
 
     /// The disk has everything up to `self.log.stable`: the leader acknowledges its own entries like a follower's.
     pub fn acknowledge_own(&mut self) {
-        if self.role == Role::Leader && self.progress[self.me as usize].maybe_update(self.log.stable) && self.advance_commit() {
+        self.acknowledge(self.log.stable);
+    }
+
+    /// A leader that is alone counts what is not on its disk yet, as etcd did once (`etcd-io/etcd#14370`).
+    pub fn acknowledge_alone(&mut self) {
+        if self.is_alone() {
+            self.acknowledge(self.log.last());
+        }
+    }
+
+    /// Nobody else has a vote.
+    pub fn is_alone(&self) -> bool {
+        self.config.quorum.voters() == Members::from_iter([self.me])
+    }
+
+    fn acknowledge(&mut self, index: u64) {
+        if self.role == Role::Leader && self.progress[self.me as usize].maybe_update(index) && self.advance_commit() {
             self.release_early_reads();
             self.broadcast_append();
         }
@@ -178,7 +194,7 @@ impl Raft {
     }
 
     fn handle_read_index(&mut self, from: u8, context: u64) {
-        if self.config.quorum.voters() == Members::from_iter([self.me]) {
+        if self.is_alone() {
             self.answer_read(from, context, self.log.committed);
         } else if self.has_committed_in_term() {
             self.reads.add(from, context, self.log.committed, self.me);

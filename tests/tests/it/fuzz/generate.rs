@@ -42,11 +42,11 @@ pub(super) fn schedule(number: u64) -> Value {
         "etcd": [{
             "name": "etcd",
             "members": (0..members).map(member).collect::<Vec<_>>(),
-            "options": options(&mut dice),
+            "options": with(options(&mut dice), costs(&mut Dice::new("costs", number))),
             "disk": {"fsync": dice.latency(2_000)},
             "initial": initial(&mut dice),
         }],
-        "clients": world.clients(&mut dice),
+        "clients": costly(world.clients(&mut dice), &mut Dice::new("processes", number)),
         "faults": faults,
         "operations": operations,
     })
@@ -96,6 +96,33 @@ pub(crate) fn options(dice: &mut Dice) -> Value {
         options["max_inflight"] = json!(64);
     }
     options
+}
+
+/// What requests and the database cost, in some worlds.
+pub(crate) fn costs(dice: &mut Dice) -> Value {
+    let mut costs = json!({});
+    if dice.percent(30) {
+        costs["cost"] = json!({
+            "cores": dice.between(1, 3), "per_request": format!("{}us", dice.below(3_000)), "per_mib": ms(dice.below(500)),
+            "per_mib_read": ms(dice.below(500)), "per_key": format!("{}us", dice.below(50)), "write": ms(dice.below(10)),
+        });
+    }
+    if dice.percent(30) {
+        costs["backend"] = json!({"interval": ms(dice.ms(1, 500)), "limit": dice.between(1, 30), "syncs": dice.below(4)});
+    }
+    if dice.percent(10) {
+        costs["answers_before_sync"] = json!(true);
+    }
+    costs
+}
+
+/// What requests cost a client, in some worlds.
+pub(crate) fn process(dice: &mut Dice) -> Value {
+    if !dice.percent(20) {
+        return json!({});
+    }
+    let [per_request, hand_over] = [0, 1].map(|_| format!("{}us", dice.below(5_000)));
+    json!({"process": {"per_request": per_request, "per_mib": ms(dice.below(100)), "hand_over": hand_over}})
 }
 
 fn initial(dice: &mut Dice) -> Value {
@@ -218,6 +245,12 @@ impl World {
         }
         (json!(operations), transient)
     }
+}
+
+/// Clients, some of which cost something.
+pub(crate) fn costly(clients: Value, dice: &mut Dice) -> Value {
+    let Value::Array(clients) = clients else { return clients };
+    json!(clients.into_iter().map(|client| with(client, process(dice))).collect::<Vec<_>>())
 }
 
 /// A thing by name, or that of the leader.

@@ -1,0 +1,58 @@
+//! Options of etcd clusters.
+
+use super::{Context, quoted};
+use crate::cost::{Backend, RequestCost};
+use crate::options::EtcdOptions;
+use crate::raw::{RawBackend, RawCost, RawOptions};
+use crate::units::Span;
+use zonefall_kernel::time::Duration;
+
+pub(super) fn options(cx: &mut Context<'_>, path: &str, raw: &RawOptions) -> EtcdOptions {
+    let (heartbeat, election) = (raw.heartbeat_interval.0, raw.election_timeout.0);
+    if election < heartbeat * 5 {
+        let wanted = format!("at least 5 x heartbeat_interval, {}, as etcd itself demands", Span(heartbeat * 5));
+        cx.error(&format!("{path}.election_timeout"), quoted(raw.election_timeout), wanted);
+    }
+    let tick = raw.tick.map_or(heartbeat, |tick| tick.0);
+    if tick > election {
+        cx.error(&format!("{path}.tick"), quoted(Span(tick)), format!("at most election_timeout, {}", raw.election_timeout));
+    }
+    EtcdOptions {
+        heartbeat_interval: heartbeat,
+        election_timeout: election,
+        election_spread: None,
+        tick,
+        pre_vote: raw.pre_vote,
+        check_quorum: raw.check_quorum,
+        snapshot_count: raw.snapshot_count,
+        catch_up_entries: raw.catch_up_entries,
+        max_inflight: raw.max_inflight,
+        max_append_bytes: raw.max_append_bytes.0,
+        max_request_bytes: raw.max_request_bytes.0,
+        request_timeout: raw.request_timeout.map_or(Duration::from_secs(5) + election * 2, |span| span.0),
+        hand_over: raw.hand_over.0,
+        read_index_retry: raw.read_index_retry.0,
+        strict_reconfig_check: raw.strict_reconfig_check,
+        max_learners: raw.max_learners,
+        start_up: raw.start_up.0,
+        apply: raw.apply.0,
+        cost: cost(&raw.cost),
+        backend: raw.backend.as_ref().map(backend),
+        answers_before_sync: raw.answers_before_sync,
+    }
+}
+
+fn backend(raw: &RawBackend) -> Backend {
+    Backend { interval: raw.interval.0, limit: raw.limit, syncs: raw.syncs }
+}
+
+fn cost(raw: &RawCost) -> RequestCost {
+    RequestCost {
+        cores: raw.cores,
+        per_request: raw.per_request.0,
+        per_mib: raw.per_mib.0,
+        per_mib_read: raw.per_mib_read.0,
+        per_key: raw.per_key.0,
+        write: raw.write.0,
+    }
+}
