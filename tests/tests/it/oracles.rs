@@ -7,6 +7,7 @@
 mod autoscaler;
 mod distribute;
 mod election;
+mod hints;
 mod lifecycle;
 mod meltdown;
 mod membership;
@@ -61,6 +62,7 @@ const RUNNERS: [(&str, Runner); 11] = [
     ("pts_score_cases.json", spread::run_score),
     ("raft_election_oracles.json", election::run),
     ("raft_quorum_cases.json", quorum::run),
+    ("topology_hints_cases.json", hints::run),
     ("volume_zone_cases.json", volume_zone::run),
 ];
 
@@ -70,7 +72,6 @@ const WAITING: [&str; 5] = [
     "az_outages.csv",
     "defaults.csv",
     "selector_spread_cases.json",
-    "topology_hints_cases.json",
 ];
 
 fn folder() -> PathBuf {
@@ -179,6 +180,11 @@ fn oracle_autoscaler_balance_and_backoff() {
     expect_all_rows("ca_balance_backoff_cases.json");
 }
 
+#[test]
+fn oracle_topology_hints() {
+    expect_all_rows("topology_hints_cases.json");
+}
+
 /// Tests of the tests: what is broken on purpose is found.
 mod broken {
     use super::*;
@@ -232,6 +238,18 @@ mod broken {
         refused("membership-field", name, &file(&good.replace("learner", "witness")), "witness");
         refused("membership-test", name, &file(&good.replace("Remove", "Replace")), "TestIsReadyToReplaceVotingMember");
         refused("membership-none", name, &file(""), "not a single row");
+    }
+
+    #[test]
+    fn oracle_hints_rows_are_read_strictly() {
+        let name = "topology_hints_cases.json";
+        let file = |row: &str| format!(r#"{{"add_hints": [{row}]}}"#);
+        let good = r#"{"ratios": {"a": 0.35, "b": 0.35, "c": 0.3}, "endpoints": {"a": 5, "b": 2, "c": 3}, "want": {"a": 4, "b": 3, "c": 3}}"#;
+        assert_eq!(outcome("hints-good", name, &file(good)), Ok(1));
+        refused("hints-value", name, &file(&good.replace(r#""a": 4"#, r#""a": 5"#)), "wanted");
+        refused("hints-word", name, &file(&good.replace(r#"{"a": 4, "b": 3, "c": 3}"#, r#""disabled""#)), "wanted");
+        refused("hints-field", name, &file(&good.replace("ratios", "shares")), "shares");
+        refused("hints-none", name, "{}", "not a single row");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 pub mod affinity;
 pub mod budget;
+pub mod hints;
 pub mod resources;
 pub mod rollout;
 pub mod spread;
