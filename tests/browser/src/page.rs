@@ -22,9 +22,9 @@ const PATIENCE: Duration = Duration::from_mins(1);
 /// How often the page is asked.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// The CSS selector of what one comes for: the page has started when the map shows who leads, or in a landscape
-/// that is too large for that, how many pods a node runs.
-pub const FIRST_PICTURE: &str = "#map-scene .member.leader, #map-scene .part";
+/// The CSS selector of what one comes for: the page has started when the map shows who leads, or, where there is so much of Kubernetes
+/// that it shows no members of etcd, pods, or how many a node runs.
+pub const FIRST_PICTURE: &str = "#map-scene .member.leader, #map-scene .pod, #map-scene .part";
 
 /// What the page is seen on: width and height in CSS pixels, and how many of the screen's pixels one has.
 #[derive(Clone, Copy, Debug)]
