@@ -65,6 +65,8 @@ pub struct Node {
     pub taints: SmallVec<[Taint; 2]>,
     /// What its pods request.
     pub requested: Resources,
+    /// How many of its pods have a volume.
+    pub with_volume: u32,
     /// Its pods.
     pub pods: BTreeSet<PodId>,
 }
@@ -136,6 +138,7 @@ impl Node {
             ready: Ready::True,
             taints: SmallVec::from_slice(&template.taints),
             requested: Resources::default(),
+            with_volume: 0,
             pods: BTreeSet::new(),
         }
     }
@@ -353,9 +356,11 @@ impl Store {
         assert!(pod.node.is_none(), "{:?} is bound twice", pod.name);
         (pod.node, pod.refused) = (Some(key), None);
         let node = self.nodes.get_mut(&key).expect("who binds a pod to a node has it");
-        node.requested = node.requested.plus(&cx.spec.workloads[pod.name.workload.0 as usize].requests);
+        let workload = &cx.spec.workloads[pod.name.workload.0 as usize];
+        node.requested = node.requested.plus(&workload.requests);
+        node.with_volume += u32::from(workload.volume.is_some());
         node.pods.insert(id);
-        if let Some(volume) = cx.spec.workloads[pod.name.workload.0 as usize].volume {
+        if let Some(volume) = workload.volume {
             let zone = node.labels.get(Symbol::ZONE).filter(|_| !volume.regional);
             let (home, attachment, deleted, mounted) = (node.zone, Attachment::Free, false, None);
             self.claims.entry(pod.name).or_insert(Claim { zone, home, attachment, deleted, mounted });
@@ -411,7 +416,9 @@ impl Store {
         assert!(pod.terminating, "{:?} goes without having been asked to end", pod.name);
         let workload = pod.name.workload.0 as usize;
         if let Some(node) = pod.node.and_then(|key| self.nodes.get_mut(&key)) {
-            node.requested = node.requested.minus(&cx.spec.workloads[workload].requests);
+            let workload = &cx.spec.workloads[workload];
+            node.requested = node.requested.minus(&workload.requests);
+            node.with_volume -= u32::from(workload.volume.is_some());
             node.pods.remove(&id);
         }
         self.by_workload[workload].remove(&id);

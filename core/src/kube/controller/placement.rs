@@ -108,11 +108,9 @@ impl<'a> Nodes<'a> {
     }
 
     /// Volumes of its pods.
-    fn volumes(&self, place: usize, spec: &PlaneSpec, store: &Store) -> usize {
+    fn volumes(&self, place: usize) -> usize {
         let (key, node) = self.all[place];
-        let there = node.pods.iter().filter_map(|id| Some(store.pod(*id)?.name.workload));
-        let assumed = self.assumed.loads.get(&key).map_or(0, |(_, volumes)| *volumes);
-        there.filter(|workload| spec.workloads[workload.0 as usize].volume.is_some()).count() + assumed
+        node.with_volume as usize + self.assumed.loads.get(&key).map_or(0, |(_, volumes)| *volumes)
     }
 
     /// Where the pods of a workload are that have a node: places among them, and whether they are on their way out; and their
@@ -139,9 +137,7 @@ fn filter(demand: Demand, spec: &PlaneSpec, store: &Store, nodes: &Nodes<'_>, co
             () if taints::forbidding(&node.taints, &workload.tolerations).is_some() => Some(Reason::Taints),
             () if !workload.affinity.admits(&node.labels) => Some(Reason::NodeAffinity),
             () if !requested.fits(&node.allocatable) => Some(Reason::Resources),
-            () if workload.volume.is_some() && nodes.volumes(place, spec, store) >= node.volumes as usize => {
-                Some(Reason::VolumeLimit)
-            }
+            () if workload.volume.is_some() && nodes.volumes(place) >= node.volumes as usize => Some(Reason::VolumeLimit),
             () if volume_zone::filter(claim.as_slice(), &node.labels) == volume_zone::Verdict::Rejected => {
                 Some(Reason::VolumeZone)
             }
