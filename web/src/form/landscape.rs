@@ -69,8 +69,8 @@ fn seed(cx: &Cx<'_>, path: &str, name: &str, zones: &[String]) -> Html {
             <legend>{ name }</legend>
             <div class="row">{ cx.text(&at("name"), "Seed", As::Name) }{ cx.remove(path, &format!("seed {name}")) }</div>
             <div class="fields">
-                <div class="wide">{ cx.text(&at("zones"), "Zones", As::Json) }</div>
-                <div class="wide">{ cx.text(&at("control_plane/zones"), "Zones of its own control plane", As::Json) }</div>
+                <div class="wide">{ cx.text(&at("zones"), "Zones", As::Names) }</div>
+                <div class="wide">{ cx.text(&at("control_plane/zones"), "Zones of its own control plane", As::Names) }</div>
             </div>
             { cx.group(&at("pools")) }
             { for pools.iter().enumerate().map(pool) }

@@ -95,3 +95,10 @@ fn an_empty_document_teaches() {
     assert!(tag(&html, "section-try").contains("open"));
     assert!(html.contains("data-testid=\"problems\""));
 }
+
+#[test]
+fn names_have_commas_between_them() {
+    let scenario = bundled().iter().find(|scenario| scenario.name == "control-plane-migration").unwrap();
+    let html = rendered(scenario.json, false);
+    assert!(tag(&html, "form-seeds-1-zones").contains("value=\"za, zb, zc\""), "{}", tag(&html, "form-seeds-1-zones"));
+}
