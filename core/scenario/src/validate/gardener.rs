@@ -353,8 +353,7 @@ impl Set {
             return;
         }
         if self.managed.pair.is_some() && workload.replicas != 2 {
-            let wanted = "2: one that serves and one that stands by (`etcd.mode`)";
-            cx.error(&format!("{}.replicas", self.path), workload.replicas.to_string(), wanted);
+            cx.error(&format!("{}.replicas", self.path), workload.replicas.to_string(), passive::TWO_PODS);
         }
         let all = (workload.replicas + self.later) as usize * self.turns;
         if all > MAX_IDENTITIES {

@@ -298,3 +298,37 @@ proptest! {
         prop_assert_eq!(counts(&any_world(30, cpu, stock)), counts(&any_world(30, cpu, rotated)));
     }
 }
+
+/// Of pairs there are two members: where no zone's loss is counted in, 24 CPUs of each zone hold what is spread over three zones.
+#[test]
+fn pairs_have_two_members() {
+    let volumes = (POOL, json!({"name": "cpu", "minimum": 3, "maximum": 9, "rollout": {"max_surge": 0, "max_unavailable": 1},
+        "machine": {"type": "m", "cpu": 1_000, "memory": "6400GiB", "pods": 1_000, "volumes": 4}}));
+    let room = |mode: Value| {
+        let mut world = world();
+        world["seeds"][0]["pools"][0] = volumes.1.clone();
+        world["capacity"]["shoot"]["etcd"] = json!({"mode": mode});
+        let plan = planned(&world);
+        FailureTolerance::ALL.map(|tolerance| of(&plan, tolerance).all_zones.shoots)
+    };
+    // 36 volumes in all. Of three members one is in each zone, of two in two of them.
+    assert_eq!(room(json!("quorum")), [36, 12, 12]);
+    for mode in ["hot_standby", "learner"] {
+        assert_eq!(room(json!({ mode: {} })), [36, 18, 18]);
+    }
+}
+
+/// A shoot that may come later takes no room, and ties nothing of the seed's to a zone.
+#[test]
+fn a_place_for_a_shoot_that_may_come_takes_no_room() {
+    let mut world = world();
+    let mut other = world["seeds"][0].clone();
+    other["name"] = json!("other");
+    world["seeds"].as_array_mut().unwrap().push(other);
+    world["seeds"][0]["system"] = json!({"only_listed": true, "components": [{"name": "dns", "replicas": 3, "spread": [{"over": "zone"}]}]});
+    world["shoots"] = json!([{"name": "s", "seed": "other"}]);
+    let before = planned(&world);
+    world["operations"] = json!([{"at": "10m", "migrate_shoot": {"shoot": "s", "seed": "seed"}}]);
+    assert_eq!(planned(&world), before);
+    assert!(of(&before, FailureTolerance::None).all_zones.shoots > 0);
+}

@@ -39,6 +39,13 @@ fn world(shoot: &Value, operations: &Value, faults: &Value) -> Value {
     })
 }
 
+/// Another seed over three zones.
+fn with_another(file: &mut Value) {
+    let mut other = file["seeds"][1].clone();
+    other["name"] = json!("other");
+    file["seeds"].as_array_mut().unwrap().push(other);
+}
+
 fn scenario(file: &Value) -> Scenario {
     Scenario::from_json(&file.to_string()).unwrap_or_else(|errors| panic!("{errors}"))
 }
@@ -84,6 +91,10 @@ fn a_control_plane_moves() {
     assert!(gap.from_s > at(&seen, Leaves) && gap.from_s <= at(&seen, Closed) && gap.over, "{gap:?}");
     assert!(gap.to_s > at(&seen, Restored) && gap.to_s <= at(&seen, Serves), "{gap:?}");
     assert!((row(&seen).write_unavailable_s - (gap.to_s - gap.from_s)).abs() < 1e-6 && row(&seen).over);
+    let causes = |cluster: &str| seen.report.etcd[cluster].outages.iter().map(|gap| gap.cause.clone()).collect::<Vec<_>>();
+    for cluster in [SHOP, "shoot--garden--s/etcd-events"] {
+        assert!(!causes(cluster).is_empty() && causes(cluster).iter().all(|why| why.contains("it moves to seed wide")), "{:?}", causes(cluster));
+    }
     assert_eq!(seen.report.etcd[SHOP].rpo.lost_entries, 0);
     let events = &seen.report.etcd["shoot--garden--s/etcd-events"].rpo;
     assert!(events.lost_entries > 0 && events.events[0].cause.contains("no backup"), "{events:?}");
@@ -111,9 +122,7 @@ fn etcd_is_closed_to_clients() {
 fn the_other_members_follow() {
     let tolerant = json!({"failure_tolerance": "zone", "seed": "wide"});
     let mut file = world(&tolerant, &json!([moves("10m", "other")]), &json!([]));
-    let mut other = file["seeds"][1].clone();
-    other["name"] = json!("other");
-    file["seeds"].as_array_mut().unwrap().push(other);
+    with_another(&mut file);
     let seen = run(&scenario(&file), 1);
     assert_eq!(facts(&seen), all(WIDE, SeedId(4), FailureTolerance::Zone));
     let voters = |at: f64| {
@@ -165,6 +174,45 @@ fn what_is_asked_for_meanwhile() {
     assert_eq!(seen.report.etcd[SHOP].members.len(), 3);
 }
 
+/// While it is made to survive a zone it is to move: first the one, then the other.
+#[test]
+fn what_is_under_way_comes_to_its_end_before_it_leaves() {
+    for after in ["10m", "600000500us", "610s", "640s"] {
+        let mut file = world(&json!({"seed": "wide"}), &json!([asks("10m", "zone"), moves(after, "other")]), &json!([]));
+        with_another(&mut file);
+        let seen = run(&scenario(&file), 1);
+        assert_eq!(facts(&seen), all(WIDE, SeedId(4), FailureTolerance::Zone), "{after}");
+        use ToleranceFact::{Admitted as Granted, Done as Survives, Follows};
+        let zone = FailureTolerance::Zone;
+        assert_eq!(tolerances(&seen), [Granted(zone), Follows(zone), Survives(zone)], "{after}");
+        let survives = seen.kube(|fact| matches!(fact, KubeRecord::Tolerance(_, Survives(_))).then_some(()))[0].0;
+        assert!(at(&seen, Leaves) >= survives, "{after}");
+    }
+}
+
+/// It is bound to another seed, which its old one has not heard of yet: what it is asked for is the new one's to admit.
+#[test]
+fn the_seed_it_is_bound_to_answers() {
+    for (from, to) in [("wide", "narrow"), ("narrow", "wide"), ("other", "wide")] {
+        for meanwhile in ["10m", "600000500us", "601s"] {
+            let operations = json!([moves("10m", to), asks(meanwhile, "zone")]);
+            let mut file = world(&json!({"seed": from}), &operations, &json!([]));
+            with_another(&mut file);
+            let seen = run(&scenario(&file), 1);
+            let what = format!("{from} to {to}, {meanwhile}: {:?}", tolerances(&seen));
+            // Asked for both at once it is still where it was.
+            let admitted = if meanwhile == "10m" { from } else { to } != "narrow";
+            let is_answer = |fact: &&ToleranceFact| matches!(fact, ToleranceFact::Admitted(_) | ToleranceFact::Denied(..));
+            let answers: Vec<bool> =
+                tolerances(&seen).iter().filter(is_answer).map(|fact| matches!(fact, ToleranceFact::Admitted(_))).collect();
+            assert_eq!(answers, [admitted], "{what}");
+            assert_eq!(row(&seen).denied.is_some(), admitted && to == "narrow", "{what}");
+            assert!(row(&seen).over, "{what}");
+            assert_eq!(seen.report.etcd[SHOP].members.len(), if admitted { 3 } else { 1 }, "{what}");
+        }
+    }
+}
+
 #[test]
 fn there_and_back() {
     let seen = run(&scenario(&world(&json!({}), &json!([moves("10m", "wide"), moves("30m", "narrow")]), &json!([]))), 1);
@@ -173,6 +221,19 @@ fn there_and_back() {
     let pods: Vec<_> = seen.report.pods.iter().filter(|pod| pod.namespace == "shoot--garden--s").collect();
     assert!(pods.len() == 3 && pods.iter().all(|pod| pod.cluster == "narrow" && pod.ready), "{pods:?}");
     assert_eq!(seen.report.etcd[SHOP].rpo.lost_entries, 0);
+}
+
+/// What is restarted is restarted where it is.
+#[test]
+fn its_components_are_restarted_where_they_are() {
+    let restart = |at: &str| json!({"at": at, "roll_component": {"shoot": "s", "component": "kube-apiserver"}});
+    let operations = json!([restart("5m"), moves("10m", "wide"), restart("30m")]);
+    let seen = run(&scenario(&world(&json!({}), &operations, &json!([]))), 1);
+    let told: Vec<_> = seen.report.story.iter().filter(|line| line.text.contains("operator")).collect();
+    assert_eq!(told.iter().map(|line| line.at_s).collect::<Vec<_>>(), [300.0, 1800.0]);
+    assert!(told[0].text.contains("narrow") && told[1].text.contains("wide"), "{told:?}");
+    let since = seen.report.pods.iter().find(|pod| pod.cluster == "wide" && pod.name.starts_with("kube-apiserver")).unwrap();
+    assert!(since.ready, "{since:?}");
 }
 
 /// The old seed's own control plane is away: nobody hands over, and the shoot serves on where it is.
