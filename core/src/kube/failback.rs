@@ -44,7 +44,7 @@ impl Plane {
             let (most, least) = (zones.values().max().copied().unwrap_or(0), zones.values().min().copied().unwrap_or(0));
             let fair = u32::from(!self.store().desired(id).is_multiple_of(zones.len().max(1) as u32));
             let is_short = |zone: &ZoneId| zones.get(zone) == Some(&least);
-            if let Some(remedy) = self.stuck(id, back, &name, spec) {
+            if let Some(remedy) = self.stuck(id, back, name, spec) {
                 all.push(row(scenario.kube.word(workload.namespace), &workload.name, &zones, most - least, remedy));
             } else if most - least > fair
                 && back.iter().any(is_short)

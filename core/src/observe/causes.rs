@@ -153,7 +153,8 @@ impl Causes {
     fn planned(&self, cluster: ClusterId, at: Time) -> impl Iterator<Item = String> {
         let model = &self.scenario.kube;
         let shoot = model.set_of(cluster).and_then(|(plane, set)| {
-            let is_there = |place: &Hosted| model.seeds[usize::from(place.seed.0)].plane == plane && place.workloads.contains(&set);
+            let is_there =
+                |place: &Hosted| model.seeds[usize::from(place.seed.0)].plane == plane && place.workloads.contains(&set);
             model.shoots.iter().position(|shoot| shoot.places().any(is_there))
         });
         let under_way = move |(own, _, from, to): &&(u16, Plan, Time, Option<Time>)| {

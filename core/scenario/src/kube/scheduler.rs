@@ -88,6 +88,9 @@ mod tests {
     #[test]
     fn a_region_may_not_matter() {
         let elsewhere = [Seed { region: 8, ..seed(false, 0) }];
-        assert_eq!((choose(Some(HERE), None, &elsewhere), choose(Option::None, None, &elsewhere)), (Err(NoSeed::OtherRegion), Ok(0)));
+        assert_eq!(
+            (choose(Some(HERE), None, &elsewhere), choose(Option::None, None, &elsewhere)),
+            (Err(NoSeed::OtherRegion), Ok(0))
+        );
     }
 }

@@ -224,12 +224,9 @@ fn events() {
         "faults[0].zone: found \"zd\"; wanted the name of a zone: \"parent\", \"za\", \"zb\" or \"zc\" (did you mean \"za\"?)\n\
          faults[0].delete: found \"out_of_stock\"; wanted `refused` or `unavailable`: only machines run out",
     );
-    check(
-        "/faults",
-        json!([{"at": "1m", "kind": "volume_lost", "volume": "shoot--garden--s/etcd-main-0"}]),
-        "",
-    );
-    for aim in [json!({"volume": "shoot--garden--s/etcd-main-0"}), json!({"volume": {"leader_of": "shoot--garden--s/etcd-main"}})] {
+    check("/faults", json!([{"at": "1m", "kind": "volume_lost", "volume": "shoot--garden--s/etcd-main-0"}]), "");
+    for aim in [json!({"volume": "shoot--garden--s/etcd-main-0"}), json!({"volume": {"leader_of": "shoot--garden--s/etcd-main"}})]
+    {
         let mut lost = json!({"at": "1m", "for": "5m", "kind": "volume_lost"});
         lost.as_object_mut().unwrap().extend(aim.as_object().unwrap().clone());
         check(
@@ -356,7 +353,8 @@ fn moves_of_shoots() {
     // Three members in each of two seeds, anew at each arrival.
     let often = |times: usize| ["other", "seed"].into_iter().cycle().take(times).collect::<Vec<_>>();
     let spent = |count: usize| {
-        let what = format!("shoots[0]: found {count} members, one after the other, where its shoot moves so often; wanted at most 64");
+        let what =
+            format!("shoots[0]: found {count} members, one after the other, where its shoot moves so often; wanted at most 64");
         format!("{what}\n{what}")
     };
     assert_eq!(errors(zonal.clone(), moves("s", &often(18))), "");

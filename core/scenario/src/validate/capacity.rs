@@ -1,8 +1,8 @@
 //! What capacity is planned for: the control plane that is counted in, as each seed would host it.
 
-use super::{Context, passive};
 use super::lower::{Lowering, Site};
 use super::workload::{Home, Planned, planned};
+use super::{Context, passive};
 use crate::kube::capacity::{Capacity, Demand, Reference};
 use crate::kube::gardener::{FailureTolerance, Recovery};
 use crate::kube::profile;

@@ -61,7 +61,7 @@ pub(super) fn validate(
             planned.extend(volumes.into_iter().map(planned_of));
         } else if let Some(what) = resolver.fault(cx, &path, &fault.kind, at) {
             if let (Fault::VolumeLost(aim), Some(lasts)) = (&what, fault.lasts)
-                && resolver.is_claimed(aim)
+                && resolver.is_claimed(*aim)
             {
                 cx.error(&format!("{path}.for"), quoted(lasts), UNCLAIMED);
             }
@@ -97,9 +97,9 @@ struct Resolver<'a> {
 }
 
 impl Resolver<'_> {
-    fn is_claimed(&self, aim: &Aim<VolumeId>) -> bool {
+    fn is_claimed(&self, aim: Aim<VolumeId>) -> bool {
         match aim {
-            Aim::Named(volume) => self.claimed.contains(volume),
+            Aim::Named(volume) => self.claimed.contains(&volume),
             Aim::OfLeader(cluster) => is_claimed(&self.members.clusters[cluster.0 as usize]),
         }
     }
@@ -231,7 +231,8 @@ impl Resolver<'_> {
         which(cx, &format!("{path}.zones"), &raw.zones, &self.world.zone_names, zone, &mut targets);
         which(cx, &format!("{path}.volumes"), &raw.volumes, &self.world.volume_names, volume, &mut targets);
         let nothing = |which: &RawWhich| matches!(which, RawWhich::Named(names) if names.is_empty());
-        let claimed = |target: &RandomTarget| matches!(target, RandomTarget::Volume(volume) if self.is_claimed(&Aim::Named(*volume)));
+        let claimed =
+            |target: &RandomTarget| matches!(target, RandomTarget::Volume(volume) if self.is_claimed(Aim::Named(*volume)));
         if targets.iter().any(claimed) {
             cx.error(&format!("{path}.volumes"), "a volume of a pod", UNCLAIMED);
         }

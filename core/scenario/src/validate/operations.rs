@@ -129,7 +129,8 @@ impl Owner {
         match self {
             Self::Seed(_) => vec![(s, Task::RollComponent(own[place]))],
             Self::Shoot(k) => {
-                let there = |hosted: &Hosted| Some((usize::from(hosted.seed.0), Task::RollComponent(*hosted.workloads.get(place)?)));
+                let there =
+                    |hosted: &Hosted| Some((usize::from(hosted.seed.0), Task::RollComponent(*hosted.workloads.get(place)?)));
                 shoots[k].places().filter_map(there).collect()
             }
         }

@@ -93,7 +93,11 @@ fn a_control_plane_moves() {
     assert!((row(&seen).write_unavailable_s - (gap.to_s - gap.from_s)).abs() < 1e-6 && row(&seen).over);
     let causes = |cluster: &str| seen.report.etcd[cluster].outages.iter().map(|gap| gap.cause.clone()).collect::<Vec<_>>();
     for cluster in [SHOP, "shoot--garden--s/etcd-events"] {
-        assert!(!causes(cluster).is_empty() && causes(cluster).iter().all(|why| why.contains("it moves to seed wide")), "{:?}", causes(cluster));
+        assert!(
+            !causes(cluster).is_empty() && causes(cluster).iter().all(|why| why.contains("it moves to seed wide")),
+            "{:?}",
+            causes(cluster)
+        );
     }
     assert_eq!(seen.report.etcd[SHOP].rpo.lost_entries, 0);
     let events = &seen.report.etcd["shoot--garden--s/etcd-events"].rpo;
