@@ -239,6 +239,12 @@ impl Plane {
 
     /// An operator asks for something. (It is written at once, whoever answers then; what follows from it waits for those who do it.)
     pub fn operate(&mut self, task: Task, cx: &mut Cx<'_>) {
+        if let Task::RollComponent(workload) = task
+            && self.store.desired(workload) == 0
+        {
+            // A shoot's, which another seed hosts.
+            return;
+        }
         cx.latency = self.control.api.latency();
         cx.record(KubeRecord::Operation(task));
         match task {
