@@ -220,6 +220,13 @@ pub struct Book {
     pub prices: &'static [Price],
 }
 
+impl Book {
+    /// Its provider, with all its prices.
+    pub fn charges(&self) -> Provider {
+        Provider { name: self.provider.to_owned(), region: Some(self.region.to_owned()), prices: self.prices.to_vec() }
+    }
+}
+
 /// Which book.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum BookName {

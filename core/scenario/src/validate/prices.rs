@@ -22,8 +22,7 @@ pub(super) fn validate(cx: &mut Context<'_>, raw: &RawScenario, kube: &KubeModel
             cx.error(&format!("prices.books[{b}]"), quote(book.name), wanted);
             continue;
         }
-        let (name, region) = (book.provider.to_owned(), Some(book.region.to_owned()));
-        providers.push(Provider { name, region, prices: book.prices.to_vec() });
+        providers.push(book.charges());
     }
     let mut given: BTreeMap<&str, Vec<Price>> = BTreeMap::new();
     for (k, line) in raw.custom.iter().enumerate() {

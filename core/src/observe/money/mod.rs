@@ -12,6 +12,8 @@ mod bill;
 mod price;
 mod rows;
 mod split;
+#[cfg(test)]
+mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

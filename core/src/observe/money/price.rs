@@ -79,9 +79,9 @@ pub(super) fn per_month(now: Time) -> f64 {
     if now == Time::ZERO { 0.0 } else { MONTH_NS / now.as_nanos() as f64 }
 }
 
-/// To a millionth: finer differences are those of rounding.
+/// To a millionth: finer differences are those of rounding. (The sum of nothing is -0.)
 pub(super) fn rounded(number: f64) -> f64 {
-    (number * 1e6).round() / 1e6
+    (number * 1e6).round() / 1e6 + 0.0
 }
 
 /// The prices that there is something for in a scenario, provider by provider.
