@@ -53,7 +53,7 @@ pub(crate) fn tolerance(report: &Report, page: &Page) -> Option<String> {
     for provider in report.bill.iter().flat_map(|bill| bill.providers.keys()) {
         let rows: Vec<&ToleranceCostReport> = report.tolerance_cost.iter().filter(|row| row.provider == *provider).collect();
         let prices: Vec<&PriceReport> = report.prices.iter().filter(|price| price.provider == *provider).collect();
-        text += &page.text("  ", &format!("\n{HEAD}{}{HEAD:#} {DIM}{}{DIM:#}", title(&prices), how_sure(&prices)));
+        text += &page.text("  ", &format!("\n{HEAD}{}{HEAD:#} {DIM}({}){DIM:#}", title(&prices), how_sure(&prices)));
         text += &table(&rows, page);
     }
     text += &page.text("  ", &format!("\n{DIM}{NOTE}{DIM:#}"));
@@ -83,7 +83,7 @@ fn table(all: &[&ToleranceCostReport], page: &Page) -> String {
     let of = |kind: Option<CostKind>, part: fn(&ToleranceCostReport) -> f64| {
         let usd = |tolerance: &FailureTolerance| {
             let rows = all.iter().filter(|row| row.tolerance == *tolerance);
-            rows.filter(|row| kind == Some(row.kind) || kind.is_none()).map(|row| part(row)).sum()
+            rows.filter(|row| kind.is_none_or(|kind| kind == row.kind)).map(|row| part(row)).sum::<f64>()
         };
         there.iter().map(usd).collect::<Vec<f64>>()
     };

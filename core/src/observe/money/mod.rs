@@ -9,6 +9,7 @@
 //! A line is a share of a meter. The lines of a kind add up to its meter exactly; dollars are the last step, and feed nothing.
 
 mod bill;
+mod owner;
 mod price;
 mod rows;
 mod split;
@@ -19,6 +20,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use bill::Totals;
+use owner::{Owner, Owners};
 use price::Quantity;
 use split::Split;
 
@@ -28,8 +30,6 @@ use crate::kernel::integral::Integral;
 use crate::kernel::time::{Duration, Time};
 use crate::kube::name::PodName;
 use crate::kube::record::{KubeRecord, PodFact};
-use crate::kube::spec::Role;
-use crate::kube::spec::gardener::{Hosted, Seed};
 use crate::network::wire::Burst;
 use crate::record::Record;
 use crate::report::{BillReport, CostReport, PriceReport, ToleranceCostReport};
@@ -44,6 +44,7 @@ pub const UNUSED: &str = "unused";
 #[derive(Clone, Debug)]
 pub struct Money {
     scenario: Arc<Scenario>,
+    owners: Arc<Owners>,
     split: Split,
     /// How long volumes have been there, by workload.
     volumes: BTreeMap<(PlaneId, WorkloadId), Integral>,
@@ -84,6 +85,7 @@ struct Line {
     seed: Option<SeedId>,
     /// The shoot it is for: a place in [`KubeModel::shoots`](crate::kube::spec::KubeModel::shoots); `None`: the seed's own.
     shoot: Option<u16>,
+    /// A workload, an etcd cluster, or [`UNUSED`].
     component: Option<String>,
     zones: Option<(ZoneId, ZoneId)>,
     quantity: Quantity,
@@ -93,7 +95,8 @@ impl Money {
     /// Nothing has happened yet.
     pub fn new(scenario: &Arc<Scenario>) -> Self {
         let (volumes, claims, windows) = Default::default();
-        Self { scenario: Arc::clone(scenario), split: Split::new(scenario), volumes, claims, windows }
+        let owners = Arc::new(Owners::new(scenario));
+        Self { scenario: Arc::clone(scenario), owners, split: Split::new(scenario), volumes, claims, windows }
     }
 
     /// Takes the totals at the end of a window.
@@ -131,7 +134,7 @@ impl Money {
             *crossing.entry((traffic::cluster(link.from, &self.scenario), link.zones)).or_default() += bytes;
         }
         for ((cluster, zones), bytes) in crossing {
-            let (seed, shoot, component) = self.owner_of(cluster);
+            let Owner { seed, shoot, component } = self.owners.of_cluster(cluster).clone();
             lines.push(Line { seed, shoot, component: Some(component), zones: Some(zones), quantity: Quantity::Crossing { bytes } });
         }
         lines
@@ -151,40 +154,16 @@ impl Money {
         for ((plane, shape), ns) in unused {
             let quantity = Quantity::Machine { shape, ns };
             let component = Some(UNUSED.to_owned());
-            lines.push(Line { seed: self.seed(plane), shoot: None, component, zones: None, quantity });
+            let seed = self.scenario.kube.seeds.iter().position(|seed| seed.plane == plane).map(|k| SeedId(k as u16));
+            lines.push(Line { seed, shoot: None, component, zones: None, quantity });
         }
         lines
     }
 
     /// A share of a workload.
     fn line(&self, plane: PlaneId, workload: WorkloadId, quantity: Quantity) -> Line {
-        let component = self.scenario.kube.planes[plane.0 as usize].workloads[workload.0 as usize].name.clone();
-        let seed = self.seed(plane);
-        let is_in = |hosted: &Hosted| Some(hosted.seed) == seed && hosted.workloads.contains(&workload);
-        let shoot = self.scenario.kube.shoots.iter().position(|shoot| shoot.places().any(is_in)).map(|k| k as u16);
+        let Owner { seed, shoot, component } = self.owners.of(plane, workload).clone();
         Line { seed, shoot, component: Some(component), zones: None, quantity }
-    }
-
-    fn seed(&self, plane: PlaneId) -> Option<SeedId> {
-        let seeds = &self.scenario.kube.seeds;
-        seeds.iter().position(|seed| seed.plane == plane).map(|k| SeedId(k as u16))
-    }
-
-    /// Whose an etcd cluster is, and what it is called there: that of a shoot, of a seed, or nobody's.
-    fn owner_of(&self, cluster: ClusterId) -> (Option<SeedId>, Option<u16>, String) {
-        let kube = &self.scenario.kube;
-        for (k, shoot) in (0..).zip(&kube.shoots) {
-            for hosted in shoot.places() {
-                let plane = &kube.planes[kube.seeds[hosted.seed.0 as usize].plane.0 as usize];
-                let set = hosted.workloads.iter().map(|id| &plane.workloads[id.0 as usize]);
-                if let Some(set) = set.into_iter().find(|workload| workload.role == Role::Etcd(cluster)) {
-                    return (Some(hosted.seed), Some(k), set.name.clone());
-                }
-            }
-        }
-        let is_its = |seed: &Seed| kube.planes[seed.plane.0 as usize].etcd == cluster;
-        let seed = kube.seeds.iter().position(is_its).map(|k| SeedId(k as u16));
-        (seed, None, self.scenario.etcd[cluster.0 as usize].name.clone())
     }
 
     fn shape(&self, plane: PlaneId, group: GroupId) -> Shape {
