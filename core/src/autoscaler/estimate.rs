@@ -29,7 +29,8 @@ pub struct More {
 pub fn helpless(pods: &[Demand], coming: &[u32], spec: &PlaneSpec, store: &Store) -> (Vec<Demand>, Assumed) {
     let mut assumed = Assumed::default();
     for (group, count) in (0..).map(GroupId).zip(coming) {
-        (0..*count).for_each(|_| add_node(&mut assumed, group, spec, store));
+        let node = next_node(group, spec, store);
+        (0..*count).for_each(|_| add(&node, &mut assumed, store));
     }
     let mut left = Vec::new();
     let mut hopeless = BTreeSet::new();
@@ -51,6 +52,7 @@ pub fn estimate(group: GroupId, room: u32, pods: &[Demand], assumed: &Assumed, s
     let mut assumed = assumed.clone();
     let before = assumed.nodes.len();
     let first = next(&assumed, store);
+    let another = next_node(group, spec, store);
     let mut packed = Resources::default();
     let mut hopeless = BTreeSet::new();
     for pod in pods {
@@ -60,7 +62,7 @@ pub fn estimate(group: GroupId, room: u32, pods: &[Demand], assumed: &Assumed, s
         let mut node = assumed.first_fit(*pod, first, spec, store);
         if node.is_none() && assumed.nodes.len() - before < room as usize {
             let last = next(&assumed, store);
-            add_node(&mut assumed, group, spec, store);
+            add(&another, &mut assumed, store);
             node = assumed.first_fit(*pod, last, spec, store);
             if node.is_none() {
                 assumed.nodes.pop();
@@ -85,13 +87,12 @@ fn next(assumed: &Assumed, store: &Store) -> NodeKey {
 }
 
 /// A node as the next machine of a deployment will bring it, with the pods that belong to every node.
-fn add_node(assumed: &mut Assumed, id: GroupId, spec: &PlaneSpec, store: &Store) {
-    let key = next(assumed, store);
+fn next_node(id: GroupId, spec: &PlaneSpec, store: &Store) -> Node {
     let group: &Group = &spec.groups[id.0 as usize];
     // It is nobody's: only its labels, its taints and its size count.
     let name = NodeName::Machine(MachineName { group: id, template: 0, suffix: 0 });
     let mut node = Node::new(name, HostId(u16::MAX), group.zone, &group.template);
-    node.labels.set(Symbol::HOSTNAME, Symbol::host(key));
+    node.labels.set(Symbol::HOSTNAME, Symbol::host(store.next_node()));
     for workload in spec.workloads.iter().filter(|workload| workload.kind == Kind::DaemonSet) {
         let suits =
             workload.affinity.admits(&node.labels) && taints::forbidding(&node.taints, &daemon::tolerations(workload)).is_none();
@@ -99,6 +100,12 @@ fn add_node(assumed: &mut Assumed, id: GroupId, spec: &PlaneSpec, store: &Store)
             node.requested = node.requested.plus(&workload.requests);
         }
     }
+    node
+}
+
+fn add(node: &Node, assumed: &mut Assumed, store: &Store) {
+    let (key, mut node) = (next(assumed, store), node.clone());
+    node.labels.set(Symbol::HOSTNAME, Symbol::host(key));
     assumed.nodes.push((key, node));
 }
 

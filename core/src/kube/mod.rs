@@ -57,7 +57,7 @@ pub use crate::scenario::kube::name;
 use std::collections::BTreeMap;
 
 use crate::gardener::garden::Garden;
-use crate::ids::{ClusterId, PlaneId, ZoneId};
+use crate::ids::{ClusterId, PlaneId, WorkloadId, ZoneId};
 use crate::kernel::time::Time;
 use crate::network::HostId;
 use crate::network::Network;
@@ -80,7 +80,7 @@ pub struct Kube {
     /// Whose objects are in which etcd cluster.
     in_etcd: BTreeMap<ClusterId, Vec<PlaneId>>,
     /// Where the members of an etcd cluster are pods, or may be.
-    hosts: BTreeMap<ClusterId, Vec<PlaneId>>,
+    hosts: BTreeMap<ClusterId, Vec<(PlaneId, WorkloadId)>>,
     garden: Garden,
 }
 
@@ -92,9 +92,9 @@ impl Kube {
         let mut hosts: BTreeMap<_, Vec<_>> = BTreeMap::new();
         for (id, plane) in (0..).map(PlaneId).zip(specs) {
             in_etcd.entry(plane.etcd).or_default().push(id);
-            for workload in &plane.workloads {
-                if let Role::Etcd(cluster) = workload.role {
-                    hosts.entry(cluster).or_default().push(id);
+            for (workload, spec) in (0..).map(WorkloadId).zip(&plane.workloads) {
+                if let Role::Etcd(cluster) = spec.role {
+                    hosts.entry(cluster).or_default().push((id, workload));
                 }
             }
         }
@@ -178,8 +178,8 @@ impl Kube {
 
     /// A cluster may offer other services than before, or its members' processes may have started or ended.
     pub fn services_changed(&mut self, cluster: ClusterId, at: &mut Surroundings<'_>) {
-        for host in self.hosts.get(&cluster).cloned().unwrap_or_default() {
-            self.with(host, at, |plane, cx| plane.members_changed(cluster, cx));
+        for (host, set) in self.hosts.get(&cluster).cloned().unwrap_or_default() {
+            self.with(host, at, |plane, cx| plane.members_changed(cluster, set, cx));
         }
         for plane in self.in_etcd.get(&cluster).cloned().unwrap_or_default() {
             self.with(plane, at, Plane::services_changed);

@@ -108,6 +108,8 @@ pub struct Store {
     nodes: BTreeMap<NodeKey, Node>,
     pods: BTreeMap<PodId, Pod>,
     by_workload: Vec<BTreeSet<PodId>>,
+    /// Workloads by namespace: none ever leaves it.
+    by_namespace: BTreeMap<Symbol, Vec<WorkloadId>>,
     desired: Vec<u32>,
     revisions: Vec<Revisions>,
     claims: BTreeMap<PodName, Claim>,
@@ -156,8 +158,13 @@ impl Store {
             let host = Network::host_of(spec.node);
             (key, Node::new(NodeName::Given(key), host, net.zone(host), &spec.template))
         };
+        let mut by_namespace = BTreeMap::<_, Vec<_>>::new();
+        for (id, workload) in (0..).map(WorkloadId).zip(&spec.workloads) {
+            by_namespace.entry(workload.namespace).or_default().push(id);
+        }
         Self {
             nodes: (0..).map(NodeKey).zip(&spec.nodes).map(node).collect(),
+            by_namespace,
             pods: BTreeMap::new(),
             by_workload: vec![BTreeSet::new(); spec.workloads.len()],
             desired: spec.workloads.iter().map(|workload| workload.replicas).collect(),
@@ -277,6 +284,15 @@ impl Store {
     /// made: in Kubernetes those that are there keep what they were made with.)
     pub fn template<'a>(&'a self, workload: WorkloadId, spec: &'a PlaneSpec) -> &'a Workload {
         self.templates.get(&workload).unwrap_or(&spec.workloads[workload.0 as usize])
+    }
+
+    /// Workloads of a namespace, as they are now.
+    pub fn templates_in<'a>(
+        &'a self,
+        namespace: Symbol,
+        spec: &'a PlaneSpec,
+    ) -> impl Iterator<Item = (WorkloadId, &'a Workload)> {
+        self.by_namespace.get(&namespace).into_iter().flatten().map(|id| (*id, self.template(*id, spec)))
     }
 
     /// A workload is so from now on, pods wanted included.

@@ -278,6 +278,7 @@ impl Lifecycle {
             return;
         }
         zone.armed = None;
+        self.stale = true;
         // A look at this very moment comes first, and releases what it leaves.
         if self.armed != Some(cx.now) {
             self.release(id, store, cx);
@@ -302,7 +303,9 @@ impl Lifecycle {
             return;
         }
         let timers = &cx.spec.timers;
-        let skips = cx.exact == Exact::Fast && timers.monitor_grace >= timers.lease_renewal + timers.monitor_period;
+        // A look may come just when a token does, and releases the node in its own place.
+        let evicts = self.zones.values().any(|zone| zone.armed.is_some());
+        let skips = cx.exact == Exact::Fast && !evicts && timers.monitor_grace >= timers.lease_renewal + timers.monitor_period;
         let wanted = if self.nodes_changed || !skips {
             Some(self.looks.after(cx.now))
         } else {

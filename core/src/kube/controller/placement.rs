@@ -44,7 +44,7 @@ pub fn place(demand: Demand, spec: &PlaneSpec, store: &Store, tie: &mut Draw) ->
     let assumed = Assumed::default();
     let nodes = Nodes::new(store, &assumed);
     let company = company(workload, spec, store, &nodes);
-    let refusals = filter(demand, spec, store, &nodes, &company);
+    let refusals: Vec<_> = filter(demand, spec, store, &nodes, &company, 0).collect();
     let candidates: Vec<usize> = (0..nodes.all.len()).filter(|&node| refusals[node].is_none()).collect();
     if candidates.is_empty() {
         return Err(refusals.into_iter().flatten().collect());
@@ -80,10 +80,9 @@ impl Assumed {
     pub fn first_fit(&self, demand: Demand, from: NodeKey, spec: &PlaneSpec, store: &Store) -> Option<NodeKey> {
         let nodes = Nodes::new(store, self);
         let company = company(store.template(demand.workload, spec), spec, store, &nodes);
-        let refusals = filter(demand, spec, store, &nodes, &company);
-        let suits =
-            |((key, _), refusal): (&(NodeKey, &Node), &Option<Reason>)| (*key >= from && refusal.is_none()).then_some(*key);
-        nodes.all.iter().zip(&refusals).find_map(suits)
+        let first = nodes.all.partition_point(|(key, _)| *key < from);
+        let mut refusals = filter(demand, spec, store, &nodes, &company, first);
+        refusals.position(|refusal| refusal.is_none()).map(|place| nodes.all[first + place].0)
     }
 }
 
@@ -123,14 +122,21 @@ impl<'a> Nodes<'a> {
     }
 }
 
-/// The first filter that each node fails.
-fn filter(demand: Demand, spec: &PlaneSpec, store: &Store, nodes: &Nodes<'_>, company: &[Placed<'_>]) -> Vec<Option<Reason>> {
+/// The first filter that each node fails, from the one at place `first` on.
+fn filter<'a>(
+    demand: Demand,
+    spec: &'a PlaneSpec,
+    store: &'a Store,
+    nodes: &'a Nodes<'a>,
+    company: &[Placed<'_>],
+    first: usize,
+) -> impl Iterator<Item = Option<Reason>> + use<'a> {
     let workload = store.template(demand.workload, spec);
     let pods = counted(workload, &workload.spread, spec, store, nodes);
     let spread = spread::filter(&incoming(workload, demand.revision), &workload.spread, &nodes.views, &pods);
     let near = affinity::filter(&pod(workload), company, &nodes.views);
     let claim = demand.zone.map(|zone| Claim::Bound(Volume(vec![(Symbol::ZONE, vec![zone])])));
-    let refusal = |place: usize| {
+    let refusal = move |place: usize| {
         let node = nodes.all[place].1;
         let requested = nodes.requested(place).plus(&workload.requests);
         match () {
@@ -142,7 +148,7 @@ fn filter(demand: Demand, spec: &PlaneSpec, store: &Store, nodes: &Nodes<'_>, co
                 Some(Reason::VolumeZone)
             }
             () if spread[place] != spread::Verdict::Success => Some(Reason::Spread),
-            () => match near[place] {
+            () => match near(&nodes.views[place]) {
                 affinity::Verdict::Success => None,
                 affinity::Verdict::Affinity => Some(Reason::PodAffinity),
                 affinity::Verdict::AntiAffinity => Some(Reason::PodAntiAffinity),
@@ -150,7 +156,7 @@ fn filter(demand: Demand, spec: &PlaneSpec, store: &Store, nodes: &Nodes<'_>, co
             },
         }
     };
-    (0..nodes.all.len()).map(refusal).collect()
+    (first..nodes.all.len()).map(refusal)
 }
 
 /// Scores with the weights of the default profile.
@@ -179,11 +185,6 @@ fn score(
     candidates.iter().map(resources).zip(others).map(|(resources, others)| resources + others).collect()
 }
 
-/// Workloads as they are now.
-fn templates<'a>(spec: &'a PlaneSpec, store: &'a Store) -> impl Iterator<Item = (WorkloadId, &'a Workload)> {
-    (0..spec.workloads.len() as u32).map(WorkloadId).map(|id| (id, store.template(id, spec)))
-}
-
 /// Pods that have a node and may count for these constraints.
 fn counted<'a>(
     workload: &Workload,
@@ -192,11 +193,9 @@ fn counted<'a>(
     store: &'a Store,
     nodes: &Nodes<'_>,
 ) -> Vec<PodView<'a>> {
-    let counts = |other: &Workload| {
-        other.namespace == workload.namespace && constraints.iter().any(|constraint| constraint.selector.selects(&other.labels))
-    };
+    let counts = |other: &Workload| constraints.iter().any(|constraint| constraint.selector.selects(&other.labels));
     let mut pods = Vec::new();
-    for (id, other) in templates(spec, store).filter(|(_, other)| counts(other)) {
+    for (id, other) in store.templates_in(workload.namespace, spec).filter(|(_, other)| counts(other)) {
         let view = |(node, terminating, revision)| {
             let Workload { namespace, labels, .. } = other;
             PodView { node, namespace: *namespace, labels, revision, terminating }
@@ -206,15 +205,12 @@ fn counted<'a>(
     pods
 }
 
-/// Pods that have a node and may be liked or disliked, or like or dislike others.
+/// Pods that have a node and are liked or disliked, or like or dislike others.
 fn company<'a>(workload: &Workload, spec: &'a PlaneSpec, store: &'a Store, nodes: &Nodes<'_>) -> Vec<Placed<'a>> {
-    let cares = |other: &Workload| {
-        other.namespace == workload.namespace && !(workload.pod_affinity.is_empty() && other.pod_affinity.is_empty())
-    };
-    let others = templates(spec, store).filter(|(_, other)| cares(other));
-    let placed =
-        |(id, other)| Placed { pod: pod(other), nodes: nodes.places(id, store).into_iter().map(|(node, ..)| node).collect() };
-    others.map(placed).collect()
+    let own = pod(workload);
+    let others = store.templates_in(workload.namespace, spec).map(|(id, other)| (id, pod(other)));
+    let counts = others.filter(|(_, other)| own.minds(other) || other.minds(&own));
+    counts.map(|(id, pod)| Placed { pod, nodes: nodes.places(id, store).into_iter().map(|(node, ..)| node).collect() }).collect()
 }
 
 /// A workload's pods, as far as their likes and dislikes go.

@@ -27,7 +27,7 @@ use crate::kube::event::{KubeEvent, Stage, Watcher};
 use crate::kube::kubelet::Kubelet;
 use crate::kube::name::{PodName, PodTag};
 use crate::kube::record::{KubeRecord, Verb};
-use crate::kube::spec::{Component, Kind, Role, Task, Workload};
+use crate::kube::spec::{Component, Kind, Task};
 use crate::kube::store::{Change, Store};
 
 /// A plane.
@@ -291,14 +291,12 @@ impl Plane {
     }
 
     /// Members of an etcd cluster that are its pods have started or stopped.
-    pub fn members_changed(&mut self, cluster: ClusterId, cx: &mut Cx<'_>) {
+    pub fn members_changed(&mut self, cluster: ClusterId, set: WorkloadId, cx: &mut Cx<'_>) {
         cx.latency = self.control.api.latency();
         for kubelet in self.kubelets.values_mut() {
             kubelet.members_changed(cluster, &mut self.store, cx);
         }
-        let of = |workload: &Workload| workload.role == Role::Etcd(cluster);
-        let set = cx.spec.workloads.iter().position(of).map(|set| WorkloadId(set as u32));
-        self.tell_druid(set, cx);
+        self.tell_druid(Some(set), cx);
         self.finish(cx);
     }
 

@@ -62,7 +62,9 @@ impl Plane {
             }
         }
         for change in self.store.take_changes() {
-            self.autoscaler.something_changed();
+            if !matches!(change, Change::Readiness(_)) {
+                self.autoscaler.something_changed();
+            }
             self.scheduler.wake(&change, heard, &self.store, cx.spec);
             match change {
                 Change::Created(pod) if self.store.pod(pod).is_some_and(|pod| pod.node.is_none()) => {

@@ -53,6 +53,16 @@ impl Pod<'_> {
         self.namespace == other.namespace && term.selector.selects(other.labels)
     }
 
+    /// Whether it likes or dislikes another pod: where neither of two does the other, neither counts for the other's place.
+    pub fn minds(&self, other: &Pod) -> bool {
+        let PodAffinity { near, away } = self.affinity;
+        let terms = |of: &Affinity| {
+            let preferred = of.preferred.iter().map(|(_, term)| term);
+            of.required.iter().chain(preferred).any(|term| self.means(term, other))
+        };
+        terms(near) || terms(away)
+    }
+
     /// Whether it is what all pods are that this one must be near to.
     fn must_be_near(&self, other: &Pod) -> bool {
         self.affinity.near.required.iter().all(|term| self.means(term, other))
@@ -82,8 +92,8 @@ impl Tally {
     }
 }
 
-/// Which of the nodes a pod fits; one verdict per node.
-pub fn filter(pod: &Pod, placed: &[Placed], nodes: &[NodeView]) -> Vec<Verdict> {
+/// Which of the nodes a pod fits: says so of any of them.
+pub fn filter<'a>(pod: &Pod<'a>, placed: &[Placed<'_>], nodes: &[NodeView<'_>]) -> impl Fn(&NodeView<'_>) -> Verdict + use<'a> {
     let PodAffinity { near, away } = pod.affinity;
     let (mut wanted, mut unwanted, mut unwilling) = (Tally::default(), Tally::default(), Tally::default());
     for others in placed {
@@ -101,14 +111,13 @@ pub fn filter(pod: &Pod, placed: &[Placed], nodes: &[NodeView]) -> Vec<Verdict> 
     }
     // The first of pods that are to be near to each other may go anywhere.
     let is_first = wanted.0.is_empty() && pod.must_be_near(pod);
-    let verdict = |node: &NodeView| match () {
+    move |node| match () {
         () if !near.required.iter().all(|term| node.labels.get(term.key).is_some()) => Verdict::Affinity,
         () if !is_first && !near.required.iter().all(|term| wanted.is_at(term, node)) => Verdict::Affinity,
         () if away.required.iter().any(|term| unwanted.is_at(term, node)) => Verdict::AntiAffinity,
         () if unwilling.at(node).next().is_some() => Verdict::ExistingAntiAffinity,
         () => Verdict::Success,
-    };
-    nodes.iter().map(verdict).collect()
+    }
 }
 
 /// How well the nodes suit a pod, by what it and the pods that are there would like: 0 to 100 for each of `candidates` (places in the
@@ -206,7 +215,7 @@ mod tests {
     }
 
     fn filtered(kinds: &[Symbol], affinity: &PodAffinity, others: &[Pods]) -> Vec<Verdict> {
-        judged(kinds, affinity, others, filter)
+        judged(kinds, affinity, others, |pod, placed, nodes| nodes.iter().map(filter(pod, placed, nodes)).collect())
     }
 
     #[test]
@@ -222,7 +231,9 @@ mod tests {
     fn a_node_without_the_key_is_near_nobody() {
         let (labels, free) = (of_kinds(&[WEB]), near(vec![term(Symbol::REGION, WEB)]));
         let pod = Pod { namespace: HERE, labels: &labels, affinity: &free };
-        assert_eq!(filter(&pod, &[], &views(&labels_of(&[1]))), [Verdict::Affinity], "not even the first may go there");
+        let nodes = labels_of(&[1]);
+        let nodes = views(&nodes);
+        assert_eq!(filter(&pod, &[], &nodes)(&nodes[0]), Verdict::Affinity, "not even the first may go there");
     }
 
     #[test]
@@ -253,8 +264,9 @@ mod tests {
         let (labels, nodes) = (of_kinds(&[WEB]), labels_of(&[1]));
         let dislikes = away(vec![term(HOST, WEB)]);
         let pod = |namespace| Pod { namespace, labels: &labels, affinity: &dislikes };
-        let verdict = |there| filter(&pod(HERE), &[Placed { pod: pod(there), nodes: vec![0] }], &views(&nodes));
-        assert_eq!((verdict(HERE), verdict(Symbol(21))), (vec![AntiAffinity], vec![Success]));
+        let nodes = views(&nodes);
+        let verdict = |there| filter(&pod(HERE), &[Placed { pod: pod(there), nodes: vec![0] }], &nodes)(&nodes[0]);
+        assert_eq!((verdict(HERE), verdict(Symbol(21))), (AntiAffinity, Success));
     }
 
     fn scored(kinds: &[Symbol], affinity: &PodAffinity, others: &[Pods], candidates: &[usize]) -> Vec<i64> {
@@ -311,7 +323,9 @@ mod tests {
             let PodAffinity { near, away } = pod.affinity;
             let company: Vec<&Labels> = there.iter().filter(|(other, _)| pod.must_be_near(other)).map(|(_, at)| *at).collect();
             let is_first = company.is_empty() && pod.must_be_near(&pod);
-            for (node, found) in nodes.iter().zip(filter(&pod, &placed, &views(&nodes))) {
+            let views = views(&nodes);
+            let filtered = views.iter().map(filter(&pod, &placed, &views));
+            for (node, found) in nodes.iter().zip(filtered) {
                 let lonely = near.required.iter().any(|term| !company.iter().any(|at| is_near(term, node, at)));
                 let dislikes = away.required.iter()
                     .any(|term| there.iter().any(|(other, at)| pod.means(term, other) && is_near(term, node, at)));

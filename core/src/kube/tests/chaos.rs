@@ -219,3 +219,21 @@ proptest! {
         prop_assert_eq!(ailments(&scenario, &simulation), [""; 0]);
     }
 }
+
+/// A new leader's second token comes just when the volume is free that it had detached at once.
+#[test]
+fn a_token_and_a_look_at_one_moment_are_one() {
+    let world = World {
+        nodes: [2, 1, 1],
+        machines: None,
+        spread_out: true,
+        shoot: Some(Etcd::Quorum),
+        cares: false,
+        workloads: vec![(0, 1, 1, 0, None, 0, None)],
+    };
+    let faults = [(1597, 347, 0, 15742), (882, 1120, 0, 47408), (419, 1166, 0, 42841)];
+    let mut scenario = faults.iter().fold(world.scenario(), |scenario, fault| with_fault(scenario, *fault));
+    scenario.duration = secs(1700);
+    let [(_, fast), (_, full)] = [Exact::Fast, Exact::Full].map(|exact| simulate(&scenario, 0, exact));
+    same(&fast, &full, &scenario, 0);
+}
