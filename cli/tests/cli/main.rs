@@ -216,7 +216,10 @@ fn prices_are_a_table_or_json() {
     let (table, _) = check(&["prices"], "", 0);
     let row = |what: &str| table.lines().find(|line| line.contains(what)).unwrap_or_else(|| panic!("{what}: {table}"));
     assert!(row("m5.2xlarge").contains("0.428/h") && row("m5.2xlarge").contains("from memory"), "{table}");
-    assert!(row("data transfer out to another zone").contains("0.01/GB") && row("data transfer out").contains("  seen"), "{table}");
+    assert!(
+        row("data transfer out to another zone").contains("0.01/GB") && row("data transfer out").contains("  seen"),
+        "{table}"
+    );
     let books: Value = serde_json::from_str(&check(&["prices", "--format", "json"], "", 0).0).expect("it is JSON");
     let first = &books[0]["prices"][0];
     assert_eq!((&books[0]["book"], &first["unit"], &first["check"]), (&json!("aws-eu-west-1"), &json!("h"), &json!("memory")));

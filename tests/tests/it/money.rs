@@ -97,7 +97,7 @@ fn rows_the_bill_and_what_tolerance_costs_say_the_same() {
     let report = report(&story());
     let bill = report.bill.as_ref().expect("there are prices");
     let per_month = MONTH_H * 3_600.0 / report.simulated_s;
-    assert_eq!([bill.window_s], [report.traffic_window_s]);
+    near(bill.window_s, report.traffic_window_s, "windows");
     for (name, of) in &bill.providers {
         let windows = (report.simulated_s / bill.window_s).ceil() as usize;
         assert!(of.total_usd.len() == windows && of.total_usd.windows(2).all(|pair| pair[0] <= pair[1]), "{name}");
@@ -107,7 +107,10 @@ fn rows_the_bill_and_what_tolerance_costs_say_the_same() {
             assert_eq!(series.len(), windows);
             // Each window is rounded to a millionth.
             let sum = series.iter().sum::<f64>() * per_month;
-            assert!((sum - usd(&report, name, |row| row.kind == *kind)).abs() < 1e-6 * per_month * windows as f64, "{name}, {kind:?}");
+            assert!(
+                (sum - usd(&report, name, |row| row.kind == *kind)).abs() < 1e-6 * per_month * windows as f64,
+                "{name}, {kind:?}"
+            );
         }
         let tolerance = report.tolerance_cost.iter().filter(|row| row.provider == *name);
         near(tolerance.map(|row| f64::from(row.shoots) * (row.own_usd + row.shared_usd)).sum(), total, name);
@@ -128,7 +131,9 @@ fn costs_have_nine_fields_and_are_there_where_there_are_prices() {
         assert_eq!(fields, nine);
         assert_eq!(row["from_zone"].is_null(), row["kind"] != "cross_zone", "{row}");
     }
-    assert!(found["prices"].as_array().is_some_and(|rows| rows.iter().all(|row| !row["source"].is_null() && !row["check"].is_null())));
+    assert!(
+        found["prices"].as_array().is_some_and(|rows| rows.iter().all(|row| !row["source"].is_null() && !row["check"].is_null()))
+    );
     json.as_object_mut().expect("an object").shift_remove("prices");
     let free = report(&json);
     let plain = free.to_json();

@@ -30,7 +30,13 @@ fn mine() -> Vec<Value> {
     let mut machine = line("machine", 0.5, "h");
     machine["machine"] = json!("8cpu-32gib");
     let hours = line("load_balancer_hours", 0.0, "h");
-    vec![machine, hours, line("volume", 0.1, "GiB-month"), line("cross_zone_out", 0.002, "GiB"), line("cross_zone_in", 0.0, "GiB")]
+    vec![
+        machine,
+        hours,
+        line("volume", 0.1, "GiB-month"),
+        line("cross_zone_out", 0.002, "GiB"),
+        line("cross_zone_in", 0.0, "GiB"),
+    ]
 }
 
 #[test]
@@ -91,7 +97,10 @@ fn books_and_prices_make_providers() {
     assert_eq!((mine.region.as_ref(), mine.only(Kind::CrossZoneOut).unwrap().usd), (None, 0.002));
     // Of tiers the smallest that holds the volume.
     let tier = |gib: u64| azure.volume(gib << 30).map(|price| price.what.as_ref());
-    assert_eq!([tier(10), tier(25), tier(32), tier(33)].map(Option::unwrap), ["P3", "P4", "P4", "P6"].map(|of| format!("Premium SSD {of}")));
+    assert_eq!(
+        [tier(10), tier(25), tier(32), tier(33)].map(Option::unwrap),
+        ["P3", "P4", "P4", "P6"].map(|of| format!("Premium SSD {of}"))
+    );
     assert_eq!(tier(513), None);
 }
 
@@ -119,7 +128,8 @@ fn volumes_have_the_size_that_gardener_gives_them_or_the_file() {
         {"name": "mine", "kind": "stateful_set", "volume": "zonal"},
     ]);
     let scenario = Scenario::from_json(&raw.to_string()).unwrap();
-    let volumes = scenario.kube.planes[0].workloads.iter().filter(|workload| matches!(workload.kind, SetKind::StatefulSet { .. }));
+    let volumes =
+        scenario.kube.planes[0].workloads.iter().filter(|workload| matches!(workload.kind, SetKind::StatefulSet { .. }));
     let sizes: Vec<(&str, u64)> = volumes.map(|own| (own.name.as_str(), own.volume.expect("a volume").bytes >> 30)).collect();
     assert_eq!(sizes, [("etcd-main", 25), ("etcd-events", 10), ("prometheus", 20), ("loki", 7), ("mine", 10)]);
     raw["shoots"][0]["components"] = json!([{"name": "kube-scheduler", "volume_size": "7GiB"}]);
@@ -176,7 +186,10 @@ fn each_mistake_has_its_message() {
         broken(0, "machine", Value::Null),
         "prices.custom[0].machine: found nothing; wanted CPUs and GiB of memory, such as \"8cpu-32gib\": which machine it is the price of",
     );
-    check(broken(1, "machine", json!("x")), "prices.custom[1].machine: found \"x\"; wanted nothing: load_balancer_hours is no machine");
+    check(
+        broken(1, "machine", json!("x")),
+        "prices.custom[1].machine: found \"x\"; wanted nothing: load_balancer_hours is no machine",
+    );
     check(
         broken(4, "unit", json!("GB")),
         "prices: found cross_zone_out of mine per GiB and cross_zone_in per GB; wanted both for the same unit",

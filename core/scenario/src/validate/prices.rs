@@ -159,7 +159,9 @@ fn words(item: Item) -> String {
 fn is_date(text: &str) -> bool {
     let parts: Vec<&str> = text.split('-').collect();
     let within = |part: &str, length, most: u32| {
-        part.len() == length && part.bytes().all(|b| b.is_ascii_digit()) && part.parse().is_ok_and(|n: u32| (1..=most).contains(&n))
+        part.len() == length
+            && part.bytes().all(|b| b.is_ascii_digit())
+            && part.parse().is_ok_and(|n: u32| (1..=most).contains(&n))
     };
     match parts[..] {
         [year, month] => within(year, 4, 9_999) && within(month, 2, 12),

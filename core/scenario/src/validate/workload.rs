@@ -235,7 +235,11 @@ impl Planned<'_> {
         }
         let size = self.said(|raw| raw.volume_size);
         if claim == RawClaim::None && size.is_some() {
-            cx.error(&format!("{}.volume_size", self.path(of)), "the size of a volume", "none: its pods have no volumes (`volume`)");
+            cx.error(
+                &format!("{}.volume_size", self.path(of)),
+                "the size of a volume",
+                "none: its pods have no volumes (`volume`)",
+            );
         }
         let usual = || self.profile.map_or(UNKNOWN.volume_gib, |profile| profile.volume_gib) << 30;
         let bytes = size.map_or_else(usual, |size| size.0);

@@ -57,7 +57,8 @@ pub(super) fn report(windows: &[(Time, Totals)], window: Duration, scenario: &Sc
     let added: Vec<Totals> = windows.iter().zip(before).map(|((_, totals), before)| totals.since(before)).collect();
     let bill = |provider: &Provider| {
         let series = |kind| added.iter().map(|window| rounded(window.usd(kind, provider))).collect();
-        let total = |(_, totals): &(Time, Totals)| rounded(CostKind::ALL.into_iter().map(|kind| totals.usd(kind, provider)).sum());
+        let total =
+            |(_, totals): &(Time, Totals)| rounded(CostKind::ALL.into_iter().map(|kind| totals.usd(kind, provider)).sum());
         let kinds: IndexMap<CostKind, Vec<f64>> = CostKind::ALL.into_iter().map(|kind| (kind, series(kind))).collect();
         (provider.name.clone(), ProviderBill { kinds, total_usd: windows.iter().map(total).collect() })
     };

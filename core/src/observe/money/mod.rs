@@ -135,7 +135,13 @@ impl Money {
         }
         for ((cluster, zones), bytes) in crossing {
             let Owner { seed, shoot, component } = self.owners.of_cluster(cluster).clone();
-            lines.push(Line { seed, shoot, component: Some(component), zones: Some(zones), quantity: Quantity::Crossing { bytes } });
+            lines.push(Line {
+                seed,
+                shoot,
+                component: Some(component),
+                zones: Some(zones),
+                quantity: Quantity::Crossing { bytes },
+            });
         }
         lines
     }

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::price::{Charge, per_month, rounded};
 use super::Line;
+use super::price::{Charge, per_month, rounded};
 use crate::ids::{SeedId, ZoneId};
 use crate::kernel::time::Time;
 use crate::kube::spec::gardener::FailureTolerance;
@@ -58,13 +58,21 @@ pub(super) fn tolerance(lines: &[Line], now: Time, scenario: &Scenario) -> Vec<T
             let shoots = places.iter().filter(|(own, _)| own == tolerance).count() as f64;
             rows.extend(CostKind::ALL.map(|kind| {
                 let of = |line: &&Line| line.quantity.kind() == kind && line.quantity.is_some();
-                let own = |line: &&Line| line.shoot.and_then(|shoot| place(scenario, shoot)).is_some_and(|(own, _)| own == *tolerance);
+                let own =
+                    |line: &&Line| line.shoot.and_then(|shoot| place(scenario, shoot)).is_some_and(|(own, _)| own == *tolerance);
                 let own_usd: f64 = lines.iter().filter(of).filter(own).map(|line| line.quantity.charge(provider).usd).sum();
                 let shared = lines.iter().filter(of).filter(|line| line.shoot.is_none());
                 let shared_usd: f64 = shared.map(|line| share(line, *tolerance, &places, provider)).sum();
                 let usd = |sum: f64| rounded(sum / shoots * per_month(now));
                 let (provider, shoots) = (provider.name.clone(), shoots as u32);
-                ToleranceCostReport { provider, tolerance: *tolerance, shoots, kind, own_usd: usd(own_usd), shared_usd: usd(shared_usd) }
+                ToleranceCostReport {
+                    provider,
+                    tolerance: *tolerance,
+                    shoots,
+                    kind,
+                    own_usd: usd(own_usd),
+                    shared_usd: usd(shared_usd),
+                }
             }));
         }
     }

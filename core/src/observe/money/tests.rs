@@ -181,7 +181,8 @@ fn bytes_within_a_zone_or_to_another_region_are_not_of_this_price() {
     // A day: a month is 730/24 of it. A GiB each way, for the sender alone.
     let meters = Meters { now: Time::ZERO + Duration::from_secs(86_400), machines: &[], links: &links };
     let account = money.account(meters, Duration::from_secs(300));
-    let rows: Vec<_> = account.cost.iter().map(|row| (row.from_zone.as_deref().unwrap(), row.component.as_deref().unwrap())).collect();
+    let rows: Vec<_> =
+        account.cost.iter().map(|row| (row.from_zone.as_deref().unwrap(), row.component.as_deref().unwrap())).collect();
     assert_eq!(rows, [("z-a", "etcd-main"), ("z-b", "etcd-main")]);
     for row in &account.cost {
         assert!((row.quantity - 730.0 / 24.0).abs() < 1e-5 && (row.per_month_usd - 7.3 / 24.0).abs() < 1e-6, "{row:?}");
