@@ -3,10 +3,11 @@
 use super::Check::{Memory, Seen};
 use super::{Book, Item, Price, Unit};
 
+/// (Of us-east-1 the same prices, rounded, were seen second-hand in a list of 2020-03.)
 const EC2: [&str; 2] = ["2024-06", "aws.amazon.com/ec2/pricing/on-demand"];
 const EBS: [&str; 2] = ["2024-06", "aws.amazon.com/ebs/pricing"];
 const BALANCER: [&str; 2] = ["2024-06", "aws.amazon.com/elasticloadbalancing/pricing"];
-const TRANSFER: [&str; 2] = ["2024-06", "aws.amazon.com/ec2/pricing/on-demand (data transfer within the same region)"];
+const TRANSFER: [&str; 2] = ["2024-06", "vendors' blogs and documentation, after aws.amazon.com/ec2/pricing/on-demand (data transfer)"];
 const SIZE: Item = Item::Volume { up_to: None };
 const OUT: Price = Price::new(Item::CrossZoneOut, "data transfer out to another zone", 0.01, Unit::Gb, TRANSFER, Seen);
 const IN: Price = Price::new(Item::CrossZoneIn, "data transfer in from another zone", 0.01, Unit::Gb, TRANSFER, Seen);

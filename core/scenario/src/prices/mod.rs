@@ -183,7 +183,7 @@ pub struct Price {
     pub usd: f64,
     /// For one of these.
     pub unit: Unit,
-    /// When it was so: a month or a day.
+    /// When it was so: a year, a month or a day.
     pub date: Cow<'static, str>,
     /// Where it stands.
     pub source: Cow<'static, str>,
