@@ -2,12 +2,7 @@
 //! `DistributeOverZones`, `DistributePercentOverZones`, `DistributePositiveIntOrPercent`).
 
 use crate::kube::spec::int_or_percent::IntOrPercent;
-
-/// The share of zone `index` of `zones` (at least one) in `size`: alike for all, the first zones taking what is left over. (The source's
-/// comment gives it to the last zone; its code and tests to the first ones.)
-pub const fn over_zones(index: u32, size: u32, zones: u32) -> u32 {
-    size / zones + (index < size % zones) as u32
-}
+pub use crate::kube::spec::seed::over_zones;
 
 /// The percentage that zone `index` of `zones` has of its own share of `total`, where the pool has `percent` of `total`: by how much
 /// the zone's share is above or below the average, rounded up. Unchanged where all shares are alike.
@@ -32,18 +27,6 @@ pub fn int_or_percent_over_zones(index: u32, value: IntOrPercent, zones: u32, to
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn shares_add_up_and_differ_by_one() {
-        for (size, zones) in (0..40).flat_map(|size| (1..8).map(move |zones| (size, zones))) {
-            let shares: Vec<u32> = (0..zones).map(|index| over_zones(index, size, zones)).collect();
-            assert_eq!(shares.iter().sum::<u32>(), size);
-            assert!(
-                shares.is_sorted_by(|a, b| a >= b) && shares[0] - shares[shares.len() - 1] <= 1,
-                "{size} over {zones}: {shares:?}"
-            );
-        }
-    }
 
     #[test]
     fn a_percentage_is_that_of_the_average_zone() {

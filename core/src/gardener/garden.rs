@@ -5,11 +5,10 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::scheduler::{NoSeed, Seed, choose};
 use crate::ids::SeedId;
-use crate::kube::rule::labels::Symbol;
 use crate::kube::spec::KubeModel;
 use crate::kube::spec::gardener::{FailureTolerance, Migration};
+use crate::kube::spec::scheduler::{NoSeed, Seed, choose};
 use crate::scenario::Scenario;
 
 /// All shoots, as the garden has them.
@@ -90,16 +89,16 @@ impl Garden {
             return Err(Obstacle::Same);
         }
         let seeds = [self.seed(migration.to, scenario)];
-        choose(self.seed(from, scenario).region, tolerance, &seeds).map_err(Obstacle::Seed)?;
+        choose(Some(self.seed(from, scenario).region), tolerance, &seeds).map_err(Obstacle::Seed)?;
         Ok(from)
     }
 
-    /// A seed as the scheduler sees it. (A region stands for itself.)
+    /// A seed as the scheduler sees it.
     fn seed(&self, id: SeedId, scenario: &Scenario) -> Seed {
         let seed = &scenario.kube.seeds[usize::from(id.0)];
         let region = scenario.zones[seed.zones[0].0 as usize].region;
         let shoots = self.shoots.iter().filter(|shoot| shoot.seed == Some(id)).count() as u32;
         let (multi_zonal, allocatable) = (seed.multi_zonal, seed.allocatable_shoots);
-        Seed { region: Symbol(region.into()), multi_zonal, allocatable, shoots }
+        Seed { region, multi_zonal, allocatable, shoots }
     }
 }

@@ -13,5 +13,3 @@ pub mod druid;
 pub mod garden;
 pub mod machine;
 pub mod outage;
-pub mod scheduler;
-pub mod seed;

@@ -128,7 +128,7 @@ impl Api {
         server.follow(key, &mut self.dials, cx);
         // It is sent clients after its first check, which is made at once.
         if server.answers.0 {
-            server.set_ready(true, cx);
+            server.set_ready(key, true, cx);
         }
         server.arm(key, cx);
         self.servers.insert(key, server);
@@ -177,7 +177,7 @@ impl Api {
         if let Some(server) = self.servers.get_mut(&key).filter(|server| server.check_timer == generation) {
             server.armed = None;
             if server.turns(cx).is_some_and(|at| at <= cx.now) {
-                server.set_ready(server.answers.0, cx);
+                server.set_ready(key, server.answers.0, cx);
             }
             server.arm(key, cx);
         }
@@ -310,8 +310,9 @@ impl Server {
         (answers != self.ready).then(|| self.checks.after(since) + cx.spec.timers.readiness_period * failures)
     }
 
-    fn set_ready(&mut self, ready: bool, cx: &mut Cx<'_>) {
+    fn set_ready(&mut self, key: u32, ready: bool, cx: &mut Cx<'_>) {
         self.ready = ready;
+        cx.answers_probe(key, self.replica, self.host, ready);
         cx.record(KubeRecord::ApiServer(self.replica, ServerFact::Ready(ready)));
     }
 

@@ -101,6 +101,8 @@ pub enum Process {
     Stops,
     /// It is gone.
     Gone(StopReason),
+    /// It is ready for clients, or no longer: what the plane of its pod hears.
+    Ready(bool),
 }
 
 /// Bits of the number of a pod.
@@ -137,12 +139,20 @@ impl Cx<'_> {
         self.signals.push(Signal { plane, program, key, replica, host, process });
     }
 
+    /// Tells the kubelet of an API server, if it is a pod, whether it is ready for clients. (Where it is none, nobody asks.)
+    pub fn answers_probe(&mut self, key: u32, replica: Replica, host: HostId, ready: bool) {
+        if let Replica::Pod(plane, _) = replica {
+            let (program, key, process) = (Program::ApiServer, key & ((1 << PODS) - 1), Process::Ready(ready));
+            self.signals.push(Signal { plane, program, key, replica, host, process });
+        }
+    }
+
     /// The container of an etcd member starts or ends.
     fn order(&mut self, member: Option<MemberId>, host: HostId, process: Process) {
         let Some(member) = member else { return };
         self.fx.orders.extend(match process {
             Process::Starts => Some(MemberOrder::Run { member, host }),
-            Process::Runs => None,
+            Process::Runs | Process::Ready(_) => None,
             Process::Stops => Some(MemberOrder::Terminate { member, host }),
             Process::Gone(reason) => Some(MemberOrder::Halt { member, host, reason }),
         });

@@ -97,14 +97,14 @@ impl Control {
     pub fn hear(&mut self, signal: &Signal, cx: &mut Cx<'_>) {
         let Signal { program, key, replica, host, process, .. } = *signal;
         match (program, process) {
-            (_, Process::Starts) => {}
+            (_, Process::Starts | Process::Ready(_)) => {}
             (Program::ApiServer, Process::Runs) => self.api.start(key, replica, host, cx),
             (Program::ApiServer, Process::Stops) => self.api.stop(key, cx),
             (Program::ApiServer, Process::Gone(_)) => self.api.remove(key, cx),
             (Program::Controller(component), _) => {
                 let election = &mut self.elections[component as usize];
                 match process {
-                    Process::Starts => {}
+                    Process::Starts | Process::Ready(_) => {}
                     Process::Runs => election.join(key, replica, host, &self.api, cx),
                     Process::Stops => election.leave(key, true, cx),
                     Process::Gone(_) => election.leave(key, false, cx),

@@ -8,12 +8,12 @@ use std::collections::BTreeMap;
 
 use super::name::PodName;
 use super::plane::Plane;
-use super::record::Ready;
+use super::record::{Ready, Reason};
 use super::rule::labels::Symbol;
 use super::rule::taints::Effect;
 use super::spec::placement::Constraint;
 use super::spec::{Kind, PlaneSpec, Workload};
-use super::store::Node;
+use super::store::{Node, Pod};
 use crate::ids::{GroupId, WorkloadId, ZoneId};
 use crate::report::FailbackReport;
 use crate::scenario::Scenario;
@@ -44,7 +44,9 @@ impl Plane {
             let (most, least) = (zones.values().max().copied().unwrap_or(0), zones.values().min().copied().unwrap_or(0));
             let fair = u32::from(!self.store().desired(id).is_multiple_of(zones.len().max(1) as u32));
             let is_short = |zone: &ZoneId| zones.get(zone) == Some(&least);
-            if most - least > fair
+            if let Some(remedy) = self.stuck(id, back, name, spec) {
+                all.push(row(scenario.kube.word(workload.namespace), &workload.name, &zones, most - least, remedy));
+            } else if most - least > fair
                 && back.iter().any(is_short)
                 && let Some(apart) = apart(workload)
             {
@@ -64,6 +66,18 @@ impl Plane {
                 all.push(row("", &spec.name, &BTreeMap::from([(spec.zone, machines)]), more, remedy));
             }
         }
+    }
+
+    /// What helps a pod that finds no node though the zone of its volume is back: those it must share a zone with came to be elsewhere.
+    fn stuck(&self, id: WorkloadId, back: &[ZoneId], name: impl Fn(ZoneId) -> String, spec: &PlaneSpec) -> Option<String> {
+        let is_stuck = |pod: &&Pod| pod.node.is_none() && !pod.terminating && pod.refused == Some(Reason::PodAffinity);
+        self.store().pods_of(id).map(|(_, pod)| pod).filter(is_stuck).find_map(|pod| {
+            let claim = self.store().claim(pod.name).filter(|claim| claim.zone.is_some() && back.contains(&claim.home))?;
+            let (pod, zone) = (pod.name.text(spec), name(claim.home));
+            Some(format!(
+                "delete the pods that {pod} must share a zone with, all at once: they are elsewhere, and its volume cannot leave {zone}"
+            ))
+        })
     }
 
     /// Pods of a workload by zone, in zones where they may run.

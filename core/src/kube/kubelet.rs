@@ -231,6 +231,13 @@ impl Kubelet {
         }
     }
 
+    /// An API server is ready for clients, or no longer.
+    pub fn probed(&mut self, id: PodId, ready: bool, store: &mut Store, cx: &mut Cx<'_>) {
+        if self.processes.probed(id, ready) {
+            self.notice(store, cx);
+        }
+    }
+
     /// The volume of a pod was detached from its node.
     pub fn volume_detached(&mut self, name: PodName, store: &mut Store, cx: &mut Cx<'_>) {
         self.processes.volume_detached(name, cx);

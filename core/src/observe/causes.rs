@@ -18,8 +18,12 @@ use std::sync::Arc;
 
 use super::Observer;
 use super::voters::{Voters, cluster_of};
-use crate::ids::{ClusterId, MemberId, ZoneId};
+use crate::gardener::druid::words::failure;
+use crate::gardener::druid::{MigrationFact, ToleranceFact};
+use crate::ids::{ClusterId, MemberId, SeedId, ZoneId};
 use crate::kernel::time::{Duration, Time};
+use crate::kube::record::KubeRecord;
+use crate::kube::spec::gardener::{FailureTolerance, Hosted};
 use crate::record::{Record, RefuseReason, Service, StepDownReason, StopReason};
 use crate::scenario::{ActiveFault, Aim, Fault, MemberChange, Scenario};
 
@@ -46,6 +50,17 @@ pub struct Causes {
     faults: Vec<(ActiveFault, Option<Time>)>,
     happenings: VecDeque<(Time, ClusterId, Happening)>,
     clusters: Vec<Cluster>,
+    /// Shoots that change as they were asked to, from when to when.
+    plans: Vec<(u16, Plan, Time, Option<Time>)>,
+}
+
+/// What a shoot is asked for.
+#[derive(Clone, Copy, Debug)]
+enum Plan {
+    /// To move there.
+    Move(SeedId),
+    /// To survive that.
+    Survive(FailureTolerance),
 }
 
 #[derive(Clone, Debug)]
@@ -91,7 +106,7 @@ impl Causes {
             zones: c.members.iter().map(|m| scenario.nodes[m.node.0 as usize].zone).collect(),
         };
         let clusters = scenario.etcd.iter().enumerate().map(cluster).collect();
-        Self { scenario: Arc::clone(scenario), faults: Vec::new(), happenings: VecDeque::new(), clusters }
+        Self { scenario: Arc::clone(scenario), faults: Vec::new(), happenings: VecDeque::new(), clusters, plans: Vec::new() }
     }
 
     /// Drops what cannot explain an outage that starts at `earliest` or later.
@@ -101,6 +116,7 @@ impl Causes {
             self.happenings.pop_front();
         }
         self.faults.retain(|(_, to)| !to.is_some_and(old));
+        self.plans.retain(|(_, _, _, to)| !to.is_some_and(old));
     }
 
     /// Whether a fault can concern a cluster: it hits a zone, node, disk or process of one of its members, or the probe's zone.
@@ -125,6 +141,29 @@ impl Causes {
             | Fault::DiskSlow { volume: Aim::OfLeader(c), .. }
             | Fault::VolumeLost(Aim::OfLeader(c)) => *c == cluster,
         }
+    }
+
+    /// A shoot has moved, or survives what it was asked to.
+    fn done(&mut self, at: Time, shoot: u16, moved: bool) {
+        let is_it = |own: u16, plan: Plan| own == shoot && matches!(plan, Plan::Move(_)) == moved;
+        self.plans.iter_mut().filter(|(own, plan, ..)| is_it(*own, *plan)).for_each(|(.., to)| *to = to.or(Some(at)));
+    }
+
+    /// What a shoot of which a cluster is was asked for, where that is under way.
+    fn planned(&self, cluster: ClusterId, at: Time) -> impl Iterator<Item = String> {
+        let model = &self.scenario.kube;
+        let shoot = model.set_of(cluster).and_then(|(plane, set)| {
+            let is_there =
+                |place: &Hosted| model.seeds[usize::from(place.seed.0)].plane == plane && place.workloads.contains(&set);
+            model.shoots.iter().position(|shoot| shoot.places().any(is_there))
+        });
+        let under_way = move |(own, _, from, to): &&(u16, Plan, Time, Option<Time>)| {
+            shoot == Some(usize::from(*own)) && *from <= at && to.is_none_or(|to| at < to)
+        };
+        self.plans.iter().filter(under_way).map(|(_, plan, ..)| match plan {
+            Plan::Move(to) => format!("it moves to seed {}", model.seeds[usize::from(to.0)].name),
+            Plan::Survive(to) => format!("it is made to survive {}", failure(*to)),
+        })
     }
 
     fn happened(&mut self, at: Time, cluster: ClusterId, happening: Happening) {
@@ -191,6 +230,14 @@ impl Observer for Causes {
             Record::FaultEnded(id) => {
                 self.faults.iter_mut().filter(|(f, to)| f.id == *id && to.is_none()).for_each(|(_, to)| *to = Some(at));
             }
+            Record::Kube(_, KubeRecord::Migration(shoot, MigrationFact::Admitted(_, to))) => {
+                self.plans.push((*shoot, Plan::Move(*to), at, None));
+            }
+            Record::Kube(_, KubeRecord::Tolerance(shoot, ToleranceFact::Admitted(to))) => {
+                self.plans.push((*shoot, Plan::Survive(*to), at, None));
+            }
+            Record::Kube(_, KubeRecord::Migration(shoot, MigrationFact::Done)) => self.done(at, *shoot, true),
+            Record::Kube(_, KubeRecord::Tolerance(shoot, ToleranceFact::Done(_))) => self.done(at, *shoot, false),
             _ => {
                 if let Some(cluster) = cluster_of(record) {
                     self.of_cluster(at, cluster, record);

@@ -123,7 +123,7 @@ pub fn describe(record: &Record, scenario: &Scenario) -> String {
             format!("{cluster}: {} {}", service_words(*service), if *up { "available" } else { "not available" })
         }
         Record::DataLost { cluster, entries } => {
-            format!("{}: {entries} committed entries are lost", scenario.etcd[cluster.0 as usize].name)
+            format!("{}: {} committed entries are lost", scenario.etcd[cluster.0 as usize].name, words::count(*entries))
         }
         Record::Kube(plane, fact) => fact.words(&scenario.kube.planes[plane.0 as usize], scenario),
         Record::MemberMoved { member, zone } => {

@@ -40,6 +40,7 @@ pub mod words;
 use std::sync::Arc;
 
 use crate::kernel::time::Time;
+use crate::kube::record::KubeRecord;
 use crate::record::Record;
 use crate::scenario::Scenario;
 
@@ -106,7 +107,11 @@ impl Observer for All {
             self.requests.record(at, record);
             return;
         }
-        if matches!(record, Record::Kube(..)) {
+        if let Record::Kube(_, fact) = record {
+            // What a shoot is asked for explains outages.
+            if matches!(fact, KubeRecord::Migration(..) | KubeRecord::Tolerance(..)) {
+                self.availability.record(at, record);
+            }
             if let Some(money) = &mut self.money {
                 money.record(at, record);
             }

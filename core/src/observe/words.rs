@@ -33,6 +33,19 @@ pub fn bytes(n: u64) -> String {
     }
 }
 
+/// A count with its thousands apart: `12,431`.
+pub fn count(n: u64) -> String {
+    let digits = n.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
 /// `n / size` with one decimal where that says something, in integers so that it reads the same everywhere.
 fn decimal(n: u64, size: u64) -> String {
     let tenths = (u128::from(n) * 10 + u128::from(size) / 2) / u128::from(size);

@@ -101,7 +101,7 @@ fn lost(cluster: &EtcdReport) -> Sentence {
     let what = match cluster.rpo.lost_entries {
         0 => return vec![say("Nothing was lost.")],
         1 => "One committed entry".to_owned(),
-        n => format!("{n} committed entries"),
+        n => format!("{} committed entries", words::count(n)),
     };
     let verb = if cluster.rpo.lost_entries == 1 { " was lost." } else { " were lost." };
     vec![Phrase { text: what, at_s: cluster.rpo.events.first().map(|loss| loss.at_s) }, say(verb)]

@@ -29,6 +29,8 @@ pub(super) enum As {
     Name,
     /// A number, or the text where it is none (and zonefall-core says what would be right).
     Number,
+    /// Names, with commas between them.
+    Names,
     /// JSON, or the text where it is none.
     Json,
 }
@@ -94,6 +96,7 @@ fn written(text: &str, kind: As) -> Option<Value> {
     match kind {
         As::Text | As::Name => Some(text.into()),
         As::Number => Some(parsed.filter(Value::is_number).unwrap_or_else(|| text.into())),
+        As::Names => Some(text.split(',').map(str::trim).filter(|name| !name.is_empty()).collect()),
         As::Json => Some(parsed.unwrap_or_else(|| text.into())),
     }
 }
@@ -181,7 +184,10 @@ impl<'a> Cx<'a> {
 
     /// A line of text with the unit in it, as people write it.
     pub(super) fn text(&self, path: &str, label: &str, kind: As) -> Html {
-        let value = shown(self.get(path));
+        let value = match (kind, self.get(path)) {
+            (As::Names, Value::Array(names)) => names.iter().map(shown).collect::<Vec<_>>().join(", "),
+            (_, value) => shown(value),
+        };
         let path = at(path);
         let on_commit = {
             let (path, dispatch) = (path.clone(), self.dispatch.clone());

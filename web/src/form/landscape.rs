@@ -1,9 +1,10 @@
 //! Seeds, which host control planes, and shoots, whose control planes are hosted. What is rarer than this is a matter for the JSON tab.
 
-use serde_json::json;
+use serde_json::{Value, json};
 use yew::prelude::*;
 
-use super::field::{As, Cx, fresh, plain, shown};
+use super::field::{self, As, Cx, fresh, plain, shown};
+use crate::state::DocumentAction;
 
 /// Nodes of a seed listed at most.
 const NODES: usize = 40;
@@ -15,6 +16,12 @@ const RECOVERIES: [(&str, &str); 4] = [
     ("redundant", "2: two of every critical component"),
     ("preferred", "3a: members of etcd may share a zone"),
     ("move", "3b: members of etcd are moved, and back"),
+];
+
+const MODES: [(&str, &str); 3] = [
+    ("quorum", "a majority of three goes on (default)"),
+    ("hot_standby", "a hot standby takes over"),
+    ("learner", "a perpetual learner takes over"),
 ];
 
 fn words(words: &[(&str, &str)]) -> Vec<(String, String)> {
@@ -69,8 +76,8 @@ fn seed(cx: &Cx<'_>, path: &str, name: &str, zones: &[String]) -> Html {
             <legend>{ name }</legend>
             <div class="row">{ cx.text(&at("name"), "Seed", As::Name) }{ cx.remove(path, &format!("seed {name}")) }</div>
             <div class="fields">
-                <div class="wide">{ cx.text(&at("zones"), "Zones", As::Json) }</div>
-                <div class="wide">{ cx.text(&at("control_plane/zones"), "Zones of its own control plane", As::Json) }</div>
+                <div class="wide">{ cx.text(&at("zones"), "Zones", As::Names) }</div>
+                <div class="wide">{ cx.text(&at("control_plane/zones"), "Zones of its own control plane", As::Names) }</div>
             </div>
             { cx.group(&at("pools")) }
             { for pools.iter().enumerate().map(pool) }
@@ -114,10 +121,28 @@ fn shoot(cx: &Cx<'_>, path: &str, name: &str, seeds: &[(String, String)]) -> Htm
             <div class="fields">
                 { cx.choice(&at("failure_tolerance"), "Failure it survives", Some("none (default)"), &words(&TOLERANCES)) }
                 { cx.choice(&at("seed"), "Seed", Some("one that fits"), seeds) }
+                if !matches!(&tolerance[..], "" | "none") {
+                    <div class="wide">{ mode(cx, &at("etcd/mode")) }</div>
+                }
                 if tolerance == "zone" {
                     <div class="wide">{ cx.choice(&at("recovery"), "When a zone fails", Some("1 (default)"), &words(&RECOVERIES)) }</div>
                 }
             </div>
         </fieldset>
     }
+}
+
+/// What keeps etcd going when a member is lost: a word, or an object under a word.
+fn mode(cx: &Cx<'_>, path: &str) -> Html {
+    let word = match cx.get(path) {
+        Value::Null => MODES[0].0.to_owned(),
+        Value::Object(mode) => mode.keys().next().cloned().unwrap_or_default(),
+        value => shown(value),
+    };
+    let place = field::at(path);
+    let set = move |word: String| {
+        let mode = (word != MODES[0].0).then(|| json!({ word: {} }));
+        DocumentAction::Set(place.clone(), mode)
+    };
+    cx.select(path, "When a member of etcd is lost", &word, &words(&MODES), set)
 }

@@ -95,3 +95,24 @@ fn an_empty_document_teaches() {
     assert!(tag(&html, "section-try").contains("open"));
     assert!(html.contains("data-testid=\"problems\""));
 }
+
+#[test]
+fn names_have_commas_between_them() {
+    let scenario = bundled().iter().find(|scenario| scenario.name == "control-plane-migration").unwrap();
+    let html = rendered(scenario.json, false);
+    assert!(tag(&html, "form-seeds-1-zones").contains("value=\"za, zb, zc\""), "{}", tag(&html, "form-seeds-1-zones"));
+}
+
+#[test]
+fn the_etcd_of_shoots_that_survive_a_failure_has_a_mode() {
+    let html = |name| rendered(bundled().iter().find(|scenario| scenario.name == name).unwrap().json, false);
+    let chosen = |name| {
+        let html = html(name);
+        let select = html.find("data-testid=\"form-shoots-0-etcd-mode\"")?;
+        let option = html[..select + html[select..].find("</select>")?].rfind("selected")?;
+        Some(html[html[..option].rfind("value=\"")? + 7..option].split('"').next()?.to_owned())
+    };
+    assert_eq!(chosen("active-passive-standby").as_deref(), Some("hot_standby"));
+    assert_eq!(chosen("zone-outage-option-1").as_deref(), Some("quorum"));
+    assert_eq!(chosen("node-failure-none"), None, "one member has nobody to take over");
+}

@@ -1,6 +1,7 @@
 //! What happened, in a few sentences; every moment in them is a way there.
 
 use yew::prelude::*;
+use zonefall_core::observe::words::count;
 use zonefall_core::report::{ComponentReport, OutageKind, Paragraph, Phrase, Report};
 
 use super::same::Same;
@@ -98,13 +99,13 @@ fn pods(count: u64) -> String {
 }
 
 /// What is said of clusters of etcd that are too many to tell of each.
-fn troubled(report: &Report, count: usize) -> Html {
+fn troubled(report: &Report, troubled: usize) -> Html {
     let lost: u64 = report.etcd.values().map(|etcd| etcd.rpo.lost_entries).sum();
     let outages = report.etcd.values().flat_map(|etcd| &etcd.outages).filter(|o| o.kind == OutageKind::Write);
     let longest = outages.map(|o| o.to_s - o.from_s).fold(0.0, f64::max);
-    let lost = if lost > 0 { format!(", and lost {lost} committed entries") } else { String::new() };
+    let lost = if lost > 0 { format!(", and lost {} committed entries", count(lost)) } else { String::new() };
     let text = format!(
-        "{count} of {} etcd clusters did not serve at times, without writes for {} at most{lost}.",
+        "{troubled} of {} etcd clusters did not serve at times, without writes for {} at most{lost}.",
         report.etcd.len(),
         length(longest)
     );

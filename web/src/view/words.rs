@@ -3,7 +3,7 @@
 use zonefall_core::etcd::picture::{Down, MemberPicture};
 use zonefall_core::etcd::raft::message::Kind;
 use zonefall_core::kernel::time::{Duration, Time};
-use zonefall_core::observe::words;
+use zonefall_core::observe::words::{self, count};
 use zonefall_core::record::Service;
 use zonefall_core::report::OutageKind;
 use zonefall_core::scenario::units::Span;
@@ -44,19 +44,6 @@ pub fn parse_moment(text: &str) -> Option<Time> {
         unit = unit.checked_mul(60)?;
     }
     Some(Time::from_nanos(ns))
-}
-
-/// A count with its thousands apart: `12,431`.
-pub fn count(n: u64) -> String {
-    let digits = n.to_string();
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 /// A count where room is scarce: `431`, `12k`, `1.2M`.

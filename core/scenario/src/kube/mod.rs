@@ -9,6 +9,8 @@ pub mod machine;
 pub mod name;
 pub mod placement;
 pub mod profile;
+pub mod scheduler;
+pub mod seed;
 pub mod taints;
 
 use serde::{Deserialize, Serialize};

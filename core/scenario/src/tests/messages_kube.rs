@@ -224,6 +224,27 @@ fn events() {
         "faults[0].zone: found \"zd\"; wanted the name of a zone: \"parent\", \"za\", \"zb\" or \"zc\" (did you mean \"za\"?)\n\
          faults[0].delete: found \"out_of_stock\"; wanted `refused` or `unavailable`: only machines run out",
     );
+    check("/faults", json!([{"at": "1m", "kind": "volume_lost", "volume": "shoot--garden--s/etcd-main-0"}]), "");
+    for aim in [json!({"volume": "shoot--garden--s/etcd-main-0"}), json!({"volume": {"leader_of": "shoot--garden--s/etcd-main"}})]
+    {
+        let mut lost = json!({"at": "1m", "for": "5m", "kind": "volume_lost"});
+        lost.as_object_mut().unwrap().extend(aim.as_object().unwrap().clone());
+        check(
+            "/faults",
+            json!([lost]),
+            "faults[0].for: found \"5m\"; wanted nothing: the claim of a pod stays with a volume that is lost, no empty one takes its place",
+        );
+    }
+    let random = |volumes: Value| json!([{"volumes": volumes, "every": {"exponential": "1d"}, "repair": {"exponential": "1h"}}]);
+    check("/random_faults", random(json!(["seed/etcd-0"])), "");
+    for volumes in [json!("all"), json!(["shoot--garden--s/etcd-events-1"])] {
+        check(
+            "/random_faults",
+            random(volumes),
+            "random_faults[0].volumes: found a volume of a pod; wanted nothing: the claim of a pod stays with a volume that is lost, no \
+             empty one takes its place",
+        );
+    }
     check(
         "/faults",
         json!([{"at": "1m", "kind": "storage_degraded", "zone": "za"}]),
@@ -289,10 +310,93 @@ fn members_in_reserve() {
     assert!(usual.members.len() == 3 && usual.members.iter().all(|member| member.initial));
 }
 
+/// All errors of a shoot on a landscape of three seeds that are alike.
+fn errors(shoot: Value, operations: Value) -> String {
+    let mut raw = landscape(json!([shoot]));
+    for name in ["other", "third"] {
+        let mut seed = raw["seeds"][0].clone();
+        seed["name"] = json!(name);
+        raw["seeds"].as_array_mut().unwrap().push(seed);
+    }
+    raw["operations"] = operations;
+    Scenario::from_json(&raw.to_string()).err().map_or_else(String::new, |errors| errors.to_string())
+}
+
+/// Where a shoot may move to, and how often.
+#[test]
+fn moves_of_shoots() {
+    let moves = |shoot: &str, seeds: &[&str]| {
+        let operation = |seed: &&str| json!({"at": "1m", "migrate_shoot": {"shoot": shoot, "seed": seed}});
+        seeds.iter().map(operation).collect::<Value>()
+    };
+    let zonal = json!({"name": "s", "seed": "seed", "failure_tolerance": "zone"});
+    assert_eq!(errors(zonal.clone(), moves("s", &["other", "seed", "third"])), "");
+    assert_eq!(
+        errors(zonal.clone(), moves("t", &["otter"])),
+        "operations[0].migrate_shoot.seed: found \"otter\"; wanted the name of a seed: \"other\", \"seed\" or \"third\" (did you mean \"other\"?)\n\
+         operations[0].migrate_shoot.shoot: found \"t\"; wanted the name of a shoot (did you mean \"s\"?)"
+    );
+    let mut with_daemons = zonal.clone();
+    with_daemons["components"] = json!([{"name": "agent", "kind": "daemon_set"}]);
+    assert_eq!(
+        errors(with_daemons, moves("s", &["other"])),
+        "shoots[0].components[0]: found a DaemonSet, of a shoot that is to move to another seed; wanted a Deployment or StatefulSet: \
+         what runs on every node belongs to the seed"
+    );
+    let mut pair = zonal.clone();
+    pair["etcd"] = json!({"mode": {"learner": {}}});
+    assert_eq!(
+        errors(pair, moves("s", &["other"])),
+        "operations[0].migrate_shoot: found a change of s; wanted none of a shoot whose `etcd.mode` is not quorum: its two members are \
+         all it has, and stay where they are"
+    );
+    // Three members in each of two seeds, anew at each arrival.
+    let often = |times: usize| ["other", "seed"].into_iter().cycle().take(times).collect::<Vec<_>>();
+    let spent = |count: usize| {
+        let what =
+            format!("shoots[0]: found {count} members, one after the other, where its shoot moves so often; wanted at most 64");
+        format!("{what}\n{what}")
+    };
+    assert_eq!(errors(zonal.clone(), moves("s", &often(18))), "");
+    assert_eq!(errors(zonal.clone(), moves("s", &often(20))), spent(66));
+    assert_eq!(errors(zonal.clone(), moves("s", &often(1_000))), spent(3 * 2 * 255));
+    let mut moved = zonal;
+    moved["recovery"] = json!("move");
+    assert_eq!(errors(moved, moves("s", &often(170))), spent(3 * 2 * 255));
+}
+
+/// The place that is kept for a shoot in another seed is none of the seed's components.
+#[test]
+fn restarts_of_components() {
+    let found = |of: Value| {
+        let mut restart = json!({"at": "2m", "roll_component": of});
+        restart["roll_component"]["component"] = json!("etcd-main");
+        let moves = json!({"at": "1m", "migrate_shoot": {"shoot": "s", "seed": "other"}});
+        errors(json!({"name": "s", "seed": "seed", "failure_tolerance": "zone"}), json!([moves, restart]))
+    };
+    assert_eq!(found(json!({"shoot": "s"})), "");
+    for seed in ["seed", "other"] {
+        let wanted = "operations[1].roll_component.component: found \"etcd-main\"; wanted the name of a component";
+        assert_eq!(found(json!({"seed": seed})), wanted);
+    }
+}
+
 #[test]
 fn capacity() {
     let plan = |shoot: Value| json!({"demand": {"zone": 3}, "shoot": shoot});
     check("/capacity", plan(json!({"recovery": "redundant", "components": [{"name": "loki", "absent": true}]})), "");
+    check("/capacity", plan(json!({"etcd": {"mode": {"hot_standby": {"failures": 3}}}})), "");
+    check(
+        "/capacity",
+        plan(json!({"recovery": "move", "etcd": {"mode": {"learner": {"controller_zone": "za"}}}})),
+        "capacity.shoot.etcd.mode: found learner, with recovery move; wanted quorum, or another `recovery`: a member is moved while the others have a majority\n\
+         capacity.shoot.etcd.mode.learner.controller_zone: found \"za\"; wanted nothing: etcd-druid of the seed is the controller",
+    );
+    check(
+        "/capacity",
+        plan(json!({"etcd": {"mode": {"learner": {}}}, "components": [{"name": "etcd-main", "replicas": 3}]})),
+        "capacity.shoot.components[0].replicas: found 3; wanted 2: one that serves and one that stands by (`etcd.mode`)",
+    );
     check(
         "/capacity",
         plan(json!({"components": [{"name": "loki", "pool": "cqu", "pods": [{"name": "loki-0", "node": "n"}]}]})),

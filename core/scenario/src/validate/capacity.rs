@@ -1,8 +1,8 @@
 //! What capacity is planned for: the control plane that is counted in, as each seed would host it.
 
-use super::Context;
 use super::lower::{Lowering, Site};
 use super::workload::{Home, Planned, planned};
+use super::{Context, passive};
 use crate::kube::capacity::{Capacity, Demand, Reference};
 use crate::kube::gardener::{FailureTolerance, Recovery};
 use crate::kube::profile;
@@ -33,10 +33,11 @@ pub(super) fn validate(cx: &mut Context<'_>, raw: &RawScenario, lowering: &mut L
     let components = planned(cx, lowering, PATH, &profile::SHOOT, &shoot.components, shoot.only_listed);
     let demand = Demand { none: raw.capacity.demand.none, node: raw.capacity.demand.node, zone: raw.capacity.demand.zone };
     let mut references = Vec::new();
+    let pairs = passive::of_reference(cx, &format!("{PATH}.etcd"), shoot);
     let sites = std::mem::take(&mut lowering.sites);
     for site in sites.iter().filter(|site| site.sound) {
         let errors = cx.errors.len();
-        references.push(of_seed(cx, lowering, site, &components, shoot.recovery));
+        references.push(of_seed(cx, lowering, site, &components, shoot.recovery, pairs));
         // Another seed would have the same, or much of it.
         if cx.errors.len() > errors {
             break;
@@ -52,6 +53,7 @@ fn of_seed(
     site: &Site,
     components: &[Planned<'_>],
     recovery: Recovery,
+    pairs: bool,
 ) -> Vec<Reference> {
     let mut all = Vec::new();
     for tolerance in FailureTolerance::ALL {
@@ -65,7 +67,8 @@ fn of_seed(
             namespace: "shoot--garden--planned".to_owned(),
             tolerance,
             recovery,
-            pairs: false,
+            // Of one member nobody stands by.
+            pairs: pairs && tolerance != FailureTolerance::None,
             pinned,
             plane,
             identities: Identities::default(),
@@ -73,6 +76,12 @@ fn of_seed(
         let errors = cx.errors.len();
         let workload = |component: &Planned<'_>| component.workload(cx, lowering, PATH, &home, site);
         let workloads: Vec<Workload> = components.iter().map(workload).collect();
+        for (component, workload) in components.iter().zip(&workloads) {
+            if home.pairs && component.is_etcd() && workload.replicas != 2 {
+                let path = format!("{}.replicas", component.path(PATH));
+                cx.error(&path, workload.replicas.to_string(), passive::TWO_PODS);
+            }
+        }
         let pods: u32 = workloads.iter().map(|workload| workload.replicas).sum();
         if pods > MAX_PODS {
             cx.error(&format!("{PATH}.components"), format!("{pods} pods"), format!("at most {MAX_PODS} in all"));

@@ -9,7 +9,7 @@ use super::world::{World, two_zones};
 use super::{Context, quoted};
 use crate::error::{did_you_mean, one_of, quote};
 use crate::ids::{ClusterId, MemberId, NodeId, VolumeId, ZoneId};
-use crate::model::{Aim, Fault, Lifetime, LinkChange, PlannedFault, RandomFaults, RandomTarget};
+use crate::model::{Aim, EtcdCluster, Fault, Lifetime, LinkChange, PlannedFault, RandomFaults, RandomTarget};
 use crate::raw::{RawAim, RawAnswer, RawFaultKind, RawLifetime, RawRandomFaults, RawScenario, RawWhich};
 use crate::source::Input;
 use crate::units::{Probability, Span};
@@ -40,7 +40,9 @@ pub(super) fn validate(
             volumes_in.entry(*zone).or_default().push(VolumeId(k as u16));
         }
     }
-    let resolver = Resolver { world, clusters, members, by_name, volumes_in };
+    let claimed = members.clusters.iter().filter(|cluster| is_claimed(cluster));
+    let claimed = claimed.flat_map(|cluster| &cluster.members).map(|member| member.volume).collect();
+    let resolver = Resolver { world, clusters, members, by_name, volumes_in, claimed };
     let mut planned = Vec::new();
     for (k, fault) in raw.faults.iter().enumerate() {
         let path = format!("faults[{k}]");
@@ -58,6 +60,11 @@ pub(super) fn validate(
             }
             planned.extend(volumes.into_iter().map(planned_of));
         } else if let Some(what) = resolver.fault(cx, &path, &fault.kind, at) {
+            if let (Fault::VolumeLost(aim), Some(lasts)) = (&what, fault.lasts)
+                && resolver.is_claimed(*aim)
+            {
+                cx.error(&format!("{path}.for"), quoted(lasts), UNCLAIMED);
+            }
             planned.push(planned_of(what));
         }
     }
@@ -69,6 +76,15 @@ pub(super) fn validate(
     (planned, random)
 }
 
+/// A pod's lost volume stays lost until its claim is deleted: no empty one takes its place.
+const UNCLAIMED: &str = "nothing: the claim of a pod stays with a volume that is lost, no empty one takes its place";
+
+/// Whether nobody tells the peers of a member that lost all to take it back: where it is a pod, and a majority serves. (Of two members the
+/// one that stands by is made anew.)
+const fn is_claimed(cluster: &EtcdCluster) -> bool {
+    cluster.managed && cluster.passive.is_none()
+}
+
 struct Resolver<'a> {
     world: &'a World,
     clusters: &'a Names,
@@ -76,9 +92,18 @@ struct Resolver<'a> {
     /// Members of all clusters.
     by_name: BTreeMap<&'a str, Vec<&'a Life>>,
     volumes_in: BTreeMap<ZoneId, Vec<VolumeId>>,
+    /// Those of [`is_claimed`] clusters.
+    claimed: BTreeSet<VolumeId>,
 }
 
 impl Resolver<'_> {
+    fn is_claimed(&self, aim: Aim<VolumeId>) -> bool {
+        match aim {
+            Aim::Named(volume) => self.claimed.contains(&volume),
+            Aim::OfLeader(cluster) => is_claimed(&self.members.clusters[cluster.0 as usize]),
+        }
+    }
+
     fn fault(&self, cx: &mut Context<'_>, path: &str, kind: &RawFaultKind, at: Time) -> Option<Fault> {
         let world = self.world;
         let node = |cx: &mut _, aim| self.aim(cx, &format!("{path}.node"), aim, &world.node_names, |k| NodeId(k as u16));
@@ -206,6 +231,11 @@ impl Resolver<'_> {
         which(cx, &format!("{path}.zones"), &raw.zones, &self.world.zone_names, zone, &mut targets);
         which(cx, &format!("{path}.volumes"), &raw.volumes, &self.world.volume_names, volume, &mut targets);
         let nothing = |which: &RawWhich| matches!(which, RawWhich::Named(names) if names.is_empty());
+        let claimed =
+            |target: &RandomTarget| matches!(target, RandomTarget::Volume(volume) if self.is_claimed(Aim::Named(*volume)));
+        if targets.iter().any(claimed) {
+            cx.error(&format!("{path}.volumes"), "a volume of a pod", UNCLAIMED);
+        }
         if nothing(&raw.nodes) && nothing(&raw.zones) && nothing(&raw.volumes) {
             cx.error(path, "nothing that could fail", "names in `nodes`, `zones` or `volumes`, or \"all\"");
         }

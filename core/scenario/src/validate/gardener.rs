@@ -17,6 +17,7 @@ use crate::ids::{ClusterId, NodeId, NodeKey, PlaneId, SeedId, WorkloadId, ZoneId
 use crate::kube::gardener::{FailureTolerance, Hosted, Migration, Recovery, Shoot, ToleranceChange};
 use crate::kube::name::PodTag;
 use crate::kube::profile::{self, Part};
+use crate::kube::scheduler;
 use crate::kube::{Identities, KubeModel, PlaneSpec, Role, Workload};
 use crate::raw::{RawScenario, RawShoot, RawVolumes};
 use crate::source::Input;
@@ -238,14 +239,15 @@ impl Hosting<'_> {
         Some(s)
     }
 
-    /// The seed that gardener-scheduler would choose (GEP-20, "Gardener Scheduler"): of those with room one that is no more than the
-    /// shoot needs, with the fewest shoots; the first of these.
+    /// The seed that gardener-scheduler would choose, whatever the region: a file's shoots have none.
     fn best(&self, tolerance: FailureTolerance) -> Option<usize> {
-        let sites = self.lowering.sites.iter().enumerate();
-        let zonal = tolerance == FailureTolerance::Zone;
-        let takes = |site: &Site| (site.seed.multi_zonal || !zonal) && site.shoots < site.seed.allocatable_shoots;
-        let order = |(_, site): &(usize, &Site)| (site.seed.multi_zonal && !zonal, site.shoots);
-        sites.filter(|(_, site)| takes(site)).min_by_key(order).map(|(s, _)| s)
+        let seed = |site: &Site| scheduler::Seed {
+            region: 0,
+            multi_zonal: site.seed.multi_zonal,
+            allocatable: site.seed.allocatable_shoots,
+            shoots: site.shoots,
+        };
+        scheduler::choose(None, tolerance, &self.lowering.sites.iter().map(seed).collect::<Vec<_>>()).ok()
     }
 
     #[expect(clippy::too_many_arguments, reason = "what differs from shoot to shoot, and what does not")]
@@ -353,8 +355,7 @@ impl Set {
             return;
         }
         if self.managed.pair.is_some() && workload.replicas != 2 {
-            let wanted = "2: one that serves and one that stands by (`etcd.mode`)";
-            cx.error(&format!("{}.replicas", self.path), workload.replicas.to_string(), wanted);
+            cx.error(&format!("{}.replicas", self.path), workload.replicas.to_string(), passive::TWO_PODS);
         }
         let all = (workload.replicas + self.later) as usize * self.turns;
         if all > MAX_IDENTITIES {

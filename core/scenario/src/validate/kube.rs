@@ -10,21 +10,14 @@ use crate::ids::{ClusterId, GroupId, NodeId, PlaneId, ZoneId};
 use crate::kube::gardener::{Pool, Seed};
 use crate::kube::labels::{Labels, Symbol};
 use crate::kube::name::MachineName;
+use crate::kube::seed::{self, is_odd, over_zones};
 use crate::kube::taints::Taint;
 use crate::kube::{Group, NodeSpec, NodeTemplate, PlaneSpec, PoolShare, Resources, Timers};
 use crate::raw::{RawMachine, RawPool, RawScenario, RawSeed, RawSeedNode};
 use crate::units::Span;
 
-/// Zones of a pool from which it can host control planes that survive one, and nodes.
-const SEVERAL: usize = 3;
-
 /// What a seed must have to be multi-zonal.
 pub(super) const MULTI_ZONAL: &str = "a pool without taints that has at least 3 nodes in an odd number of at least 3 zones (GEP-20, Hosting an HA Shoot Control Plane with zone Failure Tolerance)";
-
-/// A pool's share of machines in zone `k` of so many, as Gardener has it: the first zones take what is left over.
-const fn share(k: usize, size: u32, zones: usize) -> u32 {
-    size / zones as u32 + (k < size as usize % zones) as u32
-}
 
 /// All seeds, as far as they could be made out, and what their names stand for.
 pub(super) fn seeds(
@@ -104,7 +97,7 @@ impl Builder<'_, '_> {
     fn build(mut self, s: usize, members: &mut Members, clusters: &mut Names) -> Site {
         let (cx, raw, path) = (&mut *self.cx, self.raw, &self.path);
         let zones = zones_of(cx, &format!("{path}.zones"), &raw.zones, None, self.world);
-        if zones.len().is_multiple_of(2) && zones.len() == raw.zones.len() && !raw.allow_even_zones {
+        if !is_odd(zones.len() as u32) && zones.len() == raw.zones.len() && !raw.allow_even_zones {
             let wanted = "an odd number, so that losing one leaves a majority of them (GEP-20); or \"allow_even_zones\": true";
             cx.error(&format!("{path}.zones"), format!("{} zones", zones.len()), wanted);
         }
@@ -180,8 +173,8 @@ impl Builder<'_, '_> {
                     name: format!("{}-{}-z{}", self.raw.name, pool.name, k + 1),
                     zone: *zone,
                     template: template(&mut self.lowering.words, *zone, pool, self.world),
-                    minimum: share(k, pool.minimum, zones.len()),
-                    maximum: share(k, pool.maximum, zones.len()),
+                    minimum: over_zones(k as u32, pool.minimum, zones.len() as u32),
+                    maximum: over_zones(k as u32, pool.maximum, zones.len() as u32),
                     pool: PoolShare {
                         zone: (k as u32, zones.len() as u32),
                         maximum: pool.maximum,
@@ -294,10 +287,12 @@ impl Builder<'_, '_> {
     }
 
     fn multi_zonal(&mut self, pools: &[(usize, Vec<ZoneId>)]) -> bool {
-        let qualifies = |(pool, (_, zones)): (&RawPool, &(usize, Vec<ZoneId>))| {
-            pool.taints.is_empty() && zones.len() >= SEVERAL && zones.len() % 2 == 1 && pool.minimum as usize >= SEVERAL
+        let pool = |(raw, (_, zones)): (&RawPool, &(usize, Vec<ZoneId>))| seed::Pool {
+            zones: zones.len() as u32,
+            minimum: raw.minimum,
+            tainted: !raw.taints.is_empty(),
         };
-        let may_be = self.raw.pools.iter().zip(pools).any(qualifies);
+        let may_be = seed::is_multi_zonal(&self.raw.pools.iter().zip(pools).map(pool).collect::<Vec<_>>());
         if self.raw.multi_zonal == Some(true) && !may_be {
             self.cx.error(&format!("{}.multi_zonal", self.path), "true", MULTI_ZONAL);
         }

@@ -64,7 +64,7 @@ pub(super) struct Later {
 impl Later {
     pub(super) fn new(asked: &[Asked<'_>], shoot: &Shoot, site: usize) -> Self {
         let (mut tolerances, mut sites) = (vec![shoot.tolerance], vec![site]);
-        let mut arrivals = vec![1];
+        let mut arrivals = vec![1_u8];
         for asked in asked.iter().filter(|asked| asked.shoot == shoot.name) {
             match asked.what {
                 What::Survive(to) if tolerances.contains(&to) => {}
@@ -75,12 +75,13 @@ impl Later {
                         sites.push(to);
                         arrivals.push(0);
                     }
-                    arrivals[known] += 1;
+                    arrivals[known] = arrivals[known].saturating_add(1);
                 }
             }
         }
         let moves = shoot.recovery == Recovery::Move && tolerances.contains(&FailureTolerance::Zone);
-        let turns = arrivals.into_iter().max().unwrap_or(1) * if moves { VOLUMES } else { 1 };
+        // Far more than a run allows for is told of when its members are known.
+        let turns = arrivals.into_iter().max().unwrap_or(1).saturating_mul(if moves { VOLUMES } else { 1 });
         Self { tolerances, sites, turns }
     }
 
@@ -89,7 +90,8 @@ impl Later {
         if self.sites.len() == 1 {
             return Identities::default();
         }
-        Identities { first: self.turns * place as u8, count: self.turns }
+        let place = u8::try_from(place).unwrap_or(u8::MAX);
+        Identities { first: self.turns.saturating_mul(place), count: self.turns }
     }
 
     /// How many a pod of this name may be in all.

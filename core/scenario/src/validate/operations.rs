@@ -21,42 +21,44 @@ pub(super) fn validate(
     let mut all = Vec::new();
     for (o, operation) in raw.operations.iter().enumerate() {
         let path = format!("operations[{o}]");
-        let found = match &operation.change {
+        let found: Vec<(usize, Task)> = match &operation.change {
             RawChange::AddMember(_) | RawChange::RemoveMember(_) | RawChange::PromoteMember(_) => continue,
             // What comes of it is with its shoot; here it need but be one.
             RawChange::SetFailureTolerance { shoot, .. } => {
                 let of = RawOwner::Shoot(shoot.clone());
-                owner(cx, &format!("{path}.set_failure_tolerance"), &of, seeds, shoots).and(None)
+                owner(cx, &format!("{path}.set_failure_tolerance"), &of, seeds, shoots);
+                Vec::new()
             }
             RawChange::MigrateShoot { shoot, seed } => {
                 let path = format!("{path}.migrate_shoot");
                 seeds.find(cx, &format!("{path}.seed"), seed);
-                owner(cx, &path, &RawOwner::Shoot(shoot.clone()), seeds, shoots).and(None)
+                owner(cx, &path, &RawOwner::Shoot(shoot.clone()), seeds, shoots);
+                Vec::new()
             }
             RawChange::RollComponent { of, component } => {
                 let path = format!("{path}.roll_component");
-                owner(cx, &path, of, seeds, shoots).and_then(|owner| owner.component(cx, &path, component, lowering, shoots))
+                let owner = owner(cx, &path, of, seeds, shoots);
+                owner.map(|owner| owner.component(cx, &path, component, lowering, shoots)).unwrap_or_default()
             }
             RawChange::DrainNode { seed, node } => {
                 let path = format!("{path}.drain_node");
                 let s = seeds.find(cx, &format!("{path}.seed"), seed);
                 let node = s.and_then(|s| lowering.sites[s].nodes.find(cx, &format!("{path}.node"), node));
-                s.zip(node).map(|(s, node)| (s, vec![Task::DrainNode(NodeKey(node as u32))]))
+                s.zip(node).map(|(s, node)| (s, Task::DrainNode(NodeKey(node as u32)))).into_iter().collect()
             }
             RawChange::RollPool { seed, pool } => {
                 let path = format!("{path}.roll_pool");
                 let s = seeds.find(cx, &format!("{path}.seed"), seed);
                 let found = s.and_then(|s| lowering.sites[s].pools.find(cx, &format!("{path}.pool"), pool));
-                s.filter(|_| found.is_some()).map(|s| (s, machines(&lowering.sites[s], pool)))
+                let all = |s: usize| machines(&lowering.sites[s], pool).into_iter().map(move |task| (s, task)).collect();
+                s.filter(|_| found.is_some()).map(all).unwrap_or_default()
             }
         };
         if let Some(cluster) = &operation.cluster {
             cx.error(&format!("{path}.cluster"), quoted(cluster), "nothing: only members are of an etcd cluster");
         }
         let at = Time::ZERO + operation.at.0;
-        if let Some((s, tasks)) = found {
-            all.extend(tasks.into_iter().map(|task| Operation { at, plane: PlaneId(s as u16), task }));
-        }
+        all.extend(found.into_iter().map(|(s, task)| Operation { at, plane: PlaneId(s as u16), task }));
     }
     all.sort_by_key(|operation| operation.at);
     all
@@ -95,7 +97,7 @@ fn owner(cx: &mut Context<'_>, path: &str, raw: &RawOwner, seeds: &Names, shoots
 }
 
 impl Owner {
-    /// The seed where its component is, and what is to be done there. (A shoot that no seed takes has none.)
+    /// What is to be done about its component, and in which seed: in each that may host it by then. (A shoot that no seed takes has none.)
     fn component(
         self,
         cx: &mut Context<'_>,
@@ -103,28 +105,35 @@ impl Owner {
         name: &str,
         lowering: &Lowering,
         shoots: &[Shoot],
-    ) -> Option<(usize, Vec<Task>)> {
+    ) -> Vec<(usize, Task)> {
         let (s, own): (usize, Vec<WorkloadId>) = match self {
             Self::Seed(s) => {
                 let all = (0..lowering.sites[s].plane.workloads.len() as u32).map(WorkloadId);
-                (s, all.filter(|id| shoots.iter().flat_map(|shoot| &shoot.hosted).all(|hosted| !hosts(hosted, s, *id))).collect())
+                (s, all.filter(|id| shoots.iter().flat_map(Shoot::places).all(|hosted| !hosts(hosted, s, *id))).collect())
             }
             Self::Shoot(k) => {
-                let hosted = shoots[k].hosted.as_ref()?;
+                let Some(hosted) = &shoots[k].hosted else { return Vec::new() };
                 (usize::from(hosted.seed.0), hosted.workloads.clone())
             }
         };
         let workloads = &lowering.sites[s].plane.workloads;
         let path = format!("{path}.component");
-        let Some(id) = own.iter().find(|id| workloads[id.0 as usize].name == name) else {
+        let Some(place) = own.iter().position(|id| workloads[id.0 as usize].name == name) else {
             let hint = did_you_mean(name, own.iter().map(|id| workloads[id.0 as usize].name.as_str()));
             cx.error(&path, quote(name), format!("the name of a component{hint}"));
-            return None;
+            return Vec::new();
         };
-        if workloads[id.0 as usize].kind == Kind::DaemonSet {
+        if workloads[own[place].0 as usize].kind == Kind::DaemonSet {
             cx.error(&path, format!("{}, a DaemonSet", quote(name)), "a Deployment or StatefulSet");
         }
-        Some((s, vec![Task::RollComponent(*id)]))
+        match self {
+            Self::Seed(_) => vec![(s, Task::RollComponent(own[place]))],
+            Self::Shoot(k) => {
+                let there =
+                    |hosted: &Hosted| Some((usize::from(hosted.seed.0), Task::RollComponent(*hosted.workloads.get(place)?)));
+                shoots[k].places().filter_map(there).collect()
+            }
+        }
     }
 }
 

@@ -8,8 +8,11 @@ use crate::kube::gardener::{FailureTolerance, Recovery};
 use crate::model::EtcdCluster;
 use crate::options::EtcdOptions;
 use crate::passive::{ActivePassive, Backup, Controller, Switching};
-use crate::raw::{RawCluster, RawHotStandby, RawMode, RawScenario, RawShoot};
+use crate::raw::{RawCluster, RawHotStandby, RawMode, RawReference, RawScenario, RawShoot};
 use zonefall_kernel::time::Duration;
+
+/// How many pods a set of members has where the mode is not quorum.
+pub(super) const TWO_PODS: &str = "2: one that serves and one that stands by (`etcd.mode`)";
 
 /// A mode with one member that serves and one that stands by, as the file has it.
 struct Pair<'a> {
@@ -94,22 +97,33 @@ pub(super) fn of_shoot(
     shoot: &RawShoot,
     options: &EtcdOptions,
 ) -> Option<(Switching, Option<Backup>)> {
-    let pair = pair(&shoot.etcd.mode)?;
     let path = format!("{path}.etcd");
-    let (name, place) = (pair.name, format!("{path}.mode"));
+    let pair = hosted(cx, &path, &shoot.etcd.mode, shoot.recovery)?;
     if shoot.failure_tolerance == FailureTolerance::None {
         let wanted = "quorum, or `failure_tolerance` node or zone: who serves and who stands by must not fail together";
-        cx.error(&place, format!("{name}, with failure_tolerance none"), wanted);
+        cx.error(&format!("{path}.mode"), format!("{}, with failure_tolerance none", pair.name), wanted);
     }
-    if shoot.recovery == Recovery::Move {
+    pair.needs_learner(cx, &path, options);
+    Some((pair.switching(Controller::Druid), pair.backup))
+}
+
+/// Whether the etcd clusters of a control plane to come are pairs where it survives anything; `path` is its `etcd`.
+pub(super) fn of_reference(cx: &mut Context<'_>, path: &str, reference: &RawReference) -> bool {
+    hosted(cx, path, &reference.etcd.mode, reference.recovery).is_some()
+}
+
+/// The mode of etcd clusters that are pods.
+fn hosted<'a>(cx: &mut Context<'_>, path: &str, mode: &'a RawMode, recovery: Recovery) -> Option<Pair<'a>> {
+    let pair = pair(mode)?;
+    let (name, place) = (pair.name, format!("{path}.mode"));
+    if recovery == Recovery::Move {
         let wanted = "quorum, or another `recovery`: a member is moved while the others have a majority";
         cx.error(&place, format!("{name}, with recovery move"), wanted);
     }
     if let Some(zone) = pair.controller_zone {
         cx.error(&format!("{place}.{name}.controller_zone"), quote(zone), "nothing: etcd-druid of the seed is the controller");
     }
-    pair.needs_learner(cx, &path, options);
-    Some((pair.switching(Controller::Druid), pair.backup))
+    Some(pair)
 }
 
 fn backup(raw: &RawHotStandby) -> Backup {

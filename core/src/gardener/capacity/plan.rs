@@ -8,7 +8,7 @@ use super::supply::Supply;
 use super::{Bound, Constraint, DemandReport, Figure, Needed, Plan, Room, SCHEMA, SeedPlan};
 use crate::ids::WorkloadId;
 use crate::kube::spec::capacity::{Demand, Reference};
-use crate::kube::spec::gardener::{FailureTolerance, Recovery, Seed};
+use crate::kube::spec::gardener::{FailureTolerance, Hosted, Recovery, Seed, Shoot};
 use crate::scenario::Scenario;
 
 /// The capacity of a scenario's seeds; `None`: it has none.
@@ -24,11 +24,14 @@ pub fn plan(scenario: &Scenario) -> Option<Plan> {
 fn of_seed(scenario: &Scenario, seed: &Seed, references: &[Reference]) -> SeedPlan {
     let model = &scenario.kube;
     let plane = &model.planes[usize::from(seed.plane.0)];
+    let is_here = |own: &&Hosted| model.seeds[usize::from(own.seed.0)].plane == seed.plane;
     let hosted = model.shoots.iter().filter_map(|shoot| shoot.hosted.as_ref());
-    let hosted: Vec<&[WorkloadId]> =
-        hosted.filter(|own| model.seeds[usize::from(own.seed.0)].plane == seed.plane).map(|own| &own.workloads[..]).collect();
+    let hosted: Vec<&[WorkloadId]> = hosted.filter(is_here).map(|own| &own.workloads[..]).collect();
+    // A place that is kept for a shoot which may come takes no room.
+    let places: Vec<&Hosted> = model.shoots.iter().flat_map(Shoot::places).filter(is_here).collect();
     let workload = |id: &WorkloadId| &plane.workloads[id.0 as usize];
-    let own = (0..plane.workloads.len() as u32).map(WorkloadId).filter(|id| !hosted.iter().any(|shoot| shoot.contains(id)));
+    let own =
+        (0..plane.workloads.len() as u32).map(WorkloadId).filter(|id| !places.iter().any(|place| place.workloads.contains(id)));
     let own: Vec<WorkloadId> = own.collect();
 
     // Kinds: the references, what the seed runs for itself, the shoots that are there.

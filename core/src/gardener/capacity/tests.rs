@@ -298,3 +298,36 @@ proptest! {
         prop_assert_eq!(counts(&any_world(30, cpu, stock)), counts(&any_world(30, cpu, rotated)));
     }
 }
+
+/// Of pairs there are two members, but for a control plane that survives nothing: nobody stands by for its one.
+#[test]
+fn pairs_have_two_members() {
+    let room = |mode: Value| {
+        let machine = json!({"type": "m", "cpu": 1_000, "memory": "6400GiB", "pods": 1_000, "volumes": 4});
+        let mut world = changed(world(), &[("/seeds/0/pools/0/machine", machine)]);
+        world["capacity"]["shoot"]["etcd"] = json!({"mode": mode});
+        let plan = planned(&world);
+        FailureTolerance::ALL.map(|tolerance| of(&plan, tolerance).all_zones.shoots)
+    };
+    // 36 volumes in all, 4 on each of three nodes in a zone. Of three members one is in each zone, of two in two of them; in one zone pairs
+    // fill two nodes, first fit, and the third has no other.
+    assert_eq!(room(json!("quorum")), [36, 12, 12]);
+    for mode in ["hot_standby", "learner"] {
+        assert_eq!(room(json!({ mode: {} })), [36, 12, 18]);
+    }
+}
+
+/// A shoot that may come later takes no room, and ties nothing of the seed's to a zone.
+#[test]
+fn a_place_for_a_shoot_that_may_come_takes_no_room() {
+    let mut world = world();
+    let mut other = world["seeds"][0].clone();
+    other["name"] = json!("other");
+    world["seeds"].as_array_mut().unwrap().push(other);
+    world["seeds"][0]["system"] = json!({"only_listed": true, "components": [{"name": "dns", "kind": "deployment", "replicas": 3, "spread": [{"over": "zone", "max_skew": 1}]}]});
+    world["shoots"] = json!([{"name": "s", "seed": "other"}]);
+    let before = planned(&world);
+    world["operations"] = json!([{"at": "10m", "migrate_shoot": {"shoot": "s", "seed": "seed"}}]);
+    assert_eq!(planned(&world), before);
+    assert!(of(&before, FailureTolerance::None).all_zones.shoots > 0);
+}

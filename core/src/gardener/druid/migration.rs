@@ -126,8 +126,7 @@ impl Shoot {
     pub(super) fn leave(&mut self, id: u16, step: Leave, store: &mut Store, cx: &mut Cx<'_>) {
         let gone = |store: &Store, workload: &WorkloadId| store.pods_of(*workload).next().is_none();
         let next = match step {
-            // One thing after the other.
-            Leave::Asked if self.upgrade.is_none() => {
+            Leave::Asked => {
                 for workload in self.workloads.iter().filter(|id| !self.sets.contains(id)) {
                     store.set_desired(*workload, 0);
                 }
@@ -156,7 +155,7 @@ impl Shoot {
                 (self.place, self.relaxed) = (Place::Elsewhere, BTreeSet::new());
                 return;
             }
-            Leave::Asked | Leave::Stops | Leave::Uploads | Leave::Ends => return,
+            Leave::Stops | Leave::Uploads | Leave::Ends => return,
         };
         self.place = Place::Leaves(id, next);
     }

@@ -140,7 +140,8 @@ impl Druid {
                 spent: BTreeSet::new(),
             };
             shoots.insert(key.into(), shoot);
-            for (change, asked) in (0..).zip(&model.changes).filter(|(_, change)| change.shoot == key) {
+            // Who hosts it at the start is asked, and passes on what is another's.
+            for (change, asked) in (0..).zip(&model.changes).filter(|(_, change)| begins && change.shoot == key) {
                 cx.schedule(asked.at, KubeEvent::Tolerance(change));
             }
         }
@@ -203,9 +204,6 @@ impl Druid {
     /// What druid does about a shoot; whether gardenlet is to go on.
     pub fn reconcile(&mut self, key: u32, outages: &Outages, store: &mut Store, cx: &mut Cx<'_>) -> bool {
         let shoot = self.shoots.get_mut(&key).expect("who is told of a shoot has it");
-        if shoot.place != Place::Here {
-            return false;
-        }
         if shoot.upgrade.is_some() {
             return shoot.upgrade_etcd(store, cx);
         }
@@ -221,10 +219,11 @@ impl Druid {
         let was_here = shoot.place == Place::Here;
         let mut before = None;
         // What a step waits for may be there already.
-        while before.replace(shoot.place) != Some(shoot.place) {
+        while before.replace((shoot.place, shoot.upgrade.is_some())) != Some((shoot.place, shoot.upgrade.is_some())) {
             match shoot.place {
-                Place::Here => shoot.follow(store, cx),
-                Place::Elsewhere => {}
+                // One thing after the other: what is under way is brought to its end before it leaves.
+                _ if shoot.upgrade.is_some() => shoot.follow(store, cx),
+                Place::Here | Place::Elsewhere => {}
                 Place::Leaves(migration, step) => shoot.leave(migration, step, store, cx),
                 Place::Arrives(step) => shoot.arrive(step, store, cx),
             }

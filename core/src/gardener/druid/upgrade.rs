@@ -9,10 +9,12 @@ use super::migration::Place;
 use super::{DruidFact, Shoot, ToleranceFact};
 use crate::gardener::admission::admit;
 use crate::kube::context::Cx;
+use crate::kube::event::KubeEvent;
 use crate::kube::record::KubeRecord;
 use crate::kube::spec::Kind;
 use crate::kube::spec::gardener::ToleranceChange;
 use crate::kube::store::Store;
+use crate::sim::event::Event;
 
 /// How far a change is.
 #[derive(Clone, Debug)]
@@ -36,11 +38,15 @@ enum Step {
 }
 
 impl Shoot {
-    /// It is asked for a change: here, if this is where it is or will be; one thing after the other.
+    /// It is asked for a change: of the seed it is bound to, which may be another by now; one thing after the other.
     pub(super) fn asked(&mut self, change: u16, cx: &mut Cx<'_>) {
-        if self.place == Place::Here {
+        let seed = cx.garden.shoot(self.key).seed.expect("it has a place");
+        if seed != self.seed {
+            let plane = cx.scenario.kube.seeds[usize::from(seed.0)].plane;
+            cx.fx.schedule.push((cx.now, Event::Kube(plane, KubeEvent::Tolerance(change))));
+        } else if self.place == Place::Here {
             self.ask(change, cx);
-        } else if cx.garden.shoot(self.key).seed == Some(self.seed) {
+        } else {
             self.later.push(change);
         }
     }
@@ -54,6 +60,8 @@ impl Shoot {
         cx.record(KubeRecord::Tolerance(shoot, ToleranceFact::Admitted(to)));
         if self.tolerance != to {
             self.upgrade = Some(Upgrade { change, step: Step::Admitted });
+        } else if self.upgrade.is_none() {
+            cx.record(KubeRecord::Tolerance(shoot, ToleranceFact::Done(to)));
         }
         self.tolerance = to;
         cx.garden.shoot_mut(shoot).tolerance = to;

@@ -57,7 +57,8 @@ impl MigrationFact {
     }
 }
 
-const fn failure(tolerance: FailureTolerance) -> &'static str {
+/// What is to be survived.
+pub const fn failure(tolerance: FailureTolerance) -> &'static str {
     match tolerance {
         FailureTolerance::None => "no failure",
         FailureTolerance::Node => "the failure of a node",

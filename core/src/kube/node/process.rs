@@ -47,6 +47,8 @@ struct Process {
     state: State,
     /// The API knows that it runs.
     told: bool,
+    /// It answers its readiness probe; most do as soon as they run.
+    ready: bool,
     /// It runs, though its pod is gone, and its kubelet cannot know.
     hazard: bool,
     /// Generation of its timer.
@@ -98,6 +100,7 @@ impl Processes {
         self.signal(id, Run::Starts, cx);
         if self.serves(id, cx) != Some(false) {
             self.runs(id, cx);
+            self.probed(id, true);
         }
         self.sync(store, cx);
     }
@@ -153,7 +156,8 @@ impl Processes {
                 if !std::mem::replace(&mut process.told, true) {
                     store.start(id, cx);
                 }
-                store.set_pod_ready(id, true, cx);
+                let ready = process.ready;
+                store.set_pod_ready(id, ready, cx);
             }
             (Some(State::Mounting | State::Pulling), false) | (Some(State::Stopping), _) => {}
         }
@@ -195,8 +199,11 @@ impl Processes {
         }
     }
 
+    /// It runs. (An API server says itself when it is ready, which depends on etcd.)
     fn runs(&mut self, id: PodId, cx: &mut Cx<'_>) {
         self.set(id, State::Running);
+        let process = self.all.get_mut(&id).expect("it runs");
+        process.ready = !matches!(workload(process.name, cx).role, Role::ApiServer(_));
         self.signal(id, Run::Runs, cx);
     }
 
@@ -260,6 +267,12 @@ impl Processes {
         !here.is_empty()
     }
 
+    /// A process is ready for clients, or no longer; whether it is here.
+    pub fn probed(&mut self, id: PodId, ready: bool) -> bool {
+        let running = self.all.get_mut(&id).filter(|process| process.state == State::Running);
+        running.map(|process| process.ready = ready).is_some()
+    }
+
     /// The node has lost power.
     pub fn power_lost(&mut self, cx: &mut Cx<'_>) {
         for id in self.all.keys().copied().collect::<Vec<_>>() {
@@ -300,7 +313,7 @@ impl Processes {
     /// A pod is to run here.
     fn admit(&mut self, id: PodId, name: PodName, store: &Store, cx: &Cx<'_>) {
         let (member, state) = (member(name, store, cx), State::Waiting);
-        self.all.insert(id, Process { name, member, state, told: false, hazard: false, serial: self.serial });
+        self.all.insert(id, Process { name, member, state, told: false, ready: true, hazard: false, serial: self.serial });
     }
 
     /// It is in another state, for as long as it takes until something happens.

@@ -11,7 +11,7 @@ use crate::gardener::druid::{self, Druid};
 use crate::gardener::machine::controller::Machines;
 use crate::gardener::outage::Outages;
 use crate::ids::{ClusterId, NodeKey, PodId, WorkloadId};
-use crate::kube::context::{Cx, Signal};
+use crate::kube::context::{Cx, Process, Signal};
 use crate::kube::control::Control;
 use crate::kube::controller::attach::Volumes;
 use crate::kube::controller::collect::Collector;
@@ -239,6 +239,12 @@ impl Plane {
 
     /// An operator asks for something. (It is written at once, whoever answers then; what follows from it waits for those who do it.)
     pub fn operate(&mut self, task: Task, cx: &mut Cx<'_>) {
+        if let Task::RollComponent(workload) = task
+            && self.store.desired(workload) == 0
+        {
+            // A shoot's, which another seed hosts.
+            return;
+        }
         cx.latency = self.control.api.latency();
         cx.record(KubeRecord::Operation(task));
         match task {
@@ -312,8 +318,14 @@ impl Plane {
     /// Hears of a process that serves its API or acts through it.
     pub fn hear(&mut self, signal: &Signal, cx: &mut Cx<'_>) {
         cx.latency = self.control.api.latency();
-        self.control.hear(signal, cx);
-        self.access_changed(cx);
+        if let Process::Ready(ready) = signal.process {
+            for kubelet in self.kubelets.values_mut() {
+                kubelet.probed(PodId(signal.key), ready, &mut self.store, cx);
+            }
+        } else {
+            self.control.hear(signal, cx);
+            self.access_changed(cx);
+        }
         self.finish(cx);
     }
 

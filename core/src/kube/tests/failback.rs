@@ -78,3 +78,13 @@ fn machines_stay() {
     let machines: Vec<_> = rows.iter().filter(|row| row.namespace.is_empty()).collect();
     assert!(machines.len() == 1 && machines[0].skew == 1 && machines[0].per_zone.values().sum::<u32>() == 2, "{rows:?}");
 }
+
+/// A shoot in one of three zones: its API server goes elsewhere, and what is pinned to it can no longer go where its volume is.
+#[test]
+fn a_pod_waits_for_a_zone_that_others_have_left() {
+    let pinned = json!({"failure_tolerance": "none"});
+    let rows = failback(&pinned, "1h", &json!([]));
+    let row = of(&rows, "etcd-main").expect("it finds no node");
+    assert!(row.remedy.contains("etcd-main-0 must share a zone with") && row.remedy.contains("cannot leave za"), "{row:?}");
+    assert!(of(&failback(&pinned, "1m", &json!([])), "etcd-main").is_none());
+}

@@ -17,7 +17,8 @@ use crate::sim::Exact;
 const EVENTS: u64 = 60_000;
 
 fn some_file() -> impl Strategy<Value = Value> {
-    let some = bundled().iter().filter(|file| ["eu-west", "active-passive"].iter().any(|start| file.name.starts_with(start)));
+    let starts = ["eu-west", "active-passive", "control-plane-migration", "ha-upgrade"];
+    let some = bundled().iter().filter(|file| starts.iter().any(|start| file.name.starts_with(start)));
     let files: Vec<Value> = some.map(|file| file.json).map(|json| serde_json::from_str(json).expect("JSON")).collect();
     prop::sample::select(files)
 }

@@ -87,6 +87,7 @@ impl Causes {
         told.extend(standing.into_iter().map(|fault| {
             if alone { self.began(&fault.fault, outage.cluster) } else { words::goes_on(&fault.fault, &self.scenario).into() }
         }));
+        told.extend(self.planned(outage.cluster, outage.from).map(Clause::from));
         if told.is_empty() {
             told.push(self.without_fault(outage).into());
         }

@@ -28,7 +28,7 @@ struct Row {
 
 /// The steps, each with what is waited for before it; by the old seed first, then by the new one.
 const STEPS: [(&str, &str); 8] = [
-    ("leaves", "the gardenlet of its seed"),
+    ("leaves", "the gardenlet of its seed, and what that has begun"),
     ("closed", "its API servers to end"),
     ("kept", "a snapshot of its etcd in the backup bucket"),
     ("gone", "what is left of it to end"),

@@ -14,7 +14,7 @@ use crate::state::Selection;
 use crate::view::map::model::cut_words;
 use crate::view::map::model::{MemberFace, Model, model};
 use crate::view::map::shapes::sign;
-use crate::view::words::count;
+use zonefall_core::observe::words::count;
 
 /// Name, value, and the class of its colour.
 pub(super) type Fact = (&'static str, String, &'static str);

@@ -10,7 +10,8 @@ use crate::view::map::shapes::px;
 use crate::view::same::Same;
 use crate::view::size::use_width;
 use crate::view::timeline::axis::{Axis, Range};
-use crate::view::words::{clock, count, length, moment};
+use crate::view::words::{clock, length, moment};
+use zonefall_core::observe::words::count;
 
 /// Components that are listed, the worst first.
 const MOST_COMPONENTS: usize = 200;

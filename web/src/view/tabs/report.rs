@@ -5,7 +5,8 @@ use zonefall_core::observe::words::bytes;
 use zonefall_core::report::{EtcdReport, Report};
 
 use crate::view::same::Same;
-use crate::view::words::{clock, count, length, moment, outage};
+use crate::view::words::{clock, length, moment, outage};
+use zonefall_core::observe::words::count;
 
 /// What is reported.
 #[derive(Clone, PartialEq, Properties)]
@@ -48,7 +49,11 @@ fn rows(caption: &str, heads: &[&str], rows: impl Iterator<Item = Cells>) -> Htm
         return Html::default();
     }
     let numeric = |cell: &String| cell == "none" || cell.starts_with(|c: char| c.is_ascii_digit());
-    let class = |column: usize| rows.iter().all(|cells| numeric(&cells[column])).then_some("number");
+    let class = |column: usize| match () {
+        () if rows.iter().all(|cells| numeric(&cells[column])) => Some("number"),
+        () if rows.iter().any(|cells| cells[column].len() > 40) => Some("prose"),
+        () => None,
+    };
     let classes: Vec<_> = (0..heads.len()).map(class).collect();
     let head = |(head, class): (&&str, Option<&'static str>)| html! { <th scope="col" {class}>{ *head }</th> };
     let row = |cells: &Cells| {

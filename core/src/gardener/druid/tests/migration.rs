@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 use super::*;
 use crate::gardener::druid::MigrationFact::{self, *};
 use crate::gardener::garden::Obstacle;
-use crate::gardener::scheduler::NoSeed;
 use crate::ids::SeedId;
+use crate::kube::spec::scheduler::NoSeed;
 use crate::record::RequestResult;
 use crate::report::MigrationReport;
 use proptest::prelude::*;
@@ -37,6 +37,13 @@ fn world(shoot: &Value, operations: &Value, faults: &Value) -> Value {
         ],
         "shoots": [own], "operations": operations, "faults": faults,
     })
+}
+
+/// Another seed over three zones.
+fn with_another(file: &mut Value) {
+    let mut other = file["seeds"][1].clone();
+    other["name"] = json!("other");
+    file["seeds"].as_array_mut().unwrap().push(other);
 }
 
 fn scenario(file: &Value) -> Scenario {
@@ -84,6 +91,14 @@ fn a_control_plane_moves() {
     assert!(gap.from_s > at(&seen, Leaves) && gap.from_s <= at(&seen, Closed) && gap.over, "{gap:?}");
     assert!(gap.to_s > at(&seen, Restored) && gap.to_s <= at(&seen, Serves), "{gap:?}");
     assert!((row(&seen).write_unavailable_s - (gap.to_s - gap.from_s)).abs() < 1e-6 && row(&seen).over);
+    let causes = |cluster: &str| seen.report.etcd[cluster].outages.iter().map(|gap| gap.cause.clone()).collect::<Vec<_>>();
+    for cluster in [SHOP, "shoot--garden--s/etcd-events"] {
+        assert!(
+            !causes(cluster).is_empty() && causes(cluster).iter().all(|why| why.contains("it moves to seed wide")),
+            "{:?}",
+            causes(cluster)
+        );
+    }
     assert_eq!(seen.report.etcd[SHOP].rpo.lost_entries, 0);
     let events = &seen.report.etcd["shoot--garden--s/etcd-events"].rpo;
     assert!(events.lost_entries > 0 && events.events[0].cause.contains("no backup"), "{events:?}");
@@ -111,9 +126,7 @@ fn etcd_is_closed_to_clients() {
 fn the_other_members_follow() {
     let tolerant = json!({"failure_tolerance": "zone", "seed": "wide"});
     let mut file = world(&tolerant, &json!([moves("10m", "other")]), &json!([]));
-    let mut other = file["seeds"][1].clone();
-    other["name"] = json!("other");
-    file["seeds"].as_array_mut().unwrap().push(other);
+    with_another(&mut file);
     let seen = run(&scenario(&file), 1);
     assert_eq!(facts(&seen), all(WIDE, SeedId(4), FailureTolerance::Zone));
     let voters = |at: f64| {
@@ -165,6 +178,45 @@ fn what_is_asked_for_meanwhile() {
     assert_eq!(seen.report.etcd[SHOP].members.len(), 3);
 }
 
+/// While it is made to survive a zone it is to move: first the one, then the other.
+#[test]
+fn what_is_under_way_comes_to_its_end_before_it_leaves() {
+    for after in ["10m", "600000500us", "610s", "640s"] {
+        let mut file = world(&json!({"seed": "wide"}), &json!([asks("10m", "zone"), moves(after, "other")]), &json!([]));
+        with_another(&mut file);
+        let seen = run(&scenario(&file), 1);
+        assert_eq!(facts(&seen), all(WIDE, SeedId(4), FailureTolerance::Zone), "{after}");
+        use ToleranceFact::{Admitted as Granted, Done as Survives, Follows};
+        let zone = FailureTolerance::Zone;
+        assert_eq!(tolerances(&seen), [Granted(zone), Follows(zone), Survives(zone)], "{after}");
+        let survives = seen.kube(|fact| matches!(fact, KubeRecord::Tolerance(_, Survives(_))).then_some(()))[0].0;
+        assert!(at(&seen, Leaves) >= survives, "{after}");
+    }
+}
+
+/// It is bound to another seed, which its old one has not heard of yet: what it is asked for is the new one's to admit.
+#[test]
+fn the_seed_it_is_bound_to_answers() {
+    for (from, to) in [("wide", "narrow"), ("narrow", "wide"), ("other", "wide")] {
+        for meanwhile in ["10m", "600000500us", "601s"] {
+            let operations = json!([moves("10m", to), asks(meanwhile, "zone")]);
+            let mut file = world(&json!({"seed": from}), &operations, &json!([]));
+            with_another(&mut file);
+            let seen = run(&scenario(&file), 1);
+            let what = format!("{from} to {to}, {meanwhile}: {:?}", tolerances(&seen));
+            let is_answer = |fact: &&ToleranceFact| matches!(fact, ToleranceFact::Admitted(_) | ToleranceFact::Denied(..));
+            let answers: Vec<bool> =
+                tolerances(&seen).iter().filter(is_answer).map(|fact| matches!(fact, ToleranceFact::Admitted(_))).collect();
+            let [admitted] = answers[..] else { panic!("one answer: {what}") };
+            // Of what is asked for at once either may be heard first.
+            assert!(meanwhile == "10m" || admitted == (to != "narrow"), "{what}");
+            assert_eq!(row(&seen).denied.is_some(), admitted && to == "narrow", "{what}");
+            assert!(row(&seen).over, "{what}");
+            assert_eq!(seen.report.etcd[SHOP].members.len(), if admitted { 3 } else { 1 }, "{what}");
+        }
+    }
+}
+
 #[test]
 fn there_and_back() {
     let seen = run(&scenario(&world(&json!({}), &json!([moves("10m", "wide"), moves("30m", "narrow")]), &json!([]))), 1);
@@ -173,6 +225,19 @@ fn there_and_back() {
     let pods: Vec<_> = seen.report.pods.iter().filter(|pod| pod.namespace == "shoot--garden--s").collect();
     assert!(pods.len() == 3 && pods.iter().all(|pod| pod.cluster == "narrow" && pod.ready), "{pods:?}");
     assert_eq!(seen.report.etcd[SHOP].rpo.lost_entries, 0);
+}
+
+/// What is restarted is restarted where it is.
+#[test]
+fn its_components_are_restarted_where_they_are() {
+    let restart = |at: &str| json!({"at": at, "roll_component": {"shoot": "s", "component": "kube-apiserver"}});
+    let operations = json!([restart("5m"), moves("10m", "wide"), restart("30m")]);
+    let seen = run(&scenario(&world(&json!({}), &operations, &json!([]))), 1);
+    let told: Vec<_> = seen.report.story.iter().filter(|line| line.text.contains("operator")).collect();
+    assert_eq!(told.iter().map(|line| line.at_s).collect::<Vec<_>>(), [300.0, 1800.0]);
+    assert!(told[0].text.contains("narrow") && told[1].text.contains("wide"), "{told:?}");
+    let since = seen.report.pods.iter().find(|pod| pod.cluster == "wide" && pod.name.starts_with("kube-apiserver")).unwrap();
+    assert!(since.ready, "{since:?}");
 }
 
 /// The old seed's own control plane is away: nobody hands over, and the shoot serves on where it is.
@@ -239,5 +304,53 @@ proptest! {
         let acknowledged = etcd.requests.ok;
         let kept = seen.report.etcd[SHOP].members.iter().map(|member| member.committed).max().unwrap_or(0);
         prop_assert!(acknowledged > 10_000 && kept >= 10_000 + acknowledged, "{acknowledged} of {kept}");
+    }
+
+    /// Whatever it is asked for, in whatever order, while something fails: half an hour later it is in one seed, all of it serves there,
+    /// and it survives what was admitted last.
+    #[test]
+    fn whatever_it_is_asked_for(
+        seed: u64,
+        first in 0..3_usize,
+        wishes in prop::collection::vec((0..90_000_u64, 0..7_usize), 1..7),
+        fault in (0..90_000_u64, 0..5_usize, any::<bool>()),
+    ) {
+        let names = ["narrow", "wide", "other"];
+        let mut at = 600_000;
+        let operations: Vec<Value> = wishes.iter().map(|(after, wish)| {
+            at += after / if wish % 2 == 0 { 1 } else { 50_000 };
+            let at = format!("{at}ms");
+            match wish {
+                0..5 => moves(&at, ["narrow", "wide", "other", "full", "far"][*wish]),
+                5 => asks(&at, "zone"),
+                _ => asks(&at, "node"),
+            }
+        }).collect();
+        let (after, zone, cut) = fault;
+        let kind = if cut { "zone_cut" } else { "zone_power" };
+        let zone = ["za", "zb", "zc", "pa", "pb"][zone];
+        let faults = json!([{"at": format!("{}ms", 600_000 + after), "for": "5m", "kind": kind, "zone": zone}]);
+        let mut file = world(&json!({"seed": names[first]}), &json!(operations), &faults);
+        with_another(&mut file);
+        file["duration"] = json!("90m");
+        let seen = run(&scenario(&file), seed);
+        let mut is_in = names[first].to_owned();
+        for row in &seen.report.migrations {
+            prop_assert!(row.over, "{row:?}");
+            if row.denied.is_none() {
+                prop_assert_eq!(row.from.as_ref(), Some(&is_in));
+                is_in.clone_from(&row.to);
+            }
+        }
+        let survives = tolerances(&seen).into_iter().rev().find_map(|fact| match fact {
+            ToleranceFact::Admitted(to) => Some(to),
+            _ => None,
+        });
+        let done = matches!(tolerances(&seen).last(), None | Some(ToleranceFact::Done(_) | ToleranceFact::Denied(..)));
+        prop_assert!(done, "{:?}", tolerances(&seen));
+        let etcd = if survives.unwrap_or_default() == FailureTolerance::None { 1 } else { 3 };
+        prop_assert_eq!(seen.report.etcd[SHOP].members.len(), etcd);
+        let pods: Vec<_> = seen.report.pods.iter().filter(|pod| pod.namespace == "shoot--garden--s").collect();
+        prop_assert!(pods.iter().all(|pod| pod.cluster == is_in), "{is_in}: {pods:?}");
     }
 }

@@ -1,22 +1,19 @@
-//! The Gardener scheduler: the seed a new shoot is given (GEP-20, "Case #1: HA Shoot with no Seed Assigned"; gardener/gardener
+//! The Gardener scheduler: the seed that a shoot is given, and whether one may be given another (GEP-20, "Case #1: HA Shoot with no Seed Assigned"; gardener/gardener
 //! `pkg/scheduler/controller/shoot/reconciler.go`).
 //!
 //! ```text
 //!  seeds --filter: room, zones--> --strategy: same region--> --score: single-zonal ones first, then the fewest shoots--> seed
 //! ```
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
 
-use crate::kube::rule::labels::Symbol;
-pub use crate::kube::spec::gardener::FailureTolerance;
+use super::gardener::FailureTolerance;
 
 /// A seed that may be asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seed {
-    /// Its region.
-    pub region: Symbol,
+    /// Its region: a place in the scenario's.
+    pub region: u16,
     /// It can host control planes that survive a zone.
     pub multi_zonal: bool,
     /// Shoots it may host (`status.allocatable.shoots`).
@@ -36,27 +33,17 @@ pub enum NoSeed {
     OtherRegion,
 }
 
-impl fmt::Display for NoSeed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Full => "no seed has capacity for another shoot",
-            Self::NotMultiZonal => "no seed with capacity is multi-zonal",
-            Self::OtherRegion => "no suitable seed in the shoot's region",
-        })
-    }
-}
-
-/// The seed (a place in the list) for a shoot of this region and failure tolerance. A multi-zonal seed is chosen for a shoot that does
+/// The seed (a place in the list) for a shoot of this region (`None`: it does not matter) and failure tolerance. A multi-zonal seed is chosen for a shoot that does
 /// not need it only where no single-zonal one is suitable, however full these are. Of equals, the first.
 ///
 /// # Errors
 /// Why there is none.
-pub fn choose(region: Symbol, tolerance: FailureTolerance, seeds: &[Seed]) -> Result<usize, NoSeed> {
+pub fn choose(region: Option<u16>, tolerance: FailureTolerance, seeds: &[Seed]) -> Result<usize, NoSeed> {
     let needs_zones = tolerance == FailureTolerance::Zone;
     let left: Vec<(usize, &Seed)> = seeds.iter().enumerate().collect();
     let left = keep(left, |seed| seed.shoots < seed.allocatable, NoSeed::Full)?;
     let left = keep(left, |seed| seed.multi_zonal || !needs_zones, NoSeed::NotMultiZonal)?;
-    let left = keep(left, |seed| seed.region == region, NoSeed::OtherRegion)?;
+    let left = keep(left, |seed| region.is_none_or(|region| seed.region == region), NoSeed::OtherRegion)?;
     let best = left.into_iter().min_by_key(|(_, seed)| (seed.multi_zonal && !needs_zones, seed.shoots));
     Ok(best.expect("some are left").0)
 }
@@ -72,7 +59,7 @@ mod tests {
     use super::FailureTolerance::{Node, None, Zone};
     use super::*;
 
-    const HERE: Symbol = Symbol(7);
+    const HERE: u16 = 7;
 
     const fn seed(multi_zonal: bool, shoots: u32) -> Seed {
         Seed { region: HERE, multi_zonal, allocatable: 10, shoots }
@@ -88,13 +75,22 @@ mod tests {
             (Zone, vec![seed(false, 0), seed(true, 9), seed(true, 8)], Ok(2)),
             // Multi-zonal where nothing else is left.
             (Node, vec![seed(true, 5), seed(false, 10), seed(true, 4)], Ok(2)),
-            (None, vec![Seed { region: Symbol(8), ..seed(false, 0) }, seed(true, 0)], Ok(1)),
+            (None, vec![Seed { region: 8, ..seed(false, 0) }, seed(true, 0)], Ok(1)),
             (None, vec![], Err(NoSeed::Full)),
             (Node, vec![seed(false, 10), seed(true, 11)], Err(NoSeed::Full)),
             (Zone, vec![seed(false, 0), seed(true, 10)], Err(NoSeed::NotMultiZonal)),
-            (Zone, vec![seed(false, 0), Seed { region: Symbol(8), ..seed(true, 0) }], Err(NoSeed::OtherRegion)),
+            (Zone, vec![seed(false, 0), Seed { region: 8, ..seed(true, 0) }], Err(NoSeed::OtherRegion)),
         ] {
-            assert_eq!(choose(HERE, tolerance, &seeds), chosen, "{tolerance:?}: {seeds:?}");
+            assert_eq!(choose(Some(HERE), tolerance, &seeds), chosen, "{tolerance:?}: {seeds:?}");
         }
+    }
+
+    #[test]
+    fn a_region_may_not_matter() {
+        let elsewhere = [Seed { region: 8, ..seed(false, 0) }];
+        assert_eq!(
+            (choose(Some(HERE), None, &elsewhere), choose(Option::None, None, &elsewhere)),
+            (Err(NoSeed::OtherRegion), Ok(0))
+        );
     }
 }
