@@ -9,9 +9,10 @@ use super::world::{
 };
 use crate::ids::{ClusterId, MemberId, NodeId, NodeKey, VolumeId, ZoneId};
 use crate::kernel::time::{Duration, Time};
+use crate::kube::name::PodName;
 use crate::kube::record::{KubeRecord, NodeFact, PodFact, Ready, Replica, ServerFact, Verb};
 use crate::kube::rule::taints::Effect;
-use crate::kube::spec::Component;
+use crate::kube::spec::{Component, Role};
 use crate::observe::testing::CLUSTER;
 use crate::scenario::{Aim, Direction, Fault, Scenario, bundled};
 use crate::sim::{Exact, Options, Simulation};
@@ -191,7 +192,19 @@ fn a_shoot_without_quorum_is_healed_by_its_seed() {
     let scenario = broken(scenario.clone(), 100, None, crash(&scenario, NodeKey(1)));
     let alone = run(&scenario, 1);
     let headless = without_quorum(scenario.clone(), ClusterId(1), 90, 3_000);
-    assert_eq!(run(&headless, 1), alone);
+    // But that its API servers fail their readiness probes, one after the other.
+    let is_probe = |(when, record): &(Time, KubeRecord)| {
+        let server = |name: PodName| scenario.kube.planes[0].workloads[name.workload.0 as usize].role == Role::ApiServer(SHOOT);
+        matches!(record, KubeRecord::Pod(name, PodFact::Ready(_)) if server(*name)) && *when > at(90)
+    };
+    let (probes, healed): (Vec<_>, Vec<_>) = run(&headless, 1).0.into_iter().partition(is_probe);
+    assert_eq!(Seen(healed), alone);
+    let period = scenario.kube.planes[SHOOT.0 as usize].timers.readiness_period;
+    for (ready, from) in [(false, at(90) + period * 2), (true, at(3_090))] {
+        let turned = probes.iter().filter(|(_, record)| matches!(record, KubeRecord::Pod(_, PodFact::Ready(is)) if *is == ready));
+        let turned: Vec<Time> = turned.map(|(when, _)| *when).collect();
+        assert!(turned.len() == 3 && turned.iter().all(|when| *when > from && *when < from + period + secs(2)), "{turned:?}");
+    }
     let shoot = run_in(&headless, 1, SHOOT);
     assert_eq!(shoot.availability(Verb::Write)[0], (at(90), false));
     // And the other way round: a seed without quorum heals late, which its shoots do not notice.
