@@ -30,7 +30,8 @@ fn books(page: &Page) -> String {
     };
     let rows = BookName::ALL.into_iter().flat_map(|name| name.book().prices.iter().map(move |price| row(name, price)));
     let head = ["book", "kind", "what", "US dollars", "of", "how sure", "source"];
-    page.whole_table(&head, rows.collect(), &[3]) + &page.text("", &format!("\n{DIM}List prices, on demand, without discounts.{DIM:#}"))
+    page.whole_table(&head, rows.collect(), &[3])
+        + &page.text("", &format!("\n{DIM}List prices, on demand, without discounts.{DIM:#}"))
 }
 
 fn book_json(name: BookName) -> Value {

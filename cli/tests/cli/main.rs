@@ -205,7 +205,9 @@ fn schema_defaults_and_completions() {
     let schema: Value = serde_json::from_str(&check(&["schema"], "", 0).0).expect("the schema is JSON");
     assert!(schema["properties"]["etcd"].is_object());
     let (defaults, _) = check(&["defaults"], "", 0);
-    for [field, default] in [["election_timeout", "1s"], ["components[].volume_size", "25GiB of etcd-main"], ["prices.machine", "as what"]] {
+    for [field, default] in
+        [["election_timeout", "1s"], ["components[].volume_size", "25GiB of etcd-main"], ["prices.machine", "as what"]]
+    {
         assert!(defaults.lines().any(|l| l.contains(field) && l.contains(default)), "{field}: {defaults}");
     }
     for shell in ["bash", "zsh", "fish"] {

@@ -7,7 +7,8 @@ use super::{Book, Item, Price, Unit};
 const EC2: [&str; 2] = ["2024-06", "aws.amazon.com/ec2/pricing/on-demand"];
 const EBS: [&str; 2] = ["2024-06", "aws.amazon.com/ebs/pricing"];
 const BALANCER: [&str; 2] = ["2024-06", "aws.amazon.com/elasticloadbalancing/pricing"];
-const TRANSFER: [&str; 2] = ["2024-06", "vendors' blogs and documentation, after aws.amazon.com/ec2/pricing/on-demand (data transfer)"];
+const TRANSFER: [&str; 2] =
+    ["2024-06", "vendors' blogs and documentation, after aws.amazon.com/ec2/pricing/on-demand (data transfer)"];
 const SIZE: Item = Item::Volume { up_to: None };
 const OUT: Price = Price::new(Item::CrossZoneOut, "data transfer out to another zone", 0.01, Unit::Gb, TRANSFER, Seen);
 const IN: Price = Price::new(Item::CrossZoneIn, "data transfer in from another zone", 0.01, Unit::Gb, TRANSFER, Seen);
