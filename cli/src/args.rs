@@ -62,6 +62,12 @@ pub(crate) enum Command {
     Schema,
     /// Print every default, with its source.
     Defaults,
+    /// Print the price books, each line with its source and how sure it is.
+    Prices {
+        /// How to print them.
+        #[arg(long, value_enum, default_value_t = Format::Table)]
+        format: Format,
+    },
     /// Print completions for a shell.
     Completions {
         /// The shell.

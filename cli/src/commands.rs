@@ -39,7 +39,7 @@ pub(crate) fn schema() -> Result<u8> {
 /// `zonefall defaults`.
 pub(crate) fn defaults() -> Result<u8> {
     let rows = scenario::defaults().into_iter().map(|row| vec![row.path, row.value, row.source]);
-    print(&Page::new(width()).table(&["field", "default", "source"], rows, &[]))?;
+    print(&Page::new(width()).whole_table(&["field", "default", "source"], rows.collect(), &[]))?;
     Ok(OK)
 }
 

@@ -15,6 +15,7 @@ mod input;
 mod output;
 mod page;
 mod planes;
+mod prices;
 mod run;
 mod table;
 
@@ -39,6 +40,7 @@ fn main() -> ExitCode {
         Some(Command::Capacity { file, format }) => capacity::capacity(&file, format),
         Some(Command::Schema) => commands::schema(),
         Some(Command::Defaults) => commands::defaults(),
+        Some(Command::Prices { format }) => prices::prices(format),
         Some(Command::Completions { shell }) => commands::completions(shell),
     };
     ExitCode::from(result.unwrap_or_else(|error| {

@@ -51,6 +51,15 @@ impl Page {
         let mut rows: Vec<_> = rows.into_iter().collect();
         let more = rows.len().saturating_sub(MOST_ROWS);
         rows.truncate(MOST_ROWS);
+        let mut text = self.whole_table(head, rows, right);
+        if more > 0 {
+            text += &self.line("  ", &format!("... and {more} more (`--format json` has all)"));
+        }
+        text
+    }
+
+    /// The same with all rows, however many.
+    pub(crate) fn whole_table(&self, head: &[&str], rows: Vec<Vec<String>>, right: &[usize]) -> String {
         let room = self.width.unwrap_or(usize::MAX).saturating_sub(2);
         let widest =
             |at: usize| std::iter::once(head[at]).chain(rows.iter().map(|row| row[at].as_str())).map(display_width).max();
@@ -61,15 +70,11 @@ impl Page {
         let gap = if names + 2 * gaps + last <= room { 2 } else { 1 };
         let left = room.saturating_sub(names + gap * gaps);
         let prose = !right.contains(&gaps) && last > left;
-        let mut text = if prose && left < LEAST && gaps > 0 {
+        if prose && left < LEAST && gaps > 0 {
             self.stacked(head, rows, right)
         } else {
             grid(head, &rows, right, gap, prose.then_some(left.max(LEAST)))
-        };
-        if more > 0 {
-            text += &self.line("  ", &format!("... and {more} more (`--format json` has all)"));
         }
-        text
     }
 
     /// A table with no room for its last column: that stands below each row.

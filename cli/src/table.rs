@@ -10,7 +10,7 @@ use zonefall_core::sim::Role;
 
 use crate::output::{BAD, DIM, GOOD, HEAD};
 use crate::page::Page;
-use crate::planes;
+use crate::{planes, prices};
 
 /// The whole report, with ANSI styles.
 pub(crate) fn report(report: &Report, page: &Page) -> String {
@@ -20,6 +20,7 @@ pub(crate) fn report(report: &Report, page: &Page) -> String {
     }
     parts.extend(planes::parts(report, page));
     parts.extend(traffic(report, page));
+    parts.extend(prices::tolerance(report, page));
     parts.extend(expectations(&report.expectations, page));
     parts.extend(violations(report, page));
     parts.join("\n")

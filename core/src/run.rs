@@ -15,6 +15,7 @@ use crate::ids::ClusterId;
 use crate::invariant;
 use crate::kernel::time::{Duration, Time};
 use crate::kube::picture::Objects;
+use crate::observe::money::{Account, Meters};
 use crate::observe::traffic::{self, Traffic};
 use crate::observe::{self, Observer};
 use crate::record::{Record, Service};
@@ -88,9 +89,7 @@ impl Run {
                 return false;
             }
             if stop == self.next_window {
-                self.traffic.sample(stop, &self.simulation.links());
-                self.observers.kube.counts.sample();
-                self.next_window += self.window;
+                self.end_window(stop);
             }
             if Some(stop) == look {
                 self.observe(stop);
@@ -99,6 +98,18 @@ impl Run {
                 return true;
             }
         }
+    }
+
+    /// Looks at what adds up.
+    fn end_window(&mut self, at: Time) {
+        let links = self.simulation.links();
+        self.traffic.sample(at, &links);
+        self.observers.kube.counts.sample();
+        if let Some(money) = &mut self.observers.money {
+            let machines: Vec<_> = self.simulation.machine_time().collect();
+            money.sample(Meters { now: at, machines: &machines, links: &links });
+        }
+        self.next_window += self.window;
     }
 
     /// Puts down how everything stands.
@@ -133,6 +144,9 @@ impl Run {
             property: v.property.to_owned(),
             text: v.text.clone(),
         };
+        let time: Vec<_> = self.simulation.machine_time().collect();
+        let account = |money: &observe::money::Money| money.account(Meters { now, machines: &time, links: &links }, self.window);
+        let Account { cost, prices, bill, tolerance } = self.observers.money.as_ref().map(account).unwrap_or_default();
         let Objects { pods, nodes, machines } = self.simulation.objects();
         let kube = &self.observers.kube;
         Report {
@@ -164,6 +178,10 @@ impl Run {
             zone_pairs: traffic.rows(&scenario),
             traffic_window_s: length(self.window),
             latency_window_s: length(self.window),
+            cost,
+            prices,
+            bill,
+            tolerance_cost: tolerance,
             faults: self.observers.faults.rows(now),
             story: self.observers.story.lines(),
             story_omitted: self.observers.story.omitted(),

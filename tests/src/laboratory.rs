@@ -6,6 +6,7 @@ use zonefall_core::ids::{ClusterId, NodeId, VolumeId, ZoneId};
 use zonefall_core::kernel::dist::{Latency, scale};
 use zonefall_core::kernel::time::{Duration, Time};
 use zonefall_core::kube::spec::KubeModel;
+use zonefall_core::scenario::prices::Prices;
 use zonefall_core::scenario::{
     Client, Disk, EtcdCluster, Load, Member, Network, Node, Op, Path, Probe, Scenario, Target, Volume, Zone,
 };
@@ -97,6 +98,7 @@ pub fn scenario(set_up: &SetUp, duration: Duration) -> Scenario {
             members: (0..n).map(member).collect(),
         }],
         kube: KubeModel::default(),
+        prices: Prices::default(),
         clients: client(set_up).into_iter().collect(),
         faults: Vec::new(),
         random_faults: Vec::new(),

@@ -205,10 +205,50 @@ fn schema_defaults_and_completions() {
     let schema: Value = serde_json::from_str(&check(&["schema"], "", 0).0).expect("the schema is JSON");
     assert!(schema["properties"]["etcd"].is_object());
     let (defaults, _) = check(&["defaults"], "", 0);
-    assert!(defaults.lines().any(|l| l.contains("election_timeout") && l.contains("1s")), "{defaults}");
+    for [field, default] in
+        [["election_timeout", "1s"], ["components[].volume_size", "25GiB of etcd-main"], ["prices.machine", "as what"]]
+    {
+        assert!(defaults.lines().any(|l| l.contains(field) && l.contains(default)), "{field}: {defaults}");
+    }
     for shell in ["bash", "zsh", "fish"] {
         assert!(check(&["completions", shell], "", 0).0.contains("zonefall"));
     }
+}
+
+#[test]
+fn prices_are_a_table_or_json() {
+    let (table, _) = check(&["prices"], "", 0);
+    let row = |what: &str| table.lines().find(|line| line.contains(what)).unwrap_or_else(|| panic!("{what}: {table}"));
+    assert!(row("m5.2xlarge").contains("0.428/h") && row("m5.2xlarge").contains("from memory"), "{table}");
+    assert!(
+        row("data transfer out to another zone").contains("0.01/GB") && row("data transfer out").contains("  seen"),
+        "{table}"
+    );
+    let books: Value = serde_json::from_str(&check(&["prices", "--format", "json"], "", 0).0).expect("it is JSON");
+    let first = &books[0]["prices"][0];
+    assert_eq!((&books[0]["book"], &first["unit"], &first["check"]), (&json!("aws-eu-west-1"), &json!("h"), &json!("memory")));
+}
+
+#[test]
+fn what_tolerance_costs_is_said_where_shoots_differ_in_it() {
+    let mut story: Value =
+        serde_json::from_str(include_str!("../../../scenarios/cost-of-tolerance.json")).expect("the scenario is JSON");
+    (story["duration"], story["expect"]) = (json!("1h"), json!([]));
+    let (table, _) = check(&["run", "-"], &story.to_string(), 0);
+    let after = |title: &str| table.split_once(title).unwrap_or_else(|| panic!("{title}: {table}")).1.to_owned();
+    let aws = after("aws eu-west-1 (prices: 2 seen, 3 from memory)\n");
+    let row = |what: &str| {
+        let line = aws.lines().find(|line| line.trim().starts_with(what)).unwrap_or_else(|| panic!("{what}: {aws}"));
+        line.trim().trim_start_matches(what).split_whitespace().map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(row("none"), ["node", "zone", "none", "→", "node", "node", "→", "zone"]);
+    // 85 GiB and 70 more; a load balancer for ten.
+    assert_eq!(row("volumes"), ["7.48", "13.64", "13.64", "+6.16", "+0.00"]);
+    assert_eq!(row("load balancer, shared"), ["1.84", "1.84", "1.84", "+0.00", "+0.00"]);
+    assert!(!after("azure westeurope").contains("bytes between zones  "), "nothing is charged there");
+    story["shoots"].as_array_mut().expect("shoots").truncate(1);
+    story["seeds"].as_array_mut().expect("seeds").truncate(1);
+    assert!(!check(&["run", "-"], &story.to_string(), 0).0.contains("What tolerance costs"));
 }
 
 #[test]

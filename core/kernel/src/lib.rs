@@ -9,6 +9,7 @@
 //! ```
 
 pub mod dist;
+pub mod integral;
 pub mod periodic;
 pub mod queue;
 pub mod rng;

@@ -15,7 +15,7 @@ macro_rules! bundle {
     };
 }
 
-static BUNDLED: [Bundled; 29] = bundle![
+static BUNDLED: [Bundled; 30] = bundle![
     "zone-outage",
     "two-zones-big",
     "two-zones-small",
@@ -45,6 +45,7 @@ static BUNDLED: [Bundled; 29] = bundle![
     "cloud-api-down",
     "many-shoots",
     "capacity",
+    "cost-of-tolerance",
 ];
 
 /// All scenarios that come with Zonefall, the default one first.

@@ -24,6 +24,7 @@ pub mod kube;
 mod model;
 pub mod options;
 mod passive;
+pub mod prices;
 pub mod raw;
 mod schema;
 mod source;

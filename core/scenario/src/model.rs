@@ -9,6 +9,7 @@ use crate::expect::Expectation;
 use crate::ids::{ClientId, ClusterId, FaultId, MemberId, NodeId, VolumeId, ZoneId};
 use crate::kube::KubeModel;
 use crate::options::EtcdOptions;
+use crate::prices::Prices;
 use crate::source::{Contradiction, Input};
 use zonefall_kernel::dist::Latency;
 use zonefall_kernel::time::{Duration, Time};
@@ -40,6 +41,8 @@ pub struct Scenario {
     pub etcd: Vec<EtcdCluster>,
     /// Kubernetes clusters.
     pub kube: KubeModel,
+    /// What is charged for what runs.
+    pub prices: Prices,
     /// Load.
     pub clients: Vec<Client>,
     /// Planned faults.

@@ -2,8 +2,10 @@
 
 use std::ops::{Add, AddAssign, Mul};
 
-/// Ethernet (14), IPv4 (20) and TCP with timestamps (32).
-pub const HEADERS: u64 = 66;
+/// Ethernet.
+const ETHERNET: u64 = 14;
+/// Ethernet, IPv4 (20) and TCP with timestamps (32).
+pub const HEADERS: u64 = ETHERNET + 20 + 32;
 /// Payload of a full segment at an MTU of 1,500.
 pub const SEGMENT: u64 = 1_448;
 /// Segments that one ACK answers: Linux receivers coalesce what arrives together before TCP sees it (GRO); as captured, four or five
@@ -29,6 +31,11 @@ impl Burst {
         let payload = if tls { bytes + bytes.div_ceil(TLS_PLAINTEXT) * TLS_RECORD } else { bytes };
         let packets = payload.div_ceil(SEGMENT);
         Self { packets, bytes: payload + packets * HEADERS }
+    }
+
+    /// The same as IP packets: as clouds count them.
+    pub const fn ip_bytes(self) -> u64 {
+        self.bytes - self.packets * ETHERNET
     }
 
     /// The pure ACKs that answer it: one at once, and one for every [`SEGMENTS_PER_ACK`].

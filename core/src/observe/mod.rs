@@ -9,6 +9,7 @@
 //!                                       +--> switchovers   who took over from whom, and what was lost with it
 //!                                       +--> repair        snapshots, catch-up, membership
 //!                                       +--> kube          pods, nodes and machines: what was lost, and how it came back
+//!                                       +--> money         who used machines and volumes, where there are prices
 //!                                       +--> faults        what broke
 //!                                       +--> story         the event list in plain words
 //!                                       +--> trace         the hash over all of it
@@ -23,6 +24,7 @@ pub mod durability;
 pub mod faults;
 pub mod kube;
 pub mod leaders;
+pub mod money;
 pub mod repair;
 pub mod requests;
 pub mod story;
@@ -67,6 +69,8 @@ pub struct All {
     pub repair: repair::Repair,
     /// Kubernetes: APIs, pods, nodes, machines.
     pub kube: kube::Kube,
+    /// Who used machines and volumes; `None`: nothing is charged.
+    pub money: Option<money::Money>,
     /// Faults.
     pub faults: faults::Faults,
     /// Events in plain words.
@@ -87,6 +91,7 @@ impl All {
             switchovers: switchovers::Switchovers::new(scenario),
             repair: repair::Repair::new(scenario),
             kube: kube::Kube::new(scenario),
+            money: (!scenario.prices.providers.is_empty()).then(|| money::Money::new(scenario)),
             faults: faults::Faults::new(scenario),
             story: story::Story::new(scenario),
             trace: trace::TraceHash::new(),
@@ -106,6 +111,9 @@ impl Observer for All {
             // What a shoot is asked for explains outages.
             if matches!(fact, KubeRecord::Migration(..) | KubeRecord::Tolerance(..)) {
                 self.availability.record(at, record);
+            }
+            if let Some(money) = &mut self.money {
+                money.record(at, record);
             }
             self.kube.record(at, record);
             self.story.record(at, record);

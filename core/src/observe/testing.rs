@@ -6,6 +6,7 @@ use crate::kernel::dist::Latency;
 use crate::kernel::time::{Duration, Time};
 use crate::kube::spec::KubeModel;
 use crate::record::{Record, Service};
+use crate::scenario::prices::Prices;
 use crate::scenario::{
     ActiveFault, Client, Disk, EtcdCluster, Fault, Load, Member, Network, Node, Op, Path, Probe, Scenario, Target, Volume, Zone,
 };
@@ -58,6 +59,7 @@ pub(crate) fn three_zones() -> Scenario {
             }),
         }],
         kube: KubeModel::default(),
+        prices: Prices::default(),
         clients: Vec::new(),
         faults: Vec::new(),
         random_faults: Vec::new(),

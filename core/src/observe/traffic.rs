@@ -100,7 +100,8 @@ pub fn links(links: &[LinkTotals], now: Time, scenario: &Scenario) -> Vec<LinkRe
     links.iter().map(row).collect()
 }
 
-fn cluster(end: Endpoint, scenario: &Scenario) -> ClusterId {
+/// The cluster that an endpoint belongs to or talks to.
+pub(super) fn cluster(end: Endpoint, scenario: &Scenario) -> ClusterId {
     match end {
         Endpoint::Member(member) => member.cluster,
         Endpoint::Client(client) => scenario.client(client).cluster,

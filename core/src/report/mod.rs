@@ -7,6 +7,7 @@
 
 mod cluster;
 mod kube;
+mod money;
 mod verdict;
 
 use indexmap::IndexMap;
@@ -15,6 +16,7 @@ use serde_json::Value;
 
 pub use cluster::*;
 pub use kube::*;
+pub use money::*;
 pub use verdict::{Paragraph, Phrase};
 
 use crate::kernel::time::{Duration, Time};
@@ -84,6 +86,18 @@ pub struct Report {
     pub traffic_window_s: f64,
     /// Length of one window of [`LatencyReport::windows`], in seconds: the same, so that both share an axis.
     pub latency_window_s: f64,
+    /// What everything costs in a month, where the scenario has prices: by provider, kind, shoot, component and zones.
+    #[serde(default)]
+    pub cost: Vec<CostReport>,
+    /// The prices that this rests on.
+    #[serde(default)]
+    pub prices: Vec<PriceReport>,
+    /// Costs over time.
+    #[serde(default)]
+    pub bill: Option<BillReport>,
+    /// What a shoot costs in a month, by what it survives. Not in JSON where all survive the same.
+    #[serde(default)]
+    pub tolerance_cost: Vec<ToleranceCostReport>,
     /// Faults in the order they started.
     pub faults: Vec<FaultReport>,
     /// What happened, in plain words and in order, without requests; at most [`STORY_LIMIT`](crate::observe::story::STORY_LIMIT).
@@ -241,6 +255,10 @@ impl Report {
                 ("violations", self.violations.is_empty()),
                 ("migrations", self.migrations.is_empty()),
                 ("failback", self.failback.is_empty()),
+                ("cost", self.bill.is_none()),
+                ("prices", self.bill.is_none()),
+                ("bill", self.bill.is_none()),
+                ("tolerance_cost", self.tolerance_cost.is_empty()),
             ];
             for (field, _) in nothing.iter().filter(|(_, nothing)| *nothing) {
                 fields.shift_remove(*field);

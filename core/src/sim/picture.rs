@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::etcd::picture::ClusterPicture;
-use crate::ids::ClusterId;
+use crate::ids::{ClusterId, GroupId, PlaneId};
 use crate::kernel::time::Time;
 use crate::kube::glance::PlanePicture;
 use crate::scenario::ActiveFault;
@@ -29,6 +29,11 @@ pub struct Picture {
 }
 
 impl Simulation {
+    /// How long machines have been there until now, all together: nanoseconds by machine deployment of a plane.
+    pub fn machine_time(&self) -> impl Iterator<Item = (PlaneId, GroupId, u128)> {
+        self.cloud.machine_time(self.now)
+    }
+
     /// The world as [`Simulation::run_until`] left it.
     pub fn picture(&self) -> Picture {
         let ids = (0..self.clusters.len() as u16).map(ClusterId);

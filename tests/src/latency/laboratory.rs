@@ -9,6 +9,7 @@ use zonefall_core::kernel::time::{Duration, Time};
 use zonefall_core::kube::spec::KubeModel;
 use zonefall_core::record::{Record, RequestResult};
 use zonefall_core::scenario::cost::{Backend, Process, RequestCost};
+use zonefall_core::scenario::prices::Prices;
 use zonefall_core::scenario::{
     self, Client, Disk, EtcdCluster, Load, Member, Network, Node, Path, Probe, Scenario, Target, Volume, Zone,
 };
@@ -199,6 +200,7 @@ pub fn scenario(row: &Row, bench: &Bench) -> Scenario {
             members: (0..places.len()).map(member).collect(),
         }],
         kube: KubeModel::default(),
+        prices: Prices::default(),
         clients: vec![client(row, bench)],
         faults: Vec::new(),
         random_faults: Vec::new(),

@@ -11,6 +11,8 @@ mod measurements;
 #[cfg(not(target_arch = "wasm32"))]
 mod modes;
 #[cfg(not(target_arch = "wasm32"))]
+mod money;
+#[cfg(not(target_arch = "wasm32"))]
 mod oracles;
 mod portable;
 #[cfg(not(target_arch = "wasm32"))]

@@ -48,8 +48,8 @@ fn both_modes_give_the_same_report_of_bundled_scenarios() {
 /// The file; of a landscape that would take minutes message by message, a corner of it and the hours around its fault.
 fn smaller(file: &Bundled) -> String {
     let mut json: Value = serde_json::from_str(file.json).expect("bundled scenarios are JSON");
-    if file.name == "many-shoots" {
-        json["duration"] = json!("5h");
+    if matches!(file.name, "many-shoots" | "cost-of-tolerance") {
+        json["duration"] = json!(if file.name == "many-shoots" { "5h" } else { "20m" });
         for shoots in json["shoots"].as_array_mut().expect("shoots") {
             shoots["count"] = json!(1);
         }
@@ -155,6 +155,10 @@ fn a_story_that_breaks_fails_its_expectations() {
     check("storage-degraded", "/clients/0/rate", json!("1/d"), &[&shop("leader_changes")]);
     let first = "api.shoot--garden--plain-1.write_unavailable_s";
     check("many-shoots", "/faults/0/zone", json!("zb"), &[first, "api.shoot--garden--plain-2.write_unavailable_s"]);
+    let volumes = "sum(cost[provider=aws][kind=volume][shoot=node-1].quantity)";
+    check("cost-of-tolerance", "/shoots/1/failure_tolerance", json!("none"), &[volumes]);
+    let machines = "sum(cost[provider=aws][kind=machine].quantity)";
+    check("cost-of-tolerance", "/seeds/2/pools/0/minimum", json!(11), &[machines, "bill.providers.aws.total_usd[-1]"]);
     check("cloud-api-down", "/faults/0/for", json!("5m"), &[&tolerance, "recovery[pod=etcd-main-0].attached_s"]);
     let roams = "count(observed[at=2h].pods[namespace=shoot--garden--roaming][owner=etcd-main][ready=true])";
     check("zone-outage-option-3a", "/shoots/1/etcd/volumes", json!("zonal"), &[roams]);

@@ -290,6 +290,8 @@ impl Default for Rollout {
 pub struct VolumeTemplate {
     /// It can be attached in every zone of the plane's nodes, not just in the one it was made in.
     pub regional: bool,
+    /// Bytes that it holds.
+    pub bytes: u64,
 }
 
 /// An image.

@@ -1,5 +1,6 @@
 //! What Gardener deploys: the components of a shoot's control plane and of a seed, as GEP-20 lists them ("Shoot Control Plane
-//! Components", "Seed System Components", its tables of pods). Requests, sizes of images and start-up times are assumed.
+//! Components", "Seed System Components", its tables of pods). Requests, sizes of
+//! images and volumes, and start-up times are assumed.
 
 use super::Component;
 use super::gardener::{FailureTolerance, Recovery};
@@ -24,6 +25,8 @@ pub struct Profile {
     pub image_mb: u64,
     /// Seconds until a pod that was told to run is ready.
     pub start_s: u64,
+    /// GiB of the volume of each of its pods, where it is a `StatefulSet`.
+    pub volume_gib: u64,
 }
 
 /// What looks after a component's pods.
@@ -81,11 +84,15 @@ pub const STOP: Duration = Duration::from_secs(2);
 
 const fn deployment(name: &'static str, part: Part, replicas: Replicas, numbers: [u64; 4]) -> Profile {
     let [cpu_milli, memory_mib, image_mb, start_s] = numbers;
-    Profile { name, kind: Kind::Deployment, part, replicas, cpu_milli, memory_mib, image_mb, start_s }
+    let (kind, volume_gib) = (Kind::Deployment, 10);
+    Profile { name, kind, part, replicas, cpu_milli, memory_mib, image_mb, start_s, volume_gib }
 }
 
-const fn set(name: &'static str, part: Part, replicas: Replicas, numbers: [u64; 4]) -> Profile {
-    Profile { kind: Kind::StatefulSet, ..deployment(name, part, replicas, numbers) }
+/// The last of the numbers are GiB of its volumes.
+const fn set(name: &'static str, part: Part, replicas: Replicas, numbers: [u64; 5]) -> Profile {
+    let [cpu_milli, memory_mib, image_mb, start_s, volume_gib] = numbers;
+    let pods = deployment(name, part, replicas, [cpu_milli, memory_mib, image_mb, start_s]);
+    Profile { kind: Kind::StatefulSet, volume_gib, ..pods }
 }
 
 const fn small(name: &'static str) -> Profile {
@@ -102,8 +109,8 @@ const fn system(name: &'static str, part: Part) -> Profile {
 
 /// The control plane of a shoot.
 pub const SHOOT: [Profile; 23] = [
-    set("etcd-main", Part::EtcdMain, Replicas::Several, [300, 1_024, 150, 1]),
-    set("etcd-events", Part::EtcdEvents, Replicas::Several, [100, 256, 150, 1]),
+    set("etcd-main", Part::EtcdMain, Replicas::Several, [300, 1_024, 150, 1, 25]),
+    set("etcd-events", Part::EtcdEvents, Replicas::Several, [100, 256, 150, 1, 10]),
     deployment("kube-apiserver", Part::ApiServer, Replicas::Several, [800, 1_024, 130, 20]),
     deployment("gardener-resource-manager", Part::Other, Replicas::Always(3), [20, 64, 80, 5]),
     controller("kube-controller-manager", Part::Controller(Component::ControllerManager), 120),
@@ -123,8 +130,8 @@ pub const SHOOT: [Profile; 23] = [
     small("vpa-recommender"),
     small("vpa-updater"),
     small("vpn-seed-server"),
-    set("prometheus", Part::Other, Replicas::Always(1), [100, 512, 100, 10]),
-    set("loki", Part::Other, Replicas::Always(1), [100, 512, 100, 10]),
+    set("prometheus", Part::Other, Replicas::Always(1), [100, 512, 100, 10, 20]),
+    set("loki", Part::Other, Replicas::Always(1), [100, 512, 100, 10, 30]),
 ];
 
 /// What a seed runs for itself, in its namespace `garden`.

@@ -13,6 +13,7 @@ mod gardener;
 mod kube;
 mod load;
 mod passive;
+mod prices;
 mod timers;
 mod workload;
 mod world;
@@ -29,6 +30,7 @@ pub use gardener::*;
 pub use kube::*;
 pub use load::*;
 pub use passive::*;
+pub use prices::*;
 pub use timers::*;
 pub use workload::*;
 pub use world::*;
@@ -83,6 +85,9 @@ pub struct RawScenario {
     /// What `zonefall capacity` plans for.
     #[serde(default)]
     pub capacity: RawCapacity,
+    /// What is charged for what runs.
+    #[serde(default)]
+    pub prices: RawPrices,
     /// Load.
     #[serde(default)]
     #[schemars(length(max = 10_000))]

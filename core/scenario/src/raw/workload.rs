@@ -68,6 +68,15 @@ pub struct RawComponent {
     #[serde(default)]
     #[schemars(extend("x-default" = "as its profile", "x-source" = PROFILE))]
     pub volume: Option<RawClaim>,
+    /// Size of that volume.
+    #[serde(default)]
+    #[schemars(extend(
+        "x-min" = "1MiB",
+        "x-max" = "1PiB",
+        "x-default" = "25GiB of etcd-main, 10GiB of etcd-events, 20GiB of prometheus, 30GiB of loki; 10GiB of others",
+        "x-source" = "assumed, after what Gardener asks for as remembered: GEP-20 names no sizes"
+    ))]
+    pub volume_size: Option<Size>,
     /// So many of its pods may be evicted at a time (`PodDisruptionBudget`).
     #[serde(default)]
     #[schemars(range(max = 1_000), extend("x-default" = "1 where there are several replicas, else no budget", "x-source" = "GEP-20"))]

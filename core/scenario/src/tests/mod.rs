@@ -6,6 +6,7 @@ mod kube;
 mod messages;
 mod messages_kube;
 mod passive;
+mod prices;
 mod published;
 
 use std::collections::BTreeSet;

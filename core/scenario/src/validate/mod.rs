@@ -19,6 +19,7 @@ mod names;
 mod operations;
 mod options;
 mod passive;
+mod prices;
 mod workload;
 mod world;
 
@@ -49,6 +50,7 @@ pub(super) fn validate(raw: &RawScenario, replaced: &BTreeSet<String>, errors: &
     let mut world = world::validate(&mut cx, raw);
     let (mut clusters, mut members) = etcd::validate(&mut cx, raw, &mut world);
     let (kube, mut inputs) = gardener::validate(&mut cx, raw, &mut world, &mut clusters, &mut members);
+    let prices = prices::validate(&mut cx, raw, &kube);
     let clients = load::validate(&mut cx, raw, &world, &clusters, &members);
     let (faults, random_faults) = events::validate(&mut cx, raw, &world, &clusters, &members, &mut inputs);
     let probe = Probe { from: probe_zone(&mut cx, raw, &world.zone_names), deadline: raw.probe.deadline.0 };
@@ -67,6 +69,7 @@ pub(super) fn validate(raw: &RawScenario, replaced: &BTreeSet<String>, errors: &
         network: world.network,
         etcd: members.clusters,
         kube,
+        prices,
         clients,
         faults,
         random_faults,

@@ -233,7 +233,17 @@ impl Planned<'_> {
         if claim != RawClaim::None && !is_set {
             cx.error(&format!("{}.volume", self.path(of)), "a volume", "none: only pods of a StatefulSet have one each");
         }
-        (claim != RawClaim::None).then_some(VolumeTemplate { regional: claim == RawClaim::Regional })
+        let size = self.said(|raw| raw.volume_size);
+        if claim == RawClaim::None && size.is_some() {
+            cx.error(
+                &format!("{}.volume_size", self.path(of)),
+                "the size of a volume",
+                "none: its pods have no volumes (`volume`)",
+            );
+        }
+        let usual = || self.profile.map_or(UNKNOWN.volume_gib, |profile| profile.volume_gib) << 30;
+        let bytes = size.map_or_else(usual, |size| size.0);
+        (claim != RawClaim::None).then_some(VolumeTemplate { regional: claim == RawClaim::Regional, bytes })
     }
 
     /// Puts the pods that the file gives onto their nodes.
@@ -319,6 +329,7 @@ const UNKNOWN: Profile = Profile {
     memory_mib: 64,
     image_mb: 60,
     start_s: 5,
+    volume_gib: 10,
 };
 
 /// How Gardener keeps pods of a component apart (GEP-20, "Scheduling Control Plane Components").

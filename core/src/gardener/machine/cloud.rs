@@ -1,7 +1,11 @@
 //! The cloud that machines and volumes come from: it does what it is asked for, unless a fault has it answer otherwise or it has no
 //! such machine left. (How long it takes is the affair of those who ask.)
 
-use crate::ids::{FaultId, ZoneId};
+use std::collections::BTreeMap;
+
+use crate::ids::{FaultId, GroupId, PlaneId, ZoneId};
+use crate::kernel::integral::Integral;
+use crate::kernel::time::Time;
 use crate::kube::spec::Group;
 use crate::scenario::{CloudAnswer, Scenario};
 
@@ -23,12 +27,36 @@ pub struct Failure {
 pub struct Cloud {
     failures: Vec<(FaultId, Failure)>,
     stock: Vec<u32>,
+    /// How long machines have been there, by machine deployment: what is charged for.
+    machines: BTreeMap<(PlaneId, GroupId), Integral>,
 }
 
 impl Cloud {
-    /// One without faults.
+    /// One without faults, with the machines of the start.
     pub fn new(scenario: &Scenario) -> Self {
-        Self { failures: Vec::new(), stock: scenario.kube.stock.clone() }
+        let machines = BTreeMap::new();
+        let mut cloud = Self { failures: Vec::new(), stock: scenario.kube.stock.clone(), machines };
+        for (plane, spec) in (0..).map(PlaneId).zip(&scenario.kube.planes) {
+            for machine in spec.nodes.iter().filter_map(|node| node.machine) {
+                cloud.switched_on(plane, machine.group, Time::ZERO);
+            }
+        }
+        cloud
+    }
+
+    /// A machine is there.
+    pub fn switched_on(&mut self, plane: PlaneId, group: GroupId, now: Time) {
+        self.machines.entry((plane, group)).or_default().add(now);
+    }
+
+    /// A machine is there no more.
+    pub fn switched_off(&mut self, plane: PlaneId, group: GroupId, now: Time) {
+        self.machines.entry((plane, group)).or_default().remove(now);
+    }
+
+    /// How long machines have been there, all together, whether they worked or not: nanoseconds by machine deployment.
+    pub fn machine_time(&self, now: Time) -> impl Iterator<Item = (PlaneId, GroupId, u128)> {
+        self.machines.iter().map(move |((plane, group), machines)| (*plane, *group, machines.at(now)))
     }
 
     /// Its API fails.

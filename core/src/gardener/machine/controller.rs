@@ -209,6 +209,7 @@ impl Machines {
         let zone = cx.spec.groups[machine.name.group.0 as usize].zone;
         let (host, node) = (cx.net.add_host(zone), store.number_node());
         machine.vm = Vm::There(host, node);
+        cx.cloud.switched_on(cx.plane, machine.name.group, cx.now);
         let (name, given_up) = (machine.name, machine.created + cx.spec.timers.machines.creation);
         self.switched_on.push((node, Kubelet::joining(node, host, name, cx)));
         self.wait(id, given_up.max(cx.now));
@@ -279,6 +280,7 @@ impl Machines {
             },
             Deletion::Deleting => {
                 if let Vm::There(host, node) = machine.vm {
+                    cx.cloud.switched_off(cx.plane, machine.name.group, cx.now);
                     cx.fx.deleted_vms.push(host);
                     self.switched_off.push(node);
                     if store.get_node(node).is_some() {

@@ -76,7 +76,7 @@ fn scenario() -> Scenario {
         Group { name, zone, template: template(k), minimum: 3, maximum: 3, stock: None, pool }
     };
     let budgeted = Workload { max_unavailable: Some(1), ..workload(0) };
-    let (kind, volume) = (Kind::StatefulSet { parallel: true }, Some(VolumeTemplate { regional: false }));
+    let (kind, volume) = (Kind::StatefulSet { parallel: true }, Some(VolumeTemplate { regional: false, bytes: 1 << 30 }));
     let stateful = Workload { kind, volume, role: Role::Etcd(CLUSTER), ..workload(1) };
     let mut spread = workload(2);
     let (selector, others) = (spread.selector.clone(), stateful.selector.clone());

@@ -161,7 +161,7 @@ proptest! {
 fn pods_of_a_dead_zone_ask_for_machines_in_vain() {
     let db = Workload {
         kind: Kind::StatefulSet { parallel: true },
-        volume: Some(VolumeTemplate { regional: false }),
+        volume: Some(VolumeTemplate { regional: false, bytes: 1 << 30 }),
         placed: vec![(PodTag::Ordinal(0), NodeKey(0))],
         identities: Identities::default(),
         ..workload("db", 1, 1)

@@ -1,0 +1,208 @@
+//! Price books, and what a scenario says of prices.
+
+use serde_json::{Value, json};
+
+use super::kube::landscape;
+use super::*;
+use crate::kube::Kind as SetKind;
+use crate::prices::{BookName, Check, Kind, Shape};
+
+fn with_prices(prices: Value) -> Value {
+    let mut raw = landscape(json!([{"name": "s", "seed": "seed", "failure_tolerance": "zone"}]));
+    raw["prices"] = prices;
+    raw
+}
+
+fn read(prices: Value) -> Scenario {
+    Scenario::from_json(&with_prices(prices).to_string()).unwrap_or_else(|errors| panic!("{errors}"))
+}
+
+fn errors(raw: &Value) -> String {
+    Scenario::from_json(&raw.to_string()).err().map_or_else(String::new, |errors| errors.to_string())
+}
+
+fn line(kind: &str, usd: f64, unit: &str) -> Value {
+    json!({"provider": "mine", "kind": kind, "usd": usd, "unit": unit, "date": "2026-01-31", "source": "contract"})
+}
+
+/// A provider of its own, for all that is charged.
+fn mine() -> Vec<Value> {
+    let mut machine = line("machine", 0.5, "h");
+    machine["machine"] = json!("8cpu-32gib");
+    let hours = line("load_balancer_hours", 0.0, "h");
+    vec![
+        machine,
+        hours,
+        line("volume", 0.1, "GiB-month"),
+        line("cross_zone_out", 0.002, "GiB"),
+        line("cross_zone_in", 0.0, "GiB"),
+    ]
+}
+
+#[test]
+fn each_line_of_a_book_says_of_when_it_is_and_where_it_stands() {
+    for name in BookName::ALL {
+        let book = name.book();
+        assert_eq!(json!(name), json!(book.name));
+        assert_eq!(book.name, format!("{}-{}", book.provider, book.region));
+        for price in book.prices {
+            let own = format!("{}: {}", book.name, price.what);
+            assert!(price.date.starts_with("20") && !price.source.is_empty() && price.check != Check::Given, "{own}");
+            assert!(price.usd.is_finite() && price.usd >= 0.0, "{own}");
+        }
+        // Nothing is missing, and nothing is there twice.
+        for kind in Kind::ALL {
+            assert!(book.prices.iter().any(|price| price.item.kind() == kind), "{} of {}", kind.word(), book.name);
+        }
+        for (k, price) in book.prices.iter().enumerate() {
+            assert!(book.prices[..k].iter().all(|other| other.item != price.item), "{}: {}", book.name, price.what);
+        }
+    }
+}
+
+#[test]
+fn what_was_seen_is_in_the_books() {
+    // `defaults.csv`: "AWS cross-AZ", "GCP inter-zone", "Azure inter-AZ", "AWS gp3 us-east-1".
+    let of = |name: BookName, kind| name.book().prices.iter().find(|price| price.item.kind() == kind).expect("a price").usd;
+    for aws in [BookName::AwsEuWest1, BookName::AwsUsEast1] {
+        assert_eq!((of(aws, Kind::CrossZoneOut), of(aws, Kind::CrossZoneIn)), (0.01, 0.01));
+    }
+    let gcp = BookName::GcpEuropeWest1;
+    assert_eq!((of(gcp, Kind::CrossZoneOut), of(gcp, Kind::CrossZoneIn)), (0.01, 0.0));
+    let azure = BookName::AzureWestEurope;
+    assert_eq!((of(azure, Kind::CrossZoneOut), of(azure, Kind::CrossZoneIn)), (0.0, 0.0));
+    let east = BookName::AwsUsEast1;
+    assert_eq!((of(east, Kind::Volume), of(east, Kind::CrossZoneOut)), (0.08, 0.01));
+}
+
+#[test]
+fn nothing_is_charged_unless_it_is_asked_for() {
+    assert!(read(json!({})).prices.providers.is_empty());
+    let plain = landscape(json!([{"name": "s", "seed": "seed"}]));
+    assert!(Scenario::from_json(&plain.to_string()).unwrap().prices.providers.is_empty());
+}
+
+#[test]
+fn books_and_prices_make_providers() {
+    let mut custom = mine();
+    custom.push(json!({
+        "provider": "aws", "kind": "volume", "usd": 0.05, "unit": "GiB-month", "date": "2026-01", "source": "discount",
+    }));
+    let prices = read(json!({"books": ["aws-eu-west-1", "azure-westeurope"], "custom": custom})).prices;
+    let names: Vec<&str> = prices.providers.iter().map(|provider| provider.name.as_str()).collect();
+    assert_eq!(names, ["aws", "azure", "mine"]);
+    let [aws, azure, mine] = &prices.providers[..] else { panic!("three") };
+    let volume = aws.volume(25 << 30).expect("a price");
+    assert_eq!((volume.usd, volume.check, aws.machine(Shape::of(8, 32)).unwrap().usd), (0.05, Check::Given, 0.428));
+    assert_eq!((mine.region.as_ref(), mine.only(Kind::CrossZoneOut).unwrap().usd), (None, 0.002));
+    // Of tiers the smallest that holds the volume.
+    let tier = |gib: u64| azure.volume(gib << 30).map(|price| price.what.as_ref());
+    assert_eq!(
+        [tier(10), tier(25), tier(32), tier(33)].map(Option::unwrap),
+        ["P3", "P4", "P4", "P6"].map(|of| format!("Premium SSD {of}"))
+    );
+    assert_eq!(tier(513), None);
+}
+
+#[test]
+fn machines_are_charged_as_what_they_are_or_as_the_file_says() {
+    let shape = |prices| {
+        let scenario = read(prices);
+        scenario.prices.shape(&scenario.kube.planes[0].groups[0])
+    };
+    assert_eq!(shape(json!({"books": ["aws-eu-west-1"]})), Shape::of(8, 32));
+    assert_eq!(shape(json!({"books": ["aws-eu-west-1"], "machine": "4cpu-16gib"})), Shape::of(4, 16));
+    for text in ["8cpu-32gib", "0.5cpu-1.5gib", "1024cpu-65536gib"] {
+        assert_eq!(text.parse::<Shape>().unwrap().to_string(), text);
+    }
+    for text in ["8cpu", "8cpu-32GiB", "cpu-gib", "-1cpu-2gib", "NaNcpu-2gib", ""] {
+        assert_eq!(text.parse::<Shape>(), Err(()), "{text}");
+    }
+}
+
+#[test]
+fn volumes_have_the_size_that_gardener_gives_them_or_the_file() {
+    let mut raw = with_prices(json!({}));
+    raw["shoots"][0]["components"] = json!([
+        {"name": "loki", "volume_size": "7GiB"},
+        {"name": "mine", "kind": "stateful_set", "volume": "zonal"},
+    ]);
+    let scenario = Scenario::from_json(&raw.to_string()).unwrap();
+    let volumes =
+        scenario.kube.planes[0].workloads.iter().filter(|workload| matches!(workload.kind, SetKind::StatefulSet { .. }));
+    let sizes: Vec<(&str, u64)> = volumes.map(|own| (own.name.as_str(), own.volume.expect("a volume").bytes >> 30)).collect();
+    assert_eq!(sizes, [("etcd-main", 25), ("etcd-events", 10), ("prometheus", 20), ("loki", 7), ("mine", 10)]);
+    raw["shoots"][0]["components"] = json!([{"name": "kube-scheduler", "volume_size": "7GiB"}]);
+    assert_eq!(
+        errors(&raw),
+        "shoots[0].components[0].volume_size: found the size of a volume; wanted none: its pods have no volumes (`volume`)"
+    );
+}
+
+#[test]
+fn each_mistake_has_its_message() {
+    let check = |prices: Value, expected: &str| assert_eq!(errors(&with_prices(prices.clone())), expected, "{prices}");
+    check(
+        json!({"books": ["aws-eu-west-1", "aws-us-east-1"]}),
+        "prices.books[1]: found \"aws-us-east-1\"; wanted one book of each provider: there is another of aws already",
+    );
+    check(
+        json!({"machine": "8cpu-32gib"}),
+        "prices.books: found nothing; wanted a book to charge machines by; or a price in `prices.custom`",
+    );
+    check(
+        json!({"books": ["gcp-europe-west1"], "machine": "large"}),
+        "prices.machine: found \"large\"; wanted CPUs and GiB of memory, such as \"8cpu-32gib\"",
+    );
+    check(
+        json!({"books": ["gcp-europe-west1"], "machine": "3cpu-32gib"}),
+        "prices: found no price of gcp for a machine of 3cpu-32gib; wanted a price of it in `prices.custom`, 0 where it is free",
+    );
+    check(
+        json!({"custom": mine()[..2]}),
+        "prices: found no price of mine for volume; wanted a price of it in `prices.custom`, 0 where it is free\n\
+         prices: found no price of mine for cross_zone_out; wanted a price of it in `prices.custom`, 0 where it is free\n\
+         prices: found no price of mine for cross_zone_in; wanted a price of it in `prices.custom`, 0 where it is free",
+    );
+    let broken = |k: usize, field: &str, value: Value| {
+        let mut custom = mine();
+        custom[k][field] = value;
+        json!({"custom": custom})
+    };
+    check(broken(0, "unit", json!("GB")), "prices.custom[0].unit: found \"GB\"; wanted \"h\" for machine");
+    check(
+        broken(2, "unit", json!("disk-month")),
+        "prices.custom[2].up_to: found nothing; wanted the largest volume that it is the price of",
+    );
+    check(
+        broken(2, "up_to", json!("8GiB")),
+        "prices.custom[2].up_to: found \"8GiB\"; wanted nothing: it is no price per disk-month",
+    );
+    check(
+        broken(1, "date", json!("2026-13")),
+        "prices.custom[1].date: found \"2026-13\"; wanted a month or a day, such as \"2026-01\" or \"2026-01-31\"",
+    );
+    check(
+        broken(0, "machine", Value::Null),
+        "prices.custom[0].machine: found nothing; wanted CPUs and GiB of memory, such as \"8cpu-32gib\": which machine it is the price of",
+    );
+    check(
+        broken(1, "machine", json!("x")),
+        "prices.custom[1].machine: found \"x\"; wanted nothing: load_balancer_hours is no machine",
+    );
+    check(
+        broken(4, "unit", json!("GB")),
+        "prices: found cross_zone_out of mine per GiB and cross_zone_in per GB; wanted both for the same unit",
+    );
+    check(
+        broken(4, "kind", json!("cross_zone_out")),
+        "prices.custom[4]: found a price of mine for bytes to another zone again; wanted each once",
+    );
+    let small = json!({"custom": [
+        {"provider": "azure", "kind": "volume", "usd": 1, "unit": "disk-month", "up_to": "8GiB", "date": "2026-01", "source": "x"}
+    ], "books": ["azure-westeurope"]});
+    check(
+        small,
+        "prices: found no price of azure for a volume of 30GiB; wanted a price of it in `prices.custom`, 0 where it is free",
+    );
+}

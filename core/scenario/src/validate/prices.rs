@@ -1,0 +1,171 @@
+//! Price books and prices: of each provider one for everything that the scenario has.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Context, quoted};
+use crate::error::{one_of, quote};
+use crate::kube::KubeModel;
+use crate::prices::{Check, Item, Kind, Price, Prices, Provider, Shape, Unit};
+use crate::raw::{RawPrice, RawScenario};
+
+const SHAPE: &str = "CPUs and GiB of memory, such as \"8cpu-32gib\"";
+
+/// What is charged for what runs.
+pub(super) fn validate(cx: &mut Context<'_>, raw: &RawScenario, kube: &KubeModel) -> Prices {
+    let raw = &raw.prices;
+    let machine = raw.machine.as_ref().and_then(|text| shape(cx, "prices.machine", text));
+    let mut providers: Vec<Provider> = Vec::new();
+    for (b, name) in raw.books.iter().enumerate() {
+        let book = name.book();
+        if providers.iter().any(|own| own.name == book.provider) {
+            let wanted = format!("one book of each provider: there is another of {} already", book.provider);
+            cx.error(&format!("prices.books[{b}]"), quote(book.name), wanted);
+            continue;
+        }
+        providers.push(book.charges());
+    }
+    let mut given: BTreeMap<&str, Vec<Price>> = BTreeMap::new();
+    for (k, line) in raw.custom.iter().enumerate() {
+        let path = format!("prices.custom[{k}]");
+        let of = given.entry(line.provider.as_str()).or_default();
+        let Some(price) = price(cx, &path, line) else { continue };
+        if of.iter().any(|own| own.item == price.item) {
+            cx.error(&path, format!("a price of {} for {} again", line.provider, words(price.item)), "each once");
+        } else {
+            of.push(price);
+        }
+    }
+    for (name, prices) in given {
+        match providers.iter_mut().find(|own| own.name == name) {
+            Some(provider) => replace(&mut provider.prices, prices),
+            None => providers.push(Provider { name: name.to_owned(), region: None, prices }),
+        }
+    }
+    if providers.is_empty() && raw.machine.is_some() {
+        cx.error("prices.books", "nothing", "a book to charge machines by; or a price in `prices.custom`");
+    }
+    let prices = Prices { providers, machine };
+    if cx.errors.is_empty() {
+        prices.providers.iter().for_each(|provider| complete(cx, provider, &prices, kube));
+    }
+    prices
+}
+
+/// The price that a line says, if it says one.
+fn price(cx: &mut Context<'_>, path: &str, raw: &RawPrice) -> Option<Price> {
+    let errors = cx.errors.len();
+    let units: &[Unit] = match raw.kind {
+        Kind::Machine | Kind::LoadBalancerHours => &[Unit::Hour],
+        Kind::Volume => &[Unit::GibMonth, Unit::DiskMonth],
+        Kind::CrossZoneOut | Kind::CrossZoneIn => &[Unit::Gb, Unit::Gib],
+    };
+    if !units.contains(&raw.unit) {
+        let wanted = format!("{} for {}", one_of(units.iter().map(|unit| unit.word())), raw.kind.word());
+        cx.error(&format!("{path}.unit"), quote(raw.unit.word()), wanted);
+    }
+    if !is_date(&raw.date) {
+        cx.error(&format!("{path}.date"), quote(&raw.date), "a month or a day, such as \"2026-01\" or \"2026-01-31\"");
+    }
+    let place = format!("{path}.machine");
+    let machine = match (&raw.machine, raw.kind) {
+        (Some(text), Kind::Machine) => shape(cx, &place, text),
+        (None, Kind::Machine) => {
+            cx.error(&place, "nothing", format!("{SHAPE}: which machine it is the price of"));
+            None
+        }
+        (Some(text), _) => {
+            cx.error(&place, quote(text), format!("nothing: {} is no machine", raw.kind.word()));
+            None
+        }
+        (None, _) => None,
+    };
+    let tiered = raw.unit == Unit::DiskMonth;
+    match raw.up_to {
+        Some(size) if !tiered => cx.error(&format!("{path}.up_to"), quoted(size), "nothing: it is no price per disk-month"),
+        None if tiered => cx.error(&format!("{path}.up_to"), "nothing", "the largest volume that it is the price of"),
+        Some(_) | None => {}
+    }
+    let item = match raw.kind {
+        Kind::Machine => Item::Machine(machine?),
+        Kind::Volume => Item::Volume { up_to: raw.up_to.map(|size| size.0) },
+        Kind::LoadBalancerHours => Item::LoadBalancerHours,
+        Kind::CrossZoneOut => Item::CrossZoneOut,
+        Kind::CrossZoneIn => Item::CrossZoneIn,
+    };
+    let (what, date, source) = (words(item).into(), raw.date.clone().into(), raw.source.clone().into());
+    (cx.errors.len() == errors).then_some(Price { item, what, usd: raw.usd, unit: raw.unit, date, source, check: Check::Given })
+}
+
+/// Prices that are given come instead of those of a book; of volumes instead of all of its tiers.
+fn replace(book: &mut Vec<Price>, given: Vec<Price>) {
+    let volumes = given.iter().any(|price| price.item.kind() == Kind::Volume);
+    let again = |own: &Price| given.iter().any(|price| price.item == own.item);
+    book.retain(|own| !(again(own) || volumes && own.item.kind() == Kind::Volume));
+    book.extend(given);
+}
+
+/// A provider charges everything that there is: what is free costs 0.
+fn complete(cx: &mut Context<'_>, provider: &Provider, prices: &Prices, kube: &KubeModel) {
+    let name = &provider.name;
+    let mut missing = |found: String| {
+        cx.error("prices", found, "a price of it in `prices.custom`, 0 where it is free");
+    };
+    for kind in Kind::ALL {
+        let needed = !kube.seeds.is_empty() || matches!(kind, Kind::CrossZoneOut | Kind::CrossZoneIn);
+        if needed && kind != Kind::Machine && provider.only(kind).is_none() {
+            missing(format!("no price of {name} for {}", kind.word()));
+        }
+    }
+    let shapes: BTreeSet<Shape> = kube.planes.iter().flat_map(|plane| &plane.groups).map(|group| prices.shape(group)).collect();
+    for shape in shapes.into_iter().filter(|shape| provider.machine(*shape).is_none()) {
+        missing(format!("no price of {name} for a machine of {shape}"));
+    }
+    let volumes = kube.planes.iter().flat_map(|plane| &plane.workloads).filter_map(|workload| workload.volume);
+    let largest = volumes.map(|volume| volume.bytes).max();
+    let tiers = provider.only(Kind::Volume).is_some();
+    if let Some(bytes) = largest.filter(|bytes| tiers && provider.volume(*bytes).is_none()) {
+        missing(format!("no price of {name} for a volume of {}", crate::units::Size(bytes)));
+    }
+    let unit = |kind| provider.only(kind).map(|price| price.unit);
+    if let (Some(out), Some(back)) = (unit(Kind::CrossZoneOut), unit(Kind::CrossZoneIn))
+        && out != back
+    {
+        let found = format!("cross_zone_out of {name} per {} and cross_zone_in per {}", out.word(), back.word());
+        cx.error("prices", found, "both for the same unit");
+    }
+}
+
+fn shape(cx: &mut Context<'_>, path: &str, text: &str) -> Option<Shape> {
+    let shape = text.parse().ok();
+    if shape.is_none() {
+        cx.error(path, quote(text), SHAPE);
+    }
+    shape
+}
+
+/// What a price is of, in words.
+fn words(item: Item) -> String {
+    match item {
+        Item::Machine(shape) => format!("a machine of {shape}"),
+        Item::Volume { up_to: None } => "a volume by size".to_owned(),
+        Item::Volume { up_to: Some(most) } => format!("a volume of up to {}", crate::units::Size(most)),
+        Item::LoadBalancerHours => "a load balancer".to_owned(),
+        Item::CrossZoneOut => "bytes to another zone".to_owned(),
+        Item::CrossZoneIn => "bytes from another zone".to_owned(),
+    }
+}
+
+/// Whether a text is a month or a day, as far as its form goes.
+fn is_date(text: &str) -> bool {
+    let parts: Vec<&str> = text.split('-').collect();
+    let within = |part: &str, length, most: u32| {
+        part.len() == length
+            && part.bytes().all(|b| b.is_ascii_digit())
+            && part.parse().is_ok_and(|n: u32| (1..=most).contains(&n))
+    };
+    match parts[..] {
+        [year, month] => within(year, 4, 9_999) && within(month, 2, 12),
+        [year, month, day] => within(year, 4, 9_999) && within(month, 2, 12) && within(day, 2, 31),
+        _ => false,
+    }
+}

@@ -1,0 +1,126 @@
+//! Whose the time of machines is. That of each machine goes to the pods that are bound to its node, each in proportion to the larger of
+//! its shares of CPU and memory; what is left, to nobody. Where such shares are more than the whole (one pod takes the CPU, another the
+//! memory), they are of the time in proportion to each other.
+//!
+//! Fractions of a nanosecond are nobody's: the time that is left is what the machine's own meter says less what is given here.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::ids::{PlaneId, WorkloadId};
+use crate::kernel::time::Time;
+use crate::kube::name::{NodeName, PodName};
+use crate::kube::record::{KubeRecord, NodeFact, PodFact};
+use crate::kube::spec::{Group, PlaneSpec, Resources};
+use crate::scenario::Scenario;
+use crate::scenario::prices::Shape;
+
+/// Follows which pods are bound to which nodes.
+#[derive(Clone, Debug)]
+pub(super) struct Split {
+    scenario: Arc<Scenario>,
+    rooms: BTreeMap<(PlaneId, NodeName), Room>,
+    homes: BTreeMap<(PlaneId, PodName), NodeName>,
+    used: BTreeMap<(PlaneId, WorkloadId, Shape), u128>,
+}
+
+/// The pods of a node.
+#[derive(Clone, Debug, Default)]
+struct Room {
+    since: Time,
+    pods: BTreeMap<WorkloadId, u32>,
+}
+
+impl Split {
+    pub(super) fn new(scenario: &Arc<Scenario>) -> Self {
+        let (rooms, homes, used) = Default::default();
+        Self { scenario: Arc::clone(scenario), rooms, homes, used }
+    }
+
+    /// Takes note of a fact.
+    pub(super) fn record(&mut self, at: Time, plane: PlaneId, fact: &KubeRecord) {
+        match *fact {
+            KubeRecord::Pod(pod, PodFact::Bound(node)) if group(self.spec(plane), node).is_some() => {
+                self.settle(at, plane, node);
+                let room = self.rooms.entry((plane, node)).or_default();
+                room.since = at;
+                *room.pods.entry(pod.workload).or_default() += 1;
+                self.homes.insert((plane, pod), node);
+            }
+            KubeRecord::Pod(pod, PodFact::Removed) => {
+                let Some(node) = self.homes.remove(&(plane, pod)) else { return };
+                self.settle(at, plane, node);
+                // Of a node that is gone nothing is counted any more.
+                if let Some(room) = self.rooms.get_mut(&(plane, node)) {
+                    let pods = room.pods.get_mut(&pod.workload).expect("it is bound there");
+                    *pods -= 1;
+                    room.pods.retain(|_, pods| *pods > 0);
+                }
+            }
+            // Its machine is there no more, or nothing that runs on it is anybody's.
+            KubeRecord::Node(node, NodeFact::Removed) => {
+                self.settle(at, plane, node);
+                self.rooms.remove(&(plane, node));
+                self.homes.retain(|(own, _), home| (*own, *home) != (plane, node));
+            }
+            _ => {}
+        }
+    }
+
+    fn spec(&self, plane: PlaneId) -> &PlaneSpec {
+        &self.scenario.kube.planes[plane.0 as usize]
+    }
+
+    /// Gives the time since the last change on a node to its pods.
+    fn settle(&mut self, at: Time, plane: PlaneId, node: NodeName) {
+        let Some(room) = self.rooms.get_mut(&(plane, node)) else { return };
+        let ns = u128::from(at.since(std::mem::replace(&mut room.since, at)).as_nanos());
+        let spec = &self.scenario.kube.planes[plane.0 as usize];
+        let Some(group) = group(spec, node).filter(|_| ns > 0) else { return };
+        let shape = self.scenario.prices.shape(group);
+        let allocatable = &group.template.allocatable;
+        let weight = |(workload, pods): (&WorkloadId, &u32)| {
+            let requests = &spec.workloads[workload.0 as usize].requests;
+            (*workload, u128::from(*pods) * share(requests, allocatable))
+        };
+        let weights: Vec<(WorkloadId, u128)> = room.pods.iter().map(weight).collect();
+        let all = weights.iter().map(|(_, weight)| *weight).sum::<u128>().max(whole(allocatable));
+        for (workload, weight) in weights {
+            *self.used.entry((plane, workload, shape)).or_default() += ns * weight / all;
+        }
+    }
+
+    /// The time of machines that workloads have used until `now`, in nanoseconds.
+    pub(super) fn used(&self, now: Time) -> BTreeMap<(PlaneId, WorkloadId, Shape), u128> {
+        let mut all = self.clone();
+        for (plane, node) in self.rooms.keys() {
+            all.settle(now, *plane, *node);
+        }
+        all.used
+    }
+}
+
+/// The machine deployment that a node is of, if it is.
+fn group(plane: &PlaneSpec, node: NodeName) -> Option<&Group> {
+    let machine = match node {
+        NodeName::Given(key) => plane.nodes[key.0 as usize].machine?,
+        NodeName::Machine(name) => name,
+    };
+    Some(&plane.groups[machine.group.0 as usize])
+}
+
+/// Memory in KiB: fine enough, and products stay within their bounds.
+const fn kib(resources: &Resources) -> u128 {
+    (resources.memory >> 10) as u128
+}
+
+/// All of a node, in the unit of [`share`].
+fn whole(allocatable: &Resources) -> u128 {
+    (u128::from(allocatable.cpu_milli) * kib(allocatable)).max(1)
+}
+
+/// The larger of a pod's shares of a node.
+fn share(requests: &Resources, allocatable: &Resources) -> u128 {
+    let cpu = u128::from(requests.cpu_milli) * kib(allocatable);
+    cpu.max(kib(requests) * u128::from(allocatable.cpu_milli))
+}
