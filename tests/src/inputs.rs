@@ -9,7 +9,7 @@ pub enum Label {
     Physical,
     /// Timers and limits of real components, and what they are known to do.
     Policy,
-    /// A service time that was chosen so that some rows come out: those rows validate nothing.
+    /// A service time or a rate that was chosen so that some rows come out: those rows validate nothing.
     Fitted,
 }
 
@@ -36,11 +36,32 @@ pub struct Input {
     pub label: Label,
     /// Where it comes from.
     pub source: &'static str,
-    /// Rows it was fitted on, by their line; they validate nothing.
+    /// Rows it was fitted on, by their line or number; they validate nothing.
     pub rows: &'static [u32],
 }
 
 impl Input {
+    /// Distance, speed, layout.
+    pub const fn physical(what: &'static str, value: f64, unit: &'static str, source: &'static str) -> Self {
+        Self { what, value, unit, label: Label::Physical, source, rows: &[] }
+    }
+
+    /// What real components are set to, or do.
+    pub const fn policy(what: &'static str, value: f64, unit: &'static str, source: &'static str) -> Self {
+        Self { what, value, unit, label: Label::Policy, source, rows: &[] }
+    }
+
+    /// Chosen so that `rows` come out.
+    pub const fn fitted(
+        what: &'static str,
+        value: f64,
+        unit: &'static str,
+        rows: &'static [u32],
+        source: &'static str,
+    ) -> Self {
+        Self { what, value, unit, label: Label::Fitted, source, rows }
+    }
+
     /// A row of a table, in Markdown.
     pub fn markdown(&self) -> String {
         let rows: Vec<String> = self.rows.iter().map(u32::to_string).collect();

@@ -86,7 +86,7 @@ pub fn scenario(set_up: &SetUp, duration: Duration) -> Scenario {
         zones: (0..n).map(|i| Zone { name: format!("z{i}"), region: 0 }).collect(),
         nodes: (0..n).map(|i| Node { name: format!("n{i}"), zone: ZoneId(i) }).collect(),
         volumes: (0..n).map(|i| Volume { name: format!("v{i}"), zone: ZoneId(i), disk: disk.clone() }).collect(),
-        network: Network { paths, same_host: path(Duration::from_micros(20)), tls: set_up.tls },
+        network: Network { paths, same_host: path(Duration::from_micros(20)), tls: set_up.tls, certificate_bytes: 850 },
         etcd: vec![EtcdCluster {
             name: "etcd".into(),
             options,

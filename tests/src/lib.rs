@@ -4,3 +4,4 @@ pub mod inputs;
 pub mod laboratory;
 pub mod latency;
 pub mod portable;
+pub mod traffic;

@@ -128,6 +128,8 @@ pub struct Network {
     pub same_host: Path,
     /// TLS between members and from clients.
     pub tls: bool,
+    /// Bytes of a member's certificate.
+    pub certificate_bytes: u32,
 }
 
 /// An etcd cluster.

@@ -140,7 +140,7 @@ pub const fn chunked(bytes: u64) -> u64 {
 ///
 /// Sizes as captured from etcd 3.4.23 (`tests/measurements/README.md`).
 pub mod upkeep {
-    use crate::network::wire::Burst;
+    use crate::network::wire::{Burst, HEADERS, SEGMENT};
 
     /// One keep-alive of the message stream (an empty heartbeat in its chunk).
     const KEEP_ALIVE_MESSAGE: u64 = super::chunked(8 + 30);
@@ -152,17 +152,32 @@ pub mod upkeep {
     const ANSWER: u64 = 168;
     /// A probe on a new connection, both sides' packets together: handshakes, question, answer, end.
     const FRESH: Burst = Burst { packets: 10, bytes: 952 };
-    /// The same with TLS 1.3 and certificates of 2,048 bits on both sides.
-    const FRESH_TLS: Burst = Burst { packets: 15, bytes: 4_640 };
+    /// The same with TLS 1.3, but for the two flights that hold certificates. (As captured with certificates of 2,048 bits on both sides,
+    /// some 850 B each: 15 packets, 4,640 B in all.)
+    const FRESH_TLS: Burst = Burst { packets: 12, bytes: 1_706 };
+    /// What else is in the server's flight: hello, extensions, request of a certificate, proof, end.
+    const SERVER_FLIGHT: u64 = 643;
+    /// And in the client's: proof, end.
+    const CLIENT_FLIGHT: u64 = 393;
 
     /// Application bytes in 20 s (the least common multiple of the periods): 12 keep-alives of each kind, 10 questions and answers.
     pub const BYTES_PER_20S: u64 = 12 * (KEEP_ALIVE_MESSAGE + KEEP_ALIVE_APPEND) + 10 * (QUESTION + ANSWER);
 
-    /// The same on the wire, in one direction, with the ACKs of the other's.
-    pub fn wire_per_20s(tls: bool) -> Burst {
+    /// A probe on a new connection with TLS, both sides' packets together.
+    pub(super) fn fresh_tls(certificate: u32) -> Burst {
+        let flight = |rest: u64| {
+            let payload = rest + u64::from(certificate);
+            let packets = payload.div_ceil(SEGMENT);
+            Burst { packets, bytes: payload + packets * HEADERS }
+        };
+        FRESH_TLS + flight(SERVER_FLIGHT) + flight(CLIENT_FLIGHT)
+    }
+
+    /// The same on the wire, in one direction, with the ACKs of the other's; `certificate`: its bytes.
+    pub fn wire_per_20s(tls: bool, certificate: u32) -> Burst {
         let kept = [(12, KEEP_ALIVE_MESSAGE), (12, KEEP_ALIVE_APPEND), (5, QUESTION), (5, ANSWER)];
         // Each side dials five times: together the two directions carry ten such connections, each direction half of every one.
-        let fresh = if tls { FRESH_TLS } else { FRESH } * 5;
+        let fresh = if tls { fresh_tls(certificate) } else { FRESH } * 5;
         kept.iter().fold(fresh, |sum, &(count, bytes)| sum + (Burst::of(bytes, tls) + Burst::of(bytes, tls).acks()) * count)
     }
 }
@@ -170,10 +185,22 @@ pub mod upkeep {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::network::wire::{Burst, HEADERS};
 
     #[test]
     fn lengths_are_those_of_the_encodings() {
         assert_eq!([0, 127, 128, 16_383, 16_384, u64::MAX].map(varint), [1, 1, 2, 2, 3, 10]);
         assert_eq!([1, 15, 16, 255, 256].map(|bytes| chunked(bytes) - bytes), [5, 5, 6, 6, 7]);
+    }
+
+    #[test]
+    fn a_fresh_probe_is_as_captured_and_grows_with_certificates() {
+        let probe = |certificate| {
+            let Burst { packets, bytes } = upkeep::fresh_tls(certificate);
+            (packets, bytes)
+        };
+        assert_eq!(probe(850), (15, 4_640));
+        // 500 B more on both sides need a packet more: the client's flight no longer fits one.
+        assert_eq!(probe(1_350), (16, 4_640 + 2 * 500 + HEADERS));
     }
 }

@@ -7,13 +7,11 @@ use crate::etcd::cluster::{Cluster, Context};
 use crate::etcd::raft::message::Message;
 use crate::kernel::time::{Duration, Time};
 use crate::network::stream::READ_TIMEOUT;
-use crate::network::wire::{Burst, HEADERS};
+use crate::network::wire::Burst;
 use crate::record::Record;
 use crate::sim::event::EtcdEvent;
 
 const STEP: Duration = Duration::from_millis(100);
-/// Bytes that one ACK answers in a bulk transfer: receivers coalesce segments up to this size before TCP sees them (Linux GRO).
-const BYTES_PER_ACK: u64 = 65_536;
 
 /// After a database was sent, its sender compacts nothing for so long (`releaseDelayAfterSnapshot`).
 const RELEASE_DELAY: Duration = Duration::from_secs(30);
@@ -100,9 +98,8 @@ impl Cluster {
         let per_s = (path.bytes_per_s / sharing as u64).min(disks).max(1);
         let bytes = left.min((u128::from(per_s) * u128::from(STEP.as_nanos()) / 1_000_000_000) as u64).max(1).min(left);
         let burst = Burst::of(bytes, cx.net.tls);
-        let acks = bytes.div_ceil(BYTES_PER_ACK);
         let index = self.stream_index(from, to);
-        self.meter(index, cx.now, bytes, burst, Burst { packets: acks, bytes: acks * HEADERS });
+        self.meter(index, cx.now, bytes, burst, burst.bulk_acks());
         self.transfers[place].left -= bytes;
         let mut due = cx.now + Duration::of_transfer(bytes, per_s);
         if self.transfers[place].left == 0 {

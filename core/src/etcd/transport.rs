@@ -368,13 +368,13 @@ impl Cluster {
         if !self.streams[index].is_alive() {
             return;
         }
-        self.meters[index] = with_upkeep(self.meters[index], now.since(since), net.tls);
+        self.meters[index] = with_upkeep(self.meters[index], now.since(since), net);
     }
 
     /// The meter of a stream as of `now`, its upkeep included.
     pub(super) fn metered(&self, index: usize, now: Time, net: &Network) -> Meter {
         if self.streams[index].is_alive() {
-            with_upkeep(self.meters[index], now.since(self.upkeep_since[index]), net.tls)
+            with_upkeep(self.meters[index], now.since(self.upkeep_since[index]), net)
         } else {
             self.meters[index]
         }
@@ -386,9 +386,9 @@ fn is_even(message: &Message) -> bool {
     matches!(message.kind, Kind::Heartbeat | Kind::HeartbeatResponse) && message.context == 0
 }
 
-fn with_upkeep(mut meter: Meter, time: Duration, tls: bool) -> Meter {
+fn with_upkeep(mut meter: Meter, time: Duration, net: &Network) -> Meter {
     let share = |per_20s: u64| (u128::from(per_20s) * u128::from(time.as_nanos()) / 20_000_000_000) as u64;
-    let wire = upkeep::wire_per_20s(tls);
+    let wire = upkeep::wire_per_20s(net.tls, net.certificate_bytes);
     meter.add_evenly(share(upkeep::BYTES_PER_20S), Burst { packets: share(wire.packets), bytes: share(wire.bytes) });
     meter
 }

@@ -43,6 +43,8 @@ pub struct Network {
     zone_cut_out: Vec<u16>,
     /// TLS on every connection.
     pub tls: bool,
+    /// Bytes of a member's certificate.
+    pub certificate_bytes: u32,
 }
 
 impl Network {
@@ -63,6 +65,7 @@ impl Network {
             zone_cut_in: vec![0; zones],
             zone_cut_out: vec![0; zones],
             tls: scenario.network.tls,
+            certificate_bytes: scenario.network.certificate_bytes,
         }
     }
 

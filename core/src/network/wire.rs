@@ -11,6 +11,9 @@ pub const SEGMENT: u64 = 1_448;
 /// Segments that one ACK answers: Linux receivers coalesce what arrives together before TCP sees it (GRO); as captured, four or five
 /// ACKs for 100 KiB, one for a message that fits a segment.
 const SEGMENTS_PER_ACK: u64 = 24;
+/// The same while a database is under way: aggregates wait for each other, up to 45 segments (64 KiB). Fitted on GEP-20's resync
+/// (`docs/validation.md`).
+pub const BULK_SEGMENTS_PER_ACK: u64 = 34;
 /// A TLS 1.3 record with AES-GCM: header 5, content type 1, tag 16.
 const TLS_RECORD: u64 = 22;
 /// Most plaintext in one record.
@@ -41,7 +44,17 @@ impl Burst {
     /// The pure ACKs that answer it: one at once, and one for every [`SEGMENTS_PER_ACK`].
     #[must_use]
     pub const fn acks(self) -> Self {
-        let packets = self.packets.div_ceil(SEGMENTS_PER_ACK);
+        self.acks_every(SEGMENTS_PER_ACK)
+    }
+
+    /// The pure ACKs that answer a part of a database.
+    #[must_use]
+    pub const fn bulk_acks(self) -> Self {
+        self.acks_every(BULK_SEGMENTS_PER_ACK)
+    }
+
+    const fn acks_every(self, segments: u64) -> Self {
+        let packets = self.packets.div_ceil(segments);
         Self { packets, bytes: packets * HEADERS }
     }
 }

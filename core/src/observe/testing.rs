@@ -40,7 +40,7 @@ pub(crate) fn three_zones() -> Scenario {
         zones: names.iter().map(|n| Zone { name: format!("z-{n}"), region: 0 }).collect(),
         nodes: (0..3).map(|i| Node { name: format!("node-{}", names[i as usize]), zone: ZoneId(i) }).collect(),
         volumes: (0..3).map(|i| Volume { name: format!("vol-{i}"), zone: ZoneId(i), disk: disk.clone() }).collect(),
-        network: Network { paths: vec![path.clone(); 9], same_host: path, tls: true },
+        network: Network { paths: vec![path.clone(); 9], same_host: path, tls: true, certificate_bytes: 850 },
         etcd: vec![EtcdCluster {
             name: "etcd-main".into(),
             options: EtcdOptions::default(),

@@ -17,30 +17,18 @@ use zonefall_core::sim::{Options, Simulation};
 
 use super::row::{Op, Row, Topology};
 use super::{Bench, Figures};
-use crate::inputs::{Input, Label};
-
-const fn physical(what: &'static str, value: f64, unit: &'static str, source: &'static str) -> Input {
-    Input { what, value, unit, label: Label::Physical, source, rows: &[] }
-}
-
-const fn policy(what: &'static str, value: f64, unit: &'static str, source: &'static str) -> Input {
-    Input { what, value, unit, label: Label::Policy, source, rows: &[] }
-}
-
-const fn fitted(what: &'static str, value: f64, unit: &'static str, rows: &'static [u32], source: &'static str) -> Input {
-    Input { what, value, unit, label: Label::Fitted, source, rows }
-}
+use crate::inputs::Input;
 
 const SAME_ZONE: Input =
-    physical("round trip inside a zone", 0.15, "ms", "assumed; only its sum with two hand-overs can be told from the rows");
-const CROSS_ZONE: Input = fitted(
+    Input::physical("round trip inside a zone", 0.15, "ms", "assumed; only its sum with two hand-overs can be told from the rows");
+const CROSS_ZONE: Input = Input::fitted(
     "round trip between zones",
     0.352,
     "ms",
     &[215],
     "inside the 0.25 to 3.37 ms that are published for AWS zones (xkyle, 2020)",
 );
-const LINK: Input = fitted(
+const LINK: Input = Input::fitted(
     "bandwidth of a connection",
     585.0,
     "MB/s",
@@ -48,31 +36,31 @@ const LINK: Input = fitted(
     "4.7 Gbit/s; AWS limits a flow between instances to 5 Gbit/s (AWS documentation, not verified)",
 );
 const VOLUME: Input =
-    physical("bandwidth of a volume", 128.0, "MiB/s", "gp2 volumes of up to 170 GiB (AWS documentation, not verified)");
-const FSYNC: Input = fitted("fsync, median (lognormal, sigma 0.3)", 712.0, "us", &[55, 110], "a service time");
-const INTERVAL: Input = policy("backend commits every", 100.0, "ms", "etcd: mvcc/backend, defaultBatchInterval (not verified)");
-const LIMIT: Input = policy("or after", 10_000.0, "writes", "etcd: mvcc/backend, defaultBatchLimit (not verified)");
-const SYNCS: Input = policy("syncs of a commit", 2.0, "", "bbolt: pages, then meta page (not verified)");
+    Input::physical("bandwidth of a volume", 128.0, "MiB/s", "gp2 volumes of up to 170 GiB (AWS documentation, not verified)");
+const FSYNC: Input = Input::fitted("fsync, median (lognormal, sigma 0.3)", 712.0, "us", &[55, 110], "a service time");
+const INTERVAL: Input = Input::policy("backend commits every", 100.0, "ms", "etcd: mvcc/backend, defaultBatchInterval (not verified)");
+const LIMIT: Input = Input::policy("or after", 10_000.0, "writes", "etcd: mvcc/backend, defaultBatchLimit (not verified)");
+const SYNCS: Input = Input::policy("syncs of a commit", 2.0, "", "bbolt: pages, then meta page (not verified)");
 const EARLY: Input =
-    policy("a member alone answers before it syncs", 1.0, "(yes)", "etcd 3.4.13, before the fix of etcd-io/etcd#14370");
-const HAND_OVER: Input = fitted("hand-over at the end of each hop", 102.0, "us", &[217], "a service time");
-const CLIENT: Input = fitted("the client's process, per request", 68.0, "us", &[252], "a service time");
-const CLIENT_BYTES: Input = fitted("the client's process, per byte", 0.57, "ns", &[342, 437], "a service time");
-const CORES: Input = physical("cores of a member", 2.0, "", "assumed; only the time per key divided by it can be told");
-const MEMBER: Input = fitted(
+    Input::policy("a member alone answers before it syncs", 1.0, "(yes)", "etcd 3.4.13, before the fix of etcd-io/etcd#14370");
+const HAND_OVER: Input = Input::fitted("hand-over at the end of each hop", 102.0, "us", &[217], "a service time");
+const CLIENT: Input = Input::fitted("the client's process, per request", 68.0, "us", &[252], "a service time");
+const CLIENT_BYTES: Input = Input::fitted("the client's process, per byte", 0.57, "ns", &[342, 437], "a service time");
+const CORES: Input = Input::physical("cores of a member", 2.0, "", "assumed; only the time per key divided by it can be told");
+const MEMBER: Input = Input::fitted(
     "a member's core, per request",
     50.0,
     "us",
     &[217],
     "a service time; only its sum with two hand-overs can be told from the rows",
 );
-const WRITE: Input = fitted("a write's waits between threads", 88.0, "us", &[54], "a service time");
+const WRITE: Input = Input::fitted("a write's waits between threads", 88.0, "us", &[54], "a service time");
 const APPLY: Input =
-    fitted("apply of an entry", 20.0, "us", &[54], "a service time; only its sum with a write's waits can be told from the rows");
-const MEMBER_BYTES: Input = fitted("a member's core, per byte", 0.66, "ns", &[342], "a service time");
-const READ_BYTES: Input = fitted("a member's core, per byte read", 1.65, "ns", &[342, 121], "a service time");
-const KEYS: Input = fitted("a member's core, per further key of a range", 2.18, "us", &[282], "a service time");
-const CROWDED: Input = fitted(
+    Input::fitted("apply of an entry", 20.0, "us", &[54], "a service time; only its sum with a write's waits can be told from the rows");
+const MEMBER_BYTES: Input = Input::fitted("a member's core, per byte", 0.66, "ns", &[342], "a service time");
+const READ_BYTES: Input = Input::fitted("a member's core, per byte read", 1.65, "ns", &[342, 121], "a service time");
+const KEYS: Input = Input::fitted("a member's core, per further key of a range", 2.18, "us", &[282], "a service time");
+const CROWDED: Input = Input::fitted(
     "a member's time per byte where three share a zone, times",
     1.33,
     "",
@@ -188,7 +176,7 @@ pub fn scenario(row: &Row, bench: &Bench) -> Scenario {
         zones: bench.zones.iter().map(|name| Zone { name: name.clone(), region: 0 }).collect(),
         nodes: each().map(|(i, zone)| Node { name: format!("node-{i}"), zone: *zone }).collect(),
         volumes: each().map(|(i, zone)| Volume { name: format!("volume-{i}"), zone: *zone, disk: disk.clone() }).collect(),
-        network: Network { paths, same_host: path(&SAME_ZONE), tls: true },
+        network: Network { paths, same_host: path(&SAME_ZONE), tls: true, certificate_bytes: 850 },
         etcd: vec![EtcdCluster {
             name: "etcd-main".into(),
             options: options(row.topology),

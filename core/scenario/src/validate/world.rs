@@ -145,7 +145,12 @@ fn network(cx: &mut Context<'_>, raw: &RawNetwork, zones: &[Zone], names: &Names
             paths[b * zones.len() + a] = changed;
         }
     }
-    Network { paths, same_host: path(cx, "network.same_host", &same_host), tls: raw.tls }
+    Network {
+        paths,
+        same_host: path(cx, "network.same_host", &same_host),
+        tls: raw.tls,
+        certificate_bytes: raw.certificate.0 as u32,
+    }
 }
 
 /// The zones of a `between`.

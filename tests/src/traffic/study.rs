@@ -1,0 +1,161 @@
+//! Simulated beside published, row by row.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use super::figures::{Figures, mean, repeats, simulate};
+use super::laboratory::{Does, INPUTS, PHASES, REST};
+use super::{Published, Row, Run};
+use crate::inputs::Input;
+
+/// How far a figure may be off, as a share.
+const BOUND: f64 = 0.15;
+
+/// Why rows are further off.
+const REASONS: [(u32, &str); 0] = [];
+
+/// What is published, and what came out.
+#[derive(Clone, Debug)]
+pub struct Study {
+    published: Published,
+    simulated: BTreeMap<Run, Figures>,
+}
+
+/// Every simulation there is to do: which of which run.
+pub fn jobs() -> Vec<(Run, u64)> {
+    Run::ALL.into_iter().flat_map(|run| (0..repeats(run)).map(move |k| (run, k))).collect()
+}
+
+fn inputs() -> impl Iterator<Item = &'static Input> {
+    INPUTS.iter().chain(REST.iter().map(|source| &source.rate))
+}
+
+fn is_fitted(row: &Row) -> bool {
+    inputs().any(|input| input.rows.contains(&row.row))
+}
+
+/// What a figure rests on.
+fn rests_on(row: &Row) -> &'static str {
+    match (row.run, row.figure.as_str()) {
+        (Run::Resync, "took_s" | "leader_to_target" | "total") => "physical: size of the database, speed of the link, layouts",
+        (Run::Resync, "target_to_leader") => "fitted: segments that an ACK answers",
+        (_, "follower_to_follower") => "physical: layouts; policy: periods of keep-alives and probes",
+        (_, "change") => "policy: who asks whom",
+        (_, "values_to_client") => "policy: the rate of the load",
+        (_, "to_client") => "physical: layouts",
+        _ => "physical: layouts; policy: writes at rest; fitted: reads at rest",
+    }
+}
+
+impl Study {
+    /// With `figures` of every one of the [`jobs`], in order.
+    pub fn of(published: Published, figures: Vec<Figures>) -> Self {
+        let mut by_run: BTreeMap<Run, Vec<Figures>> = BTreeMap::new();
+        for ((run, _), figures) in jobs().into_iter().zip(figures) {
+            by_run.entry(run).or_default().push(figures);
+        }
+        Self { published, simulated: by_run.iter().map(|(run, all)| (*run, mean(all))).collect() }
+    }
+
+    /// One job.
+    pub fn simulate((run, k): (Run, u64)) -> Figures {
+        simulate(run, k)
+    }
+
+    fn figure(&self, row: &Row) -> f64 {
+        let figures = &self.simulated[&row.run];
+        *figures.get(row.figure.as_str()).unwrap_or_else(|| panic!("row {}: {} of {:?}", row.row, row.figure, row.run))
+    }
+
+    /// How far it is off, as a share; `None` where only a bound is published.
+    fn off(&self, row: &Row) -> Option<f64> {
+        row.published.map(|published| self.figure(row) / published - 1.0)
+    }
+
+    fn is_within(&self, row: &Row) -> bool {
+        self.off(row).is_none_or(|off| off.abs() <= BOUND) && row.at_most.is_none_or(|most| self.figure(row) <= most)
+    }
+
+    /// Rows that are further off than they may be and nobody says why, or that nobody need explain.
+    pub fn failures(&self) -> Vec<String> {
+        let explained = |row: &Row| REASONS.iter().any(|(explained, _)| *explained == row.row);
+        let wrong = self.published.rows.iter().filter(|row| self.is_within(row) == explained(row));
+        wrong.map(|row| format!("row {}: {}, {}: {:.2}, published {}", row.row, row.run.words(), row.words, self.figure(row), row.printed)).collect()
+    }
+
+    /// All of it, in Markdown.
+    pub fn markdown(&self) -> String {
+        [Self::inputs(), Self::rest(), self.readings(), self.table(), self.outside()].join("\n")
+    }
+
+    fn inputs() -> String {
+        let rows: Vec<String> = INPUTS.iter().map(Input::markdown).collect();
+        let head = "| input | value | label | source | fitted on rows |\n|---|---|---|---|---|";
+        format!("### What is put into the runs\n\nOne set of inputs for all.\n\n{head}\n{}\n", rows.join("\n"))
+    }
+
+    fn rest() -> String {
+        let row = |(does, rate): (Does, &Input)| {
+            let does = match does {
+                Does::Write(bytes) => format!("transaction that puts {bytes} B"),
+                Does::Grant => "grant of a lease".to_owned(),
+                Does::Read => "quorum read".to_owned(),
+                Does::ReadInBursts => "quorum reads, in bursts".to_owned(),
+            };
+            let rows: Vec<String> = rate.rows.iter().map(u32::to_string).collect();
+            format!("| {} | {does} | {}{} | {} | {} | {} |", rate.what, rate.value, rate.unit, rate.label, rate.source, rows.join(", "))
+        };
+        let rows: Vec<String> = REST.iter().map(|source| row((source.does, &source.rate))).collect();
+        let head = "| source | operation | rate | label | source of the rate | fitted on rows |\n|---|---|---|---|---|---|";
+        format!(
+            "### The workload at rest\n\nWhat a control plane of three nodes asks of its etcd-main while nobody uses it, all API servers together. Traffic that is as \
+             great in both directions means reads: a write costs more than twice as much from the leader as back.\n\n{head}\n{}\n",
+            rows.join("\n")
+        )
+    }
+
+    fn readings(&self) -> String {
+        let rows: Vec<String> =
+            self.published.readings.iter().map(|reading| format!("| {} | {} | {} |", reading.name, reading.words, reading.why)).collect();
+        format!("### How the units are read\n\n| reading | compared is | why |\n|---|---|---|\n{}\n", rows.join("\n"))
+    }
+
+    fn table(&self) -> String {
+        let Published { source, section, .. } = &self.published;
+        let mut text = format!(
+            "### Rows of the traffic table\n\nPublished: {source}, section \"{section}\". Rows that something was fitted on validate nothing. A load meets the workload at \
+             rest at {PHASES} moments of a minute; its figures are the mean.\n\n\
+             | row | run | link | published | reading | simulated | error | rests on | |\n|---|---|---|---|---|---|---|---|---|\n"
+        );
+        for row in &self.published.rows {
+            assert!(self.published.readings.iter().any(|reading| reading.name == row.reading), "row {}: a reading", row.row);
+            let error = self.off(row).map_or_else(String::new, |off| format!("{:+.1} %", off * 100.0));
+            let basis = match (is_fitted(row), self.is_within(row)) {
+                (true, _) => "fitted",
+                (false, true) => "validated",
+                (false, false) => "**outside**",
+            };
+            let _ = writeln!(
+                text,
+                "| {} | {} | {} | {} | {} | {:.2} | {error} | {} | {basis} |",
+                row.row,
+                row.run.words(),
+                row.words,
+                row.printed,
+                row.reading,
+                self.figure(row),
+                rests_on(row)
+            );
+        }
+        text
+    }
+
+    fn outside(&self) -> String {
+        let validated = self.published.rows.iter().filter(|row| !is_fitted(row) && self.is_within(row)).count();
+        let mut text = format!("{validated} rows are validated: within 15 %, or below their bound.\n");
+        for (number, why) in REASONS {
+            let _ = writeln!(text, "- Row {number}: {why}");
+        }
+        text
+    }
+}
