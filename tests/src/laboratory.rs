@@ -2,14 +2,15 @@
 
 use serde::Deserialize;
 use zonefall_core::etcd::options::EtcdOptions;
-use zonefall_core::ids::{ClusterId, NodeId, VolumeId, ZoneId};
+use zonefall_core::ids::{ClusterId, NodeId, ZoneId};
 use zonefall_core::kernel::dist::{Latency, scale};
 use zonefall_core::kernel::time::{Duration, Time};
-use zonefall_core::kube::spec::KubeModel;
-use zonefall_core::scenario::prices::Prices;
-use zonefall_core::scenario::{
-    Client, Disk, EtcdCluster, Load, Member, Network, Node, Op, Path, Probe, Scenario, Target, Volume, Zone,
-};
+use zonefall_core::scenario::{Client, Disk, Load, Network, Op, Path, Scenario, Target};
+
+use crate::bare::Bare;
+
+/// Bytes of a member's certificate (2,048 bits, few names).
+pub const CERTIFICATE: u32 = 850;
 
 /// A row's set-up, as the files write it.
 #[derive(Clone, Debug, Deserialize)]
@@ -68,47 +69,17 @@ pub fn scenario(set_up: &SetUp, duration: Duration) -> Scenario {
         pre_vote: set_up.pre_vote,
         ..EtcdOptions::default()
     };
-    let member = |i: u16| Member {
-        name: format!("m{i}"),
-        node: NodeId(i),
-        volume: VolumeId(i),
-        learner: false,
-        initial: true,
-        behind: None,
-    };
-    Scenario {
-        name: "laboratory".into(),
-        title: "A measured set-up".into(),
-        description: String::new(),
-        seed: 1,
-        duration,
-        regions: vec!["lab".into()],
-        zones: (0..n).map(|i| Zone { name: format!("z{i}"), region: 0 }).collect(),
-        nodes: (0..n).map(|i| Node { name: format!("n{i}"), zone: ZoneId(i) }).collect(),
-        volumes: (0..n).map(|i| Volume { name: format!("v{i}"), zone: ZoneId(i), disk: disk.clone() }).collect(),
-        network: Network { paths, same_host: path(Duration::from_micros(20)), tls: set_up.tls, certificate_bytes: 850 },
-        etcd: vec![EtcdCluster {
-            name: "etcd".into(),
-            options,
-            initial_leader: Some(0),
-            revision: 0,
-            database_bytes: 0,
-            managed: false,
-            passive: None,
-            members: (0..n).map(member).collect(),
-        }],
-        kube: KubeModel::default(),
-        prices: Prices::default(),
+    Bare {
+        zones: (0..n).map(|i| format!("z{i}")).collect(),
+        places: (0..n).map(ZoneId).collect(),
+        disk,
+        network: Network { paths, same_host: path(Duration::from_micros(20)), tls: set_up.tls, certificate_bytes: CERTIFICATE },
+        options,
+        leader: 0,
         clients: client(set_up).into_iter().collect(),
-        faults: Vec::new(),
-        random_faults: Vec::new(),
-        operations: Vec::new(),
-        probe: Probe { from: None, deadline: Duration::from_secs(2) },
-        expect: Vec::new(),
-        observe_at: Vec::new(),
-        inputs: Vec::new(),
-        contradictions: Vec::new(),
+        duration,
     }
+    .scenario()
 }
 
 /// The member a row's load goes to.

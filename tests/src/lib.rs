@@ -1,5 +1,6 @@
 //! What the tests of Zonefall share.
 
+pub mod bare;
 pub mod inputs;
 pub mod laboratory;
 pub mod latency;

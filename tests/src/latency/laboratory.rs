@@ -3,21 +3,19 @@
 use std::sync::Arc;
 
 use zonefall_core::etcd::options::EtcdOptions;
-use zonefall_core::ids::{ClusterId, NodeId, VolumeId, ZoneId};
+use zonefall_core::ids::{ClusterId, ZoneId};
 use zonefall_core::kernel::dist::Latency;
 use zonefall_core::kernel::time::{Duration, Time};
-use zonefall_core::kube::spec::KubeModel;
 use zonefall_core::record::{Record, RequestResult};
 use zonefall_core::scenario::cost::{Backend, Process, RequestCost};
-use zonefall_core::scenario::prices::Prices;
-use zonefall_core::scenario::{
-    self, Client, Disk, EtcdCluster, Load, Member, Network, Node, Path, Probe, Scenario, Target, Volume, Zone,
-};
+use zonefall_core::scenario::{self, Client, Disk, Load, Network, Path, Scenario, Target};
 use zonefall_core::sim::{Options, Simulation};
 
 use super::row::{Op, Row, Topology};
 use super::{Bench, Figures};
+use crate::bare::Bare;
 use crate::inputs::Input;
+use crate::laboratory::CERTIFICATE;
 
 const SAME_ZONE: Input =
     Input::physical("round trip inside a zone", 0.15, "ms", "assumed; only its sum with two hand-overs can be told from the rows");
@@ -157,48 +155,17 @@ pub fn scenario(row: &Row, bench: &Bench) -> Scenario {
         bytes_per_s: (VOLUME.value * f64::from(1 << 20)) as u64,
         iops: None,
     };
-    let member = |i: usize| Member {
-        name: format!("etcd-main-{i}"),
-        node: NodeId(i as u16),
-        volume: VolumeId(i as u16),
-        learner: false,
-        initial: true,
-        behind: None,
-    };
-    let each = || (0u16..).zip(&places);
-    Scenario {
-        name: "benchmark".into(),
-        title: "etcd's benchmark tool".into(),
-        description: String::new(),
-        seed: 1,
-        duration: PATIENCE * 2,
-        regions: vec!["region".into()],
-        zones: bench.zones.iter().map(|name| Zone { name: name.clone(), region: 0 }).collect(),
-        nodes: each().map(|(i, zone)| Node { name: format!("node-{i}"), zone: *zone }).collect(),
-        volumes: each().map(|(i, zone)| Volume { name: format!("volume-{i}"), zone: *zone, disk: disk.clone() }).collect(),
-        network: Network { paths, same_host: path(&SAME_ZONE), tls: true, certificate_bytes: 850 },
-        etcd: vec![EtcdCluster {
-            name: "etcd-main".into(),
-            options: options(row.topology),
-            initial_leader: Some(u8::from(!row.of_leader && places.len() > 1)),
-            revision: 0,
-            database_bytes: 0,
-            managed: false,
-            passive: None,
-            members: (0..places.len()).map(member).collect(),
-        }],
-        kube: KubeModel::default(),
-        prices: Prices::default(),
+    Bare {
+        zones: bench.zones.clone(),
+        disk,
+        network: Network { paths, same_host: path(&SAME_ZONE), tls: true, certificate_bytes: CERTIFICATE },
+        options: options(row.topology),
+        leader: u8::from(!row.of_leader && places.len() > 1),
+        places,
         clients: vec![client(row, bench)],
-        faults: Vec::new(),
-        random_faults: Vec::new(),
-        operations: Vec::new(),
-        probe: Probe { from: None, deadline: Duration::from_secs(2) },
-        expect: Vec::new(),
-        observe_at: Vec::new(),
-        inputs: Vec::new(),
-        contradictions: Vec::new(),
+        duration: PATIENCE * 2,
     }
+    .scenario()
 }
 
 fn client(row: &Row, bench: &Bench) -> Client {

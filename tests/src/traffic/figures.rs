@@ -7,7 +7,7 @@ use zonefall_core::ids::{ClientId, Endpoint};
 use zonefall_core::kernel::time::{Duration, Time};
 use zonefall_core::network::wire::Burst;
 use zonefall_core::record::{Record, RequestResult};
-use zonefall_core::sim::{Options, Simulation};
+use zonefall_core::sim::{LinkTotals, Options, Simulation};
 
 use super::Run;
 use super::laboratory::{ASKED_S, PHASES, SETTLED_S, WINDOW_S, scenario};
@@ -55,16 +55,12 @@ fn trace(run: Run, at_s: u64, without: bool) -> Trace {
             _ => {}
         });
         let links = simulation.links();
-        let ip = |link: &zonefall_core::sim::LinkTotals| Burst { packets: link.packets, bytes: link.wire_bytes }.ip_bytes();
-        let of = |link| Some(((place(link_ends(link).0)?, place(link_ends(link).1)?), ip(link)));
+        let ip = |link: &LinkTotals| Burst { packets: link.packets, bytes: link.wire_bytes }.ip_bytes();
+        let of = |link: &LinkTotals| Some(((place(link.from)?, place(link.to)?), ip(link)));
         trace.links.push(links.iter().filter_map(of).collect());
         trace.events.push(events);
     }
     trace
-}
-
-fn link_ends(link: &zonefall_core::sim::LinkTotals) -> (Endpoint, Endpoint) {
-    (link.from, link.to)
 }
 
 impl Trace {
