@@ -52,13 +52,7 @@ impl Input {
     }
 
     /// Chosen so that `rows` come out.
-    pub const fn fitted(
-        what: &'static str,
-        value: f64,
-        unit: &'static str,
-        rows: &'static [u32],
-        source: &'static str,
-    ) -> Self {
+    pub const fn fitted(what: &'static str, value: f64, unit: &'static str, rows: &'static [u32], source: &'static str) -> Self {
         Self { what, value, unit, label: Label::Fitted, source, rows }
     }
 

@@ -17,8 +17,12 @@ use crate::bare::Bare;
 use crate::inputs::Input;
 use crate::laboratory::CERTIFICATE;
 
-const SAME_ZONE: Input =
-    Input::physical("round trip inside a zone", 0.15, "ms", "assumed; only its sum with two hand-overs can be told from the rows");
+const SAME_ZONE: Input = Input::physical(
+    "round trip inside a zone",
+    0.15,
+    "ms",
+    "assumed; only its sum with two hand-overs can be told from the rows",
+);
 const CROSS_ZONE: Input = Input::fitted(
     "round trip between zones",
     0.352,
@@ -36,7 +40,8 @@ const LINK: Input = Input::fitted(
 const VOLUME: Input =
     Input::physical("bandwidth of a volume", 128.0, "MiB/s", "gp2 volumes of up to 170 GiB (AWS documentation, not verified)");
 const FSYNC: Input = Input::fitted("fsync, median (lognormal, sigma 0.3)", 712.0, "us", &[55, 110], "a service time");
-const INTERVAL: Input = Input::policy("backend commits every", 100.0, "ms", "etcd: mvcc/backend, defaultBatchInterval (not verified)");
+const INTERVAL: Input =
+    Input::policy("backend commits every", 100.0, "ms", "etcd: mvcc/backend, defaultBatchInterval (not verified)");
 const LIMIT: Input = Input::policy("or after", 10_000.0, "writes", "etcd: mvcc/backend, defaultBatchLimit (not verified)");
 const SYNCS: Input = Input::policy("syncs of a commit", 2.0, "", "bbolt: pages, then meta page (not verified)");
 const EARLY: Input =
@@ -53,8 +58,13 @@ const MEMBER: Input = Input::fitted(
     "a service time; only its sum with two hand-overs can be told from the rows",
 );
 const WRITE: Input = Input::fitted("a write's waits between threads", 88.0, "us", &[54], "a service time");
-const APPLY: Input =
-    Input::fitted("apply of an entry", 20.0, "us", &[54], "a service time; only its sum with a write's waits can be told from the rows");
+const APPLY: Input = Input::fitted(
+    "apply of an entry",
+    20.0,
+    "us",
+    &[54],
+    "a service time; only its sum with a write's waits can be told from the rows",
+);
 const MEMBER_BYTES: Input = Input::fitted("a member's core, per byte", 0.66, "ns", &[342], "a service time");
 const READ_BYTES: Input = Input::fitted("a member's core, per byte read", 1.65, "ns", &[342, 121], "a service time");
 const KEYS: Input = Input::fitted("a member's core, per further key of a range", 2.18, "us", &[282], "a service time");

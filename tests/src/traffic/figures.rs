@@ -92,7 +92,9 @@ impl Trace {
     /// Largest difference of any link between members in any window, B/s.
     fn change(&self, other: &Self, span: (usize, usize)) -> f64 {
         let links = (0..CLIENT).flat_map(|a| (0..CLIENT).map(move |b| (a, b)));
-        links.flat_map(|link| self.windows(span).map(move |s| (self.rate(link, s) - other.rate(link, s)).abs())).fold(0.0, f64::max)
+        links
+            .flat_map(|link| self.windows(span).map(move |s| (self.rate(link, s) - other.rate(link, s)).abs()))
+            .fold(0.0, f64::max)
     }
 }
 

@@ -14,7 +14,8 @@ pub const ASKED_S: u64 = 60;
 /// Runs of a load, each beginning 5 s later in a minute of the workload at rest than the one before.
 pub const PHASES: u64 = 12;
 
-const LINK: Input = Input::physical("bandwidth between zones", 120.0, "MiB/s", "GEP-20: \"max egress: ~120 MiB/s\" while nothing else limits");
+const LINK: Input =
+    Input::physical("bandwidth between zones", 120.0, "MiB/s", "GEP-20: \"max egress: ~120 MiB/s\" while nothing else limits");
 const WINDOW: Input = Input::policy("window of the meter", 20.0, "s", "inferred: a load of 30 s shows as a pattern of 50 s");
 const SERVERS: Input = Input::policy("API servers, one at each member", 3.0, "", "assumed; GEP-20: as many as zones");
 const CERTIFICATE: Input = Input::physical(
@@ -23,7 +24,8 @@ const CERTIFICATE: Input = Input::physical(
     "B",
     "850 B (2,048 bits, few names) and 8 names of a peer service in \"shoot--ash-garden--mz-neem\" (which ones Gardener puts there is not verified)",
 );
-const KEY: Input = Input::physical("key of an object", 55.0, "B", "/registry/leases/kube-system/kube-controller-manager and the like");
+const KEY: Input =
+    Input::physical("key of an object", 55.0, "B", "/registry/leases/kube-system/kube-controller-manager and the like");
 const READ: Input = Input::policy("a quorum read's object", 2_048.0, "B", "assumed; no byte of it goes from member to member");
 const BULK: Input = Input::fitted(
     "segments that one ACK of a database answers",
@@ -66,22 +68,57 @@ const fn source(does: Does, rate: Input) -> Source {
     Source { does, rate }
 }
 
-const ELECTIONS: &str = "4 leases (controller-manager, scheduler, cloud-controller-manager, cluster-autoscaler), each every 2 s (defaults.csv)";
+const ELECTIONS: &str =
+    "4 leases (controller-manager, scheduler, cloud-controller-manager, cluster-autoscaler), each every 2 s (defaults.csv)";
 
 /// A fresh control plane of three nodes without user activity, its etcd-main (events have their own).
 pub const REST: [Source; 12] = [
     source(Does::Write(400), Input::policy("leaders renew", 2.0, "/s", ELECTIONS)),
     source(Does::Read, Input::policy("and look before", 2.0, "/s", ELECTIONS)),
-    source(Does::Read, Input::policy("candidates look", 2.5, "/s", "2 standbys of each of the 4, each every 3.2 s: 2 s with a jitter of up to 1.2 (defaults.csv)")),
-    source(Does::Write(400), Input::policy("CSI sidecars renew", 1.0, "/s", "5 sidecars, each every 5 s (csi-lib-utils, not verified)")),
+    source(
+        Does::Read,
+        Input::policy(
+            "candidates look",
+            2.5,
+            "/s",
+            "2 standbys of each of the 4, each every 3.2 s: 2 s with a jitter of up to 1.2 (defaults.csv)",
+        ),
+    ),
+    source(
+        Does::Write(400),
+        Input::policy("CSI sidecars renew", 1.0, "/s", "5 sidecars, each every 5 s (csi-lib-utils, not verified)"),
+    ),
     source(Does::Read, Input::policy("and look before", 1.0, "/s", "as often")),
-    source(Does::Write(450), Input::policy("kubelets renew node leases", 0.3, "/s", "3 nodes, each every 10 s (defaults.csv); size not verified")),
-    source(Does::Write(100), Input::policy("API servers renew their own leases", 0.3, "/s", "3 servers, each every 10 s (not verified)")),
+    source(
+        Does::Write(450),
+        Input::policy("kubelets renew node leases", 0.3, "/s", "3 nodes, each every 10 s (defaults.csv); size not verified"),
+    ),
+    source(
+        Does::Write(100),
+        Input::policy("API servers renew their own leases", 0.3, "/s", "3 servers, each every 10 s (not verified)"),
+    ),
     source(Does::Grant, Input::policy("with a lease of etcd", 0.3, "/s", "each renewal grants one (not verified)")),
     source(Does::Write(2_048), Input::policy("status of nodes, endpoints and the like", 0.5, "/s", "assumed")),
-    source(Does::Read, Input::policy("health checks of etcd, lists of leases", 1.1, "/s", "3 servers, 2 checks in 10 s; 3 lists in 10 s; a sidecar's check each 5 s (not verified)")),
+    source(
+        Does::Read,
+        Input::policy(
+            "health checks of etcd, lists of leases",
+            1.1,
+            "/s",
+            "3 servers, 2 checks in 10 s; 3 lists in 10 s; a sidecar's check each 5 s (not verified)",
+        ),
+    ),
     source(Does::Read, Input::fitted("other quorum reads: monitors, care controllers, admission", 15.5, "/s", &[6], "a rate")),
-    source(Does::ReadInBursts, Input::fitted("a controller's minutely sync (gardener-resource-manager), while it lasts", 22.5, "/s", &[1], "a rate; the sync period of a minute is not verified")),
+    source(
+        Does::ReadInBursts,
+        Input::fitted(
+            "a controller's minutely sync (gardener-resource-manager), while it lasts",
+            22.5,
+            "/s",
+            &[1],
+            "a rate; the sync period of a minute is not verified",
+        ),
+    ),
 ];
 
 /// As a put of that many more bytes in its key, a transaction has its very size: key and revision compared, the object put, the key read
@@ -177,10 +214,7 @@ fn asked(run: Run, at_s: u64) -> Vec<Value> {
             vec![once(json!({"op": "range", "keys": KEYS, "key": bytes(KEY), "value": bytes(value)}))]
         }
         Run::DeleteLeader | Run::DeleteFollower => vec![once(json!({"op": "delete", "keys": 99_999, "key": "5B"}))],
-        Run::Watch => vec![
-            puts(run.leader(), "500/s", 100_000),
-            client("etcdctl", run.target(), json!({"op": "watch"})),
-        ],
+        Run::Watch => vec![puts(run.leader(), "500/s", 100_000), client("etcdctl", run.target(), json!({"op": "watch"}))],
     }
 }
 
