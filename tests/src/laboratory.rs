@@ -5,12 +5,9 @@ use zonefall_core::etcd::options::EtcdOptions;
 use zonefall_core::ids::{ClusterId, NodeId, ZoneId};
 use zonefall_core::kernel::dist::{Latency, scale};
 use zonefall_core::kernel::time::{Duration, Time};
-use zonefall_core::scenario::{Client, Disk, Load, Network, Op, Path, Scenario, Target};
+use zonefall_core::scenario::{CERTIFICATE_BYTES, Client, Disk, Load, Network, Op, Path, Scenario, Target};
 
 use crate::bare::Bare;
-
-/// Bytes of a member's certificate (2,048 bits, few names).
-pub const CERTIFICATE: u32 = 850;
 
 /// A row's set-up, as the files write it.
 #[derive(Clone, Debug, Deserialize)]
@@ -73,7 +70,7 @@ pub fn scenario(set_up: &SetUp, duration: Duration) -> Scenario {
         zones: (0..n).map(|i| format!("z{i}")).collect(),
         places: (0..n).map(ZoneId).collect(),
         disk,
-        network: Network { paths, same_host: path(Duration::from_micros(20)), tls: set_up.tls, certificate_bytes: CERTIFICATE },
+        network: Network { paths, same_host: path(Duration::from_micros(20)), tls: set_up.tls, certificate_bytes: CERTIFICATE_BYTES },
         options,
         leader: 0,
         clients: client(set_up).into_iter().collect(),

@@ -8,14 +8,13 @@ use zonefall_core::kernel::dist::Latency;
 use zonefall_core::kernel::time::{Duration, Time};
 use zonefall_core::record::{Record, RequestResult};
 use zonefall_core::scenario::cost::{Backend, Process, RequestCost};
-use zonefall_core::scenario::{self, Client, Disk, Load, Network, Path, Scenario, Target};
+use zonefall_core::scenario::{self, CERTIFICATE_BYTES, Client, Disk, Load, Network, Path, Scenario, Target};
 use zonefall_core::sim::{Options, Simulation};
 
 use super::row::{Op, Row, Topology};
 use super::{Bench, Figures};
 use crate::bare::Bare;
 use crate::inputs::Input;
-use crate::laboratory::CERTIFICATE;
 
 const SAME_ZONE: Input = Input::physical(
     "round trip inside a zone",
@@ -168,7 +167,7 @@ pub fn scenario(row: &Row, bench: &Bench) -> Scenario {
     Bare {
         zones: bench.zones.clone(),
         disk,
-        network: Network { paths, same_host: path(&SAME_ZONE), tls: true, certificate_bytes: CERTIFICATE },
+        network: Network { paths, same_host: path(&SAME_ZONE), tls: true, certificate_bytes: CERTIFICATE_BYTES },
         options: options(row.topology),
         leader: u8::from(!row.of_leader && places.len() > 1),
         places,

@@ -108,12 +108,12 @@ pub const REST: [Source; 12] = [
             "3 servers, 2 checks in 10 s; 3 lists in 10 s; a sidecar's check each 5 s (not verified)",
         ),
     ),
-    source(Does::Read, Input::fitted("other quorum reads: monitors, care controllers, admission", 15.5, "/s", &[6], "a rate")),
+    source(Does::Read, Input::fitted("other quorum reads: monitors, care controllers, admission", 6.5, "/s", &[6], "a rate")),
     source(
         Does::ReadInBursts,
         Input::fitted(
             "a controller's minutely sync (gardener-resource-manager), while it lasts",
-            22.5,
+            26.0,
             "/s",
             &[1],
             "a rate; the sync period of a minute is not verified",
@@ -137,7 +137,9 @@ fn seconds(s: u64) -> String {
 }
 
 /// Clients that are the three API servers of a control plane at rest, for so many seconds.
-fn rest(duration_s: u64) -> Vec<Value> {
+fn rest(run: Run, duration_s: u64) -> Vec<Value> {
+    // Nobody is sent to a member that is not ready yet.
+    let ready = |member: usize| if run == Run::Resync && member == run.target() { run.leader() } else { member };
     let servers = SERVERS.value as usize;
     let mut clients = Vec::new();
     for (k, source) in REST.iter().enumerate() {
@@ -152,7 +154,7 @@ fn rest(duration_s: u64) -> Vec<Value> {
         for (span, (start, stop)) in spans.into_iter().enumerate() {
             clients.extend((0..servers).map(|server| {
                 let mut client = json!({
-                    "name": format!("rest-{k}-{span}-{server}"), "zone": zone(server), "target": member(server),
+                    "name": format!("rest-{k}-{span}-{server}"), "zone": zone(server), "target": member(ready(server)),
                     "rate": rate(source.rate.value / SERVERS.value), "arrivals": "poisson",
                     "start": seconds(start), "stop": seconds(stop),
                 });
@@ -233,7 +235,7 @@ const fn duration_s(run: Run, at_s: u64) -> u64 {
 /// Where it is no scenario.
 pub fn scenario(run: Run, at_s: u64, without: bool) -> Scenario {
     let duration_s = duration_s(run, at_s);
-    let mut clients = rest(duration_s);
+    let mut clients = rest(run, duration_s);
     clients.extend(asked(run, at_s));
     if without {
         clients.pop();
@@ -257,12 +259,11 @@ pub fn scenario(run: Run, at_s: u64, without: bool) -> Scenario {
             "regions": [{"name": "region", "zones": [zone(0), zone(1), zone(2)]}],
             "nodes": (0..3).map(|k| json!({"name": format!("node-{k}"), "zone": zone(k)})).collect::<Vec<_>>(),
         },
-        "network": {
-            "cross_zone": {"bandwidth": format!("{}MiB/s", LINK.value)},
-            "certificate": format!("{}B", CERTIFICATE.value),
-        },
+        "network": {"cross_zone": {"bandwidth": format!("{}MiB/s", LINK.value)}},
         "etcd": [{"name": "etcd-main", "members": members, "options": options, "initial": initial}],
         "clients": clients,
     });
-    Scenario::from_json(&text.to_string()).unwrap_or_else(|errors| panic!("{run:?}: {errors:?}"))
+    let mut scenario = Scenario::from_json(&text.to_string()).unwrap_or_else(|errors| panic!("{run:?}: {errors:?}"));
+    scenario.network.certificate_bytes = CERTIFICATE.value as u32;
+    scenario
 }

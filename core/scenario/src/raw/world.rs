@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::units::{Bandwidth, Name, Probability, Size, Span};
+use crate::units::{Bandwidth, Name, Probability, Span};
 use zonefall_kernel::time::Duration;
 
 /// Regions, zones, nodes and volumes.
@@ -141,9 +141,6 @@ pub struct RawNetwork {
     /// TLS between members and from clients.
     #[schemars(extend("x-source" = "GEP-20: its members are at https addresses"))]
     pub tls: bool,
-    /// Size of a member's certificate: both sides of a handshake send theirs.
-    #[schemars(extend("x-min" = "300B", "x-max" = "64KiB", "x-source" = "assumed: RSA with 2,048 bits and few names"))]
-    pub certificate: Size,
 }
 
 /// How packets travel, one way. What is left out is as usual for the kind of path.
@@ -204,7 +201,6 @@ impl Default for RawNetwork {
             cross_region: RawPath::usual(15_000, RawLatency::log_normal(500, 0.5), 1),
             pairs: Vec::new(),
             tls: true,
-            certificate: Size(850),
         }
     }
 }

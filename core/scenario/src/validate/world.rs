@@ -3,7 +3,7 @@
 use super::names::Names;
 use super::{Context, quoted};
 use crate::ids::ZoneId;
-use crate::model::{Disk, Network, Node, Path, Volume, Zone};
+use crate::model::{CERTIFICATE_BYTES, Disk, Network, Node, Path, Volume, Zone};
 use crate::raw::{RawDisk, RawNetwork, RawPath, RawScenario};
 use zonefall_kernel::dist::Latency;
 use zonefall_kernel::time::Duration;
@@ -149,7 +149,7 @@ fn network(cx: &mut Context<'_>, raw: &RawNetwork, zones: &[Zone], names: &Names
         paths,
         same_host: path(cx, "network.same_host", &same_host),
         tls: raw.tls,
-        certificate_bytes: raw.certificate.0 as u32,
+        certificate_bytes: CERTIFICATE_BYTES,
     }
 }
 
