@@ -70,7 +70,12 @@ pub fn scenario(set_up: &SetUp, duration: Duration) -> Scenario {
         zones: (0..n).map(|i| format!("z{i}")).collect(),
         places: (0..n).map(ZoneId).collect(),
         disk,
-        network: Network { paths, same_host: path(Duration::from_micros(20)), tls: set_up.tls, certificate_bytes: CERTIFICATE_BYTES },
+        network: Network {
+            paths,
+            same_host: path(Duration::from_micros(20)),
+            tls: set_up.tls,
+            certificate_bytes: CERTIFICATE_BYTES,
+        },
         options,
         leader: 0,
         clients: client(set_up).into_iter().collect(),

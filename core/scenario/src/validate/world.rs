@@ -145,12 +145,7 @@ fn network(cx: &mut Context<'_>, raw: &RawNetwork, zones: &[Zone], names: &Names
             paths[b * zones.len() + a] = changed;
         }
     }
-    Network {
-        paths,
-        same_host: path(cx, "network.same_host", &same_host),
-        tls: raw.tls,
-        certificate_bytes: CERTIFICATE_BYTES,
-    }
+    Network { paths, same_host: path(cx, "network.same_host", &same_host), tls: raw.tls, certificate_bytes: CERTIFICATE_BYTES }
 }
 
 /// The zones of a `between`.
