@@ -100,7 +100,7 @@ pub fn draw_over_time<DB: DrawingBackend>(
             }
         }
         if let Some(last) = row.windows.p99_ms.iter().rev().find_map(|ms| *ms) {
-            names.push((share(last), name(row), colour));
+            names.push((share(last), short(row), colour));
         }
     }
     canvas.names(names)
@@ -146,7 +146,7 @@ pub fn path(op: &str, from_zone: &str, target: &str) -> String {
 }
 
 /// The same in fewer letters, for the side of a chart: `stale read, eu-west-1b → nearest`.
-fn name(row: &LatencyReport) -> String {
+fn short(row: &LatencyReport) -> String {
     let op = match (row.op, row.consistency) {
         (OpKind::Put, _) => "put",
         (OpKind::Delete, _) => "delete",
