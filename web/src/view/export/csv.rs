@@ -98,7 +98,8 @@ fn traffic(report: &Report) -> Rows {
 }
 
 fn cost(report: &Report) -> Rows {
-    let mut rows = heads(&["provider", "kind", "shoot", "component", "from_zone", "to_zone", "per_month_usd", "quantity", "unit"]);
+    let mut rows =
+        heads(&["provider", "kind", "shoot", "component", "from_zone", "to_zone", "per_month_usd", "quantity", "unit"]);
     rows.extend(report.cost.iter().map(|row| {
         let names = [&row.shoot, &row.component, &row.from_zone, &row.to_zone].map(|name| name.clone().unwrap_or_default());
         let amounts = [row.per_month_usd.to_string(), row.quantity.to_string(), row.unit.word().to_owned()];
