@@ -108,6 +108,8 @@ pub struct Store {
     nodes: BTreeMap<NodeKey, Node>,
     pods: BTreeMap<PodId, Pod>,
     by_workload: Vec<BTreeSet<PodId>>,
+    /// Pods that no node suits.
+    refused: BTreeSet<PodId>,
     /// Workloads by namespace: none ever leaves it.
     by_namespace: BTreeMap<Symbol, Vec<WorkloadId>>,
     desired: Vec<u32>,
@@ -164,6 +166,7 @@ impl Store {
         }
         Self {
             nodes: (0..).map(NodeKey).zip(&spec.nodes).map(node).collect(),
+            refused: BTreeSet::new(),
             by_namespace,
             pods: BTreeMap::new(),
             by_workload: vec![BTreeSet::new(); spec.workloads.len()],
@@ -260,7 +263,7 @@ impl Store {
 
     /// The pods that no node suits, oldest first.
     pub fn refused(&self) -> impl Iterator<Item = (PodId, &Pod)> {
-        self.pods.iter().filter(|(_, pod)| pod.refused.is_some()).map(|(id, pod)| (*id, pod))
+        self.refused.iter().map(|id| (*id, &self.pods[id]))
     }
 
     /// The pods of a workload, oldest first.
@@ -371,6 +374,7 @@ impl Store {
         let pod = self.pods.get_mut(&id).expect("who binds a pod has it");
         assert!(pod.node.is_none(), "{:?} is bound twice", pod.name);
         (pod.node, pod.refused) = (Some(key), None);
+        self.refused.remove(&id);
         let node = self.nodes.get_mut(&key).expect("who binds a pod to a node has it");
         let workload = &cx.spec.workloads[pod.name.workload.0 as usize];
         node.requested = node.requested.plus(&workload.requests);
@@ -386,12 +390,13 @@ impl Store {
         cx.record(KubeRecord::Pod(pod.name, PodFact::Bound(node.name)));
     }
 
-    /// No node suits a pod. Told where the reason is another than before.
-    pub fn refuse(&mut self, id: PodId, reason: Reason, cx: &mut Cx<'_>) {
+    /// No node suits a pod; whether that is new. Told where the reason is another than before.
+    pub fn refuse(&mut self, id: PodId, reason: Reason, cx: &mut Cx<'_>) -> bool {
         let pod = self.pods.get_mut(&id).expect("who refuses a pod has it");
         if pod.refused.replace(reason) != Some(reason) {
             cx.record(KubeRecord::Pod(pod.name, PodFact::Refused(reason)));
         }
+        self.refused.insert(id)
     }
 
     /// A pod's process runs.
@@ -438,6 +443,7 @@ impl Store {
             node.pods.remove(&id);
         }
         self.by_workload[workload].remove(&id);
+        self.refused.remove(&id);
         self.changes.push(Change::Removed(id, pod.name, pod.node));
         cx.record(KubeRecord::Pod(pod.name, PodFact::Removed));
         self.discard(pod.name, cx);

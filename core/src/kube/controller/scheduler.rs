@@ -90,20 +90,19 @@ impl Scheduler {
         }
     }
 
-    /// Looks at the next pod.
-    pub fn schedule(&mut self, generation: u32, store: &mut Store, cx: &mut Cx<'_>) {
+    /// Looks at the next pod; whether it is refused for the first time.
+    pub fn schedule(&mut self, generation: u32, store: &mut Store, cx: &mut Cx<'_>) -> bool {
         if generation != self.generation {
-            return;
+            return false;
         }
         self.armed = None;
         let (due, id) = self.queue.pop_first().expect("it is called when a pod is due");
         self.free = cx.now + cx.spec.timers.scheduling;
         debug_assert!(due <= cx.now, "{id:?} is due at {due:?} only");
         let waiting = self.waiting.remove(&id).expect("what is queued waits");
-        if let Err(reasons) = self.try_place(id, store, cx) {
-            store.refuse(id, reasons.last(), cx);
-            self.wait(id, Waiting { due: cx.now + PATIENCE, refusals: waiting.refusals + 1, refused: cx.now, reasons });
-        }
+        let Err(reasons) = self.try_place(id, store, cx) else { return false };
+        self.wait(id, Waiting { due: cx.now + PATIENCE, refusals: waiting.refusals + 1, refused: cx.now, reasons });
+        store.refuse(id, reasons.last(), cx)
     }
 
     /// Binds a pod to the best node.

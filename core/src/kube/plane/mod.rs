@@ -185,8 +185,9 @@ impl Plane {
             KubeEvent::Limiter(zone, generation) => self.lifecycle.token(zone, generation, store, cx),
             KubeEvent::Evict(generation) => self.evictions.evict(generation, store, cx),
             KubeEvent::Schedule(generation) => {
-                self.scheduler.schedule(generation, store, cx);
-                self.autoscaler.something_changed();
+                if self.scheduler.schedule(generation, store, cx) {
+                    self.autoscaler.something_changed();
+                }
             }
             KubeEvent::Renew(node, generation) => {
                 if let Some(kubelet) = self.kubelets.get_mut(&node) {
