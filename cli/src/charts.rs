@@ -14,8 +14,8 @@ pub(crate) fn prepare(dir: &Path) -> Result<()> {
     std::fs::create_dir_all(dir).with_context(|| format!("cannot create the directory {}", dir.display()))
 }
 
-/// Writes `<cluster>-timeline.svg`, `<cluster>-availability.svg` and `<cluster>-latency.svg` for each cluster, and `traffic.svg`,
-/// into a directory that is there.
+/// Writes `<cluster>-timeline.svg`, `<cluster>-availability.svg` and `<cluster>-latency.svg` for each cluster, `traffic.svg` and, where
+/// there are prices, `bill.svg`, into a directory that is there.
 pub(crate) fn write_svgs(report: &Report, dir: &Path) -> Result<()> {
     let frame = plots::Frame::whole(report);
     for (name, cluster) in &report.etcd {
@@ -29,6 +29,9 @@ pub(crate) fn write_svgs(report: &Report, dir: &Path) -> Result<()> {
     }
     if !report.zone_pairs.is_empty() {
         svg(dir, "traffic", (1000, 380), |area| plots::traffic::draw(report, &frame, area))?;
+    }
+    if report.bill.is_some() {
+        svg(dir, "bill", (1000, 380), |area| plots::bill::draw(report, &frame, area))?;
     }
     Ok(())
 }

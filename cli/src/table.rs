@@ -107,12 +107,13 @@ fn latency(cluster: &EtcdReport, page: &Page) -> String {
             (OpKind::Range, Consistency::Serializable) => "serializable range",
         };
         let counts = [l.count, l.timed_out, l.failed].map(|n| n.to_string());
-        let mut row = vec![op.to_owned(), l.target.clone()];
+        let mut row = vec![op.to_owned(), l.from_zone.clone(), l.target.clone()];
         row.extend([ms(l.p50_ms), ms(l.p90_ms), ms(l.p99_ms), ms(l.max_ms)]);
         row.extend(counts);
         row
     });
-    page.table(&["request", "to", "p50", "p90", "p99", "max", "ok", "timed out", "failed"], rows, &[2, 3, 4, 5, 6, 7, 8])
+    let head = ["request", "from", "to", "p50", "p90", "p99", "max", "ok", "timed out", "failed"];
+    page.table(&head, rows, &[3, 4, 5, 6, 7, 8, 9])
 }
 
 fn members(cluster: &EtcdReport, page: &Page) -> String {

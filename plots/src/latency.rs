@@ -12,9 +12,9 @@ use crate::scale::seconds;
 
 /// Height of a row in pixels.
 const ROW: i32 = 28;
-const MARGINS: Margins = Margins { left: 250, right: 190, top: 64, bottom: 48 };
+const MARGINS: Margins = Margins { left: 270, right: 190, top: 64, bottom: 48 };
 
-const OVER_TIME: Margins = Margins { left: 90, right: 190, top: 56, bottom: 48 };
+const OVER_TIME: Margins = Margins { left: 90, right: 220, top: 56, bottom: 48 };
 
 /// The height that this chart needs, in pixels.
 pub fn height(cluster: &EtcdReport) -> u32 {
@@ -100,7 +100,7 @@ pub fn draw_over_time<DB: DrawingBackend>(
             }
         }
         if let Some(last) = row.windows.p99_ms.iter().rev().find_map(|ms| *ms) {
-            names.push((share(last), label(row), colour));
+            names.push((share(last), short(row), colour));
         }
     }
     canvas.names(names)
@@ -128,7 +128,7 @@ pub fn at(report: &Report, cluster: &EtcdReport, at_s: f64) -> Vec<(String, [Opt
     cluster.latency.iter().map(row).collect()
 }
 
-/// What a row is called: `put, leader`.
+/// A row by what is asked and the path of the requests: `put, eu-west-1b → leader`.
 pub fn label(row: &LatencyReport) -> String {
     let op = match (row.op, row.consistency) {
         (OpKind::Put, _) => "put",
@@ -137,7 +137,24 @@ pub fn label(row: &LatencyReport) -> String {
         (OpKind::Range, Consistency::Linearizable) => "linearizable range",
         (OpKind::Range, Consistency::Serializable) => "serializable range",
     };
-    format!("{op}, {}", row.target)
+    path(op, &row.from_zone, &row.target)
+}
+
+/// What is asked, where the clients are and whom they ask.
+pub fn path(op: &str, from_zone: &str, target: &str) -> String {
+    format!("{op}, {from_zone} → {target}")
+}
+
+/// The same in fewer letters, for the side of a chart: `stale read, eu-west-1b → nearest`.
+fn short(row: &LatencyReport) -> String {
+    let op = match (row.op, row.consistency) {
+        (OpKind::Put, _) => "put",
+        (OpKind::Delete, _) => "delete",
+        (OpKind::Watch, _) => "watch",
+        (OpKind::Range, Consistency::Linearizable) => "read",
+        (OpKind::Range, Consistency::Serializable) => "stale read",
+    };
+    path(op, &row.from_zone, &row.target)
 }
 
 /// Powers of ten (of milliseconds) around all percentiles.

@@ -7,6 +7,7 @@
 #![expect(clippy::cast_possible_wrap, reason = "pixels: no drawing has two billion of them")]
 
 pub mod availability;
+pub mod bill;
 pub mod latency;
 pub mod timeline;
 pub mod traffic;

@@ -95,6 +95,19 @@ impl Rates {
     }
 }
 
+/// Sums to mark from zero to a round one at or above `most`, with their words: `$0`, `$0.5`, `$1`.
+pub(crate) fn dollars(most: f64) -> Vec<(f64, String)> {
+    const MARKS: f64 = 5.0;
+    let most = if most > 0.0 { most } else { 1.0 };
+    let mut steps = (-6..9).flat_map(|power| [1.0, 2.0, 5.0].map(|digit| (digit * 10_f64.powi(power), power)));
+    let (step, power) = steps.find(|(step, _)| most / step <= MARKS).unwrap_or((most, 0));
+    let decimals = usize::try_from(-power).unwrap_or(0);
+    let words = |usd: f64| {
+        if decimals == 0 { format!("${}", words::count(usd.round() as u64)) } else { format!("${usd:.decimals$}") }
+    };
+    marks((most / step - 1e-9).ceil() * step, step, words)
+}
+
 fn marks(end: f64, step: f64, words: impl Fn(f64) -> String) -> Vec<(f64, String)> {
     let count = (end / step + 1e-9).floor() as u32;
     (0..=count).map(|i| f64::from(i) * step).map(|v| (v, words(v))).collect()
@@ -121,6 +134,10 @@ mod tests {
         let rates = Rates::new(5_000.0, 1_000_000.0);
         assert_eq!(words(rates.marks().collect()), "1 KiB/s 10 KiB/s 100 KiB/s 1 MiB/s");
         assert_eq!((rates.share(0.0), rates.share(1_048_576.0)), (0.0, 1.0));
+        assert_eq!(words(dollars(240.1)), "$0 $50 $100 $150 $200 $250");
+        assert_eq!(words(dollars(0.031)), "$0.00 $0.01 $0.02 $0.03 $0.04");
+        assert_eq!(words(dollars(0.0)), "$0.0 $0.2 $0.4 $0.6 $0.8 $1.0");
+        assert_eq!(words(dollars(6_873.0)), "$0 $2,000 $4,000 $6,000 $8,000");
         assert!(ceiling(976.0, &[(0.0, String::new()), (200.0, String::new())]) >= 1_000.0);
     }
 }

@@ -1,7 +1,7 @@
 //! How requests ended and how long they took.
 //!
-//! One histogram (high dynamic range, three significant digits, from a microsecond up) per operation, target of the client and
-//! consistency. Only requests that ended well are in it: a request that timed out says something about its deadline, not about etcd,
+//! One histogram (high dynamic range, three significant digits, from a microsecond up) per operation, target of the client,
+//! consistency and zone of the client. Only requests that ended well are in it: a request that timed out says something about its deadline, not about etcd,
 //! and is counted beside it.
 
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ use hdrhistogram::Histogram;
 use super::Observer;
 use super::describe::kind;
 use super::windows::Windows;
-use crate::ids::{ClientId, ClusterId};
+use crate::ids::{ClientId, ClusterId, ZoneId};
 use crate::kernel::time::{Duration, Time};
 use crate::record::{Record, RequestResult};
 use crate::report::{Consistency, LatencyReport, OpKind, RequestCounts};
@@ -31,8 +31,8 @@ pub struct Requests {
     by_kind: BTreeMap<Key, Tally>,
 }
 
-/// Cluster, operation, target (in the report's order: roles, then members), consistency.
-type Key = (ClusterId, OpKind, (u8, u8), Consistency);
+/// Cluster, operation, target (in the report's order: roles, then members), consistency, zone of the client.
+type Key = (ClusterId, OpKind, (u8, u8), Consistency, ZoneId);
 
 #[derive(Clone, Debug)]
 struct Tally {
@@ -54,17 +54,18 @@ impl Requests {
         self.totals[cluster.0 as usize].clone()
     }
 
-    /// Latency rows of a cluster, ordered by operation, target, consistency.
+    /// Latency rows of a cluster, ordered by operation, target, consistency, zone.
     pub fn rows(&self, cluster: ClusterId) -> Vec<LatencyReport> {
         let of_cluster = self.by_kind.iter().filter(|((c, ..), _)| *c == cluster);
-        of_cluster.map(|(&(_, op, target, consistency), tally)| self.row(cluster, op, target, consistency, tally)).collect()
+        of_cluster.map(|(key, tally)| self.row(*key, tally)).collect()
     }
 
-    fn row(&self, cluster: ClusterId, op: OpKind, target: (u8, u8), consistency: Consistency, tally: &Tally) -> LatencyReport {
+    fn row(&self, (cluster, op, target, consistency, zone): Key, tally: &Tally) -> LatencyReport {
         let some = tally.counts.ok > 0;
         let at = |quantile| some.then(|| ms(tally.latency.value_at_quantile(quantile).min(tally.longest.as_nanos())));
         LatencyReport {
             op,
+            from_zone: self.scenario.zones[zone.0 as usize].name.clone(),
             target: self.target_name(cluster, target),
             consistency,
             count: tally.counts.ok,
@@ -92,7 +93,8 @@ impl Requests {
         let client = self.scenario.client(client);
         count(&mut self.totals[client.cluster.0 as usize], result);
         let (op, consistency) = kind(op);
-        let tally = self.by_kind.entry((client.cluster, op, target_key(client.target), consistency)).or_insert_with(|| Tally {
+        let key = (client.cluster, op, target_key(client.target), consistency, client.zone);
+        let tally = self.by_kind.entry(key).or_insert_with(|| Tally {
             counts: RequestCounts::default(),
             latency: Histogram::new_with_bounds(FINEST_NS, LONGEST_NS, 3).expect("bounds are constant and valid"),
             longest: Duration::ZERO,
@@ -169,5 +171,23 @@ mod tests {
         }
         assert_eq!((range.target.as_str(), range.consistency), ("etcd-main-1", Consistency::Serializable));
         assert_eq!((range.count, range.failed, range.p50_ms), (0, 1, None));
+    }
+
+    #[test]
+    fn each_path_has_its_row() {
+        let mut scenario = three_zones();
+        scenario.clients = vec![client("near", Target::Leader), client("far", Target::Leader)];
+        scenario.clients[1].zone = ZoneId(2);
+        let zones = [&scenario.zones[0].name, &scenario.zones[2].name].map(String::clone);
+        let scenario = Arc::new(scenario);
+        let mut requests = Requests::new(&scenario);
+        for (client, ms) in [(1, 9), (0, 2), (1, 9)] {
+            let latency = Duration::from_millis(ms);
+            let (client, op, result) = (ClientId(client), Op::Put { key_bytes: 16, value_bytes: 1024 }, RequestResult::Ok);
+            requests.record(Time::ZERO, &Record::Request { client, op, member: member(0), latency, result });
+        }
+        let rows: Vec<_> = requests.rows(CLUSTER).into_iter().map(|row| (row.from_zone, row.count, row.max_ms)).collect();
+        let [near, far] = zones;
+        assert_eq!(rows, [(near, 1, Some(2.0)), (far, 2, Some(9.0))]);
     }
 }

@@ -236,6 +236,8 @@ pub enum Consistency {
 pub struct LatencyReport {
     /// What was asked.
     pub op: OpKind,
+    /// Zone of the clients: where the path of the requests begins.
+    pub from_zone: String,
     /// Whom the clients aimed at: `leader`, `follower`, `nearest`, `all`, or the name of a member.
     pub target: String,
     /// What the answer may see.

@@ -6,6 +6,7 @@
 //! value of [`Exact`](crate::sim::Exact).
 
 mod cluster;
+mod costs;
 mod kube;
 mod money;
 mod verdict;
@@ -15,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub use cluster::*;
+pub use costs::{TOLERANCE_NOTE, ToleranceTable};
 pub use kube::*;
 pub use money::*;
 pub use verdict::{Paragraph, Phrase};

@@ -57,6 +57,8 @@ pub enum Tab {
     Latency,
     /// Bytes between zones over time.
     Traffic,
+    /// What it costs.
+    Cost,
     /// The report in words and numbers.
     Report,
 }

@@ -36,6 +36,7 @@ fn words_and_edges_have_their_contrast() {
     let grounds = ["ground", "surface", "sunken", "accent-soft"];
     let words = ["ink", "quiet", "accent", "good", "warn", "bad"];
     let mut pairs: Vec<(&str, &str, f64)> = words.iter().flat_map(|w| grounds.iter().map(move |g| (*w, *g, 4.5))).collect();
+    pairs.extend(["ink", "quiet"].map(|word| (word, "shade", 4.5)));
     pairs.push(("on-accent", "accent", 4.5));
     pairs.extend(["ground", "surface"].map(|ground| ("edge", ground, 3.0)));
     let low: Vec<String> = pairs

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use yew::{BaseComponent, Callback, LocalServerRenderer};
 use zonefall_core::ids::{ClientId, ClusterId, MemberId, NodeId, PlaneId, ZoneId};
 use zonefall_core::kernel::time::Time;
+use zonefall_core::observe::words;
 use zonefall_core::report::{Report, StoryKind};
 use zonefall_core::run::{Run, lasting};
 use zonefall_core::scenario::{Scenario, bundled, default_scenario};
@@ -176,6 +177,73 @@ fn the_list_has_a_switch_for_each_kind_of_event_there_is() {
     assert!(elections > 0 && count(&[], "") > elections);
     assert_eq!((count(&[StoryKind::Election], ""), count(&[], "lost POWER")), (elections, 1));
     assert_eq!(count(&[StoryKind::Election], "lost power"), 0);
+}
+
+/// A tab at the start of a run.
+fn tab(tab: Tab, report: &Same<Report>, tables: bool) -> String {
+    render::<Tabs>(TabsProps {
+        tab,
+        tall: false,
+        report: Some(report.clone()),
+        clusters: report.etcd.keys().cloned().collect(),
+        cluster: 0,
+        on_cluster: Callback::noop(),
+        filter: String::new(),
+        kinds: std::collections::BTreeSet::new(),
+        at: Time::ZERO,
+        range: Range::whole(Time::from_nanos((report.simulated_s * 1e9) as u64)),
+        on_range: Callback::noop(),
+        kube: true,
+        dark: false,
+        tables,
+        dispatch: Callback::noop(),
+    })
+}
+
+#[test]
+fn the_matrix_has_the_bytes_of_each_pair_of_zones() {
+    let World { report, .. } = world();
+    let html = tab(Tab::Traffic, &report, false);
+    assert_eq!(html.matches("data-testid=\"matrix-").count(), report.zone_pairs.len());
+    for pair in &report.zone_pairs {
+        let id = format!("data-testid=\"matrix-{}-{}\"", pair.from_zone, pair.to_zone);
+        let cell = html.split_once(&id).unwrap_or_else(|| panic!("{id} in {html}")).1;
+        let cell = cell.split_once("</td>").unwrap().0;
+        assert!(cell.contains(&words::bytes(pair.wire_bytes)) && cell.contains("/s"), "{cell}");
+    }
+    for there in ["<caption>Bytes from zone", "scope=\"row\"", "scope=\"col\"", "shade-4"] {
+        assert!(html.contains(there), "{there} in {html}");
+    }
+}
+
+#[test]
+fn latency_is_told_by_path() {
+    let World { report, .. } = world();
+    let html = tab(Tab::Latency, &report, true);
+    for there in ["put, eu-west-1b → leader", "serializable range, eu-west-1b → nearest"] {
+        assert!(html.contains(there), "{there} in {html}");
+    }
+}
+
+#[test]
+fn the_cost_tab_has_the_bill_and_what_it_rests_on_or_says_how_to_get_one() {
+    let World { report, .. } = world();
+    let html = tab(Tab::Cost, &report, false);
+    assert!(html.contains("no-prices") && html.contains("azure-westeurope") && !html.contains("data-testid=\"chart\""), "{html}");
+    let json = bundled().iter().find(|scenario| scenario.name == "cost-of-tolerance").unwrap().json;
+    let scenario = Scenario::from_json(json).unwrap();
+    let at = Time::from_nanos(3_600_000_000_000);
+    let mut run = Run::new(&Arc::new(lasting(&scenario, at.since(Time::ZERO))), 1, Options::default());
+    run.advance(at, &mut |_, _| {});
+    let report = Same(Rc::new(run.report()));
+    let html = tab(Tab::Cost, &report, false);
+    for there in ["data-testid=\"chart\"", "aws eu-west-1", "machines, shared", "none → node", "from memory", "second-hand"] {
+        assert!(html.contains(there), "{there} in {html}");
+    }
+    // Machines of a month, whoever has them: 22 of 0.428 dollars an hour.
+    assert!(html.contains("$6,873.68"), "{html}");
+    let rows = csv::of(Tab::Cost, &report, "");
+    assert_eq!(rows.lines().count(), 1 + report.cost.len());
 }
 
 #[test]

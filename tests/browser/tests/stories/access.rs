@@ -4,8 +4,9 @@ use zonefall_browser::page::{Page, Theme, story};
 
 use crate::told::{go_to, lower, open_and_watch, open_done, pause, raise};
 
+/// Checks the page as it is now.
 #[track_caller]
-fn no_barriers(page: &Page, state: &str) {
+pub(crate) fn no_barriers(page: &Page, state: &str) {
     for theme in [Theme::Light, Theme::Dark] {
         page.theme(theme);
         let barriers = page.barriers();
@@ -18,7 +19,7 @@ fn not_at_the_start_nor_in_a_tab() {
     story(|page| {
         open_and_watch(page);
         no_barriers(page, "at the start");
-        for tab in ["availability", "latency", "traffic", "report"] {
+        for tab in ["availability", "latency", "traffic", "cost", "report"] {
             page.click(&format!("tab-{tab}"));
             no_barriers(page, tab);
         }

@@ -6,6 +6,7 @@ mod building;
 mod crash;
 mod healing;
 mod measuring;
+mod money;
 mod playing;
 mod sharing;
 mod start;

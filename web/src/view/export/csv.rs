@@ -14,6 +14,7 @@ pub fn name(tab: Tab) -> &'static str {
         Tab::Availability => "availability",
         Tab::Latency => "latency",
         Tab::Traffic => "traffic",
+        Tab::Cost => "cost",
         Tab::Report => "report",
     }
 }
@@ -27,6 +28,7 @@ pub fn of(tab: Tab, report: &Report, cluster: &str) -> String {
         Tab::Availability => etcd.map(availability).unwrap_or_default(),
         Tab::Latency => etcd.map(|etcd| latency(report, etcd)).unwrap_or_default(),
         Tab::Traffic => traffic(report),
+        Tab::Cost => cost(report),
         Tab::Report => links(report),
     };
     rows.iter().map(|row| row.iter().map(|cell| quoted(cell)).collect::<Vec<_>>().join(",") + "\r\n").collect()
@@ -92,6 +94,17 @@ fn traffic(report: &Report) -> Rows {
             vec![pair.from_zone.clone(), pair.to_zone.clone(), from_s.to_string(), rate.to_string()]
         }));
     }
+    rows
+}
+
+fn cost(report: &Report) -> Rows {
+    let mut rows =
+        heads(&["provider", "kind", "shoot", "component", "from_zone", "to_zone", "per_month_usd", "quantity", "unit"]);
+    rows.extend(report.cost.iter().map(|row| {
+        let names = [&row.shoot, &row.component, &row.from_zone, &row.to_zone].map(|name| name.clone().unwrap_or_default());
+        let amounts = [row.per_month_usd.to_string(), row.quantity.to_string(), row.unit.word().to_owned()];
+        [row.provider.clone(), row.kind.words().to_owned()].into_iter().chain(names).chain(amounts).collect()
+    }));
     rows
 }
 

@@ -104,9 +104,9 @@ fn chart(from: &Source<'_>) -> Result<String, String> {
     let etcd = report.etcd.get(cluster).ok_or("There is no chart yet.")?;
     let height = match from.tab {
         Tab::Availability => 320,
-        Tab::Traffic => 380,
-        Tab::Latency => 380,
-        Tab::Events | Tab::Recovery | Tab::Report => zonefall_plots::timeline::height(report, etcd),
+        Tab::Latency | Tab::Traffic => 380,
+        Tab::Cost if report.bill.is_some() => 380,
+        Tab::Events | Tab::Recovery | Tab::Cost | Tab::Report => zonefall_plots::timeline::height(report, etcd),
     };
     let mut text = String::new();
     let area = SVGBackend::with_string(&mut text, (WIDTH, height)).into_drawing_area();
@@ -114,7 +114,8 @@ fn chart(from: &Source<'_>) -> Result<String, String> {
         Tab::Availability => zonefall_plots::availability::draw(report, cluster, &frame, &area),
         Tab::Traffic => zonefall_plots::traffic::draw(report, &frame, &area),
         Tab::Latency => zonefall_plots::latency::draw_over_time(report, cluster, &frame, &area),
-        Tab::Events | Tab::Recovery | Tab::Report => zonefall_plots::timeline::draw(report, cluster, &frame, &area),
+        Tab::Cost if report.bill.is_some() => zonefall_plots::bill::draw(report, &frame, &area),
+        Tab::Events | Tab::Recovery | Tab::Cost | Tab::Report => zonefall_plots::timeline::draw(report, cluster, &frame, &area),
     };
     drawn.and_then(|()| area.present()).map_err(|error| format!("The chart could not be drawn: {error}"))?;
     drop(area);

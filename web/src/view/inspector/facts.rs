@@ -217,7 +217,8 @@ fn client(id: ClientId, scenario: &Scenario, picture: &Picture, report: Option<&
     ];
     facts.extend(size(client.op).map(|size| ("size", size, "")));
     if let Some((report, etcd)) = report.and_then(|report| Some((report, report.etcd.get(&cluster.name)?))) {
-        facts.extend(latency(report, etcd, &format!("{}, {whom}", words::op(client.op)), picture));
+        let path = zonefall_plots::latency::path(words::op(client.op), &zone_name(scenario, client.zone), whom);
+        facts.extend(latency(report, etcd, &path, picture));
     }
     facts
 }

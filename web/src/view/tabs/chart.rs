@@ -5,9 +5,9 @@ use plotters_canvas::CanvasBackend;
 use web_sys::{Element, HtmlCanvasElement};
 use yew::prelude::*;
 use zonefall_core::kernel::time::Time;
-use zonefall_core::observe::words::bytes;
+use zonefall_core::observe::words::{bytes, dollars};
 use zonefall_core::report::{EtcdReport, Report};
-use zonefall_plots::{Frame, Margins, Theme, availability, latency, traffic};
+use zonefall_plots::{Frame, Margins, Theme, availability, bill, latency, traffic};
 
 use crate::view::map::shapes::px;
 use crate::view::same::Same;
@@ -24,6 +24,8 @@ pub(crate) enum Kind {
     Latency,
     /// Bytes between zones.
     Traffic,
+    /// What has been charged.
+    Bill,
 }
 
 impl Kind {
@@ -32,6 +34,7 @@ impl Kind {
             Self::Availability => "Time without service",
             Self::Latency => "Latency of requests",
             Self::Traffic => "Traffic between zones",
+            Self::Bill => "The running bill",
         }
     }
 
@@ -41,6 +44,7 @@ impl Kind {
             Self::Availability => "gone so far",
             Self::Latency => "p50 / p90 / p99",
             Self::Traffic => "on the wire",
+            Self::Bill => "so far",
         }
     }
 }
@@ -120,6 +124,10 @@ fn values(kind: Kind, report: &Report, cluster: &EtcdReport, at_s: f64) -> Vec<(
         Kind::Traffic => {
             traffic::rates(report, at_s).into_iter().map(|(name, rate)| (name, format!("{}/s", bytes(rate as u64)))).collect()
         }
+        Kind::Bill => {
+            let so_far = report.bill.iter().flat_map(|of| bill::so_far(report, of, at_s));
+            so_far.map(|(provider, usd)| (provider, dollars(usd))).collect()
+        }
         Kind::Latency => {
             let ms = |v: Option<f64>| v.map_or("none".to_owned(), |v| format!("{v:.1}"));
             let rows = latency::at(report, cluster, at_s).into_iter();
@@ -188,6 +196,7 @@ fn draw(canvas: HtmlCanvasElement, props: &PlotProps) {
         Kind::Availability => availability::draw(report, cluster, &frame, &area),
         Kind::Latency => latency::draw_over_time(report, cluster, &frame, &area),
         Kind::Traffic => traffic::draw(report, &frame, &area),
+        Kind::Bill => bill::draw(report, &frame, &area),
     };
     debug_assert!(drawn.is_ok(), "a canvas takes every line");
 }

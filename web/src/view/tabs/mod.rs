@@ -1,8 +1,10 @@
 //! The lower part: events, charts, report. Charts share the timeline's axis and the playhead.
 
 mod chart;
+mod cost;
 mod counts;
 mod events;
+mod matrix;
 mod recovery;
 mod report;
 
@@ -18,18 +20,21 @@ use super::timeline::axis::Range;
 use super::words::moment;
 use crate::state::{Action, Tab, UiAction};
 use chart::{Chart, Kind};
+use cost::{CostTables, no_prices};
 use events::Events;
 pub(crate) use events::FILTER_FIELD;
+use matrix::Matrix;
 use recovery::Recovery;
 use report::ReportTables;
 
 /// Tabs in order: which, name, name for tests. [`Tab::Recovery`] is there where there is Kubernetes.
-pub const TABS: [(Tab, &str, &str); 6] = [
+pub const TABS: [(Tab, &str, &str); 7] = [
     (Tab::Events, "Events", "tab-events"),
     (Tab::Recovery, "Recovery", "tab-recovery"),
     (Tab::Availability, "Availability", "tab-availability"),
     (Tab::Latency, "Latency", "tab-latency"),
     (Tab::Traffic, "Traffic", "tab-traffic"),
+    (Tab::Cost, "Cost", "tab-cost"),
     (Tab::Report, "Report", "tab-report"),
 ];
 
@@ -86,7 +91,9 @@ pub fn Tabs(props: &TabsProps) -> Html {
                 Tab::Recovery => html! { <Recovery {report} {at} {range} {on_range} {tables} {dispatch} /> },
                 Tab::Availability => chart(Kind::Availability),
                 Tab::Latency => chart(Kind::Latency),
-                Tab::Traffic => chart(Kind::Traffic),
+                Tab::Traffic => above("Bytes from zone to zone", chart(Kind::Traffic), html! { <Matrix {report} /> }),
+                Tab::Cost if report.bill.is_none() => no_prices(),
+                Tab::Cost => above("What it costs", chart(Kind::Bill), html! { <CostTables {report} /> }),
                 Tab::Report => html! { <ReportTables {report} /> },
             }
         }
@@ -104,6 +111,16 @@ pub fn Tabs(props: &TabsProps) -> Html {
             </div>
             <div class="tab-panel" role="tabpanel" id="tab-panel" aria-labelledby={tab_id(open)} data-testid="tab-panel">{ inside }</div>
         </section>
+    }
+}
+
+/// A chart above what it rests on.
+fn above(name: &'static str, chart: Html, tables: Html) -> Html {
+    html! {
+        <div class="charted">
+            { chart }
+            <div class="tables" tabindex="0" role="region" aria-label={name} data-testid="charted">{ tables }</div>
+        </div>
     }
 }
 

@@ -1,0 +1,121 @@
+//! Costs as tables for people: the command line and the page print the same figures in the same words.
+
+use super::{CostKind, PriceReport, Report, ToleranceCostReport};
+use crate::scenario::kube::gardener::FailureTolerance;
+use crate::scenario::prices::Check;
+
+/// What goes into the figures of a [`ToleranceTable`].
+pub const TOLERANCE_NOTE: &str = "Shared: room on machines that no pod asked for, what a seed runs for itself and its load balancer, in \
+                                  equal parts for each of its shoots. Bytes: those that etcd and the scenario's clients exchange \
+                                  between zones.";
+
+/// What a shoot costs with one provider, by what it survives: US dollars per shoot and month of 730 h.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToleranceTable {
+    /// The provider.
+    pub provider: String,
+    /// The tolerances there are (`none`, `node`), then the steps from one to the next (`none → node`).
+    pub head: Vec<String>,
+    /// What for, and a figure for each of the head; last the sum.
+    pub rows: Vec<(&'static str, Vec<String>)>,
+}
+
+impl CostKind {
+    /// In words.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Machine => "machines",
+            Self::Volume => "volumes",
+            Self::LoadBalancerHours => "load balancers",
+            Self::CrossZone => "bytes between zones",
+        }
+    }
+}
+
+impl Report {
+    /// Names of the providers of the bill; none where there is no bill.
+    pub fn providers(&self) -> impl Iterator<Item = &str> {
+        self.bill.iter().flat_map(|bill| bill.providers.keys()).map(String::as_str)
+    }
+
+    /// A provider with the region of its book: `aws eu-west-1`.
+    pub fn provider_title(&self, provider: &str) -> String {
+        let region = self.prices_of(provider).find_map(|price| price.region.as_ref());
+        region.map_or_else(|| provider.to_owned(), |region| format!("{provider} {region}"))
+    }
+
+    /// How many of a provider's prices are how sure: `prices: 2 seen, 3 from memory`.
+    pub fn how_sure(&self, provider: &str) -> String {
+        let all = [Check::Seen, Check::SecondHand, Check::Memory, Check::Given];
+        let count = |check: Check| (check, self.prices_of(provider).filter(|price| price.check == check).count());
+        let words: Vec<String> =
+            all.map(count).iter().filter(|(_, n)| *n > 0).map(|(check, n)| format!("{n} {}", check.words())).collect();
+        format!("prices: {}", words.join(", "))
+    }
+
+    fn prices_of(&self, provider: &str) -> impl Iterator<Item = &PriceReport> {
+        self.prices.iter().filter(move |price| price.provider == provider)
+    }
+
+    /// US dollars in a month of each kind, by provider in the bill's order: kinds that cost nothing anywhere are left out.
+    pub fn cost_by_kind(&self) -> Vec<(CostKind, Vec<f64>)> {
+        let sum = |kind: CostKind, provider: &str| {
+            let rows = self.cost.iter().filter(|row| row.kind == kind && row.provider == provider);
+            rows.map(|row| row.per_month_usd).sum::<f64>()
+        };
+        let row = |kind| (kind, self.providers().map(|provider| sum(kind, provider)).collect::<Vec<f64>>());
+        CostKind::ALL.map(row).into_iter().filter(|(_, usd)| usd.iter().any(|usd| *usd > 0.0)).collect()
+    }
+
+    /// What tolerance costs, where shoots differ in it: a table for each provider.
+    pub fn tolerance_tables(&self) -> Vec<ToleranceTable> {
+        if self.tolerance_cost.is_empty() {
+            return Vec::new();
+        }
+        let table = |provider: &str| {
+            let rows: Vec<&ToleranceCostReport> = self.tolerance_cost.iter().filter(|row| row.provider == provider).collect();
+            tolerance_table(provider, &rows)
+        };
+        self.providers().map(table).collect()
+    }
+}
+
+fn tolerance_table(provider: &str, all: &[&ToleranceCostReport]) -> ToleranceTable {
+    let there = FailureTolerance::ALL.into_iter().filter(|tolerance| all.iter().any(|row| row.tolerance == *tolerance));
+    let there: Vec<FailureTolerance> = there.collect();
+    let of = |kind: Option<CostKind>, part: fn(&ToleranceCostReport) -> f64| {
+        let usd = |tolerance: &FailureTolerance| {
+            let rows = all.iter().filter(|row| row.tolerance == *tolerance);
+            rows.filter(|row| kind.is_none_or(|kind| kind == row.kind)).map(|row| part(row)).sum::<f64>()
+        };
+        there.iter().map(usd).collect::<Vec<f64>>()
+    };
+    let own: fn(&ToleranceCostReport) -> f64 = |row| row.own_usd;
+    let shared: fn(&ToleranceCostReport) -> f64 = |row| row.shared_usd;
+    let rows = [
+        ("machines, for its pods", of(Some(CostKind::Machine), own)),
+        ("machines, shared", of(Some(CostKind::Machine), shared)),
+        ("volumes", of(Some(CostKind::Volume), own)),
+        ("volumes, shared", of(Some(CostKind::Volume), shared)),
+        ("load balancer, shared", of(Some(CostKind::LoadBalancerHours), shared)),
+        ("bytes between zones", of(Some(CostKind::CrossZone), own)),
+        ("bytes between zones, shared", of(Some(CostKind::CrossZone), shared)),
+        ("all", of(None, |row| row.own_usd + row.shared_usd)),
+    ];
+    let mut head: Vec<String> = there.iter().map(|tolerance| word(*tolerance).to_owned()).collect();
+    head.extend(there.windows(2).map(|pair| format!("{} → {}", word(pair[0]), word(pair[1]))));
+    let cells = |usd: &[f64]| {
+        let plain = usd.iter().map(|usd| format!("{usd:.2}"));
+        plain.chain(usd.windows(2).map(|pair| format!("{:+.2}", pair[1] - pair[0]))).collect()
+    };
+    let shown = rows.into_iter().filter(|(_, usd)| usd.iter().any(|usd| *usd > 0.0));
+    ToleranceTable { provider: provider.to_owned(), head, rows: shown.map(|(what, usd)| (what, cells(&usd))).collect() }
+}
+
+const fn word(tolerance: FailureTolerance) -> &'static str {
+    match tolerance {
+        FailureTolerance::None => "none",
+        FailureTolerance::Node => "node",
+        FailureTolerance::Zone => "zone",
+    }
+}
