@@ -61,12 +61,12 @@ fn landscape(shoots: u64) -> Arc<Scenario> {
 }
 
 /// From here on the peak is counted anew, where the platform lets a process do that.
-fn forget_peak() {
+pub(crate) fn forget_peak() {
     let _ = std::fs::write("/proc/self/clear_refs", "5");
 }
 
 /// The most memory this process has had.
-fn peak_mib() -> Option<u64> {
+pub(crate) fn peak_mib() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     line.trim().strip_suffix(" kB")?.parse::<u64>().ok().map(|kib| kib / 1024)

@@ -1,4 +1,4 @@
-//! Benchmarks of Zonefall: the kernel beside its peers, the engine, a landscape of control planes, wasm beside native.
+//! Benchmarks of Zonefall: the kernel beside its peers, the engine, a landscape of control planes, a month of them, wasm beside native.
 //!
 //! Everything is measured in one run, in turn, and printed with its spread. Aims are said to be reached or missed, never asserted:
 //! that depends on the machine. What is asserted is that the work was right: M/M/1 agrees with theory, all contenders handled the
@@ -10,6 +10,7 @@ mod landscape;
 mod machine;
 mod measure;
 mod mm1;
+mod month;
 mod wasm;
 
 use std::process::ExitCode;
@@ -17,10 +18,10 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 Usage: cargo xtask bench [--quick] [SECTION...]
 
-Sections: mm1, hold, engine, landscape, wasm; all of them where none is named.
+Sections: mm1, hold, engine, landscape, month, wasm; all of them where none is named.
 --quick takes about a minute, the full run ten.";
 
-const SECTIONS: [&str; 5] = ["mm1", "hold", "engine", "landscape", "wasm"];
+const SECTIONS: [&str; 6] = ["mm1", "hold", "engine", "landscape", "month", "wasm"];
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -50,6 +51,9 @@ fn main() -> ExitCode {
     }
     if wanted("landscape") {
         landscape::bench(if quick { 1 } else { 3 });
+    }
+    if wanted("month") {
+        month::bench(if quick { 1 } else { 3 });
     }
     if wanted("wasm")
         && let Err(error) = wasm::bench(rounds, if quick { 1 } else { 5 })

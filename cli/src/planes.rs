@@ -16,6 +16,7 @@ pub(crate) fn parts(report: &Report, page: &Page) -> Vec<String> {
         titled("APIs", apis(report, page)),
         titled("Components that lost a pod (longest times)", components(report, page)),
         titled("Control planes that move to another seed", migrations(report, page)),
+        titled("Topology hints of Services", hints(report, page)),
         titled("Still skewed though the zone is back", failback(report, page)),
         titled("Pods without a node at the end", pending(report, page)),
         titled("Pods that ran on though they were gone", hazards(&report.hazards, page)),
@@ -75,6 +76,24 @@ fn migrations(report: &Report, page: &Page) -> String {
         vec![of.shoot.clone(), of.to.clone(), clock(of.asked_s), unwritten, state]
     };
     table(page, ["shoot", "to seed", "asked at", "no writes for", "state"], report.migrations.iter().map(row).collect(), &[2, 3])
+}
+
+/// Those of one seed that fared alike are one row.
+fn hints(report: &Report, page: &Page) -> String {
+    let mut alike: BTreeMap<[String; 4], Vec<&str>> = BTreeMap::new();
+    for of in report.hints.chunk_by(|a, b| (&a.seed, &a.service) == (&b.seed, &b.service)) {
+        let had: f64 = of.iter().filter(|row| row.on).map(|row| row.to_s - row.from_s).sum();
+        let lost = of.iter().skip(1).find(|row| !row.on).map_or_else(|| "-".to_owned(), |row| clock(row.from_s));
+        let last = &of[of.len() - 1];
+        let end = last.why.as_ref().map_or_else(|| format!("on since {}", clock(last.from_s)), |why| format!("off: {why}"));
+        alike.entry([last.seed.clone(), words::seconds(had), lost, end]).or_default().push(&last.service);
+    }
+    let row = |([seed, had, lost, end], services): ([String; 4], Vec<&str>)| {
+        let more = if services.len() > 1 { format!(" and {} more", services.len() - 1) } else { String::new() };
+        vec![seed, format!("{}{more}", services[0]), had, lost, end]
+    };
+    let head = ["seed", "Service", "with hints for", "lost first at", "at the end"];
+    table(page, head, alike.into_iter().map(row).collect(), &[2, 3])
 }
 
 fn failback(report: &Report, page: &Page) -> String {

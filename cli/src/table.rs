@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use zonefall_core::network::ledger::Class;
 use zonefall_core::observe::words;
 use zonefall_core::report::{
     Consistency, EtcdReport, ExpectationReport, OpKind, OutageKind, OutageReport, Report, ViolationReport,
@@ -20,6 +21,7 @@ pub(crate) fn report(report: &Report, page: &Page) -> String {
     }
     parts.extend(planes::parts(report, page));
     parts.extend(traffic(report, page));
+    parts.extend(messages(report, page));
     parts.extend(prices::tolerance(report, page));
     parts.extend(expectations(&report.expectations, page));
     parts.extend(violations(report, page));
@@ -102,6 +104,7 @@ fn latency(cluster: &EtcdReport, page: &Page) -> String {
         let op = match (l.op, l.consistency) {
             (OpKind::Put, _) => "put",
             (OpKind::Delete, _) => "delete",
+            (OpKind::Txn, _) => "transaction",
             (OpKind::Watch, _) => "watch",
             (OpKind::Range, Consistency::Linearizable) => "linearizable range",
             (OpKind::Range, Consistency::Serializable) => "serializable range",
@@ -172,6 +175,35 @@ fn traffic(report: &Report, page: &Page) -> Option<String> {
     let head = ["from zone", "to zone", "application", "on the wire", "mean", "peak"];
     let text = || format!("{HEAD}Traffic{HEAD:#}\n{}", page.table(&head, rows, &[2, 3, 4, 5]));
     (!report.zone_pairs.is_empty()).then(text)
+}
+
+/// The same traffic by what it is.
+fn messages(report: &Report, page: &Page) -> Option<String> {
+    let rows = report.messages.iter().map(|m| {
+        let (bytes, wire) = (words::bytes(m.bytes), words::bytes(m.wire_bytes));
+        vec![class(m.class).to_owned(), m.count.to_string(), bytes, wire]
+    });
+    let head = ["what", "sent", "application", "on the wire"];
+    let text = || format!("{HEAD}Messages{HEAD:#}\n{}", page.table(&head, rows, &[1, 2, 3]));
+    (!report.messages.is_empty()).then(text)
+}
+
+fn class(class: Class) -> &'static str {
+    match class {
+        Class::Heartbeat => "heartbeats",
+        Class::Append => "appends",
+        Class::Proposal => "forwarded proposals",
+        Class::ReadIndex => "read indexes",
+        Class::Vote => "votes",
+        Class::Upkeep => "keep-alives and probes",
+        Class::Snapshot => "databases",
+        Class::EtcdRequest => "requests to etcd",
+        Class::EtcdAnswer => "answers of etcd",
+        Class::WatchEvent => "watch events of etcd",
+        Class::ApiRequest => "requests to API servers",
+        Class::ApiAnswer => "answers of API servers",
+        Class::ApiEvent => "watch events of API servers",
+    }
 }
 
 fn expectations(all: &[ExpectationReport], page: &Page) -> Option<String> {

@@ -17,6 +17,7 @@ pub mod record;
 pub mod report;
 pub mod run;
 pub mod sim;
+pub mod traffic;
 
 pub use zonefall_kernel as kernel;
 pub use zonefall_scenario as scenario;

@@ -76,7 +76,7 @@ impl Run {
             let stop = look.into_iter().fold(until.min(self.next_window), Time::min);
             let left = last.saturating_sub(self.simulation.events());
             let (observers, invariants) = (&mut self.observers, &mut self.invariants);
-            let there = self.simulation.run_some(stop, left, &mut |at, record: &Record| {
+            let mut see = |at, record: &Record| {
                 if !matches!(record, Record::Raft(_)) {
                     observers.record(at, record);
                 }
@@ -84,7 +84,10 @@ impl Run {
                     invariants.record(at, record);
                 }
                 sink(at, record);
-            });
+            };
+            let simulation = &mut self.simulation;
+            let there =
+                if stop == until { simulation.run_some(stop, left, &mut see) } else { simulation.pass(stop, left, &mut see) };
             if !there {
                 return false;
             }
@@ -102,12 +105,13 @@ impl Run {
 
     /// Looks at what adds up.
     fn end_window(&mut self, at: Time) {
-        let links = self.simulation.links();
-        self.traffic.sample(at, &links);
+        let pairs = self.simulation.pairs();
+        self.traffic.sample(at, &pairs);
         self.observers.kube.counts.sample();
         if let Some(money) = &mut self.observers.money {
             let machines: Vec<_> = self.simulation.machine_time().collect();
-            money.sample(Meters { now: at, machines: &machines, links: &links });
+            let written: Vec<_> = self.simulation.written().collect();
+            money.sample(at, &machines, &written, &pairs, self.simulation.balanced());
         }
         self.next_window += self.window;
     }
@@ -135,17 +139,21 @@ impl Run {
         let scenario = Arc::clone(self.simulation.scenario());
         let links = self.simulation.links();
         let mut traffic = self.traffic.clone();
-        if now + self.window > self.next_window {
-            traffic.sample(now, &links);
-        }
+        traffic.close(now, &links, now + self.window > self.next_window);
         let etcd: IndexMap<_, _> = (0..scenario.etcd.len()).map(|i| self.cluster(ClusterId(i as u16), now, &scenario)).collect();
+        let messages = self.simulation.messages();
+        let zone_pairs = traffic.rows(&scenario);
+        let lost = traffic::imbalance(&messages, &links, &zone_pairs);
         let violation = |v: &invariant::Violation| ViolationReport {
             at_s: seconds(v.at),
             property: v.property.to_owned(),
             text: v.text.clone(),
         };
+        let lost = lost.map(|text| ViolationReport { at_s: seconds(now), property: "bytes are conserved".to_owned(), text });
         let time: Vec<_> = self.simulation.machine_time().collect();
-        let account = |money: &observe::money::Money| money.account(Meters { now, machines: &time, links: &links }, self.window);
+        let written: Vec<_> = self.simulation.written().collect();
+        let meters = Meters { now, machines: &time, written: &written, links: &links };
+        let account = |money: &observe::money::Money| money.account(meters, self.window);
         let Account { cost, prices, bill, tolerance } = self.observers.money.as_ref().map(account).unwrap_or_default();
         let Objects { pods, nodes, machines } = self.simulation.objects();
         let kube = &self.observers.kube;
@@ -172,10 +180,12 @@ impl Run {
             components: kube.components(now),
             hazards: kube.hazards(now),
             migrations: kube.migrations(now),
+            hints: kube.hints(now),
             failback: self.simulation.failback(&self.observers.faults.zones_back()),
             counts: kube.counts(length(self.window)),
+            messages: traffic::messages(&messages),
             links: traffic::links(&links, now, &scenario),
-            zone_pairs: traffic.rows(&scenario),
+            zone_pairs,
             traffic_window_s: length(self.window),
             latency_window_s: length(self.window),
             cost,
@@ -186,7 +196,7 @@ impl Run {
             story: self.observers.story.lines(),
             story_omitted: self.observers.story.omitted(),
             expectations: Vec::new(),
-            violations: self.violations().iter().map(violation).collect(),
+            violations: self.violations().iter().map(violation).chain(lost).collect(),
         }
     }
 

@@ -133,6 +133,7 @@ pub fn label(row: &LatencyReport) -> String {
     let op = match (row.op, row.consistency) {
         (OpKind::Put, _) => "put",
         (OpKind::Delete, _) => "delete",
+        (OpKind::Txn, _) => "transaction",
         (OpKind::Watch, _) => "watch",
         (OpKind::Range, Consistency::Linearizable) => "linearizable range",
         (OpKind::Range, Consistency::Serializable) => "serializable range",
@@ -150,6 +151,7 @@ fn short(row: &LatencyReport) -> String {
     let op = match (row.op, row.consistency) {
         (OpKind::Put, _) => "put",
         (OpKind::Delete, _) => "delete",
+        (OpKind::Txn, _) => "txn",
         (OpKind::Watch, _) => "watch",
         (OpKind::Range, Consistency::Linearizable) => "read",
         (OpKind::Range, Consistency::Serializable) => "stale read",

@@ -123,5 +123,6 @@ fn client(set_up: &SetUp) -> Option<Client> {
         retries: 0,
         start: Time::ZERO,
         stop: Time::MAX,
+        server: None,
     })
 }

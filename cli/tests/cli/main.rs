@@ -236,7 +236,7 @@ fn what_tolerance_costs_is_said_where_shoots_differ_in_it() {
     (story["duration"], story["expect"]) = (json!("1h"), json!([]));
     let (table, _) = check(&["run", "-"], &story.to_string(), 0);
     let after = |title: &str| table.split_once(title).unwrap_or_else(|| panic!("{title}: {table}")).1.to_owned();
-    let aws = after("aws eu-west-1 (prices: 2 seen, 3 from memory)\n");
+    let aws = after("aws eu-west-1 (prices: 2 seen, 6 from memory)\n");
     let row = |what: &str| {
         let line = aws.lines().find(|line| line.trim().starts_with(what)).unwrap_or_else(|| panic!("{what}: {aws}"));
         line.trim().trim_start_matches(what).split_whitespace().map(str::to_owned).collect::<Vec<_>>()

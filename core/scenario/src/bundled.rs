@@ -15,7 +15,7 @@ macro_rules! bundle {
     };
 }
 
-static BUNDLED: [Bundled; 30] = bundle![
+static BUNDLED: [Bundled; 31] = bundle![
     "zone-outage",
     "two-zones-big",
     "two-zones-small",
@@ -46,6 +46,7 @@ static BUNDLED: [Bundled; 30] = bundle![
     "many-shoots",
     "capacity",
     "cost-of-tolerance",
+    "topology-hints",
 ];
 
 /// All scenarios that come with Zonefall, the default one first.

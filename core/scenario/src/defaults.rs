@@ -76,6 +76,7 @@ impl Walk {
                 } else {
                     self.leaf(&path, own, own.get("default"), None);
                 }
+                self.inside(own, &path);
             }
         }
     }

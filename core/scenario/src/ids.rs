@@ -68,4 +68,17 @@ pub enum Endpoint {
     Member(MemberId),
     /// A client.
     Client(ClientId),
+    /// The API servers of a plane.
+    Servers(PlaneId),
+    /// Components of a control plane, as they ask its API.
+    Components(PlaneId),
+    /// Who asks a plane's API from outside its seed: where the load balancer takes it.
+    Outside(PlaneId),
+}
+
+impl Endpoint {
+    /// What it says, and is told, comes through a load balancer.
+    pub const fn is_outside(self) -> bool {
+        matches!(self, Self::Outside(_))
+    }
 }

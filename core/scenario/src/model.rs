@@ -4,10 +4,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::cost::Process;
 use crate::expect::Expectation;
 use crate::ids::{ClientId, ClusterId, FaultId, MemberId, NodeId, VolumeId, ZoneId};
 use crate::kube::KubeModel;
+use crate::load::Client;
 use crate::options::EtcdOptions;
 use crate::prices::Prices;
 use crate::source::{Contradiction, Input};
@@ -171,101 +171,6 @@ pub struct Member {
     pub initial: bool,
     /// Starts behind the cluster: its own revision and database size in bytes.
     pub behind: Option<(u64, u64)>,
-}
-
-/// What a client asks of etcd.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Op {
-    /// Write one key.
-    Put {
-        /// Bytes of the key.
-        key_bytes: u32,
-        /// Bytes of the value.
-        value_bytes: u32,
-    },
-    /// Read `keys` keys.
-    Range {
-        /// Through the leader's read index, or from the member's own data.
-        linearizable: bool,
-        /// Keys in each answer.
-        keys: u32,
-        /// Bytes of a key.
-        key_bytes: u32,
-        /// Bytes of a value.
-        value_bytes: u32,
-    },
-    /// Delete `keys` keys with one range request.
-    Delete {
-        /// Keys that each request deletes.
-        keys: u32,
-        /// Bytes of a key.
-        key_bytes: u32,
-    },
-    /// Hold a watch on everything and receive each event.
-    Watch,
-}
-
-/// Which member a client talks to first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Target {
-    /// Whoever leads when the request is sent; where nobody does, any member.
-    Leader,
-    /// Some member that does not lead, the first in order.
-    Follower,
-    /// This one.
-    Member(u8),
-    /// The one with the shortest delay.
-    Nearest,
-    /// All in turn.
-    All,
-}
-
-/// How requests arise.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Load {
-    /// At a rate, whether answers come or not.
-    Open {
-        /// Time between two requests (the mean, where `poisson`).
-        interval: Duration,
-        /// Exponential gaps instead of even ones.
-        poisson: bool,
-    },
-    /// Each connection sends its next request when it has its answer.
-    Closed {
-        /// Connections, each with one request under way.
-        connections: u32,
-    },
-}
-
-/// A load generator (or, later, a component) that talks to one cluster.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Client {
-    /// Its name, unique in the scenario.
-    pub name: String,
-    /// The cluster it talks to.
-    pub cluster: ClusterId,
-    /// Where it runs.
-    pub zone: ZoneId,
-    /// The node it runs on, where that is known.
-    pub node: Option<NodeId>,
-    /// What it asks.
-    pub op: Op,
-    /// Whom it asks first.
-    pub target: Target,
-    /// How often.
-    pub load: Load,
-    /// Requests in all; `None`: as many as come.
-    pub requests: Option<u64>,
-    /// What they cost its process; `None`: nothing, and each has the path's bandwidth to itself.
-    pub process: Option<Process>,
-    /// Gives up on a member's answer after this.
-    pub timeout: Duration,
-    /// Further members it tries after a failure.
-    pub retries: u32,
-    /// First request.
-    pub start: Time,
-    /// No request at or after this.
-    pub stop: Time,
 }
 
 /// What a fault hits: by name, or by role at the moment it starts.

@@ -1,6 +1,7 @@
 //! Etcd clusters of two, of which one serves and the other stands by (GEP-20, appendix, "etcd Active-Passive Options").
 
 use crate::ids::ZoneId;
+use crate::kube::backup::{DELTA_PERIOD, FULL_PERIOD};
 use zonefall_kernel::time::Duration;
 
 /// A cluster of two members, of which only one serves at a time.
@@ -60,8 +61,8 @@ pub struct Backup {
 impl Default for Backup {
     fn default() -> Self {
         Self {
-            delta_period: Duration::from_secs(5 * 60),
-            full_period: Duration::from_secs(24 * 3_600),
+            delta_period: DELTA_PERIOD,
+            full_period: FULL_PERIOD,
             poll_period: Duration::from_secs(60),
             upload_bytes_per_s: 50 << 20,
             restore_bytes_per_s: 20 << 20,

@@ -10,6 +10,7 @@
 
 mod process;
 pub mod requests;
+mod seat;
 mod watch;
 mod words;
 
@@ -17,6 +18,7 @@ use std::collections::VecDeque;
 
 use crate::client::process::Process;
 use crate::client::requests::{Request, Requests};
+pub use crate::client::seat::Seat;
 use crate::client::watch::Watch;
 use crate::etcd::cluster::Cluster;
 use crate::etcd::codec;
@@ -25,6 +27,7 @@ use crate::etcd::raft::log::Token;
 use crate::ids::{ClientId, ClusterId, Endpoint, MemberId, ZoneId};
 use crate::kernel::rng::{Purpose, Stream};
 use crate::kernel::time::{Duration, Time};
+use crate::network::ledger::{Class, Ledger};
 use crate::network::meter::Meter;
 use crate::network::wire::Burst;
 use crate::network::{HostId, Network, stream};
@@ -33,7 +36,7 @@ use crate::scenario::{self, Load, Op, Scenario, Target};
 use crate::sim::event::{Answer, ClientEvent, Effects, EtcdEvent, Event};
 
 /// HTTP/2 frames, headers and gRPC prefix around a request or an answer (headers are compressed after the first).
-const GRPC_OVERHEAD: u64 = 60;
+pub const GRPC_OVERHEAD: u64 = 60;
 
 /// One client.
 #[derive(Clone, Debug)]
@@ -62,8 +65,14 @@ pub struct Client {
     watch: Watch,
     /// To each member and back.
     meters: Vec<(Meter, Meter)>,
-    /// The same with members that have left the zone they were in then.
-    before: Vec<(u8, ZoneId, (Meter, Meter))>,
+    /// The same from when it, or a member, was in another zone: where both were.
+    before: Vec<(u8, [ZoneId; 2], (Meter, Meter))>,
+    /// The API server that it is a part of, if it is one of those that serve.
+    seat: Option<Seat>,
+    /// Its next request is queued.
+    ticks: bool,
+    /// The same by what it is.
+    ledger: Ledger,
 }
 
 /// What a client may look at besides itself.
@@ -88,7 +97,9 @@ impl Client {
         let host = spec.node.map_or(HostId(scenario.nodes.len() as u16 + id.0), Network::host_of);
         let entity = 1 << 40 | u64::from(id.0);
         let first = if spec.op == Op::Watch { ClientEvent::Watch } else { ClientEvent::Next };
-        fx.schedule.push((spec.start, Event::Client(id, first)));
+        if spec.server.is_none() {
+            fx.schedule.push((spec.start, Event::Client(id, first)));
+        }
         Self {
             id,
             cluster: spec.cluster,
@@ -110,6 +121,9 @@ impl Client {
             watch: Watch::default(),
             meters: vec![Default::default(); cluster.members.len()],
             before: Vec::new(),
+            seat: None,
+            ticks: spec.server.is_none(),
+            ledger: Ledger::default(),
             spec,
         }
     }
@@ -133,27 +147,34 @@ impl Client {
     }
 
     fn is_on(&self, at: &Surroundings<'_>) -> bool {
-        at.now < self.spec.stop
+        at.now < self.spec.stop && (self.spec.server.is_none() || self.seat.is_some())
     }
 
     fn next(&mut self, at: &mut Surroundings<'_>) {
         if !self.is_on(at) || self.left == 0 {
+            self.ticks = false;
             return;
         }
         match self.spec.load {
             Load::Open { interval, poisson } => {
                 self.begin(at);
-                let gap = if poisson {
-                    let unit = self.arrivals.draw(self.arrived).unit_open();
-                    crate::kernel::dist::scale(interval, -libm::log(unit))
-                } else {
-                    interval
-                };
-                self.arrived += 1;
-                at.fx.schedule.push((at.now + gap, Event::Client(self.id, ClientEvent::Next)));
+                self.wait((interval, poisson), at);
             }
             Load::Closed { connections } => (0..connections).for_each(|_| self.begin(at)),
         }
+    }
+
+    /// Queues the next request of its rate.
+    fn wait(&mut self, (interval, poisson): (Duration, bool), at: &mut Surroundings<'_>) {
+        let interval = interval * self.seat.map_or(1, |seat| seat.servers);
+        let gap = if poisson {
+            let unit = self.arrivals.draw(self.arrived).unit_open();
+            crate::kernel::dist::scale(interval, -libm::log(unit))
+        } else {
+            interval
+        };
+        self.arrived += 1;
+        at.fx.schedule.push((at.now + gap, Event::Client(self.id, ClientEvent::Next)));
     }
 
     /// Begins a request, unless its machine has no power, or there were enough.
@@ -232,7 +253,7 @@ impl Client {
         if at.net.is_blocked(self.host, host) {
             return;
         }
-        let (transfer, way) = self.travel(self.host, host, bytes, at.net);
+        let (transfer, way, sent) = self.travel(Class::EtcdRequest, [self.host, host], bytes, at.net);
         let left = match self.spec.process {
             None => at.now + transfer,
             Some(cost) => {
@@ -241,27 +262,28 @@ impl Client {
             }
         };
         let arrival = left + way;
-        self.meter(member, true, at.now, bytes, at.net.tls);
+        self.meter(member, true, at.now, bytes, sent);
         at.fx.schedule.push((arrival, Event::Etcd(self.cluster, EtcdEvent::Request(token))));
     }
 
-    /// How long a connection takes to write it, and its time on the way, loss included.
-    fn travel(&mut self, from: HostId, to: HostId, bytes: u64, net: &Network) -> (Duration, Duration) {
+    /// How long a connection takes to write it, its time on the way, and its packets with their ACKs; loss included.
+    fn travel(&mut self, class: Class, [from, to]: [HostId; 2], bytes: u64, net: &Network) -> (Duration, Duration, [Burst; 2]) {
         let k = self.sent;
         self.sent += 1;
         let path = net.path(from, to);
         let burst = Burst::of(bytes, net.tls);
-        let (wait, _) = stream::retransmissions(self.losses, k, path, burst);
+        let (wait, again) = stream::retransmissions(self.losses, k, path, burst);
         let transfer = Duration::of_transfer(burst.bytes, path.bytes_per_s);
-        (transfer, path.delay + path.jitter.sample(|| self.delays.draw(k)) + wait)
+        let (sent, acks) = (burst + again, burst.acks());
+        self.ledger.add(class, 1, bytes, sent + acks);
+        (transfer, path.delay + path.jitter.sample(|| self.delays.draw(k)) + wait, [sent, acks])
     }
 
-    fn meter(&mut self, member: u8, there: bool, now: Time, bytes: u64, tls: bool) {
-        let burst = Burst::of(bytes, tls);
+    fn meter(&mut self, member: u8, there: bool, now: Time, bytes: u64, [sent, acks]: [Burst; 2]) {
         let (to, from) = &mut self.meters[member as usize];
         let (forth, back) = if there { (to, from) } else { (from, to) };
-        forth.add(now, bytes, burst);
-        back.add(now, 0, burst.acks());
+        forth.add(now, bytes, sent);
+        back.add(now, 0, acks);
     }
 
     /// What this client asks.
@@ -281,13 +303,13 @@ impl Client {
             return;
         }
         let bytes = self.answer_bytes(answer);
-        let (transfer, way) = self.travel(host, self.host, bytes, at.net);
+        let (transfer, way, sent) = self.travel(Class::EtcdAnswer, [host, self.host], bytes, at.net);
         let through = match self.spec.process {
             None => leaves + transfer,
             Some(cost) => self.process.receive(leaves, transfer) + cost.hand_over,
         };
         let arrival = through + way;
-        self.meter(token.member, false, leaves, bytes, at.net.tls);
+        self.meter(token.member, false, leaves, bytes, sent);
         at.fx.schedule.push((arrival, Event::Client(self.id, ClientEvent::Answer { token, answer })));
     }
 
@@ -388,16 +410,22 @@ impl Client {
 
     /// A member leaves a zone.
     pub fn member_leaves(&mut self, member: u8, zone: ZoneId) {
-        self.before.push((member, zone, std::mem::take(&mut self.meters[member as usize])));
+        self.before.push((member, [self.spec.zone, zone], std::mem::take(&mut self.meters[member as usize])));
+    }
+
+    /// What it and the members have sent each other, by what it is.
+    pub fn messages(&self) -> Ledger {
+        self.ledger
     }
 
     /// Bytes to every member and back, and between which zones; `zone` is where a member is now.
     pub fn meters(&self, zone: impl Fn(u8) -> ZoneId) -> impl Iterator<Item = (Endpoint, Endpoint, (ZoneId, ZoneId), Meter)> {
-        let now = (0..).zip(&self.meters).map(move |(index, meters)| (index, zone(index), *meters));
-        self.before.iter().copied().chain(now).flat_map(|(index, zone, (forth, back))| {
-            let client = Endpoint::Client(self.id);
+        let own = self.spec.zone;
+        let now = (0..).zip(&self.meters).map(move |(index, meters)| (index, [own, zone(index)], *meters));
+        self.before.iter().copied().chain(now).flat_map(|(index, [own, zone], (forth, back))| {
+            let client = self.spec.server.map_or(Endpoint::Client(self.id), |(plane, _)| Endpoint::Servers(plane));
             let member = Endpoint::Member(MemberId { cluster: self.cluster, index });
-            [(client, member, (self.spec.zone, zone), forth), (member, client, (zone, self.spec.zone), back)]
+            [(client, member, (own, zone), forth), (member, client, (zone, own), back)]
         })
     }
 }

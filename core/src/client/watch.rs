@@ -12,6 +12,7 @@
 use crate::client::{Client, FAILURE_PAUSE, GRPC_OVERHEAD, Surroundings};
 use crate::ids::MemberId;
 use crate::kernel::time::Time;
+use crate::network::ledger::Class;
 use crate::network::stream;
 use crate::record::{Record, RequestResult};
 use crate::scenario::Op;
@@ -73,6 +74,12 @@ impl Client {
         }
     }
 
+    /// Watches nothing any more; what comes next it lists anew.
+    pub(super) fn leave_watch(&mut self, at: &mut Surroundings<'_>) {
+        self.detach(at);
+        self.watch = Watch::default();
+    }
+
     fn detach(&mut self, at: &mut Surroundings<'_>) {
         if let Some(member) = self.watch.at.take() {
             at.cluster.unwatch(member, self.id);
@@ -108,9 +115,9 @@ impl Client {
         let host = at.cluster.members[member as usize].host;
         self.watch.seen = Some(watched.index);
         let bytes = GRPC_OVERHEAD + watched.bytes;
-        let (transfer, way) = self.travel(host, self.host, bytes, at.net);
+        let (transfer, way, sent) = self.travel(Class::WatchEvent, [host, self.host], bytes, at.net);
         let arrival = watched.at + transfer + way;
-        self.meter(member, false, watched.at, bytes, at.net.tls);
+        self.meter(member, false, watched.at, bytes, sent);
         self.schedule(arrival, ClientEvent::Watched { member, since: watched.first_applied }, at);
     }
 

@@ -29,6 +29,7 @@ use crate::etcd::volume::Writes;
 use crate::ids::{ClusterId, MemberId};
 use crate::kernel::rng::{Purpose, Stream as Draws};
 use crate::kernel::time::{Duration, Time};
+use crate::network::ledger::Ledger;
 use crate::network::meter::Meter;
 use crate::network::stream::Stream;
 use crate::network::{HostId, Network};
@@ -66,6 +67,8 @@ pub struct Cluster {
     pub(super) held: Vec<Vec<u32>>,
     /// Bytes, like the streams.
     pub(super) meters: Vec<Meter>,
+    /// The same by what they are.
+    pub(super) ledger: Ledger,
     /// Bytes from before a member left its zone.
     pub(super) before: Vec<Before>,
     /// The first member of each member's name: those of one name are one pod, one after the other.
@@ -165,6 +168,7 @@ impl Cluster {
             streams: pairs().map(|(a, b)| Stream::new(seed, entity(id, a, b), a != b && open(a) && open(b))).collect(),
             held: vec![Vec::new(); n * n],
             meters: vec![Meter::default(); n * n],
+            ledger: Ledger::default(),
             before: Vec::new(),
             of_pod: spec.members.iter().map(|member| first_of_name(spec, &member.name)).collect(),
             in_step: vec![(0, 0); n * n],

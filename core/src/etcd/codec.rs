@@ -5,6 +5,8 @@
 
 use crate::etcd::raft::log::{Command, Entry};
 use crate::etcd::raft::message::{Kind, Message};
+use crate::network::ledger::Class;
+use crate::network::wire::Burst;
 use crate::scenario::Op;
 
 /// Length of a varint.
@@ -26,11 +28,18 @@ fn request_bytes(command: Command) -> u64 {
     match command {
         Command::Empty => 0,
         Command::Put { key_bytes, value_bytes } => HEADER + field(field(u64::from(key_bytes)) + field(u64::from(value_bytes))),
+        Command::Txn { key_bytes, value_bytes } => HEADER + field(transaction_bytes(key_bytes, value_bytes)),
         // The key, or the range's first and last, whatever lies between.
         Command::Delete { keys, key_bytes } => HEADER + field(u64::from(keys.min(2)) * field(u64::from(key_bytes))),
         // Id, type, member id and the member as JSON with its URLs.
         Command::Conf(_) => 200,
     }
+}
+
+/// Bytes of `etcdserverpb.TxnRequest` as API servers write (apiserver `storage/etcd3/store.go`): key and revision are compared, the object
+/// is put, the key read where the comparison fails; 27 B of tags and lengths.
+fn transaction_bytes(key_bytes: u32, value_bytes: u32) -> u64 {
+    3 * u64::from(key_bytes) + 27 + u64::from(value_bytes)
 }
 
 /// Bytes of `raftpb.Entry`: type, term, index and data.
@@ -72,10 +81,24 @@ pub const fn lane(kind: Kind) -> Lane {
     }
 }
 
+/// What a message is.
+pub fn class(message: &Message) -> Class {
+    match message.kind {
+        Kind::Heartbeat | Kind::HeartbeatResponse if message.context == 0 => Class::Heartbeat,
+        // Those that confirm reads come with the reads.
+        Kind::Heartbeat | Kind::HeartbeatResponse | Kind::ReadIndex | Kind::ReadIndexResponse => Class::ReadIndex,
+        Kind::Append | Kind::AppendResponse => Class::Append,
+        Kind::Propose => Class::Proposal,
+        Kind::Snapshot => Class::Snapshot,
+        Kind::PreVote | Kind::PreVoteResponse | Kind::Vote | Kind::VoteResponse | Kind::TimeoutNow => Class::Vote,
+    }
+}
+
 /// Bytes of what a client asks: keys and values.
 pub fn request_body(op: Op) -> u64 {
     match op {
         Op::Put { key_bytes, value_bytes } => u64::from(key_bytes) + u64::from(value_bytes),
+        Op::Txn { key_bytes, value_bytes } => transaction_bytes(key_bytes, value_bytes),
         Op::Range { key_bytes, .. } | Op::Delete { key_bytes, .. } => 2 * u64::from(key_bytes),
         Op::Watch => 0,
     }
@@ -87,7 +110,7 @@ pub fn answer_body(op: Op) -> u64 {
         Op::Range { keys, key_bytes, value_bytes, .. } => {
             30 + u64::from(keys) * (20 + u64::from(key_bytes) + u64::from(value_bytes))
         }
-        Op::Put { .. } | Op::Delete { .. } | Op::Watch => 30,
+        Op::Put { .. } | Op::Txn { .. } | Op::Delete { .. } | Op::Watch => 30,
     }
 }
 
@@ -111,6 +134,15 @@ pub struct Writes {
     pub bytes: u64,
     /// How many of them a write of their own sends last; 0: none.
     pub last: u64,
+}
+
+impl Writes {
+    /// The packets that carry it, and the pure ACKs that answer them.
+    pub const fn wire(self, tls: bool) -> (Burst, Burst) {
+        let front = Burst::of(self.bytes - self.last, tls);
+        let tail = Burst::of(self.last, tls);
+        if self.last == 0 { (front, front.acks()) } else { (front.and(tail), front.acks().and(tail.acks())) }
+    }
 }
 
 /// The writes of a message. Go's `net/http` cuts a chunk when its buffer of 2,048 bytes is full; after a large entry the commit index
@@ -162,6 +194,9 @@ pub mod upkeep {
 
     /// Application bytes in 20 s (the least common multiple of the periods): 12 keep-alives of each kind, 10 questions and answers.
     pub const BYTES_PER_20S: u64 = 12 * (KEEP_ALIVE_MESSAGE + KEEP_ALIVE_APPEND) + 10 * (QUESTION + ANSWER);
+
+    /// Messages in 20 s.
+    pub const MESSAGES_PER_20S: u64 = 12 * 2 + 10 * 2;
 
     /// A probe on a new connection with TLS, both sides' packets together.
     pub(super) fn fresh_tls(certificate: u32) -> Burst {

@@ -18,16 +18,20 @@ const DATABASE_OVERHEAD: u64 = 64;
 pub(super) fn database_growth(command: Command) -> u64 {
     match command {
         Command::Empty | Command::Conf(_) => 0,
-        Command::Put { key_bytes, value_bytes } => u64::from(key_bytes) + u64::from(value_bytes) + DATABASE_OVERHEAD,
+        Command::Put { key_bytes, value_bytes } | Command::Txn { key_bytes, value_bytes } => {
+            u64::from(key_bytes) + u64::from(value_bytes) + DATABASE_OVERHEAD
+        }
         Command::Delete { keys, key_bytes } => u64::from(keys) * (u64::from(key_bytes) + DATABASE_OVERHEAD),
     }
 }
 
 /// Bytes of what a command tells watchers.
-pub(super) fn event_bytes(command: Command) -> u64 {
+pub fn event_bytes(command: Command) -> u64 {
     match command {
         Command::Empty | Command::Conf(_) => 0,
-        Command::Put { key_bytes, value_bytes } => u64::from(key_bytes) + u64::from(value_bytes),
+        Command::Put { key_bytes, value_bytes } | Command::Txn { key_bytes, value_bytes } => {
+            u64::from(key_bytes) + u64::from(value_bytes)
+        }
         Command::Delete { keys, key_bytes } => u64::from(keys) * u64::from(key_bytes),
     }
 }
@@ -267,7 +271,7 @@ impl Cluster {
         self.snapshot_if_due(index, cx.now);
         let applied = self.server_mut(index).raft.log.applied;
         let counts = self.counts(index, applied);
-        if self.is_awaited(index) {
+        if self.is_awaited(index) || self.server(index).is_some_and(|server| server.behind.is_some()) {
             cx.fx.disturbed.push(id.cluster);
         }
         let server = self.members[index as usize].server.as_deref_mut().expect("its process serves");

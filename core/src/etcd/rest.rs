@@ -3,7 +3,8 @@
 //! A healthy group without requests exchanges nothing but heartbeats and their answers, and their outcome is known: every follower
 //! stays a follower. So at rest nothing is queued. [`Cluster::wake`] accounts for the beats that have passed, as if each had been
 //! sent: bytes, draws of delays, clocks, the leader's check of its quorum, and the one beat whose messages are under way. What the
-//! members know afterwards is what message by message would have left, to the nanosecond.
+//! members know afterwards is what message by message would have left, to the nanosecond. (Who only counts bytes wakes nobody:
+//! [`Cluster::links`].)
 //!
 //! ```text
 //!   beat t0 ... try_rest: all quiet? -- no queue entries -- t: a request, a fault, the end --> wake(t)
@@ -13,13 +14,15 @@
 //! It is exact or it is off: with loss, or delays that could carry a beat into the next, the group runs message by message.
 
 use crate::etcd::cluster::{Cluster, Context};
-use crate::etcd::codec;
+use crate::etcd::codec::{self, Writes};
 use crate::etcd::member::Server;
 use crate::etcd::raft::Role;
 use crate::etcd::raft::message::{Kind, Message};
 use crate::etcd::raft::quorum::Members;
 use crate::etcd::transport::{InFlight, stream_blocked};
 use crate::kernel::time::{Duration, Time};
+use crate::network::Network;
+use crate::network::ledger::{Class, Volume};
 use crate::network::stream;
 use crate::network::wire::Burst;
 use crate::scenario::Path;
@@ -155,19 +158,44 @@ impl Cluster {
         self.exact = Exact::Full;
     }
 
-    /// Accounts for `count` beats from `since` on to one follower; how many answers the leader has.
-    fn account_beats(&mut self, leader: u8, follower: u8, since: Time, count: u64, cx: &mut Context<'_>) -> u64 {
-        let (there, back) = (self.stream_index(leader, follower), self.stream_index(follower, leader));
-        let (a, b) = (self.host(leader), self.host(follower));
-        let raft = &self.server_mut(leader).raft;
+    /// A beat of a group at rest.
+    fn beat_at_rest(&self, leader: u8, follower: u8, net: &Network) -> Beat {
+        let raft = &self.server(leader).expect("a leader serves").raft;
         let mut heartbeat = Message::new(Kind::Heartbeat, leader, follower);
         heartbeat.term = raft.term;
         heartbeat.commit = raft.log.committed;
         let mut answer = Message::new(Kind::HeartbeatResponse, follower, leader);
         answer.term = raft.term;
-        let (writes, answer_writes) = (codec::writes(&heartbeat, false), codec::writes(&answer, false));
-        let (bytes, answer_bytes) = (writes.bytes, answer_writes.bytes);
-        let (burst, answer_burst) = (Burst::of(bytes, cx.net.tls), Burst::of(answer_bytes, cx.net.tls));
+        let writes = [codec::writes(&heartbeat, false), codec::writes(&answer, false)];
+        let bursts = writes.map(|writes| Burst::of(writes.bytes, net.tls));
+        let streams = [self.stream_index(leader, follower), self.stream_index(follower, leader)];
+        Beat { streams, messages: [heartbeat, answer], writes, bursts }
+    }
+
+    /// What the beats of a group at rest have brought a stream until now (that of this moment included), but which is not counted yet.
+    pub(super) fn rested(&self, index: usize, now: Time, net: &Network) -> Option<Volume> {
+        let Rest { since, leader, followers } = self.rest?;
+        let (from, to) = self.ends(index);
+        let (follower, way) = if from == leader { (to, 0) } else { (from, 1) };
+        if !followers.contains(follower) || (way == 1 && to != leader) {
+            return None;
+        }
+        let beat = self.beat_at_rest(leader, follower, net);
+        let period = self.options.heartbeat_interval;
+        let last = now.since(since).as_nanos() / period.as_nanos();
+        let (stream, path) = (&self.streams[beat.streams[0]], net.path(self.host(leader), self.host(follower)));
+        // A draw is needed only where the last heartbeat may still be under way.
+        let sent = since + period * last + self.options.hand_over;
+        let has_arrived = stream::bound(path, beat.bursts[0]).is_some_and(|longest| sent + longest <= now)
+            || sent + stream.delay_of(stream.sent() + last, path, beat.bursts[0]) <= now;
+        Some(beat.carried(way, [last + 1, last + u64::from(has_arrived)]))
+    }
+
+    /// Accounts for `count` beats from `since` on to one follower; how many answers the leader has.
+    fn account_beats(&mut self, leader: u8, follower: u8, since: Time, count: u64, cx: &mut Context<'_>) -> u64 {
+        let (a, b) = (self.host(leader), self.host(follower));
+        let beat = self.beat_at_rest(leader, follower, cx.net);
+        let ([there, back], [burst, answer_burst]) = (beat.streams, beat.bursts);
         let (first, first_answer) = (self.streams[there].sent(), self.streams[back].sent());
         // When the heartbeat of beat `k` (from 0) arrives, and when its answer does.
         let (interval, hand_over) = (self.options.heartbeat_interval, self.options.hand_over);
@@ -193,10 +221,10 @@ impl Cluster {
         let due = answered_at(self, last);
         let lane = codec::lane(Kind::Heartbeat) as usize;
         let transfer = |burst: Burst, path: &Path| Duration::of_transfer(burst.bytes, path.bytes_per_s);
-        let beat = since + interval * last;
+        let sent = since + interval * last;
         // The FIFO knows nothing of the hand-over at its end.
         let (path, path_back) = (cx.net.path(a, b), cx.net.path(b, a));
-        let leaves = beat + transfer(burst, path);
+        let leaves = sent + transfer(burst, path);
         self.streams[there].skip(count, lane, leaves, arrives - hand_over, path.bytes_per_s);
         let mut answer_leaves = Time::ZERO;
         if answers > 0 {
@@ -204,22 +232,42 @@ impl Cluster {
             let at = answered_at(self, answers - 1) - hand_over;
             self.streams[back].skip(answers, lane, answer_leaves, at, path_back.bytes_per_s);
         }
-        for (index, messages, bytes, burst) in [(there, count, bytes, burst), (back, answers, answer_bytes, answer_burst)] {
-            self.meters[index].add_evenly(bytes * messages, burst * messages);
-            let reverse = if index == there { back } else { there };
-            self.meters[reverse].add_evenly(0, burst.acks() * messages);
+        for (way, index) in beat.streams.into_iter().enumerate() {
+            let Volume { count, bytes, wire } = beat.carried(way, [count, answers]);
+            self.ledger.add(Class::Heartbeat, count, bytes, wire);
+            self.meters[index].add_evenly(bytes, wire);
         }
-        let (index, message, [sent, leaves], at, writes) = match (heard == count, received == count) {
+        let (way, [sent, leaves], at) = match (heard == count, received == count) {
             (true, true) => return count,
-            (true, false) => (back, answer, [arrives, answer_leaves], due, answer_writes),
-            (false, _) => (there, heartbeat, [beat, leaves], arrives, writes),
+            (true, false) => (1, [arrives, answer_leaves], due),
+            (false, _) => (0, [sent, leaves], arrives),
         };
+        let Beat { streams, messages, writes, .. } = beat;
+        let ([heartbeat, answer], index, writes) = (messages, streams[way], writes[way]);
+        let message = if way == 0 { heartbeat } else { answer };
         let (stream, epoch) = (index as u16, self.streams[index].epoch);
         let message = Some(message);
         let slot = self.put_in_flight(InFlight { message, stream, epoch, writes, sent, leaves, arrives: None, delivery: 0 });
         self.flying += 1;
         self.queue_delivery(slot, at, cx);
         received
+    }
+}
+
+/// A heartbeat, and its answer, as every beat of a rest sends them: to the follower, and back.
+struct Beat {
+    streams: [usize; 2],
+    messages: [Message; 2],
+    writes: [Writes; 2],
+    bursts: [Burst; 2],
+}
+
+impl Beat {
+    /// What the stream of one way carries when so many are sent each way: its messages, and ACKs of the others.
+    fn carried(&self, way: usize, sent: [u64; 2]) -> Volume {
+        let (own, other) = (sent[way], sent[1 - way]);
+        let wire = self.bursts[way] * own + self.bursts[1 - way].acks() * other;
+        Volume { count: own, bytes: self.writes[way].bytes * own, wire }
     }
 }
 

@@ -4,6 +4,7 @@
 //! majority confirmed after it was asked; all reads that wait share one round. A serializable read is answered from what is here.
 
 use crate::etcd::cluster::{Cluster, Context};
+use crate::etcd::codec;
 use crate::etcd::raft::log::{Command, Token};
 use crate::etcd::ready::event_bytes;
 use crate::ids::ClientId;
@@ -27,20 +28,18 @@ impl Cluster {
             return;
         }
         match op {
-            Op::Put { key_bytes, value_bytes } => {
-                if u64::from(key_bytes) + u64::from(value_bytes) > max_bytes {
-                    cx.fx.answers.push((cx.now, token, Answer::TooLarge));
-                } else {
-                    self.propose(token, Command::Put { key_bytes, value_bytes }, until, cx);
-                }
-            }
-            Op::Delete { keys, key_bytes } => self.propose(token, Command::Delete { keys, key_bytes }, until, cx),
             Op::Range { linearizable: false, .. } => self.read(token, cx),
             Op::Range { linearizable: true, .. } => {
                 server.reads.next.push(token);
                 self.begin_read(index, cx);
             }
-            Op::Watch => unreachable!("a watch is attached, not asked"),
+            Op::Put { .. } | Op::Txn { .. } if codec::request_body(op) > max_bytes => {
+                cx.fx.answers.push((cx.now, token, Answer::TooLarge));
+            }
+            _ => {
+                let command = Command::of(op).expect("a write: a watch is attached, not asked");
+                self.propose(token, command, until, cx);
+            }
         }
     }
 

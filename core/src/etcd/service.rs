@@ -138,6 +138,17 @@ impl Cluster {
         if followers == 0 { Some(sync(leader)) } else { Some(times.get(followers - 1)?.max(&sync(leader)).to_owned()) }
     }
 
+    /// Whom a member follows, itself where it leads.
+    pub fn follows(&self, index: u8) -> Option<u8> {
+        self.server(index)?.raft.lead
+    }
+
+    /// Whether a member of the cluster hears what `leader` sends to all.
+    pub fn hears(&self, leader: u8, index: u8, net: &Network) -> bool {
+        self.server(leader).is_some_and(|server| server.raft.config.members().contains(index))
+            && self.connected(leader, index, net).is_some()
+    }
+
     /// Time there and back between two members whose streams are open both ways.
     fn connected(&self, a: u8, b: u8, net: &Network) -> Option<Duration> {
         let open = |index: usize| self.streams[index].reader_open && self.streams[index].writer_open;

@@ -6,6 +6,7 @@
 use crate::etcd::cluster::{Cluster, Context};
 use crate::etcd::raft::message::Message;
 use crate::kernel::time::{Duration, Time};
+use crate::network::ledger::Class;
 use crate::network::stream::READ_TIMEOUT;
 use crate::network::wire::Burst;
 use crate::record::Record;
@@ -60,7 +61,18 @@ impl Cluster {
         let generation = member.next_generation();
         cx.fx.record(Record::SnapshotStarted { from: member.id, to: self.members[to as usize].id, bytes });
         self.transfers.push(Transfer { from, to, message, left: bytes, generation, stalled_since: None });
+        self.ledger.add(Class::Snapshot, 1, 0, Burst::default());
         self.step_transfer(self.transfers.len() - 1, cx);
+        cx.fx.disturbed.push(self.id);
+    }
+
+    /// Whether a member turns away who has seen more than it has: it lacks more entries than leaders keep for such members, or is being
+    /// sent the database already. (GEP-20, "Ingress/Egress Traffic Analysis": a follower that is not in sync rejects the call.)
+    pub fn lags(&self, index: u8) -> bool {
+        let server = self.server(index);
+        let behind = server.and_then(|server| Some(server.behind?.1.saturating_sub(server.raft.log.applied)));
+        let far = behind.is_some_and(|entries| entries > self.options.catch_up_entries);
+        far || self.transfers.iter().any(|transfer| transfer.to == index)
     }
 
     /// A step is due.
@@ -99,6 +111,7 @@ impl Cluster {
         let bytes = left.min((u128::from(per_s) * u128::from(STEP.as_nanos()) / 1_000_000_000) as u64).max(1).min(left);
         let burst = Burst::of(bytes, cx.net.tls);
         let index = self.stream_index(from, to);
+        self.ledger.add(Class::Snapshot, 0, bytes, burst + burst.bulk_acks());
         self.meter(index, cx.now, bytes, burst, burst.bulk_acks());
         self.transfers[place].left -= bytes;
         let mut due = cx.now + Duration::of_transfer(bytes, per_s);
@@ -133,6 +146,7 @@ impl Cluster {
             server.raft.snapshot_sent(to, ok);
             self.after(from, cx);
         }
+        cx.fx.disturbed.push(self.id);
     }
 
     /// A process at one end of transfers is gone.

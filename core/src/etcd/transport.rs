@@ -5,6 +5,7 @@ use crate::etcd::codec::{self, Lane, Writes, upkeep};
 use crate::etcd::raft::message::{Kind, Message};
 use crate::kernel::time::{Duration, Time};
 use crate::network::Network;
+use crate::network::ledger::{Class, Ledger, Volume};
 use crate::network::meter::Meter;
 use crate::network::stream::LANES;
 use crate::network::wire::Burst;
@@ -96,16 +97,16 @@ impl Cluster {
         let flight = &self.in_flight[slot as usize];
         let message = flight.message.as_ref().expect("a message that is under way");
         let lane = codec::lane(message.kind);
-        let even = is_even(message);
-        let Writes { bytes, last } = flight.writes;
-        let (front, tail) =
-            (Burst::of(bytes - last, cx.net.tls), if last > 0 { Burst::of(last, cx.net.tls) } else { Burst::default() });
-        let (burst, acks) = (front + tail, front.acks() + tail.acks());
+        let class = codec::class(message);
+        let bytes = flight.writes.bytes;
+        let (burst, acks) = flight.writes.wire(cx.net.tls);
         let (from, to) = self.ends(index);
         let path = cx.net.path(self.host(from), self.host(to));
         let delivery = self.streams[index].send(cx.now, lane as usize, path, burst);
         let sent = burst + delivery.again;
-        if even {
+        self.ledger.add(class, 1, bytes, sent + acks);
+        if class == Class::Heartbeat {
+            // They come evenly.
             self.meters[index].add_evenly(bytes, sent);
             let back = self.stream_index(to, from);
             self.meters[back].add_evenly(0, acks);
@@ -368,29 +369,43 @@ impl Cluster {
         if !self.streams[index].is_alive() {
             return;
         }
-        self.meters[index] = with_upkeep(self.meters[index], now.since(since), net);
+        let Volume { count, bytes, wire } = upkeep_of(now.since(since), net);
+        self.meters[index].add_evenly(bytes, wire);
+        self.ledger.add(Class::Upkeep, count, bytes, wire);
     }
 
-    /// The meter of a stream as of `now`, its upkeep included.
+    /// What a stream has carried until now, but which is not counted yet: its upkeep, and the heartbeats of a group at rest.
+    fn uncounted(&self, index: usize, now: Time, net: &Network) -> impl Iterator<Item = (Class, Volume)> {
+        let upkeep = self.streams[index].is_alive().then(|| upkeep_of(now.since(self.upkeep_since[index]), net));
+        let beats = self.rested(index, now, net);
+        upkeep.map(|volume| (Class::Upkeep, volume)).into_iter().chain(beats.map(|volume| (Class::Heartbeat, volume)))
+    }
+
+    /// The meter of a stream as of `now`.
     pub(super) fn metered(&self, index: usize, now: Time, net: &Network) -> Meter {
-        if self.streams[index].is_alive() {
-            with_upkeep(self.meters[index], now.since(self.upkeep_since[index]), net)
-        } else {
-            self.meters[index]
+        let mut meter = self.meters[index];
+        for (_, Volume { bytes, wire, .. }) in self.uncounted(index, now, net) {
+            meter.add_evenly(bytes, wire);
         }
+        meter
+    }
+
+    /// What the members have sent each other as of `now`, by what it is.
+    pub fn messages(&self, now: Time, net: &Network) -> Ledger {
+        let mut ledger = self.ledger;
+        for (class, Volume { count, bytes, wire }) in (0..self.streams.len()).flat_map(|index| self.uncounted(index, now, net)) {
+            ledger.add(class, count, bytes, wire);
+        }
+        ledger
     }
 }
 
-/// Heartbeats and their answers come evenly; those that confirm reads come with the reads.
-fn is_even(message: &Message) -> bool {
-    matches!(message.kind, Kind::Heartbeat | Kind::HeartbeatResponse) && message.context == 0
-}
-
-fn with_upkeep(mut meter: Meter, time: Duration, net: &Network) -> Meter {
+/// What keeps one direction alive for some time.
+fn upkeep_of(time: Duration, net: &Network) -> Volume {
     let share = |per_20s: u64| (u128::from(per_20s) * u128::from(time.as_nanos()) / 20_000_000_000) as u64;
     let wire = upkeep::wire_per_20s(net.tls, net.certificate_bytes);
-    meter.add_evenly(share(upkeep::BYTES_PER_20S), Burst { packets: share(wire.packets), bytes: share(wire.bytes) });
-    meter
+    let (count, bytes) = (share(upkeep::MESSAGES_PER_20S), share(upkeep::BYTES_PER_20S));
+    Volume { count, bytes, wire: Burst { packets: share(wire.packets), bytes: share(wire.bytes) } }
 }
 
 pub(super) fn stream_blocked(cluster: &Cluster, net: &Network, index: usize) -> bool {

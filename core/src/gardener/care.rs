@@ -2,7 +2,7 @@
 //! pods that have been terminating for long are removed, whether or not anybody confirms that they have ended. So a pod of a node that is
 //! out of reach makes room for its successor.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::ids::{PodId, WorkloadId};
 use crate::kernel::periodic::Periodic;
@@ -23,6 +23,8 @@ pub struct Care {
     syncs: Vec<Periodic>,
     /// Pods that terminate: their namespace, and when they are stale.
     stale: BTreeMap<PodId, (usize, Time)>,
+    /// The same by the first sync that finds them.
+    found: BTreeSet<(Time, PodId)>,
     armed: Option<Time>,
     generation: u32,
 }
@@ -36,14 +38,16 @@ impl Care {
             Periodic::new(Time::from_nanos(phase), period)
         };
         let syncs = (0..cx.spec.cared.len() as u32).map(sync).collect();
-        Self { syncs, stale: BTreeMap::new(), armed: None, generation: 0 }
+        Self { syncs, stale: BTreeMap::new(), found: BTreeSet::new(), armed: None, generation: 0 }
     }
 
     /// A pod has begun to terminate.
     pub fn terminating(&mut self, pod: PodId, workload: WorkloadId, cx: &Cx<'_>) {
         let namespace = cx.spec.workloads[workload.0 as usize].namespace;
         if let Some(place) = cx.spec.cared.iter().position(|cared| *cared == namespace) {
-            self.stale.insert(pod, (place, cx.now + cx.spec.timers.stale));
+            let at = cx.now + cx.spec.timers.stale;
+            self.stale.insert(pod, (place, at));
+            self.found.insert((self.syncs[place].at_or_after(at), pod));
         }
     }
 
@@ -53,11 +57,14 @@ impl Care {
             return;
         }
         self.armed = None;
-        let Self { syncs, stale, .. } = self;
+        let Self { syncs, stale, found, .. } = self;
         stale.retain(|pod, (namespace, at)| {
             let is_due = *at <= cx.now && syncs[*namespace].at_or_before(cx.now) == Some(cx.now);
             if is_due && store.pod(*pod).is_some() {
                 store.remove(*pod, cx);
+            }
+            if is_due {
+                found.remove(&(syncs[*namespace].at_or_after(*at), *pod));
             }
             !is_due
         });
@@ -68,12 +75,11 @@ impl Care {
         if acts && self.armed == Some(cx.now) {
             return;
         }
-        let finds = |(namespace, at): &(usize, Time)| {
-            let syncs = self.syncs[*namespace];
-            syncs.at_or_after(*at).max(syncs.after(cx.now))
-        };
+        // Those that the first sync did not find, since nobody acted then, are found by the next.
+        let missed =
+            self.found.iter().take_while(|(at, _)| *at <= cx.now).map(|(_, pod)| self.syncs[self.stale[pod].0].after(cx.now));
         let next = match cx.exact {
-            Exact::Fast => self.stale.values().map(finds).min(),
+            Exact::Fast => missed.chain(self.found.iter().map(|(at, _)| *at).find(|at| *at > cx.now)).min(),
             Exact::Full => self.syncs.iter().map(|syncs| syncs.after(cx.now)).min(),
         };
         let next = next.filter(|_| acts);

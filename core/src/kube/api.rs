@@ -9,6 +9,10 @@
 //!   '20 s--' silent            '----------' the path is open again
 //! ```
 //!
+//! Which members it may be sent to says the seed that it is a pod of ([`ApiToEtcd`]): any that is ready, or as topology hints have it; one of
+//! its own zone; the one that leads. That is asked for new connections: an open one stays, but for one to a member that lags behind, and
+//! for those who follow the leader.
+//!
 //! No request is simulated. [`Access`] is what the state says of a request made now: which server answers it soonest, and how long that
 //! takes with the way to the server, from there to its etcd member, and etcd's own time.
 
@@ -23,6 +27,8 @@ use crate::kernel::time::{Duration, Time};
 use crate::kube::context::Cx;
 use crate::kube::event::KubeEvent;
 use crate::kube::record::{KubeRecord, Replica, ServerFact, Verb};
+use crate::kube::rule::hints;
+use crate::kube::spec::routing::ApiToEtcd;
 use crate::network::{HostId, Network};
 use crate::sim::Exact;
 
@@ -148,6 +154,11 @@ impl Api {
         }
     }
 
+    /// Those that run: where, whether clients are sent to them, and the member of etcd that their connection is with.
+    pub fn servers(&self) -> impl Iterator<Item = (HostId, bool, Option<u8>)> {
+        self.servers.values().map(|server| (server.host, server.ready, server.link.member()))
+    }
+
     /// Looks at everything anew: servers, etcd and paths may have changed. Whether any server's answers have.
     pub fn refresh(&mut self, cx: &mut Cx<'_>) -> bool {
         let mut changed = false;
@@ -237,7 +248,7 @@ impl Server {
         match self.link {
             Link::Idle => self.dial(dials, key, cx),
             Link::Open { member, life } | Link::Silent { member, life } if is_open(member) => {
-                if lives(etcd, member) != Some(life) {
+                if lives(etcd, member) != Some(life) || self.is_led_away(cx) || self.is_turned_away(member, cx) {
                     self.dial(dials, key, cx);
                 } else if matches!(self.link, Link::Silent { .. }) {
                     self.link(Link::Open { member, life }, cx);
@@ -263,13 +274,8 @@ impl Server {
     fn dial(&mut self, dials: &mut u64, key: u32, cx: &mut Cx<'_>) {
         let etcd = etcd(cx);
         let is_open = |member: u8| cx.net.is_open(self.host, etcd.members[member as usize].host);
-        let votes = |member: u8| {
-            let member = &etcd.members[member as usize];
-            let in_service = etcd.is_in_service(member.id.index) && member.listed;
-            member.standing == Standing::In && !member.learner && in_service
-        };
-        let there = |member: &u8| votes(*member) && (lives(etcd, *member).is_some() || !is_open(*member));
-        let members: Vec<u8> = (0..etcd.members.len() as u8).filter(there).collect();
+        let there = |member: &u8| lives(etcd, *member).is_some() || !is_open(*member);
+        let members: Vec<u8> = self.routed(endpoints(etcd), cx).into_iter().filter(there).collect();
         if members.is_empty() {
             return self.link(Link::Idle, cx);
         }
@@ -282,6 +288,42 @@ impl Server {
             self.link(Link::Dialling(member), cx);
             cx.schedule(cx.now + cx.spec.timers.etcd_dial, KubeEvent::Link(key, self.link_timer));
         }
+    }
+
+    /// Those of the endpoints that it is sent to.
+    fn routed(&self, endpoints: Vec<u8>, cx: &Cx<'_>) -> Vec<u8> {
+        let Replica::Pod(seed, _) = self.replica else { return endpoints };
+        let routing = cx.scenario.kube.planes[seed.0 as usize].routing.api_to_etcd;
+        if routing == ApiToEtcd::Leader {
+            return self.leader(cx).filter(|leader| endpoints.contains(leader)).map_or(endpoints, |leader| vec![leader]);
+        }
+        let hint = |index: u8| {
+            let member = &etcd(cx).members[index as usize];
+            if routing == ApiToEtcd::Zone { Some(cx.net.zone(member.host)) } else { cx.services.hint(member.id) }
+        };
+        let hinted: Vec<_> = endpoints.into_iter().map(|index| (index, hint(index))).collect();
+        hints::reached(&hinted, cx.net.zone(self.host))
+    }
+
+    /// The member that leads, where it can be reached.
+    fn leader(&self, cx: &Cx<'_>) -> Option<u8> {
+        let etcd = etcd(cx);
+        etcd.leader().filter(|leader| cx.net.is_open(self.host, etcd.members[*leader as usize].host))
+    }
+
+    /// It goes with the leader, who is another than the member it talks to.
+    fn is_led_away(&self, cx: &Cx<'_>) -> bool {
+        let Replica::Pod(seed, _) = self.replica else { return false };
+        let follows = cx.scenario.kube.planes[seed.0 as usize].routing.api_to_etcd == ApiToEtcd::Leader;
+        let other = |leader| Some(leader) != self.link.member() && endpoints(etcd(cx)).contains(&leader);
+        follows && self.leader(cx).is_some_and(other)
+    }
+
+    /// The member it talks to lags, and there is one that does not.
+    fn is_turned_away(&self, member: u8, cx: &Cx<'_>) -> bool {
+        let etcd = etcd(cx);
+        let answers = |other: &u8| lives(etcd, *other).is_some() && cx.net.is_open(self.host, etcd.members[*other as usize].host);
+        etcd.lags(member) && endpoints(etcd).iter().any(|other| !etcd.lags(*other) && answers(other))
     }
 
     fn link(&mut self, link: Link, cx: &mut Cx<'_>) {
@@ -335,6 +377,18 @@ impl Link {
             Self::Idle | Self::Silent { .. } | Self::Dialling(_) => None,
         }
     }
+}
+
+/// Members that new connections may be sent to: not those that would turn them away, unless all would. (Their pods are not ready: a
+/// readiness probe asks what they would have to have caught up for. That such pods count as ready elsewhere here is left out.)
+fn endpoints(etcd: &Cluster) -> Vec<u8> {
+    let is_endpoint = |index: &u8| {
+        let member = &etcd.members[*index as usize];
+        member.standing == Standing::In && !member.learner && etcd.is_in_service(*index) && member.listed
+    };
+    let all: Vec<u8> = (0..etcd.members.len() as u8).filter(is_endpoint).collect();
+    let current: Vec<u8> = all.iter().copied().filter(|index| !etcd.lags(*index)).collect();
+    if current.is_empty() { all } else { current }
 }
 
 /// Which life a member's process is in; `None`: it does not serve.

@@ -9,6 +9,7 @@ use crate::kernel::time::{Duration, Time};
 use crate::kube::event::KubeEvent;
 use crate::kube::name::PodName;
 use crate::kube::record::{KubeRecord, Replica};
+use crate::kube::services::Services;
 use crate::kube::spec::{Component, PlaneSpec, Role};
 use crate::network::{HostId, Network};
 use crate::record::{Record, StopReason};
@@ -58,6 +59,8 @@ pub struct Cx<'a> {
     pub cloud: &'a mut Cloud,
     /// Which shoot is bound to which seed.
     pub garden: &'a mut Garden,
+    /// What Services tell those who dial.
+    pub services: &'a mut Services,
     /// What is asked for.
     pub fx: &'a mut Effects,
     /// What other planes are to hear.

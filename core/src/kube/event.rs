@@ -87,8 +87,10 @@ pub enum Watcher {
     Volumes,
     /// The disruption controller. Key: a workload.
     Budgets,
-    /// The endpoints controller. Key: a workload that is etcd.
+    /// The endpoints controller. Key: a workload that is etcd, or whose Service asks for topology hints.
     Endpoints,
+    /// The same: how the CPUs of nodes are shared out over zones. Key: 0.
+    Topology,
     /// The machine controller. Key: a node.
     Machines,
     /// Machine sets. Key: a machine deployment.
@@ -101,7 +103,7 @@ pub enum Watcher {
 
 impl Watcher {
     /// All of them.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::Lifecycle,
         Self::Evict,
         Self::ReplicaSets,
@@ -111,6 +113,7 @@ impl Watcher {
         Self::Volumes,
         Self::Budgets,
         Self::Endpoints,
+        Self::Topology,
         Self::Machines,
         Self::MachineSets,
         Self::Druid,
@@ -136,7 +139,8 @@ impl Watcher {
             | Self::DaemonSets
             | Self::Volumes
             | Self::Budgets
-            | Self::Endpoints => Some(Component::ControllerManager),
+            | Self::Endpoints
+            | Self::Topology => Some(Component::ControllerManager),
             Self::Machines | Self::MachineSets => Some(Component::MachineControllerManager),
             Self::Druid => Some(Component::Druid),
             Self::Gardenlet => Some(Component::Gardenlet),

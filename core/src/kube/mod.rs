@@ -46,6 +46,7 @@ pub mod plane;
 pub mod record;
 pub mod revision;
 pub mod rule;
+pub mod services;
 pub mod store;
 #[cfg(test)]
 mod tests;
@@ -57,7 +58,7 @@ pub use crate::scenario::kube::name;
 use std::collections::BTreeMap;
 
 use crate::gardener::garden::Garden;
-use crate::ids::{ClusterId, PlaneId, WorkloadId, ZoneId};
+use crate::ids::{ClusterId, PlaneId, SeedId, WorkloadId, ZoneId};
 use crate::kernel::time::Time;
 use crate::network::HostId;
 use crate::network::Network;
@@ -69,6 +70,7 @@ use event::KubeEvent;
 use glance::PlanePicture;
 use picture::Objects;
 use plane::Plane;
+use services::Services;
 use spec::{Operation, Role};
 
 /// All planes.
@@ -82,6 +84,7 @@ pub struct Kube {
     /// Where the members of an etcd cluster are pods, or may be.
     hosts: BTreeMap<ClusterId, Vec<(PlaneId, WorkloadId)>>,
     garden: Garden,
+    services: Services,
 }
 
 impl Kube {
@@ -99,14 +102,14 @@ impl Kube {
             }
         }
         let garden = Garden::new(&at.scenario.kube);
-        let mut kube = Self { seed, exact, planes: Vec::new(), in_etcd, hosts, garden };
+        let mut kube = Self { seed, exact, planes: Vec::new(), in_etcd, hosts, garden, services: Services::default() };
         let mut signals = Vec::new();
         for id in (0..specs.len() as u16).map(PlaneId) {
-            let plane = Plane::new(&mut cx(seed, exact, id, at, &mut kube.garden, &mut signals));
+            let plane = Plane::new(&mut cx(seed, exact, id, at, (&mut kube.garden, &mut kube.services), &mut signals));
             kube.planes.push(plane);
         }
         for signal in std::mem::take(&mut signals) {
-            let mut cx = cx(seed, exact, signal.plane, at, &mut kube.garden, &mut signals);
+            let mut cx = cx(seed, exact, signal.plane, at, (&mut kube.garden, &mut kube.services), &mut signals);
             kube.planes[signal.plane.0 as usize].is_served_by(&signal, &mut cx);
         }
         for id in (0..specs.len() as u16).map(PlaneId) {
@@ -128,6 +131,11 @@ impl Kube {
     /// A plane.
     pub fn plane(&self, id: PlaneId) -> &Plane {
         &self.planes[id.0 as usize]
+    }
+
+    /// The seed that is to host a shoot (its place in [`KubeModel::shoots`](spec::KubeModel::shoots)).
+    pub fn seed_of(&self, shoot: u16) -> Option<SeedId> {
+        self.garden.shoot(shoot).seed
     }
 
     /// The name of the node that stands for a host.
@@ -195,11 +203,11 @@ impl Kube {
     /// Does something in a plane, and in those that hear of it.
     fn with(&mut self, plane: PlaneId, at: &mut Surroundings<'_>, act: impl FnOnce(&mut Plane, &mut Cx<'_>)) {
         let mut signals = Vec::new();
-        let (seed, exact, garden) = (self.seed, self.exact, &mut self.garden);
-        act(&mut self.planes[plane.0 as usize], &mut cx(seed, exact, plane, at, garden, &mut signals));
+        let (seed, exact, garden, services) = (self.seed, self.exact, &mut self.garden, &mut self.services);
+        act(&mut self.planes[plane.0 as usize], &mut cx(seed, exact, plane, at, (garden, services), &mut signals));
         while !signals.is_empty() {
             for signal in std::mem::take(&mut signals) {
-                let mut cx = cx(seed, exact, signal.plane, at, garden, &mut signals);
+                let mut cx = cx(seed, exact, signal.plane, at, (garden, services), &mut signals);
                 self.planes[signal.plane.0 as usize].hear(&signal, &mut cx);
             }
         }
@@ -211,7 +219,7 @@ fn cx<'a>(
     exact: Exact,
     plane: PlaneId,
     at: &'a mut Surroundings<'_>,
-    garden: &'a mut Garden,
+    (garden, services): (&'a mut Garden, &'a mut Services),
     signals: &'a mut Vec<Signal>,
 ) -> Cx<'a> {
     let spec = &at.scenario.kube.planes[plane.0 as usize];
@@ -228,6 +236,7 @@ fn cx<'a>(
         etcd: at.etcd,
         cloud: at.cloud,
         garden,
+        services,
         fx: at.fx,
         signals,
     }

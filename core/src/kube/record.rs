@@ -7,6 +7,7 @@ use crate::gardener::machine::Phase;
 use crate::gardener::outage::OutageFact;
 use crate::ids::{GroupId, NodeId, PlaneId, WorkloadId, ZoneId};
 use crate::kube::name::{MachineName, NodeName, PodName};
+use crate::kube::rule::hints::NoHints;
 use crate::kube::rule::taints::Effect;
 use crate::kube::rule::zone_state::ZoneState;
 use crate::kube::spec::{Component, Task};
@@ -49,6 +50,17 @@ pub enum KubeRecord {
     Tolerance(u16, ToleranceFact),
     /// Of a shoot that is to move to another seed: a place in [`KubeModel::shoots`](crate::kube::spec::KubeModel::shoots).
     Migration(u16, MigrationFact),
+    /// Of topology hints of a Service, that of a workload. Told when it changes.
+    Hints(WorkloadId, HintsFact),
+}
+
+/// Whether the endpoints of a Service are hinted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum HintsFact {
+    /// Each is for the clients of some zone.
+    On,
+    /// None is, for this reason.
+    Off(NoHints),
 }
 
 /// One of the processes that serve an API, or act through it.
@@ -157,7 +169,7 @@ pub enum MachineFact {
 }
 
 /// The condition `Ready` of a node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Ready {
     /// Its kubelet says so.
     True,

@@ -1,12 +1,13 @@
 //! The objects of a plane's API, and the only ways to change them: each leaves a record and a [`Change`] for those who watch.
 
 mod claims;
+mod nodes;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use smallvec::SmallVec;
 
-use crate::ids::{NodeKey, PodId, WorkloadId, ZoneId};
+use crate::ids::{ClusterId, NodeKey, PodId, WorkloadId, ZoneId};
 use crate::kernel::time::Time;
 use crate::kube::claim::{Attachment, Claim};
 use crate::kube::context::Cx;
@@ -16,7 +17,7 @@ use crate::kube::revision::Revisions;
 use crate::kube::rule::budget::Status;
 use crate::kube::rule::labels::{Labels, Symbol};
 use crate::kube::rule::taints::{Effect, Taint};
-use crate::kube::spec::{NodeSpec, NodeTemplate, PlaneSpec, Resources, Workload};
+use crate::kube::spec::{NodeSpec, NodeTemplate, PlaneSpec, Resources, Role, Workload};
 use crate::network::{HostId, Network};
 
 /// A pod as the API has it. What runs of it is its kubelet's business.
@@ -115,6 +116,10 @@ pub struct Store {
     desired: Vec<u32>,
     revisions: Vec<Revisions>,
     claims: BTreeMap<PodName, Claim>,
+    /// Claims by the node that says it uses them.
+    mounted: BTreeMap<NodeKey, BTreeSet<PodName>>,
+    /// Nodes that members of an etcd cluster were ever bound to: their processes run nowhere else.
+    members: BTreeMap<ClusterId, BTreeSet<NodeKey>>,
     /// Volumes of pods that are gone: how many there were of each.
     discarded: BTreeMap<PodName, u8>,
     budgets: Vec<Option<Status>>,
@@ -173,6 +178,8 @@ impl Store {
             desired: spec.workloads.iter().map(|workload| workload.replicas).collect(),
             revisions: spec.workloads.iter().map(|workload| Revisions::new(workload.replicas)).collect(),
             claims: BTreeMap::new(),
+            mounted: BTreeMap::new(),
+            members: BTreeMap::new(),
             discarded: BTreeMap::new(),
             budgets: vec![None; spec.workloads.len()],
             templates: BTreeMap::new(),
@@ -243,6 +250,11 @@ impl Store {
     /// The pods that are bound to a node, be it there or not.
     pub fn pods_on(&self, key: NodeKey) -> Vec<PodId> {
         self.pods.iter().filter(|(_, pod)| pod.node == Some(key)).map(|(id, _)| *id).collect()
+    }
+
+    /// The nodes on which members of an etcd cluster may run, those that are gone included.
+    pub fn nodes_of_members(&self, cluster: ClusterId) -> Vec<NodeKey> {
+        self.members.get(&cluster).into_iter().flatten().copied().collect()
     }
 
     /// The pod of a name, if it is there.
@@ -380,6 +392,9 @@ impl Store {
         node.requested = node.requested.plus(&workload.requests);
         node.with_volume += u32::from(workload.volume.is_some());
         node.pods.insert(id);
+        if let Role::Etcd(cluster) = workload.role {
+            self.members.entry(cluster).or_default().insert(key);
+        }
         if let Some(volume) = workload.volume {
             let zone = node.labels.get(Symbol::ZONE).filter(|_| !volume.regional);
             let (home, attachment, deleted, mounted) = (node.zone, Attachment::Free, false, None);
@@ -447,50 +462,5 @@ impl Store {
         self.changes.push(Change::Removed(id, pod.name, pod.node));
         cx.record(KubeRecord::Pod(pod.name, PodFact::Removed));
         self.discard(pod.name, cx);
-    }
-
-    /// A node's condition; nothing if it is so.
-    pub fn set_node_ready(&mut self, key: NodeKey, ready: Ready, cx: &mut Cx<'_>) {
-        let node = self.nodes.get_mut(&key).expect("who changes a node has it");
-        if node.ready != ready {
-            node.ready = ready;
-            self.changes.push(Change::Condition(key));
-            cx.record(KubeRecord::Node(node.name, NodeFact::Ready(ready)));
-        }
-    }
-
-    /// A node takes no more pods; nothing if that is so.
-    pub fn cordon(&mut self, key: NodeKey, cx: &mut Cx<'_>) {
-        let node = self.nodes.get_mut(&key).expect("who changes a node has it");
-        let taint = Taint { key: Symbol::UNSCHEDULABLE, value: None, effect: Effect::NoSchedule };
-        if !node.taints.contains(&taint) {
-            node.taints.push(taint);
-            self.changes.push(Change::Taints(key));
-            cx.record(KubeRecord::Node(node.name, NodeFact::Cordoned));
-        }
-    }
-
-    /// Pods are rather not to go to a node whose machine is to be replaced; nothing if that is so, or it is not there.
-    pub fn repel(&mut self, key: NodeKey) {
-        let taint = Taint { key: Symbol::REPLACED, value: None, effect: Effect::PreferNoSchedule };
-        if let Some(node) = self.nodes.get_mut(&key).filter(|node| !node.taints.contains(&taint)) {
-            node.taints.push(taint);
-            self.changes.push(Change::Taints(key));
-        }
-    }
-
-    /// Taints a node as unreachable, or takes that taint away; nothing if it is so.
-    pub fn set_unreachable(&mut self, key: NodeKey, effect: Effect, on: bool, cx: &mut Cx<'_>) {
-        let node = self.nodes.get_mut(&key).expect("who changes a node has it");
-        let taint = unreachable(effect);
-        if node.taints.contains(&taint) != on {
-            if on {
-                node.taints.push(taint);
-            } else {
-                node.taints.retain(|own| *own != taint);
-            }
-            self.changes.push(Change::Taints(key));
-            cx.record(KubeRecord::Node(node.name, NodeFact::Unreachable(effect, on)));
-        }
     }
 }

@@ -5,10 +5,12 @@ use crate::ids::MemberId;
 use crate::kube::event::{KubeEvent, Stage, Watcher};
 use crate::kube::name::{NodeName, PodName, PodTag};
 use crate::kube::plane::Plane;
-use crate::kube::record::{KubeRecord, Loss, MachineFact, NodeFact, PodFact, Ready, Reason, Replica, ServerFact, Verb};
+use crate::kube::record::{
+    HintsFact, KubeRecord, Loss, MachineFact, NodeFact, PodFact, Ready, Reason, Replica, ServerFact, Verb,
+};
 use crate::kube::rule::taints::Effect;
 use crate::kube::rule::zone_state::ZoneState;
-use crate::kube::spec::{Component, PlaneSpec, Task};
+use crate::kube::spec::{Component, PlaneSpec, Role, Task, Workload};
 use crate::scenario::Scenario;
 
 /// A node's name, as `kubectl` shows it.
@@ -17,6 +19,12 @@ pub fn node_name(name: NodeName, plane: &PlaneSpec, scenario: &Scenario) -> Stri
         NodeName::Given(key) => scenario.nodes[plane.nodes[key.0 as usize].node.0 as usize].name.clone(),
         NodeName::Machine(machine) => machine.text(plane),
     }
+}
+
+/// The name of a component's Service, with its namespace.
+pub fn service_name(workload: &Workload, scenario: &Scenario) -> String {
+    let client = if matches!(workload.role, Role::Etcd(_)) { "-client" } else { "" };
+    format!("{}/{}{client}", scenario.kube.word(workload.namespace), workload.name)
 }
 
 impl KubeRecord {
@@ -130,6 +138,13 @@ impl KubeRecord {
             }
             Self::Tolerance(shoot, fact) => fact.words(&scenario.kube.shoots[usize::from(shoot)].name),
             Self::Migration(shoot, fact) => fact.words(&scenario.kube.shoots[usize::from(shoot)].name, &scenario.kube.seeds),
+            Self::Hints(service, fact) => {
+                let service = service_name(&plane.workloads[service.0 as usize], scenario);
+                match fact {
+                    HintsFact::On => format!("{service} has topology hints"),
+                    HintsFact::Off(why) => format!("{service} has no topology hints: {why}"),
+                }
+            }
         };
         format!("{}: {text}", plane.name)
     }
@@ -209,6 +224,7 @@ impl KubeEvent {
             Self::Work(Watcher::DaemonSets) => "the DaemonSet controller hears of nodes and pods".to_owned(),
             Self::Work(Watcher::Volumes) => "the attach/detach controller hears of nodes and pods".to_owned(),
             Self::Work(Watcher::Endpoints) => "the endpoints controller hears of pods".to_owned(),
+            Self::Work(Watcher::Topology) => "the endpoints controller hears of nodes".to_owned(),
             Self::Work(Watcher::Budgets) => "the disruption controller hears of pods".to_owned(),
             Self::Work(Watcher::Machines) => "the machine controller hears of nodes".to_owned(),
             Self::Work(Watcher::MachineSets) => "machine sets hear of machines".to_owned(),

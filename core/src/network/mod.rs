@@ -2,12 +2,13 @@
 //!
 //! ```text
 //!  Stream::send(bytes) --path, loss, bandwidth--> Delivery::At(time) | Held (until the path heals) | Closed | Vanished
-//!                       \--bytes, packets, ACKs--> Meter
+//!                       \--bytes, packets, ACKs--> Meter, Ledger
 //! ```
 //!
 //! A blocked path is a black hole: packets vanish and nobody is told. A reset is what a living kernel answers for a dead process.
 //! The two differ by orders of magnitude in the time until the other side knows.
 
+pub mod ledger;
 pub mod meter;
 pub mod stream;
 pub mod wire;

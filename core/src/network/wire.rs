@@ -36,6 +36,12 @@ impl Burst {
         Self { packets, bytes: payload + packets * HEADERS }
     }
 
+    /// Both.
+    #[must_use]
+    pub const fn and(self, other: Self) -> Self {
+        Self { packets: self.packets + other.packets, bytes: self.bytes + other.bytes }
+    }
+
     /// The same as IP packets: as clouds count them.
     pub const fn ip_bytes(self) -> u64 {
         self.bytes - self.packets * ETHERNET
@@ -62,7 +68,7 @@ impl Burst {
 impl Add for Burst {
     type Output = Self;
     fn add(self, other: Self) -> Self {
-        Self { packets: self.packets + other.packets, bytes: self.bytes + other.bytes }
+        self.and(other)
     }
 }
 

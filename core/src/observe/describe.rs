@@ -147,6 +147,7 @@ pub fn change_words(change: MemberChange, scenario: &Scenario) -> String {
 pub fn kind(op: Op) -> (OpKind, Consistency) {
     match op {
         Op::Put { .. } => (OpKind::Put, Consistency::Linearizable),
+        Op::Txn { .. } => (OpKind::Txn, Consistency::Linearizable),
         Op::Delete { .. } => (OpKind::Delete, Consistency::Linearizable),
         Op::Range { linearizable: true, .. } => (OpKind::Range, Consistency::Linearizable),
         Op::Range { linearizable: false, .. } => (OpKind::Range, Consistency::Serializable),

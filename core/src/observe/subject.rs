@@ -74,7 +74,8 @@ pub fn subject(record: &Record, ended: Option<&Fault>, scenario: &Scenario) -> S
     }
 }
 
-/// Facts of Kubernetes that a person would tell: not what becomes of each pod that is well, nor the connections of API servers.
+/// Facts of Kubernetes that a person would tell: not what becomes of each pod that is well, nor the connections of API servers
+/// and what steers them.
 fn in_plane(id: PlaneId, fact: &KubeRecord, scenario: &Scenario) -> Subject {
     let plane = &scenario.kube.planes[id.0 as usize];
     let (kind, about, over) = match *fact {
@@ -134,7 +135,7 @@ fn in_plane(id: PlaneId, fact: &KubeRecord, scenario: &Scenario) -> Subject {
         KubeRecord::Operation(Task::RollMachines(group)) => {
             (StoryKind::Machine, vec![plane.groups[group.0 as usize].name.clone()], true)
         }
-        KubeRecord::ApiServer(..) => return Subject::default(),
+        KubeRecord::ApiServer(..) | KubeRecord::Hints(..) => return Subject::default(),
     };
     Subject { kind: Some(kind), cluster: Some(plane.name.clone()), about, over }
 }

@@ -88,6 +88,7 @@ pub(crate) fn client(name: &str, target: Target) -> Client {
         retries: 1,
         start: Time::ZERO,
         stop: Time::MAX,
+        server: None,
     }
 }
 

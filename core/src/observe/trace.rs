@@ -277,6 +277,11 @@ impl Form {
                 self.u32(key_bytes);
             }
             Op::Watch => self.u8(3),
+            Op::Txn { key_bytes, value_bytes } => {
+                self.u8(4);
+                self.u32(key_bytes);
+                self.u32(value_bytes);
+            }
         }
     }
 

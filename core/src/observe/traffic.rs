@@ -7,9 +7,10 @@ use std::collections::BTreeMap;
 
 use crate::ids::{ClusterId, Endpoint, ZoneId};
 use crate::kernel::time::{Duration, Time};
-use crate::report::{LinkReport, ZonePairReport, rate};
+use crate::network::ledger::{Class, Ledger, Volume};
+use crate::report::{LinkReport, MessageReport, ZonePairReport, rate};
 use crate::scenario::Scenario;
-use crate::sim::LinkTotals;
+use crate::sim::{LinkTotals, PairTotals, Pairs};
 
 /// Windows in a report, at most.
 pub const MOST_WINDOWS: u64 = 360;
@@ -44,20 +45,29 @@ struct Pair {
 
 impl Traffic {
     /// Takes the totals at the end of a window.
-    pub fn sample(&mut self, now: Time, links: &[LinkTotals]) {
-        let mut totals: BTreeMap<(ZoneId, ZoneId), (u64, u64)> = BTreeMap::new();
-        for link in links {
-            let total = totals.entry(link.zones).or_default();
-            total.0 += link.bytes;
-            total.1 += link.wire_bytes;
-        }
-        for (key, (bytes, wire_bytes)) in totals {
+    pub fn sample(&mut self, now: Time, totals: &Pairs) {
+        for (key, PairTotals { bytes, wire }) in totals {
             let quiet = self.windows.len();
-            let pair = self.pairs.entry(key).or_insert_with(|| Pair { quiet, ..Pair::default() });
-            pair.per_window.push(wire_bytes - pair.wire_bytes);
-            (pair.bytes, pair.wire_bytes) = (bytes, wire_bytes);
+            let pair = self.pairs.entry(*key).or_insert_with(|| Pair { quiet, ..Pair::default() });
+            pair.per_window.push(wire.bytes.saturating_sub(pair.wire_bytes));
+            (pair.bytes, pair.wire_bytes) = (*bytes, wire.bytes);
         }
         self.windows.push(now);
+    }
+
+    /// Takes the totals of all links at the end; `open`: what came since the last window is one more.
+    pub fn close(&mut self, now: Time, links: &[LinkTotals], open: bool) {
+        let mut totals = Pairs::new();
+        for link in links {
+            totals.entry(link.zones).or_default().add(link);
+        }
+        if open {
+            self.sample(now, &totals);
+        }
+        for (zones, pair) in &mut self.pairs {
+            let PairTotals { bytes, wire } = totals.get(zones).copied().unwrap_or_default();
+            (pair.bytes, pair.wire_bytes) = (bytes, wire.bytes);
+        }
     }
 
     /// One row per zone pair, ordered as the zones of the scenario.
@@ -100,11 +110,39 @@ pub fn links(links: &[LinkTotals], now: Time, scenario: &Scenario) -> Vec<LinkRe
     links.iter().map(row).collect()
 }
 
-/// The cluster that an endpoint belongs to or talks to.
+/// One row per class of messages.
+pub fn messages(ledger: &Ledger) -> Vec<MessageReport> {
+    let row = |(class, Volume { count, bytes, wire }): (Class, Volume)| MessageReport {
+        class,
+        count,
+        bytes,
+        wire_bytes: wire.bytes,
+        packets: wire.packets,
+    };
+    ledger.rows().map(row).collect()
+}
+
+/// How what was sent differs from what travelled: `None`, unless the simulator counts wrongly.
+pub fn imbalance(messages: &Ledger, links: &[LinkTotals], pairs: &[ZonePairReport]) -> Option<String> {
+    let Volume { bytes, wire, .. } = messages.sum();
+    let sent = [bytes, wire.bytes, wire.packets];
+    let travelled = links.iter().fold([0; 3], |[bytes, wire_bytes, packets], link| {
+        [bytes + link.bytes, wire_bytes + link.wire_bytes, packets + link.packets]
+    });
+    let crossed = pairs.iter().fold([0; 2], |[bytes, wire_bytes], pair| [bytes + pair.bytes, wire_bytes + pair.wire_bytes]);
+    (sent != travelled || sent[..2] != crossed).then(|| {
+        format!("bytes, wire bytes and packets: {sent:?} in messages, {travelled:?} on links, {crossed:?} between zones")
+    })
+}
+
+/// The cluster that an endpoint belongs to or talks to; of who asks an API, the one its objects are in.
 pub(super) fn cluster(end: Endpoint, scenario: &Scenario) -> ClusterId {
     match end {
         Endpoint::Member(member) => member.cluster,
         Endpoint::Client(client) => scenario.client(client).cluster,
+        Endpoint::Servers(plane) | Endpoint::Components(plane) | Endpoint::Outside(plane) => {
+            scenario.kube.planes[plane.0 as usize].etcd
+        }
     }
 }
 
@@ -112,12 +150,16 @@ fn name(end: Endpoint, scenario: &Scenario) -> &str {
     match end {
         Endpoint::Member(member) => &scenario.member(member).name,
         Endpoint::Client(client) => &scenario.client(client).name,
+        Endpoint::Servers(_) => "kube-apiserver",
+        Endpoint::Components(_) => "components",
+        Endpoint::Outside(_) => "outside",
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::network::wire::Burst;
     use crate::observe::testing::{at, member, three_zones};
 
     #[test]
@@ -140,13 +182,38 @@ mod tests {
             peak_wire_bytes_per_s: 0.0,
         };
         let mut traffic = Traffic::default();
-        traffic.sample(at(10_000), &[link(0, 1, 1_000)]);
-        traffic.sample(at(20_000), &[link(0, 1, 1_500), link(2, 1, 400)]);
-        traffic.sample(at(25_000), &[link(0, 1, 1_500), link(2, 1, 400)]);
+        traffic.close(at(10_000), &[link(0, 1, 1_000)], true);
+        traffic.close(at(20_000), &[link(0, 1, 1_500), link(2, 1, 400)], true);
+        traffic.close(at(25_000), &[link(0, 1, 1_500), link(2, 1, 400)], true);
         let rows = traffic.rows(&scenario);
         assert_eq!((rows[0].to_zone.as_str(), rows[0].wire_bytes, rows[0].bytes), ("z-b", 1_500, 750));
         assert_eq!(rows[0].wire_bytes_per_s, [100.0, 50.0, 0.0]);
         assert_eq!(rows[1].wire_bytes_per_s, [0.0, 40.0, 0.0]);
         assert_eq!((rows[0].mean_wire_bytes_per_s, rows[0].peak_wire_bytes_per_s), (60.0, 100.0));
+    }
+
+    #[test]
+    fn what_is_sent_is_what_travels() {
+        let scenario = three_zones();
+        let link = |packets| LinkTotals {
+            from: Endpoint::Member(member(0)),
+            to: Endpoint::Member(member(1)),
+            zones: (scenario.zone_of(member(0)), scenario.zone_of(member(1))),
+            bytes: 60,
+            wire_bytes: 200,
+            packets,
+            peak_wire_bytes_per_s: 0.0,
+        };
+        let mut traffic = Traffic::default();
+        traffic.close(at(10_000), &[link(1), link(2)], true);
+        let pairs = traffic.rows(&scenario);
+        let mut ledger = Ledger::default();
+        ledger.add(Class::Append, 1, 100, Burst { packets: 2, bytes: 320 });
+        ledger.add(Class::Vote, 1, 20, Burst { packets: 1, bytes: 80 });
+        assert_eq!(imbalance(&ledger, &[link(1), link(2)], &pairs), None);
+        assert!(imbalance(&ledger, &[link(2), link(2)], &pairs).is_some(), "a packet too many on a link");
+        assert!(imbalance(&ledger, &[link(1), link(2)], &[]).is_some(), "nothing between zones");
+        ledger.add(Class::Append, 1, 1, Burst::default());
+        assert!(imbalance(&ledger, &[link(1), link(2)], &pairs).is_some(), "a byte too many is sent");
     }
 }

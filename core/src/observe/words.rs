@@ -80,6 +80,7 @@ pub fn member(scenario: &Scenario, id: MemberId) -> &str {
 pub fn op(op: Op) -> &'static str {
     match op {
         Op::Put { .. } => "put",
+        Op::Txn { .. } => "transaction",
         Op::Delete { .. } => "delete",
         Op::Range { linearizable: true, .. } => "linearizable range",
         Op::Range { linearizable: false, .. } => "serializable range",

@@ -216,6 +216,8 @@ pub enum OpKind {
     Delete,
     /// Be told of events.
     Watch,
+    /// Write one key if it has not changed.
+    Txn,
 }
 
 /// What a request may see.

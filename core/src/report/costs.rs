@@ -6,8 +6,8 @@ use crate::scenario::prices::Check;
 
 /// What goes into the figures of a [`ToleranceTable`].
 pub const TOLERANCE_NOTE: &str = "Shared: room on machines that no pod asked for, what a seed runs for itself and its load balancer, in \
-                                  equal parts for each of its shoots. Bytes: those that etcd and the scenario's clients exchange \
-                                  between zones.";
+                                  equal parts for each of its shoots. Bytes: those that etcd, what uses a control plane, and the \
+                                  scenario's clients exchange.";
 
 /// What a shoot costs with one provider, by what it survives: US dollars per shoot and month of 730 h.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,7 +27,9 @@ impl CostKind {
             Self::Machine => "machines",
             Self::Volume => "volumes",
             Self::LoadBalancerHours => "load balancers",
+            Self::LoadBalancerBytes => "bytes through load balancers",
             Self::CrossZone => "bytes between zones",
+            Self::Backup => "backups of etcd",
         }
     }
 }
@@ -98,8 +100,10 @@ fn tolerance_table(provider: &str, all: &[&ToleranceCostReport]) -> ToleranceTab
         ("volumes", of(Some(CostKind::Volume), own)),
         ("volumes, shared", of(Some(CostKind::Volume), shared)),
         ("load balancer, shared", of(Some(CostKind::LoadBalancerHours), shared)),
+        ("bytes through the load balancer", of(Some(CostKind::LoadBalancerBytes), own)),
         ("bytes between zones", of(Some(CostKind::CrossZone), own)),
         ("bytes between zones, shared", of(Some(CostKind::CrossZone), shared)),
+        ("backups of etcd", of(Some(CostKind::Backup), own)),
         ("all", of(None, |row| row.own_usd + row.shared_usd)),
     ];
     let mut head: Vec<String> = there.iter().map(|tolerance| word(*tolerance).to_owned()).collect();

@@ -291,6 +291,23 @@ pub struct MigrationReport {
     pub waits: Vec<WaitReport>,
 }
 
+/// A time in which a Service had topology hints, or had none for one reason.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HintsReport {
+    /// The seed it is in.
+    pub seed: String,
+    /// Its namespace and name.
+    pub service: String,
+    /// Each of its endpoints is for the clients of some zone.
+    pub on: bool,
+    /// From when, in seconds.
+    pub from_s: f64,
+    /// Until when, or the end of the run, in seconds.
+    pub to_s: f64,
+    /// Why it had none, in plain words; null: it had.
+    pub why: Option<String>,
+}
+
 /// A pod that ran on, cut off, though its object was gone.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HazardReport {

@@ -16,13 +16,18 @@ pub enum CostKind {
     Volume,
     /// Load balancers: one of each seed.
     LoadBalancerHours,
+    /// Bytes through load balancers, there and back, as IP packets.
+    LoadBalancerBytes,
     /// Bytes between zones of a region, as IP packets.
     CrossZone,
+    /// Backups of etcd in a bucket: what it holds, and the requests that upload it.
+    Backup,
 }
 
 impl CostKind {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Machine, Self::Volume, Self::LoadBalancerHours, Self::CrossZone];
+    pub const ALL: [Self; 6] =
+        [Self::Machine, Self::Volume, Self::LoadBalancerHours, Self::LoadBalancerBytes, Self::CrossZone, Self::Backup];
 }
 
 /// What a part of the scenario costs in a month of 730 h, if it goes on as it went.

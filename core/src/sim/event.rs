@@ -237,6 +237,11 @@ impl Effects {
             && self.deleted_vms.is_empty()
     }
 
+    /// Nothing at all is asked for.
+    pub fn is_idle(&self) -> bool {
+        self.is_settled() && self.schedule.is_empty() && self.records.is_empty()
+    }
+
     /// Queues an event of a cluster.
     pub fn etcd(&mut self, at: Time, cluster: ClusterId, event: EtcdEvent) {
         self.schedule.push((at, Event::Etcd(cluster, event)));

@@ -10,11 +10,14 @@
 
 pub mod event;
 mod faults;
+mod meters;
 pub mod picture;
+mod seats;
 #[cfg(test)]
 mod tests;
 pub mod words;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::client::{Client, Surroundings};
@@ -23,16 +26,17 @@ use crate::etcd::member::Standing;
 use crate::etcd::raft;
 use crate::fault::Faults;
 use crate::gardener::machine::cloud::Cloud;
-use crate::ids::{ClientId, ClusterId, Endpoint, MemberId, ZoneId};
+use crate::ids::{ClientId, ClusterId, MemberId, PlaneId, ZoneId};
 use crate::kernel::queue::EventQueue;
 use crate::kernel::time::Time;
 use crate::kube::{self, Kube};
-use crate::network::meter::Meter;
 use crate::network::{HostId, Network};
 use crate::record::Record;
 use crate::report::FailbackReport;
 use crate::scenario::Scenario;
+use crate::traffic::{Traffic, World};
 use event::{Answer, Effects, EtcdEvent, Event, MemberOrder};
+pub use meters::{LinkTotals, PairTotals, Pairs};
 
 /// How heartbeats and other periodic work are simulated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -70,6 +74,9 @@ pub struct Simulation {
     kube: Kube,
     faults: Faults,
     fx: Effects,
+    traffic: Traffic,
+    /// Clients that are parts of API servers, and in whose place among those that serve.
+    parts: BTreeMap<PlaneId, Vec<(ClientId, u32)>>,
     /// [`Simulation::run_some`] has handled all events up to here, and what rested has been woken.
     woken: Option<Time>,
 }
@@ -113,26 +120,6 @@ pub enum Role {
     Standby,
 }
 
-/// Bytes one endpoint has sent to another since the start.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct LinkTotals {
-    /// Sender.
-    pub from: Endpoint,
-    /// Receiver.
-    pub to: Endpoint,
-    /// Where they were meanwhile: a member that has moved since has a link more.
-    pub zones: (ZoneId, ZoneId),
-    /// Application bytes: what the programs wrote (HTTP framing included, TLS and below not).
-    pub bytes: u64,
-    /// Bytes on the wire: with TLS records, Ethernet, IP and TCP headers, pure ACKs of the other direction's data.
-    pub wire_bytes: u64,
-    /// Packets on the wire.
-    pub packets: u64,
-    /// The largest wire bytes in any [`PEAK_WINDOW`](crate::network::meter::PEAK_WINDOW) (windows laid end to end from the
-    /// start) per second, on top of heartbeats and keep-alives, which are even.
-    pub peak_wire_bytes_per_s: f64,
-}
-
 impl Simulation {
     /// The scenario at time zero. `seed` replaces the scenario's own.
     pub fn new(scenario: Arc<Scenario>, seed: u64, options: Options) -> Self {
@@ -154,8 +141,9 @@ impl Simulation {
         let kube = Kube::new(seed, options.exact, &mut at);
         let faults = Faults::new(&scenario, seed);
         let (events, queue) = (0, EventQueue::new());
-        let woken = None;
-        let mut simulation = Self { scenario, now, events, queue, network, clusters, clients, cloud, kube, faults, fx, woken };
+        let (traffic, parts, woken) = (Traffic::new(&scenario), seats::parts(&scenario), None);
+        let mut simulation =
+            Self { scenario, now, events, queue, network, clusters, clients, cloud, kube, faults, fx, traffic, parts, woken };
         simulation.plan_faults();
         simulation
     }
@@ -212,6 +200,17 @@ impl Simulation {
         if there {
             self.now = self.now.max(until);
             self.woken = None;
+        }
+        there
+    }
+
+    /// The same, for who only wants to know what adds up ([`Simulation::links`] and the like): what rests is not woken, and the stop
+    /// costs no event.
+    pub fn pass(&mut self, until: Time, events: u64, sink: &mut dyn FnMut(Time, &Record)) -> bool {
+        self.carry_out(sink);
+        let there = self.handle_until(until, self.events.saturating_add(events), sink);
+        if there {
+            self.now = self.now.max(until);
         }
         there
     }
@@ -324,10 +323,14 @@ impl Simulation {
                 self.queue.push(at, event);
             }
             for record in self.fx.records.drain(..) {
+                self.traffic.heed(&record);
                 sink(self.now, &record);
             }
             if self.fx.is_settled() {
-                return;
+                self.refresh_traffic();
+                if self.fx.is_idle() {
+                    return;
+                }
             }
             self.tell_clients();
             for order in std::mem::take(&mut self.fx.orders) {
@@ -344,6 +347,7 @@ impl Simulation {
                 self.delete_vm(host);
             }
             for id in std::mem::take(&mut self.fx.disturbed) {
+                self.traffic.disturbed(id);
                 let (probe, zones) = (self.scenario.probe, self.scenario.zones.len() as u16);
                 let (cluster, mut cx) = self.cluster(id);
                 cluster.attend(&mut cx);
@@ -356,6 +360,20 @@ impl Simulation {
                 kube.services_changed(id, &mut at);
             }
         }
+    }
+
+    fn refresh_traffic(&mut self) {
+        let mut traffic = std::mem::take(&mut self.traffic);
+        let stale = traffic.refresh(&self.world());
+        self.traffic = traffic;
+        for plane in stale {
+            self.seat_clients(plane);
+        }
+    }
+
+    fn world(&self) -> World<'_> {
+        let Self { now, scenario, network: net, clusters, kube, .. } = self;
+        World { now: *now, scenario, net, clusters, kube }
     }
 
     fn obey(&mut self, order: MemberOrder) {
@@ -457,31 +475,6 @@ impl Simulation {
 
     fn host_of(&self, member: MemberId) -> HostId {
         self.clusters[member.cluster.0 as usize].members[member.index as usize].host
-    }
-
-    /// Bytes between every two endpoints that have exchanged any, in order of `(from, to)`. Groups at rest are counted up to the time
-    /// [`Simulation::run_until`] ended at.
-    pub fn links(&self) -> Vec<LinkTotals> {
-        let members = self.clusters.iter().flat_map(|cluster| {
-            let links = cluster.links(self.now, &self.network);
-            links.map(|(from, to, zones, meter)| (Endpoint::Member(from), Endpoint::Member(to), zones, meter))
-        });
-        let clients = self.clients.iter().flat_map(|client| {
-            let zone = |index| self.zone_of(MemberId { cluster: client.cluster(), index });
-            client.meters(zone)
-        });
-        let totals = |(from, to, zones, meter): (Endpoint, Endpoint, (ZoneId, ZoneId), Meter)| LinkTotals {
-            from,
-            to,
-            zones,
-            bytes: meter.bytes,
-            wire_bytes: meter.wire.bytes,
-            packets: meter.wire.packets,
-            peak_wire_bytes_per_s: meter.peak_per_s(self.now.since(Time::ZERO)),
-        };
-        let mut links: Vec<LinkTotals> = members.chain(clients).filter(|(.., meter)| meter.wire.bytes > 0).map(totals).collect();
-        links.sort_by_key(|link| (link.from, link.to));
-        links
     }
 }
 

@@ -204,6 +204,7 @@ fn client(row: &Row, bench: &Bench) -> Client {
         retries: 0,
         start: START,
         stop: Time::MAX,
+        server: None,
     }
 }
 

@@ -3,9 +3,10 @@
 use serde_json::{Value, json};
 use zonefall_core::network::wire;
 use zonefall_core::scenario::Scenario;
+use zonefall_core::scenario::kube::usage::{BURST_S, Basis, Does, KEY_BYTES, Objects, REST, Size, Source};
 
 use super::Run;
-use crate::inputs::Input;
+use crate::inputs::{Input, Label};
 
 /// Least seconds before anything is metered.
 pub const SETTLED_S: u64 = 30;
@@ -18,15 +19,24 @@ const LINK: Input =
     Input::physical("bandwidth between zones", 120.0, "MiB/s", "GEP-20: \"max egress: ~120 MiB/s\" while nothing else limits");
 const WINDOW: Input = Input::policy("window of the meter", 20.0, "s", "inferred: a load of 30 s shows as a pattern of 50 s");
 const SERVERS: Input = Input::policy("API servers, one at each member", 3.0, "", "assumed; GEP-20: as many as zones");
+const JOINING: Input = Input::policy(
+    "API servers sent to a member that joins",
+    0.0,
+    "",
+    "assumed: its pod is not ready; the third asks the leader meanwhile (rows 17 and 18 rest on it)",
+);
 const CERTIFICATE: Input = Input::physical(
     "certificate of a member",
     1_190.0,
     "B",
     "850 B (2,048 bits, few names) and 8 names of a peer service in \"shoot--ash-garden--mz-neem\" (which ones Gardener puts there is not verified)",
 );
-const KEY: Input =
-    Input::physical("key of an object", 55.0, "B", "/registry/leases/kube-system/kube-controller-manager and the like");
-const READ: Input = Input::policy("a quorum read's object", 2_048.0, "B", "assumed; no byte of it goes from member to member");
+const KEY: Input = Input::physical(
+    "key of an object",
+    KEY_BYTES as f64,
+    "B",
+    "/registry/leases/kube-system/kube-controller-manager and the like",
+);
 const BULK: Input = Input::fitted(
     "segments that one ACK of a database answers",
     wire::BULK_SEGMENTS_PER_ACK as f64,
@@ -34,98 +44,30 @@ const BULK: Input = Input::fitted(
     &[16],
     "between 24 (four or five ACKs for 100 KiB, as captured) and 45 (64 KiB, most that Linux coalesces)",
 );
-const BURST: Input = Input::policy("length of the minutely burst", 20.0, "s", "assumed: a third of a minute");
+const BURST: Input = Input::policy("length of the minutely burst", BURST_S as f64, "s", "assumed: a third of a minute");
 
 /// All that is put in besides the workload at rest.
-pub const INPUTS: [Input; 8] = [LINK, CERTIFICATE, WINDOW, SERVERS, KEY, READ, BULK, BURST];
+pub const INPUTS: [Input; 8] = [LINK, CERTIFICATE, WINDOW, SERVERS, JOINING, KEY, BULK, BURST];
 
 /// Seconds of the meter's window.
 pub const WINDOW_S: usize = WINDOW.value as usize;
 
-/// What a source asks of etcd.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Does {
-    /// Writes an object of so many bytes, by a transaction.
-    Write(u32),
-    /// Grants a lease.
-    Grant,
-    /// Reads an object, linearizably.
-    Read,
-    /// The same, in a burst of [`BURST`] each minute; the rate is that of the burst.
-    ReadInBursts,
-}
+/// The control plane that was metered: three nodes, three of everything.
+const SIZE: Size = Size { nodes: 3, servers: 3, standbys: 2 };
 
-/// A part of the workload at rest; all API servers together, a Poisson process.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Source {
-    /// Does what.
-    pub does: Does,
-    /// Who, and how often.
-    pub rate: Input,
-}
-
-const fn source(does: Does, rate: Input) -> Source {
-    Source { does, rate }
-}
-
-const ELECTIONS: &str =
-    "4 leases (controller-manager, scheduler, cloud-controller-manager, cluster-autoscaler), each every 2 s (defaults.csv)";
-
-/// A fresh control plane of three nodes without user activity, its etcd-main (events have their own).
-pub const REST: [Source; 12] = [
-    source(Does::Write(400), Input::policy("leaders renew", 2.0, "/s", ELECTIONS)),
-    source(Does::Read, Input::policy("and look before", 2.0, "/s", ELECTIONS)),
-    source(
-        Does::Read,
-        Input::policy(
-            "candidates look",
-            2.5,
-            "/s",
-            "2 standbys of each of the 4, each every 3.2 s: 2 s with a jitter of up to 1.2 (defaults.csv)",
-        ),
-    ),
-    source(
-        Does::Write(400),
-        Input::policy("CSI sidecars renew", 1.0, "/s", "5 sidecars, each every 5 s (csi-lib-utils, not verified)"),
-    ),
-    source(Does::Read, Input::policy("and look before", 1.0, "/s", "as often")),
-    source(
-        Does::Write(450),
-        Input::policy("kubelets renew node leases", 0.3, "/s", "3 nodes, each every 10 s (defaults.csv); size not verified"),
-    ),
-    source(
-        Does::Write(100),
-        Input::policy("API servers renew their own leases", 0.3, "/s", "3 servers, each every 10 s (not verified)"),
-    ),
-    source(Does::Grant, Input::policy("with a lease of etcd", 0.3, "/s", "each renewal grants one (not verified)")),
-    source(Does::Write(2_048), Input::policy("status of nodes, endpoints and the like", 0.5, "/s", "assumed")),
-    source(
-        Does::Read,
-        Input::policy(
-            "health checks of etcd, lists of leases",
-            1.1,
-            "/s",
-            "3 servers, 2 checks in 10 s; 3 lists in 10 s; a sidecar's check each 5 s (not verified)",
-        ),
-    ),
-    source(Does::Read, Input::fitted("other quorum reads: monitors, care controllers, admission", 6.5, "/s", &[6], "a rate")),
-    source(
-        Does::ReadInBursts,
-        Input::fitted(
-            "a controller's minutely sync (gardener-resource-manager), while it lasts",
-            26.0,
-            "/s",
-            &[1],
-            "a rate; the sync period of a minute is not verified",
-        ),
-    ),
-];
-
-/// As a put of that many more bytes in its key, a transaction has its very size: key and revision compared, the object put, the key read
-/// where the comparison fails (apiserver `storage/etcd3/store.go`; tags and lengths of `etcdserverpb.TxnRequest` are 27 B in all, those
-/// of a put 6 B).
-const fn key_of_transaction(key: u32) -> u32 {
-    3 * key + 27 - 6
+/// What a fresh control plane asks of its etcd-main without user activity (events have their own), all API servers together: each a
+/// Poisson process, at its rate while it asks.
+pub fn at_rest() -> impl Iterator<Item = (&'static Source, Input)> {
+    REST.iter().filter(|source| source.objects == Objects::Main).map(|source| {
+        let mean = source.per_million_s(SIZE) as f64 / 1e6;
+        let value = if source.in_bursts { mean * 60.0 / BURST_S as f64 } else { mean };
+        let (label, rows) = match source.basis {
+            Basis::Policy => (Label::Policy, &[] as &[u32]),
+            Basis::Fitted(rows) => (Label::Fitted, rows),
+        };
+        let value = (value * 1e4).round() / 1e4;
+        (source, Input { what: source.what, value, unit: "/s", label, source: source.source, rows })
+    })
 }
 
 fn rate(per_s: f64) -> String {
@@ -142,26 +84,24 @@ fn rest(run: Run, duration_s: u64) -> Vec<Value> {
     let ready = |member: usize| if run == Run::Resync && member == run.target() { run.leader() } else { member };
     let servers = SERVERS.value as usize;
     let mut clients = Vec::new();
-    for (k, source) in REST.iter().enumerate() {
-        let spans: Vec<(u64, u64)> = match source.does {
+    for (k, (source, input)) in at_rest().enumerate() {
+        let spans: Vec<(u64, u64)> = if source.in_bursts {
             // In the middle of each minute.
-            Does::ReadInBursts => {
-                let burst = BURST.value as u64;
-                (0..duration_s / 60).map(|minute| minute * 60 + 20).map(|start| (start, start + burst)).collect()
-            }
-            _ => vec![(0, duration_s)],
+            (0..duration_s / 60).map(|minute| minute * 60 + 20).map(|start| (start, start + BURST_S)).collect()
+        } else {
+            vec![(0, duration_s)]
         };
         for (span, (start, stop)) in spans.into_iter().enumerate() {
             clients.extend((0..servers).map(|server| {
                 let mut client = json!({
                     "name": format!("rest-{k}-{span}-{server}"), "zone": zone(server), "target": member(ready(server)),
-                    "rate": rate(source.rate.value / SERVERS.value), "arrivals": "poisson",
+                    "rate": rate(input.value / SERVERS.value), "arrivals": "poisson",
                     "start": seconds(start), "stop": seconds(stop),
                 });
                 let (op, key, value) = match source.does {
-                    Does::Write(bytes) => ("put", key_of_transaction(KEY.value as u32), bytes),
+                    Does::Write(bytes) => ("txn", KEY_BYTES, bytes),
                     Does::Grant => ("put", 8, 0),
-                    Does::Read | Does::ReadInBursts => ("range", KEY.value as u32, READ.value as u32),
+                    Does::Read(bytes) => ("range", KEY_BYTES, bytes),
                 };
                 add(&mut client, json!({"op": op, "key": bytes(key), "value": bytes(value)}));
                 client

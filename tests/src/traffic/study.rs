@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::figures::{Figures, mean, repeats, simulate};
-use super::laboratory::{Does, INPUTS, PHASES, REST};
+use super::laboratory::{INPUTS, PHASES, at_rest};
 use super::{Published, Row, Run};
+use zonefall_core::scenario::kube::usage::{Does, Source};
+
 use crate::inputs::Input;
 
 /// How far a figure may be off, as a share.
@@ -42,8 +44,8 @@ pub fn jobs() -> Vec<(Run, u64)> {
     Run::ALL.into_iter().flat_map(|run| (0..repeats(run)).map(move |k| (run, k))).collect()
 }
 
-fn inputs() -> impl Iterator<Item = &'static Input> {
-    INPUTS.iter().chain(REST.iter().map(|source| &source.rate))
+fn inputs() -> impl Iterator<Item = Input> {
+    INPUTS.into_iter().chain(at_rest().map(|(_, rate)| rate))
 }
 
 fn is_fitted(row: &Row) -> bool {
@@ -55,6 +57,9 @@ fn rests_on(row: &Row) -> &'static str {
     match (row.run, row.figure.as_str()) {
         (Run::Resync, "took_s" | "leader_to_target" | "total") => "physical: size of the database, speed of the link, layouts",
         (Run::Resync, "target_to_leader") => "fitted: segments that an ACK answers",
+        (Run::Resync, "leader_to_other" | "other_to_leader") => {
+            "fitted: the reads at rest; assumed: who is sent to the member that joins"
+        }
         (_, "follower_to_follower") => "physical: layouts; policy: periods of keep-alives and probes",
         (_, "change") => "policy: who asks whom",
         (_, "values_to_client") => "policy: the rate of the load",
@@ -119,12 +124,12 @@ impl Study {
     }
 
     fn rest() -> String {
-        let row = |(does, rate): (Does, &Input)| {
-            let does = match does {
+        let row = |(source, rate): (&Source, Input)| {
+            let does = match source.does {
                 Does::Write(bytes) => format!("transaction that puts {bytes} B"),
                 Does::Grant => "grant of a lease".to_owned(),
-                Does::Read => "quorum read".to_owned(),
-                Does::ReadInBursts => "quorum reads, in bursts".to_owned(),
+                Does::Read(bytes) if source.in_bursts => format!("quorum reads of {bytes} B, in bursts"),
+                Does::Read(bytes) => format!("quorum read of {bytes} B"),
             };
             let rows: Vec<String> = rate.rows.iter().map(u32::to_string).collect();
             format!(
@@ -137,7 +142,7 @@ impl Study {
                 rows.join(", ")
             )
         };
-        let rows: Vec<String> = REST.iter().map(|source| row((source.does, &source.rate))).collect();
+        let rows: Vec<String> = at_rest().map(row).collect();
         let head = "| source | operation | rate | label | source of the rate | fitted on rows |\n|---|---|---|---|---|---|";
         format!(
             "### The workload at rest\n\nWhat a control plane of three nodes asks of its etcd-main while nobody uses it, all API servers together. Traffic that is as \

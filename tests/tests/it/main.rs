@@ -3,6 +3,8 @@
 #[cfg(not(target_arch = "wasm32"))]
 mod dice;
 #[cfg(not(target_arch = "wasm32"))]
+mod flows;
+#[cfg(not(target_arch = "wasm32"))]
 mod fuzz;
 #[cfg(not(target_arch = "wasm32"))]
 mod kube;

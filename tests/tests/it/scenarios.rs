@@ -21,6 +21,7 @@ fn bundled_scenarios_meet_their_expectations() {
             let report = report(&scenario, seed, Exact::Fast);
             let again = format!("zonefall run scenarios/{}.json --seed {seed}", file.name);
             assert_eq!(report.violations.len(), 0, "{again}: {:?}", report.violations);
+            bytes_are_conserved(&report, &again);
             let json = report.to_json();
             for expectation in &scenario.expect {
                 let outcome = expectation.check(&json);
@@ -31,6 +32,19 @@ fn bundled_scenarios_meet_their_expectations() {
         }
     }
     assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+/// What is sent, what travels between endpoints and what travels between zones are counted apart, and are the same.
+fn bytes_are_conserved(report: &Report, again: &str) {
+    let sent = report.messages.iter().fold([0; 3], |sum, row| add(sum, [row.bytes, row.wire_bytes, row.packets]));
+    let links = report.links.iter().fold([0; 3], |sum, link| add(sum, [link.bytes, link.wire_bytes, link.packets]));
+    let pairs = report.zone_pairs.iter().fold([0; 3], |sum, pair| add(sum, [pair.bytes, pair.wire_bytes, 0]));
+    assert_eq!(sent, links, "{again}: messages and links");
+    assert_eq!(sent[..2], pairs[..2], "{again}: messages and zone pairs");
+}
+
+fn add(sum: [u64; 3], more: [u64; 3]) -> [u64; 3] {
+    std::array::from_fn(|k| sum[k] + more[k])
 }
 
 #[test]
@@ -174,6 +188,12 @@ fn a_story_that_breaks_fails_its_expectations() {
     let moved = ["migrations[shoot=shop].from", "migrations[shoot=shop].write_unavailable_s"];
     check("control-plane-migration", "/operations/1/migrate_shoot/seed", json!("narrow"), &moved);
     check("control-plane-migration", "/shoots/0/etcd/initial/database", json!("4GiB"), &moved[1..]);
+    let paid = |minute: u32| format!("bill.providers.aws.kinds.cross_zone[{minute}]");
+    let never = ["count(hints[on=true][from_s=0.0])", &paid(20)];
+    check("topology-hints", "/seeds/0/topology_aware_routing", json!(false), &never);
+    let ample = json!({"name": "cpu", "minimum": 12, "maximum": 15});
+    let lost = ["hints[service=shoot--garden--shop-1/etcd-main-client][0].to_s", &paid(110)];
+    check("topology-hints", "/seeds/0/pools/0", ample, &lost);
     let skewed = "failback[component=kube-apiserver].per_zone.za";
     check("zone-outage-option-1", "/faults/0/for", json!("3h"), &[skewed]);
     let spared = "components[component=kube-apiserver].none_served_s";

@@ -7,9 +7,10 @@ use super::field::{As, Cx, at, fresh, plain, shown};
 use crate::state::DocumentAction;
 
 /// What a client asks: the word, how it reads, and the fields that only it has.
-const OPS: [(&str, &str, &[&str]); 4] = [
+const OPS: [(&str, &str, &[&str]); 5] = [
     ("put", "writes", &["key", "value"]),
     ("range", "reads", &["key", "value", "keys", "consistency"]),
+    ("txn", "writes what has not changed", &["key", "value"]),
     ("delete", "deletes", &["key", "keys"]),
     ("watch", "watches", &[]),
 ];

@@ -24,11 +24,7 @@ pub(super) fn rename(document: &mut Value, path: &[Step], new: &str) {
         Step::Index(_) => None,
     });
     let keys: Vec<&str> = keys.collect();
-    let target = path.iter().try_fold(&mut *document, |value, step| match step {
-        Step::Key(key) => value.get_mut(key),
-        Step::Index(index) => value.get_mut(*index),
-    });
-    let Some(target) = target else { return };
+    let Some(target) = at(document, path) else { return };
     let old = std::mem::replace(target, new.into());
     let Some(old) = old.as_str().filter(|old| !old.is_empty()) else { return };
     let referring = match keys.as_slice() {
@@ -42,6 +38,24 @@ pub(super) fn rename(document: &mut Value, path: &[Step], new: &str) {
         ["shoots", "name"] => SHOOT,
         _ => return,
     };
+    // Of several that are alike each has a number.
+    let count = path.split_last().and_then(|(_, entry)| at(document, entry)).and_then(|entry| entry.get("count")?.as_u64());
+    match count.filter(|count| referring == SHOOT && *count > 1) {
+        Some(count) => (1..=count).for_each(|k| refer(document, referring, &format!("{old}-{k}"), &format!("{new}-{k}"))),
+        None => refer(document, referring, old, new),
+    }
+}
+
+/// What is at a path.
+fn at<'a>(document: &'a mut Value, path: &[Step]) -> Option<&'a mut Value> {
+    path.iter().try_fold(document, |value, step| match step {
+        Step::Key(key) => value.get_mut(key),
+        Step::Index(index) => value.get_mut(*index),
+    })
+}
+
+/// Everything that refers to a thing follows.
+fn refer(document: &mut Value, referring: &[&str], old: &str, new: &str) {
     follow(document, referring, None, old, new);
     let namespace = |name: &str| if referring == SHOOT { format!("shoot--garden--{name}") } else { name.to_owned() };
     let (was, is) = (namespace(old), namespace(new));
@@ -124,14 +138,12 @@ mod tests {
                 rename(&mut changed, &path, "another-name");
                 assert_ne!(changed, document);
                 let read = Scenario::from_json(&changed.to_string());
-                // Names of machines, of numbered shoots, and what is expected of them are made of others: they are for the user to mend.
+                // Names of machines, and what is expected of them, are made of others: they are for the user to mend.
                 let told =
                     |error: &zonefall_core::scenario::Error| error.path.ends_with("machine") || error.path.starts_with("expect");
                 let left = read.err().map_or(Vec::new(), |errors| errors.iter().filter(|error| !told(error)).cloned().collect());
                 assert!(left.is_empty(), "{}: {path:?}: {left:?}", scenario.name);
-                let numbered =
-                    document["shoots"].as_array().is_some_and(|shoots| shoots.iter().any(|shoot| shoot.get("count").is_some()));
-                let derived = numbered || path[0] == key("seeds");
+                let derived = path[0] == key("seeds");
                 assert!(derived || Scenario::from_json(&changed.to_string()).is_ok(), "{}: {path:?}", scenario.name);
             }
         }

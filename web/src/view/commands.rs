@@ -194,6 +194,9 @@ fn things(scenario: &Scenario) -> Vec<(String, Selection)> {
             (format!("member {}", member.name), Selection::Member(id))
         })
     });
-    let clients = (0..).zip(&scenario.clients).map(|(i, c)| (format!("client {}", c.name), Selection::Client(ClientId(i))));
+    let clients = (0..)
+        .zip(&scenario.clients)
+        .filter(|(_, c)| c.server.is_none())
+        .map(|(i, c)| (format!("client {}", c.name), Selection::Client(ClientId(i))));
     zones.chain(members).chain(nodes).chain(clients).collect()
 }

@@ -1,5 +1,6 @@
 //! Kubernetes as a scenario has it: names resolved, nothing left that could be invalid.
 
+pub mod backup;
 pub mod capacity;
 pub mod disruption;
 pub mod gardener;
@@ -9,9 +10,11 @@ pub mod machine;
 pub mod name;
 pub mod placement;
 pub mod profile;
+pub mod routing;
 pub mod scheduler;
 pub mod seed;
 pub mod taints;
+pub mod usage;
 
 use serde::{Deserialize, Serialize};
 
@@ -22,6 +25,7 @@ use int_or_percent::IntOrPercent;
 use labels::{Labels, NodeAffinity, Selector, Symbol};
 use name::{MachineName, PodTag};
 use placement::{Constraint, PodAffinity};
+use routing::Routing;
 use taints::{Effect, Match, Taint, Toleration};
 use zonefall_kernel::time::{Duration, Time};
 
@@ -52,6 +56,11 @@ impl KubeModel {
     /// The word that a symbol of this scenario stands for.
     pub fn word(&self, symbol: Symbol) -> &str {
         &self.words[symbol.0 as usize]
+    }
+
+    /// Whether anything is asked of an API.
+    pub fn in_use(&self) -> bool {
+        self.planes.iter().any(|plane| !plane.requests.is_empty())
     }
 
     /// The workload whose pods are the members of an etcd cluster, and the plane it is in.
@@ -102,8 +111,12 @@ pub struct PlaneSpec {
     pub workloads: Vec<Workload>,
     /// Namespaces of control planes: their stale pods are removed.
     pub cared: Vec<Symbol>,
+    /// Which endpoints clients that are its pods are sent to.
+    pub routing: Routing,
     /// Its timers.
     pub timers: Timers,
+    /// What asks its API, where that is counted.
+    pub requests: Vec<usage::Requests>,
 }
 
 /// A node of a plane at the start.
@@ -203,6 +216,8 @@ pub struct Workload {
     pub role: Role,
     /// Pods wanted; of a `DaemonSet` as many as nodes suit it.
     pub replicas: u32,
+    /// Its Service asks for topology hints (`service.kubernetes.io/topology-mode`).
+    pub hinted: bool,
     /// Labels of its pods.
     pub labels: Labels,
     /// Which pods are its own.

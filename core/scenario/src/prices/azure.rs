@@ -7,6 +7,7 @@ use super::{Book, Item, Price, Unit};
 const MACHINES: [&str; 2] = ["2024-06", "azure.microsoft.com/pricing/details/virtual-machines/linux"];
 const DISKS: [&str; 2] = ["2024-06", "azure.microsoft.com/pricing/details/managed-disks"];
 const BALANCER: [&str; 2] = ["2024-06", "azure.microsoft.com/pricing/details/load-balancer"];
+const BLOBS: [&str; 2] = ["2024-06", "azure.microsoft.com/pricing/details/storage/blobs"];
 const TRANSFER: [&str; 2] = ["2024-05", "azure.microsoft.com/updates (no charge for data transfer between availability zones)"];
 
 /// West Europe (Netherlands).
@@ -28,7 +29,10 @@ pub(super) const WEST_EUROPE: Book = Book {
         Price::tier(256, "Premium SSD P15", 41.82, DISKS),
         Price::tier(512, "Premium SSD P20", 80.54, DISKS),
         Price::new(Item::LoadBalancerHours, "Standard Load Balancer (up to five rules)", 0.025, Unit::Hour, BALANCER, Memory),
+        Price::new(Item::LoadBalancerBytes, "data processed by a Standard Load Balancer", 0.005, Unit::Gb, BALANCER, Memory),
         Price::new(Item::CrossZoneOut, "data transfer between zones", 0.0, Unit::Gb, TRANSFER, Seen),
         Price::new(Item::CrossZoneIn, "data transfer between zones", 0.0, Unit::Gb, TRANSFER, Seen),
+        Price::new(Item::BackupStorage, "Blob Storage, hot, LRS", 0.0196, Unit::GibMonth, BLOBS, Memory),
+        Price::new(Item::BackupRequests, "Blob Storage, hot, LRS, write operations", 0.0054, Unit::Requests, BLOBS, Memory),
     ],
 };

@@ -27,15 +27,30 @@ pub enum Kind {
     Volume,
     /// Load balancers, by the time they are there.
     LoadBalancerHours,
+    /// Bytes that go through load balancers, there and back.
+    LoadBalancerBytes,
     /// Bytes that leave a zone for another one of its region.
     CrossZoneOut,
     /// Bytes that a zone gets from another one of its region.
     CrossZoneIn,
+    /// Backups of etcd in a bucket, by size and time.
+    BackupStorage,
+    /// Requests that upload them.
+    BackupRequests,
 }
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Self; 5] = [Self::Machine, Self::Volume, Self::LoadBalancerHours, Self::CrossZoneOut, Self::CrossZoneIn];
+    pub const ALL: [Self; 8] = [
+        Self::Machine,
+        Self::Volume,
+        Self::LoadBalancerHours,
+        Self::LoadBalancerBytes,
+        Self::CrossZoneOut,
+        Self::CrossZoneIn,
+        Self::BackupStorage,
+        Self::BackupRequests,
+    ];
 
     /// As files have it.
     pub const fn word(self) -> &'static str {
@@ -43,8 +58,11 @@ impl Kind {
             Self::Machine => "machine",
             Self::Volume => "volume",
             Self::LoadBalancerHours => "load_balancer_hours",
+            Self::LoadBalancerBytes => "load_balancer_bytes",
             Self::CrossZoneOut => "cross_zone_out",
             Self::CrossZoneIn => "cross_zone_in",
+            Self::BackupStorage => "backup_storage",
+            Self::BackupRequests => "backup_requests",
         }
     }
 }
@@ -67,6 +85,9 @@ pub enum Unit {
     /// 2^30 bytes.
     #[serde(rename = "GiB")]
     Gib,
+    /// A thousand requests.
+    #[serde(rename = "1000 requests")]
+    Requests,
 }
 
 impl Unit {
@@ -78,6 +99,7 @@ impl Unit {
             Self::DiskMonth => "disk-month",
             Self::Gb => "GB",
             Self::Gib => "GiB",
+            Self::Requests => "1000 requests",
         }
     }
 }
@@ -153,10 +175,16 @@ pub enum Item {
     },
     /// A load balancer.
     LoadBalancerHours,
+    /// Bytes through it.
+    LoadBalancerBytes,
     /// Bytes that leave a zone.
     CrossZoneOut,
     /// Bytes that a zone gets.
     CrossZoneIn,
+    /// What a bucket holds.
+    BackupStorage,
+    /// Uploads to it.
+    BackupRequests,
 }
 
 impl Item {
@@ -166,8 +194,11 @@ impl Item {
             Self::Machine(_) => Kind::Machine,
             Self::Volume { .. } => Kind::Volume,
             Self::LoadBalancerHours => Kind::LoadBalancerHours,
+            Self::LoadBalancerBytes => Kind::LoadBalancerBytes,
             Self::CrossZoneOut => Kind::CrossZoneOut,
             Self::CrossZoneIn => Kind::CrossZoneIn,
+            Self::BackupStorage => Kind::BackupStorage,
+            Self::BackupRequests => Kind::BackupRequests,
         }
     }
 }

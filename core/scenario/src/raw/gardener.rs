@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{RawComponent, RawDisk, RawInitial, RawMark, RawMode, RawOptions};
+use super::{RawComponent, RawDisk, RawInitial, RawMark, RawMode, RawOptions, RawUse};
 use crate::kube::gardener::{FailureTolerance, Recovery};
 use crate::units::Name;
 
@@ -38,6 +38,10 @@ pub struct RawShoot {
     /// Its etcd clusters.
     #[serde(default)]
     pub etcd: RawShootEtcd,
+    /// What asks its API.
+    #[serde(rename = "use", default)]
+    #[schemars(extend("x-default" = "nothing that is counted", "x-source" = "what it sends costs money, and is asked for"))]
+    pub usage: Option<RawUse>,
     /// Components that differ from what Gardener deploys, or that it does not.
     #[serde(default)]
     #[schemars(length(max = 200))]

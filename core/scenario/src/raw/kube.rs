@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{RawComponent, RawDisk, RawInitial, RawOptions, RawRollout};
 use crate::kube::int_or_percent::IntOrPercent;
+use crate::kube::routing::ApiToEtcd;
 use crate::kube::taints::Effect;
 use crate::source::Source;
 use crate::units::{Name, Size};
@@ -65,6 +66,15 @@ pub struct RawSeed {
     #[serde(default = "node_prefix")]
     #[schemars(range(max = 32), extend("x-source" = "kube-controller-manager: node-cidr-mask-size"))]
     pub node_prefix: u8,
+    /// Services of control planes that survive a zone ask for topology hints (`spec.settings.topologyAwareRouting`), and Kubernetes'
+    /// own rule gives them, as GEP-20 has it.
+    #[serde(default)]
+    #[schemars(extend("x-source" = "gardener: off unless a seed says so"))]
+    pub topology_aware_routing: bool,
+    /// Which member of etcd a shoot's API server is sent to when it makes a new connection.
+    #[serde(default)]
+    #[schemars(extend("x-source" = "kube-proxy: each endpoint alike"))]
+    pub api_to_etcd: ApiToEtcd,
     /// What runs in it for itself, where it differs from what Gardener deploys.
     #[serde(default)]
     pub system: RawSystem,

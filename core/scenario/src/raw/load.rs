@@ -106,6 +106,17 @@ pub enum RawOp {
         #[schemars(extend("x-max" = "100MiB", "x-source" = "GEP-20: --val-size=1024"))]
         value: Size,
     },
+    /// Write one key if it has not changed, as API servers do.
+    Txn {
+        /// Size of the key.
+        #[serde(default = "key")]
+        #[schemars(extend("x-min" = "1B", "x-max" = "64KiB", "x-source" = "etcd's benchmark tool, --key-size (not verified)"))]
+        key: Size,
+        /// Size of the value.
+        #[serde(default = "value")]
+        #[schemars(extend("x-max" = "100MiB", "x-source" = "GEP-20: --val-size=1024"))]
+        value: Size,
+    },
     /// Read keys.
     Range {
         /// Size of each key.

@@ -15,6 +15,7 @@ mod load;
 mod passive;
 mod prices;
 mod timers;
+mod usage;
 mod workload;
 mod world;
 
@@ -32,6 +33,7 @@ pub use load::*;
 pub use passive::*;
 pub use prices::*;
 pub use timers::*;
+pub use usage::*;
 pub use workload::*;
 pub use world::*;
 
@@ -88,6 +90,10 @@ pub struct RawScenario {
     /// What is charged for what runs.
     #[serde(default)]
     pub prices: RawPrices,
+    /// How what the control planes of shoots send is simulated, where they are in `use`.
+    #[serde(default)]
+    #[schemars(extend("x-source" = "cheap, and as exact as bytes need it"))]
+    pub traffic: RawTraffic,
     /// Load.
     #[serde(default)]
     #[schemars(length(max = 10_000))]

@@ -53,7 +53,7 @@ fn form() {
     check(
         "/duraton",
         json!("5m"),
-        "duraton: found the unknown field \"duraton\"; wanted no such field, only `$schema`, `name`, `title`, `description`, `seed`, `duration`, `topology`, `network`, `etcd`, `seeds`, `cloud`, `shoots`, `capacity`, `prices`, `clients`, `faults`, `random_faults`, `operations`, `probe`, `observe_at`, `contradictions` or `expect` (did you mean \"duration\"?)",
+        "duraton: found the unknown field \"duraton\"; wanted no such field, only `$schema`, `name`, `title`, `description`, `seed`, `duration`, `topology`, `network`, `etcd`, `seeds`, `cloud`, `shoots`, `capacity`, `prices`, `traffic`, `clients`, `faults`, `random_faults`, `operations`, `probe`, `observe_at`, `contradictions` or `expect` (did you mean \"duration\"?)",
     );
     check(
         "/duration",
@@ -97,9 +97,9 @@ fn form() {
     check(
         "/clients/0/op",
         json!("putt"),
-        "clients[0].op: found \"putt\"; wanted `put`, `range`, `delete` or `watch` (did you mean \"put\"?)",
+        "clients[0].op: found \"putt\"; wanted `put`, `txn`, `range`, `delete` or `watch` (did you mean \"put\"?)",
     );
-    check("/clients/0/op", json!(null), "clients[0].op: found nothing; wanted `put`, `range`, `delete` or `watch`");
+    check("/clients/0/op", json!(null), "clients[0].op: found nothing; wanted `put`, `txn`, `range`, `delete` or `watch`");
     check(
         "/clients/0/consistency",
         json!("linearizable"),

@@ -8,6 +8,7 @@ mod messages_kube;
 mod passive;
 mod prices;
 mod published;
+mod routing;
 
 use std::collections::BTreeSet;
 

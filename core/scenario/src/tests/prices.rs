@@ -76,6 +76,22 @@ fn what_was_seen_is_in_the_books() {
 }
 
 #[test]
+fn bytes_of_load_balancers_and_backups_have_prices_where_apis_are_used() {
+    let mut raw = with_prices(json!({"custom": mine()}));
+    assert_eq!(errors(&raw), "");
+    raw["shoots"][0]["use"] = json!({});
+    let missing =
+        |kind| format!("prices: found no price of mine for {kind}; wanted a price of it in `prices.custom`, 0 where it is free");
+    let kinds = ["load_balancer_bytes", "backup_storage", "backup_requests"];
+    assert_eq!(errors(&raw), kinds.map(missing).join("\n"));
+    let own = [line(kinds[0], 0.006, "GB"), line(kinds[1], 0.02, "GiB-month"), line(kinds[2], 0.005, "1000 requests")];
+    raw["prices"]["custom"].as_array_mut().expect("an array").extend(own);
+    assert_eq!(errors(&raw), "");
+    raw["prices"]["custom"][7]["unit"] = json!("GiB");
+    assert_eq!(errors(&raw), "prices.custom[7].unit: found \"GiB\"; wanted \"1000 requests\" for backup_requests");
+}
+
+#[test]
 fn nothing_is_charged_unless_it_is_asked_for() {
     assert!(read(json!({})).prices.providers.is_empty());
     let plain = landscape(json!([{"name": "s", "seed": "seed"}]));

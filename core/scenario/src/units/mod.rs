@@ -223,6 +223,11 @@ impl Rate {
         time::Duration::from_nanos(u64::try_from(ns).unwrap_or(u64::MAX))
     }
 
+    /// Events in a million seconds, rounded down.
+    pub fn per_million_s(self) -> u64 {
+        u64::try_from(u128::from(self.nano) * 1_000_000 / (NANO * u128::from(self.per_s))).unwrap_or(u64::MAX)
+    }
+
     /// Events per second, for estimates and messages.
     pub fn as_per_second(self) -> f64 {
         self.nano as f64 / 1e9 / f64::from(self.per_s)

@@ -11,15 +11,16 @@ use super::lower::{Lowering, MAX_SHOOTS, Site};
 use super::names::Names;
 use super::workload::{Home, Planned, planned};
 use super::world::World;
-use super::{Context, capacity, kube, operations, passive};
+use super::{Context, capacity, kube, operations, passive, usage};
 use crate::error::quote;
 use crate::ids::{ClusterId, NodeId, NodeKey, PlaneId, SeedId, WorkloadId, ZoneId};
 use crate::kube::gardener::{FailureTolerance, Hosted, Migration, Recovery, Shoot, ToleranceChange};
 use crate::kube::name::PodTag;
 use crate::kube::profile::{self, Part};
+use crate::kube::routing::Routing;
 use crate::kube::scheduler;
 use crate::kube::{Identities, KubeModel, PlaneSpec, Role, Workload};
-use crate::raw::{RawScenario, RawShoot, RawVolumes};
+use crate::raw::{RawScenario, RawShoot, RawUse, RawVolumes};
 use crate::source::Input;
 
 /// Members of an etcd cluster.
@@ -157,6 +158,9 @@ impl Hosting<'_> {
         for (e, entry) in raw.shoots.iter().enumerate() {
             let path = format!("shoots[{e}]");
             self.lowering.mark(cx, &path, &entry.mark);
+            if let Some(usage) = &entry.usage {
+                self.lowering.mark(cx, &format!("{path}.use"), &usage.mark);
+            }
             if entry.count > 1 && entry.components.iter().any(|component| !component.pods.is_empty()) {
                 cx.error(&format!("{path}.count"), entry.count.to_string(), "1: its pods are given, which are of one shoot");
                 continue;
@@ -220,7 +224,7 @@ impl Hosting<'_> {
         };
         self.wishes(&shoot.name);
         if let Some(s) = seed.filter(|s| self.lowering.sites[*s].sound) {
-            self.host(cx, path, s, &mut shoot, namespace, components, etcd);
+            self.host(cx, path, s, &mut shoot, namespace, (components, entry.usage.as_ref()), etcd);
         }
         self.shoots.push(shoot);
     }
@@ -258,7 +262,7 @@ impl Hosting<'_> {
         s: usize,
         shoot: &mut Shoot,
         namespace: String,
-        components: &[Planned<'_>],
+        (components, usage): (&[Planned<'_>], Option<&RawUse>),
         etcd: &Managed,
     ) -> Option<()> {
         let later = Later::new(&self.asked, shoot, s);
@@ -293,6 +297,9 @@ impl Hosting<'_> {
             let (later, shoot) = (Self::beyond(component, &home, &later), self.shoots.len());
             self.sets.push(Set { path, main, site: s, workload: id, shoot, namespace, turn, managed, later, turns });
         }
+        let site = &self.lowering.sites[s];
+        let requests =
+            usage.map(|usage| usage::of_shoot(cx, path, usage, workloads.iter().map(|id| &site.plane.workloads[id.0 as usize])));
         let (seed, zones, forms) = (SeedId(s as u16), Vec::new(), Vec::new());
         shoot.hosted = Some(Hosted { seed, plane, zones, workloads, forms });
         self.later(cx, path, shoot, &home, components, etcd, &later);
@@ -304,7 +311,9 @@ impl Hosting<'_> {
             groups: Vec::new(),
             workloads: Vec::new(),
             cared: Vec::new(),
+            routing: Routing::default(),
             timers,
+            requests: requests.unwrap_or_default(),
         });
         Some(())
     }

@@ -10,6 +10,7 @@ use crate::ids::{ClusterId, GroupId, NodeId, PlaneId, ZoneId};
 use crate::kube::gardener::{Pool, Seed};
 use crate::kube::labels::{Labels, Symbol};
 use crate::kube::name::MachineName;
+use crate::kube::routing::{ApiToEtcd, Routing};
 use crate::kube::seed::{self, is_odd, over_zones};
 use crate::kube::taints::Taint;
 use crate::kube::{Group, NodeSpec, NodeTemplate, PlaneSpec, PoolShare, Resources, Timers};
@@ -85,6 +86,18 @@ fn is_given(seed: &RawSeed, pool: &RawPool) -> bool {
     seed.nodes.iter().any(|node| node.pool == pool.name.as_str())
 }
 
+/// Where its Services send their clients.
+fn routing(cx: &mut Context<'_>, raw: &RawSeed, path: &str) -> Routing {
+    let routing = Routing { hints: raw.topology_aware_routing, api_to_etcd: raw.api_to_etcd };
+    let path = format!("{path}.topology_aware_routing");
+    if routing.hints && raw.zones.len() < 2 {
+        cx.error(&path, "true, in one zone", "false, or a zone more: there is nowhere else to go");
+    } else if routing.hints && routing.api_to_etcd != ApiToEtcd::Any {
+        cx.error(&path, "true, and `api_to_etcd`", "one of them: hints are for those who are sent to any");
+    }
+    routing
+}
+
 struct Builder<'a, 'b> {
     cx: &'a mut Context<'b>,
     raw: &'a RawSeed,
@@ -101,6 +114,7 @@ impl Builder<'_, '_> {
             let wanted = "an odd number, so that losing one leaves a majority of them (GEP-20); or \"allow_even_zones\": true";
             cx.error(&format!("{path}.zones"), format!("{} zones", zones.len()), wanted);
         }
+        let routing = routing(cx, raw, path);
         let timers = raw.timers.timers();
         leases(cx, &format!("{path}.timers"), &timers);
         let hosts = self.hosts(&zones);
@@ -116,7 +130,18 @@ impl Builder<'_, '_> {
             pools: Vec::new(),
         };
         let (nodes, groups, workloads, cared) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        let plane = PlaneSpec { name, etcd, control_plane: hosts, nodes, groups, workloads, cared, timers };
+        let plane = PlaneSpec {
+            name,
+            etcd,
+            control_plane: hosts,
+            nodes,
+            groups,
+            workloads,
+            cared,
+            routing,
+            timers,
+            requests: Vec::new(),
+        };
         let (pools, nodes) = (Names::new("a pool of this seed"), Names::new("a node of this seed"));
         let (zones, used, volumes) = Default::default();
         let mut site = Site { entry: s, sound: true, plane, seed, pools, nodes, zones, used, volumes, shoots: 0 };

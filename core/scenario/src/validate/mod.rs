@@ -20,6 +20,7 @@ mod operations;
 mod options;
 mod passive;
 mod prices;
+mod usage;
 mod workload;
 mod world;
 
@@ -51,7 +52,8 @@ pub(super) fn validate(raw: &RawScenario, replaced: &BTreeSet<String>, errors: &
     let (mut clusters, mut members) = etcd::validate(&mut cx, raw, &mut world);
     let (kube, mut inputs) = gardener::validate(&mut cx, raw, &mut world, &mut clusters, &mut members);
     let prices = prices::validate(&mut cx, raw, &kube);
-    let clients = load::validate(&mut cx, raw, &world, &clusters, &members);
+    let mut clients = load::validate(&mut cx, raw, &world, &clusters, &members);
+    clients.extend(usage::clients(&mut cx, raw, &kube));
     let (faults, random_faults) = events::validate(&mut cx, raw, &world, &clusters, &members, &mut inputs);
     let probe = Probe { from: probe_zone(&mut cx, raw, &world.zone_names), deadline: raw.probe.deadline.0 };
     let expect = expectations(&mut cx, raw, &clusters);

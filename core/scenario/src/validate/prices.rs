@@ -57,7 +57,9 @@ fn price(cx: &mut Context<'_>, path: &str, raw: &RawPrice) -> Option<Price> {
     let units: &[Unit] = match raw.kind {
         Kind::Machine | Kind::LoadBalancerHours => &[Unit::Hour],
         Kind::Volume => &[Unit::GibMonth, Unit::DiskMonth],
-        Kind::CrossZoneOut | Kind::CrossZoneIn => &[Unit::Gb, Unit::Gib],
+        Kind::LoadBalancerBytes | Kind::CrossZoneOut | Kind::CrossZoneIn => &[Unit::Gb, Unit::Gib],
+        Kind::BackupStorage => &[Unit::GibMonth],
+        Kind::BackupRequests => &[Unit::Requests],
     };
     if !units.contains(&raw.unit) {
         let wanted = format!("{} for {}", one_of(units.iter().map(|unit| unit.word())), raw.kind.word());
@@ -89,8 +91,11 @@ fn price(cx: &mut Context<'_>, path: &str, raw: &RawPrice) -> Option<Price> {
         Kind::Machine => Item::Machine(machine?),
         Kind::Volume => Item::Volume { up_to: raw.up_to.map(|size| size.0) },
         Kind::LoadBalancerHours => Item::LoadBalancerHours,
+        Kind::LoadBalancerBytes => Item::LoadBalancerBytes,
         Kind::CrossZoneOut => Item::CrossZoneOut,
         Kind::CrossZoneIn => Item::CrossZoneIn,
+        Kind::BackupStorage => Item::BackupStorage,
+        Kind::BackupRequests => Item::BackupRequests,
     };
     let (what, date, source) = (words(item).into(), raw.date.clone().into(), raw.source.clone().into());
     (cx.errors.len() == errors).then_some(Price { item, what, usd: raw.usd, unit: raw.unit, date, source, check: Check::Given })
@@ -111,8 +116,14 @@ fn complete(cx: &mut Context<'_>, provider: &Provider, prices: &Prices, kube: &K
         cx.error("prices", found, "a price of it in `prices.custom`, 0 where it is free");
     };
     for kind in Kind::ALL {
-        let needed = !kube.seeds.is_empty() || matches!(kind, Kind::CrossZoneOut | Kind::CrossZoneIn);
-        if needed && kind != Kind::Machine && provider.only(kind).is_none() {
+        let needed = match kind {
+            // There is one for each shape of machine, below.
+            Kind::Machine => false,
+            Kind::Volume | Kind::LoadBalancerHours => !kube.seeds.is_empty(),
+            Kind::CrossZoneOut | Kind::CrossZoneIn => true,
+            Kind::LoadBalancerBytes | Kind::BackupStorage | Kind::BackupRequests => kube.in_use(),
+        };
+        if needed && provider.only(kind).is_none() {
             missing(format!("no price of {name} for {}", kind.word()));
         }
     }
@@ -150,8 +161,11 @@ fn words(item: Item) -> String {
         Item::Volume { up_to: None } => "a volume by size".to_owned(),
         Item::Volume { up_to: Some(most) } => format!("a volume of up to {}", crate::units::Size(most)),
         Item::LoadBalancerHours => "a load balancer".to_owned(),
+        Item::LoadBalancerBytes => "bytes through a load balancer".to_owned(),
         Item::CrossZoneOut => "bytes to another zone".to_owned(),
         Item::CrossZoneIn => "bytes from another zone".to_owned(),
+        Item::BackupStorage => "backups by size".to_owned(),
+        Item::BackupRequests => "requests that upload backups".to_owned(),
     }
 }
 

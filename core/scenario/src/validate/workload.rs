@@ -102,6 +102,11 @@ impl Planned<'_> {
         matches!(self.part(), Part::EtcdMain | Part::EtcdEvents)
     }
 
+    /// It has a Service that Gardener asks topology hints for. (Its others are of components that are not told apart here.)
+    fn serves(&self) -> bool {
+        matches!(self.part(), Part::EtcdMain | Part::EtcdEvents | Part::ApiServer)
+    }
+
     /// Pods of it, by what its control plane is to survive.
     pub(super) fn replicas(&self, tolerance: FailureTolerance, home: &Home) -> u32 {
         let usual = || match self.profile {
@@ -189,6 +194,7 @@ impl Planned<'_> {
                 Part::EtcdMain | Part::EtcdEvents | Part::Other => Role::Other,
             },
             replicas,
+            hinted: site.plane.routing.hints && home.tolerance == FailureTolerance::Zone && self.serves(),
             labels: Labels::from_iter([(app, name), (shoot, namespace)]),
             selector,
             requests: Resources {

@@ -10,6 +10,7 @@
 
 use super::entries::Entries;
 use crate::ids::ClientId;
+use crate::scenario::Op;
 
 /// One entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,6 +55,13 @@ pub enum Command {
         /// Bytes of the value.
         value_bytes: u32,
     },
+    /// Writes a key if it has not changed.
+    Txn {
+        /// Bytes of the key.
+        key_bytes: u32,
+        /// Bytes of the value.
+        value_bytes: u32,
+    },
     /// Deletes a range of keys.
     Delete {
         /// How many.
@@ -63,6 +71,18 @@ pub enum Command {
     },
     /// Changes the membership.
     Conf(ConfChange),
+}
+
+impl Command {
+    /// What a client's request becomes; `None`: it is no write.
+    pub const fn of(op: Op) -> Option<Self> {
+        match op {
+            Op::Put { key_bytes, value_bytes } => Some(Self::Put { key_bytes, value_bytes }),
+            Op::Txn { key_bytes, value_bytes } => Some(Self::Txn { key_bytes, value_bytes }),
+            Op::Delete { keys, key_bytes } => Some(Self::Delete { keys, key_bytes }),
+            Op::Range { .. } | Op::Watch => None,
+        }
+    }
 }
 
 /// A change of one member (`raftpb.ConfChange`).
@@ -200,6 +220,7 @@ fn link(before: u64, term: u64, command: Command, token: Token) -> u64 {
     let what = match command {
         Command::Empty => 1,
         Command::Put { key_bytes, value_bytes } => 2 | u64::from(key_bytes) << 8 ^ u64::from(value_bytes) << 32,
+        Command::Txn { key_bytes, value_bytes } => 7 | u64::from(key_bytes) << 8 ^ u64::from(value_bytes) << 32,
         Command::Delete { keys, .. } => 3 | u64::from(keys) << 8,
         Command::Conf(ConfChange::AddVoter(index)) => 4 | u64::from(index) << 8,
         Command::Conf(ConfChange::AddLearner(index)) => 5 | u64::from(index) << 8,

@@ -19,7 +19,7 @@ const MEDIUM_RETRY: Duration = Duration::from_secs(3 * 60);
 const LONG_RETRY: Duration = Duration::from_secs(10 * 60);
 
 /// Where a machine stands (`machinev1alpha1.MachinePhase`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Phase {
     /// Asked for; its node has not joined yet.
     Pending,

@@ -16,6 +16,7 @@ use crate::kube::rule::labels::Condition::In;
 use crate::kube::rule::labels::{Labels, NodeAffinity, Requirement, Selector, Symbol};
 use crate::kube::rule::spread::Constraint;
 use crate::kube::spec::placement::{PodAffinity, Term};
+use crate::kube::spec::routing::Routing;
 use crate::kube::spec::{
     Component, Group, Identities, Image, Kind, NodeSpec, NodeTemplate, PlaneSpec, PoolShare, Resources, Role, Rollout, Timers,
     VolumeTemplate, Workload,
@@ -41,6 +42,7 @@ fn workload(app: u32) -> Workload {
         kind: Kind::Deployment,
         role: Role::Other,
         replicas: 3,
+        hinted: false,
         labels,
         selector,
         requests: Resources { cpu_milli: 1_000, memory: 1, pods: 1 },
@@ -98,7 +100,9 @@ fn scenario() -> Scenario {
         groups: (0..2).map(group).collect(),
         workloads: vec![budgeted, stateful, spread],
         cared: Vec::new(),
+        routing: Routing::default(),
         timers: Timers::default(),
+        requests: Vec::new(),
     }];
     scenario
 }

@@ -1,5 +1,5 @@
 //! The endpoints controller: which members of an etcd cluster the API servers' new connections are sent to, those whose pods are ready
-//! and stay (`pkg/controller/endpointslice`). Connections that are open stay with their member. (That kube-proxy has its rules from
+//! and stay (`pkg/controller/endpointslice`). Connections that are open stay with their member. [`hints`](super::hints) come on top. (That kube-proxy has its rules from
 //! here a moment later is left out.)
 
 use crate::ids::{MemberId, WorkloadId};

@@ -7,6 +7,7 @@ pub mod disruption;
 pub mod drain;
 pub mod endpoints;
 pub mod evict;
+pub mod hints;
 pub mod lifecycle;
 pub mod limiter;
 pub mod placement;

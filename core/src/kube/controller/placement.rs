@@ -1,6 +1,7 @@
 //! Where the scheduler places a pod: filters and scores of its default profile, in their order and with their weights
 //! (`pkg/scheduler/apis/config/v1/default_plugins.go`).
 
+use std::cell::LazyCell;
 use std::collections::BTreeMap;
 
 use crate::ids::{NodeKey, WorkloadId};
@@ -43,7 +44,7 @@ pub fn place(demand: Demand, spec: &PlaneSpec, store: &Store, tie: &mut Draw) ->
     let workload = store.template(demand.workload, spec);
     let assumed = Assumed::default();
     let nodes = Nodes::new(store, &assumed);
-    let company = company(workload, spec, store, &nodes);
+    let company = LazyCell::new(|| company(workload, spec, store, &nodes));
     let refusals: Vec<_> = filter(demand, spec, store, &nodes, &company, 0).collect();
     let candidates: Vec<usize> = (0..nodes.all.len()).filter(|&node| refusals[node].is_none()).collect();
     if candidates.is_empty() {
@@ -78,8 +79,14 @@ impl Assumed {
 
     /// The first node from `from` on that suits a pod.
     pub fn first_fit(&self, demand: Demand, from: NodeKey, spec: &PlaneSpec, store: &Store) -> Option<NodeKey> {
+        // Most are full, and it is soon seen.
+        let those = store.nodes().chain(self.nodes.iter().map(|(key, node)| (*key, node)));
+        let alone = Alone::new(demand, self, spec, store);
+        if !those.skip_while(|(key, _)| *key < from).any(|(key, node)| alone.refusal(key, node).is_none()) {
+            return None;
+        }
         let nodes = Nodes::new(store, self);
-        let company = company(store.template(demand.workload, spec), spec, store, &nodes);
+        let company = LazyCell::new(|| company(store.template(demand.workload, spec), spec, store, &nodes));
         let first = nodes.all.partition_point(|(key, _)| *key < from);
         let mut refusals = filter(demand, spec, store, &nodes, &company, first);
         refusals.position(|refusal| refusal.is_none()).map(|place| nodes.all[first + place].0)
@@ -100,18 +107,6 @@ impl<'a> Nodes<'a> {
         Self { all, views, assumed }
     }
 
-    /// What a node's pods request.
-    fn requested(&self, place: usize) -> Resources {
-        let (key, node) = self.all[place];
-        self.assumed.loads.get(&key).map_or(node.requested, |(more, _)| node.requested.plus(more))
-    }
-
-    /// Volumes of its pods.
-    fn volumes(&self, place: usize) -> usize {
-        let (key, node) = self.all[place];
-        node.with_volume as usize + self.assumed.loads.get(&key).map_or(0, |(_, volumes)| *volumes)
-    }
-
     /// Where the pods of a workload are that have a node: places among them, and whether they are on their way out; and their
     /// revisions. (Pods may be bound to nodes that are gone.)
     fn places(&self, workload: WorkloadId, store: &Store) -> Vec<(usize, bool, u32)> {
@@ -122,41 +117,73 @@ impl<'a> Nodes<'a> {
     }
 }
 
-/// The first filter that each node fails, from the one at place `first` on.
-fn filter<'a>(
+/// Who else is there, once somebody asks.
+type Company<'a, F> = LazyCell<Vec<Placed<'a>>, F>;
+
+/// The first filter that each node fails, from the one at place `first` on. (Most nodes are full: what other pods have to do with it is
+/// looked up for the first that is not.)
+fn filter<'a, F: FnOnce() -> Vec<Placed<'a>>>(
     demand: Demand,
     spec: &'a PlaneSpec,
     store: &'a Store,
     nodes: &'a Nodes<'a>,
-    company: &[Placed<'_>],
+    company: &'a Company<'a, F>,
     first: usize,
-) -> impl Iterator<Item = Option<Reason>> + use<'a> {
+) -> impl Iterator<Item = Option<Reason>> + use<'a, F> {
     let workload = store.template(demand.workload, spec);
-    let pods = counted(workload, &workload.spread, spec, store, nodes);
-    let spread = spread::filter(&incoming(workload, demand.revision), &workload.spread, &nodes.views, &pods);
-    let near = affinity::filter(&pod(workload), company, &nodes.views);
-    let claim = demand.zone.map(|zone| Claim::Bound(Volume(vec![(Symbol::ZONE, vec![zone])])));
+    let spread = LazyCell::new(move || {
+        let pods = counted(workload, &workload.spread, spec, store, nodes);
+        spread::filter(&incoming(workload, demand.revision), &workload.spread, &nodes.views, &pods)
+    });
+    let near = LazyCell::new(move || affinity::filter(&pod(workload), company, &nodes.views));
+    let alone = Alone::new(demand, nodes.assumed, spec, store);
     let refusal = move |place: usize| {
-        let node = nodes.all[place].1;
-        let requested = nodes.requested(place).plus(&workload.requests);
-        match () {
-            () if taints::forbidding(&node.taints, &workload.tolerations).is_some() => Some(Reason::Taints),
-            () if !workload.affinity.admits(&node.labels) => Some(Reason::NodeAffinity),
-            () if !requested.fits(&node.allocatable) => Some(Reason::Resources),
-            () if workload.volume.is_some() && nodes.volumes(place) >= node.volumes as usize => Some(Reason::VolumeLimit),
-            () if volume_zone::filter(claim.as_slice(), &node.labels) == volume_zone::Verdict::Rejected => {
-                Some(Reason::VolumeZone)
+        let (key, node) = nodes.all[place];
+        alone.refusal(key, node).or_else(|| {
+            if spread[place] != spread::Verdict::Success {
+                return Some(Reason::Spread);
             }
-            () if spread[place] != spread::Verdict::Success => Some(Reason::Spread),
-            () => match near(&nodes.views[place]) {
+            match near(&nodes.views[place]) {
                 affinity::Verdict::Success => None,
                 affinity::Verdict::Affinity => Some(Reason::PodAffinity),
                 affinity::Verdict::AntiAffinity => Some(Reason::PodAntiAffinity),
                 affinity::Verdict::ExistingAntiAffinity => Some(Reason::ExistingAntiAffinity),
-            },
-        }
+            }
+        })
     };
     (first..nodes.all.len()).map(refusal)
+}
+
+/// The filters that look at nothing but a node.
+struct Alone<'a> {
+    workload: &'a Workload,
+    claim: Option<Claim>,
+    assumed: &'a Assumed,
+}
+
+impl<'a> Alone<'a> {
+    fn new(demand: Demand, assumed: &'a Assumed, spec: &'a PlaneSpec, store: &'a Store) -> Self {
+        let claim = demand.zone.map(|zone| Claim::Bound(Volume(vec![(Symbol::ZONE, vec![zone])])));
+        Self { workload: store.template(demand.workload, spec), claim, assumed }
+    }
+
+    /// The first filter that a node fails.
+    fn refusal(&self, key: NodeKey, node: &Node) -> Option<Reason> {
+        let Self { workload, claim, assumed } = self;
+        let (more, more_volumes) = assumed.loads.get(&key).copied().unwrap_or_default();
+        let requested = node.requested.plus(&more).plus(&workload.requests);
+        let volumes = node.with_volume as usize + more_volumes;
+        match () {
+            () if taints::forbidding(&node.taints, &workload.tolerations).is_some() => Some(Reason::Taints),
+            () if !workload.affinity.admits(&node.labels) => Some(Reason::NodeAffinity),
+            () if !requested.fits(&node.allocatable) => Some(Reason::Resources),
+            () if workload.volume.is_some() && volumes >= node.volumes as usize => Some(Reason::VolumeLimit),
+            () if volume_zone::filter(claim.as_slice(), &node.labels) == volume_zone::Verdict::Rejected => {
+                Some(Reason::VolumeZone)
+            }
+            () => None,
+        }
+    }
 }
 
 /// Scores with the weights of the default profile.

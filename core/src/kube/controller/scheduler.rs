@@ -14,7 +14,7 @@ use crate::kernel::rng::Purpose;
 use crate::kernel::time::{Duration, Time};
 use crate::kube::context::Cx;
 use crate::kube::controller::placement::{Demand, place};
-use crate::kube::controller::wake::{Reasons, may_help};
+use crate::kube::controller::wake::{Reasons, helps_nobody, may_help};
 use crate::kube::event::KubeEvent;
 use crate::kube::spec::PlaneSpec;
 use crate::kube::store::{Change, Store};
@@ -75,15 +75,18 @@ impl Scheduler {
 
     /// Something has changed, of which it hears at `at`: refused pods that it may help are looked at again after their back-off.
     pub fn wake(&mut self, change: &Change, at: Time, store: &Store, spec: &PlaneSpec) {
+        if helps_nobody(change) {
+            return;
+        }
         let helped = |id: PodId, waiting: &Waiting| {
             let workload = |id| Some(store.template(store.pod(id)?.name.workload, spec));
             workload(id).is_some_and(|workload| may_help(change, waiting.reasons, workload, spec, store))
         };
-        let refused = self.waiting.iter().filter(|(id, waiting)| waiting.refusals > 0 && helped(**id, waiting));
+        let refused = self.waiting.iter().filter(|(_, waiting)| waiting.refusals > 0);
         let sooner = refused.filter_map(|(id, waiting)| {
             let doubled = BACK_OFF.0 * (1 << waiting.refusals.saturating_sub(1).min(8));
             let due = at.max(waiting.refused + doubled.min(BACK_OFF.1));
-            (due < waiting.due).then_some((*id, Waiting { due, ..*waiting }))
+            (due < waiting.due && helped(*id, waiting)).then_some((*id, Waiting { due, ..*waiting }))
         });
         for (id, waiting) in sooner.collect::<Vec<_>>() {
             self.wait(id, waiting);

@@ -32,6 +32,20 @@ impl FromIterator<Reason> for Reasons {
     }
 }
 
+/// Whether a change helps no pod, whatever it was refused for.
+pub const fn helps_nobody(change: &Change) -> bool {
+    matches!(
+        change,
+        Change::Created(_)
+            | Change::Removed(_, _, None)
+            | Change::Condition(_)
+            | Change::Desired(_)
+            | Change::Readiness(_)
+            | Change::Volume(_)
+            | Change::Unclaimed(_)
+    )
+}
+
 /// Whether a change may help a pod of a workload that was refused for these reasons.
 pub fn may_help(change: &Change, refused: Reasons, workload: &Workload, spec: &PlaneSpec, store: &Store) -> bool {
     let other = |id: WorkloadId| store.template(id, spec);
@@ -52,13 +66,7 @@ pub fn may_help(change: &Change, refused: Reasons, workload: &Workload, spec: &P
         Change::Unregistered(_) => [Reason::Spread, Reason::PodAffinity, Reason::PodAntiAffinity, Reason::ExistingAntiAffinity]
             .into_iter()
             .any(|reason| refused.has(reason)),
-        Change::Created(_)
-        | Change::Removed(_, _, None)
-        | Change::Condition(_)
-        | Change::Desired(_)
-        | Change::Readiness(_)
-        | Change::Volume(_)
-        | Change::Unclaimed(_) => false,
+        ref other => !helps_nobody(other),
     }
 }
 

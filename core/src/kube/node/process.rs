@@ -107,23 +107,23 @@ impl Processes {
 
     /// Brings processes to what the store wants, and tells the store what runs.
     pub fn sync(&mut self, store: &mut Store, cx: &mut Cx<'_>) {
-        self.end_strays(store, cx);
+        let pods: Vec<PodId> = store.node(self.node).pods.iter().copied().collect();
+        self.end_strays(&pods, cx);
         for name in store.mounted_on(self.node) {
             if !self.all.values().any(|process| process.uses(name)) {
                 store.set_mounted(name, None);
             }
         }
-        let pods: Vec<PodId> = store.node(self.node).pods.iter().copied().collect();
         for id in pods {
             self.sync_pod(id, store, cx);
         }
         self.judge_hazards(true, store, cx);
     }
 
-    /// Pods that are gone need no process.
-    fn end_strays(&mut self, store: &Store, cx: &mut Cx<'_>) {
+    /// Pods that are gone need no process: those that are not among the node's.
+    fn end_strays(&mut self, pods: &[PodId], cx: &mut Cx<'_>) {
         let strays: Vec<(PodId, Process)> =
-            self.all.iter().filter(|(id, _)| store.pod(**id).is_none()).map(|(id, process)| (*id, *process)).collect();
+            self.all.iter().filter(|(id, _)| pods.binary_search(id).is_err()).map(|(id, process)| (*id, *process)).collect();
         for (id, process) in strays {
             match process.state {
                 State::Waiting | State::Mounting | State::Pulling => drop(self.all.remove(&id)),
@@ -135,7 +135,7 @@ impl Processes {
 
     fn sync_pod(&mut self, id: PodId, store: &mut Store, cx: &mut Cx<'_>) {
         let pod = store.pod(id).expect("a node's pods are there");
-        let (name, terminating) = (pod.name, pod.terminating);
+        let (name, terminating, was_ready) = (pod.name, pod.terminating, pod.ready);
         match (self.all.get(&id).map(|process| process.state), terminating) {
             (None | Some(State::Waiting | State::Mounting | State::Pulling), true) => {
                 if self.all.remove(&id).is_some_and(|process| process.state != State::Waiting) {
@@ -157,7 +157,10 @@ impl Processes {
                     store.start(id, cx);
                 }
                 let ready = process.ready;
-                store.set_pod_ready(id, ready, cx);
+                // Most are as they were: spares looking them up again.
+                if ready != was_ready {
+                    store.set_pod_ready(id, ready, cx);
+                }
             }
             (Some(State::Mounting | State::Pulling), false) | (Some(State::Stopping), _) => {}
         }

@@ -7,7 +7,7 @@ use crate::kernel::time::Duration;
 use crate::kube::context::Cx;
 use crate::kube::event::{KubeEvent, Watcher};
 use crate::kube::record::KubeRecord;
-use crate::kube::spec::{Component, Role, Workload};
+use crate::kube::spec::{Component, PlaneSpec, Role, Workload};
 
 impl Plane {
     /// The gate that all work of controllers passes: how long a write of a component takes now. `None`: none of its processes leads, or
@@ -55,6 +55,7 @@ impl Plane {
             Component::ControllerManager => {
                 self.evictions.forget();
                 self.collector.forget(cx);
+                self.hints.begin(&self.store);
                 self.lifecycle.begin(&mut self.store, &self.kubelets, cx);
             }
             Component::Scheduler => self.scheduler.begin(&self.store, cx.now + cx.latency),
@@ -81,7 +82,8 @@ impl Plane {
             }
             Watcher::Volumes => workloads(&|workload| workload.volume.is_some()),
             Watcher::Budgets => self.with_budgets(cx),
-            Watcher::Endpoints => workloads(&|workload| matches!(workload.role, Role::Etcd(_))),
+            Watcher::Endpoints => workloads(&|workload| has_endpoints(workload, cx.spec)),
+            Watcher::Topology => Vec::new(),
             Watcher::MachineSets => (0..cx.spec.groups.len() as u32).collect(),
             Watcher::Druid | Watcher::Gardenlet => self.druid.shoots().collect(),
         }
@@ -121,4 +123,9 @@ impl Plane {
         }
         self.control.arm(cx);
     }
+}
+
+/// Whether its endpoints matter to anybody: to those who dial etcd, or to topology hints.
+pub(super) fn has_endpoints(workload: &Workload, plane: &PlaneSpec) -> bool {
+    matches!(workload.role, Role::Etcd(_)) || plane.routing.hints && matches!(workload.role, Role::ApiServer(_))
 }

@@ -11,6 +11,7 @@ use crate::gardener::druid::{self, Druid};
 use crate::gardener::machine::controller::Machines;
 use crate::gardener::outage::Outages;
 use crate::ids::{ClusterId, NodeKey, PodId, WorkloadId};
+use crate::kube::api::Api;
 use crate::kube::context::{Cx, Process, Signal};
 use crate::kube::control::Control;
 use crate::kube::controller::attach::Volumes;
@@ -19,6 +20,7 @@ use crate::kube::controller::daemon::DaemonSets;
 use crate::kube::controller::disruption;
 use crate::kube::controller::drain;
 use crate::kube::controller::evict::Evictions;
+use crate::kube::controller::hints::Hints;
 use crate::kube::controller::lifecycle::Lifecycle;
 use crate::kube::controller::replicas::ReplicaSets;
 use crate::kube::controller::scheduler::Scheduler;
@@ -48,6 +50,7 @@ pub struct Plane {
     autoscaler: Autoscaler,
     outages: Outages,
     druid: Druid,
+    hints: Hints,
     /// What each [`Watcher`] is about to hear of; its event is queued where there is something.
     news: [BTreeSet<u32>; Watcher::ALL.len()],
     /// Their event has come, but their component did not lead, or could not write.
@@ -87,6 +90,7 @@ impl Plane {
             autoscaler: Autoscaler::new(cx),
             outages: Outages::new(cx),
             druid: Druid::new(cx),
+            hints: Hints::default(),
             news: Default::default(),
             parked: Default::default(),
             late: Vec::new(),
@@ -106,6 +110,10 @@ impl Plane {
         }
         for workload in (0..workloads as u32).map(WorkloadId) {
             disruption::reconcile(workload, &mut plane.store, cx);
+        }
+        plane.hints.begin(&plane.store);
+        for workload in (0..workloads as u32).map(WorkloadId) {
+            plane.hints.sync(workload, &plane.store, cx);
         }
         plane
     }
@@ -165,6 +173,11 @@ impl Plane {
     /// Its objects.
     pub fn store(&self) -> &Store {
         &self.store
+    }
+
+    /// Its API servers.
+    pub const fn api(&self) -> &Api {
+        &self.control.api
     }
 
     /// Its machines.
@@ -300,8 +313,10 @@ impl Plane {
     /// Members of an etcd cluster that are its pods have started or stopped.
     pub fn members_changed(&mut self, cluster: ClusterId, set: WorkloadId, cx: &mut Cx<'_>) {
         cx.latency = self.control.api.latency();
-        for kubelet in self.kubelets.values_mut() {
-            kubelet.members_changed(cluster, &mut self.store, cx);
+        for node in self.store.nodes_of_members(cluster) {
+            if let Some(kubelet) = self.kubelets.get_mut(&node) {
+                kubelet.members_changed(cluster, &mut self.store, cx);
+            }
         }
         self.tell_druid(Some(set), cx);
         self.finish(cx);

@@ -1,6 +1,7 @@
 //! What changes in a plane's store, and who hears of it.
 
 use super::Plane;
+use super::gate::has_endpoints;
 use crate::ids::{GroupId, NodeKey, WorkloadId};
 use crate::kube::claim::Attachment;
 use crate::kube::context::Cx;
@@ -8,7 +9,7 @@ use crate::kube::controller::lifecycle::Lifecycle;
 use crate::kube::controller::{disruption, endpoints};
 use crate::kube::event::{KubeEvent, Watcher};
 use crate::kube::record::Ready;
-use crate::kube::spec::{Kind, Role};
+use crate::kube::spec::Kind;
 use crate::kube::store::Change;
 
 impl Plane {
@@ -25,7 +26,15 @@ impl Plane {
                 Watcher::ReplicaSets | Watcher::StatefulSets | Watcher::DaemonSets => self.reconcile(WorkloadId(key), cx),
                 Watcher::Volumes => self.volumes.reconcile(WorkloadId(key), &mut self.store, cx),
                 Watcher::Budgets => disruption::reconcile(WorkloadId(key), &mut self.store, cx),
-                Watcher::Endpoints => endpoints::reconcile(WorkloadId(key), &self.store, cx),
+                Watcher::Endpoints => {
+                    endpoints::reconcile(WorkloadId(key), &self.store, cx);
+                    self.hints.sync(WorkloadId(key), &self.store, cx);
+                }
+                Watcher::Topology => {
+                    for service in self.hints.nodes_changed(&self.store) {
+                        self.hints.sync(service, &self.store, cx);
+                    }
+                }
                 Watcher::Kubelets => {
                     if let Some(kubelet) = self.kubelets.get_mut(&NodeKey(key)) {
                         kubelet.notice(&mut self.store, cx);
@@ -124,6 +133,7 @@ impl Plane {
                 Change::Condition(node) => {
                     self.outages.something_changed();
                     self.lifecycle.nodes_changed();
+                    self.tell_topology(cx);
                     self.tell(Watcher::Lifecycle, node.0, cx);
                     for name in self.store.mounted_on(node) {
                         self.tell(Watcher::Volumes, name.workload.0, cx);
@@ -143,12 +153,14 @@ impl Plane {
                 Change::Registered(node) => {
                     self.outages.something_changed();
                     self.lifecycle.add_node(node, self.store.node(node).zone, cx);
+                    self.tell_topology(cx);
                     self.tell(Watcher::Machines, node.0, cx);
                     self.tell_daemons(cx);
                 }
                 Change::Unregistered(node) => {
                     self.outages.something_changed();
                     self.lifecycle.remove_node(node);
+                    self.tell_topology(cx);
                     self.collector.node_gone(node, cx);
                     for name in self.store.mounted_on(node) {
                         self.tell(Watcher::Volumes, name.workload.0, cx);
@@ -164,13 +176,21 @@ impl Plane {
         self.tell(Watcher::of(cx.spec.workloads[workload.0 as usize].kind), workload.0, cx);
     }
 
-    /// Tells the disruption controller, where the workload has a budget.
+    /// Tells the endpoints controller, where anybody goes by the workload's endpoints.
     fn tell_endpoints(&mut self, workload: WorkloadId, cx: &mut Cx<'_>) {
-        if matches!(cx.spec.workloads[workload.0 as usize].role, Role::Etcd(_)) {
+        if has_endpoints(&cx.spec.workloads[workload.0 as usize], cx.spec) {
             self.tell(Watcher::Endpoints, workload.0, cx);
         }
     }
 
+    /// Tells the same controller that nodes have changed, where there may be topology hints.
+    fn tell_topology(&mut self, cx: &mut Cx<'_>) {
+        if cx.spec.routing.hints {
+            self.tell(Watcher::Topology, 0, cx);
+        }
+    }
+
+    /// Tells the disruption controller, where the workload has a budget.
     fn tell_budget(&mut self, workload: WorkloadId, cx: &mut Cx<'_>) {
         if self.store.template(workload, cx.spec).max_unavailable.is_some() {
             self.tell(Watcher::Budgets, workload.0, cx);

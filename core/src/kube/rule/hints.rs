@@ -176,6 +176,24 @@ pub fn standing(hints: &[Option<ZoneId>], allocated: &Counts, most: &Counts) -> 
     counts.iter().all(fits).then_some(counts)
 }
 
+/// For how many endpoints each zone is named.
+pub fn by_zone(hints: &[ZoneId]) -> Counts {
+    let mut counts = Counts::new();
+    for zone in hints {
+        *counts.entry(*zone).or_default() += 1;
+    }
+    counts
+}
+
+/// The endpoints that a client in a zone is sent to (`pkg/proxy/topology.go`): those for its zone, if every one has a hint and one is for
+/// its zone; else any.
+pub fn reached<T: Copy>(endpoints: &[(T, Option<ZoneId>)], from: ZoneId) -> Vec<T> {
+    let hinted = endpoints.iter().all(|(_, hint)| hint.is_some());
+    let mine = |hint: &Option<ZoneId>| *hint == Some(from);
+    let hinted = hinted && endpoints.iter().any(|(_, hint)| mine(hint));
+    endpoints.iter().filter(|(_, hint)| !hinted || mine(hint)).map(|(endpoint, _)| *endpoint).collect()
+}
+
 /// Whether a Service whose hints stand so must be looked at anew, because a zone has too few for its share of the CPUs.
 pub fn is_overloaded(hints: &Counts, ratios: Option<&Ratios>) -> bool {
     let total: u32 = hints.values().sum();

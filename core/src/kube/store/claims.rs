@@ -4,7 +4,7 @@ use super::{Change, Store};
 use crate::ids::{NodeKey, WorkloadId};
 use crate::kube::claim::{Attachment, Claim};
 use crate::kube::context::Cx;
-use crate::kube::name::PodName;
+use crate::kube::name::{PodName, PodTag};
 use crate::kube::record::{KubeRecord, PodFact};
 
 impl Store {
@@ -29,6 +29,7 @@ impl Store {
     /// A claim that is to go does, if there is no pod.
     pub(super) fn discard(&mut self, name: PodName, cx: &mut Cx<'_>) {
         if self.claims.get(&name).is_some_and(|claim| claim.deleted) && self.named(name).is_none() {
+            self.note_mounted(name, None);
             self.claims.remove(&name);
             *self.discarded.entry(name).or_default() += 1;
             self.changes.push(Change::Unclaimed(name));
@@ -38,12 +39,13 @@ impl Store {
 
     /// Pods of a workload, there or not, that have claims.
     pub fn claims_of(&self, workload: WorkloadId) -> Vec<PodName> {
-        self.claims.keys().filter(|name| name.workload == workload).copied().collect()
+        let first = PodName { workload, tag: PodTag::Ordinal(0) };
+        self.claims.range(first..).map(|(name, _)| *name).take_while(|name| name.workload == workload).collect()
     }
 
     /// Whose volumes a node says it uses.
     pub fn mounted_on(&self, key: NodeKey) -> Vec<PodName> {
-        self.claims.iter().filter(|(_, claim)| claim.mounted == Some(key)).map(|(name, _)| *name).collect()
+        self.mounted.get(&key).into_iter().flatten().copied().collect()
     }
 
     /// A pod's volume, if it has one, has been in use on its node for long.
@@ -70,9 +72,21 @@ impl Store {
 
     /// A node uses a pod's volume, or none does.
     pub fn set_mounted(&mut self, name: PodName, key: Option<NodeKey>) {
-        if let Some(claim) = self.claims.get_mut(&name) {
-            claim.mounted = key;
+        if self.note_mounted(name, key) {
             self.changes.push(Change::Volume(name));
         }
+    }
+
+    /// Notes who uses a pod's volume; whether it has one.
+    fn note_mounted(&mut self, name: PodName, key: Option<NodeKey>) -> bool {
+        let Some(claim) = self.claims.get_mut(&name) else { return false };
+        let before = std::mem::replace(&mut claim.mounted, key);
+        if let Some(names) = before.and_then(|node| self.mounted.get_mut(&node)) {
+            names.remove(&name);
+        }
+        if let Some(node) = key {
+            self.mounted.entry(node).or_default().insert(name);
+        }
+        true
     }
 }

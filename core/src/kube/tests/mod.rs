@@ -8,6 +8,7 @@ mod chaos;
 mod elections;
 mod failback;
 mod healing;
+mod hints;
 mod hostile;
 mod machines;
 mod maintenance;

@@ -14,6 +14,7 @@ use crate::kube::rule::labels::{Condition, Labels, NodeAffinity, Requirement, Se
 use crate::kube::rule::spread::Constraint;
 use crate::kube::rule::taints::Effect;
 use crate::kube::spec::placement::PodAffinity;
+use crate::kube::spec::routing::Routing;
 use crate::kube::spec::{
     Component, Identities, Image, Kind, NodeSpec, NodeTemplate, PlaneSpec, Resources, Role, Rollout, Timers,
     UNREACHABLE_TOLERATION, Workload, tolerates_unreachable,
@@ -81,7 +82,9 @@ pub(super) fn world(nodes_per_zone: &[u32]) -> Scenario {
         groups: Vec::new(),
         workloads: Vec::new(),
         cared: Vec::new(),
+        routing: Routing::default(),
         timers,
+        requests: Vec::new(),
     }];
     scenario
 }
@@ -95,6 +98,7 @@ pub(super) fn workload(name: &str, app: u32, replicas: u32) -> Workload {
         kind: Kind::Deployment,
         role: Role::Other,
         replicas,
+        hinted: false,
         labels: Labels::from_iter([(key, value)]),
         selector: Selector::All(vec![Requirement { key, is: Condition::In(vec![value]) }]),
         requests: Resources { cpu_milli: 100, memory: 1 << 28, pods: 1 },
@@ -181,7 +185,19 @@ pub(super) fn with_shoot(mut scenario: Scenario, pods: u32) -> Scenario {
     scenario.etcd.push(etcd);
     let (groups, nodes, workloads, control_plane) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let (name, timers) = ("shoot".to_owned(), Timers::default());
-    scenario.kube.planes.push(PlaneSpec { name, etcd: id, control_plane, nodes, groups, workloads, cared: Vec::new(), timers });
+    let (cared, routing) = (Vec::new(), Routing::default());
+    scenario.kube.planes.push(PlaneSpec {
+        name,
+        etcd: id,
+        control_plane,
+        nodes,
+        groups,
+        workloads,
+        cared,
+        routing,
+        timers,
+        requests: Vec::new(),
+    });
     let manager = Role::Controller(SHOOT, Component::ControllerManager);
     for (app, name, role) in [(50, "kube-apiserver", Role::ApiServer(SHOOT)), (51, "kube-controller-manager", manager)] {
         let mut workload = Workload { role, ..workload(name, app, pods) };

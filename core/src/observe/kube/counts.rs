@@ -17,10 +17,49 @@ pub struct Counts {
 
 #[derive(Clone, Debug, Default)]
 struct Plane {
-    nodes: BTreeMap<NodeName, Ready>,
-    pods: BTreeMap<PodName, PodPhase>,
-    machines: BTreeMap<MachineName, Phase>,
+    nodes: Tally<NodeName, Ready>,
+    pods: Tally<PodName, PodPhase>,
+    machines: Tally<MachineName, Phase>,
     series: CountsReport,
+}
+
+/// What there is, and how many are how.
+#[derive(Clone, Debug)]
+struct Tally<K, P> {
+    all: BTreeMap<K, P>,
+    counts: BTreeMap<P, u32>,
+}
+
+impl<K, P> Default for Tally<K, P> {
+    fn default() -> Self {
+        Self { all: BTreeMap::new(), counts: BTreeMap::new() }
+    }
+}
+
+impl<K: Ord, P: Ord + Copy> Tally<K, P> {
+    /// Something is so from now on.
+    fn set(&mut self, key: K, phase: P) {
+        let before = self.all.insert(key, phase);
+        *self.counts.entry(phase).or_default() += 1;
+        self.counts_no_more(before);
+    }
+
+    /// Something is gone.
+    fn remove(&mut self, key: &K) {
+        let before = self.all.remove(key);
+        self.counts_no_more(before);
+    }
+
+    fn counts_no_more(&mut self, before: Option<P>) {
+        if let Some(count) = before.and_then(|phase| self.counts.get_mut(&phase)) {
+            *count -= 1;
+        }
+    }
+
+    /// How many are so.
+    fn count(&self, phase: P) -> u32 {
+        self.counts.get(&phase).copied().unwrap_or(0)
+    }
 }
 
 impl Counts {
@@ -30,8 +69,10 @@ impl Counts {
         for (id, spec) in (0..).map(PlaneId).zip(&scenario.kube.planes).filter(|(_, spec)| !spec.nodes.is_empty()) {
             let mut plane = Plane::default();
             for (key, node) in (0..).map(crate::ids::NodeKey).zip(&spec.nodes) {
-                plane.nodes.insert(NodeName::Given(key), Ready::True);
-                plane.machines.extend(node.machine.map(|machine| (machine, Phase::Running)));
+                plane.nodes.set(NodeName::Given(key), Ready::True);
+                if let Some(machine) = node.machine {
+                    plane.machines.set(machine, Phase::Running);
+                }
             }
             planes.insert(id, plane);
         }
@@ -43,12 +84,12 @@ impl Counts {
         let plane = self.planes.entry(plane).or_default();
         match *record {
             KubeRecord::Pod(pod, fact) => plane.pod(pod, fact),
-            KubeRecord::Node(node, NodeFact::Registered) => drop(plane.nodes.insert(node, Ready::True)),
-            KubeRecord::Node(node, NodeFact::Ready(ready)) => drop(plane.nodes.insert(node, ready)),
-            KubeRecord::Node(node, NodeFact::Removed) => drop(plane.nodes.remove(&node)),
-            KubeRecord::Machine(machine, MachineFact::Created) => drop(plane.machines.insert(machine, Phase::Pending)),
-            KubeRecord::Machine(machine, MachineFact::Phase(phase)) => drop(plane.machines.insert(machine, phase)),
-            KubeRecord::Machine(machine, MachineFact::Removed) => drop(plane.machines.remove(&machine)),
+            KubeRecord::Node(node, NodeFact::Registered) => plane.nodes.set(node, Ready::True),
+            KubeRecord::Node(node, NodeFact::Ready(ready)) => plane.nodes.set(node, ready),
+            KubeRecord::Node(node, NodeFact::Removed) => plane.nodes.remove(&node),
+            KubeRecord::Machine(machine, MachineFact::Created) => plane.machines.set(machine, Phase::Pending),
+            KubeRecord::Machine(machine, MachineFact::Phase(phase)) => plane.machines.set(machine, phase),
+            KubeRecord::Machine(machine, MachineFact::Removed) => plane.machines.remove(&machine),
             _ => {}
         }
     }
@@ -56,19 +97,15 @@ impl Counts {
     /// Looks at everything.
     pub fn sample(&mut self) {
         for Plane { nodes, pods, machines, series } in self.planes.values_mut() {
-            let ready = nodes.values().filter(|ready| **ready == Ready::True).count() as u32;
-            series.nodes_ready.push(ready);
-            series.nodes_not_ready.push(nodes.len() as u32 - ready);
-            let pods_in = |phase| pods.values().filter(|pod| **pod == phase).count() as u32;
-            series.pods_pending.push(pods_in(PodPhase::Pending));
-            series.pods_running.push(pods_in(PodPhase::Running));
-            series.pods_terminating.push(pods_in(PodPhase::Terminating));
-            let machines_in = |phase| machines.values().filter(|machine| **machine == phase).count() as u32;
-            let running = machines_in(Phase::Running);
-            series.machines_running.push(running);
-            series.machines_coming.push(machines_in(Phase::Pending) + machines_in(Phase::CrashLoopBackOff));
-            series.machines_failing.push(machines_in(Phase::Unknown) + machines_in(Phase::Failed));
-            series.machines_terminating.push(machines_in(Phase::Terminating));
+            series.nodes_ready.push(nodes.count(Ready::True));
+            series.nodes_not_ready.push(nodes.all.len() as u32 - nodes.count(Ready::True));
+            series.pods_pending.push(pods.count(PodPhase::Pending));
+            series.pods_running.push(pods.count(PodPhase::Running));
+            series.pods_terminating.push(pods.count(PodPhase::Terminating));
+            series.machines_running.push(machines.count(Phase::Running));
+            series.machines_coming.push(machines.count(Phase::Pending) + machines.count(Phase::CrashLoopBackOff));
+            series.machines_failing.push(machines.count(Phase::Unknown) + machines.count(Phase::Failed));
+            series.machines_terminating.push(machines.count(Phase::Terminating));
         }
     }
 
@@ -90,9 +127,8 @@ impl Plane {
             }
             _ => return,
         };
-        let before = self.pods.insert(pod, phase);
-        if before == Some(PodPhase::Terminating) {
-            self.pods.insert(pod, PodPhase::Terminating);
+        if self.pods.all.get(&pod) != Some(&PodPhase::Terminating) {
+            self.pods.set(pod, phase);
         }
     }
 }

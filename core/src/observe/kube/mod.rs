@@ -3,6 +3,7 @@
 pub mod apis;
 pub mod counts;
 pub mod hazards;
+pub mod hints;
 pub mod migrations;
 pub mod recovery;
 mod rows;
@@ -19,7 +20,9 @@ use crate::kernel::time::Time;
 use crate::kube::name::{PodName, PodTag};
 use crate::observe::Observer;
 use crate::record::Record;
-use crate::report::{ApiReport, ComponentReport, CountsReport, HazardReport, MigrationReport, RecoveryReport, length};
+use crate::report::{
+    ApiReport, ComponentReport, CountsReport, HazardReport, HintsReport, MigrationReport, RecoveryReport, length,
+};
 use crate::scenario::Scenario;
 use recovery::{Row, Step};
 
@@ -39,15 +42,18 @@ pub struct Kube {
     pub counts: counts::Counts,
     /// Shoots that were to move to another seed.
     pub migrations: migrations::Migrations,
+    /// Topology hints of Services.
+    pub hints: hints::Hints,
 }
 
 impl Kube {
     /// Nothing has happened yet.
     pub fn new(scenario: &Arc<Scenario>) -> Self {
-        let (apis, hazards, serving, recovery, migrations) = Default::default();
+        let (apis, hazards, serving, recovery, migrations, hints) = Default::default();
         let counts = counts::Counts::new(scenario);
-        let mut kube = Self { scenario: Arc::clone(scenario), apis, hazards, serving, recovery, counts, migrations };
-        for (cluster, spec) in (0..).map(ClusterId).zip(&scenario.etcd) {
+        let scenario = Arc::clone(scenario);
+        let mut kube = Self { scenario, apis, hazards, serving, recovery, counts, migrations, hints };
+        for (cluster, spec) in (0..).map(ClusterId).zip(&Arc::clone(&kube.scenario).etcd) {
             if let Some(passive) = &spec.passive {
                 kube.switched(Time::ZERO, cluster, passive.primary);
             }
@@ -72,6 +78,11 @@ impl Kube {
     /// Shoots that were asked to move to another seed, in order, as that stands `now`.
     pub fn migrations(&self, now: Time) -> Vec<MigrationReport> {
         self.migrations.rows(now, &self.apis, &self.scenario)
+    }
+
+    /// While Services had topology hints, where any asks for them.
+    pub fn hints(&self, now: Time) -> Vec<HintsReport> {
+        self.hints.rows(now, &self.scenario)
     }
 
     /// Each plane's API, in the order of the scenario.
@@ -130,5 +141,6 @@ impl Observer for Kube {
         self.serving.record(at, *plane, fact);
         self.counts.record(*plane, fact);
         self.migrations.record(at, fact);
+        self.hints.record(at, *plane, fact);
     }
 }

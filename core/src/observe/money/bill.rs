@@ -19,8 +19,14 @@ pub(super) struct Totals {
     pub(super) volumes: BTreeMap<u64, u128>,
     /// Nanoseconds of load balancers.
     pub(super) balancers: u128,
+    /// Bytes through them.
+    pub(super) balanced: u64,
     /// Bytes that have left a zone for another one of its region.
     pub(super) crossing: u64,
+    /// Bytes of backups, times nanoseconds.
+    pub(super) stored: u128,
+    /// Requests in a day that upload them, times nanoseconds.
+    pub(super) uploads: u128,
 }
 
 impl Totals {
@@ -33,14 +39,24 @@ impl Totals {
             machines: less(&self.machines, &before.machines),
             volumes: less(&self.volumes, &before.volumes),
             balancers: self.balancers - before.balancers,
-            crossing: self.crossing - before.crossing,
+            balanced: self.balanced.saturating_sub(before.balanced),
+            // Rounded bytes less rounded headers may be some bytes less than before.
+            crossing: self.crossing.saturating_sub(before.crossing),
+            stored: self.stored - before.stored,
+            uploads: self.uploads - before.uploads,
         }
     }
 
     fn quantities(&self) -> impl Iterator<Item = Quantity> {
         let machines = self.machines.iter().map(|(shape, ns)| Quantity::Machine { shape: *shape, ns: *ns });
         let volumes = self.volumes.iter().map(|(bytes, ns)| Quantity::Volume { bytes: *bytes, ns: *ns });
-        let others = [Quantity::Balancer { ns: self.balancers }, Quantity::Crossing { bytes: self.crossing }];
+        let others = [
+            Quantity::Balancer { ns: self.balancers },
+            Quantity::Balanced { bytes: self.balanced },
+            Quantity::Crossing { bytes: self.crossing },
+            Quantity::Stored { byte_ns: self.stored },
+            Quantity::Uploads { requests: self.uploads },
+        ];
         machines.chain(volumes).chain(others).filter(|quantity| quantity.is_some())
     }
 

@@ -3,7 +3,8 @@
 //! ```text
 //! Cloud (machines there) ----.
 //! records (pods, volumes) ---+--> meters --> lines: kind, seed, shoot, component, zones, quantity --price--> rows, the bill
-//! LinkTotals (IP bytes) -----'      '--> totals at the end of each window ----------------------------------------^
+//! LinkTotals (IP bytes) -----+      '--> totals at the end of each window ----------------------------------------^
+//! Traffic (what is written) -'
 //! ```
 //!
 //! A line is a share of a meter. The lines of a kind add up to its meter exactly; dollars are the last step, and feed nothing.
@@ -24,18 +25,21 @@ use owner::{Owner, Owners};
 use price::Quantity;
 use split::Split;
 
-use super::{Observer, traffic};
-use crate::ids::{ClusterId, GroupId, PlaneId, SeedId, WorkloadId, ZoneId};
+use super::Observer;
+use crate::ids::{GroupId, PlaneId, SeedId, WorkloadId, ZoneId};
 use crate::kernel::integral::Integral;
 use crate::kernel::time::{Duration, Time};
 use crate::kube::name::PodName;
 use crate::kube::record::{KubeRecord, PodFact};
+use crate::kube::spec::PlaneSpec;
 use crate::network::wire::Burst;
 use crate::record::Record;
 use crate::report::{BillReport, CostReport, PriceReport, ToleranceCostReport};
 use crate::scenario::Scenario;
+use crate::scenario::kube::backup;
 use crate::scenario::prices::Shape;
-use crate::sim::LinkTotals;
+use crate::sim::{LinkTotals, Pairs};
+use crate::traffic::plan;
 
 /// The component of room on machines that no pod asked for.
 pub const UNUSED: &str = "unused";
@@ -50,17 +54,21 @@ pub struct Money {
     volumes: BTreeMap<(PlaneId, WorkloadId), Integral>,
     /// Pods whose volume is there.
     claims: BTreeSet<(PlaneId, PodName)>,
+    /// Of each plane that is in use: bytes of its database, and how many requests upload its backups in a day.
+    backups: BTreeMap<PlaneId, (u64, u64)>,
     /// The totals at the end of each window.
     windows: Vec<(Time, Totals)>,
 }
 
-/// Meters that others keep: how long machines have been there by machine deployment, and bytes between endpoints.
+/// Meters that others keep: how long machines have been there by machine deployment, what was written, and bytes between endpoints.
 #[derive(Clone, Copy, Debug)]
 pub struct Meters<'a> {
     /// Now.
     pub now: Time,
     /// [`Cloud::machine_time`](crate::gardener::machine::cloud::Cloud::machine_time).
     pub machines: &'a [(PlaneId, GroupId, u128)],
+    /// [`Simulation::written`](crate::sim::Simulation::written).
+    pub written: &'a [(PlaneId, u64)],
     /// [`Simulation::links`](crate::sim::Simulation::links).
     pub links: &'a [LinkTotals],
 }
@@ -96,16 +104,26 @@ impl Money {
     pub fn new(scenario: &Arc<Scenario>) -> Self {
         let (volumes, claims, windows) = Default::default();
         let owners = Arc::new(Owners::new(scenario));
-        Self { scenario: Arc::clone(scenario), owners, split: Split::new(scenario), volumes, claims, windows }
+        let backups = backups(scenario);
+        Self { scenario: Arc::clone(scenario), owners, split: Split::new(scenario), volumes, claims, backups, windows }
     }
 
-    /// Takes the totals at the end of a window.
-    pub fn sample(&mut self, meters: Meters<'_>) {
-        self.windows.push((meters.now, self.totals(meters)));
+    /// Takes the totals at the end of a window; `balanced`: bytes through load balancers.
+    pub fn sample(
+        &mut self,
+        now: Time,
+        machines: &[(PlaneId, GroupId, u128)],
+        written: &[(PlaneId, u64)],
+        pairs: &Pairs,
+        balanced: u64,
+    ) {
+        let crossing = pairs.iter().filter(|(zones, _)| self.crosses(**zones)).map(|(_, pair)| pair.wire.ip_bytes()).sum();
+        let totals = Totals { balanced, crossing, ..self.totals(now, machines, written) };
+        self.windows.push((now, totals));
     }
 
-    /// All meters, of everybody together.
-    fn totals(&self, Meters { now, machines, links }: Meters<'_>) -> Totals {
+    /// All meters but those of bytes, of everybody together.
+    fn totals(&self, now: Time, machines: &[(PlaneId, GroupId, u128)], written: &[(PlaneId, u64)]) -> Totals {
         let mut totals = Totals::default();
         for (plane, group, ns) in machines {
             *totals.machines.entry(self.shape(*plane, *group)).or_default() += ns;
@@ -114,8 +132,26 @@ impl Money {
             *totals.volumes.entry(self.volume_bytes(*plane, *workload)).or_default() += volumes.at(now);
         }
         totals.balancers = self.scenario.kube.seeds.len() as u128 * u128::from(now.as_nanos());
-        totals.crossing = self.crossing(links).map(|(_, bytes)| bytes).sum();
+        for (plane, bytes) in written {
+            let (byte_ns, requests) = self.backup(*plane, *bytes, now);
+            totals.stored += byte_ns;
+            totals.uploads += requests;
+        }
         totals
+    }
+
+    /// What the bucket of a plane's etcd has held, and requests in a day that upload to it times nanoseconds.
+    fn backup(&self, plane: PlaneId, written: u64, now: Time) -> (u128, u128) {
+        let (database_bytes, requests) = self.backups[&plane];
+        let ns = now.as_nanos();
+        (backup::byte_ns(database_bytes, written, ns), u128::from(requests) * u128::from(ns))
+    }
+
+    /// The same at a moment whose links are known.
+    fn sums(&self, Meters { now, machines, written, links }: Meters<'_>) -> Totals {
+        let crossing = self.crossing(links).map(|(_, bytes)| bytes).sum();
+        let balanced = balanced(links).map(|(_, bytes)| bytes).sum();
+        Totals { balanced, crossing, ..self.totals(now, machines, written) }
     }
 
     /// The same, by whom they are for.
@@ -129,20 +165,22 @@ impl Money {
             let quantity = Quantity::Balancer { ns: meters.now.as_nanos().into() };
             lines.push(Line { seed: Some(seed), shoot: None, component: None, zones: None, quantity });
         }
-        let mut crossing: BTreeMap<(ClusterId, (ZoneId, ZoneId)), u64> = BTreeMap::new();
+        let mut through: BTreeMap<Owner, u64> = BTreeMap::new();
+        for (link, bytes) in balanced(meters.links) {
+            *through.entry(self.owners.of_sender(link.from, &self.scenario)).or_default() += bytes;
+        }
+        lines.extend(through.into_iter().map(|(owner, bytes)| owner.line(None, Quantity::Balanced { bytes })));
+        for (plane, written) in meters.written {
+            let owner = self.owners.of_cluster(self.scenario.kube.planes[plane.0 as usize].etcd);
+            let (byte_ns, requests) = self.backup(*plane, *written, meters.now);
+            lines.extend([Quantity::Stored { byte_ns }, Quantity::Uploads { requests }].map(|of| owner.clone().line(None, of)));
+        }
+        let mut crossing: BTreeMap<(Owner, (ZoneId, ZoneId)), u64> = BTreeMap::new();
         for (link, bytes) in self.crossing(meters.links) {
-            *crossing.entry((traffic::cluster(link.from, &self.scenario), link.zones)).or_default() += bytes;
+            *crossing.entry((self.owners.of_sender(link.from, &self.scenario), link.zones)).or_default() += bytes;
         }
-        for ((cluster, zones), bytes) in crossing {
-            let Owner { seed, shoot, component } = self.owners.of_cluster(cluster).clone();
-            lines.push(Line {
-                seed,
-                shoot,
-                component: Some(component),
-                zones: Some(zones),
-                quantity: Quantity::Crossing { bytes },
-            });
-        }
+        let line = |((owner, zones), bytes): ((Owner, _), u64)| owner.line(Some(zones), Quantity::Crossing { bytes });
+        lines.extend(crossing.into_iter().map(line));
         lines
     }
 
@@ -168,8 +206,7 @@ impl Money {
 
     /// A share of a workload.
     fn line(&self, plane: PlaneId, workload: WorkloadId, quantity: Quantity) -> Line {
-        let Owner { seed, shoot, component } = self.owners.of(plane, workload).clone();
-        Line { seed, shoot, component: Some(component), zones: None, quantity }
+        self.owners.of(plane, workload).clone().line(None, quantity)
     }
 
     fn shape(&self, plane: PlaneId, group: GroupId) -> Shape {
@@ -181,20 +218,22 @@ impl Money {
         workload.volume.map_or(0, |volume| volume.bytes)
     }
 
+    /// Between zones of one region.
+    fn crosses(&self, (from, to): (ZoneId, ZoneId)) -> bool {
+        let region = |zone: ZoneId| self.scenario.zones[zone.0 as usize].region;
+        from != to && region(from) == region(to)
+    }
+
     /// The links between zones of one region, and their bytes as IP packets. (What one region sends to another has other prices.)
     fn crossing<'a>(&'a self, links: &'a [LinkTotals]) -> impl Iterator<Item = (&'a LinkTotals, u64)> {
-        let region = |zone: ZoneId| self.scenario.zones[zone.0 as usize].region;
-        let crosses = move |(from, to): (ZoneId, ZoneId)| from != to && region(from) == region(to);
-        let bytes = |link: &LinkTotals| Burst { packets: link.packets, bytes: link.wire_bytes }.ip_bytes();
-        links.iter().filter(move |link| crosses(link.zones)).map(move |link| (link, bytes(link)))
+        links.iter().filter(|link| self.crosses(link.zones)).map(|link| (link, ip_bytes(link)))
     }
 
     /// What a report says; `window`: how long those of the bill are.
     pub fn account(&self, meters: Meters<'_>, window: Duration) -> Account {
         let mut windows = self.windows.clone();
-        if windows.last().is_none_or(|(at, _)| *at < meters.now) {
-            windows.push((meters.now, self.totals(meters)));
-        }
+        windows.pop_if(|(at, _)| *at == meters.now);
+        windows.push((meters.now, self.sums(meters)));
         let lines = self.lines(meters);
         Account {
             cost: rows::cost(&lines, meters.now, &self.scenario),
@@ -203,6 +242,33 @@ impl Money {
             tolerance: rows::tolerance(&lines, meters.now, &self.scenario),
         }
     }
+}
+
+impl Owner {
+    fn line(self, zones: Option<(ZoneId, ZoneId)>, quantity: Quantity) -> Line {
+        let Self { seed, shoot, component } = self;
+        Line { seed, shoot, component: Some(component), zones, quantity }
+    }
+}
+
+fn ip_bytes(link: &LinkTotals) -> u64 {
+    Burst { packets: link.packets, bytes: link.wire_bytes }.ip_bytes()
+}
+
+/// What comes through load balancers, there and back. (Within a zone and between zones alike: the latter is charged as such, too.)
+fn balanced(links: &[LinkTotals]) -> impl Iterator<Item = (&LinkTotals, u64)> {
+    links.iter().filter(|link| link.from.is_outside() || link.to.is_outside()).map(|link| (link, ip_bytes(link)))
+}
+
+/// Of each plane that is in use: bytes of its database, and how many requests upload its backups in a day.
+fn backups(scenario: &Scenario) -> BTreeMap<PlaneId, (u64, u64)> {
+    let planes = (0..).map(PlaneId).zip(&scenario.kube.planes).filter(|(_, plane)| !plane.requests.is_empty());
+    let backup = |(id, plane): (PlaneId, &PlaneSpec)| {
+        let database_bytes = scenario.etcd[plane.etcd.0 as usize].database_bytes;
+        let (_, written, _) = plan::written(&plane.requests).over(backup::DELTA_PERIOD.as_nanos()).whole();
+        (id, (database_bytes, backup::requests_per_day(database_bytes, written)))
+    };
+    planes.map(backup).collect()
 }
 
 impl Observer for Money {

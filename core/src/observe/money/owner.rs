@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use crate::ids::{ClusterId, PlaneId, SeedId, WorkloadId};
+use crate::ids::{ClusterId, Endpoint, PlaneId, SeedId, WorkloadId};
 use crate::kube::spec::Role;
+use crate::observe::traffic;
 use crate::scenario::Scenario;
 
 /// Whose something is, and what it is called there.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Owner {
     /// The seed it is in; `None`: it is in none.
     pub(super) seed: Option<SeedId>,
@@ -61,5 +62,16 @@ impl Owners {
     /// Whose an etcd cluster is.
     pub(super) fn of_cluster(&self, cluster: ClusterId) -> &Owner {
         &self.clusters[cluster.0 as usize]
+    }
+
+    /// Whose bytes are that an endpoint sends: those of its etcd, or of the API servers that it is, or asks.
+    pub(super) fn of_sender(&self, from: Endpoint, scenario: &Scenario) -> Owner {
+        let owner = self.of_cluster(traffic::cluster(from, scenario)).clone();
+        match from {
+            Endpoint::Member(_) | Endpoint::Client(_) => owner,
+            Endpoint::Servers(_) | Endpoint::Components(_) | Endpoint::Outside(_) => {
+                Owner { component: "kube-apiserver".to_owned(), ..owner }
+            }
+        }
     }
 }

@@ -20,8 +20,14 @@ pub(super) enum Quantity {
     Volume { bytes: u64, ns: u128 },
     /// Time of load balancers.
     Balancer { ns: u128 },
+    /// Bytes through load balancers.
+    Balanced { bytes: u64 },
     /// Bytes that have left a zone, and got to another.
     Crossing { bytes: u64 },
+    /// Bytes in a bucket, times nanoseconds.
+    Stored { byte_ns: u128 },
+    /// Requests in a day, times nanoseconds.
+    Uploads { requests: u128 },
 }
 
 /// What a quantity comes to.
@@ -38,7 +44,9 @@ impl Quantity {
             Self::Machine { .. } => CostKind::Machine,
             Self::Volume { .. } => CostKind::Volume,
             Self::Balancer { .. } => CostKind::LoadBalancerHours,
+            Self::Balanced { .. } => CostKind::LoadBalancerBytes,
             Self::Crossing { .. } => CostKind::CrossZone,
+            Self::Stored { .. } | Self::Uploads { .. } => CostKind::Backup,
         }
     }
 
@@ -46,7 +54,8 @@ impl Quantity {
     pub(super) const fn is_some(self) -> bool {
         match self {
             Self::Machine { ns, .. } | Self::Volume { ns, .. } | Self::Balancer { ns } => ns > 0,
-            Self::Crossing { bytes } => bytes > 0,
+            Self::Balanced { bytes } | Self::Crossing { bytes } => bytes > 0,
+            Self::Stored { byte_ns: of } | Self::Uploads { requests: of } => of > 0,
         }
     }
 
@@ -61,18 +70,28 @@ impl Quantity {
                 let size = if price.unit == Unit::DiskMonth { 1.0 } else { bytes as f64 / GIB };
                 (size * ns as f64 / MONTH_NS, price)
             }
+            Self::Balanced { bytes } => {
+                let price = known(provider.only(Kind::LoadBalancerBytes));
+                (bytes as f64 / size(price.unit), price)
+            }
             Self::Crossing { bytes } => {
                 let out = known(provider.only(Kind::CrossZoneOut));
-                let unit = if out.unit == Unit::Gib { GIB } else { 1e9 };
                 let both = out.usd + known(provider.only(Kind::CrossZoneIn)).usd;
-                (bytes as f64 / unit, Price { usd: both, ..out })
+                (bytes as f64 / size(out.unit), Price { usd: both, ..out })
             }
+            Self::Stored { byte_ns } => (byte_ns as f64 / GIB / MONTH_NS, known(provider.only(Kind::BackupStorage))),
+            Self::Uploads { requests } => (requests as f64 / (24.0 * HOUR_NS) / 1e3, known(provider.only(Kind::BackupRequests))),
         };
         Charge { quantity, unit: price.unit, usd: quantity * price.usd }
     }
 }
 
 const GIB: f64 = (1_u64 << 30) as f64;
+
+/// Bytes of a unit of bytes.
+fn size(unit: Unit) -> f64 {
+    if unit == Unit::Gib { GIB } else { 1e9 }
+}
 
 /// From what was used until `now` to what a month of it would be; nothing of no time.
 pub(super) fn per_month(now: Time) -> f64 {
@@ -96,7 +115,9 @@ pub(super) fn used(scenario: &Scenario) -> Vec<PriceReport> {
         let mut used: Vec<Option<&Price>> = shapes.iter().map(|shape| provider.machine(*shape)).collect();
         used.extend(volumes.iter().map(|bytes| provider.volume(*bytes)));
         used.extend((!scenario.kube.seeds.is_empty()).then(|| provider.only(Kind::LoadBalancerHours)));
-        used.extend([Kind::CrossZoneOut, Kind::CrossZoneIn].map(|kind| provider.only(kind)));
+        let in_use = |kind: &Kind| scenario.kube.in_use() || matches!(kind, Kind::CrossZoneOut | Kind::CrossZoneIn);
+        let bytes = [Kind::LoadBalancerBytes, Kind::CrossZoneOut, Kind::CrossZoneIn, Kind::BackupStorage, Kind::BackupRequests];
+        used.extend(bytes.into_iter().filter(in_use).map(|kind| provider.only(kind)));
         let mut of: Vec<&Price> = used.into_iter().flatten().collect();
         of.dedup();
         rows.extend(of.into_iter().map(|price| row(provider, price)));

@@ -6,6 +6,7 @@ use super::*;
 use crate::ids::NodeKey;
 use crate::kube::name::NodeName;
 use crate::kube::record::NodeFact;
+use crate::report::CostKind;
 use crate::scenario::bundled;
 use crate::scenario::prices::BookName;
 use crate::sim::{Exact, Options, Simulation};
@@ -28,7 +29,8 @@ fn run(scenario: &Arc<Scenario>, exact: Exact, minutes: &[u64], look: &mut dyn F
         let now = Time::ZERO + Duration::from_secs(60 * minute);
         simulation.run_until(now, &mut |at, record| money.record(at, record));
         let machines: Vec<_> = simulation.machine_time().collect();
-        look(&money, Meters { now, machines: &machines, links: &simulation.links() });
+        let written: Vec<_> = simulation.written().collect();
+        look(&money, Meters { now, machines: &machines, written: &written, links: &simulation.links() });
     }
 }
 
@@ -40,7 +42,10 @@ fn sums(lines: &[Line]) -> Totals {
             Quantity::Machine { shape, ns } => *sums.machines.entry(shape).or_default() += ns,
             Quantity::Volume { bytes, ns } => *sums.volumes.entry(bytes).or_default() += ns,
             Quantity::Balancer { ns } => sums.balancers += ns,
+            Quantity::Balanced { bytes } => sums.balanced += bytes,
             Quantity::Crossing { bytes } => sums.crossing += bytes,
+            Quantity::Stored { byte_ns } => sums.stored += byte_ns,
+            Quantity::Uploads { requests } => sums.uploads += requests,
         }
     }
     sums
@@ -62,13 +67,108 @@ fn the_shares_of_a_kind_add_up_to_its_meter() {
     for name in STORIES {
         let scenario = charged(name, "2h");
         run(&scenario, Exact::Fast, &[0, 1, 25, 61, 120], &mut |money, meters| {
-            let totals = money.totals(meters);
+            let totals = money.sums(meters);
             assert_eq!(sums(&money.lines(meters)), totals, "{name}, {:?}", meters.now);
             let machines: u128 = meters.machines.iter().map(|(.., ns)| ns).sum();
             assert_eq!(totals.machines.values().sum::<u128>(), machines, "{name}");
             assert_eq!(machines > 0, meters.now > Time::ZERO, "{name}");
         });
     }
+}
+
+/// Three shoots that survive nothing, a node and a zone, each with three API servers, one update of 2 KiB in a second from outside, and
+/// kubelets where it is `at_rest`.
+fn used(at_rest: bool, faults: &serde_json::Value) -> Arc<Scenario> {
+    let file = bundled().iter().find(|file| file.name == "cost-of-tolerance").expect("it is bundled");
+    let mut json: serde_json::Value = serde_json::from_str(file.json).expect("bundled scenarios are JSON");
+    let update = json!({"name": "update", "verb": "update", "rate": "1/s", "object": "2KiB", "watchers": 0});
+    let shoot = |name: &str, seed: &str, tolerance: &str| {
+        json!({
+            "name": name, "seed": seed, "failure_tolerance": tolerance, "use": {"at_rest": at_rest, "requests": [update]},
+            "components": [{"name": "kube-apiserver", "replicas": 3}],
+        })
+    };
+    json["shoots"] = json!([shoot("plain", "s-none", "none"), shoot("node", "s-node", "node"), shoot("zone", "s-zone", "zone")]);
+    (json["duration"], json["expect"], json["faults"]) = (json!("2h"), json!([]), faults.clone());
+    Arc::new(Scenario::from_json(&json.to_string()).unwrap_or_else(|errors| panic!("{errors}")))
+}
+
+/// The lines of some kinds of a shoot.
+fn of_shoot<'a>(lines: &'a [Line], shoot: u16, kinds: &'a [CostKind]) -> impl Iterator<Item = (&'a str, Quantity)> {
+    let own = lines.iter().filter(move |line| line.shoot == Some(shoot) && kinds.contains(&line.quantity.kind()));
+    own.map(|line| (line.component.as_deref().expect("a component"), line.quantity))
+}
+
+const USD: f64 = 1e-9;
+
+/// By hand: question and answer are 60 bytes of frames, 2,048 of the object and 22 of TLS each, in two packets with 52 of IP and TCP; each
+/// is answered by an ACK, which is 52 bytes.
+#[test]
+fn what_comes_from_outside_is_charged_by_the_byte_of_the_load_balancer() {
+    let scenario = used(false, &json!([]));
+    let mut looks = 0;
+    run(&scenario, Exact::Fast, &[30, 60], &mut |money, meters| {
+        let lines = money.lines(meters);
+        let wanted = meters.now.as_nanos() / 1_000_000_000 * 2 * (60 + 2_048 + 22 + 2 * 52 + 52);
+        for shoot in 0..3 {
+            let own: Vec<_> = of_shoot(&lines, shoot, &[CostKind::LoadBalancerBytes]).collect();
+            let [(component, of @ Quantity::Balanced { bytes })] = own[..] else { panic!("{own:?}") };
+            // Bytes and packets (of 14 bytes less than Ethernet has) are rounded: in four ways between up to nine pairs of zones.
+            assert!(component == "kube-apiserver" && bytes.abs_diff(wanted) <= 36 * 14, "{shoot}: {own:?}, {wanted}");
+            let price = [0.006 / 1e9, 0.008 / 1_073_741_824.0, 0.005 / 1e9];
+            for (provider, price) in scenario.prices.providers.iter().zip(price) {
+                assert!((of.charge(provider).usd - bytes as f64 * price).abs() < USD, "{}", provider.name);
+            }
+        }
+        assert_eq!(sums(&lines), money.sums(meters));
+        looks += 1;
+    });
+    assert_eq!(looks, 2);
+}
+
+/// By hand: 12 full snapshots of 64 MiB, and 2,048 bytes with a key of 55 each second, which are kept for 15 days. A delta snapshot is one
+/// part, a full one 13 of 5 MiB; each takes two requests more: 288 times 3, and 15, in a day.
+#[test]
+fn backups_are_charged_for_what_the_bucket_holds_and_what_uploads_it() {
+    let scenario = used(false, &json!([]));
+    run(&scenario, Exact::Fast, &[60], &mut |money, meters| {
+        let lines = money.lines(meters);
+        let hour = 3_600 * 1_000_000_000_u128;
+        let byte_ns = 12 * (64 << 20) * hour + 3_600 * 2_103 * 15 * 24 * hour;
+        for shoot in 0..3 {
+            let own: Vec<_> = of_shoot(&lines, shoot, &[CostKind::Backup]).collect();
+            let [stored, uploads] = [Quantity::Stored { byte_ns }, Quantity::Uploads { requests: 879 * hour }];
+            assert_eq!(own, [("etcd-main", stored), ("etcd-main", uploads)], "{shoot}");
+            let (gib, thousands) = (byte_ns as f64 / hour as f64 / 730.0 / 1_073_741_824.0, 0.879 / 24.0);
+            for (provider, (held, put)) in scenario.prices.providers.iter().zip([(0.023, 0.005), (0.02, 0.005), (0.0196, 0.0054)])
+            {
+                assert!((stored.charge(provider).usd - gib * held).abs() < USD, "{}", provider.name);
+                assert!((uploads.charge(provider).usd - thousands * put).abs() < USD, "{}", provider.name);
+            }
+        }
+    });
+}
+
+/// "only the leading sidecar uploads" (GEP-20): whatever is tolerated, by the byte.
+#[test]
+fn backups_cost_the_same_whatever_is_tolerated() {
+    run(&used(true, &json!([])), Exact::Fast, &[60], &mut |money, meters| {
+        let lines = money.lines(meters);
+        let of = |shoot| of_shoot(&lines, shoot, &[CostKind::Backup]).collect::<Vec<_>>();
+        assert_eq!(of(0).len(), 2);
+        assert!(of(0) == of(1) && of(1) == of(2), "{:?}", [of(0), of(1), of(2)]);
+    });
+}
+
+#[test]
+fn what_cannot_be_written_is_not_backed_up() {
+    let faults = json!([{"at": "30m", "kind": "zone_power", "zone": "za"}]);
+    let mut written = Vec::new();
+    run(&used(false, &faults), Exact::Fast, &[30, 60], &mut |_, meters| written.push(meters.written.to_vec()));
+    let added: Vec<u64> = written[0].iter().zip(&written[1]).map(|((_, before), (_, after))| after - before).collect();
+    // The zone is that of the first two; the third is without a leader for seconds, or not at all.
+    assert_eq!(added[..2], [0, 0]);
+    assert!(added[2] > 1_700 * 2_103 && added[2] <= 1_800 * 2_103, "{added:?}");
 }
 
 #[test]
@@ -179,7 +279,7 @@ fn bytes_within_a_zone_or_to_another_region_are_not_of_this_price() {
     };
     let (money, links) = (Money::new(&scenario), [link(0, 0), link(0, 1), link(0, 2), link(1, 0)]);
     // A day: a month is 730/24 of it. A GiB each way, for the sender alone.
-    let meters = Meters { now: Time::ZERO + Duration::from_secs(86_400), machines: &[], links: &links };
+    let meters = Meters { now: Time::ZERO + Duration::from_secs(86_400), machines: &[], written: &[], links: &links };
     let account = money.account(meters, Duration::from_secs(300));
     let rows: Vec<_> =
         account.cost.iter().map(|row| (row.from_zone.as_deref().unwrap(), row.component.as_deref().unwrap())).collect();

@@ -12,6 +12,7 @@ use zonefall_core::ids::{ClusterId, FaultId, VolumeId};
 use zonefall_core::kernel::time::Time;
 use zonefall_core::observe::voters::Voters;
 use zonefall_core::record::{Record, RequestResult};
+use zonefall_core::report::ViolationReport;
 use zonefall_core::run::Run;
 use zonefall_core::scenario::{Aim, Fault, Member, MemberChange, Scenario};
 use zonefall_core::sim::{Exact, MemberStatus, Options, Role};
@@ -121,6 +122,11 @@ fn play(case: &Case, scenario: &Arc<Scenario>) -> Result<Seen, Failure> {
             let (property, text) = (violation.property.to_owned(), violation.text.clone());
             return Err(Failure::Violation { at: violation.at, property, text });
         }
+    }
+    // Of the invariants only the report knows all: bytes are counted, not recorded.
+    if let Some(violation) = run.report().violations.pop() {
+        let ViolationReport { property, text, .. } = violation;
+        return Err(Failure::Violation { at: run.world().now(), property, text });
     }
     watch.seen.events = run.simulation().events();
     if case.liveness {

@@ -240,7 +240,7 @@ fn whom(target: Target, cluster: &zonefall_core::scenario::EtcdCluster) -> (&str
 fn size(op: Op) -> Option<String> {
     let bytes = |n: u32| words::bytes(n.into());
     match op {
-        Op::Put { value_bytes, .. } => Some(format!("{} each", bytes(value_bytes))),
+        Op::Put { value_bytes, .. } | Op::Txn { value_bytes, .. } => Some(format!("{} each", bytes(value_bytes))),
         Op::Range { keys, value_bytes, .. } => Some(format!("{} of {}", of(keys as usize, "key"), bytes(value_bytes))),
         Op::Delete { keys, .. } => Some(of(keys as usize, "key")),
         Op::Watch => None,

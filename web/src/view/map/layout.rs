@@ -211,7 +211,9 @@ fn place(sizes: &Sizes<'_>, width: f64) -> Layout {
 impl<'a> Sizes<'a> {
     fn new(scenario: &'a Scenario, crowd: &'a Crowd, width: f64) -> Self {
         let of_zone = |z: usize| (0..crowd.cards.len()).filter(|&n| crowd.cards[n].zone == ZoneId(z as u16)).collect();
-        let clients = |z: usize| (0..scenario.clients.len()).filter(|&c| scenario.clients[c].zone == ZoneId(z as u16)).collect();
+        // Parts of API servers are drawn as the pods that they are.
+        let drawn = |c: &usize, z: usize| scenario.clients[*c].zone == ZoneId(z as u16) && scenario.clients[*c].server.is_none();
+        let clients = |z: usize| (0..scenario.clients.len()).filter(|c| drawn(c, z)).collect();
         let members: usize = scenario.etcd.iter().map(|c| c.members.len()).sum();
         let crowded = crowd.kube || scenario.nodes.len() > 14 || members > 14;
         Self {

@@ -220,6 +220,7 @@ fn asks(client: &Client, scenario: &Scenario) -> String {
         Op::Put { .. } => "put",
         Op::Range { linearizable: true, .. } => "read",
         Op::Range { .. } => "stale read",
+        Op::Txn { .. } => "transaction",
         Op::Delete { .. } => "delete",
         Op::Watch => "watch",
     };

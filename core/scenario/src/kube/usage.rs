@@ -1,0 +1,279 @@
+//! What asks the API of a control plane, at rest and in use, and what that asks of etcd.
+//!
+//! [`REST`] is the one place where the workload at rest is written down: who, how often, what, and what that rests on. Timers of real
+//! components are policy; three rates were fitted on rows of GEP-20's appendix (`docs/validation.md`), which therefore validate nothing.
+
+use serde::{Deserialize, Serialize};
+
+use crate::Op;
+
+/// Bytes of an object's key: `/registry/leases/kube-system/kube-controller-manager` and the like.
+pub const KEY_BYTES: u32 = 55;
+
+/// Seconds of each minute that a burst lasts (assumed: a third of it).
+pub const BURST_S: u64 = 20;
+
+/// Which of a control plane's etcd clusters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Objects {
+    /// `etcd-main`.
+    Main,
+    /// `etcd-events`.
+    Events,
+}
+
+/// Who asks an API server.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Caller {
+    /// Itself: nothing reaches it from outside.
+    Server,
+    /// The pods of a component of the control plane, or what stands for it.
+    Component(String),
+    /// Kubelets and users: through the load balancer of the seed.
+    Outside,
+}
+
+/// Something that asks again and again, all of a control plane together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Requests {
+    /// What it is.
+    pub what: String,
+    /// Who asks.
+    pub by: Caller,
+    /// What an API server asks of etcd then; `None`: it answers from its watch cache.
+    pub etcd: Option<(Objects, Op)>,
+    /// How often: times in a million seconds.
+    pub per_million_s: u64,
+    /// Bytes of the question's body, from the caller to the server.
+    pub question: u32,
+    /// Bytes of the answer's.
+    pub answer: u64,
+    /// How many components watch such objects: each is told of a write, by its own server.
+    pub watchers: u32,
+}
+
+/// What a source of the workload at rest does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Does {
+    /// Writes an object of so many bytes, by a transaction.
+    Write(u32),
+    /// Grants a lease of etcd.
+    Grant,
+    /// Reads an object of so many bytes, linearizably.
+    Read(u32),
+}
+
+/// What there are more of the more there are of something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Per {
+    /// One of each control plane.
+    Plane,
+    /// One of each worker node of the shoot.
+    Node,
+    /// One of each API server.
+    Server,
+    /// One of each replica that stands by for a leader.
+    Standby,
+}
+
+/// What a rate rests on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Basis {
+    /// Timers and limits of real components, and what they are known to do.
+    Policy,
+    /// Chosen so that these rows of GEP-20's table come out.
+    Fitted(&'static [u32]),
+}
+
+/// A part of the workload at rest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Source {
+    /// What it is.
+    pub what: &'static str,
+    /// The component that does it; `""`: the API server itself; `"kubelet"`: from outside.
+    pub by: &'static str,
+    /// Where its objects are.
+    pub objects: Objects,
+    /// What it does.
+    pub does: Does,
+    /// So often ...
+    pub times: u64,
+    /// ... in so many seconds ...
+    pub in_s: u64,
+    /// ... for each of these.
+    pub per: Per,
+    /// All of it in [`BURST_S`] of each minute, evenly; what flows is the mean.
+    pub in_bursts: bool,
+    /// Components that watch what it writes.
+    pub watchers: u32,
+    /// What the rate rests on.
+    pub basis: Basis,
+    /// Where it comes from.
+    pub source: &'static str,
+}
+
+/// What the workload at rest depends on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Size {
+    /// Worker nodes of the shoot.
+    pub nodes: u32,
+    /// API servers.
+    pub servers: u32,
+    /// Replicas that stand by for each leader.
+    pub standbys: u32,
+}
+
+impl Source {
+    /// Times in a million seconds.
+    pub const fn per_million_s(&self, size: Size) -> u64 {
+        let count = match self.per {
+            Per::Plane => 1,
+            Per::Node => size.nodes,
+            Per::Server => size.servers,
+            Per::Standby => size.standbys,
+        };
+        self.times * count as u64 * 1_000_000 / self.in_s
+    }
+
+    fn requests(&self, size: Size) -> Requests {
+        let object = match self.does {
+            Does::Write(bytes) | Does::Read(bytes) => bytes,
+            Does::Grant => 0,
+        };
+        let op = match self.does {
+            Does::Write(value_bytes) => Op::Txn { key_bytes: KEY_BYTES, value_bytes },
+            // An entry with an id and a time to live.
+            Does::Grant => Op::Put { key_bytes: 8, value_bytes: 0 },
+            Does::Read(value_bytes) => Op::Range { linearizable: true, keys: 1, key_bytes: KEY_BYTES, value_bytes },
+        };
+        Requests {
+            what: self.what.to_owned(),
+            by: match self.by {
+                "" => Caller::Server,
+                "kubelet" => Caller::Outside,
+                component => Caller::Component(component.to_owned()),
+            },
+            etcd: Some((self.objects, op)),
+            per_million_s: self.per_million_s(size),
+            question: if matches!(self.does, Does::Write(_)) { object } else { 0 },
+            answer: object.into(),
+            watchers: self.watchers,
+        }
+    }
+}
+
+const fn source(
+    what: &'static str,
+    by: &'static str,
+    does: Does,
+    (times, in_s, per): (u64, u64, Per),
+    source: &'static str,
+) -> Source {
+    Source {
+        what,
+        by,
+        objects: Objects::Main,
+        does,
+        times,
+        in_s,
+        per,
+        in_bursts: false,
+        watchers: 0,
+        basis: Basis::Policy,
+        source,
+    }
+}
+
+/// Told to so many components.
+const fn watched(watchers: u32, source: Source) -> Source {
+    Source { watchers, ..source }
+}
+
+const fn fitted(rows: &'static [u32], source: Source) -> Source {
+    Source { basis: Basis::Fitted(rows), ..source }
+}
+
+const fn events(source: Source) -> Source {
+    Source { objects: Objects::Events, ..source }
+}
+
+const KCM: &str = "kube-controller-manager";
+const ELECTIONS: &str =
+    "4 leases (controller-manager, scheduler, cloud-controller-manager, cluster-autoscaler), each every 2 s (defaults.csv)";
+
+/// The workload of a control plane at rest. Who watches what is assumed: the garbage collector of kube-controller-manager everything, and
+/// four components more the nodes.
+pub const REST: [Source; 16] = [
+    watched(1, source("leaders renew", KCM, Does::Write(400), (2, 1, Per::Plane), ELECTIONS)),
+    source("and look before", KCM, Does::Read(400), (2, 1, Per::Plane), ELECTIONS),
+    source(
+        "candidates look",
+        KCM,
+        Does::Read(400),
+        (5, 4, Per::Standby),
+        "standbys of each of the 4, each every 3.2 s: 2 s with a jitter of up to 1.2 (defaults.csv)",
+    ),
+    watched(
+        1,
+        source(
+            "CSI sidecars renew",
+            "csi-driver-controller",
+            Does::Write(400),
+            (1, 1, Per::Plane),
+            "5 sidecars, each every 5 s (csi-lib-utils, not verified)",
+        ),
+    ),
+    source("CSI sidecars look before", "csi-driver-controller", Does::Read(400), (1, 1, Per::Plane), "as often"),
+    watched(
+        1,
+        source(
+            "kubelets renew node leases",
+            "kubelet",
+            Does::Write(450),
+            (1, 10, Per::Node),
+            "each every 10 s (defaults.csv); size not verified",
+        ),
+    ),
+    source("API servers renew their own leases", "", Does::Write(100), (1, 10, Per::Server), "each every 10 s (not verified)"),
+    source("with a lease of etcd", "", Does::Grant, (1, 10, Per::Server), "each renewal grants one (not verified)"),
+    watched(5, source("status of nodes, endpoints and the like", KCM, Does::Write(2_048), (1, 2, Per::Plane), "assumed")),
+    source("API servers check etcd", "", Does::Read(60), (1, 5, Per::Server), "2 checks in 10 s (not verified)"),
+    source("API servers list their leases", "", Does::Read(100), (1, 10, Per::Server), "with each renewal (not verified)"),
+    events(source(
+        "API servers check the etcd of events",
+        "",
+        Does::Read(60),
+        (1, 5, Per::Server),
+        "2 checks in 10 s (not verified)",
+    )),
+    source("a sidecar checks etcd", "", Does::Read(60), (1, 5, Per::Plane), "each 5 s (not verified)"),
+    fitted(
+        &[6],
+        source(
+            "other quorum reads: monitors, care controllers, admission",
+            KCM,
+            Does::Read(2_048),
+            (13, 2, Per::Plane),
+            "a rate",
+        ),
+    ),
+    Source {
+        in_bursts: true,
+        ..fitted(
+            &[1],
+            source(
+                "a controller's minutely sync (gardener-resource-manager)",
+                "gardener-resource-manager",
+                Does::Read(2_048),
+                (26, 3, Per::Plane),
+                "a rate, 26/s while it lasts; the sync period of a minute is not verified",
+            ),
+        )
+    },
+    events(source("events", "kubelet", Does::Write(700), (1, 300, Per::Node), "0.2 of each node in a minute, assumed")),
+];
+
+/// The workload of a control plane at rest.
+pub fn rest(size: Size) -> Vec<Requests> {
+    REST.iter().map(|source| source.requests(size)).filter(|requests| requests.per_million_s > 0).collect()
+}

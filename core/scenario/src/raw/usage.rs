@@ -1,0 +1,108 @@
+//! What asks the APIs of shoots.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::RawMark;
+use crate::units::{Name, Rate, Size};
+
+/// How the traffic of control planes is simulated.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RawTraffic {
+    /// As rates, integrated exactly from each change to the next: a month costs little. What is asked takes no time of etcd.
+    #[default]
+    Flows,
+    /// What API servers ask of etcd request by request, for short runs.
+    Requests,
+}
+
+/// What asks the API of a shoot.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct RawUse {
+    /// Worker nodes of the shoot: their kubelets renew leases, tell their status and write events.
+    #[schemars(range(max = 5_000), extend("x-source" = "GEP-20: traffic of a fresh shoot"))]
+    pub nodes: u32,
+    /// What asks at rest asks: leaders and candidates, kubelets, controllers, checks.
+    #[schemars(extend("x-source" = "what `docs/validation.md` lists"))]
+    pub at_rest: bool,
+    /// What asks besides.
+    #[schemars(length(max = 100))]
+    pub requests: Vec<RawRequests>,
+    /// Who says so.
+    #[serde(flatten)]
+    pub mark: RawMark,
+}
+
+impl Default for RawUse {
+    fn default() -> Self {
+        Self { nodes: 3, at_rest: true, requests: Vec::new(), mark: RawMark::default() }
+    }
+}
+
+/// Requests of one kind.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RawRequests {
+    /// What they are for.
+    pub name: Name,
+    /// What is asked.
+    pub verb: RawVerb,
+    /// How often, all of the shoot together.
+    #[schemars(extend("x-max" = "10000/s"))]
+    pub rate: Rate,
+    /// Size of each object.
+    #[serde(default = "object")]
+    #[schemars(extend("x-max" = "1MiB", "x-source" = "assumed"))]
+    pub object: Size,
+    /// Objects of that kind there are: a list reads them all from etcd.
+    #[serde(default = "objects")]
+    #[schemars(range(max = 1_000_000), extend("x-source" = "assumed"))]
+    pub objects: u32,
+    /// Objects in the answer of a list: those that its label selector picks.
+    #[serde(default)]
+    #[schemars(range(max = 1_000_000), extend("x-default" = "all of them", "x-source" = "a list without a selector"))]
+    pub selected: Option<u32>,
+    /// A get or list that any state will do for (`resourceVersion=0`): the API server answers from its watch cache.
+    #[serde(default)]
+    #[schemars(extend("x-source" = "kubernetes: an unset resourceVersion asks for the latest"))]
+    pub cached: bool,
+    /// Components that watch such objects: each is told of a write.
+    #[serde(default = "watchers")]
+    #[schemars(range(max = 10_000), extend("x-source" = "assumed: one controller"))]
+    pub watchers: u32,
+    /// The component of the control plane that asks.
+    #[serde(default)]
+    #[schemars(extend("x-default" = "nobody there: users and nodes, through the load balancer of the seed", "x-source" = "assumed"))]
+    pub from: Option<Name>,
+}
+
+fn object() -> Size {
+    Size(2 << 10)
+}
+
+fn objects() -> u32 {
+    500
+}
+
+fn watchers() -> u32 {
+    1
+}
+
+/// What is asked of an API.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RawVerb {
+    /// One object.
+    Get,
+    /// All objects of a kind, or those that a selector picks.
+    List,
+    /// A new object.
+    Create,
+    /// An object as it is to be.
+    Update,
+    /// A part of an object as it is to be.
+    Patch,
+    /// An object less.
+    Delete,
+}

@@ -1,0 +1,139 @@
+//! What asks the APIs of shoots.
+
+use super::Context;
+use crate::error::quote;
+use crate::ids::ZoneId;
+use crate::kube::usage::{Caller, KEY_BYTES, Objects, Requests, Size, rest};
+use crate::kube::{KubeModel, Role, Workload};
+use crate::load::{Client, Load, Op, Target};
+use crate::raw::{RawRequests, RawScenario, RawTraffic, RawUse, RawVerb};
+use zonefall_kernel::time::{Duration, Time};
+
+/// Most bytes that one list reads from etcd.
+const MAX_LIST_BYTES: u64 = 1 << 30;
+/// Most bytes of all requests of one kind in a run.
+const MAX_BYTES: u128 = 1_000_000_000_000_000;
+/// Most requests of a run that is simulated request by request.
+const MAX_REQUESTS: u128 = 100_000_000;
+/// Most parts of what API servers ask then: each has a place among the hosts.
+const MAX_CLIENTS: usize = 20_000;
+
+/// What the use of a shoot's API asks, all of its control plane together.
+pub(super) fn of_shoot<'a>(
+    cx: &mut Context<'_>,
+    path: &str,
+    raw: &RawUse,
+    components: impl Iterator<Item = &'a Workload>,
+) -> Vec<Requests> {
+    let components: Vec<&Workload> = components.collect();
+    let find = |name: &str| components.iter().find(|workload| workload.name == name);
+    let replicas = |name| find(name).map_or(1, |workload| workload.replicas);
+    let (servers, standbys) = (replicas("kube-apiserver"), replicas("kube-controller-manager").saturating_sub(1));
+    let mut all = if raw.at_rest { rest(Size { nodes: raw.nodes, servers, standbys }) } else { Vec::new() };
+    for (k, own) in raw.requests.iter().enumerate() {
+        let path = format!("{path}.use.requests[{k}]");
+        if let Some(from) = own.from.as_ref().filter(|from| find(from.as_str()).is_none()) {
+            cx.error(&format!("{path}.from"), quote(from.as_str()), "a component of this control plane, or nothing");
+        }
+        all.push(asked(cx, &path, own));
+    }
+    all.retain(|own| own.per_million_s > 0);
+    all
+}
+
+fn asked(cx: &mut Context<'_>, path: &str, raw: &RawRequests) -> Requests {
+    let lists = raw.verb == RawVerb::List;
+    let object = raw.object.0 as u32;
+    let selected = raw.selected.unwrap_or(raw.objects);
+    if lists && u64::from(object) * u64::from(raw.objects) > MAX_LIST_BYTES {
+        cx.error(&format!("{path}.objects"), raw.objects.to_string(), "lists of at most 1GiB");
+    }
+    if raw.selected.is_some() && !lists {
+        cx.error(&format!("{path}.selected"), "a selector", "one only of a list");
+    } else if selected > raw.objects {
+        cx.error(&format!("{path}.selected"), selected.to_string(), format!("at most `objects`, {}", raw.objects));
+    }
+    if raw.cached && !matches!(raw.verb, RawVerb::Get | RawVerb::List) {
+        cx.error(&format!("{path}.cached"), "true", "it only of a get or list: writes go to etcd");
+    }
+    let range = |keys| Op::Range { linearizable: true, keys, key_bytes: KEY_BYTES, value_bytes: object };
+    let (op, question, answer) = match raw.verb {
+        RawVerb::Get => (range(1), 0, u64::from(object)),
+        // etcd knows no labels: the API server reads all, and picks.
+        RawVerb::List => (range(raw.objects), 0, u64::from(object) * u64::from(selected)),
+        RawVerb::Create | RawVerb::Update | RawVerb::Patch => {
+            (Op::Txn { key_bytes: KEY_BYTES, value_bytes: object }, object, object.into())
+        }
+        RawVerb::Delete => (Op::Delete { keys: 1, key_bytes: KEY_BYTES }, 0, object.into()),
+    };
+    let copies = u128::from(raw.objects) * u128::from(lists) + u128::from(raw.watchers) + 3;
+    let per_million_s = copies * u128::from(object) * u128::from(raw.rate.per_million_s());
+    if cx.end != Time::MAX && per_million_s * u128::from(cx.end.as_nanos()) / 1_000_000_000_000_000 > MAX_BYTES {
+        let wanted = "a lower rate, or fewer or smaller objects: at most a petabyte in the whole run";
+        cx.error(&format!("{path}.rate"), raw.rate.to_string(), wanted);
+    }
+    Requests {
+        what: raw.name.to_string(),
+        by: raw.from.as_ref().map_or(Caller::Outside, |from| Caller::Component(from.to_string())),
+        etcd: (!raw.cached).then_some((Objects::Main, op)),
+        per_million_s: raw.rate.per_million_s(),
+        question,
+        answer,
+        watchers: raw.watchers,
+    }
+}
+
+/// What API servers ask of etcd, request by request where the file wants that: of each server and kind a client, and one that watches.
+pub(super) fn clients(cx: &mut Context<'_>, raw: &RawScenario, kube: &KubeModel) -> Vec<Client> {
+    let mut all = Vec::new();
+    let mut per_million_s = 0;
+    for shoot in kube.shoots.iter().filter(|_| raw.traffic == RawTraffic::Requests) {
+        let Some(hosted) = &shoot.hosted else { continue };
+        let plane = &kube.planes[hosted.plane.0 as usize];
+        let workloads = || {
+            let seed = kube.seeds[hosted.seed.0 as usize].plane;
+            hosted.workloads.iter().map(move |id| &kube.planes[seed.0 as usize].workloads[id.0 as usize])
+        };
+        let of_events = workloads().find_map(|workload| match workload.role {
+            Role::Etcd(cluster) if cluster != plane.etcd => Some(cluster),
+            _ => None,
+        });
+        let servers = workloads().find(|workload| workload.role == Role::ApiServer(hosted.plane)).map_or(0, |own| own.replicas);
+        let client = |what: &str, (cluster, op), load, server| Client {
+            name: format!("{}/kube-apiserver {server}: {what}", plane.name),
+            cluster,
+            zone: ZoneId(0),
+            node: None,
+            op,
+            target: Target::All,
+            load,
+            requests: None,
+            process: None,
+            timeout: Duration::from_secs(5),
+            retries: 0,
+            start: Time::ZERO,
+            stop: cx.end,
+            server: Some((hosted.plane, server)),
+        };
+        for own in &plane.requests {
+            let Some((objects, op)) = own.etcd else { continue };
+            let Some(cluster) = (if objects == Objects::Main { Some(plane.etcd) } else { of_events }) else { continue };
+            per_million_s += u128::from(own.per_million_s);
+            let interval = Duration::from_nanos(1_000_000_000_000_000 / own.per_million_s);
+            let load = Load::Open { interval, poisson: true };
+            all.extend((0..servers).map(|server| client(&own.what, (cluster, op), load, server)));
+        }
+        if !plane.requests.is_empty() {
+            let load = Load::Closed { connections: 1 };
+            all.extend((0..servers).map(|server| client("watch", (plane.etcd, Op::Watch), load, server)));
+        }
+    }
+    let requests = per_million_s * u128::from(raw.duration.0.as_nanos()) / 1_000_000_000_000_000;
+    if requests > MAX_REQUESTS || all.len() > MAX_CLIENTS {
+        let found = format!("requests, of which there would be {requests}, by {} parts of API servers", all.len());
+        let wanted = format!("flows; or a shorter run of fewer shoots: at most {MAX_REQUESTS} requests by {MAX_CLIENTS} parts");
+        cx.error("traffic", found, wanted);
+        all.clear();
+    }
+    all
+}

@@ -1,0 +1,48 @@
+//! Clients that are parts of API servers: they ask from where their server is, the member that its connection is with.
+
+use crate::client::{Client, Surroundings};
+use crate::ids::ZoneId;
+use crate::network::HostId;
+use crate::scenario::{Load, Op, Target};
+
+/// An API server that serves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Seat {
+    /// Where it runs.
+    pub host: HostId,
+    /// In which zone.
+    pub zone: ZoneId,
+    /// The member that its connection is with; `None`: it goes round all of them.
+    pub member: Option<u8>,
+    /// So many serve, each as much as the others.
+    pub servers: u64,
+}
+
+impl Client {
+    /// The server it is a part of is another, is elsewhere, or shares with more or fewer; or (`None`) none serves in its place.
+    pub fn sit(&mut self, seat: Option<Seat>, at: &mut Surroundings<'_>) {
+        if self.seat == seat {
+            return;
+        }
+        self.seat = seat;
+        self.leave_watch(at);
+        let Some(seat) = seat else { return };
+        if seat.zone != self.spec.zone {
+            for member in 0..self.meters.len() as u8 {
+                let zone = at.net.zone(at.cluster.members[member as usize].host);
+                self.member_leaves(member, zone);
+            }
+            self.spec.zone = seat.zone;
+        }
+        self.host = seat.host;
+        self.spec.target = seat.member.map_or(Target::All, Target::Member);
+        match self.spec.load {
+            _ if self.spec.op == Op::Watch => self.seek(at),
+            Load::Open { interval, poisson } if !self.ticks => {
+                self.ticks = true;
+                self.wait((interval, poisson), at);
+            }
+            Load::Open { .. } | Load::Closed { .. } => {}
+        }
+    }
+}

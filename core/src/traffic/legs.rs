@@ -1,0 +1,118 @@
+//! What one operation sends, and between whom: from the layout of its messages alone, as the engine lays them out one by one.
+//!
+//! ```text
+//!           write                                    linearizable read
+//!  server -- request --> target                      server -- request --> target
+//!           target -- proposal --> leader*                    target -- read index --> leader*
+//!           leader -- entry --> each other                    leader -- heartbeat --> each other
+//!           each other -- acknowledged --> leader             each other -- heartbeat --> leader
+//!           leader -- committed --> each other                leader -- read index --> target*
+//!           each other -- acknowledged --> leader
+//!  target -- answer --> server                       target -- answer --> server         (* where the target does not lead)
+//! ```
+
+use crate::client::GRPC_OVERHEAD;
+use crate::etcd::codec;
+use crate::etcd::raft::log::{Command, Entry, Token};
+use crate::etcd::raft::message::{Kind, Message};
+use crate::etcd::ready::event_bytes;
+use crate::network::ledger::{Class, Volume};
+use crate::network::wire::Burst;
+use crate::scenario::Op;
+
+/// A part in an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// Who asks an API server.
+    Caller,
+    /// The API server that is asked, and asks etcd.
+    Server,
+    /// The member that it asks.
+    Target,
+    /// The member that leads.
+    Leader,
+    /// Each other member that the leader talks to.
+    Other,
+}
+
+/// A message of an operation, and the pure ACKs that answer it on its way back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Leg {
+    /// Who sends it.
+    pub from: Part,
+    /// To whom.
+    pub to: Part,
+    /// What it is.
+    pub class: Class,
+    /// One message.
+    pub volume: Volume,
+    /// ACKs back.
+    pub acks: Burst,
+}
+
+/// Where an operation meets a cluster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Point {
+    /// The member that is asked leads.
+    pub leads: bool,
+    /// The leader's term.
+    pub term: u64,
+    /// Last index of its log: lengths of numbers depend on it.
+    pub index: u64,
+    /// TLS.
+    pub tls: bool,
+}
+
+impl Leg {
+    /// A message of a client and a server, or back: `body` bytes and what HTTP/2 puts around them.
+    pub const fn framed([from, to]: [Part; 2], class: Class, body: u64, tls: bool) -> Self {
+        let bytes = GRPC_OVERHEAD + body;
+        let wire = Burst::of(bytes, tls);
+        Self { from, to, class, volume: Volume { count: 1, bytes, wire }, acks: wire.acks() }
+    }
+
+    fn between([from, to]: [Part; 2], message: &Message, tls: bool) -> Self {
+        let writes = codec::writes(message, true);
+        let (wire, acks) = writes.wire(tls);
+        Self { from, to, class: codec::class(message), volume: Volume { count: 1, bytes: writes.bytes, wire }, acks }
+    }
+}
+
+/// What an operation sends that is answered.
+pub fn legs(op: Op, at: Point) -> Vec<Leg> {
+    use Part::{Leader, Other, Server, Target};
+    let framed = |ends, class, body| Leg::framed(ends, class, body, at.tls);
+    let raft = |ends, message: &Message| Leg::between(ends, message, at.tls);
+    let message = |kind| Message { term: at.term, commit: at.index, ..Message::new(kind, 0, 1) };
+    let mut legs = vec![framed([Server, Target], Class::EtcdRequest, codec::request_body(op))];
+    if let Some(command) = Command::of(op) {
+        let entry = |term| Entry { term, chain: 0, token: Token::NONE, command };
+        if !at.leads {
+            legs.push(raft([Target, Leader], &Message { entries: vec![entry(0)], ..Message::new(Kind::Propose, 0, 1) }));
+        }
+        let append = Message { index: at.index, log_term: at.term, ..message(Kind::Append) };
+        let answer = Message { index: at.index, commit: 0, ..message(Kind::AppendResponse) };
+        legs.push(raft([Leader, Other], &Message { entries: vec![entry(at.term)], ..append.clone() }));
+        legs.push(raft([Other, Leader], &answer));
+        legs.push(raft([Leader, Other], &append));
+        legs.push(raft([Other, Leader], &answer));
+    } else if matches!(op, Op::Range { linearizable: true, .. }) {
+        let round = |kind| Message { context: 1, ..Message::new(kind, 0, 1) };
+        if !at.leads {
+            legs.push(raft([Target, Leader], &round(Kind::ReadIndex)));
+        }
+        legs.push(raft([Leader, Other], &Message { context: 1, ..message(Kind::Heartbeat) }));
+        legs.push(raft([Other, Leader], &Message { context: 1, commit: 0, ..message(Kind::HeartbeatResponse) }));
+        if !at.leads {
+            let answer = Message { index: at.index, term: at.term, ..round(Kind::ReadIndexResponse) };
+            legs.push(raft([Leader, Target], &answer));
+        }
+    }
+    legs.push(framed([Target, Server], Class::EtcdAnswer, codec::answer_body(op)));
+    legs
+}
+
+/// What a watch on everything is told of an operation: bytes of the event; `None`: it changes nothing.
+pub fn event(op: Op) -> Option<u64> {
+    Command::of(op).map(event_bytes)
+}

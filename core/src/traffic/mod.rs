@@ -1,0 +1,278 @@
+//! What control planes send, as rates: constant from one change to the next, and integrated exactly between them.
+//!
+//! ```text
+//!  requests (scenario) -> Plan: bytes per second between parts of a control plane (legs: layouts of messages)
+//!                           |
+//!  who serves, leads, is linked to whom, and where --> Flow: between endpoints and zones --settle--> totals
+//! ```
+//!
+//! Whatever may change who sends what to whom is a record, or a cluster that is disturbed ([`Traffic::heed`],
+//! [`Traffic::disturbed`]); the flows of that plane are found anew at the end of the event. What flows takes no time of etcd, wakes no
+//! group at rest and adds nothing to logs: a month costs as many steps as something changes in it. While nobody answers, nothing is asked.
+
+pub mod legs;
+pub mod plan;
+pub(crate) mod routes;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use crate::etcd::cluster::Cluster;
+use crate::ids::{ClusterId, Endpoint, PlaneId, WorkloadId, ZoneId};
+use crate::kernel::time::Time;
+use crate::kube::Kube;
+use crate::kube::record::KubeRecord;
+use crate::network::Network;
+use crate::network::ledger::{Class, Ledger};
+use crate::record::Record;
+use crate::scenario::Scenario;
+use crate::scenario::kube::Role;
+use crate::scenario::kube::usage::Caller;
+use legs::Point;
+use plan::{Amount, Plan, Rate, WATCHER};
+
+/// What flows are found from.
+#[derive(Clone, Copy, Debug)]
+pub struct World<'a> {
+    /// The current time.
+    pub now: Time,
+    /// What is simulated.
+    pub scenario: &'a Scenario,
+    /// Hosts and paths.
+    pub net: &'a Network,
+    /// etcd clusters.
+    pub clusters: &'a [Cluster],
+    /// Planes.
+    pub kube: &'a Kube,
+}
+
+/// One of the things that flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Key {
+    /// Who sends it.
+    pub from: Endpoint,
+    /// To whom.
+    pub to: Endpoint,
+    /// Where they are.
+    pub zones: (ZoneId, ZoneId),
+    /// What it is; ACKs are of the class of what they answer.
+    pub class: Class,
+}
+
+/// What flows in and around a plane.
+type Flow = BTreeMap<Key, Rate>;
+
+/// One of the things that flow.
+#[derive(Clone, Copy, Debug)]
+struct Total {
+    key: Key,
+    /// Until the last change.
+    amount: Amount,
+    /// Since then.
+    rate: Rate,
+    /// The most bytes on the wire that flowed in a second.
+    most: f64,
+}
+
+/// The traffic of one control plane.
+#[derive(Clone, Debug)]
+struct Plane {
+    plan: Arc<Plan>,
+    /// Its shoot: a place in [`KubeModel::shoots`](crate::kube::spec::KubeModel::shoots).
+    shoot: u16,
+    /// Its etcd for events.
+    events: Option<ClusterId>,
+    /// What its servers ask of etcd is asked request by request.
+    each: bool,
+    since: Time,
+    /// In order of their keys.
+    totals: Vec<Total>,
+    /// What got into etcd-main until then, and what does since.
+    written: (Amount, Rate),
+}
+
+/// The traffic of all control planes that are in use.
+#[derive(Clone, Debug, Default)]
+pub struct Traffic {
+    planes: BTreeMap<PlaneId, Plane>,
+    of_cluster: BTreeMap<ClusterId, PlaneId>,
+    /// Of which plane the pods of a component are callers.
+    of_component: BTreeMap<(PlaneId, WorkloadId), PlaneId>,
+    stale: BTreeSet<PlaneId>,
+}
+
+impl Traffic {
+    /// Nothing has flowed yet.
+    pub fn new(scenario: &Scenario) -> Self {
+        let mut traffic = Self::default();
+        let mut plans: Vec<(PlaneId, Arc<Plan>)> = Vec::new();
+        for (shoot, spec) in (0..).zip(&scenario.kube.shoots) {
+            let Some(hosted) = &spec.hosted else { continue };
+            let plane = &scenario.kube.planes[hosted.plane.0 as usize];
+            if plane.requests.is_empty() {
+                continue;
+            }
+            let revision = |id: PlaneId| scenario.etcd[scenario.kube.planes[id.0 as usize].etcd.0 as usize].revision;
+            let same = |id: PlaneId| {
+                scenario.kube.planes[id.0 as usize].requests == plane.requests && revision(id) == revision(hosted.plane)
+            };
+            let known = plans.iter().find(|(id, _)| same(*id)).map(|(_, plan)| Arc::clone(plan));
+            let plan = known.unwrap_or_else(|| {
+                let at = Point { leads: true, term: 1, index: revision(hosted.plane), tls: scenario.network.tls };
+                let plan = Arc::new(Plan::new(&plane.requests, at));
+                plans.push((hosted.plane, Arc::clone(&plan)));
+                plan
+            });
+            let callers: Vec<&str> = plan.calls.iter().filter_map(|calls| component(&calls.by)).chain([WATCHER]).collect();
+            let mut events = None;
+            for place in spec.places() {
+                let seed = scenario.kube.seeds[place.seed.0 as usize].plane;
+                for id in &place.workloads {
+                    let workload = &scenario.kube.planes[seed.0 as usize].workloads[id.0 as usize];
+                    if let Role::Etcd(cluster) = workload.role {
+                        traffic.of_cluster.insert(cluster, hosted.plane);
+                        events = events.or(Some(cluster).filter(|cluster| *cluster != plane.etcd));
+                    } else if callers.contains(&workload.name.as_str()) {
+                        traffic.of_component.insert((seed, *id), hosted.plane);
+                    }
+                }
+            }
+            let each = scenario.clients.iter().any(|client| client.server.is_some_and(|(of, _)| of == hosted.plane));
+            let (since, totals, written) = Default::default();
+            traffic.planes.insert(hosted.plane, Plane { plan, shoot, events, each, since, totals, written });
+            traffic.stale.insert(hosted.plane);
+        }
+        traffic
+    }
+
+    /// Something happened.
+    pub fn heed(&mut self, record: &Record) {
+        let plane = match record {
+            Record::Kube(plane, KubeRecord::ApiServer(..)) => self.planes.contains_key(plane).then_some(plane),
+            Record::Kube(seed, KubeRecord::Pod(pod, _)) => self.of_component.get(&(*seed, pod.workload)),
+            Record::MemberMoved { member, .. } => self.of_cluster.get(&member.cluster),
+            _ => None,
+        };
+        self.stale.extend(plane);
+    }
+
+    /// A cluster may answer otherwise than before, or its members hear each other otherwise.
+    pub fn disturbed(&mut self, cluster: ClusterId) {
+        self.stale.extend(self.of_cluster.get(&cluster));
+    }
+
+    /// What a plane's servers ask of etcd flows from now on, or is asked request by request (by clients that the scenario has for it).
+    pub fn set_each(&mut self, id: PlaneId, each: bool) {
+        if let Some(plane) = self.planes.get_mut(&id) {
+            plane.each = each;
+            self.stale.insert(id);
+        }
+    }
+
+    /// Whether what a plane's servers ask of etcd is asked request by request.
+    pub fn is_each(&self, id: PlaneId) -> bool {
+        self.planes.get(&id).is_some_and(|plane| plane.each)
+    }
+
+    /// Finds anew what flows where something may have changed; which planes' may have.
+    pub fn refresh(&mut self, at: &World<'_>) -> BTreeSet<PlaneId> {
+        let stale = std::mem::take(&mut self.stale);
+        for id in stale.iter().copied() {
+            let plane = self.planes.get_mut(&id).expect("a plane that is in use");
+            let (flow, written) = routes::flow(id, plane, at);
+            if !plane.flows(&flow, written) {
+                plane.change(flow, written, at.now);
+            }
+        }
+        stale
+    }
+
+    /// Whether every plane's traffic flows as it was last found: nothing has changed unnoticed.
+    pub fn is_fresh(&self, at: &World<'_>) -> bool {
+        let flows = |id: PlaneId, plane: &Plane| {
+            let (flow, written) = routes::flow(id, plane, at);
+            plane.flows(&flow, written)
+        };
+        self.planes.iter().all(|(id, plane)| self.stale.contains(id) || flows(*id, plane))
+    }
+
+    /// What has flowed until now, the most that did in a second (bytes on the wire), in order.
+    pub fn totals(&self, now: Time) -> impl Iterator<Item = (Key, Amount, f64)> {
+        self.planes.values().flat_map(move |plane| plane.totals(now))
+    }
+
+    /// The same of all that goes from one zone to another, in order.
+    pub fn pairs(&self, now: Time) -> BTreeMap<(ZoneId, ZoneId), Amount> {
+        let mut pairs: BTreeMap<_, Amount> = BTreeMap::new();
+        for (key, amount, _) in self.totals(now) {
+            pairs.entry(key.zones).or_default().add(amount);
+        }
+        pairs
+    }
+
+    /// What has got into the etcd-main of each plane: bytes of keys and values, at the rate of its plan.
+    pub fn written(&self, now: Time) -> impl Iterator<Item = (PlaneId, u64)> {
+        self.planes.iter().map(move |(id, plane)| (*id, plane.written(now).whole().1))
+    }
+
+    /// The same by what it is.
+    pub fn ledger(&self, now: Time) -> Ledger {
+        let mut ledger = Ledger::default();
+        for (key, amount, _) in self.totals(now) {
+            let (count, bytes, wire) = amount.whole();
+            ledger.add(key.class, count, bytes, wire);
+        }
+        ledger
+    }
+}
+
+impl Plane {
+    /// What has flowed until now.
+    fn totals(&self, now: Time) -> impl Iterator<Item = (Key, Amount, f64)> {
+        let ns = now.since(self.since).as_nanos();
+        self.totals.iter().map(move |total| (total.key, total.after(ns), total.most))
+    }
+
+    fn written(&self, now: Time) -> Amount {
+        let (mut amount, rate) = self.written;
+        amount.add(rate.over(now.since(self.since).as_nanos()));
+        amount
+    }
+
+    /// Whether that is what flows now.
+    fn flows(&self, flow: &Flow, written: Rate) -> bool {
+        let now = self.totals.iter().filter(|total| total.rate != Rate::default());
+        self.written.1 == written && now.map(|total| (&total.key, &total.rate)).eq(flow.iter())
+    }
+
+    /// From now on something else flows.
+    fn change(&mut self, mut flow: Flow, written: Rate, now: Time) {
+        let ns = now.since(self.since).as_nanos();
+        self.written = (self.written(now), written);
+        self.since = now;
+        for total in &mut self.totals {
+            total.amount = total.after(ns);
+            total.rate = flow.remove(&total.key).unwrap_or_default();
+            total.most = total.most.max(total.rate.wire_bytes_per_s());
+        }
+        let new = |(key, rate): (Key, Rate)| Total { key, amount: Amount::default(), rate, most: rate.wire_bytes_per_s() };
+        self.totals.extend(flow.into_iter().map(new));
+        self.totals.sort_unstable_by_key(|total| total.key);
+    }
+}
+
+impl Total {
+    fn after(&self, ns: u64) -> Amount {
+        let mut amount = self.amount;
+        amount.add(self.rate.over(ns));
+        amount
+    }
+}
+
+/// The name of a component that calls.
+fn component(by: &Caller) -> Option<&str> {
+    match by {
+        Caller::Component(name) => Some(name),
+        Caller::Server | Caller::Outside => None,
+    }
+}

@@ -1,0 +1,166 @@
+//! Who sends what to whom now: from the state of servers, etcd and paths.
+//!
+//! - Callers go to the API servers that serve, to each equally often; a component's pods ask each as much as the others, and what asks
+//!   from outside comes through the load balancer in each of the seed's zones alike.
+//! - An API server asks the member of etcd-main that its connection is with. Its connections to etcd-events are not followed: it asks
+//!   each member that answers equally often.
+
+use crate::etcd::cluster::Cluster;
+use crate::ids::{Endpoint, MemberId, PlaneId, ZoneId};
+use crate::network::HostId;
+use crate::scenario::kube::usage::{Caller, Objects};
+use crate::traffic::legs::Part;
+use crate::traffic::plan::{Asked, Rate, Stream};
+use crate::traffic::{Flow, Key, Plane, World};
+
+/// An end of a flow.
+type End = (Endpoint, ZoneId);
+
+/// An API server that is asked.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Server {
+    /// Where it runs.
+    pub(crate) host: HostId,
+    /// The member its connection is with.
+    pub(crate) member: u8,
+}
+
+/// API servers that have a connection to etcd: all of them, and those that clients are sent to and that get answers.
+pub(crate) fn servers(id: PlaneId, at: &World<'_>) -> (Vec<Server>, Vec<Server>) {
+    let main = &at.clusters[at.scenario.kube.planes[id.0 as usize].etcd.0 as usize];
+    let (mut linked, mut serving) = (Vec::new(), Vec::new());
+    for (host, ready, member) in at.kube.plane(id).api().servers() {
+        let Some(member) = member else { continue };
+        linked.push(Server { host, member });
+        if ready && main.time_at(member, true, false, at.net).is_some() {
+            serving.push(Server { host, member });
+        }
+    }
+    (linked, serving)
+}
+
+/// What flows in and around a plane now, and what gets into its etcd-main.
+pub(super) fn flow(id: PlaneId, plane: &Plane, at: &World<'_>) -> (Flow, Rate) {
+    let main = &at.clusters[at.scenario.kube.planes[id.0 as usize].etcd.0 as usize];
+    let (linked, serving) = servers(id, at);
+    let mut found = Found { id, at, flow: Flow::new() };
+    for (objects, writes, asked) in plane.plan.asked.iter().filter(|_| !plane.each) {
+        match objects {
+            Objects::Main => {
+                for server in &serving {
+                    found.ask(main, *server, *writes, asked, serving.len());
+                }
+            }
+            Objects::Events => {
+                let Some(events) = plane.events.map(|events| &at.clusters[events.0 as usize]) else { continue };
+                let open = |member: &u8| events.time_at(*member, true, *writes, at.net).is_some();
+                let members: Vec<u8> = (0..events.members.len() as u8).filter(open).collect();
+                for (server, member) in serving.iter().flat_map(|server| members.iter().map(move |member| (*server, *member))) {
+                    found.ask(events, Server { member, ..server }, *writes, asked, serving.len() * members.len());
+                }
+            }
+        }
+    }
+    // Every server that runs watches, whether clients are sent to it or not, while there is something to tell.
+    let writing = serving.iter().filter(|server| main.time_at(server.member, true, true, at.net).is_some()).count();
+    if let Some(watched) = plane.plan.watched.filter(|_| writing > 0 && !plane.each) {
+        for server in &linked {
+            found.add(&watched, (found.member(main, server.member), found.server(*server)), 1);
+        }
+    }
+    for calls in &plane.plan.calls {
+        let callers = found.callers(plane, &calls.by);
+        let ways = serving.iter().flat_map(|server| callers.iter().map(move |caller| (*caller, *server)));
+        for (caller, server) in ways {
+            for stream in &calls.streams {
+                let ends = (found.part(stream.from, caller, server), found.part(stream.to, caller, server));
+                found.add(stream, ends, serving.len() * callers.len());
+            }
+        }
+    }
+    (found.flow, plane.plan.written.share(writing, serving.len().max(1)))
+}
+
+struct Found<'a> {
+    id: PlaneId,
+    at: &'a World<'a>,
+    flow: Flow,
+}
+
+impl Found<'_> {
+    /// An equal part, of so many, of what goes one way, and of the ACKs that come back.
+    fn add(&mut self, stream: &Stream, (from, to): (End, End), parts: usize) {
+        let mut one_way = |(from, to): (End, End), rate: Rate| {
+            let key = Key { from: from.0, to: to.0, zones: (from.1, to.1), class: stream.class };
+            self.flow.entry(key).or_default().add(rate.part(parts));
+        };
+        one_way((from, to), stream.there);
+        one_way((to, from), stream.back);
+    }
+
+    /// What a server asks of a member, and what that makes members say to each other.
+    fn ask(&mut self, cluster: &Cluster, server: Server, writes: bool, asked: &Asked, parts: usize) {
+        let target = server.member;
+        let Some(leader) = cluster.follows(target).filter(|_| cluster.time_at(target, true, writes, self.at.net).is_some())
+        else {
+            return;
+        };
+        let others: Vec<u8> = (0..cluster.members.len() as u8)
+            .filter(|other| *other != leader && cluster.hears(leader, *other, self.at.net))
+            .collect();
+        for stream in if leader == target { &asked.of_leader } else { &asked.of_follower } {
+            let end = |part, other| match part {
+                Part::Caller | Part::Server => self.server(server),
+                Part::Target => self.member(cluster, target),
+                Part::Leader => self.member(cluster, leader),
+                Part::Other => self.member(cluster, other),
+            };
+            let all: Vec<(End, End)> = if [stream.from, stream.to].contains(&Part::Other) {
+                others.iter().map(|other| (end(stream.from, *other), end(stream.to, *other))).collect()
+            } else {
+                vec![(end(stream.from, target), end(stream.to, target))]
+            };
+            for ends in all {
+                self.add(stream, ends, parts);
+            }
+        }
+    }
+
+    fn member(&self, cluster: &Cluster, index: u8) -> End {
+        let member = &cluster.members[index as usize];
+        (Endpoint::Member(MemberId { cluster: cluster.id, index }), self.at.net.zone(member.host))
+    }
+
+    fn server(&self, server: Server) -> End {
+        (Endpoint::Servers(self.id), self.at.net.zone(server.host))
+    }
+
+    fn part(&self, part: Part, caller: End, server: Server) -> End {
+        if part == Part::Caller { caller } else { self.server(server) }
+    }
+
+    /// Where those are that ask the API.
+    fn callers(&self, plane: &Plane, by: &Caller) -> Vec<End> {
+        let shoot = &self.at.scenario.kube.shoots[usize::from(plane.shoot)];
+        match by {
+            Caller::Server => Vec::new(),
+            Caller::Outside => {
+                let seed = self.at.kube.seed_of(plane.shoot);
+                let zones = seed.map(|seed| &self.at.scenario.kube.seeds[seed.0 as usize].zones);
+                zones.into_iter().flatten().map(|zone| (Endpoint::Outside(self.id), *zone)).collect()
+            }
+            Caller::Component(name) => {
+                let pods = shoot.places().flat_map(|place| {
+                    let seed = self.at.scenario.kube.seeds[place.seed.0 as usize].plane;
+                    let workloads = &self.at.scenario.kube.planes[seed.0 as usize].workloads;
+                    let id = place.workloads.iter().find(move |id| workloads[id.0 as usize].name == *name);
+                    let store = self.at.kube.plane(seed).store();
+                    let pods = id.into_iter().flat_map(|id| store.pods_of(*id));
+                    pods.filter(|(_, pod)| pod.ready).filter_map(|(_, pod)| Some(store.get_node(pod.node?)?.host))
+                });
+                let there = pods.filter(|host| self.at.net.is_powered(*host));
+                there.map(|host| (Endpoint::Components(self.id), self.at.net.zone(host))).collect()
+            }
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! What control planes send, as rates and request by request: two ways to the same bytes.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use zonefall_core::ids::{Endpoint, PlaneId, ZoneId};
+use zonefall_core::kernel::time::{Duration, Time};
+use zonefall_core::network::ledger::{Class, Volume};
+use zonefall_core::run::{lasting, run};
+use zonefall_core::scenario::kube::gardener::FailureTolerance;
+use zonefall_core::scenario::{Scenario, bundled};
+use zonefall_core::sim::{Exact, LinkTotals, Options, Simulation};
+
+use crate::dice::{Dice, ms};
+
+/// How far the two may be apart, as a share.
+const TOLERANCE: f64 = 0.02;
+/// Random worlds.
+const WORLDS: u64 = 40;
+const ZONES: [&str; 3] = ["za", "zb", "zc"];
+const NODES: [&str; 6] = ["node-a1", "node-a2", "node-b1", "node-b2", "node-c1", "node-c2"];
+const HOUR: Duration = Duration::from_secs(3_600);
+
+/// A bundled scenario whose shoots are in use, changed.
+fn in_use(name: &str, change: impl FnOnce(&mut Value)) -> Scenario {
+    let bundled = bundled().iter().find(|bundled| bundled.name == name).expect("it is bundled");
+    let mut file: Value = serde_json::from_str(bundled.json).expect("it is JSON");
+    for shoot in file["shoots"].as_array_mut().expect("it has shoots") {
+        shoot["use"] = json!({});
+    }
+    file["expect"] = json!([]);
+    file["observe_at"] = json!([]);
+    change(&mut file);
+    Scenario::from_json(&file.to_string()).unwrap_or_else(|errors| panic!("{name}: {errors:?}"))
+}
+
+fn until(simulation: &mut Simulation, at: Time) {
+    simulation.run_until(at, &mut |_, _| {});
+}
+
+fn apart(flows: u64, requests: u64) -> f64 {
+    (flows as f64 / requests as f64 - 1.0).abs()
+}
+
+type Pairs = BTreeMap<(ZoneId, ZoneId), u64>;
+
+/// Bytes on the wire by zone pair, of the links of some planes.
+fn pairs(simulation: &Simulation, planes: &BTreeSet<PlaneId>) -> Pairs {
+    let scenario = simulation.scenario();
+    let clusters: BTreeSet<_> = planes
+        .iter()
+        .map(|id| scenario.kube.planes[id.0 as usize].name.clone())
+        .flat_map(|home| (0_u16..).zip(&scenario.etcd).filter(move |(_, own)| own.name.starts_with(&format!("{home}/"))))
+        .map(|(id, _)| id)
+        .collect();
+    let counts = |link: &&LinkTotals| match link.from {
+        Endpoint::Member(member) => clusters.contains(&member.cluster.0),
+        Endpoint::Servers(plane) | Endpoint::Components(plane) | Endpoint::Outside(plane) => planes.contains(&plane),
+        Endpoint::Client(_) => false,
+    };
+    let mut pairs = Pairs::new();
+    for link in simulation.links().iter().filter(counts) {
+        *pairs.entry(link.zones).or_default() += link.wire_bytes;
+    }
+    pairs
+}
+
+fn less(after: &Pairs, before: &Pairs) -> Pairs {
+    after.iter().map(|(zones, bytes)| (*zones, bytes - before.get(zones).copied().unwrap_or(0))).collect()
+}
+
+/// A month of 200 shoots as flows, with its outage; an hour in the middle of it once as flows and once, of some shoots of each kind,
+/// request by request: bytes between each two zones agree.
+#[test]
+fn an_hour_of_a_month_is_the_same_request_by_request() {
+    let day = |scenario: Scenario| lasting(&scenario, Duration::from_secs(30 * 86_400));
+    let scenario = Arc::new(day(in_use("many-shoots", |file| {
+        file["traffic"] = json!("requests");
+        file["duration"] = json!("3h");
+    })));
+    let shoots = &scenario.kube.shoots;
+    let all: BTreeSet<PlaneId> = shoots.iter().filter_map(|shoot| shoot.hosted.as_ref()).map(|hosted| hosted.plane).collect();
+    let two = |tolerance| shoots.iter().filter(move |shoot| shoot.tolerance == tolerance).skip(10).take(2);
+    let some: BTreeSet<PlaneId> =
+        FailureTolerance::ALL.into_iter().flat_map(two).map(|shoot| shoot.hosted.as_ref().expect("it is hosted").plane).collect();
+    let mut simulation = Simulation::new(Arc::clone(&scenario), 1, Options::default());
+    for plane in &all {
+        simulation.ask_each(*plane, false);
+    }
+    let from = Time::ZERO + Duration::from_secs(15 * 86_400);
+    until(&mut simulation, from);
+    let hour = |each: bool| {
+        let mut simulation = simulation.clone();
+        for plane in &some {
+            simulation.ask_each(*plane, each);
+        }
+        let before = pairs(&simulation, &some);
+        until(&mut simulation, from + HOUR);
+        less(&pairs(&simulation, &some), &before)
+    };
+    let (flows, requests) = (hour(false), hour(true));
+    assert!(flows.len() >= 9, "three zones talk: {flows:?}");
+    for (zones, bytes) in &requests {
+        let off = apart(flows[zones], *bytes);
+        assert!(off < TOLERANCE, "{zones:?}: {} as flows, {bytes} request by request: {:.2} %", flows[zones], off * 100.0);
+    }
+    until(&mut simulation, Time::ZERO + scenario.duration);
+}
+
+/// All that is asked of etcd and said between members, by what it is.
+#[test]
+fn messages_are_the_same_request_by_request() {
+    let run = |traffic: &str| {
+        let scenario = in_use("cost-of-tolerance", |file| {
+            file["traffic"] = json!(traffic);
+            file["duration"] = json!("1h");
+            file["shoots"].as_array_mut().expect("shoots").iter_mut().for_each(|shoot| shoot["count"] = json!(2));
+        });
+        let mut simulation = Simulation::new(Arc::new(scenario), 1, Options::default());
+        until(&mut simulation, Time::ZERO + HOUR);
+        simulation.messages().rows().collect::<BTreeMap<Class, Volume>>()
+    };
+    let (flows, requests) = (run("flows"), run("requests"));
+    assert_eq!(flows.keys().collect::<Vec<_>>(), requests.keys().collect::<Vec<_>>());
+    for (class, volume) in &requests {
+        for (flow, sent) in [(flows[class].count, volume.count), (flows[class].wire.bytes, volume.wire.bytes)] {
+            let off = apart(flow, sent);
+            assert!(off < TOLERANCE, "{class:?}: {flow} as flows, {sent} request by request: {:.2} %", off * 100.0);
+        }
+    }
+}
+
+/// Looking on the way changes no byte: what flows is never rounded.
+#[test]
+fn flows_do_not_depend_on_stops() {
+    let scenario = Arc::new(in_use("cost-of-tolerance", |file| file["duration"] = json!("2h")));
+    let end = Time::ZERO + HOUR * 2;
+    let run = |stops: u64| {
+        let mut simulation = Simulation::new(Arc::clone(&scenario), 1, Options::default());
+        for k in 1..=stops {
+            until(&mut simulation, Time::ZERO + Duration::from_nanos(7_200_000_000_000 / stops * k));
+            simulation.links();
+        }
+        until(&mut simulation, end);
+        simulation.links()
+    };
+    assert_eq!(run(1), run(997));
+}
+
+/// Under faults that come as they like, nothing that changes what flows goes unnoticed (an assertion of every look), no byte is lost
+/// between messages and links, and skipped heartbeats change nothing.
+#[test]
+fn faults_change_flows_at_once() {
+    for number in 0..WORLDS {
+        let mut dice = Dice::new("flows", number);
+        let scenario = Arc::new(in_use("node-failure-zone", |file| {
+            let fault = |dice: &mut Dice| {
+                let mut fault = json!({"at": ms(dice.ms(1_000, 3_000_000)), "for": ms(dice.ms(100, 1_000_000))});
+                let (place, kinds): (&str, &[&str]) =
+                    if dice.percent(50) { ("zone", &["zone_power", "zone_cut"]) } else { ("node", &["node_crash", "node_cut"]) };
+                fault["kind"] = json!(dice.pick(kinds));
+                fault[place] = json!(dice.pick(if place == "zone" { &ZONES[..] } else { &NODES[..] }));
+                fault
+            };
+            file["faults"] = (0..dice.between(1, 4)).map(|_| fault(&mut dice)).collect();
+            file["shoots"][0]["use"] = json!({"nodes": dice.below(50), "requests": [
+                {"name": "users", "verb": "list", "rate": "2/s", "objects": 300, "selected": 5},
+                {"name": "controllers", "verb": "update", "rate": "5/s", "from": "kube-scheduler", "watchers": 3},
+                {"name": "cached", "verb": "get", "rate": "50/s", "cached": true},
+            ]});
+        }));
+        let report = |exact| {
+            let options = Options { exact, ..Options::default() };
+            let mut report = run(&scenario, number, options, &mut |_, _| {}, &mut |_| {});
+            report.events = 0;
+            report
+        };
+        let fast = report(Exact::Fast);
+        assert_eq!(fast.violations, [], "world {number}");
+        assert_eq!(fast, report(Exact::Full), "world {number}");
+    }
+}
