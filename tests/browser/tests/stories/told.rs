@@ -47,11 +47,11 @@ pub(crate) fn see_paused(page: &Page) {
     page.see_attribute("play", "aria-label", "Play");
 }
 
-/// Stops what plays.
+/// Stops what plays. Looks and clicks in one step: between the two the page may stop by itself, at an outage, and a click would
+/// start it again.
 pub(crate) fn pause(page: &Page) {
-    if page.attribute("play", "aria-label").as_deref() == Some("Pause") {
-        page.click("play");
-    }
+    const PAUSE: &str = "document.querySelector('[data-testid=play][aria-label=Pause]')?.click()";
+    page.run(PAUSE, &[]);
     see_paused(page);
 }
 
