@@ -105,6 +105,7 @@ fn latency(cluster: &EtcdReport, page: &Page) -> String {
             (OpKind::Put, _) => "put",
             (OpKind::Delete, _) => "delete",
             (OpKind::Txn, _) => "transaction",
+            (OpKind::Grant, _) => "lease",
             (OpKind::Watch, _) => "watch",
             (OpKind::Range, Consistency::Linearizable) => "linearizable range",
             (OpKind::Range, Consistency::Serializable) => "serializable range",

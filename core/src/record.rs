@@ -126,6 +126,8 @@ pub enum Record {
     Request {
         /// Who asked.
         client: ClientId,
+        /// In which zone that is: API servers come and go.
+        from: ZoneId,
         /// What.
         op: Op,
         /// The member that answered last.

@@ -16,11 +16,15 @@ pub enum Op {
     },
     /// Write one key if it has not changed, as API servers do: a transaction that compares its revision, and reads it where it has.
     Txn {
+        /// What becomes of it.
+        change: Change,
         /// Bytes of the key.
         key_bytes: u32,
-        /// Bytes of the value.
+        /// Bytes of the value; of one that is deleted, as it was.
         value_bytes: u32,
     },
+    /// Grant a lease.
+    Grant,
     /// Read `keys` keys.
     Range {
         /// Through the leader's read index, or from the member's own data.
@@ -41,6 +45,19 @@ pub enum Op {
     },
     /// Hold a watch on everything and receive each event.
     Watch,
+}
+
+/// What a transaction makes of a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Change {
+    /// An object is new.
+    Create,
+    /// It is another.
+    Update,
+    /// It is gone.
+    Delete,
+    /// A record that API servers keep for themselves and none of them watches, is another (`/registry/masterleases`).
+    Own,
 }
 
 /// Which member a client talks to first.
@@ -104,7 +121,18 @@ pub struct Client {
     pub start: Time,
     /// No request at or after this.
     pub stop: Time,
-    /// It is one of the API servers of a plane, one part of all that they ask: which of those that serve, the first being 0. It is where
-    /// that server is, and `zone`, `target` and its part of `load` are as they are then.
-    pub server: Option<(PlaneId, u32)>,
+    /// It is a part of an API server: `zone` and `target` are that server's, and `load` is what all of them ask together for one of the
+    /// things there is to ask for.
+    pub server: Option<ServerPart>,
+}
+
+/// One part of what one of a plane's API servers asks of etcd.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ServerPart {
+    /// The plane.
+    pub plane: PlaneId,
+    /// Which of its servers: each has a number while it runs, the lowest that is free.
+    pub server: u32,
+    /// Which of the plane's requests; `None`: its watch.
+    pub requests: Option<u16>,
 }

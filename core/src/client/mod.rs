@@ -166,7 +166,8 @@ impl Client {
 
     /// Queues the next request of its rate.
     fn wait(&mut self, (interval, poisson): (Duration, bool), at: &mut Surroundings<'_>) {
-        let interval = interval * self.seat.map_or(1, |seat| seat.servers);
+        let (own, of) = self.seat.map_or((1, 1), |seat| seat.share);
+        let interval = interval * of / own;
         let gap = if poisson {
             let unit = self.arrivals.draw(self.arrived).unit_open();
             crate::kernel::dist::scale(interval, -libm::log(unit))
@@ -355,7 +356,7 @@ impl Client {
         let request = self.requests.close(token);
         let member = MemberId { cluster: self.cluster, index: request.member };
         let latency = at.now.since(request.since);
-        at.fx.record(Record::Request { client: self.id, op: self.spec.op, member, latency, result });
+        self.tell(member, latency, result, at.fx);
         if let Load::Closed { .. } = self.spec.load
             && self.is_on(at)
         {
@@ -366,6 +367,10 @@ impl Client {
                 at.fx.schedule.push((at.now + FAILURE_PAUSE, Event::Client(self.id, ClientEvent::Resume)));
             }
         }
+    }
+
+    fn tell(&self, member: MemberId, latency: Duration, result: RequestResult, fx: &mut Effects) {
+        fx.record(Record::Request { client: self.id, from: self.spec.zone, op: self.spec.op, member, latency, result });
     }
 
     fn queue_deadline(&mut self, due: Time, fx: &mut Effects) {
@@ -423,7 +428,7 @@ impl Client {
         let own = self.spec.zone;
         let now = (0..).zip(&self.meters).map(move |(index, meters)| (index, [own, zone(index)], *meters));
         self.before.iter().copied().chain(now).flat_map(|(index, [own, zone], (forth, back))| {
-            let client = self.spec.server.map_or(Endpoint::Client(self.id), |(plane, _)| Endpoint::Servers(plane));
+            let client = self.spec.server.map_or(Endpoint::Client(self.id), |part| Endpoint::Servers(part.plane));
             let member = Endpoint::Member(MemberId { cluster: self.cluster, index });
             [(client, member, (own, zone), forth), (member, client, (zone, own), back)]
         })

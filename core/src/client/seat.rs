@@ -14,8 +14,8 @@ pub struct Seat {
     pub zone: ZoneId,
     /// The member that its connection is with; `None`: it goes round all of them.
     pub member: Option<u8>,
-    /// So many serve, each as much as the others.
-    pub servers: u64,
+    /// Its share of what all of them ask together: so many of so many.
+    pub share: (u64, u64),
 }
 
 impl Client {
@@ -25,6 +25,7 @@ impl Client {
             return;
         }
         self.seat = seat;
+        // A watch ends with its connection.
         self.leave_watch(at);
         let Some(seat) = seat else { return };
         if seat.zone != self.spec.zone {

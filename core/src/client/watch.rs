@@ -10,11 +10,12 @@
 //! A client whose machine has lost power begins anew when it is back: it lists, and watches from there.
 
 use crate::client::{Client, FAILURE_PAUSE, GRPC_OVERHEAD, Surroundings};
+use crate::etcd::ready::{Watcher, event_bytes};
 use crate::ids::MemberId;
 use crate::kernel::time::Time;
 use crate::network::ledger::Class;
 use crate::network::stream;
-use crate::record::{Record, RequestResult};
+use crate::record::RequestResult;
 use crate::scenario::Op;
 use crate::sim::event::{ClientEvent, Event, Watched};
 
@@ -102,7 +103,7 @@ impl Client {
         if self.watch.at != Some(member) || known || self.watch.held_since.is_some() {
             return;
         }
-        if self.hears(member, at) {
+        if self.hears(member, at) || self.event_bytes(&watched) == 0 {
             self.send_event(watched, at);
         } else {
             self.watch.held_since = Some(at.now);
@@ -110,11 +111,20 @@ impl Client {
         }
     }
 
+    /// Bytes of what it is told; 0: nothing.
+    fn event_bytes(&self, watched: &Watched) -> u64 {
+        event_bytes(watched.command, if self.spec.server.is_some() { Watcher::ApiServer } else { Watcher::All })
+    }
+
     fn send_event(&mut self, watched: Watched, at: &mut Surroundings<'_>) {
         let member = watched.member.index;
         let host = at.cluster.members[member as usize].host;
         self.watch.seen = Some(watched.index);
-        let bytes = GRPC_OVERHEAD + watched.bytes;
+        let event = self.event_bytes(&watched);
+        if event == 0 {
+            return;
+        }
+        let bytes = GRPC_OVERHEAD + event;
         let (transfer, way, sent) = self.travel(Class::WatchEvent, [host, self.host], bytes, at.net);
         let arrival = watched.at + transfer + way;
         self.meter(member, false, watched.at, bytes, sent);
@@ -127,8 +137,7 @@ impl Client {
             return;
         }
         let member = MemberId { cluster: self.cluster, index: member };
-        let (op, latency) = (self.spec.op, at.now.since(since));
-        at.fx.record(Record::Request { client: self.id, op, member, latency, result: RequestResult::Ok });
+        self.tell(member, at.now.since(since), RequestResult::Ok, at.fx);
     }
 
     /// What waited for the path is sent again; it gets through, unless the path is blocked anew.

@@ -7,7 +7,7 @@ use crate::etcd::raft::log::{Command, Entry};
 use crate::etcd::raft::message::{Kind, Message};
 use crate::network::ledger::Class;
 use crate::network::wire::Burst;
-use crate::scenario::Op;
+use crate::scenario::{Change, Op};
 
 /// Length of a varint.
 const fn varint(value: u64) -> u64 {
@@ -28,7 +28,8 @@ fn request_bytes(command: Command) -> u64 {
     match command {
         Command::Empty => 0,
         Command::Put { key_bytes, value_bytes } => HEADER + field(field(u64::from(key_bytes)) + field(u64::from(value_bytes))),
-        Command::Txn { key_bytes, value_bytes } => HEADER + field(transaction_bytes(key_bytes, value_bytes)),
+        Command::Txn { change, key_bytes, value_bytes } => HEADER + field(transaction_bytes(change, key_bytes, value_bytes)),
+        Command::Grant => HEADER + field(GRANT),
         // The key, or the range's first and last, whatever lies between.
         Command::Delete { keys, key_bytes } => HEADER + field(u64::from(keys.min(2)) * field(u64::from(key_bytes))),
         // Id, type, member id and the member as JSON with its URLs.
@@ -36,10 +37,18 @@ fn request_bytes(command: Command) -> u64 {
     }
 }
 
+/// Bytes of `etcdserverpb.LeaseGrantRequest`: a time to live, and an id of 64 bits.
+const GRANT: u64 = 12;
+
 /// Bytes of `etcdserverpb.TxnRequest` as API servers write (apiserver `storage/etcd3/store.go`): key and revision are compared, the object
-/// is put, the key read where the comparison fails; 27 B of tags and lengths.
-fn transaction_bytes(key_bytes: u32, value_bytes: u32) -> u64 {
-    3 * u64::from(key_bytes) + 27 + u64::from(value_bytes)
+/// is put or deleted, and where the comparison fails the key is read (not of a new object); 9 B of tags and lengths each.
+fn transaction_bytes(change: Change, key_bytes: u32, value_bytes: u32) -> u64 {
+    let part = u64::from(key_bytes) + 9;
+    match change {
+        Change::Create => 2 * part + u64::from(value_bytes),
+        Change::Update | Change::Own => 3 * part + u64::from(value_bytes),
+        Change::Delete => 3 * part,
+    }
 }
 
 /// Bytes of `raftpb.Entry`: type, term, index and data.
@@ -98,7 +107,8 @@ pub fn class(message: &Message) -> Class {
 pub fn request_body(op: Op) -> u64 {
     match op {
         Op::Put { key_bytes, value_bytes } => u64::from(key_bytes) + u64::from(value_bytes),
-        Op::Txn { key_bytes, value_bytes } => transaction_bytes(key_bytes, value_bytes),
+        Op::Txn { change, key_bytes, value_bytes } => transaction_bytes(change, key_bytes, value_bytes),
+        Op::Grant => GRANT,
         Op::Range { key_bytes, .. } | Op::Delete { key_bytes, .. } => 2 * u64::from(key_bytes),
         Op::Watch => 0,
     }
@@ -110,7 +120,7 @@ pub fn answer_body(op: Op) -> u64 {
         Op::Range { keys, key_bytes, value_bytes, .. } => {
             30 + u64::from(keys) * (20 + u64::from(key_bytes) + u64::from(value_bytes))
         }
-        Op::Put { .. } | Op::Txn { .. } | Op::Delete { .. } | Op::Watch => 30,
+        Op::Put { .. } | Op::Txn { .. } | Op::Grant | Op::Delete { .. } | Op::Watch => 30,
     }
 }
 

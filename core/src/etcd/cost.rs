@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 
 use crate::etcd::cluster::{Cluster, Context};
 use crate::etcd::codec;
-use crate::etcd::raft::log::Token;
+use crate::etcd::raft::log::{Command, Token};
 use crate::kernel::time::{Duration, Time};
 use crate::scenario::Op;
 use crate::scenario::cost::{RequestCost, of_bytes};
@@ -44,7 +44,7 @@ fn answering(cost: &RequestCost, op: Op) -> Duration {
     let writing = cost.per_request / 2 + of_bytes(cost.per_mib, bytes);
     match op {
         Op::Range { keys, .. } => writing + of_bytes(cost.per_mib_read, bytes) + cost.per_key * u64::from(keys.saturating_sub(1)),
-        Op::Put { .. } | Op::Txn { .. } | Op::Delete { .. } | Op::Watch => writing,
+        Op::Put { .. } | Op::Txn { .. } | Op::Grant | Op::Delete { .. } | Op::Watch => writing,
     }
 }
 
@@ -61,7 +61,7 @@ impl Cluster {
             self.serve(token, op, until, cx);
         } else {
             let read = server.cores.take(cx.now, reading(&cost, op));
-            let writes = matches!(op, Op::Put { .. } | Op::Txn { .. } | Op::Delete { .. });
+            let writes = Command::of(op).is_some();
             let wait = if writes { cost.write } else { Duration::ZERO };
             cx.fx.etcd(read + wait, id, EtcdEvent::Work(token, Step::Read, member.lives as u32));
         }

@@ -9,7 +9,17 @@ use crate::etcd::raft::{Note, Role};
 use crate::etcd::volume::Lane;
 use crate::kernel::time::Time;
 use crate::record::{RaftRecord, Record};
+use crate::scenario::Change;
 use crate::sim::event::{Answer, EtcdEvent, Watched};
+
+/// Who watches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Watcher {
+    /// Who wants to know of every key.
+    All,
+    /// An API server: of objects, with what they were.
+    ApiServer,
+}
 
 /// Bytes a key and its value take in the database besides themselves: revision key, numbers, page overhead (assumed).
 const DATABASE_OVERHEAD: u64 = 64;
@@ -18,21 +28,37 @@ const DATABASE_OVERHEAD: u64 = 64;
 pub(super) fn database_growth(command: Command) -> u64 {
     match command {
         Command::Empty | Command::Conf(_) => 0,
-        Command::Put { key_bytes, value_bytes } | Command::Txn { key_bytes, value_bytes } => {
-            u64::from(key_bytes) + u64::from(value_bytes) + DATABASE_OVERHEAD
-        }
-        Command::Delete { keys, key_bytes } => u64::from(keys) * (u64::from(key_bytes) + DATABASE_OVERHEAD),
+        Command::Grant => DATABASE_OVERHEAD,
+        Command::Delete { keys, .. } => stored_bytes(command) + u64::from(keys) * DATABASE_OVERHEAD,
+        Command::Put { .. } | Command::Txn { .. } => stored_bytes(command) + DATABASE_OVERHEAD,
     }
 }
 
-/// Bytes of what a command tells watchers.
-pub fn event_bytes(command: Command) -> u64 {
+/// Bytes of the keys and values that a command stores, which is what it tells those who watch all keys.
+pub fn stored_bytes(command: Command) -> u64 {
     match command {
-        Command::Empty | Command::Conf(_) => 0,
-        Command::Put { key_bytes, value_bytes } | Command::Txn { key_bytes, value_bytes } => {
+        Command::Empty | Command::Conf(_) | Command::Grant => 0,
+        Command::Delete { keys, key_bytes } => u64::from(keys) * u64::from(key_bytes),
+        Command::Txn { change: Change::Delete, key_bytes, .. } => key_bytes.into(),
+        Command::Put { key_bytes, value_bytes } | Command::Txn { key_bytes, value_bytes, .. } => {
             u64::from(key_bytes) + u64::from(value_bytes)
         }
-        Command::Delete { keys, key_bytes } => u64::from(keys) * u64::from(key_bytes),
+    }
+}
+
+/// Bytes of what a command tells a watch.
+pub fn event_bytes(command: Command, by: Watcher) -> u64 {
+    let now = stored_bytes(command);
+    match (by, command) {
+        (Watcher::All, _) => now,
+        (Watcher::ApiServer, Command::Txn { change, key_bytes, value_bytes }) => match change {
+            Change::Own => 0,
+            Change::Create => now,
+            // As it was comes with it (`WithPrevKV`, `storage/etcd3/watcher.go`).
+            Change::Update | Change::Delete => now + u64::from(key_bytes) + u64::from(value_bytes),
+        },
+        // What others write is nothing that API servers know of.
+        (Watcher::ApiServer, _) => 0,
     }
 }
 
@@ -243,10 +269,9 @@ impl Cluster {
                 server.raft.apply_conf_change(change);
                 removed |= self.conf_applied(index, (at, entry.term), change, cx);
             }
-            let event_bytes = event_bytes(entry.command);
-            if event_bytes > 0 && !self.server_mut(index).watchers.is_empty() {
+            if stored_bytes(entry.command) > 0 && !self.server_mut(index).watchers.is_empty() {
                 let first_applied = self.first_applied(at, cx.now);
-                cx.fx.watched.push(Watched { at: done, member: id, index: at, bytes: event_bytes, first_applied });
+                cx.fx.watched.push(Watched { at: done, member: id, index: at, command: entry.command, first_applied });
             }
             if entry.token.member == index {
                 self.done(done, entry.token, cx);

@@ -6,7 +6,7 @@
 use crate::etcd::cluster::{Cluster, Context};
 use crate::etcd::codec;
 use crate::etcd::raft::log::{Command, Token};
-use crate::etcd::ready::event_bytes;
+use crate::etcd::ready::stored_bytes;
 use crate::ids::ClientId;
 use crate::kernel::time::Time;
 use crate::record::Record;
@@ -95,9 +95,8 @@ impl Cluster {
             log.get(entry).map(|entry| entry.command)
         };
         let event = |entry: u64| {
-            let bytes = event_bytes(command(entry)?);
-            let first_applied = self.first_applied(entry, now);
-            (bytes > 0).then_some(Watched { at, member, index: entry, bytes, first_applied })
+            let command = command(entry).filter(|command| stored_bytes(*command) > 0)?;
+            Some(Watched { at, member, index: entry, command, first_applied: self.first_applied(entry, now) })
         };
         (seen + 1..=server.raft.log.applied).filter_map(event).collect()
     }

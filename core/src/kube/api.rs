@@ -154,9 +154,9 @@ impl Api {
         }
     }
 
-    /// Those that run: where, whether clients are sent to them, and the member of etcd that their connection is with.
-    pub fn servers(&self) -> impl Iterator<Item = (HostId, bool, Option<u8>)> {
-        self.servers.values().map(|server| (server.host, server.ready, server.link.member()))
+    /// Those that run: their keys, where, whether clients are sent to them, and the member of etcd that their connection is with.
+    pub fn servers(&self) -> impl Iterator<Item = (u32, HostId, bool, Option<u8>)> {
+        self.servers.iter().map(|(key, server)| (*key, server.host, server.ready, server.link.member()))
     }
 
     /// Looks at everything anew: servers, etcd and paths may have changed. Whether any server's answers have.

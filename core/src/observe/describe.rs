@@ -103,7 +103,7 @@ pub fn describe(record: &Record, scenario: &Scenario) -> String {
         Record::Membership { change, refused: Some(why) } => {
             format!("refused: {} ({why})", change_words(*change, scenario))
         }
-        Record::Request { client, op, member, latency, result } => {
+        Record::Request { client, op, member, latency, result, .. } => {
             let client = &scenario.client(*client).name;
             let (op, took) = (words::op(*op), words::duration(*latency));
             let result = match result {
@@ -148,6 +148,7 @@ pub fn kind(op: Op) -> (OpKind, Consistency) {
     match op {
         Op::Put { .. } => (OpKind::Put, Consistency::Linearizable),
         Op::Txn { .. } => (OpKind::Txn, Consistency::Linearizable),
+        Op::Grant => (OpKind::Grant, Consistency::Linearizable),
         Op::Delete { .. } => (OpKind::Delete, Consistency::Linearizable),
         Op::Range { linearizable: true, .. } => (OpKind::Range, Consistency::Linearizable),
         Op::Range { linearizable: false, .. } => (OpKind::Range, Consistency::Serializable),

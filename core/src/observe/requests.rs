@@ -12,16 +12,28 @@ use hdrhistogram::Histogram;
 use super::Observer;
 use super::describe::kind;
 use super::windows::Windows;
-use crate::ids::{ClientId, ClusterId, ZoneId};
+use crate::ids::{ClientId, ClusterId, MemberId, ZoneId};
 use crate::kernel::time::{Duration, Time};
 use crate::record::{Record, RequestResult};
 use crate::report::{Consistency, LatencyReport, OpKind, RequestCounts};
 use crate::scenario::{Op, Scenario, Target};
 
 /// Below this a latency is not told apart, in nanoseconds.
-pub(super) const FINEST_NS: u64 = 1_000;
+const FINEST_NS: u64 = 1_000;
 /// Longer ones are counted as this (the exact maximum is kept apart), in nanoseconds: one day.
-pub(super) const LONGEST_NS: u64 = 86_400_000_000_000;
+const LONGEST_NS: u64 = 86_400_000_000_000;
+
+/// A histogram of latencies, of so many significant digits. It is as large as the longest of them needs.
+pub(super) fn histogram(digits: u8) -> Histogram<u64> {
+    let mut histogram = Histogram::new_with_bounds(FINEST_NS, 2 * FINEST_NS, digits).expect("bounds are constant and valid");
+    histogram.auto(true);
+    histogram
+}
+
+/// Counts a latency.
+pub(super) fn time(histogram: &mut Histogram<u64>, latency: Duration) {
+    histogram.record(latency.as_nanos().min(LONGEST_NS)).expect("it grows");
+}
 
 /// Counts and times requests.
 #[derive(Clone, Debug)]
@@ -89,21 +101,31 @@ impl Requests {
         }
     }
 
-    fn request(&mut self, at: Time, client: ClientId, op: Op, latency: Duration, result: RequestResult) {
+    fn request(
+        &mut self,
+        at: Time,
+        (client, from): (ClientId, ZoneId),
+        op: Op,
+        member: MemberId,
+        latency: Duration,
+        result: RequestResult,
+    ) {
+        count(&mut self.totals[member.cluster.0 as usize], result);
         let client = self.scenario.client(client);
-        count(&mut self.totals[client.cluster.0 as usize], result);
+        // Whom an API server asks follows from its connection: what is told is whom it asked.
+        let target = if client.server.is_some() { Target::Member(member.index) } else { client.target };
         let (op, consistency) = kind(op);
-        let key = (client.cluster, op, target_key(client.target), consistency, client.zone);
+        let key = (member.cluster, op, target_key(target), consistency, from);
         let tally = self.by_kind.entry(key).or_insert_with(|| Tally {
             counts: RequestCounts::default(),
-            latency: Histogram::new_with_bounds(FINEST_NS, LONGEST_NS, 3).expect("bounds are constant and valid"),
+            latency: histogram(3),
             longest: Duration::ZERO,
             windows: Windows::new(self.scenario.duration),
         });
         tally.windows.count(at, latency, result);
         count(&mut tally.counts, result);
         if result == RequestResult::Ok {
-            tally.latency.saturating_record(latency.as_nanos());
+            time(&mut tally.latency, latency);
             tally.longest = tally.longest.max(latency);
         }
     }
@@ -111,8 +133,8 @@ impl Requests {
 
 impl Observer for Requests {
     fn record(&mut self, at: Time, record: &Record) {
-        if let Record::Request { client, op, latency, result, .. } = record {
-            self.request(at, *client, *op, *latency, *result);
+        if let Record::Request { client, from, op, member, latency, result } = record {
+            self.request(at, (*client, *from), *op, *member, *latency, *result);
         }
     }
 }
@@ -154,7 +176,8 @@ mod tests {
         let mut requests = Requests::new(&scenario);
         let mut ask = |c: u16, op, ms, result| {
             let latency = Duration::from_millis(ms);
-            requests.record(Time::ZERO, &Record::Request { client: ClientId(c), op, member: member(0), latency, result });
+            let (client, from) = (ClientId(c), ZoneId(0));
+            requests.record(Time::ZERO, &Record::Request { client, from, op, member: member(0), latency, result });
         };
         let put = Op::Put { key_bytes: 16, value_bytes: 1024 };
         let range = Op::Range { linearizable: false, keys: 1, key_bytes: 16, value_bytes: 1024 };
@@ -184,7 +207,8 @@ mod tests {
         for (client, ms) in [(1, 9), (0, 2), (1, 9)] {
             let latency = Duration::from_millis(ms);
             let (client, op, result) = (ClientId(client), Op::Put { key_bytes: 16, value_bytes: 1024 }, RequestResult::Ok);
-            requests.record(Time::ZERO, &Record::Request { client, op, member: member(0), latency, result });
+            let from = scenario.client(client).zone;
+            requests.record(Time::ZERO, &Record::Request { client, from, op, member: member(0), latency, result });
         }
         let rows: Vec<_> = requests.rows(CLUSTER).into_iter().map(|row| (row.from_zone, row.count, row.max_ms)).collect();
         let [near, far] = zones;

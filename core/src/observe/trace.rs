@@ -197,9 +197,10 @@ impl Form {
                 self.member(*member);
                 self.option(*refused, Self::text);
             }
-            Record::Request { client, op, member, latency, result } => {
+            Record::Request { client, from, op, member, latency, result } => {
                 self.u8(16);
                 self.u16(client.0);
+                self.u16(from.0);
                 self.op(*op);
                 self.member(*member);
                 self.duration(*latency);
@@ -277,8 +278,10 @@ impl Form {
                 self.u32(key_bytes);
             }
             Op::Watch => self.u8(3),
-            Op::Txn { key_bytes, value_bytes } => {
+            Op::Grant => self.u8(5),
+            Op::Txn { change, key_bytes, value_bytes } => {
                 self.u8(4);
+                self.u8(change as u8);
                 self.u32(key_bytes);
                 self.u32(value_bytes);
             }

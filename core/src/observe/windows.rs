@@ -5,7 +5,7 @@
 
 use hdrhistogram::Histogram;
 
-use super::requests::{FINEST_NS, LONGEST_NS, ms};
+use super::requests::{histogram, ms, time};
 use super::traffic;
 use crate::kernel::time::{Duration, Time};
 use crate::record::RequestResult;
@@ -39,7 +39,7 @@ impl Windows {
             last: duration.as_nanos().div_ceil(window.as_nanos()).max(1) - 1,
             closed: Vec::new(),
             open: Window::default(),
-            latency: Histogram::new_with_bounds(FINEST_NS, LONGEST_NS, 2).expect("bounds are constant and valid"),
+            latency: histogram(2),
             longest: Duration::ZERO,
         }
     }
@@ -56,7 +56,7 @@ impl Windows {
         }
         if result == RequestResult::Ok {
             self.open.count += 1;
-            self.latency.saturating_record(latency.as_nanos());
+            time(&mut self.latency, latency);
             self.longest = self.longest.max(latency);
         } else {
             self.open.failed += 1;

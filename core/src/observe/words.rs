@@ -81,6 +81,7 @@ pub fn op(op: Op) -> &'static str {
     match op {
         Op::Put { .. } => "put",
         Op::Txn { .. } => "transaction",
+        Op::Grant => "lease",
         Op::Delete { .. } => "delete",
         Op::Range { linearizable: true, .. } => "linearizable range",
         Op::Range { linearizable: false, .. } => "serializable range",

@@ -218,6 +218,8 @@ pub enum OpKind {
     Watch,
     /// Write one key if it has not changed.
     Txn,
+    /// Grant a lease.
+    Grant,
 }
 
 /// What a request may see.

@@ -2,7 +2,7 @@
 
 use crate::etcd::passage::Passage;
 use crate::etcd::passive::Alarm;
-use crate::etcd::raft::log::Token;
+use crate::etcd::raft::log::{Command, Token};
 use crate::ids::{ClientId, ClusterId, FaultId, MemberId, PlaneId};
 use crate::kernel::time::Time;
 use crate::kube::event::KubeEvent;
@@ -156,8 +156,8 @@ pub struct Watched {
     pub member: MemberId,
     /// The entry.
     pub index: u64,
-    /// Bytes of the event.
-    pub bytes: u64,
+    /// What it does.
+    pub command: Command,
     /// When it was first applied anywhere.
     pub first_applied: Time,
 }

@@ -75,8 +75,8 @@ pub struct Simulation {
     faults: Faults,
     fx: Effects,
     traffic: Traffic,
-    /// Clients that are parts of API servers, and in whose place among those that serve.
-    parts: BTreeMap<PlaneId, Vec<(ClientId, u32)>>,
+    /// Clients that are parts of API servers.
+    parts: BTreeMap<PlaneId, seats::Parts>,
     /// [`Simulation::run_some`] has handled all events up to here, and what rested has been woken.
     woken: Option<Time>,
 }

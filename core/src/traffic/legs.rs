@@ -15,7 +15,7 @@ use crate::client::GRPC_OVERHEAD;
 use crate::etcd::codec;
 use crate::etcd::raft::log::{Command, Entry, Token};
 use crate::etcd::raft::message::{Kind, Message};
-use crate::etcd::ready::event_bytes;
+use crate::etcd::ready::{Watcher, event_bytes, stored_bytes};
 use crate::network::ledger::{Class, Volume};
 use crate::network::wire::Burst;
 use crate::scenario::Op;
@@ -112,7 +112,12 @@ pub fn legs(op: Op, at: Point) -> Vec<Leg> {
     legs
 }
 
-/// What a watch on everything is told of an operation: bytes of the event; `None`: it changes nothing.
+/// What an API server that watches is told of an operation: bytes of the event; `None`: nothing.
 pub fn event(op: Op) -> Option<u64> {
-    Command::of(op).map(event_bytes)
+    Command::of(op).map(|command| event_bytes(command, Watcher::ApiServer)).filter(|bytes| *bytes > 0)
+}
+
+/// Keys and values that an operation stores.
+pub fn stored(op: Op) -> Option<u64> {
+    Command::of(op).map(stored_bytes)
 }

@@ -27,7 +27,7 @@ use crate::network::ledger::{Class, Ledger};
 use crate::record::Record;
 use crate::scenario::Scenario;
 use crate::scenario::kube::Role;
-use crate::scenario::kube::usage::Caller;
+use crate::scenario::kube::usage::{Caller, Each};
 use legs::Point;
 use plan::{Amount, Plan, Rate, WATCHER};
 
@@ -77,13 +77,14 @@ struct Total {
 /// The traffic of one control plane.
 #[derive(Clone, Debug)]
 struct Plane {
-    plan: Arc<Plan>,
+    /// Where some of what its servers ask of etcd is asked one by one, and where all of it flows.
+    plans: [Arc<Plan>; 2],
     /// Its shoot: a place in [`KubeModel::shoots`](crate::kube::spec::KubeModel::shoots).
     shoot: u16,
     /// Its etcd for events.
     events: Option<ClusterId>,
-    /// What its servers ask of etcd is asked request by request.
-    each: bool,
+    /// All of it flows.
+    all: bool,
     since: Time,
     /// In order of their keys.
     totals: Vec<Total>,
@@ -105,7 +106,7 @@ impl Traffic {
     /// Nothing has flowed yet.
     pub fn new(scenario: &Scenario) -> Self {
         let mut traffic = Self::default();
-        let mut plans: Vec<(PlaneId, Arc<Plan>)> = Vec::new();
+        let mut plans: Vec<(PlaneId, [Arc<Plan>; 2])> = Vec::new();
         for (shoot, spec) in (0..).zip(&scenario.kube.shoots) {
             let Some(hosted) = &spec.hosted else { continue };
             let plane = &scenario.kube.planes[hosted.plane.0 as usize];
@@ -116,14 +117,14 @@ impl Traffic {
             let same = |id: PlaneId| {
                 scenario.kube.planes[id.0 as usize].requests == plane.requests && revision(id) == revision(hosted.plane)
             };
-            let known = plans.iter().find(|(id, _)| same(*id)).map(|(_, plan)| Arc::clone(plan));
-            let plan = known.unwrap_or_else(|| {
+            let known = plans.iter().find(|(id, _)| same(*id)).map(|(_, plans)| plans.clone());
+            let own = known.unwrap_or_else(|| {
                 let at = Point { leads: true, term: 1, index: revision(hosted.plane), tls: scenario.network.tls };
-                let plan = Arc::new(Plan::new(&plane.requests, at));
-                plans.push((hosted.plane, Arc::clone(&plan)));
-                plan
+                let own = [false, true].map(|all| Arc::new(Plan::new(&plane.requests, at, all)));
+                plans.push((hosted.plane, own.clone()));
+                own
             });
-            let callers: Vec<&str> = plan.calls.iter().filter_map(|calls| component(&calls.by)).chain([WATCHER]).collect();
+            let callers: Vec<&str> = own[0].groups.iter().filter_map(|group| component(&group.by)).chain([WATCHER]).collect();
             let mut events = None;
             for place in spec.places() {
                 let seed = scenario.kube.seeds[place.seed.0 as usize].plane;
@@ -137,9 +138,8 @@ impl Traffic {
                     }
                 }
             }
-            let each = scenario.clients.iter().any(|client| client.server.is_some_and(|(of, _)| of == hosted.plane));
-            let (since, totals, written) = Default::default();
-            traffic.planes.insert(hosted.plane, Plane { plan, shoot, events, each, since, totals, written });
+            let (all, since, totals, written) = Default::default();
+            traffic.planes.insert(hosted.plane, Plane { plans: own, shoot, events, all, since, totals, written });
             traffic.stale.insert(hosted.plane);
         }
         traffic
@@ -161,17 +161,17 @@ impl Traffic {
         self.stale.extend(self.of_cluster.get(&cluster));
     }
 
-    /// What a plane's servers ask of etcd flows from now on, or is asked request by request (by clients that the scenario has for it).
-    pub fn set_each(&mut self, id: PlaneId, each: bool) {
+    /// All that a plane's servers ask of etcd flows from now on, or some of it is asked one by one again.
+    pub fn set_all(&mut self, id: PlaneId, all: bool) {
         if let Some(plane) = self.planes.get_mut(&id) {
-            plane.each = each;
+            plane.all = all;
             self.stale.insert(id);
         }
     }
 
-    /// Whether what a plane's servers ask of etcd is asked request by request.
-    pub fn is_each(&self, id: PlaneId) -> bool {
-        self.planes.get(&id).is_some_and(|plane| plane.each)
+    /// How many times over something is asked one by one now, by so many servers.
+    pub(crate) fn times(&self, id: PlaneId, what: (&Caller, Each), servers: usize, at: &World<'_>) -> usize {
+        self.planes.get(&id).filter(|plane| !plane.all).map_or(0, |plane| routes::times(id, plane, what, servers, at))
     }
 
     /// Finds anew what flows where something may have changed; which planes' may have.
@@ -227,6 +227,10 @@ impl Traffic {
 }
 
 impl Plane {
+    fn plan(&self) -> &Plan {
+        &self.plans[usize::from(self.all)]
+    }
+
     /// What has flowed until now.
     fn totals(&self, now: Time) -> impl Iterator<Item = (Key, Amount, f64)> {
         let ns = now.since(self.since).as_nanos();

@@ -2,7 +2,7 @@
 
 use crate::network::ledger::Class;
 use crate::network::wire::Burst;
-use crate::scenario::kube::usage::{Caller, Objects, Requests};
+use crate::scenario::kube::usage::{Caller, Each, Objects, Requests};
 use crate::traffic::legs::{self, Leg, Part, Point};
 
 /// What flows, in millionths of each a second: messages, application bytes, bytes on the wire, packets.
@@ -88,109 +88,174 @@ pub struct Asked {
     pub of_follower: Vec<Stream>,
 }
 
-/// A caller of an API, and all that it asks.
+/// What is asked of etcd, and what follows from it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Asks {
+    /// Of which of its clusters, whether that writes, and what it sends.
+    pub etcd: Vec<(Objects, bool, Asked)>,
+    /// Events for the watch that each API server holds.
+    pub watched: Vec<Stream>,
+    /// Events for those that watch at an API server: pods of [`WATCHER`].
+    pub told: Vec<Stream>,
+    /// Keys and values that get into etcd-main.
+    pub written: Rate,
+}
+
+/// All that some callers ask, for each of what there may be more or fewer of.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Calls {
-    /// Who.
+pub struct Group {
+    /// Who asks.
     pub by: Caller,
-    /// Questions there, answers and events back.
-    pub streams: Vec<Stream>,
+    /// What there is more or less of.
+    pub each: Each,
+    /// Questions there and answers back.
+    pub calls: Vec<Stream>,
+    /// What API servers ask of etcd for it.
+    pub asks: Asks,
 }
 
 /// What a control plane asks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
-    /// Of etcd: its objects, whether it writes, and what that sends.
-    pub asked: Vec<(Objects, bool, Asked)>,
-    /// Events for the watch that each API server holds.
-    pub watched: Option<Stream>,
-    /// Of the API.
-    pub calls: Vec<Calls>,
-    /// Keys and values that get into etcd-main.
-    pub written: Rate,
-}
-
-/// Keys and values that some requests write to etcd-main.
-pub fn written(requests: &[Requests]) -> Rate {
-    let mut all = Rate::default();
-    for own in requests {
-        if let Some(bytes) = own.etcd.filter(|(objects, _)| *objects == Objects::Main).and_then(|(_, op)| legs::event(op)) {
-            all.add(Rate::of(own.per_million_s, 1, bytes, Burst::default()));
-        }
-    }
-    all
+    /// In no order.
+    pub groups: Vec<Group>,
 }
 
 /// Who is told of what is written: one component stands for all that watch.
 pub const WATCHER: &str = "kube-controller-manager";
 
+/// How many times over something is asked now: not at all without pods of who asks. `pods`: of a component, how many there are.
+pub fn times(by: &Caller, each: Each, servers: usize, pods: impl Fn(&str) -> usize) -> usize {
+    match (by, each) {
+        (Caller::Component(name), _) if pods(name) == 0 => 0,
+        (_, Each::Plane) => 1,
+        (_, Each::Server) => servers,
+        (_, Each::Standby) => pods(WATCHER).saturating_sub(1),
+    }
+}
+
+/// Keys and values that some requests write to etcd-main while there are so many servers and pods.
+pub fn written(requests: &[Requests], servers: usize, pods: impl Fn(&str) -> usize) -> Rate {
+    let mut all = Rate::default();
+    for own in requests {
+        all.add(stored(own).share(times(&own.by, own.each, servers, &pods), 1));
+    }
+    all
+}
+
+fn stored(own: &Requests) -> Rate {
+    let bytes = own.etcd.filter(|(objects, _)| *objects == Objects::Main).and_then(|(_, op)| legs::stored(op));
+    bytes.map_or_else(Rate::default, |bytes| Rate::of(own.per_million_s, 1, bytes, Burst::default()))
+}
+
 impl Plan {
-    /// The plan of some requests; `at`: where they meet etcd, but for who leads.
-    pub fn new(requests: &[Requests], at: Point) -> Self {
-        let mut plan = Self { asked: Vec::new(), watched: None, calls: Vec::new(), written: written(requests) };
+    /// The plan of some requests. `at`: where they meet etcd, but for who leads. `all`: all of it flows; otherwise what is asked one by one
+    /// does not.
+    pub fn new(requests: &[Requests], at: Point, all: bool) -> Self {
+        let mut plan = Self { groups: Vec::new() };
         for own in requests {
-            plan.ask(own, at);
-            plan.call(own, at.tls);
+            plan.group(own).add(own, at, all);
         }
         plan
     }
 
-    fn ask(&mut self, own: &Requests, at: Point) {
-        let Some((objects, op)) = own.etcd else { return };
-        let event = legs::event(op);
-        let key = (objects, event.is_some());
-        let place = self.asked.iter().position(|(of, writes, _)| (*of, *writes) == key).unwrap_or_else(|| {
-            self.asked.push((key.0, key.1, Asked::default()));
-            self.asked.len() - 1
+    fn group(&mut self, own: &Requests) -> &mut Group {
+        let place = self.groups.iter().position(|group| group.by == own.by && group.each == own.each).unwrap_or_else(|| {
+            let (calls, asks) = Default::default();
+            self.groups.push(Group { by: own.by.clone(), each: own.each, calls, asks });
+            self.groups.len() - 1
         });
-        let asked = &mut self.asked[place].2;
-        for (leads, streams) in [(true, &mut asked.of_leader), (false, &mut asked.of_follower)] {
-            for leg in legs::legs(op, Point { leads, ..at }) {
-                flow(streams, &leg, own.per_million_s);
-            }
-        }
-        // Events of etcd-events are not cached (`watch-cache-sizes`), so nobody watches them there.
-        if let Some(event) = event.filter(|_| objects == Objects::Main) {
-            let leg = Leg::framed([Part::Target, Part::Server], Class::WatchEvent, event, at.tls);
-            let mut streams: Vec<Stream> = self.watched.into_iter().collect();
-            flow(&mut streams, &leg, own.per_million_s);
-            self.watched = streams.pop();
-        }
+        &mut self.groups[place]
     }
 
-    fn call(&mut self, own: &Requests, tls: bool) {
-        if own.by != Caller::Server {
-            let question = Leg::framed([Part::Caller, Part::Server], Class::ApiRequest, own.question.into(), tls);
-            let answer = Leg::framed([Part::Server, Part::Caller], Class::ApiAnswer, own.answer, tls);
-            let streams = self.calls_of(&own.by);
-            flow(streams, &question, own.per_million_s);
-            flow(streams, &answer, own.per_million_s);
+    /// All that is asked of etcd where each group asks so many times over.
+    pub fn asks(&self, times: &[usize]) -> Asks {
+        let mut all = Asks::default();
+        for (group, times) in self.groups.iter().zip(times) {
+            all.add(&group.asks, *times);
         }
-        if own.watchers > 0 && own.etcd.is_some_and(|(_, op)| legs::event(op).is_some()) {
-            let event = Leg::framed([Part::Server, Part::Caller], Class::ApiEvent, own.answer, tls);
-            let streams = self.calls_of(&Caller::Component(WATCHER.to_owned()));
-            flow(streams, &event, own.per_million_s.saturating_mul(own.watchers.into()));
-        }
-    }
-
-    fn calls_of(&mut self, by: &Caller) -> &mut Vec<Stream> {
-        let place = self.calls.iter().position(|calls| calls.by == *by).unwrap_or_else(|| {
-            self.calls.push(Calls { by: by.clone(), streams: Vec::new() });
-            self.calls.len() - 1
-        });
-        &mut self.calls[place].streams
+        all
     }
 }
 
-/// Adds a message, so often, to what goes the same way.
-fn flow(streams: &mut Vec<Stream>, leg: &Leg, per_million_s: u64) {
-    let there = Rate::of(per_million_s, leg.volume.count, leg.volume.bytes, leg.volume.wire);
-    let back = Rate::of(per_million_s, 0, 0, leg.acks);
-    match streams.iter_mut().find(|own| (own.from, own.to, own.class) == (leg.from, leg.to, leg.class)) {
-        Some(own) => {
-            own.there.add(there);
-            own.back.add(back);
+impl Group {
+    fn add(&mut self, own: &Requests, at: Point, all: bool) {
+        if own.by != Caller::Server {
+            let question = Leg::framed([Part::Caller, Part::Server], Class::ApiRequest, own.question.into(), at.tls);
+            let answer = Leg::framed([Part::Server, Part::Caller], Class::ApiAnswer, own.answer, at.tls);
+            for leg in [question, answer] {
+                flow(&mut self.calls, Stream::of(&leg, own.per_million_s));
+            }
         }
-        None => streams.push(Stream { from: leg.from, to: leg.to, class: leg.class, there, back }),
+        let Some((objects, op)) = own.etcd else { return };
+        let flows = if all { own.per_million_s } else { own.per_million_s - own.one_by_one };
+        let asked = self.asks.of(objects, legs::stored(op).is_some());
+        for (leads, streams) in [(true, &mut asked.of_leader), (false, &mut asked.of_follower)] {
+            for leg in legs::legs(op, Point { leads, ..at }) {
+                flow(streams, Stream::of(&leg, flows));
+            }
+        }
+        // Events of etcd-events are not cached (`watch-cache-sizes`), so nobody watches them there.
+        if objects == Objects::Events {
+            return;
+        }
+        self.asks.written.add(stored(own));
+        let Some(event) = legs::event(op) else { return };
+        // Where all that they ask is asked one by one, so are their watches.
+        if all || own.one_by_one < own.per_million_s {
+            let leg = Leg::framed([Part::Target, Part::Server], Class::WatchEvent, event, at.tls);
+            flow(&mut self.asks.watched, Stream::of(&leg, own.per_million_s));
+        }
+        let leg = Leg::framed([Part::Server, Part::Caller], Class::ApiEvent, own.answer, at.tls);
+        flow(&mut self.asks.told, Stream::of(&leg, own.per_million_s.saturating_mul(own.watchers.into())));
+    }
+}
+
+impl Asks {
+    fn of(&mut self, objects: Objects, writes: bool) -> &mut Asked {
+        let place = self.etcd.iter().position(|(of, write, _)| (*of, *write) == (objects, writes)).unwrap_or_else(|| {
+            self.etcd.push((objects, writes, Asked::default()));
+            self.etcd.len() - 1
+        });
+        &mut self.etcd[place].2
+    }
+
+    /// The other so many times, too.
+    fn add(&mut self, other: &Self, times: usize) {
+        let add = |own: &mut Vec<Stream>, other: &[Stream]| other.iter().for_each(|stream| flow(own, stream.times(times)));
+        for (objects, writes, asked) in &other.etcd {
+            let own = self.of(*objects, *writes);
+            add(&mut own.of_leader, &asked.of_leader);
+            add(&mut own.of_follower, &asked.of_follower);
+        }
+        add(&mut self.watched, &other.watched);
+        add(&mut self.told, &other.told);
+        self.written.add(other.written.share(times, 1));
+    }
+}
+
+impl Stream {
+    fn of(leg: &Leg, per_million_s: u64) -> Self {
+        let there = Rate::of(per_million_s, leg.volume.count, leg.volume.bytes, leg.volume.wire);
+        let back = Rate::of(per_million_s, 0, 0, leg.acks);
+        Self { from: leg.from, to: leg.to, class: leg.class, there, back }
+    }
+
+    /// So many times as much.
+    #[must_use]
+    pub fn times(self, times: usize) -> Self {
+        Self { there: self.there.share(times, 1), back: self.back.share(times, 1), ..self }
+    }
+}
+
+/// Adds to what goes the same way.
+fn flow(streams: &mut Vec<Stream>, more: Stream) {
+    match streams.iter_mut().find(|own| (own.from, own.to, own.class) == (more.from, more.to, more.class)) {
+        _ if more.there == Rate::default() => {}
+        Some(own) => {
+            own.there.add(more.there);
+            own.back.add(more.back);
+        }
+        None => streams.push(more),
     }
 }

@@ -8,9 +8,9 @@
 use crate::etcd::cluster::Cluster;
 use crate::ids::{Endpoint, MemberId, PlaneId, ZoneId};
 use crate::network::HostId;
-use crate::scenario::kube::usage::{Caller, Objects};
+use crate::scenario::kube::usage::{Caller, Each, Objects};
 use crate::traffic::legs::Part;
-use crate::traffic::plan::{Asked, Rate, Stream};
+use crate::traffic::plan::{self, Asked, Rate, Stream, WATCHER};
 use crate::traffic::{Flow, Key, Plane, World};
 
 /// An end of a flow.
@@ -19,6 +19,8 @@ type End = (Endpoint, ZoneId);
 /// An API server that is asked.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Server {
+    /// Its key in its API.
+    pub(crate) key: u32,
     /// Where it runs.
     pub(crate) host: HostId,
     /// The member its connection is with.
@@ -29,11 +31,12 @@ pub(crate) struct Server {
 pub(crate) fn servers(id: PlaneId, at: &World<'_>) -> (Vec<Server>, Vec<Server>) {
     let main = &at.clusters[at.scenario.kube.planes[id.0 as usize].etcd.0 as usize];
     let (mut linked, mut serving) = (Vec::new(), Vec::new());
-    for (host, ready, member) in at.kube.plane(id).api().servers() {
+    for (key, host, ready, member) in at.kube.plane(id).api().servers() {
         let Some(member) = member else { continue };
-        linked.push(Server { host, member });
+        let server = Server { key, host, member };
+        linked.push(server);
         if ready && main.time_at(member, true, false, at.net).is_some() {
-            serving.push(Server { host, member });
+            serving.push(server);
         }
     }
     (linked, serving)
@@ -44,7 +47,11 @@ pub(super) fn flow(id: PlaneId, plane: &Plane, at: &World<'_>) -> (Flow, Rate) {
     let main = &at.clusters[at.scenario.kube.planes[id.0 as usize].etcd.0 as usize];
     let (linked, serving) = servers(id, at);
     let mut found = Found { id, at, flow: Flow::new() };
-    for (objects, writes, asked) in plane.plan.asked.iter().filter(|_| !plane.each) {
+    let plan = plane.plan();
+    let times: Vec<usize> =
+        plan.groups.iter().map(|group| times(id, plane, (&group.by, group.each), serving.len(), at)).collect();
+    let asks = plan.asks(&times);
+    for (objects, writes, asked) in &asks.etcd {
         match objects {
             Objects::Main => {
                 for server in &serving {
@@ -63,22 +70,51 @@ pub(super) fn flow(id: PlaneId, plane: &Plane, at: &World<'_>) -> (Flow, Rate) {
     }
     // Every server that runs watches, whether clients are sent to it or not, while there is something to tell.
     let writing = serving.iter().filter(|server| main.time_at(server.member, true, true, at.net).is_some()).count();
-    if let Some(watched) = plane.plan.watched.filter(|_| writing > 0 && !plane.each) {
+    for watched in asks.watched.iter().filter(|_| writing > 0) {
         for server in &linked {
-            found.add(&watched, (found.member(main, server.member), found.server(*server)), 1);
+            found.add(watched, (found.member(main, server.member), found.server(*server)), 1);
         }
     }
-    for calls in &plane.plan.calls {
-        let callers = found.callers(plane, &calls.by);
-        let ways = serving.iter().flat_map(|server| callers.iter().map(move |caller| (*caller, *server)));
-        for (caller, server) in ways {
-            for stream in &calls.streams {
-                let ends = (found.part(stream.from, caller, server), found.part(stream.to, caller, server));
-                found.add(stream, ends, serving.len() * callers.len());
-            }
-        }
+    for (group, times) in plan.groups.iter().zip(times) {
+        found.exchange(&group.calls, times, &callers(id, plane, &group.by, at), &serving);
     }
-    (found.flow, plane.plan.written.share(writing, serving.len().max(1)))
+    if writing > 0 {
+        found.exchange(&asks.told, 1, &pods(id, plane, WATCHER, at), &serving);
+    }
+    (found.flow, asks.written.share(writing, serving.len().max(1)))
+}
+
+/// How many times over something is asked now ([`plan::times`]).
+pub(super) fn times(id: PlaneId, plane: &Plane, (by, each): (&Caller, Each), servers: usize, at: &World<'_>) -> usize {
+    plan::times(by, each, servers, |name| pods(id, plane, name, at).len())
+}
+
+/// Where those are that ask the API.
+fn callers(id: PlaneId, plane: &Plane, by: &Caller, at: &World<'_>) -> Vec<End> {
+    match by {
+        Caller::Server => Vec::new(),
+        Caller::Outside => {
+            let seed = at.kube.seed_of(plane.shoot);
+            let zones = seed.map(|seed| &at.scenario.kube.seeds[seed.0 as usize].zones);
+            zones.into_iter().flatten().map(|zone| (Endpoint::Outside(id), *zone)).collect()
+        }
+        Caller::Component(name) => pods(id, plane, name, at),
+    }
+}
+
+/// Where pods of a component are that work.
+fn pods(id: PlaneId, plane: &Plane, name: &str, at: &World<'_>) -> Vec<End> {
+    let shoot = &at.scenario.kube.shoots[usize::from(plane.shoot)];
+    let hosts = shoot.places().flat_map(|place| {
+        let seed = at.scenario.kube.seeds[place.seed.0 as usize].plane;
+        let workloads = &at.scenario.kube.planes[seed.0 as usize].workloads;
+        let workload = place.workloads.iter().find(|id| workloads[id.0 as usize].name == name);
+        let store = at.kube.plane(seed).store();
+        let pods = workload.into_iter().flat_map(|id| store.pods_of(*id));
+        pods.filter(|(_, pod)| pod.ready).filter_map(|(_, pod)| Some(store.get_node(pod.node?)?.host))
+    });
+    let there = hosts.filter(|host| at.net.is_powered(*host));
+    there.map(|host| (Endpoint::Components(id), at.net.zone(host))).collect()
 }
 
 struct Found<'a> {
@@ -91,6 +127,9 @@ impl Found<'_> {
     /// An equal part, of so many, of what goes one way, and of the ACKs that come back.
     fn add(&mut self, stream: &Stream, (from, to): (End, End), parts: usize) {
         let mut one_way = |(from, to): (End, End), rate: Rate| {
+            if rate == Rate::default() {
+                return;
+            }
             let key = Key { from: from.0, to: to.0, zones: (from.1, to.1), class: stream.class };
             self.flow.entry(key).or_default().add(rate.part(parts));
         };
@@ -139,27 +178,12 @@ impl Found<'_> {
         if part == Part::Caller { caller } else { self.server(server) }
     }
 
-    /// Where those are that ask the API.
-    fn callers(&self, plane: &Plane, by: &Caller) -> Vec<End> {
-        let shoot = &self.at.scenario.kube.shoots[usize::from(plane.shoot)];
-        match by {
-            Caller::Server => Vec::new(),
-            Caller::Outside => {
-                let seed = self.at.kube.seed_of(plane.shoot);
-                let zones = seed.map(|seed| &self.at.scenario.kube.seeds[seed.0 as usize].zones);
-                zones.into_iter().flatten().map(|zone| (Endpoint::Outside(self.id), *zone)).collect()
-            }
-            Caller::Component(name) => {
-                let pods = shoot.places().flat_map(|place| {
-                    let seed = self.at.scenario.kube.seeds[place.seed.0 as usize].plane;
-                    let workloads = &self.at.scenario.kube.planes[seed.0 as usize].workloads;
-                    let id = place.workloads.iter().find(move |id| workloads[id.0 as usize].name == *name);
-                    let store = self.at.kube.plane(seed).store();
-                    let pods = id.into_iter().flat_map(|id| store.pods_of(*id));
-                    pods.filter(|(_, pod)| pod.ready).filter_map(|(_, pod)| Some(store.get_node(pod.node?)?.host))
-                });
-                let there = pods.filter(|host| self.at.net.is_powered(*host));
-                there.map(|host| (Endpoint::Components(self.id), self.at.net.zone(host))).collect()
+    /// What each caller and each server send each other, so many times over.
+    fn exchange(&mut self, streams: &[Stream], times: usize, callers: &[End], servers: &[Server]) {
+        for stream in streams.iter().map(|stream| stream.times(times)) {
+            for (server, caller) in servers.iter().flat_map(|server| callers.iter().map(move |caller| (*server, *caller))) {
+                let ends = (self.part(stream.from, caller, server), self.part(stream.to, caller, server));
+                self.add(&stream, ends, servers.len() * callers.len());
             }
         }
     }

@@ -99,7 +99,8 @@ fn rest(run: Run, duration_s: u64) -> Vec<Value> {
                     "start": seconds(start), "stop": seconds(stop),
                 });
                 let (op, key, value) = match source.does {
-                    Does::Write(bytes) => ("txn", KEY_BYTES, bytes),
+                    Does::Write(bytes) | Does::Keep(bytes) => ("txn", KEY_BYTES, bytes),
+                    // As long as what grants one.
                     Does::Grant => ("put", 8, 0),
                     Does::Read(bytes) => ("range", KEY_BYTES, bytes),
                 };

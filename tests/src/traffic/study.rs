@@ -126,7 +126,7 @@ impl Study {
     fn rest() -> String {
         let row = |(source, rate): (&Source, Input)| {
             let does = match source.does {
-                Does::Write(bytes) => format!("transaction that puts {bytes} B"),
+                Does::Write(bytes) | Does::Keep(bytes) => format!("transaction that puts {bytes} B"),
                 Does::Grant => "grant of a lease".to_owned(),
                 Does::Read(bytes) if source.in_bursts => format!("quorum reads of {bytes} B, in bursts"),
                 Does::Read(bytes) => format!("quorum read of {bytes} B"),

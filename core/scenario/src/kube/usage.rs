@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::Op;
+use crate::{Change, Op};
 
 /// Bytes of an object's key: `/registry/leases/kube-system/kube-controller-manager` and the like.
 pub const KEY_BYTES: u32 = 55;
@@ -42,8 +42,12 @@ pub struct Requests {
     pub by: Caller,
     /// What an API server asks of etcd then; `None`: it answers from its watch cache.
     pub etcd: Option<(Objects, Op)>,
-    /// How often: times in a million seconds.
+    /// How often: times in a million seconds, ...
     pub per_million_s: u64,
+    /// ... for each of these.
+    pub each: Each,
+    /// So many of them are simulated request by request; the others flow.
+    pub one_by_one: u64,
     /// Bytes of the question's body, from the caller to the server.
     pub question: u32,
     /// Bytes of the answer's.
@@ -52,11 +56,24 @@ pub struct Requests {
     pub watchers: u32,
 }
 
+/// What a control plane may have more of at one time than at another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Each {
+    /// There is one of each control plane.
+    Plane,
+    /// An API server.
+    Server,
+    /// A replica of kube-controller-manager that stands by for its leader.
+    Standby,
+}
+
 /// What a source of the workload at rest does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Does {
     /// Writes an object of so many bytes, by a transaction.
     Write(u32),
+    /// Writes a record that API servers keep for themselves.
+    Keep(u32),
     /// Grants a lease of etcd.
     Grant,
     /// Reads an object of so many bytes, linearizably.
@@ -135,16 +152,20 @@ impl Source {
         self.times * count as u64 * 1_000_000 / self.in_s
     }
 
-    fn requests(&self, size: Size) -> Requests {
-        let object = match self.does {
-            Does::Write(bytes) | Does::Read(bytes) => bytes,
-            Does::Grant => 0,
-        };
-        let op = match self.does {
-            Does::Write(value_bytes) => Op::Txn { key_bytes: KEY_BYTES, value_bytes },
-            // An entry with an id and a time to live.
-            Does::Grant => Op::Put { key_bytes: 8, value_bytes: 0 },
+    /// What etcd is asked.
+    pub const fn op(&self) -> Op {
+        match self.does {
+            Does::Write(value_bytes) => Op::Txn { change: Change::Update, key_bytes: KEY_BYTES, value_bytes },
+            Does::Keep(value_bytes) => Op::Txn { change: Change::Own, key_bytes: KEY_BYTES, value_bytes },
+            Does::Grant => Op::Grant,
             Does::Read(value_bytes) => Op::Range { linearizable: true, keys: 1, key_bytes: KEY_BYTES, value_bytes },
+        }
+    }
+
+    fn requests(&self, nodes: u32) -> Requests {
+        let object = match self.does {
+            Does::Write(bytes) | Does::Keep(bytes) | Does::Read(bytes) => bytes,
+            Does::Grant => 0,
         };
         Requests {
             what: self.what.to_owned(),
@@ -153,8 +174,14 @@ impl Source {
                 "kubelet" => Caller::Outside,
                 component => Caller::Component(component.to_owned()),
             },
-            etcd: Some((self.objects, op)),
-            per_million_s: self.per_million_s(size),
+            etcd: Some((self.objects, self.op())),
+            per_million_s: self.per_million_s(Size { nodes, servers: 1, standbys: 1 }),
+            each: match self.per {
+                Per::Plane | Per::Node => Each::Plane,
+                Per::Server => Each::Server,
+                Per::Standby => Each::Standby,
+            },
+            one_by_one: 0,
             question: if matches!(self.does, Does::Write(_)) { object } else { 0 },
             answer: object.into(),
             watchers: self.watchers,
@@ -234,8 +261,14 @@ pub const REST: [Source; 16] = [
             "each every 10 s (defaults.csv); size not verified",
         ),
     ),
-    source("API servers renew their own leases", "", Does::Write(100), (1, 10, Per::Server), "each every 10 s (not verified)"),
-    source("with a lease of etcd", "", Does::Grant, (1, 10, Per::Server), "each renewal grants one (not verified)"),
+    source("API servers renew their own leases", "", Does::Keep(100), (1, 10, Per::Server), "each every 10 s (not verified)"),
+    source(
+        "with a lease of etcd",
+        "",
+        Does::Grant,
+        (1, 10, Per::Server),
+        "each renewal grants one: of its 15 s at most 5 % may have passed for it to be used again (storage/etcd3/lease_manager.go)",
+    ),
     watched(5, source("status of nodes, endpoints and the like", KCM, Does::Write(2_048), (1, 2, Per::Plane), "assumed")),
     source("API servers check etcd", "", Does::Read(60), (1, 5, Per::Server), "2 checks in 10 s (not verified)"),
     source("API servers list their leases", "", Does::Read(100), (1, 10, Per::Server), "with each renewal (not verified)"),
@@ -273,7 +306,7 @@ pub const REST: [Source; 16] = [
     events(source("events", "kubelet", Does::Write(700), (1, 300, Per::Node), "0.2 of each node in a minute, assumed")),
 ];
 
-/// The workload of a control plane at rest.
-pub fn rest(size: Size) -> Vec<Requests> {
-    REST.iter().map(|source| source.requests(size)).filter(|requests| requests.per_million_s > 0).collect()
+/// The workload at rest of a control plane whose shoot has so many worker nodes.
+pub fn rest(nodes: u32) -> Vec<Requests> {
+    REST.iter().map(|source| source.requests(nodes)).filter(|requests| requests.per_million_s > 0).collect()
 }

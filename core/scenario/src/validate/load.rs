@@ -7,7 +7,7 @@ use super::{Context, quoted};
 use crate::cost::Process;
 use crate::error::{did_you_mean, one_of, quote};
 use crate::ids::{ClusterId, NodeId, ZoneId};
-use crate::load::{Client, Load, Op, Target};
+use crate::load::{Change, Client, Load, Op, Target};
 use crate::raw::{RawArrivals, RawClient, RawConsistency, RawOp, RawProcess, RawScenario};
 use crate::units::{Rate, Size};
 use zonefall_kernel::time::{Duration, Time};
@@ -166,7 +166,7 @@ fn op(cx: &mut Context<'_>, path: &str, raw: RawOp) -> Op {
     let bytes = |size: Size| size.0 as u32;
     match raw {
         RawOp::Put { key, value } => Op::Put { key_bytes: bytes(key), value_bytes: bytes(value) },
-        RawOp::Txn { key, value } => Op::Txn { key_bytes: bytes(key), value_bytes: bytes(value) },
+        RawOp::Txn { key, value } => Op::Txn { change: Change::Update, key_bytes: bytes(key), value_bytes: bytes(value) },
         RawOp::Range { key, value, keys, consistency } => {
             if (key.0 + value.0).saturating_mul(u64::from(keys)) > MAX_ANSWER_BYTES {
                 cx.error(&format!("{path}.keys"), keys.to_string(), format!("answers of at most {}", Size(MAX_ANSWER_BYTES)));

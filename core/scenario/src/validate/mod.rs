@@ -50,9 +50,10 @@ pub(super) fn validate(raw: &RawScenario, replaced: &BTreeSet<String>, errors: &
     }
     let mut world = world::validate(&mut cx, raw);
     let (mut clusters, mut members) = etcd::validate(&mut cx, raw, &mut world);
-    let (kube, mut inputs) = gardener::validate(&mut cx, raw, &mut world, &mut clusters, &mut members);
+    let (mut kube, mut inputs) = gardener::validate(&mut cx, raw, &mut world, &mut clusters, &mut members);
     let prices = prices::validate(&mut cx, raw, &kube);
     let mut clients = load::validate(&mut cx, raw, &world, &clusters, &members);
+    usage::sample(&cx, raw, &mut kube);
     clients.extend(usage::clients(&mut cx, raw, &kube));
     let (faults, random_faults) = events::validate(&mut cx, raw, &world, &clusters, &members, &mut inputs);
     let probe = Probe { from: probe_zone(&mut cx, raw, &world.zone_names), deadline: raw.probe.deadline.0 };

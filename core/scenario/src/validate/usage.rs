@@ -2,10 +2,11 @@
 
 use super::Context;
 use crate::error::quote;
-use crate::ids::ZoneId;
-use crate::kube::usage::{Caller, KEY_BYTES, Objects, Requests, Size, rest};
+use crate::ids::{ClusterId, ZoneId};
+use crate::kube::gardener::Shoot;
+use crate::kube::usage::{Caller, Each, KEY_BYTES, Objects, Requests, rest};
 use crate::kube::{KubeModel, Role, Workload};
-use crate::load::{Client, Load, Op, Target};
+use crate::load::{Change, Client, Load, Op, ServerPart, Target};
 use crate::raw::{RawRequests, RawScenario, RawTraffic, RawUse, RawVerb};
 use zonefall_kernel::time::{Duration, Time};
 
@@ -17,6 +18,11 @@ const MAX_BYTES: u128 = 1_000_000_000_000_000;
 const MAX_REQUESTS: u128 = 100_000_000;
 /// Most parts of what API servers ask then: each has a place among the hosts.
 const MAX_CLIENTS: usize = 20_000;
+/// Control planes of which requests are sampled where their traffic flows, spread evenly over the file's.
+const SAMPLED: usize = 16;
+/// Most samples of a run, and of a kind of requests in a million seconds: one in ten.
+const SAMPLES: u64 = 20_000;
+const SAMPLE_PER_MILLION_S: u64 = 100_000;
 
 /// What the use of a shoot's API asks, all of its control plane together.
 pub(super) fn of_shoot<'a>(
@@ -27,9 +33,7 @@ pub(super) fn of_shoot<'a>(
 ) -> Vec<Requests> {
     let components: Vec<&Workload> = components.collect();
     let find = |name: &str| components.iter().find(|workload| workload.name == name);
-    let replicas = |name| find(name).map_or(1, |workload| workload.replicas);
-    let (servers, standbys) = (replicas("kube-apiserver"), replicas("kube-controller-manager").saturating_sub(1));
-    let mut all = if raw.at_rest { rest(Size { nodes: raw.nodes, servers, standbys }) } else { Vec::new() };
+    let mut all = if raw.at_rest { rest(raw.nodes) } else { Vec::new() };
     for (k, own) in raw.requests.iter().enumerate() {
         let path = format!("{path}.use.requests[{k}]");
         if let Some(from) = own.from.as_ref().filter(|from| find(from.as_str()).is_none()) {
@@ -57,14 +61,14 @@ fn asked(cx: &mut Context<'_>, path: &str, raw: &RawRequests) -> Requests {
         cx.error(&format!("{path}.cached"), "true", "it only of a get or list: writes go to etcd");
     }
     let range = |keys| Op::Range { linearizable: true, keys, key_bytes: KEY_BYTES, value_bytes: object };
+    let write = |change| Op::Txn { change, key_bytes: KEY_BYTES, value_bytes: object };
     let (op, question, answer) = match raw.verb {
         RawVerb::Get => (range(1), 0, u64::from(object)),
         // etcd knows no labels: the API server reads all, and picks.
         RawVerb::List => (range(raw.objects), 0, u64::from(object) * u64::from(selected)),
-        RawVerb::Create | RawVerb::Update | RawVerb::Patch => {
-            (Op::Txn { key_bytes: KEY_BYTES, value_bytes: object }, object, object.into())
-        }
-        RawVerb::Delete => (Op::Delete { keys: 1, key_bytes: KEY_BYTES }, 0, object.into()),
+        RawVerb::Create => (write(Change::Create), object, object.into()),
+        RawVerb::Update | RawVerb::Patch => (write(Change::Update), object, object.into()),
+        RawVerb::Delete => (write(Change::Delete), 0, object.into()),
     };
     let copies = u128::from(raw.objects) * u128::from(lists) + u128::from(raw.watchers) + 3;
     let per_million_s = copies * u128::from(object) * u128::from(raw.rate.per_million_s());
@@ -77,29 +81,49 @@ fn asked(cx: &mut Context<'_>, path: &str, raw: &RawRequests) -> Requests {
         by: raw.from.as_ref().map_or(Caller::Outside, |from| Caller::Component(from.to_string())),
         etcd: (!raw.cached).then_some((Objects::Main, op)),
         per_million_s: raw.rate.per_million_s(),
+        each: Each::Plane,
+        one_by_one: 0,
         question,
         answer,
         watchers: raw.watchers,
     }
 }
 
-/// What API servers ask of etcd, request by request where the file wants that: of each server and kind a client, and one that watches.
+/// What is asked of etcd request by request: all of it where the file wants that, otherwise a sample, for the time it takes.
+pub(super) fn sample(cx: &Context<'_>, raw: &RawScenario, kube: &mut KubeModel) {
+    let in_use: Vec<usize> = (0..kube.planes.len()).filter(|plane| !kube.planes[*plane].requests.is_empty()).collect();
+    if raw.traffic == RawTraffic::Requests {
+        let all = kube.planes.iter_mut().flat_map(|plane| &mut plane.requests);
+        all.filter(|own| own.etcd.is_some()).for_each(|own| own.one_by_one = own.per_million_s);
+        return;
+    }
+    let sampled: Vec<usize> = in_use.iter().copied().step_by(in_use.len().div_ceil(SAMPLED).max(1)).collect();
+    let in_run = u128::from(SAMPLES) * 1_000_000_000_000_000 / u128::from(cx.end.as_nanos().max(1));
+    let most = (in_run / (2 * sampled.len().max(1)) as u128).min(SAMPLE_PER_MILLION_S.into()) as u64;
+    for plane in sampled {
+        for writes in [false, true] {
+            let of_kind = |own: &&mut Requests| {
+                let of_main = own.etcd.filter(|(objects, _)| *objects == Objects::Main);
+                own.each == Each::Plane && of_main.is_some_and(|(_, op)| matches!(op, Op::Txn { .. }) == writes)
+            };
+            let own = kube.planes[plane].requests.iter_mut().filter(of_kind).max_by_key(|own| own.per_million_s);
+            if let Some(own) = own {
+                own.one_by_one = (own.per_million_s / 2).min(most);
+            }
+        }
+    }
+}
+
+/// The parts of API servers that ask etcd request by request: of each server and kind of requests a client, and one that watches where
+/// all is asked so.
 pub(super) fn clients(cx: &mut Context<'_>, raw: &RawScenario, kube: &KubeModel) -> Vec<Client> {
     let mut all = Vec::new();
     let mut per_million_s = 0;
-    for shoot in kube.shoots.iter().filter(|_| raw.traffic == RawTraffic::Requests) {
+    for shoot in &kube.shoots {
         let Some(hosted) = &shoot.hosted else { continue };
         let plane = &kube.planes[hosted.plane.0 as usize];
-        let workloads = || {
-            let seed = kube.seeds[hosted.seed.0 as usize].plane;
-            hosted.workloads.iter().map(move |id| &kube.planes[seed.0 as usize].workloads[id.0 as usize])
-        };
-        let of_events = workloads().find_map(|workload| match workload.role {
-            Role::Etcd(cluster) if cluster != plane.etcd => Some(cluster),
-            _ => None,
-        });
-        let servers = workloads().find(|workload| workload.role == Role::ApiServer(hosted.plane)).map_or(0, |own| own.replicas);
-        let client = |what: &str, (cluster, op), load, server| Client {
+        let (servers, of_events) = most(shoot, kube);
+        let client = |what: &str, cluster, (op, load), (server, requests)| Client {
             name: format!("{}/kube-apiserver {server}: {what}", plane.name),
             cluster,
             zone: ZoneId(0),
@@ -113,19 +137,19 @@ pub(super) fn clients(cx: &mut Context<'_>, raw: &RawScenario, kube: &KubeModel)
             retries: 0,
             start: Time::ZERO,
             stop: cx.end,
-            server: Some((hosted.plane, server)),
+            server: Some(ServerPart { plane: hosted.plane, server, requests }),
         };
-        for own in &plane.requests {
+        for (k, own) in (0..).zip(&plane.requests).filter(|(_, own)| own.one_by_one > 0) {
             let Some((objects, op)) = own.etcd else { continue };
             let Some(cluster) = (if objects == Objects::Main { Some(plane.etcd) } else { of_events }) else { continue };
-            per_million_s += u128::from(own.per_million_s);
-            let interval = Duration::from_nanos(1_000_000_000_000_000 / own.per_million_s);
-            let load = Load::Open { interval, poisson: true };
-            all.extend((0..servers).map(|server| client(&own.what, (cluster, op), load, server)));
+            let times = if own.each == Each::Plane { 1 } else { servers.max(1) };
+            per_million_s += u128::from(own.one_by_one) * u128::from(times);
+            let load = Load::Open { interval: Duration::from_nanos(1_000_000_000_000_000 / own.one_by_one), poisson: true };
+            all.extend((0..servers).map(|server| client(&own.what, cluster, (op, load), (server, Some(k)))));
         }
-        if !plane.requests.is_empty() {
-            let load = Load::Closed { connections: 1 };
-            all.extend((0..servers).map(|server| client("watch", (plane.etcd, Op::Watch), load, server)));
+        if raw.traffic == RawTraffic::Requests && !plane.requests.is_empty() {
+            let watch = (Op::Watch, Load::Closed { connections: 1 });
+            all.extend((0..servers).map(|server| client("watch", plane.etcd, watch, (server, None))));
         }
     }
     let requests = per_million_s * u128::from(raw.duration.0.as_nanos()) / 1_000_000_000_000_000;
@@ -136,4 +160,23 @@ pub(super) fn clients(cx: &mut Context<'_>, raw: &RawScenario, kube: &KubeModel)
         all.clear();
     }
     all
+}
+
+/// How many API servers a shoot may have at a time, in all forms it may take and while they are rolled out; and its etcd for events.
+fn most(shoot: &Shoot, kube: &KubeModel) -> (u32, Option<ClusterId>) {
+    let (mut servers, mut events) = (0, None);
+    for place in shoot.places() {
+        let workloads = &kube.planes[kube.seeds[place.seed.0 as usize].plane.0 as usize].workloads;
+        let now = place.workloads.iter().map(|id| &workloads[id.0 as usize]);
+        for workload in now.chain(place.forms.iter().flat_map(|(_, form)| form)) {
+            match workload.role {
+                Role::ApiServer(of) if of == place.plane => {
+                    servers = servers.max(workload.replicas + workload.rollout.max_surge.of_rounded_up(workload.replicas));
+                }
+                Role::Etcd(cluster) if cluster != kube.planes[place.plane.0 as usize].etcd => events = Some(cluster),
+                _ => {}
+            }
+        }
+    }
+    (servers, events)
 }

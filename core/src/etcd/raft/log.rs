@@ -10,7 +10,7 @@
 
 use super::entries::Entries;
 use crate::ids::ClientId;
-use crate::scenario::Op;
+use crate::scenario::{Change, Op};
 
 /// One entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,11 +57,15 @@ pub enum Command {
     },
     /// Writes a key if it has not changed.
     Txn {
+        /// What becomes of it.
+        change: Change,
         /// Bytes of the key.
         key_bytes: u32,
         /// Bytes of the value.
         value_bytes: u32,
     },
+    /// Grants a lease.
+    Grant,
     /// Deletes a range of keys.
     Delete {
         /// How many.
@@ -78,7 +82,8 @@ impl Command {
     pub const fn of(op: Op) -> Option<Self> {
         match op {
             Op::Put { key_bytes, value_bytes } => Some(Self::Put { key_bytes, value_bytes }),
-            Op::Txn { key_bytes, value_bytes } => Some(Self::Txn { key_bytes, value_bytes }),
+            Op::Txn { change, key_bytes, value_bytes } => Some(Self::Txn { change, key_bytes, value_bytes }),
+            Op::Grant => Some(Self::Grant),
             Op::Delete { keys, key_bytes } => Some(Self::Delete { keys, key_bytes }),
             Op::Range { .. } | Op::Watch => None,
         }
@@ -220,7 +225,10 @@ fn link(before: u64, term: u64, command: Command, token: Token) -> u64 {
     let what = match command {
         Command::Empty => 1,
         Command::Put { key_bytes, value_bytes } => 2 | u64::from(key_bytes) << 8 ^ u64::from(value_bytes) << 32,
-        Command::Txn { key_bytes, value_bytes } => 7 | u64::from(key_bytes) << 8 ^ u64::from(value_bytes) << 32,
+        Command::Txn { change, key_bytes, value_bytes } => {
+            (7 + change as u64) | u64::from(key_bytes) << 8 ^ u64::from(value_bytes) << 32
+        }
+        Command::Grant => 11,
         Command::Delete { keys, .. } => 3 | u64::from(keys) << 8,
         Command::Conf(ConfChange::AddVoter(index)) => 4 | u64::from(index) << 8,
         Command::Conf(ConfChange::AddLearner(index)) => 5 | u64::from(index) << 8,

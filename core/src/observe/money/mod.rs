@@ -36,10 +36,10 @@ use crate::network::wire::Burst;
 use crate::record::Record;
 use crate::report::{BillReport, CostReport, PriceReport, ToleranceCostReport};
 use crate::scenario::Scenario;
-use crate::scenario::kube::backup;
+use crate::scenario::kube::{Role, backup};
 use crate::scenario::prices::Shape;
 use crate::sim::{LinkTotals, Pairs};
-use crate::traffic::plan;
+use crate::traffic::plan::{self, Rate};
 
 /// The component of room on machines that no pod asked for.
 pub const UNUSED: &str = "unused";
@@ -260,12 +260,27 @@ fn balanced(links: &[LinkTotals]) -> impl Iterator<Item = (&LinkTotals, u64)> {
     links.iter().filter(|link| link.from.is_outside() || link.to.is_outside()).map(|link| (link, ip_bytes(link)))
 }
 
+/// What gets into the etcd-main of a plane while all is there that is there at the start.
+fn written(scenario: &Scenario, id: PlaneId) -> Rate {
+    let shoot = scenario.kube.shoots.iter().filter_map(|shoot| shoot.hosted.as_ref()).find(|hosted| hosted.plane == id);
+    let workloads = || {
+        let hosted = shoot.into_iter();
+        hosted.flat_map(|hosted| {
+            let seed = scenario.kube.seeds[hosted.seed.0 as usize].plane;
+            hosted.workloads.iter().map(move |id| &scenario.kube.planes[seed.0 as usize].workloads[id.0 as usize])
+        })
+    };
+    let pods = |name: &str| workloads().find(|workload| workload.name == name).map_or(0, |workload| workload.replicas as usize);
+    let servers = workloads().find(|workload| workload.role == Role::ApiServer(id)).map_or(0, |own| own.replicas as usize);
+    plan::written(&scenario.kube.planes[id.0 as usize].requests, servers, pods)
+}
+
 /// Of each plane that is in use: bytes of its database, and how many requests upload its backups in a day.
 fn backups(scenario: &Scenario) -> BTreeMap<PlaneId, (u64, u64)> {
     let planes = (0..).map(PlaneId).zip(&scenario.kube.planes).filter(|(_, plane)| !plane.requests.is_empty());
     let backup = |(id, plane): (PlaneId, &PlaneSpec)| {
         let database_bytes = scenario.etcd[plane.etcd.0 as usize].database_bytes;
-        let (_, written, _) = plan::written(&plane.requests).over(backup::DELTA_PERIOD.as_nanos()).whole();
+        let written = written(scenario, id).over(backup::DELTA_PERIOD.as_nanos()).whole().1;
         (id, (database_bytes, backup::requests_per_day(database_bytes, written)))
     };
     planes.map(backup).collect()

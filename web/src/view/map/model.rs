@@ -221,6 +221,7 @@ fn asks(client: &Client, scenario: &Scenario) -> String {
         Op::Range { linearizable: true, .. } => "read",
         Op::Range { .. } => "stale read",
         Op::Txn { .. } => "transaction",
+        Op::Grant => "lease",
         Op::Delete { .. } => "delete",
         Op::Watch => "watch",
     };
