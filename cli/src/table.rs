@@ -19,6 +19,11 @@ pub(crate) fn report(report: &Report, page: &Page) -> String {
     for (name, cluster) in &report.etcd {
         parts.extend(cluster_parts(name, cluster, report, page));
     }
+    let quiet = report.etcd.values().filter(|cluster| is_quiet(cluster, report)).count();
+    if quiet > 0 {
+        let words = format!("{DIM}Nothing happened to {quiet} of {} clusters: --format json has them.{DIM:#}", report.etcd.len());
+        parts.push(page.text("", &words));
+    }
     parts.extend(planes::parts(report, page));
     parts.extend(traffic(report, page));
     parts.extend(messages(report, page));
@@ -47,6 +52,14 @@ fn opening(report: &Report, page: &Page) -> String {
     text
 }
 
+/// Clusters that are all told of, whatever happened to them.
+const FEW: usize = 8;
+
+/// Whether it is one of many, and there is nothing to tell of it but latencies.
+fn is_quiet(cluster: &EtcdReport, report: &Report) -> bool {
+    report.etcd.len() > FEW && cluster.outages.is_empty() && cluster.elections.is_empty()
+}
+
 fn cluster_parts(name: &str, cluster: &EtcdReport, report: &Report, page: &Page) -> Vec<String> {
     let mut parts = Vec::new();
     let mut part = |title: &str, table: String| parts.push(format!("{HEAD}{title} of {name}{HEAD:#}\n{table}"));
@@ -61,11 +74,16 @@ fn cluster_parts(name: &str, cluster: &EtcdReport, report: &Report, page: &Page)
             .map(|e| vec![clock(e.from_s), words::seconds(e.to_s - e.from_s), e.leader.clone(), e.term.to_string()]);
         part("Elections", page.table(&["from", "took", "won by", "term"], rows, &[0, 1, 3]));
     }
-    part("Availability", availability(cluster, report.simulated_s, page));
+    let quiet = is_quiet(cluster, report);
+    if !quiet {
+        part("Availability", availability(cluster, report.simulated_s, page));
+    }
     if !cluster.latency.is_empty() {
         part("Latency (ms)", latency(cluster, page));
     }
-    part("Members", members(cluster, page));
+    if !quiet {
+        part("Members", members(cluster, page));
+    }
     parts.push(repairs(name, cluster, page));
     parts.retain(|p| !p.is_empty());
     parts

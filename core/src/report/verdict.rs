@@ -27,15 +27,25 @@ pub(super) fn paragraphs(report: &Report) -> Vec<Paragraph> {
     report.etcd.iter().map(paragraph).collect()
 }
 
-/// All of it as text; with several clusters each paragraph begins with the cluster's name.
+/// All of it as text; with several clusters each paragraph begins with the name of the first that it is true of, and how many more.
 pub(super) fn verdict(report: &Report) -> String {
-    let paragraphs = paragraphs(report);
-    let several = paragraphs.len() > 1;
-    let paragraph = |p: &Paragraph| {
-        let sentences = p.sentences.iter().map(|sentence| text(sentence)).collect::<Vec<_>>().join(" ");
-        if several { format!("{}: {sentences}", p.cluster) } else { sentences }
+    let mut said: Vec<(String, Vec<String>)> = Vec::new();
+    for paragraph in paragraphs(report) {
+        let words = paragraph.sentences.iter().map(|sentence| text(sentence)).collect::<Vec<_>>().join(" ");
+        match said.iter_mut().find(|(known, _)| *known == words) {
+            Some((_, clusters)) => clusters.push(paragraph.cluster),
+            None => said.push((words, vec![paragraph.cluster])),
+        }
+    }
+    let several = report.etcd.len() > 1;
+    let line = |(words, clusters): &(String, Vec<String>)| match &clusters[..] {
+        _ if !several => words.clone(),
+        [one] => format!("{one}: {words}"),
+        [one, another] => format!("{one} and {another}: {words}"),
+        [one, more @ ..] => format!("{one} and {} more: {words}", more.len()),
+        [] => unreachable!("what is said is said of a cluster"),
     };
-    paragraphs.iter().map(paragraph).collect::<Vec<_>>().join("\n")
+    said.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
 type Sentence = Vec<Phrase>;

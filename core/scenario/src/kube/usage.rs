@@ -46,7 +46,7 @@ pub struct Requests {
     pub per_million_s: u64,
     /// ... for each of these.
     pub each: Each,
-    /// So many of them are simulated request by request; the others flow.
+    /// So many of them are simulated request by request: all, none, or a sample for the time they take. The others flow.
     pub one_by_one: u64,
     /// Bytes of the question's body, from the caller to the server.
     pub question: u32,
