@@ -27,7 +27,7 @@ pub(super) fn paragraphs(report: &Report) -> Vec<Paragraph> {
     report.etcd.iter().map(paragraph).collect()
 }
 
-/// All of it as text; with several clusters each paragraph begins with the cluster's name.
+/// All of it as text; with several clusters each paragraph begins with the cluster's name. Where there are prices, they come last.
 pub(super) fn verdict(report: &Report) -> String {
     let paragraphs = paragraphs(report);
     let several = paragraphs.len() > 1;
@@ -35,7 +35,7 @@ pub(super) fn verdict(report: &Report) -> String {
         let sentences = p.sentences.iter().map(|sentence| text(sentence)).collect::<Vec<_>>().join(" ");
         if several { format!("{}: {sentences}", p.cluster) } else { sentences }
     };
-    paragraphs.iter().map(paragraph).collect::<Vec<_>>().join("\n")
+    paragraphs.iter().map(paragraph).chain(report.month()).collect::<Vec<_>>().join("\n")
 }
 
 type Sentence = Vec<Phrase>;
