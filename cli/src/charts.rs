@@ -15,7 +15,7 @@ pub(crate) fn prepare(dir: &Path) -> Result<()> {
 }
 
 /// Writes `<cluster>-timeline.svg`, `<cluster>-availability.svg` and `<cluster>-latency.svg` for each cluster, `traffic.svg` and, where
-/// there are prices, `bill.svg`, into a directory that is there.
+/// there are prices, `<provider>-bill.svg` for each provider, into a directory that is there.
 pub(crate) fn write_svgs(report: &Report, dir: &Path) -> Result<()> {
     let frame = plots::Frame::whole(report);
     for (name, cluster) in &report.etcd {
@@ -30,8 +30,8 @@ pub(crate) fn write_svgs(report: &Report, dir: &Path) -> Result<()> {
     if !report.zone_pairs.is_empty() {
         svg(dir, "traffic", (1000, 380), |area| plots::traffic::draw(report, &frame, area))?;
     }
-    if report.bill.is_some() {
-        svg(dir, "bill", (1000, 380), |area| plots::bill::draw(report, &frame, area))?;
+    for provider in report.providers() {
+        svg(dir, &format!("{provider}-bill"), (1000, 380), |area| plots::bill::draw(report, provider, &frame, area))?;
     }
     Ok(())
 }

@@ -188,12 +188,13 @@ fn traces_and_charts_are_files() {
     let dir = temporary("files");
     let (trace, charts) = (dir.join("trace.txt"), dir.join("charts"));
     let path = |p: &Path| p.to_str().expect("the path is UTF-8").to_owned();
-    check(&["run", "-", "--trace", &path(&trace), "--charts", &path(&charts)], &scenario(|_| ()), 0);
+    let priced = scenario(|json| json["prices"] = json!({"books": ["aws-eu-west-1"]}));
+    check(&["run", "-", "--trace", &path(&trace), "--charts", &path(&charts)], &priced, 0);
     let text = std::fs::read_to_string(trace).expect("the trace was written");
     for line in ["60.000000000\tzone eu-west-1a lost power", "90.000000000\tzone eu-west-1a has power again"] {
         assert!(text.lines().any(|l| l == line), "{line}");
     }
-    for name in ["etcd-main-timeline", "etcd-main-availability", "etcd-main-latency", "traffic"] {
+    for name in ["etcd-main-timeline", "etcd-main-availability", "etcd-main-latency", "traffic", "aws-bill"] {
         let svg = std::fs::read_to_string(charts.join(name).with_extension("svg")).expect("the chart was written");
         assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>") && svg.contains("<text"), "{name}");
     }
