@@ -9,7 +9,7 @@ use plotters::prelude::{IntoDrawingArea, SVGBackend};
 use zonefall_core::report::Report;
 use zonefall_plots as plots;
 
-/// Makes the directory: before the run, for nobody should wait for an error.
+/// Makes a directory: the one for all charts before the run, for nobody should wait for an error.
 pub(crate) fn prepare(dir: &Path) -> Result<()> {
     std::fs::create_dir_all(dir).with_context(|| format!("cannot create the directory {}", dir.display()))
 }
@@ -49,5 +49,7 @@ fn svg(
     draw(&area).and_then(|()| area.present()).with_context(|| format!("cannot draw {name}"))?;
     drop(area);
     let path = dir.join(format!("{name}.svg"));
+    // Clusters of seeds and shoots have names in two parts.
+    path.parent().map_or(Ok(()), prepare)?;
     std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))
 }

@@ -202,6 +202,17 @@ fn traces_and_charts_are_files() {
 }
 
 #[test]
+fn charts_of_seeds_and_shoots_are_in_folders_of_theirs() {
+    let charts = temporary("folders");
+    let path = charts.to_str().expect("the path is UTF-8");
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../scenarios/node-failure-zone.json");
+    check(&["run", file, "--charts", path], "", 0);
+    for name in ["seed/etcd-timeline.svg", "shoot--garden--shop/etcd-main-timeline.svg", "azure-bill.svg"] {
+        assert!(charts.join(name).is_file(), "{name}");
+    }
+}
+
+#[test]
 fn schema_defaults_and_completions() {
     let schema: Value = serde_json::from_str(&check(&["schema"], "", 0).0).expect("the schema is JSON");
     assert!(schema["properties"]["etcd"].is_object());
