@@ -9,13 +9,13 @@ use plotters::prelude::{IntoDrawingArea, SVGBackend};
 use zonefall_core::report::Report;
 use zonefall_plots as plots;
 
-/// Makes the directory: before the run, for nobody should wait for an error.
+/// Makes a directory: the one for all charts before the run, for nobody should wait for an error.
 pub(crate) fn prepare(dir: &Path) -> Result<()> {
     std::fs::create_dir_all(dir).with_context(|| format!("cannot create the directory {}", dir.display()))
 }
 
 /// Writes `<cluster>-timeline.svg`, `<cluster>-availability.svg` and `<cluster>-latency.svg` for each cluster, `traffic.svg` and, where
-/// there are prices, `bill.svg`, into a directory that is there.
+/// there are prices, `<provider>-bill.svg` for each provider, into a directory that is there.
 pub(crate) fn write_svgs(report: &Report, dir: &Path) -> Result<()> {
     let frame = plots::Frame::whole(report);
     for (name, cluster) in &report.etcd {
@@ -30,8 +30,8 @@ pub(crate) fn write_svgs(report: &Report, dir: &Path) -> Result<()> {
     if !report.zone_pairs.is_empty() {
         svg(dir, "traffic", (1000, 380), |area| plots::traffic::draw(report, &frame, area))?;
     }
-    if report.bill.is_some() {
-        svg(dir, "bill", (1000, 380), |area| plots::bill::draw(report, &frame, area))?;
+    for provider in report.providers() {
+        svg(dir, &format!("{provider}-bill"), (1000, 380), |area| plots::bill::draw(report, provider, &frame, area))?;
     }
     Ok(())
 }
@@ -49,5 +49,7 @@ fn svg(
     draw(&area).and_then(|()| area.present()).with_context(|| format!("cannot draw {name}"))?;
     drop(area);
     let path = dir.join(format!("{name}.svg"));
+    // Clusters of seeds and shoots have names in two parts.
+    path.parent().map_or(Ok(()), prepare)?;
     std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))
 }

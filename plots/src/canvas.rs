@@ -2,7 +2,7 @@
 
 use plotters::coord::Shift;
 use plotters::drawing::DrawingArea;
-use plotters::element::{Circle, PathElement, Rectangle, Text};
+use plotters::element::{Circle, PathElement, Polygon, Rectangle, Text};
 use plotters::prelude::DrawingBackend;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{Color, IntoFont, RGBColor, ShapeStyle};
@@ -107,8 +107,19 @@ impl<'a, DB: DrawingBackend> Canvas<'a, DB> {
 
     /// The line of a series over time, cut at the edges of the range. `share` from 0 (bottom) to 1 (top).
     pub(crate) fn series(&self, points: &[(f64, f64)], colour: RGBColor, width: u32) -> Drawn<DB> {
+        self.line(self.path(points), colour, width)
+    }
+
+    /// What lies between two series that have the same moments, filled.
+    pub(crate) fn layer(&self, low: &[(f64, f64)], high: &[(f64, f64)], colour: RGBColor) -> Drawn<DB> {
+        let mut edge = self.path(high);
+        edge.extend(self.path(low).into_iter().rev());
+        self.area.draw(&Polygon::new(edge, colour.mix(0.75).filled()))
+    }
+
+    fn path(&self, points: &[(f64, f64)]) -> Vec<(i32, i32)> {
         let shown = clip(points, self.frame.from_s, self.frame.to_s);
-        self.line(shown.into_iter().map(|(s, share)| (self.time(s), self.y(share))).collect(), colour, width)
+        shown.into_iter().map(|(s, share)| (self.time(s), self.y(share))).collect()
     }
 
     /// Names of series at the right, beside the height they end at: a dash in the colour, the words in ink.

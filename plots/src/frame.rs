@@ -63,7 +63,7 @@ pub struct Frame {
     pub theme: Theme,
     /// Pixels of the drawing per pixel of the margins, fonts and lines: 2 on a high-density screen.
     pub scale: f64,
-    /// With a title and the words of the time axis; without, something around the chart says them.
+    /// With a title, the words of the time axis and the kinds of a bill; without, something around the chart says them.
     pub titled: bool,
 }
 

@@ -188,16 +188,28 @@ fn traces_and_charts_are_files() {
     let dir = temporary("files");
     let (trace, charts) = (dir.join("trace.txt"), dir.join("charts"));
     let path = |p: &Path| p.to_str().expect("the path is UTF-8").to_owned();
-    check(&["run", "-", "--trace", &path(&trace), "--charts", &path(&charts)], &scenario(|_| ()), 0);
+    let priced = scenario(|json| json["prices"] = json!({"books": ["aws-eu-west-1"]}));
+    check(&["run", "-", "--trace", &path(&trace), "--charts", &path(&charts)], &priced, 0);
     let text = std::fs::read_to_string(trace).expect("the trace was written");
     for line in ["60.000000000\tzone eu-west-1a lost power", "90.000000000\tzone eu-west-1a has power again"] {
         assert!(text.lines().any(|l| l == line), "{line}");
     }
-    for name in ["etcd-main-timeline", "etcd-main-availability", "etcd-main-latency", "traffic"] {
+    for name in ["etcd-main-timeline", "etcd-main-availability", "etcd-main-latency", "traffic", "aws-bill"] {
         let svg = std::fs::read_to_string(charts.join(name).with_extension("svg")).expect("the chart was written");
         assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>") && svg.contains("<text"), "{name}");
     }
     check(&["run", "-", "--trace", "no-such-directory/trace.txt"], &scenario(|_| ()), 2);
+}
+
+#[test]
+fn charts_of_seeds_and_shoots_are_in_folders_of_theirs() {
+    let charts = temporary("folders");
+    let path = charts.to_str().expect("the path is UTF-8");
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../scenarios/node-failure-zone.json");
+    check(&["run", file, "--charts", path], "", 0);
+    for name in ["seed/etcd-timeline.svg", "shoot--garden--shop/etcd-main-timeline.svg", "azure-bill.svg"] {
+        assert!(charts.join(name).is_file(), "{name}");
+    }
 }
 
 #[test]

@@ -46,10 +46,13 @@ pub fn count(n: u64) -> String {
     text
 }
 
-/// US dollars, no less than none: `$6,873.68`, `$0.0042`, `$0`.
+/// US dollars, no less than none: `$6,873.68`, `$0.0042`, `< $0.0001`, `$0`.
 pub fn dollars(usd: f64) -> String {
     if usd <= 0.0 {
         return "$0".to_owned();
+    }
+    if usd < 0.000_05 {
+        return "< $0.0001".to_owned();
     }
     let text = if usd < 0.1 { format!("{usd:.4}") } else { format!("{usd:.2}") };
     let (whole, part) = text.split_once('.').expect("there are decimals");
@@ -251,7 +254,14 @@ mod tests {
         for (n, expected) in [(412, "412 B"), (1_434, "1.4 KiB"), (5_476_083_302, "5.1 GiB")] {
             assert_eq!(bytes(n), expected);
         }
-        for (usd, expected) in [(0.0, "$0"), (0.004_23, "$0.0042"), (0.1, "$0.10"), (4.166, "$4.17"), (6_873.68, "$6,873.68")] {
+        for (usd, expected) in [
+            (0.0, "$0"),
+            (0.000_008_5, "< $0.0001"),
+            (0.004_23, "$0.0042"),
+            (0.1, "$0.10"),
+            (4.166, "$4.17"),
+            (6_873.68, "$6,873.68"),
+        ] {
             assert_eq!(dollars(usd), expected);
         }
         assert_eq!(list(&["a".into(), "b".into(), "c".into()]), "a, b and c");

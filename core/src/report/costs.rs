@@ -1,6 +1,9 @@
 //! Costs as tables for people: the command line and the page print the same figures in the same words.
 
-use super::{CostKind, PriceReport, Report, ToleranceCostReport};
+use indexmap::IndexMap;
+
+use super::{CostKind, CostReport, PriceReport, Report, ToleranceCostReport};
+use crate::observe::words::dollars;
 use crate::scenario::kube::gardener::FailureTolerance;
 use crate::scenario::prices::Check;
 
@@ -8,6 +11,40 @@ use crate::scenario::prices::Check;
 pub const TOLERANCE_NOTE: &str = "Shared: room on machines that no pod asked for, what a seed runs for itself and its load balancer, in \
                                   equal parts for each of its shoots. Bytes: those that etcd, what uses a control plane, and the \
                                   scenario's clients exchange.";
+
+/// What costs are split by, beside their kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CostSplit {
+    /// By shoot.
+    Shoot,
+    /// By component.
+    Component,
+    /// By the zones that bytes leave and get to.
+    ZonePair,
+}
+
+impl CostSplit {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Shoot, Self::Component, Self::ZonePair];
+
+    /// In words.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Shoot => "shoot",
+            Self::Component => "component",
+            Self::ZonePair => "zone pair",
+        }
+    }
+
+    /// Where a row belongs; `None`: it is not of bytes, and has no zones.
+    fn part(self, row: &CostReport) -> Option<String> {
+        match self {
+            Self::Shoot => Some(row.shoot.clone().unwrap_or_else(|| "no shoot".to_owned())),
+            Self::Component => Some(row.component.clone().unwrap_or_else(|| row.kind.words().to_owned())),
+            Self::ZonePair => row.from_zone.as_ref().zip(row.to_zone.as_ref()).map(|(from, to)| format!("{from} → {to}")),
+        }
+    }
+}
 
 /// What a shoot costs with one provider, by what it survives: US dollars per shoot and month of 730 h.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,6 +77,11 @@ impl Report {
         self.bill.iter().flat_map(|bill| bill.providers.keys()).map(String::as_str)
     }
 
+    /// The provider of the bill that is wanted, or the first one; `None` where there is no bill.
+    pub fn provider(&self, wanted: Option<&str>) -> Option<&str> {
+        self.providers().find(|provider| Some(*provider) == wanted).or_else(|| self.providers().next())
+    }
+
     /// A provider with the region of its book: `aws eu-west-1`.
     pub fn provider_title(&self, provider: &str) -> String {
         let region = self.prices_of(provider).find_map(|price| price.region.as_ref());
@@ -67,6 +109,28 @@ impl Report {
         };
         let row = |kind| (kind, self.providers().map(|provider| sum(kind, provider)).collect::<Vec<f64>>());
         CostKind::ALL.map(row).into_iter().filter(|(_, usd)| usd.iter().any(|usd| *usd > 0.0)).collect()
+    }
+
+    /// US dollars in a month with one provider, of each part of a split; the dearest first.
+    pub fn cost_split(&self, provider: &str, split: CostSplit) -> Vec<(String, f64)> {
+        let mut parts: IndexMap<String, f64> = IndexMap::new();
+        for row in self.cost.iter().filter(|row| row.provider == provider) {
+            if let Some(part) = split.part(row) {
+                *parts.entry(part).or_default() += row.per_month_usd;
+            }
+        }
+        let mut parts: Vec<(String, f64)> = parts.into_iter().collect();
+        parts.sort_by(|a, b| b.1.total_cmp(&a.1));
+        parts
+    }
+
+    /// What a month costs with each provider if it goes on as it went, in a sentence; `None` where there is no bill.
+    pub fn month(&self) -> Option<String> {
+        let sum = |provider| self.cost.iter().filter(|row| row.provider == provider).map(|row| row.per_month_usd).sum::<f64>();
+        let first = |i: usize| if i == 0 { " a month" } else { "" };
+        let sums = self.providers().enumerate().map(|(i, name)| format!("{}{} ({name})", dollars(sum(name)), first(i)));
+        let sums: Vec<String> = sums.collect();
+        (!sums.is_empty()).then(|| format!("It costs {}.", sums.join(", ")))
     }
 
     /// What tolerance costs, where shoots differ in it: a table for each provider.

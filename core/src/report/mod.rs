@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub use cluster::*;
-pub use costs::{TOLERANCE_NOTE, ToleranceTable};
+pub use costs::{CostSplit, TOLERANCE_NOTE, ToleranceTable};
 pub use kube::*;
 pub use money::*;
 pub use verdict::{Paragraph, Phrase};

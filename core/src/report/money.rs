@@ -85,7 +85,7 @@ pub struct BillReport {
     pub providers: IndexMap<String, ProviderBill>,
 }
 
-/// What a provider charges over time.
+/// What a provider charges over time, to a billionth of a dollar: the kinds' windows add up to the totals exactly.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProviderBill {
     /// By kind: US dollars in each window from the start; the last may be shorter.

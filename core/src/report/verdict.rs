@@ -28,6 +28,7 @@ pub(super) fn paragraphs(report: &Report) -> Vec<Paragraph> {
 }
 
 /// All of it as text; with several clusters each paragraph begins with the name of the first that it is true of, and how many more.
+/// Where there are prices, they come last.
 pub(super) fn verdict(report: &Report) -> String {
     let mut said: Vec<(String, Vec<String>)> = Vec::new();
     for paragraph in paragraphs(report) {
@@ -45,7 +46,8 @@ pub(super) fn verdict(report: &Report) -> String {
         [one, more @ ..] => format!("{one} and {} more: {words}", more.len()),
         [] => unreachable!("what is said is said of a cluster"),
     };
-    said.iter().map(line).collect::<Vec<_>>().join("\n")
+    said.iter().map(line).chain(report.month()).collect::<Vec<_>>().join("
+")
 }
 
 type Sentence = Vec<Phrase>;

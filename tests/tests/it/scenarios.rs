@@ -147,6 +147,7 @@ fn a_story_that_breaks_fails_its_expectations() {
     check("node-failure-none", "/shoots/0/failure_tolerance", json!("zone"), &[&write]);
     check("node-failure-node", "/faults/0/node", json!("node-a4"), &[&tolerance]);
     check("node-failure-zone", "/shoots/0/failure_tolerance", json!("none"), &[&write, &tolerance]);
+    check("node-failure-zone", "/faults/0/at", json!("50m"), &["sum(cost[provider=aws][kind=machine].quantity)"]);
     let alone = "components[component=kube-controller-manager].none_served_s";
     let switch = |place: &str| shop(&format!("switchovers[0].{place}"));
     let late = json!({"hot_standby": {"check_period": "2m", "delta_snapshot_period": "1h"}});

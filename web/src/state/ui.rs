@@ -29,6 +29,8 @@ pub struct Ui {
     pub palette: Option<String>,
     /// Every picture is shown as a table instead.
     pub tables: bool,
+    /// The provider whose bill is shown; none, or one that has no bill: the first that has.
+    pub provider: Option<String>,
 }
 
 /// Colours.
@@ -95,6 +97,8 @@ pub enum UiAction {
     Palette(Option<String>),
     /// Tables instead of pictures.
     Tables(bool),
+    /// Show a provider's bill.
+    Provider(String),
 }
 
 /// A message for the user.
@@ -133,6 +137,7 @@ impl Ui {
             UiAction::Help(help) => self.help = help,
             UiAction::Palette(palette) => self.palette = palette,
             UiAction::Tables(tables) => self.tables = tables,
+            UiAction::Provider(provider) => self.provider = Some(provider),
         }
         if remembered {
             effects.push(Effect::Remember(self.clone()));

@@ -77,7 +77,7 @@ pub fn Page(props: &PageProps) -> Html {
             }) }
             <Timeline report={report.clone()} cluster={name} {end} {live} {at} {playing} {speed} {range} {narrow} {on_range} {on_zoom} dispatch={dispatch.clone()} />
             <Tabs tab={state.ui.tab} tall={state.ui.tall} {report} {clusters} {cluster} {on_cluster} filter={state.ui.filter.clone()} kinds={state.ui.kinds.clone()} {at} {range} on_range={on_tab_range} kube={kube} {dark}
-                tables={state.ui.tables} dispatch={dispatch.clone()} />
+                tables={state.ui.tables} provider={state.ui.provider.clone()} dispatch={dispatch.clone()} />
             if state.ui.help { <Help dispatch={dispatch.clone()} /> }
             if let Some(typed) = state.ui.palette.clone() {
                 <Palette {typed} commands={commands(&state)} {on_deal} dispatch={dispatch.clone()} />
@@ -135,7 +135,10 @@ fn on_export(
         let report = branch.and_then(|b| b.report.as_ref());
         let result = match report {
             None => Err("There is nothing to export yet.".to_owned()),
-            Some(report) => export(what, &Source { report, tab: state.ui.tab, cluster: &cluster, range, dark }),
+            Some(report) => export(
+                what,
+                &Source { report, tab: state.ui.tab, cluster: &cluster, provider: state.ui.provider.as_deref(), range, dark },
+            ),
         };
         wrong.set(result.err());
     })

@@ -7,7 +7,7 @@ use yew::{BaseComponent, Callback, LocalServerRenderer};
 use zonefall_core::ids::{ClientId, ClusterId, MemberId, NodeId, PlaneId, ZoneId};
 use zonefall_core::kernel::time::Time;
 use zonefall_core::observe::words;
-use zonefall_core::report::{Report, StoryKind};
+use zonefall_core::report::{CostSplit, Report, StoryKind};
 use zonefall_core::run::{Run, lasting};
 use zonefall_core::scenario::{Scenario, bundled, default_scenario};
 use zonefall_core::sim::Options;
@@ -136,6 +136,7 @@ fn a_component_tells_what_its_pods_waited_for() {
             kube,
             dark: false,
             tables: false,
+            provider: None,
             dispatch: Callback::noop(),
         })
     };
@@ -168,6 +169,7 @@ fn the_list_has_a_switch_for_each_kind_of_event_there_is() {
             kube: false,
             dark: false,
             tables: false,
+            provider: None,
             dispatch: Callback::noop(),
         });
         assert!(html.contains("kind-faults") && html.contains("kind-elections") && !html.contains("kind-data-loss"), "{html}");
@@ -181,6 +183,11 @@ fn the_list_has_a_switch_for_each_kind_of_event_there_is() {
 
 /// A tab at the start of a run.
 fn tab(tab: Tab, report: &Same<Report>, tables: bool) -> String {
+    tab_of(tab, report, tables, None)
+}
+
+/// The same, with the provider that was chosen.
+fn tab_of(tab: Tab, report: &Same<Report>, tables: bool, provider: Option<&str>) -> String {
     render::<Tabs>(TabsProps {
         tab,
         tall: false,
@@ -196,6 +203,7 @@ fn tab(tab: Tab, report: &Same<Report>, tables: bool) -> String {
         kube: true,
         dark: false,
         tables,
+        provider: provider.map(str::to_owned),
         dispatch: Callback::noop(),
     })
 }
@@ -225,17 +233,22 @@ fn latency_is_told_by_path() {
     }
 }
 
+/// A bundled scenario after an hour.
+fn an_hour_of(name: &str) -> Same<Report> {
+    let json = bundled().iter().find(|scenario| scenario.name == name).unwrap().json;
+    let at = Time::from_nanos(3_600_000_000_000);
+    let scenario = lasting(&Scenario::from_json(json).unwrap(), at.since(Time::ZERO));
+    let mut run = Run::new(&Arc::new(scenario), 1, Options::default());
+    run.advance(at, &mut |_, _| {});
+    Same(Rc::new(run.report()))
+}
+
 #[test]
 fn the_cost_tab_has_the_bill_and_what_it_rests_on_or_says_how_to_get_one() {
     let World { report, .. } = world();
     let html = tab(Tab::Cost, &report, false);
     assert!(html.contains("no-prices") && html.contains("azure-westeurope") && !html.contains("data-testid=\"chart\""), "{html}");
-    let json = bundled().iter().find(|scenario| scenario.name == "cost-of-tolerance").unwrap().json;
-    let scenario = Scenario::from_json(json).unwrap();
-    let at = Time::from_nanos(3_600_000_000_000);
-    let mut run = Run::new(&Arc::new(lasting(&scenario, at.since(Time::ZERO))), 1, Options::default());
-    run.advance(at, &mut |_, _| {});
-    let report = Same(Rc::new(run.report()));
+    let report = an_hour_of("cost-of-tolerance");
     let html = tab(Tab::Cost, &report, false);
     for there in ["data-testid=\"chart\"", "aws eu-west-1", "machines, shared", "none → node", "from memory", "second-hand"] {
         assert!(html.contains(there), "{there} in {html}");
@@ -247,9 +260,37 @@ fn the_cost_tab_has_the_bill_and_what_it_rests_on_or_says_how_to_get_one() {
 }
 
 #[test]
+fn the_bill_is_that_of_the_provider_that_is_chosen() {
+    let report = an_hour_of("cost-of-tolerance");
+    let html = |provider: Option<&str>| tab_of(Tab::Cost, &report, true, provider);
+    for (wanted, shown) in [(None, "aws"), (Some("gcp"), "gcp"), (Some("nobody"), "aws")] {
+        let html = html(wanted);
+        let title = report.provider_title(shown);
+        for there in [format!("The running bill of {shown}"), format!("A month with {title}")] {
+            assert!(html.contains(&there), "{there} in {html}");
+        }
+        assert_eq!(html.matches("type=\"radio\"").count(), 3, "{html}");
+    }
+    // What is dearest comes first, and what is left out is counted: 30 shoots, and what is of none of them.
+    let html = html(Some("gcp"));
+    let split = |id: &str| {
+        let part = html.split_once(&format!("data-testid=\"split-{id}\"")).unwrap_or_else(|| panic!("{id} in {html}")).1;
+        part.split_once("</details>").unwrap().0
+    };
+    let shoots = split("shoot");
+    assert!(
+        shoots.contains("By shoot (31)") && shoots.contains("11 more: $") && shoots.matches("<tr>").count() == 21,
+        "{shoots}"
+    );
+    assert!(split("component").contains("unused") && split("zone-pair").contains("za → zb"), "{html}");
+    let sum: f64 = report.cost_split("gcp", CostSplit::Shoot).iter().map(|(_, usd)| usd).sum();
+    assert!(report.month().unwrap().contains(&format!(", {} (gcp)", words::dollars(sum))), "{:?}", report.month());
+}
+
+#[test]
 fn every_moment_of_the_verdict_is_a_button_and_a_fork_is_not_judged() {
     let World { report, .. } = world();
-    let verdict = |forked, done| {
+    let verdict = |report: &Same<Report>, forked, done| {
         let gave_up = None;
         render::<Verdict>(VerdictProps {
             report: Some(report.clone()),
@@ -260,9 +301,13 @@ fn every_moment_of_the_verdict_is_a_button_and_a_fork_is_not_judged() {
             on_visit: Callback::noop(),
         })
     };
-    let html = verdict(true, false);
+    let html = verdict(&report, true, false);
     assert!(html.contains("verdict-moment") && html.contains("so-far") && !html.contains("expectations-failed"), "{html}");
-    assert!(!verdict(false, true).contains("so-far"));
+    let html = verdict(&report, false, true);
+    assert!(!html.contains("so-far") && !html.contains("a month"), "{html}");
+    let priced = an_hour_of("cost-of-tolerance");
+    let html = verdict(&priced, false, true);
+    assert!(html.contains(&priced.month().unwrap()), "{html}");
 }
 
 #[test]

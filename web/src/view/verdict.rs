@@ -57,6 +57,7 @@ pub(crate) fn Verdict(props: &VerdictProps) -> Html {
                 { for paragraphs }
                 if let Some(report) = kube.filter(|_| told < parts_told.len()) { { troubled(report, parts_told.len()) } }
                 { others(well.len(), parts.len()) }
+                if let Some(month) = props.report.as_ref().and_then(|report| report.month()) { <p class="more" data-testid="month">{ month }</p> }
             }
             if !props.done && !parts.is_empty() && props.gave_up.is_none() { <p class="so-far quiet" data-testid="so-far">{ "So far; the rest is being simulated." }</p> }
             if failed > 0 { <p class="bad" data-testid="expectations-failed">{ format!("✕ {failed} of the scenario's expectations not met") }</p> }

@@ -2,9 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use indexmap::IndexMap;
-
-use super::price::{Quantity, rounded};
+use super::price::Quantity;
 use crate::kernel::time::{Duration, Time};
 use crate::report::{BillReport, CostKind, ProviderBill, length};
 use crate::scenario::Scenario;
@@ -30,23 +28,6 @@ pub(super) struct Totals {
 }
 
 impl Totals {
-    /// What was added since `before`.
-    fn since(&self, before: &Self) -> Self {
-        fn less<K: Copy + Ord>(now: &BTreeMap<K, u128>, before: &BTreeMap<K, u128>) -> BTreeMap<K, u128> {
-            now.iter().map(|(key, ns)| (*key, ns - before.get(key).copied().unwrap_or_default())).collect()
-        }
-        Self {
-            machines: less(&self.machines, &before.machines),
-            volumes: less(&self.volumes, &before.volumes),
-            balancers: self.balancers - before.balancers,
-            balanced: self.balanced.saturating_sub(before.balanced),
-            // Rounded bytes less rounded headers may be some bytes less than before.
-            crossing: self.crossing.saturating_sub(before.crossing),
-            stored: self.stored - before.stored,
-            uploads: self.uploads - before.uploads,
-        }
-    }
-
     fn quantities(&self) -> impl Iterator<Item = Quantity> {
         let machines = self.machines.iter().map(|(shape, ns)| Quantity::Machine { shape: *shape, ns: *ns });
         let volumes = self.volumes.iter().map(|(bytes, ns)| Quantity::Volume { bytes: *bytes, ns: *ns });
@@ -66,17 +47,34 @@ impl Totals {
     }
 }
 
-/// The bill of each provider.
+/// The bill of each provider. Meters turn into dollars once, as totals in whole nano-dollars; what a window adds is the difference of
+/// two of them. So windows add up to their kind, and kinds to what is charged in all, exactly.
 pub(super) fn report(windows: &[(Time, Totals)], window: Duration, scenario: &Scenario) -> BillReport {
-    let start = Totals::default();
-    let before = std::iter::once(&start).chain(windows.iter().map(|(_, totals)| totals));
-    let added: Vec<Totals> = windows.iter().zip(before).map(|((_, totals), before)| totals.since(before)).collect();
     let bill = |provider: &Provider| {
-        let series = |kind| added.iter().map(|window| rounded(window.usd(kind, provider))).collect();
-        let total =
-            |(_, totals): &(Time, Totals)| rounded(CostKind::ALL.into_iter().map(|kind| totals.usd(kind, provider)).sum());
-        let kinds: IndexMap<CostKind, Vec<f64>> = CostKind::ALL.into_iter().map(|kind| (kind, series(kind))).collect();
-        (provider.name.clone(), ProviderBill { kinds, total_usd: windows.iter().map(total).collect() })
+        let running = CostKind::ALL.map(|kind| (kind, running(windows, kind, provider)));
+        let total = |i: usize| usd(running.iter().map(|(_, so_far)| so_far[i]).sum());
+        let total_usd = (0..windows.len()).map(total).collect();
+        let added = |so_far: &[u64]| {
+            let before = std::iter::once(&0).chain(so_far);
+            so_far.iter().zip(before).map(|(now, before)| usd(now - before)).collect()
+        };
+        let kinds = running.iter().map(|(kind, so_far)| (*kind, added(so_far))).collect();
+        (provider.name.clone(), ProviderBill { kinds, total_usd })
     };
     BillReport { window_s: length(window), providers: scenario.prices.providers.iter().map(bill).collect() }
+}
+
+/// Nano-dollars of a kind until the end of each window. They never get less, though bytes may by some: rounded ones less rounded headers.
+fn running(windows: &[(Time, Totals)], kind: CostKind, provider: &Provider) -> Vec<u64> {
+    let until = |so_far: &mut u64, (_, totals): &(Time, Totals)| {
+        *so_far = (totals.usd(kind, provider) * NANO).round().max(*so_far as f64) as u64;
+        Some(*so_far)
+    };
+    windows.iter().scan(0, until).collect()
+}
+
+const NANO: f64 = 1e9;
+
+fn usd(nanos: u64) -> f64 {
+    nanos as f64 / NANO
 }

@@ -1,46 +1,41 @@
 //! What it costs: bytes from zone to zone, latency by path, and the bill on the time axis of an outage.
 
-use serde_json::{Value, json};
 use zonefall_browser::page::{DESK, Page, story, story_on};
 use zonefall_core::observe::words::{bytes, dollars};
-use zonefall_core::report::Report;
+use zonefall_core::report::{CostKind, CostSplit, Report};
 use zonefall_core::run::run;
 use zonefall_core::scenario::Scenario;
 use zonefall_core::sim::Options;
 
 use crate::access::no_barriers;
-use crate::told::{go_to, link, open_done, pause, scenario, see_done};
+use crate::told::{go_to, open_done, pause, scenario};
 
 /// A node crashes; charged by three providers.
-fn outage() -> String {
-    let mut json: Value = serde_json::from_str(scenario("node-failure-zone")).expect("bundled scenarios are JSON");
-    json["prices"] = json!({"books": ["aws-eu-west-1", "gcp-europe-west1", "azure-westeurope"]});
-    json.to_string()
-}
+const OUTAGE: &str = "node-failure-zone";
 
-fn native(text: &str) -> Report {
-    let scenario = std::sync::Arc::new(Scenario::from_json(text).expect("it is valid"));
+fn native() -> Report {
+    let scenario = std::sync::Arc::new(Scenario::from_json(scenario(OUTAGE)).expect("it is valid"));
     run(&scenario, scenario.seed, Options::default(), &mut |_, _| {}, &mut |_| {})
 }
 
-/// What the chart says has been charged by AWS at the playhead.
-fn charged(page: &Page) -> String {
-    let label = page.run("return document.querySelector('.plot').getAttribute('aria-label')", &[]);
-    let label = label.as_str().expect("the chart has a name");
-    let aws = label.strip_prefix("The running bill: aws ").unwrap_or_else(|| panic!("{label}"));
-    aws.split(", gcp").next().expect("the sum").to_owned()
+/// What the chart says has been charged by a provider at the playhead: all of it, once the chart is of that provider.
+fn charged(page: &Page, provider: &str) -> String {
+    page.wait_for(&format!("the bill of {provider}"), || {
+        let label = page.run("return document.querySelector('.plot').getAttribute('aria-label')", &[]);
+        let (sum, kinds) = label.as_str()?.strip_prefix(&format!("The running bill of {provider}: all "))?.split_once(" at ")?;
+        kinds.contains("machines $").then(|| sum.to_owned())
+    })
 }
 
 #[test]
 fn the_bill_runs_on_the_axis_of_the_outage() {
-    let text = outage();
-    let report = native(&text);
-    let total = *report.bill.as_ref().expect("a bill").providers["aws"].total_usd.last().expect("windows");
+    let report = native();
+    let bill = report.bill.as_ref().expect("a bill");
+    let total = |provider: &str| dollars(*bill.providers[provider].total_usd.last().expect("windows"));
     story(|page| {
-        page.open(&link(&text));
-        page.see_first_picture();
-        see_done(page);
+        open_done(page, OUTAGE);
         pause(page);
+        page.see("month", &report.month().expect("a bill"));
         page.click("tab-cost");
         page.see("charted", "machines");
         page.see("prices", "from memory");
@@ -48,23 +43,46 @@ fn the_bill_runs_on_the_axis_of_the_outage() {
         for time in ["0:00", "10:00", "12:00", "30:00", "60:00"] {
             go_to(page, time);
             let sum = page.wait_for("more charged", || {
-                let sum: f64 = charged(page).trim_start_matches('$').parse().expect("dollars");
+                let sum: f64 = charged(page, "aws").trim_start_matches('$').parse().expect("dollars");
                 (sum > before).then_some(sum)
             });
             before = sum;
         }
-        assert_eq!(charged(page), dollars(total));
+        assert_eq!(charged(page, "aws"), total("aws"));
+        no_barriers(page, "cost");
+        page.click("provider-azure");
+        assert_eq!(charged(page, "azure"), total("azure"));
+        let machines: f64 = bill.providers["azure"].kinds[&CostKind::Machine].iter().sum();
+        page.see("legend", &format!("machines {} at $", dollars(machines)));
+        let dearest = report.cost_split("azure", CostSplit::Component).swap_remove(0);
+        page.click_on("[data-testid='split-component'] summary");
+        page.see("split-component", &format!("{} {}", dearest.0, dollars(dearest.1)));
         no_barriers(page, "cost");
         page.click("export");
         let (name, svg) = page.download(|| page.click("export-chart-svg"));
         let svg = String::from_utf8(svg).expect("SVG is text");
-        // The band of the fault, behind the line.
-        assert!(name.ends_with("cost.svg") && svg.contains("The running bill") && svg.contains("opacity=\"0.08\""), "{svg}");
+        // The band of the fault, upon the kinds.
+        for there in ["The running bill of azure westeurope", "opacity=\"0.08\"", "<polygon", "volumes: $"] {
+            assert!(name.ends_with("cost.svg") && svg.contains(there), "{name}: {there} in {svg}");
+        }
         page.click("tab-traffic");
         for pair in &report.zone_pairs {
             page.see(&format!("matrix-{}-{}", pair.from_zone, pair.to_zone), &bytes(pair.wire_bytes));
         }
         no_barriers(page, "traffic");
+    });
+}
+
+#[test]
+fn whose_bill_is_chosen_with_the_keyboard() {
+    story_on(DESK, |page| {
+        open_done(page, OUTAGE);
+        page.click("tab-cost");
+        charged(page, "aws");
+        page.tab_to("provider-aws");
+        page.press("ArrowDown");
+        charged(page, "gcp");
+        assert_eq!(page.focused().as_deref(), Some("provider-gcp"));
     });
 }
 

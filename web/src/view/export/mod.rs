@@ -64,6 +64,8 @@ pub struct Source<'a> {
     pub tab: Tab,
     /// The cluster that is shown.
     pub cluster: &'a str,
+    /// The provider whose bill is wanted, as [`Report::provider`] takes it.
+    pub provider: Option<&'a str>,
     /// The part of the run that is shown.
     pub range: Range,
     /// The dark theme.
@@ -100,22 +102,24 @@ fn chart(from: &Source<'_>) -> Result<String, String> {
     use plotters::prelude::{IntoDrawingArea, SVGBackend};
     let theme = if from.dark { Theme::DARK } else { Theme::LIGHT };
     let frame = Frame { from_s: from.range.from_s, to_s: from.range.to_s, theme, ..Frame::whole(from.report) };
-    let (report, cluster) = (from.report, from.cluster);
+    let (report, cluster, provider) = (from.report, from.cluster, from.report.provider(from.provider));
     let etcd = report.etcd.get(cluster).ok_or("There is no chart yet.")?;
     let height = match from.tab {
         Tab::Availability => 320,
         Tab::Latency | Tab::Traffic => 380,
-        Tab::Cost if report.bill.is_some() => 380,
+        Tab::Cost if provider.is_some() => 380,
         Tab::Events | Tab::Recovery | Tab::Cost | Tab::Report => zonefall_plots::timeline::height(report, etcd),
     };
     let mut text = String::new();
     let area = SVGBackend::with_string(&mut text, (WIDTH, height)).into_drawing_area();
-    let drawn = match from.tab {
-        Tab::Availability => zonefall_plots::availability::draw(report, cluster, &frame, &area),
-        Tab::Traffic => zonefall_plots::traffic::draw(report, &frame, &area),
-        Tab::Latency => zonefall_plots::latency::draw_over_time(report, cluster, &frame, &area),
-        Tab::Cost if report.bill.is_some() => zonefall_plots::bill::draw(report, &frame, &area),
-        Tab::Events | Tab::Recovery | Tab::Cost | Tab::Report => zonefall_plots::timeline::draw(report, cluster, &frame, &area),
+    let drawn = match (from.tab, provider) {
+        (Tab::Availability, _) => zonefall_plots::availability::draw(report, cluster, &frame, &area),
+        (Tab::Traffic, _) => zonefall_plots::traffic::draw(report, &frame, &area),
+        (Tab::Latency, _) => zonefall_plots::latency::draw_over_time(report, cluster, &frame, &area),
+        (Tab::Cost, Some(provider)) => zonefall_plots::bill::draw(report, provider, &frame, &area),
+        (Tab::Events | Tab::Recovery | Tab::Cost | Tab::Report, _) => {
+            zonefall_plots::timeline::draw(report, cluster, &frame, &area)
+        }
     };
     drawn.and_then(|()| area.present()).map_err(|error| format!("The chart could not be drawn: {error}"))?;
     drop(area);

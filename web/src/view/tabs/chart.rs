@@ -7,6 +7,7 @@ use yew::prelude::*;
 use zonefall_core::kernel::time::Time;
 use zonefall_core::observe::words::{bytes, dollars};
 use zonefall_core::report::{EtcdReport, Report};
+use zonefall_plots::bill::Charged;
 use zonefall_plots::{Frame, Margins, Theme, availability, bill, latency, traffic};
 
 use crate::view::map::shapes::px;
@@ -16,7 +17,7 @@ use crate::view::timeline::axis::{Axis, Range};
 use crate::view::words::{clock, length, moment};
 
 /// Which chart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// Time without each service.
     Availability,
@@ -24,27 +25,27 @@ pub(crate) enum Kind {
     Latency,
     /// Bytes between zones.
     Traffic,
-    /// What has been charged.
-    Bill,
+    /// What a provider has charged.
+    Bill(AttrValue),
 }
 
 impl Kind {
-    fn name(self) -> &'static str {
+    fn name(&self) -> String {
         match self {
-            Self::Availability => "Time without service",
-            Self::Latency => "Latency of requests",
-            Self::Traffic => "Traffic between zones",
-            Self::Bill => "The running bill",
+            Self::Availability => "Time without service".to_owned(),
+            Self::Latency => "Latency of requests".to_owned(),
+            Self::Traffic => "Traffic between zones".to_owned(),
+            Self::Bill(provider) => format!("The running bill of {provider}"),
         }
     }
 
     /// What the values are.
-    fn columns(self) -> &'static str {
+    fn columns(&self) -> &'static str {
         match self {
             Self::Availability => "gone so far",
             Self::Latency => "p50 / p90 / p99",
             Self::Traffic => "on the wire",
-            Self::Bill => "so far",
+            Self::Bill(_) => "so far",
         }
     }
 }
@@ -84,25 +85,47 @@ pub(crate) fn Chart(props: &ChartProps) -> Html {
         move |_: PointerEvent| hover.set(None)
     };
     let left_half = axis.x(shown) < f64::midpoint(axis.left, axis.right);
-    let values = values(kind, &report, etcd, shown);
+    let values = values(&kind, &report, etcd, shown);
+    // Of a bill only the sum lies upon the chart: the kinds are under it, with their colours.
+    let charged = if let Kind::Bill(provider) = &kind { bill::so_far(&report, provider, shown) } else { Vec::new() };
+    let upon = if charged.is_empty() { &values[..] } else { &values[..1] };
     let label = format!("{}: {}", kind.name(), values.iter().map(|(n, v)| format!("{n} {v}")).collect::<Vec<_>>().join(", "));
     let inside = if tables {
-        table(kind, shown, &values, etcd)
+        table(&kind, shown, &values, etcd)
     } else {
         html! {
             <div class="plot" role="img" aria-label={label}>
-                if width > 0.0 { <Plot {kind} report={report.clone()} cluster={cluster.clone()} {range} {dark} {width} {height} /> }
+                if width > 0.0 { <Plot kind={kind.clone()} report={report.clone()} cluster={cluster.clone()} {range} {dark} {width} {height} /> }
                 if width > 0.0 {
                     { cursor(&axis, shown, height) }
                     <ul class={classes!("values", left_half.then_some("right"))} aria-hidden="true">
                         <li><strong>{ clock(moment(shown), 3) }</strong><span>{ kind.columns() }</span></li>
-                        { for values.iter().map(|(name, value)| html! { <li><span>{ name }</span><b>{ value }</b></li> }) }
+                        { for upon.iter().map(|(name, value)| html! { <li><span>{ name }</span><b>{ value }</b></li> }) }
                     </ul>
                 }
             </div>
         }
     };
-    html! { <div class="chart" ref={node} {onpointermove} {onpointerleave} data-testid="chart">{ inside }</div> }
+    html! {
+        <>
+            <div class="chart" ref={node} {onpointermove} {onpointerleave} data-testid="chart">{ inside }</div>
+            if !tables && !charged.is_empty() { { legend(&charged) } }
+        </>
+    }
+}
+
+/// Kinds of costs with the colour that they have in the chart. (Its name says the same.)
+fn legend(charged: &[Charged]) -> Html {
+    let kind = |of: &Charged| {
+        let colour = format!("colour-{}", of.kind as usize);
+        html! { <li><i class={classes!("swatch", colour)}></i>{ of.kind.words() }{ " " }<b>{ told(of.usd, of.per_hour_usd) }</b></li> }
+    };
+    html! { <ul class="legend" aria-hidden="true" data-testid="legend">{ for charged.iter().map(kind) }</ul> }
+}
+
+/// What has been charged, and what an hour costs at that moment.
+fn told(usd: f64, per_hour_usd: f64) -> String {
+    format!("{} at {}/h", dollars(usd), dollars(per_hour_usd))
 }
 
 fn cursor(axis: &Axis, s: f64, height: f64) -> Html {
@@ -116,7 +139,7 @@ fn cursor(axis: &Axis, s: f64, height: f64) -> Html {
 }
 
 /// What the chart shows at a moment, by name.
-fn values(kind: Kind, report: &Report, cluster: &EtcdReport, at_s: f64) -> Vec<(String, String)> {
+fn values(kind: &Kind, report: &Report, cluster: &EtcdReport, at_s: f64) -> Vec<(String, String)> {
     match kind {
         Kind::Availability => {
             availability::gone(cluster, at_s).into_iter().map(|(name, gone)| (name.to_owned(), length(gone))).collect()
@@ -124,9 +147,12 @@ fn values(kind: Kind, report: &Report, cluster: &EtcdReport, at_s: f64) -> Vec<(
         Kind::Traffic => {
             traffic::rates(report, at_s).into_iter().map(|(name, rate)| (name, format!("{}/s", bytes(rate as u64)))).collect()
         }
-        Kind::Bill => {
-            let so_far = report.bill.iter().flat_map(|of| bill::so_far(report, of, at_s));
-            so_far.map(|(provider, usd)| (provider, dollars(usd))).collect()
+        Kind::Bill(provider) => {
+            let so_far = bill::so_far(report, provider, at_s);
+            let (usd, per_hour_usd) =
+                so_far.iter().fold((0.0, 0.0), |(usd, per_hour), of| (usd + of.usd, per_hour + of.per_hour_usd));
+            let kinds = so_far.iter().map(|of| (of.kind.words().to_owned(), told(of.usd, of.per_hour_usd)));
+            std::iter::once(("all".to_owned(), told(usd, per_hour_usd))).chain(kinds).collect()
         }
         Kind::Latency => {
             let ms = |v: Option<f64>| v.map_or("none".to_owned(), |v| format!("{v:.1}"));
@@ -136,11 +162,11 @@ fn values(kind: Kind, report: &Report, cluster: &EtcdReport, at_s: f64) -> Vec<(
     }
 }
 
-fn table(kind: Kind, at_s: f64, values: &[(String, String)], cluster: &EtcdReport) -> Html {
-    let what = if kind == Kind::Latency { " (median / 90 % / 99 %)" } else { "" };
+fn table(kind: &Kind, at_s: f64, values: &[(String, String)], cluster: &EtcdReport) -> Html {
+    let what = if *kind == Kind::Latency { " (median / 90 % / 99 %)" } else { "" };
     let caption = format!("{}{what} at {}", kind.name(), clock(moment(at_s), 3));
     let rows = values.iter().map(|(name, value)| html! { <tr><td>{ name }</td><td class="number">{ value }</td></tr> });
-    let outages = cluster.outages.iter().filter(|_| kind == Kind::Availability).map(|o| {
+    let outages = cluster.outages.iter().filter(|_| *kind == Kind::Availability).map(|o| {
         html! { <tr><td>{ format!("{}: {}", crate::view::words::outage(o.kind), o.cause) }</td><td class="number">{ length(o.to_s - o.from_s) }</td></tr> }
     });
     html! {
@@ -196,7 +222,7 @@ fn draw(canvas: HtmlCanvasElement, props: &PlotProps) {
         Kind::Availability => availability::draw(report, cluster, &frame, &area),
         Kind::Latency => latency::draw_over_time(report, cluster, &frame, &area),
         Kind::Traffic => traffic::draw(report, &frame, &area),
-        Kind::Bill => bill::draw(report, &frame, &area),
+        Kind::Bill(provider) => bill::draw(report, provider, &frame, &area),
     };
     debug_assert!(drawn.is_ok(), "a canvas takes every line");
 }

@@ -1,17 +1,20 @@
-//! What it costs, as tables: by what shoots survive, by kind, and the prices that this rests on.
+//! What it costs: whose bill is shown, and tables by kind, by what shoots survive, of the parts, and of the prices that this rests on.
 
 use yew::prelude::*;
 use zonefall_core::observe::words::dollars;
-use zonefall_core::report::{PriceReport, Report, TOLERANCE_NOTE};
+use zonefall_core::report::{CostSplit, PriceReport, Report, TOLERANCE_NOTE};
 use zonefall_core::scenario::prices::BookName;
 
 use super::report::rows;
+use crate::state::{Action, UiAction};
 use crate::view::same::Same;
 
 /// What is shown.
 #[derive(Clone, PartialEq, Properties)]
 pub(crate) struct CostProps {
     pub report: Same<Report>,
+    /// The provider whose bill is shown.
+    pub provider: AttrValue,
 }
 
 /// All tables.
@@ -22,8 +25,32 @@ pub(crate) fn CostTables(props: &CostProps) -> Html {
         <>
             { by_kind(report) }
             { tolerance(report) }
+            { for CostSplit::ALL.map(|split| parts(report, &props.provider, split)) }
             { prices(report) }
         </>
+    }
+}
+
+/// Whose bill is shown; nothing to choose where there is one.
+pub(super) fn providers(report: &Report, shown: &str, dispatch: &Callback<Action>) -> Html {
+    if report.providers().count() < 2 {
+        return Html::default();
+    }
+    let choice = |provider: &str| {
+        let name = provider.to_owned();
+        let onchange = dispatch.reform(move |_: Event| Action::Ui(UiAction::Provider(name.clone())));
+        html! {
+            <label>
+                <input type="radio" name="provider" checked={provider == shown} {onchange} data-testid={format!("provider-{provider}")} />
+                { report.provider_title(provider) }
+            </label>
+        }
+    };
+    html! {
+        <fieldset class="switch" data-testid="providers">
+            <legend class="unseen">{ "Whose bill" }</legend>
+            { for report.providers().map(choice) }
+        </fieldset>
     }
 }
 
@@ -67,6 +94,27 @@ fn tolerance(report: &Report) -> Html {
             { for tables.iter().map(table) }
             <p class="quiet">{ TOLERANCE_NOTE }</p>
         </section>
+    }
+}
+
+/// Rows of a split that are shown.
+const MOST_PARTS: usize = 20;
+
+/// What each part costs in a month, the dearest first.
+fn parts(report: &Report, provider: &str, split: CostSplit) -> Html {
+    let parts = report.cost_split(provider, split);
+    if parts.is_empty() {
+        return Html::default();
+    }
+    let (shown, left_out) = parts.split_at(parts.len().min(MOST_PARTS));
+    let caption = format!("A month with {}", report.provider_title(provider));
+    let more = left_out.iter().map(|(_, usd)| usd).sum();
+    html! {
+        <details class="split" data-testid={format!("split-{}", split.words().replace(' ', "-"))}>
+            <summary>{ format!("By {} ({})", split.words(), parts.len()) }</summary>
+            { rows(&caption, &["For", "US dollars"], shown.iter().map(|(what, usd)| vec![what.clone(), dollars(*usd)])) }
+            if !left_out.is_empty() { <p class="quiet">{ format!("{} more: {} together.", left_out.len(), dollars(more)) }</p> }
+        </details>
     }
 }
 

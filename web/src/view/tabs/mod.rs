@@ -20,7 +20,7 @@ use super::timeline::axis::Range;
 use super::words::moment;
 use crate::state::{Action, Tab, UiAction};
 use chart::{Chart, Kind};
-use cost::{CostTables, no_prices};
+use cost::{CostTables, no_prices, providers};
 use events::Events;
 pub(crate) use events::FILTER_FIELD;
 use matrix::Matrix;
@@ -69,6 +69,8 @@ pub struct TabsProps {
     pub dark: bool,
     /// Tables instead of charts.
     pub tables: bool,
+    /// The provider whose bill is wanted, as [`Report::provider`] takes it.
+    pub provider: Option<String>,
     /// Where actions go.
     pub dispatch: Callback<Action>,
 }
@@ -80,7 +82,7 @@ pub fn Tabs(props: &TabsProps) -> Html {
     let open = shown(props);
     let inside = match (report, clusters.get(cluster).cloned()) {
         (Some(report), Some(cluster)) => {
-            let chart = |kind| {
+            let chart = |kind: Kind| {
                 html! { <Chart {kind} report={report.clone()} cluster={cluster.clone()} {at} {range} {dark} {tables} /> }
             };
             match open {
@@ -92,8 +94,14 @@ pub fn Tabs(props: &TabsProps) -> Html {
                 Tab::Availability => chart(Kind::Availability),
                 Tab::Latency => chart(Kind::Latency),
                 Tab::Traffic => above("Bytes from zone to zone", chart(Kind::Traffic), html! { <Matrix {report} /> }),
-                Tab::Cost if report.bill.is_none() => no_prices(),
-                Tab::Cost => above("What it costs", chart(Kind::Bill), html! { <CostTables {report} /> }),
+                Tab::Cost => match report.provider(props.provider.as_deref()).map(|name| AttrValue::from(name.to_owned())) {
+                    None => no_prices(),
+                    Some(provider) => {
+                        let chart =
+                            html! { <>{ providers(&report, &provider, &dispatch) }{ chart(Kind::Bill(provider.clone())) }</> };
+                        above("What it costs", chart, html! { <CostTables {report} {provider} /> })
+                    }
+                },
                 Tab::Report => html! { <ReportTables {report} /> },
             }
         }

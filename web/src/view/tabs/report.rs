@@ -48,8 +48,9 @@ pub(super) fn rows(caption: &str, heads: &[&str], rows: impl Iterator<Item = Cel
     if rows.is_empty() {
         return Html::default();
     }
-    let numeric =
-        |cell: &String| cell == "none" || cell.trim_start_matches(['$', '+', '-']).starts_with(|c: char| c.is_ascii_digit());
+    let numeric = |cell: &String| {
+        cell == "none" || cell.trim_start_matches(['<', ' ', '$', '+', '-']).starts_with(|c: char| c.is_ascii_digit())
+    };
     let class = |column: usize| match () {
         () if rows.iter().all(|cells| numeric(&cells[column])) => Some("number"),
         () if rows.iter().any(|cells| cells[column].len() > 40) => Some("prose"),
