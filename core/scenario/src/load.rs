@@ -1,5 +1,7 @@
 //! Load on etcd: what a scenario that cannot be invalid says of clients.
 
+use std::num::NonZeroU32;
+
 use crate::cost::Process;
 use crate::ids::{ClusterId, NodeId, PlaneId, ZoneId};
 use zonefall_kernel::time::{Duration, Time};
@@ -104,7 +106,18 @@ pub struct Client {
     pub start: Time,
     /// No request at or after this.
     pub stop: Time,
-    /// It is one of the API servers of a plane, one part of all that they ask: which of those that serve, the first being 0. It is where
-    /// that server is, and `zone`, `target` and its part of `load` are as they are then.
-    pub server: Option<(PlaneId, u32)>,
+    /// It is a part of an API server: it is where that server is, and `zone`, `target` and its part of `load` are as they are then.
+    pub server: Option<ServerPart>,
+}
+
+/// What an API server asks of etcd for requests of one kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ServerPart {
+    /// The plane whose API it serves.
+    pub plane: PlaneId,
+    /// Which of the servers that clients are sent to, the first being 0.
+    pub server: u32,
+    /// Requests that the server works on at a time, all its reads or all its writes together: one more is turned away. `None`: these are
+    /// not counted.
+    pub limit: Option<NonZeroU32>,
 }

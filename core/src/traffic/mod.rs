@@ -12,7 +12,7 @@
 
 pub mod legs;
 pub mod plan;
-pub(crate) mod routes;
+mod routes;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -27,9 +27,9 @@ use crate::network::ledger::{Class, Ledger};
 use crate::record::Record;
 use crate::scenario::Scenario;
 use crate::scenario::kube::Role;
-use crate::scenario::kube::usage::Caller;
+use crate::scenario::kube::usage::{Caller, WATCHER};
 use legs::Point;
-use plan::{Amount, Plan, Rate, WATCHER};
+use plan::{Amount, Plan, Rate};
 
 /// What flows are found from.
 #[derive(Clone, Copy, Debug)]
@@ -137,7 +137,7 @@ impl Traffic {
                     }
                 }
             }
-            let each = scenario.clients.iter().any(|client| client.server.is_some_and(|(of, _)| of == hosted.plane));
+            let each = scenario.clients.iter().any(|client| client.server.is_some_and(|part| part.plane == hosted.plane));
             let (since, totals, written) = Default::default();
             traffic.planes.insert(hosted.plane, Plane { plan, shoot, events, each, since, totals, written });
             traffic.stale.insert(hosted.plane);

@@ -2,7 +2,7 @@
 
 use crate::network::ledger::Class;
 use crate::network::wire::Burst;
-use crate::scenario::kube::usage::{Caller, Objects, Requests};
+use crate::scenario::kube::usage::{Caller, Objects, Requests, WATCHER};
 use crate::traffic::legs::{self, Leg, Part, Point};
 
 /// What flows, in millionths of each a second: messages, application bytes, bytes on the wire, packets.
@@ -120,9 +120,6 @@ pub fn written(requests: &[Requests]) -> Rate {
     }
     all
 }
-
-/// Who is told of what is written: one component stands for all that watch.
-pub const WATCHER: &str = "kube-controller-manager";
 
 impl Plan {
     /// The plan of some requests; `at`: where they meet etcd, but for who leads.

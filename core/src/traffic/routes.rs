@@ -7,6 +7,7 @@
 
 use crate::etcd::cluster::Cluster;
 use crate::ids::{Endpoint, MemberId, PlaneId, ZoneId};
+use crate::kube::api::Running;
 use crate::network::HostId;
 use crate::scenario::kube::usage::{Caller, Objects};
 use crate::traffic::legs::Part;
@@ -18,18 +19,18 @@ type End = (Endpoint, ZoneId);
 
 /// An API server that is asked.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Server {
+struct Server {
     /// Where it runs.
-    pub(crate) host: HostId,
+    host: HostId,
     /// The member its connection is with.
-    pub(crate) member: u8,
+    member: u8,
 }
 
 /// API servers that have a connection to etcd: all of them, and those that clients are sent to and that get answers.
-pub(crate) fn servers(id: PlaneId, at: &World<'_>) -> (Vec<Server>, Vec<Server>) {
+fn servers(id: PlaneId, at: &World<'_>) -> (Vec<Server>, Vec<Server>) {
     let main = &at.clusters[at.scenario.kube.planes[id.0 as usize].etcd.0 as usize];
     let (mut linked, mut serving) = (Vec::new(), Vec::new());
-    for (host, ready, member) in at.kube.plane(id).api().servers() {
+    for Running { host, ready, linked: member, .. } in at.kube.plane(id).api().servers() {
         let Some(member) = member else { continue };
         linked.push(Server { host, member });
         if ready && main.time_at(member, true, false, at.net).is_some() {

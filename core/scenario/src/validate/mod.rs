@@ -54,6 +54,7 @@ pub(super) fn validate(raw: &RawScenario, replaced: &BTreeSet<String>, errors: &
     let prices = prices::validate(&mut cx, raw, &kube);
     let mut clients = load::validate(&mut cx, raw, &world, &clusters, &members);
     clients.extend(usage::clients(&mut cx, raw, &kube));
+    usage::limits(&mut cx, raw);
     let (faults, random_faults) = events::validate(&mut cx, raw, &world, &clusters, &members, &mut inputs);
     let probe = Probe { from: probe_zone(&mut cx, raw, &world.zone_names), deadline: raw.probe.deadline.0 };
     let expect = expectations(&mut cx, raw, &clusters);
