@@ -118,6 +118,7 @@ fn availability(cluster: &EtcdReport, simulated_s: f64, page: &Page) -> String {
 
 fn latency(cluster: &EtcdReport, page: &Page) -> String {
     let ms = |v: Option<f64>| v.map_or_else(|| "-".to_owned(), |v| format!("{v:.2}"));
+    let rejects = cluster.requests.rejected > 0;
     let rows = cluster.latency.iter().map(|l| {
         let op = match (l.op, l.consistency) {
             (OpKind::Put, _) => "put",
@@ -132,10 +133,12 @@ fn latency(cluster: &EtcdReport, page: &Page) -> String {
         let mut row = vec![op.to_owned(), l.from_zone.clone(), l.target.clone()];
         row.extend([ms(l.p50_ms), ms(l.p90_ms), ms(l.p99_ms), ms(l.max_ms)]);
         row.extend(counts);
+        row.extend(rejects.then(|| l.rejected.to_string()));
         row
     });
-    let head = ["request", "from", "to", "p50", "p90", "p99", "max", "ok", "timed out", "failed"];
-    page.table(&head, rows, &[3, 4, 5, 6, 7, 8, 9])
+    let head = ["request", "from", "to", "p50", "p90", "p99", "max", "ok", "timed out", "failed", "rejected"];
+    let columns = head.len() - usize::from(!rejects);
+    page.table(&head[..columns], rows, &[3, 4, 5, 6, 7, 8, 9, 10][..columns - 3])
 }
 
 fn members(cluster: &EtcdReport, page: &Page) -> String {

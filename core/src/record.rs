@@ -130,7 +130,7 @@ pub enum Record {
         from: ZoneId,
         /// What.
         op: Op,
-        /// The member that answered last.
+        /// The member that was asked last; where it was turned away, the one that would have been.
         member: MemberId,
         /// From the first sending to the last answer.
         latency: Duration,
@@ -229,6 +229,8 @@ pub enum RequestResult {
     Failed,
     /// Larger than `max_request_bytes`.
     TooLarge,
+    /// Turned away by an API server that works on as many as it may (429): it never reached etcd.
+    Rejected,
 }
 
 /// What availability is judged for.

@@ -15,7 +15,7 @@ macro_rules! bundle {
     };
 }
 
-static BUNDLED: [Bundled; 31] = bundle![
+static BUNDLED: [Bundled; 32] = bundle![
     "zone-outage",
     "two-zones-big",
     "two-zones-small",
@@ -47,6 +47,7 @@ static BUNDLED: [Bundled; 31] = bundle![
     "capacity",
     "cost-of-tolerance",
     "topology-hints",
+    "etcd-benchmark",
 ];
 
 /// All scenarios that come with Zonefall, the default one first.

@@ -1,5 +1,7 @@
 //! Load on etcd: what a scenario that cannot be invalid says of clients.
 
+use std::num::NonZeroU32;
+
 use crate::cost::Process;
 use crate::ids::{ClusterId, NodeId, PlaneId, ZoneId};
 use zonefall_kernel::time::{Duration, Time};
@@ -135,4 +137,7 @@ pub struct ServerPart {
     pub server: u32,
     /// Which of the plane's requests; `None`: its watch.
     pub requests: Option<u16>,
+    /// Requests that the server works on at a time, all its reads or all its writes together: one more is turned away. `None`: these are
+    /// not counted.
+    pub limit: Option<NonZeroU32>,
 }

@@ -8,6 +8,7 @@
 //! A request that meets a dead process on a living host is refused at once; one that meets a black hole is missed only when its time
 //! is up. That time is the client's own or the server's (`request_timeout`), whichever is shorter.
 
+pub mod in_flight;
 mod process;
 pub mod requests;
 mod seat;
@@ -16,6 +17,7 @@ mod words;
 
 use std::collections::VecDeque;
 
+use crate::client::in_flight::InFlight;
 use crate::client::process::Process;
 use crate::client::requests::{Request, Requests};
 pub use crate::client::seat::Seat;
@@ -84,6 +86,8 @@ pub struct Surroundings<'a> {
     pub net: &'a Network,
     /// The cluster it talks to.
     pub cluster: &'a mut Cluster,
+    /// What API servers work on.
+    pub in_flight: &'a mut InFlight,
     /// What the run loop is asked to do.
     pub fx: &'a mut Effects,
 }
@@ -178,15 +182,20 @@ impl Client {
         at.fx.schedule.push((at.now + gap, Event::Client(self.id, ClientEvent::Next)));
     }
 
-    /// Begins a request, unless its machine has no power, or there were enough.
+    /// Begins a request, unless its server turns it away, its machine has no power, or there were enough.
     fn begin(&mut self, at: &mut Surroundings<'_>) {
         if self.left == 0 {
             return;
         }
         self.left -= 1;
         let member = self.first_member(at);
-        let token = self.requests.open(Request { since: at.now, tries: 0, member });
-        if at.net.is_powered(self.host) {
+        let wanted = self.places();
+        let is_let_in = wanted.is_none_or(|(places, limit)| at.in_flight.take(places, limit));
+        let taken = wanted.filter(|_| is_let_in).map(|(places, _)| places);
+        let token = self.requests.open(Request { since: at.now, tries: 0, member, taken });
+        if !is_let_in {
+            self.finish(token, RequestResult::Rejected, at);
+        } else if at.net.is_powered(self.host) {
             self.send(token, at);
         } else {
             self.finish(token, RequestResult::Failed, at);
@@ -354,6 +363,9 @@ impl Client {
 
     fn finish(&mut self, token: Token, result: RequestResult, at: &mut Surroundings<'_>) {
         let request = self.requests.close(token);
+        if let Some(places) = request.taken {
+            at.in_flight.give_back(places);
+        }
         let member = MemberId { cluster: self.cluster, index: request.member };
         let latency = at.now.since(request.since);
         self.tell(member, latency, result, at.fx);

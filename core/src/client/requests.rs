@@ -1,5 +1,6 @@
 //! Requests under way: slots that are used again, told apart by generation.
 
+use crate::client::in_flight::Places;
 use crate::etcd::raft::log::Token;
 use crate::ids::ClientId;
 use crate::kernel::time::Time;
@@ -13,6 +14,8 @@ pub struct Request {
     pub tries: u32,
     /// Whom it is at now.
     pub member: u8,
+    /// It has one of these places.
+    pub taken: Option<Places>,
 }
 
 /// The requests of one client.

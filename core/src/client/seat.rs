@@ -1,13 +1,18 @@
 //! Clients that are parts of API servers: they ask from where their server is, the member that its connection is with.
 
+use std::num::NonZeroU32;
+
+use crate::client::in_flight::Places;
 use crate::client::{Client, Surroundings};
 use crate::ids::ZoneId;
 use crate::network::HostId;
 use crate::scenario::{Load, Op, Target};
 
-/// An API server that serves.
+/// An API server that clients are sent to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seat {
+    /// Which, as [`Running::key`](crate::kube::api::Running::key) tells it from others.
+    pub server: u32,
     /// Where it runs.
     pub host: HostId,
     /// In which zone.
@@ -19,6 +24,13 @@ pub struct Seat {
 }
 
 impl Client {
+    /// The places at its server that its requests take, and how many there are; `None`: they take none.
+    pub(super) fn places(&self) -> Option<(Places, NonZeroU32)> {
+        let (part, seat) = (self.spec.server?, self.seat?);
+        let writes = !matches!(self.spec.op, Op::Range { .. });
+        Some((Places { plane: part.plane, server: seat.server, writes }, part.limit?))
+    }
+
     /// The server it is a part of is another, is elsewhere, or shares with more or fewer; or (`None`) none serves in its place.
     pub fn sit(&mut self, seat: Option<Seat>, at: &mut Surroundings<'_>) {
         if self.seat == seat {

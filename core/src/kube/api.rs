@@ -82,6 +82,21 @@ enum Link {
     Dialling(u8),
 }
 
+/// An API server that runs, for those who look from outside.
+#[derive(Clone, Copy, Debug)]
+pub struct Running {
+    /// Tells it from the others of its plane.
+    pub key: u32,
+    /// Where.
+    pub host: HostId,
+    /// Clients are sent to it.
+    pub ready: bool,
+    /// The member of etcd that its connection is with.
+    pub linked: Option<u8>,
+    /// The member whose answers it waits for: that one, one that has fallen silent, or one that it dials.
+    pub asks: Option<u8>,
+}
+
 #[derive(Clone, Debug)]
 struct Server {
     replica: Replica,
@@ -154,9 +169,15 @@ impl Api {
         }
     }
 
-    /// Those that run: their keys, where, whether clients are sent to them, and the member of etcd that their connection is with.
-    pub fn servers(&self) -> impl Iterator<Item = (u32, HostId, bool, Option<u8>)> {
-        self.servers.iter().map(|(key, server)| (*key, server.host, server.ready, server.link.member()))
+    /// Those that run.
+    pub fn servers(&self) -> impl Iterator<Item = Running> {
+        self.servers.iter().map(|(key, server)| Running {
+            key: *key,
+            host: server.host,
+            ready: server.ready,
+            linked: server.link.member(),
+            asks: server.link.asks(),
+        })
     }
 
     /// Looks at everything anew: servers, etcd and paths may have changed. Whether any server's answers have.
@@ -375,6 +396,13 @@ impl Link {
         match self {
             Self::Open { member, .. } => Some(member),
             Self::Idle | Self::Silent { .. } | Self::Dialling(_) => None,
+        }
+    }
+
+    const fn asks(self) -> Option<u8> {
+        match self {
+            Self::Open { member, .. } | Self::Silent { member, .. } | Self::Dialling(member) => Some(member),
+            Self::Idle => None,
         }
     }
 }

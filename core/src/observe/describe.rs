@@ -111,6 +111,7 @@ pub fn describe(record: &Record, scenario: &Scenario) -> String {
                 RequestResult::TimedOut => "timed out",
                 RequestResult::Failed => "failed",
                 RequestResult::TooLarge => "too large",
+                RequestResult::Rejected => return format!("{client}: {op} turned away: too many in flight"),
             };
             format!("{client}: {op} at {}: {result} after {took}", name(*member))
         }

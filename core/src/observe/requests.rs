@@ -83,6 +83,7 @@ impl Requests {
             count: tally.counts.ok,
             timed_out: tally.counts.timed_out,
             failed: tally.counts.failed + tally.counts.too_large,
+            rejected: tally.counts.rejected,
             p50_ms: at(0.5),
             p90_ms: at(0.9),
             p99_ms: at(0.99),
@@ -145,6 +146,7 @@ fn count(counts: &mut RequestCounts, result: RequestResult) {
         RequestResult::TimedOut => &mut counts.timed_out,
         RequestResult::Failed => &mut counts.failed,
         RequestResult::TooLarge => &mut counts.too_large,
+        RequestResult::Rejected => &mut counts.rejected,
     } += 1;
 }
 
@@ -184,7 +186,10 @@ mod tests {
         (1..=100).for_each(|n| ask(0, put, n, RequestResult::Ok));
         ask(0, put, 7_000, RequestResult::TimedOut);
         ask(1, range, 3, RequestResult::Failed);
-        assert_eq!(requests.totals(CLUSTER), RequestCounts { ok: 100, timed_out: 1, failed: 1, too_large: 0 });
+        ask(1, range, 0, RequestResult::Rejected);
+        ask(1, range, 0, RequestResult::Rejected);
+        let all = RequestCounts { ok: 100, timed_out: 1, failed: 1, too_large: 0, rejected: 2 };
+        assert_eq!(requests.totals(CLUSTER), all);
         let rows = requests.rows(CLUSTER);
         let [put, range] = &rows[..] else { panic!("{rows:?}") };
         assert_eq!((put.op, put.target.as_str(), put.consistency), (OpKind::Put, "leader", Consistency::Linearizable));
@@ -193,7 +198,7 @@ mod tests {
             assert!((got.unwrap() - expected).abs() <= expected * 0.001, "{got:?} {expected}");
         }
         assert_eq!((range.target.as_str(), range.consistency), ("etcd-main-1", Consistency::Serializable));
-        assert_eq!((range.count, range.failed, range.p50_ms), (0, 1, None));
+        assert_eq!((range.count, range.failed, range.rejected, range.p50_ms), (0, 1, 2, None));
     }
 
     #[test]

@@ -209,6 +209,7 @@ impl Form {
                     RequestResult::TimedOut => 1,
                     RequestResult::Failed => 2,
                     RequestResult::TooLarge => 3,
+                    RequestResult::Rejected => 4,
                 });
             }
             Record::Availability { cluster, service, up } => {

@@ -202,6 +202,8 @@ pub struct RequestCounts {
     pub failed: u64,
     /// Larger than `max_request_bytes`.
     pub too_large: u64,
+    /// Turned away by API servers that worked on as many as they may (429): they never reached etcd.
+    pub rejected: u64,
 }
 
 /// Operation of a request.
@@ -252,6 +254,8 @@ pub struct LatencyReport {
     pub timed_out: u64,
     /// Requests refused or failed.
     pub failed: u64,
+    /// Requests that an API server turned away (429).
+    pub rejected: u64,
     /// Median.
     pub p50_ms: Option<f64>,
     /// 90th percentile.
@@ -273,7 +277,7 @@ pub struct LatencyReport {
 pub struct LatencyWindows {
     /// Requests that ended well.
     pub count: Vec<u64>,
-    /// Requests that timed out, were refused or failed.
+    /// Requests that timed out, were refused, failed or were turned away.
     pub failed: Vec<u64>,
     /// Median.
     pub p50_ms: Vec<Option<f64>>,

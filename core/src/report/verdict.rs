@@ -46,8 +46,10 @@ pub(super) fn verdict(report: &Report) -> String {
         [one, more @ ..] => format!("{one} and {} more: {words}", more.len()),
         [] => unreachable!("what is said is said of a cluster"),
     };
-    said.iter().map(line).chain(report.month()).collect::<Vec<_>>().join("
-")
+    said.iter().map(line).chain(report.month()).collect::<Vec<_>>().join(
+        "
+",
+    )
 }
 
 type Sentence = Vec<Phrase>;

@@ -17,7 +17,6 @@ mod seats;
 mod tests;
 pub mod words;
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::client::{Client, Surroundings};
@@ -26,7 +25,7 @@ use crate::etcd::member::Standing;
 use crate::etcd::raft;
 use crate::fault::Faults;
 use crate::gardener::machine::cloud::Cloud;
-use crate::ids::{ClientId, ClusterId, MemberId, PlaneId, ZoneId};
+use crate::ids::{ClientId, ClusterId, MemberId, ZoneId};
 use crate::kernel::queue::EventQueue;
 use crate::kernel::time::Time;
 use crate::kube::{self, Kube};
@@ -37,6 +36,7 @@ use crate::scenario::Scenario;
 use crate::traffic::{Traffic, World};
 use event::{Answer, Effects, EtcdEvent, Event, MemberOrder};
 pub use meters::{LinkTotals, PairTotals, Pairs};
+use seats::Servers;
 
 /// How heartbeats and other periodic work are simulated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -75,8 +75,7 @@ pub struct Simulation {
     faults: Faults,
     fx: Effects,
     traffic: Traffic,
-    /// Clients that are parts of API servers.
-    parts: BTreeMap<PlaneId, seats::Parts>,
+    servers: Servers,
     /// [`Simulation::run_some`] has handled all events up to here, and what rested has been woken.
     woken: Option<Time>,
 }
@@ -141,9 +140,9 @@ impl Simulation {
         let kube = Kube::new(seed, options.exact, &mut at);
         let faults = Faults::new(&scenario, seed);
         let (events, queue) = (0, EventQueue::new());
-        let (traffic, parts, woken) = (Traffic::new(&scenario), seats::parts(&scenario), None);
+        let (traffic, servers, woken) = (Traffic::new(&scenario), Servers::new(&scenario), None);
         let mut simulation =
-            Self { scenario, now, events, queue, network, clusters, clients, cloud, kube, faults, fx, traffic, parts, woken };
+            Self { scenario, now, events, queue, network, clusters, clients, cloud, kube, faults, fx, traffic, servers, woken };
         simulation.plan_faults();
         simulation
     }
@@ -312,7 +311,10 @@ impl Simulation {
     fn client(&mut self, id: ClientId) -> (&mut Client, Surroundings<'_>) {
         let client = &mut self.clients[id.0 as usize];
         let cluster = &mut self.clusters[client.cluster().0 as usize];
-        (client, Surroundings { now: self.now, net: &self.network, cluster, fx: &mut self.fx })
+        (
+            client,
+            Surroundings { now: self.now, net: &self.network, cluster, in_flight: &mut self.servers.in_flight, fx: &mut self.fx },
+        )
     }
 
     /// Does what the handlers asked for, until nothing is asked any more.

@@ -1,25 +1,50 @@
 //! API servers as clients of etcd: where what they ask is simulated request by request, all of it or a sample.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use crate::client::Seat;
+use crate::client::in_flight::InFlight;
 use crate::ids::{ClientId, PlaneId};
+use crate::kube::api::Running;
 use crate::scenario::kube::usage::{Caller, Each};
 use crate::scenario::{Scenario, ServerPart};
 use crate::sim::Simulation;
-use crate::traffic::routes;
+
+/// Clients that are parts of API servers, and what those work on.
+#[derive(Clone, Debug)]
+pub(super) struct Servers {
+    of: BTreeMap<PlaneId, Parts>,
+    /// Requests in flight.
+    pub(super) in_flight: InFlight,
+}
 
 /// The parts of a plane's API servers.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Parts {
+struct Parts {
     clients: Vec<(ClientId, ServerPart)>,
     /// The key of the server that has each number, while it runs.
     numbers: Vec<Option<u32>>,
 }
 
+impl Servers {
+    /// Nothing is asked yet.
+    pub(super) fn new(scenario: &Scenario) -> Self {
+        let mut of: BTreeMap<PlaneId, Parts> = BTreeMap::new();
+        for (id, client) in (0..).map(ClientId).zip(&scenario.clients) {
+            if let Some(part) = client.server {
+                let own = of.entry(part.plane).or_default();
+                own.clients.push((id, part));
+                own.numbers.resize(own.numbers.len().max(part.server as usize + 1), None);
+            }
+        }
+        Self { of, in_flight: InFlight::default() }
+    }
+}
+
 impl Parts {
     /// Each server that runs keeps its number; a new one takes the lowest that is free.
-    fn number(&mut self, running: &[routes::Server]) {
+    fn number(&mut self, running: &[Running]) {
         let runs = |key: &u32| running.iter().any(|server| server.key == *key);
         for number in &mut self.numbers {
             *number = number.filter(runs);
@@ -40,46 +65,37 @@ impl Simulation {
         self.traffic.set_all(plane, !each);
     }
 
-    /// The parts of a plane's API servers sit where those are.
+    /// The parts of a plane's API servers sit where those are that clients are sent to now. What they ask of a member that does not
+    /// answer waits, as clients of theirs do: until the readiness probe of the server says so they are sent there still.
+    /// (What a server without any member to dial refuses at once is left out.) A server that is linked watches, ready or not.
     pub(super) fn seat_clients(&mut self, plane: PlaneId) {
-        let Some(mut parts) = self.parts.remove(&plane) else { return };
-        let (linked, serving) = routes::servers(plane, &self.world());
-        parts.number(&linked);
-        let scenario = std::sync::Arc::clone(&self.scenario);
+        let Some(mut parts) = self.servers.of.remove(&plane) else { return };
+        let running: Vec<Running> = self.kube.plane(plane).api().servers().collect();
+        parts.number(&running);
+        let servers = running.iter().filter(|server| server.ready && server.asks.is_some()).count();
+        let scenario = Arc::clone(&self.scenario);
         let spec = &scenario.kube.planes[plane.0 as usize];
-        let times = |what: (&Caller, Each)| self.traffic.times(plane, what, serving.len(), &self.world());
+        let times = |what: (&Caller, Each)| self.traffic.times(plane, what, servers, &self.world());
         let asked: Vec<usize> = spec.requests.iter().map(|own| times((&own.by, own.each))).collect();
         let watches = times((&Caller::Server, Each::Plane));
         for (id, part) in &parts.clients {
-            let (among, times) = match part.requests {
-                Some(k) => (&serving, asked[usize::from(k)]),
-                None => (&linked, watches),
-            };
             let key = parts.numbers[part.server as usize];
-            let server = among.iter().find(|server| Some(server.key) == key).filter(|_| times > 0);
+            let server = running.iter().find(|server| Some(server.key) == key);
+            let (member, times) = match part.requests {
+                Some(k) => (server.filter(|server| server.ready).and_then(|server| server.asks), asked[usize::from(k)]),
+                None => (server.and_then(|server| server.linked), watches),
+            };
             let of_main = self.clients[id.0 as usize].cluster() == spec.etcd;
-            let seat = server.map(|server| Seat {
+            let seat = server.zip(member).filter(|_| times > 0).map(|(server, member)| Seat {
+                server: server.key,
                 host: server.host,
                 zone: self.network.zone(server.host),
-                member: of_main.then_some(server.member),
-                share: part.requests.map_or((1, 1), |_| (times as u64, serving.len() as u64)),
+                member: of_main.then_some(member),
+                share: part.requests.map_or((1, 1), |_| (times as u64, servers as u64)),
             });
             let (client, mut at) = self.client(*id);
             client.sit(seat, &mut at);
         }
-        self.parts.insert(plane, parts);
+        self.servers.of.insert(plane, parts);
     }
-}
-
-/// Which clients are parts of which planes' API servers.
-pub(super) fn parts(scenario: &Scenario) -> BTreeMap<PlaneId, Parts> {
-    let mut parts: BTreeMap<PlaneId, Parts> = BTreeMap::new();
-    for (id, client) in (0..).map(ClientId).zip(&scenario.clients) {
-        if let Some(part) = client.server {
-            let own = parts.entry(part.plane).or_default();
-            own.clients.push((id, part));
-            own.numbers.resize(own.numbers.len().max(part.server as usize + 1), None);
-        }
-    }
-    parts
 }

@@ -13,7 +13,7 @@
 
 pub mod legs;
 pub mod plan;
-pub(crate) mod routes;
+mod routes;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -28,9 +28,9 @@ use crate::network::ledger::{Class, Ledger};
 use crate::record::Record;
 use crate::scenario::Scenario;
 use crate::scenario::kube::Role;
-use crate::scenario::kube::usage::{Caller, Each};
+use crate::scenario::kube::usage::{Caller, Each, WATCHER};
 use legs::Point;
-use plan::{Amount, Plan, Rate, WATCHER};
+use plan::{Amount, Plan, Rate};
 
 /// What flows are found from.
 #[derive(Clone, Copy, Debug)]

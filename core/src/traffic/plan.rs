@@ -2,7 +2,7 @@
 
 use crate::network::ledger::Class;
 use crate::network::wire::Burst;
-use crate::scenario::kube::usage::{Caller, Each, Objects, Requests};
+use crate::scenario::kube::usage::{Caller, Each, Objects, Requests, WATCHER};
 use crate::traffic::legs::{self, Leg, Part, Point};
 
 /// What flows, in millionths of each a second: messages, application bytes, bytes on the wire, packets.
@@ -120,9 +120,6 @@ pub struct Plan {
     /// In no order.
     pub groups: Vec<Group>,
 }
-
-/// Who is told of what is written: one component stands for all that watch.
-pub const WATCHER: &str = "kube-controller-manager";
 
 /// How many times over something is asked now: not at all without pods of who asks. `pods`: of a component, how many there are.
 pub fn times(by: &Caller, each: Each, servers: usize, pods: impl Fn(&str) -> usize) -> usize {

@@ -7,10 +7,11 @@
 
 use crate::etcd::cluster::Cluster;
 use crate::ids::{Endpoint, MemberId, PlaneId, ZoneId};
+use crate::kube::api::Running;
 use crate::network::HostId;
-use crate::scenario::kube::usage::{Caller, Each, Objects};
+use crate::scenario::kube::usage::{Caller, Each, Objects, WATCHER};
 use crate::traffic::legs::Part;
-use crate::traffic::plan::{self, Asked, Rate, Stream, WATCHER};
+use crate::traffic::plan::{self, Asked, Rate, Stream};
 use crate::traffic::{Flow, Key, Plane, World};
 
 /// An end of a flow.
@@ -18,22 +19,20 @@ type End = (Endpoint, ZoneId);
 
 /// An API server that is asked.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Server {
-    /// Its key in its API.
-    pub(crate) key: u32,
+struct Server {
     /// Where it runs.
-    pub(crate) host: HostId,
+    host: HostId,
     /// The member its connection is with.
-    pub(crate) member: u8,
+    member: u8,
 }
 
 /// API servers that have a connection to etcd: all of them, and those that clients are sent to and that get answers.
-pub(crate) fn servers(id: PlaneId, at: &World<'_>) -> (Vec<Server>, Vec<Server>) {
+fn servers(id: PlaneId, at: &World<'_>) -> (Vec<Server>, Vec<Server>) {
     let main = &at.clusters[at.scenario.kube.planes[id.0 as usize].etcd.0 as usize];
     let (mut linked, mut serving) = (Vec::new(), Vec::new());
-    for (key, host, ready, member) in at.kube.plane(id).api().servers() {
+    for Running { host, ready, linked: member, .. } in at.kube.plane(id).api().servers() {
         let Some(member) = member else { continue };
-        let server = Server { key, host, member };
+        let server = Server { host, member };
         linked.push(server);
         if ready && main.time_at(member, true, false, at.net).is_some() {
             serving.push(server);

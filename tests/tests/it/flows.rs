@@ -23,7 +23,7 @@ const NODES: [&str; 6] = ["node-a1", "node-a2", "node-b1", "node-b2", "node-c1",
 const HOUR: Duration = Duration::from_secs(3_600);
 
 /// A bundled scenario whose shoots are in use, changed.
-fn in_use(name: &str, change: impl FnOnce(&mut Value)) -> Scenario {
+pub(crate) fn in_use(name: &str, change: impl FnOnce(&mut Value)) -> Scenario {
     let bundled = bundled().iter().find(|bundled| bundled.name == name).expect("it is bundled");
     let mut file: Value = serde_json::from_str(bundled.json).expect("it is JSON");
     for shoot in file["shoots"].as_array_mut().expect("it has shoots") {

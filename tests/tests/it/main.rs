@@ -7,6 +7,8 @@ mod flows;
 #[cfg(not(target_arch = "wasm32"))]
 mod fuzz;
 #[cfg(not(target_arch = "wasm32"))]
+mod in_flight;
+#[cfg(not(target_arch = "wasm32"))]
 mod kube;
 #[cfg(not(target_arch = "wasm32"))]
 mod measurements;

@@ -195,6 +195,15 @@ fn a_story_that_breaks_fails_its_expectations() {
     let ample = json!({"name": "cpu", "minimum": 12, "maximum": 15});
     let lost = ["hints[service=shoot--garden--shop-1/etcd-main-client][0].to_s", &paid(110)];
     check("topology-hints", "/seeds/0/pools/0", ample, &lost);
+    let fsync =
+        ["etcd.three-zones.latency[op=put][target=leader].count", "etcd.three-zones.latency[op=put][target=follower].p50_ms"];
+    check("etcd-benchmark", "/etcd/1/disk/fsync", json!("3ms"), &fsync);
+    check(
+        "etcd-benchmark",
+        "/clients/7/process/per_request",
+        json!("120us"),
+        &["etcd.three-zones.latency[op=range][target=three-0].count"],
+    );
     let skewed = "failback[component=kube-apiserver].per_zone.za";
     check("zone-outage-option-1", "/faults/0/for", json!("3h"), &[skewed]);
     let spared = "components[component=kube-apiserver].none_served_s";

@@ -117,6 +117,8 @@ pub struct PlaneSpec {
     pub timers: Timers,
     /// What asks its API, where that is counted.
     pub requests: Vec<usage::Requests>,
+    /// How much of that each of its API servers takes at a time.
+    pub in_flight: usage::InFlight,
 }
 
 /// A node of a plane at the start.

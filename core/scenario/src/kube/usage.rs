@@ -3,6 +3,8 @@
 //! [`REST`] is the one place where the workload at rest is written down: who, how often, what, and what that rests on. Timers of real
 //! components are policy; three rates were fitted on rows of GEP-20's appendix (`docs/validation.md`), which therefore validate nothing.
 
+use std::num::NonZeroU32;
+
 use serde::{Deserialize, Serialize};
 
 use crate::{Change, Op};
@@ -12,6 +14,9 @@ pub const KEY_BYTES: u32 = 55;
 
 /// Seconds of each minute that a burst lasts (assumed: a third of it).
 pub const BURST_S: u64 = 20;
+
+/// Who is told of what is written: one component stands for all that watch.
+pub const WATCHER: &str = KCM;
 
 /// Which of a control plane's etcd clusters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -65,6 +70,28 @@ pub enum Each {
     Server,
     /// A replica of kube-controller-manager that stands by for its leader.
     Standby,
+}
+
+/// How many requests an API server works on at a time: one more is turned away at once, with 429 (`WithMaxInFlightLimit` in
+/// kubernetes/apiserver@24a394e5, `pkg/server/filters/maxinflight.go`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct InFlight {
+    /// Requests that change nothing (`--max-requests-inflight`); 0: any number.
+    pub reads: u32,
+    /// Requests that change something (`--max-mutating-requests-inflight`); 0: any number.
+    pub writes: u32,
+}
+
+impl InFlight {
+    /// The limit that such requests count for. None of them do that a server makes of itself: its loopback client is always let in, and
+    /// its checks are no requests of the API.
+    pub const fn limit(self, by: &Caller, op: Op) -> Option<NonZeroU32> {
+        match (by, op) {
+            (Caller::Server, _) | (_, Op::Watch) => None,
+            (_, Op::Range { .. }) => NonZeroU32::new(self.reads),
+            (_, Op::Put { .. } | Op::Txn { .. } | Op::Grant | Op::Delete { .. }) => NonZeroU32::new(self.writes),
+        }
+    }
 }
 
 /// What a source of the workload at rest does.

@@ -30,6 +30,9 @@ pub struct RawUse {
     /// What asks besides.
     #[schemars(length(max = 100))]
     pub requests: Vec<RawRequests>,
+    /// Requests that each API server works on at a time, where `traffic` is `requests`: one more is turned away at once (429). As with
+    /// `--enable-priority-and-fairness=false`: priority levels and their queues are left out.
+    pub inflight: RawInFlight,
     /// Who says so.
     #[serde(flatten)]
     pub mark: RawMark,
@@ -37,7 +40,25 @@ pub struct RawUse {
 
 impl Default for RawUse {
     fn default() -> Self {
-        Self { nodes: 3, at_rest: true, requests: Vec::new(), mark: RawMark::default() }
+        Self { nodes: 3, at_rest: true, requests: Vec::new(), inflight: RawInFlight::default(), mark: RawMark::default() }
+    }
+}
+
+/// Limits of an API server; 0: none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct RawInFlight {
+    /// Requests that change nothing, but for watches.
+    #[schemars(range(max = 1_000_000), extend("x-source" = "kubernetes/apiserver@24a394e5: --max-requests-inflight"))]
+    pub reads: u32,
+    /// Requests that change something.
+    #[schemars(range(max = 1_000_000), extend("x-source" = "kubernetes/apiserver@24a394e5: --max-mutating-requests-inflight"))]
+    pub writes: u32,
+}
+
+impl Default for RawInFlight {
+    fn default() -> Self {
+        Self { reads: 400, writes: 200 }
     }
 }
 
@@ -55,10 +76,10 @@ pub struct RawRequests {
     #[serde(default = "object")]
     #[schemars(extend("x-max" = "1MiB", "x-source" = "assumed"))]
     pub object: Size,
-    /// Objects of that kind there are: a list reads them all from etcd.
-    #[serde(default = "objects")]
-    #[schemars(range(max = 1_000_000), extend("x-source" = "assumed"))]
-    pub objects: u32,
+    /// Of a list, objects of that kind there are: it reads them all from etcd.
+    #[serde(default)]
+    #[schemars(range(max = 1_000_000), extend("x-default" = "500", "x-source" = "assumed"))]
+    pub objects: Option<u32>,
     /// Objects in the answer of a list: those that its label selector picks.
     #[serde(default)]
     #[schemars(range(max = 1_000_000), extend("x-default" = "all of them", "x-source" = "a list without a selector"))]
@@ -67,10 +88,13 @@ pub struct RawRequests {
     #[serde(default)]
     #[schemars(extend("x-source" = "kubernetes: an unset resourceVersion asks for the latest"))]
     pub cached: bool,
-    /// Components that watch such objects: each is told of a write.
-    #[serde(default = "watchers")]
-    #[schemars(range(max = 10_000), extend("x-source" = "assumed: one controller"))]
-    pub watchers: u32,
+    /// Of what writes, components that watch such objects: each is told. All of them are where kube-controller-manager is.
+    #[serde(default)]
+    #[schemars(
+        range(max = 10_000),
+        extend("x-default" = "1, where kube-controller-manager is a component", "x-source" = "assumed: one controller")
+    )]
+    pub watchers: Option<u32>,
     /// The component of the control plane that asks.
     #[serde(default)]
     #[schemars(extend("x-default" = "nobody there: users and nodes, through the load balancer of the seed", "x-source" = "assumed"))]
@@ -79,14 +103,6 @@ pub struct RawRequests {
 
 fn object() -> Size {
     Size(2 << 10)
-}
-
-fn objects() -> u32 {
-    500
-}
-
-fn watchers() -> u32 {
-    1
 }
 
 /// What is asked of an API.

@@ -9,6 +9,7 @@ mod passive;
 mod prices;
 mod published;
 mod routing;
+mod usage;
 
 use std::collections::BTreeSet;
 

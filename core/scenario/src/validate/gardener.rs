@@ -19,6 +19,7 @@ use crate::kube::name::PodTag;
 use crate::kube::profile::{self, Part};
 use crate::kube::routing::Routing;
 use crate::kube::scheduler;
+use crate::kube::usage::InFlight;
 use crate::kube::{Identities, KubeModel, PlaneSpec, Role, Workload};
 use crate::raw::{RawScenario, RawShoot, RawUse, RawVolumes};
 use crate::source::Input;
@@ -314,6 +315,7 @@ impl Hosting<'_> {
             routing: Routing::default(),
             timers,
             requests: requests.unwrap_or_default(),
+            in_flight: usage.map_or_else(InFlight::default, usage::in_flight),
         });
         Some(())
     }

@@ -13,6 +13,7 @@ use crate::kube::name::MachineName;
 use crate::kube::routing::{ApiToEtcd, Routing};
 use crate::kube::seed::{self, is_odd, over_zones};
 use crate::kube::taints::Taint;
+use crate::kube::usage::InFlight;
 use crate::kube::{Group, NodeSpec, NodeTemplate, PlaneSpec, PoolShare, Resources, Timers};
 use crate::raw::{RawMachine, RawPool, RawScenario, RawSeed, RawSeedNode};
 use crate::units::Span;
@@ -141,6 +142,7 @@ impl Builder<'_, '_> {
             routing,
             timers,
             requests: Vec::new(),
+            in_flight: InFlight::default(),
         };
         let (pools, nodes) = (Names::new("a pool of this seed"), Names::new("a node of this seed"));
         let (zones, used, volumes) = Default::default();

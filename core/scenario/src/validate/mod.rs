@@ -55,6 +55,7 @@ pub(super) fn validate(raw: &RawScenario, replaced: &BTreeSet<String>, errors: &
     let mut clients = load::validate(&mut cx, raw, &world, &clusters, &members);
     usage::sample(&cx, raw, &mut kube);
     clients.extend(usage::clients(&mut cx, raw, &kube));
+    usage::limits(&mut cx, raw);
     let (faults, random_faults) = events::validate(&mut cx, raw, &world, &clusters, &members, &mut inputs);
     let probe = Probe { from: probe_zone(&mut cx, raw, &world.zone_names), deadline: raw.probe.deadline.0 };
     let expect = expectations(&mut cx, raw, &clusters);

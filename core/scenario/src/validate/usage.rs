@@ -4,18 +4,24 @@ use super::Context;
 use crate::error::quote;
 use crate::ids::{ClusterId, ZoneId};
 use crate::kube::gardener::Shoot;
-use crate::kube::usage::{Caller, Each, KEY_BYTES, Objects, Requests, rest};
+use crate::kube::usage::{Caller, Each, InFlight, KEY_BYTES, Objects, Requests, WATCHER, rest};
 use crate::kube::{KubeModel, Role, Workload};
 use crate::load::{Change, Client, Load, Op, ServerPart, Target};
-use crate::raw::{RawRequests, RawScenario, RawTraffic, RawUse, RawVerb};
+use crate::raw::{RawInFlight, RawRequests, RawScenario, RawTraffic, RawUse, RawVerb};
 use zonefall_kernel::time::{Duration, Time};
 
+/// Objects that a list reads (assumed).
+const OBJECTS: u32 = 500;
+/// Components that are told of a write (assumed: one controller).
+const WATCHERS: u32 = 1;
 /// Most bytes that one list reads from etcd.
 const MAX_LIST_BYTES: u64 = 1 << 30;
 /// Most bytes of all requests of one kind in a run.
 const MAX_BYTES: u128 = 1_000_000_000_000_000;
 /// Most requests of a run that is simulated request by request.
 const MAX_REQUESTS: u128 = 100_000_000;
+/// An API server waits for etcd as long as its caller may wait for it (`--request-timeout`); etcd's own time-out is mostly sooner.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
 /// Most parts of what API servers ask then: each has a place among the hosts.
 const MAX_CLIENTS: usize = 20_000;
 /// Control planes of which requests are sampled where their traffic flows, spread evenly over the file's.
@@ -33,44 +39,78 @@ pub(super) fn of_shoot<'a>(
 ) -> Vec<Requests> {
     let components: Vec<&Workload> = components.collect();
     let find = |name: &str| components.iter().find(|workload| workload.name == name);
+    let is_watched = find(WATCHER).is_some();
     let mut all = if raw.at_rest { rest(raw.nodes) } else { Vec::new() };
     for (k, own) in raw.requests.iter().enumerate() {
         let path = format!("{path}.use.requests[{k}]");
         if let Some(from) = own.from.as_ref().filter(|from| find(from.as_str()).is_none()) {
             cx.error(&format!("{path}.from"), quote(from.as_str()), "a component of this control plane, or nothing");
         }
-        all.push(asked(cx, &path, own));
+        all.push(asked(cx, &path, own, is_watched));
     }
     all.retain(|own| own.per_million_s > 0);
     all
 }
 
-fn asked(cx: &mut Context<'_>, path: &str, raw: &RawRequests) -> Requests {
-    let lists = raw.verb == RawVerb::List;
-    let object = raw.object.0 as u32;
-    let selected = raw.selected.unwrap_or(raw.objects);
-    if lists && u64::from(object) * u64::from(raw.objects) > MAX_LIST_BYTES {
-        cx.error(&format!("{path}.objects"), raw.objects.to_string(), "lists of at most 1GiB");
+/// What an API server of a shoot works on at a time.
+pub(super) const fn in_flight(raw: &RawUse) -> InFlight {
+    let RawInFlight { reads, writes } = raw.inflight;
+    InFlight { reads, writes }
+}
+
+/// Limits of requests in flight are for requests.
+pub(super) fn limits(cx: &mut Context<'_>, raw: &RawScenario) {
+    for (k, shoot) in raw.shoots.iter().enumerate().filter(|_| raw.traffic == RawTraffic::Flows) {
+        if shoot.usage.as_ref().is_some_and(|usage| usage.inflight != RawInFlight::default()) {
+            let wanted = "nothing, or \"traffic\": \"requests\": what flows waits for nobody";
+            cx.error(&format!("shoots[{k}].use.inflight"), "limits", wanted);
+        }
+    }
+}
+
+/// Whether a file says of requests what their verb does not know.
+fn check(cx: &mut Context<'_>, path: &str, raw: &RawRequests, is_watched: bool) {
+    let (lists, reads) = (raw.verb == RawVerb::List, matches!(raw.verb, RawVerb::Get | RawVerb::List));
+    let objects = raw.objects.unwrap_or(OBJECTS);
+    if let (Some(objects), false) = (raw.objects, lists) {
+        cx.error(&format!("{path}.objects"), objects.to_string(), "it only of a list: each other request is of one object");
+    } else if lists && raw.object.0 * u64::from(objects) > MAX_LIST_BYTES {
+        cx.error(&format!("{path}.objects"), objects.to_string(), "lists of at most 1GiB");
     }
     if raw.selected.is_some() && !lists {
         cx.error(&format!("{path}.selected"), "a selector", "one only of a list");
-    } else if selected > raw.objects {
-        cx.error(&format!("{path}.selected"), selected.to_string(), format!("at most `objects`, {}", raw.objects));
+    } else if let Some(selected) = raw.selected.filter(|selected| *selected > objects) {
+        cx.error(&format!("{path}.selected"), selected.to_string(), format!("at most `objects`, {objects}"));
     }
-    if raw.cached && !matches!(raw.verb, RawVerb::Get | RawVerb::List) {
+    if raw.cached && !reads {
         cx.error(&format!("{path}.cached"), "true", "it only of a get or list: writes go to etcd");
     }
+    if let (Some(told), true) = (raw.watchers, reads) {
+        cx.error(&format!("{path}.watchers"), told.to_string(), "it only of what writes: nobody is told of a get or list");
+    } else if let Some(told @ 1..) = raw.watchers.filter(|_| !is_watched) {
+        let wanted = format!("0, or the component {WATCHER}: it stands for all that watch");
+        cx.error(&format!("{path}.watchers"), told.to_string(), wanted);
+    }
+}
+
+fn asked(cx: &mut Context<'_>, path: &str, raw: &RawRequests, is_watched: bool) -> Requests {
+    check(cx, path, raw, is_watched);
+    let lists = raw.verb == RawVerb::List;
+    let (object, objects) = (raw.object.0 as u32, raw.objects.unwrap_or(OBJECTS));
+    let selected = raw.selected.unwrap_or(objects);
+    let is_told = is_watched && !matches!(raw.verb, RawVerb::Get | RawVerb::List);
+    let watchers = if is_told { raw.watchers.unwrap_or(WATCHERS) } else { 0 };
     let range = |keys| Op::Range { linearizable: true, keys, key_bytes: KEY_BYTES, value_bytes: object };
     let write = |change| Op::Txn { change, key_bytes: KEY_BYTES, value_bytes: object };
     let (op, question, answer) = match raw.verb {
         RawVerb::Get => (range(1), 0, u64::from(object)),
         // etcd knows no labels: the API server reads all, and picks.
-        RawVerb::List => (range(raw.objects), 0, u64::from(object) * u64::from(selected)),
+        RawVerb::List => (range(objects), 0, u64::from(object) * u64::from(selected)),
         RawVerb::Create => (write(Change::Create), object, object.into()),
         RawVerb::Update | RawVerb::Patch => (write(Change::Update), object, object.into()),
         RawVerb::Delete => (write(Change::Delete), 0, object.into()),
     };
-    let copies = u128::from(raw.objects) * u128::from(lists) + u128::from(raw.watchers) + 3;
+    let copies = u128::from(objects) * u128::from(lists) + u128::from(watchers) + 3;
     let per_million_s = copies * u128::from(object) * u128::from(raw.rate.per_million_s());
     if cx.end != Time::MAX && per_million_s * u128::from(cx.end.as_nanos()) / 1_000_000_000_000_000 > MAX_BYTES {
         let wanted = "a lower rate, or fewer or smaller objects: at most a petabyte in the whole run";
@@ -85,7 +125,7 @@ fn asked(cx: &mut Context<'_>, path: &str, raw: &RawRequests) -> Requests {
         one_by_one: 0,
         question,
         answer,
-        watchers: raw.watchers,
+        watchers,
     }
 }
 
@@ -123,7 +163,7 @@ pub(super) fn clients(cx: &mut Context<'_>, raw: &RawScenario, kube: &KubeModel)
         let Some(hosted) = &shoot.hosted else { continue };
         let plane = &kube.planes[hosted.plane.0 as usize];
         let (servers, of_events) = most(shoot, kube);
-        let client = |what: &str, cluster, (op, load), (server, requests)| Client {
+        let client = |what: &str, cluster, (op, load), (server, requests, limit)| Client {
             name: format!("{}/kube-apiserver {server}: {what}", plane.name),
             cluster,
             zone: ZoneId(0),
@@ -133,11 +173,11 @@ pub(super) fn clients(cx: &mut Context<'_>, raw: &RawScenario, kube: &KubeModel)
             load,
             requests: None,
             process: None,
-            timeout: Duration::from_secs(5),
+            timeout: REQUEST_TIMEOUT,
             retries: 0,
             start: Time::ZERO,
             stop: cx.end,
-            server: Some(ServerPart { plane: hosted.plane, server, requests }),
+            server: Some(ServerPart { plane: hosted.plane, server, requests, limit }),
         };
         for (k, own) in (0..).zip(&plane.requests).filter(|(_, own)| own.one_by_one > 0) {
             let Some((objects, op)) = own.etcd else { continue };
@@ -145,11 +185,13 @@ pub(super) fn clients(cx: &mut Context<'_>, raw: &RawScenario, kube: &KubeModel)
             let times = if own.each == Each::Plane { 1 } else { servers.max(1) };
             per_million_s += u128::from(own.one_by_one) * u128::from(times);
             let load = Load::Open { interval: Duration::from_nanos(1_000_000_000_000_000 / own.one_by_one), poisson: true };
-            all.extend((0..servers).map(|server| client(&own.what, cluster, (op, load), (server, Some(k)))));
+            // A sample alone fills no server.
+            let limit = plane.in_flight.limit(&own.by, op).filter(|_| raw.traffic == RawTraffic::Requests);
+            all.extend((0..servers).map(|server| client(&own.what, cluster, (op, load), (server, Some(k), limit))));
         }
         if raw.traffic == RawTraffic::Requests && !plane.requests.is_empty() {
             let watch = (Op::Watch, Load::Closed { connections: 1 });
-            all.extend((0..servers).map(|server| client("watch", plane.etcd, watch, (server, None))));
+            all.extend((0..servers).map(|server| client("watch", plane.etcd, watch, (server, None, None))));
         }
     }
     let requests = per_million_s * u128::from(raw.duration.0.as_nanos()) / 1_000_000_000_000_000;

@@ -17,6 +17,7 @@ use crate::kube::rule::labels::{Labels, NodeAffinity, Requirement, Selector, Sym
 use crate::kube::rule::spread::Constraint;
 use crate::kube::spec::placement::{PodAffinity, Term};
 use crate::kube::spec::routing::Routing;
+use crate::kube::spec::usage::InFlight;
 use crate::kube::spec::{
     Component, Group, Identities, Image, Kind, NodeSpec, NodeTemplate, PlaneSpec, PoolShare, Resources, Role, Rollout, Timers,
     VolumeTemplate, Workload,
@@ -103,6 +104,7 @@ fn scenario() -> Scenario {
         routing: Routing::default(),
         timers: Timers::default(),
         requests: Vec::new(),
+        in_flight: InFlight::default(),
     }];
     scenario
 }

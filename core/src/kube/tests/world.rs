@@ -15,6 +15,7 @@ use crate::kube::rule::spread::Constraint;
 use crate::kube::rule::taints::Effect;
 use crate::kube::spec::placement::PodAffinity;
 use crate::kube::spec::routing::Routing;
+use crate::kube::spec::usage::InFlight;
 use crate::kube::spec::{
     Component, Identities, Image, Kind, NodeSpec, NodeTemplate, PlaneSpec, Resources, Role, Rollout, Timers,
     UNREACHABLE_TOLERATION, Workload, tolerates_unreachable,
@@ -85,6 +86,7 @@ pub(super) fn world(nodes_per_zone: &[u32]) -> Scenario {
         routing: Routing::default(),
         timers,
         requests: Vec::new(),
+        in_flight: InFlight::default(),
     }];
     scenario
 }
@@ -197,6 +199,7 @@ pub(super) fn with_shoot(mut scenario: Scenario, pods: u32) -> Scenario {
         routing,
         timers,
         requests: Vec::new(),
+        in_flight: InFlight::default(),
     });
     let manager = Role::Controller(SHOOT, Component::ControllerManager);
     for (app, name, role) in [(50, "kube-apiserver", Role::ApiServer(SHOOT)), (51, "kube-controller-manager", manager)] {

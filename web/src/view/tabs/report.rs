@@ -98,6 +98,8 @@ fn etcd(name: &str, cluster: &EtcdReport) -> Html {
         vec!["requests timed out".to_owned(), count(cluster.requests.timed_out)],
         vec!["requests failed".to_owned(), count(cluster.requests.failed)],
     ];
+    let rejected = cluster.requests.rejected;
+    let rejected = (rejected > 0).then(|| vec!["requests rejected (429)".to_owned(), count(rejected)]);
     let outages = cluster.outages.iter().map(|o| {
         let end = if o.over { length(o.to_s - o.from_s) } else { format!("{} (not over)", length(o.to_s - o.from_s)) };
         vec![outage(o.kind).to_owned(), when(o.from_s), end, o.cause.clone()]
@@ -122,7 +124,7 @@ fn etcd(name: &str, cluster: &EtcdReport) -> Html {
     html! {
         <>
             <h2>{ name }</h2>
-            { rows("In all", &["Figure", "Value"], sums.into_iter()) }
+            { rows("In all", &["Figure", "Value"], sums.into_iter().chain(rejected)) }
             { rows("Outages", &["Service", "From", "For", "Cause"], outages) }
             { rows("Latency in ms", &["Requests", "Done", "Timed out", "Failed", "Median", "90 %", "99 %", "Longest"], latency) }
             { rows("Elections", &["Leader", "Term", "At", "Took"], elections) }

@@ -1,0 +1,101 @@
+//! What asks the API of a shoot, and how much of it an API server takes at a time.
+
+use std::num::NonZeroU32;
+
+use serde_json::json;
+
+use super::kube::landscape;
+use super::*;
+use crate::kube::usage::InFlight;
+use crate::load::ServerPart;
+
+/// A shoot with a `use`, in a world whose traffic is simulated so.
+fn in_use(traffic: &str, usage: Value) -> Result<Scenario, String> {
+    let mut raw = landscape(json!([{"name": "s", "seed": "seed", "failure_tolerance": "zone", "use": usage}]));
+    raw["traffic"] = json!(traffic);
+    Scenario::from_json(&raw.to_string()).map_err(|errors| errors.to_string())
+}
+
+/// What is wrong with one kind of requests.
+fn check(requests: &Value, expected: &str) {
+    let mut own = json!({"name": "r", "rate": "1/s"});
+    own.as_object_mut().expect("fields").extend(requests.as_object().expect("fields").clone());
+    let found = in_use("flows", json!({"requests": [own]})).err().unwrap_or_default();
+    let expected = if expected.is_empty() { String::new() } else { format!("shoots[0].use.requests[0].{expected}") };
+    assert_eq!(found, expected, "{requests}");
+}
+
+#[test]
+fn requests_say_what_their_verb_knows() {
+    let many = "found 9; wanted it only of a list: each other request is of one object";
+    let told = "found 2; wanted it only of what writes: nobody is told of a get or list";
+    for verb in ["get", "list"] {
+        check(&json!({"verb": verb, "cached": true}), "");
+        check(&json!({"verb": verb, "watchers": 2}), &format!("watchers: {told}"));
+    }
+    check(&json!({"verb": "list", "objects": 9, "selected": 9}), "");
+    check(&json!({"verb": "list", "objects": 9, "selected": 10}), "selected: found 10; wanted at most `objects`, 9");
+    check(&json!({"verb": "list", "selected": 501}), "selected: found 501; wanted at most `objects`, 500");
+    check(&json!({"verb": "list", "object": "1MiB", "objects": 1_025}), "objects: found 1025; wanted lists of at most 1GiB");
+    for verb in ["create", "update", "patch", "delete"] {
+        check(&json!({"verb": verb, "watchers": 2}), "");
+        check(&json!({"verb": verb, "objects": 9}), &format!("objects: {many}"));
+        check(&json!({"verb": verb, "selected": 1}), "selected: found a selector; wanted one only of a list");
+        check(&json!({"verb": verb, "cached": true}), "cached: found true; wanted it only of a get or list: writes go to etcd");
+    }
+    check(&json!({"verb": "get", "objects": 9}), &format!("objects: {many}"));
+}
+
+/// All that watch are where kube-controller-manager is.
+#[test]
+fn nobody_is_told_where_nobody_watches() {
+    let of = |watchers: Value, listed: &[&str]| {
+        let components: Vec<Value> = listed.iter().map(|name| json!({"name": name})).collect();
+        let request = json!({"name": "r", "verb": "update", "rate": "1/s", "watchers": watchers});
+        let usage = json!({"at_rest": false, "requests": [request]});
+        let shoot = json!({"name": "s", "seed": "seed", "only_listed": true, "components": components, "use": usage});
+        let scenario = Scenario::from_json(&landscape(json!([shoot])).to_string()).map_err(|errors| errors.to_string())?;
+        Ok::<_, String>(scenario.kube.planes.iter().flat_map(|plane| &plane.requests).map(|own| own.watchers).sum::<u32>())
+    };
+    let (with, without) = (["etcd-main", "kube-apiserver", "kube-controller-manager"], ["etcd-main", "kube-apiserver"]);
+    assert_eq!([of(Value::Null, &with), of(json!(3), &with), of(json!(0), &with)], [Ok(1), Ok(3), Ok(0)]);
+    assert_eq!([of(Value::Null, &without), of(json!(0), &without)], [Ok(0), Ok(0)]);
+    let error = "shoots[0].use.requests[0].watchers: found 3; wanted 0, or the component kube-controller-manager: it stands for all that watch";
+    assert_eq!(of(json!(3), &without), Err(error.to_owned()));
+}
+
+#[test]
+fn limits_of_requests_in_flight_are_for_requests() {
+    let of = |usage| in_use("requests", usage).expect("it is right").kube.planes[1].in_flight;
+    assert_eq!(of(json!({})), InFlight { reads: 400, writes: 200 });
+    assert_eq!(of(json!({"inflight": {"writes": 7}})), InFlight { reads: 400, writes: 7 });
+    assert_eq!(
+        in_use("flows", json!({"inflight": {"writes": 7}})).unwrap_err(),
+        "shoots[0].use.inflight: found limits; wanted nothing, or \"traffic\": \"requests\": what flows waits for nobody"
+    );
+}
+
+/// What a server does of itself, and watches, are not counted; 0 is no limit.
+#[test]
+fn what_others_ask_of_an_api_server_is_counted() {
+    let scenario = in_use("requests", json!({"inflight": {"reads": 0, "writes": 7}})).expect("it is right");
+    let limit = |what: &str| {
+        let suffix = format!("kube-apiserver 2: {what}");
+        let client = scenario.clients.iter().find(|client| client.name.ends_with(&suffix)).expect("it is asked");
+        let ServerPart { server, limit, .. } = client.server.expect("it is a part of a server");
+        assert_eq!(server, 2, "{what}");
+        limit
+    };
+    let seven = NonZeroU32::new(7);
+    let expected = [
+        ("leaders renew", seven),
+        ("kubelets renew node leases", seven),
+        ("and look before", None),
+        ("API servers renew their own leases", None),
+        ("with a lease of etcd", None),
+        ("watch", None),
+    ];
+    for (what, expected) in expected {
+        assert_eq!(limit(what), expected, "{what}");
+    }
+}

@@ -1,0 +1,78 @@
+//! Requests in flight at API servers: each works on so many at a time, and turns away who finds no place.
+//!
+//! The rule of `--max-requests-inflight` and `--max-mutating-requests-inflight` (kubernetes/apiserver@24a394e5,
+//! `pkg/server/filters/maxinflight.go`): requests that change something have places of their own, and so have those that do not. One
+//! that finds none free is answered at once, with 429. Here a place is taken until etcd has answered or the time for that is up. What
+//! else a server does for a request (admission, writing the answer) takes it no time, and what its watch cache answers takes it none at all.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroU32;
+
+use crate::ids::PlaneId;
+
+/// The places that a request may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Places {
+    /// The plane whose API it asks.
+    pub plane: PlaneId,
+    /// The server, as [`Running::key`](crate::kube::api::Running::key) tells it from others.
+    pub server: u32,
+    /// Those of requests that change something.
+    pub writes: bool,
+}
+
+/// Requests in flight at all API servers.
+#[derive(Clone, Debug, Default)]
+pub struct InFlight(BTreeMap<Places, u32>);
+
+impl InFlight {
+    /// Takes one of `limit` places, if one is free.
+    pub fn take(&mut self, places: Places, limit: NonZeroU32) -> bool {
+        let taken = self.0.entry(places).or_default();
+        let free = *taken < limit.get();
+        *taken += u32::from(free);
+        free
+    }
+
+    /// Gives a place back.
+    pub fn give_back(&mut self, places: Places) {
+        let taken = self.0.get_mut(&places).expect("a place that was taken");
+        *taken -= 1;
+        if *taken == 0 {
+            self.0.remove(&places);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_and_writes_of_each_server_have_places_of_their_own() {
+        let places = |plane, server, writes| Places { plane: PlaneId(plane), server, writes };
+        let own = places(0, 0, true);
+        let others = [places(0, 0, false), places(0, 1, true), places(1, 0, true)];
+        let two = NonZeroU32::new(2).expect("it is not 0");
+        let mut all = InFlight::default();
+        let mut take = |places| all.take(places, two);
+        assert_eq!([own; 3].map(&mut take), [true, true, false]);
+        for other in others {
+            assert_eq!([other; 3].map(&mut take), [true, true, false], "{other:?} is full by itself only");
+        }
+        all.give_back(own);
+        let mut take = |places| all.take(places, two);
+        assert!(!take(others[0]), "what one gives back is for its own kind");
+        assert_eq!([own; 2].map(&mut take), [true, false]);
+    }
+
+    #[test]
+    fn who_was_turned_away_takes_no_place() {
+        let places = Places { plane: PlaneId(0), server: 0, writes: false };
+        let one = NonZeroU32::MIN;
+        let mut all = InFlight::default();
+        assert_eq!([(); 4].map(|()| all.take(places, one)), [true, false, false, false]);
+        all.give_back(places);
+        assert!(all.0.is_empty(), "one place was taken, and is given back");
+    }
+}
