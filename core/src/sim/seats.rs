@@ -1,13 +1,11 @@
 //! API servers as clients of etcd: where what they ask is simulated request by request, all of it or a sample.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use crate::client::Seat;
 use crate::client::in_flight::InFlight;
 use crate::ids::{ClientId, PlaneId};
 use crate::kube::api::Running;
-use crate::scenario::kube::usage::{Caller, Each};
 use crate::scenario::{Scenario, ServerPart};
 use crate::sim::Simulation;
 
@@ -73,19 +71,17 @@ impl Simulation {
         let running: Vec<Running> = self.kube.plane(plane).api().servers().collect();
         parts.number(&running);
         let servers = running.iter().filter(|server| server.ready && server.asks.is_some()).count();
-        let scenario = Arc::clone(&self.scenario);
-        let spec = &scenario.kube.planes[plane.0 as usize];
-        let times = |what: (&Caller, Each)| self.traffic.times(plane, what, servers, &self.world());
-        let asked: Vec<usize> = spec.requests.iter().map(|own| times((&own.by, own.each))).collect();
-        let watches = times((&Caller::Server, Each::Plane));
+        let times = self.traffic.times(plane, servers, &self.world());
+        let main = self.scenario.kube.planes[plane.0 as usize].etcd;
         for (id, part) in &parts.clients {
             let key = parts.numbers[part.server as usize];
             let server = running.iter().find(|server| Some(server.key) == key);
+            let asked = |k: u16| times.as_ref().map_or(0, |times| times[usize::from(k)]);
             let (member, times) = match part.requests {
-                Some(k) => (server.filter(|server| server.ready).and_then(|server| server.asks), asked[usize::from(k)]),
-                None => (server.and_then(|server| server.linked), watches),
+                Some(k) => (server.filter(|server| server.ready).and_then(|server| server.asks), asked(k)),
+                None => (server.and_then(|server| server.linked), usize::from(times.is_some())),
             };
-            let of_main = self.clients[id.0 as usize].cluster() == spec.etcd;
+            let of_main = self.clients[id.0 as usize].cluster() == main;
             let seat = server.zip(member).filter(|_| times > 0).map(|(server, member)| Seat {
                 server: server.key,
                 host: server.host,

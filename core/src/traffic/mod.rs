@@ -22,13 +22,13 @@ use crate::etcd::cluster::Cluster;
 use crate::ids::{ClusterId, Endpoint, PlaneId, WorkloadId, ZoneId};
 use crate::kernel::time::Time;
 use crate::kube::Kube;
-use crate::kube::record::KubeRecord;
+use crate::kube::record::{KubeRecord, PodFact};
 use crate::network::Network;
 use crate::network::ledger::{Class, Ledger};
 use crate::record::Record;
 use crate::scenario::Scenario;
 use crate::scenario::kube::Role;
-use crate::scenario::kube::usage::{Caller, Each, WATCHER};
+use crate::scenario::kube::usage::{Caller, WATCHER};
 use legs::Point;
 use plan::{Amount, Plan, Rate};
 
@@ -84,11 +84,15 @@ struct Plane {
     shoot: u16,
     /// Its etcd for events.
     events: Option<ClusterId>,
+    /// Components that ask, or are told, and what they are in each seed that may host them.
+    components: Vec<(String, Vec<(PlaneId, WorkloadId)>)>,
     /// All of it flows.
     all: bool,
     since: Time,
     /// In order of their keys.
     totals: Vec<Total>,
+    /// Their sums by zone pair: until the last change, and since then.
+    pairs: BTreeMap<(ZoneId, ZoneId), (Amount, Rate)>,
     /// What got into etcd-main until then, and what does since.
     written: (Amount, Rate),
 }
@@ -125,7 +129,9 @@ impl Traffic {
                 plans.push((hosted.plane, own.clone()));
                 own
             });
-            let callers: Vec<&str> = own[0].groups.iter().filter_map(|group| component(&group.by)).chain([WATCHER]).collect();
+            let callers: BTreeSet<&str> =
+                own[0].groups.iter().filter_map(|group| component(&group.by)).chain([WATCHER]).collect();
+            let mut components: Vec<_> = callers.into_iter().map(|name| (name.to_owned(), Vec::new())).collect();
             let mut events = None;
             for place in spec.places() {
                 let seed = scenario.kube.seeds[place.seed.0 as usize].plane;
@@ -134,13 +140,15 @@ impl Traffic {
                     if let Role::Etcd(cluster) = workload.role {
                         traffic.of_cluster.insert(cluster, hosted.plane);
                         events = events.or(Some(cluster).filter(|cluster| *cluster != plane.etcd));
-                    } else if callers.contains(&workload.name.as_str()) {
+                    } else if let Some((_, places)) = components.iter_mut().find(|(name, _)| *name == workload.name) {
+                        places.push((seed, *id));
                         traffic.of_component.insert((seed, *id), hosted.plane);
                     }
                 }
             }
-            let (all, since, totals, written) = Default::default();
-            traffic.planes.insert(hosted.plane, Plane { plans: own, shoot, events, all, since, totals, written });
+            let (all, since, totals, pairs, written) = Default::default();
+            let own = Plane { plans: own, shoot, events, components, all, since, totals, pairs, written };
+            traffic.planes.insert(hosted.plane, own);
             traffic.stale.insert(hosted.plane);
         }
         traffic
@@ -150,7 +158,9 @@ impl Traffic {
     pub fn heed(&mut self, record: &Record) {
         let plane = match record {
             Record::Kube(plane, KubeRecord::ApiServer(..)) => self.planes.contains_key(plane).then_some(plane),
-            Record::Kube(seed, KubeRecord::Pod(pod, _)) => self.of_component.get(&(*seed, pod.workload)),
+            Record::Kube(seed, KubeRecord::Pod(pod, PodFact::Ready(_) | PodFact::Removed)) => {
+                self.of_component.get(&(*seed, pod.workload))
+            }
             Record::MemberMoved { member, .. } => self.of_cluster.get(&member.cluster),
             _ => None,
         };
@@ -170,9 +180,9 @@ impl Traffic {
         }
     }
 
-    /// How many times over something is asked one by one now, by so many servers.
-    pub(crate) fn times(&self, id: PlaneId, what: (&Caller, Each), servers: usize, at: &World<'_>) -> usize {
-        self.planes.get(&id).filter(|plane| !plane.all).map_or(0, |plane| routes::times(id, plane, what, servers, at))
+    /// How many times over each of a plane's requests is asked one by one now, by so many servers; `None`: all of it flows.
+    pub(crate) fn times(&self, id: PlaneId, servers: usize, at: &World<'_>) -> Option<Vec<usize>> {
+        self.planes.get(&id).filter(|plane| !plane.all).map(|plane| routes::times(id, plane, servers, at))
     }
 
     /// Finds anew what flows where something may have changed; which planes' may have.
@@ -205,8 +215,13 @@ impl Traffic {
     /// The same of all that goes from one zone to another, in order.
     pub fn pairs(&self, now: Time) -> BTreeMap<(ZoneId, ZoneId), Amount> {
         let mut pairs: BTreeMap<_, Amount> = BTreeMap::new();
-        for (key, amount, _) in self.totals(now) {
-            pairs.entry(key.zones).or_default().add(amount);
+        for plane in self.planes.values() {
+            let ns = now.since(plane.since).as_nanos();
+            for (zones, (amount, rate)) in &plane.pairs {
+                let pair = pairs.entry(*zones).or_default();
+                pair.add(*amount);
+                pair.add(rate.over(ns));
+            }
         }
         pairs
     }
@@ -263,6 +278,12 @@ impl Plane {
         let new = |(key, rate): (Key, Rate)| Total { key, amount: Amount::default(), rate, most: rate.wire_bytes_per_s() };
         self.totals.extend(flow.into_iter().map(new));
         self.totals.sort_unstable_by_key(|total| total.key);
+        self.pairs.clear();
+        for total in &self.totals {
+            let (amount, rate) = self.pairs.entry(total.key.zones).or_default();
+            amount.add(total.amount);
+            rate.add(total.rate);
+        }
     }
 }
 

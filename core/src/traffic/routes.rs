@@ -6,7 +6,7 @@
 //!   each member that answers equally often.
 
 use crate::etcd::cluster::Cluster;
-use crate::ids::{Endpoint, MemberId, PlaneId, ZoneId};
+use crate::ids::{Endpoint, MemberId, PlaneId, WorkloadId, ZoneId};
 use crate::kube::api::Running;
 use crate::network::HostId;
 use crate::scenario::kube::usage::{Caller, Each, Objects, WATCHER};
@@ -47,8 +47,8 @@ pub(super) fn flow(id: PlaneId, plane: &Plane, at: &World<'_>) -> (Flow, Rate) {
     let (linked, serving) = servers(id, at);
     let mut found = Found { id, at, flow: Flow::new() };
     let plan = plane.plan();
-    let times: Vec<usize> =
-        plan.groups.iter().map(|group| times(id, plane, (&group.by, group.each), serving.len(), at)).collect();
+    let pods = Pods::find(id, plane, at);
+    let times: Vec<usize> = plan.groups.iter().map(|group| pods.times((&group.by, group.each), serving.len())).collect();
     let asks = plan.asks(&times);
     for (objects, writes, asked) in &asks.etcd {
         match objects {
@@ -75,45 +75,55 @@ pub(super) fn flow(id: PlaneId, plane: &Plane, at: &World<'_>) -> (Flow, Rate) {
         }
     }
     for (group, times) in plan.groups.iter().zip(times) {
-        found.exchange(&group.calls, times, &callers(id, plane, &group.by, at), &serving);
+        let callers = match &group.by {
+            Caller::Server => continue,
+            Caller::Outside => &outside(id, plane, at),
+            Caller::Component(name) => pods.of(name),
+        };
+        found.exchange(&group.calls, times, callers, &serving);
     }
     if writing > 0 {
-        found.exchange(&asks.told, 1, &pods(id, plane, WATCHER, at), &serving);
+        found.exchange(&asks.told, 1, pods.of(WATCHER), &serving);
     }
     (found.flow, asks.written.share(writing, serving.len().max(1)))
 }
 
-/// How many times over something is asked now ([`plan::times`]).
-pub(super) fn times(id: PlaneId, plane: &Plane, (by, each): (&Caller, Each), servers: usize, at: &World<'_>) -> usize {
-    plan::times(by, each, servers, |name| pods(id, plane, name, at).len())
+/// How many times over each of a plane's requests is asked now ([`plan::times`]).
+pub(super) fn times(id: PlaneId, plane: &Plane, servers: usize, at: &World<'_>) -> Vec<usize> {
+    let pods = Pods::find(id, plane, at);
+    let requests = &at.scenario.kube.planes[id.0 as usize].requests;
+    requests.iter().map(|own| pods.times((&own.by, own.each), servers)).collect()
 }
 
-/// Where those are that ask the API.
-fn callers(id: PlaneId, plane: &Plane, by: &Caller, at: &World<'_>) -> Vec<End> {
-    match by {
-        Caller::Server => Vec::new(),
-        Caller::Outside => {
-            let seed = at.kube.seed_of(plane.shoot);
-            let zones = seed.map(|seed| &at.scenario.kube.seeds[seed.0 as usize].zones);
-            zones.into_iter().flatten().map(|zone| (Endpoint::Outside(id), *zone)).collect()
-        }
-        Caller::Component(name) => pods(id, plane, name, at),
+/// Where pods of components are that work.
+struct Pods<'a>(Vec<(&'a str, Vec<End>)>);
+
+impl<'a> Pods<'a> {
+    fn find(id: PlaneId, plane: &'a Plane, at: &World<'_>) -> Self {
+        let ends = |(seed, workload): &(PlaneId, WorkloadId)| {
+            let store = at.kube.plane(*seed).store();
+            let pods = store.pods_of(*workload).filter(|(_, pod)| pod.ready);
+            let hosts = pods.filter_map(|(_, pod)| Some(store.get_node(pod.node?)?.host));
+            let there = hosts.filter(|host| at.net.is_powered(*host));
+            there.map(|host| (Endpoint::Components(id), at.net.zone(host))).collect::<Vec<End>>()
+        };
+        Self(plane.components.iter().map(|(name, places)| (name.as_str(), places.iter().flat_map(ends).collect())).collect())
+    }
+
+    fn of(&self, name: &str) -> &[End] {
+        self.0.iter().find(|(own, _)| *own == name).map_or(&[], |(_, pods)| pods)
+    }
+
+    fn times(&self, (by, each): (&Caller, Each), servers: usize) -> usize {
+        plan::times(by, each, servers, |name| self.of(name).len())
     }
 }
 
-/// Where pods of a component are that work.
-fn pods(id: PlaneId, plane: &Plane, name: &str, at: &World<'_>) -> Vec<End> {
-    let shoot = &at.scenario.kube.shoots[usize::from(plane.shoot)];
-    let hosts = shoot.places().flat_map(|place| {
-        let seed = at.scenario.kube.seeds[place.seed.0 as usize].plane;
-        let workloads = &at.scenario.kube.planes[seed.0 as usize].workloads;
-        let workload = place.workloads.iter().find(|id| workloads[id.0 as usize].name == name);
-        let store = at.kube.plane(seed).store();
-        let pods = workload.into_iter().flat_map(|id| store.pods_of(*id));
-        pods.filter(|(_, pod)| pod.ready).filter_map(|(_, pod)| Some(store.get_node(pod.node?)?.host))
-    });
-    let there = hosts.filter(|host| at.net.is_powered(*host));
-    there.map(|host| (Endpoint::Components(id), at.net.zone(host))).collect()
+/// Where that is that comes through the load balancer: each zone of the seed.
+fn outside(id: PlaneId, plane: &Plane, at: &World<'_>) -> Vec<End> {
+    let seed = at.kube.seed_of(plane.shoot);
+    let zones = seed.map(|seed| &at.scenario.kube.seeds[seed.0 as usize].zones);
+    zones.into_iter().flatten().map(|zone| (Endpoint::Outside(id), *zone)).collect()
 }
 
 struct Found<'a> {
