@@ -57,7 +57,16 @@ const FEW: usize = 8;
 
 /// Whether it is one of many, and there is nothing to tell of it but latencies.
 fn is_quiet(cluster: &EtcdReport, report: &Report) -> bool {
-    report.etcd.len() > FEW && cluster.outages.is_empty() && cluster.elections.is_empty()
+    let EtcdReport { outages, elections, switchovers, snapshots, catch_up, membership, tolerance, requests, .. } = cluster;
+    report.etcd.len() > FEW
+        && outages.is_empty()
+        && elections.is_empty()
+        && switchovers.is_empty()
+        && snapshots.is_empty()
+        && catch_up.is_empty()
+        && membership.is_empty()
+        && tolerance.len() <= 1
+        && requests.timed_out + requests.failed + requests.rejected == 0
 }
 
 fn cluster_parts(name: &str, cluster: &EtcdReport, report: &Report, page: &Page) -> Vec<String> {

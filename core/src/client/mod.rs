@@ -427,7 +427,10 @@ impl Client {
 
     /// A member leaves a zone.
     pub fn member_leaves(&mut self, member: u8, zone: ZoneId) {
-        self.before.push((member, [self.spec.zone, zone], std::mem::take(&mut self.meters[member as usize])));
+        let meters = std::mem::take(&mut self.meters[member as usize]);
+        if meters.0.wire != Burst::default() || meters.1.wire != Burst::default() {
+            self.before.push((member, [self.spec.zone, zone], meters));
+        }
     }
 
     /// What it and the members have sent each other, by what it is.

@@ -77,7 +77,7 @@ impl Network {
 
     /// A new host, as dark as its zone is.
     pub fn add_host(&mut self, zone: ZoneId) -> HostId {
-        let id = HostId(self.hosts.len() as u16);
+        let id = HostId(u16::try_from(self.hosts.len()).expect("there are fewer than 65,536 machines in a run"));
         self.hosts.push(Host { zone, dark: self.zone_dark[zone.0 as usize], cut_in: 0, cut_out: 0 });
         id
     }

@@ -86,6 +86,9 @@ fn sentences(cluster: &EtcdReport) -> Vec<Sentence> {
     all.extend(taken_over(cluster));
     all.push(lost(cluster));
     all.extend(leader(cluster));
+    if cluster.requests.rejected > 0 {
+        all.push(vec![say(format!("API servers turned away {} requests.", cluster.requests.rejected))]);
+    }
     all.extend(
         cluster
             .catch_up

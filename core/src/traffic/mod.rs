@@ -162,6 +162,10 @@ impl Traffic {
                 self.of_component.get(&(*seed, pod.workload))
             }
             Record::MemberMoved { member, .. } => self.of_cluster.get(&member.cluster),
+            // It may be bound to another seed, whose load balancer it has from then on.
+            Record::Kube(_, KubeRecord::Migration(shoot, _)) => {
+                self.planes.iter().find(|(_, plane)| plane.shoot == *shoot).map(|(plane, _)| plane)
+            }
             _ => None,
         };
         self.stale.extend(plane);

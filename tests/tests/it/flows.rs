@@ -200,3 +200,13 @@ fn faults_change_flows_at_once() {
         assert_eq!(fast, report(Exact::Full), "world {number}");
     }
 }
+
+/// A control plane that moves to another seed is asked through that one's load balancer, from the moment it is bound to it.
+#[test]
+fn a_control_plane_that_moves_is_asked_elsewhere() {
+    for traffic in ["flows", "requests"] {
+        let scenario = Arc::new(in_use("control-plane-migration", |file| file["traffic"] = json!(traffic)));
+        let report = run(&scenario, 1, Options::default(), &mut |_, _| {}, &mut |_| {});
+        assert_eq!(report.violations, [], "{traffic}");
+    }
+}

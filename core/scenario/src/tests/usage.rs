@@ -99,3 +99,40 @@ fn what_others_ask_of_an_api_server_is_counted() {
         assert_eq!(limit(what), expected, "{what}");
     }
 }
+
+/// Where traffic flows, a sample of the most frequent write and quorum read is asked one by one; otherwise all that etcd is asked.
+#[test]
+fn a_sample_is_asked_one_by_one() {
+    let asked = |traffic| {
+        let scenario = in_use(traffic, json!({})).expect("it is right");
+        scenario.kube.planes.into_iter().flat_map(|plane| plane.requests).collect::<Vec<_>>()
+    };
+    let flows = asked("flows");
+    let sampled = flows.iter().filter(|own| own.one_by_one > 0).map(|own| (own.what.as_str(), own.one_by_one));
+    let sampled: Vec<_> = sampled.collect();
+    let reads = "a controller's minutely sync (gardener-resource-manager)";
+    assert_eq!(sampled, [("leaders renew", 100_000), (reads, 100_000)], "one in 10 s");
+    assert!(asked("requests").iter().all(|own| own.one_by_one == own.per_million_s));
+}
+
+#[test]
+fn requests_have_names_of_their_own() {
+    let twice = json!({"name": "r", "verb": "get", "rate": "1/s"});
+    let found = in_use("flows", json!({"requests": [twice, twice]})).expect_err("twice the same name");
+    assert_eq!(found, "shoots[0].use.requests[1].name: found \"r\"; wanted a name of its own");
+}
+
+/// Each kind may send much; all together are counted in 64 bits.
+#[test]
+fn all_requests_together_are_bounded() {
+    let of = |k: u32| json!({"name": format!("r{k}"), "verb": "list", "rate": "10000/s", "object": "1KiB", "objects": 1_000, "selected": 0});
+    let usage = json!({"at_rest": false, "requests": (0..100).map(of).collect::<Vec<_>>()});
+    let with = |count: u32, duration: &str| {
+        let mut raw = landscape(json!([{"name": "s", "seed": "seed", "count": count, "use": usage}]));
+        raw["duration"] = json!(duration);
+        Scenario::from_json(&raw.to_string()).map(|_| ()).map_err(|errors| errors.to_string())
+    };
+    assert_eq!(with(1, "20h"), Ok(()));
+    let error = with(20, "20h").expect_err("more than an exabyte");
+    assert!(error.contains("wanted fewer or smaller ones, or a shorter run: at most 1 EB in all"), "{error}");
+}

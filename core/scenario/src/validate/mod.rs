@@ -53,6 +53,7 @@ pub(super) fn validate(raw: &RawScenario, replaced: &BTreeSet<String>, errors: &
     let (mut kube, mut inputs) = gardener::validate(&mut cx, raw, &mut world, &mut clusters, &mut members);
     let prices = prices::validate(&mut cx, raw, &kube);
     let mut clients = load::validate(&mut cx, raw, &world, &clusters, &members);
+    usage::bound(&mut cx, raw, &kube);
     usage::sample(&cx, raw, &mut kube);
     clients.extend(usage::clients(&mut cx, raw, &kube));
     usage::limits(&mut cx, raw);

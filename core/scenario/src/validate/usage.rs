@@ -18,6 +18,11 @@ const WATCHERS: u32 = 1;
 const MAX_LIST_BYTES: u64 = 1 << 30;
 /// Most bytes of all requests of one kind in a run.
 const MAX_BYTES: u128 = 1_000_000_000_000_000;
+/// Most bytes of all requests of a run, ...
+const MAX_TOTAL_BYTES: u128 = 1_000_000_000_000_000_000;
+/// ... for which what is written is taken to be sent so often: asked and forwarded, appended by two, and told to three or four API servers,
+/// with what it was.
+const COPIES: u128 = 16;
 /// Most requests of a run that is simulated request by request.
 const MAX_REQUESTS: u128 = 100_000_000;
 /// An API server waits for etcd as long as its caller may wait for it (`--request-timeout`); etcd's own time-out is mostly sooner.
@@ -45,6 +50,9 @@ pub(super) fn of_shoot<'a>(
         let path = format!("{path}.use.requests[{k}]");
         if let Some(from) = own.from.as_ref().filter(|from| find(from.as_str()).is_none()) {
             cx.error(&format!("{path}.from"), quote(from.as_str()), "a component of this control plane, or nothing");
+        }
+        if raw.requests[..k].iter().any(|other| other.name == own.name) {
+            cx.error(&format!("{path}.name"), quote(own.name.as_str()), "a name of its own");
         }
         all.push(asked(cx, &path, own, is_watched));
     }
@@ -126,6 +134,24 @@ fn asked(cx: &mut Context<'_>, path: &str, raw: &RawRequests, is_watched: bool) 
         question,
         answer,
         watchers,
+    }
+}
+
+/// All that flows in a run is counted in 64 bits.
+pub(super) fn bound(cx: &mut Context<'_>, raw: &RawScenario, kube: &KubeModel) {
+    let bytes = |own: &Requests| {
+        let etcd = match own.etcd.map(|(_, op)| op) {
+            Some(Op::Txn { key_bytes, value_bytes, .. }) => COPIES * u128::from(key_bytes + value_bytes),
+            Some(Op::Range { keys, key_bytes, value_bytes, .. }) => u128::from(keys) * u128::from(key_bytes + value_bytes),
+            _ => 0,
+        };
+        u128::from(own.per_million_s) * (etcd + u128::from(own.question) + u128::from(own.answer) * u128::from(own.watchers + 1))
+    };
+    let per_million_s: u128 = kube.planes.iter().flat_map(|plane| &plane.requests).map(bytes).sum();
+    let total = per_million_s * u128::from(raw.duration.0.as_nanos()) / 1_000_000_000_000_000;
+    if total > MAX_TOTAL_BYTES {
+        let found = format!("requests that send some {total} bytes");
+        cx.error("shoots", found, "fewer or smaller ones, or a shorter run: at most 1 EB in all");
     }
 }
 
