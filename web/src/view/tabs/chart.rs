@@ -155,9 +155,13 @@ fn values(kind: &Kind, report: &Report, cluster: &EtcdReport, at_s: f64) -> Vec<
             std::iter::once(("all".to_owned(), told(usd, per_hour_usd))).chain(kinds).collect()
         }
         Kind::Latency => {
-            let ms = |v: Option<f64>| v.map_or("none".to_owned(), |v| format!("{v:.1}"));
-            let rows = latency::at(report, cluster, at_s).into_iter();
-            rows.map(|(name, [p50, p90, p99])| (name, format!("{} / {} / {} ms", ms(p50), ms(p90), ms(p99)))).collect()
+            // Of a sample few paths have an answer in each window.
+            let answered = |(name, of): (String, [Option<f64>; 3])| match of {
+                [Some(p50), Some(p90), Some(p99)] => Some((name, format!("{p50:.1} / {p90:.1} / {p99:.1} ms"))),
+                _ => None,
+            };
+            let rows: Vec<_> = latency::at(report, cluster, at_s).into_iter().filter_map(answered).collect();
+            if rows.is_empty() { vec![("no answer".to_owned(), "none".to_owned())] } else { rows }
         }
     }
 }
