@@ -10,7 +10,8 @@ use crate::units::{Name, Rate, Size};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RawTraffic {
-    /// As rates, integrated exactly from each change to the next: a month costs little. What is asked takes no time of etcd.
+    /// As rates, integrated exactly from each change to the next: a month costs little. What is asked takes no time of etcd, but for a
+    /// sample, which is simulated request by request and tells latencies.
     #[default]
     Flows,
     /// What API servers ask of etcd request by request, for short runs.
