@@ -1,11 +1,11 @@
 //! What must come out the same on every platform: draws of the engine's randomness, and the trace of every bundled scenario.
 //!
-//! The values are recorded natively in `tests/golden/trace_hashes.json`. Native tests and wasm tests (32-bit, another code
-//! generator, another mathematics library at hand) are both held against that file, hence against each other.
+//! The values are recorded natively in `tests/golden/trace_hashes.json`. Native tests are held against that file, and so is the worker
+//! as it is shipped (32-bit, another code generator, another profile), under node: hence both against each other.
 //!
 //! ```text
 //! observed() natively --ZONEFALL_BLESS=1--> golden file <--compare-- observed() natively
-//!                                                       <--compare-- observed() in wasm, under node
+//!                                                       <--compare-- runs() in the page's worker
 //! ```
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,7 +21,7 @@ use zonefall_core::scenario::{Scenario, bundled};
 use zonefall_core::sim::Options;
 
 /// The recorded values.
-pub const GOLDEN: &str = include_str!("../golden/trace_hashes.json");
+const GOLDEN: &str = include_str!("../golden/trace_hashes.json");
 
 /// Seeds each bundled scenario runs under: a small one, and one that does not fit 32 bits.
 const SEEDS: [u64; 2] = [1, 0x0123_4567_89AB_CDEF];
@@ -29,18 +29,50 @@ const SEEDS: [u64; 2] = [1, 0x0123_4567_89AB_CDEF];
 /// Draws per distribution.
 const DRAWS: u64 = 10_000;
 
-/// Every value, by what it is of.
+/// A run whose trace is recorded.
+#[derive(Clone, Copy, Debug)]
+pub struct Run {
+    scenario: &'static str,
+    /// The scenario's file.
+    pub text: &'static str,
+    /// The seed that it runs under.
+    pub seed: u64,
+}
+
+impl Run {
+    /// Its key in the golden file.
+    pub fn key(&self) -> String {
+        format!("trace: {}, seed {:#x}", self.scenario, self.seed)
+    }
+}
+
+/// Every run whose trace is recorded.
+pub fn runs() -> Vec<Run> {
+    let bundled = bundled().iter().map(|file| (file.name, file.json));
+    let files = bundled.chain([("every distribution", DISTRIBUTIONS)]);
+    files.flat_map(|(scenario, text)| SEEDS.map(|seed| Run { scenario, text, seed })).collect()
+}
+
+/// A scenario that draws from each distribution that a file can name: what bundled ones leave out must be portable, too.
+const DISTRIBUTIONS: &str = include_str!("../golden/distributions.json");
+
+/// Every value, by its key.
 pub fn observed() -> BTreeMap<String, String> {
     let draws = draws().into_iter().map(|(name, hash)| (format!("draws: {name}"), hash));
-    let runs = bundled().iter().flat_map(|scenario| {
-        SEEDS.map(|seed| (format!("trace: {}, seed {seed:#x}", scenario.name), trace_hash(scenario.json, seed)))
-    });
-    draws.chain(runs).collect()
+    draws.chain(runs().into_iter().map(|run| (run.key(), trace_hash(run.text, run.seed)))).collect()
+}
+
+/// The recorded values, by their keys.
+///
+/// # Panics
+/// If the golden file is no map of strings.
+pub fn recorded() -> BTreeMap<String, String> {
+    serde_json::from_str(GOLDEN).expect("the golden file is a map of strings")
 }
 
 /// Where these values are not the recorded ones, a line each.
 pub fn differences(observed: &BTreeMap<String, String>) -> Vec<String> {
-    let recorded: BTreeMap<String, String> = serde_json::from_str(GOLDEN).expect("the golden file is a map of strings");
+    let recorded = recorded();
     let names: BTreeSet<&String> = recorded.keys().chain(observed.keys()).collect();
     let differing = names.into_iter().filter(|name| recorded.get(*name) != observed.get(*name));
     differing.map(|name| format!("{name}: recorded {:?}, now {:?}", recorded.get(name), observed.get(name))).collect()

@@ -5,6 +5,7 @@
 
 mod browser;
 mod steps;
+mod suites;
 mod test;
 mod tidy;
 mod tools;
@@ -18,7 +19,8 @@ use anyhow::{Result, bail};
 const USAGE: &str = "\
 Developer commands of Zonefall.
 
-  cargo xtask test [STEP...]   everything that must hold before a change is merged, or only the steps named
+  cargo xtask test [STEP...]   everything that must hold before a change is merged, or only the steps named; with --deep also what
+                               takes long: statistics over many runs, and the benchmarks' own tests
   cargo xtask tidy             only the rules that no compiler knows (file length, determinism, citations, leaks)
   cargo xtask bless            run the tests and accept what they generate (golden files, schema)
   cargo xtask validate         simulate what is published, and write docs/validation.md
@@ -46,7 +48,7 @@ fn run(args: &[String]) -> Result<()> {
         return Ok(());
     }
     match command.as_str() {
-        "test" => test::run(rest),
+        "test" => test::run(&rest.iter().filter(|arg| *arg != "--deep").cloned().collect::<Vec<_>>()),
         "tidy" => test::run(&["tidy".to_owned()]),
         "bless" => steps::check(cargo(&["test", "--workspace"]).env("ZONEFALL_BLESS", "1")),
         "validate" => {
@@ -64,6 +66,14 @@ fn run(args: &[String]) -> Result<()> {
         other => bail!("unknown command `{other}`\n\n{USAGE}"),
     }
 }
+
+/// Whether this call asks for what takes long, too.
+fn deep() -> bool {
+    std::env::args().any(|arg| arg == "--deep")
+}
+
+/// Tells tests so (`zonefall_tests::effort`).
+const DEEP: &str = "ZONEFALL_DEEP";
 
 /// The top of the repository.
 fn root() -> &'static Path {

@@ -2,25 +2,31 @@
 
 use anyhow::{Result, bail};
 
-use crate::steps::{Outcome, Step, check, check_tests, run_all};
-use crate::tools::{self, WASM};
-use crate::{browser, cargo, tidy, web};
+use crate::steps::{Outcome, Step, When, check, run_all};
+use crate::suites::{self, Suite, suites};
+use crate::tools;
+use crate::{browser, cargo, deep, tidy, web};
 
-/// What runs in a browser, or is run as wasm by a test.
-const WASM_PACKAGES: [&str; 5] = ["zonefall-kernel", "zonefall-scenario", "zonefall-core", "zonefall-plots", "zonefall-web"];
-
-const STEPS: [Step; 10] = [
-    Step { name: "fmt", about: "the code is formatted", run: fmt },
-    Step { name: "tidy", about: "rules that no compiler knows", run: tidy::run },
-    Step { name: "clippy", about: "lints of every package, on this machine's target", run: clippy },
-    Step { name: "clippy-wasm", about: "lints of what runs in a browser, on wasm32", run: clippy_wasm },
-    Step { name: "doc", about: "the documentation builds and its links lead somewhere", run: doc },
-    Step { name: "test", about: "unit, scenario, oracle, measurement and documentation tests", run: test },
-    Step { name: "bench", about: "lints and tests of the benchmarks, which are a workspace of their own", run: bench },
-    Step { name: "wasm", about: "the same results in wasm, under node", run: wasm },
-    Step { name: "web", about: "the web page builds as it is shipped", run: web::step },
-    Step { name: "browser", about: "the web page's stories, in Chromium", run: browser::step },
+const STEPS: [Step; 11] = [
+    step("fmt", "the code is formatted", fmt),
+    step("tidy", "rules that no compiler knows", tidy::run),
+    step("clippy", "lints of every package", clippy),
+    step("doc", "the documentation builds and its links lead somewhere", doc),
+    step("build", "every test program compiles, once", build),
+    step("web", "the web page builds as it is shipped", web::step),
+    step("test", "every test program runs, the page's stories in Chromium among them", test),
+    step("examples", "the examples in the documentation", suites::run_examples),
+    Step { when: When::Named, ..step("native", "the tests that need no browser: a part of `test`", native) },
+    Step {
+        when: When::Named,
+        ..step("browser", "the shipped worker under node, and the stories: the other part", browser::step)
+    },
+    Step { when: When::Deep, ..step("bench", "lints and tests of the benchmarks, which are a workspace of their own", bench) },
 ];
+
+const fn step(name: &'static str, about: &'static str, run: fn() -> Outcome) -> Step {
+    Step { name, about, run, when: When::Always }
+}
 
 /// Runs the steps named, or all.
 pub(crate) fn run(names: &[String]) -> Result<()> {
@@ -28,7 +34,18 @@ pub(crate) fn run(names: &[String]) -> Result<()> {
         let known: Vec<&str> = STEPS.iter().map(|step| step.name).collect();
         bail!("unknown step `{unknown}`; there are {}", known.join(", "));
     }
-    run_all(STEPS.iter().filter(|step| names.is_empty() || names.iter().any(|name| name == step.name)))
+    let chosen = |step: &&Step| match step.when {
+        _ if !names.is_empty() => names.iter().any(|name| name == step.name),
+        When::Always => true,
+        When::Deep => deep(),
+        When::Named => false,
+    };
+    let steps: Vec<&Step> = STEPS.iter().filter(chosen).collect();
+    // The page is linked and shrunk by one thread, for minutes: the other cores check and compile meanwhile.
+    if steps.iter().any(|step| ["web", "test", "browser"].contains(&step.name)) {
+        std::thread::spawn(web::page);
+    }
+    run_all(steps)
 }
 
 fn fmt() -> Outcome {
@@ -40,18 +57,8 @@ fn fmt() -> Outcome {
 
 fn clippy() -> Outcome {
     tools::component("clippy", "clippy")?;
-    let clippy = |what: &[&str]| check(cargo(&["clippy", "--quiet", "--all-targets"]).args(what).args(["--", "-D", "warnings"]));
-    clippy(&["--workspace"])?;
-    clippy(&["-p", "zonefall-browser", "--features", "chromium"])?;
-    Ok(None)
-}
-
-fn clippy_wasm() -> Outcome {
-    tools::component("clippy", "clippy")?;
-    tools::wasm_target()?;
-    let clippy = || cargo(&["clippy", "--quiet", "--target", WASM]);
-    check(clippy().args(WASM_PACKAGES.iter().flat_map(|package| ["-p", package])).args(["--", "-D", "warnings"]))?;
-    check(clippy().args(["-p", "zonefall-tests", "--tests", "--", "-D", "warnings"]))?;
+    let what = ["clippy", "--quiet", "--workspace", "--all-targets", "--features", "zonefall-browser/chromium"];
+    check(cargo(&what).args(["--", "-D", "warnings"]))?;
     Ok(None)
 }
 
@@ -60,22 +67,28 @@ fn doc() -> Outcome {
     Ok(None)
 }
 
-/// One profile for all (see the root's Cargo.toml): optimised, with debug assertions, and what `cargo build` has built is used.
+/// One profile for all (see the root's Cargo.toml): what `cargo build` has built is used.
+fn build() -> Outcome {
+    Ok(Some(format!("{} test programs", suites()?.len())))
+}
+
 fn test() -> Outcome {
-    check_tests(&mut cargo(&["test", "--workspace", "--no-fail-fast"]))
+    web::page()?;
+    let tools = browser::tools()?;
+    // The stories first: they take longest.
+    let (stories, others): (Vec<&Suite>, Vec<&Suite>) = suites()?.iter().partition(|suite| suite.name == browser::STORIES);
+    suites::run(&[stories, others].concat(), &tools)
+}
+
+fn native() -> Outcome {
+    let chosen: Vec<&Suite> = suites()?.iter().filter(|suite| suite.name != browser::STORIES).collect();
+    suites::run(&chosen, &[])
 }
 
 fn bench() -> Outcome {
     tools::component("clippy", "clippy")?;
     let bench = |command: &str| cargo(&[command, "--manifest-path", "bench/Cargo.toml", "--workspace", "--quiet"]);
     check(bench("clippy").args(["--all-targets", "--", "-D", "warnings"]))?;
-    check_tests(&mut bench("test"))
-}
-
-fn wasm() -> Outcome {
-    tools::wasm_target()?;
-    let folders = [tools::node::node()?.bin(), tools::cargo_tools::wasm_bindgen()?].into_iter().flatten();
-    let mut command = cargo(&["test", "-p", "zonefall-tests", "--test", "it", "--target", WASM]);
-    command.env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER", "wasm-bindgen-test-runner");
-    check_tests(tools::with_path(&mut command, folders)?)
+    check(&mut bench("test"))?;
+    Ok(None)
 }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 
 use crate::steps::{self, Outcome};
 use crate::tools::{self, node::Node};
@@ -42,24 +42,38 @@ pub(crate) fn serve(args: &[String]) -> Result<()> {
 
 /// `cargo xtask dist`.
 pub(crate) fn dist() -> Result<()> {
-    let sizes = build(&root().join("dist"))?;
+    let sizes = build(&root().join("dist"), &mut steps::check)?;
     println!("dist/ is ready for any static host: {sizes}");
     Ok(())
 }
 
 /// The step: the page builds.
 pub(crate) fn step() -> Outcome {
-    page().map(Some)
+    let page = page()?;
+    eprintln!("{}", page.printed.trim_end());
+    Ok(Some(page.sizes.clone()))
 }
 
-/// The page as it is shipped, in [`folder`]: built at most once by one call of `cargo xtask`. What it says is its size.
-pub(crate) fn page() -> Result<String> {
-    static BUILT: OnceLock<String> = OnceLock::new();
-    if let Some(sizes) = BUILT.get() {
-        return Ok(sizes.clone());
-    }
-    let sizes = build(&folder())?;
-    Ok(BUILT.get_or_init(|| sizes).clone())
+/// A page that was built.
+pub(crate) struct Page {
+    /// How large it is.
+    sizes: String,
+    /// What the tools printed.
+    printed: String,
+}
+
+/// The page as it is shipped, in [`folder`]: built at most once by one call of `cargo xtask`, by whoever asks first; others wait.
+pub(crate) fn page() -> Result<&'static Page> {
+    static BUILT: OnceLock<Result<Page, String>> = OnceLock::new();
+    let built = BUILT.get_or_init(|| {
+        let mut printed = String::new();
+        let sizes = build(&folder(), &mut |command| {
+            printed += &steps::capture(command)?;
+            Ok(())
+        });
+        sizes.map(|sizes| Page { sizes, printed }).map_err(|error| format!("{error:#}"))
+    });
+    built.as_ref().map_err(|error| anyhow!("{error}"))
 }
 
 /// Where tests and benchmarks have the page built.
@@ -68,10 +82,10 @@ pub(crate) fn folder() -> PathBuf {
 }
 
 /// Builds the page as it is shipped into a folder, and says how large it is.
-fn build(folder: &Path) -> Result<String> {
-    steps::check(trunk("build")?.args(["--release", "--dist"]).arg(folder))?;
+fn build(folder: &Path, run: &mut dyn FnMut(&mut Command) -> Result<()>) -> Result<String> {
+    run(trunk("build")?.args(["--release", "--dist"]).arg(folder))?;
     let shrunk = tools::node::node().and_then(|node| {
-        wasm_opt(&node, &folder.join(PROGRAM))?;
+        wasm_opt(&node, &folder.join(PROGRAM), run)?;
         sizes(&node, folder)
     });
     shrunk.or_else(|error| {
@@ -92,16 +106,24 @@ fn trunk(command: &str) -> Result<Command> {
     Ok(trunk)
 }
 
-/// Shrinks a program in place.
-fn wasm_opt(node: &Node, program: &Path) -> Result<()> {
+/// Shrinks a program in place. That takes a minute, so the last result is kept with the program it came from.
+fn wasm_opt(node: &Node, program: &Path, run: &mut dyn FnMut(&mut Command) -> Result<()>) -> Result<()> {
     // What Rust's wasm32-unknown-unknown takes for granted; a program that went through wasm-bindgen no longer says it itself.
     const FEATURES: [&str; 6] =
         ["bulk-memory", "multivalue", "mutable-globals", "nontrapping-float-to-int", "reference-types", "sign-ext"];
-    let small = program.with_extension("small.wasm");
-    let mut command = node.command();
-    command.arg(node.package("binaryen")?.join("bin/wasm-opt")).arg("-O3").arg(program).arg("-o").arg(&small);
-    steps::check(command.args(FEATURES.map(|feature| format!("--enable-{feature}"))))?;
-    std::fs::rename(small, program)?;
+    let kept = target_dir().join("wasm-opt");
+    let (large, small) = (kept.join("large.wasm"), kept.join("small.wasm"));
+    let same = |a: &Path, b: &Path| matches!((std::fs::read(a), std::fs::read(b)), (Ok(a), Ok(b)) if a == b);
+    if !(same(program, &large) && small.is_file()) {
+        std::fs::create_dir_all(&kept)?;
+        // Until it is shrunk, nothing is known to be the result of anything.
+        let _ = std::fs::remove_file(&small);
+        std::fs::copy(program, &large)?;
+        let mut command = node.command();
+        command.arg(node.package("binaryen")?.join("bin/wasm-opt")).arg("-O3").arg(&large).arg("-o").arg(&small);
+        run(command.args(FEATURES.map(|feature| format!("--enable-{feature}"))))?;
+    }
+    std::fs::copy(&small, program)?;
     Ok(())
 }
 

@@ -86,6 +86,13 @@ impl Driver {
         Ok(answer["value"].take())
     }
 
+    /// Goes on in a new tab and closes the one there was, with all that was set for it.
+    pub fn replace_tab(&self) -> Result<()> {
+        let tab = self.post("window/new", &json!({"type": "tab"}))?;
+        self.call("DELETE", &format!("{}/window", self.session), None)?;
+        self.post("window", &json!({"handle": tab["handle"]})).map(drop)
+    }
+
     /// Goes to an address and waits until it has loaded.
     pub fn go(&self, url: &str) -> Result<()> {
         self.post("url", &json!({ "url": url })).map(drop)

@@ -11,6 +11,7 @@
 
 pub mod driver;
 pub mod measure;
+pub mod node;
 pub mod page;
 pub mod server;
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use zonefall_browser::measure::{first_picture, frames, quantile, run_in_worker, run_natively, transfer};
-use zonefall_browser::page::{DESK, PHONE, Page, Theme};
+use zonefall_browser::page::{DESK, Motion, PHONE, Page, Theme};
 use zonefall_browser::server::Encoding;
 use zonefall_core::scenario::bundled;
 
@@ -30,7 +30,7 @@ fn bench() -> Result<()> {
     let mut pictures = (0..RUNS).map(|_| first_picture()).collect::<Result<Vec<Duration>>>()?;
     pictures.sort_unstable();
     line("first picture, median", format!("{:.2} s", quantile(&pictures, 0.5).as_secs_f64()), "1 s");
-    let page = Page::start(DESK, Encoding::Brotli)?;
+    let page = Page::start(DESK, Motion::Full, Encoding::Brotli)?;
     play_slowly(&page);
     let frames = frames(&page, FRAMES)?;
     line("frame, 95th percentile", format!("{:.1} ms", quantile(&frames, 0.95).as_secs_f64() * 1e3), "16.7 ms");

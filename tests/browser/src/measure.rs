@@ -10,7 +10,7 @@ use zonefall_core::scenario::Scenario;
 use zonefall_core::sim::Options;
 use zonefall_web::engine::protocol::{self, Ask, LoadId, Tell};
 
-use crate::page::{DESK, FIRST_PICTURE, Page};
+use crate::page::{DESK, FIRST_PICTURE, Motion, Page};
 use crate::server::Encoding;
 
 /// What comes over the network until the page has started, in bytes, compressed as given: program, script, style, all of it.
@@ -18,7 +18,7 @@ use crate::server::Encoding;
 /// # Errors
 /// If the browser does not start.
 pub fn transfer(encoding: Encoding) -> Result<u64> {
-    let page = Page::start(DESK, encoding)?;
+    let page = Page::start(DESK, Motion::Full, encoding)?;
     page.open("");
     page.see_first_picture();
     Ok(page.server().sent())
@@ -37,7 +37,7 @@ pub fn first_picture() -> Result<Duration> {
             requestAnimationFrame(() => requestAnimationFrame(() => { window.firstPictureMs = performance.now(); }));
         });
         watch.observe(document, { childList: true, subtree: true });";
-    let page = Page::start(DESK, Encoding::Brotli)?;
+    let page = Page::start(DESK, Motion::Full, Encoding::Brotli)?;
     let watch = WATCH.replace("SELECTOR", &format!("{FIRST_PICTURE:?}"));
     page.driver().cdp("Page.addScriptToEvaluateOnNewDocument", &json!({ "source": watch }))?;
     page.open("");
@@ -99,7 +99,11 @@ pub fn run_in_worker(page: &Page, scenario: &str) -> Result<Run> {
         let heard = page.driver().execute(HEARD, &[])?;
         let (failed, told): (Option<String>, Vec<(f64, Vec<u8>)>) = serde_json::from_value(heard)?;
         ensure!(failed.is_none(), "the worker failed: {failed:?}");
-        if let Some(run) = told.iter().find_map(|(took_ms, tell)| finished(*took_ms, tell).transpose()) {
+        let tell = |bytes: &[u8]| protocol::read(bytes).context("the worker says what is no message");
+        let ends = |(took_ms, bytes): &(f64, Vec<u8>)| {
+            tell(bytes).and_then(|tell| finished(Duration::from_secs_f64(took_ms / 1e3), tell)).transpose()
+        };
+        if let Some(run) = told.iter().find_map(ends) {
             break run;
         }
     };
@@ -108,11 +112,9 @@ pub fn run_in_worker(page: &Page, scenario: &str) -> Result<Run> {
 }
 
 /// The run that a message of the worker ends; `None`: it goes on.
-fn finished(took_ms: f64, tell: &[u8]) -> Result<Option<Run>> {
-    match protocol::read(tell).context("the worker says what is no message")? {
-        Tell::Progress { done: true, report: Some(report), .. } => {
-            Ok(Some(Run { took: Duration::from_secs_f64(took_ms / 1e3), trace_hash: report.trace_hash }))
-        }
+pub(crate) fn finished(took: Duration, tell: Tell) -> Result<Option<Run>> {
+    match tell {
+        Tell::Progress { done: true, report: Some(report), .. } => Ok(Some(Run { took, trace_hash: report.trace_hash })),
         Tell::Refused { errors, .. } => bail!("the worker refused: {errors:?}"),
         Tell::GaveUp { why, .. } => bail!("the worker gave up: {why}"),
         Tell::Ready | Tell::Progress { .. } | Tell::Looked { .. } | Tell::Pong(_) => Ok(None),

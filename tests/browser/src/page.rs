@@ -5,6 +5,7 @@
 #![expect(clippy::must_use_candidate, reason = "words such as `see` are told for what they check")]
 
 use std::path::PathBuf;
+use std::rc::Rc;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -53,45 +54,84 @@ pub enum Theme {
     Dark,
 }
 
-/// The page in a Chromium of its own.
+/// What a person has set for movement on the screen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Motion {
+    /// As little as possible: the first scenario is shown at its outage at once.
+    Reduced,
+    /// The first scenario plays to its outage.
+    Full,
+}
+
+/// The page in a tab of its own.
 pub struct Page {
+    browser: Rc<Browser>,
+    view: View,
+    motion: Motion,
+    downloads: TempDir,
+}
+
+/// A Chromium of its own, and a host of the page.
+struct Browser {
     driver: Driver,
     server: Server,
-    view: View,
-    downloads: TempDir,
 }
 
 /// Tells a story on a desk and on a telephone. At the end of each the console must have had nothing to complain about.
 #[track_caller]
 pub fn story(tell: impl Fn(&Page)) {
-    for view in [DESK, PHONE] {
-        story_on(view, &tell);
-    }
+    story_with(&[DESK, PHONE], Motion::Reduced, tell);
+}
+
+/// Tells a story of things that move, on both.
+#[track_caller]
+pub fn story_in_motion(tell: impl Fn(&Page)) {
+    story_with(&[DESK, PHONE], Motion::Full, tell);
 }
 
 /// Tells a story on one of them.
 #[track_caller]
 pub fn story_on(view: View, tell: impl Fn(&Page)) {
-    let page = Page::new(view);
-    tell(&page);
-    let complaints = page.complaints();
-    assert!(complaints.is_empty(), "the console complains:\n{}", complaints.join("\n"));
+    story_with(&[view], Motion::Reduced, tell);
+}
+
+#[track_caller]
+fn story_with(views: &[View], motion: Motion, tell: impl Fn(&Page)) {
+    let browser = told("a browser", Browser::start(Encoding::Identity)).into();
+    for view in views {
+        let page = told("an empty page", Page::of(&browser, *view, motion));
+        tell(&page);
+        let complaints = page.complaints();
+        assert!(complaints.is_empty(), "the console complains:\n{}", complaints.join("\n"));
+    }
+}
+
+impl Browser {
+    fn start(encoding: Encoding) -> Result<Self> {
+        Ok(Self { server: Server::start(&given("ZONEFALL_PAGE"), encoding)?, driver: Driver::start()? })
+    }
 }
 
 impl Page {
     /// A browser on an empty page; [`open`](Self::open) goes to ours.
     #[track_caller]
     pub fn new(view: View) -> Self {
-        Self::start(view, Encoding::Brotli).unwrap_or_else(|error| panic!("{error:#}"))
+        Self::start(view, Motion::Full, Encoding::Identity).unwrap_or_else(|error| panic!("{error:#}"))
     }
 
-    /// As [`new`](Self::new), with the files compressed as given.
+    /// As [`new`](Self::new), with movement and the files' compression as given.
     ///
     /// # Errors
     /// If server or browser does not start.
-    pub fn start(view: View, encoding: Encoding) -> Result<Self> {
-        let server = Server::start(&given("ZONEFALL_PAGE"), encoding)?;
-        let driver = Driver::start()?;
+    pub fn start(view: View, motion: Motion, encoding: Encoding) -> Result<Self> {
+        Self::of(&Browser::start(encoding)?.into(), view, motion)
+    }
+
+    /// An empty page in a browser: nothing that another one changed or stored is left.
+    fn of(browser: &Rc<Browser>, view: View, motion: Motion) -> Result<Self> {
+        let Browser { driver, server } = &**browser;
+        driver.replace_tab()?;
+        driver.cdp("Storage.clearDataForOrigin", &json!({"origin": server.origin(), "storageTypes": "local_storage"}))?;
         let downloads = TempDir::new()?;
         let View { width, height, density, mobile } = view;
         driver.cdp(
@@ -100,26 +140,26 @@ impl Page {
         )?;
         let behavior = json!({"behavior": "allow", "downloadPath": downloads.path().display().to_string()});
         driver.cdp("Browser.setDownloadBehavior", &behavior)?;
-        let page = Self { driver, server, view, downloads };
+        let page = Self { browser: Rc::clone(browser), view, motion, downloads };
         page.theme(Theme::Light);
         Ok(page)
     }
 
     /// The browser, for what no word here says.
     pub fn driver(&self) -> &Driver {
-        &self.driver
+        &self.browser.driver
     }
 
     /// The host of the page.
     pub fn server(&self) -> &Server {
-        &self.server
+        &self.browser.server
     }
 
     /// Goes to the page: with nothing, or with what stands behind its address, such as `#...`.
     #[track_caller]
     pub fn open(&self, behind: &str) {
-        told("the page loads", self.driver.go("about:blank"));
-        told("the page loads", self.driver.go(&(self.server.url() + behind)));
+        told("the page loads", self.driver().go("about:blank"));
+        told("the page loads", self.driver().go(&(self.server().url() + behind)));
     }
 
     /// Waits until the page shows what one comes for.
@@ -131,13 +171,13 @@ impl Page {
     /// Loads the page again.
     #[track_caller]
     pub fn reload(&self) {
-        told("the page loads again", self.driver.reload());
+        told("the page loads again", self.driver().reload());
     }
 
     /// The page's address.
     #[track_caller]
     pub fn url(&self) -> String {
-        told("the address", self.driver.url())
+        told("the address", self.driver().url())
     }
 
     /// What stands behind `#` in the page's address.
@@ -155,7 +195,7 @@ impl Page {
     /// Whether a thing is there now.
     #[track_caller]
     pub fn is_there(&self, id: &str) -> bool {
-        !told(id, self.driver.find(&by(id))).is_empty()
+        !told(id, self.driver().find(&by(id))).is_empty()
     }
 
     /// Waits until a thing has gone.
@@ -168,40 +208,41 @@ impl Page {
     #[track_caller]
     pub fn see(&self, id: &str, part: &str) -> String {
         let what = format!("{id} to say {part:?}");
-        self.on(id, &what, |element| Ok(Some(self.driver.text(element)?).filter(|text| text.contains(part))))
+        self.on(id, &what, |element| Ok(Some(self.driver().text(element)?).filter(|text| text.contains(part))))
     }
 
     /// The text of a thing as it is shown.
     #[track_caller]
     pub fn text(&self, id: &str) -> String {
-        self.on(id, id, |element| self.driver.text(element).map(Some))
+        self.on(id, id, |element| self.driver().text(element).map(Some))
     }
 
     /// The texts of all that a CSS selector finds now.
     #[track_caller]
     pub fn texts(&self, css: &str) -> Vec<String> {
-        let found = || self.driver.find(css)?.iter().map(|element| self.driver.text(element)).collect::<Result<Vec<_>>>();
+        let found = || self.driver().find(css)?.iter().map(|element| self.driver().text(element)).collect::<Result<Vec<_>>>();
         told(css, until(|| found().map(Some)))
     }
 
     /// What a thing's attribute says now.
     #[track_caller]
     pub fn attribute(&self, id: &str, name: &str) -> Option<String> {
-        self.on(id, id, |element| self.driver.attribute(element, name).map(Some))
+        self.on(id, id, |element| self.driver().attribute(element, name).map(Some))
     }
 
     /// Waits until a thing's attribute is `value`.
     #[track_caller]
     pub fn see_attribute(&self, id: &str, name: &str, value: &str) {
-        let is = |element: &Element| Ok((self.driver.attribute(element, name)?.as_deref() == Some(value)).then_some(()));
+        let is = |element: &Element| Ok((self.driver().attribute(element, name)?.as_deref() == Some(value)).then_some(()));
         self.on(id, &format!("{name} of {id} to be {value:?}"), is);
     }
 
     /// Waits until a thing's attribute has `part` in it.
     #[track_caller]
     pub fn see_attribute_has(&self, id: &str, name: &str, part: &str) {
-        let has =
-            |element: &Element| Ok(self.driver.attribute(element, name)?.is_some_and(|value| value.contains(part)).then_some(()));
+        let has = |element: &Element| {
+            Ok(self.driver().attribute(element, name)?.is_some_and(|value| value.contains(part)).then_some(()))
+        };
         self.on(id, &format!("{name} of {id} to have {part:?}"), has);
     }
 
@@ -210,7 +251,7 @@ impl Page {
     pub fn see_among(&self, css: &str, part: &str) {
         const TEXTS: &str =
             "return [...document.querySelectorAll(arguments[0])].some(one => one.textContent.includes(arguments[1]))";
-        let found = || self.driver.execute(TEXTS, &[json!(css), json!(part)]).map(|found| (found == true).then_some(()));
+        let found = || self.driver().execute(TEXTS, &[json!(css), json!(part)]).map(|found| (found == true).then_some(()));
         told(&format!("{part:?} among {css}"), until(found));
     }
 
@@ -222,8 +263,8 @@ impl Page {
     /// Clicks the first of what a CSS selector finds.
     #[track_caller]
     pub fn click_on(&self, css: &str) {
-        let click = || match self.driver.find(css)?.first() {
-            Some(element) => self.driver.click(element).map(Some),
+        let click = || match self.driver().find(css)?.first() {
+            Some(element) => self.driver().click(element).map(Some),
             None => bail!("there is no {css}"),
         };
         told(&format!("a click on {css}"), until(click));
@@ -232,13 +273,13 @@ impl Page {
     /// Clicks a thing.
     #[track_caller]
     pub fn click(&self, id: &str) {
-        self.on(id, &format!("a click on {id}"), |element| self.driver.click(element).map(Some));
+        self.on(id, &format!("a click on {id}"), |element| self.driver().click(element).map(Some));
     }
 
     /// Presses keys together, such as `Space` or `Control+k`.
     #[track_caller]
     pub fn press(&self, keys: &str) {
-        told(keys, self.driver.press(&keys.split('+').collect::<Vec<_>>()));
+        told(keys, self.driver().press(&keys.split('+').collect::<Vec<_>>()));
     }
 
     /// Presses Tab until the focus is on a thing: who has no mouse gets there too.
@@ -266,18 +307,18 @@ impl Page {
     pub fn fill(&self, id: &str, text: &str) {
         self.click(id);
         self.press("Control+a");
-        told(id, self.driver.cdp("Input.insertText", &json!({ "text": text })));
+        told(id, self.driver().cdp("Input.insertText", &json!({ "text": text })));
     }
 
     /// Picks the option of a list that reads `option`, or else the first that has it in its text.
     #[track_caller]
     pub fn choose(&self, id: &str, option: &str) {
         let pick = || {
-            let options = self.driver.find(&format!("{} option", by(id)))?;
-            let texts = options.iter().map(|one| self.driver.text(one)).collect::<Result<Vec<_>>>()?;
+            let options = self.driver().find(&format!("{} option", by(id)))?;
+            let texts = options.iter().map(|one| self.driver().text(one)).collect::<Result<Vec<_>>>()?;
             let whole = texts.iter().position(|text| text.trim() == option);
             let at = whole.or_else(|| texts.iter().position(|text| text.contains(option)));
-            at.map(|at| self.driver.click(&options[at])).transpose()
+            at.map(|at| self.driver().click(&options[at])).transpose()
         };
         told(&format!("{option:?} in {id}"), until(pick));
     }
@@ -290,7 +331,7 @@ impl Page {
             std::fs::create_dir_all(path.parent().expect("it is in a folder")).and_then(|()| std::fs::write(&path, content));
         told(name, written.map_err(Into::into));
         let path = path.display().to_string();
-        self.on(id, id, |element| self.driver.type_into(element, &path).map(Some));
+        self.on(id, id, |element| self.driver().type_into(element, &path).map(Some));
     }
 
     /// Does what starts a download, waits for it, and gives the file's name and content.
@@ -317,14 +358,16 @@ impl Page {
     #[track_caller]
     pub fn theme(&self, theme: Theme) {
         let scheme = if theme == Theme::Dark { "dark" } else { "light" };
-        let features = json!({"features": [{"name": "prefers-color-scheme", "value": scheme}]});
-        told(scheme, self.driver.cdp("Emulation.setEmulatedMedia", &features));
+        let motion = if self.motion == Motion::Reduced { "reduce" } else { "no-preference" };
+        let set = |name: &str, value: &str| json!({"name": name, "value": value});
+        let features = json!({"features": [set("prefers-color-scheme", scheme), set("prefers-reduced-motion", motion)]});
+        told(scheme, self.driver().cdp("Emulation.setEmulatedMedia", &features));
     }
 
     /// Runs the body of a function in the page and gives what it returns.
     #[track_caller]
     pub fn run(&self, script: &str, arguments: &[Value]) -> Value {
-        told(script, self.driver.execute(script, arguments))
+        told(script, self.driver().execute(script, arguments))
     }
 
     /// What stands in the way of people who see, hear or move differently: serious and critical findings of axe-core.
@@ -336,7 +379,7 @@ impl Page {
         let axe = std::fs::read_to_string(given("ZONEFALL_AXE")).context("axe-core");
         self.run(&format!("{}; return true", told("axe-core", axe)), &[]);
         // Colours on their way from one theme to the other are nobody's.
-        told("the page to settle", self.driver.settle());
+        told("the page to settle", self.driver().settle());
         let found = self.run(RUN, &[]);
         found.as_array().into_iter().flatten().filter_map(Value::as_str).map(ToOwned::to_owned).collect()
     }
@@ -344,7 +387,7 @@ impl Page {
     /// What the console has warned of since the last call: errors, violations of the content security policy, files not found.
     #[track_caller]
     pub fn complaints(&self) -> Vec<String> {
-        let entries = told("the console", self.driver.console());
+        let entries = told("the console", self.driver().console());
         let bad = entries.into_iter().filter(|(level, _)| level == "SEVERE" || level == "WARNING");
         bad.map(|(level, message)| format!("{level}: {message}")).collect()
     }
@@ -357,13 +400,13 @@ impl Page {
 
     fn try_picture(&self) -> Result<Vec<u8>> {
         use base64::Engine as _;
-        Ok(base64::engine::general_purpose::STANDARD.decode(self.driver.screenshot()?)?)
+        Ok(base64::engine::general_purpose::STANDARD.decode(self.driver().screenshot()?)?)
     }
 
     /// Does something with a thing as soon as it is there and lets it be done.
     #[track_caller]
     fn on<T>(&self, id: &str, what: &str, act: impl Fn(&Element) -> Result<Option<T>>) -> T {
-        let first = || match self.driver.find(&by(id))?.first() {
+        let first = || match self.driver().find(&by(id))?.first() {
             Some(element) => act(element),
             None => bail!("there is no {id}"),
         };
@@ -387,9 +430,9 @@ impl Drop for Page {
             Ok(std::fs::write(&path, picture)?)
         });
         let picture = picture.map_or_else(|error| format!("no picture: {error:#}"), |()| format!("picture: {}", path.display()));
-        let console = self.driver.console().unwrap_or_default();
+        let console = self.driver().console().unwrap_or_default();
         let console: Vec<String> = console.into_iter().map(|(level, message)| format!("  {level}: {message}")).collect();
-        let url = self.driver.url().unwrap_or_default();
+        let url = self.driver().url().unwrap_or_default();
         eprintln!("at {width}x{height}, {url}\n{picture}\nconsole:\n{}", console.join("\n"));
     }
 }

@@ -20,6 +20,8 @@ pub const MOUNT: &str = "/some/where/";
 /// How what is sent is compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Encoding {
+    /// Not at all: on this machine compressing takes longer than sending.
+    Identity,
     /// As most simple hosts do.
     Gzip,
     /// As the others do. Chromium takes it from this machine and over TLS.
@@ -68,7 +70,12 @@ impl Server {
 
     /// The address of the page.
     pub fn url(&self) -> String {
-        format!("http://{}{MOUNT}", self.address)
+        self.origin() + MOUNT
+    }
+
+    /// What the browser stores things of the page for.
+    pub fn origin(&self) -> String {
+        format!("http://{}", self.address)
     }
 
     /// Bytes of files sent so far, compressed.
@@ -127,6 +134,7 @@ fn read(folder: &Path, encoding: Encoding) -> Result<Files> {
 fn compress(content: &[u8], encoding: Encoding) -> Result<Vec<u8>> {
     let mut body = Vec::new();
     match encoding {
+        Encoding::Identity => body.extend_from_slice(content),
         Encoding::Gzip => {
             let mut encoder = GzEncoder::new(&mut body, Compression::best());
             encoder.write_all(content)?;
@@ -169,6 +177,7 @@ fn answer(stream: &TcpStream, files: &Files, encoding: Encoding, sent: &AtomicU6
     };
     sent.fetch_add(body.len() as u64, Ordering::Relaxed);
     let coding = match encoding {
+        Encoding::Identity => "identity",
         Encoding::Gzip => "gzip",
         Encoding::Brotli => "br",
     };

@@ -1,4 +1,4 @@
-//! Ten thousand random schedules of faults: no invariant breaks, nothing panics, and in the calm afterwards every cluster works.
+//! Thousands of random schedules of faults: no invariant breaks, nothing panics, and in the calm afterwards every cluster works.
 //!
 //! ```text
 //! number -> generate -> judge --fails--> shrink -> the smallest file that fails in the same way, to be run again
@@ -16,11 +16,14 @@ use judge::{Case, Failure, Seen, judge};
 use serde_json::Value;
 use zonefall_core::etcd::raft::PlantedBug;
 use zonefall_core::sim::Exact;
+use zonefall_tests::{effort, is_deep};
 
 use crate::threads::parallel;
 
-/// Schedules, half of them on three and half on five members.
-const SCHEDULES: usize = 10_000;
+/// Schedules that every run of the tests judges, half of them on three and half on five members.
+const USUAL: usize = 2_000;
+/// Schedules with `--deep`.
+const THOROUGH: usize = 10_000;
 /// Failing schedules that are shrunk and shown; one bug often fails many.
 const MOST_SHOWN: usize = 3;
 
@@ -42,13 +45,13 @@ fn shrunk(number: usize, case: &Case, failure: &Failure) -> String {
 
 /// All of them, or those from the first to before the last that the environment variable names: `ZONEFALL_SCHEDULES=17..18`.
 fn numbers() -> Range<usize> {
-    let Ok(range) = std::env::var("ZONEFALL_SCHEDULES") else { return 0..SCHEDULES };
+    let Ok(range) = std::env::var("ZONEFALL_SCHEDULES") else { return 0..effort(USUAL, THOROUGH) };
     let bounds = range.split_once("..").and_then(|(from, to)| Some(from.parse().ok()?..to.parse().ok()?));
     bounds.unwrap_or_else(|| panic!("ZONEFALL_SCHEDULES={range}: wanted a range like 17..18"))
 }
 
 #[test]
-fn ten_thousand_schedules_break_nothing() {
+fn random_schedules_break_nothing() {
     let numbers = numbers();
     let count = numbers.len();
     let results = parallel(count, |k| judge(&case(numbers.start + k)));
@@ -89,6 +92,22 @@ fn check_planted(bug: PlantedBug, by: &str) {
     let whole = judge(&Case { bug: None, ..small });
     assert!(whole.is_ok(), "{bug:?}: without the bug: {:?}, in\n{shown}", whole.err());
     println!("{bug:?}: schedule {number}: {failure}\n  shrunk to {needed} faults and operations: {how}\n  {shown}");
+}
+
+/// What every run judges is enough: each planted bug shows in any so many schedules, not in the first ones by luck.
+#[test]
+fn planted_bugs_are_caught_in_twenty_of_twenty_seeds() {
+    const SEEDS: usize = 20;
+    let blocks = if is_deep() { 0..SEEDS } else { 0..1 };
+    for bug in [PlantedBug::VoteTwice, PlantedBug::CommitOldTerm, PlantedBug::ForgetVote] {
+        let caught = |block: usize| {
+            let mut numbers = block * USUAL..(block + 1) * USUAL;
+            let planted = |number: usize| Case { bug: Some(bug), liveness: false, ..case(number) };
+            numbers.any(|number| matches!(judge(&planted(number)), Err(Failure::Violation { .. })))
+        };
+        let missed: Vec<usize> = blocks.clone().filter(|block| !caught(*block)).collect();
+        assert!(missed.is_empty(), "{bug:?} is not caught by {USUAL} schedules from {missed:?} times {USUAL} on");
+    }
 }
 
 #[test]

@@ -19,12 +19,11 @@ pub(crate) fn trunk() -> Result<Vec<PathBuf>> {
     Ok([package.find_or_install()?, wasm_bindgen()?].into_iter().flatten().collect())
 }
 
-/// The folder of `wasm-bindgen` and its test runner, of exactly the version of the library in Cargo.lock: any other refuses what it
-/// is given. `None` if they are on the path.
-pub(crate) fn wasm_bindgen() -> Result<Option<PathBuf>> {
+/// The folder of `wasm-bindgen`, of exactly the version of the library in Cargo.lock: any other refuses what it is given. `None` if they are on the path.
+fn wasm_bindgen() -> Result<Option<PathBuf>> {
     let lock = std::fs::read_to_string(root().join("Cargo.lock"))?;
     let version = locked_version(&lock, "wasm-bindgen").context("Cargo.lock names no version of wasm-bindgen")?;
-    let programs = &["wasm-bindgen", "wasm-bindgen-test-runner"];
+    let programs = &["wasm-bindgen"];
     Package { name: "wasm-bindgen-cli", version, programs, args: &[], opt_level: "1" }.find_or_install()
 }
 

@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 use super::{apt_install, folder, succeeds};
 use crate::{root, steps};
 
-/// A Node.js that can run the wasm tests.
+/// A Node.js that can run the page's worker.
 pub(crate) struct Node {
     /// Where it was installed to; `None` for the path's own.
     installed: Option<PathBuf>,
@@ -16,7 +16,7 @@ pub(crate) struct Node {
 
 /// Node.js, found or installed.
 ///
-/// Node.js 18 (Debian 12) crashes on the wasm tests: its V8 hands functions that went through a table of references to JavaScript
+/// Node.js 18 (Debian 12) crashes on the worker: its V8 hands functions that went through a table of references to JavaScript
 /// unwrapped. So where the path has none, or an old one, or one without npm, the current one comes from PyPI into the target folder
 /// (`tools/`), where it stays; on Debian, root gets pip for that too.
 pub(crate) fn node() -> Result<Node> {

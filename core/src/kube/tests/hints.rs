@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::world::{PLANE, SHOOT, Seen, at, run_in, secs};
+use super::world::{PLANE, SHOOT, Seen, at, run_everywhere, run_in, secs};
 use crate::ids::{NodeId, PlaneId, WorkloadId, ZoneId};
 use crate::kernel::time::Time;
 use crate::kube::name::{NodeName, PodName};
@@ -104,10 +104,11 @@ type Link = (Time, PodName, ZoneId, Option<ZoneId>);
 
 /// Those of the shoot.
 fn links(scenario: &Scenario, seed: u64) -> Vec<Link> {
-    links_of(scenario, &run_in(scenario, seed, PLANE), seed, SHOOT)
+    links_of(scenario, &run_everywhere(scenario, seed), SHOOT)
 }
 
-fn links_of(scenario: &Scenario, pods: &Seen, seed: u64, plane: PlaneId) -> Vec<Link> {
+fn links_of(scenario: &Scenario, seen: &[Seen], plane: PlaneId) -> Vec<Link> {
+    let pods = &seen[PLANE.0 as usize];
     let spec = &scenario.kube.planes[0];
     let at_node = |node: NodeId| scenario.nodes[node.0 as usize].zone;
     let zone = |pod: PodName| {
@@ -125,7 +126,7 @@ fn links_of(scenario: &Scenario, pods: &Seen, seed: u64, plane: PlaneId) -> Vec<
         (Replica::Pod(_, pod), ServerFact::Etcd(member)) => Some((when, pod, zone(pod), member.map(of_member))),
         _ => None,
     };
-    run_in(scenario, seed, plane).servers().into_iter().filter_map(link).collect()
+    seen[plane.0 as usize].servers().into_iter().filter_map(link).collect()
 }
 
 #[test]
@@ -269,10 +270,10 @@ fn nothing_is_told_where_nobody_asks() {
 fn what_crosses_zones_depends_on_when_connections_were_made() {
     let bundled = bundled().iter().find(|file| file.name == "topology-hints").expect("it is bundled");
     let scenario = Scenario::from_json(bundled.json).expect("it is valid");
-    let pods = run_in(&scenario, 1, PLANE);
+    let seen = run_everywhere(&scenario, 1);
     let mut links: Vec<Link> = Vec::new();
     for plane in (0..).map(PlaneId).zip(&scenario.kube.planes).filter(|(_, spec)| spec.name.contains("shop")).map(|(id, _)| id) {
-        links.extend(links_of(&scenario, &pods, 1, plane));
+        links.extend(links_of(&scenario, &seen, plane));
     }
     let crossing = |from: u64, to: u64| {
         let made = links.iter().filter(|(when, ..)| *when >= at(from) && *when < at(to));

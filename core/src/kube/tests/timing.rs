@@ -150,7 +150,8 @@ fn first_terminating(seen: &Seen) -> Time {
 #[test]
 fn seven_minutes() {
     let scenario: Scenario = with(world(&[2, 2, 2]), workload("web", 0, 6));
-    let scenario = broken(scenario.clone(), 100, None, crash(&scenario, NodeKey(0)));
+    let mut scenario = broken(scenario.clone(), 100, None, crash(&scenario, NodeKey(0)));
+    scenario.duration = secs(600);
     let mut later = scenario.clone();
     later.kube.planes[0].timers.queues_a_look_later = true;
     let mut times = Vec::new();

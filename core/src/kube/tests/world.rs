@@ -222,6 +222,15 @@ pub(super) fn run_in(scenario: &Scenario, seed: u64, plane: PlaneId) -> Seen {
     fast
 }
 
+/// The same in every plane, in their order.
+pub(super) fn run_everywhere(scenario: &Scenario, seed: u64) -> Vec<Seen> {
+    let [fast, full] = [Exact::Fast, Exact::Full].map(|exact| watch_all(scenario, seed, exact, 1));
+    for (fast, full) in fast.iter().zip(&full) {
+        same(fast, full, scenario, seed);
+    }
+    fast
+}
+
 /// Both modes have seen the same.
 pub(super) fn same(fast: &Seen, full: &Seen, scenario: &Scenario, seed: u64) {
     for (k, (fast, full)) in fast.0.iter().zip(&full.0).enumerate() {
@@ -277,21 +286,24 @@ pub(super) fn run_as(scenario: &Scenario, seed: u64, exact: Exact, pieces: u64) 
 
 /// The same in any plane.
 pub(super) fn watch(scenario: &Scenario, seed: u64, exact: Exact, pieces: u64, plane: PlaneId) -> Seen {
+    watch_all(scenario, seed, exact, pieces).swap_remove(plane.0 as usize)
+}
+
+/// The same in every plane, in their order.
+fn watch_all(scenario: &Scenario, seed: u64, exact: Exact, pieces: u64) -> Vec<Seen> {
     let (mut simulation, mut invariants) = watched(scenario, seed, exact);
-    let mut seen = Vec::new();
+    let mut seen: Vec<Seen> = scenario.kube.planes.iter().map(|_| Seen(Vec::new())).collect();
     for piece in 1..=pieces {
         let until = Time::ZERO + Duration::from_nanos(scenario.duration.as_nanos() / pieces * piece);
         simulation.run_until(until, &mut |at, record: &Record| {
             invariants.record(at, record);
-            if let Record::Kube(of, fact) = record
-                && *of == plane
-            {
-                seen.push((at, *fact));
+            if let Record::Kube(plane, fact) = record {
+                seen[plane.0 as usize].0.push((at, *fact));
             }
         });
     }
     assert_eq!(invariants.violations(), [], "under seed {seed}: {:?}", scenario.faults);
-    Seen(seen)
+    seen
 }
 
 /// A simulation, and what must hold in it.

@@ -1,4 +1,4 @@
-//! The web page's stories, told in Chromium on a desk and on a telephone.
+//! The web page's stories, told in Chromium on a desk and on a telephone; and its worker, under node.
 
 mod access;
 mod breaking;
@@ -8,6 +8,7 @@ mod healing;
 mod measuring;
 mod money;
 mod playing;
+mod portable;
 mod sharing;
 mod start;
 mod told;

@@ -1,12 +1,12 @@
 //! Time: the first scenario plays by itself; play, pause, step, jump, scrub.
 
-use zonefall_browser::page::{Page, story};
+use zonefall_browser::page::{Page, story, story_in_motion};
 
 use crate::told::{go_to, open_and_watch, open_done, pause, playhead_s, see_paused};
 
 #[test]
 fn the_first_scenario_plays_to_its_outage_and_says_what_happened() {
-    story(|page| {
+    story_in_motion(|page| {
         open_and_watch(page);
         page.see("verdict", "Writes and linearizable reads stopped for 1.7 s, then went on.");
         page.see("verdict", "Nothing was lost. The leader was in eu-west-1a; etcd-main-2 was elected.");
@@ -32,7 +32,7 @@ fn the_first_scenario_plays_to_its_outage_and_says_what_happened() {
 
 #[test]
 fn it_plays_and_is_scrubbed_back() {
-    story(|page| {
+    story_in_motion(|page| {
         open_and_watch(page);
         page.click("zoom-fit");
         let before = playhead_s(page);
@@ -112,7 +112,7 @@ fn the_verdicts_moments_lead_to_the_lanes_of_their_cluster() {
 
 #[test]
 fn what_is_too_fast_to_be_seen_is_slowed_down() {
-    story(|page| {
+    story_in_motion(|page| {
         open_and_watch(page);
         page.see_no("slow-down");
         page.click("play");
