@@ -1,5 +1,7 @@
 //! `cargo xtask test`: everything that must hold before a change is merged, the fast checks first.
 
+use std::ffi::OsString;
+
 use anyhow::{Result, bail};
 
 use crate::steps::{Outcome, Step, When, check, run_all};
@@ -81,8 +83,17 @@ fn test() -> Outcome {
 }
 
 fn native() -> Outcome {
+    run_native(&[])
+}
+
+/// Runs the tests that need no browser, and accepts what they generate.
+pub(crate) fn bless() -> Result<()> {
+    run_native(&[("ZONEFALL_BLESS", "1".into())]).map(drop)
+}
+
+fn run_native(environment: &[(&str, OsString)]) -> Outcome {
     let chosen: Vec<&Suite> = suites()?.iter().filter(|suite| suite.name != browser::STORIES).collect();
-    suites::run(&chosen, &[])
+    suites::run(&chosen, environment)
 }
 
 fn bench() -> Outcome {

@@ -21,7 +21,7 @@ use crate::server::{Encoding, Server};
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// How often the page is asked.
-const PAUSE: Duration = Duration::from_millis(20);
+const PAUSE: Duration = Duration::from_millis(50);
 
 /// The CSS selector of what one comes for: the page has started when the map shows who leads, or, where there is so much of Kubernetes
 /// that it shows no members of etcd, pods, or how many a node runs.
