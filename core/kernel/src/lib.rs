@@ -14,3 +14,4 @@ pub mod periodic;
 pub mod queue;
 pub mod rng;
 pub mod time;
+pub mod traced;

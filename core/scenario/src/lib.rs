@@ -31,6 +31,7 @@ mod schema;
 mod source;
 #[cfg(test)]
 mod tests;
+mod traced;
 pub mod units;
 mod validate;
 

@@ -5,6 +5,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::kernel::traced;
 pub use crate::kube::spec::gardener::FailureTolerance;
 
 /// Why a change is denied.
@@ -19,6 +20,8 @@ pub enum Denial {
     /// From highly available to not.
     Downgrade,
 }
+
+traced! { enum Denial { NotMultiZonal = 0, SingleToMultiZone = 1, MultiToSingleZone = 2, Downgrade = 3 } }
 
 impl fmt::Display for Denial {
     /// In the document's words.

@@ -6,6 +6,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::ids::SeedId;
+use crate::kernel::traced;
 use crate::kube::spec::KubeModel;
 use crate::kube::spec::gardener::{FailureTolerance, Migration};
 use crate::kube::spec::scheduler::{NoSeed, Seed, choose};
@@ -40,6 +41,8 @@ pub enum Obstacle {
     /// What the scheduler would say of that seed.
     Seed(NoSeed),
 }
+
+traced! { enum Obstacle { Unscheduled = 0, Moves = 1, Same = 2, Seed(reason) = 3 } }
 
 impl fmt::Display for Obstacle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

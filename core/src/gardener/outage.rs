@@ -8,6 +8,7 @@ use super::machine::Phase;
 use super::machine::fleet::Fleet;
 use crate::ids::ZoneId;
 use crate::kernel::time::Time;
+use crate::kernel::traced;
 use crate::kube::context::Cx;
 use crate::kube::event::KubeEvent;
 use crate::kube::record::{KubeRecord, Ready};
@@ -23,6 +24,8 @@ pub enum Deletion {
     Works,
 }
 
+traced! { enum Deletion { Fails = 0, Works = 1 } }
+
 /// A fact of a zone outage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum OutageFact {
@@ -31,6 +34,8 @@ pub enum OutageFact {
     /// A machine runs again, and so does its node.
     Over,
 }
+
+traced! { enum OutageFact { Detected(deletion) = 0, Over = 1 } }
 
 /// What is to be seen of a zone.
 #[derive(Clone, Debug, Default)]

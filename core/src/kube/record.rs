@@ -1,4 +1,4 @@
-//! What happened in a plane. The trace hash is taken over the postcard form of these: variants are only ever added at the end.
+//! What happened in a plane. Below each type stands its byte form in the trace, with its tags.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,6 +6,7 @@ use crate::gardener::druid::{DruidFact, MigrationFact, ToleranceFact};
 use crate::gardener::machine::Phase;
 use crate::gardener::outage::OutageFact;
 use crate::ids::{GroupId, NodeId, PlaneId, WorkloadId, ZoneId};
+use crate::kernel::traced;
 use crate::kube::name::{MachineName, NodeName, PodName};
 use crate::kube::rule::hints::NoHints;
 use crate::kube::rule::taints::Effect;
@@ -54,6 +55,27 @@ pub enum KubeRecord {
     Hints(WorkloadId, HintsFact),
 }
 
+traced! {
+    enum KubeRecord {
+        Pod(name, fact) = 0,
+        Node(name, fact) = 1,
+        Zone(zone, state) = 2,
+        EvictionPaused(paused) = 3,
+        Machine(name, fact) = 4,
+        GroupScaled(group, machines) = 5,
+        ZoneOutage(zone, fact) = 6,
+        ApiServer(replica, fact) = 7,
+        ApiAvailability { verb, up } = 8,
+        Lease(component, holder) = 9,
+        Acts(component, acts) = 10,
+        Operation(task) = 11,
+        Druid(workload, fact) = 12,
+        Tolerance(shoot, fact) = 13,
+        Migration(shoot, fact) = 14,
+        Hints(workload, fact) = 15,
+    }
+}
+
 /// Whether the endpoints of a Service are hinted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum HintsFact {
@@ -63,6 +85,8 @@ pub enum HintsFact {
     Off(NoHints),
 }
 
+traced! { enum HintsFact { On = 0, Off(reason) = 1 } }
+
 /// One of the processes that serve an API, or act through it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Replica {
@@ -71,6 +95,8 @@ pub enum Replica {
     /// A pod of another plane.
     Pod(PlaneId, PodName),
 }
+
+traced! { enum Replica { Host(node) = 0, Pod(plane, name) = 1 } }
 
 /// A fact of an API server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -87,6 +113,8 @@ pub enum ServerFact {
     Etcd(Option<u8>),
 }
 
+traced! { enum ServerFact { Runs = 0, Ready(ready) = 1, Stops = 2, Gone = 3, Etcd(member) = 4 } }
+
 /// Requests to an API.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Verb {
@@ -95,6 +123,8 @@ pub enum Verb {
     /// Those that change something.
     Write,
 }
+
+traced! { enum Verb { Read = 0, Write = 1 } }
 
 /// A fact of a pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -131,6 +161,23 @@ pub enum PodFact {
     VolumeDiscarded,
 }
 
+traced! {
+    enum PodFact {
+        Created = 0,
+        Bound(node) = 1,
+        Refused(reason) = 2,
+        Started { restarts } = 3,
+        Ready(ready) = 4,
+        Terminating = 5,
+        Removed = 6,
+        VolumeAttached(node) = 7,
+        VolumeDetached { forced } = 8,
+        Hazard(runs) = 9,
+        Evicted(granted) = 10,
+        VolumeDiscarded = 11,
+    }
+}
+
 /// A fact of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum NodeFact {
@@ -148,6 +195,17 @@ pub enum NodeFact {
     Lost(Option<Loss>),
 }
 
+traced! {
+    enum NodeFact {
+        Ready(condition) = 0,
+        Unreachable(effect, tainted) = 1,
+        Registered = 2,
+        Removed = 3,
+        Cordoned = 4,
+        Lost(why) = 5,
+    }
+}
+
 /// Why what runs on a node serves nobody.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Loss {
@@ -156,6 +214,8 @@ pub enum Loss {
     /// It, or its zone, is cut off.
     Network,
 }
+
+traced! { enum Loss { Power = 0, Network = 1 } }
 
 /// A fact of a machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -168,6 +228,8 @@ pub enum MachineFact {
     Removed,
 }
 
+traced! { enum MachineFact { Created = 0, Phase(phase) = 1, Removed = 2 } }
+
 /// The condition `Ready` of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Ready {
@@ -176,6 +238,8 @@ pub enum Ready {
     /// Nobody knows: its kubelet is silent.
     Unknown,
 }
+
+traced! { enum Ready { True = 0, Unknown = 1 } }
 
 /// Why no node suits a pod: the filter that fails last, in the order of the scheduler, on the node that passes most. The variants are in
 /// that order.
@@ -199,6 +263,20 @@ pub enum Reason {
     PodAntiAffinity,
     /// A pod is there that must be away from it.
     ExistingAntiAffinity,
+}
+
+traced! {
+    enum Reason {
+        Taints = 0,
+        NodeAffinity = 1,
+        Resources = 2,
+        VolumeLimit = 3,
+        VolumeZone = 4,
+        Spread = 5,
+        PodAffinity = 6,
+        PodAntiAffinity = 7,
+        ExistingAntiAffinity = 8,
+    }
 }
 
 impl Reason {

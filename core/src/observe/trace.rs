@@ -3,8 +3,10 @@
 //! SipHash-1-3 with zero keys over every record but [`Record::Raft`]. Each record is fed as: its time in nanoseconds (`u64`), a tag
 //! byte, then its fields in the order of their declaration. Integers are little-endian at their declared width, a `bool` or an enum
 //! is one byte, an `Option` one byte and, if there is one, the value; an `f64` is its bits; a string its length as `u32` and its
-//! bytes; what happened in a plane is in postcard's form. Nothing depends on the width of `usize`, the order of a hash map or what `Debug` prints, so the hash is the same natively
-//! and in wasm32. Adding a record or a field changes the hash: that is the intention.
+//! bytes. The form of a plane's facts and of an active-passive cluster's facts is declared beside their types, with integers of variable
+//! length ([`traced`](crate::kernel::traced)). Every tag is explicit, here or there. Nothing depends on the order of variants, the width
+//! of `usize`, the order of a hash map or what `Debug` prints, so the hash is the same natively and in wasm32. A new record or field
+//! changes the hash of the runs that have it, on purpose.
 
 use std::hash::Hasher;
 
@@ -13,6 +15,7 @@ use siphasher::sip::SipHasher13;
 use super::Observer;
 use crate::ids::MemberId;
 use crate::kernel::time::{Duration, Time};
+use crate::kernel::traced::{Form, Traced};
 use crate::record::{Record, RefuseReason, RequestResult, Service, StepDownReason, StopReason};
 use crate::scenario::{Aim, CloudAnswer, Direction, Fault, MemberChange, Op};
 
@@ -20,12 +23,14 @@ use crate::scenario::{Aim, CloudAnswer, Direction, Fault, MemberChange, Op};
 #[derive(Clone, Debug)]
 pub struct TraceHash {
     hasher: SipHasher13,
+    /// The form of the last record; a field so that its allocation is used for the next record.
+    form: Form,
 }
 
 impl TraceHash {
     /// The hash of a trace without records.
     pub fn new() -> Self {
-        Self { hasher: SipHasher13::new_with_keys(0, 0) }
+        Self { hasher: SipHasher13::new_with_keys(0, 0), form: Form::default() }
     }
 
     /// The hash of what was seen so far.
@@ -50,33 +55,39 @@ impl Observer for TraceHash {
         if matches!(record, Record::Raft(_)) {
             return;
         }
-        let mut form = Form { bytes: smallvec::SmallVec::new() };
-        form.u64(at.as_nanos());
-        form.record(record);
-        self.hasher.write(&form.bytes);
+        self.form.clear();
+        write(&mut self.form, at, record);
+        self.hasher.write(self.form.as_bytes());
     }
 }
 
-/// The byte form of one record.
-struct Form {
-    bytes: smallvec::SmallVec<[u8; 64]>,
+/// Adds the byte form of a record other than [`Record::Raft`].
+fn write(form: &mut Form, at: Time, record: &Record) {
+    let mut writer = Writer { form };
+    writer.u64(at.as_nanos());
+    writer.record(record);
 }
 
-impl Form {
+/// Writes the parts of a record, with integers at their declared width.
+struct Writer<'a> {
+    form: &'a mut Form,
+}
+
+impl Writer<'_> {
     fn u8(&mut self, v: u8) {
-        self.bytes.push(v);
+        self.form.byte(v);
     }
 
     fn u16(&mut self, v: u16) {
-        self.bytes.extend_from_slice(&v.to_le_bytes());
+        self.form.bytes(&v.to_le_bytes());
     }
 
     fn u32(&mut self, v: u32) {
-        self.bytes.extend_from_slice(&v.to_le_bytes());
+        self.form.bytes(&v.to_le_bytes());
     }
 
     fn u64(&mut self, v: u64) {
-        self.bytes.extend_from_slice(&v.to_le_bytes());
+        self.form.bytes(&v.to_le_bytes());
     }
 
     fn duration(&mut self, v: Duration) {
@@ -90,7 +101,7 @@ impl Form {
 
     fn text(&mut self, v: &str) {
         self.u32(v.len() as u32);
-        self.bytes.extend_from_slice(v.as_bytes());
+        self.form.bytes(v.as_bytes());
     }
 
     fn option<T>(&mut self, v: Option<T>, some: impl FnOnce(&mut Self, T)) {
@@ -231,7 +242,7 @@ impl Form {
             Record::Kube(plane, fact) => {
                 self.u8(19);
                 self.u16(plane.0);
-                self.bytes = postcard::to_extend(fact, std::mem::take(&mut self.bytes)).expect("a record is plain data");
+                fact.trace(self.form);
             }
             Record::Strength { cluster, connected, voters } => {
                 self.u8(20);
@@ -248,7 +259,7 @@ impl Form {
             Record::Passive(cluster, fact) => {
                 self.u8(21);
                 self.u16(cluster.0);
-                self.bytes = postcard::to_extend(fact, std::mem::take(&mut self.bytes)).expect("a record is plain data");
+                fact.trace(self.form);
             }
         }
     }
@@ -376,7 +387,19 @@ impl Form {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ids::{ClusterId, NodeId};
+    use crate::etcd::passive::PassiveRecord;
+    use crate::gardener::admission::Denial;
+    use crate::gardener::druid::{MigrationFact, ToleranceFact};
+    use crate::gardener::garden::Obstacle;
+    use crate::gardener::machine::Phase;
+    use crate::ids::{ClusterId, GroupId, NodeId, NodeKey, PlaneId, SeedId, WorkloadId};
+    use crate::kube::name::{MachineName, NodeName, PodName, PodTag};
+    use crate::kube::record::{HintsFact, KubeRecord, Loss, MachineFact, NodeFact, PodFact, Reason, Replica};
+    use crate::kube::rule::hints::NoHints;
+    use crate::kube::rule::taints::Effect;
+    use crate::kube::spec::gardener::FailureTolerance;
+    use crate::kube::spec::scheduler::NoSeed;
+    use crate::kube::spec::{Component, Task};
     use crate::record::RaftRecord;
 
     fn hash(records: &[(u64, Record)]) -> String {
@@ -399,5 +422,40 @@ mod tests {
         assert_ne!(ab, hash(&[(1, a.clone()), (3, b.clone())]));
         // Also run in wasm32: the form must not depend on the platform.
         assert_eq!((hash(&[]).as_str(), ab.as_str()), ("d1fba762150c532c", "83426be83a75a83e"));
+    }
+
+    /// Each row: a record with nested enums, and its bytes after the time.
+    #[test]
+    fn forms_of_records_are_pinned() {
+        let check = |record: Record, expected: &[u8]| {
+            let mut form = Form::default();
+            write(&mut form, Time::from_nanos(0x0102), &record);
+            let (at, rest) = form.as_bytes().split_at(8);
+            assert_eq!((at, rest), (&[2, 1, 0, 0, 0, 0, 0, 0][..], expected), "{record:?}");
+        };
+        let kube = |fact| Record::Kube(PlaneId(0x0201), fact);
+        let pod = PodName { workload: WorkloadId(5), tag: PodTag::Replica { template: 300, suffix: 9 } };
+        let machine = MachineName { group: GroupId(3), template: 1, suffix: 130 };
+        let bound = PodFact::Bound(NodeName::Machine(machine));
+        check(kube(KubeRecord::Pod(pod, bound)), &[19, 1, 2, 0, 5, 0, 0xAC, 2, 9, 1, 1, 3, 1, 0x82, 1]);
+        let unsuited = PodFact::Refused(Reason::ExistingAntiAffinity);
+        check(kube(KubeRecord::Pod(PodName { tag: PodTag::Ordinal(2), ..pod }, unsuited)), &[19, 1, 2, 0, 5, 1, 2, 2, 8]);
+        let node = NodeName::Given(NodeKey(4));
+        check(kube(KubeRecord::Node(node, NodeFact::Unreachable(Effect::NoExecute, true))), &[19, 1, 2, 1, 0, 4, 1, 2, 1]);
+        check(kube(KubeRecord::Node(node, NodeFact::Lost(Some(Loss::Network)))), &[19, 1, 2, 1, 0, 4, 5, 1, 1]);
+        check(
+            kube(KubeRecord::Machine(machine, MachineFact::Phase(Phase::CrashLoopBackOff))),
+            &[19, 1, 2, 4, 3, 1, 0x82, 1, 1, 5],
+        );
+        let holder = Replica::Pod(PlaneId(1), pod);
+        check(kube(KubeRecord::Lease(Component::Druid, Some(holder))), &[19, 1, 2, 9, 5, 1, 1, 1, 5, 0, 0xAC, 2, 9]);
+        check(kube(KubeRecord::Operation(Task::RollMachines(GroupId(7)))), &[19, 1, 2, 11, 2, 7]);
+        let denied = MigrationFact::Denied(SeedId(1), Obstacle::Seed(NoSeed::OtherRegion));
+        check(kube(KubeRecord::Migration(0, denied)), &[19, 1, 2, 14, 0, 1, 1, 3, 2]);
+        let denied = ToleranceFact::Denied(FailureTolerance::Zone, Denial::Downgrade);
+        check(kube(KubeRecord::Tolerance(129, denied)), &[19, 1, 2, 13, 0x81, 1, 1, 2, 3]);
+        check(kube(KubeRecord::Hints(WorkloadId(0), HintsFact::Off(NoHints::NoZone))), &[19, 1, 2, 15, 0, 1, 3]);
+        let forked = PassiveRecord::Forked { member: 1, index: 1 << 14, lost: 0, window: Duration::from_nanos(128) };
+        check(Record::Passive(ClusterId(2), forked), &[21, 2, 0, 6, 1, 0x80, 0x80, 1, 0, 0x80, 1]);
     }
 }

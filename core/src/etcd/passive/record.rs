@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::ids::{ClusterId, MemberId};
 use crate::kernel::time::Duration;
+use crate::kernel::traced;
 use crate::observe::words;
 use crate::scenario::Scenario;
 
@@ -82,6 +83,20 @@ pub enum PassiveRecord {
         /// Entries it had committed after the other took over: lost as well.
         lost: u64,
     },
+}
+
+traced! {
+    enum PassiveRecord {
+        Uploaded { by, full, index, bytes } = 0,
+        NotUploaded { by, full } = 1,
+        Applied { by, index, bytes } = 2,
+        Ready { member, ready } = 3,
+        Detected { from, to, silent } = 4,
+        Alone { member } = 5,
+        Forked { member, index, lost, window } = 6,
+        Serving { member } = 7,
+        Discarded { member, lost } = 8,
+    }
 }
 
 impl PassiveRecord {

@@ -18,6 +18,7 @@ use crate::etcd::passage::{Passage, Snapshot};
 use crate::gardener::garden::Obstacle;
 use crate::ids::{ClusterId, SeedId, WorkloadId};
 use crate::kernel::time::Duration;
+use crate::kernel::traced;
 use crate::kube::context::Cx;
 use crate::kube::event::{KubeEvent, Stage};
 use crate::kube::record::KubeRecord;
@@ -49,6 +50,21 @@ pub enum MigrationFact {
     Serves,
     /// All of it is there.
     Done,
+}
+
+traced! {
+    enum MigrationFact {
+        Admitted(from, to) = 0,
+        Denied(to, why) = 1,
+        Leaves = 2,
+        Closed = 3,
+        Kept = 4,
+        Gone = 5,
+        Restores(tolerance) = 6,
+        Restored = 7,
+        Serves = 8,
+        Done = 9,
+    }
 }
 
 /// Where a shoot's control plane is, as one seed sees it.

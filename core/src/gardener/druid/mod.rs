@@ -20,6 +20,7 @@ use serde::{Deserialize, Serialize};
 use super::admission::Denial;
 use super::outage::Outages;
 use crate::ids::{ClusterId, PlaneId, SeedId, WorkloadId, ZoneId};
+use crate::kernel::traced;
 use crate::kube::context::Cx;
 use crate::kube::event::{KubeEvent, Stage};
 use crate::kube::name::{PodName, PodTag};
@@ -51,6 +52,18 @@ pub enum DruidFact {
     Grows(u32),
 }
 
+traced! {
+    enum DruidFact {
+        Relaxed = 0,
+        Required = 1,
+        Moves(ordinal) = 2,
+        Returns(ordinal) = 3,
+        Spent(ordinal) = 4,
+        Restarts = 5,
+        Grows(replicas) = 6,
+    }
+}
+
 /// What becomes of a shoot that is asked to survive more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ToleranceFact {
@@ -63,6 +76,8 @@ pub enum ToleranceFact {
     /// All of it does.
     Done(FailureTolerance),
 }
+
+traced! { enum ToleranceFact { Admitted(to) = 0, Denied(to, why) = 1, Follows(to) = 2, Done(to) = 3 } }
 
 /// The shoots of a seed whose control planes may change.
 #[derive(Clone, Debug)]

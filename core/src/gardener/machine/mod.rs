@@ -11,6 +11,7 @@ pub mod rollout;
 use serde::{Deserialize, Serialize};
 
 use crate::kernel::time::Duration;
+use crate::kernel::traced;
 
 /// After bad credentials, or where nothing is in stock, the cloud is asked again after so long (`machineutils.MediumRetry`).
 const MEDIUM_RETRY: Duration = Duration::from_secs(3 * 60);
@@ -33,4 +34,15 @@ pub enum Phase {
     Terminating,
     /// It could not be made; tried again.
     CrashLoopBackOff,
+}
+
+traced! {
+    enum Phase {
+        Pending = 0,
+        Running = 1,
+        Unknown = 2,
+        Failed = 3,
+        Terminating = 4,
+        CrashLoopBackOff = 5,
+    }
 }

@@ -14,6 +14,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::ids::ZoneId;
+use crate::kernel::traced;
 
 /// A zone may have so much more load than its endpoints' share of all (`overloadThreshold`).
 const OVERLOAD: f64 = 0.2;
@@ -47,6 +48,8 @@ pub enum NoHints {
     /// An endpoint without a zone.
     NoZone,
 }
+
+traced! { enum NoHints { NodeInfo = 0, Endpoints = 1, Overload = 2, NoZone = 3 } }
 
 impl fmt::Display for NoHints {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

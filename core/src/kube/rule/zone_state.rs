@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::kernel::traced;
 pub use crate::scenario::kube::disruption::Options;
 
 /// A zone as the node lifecycle controller sees it.
@@ -15,6 +16,8 @@ pub enum ZoneState {
     /// None of its nodes is.
     FullDisruption,
 }
+
+traced! { enum ZoneState { Normal = 0, PartialDisruption = 1, FullDisruption = 2 } }
 
 /// Fewer nodes that are not ready are no disruption of their zone.
 const FEW: u64 = 2;

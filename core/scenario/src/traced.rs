@@ -1,0 +1,46 @@
+//! Byte forms of the scenario types that records mention, for the trace hash (`zonefall_kernel::traced`).
+
+use zonefall_kernel::traced;
+
+use crate::ids::{ClusterId, GroupId, NodeId, NodeKey, PlaneId, SeedId, WorkloadId, ZoneId};
+use crate::kube::gardener::FailureTolerance;
+use crate::kube::name::{MachineName, NodeName, PodName, PodTag};
+use crate::kube::scheduler::NoSeed;
+use crate::kube::taints::Effect;
+use crate::kube::{Component, Task};
+
+traced! {
+    struct ClusterId { 0 }
+    struct GroupId { 0 }
+    struct NodeId { 0 }
+    struct NodeKey { 0 }
+    struct PlaneId { 0 }
+    struct SeedId { 0 }
+    struct WorkloadId { 0 }
+    struct ZoneId { 0 }
+    struct MachineName { group, template, suffix }
+    struct PodName { workload, tag }
+}
+
+traced! { enum NodeName { Given(key) = 0, Machine(name) = 1 } }
+
+traced! { enum PodTag { Replica { template, suffix } = 0, Ordinal(ordinal) = 1, Agent(suffix) = 2 } }
+
+traced! {
+    enum Component {
+        ControllerManager = 0,
+        Scheduler = 1,
+        MachineControllerManager = 2,
+        Autoscaler = 3,
+        Gardenlet = 4,
+        Druid = 5,
+    }
+}
+
+traced! { enum Task { RollComponent(workload) = 0, DrainNode(node) = 1, RollMachines(group) = 2 } }
+
+traced! { enum Effect { NoSchedule = 0, PreferNoSchedule = 1, NoExecute = 2 } }
+
+traced! { enum FailureTolerance { None = 0, Node = 1, Zone = 2 } }
+
+traced! { enum NoSeed { Full = 0, NotMultiZonal = 1, OtherRegion = 2 } }
