@@ -5,7 +5,10 @@ pub mod inputs;
 pub mod laboratory;
 pub mod latency;
 pub mod portable;
+pub mod quiet;
+pub mod threads;
 pub mod traffic;
+pub mod worlds;
 
 /// How often a statistical test repeats: `usual`, or `thorough` with `cargo xtask test --deep`.
 pub fn effort(usual: usize, thorough: usize) -> usize {

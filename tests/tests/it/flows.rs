@@ -12,7 +12,7 @@ use zonefall_core::scenario::kube::gardener::FailureTolerance;
 use zonefall_core::scenario::{Scenario, bundled};
 use zonefall_core::sim::{Exact, LinkTotals, Options, Simulation};
 
-use crate::dice::{Dice, ms};
+use zonefall_tests::worlds::dice::{Dice, ms};
 
 /// How far the two may be apart, as a share.
 const TOLERANCE: f64 = 0.02;

@@ -1,10 +1,9 @@
 //! Thousands of random schedules of faults: no invariant breaks, nothing panics, and in the calm afterwards every cluster works.
 //!
 //! ```text
-//! number -> generate -> judge --fails--> shrink -> the smallest file that fails in the same way, to be run again
+//! number -> schedules -> judge --fails--> shrink -> the smallest file that fails in the same way, to be run again
 //! ```
 
-pub(crate) mod generate;
 pub(crate) mod judge;
 pub(crate) mod shrink;
 
@@ -16,9 +15,9 @@ use judge::{Case, Failure, Seen, judge};
 use serde_json::Value;
 use zonefall_core::etcd::raft::PlantedBug;
 use zonefall_core::sim::Exact;
+use zonefall_tests::threads::parallel;
+use zonefall_tests::worlds::schedules;
 use zonefall_tests::{effort, is_deep};
-
-use crate::threads::parallel;
 
 /// Schedules that every run of the tests judges, half of them on three and half on five members.
 const USUAL: usize = 2_000;
@@ -30,7 +29,7 @@ const MOST_SHOWN: usize = 3;
 /// The schedule with this number.
 fn case(number: usize) -> Case {
     let exact = if number % 4 < 2 { Exact::Fast } else { Exact::Full };
-    Case { file: generate::schedule(number as u64), exact, bug: None, liveness: true }
+    Case { file: schedules::schedule(number as u64), exact, bug: None, liveness: true }
 }
 
 /// The smallest case that fails like this one, in words that let it be run again.

@@ -1,6 +1,5 @@
 //! The one integration binary.
 
-mod dice;
 mod flows;
 mod fuzz;
 mod in_flight;
@@ -11,5 +10,4 @@ mod money;
 mod oracles;
 mod portable;
 mod scenarios;
-mod threads;
 mod validation;

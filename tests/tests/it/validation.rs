@@ -9,11 +9,11 @@ use zonefall_core::etcd::options::EtcdOptions;
 use zonefall_core::scenario::{Member, Scenario, bundled};
 use zonefall_tests::latency::study::Results;
 use zonefall_tests::latency::{Bench, laboratory, row};
+use zonefall_tests::threads::parallel;
 use zonefall_tests::traffic::Published;
 use zonefall_tests::traffic::study::{Study, jobs};
 
 use crate::oracles::network_latency;
-use crate::threads::parallel;
 
 /// The page has several sections, whose tests run side by side.
 static PAGE: Mutex<()> = Mutex::new(());

@@ -1,10 +1,8 @@
 //! Runs one schedule and says what is wrong with it: a broken invariant, a panic, or a cluster that does not work again in the calm.
 
-use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::panic::{self, AssertUnwindSafe};
-use std::sync::{Arc, Once};
+use std::sync::Arc;
 
 use serde_json::Value;
 use zonefall_core::etcd::raft::PlantedBug;
@@ -16,8 +14,8 @@ use zonefall_core::report::ViolationReport;
 use zonefall_core::run::Run;
 use zonefall_core::scenario::{Aim, Fault, Member, MemberChange, Scenario};
 use zonefall_core::sim::{Exact, MemberStatus, Options, Role};
-
-use super::generate::{CALM, LAST, millis};
+use zonefall_tests::quiet::quietly;
+use zonefall_tests::worlds::schedules::{CALM, LAST, millis};
 
 /// A schedule with all that its run depends on.
 #[derive(Clone, Debug)]
@@ -220,33 +218,6 @@ impl Watch {
         }
         if self.served == 0 { Err("not one of the last puts was served".to_owned()) } else { Ok(()) }
     }
-}
-
-thread_local! {
-    static QUIET: Cell<bool> = const { Cell::new(false) };
-}
-
-/// Runs `work` and catches its panic, without a back-trace on the screen; other threads' panics are told as ever.
-pub(crate) fn quietly<T>(work: impl FnOnce() -> T) -> Result<T, String> {
-    static HOOK: Once = Once::new();
-    HOOK.call_once(|| {
-        let usual = panic::take_hook();
-        panic::set_hook(Box::new(move |info| {
-            if QUIET.get() {
-                LAST_PANIC.set(Some(info.to_string()));
-            } else {
-                usual(info);
-            }
-        }));
-    });
-    QUIET.set(true);
-    let result = panic::catch_unwind(AssertUnwindSafe(work));
-    QUIET.set(false);
-    result.map_err(|_| LAST_PANIC.take().unwrap_or_default())
-}
-
-thread_local! {
-    static LAST_PANIC: Cell<Option<String>> = const { Cell::new(None) };
 }
 
 /// The end of the run moved to just after `at`, where nothing later matters.

@@ -1,8 +1,8 @@
 //! Makes a failing schedule small: takes away whatever it fails without, until nothing more can go.
 
 use serde_json::Value;
+use zonefall_tests::worlds::schedules::{LAST, millis};
 
-use super::generate::{LAST, millis};
 use super::judge::{Case, Failure, Judge, cut};
 
 /// Runs a shrinking may take.

@@ -19,9 +19,9 @@ use zonefall_core::kernel::time::{Duration, Time};
 use zonefall_core::record::{Record, StepDownReason};
 use zonefall_core::scenario::{Aim, Fault, Member, Node, PlannedFault, Scenario, Volume};
 use zonefall_core::sim::{Exact, Options, Simulation};
+use zonefall_tests::threads::parallel;
 
 use super::Outcome;
-use crate::threads::parallel;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

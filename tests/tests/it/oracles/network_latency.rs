@@ -2,9 +2,9 @@
 
 use zonefall_tests::latency::laboratory::simulate;
 use zonefall_tests::latency::study::{Results, Study};
+use zonefall_tests::threads::parallel;
 
 use super::{Outcome, say};
-use crate::threads::parallel;
 
 /// A file's rows, simulated.
 pub(crate) fn results(text: &str) -> Result<Results, String> {

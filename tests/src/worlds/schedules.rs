@@ -1,4 +1,4 @@
-//! Random schedules: a cluster of three or five members, some load, and all that can go wrong, in any order and overlapping.
+//! Random schedules of the fuzz tests: a cluster of three or five members, some load, and all that can go wrong, in any order and overlapping.
 //!
 //! ```text
 //!  0 ........ faults and operations ........ calm ..... the last client puts ... end
@@ -8,17 +8,17 @@
 
 use serde_json::{Value, json};
 
-use crate::dice::{Dice, ms};
+use super::dice::{Dice, ms};
 
 /// Milliseconds without faults at the end.
-pub(super) const CALM: u64 = 20_000;
+pub const CALM: u64 = 20_000;
 /// The client that must be served in the end.
-pub(super) const LAST: &str = "last";
+pub const LAST: &str = "last";
 /// Milliseconds from its start to the end.
 const LAST_PUTS: u64 = 5_000;
 
 /// The schedule with this number, as a scenario file.
-pub(super) fn schedule(number: u64) -> Value {
+pub fn schedule(number: u64) -> Value {
     let mut dice = Dice::new("fuzz", number);
     let members = 3 + number % 2 * 2;
     let zones = dice.between(1, 3);
@@ -53,17 +53,21 @@ pub(super) fn schedule(number: u64) -> Value {
 }
 
 /// What a schedule plays in.
-pub(crate) struct World {
-    pub(crate) members: u64,
-    pub(crate) zones: u64,
-    pub(crate) nodes: u64,
+pub struct World {
+    /// Members of the cluster, `m0` and so on.
+    pub members: u64,
+    /// Zones, `z0` and so on.
+    pub zones: u64,
+    /// Nodes, `n0` and so on.
+    pub nodes: u64,
     /// Milliseconds in which things go wrong.
-    pub(crate) active: u64,
+    pub active: u64,
     /// Longest fault, in milliseconds.
-    pub(crate) longest: u64,
+    pub longest: u64,
 }
 
-pub(crate) fn network(dice: &mut Dice) -> Value {
+/// Delays, jitter and loss between zones.
+pub fn network(dice: &mut Dice) -> Value {
     let delay = dice.ms(0, 15);
     let loss = if dice.percent(10) { 0.01 } else { 0.0 };
     json!({
@@ -73,7 +77,8 @@ pub(crate) fn network(dice: &mut Dice) -> Value {
     })
 }
 
-pub(crate) fn options(dice: &mut Dice) -> Value {
+/// Timers and limits of etcd.
+pub fn options(dice: &mut Dice) -> Value {
     let heartbeat = dice.between(40, 200);
     let mut options = json!({
         "heartbeat_interval": ms(heartbeat),
@@ -99,7 +104,7 @@ pub(crate) fn options(dice: &mut Dice) -> Value {
 }
 
 /// What requests and the database cost, in some worlds.
-pub(crate) fn costs(dice: &mut Dice) -> Value {
+pub fn costs(dice: &mut Dice) -> Value {
     let mut costs = json!({});
     if dice.percent(30) {
         costs["cost"] = json!({
@@ -117,7 +122,7 @@ pub(crate) fn costs(dice: &mut Dice) -> Value {
 }
 
 /// What requests cost a client, in some worlds.
-pub(crate) fn process(dice: &mut Dice) -> Value {
+pub fn process(dice: &mut Dice) -> Value {
     if !dice.percent(20) {
         return json!({});
     }
@@ -167,7 +172,8 @@ impl World {
         json!(clients)
     }
 
-    pub(crate) fn faults(&self, transient: &[String], dice: &mut Dice) -> Value {
+    /// Faults of all kinds, some of them soon after another; `transient` are members that come or go.
+    pub fn faults(&self, transient: &[String], dice: &mut Dice) -> Value {
         let count = dice.between(1, 8);
         let mut faults: Vec<Value> = (0..count).map(|_| self.fault(transient, dice)).collect();
         // What happens soon after the last often depends on it: a fault on the heels of another.
@@ -214,7 +220,7 @@ impl World {
     }
 
     /// Changes of membership, sensible and not; and the names of members that come or go.
-    pub(crate) fn operations(&self, dice: &mut Dice) -> (Value, Vec<String>) {
+    pub fn operations(&self, dice: &mut Dice) -> (Value, Vec<String>) {
         if dice.percent(60) {
             return (json!([]), Vec::new());
         }
@@ -248,7 +254,7 @@ impl World {
 }
 
 /// Clients, some of which cost something.
-pub(crate) fn costly(clients: Value, dice: &mut Dice) -> Value {
+pub fn costly(clients: Value, dice: &mut Dice) -> Value {
     let Value::Array(clients) = clients else { return clients };
     json!(clients.into_iter().map(|client| with(client, process(dice))).collect::<Vec<_>>())
 }
@@ -259,7 +265,7 @@ fn aim(dice: &mut Dice, prefix: &str, count: u64) -> Value {
 }
 
 /// Milliseconds, as [`ms`] wrote them.
-pub(super) fn millis(span: &Value) -> u64 {
+pub fn millis(span: &Value) -> u64 {
     span.as_str().and_then(|span| span.strip_suffix("ms")).and_then(|number| number.parse().ok()).unwrap_or(0)
 }
 
@@ -268,7 +274,8 @@ fn with(mut object: Value, more: Value) -> Value {
     object
 }
 
-pub(crate) fn merge(object: &mut Value, more: Value) {
+/// Adds fields to an object; those it has already are replaced.
+pub fn merge(object: &mut Value, more: Value) {
     if let (Value::Object(object), Value::Object(more)) = (object, more) {
         object.extend(more);
     }

@@ -4,14 +4,14 @@ use serde_json::{Value, json};
 use zonefall_core::kernel::rng::{Draw, Purpose, Stream};
 
 /// Draws in a row.
-pub(crate) struct Dice {
+pub struct Dice {
     stream: Stream,
     rolled: u64,
 }
 
 impl Dice {
     /// Those of a number, apart from every draw of the engine under any seed that tests use.
-    pub(crate) fn new(of: &str, number: u64) -> Self {
+    pub fn new(of: &str, number: u64) -> Self {
         let salt = of.bytes().fold(0xD1CE, |salt: u64, byte| salt.wrapping_mul(257).wrapping_add(u64::from(byte)));
         Self { stream: Stream::new(salt, Purpose::Arrival, number), rolled: 0 }
     }
@@ -22,33 +22,33 @@ impl Dice {
     }
 
     /// Below `n`, which is at least 1.
-    pub(crate) fn below(&mut self, n: u64) -> u64 {
+    pub fn below(&mut self, n: u64) -> u64 {
         self.draw().below(n)
     }
 
     /// From `least` to `most`, both included.
-    pub(crate) fn between(&mut self, least: u64, most: u64) -> u64 {
+    pub fn between(&mut self, least: u64, most: u64) -> u64 {
         least + self.below(most - least + 1)
     }
 
     /// True in `of` cases out of a hundred.
-    pub(crate) fn percent(&mut self, of: u64) -> bool {
+    pub fn percent(&mut self, of: u64) -> bool {
         self.below(100) < of
     }
 
     /// One of these.
-    pub(crate) fn pick<'a, T: ?Sized>(&mut self, of: &[&'a T]) -> &'a T {
+    pub fn pick<'a, T: ?Sized>(&mut self, of: &[&'a T]) -> &'a T {
         of[self.below(of.len() as u64) as usize]
     }
 
     /// A length between two, in milliseconds, small ones as likely as large ones.
-    pub(crate) fn ms(&mut self, least: u64, most: u64) -> u64 {
+    pub fn ms(&mut self, least: u64, most: u64) -> u64 {
         let most = if self.percent(50) { least + (most - least) / 8 } else { most };
         self.between(least, most)
     }
 
     /// A delay of one of the engine's distributions, around `us` microseconds.
-    pub(crate) fn latency(&mut self, us: u64) -> Value {
+    pub fn latency(&mut self, us: u64) -> Value {
         let span = |us: u64| format!("{us}us");
         match self.below(4) {
             0 => json!(span(us)),
@@ -60,6 +60,6 @@ impl Dice {
 }
 
 /// A length of time as scenario files have it.
-pub(crate) fn ms(ms: u64) -> String {
+pub fn ms(ms: u64) -> String {
     format!("{ms}ms")
 }

@@ -3,22 +3,18 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-/// Runs taken from the common counter at a time, at most.
-const BATCH: usize = 16;
-
 /// `work` of every number below `count`, in order of the numbers, whichever thread did it.
-pub(crate) fn parallel<T: Send>(count: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
+pub fn parallel<T: Send>(count: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
     let threads = thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    let batch = (count / (threads * BATCH)).clamp(1, BATCH);
     let next = AtomicUsize::new(0);
     let worker = || {
         let mut done = Vec::new();
         loop {
-            let from = next.fetch_add(batch, Ordering::Relaxed);
-            if from >= count {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            if number >= count {
                 return done;
             }
-            done.extend((from..count.min(from + batch)).map(|number| (number, work(number))));
+            done.push((number, work(number)));
         }
     };
     let mut all: Vec<(usize, T)> = thread::scope(|scope| {
