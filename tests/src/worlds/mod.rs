@@ -2,9 +2,10 @@
 //! compares two builds by them.
 //!
 //! ```text
-//! number -> dice -> schedules (etcd under faults) | modes (etcd, busy or idle, and pairs) -> scenario file
+//! number -> dice -> schedules (etcd under faults) | modes (etcd, busy or idle, and pairs) | kube (seeds and shoots) -> scenario file
 //! ```
 
 pub mod dice;
+pub mod kube;
 pub mod modes;
 pub mod schedules;

@@ -11,3 +11,4 @@ mod oracles;
 mod portable;
 mod scenarios;
 mod validation;
+mod worlds;

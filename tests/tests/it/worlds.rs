@@ -1,0 +1,96 @@
+//! Random Kubernetes worlds: each is a valid scenario, every kind of fault and operation occurs, no invariant breaks, and a run with
+//! fast-forward gives the same report as one without.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::Value;
+use zonefall_core::report::Report;
+use zonefall_core::run::run;
+use zonefall_core::scenario::Scenario;
+use zonefall_core::sim::{Exact, Options};
+use zonefall_tests::effort;
+use zonefall_tests::threads::parallel;
+use zonefall_tests::worlds::kube::world;
+
+/// Worlds whose files are checked.
+const WORLDS: u64 = 200;
+/// Worlds that are simulated, once with and once without fast-forward: usually, and thoroughly.
+const SIMULATED: [usize; 2] = [60, 500];
+
+const FAULTS: [&str; 11] = [
+    "cloud_api",
+    "disk_slow",
+    "graceful_stop",
+    "link_degraded",
+    "node_crash",
+    "node_cut",
+    "process_kill",
+    "storage_degraded",
+    "volume_lost",
+    "zone_cut",
+    "zone_power",
+];
+
+const OPERATIONS: [&str; 8] = [
+    "add_member",
+    "drain_node",
+    "migrate_shoot",
+    "promote_member",
+    "remove_member",
+    "roll_component",
+    "roll_pool",
+    "set_failure_tolerance",
+];
+
+fn parsed(number: u64) -> Arc<Scenario> {
+    let text = world(number).to_string();
+    Arc::new(Scenario::from_json(&text).unwrap_or_else(|errors| panic!("world {number}: {errors}\n{text}")))
+}
+
+fn items<'a>(file: &'a Value, list: &str) -> impl Iterator<Item = &'a Value> {
+    file[list].as_array().into_iter().flatten()
+}
+
+#[test]
+fn generated_kubernetes_worlds_are_valid_and_have_faults_and_operations_of_all_kinds() {
+    let (mut faults, mut operations) = (BTreeMap::<String, u32>::new(), BTreeMap::<String, u32>::new());
+    let mut eventful = 0;
+    for number in 0..WORLDS {
+        parsed(number);
+        let file = world(number);
+        let mut happens = file.get("random_faults").is_some();
+        for fault in items(&file, "faults") {
+            happens = true;
+            *faults.entry(fault["kind"].as_str().expect("a kind").to_owned()).or_default() += 1;
+        }
+        for operation in items(&file, "operations") {
+            happens = true;
+            let kind = OPERATIONS.into_iter().find(|kind| operation.get(kind).is_some()).expect("an operation of a known kind");
+            *operations.entry(kind.to_owned()).or_default() += 1;
+        }
+        eventful += u64::from(happens);
+    }
+    assert!(faults.keys().eq(FAULTS), "each kind of fault occurs: {faults:?}");
+    assert!(operations.keys().eq(OPERATIONS), "each kind of operation occurs: {operations:?}");
+    assert!(eventful * 10 >= WORLDS * 9, "something happens in {eventful} of {WORLDS} worlds");
+}
+
+#[test]
+fn generated_kubernetes_worlds_break_no_invariant() {
+    let report = |scenario: &Arc<Scenario>, exact| -> Report {
+        run(scenario, scenario.seed, Options { exact, raft_records: true, bug: None }, &mut |_, _| {}, &mut |_| {})
+    };
+    let [usual, thorough] = SIMULATED;
+    let saved = parallel(effort(usual, thorough), |number| {
+        let scenario = parsed(number as u64);
+        let [fast, mut full] = [Exact::Fast, Exact::Full].map(|exact| report(&scenario, exact));
+        assert_eq!(fast.violations, [], "world {number}");
+        let saved = full.events.saturating_sub(fast.events);
+        full.events = fast.events;
+        assert!(fast == full, "world {number}: fast-forward and every event differ: {}, {}", fast.trace_hash, full.trace_hash);
+        saved
+    });
+    let saved: u64 = saved.into_iter().sum();
+    assert!(saved > 1_000_000, "fast-forward saved only {saved} events");
+}
