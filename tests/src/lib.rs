@@ -6,6 +6,7 @@ pub mod laboratory;
 pub mod latency;
 pub mod portable;
 pub mod quiet;
+pub mod same;
 pub mod threads;
 pub mod traffic;
 pub mod worlds;
