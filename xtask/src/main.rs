@@ -4,6 +4,7 @@
 //! what is missing and how to get it.
 
 mod browser;
+mod same;
 mod steps;
 mod suites;
 mod test;
@@ -23,6 +24,7 @@ Developer commands of Zonefall.
                                takes long: statistics over many runs, and the benchmarks' own tests
   cargo xtask tidy             only the rules that no compiler knows (file length, determinism, citations, leaks)
   cargo xtask bless            run the tests and accept what they generate (golden files, schema)
+  cargo xtask same COMMIT      whether the working tree simulates what a commit did: some 1,600 runs, and the first record that differs
   cargo xtask validate         simulate what is published, and write docs/validation.md
   cargo xtask bench [ARG...]   the benchmarks, in release; with --web those of the page, in Chromium
   cargo xtask serve            the page on 127.0.0.1, built anew after each change; --release as it is shipped, --port N
@@ -55,6 +57,7 @@ fn run(args: &[String]) -> Result<()> {
             let test = ["test", "-p", "zonefall-tests", "--test", "it", "validation"];
             steps::check(cargo(&test).env("ZONEFALL_BLESS", "1"))
         }
+        "same" => same::run(rest),
         "serve" => web::serve(rest),
         "dist" => web::dist(),
         "screenshots" => browser::screenshots(),
