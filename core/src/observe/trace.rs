@@ -4,7 +4,7 @@
 //! byte, then its fields in the order of their declaration. Integers are little-endian at their declared width, a `bool` or an enum
 //! is one byte, an `Option` one byte and, if there is one, the value; an `f64` is its bits; a string its length as `u32` and its
 //! bytes. The form of a plane's facts and of an active-passive cluster's facts is declared beside their types, with integers of variable
-//! length ([`traced`](crate::kernel::traced)). Every tag is explicit, here or there. Nothing depends on the order of variants, the width
+//! length ([`traced`](mod@crate::kernel::traced)). Every tag is explicit, here or there. Nothing depends on the order of variants, the width
 //! of `usize`, the order of a hash map or what `Debug` prints, so the hash is the same natively and in wasm32. A new record or field
 //! changes the hash of the runs that have it, on purpose.
 
