@@ -24,7 +24,7 @@ fn books(page: &Page) -> String {
     let row = |name: BookName, price: &Price| {
         let per = format!("{}/{}", price.usd, price.unit.word());
         let texts =
-            [name.book().name, price.item.kind().word(), &price.what, &per, &price.date, price.check.words(), &price.source];
+            [name.book().name, price.item.kind().word(), &price.what, &per, &price.date, price.check.describe(), &price.source];
         texts.map(str::to_owned).to_vec()
     };
     let rows = BookName::ALL.into_iter().flat_map(|name| name.book().prices.iter().map(move |price| row(name, price)));

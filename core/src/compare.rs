@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::observe::words;
 use crate::report::{ComponentReport, EtcdReport, Report, length};
-use crate::scenario::{EtcdCluster, Scenario};
+use crate::scenario::{EtcdClusterSpec, Scenario};
 
 /// Figures of several runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -88,7 +88,7 @@ fn lost_window(etcd: &EtcdReport) -> f64 {
 /// How old the data of a member that takes over may be, uploads and paths aside: the other one of a pair gets a delta snapshot every so
 /// often, or, a learner, an append or heartbeat. Of a quorum nobody takes over without all that is committed.
 fn timed_window(scenario: &Scenario) -> f64 {
-    let window = |cluster: &EtcdCluster| {
+    let window = |cluster: &EtcdClusterSpec| {
         let backup = cluster.passive.as_ref()?.backup;
         Some(backup.map_or(cluster.options.heartbeat_interval, |backup| backup.delta_period))
     };
@@ -147,7 +147,7 @@ fn machines(report: &Report) -> f64 {
 
 /// Volumes of pods, and of members of etcd that are none.
 fn volumes(scenario: &Scenario) -> f64 {
-    let workloads = scenario.kube.planes.iter().flat_map(|plane| &plane.workloads);
+    let workloads = scenario.kube.clusters.iter().flat_map(|cluster| &cluster.workloads);
     let pods: u32 = workloads.filter(|workload| workload.volume.is_some()).map(|workload| workload.replicas).sum();
     let members: usize = scenario.etcd.iter().filter(|etcd| !etcd.managed).map(|etcd| etcd.members.len()).sum();
     f64::from(pods) + members as f64

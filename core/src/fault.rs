@@ -3,7 +3,7 @@
 use crate::ids::{FaultId, NodeId, VolumeId, ZoneId};
 use crate::kernel::rng::{Draw, Purpose, Stream};
 use crate::kernel::time::{Duration, Time};
-use crate::scenario::{ActiveFault, Aim, Fault, Lifetime, RandomFaults, RandomTarget, Scenario};
+use crate::scenario::{ActiveFault, Fault, FaultTarget, Lifetime, RandomFaults, RandomTarget, Scenario};
 
 /// One alternating renewal process: up, down, up ...
 #[derive(Clone, Debug)]
@@ -35,9 +35,9 @@ impl Process {
     /// What it breaks.
     pub fn fault(&self) -> Fault {
         match self.target {
-            RandomTarget::Node(node) => Fault::NodeCrash(Aim::Named(node)),
-            RandomTarget::Zone(zone) => Fault::ZonePower(Aim::Named(zone)),
-            RandomTarget::Volume(volume) => Fault::VolumeLost(Aim::Named(volume)),
+            RandomTarget::Node(node) => Fault::NodeCrash(FaultTarget::Named(node)),
+            RandomTarget::Zone(zone) => Fault::ZonePower(FaultTarget::Named(zone)),
+            RandomTarget::Volume(volume) => Fault::VolumeLost(FaultTarget::Named(volume)),
         }
     }
 }

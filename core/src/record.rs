@@ -4,7 +4,7 @@
 //! trace hash is taken over [`Record`]s but for [`Record::Raft`], which exists for the invariants alone.
 
 use crate::etcd::passive::PassiveRecord;
-use crate::ids::{ClientId, ClusterId, FaultId, MemberId, NodeId, PlaneId, ZoneId};
+use crate::ids::{ClientId, EtcdId, FaultId, KubeClusterId, MemberId, NodeId, ZoneId};
 use crate::kernel::time::Duration;
 use crate::kube::record::KubeRecord;
 use crate::scenario::{ActiveFault, MemberChange, Op};
@@ -140,7 +140,7 @@ pub enum Record {
     /// A service of a cluster, as the probe judges it, came or went.
     Availability {
         /// Which cluster.
-        cluster: ClusterId,
+        cluster: EtcdId,
         /// Which service.
         service: Service,
         /// Whether it is there now.
@@ -149,7 +149,7 @@ pub enum Record {
     /// More or fewer voters of a cluster hang together: run and reach each other in both directions.
     Strength {
         /// Which cluster.
-        cluster: ClusterId,
+        cluster: EtcdId,
         /// The most that do.
         connected: u8,
         /// Voters.
@@ -158,16 +158,16 @@ pub enum Record {
     /// Committed entries that no remaining volume holds.
     DataLost {
         /// Which cluster.
-        cluster: ClusterId,
+        cluster: EtcdId,
         /// How many entries.
         entries: u64,
     },
     /// Something happened in a plane.
-    Kube(PlaneId, KubeRecord),
+    Kube(KubeClusterId, KubeRecord),
     /// Inside raft, for the invariants; not in the trace.
     Raft(RaftRecord),
     /// Something happened in an active-passive cluster.
-    Passive(ClusterId, PassiveRecord),
+    Passive(EtcdId, PassiveRecord),
     /// A member that does not run is in another zone from now on.
     MemberMoved {
         /// Which.

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 
-use crate::ids::ClusterId;
+use crate::ids::EtcdId;
 use crate::invariant;
 use crate::kernel::time::{Duration, Time};
 use crate::kube::picture::Objects;
@@ -45,7 +45,7 @@ impl Run {
         let mut observers = observe::All::new(scenario);
         let invariants = options.raft_records.then(|| invariant::All::new(scenario));
         let simulation = Simulation::new(Arc::clone(scenario), seed, options);
-        for id in (0..scenario.etcd.len()).map(|i| ClusterId(i as u16)) {
+        for id in (0..scenario.etcd.len()).map(|i| EtcdId(i as u16)) {
             let term = simulation.members(id).iter().map(|m| m.term).max().unwrap_or(0);
             observers.leaders.name_first_term(id, term);
         }
@@ -140,7 +140,7 @@ impl Run {
         let links = self.simulation.links();
         let mut traffic = self.traffic.clone();
         traffic.close(now, &links, now + self.window > self.next_window);
-        let etcd: IndexMap<_, _> = (0..scenario.etcd.len()).map(|i| self.cluster(ClusterId(i as u16), now, &scenario)).collect();
+        let etcd: IndexMap<_, _> = (0..scenario.etcd.len()).map(|i| self.cluster(EtcdId(i as u16), now, &scenario)).collect();
         let messages = self.simulation.messages();
         let zone_pairs = traffic.rows(&scenario);
         let lost = traffic::imbalance(&messages, &links, &zone_pairs);
@@ -200,7 +200,7 @@ impl Run {
         }
     }
 
-    fn cluster(&mut self, id: ClusterId, now: Time, scenario: &Scenario) -> (String, EtcdReport) {
+    fn cluster(&mut self, id: EtcdId, now: Time, scenario: &Scenario) -> (String, EtcdReport) {
         let cluster = &scenario.etcd[id.0 as usize];
         let status = self.simulation.members(id);
         // Pods are members in turn: of each the one that it is now.

@@ -5,7 +5,7 @@ use zonefall_core::ids::{NodeId, VolumeId, ZoneId};
 use zonefall_core::kernel::time::Duration;
 use zonefall_core::kube::spec::KubeModel;
 use zonefall_core::scenario::prices::Prices;
-use zonefall_core::scenario::{Client, Disk, EtcdCluster, Member, Network, Node, Probe, Scenario, Volume, Zone};
+use zonefall_core::scenario::{Client, Disk, EtcdClusterSpec, Member, Network, Node, Probe, Scenario, Volume, Zone};
 
 /// One cluster, a node and a volume for each member.
 #[derive(Clone, Debug)]
@@ -52,7 +52,7 @@ impl Bare {
             nodes: each().map(|(i, zone)| Node { name: format!("node-{i}"), zone: *zone }).collect(),
             volumes: each().map(|(i, zone)| Volume { name: format!("volume-{i}"), zone: *zone, disk: disk.clone() }).collect(),
             network,
-            etcd: vec![EtcdCluster {
+            etcd: vec![EtcdClusterSpec {
                 name: "etcd-main".into(),
                 options,
                 initial_leader: Some(leader),

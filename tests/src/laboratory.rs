@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 use zonefall_core::etcd::options::EtcdOptions;
-use zonefall_core::ids::{ClusterId, NodeId, ZoneId};
+use zonefall_core::ids::{EtcdId, NodeId, ZoneId};
 use zonefall_core::kernel::dist::{Latency, scale};
 use zonefall_core::kernel::time::{Duration, Time};
 use zonefall_core::scenario::{CERTIFICATE_BYTES, Client, Disk, Load, Network, Op, Path, Scenario, Target};
@@ -62,7 +62,7 @@ pub fn scenario(set_up: &SetUp, duration: Duration) -> Scenario {
         heartbeat_interval: Duration::from_millis(set_up.heartbeat_ms),
         election_timeout: Duration::from_millis(set_up.election_ms),
         tick: Duration::from_millis(set_up.heartbeat_ms),
-        hand_over: if set_up.bytes.is_none() { Duration::from_micros(120) } else { Duration::from_micros(50) },
+        rpc_overhead: if set_up.bytes.is_none() { Duration::from_micros(120) } else { Duration::from_micros(50) },
         pre_vote: set_up.pre_vote,
         ..EtcdOptions::default()
     };
@@ -111,7 +111,7 @@ fn client(set_up: &SetUp) -> Option<Client> {
     let member = targeted(set_up);
     Some(Client {
         name: "load".into(),
-        cluster: ClusterId(0),
+        etcd: EtcdId(0),
         zone: ZoneId(member),
         node: Some(NodeId(member)),
         op,

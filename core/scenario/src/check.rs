@@ -1,7 +1,7 @@
 //! Whether a fault that no file was validated for can be: what a user does to a running world comes as ids and numbers.
 
-use crate::ids::{ClusterId, MemberId, NodeId, VolumeId, ZoneId};
-use crate::{Aim, CloudAnswer, Fault, LinkChange, Scenario};
+use crate::ids::{EtcdId, MemberId, NodeId, VolumeId, ZoneId};
+use crate::{CloudAnswer, Fault, FaultTarget, LinkChange, Scenario};
 use zonefall_kernel::time::Duration;
 
 /// As `delay` of a `link_degraded`.
@@ -20,22 +20,22 @@ impl Fault {
         let node = |id: NodeId| has("node", id.0.into(), scenario.nodes.len());
         let zone = |id: ZoneId| has("zone", id.0.into(), scenario.zones.len());
         let volume = |id: VolumeId| has("volume", id.0.into(), scenario.volumes.len());
-        let cluster = |id: ClusterId| has("etcd cluster", id.0.into(), scenario.etcd.len());
+        let cluster = |id: EtcdId| has("etcd cluster", id.0.into(), scenario.etcd.len());
         let member = |id: MemberId| {
             cluster(id.cluster)?;
             has("member", id.index.into(), scenario.etcd[id.cluster.0 as usize].members.len())
         };
         match *self {
-            Self::NodeCrash(aim) | Self::NodeCut { node: aim, .. } => check_aim(aim, node, cluster),
-            Self::ProcessKill(aim) | Self::GracefulStop(aim) => check_aim(aim, member, cluster),
-            Self::ZonePower(aim) | Self::ZoneCut { zone: aim, .. } => check_aim(aim, zone, cluster),
+            Self::NodeCrash(target) | Self::NodePartition { node: target, .. } => check_target(target, node, cluster),
+            Self::ProcessKill(target) | Self::GracefulStop(target) => check_target(target, member, cluster),
+            Self::ZonePower(target) | Self::ZonePartition { zone: target, .. } => check_target(target, zone, cluster),
             Self::LinkDegraded { a, b, change } => {
                 zone(a)?;
                 zone(b)?;
                 check_change(change)
             }
-            Self::DiskSlow { volume: aim, add, factor } => {
-                check_aim(aim, volume, cluster)?;
+            Self::DiskSlow { volume: target, add, factor } => {
+                check_target(target, volume, cluster)?;
                 if !(1.0..=LARGEST_FACTOR).contains(&factor) {
                     return Err(format!("a disk can be slower by a factor of 1 to 1e6, not {factor}"));
                 }
@@ -47,7 +47,7 @@ impl Fault {
                 }
                 Ok(())
             }
-            Self::VolumeLost(aim) => check_aim(aim, volume, cluster),
+            Self::VolumeLost(target) => check_target(target, volume, cluster),
             Self::CloudApi { zone: where_, create, delete, attach } => {
                 where_.map_or(Ok(()), zone)?;
                 if [delete, attach].contains(&Some(CloudAnswer::OutOfStock)) {
@@ -66,14 +66,14 @@ fn has(what: &str, id: usize, count: usize) -> Result<(), String> {
     if id < count { Ok(()) } else { Err(format!("the scenario has no {what} {id}: it has {count}, numbered from 0")) }
 }
 
-fn check_aim<T: Copy>(
-    aim: Aim<T>,
+fn check_target<T: Copy>(
+    target: FaultTarget<T>,
     named: impl Fn(T) -> Result<(), String>,
-    of_leader: impl Fn(ClusterId) -> Result<(), String>,
+    of_leader: impl Fn(EtcdId) -> Result<(), String>,
 ) -> Result<(), String> {
-    match aim {
-        Aim::Named(target) => named(target),
-        Aim::OfLeader(cluster) => of_leader(cluster),
+    match target {
+        FaultTarget::Named(target) => named(target),
+        FaultTarget::OfLeader(cluster) => of_leader(cluster),
     }
 }
 
@@ -103,17 +103,17 @@ mod tests {
         let scenario = Scenario::from_json(default_scenario().json).expect("bundled scenarios are valid");
         let change = |delay, loss, bytes_per_s| LinkChange { delay, loss, bytes_per_s };
         let link = |change| Fault::LinkDegraded { a: ZoneId(0), b: ZoneId(1), change };
-        let slow = |add, factor| Fault::DiskSlow { volume: Aim::Named(VolumeId(0)), add, factor };
-        let member = |cluster, index| Fault::ProcessKill(Aim::Named(MemberId { cluster: ClusterId(cluster), index }));
+        let slow = |add, factor| Fault::DiskSlow { volume: FaultTarget::Named(VolumeId(0)), add, factor };
+        let member = |cluster, index| Fault::ProcessKill(FaultTarget::Named(MemberId { cluster: EtcdId(cluster), index }));
         let zero = Duration::ZERO;
         let cloud = |zone, create, delete| Fault::CloudApi { zone, create, delete, attach: None };
         let refused = Some(CloudAnswer::Refused);
         for (fault, expected) in [
-            (Fault::ZonePower(Aim::Named(ZoneId(2))), None),
-            (Fault::ZonePower(Aim::Named(ZoneId(3))), Some("no zone 3")),
-            (Fault::NodeCrash(Aim::OfLeader(ClusterId(0))), None),
-            (Fault::NodeCrash(Aim::OfLeader(ClusterId(9))), Some("no etcd cluster 9")),
-            (Fault::VolumeLost(Aim::Named(VolumeId(77))), Some("no volume 77")),
+            (Fault::ZonePower(FaultTarget::Named(ZoneId(2))), None),
+            (Fault::ZonePower(FaultTarget::Named(ZoneId(3))), Some("no zone 3")),
+            (Fault::NodeCrash(FaultTarget::OfLeader(EtcdId(0))), None),
+            (Fault::NodeCrash(FaultTarget::OfLeader(EtcdId(9))), Some("no etcd cluster 9")),
+            (Fault::VolumeLost(FaultTarget::Named(VolumeId(77))), Some("no volume 77")),
             (member(0, 2), None),
             (member(0, 200), Some("no member 200")),
             (member(8, 0), Some("no etcd cluster 8")),

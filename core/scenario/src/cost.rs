@@ -55,7 +55,7 @@ pub struct Process {
     /// For each MiB of requests and answers.
     pub per_mib: Duration,
     /// From a message's arrival at a host to who waits for it: a request at the member, an answer here. No time of the process.
-    pub hand_over: Duration,
+    pub rpc_overhead: Duration,
 }
 
 /// Time for `bytes` at so much per MiB.

@@ -13,7 +13,7 @@ pub struct Error {
     /// What was found there.
     pub found: String,
     /// What would be right.
-    pub wanted: String,
+    pub expected: String,
     /// Line and column (from 1) where the file is not JSON at all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line_column: Option<(usize, usize)>,
@@ -25,7 +25,7 @@ impl fmt::Display for Error {
             Some((line, column)) => write!(f, "line {line}, column {column}: ")?,
             None => write!(f, "{}: ", self.path)?,
         }
-        write!(f, "found {}; wanted {}", self.found, self.wanted)
+        write!(f, "found {}; wanted {}", self.found, self.expected)
     }
 }
 
@@ -58,9 +58,9 @@ impl Errors {
         self.list.is_empty()
     }
 
-    pub(super) fn push(&mut self, path: impl Into<String>, found: impl Into<String>, wanted: impl Into<String>) {
+    pub(super) fn push(&mut self, path: impl Into<String>, found: impl Into<String>, expected: impl Into<String>) {
         if self.list.len() < Self::KEPT {
-            self.list.push(Error { path: path.into(), found: found.into(), wanted: wanted.into(), line_column: None });
+            self.list.push(Error { path: path.into(), found: found.into(), expected: expected.into(), line_column: None });
         } else {
             self.more += 1;
         }
@@ -68,9 +68,9 @@ impl Errors {
 
     /// `text` is not JSON.
     pub(super) fn syntax(error: &serde_json::Error, text: &str) -> Self {
-        let (found, wanted) = not_json(error, text);
+        let (found, expected) = not_json(error, text);
         let place = Some((error.line(), error.column().max(1)));
-        Self { list: vec![Error { path: "$".to_owned(), found, wanted, line_column: place }], more: 0 }
+        Self { list: vec![Error { path: "$".to_owned(), found, expected, line_column: place }], more: 0 }
     }
 
     /// Whether errors still get suggestions.
@@ -86,7 +86,7 @@ fn not_json(error: &serde_json::Error, text: &str) -> (String, String) {
     let line = text.lines().nth(error.line().saturating_sub(1)).unwrap_or_default();
     let there = line.get(error.column().saturating_sub(1)..).and_then(|rest| rest.chars().next());
     let there = there.map_or_else(|| "the end of the line".to_owned(), |c| format!("{c:?}"));
-    let (found, wanted) = match message {
+    let (found, expected) = match message {
         _ if text.trim().is_empty() => ("nothing".to_owned(), "a scenario: a JSON object"),
         "EOF while parsing a string" => ("the end of the file inside a string".to_owned(), "its closing quote"),
         _ if message.starts_with("EOF") => ("the end of the file".to_owned(), "the rest: something is not closed"),
@@ -99,11 +99,11 @@ fn not_json(error: &serde_json::Error, text: &str) -> (String, String) {
             ("a line break or control character inside a string".to_owned(), "its closing quote before, or an escape such as \\n")
         }
         _ => match message.strip_prefix("expected ") {
-            Some(wanted) => (there, wanted),
+            Some(expected) => (there, expected),
             None => (message.to_owned(), "JSON"),
         },
     };
-    (found, wanted.to_owned())
+    (found, expected.to_owned())
 }
 
 impl<'a> IntoIterator for &'a Errors {

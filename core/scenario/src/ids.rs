@@ -16,14 +16,14 @@ pub struct VolumeId(pub u16);
 
 /// An etcd cluster: an index into [`Scenario::etcd`](crate::Scenario::etcd).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct ClusterId(pub u16);
+pub struct EtcdId(pub u16);
 
 /// A member of an etcd cluster: its cluster and its index in
-/// [`EtcdCluster::members`](crate::EtcdCluster::members). A member that is removed and added again is another member.
+/// [`EtcdClusterSpec::members`](crate::EtcdClusterSpec::members). A member that is removed and added again is another member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct MemberId {
     /// The cluster it belongs to.
-    pub cluster: ClusterId,
+    pub cluster: EtcdId,
     /// Its place in the cluster's list of members.
     pub index: u8,
 }
@@ -32,26 +32,26 @@ pub struct MemberId {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct ClientId(pub u16);
 
-/// A Kubernetes API with the cluster it is of: an index into [`KubeModel::planes`](crate::kube::KubeModel::planes).
+/// A Kubernetes API with the cluster it is of: an index into [`KubeModel::clusters`](crate::kube::KubeModel::clusters).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct PlaneId(pub u16);
+pub struct KubeClusterId(pub u16);
 
 /// A cluster that hosts control planes: an index into [`KubeModel::seeds`](crate::kube::KubeModel::seeds).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct SeedId(pub u16);
 
-/// A node as its plane's API knows it: those of the start ([`PlaneSpec::nodes`](crate::kube::PlaneSpec::nodes)) in their order, then
+/// A node as its plane's API knows it: those of the start ([`KubeClusterSpec::nodes`](crate::kube::KubeClusterSpec::nodes)) in their order, then
 /// those that machines bring; a number is used once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct NodeKey(pub u32);
 
-/// A workload of a plane: an index into [`PlaneSpec::workloads`](crate::kube::PlaneSpec::workloads).
+/// A workload of a plane: an index into [`KubeClusterSpec::workloads`](crate::kube::KubeClusterSpec::workloads).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct WorkloadId(pub u32);
 
-/// Machines of a plane that stand for each other: an index into [`PlaneSpec::groups`](crate::kube::PlaneSpec::groups).
+/// Machines of a plane that stand for each other: an index into [`KubeClusterSpec::machine_deployments`](crate::kube::KubeClusterSpec::machine_deployments).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct GroupId(pub u16);
+pub struct MachineDeploymentId(pub u16);
 
 /// A pod of a plane, numbered in the order they are made; a number is used once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -69,11 +69,11 @@ pub enum Endpoint {
     /// A client.
     Client(ClientId),
     /// The API servers of a plane.
-    Servers(PlaneId),
+    Servers(KubeClusterId),
     /// Components of a control plane, as they ask its API.
-    Components(PlaneId),
+    Components(KubeClusterId),
     /// Who asks a plane's API from outside its seed: where the load balancer takes it.
-    Outside(PlaneId),
+    Outside(KubeClusterId),
 }
 
 impl Endpoint {

@@ -10,14 +10,13 @@
 //! found and what would be right. Only a file that is not JSON stops at once. The form is checked against the JSON Schema that
 //! [`schema`] publishes, which a test makes from the types in [`raw`].
 
-mod aim;
 mod bundled;
 mod check;
 pub mod cost;
 mod defaults;
 mod error;
 pub mod expect;
-mod form;
+mod fault_target;
 pub mod ids;
 mod json;
 pub mod kube;
@@ -28,6 +27,7 @@ mod passive;
 pub mod prices;
 pub mod raw;
 mod schema;
+mod schema_check;
 mod source;
 #[cfg(test)]
 mod tests;
@@ -35,10 +35,10 @@ mod traced;
 pub mod units;
 mod validate;
 
-pub use aim::Leader;
 pub use bundled::{Bundled, bundled, default_scenario};
 pub use defaults::{DefaultRow, defaults};
 pub use error::{Error, Errors};
+pub use fault_target::Leader;
 pub use json::{MAX_BYTES, Step, render};
 pub use load::*;
 pub use model::*;
@@ -94,7 +94,7 @@ fn read(text: &str, errors: &mut Errors) -> Result<(RawScenario, BTreeSet<String
         return Err(std::mem::take(errors));
     }
     let value = json::parse(text, errors)?;
-    let (value, replaced) = form::check(value, errors);
+    let (value, replaced) = schema_check::check(value, errors);
     match serde_json::from_value(value) {
         Ok(raw) => Ok((raw, replaced)),
         Err(error) => {

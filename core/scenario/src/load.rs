@@ -3,7 +3,7 @@
 use std::num::NonZeroU32;
 
 use crate::cost::Process;
-use crate::ids::{ClusterId, NodeId, PlaneId, ZoneId};
+use crate::ids::{EtcdId, KubeClusterId, NodeId, ZoneId};
 use zonefall_kernel::time::{Duration, Time};
 
 /// What a client asks of etcd.
@@ -100,7 +100,7 @@ pub struct Client {
     /// Its name, unique in the scenario.
     pub name: String,
     /// The cluster it talks to.
-    pub cluster: ClusterId,
+    pub etcd: EtcdId,
     /// Where it runs.
     pub zone: ZoneId,
     /// The node it runs on, where that is known.
@@ -125,14 +125,14 @@ pub struct Client {
     pub stop: Time,
     /// It is a part of an API server: `zone` and `target` are that server's, and `load` is what all of them ask together for one of the
     /// things there is to ask for.
-    pub server: Option<ServerPart>,
+    pub server: Option<ApiServerClient>,
 }
 
 /// One part of what one of a plane's API servers asks of etcd.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ServerPart {
+pub struct ApiServerClient {
     /// The plane.
-    pub plane: PlaneId,
+    pub cluster: KubeClusterId,
     /// Which of its servers: each has a number while it runs, the lowest that is free.
     pub server: u32,
     /// Which of the plane's requests; `None`: its watch.

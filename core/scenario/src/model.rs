@@ -5,7 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::expect::Expectation;
-use crate::ids::{ClientId, ClusterId, FaultId, MemberId, NodeId, VolumeId, ZoneId};
+use crate::ids::{ClientId, EtcdId, FaultId, MemberId, NodeId, VolumeId, ZoneId};
 use crate::kube::KubeModel;
 use crate::load::Client;
 use crate::options::EtcdOptions;
@@ -38,7 +38,7 @@ pub struct Scenario {
     /// Delays, loss, bandwidth and wire options.
     pub network: Network,
     /// etcd clusters, at least one.
-    pub etcd: Vec<EtcdCluster>,
+    pub etcd: Vec<EtcdClusterSpec>,
     /// Kubernetes clusters.
     pub kube: KubeModel,
     /// What is charged for what runs.
@@ -137,7 +137,7 @@ pub const CERTIFICATE_BYTES: u32 = 850;
 
 /// An etcd cluster.
 #[derive(Clone, Debug, PartialEq)]
-pub struct EtcdCluster {
+pub struct EtcdClusterSpec {
     /// Its name, unique in the scenario.
     pub name: String,
     /// Timers, sizes and dialect.
@@ -175,11 +175,11 @@ pub struct Member {
 
 /// What a fault hits: by name, or by role at the moment it starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum Aim<T> {
+pub enum FaultTarget<T> {
     /// This one.
     Named(T),
     /// That of the member which leads the cluster when the fault starts (its node, its zone, its volume, itself).
-    OfLeader(ClusterId),
+    OfLeader(EtcdId),
 }
 
 /// Which directions of a cut are blocked.
@@ -198,24 +198,24 @@ pub enum Direction {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Fault {
     /// The node loses power; its processes and unsynced writes are gone. At the end it is up and starts them again.
-    NodeCrash(Aim<NodeId>),
+    NodeCrash(FaultTarget<NodeId>),
     /// SIGKILL: what was written but not synced is kept, connections are reset. Restarted at the end.
-    ProcessKill(Aim<MemberId>),
+    ProcessKill(FaultTarget<MemberId>),
     /// SIGTERM: leadership is handed over first. Restarted at the end.
-    GracefulStop(Aim<MemberId>),
+    GracefulStop(FaultTarget<MemberId>),
     /// Every node of the zone loses power.
-    ZonePower(Aim<ZoneId>),
+    ZonePower(FaultTarget<ZoneId>),
     /// Packets across the zone's boundary vanish; inside it everything goes on.
-    ZoneCut {
+    ZonePartition {
         /// The zone.
-        zone: Aim<ZoneId>,
+        zone: FaultTarget<ZoneId>,
         /// Which packets vanish.
         direction: Direction,
     },
     /// Packets between one member's node and all other nodes vanish: an isolated machine.
-    NodeCut {
+    NodePartition {
         /// The node.
-        node: Aim<NodeId>,
+        node: FaultTarget<NodeId>,
         /// Which packets vanish.
         direction: Direction,
     },
@@ -231,14 +231,14 @@ pub enum Fault {
     /// Every fsync and transfer takes longer.
     DiskSlow {
         /// The volume.
-        volume: Aim<VolumeId>,
+        volume: FaultTarget<VolumeId>,
         /// Added to every fsync.
         add: Duration,
         /// Times the usual, at least 1.
         factor: f64,
     },
     /// The volume and all on it is gone; at the end an empty one stands in its place.
-    VolumeLost(Aim<VolumeId>),
+    VolumeLost(FaultTarget<VolumeId>),
     /// The cloud answers calls otherwise than by doing what they ask; what is `None` goes on as before.
     CloudApi {
         /// For machines and volumes of this zone; of all zones.
@@ -360,7 +360,7 @@ pub struct Probe {
     pub deadline: Duration,
 }
 
-impl EtcdCluster {
+impl EtcdClusterSpec {
     /// Where every log ends at the start: a settled cluster has at least its leader's first, empty entry.
     pub fn first_index(&self) -> u64 {
         self.revision.max(u64::from(self.initial_leader.is_some()))
@@ -397,7 +397,7 @@ impl Scenario {
 pub struct ActiveFault {
     /// Its number in this run.
     pub id: FaultId,
-    /// The fault, every [`Aim`] of it [`Aim::Named`].
+    /// The fault, every [`FaultTarget`] of it [`FaultTarget::Named`].
     pub fault: Fault,
     /// When it started.
     pub from: Time,

@@ -44,7 +44,7 @@ pub struct EtcdOptions {
     /// From the start of the process to the first message, WAL replay included: 500 ms (assumed).
     pub start_up: Duration,
     /// From a message's arrival at a host to raft's step: socket, decoding, hand-overs between threads; 50 us (assumed).
-    pub hand_over: Duration,
+    pub rpc_overhead: Duration,
     /// CPU time to apply one entry or serve one read: 20 us (assumed).
     pub apply: Duration,
     /// What requests cost a member: nothing.
@@ -74,7 +74,7 @@ impl Default for EtcdOptions {
             strict_reconfig_check: true,
             max_learners: 1,
             start_up: Duration::from_millis(500),
-            hand_over: Duration::from_micros(50),
+            rpc_overhead: Duration::from_micros(50),
             apply: Duration::from_micros(20),
             cost: RequestCost::NONE,
             backend: None,

@@ -2,23 +2,23 @@
 
 use zonefall_kernel::traced;
 
-use crate::ids::{ClusterId, GroupId, NodeId, NodeKey, PlaneId, SeedId, WorkloadId, ZoneId};
+use crate::ids::{EtcdId, KubeClusterId, MachineDeploymentId, NodeId, NodeKey, SeedId, WorkloadId, ZoneId};
 use crate::kube::gardener::FailureTolerance;
 use crate::kube::name::{MachineName, NodeName, PodName, PodTag};
-use crate::kube::scheduler::NoSeed;
+use crate::kube::scheduler::SeedRejection;
 use crate::kube::taints::Effect;
 use crate::kube::{Component, Task};
 
 traced! {
-    struct ClusterId { 0 }
-    struct GroupId { 0 }
+    struct EtcdId { 0 }
+    struct MachineDeploymentId { 0 }
     struct NodeId { 0 }
     struct NodeKey { 0 }
-    struct PlaneId { 0 }
+    struct KubeClusterId { 0 }
     struct SeedId { 0 }
     struct WorkloadId { 0 }
     struct ZoneId { 0 }
-    struct MachineName { group, template, suffix }
+    struct MachineName { deployment, template, suffix }
     struct PodName { workload, tag }
 }
 
@@ -37,10 +37,10 @@ traced! {
     }
 }
 
-traced! { enum Task { RollComponent(workload) = 0, DrainNode(node) = 1, RollMachines(group) = 2 } }
+traced! { enum Task { RollComponent(workload) = 0, DrainNode(node) = 1, RollMachines(deployment) = 2 } }
 
 traced! { enum Effect { NoSchedule = 0, PreferNoSchedule = 1, NoExecute = 2 } }
 
 traced! { enum FailureTolerance { None = 0, Node = 1, Zone = 2 } }
 
-traced! { enum NoSeed { Full = 0, NotMultiZonal = 1, OtherRegion = 2 } }
+traced! { enum SeedRejection { Full = 0, NotMultiZonal = 1, OtherRegion = 2 } }

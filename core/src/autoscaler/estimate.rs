@@ -4,13 +4,13 @@
 use std::collections::BTreeSet;
 
 use crate::gardener::machine::fleet::Fleet;
-use crate::ids::{GroupId, NodeKey};
+use crate::ids::{MachineDeploymentId, NodeKey};
 use crate::kube::controller::daemon;
 use crate::kube::controller::placement::{Assumed, Demand};
 use crate::kube::name::{MachineName, NodeName};
 use crate::kube::rule::labels::Symbol;
 use crate::kube::rule::taints;
-use crate::kube::spec::{Group, Kind, PlaneSpec, Resources};
+use crate::kube::spec::{Kind, KubeClusterSpec, MachineDeployment, Resources};
 use crate::kube::store::{Node, Store};
 use crate::network::HostId;
 
@@ -18,7 +18,7 @@ use crate::network::HostId;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct More {
     /// Of which.
-    pub group: GroupId,
+    pub group: MachineDeploymentId,
     /// How many.
     pub nodes: u32,
     /// The part of their CPU and of their memory that the pods which need them do not request, summed.
@@ -26,9 +26,9 @@ pub struct More {
 }
 
 /// Those of these pods that find no node, were all `coming` nodes (per machine deployment) there already.
-pub fn helpless(pods: &[Demand], coming: &[u32], spec: &PlaneSpec, store: &Store) -> (Vec<Demand>, Assumed) {
+pub fn helpless(pods: &[Demand], coming: &[u32], spec: &KubeClusterSpec, store: &Store) -> (Vec<Demand>, Assumed) {
     let mut assumed = Assumed::default();
-    for (group, count) in (0..).map(GroupId).zip(coming) {
+    for (group, count) in (0..).map(MachineDeploymentId).zip(coming) {
         let node = next_node(group, spec, store);
         (0..*count).for_each(|_| add(&node, &mut assumed, store));
     }
@@ -48,7 +48,14 @@ pub fn helpless(pods: &[Demand], coming: &[u32], spec: &PlaneSpec, store: &Store
 }
 
 /// Packs pods on new nodes of a machine deployment, at most `room`, first fit; `None` where none of them fits on such a node.
-pub fn estimate(group: GroupId, room: u32, pods: &[Demand], assumed: &Assumed, spec: &PlaneSpec, store: &Store) -> Option<More> {
+pub fn estimate(
+    group: MachineDeploymentId,
+    room: u32,
+    pods: &[Demand],
+    assumed: &Assumed,
+    spec: &KubeClusterSpec,
+    store: &Store,
+) -> Option<More> {
     let mut assumed = assumed.clone();
     let before = assumed.nodes.len();
     let first = next(&assumed, store);
@@ -76,7 +83,7 @@ pub fn estimate(group: GroupId, room: u32, pods: &[Demand], assumed: &Assumed, s
         }
     }
     let nodes = (assumed.nodes.len() - before) as u32;
-    let allocatable = &spec.groups[group.0 as usize].template.allocatable;
+    let allocatable = &spec.machine_deployments[group.0 as usize].template.allocatable;
     let unused = |packed: u64, each: u64| 1.0 - packed as f64 / (u64::from(nodes) * each) as f64;
     let waste = || unused(packed.cpu_milli, allocatable.cpu_milli) + unused(packed.memory, allocatable.memory);
     (nodes > 0).then(|| More { group, nodes, waste: waste() })
@@ -87,10 +94,10 @@ fn next(assumed: &Assumed, store: &Store) -> NodeKey {
 }
 
 /// A node as the next machine of a deployment will bring it, with the pods that belong to every node.
-fn next_node(id: GroupId, spec: &PlaneSpec, store: &Store) -> Node {
-    let group: &Group = &spec.groups[id.0 as usize];
+fn next_node(id: MachineDeploymentId, spec: &KubeClusterSpec, store: &Store) -> Node {
+    let group: &MachineDeployment = &spec.machine_deployments[id.0 as usize];
     // It is nobody's: only its labels, its taints and its size count.
-    let name = NodeName::Machine(MachineName { group: id, template: 0, suffix: 0 });
+    let name = NodeName::Machine(MachineName { deployment: id, template: 0, suffix: 0 });
     let mut node = Node::new(name, HostId(u16::MAX), group.zone, &group.template);
     node.labels.set(Symbol::HOSTNAME, Symbol::host(store.next_node()));
     for workload in spec.workloads.iter().filter(|workload| workload.kind == Kind::DaemonSet) {
@@ -110,7 +117,7 @@ fn add(node: &Node, assumed: &mut Assumed, store: &Store) {
 }
 
 /// Nodes that were asked for and have not joined: those that have, dead or alive, count as there.
-pub fn upcoming(group: GroupId, timed_out: u32, fleet: &Fleet, store: &Store) -> u32 {
+pub fn upcoming(group: MachineDeploymentId, timed_out: u32, fleet: &Fleet, store: &Store) -> u32 {
     let registered = fleet.of(group).filter(|(_, machine)| machine.node().is_some_and(|node| store.get_node(node).is_some()));
     fleet.desired(group).saturating_sub(registered.count() as u32 + timed_out)
 }

@@ -14,7 +14,7 @@ pub mod estimate;
 
 use crate::gardener::machine::Phase;
 use crate::gardener::machine::fleet::{Fleet, Machine, MachineId};
-use crate::ids::GroupId;
+use crate::ids::MachineDeploymentId;
 use crate::kernel::periodic::Periodic;
 use crate::kernel::rng::Purpose;
 use crate::kernel::time::{Duration, Time};
@@ -58,8 +58,8 @@ impl Autoscaler {
         let phase = cx.draws(Purpose::Phase, PHASE).draw(0).below(period.as_nanos());
         Self {
             scans: Periodic::new(Time::from_nanos(phase), period),
-            back_offs: vec![None; cx.spec.groups.len()],
-            overdue: vec![None; cx.spec.groups.len()],
+            back_offs: vec![None; cx.spec.machine_deployments.len()],
+            overdue: vec![None; cx.spec.machine_deployments.len()],
             scale_ups: 0,
             changed: true,
             scanned: Time::ZERO,
@@ -94,7 +94,7 @@ impl Autoscaler {
     /// What it asked for has come, or is overdue (`updateScaleRequests`).
     fn look_at_requests(&mut self, store: &Store, fleet: &Fleet, cx: &Cx<'_>) {
         let timers = &cx.spec.timers.autoscaler;
-        for (group, (overdue, back_off)) in (0..).map(GroupId).zip(self.overdue.iter_mut().zip(&mut self.back_offs)) {
+        for (group, (overdue, back_off)) in (0..).map(MachineDeploymentId).zip(self.overdue.iter_mut().zip(&mut self.back_offs)) {
             let Some(at) = *overdue else { continue };
             if upcoming(group, 0, fleet, store) == 0 {
                 (*overdue, *back_off) = (None, None);
@@ -112,11 +112,11 @@ impl Autoscaler {
         if pods.is_empty() {
             return None;
         }
-        let groups = || (0..cx.spec.groups.len() as u16).map(GroupId);
+        let groups = || (0..cx.spec.machine_deployments.len() as u16).map(MachineDeploymentId);
         let coming: Vec<u32> = groups().map(|id| upcoming(id, late(id, store, fleet, cx).count() as u32, fleet, store)).collect();
         let (pods, assumed) = helpless(&pods, &coming, cx.spec, store);
-        let option = |id: GroupId| {
-            let room = cx.spec.groups[id.0 as usize].maximum.saturating_sub(fleet.desired(id));
+        let option = |id: MachineDeploymentId| {
+            let room = cx.spec.machine_deployments[id.0 as usize].maximum.saturating_sub(fleet.desired(id));
             let waits = self.back_offs[id.0 as usize].is_some_and(|back_off| back_off.holds(cx.now));
             let may_grow = room > 0 && !waits && is_healthy(id, store, fleet, cx);
             may_grow.then(|| estimate(id, room, &pods, &assumed, cx.spec, store))?
@@ -130,7 +130,7 @@ impl Autoscaler {
 
     /// Queues its next scan, if it may act: the next of all, or the next that may find something else.
     pub fn arm(&mut self, acts: bool, store: &Store, fleet: &Fleet, cx: &mut Cx<'_>) {
-        if (acts && self.armed == Some(cx.now)) || cx.spec.groups.is_empty() {
+        if (acts && self.armed == Some(cx.now)) || cx.spec.machine_deployments.is_empty() {
             return;
         }
         let next = match cx.exact {
@@ -169,7 +169,7 @@ impl Autoscaler {
 /// Gives up machines that got no node in time, down to the minimum; whether there were any (`removeOldUnregisteredNodes`).
 fn take_back(store: &Store, fleet: &mut Fleet, cx: &mut Cx<'_>) -> bool {
     let mut found = false;
-    for (id, group) in (0..).map(GroupId).zip(&cx.spec.groups) {
+    for (id, group) in (0..).map(MachineDeploymentId).zip(&cx.spec.machine_deployments) {
         let late: Vec<MachineId> = late(id, store, fleet, cx).collect();
         let spare = fleet.desired(id).saturating_sub(group.minimum);
         let back = spare.min(late.len() as u32);
@@ -192,9 +192,9 @@ fn waiting<'a>(store: &Store, fleet: &'a Fleet) -> impl Iterator<Item = (Machine
 }
 
 /// Machines of a machine deployment that got no node in time.
-fn late(group: GroupId, store: &Store, fleet: &Fleet, cx: &Cx<'_>) -> impl Iterator<Item = MachineId> {
+fn late(group: MachineDeploymentId, store: &Store, fleet: &Fleet, cx: &Cx<'_>) -> impl Iterator<Item = MachineId> {
     let oldest = |machine: &Machine| cx.now >= machine.created + cx.spec.timers.autoscaler.provision;
-    waiting(store, fleet).filter(move |(_, machine)| machine.name.group == group && oldest(machine)).map(|(id, _)| id)
+    waiting(store, fleet).filter(move |(_, machine)| machine.name.deployment == group && oldest(machine)).map(|(id, _)| id)
 }
 
 fn too_many(unready: u32, all: u32, cx: &Cx<'_>) -> bool {
@@ -209,8 +209,8 @@ fn too_many_unready(store: &Store, cx: &Cx<'_>) -> bool {
 }
 
 /// So many nodes of a machine deployment are missing that more would not help (`IsNodeGroupHealthy`).
-fn is_healthy(id: GroupId, store: &Store, fleet: &Fleet, cx: &Cx<'_>) -> bool {
+fn is_healthy(id: MachineDeploymentId, store: &Store, fleet: &Fleet, cx: &Cx<'_>) -> bool {
     let nodes = || fleet.of(id).filter_map(|(_, machine)| store.get_node(machine.node()?));
     let ready = nodes().filter(|node| node.ready == Ready::True).count() as u32;
-    !too_many(cx.spec.groups[id.0 as usize].minimum.saturating_sub(ready), nodes().count() as u32, cx)
+    !too_many(cx.spec.machine_deployments[id.0 as usize].minimum.saturating_sub(ready), nodes().count() as u32, cx)
 }

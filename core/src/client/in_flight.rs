@@ -8,13 +8,13 @@
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
-use crate::ids::PlaneId;
+use crate::ids::KubeClusterId;
 
 /// The places that a request may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Places {
     /// The plane whose API it asks.
-    pub plane: PlaneId,
+    pub cluster: KubeClusterId,
     /// The server, as [`Running::key`](crate::kube::api::Running::key) tells it from others.
     pub server: u32,
     /// Those of requests that change something.
@@ -50,7 +50,7 @@ mod tests {
 
     #[test]
     fn reads_and_writes_of_each_server_have_places_of_their_own() {
-        let places = |plane, server, writes| Places { plane: PlaneId(plane), server, writes };
+        let places = |cluster, server, writes| Places { cluster: KubeClusterId(cluster), server, writes };
         let own = places(0, 0, true);
         let others = [places(0, 0, false), places(0, 1, true), places(1, 0, true)];
         let two = NonZeroU32::new(2).expect("it is not 0");
@@ -68,7 +68,7 @@ mod tests {
 
     #[test]
     fn who_was_turned_away_takes_no_place() {
-        let places = Places { plane: PlaneId(0), server: 0, writes: false };
+        let places = Places { cluster: KubeClusterId(0), server: 0, writes: false };
         let one = NonZeroU32::MIN;
         let mut all = InFlight::default();
         assert_eq!([(); 4].map(|()| all.take(places, one)), [true, false, false, false]);

@@ -26,7 +26,7 @@ use crate::etcd::cluster::Cluster;
 use crate::etcd::codec;
 use crate::etcd::member::Standing;
 use crate::etcd::raft::log::Token;
-use crate::ids::{ClientId, ClusterId, Endpoint, MemberId, ZoneId};
+use crate::ids::{ClientId, Endpoint, EtcdId, MemberId, ZoneId};
 use crate::kernel::rng::{Purpose, Stream};
 use crate::kernel::time::{Duration, Time};
 use crate::network::ledger::{Class, Ledger};
@@ -44,7 +44,7 @@ pub const GRPC_OVERHEAD: u64 = 60;
 #[derive(Clone, Debug)]
 pub struct Client {
     id: ClientId,
-    cluster: ClusterId,
+    cluster: EtcdId,
     host: HostId,
     spec: scenario::Client,
     timeout: Duration,
@@ -96,7 +96,7 @@ impl Client {
     /// The client at time zero; its first event goes to `fx`.
     pub fn new(scenario: &Scenario, id: ClientId, seed: u64, fx: &mut Effects) -> Self {
         let spec = scenario.client(id).clone();
-        let cluster = &scenario.etcd[spec.cluster.0 as usize];
+        let cluster = &scenario.etcd[spec.etcd.0 as usize];
         // Clients' own machines follow the nodes in the list of hosts.
         let host = spec.node.map_or(HostId(scenario.nodes.len() as u16 + id.0), Network::host_of);
         let entity = 1 << 40 | u64::from(id.0);
@@ -106,7 +106,7 @@ impl Client {
         }
         Self {
             id,
-            cluster: spec.cluster,
+            cluster: spec.etcd,
             host,
             timeout: spec.timeout.min(cluster.options.request_timeout),
             arrivals: Stream::new(seed, Purpose::Arrival, entity),
@@ -268,7 +268,7 @@ impl Client {
             None => at.now + transfer,
             Some(cost) => {
                 let written = self.process.work(cost, at.now, bytes);
-                self.process.send(written, transfer) + cost.hand_over
+                self.process.send(written, transfer) + cost.rpc_overhead
             }
         };
         let arrival = left + way;
@@ -316,7 +316,7 @@ impl Client {
         let (transfer, way, sent) = self.travel(Class::EtcdAnswer, [host, self.host], bytes, at.net);
         let through = match self.spec.process {
             None => leaves + transfer,
-            Some(cost) => self.process.receive(leaves, transfer) + cost.hand_over,
+            Some(cost) => self.process.receive(leaves, transfer) + cost.rpc_overhead,
         };
         let arrival = through + way;
         self.meter(token.member, false, leaves, bytes, sent);
@@ -421,7 +421,7 @@ impl Client {
     }
 
     /// The cluster it talks to.
-    pub fn cluster(&self) -> ClusterId {
+    pub fn cluster(&self) -> EtcdId {
         self.cluster
     }
 
@@ -443,7 +443,7 @@ impl Client {
         let own = self.spec.zone;
         let now = (0..).zip(&self.meters).map(move |(index, meters)| (index, [own, zone(index)], *meters));
         self.before.iter().copied().chain(now).flat_map(|(index, [own, zone], (forth, back))| {
-            let client = self.spec.server.map_or(Endpoint::Client(self.id), |part| Endpoint::Servers(part.plane));
+            let client = self.spec.server.map_or(Endpoint::Client(self.id), |part| Endpoint::Servers(part.cluster));
             let member = Endpoint::Member(MemberId { cluster: self.cluster, index });
             [(client, member, (own, zone), forth), (member, client, (zone, own), back)]
         })

@@ -28,7 +28,7 @@ impl Client {
     pub(super) fn places(&self) -> Option<(Places, NonZeroU32)> {
         let (part, seat) = (self.spec.server?, self.seat?);
         let writes = !matches!(self.spec.op, Op::Range { .. });
-        Some((Places { plane: part.plane, server: seat.server, writes }, part.limit?))
+        Some((Places { cluster: part.cluster, server: seat.server, writes }, part.limit?))
     }
 
     /// The server it is a part of is another, is elsewhere, or shares with more or fewer; or (`None`) none serves in its place.

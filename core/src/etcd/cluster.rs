@@ -26,7 +26,7 @@ use crate::etcd::service::Services;
 use crate::etcd::snapshot::Transfer;
 use crate::etcd::transport::InFlight;
 use crate::etcd::volume::Writes;
-use crate::ids::{ClusterId, MemberId};
+use crate::ids::{EtcdId, MemberId};
 use crate::kernel::rng::{Purpose, Stream as Draws};
 use crate::kernel::time::{Duration, Time};
 use crate::network::ledger::Ledger;
@@ -34,7 +34,7 @@ use crate::network::meter::Meter;
 use crate::network::stream::Stream;
 use crate::network::{HostId, Network};
 use crate::record::Record;
-use crate::scenario::{EtcdCluster, Scenario};
+use crate::scenario::{EtcdClusterSpec, Scenario};
 use crate::sim::event::{Effects, EtcdEvent};
 use crate::sim::{Exact, Options};
 
@@ -53,7 +53,7 @@ pub struct Context<'a> {
 #[derive(Clone, Debug)]
 pub struct Cluster {
     /// Which.
-    pub id: ClusterId,
+    pub id: EtcdId,
     /// Timers and sizes.
     pub options: EtcdOptions,
     /// Members by index, past and future ones included.
@@ -100,13 +100,13 @@ pub struct Cluster {
 }
 
 /// The stream's or disk's name among the random draws: cluster, from, to.
-fn entity(cluster: ClusterId, a: usize, b: usize) -> u64 {
+fn entity(cluster: EtcdId, a: usize, b: usize) -> u64 {
     u64::from(cluster.0) << 16 | (a as u64) << 8 | b as u64
 }
 
 impl Cluster {
     /// The cluster at time zero; its first events go to `fx`.
-    pub fn new(scenario: &Arc<Scenario>, id: ClusterId, seed: u64, options: Options, fx: &mut Effects) -> Self {
+    pub fn new(scenario: &Arc<Scenario>, id: EtcdId, seed: u64, options: Options, fx: &mut Effects) -> Self {
         let spec = &scenario.etcd[id.0 as usize];
         let n = spec.members.len();
         let heartbeat = spec.options.heartbeat_interval;
@@ -205,7 +205,7 @@ impl Cluster {
     }
 
     /// Makes `leader` lead a settled cluster from time zero, as if elected long ago.
-    pub fn settle(&mut self, spec: &EtcdCluster, cx: &mut Context<'_>) {
+    pub fn settle(&mut self, spec: &EtcdClusterSpec, cx: &mut Context<'_>) {
         let Some(leader) = spec.initial_leader else { return };
         for index in 0..self.members.len() {
             if let Some(server) = self.members[index].server.as_deref_mut() {
@@ -330,19 +330,19 @@ impl Cluster {
     }
 }
 
-fn first_of_name(spec: &EtcdCluster, name: &str) -> u8 {
+fn first_of_name(spec: &EtcdClusterSpec, name: &str) -> u8 {
     spec.members.iter().position(|member| member.name == name).expect("it is one of them") as u8
 }
 
 /// Whether a member stands by at the start, with what a backup bucket holds.
-fn stands_by(spec: &EtcdCluster, index: u8) -> bool {
+fn stands_by(spec: &EtcdClusterSpec, index: u8) -> bool {
     spec.passive.as_ref().is_some_and(|passive| passive.backup.is_some() && index != passive.primary)
 }
 
 /// Active-passive clusters among the random draws.
 const PASSIVE: u64 = 1 << 48;
 
-fn initial_config(spec: &EtcdCluster) -> Config {
+fn initial_config(spec: &EtcdClusterSpec) -> Config {
     let select = |learner: bool| -> Members {
         let members = (0u8..).zip(&spec.members).filter(|(index, _)| !stands_by(spec, *index));
         members.filter(|(_, m)| m.initial && m.learner == learner).map(|(index, _)| index).collect()
@@ -351,7 +351,7 @@ fn initial_config(spec: &EtcdCluster) -> Config {
 }
 
 /// What a member's disk holds at the start: everything committed, applied and (but for what slow followers may need) compacted.
-fn initial_content(spec: &EtcdCluster, config: Config, index: u8) -> Persisted {
+fn initial_content(spec: &EtcdClusterSpec, config: Config, index: u8) -> Persisted {
     let (revision, database_bytes) = spec.members[index as usize].behind.unwrap_or((spec.first_index(), spec.database_bytes));
     // An empty log ends at index 0 in term 0.
     let term = u64::from(revision > 0);

@@ -110,7 +110,8 @@ impl Cluster {
         let round_trip = stream::bound(cx.net.path(a, b), burst).zip(stream::bound(cx.net.path(b, a), burst));
         carries(there)
             && carries(back)
-            && round_trip.is_some_and(|(there, back)| there + back + self.options.hand_over * 2 < self.options.heartbeat_interval)
+            && round_trip
+                .is_some_and(|(there, back)| there + back + self.options.rpc_overhead * 2 < self.options.heartbeat_interval)
     }
 
     /// Ends the rest: everything is as if every beat before now had been simulated.
@@ -185,7 +186,7 @@ impl Cluster {
         let last = now.since(since).as_nanos() / period.as_nanos();
         let (stream, path) = (&self.streams[beat.streams[0]], net.path(self.host(leader), self.host(follower)));
         // A draw is needed only where the last heartbeat may still be under way.
-        let sent = since + period * last + self.options.hand_over;
+        let sent = since + period * last + self.options.rpc_overhead;
         let has_arrived = stream::bound(path, beat.bursts[0]).is_some_and(|longest| sent + longest <= now)
             || sent + stream.delay_of(stream.sent() + last, path, beat.bursts[0]) <= now;
         Some(beat.carried(way, [last + 1, last + u64::from(has_arrived)]))
@@ -198,12 +199,12 @@ impl Cluster {
         let ([there, back], [burst, answer_burst]) = (beat.streams, beat.bursts);
         let (first, first_answer) = (self.streams[there].sent(), self.streams[back].sent());
         // When the heartbeat of beat `k` (from 0) arrives, and when its answer does.
-        let (interval, hand_over) = (self.options.heartbeat_interval, self.options.hand_over);
+        let (interval, rpc_overhead) = (self.options.heartbeat_interval, self.options.rpc_overhead);
         let arrival = |cluster: &Self, k: u64| {
-            since + interval * k + cluster.streams[there].delay_of(first + k, cx.net.path(a, b), burst) + hand_over
+            since + interval * k + cluster.streams[there].delay_of(first + k, cx.net.path(a, b), burst) + rpc_overhead
         };
         let answered_at = |cluster: &Self, k: u64| {
-            arrival(cluster, k) + cluster.streams[back].delay_of(first_answer + k, cx.net.path(b, a), answer_burst) + hand_over
+            arrival(cluster, k) + cluster.streams[back].delay_of(first_answer + k, cx.net.path(b, a), answer_burst) + rpc_overhead
         };
         let last = count - 1;
         let arrives = arrival(self, last);
@@ -225,11 +226,11 @@ impl Cluster {
         // The FIFO knows nothing of the hand-over at its end.
         let (path, path_back) = (cx.net.path(a, b), cx.net.path(b, a));
         let leaves = sent + transfer(burst, path);
-        self.streams[there].skip(count, lane, leaves, arrives - hand_over, path.bytes_per_s);
+        self.streams[there].skip(count, lane, leaves, arrives - rpc_overhead, path.bytes_per_s);
         let mut answer_leaves = Time::ZERO;
         if answers > 0 {
             answer_leaves = arrival(self, answers - 1) + transfer(answer_burst, path_back);
-            let at = answered_at(self, answers - 1) - hand_over;
+            let at = answered_at(self, answers - 1) - rpc_overhead;
             self.streams[back].skip(answers, lane, answer_leaves, at, path_back.bytes_per_s);
         }
         for (way, index) in beat.streams.into_iter().enumerate() {

@@ -115,7 +115,7 @@ impl Cluster {
         }
         self.flying += 1;
         self.in_flight[slot as usize].leaves = delivery.leaves;
-        self.queue_delivery(slot, delivery.at + self.options.hand_over, cx);
+        self.queue_delivery(slot, delivery.at + self.options.rpc_overhead, cx);
         if delivery.again.packets > 0 && self.streams[index].gives_up.is_some() {
             self.update_stream(index, cx);
         }
@@ -152,7 +152,7 @@ impl Cluster {
                 if leaves > cx.now {
                     self.in_flight[slot as usize].leaves = stretch.of(leaves);
                     self.queue_delivery(slot, last, cx);
-                    self.streams[index].last_arrives(lane, last - self.options.hand_over);
+                    self.streams[index].last_arrives(lane, last - self.options.rpc_overhead);
                 }
             }
         }
@@ -337,7 +337,7 @@ impl Cluster {
             }
             let stream = &mut self.streams[outward];
             // The reset comes after all that was written before.
-            let notice = notice.max(stream.last_arrival() + self.options.hand_over);
+            let notice = notice.max(stream.last_arrival() + self.options.rpc_overhead);
             stream.silent_since.get_or_insert(cx.now);
             let at = if told { notice } else { stream.patience_ends().max(cx.now) };
             stream.timer += 1;

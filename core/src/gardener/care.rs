@@ -19,7 +19,7 @@ const PHASE: u32 = 1 << 31;
 /// The controller.
 #[derive(Clone, Debug)]
 pub struct Care {
-    /// Its syncs, by namespace ([`PlaneSpec::cared`](crate::kube::spec::PlaneSpec::cared)).
+    /// Its syncs, by namespace ([`KubeClusterSpec::control_plane_namespaces`](crate::kube::spec::KubeClusterSpec::control_plane_namespaces)).
     syncs: Vec<Periodic>,
     /// Pods that terminate: their namespace, and when they are stale.
     stale: BTreeMap<PodId, (usize, Time)>,
@@ -37,14 +37,16 @@ impl Care {
             let phase = cx.draws(Purpose::Phase, PHASE | namespace).draw(0).below(period.as_nanos());
             Periodic::new(Time::from_nanos(phase), period)
         };
-        let syncs = (0..cx.spec.cared.len() as u32).map(sync).collect();
+        let syncs = (0..cx.spec.control_plane_namespaces.len() as u32).map(sync).collect();
         Self { syncs, stale: BTreeMap::new(), found: BTreeSet::new(), armed: None, generation: 0 }
     }
 
     /// A pod has begun to terminate.
     pub fn terminating(&mut self, pod: PodId, workload: WorkloadId, cx: &Cx<'_>) {
         let namespace = cx.spec.workloads[workload.0 as usize].namespace;
-        if let Some(place) = cx.spec.cared.iter().position(|cared| *cared == namespace) {
+        if let Some(place) =
+            cx.spec.control_plane_namespaces.iter().position(|control_plane_namespaces| *control_plane_namespaces == namespace)
+        {
             let at = cx.now + cx.spec.timers.stale;
             self.stale.insert(pod, (place, at));
             self.found.insert((self.syncs[place].at_or_after(at), pod));

@@ -9,7 +9,7 @@ use crate::ids::SeedId;
 use crate::kernel::traced;
 use crate::kube::spec::KubeModel;
 use crate::kube::spec::gardener::{FailureTolerance, Migration};
-use crate::kube::spec::scheduler::{NoSeed, Seed, choose};
+use crate::kube::spec::scheduler::{Seed, SeedRejection, choose};
 use crate::scenario::Scenario;
 
 /// All shoots, as the garden has them.
@@ -39,7 +39,7 @@ pub enum Obstacle {
     /// It is there.
     Same,
     /// What the scheduler would say of that seed.
-    Seed(NoSeed),
+    Seed(SeedRejection),
 }
 
 traced! { enum Obstacle { Unscheduled = 0, Moves = 1, Same = 2, Seed(reason) = 3 } }
@@ -50,9 +50,9 @@ impl fmt::Display for Obstacle {
             Self::Unscheduled => "no seed hosts it yet",
             Self::Moves => "it is on its way to another seed already",
             Self::Same => "it is there already",
-            Self::Seed(NoSeed::Full) => "that seed has no capacity for another shoot",
-            Self::Seed(NoSeed::NotMultiZonal) => "that seed is not multi-zonal, and the shoot is to survive a zone",
-            Self::Seed(NoSeed::OtherRegion) => "that seed is in another region",
+            Self::Seed(SeedRejection::Full) => "that seed has no capacity for another shoot",
+            Self::Seed(SeedRejection::NotMultiZonal) => "that seed is not multi-zonal, and the shoot is to survive a zone",
+            Self::Seed(SeedRejection::OtherRegion) => "that seed is in another region",
         })
     }
 }

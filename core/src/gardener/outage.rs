@@ -84,7 +84,7 @@ pub struct Outages {
 impl Outages {
     /// All zones healthy.
     pub fn new(cx: &Cx<'_>) -> Self {
-        let zones = cx.spec.groups.iter().map(|group| (group.zone, State::Healthy)).collect();
+        let zones = cx.spec.machine_deployments.iter().map(|deployment| (deployment.zone, State::Healthy)).collect();
         Self { zones, changed: false, armed: None, generation: 0 }
     }
 
@@ -157,7 +157,8 @@ fn view(id: ZoneId, store: &Store, fleet: &Fleet, cx: &Cx<'_>) -> View {
     let nodes = || store.nodes().filter(|(_, node)| node.zone == id);
     let is_lost = |ready: Ready, tainted: bool| ready == Ready::Unknown && tainted;
     let lost = nodes().filter(|(_, node)| is_lost(node.ready, node.is_unreachable(Effect::NoSchedule)));
-    let machines = fleet.machines().filter(|(_, machine)| cx.spec.groups[machine.name.group.0 as usize].zone == id);
+    let machines =
+        fleet.machines().filter(|(_, machine)| cx.spec.machine_deployments[machine.name.deployment.0 as usize].zone == id);
     let has_node = |node| store.get_node(node).is_some();
     View {
         nodes: nodes().count(),

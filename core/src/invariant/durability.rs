@@ -15,7 +15,7 @@ use super::logs::{At, Entry, Logs};
 use crate::ids::MemberId;
 use crate::observe::voters::Voters;
 use crate::record::{RaftRecord, Record};
-use crate::scenario::EtcdCluster;
+use crate::scenario::EtcdClusterSpec;
 
 /// The highest committed entry, and who must have it.
 #[derive(Clone, Debug)]
@@ -29,7 +29,7 @@ pub(super) struct Durability {
 }
 
 impl Durability {
-    pub(super) fn new(cluster: &EtcdCluster) -> Self {
+    pub(super) fn new(cluster: &EtcdClusterSpec) -> Self {
         let voters = Voters::new(cluster);
         // Members that start behind do not have it and need not.
         let at_start = |i: &usize| cluster.members[*i].behind.is_none();

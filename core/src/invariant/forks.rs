@@ -10,14 +10,14 @@ use crate::etcd::passive::PassiveRecord;
 use crate::kernel::time::Time;
 use crate::observe::voters::member_of;
 use crate::record::Record;
-use crate::scenario::EtcdCluster;
+use crate::scenario::EtcdClusterSpec;
 
 const NAME: &str = "losses told";
 
 /// A cluster: its groups, one after the other.
 #[derive(Clone, Debug)]
 pub(super) struct Cluster {
-    spec: EtcdCluster,
+    spec: EtcdClusterSpec,
     groups: Vec<Group>,
     /// The group each member is in, or was last; one that comes later is in whichever there is then.
     of: Vec<Option<usize>>,
@@ -28,7 +28,7 @@ pub(super) struct Cluster {
 }
 
 impl Cluster {
-    pub(super) fn new(spec: &EtcdCluster) -> Self {
+    pub(super) fn new(spec: &EtcdClusterSpec) -> Self {
         let first = Group::new(Logs::new(spec), durability::Durability::new(spec));
         let of = spec.members.iter().map(|member| member.initial.then_some(0)).collect();
         Self { spec: spec.clone(), groups: vec![first], of, accounted: 0, forgets: false }

@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 use super::table::Table;
 use crate::observe::voters::Voters;
 use crate::record::{RaftRecord, Record};
-use crate::scenario::EtcdCluster;
+use crate::scenario::EtcdClusterSpec;
 
 /// An entry: its term, and the hash of the log up to and with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -136,7 +136,7 @@ pub struct Logs {
 
 impl Logs {
     /// As the cluster starts.
-    pub fn new(cluster: &EtcdCluster) -> Self {
+    pub fn new(cluster: &EtcdClusterSpec) -> Self {
         let log = |m: &crate::scenario::Member| {
             let base = if m.initial { m.behind.map_or(cluster.first_index(), |(revision, _)| revision) } else { 0 };
             Log { base, ..Log::default() }
@@ -157,7 +157,7 @@ impl Logs {
     }
 
     /// A member has begun a cluster of its own with its entries up to `index`; the others have nothing in it.
-    pub fn forked(cluster: &EtcdCluster, fork: &Record, member: u8, index: u64) -> Self {
+    pub fn forked(cluster: &EtcdClusterSpec, fork: &Record, member: u8, index: u64) -> Self {
         let mut logs = Self::new(cluster);
         logs.members.iter_mut().for_each(|log| *log = Log::default());
         logs.members[member as usize].base = index;

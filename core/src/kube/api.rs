@@ -314,7 +314,7 @@ impl Server {
     /// Those of the endpoints that it is sent to.
     fn routed(&self, endpoints: Vec<u8>, cx: &Cx<'_>) -> Vec<u8> {
         let Replica::Pod(seed, _) = self.replica else { return endpoints };
-        let routing = cx.scenario.kube.planes[seed.0 as usize].routing.api_to_etcd;
+        let routing = cx.scenario.kube.clusters[seed.0 as usize].routing.api_to_etcd;
         if routing == ApiToEtcd::Leader {
             return self.leader(cx).filter(|leader| endpoints.contains(leader)).map_or(endpoints, |leader| vec![leader]);
         }
@@ -335,7 +335,7 @@ impl Server {
     /// It goes with the leader, who is another than the member it talks to.
     fn is_led_away(&self, cx: &Cx<'_>) -> bool {
         let Replica::Pod(seed, _) = self.replica else { return false };
-        let follows = cx.scenario.kube.planes[seed.0 as usize].routing.api_to_etcd == ApiToEtcd::Leader;
+        let follows = cx.scenario.kube.clusters[seed.0 as usize].routing.api_to_etcd == ApiToEtcd::Leader;
         let other = |leader| Some(leader) != self.link.member() && endpoints(etcd(cx)).contains(&leader);
         follows && self.leader(cx).is_some_and(other)
     }

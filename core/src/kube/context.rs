@@ -3,14 +3,14 @@
 use crate::etcd::cluster::Cluster;
 use crate::gardener::garden::Garden;
 use crate::gardener::machine::cloud::Cloud;
-use crate::ids::{MemberId, PlaneId, PodId};
+use crate::ids::{KubeClusterId, MemberId, PodId};
 use crate::kernel::rng::{Purpose, Stream};
 use crate::kernel::time::{Duration, Time};
 use crate::kube::event::KubeEvent;
 use crate::kube::name::PodName;
 use crate::kube::record::{KubeRecord, Replica};
 use crate::kube::services::Services;
-use crate::kube::spec::{Component, PlaneSpec, Role};
+use crate::kube::spec::{Component, KubeClusterSpec, Role};
 use crate::network::{HostId, Network};
 use crate::record::{Record, StopReason};
 use crate::scenario::Scenario;
@@ -40,9 +40,9 @@ pub struct Cx<'a> {
     /// Now.
     pub now: Time,
     /// Which plane.
-    pub plane: PlaneId,
+    pub cluster: KubeClusterId,
     /// The plane as the scenario has it.
-    pub spec: &'a PlaneSpec,
+    pub spec: &'a KubeClusterSpec,
     /// All of the scenario.
     pub scenario: &'a Scenario,
     /// From a write until those who watch hear of it: as long as the API takes to write now.
@@ -71,7 +71,7 @@ pub struct Cx<'a> {
 #[derive(Clone, Copy, Debug)]
 pub struct Signal {
     /// The plane that is to hear of it.
-    pub plane: PlaneId,
+    pub cluster: KubeClusterId,
     /// Which program.
     pub program: Program,
     /// Tells it from the plane's other processes of this program.
@@ -114,39 +114,39 @@ const PODS: u32 = 24;
 impl Cx<'_> {
     /// Queues an event of this plane.
     pub fn schedule(&mut self, at: Time, event: KubeEvent) {
-        self.fx.schedule.push((at, Event::Kube(self.plane, event)));
+        self.fx.schedule.push((at, Event::Kube(self.cluster, event)));
     }
 
     /// Tells something of this plane.
     pub fn record(&mut self, record: KubeRecord) {
-        self.fx.record(Record::Kube(self.plane, record));
+        self.fx.record(Record::Kube(self.cluster, record));
     }
 
     /// A stream of draws for something of this plane.
     pub fn draws(&self, purpose: Purpose, entity: u32) -> Stream {
-        Stream::new(self.seed, purpose, u64::from(self.plane.0) << 32 | u64::from(entity))
+        Stream::new(self.seed, purpose, u64::from(self.cluster.0) << 32 | u64::from(entity))
     }
 
     /// Tells whom a pod works for (as an etcd member: `member`), if it does, what becomes of its process on a host. (Before a process runs anew the one before it is
     /// gone.)
     pub fn signal(&mut self, id: PodId, name: PodName, member: Option<MemberId>, host: HostId, process: Process) {
         let workload = &self.spec.workloads[name.workload.0 as usize];
-        let (plane, program) = match workload.role {
-            Role::ApiServer(plane) => (plane, Program::ApiServer),
-            Role::Controller(plane, component) => (plane, Program::Controller(component)),
+        let (cluster, program) = match workload.role {
+            Role::ApiServer(cluster) => (cluster, Program::ApiServer),
+            Role::Controller(cluster, component) => (cluster, Program::Controller(component)),
             Role::Etcd(_) | Role::Other => return self.order(member, host, process),
         };
-        let replica = Replica::Pod(self.plane, name);
+        let replica = Replica::Pod(self.cluster, name);
         // Numbers of pods of different seeds must not be the same.
-        let key = id.0 | u32::from(workload.identities.first) << PODS;
-        self.signals.push(Signal { plane, program, key, replica, host, process });
+        let key = id.0 | u32::from(workload.member_range.first) << PODS;
+        self.signals.push(Signal { cluster, program, key, replica, host, process });
     }
 
     /// Tells the kubelet of an API server, if it is a pod, whether it is ready for clients. (Where it is none, nobody asks.)
     pub fn answers_probe(&mut self, key: u32, replica: Replica, host: HostId, ready: bool) {
-        if let Replica::Pod(plane, _) = replica {
+        if let Replica::Pod(cluster, _) = replica {
             let (program, key, process) = (Program::ApiServer, key & ((1 << PODS) - 1), Process::Ready(ready));
-            self.signals.push(Signal { plane, program, key, replica, host, process });
+            self.signals.push(Signal { cluster, program, key, replica, host, process });
         }
     }
 

@@ -85,11 +85,12 @@ impl Control {
         let node = cx.spec.control_plane[index as usize];
         let (replica, host) = (Replica::Host(node), Network::host_of(node));
         // What the plane runs as pods of its own (a seed etcd-druid and gardenlet) needs its API first.
-        let is_pod = |component| cx.spec.workloads.iter().any(|workload| workload.role == Role::Controller(cx.plane, component));
+        let is_pod =
+            |component| cx.spec.workloads.iter().any(|workload| workload.role == Role::Controller(cx.cluster, component));
         let on_hosts = Component::ALL.into_iter().filter(|component| !is_pod(*component));
         let controllers: Vec<Program> = on_hosts.map(Program::Controller).collect();
         for program in std::iter::once(Program::ApiServer).chain(controllers) {
-            self.hear(&Signal { plane: cx.plane, program, key: index, replica, host, process }, cx);
+            self.hear(&Signal { cluster: cx.cluster, program, key: index, replica, host, process }, cx);
         }
     }
 

@@ -6,15 +6,15 @@
 
 use std::collections::BTreeMap;
 
+use super::cluster::Plane;
 use super::name::PodName;
-use super::plane::Plane;
 use super::record::{Ready, Reason};
 use super::rule::labels::Symbol;
 use super::rule::taints::Effect;
 use super::spec::placement::Constraint;
-use super::spec::{Kind, PlaneSpec, Workload};
+use super::spec::{Kind, KubeClusterSpec, Workload};
 use super::store::{Node, Pod};
-use crate::ids::{GroupId, WorkloadId, ZoneId};
+use crate::ids::{MachineDeploymentId, WorkloadId, ZoneId};
 use crate::report::FailbackReport;
 use crate::scenario::Scenario;
 
@@ -28,7 +28,7 @@ enum Apart {
 
 impl Plane {
     /// Adds what is skewed now that some zones are `back`.
-    pub fn failback(&self, spec: &PlaneSpec, scenario: &Scenario, back: &[ZoneId], all: &mut Vec<FailbackReport>) {
+    pub fn failback(&self, spec: &KubeClusterSpec, scenario: &Scenario, back: &[ZoneId], all: &mut Vec<FailbackReport>) {
         let name = |zone: ZoneId| scenario.zones[zone.0 as usize].name.clone();
         let row = |namespace: &str, component: &str, zones: &BTreeMap<ZoneId, u32>, skew: u32, remedy: String| FailbackReport {
             cluster: spec.name.clone(),
@@ -54,13 +54,13 @@ impl Plane {
                 all.push(row(scenario.kube.word(workload.namespace), &workload.name, &zones, most - least, remedy));
             }
         }
-        let at_start = |group: GroupId| {
+        let at_start = |deployment: MachineDeploymentId| {
             let machines = spec.nodes.iter().filter_map(|node| node.machine);
-            machines.filter(|machine| machine.group == group).count() as u32
+            machines.filter(|machine| machine.deployment == deployment).count() as u32
         };
-        for (group, spec) in (0..).map(GroupId).zip(&spec.groups) {
-            let machines = self.machines().fleet().of(group).count() as u32;
-            let more = machines.saturating_sub(at_start(group));
+        for (deployment, spec) in (0..).map(MachineDeploymentId).zip(&spec.machine_deployments) {
+            let machines = self.machines().fleet().of(deployment).count() as u32;
+            let more = machines.saturating_sub(at_start(deployment));
             if more > 0 && !back.contains(&spec.zone) {
                 let remedy = format!("drain {more} of its nodes and scale it down: they took the place of those that were away");
                 all.push(row("", &spec.name, &BTreeMap::from([(spec.zone, machines)]), more, remedy));
@@ -69,7 +69,7 @@ impl Plane {
     }
 
     /// What helps a pod that finds no node though the zone of its volume is back: those it must share a zone with came to be elsewhere.
-    fn stuck(&self, id: WorkloadId, back: &[ZoneId], name: impl Fn(ZoneId) -> String, spec: &PlaneSpec) -> Option<String> {
+    fn stuck(&self, id: WorkloadId, back: &[ZoneId], name: impl Fn(ZoneId) -> String, spec: &KubeClusterSpec) -> Option<String> {
         let is_stuck = |pod: &&Pod| pod.node.is_none() && !pod.terminating && pod.refused == Some(Reason::PodAffinity);
         self.store().pods_of(id).map(|(_, pod)| pod).filter(is_stuck).find_map(|pod| {
             let claim = self.store().claim(pod.name).filter(|claim| claim.zone.is_some() && back.contains(&claim.home))?;
@@ -106,7 +106,7 @@ impl Plane {
         apart: &Apart,
         most: u32,
         zones: &BTreeMap<ZoneId, u32>,
-        spec: &PlaneSpec,
+        spec: &KubeClusterSpec,
     ) -> String {
         let crowded = |name: PodName| {
             let node = self.store().named(name)?.node.and_then(|node| self.store().get_node(node))?;
@@ -141,12 +141,12 @@ impl Plane {
 /// How a workload's pods are kept apart over zones. `None`: they are not, all are in one zone, or no two can be in one.
 fn apart(workload: &Workload) -> Option<Apart> {
     let affinity = &workload.pod_affinity;
-    let pinned = affinity.near.required.iter().any(|term| term.key == Symbol::ZONE);
+    let pinned = affinity.affinity.required.iter().any(|term| term.key == Symbol::ZONE);
     if pinned || workload.kind == Kind::DaemonSet {
         return None;
     }
     let over_zones = |constraints: &[Constraint]| constraints.iter().find(|one| one.key == Symbol::ZONE).map(|one| one.max_skew);
-    let preferred = affinity.away.preferred.iter().any(|(_, term)| term.key == Symbol::ZONE);
+    let preferred = affinity.anti_affinity.preferred.iter().any(|(_, term)| term.key == Symbol::ZONE);
     over_zones(&workload.spread)
         .map(Apart::Within)
         .or_else(|| (preferred || over_zones(&workload.prefers).is_some()).then_some(Apart::Preferably))

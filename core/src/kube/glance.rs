@@ -7,12 +7,12 @@ use crate::gardener::machine::fleet::Machine;
 use crate::ids::{NodeKey, ZoneId};
 use crate::kernel::time::Time;
 use crate::kube::claim::Attachment;
+use crate::kube::cluster::Plane;
 use crate::kube::kubelet::loss;
 use crate::kube::name::{MachineName, NodeName, PodName};
-use crate::kube::plane::Plane;
 use crate::kube::record::{Loss, Ready, Reason};
 use crate::kube::rule::taints::Taint;
-use crate::kube::spec::PlaneSpec;
+use crate::kube::spec::KubeClusterSpec;
 use crate::kube::store::{Node, Pod};
 use crate::network::Network;
 
@@ -86,7 +86,7 @@ pub struct PodPicture {
 
 impl Plane {
     /// Its objects now.
-    pub fn glance(&self, spec: &PlaneSpec, net: &Network) -> PlanePicture {
+    pub fn glance(&self, spec: &KubeClusterSpec, net: &Network) -> PlanePicture {
         PlanePicture {
             nodes: self.store().nodes().map(|(key, node)| of_node(key, node, net)).collect(),
             machines: self.machines().fleet().machines().map(|(_, machine)| of_machine(machine, spec)).collect(),
@@ -118,10 +118,10 @@ fn of_node(key: NodeKey, node: &Node, net: &Network) -> NodePicture {
     NodePicture { key, name: node.name, zone: node.zone, ready: node.ready, taints, lost }
 }
 
-fn of_machine(machine: &Machine, spec: &PlaneSpec) -> MachinePicture {
+fn of_machine(machine: &Machine, spec: &KubeClusterSpec) -> MachinePicture {
     MachinePicture {
         name: machine.name,
-        zone: spec.groups[machine.name.group.0 as usize].zone,
+        zone: spec.machine_deployments[machine.name.deployment.0 as usize].zone,
         phase: machine.phase,
         since: machine.since,
         created: machine.created,

@@ -4,7 +4,7 @@
 //! had; one whose node has lost power starts it anew. What it does while the API does not answer it, it tells with the first lease it
 //! can renew again. Leases are arithmetic: renewals at even intervals, of which only those count that reach the API.
 
-use crate::ids::{ClusterId, NodeKey, PodId};
+use crate::ids::{EtcdId, NodeKey, PodId};
 use crate::kernel::periodic::Periodic;
 use crate::kernel::rng::Purpose;
 use crate::kernel::time::{Duration, Time};
@@ -225,7 +225,7 @@ impl Kubelet {
     }
 
     /// Members of an etcd cluster have started or stopped.
-    pub fn members_changed(&mut self, cluster: ClusterId, store: &mut Store, cx: &mut Cx<'_>) {
+    pub fn members_changed(&mut self, cluster: EtcdId, store: &mut Store, cx: &mut Cx<'_>) {
         if self.processes.members_changed(cluster, cx) {
             self.notice(store, cx);
         }

@@ -12,7 +12,7 @@
 //!                             '-----------------------'
 //! ```
 //!
-//! A [`plane`] is one Kubernetes API with its store of objects and the controllers that act through it. Whoever changes an object
+//! A [`cluster`] is one Kubernetes API with its store of objects and the controllers that act through it. Whoever changes an object
 //! leaves a [`store::Change`]; those who watch hear of it as much later as the API takes to write ([`context::Cx::latency`]), and change
 //! what they must. [`rule`] holds the decisions themselves, as functions of what a controller sees: no time, no events, no store.
 //!
@@ -22,7 +22,7 @@
 //!
 //! # The gate
 //!
-//! Every controller is part of a [`spec::Component`], of which one process leads ([`election`]). [`plane::Plane::gate`] is all that
+//! Every controller is part of a [`spec::Component`], of which one process leads ([`election`]). [`cluster::Plane::gate`] is all that
 //! anybody asks: how long a write of that component takes now, or `None`: it does nothing. A new controller is gated so:
 //!
 //! - what it hears of: a [`event::Watcher`] that names its component ([`event::Watcher::component`]). While the gate is closed its keys
@@ -32,6 +32,7 @@
 
 pub mod api;
 pub mod claim;
+pub mod cluster;
 pub mod context;
 pub mod control;
 pub mod controller;
@@ -42,7 +43,6 @@ pub mod glance;
 pub mod kubelet;
 pub mod node;
 pub mod picture;
-pub mod plane;
 pub mod record;
 pub mod revision;
 pub mod rule;
@@ -58,18 +58,18 @@ pub use crate::scenario::kube::name;
 use std::collections::BTreeMap;
 
 use crate::gardener::garden::Garden;
-use crate::ids::{ClusterId, PlaneId, SeedId, WorkloadId, ZoneId};
+use crate::ids::{EtcdId, KubeClusterId, SeedId, WorkloadId, ZoneId};
 use crate::kernel::time::Time;
 use crate::network::HostId;
 use crate::network::Network;
 use crate::report::FailbackReport;
 use crate::scenario::Scenario;
 use crate::sim::Exact;
+use cluster::Plane;
 use context::{Cx, Signal, Surroundings};
 use event::KubeEvent;
 use glance::PlanePicture;
 use picture::Objects;
-use plane::Plane;
 use services::Services;
 use spec::{Operation, Role};
 
@@ -78,11 +78,11 @@ use spec::{Operation, Role};
 pub struct Kube {
     seed: u64,
     exact: Exact,
-    planes: Vec<Plane>,
+    clusters: Vec<Plane>,
     /// Whose objects are in which etcd cluster.
-    in_etcd: BTreeMap<ClusterId, Vec<PlaneId>>,
+    in_etcd: BTreeMap<EtcdId, Vec<KubeClusterId>>,
     /// Where the members of an etcd cluster are pods, or may be.
-    hosts: BTreeMap<ClusterId, Vec<(PlaneId, WorkloadId)>>,
+    hosts: BTreeMap<EtcdId, Vec<(KubeClusterId, WorkloadId)>>,
     garden: Garden,
     services: Services,
 }
@@ -90,47 +90,47 @@ pub struct Kube {
 impl Kube {
     /// Every plane settled: its pods placed and ready, where there is room. A plane comes after those whose pods serve it.
     pub fn new(seed: u64, exact: Exact, at: &mut Surroundings<'_>) -> Self {
-        let specs = &at.scenario.kube.planes;
+        let specs = &at.scenario.kube.clusters;
         let mut in_etcd: BTreeMap<_, Vec<_>> = BTreeMap::new();
         let mut hosts: BTreeMap<_, Vec<_>> = BTreeMap::new();
-        for (id, plane) in (0..).map(PlaneId).zip(specs) {
-            in_etcd.entry(plane.etcd).or_default().push(id);
-            for (workload, spec) in (0..).map(WorkloadId).zip(&plane.workloads) {
-                if let Role::Etcd(cluster) = spec.role {
-                    hosts.entry(cluster).or_default().push((id, workload));
+        for (id, cluster) in (0..).map(KubeClusterId).zip(specs) {
+            in_etcd.entry(cluster.etcd).or_default().push(id);
+            for (workload, spec) in (0..).map(WorkloadId).zip(&cluster.workloads) {
+                if let Role::Etcd(etcd) = spec.role {
+                    hosts.entry(etcd).or_default().push((id, workload));
                 }
             }
         }
         let garden = Garden::new(&at.scenario.kube);
-        let mut kube = Self { seed, exact, planes: Vec::new(), in_etcd, hosts, garden, services: Services::default() };
+        let mut kube = Self { seed, exact, clusters: Vec::new(), in_etcd, hosts, garden, services: Services::default() };
         let mut signals = Vec::new();
-        for id in (0..specs.len() as u16).map(PlaneId) {
-            let plane = Plane::new(&mut cx(seed, exact, id, at, (&mut kube.garden, &mut kube.services), &mut signals));
-            kube.planes.push(plane);
+        for id in (0..specs.len() as u16).map(KubeClusterId) {
+            let cluster = Plane::new(&mut cx(seed, exact, id, at, (&mut kube.garden, &mut kube.services), &mut signals));
+            kube.clusters.push(cluster);
         }
         for signal in std::mem::take(&mut signals) {
-            let mut cx = cx(seed, exact, signal.plane, at, (&mut kube.garden, &mut kube.services), &mut signals);
-            kube.planes[signal.plane.0 as usize].is_served_by(&signal, &mut cx);
+            let mut cx = cx(seed, exact, signal.cluster, at, (&mut kube.garden, &mut kube.services), &mut signals);
+            kube.clusters[signal.cluster.0 as usize].is_served_by(&signal, &mut cx);
         }
-        for id in (0..specs.len() as u16).map(PlaneId) {
+        for id in (0..specs.len() as u16).map(KubeClusterId) {
             kube.with(id, at, Plane::start);
         }
         kube
     }
 
     /// Something is due in a plane.
-    pub fn handle(&mut self, plane: PlaneId, event: KubeEvent, at: &mut Surroundings<'_>) {
-        self.with(plane, at, |plane, cx| plane.handle(event, cx));
+    pub fn handle(&mut self, cluster: KubeClusterId, event: KubeEvent, at: &mut Surroundings<'_>) {
+        self.with(cluster, at, |cluster, cx| cluster.handle(event, cx));
     }
 
     /// An operator asks for something.
     pub fn operate(&mut self, operation: &Operation, at: &mut Surroundings<'_>) {
-        self.with(operation.plane, at, |plane, cx| plane.operate(operation.task, cx));
+        self.with(operation.cluster, at, |cluster, cx| cluster.operate(operation.task, cx));
     }
 
     /// A plane.
-    pub fn plane(&self, id: PlaneId) -> &Plane {
-        &self.planes[id.0 as usize]
+    pub fn cluster(&self, id: KubeClusterId) -> &Plane {
+        &self.clusters[id.0 as usize]
     }
 
     /// The seed that is to host a shoot (its place in [`KubeModel::shoots`](spec::KubeModel::shoots)).
@@ -141,18 +141,18 @@ impl Kube {
     /// The name of the node that stands for a host.
     pub fn node_name(&self, host: HostId, scenario: &Scenario) -> Option<String> {
         let mut nodes = self
-            .planes
+            .clusters
             .iter()
-            .zip(&scenario.kube.planes)
-            .flat_map(|(plane, spec)| plane.store().nodes().map(move |(_, node)| (node.host, node.name, spec)));
+            .zip(&scenario.kube.clusters)
+            .flat_map(|(cluster, spec)| cluster.store().nodes().map(move |(_, node)| (node.host, node.name, spec)));
         nodes.find(|(on, ..)| *on == host).map(|(_, name, spec)| words::node_name(name, spec, scenario))
     }
 
     /// The objects of all planes.
     pub fn objects(&self, now: Time, scenario: &Scenario) -> Objects {
         let mut all = Objects::default();
-        for (id, plane) in (0..).map(PlaneId).zip(&self.planes) {
-            plane.picture(id, now, scenario, &mut all);
+        for (id, cluster) in (0..).map(KubeClusterId).zip(&self.clusters) {
+            cluster.picture(id, now, scenario, &mut all);
         }
         all
     }
@@ -160,55 +160,55 @@ impl Kube {
     /// What is skewed now that some zones are back.
     pub fn failback(&self, back: &[ZoneId], scenario: &Scenario) -> Vec<FailbackReport> {
         let mut all = Vec::new();
-        for (plane, spec) in self.planes.iter().zip(&scenario.kube.planes).filter(|_| !back.is_empty()) {
-            plane.failback(spec, scenario, back, &mut all);
+        for (cluster, spec) in self.clusters.iter().zip(&scenario.kube.clusters).filter(|_| !back.is_empty()) {
+            cluster.failback(spec, scenario, back, &mut all);
         }
         all
     }
 
     /// The objects of all planes, for a map.
     pub fn glance(&self, scenario: &Scenario, net: &Network) -> Vec<PlanePicture> {
-        self.planes.iter().zip(&scenario.kube.planes).map(|(plane, spec)| plane.glance(spec, net)).collect()
+        self.clusters.iter().zip(&scenario.kube.clusters).map(|(cluster, spec)| cluster.glance(spec, net)).collect()
     }
 
     /// Hosts or paths have changed.
     pub fn network_changed(&mut self, at: &mut Surroundings<'_>) {
-        for plane in (0..self.planes.len() as u16).map(PlaneId) {
-            self.with(plane, at, Plane::network_changed);
+        for cluster in (0..self.clusters.len() as u16).map(KubeClusterId) {
+            self.with(cluster, at, Plane::network_changed);
         }
     }
 
     /// Does something to a plane.
     #[cfg(test)]
-    pub(crate) fn act(&mut self, plane: PlaneId, deed: impl FnOnce(&mut Plane, &mut Cx<'_>), at: &mut Surroundings<'_>) {
-        self.with(plane, at, |plane, cx| plane.act(deed, cx));
+    pub(crate) fn act(&mut self, cluster: KubeClusterId, deed: impl FnOnce(&mut Plane, &mut Cx<'_>), at: &mut Surroundings<'_>) {
+        self.with(cluster, at, |cluster, cx| cluster.act(deed, cx));
     }
 
     /// A cluster may offer other services than before, or its members' processes may have started or ended.
-    pub fn services_changed(&mut self, cluster: ClusterId, at: &mut Surroundings<'_>) {
-        for (host, set) in self.hosts.get(&cluster).cloned().unwrap_or_default() {
-            self.with(host, at, |plane, cx| plane.members_changed(cluster, set, cx));
+    pub fn services_changed(&mut self, etcd: EtcdId, at: &mut Surroundings<'_>) {
+        for (host, set) in self.hosts.get(&etcd).cloned().unwrap_or_default() {
+            self.with(host, at, |cluster, cx| cluster.members_changed(etcd, set, cx));
         }
-        for plane in self.in_etcd.get(&cluster).cloned().unwrap_or_default() {
-            self.with(plane, at, Plane::services_changed);
+        for cluster in self.in_etcd.get(&etcd).cloned().unwrap_or_default() {
+            self.with(cluster, at, Plane::services_changed);
         }
     }
 
     /// A plane hears of a process.
     #[cfg(test)]
     pub(crate) fn hear(&mut self, signal: &Signal, at: &mut Surroundings<'_>) {
-        self.with(signal.plane, at, |plane, cx| plane.hear(signal, cx));
+        self.with(signal.cluster, at, |cluster, cx| cluster.hear(signal, cx));
     }
 
     /// Does something in a plane, and in those that hear of it.
-    fn with(&mut self, plane: PlaneId, at: &mut Surroundings<'_>, act: impl FnOnce(&mut Plane, &mut Cx<'_>)) {
+    fn with(&mut self, cluster: KubeClusterId, at: &mut Surroundings<'_>, act: impl FnOnce(&mut Plane, &mut Cx<'_>)) {
         let mut signals = Vec::new();
         let (seed, exact, garden, services) = (self.seed, self.exact, &mut self.garden, &mut self.services);
-        act(&mut self.planes[plane.0 as usize], &mut cx(seed, exact, plane, at, (garden, services), &mut signals));
+        act(&mut self.clusters[cluster.0 as usize], &mut cx(seed, exact, cluster, at, (garden, services), &mut signals));
         while !signals.is_empty() {
             for signal in std::mem::take(&mut signals) {
-                let mut cx = cx(seed, exact, signal.plane, at, (garden, services), &mut signals);
-                self.planes[signal.plane.0 as usize].hear(&signal, &mut cx);
+                let mut cx = cx(seed, exact, signal.cluster, at, (garden, services), &mut signals);
+                self.clusters[signal.cluster.0 as usize].hear(&signal, &mut cx);
             }
         }
     }
@@ -217,16 +217,16 @@ impl Kube {
 fn cx<'a>(
     seed: u64,
     exact: Exact,
-    plane: PlaneId,
+    cluster: KubeClusterId,
     at: &'a mut Surroundings<'_>,
     (garden, services): (&'a mut Garden, &'a mut Services),
     signals: &'a mut Vec<Signal>,
 ) -> Cx<'a> {
-    let spec = &at.scenario.kube.planes[plane.0 as usize];
+    let spec = &at.scenario.kube.clusters[cluster.0 as usize];
     let (scenario, latency) = (at.scenario, spec.timers.api_overhead);
     Cx {
         now: at.now,
-        plane,
+        cluster,
         spec,
         scenario,
         latency,

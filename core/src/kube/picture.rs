@@ -1,12 +1,12 @@
 //! The objects of all planes at one moment, in words.
 
 use crate::gardener::machine::fleet::Machine;
-use crate::ids::{NodeKey, PlaneId, WorkloadId};
+use crate::ids::{KubeClusterId, NodeKey, WorkloadId};
 use crate::kernel::time::Time;
-use crate::kube::plane::Plane;
+use crate::kube::cluster::Plane;
 use crate::kube::record::Ready;
 use crate::kube::rule::taints::Taint;
-use crate::kube::spec::PlaneSpec;
+use crate::kube::spec::KubeClusterSpec;
 use crate::kube::store::{Node, Pod};
 use crate::kube::words::{effect_words, node_name};
 use crate::report::{MachineReport, NodeReport, PodPhase, PodReport, length, seconds};
@@ -25,8 +25,8 @@ pub struct Objects {
 
 impl Plane {
     /// Adds its objects as they are `now`.
-    pub fn picture(&self, id: PlaneId, now: Time, scenario: &Scenario, all: &mut Objects) {
-        let spec = &scenario.kube.planes[id.0 as usize];
+    pub fn picture(&self, id: KubeClusterId, now: Time, scenario: &Scenario, all: &mut Objects) {
+        let spec = &scenario.kube.clusters[id.0 as usize];
         let workloads = (0..spec.workloads.len() as u32).map(WorkloadId);
         let pods = workloads.flat_map(|workload| self.store().pods_of(workload));
         all.pods.extend(pods.map(|(_, pod)| self.pod(pod, spec, scenario)));
@@ -35,7 +35,7 @@ impl Plane {
         all.machines.extend(machines.map(|(_, machine)| self.machine(machine, now, spec, scenario)));
     }
 
-    fn pod(&self, pod: &Pod, spec: &PlaneSpec, scenario: &Scenario) -> PodReport {
+    fn pod(&self, pod: &Pod, spec: &KubeClusterSpec, scenario: &Scenario) -> PodReport {
         let workload = &spec.workloads[pod.name.workload.0 as usize];
         let node = pod.node.and_then(|key| self.store().get_node(key));
         PodReport {
@@ -53,7 +53,7 @@ impl Plane {
         }
     }
 
-    fn node(&self, key: NodeKey, node: &Node, spec: &PlaneSpec, scenario: &Scenario) -> NodeReport {
+    fn node(&self, key: NodeKey, node: &Node, spec: &KubeClusterSpec, scenario: &Scenario) -> NodeReport {
         let fleet = self.machines().fleet();
         NodeReport {
             cluster: spec.name.clone(),
@@ -69,14 +69,14 @@ impl Plane {
         }
     }
 
-    fn machine(&self, machine: &Machine, now: Time, spec: &PlaneSpec, scenario: &Scenario) -> MachineReport {
-        let group = &spec.groups[machine.name.group.0 as usize];
+    fn machine(&self, machine: &Machine, now: Time, spec: &KubeClusterSpec, scenario: &Scenario) -> MachineReport {
+        let deployment = &spec.machine_deployments[machine.name.deployment.0 as usize];
         let node = machine.node().and_then(|key| self.store().get_node(key));
         MachineReport {
             cluster: spec.name.clone(),
             name: machine.name.text(spec),
-            deployment: group.name.clone(),
-            zone: scenario.zones[group.zone.0 as usize].name.clone(),
+            deployment: deployment.name.clone(),
+            zone: scenario.zones[deployment.zone.0 as usize].name.clone(),
             phase: format!("{:?}", machine.phase),
             age_s: length(now.since(machine.created)),
             node: node.map(|node| node_name(node.name, spec, scenario)),

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::gardener::druid::{DruidFact, MigrationFact, ToleranceFact};
 use crate::gardener::machine::Phase;
 use crate::gardener::outage::OutageFact;
-use crate::ids::{GroupId, NodeId, PlaneId, WorkloadId, ZoneId};
+use crate::ids::{KubeClusterId, MachineDeploymentId, NodeId, WorkloadId, ZoneId};
 use crate::kernel::traced;
 use crate::kube::name::{MachineName, NodeName, PodName};
 use crate::kube::rule::hints::NoHints;
@@ -27,7 +27,7 @@ pub enum KubeRecord {
     /// Of a machine.
     Machine(MachineName, MachineFact),
     /// So many machines of a machine deployment are wanted from now on.
-    GroupScaled(GroupId, u32),
+    MachineDeploymentScaled(MachineDeploymentId, u32),
     /// A zone outage is told from its machines and nodes.
     ZoneOutage(ZoneId, OutageFact),
     /// Of an API server.
@@ -62,7 +62,7 @@ traced! {
         Zone(zone, state) = 2,
         EvictionPaused(paused) = 3,
         Machine(name, fact) = 4,
-        GroupScaled(group, machines) = 5,
+        MachineDeploymentScaled(deployment, machines) = 5,
         ZoneOutage(zone, fact) = 6,
         ApiServer(replica, fact) = 7,
         ApiAvailability { verb, up } = 8,
@@ -93,10 +93,10 @@ pub enum Replica {
     /// The one on this host of the control plane.
     Host(NodeId),
     /// A pod of another plane.
-    Pod(PlaneId, PodName),
+    Pod(KubeClusterId, PodName),
 }
 
-traced! { enum Replica { Host(node) = 0, Pod(plane, name) = 1 } }
+traced! { enum Replica { Host(node) = 0, Pod(cluster, name) = 1 } }
 
 /// A fact of an API server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use smallvec::SmallVec;
 
-use crate::ids::{ClusterId, NodeKey, PodId, WorkloadId, ZoneId};
+use crate::ids::{EtcdId, NodeKey, PodId, WorkloadId, ZoneId};
 use crate::kernel::time::Time;
 use crate::kube::claim::{Attachment, Claim};
 use crate::kube::context::Cx;
@@ -17,7 +17,7 @@ use crate::kube::revision::Revisions;
 use crate::kube::rule::budget::Status;
 use crate::kube::rule::labels::{Labels, Symbol};
 use crate::kube::rule::taints::{Effect, Taint};
-use crate::kube::spec::{NodeSpec, NodeTemplate, PlaneSpec, Resources, Role, Workload};
+use crate::kube::spec::{KubeClusterSpec, NodeSpec, NodeTemplate, Resources, Role, Workload};
 use crate::network::{HostId, Network};
 
 /// A pod as the API has it. What runs of it is its kubelet's business.
@@ -119,7 +119,7 @@ pub struct Store {
     /// Claims by the node that says it uses them.
     mounted: BTreeMap<NodeKey, BTreeSet<PodName>>,
     /// Nodes that members of an etcd cluster were ever bound to: their processes run nowhere else.
-    members: BTreeMap<ClusterId, BTreeSet<NodeKey>>,
+    members: BTreeMap<EtcdId, BTreeSet<NodeKey>>,
     /// Volumes of pods that are gone: how many there were of each.
     discarded: BTreeMap<PodName, u8>,
     budgets: Vec<Option<Status>>,
@@ -160,7 +160,7 @@ impl Node {
 
 impl Store {
     /// All nodes ready, no pods yet.
-    pub fn new(spec: &PlaneSpec, net: &Network) -> Self {
+    pub fn new(spec: &KubeClusterSpec, net: &Network) -> Self {
         let node = |(key, spec): (NodeKey, &NodeSpec)| {
             let host = Network::host_of(spec.node);
             (key, Node::new(NodeName::Given(key), host, net.zone(host), &spec.template))
@@ -207,8 +207,8 @@ impl Store {
 
     /// The node of a machine joins: it is what its machine deployment says, under the name of the machine.
     pub fn add_node(&mut self, key: NodeKey, machine: MachineName, host: HostId, cx: &mut Cx<'_>) {
-        let group = &cx.spec.groups[machine.group.0 as usize];
-        let mut node = Node::new(NodeName::Machine(machine), host, group.zone, &group.template);
+        let deployment = &cx.spec.machine_deployments[machine.deployment.0 as usize];
+        let mut node = Node::new(NodeName::Machine(machine), host, deployment.zone, &deployment.template);
         node.labels.set(Symbol::HOSTNAME, Symbol::host(key));
         cx.record(KubeRecord::Node(node.name, NodeFact::Registered));
         assert!(self.nodes.insert(key, node).is_none(), "{machine:?} joins twice");
@@ -253,7 +253,7 @@ impl Store {
     }
 
     /// The nodes on which members of an etcd cluster may run, those that are gone included.
-    pub fn nodes_of_members(&self, cluster: ClusterId) -> Vec<NodeKey> {
+    pub fn nodes_of_members(&self, cluster: EtcdId) -> Vec<NodeKey> {
         self.members.get(&cluster).into_iter().flatten().copied().collect()
     }
 
@@ -297,7 +297,7 @@ impl Store {
 
     /// A workload as it is now: what it demands of nodes, what may be evicted of it. (All of its pods go by that, whenever they were
     /// made: in Kubernetes those that are there keep what they were made with.)
-    pub fn template<'a>(&'a self, workload: WorkloadId, spec: &'a PlaneSpec) -> &'a Workload {
+    pub fn template<'a>(&'a self, workload: WorkloadId, spec: &'a KubeClusterSpec) -> &'a Workload {
         self.templates.get(&workload).unwrap_or(&spec.workloads[workload.0 as usize])
     }
 
@@ -305,7 +305,7 @@ impl Store {
     pub fn templates_in<'a>(
         &'a self,
         namespace: Symbol,
-        spec: &'a PlaneSpec,
+        spec: &'a KubeClusterSpec,
     ) -> impl Iterator<Item = (WorkloadId, &'a Workload)> {
         self.by_namespace.get(&namespace).into_iter().flatten().map(|id| (*id, self.template(*id, spec)))
     }

@@ -2,22 +2,22 @@
 
 use crate::gardener::outage::{Deletion, OutageFact};
 use crate::ids::MemberId;
+use crate::kube::cluster::Plane;
 use crate::kube::event::{KubeEvent, Stage, Watcher};
 use crate::kube::name::{NodeName, PodName, PodTag};
-use crate::kube::plane::Plane;
 use crate::kube::record::{
     HintsFact, KubeRecord, Loss, MachineFact, NodeFact, PodFact, Ready, Reason, Replica, ServerFact, Verb,
 };
 use crate::kube::rule::taints::Effect;
 use crate::kube::rule::zone_state::ZoneState;
-use crate::kube::spec::{Component, PlaneSpec, Role, Task, Workload};
+use crate::kube::spec::{Component, KubeClusterSpec, Role, Task, Workload};
 use crate::scenario::Scenario;
 
 /// A node's name, as `kubectl` shows it.
-pub fn node_name(name: NodeName, plane: &PlaneSpec, scenario: &Scenario) -> String {
+pub fn node_name(name: NodeName, cluster: &KubeClusterSpec, scenario: &Scenario) -> String {
     match name {
-        NodeName::Given(key) => scenario.nodes[plane.nodes[key.0 as usize].node.0 as usize].name.clone(),
-        NodeName::Machine(machine) => machine.text(plane),
+        NodeName::Given(key) => scenario.nodes[cluster.nodes[key.0 as usize].node.0 as usize].name.clone(),
+        NodeName::Machine(machine) => machine.text(cluster),
     }
 }
 
@@ -29,13 +29,13 @@ pub fn service_name(workload: &Workload, scenario: &Scenario) -> String {
 
 impl KubeRecord {
     /// What it says, names resolved.
-    pub fn words(&self, plane: &PlaneSpec, scenario: &Scenario) -> String {
+    pub fn words(&self, cluster: &KubeClusterSpec, scenario: &Scenario) -> String {
         let text = match *self {
             Self::Pod(name, fact) => {
-                let name = name.text(plane);
+                let name = name.text(cluster);
                 match fact {
                     PodFact::Created => format!("{name} is made"),
-                    PodFact::Bound(node) => format!("{name} goes to {}", node_name(node, plane, scenario)),
+                    PodFact::Bound(node) => format!("{name} goes to {}", node_name(node, cluster, scenario)),
                     PodFact::Refused(reason) => format!("{name} finds no node: {}", reason.words()),
                     PodFact::Started { restarts: 0 } => format!("{name} runs"),
                     PodFact::Started { restarts } => format!("{name} runs again (restart {restarts})"),
@@ -44,7 +44,7 @@ impl KubeRecord {
                     PodFact::Terminating => format!("{name} is to end"),
                     PodFact::Removed => format!("{name} is gone"),
                     PodFact::VolumeAttached(node) => {
-                        format!("{name}'s volume is attached to {}", node_name(node, plane, scenario))
+                        format!("{name}'s volume is attached to {}", node_name(node, cluster, scenario))
                     }
                     PodFact::VolumeDetached { forced: false } => format!("{name}'s volume is detached"),
                     PodFact::VolumeDetached { forced: true } => format!("{name}'s volume is detached by force"),
@@ -56,7 +56,7 @@ impl KubeRecord {
                 }
             }
             Self::Node(node, fact) => {
-                let name = node_name(node, plane, scenario);
+                let name = node_name(node, cluster, scenario);
                 match fact {
                     NodeFact::Ready(Ready::True) => format!("{name} is ready"),
                     NodeFact::Ready(Ready::Unknown) => format!("{name} is silent: not ready"),
@@ -83,7 +83,7 @@ impl KubeRecord {
             Self::EvictionPaused(true) => "all zones are fully disrupted: nothing is evicted".to_owned(),
             Self::EvictionPaused(false) => "a zone has come back: evictions go on".to_owned(),
             Self::Machine(name, fact) => {
-                let name = name.text(plane);
+                let name = name.text(cluster);
                 match fact {
                     MachineFact::Created => format!("machine {name} is made"),
                     MachineFact::Phase(phase) => format!("machine {name} is {phase:?}"),
@@ -98,8 +98,8 @@ impl KubeRecord {
                     OutageFact::Over => format!("{zone} recovers: a machine runs again"),
                 }
             }
-            Self::GroupScaled(group, desired) => {
-                format!("{} is to have {desired} machines", plane.groups[group.0 as usize].name)
+            Self::MachineDeploymentScaled(deployment, desired) => {
+                format!("{} is to have {desired} machines", cluster.machine_deployments[deployment.0 as usize].name)
             }
             Self::ApiServer(replica, fact) => {
                 let name = replica.words(scenario);
@@ -112,7 +112,7 @@ impl KubeRecord {
                     ServerFact::Etcd(Some(member)) => {
                         format!(
                             "the API server {name} talks to {}",
-                            scenario.member(MemberId { cluster: plane.etcd, index: member }).name
+                            scenario.member(MemberId { cluster: cluster.etcd, index: member }).name
                         )
                     }
                     ServerFact::Etcd(None) => format!("the API server {name} hears nothing from etcd"),
@@ -130,23 +130,23 @@ impl KubeRecord {
             }
             Self::Acts(component, true) => format!("the {} acts", component_words(component)),
             Self::Acts(component, false) => format!("the {} can do nothing", component_words(component)),
-            Self::Operation(task) => format!("an operator {}", task_words(task, plane, scenario)),
+            Self::Operation(task) => format!("an operator {}", task_words(task, cluster, scenario)),
             Self::Lease(component, None) => format!("no {} leads", component_words(component)),
             Self::Druid(set, fact) => {
-                let set = &plane.workloads[set.0 as usize];
+                let set = &cluster.workloads[set.0 as usize];
                 fact.words(&format!("{}/{}", scenario.kube.word(set.namespace), set.name))
             }
             Self::Tolerance(shoot, fact) => fact.words(&scenario.kube.shoots[usize::from(shoot)].name),
             Self::Migration(shoot, fact) => fact.words(&scenario.kube.shoots[usize::from(shoot)].name, &scenario.kube.seeds),
             Self::Hints(service, fact) => {
-                let service = service_name(&plane.workloads[service.0 as usize], scenario);
+                let service = service_name(&cluster.workloads[service.0 as usize], scenario);
                 match fact {
                     HintsFact::On => format!("{service} has topology hints"),
                     HintsFact::Off(why) => format!("{service} has no topology hints: {why}"),
                 }
             }
         };
-        format!("{}: {text}", plane.name)
+        format!("{}: {text}", cluster.name)
     }
 }
 
@@ -155,7 +155,7 @@ impl Replica {
     pub fn words(self, scenario: &Scenario) -> String {
         match self {
             Self::Host(node) => format!("on {}", scenario.nodes[node.0 as usize].name),
-            Self::Pod(plane, pod) => pod.text(&scenario.kube.planes[plane.0 as usize]),
+            Self::Pod(cluster, pod) => pod.text(&scenario.kube.clusters[cluster.0 as usize]),
         }
     }
 }
@@ -173,13 +173,15 @@ pub const fn component_words(component: Component) -> &'static str {
 }
 
 /// What an operator does.
-pub fn task_words(task: Task, plane: &PlaneSpec, scenario: &Scenario) -> String {
+pub fn task_words(task: Task, cluster: &KubeClusterSpec, scenario: &Scenario) -> String {
     match task {
         Task::RollComponent(workload) => {
-            format!("rolls {} out anew", plane.workloads[workload.0 as usize].name)
+            format!("rolls {} out anew", cluster.workloads[workload.0 as usize].name)
         }
-        Task::DrainNode(node) => format!("drains {}", node_name(NodeName::Given(node), plane, scenario)),
-        Task::RollMachines(group) => format!("has the machines of {} replaced", plane.groups[group.0 as usize].name),
+        Task::DrainNode(node) => format!("drains {}", node_name(NodeName::Given(node), cluster, scenario)),
+        Task::RollMachines(deployment) => {
+            format!("has the machines of {} replaced", cluster.machine_deployments[deployment.0 as usize].name)
+        }
     }
 }
 
@@ -211,9 +213,9 @@ pub const fn effect_words(effect: Effect) -> &'static str {
 
 impl KubeEvent {
     /// What is due.
-    pub fn words(&self, plane: &Plane, spec: &PlaneSpec, scenario: &Scenario) -> String {
+    pub fn words(&self, cluster: &Plane, spec: &KubeClusterSpec, scenario: &Scenario) -> String {
         let node = |key| {
-            plane.store().get_node(key).map_or_else(|| "a new node".to_owned(), |node| node_name(node.name, spec, scenario))
+            cluster.store().get_node(key).map_or_else(|| "a new node".to_owned(), |node| node_name(node.name, spec, scenario))
         };
         let text = match *self {
             Self::Work(Watcher::Lifecycle) => "the node lifecycle controller hears of nodes".to_owned(),

@@ -25,7 +25,7 @@ use std::sync::Arc;
 
 use super::Observer;
 use super::causes::{Causes, Outage};
-use crate::ids::ClusterId;
+use crate::ids::EtcdId;
 use crate::kernel::time::{Duration, Time};
 use crate::record::{Record, Service};
 use crate::report::{OutageKind, OutageReport, length, seconds};
@@ -54,14 +54,14 @@ impl Availability {
     }
 
     /// Time without a service until `now`, in seconds.
-    pub fn gone_s(&self, cluster: ClusterId, service: Service, now: Time) -> f64 {
+    pub fn gone_s(&self, cluster: EtcdId, service: Service, now: Time) -> f64 {
         let state = &self.clusters[cluster.0 as usize];
         let under_way = state.open[place(service)].map_or(Duration::ZERO, |from| now.since(from));
         length(state.gone[place(service)] + under_way)
     }
 
     /// Outages of a cluster, those under way with `now` as their end, ordered by start and kind.
-    pub fn outages(&self, cluster: ClusterId, now: Time) -> Vec<OutageReport> {
+    pub fn outages(&self, cluster: EtcdId, now: Time) -> Vec<OutageReport> {
         let state = &self.clusters[cluster.0 as usize];
         let mut rows = state.outages.clone();
         for service in SERVICES {
@@ -73,7 +73,7 @@ impl Availability {
         rows
     }
 
-    fn change(&mut self, at: Time, cluster: ClusterId, service: Service, up: bool) {
+    fn change(&mut self, at: Time, cluster: EtcdId, service: Service, up: bool) {
         let state = &mut self.clusters[cluster.0 as usize];
         let open = &mut state.open[place(service)];
         match (*open, up) {

@@ -20,12 +20,12 @@ use super::Observer;
 use super::voters::{Voters, cluster_of};
 use crate::gardener::druid::words::failure;
 use crate::gardener::druid::{MigrationFact, ToleranceFact};
-use crate::ids::{ClusterId, MemberId, SeedId, ZoneId};
+use crate::ids::{EtcdId, MemberId, SeedId, ZoneId};
 use crate::kernel::time::{Duration, Time};
 use crate::kube::record::KubeRecord;
 use crate::kube::spec::gardener::{FailureTolerance, Hosted};
 use crate::record::{Record, RefuseReason, Service, StepDownReason, StopReason};
-use crate::scenario::{ActiveFault, Aim, Fault, MemberChange, Scenario};
+use crate::scenario::{ActiveFault, Fault, FaultTarget, MemberChange, Scenario};
 
 /// What happened up to this long before an outage may be its cause.
 pub const BEFORE: Duration = Duration::from_secs(10);
@@ -34,7 +34,7 @@ pub const BEFORE: Duration = Duration::from_secs(10);
 #[derive(Clone, Copy, Debug)]
 pub struct Outage {
     /// Of which cluster.
-    pub cluster: ClusterId,
+    pub cluster: EtcdId,
     /// Of which service.
     pub service: Service,
     /// Its start.
@@ -48,7 +48,7 @@ pub struct Outage {
 pub struct Causes {
     scenario: Arc<Scenario>,
     faults: Vec<(ActiveFault, Option<Time>)>,
-    happenings: VecDeque<(Time, ClusterId, Happening)>,
+    happenings: VecDeque<(Time, EtcdId, Happening)>,
     clusters: Vec<Cluster>,
     /// Shoots that change as they were asked to, from when to when.
     plans: Vec<(u16, Plan, Time, Option<Time>)>,
@@ -97,9 +97,9 @@ enum Happening {
 impl Causes {
     /// As the scenario starts.
     pub fn new(scenario: &Arc<Scenario>) -> Self {
-        let cluster = |(i, c): (usize, &crate::scenario::EtcdCluster)| Cluster {
+        let cluster = |(i, c): (usize, &crate::scenario::EtcdClusterSpec)| Cluster {
             voters: Voters::new(c),
-            leader: c.initial_leader.map(|index| MemberId { cluster: ClusterId(i as u16), index }),
+            leader: c.initial_leader.map(|index| MemberId { cluster: EtcdId(i as u16), index }),
             up: c.members.iter().map(|m| m.initial).collect(),
             stopped: vec![false; c.members.len()],
             wiped: vec![None; c.members.len()],
@@ -120,26 +120,28 @@ impl Causes {
     }
 
     /// Whether a fault can concern a cluster: it hits a zone, node, disk or process of one of its members, or the probe's zone.
-    fn touches(&self, fault: &Fault, cluster: ClusterId) -> bool {
+    fn touches(&self, fault: &Fault, cluster: EtcdId) -> bool {
         let (members, zones) = (&self.scenario.etcd[cluster.0 as usize].members, &self.clusters[cluster.0 as usize].zones);
         let in_zone = |z| self.scenario.probe.from == Some(z) || zones.contains(&z);
         match fault {
-            Fault::NodeCrash(Aim::Named(n)) | Fault::NodeCut { node: Aim::Named(n), .. } => members.iter().any(|m| m.node == *n),
-            Fault::ProcessKill(Aim::Named(m)) | Fault::GracefulStop(Aim::Named(m)) => m.cluster == cluster,
-            Fault::ZonePower(Aim::Named(z)) | Fault::ZoneCut { zone: Aim::Named(z), .. } => in_zone(*z),
+            Fault::NodeCrash(FaultTarget::Named(n)) | Fault::NodePartition { node: FaultTarget::Named(n), .. } => {
+                members.iter().any(|m| m.node == *n)
+            }
+            Fault::ProcessKill(FaultTarget::Named(m)) | Fault::GracefulStop(FaultTarget::Named(m)) => m.cluster == cluster,
+            Fault::ZonePower(FaultTarget::Named(z)) | Fault::ZonePartition { zone: FaultTarget::Named(z), .. } => in_zone(*z),
             Fault::LinkDegraded { a, b, .. } => in_zone(*a) && in_zone(*b),
-            Fault::DiskSlow { volume: Aim::Named(v), .. } | Fault::VolumeLost(Aim::Named(v)) => {
+            Fault::DiskSlow { volume: FaultTarget::Named(v), .. } | Fault::VolumeLost(FaultTarget::Named(v)) => {
                 members.iter().any(|m| m.volume == *v)
             }
             Fault::CloudApi { .. } => false,
-            Fault::NodeCrash(Aim::OfLeader(c))
-            | Fault::NodeCut { node: Aim::OfLeader(c), .. }
-            | Fault::ProcessKill(Aim::OfLeader(c))
-            | Fault::GracefulStop(Aim::OfLeader(c))
-            | Fault::ZonePower(Aim::OfLeader(c))
-            | Fault::ZoneCut { zone: Aim::OfLeader(c), .. }
-            | Fault::DiskSlow { volume: Aim::OfLeader(c), .. }
-            | Fault::VolumeLost(Aim::OfLeader(c)) => *c == cluster,
+            Fault::NodeCrash(FaultTarget::OfLeader(c))
+            | Fault::NodePartition { node: FaultTarget::OfLeader(c), .. }
+            | Fault::ProcessKill(FaultTarget::OfLeader(c))
+            | Fault::GracefulStop(FaultTarget::OfLeader(c))
+            | Fault::ZonePower(FaultTarget::OfLeader(c))
+            | Fault::ZonePartition { zone: FaultTarget::OfLeader(c), .. }
+            | Fault::DiskSlow { volume: FaultTarget::OfLeader(c), .. }
+            | Fault::VolumeLost(FaultTarget::OfLeader(c)) => *c == cluster,
         }
     }
 
@@ -150,11 +152,11 @@ impl Causes {
     }
 
     /// What a shoot of which a cluster is was asked for, where that is under way.
-    fn planned(&self, cluster: ClusterId, at: Time) -> impl Iterator<Item = String> {
+    fn planned(&self, cluster: EtcdId, at: Time) -> impl Iterator<Item = String> {
         let model = &self.scenario.kube;
-        let shoot = model.set_of(cluster).and_then(|(plane, set)| {
+        let shoot = model.stateful_set_of(cluster).and_then(|(cluster, set)| {
             let is_there =
-                |place: &Hosted| model.seeds[usize::from(place.seed.0)].plane == plane && place.workloads.contains(&set);
+                |place: &Hosted| model.seeds[usize::from(place.seed.0)].cluster == cluster && place.workloads.contains(&set);
             model.shoots.iter().position(|shoot| shoot.places().any(is_there))
         });
         let under_way = move |(own, _, from, to): &&(u16, Plan, Time, Option<Time>)| {
@@ -166,11 +168,11 @@ impl Causes {
         })
     }
 
-    fn happened(&mut self, at: Time, cluster: ClusterId, happening: Happening) {
+    fn happened(&mut self, at: Time, cluster: EtcdId, happening: Happening) {
         self.happenings.push_back((at, cluster, happening));
     }
 
-    fn of_cluster(&mut self, at: Time, id: ClusterId, record: &Record) {
+    fn of_cluster(&mut self, at: Time, id: EtcdId, record: &Record) {
         let cluster = &mut self.clusters[id.0 as usize];
         match record {
             Record::MemberStarted(member) => {

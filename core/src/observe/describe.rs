@@ -126,7 +126,7 @@ pub fn describe(record: &Record, scenario: &Scenario) -> String {
         Record::DataLost { cluster, entries } => {
             format!("{}: {} committed entries are lost", scenario.etcd[cluster.0 as usize].name, words::count(*entries))
         }
-        Record::Kube(plane, fact) => fact.words(&scenario.kube.planes[plane.0 as usize], scenario),
+        Record::Kube(cluster, fact) => fact.words(&scenario.kube.clusters[cluster.0 as usize], scenario),
         Record::MemberMoved { member, zone } => {
             format!("{} is to run in {}", name(*member), scenario.zones[zone.0 as usize].name)
         }

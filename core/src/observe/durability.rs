@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::{Observer, words};
 use crate::etcd::passive::PassiveRecord;
-use crate::ids::{ClusterId, MemberId};
+use crate::ids::{EtcdId, MemberId};
 use crate::kernel::time::Time;
 use crate::record::Record;
 use crate::report::{LossReport, RpoReport, seconds};
@@ -21,7 +21,7 @@ pub struct Durability {
     scenario: Arc<Scenario>,
     /// Volumes lost so far: only they destroy what was synced.
     volumes_lost: Vec<String>,
-    losses: Vec<(ClusterId, LossReport)>,
+    losses: Vec<(EtcdId, LossReport)>,
 }
 
 impl Durability {
@@ -31,16 +31,16 @@ impl Durability {
     }
 
     /// What a cluster lost.
-    pub fn rpo(&self, cluster: ClusterId) -> RpoReport {
+    pub fn rpo(&self, cluster: EtcdId) -> RpoReport {
         let events: Vec<_> = self.losses.iter().filter(|(c, _)| *c == cluster).map(|(_, loss)| loss.clone()).collect();
         RpoReport { lost_entries: events.iter().map(|e| e.entries).sum(), events }
     }
 
-    fn lost(&mut self, at: Time, cluster: ClusterId, entries: u64, cause: String) {
+    fn lost(&mut self, at: Time, cluster: EtcdId, entries: u64, cause: String) {
         self.losses.push((cluster, LossReport { at_s: seconds(at), entries, cause }));
     }
 
-    fn name(&self, cluster: ClusterId, index: u8) -> &str {
+    fn name(&self, cluster: EtcdId, index: u8) -> &str {
         words::member(&self.scenario, MemberId { cluster, index })
     }
 }
@@ -85,14 +85,14 @@ mod tests {
     use super::*;
     use crate::ids::VolumeId;
     use crate::observe::testing::{CLUSTER, at, fault, three_zones};
-    use crate::scenario::Aim;
+    use crate::scenario::FaultTarget;
 
     #[test]
     fn a_loss_names_the_disks() {
         let scenario = Arc::new(three_zones());
         let mut durability = Durability::new(&scenario);
         for (id, volume) in [(0, 1), (1, 2)] {
-            let (ms, record) = fault(id, 1_000, Fault::VolumeLost(Aim::Named(VolumeId(volume))));
+            let (ms, record) = fault(id, 1_000, Fault::VolumeLost(FaultTarget::Named(VolumeId(volume))));
             durability.record(at(ms), &record);
         }
         durability.record(at(2_000), &Record::DataLost { cluster: CLUSTER, entries: 12 });

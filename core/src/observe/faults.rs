@@ -35,7 +35,7 @@ impl Faults {
     pub fn zones_back(&self) -> Vec<ZoneId> {
         let zones = |over: bool| {
             let hit = self.all.iter().filter(move |(_, to)| to.is_some() == over).map(|(active, _)| match active.fault {
-                Fault::ZonePower(zone) | Fault::ZoneCut { zone, .. } => Some(zone.named()),
+                Fault::ZonePower(zone) | Fault::ZonePartition { zone, .. } => Some(zone.named()),
                 _ => None,
             });
             hit.flatten().collect::<BTreeSet<ZoneId>>()
@@ -82,14 +82,14 @@ mod tests {
     use super::*;
     use crate::ids::ZoneId;
     use crate::observe::testing::{at, fault, three_zones};
-    use crate::scenario::{Aim, Fault};
+    use crate::scenario::{Fault, FaultTarget};
 
     #[test]
     fn faults_have_their_intervals_and_words() {
         let scenario = Arc::new(three_zones());
         let mut faults = Faults::new(&scenario);
-        let (_, power) = fault(0, 1_000, Fault::ZonePower(Aim::Named(ZoneId(0))));
-        let (_, cut) = fault(1, 2_000, Fault::ZonePower(Aim::Named(ZoneId(1))));
+        let (_, power) = fault(0, 1_000, Fault::ZonePower(FaultTarget::Named(ZoneId(0))));
+        let (_, cut) = fault(1, 2_000, Fault::ZonePower(FaultTarget::Named(ZoneId(1))));
         faults.record(at(1_000), &power);
         faults.record(at(2_000), &cut);
         faults.record(at(3_000), &Record::FaultEnded(FaultId(0)));

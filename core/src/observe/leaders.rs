@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use super::Observer;
 use super::voters::{Voters, cluster_of};
-use crate::ids::{ClusterId, MemberId, ZoneId};
+use crate::ids::{EtcdId, MemberId, ZoneId};
 use crate::kernel::time::Time;
 use crate::record::Record;
 use crate::report::{ElectionReport, LeaderReport, TermReport, seconds};
@@ -101,12 +101,12 @@ impl Leaders {
     }
 
     /// How often a member other than the leader before was elected.
-    pub fn changes(&self, cluster: ClusterId) -> u64 {
+    pub fn changes(&self, cluster: EtcdId) -> u64 {
         self.clusters[cluster.0 as usize].changes
     }
 
     /// Elections of a cluster, in order.
-    pub fn elections(&self, cluster: ClusterId) -> Vec<ElectionReport> {
+    pub fn elections(&self, cluster: EtcdId) -> Vec<ElectionReport> {
         let row = |e: &Election| ElectionReport {
             from_s: seconds(e.from),
             to_s: seconds(e.to),
@@ -117,7 +117,7 @@ impl Leaders {
     }
 
     /// Reigns of a cluster in order of their start, `now` being the end of those under way.
-    pub fn reigns(&self, cluster: ClusterId, now: Time) -> Vec<LeaderReport> {
+    pub fn reigns(&self, cluster: EtcdId, now: Time) -> Vec<LeaderReport> {
         let row = |r: &Reign| LeaderReport {
             from_s: seconds(r.from),
             to_s: seconds(r.to.unwrap_or(now)),
@@ -130,13 +130,13 @@ impl Leaders {
     }
 
     /// The highest term of a cluster, at each of its changes.
-    pub fn terms(&self, cluster: ClusterId) -> Vec<TermReport> {
+    pub fn terms(&self, cluster: EtcdId) -> Vec<TermReport> {
         let row = |&(at, term): &(Time, u64)| TermReport { at_s: seconds(at), term };
         self.clusters[cluster.0 as usize].terms.iter().map(row).collect()
     }
 
     /// Tells the term of the first leader of a settled cluster, which no record need have named.
-    pub fn name_first_term(&mut self, cluster: ClusterId, term: u64) {
+    pub fn name_first_term(&mut self, cluster: EtcdId, term: u64) {
         let cluster = &mut self.clusters[cluster.0 as usize];
         if let Some(first) = cluster.reigns.first_mut() {
             first.term.get_or_insert(term);
@@ -146,7 +146,7 @@ impl Leaders {
         }
     }
 
-    fn name(&self, cluster: ClusterId, index: u8) -> String {
+    fn name(&self, cluster: EtcdId, index: u8) -> String {
         self.scenario.member(MemberId { cluster, index }).name.clone()
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::describe::change_words;
 use super::{Observer, words};
-use crate::ids::{ClusterId, MemberId};
+use crate::ids::{EtcdId, MemberId};
 use crate::kernel::time::Time;
 use crate::record::Record;
 use crate::report::{CatchUpReport, MembershipReport, SnapshotReport, length, seconds};
@@ -15,8 +15,8 @@ use crate::scenario::{MemberChange, Scenario};
 pub struct Repair {
     scenario: Arc<Scenario>,
     snapshots: Vec<Transfer>,
-    catch_up: Vec<(ClusterId, CatchUpReport)>,
-    membership: Vec<(ClusterId, MembershipReport)>,
+    catch_up: Vec<(EtcdId, CatchUpReport)>,
+    membership: Vec<(EtcdId, MembershipReport)>,
 }
 
 #[derive(Clone, Debug)]
@@ -35,7 +35,7 @@ impl Repair {
     }
 
     /// Snapshots of a cluster, `now` being the end of those under way.
-    pub fn snapshots(&self, cluster: ClusterId, now: Time) -> Vec<SnapshotReport> {
+    pub fn snapshots(&self, cluster: EtcdId, now: Time) -> Vec<SnapshotReport> {
         let row = |t: &Transfer| SnapshotReport {
             from: words::member(&self.scenario, t.from).to_owned(),
             to: words::member(&self.scenario, t.to).to_owned(),
@@ -48,12 +48,12 @@ impl Repair {
     }
 
     /// Members of a cluster that caught up.
-    pub fn catch_up(&self, cluster: ClusterId) -> Vec<CatchUpReport> {
+    pub fn catch_up(&self, cluster: EtcdId) -> Vec<CatchUpReport> {
         self.catch_up.iter().filter(|(c, _)| *c == cluster).map(|(_, row)| row.clone()).collect()
     }
 
     /// Changes of a cluster's membership.
-    pub fn membership(&self, cluster: ClusterId) -> Vec<MembershipReport> {
+    pub fn membership(&self, cluster: EtcdId) -> Vec<MembershipReport> {
         self.membership.iter().filter(|(c, _)| *c == cluster).map(|(_, row)| row.clone()).collect()
     }
 }

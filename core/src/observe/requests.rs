@@ -12,7 +12,7 @@ use hdrhistogram::Histogram;
 use super::Observer;
 use super::describe::kind;
 use super::windows::Windows;
-use crate::ids::{ClientId, ClusterId, MemberId, ZoneId};
+use crate::ids::{ClientId, EtcdId, MemberId, ZoneId};
 use crate::kernel::time::{Duration, Time};
 use crate::record::{Record, RequestResult};
 use crate::report::{Consistency, LatencyReport, OpKind, RequestCounts};
@@ -44,7 +44,7 @@ pub struct Requests {
 }
 
 /// Cluster, operation, target (in the report's order: roles, then members), consistency, zone of the client.
-type Key = (ClusterId, OpKind, (u8, u8), Consistency, ZoneId);
+type Key = (EtcdId, OpKind, (u8, u8), Consistency, ZoneId);
 
 #[derive(Clone, Debug)]
 struct Tally {
@@ -62,12 +62,12 @@ impl Requests {
     }
 
     /// Counts of all requests to a cluster.
-    pub fn totals(&self, cluster: ClusterId) -> RequestCounts {
+    pub fn totals(&self, cluster: EtcdId) -> RequestCounts {
         self.totals[cluster.0 as usize].clone()
     }
 
     /// Latency rows of a cluster, ordered by operation, target, consistency, zone.
-    pub fn rows(&self, cluster: ClusterId) -> Vec<LatencyReport> {
+    pub fn rows(&self, cluster: EtcdId) -> Vec<LatencyReport> {
         let of_cluster = self.by_kind.iter().filter(|((c, ..), _)| *c == cluster);
         of_cluster.map(|(key, tally)| self.row(*key, tally)).collect()
     }
@@ -92,7 +92,7 @@ impl Requests {
         }
     }
 
-    fn target_name(&self, cluster: ClusterId, (role, index): (u8, u8)) -> String {
+    fn target_name(&self, cluster: EtcdId, (role, index): (u8, u8)) -> String {
         match role {
             0 => "leader".to_owned(),
             1 => "follower".to_owned(),

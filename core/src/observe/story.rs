@@ -93,12 +93,12 @@ mod tests {
     use crate::observe::testing::{at, fault, member, three_zones};
     use crate::record::StepDownReason;
     use crate::report::StoryKind;
-    use crate::scenario::{Aim, Fault};
+    use crate::scenario::{Fault, FaultTarget};
 
     #[test]
     fn the_story_names_what_ended_and_leaves_views_out() {
         let mut story = Story::new(&Arc::new(three_zones()));
-        let (ms, began) = fault(0, 1_000, Fault::ZonePower(Aim::Named(ZoneId(0))));
+        let (ms, began) = fault(0, 1_000, Fault::ZonePower(FaultTarget::Named(ZoneId(0))));
         story.record(at(ms), &began);
         story.record(at(1_500), &Record::LeaderSeen { member: member(1), term: 1, leader: None });
         story.record(at(2_000), &Record::FaultEnded(FaultId(0)));

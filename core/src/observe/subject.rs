@@ -4,7 +4,7 @@ use crate::etcd::passive::PassiveRecord;
 use crate::gardener::druid::{DruidFact, MigrationFact, ToleranceFact};
 use crate::gardener::machine::Phase;
 use crate::gardener::outage::OutageFact;
-use crate::ids::{ClusterId, MemberId, NodeId, PlaneId, VolumeId, ZoneId};
+use crate::ids::{EtcdId, KubeClusterId, MemberId, NodeId, VolumeId, ZoneId};
 use crate::kube::name::NodeName;
 use crate::kube::record::{KubeRecord, MachineFact, NodeFact, PodFact, Ready};
 use crate::kube::rule::zone_state::ZoneState;
@@ -12,7 +12,7 @@ use crate::kube::spec::Task;
 use crate::kube::words::node_name;
 use crate::record::Record;
 use crate::report::StoryKind;
-use crate::scenario::{Aim, Fault, MemberChange, Scenario};
+use crate::scenario::{Fault, FaultTarget, MemberChange, Scenario};
 
 /// Kind, cluster and things of a line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub struct Subject {
 
 /// What a record is about; `ended` is the fault that a [`Record::FaultEnded`] ends.
 pub fn subject(record: &Record, ended: Option<&Fault>, scenario: &Scenario) -> Subject {
-    let cluster = |id: ClusterId| scenario.etcd[id.0 as usize].name.clone();
+    let cluster = |id: EtcdId| scenario.etcd[id.0 as usize].name.clone();
     let of = |kind, members: &[MemberId], over| Subject {
         kind: Some(kind),
         cluster: members.first().map(|member| cluster(member.cluster)),
@@ -60,7 +60,7 @@ pub fn subject(record: &Record, ended: Option<&Fault>, scenario: &Scenario) -> S
         Record::DataLost { cluster: id, .. } => {
             Subject { kind: Some(StoryKind::Loss), cluster: Some(cluster(*id)), about: Vec::new(), over: false }
         }
-        Record::Kube(plane, fact) => in_plane(*plane, fact, scenario),
+        Record::Kube(cluster, fact) => in_kube_cluster(*cluster, fact, scenario),
         Record::NodePower { .. }
         | Record::LeaderSeen { .. }
         | Record::PeerLost { .. }
@@ -76,8 +76,8 @@ pub fn subject(record: &Record, ended: Option<&Fault>, scenario: &Scenario) -> S
 
 /// Facts of Kubernetes that a person would tell: not what becomes of each pod that is well, nor the connections of API servers
 /// and what steers them.
-fn in_plane(id: PlaneId, fact: &KubeRecord, scenario: &Scenario) -> Subject {
-    let plane = &scenario.kube.planes[id.0 as usize];
+fn in_kube_cluster(id: KubeClusterId, fact: &KubeRecord, scenario: &Scenario) -> Subject {
+    let cluster = &scenario.kube.clusters[id.0 as usize];
     let (kind, about, over) = match *fact {
         KubeRecord::Node(node, fact) => {
             let over = match fact {
@@ -87,16 +87,18 @@ fn in_plane(id: PlaneId, fact: &KubeRecord, scenario: &Scenario) -> Subject {
                 // The fault says so already, and the taints follow.
                 NodeFact::Lost(_) | NodeFact::Unreachable(..) => return Subject::default(),
             };
-            (StoryKind::Node, vec![node_name(node, plane, scenario)], over)
+            (StoryKind::Node, vec![node_name(node, cluster, scenario)], over)
         }
         KubeRecord::Zone(zone, state) => {
             (StoryKind::Node, vec![scenario.zones[zone.0 as usize].name.clone()], state == ZoneState::Normal)
         }
         KubeRecord::EvictionPaused(paused) => (StoryKind::Node, Vec::new(), !paused),
         KubeRecord::Machine(machine, fact) => {
-            (StoryKind::Machine, vec![machine.text(plane)], fact == MachineFact::Phase(Phase::Running))
+            (StoryKind::Machine, vec![machine.text(cluster)], fact == MachineFact::Phase(Phase::Running))
         }
-        KubeRecord::GroupScaled(group, _) => (StoryKind::Machine, vec![plane.groups[group.0 as usize].name.clone()], false),
+        KubeRecord::MachineDeploymentScaled(deployment, _) => {
+            (StoryKind::Machine, vec![cluster.machine_deployments[deployment.0 as usize].name.clone()], false)
+        }
         KubeRecord::ZoneOutage(zone, fact) => {
             (StoryKind::Machine, vec![scenario.zones[zone.0 as usize].name.clone()], fact == OutageFact::Over)
         }
@@ -112,11 +114,11 @@ fn in_plane(id: PlaneId, fact: &KubeRecord, scenario: &Scenario) -> Subject {
                 | PodFact::VolumeDiscarded => false,
                 _ => return Subject::default(),
             };
-            (StoryKind::Pod, vec![pod.text(plane)], over)
+            (StoryKind::Pod, vec![pod.text(cluster)], over)
         }
         KubeRecord::Druid(set, fact) => {
             let over = matches!(fact, DruidFact::Required | DruidFact::Grows(_));
-            (StoryKind::Membership, vec![plane.workloads[set.0 as usize].name.clone()], over)
+            (StoryKind::Membership, vec![cluster.workloads[set.0 as usize].name.clone()], over)
         }
         KubeRecord::Tolerance(shoot, fact) => {
             let over = matches!(fact, ToleranceFact::Done(_));
@@ -127,22 +129,22 @@ fn in_plane(id: PlaneId, fact: &KubeRecord, scenario: &Scenario) -> Subject {
             (StoryKind::Membership, vec![scenario.kube.shoots[usize::from(shoot)].name.clone()], over)
         }
         KubeRecord::Operation(Task::RollComponent(workload)) => {
-            (StoryKind::Pod, vec![plane.workloads[workload.0 as usize].name.clone()], true)
+            (StoryKind::Pod, vec![cluster.workloads[workload.0 as usize].name.clone()], true)
         }
         KubeRecord::Operation(Task::DrainNode(node)) => {
-            (StoryKind::Node, vec![node_name(NodeName::Given(node), plane, scenario)], true)
+            (StoryKind::Node, vec![node_name(NodeName::Given(node), cluster, scenario)], true)
         }
-        KubeRecord::Operation(Task::RollMachines(group)) => {
-            (StoryKind::Machine, vec![plane.groups[group.0 as usize].name.clone()], true)
+        KubeRecord::Operation(Task::RollMachines(deployment)) => {
+            (StoryKind::Machine, vec![cluster.machine_deployments[deployment.0 as usize].name.clone()], true)
         }
         KubeRecord::ApiServer(..) | KubeRecord::Hints(..) => return Subject::default(),
     };
-    Subject { kind: Some(kind), cluster: Some(plane.name.clone()), about, over }
+    Subject { kind: Some(kind), cluster: Some(cluster.name.clone()), about, over }
 }
 
 /// Of an active-passive cluster: kind, members and whether something is right again. What comes every few minutes is worth a line only
 /// where it fails.
-fn passive(cluster: ClusterId, fact: PassiveRecord) -> Option<(StoryKind, Vec<MemberId>, bool)> {
+fn passive(cluster: EtcdId, fact: PassiveRecord) -> Option<(StoryKind, Vec<MemberId>, bool)> {
     let (kind, members, over): (_, &[u8], _) = match fact {
         PassiveRecord::Uploaded { .. } | PassiveRecord::Applied { .. } => return None,
         PassiveRecord::NotUploaded { by, .. } => (StoryKind::Snapshot, &[by], false),
@@ -164,18 +166,18 @@ fn fault(fault: &Fault, scenario: &Scenario) -> Subject {
     let zone = |id: ZoneId| (None, scenario.zones[id.0 as usize].name.clone());
     let member = |id: MemberId| (Some(id.cluster), scenario.member(id).name.clone());
     let disk = |id: VolumeId| {
-        let clusters = (0..).map(ClusterId).zip(&scenario.etcd);
+        let clusters = (0..).map(EtcdId).zip(&scenario.etcd);
         let mut users = clusters.flat_map(|(id, spec)| spec.members.iter().map(move |member| (id, member)));
         let user = users.find(|(_, member)| member.volume == id);
         user.map_or_else(|| (None, scenario.volumes[id.0 as usize].name.clone()), |(id, member)| (Some(id), member.name.clone()))
     };
     let things = match *fault {
-        Fault::NodeCrash(aim) | Fault::NodeCut { node: aim, .. } => hit(aim, node),
-        Fault::ProcessKill(aim) | Fault::GracefulStop(aim) => hit(aim, member),
-        Fault::ZonePower(aim) | Fault::ZoneCut { zone: aim, .. } => hit(aim, zone),
+        Fault::NodeCrash(target) | Fault::NodePartition { node: target, .. } => hit(target, node),
+        Fault::ProcessKill(target) | Fault::GracefulStop(target) => hit(target, member),
+        Fault::ZonePower(target) | Fault::ZonePartition { zone: target, .. } => hit(target, zone),
         Fault::LinkDegraded { a, b, .. } if a == b => vec![zone(a)],
         Fault::LinkDegraded { a, b, .. } => vec![zone(a), zone(b)],
-        Fault::DiskSlow { volume: aim, .. } | Fault::VolumeLost(aim) => hit(aim, disk),
+        Fault::DiskSlow { volume: target, .. } | Fault::VolumeLost(target) => hit(target, disk),
         Fault::CloudApi { zone: at, .. } => at.map(zone).into_iter().collect(),
     };
     let cluster = things.first().and_then(|(cluster, _)| *cluster).map(|id| scenario.etcd[id.0 as usize].name.clone());
@@ -183,9 +185,9 @@ fn fault(fault: &Fault, scenario: &Scenario) -> Subject {
 }
 
 /// Aims of faults that have started are resolved; of others nothing is known yet.
-fn hit<T: Copy, N>(aim: Aim<T>, name: impl Fn(T) -> N) -> Vec<N> {
-    match aim {
-        Aim::Named(target) => vec![name(target)],
-        Aim::OfLeader(_) => Vec::new(),
+fn hit<T: Copy, N>(target: FaultTarget<T>, name: impl Fn(T) -> N) -> Vec<N> {
+    match target {
+        FaultTarget::Named(target) => vec![name(target)],
+        FaultTarget::OfLeader(_) => Vec::new(),
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::{Observer, words};
 use crate::etcd::passive::PassiveRecord;
-use crate::ids::{ClusterId, MemberId};
+use crate::ids::{EtcdId, MemberId};
 use crate::kernel::time::{Duration, Time};
 use crate::record::Record;
 use crate::report::{SwitchoverReport, length, seconds};
@@ -15,7 +15,7 @@ use crate::scenario::Scenario;
 #[derive(Clone, Debug)]
 pub struct Switchovers {
     scenario: Arc<Scenario>,
-    all: Vec<(ClusterId, Switchover)>,
+    all: Vec<(EtcdId, Switchover)>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -37,9 +37,9 @@ impl Switchovers {
     }
 
     /// Those of a cluster; what has not come yet is `now`.
-    pub fn rows(&self, cluster: ClusterId, now: Time) -> Vec<SwitchoverReport> {
+    pub fn rows(&self, cluster: EtcdId, now: Time) -> Vec<SwitchoverReport> {
         let name = |index: u8| words::member(&self.scenario, MemberId { cluster, index }).to_owned();
-        let row = |(_, switch): &(ClusterId, Switchover)| {
+        let row = |(_, switch): &(EtcdId, Switchover)| {
             let serving = switch.serving.unwrap_or(now);
             SwitchoverReport {
                 at_s: seconds(switch.silent),
@@ -57,7 +57,7 @@ impl Switchovers {
         self.all.iter().filter(|(id, _)| *id == cluster).map(row).collect()
     }
 
-    fn last(&mut self, cluster: ClusterId) -> Option<&mut Switchover> {
+    fn last(&mut self, cluster: EtcdId) -> Option<&mut Switchover> {
         self.all.iter_mut().rfind(|(id, _)| *id == cluster).map(|(_, switch)| switch)
     }
 }

@@ -1,18 +1,19 @@
 //! A small scenario and shorthand for hand-written record streams.
 
 use crate::etcd::options::EtcdOptions;
-use crate::ids::{ClusterId, FaultId, MemberId, NodeId, VolumeId, ZoneId};
+use crate::ids::{EtcdId, FaultId, MemberId, NodeId, VolumeId, ZoneId};
 use crate::kernel::dist::Latency;
 use crate::kernel::time::{Duration, Time};
 use crate::kube::spec::KubeModel;
 use crate::record::{Record, Service};
 use crate::scenario::prices::Prices;
 use crate::scenario::{
-    ActiveFault, Client, Disk, EtcdCluster, Fault, Load, Member, Network, Node, Op, Path, Probe, Scenario, Target, Volume, Zone,
+    ActiveFault, Client, Disk, EtcdClusterSpec, Fault, Load, Member, Network, Node, Op, Path, Probe, Scenario, Target, Volume,
+    Zone,
 };
 
 /// The only cluster.
-pub(crate) const CLUSTER: ClusterId = ClusterId(0);
+pub(crate) const CLUSTER: EtcdId = EtcdId(0);
 
 /// Member `index` of the only cluster.
 pub(crate) fn member(index: u8) -> MemberId {
@@ -41,7 +42,7 @@ pub(crate) fn three_zones() -> Scenario {
         nodes: (0..3).map(|i| Node { name: format!("node-{}", names[i as usize]), zone: ZoneId(i) }).collect(),
         volumes: (0..3).map(|i| Volume { name: format!("vol-{i}"), zone: ZoneId(i), disk: disk.clone() }).collect(),
         network: Network { paths: vec![path.clone(); 9], same_host: path, tls: true, certificate_bytes: 850 },
-        etcd: vec![EtcdCluster {
+        etcd: vec![EtcdClusterSpec {
             name: "etcd-main".into(),
             options: EtcdOptions::default(),
             initial_leader: Some(0),
@@ -76,7 +77,7 @@ pub(crate) fn three_zones() -> Scenario {
 pub(crate) fn client(name: &str, target: Target) -> Client {
     Client {
         name: name.into(),
-        cluster: CLUSTER,
+        etcd: CLUSTER,
         zone: ZoneId(0),
         node: None,
         op: Op::Watch,

@@ -10,7 +10,7 @@
 
 use super::Observer;
 use crate::etcd::passive::PassiveRecord;
-use crate::ids::ClusterId;
+use crate::ids::EtcdId;
 use crate::kernel::time::{Duration, Time};
 use crate::record::Record;
 use crate::report::{ToleranceReport, seconds};
@@ -43,12 +43,12 @@ impl Tolerance {
     }
 
     /// The first [`LIMIT`] changes of a cluster.
-    pub fn rows(&self, cluster: ClusterId) -> Vec<ToleranceReport> {
+    pub fn rows(&self, cluster: EtcdId) -> Vec<ToleranceReport> {
         self.clusters[cluster.0 as usize].rows.clone()
     }
 
     /// Time until `now` in which one more failure would have lost the quorum, or it was lost.
-    pub fn none(&self, cluster: ClusterId, now: Time) -> Duration {
+    pub fn none(&self, cluster: EtcdId, now: Time) -> Duration {
         let Cluster { none_since, none, .. } = self.clusters[cluster.0 as usize];
         none + none_since.map_or(Duration::ZERO, |since| now.since(since))
     }

@@ -17,7 +17,7 @@ use crate::ids::MemberId;
 use crate::kernel::time::{Duration, Time};
 use crate::kernel::traced::{Form, Traced};
 use crate::record::{Record, RefuseReason, RequestResult, Service, StepDownReason, StopReason};
-use crate::scenario::{Aim, CloudAnswer, Direction, Fault, MemberChange, Op};
+use crate::scenario::{CloudAnswer, Direction, Fault, FaultTarget, MemberChange, Op};
 
 /// Hashes the trace as it comes.
 #[derive(Clone, Debug)]
@@ -239,9 +239,9 @@ impl Writer<'_> {
                 self.u16(cluster.0);
                 self.u64(*entries);
             }
-            Record::Kube(plane, fact) => {
+            Record::Kube(cluster, fact) => {
                 self.u8(19);
-                self.u16(plane.0);
+                self.u16(cluster.0);
                 fact.trace(self.form);
             }
             Record::Strength { cluster, connected, voters } => {
@@ -300,13 +300,13 @@ impl Writer<'_> {
         }
     }
 
-    fn aim<T: Copy>(&mut self, aim: Aim<T>, named: impl FnOnce(&mut Self, T)) {
-        match aim {
-            Aim::Named(v) => {
+    fn target<T: Copy>(&mut self, target: FaultTarget<T>, named: impl FnOnce(&mut Self, T)) {
+        match target {
+            FaultTarget::Named(v) => {
                 self.u8(0);
                 named(self, v);
             }
-            Aim::OfLeader(cluster) => {
+            FaultTarget::OfLeader(cluster) => {
                 self.u8(1);
                 self.u16(cluster.0);
             }
@@ -325,28 +325,28 @@ impl Writer<'_> {
         match fault {
             Fault::NodeCrash(node) => {
                 self.u8(0);
-                self.aim(*node, |f, v| f.u16(v.0));
+                self.target(*node, |f, v| f.u16(v.0));
             }
             Fault::ProcessKill(member) => {
                 self.u8(1);
-                self.aim(*member, Self::member);
+                self.target(*member, Self::member);
             }
             Fault::GracefulStop(member) => {
                 self.u8(2);
-                self.aim(*member, Self::member);
+                self.target(*member, Self::member);
             }
             Fault::ZonePower(zone) => {
                 self.u8(3);
-                self.aim(*zone, |f, v| f.u16(v.0));
+                self.target(*zone, |f, v| f.u16(v.0));
             }
-            Fault::ZoneCut { zone, direction } => {
+            Fault::ZonePartition { zone, direction } => {
                 self.u8(4);
-                self.aim(*zone, |f, v| f.u16(v.0));
+                self.target(*zone, |f, v| f.u16(v.0));
                 self.direction(*direction);
             }
-            Fault::NodeCut { node, direction } => {
+            Fault::NodePartition { node, direction } => {
                 self.u8(5);
-                self.aim(*node, |f, v| f.u16(v.0));
+                self.target(*node, |f, v| f.u16(v.0));
                 self.direction(*direction);
             }
             Fault::LinkDegraded { a, b, change } => {
@@ -359,13 +359,13 @@ impl Writer<'_> {
             }
             Fault::DiskSlow { volume, add, factor } => {
                 self.u8(7);
-                self.aim(*volume, |f, v| f.u16(v.0));
+                self.target(*volume, |f, v| f.u16(v.0));
                 self.duration(*add);
                 self.u64(factor.to_bits());
             }
             Fault::VolumeLost(volume) => {
                 self.u8(8);
-                self.aim(*volume, |f, v| f.u16(v.0));
+                self.target(*volume, |f, v| f.u16(v.0));
             }
             Fault::CloudApi { zone, create, delete, attach } => {
                 self.u8(9);
@@ -392,13 +392,13 @@ mod tests {
     use crate::gardener::druid::{MigrationFact, ToleranceFact};
     use crate::gardener::garden::Obstacle;
     use crate::gardener::machine::Phase;
-    use crate::ids::{ClusterId, GroupId, NodeId, NodeKey, PlaneId, SeedId, WorkloadId};
+    use crate::ids::{EtcdId, KubeClusterId, MachineDeploymentId, NodeId, NodeKey, SeedId, WorkloadId};
     use crate::kube::name::{MachineName, NodeName, PodName, PodTag};
     use crate::kube::record::{HintsFact, KubeRecord, Loss, MachineFact, NodeFact, PodFact, Reason, Replica};
     use crate::kube::rule::hints::NoHints;
     use crate::kube::rule::taints::Effect;
     use crate::kube::spec::gardener::FailureTolerance;
-    use crate::kube::spec::scheduler::NoSeed;
+    use crate::kube::spec::scheduler::SeedRejection;
     use crate::kube::spec::{Component, Task};
     use crate::record::RaftRecord;
 
@@ -413,8 +413,8 @@ mod tests {
     #[test]
     fn the_hash_is_pinned_sees_order_and_time_and_is_blind_to_raft() {
         let a = Record::NodePower { node: NodeId(1), up: false };
-        let b = Record::DataLost { cluster: ClusterId(0), entries: 7 };
-        let member = MemberId { cluster: ClusterId(0), index: 0 };
+        let b = Record::DataLost { cluster: EtcdId(0), entries: 7 };
+        let member = MemberId { cluster: EtcdId(0), index: 0 };
         let raft = Record::Raft(RaftRecord::Wiped { member });
         let ab = hash(&[(1, a.clone()), (2, b.clone())]);
         assert_eq!(ab, hash(&[(1, a.clone()), (1, raft), (2, b.clone())]));
@@ -433,9 +433,9 @@ mod tests {
             let (at, rest) = form.as_bytes().split_at(8);
             assert_eq!((at, rest), (&[2, 1, 0, 0, 0, 0, 0, 0][..], expected), "{record:?}");
         };
-        let kube = |fact| Record::Kube(PlaneId(0x0201), fact);
+        let kube = |fact| Record::Kube(KubeClusterId(0x0201), fact);
         let pod = PodName { workload: WorkloadId(5), tag: PodTag::Replica { template: 300, suffix: 9 } };
-        let machine = MachineName { group: GroupId(3), template: 1, suffix: 130 };
+        let machine = MachineName { deployment: MachineDeploymentId(3), template: 1, suffix: 130 };
         let bound = PodFact::Bound(NodeName::Machine(machine));
         check(kube(KubeRecord::Pod(pod, bound)), &[19, 1, 2, 0, 5, 0, 0xAC, 2, 9, 1, 1, 3, 1, 0x82, 1]);
         let unsuited = PodFact::Refused(Reason::ExistingAntiAffinity);
@@ -447,15 +447,15 @@ mod tests {
             kube(KubeRecord::Machine(machine, MachineFact::Phase(Phase::CrashLoopBackOff))),
             &[19, 1, 2, 4, 3, 1, 0x82, 1, 1, 5],
         );
-        let holder = Replica::Pod(PlaneId(1), pod);
+        let holder = Replica::Pod(KubeClusterId(1), pod);
         check(kube(KubeRecord::Lease(Component::Druid, Some(holder))), &[19, 1, 2, 9, 5, 1, 1, 1, 5, 0, 0xAC, 2, 9]);
-        check(kube(KubeRecord::Operation(Task::RollMachines(GroupId(7)))), &[19, 1, 2, 11, 2, 7]);
-        let denied = MigrationFact::Denied(SeedId(1), Obstacle::Seed(NoSeed::OtherRegion));
+        check(kube(KubeRecord::Operation(Task::RollMachines(MachineDeploymentId(7)))), &[19, 1, 2, 11, 2, 7]);
+        let denied = MigrationFact::Denied(SeedId(1), Obstacle::Seed(SeedRejection::OtherRegion));
         check(kube(KubeRecord::Migration(0, denied)), &[19, 1, 2, 14, 0, 1, 1, 3, 2]);
         let denied = ToleranceFact::Denied(FailureTolerance::Zone, Denial::Downgrade);
         check(kube(KubeRecord::Tolerance(129, denied)), &[19, 1, 2, 13, 0x81, 1, 1, 2, 3]);
         check(kube(KubeRecord::Hints(WorkloadId(0), HintsFact::Off(NoHints::NoZone))), &[19, 1, 2, 15, 0, 1, 3]);
         let forked = PassiveRecord::Forked { member: 1, index: 1 << 14, lost: 0, window: Duration::from_nanos(128) };
-        check(Record::Passive(ClusterId(2), forked), &[21, 2, 0, 6, 1, 0x80, 0x80, 1, 0, 0x80, 1]);
+        check(Record::Passive(EtcdId(2), forked), &[21, 2, 0, 6, 1, 0x80, 0x80, 1, 0, 0x80, 1]);
     }
 }

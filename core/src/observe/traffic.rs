@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::ids::{ClusterId, Endpoint, ZoneId};
+use crate::ids::{Endpoint, EtcdId, ZoneId};
 use crate::kernel::time::{Duration, Time};
 use crate::network::ledger::{Class, Ledger, Volume};
 use crate::report::{LinkReport, MessageReport, ZonePairReport, rate};
@@ -136,12 +136,12 @@ pub fn imbalance(messages: &Ledger, links: &[LinkTotals], pairs: &[ZonePairRepor
 }
 
 /// The cluster that an endpoint belongs to or talks to; of who asks an API, the one its objects are in.
-pub(super) fn cluster(end: Endpoint, scenario: &Scenario) -> ClusterId {
+pub(super) fn cluster(end: Endpoint, scenario: &Scenario) -> EtcdId {
     match end {
         Endpoint::Member(member) => member.cluster,
-        Endpoint::Client(client) => scenario.client(client).cluster,
-        Endpoint::Servers(plane) | Endpoint::Components(plane) | Endpoint::Outside(plane) => {
-            scenario.kube.planes[plane.0 as usize].etcd
+        Endpoint::Client(client) => scenario.client(client).etcd,
+        Endpoint::Servers(cluster) | Endpoint::Components(cluster) | Endpoint::Outside(cluster) => {
+            scenario.kube.clusters[cluster.0 as usize].etcd
         }
     }
 }

@@ -1,9 +1,9 @@
 //! Who has a vote: the scenario's first members, then every change of membership as the leader applies it.
 
 use crate::etcd::passive::PassiveRecord;
-use crate::ids::{ClusterId, MemberId};
+use crate::ids::{EtcdId, MemberId};
 use crate::record::{RaftRecord, Record};
-use crate::scenario::{EtcdCluster, MemberChange};
+use crate::scenario::{EtcdClusterSpec, MemberChange};
 
 /// The voters of one cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,7 +14,7 @@ pub struct Voters {
 
 impl Voters {
     /// The voters at the start.
-    pub fn new(cluster: &EtcdCluster) -> Self {
+    pub fn new(cluster: &EtcdClusterSpec) -> Self {
         let passive = cluster.passive.as_ref();
         let stands_by = |index: usize| passive.is_some_and(|passive| usize::from(passive.primary) != index);
         let votes = (0..).zip(&cluster.members).map(|(k, m)| m.initial && !m.learner && !stands_by(k)).collect();
@@ -58,7 +58,7 @@ impl Voters {
 }
 
 /// The cluster a record is about, if it is about one.
-pub fn cluster_of(record: &Record) -> Option<ClusterId> {
+pub fn cluster_of(record: &Record) -> Option<EtcdId> {
     match record {
         Record::Availability { cluster, .. }
         | Record::Strength { cluster, .. }

@@ -1,8 +1,8 @@
 //! Plain words for durations, sizes and faults, shared by outage causes, the trace and the verdict.
 
-use crate::ids::{ClusterId, MemberId, NodeId, VolumeId, ZoneId};
+use crate::ids::{EtcdId, MemberId, NodeId, VolumeId, ZoneId};
 use crate::kernel::time::Duration;
-use crate::scenario::{Aim, CloudAnswer, Direction, Fault, LinkChange, Op, Scenario};
+use crate::scenario::{CloudAnswer, Direction, Fault, FaultTarget, LinkChange, Op, Scenario};
 
 /// A duration as people say it: `870 ms`, `1.3 s`, `30 min`, `2.5 h`; one decimal below ten seconds-like units.
 pub fn duration(d: Duration) -> String {
@@ -99,8 +99,8 @@ pub fn began(fault: &Fault, scenario: &Scenario) -> String {
         Fault::ProcessKill(m) => format!("{} was killed", process(*m, scenario)),
         Fault::GracefulStop(m) => format!("{} was told to stop", process(*m, scenario)),
         Fault::ZonePower(z) => format!("zone {} lost power", zone(*z, scenario)),
-        Fault::ZoneCut { zone: z, direction } => cut(&format!("zone {}", zone(*z, scenario)), *direction),
-        Fault::NodeCut { node: n, direction } => cut(&format!("node {}", node(*n, scenario)), *direction),
+        Fault::ZonePartition { zone: z, direction } => cut(&format!("zone {}", zone(*z, scenario)), *direction),
+        Fault::NodePartition { node: n, direction } => cut(&format!("node {}", node(*n, scenario)), *direction),
         Fault::LinkDegraded { a, b, change } => {
             format!("{} got worse ({})", link(*a, *b, scenario), link_change(*change))
         }
@@ -130,8 +130,8 @@ pub fn goes_on(fault: &Fault, scenario: &Scenario) -> String {
         Fault::NodeCrash(n) => format!("node {} still without power", node(*n, scenario)),
         Fault::ProcessKill(m) | Fault::GracefulStop(m) => format!("{} still stopped", process(*m, scenario)),
         Fault::ZonePower(z) => format!("zone {} still without power", zone(*z, scenario)),
-        Fault::ZoneCut { zone: z, .. } => format!("zone {} still cut off", zone(*z, scenario)),
-        Fault::NodeCut { node: n, .. } => format!("node {} still cut off", node(*n, scenario)),
+        Fault::ZonePartition { zone: z, .. } => format!("zone {} still cut off", zone(*z, scenario)),
+        Fault::NodePartition { node: n, .. } => format!("node {} still cut off", node(*n, scenario)),
         Fault::LinkDegraded { a, b, .. } => format!("{} still bad", link(*a, *b, scenario)),
         Fault::DiskSlow { volume: v, .. } => format!("{} still slow", disk(*v, scenario)),
         Fault::VolumeLost(v) => format!("{} still gone", disk(*v, scenario)),
@@ -145,8 +145,8 @@ pub fn over(fault: &Fault, scenario: &Scenario) -> String {
         Fault::NodeCrash(n) => format!("node {} has power again", node(*n, scenario)),
         Fault::ProcessKill(m) | Fault::GracefulStop(m) => format!("{} is started again", process(*m, scenario)),
         Fault::ZonePower(z) => format!("zone {} has power again", zone(*z, scenario)),
-        Fault::ZoneCut { zone: z, .. } => format!("zone {} can be reached again", zone(*z, scenario)),
-        Fault::NodeCut { node: n, .. } => format!("node {} can be reached again", node(*n, scenario)),
+        Fault::ZonePartition { zone: z, .. } => format!("zone {} can be reached again", zone(*z, scenario)),
+        Fault::NodePartition { node: n, .. } => format!("node {} can be reached again", node(*n, scenario)),
         Fault::LinkDegraded { a, b, .. } => format!("{} is as good as before", link(*a, *b, scenario)),
         Fault::DiskSlow { volume: v, .. } => format!("{} is as fast as before", disk(*v, scenario)),
         Fault::VolumeLost(v) => format!("an empty disk replaces the {}", disk(*v, scenario)),
@@ -177,36 +177,36 @@ fn cut(what: &str, direction: Direction) -> String {
     }
 }
 
-fn of_leader(what: &str, cluster: ClusterId, scenario: &Scenario) -> String {
+fn of_leader(what: &str, cluster: EtcdId, scenario: &Scenario) -> String {
     format!("{what} of the leader of {}", scenario.etcd[cluster.0 as usize].name)
 }
 
-fn node(aim: Aim<NodeId>, scenario: &Scenario) -> String {
-    match aim {
-        Aim::Named(n) => scenario.nodes[n.0 as usize].name.clone(),
-        Aim::OfLeader(c) => of_leader("(that", c, scenario) + ")",
+fn node(target: FaultTarget<NodeId>, scenario: &Scenario) -> String {
+    match target {
+        FaultTarget::Named(n) => scenario.nodes[n.0 as usize].name.clone(),
+        FaultTarget::OfLeader(c) => of_leader("(that", c, scenario) + ")",
     }
 }
 
-fn zone(aim: Aim<ZoneId>, scenario: &Scenario) -> String {
-    match aim {
-        Aim::Named(z) => scenario.zones[z.0 as usize].name.clone(),
-        Aim::OfLeader(c) => of_leader("(that", c, scenario) + ")",
+fn zone(target: FaultTarget<ZoneId>, scenario: &Scenario) -> String {
+    match target {
+        FaultTarget::Named(z) => scenario.zones[z.0 as usize].name.clone(),
+        FaultTarget::OfLeader(c) => of_leader("(that", c, scenario) + ")",
     }
 }
 
-fn process(aim: Aim<MemberId>, scenario: &Scenario) -> String {
-    match aim {
-        Aim::Named(m) => member(scenario, m).to_owned(),
-        Aim::OfLeader(c) => of_leader("the process", c, scenario),
+fn process(target: FaultTarget<MemberId>, scenario: &Scenario) -> String {
+    match target {
+        FaultTarget::Named(m) => member(scenario, m).to_owned(),
+        FaultTarget::OfLeader(c) => of_leader("the process", c, scenario),
     }
 }
 
 /// A volume by the member that uses it (the first, where several do), or by its own name.
-fn disk(aim: Aim<VolumeId>, scenario: &Scenario) -> String {
-    let volume = match aim {
-        Aim::Named(v) => v,
-        Aim::OfLeader(c) => return of_leader("disk", c, scenario),
+fn disk(target: FaultTarget<VolumeId>, scenario: &Scenario) -> String {
+    let volume = match target {
+        FaultTarget::Named(v) => v,
+        FaultTarget::OfLeader(c) => return of_leader("disk", c, scenario),
     };
     let user = scenario.etcd.iter().flat_map(|c| &c.members).find(|m| m.volume == volume);
     format!("disk of {}", user.map_or(&scenario.volumes[volume.0 as usize].name, |m| &m.name))

@@ -93,7 +93,7 @@ impl Report {
         let all = [Check::Seen, Check::SecondHand, Check::Memory, Check::Given];
         let count = |check: Check| (check, self.prices_of(provider).filter(|price| price.check == check).count());
         let words: Vec<String> =
-            all.map(count).iter().filter(|(_, n)| *n > 0).map(|(check, n)| format!("{n} {}", check.words())).collect();
+            all.map(count).iter().filter(|(_, n)| *n > 0).map(|(check, n)| format!("{n} {}", check.describe())).collect();
         format!("prices: {}", words.join(", "))
     }
 

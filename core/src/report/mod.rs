@@ -324,8 +324,8 @@ impl Report {
 
 impl From<Outcome> for ExpectationReport {
     fn from(outcome: Outcome) -> Self {
-        let Outcome { ok, that, found, wanted, because, text: _ } = outcome;
-        Self { ok, that, found, wanted, because }
+        let Outcome { ok, that, actual, expected, because, text: _ } = outcome;
+        Self { ok, that, found: actual, wanted: expected, because }
     }
 }
 

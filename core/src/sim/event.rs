@@ -3,7 +3,7 @@
 use crate::etcd::passage::Passage;
 use crate::etcd::passive::Alarm;
 use crate::etcd::raft::log::{Command, Token};
-use crate::ids::{ClientId, ClusterId, FaultId, MemberId, PlaneId};
+use crate::ids::{ClientId, EtcdId, FaultId, KubeClusterId, MemberId};
 use crate::kernel::time::Time;
 use crate::kube::event::KubeEvent;
 use crate::network::HostId;
@@ -13,13 +13,13 @@ use crate::record::{Record, RequestResult, StopReason};
 #[derive(Clone, Copy, Debug)]
 pub enum Event {
     /// For a cluster.
-    Etcd(ClusterId, EtcdEvent),
+    Etcd(EtcdId, EtcdEvent),
     /// For a client.
     Client(ClientId, ClientEvent),
     /// For the faults and the operator.
     Fault(FaultEvent),
     /// For a plane.
-    Kube(PlaneId, KubeEvent),
+    Kube(KubeClusterId, KubeEvent),
 }
 
 /// Timers and arrivals of a cluster. Timers carry a generation: one that has moved on makes them void.
@@ -211,13 +211,13 @@ pub struct Effects {
     /// Entries applied at members that have watchers.
     pub watched: Vec<Watched>,
     /// Something the virtual probe would notice has changed in this cluster.
-    pub disturbed: Vec<ClusterId>,
+    pub disturbed: Vec<EtcdId>,
     /// Containers of etcd members that start or end.
     pub orders: Vec<MemberOrder>,
     /// Active-passive clusters that etcd-druid can check from now on, from this host, or can no longer.
-    pub checked: Vec<(ClusterId, Option<HostId>)>,
+    pub checked: Vec<(EtcdId, Option<HostId>)>,
     /// Clusters that are on their way to another seed, and how far.
-    pub passages: Vec<(ClusterId, Passage)>,
+    pub passages: Vec<(EtcdId, Passage)>,
     /// Machines that are no more.
     pub deleted_vms: Vec<HostId>,
     /// Whether anybody wants [`Record::Raft`].
@@ -243,7 +243,7 @@ impl Effects {
     }
 
     /// Queues an event of a cluster.
-    pub fn etcd(&mut self, at: Time, cluster: ClusterId, event: EtcdEvent) {
+    pub fn etcd(&mut self, at: Time, cluster: EtcdId, event: EtcdEvent) {
         self.schedule.push((at, Event::Etcd(cluster, event)));
     }
 

@@ -3,12 +3,12 @@
 use crate::etcd::cluster::{Cluster, Context};
 use crate::etcd::member::Standing;
 use crate::gardener::machine::cloud::Failure;
-use crate::ids::{ClusterId, FaultId, MemberId, NodeId, VolumeId};
+use crate::ids::{EtcdId, FaultId, MemberId, NodeId, VolumeId};
 use crate::kernel::time::{Duration, Time};
 use crate::network::{HostId, Network};
 use crate::record::{Record, StopReason};
 use crate::scenario::Leader;
-use crate::scenario::{ActiveFault, Aim, Fault, MemberChange};
+use crate::scenario::{ActiveFault, Fault, FaultTarget, MemberChange};
 use crate::sim::Simulation;
 use crate::sim::event::{Event, FaultEvent};
 
@@ -30,7 +30,7 @@ impl Simulation {
 
     /// Breaks something now, for `lasts` or to the end of the run.
     pub fn inject(&mut self, fault: &Fault, lasts: Option<Duration>) -> FaultId {
-        let leader = |cluster: ClusterId| self.leader_of(cluster);
+        let leader = |cluster: EtcdId| self.leader_of(cluster);
         let fault = fault.resolved(leader);
         let active = self.faults.start(fault, self.now);
         self.fx.record(Record::FaultStarted(active.clone()));
@@ -50,7 +50,7 @@ impl Simulation {
         if lasts == Some(Duration::ZERO) {
             return Err("a fault that lasts no time breaks nothing".to_owned());
         }
-        if let Fault::ProcessKill(Aim::Named(member)) | Fault::GracefulStop(Aim::Named(member)) = fault
+        if let Fault::ProcessKill(FaultTarget::Named(member)) | Fault::GracefulStop(FaultTarget::Named(member)) = fault
             && self.clusters[member.cluster.0 as usize].members[member.index as usize].standing != Standing::In
             && self.clusters[member.cluster.0 as usize].members[member.index as usize].standing != Standing::Standby
         {
@@ -101,14 +101,14 @@ impl Simulation {
                 let change = self.scenario.operations[index as usize].change;
                 let (MemberChange::Add(id) | MemberChange::Remove(id) | MemberChange::Promote(id)) = change;
                 let learner = self.scenario.member(id).learner;
-                let (cluster, mut cx) = self.cluster(id.cluster);
+                let (cluster, mut cx) = self.etcd_cluster(id.cluster);
                 cluster.change_membership(change, learner, &mut cx);
             }
         }
     }
 
     /// Who leads a cluster: the member itself, its node, zone and volume. Where nobody leads, the first member.
-    fn leader_of(&self, id: ClusterId) -> Leader {
+    fn leader_of(&self, id: EtcdId) -> Leader {
         let cluster = &self.clusters[id.0 as usize];
         let first =
             || (0u8..).zip(&cluster.members).find(|(_, member)| member.standing == Standing::In).map_or(0, |(index, _)| index);
@@ -136,19 +136,19 @@ impl Simulation {
             }
             Fault::ProcessKill(member) => {
                 let id = member.named();
-                let (cluster, mut cx) = self.cluster(id.cluster);
+                let (cluster, mut cx) = self.etcd_cluster(id.cluster);
                 if begins { cluster.hold_down(id.index, StopReason::Killed, &mut cx) } else { cluster.release(id.index, &mut cx) }
             }
             Fault::GracefulStop(member) => {
                 let id = member.named();
-                let (cluster, mut cx) = self.cluster(id.cluster);
+                let (cluster, mut cx) = self.etcd_cluster(id.cluster);
                 if begins { cluster.terminate(id.index, &mut cx) } else { cluster.release(id.index, &mut cx) }
             }
-            Fault::ZoneCut { zone, direction } => {
+            Fault::ZonePartition { zone, direction } => {
                 self.network.cut_zone(zone.named(), direction, begins);
                 self.network_changed();
             }
-            Fault::NodeCut { node, direction } => {
+            Fault::NodePartition { node, direction } => {
                 self.network.cut_host(Network::host_of(node.named()), direction, begins);
                 self.network_changed();
             }
@@ -178,8 +178,8 @@ impl Simulation {
     }
 
     fn network_changed(&mut self) {
-        for id in (0..self.clusters.len() as u16).map(ClusterId) {
-            let (cluster, mut cx) = self.cluster(id);
+        for id in (0..self.clusters.len() as u16).map(EtcdId) {
+            let (cluster, mut cx) = self.etcd_cluster(id);
             cluster.network_changed(&mut cx);
         }
         let (kube, mut at) = self.kube();
@@ -203,8 +203,8 @@ impl Simulation {
                 self.fx.record(Record::NodePower { node: NodeId(host.0), up: !off });
             }
         }
-        for id in (0..self.clusters.len() as u16).map(ClusterId) {
-            let (cluster, mut cx) = self.cluster(id);
+        for id in (0..self.clusters.len() as u16).map(EtcdId) {
+            let (cluster, mut cx) = self.etcd_cluster(id);
             let here: Vec<u8> = (0u8..)
                 .zip(&cluster.members)
                 .filter(|(_, member)| changed.contains(&member.host) && !member.managed)
@@ -222,8 +222,8 @@ impl Simulation {
     /// Does something to a volume: to every member that uses it, has used it or will (a successor may join onto it).
     fn on_volume(&mut self, volume: VolumeId, act: impl Fn(&mut Cluster, u8, &mut Context<'_>)) {
         let scenario = self.scenario.clone();
-        for id in (0..self.clusters.len() as u16).map(ClusterId) {
-            let (cluster, mut cx) = self.cluster(id);
+        for id in (0..self.clusters.len() as u16).map(EtcdId) {
+            let (cluster, mut cx) = self.etcd_cluster(id);
             for index in cluster.members_on(&scenario, volume) {
                 act(cluster, index, &mut cx);
             }

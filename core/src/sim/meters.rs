@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::client::Client;
-use crate::ids::{Endpoint, MemberId, PlaneId, ZoneId};
+use crate::ids::{Endpoint, KubeClusterId, MemberId, ZoneId};
 use crate::kernel::time::Time;
 use crate::network::ledger::Ledger;
 use crate::network::meter::Meter;
@@ -92,7 +92,7 @@ impl Simulation {
     }
 
     /// What control planes that are in use have written to their etcd: bytes of keys and values.
-    pub fn written(&self) -> impl Iterator<Item = (PlaneId, u64)> {
+    pub fn written(&self) -> impl Iterator<Item = (KubeClusterId, u64)> {
         self.traffic.written(self.now)
     }
 

@@ -25,7 +25,7 @@ use crate::etcd::member::Standing;
 use crate::etcd::raft;
 use crate::fault::Faults;
 use crate::gardener::machine::cloud::Cloud;
-use crate::ids::{ClientId, ClusterId, MemberId, ZoneId};
+use crate::ids::{ClientId, EtcdId, MemberId, ZoneId};
 use crate::kernel::queue::EventQueue;
 use crate::kernel::time::Time;
 use crate::kube::{self, Kube};
@@ -124,7 +124,7 @@ impl Simulation {
     pub fn new(scenario: Arc<Scenario>, seed: u64, options: Options) -> Self {
         let mut fx = Effects { raft_records: options.raft_records, ..Effects::default() };
         let mut network = Network::new(&scenario);
-        let ids = (0..scenario.etcd.len() as u16).map(ClusterId);
+        let ids = (0..scenario.etcd.len() as u16).map(EtcdId);
         let mut clusters: Vec<Cluster> = ids.map(|id| Cluster::new(&scenario, id, seed, options, &mut fx)).collect();
         for (cluster, spec) in clusters.iter_mut().zip(&scenario.etcd) {
             let mut cx = Context { now: Time::ZERO, net: &network, fx: &mut fx };
@@ -159,8 +159,8 @@ impl Simulation {
 
     /// A plane.
     #[cfg(test)]
-    pub(crate) fn plane(&self, id: crate::ids::PlaneId) -> &kube::plane::Plane {
-        self.kube.plane(id)
+    pub(crate) fn cluster(&self, id: crate::ids::KubeClusterId) -> &kube::cluster::Plane {
+        self.kube.cluster(id)
     }
 
     /// A plane hears of a process.
@@ -248,7 +248,7 @@ impl Simulation {
             Event::Etcd(id, EtcdEvent::Request(token)) => {
                 let client = &self.clients[token.client.0 as usize];
                 let (op, until) = (client.op(), self.now + client.timeout());
-                let (cluster, mut cx) = self.cluster(id);
+                let (cluster, mut cx) = self.etcd_cluster(id);
                 let host = cluster.members[token.member as usize].host;
                 if !cluster.request(token, op, until, &mut cx) && self.network.is_powered(host) {
                     // The kernel of a living host answers for the process that is not there.
@@ -258,11 +258,11 @@ impl Simulation {
             Event::Etcd(id, EtcdEvent::Work(token, step, life)) => {
                 let client = &self.clients[token.client.0 as usize];
                 let (op, until) = (client.op(), self.now + client.timeout());
-                let (cluster, mut cx) = self.cluster(id);
+                let (cluster, mut cx) = self.etcd_cluster(id);
                 cluster.work((token, step, life), op, until, &mut cx);
             }
             Event::Etcd(id, event) => {
-                let (cluster, mut cx) = self.cluster(id);
+                let (cluster, mut cx) = self.etcd_cluster(id);
                 cluster.handle(event, &mut cx);
             }
             Event::Client(id, event) => {
@@ -270,14 +270,14 @@ impl Simulation {
                 client.handle(event, &mut at);
             }
             Event::Fault(event) => self.fault(event),
-            Event::Kube(plane, event) => {
+            Event::Kube(cluster, event) => {
                 let (kube, mut at) = self.kube();
-                kube.handle(plane, event, &mut at);
+                kube.handle(cluster, event, &mut at);
             }
         }
     }
 
-    fn cluster(&mut self, id: ClusterId) -> (&mut Cluster, Context<'_>) {
+    fn etcd_cluster(&mut self, id: EtcdId) -> (&mut Cluster, Context<'_>) {
         let cx = Context { now: self.now, net: &self.network, fx: &mut self.fx };
         (&mut self.clusters[id.0 as usize], cx)
     }
@@ -301,11 +301,11 @@ impl Simulation {
     #[cfg(test)]
     pub(crate) fn act(
         &mut self,
-        plane: crate::ids::PlaneId,
-        deed: impl FnOnce(&mut kube::plane::Plane, &mut kube::context::Cx<'_>),
+        cluster: crate::ids::KubeClusterId,
+        deed: impl FnOnce(&mut kube::cluster::Plane, &mut kube::context::Cx<'_>),
     ) {
         let (kube, mut at) = self.kube();
-        kube.act(plane, deed, &mut at);
+        kube.act(cluster, deed, &mut at);
     }
 
     fn client(&mut self, id: ClientId) -> (&mut Client, Surroundings<'_>) {
@@ -339,7 +339,7 @@ impl Simulation {
                 self.obey(order);
             }
             for (id, druid) in std::mem::take(&mut self.fx.checked) {
-                let (cluster, mut cx) = self.cluster(id);
+                let (cluster, mut cx) = self.etcd_cluster(id);
                 cluster.is_checked_from(druid, &mut cx);
             }
             for (id, passage) in std::mem::take(&mut self.fx.passages) {
@@ -351,7 +351,7 @@ impl Simulation {
             for id in std::mem::take(&mut self.fx.disturbed) {
                 self.traffic.disturbed(id);
                 let (probe, zones) = (self.scenario.probe, self.scenario.zones.len() as u16);
-                let (cluster, mut cx) = self.cluster(id);
+                let (cluster, mut cx) = self.etcd_cluster(id);
                 cluster.attend(&mut cx);
                 cluster.probe(probe, zones, &mut cx);
                 for id in self.clients_of(id) {
@@ -368,14 +368,14 @@ impl Simulation {
         let mut traffic = std::mem::take(&mut self.traffic);
         let stale = traffic.refresh(&self.world());
         self.traffic = traffic;
-        for plane in stale {
-            self.seat_clients(plane);
+        for cluster in stale {
+            self.seat_clients(cluster);
         }
     }
 
     fn world(&self) -> World<'_> {
         let Self { now, scenario, network: net, clusters, kube, .. } = self;
-        World { now: *now, scenario, net, clusters, kube }
+        World { now: *now, scenario, net, etcd: clusters, kube }
     }
 
     fn obey(&mut self, order: MemberOrder) {
@@ -386,7 +386,7 @@ impl Simulation {
         if let MemberOrder::Run { host, .. } = order {
             self.member_moves(member, host);
         }
-        let (cluster, mut cx) = self.cluster(member.cluster);
+        let (cluster, mut cx) = self.etcd_cluster(member.cluster);
         match order {
             MemberOrder::Run { host, .. } => cluster.run(member.index, host, &mut cx),
             MemberOrder::Terminate { host, .. } => cluster.withdraw(member.index, host, &mut cx),
@@ -424,19 +424,19 @@ impl Simulation {
         }
     }
 
-    fn clients_of(&self, cluster: ClusterId) -> Vec<ClientId> {
+    fn clients_of(&self, cluster: EtcdId) -> Vec<ClientId> {
         (0..).map(ClientId).zip(&self.clients).filter(|(_, client)| client.cluster() == cluster).map(|(id, _)| id).collect()
     }
 
     fn wake_all(&mut self) {
-        for id in (0..self.clusters.len() as u16).map(ClusterId) {
-            let (cluster, mut cx) = self.cluster(id);
+        for id in (0..self.clusters.len() as u16).map(EtcdId) {
+            let (cluster, mut cx) = self.etcd_cluster(id);
             cluster.wake(&mut cx);
         }
     }
 
     /// The members of a cluster, in the scenario's order.
-    pub fn members(&self, cluster: ClusterId) -> Vec<MemberStatus> {
+    pub fn members(&self, cluster: EtcdId) -> Vec<MemberStatus> {
         let status = |member: &crate::etcd::member::Member| {
             let server = member.server.as_deref();
             let disk = member.disk.content.as_deref();

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::etcd::picture::ClusterPicture;
-use crate::ids::{ClusterId, GroupId, PlaneId};
+use crate::ids::{EtcdId, KubeClusterId, MachineDeploymentId};
 use crate::kernel::time::Time;
 use crate::kube::glance::PlanePicture;
 use crate::scenario::ActiveFault;
@@ -21,7 +21,7 @@ pub struct Picture {
     /// Each etcd cluster.
     pub etcd: Vec<ClusterPicture>,
     /// The objects of each Kubernetes cluster.
-    pub planes: Vec<PlanePicture>,
+    pub clusters: Vec<PlanePicture>,
     /// What is broken, in the order it began.
     pub faults: Vec<ActiveFault>,
     /// Bytes on the wire between every two zones since the start, row-major: `from * zones + to`.
@@ -30,13 +30,13 @@ pub struct Picture {
 
 impl Simulation {
     /// How long machines have been there until now, all together: nanoseconds by machine deployment of a plane.
-    pub fn machine_time(&self) -> impl Iterator<Item = (PlaneId, GroupId, u128)> {
+    pub fn machine_time(&self) -> impl Iterator<Item = (KubeClusterId, MachineDeploymentId, u128)> {
         self.cloud.machine_time(self.now)
     }
 
     /// The world as [`Simulation::run_until`] left it.
     pub fn picture(&self) -> Picture {
-        let ids = (0..self.clusters.len() as u16).map(ClusterId);
+        let ids = (0..self.clusters.len() as u16).map(EtcdId);
         let zones = self.scenario.zones.len();
         let mut zone_bytes = vec![0; zones * zones];
         for link in self.links() {
@@ -51,7 +51,7 @@ impl Simulation {
                 .map(|(n, _)| self.network.is_powered(crate::network::Network::host_of(crate::ids::NodeId(n))))
                 .collect(),
             etcd: ids.map(|id| self.clusters[id.0 as usize].picture(self.members(id), &self.network)).collect(),
-            planes: self.kube.glance(&self.scenario, &self.network),
+            clusters: self.kube.glance(&self.scenario, &self.network),
             faults: self.faults.active.clone(),
             zone_bytes,
         }
@@ -59,8 +59,8 @@ impl Simulation {
 
     /// From now on every heartbeat is a message, as under [`Exact::Full`](crate::sim::Exact::Full): what happens is the same, and all of it can be watched.
     pub fn message_by_message(&mut self) {
-        for id in (0..self.clusters.len() as u16).map(ClusterId) {
-            let (cluster, mut cx) = self.cluster(id);
+        for id in (0..self.clusters.len() as u16).map(EtcdId) {
+            let (cluster, mut cx) = self.etcd_cluster(id);
             cluster.never_rest(&mut cx);
         }
     }

@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 
 use crate::client::Seat;
 use crate::client::in_flight::InFlight;
-use crate::ids::{ClientId, PlaneId};
+use crate::ids::{ClientId, KubeClusterId};
 use crate::kube::api::Running;
-use crate::scenario::{Scenario, ServerPart};
+use crate::scenario::{ApiServerClient, Scenario};
 use crate::sim::Simulation;
 
 /// Clients that are parts of API servers, and what those work on.
 #[derive(Clone, Debug)]
 pub(super) struct Servers {
-    of: BTreeMap<PlaneId, Parts>,
+    of: BTreeMap<KubeClusterId, Parts>,
     /// Requests in flight.
     pub(super) in_flight: InFlight,
 }
@@ -20,7 +20,7 @@ pub(super) struct Servers {
 /// The parts of a plane's API servers.
 #[derive(Clone, Debug, Default)]
 struct Parts {
-    clients: Vec<(ClientId, ServerPart)>,
+    clients: Vec<(ClientId, ApiServerClient)>,
     /// The key of the server that has each number, while it runs.
     numbers: Vec<Option<u32>>,
 }
@@ -28,10 +28,10 @@ struct Parts {
 impl Servers {
     /// Nothing is asked yet.
     pub(super) fn new(scenario: &Scenario) -> Self {
-        let mut of: BTreeMap<PlaneId, Parts> = BTreeMap::new();
+        let mut of: BTreeMap<KubeClusterId, Parts> = BTreeMap::new();
         for (id, client) in (0..).map(ClientId).zip(&scenario.clients) {
             if let Some(part) = client.server {
-                let own = of.entry(part.plane).or_default();
+                let own = of.entry(part.cluster).or_default();
                 own.clients.push((id, part));
                 own.numbers.resize(own.numbers.len().max(part.server as usize + 1), None);
             }
@@ -59,20 +59,20 @@ impl Parts {
 
 impl Simulation {
     /// What the API servers of a plane ask of etcd is asked request by request from now on as its scenario says, or all of it flows.
-    pub fn ask_each(&mut self, plane: PlaneId, each: bool) {
-        self.traffic.set_all(plane, !each);
+    pub fn ask_each(&mut self, cluster: KubeClusterId, each: bool) {
+        self.traffic.set_all(cluster, !each);
     }
 
     /// The parts of a plane's API servers sit where those are that clients are sent to now. What they ask of a member that does not
     /// answer waits, as clients of theirs do: until the readiness probe of the server says so they are sent there still.
     /// (What a server without any member to dial refuses at once is left out.) A server that is linked watches, ready or not.
-    pub(super) fn seat_clients(&mut self, plane: PlaneId) {
-        let Some(mut parts) = self.servers.of.remove(&plane) else { return };
-        let running: Vec<Running> = self.kube.plane(plane).api().servers().collect();
+    pub(super) fn seat_clients(&mut self, cluster: KubeClusterId) {
+        let Some(mut parts) = self.servers.of.remove(&cluster) else { return };
+        let running: Vec<Running> = self.kube.cluster(cluster).api().servers().collect();
         parts.number(&running);
         let servers = running.iter().filter(|server| server.ready && server.asks.is_some()).count();
-        let times = self.traffic.times(plane, servers, &self.world());
-        let main = self.scenario.kube.planes[plane.0 as usize].etcd;
+        let times = self.traffic.times(cluster, servers, &self.world());
+        let main = self.scenario.kube.clusters[cluster.0 as usize].etcd;
         for (id, part) in &parts.clients {
             let key = parts.numbers[part.server as usize];
             let server = running.iter().find(|server| Some(server.key) == key);
@@ -92,6 +92,6 @@ impl Simulation {
             let (client, mut at) = self.client(*id);
             client.sit(seat, &mut at);
         }
-        self.servers.of.insert(plane, parts);
+        self.servers.of.insert(cluster, parts);
     }
 }

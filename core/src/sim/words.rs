@@ -37,7 +37,7 @@ impl Simulation {
         match event {
             Event::Etcd(id, event) => self.clusters[id.0 as usize].event_words(event, self.now, &self.network, scenario),
             Event::Client(id, event) => self.clients[id.0 as usize].event_words(event, self.now, scenario),
-            Event::Kube(id, event) => Some(event.words(self.kube.plane(id), &scenario.kube.planes[id.0 as usize], scenario)),
+            Event::Kube(id, event) => Some(event.words(self.kube.cluster(id), &scenario.kube.clusters[id.0 as usize], scenario)),
             Event::Fault(FaultEvent::Planned(index)) => Some(words::began(&scenario.faults[index as usize].fault, scenario)),
             Event::Fault(FaultEvent::Random(index)) => {
                 Some(words::began(&self.faults.processes[index as usize].fault(), scenario))
@@ -47,8 +47,8 @@ impl Simulation {
             }
             Event::Fault(FaultEvent::Maintenance(index)) => {
                 let operation = scenario.kube.operations[index as usize];
-                let plane = &scenario.kube.planes[operation.plane.0 as usize];
-                Some(format!("{}: an operator {}", plane.name, task_words(operation.task, plane, scenario)))
+                let cluster = &scenario.kube.clusters[operation.cluster.0 as usize];
+                Some(format!("{}: an operator {}", cluster.name, task_words(operation.task, cluster, scenario)))
             }
             Event::Fault(FaultEvent::Operation(index)) => {
                 Some(format!("an operator asks: {}", change_words(scenario.operations[index as usize].change, scenario)))
@@ -63,14 +63,14 @@ mod tests {
 
     use super::*;
     use crate::observe::testing::{at, client, three_zones};
-    use crate::scenario::{Aim, Fault, PlannedFault, Target};
+    use crate::scenario::{Fault, FaultTarget, PlannedFault, Target};
     use crate::sim::Options;
 
     #[test]
     fn every_step_says_what_happens_and_changes_nothing() {
         let mut scenario = three_zones();
         scenario.clients = vec![client("load", Target::Leader)];
-        let fault = Fault::ProcessKill(Aim::OfLeader(crate::observe::testing::CLUSTER));
+        let fault = Fault::ProcessKill(FaultTarget::OfLeader(crate::observe::testing::CLUSTER));
         scenario.faults = vec![PlannedFault { at: at(2_000), lasts: Some(crate::kernel::time::Duration::from_secs(5)), fault }];
         let scenario = Arc::new(scenario);
         let mut stepped = Simulation::new(Arc::clone(&scenario), 1, Options::default());

@@ -19,7 +19,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::etcd::cluster::Cluster;
-use crate::ids::{ClusterId, Endpoint, PlaneId, WorkloadId, ZoneId};
+use crate::ids::{Endpoint, EtcdId, KubeClusterId, WorkloadId, ZoneId};
 use crate::kernel::time::Time;
 use crate::kube::Kube;
 use crate::kube::record::{KubeRecord, PodFact};
@@ -42,7 +42,7 @@ pub struct World<'a> {
     /// Hosts and paths.
     pub net: &'a Network,
     /// etcd clusters.
-    pub clusters: &'a [Cluster],
+    pub etcd: &'a [Cluster],
     /// Planes.
     pub kube: &'a Kube,
 }
@@ -83,9 +83,9 @@ struct Plane {
     /// Its shoot: a place in [`KubeModel::shoots`](crate::kube::spec::KubeModel::shoots).
     shoot: u16,
     /// Its etcd for events.
-    events: Option<ClusterId>,
+    events: Option<EtcdId>,
     /// Components that ask, or are told, and what they are in each seed that may host them.
-    components: Vec<(String, Vec<(PlaneId, WorkloadId)>)>,
+    components: Vec<(String, Vec<(KubeClusterId, WorkloadId)>)>,
     /// All of it flows.
     all: bool,
     since: Time,
@@ -100,33 +100,33 @@ struct Plane {
 /// The traffic of all control planes that are in use.
 #[derive(Clone, Debug, Default)]
 pub struct Traffic {
-    planes: BTreeMap<PlaneId, Plane>,
-    of_cluster: BTreeMap<ClusterId, PlaneId>,
+    clusters: BTreeMap<KubeClusterId, Plane>,
+    of_cluster: BTreeMap<EtcdId, KubeClusterId>,
     /// Of which plane the pods of a component are callers.
-    of_component: BTreeMap<(PlaneId, WorkloadId), PlaneId>,
-    stale: BTreeSet<PlaneId>,
+    of_component: BTreeMap<(KubeClusterId, WorkloadId), KubeClusterId>,
+    stale: BTreeSet<KubeClusterId>,
 }
 
 impl Traffic {
     /// Nothing has flowed yet.
     pub fn new(scenario: &Scenario) -> Self {
         let mut traffic = Self::default();
-        let mut plans: Vec<(PlaneId, [Arc<Plan>; 2])> = Vec::new();
+        let mut plans: Vec<(KubeClusterId, [Arc<Plan>; 2])> = Vec::new();
         for (shoot, spec) in (0..).zip(&scenario.kube.shoots) {
             let Some(hosted) = &spec.hosted else { continue };
-            let plane = &scenario.kube.planes[hosted.plane.0 as usize];
-            if plane.requests.is_empty() {
+            let cluster = &scenario.kube.clusters[hosted.cluster.0 as usize];
+            if cluster.requests.is_empty() {
                 continue;
             }
-            let revision = |id: PlaneId| scenario.etcd[scenario.kube.planes[id.0 as usize].etcd.0 as usize].revision;
-            let same = |id: PlaneId| {
-                scenario.kube.planes[id.0 as usize].requests == plane.requests && revision(id) == revision(hosted.plane)
+            let revision = |id: KubeClusterId| scenario.etcd[scenario.kube.clusters[id.0 as usize].etcd.0 as usize].revision;
+            let same = |id: KubeClusterId| {
+                scenario.kube.clusters[id.0 as usize].requests == cluster.requests && revision(id) == revision(hosted.cluster)
             };
             let known = plans.iter().find(|(id, _)| same(*id)).map(|(_, plans)| plans.clone());
             let own = known.unwrap_or_else(|| {
-                let at = Point { leads: true, term: 1, index: revision(hosted.plane), tls: scenario.network.tls };
-                let own = [false, true].map(|all| Arc::new(Plan::new(&plane.requests, at, all)));
-                plans.push((hosted.plane, own.clone()));
+                let at = Point { leads: true, term: 1, index: revision(hosted.cluster), tls: scenario.network.tls };
+                let own = [false, true].map(|all| Arc::new(Plan::new(&cluster.requests, at, all)));
+                plans.push((hosted.cluster, own.clone()));
                 own
             });
             let callers: BTreeSet<&str> =
@@ -134,69 +134,69 @@ impl Traffic {
             let mut components: Vec<_> = callers.into_iter().map(|name| (name.to_owned(), Vec::new())).collect();
             let mut events = None;
             for place in spec.places() {
-                let seed = scenario.kube.seeds[place.seed.0 as usize].plane;
+                let seed = scenario.kube.seeds[place.seed.0 as usize].cluster;
                 for id in &place.workloads {
-                    let workload = &scenario.kube.planes[seed.0 as usize].workloads[id.0 as usize];
-                    if let Role::Etcd(cluster) = workload.role {
-                        traffic.of_cluster.insert(cluster, hosted.plane);
-                        events = events.or(Some(cluster).filter(|cluster| *cluster != plane.etcd));
+                    let workload = &scenario.kube.clusters[seed.0 as usize].workloads[id.0 as usize];
+                    if let Role::Etcd(etcd) = workload.role {
+                        traffic.of_cluster.insert(etcd, hosted.cluster);
+                        events = events.or(Some(etcd).filter(|etcd| *etcd != cluster.etcd));
                     } else if let Some((_, places)) = components.iter_mut().find(|(name, _)| *name == workload.name) {
                         places.push((seed, *id));
-                        traffic.of_component.insert((seed, *id), hosted.plane);
+                        traffic.of_component.insert((seed, *id), hosted.cluster);
                     }
                 }
             }
             let (all, since, totals, pairs, written) = Default::default();
             let own = Plane { plans: own, shoot, events, components, all, since, totals, pairs, written };
-            traffic.planes.insert(hosted.plane, own);
-            traffic.stale.insert(hosted.plane);
+            traffic.clusters.insert(hosted.cluster, own);
+            traffic.stale.insert(hosted.cluster);
         }
         traffic
     }
 
     /// Something happened.
     pub fn heed(&mut self, record: &Record) {
-        let plane = match record {
-            Record::Kube(plane, KubeRecord::ApiServer(..)) => self.planes.contains_key(plane).then_some(plane),
+        let cluster = match record {
+            Record::Kube(cluster, KubeRecord::ApiServer(..)) => self.clusters.contains_key(cluster).then_some(cluster),
             Record::Kube(seed, KubeRecord::Pod(pod, PodFact::Ready(_) | PodFact::Removed)) => {
                 self.of_component.get(&(*seed, pod.workload))
             }
             Record::MemberMoved { member, .. } => self.of_cluster.get(&member.cluster),
             // It may be bound to another seed, whose load balancer it has from then on.
             Record::Kube(_, KubeRecord::Migration(shoot, _)) => {
-                self.planes.iter().find(|(_, plane)| plane.shoot == *shoot).map(|(plane, _)| plane)
+                self.clusters.iter().find(|(_, cluster)| cluster.shoot == *shoot).map(|(cluster, _)| cluster)
             }
             _ => None,
         };
-        self.stale.extend(plane);
+        self.stale.extend(cluster);
     }
 
     /// A cluster may answer otherwise than before, or its members hear each other otherwise.
-    pub fn disturbed(&mut self, cluster: ClusterId) {
+    pub fn disturbed(&mut self, cluster: EtcdId) {
         self.stale.extend(self.of_cluster.get(&cluster));
     }
 
     /// All that a plane's servers ask of etcd flows from now on, or some of it is asked one by one again.
-    pub fn set_all(&mut self, id: PlaneId, all: bool) {
-        if let Some(plane) = self.planes.get_mut(&id) {
-            plane.all = all;
+    pub fn set_all(&mut self, id: KubeClusterId, all: bool) {
+        if let Some(cluster) = self.clusters.get_mut(&id) {
+            cluster.all = all;
             self.stale.insert(id);
         }
     }
 
     /// How many times over each of a plane's requests is asked one by one now, by so many servers; `None`: all of it flows.
-    pub(crate) fn times(&self, id: PlaneId, servers: usize, at: &World<'_>) -> Option<Vec<usize>> {
-        self.planes.get(&id).filter(|plane| !plane.all).map(|plane| routes::times(id, plane, servers, at))
+    pub(crate) fn times(&self, id: KubeClusterId, servers: usize, at: &World<'_>) -> Option<Vec<usize>> {
+        self.clusters.get(&id).filter(|cluster| !cluster.all).map(|cluster| routes::times(id, cluster, servers, at))
     }
 
     /// Finds anew what flows where something may have changed; which planes' may have.
-    pub fn refresh(&mut self, at: &World<'_>) -> BTreeSet<PlaneId> {
+    pub fn refresh(&mut self, at: &World<'_>) -> BTreeSet<KubeClusterId> {
         let stale = std::mem::take(&mut self.stale);
         for id in stale.iter().copied() {
-            let plane = self.planes.get_mut(&id).expect("a plane that is in use");
-            let (flow, written) = routes::flow(id, plane, at);
-            if !plane.flows(&flow, written) {
-                plane.change(flow, written, at.now);
+            let cluster = self.clusters.get_mut(&id).expect("a plane that is in use");
+            let (flow, written) = routes::flow(id, cluster, at);
+            if !cluster.flows(&flow, written) {
+                cluster.change(flow, written, at.now);
             }
         }
         stale
@@ -204,24 +204,24 @@ impl Traffic {
 
     /// Whether every plane's traffic flows as it was last found: nothing has changed unnoticed.
     pub fn is_fresh(&self, at: &World<'_>) -> bool {
-        let flows = |id: PlaneId, plane: &Plane| {
-            let (flow, written) = routes::flow(id, plane, at);
-            plane.flows(&flow, written)
+        let flows = |id: KubeClusterId, cluster: &Plane| {
+            let (flow, written) = routes::flow(id, cluster, at);
+            cluster.flows(&flow, written)
         };
-        self.planes.iter().all(|(id, plane)| self.stale.contains(id) || flows(*id, plane))
+        self.clusters.iter().all(|(id, cluster)| self.stale.contains(id) || flows(*id, cluster))
     }
 
     /// What has flowed until now, the most that did in a second (bytes on the wire), in order.
     pub fn totals(&self, now: Time) -> impl Iterator<Item = (Key, Amount, f64)> {
-        self.planes.values().flat_map(move |plane| plane.totals(now))
+        self.clusters.values().flat_map(move |cluster| cluster.totals(now))
     }
 
     /// The same of all that goes from one zone to another, in order.
     pub fn pairs(&self, now: Time) -> BTreeMap<(ZoneId, ZoneId), Amount> {
         let mut pairs: BTreeMap<_, Amount> = BTreeMap::new();
-        for plane in self.planes.values() {
-            let ns = now.since(plane.since).as_nanos();
-            for (zones, (amount, rate)) in &plane.pairs {
+        for cluster in self.clusters.values() {
+            let ns = now.since(cluster.since).as_nanos();
+            for (zones, (amount, rate)) in &cluster.pairs {
                 let pair = pairs.entry(*zones).or_default();
                 pair.add(*amount);
                 pair.add(rate.over(ns));
@@ -231,8 +231,8 @@ impl Traffic {
     }
 
     /// What has got into the etcd-main of each plane: bytes of keys and values, at the rate of its plan.
-    pub fn written(&self, now: Time) -> impl Iterator<Item = (PlaneId, u64)> {
-        self.planes.iter().map(move |(id, plane)| (*id, plane.written(now).whole().1))
+    pub fn written(&self, now: Time) -> impl Iterator<Item = (KubeClusterId, u64)> {
+        self.clusters.iter().map(move |(id, cluster)| (*id, cluster.written(now).whole().1))
     }
 
     /// The same by what it is.

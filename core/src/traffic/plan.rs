@@ -125,7 +125,7 @@ pub struct Plan {
 pub fn times(by: &Caller, each: Each, servers: usize, pods: impl Fn(&str) -> usize) -> usize {
     match (by, each) {
         (Caller::Component(name), _) if pods(name) == 0 => 0,
-        (_, Each::Plane) => 1,
+        (_, Each::Cluster) => 1,
         (_, Each::Server) => servers,
         (_, Each::Standby) => pods(WATCHER).saturating_sub(1),
     }

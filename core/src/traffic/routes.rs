@@ -6,7 +6,7 @@
 //!   each member that answers equally often.
 
 use crate::etcd::cluster::Cluster;
-use crate::ids::{Endpoint, MemberId, PlaneId, WorkloadId, ZoneId};
+use crate::ids::{Endpoint, KubeClusterId, MemberId, WorkloadId, ZoneId};
 use crate::kube::api::Running;
 use crate::network::HostId;
 use crate::scenario::kube::usage::{Caller, Each, Objects, WATCHER};
@@ -27,10 +27,10 @@ struct Server {
 }
 
 /// API servers that have a connection to etcd: all of them, and those that clients are sent to and that get answers.
-fn servers(id: PlaneId, at: &World<'_>) -> (Vec<Server>, Vec<Server>) {
-    let main = &at.clusters[at.scenario.kube.planes[id.0 as usize].etcd.0 as usize];
+fn servers(id: KubeClusterId, at: &World<'_>) -> (Vec<Server>, Vec<Server>) {
+    let main = &at.etcd[at.scenario.kube.clusters[id.0 as usize].etcd.0 as usize];
     let (mut linked, mut serving) = (Vec::new(), Vec::new());
-    for Running { host, ready, linked: member, .. } in at.kube.plane(id).api().servers() {
+    for Running { host, ready, linked: member, .. } in at.kube.cluster(id).api().servers() {
         let Some(member) = member else { continue };
         let server = Server { host, member };
         linked.push(server);
@@ -42,12 +42,12 @@ fn servers(id: PlaneId, at: &World<'_>) -> (Vec<Server>, Vec<Server>) {
 }
 
 /// What flows in and around a plane now, and what gets into its etcd-main.
-pub(super) fn flow(id: PlaneId, plane: &Plane, at: &World<'_>) -> (Flow, Rate) {
-    let main = &at.clusters[at.scenario.kube.planes[id.0 as usize].etcd.0 as usize];
+pub(super) fn flow(id: KubeClusterId, cluster: &Plane, at: &World<'_>) -> (Flow, Rate) {
+    let main = &at.etcd[at.scenario.kube.clusters[id.0 as usize].etcd.0 as usize];
     let (linked, serving) = servers(id, at);
     let mut found = Found { id, at, flow: Flow::new() };
-    let plan = plane.plan();
-    let pods = Pods::find(id, plane, at);
+    let plan = cluster.plan();
+    let pods = Pods::find(id, cluster, at);
     let times: Vec<usize> = plan.groups.iter().map(|group| pods.times((&group.by, group.each), serving.len())).collect();
     let asks = plan.asks(&times);
     for (objects, writes, asked) in &asks.etcd {
@@ -58,7 +58,7 @@ pub(super) fn flow(id: PlaneId, plane: &Plane, at: &World<'_>) -> (Flow, Rate) {
                 }
             }
             Objects::Events => {
-                let Some(events) = plane.events.map(|events| &at.clusters[events.0 as usize]) else { continue };
+                let Some(events) = cluster.events.map(|events| &at.etcd[events.0 as usize]) else { continue };
                 let open = |member: &u8| events.time_at(*member, true, *writes, at.net).is_some();
                 let members: Vec<u8> = (0..events.members.len() as u8).filter(open).collect();
                 for (server, member) in serving.iter().flat_map(|server| members.iter().map(move |member| (*server, *member))) {
@@ -77,7 +77,7 @@ pub(super) fn flow(id: PlaneId, plane: &Plane, at: &World<'_>) -> (Flow, Rate) {
     for (group, times) in plan.groups.iter().zip(times) {
         let callers = match &group.by {
             Caller::Server => continue,
-            Caller::Outside => &outside(id, plane, at),
+            Caller::Outside => &outside(id, cluster, at),
             Caller::Component(name) => pods.of(name),
         };
         found.exchange(&group.calls, times, callers, &serving);
@@ -89,9 +89,9 @@ pub(super) fn flow(id: PlaneId, plane: &Plane, at: &World<'_>) -> (Flow, Rate) {
 }
 
 /// How many times over each of a plane's requests is asked now ([`plan::times`]).
-pub(super) fn times(id: PlaneId, plane: &Plane, servers: usize, at: &World<'_>) -> Vec<usize> {
-    let pods = Pods::find(id, plane, at);
-    let requests = &at.scenario.kube.planes[id.0 as usize].requests;
+pub(super) fn times(id: KubeClusterId, cluster: &Plane, servers: usize, at: &World<'_>) -> Vec<usize> {
+    let pods = Pods::find(id, cluster, at);
+    let requests = &at.scenario.kube.clusters[id.0 as usize].requests;
     requests.iter().map(|own| pods.times((&own.by, own.each), servers)).collect()
 }
 
@@ -99,15 +99,15 @@ pub(super) fn times(id: PlaneId, plane: &Plane, servers: usize, at: &World<'_>) 
 struct Pods<'a>(Vec<(&'a str, Vec<End>)>);
 
 impl<'a> Pods<'a> {
-    fn find(id: PlaneId, plane: &'a Plane, at: &World<'_>) -> Self {
-        let ends = |(seed, workload): &(PlaneId, WorkloadId)| {
-            let store = at.kube.plane(*seed).store();
+    fn find(id: KubeClusterId, cluster: &'a Plane, at: &World<'_>) -> Self {
+        let ends = |(seed, workload): &(KubeClusterId, WorkloadId)| {
+            let store = at.kube.cluster(*seed).store();
             let pods = store.pods_of(*workload).filter(|(_, pod)| pod.ready);
             let hosts = pods.filter_map(|(_, pod)| Some(store.get_node(pod.node?)?.host));
             let there = hosts.filter(|host| at.net.is_powered(*host));
             there.map(|host| (Endpoint::Components(id), at.net.zone(host))).collect::<Vec<End>>()
         };
-        Self(plane.components.iter().map(|(name, places)| (name.as_str(), places.iter().flat_map(ends).collect())).collect())
+        Self(cluster.components.iter().map(|(name, places)| (name.as_str(), places.iter().flat_map(ends).collect())).collect())
     }
 
     fn of(&self, name: &str) -> &[End] {
@@ -120,14 +120,14 @@ impl<'a> Pods<'a> {
 }
 
 /// Where that is that comes through the load balancer: each zone of the seed.
-fn outside(id: PlaneId, plane: &Plane, at: &World<'_>) -> Vec<End> {
-    let seed = at.kube.seed_of(plane.shoot);
+fn outside(id: KubeClusterId, cluster: &Plane, at: &World<'_>) -> Vec<End> {
+    let seed = at.kube.seed_of(cluster.shoot);
     let zones = seed.map(|seed| &at.scenario.kube.seeds[seed.0 as usize].zones);
     zones.into_iter().flatten().map(|zone| (Endpoint::Outside(id), *zone)).collect()
 }
 
 struct Found<'a> {
-    id: PlaneId,
+    id: KubeClusterId,
     at: &'a World<'a>,
     flow: Flow,
 }

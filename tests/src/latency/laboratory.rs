@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use zonefall_core::etcd::options::EtcdOptions;
-use zonefall_core::ids::{ClusterId, ZoneId};
+use zonefall_core::ids::{EtcdId, ZoneId};
 use zonefall_core::kernel::dist::Latency;
 use zonefall_core::kernel::time::{Duration, Time};
 use zonefall_core::record::{Record, RequestResult};
@@ -124,7 +124,7 @@ fn options(topology: Topology) -> EtcdOptions {
     EtcdOptions {
         pre_vote: false,
         request_timeout: PATIENCE,
-        hand_over: us(&HAND_OVER, 1.0),
+        rpc_overhead: us(&HAND_OVER, 1.0),
         apply: us(&APPLY, 1.0),
         cost: RequestCost {
             cores: CORES.value as u8,
@@ -188,7 +188,7 @@ fn client(row: &Row, bench: &Bench) -> Client {
     };
     Client {
         name: "benchmark".into(),
-        cluster: ClusterId(0),
+        etcd: EtcdId(0),
         zone: bench.client,
         node: None,
         op,
@@ -198,7 +198,7 @@ fn client(row: &Row, bench: &Bench) -> Client {
         process: Some(Process {
             per_request: us(&CLIENT, 1.0),
             per_mib: per_mib(&CLIENT_BYTES, 1.0),
-            hand_over: us(&HAND_OVER, 1.0),
+            rpc_overhead: us(&HAND_OVER, 1.0),
         }),
         timeout: PATIENCE,
         retries: 0,

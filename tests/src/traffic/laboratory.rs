@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use zonefall_core::network::wire;
 use zonefall_core::scenario::Scenario;
-use zonefall_core::scenario::kube::usage::{BURST_S, Basis, Does, KEY_BYTES, Objects, REST, Size, Source};
+use zonefall_core::scenario::kube::usage::{Action, BURST_S, Basis, IDLE_LOAD, KEY_BYTES, Objects, Size, Source};
 
 use super::Run;
 use crate::inputs::{Input, Label};
@@ -58,7 +58,7 @@ const SIZE: Size = Size { nodes: 3, servers: 3, standbys: 2 };
 /// What a fresh control plane asks of its etcd-main without user activity (events have their own), all API servers together: each a
 /// Poisson process, at its rate while it asks.
 pub fn at_rest() -> impl Iterator<Item = (&'static Source, Input)> {
-    REST.iter().filter(|source| source.objects == Objects::Main).map(|source| {
+    IDLE_LOAD.iter().filter(|source| source.objects == Objects::Main).map(|source| {
         let mean = source.per_million_s(SIZE) as f64 / 1e6;
         let value = if source.in_bursts { mean * 60.0 / BURST_S as f64 } else { mean };
         let (label, rows) = match source.basis {
@@ -98,11 +98,11 @@ fn rest(run: Run, duration_s: u64) -> Vec<Value> {
                     "rate": rate(input.value / SERVERS.value), "arrivals": "poisson",
                     "start": seconds(start), "stop": seconds(stop),
                 });
-                let (op, key, value) = match source.does {
-                    Does::Write(bytes) | Does::Keep(bytes) => ("txn", KEY_BYTES, bytes),
+                let (op, key, value) = match source.action {
+                    Action::Write(bytes) | Action::Keep(bytes) => ("txn", KEY_BYTES, bytes),
                     // As long as what grants one.
-                    Does::Grant => ("put", 8, 0),
-                    Does::Read(bytes) => ("range", KEY_BYTES, bytes),
+                    Action::Grant => ("put", 8, 0),
+                    Action::Read(bytes) => ("range", KEY_BYTES, bytes),
                 };
                 add(&mut client, json!({"op": op, "key": bytes(key), "value": bytes(value)}));
                 client

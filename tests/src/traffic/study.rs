@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use super::figures::{Figures, mean, repeats, simulate};
 use super::laboratory::{INPUTS, PHASES, at_rest};
 use super::{Published, Row, Run};
-use zonefall_core::scenario::kube::usage::{Does, Source};
+use zonefall_core::scenario::kube::usage::{Action, Source};
 
 use crate::inputs::Input;
 
@@ -125,11 +125,11 @@ impl Study {
 
     fn rest() -> String {
         let row = |(source, rate): (&Source, Input)| {
-            let does = match source.does {
-                Does::Write(bytes) | Does::Keep(bytes) => format!("transaction that puts {bytes} B"),
-                Does::Grant => "grant of a lease".to_owned(),
-                Does::Read(bytes) if source.in_bursts => format!("quorum reads of {bytes} B, in bursts"),
-                Does::Read(bytes) => format!("quorum read of {bytes} B"),
+            let does = match source.action {
+                Action::Write(bytes) | Action::Keep(bytes) => format!("transaction that puts {bytes} B"),
+                Action::Grant => "grant of a lease".to_owned(),
+                Action::Read(bytes) if source.in_bursts => format!("quorum reads of {bytes} B, in bursts"),
+                Action::Read(bytes) => format!("quorum read of {bytes} B"),
             };
             let rows: Vec<String> = rate.rows.iter().map(u32::to_string).collect();
             format!(

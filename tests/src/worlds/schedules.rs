@@ -126,8 +126,8 @@ pub fn process(dice: &mut Dice) -> Value {
     if !dice.percent(20) {
         return json!({});
     }
-    let [per_request, hand_over] = [0, 1].map(|_| format!("{}us", dice.below(5_000)));
-    json!({"process": {"per_request": per_request, "per_mib": ms(dice.below(100)), "hand_over": hand_over}})
+    let [per_request, rpc_overhead] = [0, 1].map(|_| format!("{}us", dice.below(5_000)));
+    json!({"process": {"per_request": per_request, "per_mib": ms(dice.below(100)), "hand_over": rpc_overhead}})
 }
 
 fn initial(dice: &mut Dice) -> Value {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use zonefall_core::ids::{Endpoint, PlaneId, ZoneId};
+use zonefall_core::ids::{Endpoint, KubeClusterId, ZoneId};
 use zonefall_core::kernel::time::{Duration, Time};
 use zonefall_core::network::ledger::{Class, Volume};
 use zonefall_core::run::{lasting, run};
@@ -46,17 +46,17 @@ fn apart(flows: u64, requests: u64) -> f64 {
 type Pairs = BTreeMap<(ZoneId, ZoneId), u64>;
 
 /// Bytes on the wire by zone pair, of the links of some planes.
-fn pairs(simulation: &Simulation, planes: &BTreeSet<PlaneId>) -> Pairs {
+fn pairs(simulation: &Simulation, clusters: &BTreeSet<KubeClusterId>) -> Pairs {
     let scenario = simulation.scenario();
-    let clusters: BTreeSet<_> = planes
+    let names: BTreeSet<_> = clusters
         .iter()
-        .map(|id| scenario.kube.planes[id.0 as usize].name.clone())
+        .map(|id| scenario.kube.clusters[id.0 as usize].name.clone())
         .flat_map(|home| (0_u16..).zip(&scenario.etcd).filter(move |(_, own)| own.name.starts_with(&format!("{home}/"))))
         .map(|(id, _)| id)
         .collect();
     let counts = |link: &&LinkTotals| match link.from {
-        Endpoint::Member(member) => clusters.contains(&member.cluster.0),
-        Endpoint::Servers(plane) | Endpoint::Components(plane) | Endpoint::Outside(plane) => planes.contains(&plane),
+        Endpoint::Member(member) => names.contains(&member.cluster.0),
+        Endpoint::Servers(cluster) | Endpoint::Components(cluster) | Endpoint::Outside(cluster) => clusters.contains(&cluster),
         Endpoint::Client(_) => false,
     };
     let mut pairs = Pairs::new();
@@ -80,20 +80,24 @@ fn an_hour_of_a_month_is_the_same_request_by_request() {
         file["duration"] = json!("3h");
     })));
     let shoots = &scenario.kube.shoots;
-    let all: BTreeSet<PlaneId> = shoots.iter().filter_map(|shoot| shoot.hosted.as_ref()).map(|hosted| hosted.plane).collect();
+    let all: BTreeSet<KubeClusterId> =
+        shoots.iter().filter_map(|shoot| shoot.hosted.as_ref()).map(|hosted| hosted.cluster).collect();
     let two = |tolerance| shoots.iter().filter(move |shoot| shoot.tolerance == tolerance).skip(10).take(2);
-    let some: BTreeSet<PlaneId> =
-        FailureTolerance::ALL.into_iter().flat_map(two).map(|shoot| shoot.hosted.as_ref().expect("it is hosted").plane).collect();
+    let some: BTreeSet<KubeClusterId> = FailureTolerance::ALL
+        .into_iter()
+        .flat_map(two)
+        .map(|shoot| shoot.hosted.as_ref().expect("it is hosted").cluster)
+        .collect();
     let mut simulation = Simulation::new(Arc::clone(&scenario), 1, Options::default());
-    for plane in &all {
-        simulation.ask_each(*plane, false);
+    for cluster in &all {
+        simulation.ask_each(*cluster, false);
     }
     let from = Time::ZERO + Duration::from_secs(15 * 86_400);
     until(&mut simulation, from);
     let hour = |each: bool| {
         let mut simulation = simulation.clone();
-        for plane in &some {
-            simulation.ask_each(*plane, each);
+        for cluster in &some {
+            simulation.ask_each(*cluster, each);
         }
         let before = pairs(&simulation, &some);
         until(&mut simulation, from + HOUR);

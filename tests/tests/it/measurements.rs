@@ -12,7 +12,7 @@ use zonefall_core::ids::{Endpoint, MemberId};
 use zonefall_core::kernel::rng::{Purpose, Stream};
 use zonefall_core::kernel::time::{Duration, Time};
 use zonefall_core::record::Record;
-use zonefall_core::scenario::{Aim, Direction, Fault};
+use zonefall_core::scenario::{Direction, Fault, FaultTarget};
 use zonefall_core::sim::{Options, Simulation};
 use zonefall_tests::laboratory::{SetUp, scenario, targeted};
 
@@ -80,7 +80,7 @@ fn simulate_traffic(set_up: &SetUp) -> impl Fn(u16, u16) -> (f64, f64) {
     let before = totals(Time::ZERO + WARM_UP);
     let after = totals(Time::ZERO + WARM_UP + SPAN);
     move |from, to| {
-        let end = |index| Endpoint::Member(MemberId { cluster: zonefall_core::ids::ClusterId(0), index: index as u8 });
+        let end = |index| Endpoint::Member(MemberId { cluster: zonefall_core::ids::EtcdId(0), index: index as u8 });
         let get = |totals: &BTreeMap<_, (u64, u64)>| totals.get(&(end(from), end(to))).copied().unwrap_or_default();
         let ((bytes, packets), (old_bytes, old_packets)) = (get(&after), get(&before));
         let per_s = |amount: u64| amount as f64 / SPAN.as_secs_f64();
@@ -172,10 +172,12 @@ fn measurement_failover_times() {
 fn simulate_failovers(set_up: &SetUp, count: u64) -> Vec<f64> {
     const POLL: Duration = Duration::from_millis(5);
     let lab = Arc::new(scenario(set_up, Duration::from_secs(120)));
-    let leader = MemberId { cluster: zonefall_core::ids::ClusterId(0), index: 0 };
+    let leader = MemberId { cluster: zonefall_core::ids::EtcdId(0), index: 0 };
     let fault = match set_up.fault.as_deref() {
-        Some("kill") => Fault::ProcessKill(Aim::Named(leader)),
-        Some("cut") => Fault::NodeCut { node: Aim::Named(zonefall_core::ids::NodeId(0)), direction: Direction::Both },
+        Some("kill") => Fault::ProcessKill(FaultTarget::Named(leader)),
+        Some("cut") => {
+            Fault::NodePartition { node: FaultTarget::Named(zonefall_core::ids::NodeId(0)), direction: Direction::Both }
+        }
         other => panic!("unknown fault {other:?}"),
     };
     let mut times: Vec<f64> = (0..count)

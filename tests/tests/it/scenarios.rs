@@ -27,7 +27,7 @@ fn bundled_scenarios_meet_their_expectations() {
             for expectation in &scenario.expect {
                 let outcome = expectation.check(&json);
                 if !outcome.ok {
-                    failures.push(format!("{again}: {}: found {}, wanted {}", outcome.text, outcome.found, outcome.wanted));
+                    failures.push(format!("{again}: {}: found {}, wanted {}", outcome.text, outcome.actual, outcome.expected));
                 }
             }
         }

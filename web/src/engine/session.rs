@@ -133,7 +133,7 @@ impl Session {
             }
             Err(errors) => {
                 let row = |error: &zonefall_core::scenario::Error| {
-                    (error.path.clone(), format!("found {}; wanted {}", error.found, error.wanted))
+                    (error.path.clone(), format!("found {}; wanted {}", error.found, error.expected))
                 };
                 tells.push(Tell::Refused { load, errors: errors.iter().map(row).collect() });
             }

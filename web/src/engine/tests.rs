@@ -3,11 +3,11 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
-use zonefall_core::ids::{ClusterId, FaultId, MemberId, NodeId, VolumeId, ZoneId};
+use zonefall_core::ids::{EtcdId, FaultId, MemberId, NodeId, VolumeId, ZoneId};
 use zonefall_core::kernel::time::{Duration, Time};
 use zonefall_core::report::Report;
 use zonefall_core::run;
-use zonefall_core::scenario::{Aim, Direction, Fault, PlannedFault, Scenario, bundled};
+use zonefall_core::scenario::{Direction, Fault, FaultTarget, PlannedFault, Scenario, bundled};
 use zonefall_core::sim::Options;
 use zonefall_core::sim::picture::Picture;
 
@@ -104,7 +104,7 @@ impl Worker {
 }
 
 fn cut(zone: u16, lasts: Option<Duration>) -> Deed {
-    Deed::Break { fault: Fault::ZoneCut { zone: Aim::Named(ZoneId(zone)), direction: Direction::Both }, lasts }
+    Deed::Break { fault: Fault::ZonePartition { zone: FaultTarget::Named(ZoneId(zone)), direction: Direction::Both }, lasts }
 }
 
 fn fresh(scenario: &Arc<Scenario>) -> Report {
@@ -321,9 +321,9 @@ fn a_branch_that_runs_away_is_given_up_and_the_session_lives_on() {
 #[test]
 fn hostile_asks_are_refused_in_words_or_ignored() {
     let mut worker = Worker::loaded("zone-outage");
-    let kill = |cluster, index| Fault::ProcessKill(Aim::Named(MemberId { cluster: ClusterId(cluster), index }));
-    let node = |id| Fault::NodeCrash(Aim::Named(NodeId(id)));
-    let slow = |factor| Fault::DiskSlow { volume: Aim::Named(VolumeId(0)), add: Duration::ZERO, factor };
+    let kill = |cluster, index| Fault::ProcessKill(FaultTarget::Named(MemberId { cluster: EtcdId(cluster), index }));
+    let node = |id| Fault::NodeCrash(FaultTarget::Named(NodeId(id)));
+    let slow = |factor| Fault::DiskSlow { volume: FaultTarget::Named(VolumeId(0)), add: Duration::ZERO, factor };
     let end = Time::ZERO + scenario("zone-outage").duration;
     let of = |fault| Deed::Break { fault, lasts: None };
     let rows = [
@@ -375,7 +375,7 @@ fn any_sequence_of_asks_is_survived() {
                 2 => Ask::Fork { load, branch, parent, at, deed: cut(zone, Some(Duration::from_millis(dice.below(99_999)))) },
                 3 => Ask::Fork { load, branch, parent, at, deed: Deed::Mend { fault: FaultId(dice.below(3) as u32) } },
                 4 => {
-                    let fault = Fault::GracefulStop(Aim::OfLeader(ClusterId(dice.below(2) as u16)));
+                    let fault = Fault::GracefulStop(FaultTarget::OfLeader(EtcdId(dice.below(2) as u16)));
                     Ask::Fork { load, branch, parent, at, deed: Deed::Break { fault, lasts: None } }
                 }
                 5 => Ask::Show { load, branch },
@@ -396,7 +396,7 @@ fn any_sequence_of_asks_is_survived() {
 fn times_and_seeds_survive_the_journey_exactly() {
     let end = Time::from_nanos(u64::MAX - 1);
     let fault =
-        Fault::DiskSlow { volume: Aim::OfLeader(ClusterId(65_535)), add: Duration::from_nanos((1 << 53) + 1), factor: 1.1 };
+        Fault::DiskSlow { volume: FaultTarget::OfLeader(EtcdId(65_535)), add: Duration::from_nanos((1 << 53) + 1), factor: 1.1 };
     for ask in [
         Ask::Load { load: LoadId(u32::MAX), text: "{\"a\": \"\\u0000 \u{1F4A5}\"}".to_owned(), seed: Some(u64::MAX) },
         Ask::Fork {

@@ -221,7 +221,7 @@ impl Document {
 fn problems(errors: &Errors) -> Vec<Problem> {
     let problem = |error: &zonefall_core::scenario::Error| Problem {
         path: error.path.clone(),
-        message: format!("found {}; wanted {}", error.found, error.wanted),
+        message: format!("found {}; wanted {}", error.found, error.expected),
         line_column: error.line_column,
     };
     errors.iter().map(problem).collect()

@@ -23,7 +23,7 @@ mod worker;
 
 use std::rc::Rc;
 
-use zonefall_core::ids::{ClientId, MemberId, NodeId, PlaneId, ZoneId};
+use zonefall_core::ids::{ClientId, KubeClusterId, MemberId, NodeId, ZoneId};
 use zonefall_core::kernel::time::Time;
 use zonefall_core::kube::name::{MachineName, PodName};
 use zonefall_core::report::Report;
@@ -115,9 +115,9 @@ pub enum Selection {
     /// A client.
     Client(ClientId),
     /// A machine of a Kubernetes cluster, or the node it brought. It may not be there at the moment.
-    Machine(PlaneId, MachineName),
+    Machine(KubeClusterId, MachineName),
     /// A pod of a Kubernetes cluster. It may not be there at the moment.
-    Pod(PlaneId, PodName),
+    Pod(KubeClusterId, PodName),
 }
 
 /// What can happen. Groups have enums of their own in their files.
@@ -252,14 +252,16 @@ impl State {
     fn exists(&self, selection: Selection) -> bool {
         let Some(scenario) = &self.scenario else { return false };
         let zone = |zone: ZoneId| (zone.0 as usize) < scenario.zones.len();
-        let plane = |id: PlaneId| scenario.kube.planes.get(id.0 as usize);
+        let cluster = |id: KubeClusterId| scenario.kube.clusters.get(id.0 as usize);
         match selection {
             Selection::Zone(id) => zone(id),
             Selection::Link(a, b) => zone(a) && zone(b),
             Selection::Node(id) => (id.0 as usize) < scenario.nodes.len(),
             Selection::Client(id) => (id.0 as usize) < scenario.clients.len(),
-            Selection::Machine(id, name) => plane(id).is_some_and(|plane| (name.group.0 as usize) < plane.groups.len()),
-            Selection::Pod(id, name) => plane(id).is_some_and(|plane| (name.workload.0 as usize) < plane.workloads.len()),
+            Selection::Machine(id, name) => {
+                cluster(id).is_some_and(|cluster| (name.deployment.0 as usize) < cluster.machine_deployments.len())
+            }
+            Selection::Pod(id, name) => cluster(id).is_some_and(|cluster| (name.workload.0 as usize) < cluster.workloads.len()),
             Selection::Member(id) => {
                 let cluster = scenario.etcd.get(id.cluster.0 as usize);
                 cluster.is_some_and(|cluster| (id.index as usize) < cluster.members.len())

@@ -1,6 +1,6 @@
 //! Everything that can be done, with its name and its key: one list for keyboard, palette and help.
 
-use zonefall_core::ids::{ClientId, ClusterId, MemberId, NodeId, ZoneId};
+use zonefall_core::ids::{ClientId, EtcdId, MemberId, NodeId, ZoneId};
 use zonefall_core::scenario::{Scenario, bundled};
 
 use super::export::Export;
@@ -168,7 +168,7 @@ pub fn commands(state: &State) -> Vec<Command> {
         .filter(|(_, key, _)| *key != Key::Palette)
         .filter_map(|(keys, key, about)| Some(Command { name: (*about).to_owned(), keys, deal: deal(*key, state)? }));
     let plain = |name: String, action: Action| Command { name, keys: "", deal: Deal::Act(vec![action]) };
-    let kube = state.scenario.as_ref().is_some_and(|scenario| !scenario.kube.planes.is_empty());
+    let kube = state.scenario.as_ref().is_some_and(|scenario| !scenario.kube.clusters.is_empty());
     let tabs = TABS.iter().filter(|(tab, ..)| kube || *tab != Tab::Recovery);
     let tabs = tabs.map(|(tab, name, _)| plain(format!("Show {}", name.to_ascii_lowercase()), Action::Ui(UiAction::Tab(*tab))));
     let themes = [(Theme::System, "as the system"), (Theme::Light, "light"), (Theme::Dark, "dark")];
@@ -190,7 +190,7 @@ fn things(scenario: &Scenario) -> Vec<(String, Selection)> {
     let nodes = (0..).zip(&scenario.nodes).map(|(i, node)| (format!("node {}", node.name), Selection::Node(NodeId(i))));
     let members = (0..).zip(&scenario.etcd).flat_map(|(cluster, spec)| {
         (0..).zip(&spec.members).map(move |(index, member)| {
-            let id = MemberId { cluster: ClusterId(cluster), index };
+            let id = MemberId { cluster: EtcdId(cluster), index };
             (format!("member {}", member.name), Selection::Member(id))
         })
     });

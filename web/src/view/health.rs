@@ -26,13 +26,13 @@ const SERVICES: [Service; 3] = [Service::Write, Service::ReadLinearizable, Servi
 /// A line per cluster.
 #[component]
 pub(crate) fn Health(props: &HealthProps) -> Html {
-    let clusters = props.scenario.etcd.iter().zip(&props.picture.etcd);
-    let planes = props.scenario.kube.planes.iter().zip(&props.picture.planes).filter(|(_, now)| !now.nodes.is_empty());
-    let (names, planes): (Vec<_>, Vec<_>) = planes.map(|(spec, now)| (spec.name.as_str(), now)).unzip();
+    let etcd = props.scenario.etcd.iter().zip(&props.picture.etcd);
+    let clusters = props.scenario.kube.clusters.iter().zip(&props.picture.clusters).filter(|(_, now)| !now.nodes.is_empty());
+    let (names, clusters): (Vec<_>, Vec<_>) = clusters.map(|(spec, now)| (spec.name.as_str(), now)).unzip();
     // Where there is Kubernetes there is little room: only those that are worst.
-    let kube = !props.scenario.kube.planes.is_empty();
+    let kube = !props.scenario.kube.clusters.is_empty();
     let (shown, well): (Vec<_>, Vec<_>) =
-        clusters.partition(|(_, now)| !kube || now.offered.len() < SERVICES.len() || now.spare.is_none_or(|spare| spare == 0));
+        etcd.partition(|(_, now)| !kube || now.offered.len() < SERVICES.len() || now.spare.is_none_or(|spare| spare == 0));
     let fails = |now: &ClusterPicture| now.offered.len() < SERVICES.len() || now.spare.is_none();
     let few = !kube || shown.len() <= MOST;
     let named: Vec<_> = shown.iter().filter(|(_, now)| few || fails(now)).take(if kube { MOST } else { usize::MAX }).collect();
@@ -40,10 +40,10 @@ pub(crate) fn Health(props: &HealthProps) -> Html {
     let lines = named.into_iter().map(|(spec, now)| line(&spec.name, now, spec, kube));
     html! {
         <ul class="health" aria-label="Clusters at the playhead" data-testid="health">
-            if planes.len() > MOST {
-                { kubernetes(&format!("{} Kubernetes clusters", planes.len()), &planes) }
+            if clusters.len() > MOST {
+                { kubernetes(&format!("{} Kubernetes clusters", clusters.len()), &clusters) }
             } else {
-                { for names.iter().zip(planes.chunks(1)).map(|(name, plane)| kubernetes(name, plane)) }
+                { for names.iter().zip(clusters.chunks(1)).map(|(name, cluster)| kubernetes(name, cluster)) }
             }
             { for lines }
             if omitted > 0 {
@@ -63,8 +63,8 @@ fn etcds(count: usize) -> String {
 }
 
 /// What Kubernetes clusters have, and how much of it is well.
-fn kubernetes(name: &str, planes: &[&PlanePicture]) -> Html {
-    let sum = |of: fn(&PlanePicture) -> usize| planes.iter().map(|now| of(now)).sum::<usize>();
+fn kubernetes(name: &str, clusters: &[&PlanePicture]) -> Html {
+    let sum = |of: fn(&PlanePicture) -> usize| clusters.iter().map(|now| of(now)).sum::<usize>();
     let nodes = sum(|now| now.nodes.iter().filter(|node| node.ready == Ready::True).count());
     let pods = sum(|now| now.pods.iter().filter(|pod| pod.ready && !pod.terminating).count());
     let running = sum(|now| now.machines.iter().filter(|machine| machine.phase == Phase::Running).count());
@@ -82,7 +82,7 @@ fn kubernetes(name: &str, planes: &[&PlanePicture]) -> Html {
     }
 }
 
-fn line(name: &str, now: &ClusterPicture, spec: &zonefall_core::scenario::EtcdCluster, kube: bool) -> Html {
+fn line(name: &str, now: &ClusterPicture, spec: &zonefall_core::scenario::EtcdClusterSpec, kube: bool) -> Html {
     let leader = now.leader.map(|index| &spec.members[index as usize].name);
     let (tone, spare) = match now.spare {
         None => ("bad", "✕ no quorum".to_owned()),

@@ -57,7 +57,7 @@ pub fn Page(props: &PageProps) -> Html {
     let (at, playing, speed) = (state.playback.at, state.playback.playing, state.playback.speed);
     let live = branch.filter(|b| !b.done).map(|b| b.now);
     let dots = !playing || speed <= EYE_SPEED;
-    let kube = scenario.as_ref().is_some_and(|scenario| !scenario.kube.planes.is_empty());
+    let kube = scenario.as_ref().is_some_and(|scenario| !scenario.kube.clusters.is_empty());
     let on_tab_range = on_range.clone();
     html! {
         <div class="page" data-testid="page">

@@ -4,7 +4,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use yew::{BaseComponent, Callback, LocalServerRenderer};
-use zonefall_core::ids::{ClientId, ClusterId, MemberId, NodeId, PlaneId, ZoneId};
+use zonefall_core::ids::{ClientId, EtcdId, KubeClusterId, MemberId, NodeId, ZoneId};
 use zonefall_core::kernel::time::Time;
 use zonefall_core::observe::words;
 use zonefall_core::report::{CostSplit, Report, StoryKind};
@@ -64,7 +64,7 @@ fn the_inspector_offers_what_fits_and_tells_what_happened_to_it() {
         assert!(zone.contains(there), "{there} in {zone}");
     }
     assert!(!zone.contains("deed-power-off"), "{zone}");
-    let member = inspector(&world, Selection::Member(MemberId { cluster: ClusterId(0), index: 1 }));
+    let member = inspector(&world, Selection::Member(MemberId { cluster: EtcdId(0), index: 1 }));
     for there in ["deed-kill", "value=\"500ms\"", "eu-west-1b"] {
         assert!(member.contains(there), "{there} in {member}");
     }
@@ -97,14 +97,14 @@ fn outage(minute: u64) -> World {
 #[test]
 fn the_inspector_tells_of_pods_machines_and_nodes() {
     let world = outage(50);
-    let plane = PlaneId(0);
-    let pod = world.picture.planes[0].pods.iter().find(|pod| pod.refused.is_some()).unwrap();
-    let html = inspector(&world, Selection::Pod(plane, pod.name));
+    let cluster = KubeClusterId(0);
+    let pod = world.picture.clusters[0].pods.iter().find(|pod| pod.refused.is_some()).unwrap();
+    let html = inspector(&world, Selection::Pod(cluster, pod.name));
     for there in ["Pending", "its volume is in another zone", "shoot--garden--aws-ha", "etcd-"] {
         assert!(html.contains(there), "{there} in {html}");
     }
-    let machine = world.picture.planes[0].machines.iter().find(|machine| machine.node.is_none()).unwrap();
-    let html = inspector(&world, Selection::Machine(plane, machine.name));
+    let machine = world.picture.clusters[0].machines.iter().find(|machine| machine.node.is_none()).unwrap();
+    let html = inspector(&world, Selection::Machine(cluster, machine.name));
     for there in ["Terminating", "eu-west-1a", "none"] {
         assert!(html.contains(there), "{there} in {html}");
     }

@@ -24,14 +24,14 @@ use serde_json::{Number, Value};
 
 use super::error::show;
 use super::raw::{RawBound, RawExpectation};
-use path::{Function, Place, Step, plain};
+use path::{Function, ReportPath, Step, plain};
 
 /// One expectation, its path read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expectation {
     /// The place as written.
     that: String,
-    place: Place,
+    path: ReportPath,
     bound: Bound,
     because: String,
 }
@@ -54,9 +54,9 @@ pub struct Outcome {
     /// The place in the report.
     pub that: String,
     /// What stands there, or why nothing does.
-    pub found: String,
+    pub actual: String,
     /// What must stand there.
-    pub wanted: String,
+    pub expected: String,
     /// Why, as the scenario says; may be empty.
     pub because: String,
     /// All of it as one sentence.
@@ -65,21 +65,21 @@ pub struct Outcome {
 
 /// Why an expectation cannot be read: the field at fault, what it says and what it should.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Refused {
+pub(super) struct InvalidExpectation {
     pub(super) field: &'static str,
     pub(super) found: String,
-    pub(super) wanted: String,
+    pub(super) expected: String,
 }
 
 impl Expectation {
     /// Reads an expectation as it is written.
-    pub(super) fn parse(raw: &RawExpectation) -> Result<Self, Refused> {
-        let place = Place::parse(&raw.that).map_err(|why| Refused {
+    pub(super) fn parse(raw: &RawExpectation) -> Result<Self, InvalidExpectation> {
+        let path = ReportPath::parse(&raw.that).map_err(|why| InvalidExpectation {
             field: "that",
             found: super::error::quote(&raw.that),
-            wanted: format!("a place such as etcd.etcd-main.members[name=etcd-main-0].up: {why}"),
+            expected: format!("a place such as etcd.etcd-main.members[name=etcd-main-0].up: {why}"),
         })?;
-        Ok(Self { that: raw.that.clone(), place, bound: bound(&raw.bound)?, because: raw.because.clone() })
+        Ok(Self { that: raw.that.clone(), path, bound: bound(&raw.bound)?, because: raw.because.clone() })
     }
 
     /// The place in the report, as written.
@@ -94,7 +94,7 @@ impl Expectation {
 
     /// The etcd cluster it is about, if it is about one.
     pub(super) fn cluster(&self) -> Option<&str> {
-        match self.place.steps.as_slice() {
+        match self.path.steps.as_slice() {
             [Step::Field(first), Step::Field(cluster), ..] if first == "etcd" => Some(cluster),
             _ => None,
         }
@@ -102,9 +102,9 @@ impl Expectation {
 
     /// Holds it against a report.
     pub fn check(&self, report: &Value) -> Outcome {
-        let (ok, found) = match self.place.select(report) {
+        let (ok, actual) = match self.path.select(report) {
             Err(why) => (false, why),
-            Ok(selection) => match self.place.function {
+            Ok(selection) => match self.path.function {
                 Some(Function::Count) => {
                     let lone = (!selection.several).then(|| selection.values.first()).flatten();
                     let count = match lone {
@@ -121,11 +121,11 @@ impl Expectation {
                 None => self.judge_all(&selection.values),
             },
         };
-        let wanted = self.bound.to_string();
+        let expected = self.bound.to_string();
         let verdict = if ok { "as it must be" } else { "but must be" };
         let why = if self.because.is_empty() { String::new() } else { format!(" ({})", self.because) };
-        let text = format!("{} is {found}, {verdict} {wanted}{why}", self.that);
-        Outcome { ok, that: self.that.clone(), found, wanted, because: self.because.clone(), text }
+        let text = format!("{} is {actual}, {verdict} {expected}{why}", self.that);
+        Outcome { ok, that: self.that.clone(), actual, expected, because: self.because.clone(), text }
     }
 
     fn judge(&self, value: &Value) -> (bool, String) {
@@ -145,13 +145,13 @@ impl Expectation {
     }
 }
 
-fn bound(raw: &RawBound) -> Result<Bound, Refused> {
+fn bound(raw: &RawBound) -> Result<Bound, InvalidExpectation> {
     Ok(match raw {
         RawBound::Is(value) => Bound::Is(value.clone()),
         RawBound::IsNot(value) => Bound::IsNot(value.clone()),
         RawBound::Between([low, high]) if low > high => {
             let found = format!("{low} before {high}");
-            return Err(Refused { field: "between", found, wanted: "the lower bound first".to_owned() });
+            return Err(InvalidExpectation { field: "between", found, expected: "the lower bound first".to_owned() });
         }
         RawBound::Between([low, high]) => Bound::Between(*low, *high),
         RawBound::AtLeast(low) => Bound::AtLeast(*low),
@@ -164,8 +164,8 @@ impl Bound {
     fn holds(&self, value: &Value) -> bool {
         let number = value.as_f64();
         match self {
-            Self::Is(wanted) => same(wanted, value),
-            Self::IsNot(wanted) => !same(wanted, value),
+            Self::Is(expected) => same(expected, value),
+            Self::IsNot(expected) => !same(expected, value),
             Self::Between(low, high) => number.is_some_and(|x| *low <= x && x <= *high),
             Self::AtLeast(low) => number.is_some_and(|x| *low <= x),
             Self::AtMost(high) => number.is_some_and(|x| x <= *high),
@@ -215,8 +215,8 @@ fn fold(function: Function, values: &[&Value]) -> Result<Value, String> {
         return Err(format!("{}, which is no number", show(value)));
     }
     let float = |value: &Value| value.as_f64().unwrap_or(f64::NAN);
-    let extreme = |wanted| {
-        let further = |a: &&Value, b: &&Value| float(a).total_cmp(&float(b)) == wanted;
+    let extreme = |expected| {
+        let further = |a: &&Value, b: &&Value| float(a).total_cmp(&float(b)) == expected;
         values.iter().copied().reduce(|a, b| if further(&b, &a) { b } else { a }).cloned()
     };
     let result = match function {

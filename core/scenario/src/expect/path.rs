@@ -17,7 +17,7 @@ use crate::error::{did_you_mean, one_of, show};
 
 /// A place in a report.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct ReportPath {
     pub(super) function: Option<Function>,
     pub(super) steps: Vec<Step>,
 }
@@ -43,7 +43,7 @@ pub(super) enum Step {
     Every,
 }
 
-impl Place {
+impl ReportPath {
     /// Reads a place; what is wrong otherwise.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let text = text.trim();
@@ -140,8 +140,8 @@ impl<'a> Selection<'a> {
             Step::Field(name) => self.field(name, so_far),
             Step::Index(index) => self.index(*index, so_far),
             Step::Every => Ok(Self { values: self.items().collect(), several: true }),
-            Step::Filter(field, wanted) => {
-                let values = self.items().filter(|item| item.get(field).is_some_and(|value| plain(value) == *wanted)).collect();
+            Step::Filter(field, expected) => {
+                let values = self.items().filter(|item| item.get(field).is_some_and(|value| plain(value) == *expected)).collect();
                 Ok(Self { values, several: true })
             }
         }

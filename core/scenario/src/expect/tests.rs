@@ -25,7 +25,7 @@ fn check(expectation: &Value, ok: bool, found: &str) {
     });
     let raw: RawExpectation = serde_json::from_value(expectation.clone()).expect("a well-formed expectation");
     let outcome = Expectation::parse(&raw).expect("a readable path").check(&report);
-    assert_eq!((outcome.ok, outcome.found.as_str()), (ok, found), "{expectation}: {}", outcome.text);
+    assert_eq!((outcome.ok, outcome.actual.as_str()), (ok, found), "{expectation}: {}", outcome.text);
 }
 
 #[test]
@@ -82,6 +82,6 @@ fn a_place_that_is_not_there_fails_and_says_what_is() {
 #[test]
 fn unreadable_paths_are_refused() {
     for text in ["", ".", "a..b", "a[", "a[x]", "a[=x]", "\"a", "a]b", "a[0]b", "sum(", "count()"] {
-        assert!(Place::parse(text).is_err(), "{text}");
+        assert!(ReportPath::parse(text).is_err(), "{text}");
     }
 }

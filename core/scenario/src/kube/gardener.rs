@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::Workload;
 use super::int_or_percent::IntOrPercent;
 use super::labels::Symbol;
-use crate::ids::{GroupId, PlaneId, SeedId, WorkloadId, ZoneId};
+use crate::ids::{KubeClusterId, MachineDeploymentId, SeedId, WorkloadId, ZoneId};
 use zonefall_kernel::time::Time;
 
 /// Which failure the control plane of a shoot survives (GEP-20, `highAvailability.failureTolerance.type`).
@@ -47,7 +47,7 @@ pub struct Seed {
     /// Its name, unique in the scenario.
     pub name: String,
     /// Its Kubernetes API.
-    pub plane: PlaneId,
+    pub cluster: KubeClusterId,
     /// Where its nodes stand.
     pub zones: Vec<ZoneId>,
     /// It can host control planes that survive the loss of a zone (`seed.gardener.cloud/multi-zonal`).
@@ -63,8 +63,8 @@ pub struct Seed {
 /// A worker pool of a seed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pool {
-    /// Its machine deployments, one per zone: those of the plane's [`groups`](super::PlaneSpec::groups) from here on.
-    pub first: GroupId,
+    /// Its machine deployments, one per zone: those of the plane's [`groups`](super::KubeClusterSpec::machine_deployments) from here on.
+    pub first: MachineDeploymentId,
     /// How many zones it has.
     pub zones: u32,
     /// Machines it has at most.
@@ -103,7 +103,7 @@ pub struct Hosted {
     /// The seed.
     pub seed: SeedId,
     /// The shoot's own Kubernetes API.
-    pub plane: PlaneId,
+    pub cluster: KubeClusterId,
     /// The zones of its members of etcd at the start.
     pub zones: Vec<ZoneId>,
     /// Its components: workloads of the seed's plane. Where it is not at the start none of their pods is wanted.

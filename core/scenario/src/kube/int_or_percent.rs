@@ -64,7 +64,7 @@ impl fmt::Display for IntOrPercent {
 
 impl Quantity for IntOrPercent {
     const UNIT: &'static str = "whole percentage";
-    const WANTED: &'static str = "a whole percentage such as \"25%\"";
+    const EXPECTED: &'static str = "a whole percentage such as \"25%\"";
     const PATTERN: &'static str = "^[0-9]+%$";
     const EXAMPLE: &'static str = "25%";
     fn base(&self) -> u128 {
@@ -90,7 +90,7 @@ impl<'de> Deserialize<'de> for IntOrPercent {
             type Value = IntOrPercent;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                write!(f, "a whole number, or {}", IntOrPercent::WANTED)
+                write!(f, "a whole number, or {}", IntOrPercent::EXPECTED)
             }
 
             fn visit_u64<E: Error>(self, value: u64) -> Result<IntOrPercent, E> {

@@ -18,8 +18,8 @@ pub mod usage;
 
 use serde::{Deserialize, Serialize};
 
-use crate::ids::{ClusterId, GroupId, NodeId, NodeKey, PlaneId, WorkloadId, ZoneId};
-use crate::model::EtcdCluster;
+use crate::ids::{EtcdId, KubeClusterId, MachineDeploymentId, NodeId, NodeKey, WorkloadId, ZoneId};
+use crate::model::EtcdClusterSpec;
 use crate::passive::Backup;
 use int_or_percent::IntOrPercent;
 use labels::{Labels, NodeAffinity, Selector, Symbol};
@@ -33,8 +33,8 @@ use zonefall_kernel::time::{Duration, Time};
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct KubeModel {
     /// The planes: those of seeds, in their order, then those of shoots.
-    pub planes: Vec<PlaneSpec>,
-    /// Machines that the cloud has left at the start, by type and zone ([`Group::stock`]).
+    pub clusters: Vec<KubeClusterSpec>,
+    /// Machines that the cloud has left at the start, by type and zone ([`MachineDeployment::stock`]).
     pub stock: Vec<u32>,
     /// Clusters that host control planes.
     pub seeds: Vec<gardener::Seed>,
@@ -60,14 +60,14 @@ impl KubeModel {
 
     /// Whether anything is asked of an API.
     pub fn in_use(&self) -> bool {
-        self.planes.iter().any(|plane| !plane.requests.is_empty())
+        self.clusters.iter().any(|cluster| !cluster.requests.is_empty())
     }
 
     /// The workload whose pods are the members of an etcd cluster, and the plane it is in.
-    pub fn set_of(&self, cluster: ClusterId) -> Option<(PlaneId, WorkloadId)> {
-        let of = |plane: &PlaneSpec| plane.workloads.iter().position(|workload| workload.role == Role::Etcd(cluster));
-        let mut planes = (0..).map(PlaneId).zip(&self.planes);
-        planes.find_map(|(id, plane)| Some((id, WorkloadId(of(plane)? as u32))))
+    pub fn stateful_set_of(&self, etcd: EtcdId) -> Option<(KubeClusterId, WorkloadId)> {
+        let of = |cluster: &KubeClusterSpec| cluster.workloads.iter().position(|workload| workload.role == Role::Etcd(etcd));
+        let mut clusters = (0..).map(KubeClusterId).zip(&self.clusters);
+        clusters.find_map(|(id, cluster)| Some((id, WorkloadId(of(cluster)? as u32))))
     }
 }
 
@@ -77,7 +77,7 @@ pub struct Operation {
     /// When it is asked for.
     pub at: Time,
     /// Of which plane.
-    pub plane: PlaneId,
+    pub cluster: KubeClusterId,
     /// What.
     pub task: Task,
 }
@@ -90,27 +90,27 @@ pub enum Task {
     /// A node of the start is to take no more pods, and those that it has are to leave (`kubectl drain`).
     DrainNode(NodeKey),
     /// The machines of a machine deployment are to be replaced by others.
-    RollMachines(GroupId),
+    RollMachines(MachineDeploymentId),
 }
 
 /// A Kubernetes API, the nodes that report to it and the workloads that live in it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct PlaneSpec {
+pub struct KubeClusterSpec {
     /// Its name, unique in the scenario.
     pub name: String,
     /// The etcd cluster its objects are in.
-    pub etcd: ClusterId,
+    pub etcd: EtcdId,
     /// Where its API servers and its controllers run, a replica of each on each of these. None: they are the pods of other planes with
     /// the [`Role`] for it.
     pub control_plane: Vec<NodeId>,
     /// Its nodes at the start. A node of the scenario is in one plane at most.
     pub nodes: Vec<NodeSpec>,
     /// Its machine deployments.
-    pub groups: Vec<Group>,
+    pub machine_deployments: Vec<MachineDeployment>,
     /// Its workloads.
     pub workloads: Vec<Workload>,
     /// Namespaces of control planes: their stale pods are removed.
-    pub cared: Vec<Symbol>,
+    pub control_plane_namespaces: Vec<Symbol>,
     /// Which endpoints clients that are its pods are sent to.
     pub routing: Routing,
     /// Its timers.
@@ -147,7 +147,7 @@ pub struct NodeTemplate {
 
 /// Machines of one pool in one zone, which stand for each other (a `MachineDeployment`).
 #[derive(Clone, Debug, PartialEq)]
-pub struct Group {
+pub struct MachineDeployment {
     /// Its name, unique in the plane.
     pub name: String,
     /// Where its machines stand.
@@ -251,35 +251,35 @@ pub struct Workload {
     /// Pods that are there at the start, with their nodes; the others are placed as the scheduler would.
     pub placed: Vec<(PodTag, NodeKey)>,
     /// Which members of etcd its pods may be.
-    pub identities: Identities,
+    pub member_range: MemberRange,
 }
 
 impl Workload {
     /// The member that a pod of it is while it has its present volume, of which `volumes` came before here. `None`: it can be no other.
-    pub fn member(&self, cluster: &EtcdCluster, ordinal: u32, volumes: u8) -> Option<u8> {
-        let Identities { first, count } = self.identities;
+    pub fn member(&self, cluster: &EtcdClusterSpec, ordinal: u32, volumes: u8) -> Option<u8> {
+        let MemberRange { first, count } = self.member_range;
         cluster.of_pod(ordinal, first.checked_add(volumes)?).filter(|_| volumes < count)
     }
 
     /// Whether a pod of it is this member, was or will be.
-    pub fn may_be(&self, cluster: &EtcdCluster, index: u8) -> bool {
+    pub fn may_be(&self, cluster: &EtcdClusterSpec, index: u8) -> bool {
         let (before, this) = cluster.members.split_at(usize::from(index));
         let turn = before.iter().filter(|member| member.name == this[0].name).count();
-        let Identities { first, count } = self.identities;
+        let MemberRange { first, count } = self.member_range;
         (usize::from(first)..usize::from(first) + usize::from(count)).contains(&turn)
     }
 }
 
 /// Members of etcd that a pod is, one after the other: another with each of its volumes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Identities {
+pub struct MemberRange {
     /// Members of its name that are not it: pods of other seeds, where its control plane may be too. 0 in the seed of the start.
     pub first: u8,
     /// So many it may be.
     pub count: u8,
 }
 
-impl Default for Identities {
+impl Default for MemberRange {
     /// A pod that is nowhere else.
     fn default() -> Self {
         Self { first: 0, count: u8::MAX }
@@ -340,11 +340,11 @@ pub enum Role {
     /// Nothing else depends on them here.
     Other,
     /// API servers of this plane.
-    ApiServer(PlaneId),
+    ApiServer(KubeClusterId),
     /// Members of this etcd cluster ([`Workload::member`]).
-    Etcd(ClusterId),
+    Etcd(EtcdId),
     /// Replicas of a controller that acts in this plane, of which one leads.
-    Controller(PlaneId, Component),
+    Controller(KubeClusterId, Component),
 }
 
 /// A program that acts through a plane's API; of its replicas one leads.

@@ -3,8 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Kind, PlaneSpec};
-use crate::ids::{GroupId, NodeKey, WorkloadId};
+use super::{Kind, KubeClusterSpec};
+use crate::ids::{MachineDeploymentId, NodeKey, WorkloadId};
 use zonefall_kernel::rng::Draw;
 
 /// Letters and digits that make no words.
@@ -42,7 +42,7 @@ pub enum PodTag {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct MachineName {
     /// The machine deployment it belongs to.
-    pub group: GroupId,
+    pub deployment: MachineDeploymentId,
     /// Hash of its class.
     pub template: u32,
     /// The suffix, as a number in base 27.
@@ -52,7 +52,7 @@ pub struct MachineName {
 /// The name of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum NodeName {
-    /// The scenario has it: an index into [`PlaneSpec::nodes`].
+    /// The scenario has it: an index into [`KubeClusterSpec::nodes`].
     Given(NodeKey),
     /// Named after the machine that brought it.
     Machine(MachineName),
@@ -104,8 +104,8 @@ impl PodTag {
 
 impl PodName {
     /// As `kubectl` shows it.
-    pub fn text(self, plane: &PlaneSpec) -> String {
-        let workload = &plane.workloads[self.workload.0 as usize].name;
+    pub fn text(self, cluster: &KubeClusterSpec) -> String {
+        let workload = &cluster.workloads[self.workload.0 as usize].name;
         match self.tag {
             PodTag::Replica { template, suffix: number } => format!("{workload}-{}-{}", hash(template), suffix(number)),
             PodTag::Ordinal(ordinal) => format!("{workload}-{ordinal}"),
@@ -116,23 +116,23 @@ impl PodName {
 
 impl MachineName {
     /// The machine of this name of a machine deployment; `None`: none of its machines has such a name.
-    pub fn parse(group: GroupId, deployment: &str, text: &str) -> Option<Self> {
-        let (template, suffix) = text.strip_prefix(deployment)?.strip_prefix('-')?.split_once('-')?;
+    pub fn parse(deployment: MachineDeploymentId, name: &str, text: &str) -> Option<Self> {
+        let (template, suffix) = text.strip_prefix(name)?.strip_prefix('-')?.split_once('-')?;
         (template.len() <= 5).then_some(())?;
-        Some(Self { group, template: hashed_number(template)?, suffix: suffix_number(suffix)? })
+        Some(Self { deployment, template: hashed_number(template)?, suffix: suffix_number(suffix)? })
     }
 
     /// The machine of number `k`, counted from 0, of those that a machine deployment has at the start: names all of their own.
-    pub const fn made(group: GroupId, k: u32) -> Self {
+    pub const fn made(deployment: MachineDeploymentId, k: u32) -> Self {
         // Odd and no multiple of three: numbers below 27^5 stay apart.
         let scattered = (k as u64 + 1) * 7_654_321 % (ALPHABET.len() as u64).pow(LENGTH);
-        Self { group, template: (group.0 as u32 + 1).wrapping_mul(2_654_435_761), suffix: scattered as u32 }
+        Self { deployment, template: (deployment.0 as u32 + 1).wrapping_mul(2_654_435_761), suffix: scattered as u32 }
     }
 
     /// As `kubectl` shows it. (The machine-controller-manager keeps five letters of the hash.)
-    pub fn text(self, plane: &PlaneSpec) -> String {
-        let group = &plane.groups[self.group.0 as usize].name;
-        format!("{group}-{:.5}-{}", hash(self.template), suffix(self.suffix))
+    pub fn text(self, cluster: &KubeClusterSpec) -> String {
+        let deployment = &cluster.machine_deployments[self.deployment.0 as usize].name;
+        format!("{deployment}-{:.5}-{}", hash(self.template), suffix(self.suffix))
     }
 }
 
@@ -161,8 +161,9 @@ mod tests {
         ] {
             assert_eq!(pod(kind, "kube-apiserver", text), None, "{text} of {kind:?}");
         }
-        let machine = MachineName::parse(GroupId(3), "seed-pool-z1", "seed-pool-z1-66659-sf4wt").expect("a machine's name");
+        let machine =
+            MachineName::parse(MachineDeploymentId(3), "seed-pool-z1", "seed-pool-z1-66659-sf4wt").expect("a machine's name");
         assert_eq!((machine.template, suffix(machine.suffix)), (22_215, "sf4wt".to_owned()));
-        assert_eq!(MachineName::parse(GroupId(3), "seed-pool-z1", "seed-pool-z1-666599-sf4wt"), None);
+        assert_eq!(MachineName::parse(MachineDeploymentId(3), "seed-pool-z1", "seed-pool-z1-666599-sf4wt"), None);
     }
 }

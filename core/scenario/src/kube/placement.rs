@@ -71,9 +71,9 @@ pub struct Affinity {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PodAffinity {
     /// Near (`podAffinity`).
-    pub near: Affinity,
+    pub affinity: Affinity,
     /// Away (`podAntiAffinity`).
-    pub away: Affinity,
+    pub anti_affinity: Affinity,
 }
 
 impl Affinity {
@@ -85,6 +85,6 @@ impl Affinity {
 impl PodAffinity {
     /// Whether it says nothing.
     pub const fn is_empty(&self) -> bool {
-        self.near.is_empty() && self.away.is_empty()
+        self.affinity.is_empty() && self.anti_affinity.is_empty()
     }
 }

@@ -24,7 +24,7 @@ pub struct Seed {
 
 /// Why there is no seed for a shoot: what the last seeds lacked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum NoSeed {
+pub enum SeedRejection {
     /// None has room.
     Full,
     /// None that has room spans zones.
@@ -38,18 +38,22 @@ pub enum NoSeed {
 ///
 /// # Errors
 /// Why there is none.
-pub fn choose(region: Option<u16>, tolerance: FailureTolerance, seeds: &[Seed]) -> Result<usize, NoSeed> {
+pub fn choose(region: Option<u16>, tolerance: FailureTolerance, seeds: &[Seed]) -> Result<usize, SeedRejection> {
     let needs_zones = tolerance == FailureTolerance::Zone;
     let left: Vec<(usize, &Seed)> = seeds.iter().enumerate().collect();
-    let left = keep(left, |seed| seed.shoots < seed.allocatable, NoSeed::Full)?;
-    let left = keep(left, |seed| seed.multi_zonal || !needs_zones, NoSeed::NotMultiZonal)?;
-    let left = keep(left, |seed| region.is_none_or(|region| seed.region == region), NoSeed::OtherRegion)?;
+    let left = keep(left, |seed| seed.shoots < seed.allocatable, SeedRejection::Full)?;
+    let left = keep(left, |seed| seed.multi_zonal || !needs_zones, SeedRejection::NotMultiZonal)?;
+    let left = keep(left, |seed| region.is_none_or(|region| seed.region == region), SeedRejection::OtherRegion)?;
     let best = left.into_iter().min_by_key(|(_, seed)| (seed.multi_zonal && !needs_zones, seed.shoots));
     Ok(best.expect("some are left").0)
 }
 
 /// Those that fit, at least one.
-fn keep(mut seeds: Vec<(usize, &Seed)>, fits: impl Fn(&Seed) -> bool, otherwise: NoSeed) -> Result<Vec<(usize, &Seed)>, NoSeed> {
+fn keep(
+    mut seeds: Vec<(usize, &Seed)>,
+    fits: impl Fn(&Seed) -> bool,
+    otherwise: SeedRejection,
+) -> Result<Vec<(usize, &Seed)>, SeedRejection> {
     seeds.retain(|(_, seed)| fits(seed));
     if seeds.is_empty() { Err(otherwise) } else { Ok(seeds) }
 }
@@ -76,10 +80,10 @@ mod tests {
             // Multi-zonal where nothing else is left.
             (Node, vec![seed(true, 5), seed(false, 10), seed(true, 4)], Ok(2)),
             (None, vec![Seed { region: 8, ..seed(false, 0) }, seed(true, 0)], Ok(1)),
-            (None, vec![], Err(NoSeed::Full)),
-            (Node, vec![seed(false, 10), seed(true, 11)], Err(NoSeed::Full)),
-            (Zone, vec![seed(false, 0), seed(true, 10)], Err(NoSeed::NotMultiZonal)),
-            (Zone, vec![seed(false, 0), Seed { region: 8, ..seed(true, 0) }], Err(NoSeed::OtherRegion)),
+            (None, vec![], Err(SeedRejection::Full)),
+            (Node, vec![seed(false, 10), seed(true, 11)], Err(SeedRejection::Full)),
+            (Zone, vec![seed(false, 0), seed(true, 10)], Err(SeedRejection::NotMultiZonal)),
+            (Zone, vec![seed(false, 0), Seed { region: 8, ..seed(true, 0) }], Err(SeedRejection::OtherRegion)),
         ] {
             assert_eq!(choose(Some(HERE), tolerance, &seeds), chosen, "{tolerance:?}: {seeds:?}");
         }
@@ -90,7 +94,7 @@ mod tests {
         let elsewhere = [Seed { region: 8, ..seed(false, 0) }];
         assert_eq!(
             (choose(Some(HERE), None, &elsewhere), choose(Option::None, None, &elsewhere)),
-            (Err(NoSeed::OtherRegion), Ok(0))
+            (Err(SeedRejection::OtherRegion), Ok(0))
         );
     }
 }

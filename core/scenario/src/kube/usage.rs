@@ -1,6 +1,6 @@
 //! What asks the API of a control plane, at rest and in use, and what that asks of etcd.
 //!
-//! [`REST`] is the one place where the workload at rest is written down: who, how often, what, and what that rests on. Timers of real
+//! [`IDLE_LOAD`] is the one place where the workload at rest is written down: who, how often, what, and what that rests on. Timers of real
 //! components are policy; three rates were fitted on rows of GEP-20's appendix (`docs/validation.md`), which therefore validate nothing.
 
 use std::num::NonZeroU32;
@@ -65,7 +65,7 @@ pub struct Requests {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Each {
     /// There is one of each control plane.
-    Plane,
+    Cluster,
     /// An API server.
     Server,
     /// A replica of kube-controller-manager that stands by for its leader.
@@ -96,7 +96,7 @@ impl InFlight {
 
 /// What a source of the workload at rest does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Does {
+pub enum Action {
     /// Writes an object of so many bytes, by a transaction.
     Write(u32),
     /// Writes a record that API servers keep for themselves.
@@ -111,7 +111,7 @@ pub enum Does {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Per {
     /// One of each control plane.
-    Plane,
+    Cluster,
     /// One of each worker node of the shoot.
     Node,
     /// One of each API server.
@@ -139,7 +139,7 @@ pub struct Source {
     /// Where its objects are.
     pub objects: Objects,
     /// What it does.
-    pub does: Does,
+    pub action: Action,
     /// So often ...
     pub times: u64,
     /// ... in so many seconds ...
@@ -171,7 +171,7 @@ impl Source {
     /// Times in a million seconds.
     pub const fn per_million_s(&self, size: Size) -> u64 {
         let count = match self.per {
-            Per::Plane => 1,
+            Per::Cluster => 1,
             Per::Node => size.nodes,
             Per::Server => size.servers,
             Per::Standby => size.standbys,
@@ -181,18 +181,18 @@ impl Source {
 
     /// What etcd is asked.
     pub const fn op(&self) -> Op {
-        match self.does {
-            Does::Write(value_bytes) => Op::Txn { change: Change::Update, key_bytes: KEY_BYTES, value_bytes },
-            Does::Keep(value_bytes) => Op::Txn { change: Change::Own, key_bytes: KEY_BYTES, value_bytes },
-            Does::Grant => Op::Grant,
-            Does::Read(value_bytes) => Op::Range { linearizable: true, keys: 1, key_bytes: KEY_BYTES, value_bytes },
+        match self.action {
+            Action::Write(value_bytes) => Op::Txn { change: Change::Update, key_bytes: KEY_BYTES, value_bytes },
+            Action::Keep(value_bytes) => Op::Txn { change: Change::Own, key_bytes: KEY_BYTES, value_bytes },
+            Action::Grant => Op::Grant,
+            Action::Read(value_bytes) => Op::Range { linearizable: true, keys: 1, key_bytes: KEY_BYTES, value_bytes },
         }
     }
 
     fn requests(&self, nodes: u32) -> Requests {
-        let object = match self.does {
-            Does::Write(bytes) | Does::Keep(bytes) | Does::Read(bytes) => bytes,
-            Does::Grant => 0,
+        let object = match self.action {
+            Action::Write(bytes) | Action::Keep(bytes) | Action::Read(bytes) => bytes,
+            Action::Grant => 0,
         };
         Requests {
             what: self.what.to_owned(),
@@ -204,12 +204,12 @@ impl Source {
             etcd: Some((self.objects, self.op())),
             per_million_s: self.per_million_s(Size { nodes, servers: 1, standbys: 1 }),
             each: match self.per {
-                Per::Plane | Per::Node => Each::Plane,
+                Per::Cluster | Per::Node => Each::Cluster,
                 Per::Server => Each::Server,
                 Per::Standby => Each::Standby,
             },
             one_by_one: 0,
-            question: if matches!(self.does, Does::Write(_)) { object } else { 0 },
+            question: if matches!(self.action, Action::Write(_)) { object } else { 0 },
             answer: object.into(),
             watchers: self.watchers,
         }
@@ -219,7 +219,7 @@ impl Source {
 const fn source(
     what: &'static str,
     by: &'static str,
-    does: Does,
+    action: Action,
     (times, in_s, per): (u64, u64, Per),
     source: &'static str,
 ) -> Source {
@@ -227,7 +227,7 @@ const fn source(
         what,
         by,
         objects: Objects::Main,
-        does,
+        action,
         times,
         in_s,
         per,
@@ -257,13 +257,13 @@ const ELECTIONS: &str =
 
 /// The workload of a control plane at rest. Who watches what is assumed: the garbage collector of kube-controller-manager everything, and
 /// four components more the nodes.
-pub const REST: [Source; 16] = [
-    watched(1, source("leaders renew", KCM, Does::Write(400), (2, 1, Per::Plane), ELECTIONS)),
-    source("and look before", KCM, Does::Read(400), (2, 1, Per::Plane), ELECTIONS),
+pub const IDLE_LOAD: [Source; 16] = [
+    watched(1, source("leaders renew", KCM, Action::Write(400), (2, 1, Per::Cluster), ELECTIONS)),
+    source("and look before", KCM, Action::Read(400), (2, 1, Per::Cluster), ELECTIONS),
     source(
         "candidates look",
         KCM,
-        Does::Read(400),
+        Action::Read(400),
         (5, 4, Per::Standby),
         "standbys of each of the 4, each every 3.2 s: 2 s with a jitter of up to 1.2 (defaults.csv)",
     ),
@@ -272,48 +272,48 @@ pub const REST: [Source; 16] = [
         source(
             "CSI sidecars renew",
             "csi-driver-controller",
-            Does::Write(400),
-            (1, 1, Per::Plane),
+            Action::Write(400),
+            (1, 1, Per::Cluster),
             "5 sidecars, each every 5 s (csi-lib-utils, not verified)",
         ),
     ),
-    source("CSI sidecars look before", "csi-driver-controller", Does::Read(400), (1, 1, Per::Plane), "as often"),
+    source("CSI sidecars look before", "csi-driver-controller", Action::Read(400), (1, 1, Per::Cluster), "as often"),
     watched(
         1,
         source(
             "kubelets renew node leases",
             "kubelet",
-            Does::Write(450),
+            Action::Write(450),
             (1, 10, Per::Node),
             "each every 10 s (defaults.csv); size not verified",
         ),
     ),
-    source("API servers renew their own leases", "", Does::Keep(100), (1, 10, Per::Server), "each every 10 s (not verified)"),
+    source("API servers renew their own leases", "", Action::Keep(100), (1, 10, Per::Server), "each every 10 s (not verified)"),
     source(
         "with a lease of etcd",
         "",
-        Does::Grant,
+        Action::Grant,
         (1, 10, Per::Server),
         "each renewal grants one: of its 15 s at most 5 % may have passed for it to be used again (storage/etcd3/lease_manager.go)",
     ),
-    watched(5, source("status of nodes, endpoints and the like", KCM, Does::Write(2_048), (1, 2, Per::Plane), "assumed")),
-    source("API servers check etcd", "", Does::Read(60), (1, 5, Per::Server), "2 checks in 10 s (not verified)"),
-    source("API servers list their leases", "", Does::Read(100), (1, 10, Per::Server), "with each renewal (not verified)"),
+    watched(5, source("status of nodes, endpoints and the like", KCM, Action::Write(2_048), (1, 2, Per::Cluster), "assumed")),
+    source("API servers check etcd", "", Action::Read(60), (1, 5, Per::Server), "2 checks in 10 s (not verified)"),
+    source("API servers list their leases", "", Action::Read(100), (1, 10, Per::Server), "with each renewal (not verified)"),
     events(source(
         "API servers check the etcd of events",
         "",
-        Does::Read(60),
+        Action::Read(60),
         (1, 5, Per::Server),
         "2 checks in 10 s (not verified)",
     )),
-    source("a sidecar checks etcd", "", Does::Read(60), (1, 5, Per::Plane), "each 5 s (not verified)"),
+    source("a sidecar checks etcd", "", Action::Read(60), (1, 5, Per::Cluster), "each 5 s (not verified)"),
     fitted(
         &[6],
         source(
             "other quorum reads: monitors, care controllers, admission",
             KCM,
-            Does::Read(2_048),
-            (13, 2, Per::Plane),
+            Action::Read(2_048),
+            (13, 2, Per::Cluster),
             "a rate",
         ),
     ),
@@ -324,16 +324,16 @@ pub const REST: [Source; 16] = [
             source(
                 "a controller's minutely sync (gardener-resource-manager)",
                 "gardener-resource-manager",
-                Does::Read(2_048),
-                (26, 3, Per::Plane),
+                Action::Read(2_048),
+                (26, 3, Per::Cluster),
                 "a rate, 26/s while it lasts; the sync period of a minute is not verified",
             ),
         )
     },
-    events(source("events", "kubelet", Does::Write(700), (1, 300, Per::Node), "0.2 of each node in a minute, assumed")),
+    events(source("events", "kubelet", Action::Write(700), (1, 300, Per::Node), "0.2 of each node in a minute, assumed")),
 ];
 
 /// The workload at rest of a control plane whose shoot has so many worker nodes.
-pub fn rest(nodes: u32) -> Vec<Requests> {
-    REST.iter().map(|source| source.requests(nodes)).filter(|requests| requests.per_million_s > 0).collect()
+pub fn idle_load(nodes: u32) -> Vec<Requests> {
+    IDLE_LOAD.iter().map(|source| source.requests(nodes)).filter(|requests| requests.per_million_s > 0).collect()
 }

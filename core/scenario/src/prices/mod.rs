@@ -15,7 +15,7 @@ use std::str::FromStr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::kube::{Group, Resources};
+use crate::kube::{MachineDeployment, Resources};
 
 /// What is charged for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
@@ -120,7 +120,7 @@ pub enum Check {
 
 impl Check {
     /// In words.
-    pub const fn words(self) -> &'static str {
+    pub const fn describe(self) -> &'static str {
         match self {
             Self::Seen => "seen",
             Self::SecondHand => "seen second-hand",
@@ -301,8 +301,8 @@ pub struct Prices {
 
 impl Prices {
     /// As what the machines of a machine deployment are charged.
-    pub fn shape(&self, group: &Group) -> Shape {
-        let Resources { cpu_milli, memory, .. } = group.template.allocatable;
+    pub fn shape(&self, deployment: &MachineDeployment) -> Shape {
+        let Resources { cpu_milli, memory, .. } = deployment.template.allocatable;
         self.machine.unwrap_or(Shape { cpu_milli, memory })
     }
 }

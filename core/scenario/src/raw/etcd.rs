@@ -176,7 +176,7 @@ impl Default for RawOptions {
             strict_reconfig_check: etcd.strict_reconfig_check,
             max_learners: etcd.max_learners,
             start_up: Span(etcd.start_up),
-            hand_over: Span(etcd.hand_over),
+            hand_over: Span(etcd.rpc_overhead),
             apply: Span(etcd.apply),
             cost: RawCost::default(),
             backend: None,

@@ -306,7 +306,7 @@ pub enum RawChange {
 
 impl RawChange {
     /// Whether it is asked of a seed or a shoot, not of an etcd cluster.
-    pub(crate) const fn is_of_plane(&self) -> bool {
+    pub(crate) const fn is_of_cluster(&self) -> bool {
         !matches!(self, Self::AddMember(_) | Self::RemoveMember(_) | Self::PromoteMember(_))
     }
 }

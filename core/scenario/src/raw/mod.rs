@@ -15,9 +15,9 @@ mod load;
 mod passive;
 mod prices;
 mod timers;
+mod topology;
 mod usage;
 mod workload;
-mod world;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -33,9 +33,9 @@ pub use load::*;
 pub use passive::*;
 pub use prices::*;
 pub use timers::*;
+pub use topology::*;
 pub use usage::*;
 pub use workload::*;
-pub use world::*;
 
 use super::source::Contradiction;
 use super::units::{Name, Span};

@@ -40,7 +40,7 @@ fn costs_are_lowered_as_they_are_written_and_nothing_by_default() {
     assert_eq!((options.cost, options.answers_before_sync), (cost, true));
     assert_eq!(options.backend, Some(Backend { interval: us(100_000), limit: 500, syncs: 2 }));
     let client = &scenario.clients[0];
-    let process = Process { per_request: us(68), per_mib: Duration::ZERO, hand_over: us(100) };
+    let process = Process { per_request: us(68), per_mib: Duration::ZERO, rpc_overhead: us(100) };
     assert_eq!((client.requests, client.process), (Some(1_000), Some(process)));
     assert_eq!(scenario.volumes.iter().filter(|volume| volume.disk.iops == Some(3_000)).count(), 3);
 }

@@ -10,7 +10,7 @@ fn read(text: &str) {
     if let Err(errors) = Scenario::from_json(text) {
         assert!(!errors.is_empty());
         for error in &errors {
-            assert!(!error.path.is_empty() && !error.found.is_empty() && !error.wanted.is_empty(), "{error:?}");
+            assert!(!error.path.is_empty() && !error.found.is_empty() && !error.expected.is_empty(), "{error:?}");
             assert!(
                 !error.found.contains("invalid type") && !error.found.contains("missing field"),
                 "schema and types differ: {error}"

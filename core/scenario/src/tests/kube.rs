@@ -3,13 +3,13 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::ids::{GroupId, NodeKey, PlaneId, SeedId, WorkloadId, ZoneId};
+use crate::ids::{KubeClusterId, MachineDeploymentId, NodeKey, SeedId, WorkloadId, ZoneId};
 use crate::kube::gardener::FailureTolerance;
 use crate::kube::int_or_percent::IntOrPercent;
 use crate::kube::labels::{Labels, Symbol};
 use crate::kube::name::{PodName, PodTag};
 use crate::kube::taints::Effect;
-use crate::kube::{Component, Kind, KubeModel, PlaneSpec, Role, Task, Timers, Workload};
+use crate::kube::{Component, Kind, KubeClusterSpec, KubeModel, Role, Task, Timers, Workload};
 
 pub(super) const OUTAGE: &str = include_str!("../../../../scenarios/eu-west-1a-outage.json");
 const STRICT: &str = include_str!("../../../../scenarios/eu-west-1a-strict.json");
@@ -31,10 +31,10 @@ pub(super) fn landscape(shoots: Value) -> Value {
     })
 }
 
-fn workload<'a>(plane: &'a PlaneSpec, model: &KubeModel, namespace: &str, name: &str) -> (WorkloadId, &'a Workload) {
-    let found = plane.workloads.iter().position(|own| own.name == name && model.word(own.namespace) == namespace);
+fn workload<'a>(cluster: &'a KubeClusterSpec, model: &KubeModel, namespace: &str, name: &str) -> (WorkloadId, &'a Workload) {
+    let found = cluster.workloads.iter().position(|own| own.name == name && model.word(own.namespace) == namespace);
     let k = found.unwrap_or_else(|| panic!("{namespace}/{name}"));
-    (WorkloadId(k as u32), &plane.workloads[k])
+    (WorkloadId(k as u32), &cluster.workloads[k])
 }
 
 fn label<'a>(model: &'a KubeModel, labels: &Labels, key: Symbol) -> &'a str {
@@ -46,19 +46,19 @@ fn the_published_outage_says_all_that_is_published() {
     for text in [OUTAGE, STRICT] {
         let scenario = read(text);
         let (seed, shoot) = (&scenario.kube.seeds[0], &scenario.kube.shoots[0]);
-        let plane = &scenario.kube.planes[0];
+        let cluster = &scenario.kube.clusters[0];
         assert_eq!((seed.name.as_str(), seed.multi_zonal), ("shoot--garden--aws-ha2", true));
         assert_eq!(scenario.kube.word(shoot.namespace), "shoot--garden--aws-ha");
-        let machines: Vec<String> = plane.nodes.iter().map(|node| node.machine.expect("a machine").text(plane)).collect();
+        let machines: Vec<String> = cluster.nodes.iter().map(|node| node.machine.expect("a machine").text(cluster)).collect();
         assert_eq!(machines.len(), 7);
         for machine in ["cpu-worker-etcd-z1-66659-sf4wt", "cpu-worker-z3-5f499-hnrs6", "etcd-compaction-z1-6bd58-9ffc7"] {
             assert!(machines.contains(&format!("shoot--garden--aws-ha2-{machine}")), "{machine} of {machines:?}");
         }
         let mut pods = Vec::new();
-        for (k, workload) in (0..).zip(&plane.workloads) {
+        for (k, workload) in (0..).zip(&cluster.workloads) {
             assert_eq!(workload.placed.len(), workload.replicas as usize, "{}", workload.name);
-            let name = |tag| PodName { workload: WorkloadId(k), tag }.text(plane);
-            let host = |node: NodeKey| scenario.nodes[plane.nodes[node.0 as usize].node.0 as usize].name.clone();
+            let name = |tag| PodName { workload: WorkloadId(k), tag }.text(cluster);
+            let host = |node: NodeKey| scenario.nodes[cluster.nodes[node.0 as usize].node.0 as usize].name.clone();
             pods.extend(workload.placed.iter().map(|(tag, node)| (name(*tag), host(*node))));
         }
         assert_eq!(pods.len(), 30 + 4, "pods of the table, two of etcd-druid and two of gardenlet");
@@ -102,10 +102,10 @@ fn the_published_outage_marks_its_inputs() {
 fn strict_spreading_is_what_gardener_deploys() {
     let of = |text: &str, name: &str| {
         let scenario = read(text);
-        let (_, workload) = workload(&scenario.kube.planes[0], &scenario.kube, "shoot--garden--aws-ha", name);
+        let (_, workload) = workload(&scenario.kube.clusters[0], &scenario.kube, "shoot--garden--aws-ha", name);
         let skews =
             |all: &[crate::kube::placement::Constraint]| all.iter().map(|one| (one.key, one.max_skew)).collect::<Vec<_>>();
-        let away = &workload.pod_affinity.away;
+        let away = &workload.pod_affinity.anti_affinity;
         (skews(&workload.spread), skews(&workload.prefers), away.required.len(), away.preferred.len())
     };
     let skews = vec![(Symbol::ZONE, 2), (Symbol::HOSTNAME, 1)];
@@ -118,24 +118,28 @@ fn strict_spreading_is_what_gardener_deploys() {
 #[test]
 fn nodes_are_shared_out_over_zones() {
     let scenario = read(&landscape(json!([])).to_string());
-    let plane = &scenario.kube.planes[0];
-    let groups: Vec<_> =
-        plane.groups.iter().map(|group| (group.name.as_str(), group.zone.0, group.minimum, group.maximum)).collect();
-    assert_eq!(groups, [("seed-cpu-z1", 0, 3, 4), ("seed-cpu-z2", 1, 2, 4), ("seed-cpu-z3", 2, 2, 4)]);
-    let of_group = |k| plane.nodes.iter().filter(|node| node.machine.expect("a machine").group == GroupId(k)).count();
+    let cluster = &scenario.kube.clusters[0];
+    let machine_deployments: Vec<_> = cluster
+        .machine_deployments
+        .iter()
+        .map(|deployment| (deployment.name.as_str(), deployment.zone.0, deployment.minimum, deployment.maximum))
+        .collect();
+    assert_eq!(machine_deployments, [("seed-cpu-z1", 0, 3, 4), ("seed-cpu-z2", 1, 2, 4), ("seed-cpu-z3", 2, 2, 4)]);
+    let of_group =
+        |k| cluster.nodes.iter().filter(|node| node.machine.expect("a machine").deployment == MachineDeploymentId(k)).count();
     assert_eq!((0..3).map(of_group).collect::<Vec<_>>(), [3, 2, 2]);
-    for node in &plane.nodes {
+    for node in &cluster.nodes {
         let machine = &scenario.nodes[node.node.0 as usize];
-        assert_eq!(machine.name, node.machine.expect("a machine").text(plane));
+        assert_eq!(machine.name, node.machine.expect("a machine").text(cluster));
         assert_eq!(label(&scenario.kube, &node.template.labels, Symbol::HOSTNAME), machine.name);
         assert_eq!(label(&scenario.kube, &node.template.labels, Symbol::ZONE), scenario.zones[machine.zone.0 as usize].name);
         assert_eq!(label(&scenario.kube, &node.template.labels, Symbol::REGION), "r");
     }
-    let hosts: Vec<ZoneId> = plane.control_plane.iter().map(|host| scenario.nodes[host.0 as usize].zone).collect();
+    let hosts: Vec<ZoneId> = cluster.control_plane.iter().map(|host| scenario.nodes[host.0 as usize].zone).collect();
     assert_eq!(hosts, [ZoneId(3); 3]);
-    let etcd = &scenario.etcd[plane.etcd.0 as usize];
+    let etcd = &scenario.etcd[cluster.etcd.0 as usize];
     assert_eq!((etcd.name.as_str(), etcd.managed, etcd.members.len()), ("seed/etcd", false, 3));
-    assert_eq!(plane.timers, Timers::default());
+    assert_eq!(cluster.timers, Timers::default());
 }
 
 #[test]
@@ -145,20 +149,20 @@ fn shoots_become_planes_and_workloads() {
     let model = &scenario.kube;
     let names: Vec<&str> = model.shoots.iter().map(|shoot| model.word(shoot.namespace)).collect();
     assert_eq!(names, ["shoot--garden--n-1", "shoot--garden--n-2", "shoot--garden--n-3", "shoot--garden--z", "shoot--garden--o"]);
-    assert_eq!(model.planes.len(), 6);
+    assert_eq!(model.clusters.len(), 6);
     let host = |k: usize| model.shoots[k].hosted.as_ref().expect("a seed");
-    let seed = &model.planes[0];
+    let seed = &model.clusters[0];
     for (k, shoot) in model.shoots.iter().enumerate() {
         let (hosted, namespace) = (host(k), model.word(shoot.namespace));
-        assert_eq!((hosted.seed, hosted.plane), (SeedId(0), PlaneId(1 + k as u16)));
-        let plane = &model.planes[1 + k];
-        assert_eq!(plane.name, namespace);
-        assert!(plane.nodes.is_empty() && plane.control_plane.is_empty() && plane.workloads.is_empty());
-        let main = &scenario.etcd[plane.etcd.0 as usize];
+        assert_eq!((hosted.seed, hosted.cluster), (SeedId(0), KubeClusterId(1 + k as u16)));
+        let cluster = &model.clusters[1 + k];
+        assert_eq!(cluster.name, namespace);
+        assert!(cluster.nodes.is_empty() && cluster.control_plane.is_empty() && cluster.workloads.is_empty());
+        let main = &scenario.etcd[cluster.etcd.0 as usize];
         assert_eq!(main.name, format!("{namespace}/etcd-main"));
         let (id, workload) = workload(seed, model, namespace, "etcd-main");
         assert!(hosted.workloads.contains(&id));
-        assert_eq!(workload.role, Role::Etcd(plane.etcd));
+        assert_eq!(workload.role, Role::Etcd(cluster.etcd));
         // Every member starts on the node of its pod, and has a volume in that zone.
         assert_eq!(main.members.len(), workload.placed.len());
         for (member, (tag, node)) in main.members.iter().zip(&workload.placed) {
@@ -172,7 +176,7 @@ fn shoots_become_planes_and_workloads() {
         assert_eq!(nodes.len(), main.members.len(), "a node each");
         let zones = if shoot.tolerance == FailureTolerance::Zone { 3 } else { 1 };
         assert_eq!(hosted.zones.len(), zones);
-        assert_eq!(workload.pod_affinity.near.required.len(), usize::from(zones == 1), "pinned to a zone");
+        assert_eq!(workload.pod_affinity.affinity.required.len(), usize::from(zones == 1), "pinned to a zone");
     }
     // Shoots that are not over all zones take them in turn; only the first zone has three nodes.
     assert_eq!(host(4).zones, [ZoneId(1)]);
@@ -180,10 +184,10 @@ fn shoots_become_planes_and_workloads() {
     assert_eq!(replicas("shoot--garden--z", "kube-controller-manager"), 2, "option 2");
     assert_eq!(replicas("shoot--garden--n-1", "kube-controller-manager"), 1);
     assert_eq!([replicas("shoot--garden--o", "etcd-main"), replicas("shoot--garden--o", "kube-apiserver")], [1, 1]);
-    assert_eq!(workload(seed, model, "shoot--garden--z", "kube-apiserver").1.role, Role::ApiServer(PlaneId(4)));
-    let controller = Role::Controller(PlaneId(4), Component::Scheduler);
+    assert_eq!(workload(seed, model, "shoot--garden--z", "kube-apiserver").1.role, Role::ApiServer(KubeClusterId(4)));
+    let controller = Role::Controller(KubeClusterId(4), Component::Scheduler);
     assert_eq!(workload(seed, model, "shoot--garden--z", "kube-scheduler").1.role, controller);
-    assert_eq!(workload(seed, model, "garden", "gardenlet").1.role, Role::Controller(PlaneId(0), Component::Gardenlet));
+    assert_eq!(workload(seed, model, "garden", "gardenlet").1.role, Role::Controller(KubeClusterId(0), Component::Gardenlet));
     assert_eq!(workload(seed, model, "garden", "node-agents").1.kind, Kind::DaemonSet);
 }
 
@@ -195,12 +199,12 @@ fn a_component_is_overridden_field_by_field() {
         {"name": "extra", "kind": "stateful_set", "replicas": 2, "volume": "regional", "tolerates": ["x"], "tolerate_unreachable": "10s"},
     ]);
     let scenario = read(&landscape(json!([{"name": "s", "components": components}])).to_string());
-    let (model, plane) = (&scenario.kube, &scenario.kube.planes[0]);
-    let (_, api) = workload(plane, model, "shoot--garden--s", "kube-apiserver");
+    let (model, cluster) = (&scenario.kube, &scenario.kube.clusters[0]);
+    let (_, api) = workload(cluster, model, "shoot--garden--s", "kube-apiserver");
     assert_eq!((api.requests.cpu_milli, api.requests.memory, api.start), (2_000, 1 << 30, Duration::from_secs(60)));
     assert_eq!(api.max_unavailable, Some(2));
-    assert!(!plane.workloads.iter().any(|workload| workload.name == "loki"));
-    let (_, extra) = workload(plane, model, "shoot--garden--s", "extra");
+    assert!(!cluster.workloads.iter().any(|workload| workload.name == "loki"));
+    let (_, extra) = workload(cluster, model, "shoot--garden--s", "extra");
     assert!(extra.volume.expect("a volume").regional);
     let lasts: Vec<_> = extra.tolerations.iter().map(|one| (one.key.map(|key| model.word(key)), one.effect, one.lasts)).collect();
     let unreachable = (Some("node.kubernetes.io/unreachable"), Some(Effect::NoExecute), Some(Duration::from_secs(10)));
@@ -250,12 +254,12 @@ fn a_degraded_storage_is_every_volume_of_the_zone() {
     ]);
     let scenario = read(&raw.to_string());
     let slow = |fault: &PlannedFault| match fault.fault {
-        Fault::DiskSlow { volume: Aim::Named(volume), .. } => Some(scenario.volumes[volume.0 as usize].name.clone()),
+        Fault::DiskSlow { volume: FaultTarget::Named(volume), .. } => Some(scenario.volumes[volume.0 as usize].name.clone()),
         _ => None,
     };
     let volumes: Vec<String> = scenario.faults.iter().filter_map(slow).collect();
     assert_eq!(volumes, ["shoot--garden--z/etcd-main-0", "shoot--garden--z/etcd-events-0"]);
-    let Fault::ProcessKill(Aim::Named(member)) = scenario.faults[2].fault else { panic!("{:?}", scenario.faults[2]) };
+    let Fault::ProcessKill(FaultTarget::Named(member)) = scenario.faults[2].fault else { panic!("{:?}", scenario.faults[2]) };
     assert_eq!(scenario.member(member).name, "etcd-main-1");
     let answers = (None, None, Some(CloudAnswer::OutOfStock));
     assert_eq!(
@@ -270,7 +274,8 @@ fn machines_come_from_stocks() {
     raw["seeds"][0]["pools"][0]["machine"] = json!({"type": "m5.large"});
     raw["cloud"] = json!({"stock": [{"machine": "m5.large", "zone": "zb", "count": 4}]});
     let scenario = read(&raw.to_string());
-    let stocks: Vec<Option<u16>> = scenario.kube.planes[0].groups.iter().map(|group| group.stock).collect();
+    let stocks: Vec<Option<u16>> =
+        scenario.kube.clusters[0].machine_deployments.iter().map(|deployment| deployment.stock).collect();
     assert_eq!((stocks, scenario.kube.stock.as_slice()), (vec![None, Some(0), None], &[4][..]));
 }
 
@@ -279,7 +284,7 @@ fn a_machine_takes_so_many_volumes() {
     let mut raw = landscape(json!([{"name": "s", "failure_tolerance": "zone"}]));
     raw["seeds"][0]["pools"][0]["machine"] = json!({"volumes": 1});
     let scenario = read(&raw.to_string());
-    let volumes = scenario.kube.planes[0].nodes.iter().map(|node| node.template.volumes);
+    let volumes = scenario.kube.clusters[0].nodes.iter().map(|node| node.template.volumes);
     assert_eq!(volumes.collect::<Vec<_>>(), [1; 7], "room for the six of its etcd clusters");
     raw["shoots"][0]["count"] = json!(2);
     let errors = Scenario::from_json(&raw.to_string()).expect_err("no room").to_string();
@@ -300,17 +305,17 @@ fn operators_roll_and_drain() {
         {"at": "12m", "roll_component": {"seed": "seed", "component": "istiod"}},
     ]);
     let scenario = read(&raw.to_string());
-    let (plane, model) = (&scenario.kube.planes[0], &scenario.kube);
-    let (api_server, spec) = workload(plane, model, "shoot--garden--s-2", "kube-apiserver");
+    let (cluster, model) = (&scenario.kube.clusters[0], &scenario.kube);
+    let (api_server, spec) = workload(cluster, model, "shoot--garden--s-2", "kube-apiserver");
     assert_eq!((spec.rollout.max_surge, spec.rollout.max_unavailable), (IntOrPercent::Percent(25), IntOrPercent::Int(0)));
     assert!(spec.spread.iter().all(|constraint| constraint.per_rollout));
     let asked: Vec<(u64, Task)> = model.operations.iter().map(|one| (one.at.as_nanos() / 60_000_000_000, one.task)).collect();
-    let (istiod, _) = workload(plane, model, "garden", "istiod");
-    let machines = [0, 1, 2].map(|group| (20, Task::RollMachines(GroupId(group))));
+    let (istiod, _) = workload(cluster, model, "garden", "istiod");
+    let machines = [0, 1, 2].map(|deployment| (20, Task::RollMachines(MachineDeploymentId(deployment))));
     let others = [(10, Task::DrainNode(NodeKey(1))), (12, Task::RollComponent(api_server)), (12, Task::RollComponent(istiod))];
     assert_eq!(asked, others.into_iter().chain(machines).collect::<Vec<_>>());
-    assert_eq!(plane.groups[4].pool.zone, (1, 3));
-    let (_, manager) = workload(plane, model, "shoot--garden--s-1", "gardener-resource-manager");
+    assert_eq!(cluster.machine_deployments[4].pool.zone, (1, 3));
+    let (_, manager) = workload(cluster, model, "shoot--garden--s-1", "gardener-resource-manager");
     assert_eq!(manager.rollout.max_unavailable, IntOrPercent::Int(1), "each has a zone to itself");
 }
 

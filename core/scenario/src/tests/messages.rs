@@ -339,7 +339,7 @@ fn operations() {
         ]),
     );
     let changes: Vec<MemberChange> = scenario.operations.iter().map(|operation| operation.change).collect();
-    let member = |index| crate::ids::MemberId { cluster: crate::ids::ClusterId(0), index };
+    let member = |index| crate::ids::MemberId { cluster: crate::ids::EtcdId(0), index };
     assert_eq!(changes, [MemberChange::Remove(member(1)), MemberChange::Add(member(3)), MemberChange::Promote(member(3))]);
     assert!(!scenario.etcd[0].members[3].initial && scenario.etcd[0].members[2].initial);
     let names: Vec<&str> = scenario.volumes.iter().map(|volume| volume.name.as_str()).collect();
@@ -361,7 +361,7 @@ fn what_is_written_is_what_runs() {
     );
     assert_eq!(random.random_faults[0].targets.len(), 4);
     let fault = fine("/faults/0", json!({"at": "1m", "kind": "process_kill", "member": "main/m2"})).faults[0].fault.clone();
-    assert!(matches!(fault, Fault::ProcessKill(Aim::Named(member)) if member.index == 2));
+    assert!(matches!(fault, Fault::ProcessKill(FaultTarget::Named(member)) if member.index == 2));
     let watch = fine("/clients/0", json!({"name": "w", "node": "nb", "op": "watch"}));
     assert_eq!((watch.clients[0].load, watch.clients[0].zone.0), (Load::Closed { connections: 1 }, 1));
 }

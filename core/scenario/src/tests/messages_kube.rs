@@ -376,8 +376,8 @@ fn restarts_of_components() {
     };
     assert_eq!(found(json!({"shoot": "s"})), "");
     for seed in ["seed", "other"] {
-        let wanted = "operations[1].roll_component.component: found \"etcd-main\"; wanted the name of a component";
-        assert_eq!(found(json!({"seed": seed})), wanted);
+        let expected = "operations[1].roll_component.component: found \"etcd-main\"; wanted the name of a component";
+        assert_eq!(found(json!({"seed": seed})), expected);
     }
 }
 
@@ -493,7 +493,7 @@ fn pairs_are_two_pods() {
         assert_eq!(scenario.etcd.len(), 3);
         assert!(scenario.etcd[0].passive.is_none(), "the seed's own");
         let sets =
-            scenario.kube.planes[0].workloads.iter().filter(|workload| matches!(workload.role, crate::kube::Role::Etcd(_)));
-        assert!(sets.map(|set| (set.replicas, set.pod_affinity.away.required.len())).eq([(2, 1); 2]));
+            scenario.kube.clusters[0].workloads.iter().filter(|workload| matches!(workload.role, crate::kube::Role::Etcd(_)));
+        assert!(sets.map(|set| (set.replicas, set.pod_affinity.anti_affinity.required.len())).eq([(2, 1); 2]));
     }
 }

@@ -7,7 +7,7 @@ use serde_json::json;
 use super::kube::landscape;
 use super::*;
 use crate::kube::usage::InFlight;
-use crate::load::ServerPart;
+use crate::load::ApiServerClient;
 
 /// A shoot with a `use`, in a world whose traffic is simulated so.
 fn in_use(traffic: &str, usage: Value) -> Result<Scenario, String> {
@@ -55,7 +55,7 @@ fn nobody_is_told_where_nobody_watches() {
         let usage = json!({"at_rest": false, "requests": [request]});
         let shoot = json!({"name": "s", "seed": "seed", "only_listed": true, "components": components, "use": usage});
         let scenario = Scenario::from_json(&landscape(json!([shoot])).to_string()).map_err(|errors| errors.to_string())?;
-        Ok::<_, String>(scenario.kube.planes.iter().flat_map(|plane| &plane.requests).map(|own| own.watchers).sum::<u32>())
+        Ok::<_, String>(scenario.kube.clusters.iter().flat_map(|cluster| &cluster.requests).map(|own| own.watchers).sum::<u32>())
     };
     let (with, without) = (["etcd-main", "kube-apiserver", "kube-controller-manager"], ["etcd-main", "kube-apiserver"]);
     assert_eq!([of(Value::Null, &with), of(json!(3), &with), of(json!(0), &with)], [Ok(1), Ok(3), Ok(0)]);
@@ -66,7 +66,7 @@ fn nobody_is_told_where_nobody_watches() {
 
 #[test]
 fn limits_of_requests_in_flight_are_for_requests() {
-    let of = |usage| in_use("requests", usage).expect("it is right").kube.planes[1].in_flight;
+    let of = |usage| in_use("requests", usage).expect("it is right").kube.clusters[1].in_flight;
     assert_eq!(of(json!({})), InFlight { reads: 400, writes: 200 });
     assert_eq!(of(json!({"inflight": {"writes": 7}})), InFlight { reads: 400, writes: 7 });
     assert_eq!(
@@ -82,7 +82,7 @@ fn what_others_ask_of_an_api_server_is_counted() {
     let limit = |what: &str| {
         let suffix = format!("kube-apiserver 2: {what}");
         let client = scenario.clients.iter().find(|client| client.name.ends_with(&suffix)).expect("it is asked");
-        let ServerPart { server, limit, .. } = client.server.expect("it is a part of a server");
+        let ApiServerClient { server, limit, .. } = client.server.expect("it is a part of a server");
         assert_eq!(server, 2, "{what}");
         limit
     };
@@ -105,7 +105,7 @@ fn what_others_ask_of_an_api_server_is_counted() {
 fn a_sample_is_asked_one_by_one() {
     let asked = |traffic| {
         let scenario = in_use(traffic, json!({})).expect("it is right");
-        scenario.kube.planes.into_iter().flat_map(|plane| plane.requests).collect::<Vec<_>>()
+        scenario.kube.clusters.into_iter().flat_map(|cluster| cluster.requests).collect::<Vec<_>>()
     };
     let flows = asked("flows");
     let sampled = flows.iter().filter(|own| own.one_by_one > 0).map(|own| (own.what.as_str(), own.one_by_one));

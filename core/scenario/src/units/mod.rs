@@ -10,7 +10,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use decimal::{Decimal, render, shortest, single, unit_prefix, unit_size};
-pub(super) use text::{base_of, wanted_of};
+pub(super) use text::{base_of, expected_of};
 
 use zonefall_kernel::time;
 
@@ -19,7 +19,7 @@ pub(super) trait Quantity: FromStr<Err = String> + fmt::Display {
     /// Its `x-unit` in the schema.
     const UNIT: &'static str;
     /// What to write, for an error: `a duration such as "2m"`.
-    const WANTED: &'static str;
+    const EXPECTED: &'static str;
     /// A regular expression for editors; parsing is stricter.
     const PATTERN: &'static str;
     /// A valid text.
@@ -73,7 +73,7 @@ impl fmt::Display for Span {
 
 impl Quantity for Span {
     const UNIT: &'static str = "duration";
-    const WANTED: &'static str = "a duration with its unit, such as \"2m\", \"1.3s\" or \"1h30m\"";
+    const EXPECTED: &'static str = "a duration with its unit, such as \"2m\", \"1.3s\" or \"1h30m\"";
     const PATTERN: &'static str = r"^([0-9]+(\.[0-9]+)?(d|h|m|s|ms|us|µs|ns))+$";
     const EXAMPLE: &'static str = "1s";
     fn base(&self) -> u128 {
@@ -121,7 +121,7 @@ impl fmt::Display for Size {
 
 impl Quantity for Size {
     const UNIT: &'static str = "size";
-    const WANTED: &'static str = "a size with its unit, such as \"8B\", \"1KiB\" or \"5.1GB\"";
+    const EXPECTED: &'static str = "a size with its unit, such as \"8B\", \"1KiB\" or \"5.1GB\"";
     const PATTERN: &'static str = r"^[0-9]+(\.[0-9]+)?([kKMGT]?B|[KMGT]iB)$";
     const EXAMPLE: &'static str = "1KiB";
     fn base(&self) -> u128 {
@@ -187,7 +187,7 @@ impl fmt::Display for Bandwidth {
 
 impl Quantity for Bandwidth {
     const UNIT: &'static str = "bandwidth";
-    const WANTED: &'static str = "a bandwidth with its unit, such as \"1Gbit/s\" or \"120MiB/s\"";
+    const EXPECTED: &'static str = "a bandwidth with its unit, such as \"1Gbit/s\" or \"120MiB/s\"";
     const PATTERN: &'static str = r"^[0-9]+(\.[0-9]+)?([kMGT]?(B|bit)|[KMGT]iB)/s$";
     const EXAMPLE: &'static str = "1Gbit/s";
     fn base(&self) -> u128 {
@@ -258,7 +258,7 @@ impl fmt::Display for Rate {
 
 impl Quantity for Rate {
     const UNIT: &'static str = "rate";
-    const WANTED: &'static str = "a rate with its unit, such as \"100/s\" or \"6/min\"";
+    const EXPECTED: &'static str = "a rate with its unit, such as \"100/s\" or \"6/min\"";
     const PATTERN: &'static str = r"^[0-9]+(\.[0-9]+)?/(s|min|h|d)$";
     const EXAMPLE: &'static str = "1/s";
     fn base(&self) -> u128 {
@@ -309,7 +309,7 @@ impl fmt::Display for Name {
 
 impl Quantity for Name {
     const UNIT: &'static str = "name";
-    const WANTED: &'static str = "a name of letters, digits, \".\", \"_\" and \"-\"";
+    const EXPECTED: &'static str = "a name of letters, digits, \".\", \"_\" and \"-\"";
     const PATTERN: &'static str = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,252}$";
     const EXAMPLE: &'static str = "unnamed";
     fn base(&self) -> u128 {

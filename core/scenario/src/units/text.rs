@@ -28,7 +28,7 @@ macro_rules! json_text {
         impl<'de> Deserialize<'de> for $type {
             fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 let text = Cow::<str>::deserialize(deserializer)?;
-                text.parse().map_err(|why| D::Error::custom(format!("wanted {}: {why}", Self::WANTED)))
+                text.parse().map_err(|why| D::Error::custom(format!("wanted {}: {why}", Self::EXPECTED)))
             }
         }
 
@@ -136,14 +136,14 @@ pub(crate) fn base_of(unit: &str, text: &str) -> Result<u128, String> {
 }
 
 /// What to write where the schema's `x-unit` is this.
-pub(crate) fn wanted_of(unit: &str) -> &'static str {
+pub(crate) fn expected_of(unit: &str) -> &'static str {
     match unit {
-        Span::UNIT => Span::WANTED,
-        Size::UNIT => Size::WANTED,
-        Bandwidth::UNIT => Bandwidth::WANTED,
-        Rate::UNIT => Rate::WANTED,
-        Name::UNIT => Name::WANTED,
-        IntOrPercent::UNIT => IntOrPercent::WANTED,
+        Span::UNIT => Span::EXPECTED,
+        Size::UNIT => Size::EXPECTED,
+        Bandwidth::UNIT => Bandwidth::EXPECTED,
+        Rate::UNIT => Rate::EXPECTED,
+        Name::UNIT => Name::EXPECTED,
+        IntOrPercent::UNIT => IntOrPercent::EXPECTED,
         _ => "a percentage such as \"1%\"",
     }
 }

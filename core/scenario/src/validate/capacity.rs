@@ -1,12 +1,12 @@
 //! What capacity is planned for: the control plane that is counted in, as each seed would host it.
 
-use super::lower::{Lowering, Site};
-use super::workload::{Home, Planned, planned};
-use super::{Context, passive};
+use super::lower::{Lowering, SeedState};
+use super::workload::{PlannedComponent, WorkloadContext, planned};
+use super::{CheckCtx, passive};
 use crate::kube::capacity::{Capacity, Demand, Reference};
 use crate::kube::gardener::{FailureTolerance, Recovery};
 use crate::kube::profile;
-use crate::kube::{Identities, Workload};
+use crate::kube::{MemberRange, Workload};
 use crate::raw::{RawCapacity, RawKind, RawScenario};
 
 const PATH: &str = "capacity.shoot";
@@ -15,31 +15,31 @@ const PATH: &str = "capacity.shoot";
 const MAX_PODS: u32 = 1_000;
 
 /// Control planes to come. They are the last to get words, so that all others have those they would have without.
-pub(super) fn validate(cx: &mut Context<'_>, raw: &RawScenario, lowering: &mut Lowering) -> Capacity {
+pub(super) fn validate(ctx: &mut CheckCtx<'_>, raw: &RawScenario, lowering: &mut Lowering) -> Capacity {
     let shoot = &raw.capacity.shoot;
     if raw.seeds.is_empty() && raw.capacity != RawCapacity::default() {
-        cx.error("capacity", "a plan", "a seed in `seeds` to plan with");
+        ctx.error("capacity", "a plan", "a seed in `seeds` to plan with");
     }
     for (c, component) in shoot.components.iter().enumerate() {
         let path = format!("{PATH}.components[{c}]");
         if !component.pods.is_empty() {
-            cx.error(&format!("{path}.pods"), "pods", "none: this control plane is nowhere yet");
+            ctx.error(&format!("{path}.pods"), "pods", "none: this control plane is nowhere yet");
         }
         if component.kind == Some(RawKind::DaemonSet) {
-            let wanted = "`deployment` or `stateful_set`: a control plane has nothing on every node of its seed";
-            cx.error(&format!("{path}.kind"), "\"daemon_set\"", wanted);
+            let expected = "`deployment` or `stateful_set`: a control plane has nothing on every node of its seed";
+            ctx.error(&format!("{path}.kind"), "\"daemon_set\"", expected);
         }
     }
-    let components = planned(cx, lowering, PATH, &profile::SHOOT, &shoot.components, shoot.only_listed);
+    let components = planned(ctx, lowering, PATH, &profile::SHOOT, &shoot.components, shoot.only_listed);
     let demand = Demand { none: raw.capacity.demand.none, node: raw.capacity.demand.node, zone: raw.capacity.demand.zone };
     let mut references = Vec::new();
-    let pairs = passive::of_reference(cx, &format!("{PATH}.etcd"), shoot);
+    let pairs = passive::of_reference(ctx, &format!("{PATH}.etcd"), shoot);
     let sites = std::mem::take(&mut lowering.sites);
-    for site in sites.iter().filter(|site| site.sound) {
-        let errors = cx.errors.len();
-        references.push(of_seed(cx, lowering, site, &components, shoot.recovery, pairs));
+    for site in sites.iter().filter(|site| site.valid) {
+        let errors = ctx.errors.len();
+        references.push(of_seed(ctx, lowering, site, &components, shoot.recovery, pairs));
         // Another seed would have the same, or much of it.
-        if cx.errors.len() > errors {
+        if ctx.errors.len() > errors {
             break;
         }
     }
@@ -48,10 +48,10 @@ pub(super) fn validate(cx: &mut Context<'_>, raw: &RawScenario, lowering: &mut L
 }
 
 fn of_seed(
-    cx: &mut Context<'_>,
+    ctx: &mut CheckCtx<'_>,
     lowering: &mut Lowering,
-    site: &Site,
-    components: &[Planned<'_>],
+    site: &SeedState,
+    components: &[PlannedComponent<'_>],
     recovery: Recovery,
     pairs: bool,
 ) -> Vec<Reference> {
@@ -62,33 +62,33 @@ fn of_seed(
         }
         let pinned = tolerance != FailureTolerance::Zone && site.seed.zones.len() > 1;
         // It has no plane of its own: nothing of it ever runs.
-        let plane = site.seed.plane;
-        let home = Home {
+        let cluster = site.seed.cluster;
+        let home = WorkloadContext {
             namespace: "shoot--garden--planned".to_owned(),
             tolerance,
             recovery,
             // Of one member nobody stands by.
             pairs: pairs && tolerance != FailureTolerance::None,
             pinned,
-            plane,
-            identities: Identities::default(),
+            cluster,
+            member_range: MemberRange::default(),
         };
-        let errors = cx.errors.len();
-        let workload = |component: &Planned<'_>| component.workload(cx, lowering, PATH, &home, site);
+        let errors = ctx.errors.len();
+        let workload = |component: &PlannedComponent<'_>| component.workload(ctx, lowering, PATH, &home, site);
         let workloads: Vec<Workload> = components.iter().map(workload).collect();
         for (component, workload) in components.iter().zip(&workloads) {
             if home.pairs && component.is_etcd() && workload.replicas != 2 {
                 let path = format!("{}.replicas", component.path(PATH));
-                cx.error(&path, workload.replicas.to_string(), passive::TWO_PODS);
+                ctx.error(&path, workload.replicas.to_string(), passive::TWO_PODS);
             }
         }
         let pods: u32 = workloads.iter().map(|workload| workload.replicas).sum();
         if pods > MAX_PODS {
-            cx.error(&format!("{PATH}.components"), format!("{pods} pods"), format!("at most {MAX_PODS} in all"));
+            ctx.error(&format!("{PATH}.components"), format!("{pods} pods"), format!("at most {MAX_PODS} in all"));
         }
         let etcd = (0..components.len()).filter(|k| components[*k].is_etcd()).collect();
         all.push(Reference { tolerance, recovery, workloads, etcd });
-        if cx.errors.len() > errors {
+        if ctx.errors.len() > errors {
             break;
         }
     }

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use super::names::Names;
 use super::options::options;
 use super::passive;
-use super::world::{World, disk};
-use super::{Context, quoted};
+use super::topology::{Topology, disk};
+use super::{CheckCtx, quoted};
 use crate::error::{did_you_mean, one_of, quote};
-use crate::ids::{ClusterId, MemberId, NodeId, VolumeId};
-use crate::model::{Disk, EtcdCluster, Member, MemberChange, Operation, Volume};
+use crate::ids::{EtcdId, MemberId, NodeId, VolumeId};
+use crate::model::{Disk, EtcdClusterSpec, Member, MemberChange, Operation, Volume};
 use crate::options::EtcdOptions;
 use crate::passive::{Backup, Switching};
 use crate::raw::{RawChange, RawCluster, RawDisk, RawInitial, RawMember, RawMode, RawOptions, RawScenario};
@@ -24,7 +24,7 @@ const MAX_ENTRIES: usize = 255;
 const MAX_VOLUMES: usize = 60_000;
 
 /// A member over time.
-pub(super) struct Life {
+pub(super) struct MemberLifetime {
     pub(super) id: MemberId,
     name: String,
     from: Time,
@@ -37,7 +37,7 @@ pub(super) struct Life {
     path: String,
 }
 
-impl Life {
+impl MemberLifetime {
     /// Its name.
     pub(super) fn name(&self) -> &str {
         &self.name
@@ -51,71 +51,71 @@ impl Life {
 
 /// All clusters with all their members over time.
 pub(super) struct Members {
-    pub(super) clusters: Vec<EtcdCluster>,
+    pub(super) clusters: Vec<EtcdClusterSpec>,
     pub(super) operations: Vec<Operation>,
-    /// Per cluster, in the order of [`EtcdCluster::members`].
-    pub(super) lives: Vec<Vec<Life>>,
+    /// Per cluster, in the order of [`EtcdClusterSpec::members`].
+    pub(super) lifetimes: Vec<Vec<MemberLifetime>>,
 }
 
-pub(super) fn validate(cx: &mut Context<'_>, raw: &RawScenario, world: &mut World) -> (Names, Members) {
+pub(super) fn validate(ctx: &mut CheckCtx<'_>, raw: &RawScenario, topology: &mut Topology) -> (Names, Members) {
     let mut names = Names::new("an etcd cluster");
     for (c, cluster) in raw.etcd.iter().enumerate() {
-        names.add(cx, &format!("etcd[{c}].name"), cluster.name.as_str(), c);
+        names.add(ctx, &format!("etcd[{c}].name"), cluster.name.as_str(), c);
     }
-    let mut all = Members { clusters: Vec::new(), operations: Vec::new(), lives: Vec::new() };
+    let mut all = Members { clusters: Vec::new(), operations: Vec::new(), lifetimes: Vec::new() };
     for (c, cluster) in raw.etcd.iter().enumerate() {
-        initial(cx, c, cluster, &mut all);
+        initial(ctx, c, cluster, &mut all);
     }
-    operations(cx, raw, &names, &mut all);
+    operations(ctx, raw, &names, &mut all);
     for (c, cluster) in raw.etcd.iter().enumerate() {
-        place(cx, c, cluster, raw, world, &mut all);
-        passive::mode(cx, c, cluster, &world.zone_names, &mut all.clusters[c]);
+        place(ctx, c, cluster, raw, topology, &mut all);
+        passive::mode(ctx, c, cluster, &topology.zone_names, &mut all.clusters[c]);
     }
-    one_member_per_volume(cx, world, &all);
+    one_member_per_volume(ctx, topology, &all);
     (names, all)
 }
 
 /// The cluster as it is when the run starts; where its members are comes later.
-fn initial(cx: &mut Context<'_>, c: usize, raw: &RawCluster, all: &mut Members) {
+fn initial(ctx: &mut CheckCtx<'_>, c: usize, raw: &RawCluster, all: &mut Members) {
     let path = format!("etcd[{c}]");
-    let options = options(cx, &format!("{path}.options"), &raw.options);
+    let options = options(ctx, &format!("{path}.options"), &raw.options);
     if raw.options.answers_before_sync && raw.mode != RawMode::Quorum {
-        cx.error(
+        ctx.error(
             &format!("{path}.options.answers_before_sync"),
             "true",
             "false: what an active-passive cluster loses is told otherwise",
         );
     }
     let mut names = Names::new("a member of this cluster");
-    let mut lives = Vec::new();
+    let mut lifetimes = Vec::new();
     for (m, member) in raw.members.iter().enumerate() {
         let place = format!("{path}.members[{m}]");
-        names.add(cx, &format!("{place}.name"), member.name.as_str(), m);
+        names.add(ctx, &format!("{place}.name"), member.name.as_str(), m);
         if let Some(behind) = &member.behind
             && behind.revision >= raw.initial.revision
         {
-            let wanted = format!("less than the cluster's own, {}", raw.initial.revision);
-            cx.error(&format!("{place}.behind.revision"), behind.revision.to_string(), wanted);
+            let expected = format!("less than the cluster's own, {}", raw.initial.revision);
+            ctx.error(&format!("{place}.behind.revision"), behind.revision.to_string(), expected);
         }
-        lives.push(life(c, m, member, Time::ZERO, place));
+        lifetimes.push(life(c, m, member, Time::ZERO, place));
     }
     let learners = raw.members.iter().filter(|member| member.learner).count();
     let voters = raw.members.len() - learners;
     if voters == 0 {
-        cx.error(&format!("{path}.members"), "learners only", "at least one member with a vote");
+        ctx.error(&format!("{path}.members"), "learners only", "at least one member with a vote");
     }
     if learners > usize::from(options.max_learners) {
-        let wanted = format!("at most {} (options.max_learners)", options.max_learners);
-        cx.error(&format!("{path}.members"), format!("{learners} learners"), wanted);
+        let expected = format!("at most {} (options.max_learners)", options.max_learners);
+        ctx.error(&format!("{path}.members"), format!("{learners} learners"), expected);
     }
     let lagging = raw.members.iter().filter(|member| member.behind.is_some() && !member.learner).count();
     if voters > 0 && lagging > (voters - 1) / 2 {
         let found = format!("{lagging} of {voters} members with a vote that are behind");
-        cx.error(&format!("{path}.members"), found, "a majority that has what is committed");
+        ctx.error(&format!("{path}.members"), found, "a majority that has what is committed");
     }
-    let initial_leader = leader(cx, &path, raw, &names);
-    all.lives.push(lives);
-    all.clusters.push(EtcdCluster {
+    let initial_leader = leader(ctx, &path, raw, &names);
+    all.lifetimes.push(lifetimes);
+    all.clusters.push(EtcdClusterSpec {
         name: raw.name.to_string(),
         options,
         initial_leader,
@@ -127,31 +127,31 @@ fn initial(cx: &mut Context<'_>, c: usize, raw: &RawCluster, all: &mut Members) 
     });
 }
 
-fn leader(cx: &mut Context<'_>, path: &str, raw: &RawCluster, names: &Names) -> Option<u8> {
+fn leader(ctx: &mut CheckCtx<'_>, path: &str, raw: &RawCluster, names: &Names) -> Option<u8> {
     let can_lead = |member: &RawMember| !member.learner && member.behind.is_none();
     let path = format!("{path}.initial.leader");
     match raw.initial.leader.as_deref() {
         None => raw.members.iter().position(can_lead).map(|k| k as u8),
         Some("none") => None,
         Some(name) => {
-            let k = names.find(cx, &path, name)?;
+            let k = names.find(ctx, &path, name)?;
             if raw.members[k].learner {
-                cx.error(&path, format!("{}, a learner", quote(name)), "a member with a vote");
+                ctx.error(&path, format!("{}, a learner", quote(name)), "a member with a vote");
             } else if raw.members[k].behind.is_some() {
-                cx.error(&path, format!("{}, which is behind", quote(name)), "a member that has what is committed");
+                ctx.error(&path, format!("{}, which is behind", quote(name)), "a member that has what is committed");
             }
             Some(k as u8)
         }
     }
 }
 
-fn life(c: usize, m: usize, member: &RawMember, from: Time, path: String) -> Life {
-    let id = MemberId { cluster: ClusterId(c as u16), index: m as u8 };
-    Life { id, name: member.name.to_string(), from, until: Time::MAX, learner: member.learner, volume: None, path }
+fn life(c: usize, m: usize, member: &RawMember, from: Time, path: String) -> MemberLifetime {
+    let id = MemberId { cluster: EtcdId(c as u16), index: m as u8 };
+    MemberLifetime { id, name: member.name.to_string(), from, until: Time::MAX, learner: member.learner, volume: None, path }
 }
 
 /// Plays the operations in order of time, so that each name means the member that is in the cluster then.
-fn operations(cx: &mut Context<'_>, raw: &RawScenario, clusters: &Names, all: &mut Members) {
+fn operations(ctx: &mut CheckCtx<'_>, raw: &RawScenario, clusters: &Names, all: &mut Members) {
     let mut order: Vec<usize> = (0..raw.operations.len()).collect();
     order.sort_by_key(|o| raw.operations[*o].at);
     let mut done = Vec::new();
@@ -159,21 +159,21 @@ fn operations(cx: &mut Context<'_>, raw: &RawScenario, clusters: &Names, all: &m
         let operation = &raw.operations[o];
         let path = format!("operations[{o}]");
         let at = Time::ZERO + operation.at.0;
-        if at >= cx.end {
-            cx.error(&format!("{path}.at"), quoted(operation.at), "a time before the end of the run (`duration`)");
+        if at >= ctx.end {
+            ctx.error(&format!("{path}.at"), quoted(operation.at), "a time before the end of the run (`duration`)");
         }
-        if operation.change.is_of_plane() {
+        if operation.change.is_of_cluster() {
             continue;
         }
-        let Some(c) = only_or_named(cx, &path, operation.cluster.as_deref(), clusters) else { continue };
-        if passive::no_operations(cx, raw, o, c) {
+        let Some(c) = only_or_named(ctx, &path, operation.cluster.as_deref(), clusters) else { continue };
+        if passive::no_operations(ctx, raw, o, c) {
             continue;
         }
-        let lives = &mut all.lives[c];
+        let lifetimes = &mut all.lifetimes[c];
         let change = match &operation.change {
-            RawChange::AddMember(member) => add(cx, &format!("{path}.add_member"), c, member, at, lives),
-            RawChange::RemoveMember(name) => remove(cx, &format!("{path}.remove_member"), name, at, lives),
-            RawChange::PromoteMember(name) => promote(cx, &format!("{path}.promote_member"), name, at, lives),
+            RawChange::AddMember(member) => add(ctx, &format!("{path}.add_member"), c, member, at, lifetimes),
+            RawChange::RemoveMember(name) => remove(ctx, &format!("{path}.remove_member"), name, at, lifetimes),
+            RawChange::PromoteMember(name) => promote(ctx, &format!("{path}.promote_member"), name, at, lifetimes),
             RawChange::RollComponent { .. }
             | RawChange::DrainNode { .. }
             | RawChange::RollPool { .. }
@@ -186,88 +186,101 @@ fn operations(cx: &mut Context<'_>, raw: &RawScenario, clusters: &Names, all: &m
 }
 
 /// The cluster that is named, or the only one.
-pub(super) fn only_or_named(cx: &mut Context<'_>, path: &str, name: Option<&str>, clusters: &Names) -> Option<usize> {
+pub(super) fn only_or_named(ctx: &mut CheckCtx<'_>, path: &str, name: Option<&str>, clusters: &Names) -> Option<usize> {
     let path = format!("{path}.cluster");
     match name {
-        Some(name) => clusters.find(cx, &path, name),
+        Some(name) => clusters.find(ctx, &path, name),
         None if clusters.len() == 1 => clusters.iter().next().and_then(|only| clusters.get(only)),
         None if clusters.is_incomplete() => None,
         None => {
-            cx.error(&path, "nothing", format!("the name of an etcd cluster: {}", one_of(clusters.iter())));
+            ctx.error(&path, "nothing", format!("the name of an etcd cluster: {}", one_of(clusters.iter())));
             None
         }
     }
 }
 
-fn add(cx: &mut Context<'_>, path: &str, c: usize, member: &RawMember, at: Time, lives: &mut Vec<Life>) -> Option<MemberChange> {
+fn add(
+    ctx: &mut CheckCtx<'_>,
+    path: &str,
+    c: usize,
+    member: &RawMember,
+    at: Time,
+    lifetimes: &mut Vec<MemberLifetime>,
+) -> Option<MemberChange> {
     if member.behind.is_some() {
-        cx.error(&format!("{path}.behind"), "an object", "nothing: a member that is added starts empty");
+        ctx.error(&format!("{path}.behind"), "an object", "nothing: a member that is added starts empty");
     }
-    if lives.iter().any(|life| life.covers(at) && life.name == member.name.as_str()) {
+    if lifetimes.iter().any(|life| life.covers(at) && life.name == member.name.as_str()) {
         let found = format!("{}, which is in the cluster then", quote(member.name.as_str()));
-        cx.error(&format!("{path}.name"), found, "another name, or the removal of that member before");
+        ctx.error(&format!("{path}.name"), found, "another name, or the removal of that member before");
         return None;
     }
-    let now = lives.iter().filter(|life| life.covers(at)).count();
+    let now = lifetimes.iter().filter(|life| life.covers(at)).count();
     if now >= MAX_MEMBERS {
-        cx.error(path, format!("one member more than {now}"), format!("at most {MAX_MEMBERS} members at a time"));
+        ctx.error(path, format!("one member more than {now}"), format!("at most {MAX_MEMBERS} members at a time"));
         return None;
     }
-    if lives.len() >= MAX_ENTRIES {
-        cx.error(path, "a member more", format!("at most {MAX_ENTRIES} members of a cluster, one after the other"));
+    if lifetimes.len() >= MAX_ENTRIES {
+        ctx.error(path, "a member more", format!("at most {MAX_ENTRIES} members of a cluster, one after the other"));
         return None;
     }
-    let life = life(c, lives.len(), member, at, path.to_owned());
+    let life = life(c, lifetimes.len(), member, at, path.to_owned());
     let id = life.id;
-    lives.push(life);
+    lifetimes.push(life);
     Some(MemberChange::Add(id))
 }
 
-fn remove(cx: &mut Context<'_>, path: &str, name: &str, at: Time, lives: &mut [Life]) -> Option<MemberChange> {
-    let k = in_cluster(cx, path, name, at, lives)?;
-    if !lives.iter().any(|life| life.covers(at) && !life.learner && life.id != lives[k].id) {
-        cx.error(path, format!("{}, the last member with a vote", quote(name)), "a member that is not the last with a vote");
+fn remove(ctx: &mut CheckCtx<'_>, path: &str, name: &str, at: Time, lifetimes: &mut [MemberLifetime]) -> Option<MemberChange> {
+    let k = in_cluster(ctx, path, name, at, lifetimes)?;
+    if !lifetimes.iter().any(|life| life.covers(at) && !life.learner && life.id != lifetimes[k].id) {
+        ctx.error(path, format!("{}, the last member with a vote", quote(name)), "a member that is not the last with a vote");
         return None;
     }
-    lives[k].until = at;
-    Some(MemberChange::Remove(lives[k].id))
+    lifetimes[k].until = at;
+    Some(MemberChange::Remove(lifetimes[k].id))
 }
 
-fn promote(cx: &mut Context<'_>, path: &str, name: &str, at: Time, lives: &mut [Life]) -> Option<MemberChange> {
-    let k = in_cluster(cx, path, name, at, lives)?;
-    if !lives[k].learner {
-        cx.error(path, format!("{}, which has a vote", quote(name)), "a learner");
+fn promote(ctx: &mut CheckCtx<'_>, path: &str, name: &str, at: Time, lifetimes: &mut [MemberLifetime]) -> Option<MemberChange> {
+    let k = in_cluster(ctx, path, name, at, lifetimes)?;
+    if !lifetimes[k].learner {
+        ctx.error(path, format!("{}, which has a vote", quote(name)), "a learner");
         return None;
     }
-    lives[k].learner = false;
-    Some(MemberChange::Promote(lives[k].id))
+    lifetimes[k].learner = false;
+    Some(MemberChange::Promote(lifetimes[k].id))
 }
 
 /// The member of this name that is in the cluster then: the last added.
-pub(super) fn in_cluster(cx: &mut Context<'_>, path: &str, name: &str, at: Time, lives: &[Life]) -> Option<usize> {
-    let found = lives.iter().rposition(|life| life.covers(at) && life.name == name);
-    let named_well = |life: &Life| cx.replaced.is_empty() || cx.trusts(&format!("{}.name", life.path));
-    if found.is_none() && lives.iter().all(named_well) {
-        let there = || lives.iter().filter(|life| life.covers(at)).map(|life| life.name.as_str());
-        let hint = if cx.errors.suggests() { did_you_mean(name, there()) } else { String::new() };
-        cx.error(path, quote(name), format!("a member of the cluster at that time: {}{hint}", one_of(there())));
+pub(super) fn in_cluster(
+    ctx: &mut CheckCtx<'_>,
+    path: &str,
+    name: &str,
+    at: Time,
+    lifetimes: &[MemberLifetime],
+) -> Option<usize> {
+    let found = lifetimes.iter().rposition(|life| life.covers(at) && life.name == name);
+    let named_well = |life: &MemberLifetime| ctx.replaced.is_empty() || ctx.trusts(&format!("{}.name", life.path));
+    if found.is_none() && lifetimes.iter().all(named_well) {
+        let there = || lifetimes.iter().filter(|life| life.covers(at)).map(|life| life.name.as_str());
+        let hint = if ctx.errors.suggests() { did_you_mean(name, there()) } else { String::new() };
+        ctx.error(path, quote(name), format!("a member of the cluster at that time: {}{hint}", one_of(there())));
     }
     found
 }
 
 /// Gives each member its node and volume.
-fn place(cx: &mut Context<'_>, c: usize, raw: &RawCluster, scenario: &RawScenario, world: &mut World, all: &mut Members) {
-    let mut own_disk = disk(cx, &format!("etcd[{c}].disk"), &raw.disk);
-    if !cx.copies(&format!("etcd[{c}].disk.fsync"), &own_disk.fsync, all.lives[c].len()) {
+fn place(ctx: &mut CheckCtx<'_>, c: usize, raw: &RawCluster, scenario: &RawScenario, topology: &mut Topology, all: &mut Members) {
+    let mut own_disk = disk(ctx, &format!("etcd[{c}].disk"), &raw.disk);
+    if !ctx.copies(&format!("etcd[{c}].disk.fsync"), &own_disk.fsync, all.lifetimes[c].len()) {
         own_disk.fsync = Latency::NONE;
     }
-    for k in 0..all.lives[c].len() {
-        let life = &all.lives[c][k];
+    for k in 0..all.lifetimes[c].len() {
+        let life = &all.lifetimes[c][k];
         let Some(member) = written(scenario, raw, life) else { continue };
-        let node = world.node_names.find(cx, &format!("{}.node", life.path), &member.node);
+        let node = topology.node_names.find(ctx, &format!("{}.node", life.path), &member.node);
         let volume = match &member.volume {
-            Some(name) => named_volume(cx, &format!("{}.volume", life.path), name, node, world),
-            None => Some(own_volume(cx, life, raw.name.as_str(), node, &own_disk, world)),
+            Some(name) => named_volume(ctx, &format!("{}.volume", life.path), name, node, topology),
+            None => Some(own_volume(ctx, life, raw.name.as_str(), node, &own_disk, topology)),
         };
         all.clusters[c].members.push(Member {
             name: life.name.clone(),
@@ -277,12 +290,12 @@ fn place(cx: &mut Context<'_>, c: usize, raw: &RawCluster, scenario: &RawScenari
             initial: k < raw.members.len(),
             behind: member.behind.map(|behind| (behind.revision, behind.database.0)),
         });
-        all.lives[c][k].volume = volume;
+        all.lifetimes[c][k].volume = volume;
     }
 }
 
 /// What the file says about a member.
-fn written<'a>(scenario: &'a RawScenario, raw: &'a RawCluster, life: &Life) -> Option<&'a RawMember> {
+fn written<'a>(scenario: &'a RawScenario, raw: &'a RawCluster, life: &MemberLifetime) -> Option<&'a RawMember> {
     let Some(number) = life.path.strip_prefix("operations[").and_then(|rest| rest.split(']').next()) else {
         return raw.members.get(usize::from(life.id.index));
     };
@@ -292,59 +305,73 @@ fn written<'a>(scenario: &'a RawScenario, raw: &'a RawCluster, life: &Life) -> O
     }
 }
 
-fn named_volume(cx: &mut Context<'_>, path: &str, name: &str, node: Option<usize>, world: &World) -> Option<VolumeId> {
-    let volume = world.volume_names.find(cx, path, name)?;
-    let volume_zone = world.volume_zones.get(volume).copied().flatten();
-    let node_zone = node.and_then(|node| world.node_zones[node]);
+fn named_volume(ctx: &mut CheckCtx<'_>, path: &str, name: &str, node: Option<usize>, topology: &Topology) -> Option<VolumeId> {
+    let volume = topology.volume_names.find(ctx, path, name)?;
+    let volume_zone = topology.volume_zones.get(volume).copied().flatten();
+    let node_zone = node.and_then(|node| topology.node_zones[node]);
     if let (Some(node), Some(volume_zone), Some(node_zone)) = (node, volume_zone, node_zone)
         && volume_zone != node_zone
     {
-        let zone = |id: crate::ids::ZoneId| world.zones[id.0 as usize].name.as_str();
+        let zone = |id: crate::ids::ZoneId| topology.zones[id.0 as usize].name.as_str();
         let found = format!("{} in zone {}", quote(name), zone(volume_zone));
-        let wanted = format!("a volume in zone {}, where node {} stands", zone(node_zone), world.nodes[node].name);
-        cx.error(path, found, wanted);
+        let expected = format!("a volume in zone {}, where node {} stands", zone(node_zone), topology.nodes[node].name);
+        ctx.error(path, found, expected);
     }
     Some(VolumeId(volume as u16))
 }
 
 /// A volume named after its member: `member`, or `cluster/member` where something else has that name, with `#2` and so on where
 /// a member of that name comes again.
-fn own_volume(cx: &mut Context<'_>, life: &Life, cluster: &str, node: Option<usize>, disk: &Disk, world: &mut World) -> VolumeId {
+fn own_volume(
+    ctx: &mut CheckCtx<'_>,
+    life: &MemberLifetime,
+    cluster: &str,
+    node: Option<usize>,
+    disk: &Disk,
+    topology: &mut Topology,
+) -> VolumeId {
     let full = format!("{cluster}/{}", life.name);
     let again = (2..=MAX_ENTRIES).map(|k| format!("{full}#{k}"));
     let mut names = [life.name.clone(), full.clone()].into_iter().chain(again);
-    let name = names.find(|name| world.volume_names.get(name).is_none());
-    add_volume(cx, &life.path, name.unwrap_or_default(), node, disk, world)
+    let name = names.find(|name| topology.volume_names.get(name).is_none());
+    add_volume(ctx, &life.path, name.unwrap_or_default(), node, disk, topology)
 }
 
-fn add_volume(cx: &mut Context<'_>, path: &str, name: String, node: Option<usize>, disk: &Disk, world: &mut World) -> VolumeId {
-    if world.volumes.len() >= MAX_VOLUMES {
-        cx.error(path, "a volume more", format!("at most {MAX_VOLUMES} volumes in all"));
+fn add_volume(
+    ctx: &mut CheckCtx<'_>,
+    path: &str,
+    name: String,
+    node: Option<usize>,
+    disk: &Disk,
+    topology: &mut Topology,
+) -> VolumeId {
+    if topology.volumes.len() >= MAX_VOLUMES {
+        ctx.error(path, "a volume more", format!("at most {MAX_VOLUMES} volumes in all"));
         return VolumeId(0);
     }
-    let zone = node.and_then(|node| world.node_zones[node]);
-    let index = world.volumes.len();
-    world.volume_names.add(cx, path, &name, index);
-    world.volumes.push(Volume { name, zone: zone.unwrap_or(crate::ids::ZoneId(0)), disk: disk.clone() });
-    world.volume_zones.push(zone);
+    let zone = node.and_then(|node| topology.node_zones[node]);
+    let index = topology.volumes.len();
+    topology.volume_names.add(ctx, path, &name, index);
+    topology.volumes.push(Volume { name, zone: zone.unwrap_or(crate::ids::ZoneId(0)), disk: disk.clone() });
+    topology.volume_zones.push(zone);
     VolumeId(index as u16)
 }
 
 /// Two members never write to one volume at the same time.
-fn one_member_per_volume(cx: &mut Context<'_>, world: &World, all: &Members) {
-    let mut users: BTreeMap<u16, Vec<&Life>> = BTreeMap::new();
-    for life in all.lives.iter().flatten() {
+fn one_member_per_volume(ctx: &mut CheckCtx<'_>, topology: &Topology, all: &Members) {
+    let mut users: BTreeMap<u16, Vec<&MemberLifetime>> = BTreeMap::new();
+    for life in all.lifetimes.iter().flatten() {
         if let Some(volume) = life.volume {
             users.entry(volume.0).or_default().push(life);
         }
     }
-    for (volume, mut lives) in users {
-        lives.sort_by_key(|life| life.from);
-        for pair in lives.windows(2) {
+    for (volume, mut lifetimes) in users {
+        lifetimes.sort_by_key(|life| life.from);
+        for pair in lifetimes.windows(2) {
             if pair[1].from < pair[0].until {
-                let name = world.volumes.get(usize::from(volume)).map_or("", |volume| volume.name.as_str());
-                let wanted = format!("a volume of its own: {} uses this one at the same time", pair[0].name);
-                cx.error(&format!("{}.volume", pair[1].path), quote(name), wanted);
+                let name = topology.volumes.get(usize::from(volume)).map_or("", |volume| volume.name.as_str());
+                let expected = format!("a volume of its own: {} uses this one at the same time", pair[0].name);
+                ctx.error(&format!("{}.volume", pair[1].path), quote(name), expected);
             }
         }
     }
@@ -352,7 +379,7 @@ fn one_member_per_volume(cx: &mut Context<'_>, world: &World, all: &Members) {
 
 /// What the etcd clusters of a seed, or of a shoot, have in common.
 #[derive(Clone)]
-pub(super) struct Managed {
+pub(super) struct ManagedEtcd {
     path: String,
     pub(super) options: EtcdOptions,
     leader: Option<u8>,
@@ -368,7 +395,7 @@ pub(super) struct Managed {
 }
 
 /// An etcd cluster `<home>/<set>` with a member on each of some nodes.
-pub(super) struct Placed<'a> {
+pub(super) struct EtcdPlacement<'a> {
     pub(super) home: &'a str,
     pub(super) set: &'a str,
     pub(super) nodes: &'a [NodeId],
@@ -380,12 +407,12 @@ pub(super) struct Placed<'a> {
     pub(super) turns: usize,
 }
 
-impl Managed {
-    pub(super) fn new(cx: &mut Context<'_>, path: &str, options: &RawOptions, initial: &RawInitial, disk: &RawDisk) -> Self {
+impl ManagedEtcd {
+    pub(super) fn new(ctx: &mut CheckCtx<'_>, path: &str, options: &RawOptions, initial: &RawInitial, disk: &RawDisk) -> Self {
         let number = |name: &str| name.rsplit_once('-').and_then(|(_, number)| number.parse().ok());
         Self {
-            options: self::options(cx, &format!("{path}.options"), options),
-            disk: self::disk(cx, &format!("{path}.disk"), disk),
+            options: self::options(ctx, &format!("{path}.options"), options),
+            disk: self::disk(ctx, &format!("{path}.disk"), disk),
             path: path.to_owned(),
             leader: match initial.leader.as_deref() {
                 None => Some(0),
@@ -402,11 +429,11 @@ impl Managed {
     }
 
     /// Reports a leader that is none of so many members.
-    pub(super) fn check_leader(&self, cx: &mut Context<'_>, set: &str, members: usize) {
+    pub(super) fn check_leader(&self, ctx: &mut CheckCtx<'_>, set: &str, members: usize) {
         if self.leader.is_some_and(|leader| usize::from(leader) >= members) {
             let names: Vec<String> = (0..members).map(|k| format!("{set}-{k}")).collect();
-            let wanted = format!("the name of a member, {}, or \"none\"", one_of(names.iter().map(String::as_str)));
-            cx.error(&format!("{}.initial.leader", self.path), quote(&self.written), wanted);
+            let expected = format!("the name of a member, {}, or \"none\"", one_of(names.iter().map(String::as_str)));
+            ctx.error(&format!("{}.initial.leader", self.path), quote(&self.written), expected);
         }
     }
 }
@@ -415,23 +442,23 @@ impl Members {
     /// A cluster more; the members that it has at the start first, then those that pods may be later.
     pub(super) fn manage(
         &mut self,
-        cx: &mut Context<'_>,
-        managed: &Managed,
-        placed: &Placed<'_>,
-        world: &mut World,
+        ctx: &mut CheckCtx<'_>,
+        managed: &ManagedEtcd,
+        placed: &EtcdPlacement<'_>,
+        topology: &mut Topology,
         clusters: &mut Names,
-    ) -> ClusterId {
-        let Managed { path, options, leader, revision, database_bytes, disk, .. } = managed;
+    ) -> EtcdId {
+        let ManagedEtcd { path, options, leader, revision, database_bytes, disk, .. } = managed;
         let (index, nodes) = (self.clusters.len(), placed.nodes);
-        let (id, name) = (ClusterId(index as u16), format!("{}/{}", placed.home, placed.set));
-        clusters.add(cx, path, &name, index);
+        let (id, name) = (EtcdId(index as u16), format!("{}/{}", placed.home, placed.set));
+        clusters.add(ctx, path, &name, index);
         let mut disk = disk.clone();
         let pods = nodes.len() + placed.later as usize;
         let all = if nodes.is_empty() { 0 } else { pods * placed.turns };
-        if !cx.copies(&format!("{path}.disk.fsync"), &disk.fsync, all) {
+        if !ctx.copies(&format!("{path}.disk.fsync"), &disk.fsync, all) {
             disk.fsync = Latency::NONE;
         }
-        let (mut members, mut lives) = (Vec::new(), Vec::new());
+        let (mut members, mut lifetimes) = (Vec::new(), Vec::new());
         for k in 0..all {
             let (pod, turn, initial) = (k % pods, k / pods, k < nodes.len());
             // Where a member that comes later will be nobody knows yet.
@@ -439,8 +466,8 @@ impl Members {
             let name = format!("{}-{pod}", placed.set);
             let full = format!("{}/{name}", placed.home);
             let full = if turn == 0 { full } else { format!("{full}#{}", turn + 1) };
-            let volume = add_volume(cx, path, full, initial.then_some(usize::from(node.0)), &disk, world);
-            lives.push(Life {
+            let volume = add_volume(ctx, path, full, initial.then_some(usize::from(node.0)), &disk, topology);
+            lifetimes.push(MemberLifetime {
                 id: MemberId { cluster: id, index: k as u8 },
                 name: name.clone(),
                 from: if initial { Time::ZERO } else { Time::MAX },
@@ -451,8 +478,8 @@ impl Members {
             });
             members.push(Member { name, node, volume, learner: !initial, initial, behind: None });
         }
-        self.lives.push(lives);
-        let mut cluster = EtcdCluster {
+        self.lifetimes.push(lifetimes);
+        let mut cluster = EtcdClusterSpec {
             name,
             options: options.clone(),
             initial_leader: leader.filter(|leader| usize::from(*leader) < nodes.len()),

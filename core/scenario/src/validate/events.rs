@@ -2,14 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::etcd::{Life, Members, in_cluster};
+use super::etcd::{MemberLifetime, Members, in_cluster};
 use super::lower::mark;
 use super::names::Names;
-use super::world::{World, two_zones};
-use super::{Context, quoted};
+use super::topology::{Topology, two_zones};
+use super::{CheckCtx, quoted};
 use crate::error::{did_you_mean, one_of, quote};
-use crate::ids::{ClusterId, MemberId, NodeId, VolumeId, ZoneId};
-use crate::model::{Aim, EtcdCluster, Fault, Lifetime, LinkChange, PlannedFault, RandomFaults, RandomTarget};
+use crate::ids::{EtcdId, MemberId, NodeId, VolumeId, ZoneId};
+use crate::model::{EtcdClusterSpec, Fault, FaultTarget, Lifetime, LinkChange, PlannedFault, RandomFaults, RandomTarget};
 use crate::raw::{RawAim, RawAnswer, RawFaultKind, RawLifetime, RawRandomFaults, RawScenario, RawWhich};
 use crate::source::Input;
 use crate::units::{Probability, Span};
@@ -23,56 +23,56 @@ const SHORTEST_LIFETIME: Duration = Duration::from_millis(1);
 const LONGEST_LIFETIME: Duration = Duration::from_secs(100 * 366 * 86_400);
 
 pub(super) fn validate(
-    cx: &mut Context<'_>,
+    ctx: &mut CheckCtx<'_>,
     raw: &RawScenario,
-    world: &World,
+    topology: &Topology,
     clusters: &Names,
     members: &Members,
     inputs: &mut Vec<Input>,
 ) -> (Vec<PlannedFault>, Vec<RandomFaults>) {
-    let mut by_name: BTreeMap<&str, Vec<&Life>> = BTreeMap::new();
-    for life in members.lives.iter().flatten() {
+    let mut by_name: BTreeMap<&str, Vec<&MemberLifetime>> = BTreeMap::new();
+    for life in members.lifetimes.iter().flatten() {
         by_name.entry(life.name()).or_default().push(life);
     }
     let mut volumes_in: BTreeMap<ZoneId, Vec<VolumeId>> = BTreeMap::new();
-    for (k, zone) in world.volume_zones.iter().enumerate() {
+    for (k, zone) in topology.volume_zones.iter().enumerate() {
         if let Some(zone) = zone {
             volumes_in.entry(*zone).or_default().push(VolumeId(k as u16));
         }
     }
     let claimed = members.clusters.iter().filter(|cluster| is_claimed(cluster));
     let claimed = claimed.flat_map(|cluster| &cluster.members).map(|member| member.volume).collect();
-    let resolver = Resolver { world, clusters, members, by_name, volumes_in, claimed };
+    let resolver = Resolver { topology, clusters, members, by_name, volumes_in, claimed };
     let mut planned = Vec::new();
     for (k, fault) in raw.faults.iter().enumerate() {
         let path = format!("faults[{k}]");
         let at = Time::ZERO + fault.at.0;
-        if at >= cx.end {
-            cx.error(&format!("{path}.at"), quoted(fault.at), "a time before the end of the run (`duration`)");
+        if at >= ctx.end {
+            ctx.error(&format!("{path}.at"), quoted(fault.at), "a time before the end of the run (`duration`)");
         }
-        mark(cx, inputs, &path, &fault.mark);
+        mark(ctx, inputs, &path, &fault.mark);
         let planned_of = |what| PlannedFault { at, lasts: fault.lasts.map(|span| span.0), fault: what };
         if let RawFaultKind::StorageDegraded { zone, add, factor } = &fault.kind {
-            let volumes = resolver.storage(cx, &path, zone, add.0, *factor);
+            let volumes = resolver.storage(ctx, &path, zone, add.0, *factor);
             if planned.len() + volumes.len() > MAX_PLANNED {
-                cx.error("faults", format!("more than {MAX_PLANNED} of single volumes"), format!("at most {MAX_PLANNED}"));
+                ctx.error("faults", format!("more than {MAX_PLANNED} of single volumes"), format!("at most {MAX_PLANNED}"));
                 break;
             }
             planned.extend(volumes.into_iter().map(planned_of));
-        } else if let Some(what) = resolver.fault(cx, &path, &fault.kind, at) {
-            if let (Fault::VolumeLost(aim), Some(lasts)) = (&what, fault.lasts)
-                && resolver.is_claimed(*aim)
+        } else if let Some(what) = resolver.fault(ctx, &path, &fault.kind, at) {
+            if let (Fault::VolumeLost(target), Some(lasts)) = (&what, fault.lasts)
+                && resolver.is_claimed(*target)
             {
-                cx.error(&format!("{path}.for"), quoted(lasts), UNCLAIMED);
+                ctx.error(&format!("{path}.for"), quoted(lasts), UNCLAIMED);
             }
             planned.push(planned_of(what));
         }
     }
     let mut random = Vec::new();
     for (k, faults) in raw.random_faults.iter().enumerate() {
-        random.push(resolver.random(cx, &format!("random_faults[{k}]"), faults));
+        random.push(resolver.random(ctx, &format!("random_faults[{k}]"), faults));
     }
-    too_many(cx, raw, &random);
+    too_many(ctx, raw, &random);
     (planned, random)
 }
 
@@ -81,66 +81,74 @@ const UNCLAIMED: &str = "nothing: the claim of a pod stays with a volume that is
 
 /// Whether nobody tells the peers of a member that lost all to take it back: where it is a pod, and a majority serves. (Of two members the
 /// one that stands by is made anew.)
-const fn is_claimed(cluster: &EtcdCluster) -> bool {
+const fn is_claimed(cluster: &EtcdClusterSpec) -> bool {
     cluster.managed && cluster.passive.is_none()
 }
 
 struct Resolver<'a> {
-    world: &'a World,
+    topology: &'a Topology,
     clusters: &'a Names,
     members: &'a Members,
     /// Members of all clusters.
-    by_name: BTreeMap<&'a str, Vec<&'a Life>>,
+    by_name: BTreeMap<&'a str, Vec<&'a MemberLifetime>>,
     volumes_in: BTreeMap<ZoneId, Vec<VolumeId>>,
     /// Those of [`is_claimed`] clusters.
     claimed: BTreeSet<VolumeId>,
 }
 
 impl Resolver<'_> {
-    fn is_claimed(&self, aim: Aim<VolumeId>) -> bool {
-        match aim {
-            Aim::Named(volume) => self.claimed.contains(&volume),
-            Aim::OfLeader(cluster) => is_claimed(&self.members.clusters[cluster.0 as usize]),
+    fn is_claimed(&self, target: FaultTarget<VolumeId>) -> bool {
+        match target {
+            FaultTarget::Named(volume) => self.claimed.contains(&volume),
+            FaultTarget::OfLeader(cluster) => is_claimed(&self.members.clusters[cluster.0 as usize]),
         }
     }
 
-    fn fault(&self, cx: &mut Context<'_>, path: &str, kind: &RawFaultKind, at: Time) -> Option<Fault> {
-        let world = self.world;
-        let node = |cx: &mut _, aim| self.aim(cx, &format!("{path}.node"), aim, &world.node_names, |k| NodeId(k as u16));
-        let zone = |cx: &mut _, aim| self.aim(cx, &format!("{path}.zone"), aim, &world.zone_names, |k| ZoneId(k as u16));
-        let volume = |cx: &mut _, aim| self.aim(cx, &format!("{path}.volume"), aim, &world.volume_names, |k| VolumeId(k as u16));
+    fn fault(&self, ctx: &mut CheckCtx<'_>, path: &str, kind: &RawFaultKind, at: Time) -> Option<Fault> {
+        let topology = self.topology;
+        let node =
+            |ctx: &mut _, target| self.target(ctx, &format!("{path}.node"), target, &topology.node_names, |k| NodeId(k as u16));
+        let zone =
+            |ctx: &mut _, target| self.target(ctx, &format!("{path}.zone"), target, &topology.zone_names, |k| ZoneId(k as u16));
+        let volume = |ctx: &mut _, target| {
+            self.target(ctx, &format!("{path}.volume"), target, &topology.volume_names, |k| VolumeId(k as u16))
+        };
         Some(match kind {
-            RawFaultKind::NodeCrash { node: aim } => Fault::NodeCrash(node(cx, aim)?),
-            RawFaultKind::ProcessKill { member } => Fault::ProcessKill(self.member_aim(cx, path, member, at)?),
-            RawFaultKind::GracefulStop { member } => Fault::GracefulStop(self.member_aim(cx, path, member, at)?),
-            RawFaultKind::ZonePower { zone: aim } => Fault::ZonePower(zone(cx, aim)?),
-            RawFaultKind::ZoneCut { zone: aim, direction } => Fault::ZoneCut { zone: zone(cx, aim)?, direction: *direction },
-            RawFaultKind::NodeCut { node: aim, direction } => Fault::NodeCut { node: node(cx, aim)?, direction: *direction },
+            RawFaultKind::NodeCrash { node: target } => Fault::NodeCrash(node(ctx, target)?),
+            RawFaultKind::ProcessKill { member } => Fault::ProcessKill(self.member_target(ctx, path, member, at)?),
+            RawFaultKind::GracefulStop { member } => Fault::GracefulStop(self.member_target(ctx, path, member, at)?),
+            RawFaultKind::ZonePower { zone: target } => Fault::ZonePower(zone(ctx, target)?),
+            RawFaultKind::ZoneCut { zone: target, direction } => {
+                Fault::ZonePartition { zone: zone(ctx, target)?, direction: *direction }
+            }
+            RawFaultKind::NodeCut { node: target, direction } => {
+                Fault::NodePartition { node: node(ctx, target)?, direction: *direction }
+            }
             RawFaultKind::LinkDegraded { between, delay, loss, bandwidth } => {
-                let (a, b) = two_zones(cx, path, between, &world.zone_names)?;
+                let (a, b) = two_zones(ctx, path, between, &topology.zone_names)?;
                 if delay.0 == Duration::ZERO && *loss == Probability(0.0) && bandwidth.is_none() {
-                    cx.error(path, "a link_degraded that changes nothing", "`delay`, `loss` or `bandwidth`");
+                    ctx.error(path, "a link_degraded that changes nothing", "`delay`, `loss` or `bandwidth`");
                 }
                 if loss.0 >= 1.0 {
-                    let wanted = "less than 1; to cut a path off, use a zone_cut or node_cut fault";
-                    cx.error(&format!("{path}.loss"), loss.0.to_string(), wanted);
+                    let expected = "less than 1; to cut a path off, use a zone_cut or node_cut fault";
+                    ctx.error(&format!("{path}.loss"), loss.0.to_string(), expected);
                 }
                 let bytes_per_s = bandwidth.map(crate::units::Bandwidth::bytes_per_s);
                 let change = LinkChange { delay: delay.0, loss: loss.0, bytes_per_s };
                 Fault::LinkDegraded { a: ZoneId(a as u16), b: ZoneId(b as u16), change }
             }
-            RawFaultKind::DiskSlow { volume: aim, add, factor } => {
+            RawFaultKind::DiskSlow { volume: target, add, factor } => {
                 if add.0 == Duration::ZERO && *factor <= 1.0 {
-                    cx.error(path, "a disk_slow that changes nothing", "`add` or `factor`");
+                    ctx.error(path, "a disk_slow that changes nothing", "`add` or `factor`");
                 }
-                Fault::DiskSlow { volume: volume(cx, aim)?, add: add.0, factor: *factor }
+                Fault::DiskSlow { volume: volume(ctx, target)?, add: add.0, factor: *factor }
             }
-            RawFaultKind::VolumeLost { volume: aim } => Fault::VolumeLost(volume(cx, aim)?),
+            RawFaultKind::VolumeLost { volume: target } => Fault::VolumeLost(volume(ctx, target)?),
             RawFaultKind::CloudApi { zone, create, delete, attach } => {
-                let zone = zone.as_ref().map(|name| world.zone_names.find(cx, &format!("{path}.zone"), name));
+                let zone = zone.as_ref().map(|name| topology.zone_names.find(ctx, &format!("{path}.zone"), name));
                 for (field, answer) in [("delete", delete), ("attach", attach)] {
                     if *answer == Some(RawAnswer::OutOfStock) {
-                        cx.error(
+                        ctx.error(
                             &format!("{path}.{field}"),
                             quote("out_of_stock"),
                             "`refused` or `unavailable`: only machines run out",
@@ -148,7 +156,7 @@ impl Resolver<'_> {
                     }
                 }
                 if (create, delete, attach) == (&None, &None, &None) {
-                    cx.error(path, "a cloud_api that does all it is asked for", "`create`, `delete` or `attach`");
+                    ctx.error(path, "a cloud_api that does all it is asked for", "`create`, `delete` or `attach`");
                 }
                 let zone = zone.map_or(Some(None), |zone| zone.map(|k| Some(ZoneId(k as u16))))?;
                 let [create, delete, attach] = [create, delete, attach].map(|answer| answer.map(RawAnswer::answer));
@@ -159,48 +167,55 @@ impl Resolver<'_> {
     }
 
     /// A slow disk for every volume of a zone.
-    fn storage(&self, cx: &mut Context<'_>, path: &str, zone: &str, add: Duration, factor: f64) -> Vec<Fault> {
+    fn storage(&self, ctx: &mut CheckCtx<'_>, path: &str, zone: &str, add: Duration, factor: f64) -> Vec<Fault> {
         if add == Duration::ZERO && factor <= 1.0 {
-            cx.error(path, "a storage_degraded that changes nothing", "`add` or `factor`");
+            ctx.error(path, "a storage_degraded that changes nothing", "`add` or `factor`");
         }
         let place = format!("{path}.zone");
-        let Some(index) = self.world.zone_names.find(cx, &place, zone) else { return Vec::new() };
+        let Some(index) = self.topology.zone_names.find(ctx, &place, zone) else { return Vec::new() };
         let Some(inside) = self.volumes_in.get(&ZoneId(index as u16)) else {
-            cx.error(&place, quote(zone), "a zone with volumes: there are none in this one");
+            ctx.error(&place, quote(zone), "a zone with volumes: there are none in this one");
             return Vec::new();
         };
-        inside.iter().map(|volume| Fault::DiskSlow { volume: Aim::Named(*volume), add, factor }).collect()
+        inside.iter().map(|volume| Fault::DiskSlow { volume: FaultTarget::Named(*volume), add, factor }).collect()
     }
 
-    fn aim<T>(&self, cx: &mut Context<'_>, path: &str, aim: &RawAim, names: &Names, id: fn(usize) -> T) -> Option<Aim<T>> {
-        match aim {
-            RawAim::Named(name) => names.find(cx, path, name).map(|k| Aim::Named(id(k))),
-            RawAim::OfLeader { leader_of } => self.leader(cx, path, leader_of),
+    fn target<T>(
+        &self,
+        ctx: &mut CheckCtx<'_>,
+        path: &str,
+        target: &RawAim,
+        names: &Names,
+        id: fn(usize) -> T,
+    ) -> Option<FaultTarget<T>> {
+        match target {
+            RawAim::Named(name) => names.find(ctx, path, name).map(|k| FaultTarget::Named(id(k))),
+            RawAim::OfLeader { leader_of } => self.leader(ctx, path, leader_of),
         }
     }
 
-    fn leader<T>(&self, cx: &mut Context<'_>, path: &str, cluster: &str) -> Option<Aim<T>> {
-        let found = self.clusters.find(cx, &format!("{path}.leader_of"), cluster);
-        found.map(|k| Aim::OfLeader(ClusterId(k as u16)))
+    fn leader<T>(&self, ctx: &mut CheckCtx<'_>, path: &str, cluster: &str) -> Option<FaultTarget<T>> {
+        let found = self.clusters.find(ctx, &format!("{path}.leader_of"), cluster);
+        found.map(|k| FaultTarget::OfLeader(EtcdId(k as u16)))
     }
 
-    fn member_aim(&self, cx: &mut Context<'_>, path: &str, aim: &RawAim, at: Time) -> Option<Aim<MemberId>> {
+    fn member_target(&self, ctx: &mut CheckCtx<'_>, path: &str, target: &RawAim, at: Time) -> Option<FaultTarget<MemberId>> {
         let path = format!("{path}.member");
-        match aim {
-            RawAim::Named(name) => self.member(cx, &path, name, at).map(Aim::Named),
-            RawAim::OfLeader { leader_of } => self.leader(cx, &path, leader_of),
+        match target {
+            RawAim::Named(name) => self.member(ctx, &path, name, at).map(FaultTarget::Named),
+            RawAim::OfLeader { leader_of } => self.leader(ctx, &path, leader_of),
         }
     }
 
     /// `member`, or `cluster/member` where several clusters have such a member.
-    fn member(&self, cx: &mut Context<'_>, path: &str, text: &str, at: Time) -> Option<MemberId> {
+    fn member(&self, ctx: &mut CheckCtx<'_>, path: &str, text: &str, at: Time) -> Option<MemberId> {
         if let Some((cluster, name)) = text.rsplit_once('/') {
-            let c = self.clusters.find(cx, path, cluster)?;
-            let lives = &self.members.lives[c];
-            return in_cluster(cx, path, name, at, lives).map(|k| lives[k].id);
+            let c = self.clusters.find(ctx, path, cluster)?;
+            let lifetimes = &self.members.lifetimes[c];
+            return in_cluster(ctx, path, name, at, lifetimes).map(|k| lifetimes[k].id);
         }
-        if let [lives] = self.members.lives.as_slice() {
-            return in_cluster(cx, path, text, at, lives).map(|k| lives[k].id);
+        if let [lifetimes] = self.members.lifetimes.as_slice() {
+            return in_cluster(ctx, path, text, at, lifetimes).map(|k| lifetimes[k].id);
         }
         let named = self.by_name.get(text).map_or(&[][..], Vec::as_slice);
         let found: Vec<MemberId> = named.iter().filter(|life| life.covers(at)).map(|life| life.id).collect();
@@ -208,45 +223,44 @@ impl Resolver<'_> {
             [only] => Some(*only),
             [] => {
                 let known = || self.by_name.keys().copied();
-                let hint = if cx.errors.suggests() { did_you_mean(text, known()) } else { String::new() };
-                cx.error(path, quote(text), format!("a member at that time: {}{hint}", one_of(known())));
+                let hint = if ctx.errors.suggests() { did_you_mean(text, known()) } else { String::new() };
+                ctx.error(path, quote(text), format!("a member at that time: {}{hint}", one_of(known())));
                 None
             }
             several => {
                 let full: Vec<String> =
                     several.iter().map(|id| format!("{}/{text}", self.members.clusters[id.cluster.0 as usize].name)).collect();
-                let wanted = format!("which of them: {}", one_of(full.iter().map(String::as_str)));
-                cx.error(path, format!("{}, which is in {} clusters", quote(text), several.len()), wanted);
+                let expected = format!("which of them: {}", one_of(full.iter().map(String::as_str)));
+                ctx.error(path, format!("{}, which is in {} clusters", quote(text), several.len()), expected);
                 None
             }
         }
     }
 
-    fn random(&self, cx: &mut Context<'_>, path: &str, raw: &RawRandomFaults) -> RandomFaults {
+    fn random(&self, ctx: &mut CheckCtx<'_>, path: &str, raw: &RawRandomFaults) -> RandomFaults {
         let mut targets = Vec::new();
         let node = |k| RandomTarget::Node(NodeId(k as u16));
         let zone = |k| RandomTarget::Zone(ZoneId(k as u16));
         let volume = |k| RandomTarget::Volume(VolumeId(k as u16));
-        which(cx, &format!("{path}.nodes"), &raw.nodes, &self.world.node_names, node, &mut targets);
-        which(cx, &format!("{path}.zones"), &raw.zones, &self.world.zone_names, zone, &mut targets);
-        which(cx, &format!("{path}.volumes"), &raw.volumes, &self.world.volume_names, volume, &mut targets);
+        which(ctx, &format!("{path}.nodes"), &raw.nodes, &self.topology.node_names, node, &mut targets);
+        which(ctx, &format!("{path}.zones"), &raw.zones, &self.topology.zone_names, zone, &mut targets);
+        which(ctx, &format!("{path}.volumes"), &raw.volumes, &self.topology.volume_names, volume, &mut targets);
         let nothing = |which: &RawWhich| matches!(which, RawWhich::Named(names) if names.is_empty());
-        let claimed =
-            |target: &RandomTarget| matches!(target, RandomTarget::Volume(volume) if self.is_claimed(Aim::Named(*volume)));
+        let claimed = |target: &RandomTarget| matches!(target, RandomTarget::Volume(volume) if self.is_claimed(FaultTarget::Named(*volume)));
         if targets.iter().any(claimed) {
-            cx.error(&format!("{path}.volumes"), "a volume of a pod", UNCLAIMED);
+            ctx.error(&format!("{path}.volumes"), "a volume of a pod", UNCLAIMED);
         }
         if nothing(&raw.nodes) && nothing(&raw.zones) && nothing(&raw.volumes) {
-            cx.error(path, "nothing that could fail", "names in `nodes`, `zones` or `volumes`, or \"all\"");
+            ctx.error(path, "nothing that could fail", "names in `nodes`, `zones` or `volumes`, or \"all\"");
         }
-        let between = lifetime(cx, &format!("{path}.every"), raw.every);
-        let repair = lifetime(cx, &format!("{path}.repair"), raw.repair);
+        let between = lifetime(ctx, &format!("{path}.every"), raw.every);
+        let repair = lifetime(ctx, &format!("{path}.repair"), raw.repair);
         RandomFaults { targets, between, repair }
     }
 }
 
 fn which(
-    cx: &mut Context<'_>,
+    ctx: &mut CheckCtx<'_>,
     path: &str,
     raw: &RawWhich,
     names: &Names,
@@ -263,20 +277,20 @@ fn which(
             let mut seen = BTreeSet::new();
             for (k, name) in list.iter().enumerate() {
                 let path = format!("{path}[{k}]");
-                let Some(found) = names.find(cx, &path, name) else { continue };
+                let Some(found) = names.find(ctx, &path, name) else { continue };
                 if seen.insert(found) {
                     targets.push(target(found));
                 } else {
-                    cx.error(&path, format!("{} again", quote(name)), "each once");
+                    ctx.error(&path, format!("{} again", quote(name)), "each once");
                 }
             }
         }
     }
 }
 
-fn lifetime(cx: &mut Context<'_>, path: &str, raw: RawLifetime) -> Lifetime {
+fn lifetime(ctx: &mut CheckCtx<'_>, path: &str, raw: RawLifetime) -> Lifetime {
     let mut limit = |name: &str, span: Span| {
-        cx.range(&format!("{path}.{name}"), span, SHORTEST_LIFETIME, LONGEST_LIFETIME);
+        ctx.range(&format!("{path}.{name}"), span, SHORTEST_LIFETIME, LONGEST_LIFETIME);
         span.0
     };
     match raw {
@@ -286,7 +300,7 @@ fn lifetime(cx: &mut Context<'_>, path: &str, raw: RawLifetime) -> Lifetime {
     }
 }
 
-fn too_many(cx: &mut Context<'_>, raw: &RawScenario, random: &[RandomFaults]) {
+fn too_many(ctx: &mut CheckCtx<'_>, raw: &RawScenario, random: &[RandomFaults]) {
     let typical = |lifetime: Lifetime| match lifetime {
         Lifetime::Exponential { mean: typical }
         | Lifetime::Weibull { scale: typical, .. }
@@ -294,8 +308,8 @@ fn too_many(cx: &mut Context<'_>, raw: &RawScenario, random: &[RandomFaults]) {
     };
     let each = |faults: &RandomFaults| faults.targets.len() as f64 / (typical(faults.between) + typical(faults.repair)).max(1e-3);
     let expected = random.iter().map(each).sum::<f64>() * raw.duration.0.as_secs_f64();
-    if expected > MAX_RANDOM_FAULTS && cx.trusts("duration") {
+    if expected > MAX_RANDOM_FAULTS && ctx.trusts("duration") {
         let found = format!("about {expected:.1e} faults in the whole run");
-        cx.error("random_faults", found, "at most 1e6: rarer faults, fewer things or a shorter run");
+        ctx.error("random_faults", found, "at most 1e6: rarer faults, fewer things or a shorter run");
     }
 }

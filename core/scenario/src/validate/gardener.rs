@@ -4,23 +4,23 @@
 //! file order: seeds' own components -> every shoot's components with the pods that are given -> members of etcd that are not given
 //! ```
 
-use super::etcd::{Managed, Members, Placed};
+use super::etcd::{EtcdPlacement, ManagedEtcd, Members};
 use super::kube::MULTI_ZONAL;
-use super::later::{Asked, Later, asked};
-use super::lower::{Lowering, MAX_SHOOTS, Site};
+use super::lower::{Lowering, MAX_SHOOTS, SeedState};
 use super::names::Names;
-use super::workload::{Home, Planned, planned};
-use super::world::World;
-use super::{Context, capacity, kube, operations, passive, usage};
+use super::planned_changes::{PlannedChange, ShootStates, asked};
+use super::topology::Topology;
+use super::workload::{PlannedComponent, WorkloadContext, planned};
+use super::{CheckCtx, capacity, kube, operations, passive, usage};
 use crate::error::quote;
-use crate::ids::{ClusterId, NodeId, NodeKey, PlaneId, SeedId, WorkloadId, ZoneId};
+use crate::ids::{EtcdId, KubeClusterId, NodeId, NodeKey, SeedId, WorkloadId, ZoneId};
 use crate::kube::gardener::{FailureTolerance, Hosted, Migration, Recovery, Shoot, ToleranceChange};
 use crate::kube::name::PodTag;
 use crate::kube::profile::{self, Part};
 use crate::kube::routing::Routing;
 use crate::kube::scheduler;
 use crate::kube::usage::InFlight;
-use crate::kube::{Identities, KubeModel, PlaneSpec, Role, Workload};
+use crate::kube::{KubeClusterSpec, KubeModel, MemberRange, Role, Workload};
 use crate::raw::{RawScenario, RawShoot, RawUse, RawVolumes};
 use crate::source::Input;
 
@@ -31,56 +31,56 @@ const MAX_IDENTITIES: usize = 64;
 
 /// Everything the file says of Kubernetes.
 pub(super) fn validate(
-    cx: &mut Context<'_>,
+    ctx: &mut CheckCtx<'_>,
     raw: &RawScenario,
-    world: &mut World,
-    clusters: &mut Names,
+    topology: &mut Topology,
+    etcd_names: &mut Names,
     members: &mut Members,
 ) -> (KubeModel, Vec<Input>) {
     let mut lowering = Lowering::new();
     if raw.etcd.is_empty() && raw.seeds.is_empty() {
-        cx.error("etcd", "nothing", "an etcd cluster here, or a seed in `seeds`, which has one");
+        ctx.error("etcd", "nothing", "an etcd cluster here, or a seed in `seeds`, which has one");
     }
-    let stock = kube::stock(cx, raw, world, &mut lowering);
-    let seeds = kube::seeds(cx, raw, world, members, clusters, &mut lowering);
-    system(cx, raw, &mut lowering);
+    let stock = kube::stock(ctx, raw, topology, &mut lowering);
+    let seeds = kube::seeds(ctx, raw, topology, members, etcd_names, &mut lowering);
+    system(ctx, raw, &mut lowering);
     let total: u64 = raw.shoots.iter().map(|shoot| u64::from(shoot.count)).sum();
     let mut model = KubeModel { stock, ..KubeModel::default() };
     if total > MAX_SHOOTS as u64 {
-        cx.error("shoots", format!("{total} shoots in all"), format!("at most {MAX_SHOOTS}"));
+        ctx.error("shoots", format!("{total} shoots in all"), format!("at most {MAX_SHOOTS}"));
     } else {
-        let mut hosting = Hosting {
+        let mut hosting = ShootPlacement {
             lowering: &mut lowering,
             seeds: &seeds,
             first: clusters_so_far(members),
             shoots: Vec::new(),
-            planes: Vec::new(),
+            clusters: Vec::new(),
             sets: Vec::new(),
             asked: asked(raw, &seeds),
             changes: Vec::new(),
             migrations: Vec::new(),
         };
-        hosting.all(cx, raw);
-        let Hosting { shoots, planes, sets, mut changes, mut migrations, .. } = hosting;
+        hosting.all(ctx, raw);
+        let ShootPlacement { shoots, clusters, sets, mut changes, mut migrations, .. } = hosting;
         changes.sort_by_key(|change| change.at);
         migrations.sort_by_key(|migration| migration.at);
-        (model.shoots, model.planes, model.changes, model.migrations) = (shoots, planes, changes, migrations);
+        (model.shoots, model.clusters, model.changes, model.migrations) = (shoots, clusters, changes, migrations);
         for set in sets {
-            set.settle(cx, &mut lowering.sites, &mut model.shoots, world, members, clusters);
+            set.place(ctx, &mut lowering.sites, &mut model.shoots, topology, members, etcd_names);
         }
     }
-    model.operations = operations::validate(cx, raw, &seeds, &lowering, &model.shoots);
-    model.capacity = capacity::validate(cx, raw, &mut lowering);
-    let (mut planes, mut seeds) = (Vec::new(), Vec::new());
+    model.operations = operations::validate(ctx, raw, &seeds, &lowering, &model.shoots);
+    model.capacity = capacity::validate(ctx, raw, &mut lowering);
+    let (mut clusters, mut seeds) = (Vec::new(), Vec::new());
     for site in lowering.sites.drain(..) {
-        planes.push(site.plane);
+        clusters.push(site.cluster);
         seeds.push(site.seed);
     }
-    planes.append(&mut model.planes);
-    if !planes.is_empty() {
-        model.words = std::mem::take(&mut lowering.words.list);
+    clusters.append(&mut model.clusters);
+    if !clusters.is_empty() {
+        model.words = std::mem::take(&mut lowering.symbols.list);
     }
-    (KubeModel { planes, seeds, ..model }, lowering.inputs)
+    (KubeModel { clusters, seeds, ..model }, lowering.inputs)
 }
 
 fn clusters_so_far(members: &Members) -> u16 {
@@ -88,102 +88,104 @@ fn clusters_so_far(members: &Members) -> u16 {
 }
 
 /// What seeds run for themselves.
-fn system(cx: &mut Context<'_>, raw: &RawScenario, lowering: &mut Lowering) {
+fn system(ctx: &mut CheckCtx<'_>, raw: &RawScenario, lowering: &mut Lowering) {
     for s in 0..lowering.sites.len() {
         let path = format!("seeds[{}].system", lowering.sites[s].entry);
         let system = &raw.seeds[lowering.sites[s].entry].system;
         let tolerance = if lowering.sites[s].seed.multi_zonal { FailureTolerance::Zone } else { FailureTolerance::Node };
-        let plane = PlaneId(s as u16);
-        let home = Home {
+        let cluster = KubeClusterId(s as u16);
+        let home = WorkloadContext {
             namespace: "garden".to_owned(),
             tolerance,
             recovery: Recovery::Wait,
             pairs: false,
             pinned: false,
-            plane,
-            identities: Identities::default(),
+            cluster,
+            member_range: MemberRange::default(),
         };
-        let all = planned(cx, lowering, &path, &profile::SEED, &system.components, system.only_listed);
-        let sound = lowering.sites[s].sound;
-        for component in all.into_iter().filter(|_| sound) {
-            deploy(cx, lowering, s, &path, &home, component);
+        let all = planned(ctx, lowering, &path, &profile::SEED, &system.components, system.only_listed);
+        let valid = lowering.sites[s].valid;
+        for component in all.into_iter().filter(|_| valid) {
+            deploy(ctx, lowering, s, &path, &home, component);
         }
     }
 }
 
 /// A component more in a seed.
 fn deploy(
-    cx: &mut Context<'_>,
+    ctx: &mut CheckCtx<'_>,
     lowering: &mut Lowering,
     s: usize,
     path: &str,
-    home: &Home,
-    component: Planned<'_>,
+    home: &WorkloadContext,
+    component: PlannedComponent<'_>,
 ) -> Option<WorkloadId> {
     let mut site = lowering.sites.remove(s);
-    let mut workload = component.workload(cx, lowering, path, home, &site);
-    let fits = lowering.room_for(cx, &component.path(path), u64::from(workload.replicas));
-    let id = WorkloadId(site.plane.workloads.len() as u32);
+    let mut workload = component.workload(ctx, lowering, path, home, &site);
+    let fits = lowering.has_pod_capacity(ctx, &component.path(path), u64::from(workload.replicas));
+    let id = WorkloadId(site.cluster.workloads.len() as u32);
     if fits {
-        component.give(cx, path, &mut workload, &mut site);
-        site.plane.workloads.push(workload);
+        component.give(ctx, path, &mut workload, &mut site);
+        site.cluster.workloads.push(workload);
     }
     lowering.sites.insert(s, site);
     fits.then_some(id)
 }
 
 /// Shoots as they find their seeds.
-pub(super) struct Hosting<'a> {
+pub(super) struct ShootPlacement<'a> {
     pub(super) lowering: &'a mut Lowering,
     seeds: &'a Names,
     /// The first etcd cluster of a shoot.
     first: u16,
     pub(super) shoots: Vec<Shoot>,
-    planes: Vec<PlaneSpec>,
+    clusters: Vec<KubeClusterSpec>,
     /// Their etcd clusters, in order.
-    sets: Vec<Set>,
+    sets: Vec<EtcdStatefulSet>,
     /// What is asked for later.
-    pub(super) asked: Vec<Asked<'a>>,
+    pub(super) asked: Vec<PlannedChange<'a>>,
     pub(super) changes: Vec<ToleranceChange>,
     pub(super) migrations: Vec<Migration>,
 }
 
-impl Hosting<'_> {
-    fn all(&mut self, cx: &mut Context<'_>, raw: &RawScenario) {
+impl ShootPlacement<'_> {
+    fn all(&mut self, ctx: &mut CheckCtx<'_>, raw: &RawScenario) {
         let mut names = Names::new("a seed or the namespace of a shoot");
         for (s, seed) in raw.seeds.iter().enumerate() {
             if names.get(seed.name.as_str()).is_none() {
-                names.add(cx, &format!("seeds[{s}].name"), seed.name.as_str(), s);
+                names.add(ctx, &format!("seeds[{s}].name"), seed.name.as_str(), s);
             }
         }
         for (e, entry) in raw.shoots.iter().enumerate() {
             let path = format!("shoots[{e}]");
-            self.lowering.mark(cx, &path, &entry.mark);
+            self.lowering.mark(ctx, &path, &entry.mark);
             if let Some(usage) = &entry.usage {
-                self.lowering.mark(cx, &format!("{path}.use"), &usage.mark);
+                self.lowering.mark(ctx, &format!("{path}.use"), &usage.mark);
             }
             if entry.count > 1 && entry.components.iter().any(|component| !component.pods.is_empty()) {
-                cx.error(&format!("{path}.count"), entry.count.to_string(), "1: its pods are given, which are of one shoot");
+                ctx.error(&format!("{path}.count"), entry.count.to_string(), "1: its pods are given, which are of one shoot");
                 continue;
             }
-            let components = planned(cx, self.lowering, &path, &profile::SHOOT, &entry.components, entry.only_listed);
+            let components = planned(ctx, self.lowering, &path, &profile::SHOOT, &entry.components, entry.only_listed);
             for (part, name) in [(Part::EtcdMain, "etcd-main"), (Part::ApiServer, "kube-apiserver")] {
                 if !components.iter().any(|component| component.part() == part) {
-                    cx.error(&format!("{path}.components"), format!("no {name}"), "it: there is no control plane without");
+                    ctx.error(&format!("{path}.components"), format!("no {name}"), "it: there is no control plane without");
                 }
             }
-            let mut etcd = Managed::new(cx, &format!("{path}.etcd"), &entry.etcd.options, &entry.etcd.initial, &entry.etcd.disk);
+            let mut etcd =
+                ManagedEtcd::new(ctx, &format!("{path}.etcd"), &entry.etcd.options, &entry.etcd.initial, &entry.etcd.disk);
             etcd.regional = entry.etcd.volumes == RawVolumes::Regional;
-            etcd.pair = passive::of_shoot(cx, &path, entry, &etcd.options);
+            etcd.pair = passive::of_shoot(ctx, &path, entry, &etcd.options);
             if etcd.regional && entry.recovery == Recovery::Move {
-                let wanted = "zonal, or another `recovery`: a regional volume goes where its pod does, and need not be made anew";
-                cx.error(&format!("{path}.etcd.volumes"), "regional, with recovery move", wanted);
+                let expected =
+                    "zonal, or another `recovery`: a regional volume goes where its pod does, and need not be made anew";
+                ctx.error(&format!("{path}.etcd.volumes"), "regional, with recovery move", expected);
             }
             for k in 1..=entry.count {
-                let errors = cx.errors.len();
-                self.shoot(cx, &path, entry, k, &components, &etcd, &mut names);
+                let errors = ctx.errors.len();
+                self.shoot(ctx, &path, entry, k, &components, &etcd, &mut names);
                 // The others of this entry would have the same.
-                if cx.errors.len() > errors {
+                if ctx.errors.len() > errors {
                     break;
                 }
             }
@@ -193,12 +195,12 @@ impl Hosting<'_> {
     #[expect(clippy::too_many_arguments, reason = "what differs from shoot to shoot, and what does not")]
     fn shoot(
         &mut self,
-        cx: &mut Context<'_>,
+        ctx: &mut CheckCtx<'_>,
         path: &str,
         entry: &RawShoot,
         k: u32,
-        components: &[Planned<'_>],
-        etcd: &Managed,
+        components: &[PlannedComponent<'_>],
+        etcd: &ManagedEtcd,
         names: &mut Names,
     ) {
         let numbered = |text: String| if entry.count > 1 { format!("{text}-{k}") } else { text };
@@ -206,38 +208,38 @@ impl Hosting<'_> {
         let namespace =
             entry.namespace.as_ref().map_or_else(|| format!("shoot--garden--{name}"), |given| numbered(given.to_string()));
         let place = if entry.namespace.is_some() { "namespace" } else { "name" };
-        let errors = cx.errors.len();
-        names.add(cx, &format!("{path}.{place}"), &namespace, self.shoots.len());
-        if cx.errors.len() > errors {
+        let errors = ctx.errors.len();
+        names.add(ctx, &format!("{path}.{place}"), &namespace, self.shoots.len());
+        if ctx.errors.len() > errors {
             return;
         }
         let seed = match &entry.seed {
-            Some(seed) => self.named(cx, path, seed, entry.failure_tolerance),
+            Some(seed) => self.named(ctx, path, seed, entry.failure_tolerance),
             None => self.best(entry.failure_tolerance),
         };
         let mut shoot = Shoot {
             name,
-            namespace: self.lowering.words.symbol(&namespace),
+            namespace: self.lowering.symbols.symbol(&namespace),
             tolerance: entry.failure_tolerance,
             recovery: entry.recovery,
             hosted: None,
             elsewhere: Vec::new(),
         };
         self.wishes(&shoot.name);
-        if let Some(s) = seed.filter(|s| self.lowering.sites[*s].sound) {
-            self.host(cx, path, s, &mut shoot, namespace, (components, entry.usage.as_ref()), etcd);
+        if let Some(s) = seed.filter(|s| self.lowering.sites[*s].valid) {
+            self.host(ctx, path, s, &mut shoot, namespace, (components, entry.usage.as_ref()), etcd);
         }
         self.shoots.push(shoot);
     }
 
     /// The seed that the file names.
-    fn named(&mut self, cx: &mut Context<'_>, path: &str, name: &str, tolerance: FailureTolerance) -> Option<usize> {
-        let s = self.seeds.find(cx, &format!("{path}.seed"), name)?;
+    fn named(&mut self, ctx: &mut CheckCtx<'_>, path: &str, name: &str, tolerance: FailureTolerance) -> Option<usize> {
+        let s = self.seeds.find(ctx, &format!("{path}.seed"), name)?;
         let site = &self.lowering.sites[s];
         if tolerance == FailureTolerance::Zone && !site.seed.multi_zonal {
-            let wanted = format!("a seed that is multi-zonal: one with {MULTI_ZONAL}");
-            if site.sound {
-                cx.error(&format!("{path}.seed"), format!("{}, for a shoot with failure tolerance zone", quote(name)), wanted);
+            let expected = format!("a seed that is multi-zonal: one with {MULTI_ZONAL}");
+            if site.valid {
+                ctx.error(&format!("{path}.seed"), format!("{}, for a shoot with failure tolerance zone", quote(name)), expected);
             }
             return None;
         }
@@ -246,7 +248,7 @@ impl Hosting<'_> {
 
     /// The seed that gardener-scheduler would choose, whatever the region: a file's shoots have none.
     fn best(&self, tolerance: FailureTolerance) -> Option<usize> {
-        let seed = |site: &Site| scheduler::Seed {
+        let seed = |site: &SeedState| scheduler::Seed {
             region: 0,
             multi_zonal: site.seed.multi_zonal,
             allocatable: site.seed.allocatable_shoots,
@@ -258,60 +260,68 @@ impl Hosting<'_> {
     #[expect(clippy::too_many_arguments, reason = "what differs from shoot to shoot, and what does not")]
     fn host(
         &mut self,
-        cx: &mut Context<'_>,
+        ctx: &mut CheckCtx<'_>,
         path: &str,
         s: usize,
         shoot: &mut Shoot,
         namespace: String,
-        (components, usage): (&[Planned<'_>], Option<&RawUse>),
-        etcd: &Managed,
+        (components, usage): (&[PlannedComponent<'_>], Option<&RawUse>),
+        etcd: &ManagedEtcd,
     ) -> Option<()> {
-        let later = Later::new(&self.asked, shoot, s);
-        let plane = PlaneId((self.lowering.sites.len() + self.planes.len()) as u16);
+        let later = ShootStates::new(&self.asked, shoot, s);
+        let cluster = KubeClusterId((self.lowering.sites.len() + self.clusters.len()) as u16);
         let site = &mut self.lowering.sites[s];
-        let (turn, timers) = (site.shoots, site.plane.timers);
+        let (turn, timers) = (site.shoots, site.cluster.timers);
         site.shoots += 1;
-        site.plane.cared.push(shoot.namespace);
+        site.cluster.control_plane_namespaces.push(shoot.namespace);
         let pinned = shoot.tolerance != FailureTolerance::Zone && site.seed.zones.len() > 1;
         let pairs = etcd.pair.is_some();
-        let identities = later.identities(0);
-        let home = Home { namespace, tolerance: shoot.tolerance, recovery: shoot.recovery, pairs, pinned, plane, identities };
+        let member_range = later.member_range(0);
+        let home = WorkloadContext {
+            namespace,
+            tolerance: shoot.tolerance,
+            recovery: shoot.recovery,
+            pairs,
+            pinned,
+            cluster,
+            member_range,
+        };
         if let Some(asked) = self.asked.iter().find(|asked| pairs && asked.shoot == shoot.name) {
-            let wanted =
+            let expected =
                 "none of a shoot whose `etcd.mode` is not quorum: its two members are all it has, and stay where they are";
-            cx.error(&asked.path(), format!("a change of {}", shoot.name), wanted);
+            ctx.error(&asked.path(), format!("a change of {}", shoot.name), expected);
         }
-        let main = ClusterId(self.first + self.sets.len() as u16);
+        let main = EtcdId(self.first + self.sets.len() as u16);
         let mut workloads = Vec::new();
         for component in components {
-            let id = deploy(cx, self.lowering, s, path, &home, *component)?;
+            let id = deploy(ctx, self.lowering, s, path, &home, *component)?;
             workloads.push(id);
             if !component.is_etcd() {
                 continue;
             }
-            let cluster = ClusterId(self.first + self.sets.len() as u16);
-            let workload = &mut self.lowering.sites[s].plane.workloads[id.0 as usize];
-            make_etcd(workload, cluster, etcd);
+            let etcd_id = EtcdId(self.first + self.sets.len() as u16);
+            let workload = &mut self.lowering.sites[s].cluster.workloads[id.0 as usize];
+            make_etcd(workload, etcd_id, etcd);
             let (path, namespace) = (component.path(path), home.namespace.clone());
             let (managed, turns) = (etcd.clone(), later.turns());
             let main = component.part() == Part::EtcdMain;
             let (later, shoot) = (Self::beyond(component, &home, &later), self.shoots.len());
-            self.sets.push(Set { path, main, site: s, workload: id, shoot, namespace, turn, managed, later, turns });
+            self.sets.push(EtcdStatefulSet { path, main, site: s, workload: id, shoot, namespace, turn, managed, later, turns });
         }
         let site = &self.lowering.sites[s];
-        let requests =
-            usage.map(|usage| usage::of_shoot(cx, path, usage, workloads.iter().map(|id| &site.plane.workloads[id.0 as usize])));
+        let requests = usage
+            .map(|usage| usage::of_shoot(ctx, path, usage, workloads.iter().map(|id| &site.cluster.workloads[id.0 as usize])));
         let (seed, zones, forms) = (SeedId(s as u16), Vec::new(), Vec::new());
-        shoot.hosted = Some(Hosted { seed, plane, zones, workloads, forms });
-        self.later(cx, path, shoot, &home, components, etcd, &later);
-        self.planes.push(PlaneSpec {
+        shoot.hosted = Some(Hosted { seed, cluster, zones, workloads, forms });
+        self.later(ctx, path, shoot, &home, components, etcd, &later);
+        self.clusters.push(KubeClusterSpec {
             name: home.namespace,
             etcd: main,
             control_plane: Vec::new(),
             nodes: Vec::new(),
-            groups: Vec::new(),
+            machine_deployments: Vec::new(),
             workloads: Vec::new(),
-            cared: Vec::new(),
+            control_plane_namespaces: Vec::new(),
             routing: Routing::default(),
             timers,
             requests: requests.unwrap_or_default(),
@@ -322,15 +332,15 @@ impl Hosting<'_> {
 }
 
 /// A component's pods are members of a cluster.
-pub(super) fn make_etcd(workload: &mut Workload, cluster: ClusterId, etcd: &Managed) {
-    (workload.role, workload.start) = (Role::Etcd(cluster), etcd.options.start_up);
+pub(super) fn make_etcd(workload: &mut Workload, etcd_id: EtcdId, etcd: &ManagedEtcd) {
+    (workload.role, workload.start) = (Role::Etcd(etcd_id), etcd.options.start_up);
     if let Some(volume) = &mut workload.volume {
         volume.regional |= etcd.regional;
     }
 }
 
 /// An etcd cluster of a shoot, before it is known where its members start.
-struct Set {
+struct EtcdStatefulSet {
     path: String,
     /// It is the one that the shoot's objects are in.
     main: bool,
@@ -340,56 +350,56 @@ struct Set {
     namespace: String,
     /// How many shoots its seed had before: they start in zones in turn.
     turn: u32,
-    managed: Managed,
+    managed: ManagedEtcd,
     /// Pods there may be more, later.
     later: u32,
     /// Volumes that each may have.
     turns: usize,
 }
 
-impl Set {
+impl EtcdStatefulSet {
     /// Finds a node for each member that the file gives none.
-    fn settle(
+    fn place(
         self,
-        cx: &mut Context<'_>,
-        sites: &mut [Site],
+        ctx: &mut CheckCtx<'_>,
+        sites: &mut [SeedState],
         shoots: &mut [Shoot],
-        world: &mut World,
+        topology: &mut Topology,
         members: &mut Members,
-        clusters: &mut Names,
+        etcd_names: &mut Names,
     ) {
         let site = &mut sites[self.site];
-        let workload = site.plane.workloads[self.workload.0 as usize].clone();
+        let workload = site.cluster.workloads[self.workload.0 as usize].clone();
         if !(1..=MAX_MEMBERS).contains(&(workload.replicas + self.later)) || workload.replicas == 0 {
-            let wanted = format!("1 to {MAX_MEMBERS} members");
-            cx.error(&format!("{}.replicas", self.path), workload.replicas.to_string(), wanted);
+            let expected = format!("1 to {MAX_MEMBERS} members");
+            ctx.error(&format!("{}.replicas", self.path), workload.replicas.to_string(), expected);
             return;
         }
         if self.managed.pair.is_some() && workload.replicas != 2 {
-            cx.error(&format!("{}.replicas", self.path), workload.replicas.to_string(), passive::TWO_PODS);
+            ctx.error(&format!("{}.replicas", self.path), workload.replicas.to_string(), passive::TWO_PODS);
         }
         let all = (workload.replicas + self.later) as usize * self.turns;
         if all > MAX_IDENTITIES {
             let found = format!("{all} members, one after the other, where its shoot moves so often");
-            cx.error(&self.path, found, format!("at most {MAX_IDENTITIES}"));
+            ctx.error(&self.path, found, format!("at most {MAX_IDENTITIES}"));
             return;
         }
         let Some(hosted) = shoots[self.shoot].hosted.as_mut() else { return };
         let (tolerance, main) = (shoots[self.shoot].tolerance, self.main);
-        let nodes = place(&workload, site, tolerance, self.turn, &hosted.zones).unwrap_or_default();
+        let nodes = place_members(&workload, site, tolerance, self.turn, &hosted.zones).unwrap_or_default();
         if nodes.is_empty() {
             let found = format!("{}, for whose {} members there are no nodes", quote(&workload.name), workload.replicas);
-            let wanted = match tolerance {
+            let expected = match tolerance {
                 FailureTolerance::None => "a node that it may run on, with room",
                 FailureTolerance::Node => "so many nodes in one zone that they may run on, with room",
                 FailureTolerance::Zone => "a node in each of so many zones that they may run on, with room",
             };
-            cx.error(&self.path, found, format!("{wanted}: pools with a larger `minimum`, or larger machines"));
+            ctx.error(&self.path, found, format!("{expected}: pools with a larger `minimum`, or larger machines"));
         } else if main {
-            self.managed.check_leader(cx, &workload.name, nodes.len());
+            self.managed.check_leader(ctx, &workload.name, nodes.len());
         }
         for (ordinal, node) in (0..).zip(&nodes) {
-            let placed = &mut site.plane.workloads[self.workload.0 as usize].placed;
+            let placed = &mut site.cluster.workloads[self.workload.0 as usize].placed;
             let tag = PodTag::Ordinal(ordinal);
             if placed.iter().all(|(own, _)| *own != tag) {
                 placed.push((tag, *node));
@@ -401,7 +411,7 @@ impl Set {
             }
         }
         let hosts: Vec<NodeId> = nodes.iter().map(|node| site.machine(*node)).collect();
-        let placed = Placed {
+        let placed = EtcdPlacement {
             home: &self.namespace,
             set: &workload.name,
             nodes: &hosts,
@@ -409,13 +419,19 @@ impl Set {
             later: self.later,
             turns: self.turns,
         };
-        members.manage(cx, &self.managed, &placed, world, clusters);
+        members.manage(ctx, &self.managed, &placed, topology, etcd_names);
     }
 }
 
 /// A node for each member in order, `None` where there are not as many: each on another node, and in another zone where the loss of
 /// one is to be survived, in the same zone where not. `before` are zones where the shoot's members are already.
-fn place(workload: &Workload, site: &Site, tolerance: FailureTolerance, turn: u32, before: &[ZoneId]) -> Option<Vec<NodeKey>> {
+fn place_members(
+    workload: &Workload,
+    site: &SeedState,
+    tolerance: FailureTolerance,
+    turn: u32,
+    before: &[ZoneId],
+) -> Option<Vec<NodeKey>> {
     let given = |ordinal| workload.placed.iter().find(|(tag, _)| *tag == PodTag::Ordinal(ordinal)).map(|(_, node)| *node);
     let zone = |node: NodeKey| site.zones[node.0 as usize];
     let taken: Vec<NodeKey> = (0..workload.replicas).filter_map(given).collect();
@@ -429,7 +445,7 @@ fn place(workload: &Workload, site: &Site, tolerance: FailureTolerance, turn: u3
         let mut free = zones.into_iter().filter(|own| taken.iter().all(|node| zone(*node) != *own));
         return (0..workload.replicas)
             .map(|ordinal| {
-                let node = given(ordinal).or_else(|| free.find_map(|zone| site.emptiest(workload, zone, &nodes)))?;
+                let node = given(ordinal).or_else(|| free.find_map(|zone| site.least_used(workload, zone, &nodes)))?;
                 nodes.push(node);
                 Some(node)
             })
@@ -442,7 +458,7 @@ fn place(workload: &Workload, site: &Site, tolerance: FailureTolerance, turn: u3
         let mut nodes = taken.clone();
         (0..workload.replicas)
             .map(|ordinal| {
-                let node = given(ordinal).or_else(|| site.emptiest(workload, zone, &nodes))?;
+                let node = given(ordinal).or_else(|| site.least_used(workload, zone, &nodes))?;
                 nodes.push(node);
                 Some(node)
             })

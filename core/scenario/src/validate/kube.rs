@@ -1,12 +1,12 @@
 //! Seeds: their control planes, worker pools and nodes.
 
-use super::etcd::{Managed, Members, Placed};
-use super::lower::{Lowering, MAX_MACHINES, MAX_NODES, POOL, Site, Words, add_machine, zone_names, zones_of};
+use super::etcd::{EtcdPlacement, ManagedEtcd, Members};
+use super::lower::{Lowering, MAX_MACHINES, MAX_NODES, POOL, SeedState, SymbolTable, add_machine, zone_names, zones_of};
 use super::names::Names;
-use super::world::World;
-use super::{Context, quoted};
+use super::topology::Topology;
+use super::{CheckCtx, quoted};
 use crate::error::quote;
-use crate::ids::{ClusterId, GroupId, NodeId, PlaneId, ZoneId};
+use crate::ids::{EtcdId, KubeClusterId, MachineDeploymentId, NodeId, ZoneId};
 use crate::kube::gardener::{Pool, Seed};
 use crate::kube::labels::{Labels, Symbol};
 use crate::kube::name::MachineName;
@@ -14,7 +14,7 @@ use crate::kube::routing::{ApiToEtcd, Routing};
 use crate::kube::seed::{self, is_odd, over_zones};
 use crate::kube::taints::Taint;
 use crate::kube::usage::InFlight;
-use crate::kube::{Group, NodeSpec, NodeTemplate, PlaneSpec, PoolShare, Resources, Timers};
+use crate::kube::{KubeClusterSpec, MachineDeployment, NodeSpec, NodeTemplate, PoolShare, Resources, Timers};
 use crate::raw::{RawMachine, RawPool, RawScenario, RawSeed, RawSeedNode};
 use crate::units::Span;
 
@@ -23,54 +23,54 @@ pub(super) const MULTI_ZONAL: &str = "a pool without taints that has at least 3 
 
 /// All seeds, as far as they could be made out, and what their names stand for.
 pub(super) fn seeds(
-    cx: &mut Context<'_>,
+    ctx: &mut CheckCtx<'_>,
     raw: &RawScenario,
-    world: &mut World,
+    topology: &mut Topology,
     members: &mut Members,
-    clusters: &mut Names,
+    etcd_names: &mut Names,
     lowering: &mut Lowering,
 ) -> Names {
     let mut names = Names::new("a seed");
     let machines: u64 = raw.seeds.iter().flat_map(|seed| &seed.pools).map(|pool| u64::from(pool.maximum)).sum();
     if machines > u64::from(MAX_MACHINES) {
-        let wanted = format!("at most {MAX_MACHINES}: pools with a smaller `maximum`");
-        cx.error("seeds", format!("{machines} machines at most, in all pools"), wanted);
+        let expected = format!("at most {MAX_MACHINES}: pools with a smaller `maximum`");
+        ctx.error("seeds", format!("{machines} machines at most, in all pools"), expected);
     }
     let nodes: u64 = raw.seeds.iter().map(nodes_at_start).sum();
     if nodes > MAX_NODES as u64 {
-        cx.error("seeds", format!("{nodes} nodes at the start"), format!("at most {MAX_NODES}: pools with a smaller `minimum`"));
+        ctx.error("seeds", format!("{nodes} nodes at the start"), format!("at most {MAX_NODES}: pools with a smaller `minimum`"));
         return names;
     }
     for (s, seed) in raw.seeds.iter().enumerate() {
-        let (path, errors) = (format!("seeds[{s}]"), cx.errors.len());
-        names.add(cx, &format!("{path}.name"), seed.name.as_str(), lowering.sites.len());
+        let (path, errors) = (format!("seeds[{s}]"), ctx.errors.len());
+        names.add(ctx, &format!("{path}.name"), seed.name.as_str(), lowering.sites.len());
         // Whatever a second one of the name has is there already.
-        if cx.errors.len() > errors {
+        if ctx.errors.len() > errors {
             continue;
         }
-        lowering.mark(cx, &path, &seed.mark);
-        let mut site = Builder { cx, raw: seed, path, world, lowering }.build(s, members, clusters);
-        site.sound = cx.errors.len() == errors;
+        lowering.mark(ctx, &path, &seed.mark);
+        let mut site = Builder { ctx, raw: seed, path, topology, lowering }.build(s, members, etcd_names);
+        site.valid = ctx.errors.len() == errors;
         lowering.sites.push(site);
     }
     names
 }
 
 /// Machines that the cloud has left, of types that pools have.
-pub(super) fn stock(cx: &mut Context<'_>, raw: &RawScenario, world: &World, lowering: &mut Lowering) -> Vec<u32> {
+pub(super) fn stock(ctx: &mut CheckCtx<'_>, raw: &RawScenario, topology: &Topology, lowering: &mut Lowering) -> Vec<u32> {
     let mut types = Names::new("a type of machine");
     for kind in raw.seeds.iter().flat_map(|seed| &seed.pools).filter_map(|pool| pool.machine.kind.as_ref()) {
         if types.get(kind.as_str()).is_none() {
-            types.add(cx, "seeds", kind.as_str(), types.len());
+            types.add(ctx, "seeds", kind.as_str(), types.len());
         }
     }
     let mut counts = Vec::new();
     for (k, stock) in raw.cloud.stock.iter().enumerate() {
         let path = format!("cloud.stock[{k}]");
-        types.find(cx, &format!("{path}.machine"), &stock.machine);
-        let Some(zone) = world.zone_names.find(cx, &format!("{path}.zone"), &stock.zone) else { continue };
+        types.find(ctx, &format!("{path}.machine"), &stock.machine);
+        let Some(zone) = topology.zone_names.find(ctx, &format!("{path}.zone"), &stock.zone) else { continue };
         if lowering.stocks.insert((stock.machine.clone(), ZoneId(zone as u16)), k as u16).is_some() {
-            cx.error(&path, format!("{} in zone {} again", quote(&stock.machine), stock.zone), "each type once in each zone");
+            ctx.error(&path, format!("{} in zone {} again", quote(&stock.machine), stock.zone), "each type once in each zone");
         }
         counts.push(stock.count);
     }
@@ -88,57 +88,57 @@ fn is_given(seed: &RawSeed, pool: &RawPool) -> bool {
 }
 
 /// Where its Services send their clients.
-fn routing(cx: &mut Context<'_>, raw: &RawSeed, path: &str) -> Routing {
+fn routing(ctx: &mut CheckCtx<'_>, raw: &RawSeed, path: &str) -> Routing {
     let routing = Routing { hints: raw.topology_aware_routing, api_to_etcd: raw.api_to_etcd };
     let path = format!("{path}.topology_aware_routing");
     if routing.hints && raw.zones.len() < 2 {
-        cx.error(&path, "true, in one zone", "false, or a zone more: there is nowhere else to go");
+        ctx.error(&path, "true, in one zone", "false, or a zone more: there is nowhere else to go");
     } else if routing.hints && routing.api_to_etcd != ApiToEtcd::Any {
-        cx.error(&path, "true, and `api_to_etcd`", "one of them: hints are for those who are sent to any");
+        ctx.error(&path, "true, and `api_to_etcd`", "one of them: hints are for those who are sent to any");
     }
     routing
 }
 
 struct Builder<'a, 'b> {
-    cx: &'a mut Context<'b>,
+    ctx: &'a mut CheckCtx<'b>,
     raw: &'a RawSeed,
     path: String,
-    world: &'a mut World,
+    topology: &'a mut Topology,
     lowering: &'a mut Lowering,
 }
 
 impl Builder<'_, '_> {
-    fn build(mut self, s: usize, members: &mut Members, clusters: &mut Names) -> Site {
-        let (cx, raw, path) = (&mut *self.cx, self.raw, &self.path);
-        let zones = zones_of(cx, &format!("{path}.zones"), &raw.zones, None, self.world);
+    fn build(mut self, s: usize, members: &mut Members, etcd_names: &mut Names) -> SeedState {
+        let (ctx, raw, path) = (&mut *self.ctx, self.raw, &self.path);
+        let zones = zones_of(ctx, &format!("{path}.zones"), &raw.zones, None, self.topology);
         if !is_odd(zones.len() as u32) && zones.len() == raw.zones.len() && !raw.allow_even_zones {
-            let wanted = "an odd number, so that losing one leaves a majority of them (GEP-20); or \"allow_even_zones\": true";
-            cx.error(&format!("{path}.zones"), format!("{} zones", zones.len()), wanted);
+            let expected = "an odd number, so that losing one leaves a majority of them (GEP-20); or \"allow_even_zones\": true";
+            ctx.error(&format!("{path}.zones"), format!("{} zones", zones.len()), expected);
         }
-        let routing = routing(cx, raw, path);
+        let routing = routing(ctx, raw, path);
         let timers = raw.timers.timers();
-        leases(cx, &format!("{path}.timers"), &timers);
+        leases(ctx, &format!("{path}.timers"), &timers);
         let hosts = self.hosts(&zones);
-        let etcd = self.etcd(&hosts, members, clusters);
+        let etcd = self.etcd(&hosts, members, etcd_names);
         let name = raw.name.to_string();
         let seed = Seed {
             name: name.clone(),
-            plane: PlaneId(self.lowering.sites.len() as u16),
+            cluster: KubeClusterId(self.lowering.sites.len() as u16),
             zones,
             multi_zonal: false,
             allocatable_shoots: raw.allocatable_shoots,
             addresses: 0,
             pools: Vec::new(),
         };
-        let (nodes, groups, workloads, cared) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        let plane = PlaneSpec {
+        let (nodes, machine_deployments, workloads, control_plane_namespaces) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let cluster = KubeClusterSpec {
             name,
             etcd,
             control_plane: hosts,
             nodes,
-            groups,
+            machine_deployments,
             workloads,
-            cared,
+            control_plane_namespaces,
             routing,
             timers,
             requests: Vec::new(),
@@ -146,7 +146,7 @@ impl Builder<'_, '_> {
         };
         let (pools, nodes) = (Names::new("a pool of this seed"), Names::new("a node of this seed"));
         let (zones, used, volumes) = Default::default();
-        let mut site = Site { entry: s, sound: true, plane, seed, pools, nodes, zones, used, volumes, shoots: 0 };
+        let mut site = SeedState { entry: s, valid: true, cluster, seed, pools, nodes, zones, used, volumes, shoots: 0 };
         let pools = self.pools(&mut site);
         self.given(&pools, &mut site);
         self.made(&pools, &mut site);
@@ -159,47 +159,47 @@ impl Builder<'_, '_> {
     fn hosts(&mut self, zones: &[ZoneId]) -> Vec<NodeId> {
         let path = format!("{}.control_plane", self.path);
         let raw = &self.raw.control_plane;
-        self.lowering.mark(self.cx, &path, &raw.mark);
-        let own = zones_of(self.cx, &format!("{path}.zones"), &raw.zones, None, self.world);
+        self.lowering.mark(self.ctx, &path, &raw.mark);
+        let own = zones_of(self.ctx, &format!("{path}.zones"), &raw.zones, None, self.topology);
         let zones = if own.is_empty() { zones } else { &own };
         let zone = |k: usize| if zones.is_empty() { ZoneId(0) } else { zones[k % zones.len()] };
         let name = |k| format!("{}-control-plane-{k}", self.raw.name);
         let place = format!("{}.name", self.path);
-        (0..usize::from(raw.replicas)).map(|k| add_machine(self.cx, &place, name(k), zone(k), self.world)).collect()
+        (0..usize::from(raw.replicas)).map(|k| add_machine(self.ctx, &place, name(k), zone(k), self.topology)).collect()
     }
 
     /// The etcd cluster of the seed itself.
-    fn etcd(&mut self, hosts: &[NodeId], members: &mut Members, clusters: &mut Names) -> ClusterId {
+    fn etcd(&mut self, hosts: &[NodeId], members: &mut Members, etcd_names: &mut Names) -> EtcdId {
         let raw = &self.raw.control_plane;
         let path = format!("{}.control_plane", self.path);
-        let managed = Managed::new(self.cx, &path, &raw.options, &raw.initial, &raw.disk);
-        managed.check_leader(self.cx, "etcd", hosts.len());
-        let placed = Placed { home: self.raw.name.as_str(), set: "etcd", nodes: hosts, pods: false, later: 0, turns: 1 };
-        members.manage(self.cx, &managed, &placed, self.world, clusters)
+        let managed = ManagedEtcd::new(self.ctx, &path, &raw.options, &raw.initial, &raw.disk);
+        managed.check_leader(self.ctx, "etcd", hosts.len());
+        let placed = EtcdPlacement { home: self.raw.name.as_str(), set: "etcd", nodes: hosts, pods: false, later: 0, turns: 1 };
+        members.manage(self.ctx, &managed, &placed, self.topology, etcd_names)
     }
 
     /// The machine deployments of each pool: its first, and the zones they are in.
-    fn pools(&mut self, site: &mut Site) -> Vec<(usize, Vec<ZoneId>)> {
+    fn pools(&mut self, site: &mut SeedState) -> Vec<(usize, Vec<ZoneId>)> {
         let mut all = Vec::new();
         for (p, pool) in self.raw.pools.iter().enumerate() {
             let path = format!("{}.pools[{p}]", self.path);
-            site.pools.add(self.cx, &format!("{path}.name"), pool.name.as_str(), p);
-            self.lowering.mark(self.cx, &path, &pool.mark);
+            site.pools.add(self.ctx, &format!("{path}.name"), pool.name.as_str(), p);
+            self.lowering.mark(self.ctx, &path, &pool.mark);
             for (t, taint) in pool.taints.iter().enumerate() {
-                self.lowering.mark(self.cx, &format!("{path}.taints[{t}]"), &taint.mark);
+                self.lowering.mark(self.ctx, &format!("{path}.taints[{t}]"), &taint.mark);
             }
             if pool.minimum > pool.maximum {
-                let wanted = format!("at most `maximum`, {}", pool.maximum);
-                self.cx.error(&format!("{path}.minimum"), pool.minimum.to_string(), wanted);
+                let expected = format!("at most `maximum`, {}", pool.maximum);
+                self.ctx.error(&format!("{path}.minimum"), pool.minimum.to_string(), expected);
             }
-            let own = zones_of(self.cx, &format!("{path}.zones"), &pool.zones, Some(&site.seed.zones), self.world);
+            let own = zones_of(self.ctx, &format!("{path}.zones"), &pool.zones, Some(&site.seed.zones), self.topology);
             let zones = if pool.zones.is_empty() { site.seed.zones.clone() } else { own };
-            let first = site.plane.groups.len();
+            let first = site.cluster.machine_deployments.len();
             for (k, zone) in zones.iter().enumerate() {
-                site.plane.groups.push(Group {
+                site.cluster.machine_deployments.push(MachineDeployment {
                     name: format!("{}-{}-z{}", self.raw.name, pool.name, k + 1),
                     zone: *zone,
-                    template: template(&mut self.lowering.words, *zone, pool, self.world),
+                    template: template(&mut self.lowering.symbols, *zone, pool, self.topology),
                     minimum: over_zones(k as u32, pool.minimum, zones.len() as u32),
                     maximum: over_zones(k as u32, pool.maximum, zones.len() as u32),
                     pool: PoolShare {
@@ -211,104 +211,116 @@ impl Builder<'_, '_> {
                 });
             }
             let (maximum, max_surge) = (pool.maximum, pool.rollout.max_surge);
-            site.seed.pools.push(Pool { first: GroupId(first as u16), zones: zones.len() as u32, maximum, max_surge });
+            site.seed.pools.push(Pool {
+                first: MachineDeploymentId(first as u16),
+                zones: zones.len() as u32,
+                maximum,
+                max_surge,
+            });
             all.push((first, zones));
         }
         all
     }
 
     /// The nodes that the file gives.
-    fn given(&mut self, pools: &[(usize, Vec<ZoneId>)], site: &mut Site) {
+    fn given(&mut self, pools: &[(usize, Vec<ZoneId>)], site: &mut SeedState) {
         let mut machines = Names::new("a machine of this seed");
-        let mut counts = vec![0_u32; site.plane.groups.len()];
+        let mut counts = vec![0_u32; site.cluster.machine_deployments.len()];
         for (n, node) in self.raw.nodes.iter().enumerate() {
             let path = format!("{}.nodes[{n}]", self.path);
-            self.lowering.mark(self.cx, &path, &node.mark);
-            let Some(group) = self.group(&path, node, pools, site) else { continue };
-            let deployment = &site.plane.groups[usize::from(group.0)];
-            let found = node.machine.as_ref().map(|name| (name, MachineName::parse(group, &deployment.name, name.as_str())));
+            self.lowering.mark(self.ctx, &path, &node.mark);
+            let Some(deployment) = self.deployment(&path, node, pools, site) else { continue };
+            let spec = &site.cluster.machine_deployments[usize::from(deployment.0)];
+            let found = node.machine.as_ref().map(|name| (name, MachineName::parse(deployment, &spec.name, name.as_str())));
             if let Some((name, parsed)) = found {
                 let path = format!("{path}.machine");
-                machines.add(self.cx, &path, name.as_str(), n);
+                machines.add(self.ctx, &path, name.as_str(), n);
                 if parsed.is_none() {
-                    let wanted = format!(
+                    let expected = format!(
                         "{}-<5 letters>-<5 letters>, as Gardener names a machine of this pool and zone; letters that Kubernetes draws: bcdfghjklmnpqrstvwxz2456789",
-                        deployment.name
+                        spec.name
                     );
-                    self.cx.error(&path, quote(name.as_str()), wanted);
+                    self.ctx.error(&path, quote(name.as_str()), expected);
                 }
             }
-            let count = &mut counts[usize::from(group.0)];
-            let machine = found.and_then(|(_, parsed)| parsed).unwrap_or_else(|| MachineName::made(group, *count));
+            let count = &mut counts[usize::from(deployment.0)];
+            let machine = found.and_then(|(_, parsed)| parsed).unwrap_or_else(|| MachineName::made(deployment, *count));
             *count += 1;
-            if *count == deployment.maximum + 1 {
-                let wanted = format!("at most {} here, its share of the pool's `maximum`", deployment.maximum);
-                self.cx.error(&path, format!("a node more in {}", deployment.name), wanted);
+            if *count == spec.maximum + 1 {
+                let expected = format!("at most {} here, its share of the pool's `maximum`", spec.maximum);
+                self.ctx.error(&path, format!("a node more in {}", spec.name), expected);
             }
             self.node(&format!("{path}.name"), node.name.to_string(), machine, site);
         }
     }
 
     /// The machine deployment of a node that is given.
-    fn group(&mut self, path: &str, node: &RawSeedNode, pools: &[(usize, Vec<ZoneId>)], site: &Site) -> Option<GroupId> {
-        let pool = site.pools.find(self.cx, &format!("{path}.pool"), &node.pool);
+    fn deployment(
+        &mut self,
+        path: &str,
+        node: &RawSeedNode,
+        pools: &[(usize, Vec<ZoneId>)],
+        site: &SeedState,
+    ) -> Option<MachineDeploymentId> {
+        let pool = site.pools.find(self.ctx, &format!("{path}.pool"), &node.pool);
         let place = format!("{path}.zone");
-        let zone = self.world.zone_names.find(self.cx, &place, &node.zone).map(|zone| ZoneId(zone as u16))?;
+        let zone = self.topology.zone_names.find(self.ctx, &place, &node.zone).map(|zone| ZoneId(zone as u16))?;
         let (first, zones) = &pools[pool?];
         let found = zones.iter().position(|own| *own == zone);
         if found.is_none() {
-            let wanted = format!("one of the zones of its pool: {}", zone_names(zones, self.world));
-            self.cx.error(&place, quote(&node.zone), wanted);
+            let expected = format!("one of the zones of its pool: {}", zone_names(zones, self.topology));
+            self.ctx.error(&place, quote(&node.zone), expected);
         }
-        found.map(|k| GroupId((first + k) as u16))
+        found.map(|k| MachineDeploymentId((first + k) as u16))
     }
 
     /// The nodes of pools of which none is given.
-    fn made(&mut self, pools: &[(usize, Vec<ZoneId>)], site: &mut Site) {
+    fn made(&mut self, pools: &[(usize, Vec<ZoneId>)], site: &mut SeedState) {
         let place = format!("{}.name", self.path);
         for (pool, (first, zones)) in self.raw.pools.iter().zip(pools) {
-            for group in *first..first + zones.len() {
-                let count = if is_given(self.raw, pool) { 0 } else { site.plane.groups[group].minimum };
+            for deployment in *first..first + zones.len() {
+                let count = if is_given(self.raw, pool) { 0 } else { site.cluster.machine_deployments[deployment].minimum };
                 for k in 0..count {
-                    let machine = MachineName::made(GroupId(group as u16), k);
-                    self.node(&place, machine.text(&site.plane), machine, site);
+                    let machine = MachineName::made(MachineDeploymentId(deployment as u16), k);
+                    self.node(&place, machine.text(&site.cluster), machine, site);
                 }
             }
         }
     }
 
-    fn node(&mut self, path: &str, name: String, machine: MachineName, site: &mut Site) {
-        let Group { zone, template, .. } = site.plane.groups[usize::from(machine.group.0)].clone();
+    fn node(&mut self, path: &str, name: String, machine: MachineName, site: &mut SeedState) {
+        let MachineDeployment { zone, template, .. } =
+            site.cluster.machine_deployments[usize::from(machine.deployment.0)].clone();
         let mut template = template;
-        template.labels.set(Symbol::HOSTNAME, self.lowering.words.symbol(&name));
-        let errors = self.cx.errors.len();
-        let node = add_machine(self.cx, path, name.clone(), zone, self.world);
-        if self.cx.errors.len() == errors {
-            site.nodes.add(self.cx, path, &name, site.zones.len());
+        template.labels.set(Symbol::HOSTNAME, self.lowering.symbols.symbol(&name));
+        let errors = self.ctx.errors.len();
+        let node = add_machine(self.ctx, path, name.clone(), zone, self.topology);
+        if self.ctx.errors.len() == errors {
+            site.nodes.add(self.ctx, path, &name, site.zones.len());
         }
         site.add_node(NodeSpec { node, template, machine: Some(machine) }, zone);
     }
 
     /// How many nodes the seed's range of addresses holds: as many as it has at least.
-    fn addresses(&mut self, site: &Site) -> u64 {
+    fn addresses(&mut self, site: &SeedState) -> u64 {
         let path = format!("{}.node_cidr", self.path);
-        let wanted = "a range of IPv4 addresses such as \"10.242.0.0/16\"";
+        let expected = "a range of IPv4 addresses such as \"10.242.0.0/16\"";
         let address = |text: &str| text.split('.').count() == 4 && text.split('.').all(|part| part.parse::<u8>().is_ok());
         let range = self.raw.node_cidr.split_once('/').filter(|(start, _)| address(start));
         let parsed = range.and_then(|(_, bits)| bits.parse::<u8>().ok()).filter(|bits| *bits <= 32);
         let Some(bits) = parsed else {
-            self.cx.error(&path, quote(&self.raw.node_cidr), wanted);
+            self.ctx.error(&path, quote(&self.raw.node_cidr), expected);
             return 0;
         };
         let Some(free) = self.raw.node_prefix.checked_sub(bits) else {
-            let wanted = format!("at least the {bits} bits of `node_cidr`");
-            self.cx.error(&format!("{}.node_prefix", self.path), self.raw.node_prefix.to_string(), wanted);
+            let expected = format!("at least the {bits} bits of `node_cidr`");
+            self.ctx.error(&format!("{}.node_prefix", self.path), self.raw.node_prefix.to_string(), expected);
             return 0;
         };
         let (nodes, holds) = (site.zones.len(), 1_u64 << free);
         if nodes as u64 > holds {
-            let wanted = format!("a range for its {nodes} nodes: this one holds {holds} of /{}", self.raw.node_prefix);
-            self.cx.error(&path, quote(&self.raw.node_cidr), wanted);
+            let expected = format!("a range for its {nodes} nodes: this one holds {holds} of /{}", self.raw.node_prefix);
+            self.ctx.error(&path, quote(&self.raw.node_cidr), expected);
         }
         holds
     }
@@ -321,23 +333,23 @@ impl Builder<'_, '_> {
         };
         let may_be = seed::is_multi_zonal(&self.raw.pools.iter().zip(pools).map(pool).collect::<Vec<_>>());
         if self.raw.multi_zonal == Some(true) && !may_be {
-            self.cx.error(&format!("{}.multi_zonal", self.path), "true", MULTI_ZONAL);
+            self.ctx.error(&format!("{}.multi_zonal", self.path), "true", MULTI_ZONAL);
         }
         self.raw.multi_zonal.unwrap_or(may_be)
     }
 }
 
 /// What nodes of a pool in a zone are like.
-fn template(words: &mut Words, zone: ZoneId, pool: &RawPool, world: &World) -> NodeTemplate {
-    let zone = &world.zones[usize::from(zone.0)];
-    let pool_key = words.symbol(POOL);
+fn template(symbols: &mut SymbolTable, zone: ZoneId, pool: &RawPool, topology: &Topology) -> NodeTemplate {
+    let zone = &topology.zones[usize::from(zone.0)];
+    let pool_key = symbols.symbol(POOL);
     let labels = [
-        (Symbol::ZONE, words.symbol(&zone.name)),
-        (Symbol::REGION, words.symbol(&world.regions[usize::from(zone.region)])),
-        (pool_key, words.symbol(pool.name.as_str())),
+        (Symbol::ZONE, symbols.symbol(&zone.name)),
+        (Symbol::REGION, symbols.symbol(&topology.regions[usize::from(zone.region)])),
+        (pool_key, symbols.symbol(pool.name.as_str())),
     ];
     let taint = |taint: &crate::raw::RawTaint| {
-        let key = words.symbol(taint.key.as_str());
+        let key = symbols.symbol(taint.key.as_str());
         Taint { key, value: None, effect: taint.effect.effect() }
     };
     let taints = pool.taints.iter().map(taint).collect();
@@ -359,14 +371,14 @@ pub(super) fn milli(cpu: f64) -> u64 {
 }
 
 /// client-go refuses to run with others.
-fn leases(cx: &mut Context<'_>, path: &str, timers: &Timers) {
+fn leases(ctx: &mut CheckCtx<'_>, path: &str, timers: &Timers) {
     let Timers { lease_duration, renew_deadline, retry_period, .. } = *timers;
     if lease_duration <= renew_deadline {
-        let wanted = format!("more than renew_deadline, {}", Span(renew_deadline));
-        cx.error(&format!("{path}.lease_duration"), quoted(Span(lease_duration)), wanted);
+        let expected = format!("more than renew_deadline, {}", Span(renew_deadline));
+        ctx.error(&format!("{path}.lease_duration"), quoted(Span(lease_duration)), expected);
     }
     if renew_deadline.as_nanos() * 10 <= retry_period.as_nanos() * 12 {
-        let wanted = format!("more than 1.2 x retry_period, {}", Span(retry_period));
-        cx.error(&format!("{path}.renew_deadline"), quoted(Span(renew_deadline)), wanted);
+        let expected = format!("more than 1.2 x retry_period, {}", Span(retry_period));
+        ctx.error(&format!("{path}.renew_deadline"), quoted(Span(renew_deadline)), expected);
     }
 }

@@ -1,12 +1,12 @@
 //! Clients, and how much work they make in all.
 
-use super::etcd::{Life, Members, only_or_named};
+use super::etcd::{MemberLifetime, Members, only_or_named};
 use super::names::Names;
-use super::world::World;
-use super::{Context, quoted};
+use super::topology::Topology;
+use super::{CheckCtx, quoted};
 use crate::cost::Process;
 use crate::error::{did_you_mean, one_of, quote};
-use crate::ids::{ClusterId, NodeId, ZoneId};
+use crate::ids::{EtcdId, NodeId, ZoneId};
 use crate::load::{Change, Client, Load, Op, Target};
 use crate::raw::{RawArrivals, RawClient, RawConsistency, RawOp, RawProcess, RawScenario};
 use crate::units::{Rate, Size};
@@ -24,9 +24,9 @@ const CLOSED_LOOP_PER_S: f64 = 1e3;
 const MAX_ANSWER_BYTES: u64 = 16 << 30;
 
 pub(super) fn validate(
-    cx: &mut Context<'_>,
+    ctx: &mut CheckCtx<'_>,
     raw: &RawScenario,
-    world: &World,
+    topology: &Topology,
     clusters: &Names,
     members: &Members,
 ) -> Vec<Client> {
@@ -35,20 +35,20 @@ pub(super) fn validate(
     let mut total = Total::default();
     for (k, client) in raw.clients.iter().enumerate() {
         let path = format!("clients[{k}]");
-        names.add(cx, &format!("{path}.name"), client.name.as_str(), k);
-        let cluster = only_or_named(cx, &path, client.cluster.as_deref(), clusters);
-        let (zone, node) = location(cx, &path, client, world);
-        let (start, stop) = times(cx, &path, client);
-        let load = load(cx, &path, client);
-        let lives = cluster.and_then(|cluster| members.lives.get(cluster));
-        let target = target(cx, &path, &client.target, start, lives.map_or(&[], Vec::as_slice));
+        names.add(ctx, &format!("{path}.name"), client.name.as_str(), k);
+        let cluster = only_or_named(ctx, &path, client.cluster.as_deref(), clusters);
+        let (zone, node) = location(ctx, &path, client, topology);
+        let (start, stop) = times(ctx, &path, client);
+        let load = load(ctx, &path, client);
+        let lifetimes = cluster.and_then(|cluster| members.lifetimes.get(cluster));
+        let target = target(ctx, &path, &client.target, start, lifetimes.map_or(&[], Vec::as_slice));
         total.add(load, client, stop.since(start));
         all.push(Client {
             name: client.name.to_string(),
-            cluster: ClusterId(cluster.unwrap_or(0) as u16),
+            etcd: EtcdId(cluster.unwrap_or(0) as u16),
             zone: zone.unwrap_or(ZoneId(0)),
             node,
-            op: op(cx, &path, client.op),
+            op: op(ctx, &path, client.op),
             target: target.unwrap_or(Target::All),
             load,
             requests: client.requests,
@@ -60,12 +60,12 @@ pub(super) fn validate(
             server: None,
         });
     }
-    total.check(cx);
+    total.check(ctx);
     all
 }
 
 fn process(raw: RawProcess) -> Process {
-    Process { per_request: raw.per_request.0, per_mib: raw.per_mib.0, hand_over: raw.hand_over.0 }
+    Process { per_request: raw.per_request.0, per_mib: raw.per_mib.0, rpc_overhead: raw.hand_over.0 }
 }
 
 #[derive(Default)]
@@ -93,83 +93,83 @@ impl Total {
         }
     }
 
-    fn check(&self, cx: &mut Context<'_>) {
+    fn check(&self, ctx: &mut CheckCtx<'_>) {
         if self.rate_per_s > MAX_RATE_PER_S {
-            cx.error("clients", format!("{}/s in all", self.rate_per_s), "at most 1000000/s of all rates together");
+            ctx.error("clients", format!("{}/s in all", self.rate_per_s), "at most 1000000/s of all rates together");
         }
         if self.connections > MAX_CONNECTIONS {
-            cx.error("clients", format!("{} connections in all", self.connections), format!("at most {MAX_CONNECTIONS}"));
+            ctx.error("clients", format!("{} connections in all", self.connections), format!("at most {MAX_CONNECTIONS}"));
         }
-        if self.requests > MAX_REQUESTS && cx.trusts("duration") {
+        if self.requests > MAX_REQUESTS && ctx.trusts("duration") {
             let found = format!("about {:.1e} requests in the whole run", self.requests);
-            cx.error("clients", found, "at most 1e10: a lower rate, fewer connections or a shorter run");
+            ctx.error("clients", found, "at most 1e10: a lower rate, fewer connections or a shorter run");
         }
     }
 }
 
-fn location(cx: &mut Context<'_>, path: &str, client: &RawClient, world: &World) -> (Option<ZoneId>, Option<NodeId>) {
-    let zone = client.zone.as_ref().map(|name| world.zone_names.find(cx, &format!("{path}.zone"), name));
-    let node = client.node.as_ref().map(|name| world.node_names.find(cx, &format!("{path}.node"), name));
-    let node_zone = node.flatten().and_then(|node| world.node_zones[node]);
+fn location(ctx: &mut CheckCtx<'_>, path: &str, client: &RawClient, topology: &Topology) -> (Option<ZoneId>, Option<NodeId>) {
+    let zone = client.zone.as_ref().map(|name| topology.zone_names.find(ctx, &format!("{path}.zone"), name));
+    let node = client.node.as_ref().map(|name| topology.node_names.find(ctx, &format!("{path}.node"), name));
+    let node_zone = node.flatten().and_then(|node| topology.node_zones[node]);
     if let (Some(Some(zone)), Some(node_zone), Some(name)) = (zone, node_zone, &client.node)
         && zone != usize::from(node_zone.0)
     {
-        let wanted = format!("{}, where node {name} stands, or nothing", quote(&world.zones[node_zone.0 as usize].name));
-        cx.error(&format!("{path}.zone"), quote(client.zone.as_deref().unwrap_or_default()), wanted);
+        let expected = format!("{}, where node {name} stands, or nothing", quote(&topology.zones[node_zone.0 as usize].name));
+        ctx.error(&format!("{path}.zone"), quote(client.zone.as_deref().unwrap_or_default()), expected);
     }
-    if zone.is_none() && node.is_none() && world.zones.len() > 1 {
-        cx.error(path, "neither `zone` nor `node`", "one of them: delays depend on where a client is");
+    if zone.is_none() && node.is_none() && topology.zones.len() > 1 {
+        ctx.error(path, "neither `zone` nor `node`", "one of them: delays depend on where a client is");
     }
     let zone = zone.flatten().map(|zone| ZoneId(zone as u16)).or(node_zone);
     (zone, node.flatten().map(|node| NodeId(node as u16)))
 }
 
-fn times(cx: &mut Context<'_>, path: &str, client: &RawClient) -> (Time, Time) {
+fn times(ctx: &mut CheckCtx<'_>, path: &str, client: &RawClient) -> (Time, Time) {
     let start = Time::ZERO + client.start.0;
-    let stop = client.stop.map_or(cx.end, |stop| (Time::ZERO + stop.0).min(cx.end));
-    if start >= cx.end {
-        cx.error(&format!("{path}.start"), quoted(client.start), "a time before the end of the run (`duration`)");
+    let stop = client.stop.map_or(ctx.end, |stop| (Time::ZERO + stop.0).min(ctx.end));
+    if start >= ctx.end {
+        ctx.error(&format!("{path}.start"), quoted(client.start), "a time before the end of the run (`duration`)");
     } else if let Some(written) = client.stop
         && start >= stop
     {
-        cx.error(&format!("{path}.stop"), quoted(written), format!("a time after its start, {}", client.start));
+        ctx.error(&format!("{path}.stop"), quoted(written), format!("a time after its start, {}", client.start));
     }
     (start, stop)
 }
 
-fn load(cx: &mut Context<'_>, path: &str, client: &RawClient) -> Load {
+fn load(ctx: &mut CheckCtx<'_>, path: &str, client: &RawClient) -> Load {
     let watches = matches!(client.op, RawOp::Watch {});
     if let (Some(requests), true) = (client.requests, watches) {
-        cx.error(&format!("{path}.requests"), requests.to_string(), "nothing: a watch is one request, and held");
+        ctx.error(&format!("{path}.requests"), requests.to_string(), "nothing: a watch is one request, and held");
     }
     if let Some(rate) = client.rate {
         if watches {
-            cx.error(&format!("{path}.rate"), quoted(rate), "no rate: a watch is held, say how many with `connections`");
+            ctx.error(&format!("{path}.rate"), quoted(rate), "no rate: a watch is held, say how many with `connections`");
         } else if client.connections.is_some() {
-            cx.error(path, "both `rate` and `connections`", "one of them");
+            ctx.error(path, "both `rate` and `connections`", "one of them");
         }
         if rate.interval() == Duration::MAX {
-            cx.error(&format!("{path}.rate"), quoted(rate), "more than none");
+            ctx.error(&format!("{path}.rate"), quoted(rate), "more than none");
         }
         return Load::Open { interval: rate.interval(), poisson: client.arrivals == Some(RawArrivals::Poisson) };
     }
     if client.arrivals.is_some() {
-        cx.error(&format!("{path}.arrivals"), "arrivals without a rate", "`rate` too, or no `arrivals`");
+        ctx.error(&format!("{path}.arrivals"), "arrivals without a rate", "`rate` too, or no `arrivals`");
     }
-    if client.connections.is_none() && !watches && cx.trusts(&format!("{path}.rate")) {
-        cx.error(path, "neither `rate` nor `connections`", "one of them, such as \"rate\": \"100/s\"");
+    if client.connections.is_none() && !watches && ctx.trusts(&format!("{path}.rate")) {
+        ctx.error(path, "neither `rate` nor `connections`", "one of them, such as \"rate\": \"100/s\"");
     }
     Load::Closed { connections: client.connections.unwrap_or(1) }
 }
 
-fn op(cx: &mut Context<'_>, path: &str, raw: RawOp) -> Op {
+fn op(ctx: &mut CheckCtx<'_>, path: &str, raw: RawOp) -> Op {
     let bytes = |size: Size| size.0 as u32;
     match raw {
         RawOp::Put { key, value } => Op::Put { key_bytes: bytes(key), value_bytes: bytes(value) },
         RawOp::Txn { key, value } => Op::Txn { change: Change::Update, key_bytes: bytes(key), value_bytes: bytes(value) },
         RawOp::Range { key, value, keys, consistency } => {
             if (key.0 + value.0).saturating_mul(u64::from(keys)) > MAX_ANSWER_BYTES {
-                cx.error(&format!("{path}.keys"), keys.to_string(), format!("answers of at most {}", Size(MAX_ANSWER_BYTES)));
+                ctx.error(&format!("{path}.keys"), keys.to_string(), format!("answers of at most {}", Size(MAX_ANSWER_BYTES)));
             }
             let linearizable = consistency == RawConsistency::Linearizable;
             Op::Range { linearizable, keys, key_bytes: bytes(key), value_bytes: bytes(value) }
@@ -179,7 +179,7 @@ fn op(cx: &mut Context<'_>, path: &str, raw: RawOp) -> Op {
     }
 }
 
-fn target(cx: &mut Context<'_>, path: &str, raw: &str, start: Time, lives: &[Life]) -> Option<Target> {
+fn target(ctx: &mut CheckCtx<'_>, path: &str, raw: &str, start: Time, lifetimes: &[MemberLifetime]) -> Option<Target> {
     match raw {
         "leader" => return Some(Target::Leader),
         "follower" => return Some(Target::Follower),
@@ -188,12 +188,12 @@ fn target(cx: &mut Context<'_>, path: &str, raw: &str, start: Time, lives: &[Lif
         _ => {}
     }
     // The member of that name when the client starts; one that is added later will do.
-    let named = |life: &&Life| life.name() == raw;
-    let found = lives.iter().rev().find(|life| named(life) && life.covers(start)).or_else(|| lives.iter().find(named));
-    if found.is_none() && !lives.is_empty() {
-        let known = || ["leader", "follower", "nearest", "all"].into_iter().chain(lives.iter().map(Life::name));
-        let hint = if cx.errors.suggests() { did_you_mean(raw, known()) } else { String::new() };
-        cx.error(&format!("{path}.target"), quote(raw), format!("{}{hint}", one_of(known())));
+    let named = |life: &&MemberLifetime| life.name() == raw;
+    let found = lifetimes.iter().rev().find(|life| named(life) && life.covers(start)).or_else(|| lifetimes.iter().find(named));
+    if found.is_none() && !lifetimes.is_empty() {
+        let known = || ["leader", "follower", "nearest", "all"].into_iter().chain(lifetimes.iter().map(MemberLifetime::name));
+        let hint = if ctx.errors.suggests() { did_you_mean(raw, known()) } else { String::new() };
+        ctx.error(&format!("{path}.target"), quote(raw), format!("{}{hint}", one_of(known())));
     }
     found.map(|life| Target::Member(life.id.index))
 }

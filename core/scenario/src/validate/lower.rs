@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use super::names::Names;
-use super::world::World;
-use super::{Context, quoted};
+use super::topology::Topology;
+use super::{CheckCtx, quoted};
 use crate::ids::{NodeId, NodeKey, ZoneId};
 use crate::kube::gardener::Seed;
 use crate::kube::labels::{Symbol, WELL_KNOWN};
 use crate::kube::taints::Effect;
-use crate::kube::{Image, NodeSpec, PlaneSpec, Resources, Workload};
+use crate::kube::{Image, KubeClusterSpec, NodeSpec, Resources, Workload};
 use crate::model::Node;
 use crate::raw::RawMark;
 use crate::source::Input;
@@ -27,18 +27,18 @@ pub(super) const MAX_PODS: u64 = 100_000;
 pub(super) const POOL: &str = "worker.gardener.cloud/pool";
 
 /// What stands for itself: each word once.
-pub(super) struct Words {
+pub(super) struct SymbolTable {
     pub(super) list: Vec<String>,
     index: BTreeMap<String, u32>,
 }
 
-impl Words {
+impl SymbolTable {
     fn new() -> Self {
-        let mut words = Self { list: Vec::new(), index: BTreeMap::new() };
+        let mut symbols = Self { list: Vec::new(), index: BTreeMap::new() };
         for word in WELL_KNOWN {
-            words.symbol(word);
+            symbols.symbol(word);
         }
-        words
+        symbols
     }
 
     /// The symbol of a word; those that come first have the lowest.
@@ -54,12 +54,12 @@ impl Words {
 }
 
 /// A seed with what is needed to place pods in it.
-pub(super) struct Site {
+pub(super) struct SeedState {
     /// Which of the file's seeds it is.
     pub(super) entry: usize,
     /// Nothing is wrong with it; what is placed in one that is not would be wrong for no other reason.
-    pub(super) sound: bool,
-    pub(super) plane: PlaneSpec,
+    pub(super) valid: bool,
+    pub(super) cluster: KubeClusterSpec,
     pub(super) seed: Seed,
     pub(super) pools: Names,
     /// Names of its nodes: what they stand for is a [`NodeKey`].
@@ -74,10 +74,10 @@ pub(super) struct Site {
     pub(super) shoots: u32,
 }
 
-impl Site {
+impl SeedState {
     /// A node more, which the world has already.
     pub(super) fn add_node(&mut self, spec: NodeSpec, zone: ZoneId) {
-        self.plane.nodes.push(spec);
+        self.cluster.nodes.push(spec);
         self.zones.push(zone);
         self.used.push(Resources::default());
         self.volumes.push(0);
@@ -85,15 +85,15 @@ impl Site {
 
     /// Whether a pod of the workload may be on a node, by its taints and labels.
     pub(super) fn suits(&self, workload: &Workload, node: NodeKey) -> bool {
-        let template = &self.plane.nodes[node.0 as usize].template;
+        let template = &self.cluster.nodes[node.0 as usize].template;
         let mut repelling = template.taints.iter().filter(|taint| taint.effect != Effect::PreferNoSchedule);
         workload.affinity.admits(&template.labels)
             && repelling.all(|taint| workload.tolerations.iter().any(|toleration| toleration.tolerates(taint)))
     }
 
     /// Whether there is room for a pod of the workload on a node.
-    pub(super) fn has_room(&self, workload: &Workload, node: NodeKey) -> bool {
-        let (k, template) = (node.0 as usize, &self.plane.nodes[node.0 as usize].template);
+    pub(super) fn has_capacity(&self, workload: &Workload, node: NodeKey) -> bool {
+        let (k, template) = (node.0 as usize, &self.cluster.nodes[node.0 as usize].template);
         self.used[k].plus(&workload.requests).fits(&template.allocatable)
             && (workload.volume.is_none() || self.volumes[k] < template.volumes)
     }
@@ -106,23 +106,24 @@ impl Site {
     }
 
     /// The node of a zone that suits the workload, has room and the fewest pods: the first of these, none of `taken`.
-    pub(super) fn emptiest(&self, workload: &Workload, zone: ZoneId, taken: &[NodeKey]) -> Option<NodeKey> {
+    pub(super) fn least_used(&self, workload: &Workload, zone: ZoneId, taken: &[NodeKey]) -> Option<NodeKey> {
         let nodes = (0..self.zones.len()).filter(|node| self.zones[*node] == zone).map(|node| NodeKey(node as u32));
-        let fitting = nodes.filter(|node| !taken.contains(node) && self.suits(workload, *node) && self.has_room(workload, *node));
+        let fitting =
+            nodes.filter(|node| !taken.contains(node) && self.suits(workload, *node) && self.has_capacity(workload, *node));
         fitting.min_by_key(|node| self.used[node.0 as usize].pods)
     }
 
     /// The machine behind a node.
     pub(super) fn machine(&self, node: NodeKey) -> NodeId {
-        self.plane.nodes[node.0 as usize].node
+        self.cluster.nodes[node.0 as usize].node
     }
 }
 
 /// Everything that is put together.
 pub(super) struct Lowering {
-    pub(super) words: Words,
+    pub(super) symbols: SymbolTable,
     pub(super) images: BTreeMap<(String, u64), u16>,
-    pub(super) sites: Vec<Site>,
+    pub(super) sites: Vec<SeedState>,
     pub(super) pods: u64,
     pub(super) inputs: Vec<Input>,
     /// Stocks of machines, by type and zone.
@@ -132,7 +133,7 @@ pub(super) struct Lowering {
 impl Lowering {
     pub(super) fn new() -> Self {
         let (images, stocks) = (BTreeMap::new(), BTreeMap::new());
-        Self { words: Words::new(), images, sites: Vec::new(), pods: 0, inputs: Vec::new(), stocks }
+        Self { symbols: SymbolTable::new(), images, sites: Vec::new(), pods: 0, inputs: Vec::new(), stocks }
     }
 
     /// The stock that machines of a type come from in a zone; `None`: there are always more.
@@ -147,49 +148,59 @@ impl Lowering {
     }
 
     /// Accounts for pods; too many are refused, and must not be made.
-    pub(super) fn room_for(&mut self, cx: &mut Context<'_>, path: &str, pods: u64) -> bool {
+    pub(super) fn has_pod_capacity(&mut self, ctx: &mut CheckCtx<'_>, path: &str, pods: u64) -> bool {
         let before = self.pods;
         self.pods = before.saturating_add(pods.max(1));
         if before <= MAX_PODS && self.pods > MAX_PODS {
-            cx.error(path, format!("more than {MAX_PODS} pods, or components"), format!("at most {MAX_PODS} in all"));
+            ctx.error(path, format!("more than {MAX_PODS} pods, or components"), format!("at most {MAX_PODS} in all"));
         }
         self.pods <= MAX_PODS
     }
 
     /// Keeps what the file says of where something comes from.
-    pub(super) fn mark(&mut self, cx: &mut Context<'_>, path: &str, raw: &RawMark) {
-        mark(cx, &mut self.inputs, path, raw);
+    pub(super) fn mark(&mut self, ctx: &mut CheckCtx<'_>, path: &str, raw: &RawMark) {
+        mark(ctx, &mut self.inputs, path, raw);
     }
 }
 
 /// Keeps what the file says of where something comes from.
-pub(super) fn mark(cx: &mut Context<'_>, inputs: &mut Vec<Input>, path: &str, mark: &RawMark) {
+pub(super) fn mark(ctx: &mut CheckCtx<'_>, inputs: &mut Vec<Input>, path: &str, mark: &RawMark) {
     match mark.source {
         Some(source) => inputs.push(Input { path: path.to_owned(), source, because: mark.because.clone() }),
         None if mark.because.is_empty() => {}
-        None => cx.error(&format!("{path}.source"), "nothing", "who says so: `published`, `inferred` or `assumed`"),
+        None => ctx.error(&format!("{path}.source"), "nothing", "who says so: `published`, `inferred` or `assumed`"),
     }
 }
 
 /// A machine more in the world.
-pub(super) fn add_machine(cx: &mut Context<'_>, path: &str, name: String, zone: ZoneId, world: &mut World) -> NodeId {
-    let index = world.nodes.len();
-    world.node_names.add(cx, path, &name, index);
-    world.node_zones.push(Some(zone));
-    world.nodes.push(Node { name, zone });
+pub(super) fn add_machine(ctx: &mut CheckCtx<'_>, path: &str, name: String, zone: ZoneId, topology: &mut Topology) -> NodeId {
+    let index = topology.nodes.len();
+    topology.node_names.add(ctx, path, &name, index);
+    topology.node_zones.push(Some(zone));
+    topology.nodes.push(Node { name, zone });
     NodeId(index as u16)
 }
 
 /// The zones of these names, each once; of these, where they must be some of them.
-pub(super) fn zones_of(cx: &mut Context<'_>, path: &str, names: &[String], of: Option<&[ZoneId]>, world: &World) -> Vec<ZoneId> {
+pub(super) fn zones_of(
+    ctx: &mut CheckCtx<'_>,
+    path: &str,
+    names: &[String],
+    of: Option<&[ZoneId]>,
+    topology: &Topology,
+) -> Vec<ZoneId> {
     let mut zones = Vec::new();
     for (k, name) in names.iter().enumerate() {
         let path = format!("{path}[{k}]");
-        let Some(zone) = world.zone_names.find(cx, &path, name).map(|zone| ZoneId(zone as u16)) else { continue };
+        let Some(zone) = topology.zone_names.find(ctx, &path, name).map(|zone| ZoneId(zone as u16)) else { continue };
         if zones.contains(&zone) {
-            cx.error(&path, format!("{} again", quoted(name)), "each zone once");
+            ctx.error(&path, format!("{} again", quoted(name)), "each zone once");
         } else if of.is_some_and(|of| !of.contains(&zone)) {
-            cx.error(&path, quoted(name), format!("one of the zones of its seed: {}", zone_names(of.unwrap_or_default(), world)));
+            ctx.error(
+                &path,
+                quoted(name),
+                format!("one of the zones of its seed: {}", zone_names(of.unwrap_or_default(), topology)),
+            );
         } else {
             zones.push(zone);
         }
@@ -198,6 +209,6 @@ pub(super) fn zones_of(cx: &mut Context<'_>, path: &str, names: &[String], of: O
 }
 
 /// Zones by name.
-pub(super) fn zone_names(zones: &[ZoneId], world: &World) -> String {
-    crate::error::one_of(zones.iter().map(|zone| world.zones[zone.0 as usize].name.as_str()))
+pub(super) fn zone_names(zones: &[ZoneId], topology: &Topology) -> String {
+    crate::error::one_of(zones.iter().map(|zone| topology.zones[zone.0 as usize].name.as_str()))
 }

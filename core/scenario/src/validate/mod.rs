@@ -12,17 +12,17 @@ mod etcd;
 mod events;
 mod gardener;
 mod kube;
-mod later;
 mod load;
 mod lower;
 mod names;
 mod operations;
 mod options;
 mod passive;
+mod planned_changes;
 mod prices;
+mod topology;
 mod usage;
 mod workload;
-mod world;
 
 use std::collections::BTreeSet;
 use std::fmt::Display;
@@ -44,34 +44,34 @@ const MAX_QUANTILES: usize = 2_000_000;
 
 /// The scenario that is meant, if nothing is wrong with it. `replaced` are paths where the form was wrong already.
 pub(super) fn validate(raw: &RawScenario, replaced: &BTreeSet<String>, errors: &mut Errors) -> Option<Scenario> {
-    let mut cx = Context { errors, replaced, quantiles: 0, end: Time::MAX };
-    if cx.trusts("duration") {
-        cx.end = Time::ZERO + raw.duration.0;
+    let mut ctx = CheckCtx { errors, replaced, quantiles: 0, end: Time::MAX };
+    if ctx.trusts("duration") {
+        ctx.end = Time::ZERO + raw.duration.0;
     }
-    let mut world = world::validate(&mut cx, raw);
-    let (mut clusters, mut members) = etcd::validate(&mut cx, raw, &mut world);
-    let (mut kube, mut inputs) = gardener::validate(&mut cx, raw, &mut world, &mut clusters, &mut members);
-    let prices = prices::validate(&mut cx, raw, &kube);
-    let mut clients = load::validate(&mut cx, raw, &world, &clusters, &members);
-    usage::bound(&mut cx, raw, &kube);
-    usage::sample(&cx, raw, &mut kube);
-    clients.extend(usage::clients(&mut cx, raw, &kube));
-    usage::limits(&mut cx, raw);
-    let (faults, random_faults) = events::validate(&mut cx, raw, &world, &clusters, &members, &mut inputs);
-    let probe = Probe { from: probe_zone(&mut cx, raw, &world.zone_names), deadline: raw.probe.deadline.0 };
-    let expect = expectations(&mut cx, raw, &clusters);
-    let observe_at = observe_at(&mut cx, raw);
-    cx.errors.is_empty().then(|| Scenario {
+    let mut topology = topology::validate(&mut ctx, raw);
+    let (mut clusters, mut members) = etcd::validate(&mut ctx, raw, &mut topology);
+    let (mut kube, mut inputs) = gardener::validate(&mut ctx, raw, &mut topology, &mut clusters, &mut members);
+    let prices = prices::validate(&mut ctx, raw, &kube);
+    let mut clients = load::validate(&mut ctx, raw, &topology, &clusters, &members);
+    usage::bound(&mut ctx, raw, &kube);
+    usage::sample(&ctx, raw, &mut kube);
+    clients.extend(usage::clients(&mut ctx, raw, &kube));
+    usage::limits(&mut ctx, raw);
+    let (faults, random_faults) = events::validate(&mut ctx, raw, &topology, &clusters, &members, &mut inputs);
+    let probe = Probe { from: probe_zone(&mut ctx, raw, &topology.zone_names), deadline: raw.probe.deadline.0 };
+    let expect = expectations(&mut ctx, raw, &clusters);
+    let observe_at = observe_at(&mut ctx, raw);
+    ctx.errors.is_empty().then(|| Scenario {
         name: raw.name.to_string(),
         title: raw.title.clone(),
         description: raw.description.clone(),
         seed: raw.seed,
         duration: raw.duration.0,
-        regions: world.regions,
-        zones: world.zones,
-        nodes: world.nodes,
-        volumes: world.volumes,
-        network: world.network,
+        regions: topology.regions,
+        zones: topology.zones,
+        nodes: topology.nodes,
+        volumes: topology.volumes,
+        network: topology.network,
         etcd: members.clusters,
         kube,
         prices,
@@ -87,38 +87,38 @@ pub(super) fn validate(raw: &RawScenario, replaced: &BTreeSet<String>, errors: &
     })
 }
 
-fn observe_at(cx: &mut Context<'_>, raw: &RawScenario) -> Vec<(String, Time)> {
+fn observe_at(ctx: &mut CheckCtx<'_>, raw: &RawScenario) -> Vec<(String, Time)> {
     let mut all = Vec::with_capacity(raw.observe_at.len());
     for (k, span) in raw.observe_at.iter().enumerate() {
         let at = Time::ZERO + span.0;
-        if at > cx.end {
-            cx.error(&format!("observe_at[{k}]"), quoted(span), "a time up to the end of the run (`duration`)");
+        if at > ctx.end {
+            ctx.error(&format!("observe_at[{k}]"), quoted(span), "a time up to the end of the run (`duration`)");
         }
         all.push((span.to_string(), at));
     }
     all
 }
 
-fn probe_zone(cx: &mut Context<'_>, raw: &RawScenario, zones: &Names) -> Option<ZoneId> {
+fn probe_zone(ctx: &mut CheckCtx<'_>, raw: &RawScenario, zones: &Names) -> Option<ZoneId> {
     match raw.probe.from.as_str() {
         "best" => None,
-        zone => zones.find(cx, "probe.from", zone).map(|k| ZoneId(k as u16)),
+        zone => zones.find(ctx, "probe.from", zone).map(|k| ZoneId(k as u16)),
     }
 }
 
-fn expectations(cx: &mut Context<'_>, raw: &RawScenario, clusters: &Names) -> Vec<Expectation> {
+fn expectations(ctx: &mut CheckCtx<'_>, raw: &RawScenario, clusters: &Names) -> Vec<Expectation> {
     let mut all = Vec::with_capacity(raw.expect.len());
     for (k, expectation) in raw.expect.iter().enumerate() {
         let path = format!("expect[{k}]");
         match Expectation::parse(expectation) {
             Ok(parsed) => {
                 if let Some(cluster) = parsed.cluster() {
-                    clusters.find(cx, &format!("{path}.that"), cluster);
+                    clusters.find(ctx, &format!("{path}.that"), cluster);
                 }
                 all.push(parsed);
             }
-            Err(refused) => {
-                cx.error(&format!("{path}.{}", refused.field), refused.found, refused.wanted);
+            Err(invalid) => {
+                ctx.error(&format!("{path}.{}", invalid.field), invalid.found, invalid.expected);
             }
         }
     }
@@ -126,7 +126,7 @@ fn expectations(cx: &mut Context<'_>, raw: &RawScenario, clusters: &Names) -> Ve
 }
 
 /// What every part of the validation needs.
-struct Context<'a> {
+struct CheckCtx<'a> {
     errors: &'a mut Errors,
     replaced: &'a BTreeSet<String>,
     /// Quantiles of measurements copied so far.
@@ -135,11 +135,11 @@ struct Context<'a> {
     end: Time,
 }
 
-impl Context<'_> {
+impl CheckCtx<'_> {
     /// Reports an error, unless the value there is one that the check of the form put there.
-    fn error(&mut self, path: &str, found: impl Into<String>, wanted: impl Into<String>) {
+    fn error(&mut self, path: &str, found: impl Into<String>, expected: impl Into<String>) {
         if self.trusts(path) {
-            self.errors.push(path, found, wanted);
+            self.errors.push(path, found, expected);
         }
     }
 
@@ -160,7 +160,7 @@ impl Context<'_> {
     }
 
     fn latency(&mut self, path: &str, raw: &RawLatency) -> Latency {
-        let limit = |cx: &mut Self, path: &str, span: Span| cx.range(path, span, Duration::ZERO, LONGEST_LATENCY);
+        let limit = |ctx: &mut Self, path: &str, span: Span| ctx.range(path, span, Duration::ZERO, LONGEST_LATENCY);
         match raw {
             RawLatency::Constant(span) => Latency::Constant(span.0),
             RawLatency::Drawn(RawDistribution::Uniform([min, max])) => {

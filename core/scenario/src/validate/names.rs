@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::Context;
+use super::CheckCtx;
 use crate::error::{did_you_mean, one_of, quote};
 
 /// The names of one kind of thing, and the index of each.
@@ -20,22 +20,26 @@ impl Names {
     }
 
     /// Gives the next name to `index`; a name that is there already is reported at `path`.
-    pub(super) fn add(&mut self, cx: &mut Context<'_>, path: &str, name: &str, index: usize) {
-        if !cx.trusts(path) {
+    pub(super) fn add(&mut self, ctx: &mut CheckCtx<'_>, path: &str, name: &str, index: usize) {
+        if !ctx.trusts(path) {
             self.incomplete = true;
         } else if self.index.contains_key(name) {
-            cx.error(path, format!("{} again", quote(name)), format!("a name that no other has: it already names {}", self.what));
+            ctx.error(
+                path,
+                format!("{} again", quote(name)),
+                format!("a name that no other has: it already names {}", self.what),
+            );
         } else {
             self.index.insert(name.to_owned(), index);
         }
     }
 
     /// What `name` stands for; if there is no such thing it is reported at `path`.
-    pub(super) fn find(&self, cx: &mut Context<'_>, path: &str, name: &str) -> Option<usize> {
+    pub(super) fn find(&self, ctx: &mut CheckCtx<'_>, path: &str, name: &str) -> Option<usize> {
         let found = self.get(name);
         if found.is_none() && !self.incomplete {
-            let hint = if cx.errors.suggests() { did_you_mean(name, self.iter()) } else { String::new() };
-            cx.error(path, quote(name), format!("the name of {}: {}{hint}", self.what, one_of(self.iter())));
+            let hint = if ctx.errors.suggests() { did_you_mean(name, self.iter()) } else { String::new() };
+            ctx.error(path, quote(name), format!("the name of {}: {}{hint}", self.what, one_of(self.iter())));
         }
         found
     }

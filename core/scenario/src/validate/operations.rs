@@ -1,10 +1,10 @@
 //! What operators ask of seeds: roll-outs and drains.
 
-use super::lower::{Lowering, Site};
+use super::lower::{Lowering, SeedState};
 use super::names::Names;
-use super::{Context, quoted};
+use super::{CheckCtx, quoted};
 use crate::error::{did_you_mean, quote};
-use crate::ids::{GroupId, NodeKey, PlaneId, WorkloadId};
+use crate::ids::{KubeClusterId, MachineDeploymentId, NodeKey, WorkloadId};
 use crate::kube::gardener::{Hosted, Shoot};
 use crate::kube::{Kind, Operation, Task};
 use crate::raw::{RawChange, RawOwner, RawScenario};
@@ -12,7 +12,7 @@ use zonefall_kernel::time::Time;
 
 /// Operations on planes, in order of time.
 pub(super) fn validate(
-    cx: &mut Context<'_>,
+    ctx: &mut CheckCtx<'_>,
     raw: &RawScenario,
     seeds: &Names,
     lowering: &Lowering,
@@ -26,53 +26,56 @@ pub(super) fn validate(
             // What comes of it is with its shoot; here it need but be one.
             RawChange::SetFailureTolerance { shoot, .. } => {
                 let of = RawOwner::Shoot(shoot.clone());
-                owner(cx, &format!("{path}.set_failure_tolerance"), &of, seeds, shoots);
+                owner(ctx, &format!("{path}.set_failure_tolerance"), &of, seeds, shoots);
                 Vec::new()
             }
             RawChange::MigrateShoot { shoot, seed } => {
                 let path = format!("{path}.migrate_shoot");
-                seeds.find(cx, &format!("{path}.seed"), seed);
-                owner(cx, &path, &RawOwner::Shoot(shoot.clone()), seeds, shoots);
+                seeds.find(ctx, &format!("{path}.seed"), seed);
+                owner(ctx, &path, &RawOwner::Shoot(shoot.clone()), seeds, shoots);
                 Vec::new()
             }
             RawChange::RollComponent { of, component } => {
                 let path = format!("{path}.roll_component");
-                let owner = owner(cx, &path, of, seeds, shoots);
-                owner.map(|owner| owner.component(cx, &path, component, lowering, shoots)).unwrap_or_default()
+                let owner = owner(ctx, &path, of, seeds, shoots);
+                owner.map(|owner| owner.component(ctx, &path, component, lowering, shoots)).unwrap_or_default()
             }
             RawChange::DrainNode { seed, node } => {
                 let path = format!("{path}.drain_node");
-                let s = seeds.find(cx, &format!("{path}.seed"), seed);
-                let node = s.and_then(|s| lowering.sites[s].nodes.find(cx, &format!("{path}.node"), node));
+                let s = seeds.find(ctx, &format!("{path}.seed"), seed);
+                let node = s.and_then(|s| lowering.sites[s].nodes.find(ctx, &format!("{path}.node"), node));
                 s.zip(node).map(|(s, node)| (s, Task::DrainNode(NodeKey(node as u32)))).into_iter().collect()
             }
             RawChange::RollPool { seed, pool } => {
                 let path = format!("{path}.roll_pool");
-                let s = seeds.find(cx, &format!("{path}.seed"), seed);
-                let found = s.and_then(|s| lowering.sites[s].pools.find(cx, &format!("{path}.pool"), pool));
+                let s = seeds.find(ctx, &format!("{path}.seed"), seed);
+                let found = s.and_then(|s| lowering.sites[s].pools.find(ctx, &format!("{path}.pool"), pool));
                 let all = |s: usize| machines(&lowering.sites[s], pool).into_iter().map(move |task| (s, task)).collect();
                 s.filter(|_| found.is_some()).map(all).unwrap_or_default()
             }
         };
         if let Some(cluster) = &operation.cluster {
-            cx.error(&format!("{path}.cluster"), quoted(cluster), "nothing: only members are of an etcd cluster");
+            ctx.error(&format!("{path}.cluster"), quoted(cluster), "nothing: only members are of an etcd cluster");
         }
         let at = Time::ZERO + operation.at.0;
-        all.extend(found.into_iter().map(|(s, task)| Operation { at, plane: PlaneId(s as u16), task }));
+        all.extend(found.into_iter().map(|(s, task)| Operation { at, cluster: KubeClusterId(s as u16), task }));
     }
     all.sort_by_key(|operation| operation.at);
     all
 }
 
 /// Each machine deployment of a pool.
-fn machines(site: &Site, pool: &str) -> Vec<Task> {
+fn machines(site: &SeedState, pool: &str) -> Vec<Task> {
     let is_of_pool = |name: &str| {
         let number =
             name.strip_prefix(&site.seed.name).and_then(|rest| rest.strip_prefix('-')?.strip_prefix(pool)?.strip_prefix("-z"));
         number.is_some_and(|number| number.bytes().all(|digit| digit.is_ascii_digit()))
     };
-    let groups = (0..).map(GroupId).zip(&site.plane.groups).filter(|(_, group)| is_of_pool(&group.name));
-    groups.map(|(id, _)| Task::RollMachines(id)).collect()
+    let machine_deployments = (0..)
+        .map(MachineDeploymentId)
+        .zip(&site.cluster.machine_deployments)
+        .filter(|(_, deployment)| is_of_pool(&deployment.name));
+    machine_deployments.map(|(id, _)| Task::RollMachines(id)).collect()
 }
 
 /// Whose component it is.
@@ -82,14 +85,14 @@ enum Owner {
     Shoot(usize),
 }
 
-fn owner(cx: &mut Context<'_>, path: &str, raw: &RawOwner, seeds: &Names, shoots: &[Shoot]) -> Option<Owner> {
+fn owner(ctx: &mut CheckCtx<'_>, path: &str, raw: &RawOwner, seeds: &Names, shoots: &[Shoot]) -> Option<Owner> {
     match raw {
-        RawOwner::Seed(seed) => seeds.find(cx, &format!("{path}.seed"), seed).map(Owner::Seed),
+        RawOwner::Seed(seed) => seeds.find(ctx, &format!("{path}.seed"), seed).map(Owner::Seed),
         RawOwner::Shoot(shoot) => {
             let found = shoots.iter().position(|own| own.name == *shoot);
             if found.is_none() {
                 let hint = did_you_mean(shoot, shoots.iter().map(|own| own.name.as_str()));
-                cx.error(&format!("{path}.shoot"), quote(shoot), format!("the name of a shoot{hint}"));
+                ctx.error(&format!("{path}.shoot"), quote(shoot), format!("the name of a shoot{hint}"));
             }
             found.map(Owner::Shoot)
         }
@@ -100,7 +103,7 @@ impl Owner {
     /// What is to be done about its component, and in which seed: in each that may host it by then. (A shoot that no seed takes has none.)
     fn component(
         self,
-        cx: &mut Context<'_>,
+        ctx: &mut CheckCtx<'_>,
         path: &str,
         name: &str,
         lowering: &Lowering,
@@ -108,7 +111,7 @@ impl Owner {
     ) -> Vec<(usize, Task)> {
         let (s, own): (usize, Vec<WorkloadId>) = match self {
             Self::Seed(s) => {
-                let all = (0..lowering.sites[s].plane.workloads.len() as u32).map(WorkloadId);
+                let all = (0..lowering.sites[s].cluster.workloads.len() as u32).map(WorkloadId);
                 (s, all.filter(|id| shoots.iter().flat_map(Shoot::places).all(|hosted| !hosts(hosted, s, *id))).collect())
             }
             Self::Shoot(k) => {
@@ -116,15 +119,15 @@ impl Owner {
                 (usize::from(hosted.seed.0), hosted.workloads.clone())
             }
         };
-        let workloads = &lowering.sites[s].plane.workloads;
+        let workloads = &lowering.sites[s].cluster.workloads;
         let path = format!("{path}.component");
         let Some(place) = own.iter().position(|id| workloads[id.0 as usize].name == name) else {
             let hint = did_you_mean(name, own.iter().map(|id| workloads[id.0 as usize].name.as_str()));
-            cx.error(&path, quote(name), format!("the name of a component{hint}"));
+            ctx.error(&path, quote(name), format!("the name of a component{hint}"));
             return Vec::new();
         };
         if workloads[own[place].0 as usize].kind == Kind::DaemonSet {
-            cx.error(&path, format!("{}, a DaemonSet", quote(name)), "a Deployment or StatefulSet");
+            ctx.error(&path, format!("{}, a DaemonSet", quote(name)), "a Deployment or StatefulSet");
         }
         match self {
             Self::Seed(_) => vec![(s, Task::RollComponent(own[place]))],

@@ -1,21 +1,21 @@
 //! Options of etcd clusters.
 
-use super::{Context, quoted};
+use super::{CheckCtx, quoted};
 use crate::cost::{Backend, RequestCost};
 use crate::options::EtcdOptions;
 use crate::raw::{RawBackend, RawCost, RawOptions};
 use crate::units::Span;
 use zonefall_kernel::time::Duration;
 
-pub(super) fn options(cx: &mut Context<'_>, path: &str, raw: &RawOptions) -> EtcdOptions {
+pub(super) fn options(ctx: &mut CheckCtx<'_>, path: &str, raw: &RawOptions) -> EtcdOptions {
     let (heartbeat, election) = (raw.heartbeat_interval.0, raw.election_timeout.0);
     if election < heartbeat * 5 {
-        let wanted = format!("at least 5 x heartbeat_interval, {}, as etcd itself demands", Span(heartbeat * 5));
-        cx.error(&format!("{path}.election_timeout"), quoted(raw.election_timeout), wanted);
+        let expected = format!("at least 5 x heartbeat_interval, {}, as etcd itself demands", Span(heartbeat * 5));
+        ctx.error(&format!("{path}.election_timeout"), quoted(raw.election_timeout), expected);
     }
     let tick = raw.tick.map_or(heartbeat, |tick| tick.0);
     if tick > election {
-        cx.error(&format!("{path}.tick"), quoted(Span(tick)), format!("at most election_timeout, {}", raw.election_timeout));
+        ctx.error(&format!("{path}.tick"), quoted(Span(tick)), format!("at most election_timeout, {}", raw.election_timeout));
     }
     EtcdOptions {
         heartbeat_interval: heartbeat,
@@ -30,7 +30,7 @@ pub(super) fn options(cx: &mut Context<'_>, path: &str, raw: &RawOptions) -> Etc
         max_append_bytes: raw.max_append_bytes.0,
         max_request_bytes: raw.max_request_bytes.0,
         request_timeout: raw.request_timeout.map_or(Duration::from_secs(5) + election * 2, |span| span.0),
-        hand_over: raw.hand_over.0,
+        rpc_overhead: raw.hand_over.0,
         read_index_retry: raw.read_index_retry.0,
         strict_reconfig_check: raw.strict_reconfig_check,
         max_learners: raw.max_learners,

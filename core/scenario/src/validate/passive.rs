@@ -1,11 +1,11 @@
 //! Active-passive etcd clusters: two members, and none that the mode does not make what it is.
 
-use super::Context;
+use super::CheckCtx;
 use super::names::Names;
 use crate::error::quote;
 use crate::ids::ZoneId;
 use crate::kube::gardener::{FailureTolerance, Recovery};
-use crate::model::EtcdCluster;
+use crate::model::EtcdClusterSpec;
 use crate::options::EtcdOptions;
 use crate::passive::{ActivePassive, Backup, Controller, Switching};
 use crate::raw::{RawCluster, RawHotStandby, RawMode, RawReference, RawScenario, RawShoot};
@@ -48,41 +48,41 @@ impl Pair<'_> {
         Switching { controller, check_period: self.check_period, failures: self.failures }
     }
 
-    fn needs_learner(&self, cx: &mut Context<'_>, path: &str, options: &EtcdOptions) {
+    fn needs_learner(&self, ctx: &mut CheckCtx<'_>, path: &str, options: &EtcdOptions) {
         if self.backup.is_none() && options.max_learners == 0 {
-            cx.error(&format!("{path}.options.max_learners"), "0", "at least 1: mode learner has one");
+            ctx.error(&format!("{path}.options.max_learners"), "0", "at least 1: mode learner has one");
         }
     }
 }
 
 /// Makes a cluster what its mode says, its members known.
-pub(super) fn mode(cx: &mut Context<'_>, c: usize, raw: &RawCluster, zones: &Names, cluster: &mut EtcdCluster) {
+pub(super) fn mode(ctx: &mut CheckCtx<'_>, c: usize, raw: &RawCluster, zones: &Names, cluster: &mut EtcdClusterSpec) {
     let path = format!("etcd[{c}]");
     let Some(pair) = pair(&raw.mode) else { return };
     let name = pair.name;
     let place = format!("{path}.mode.{name}.controller_zone");
-    let zone = pair.controller_zone.and_then(|zone| zones.find(cx, &place, zone));
+    let zone = pair.controller_zone.and_then(|zone| zones.find(ctx, &place, zone));
     let controller = zone.map_or(Controller::Everywhere, |zone| Controller::Zone(ZoneId(zone as u16)));
     if raw.members.len() != 2 {
-        let wanted = format!("two members (mode {name}): one that serves and one that stands by");
-        cx.error(&format!("{path}.members"), format!("{} members", raw.members.len()), wanted);
+        let expected = format!("two members (mode {name}): one that serves and one that stands by");
+        ctx.error(&format!("{path}.members"), format!("{} members", raw.members.len()), expected);
     }
     for (m, member) in raw.members.iter().enumerate() {
         let path = format!("{path}.members[{m}]");
         if member.learner {
-            cx.error(&format!("{path}.learner"), "true", format!("nothing: mode {name} says who has a vote"));
+            ctx.error(&format!("{path}.learner"), "true", format!("nothing: mode {name} says who has a vote"));
         }
         if member.behind.is_some() {
-            cx.error(&format!("{path}.behind"), "an object", format!("nothing: mode {name} has one copy of each member's data"));
+            ctx.error(&format!("{path}.behind"), "an object", format!("nothing: mode {name} has one copy of each member's data"));
         }
     }
-    pair.needs_learner(cx, &path, &cluster.options);
+    pair.needs_learner(ctx, &path, &cluster.options);
     let (switching, backup) = (pair.switching(controller), pair.backup);
     pair_up(cluster, switching, backup);
 }
 
 /// Makes a cluster of two members one that serves, who leads at first, and one that stands by.
-pub(super) fn pair_up(cluster: &mut EtcdCluster, switching: Switching, backup: Option<Backup>) {
+pub(super) fn pair_up(cluster: &mut EtcdClusterSpec, switching: Switching, backup: Option<Backup>) {
     let primary = cluster.initial_leader.unwrap_or(0);
     for (index, member) in (0u8..).zip(&mut cluster.members) {
         member.learner = backup.is_none() && index != primary;
@@ -92,36 +92,36 @@ pub(super) fn pair_up(cluster: &mut EtcdCluster, switching: Switching, backup: O
 
 /// The mode of a shoot's etcd clusters; `path` is the shoot's. `None`: quorum.
 pub(super) fn of_shoot(
-    cx: &mut Context<'_>,
+    ctx: &mut CheckCtx<'_>,
     path: &str,
     shoot: &RawShoot,
     options: &EtcdOptions,
 ) -> Option<(Switching, Option<Backup>)> {
     let path = format!("{path}.etcd");
-    let pair = hosted(cx, &path, &shoot.etcd.mode, shoot.recovery)?;
+    let pair = hosted(ctx, &path, &shoot.etcd.mode, shoot.recovery)?;
     if shoot.failure_tolerance == FailureTolerance::None {
-        let wanted = "quorum, or `failure_tolerance` node or zone: who serves and who stands by must not fail together";
-        cx.error(&format!("{path}.mode"), format!("{}, with failure_tolerance none", pair.name), wanted);
+        let expected = "quorum, or `failure_tolerance` node or zone: who serves and who stands by must not fail together";
+        ctx.error(&format!("{path}.mode"), format!("{}, with failure_tolerance none", pair.name), expected);
     }
-    pair.needs_learner(cx, &path, options);
+    pair.needs_learner(ctx, &path, options);
     Some((pair.switching(Controller::Druid), pair.backup))
 }
 
 /// Whether the etcd clusters of a control plane to come are pairs where it survives anything; `path` is its `etcd`.
-pub(super) fn of_reference(cx: &mut Context<'_>, path: &str, reference: &RawReference) -> bool {
-    hosted(cx, path, &reference.etcd.mode, reference.recovery).is_some()
+pub(super) fn of_reference(ctx: &mut CheckCtx<'_>, path: &str, reference: &RawReference) -> bool {
+    hosted(ctx, path, &reference.etcd.mode, reference.recovery).is_some()
 }
 
 /// The mode of etcd clusters that are pods.
-fn hosted<'a>(cx: &mut Context<'_>, path: &str, mode: &'a RawMode, recovery: Recovery) -> Option<Pair<'a>> {
+fn hosted<'a>(ctx: &mut CheckCtx<'_>, path: &str, mode: &'a RawMode, recovery: Recovery) -> Option<Pair<'a>> {
     let pair = pair(mode)?;
     let (name, place) = (pair.name, format!("{path}.mode"));
     if recovery == Recovery::Move {
-        let wanted = "quorum, or another `recovery`: a member is moved while the others have a majority";
-        cx.error(&place, format!("{name}, with recovery move"), wanted);
+        let expected = "quorum, or another `recovery`: a member is moved while the others have a majority";
+        ctx.error(&place, format!("{name}, with recovery move"), expected);
     }
     if let Some(zone) = pair.controller_zone {
-        cx.error(&format!("{place}.{name}.controller_zone"), quote(zone), "nothing: etcd-druid of the seed is the controller");
+        ctx.error(&format!("{place}.{name}.controller_zone"), quote(zone), "nothing: etcd-druid of the seed is the controller");
     }
     Some(pair)
 }
@@ -137,11 +137,11 @@ fn backup(raw: &RawHotStandby) -> Backup {
 }
 
 /// Members of an active-passive cluster come and go by its controller alone.
-pub(super) fn no_operations(cx: &mut Context<'_>, raw: &RawScenario, o: usize, c: usize) -> bool {
+pub(super) fn no_operations(ctx: &mut CheckCtx<'_>, raw: &RawScenario, o: usize, c: usize) -> bool {
     let passive = raw.etcd.get(c).is_some_and(|cluster| cluster.mode != RawMode::Quorum);
     if passive {
         let found = format!("a change of {}", raw.etcd[c].name);
-        cx.error(&format!("operations[{o}]"), found, "none of a cluster whose mode is not quorum: its controller changes it");
+        ctx.error(&format!("operations[{o}]"), found, "none of a cluster whose mode is not quorum: its controller changes it");
     }
     passive
 }

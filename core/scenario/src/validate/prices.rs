@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Context, quoted};
+use super::{CheckCtx, quoted};
 use crate::error::{one_of, quote};
 use crate::kube::KubeModel;
 use crate::prices::{Check, Item, Kind, Price, Prices, Provider, Shape, Unit};
@@ -11,15 +11,15 @@ use crate::raw::{RawPrice, RawScenario};
 const SHAPE: &str = "CPUs and GiB of memory, such as \"8cpu-32gib\"";
 
 /// What is charged for what runs.
-pub(super) fn validate(cx: &mut Context<'_>, raw: &RawScenario, kube: &KubeModel) -> Prices {
+pub(super) fn validate(ctx: &mut CheckCtx<'_>, raw: &RawScenario, kube: &KubeModel) -> Prices {
     let raw = &raw.prices;
-    let machine = raw.machine.as_ref().and_then(|text| shape(cx, "prices.machine", text));
+    let machine = raw.machine.as_ref().and_then(|text| shape(ctx, "prices.machine", text));
     let mut providers: Vec<Provider> = Vec::new();
     for (b, name) in raw.books.iter().enumerate() {
         let book = name.book();
         if providers.iter().any(|own| own.name == book.provider) {
-            let wanted = format!("one book of each provider: there is another of {} already", book.provider);
-            cx.error(&format!("prices.books[{b}]"), quote(book.name), wanted);
+            let expected = format!("one book of each provider: there is another of {} already", book.provider);
+            ctx.error(&format!("prices.books[{b}]"), quote(book.name), expected);
             continue;
         }
         providers.push(book.charges());
@@ -28,9 +28,9 @@ pub(super) fn validate(cx: &mut Context<'_>, raw: &RawScenario, kube: &KubeModel
     for (k, line) in raw.custom.iter().enumerate() {
         let path = format!("prices.custom[{k}]");
         let of = given.entry(line.provider.as_str()).or_default();
-        let Some(price) = price(cx, &path, line) else { continue };
+        let Some(price) = price(ctx, &path, line) else { continue };
         if of.iter().any(|own| own.item == price.item) {
-            cx.error(&path, format!("a price of {} for {} again", line.provider, words(price.item)), "each once");
+            ctx.error(&path, format!("a price of {} for {} again", line.provider, words(price.item)), "each once");
         } else {
             of.push(price);
         }
@@ -42,18 +42,18 @@ pub(super) fn validate(cx: &mut Context<'_>, raw: &RawScenario, kube: &KubeModel
         }
     }
     if providers.is_empty() && raw.machine.is_some() {
-        cx.error("prices.books", "nothing", "a book to charge machines by; or a price in `prices.custom`");
+        ctx.error("prices.books", "nothing", "a book to charge machines by; or a price in `prices.custom`");
     }
     let prices = Prices { providers, machine };
-    if cx.errors.is_empty() {
-        prices.providers.iter().for_each(|provider| complete(cx, provider, &prices, kube));
+    if ctx.errors.is_empty() {
+        prices.providers.iter().for_each(|provider| complete(ctx, provider, &prices, kube));
     }
     prices
 }
 
 /// The price that a line says, if it says one.
-fn price(cx: &mut Context<'_>, path: &str, raw: &RawPrice) -> Option<Price> {
-    let errors = cx.errors.len();
+fn price(ctx: &mut CheckCtx<'_>, path: &str, raw: &RawPrice) -> Option<Price> {
+    let errors = ctx.errors.len();
     let units: &[Unit] = match raw.kind {
         Kind::Machine | Kind::LoadBalancerHours => &[Unit::Hour],
         Kind::Volume => &[Unit::GibMonth, Unit::DiskMonth],
@@ -62,29 +62,29 @@ fn price(cx: &mut Context<'_>, path: &str, raw: &RawPrice) -> Option<Price> {
         Kind::BackupRequests => &[Unit::Requests],
     };
     if !units.contains(&raw.unit) {
-        let wanted = format!("{} for {}", one_of(units.iter().map(|unit| unit.word())), raw.kind.word());
-        cx.error(&format!("{path}.unit"), quote(raw.unit.word()), wanted);
+        let expected = format!("{} for {}", one_of(units.iter().map(|unit| unit.word())), raw.kind.word());
+        ctx.error(&format!("{path}.unit"), quote(raw.unit.word()), expected);
     }
     if !is_date(&raw.date) {
-        cx.error(&format!("{path}.date"), quote(&raw.date), "a month or a day, such as \"2026-01\" or \"2026-01-31\"");
+        ctx.error(&format!("{path}.date"), quote(&raw.date), "a month or a day, such as \"2026-01\" or \"2026-01-31\"");
     }
     let place = format!("{path}.machine");
     let machine = match (&raw.machine, raw.kind) {
-        (Some(text), Kind::Machine) => shape(cx, &place, text),
+        (Some(text), Kind::Machine) => shape(ctx, &place, text),
         (None, Kind::Machine) => {
-            cx.error(&place, "nothing", format!("{SHAPE}: which machine it is the price of"));
+            ctx.error(&place, "nothing", format!("{SHAPE}: which machine it is the price of"));
             None
         }
         (Some(text), _) => {
-            cx.error(&place, quote(text), format!("nothing: {} is no machine", raw.kind.word()));
+            ctx.error(&place, quote(text), format!("nothing: {} is no machine", raw.kind.word()));
             None
         }
         (None, _) => None,
     };
     let tiered = raw.unit == Unit::DiskMonth;
     match raw.up_to {
-        Some(size) if !tiered => cx.error(&format!("{path}.up_to"), quoted(size), "nothing: it is no price per disk-month"),
-        None if tiered => cx.error(&format!("{path}.up_to"), "nothing", "the largest volume that it is the price of"),
+        Some(size) if !tiered => ctx.error(&format!("{path}.up_to"), quoted(size), "nothing: it is no price per disk-month"),
+        None if tiered => ctx.error(&format!("{path}.up_to"), "nothing", "the largest volume that it is the price of"),
         Some(_) | None => {}
     }
     let item = match raw.kind {
@@ -98,7 +98,7 @@ fn price(cx: &mut Context<'_>, path: &str, raw: &RawPrice) -> Option<Price> {
         Kind::BackupRequests => Item::BackupRequests,
     };
     let (what, date, source) = (words(item).into(), raw.date.clone().into(), raw.source.clone().into());
-    (cx.errors.len() == errors).then_some(Price { item, what, usd: raw.usd, unit: raw.unit, date, source, check: Check::Given })
+    (ctx.errors.len() == errors).then_some(Price { item, what, usd: raw.usd, unit: raw.unit, date, source, check: Check::Given })
 }
 
 /// Prices that are given come instead of those of a book; of volumes instead of all of its tiers.
@@ -110,10 +110,10 @@ fn replace(book: &mut Vec<Price>, given: Vec<Price>) {
 }
 
 /// A provider charges everything that there is: what is free costs 0.
-fn complete(cx: &mut Context<'_>, provider: &Provider, prices: &Prices, kube: &KubeModel) {
+fn complete(ctx: &mut CheckCtx<'_>, provider: &Provider, prices: &Prices, kube: &KubeModel) {
     let name = &provider.name;
     let mut missing = |found: String| {
-        cx.error("prices", found, "a price of it in `prices.custom`, 0 where it is free");
+        ctx.error("prices", found, "a price of it in `prices.custom`, 0 where it is free");
     };
     for kind in Kind::ALL {
         let needed = match kind {
@@ -127,11 +127,16 @@ fn complete(cx: &mut Context<'_>, provider: &Provider, prices: &Prices, kube: &K
             missing(format!("no price of {name} for {}", kind.word()));
         }
     }
-    let shapes: BTreeSet<Shape> = kube.planes.iter().flat_map(|plane| &plane.groups).map(|group| prices.shape(group)).collect();
+    let shapes: BTreeSet<Shape> = kube
+        .clusters
+        .iter()
+        .flat_map(|cluster| &cluster.machine_deployments)
+        .map(|deployment| prices.shape(deployment))
+        .collect();
     for shape in shapes.into_iter().filter(|shape| provider.machine(*shape).is_none()) {
         missing(format!("no price of {name} for a machine of {shape}"));
     }
-    let volumes = kube.planes.iter().flat_map(|plane| &plane.workloads).filter_map(|workload| workload.volume);
+    let volumes = kube.clusters.iter().flat_map(|cluster| &cluster.workloads).filter_map(|workload| workload.volume);
     let largest = volumes.map(|volume| volume.bytes).max();
     let tiers = provider.only(Kind::Volume).is_some();
     if let Some(bytes) = largest.filter(|bytes| tiers && provider.volume(*bytes).is_none()) {
@@ -142,14 +147,14 @@ fn complete(cx: &mut Context<'_>, provider: &Provider, prices: &Prices, kube: &K
         && out != back
     {
         let found = format!("cross_zone_out of {name} per {} and cross_zone_in per {}", out.word(), back.word());
-        cx.error("prices", found, "both for the same unit");
+        ctx.error("prices", found, "both for the same unit");
     }
 }
 
-fn shape(cx: &mut Context<'_>, path: &str, text: &str) -> Option<Shape> {
+fn shape(ctx: &mut CheckCtx<'_>, path: &str, text: &str) -> Option<Shape> {
     let shape = text.parse().ok();
     if shape.is_none() {
-        cx.error(path, quote(text), SHAPE);
+        ctx.error(path, quote(text), SHAPE);
     }
     shape
 }

@@ -1,12 +1,12 @@
 //! What asks the APIs of shoots.
 
-use super::Context;
+use super::CheckCtx;
 use crate::error::quote;
-use crate::ids::{ClusterId, ZoneId};
+use crate::ids::{EtcdId, ZoneId};
 use crate::kube::gardener::Shoot;
-use crate::kube::usage::{Caller, Each, InFlight, KEY_BYTES, Objects, Requests, WATCHER, rest};
+use crate::kube::usage::{Caller, Each, InFlight, KEY_BYTES, Objects, Requests, WATCHER, idle_load};
 use crate::kube::{KubeModel, Role, Workload};
-use crate::load::{Change, Client, Load, Op, ServerPart, Target};
+use crate::load::{ApiServerClient, Change, Client, Load, Op, Target};
 use crate::raw::{RawInFlight, RawRequests, RawScenario, RawTraffic, RawUse, RawVerb};
 use zonefall_kernel::time::{Duration, Time};
 
@@ -37,7 +37,7 @@ const SAMPLE_PER_MILLION_S: u64 = 100_000;
 
 /// What the use of a shoot's API asks, all of its control plane together.
 pub(super) fn of_shoot<'a>(
-    cx: &mut Context<'_>,
+    ctx: &mut CheckCtx<'_>,
     path: &str,
     raw: &RawUse,
     components: impl Iterator<Item = &'a Workload>,
@@ -45,16 +45,16 @@ pub(super) fn of_shoot<'a>(
     let components: Vec<&Workload> = components.collect();
     let find = |name: &str| components.iter().find(|workload| workload.name == name);
     let is_watched = find(WATCHER).is_some();
-    let mut all = if raw.at_rest { rest(raw.nodes) } else { Vec::new() };
+    let mut all = if raw.at_rest { idle_load(raw.nodes) } else { Vec::new() };
     for (k, own) in raw.requests.iter().enumerate() {
         let path = format!("{path}.use.requests[{k}]");
         if let Some(from) = own.from.as_ref().filter(|from| find(from.as_str()).is_none()) {
-            cx.error(&format!("{path}.from"), quote(from.as_str()), "a component of this control plane, or nothing");
+            ctx.error(&format!("{path}.from"), quote(from.as_str()), "a component of this control plane, or nothing");
         }
         if raw.requests[..k].iter().any(|other| other.name == own.name) {
-            cx.error(&format!("{path}.name"), quote(own.name.as_str()), "a name of its own");
+            ctx.error(&format!("{path}.name"), quote(own.name.as_str()), "a name of its own");
         }
-        all.push(asked(cx, &path, own, is_watched));
+        all.push(asked(ctx, &path, own, is_watched));
     }
     all.retain(|own| own.per_million_s > 0);
     all
@@ -67,42 +67,42 @@ pub(super) const fn in_flight(raw: &RawUse) -> InFlight {
 }
 
 /// Limits of requests in flight are for requests.
-pub(super) fn limits(cx: &mut Context<'_>, raw: &RawScenario) {
+pub(super) fn limits(ctx: &mut CheckCtx<'_>, raw: &RawScenario) {
     for (k, shoot) in raw.shoots.iter().enumerate().filter(|_| raw.traffic == RawTraffic::Flows) {
         if shoot.usage.as_ref().is_some_and(|usage| usage.inflight != RawInFlight::default()) {
-            let wanted = "nothing, or \"traffic\": \"requests\": what flows waits for nobody";
-            cx.error(&format!("shoots[{k}].use.inflight"), "limits", wanted);
+            let expected = "nothing, or \"traffic\": \"requests\": what flows waits for nobody";
+            ctx.error(&format!("shoots[{k}].use.inflight"), "limits", expected);
         }
     }
 }
 
 /// Whether a file says of requests what their verb does not know.
-fn check(cx: &mut Context<'_>, path: &str, raw: &RawRequests, is_watched: bool) {
+fn check(ctx: &mut CheckCtx<'_>, path: &str, raw: &RawRequests, is_watched: bool) {
     let (lists, reads) = (raw.verb == RawVerb::List, matches!(raw.verb, RawVerb::Get | RawVerb::List));
     let objects = raw.objects.unwrap_or(OBJECTS);
     if let (Some(objects), false) = (raw.objects, lists) {
-        cx.error(&format!("{path}.objects"), objects.to_string(), "it only of a list: each other request is of one object");
+        ctx.error(&format!("{path}.objects"), objects.to_string(), "it only of a list: each other request is of one object");
     } else if lists && raw.object.0 * u64::from(objects) > MAX_LIST_BYTES {
-        cx.error(&format!("{path}.objects"), objects.to_string(), "lists of at most 1GiB");
+        ctx.error(&format!("{path}.objects"), objects.to_string(), "lists of at most 1GiB");
     }
     if raw.selected.is_some() && !lists {
-        cx.error(&format!("{path}.selected"), "a selector", "one only of a list");
+        ctx.error(&format!("{path}.selected"), "a selector", "one only of a list");
     } else if let Some(selected) = raw.selected.filter(|selected| *selected > objects) {
-        cx.error(&format!("{path}.selected"), selected.to_string(), format!("at most `objects`, {objects}"));
+        ctx.error(&format!("{path}.selected"), selected.to_string(), format!("at most `objects`, {objects}"));
     }
     if raw.cached && !reads {
-        cx.error(&format!("{path}.cached"), "true", "it only of a get or list: writes go to etcd");
+        ctx.error(&format!("{path}.cached"), "true", "it only of a get or list: writes go to etcd");
     }
     if let (Some(told), true) = (raw.watchers, reads) {
-        cx.error(&format!("{path}.watchers"), told.to_string(), "it only of what writes: nobody is told of a get or list");
+        ctx.error(&format!("{path}.watchers"), told.to_string(), "it only of what writes: nobody is told of a get or list");
     } else if let Some(told @ 1..) = raw.watchers.filter(|_| !is_watched) {
-        let wanted = format!("0, or the component {WATCHER}: it stands for all that watch");
-        cx.error(&format!("{path}.watchers"), told.to_string(), wanted);
+        let expected = format!("0, or the component {WATCHER}: it stands for all that watch");
+        ctx.error(&format!("{path}.watchers"), told.to_string(), expected);
     }
 }
 
-fn asked(cx: &mut Context<'_>, path: &str, raw: &RawRequests, is_watched: bool) -> Requests {
-    check(cx, path, raw, is_watched);
+fn asked(ctx: &mut CheckCtx<'_>, path: &str, raw: &RawRequests, is_watched: bool) -> Requests {
+    check(ctx, path, raw, is_watched);
     let lists = raw.verb == RawVerb::List;
     let (object, objects) = (raw.object.0 as u32, raw.objects.unwrap_or(OBJECTS));
     let selected = raw.selected.unwrap_or(objects);
@@ -120,16 +120,16 @@ fn asked(cx: &mut Context<'_>, path: &str, raw: &RawRequests, is_watched: bool) 
     };
     let copies = u128::from(objects) * u128::from(lists) + u128::from(watchers) + 3;
     let per_million_s = copies * u128::from(object) * u128::from(raw.rate.per_million_s());
-    if cx.end != Time::MAX && per_million_s * u128::from(cx.end.as_nanos()) / 1_000_000_000_000_000 > MAX_BYTES {
-        let wanted = "a lower rate, or fewer or smaller objects: at most a petabyte in the whole run";
-        cx.error(&format!("{path}.rate"), raw.rate.to_string(), wanted);
+    if ctx.end != Time::MAX && per_million_s * u128::from(ctx.end.as_nanos()) / 1_000_000_000_000_000 > MAX_BYTES {
+        let expected = "a lower rate, or fewer or smaller objects: at most a petabyte in the whole run";
+        ctx.error(&format!("{path}.rate"), raw.rate.to_string(), expected);
     }
     Requests {
         what: raw.name.to_string(),
         by: raw.from.as_ref().map_or(Caller::Outside, |from| Caller::Component(from.to_string())),
         etcd: (!raw.cached).then_some((Objects::Main, op)),
         per_million_s: raw.rate.per_million_s(),
-        each: Each::Plane,
+        each: Each::Cluster,
         one_by_one: 0,
         question,
         answer,
@@ -138,7 +138,7 @@ fn asked(cx: &mut Context<'_>, path: &str, raw: &RawRequests, is_watched: bool) 
 }
 
 /// All that flows in a run is counted in 64 bits.
-pub(super) fn bound(cx: &mut Context<'_>, raw: &RawScenario, kube: &KubeModel) {
+pub(super) fn bound(ctx: &mut CheckCtx<'_>, raw: &RawScenario, kube: &KubeModel) {
     let bytes = |own: &Requests| {
         let etcd = match own.etcd.map(|(_, op)| op) {
             Some(Op::Txn { key_bytes, value_bytes, .. }) => COPIES * u128::from(key_bytes + value_bytes),
@@ -147,32 +147,32 @@ pub(super) fn bound(cx: &mut Context<'_>, raw: &RawScenario, kube: &KubeModel) {
         };
         u128::from(own.per_million_s) * (etcd + u128::from(own.question) + u128::from(own.answer) * u128::from(own.watchers + 1))
     };
-    let per_million_s: u128 = kube.planes.iter().flat_map(|plane| &plane.requests).map(bytes).sum();
+    let per_million_s: u128 = kube.clusters.iter().flat_map(|cluster| &cluster.requests).map(bytes).sum();
     let total = per_million_s * u128::from(raw.duration.0.as_nanos()) / 1_000_000_000_000_000;
     if total > MAX_TOTAL_BYTES {
         let found = format!("requests that send some {total} bytes");
-        cx.error("shoots", found, "fewer or smaller ones, or a shorter run: at most 1 EB in all");
+        ctx.error("shoots", found, "fewer or smaller ones, or a shorter run: at most 1 EB in all");
     }
 }
 
 /// What is asked of etcd request by request: all of it where the file wants that, otherwise a sample, for the time it takes.
-pub(super) fn sample(cx: &Context<'_>, raw: &RawScenario, kube: &mut KubeModel) {
-    let in_use: Vec<usize> = (0..kube.planes.len()).filter(|plane| !kube.planes[*plane].requests.is_empty()).collect();
+pub(super) fn sample(ctx: &CheckCtx<'_>, raw: &RawScenario, kube: &mut KubeModel) {
+    let in_use: Vec<usize> = (0..kube.clusters.len()).filter(|cluster| !kube.clusters[*cluster].requests.is_empty()).collect();
     if raw.traffic == RawTraffic::Requests {
-        let all = kube.planes.iter_mut().flat_map(|plane| &mut plane.requests);
+        let all = kube.clusters.iter_mut().flat_map(|cluster| &mut cluster.requests);
         all.filter(|own| own.etcd.is_some()).for_each(|own| own.one_by_one = own.per_million_s);
         return;
     }
     let sampled: Vec<usize> = in_use.iter().copied().step_by(in_use.len().div_ceil(SAMPLED).max(1)).collect();
-    let in_run = u128::from(SAMPLES) * 1_000_000_000_000_000 / u128::from(cx.end.as_nanos().max(1));
+    let in_run = u128::from(SAMPLES) * 1_000_000_000_000_000 / u128::from(ctx.end.as_nanos().max(1));
     let most = (in_run / (2 * sampled.len().max(1)) as u128).min(SAMPLE_PER_MILLION_S.into()) as u64;
-    for plane in sampled {
+    for cluster in sampled {
         for writes in [false, true] {
             let of_kind = |own: &&mut Requests| {
                 let of_main = own.etcd.filter(|(objects, _)| *objects == Objects::Main);
-                own.each == Each::Plane && of_main.is_some_and(|(_, op)| matches!(op, Op::Txn { .. }) == writes)
+                own.each == Each::Cluster && of_main.is_some_and(|(_, op)| matches!(op, Op::Txn { .. }) == writes)
             };
-            let own = kube.planes[plane].requests.iter_mut().filter(of_kind).max_by_key(|own| own.per_million_s);
+            let own = kube.clusters[cluster].requests.iter_mut().filter(of_kind).max_by_key(|own| own.per_million_s);
             if let Some(own) = own {
                 own.one_by_one = (own.per_million_s / 2).min(most);
             }
@@ -182,16 +182,16 @@ pub(super) fn sample(cx: &Context<'_>, raw: &RawScenario, kube: &mut KubeModel) 
 
 /// The parts of API servers that ask etcd request by request: of each server and kind of requests a client, and one that watches where
 /// all is asked so.
-pub(super) fn clients(cx: &mut Context<'_>, raw: &RawScenario, kube: &KubeModel) -> Vec<Client> {
+pub(super) fn clients(ctx: &mut CheckCtx<'_>, raw: &RawScenario, kube: &KubeModel) -> Vec<Client> {
     let mut all = Vec::new();
     let mut per_million_s = 0;
     for shoot in &kube.shoots {
         let Some(hosted) = &shoot.hosted else { continue };
-        let plane = &kube.planes[hosted.plane.0 as usize];
+        let cluster = &kube.clusters[hosted.cluster.0 as usize];
         let (servers, of_events) = most(shoot, kube);
-        let client = |what: &str, cluster, (op, load), (server, requests, limit)| Client {
-            name: format!("{}/kube-apiserver {server}: {what}", plane.name),
-            cluster,
+        let client = |what: &str, etcd, (op, load), (server, requests, limit)| Client {
+            name: format!("{}/kube-apiserver {server}: {what}", cluster.name),
+            etcd,
             zone: ZoneId(0),
             node: None,
             op,
@@ -202,46 +202,46 @@ pub(super) fn clients(cx: &mut Context<'_>, raw: &RawScenario, kube: &KubeModel)
             timeout: REQUEST_TIMEOUT,
             retries: 0,
             start: Time::ZERO,
-            stop: cx.end,
-            server: Some(ServerPart { plane: hosted.plane, server, requests, limit }),
+            stop: ctx.end,
+            server: Some(ApiServerClient { cluster: hosted.cluster, server, requests, limit }),
         };
-        for (k, own) in (0..).zip(&plane.requests).filter(|(_, own)| own.one_by_one > 0) {
+        for (k, own) in (0..).zip(&cluster.requests).filter(|(_, own)| own.one_by_one > 0) {
             let Some((objects, op)) = own.etcd else { continue };
-            let Some(cluster) = (if objects == Objects::Main { Some(plane.etcd) } else { of_events }) else { continue };
-            let times = if own.each == Each::Plane { 1 } else { servers.max(1) };
+            let Some(etcd) = (if objects == Objects::Main { Some(cluster.etcd) } else { of_events }) else { continue };
+            let times = if own.each == Each::Cluster { 1 } else { servers.max(1) };
             per_million_s += u128::from(own.one_by_one) * u128::from(times);
             let load = Load::Open { interval: Duration::from_nanos(1_000_000_000_000_000 / own.one_by_one), poisson: true };
             // A sample alone fills no server.
-            let limit = plane.in_flight.limit(&own.by, op).filter(|_| raw.traffic == RawTraffic::Requests);
-            all.extend((0..servers).map(|server| client(&own.what, cluster, (op, load), (server, Some(k), limit))));
+            let limit = cluster.in_flight.limit(&own.by, op).filter(|_| raw.traffic == RawTraffic::Requests);
+            all.extend((0..servers).map(|server| client(&own.what, etcd, (op, load), (server, Some(k), limit))));
         }
-        if raw.traffic == RawTraffic::Requests && !plane.requests.is_empty() {
+        if raw.traffic == RawTraffic::Requests && !cluster.requests.is_empty() {
             let watch = (Op::Watch, Load::Closed { connections: 1 });
-            all.extend((0..servers).map(|server| client("watch", plane.etcd, watch, (server, None, None))));
+            all.extend((0..servers).map(|server| client("watch", cluster.etcd, watch, (server, None, None))));
         }
     }
     let requests = per_million_s * u128::from(raw.duration.0.as_nanos()) / 1_000_000_000_000_000;
     if requests > MAX_REQUESTS || all.len() > MAX_CLIENTS {
         let found = format!("requests, of which there would be {requests}, by {} parts of API servers", all.len());
-        let wanted = format!("flows; or a shorter run of fewer shoots: at most {MAX_REQUESTS} requests by {MAX_CLIENTS} parts");
-        cx.error("traffic", found, wanted);
+        let expected = format!("flows; or a shorter run of fewer shoots: at most {MAX_REQUESTS} requests by {MAX_CLIENTS} parts");
+        ctx.error("traffic", found, expected);
         all.clear();
     }
     all
 }
 
 /// How many API servers a shoot may have at a time, in all forms it may take and while they are rolled out; and its etcd for events.
-fn most(shoot: &Shoot, kube: &KubeModel) -> (u32, Option<ClusterId>) {
+fn most(shoot: &Shoot, kube: &KubeModel) -> (u32, Option<EtcdId>) {
     let (mut servers, mut events) = (0, None);
     for place in shoot.places() {
-        let workloads = &kube.planes[kube.seeds[place.seed.0 as usize].plane.0 as usize].workloads;
+        let workloads = &kube.clusters[kube.seeds[place.seed.0 as usize].cluster.0 as usize].workloads;
         let now = place.workloads.iter().map(|id| &workloads[id.0 as usize]);
         for workload in now.chain(place.forms.iter().flat_map(|(_, form)| form)) {
             match workload.role {
-                Role::ApiServer(of) if of == place.plane => {
+                Role::ApiServer(of) if of == place.cluster => {
                     servers = servers.max(workload.replicas + workload.rollout.max_surge.of_rounded_up(workload.replicas));
                 }
-                Role::Etcd(cluster) if cluster != kube.planes[place.plane.0 as usize].etcd => events = Some(cluster),
+                Role::Etcd(etcd) if etcd != kube.clusters[place.cluster.0 as usize].etcd => events = Some(etcd),
                 _ => {}
             }
         }

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::kube::milli;
-use super::lower::{Lowering, POOL, Site};
-use super::{Context, Names};
+use super::lower::{Lowering, POOL, SeedState};
+use super::{CheckCtx, Names};
 use crate::error::{did_you_mean, quote};
-use crate::ids::{NodeKey, PlaneId};
+use crate::ids::{KubeClusterId, NodeKey};
 use crate::kube::gardener::{FailureTolerance, Recovery};
 use crate::kube::int_or_percent::IntOrPercent;
 use crate::kube::labels::{Condition, Labels, NodeAffinity, Requirement, Selector, Symbol};
@@ -15,7 +15,7 @@ use crate::kube::placement::{Affinity, Constraint, PodAffinity, Term};
 use crate::kube::profile::{self, Part, Profile};
 use crate::kube::taints::{Match, Toleration};
 use crate::kube::{
-    Identities, Kind, Resources, Role, Rollout, UNREACHABLE_TOLERATION, VolumeTemplate, Workload, tolerates_unreachable,
+    Kind, MemberRange, Resources, Role, Rollout, UNREACHABLE_TOLERATION, VolumeTemplate, Workload, tolerates_unreachable,
 };
 use crate::raw::{RawAntiAffinity, RawClaim, RawComponent, RawKind, RawOver, RawRollout, RawSpread};
 use crate::units::Size;
@@ -27,7 +27,7 @@ const APP: &str = "app";
 const SHOOT: &str = "gardener.cloud/shoot";
 
 /// Whose components these are.
-pub(super) struct Home {
+pub(super) struct WorkloadContext {
     pub(super) namespace: String,
     pub(super) tolerance: FailureTolerance,
     pub(super) recovery: Recovery,
@@ -36,14 +36,14 @@ pub(super) struct Home {
     /// They are of a shoot, all in one zone.
     pub(super) pinned: bool,
     /// The plane that API servers and controllers among them are of.
-    pub(super) plane: PlaneId,
+    pub(super) cluster: KubeClusterId,
     /// Which members of etcd their pods may be.
-    pub(super) identities: Identities,
+    pub(super) member_range: MemberRange,
 }
 
 /// A component as it is deployed: what Gardener says of it, and what the file does.
 #[derive(Clone, Copy)]
-pub(super) struct Planned<'a> {
+pub(super) struct PlannedComponent<'a> {
     pub(super) profile: Option<&'static Profile>,
     /// What the file says, and where.
     raw: Option<(usize, &'a RawComponent)>,
@@ -51,27 +51,27 @@ pub(super) struct Planned<'a> {
 
 /// The components of a seed or shoot: those of the profile, then those that the file adds.
 pub(super) fn planned<'a>(
-    cx: &mut Context<'_>,
+    ctx: &mut CheckCtx<'_>,
     lowering: &mut Lowering,
     path: &str,
     profiles: &'static [Profile],
     raw: &'a [RawComponent],
     only_listed: bool,
-) -> Vec<Planned<'a>> {
+) -> Vec<PlannedComponent<'a>> {
     let mut names = Names::new("a component");
     for (c, component) in raw.iter().enumerate() {
         let path = format!("{path}.components[{c}]");
-        names.add(cx, &format!("{path}.name"), component.name.as_str(), c);
-        lowering.mark(cx, &path, &component.mark);
+        names.add(ctx, &format!("{path}.name"), component.name.as_str(), c);
+        lowering.mark(ctx, &path, &component.mark);
         for (p, pod) in component.pods.iter().enumerate() {
-            lowering.mark(cx, &format!("{path}.pods[{p}]"), &pod.mark);
+            lowering.mark(ctx, &format!("{path}.pods[{p}]"), &pod.mark);
         }
     }
     let mut all = Vec::new();
     for profile in profiles {
         let raw = names.get(profile.name).map(|c| (c, &raw[c]));
         if raw.map_or(!only_listed, |(_, raw)| !raw.absent) {
-            all.push(Planned { profile: Some(profile), raw });
+            all.push(PlannedComponent { profile: Some(profile), raw });
         }
     }
     for (c, component) in raw.iter().enumerate() {
@@ -81,15 +81,15 @@ pub(super) fn planned<'a>(
         }
         if component.kind.is_none() {
             let hint = did_you_mean(name, profiles.iter().map(|profile| profile.name));
-            let wanted = format!("`deployment`, `stateful_set` or `daemon_set`: Gardener deploys no {}{hint}", quote(name));
-            cx.error(&format!("{path}.components[{c}].kind"), "nothing", wanted);
+            let expected = format!("`deployment`, `stateful_set` or `daemon_set`: Gardener deploys no {}{hint}", quote(name));
+            ctx.error(&format!("{path}.components[{c}].kind"), "nothing", expected);
         }
-        all.push(Planned { profile: None, raw: Some((c, component)) });
+        all.push(PlannedComponent { profile: None, raw: Some((c, component)) });
     }
     all
 }
 
-impl Planned<'_> {
+impl PlannedComponent<'_> {
     pub(super) fn name(&self) -> &str {
         self.raw.map(|(_, raw)| raw.name.as_str()).or(self.profile.map(|profile| profile.name)).unwrap_or_default()
     }
@@ -108,7 +108,7 @@ impl Planned<'_> {
     }
 
     /// Pods of it, by what its control plane is to survive.
-    pub(super) fn replicas(&self, tolerance: FailureTolerance, home: &Home) -> u32 {
+    pub(super) fn replicas(&self, tolerance: FailureTolerance, home: &WorkloadContext) -> u32 {
         let usual = || match self.profile {
             Some(_) if self.is_etcd() && home.pairs => 2,
             Some(profile) => profile.replicas.count(tolerance, home.recovery),
@@ -141,16 +141,23 @@ impl Planned<'_> {
     }
 
     /// As a workload of the site, its pods not placed yet.
-    pub(super) fn workload(&self, cx: &mut Context<'_>, lowering: &mut Lowering, of: &str, home: &Home, site: &Site) -> Workload {
+    pub(super) fn workload(
+        &self,
+        ctx: &mut CheckCtx<'_>,
+        lowering: &mut Lowering,
+        of: &str,
+        home: &WorkloadContext,
+        site: &SeedState,
+    ) -> Workload {
         let kind = self.kind();
         let replicas = match kind {
             Kind::DaemonSet => 0,
             Kind::Deployment | Kind::StatefulSet { .. } => self.replicas(home.tolerance, home),
         };
-        let words = &mut lowering.words;
-        let (app, name) = (words.symbol(APP), words.symbol(self.name()));
-        let namespace = words.symbol(&home.namespace);
-        let shoot = words.symbol(SHOOT);
+        let symbols = &mut lowering.symbols;
+        let (app, name) = (symbols.symbol(APP), symbols.symbol(self.name()));
+        let namespace = symbols.symbol(&home.namespace);
+        let shoot = symbols.symbol(SHOOT);
         let selector = equal(app, name);
         let (mut spread, mut prefers) = (Vec::new(), Vec::new());
         let zones = site.seed.zones.len() as u32;
@@ -168,18 +175,19 @@ impl Planned<'_> {
             if one.hard { spread.push(constraint) } else { prefers.push(constraint) }
         }
         let mut pod_affinity = PodAffinity {
-            away: away(&selector, &self.said(|raw| raw.anti_affinity.clone()).unwrap_or(usual_away)),
+            anti_affinity: away(&selector, &self.said(|raw| raw.anti_affinity.clone()).unwrap_or(usual_away)),
             ..PodAffinity::default()
         };
         if home.pinned {
-            pod_affinity.near.required.push(Term { key: Symbol::ZONE, selector: equal(shoot, namespace) });
+            pod_affinity.affinity.required.push(Term { key: Symbol::ZONE, selector: equal(shoot, namespace) });
         }
         let pool = self.said(|raw| raw.pool.clone());
         let place = format!("{}.pool", self.path(of));
         if let Some(pool) = &pool {
-            site.pools.find(cx, &place, pool);
+            site.pools.find(ctx, &place, pool);
         }
-        let on_pool = |pool: String| vec![Requirement { key: words.symbol(POOL), is: Condition::In(vec![words.symbol(&pool)]) }];
+        let on_pool =
+            |pool: String| vec![Requirement { key: symbols.symbol(POOL), is: Condition::In(vec![symbols.symbol(&pool)]) }];
         let affinity = NodeAffinity(pool.map(on_pool).into_iter().collect());
         let tolerations = self.tolerations(lowering, kind);
         let numbers = self.profile.copied().unwrap_or(UNKNOWN);
@@ -189,12 +197,12 @@ impl Planned<'_> {
             namespace,
             kind,
             role: match self.part() {
-                Part::ApiServer => Role::ApiServer(home.plane),
-                Part::Controller(component) => Role::Controller(home.plane, component),
+                Part::ApiServer => Role::ApiServer(home.cluster),
+                Part::Controller(component) => Role::Controller(home.cluster, component),
                 Part::EtcdMain | Part::EtcdEvents | Part::Other => Role::Other,
             },
             replicas,
-            hinted: site.plane.routing.hints && home.tolerance == FailureTolerance::Zone && self.serves(),
+            hinted: site.cluster.routing.hints && home.tolerance == FailureTolerance::Zone && self.serves(),
             labels: Labels::from_iter([(app, name), (shoot, namespace)]),
             selector,
             requests: Resources {
@@ -206,7 +214,7 @@ impl Planned<'_> {
             tolerations,
             spread,
             prefers,
-            volume: self.volume(cx, of, kind),
+            volume: self.volume(ctx, of, kind),
             image: lowering.image(self.name(), bytes),
             max_unavailable: self.said(|raw| raw.max_unavailable).or((replicas > 1).then_some(1)),
             rollout: self.said(|raw| raw.rollout).map_or_else(|| usual_rollout(self.part(), &pod_affinity), RawRollout::rollout),
@@ -214,7 +222,7 @@ impl Planned<'_> {
             start: self.said(|raw| raw.start).map_or(Duration::from_secs(numbers.start_s), |span| span.0),
             stop: self.said(|raw| raw.stop).map_or(profile::STOP, |span| span.0),
             placed: Vec::new(),
-            identities: home.identities,
+            member_range: home.member_range,
         }
     }
 
@@ -229,19 +237,19 @@ impl Planned<'_> {
             }
         };
         let of_pools = keys.unwrap_or_default();
-        std::iter::once(unreachable).chain(of_pools.iter().map(|key| any(Some(lowering.words.symbol(key.as_str()))))).collect()
+        std::iter::once(unreachable).chain(of_pools.iter().map(|key| any(Some(lowering.symbols.symbol(key.as_str()))))).collect()
     }
 
-    fn volume(&self, cx: &mut Context<'_>, of: &str, kind: Kind) -> Option<VolumeTemplate> {
+    fn volume(&self, ctx: &mut CheckCtx<'_>, of: &str, kind: Kind) -> Option<VolumeTemplate> {
         let is_set = matches!(kind, Kind::StatefulSet { .. });
         let usual = if self.profile.is_some() && is_set { RawClaim::Zonal } else { RawClaim::None };
         let claim = self.said(|raw| raw.volume).unwrap_or(usual);
         if claim != RawClaim::None && !is_set {
-            cx.error(&format!("{}.volume", self.path(of)), "a volume", "none: only pods of a StatefulSet have one each");
+            ctx.error(&format!("{}.volume", self.path(of)), "a volume", "none: only pods of a StatefulSet have one each");
         }
         let size = self.said(|raw| raw.volume_size);
         if claim == RawClaim::None && size.is_some() {
-            cx.error(
+            ctx.error(
                 &format!("{}.volume_size", self.path(of)),
                 "the size of a volume",
                 "none: its pods have no volumes (`volume`)",
@@ -253,7 +261,7 @@ impl Planned<'_> {
     }
 
     /// Puts the pods that the file gives onto their nodes.
-    pub(super) fn give(&self, cx: &mut Context<'_>, of: &str, workload: &mut Workload, site: &mut Site) {
+    pub(super) fn give(&self, ctx: &mut CheckCtx<'_>, of: &str, workload: &mut Workload, site: &mut SeedState) {
         let Some((_, raw)) = self.raw else { return };
         let mut seen = BTreeMap::new();
         for (p, pod) in raw.pods.iter().enumerate() {
@@ -261,43 +269,43 @@ impl Planned<'_> {
             let name = pod.name.as_str();
             let tag = PodTag::parse(workload.kind, &workload.name, name);
             match tag {
-                None => cx.error(&format!("{path}.name"), quote(name), form(workload)),
+                None => ctx.error(&format!("{path}.name"), quote(name), form(workload)),
                 Some(PodTag::Ordinal(ordinal)) if ordinal >= workload.replicas => {
-                    let wanted = format!("a pod of its {} replicas, numbered from 0", workload.replicas);
-                    cx.error(&format!("{path}.name"), quote(name), wanted);
+                    let expected = format!("a pod of its {} replicas, numbered from 0", workload.replicas);
+                    ctx.error(&format!("{path}.name"), quote(name), expected);
                 }
                 Some(tag) => {
                     if let Some(first) = seen.insert(tag, p) {
-                        let wanted = format!("a name that no other pod has: pods[{first}] has it");
-                        cx.error(&format!("{path}.name"), format!("{} again", quote(name)), wanted);
+                        let expected = format!("a name that no other pod has: pods[{first}] has it");
+                        ctx.error(&format!("{path}.name"), format!("{} again", quote(name)), expected);
                     }
                 }
             }
-            let node = site.nodes.find(cx, &format!("{path}.node"), &pod.node).map(|node| NodeKey(node as u32));
+            let node = site.nodes.find(ctx, &format!("{path}.node"), &pod.node).map(|node| NodeKey(node as u32));
             let (Some(tag), Some(node)) = (tag, node) else { continue };
             workload.placed.push((tag, node));
-            take_place(cx, &format!("{path}.node"), &pod.node, workload, node, site);
+            take_place(ctx, &format!("{path}.node"), &pod.node, workload, node, site);
         }
         if raw.pods.len() > workload.replicas as usize && workload.kind == Kind::Deployment {
-            let wanted = format!("at most {}, its replicas", workload.replicas);
-            cx.error(&format!("{}.pods", self.path(of)), format!("{} pods", raw.pods.len()), wanted);
+            let expected = format!("at most {}, its replicas", workload.replicas);
+            ctx.error(&format!("{}.pods", self.path(of)), format!("{} pods", raw.pods.len()), expected);
         }
     }
 }
 
 /// Whether a pod can be on the node that the file gives it.
-fn take_place(cx: &mut Context<'_>, path: &str, name: &str, workload: &Workload, node: NodeKey, site: &mut Site) {
+fn take_place(ctx: &mut CheckCtx<'_>, path: &str, name: &str, workload: &Workload, node: NodeKey, site: &mut SeedState) {
     if !site.suits(workload, node) {
-        let wanted = "a node of its `pool` whose pool's taints it tolerates (`tolerates`)";
-        cx.error(path, quote(name), wanted);
+        let expected = "a node of its `pool` whose pool's taints it tolerates (`tolerates`)";
+        ctx.error(path, quote(name), expected);
         return;
     }
-    if site.has_room(workload, node) {
+    if site.has_capacity(workload, node) {
         site.take(workload, node);
         return;
     }
     let used = site.used[node.0 as usize].plus(&workload.requests);
-    let template = &site.plane.nodes[node.0 as usize].template;
+    let template = &site.cluster.nodes[node.0 as usize].template;
     let has = template.allocatable;
     let cpu = |milli: u64| milli as f64 / 1_000.0;
     let found = format!(
@@ -312,7 +320,7 @@ fn take_place(cx: &mut Context<'_>, path: &str, name: &str, workload: &Workload,
         site.volumes[node.0 as usize] + u32::from(workload.volume.is_some()),
         template.volumes
     );
-    cx.error(path, found, "a node with room");
+    ctx.error(path, found, "a node with room");
 }
 
 /// What a pod of the workload can be called.
@@ -368,7 +376,9 @@ fn constraints(
 fn usual_rollout(part: Part, pods: &PodAffinity) -> Rollout {
     let usual = Rollout::default();
     match part {
-        _ if !pods.away.required.is_empty() => Rollout { max_surge: IntOrPercent::Int(0), max_unavailable: IntOrPercent::Int(1) },
+        _ if !pods.anti_affinity.required.is_empty() => {
+            Rollout { max_surge: IntOrPercent::Int(0), max_unavailable: IntOrPercent::Int(1) }
+        }
         Part::ApiServer => Rollout { max_unavailable: IntOrPercent::Int(0), ..usual },
         Part::EtcdMain | Part::EtcdEvents | Part::Controller(_) | Part::Other => usual,
     }

@@ -12,7 +12,7 @@ use crate::etcd::member::Standing;
 use crate::kernel::periodic::Periodic;
 use crate::kernel::time::{Duration, Time};
 use crate::record::Record;
-use crate::scenario::{Backup, EtcdCluster};
+use crate::scenario::{Backup, EtcdClusterSpec};
 use crate::sim::Exact;
 
 /// The bucket, and what is under way to it and from it.
@@ -57,7 +57,7 @@ struct Applying {
 
 impl Bucket {
     /// With a full snapshot of what the cluster holds at the start.
-    pub(super) fn new(spec: Backup, cluster: &EtcdCluster, phase: impl Fn(u64, Duration) -> Periodic) -> Self {
+    pub(super) fn new(spec: Backup, cluster: &EtcdClusterSpec, phase: impl Fn(u64, Duration) -> Periodic) -> Self {
         let (index, bytes) = (cluster.first_index(), cluster.database_bytes);
         let (taken, arrived, full) = (Time::ZERO, Time::ZERO, true);
         let first = Snapshot {

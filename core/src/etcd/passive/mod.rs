@@ -48,7 +48,7 @@ use crate::kernel::time::{Duration, Time};
 use crate::network::{HostId, Network};
 use crate::observe::words;
 use crate::record::Record;
-use crate::scenario::{ActivePassive, Controller, EtcdCluster, Scenario};
+use crate::scenario::{ActivePassive, Controller, EtcdClusterSpec, Scenario};
 use crate::sim::Exact;
 use crate::sim::event::EtcdEvent;
 
@@ -143,7 +143,7 @@ struct Timer {
 
 impl Passive {
     /// As the cluster starts.
-    pub(super) fn new(spec: &ActivePassive, cluster: &EtcdCluster, seed: u64, entity: u64) -> Self {
+    pub(super) fn new(spec: &ActivePassive, cluster: &EtcdClusterSpec, seed: u64, entity: u64) -> Self {
         let draws = Draws::new(seed, Purpose::Phase, entity);
         let phase = |k: u64, period: Duration| {
             Periodic::new(Time::ZERO + Duration::from_nanos(draws.draw(k).below(period.as_nanos())), period)

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::ids::{ClusterId, MemberId};
+use crate::ids::{EtcdId, MemberId};
 use crate::kernel::time::Duration;
 use crate::kernel::traced;
 use crate::observe::words;
@@ -101,7 +101,7 @@ traced! {
 
 impl PassiveRecord {
     /// In plain words.
-    pub fn words(self, cluster: ClusterId, scenario: &Scenario) -> String {
+    pub fn words(self, cluster: EtcdId, scenario: &Scenario) -> String {
         let name = |index: u8| words::member(scenario, MemberId { cluster, index });
         let kind = |full: bool| if full { "full" } else { "delta" };
         match self {

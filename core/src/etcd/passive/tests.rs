@@ -10,15 +10,15 @@ use crate::record::Record;
 use crate::report::{EtcdReport, SwitchoverReport};
 use crate::run::run;
 use crate::scenario::{
-    ActivePassive, Aim, Backup, Controller, Direction, Fault, Load, Op, PlannedFault, Scenario, Switching, Target,
+    ActivePassive, Backup, Controller, Direction, Fault, FaultTarget, Load, Op, PlannedFault, Scenario, Switching, Target,
 };
 use crate::sim::{Exact, Options, Role};
 
 use super::PassiveRecord;
 
 const MINUTE: u64 = 60_000;
-const ZONE_A: Aim<ZoneId> = Aim::Named(ZoneId(0));
-const ZONE_B: Aim<ZoneId> = Aim::Named(ZoneId(1));
+const ZONE_A: FaultTarget<ZoneId> = FaultTarget::Named(ZoneId(0));
+const ZONE_B: FaultTarget<ZoneId> = FaultTarget::Named(ZoneId(1));
 
 /// Two members in two zones, the first of which serves, and a client in the third that writes ten times a second. Half an hour.
 fn world(backup: Option<Backup>) -> Scenario {
@@ -194,7 +194,7 @@ fn a_bucket_out_of_reach_makes_the_loss_grow() {
         scenario.etcd[0].passive.as_mut().unwrap().switching.failures = 20;
         scenario.clients[0].zone = ZoneId(0);
         if cut {
-            fault(&mut scenario, 5 * MINUTE, 5 * MINUTE, Fault::ZoneCut { zone: ZONE_A, direction: Direction::Both });
+            fault(&mut scenario, 5 * MINUTE, 5 * MINUTE, Fault::ZonePartition { zone: ZONE_A, direction: Direction::Both });
         }
         fault(&mut scenario, 10 * MINUTE - 1, 15 * MINUTE, Fault::ZonePower(ZONE_A));
         let (records, report) = played(scenario, 3);
@@ -214,7 +214,7 @@ fn who_is_cut_off_serves_those_who_have_not_heard_and_loses_what_they_wrote() {
         let mut inside = scenario.clients[0].clone();
         (inside.name, inside.zone) = ("inside".into(), ZoneId(0));
         scenario.clients.push(inside);
-        fault(&mut scenario, 10 * MINUTE, 10 * MINUTE, Fault::ZoneCut { zone: ZONE_A, direction: Direction::Both });
+        fault(&mut scenario, 10 * MINUTE, 10 * MINUTE, Fault::ZonePartition { zone: ZONE_A, direction: Direction::Both });
         let (records, report) = played(scenario, 2);
         let switch = one_switchover(&report);
         let later = facts(&records).find_map(|(at, fact)| match fact {
@@ -269,7 +269,7 @@ fn with_both_gone_nobody_takes_over_until_one_is_back() {
 fn a_short_outage_is_waited_for() {
     for backup in [Some(Backup::default()), None] {
         let mut scenario = world(backup);
-        fault(&mut scenario, 10 * MINUTE, MINUTE, Fault::GracefulStop(Aim::Named(member(0))));
+        fault(&mut scenario, 10 * MINUTE, MINUTE, Fault::GracefulStop(FaultTarget::Named(member(0))));
         let (_, report) = played(scenario, 1);
         assert_eq!(report.switchovers, []);
         assert!((60.0..62.5).contains(&report.write_unavailable_s), "{}", report.write_unavailable_s);
@@ -305,7 +305,7 @@ fn a_learner_takes_over_with_what_it_has_heard_to_be_committed() {
 #[test]
 fn a_learner_that_fell_behind_loses_all_it_missed() {
     let mut scenario = learner();
-    fault(&mut scenario, 5 * MINUTE, 6 * MINUTE, Fault::ZoneCut { zone: ZONE_B, direction: Direction::Both });
+    fault(&mut scenario, 5 * MINUTE, 6 * MINUTE, Fault::ZonePartition { zone: ZONE_B, direction: Direction::Both });
     fault(&mut scenario, 11 * MINUTE - 1, 15 * MINUTE, Fault::ZonePower(ZONE_A));
     let (_, report) = played(scenario, 1);
     let switch = one_switchover(&report);
@@ -315,7 +315,7 @@ fn a_learner_that_fell_behind_loses_all_it_missed() {
 
 #[test]
 fn a_lost_disk_is_lost_data_only_where_nobody_else_has_it() {
-    let volume = |k: u16| Fault::VolumeLost(Aim::Named(VolumeId(k)));
+    let volume = |k: u16| Fault::VolumeLost(FaultTarget::Named(VolumeId(k)));
     for (backup, most) in [(Some(Backup::default()), 3_001), (None, 2)] {
         let mut scenario = world(backup);
         fault(&mut scenario, 10 * MINUTE, MINUTE, volume(0));
@@ -345,12 +345,12 @@ fn random_outages_are_told_the_same_in_both_modes() {
         passive.switching.check_period = Duration::from_millis(1_000 + seed * 700);
         let word = |k: u64| (seed * 7 + k).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 20;
         for k in 0..8 {
-            let zone = Aim::Named(ZoneId((word(k) % 3) as u16));
+            let zone = FaultTarget::Named(ZoneId((word(k) % 3) as u16));
             let what = match word(k + 100) % 5 {
-                0 => Fault::ZoneCut { zone, direction: Direction::Both },
-                1 => Fault::ProcessKill(Aim::Named(member((word(k + 200) % 2) as u8))),
-                2 => Fault::VolumeLost(Aim::Named(VolumeId((word(k + 200) % 2) as u16))),
-                3 => Fault::ZoneCut { zone, direction: Direction::Out },
+                0 => Fault::ZonePartition { zone, direction: Direction::Both },
+                1 => Fault::ProcessKill(FaultTarget::Named(member((word(k + 200) % 2) as u8))),
+                2 => Fault::VolumeLost(FaultTarget::Named(VolumeId((word(k + 200) % 2) as u16))),
+                3 => Fault::ZonePartition { zone, direction: Direction::Out },
                 _ => Fault::ZonePower(zone),
             };
             fault(&mut scenario, word(k + 300) % (25 * MINUTE), 1 + word(k + 400) % (6 * MINUTE), what);

@@ -6,7 +6,7 @@ use super::supply::Amounts;
 use crate::kube::rule::labels::Symbol;
 use crate::kube::rule::taints;
 use crate::kube::spec::placement::Constraint;
-use crate::kube::spec::{Group, Kind, Workload};
+use crate::kube::spec::{Kind, MachineDeployment, Workload};
 
 /// What becomes of a pod whose zone is lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,12 +51,16 @@ const KEYS: [Symbol; 2] = [Symbol::ZONE, Symbol::HOSTNAME];
 
 impl Control {
     /// The pods of workloads; those that `rebalances` names by their place are moved, volume and all, when their zone is lost.
-    pub(super) fn new<'a>(workloads: impl IntoIterator<Item = &'a Workload>, rebalances: &[usize], groups: &[Group]) -> Self {
+    pub(super) fn new<'a>(
+        workloads: impl IntoIterator<Item = &'a Workload>,
+        rebalances: &[usize],
+        machine_deployments: &[MachineDeployment],
+    ) -> Self {
         let mut series = Vec::new();
         let mut pinned = false;
         for (k, workload) in workloads.into_iter().enumerate().filter(|(_, workload)| workload.kind != Kind::DaemonSet) {
-            pinned |= workload.pod_affinity.near.required.iter().any(|term| term.key == Symbol::ZONE);
-            series.push(Series::new(workload, rebalances.contains(&k), groups));
+            pinned |= workload.pod_affinity.affinity.required.iter().any(|term| term.key == Symbol::ZONE);
+            series.push(Series::new(workload, rebalances.contains(&k), machine_deployments));
         }
         let is_free = |one: &Series| one.apart == [false; 2] && one.skew == [None; 2];
         series.sort_by_key(|one| (is_free(one), Reverse(one.requests.0[0]), Reverse(one.requests.0[1])));
@@ -70,10 +74,11 @@ impl Control {
 }
 
 impl Series {
-    fn new(workload: &Workload, rebalanced: bool, groups: &[Group]) -> Self {
-        let admits = |group: &Group| workload.affinity.admits(&group.template.labels);
-        let tolerated = |group: &Group| taints::forbidding(&group.template.taints, &workload.tolerations).is_none();
-        let away = &workload.pod_affinity.away.required;
+    fn new(workload: &Workload, rebalanced: bool, machine_deployments: &[MachineDeployment]) -> Self {
+        let admits = |deployment: &MachineDeployment| workload.affinity.admits(&deployment.template.labels);
+        let tolerated =
+            |deployment: &MachineDeployment| taints::forbidding(&deployment.template.taints, &workload.tolerations).is_none();
+        let away = &workload.pod_affinity.anti_affinity.required;
         let skew = |key| {
             let constraints = workload.spread.iter().filter(|one: &&Constraint| one.key == key);
             constraints.map(|one| one.max_skew).min()
@@ -81,8 +86,8 @@ impl Series {
         Self {
             requests: Amounts::of(workload),
             count: workload.replicas,
-            suits: groups.iter().map(|group| admits(group) && tolerated(group)).collect(),
-            counts: groups.iter().map(admits).collect(),
+            suits: machine_deployments.iter().map(|deployment| admits(deployment) && tolerated(deployment)).collect(),
+            counts: machine_deployments.iter().map(admits).collect(),
             apart: KEYS.map(|key| away.iter().any(|term| term.key == key)),
             skew: KEYS.map(skew),
             lost: match workload.volume {

@@ -23,22 +23,22 @@ pub fn plan(scenario: &Scenario) -> Option<Plan> {
 
 fn of_seed(scenario: &Scenario, seed: &Seed, references: &[Reference]) -> SeedPlan {
     let model = &scenario.kube;
-    let plane = &model.planes[usize::from(seed.plane.0)];
-    let is_here = |own: &&Hosted| model.seeds[usize::from(own.seed.0)].plane == seed.plane;
+    let cluster = &model.clusters[usize::from(seed.cluster.0)];
+    let is_here = |own: &&Hosted| model.seeds[usize::from(own.seed.0)].cluster == seed.cluster;
     let hosted = model.shoots.iter().filter_map(|shoot| shoot.hosted.as_ref());
     let hosted: Vec<&[WorkloadId]> = hosted.filter(is_here).map(|own| &own.workloads[..]).collect();
     // A place that is kept for a shoot which may come takes no room.
     let places: Vec<&Hosted> = model.shoots.iter().flat_map(Shoot::places).filter(is_here).collect();
-    let workload = |id: &WorkloadId| &plane.workloads[id.0 as usize];
+    let workload = |id: &WorkloadId| &cluster.workloads[id.0 as usize];
     let own =
-        (0..plane.workloads.len() as u32).map(WorkloadId).filter(|id| !places.iter().any(|place| place.workloads.contains(id)));
+        (0..cluster.workloads.len() as u32).map(WorkloadId).filter(|id| !places.iter().any(|place| place.workloads.contains(id)));
     let own: Vec<WorkloadId> = own.collect();
 
     // Kinds: the references, what the seed runs for itself, the shoots that are there.
-    let mut kinds: Vec<Control> = references.iter().map(|reference| of_reference(reference, plane)).collect();
+    let mut kinds: Vec<Control> = references.iter().map(|reference| of_reference(reference, cluster)).collect();
     let system = kinds.len();
     for workloads in std::iter::once(&own[..]).chain(hosted.iter().copied()) {
-        kinds.push(Control::new(workloads.iter().map(workload), &[], &plane.groups));
+        kinds.push(Control::new(workloads.iter().map(workload), &[], &cluster.machine_deployments));
     }
     let supply = Supply::new(model, seed);
     let there: Vec<usize> = (system..kinds.len()).collect();
@@ -67,9 +67,9 @@ fn of_seed(scenario: &Scenario, seed: &Seed, references: &[Reference]) -> SeedPl
     }
 }
 
-fn of_reference(reference: &Reference, plane: &crate::kube::spec::PlaneSpec) -> Control {
+fn of_reference(reference: &Reference, cluster: &crate::kube::spec::KubeClusterSpec) -> Control {
     let moved = if reference.recovery == Recovery::Move { &reference.etcd[..] } else { &[] };
-    Control::new(&reference.workloads, moved, &plane.groups)
+    Control::new(&reference.workloads, moved, &cluster.machine_deployments)
 }
 
 /// What was placed, and whether that is all of it.

@@ -4,7 +4,7 @@ use super::Constraint;
 use crate::gardener::distribute::int_or_percent_over_zones;
 use crate::kube::rule::taints;
 use crate::kube::spec::gardener::Seed;
-use crate::kube::spec::{Group, Kind, KubeModel, Resources, Workload};
+use crate::kube::spec::{Kind, KubeModel, MachineDeployment, Resources, Workload};
 
 /// Thousandths of a CPU, bytes of memory, volumes, pods.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -82,24 +82,24 @@ pub(super) struct Supply {
 
 impl Supply {
     pub(super) fn new(model: &KubeModel, seed: &Seed) -> Self {
-        let plane = &model.planes[usize::from(seed.plane.0)];
-        let mut start = vec![0; plane.groups.len()];
-        for machine in plane.nodes.iter().filter_map(|node| node.machine) {
-            start[usize::from(machine.group.0)] += 1;
+        let cluster = &model.clusters[usize::from(seed.cluster.0)];
+        let mut start = vec![0; cluster.machine_deployments.len()];
+        for machine in cluster.nodes.iter().filter_map(|node| node.machine) {
+            start[usize::from(machine.deployment.0)] += 1;
         }
         let mut shares = Vec::new();
         for pool in &seed.pools {
             for k in 0..pool.zones {
                 let at = usize::from(pool.first.0) + k as usize;
-                let group = &plane.groups[at];
+                let deployment = &cluster.machine_deployments[at];
                 let surge = int_or_percent_over_zones(k, pool.max_surge, pool.zones, pool.maximum);
                 shares.push(Share {
-                    zone: seed.zones.iter().position(|zone| *zone == group.zone).expect("pools are in the seed's zones"),
-                    room: room(group, &plane.workloads),
+                    zone: seed.zones.iter().position(|zone| *zone == deployment.zone).expect("pools are in the seed's zones"),
+                    room: room(deployment, &cluster.workloads),
                     start: start[at],
-                    maximum: u64::from(group.maximum),
-                    surge: u64::from(surge.of_rounded_up(group.maximum)),
-                    stock: group.stock.map(usize::from),
+                    maximum: u64::from(deployment.maximum),
+                    surge: u64::from(surge.of_rounded_up(deployment.maximum)),
+                    stock: deployment.stock.map(usize::from),
                 });
             }
         }
@@ -137,8 +137,8 @@ impl Supply {
 }
 
 /// What a node has left beside its DaemonSets' pods.
-fn room(group: &Group, workloads: &[Workload]) -> Amounts {
-    let template = &group.template;
+fn room(deployment: &MachineDeployment, workloads: &[Workload]) -> Amounts {
+    let template = &deployment.template;
     let stands = |workload: &&Workload| {
         workload.kind == Kind::DaemonSet
             && workload.affinity.admits(&template.labels)

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use super::Shoot;
 use crate::etcd::passage::{Passage, Snapshot};
 use crate::gardener::garden::Obstacle;
-use crate::ids::{ClusterId, SeedId, WorkloadId};
+use crate::ids::{EtcdId, SeedId, WorkloadId};
 use crate::kernel::time::Duration;
 use crate::kernel::traced;
 use crate::kube::context::Cx;
@@ -120,8 +120,8 @@ pub fn bind(id: u16, cx: &mut Cx<'_>) {
 
 /// The gardenlet of a seed hears of a migration.
 fn tell(seed: SeedId, id: u16, stage: Stage, cx: &mut Cx<'_>) {
-    let plane = cx.scenario.kube.seeds[usize::from(seed.0)].plane;
-    cx.fx.schedule.push((cx.now + cx.latency, Event::Kube(plane, KubeEvent::Migration(id, stage))));
+    let cluster = cx.scenario.kube.seeds[usize::from(seed.0)].cluster;
+    cx.fx.schedule.push((cx.now + cx.latency, Event::Kube(cluster, KubeEvent::Migration(id, stage))));
 }
 
 impl Shoot {
@@ -191,7 +191,7 @@ impl Shoot {
         let main = self.main(cx);
         let Some(bytes) = cx.etcd[main.0 as usize].snapshot_bytes(cx.net) else { return self.upload(id, cx) };
         let to = cx.scenario.kube.migrations[usize::from(id)].to;
-        let there = &cx.scenario.kube.planes[cx.scenario.kube.seeds[usize::from(to.0)].plane.0 as usize];
+        let there = &cx.scenario.kube.clusters[cx.scenario.kube.seeds[usize::from(to.0)].cluster.0 as usize];
         let takes = Duration::of_transfer(bytes, there.timers.restore_bytes_per_s);
         let kept = |cluster| (cluster, Passage::Kept((cluster == main).then_some(Snapshot { bytes, takes })));
         let kept: Vec<_> = self.clusters(cx).map(kept).collect();
@@ -248,7 +248,7 @@ impl Shoot {
         self.workloads.iter().copied().filter(|id| matches!(workloads[id.0 as usize].role, Role::ApiServer(_)))
     }
 
-    fn clusters<'a>(&'a self, cx: &Cx<'a>) -> impl Iterator<Item = ClusterId> + 'a {
+    fn clusters<'a>(&'a self, cx: &Cx<'a>) -> impl Iterator<Item = EtcdId> + 'a {
         let workloads = &cx.spec.workloads;
         self.sets.iter().map(|set| match workloads[set.0 as usize].role {
             Role::Etcd(cluster) => cluster,
@@ -257,7 +257,7 @@ impl Shoot {
     }
 
     /// The etcd cluster that has a backup: the one that its objects are in.
-    fn main(&self, cx: &Cx<'_>) -> ClusterId {
-        cx.scenario.kube.planes[self.plane.0 as usize].etcd
+    fn main(&self, cx: &Cx<'_>) -> EtcdId {
+        cx.scenario.kube.clusters[self.cluster.0 as usize].etcd
     }
 }

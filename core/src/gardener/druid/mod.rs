@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 
 use super::admission::Denial;
 use super::outage::Outages;
-use crate::ids::{ClusterId, PlaneId, SeedId, WorkloadId, ZoneId};
+use crate::ids::{EtcdId, KubeClusterId, SeedId, WorkloadId, ZoneId};
 use crate::kernel::traced;
 use crate::kube::context::Cx;
 use crate::kube::event::{KubeEvent, Stage};
@@ -85,7 +85,7 @@ pub struct Druid {
     /// By their place among all shoots.
     shoots: BTreeMap<u32, Shoot>,
     /// Etcd clusters of which one member serves and one stands by.
-    pairs: Vec<ClusterId>,
+    pairs: Vec<EtcdId>,
     /// Where it runs, while it can act.
     host: Option<HostId>,
 }
@@ -97,7 +97,7 @@ struct Shoot {
     /// This seed.
     seed: SeedId,
     /// Its own API.
-    plane: PlaneId,
+    cluster: KubeClusterId,
     place: Place,
     /// What it is asked for on its way, for when it is there.
     later: Vec<u16>,
@@ -132,8 +132,8 @@ impl Druid {
         let model = &cx.scenario.kube;
         let mut shoots = BTreeMap::new();
         for (key, spec) in (0..).zip(&model.shoots) {
-            let is_here = |hosted: &&Hosted| model.seeds[hosted.seed.0 as usize].plane == cx.plane;
-            let Some(Hosted { seed, plane, workloads, forms, .. }) = spec.places().find(is_here) else { continue };
+            let is_here = |hosted: &&Hosted| model.seeds[hosted.seed.0 as usize].cluster == cx.cluster;
+            let Some(Hosted { seed, cluster, workloads, forms, .. }) = spec.places().find(is_here) else { continue };
             if spec.recovery != Recovery::Move && forms.is_empty() {
                 continue;
             }
@@ -142,7 +142,7 @@ impl Druid {
             let shoot = Shoot {
                 key,
                 seed: *seed,
-                plane: *plane,
+                cluster: *cluster,
                 place: if begins { Place::Here } else { Place::Elsewhere },
                 later: Vec::new(),
                 sets: workloads.iter().copied().filter(is_etcd).collect(),
@@ -161,8 +161,8 @@ impl Druid {
             }
         }
         // Whoever is asked, the garden answers.
-        let plane = cx.plane;
-        for (id, asked) in (0..).zip(&model.migrations).filter(|(_, asked)| model.seeds[asked.to.0 as usize].plane == plane) {
+        let cluster = cx.cluster;
+        for (id, asked) in (0..).zip(&model.migrations).filter(|(_, asked)| model.seeds[asked.to.0 as usize].cluster == cluster) {
             cx.schedule(asked.at, KubeEvent::Migration(id, Stage::Asked));
         }
         let etcd = cx.spec.workloads.iter().filter_map(|workload| match workload.role {

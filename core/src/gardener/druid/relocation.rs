@@ -83,7 +83,7 @@ impl Shoot {
 /// A cluster whose pods may share a zone, though no node.
 pub fn relaxed(set: &Workload) -> Workload {
     let mut set = set.clone();
-    let away = &mut set.pod_affinity.away;
+    let away = &mut set.pod_affinity.anti_affinity;
     let zones = away.required.extract_if(.., |term| term.key == Symbol::ZONE);
     away.preferred.extend(zones.map(|term| (WEIGHT, term)));
     away.required.push(Term { key: Symbol::HOSTNAME, selector: set.selector.clone() });
@@ -93,7 +93,7 @@ pub fn relaxed(set: &Workload) -> Workload {
 /// A relaxed cluster whose pods must be in zones of their own again.
 pub fn required(set: &Workload) -> Workload {
     let mut set = set.clone();
-    let away = &mut set.pod_affinity.away;
+    let away = &mut set.pod_affinity.anti_affinity;
     away.required.pop();
     let zones = away.preferred.extract_if(.., |(_, term)| term.key == Symbol::ZONE);
     away.required.extend(zones.map(|(_, term)| term));

@@ -42,8 +42,8 @@ impl Shoot {
     pub(super) fn asked(&mut self, change: u16, cx: &mut Cx<'_>) {
         let seed = cx.garden.shoot(self.key).seed.expect("it has a place");
         if seed != self.seed {
-            let plane = cx.scenario.kube.seeds[usize::from(seed.0)].plane;
-            cx.fx.schedule.push((cx.now, Event::Kube(plane, KubeEvent::Tolerance(change))));
+            let cluster = cx.scenario.kube.seeds[usize::from(seed.0)].cluster;
+            cx.fx.schedule.push((cx.now, Event::Kube(cluster, KubeEvent::Tolerance(change))));
         } else if self.place == Place::Here {
             self.ask(change, cx);
         } else {

@@ -3,10 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::ids::{FaultId, GroupId, PlaneId, ZoneId};
+use crate::ids::{FaultId, KubeClusterId, MachineDeploymentId, ZoneId};
 use crate::kernel::integral::Integral;
 use crate::kernel::time::Time;
-use crate::kube::spec::Group;
+use crate::kube::spec::MachineDeployment;
 use crate::scenario::{CloudAnswer, Scenario};
 
 /// A fault of its API ([`Fault::CloudApi`](crate::scenario::Fault::CloudApi)).
@@ -28,7 +28,7 @@ pub struct Cloud {
     failures: Vec<(FaultId, Failure)>,
     stock: Vec<u32>,
     /// How long machines have been there, by machine deployment: what is charged for.
-    machines: BTreeMap<(PlaneId, GroupId), Integral>,
+    machines: BTreeMap<(KubeClusterId, MachineDeploymentId), Integral>,
 }
 
 impl Cloud {
@@ -36,27 +36,27 @@ impl Cloud {
     pub fn new(scenario: &Scenario) -> Self {
         let machines = BTreeMap::new();
         let mut cloud = Self { failures: Vec::new(), stock: scenario.kube.stock.clone(), machines };
-        for (plane, spec) in (0..).map(PlaneId).zip(&scenario.kube.planes) {
+        for (cluster, spec) in (0..).map(KubeClusterId).zip(&scenario.kube.clusters) {
             for machine in spec.nodes.iter().filter_map(|node| node.machine) {
-                cloud.switched_on(plane, machine.group, Time::ZERO);
+                cloud.switched_on(cluster, machine.deployment, Time::ZERO);
             }
         }
         cloud
     }
 
     /// A machine is there.
-    pub fn switched_on(&mut self, plane: PlaneId, group: GroupId, now: Time) {
-        self.machines.entry((plane, group)).or_default().add(now);
+    pub fn switched_on(&mut self, cluster: KubeClusterId, deployment: MachineDeploymentId, now: Time) {
+        self.machines.entry((cluster, deployment)).or_default().add(now);
     }
 
     /// A machine is there no more.
-    pub fn switched_off(&mut self, plane: PlaneId, group: GroupId, now: Time) {
-        self.machines.entry((plane, group)).or_default().remove(now);
+    pub fn switched_off(&mut self, cluster: KubeClusterId, deployment: MachineDeploymentId, now: Time) {
+        self.machines.entry((cluster, deployment)).or_default().remove(now);
     }
 
     /// How long machines have been there, all together, whether they worked or not: nanoseconds by machine deployment.
-    pub fn machine_time(&self, now: Time) -> impl Iterator<Item = (PlaneId, GroupId, u128)> {
-        self.machines.iter().map(move |((plane, group), machines)| (*plane, *group, machines.at(now)))
+    pub fn machine_time(&self, now: Time) -> impl Iterator<Item = (KubeClusterId, MachineDeploymentId, u128)> {
+        self.machines.iter().map(move |((cluster, deployment), machines)| (*cluster, *deployment, machines.at(now)))
     }
 
     /// Its API fails.
@@ -79,9 +79,9 @@ impl Cloud {
     ///
     /// # Errors
     /// Why there is none.
-    pub fn create(&mut self, group: &Group) -> Result<(), CloudAnswer> {
-        self.answer(group.zone, |failure| failure.create)?;
-        if let Some(stock) = group.stock {
+    pub fn create(&mut self, deployment: &MachineDeployment) -> Result<(), CloudAnswer> {
+        self.answer(deployment.zone, |failure| failure.create)?;
+        if let Some(stock) = deployment.stock {
             let left = &mut self.stock[stock as usize];
             *left = left.checked_sub(1).ok_or(CloudAnswer::OutOfStock)?;
         }
@@ -97,8 +97,8 @@ impl Cloud {
     }
 
     /// A machine that was deleted is in stock again.
-    pub fn take_back(&mut self, group: &Group) {
-        if let Some(stock) = group.stock {
+    pub fn take_back(&mut self, deployment: &MachineDeployment) {
+        if let Some(stock) = deployment.stock {
             self.stock[stock as usize] += 1;
         }
     }
@@ -126,20 +126,20 @@ mod tests {
         let template = NodeTemplate { labels: [].into_iter().collect(), taints: Vec::new(), allocatable, volumes: 25 };
         let (name, zone) = ("pool".to_owned(), ZoneId(1));
         let pool = PoolShare { zone: (0, 1), maximum: 9, rollout: Rollout::default() };
-        let group = Group { name, zone, template, minimum: 0, maximum: 9, pool, stock: Some(0) };
+        let deployment = MachineDeployment { name, zone, template, minimum: 0, maximum: 9, pool, stock: Some(0) };
         let mut cloud = Cloud::new(&scenario);
         let none = Failure { zone: None, create: None, delete: None, attach: None };
         cloud.fail(FaultId(0), Failure { create: Some(CloudAnswer::Refused), ..none });
         cloud.fail(FaultId(1), Failure { zone: Some(ZoneId(1)), delete: Some(CloudAnswer::Unavailable), ..none });
-        assert_eq!(cloud.create(&group), Err(CloudAnswer::Refused));
+        assert_eq!(cloud.create(&deployment), Err(CloudAnswer::Refused));
         assert_eq!(cloud.manages(ZoneId(1)), Err(CloudAnswer::Unavailable));
         assert_eq!((cloud.manages(ZoneId(0)), cloud.attaches(ZoneId(1))), (Ok(()), Ok(())));
         cloud.fail(FaultId(2), Failure { create: Some(CloudAnswer::Unavailable), ..none });
-        assert_eq!(cloud.create(&group), Err(CloudAnswer::Unavailable));
+        assert_eq!(cloud.create(&deployment), Err(CloudAnswer::Unavailable));
         cloud.mend(FaultId(2));
         cloud.mend(FaultId(0));
-        assert_eq!((cloud.create(&group), cloud.create(&group)), (Ok(()), Err(CloudAnswer::OutOfStock)));
-        cloud.take_back(&group);
-        assert_eq!(cloud.create(&group), Ok(()));
+        assert_eq!((cloud.create(&deployment), cloud.create(&deployment)), (Ok(()), Err(CloudAnswer::OutOfStock)));
+        cloud.take_back(&deployment);
+        assert_eq!(cloud.create(&deployment), Ok(()));
     }
 }

@@ -14,7 +14,7 @@ use super::fleet::{Deletion, Fleet, Machine, MachineId, Set, Vm};
 use super::freeze::Freeze;
 use super::meltdown::{Judgement, SHORT_RETRY, judge};
 use super::{LONG_RETRY, MEDIUM_RETRY, Phase, rollout};
-use crate::ids::{GroupId, NodeKey};
+use crate::ids::{MachineDeploymentId, NodeKey};
 use crate::kernel::periodic::Periodic;
 use crate::kernel::rng::Purpose;
 use crate::kernel::time::{Duration, Time};
@@ -105,7 +105,9 @@ impl Machines {
         for id in self.fleet.machines().map(|(id, _)| id).collect::<Vec<_>>() {
             self.watch(id, store, cx);
         }
-        (0..cx.spec.groups.len() as u16).map(GroupId).for_each(|group| self.sync(group, store, cx));
+        (0..cx.spec.machine_deployments.len() as u16)
+            .map(MachineDeploymentId)
+            .for_each(|deployment| self.sync(deployment, store, cx));
     }
 
     /// Kubelets of machines that were switched on since this was last asked for.
@@ -119,10 +121,10 @@ impl Machines {
     }
 
     /// The machine deployments that have changed since this was last asked for. Machines that wait for others to be replaced hear of it.
-    pub fn take_touched(&mut self, cx: &Cx<'_>) -> BTreeSet<GroupId> {
+    pub fn take_touched(&mut self, cx: &Cx<'_>) -> BTreeSet<MachineDeploymentId> {
         let touched = self.fleet.take_touched();
         let waits = |(id, machine): &(MachineId, &Machine)| {
-            machine.phase == Phase::Unknown && touched.contains(&machine.name.group) && !self.of.contains_key(id)
+            machine.phase == Phase::Unknown && touched.contains(&machine.name.deployment) && !self.of.contains_key(id)
         };
         let waiting = self.fleet.machines().filter(waits);
         for (id, at) in waiting.map(|(id, machine)| (id, judgements(machine, cx).after(cx.now))).collect::<Vec<_>>() {
@@ -189,8 +191,8 @@ impl Machines {
 
     fn create(&mut self, id: MachineId, cx: &mut Cx<'_>) {
         let machine = self.fleet.get(id).expect("who makes a machine has it");
-        let (group, created) = (&cx.spec.groups[machine.name.group.0 as usize], machine.created);
-        match cx.cloud.create(group) {
+        let (deployment, created) = (&cx.spec.machine_deployments[machine.name.deployment.0 as usize], machine.created);
+        match cx.cloud.create(deployment) {
             Ok(()) => {
                 self.fleet.set_phase(id, Phase::Pending, cx);
                 self.fleet.get_mut(id).vm = Vm::Creating;
@@ -206,10 +208,10 @@ impl Machines {
 
     fn switch_on(&mut self, id: MachineId, store: &mut Store, cx: &mut Cx<'_>) {
         let machine = self.fleet.get_mut(id);
-        let zone = cx.spec.groups[machine.name.group.0 as usize].zone;
+        let zone = cx.spec.machine_deployments[machine.name.deployment.0 as usize].zone;
         let (host, node) = (cx.net.add_host(zone), store.number_node());
         machine.vm = Vm::There(host, node);
-        cx.cloud.switched_on(cx.plane, machine.name.group, cx.now);
+        cx.cloud.switched_on(cx.cluster, machine.name.deployment, cx.now);
         let (name, given_up) = (machine.name, machine.created + cx.spec.timers.machines.creation);
         self.switched_on.push((node, Kubelet::joining(node, host, name, cx)));
         self.wait(id, given_up.max(cx.now));
@@ -237,10 +239,10 @@ impl Machines {
     /// Whether a machine whose node has not been healthy for long is given up.
     fn judge(&mut self, id: MachineId, cx: &mut Cx<'_>) {
         let machine = self.fleet.get(id).expect("who is judged is there");
-        let group = machine.name.group;
-        let siblings = self.fleet.siblings(group);
+        let deployment = machine.name.deployment;
+        let siblings = self.fleet.siblings(deployment);
         // What has changed at this very moment counts as change under way: no queue decides.
-        let lock_held = self.fleet.changed(group) == cx.now;
+        let lock_held = self.fleet.changed(deployment) == cx.now;
         match judge(cx.now.since(machine.since), cx.spec.timers.machines.health, &siblings, lock_held) {
             Judgement::Failed => self.fleet.set_phase(id, Phase::Failed, cx),
             // Nothing else can come of it until a sibling changes.
@@ -251,7 +253,7 @@ impl Machines {
 
     fn terminate(&mut self, id: MachineId, store: &mut Store, cx: &mut Cx<'_>) {
         let machine = self.fleet.get_mut(id);
-        let (zone, node) = (cx.spec.groups[machine.name.group.0 as usize].zone, machine.node());
+        let (zone, node) = (cx.spec.machine_deployments[machine.name.deployment.0 as usize].zone, machine.node());
         match machine.deletion {
             Deletion::Status => match cx.cloud.manages(zone) {
                 Err(answer) => self.wait(id, cx.now + retry(answer)),
@@ -280,15 +282,15 @@ impl Machines {
             },
             Deletion::Deleting => {
                 if let Vm::There(host, node) = machine.vm {
-                    cx.cloud.switched_off(cx.plane, machine.name.group, cx.now);
+                    cx.cloud.switched_off(cx.cluster, machine.name.deployment, cx.now);
                     cx.fx.deleted_vms.push(host);
                     self.switched_off.push(node);
                     if store.get_node(node).is_some() {
                         store.remove_node(node, cx);
                     }
                 }
-                let group = machine.name.group;
-                cx.cloud.take_back(&cx.spec.groups[group.0 as usize]);
+                let deployment = machine.name.deployment;
+                cx.cloud.take_back(&cx.spec.machine_deployments[deployment.0 as usize]);
                 self.gone(id, cx);
             }
         }
@@ -301,21 +303,21 @@ impl Machines {
 
     /// The machine deployment and its machine sets: a roll-out goes on, machines that were given up are deleted, and there are as many
     /// others as are wanted.
-    pub fn sync(&mut self, group: GroupId, store: &mut Store, cx: &mut Cx<'_>) {
+    pub fn sync(&mut self, deployment: MachineDeploymentId, store: &mut Store, cx: &mut Cx<'_>) {
         if !self.may_act() {
             return;
         }
-        let sizes = rollout::sizes(group, &self.fleet, cx);
-        rollout::repel(group, &self.fleet, store);
-        for (set, wanted) in self.fleet.sets(group).to_vec().into_iter().zip(&sizes) {
-            self.sync_set(group, Set { wanted: *wanted, ..set }, cx);
+        let sizes = rollout::sizes(deployment, &self.fleet, cx);
+        rollout::repel(deployment, &self.fleet, store);
+        for (set, wanted) in self.fleet.sets(deployment).to_vec().into_iter().zip(&sizes) {
+            self.sync_set(deployment, Set { wanted: *wanted, ..set }, cx);
         }
-        self.fleet.scale_sets(group, &sizes);
+        self.fleet.scale_sets(deployment, &sizes);
     }
 
-    fn sync_set(&mut self, group: GroupId, set: Set, cx: &mut Cx<'_>) {
+    fn sync_set(&mut self, deployment: MachineDeploymentId, set: Set, cx: &mut Cx<'_>) {
         let (mut keep, mut delete) = (Vec::new(), Vec::new());
-        for (id, machine) in self.fleet.of(group).filter(|(_, machine)| machine.name.template == set.template) {
+        for (id, machine) in self.fleet.of(deployment).filter(|(_, machine)| machine.name.template == set.template) {
             match machine.phase {
                 Phase::Terminating => {}
                 Phase::Failed => delete.push(id),
@@ -330,7 +332,7 @@ impl Machines {
             self.wait(id, cx.now + cx.latency);
         }
         for _ in keep.len()..wanted {
-            let id = self.fleet.create(group, set.template, cx);
+            let id = self.fleet.create(deployment, set.template, cx);
             self.wait(id, cx.now + cx.latency);
         }
     }

@@ -5,13 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::Phase;
 use super::drain::Drain;
 use super::meltdown::Sibling;
-use crate::ids::{GroupId, NodeKey};
+use crate::ids::{MachineDeploymentId, NodeKey};
 use crate::kernel::rng::Purpose;
 use crate::kernel::time::Time;
 use crate::kube::context::Cx;
 use crate::kube::name::{MachineName, draw_suffix};
 use crate::kube::record::{KubeRecord, MachineFact};
-use crate::kube::spec::PlaneSpec;
+use crate::kube::spec::KubeClusterSpec;
 use crate::network::{HostId, Network};
 
 /// A machine of a plane, numbered in the order they are made; a number is used once.
@@ -99,7 +99,7 @@ pub struct Fleet {
     machines: BTreeMap<MachineId, Machine>,
     deployments: Vec<Deployment>,
     made: u32,
-    touched: BTreeSet<GroupId>,
+    touched: BTreeSet<MachineDeploymentId>,
 }
 
 /// Draws for the hashes of templates, beyond those for names.
@@ -110,15 +110,15 @@ const NAMES: u32 = 1 << 31;
 
 impl Fleet {
     /// The machines of the nodes of the start, all running.
-    pub fn new(spec: &PlaneSpec, cx: &Cx<'_>) -> Self {
-        let deployment = |group: GroupId| {
-            let names = spec.nodes.iter().filter_map(|node| node.machine).filter(|name| name.group == group);
+    pub fn new(spec: &KubeClusterSpec, cx: &Cx<'_>) -> Self {
+        let state = |deployment: MachineDeploymentId| {
+            let names = spec.nodes.iter().filter_map(|node| node.machine).filter(|name| name.deployment == deployment);
             let (desired, template) = (names.clone().count() as u32, names.map(|name| name.template).next());
-            let drawn = || cx.draws(Purpose::Suffix, NAMES | u32::from(group.0)).draw(0).word() as u32;
+            let drawn = || cx.draws(Purpose::Suffix, NAMES | u32::from(deployment.0)).draw(0).word() as u32;
             let sets = vec![Set { template: template.unwrap_or_else(drawn), wanted: desired }];
             Deployment { desired, sets, rolled: 0, names: 0, changed: Time::ZERO }
         };
-        let deployments = (0..spec.groups.len() as u16).map(GroupId).map(deployment).collect();
+        let deployments = (0..spec.machine_deployments.len() as u16).map(MachineDeploymentId).map(state).collect();
         let mut fleet = Self { machines: BTreeMap::new(), deployments, made: 0, touched: BTreeSet::new() };
         for (key, node) in (0..).map(NodeKey).zip(&spec.nodes) {
             if let Some(name) = node.machine {
@@ -152,13 +152,13 @@ impl Fleet {
     }
 
     /// The machines of a machine deployment, oldest first.
-    pub fn of(&self, group: GroupId) -> impl Iterator<Item = (MachineId, &Machine)> {
-        self.machines().filter(move |(_, machine)| machine.name.group == group)
+    pub fn of(&self, deployment: MachineDeploymentId) -> impl Iterator<Item = (MachineId, &Machine)> {
+        self.machines().filter(move |(_, machine)| machine.name.deployment == deployment)
     }
 
     /// The same, as meltdown protection sees them.
-    pub fn siblings(&self, group: GroupId) -> Vec<Sibling> {
-        self.of(group).map(|(_, machine)| Sibling { phase: machine.phase, preserved: false }).collect()
+    pub fn siblings(&self, deployment: MachineDeploymentId) -> Vec<Sibling> {
+        self.of(deployment).map(|(_, machine)| Sibling { phase: machine.phase, preserved: false }).collect()
     }
 
     /// The machine that is a node.
@@ -167,61 +167,61 @@ impl Fleet {
     }
 
     /// Machines wanted.
-    pub fn desired(&self, group: GroupId) -> u32 {
-        self.deployments[group.0 as usize].desired
+    pub fn desired(&self, deployment: MachineDeploymentId) -> u32 {
+        self.deployments[deployment.0 as usize].desired
     }
 
     /// When a machine of it was last made, removed or seen in another phase.
-    pub fn changed(&self, group: GroupId) -> Time {
-        self.deployments[group.0 as usize].changed
+    pub fn changed(&self, deployment: MachineDeploymentId) -> Time {
+        self.deployments[deployment.0 as usize].changed
     }
 
     /// The machine deployments that have changed since this was last asked for.
-    pub fn take_touched(&mut self) -> BTreeSet<GroupId> {
+    pub fn take_touched(&mut self) -> BTreeSet<MachineDeploymentId> {
         std::mem::take(&mut self.touched)
     }
 
-    fn touch(&mut self, group: GroupId, now: Time) {
-        self.deployments[group.0 as usize].changed = now;
-        self.touched.insert(group);
+    fn touch(&mut self, deployment: MachineDeploymentId, now: Time) {
+        self.deployments[deployment.0 as usize].changed = now;
+        self.touched.insert(deployment);
     }
 
     /// The machine sets of a machine deployment, the oldest first; the last is the current one.
-    pub fn sets(&self, group: GroupId) -> &[Set] {
-        &self.deployments[group.0 as usize].sets
+    pub fn sets(&self, deployment: MachineDeploymentId) -> &[Set] {
+        &self.deployments[deployment.0 as usize].sets
     }
 
     /// So many machines are wanted of each of these. Old ones that are to have none are forgotten: their last machines are on their way
     /// out.
-    pub fn scale_sets(&mut self, group: GroupId, sizes: &[u32]) {
-        let sets = &mut self.deployments[group.0 as usize].sets;
+    pub fn scale_sets(&mut self, deployment: MachineDeploymentId, sizes: &[u32]) {
+        let sets = &mut self.deployments[deployment.0 as usize].sets;
         sets.iter_mut().zip(sizes).for_each(|(set, size)| set.wanted = *size);
         let current = sets[sets.len() - 1].template;
         sets.retain(|set| set.wanted > 0 || set.template == current);
     }
 
     /// The machines of a machine deployment are to be replaced by others, of a new template.
-    pub fn roll(&mut self, group: GroupId, cx: &Cx<'_>) {
-        let deployment = &mut self.deployments[group.0 as usize];
-        deployment.rolled += 1;
-        let draw = cx.draws(Purpose::Suffix, NAMES | u32::from(group.0)).draw(TEMPLATES + deployment.rolled);
-        deployment.sets.push(Set { template: { draw }.word() as u32, wanted: 0 });
-        self.touched.insert(group);
+    pub fn roll(&mut self, deployment: MachineDeploymentId, cx: &Cx<'_>) {
+        let state = &mut self.deployments[deployment.0 as usize];
+        state.rolled += 1;
+        let draw = cx.draws(Purpose::Suffix, NAMES | u32::from(deployment.0)).draw(TEMPLATES + state.rolled);
+        state.sets.push(Set { template: { draw }.word() as u32, wanted: 0 });
+        self.touched.insert(deployment);
     }
 
     /// Makes a machine of a template.
-    pub fn create(&mut self, group: GroupId, template: u32, cx: &mut Cx<'_>) -> MachineId {
-        let draws = cx.draws(Purpose::Suffix, NAMES | u32::from(group.0));
-        let deployment = &mut self.deployments[group.0 as usize];
+    pub fn create(&mut self, deployment: MachineDeploymentId, template: u32, cx: &mut Cx<'_>) -> MachineId {
+        let draws = cx.draws(Purpose::Suffix, NAMES | u32::from(deployment.0));
+        let state = &mut self.deployments[deployment.0 as usize];
         let name = loop {
-            deployment.names += 1;
-            let name = MachineName { group, template, suffix: draw_suffix(&mut draws.draw(deployment.names)) };
+            state.names += 1;
+            let name = MachineName { deployment, template, suffix: draw_suffix(&mut draws.draw(state.names)) };
             if self.machines.values().all(|machine| machine.name != name) {
                 break name;
             }
         };
         cx.record(KubeRecord::Machine(name, MachineFact::Created));
-        self.touch(group, cx.now);
+        self.touch(deployment, cx.now);
         self.insert(name, Phase::Pending, Vm::Absent, cx.now)
     }
 
@@ -232,7 +232,7 @@ impl Fleet {
             (machine.phase, machine.since) = (phase, cx.now);
             let name = machine.name;
             cx.record(KubeRecord::Machine(name, MachineFact::Phase(phase)));
-            self.touch(name.group, cx.now);
+            self.touch(name.deployment, cx.now);
         }
     }
 
@@ -240,13 +240,13 @@ impl Fleet {
     pub fn remove(&mut self, id: MachineId, cx: &mut Cx<'_>) {
         let machine = self.machines.remove(&id).expect("who removes a machine has it");
         cx.record(KubeRecord::Machine(machine.name, MachineFact::Removed));
-        self.touch(machine.name.group, cx.now);
+        self.touch(machine.name.deployment, cx.now);
     }
 
     /// Another number of machines is wanted.
-    pub fn scale(&mut self, group: GroupId, desired: u32, cx: &mut Cx<'_>) {
-        self.deployments[group.0 as usize].desired = desired;
-        cx.record(KubeRecord::GroupScaled(group, desired));
-        self.touched.insert(group);
+    pub fn scale(&mut self, deployment: MachineDeploymentId, desired: u32, cx: &mut Cx<'_>) {
+        self.deployments[deployment.0 as usize].desired = desired;
+        cx.record(KubeRecord::MachineDeploymentScaled(deployment, desired));
+        self.touched.insert(deployment);
     }
 }

@@ -78,8 +78,8 @@ fn apart(name: PodName, at: NodeName, node: &Node, view: &View<'_>) -> Result<()
         if other.namespace != workload.namespace {
             continue;
         }
-        let own = workload.pod_affinity.away.required.iter().filter(|term| term.selector.selects(&other.labels));
-        let theirs = other.pod_affinity.away.required.iter().filter(|term| term.selector.selects(&workload.labels));
+        let own = workload.pod_affinity.anti_affinity.required.iter().filter(|term| term.selector.selects(&other.labels));
+        let theirs = other.pod_affinity.anti_affinity.required.iter().filter(|term| term.selector.selects(&workload.labels));
         let domains: Vec<_> = own.chain(theirs).filter_map(|term| Some((term.key, node.labels.get(term.key)?))).collect();
         if domains.is_empty() {
             continue;

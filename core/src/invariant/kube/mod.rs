@@ -37,11 +37,11 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::{MOST_VIOLATIONS, Violation};
-use crate::ids::{MemberId, PlaneId, WorkloadId};
+use crate::ids::{KubeClusterId, MemberId, WorkloadId};
 use crate::kernel::time::Time;
 use crate::kube::name::{NodeName, PodName};
 use crate::kube::record::KubeRecord;
-use crate::kube::spec::{PlaneSpec, Workload};
+use crate::kube::spec::{KubeClusterSpec, Workload};
 use crate::kube::words::node_name;
 use crate::record::Record;
 use crate::scenario::Scenario;
@@ -51,10 +51,10 @@ use objects::Objects;
 /// What a property sees beside a fact.
 struct View<'a> {
     at: Time,
-    plane: PlaneId,
+    cluster: KubeClusterId,
     scenario: &'a Scenario,
     /// The objects of all planes before the fact.
-    planes: &'a [Objects],
+    clusters: &'a [Objects],
     /// Members of etcd clusters that serve.
     running: &'a BTreeSet<MemberId>,
 }
@@ -62,12 +62,12 @@ struct View<'a> {
 impl View<'_> {
     /// The plane's objects.
     fn objects(&self) -> &Objects {
-        &self.planes[self.plane.0 as usize]
+        &self.clusters[self.cluster.0 as usize]
     }
 
     /// The plane as the scenario has it.
-    fn spec(&self) -> &PlaneSpec {
-        &self.scenario.kube.planes[self.plane.0 as usize]
+    fn spec(&self) -> &KubeClusterSpec {
+        &self.scenario.kube.clusters[self.cluster.0 as usize]
     }
 
     /// All workloads of the plane, as they are now.
@@ -104,7 +104,7 @@ trait Property {
 pub(super) struct All {
     scenario: Arc<Scenario>,
     objects: Vec<Objects>,
-    planes: Vec<Plane>,
+    clusters: Vec<Plane>,
     running: BTreeSet<MemberId>,
 }
 
@@ -124,9 +124,9 @@ struct Plane {
 impl All {
     /// Nothing is broken yet.
     pub(super) fn new(scenario: &Arc<Scenario>) -> Self {
-        let objects: Vec<Objects> = scenario.kube.planes.iter().map(Objects::new).collect();
-        let planes = vec![Plane::default(); objects.len()];
-        Self { scenario: Arc::clone(scenario), objects, planes, running: BTreeSet::new() }
+        let objects: Vec<Objects> = scenario.kube.clusters.iter().map(Objects::new).collect();
+        let clusters = vec![Plane::default(); objects.len()];
+        Self { scenario: Arc::clone(scenario), objects, clusters, running: BTreeSet::new() }
     }
 
     /// Looks at a record.
@@ -134,15 +134,15 @@ impl All {
         match record {
             Record::MemberStarted(member) => drop(self.running.insert(*member)),
             Record::MemberStopped { member, .. } => drop(self.running.remove(member)),
-            Record::Kube(plane, fact) => self.fact(at, *plane, fact, found),
+            Record::Kube(cluster, fact) => self.fact(at, *cluster, fact, found),
             _ => {}
         }
     }
 
-    fn fact(&mut self, at: Time, plane: PlaneId, fact: &KubeRecord, found: &mut Vec<Violation>) {
-        let Self { scenario, objects, planes, running } = self;
-        let view = View { at, plane, scenario, planes: objects, running };
-        let properties = &mut planes[plane.0 as usize];
+    fn fact(&mut self, at: Time, cluster: KubeClusterId, fact: &KubeRecord, found: &mut Vec<Violation>) {
+        let Self { scenario, objects, clusters, running } = self;
+        let view = View { at, cluster, scenario, clusters: objects, running };
+        let properties = &mut clusters[cluster.0 as usize];
         check(&mut properties.identity, fact, &view, found);
         check(&mut properties.one_writer, fact, &view, found);
         check(&mut properties.zonal, fact, &view, found);
@@ -152,9 +152,9 @@ impl All {
         check(&mut properties.capacity, fact, &view, found);
         check(&mut properties.replacement, fact, &view, found);
         check(&mut properties.constraints, fact, &view, found);
-        let spec = &scenario.kube.planes[plane.0 as usize];
-        objects[plane.0 as usize].record(fact, spec);
-        objects[plane.0 as usize].templates.record(fact, plane, scenario);
+        let spec = &scenario.kube.clusters[cluster.0 as usize];
+        objects[cluster.0 as usize].record(fact, spec);
+        objects[cluster.0 as usize].templates.record(fact, cluster, scenario);
     }
 }
 

@@ -11,7 +11,7 @@ use crate::kube::name::{MachineName, NodeName, PodName, PodTag};
 use crate::kube::record::{KubeRecord, Loss, MachineFact, NodeFact, PodFact, Ready};
 use crate::kube::rule::labels::{Labels, Symbol};
 use crate::kube::rule::taints::{Effect, Taint};
-use crate::kube::spec::{NodeSpec, NodeTemplate, PlaneSpec, Resources, Task};
+use crate::kube::spec::{KubeClusterSpec, NodeSpec, NodeTemplate, Resources, Task};
 
 /// A pod.
 #[derive(Clone, Debug, Default)]
@@ -90,7 +90,7 @@ pub(super) struct Objects {
 
 impl Objects {
     /// Those of the start that no record tells of.
-    pub(super) fn new(spec: &PlaneSpec) -> Self {
+    pub(super) fn new(spec: &KubeClusterSpec) -> Self {
         let node = |(key, node): (NodeKey, &NodeSpec)| (NodeName::Given(key), Node::new(&node.template));
         Self {
             pods: BTreeMap::new(),
@@ -114,7 +114,7 @@ impl Objects {
     }
 
     /// Takes a fact in.
-    pub(super) fn record(&mut self, fact: &KubeRecord, spec: &PlaneSpec) {
+    pub(super) fn record(&mut self, fact: &KubeRecord, spec: &KubeClusterSpec) {
         match *fact {
             KubeRecord::Pod(name, fact) => self.pod(name, fact, spec),
             KubeRecord::Node(name, fact) => self.node(name, fact, spec),
@@ -126,7 +126,7 @@ impl Objects {
         }
     }
 
-    fn pod(&mut self, name: PodName, fact: PodFact, spec: &PlaneSpec) {
+    fn pod(&mut self, name: PodName, fact: PodFact, spec: &KubeClusterSpec) {
         let requests = &spec.workloads[name.workload.0 as usize].requests;
         if fact == PodFact::Created {
             let revision = match name.tag {
@@ -169,9 +169,9 @@ impl Objects {
         }
     }
 
-    fn node(&mut self, name: NodeName, fact: NodeFact, spec: &PlaneSpec) {
+    fn node(&mut self, name: NodeName, fact: NodeFact, spec: &KubeClusterSpec) {
         if let (NodeName::Machine(machine), NodeFact::Registered) = (name, fact) {
-            let mut node = Node::new(&spec.groups[machine.group.0 as usize].template);
+            let mut node = Node::new(&spec.machine_deployments[machine.deployment.0 as usize].template);
             node.labels.set(Symbol::HOSTNAME, Symbol::host(NodeKey(self.joined)));
             self.joined += 1;
             self.nodes.insert(name, node);

@@ -20,8 +20,8 @@ impl Property for Replacement {
         if machines.get(&name) != Some(&Phase::Unknown) {
             return Ok(());
         }
-        let first = MachineName { group: name.group, template: 0, suffix: 0 };
-        let siblings = machines.range(first..).take_while(|(other, _)| other.group == name.group);
+        let first = MachineName { deployment: name.deployment, template: 0, suffix: 0 };
+        let siblings = machines.range(first..).take_while(|(other, _)| other.deployment == name.deployment);
         let mut in_progress = siblings.filter(|(_, phase)| !matches!(phase, Phase::Running | Phase::Unknown));
         in_progress.next().map_or(Ok(()), |(other, phase)| {
             let [name, other] = [name, *other].map(|machine| view.node(NodeName::Machine(machine)));

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use crate::gardener::druid::{DruidFact, MigrationFact, ToleranceFact, relaxed, required};
-use crate::ids::{PlaneId, WorkloadId};
+use crate::ids::{KubeClusterId, WorkloadId};
 use crate::kube::record::KubeRecord;
 use crate::kube::spec::gardener::FailureTolerance;
-use crate::kube::spec::{PlaneSpec, Workload};
+use crate::kube::spec::{KubeClusterSpec, Workload};
 use crate::scenario::Scenario;
 
 /// Those of one plane that have changed.
@@ -19,33 +19,33 @@ pub(super) struct Templates {
 
 impl Templates {
     /// A workload now.
-    pub(super) fn get<'a>(&'a self, id: WorkloadId, spec: &'a PlaneSpec) -> &'a Workload {
+    pub(super) fn get<'a>(&'a self, id: WorkloadId, spec: &'a KubeClusterSpec) -> &'a Workload {
         self.changed.get(&id).unwrap_or(&spec.workloads[id.0 as usize])
     }
 
     /// Takes a fact in.
-    pub(super) fn record(&mut self, fact: &KubeRecord, plane: PlaneId, scenario: &Scenario) {
-        let spec = &scenario.kube.planes[plane.0 as usize];
+    pub(super) fn record(&mut self, fact: &KubeRecord, cluster: KubeClusterId, scenario: &Scenario) {
+        let spec = &scenario.kube.clusters[cluster.0 as usize];
         match *fact {
             KubeRecord::Druid(set, DruidFact::Relaxed) => drop(self.changed.insert(set, relaxed(self.get(set, spec)))),
             KubeRecord::Druid(set, DruidFact::Required) => drop(self.changed.insert(set, required(self.get(set, spec)))),
             KubeRecord::Tolerance(shoot, ToleranceFact::Admitted(to)) => drop(self.admitted.insert(shoot, to)),
-            KubeRecord::Druid(set, DruidFact::Grows(_)) => self.change(plane, scenario, |_, id| id == set),
-            KubeRecord::Tolerance(shoot, ToleranceFact::Follows(_)) => self.change(plane, scenario, |of, _| of == shoot),
+            KubeRecord::Druid(set, DruidFact::Grows(_)) => self.change(cluster, scenario, |_, id| id == set),
+            KubeRecord::Tolerance(shoot, ToleranceFact::Follows(_)) => self.change(cluster, scenario, |of, _| of == shoot),
             KubeRecord::Migration(shoot, MigrationFact::Restores(tolerance)) => {
                 self.admitted.insert(shoot, tolerance);
-                self.change(plane, scenario, |of, _| of == shoot);
+                self.change(cluster, scenario, |of, _| of == shoot);
             }
             _ => {}
         }
     }
 
     /// Components of shoots become what they are to be.
-    fn change(&mut self, plane: PlaneId, scenario: &Scenario, which: impl Fn(u16, WorkloadId) -> bool) {
+    fn change(&mut self, cluster: KubeClusterId, scenario: &Scenario, which: impl Fn(u16, WorkloadId) -> bool) {
         let model = &scenario.kube;
         for (shoot, tolerance) in &self.admitted {
             let places = model.shoots[usize::from(*shoot)].places();
-            for hosted in places.filter(|hosted| model.seeds[usize::from(hosted.seed.0)].plane == plane) {
+            for hosted in places.filter(|hosted| model.seeds[usize::from(hosted.seed.0)].cluster == cluster) {
                 let form = hosted.workloads.iter().zip(hosted.form(*tolerance)).filter(|(id, _)| which(*shoot, **id));
                 self.changed.extend(form.map(|(id, workload)| (*id, workload.clone())));
             }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::gardener::machine::Phase;
-use crate::ids::{GroupId, NodeId, NodeKey, PlaneId, WorkloadId, ZoneId};
+use crate::ids::{KubeClusterId, MachineDeploymentId, NodeId, NodeKey, WorkloadId, ZoneId};
 use crate::invariant::All;
 use crate::kernel::time::{Duration, Time};
 use crate::kube::name::{MachineName, NodeName, PodName, PodTag};
@@ -19,8 +19,8 @@ use crate::kube::spec::placement::{PodAffinity, Term};
 use crate::kube::spec::routing::Routing;
 use crate::kube::spec::usage::InFlight;
 use crate::kube::spec::{
-    Component, Group, Identities, Image, Kind, NodeSpec, NodeTemplate, PlaneSpec, PoolShare, Resources, Role, Rollout, Timers,
-    VolumeTemplate, Workload,
+    Component, Image, Kind, KubeClusterSpec, MachineDeployment, MemberRange, NodeSpec, NodeTemplate, PoolShare, Resources, Role,
+    Rollout, Timers, VolumeTemplate, Workload,
 };
 use crate::observe::testing::{CLUSTER, member, three_zones};
 use crate::record::{Record, StopReason};
@@ -59,7 +59,7 @@ fn workload(app: u32) -> Workload {
         start: Duration::ZERO,
         stop: Duration::ZERO,
         placed: Vec::new(),
-        identities: Identities::default(),
+        member_range: MemberRange::default(),
     }
 }
 
@@ -73,17 +73,17 @@ fn scenario() -> Scenario {
         NodeTemplate { labels: labels.into_iter().collect(), taints: Vec::new(), allocatable, volumes: 9 }
     };
     let node = |k: u32| NodeSpec { node: NodeId(k as u16), template: template(k), machine: Some(machine(0, k)) };
-    let group = |k: u32| {
+    let deployment = |k: u32| {
         let (name, zone) = (format!("group-{k}"), ZoneId(k as u16));
         let pool = PoolShare { zone: (0, 1), maximum: 3, rollout: Rollout::default() };
-        Group { name, zone, template: template(k), minimum: 3, maximum: 3, stock: None, pool }
+        MachineDeployment { name, zone, template: template(k), minimum: 3, maximum: 3, stock: None, pool }
     };
     let budgeted = Workload { max_unavailable: Some(1), ..workload(0) };
     let (kind, volume) = (Kind::StatefulSet { parallel: true }, Some(VolumeTemplate { regional: false, bytes: 1 << 30 }));
     let stateful = Workload { kind, volume, role: Role::Etcd(CLUSTER), ..workload(1) };
     let mut spread = workload(2);
     let (selector, others) = (spread.selector.clone(), stateful.selector.clone());
-    spread.pod_affinity.away.required = vec![Term { key: Symbol::HOSTNAME, selector: others }];
+    spread.pod_affinity.anti_affinity.required = vec![Term { key: Symbol::HOSTNAME, selector: others }];
     spread.spread = vec![Constraint {
         key: Symbol::ZONE,
         max_skew: 1,
@@ -93,14 +93,14 @@ fn scenario() -> Scenario {
         honors_affinity: true,
         honors_taints: true,
     }];
-    scenario.kube.planes = vec![PlaneSpec {
+    scenario.kube.clusters = vec![KubeClusterSpec {
         name: "seed".to_owned(),
         etcd: CLUSTER,
         control_plane: vec![NodeId(0)],
         nodes: (0..3).map(node).collect(),
-        groups: (0..2).map(group).collect(),
+        machine_deployments: (0..2).map(deployment).collect(),
         workloads: vec![budgeted, stateful, spread],
-        cared: Vec::new(),
+        control_plane_namespaces: Vec::new(),
         routing: Routing::default(),
         timers: Timers::default(),
         requests: Vec::new(),
@@ -109,8 +109,8 @@ fn scenario() -> Scenario {
     scenario
 }
 
-fn machine(group: u16, suffix: u32) -> MachineName {
-    MachineName { group: GroupId(group), template: 7, suffix }
+fn machine(deployment: u16, suffix: u32) -> MachineName {
+    MachineName { deployment: MachineDeploymentId(deployment), template: 7, suffix }
 }
 
 fn phase(suffix: u32, phase: Phase) -> KubeRecord {
@@ -148,7 +148,7 @@ fn serving(pod: PodName, k: u32) -> Vec<KubeRecord> {
 fn broken(start: &[KubeRecord], pause_s: u64, rest: &[Record]) -> Vec<&'static str> {
     let mut all = All::new(&Arc::new(scenario()));
     for fact in start {
-        all.record(Time::ZERO, &Record::Kube(PlaneId(0), *fact));
+        all.record(Time::ZERO, &Record::Kube(KubeClusterId(0), *fact));
     }
     for (k, record) in (0..).zip(rest) {
         all.record(Time::ZERO + Duration::from_secs(pause_s + k), record);
@@ -165,7 +165,7 @@ fn check(start: &[KubeRecord], rest: &[KubeRecord], expected: &[&str]) {
 
 fn check_later(start: &[KubeRecord], pause_s: u64, rest: &[KubeRecord], expected: &[&str]) {
     assert_eq!(broken(start, pause_s, &[]), [""; 0], "{start:?}");
-    let records: Vec<_> = rest.iter().map(|fact| Record::Kube(PlaneId(0), *fact)).collect();
+    let records: Vec<_> = rest.iter().map(|fact| Record::Kube(KubeClusterId(0), *fact)).collect();
     assert_eq!(broken(start, pause_s, &records), expected, "{rest:?}");
 }
 
@@ -195,7 +195,7 @@ fn one_writer_per_volume() {
     check(&start, &[Pod(db(0), VolumeAttached(node(0)))], &broken);
     check(&start, &[Pod(db(0), DETACHED), Pod(db(0), DETACHED)], &broken);
     // Its member must have ended in between.
-    let kube = |fact| Record::Kube(PlaneId(0), Pod(db(0), fact));
+    let kube = |fact| Record::Kube(KubeClusterId(0), Pod(db(0), fact));
     let moves = [Record::MemberStarted(member(0)), kube(DETACHED), kube(VolumeAttached(node(0)))];
     assert_eq!(super::tests::broken(&start, 1, &moves), broken);
     let mut ends = moves.to_vec();
@@ -259,7 +259,7 @@ fn a_pod_runs_on_one_node() {
 #[test]
 fn one_active_leader_per_lease() {
     let broken = ["one active leader per lease"];
-    let (one, other) = (Replica::Host(NodeId(0)), Replica::Pod(PlaneId(0), web(0)));
+    let (one, other) = (Replica::Host(NodeId(0)), Replica::Pod(KubeClusterId(0), web(0)));
     let takes = |replica| Lease(KCM, Some(replica));
     let start = [takes(one)];
     check(&start, &[takes(other)], &broken);

@@ -14,7 +14,7 @@ use crate::kube::rule::resources::{balanced, least_allocated};
 use crate::kube::rule::spread::{self, Constraint, Incoming, NodeView, PodView};
 use crate::kube::rule::volume_zone::{Claim, Volume};
 use crate::kube::rule::{taints, volume_zone};
-use crate::kube::spec::{PlaneSpec, Resources, Workload};
+use crate::kube::spec::{KubeClusterSpec, Resources, Workload};
 use crate::kube::store::{Node, Pod as PodObject, Store};
 
 /// What decides where a pod may go; pods of which it is the same stand for each other.
@@ -40,7 +40,7 @@ impl Demand {
 ///
 /// # Errors
 /// Why no node passes them.
-pub fn place(demand: Demand, spec: &PlaneSpec, store: &Store, tie: &mut Draw) -> Result<NodeKey, Reasons> {
+pub fn place(demand: Demand, spec: &KubeClusterSpec, store: &Store, tie: &mut Draw) -> Result<NodeKey, Reasons> {
     let workload = store.template(demand.workload, spec);
     let assumed = Assumed::default();
     let nodes = Nodes::new(store, &assumed);
@@ -69,7 +69,7 @@ pub struct Assumed {
 
 impl Assumed {
     /// A pod is on a node.
-    pub fn put(&mut self, pod: Demand, node: NodeKey, spec: &PlaneSpec) {
+    pub fn put(&mut self, pod: Demand, node: NodeKey, spec: &KubeClusterSpec) {
         let workload = &spec.workloads[pod.workload.0 as usize];
         let (requested, volumes) = self.loads.entry(node).or_default();
         *requested = requested.plus(&workload.requests);
@@ -78,7 +78,7 @@ impl Assumed {
     }
 
     /// The first node from `from` on that suits a pod.
-    pub fn first_fit(&self, demand: Demand, from: NodeKey, spec: &PlaneSpec, store: &Store) -> Option<NodeKey> {
+    pub fn first_fit(&self, demand: Demand, from: NodeKey, spec: &KubeClusterSpec, store: &Store) -> Option<NodeKey> {
         // Most are full, and it is soon seen.
         let those = store.nodes().chain(self.nodes.iter().map(|(key, node)| (*key, node)));
         let alone = Alone::new(demand, self, spec, store);
@@ -124,7 +124,7 @@ type Company<'a, F> = LazyCell<Vec<Placed<'a>>, F>;
 /// looked up for the first that is not.)
 fn filter<'a, F: FnOnce() -> Vec<Placed<'a>>>(
     demand: Demand,
-    spec: &'a PlaneSpec,
+    spec: &'a KubeClusterSpec,
     store: &'a Store,
     nodes: &'a Nodes<'a>,
     company: &'a Company<'a, F>,
@@ -162,7 +162,7 @@ struct Alone<'a> {
 }
 
 impl<'a> Alone<'a> {
-    fn new(demand: Demand, assumed: &'a Assumed, spec: &'a PlaneSpec, store: &'a Store) -> Self {
+    fn new(demand: Demand, assumed: &'a Assumed, spec: &'a KubeClusterSpec, store: &'a Store) -> Self {
         let claim = demand.zone.map(|zone| Claim::Bound(Volume(vec![(Symbol::ZONE, vec![zone])])));
         Self { workload: store.template(demand.workload, spec), claim, assumed }
     }
@@ -189,7 +189,7 @@ impl<'a> Alone<'a> {
 /// Scores with the weights of the default profile.
 fn score(
     demand: Demand,
-    spec: &PlaneSpec,
+    spec: &KubeClusterSpec,
     store: &Store,
     nodes: &Nodes<'_>,
     company: &[Placed<'_>],
@@ -216,7 +216,7 @@ fn score(
 fn counted<'a>(
     workload: &Workload,
     constraints: &[Constraint],
-    spec: &'a PlaneSpec,
+    spec: &'a KubeClusterSpec,
     store: &'a Store,
     nodes: &Nodes<'_>,
 ) -> Vec<PodView<'a>> {
@@ -233,7 +233,7 @@ fn counted<'a>(
 }
 
 /// Pods that have a node and are liked or disliked, or like or dislike others.
-fn company<'a>(workload: &Workload, spec: &'a PlaneSpec, store: &'a Store, nodes: &Nodes<'_>) -> Vec<Placed<'a>> {
+fn company<'a>(workload: &Workload, spec: &'a KubeClusterSpec, store: &'a Store, nodes: &Nodes<'_>) -> Vec<Placed<'a>> {
     let own = pod(workload);
     let others = store.templates_in(workload.namespace, spec).map(|(id, other)| (id, pod(other)));
     let counts = others.filter(|(_, other)| own.minds(other) || other.minds(&own));

@@ -16,7 +16,7 @@ use crate::kube::context::Cx;
 use crate::kube::controller::placement::{Demand, place};
 use crate::kube::controller::wake::{Reasons, helps_nobody, may_help};
 use crate::kube::event::KubeEvent;
-use crate::kube::spec::PlaneSpec;
+use crate::kube::spec::KubeClusterSpec;
 use crate::kube::store::{Change, Store};
 
 /// A pod that was refused is looked at again after so long, whatever happens (`podMaxInUnschedulablePodsDuration`).
@@ -74,7 +74,7 @@ impl Scheduler {
     }
 
     /// Something has changed, of which it hears at `at`: refused pods that it may help are looked at again after their back-off.
-    pub fn wake(&mut self, change: &Change, at: Time, store: &Store, spec: &PlaneSpec) {
+    pub fn wake(&mut self, change: &Change, at: Time, store: &Store, spec: &KubeClusterSpec) {
         if helps_nobody(change) {
             return;
         }

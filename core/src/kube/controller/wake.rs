@@ -7,7 +7,7 @@ use crate::ids::WorkloadId;
 use crate::kube::record::Reason;
 use crate::kube::rule::spread::Constraint;
 use crate::kube::spec::placement::Term;
-use crate::kube::spec::{PlaneSpec, Workload};
+use crate::kube::spec::{KubeClusterSpec, Workload};
 use crate::kube::store::{Change, Store};
 
 /// Why nodes do not suit a pod: the first filter that each of them fails.
@@ -47,7 +47,7 @@ pub const fn helps_nobody(change: &Change) -> bool {
 }
 
 /// Whether a change may help a pod of a workload that was refused for these reasons.
-pub fn may_help(change: &Change, refused: Reasons, workload: &Workload, spec: &PlaneSpec, store: &Store) -> bool {
+pub fn may_help(change: &Change, refused: Reasons, workload: &Workload, spec: &KubeClusterSpec, store: &Store) -> bool {
     let other = |id: WorkloadId| store.template(id, spec);
     match *change {
         // Where there are the fewest of its kind there is one more; or one it must be near to.
@@ -82,7 +82,7 @@ fn is_company(refused: Reasons, workload: &Workload, other: &Workload) -> bool {
     let means = |terms: &[Term], about: &Workload| terms.iter().any(|term| term.selector.selects(&about.labels));
     let (own, others) = (&workload.pod_affinity, &other.pod_affinity);
     workload.namespace == other.namespace
-        && ((refused.has(Reason::PodAffinity) && means(&own.near.required, other))
-            || (refused.has(Reason::PodAntiAffinity) && means(&own.away.required, other))
-            || (refused.has(Reason::ExistingAntiAffinity) && means(&others.away.required, workload)))
+        && ((refused.has(Reason::PodAffinity) && means(&own.affinity.required, other))
+            || (refused.has(Reason::PodAntiAffinity) && means(&own.anti_affinity.required, other))
+            || (refused.has(Reason::ExistingAntiAffinity) && means(&others.anti_affinity.required, workload)))
 }

@@ -8,7 +8,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::ids::{ClusterId, MemberId, NodeKey, PodId};
+use crate::ids::{EtcdId, MemberId, NodeKey, PodId};
 use crate::kernel::time::Duration;
 use crate::kube::claim::Attachment;
 use crate::kube::context::{Cx, Process as Run};
@@ -254,7 +254,7 @@ impl Processes {
     }
 
     /// Members of an etcd cluster may serve, or serve no more; whether that concerns a process here.
-    pub fn members_changed(&mut self, cluster: ClusterId, cx: &mut Cx<'_>) -> bool {
+    pub fn members_changed(&mut self, cluster: EtcdId, cx: &mut Cx<'_>) -> bool {
         let of = |process: &Process| process.member.is_some_and(|member| member.cluster == cluster);
         let here: Vec<(PodId, Process)> =
             self.all.iter().filter(|(_, process)| of(process)).map(|(id, process)| (*id, *process)).collect();

@@ -55,7 +55,7 @@ impl Pod<'_> {
 
     /// Whether it likes or dislikes another pod: where neither of two does the other, neither counts for the other's place.
     pub fn minds(&self, other: &Pod) -> bool {
-        let PodAffinity { near, away } = self.affinity;
+        let PodAffinity { affinity: near, anti_affinity: away } = self.affinity;
         let terms = |of: &Affinity| {
             let preferred = of.preferred.iter().map(|(_, term)| term);
             of.required.iter().chain(preferred).any(|term| self.means(term, other))
@@ -65,7 +65,7 @@ impl Pod<'_> {
 
     /// Whether it is what all pods are that this one must be near to.
     fn must_be_near(&self, other: &Pod) -> bool {
-        self.affinity.near.required.iter().all(|term| self.means(term, other))
+        self.affinity.affinity.required.iter().all(|term| self.means(term, other))
     }
 }
 
@@ -94,7 +94,7 @@ impl Tally {
 
 /// Which of the nodes a pod fits: says so of any of them.
 pub fn filter<'a>(pod: &Pod<'a>, placed: &[Placed<'_>], nodes: &[NodeView<'_>]) -> impl Fn(&NodeView<'_>) -> Verdict + use<'a> {
-    let PodAffinity { near, away } = pod.affinity;
+    let PodAffinity { affinity: near, anti_affinity: away } = pod.affinity;
     let (mut wanted, mut unwanted, mut unwilling) = (Tally::default(), Tally::default(), Tally::default());
     for others in placed {
         if pod.must_be_near(&others.pod) {
@@ -105,7 +105,7 @@ pub fn filter<'a>(pod: &Pod<'a>, placed: &[Placed<'_>], nodes: &[NodeView<'_>]) 
         for term in away.required.iter().filter(|term| pod.means(term, &others.pod)) {
             unwanted.add(term.key, 1, others, nodes);
         }
-        for term in others.pod.affinity.away.required.iter().filter(|term| others.pod.means(term, pod)) {
+        for term in others.pod.affinity.anti_affinity.required.iter().filter(|term| others.pod.means(term, pod)) {
             unwilling.add(term.key, 1, others, nodes);
         }
     }
@@ -131,14 +131,14 @@ pub fn score(pod: &Pod, placed: &[Placed], nodes: &[NodeView], candidates: &[usi
             }
         };
         for (by, about) in [(pod, &others.pod), (&others.pod, pod)] {
-            for (weight, term) in &by.affinity.near.preferred {
+            for (weight, term) in &by.affinity.affinity.preferred {
                 add(by, about, i64::from(*weight), term);
             }
-            for (weight, term) in &by.affinity.away.preferred {
+            for (weight, term) in &by.affinity.anti_affinity.preferred {
                 add(by, about, -i64::from(*weight), term);
             }
         }
-        for term in &others.pod.affinity.near.required {
+        for term in &others.pod.affinity.affinity.required {
             add(&others.pod, pod, HARD_AFFINITY_WEIGHT, term);
         }
     }
@@ -175,11 +175,11 @@ mod tests {
     }
 
     fn near(required: Vec<Term>) -> PodAffinity {
-        PodAffinity { near: Affinity { required, preferred: Vec::new() }, ..PodAffinity::default() }
+        PodAffinity { affinity: Affinity { required, preferred: Vec::new() }, ..PodAffinity::default() }
     }
 
     fn away(required: Vec<Term>) -> PodAffinity {
-        PodAffinity { away: Affinity { required, preferred: Vec::new() }, ..PodAffinity::default() }
+        PodAffinity { anti_affinity: Affinity { required, preferred: Vec::new() }, ..PodAffinity::default() }
     }
 
     /// A node for each number, its zone.
@@ -277,8 +277,8 @@ mod tests {
     fn preferences_of_all_are_added_up() {
         let prefers = |preferred| Affinity { required: Vec::new(), preferred };
         let (like, dislike) = (prefers(vec![(50, term(ZONE, WEB))]), prefers(vec![(100, term(HOST, WEB))]));
-        let both = PodAffinity { near: like.clone(), away: dislike };
-        let (likes, none) = (PodAffinity { near: like, away: Affinity::default() }, PodAffinity::default());
+        let both = PodAffinity { affinity: like.clone(), anti_affinity: dislike };
+        let (likes, none) = (PodAffinity { affinity: like, anti_affinity: Affinity::default() }, PodAffinity::default());
         let all = &[0, 1, 2, 3];
         // Two of the zone, one of which is on the node: 0, 100, 50 less, 0.
         assert_eq!(scored(&[DB], &both, &[(&[WEB], &none, &[0])], all), [0, 100, 50, 50]);
@@ -301,7 +301,7 @@ mod tests {
         let term =
             (prop::bool::ANY, 10..12_u32).prop_map(|(by_host, kind)| term(if by_host { HOST } else { ZONE }, Symbol(kind)));
         let some = || prop::collection::vec(term.clone(), 0..3);
-        (some(), some()).prop_map(|(likes, dislikes)| PodAffinity { away: away(dislikes).away, ..near(likes) })
+        (some(), some()).prop_map(|(likes, dislikes)| PodAffinity { anti_affinity: away(dislikes).anti_affinity, ..near(likes) })
     }
 
     proptest! {
@@ -320,7 +320,7 @@ mod tests {
             let pod = Pod { namespace: HERE, labels: &mine, affinity: &own.0 };
             let there: Vec<(&Pod, &Labels)> =
                 placed.iter().flat_map(|one| one.nodes.iter().map(|&node| (&one.pod, &nodes[node]))).collect();
-            let PodAffinity { near, away } = pod.affinity;
+            let PodAffinity { affinity: near, anti_affinity: away } = pod.affinity;
             let company: Vec<&Labels> = there.iter().filter(|(other, _)| pod.must_be_near(other)).map(|(_, at)| *at).collect();
             let is_first = company.is_empty() && pod.must_be_near(&pod);
             let views = views(&nodes);
@@ -330,7 +330,7 @@ mod tests {
                 let dislikes = away.required.iter()
                     .any(|term| there.iter().any(|(other, at)| pod.means(term, other) && is_near(term, node, at)));
                 let is_disliked = there.iter().any(|(other, at)| {
-                    other.affinity.away.required.iter().any(|term| other.means(term, &pod) && is_near(term, node, at))
+                    other.affinity.anti_affinity.required.iter().any(|term| other.means(term, &pod) && is_near(term, node, at))
                 });
                 let wanted = match () {
                     () if lonely && !is_first => Verdict::Affinity,

@@ -30,11 +30,11 @@ fn preferred(weight: u32, term: Term) -> Affinity {
 }
 
 fn near(near: Affinity) -> PodAffinity {
-    PodAffinity { near, ..PodAffinity::default() }
+    PodAffinity { affinity: near, ..PodAffinity::default() }
 }
 
 fn away(away: Affinity) -> PodAffinity {
-    PodAffinity { away, ..PodAffinity::default() }
+    PodAffinity { anti_affinity: away, ..PodAffinity::default() }
 }
 
 /// Why pods of a workload found no node.
@@ -122,12 +122,12 @@ fn a_node_that_repels_is_the_last_choice() {
     let mut scenario = with(world(&[3]), workload("web", 0, 1));
     let taint = Taint { key: Symbol(500), value: None, effect: Effect::PreferNoSchedule };
     for node in [0, 2] {
-        scenario.kube.planes[0].nodes[node].template.taints.push(taint);
+        scenario.kube.clusters[0].nodes[node].template.taints.push(taint);
     }
     for seed in 0..5 {
         assert_eq!(nodes(&run(&scenario, seed), 0, 3), [1], "seed {seed}");
     }
-    scenario.kube.planes[0].nodes[1].template.taints = vec![Taint { effect: Effect::NoSchedule, ..taint }];
+    scenario.kube.clusters[0].nodes[1].template.taints = vec![Taint { effect: Effect::NoSchedule, ..taint }];
     assert_eq!(nodes(&run(&scenario, 1), 0, 3).len(), 1, "better than nowhere");
 }
 
@@ -136,7 +136,7 @@ fn a_node_takes_so_many_volumes() {
     let mut set = workload("set", 0, 5);
     (set.kind, set.volume) = (Kind::StatefulSet { parallel: true }, Some(VolumeTemplate { regional: true, bytes: 1 << 30 }));
     let mut scenario = two_workloads(&[1, 1], set, workload("web", 1, 4));
-    scenario.kube.planes[0].nodes.iter_mut().for_each(|node| node.template.volumes = 2);
+    scenario.kube.clusters[0].nodes.iter_mut().for_each(|node| node.template.volumes = 2);
     let seen = run(&scenario, 1);
     assert_eq!(nodes(&seen, 0, 2), [0, 0, 1, 1]);
     assert_eq!(
@@ -165,7 +165,7 @@ fn crowd(crashes: &[(u64, u32, u64)]) -> Scenario {
     for one in [spread, apart, series, shy, set, bulk, large] {
         scenario = with(scenario, one);
     }
-    scenario.kube.planes[0].nodes.iter_mut().for_each(|node| node.template.volumes = 1);
+    scenario.kube.clusters[0].nodes.iter_mut().for_each(|node| node.template.volumes = 1);
     for (at, node, lasts) in crashes {
         let fault = crash(&scenario, NodeKey(*node));
         scenario = broken(scenario, *at, Some(*lasts), fault);
@@ -185,16 +185,16 @@ proptest! {
     ) {
         let scenario = crowd(&crashes);
         let asleep = Cell::new(0);
-        act(&scenario, seed, |plane, k, cx| {
+        act(&scenario, seed, |cluster, k, cx| {
             if k == less {
                 for id in [2, 5] {
-                    plane.store_mut().set_desired(WorkloadId(id), 0);
+                    cluster.store_mut().set_desired(WorkloadId(id), 0);
                 }
             }
-            for id in plane.scheduler().asleep() {
-                let pod = plane.store().pod(id).expect("a pod that waits is there");
+            for id in cluster.scheduler().asleep() {
+                let pod = cluster.store().pod(id).expect("a pod that waits is there");
                 let mut tie = cx.draws(Purpose::Tie, 0).draw(0);
-                let placed = place(Demand::of(pod, plane.store()), cx.spec, plane.store(), &mut tie);
+                let placed = place(Demand::of(pod, cluster.store()), cx.spec, cluster.store(), &mut tie);
                 assert!(placed.is_err(), "{pod:?} could be on {placed:?} at {:?}", cx.now);
                 asleep.set(asleep.get() + 1);
             }

@@ -5,16 +5,16 @@ use std::sync::Arc;
 use proptest::prelude::*;
 
 use super::world::{
-    PLANE, SHOOT, Seen, at, broken, crash, cut_zone, hosted, run, run_in, secs, watch, with, with_shoot, workload, world,
+    KUBE_CLUSTER, SHOOT, Seen, at, broken, crash, cut_zone, hosted, run, run_in, secs, watch, with, with_shoot, workload, world,
 };
-use crate::ids::{ClusterId, MemberId, NodeId, NodeKey, VolumeId, ZoneId};
+use crate::ids::{EtcdId, MemberId, NodeId, NodeKey, VolumeId, ZoneId};
 use crate::kernel::time::{Duration, Time};
 use crate::kube::name::PodName;
 use crate::kube::record::{KubeRecord, NodeFact, PodFact, Ready, Replica, ServerFact, Verb};
 use crate::kube::rule::taints::Effect;
 use crate::kube::spec::{Component, Role};
 use crate::observe::testing::CLUSTER;
-use crate::scenario::{Aim, Direction, Fault, Scenario, bundled};
+use crate::scenario::{Direction, Fault, FaultTarget, Scenario, bundled};
 use crate::sim::{Exact, Options, Simulation};
 
 /// Two nodes in each of three zones, six pods, one host that serves the API. The etcd members are in the zone of none of them.
@@ -23,7 +23,7 @@ fn seed_world() -> Scenario {
 }
 
 fn cut_node(node: NodeId) -> Fault {
-    Fault::NodeCut { node: Aim::Named(node), direction: Direction::Both }
+    Fault::NodePartition { node: FaultTarget::Named(node), direction: Direction::Both }
 }
 
 fn member(index: u8) -> MemberId {
@@ -31,7 +31,7 @@ fn member(index: u8) -> MemberId {
 }
 
 /// Two of three etcd members are out of reach: no quorum.
-fn without_quorum(scenario: Scenario, cluster: ClusterId, from: u64, lasts: u64) -> Scenario {
+fn without_quorum(scenario: Scenario, cluster: EtcdId, from: u64, lasts: u64) -> Scenario {
     let members: Vec<NodeId> = scenario.etcd[cluster.0 as usize].members.iter().map(|member| member.node).collect();
     members[..2].iter().fold(scenario, |scenario, node| broken(scenario, from, Some(lasts), cut_node(*node)))
 }
@@ -100,7 +100,7 @@ fn a_member_that_ends_is_left_at_once() {
     let followed: Vec<(u64, u8)> = scenarios.filter(|(_, linked)| *linked != 0).collect();
     assert!(!followed.is_empty());
     for (seed, linked) in followed {
-        let seen = run(&broken(scenario.clone(), 100, Some(300), Fault::ProcessKill(Aim::Named(member(linked)))), seed);
+        let seen = run(&broken(scenario.clone(), 100, Some(300), Fault::ProcessKill(FaultTarget::Named(member(linked)))), seed);
         let [_, next] = links(&seen)[..] else { panic!("{:?}", links(&seen)) };
         assert!(next.0 == at(100) && next.1.is_some_and(|member| member != linked), "{next:?}");
         assert!(seen.availability(Verb::Write).is_empty(), "it led nothing: nobody notices");
@@ -172,7 +172,7 @@ fn patience_begins_anew_with_another_leader() {
 fn slow_disks_slow_every_step() {
     let mut scenario = seed_world();
     for volume in 0..3 {
-        let slow = Fault::DiskSlow { volume: Aim::Named(VolumeId(volume)), add: Duration::from_millis(700), factor: 1.0 };
+        let slow = Fault::DiskSlow { volume: FaultTarget::Named(VolumeId(volume)), add: Duration::from_millis(700), factor: 1.0 };
         scenario = broken(scenario, 300, None, slow);
     }
     let scenario = broken(scenario.clone(), 100, None, crash(&scenario, NodeKey(1)));
@@ -191,15 +191,15 @@ fn a_shoot_without_quorum_is_healed_by_its_seed() {
     let scenario = hosted(with_shoot(with(world(&[2, 2, 2]), workload("web", 0, 6)), 3), 1);
     let scenario = broken(scenario.clone(), 100, None, crash(&scenario, NodeKey(1)));
     let alone = run(&scenario, 1);
-    let headless = without_quorum(scenario.clone(), ClusterId(1), 90, 3_000);
+    let headless = without_quorum(scenario.clone(), EtcdId(1), 90, 3_000);
     // But that its API servers fail their readiness probes, one after the other.
     let is_probe = |(when, record): &(Time, KubeRecord)| {
-        let server = |name: PodName| scenario.kube.planes[0].workloads[name.workload.0 as usize].role == Role::ApiServer(SHOOT);
+        let server = |name: PodName| scenario.kube.clusters[0].workloads[name.workload.0 as usize].role == Role::ApiServer(SHOOT);
         matches!(record, KubeRecord::Pod(name, PodFact::Ready(_)) if server(*name)) && *when > at(90)
     };
     let (probes, healed): (Vec<_>, Vec<_>) = run(&headless, 1).0.into_iter().partition(is_probe);
     assert_eq!(Seen(healed), alone);
-    let period = scenario.kube.planes[SHOOT.0 as usize].timers.readiness_period;
+    let period = scenario.kube.clusters[SHOOT.0 as usize].timers.readiness_period;
     for (ready, from) in [(false, at(90) + period * 2), (true, at(3_090))] {
         let turned = probes.iter().filter(|(_, record)| matches!(record, KubeRecord::Pod(_, PodFact::Ready(is)) if *is == ready));
         let turned: Vec<Time> = turned.map(|(when, _)| *when).collect();
@@ -244,14 +244,18 @@ fn at_rest_nothing_is_queued() {
 #[test]
 fn what_an_api_does_is_told_in_words() {
     let scenario = hosted(with_shoot(world(&[2, 2, 2]), 1), 1);
-    let scenario =
-        broken(scenario.clone(), 100, Some(200), Fault::NodeCrash(Aim::Named(scenario.kube.planes[0].control_plane[0])));
-    let scenario = without_quorum(without_quorum(scenario, CLUSTER, 600, 60), ClusterId(1), 600, 60);
-    let said: Vec<String> = [PLANE, SHOOT]
+    let scenario = broken(
+        scenario.clone(),
+        100,
+        Some(200),
+        Fault::NodeCrash(FaultTarget::Named(scenario.kube.clusters[0].control_plane[0])),
+    );
+    let scenario = without_quorum(without_quorum(scenario, CLUSTER, 600, 60), EtcdId(1), 600, 60);
+    let said: Vec<String> = [KUBE_CLUSTER, SHOOT]
         .into_iter()
-        .flat_map(|plane| {
-            let spec = &scenario.kube.planes[usize::from(plane.0)];
-            run_in(&scenario, 1, plane).0.into_iter().map(|(_, fact)| fact.words(spec, &scenario)).collect::<Vec<_>>()
+        .flat_map(|cluster| {
+            let spec = &scenario.kube.clusters[usize::from(cluster.0)];
+            run_in(&scenario, 1, cluster).0.into_iter().map(|(_, fact)| fact.words(spec, &scenario)).collect::<Vec<_>>()
         })
         .collect();
     for expected in [
@@ -276,19 +280,19 @@ fn what_an_api_does_is_told_in_words() {
 fn any_fault(scenario: &Scenario, kind: u8, which: u32) -> Fault {
     let etcd = || NodeId((which % 3) as u16);
     let shoot = || scenario.etcd[1].members[which as usize % 3].node;
-    let host = || scenario.kube.planes[0].control_plane[which as usize % 2];
+    let host = || scenario.kube.clusters[0].control_plane[which as usize % 2];
     match kind {
         0 => cut_node(etcd()),
-        1 => Fault::NodeCrash(Aim::Named(etcd())),
-        2 => Fault::ProcessKill(Aim::Named(member((which % 3) as u8))),
+        1 => Fault::NodeCrash(FaultTarget::Named(etcd())),
+        2 => Fault::ProcessKill(FaultTarget::Named(member((which % 3) as u8))),
         3 => cut_node(host()),
-        4 => Fault::NodeCrash(Aim::Named(host())),
+        4 => Fault::NodeCrash(FaultTarget::Named(host())),
         5 => cut_zone(ZoneId(which as u16 % 4)),
-        6 => Fault::ZonePower(Aim::Named(ZoneId(which as u16 % 4))),
+        6 => Fault::ZonePower(FaultTarget::Named(ZoneId(which as u16 % 4))),
         7 => crash(scenario, NodeKey(which % 4)),
         8 => cut_node(shoot()),
         _ => {
-            let (volume, add) = (Aim::Named(VolumeId(which as u16 % 6)), Duration::from_millis(u64::from(which) * 900));
+            let (volume, add) = (FaultTarget::Named(VolumeId(which as u16 % 6)), Duration::from_millis(u64::from(which) * 900));
             Fault::DiskSlow { volume, add, factor: 1.0 }
         }
     }
@@ -308,8 +312,8 @@ proptest! {
             scenario = broken(scenario, from, Some(lasts), fault);
         }
         scenario.duration = secs(1_800);
-        for plane in [PLANE, SHOOT] {
-            let seen = run_in(&scenario, seed, plane);
+        for cluster in [KUBE_CLUSTER, SHOOT] {
+            let seen = run_in(&scenario, seed, cluster);
             let (mut up, mut acts) = (true, [true; Component::ALL.len()]);
             for (when, fact) in &seen.0 {
                 match fact {
@@ -330,7 +334,7 @@ proptest! {
                     _ => {}
                 }
             }
-            prop_assert_eq!(&seen, &watch(&scenario, seed, Exact::Fast, 7, plane));
+            prop_assert_eq!(&seen, &watch(&scenario, seed, Exact::Fast, 7, cluster));
         }
     }
 }

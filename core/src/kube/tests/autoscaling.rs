@@ -5,13 +5,13 @@ use proptest::prelude::*;
 use super::machines::{cloud, with_machines};
 use super::world::{NAMESPACE, Seen, at, broken, crash, cut_zone, run, run_as, secs, with, workload, world, zone_label};
 use crate::gardener::machine::Phase;
-use crate::ids::{GroupId, NodeKey, ZoneId};
+use crate::ids::{MachineDeploymentId, NodeKey, ZoneId};
 use crate::kernel::time::{Duration, Time};
 use crate::kube::name::{NodeName, PodTag};
 use crate::kube::record::{KubeRecord, MachineFact, PodFact, Reason};
 use crate::kube::rule::labels::{Condition, NodeAffinity, Requirement, Symbol};
-use crate::kube::spec::{Identities, Kind, Resources, VolumeTemplate, Workload};
-use crate::scenario::{Aim, CloudAnswer, Fault};
+use crate::kube::spec::{Kind, MemberRange, Resources, VolumeTemplate, Workload};
+use crate::scenario::{CloudAnswer, Fault, FaultTarget};
 use crate::sim::Exact;
 
 /// Pods of which a node takes one.
@@ -26,9 +26,9 @@ fn in_zone(zone: u32, workload: Workload) -> Workload {
     Workload { affinity: NodeAffinity(vec![vec![here]]), ..workload }
 }
 
-fn scaled(seen: &Seen) -> Vec<(Time, GroupId, u32)> {
+fn scaled(seen: &Seen) -> Vec<(Time, MachineDeploymentId, u32)> {
     let scaled = |(at, record): &(Time, KubeRecord)| match record {
-        KubeRecord::GroupScaled(group, desired) => Some((*at, *group, *desired)),
+        KubeRecord::MachineDeploymentScaled(deployment, desired) => Some((*at, *deployment, *desired)),
         _ => None,
     };
     seen.0.iter().filter_map(scaled).collect()
@@ -65,12 +65,12 @@ fn pods_without_room_get_nodes() {
 fn the_deployment_that_wastes_least_and_no_more_than_its_maximum() {
     let mut scenario = with_machines(with(world(&[1, 1, 1]), large(0, 6)), 4);
     // Nodes of the last one are just large enough.
-    let group = &mut scenario.kube.planes[0].groups[2];
-    group.template.allocatable = Resources { cpu_milli: 6_000, memory: 1 << 30, pods: 110 };
-    group.maximum = 3;
+    let deployment = &mut scenario.kube.clusters[0].machine_deployments[2];
+    deployment.template.allocatable = Resources { cpu_milli: 6_000, memory: 1 << 30, pods: 110 };
+    deployment.maximum = 3;
     let seen = run(&scenario, 1);
     let steps = scaled(&seen);
-    assert_eq!((steps[0].1, steps[0].2), (GroupId(2), 3), "{steps:?}");
+    assert_eq!((steps[0].1, steps[0].2), (MachineDeploymentId(2), 3), "{steps:?}");
     // The third pod gets a node of another, at the next scan.
     assert!(steps.len() == 2 && steps[1].2 == 2 && steps[1].0.since(steps[0].0) == secs(10), "{steps:?}");
     assert_eq!(seen.made().len(), 3);
@@ -105,7 +105,7 @@ fn a_deployment_that_fails_makes_room_for_another() {
     for seed in 0..6 {
         let seen = run(&scenario, seed);
         let last = *scaled(&seen).last().unwrap();
-        assert_eq!((last.1, last.2), (GroupId(2), 2), "seed {seed}: {:?}", scaled(&seen));
+        assert_eq!((last.1, last.2), (MachineDeploymentId(2), 2), "seed {seed}: {:?}", scaled(&seen));
         assert_eq!(seen.pods(|fact| matches!(fact, PodFact::Bound(NodeName::Machine(_)))).len(), 1);
     }
 }
@@ -115,7 +115,7 @@ fn nothing_is_done_while_too_many_nodes_are_unready() {
     for (others, acts) in [(4, false), (5, true)] {
         let mut scenario = with_machines(with(world(&[4, others]), large(0, 4 + others)), 8);
         // Their machines stay as they are.
-        scenario.kube.planes[0].timers.machines.health = secs(100_000);
+        scenario.kube.clusters[0].timers.machines.health = secs(100_000);
         let seen = run(&broken(scenario, 100, None, cut_zone(ZoneId(0))), 1);
         assert_eq!(!scaled(&seen).is_empty(), acts, "{others}");
         assert_eq!(seen.tainted().len(), 4);
@@ -131,17 +131,17 @@ proptest! {
     ) {
         let mut scenario = with(with(world(&zones), large(0, pods)), in_zone(0, workload("db", 1, 2)));
         scenario = with_machines(scenario, 5);
-        let plane = &mut scenario.kube.planes[0];
-        plane.groups.iter_mut().for_each(|group| group.minimum = minimum);
-        plane.cared = vec![NAMESPACE];
-        plane.timers.autoscaler.provision = secs(provision_s);
+        let cluster = &mut scenario.kube.clusters[0];
+        cluster.machine_deployments.iter_mut().for_each(|deployment| deployment.minimum = minimum);
+        cluster.control_plane_namespaces = vec![NAMESPACE];
+        cluster.timers.autoscaler.provision = secs(provision_s);
         let nodes: u32 = zones.iter().sum();
         for (from, lasts, kind, which) in faults {
             let zone = ZoneId(which as u16 % 3);
             let fault = match kind {
                 0 => crash(&scenario, NodeKey(which % nodes)),
                 1 => cut_zone(zone),
-                2 => Fault::ZonePower(Aim::Named(zone)),
+                2 => Fault::ZonePower(FaultTarget::Named(zone)),
                 3 => cloud(Some(CloudAnswer::Unavailable), None),
                 4 => cloud(Some(CloudAnswer::OutOfStock), Some(CloudAnswer::Refused)),
                 _ => cloud(Some(CloudAnswer::Refused), Some(CloudAnswer::Unavailable)),
@@ -163,22 +163,28 @@ fn pods_of_a_dead_zone_ask_for_machines_in_vain() {
         kind: Kind::StatefulSet { parallel: true },
         volume: Some(VolumeTemplate { regional: false, bytes: 1 << 30 }),
         placed: vec![(PodTag::Ordinal(0), NodeKey(0))],
-        identities: Identities::default(),
+        member_range: MemberRange::default(),
         ..workload("db", 1, 1)
     };
     let mut scenario = with_machines(with(with(world(&[1, 1, 1]), workload("web", 0, 3)), db), 2);
-    scenario.kube.planes[0].cared = vec![NAMESPACE];
+    scenario.kube.clusters[0].control_plane_namespaces = vec![NAMESPACE];
     let scenario = broken(scenario, 600, None, cut_zone(ZoneId(0)));
     let mut scenario = broken(scenario, 600, None, cloud(Some(CloudAnswer::Refused), Some(CloudAnswer::Refused)));
     scenario.duration = secs(3_000);
     // Whoever is given up first would win otherwise.
-    scenario.kube.planes[0].timers.machines.health = secs(20 * 60);
+    scenario.kube.clusters[0].timers.machines.health = secs(20 * 60);
     for seed in 0..10 {
         let seen = run(&scenario, seed);
-        assert_eq!(scaled(&seen).first().map(|(_, group, desired)| (*group, *desired)), Some((GroupId(0), 2)));
-        assert!(scaled(&seen).iter().all(|(_, group, _)| *group == GroupId(0)));
-        let old = scenario.kube.planes[0].nodes[0].machine.unwrap();
-        assert!(seen.machines().iter().all(|(_, name, _)| name.group == GroupId(0)), "other zones' machines stay as they are");
+        assert_eq!(
+            scaled(&seen).first().map(|(_, deployment, desired)| (*deployment, *desired)),
+            Some((MachineDeploymentId(0), 2))
+        );
+        assert!(scaled(&seen).iter().all(|(_, deployment, _)| *deployment == MachineDeploymentId(0)));
+        let old = scenario.kube.clusters[0].nodes[0].machine.unwrap();
+        assert!(
+            seen.machines().iter().all(|(_, name, _)| name.deployment == MachineDeploymentId(0)),
+            "other zones' machines stay as they are"
+        );
         let last = |name| seen.machines().into_iter().rfind(|(_, own, _)| *own == name).map(|(.., fact)| fact);
         // 2 min until the node is unknown, 5 until its pods leave, 5 to 6 until one is gone, 20 until the new machine is taken back.
         let (made, new) = seen.made()[0];

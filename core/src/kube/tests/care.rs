@@ -17,9 +17,9 @@ proptest! {
     ) {
         let other = Workload { namespace: Symbol(98), ..workload("system", 1, 12) };
         let mut scenario = with(with(world(&[2, 2, 2]), workload("web", 0, 12)), other);
-        let plane = &mut scenario.kube.planes[0];
-        plane.cared = vec![Symbol(97), NAMESPACE];
-        (plane.timers.stale, plane.timers.care) = (secs(stale_s), secs(period_s));
+        let cluster = &mut scenario.kube.clusters[0];
+        cluster.control_plane_namespaces = vec![Symbol(97), NAMESPACE];
+        (cluster.timers.stale, cluster.timers.care) = (secs(stale_s), secs(period_s));
         for (k, node) in (0..).zip(&gone) {
             let fault = if zone { cut_zone(ZoneId(*node as u16 / 2)) } else { crash(&scenario, NodeKey(*node)) };
             scenario = broken(scenario, 100 + 50 * k, None, fault);
@@ -47,7 +47,7 @@ proptest! {
 #[test]
 fn five_to_six_minutes() {
     let mut scenario = with(world(&[2, 2, 2]), workload("web", 0, 6));
-    scenario.kube.planes[0].cared = vec![NAMESPACE];
+    scenario.kube.clusters[0].control_plane_namespaces = vec![NAMESPACE];
     scenario = broken(scenario.clone(), 100, None, crash(&scenario, NodeKey(0)));
     let after = |seed| {
         let seen = run(&scenario, seed);

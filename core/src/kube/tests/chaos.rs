@@ -6,20 +6,21 @@ use proptest::test_runner::RngSeed;
 
 use super::machines::with_machines;
 use super::world::{
-    NAMESPACE, PLANE, SHOOT, Seen, broken, crash, cut, hosted, over, same, secs, watched, with, with_shoot, workload, world,
+    KUBE_CLUSTER, NAMESPACE, SHOOT, Seen, broken, crash, cut, hosted, over, same, secs, watched, with, with_shoot, workload,
+    world,
 };
 use crate::ids::{NodeKey, WorkloadId, ZoneId};
 use crate::kernel::rng::{Purpose, Stream};
 use crate::kernel::time::Time;
+use crate::kube::cluster::Plane;
 use crate::kube::controller::placement::{Demand, place};
 use crate::kube::name::PodTag;
-use crate::kube::plane::Plane;
 use crate::kube::record::Ready;
 use crate::kube::rule::labels::Symbol;
 use crate::kube::rule::taints::Effect;
-use crate::kube::spec::{Component, Kind, PlaneSpec, Role, VolumeTemplate, Workload, tolerates_unreachable};
+use crate::kube::spec::{Component, Kind, KubeClusterSpec, Role, VolumeTemplate, Workload, tolerates_unreachable};
 use crate::record::Record;
-use crate::scenario::{ActivePassive, Aim, Backup, CloudAnswer, Controller, Direction, Fault, Scenario, Switching};
+use crate::scenario::{ActivePassive, Backup, CloudAnswer, Controller, Direction, Fault, FaultTarget, Scenario, Switching};
 use crate::sim::{Exact, Simulation};
 
 /// After the last fault.
@@ -101,7 +102,7 @@ impl World {
         if let Some(maximum) = self.machines {
             scenario = with_machines(scenario, maximum);
         }
-        scenario.kube.planes[0].cared.extend(self.cares.then_some(NAMESPACE));
+        scenario.kube.clusters[0].control_plane_namespaces.extend(self.cares.then_some(NAMESPACE));
         scenario
     }
 
@@ -110,7 +111,7 @@ impl World {
         let [a, b, _] = self.nodes;
         let members = if etcd == Etcd::Quorum { 3 } else { 2 };
         let mut set = made(60, (2, members, 1, 1, Some(1), 300, Some(false)));
-        set.role = Role::Etcd(scenario.kube.planes[SHOOT.0 as usize].etcd);
+        set.role = Role::Etcd(scenario.kube.clusters[SHOOT.0 as usize].etcd);
         set.placed = (0..).map(PodTag::Ordinal).zip([0, a, a + b].map(NodeKey)).take(members as usize).collect();
         let cluster = scenario.etcd.last_mut().expect("the shoot's");
         cluster.managed = true;
@@ -121,7 +122,7 @@ impl World {
             cluster.members[1].learner = backup.is_none();
         }
         for (member, (_, key)) in cluster.members.iter_mut().zip(&set.placed) {
-            member.node = scenario.kube.planes[0].nodes[key.0 as usize].node;
+            member.node = scenario.kube.clusters[0].nodes[key.0 as usize].node;
             scenario.volumes[member.volume.0 as usize].zone = scenario.nodes[member.node.0 as usize].zone;
         }
         with(scenario, set)
@@ -134,13 +135,13 @@ fn any_fault() -> impl Strategy<Value = (u64, u64, u8, u16)> {
 }
 
 fn with_fault(scenario: Scenario, (from, lasts, kind, which): (u64, u64, u8, u16)) -> Scenario {
-    let node = NodeKey(u32::from(which) % scenario.kube.planes[0].nodes.len() as u32);
+    let node = NodeKey(u32::from(which) % scenario.kube.clusters[0].nodes.len() as u32);
     let zone = ZoneId(which % 4);
     let direction = [Direction::Both, Direction::Both, Direction::In, Direction::Out][usize::from(which / 4 % 4)];
     let answer = |k: u16| [None, Some(CloudAnswer::Refused), Some(CloudAnswer::Unavailable)][usize::from(which / k % 3)];
     let fault = match kind {
-        0 | 1 => Fault::ZonePower(Aim::Named(zone)),
-        2 | 3 => Fault::ZoneCut { zone: Aim::Named(zone), direction },
+        0 | 1 => Fault::ZonePower(FaultTarget::Named(zone)),
+        2 | 3 => Fault::ZonePartition { zone: FaultTarget::Named(zone), direction },
         4 => crash(&scenario, node),
         5 => cut(&scenario, node),
         _ => {
@@ -156,7 +157,7 @@ fn simulate(scenario: &Scenario, seed: u64, exact: Exact) -> (Simulation, Seen) 
     let mut seen = Vec::new();
     simulation.run_until(Time::ZERO + scenario.duration, &mut |at, record: &Record| {
         invariants.record(at, record);
-        if let Record::Kube(PLANE, fact) = record {
+        if let Record::Kube(KUBE_CLUSTER, fact) = record {
             seen.push((at, *fact));
         }
     });
@@ -165,8 +166,8 @@ fn simulate(scenario: &Scenario, seed: u64, exact: Exact) -> (Simulation, Seen) 
 }
 
 /// What of a workload has not healed.
-fn ailing(id: WorkloadId, plane: &Plane, spec: &PlaneSpec) -> Vec<String> {
-    let (store, workload) = (plane.store(), &spec.workloads[id.0 as usize]);
+fn ailing(id: WorkloadId, cluster: &Plane, spec: &KubeClusterSpec) -> Vec<String> {
+    let (store, workload) = (cluster.store(), &spec.workloads[id.0 as usize]);
     let mut found = Vec::new();
     let mut waits = false;
     for (_, pod) in store.pods_of(id) {
@@ -192,16 +193,16 @@ fn ailing(id: WorkloadId, plane: &Plane, spec: &PlaneSpec) -> Vec<String> {
 
 /// What has not healed.
 fn ailments(scenario: &Scenario, simulation: &Simulation) -> Vec<String> {
-    let (plane, spec) = (simulation.plane(PLANE), &scenario.kube.planes[PLANE.0 as usize]);
-    let mut found: Vec<String> = (0..spec.workloads.len() as u32).flat_map(|id| ailing(WorkloadId(id), plane, spec)).collect();
-    let sick = plane.store().nodes().filter(|(_, node)| node.ready != Ready::True || node.is_unreachable(Effect::NoExecute));
+    let (cluster, spec) = (simulation.cluster(KUBE_CLUSTER), &scenario.kube.clusters[KUBE_CLUSTER.0 as usize]);
+    let mut found: Vec<String> = (0..spec.workloads.len() as u32).flat_map(|id| ailing(WorkloadId(id), cluster, spec)).collect();
+    let sick = cluster.store().nodes().filter(|(_, node)| node.ready != Ready::True || node.is_unreachable(Effect::NoExecute));
     found.extend(sick.map(|(_, node)| format!("{:?} is {:?}, {:?}", node.name, node.ready, node.taints)));
-    let closed = Component::ALL.into_iter().filter(|component| plane.gate(*component).is_none());
+    let closed = Component::ALL.into_iter().filter(|component| cluster.gate(*component).is_none());
     found.extend(closed.map(|component| format!("{component:?} does not act")));
     // It is served by pods, if there is room for them.
     let serving = (0..).map(WorkloadId).zip(&spec.workloads).filter(|(_, workload)| workload.role != Role::Other);
-    let is_served = serving.clone().all(|(id, _)| plane.store().pods_of(id).all(|(_, pod)| pod.ready));
-    if serving.count() > 0 && is_served && simulation.plane(SHOOT).gate(Component::ControllerManager).is_none() {
+    let is_served = serving.clone().all(|(id, _)| cluster.store().pods_of(id).all(|(_, pod)| pod.ready));
+    if serving.count() > 0 && is_served && simulation.cluster(SHOOT).gate(Component::ControllerManager).is_none() {
         found.push("the shoot has no leader".to_owned());
     }
     found

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 
-use super::world::{PLANE, SHOOT, Seen, at, broken, crash, hosted, run, run_in, secs, with, with_shoot, workload, world};
+use super::world::{KUBE_CLUSTER, SHOOT, Seen, at, broken, crash, hosted, run, run_in, secs, with, with_shoot, workload, world};
 use crate::ids::NodeId;
 use crate::kernel::time::{Duration, Time};
 use crate::kube::context::{Process, Program, Signal};
@@ -13,7 +13,7 @@ use crate::kube::spec::Component;
 use crate::network::Network;
 use crate::record::Record;
 use crate::record::StopReason;
-use crate::scenario::{Aim, Direction, Fault, Scenario};
+use crate::scenario::{Direction, Fault, FaultTarget, Scenario};
 use crate::sim::{Options, Simulation};
 
 const MANAGER: Component = Component::ControllerManager;
@@ -24,7 +24,7 @@ fn three_hosts() -> Scenario {
 }
 
 fn leader_of(scenario: &Scenario) -> NodeId {
-    scenario.kube.planes[0].control_plane[0]
+    scenario.kube.clusters[0].control_plane[0]
 }
 
 /// Leases of a component after the start.
@@ -39,14 +39,14 @@ proptest! {
         seed: u64, lost in 20_000..60_000u64, retry in 500..5_000u64, retries in 2..8u64, more in 1..30_000u64, dies: bool,
     ) {
         let mut scenario = three_hosts();
-        let timers = &mut scenario.kube.planes[0].timers;
+        let timers = &mut scenario.kube.clusters[0].timers;
         timers.retry_period = Duration::from_millis(retry);
         timers.renew_deadline = timers.retry_period * retries;
         timers.lease_duration = timers.renew_deadline + Duration::from_millis(more);
         let (retry, renew, lease) = (timers.retry_period, timers.renew_deadline, timers.lease_duration);
-        let host = Aim::Named(leader_of(&scenario));
+        let host = FaultTarget::Named(leader_of(&scenario));
         let fault =
-            if dies { Fault::NodeCrash(host) } else { Fault::NodeCut { node: host, direction: Direction::Both } };
+            if dies { Fault::NodeCrash(host) } else { Fault::NodePartition { node: host, direction: Direction::Both } };
         scenario = broken(scenario, 0, None, fault);
         let lost = Time::ZERO + Duration::from_millis(lost);
         scenario.faults[0].at = lost;
@@ -74,7 +74,7 @@ proptest! {
 fn a_holder_that_is_back_in_time_goes_on() {
     let scenario = three_hosts();
     let cut = |lasts| {
-        let fault = Fault::NodeCut { node: Aim::Named(leader_of(&scenario)), direction: Direction::Both };
+        let fault = Fault::NodePartition { node: FaultTarget::Named(leader_of(&scenario)), direction: Direction::Both };
         broken(scenario.clone(), 100, Some(lasts), fault)
     };
     for seed in 0..10 {
@@ -86,7 +86,7 @@ fn a_holder_that_is_back_in_time_goes_on() {
 #[test]
 fn the_only_process_waits_for_its_own_lease() {
     let scenario = hosted(world(&[1, 1, 1]), 1);
-    let fault = Fault::NodeCut { node: Aim::Named(leader_of(&scenario)), direction: Direction::Both };
+    let fault = Fault::NodePartition { node: FaultTarget::Named(leader_of(&scenario)), direction: Direction::Both };
     for seed in 0..10 {
         let seen = run(&broken(scenario.clone(), 100, Some(12), fault.clone()), seed);
         let [(lost, None), (taken, Some(_))] = later(&seen, MANAGER)[..] else { panic!("{:?}", later(&seen, MANAGER)) };
@@ -99,13 +99,13 @@ fn the_only_process_waits_for_its_own_lease() {
 #[test]
 fn pods_lead_too() {
     let scenario = with_shoot(world(&[2, 2, 2]), 3);
-    let [(_, Some(Replica::Pod(PLANE, leader)))] = run_in(&scenario, 1, SHOOT).leases(MANAGER)[..] else {
+    let [(_, Some(Replica::Pod(KUBE_CLUSTER, leader)))] = run_in(&scenario, 1, SHOOT).leases(MANAGER)[..] else {
         panic!("nobody leads")
     };
     let node = run(&scenario, 1).node_of(leader).unwrap();
     let scenario = broken(scenario.clone(), 100, None, crash(&scenario, node));
     let seen = run_in(&scenario, 1, SHOOT);
-    let [(lost, None), (taken, Some(Replica::Pod(PLANE, next)))] = later(&seen, MANAGER)[..] else { panic!("{seen:#?}") };
+    let [(lost, None), (taken, Some(Replica::Pod(KUBE_CLUSTER, next)))] = later(&seen, MANAGER)[..] else { panic!("{seen:#?}") };
     assert!(lost == at(100) && next != leader && taken > at(113) && taken < at(124), "{taken:?}");
     // Where there is one only, its replacement leads; the lease has run out long before.
     let scenario = with_shoot(world(&[2, 2, 2]), 1);
@@ -126,14 +126,21 @@ fn a_graceful_stop_gives_the_lease_away() {
         let mut simulation = Simulation::new(Arc::new(scenario.clone()), 1, Options::default());
         let mut leases = Vec::new();
         let mut sink = |when, record: &Record| {
-            if let Record::Kube(PLANE, KubeRecord::Lease(MANAGER, holder)) = record {
+            if let Record::Kube(KUBE_CLUSTER, KubeRecord::Lease(MANAGER, holder)) = record {
                 leases.push((when, *holder));
             }
         };
         simulation.run_until(at(100), &mut sink);
         let node = leader_of(&scenario);
         let (replica, host) = (Replica::Host(node), Network::host_of(node));
-        simulation.signal(&Signal { plane: PLANE, program: Program::Controller(MANAGER), key: 0, replica, host, process });
+        simulation.signal(&Signal {
+            cluster: KUBE_CLUSTER,
+            program: Program::Controller(MANAGER),
+            key: 0,
+            replica,
+            host,
+            process,
+        });
         simulation.run_until(at(200), &mut sink);
         let [_, (lost, None), (taken, Some(_))] = leases[..] else { panic!("{leases:?}") };
         assert_eq!(lost, at(100));

@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::world::{PLANE, SHOOT, Seen, at, run_everywhere, run_in, secs};
-use crate::ids::{NodeId, PlaneId, WorkloadId, ZoneId};
+use super::world::{KUBE_CLUSTER, SHOOT, Seen, at, run_everywhere, run_in, secs};
+use crate::ids::{KubeClusterId, NodeId, WorkloadId, ZoneId};
 use crate::kernel::time::Time;
 use crate::kube::name::{NodeName, PodName};
 use crate::kube::record::{HintsFact, KubeRecord, PodFact, Ready, Replica, ServerFact};
@@ -107,32 +107,32 @@ fn links(scenario: &Scenario, seed: u64) -> Vec<Link> {
     links_of(scenario, &run_everywhere(scenario, seed), SHOOT)
 }
 
-fn links_of(scenario: &Scenario, seen: &[Seen], plane: PlaneId) -> Vec<Link> {
-    let pods = &seen[PLANE.0 as usize];
-    let spec = &scenario.kube.planes[0];
+fn links_of(scenario: &Scenario, seen: &[Seen], cluster: KubeClusterId) -> Vec<Link> {
+    let pods = &seen[KUBE_CLUSTER.0 as usize];
+    let spec = &scenario.kube.clusters[0];
     let at_node = |node: NodeId| scenario.nodes[node.0 as usize].zone;
     let zone = |pod: PodName| {
         let bound = pods.of(pod).into_iter().find_map(|(_, fact)| match fact {
             PodFact::Bound(NodeName::Given(node)) => Some(at_node(spec.nodes[node.0 as usize].node)),
-            PodFact::Bound(NodeName::Machine(machine)) => Some(spec.groups[machine.group.0 as usize].zone),
+            PodFact::Bound(NodeName::Machine(machine)) => Some(spec.machine_deployments[machine.deployment.0 as usize].zone),
             _ => None,
         });
         bound.expect("it has run")
     };
     // Members stay in the zones of their volumes.
-    let members = &scenario.etcd[scenario.kube.planes[plane.0 as usize].etcd.0 as usize].members;
+    let members = &scenario.etcd[scenario.kube.clusters[cluster.0 as usize].etcd.0 as usize].members;
     let of_member = |index: u8| at_node(members[index as usize].node);
     let link = |(when, replica, fact): (Time, Replica, ServerFact)| match (replica, fact) {
         (Replica::Pod(_, pod), ServerFact::Etcd(member)) => Some((when, pod, zone(pod), member.map(of_member))),
         _ => None,
     };
-    seen[plane.0 as usize].servers().into_iter().filter_map(link).collect()
+    seen[cluster.0 as usize].servers().into_iter().filter_map(link).collect()
 }
 
 #[test]
 fn hints_go_with_nodes_and_come_back_with_an_endpoint() {
     let scenario = parsed(&rolled(three(), "30m", "etcd-main"));
-    let seen = run_in(&scenario, 1, PLANE);
+    let seen = run_in(&scenario, 1, KUBE_CLUSTER);
     let back = seen.nodes(Ready::True).last().unwrap().0;
     assert!(back > at(18 * 60) && back < at(19 * 60), "{back:?}");
     let [etcd, api] = SERVICES.map(|service| told(&seen, service));
@@ -154,7 +154,7 @@ fn another_controller_manager_begins_with_every_service() {
         let node = format!("seed-control-plane-{k}");
         json!({"at": format!("{}m", 30 + 10 * k), "for": "5m", "kind": "node_crash", "node": node})
     }));
-    let seen = run_in(&parsed(&file), 1, PLANE);
+    let seen = run_in(&parsed(&file), 1, KUBE_CLUSTER);
     let leases = seen.leases(Component::ControllerManager);
     let taken = leases.iter().find(|(when, holder)| *when > at(1_800) && holder.is_some()).unwrap().0;
     for told in SERVICES.map(|service| told(&seen, service)) {
@@ -187,7 +187,7 @@ fn new_connections_go_by_hints_and_open_ones_stay() {
 fn more_than_three_zones_are_too_many_for_three_members() {
     let zones = ["za", "zb", "zc", "zd"];
     let mut four = file(&zones, 4);
-    let seen = run_in(&parsed(&four), 1, PLANE);
+    let seen = run_in(&parsed(&four), 1, KUBE_CLUSTER);
     assert_eq!(SERVICES.map(|service| told(&seen, service)), [vec![(at(0), TOO_FEW)], vec![(at(0), ON)]]);
     let crossing = (0..6).flat_map(|seed| links(&parsed(&four), seed)).filter(|(_, _, zone, member)| *member != Some(*zone));
     assert!((12..24).contains(&crossing.count()), "three in four, drawn");
@@ -202,7 +202,7 @@ fn more_than_three_zones_are_too_many_for_three_members() {
 #[test]
 fn more_servers_than_zones_share_members() {
     let scenario = parsed(&file(&["za", "zb", "zc"], 4));
-    let seen = run_in(&scenario, 1, PLANE);
+    let seen = run_in(&scenario, 1, KUBE_CLUSTER);
     assert_eq!(SERVICES.map(|service| told(&seen, service)), [vec![(at(0), ON)], vec![(at(0), OVERLOAD)]]);
     let links = links(&scenario, 1);
     assert!(links.iter().all(|(_, _, zone, member)| *member == Some(*zone)) && links.len() == 4, "{links:?}");
@@ -254,7 +254,8 @@ fn who_is_turned_away_goes_elsewhere() {
 fn nothing_is_told_where_nobody_asks() {
     let mut file = three();
     file["seeds"][0]["topology_aware_routing"] = json!(false);
-    let none = |file: &Value| run_in(&parsed(file), 1, PLANE).0.iter().all(|(_, fact)| !matches!(fact, KubeRecord::Hints(..)));
+    let none =
+        |file: &Value| run_in(&parsed(file), 1, KUBE_CLUSTER).0.iter().all(|(_, fact)| !matches!(fact, KubeRecord::Hints(..)));
     assert!(none(&file));
     // Those that do not survive a zone are in one.
     file["seeds"][0]["topology_aware_routing"] = json!(true);
@@ -272,8 +273,10 @@ fn what_crosses_zones_depends_on_when_connections_were_made() {
     let scenario = Scenario::from_json(bundled.json).expect("it is valid");
     let seen = run_everywhere(&scenario, 1);
     let mut links: Vec<Link> = Vec::new();
-    for plane in (0..).map(PlaneId).zip(&scenario.kube.planes).filter(|(_, spec)| spec.name.contains("shop")).map(|(id, _)| id) {
-        links.extend(links_of(&scenario, &seen, plane));
+    for cluster in
+        (0..).map(KubeClusterId).zip(&scenario.kube.clusters).filter(|(_, spec)| spec.name.contains("shop")).map(|(id, _)| id)
+    {
+        links.extend(links_of(&scenario, &seen, cluster));
     }
     let crossing = |from: u64, to: u64| {
         let made = links.iter().filter(|(when, ..)| *when >= at(from) && *when < at(to));
@@ -297,7 +300,7 @@ fn a_control_plane_made_to_survive_a_zone_asks_for_hints() {
     file["shoots"] =
         json!([{"name": "s", "only_listed": true, "components": [{"name": "etcd-main"}, {"name": "kube-apiserver"}]}]);
     file["operations"] = json!([{"at": "10m", "set_failure_tolerance": {"shoot": "s", "to": "zone"}}]);
-    let seen = run_in(&parsed(&file), 1, PLANE);
+    let seen = run_in(&parsed(&file), 1, KUBE_CLUSTER);
     let told = told(&seen, SERVICES[0]);
     assert!(told[0].1 == TOO_FEW && told[0].0 >= at(600) && told.last().unwrap().1 == ON, "{told:?}");
 }
@@ -309,7 +312,7 @@ proptest! {
         seed: u64, roll in 20..40u64, servers in 1..5usize, names in Just(["za", "zb", "zc"]).prop_shuffle(),
     ) {
         let file = rolled(rolled(three_of(servers), &format!("{roll}m"), "etcd-main"), "45m", "kube-apiserver");
-        let seen = run_in(&parsed(&file), seed, PLANE);
+        let seen = run_in(&parsed(&file), seed, KUBE_CLUSTER);
         let mut renamed = file.to_string();
         for (k, name) in ["za", "zb", "zc"].iter().enumerate() {
             renamed = renamed.replace(name, &format!("zone {k}"));
@@ -318,9 +321,9 @@ proptest! {
             renamed = renamed.replace(&format!("zone {k}"), name);
         }
         let renamed = Scenario::from_json(&renamed).unwrap();
-        prop_assert_eq!(&seen, &run_in(&renamed, seed, PLANE));
+        prop_assert_eq!(&seen, &run_in(&renamed, seed, KUBE_CLUSTER));
         // Hints need as many endpoints as zones, and end with the first that goes.
-        for (service, spec) in (0..).map(WorkloadId).zip(&renamed.kube.planes[0].workloads) {
+        for (service, spec) in (0..).map(WorkloadId).zip(&renamed.kube.clusters[0].workloads) {
             let (mut ready, mut on) = (BTreeSet::new(), false);
             for (when, fact) in &seen.0 {
                 match fact {

@@ -84,7 +84,7 @@ proptest! {
         match Scenario::from_json(&mutated.to_string()) {
             Err(errors) => {
                 for error in &errors {
-                    prop_assert!(!error.path.is_empty() && !error.found.is_empty() && !error.wanted.is_empty(), "{error:?}");
+                    prop_assert!(!error.path.is_empty() && !error.found.is_empty() && !error.expected.is_empty(), "{error:?}");
                 }
             }
             Ok(scenario) => {

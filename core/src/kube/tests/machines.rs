@@ -2,33 +2,37 @@
 
 use proptest::prelude::*;
 
-use super::world::{PLANE, Seen, at, broken, crash, cut_zone, run, run_as, secs, with, workload, world};
+use super::world::{KUBE_CLUSTER, Seen, at, broken, crash, cut_zone, run, run_as, secs, with, workload, world};
 use crate::gardener::machine::Phase;
 use crate::gardener::machine::meltdown::{Sibling, in_progress};
 use crate::gardener::outage::{Deletion, OutageFact};
-use crate::ids::{GroupId, NodeKey, ZoneId};
+use crate::ids::{MachineDeploymentId, NodeKey, ZoneId};
 use crate::kernel::time::Time;
 use crate::kube::name::{MachineName, NodeName, PodTag};
 use crate::kube::record::{KubeRecord, MachineFact, NodeFact, PodFact, Ready};
 use crate::kube::spec::int_or_percent::IntOrPercent::Int;
-use crate::kube::spec::{Group, Kind, PoolShare, Rollout, VolumeTemplate, Workload, tolerates_unreachable};
-use crate::scenario::{Aim, CloudAnswer, Fault, Scenario};
+use crate::kube::spec::{Kind, MachineDeployment, PoolShare, Rollout, VolumeTemplate, Workload, tolerates_unreachable};
+use crate::scenario::{CloudAnswer, Fault, FaultTarget, Scenario};
 use crate::sim::Exact;
 
 /// The same with a machine behind each node: one machine deployment for each zone, of not less than these and up to so many.
 pub(super) fn with_machines(mut scenario: Scenario, maximum: u32) -> Scenario {
     let zone_of: Vec<ZoneId> = scenario.nodes.iter().map(|node| node.zone).collect();
-    let plane = &mut scenario.kube.planes[PLANE.0 as usize];
-    for (suffix, node) in (0..).zip(&mut plane.nodes) {
+    let cluster = &mut scenario.kube.clusters[KUBE_CLUSTER.0 as usize];
+    for (suffix, node) in (0..).zip(&mut cluster.nodes) {
         let zone = zone_of[node.node.0 as usize];
-        if plane.groups.last().is_none_or(|group| group.zone != zone) {
+        if cluster.machine_deployments.last().is_none_or(|deployment| deployment.zone != zone) {
             let (name, template) = (format!("pool-z{}", zone.0), node.template.clone());
             let rollout = Rollout { max_surge: Int(1), max_unavailable: Int(0) };
             let pool = PoolShare { zone: (0, 1), maximum, rollout };
-            plane.groups.push(Group { name, zone, template, minimum: 0, maximum, pool, stock: None });
+            cluster.machine_deployments.push(MachineDeployment { name, zone, template, minimum: 0, maximum, pool, stock: None });
         }
-        plane.groups.last_mut().unwrap().minimum += 1;
-        node.machine = Some(MachineName { group: GroupId(plane.groups.len() as u16 - 1), template: 7, suffix });
+        cluster.machine_deployments.last_mut().unwrap().minimum += 1;
+        node.machine = Some(MachineName {
+            deployment: MachineDeploymentId(cluster.machine_deployments.len() as u16 - 1),
+            template: 7,
+            suffix,
+        });
     }
     scenario
 }
@@ -64,7 +68,7 @@ impl Seen {
 }
 
 fn machine_of(scenario: &Scenario, node: u32) -> MachineName {
-    scenario.kube.planes[0].nodes[node as usize].machine.unwrap()
+    scenario.kube.clusters[0].nodes[node as usize].machine.unwrap()
 }
 
 fn six() -> Scenario {
@@ -80,7 +84,7 @@ const CRASHING: MachineFact = MachineFact::Phase(Phase::CrashLoopBackOff);
 /// The machines of each deployment as they stand after each record: never may one more be given up while one is replaced.
 fn one_at_a_time(scenario: &Scenario, seen: &Seen) {
     let mut machines: Vec<(MachineName, Phase)> =
-        scenario.kube.planes[0].nodes.iter().map(|node| (node.machine.unwrap(), Phase::Running)).collect();
+        scenario.kube.clusters[0].nodes.iter().map(|node| (node.machine.unwrap(), Phase::Running)).collect();
     for (when, name, fact) in seen.machines() {
         let place = machines.iter().position(|(own, _)| *own == name);
         match fact {
@@ -89,7 +93,7 @@ fn one_at_a_time(scenario: &Scenario, seen: &Seen) {
             MachineFact::Phase(phase) => {
                 let before = machines[place.unwrap()].1;
                 if (before, phase) == (Phase::Unknown, Phase::Failed) {
-                    let of_it = machines.iter().filter(|(own, _)| own.group == name.group);
+                    let of_it = machines.iter().filter(|(own, _)| own.deployment == name.deployment);
                     let siblings: Vec<_> = of_it.map(|(_, phase)| Sibling { phase: *phase, preserved: false }).collect();
                     assert_eq!(in_progress(&siblings), 0, "{name:?} at {when:?}");
                 }
@@ -131,7 +135,7 @@ fn pods_go_to_the_node_of_a_new_machine() {
     assert!(seen.of(bound[0].1).iter().any(|(_, fact)| *fact == PodFact::Ready(true)));
     // That node is as mortal as others.
     let again = broken(scenario.clone(), 100, None, crash(&scenario, NodeKey(0)));
-    let again = broken(again, 1_500, Some(4_000), Fault::ZonePower(Aim::Named(ZoneId(0))));
+    let again = broken(again, 1_500, Some(4_000), Fault::ZonePower(FaultTarget::Named(ZoneId(0))));
     let seen = run(&again, 1);
     let lost =
         seen.0.iter().filter(|(_, fact)| *fact == KubeRecord::Node(NodeName::Machine(new), NodeFact::Ready(Ready::Unknown)));
@@ -167,7 +171,7 @@ fn a_dead_zone_where_machines_can_neither_be_deleted_nor_made() {
 /// GEP-20, "Machines can be deleted": the machine goes, the one that replaces it waits for its node.
 #[test]
 fn a_dead_zone_where_machines_can_be_deleted() {
-    let scenario = broken(six(), 100, None, Fault::ZonePower(Aim::Named(ZoneId(0))));
+    let scenario = broken(six(), 100, None, Fault::ZonePower(FaultTarget::Named(ZoneId(0))));
     let seen = run(&scenario, 1);
     // Each is given up 20 minutes after it was made, for as long as this goes on; the other old one is Unknown all the while.
     let gone: Vec<_> = seen.machines().into_iter().filter(|(.., fact)| *fact == MachineFact::Removed).collect();
@@ -178,7 +182,7 @@ fn a_dead_zone_where_machines_can_be_deleted() {
     assert!(seen.made().iter().all(|(_, name)| !seen.phases(*name).contains(&RUNNING)), "without power none joins");
     one_at_a_time(&scenario, &seen);
     // With power again, all is well again.
-    let healed = broken(six(), 100, Some(3_000), Fault::ZonePower(Aim::Named(ZoneId(0))));
+    let healed = broken(six(), 100, Some(3_000), Fault::ZonePower(FaultTarget::Named(ZoneId(0))));
     let seen = run(&healed, 1);
     let last = seen.machines().into_iter().rfind(|(.., fact)| matches!(fact, MachineFact::Phase(_)));
     assert!(matches!(last, Some((when, _, RUNNING)) if when > at(3_100)), "{last:?}");
@@ -189,7 +193,7 @@ fn a_dead_zone_where_machines_can_be_deleted() {
 fn what_is_out_of_stock_is_not_made() {
     let mut scenario = six();
     scenario.kube.stock = vec![0];
-    scenario.kube.planes[0].groups[0].stock = Some(0);
+    scenario.kube.clusters[0].machine_deployments[0].stock = Some(0);
     scenario.duration = secs(2_000);
     let seen = run(&broken(scenario.clone(), 100, None, crash(&scenario, NodeKey(0))), 1);
     let [(_, new)] = seen.made()[..] else { panic!("{:?}", seen.made()) };
@@ -208,7 +212,7 @@ fn outages(seen: &Seen) -> Vec<(Time, ZoneId, OutageFact)> {
 
 #[test]
 fn a_zone_outage_is_told_from_machines_and_nodes() {
-    let power = Fault::ZonePower(Aim::Named(ZoneId(1)));
+    let power = Fault::ZonePower(FaultTarget::Named(ZoneId(1)));
     let undeletable = broken(six(), 100, Some(3_000), cloud(Some(CloudAnswer::Refused), Some(CloudAnswer::Refused)));
     for (scenario, how) in [(six(), Deletion::Works), (undeletable, Deletion::Fails)] {
         let mut scenario = broken(scenario, 100, Some(3_000), power.clone());
@@ -222,7 +226,7 @@ fn a_zone_outage_is_told_from_machines_and_nodes() {
         // With power again: the first node that is back has to boot.
         assert!(over >= at(3_160) && over < at(3_175), "{over:?}");
         // One that lasts for less than the threshold is none.
-        scenario.kube.planes[0].timers.outage = secs(3_000);
+        scenario.kube.clusters[0].timers.outage = secs(3_000);
         assert!(outages(&run(&scenario, 1)).is_empty());
     }
     // Nor is a node, or a zone that is cut off until its nodes are given up and no longer.
@@ -235,13 +239,13 @@ fn a_zone_outage_is_told_from_machines_and_nodes() {
 /// No machine is given up because the control plane is out of reach.
 #[test]
 fn frozen_while_its_api_is_out_of_reach() {
-    let control_plane = six().kube.planes[0].control_plane[0];
-    let scenario = broken(six(), 100, Some(1_400), Fault::NodeCrash(Aim::Named(control_plane)));
+    let control_plane = six().kube.clusters[0].control_plane[0];
+    let scenario = broken(six(), 100, Some(1_400), Fault::NodeCrash(FaultTarget::Named(control_plane)));
     let seen = run(&scenario, 1);
     assert!(seen.nodes(Ready::Unknown).is_empty() && seen.machines().is_empty(), "{seen:#?}");
     // A node that died before begins anew, and is given up when its time has come again.
     let dead = broken(six(), 50, None, crash(&six(), NodeKey(0)));
-    let dead = broken(dead, 500, Some(1_000), Fault::NodeCrash(Aim::Named(control_plane)));
+    let dead = broken(dead, 500, Some(1_000), Fault::NodeCrash(FaultTarget::Named(control_plane)));
     let facts = run(&dead, 1).machine(machine_of(&dead, 0));
     let [(_, UNKNOWN), (thawed, RUNNING), (unknown, UNKNOWN), (failed, FAILED), ..] = facts[..] else { panic!("{facts:?}") };
     // Boot, start, a lease that is anybody's again after 15 s, and a check each minute.
@@ -257,7 +261,7 @@ proptest! {
     ) {
         let mut scenario = with_machines(with(world(&zones), workload("web", 0, 6)), 4);
         let nodes: u32 = zones.iter().sum();
-        let timers = &mut scenario.kube.planes[0].timers.machines;
+        let timers = &mut scenario.kube.clusters[0].timers.machines;
         (timers.health, timers.creation) = (secs(health_s), secs(creation_s));
         if refuses {
             scenario = broken(scenario, 50, Some(2_500), cloud(Some(CloudAnswer::Refused), Some(CloudAnswer::Unavailable)));
@@ -267,8 +271,8 @@ proptest! {
             let fault = match kind {
                 0 | 1 => crash(&scenario, NodeKey(which % nodes)),
                 2 => cut_zone(zone),
-                3 => Fault::NodeCrash(Aim::Named(scenario.kube.planes[0].control_plane[0])),
-                _ => Fault::ZonePower(Aim::Named(zone)),
+                3 => Fault::NodeCrash(FaultTarget::Named(scenario.kube.clusters[0].control_plane[0])),
+                _ => Fault::ZonePower(FaultTarget::Named(zone)),
             };
             scenario = broken(scenario, from, Some(lasts), fault);
         }

@@ -5,18 +5,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::json;
 
 use super::machines::with_machines;
-use super::world::{PLANE, Seen, at, broken, run, secs, with, workload, world};
+use super::world::{KUBE_CLUSTER, Seen, at, broken, run, secs, with, workload, world};
 use crate::gardener::machine::Phase;
-use crate::ids::{GroupId, NodeKey, WorkloadId};
+use crate::ids::{MachineDeploymentId, NodeKey, WorkloadId};
 use crate::kernel::time::Time;
 use crate::kube::name::{MachineName, PodName, PodTag};
 use crate::kube::record::{KubeRecord, MachineFact, NodeFact, PodFact};
 use crate::kube::spec::{Kind, Operation, Task, VolumeTemplate, Workload};
-use crate::scenario::{Aim, Fault, Scenario};
+use crate::scenario::{Fault, FaultTarget, Scenario};
 
 /// `scenario` with this asked for at so many seconds.
 fn asked(mut scenario: Scenario, second: u64, task: Task) -> Scenario {
-    scenario.kube.operations.push(Operation { at: at(second), plane: PLANE, task });
+    scenario.kube.operations.push(Operation { at: at(second), cluster: KUBE_CLUSTER, task });
     scenario
 }
 
@@ -73,8 +73,8 @@ fn a_drain_waits_for_budgets() {
 #[test]
 fn a_drain_goes_on_when_the_api_is_back() {
     let scenario = crowded();
-    let control_plane = scenario.kube.planes[0].control_plane[0];
-    let scenario = broken(scenario, 50, Some(200), Fault::NodeCrash(Aim::Named(control_plane)));
+    let control_plane = scenario.kube.clusters[0].control_plane[0];
+    let scenario = broken(scenario, 50, Some(200), Fault::NodeCrash(FaultTarget::Named(control_plane)));
     let seen = run(&scenario, 1);
     let granted = seen.pods(|fact| fact == PodFact::Evicted(true));
     // Boot and start of the API server take 80 s.
@@ -83,11 +83,12 @@ fn a_drain_goes_on_when_the_api_is_back() {
 }
 
 /// Most machines of a machine deployment that are not on their way out, and the fewest that run.
-fn machines(seen: &Seen, scenario: &Scenario, group: GroupId) -> (usize, usize) {
-    let start = scenario.kube.planes[0].nodes.iter().filter_map(|node| node.machine).filter(|name| name.group == group);
+fn machines(seen: &Seen, scenario: &Scenario, deployment: MachineDeploymentId) -> (usize, usize) {
+    let start =
+        scenario.kube.clusters[0].nodes.iter().filter_map(|node| node.machine).filter(|name| name.deployment == deployment);
     let mut all: BTreeMap<MachineName, Phase> = start.map(|name| (name, Phase::Running)).collect();
     let mut found = (all.len(), all.len());
-    for (_, name, fact) in seen.machines().into_iter().filter(|(_, name, _)| name.group == group) {
+    for (_, name, fact) in seen.machines().into_iter().filter(|(_, name, _)| name.deployment == deployment) {
         match fact {
             MachineFact::Created => drop(all.insert(name, Phase::Pending)),
             MachineFact::Phase(Phase::Terminating) | MachineFact::Removed => drop(all.remove(&name)),
@@ -106,15 +107,15 @@ fn a_machine_comes_before_one_goes() {
     let db = Workload { kind, volume, max_unavailable: Some(1), ..workload("db", 0, 3) };
     let web = Workload { max_unavailable: Some(1), ..workload("web", 1, 6) };
     let mut scenario = with_machines(with(with(world(&[2, 2, 2]), db), web), 4);
-    for group in 0..3 {
-        scenario = asked(scenario, 100, Task::RollMachines(GroupId(group)));
+    for deployment in 0..3 {
+        scenario = asked(scenario, 100, Task::RollMachines(MachineDeploymentId(deployment)));
     }
     let seen = run(&scenario, 1);
-    for group in (0..3).map(GroupId) {
-        assert_eq!(machines(&seen, &scenario, group), (3, 2));
+    for deployment in (0..3).map(MachineDeploymentId) {
+        assert_eq!(machines(&seen, &scenario, deployment), (3, 2));
     }
     let gone = seen.machines().into_iter().filter(|(.., fact)| *fact == MachineFact::Removed);
-    let old: BTreeSet<MachineName> = scenario.kube.planes[0].nodes.iter().filter_map(|node| node.machine).collect();
+    let old: BTreeSet<MachineName> = scenario.kube.clusters[0].nodes.iter().filter_map(|node| node.machine).collect();
     assert_eq!(gone.map(|(_, name, _)| name).collect::<BTreeSet<_>>(), old, "all of the old ones, and no others");
     assert_eq!(seen.made().len(), 6);
     assert_eq!([0, 1].map(|id| fewest_ready(&seen, WorkloadId(id))), [2, 5]);
@@ -137,14 +138,14 @@ fn rolling_maintenance() {
     });
     let scenario = Scenario::from_json(&scenario.to_string()).unwrap_or_else(|errors| panic!("{errors}"));
     let seen = run(&scenario, 1);
-    let plane = &scenario.kube.planes[0];
-    for group in (0..plane.groups.len() as u16).map(GroupId) {
-        assert_eq!(machines(&seen, &scenario, group), (3, 2), "{group:?}");
+    let cluster = &scenario.kube.clusters[0];
+    for deployment in (0..cluster.machine_deployments.len() as u16).map(MachineDeploymentId) {
+        assert_eq!(machines(&seen, &scenario, deployment), (3, 2), "{deployment:?}");
     }
     let removed = seen.machines().into_iter().filter(|(.., fact)| *fact == MachineFact::Removed);
     assert_eq!(removed.map(|(when, ..)| when).filter(|when: &Time| *when < at(10_800)).count(), 6);
     assert!(!seen.pods(|fact| fact == PodFact::Evicted(false)).is_empty(), "no budget was ever spent");
-    let several = (0..).map(WorkloadId).zip(&plane.workloads).filter(|(_, workload)| workload.replicas > 1);
+    let several = (0..).map(WorkloadId).zip(&cluster.workloads).filter(|(_, workload)| workload.replicas > 1);
     for (id, workload) in several {
         assert!(
             fewest_ready(&seen, id) + 1 >= workload.replicas as usize,
@@ -153,5 +154,5 @@ fn rolling_maintenance() {
             fewest_ready(&seen, id)
         );
     }
-    assert!(scenario.duration == secs(10_800) && plane.workloads.iter().filter(|one| one.replicas > 1).count() >= 10);
+    assert!(scenario.duration == secs(10_800) && cluster.workloads.iter().filter(|one| one.replicas > 1).count() >= 10);
 }

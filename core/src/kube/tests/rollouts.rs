@@ -17,7 +17,7 @@ const W: WorkloadId = WorkloadId(0);
 
 /// What happens when the first workload is rolled out anew at 100 s.
 fn rolled(scenario: &Scenario, seed: u64) -> Seen {
-    act(scenario, seed, |plane, _, cx| plane.store_mut().roll(W, cx), [100].into_iter())
+    act(scenario, seed, |cluster, _, cx| cluster.store_mut().roll(W, cx), [100].into_iter())
 }
 
 /// Pods that are to stay and, of these, those that are ready, after each record.
@@ -79,7 +79,8 @@ fn a_rollout_keeps_within_its_bounds_and_ends() {
 fn one_per_zone(rollout: Rollout) -> Scenario {
     let mut web = Workload { rollout, ..workload("web", 0, 3) };
     let term = Term { key: Symbol::ZONE, selector: web.selector.clone() };
-    web.pod_affinity = PodAffinity { away: Affinity { required: vec![term], preferred: Vec::new() }, ..PodAffinity::default() };
+    web.pod_affinity =
+        PodAffinity { anti_affinity: Affinity { required: vec![term], preferred: Vec::new() }, ..PodAffinity::default() };
     with(world(&[2, 2, 2]), web)
 }
 

@@ -76,11 +76,11 @@ fn what_keeps_a_pod_away() {
     let large = Resources { cpu_milli: 8_001, memory: 1, pods: 1 };
     for expected in [Reason::Taints, Reason::NodeAffinity, Reason::Resources] {
         let mut scenario = with(world(&[1, 1, 1]), workload("web", 0, 1));
-        let plane = &mut scenario.kube.planes[0];
+        let cluster = &mut scenario.kube.clusters[0];
         match expected {
-            Reason::Taints => plane.nodes.iter_mut().for_each(|node| node.template.taints.push(taint)),
-            Reason::NodeAffinity => plane.workloads[0].affinity = elsewhere.clone(),
-            _ => plane.workloads[0].requests = large,
+            Reason::Taints => cluster.nodes.iter_mut().for_each(|node| node.template.taints.push(taint)),
+            Reason::NodeAffinity => cluster.workloads[0].affinity = elsewhere.clone(),
+            _ => cluster.workloads[0].requests = large,
         }
         assert_eq!(refusals(&run(&scenario, 1)), [expected]);
     }
@@ -89,12 +89,12 @@ fn what_keeps_a_pod_away() {
 #[test]
 fn names_are_made_up_as_kubernetes_does() {
     let scenario = with(world(&[1]), workload("kube-apiserver", 0, 3));
-    let plane = &scenario.kube.planes[0];
+    let cluster = &scenario.kube.clusters[0];
     let tag = PodTag::Replica { template: 1_976_390_699, suffix: 8_650_373 };
     let published = PodName { workload: WorkloadId(0), tag };
-    assert_eq!(published.text(plane), "kube-apiserver-5fcb7f4bff-vkrdh");
+    assert_eq!(published.text(cluster), "kube-apiserver-5fcb7f4bff-vkrdh");
     let seen = run(&scenario, 1);
-    let names: Vec<String> = seen.first_pods_on(NodeKey(0)).iter().map(|pod| pod.text(plane)).collect();
+    let names: Vec<String> = seen.first_pods_on(NodeKey(0)).iter().map(|pod| pod.text(cluster)).collect();
     let stem = names[0].rsplit_once('-').unwrap().0;
     assert!(names.len() == 3 && names.iter().all(|name| name.starts_with(stem) && name.len() == stem.len() + 6), "{names:?}");
 }

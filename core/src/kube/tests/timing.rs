@@ -7,21 +7,23 @@
 
 use proptest::prelude::*;
 
-use super::world::{PLANE, Seen, at, broken, crash, cut, cut_zone, latency, over, run, run_as, secs, with, workload, world};
+use super::world::{
+    KUBE_CLUSTER, Seen, at, broken, crash, cut, cut_zone, latency, over, run, run_as, secs, with, workload, world,
+};
 use crate::ids::{NodeKey, ZoneId};
 use crate::kernel::rng::{Purpose, Stream};
 use crate::kernel::time::{Duration, Time};
 use crate::kube::record::PodFact;
 use crate::kube::rule::labels::Symbol;
 use crate::kube::spec::{Timers, tolerates_unreachable};
-use crate::scenario::{Aim, Fault, Scenario};
+use crate::scenario::{Fault, FaultTarget, Scenario};
 use crate::sim::Exact;
 
 /// Nanoseconds.
 type Ns = u64;
 
 fn phase(seed: u64, entity: u32, period: Ns) -> Ns {
-    Stream::new(seed, Purpose::Phase, u64::from(PLANE.0) << 32 | u64::from(entity)).draw(0).below(period)
+    Stream::new(seed, Purpose::Phase, u64::from(KUBE_CLUSTER.0) << 32 | u64::from(entity)).draw(0).below(period)
 }
 
 /// When who evicts pods hears that a node is tainted `NoExecute` (from, to), by the formula: counted out in full, sharing no arithmetic
@@ -61,8 +63,8 @@ fn check_eviction(mut scenario: Scenario, vanished: Duration, lost: u32, tolerat
         scenario = broken(scenario.clone(), 0, None, crash(&scenario, NodeKey(*node)));
         scenario.faults.last_mut().unwrap().at = at(0) + vanished;
     }
-    scenario.kube.planes[0].workloads[0].tolerations = vec![tolerates_unreachable(toleration)];
-    let (timers, latency) = (scenario.kube.planes[0].timers, latency(&scenario, seed));
+    scenario.kube.clusters[0].workloads[0].tolerations = vec![tolerates_unreachable(toleration)];
+    let (timers, latency) = (scenario.kube.clusters[0].timers, latency(&scenario, seed));
     scenario.duration = vanished + timers.monitor_grace + toleration + secs(400) + timers.monitor_period * 2;
     let seen = run(&scenario, seed);
     for (node, from, to) in heard(&nodes, vanished.as_nanos(), &timers, latency.as_nanos(), seed) {
@@ -94,7 +96,7 @@ fn a_taint_is_heard_with_the_one_before() {
     for seed in 0..8 {
         let mut scenario = twelve();
         let latency = latency(&scenario, seed);
-        let timers = &mut scenario.kube.planes[0].timers;
+        let timers = &mut scenario.kube.clusters[0].timers;
         timers.disruption.rate = 1e9 / (timers.monitor_period + latency + latency / 2).as_nanos() as f64;
         for toleration in [0, 5] {
             early += check_eviction(scenario.clone(), secs(30), 6, secs(toleration), seed);
@@ -111,7 +113,7 @@ proptest! {
         toleration_s in 0..600u64, rate in 0.02..1.0f64, lost in 1..7u32,
     ) {
         let mut scenario = twelve();
-        let timers = &mut scenario.kube.planes[0].timers;
+        let timers = &mut scenario.kube.clusters[0].timers;
         timers.monitor_period = Duration::from_millis(period_ms);
         timers.monitor_grace = timers.monitor_period * (40_000 / period_ms + looks_of_grace);
         timers.disruption.rate = rate;
@@ -130,8 +132,8 @@ proptest! {
                 0 => crash(&scenario, NodeKey(which % nodes)),
                 1 => cut(&scenario, NodeKey(which % nodes)),
                 2 => cut_zone(ZoneId(which as u16 % 4)),
-                3 => Fault::ZonePower(Aim::Named(ZoneId(which as u16 % 4))),
-                _ => Fault::ZonePower(Aim::Named(ZoneId(which as u16 % 3))),
+                3 => Fault::ZonePower(FaultTarget::Named(ZoneId(which as u16 % 4))),
+                _ => Fault::ZonePower(FaultTarget::Named(ZoneId(which as u16 % 3))),
             };
             scenario = broken(scenario, from, Some(lasts), fault);
         }
@@ -153,7 +155,7 @@ fn seven_minutes() {
     let mut scenario = broken(scenario.clone(), 100, None, crash(&scenario, NodeKey(0)));
     scenario.duration = secs(600);
     let mut later = scenario.clone();
-    later.kube.planes[0].timers.queues_a_look_later = true;
+    later.kube.clusters[0].timers.queues_a_look_later = true;
     let mut times = Vec::new();
     for seed in 0..40 {
         let terminating = first_terminating(&run(&scenario, seed));

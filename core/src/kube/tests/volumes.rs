@@ -2,21 +2,21 @@
 
 use proptest::prelude::*;
 
-use super::world::{PLANE, Seen, act, at, broken, crash, cut, run, secs, with, workload, world};
-use crate::ids::{ClusterId, MemberId, NodeKey, WorkloadId, ZoneId};
+use super::world::{KUBE_CLUSTER, Seen, act, at, broken, crash, cut, run, secs, with, workload, world};
+use crate::ids::{EtcdId, MemberId, NodeKey, WorkloadId, ZoneId};
 use crate::kernel::time::{Duration, Time};
+use crate::kube::cluster::Plane;
 use crate::kube::context::Cx;
 use crate::kube::name::{NodeName, PodName, PodTag};
-use crate::kube::plane::Plane;
 use crate::kube::record::{PodFact, Reason};
 use crate::kube::spec::{Image, Kind, Role, VolumeTemplate, Workload};
 use crate::record::{Record, StopReason};
-use crate::scenario::{Aim, CloudAnswer, Fault, Scenario, Volume};
+use crate::scenario::{CloudAnswer, Fault, FaultTarget, Scenario, Volume};
 use crate::sim::{Exact, Options, Simulation};
 
 const W: WorkloadId = WorkloadId(0);
 const LOST: NodeKey = NodeKey(1);
-const ETCD: ClusterId = ClusterId(1);
+const ETCD: EtcdId = EtcdId(1);
 
 fn pod(ordinal: u32) -> PodName {
     PodName { workload: W, tag: PodTag::Ordinal(ordinal) }
@@ -38,9 +38,9 @@ fn members() -> Scenario {
     let mut scenario = with(world(&[2, 2, 2]), set);
     let mut cluster = scenario.etcd[0].clone();
     (cluster.name, cluster.managed) = ("shoot".to_owned(), true);
-    let placed = scenario.kube.planes[0].workloads[0].placed.clone();
+    let placed = scenario.kube.clusters[0].workloads[0].placed.clone();
     for (member, (_, key)) in cluster.members.iter_mut().zip(placed) {
-        member.node = scenario.kube.planes[0].nodes[key.0 as usize].node;
+        member.node = scenario.kube.clusters[0].nodes[key.0 as usize].node;
         member.volume = crate::ids::VolumeId(scenario.volumes.len() as u16);
         let (zone, disk) = (scenario.nodes[member.node.0 as usize].zone, scenario.volumes[0].disk.clone());
         scenario.volumes.push(Volume { name: format!("vol-{}", member.name), zone, disk });
@@ -50,19 +50,19 @@ fn members() -> Scenario {
 }
 
 /// Takes a pod's object away, wherever it runs, as who cares for stale pods does.
-fn force(plane: &mut Plane, name: PodName, cx: &mut Cx<'_>) {
-    let found = plane.store().pods_of(name.workload).find(|(_, pod)| pod.name == name).map(|(id, _)| id);
+fn force(cluster: &mut Plane, name: PodName, cx: &mut Cx<'_>) {
+    let found = cluster.store().pods_of(name.workload).find(|(_, pod)| pod.name == name).map(|(id, _)| id);
     if let Some(id) = found {
-        plane.store_mut().terminate(id, cx);
-        if plane.store().pod(id).is_some() {
-            plane.store_mut().remove(id, cx);
+        cluster.store_mut().terminate(id, cx);
+        if cluster.store().pod(id).is_some() {
+            cluster.store_mut().remove(id, cx);
         }
     }
 }
 
 /// The first pod's object is taken away at 1000 s.
 fn forced(scenario: &Scenario) -> Seen {
-    act(scenario, 1, |plane, _, cx| force(plane, pod(0), cx), [1_000].into_iter())
+    act(scenario, 1, |cluster, _, cx| force(cluster, pod(0), cx), [1_000].into_iter())
 }
 
 fn since(seen: &Seen, pod: PodName, s: u64) -> Vec<(Duration, PodFact)> {
@@ -77,7 +77,7 @@ fn is_about(took: Duration, s: u64) -> bool {
 fn a_successor_waits_for_the_volume_until_it_is_taken_by_force() {
     let scenario = with(world(&[2, 2, 2]), three());
     for fault in [crash(&scenario, LOST), cut(&scenario, LOST)] {
-        let is_cut = matches!(fault, Fault::NodeCut { .. });
+        let is_cut = matches!(fault, Fault::NodePartition { .. });
         let seen = forced(&broken(scenario.clone(), 100, None, fault));
         let mut facts = since(&seen, pod(0), 1_000);
         if is_cut {
@@ -111,7 +111,7 @@ fn a_volume_keeps_its_pod_in_its_zone_unless_it_is_regional() {
         let mut set = three();
         set.volume = Some(VolumeTemplate { regional, bytes: 1 << 30 });
         let scenario = with(world(&[2, 2, 2]), set);
-        let seen = forced(&broken(scenario, 100, Some(1_900), Fault::ZonePower(Aim::Named(ZoneId(0)))));
+        let seen = forced(&broken(scenario, 100, Some(1_900), Fault::ZonePower(FaultTarget::Named(ZoneId(0)))));
         let facts = since(&seen, pod(0), 1_000);
         let refusal = facts.iter().find(|(_, fact)| matches!(fact, PodFact::Refused(_)));
         let attached = facts.iter().find(|(_, fact)| matches!(fact, PodFact::VolumeAttached(_))).expect("in the end");
@@ -129,9 +129,9 @@ fn a_volume_keeps_its_pod_in_its_zone_unless_it_is_regional() {
 #[test]
 fn a_node_that_lives_hands_its_volume_over() {
     let scenario = with(world(&[2, 2, 2]), three());
-    let end = |plane: &mut Plane, _: usize, cx: &mut Cx<'_>| {
-        let id = plane.store().pods_of(W).next().expect("it is there").0;
-        plane.store_mut().terminate(id, cx);
+    let end = |cluster: &mut Plane, _: usize, cx: &mut Cx<'_>| {
+        let id = cluster.store().pods_of(W).next().expect("it is there").0;
+        cluster.store_mut().terminate(id, cx);
     };
     let seen = act(&scenario, 1, end, [100].into_iter());
     let facts = since(&seen, pod(0), 100);
@@ -169,7 +169,7 @@ fn the_cloud_is_asked_until_it_moves_the_volume() {
 fn pods_of_a_node_that_is_gone_are_collected() {
     let scenario = with(with(world(&[2, 2, 2]), three()), workload("web", 1, 6));
     let scenario = broken(scenario.clone(), 100, None, crash(&scenario, LOST));
-    let seen = act(&scenario, 1, |plane, _, cx| plane.store_mut().remove_node(LOST, cx), [1_000].into_iter());
+    let seen = act(&scenario, 1, |cluster, _, cx| cluster.store_mut().remove_node(LOST, cx), [1_000].into_iter());
     let gone = seen.pods(|fact| fact == PodFact::Removed);
     assert_eq!(gone.len(), 2, "{gone:?}");
     // First missed within 20 s, and again 40 s later.
@@ -197,8 +197,8 @@ fn images_are_pulled_one_after_the_other_and_once() {
         web.image = Image { id: k, bytes: mb * 1_000_000 };
         scenario = with(scenario, web);
     }
-    let more = |plane: &mut Plane, _: usize, _: &mut Cx<'_>| {
-        (0..3).for_each(|workload| plane.store_mut().set_desired(WorkloadId(workload), 1));
+    let more = |cluster: &mut Plane, _: usize, _: &mut Cx<'_>| {
+        (0..3).for_each(|workload| cluster.store_mut().set_desired(WorkloadId(workload), 1));
     };
     let seen = act(&scenario, 1, more, [100].into_iter());
     let ready: Vec<_> = seen.pods(|fact| fact == PodFact::Ready(true)).into_iter().map(|(when, _)| when.since(at(100))).collect();
@@ -207,7 +207,7 @@ fn images_are_pulled_one_after_the_other_and_once() {
         assert!(is_about(*took, about), "{ready:?}");
     }
     // What a node's own pods need is there from the start: after a crash they start at once.
-    scenario.kube.planes[0].workloads.iter_mut().for_each(|web| web.replicas = 1);
+    scenario.kube.clusters[0].workloads.iter_mut().for_each(|web| web.replicas = 1);
     let seen = run(&broken(scenario.clone(), 100, Some(20), crash(&scenario, NodeKey(0))), 1);
     let back = seen.pods(|fact| fact == PodFact::Started { restarts: 1 });
     assert!(back.len() == 3 && back.iter().all(|(when, _)| *when == at(100 + 20 + 60 + 5)), "{back:?}");
@@ -216,11 +216,11 @@ fn images_are_pulled_one_after_the_other_and_once() {
 #[test]
 fn what_runs_on_though_its_object_is_gone_is_a_hazard() {
     let scenario = with(world(&[2, 2, 2]), workload("web", 0, 6));
-    let remove = |plane: &mut Plane, _: usize, cx: &mut Cx<'_>| {
+    let remove = |cluster: &mut Plane, _: usize, cx: &mut Cx<'_>| {
         let here: Vec<_> =
-            plane.store().node(LOST).pods.iter().map(|id| plane.store().pod(*id).expect("it is there").name).collect();
+            cluster.store().node(LOST).pods.iter().map(|id| cluster.store().pod(*id).expect("it is there").name).collect();
         for name in here {
-            force(plane, name, cx);
+            force(cluster, name, cx);
         }
     };
     let hazards = |scenario: &Scenario| {
@@ -253,7 +253,7 @@ fn lives(scenario: &Scenario) -> Vec<(Time, Option<StopReason>)> {
         _ => {}
     };
     simulation.run_until(at(1_000), &mut sink);
-    simulation.act(PLANE, |plane, cx| force(plane, pod(0), cx));
+    simulation.act(KUBE_CLUSTER, |cluster, cx| force(cluster, pod(0), cx));
     simulation.run_until(Time::ZERO + scenario.duration, &mut sink);
     seen
 }
@@ -284,7 +284,7 @@ fn a_member_is_in_its_new_place_for_its_peers() {
     let scenario = broken(members(), 100, None, crash(&members(), LOST));
     let mut simulation = Simulation::new(std::sync::Arc::new(scenario.clone()), 1, Options::default());
     simulation.run_until(at(1_000), &mut |_, _| {});
-    simulation.act(PLANE, |plane, cx| force(plane, pod(0), cx));
+    simulation.act(KUBE_CLUSTER, |cluster, cx| force(cluster, pod(0), cx));
     simulation.run_until(at(2_000), &mut |_, _| {});
     let members = simulation.members(ETCD);
     assert!(members.iter().all(|member| member.up && member.last_index == members[0].last_index), "{members:?}");
@@ -306,14 +306,14 @@ proptest! {
     ) {
         let mut scenario = if etcd { members() } else { with(world(&[2, 2, 2]), three()) };
         scenario.duration = secs(4_000);
-        scenario.kube.planes[0].timers.force_detach = secs(patience);
+        scenario.kube.clusters[0].timers.force_detach = secs(patience);
         for (when, lasts, node, power) in faults {
             let fault = if power { crash(&scenario, NodeKey(node)) } else { cut(&scenario, NodeKey(node)) };
             scenario = broken(scenario, when, lasts, fault);
         }
         let mut removals = removals;
         removals.sort_unstable();
-        let seen = act(&scenario, seed, |plane, k, cx| force(plane, pod(removals[k].1), cx), removals.iter().map(|(when, _)| *when));
+        let seen = act(&scenario, seed, |cluster, k, cx| force(cluster, pod(removals[k].1), cx), removals.iter().map(|(when, _)| *when));
         for k in 0..3 {
             let mut attached = false;
             for (when, fact) in seen.of(pod(k)) {
@@ -334,10 +334,10 @@ proptest! {
         for second in 0..4_000 {
             simulation.run_until(at(second), &mut |_, _| {});
             while let Some((_, ordinal)) = due.next_if(|(when, _)| *when == second) {
-                simulation.act(PLANE, |plane, cx| force(plane, pod(*ordinal), cx));
+                simulation.act(KUBE_CLUSTER, |cluster, cx| force(cluster, pod(*ordinal), cx));
             }
             for k in 0..3 {
-                let users = simulation.plane(PLANE).users_of_volume(pod(k));
+                let users = simulation.cluster(KUBE_CLUSTER).users_of_volume(pod(k));
                 prop_assert!(users.len() <= 1, "{users:?} use the volume of {k} at {second} s");
             }
         }

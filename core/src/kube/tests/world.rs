@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use crate::ids::{ClusterId, NodeId, NodeKey, PlaneId, VolumeId, WorkloadId, ZoneId};
+use crate::ids::{EtcdId, KubeClusterId, NodeId, NodeKey, VolumeId, WorkloadId, ZoneId};
 use crate::invariant;
 use crate::kernel::dist::Latency;
 use crate::kernel::time::{Duration, Time};
+use crate::kube::cluster::Plane;
 use crate::kube::context::Cx;
 use crate::kube::name::{NodeName, PodName};
-use crate::kube::plane::Plane;
 use crate::kube::record::{KubeRecord, NodeFact, PodFact, Ready, Replica, ServerFact, Verb};
 use crate::kube::rule::labels::{Condition, Labels, NodeAffinity, Requirement, Selector, Symbol};
 use crate::kube::rule::spread::Constraint;
@@ -17,12 +17,12 @@ use crate::kube::spec::placement::PodAffinity;
 use crate::kube::spec::routing::Routing;
 use crate::kube::spec::usage::InFlight;
 use crate::kube::spec::{
-    Component, Identities, Image, Kind, NodeSpec, NodeTemplate, PlaneSpec, Resources, Role, Rollout, Timers,
+    Component, Image, Kind, KubeClusterSpec, MemberRange, NodeSpec, NodeTemplate, Resources, Role, Rollout, Timers,
     UNREACHABLE_TOLERATION, Workload, tolerates_unreachable,
 };
 use crate::observe::testing::{CLUSTER, three_zones};
 use crate::record::Record;
-use crate::scenario::{Aim, Direction, Fault, Node, Path, PlannedFault, Scenario, Volume, Zone};
+use crate::scenario::{Direction, Fault, FaultTarget, Node, Path, PlannedFault, Scenario, Volume, Zone};
 use crate::sim::{Exact, Options, Simulation};
 
 pub(super) const NAMESPACE: Symbol = Symbol(99);
@@ -31,10 +31,10 @@ pub(super) const NAMESPACE: Symbol = Symbol(99);
 const APP: u32 = 100;
 
 /// The first plane.
-pub(super) const PLANE: PlaneId = PlaneId(0);
+pub(super) const KUBE_CLUSTER: KubeClusterId = KubeClusterId(0);
 
 /// The plane that pods of the first serve.
-pub(super) const SHOOT: PlaneId = PlaneId(1);
+pub(super) const SHOOT: KubeClusterId = KubeClusterId(1);
 
 /// The zone of the control plane, where there are three others.
 pub(super) const PARENT: ZoneId = ZoneId(3);
@@ -75,14 +75,14 @@ pub(super) fn world(nodes_per_zone: &[u32]) -> Scenario {
         }
     }
     let (name, control_plane, timers) = ("seed".to_owned(), vec![NodeId(0)], Timers::default());
-    scenario.kube.planes = vec![PlaneSpec {
+    scenario.kube.clusters = vec![KubeClusterSpec {
         name,
         etcd: CLUSTER,
         control_plane,
         nodes,
-        groups: Vec::new(),
+        machine_deployments: Vec::new(),
         workloads: Vec::new(),
-        cared: Vec::new(),
+        control_plane_namespaces: Vec::new(),
         routing: Routing::default(),
         timers,
         requests: Vec::new(),
@@ -116,7 +116,7 @@ pub(super) fn workload(name: &str, app: u32, replicas: u32) -> Workload {
         max_unavailable: None,
         rollout: Rollout::default(),
         placed: Vec::new(),
-        identities: Identities::default(),
+        member_range: MemberRange::default(),
     }
 }
 
@@ -128,7 +128,7 @@ pub(super) fn over(key: Symbol, max_skew: u64, workload: &Workload) -> Constrain
 
 /// `scenario` with this workload more.
 pub(super) fn with(mut scenario: Scenario, workload: Workload) -> Scenario {
-    scenario.kube.planes[0].workloads.push(workload);
+    scenario.kube.clusters[0].workloads.push(workload);
     scenario
 }
 
@@ -138,23 +138,23 @@ pub(super) fn broken(mut scenario: Scenario, at_s: u64, lasts_s: Option<u64>, fa
     scenario
 }
 
-fn aim(scenario: &Scenario, node: NodeKey) -> Aim<NodeId> {
-    Aim::Named(scenario.kube.planes[0].nodes[node.0 as usize].node)
+fn target(scenario: &Scenario, node: NodeKey) -> FaultTarget<NodeId> {
+    FaultTarget::Named(scenario.kube.clusters[0].nodes[node.0 as usize].node)
 }
 
 /// The node's power fails.
 pub(super) fn crash(scenario: &Scenario, node: NodeKey) -> Fault {
-    Fault::NodeCrash(aim(scenario, node))
+    Fault::NodeCrash(target(scenario, node))
 }
 
 /// The node is cut off.
 pub(super) fn cut(scenario: &Scenario, node: NodeKey) -> Fault {
-    Fault::NodeCut { node: aim(scenario, node), direction: Direction::Both }
+    Fault::NodePartition { node: target(scenario, node), direction: Direction::Both }
 }
 
 /// The zone is cut off.
 pub(super) fn cut_zone(zone: ZoneId) -> Fault {
-    Fault::ZoneCut { zone: Aim::Named(zone), direction: Direction::Both }
+    Fault::ZonePartition { zone: FaultTarget::Named(zone), direction: Direction::Both }
 }
 
 /// What was seen of the plane.
@@ -163,9 +163,9 @@ pub(super) struct Seen(pub(super) Vec<(Time, KubeRecord)>);
 
 /// `scenario` with a control plane of so many hosts, in a zone each, that have nothing else to do. (etcd stays where it is.)
 pub(super) fn hosted(mut scenario: Scenario, hosts: u16) -> Scenario {
-    scenario.kube.planes[0].control_plane.clear();
+    scenario.kube.clusters[0].control_plane.clear();
     for k in 0..hosts {
-        scenario.kube.planes[0].control_plane.push(NodeId(scenario.nodes.len() as u16));
+        scenario.kube.clusters[0].control_plane.push(NodeId(scenario.nodes.len() as u16));
         scenario.nodes.push(Node { name: format!("control-plane-{k}"), zone: ZoneId(k) });
     }
     scenario
@@ -183,19 +183,19 @@ pub(super) fn with_shoot(mut scenario: Scenario, pods: u32) -> Scenario {
         scenario.nodes.push(Node { name: format!("shoot-etcd-{k}"), zone });
         scenario.volumes.push(Volume { name: format!("shoot-volume-{k}"), ..scenario.volumes[0].clone() });
     }
-    let id = ClusterId(scenario.etcd.len() as u16);
+    let id = EtcdId(scenario.etcd.len() as u16);
     scenario.etcd.push(etcd);
-    let (groups, nodes, workloads, control_plane) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let (machine_deployments, nodes, workloads, control_plane) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let (name, timers) = ("shoot".to_owned(), Timers::default());
-    let (cared, routing) = (Vec::new(), Routing::default());
-    scenario.kube.planes.push(PlaneSpec {
+    let (control_plane_namespaces, routing) = (Vec::new(), Routing::default());
+    scenario.kube.clusters.push(KubeClusterSpec {
         name,
         etcd: id,
         control_plane,
         nodes,
-        groups,
+        machine_deployments,
         workloads,
-        cared,
+        control_plane_namespaces,
         routing,
         timers,
         requests: Vec::new(),
@@ -212,12 +212,12 @@ pub(super) fn with_shoot(mut scenario: Scenario, pods: u32) -> Scenario {
 
 /// What happens in the plane, tick by tick and without the ticks that change nothing: the same, and no invariant breaks.
 pub(super) fn run(scenario: &Scenario, seed: u64) -> Seen {
-    run_in(scenario, seed, PLANE)
+    run_in(scenario, seed, KUBE_CLUSTER)
 }
 
 /// The same in any plane.
-pub(super) fn run_in(scenario: &Scenario, seed: u64, plane: PlaneId) -> Seen {
-    let [fast, full] = [Exact::Fast, Exact::Full].map(|exact| watch(scenario, seed, exact, 1, plane));
+pub(super) fn run_in(scenario: &Scenario, seed: u64, cluster: KubeClusterId) -> Seen {
+    let [fast, full] = [Exact::Fast, Exact::Full].map(|exact| watch(scenario, seed, exact, 1, cluster));
     same(&fast, &full, scenario, seed);
     fast
 }
@@ -241,7 +241,7 @@ pub(super) fn same(fast: &Seen, full: &Seen, scenario: &Scenario, seed: u64) {
 
 /// The same, while of the first workload other numbers of pods are wanted from some seconds on.
 pub(super) fn run_with(scenario: &Scenario, seed: u64, desired: &[(u64, u32)]) -> Seen {
-    let deed = |plane: &mut Plane, k: usize, _: &mut Cx<'_>| plane.store_mut().set_desired(WorkloadId(0), desired[k].1);
+    let deed = |cluster: &mut Plane, k: usize, _: &mut Cx<'_>| cluster.store_mut().set_desired(WorkloadId(0), desired[k].1);
     act(scenario, seed, deed, desired.iter().map(|(second, _)| *second))
 }
 
@@ -257,13 +257,13 @@ pub(super) fn act(
         let mut seen = Vec::new();
         let mut sink = |at, record: &Record| {
             invariants.record(at, record);
-            if let Record::Kube(PLANE, fact) = record {
+            if let Record::Kube(KUBE_CLUSTER, fact) = record {
                 seen.push((at, *fact));
             }
         };
         for (k, second) in when.clone().enumerate() {
             simulation.run_until(at(second), &mut sink);
-            simulation.act(PLANE, |plane, cx| deed(plane, k, cx));
+            simulation.act(KUBE_CLUSTER, |cluster, cx| deed(cluster, k, cx));
         }
         simulation.run_until(Time::ZERO + scenario.duration, &mut sink);
         assert_eq!(invariants.violations(), [], "under seed {seed}: {:?}", scenario.faults);
@@ -276,29 +276,29 @@ pub(super) fn act(
 
 /// From a write until those who watch hear of it, at the start.
 pub(super) fn latency(scenario: &Scenario, seed: u64) -> Duration {
-    Simulation::new(Arc::new(scenario.clone()), seed, Options::default()).plane(PLANE).latency()
+    Simulation::new(Arc::new(scenario.clone()), seed, Options::default()).cluster(KUBE_CLUSTER).latency()
 }
 
 /// The same in one mode, stopping `pieces - 1` times on the way.
 pub(super) fn run_as(scenario: &Scenario, seed: u64, exact: Exact, pieces: u64) -> Seen {
-    watch(scenario, seed, exact, pieces, PLANE)
+    watch(scenario, seed, exact, pieces, KUBE_CLUSTER)
 }
 
 /// The same in any plane.
-pub(super) fn watch(scenario: &Scenario, seed: u64, exact: Exact, pieces: u64, plane: PlaneId) -> Seen {
-    watch_all(scenario, seed, exact, pieces).swap_remove(plane.0 as usize)
+pub(super) fn watch(scenario: &Scenario, seed: u64, exact: Exact, pieces: u64, cluster: KubeClusterId) -> Seen {
+    watch_all(scenario, seed, exact, pieces).swap_remove(cluster.0 as usize)
 }
 
 /// The same in every plane, in their order.
 fn watch_all(scenario: &Scenario, seed: u64, exact: Exact, pieces: u64) -> Vec<Seen> {
     let (mut simulation, mut invariants) = watched(scenario, seed, exact);
-    let mut seen: Vec<Seen> = scenario.kube.planes.iter().map(|_| Seen(Vec::new())).collect();
+    let mut seen: Vec<Seen> = scenario.kube.clusters.iter().map(|_| Seen(Vec::new())).collect();
     for piece in 1..=pieces {
         let until = Time::ZERO + Duration::from_nanos(scenario.duration.as_nanos() / pieces * piece);
         simulation.run_until(until, &mut |at, record: &Record| {
             invariants.record(at, record);
-            if let Record::Kube(plane, fact) = record {
-                seen[plane.0 as usize].0.push((at, *fact));
+            if let Record::Kube(cluster, fact) = record {
+                seen[cluster.0 as usize].0.push((at, *fact));
             }
         });
     }

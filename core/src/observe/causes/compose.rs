@@ -1,11 +1,11 @@
 //! Clauses, and the order they are told in.
 
 use super::{BEFORE, Causes, Happening, Outage};
-use crate::ids::{ClusterId, MemberId};
+use crate::ids::{EtcdId, MemberId};
 use crate::kernel::time::{Duration, Time};
 use crate::observe::words;
 use crate::record::{Service, StepDownReason, StopReason};
-use crate::scenario::{ActiveFault, Aim, Direction, Fault, MemberChange};
+use crate::scenario::{ActiveFault, Direction, Fault, FaultTarget, MemberChange};
 
 /// More clauses about what broke than this are summed up.
 const MOST: usize = 4;
@@ -173,7 +173,7 @@ impl Causes {
     /// What became of the leader: said in the clause that tells what hit it, where there is one, or in one of its own.
     fn fate(&self, at: Time, leader: MemberId, how: Happening, outage: &Outage, broken: &mut [Clause]) -> Option<String> {
         let hit = broken.iter_mut().find(|clause| clause.about == Some(leader));
-        let told_to_stop = || self.faults.iter().any(|(f, _)| f.fault == Fault::GracefulStop(Aim::Named(leader)));
+        let told_to_stop = || self.faults.iter().any(|(f, _)| f.fault == Fault::GracefulStop(FaultTarget::Named(leader)));
         // What happened to it, and whether what hit it says so already.
         let (fate, implied) = match how {
             Happening::LeaderGone(_, StopReason::Removed) => (format!("stopped{}", after(at, outage)), false),
@@ -206,8 +206,8 @@ impl Causes {
             let under_way = to.is_none_or(|to| to > outage.from) && outage.to.is_none_or(|end| fault.from <= end);
             under_way
                 && match fault.fault {
-                    Fault::NodeCut { node: Aim::Named(n), .. } => n == node,
-                    Fault::ZoneCut { zone: Aim::Named(z), .. } => z == zone,
+                    Fault::NodePartition { node: FaultTarget::Named(n), .. } => n == node,
+                    Fault::ZonePartition { zone: FaultTarget::Named(z), .. } => z == zone,
                     _ => false,
                 }
         })
@@ -267,13 +267,13 @@ impl Causes {
     }
 
     /// What began, in the words of the cluster: a node cut off that carries one member is that member cut off.
-    fn began(&self, fault: &Fault, cluster: ClusterId) -> Clause {
+    fn began(&self, fault: &Fault, cluster: EtcdId) -> Clause {
         let text = words::began(fault, &self.scenario);
         match *fault {
-            Fault::ProcessKill(Aim::Named(member)) | Fault::GracefulStop(Aim::Named(member)) => {
+            Fault::ProcessKill(FaultTarget::Named(member)) | Fault::GracefulStop(FaultTarget::Named(member)) => {
                 Clause { text, about: Some(member) }
             }
-            Fault::NodeCut { node: Aim::Named(node), direction: Direction::Both } => {
+            Fault::NodePartition { node: FaultTarget::Named(node), direction: Direction::Both } => {
                 let members = &self.scenario.etcd[cluster.0 as usize].members;
                 let mut there = (0u8..).zip(members).filter(|(_, m)| m.node == node);
                 match (there.next(), there.next()) {
@@ -283,7 +283,7 @@ impl Causes {
                     _ => text.into(),
                 }
             }
-            Fault::ZoneCut { zone: Aim::Named(zone), .. } if self.scenario.probe.from == Some(zone) => {
+            Fault::ZonePartition { zone: FaultTarget::Named(zone), .. } if self.scenario.probe.from == Some(zone) => {
                 format!("{text}, where the probe stands").into()
             }
             _ => text.into(),

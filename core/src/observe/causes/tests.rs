@@ -9,7 +9,7 @@ use crate::observe::availability::Availability;
 use crate::observe::testing::{CLUSTER, at, fault, member, service, three_zones};
 use crate::record::{Record, RefuseReason, Service, StepDownReason, StopReason};
 use crate::report::OutageKind;
-use crate::scenario::{Aim, Direction, Fault, MemberChange};
+use crate::scenario::{Direction, Fault, FaultTarget, MemberChange};
 
 /// The outages a stream must tell, as `(kind, from, to, cause)`, at minute ten.
 fn check(records: &[(u64, Record)], expected: &[(OutageKind, f64, f64, &str)]) {
@@ -43,11 +43,11 @@ fn over(ms: u64, id: u32) -> (u64, Record) {
 }
 
 fn zone(z: u16) -> Fault {
-    Fault::ZonePower(Aim::Named(ZoneId(z)))
+    Fault::ZonePower(FaultTarget::Named(ZoneId(z)))
 }
 
 fn slow(volume: u16, ms: u64) -> Fault {
-    Fault::DiskSlow { volume: Aim::Named(VolumeId(volume)), add: Duration::from_millis(ms), factor: 1.0 }
+    Fault::DiskSlow { volume: FaultTarget::Named(VolumeId(volume)), add: Duration::from_millis(ms), factor: 1.0 }
 }
 
 const WRITE: OutageKind = OutageKind::Write;
@@ -69,8 +69,8 @@ fn the_leaders_zone_goes_dark() {
 
 #[test]
 fn a_leader_cut_off_steps_down() {
-    let cut = Fault::NodeCut { node: Aim::Named(NodeId(0)), direction: Direction::Both };
-    let zone_cut = Fault::ZoneCut { zone: Aim::Named(ZoneId(0)), direction: Direction::In };
+    let cut = Fault::NodePartition { node: FaultTarget::Named(NodeId(0)), direction: Direction::Both };
+    let zone_cut = Fault::ZonePartition { zone: FaultTarget::Named(ZoneId(0)), direction: Direction::In };
     let after = [
         service(60_000, Service::Write, false),
         steps_down(61_400, 0, StepDownReason::QuorumInactive),
@@ -93,7 +93,7 @@ fn a_leader_cut_off_steps_down() {
 fn a_leader_cut_off_may_be_replaced_before_it_knows() {
     check(
         &[
-            fault(0, 60_000, Fault::ZoneCut { zone: Aim::Named(ZoneId(0)), direction: Direction::Both }),
+            fault(0, 60_000, Fault::ZonePartition { zone: FaultTarget::Named(ZoneId(0)), direction: Direction::Both }),
             service(60_000, Service::Write, false),
             elected(61_600, 1, 3),
             service(61_603, Service::Write, true),
@@ -141,9 +141,9 @@ fn quorum_goes_and_comes_back() {
 fn an_outage_may_outlast_the_run() {
     check(
         &[
-            fault(0, 500_000, Fault::VolumeLost(Aim::Named(VolumeId(1)))),
+            fault(0, 500_000, Fault::VolumeLost(FaultTarget::Named(VolumeId(1)))),
             stops(500_000, 1, StopReason::VolumeLost),
-            fault(1, 550_000, Fault::ProcessKill(Aim::Named(member(2)))),
+            fault(1, 550_000, Fault::ProcessKill(FaultTarget::Named(member(2)))),
             stops(550_000, 2, StopReason::Killed),
             service(550_000, Service::Quorum, false),
         ],
@@ -158,7 +158,7 @@ fn an_outage_may_outlast_the_run() {
 
 #[test]
 fn a_returning_member_a_removal_and_a_slow_disk_are_causes_too() {
-    let cut = Fault::NodeCut { node: Aim::Named(NodeId(2)), direction: Direction::Both };
+    let cut = Fault::NodePartition { node: FaultTarget::Named(NodeId(2)), direction: Direction::Both };
     check(
         &[
             fault(0, 10_000, cut),
@@ -207,7 +207,7 @@ fn cause(before: &[(u64, Record)], after: &[(u64, Record)], to_ms: u64, expected
 
 #[test]
 fn what_hit_the_leader_is_told_in_one_clause() {
-    let m0 = Aim::Named(member(0));
+    let m0 = FaultTarget::Named(member(0));
     cause(
         &[fault(0, 60_000, Fault::ProcessKill(m0)), stops(60_000, 0, StopReason::Killed)],
         &[over(60_200, 0), serves(60_700, 0), elected(61_700, 0, 3)],
@@ -236,7 +236,7 @@ fn what_hit_the_leader_is_told_in_one_clause() {
 
 #[test]
 fn of_several_faults_the_right_one_is_the_cause() {
-    let kill = |id, ms, m| [fault(id, ms, Fault::ProcessKill(Aim::Named(member(m)))), stops(ms, m, StopReason::Killed)];
+    let kill = |id, ms, m| [fault(id, ms, Fault::ProcessKill(FaultTarget::Named(member(m)))), stops(ms, m, StopReason::Killed)];
     let leader_killed = kill(9, 60_000, 0);
     let with = |mut before: Vec<(u64, Record)>, expected| {
         before.extend(leader_killed.clone());
@@ -280,7 +280,7 @@ fn of_several_faults_the_right_one_is_the_cause() {
 fn members_without_their_data_are_told_and_repeated_faults_counted() {
     let refused = |ms, m| (ms, Record::MemberRefused { member: member(m), reason: RefuseReason::LostData });
     let mut stream = vec![
-        fault(0, 10_000, Fault::VolumeLost(Aim::Named(VolumeId(1)))),
+        fault(0, 10_000, Fault::VolumeLost(FaultTarget::Named(VolumeId(1)))),
         stops(10_000, 1, StopReason::VolumeLost),
         over(20_000, 0),
         refused(20_500, 1),

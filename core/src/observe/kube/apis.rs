@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::ids::PlaneId;
+use crate::ids::KubeClusterId;
 use crate::kernel::time::{Duration, Time};
 use crate::kube::record::{KubeRecord, Verb};
 use crate::kube::spec::Component;
@@ -13,7 +13,7 @@ use crate::scenario::Scenario;
 /// Follows the APIs of all planes. Everything answers and acts at the start.
 #[derive(Clone, Debug, Default)]
 pub struct Apis {
-    planes: BTreeMap<PlaneId, Api>,
+    clusters: BTreeMap<KubeClusterId, Api>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -54,12 +54,12 @@ impl Gaps {
 
 impl Apis {
     /// Takes note of a fact.
-    pub fn record(&mut self, at: Time, plane: PlaneId, record: &KubeRecord, scenario: &Scenario) {
+    pub fn record(&mut self, at: Time, cluster: KubeClusterId, record: &KubeRecord, scenario: &Scenario) {
         match *record {
-            KubeRecord::ApiAvailability { verb: Verb::Read, up } => self.api(plane).reads.set(at, up),
-            KubeRecord::ApiAvailability { verb: Verb::Write, up } => self.api(plane).writes.set(at, up),
-            KubeRecord::Acts(component, acts) => self.api(plane).idle[component as usize].set(at, acts),
-            KubeRecord::Lease(component, holder) => self.api(plane).leases.push(LeaseReport {
+            KubeRecord::ApiAvailability { verb: Verb::Read, up } => self.api(cluster).reads.set(at, up),
+            KubeRecord::ApiAvailability { verb: Verb::Write, up } => self.api(cluster).writes.set(at, up),
+            KubeRecord::Acts(component, acts) => self.api(cluster).idle[component as usize].set(at, acts),
+            KubeRecord::Lease(component, holder) => self.api(cluster).leases.push(LeaseReport {
                 at_s: seconds(at),
                 component: component_words(component).to_owned(),
                 holder: holder.map(|replica| replica.words(scenario)),
@@ -68,23 +68,23 @@ impl Apis {
         }
     }
 
-    fn api(&mut self, plane: PlaneId) -> &mut Api {
-        self.planes.entry(plane).or_default()
+    fn api(&mut self, cluster: KubeClusterId) -> &mut Api {
+        self.clusters.entry(cluster).or_default()
     }
 
     /// How long, between two moments, a component could do nothing.
-    pub fn idle(&self, plane: PlaneId, component: Component, from: Time, to: Time) -> Duration {
-        self.planes.get(&plane).map_or(Duration::ZERO, |api| api.idle[component as usize].within(from, to))
+    pub fn idle(&self, cluster: KubeClusterId, component: Component, from: Time, to: Time) -> Duration {
+        self.clusters.get(&cluster).map_or(Duration::ZERO, |api| api.idle[component as usize].within(from, to))
     }
 
     /// How long, between two moments, nobody could write.
-    pub fn no_writes(&self, plane: PlaneId, from: Time, to: Time) -> Duration {
-        self.planes.get(&plane).map_or(Duration::ZERO, |api| api.writes.within(from, to))
+    pub fn no_writes(&self, cluster: KubeClusterId, from: Time, to: Time) -> Duration {
+        self.clusters.get(&cluster).map_or(Duration::ZERO, |api| api.writes.within(from, to))
     }
 
     /// What became of a plane's API until `now`.
-    pub fn row(&self, plane: PlaneId, now: Time) -> ApiReport {
-        let Some(api) = self.planes.get(&plane) else { return ApiReport::default() };
+    pub fn row(&self, cluster: KubeClusterId, now: Time) -> ApiReport {
+        let Some(api) = self.clusters.get(&cluster) else { return ApiReport::default() };
         let outage = |verb: &str, gaps: &Gaps| {
             let row =
                 |(from, to, over)| ApiOutageReport { verb: verb.to_owned(), from_s: seconds(from), to_s: seconds(to), over };

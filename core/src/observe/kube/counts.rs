@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::gardener::machine::Phase;
-use crate::ids::PlaneId;
+use crate::ids::KubeClusterId;
 use crate::kube::name::{MachineName, NodeName, PodName};
 use crate::kube::record::{KubeRecord, MachineFact, NodeFact, PodFact, Ready};
 use crate::report::{CountsReport, PodPhase};
@@ -12,7 +12,7 @@ use crate::scenario::Scenario;
 /// Counts all planes that have nodes.
 #[derive(Clone, Debug, Default)]
 pub struct Counts {
-    planes: BTreeMap<PlaneId, Plane>,
+    clusters: BTreeMap<KubeClusterId, Plane>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -65,38 +65,38 @@ impl<K: Ord, P: Ord + Copy> Tally<K, P> {
 impl Counts {
     /// The nodes and machines of the start.
     pub fn new(scenario: &Scenario) -> Self {
-        let mut planes = BTreeMap::new();
-        for (id, spec) in (0..).map(PlaneId).zip(&scenario.kube.planes).filter(|(_, spec)| !spec.nodes.is_empty()) {
-            let mut plane = Plane::default();
+        let mut clusters = BTreeMap::new();
+        for (id, spec) in (0..).map(KubeClusterId).zip(&scenario.kube.clusters).filter(|(_, spec)| !spec.nodes.is_empty()) {
+            let mut cluster = Plane::default();
             for (key, node) in (0..).map(crate::ids::NodeKey).zip(&spec.nodes) {
-                plane.nodes.set(NodeName::Given(key), Ready::True);
+                cluster.nodes.set(NodeName::Given(key), Ready::True);
                 if let Some(machine) = node.machine {
-                    plane.machines.set(machine, Phase::Running);
+                    cluster.machines.set(machine, Phase::Running);
                 }
             }
-            planes.insert(id, plane);
+            clusters.insert(id, cluster);
         }
-        Self { planes }
+        Self { clusters }
     }
 
     /// Takes note of a fact.
-    pub fn record(&mut self, plane: PlaneId, record: &KubeRecord) {
-        let plane = self.planes.entry(plane).or_default();
+    pub fn record(&mut self, cluster: KubeClusterId, record: &KubeRecord) {
+        let cluster = self.clusters.entry(cluster).or_default();
         match *record {
-            KubeRecord::Pod(pod, fact) => plane.pod(pod, fact),
-            KubeRecord::Node(node, NodeFact::Registered) => plane.nodes.set(node, Ready::True),
-            KubeRecord::Node(node, NodeFact::Ready(ready)) => plane.nodes.set(node, ready),
-            KubeRecord::Node(node, NodeFact::Removed) => plane.nodes.remove(&node),
-            KubeRecord::Machine(machine, MachineFact::Created) => plane.machines.set(machine, Phase::Pending),
-            KubeRecord::Machine(machine, MachineFact::Phase(phase)) => plane.machines.set(machine, phase),
-            KubeRecord::Machine(machine, MachineFact::Removed) => plane.machines.remove(&machine),
+            KubeRecord::Pod(pod, fact) => cluster.pod(pod, fact),
+            KubeRecord::Node(node, NodeFact::Registered) => cluster.nodes.set(node, Ready::True),
+            KubeRecord::Node(node, NodeFact::Ready(ready)) => cluster.nodes.set(node, ready),
+            KubeRecord::Node(node, NodeFact::Removed) => cluster.nodes.remove(&node),
+            KubeRecord::Machine(machine, MachineFact::Created) => cluster.machines.set(machine, Phase::Pending),
+            KubeRecord::Machine(machine, MachineFact::Phase(phase)) => cluster.machines.set(machine, phase),
+            KubeRecord::Machine(machine, MachineFact::Removed) => cluster.machines.remove(&machine),
             _ => {}
         }
     }
 
     /// Looks at everything.
     pub fn sample(&mut self) {
-        for Plane { nodes, pods, machines, series } in self.planes.values_mut() {
+        for Plane { nodes, pods, machines, series } in self.clusters.values_mut() {
             series.nodes_ready.push(nodes.count(Ready::True));
             series.nodes_not_ready.push(nodes.all.len() as u32 - nodes.count(Ready::True));
             series.pods_pending.push(pods.count(PodPhase::Pending));
@@ -110,8 +110,8 @@ impl Counts {
     }
 
     /// What was seen of each plane, `window_s` seconds between two looks.
-    pub fn rows(&self, window_s: f64) -> impl Iterator<Item = (PlaneId, CountsReport)> {
-        self.planes.iter().map(move |(id, plane)| (*id, CountsReport { window_s, ..plane.series.clone() }))
+    pub fn rows(&self, window_s: f64) -> impl Iterator<Item = (KubeClusterId, CountsReport)> {
+        self.clusters.iter().map(move |(id, cluster)| (*id, CountsReport { window_s, ..cluster.series.clone() }))
     }
 }
 

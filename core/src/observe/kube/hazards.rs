@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::ids::PlaneId;
+use crate::ids::KubeClusterId;
 use crate::kernel::time::Time;
 use crate::kube::name::PodName;
 use crate::kube::record::{KubeRecord, PodFact};
@@ -12,17 +12,17 @@ use crate::scenario::Scenario;
 /// Follows all planes.
 #[derive(Clone, Debug, Default)]
 pub struct Hazards {
-    over: Vec<(PlaneId, PodName, Time, Time)>,
-    open: BTreeMap<(PlaneId, PodName), Time>,
+    over: Vec<(KubeClusterId, PodName, Time, Time)>,
+    open: BTreeMap<(KubeClusterId, PodName), Time>,
 }
 
 impl Hazards {
     /// Takes note of a fact.
-    pub fn record(&mut self, at: Time, plane: PlaneId, record: &KubeRecord) {
+    pub fn record(&mut self, at: Time, cluster: KubeClusterId, record: &KubeRecord) {
         match *record {
-            KubeRecord::Pod(pod, PodFact::Hazard(true)) => drop(self.open.insert((plane, pod), at)),
+            KubeRecord::Pod(pod, PodFact::Hazard(true)) => drop(self.open.insert((cluster, pod), at)),
             KubeRecord::Pod(pod, PodFact::Hazard(false)) => {
-                self.over.extend(self.open.remove(&(plane, pod)).map(|from| (plane, pod, from, at)));
+                self.over.extend(self.open.remove(&(cluster, pod)).map(|from| (cluster, pod, from, at)));
             }
             _ => {}
         }
@@ -30,8 +30,8 @@ impl Hazards {
 
     /// All of them by when they began, those under way with `now` as their end.
     pub fn rows(&self, now: Time, scenario: &Scenario) -> Vec<HazardReport> {
-        let row = |plane: PlaneId, pod: PodName, from, to, over| {
-            let spec = &scenario.kube.planes[plane.0 as usize];
+        let row = |cluster: KubeClusterId, pod: PodName, from, to, over| {
+            let spec = &scenario.kube.clusters[cluster.0 as usize];
             HazardReport {
                 cluster: spec.name.clone(),
                 namespace: scenario.kube.word(spec.workloads[pod.workload.0 as usize].namespace).to_owned(),
@@ -41,8 +41,8 @@ impl Hazards {
                 over,
             }
         };
-        let over = self.over.iter().map(|(plane, pod, from, to)| row(*plane, *pod, *from, *to, true));
-        let open = self.open.iter().map(|((plane, pod), from)| row(*plane, *pod, *from, now, false));
+        let over = self.over.iter().map(|(cluster, pod, from, to)| row(*cluster, *pod, *from, *to, true));
+        let open = self.open.iter().map(|((cluster, pod), from)| row(*cluster, *pod, *from, now, false));
         let mut rows: Vec<_> = over.chain(open).collect();
         rows.sort_by(|a, b| a.from_s.total_cmp(&b.from_s));
         rows

@@ -1,6 +1,6 @@
 //! Topology hints of Services: while they had them, and why not.
 
-use crate::ids::{PlaneId, WorkloadId};
+use crate::ids::{KubeClusterId, WorkloadId};
 use crate::kernel::time::Time;
 use crate::kube::record::{HintsFact, KubeRecord};
 use crate::kube::words::service_name;
@@ -16,7 +16,7 @@ pub struct Hints {
 
 #[derive(Clone, Copy, Debug)]
 struct Row {
-    plane: PlaneId,
+    cluster: KubeClusterId,
     service: WorkloadId,
     fact: HintsFact,
     from: Time,
@@ -25,27 +25,27 @@ struct Row {
 
 impl Hints {
     /// Takes note of a fact.
-    pub fn record(&mut self, at: Time, plane: PlaneId, fact: &KubeRecord) {
+    pub fn record(&mut self, at: Time, cluster: KubeClusterId, fact: &KubeRecord) {
         let KubeRecord::Hints(service, fact) = *fact else { return };
-        if let Some(before) = self.rows.iter_mut().rfind(|row| (row.plane, row.service) == (plane, service)) {
+        if let Some(before) = self.rows.iter_mut().rfind(|row| (row.cluster, row.service) == (cluster, service)) {
             before.to = Some(at);
         }
-        self.rows.push(Row { plane, service, fact, from: at, to: None });
+        self.rows.push(Row { cluster, service, fact, from: at, to: None });
     }
 
     /// All of it, Service by Service, as it stands `now`.
     pub fn rows(&self, now: Time, scenario: &Scenario) -> Vec<HintsReport> {
         let mut rows: Vec<&Row> = self.rows.iter().collect();
-        rows.sort_by_key(|row| (row.plane, row.service, row.from));
+        rows.sort_by_key(|row| (row.cluster, row.service, row.from));
         let report = |row: &Row| {
-            let plane = &scenario.kube.planes[row.plane.0 as usize];
+            let cluster = &scenario.kube.clusters[row.cluster.0 as usize];
             let (on, why) = match row.fact {
                 HintsFact::On => (true, None),
                 HintsFact::Off(why) => (false, Some(why.to_string())),
             };
             HintsReport {
-                seed: plane.name.clone(),
-                service: service_name(&plane.workloads[row.service.0 as usize], scenario),
+                seed: cluster.name.clone(),
+                service: service_name(&cluster.workloads[row.service.0 as usize], scenario),
                 on,
                 from_s: seconds(row.from),
                 to_s: seconds(row.to.unwrap_or(now)),

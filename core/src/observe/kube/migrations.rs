@@ -71,7 +71,8 @@ impl Row {
         };
         let over = self.steps.len() == STEPS.len();
         let until = if over { self.steps[STEPS.len() - 1] } else { now };
-        let down = shoot.hosted.as_ref().filter(|_| from.is_some()).map(|hosted| apis.no_writes(hosted.plane, self.asked, until));
+        let down =
+            shoot.hosted.as_ref().filter(|_| from.is_some()).map(|hosted| apis.no_writes(hosted.cluster, self.asked, until));
         MigrationReport {
             shoot: shoot.name.clone(),
             from: from.map(name),
@@ -91,7 +92,7 @@ impl Row {
         let (mut since, mut waits) = (self.asked, Vec::new());
         for ((until, what), (end, over)) in STEPS.into_iter().zip(ends) {
             let seed = &scenario.kube.seeds[usize::from(if waits.len() < OLD { from } else { to }.0)];
-            let late = idle_words(&seed.name, apis.idle(seed.plane, Component::Gardenlet, since, end));
+            let late = idle_words(&seed.name, apis.idle(seed.cluster, Component::Gardenlet, since, end));
             let (until, from_s, to_s) = (until.to_owned(), seconds(since), seconds(end));
             waits.push(WaitReport { until, from_s, to_s, over, waits_for: format!("{what}{late}") });
             since = end;

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 
 use crate::etcd::passive::PassiveRecord;
-use crate::ids::{ClusterId, PlaneId, WorkloadId};
+use crate::ids::{EtcdId, KubeClusterId, WorkloadId};
 use crate::kernel::time::Time;
 use crate::kube::name::{PodName, PodTag};
 use crate::observe::Observer;
@@ -53,7 +53,7 @@ impl Kube {
         let counts = counts::Counts::new(scenario);
         let scenario = Arc::clone(scenario);
         let mut kube = Self { scenario, apis, hazards, serving, recovery, counts, migrations, hints };
-        for (cluster, spec) in (0..).map(ClusterId).zip(&Arc::clone(&kube.scenario).etcd) {
+        for (cluster, spec) in (0..).map(EtcdId).zip(&Arc::clone(&kube.scenario).etcd) {
             if let Some(passive) = &spec.passive {
                 kube.switched(Time::ZERO, cluster, passive.primary);
             }
@@ -62,11 +62,11 @@ impl Kube {
     }
 
     /// Of two members of etcd this one is to serve now, the other stands by.
-    fn switched(&mut self, at: Time, cluster: ClusterId, serves: u8) {
-        let Some((plane, workload)) = self.scenario.kube.set_of(cluster) else { return };
+    fn switched(&mut self, at: Time, cluster: EtcdId, serves: u8) {
+        let Some((cluster, workload)) = self.scenario.kube.stateful_set_of(cluster) else { return };
         for index in [0, 1] {
             let name = PodName { workload, tag: PodTag::Ordinal(index.into()) };
-            self.serving.stands_by(at, plane, name, index != serves);
+            self.serving.stands_by(at, cluster, name, index != serves);
         }
     }
 
@@ -87,13 +87,13 @@ impl Kube {
 
     /// Each plane's API, in the order of the scenario.
     pub fn apis(&self, now: Time) -> IndexMap<String, ApiReport> {
-        let planes = (0..).map(PlaneId).zip(&self.scenario.kube.planes);
-        planes.map(|(id, plane)| (plane.name.clone(), self.apis.row(id, now))).collect()
+        let clusters = (0..).map(KubeClusterId).zip(&self.scenario.kube.clusters);
+        clusters.map(|(id, cluster)| (cluster.name.clone(), self.apis.row(id, now))).collect()
     }
 
     /// How many nodes, pods and machines stood where, by plane, `window_s` seconds between two looks.
     pub fn counts(&self, window_s: f64) -> IndexMap<String, CountsReport> {
-        let name = |id: PlaneId| self.scenario.kube.planes[id.0 as usize].name.clone();
+        let name = |id: KubeClusterId| self.scenario.kube.clusters[id.0 as usize].name.clone();
         self.counts.rows(window_s).map(|(id, row)| (name(id), row)).collect()
     }
 
@@ -105,12 +105,12 @@ impl Kube {
     /// The components that lost a pod, by plane and in the order of the scenario.
     pub fn components(&self, now: Time) -> Vec<ComponentReport> {
         let scenario = &self.scenario;
-        let mut of: BTreeMap<(PlaneId, WorkloadId), Vec<&Row>> = BTreeMap::new();
+        let mut of: BTreeMap<(KubeClusterId, WorkloadId), Vec<&Row>> = BTreeMap::new();
         for row in self.recovery.rows() {
-            of.entry((row.plane, row.pod.workload)).or_default().push(row);
+            of.entry((row.cluster, row.pod.workload)).or_default().push(row);
         }
-        let component = |((plane, workload), rows): ((PlaneId, WorkloadId), Vec<&Row>)| {
-            let spec = &scenario.kube.planes[plane.0 as usize];
+        let component = |((cluster, workload), rows): ((KubeClusterId, WorkloadId), Vec<&Row>)| {
+            let spec = &scenario.kube.clusters[cluster.0 as usize];
             let longest = |step: Step| rows.iter().filter_map(|row| row.at(step).map(|at| at.since(row.lost))).max().map(length);
             let name = &spec.workloads[workload.0 as usize];
             ComponentReport {
@@ -122,7 +122,7 @@ impl Kube {
                 detect_s: longest(Step::Detected),
                 reschedule_s: longest(Step::Scheduled),
                 ready_s: longest(Step::Ready),
-                none_served_s: length(self.serving.none_served(plane, workload, now)),
+                none_served_s: length(self.serving.none_served(cluster, workload, now)),
             }
         };
         of.into_iter().map(component).collect()
@@ -134,13 +134,13 @@ impl Observer for Kube {
         if let Record::Passive(cluster, PassiveRecord::Detected { to, .. }) = record {
             self.switched(at, *cluster, *to);
         }
-        let Record::Kube(plane, fact) = record else { return };
-        self.apis.record(at, *plane, fact, &self.scenario);
-        self.hazards.record(at, *plane, fact);
-        self.recovery.record(at, *plane, fact, &self.serving);
-        self.serving.record(at, *plane, fact);
-        self.counts.record(*plane, fact);
+        let Record::Kube(cluster, fact) = record else { return };
+        self.apis.record(at, *cluster, fact, &self.scenario);
+        self.hazards.record(at, *cluster, fact);
+        self.recovery.record(at, *cluster, fact, &self.serving);
+        self.serving.record(at, *cluster, fact);
+        self.counts.record(*cluster, fact);
         self.migrations.record(at, fact);
-        self.hints.record(at, *plane, fact);
+        self.hints.record(at, *cluster, fact);
     }
 }

@@ -12,7 +12,7 @@
 use std::collections::BTreeMap;
 
 use super::serving::Serving;
-use crate::ids::{PlaneId, WorkloadId};
+use crate::ids::{KubeClusterId, WorkloadId};
 use crate::kernel::time::Time;
 use crate::kube::name::{NodeName, PodName, PodTag};
 use crate::kube::record::{KubeRecord, Loss, NodeFact, PodFact, Ready, Reason};
@@ -68,7 +68,7 @@ impl Step {
 #[derive(Clone, Debug)]
 pub struct Row {
     /// The plane it lives in.
-    pub plane: PlaneId,
+    pub cluster: KubeClusterId,
     /// The pod.
     pub pod: PodName,
     /// Its node.
@@ -98,8 +98,8 @@ pub struct Recovery {
     rows: Vec<Row>,
     omitted: u64,
     /// Losses that are not over: by the pod that was lost, and by the pod that takes its place.
-    open: BTreeMap<(PlaneId, PodName), usize>,
-    replacing: BTreeMap<(PlaneId, PodName), usize>,
+    open: BTreeMap<(KubeClusterId, PodName), usize>,
+    replacing: BTreeMap<(KubeClusterId, PodName), usize>,
 }
 
 impl Recovery {
@@ -115,54 +115,54 @@ impl Recovery {
     }
 
     /// Takes note of a fact, before `serving` does.
-    pub fn record(&mut self, at: Time, plane: PlaneId, record: &KubeRecord, serving: &Serving) {
+    pub fn record(&mut self, at: Time, cluster: KubeClusterId, record: &KubeRecord, serving: &Serving) {
         match *record {
             KubeRecord::Node(node, NodeFact::Lost(Some(loss))) => {
-                for (pod, _) in serving.pods_on(plane, node).filter(|(_, ready)| *ready) {
-                    self.lose(at, plane, pod, node, Why::Node(loss));
+                for (pod, _) in serving.pods_on(cluster, node).filter(|(_, ready)| *ready) {
+                    self.lose(at, cluster, pod, node, Why::Node(loss));
                 }
             }
             KubeRecord::Node(node, NodeFact::Lost(None)) => {
                 // Nobody noticed: it serves as before.
-                for (pod, _) in serving.pods_on(plane, node).filter(|(_, ready)| *ready) {
-                    self.step(at, plane, pod, Step::Ready);
+                for (pod, _) in serving.pods_on(cluster, node).filter(|(_, ready)| *ready) {
+                    self.step(at, cluster, pod, Step::Ready);
                 }
             }
             KubeRecord::Node(node, NodeFact::Ready(Ready::Unknown)) => {
-                for (pod, _) in serving.pods_on(plane, node) {
-                    self.step(at, plane, pod, Step::Detected);
+                for (pod, _) in serving.pods_on(cluster, node) {
+                    self.step(at, cluster, pod, Step::Detected);
                 }
             }
-            KubeRecord::Pod(pod, fact) if !matches!(pod.tag, PodTag::Agent(_)) => self.pod(at, plane, pod, fact, serving),
+            KubeRecord::Pod(pod, fact) if !matches!(pod.tag, PodTag::Agent(_)) => self.pod(at, cluster, pod, fact, serving),
             _ => {}
         }
     }
 
-    fn pod(&mut self, at: Time, plane: PlaneId, pod: PodName, fact: PodFact, serving: &Serving) {
+    fn pod(&mut self, at: Time, cluster: KubeClusterId, pod: PodName, fact: PodFact, serving: &Serving) {
         match fact {
-            PodFact::Created => self.replace(at, plane, pod),
-            PodFact::Bound(_) => self.replacement(at, plane, pod, Step::Scheduled),
+            PodFact::Created => self.replace(at, cluster, pod),
+            PodFact::Bound(_) => self.replacement(at, cluster, pod, Step::Scheduled),
             PodFact::Refused(reason) => {
-                if let Some(row) = self.replacing.get(&(plane, pod)) {
+                if let Some(row) = self.replacing.get(&(cluster, pod)) {
                     self.rows[*row].refused = Some(reason);
                 }
             }
-            PodFact::Started { .. } => self.replacement(at, plane, pod, Step::Started),
+            PodFact::Started { .. } => self.replacement(at, cluster, pod, Step::Started),
             PodFact::Ready(true) => {
-                self.step(at, plane, pod, Step::Ready);
-                self.replacement(at, plane, pod, Step::Ready);
+                self.step(at, cluster, pod, Step::Ready);
+                self.replacement(at, cluster, pod, Step::Ready);
             }
             PodFact::Terminating => {
-                if serving.serves(plane, pod)
-                    && let Some(node) = serving.node_of(plane, pod)
+                if serving.serves(cluster, pod)
+                    && let Some(node) = serving.node_of(cluster, pod)
                 {
-                    self.lose(at, plane, pod, node, Why::Asked);
+                    self.lose(at, cluster, pod, node, Why::Asked);
                 }
-                self.step(at, plane, pod, Step::Evicted);
-                self.start_over(plane, pod);
+                self.step(at, cluster, pod, Step::Evicted);
+                self.start_over(cluster, pod);
             }
-            PodFact::Removed => self.step(at, plane, pod, Step::Removed),
-            PodFact::VolumeAttached(_) => self.replacement(at, plane, pod, Step::Attached),
+            PodFact::Removed => self.step(at, cluster, pod, Step::Removed),
+            PodFact::VolumeAttached(_) => self.replacement(at, cluster, pod, Step::Attached),
             PodFact::Ready(false)
             | PodFact::VolumeDetached { .. }
             | PodFact::Hazard(_)
@@ -171,33 +171,33 @@ impl Recovery {
         }
     }
 
-    fn lose(&mut self, at: Time, plane: PlaneId, pod: PodName, node: NodeName, why: Why) {
-        if matches!(pod.tag, PodTag::Agent(_)) || self.open.contains_key(&(plane, pod)) {
+    fn lose(&mut self, at: Time, cluster: KubeClusterId, pod: PodName, node: NodeName, why: Why) {
+        if matches!(pod.tag, PodTag::Agent(_)) || self.open.contains_key(&(cluster, pod)) {
             return;
         }
         if self.rows.len() == LIMIT {
             self.omitted += 1;
             return;
         }
-        self.open.insert((plane, pod), self.rows.len());
+        self.open.insert((cluster, pod), self.rows.len());
         let steps = [None; Step::ALL.len()];
-        self.rows.push(Row { plane, pod, node, why, lost: at, steps, replacement: None, refused: None });
+        self.rows.push(Row { cluster, pod, node, why, lost: at, steps, replacement: None, refused: None });
     }
 
     /// The lost pod itself takes a step. One that is ready again, or gone with a successor on its way, is followed no longer.
-    fn step(&mut self, at: Time, plane: PlaneId, pod: PodName, step: Step) {
-        let Some(index) = self.open.get(&(plane, pod)).copied() else { return };
+    fn step(&mut self, at: Time, cluster: KubeClusterId, pod: PodName, step: Step) {
+        let Some(index) = self.open.get(&(cluster, pod)).copied() else { return };
         let row = &mut self.rows[index];
         if row.replacement.is_none() || step < Step::Created {
             row.steps[step as usize].get_or_insert(at);
         }
         if step == Step::Ready || (step == Step::Removed && row.replacement.is_some()) {
-            self.open.remove(&(plane, pod));
+            self.open.remove(&(cluster, pod));
         }
     }
 
     /// A new pod takes the place of the one lost first that has no successor.
-    fn replace(&mut self, at: Time, plane: PlaneId, pod: PodName) {
+    fn replace(&mut self, at: Time, cluster: KubeClusterId, pod: PodName) {
         let vacant = |row: &Row| row.replacement.is_none() && row.at(Step::Ready).is_none();
         let suits = |row: &Row| match pod.tag {
             PodTag::Ordinal(_) => row.pod == pod && row.at(Step::Removed).is_some(),
@@ -206,31 +206,31 @@ impl Recovery {
         let of = |workload: WorkloadId| PodName { workload, tag: PodTag::Replica { template: 0, suffix: 0 } };
         let kin = self
             .open
-            .range((plane, of(pod.workload))..)
-            .take_while(|((at, other), _)| *at == plane && other.workload == pod.workload);
+            .range((cluster, of(pod.workload))..)
+            .take_while(|((at, other), _)| *at == cluster && other.workload == pod.workload);
         let index = kin.map(|(_, index)| *index).filter(|index| vacant(&self.rows[*index]) && suits(&self.rows[*index])).min();
         let Some(index) = index else { return };
         let row = &mut self.rows[index];
         (row.replacement, row.steps[Step::Created as usize]) = (Some(pod), Some(at));
-        let gone = row.at(Step::Removed).is_some().then_some((plane, row.pod));
-        self.replacing.insert((plane, pod), index);
+        let gone = row.at(Step::Removed).is_some().then_some((cluster, row.pod));
+        self.replacing.insert((cluster, pod), index);
         gone.map(|gone| self.open.remove(&gone));
     }
 
-    fn replacement(&mut self, at: Time, plane: PlaneId, pod: PodName, step: Step) {
-        let Some(index) = self.replacing.get(&(plane, pod)).copied() else { return };
+    fn replacement(&mut self, at: Time, cluster: KubeClusterId, pod: PodName, step: Step) {
+        let Some(index) = self.replacing.get(&(cluster, pod)).copied() else { return };
         self.rows[index].steps[step as usize].get_or_insert(at);
         if step == Step::Ready {
-            self.replacing.remove(&(plane, pod));
+            self.replacing.remove(&(cluster, pod));
         }
     }
 
     /// A replacement is to end before it was ready: another must come.
-    fn start_over(&mut self, plane: PlaneId, pod: PodName) {
-        let Some(index) = self.replacing.remove(&(plane, pod)) else { return };
+    fn start_over(&mut self, cluster: KubeClusterId, pod: PodName) {
+        let Some(index) = self.replacing.remove(&(cluster, pod)) else { return };
         let row = &mut self.rows[index];
         row.replacement = None;
         row.steps[Step::Created as usize..].fill(None);
-        self.open.insert((plane, row.pod), index);
+        self.open.insert((cluster, row.pod), index);
     }
 }

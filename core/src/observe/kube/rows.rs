@@ -13,18 +13,18 @@ use crate::scenario::Scenario;
 
 /// A recovery as it stands `now`.
 pub(super) fn recovery(row: &Row, now: Time, apis: &Apis, scenario: &Scenario) -> RecoveryReport {
-    let plane = &scenario.kube.planes[row.plane.0 as usize];
-    let workload = &plane.workloads[row.pod.workload.0 as usize];
+    let cluster = &scenario.kube.clusters[row.cluster.0 as usize];
+    let workload = &cluster.workloads[row.pod.workload.0 as usize];
     let at = |step| row.at(step).map(seconds);
     let ready = row.at(Step::Ready);
     RecoveryReport {
-        cluster: plane.name.clone(),
+        cluster: cluster.name.clone(),
         namespace: scenario.kube.word(workload.namespace).to_owned(),
         component: workload.name.clone(),
-        pod: row.pod.text(plane),
-        node: node_name(row.node, plane, scenario),
+        pod: row.pod.text(cluster),
+        node: node_name(row.node, cluster, scenario),
         why: why_words(row.why).to_owned(),
-        replacement: row.replacement.map(|pod| pod.text(plane)),
+        replacement: row.replacement.map(|pod| pod.text(cluster)),
         lost_s: seconds(row.lost),
         detected_s: at(Step::Detected),
         evicted_s: at(Step::Evicted),
@@ -36,7 +36,7 @@ pub(super) fn recovery(row: &Row, now: Time, apis: &Apis, scenario: &Scenario) -
         ready_s: at(Step::Ready),
         took_s: length(ready.unwrap_or(now).since(row.lost)),
         over: ready.is_some(),
-        waits: waits(row, now, apis, &plane.timers),
+        waits: waits(row, now, apis, &cluster.timers),
     }
 }
 
@@ -90,7 +90,7 @@ fn wait(row: &Row, step: Step, [from, to]: [Time; 2], over: bool, apis: &Apis, t
         Step::Started => ("started", "its image and its process".to_owned(), None),
         Step::Ready => ("ready", "its process to be ready".to_owned(), None),
     };
-    let idle = who.map(|who| (who, apis.idle(row.plane, who, from, to))).filter(|(_, idle)| *idle > Duration::ZERO);
+    let idle = who.map(|who| (who, apis.idle(row.cluster, who, from, to))).filter(|(_, idle)| *idle > Duration::ZERO);
     let late = idle.map(|(who, idle)| format!("; for {} the {} could do nothing", words::duration(idle), component_words(who)));
     let waits_for = waits_for + &late.unwrap_or_default();
     WaitReport { until: until.to_owned(), from_s: seconds(from), to_s: seconds(to), over, waits_for }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::ids::{PlaneId, WorkloadId};
+use crate::ids::{KubeClusterId, WorkloadId};
 use crate::kernel::time::{Duration, Time};
 use crate::kube::name::{NodeName, PodName};
 use crate::kube::record::{KubeRecord, Loss, NodeFact, PodFact};
@@ -10,11 +10,11 @@ use crate::kube::record::{KubeRecord, Loss, NodeFact, PodFact};
 /// Follows all pods.
 #[derive(Clone, Debug, Default)]
 pub struct Serving {
-    pods: BTreeMap<(PlaneId, PodName), Pod>,
-    nodes: BTreeMap<(PlaneId, NodeName), Node>,
-    workloads: BTreeMap<(PlaneId, WorkloadId), Workload>,
+    pods: BTreeMap<(KubeClusterId, PodName), Pod>,
+    nodes: BTreeMap<(KubeClusterId, NodeName), Node>,
+    workloads: BTreeMap<(KubeClusterId, WorkloadId), Workload>,
     /// Pods that stand by: ready as they may be, they serve nobody.
-    aside: BTreeSet<(PlaneId, PodName)>,
+    aside: BTreeSet<(KubeClusterId, PodName)>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -39,30 +39,30 @@ struct Workload {
 
 impl Serving {
     /// Takes note of a fact.
-    pub fn record(&mut self, at: Time, plane: PlaneId, record: &KubeRecord) {
+    pub fn record(&mut self, at: Time, cluster: KubeClusterId, record: &KubeRecord) {
         match *record {
-            KubeRecord::Pod(name, PodFact::Created) => drop(self.pods.insert((plane, name), Pod::default())),
+            KubeRecord::Pod(name, PodFact::Created) => drop(self.pods.insert((cluster, name), Pod::default())),
             KubeRecord::Pod(name, PodFact::Bound(node)) => {
-                if let Some(pod) = self.pods.get_mut(&(plane, name)) {
+                if let Some(pod) = self.pods.get_mut(&(cluster, name)) {
                     pod.node = Some(node);
                 }
-                self.nodes.entry((plane, node)).or_default().pods.insert(name);
+                self.nodes.entry((cluster, node)).or_default().pods.insert(name);
             }
-            KubeRecord::Pod(name, PodFact::Ready(ready)) => self.change(at, plane, name, |pod| pod.ready = ready),
+            KubeRecord::Pod(name, PodFact::Ready(ready)) => self.change(at, cluster, name, |pod| pod.ready = ready),
             KubeRecord::Pod(name, PodFact::Removed) => {
-                self.change(at, plane, name, |pod| pod.ready = false);
-                if let Some(Pod { node: Some(node), .. }) = self.pods.remove(&(plane, name)) {
-                    self.nodes.entry((plane, node)).or_default().pods.remove(&name);
+                self.change(at, cluster, name, |pod| pod.ready = false);
+                if let Some(Pod { node: Some(node), .. }) = self.pods.remove(&(cluster, name)) {
+                    self.nodes.entry((cluster, node)).or_default().pods.remove(&name);
                 }
             }
             KubeRecord::Node(name, NodeFact::Lost(lost)) => {
-                let node = self.nodes.entry((plane, name)).or_default();
+                let node = self.nodes.entry((cluster, name)).or_default();
                 let before = std::mem::replace(&mut node.lost, lost).is_some();
                 let counts = |pod: &PodName| {
-                    !self.aside.contains(&(plane, *pod)) && self.pods.get(&(plane, *pod)).is_some_and(|pod| pod.ready)
+                    !self.aside.contains(&(cluster, *pod)) && self.pods.get(&(cluster, *pod)).is_some_and(|pod| pod.ready)
                 };
                 for workload in node.pods.iter().filter(|pod| counts(pod)).map(|pod| pod.workload) {
-                    let workload = self.workloads.entry((plane, workload)).or_default();
+                    let workload = self.workloads.entry((cluster, workload)).or_default();
                     workload.count(at, !before, lost.is_none());
                 }
             }
@@ -70,46 +70,46 @@ impl Serving {
         }
     }
 
-    fn change(&mut self, at: Time, plane: PlaneId, name: PodName, change: impl FnOnce(&mut Pod)) {
-        let Some(pod) = self.pods.get_mut(&(plane, name)) else { return };
-        let lost = pod.node.and_then(|node| self.nodes.get(&(plane, node))).is_some_and(|node| node.lost.is_some());
+    fn change(&mut self, at: Time, cluster: KubeClusterId, name: PodName, change: impl FnOnce(&mut Pod)) {
+        let Some(pod) = self.pods.get_mut(&(cluster, name)) else { return };
+        let lost = pod.node.and_then(|node| self.nodes.get(&(cluster, node))).is_some_and(|node| node.lost.is_some());
         let before = pod.ready && !lost;
         change(pod);
-        if self.aside.contains(&(plane, name)) {
+        if self.aside.contains(&(cluster, name)) {
             return;
         }
-        self.workloads.entry((plane, name.workload)).or_default().count(at, before, pod.ready && !lost);
+        self.workloads.entry((cluster, name.workload)).or_default().count(at, before, pod.ready && !lost);
     }
 
     /// A pod stands by from now on (`aside`), or serves in the other's place.
-    pub fn stands_by(&mut self, at: Time, plane: PlaneId, name: PodName, aside: bool) {
-        let (key, ready) = ((plane, name), self.serves(plane, name));
+    pub fn stands_by(&mut self, at: Time, cluster: KubeClusterId, name: PodName, aside: bool) {
+        let (key, ready) = ((cluster, name), self.serves(cluster, name));
         let changes = if aside { self.aside.insert(key) } else { self.aside.remove(&key) };
         if changes && ready {
-            self.workloads.entry((plane, name.workload)).or_default().count(at, aside, !aside);
+            self.workloads.entry((cluster, name.workload)).or_default().count(at, aside, !aside);
         }
     }
 
     /// The pods that a node has, and whether each is ready as its API has it.
-    pub fn pods_on(&self, plane: PlaneId, node: NodeName) -> impl Iterator<Item = (PodName, bool)> {
-        let pods = self.nodes.get(&(plane, node)).into_iter().flat_map(|node| &node.pods);
-        pods.map(move |name| (*name, self.pods.get(&(plane, *name)).is_some_and(|pod| pod.ready)))
+    pub fn pods_on(&self, cluster: KubeClusterId, node: NodeName) -> impl Iterator<Item = (PodName, bool)> {
+        let pods = self.nodes.get(&(cluster, node)).into_iter().flat_map(|node| &node.pods);
+        pods.map(move |name| (*name, self.pods.get(&(cluster, *name)).is_some_and(|pod| pod.ready)))
     }
 
     /// The node of a pod.
-    pub fn node_of(&self, plane: PlaneId, pod: PodName) -> Option<NodeName> {
-        self.pods.get(&(plane, pod))?.node
+    pub fn node_of(&self, cluster: KubeClusterId, pod: PodName) -> Option<NodeName> {
+        self.pods.get(&(cluster, pod))?.node
     }
 
     /// Whether a pod serves.
-    pub fn serves(&self, plane: PlaneId, name: PodName) -> bool {
-        let lost = |node| self.nodes.get(&(plane, node)).is_some_and(|node| node.lost.is_some());
-        self.pods.get(&(plane, name)).is_some_and(|pod| pod.ready && pod.node.is_some_and(|node| !lost(node)))
+    pub fn serves(&self, cluster: KubeClusterId, name: PodName) -> bool {
+        let lost = |node| self.nodes.get(&(cluster, node)).is_some_and(|node| node.lost.is_some());
+        self.pods.get(&(cluster, name)).is_some_and(|pod| pod.ready && pod.node.is_some_and(|node| !lost(node)))
     }
 
     /// Time until `now` in which no pod of a workload served, from when the first one did.
-    pub fn none_served(&self, plane: PlaneId, workload: WorkloadId, now: Time) -> Duration {
-        let Some(Workload { none_since, none, .. }) = self.workloads.get(&(plane, workload)) else { return Duration::ZERO };
+    pub fn none_served(&self, cluster: KubeClusterId, workload: WorkloadId, now: Time) -> Duration {
+        let Some(Workload { none_since, none, .. }) = self.workloads.get(&(cluster, workload)) else { return Duration::ZERO };
         *none + none_since.map_or(Duration::ZERO, |since| now.since(since))
     }
 }

@@ -26,12 +26,12 @@ use price::Quantity;
 use split::Split;
 
 use super::Observer;
-use crate::ids::{GroupId, PlaneId, SeedId, WorkloadId, ZoneId};
+use crate::ids::{KubeClusterId, MachineDeploymentId, SeedId, WorkloadId, ZoneId};
 use crate::kernel::integral::Integral;
 use crate::kernel::time::{Duration, Time};
 use crate::kube::name::PodName;
 use crate::kube::record::{KubeRecord, PodFact};
-use crate::kube::spec::PlaneSpec;
+use crate::kube::spec::KubeClusterSpec;
 use crate::network::wire::Burst;
 use crate::record::Record;
 use crate::report::{BillReport, CostReport, PriceReport, ToleranceCostReport};
@@ -51,11 +51,11 @@ pub struct Money {
     owners: Arc<Owners>,
     split: Split,
     /// How long volumes have been there, by workload.
-    volumes: BTreeMap<(PlaneId, WorkloadId), Integral>,
+    volumes: BTreeMap<(KubeClusterId, WorkloadId), Integral>,
     /// Pods whose volume is there.
-    claims: BTreeSet<(PlaneId, PodName)>,
+    claims: BTreeSet<(KubeClusterId, PodName)>,
     /// Of each plane that is in use: bytes of its database, and how many requests upload its backups in a day.
-    backups: BTreeMap<PlaneId, (u64, u64)>,
+    backups: BTreeMap<KubeClusterId, (u64, u64)>,
     /// The totals at the end of each window.
     windows: Vec<(Time, Totals)>,
 }
@@ -66,9 +66,9 @@ pub struct Meters<'a> {
     /// Now.
     pub now: Time,
     /// [`Cloud::machine_time`](crate::gardener::machine::cloud::Cloud::machine_time).
-    pub machines: &'a [(PlaneId, GroupId, u128)],
+    pub machines: &'a [(KubeClusterId, MachineDeploymentId, u128)],
     /// [`Simulation::written`](crate::sim::Simulation::written).
-    pub written: &'a [(PlaneId, u64)],
+    pub written: &'a [(KubeClusterId, u64)],
     /// [`Simulation::links`](crate::sim::Simulation::links).
     pub links: &'a [LinkTotals],
 }
@@ -112,8 +112,8 @@ impl Money {
     pub fn sample(
         &mut self,
         now: Time,
-        machines: &[(PlaneId, GroupId, u128)],
-        written: &[(PlaneId, u64)],
+        machines: &[(KubeClusterId, MachineDeploymentId, u128)],
+        written: &[(KubeClusterId, u64)],
         pairs: &Pairs,
         balanced: u64,
     ) {
@@ -123,17 +123,22 @@ impl Money {
     }
 
     /// All meters but those of bytes, of everybody together.
-    fn totals(&self, now: Time, machines: &[(PlaneId, GroupId, u128)], written: &[(PlaneId, u64)]) -> Totals {
+    fn totals(
+        &self,
+        now: Time,
+        machines: &[(KubeClusterId, MachineDeploymentId, u128)],
+        written: &[(KubeClusterId, u64)],
+    ) -> Totals {
         let mut totals = Totals::default();
-        for (plane, group, ns) in machines {
-            *totals.machines.entry(self.shape(*plane, *group)).or_default() += ns;
+        for (cluster, deployment, ns) in machines {
+            *totals.machines.entry(self.shape(*cluster, *deployment)).or_default() += ns;
         }
-        for ((plane, workload), volumes) in &self.volumes {
-            *totals.volumes.entry(self.volume_bytes(*plane, *workload)).or_default() += volumes.at(now);
+        for ((cluster, workload), volumes) in &self.volumes {
+            *totals.volumes.entry(self.volume_bytes(*cluster, *workload)).or_default() += volumes.at(now);
         }
         totals.balancers = self.scenario.kube.seeds.len() as u128 * u128::from(now.as_nanos());
-        for (plane, bytes) in written {
-            let (byte_ns, requests) = self.backup(*plane, *bytes, now);
+        for (cluster, bytes) in written {
+            let (byte_ns, requests) = self.backup(*cluster, *bytes, now);
             totals.stored += byte_ns;
             totals.uploads += requests;
         }
@@ -141,8 +146,8 @@ impl Money {
     }
 
     /// What the bucket of a plane's etcd has held, and requests in a day that upload to it times nanoseconds.
-    fn backup(&self, plane: PlaneId, written: u64, now: Time) -> (u128, u128) {
-        let (database_bytes, requests) = self.backups[&plane];
+    fn backup(&self, cluster: KubeClusterId, written: u64, now: Time) -> (u128, u128) {
+        let (database_bytes, requests) = self.backups[&cluster];
         let ns = now.as_nanos();
         (backup::byte_ns(database_bytes, written, ns), u128::from(requests) * u128::from(ns))
     }
@@ -157,9 +162,9 @@ impl Money {
     /// The same, by whom they are for.
     fn lines(&self, meters: Meters<'_>) -> Vec<Line> {
         let mut lines = self.machine_lines(meters);
-        for ((plane, workload), volumes) in &self.volumes {
-            let quantity = Quantity::Volume { bytes: self.volume_bytes(*plane, *workload), ns: volumes.at(meters.now) };
-            lines.push(self.line(*plane, *workload, quantity));
+        for ((cluster, workload), volumes) in &self.volumes {
+            let quantity = Quantity::Volume { bytes: self.volume_bytes(*cluster, *workload), ns: volumes.at(meters.now) };
+            lines.push(self.line(*cluster, *workload, quantity));
         }
         for seed in (0..self.scenario.kube.seeds.len() as u16).map(SeedId) {
             let quantity = Quantity::Balancer { ns: meters.now.as_nanos().into() };
@@ -170,9 +175,9 @@ impl Money {
             *through.entry(self.owners.of_sender(link.from, &self.scenario)).or_default() += bytes;
         }
         lines.extend(through.into_iter().map(|(owner, bytes)| owner.line(None, Quantity::Balanced { bytes })));
-        for (plane, written) in meters.written {
-            let owner = self.owners.of_cluster(self.scenario.kube.planes[plane.0 as usize].etcd);
-            let (byte_ns, requests) = self.backup(*plane, *written, meters.now);
+        for (cluster, written) in meters.written {
+            let owner = self.owners.of_cluster(self.scenario.kube.clusters[cluster.0 as usize].etcd);
+            let (byte_ns, requests) = self.backup(*cluster, *written, meters.now);
             lines.extend([Quantity::Stored { byte_ns }, Quantity::Uploads { requests }].map(|of| owner.clone().line(None, of)));
         }
         let mut crossing: BTreeMap<(Owner, (ZoneId, ZoneId)), u64> = BTreeMap::new();
@@ -185,36 +190,36 @@ impl Money {
     }
 
     fn machine_lines(&self, Meters { now, machines, .. }: Meters<'_>) -> Vec<Line> {
-        let mut unused: BTreeMap<(PlaneId, Shape), u128> = BTreeMap::new();
-        for (plane, group, ns) in machines {
-            *unused.entry((*plane, self.shape(*plane, *group))).or_default() += ns;
+        let mut unused: BTreeMap<(KubeClusterId, Shape), u128> = BTreeMap::new();
+        for (cluster, deployment, ns) in machines {
+            *unused.entry((*cluster, self.shape(*cluster, *deployment))).or_default() += ns;
         }
         let mut lines = Vec::new();
-        for ((plane, workload, shape), ns) in self.split.used(now) {
-            lines.push(self.line(plane, workload, Quantity::Machine { shape, ns }));
-            let left = unused.get_mut(&(plane, shape)).and_then(|left| left.checked_sub(ns).map(|less| *left = less));
+        for ((cluster, workload, shape), ns) in self.split.used(now) {
+            lines.push(self.line(cluster, workload, Quantity::Machine { shape, ns }));
+            let left = unused.get_mut(&(cluster, shape)).and_then(|left| left.checked_sub(ns).map(|less| *left = less));
             left.expect("pods are on machines that are there");
         }
-        for ((plane, shape), ns) in unused {
+        for ((cluster, shape), ns) in unused {
             let quantity = Quantity::Machine { shape, ns };
             let component = Some(UNUSED.to_owned());
-            let seed = self.scenario.kube.seeds.iter().position(|seed| seed.plane == plane).map(|k| SeedId(k as u16));
+            let seed = self.scenario.kube.seeds.iter().position(|seed| seed.cluster == cluster).map(|k| SeedId(k as u16));
             lines.push(Line { seed, shoot: None, component, zones: None, quantity });
         }
         lines
     }
 
     /// A share of a workload.
-    fn line(&self, plane: PlaneId, workload: WorkloadId, quantity: Quantity) -> Line {
-        self.owners.of(plane, workload).clone().line(None, quantity)
+    fn line(&self, cluster: KubeClusterId, workload: WorkloadId, quantity: Quantity) -> Line {
+        self.owners.of(cluster, workload).clone().line(None, quantity)
     }
 
-    fn shape(&self, plane: PlaneId, group: GroupId) -> Shape {
-        self.scenario.prices.shape(&self.scenario.kube.planes[plane.0 as usize].groups[group.0 as usize])
+    fn shape(&self, cluster: KubeClusterId, deployment: MachineDeploymentId) -> Shape {
+        self.scenario.prices.shape(&self.scenario.kube.clusters[cluster.0 as usize].machine_deployments[deployment.0 as usize])
     }
 
-    fn volume_bytes(&self, plane: PlaneId, workload: WorkloadId) -> u64 {
-        let workload = &self.scenario.kube.planes[plane.0 as usize].workloads[workload.0 as usize];
+    fn volume_bytes(&self, cluster: KubeClusterId, workload: WorkloadId) -> u64 {
+        let workload = &self.scenario.kube.clusters[cluster.0 as usize].workloads[workload.0 as usize];
         workload.volume.map_or(0, |volume| volume.bytes)
     }
 
@@ -261,44 +266,44 @@ fn balanced(links: &[LinkTotals]) -> impl Iterator<Item = (&LinkTotals, u64)> {
 }
 
 /// What gets into the etcd-main of a plane while all is there that is there at the start.
-fn written(scenario: &Scenario, id: PlaneId) -> Rate {
-    let shoot = scenario.kube.shoots.iter().filter_map(|shoot| shoot.hosted.as_ref()).find(|hosted| hosted.plane == id);
+fn written(scenario: &Scenario, id: KubeClusterId) -> Rate {
+    let shoot = scenario.kube.shoots.iter().filter_map(|shoot| shoot.hosted.as_ref()).find(|hosted| hosted.cluster == id);
     let workloads = || {
         let hosted = shoot.into_iter();
         hosted.flat_map(|hosted| {
-            let seed = scenario.kube.seeds[hosted.seed.0 as usize].plane;
-            hosted.workloads.iter().map(move |id| &scenario.kube.planes[seed.0 as usize].workloads[id.0 as usize])
+            let seed = scenario.kube.seeds[hosted.seed.0 as usize].cluster;
+            hosted.workloads.iter().map(move |id| &scenario.kube.clusters[seed.0 as usize].workloads[id.0 as usize])
         })
     };
     let pods = |name: &str| workloads().find(|workload| workload.name == name).map_or(0, |workload| workload.replicas as usize);
     let servers = workloads().find(|workload| workload.role == Role::ApiServer(id)).map_or(0, |own| own.replicas as usize);
-    plan::written(&scenario.kube.planes[id.0 as usize].requests, servers, pods)
+    plan::written(&scenario.kube.clusters[id.0 as usize].requests, servers, pods)
 }
 
 /// Of each plane that is in use: bytes of its database, and how many requests upload its backups in a day.
-fn backups(scenario: &Scenario) -> BTreeMap<PlaneId, (u64, u64)> {
-    let planes = (0..).map(PlaneId).zip(&scenario.kube.planes).filter(|(_, plane)| !plane.requests.is_empty());
-    let backup = |(id, plane): (PlaneId, &PlaneSpec)| {
-        let database_bytes = scenario.etcd[plane.etcd.0 as usize].database_bytes;
+fn backups(scenario: &Scenario) -> BTreeMap<KubeClusterId, (u64, u64)> {
+    let clusters = (0..).map(KubeClusterId).zip(&scenario.kube.clusters).filter(|(_, cluster)| !cluster.requests.is_empty());
+    let backup = |(id, cluster): (KubeClusterId, &KubeClusterSpec)| {
+        let database_bytes = scenario.etcd[cluster.etcd.0 as usize].database_bytes;
         let written = written(scenario, id).over(backup::DELTA_PERIOD.as_nanos()).whole().1;
         (id, (database_bytes, backup::requests_per_day(database_bytes, written)))
     };
-    planes.map(backup).collect()
+    clusters.map(backup).collect()
 }
 
 impl Observer for Money {
     fn record(&mut self, at: Time, record: &Record) {
-        let Record::Kube(plane, fact) = record else { return };
-        self.split.record(at, *plane, fact);
+        let Record::Kube(cluster, fact) = record else { return };
+        self.split.record(at, *cluster, fact);
         let KubeRecord::Pod(pod, fact) = fact else { return };
-        let plane_spec = &self.scenario.kube.planes[plane.0 as usize];
-        let has_volume = || plane_spec.workloads[pod.workload.0 as usize].volume.is_some();
+        let cluster_spec = &self.scenario.kube.clusters[cluster.0 as usize];
+        let has_volume = || cluster_spec.workloads[pod.workload.0 as usize].volume.is_some();
         match fact {
-            PodFact::Bound(_) if has_volume() && self.claims.insert((*plane, *pod)) => {
-                self.volumes.entry((*plane, pod.workload)).or_default().add(at);
+            PodFact::Bound(_) if has_volume() && self.claims.insert((*cluster, *pod)) => {
+                self.volumes.entry((*cluster, pod.workload)).or_default().add(at);
             }
-            PodFact::VolumeDiscarded if self.claims.remove(&(*plane, *pod)) => {
-                self.volumes.entry((*plane, pod.workload)).or_default().remove(at);
+            PodFact::VolumeDiscarded if self.claims.remove(&(*cluster, *pod)) => {
+                self.volumes.entry((*cluster, pod.workload)).or_default().remove(at);
             }
             _ => {}
         }

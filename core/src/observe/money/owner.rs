@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::ids::{ClusterId, Endpoint, PlaneId, SeedId, WorkloadId};
+use crate::ids::{Endpoint, EtcdId, KubeClusterId, SeedId, WorkloadId};
 use crate::kube::spec::Role;
 use crate::observe::traffic;
 use crate::scenario::Scenario;
@@ -21,47 +21,47 @@ pub(super) struct Owner {
 /// All owners of a scenario.
 #[derive(Debug)]
 pub(super) struct Owners {
-    workloads: BTreeMap<(PlaneId, WorkloadId), Owner>,
-    clusters: Vec<Owner>,
+    workloads: BTreeMap<(KubeClusterId, WorkloadId), Owner>,
+    etcds: Vec<Owner>,
 }
 
 impl Owners {
     pub(super) fn new(scenario: &Scenario) -> Self {
         let kube = &scenario.kube;
         let nobodys = |name: &String| Owner { seed: None, shoot: None, component: name.clone() };
-        let mut clusters: Vec<Owner> = scenario.etcd.iter().map(|cluster| nobodys(&cluster.name)).collect();
+        let mut etcds: Vec<Owner> = scenario.etcd.iter().map(|etcd| nobodys(&etcd.name)).collect();
         let mut workloads = BTreeMap::new();
         for (id, seed) in (0..).map(SeedId).zip(&kube.seeds) {
-            let plane = &kube.planes[seed.plane.0 as usize];
-            clusters[plane.etcd.0 as usize].seed = Some(id);
-            for (workload, spec) in (0..).map(WorkloadId).zip(&plane.workloads) {
-                workloads.insert((seed.plane, workload), Owner { seed: Some(id), ..nobodys(&spec.name) });
+            let cluster = &kube.clusters[seed.cluster.0 as usize];
+            etcds[cluster.etcd.0 as usize].seed = Some(id);
+            for (workload, spec) in (0..).map(WorkloadId).zip(&cluster.workloads) {
+                workloads.insert((seed.cluster, workload), Owner { seed: Some(id), ..nobodys(&spec.name) });
             }
         }
         for (k, shoot) in (0..).zip(&kube.shoots) {
             // Where it is at the start comes last: of a cluster that moves with it, that is its seed.
             for hosted in shoot.elsewhere.iter().chain(&shoot.hosted) {
-                let plane = kube.seeds[hosted.seed.0 as usize].plane;
+                let cluster = kube.seeds[hosted.seed.0 as usize].cluster;
                 for workload in &hosted.workloads {
-                    let owner = workloads.get_mut(&(plane, *workload)).expect("it is a workload of its seed");
+                    let owner = workloads.get_mut(&(cluster, *workload)).expect("it is a workload of its seed");
                     owner.shoot = Some(k);
-                    if let Role::Etcd(cluster) = kube.planes[plane.0 as usize].workloads[workload.0 as usize].role {
-                        clusters[cluster.0 as usize] = owner.clone();
+                    if let Role::Etcd(etcd) = kube.clusters[cluster.0 as usize].workloads[workload.0 as usize].role {
+                        etcds[etcd.0 as usize] = owner.clone();
                     }
                 }
             }
         }
-        Self { workloads, clusters }
+        Self { workloads, etcds }
     }
 
     /// Whose a workload of a seed is.
-    pub(super) fn of(&self, plane: PlaneId, workload: WorkloadId) -> &Owner {
-        &self.workloads[&(plane, workload)]
+    pub(super) fn of(&self, cluster: KubeClusterId, workload: WorkloadId) -> &Owner {
+        &self.workloads[&(cluster, workload)]
     }
 
     /// Whose an etcd cluster is.
-    pub(super) fn of_cluster(&self, cluster: ClusterId) -> &Owner {
-        &self.clusters[cluster.0 as usize]
+    pub(super) fn of_cluster(&self, etcd: EtcdId) -> &Owner {
+        &self.etcds[etcd.0 as usize]
     }
 
     /// Whose bytes are that an endpoint sends: those of its etcd, or of the API servers that it is, or asks.

@@ -105,10 +105,13 @@ pub(super) fn rounded(number: f64) -> f64 {
 
 /// The prices that there is something for in a scenario, provider by provider.
 pub(super) fn used(scenario: &Scenario) -> Vec<PriceReport> {
-    let planes = &scenario.kube.planes;
-    let shapes: BTreeSet<Shape> =
-        planes.iter().flat_map(|plane| &plane.groups).map(|group| scenario.prices.shape(group)).collect();
-    let volumes = planes.iter().flat_map(|plane| &plane.workloads).filter_map(|workload| workload.volume);
+    let clusters = &scenario.kube.clusters;
+    let shapes: BTreeSet<Shape> = clusters
+        .iter()
+        .flat_map(|cluster| &cluster.machine_deployments)
+        .map(|deployment| scenario.prices.shape(deployment))
+        .collect();
+    let volumes = clusters.iter().flat_map(|cluster| &cluster.workloads).filter_map(|workload| workload.volume);
     let volumes: BTreeSet<u64> = volumes.map(|volume| volume.bytes).collect();
     let mut rows = Vec::new();
     for provider in &scenario.prices.providers {

@@ -7,11 +7,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::ids::{PlaneId, WorkloadId};
+use crate::ids::{KubeClusterId, WorkloadId};
 use crate::kernel::time::Time;
 use crate::kube::name::{NodeName, PodName};
 use crate::kube::record::{KubeRecord, NodeFact, PodFact};
-use crate::kube::spec::{Group, PlaneSpec, Resources};
+use crate::kube::spec::{KubeClusterSpec, MachineDeployment, Resources};
 use crate::scenario::Scenario;
 use crate::scenario::prices::Shape;
 
@@ -19,9 +19,9 @@ use crate::scenario::prices::Shape;
 #[derive(Clone, Debug)]
 pub(super) struct Split {
     scenario: Arc<Scenario>,
-    rooms: BTreeMap<(PlaneId, NodeName), Room>,
-    homes: BTreeMap<(PlaneId, PodName), NodeName>,
-    used: BTreeMap<(PlaneId, WorkloadId, Shape), u128>,
+    rooms: BTreeMap<(KubeClusterId, NodeName), Room>,
+    homes: BTreeMap<(KubeClusterId, PodName), NodeName>,
+    used: BTreeMap<(KubeClusterId, WorkloadId, Shape), u128>,
 }
 
 /// The pods of a node.
@@ -38,20 +38,20 @@ impl Split {
     }
 
     /// Takes note of a fact.
-    pub(super) fn record(&mut self, at: Time, plane: PlaneId, fact: &KubeRecord) {
+    pub(super) fn record(&mut self, at: Time, cluster: KubeClusterId, fact: &KubeRecord) {
         match *fact {
-            KubeRecord::Pod(pod, PodFact::Bound(node)) if group(self.spec(plane), node).is_some() => {
-                self.settle(at, plane, node);
-                let room = self.rooms.entry((plane, node)).or_default();
+            KubeRecord::Pod(pod, PodFact::Bound(node)) if deployment(self.spec(cluster), node).is_some() => {
+                self.settle(at, cluster, node);
+                let room = self.rooms.entry((cluster, node)).or_default();
                 room.since = at;
                 *room.pods.entry(pod.workload).or_default() += 1;
-                self.homes.insert((plane, pod), node);
+                self.homes.insert((cluster, pod), node);
             }
             KubeRecord::Pod(pod, PodFact::Removed) => {
-                let Some(node) = self.homes.remove(&(plane, pod)) else { return };
-                self.settle(at, plane, node);
+                let Some(node) = self.homes.remove(&(cluster, pod)) else { return };
+                self.settle(at, cluster, node);
                 // Of a node that is gone nothing is counted any more.
-                if let Some(room) = self.rooms.get_mut(&(plane, node)) {
+                if let Some(room) = self.rooms.get_mut(&(cluster, node)) {
                     let pods = room.pods.get_mut(&pod.workload).expect("it is bound there");
                     *pods -= 1;
                     room.pods.retain(|_, pods| *pods > 0);
@@ -59,26 +59,26 @@ impl Split {
             }
             // Its machine is there no more, or nothing that runs on it is anybody's.
             KubeRecord::Node(node, NodeFact::Removed) => {
-                self.settle(at, plane, node);
-                self.rooms.remove(&(plane, node));
-                self.homes.retain(|(own, _), home| (*own, *home) != (plane, node));
+                self.settle(at, cluster, node);
+                self.rooms.remove(&(cluster, node));
+                self.homes.retain(|(own, _), home| (*own, *home) != (cluster, node));
             }
             _ => {}
         }
     }
 
-    fn spec(&self, plane: PlaneId) -> &PlaneSpec {
-        &self.scenario.kube.planes[plane.0 as usize]
+    fn spec(&self, cluster: KubeClusterId) -> &KubeClusterSpec {
+        &self.scenario.kube.clusters[cluster.0 as usize]
     }
 
     /// Gives the time since the last change on a node to its pods.
-    fn settle(&mut self, at: Time, plane: PlaneId, node: NodeName) {
-        let Some(room) = self.rooms.get_mut(&(plane, node)) else { return };
+    fn settle(&mut self, at: Time, cluster: KubeClusterId, node: NodeName) {
+        let Some(room) = self.rooms.get_mut(&(cluster, node)) else { return };
         let ns = u128::from(at.since(std::mem::replace(&mut room.since, at)).as_nanos());
-        let spec = &self.scenario.kube.planes[plane.0 as usize];
-        let Some(group) = group(spec, node).filter(|_| ns > 0) else { return };
-        let shape = self.scenario.prices.shape(group);
-        let allocatable = &group.template.allocatable;
+        let spec = &self.scenario.kube.clusters[cluster.0 as usize];
+        let Some(deployment) = deployment(spec, node).filter(|_| ns > 0) else { return };
+        let shape = self.scenario.prices.shape(deployment);
+        let allocatable = &deployment.template.allocatable;
         let weight = |(workload, pods): (&WorkloadId, &u32)| {
             let requests = &spec.workloads[workload.0 as usize].requests;
             (*workload, u128::from(*pods) * share(requests, allocatable))
@@ -86,27 +86,27 @@ impl Split {
         let weights: Vec<(WorkloadId, u128)> = room.pods.iter().map(weight).collect();
         let all = weights.iter().map(|(_, weight)| *weight).sum::<u128>().max(whole(allocatable));
         for (workload, weight) in weights {
-            *self.used.entry((plane, workload, shape)).or_default() += ns * weight / all;
+            *self.used.entry((cluster, workload, shape)).or_default() += ns * weight / all;
         }
     }
 
     /// The time of machines that workloads have used until `now`, in nanoseconds.
-    pub(super) fn used(&self, now: Time) -> BTreeMap<(PlaneId, WorkloadId, Shape), u128> {
+    pub(super) fn used(&self, now: Time) -> BTreeMap<(KubeClusterId, WorkloadId, Shape), u128> {
         let mut all = self.clone();
-        for (plane, node) in self.rooms.keys() {
-            all.settle(now, *plane, *node);
+        for (cluster, node) in self.rooms.keys() {
+            all.settle(now, *cluster, *node);
         }
         all.used
     }
 }
 
 /// The machine deployment that a node is of, if it is.
-fn group(plane: &PlaneSpec, node: NodeName) -> Option<&Group> {
+fn deployment(cluster: &KubeClusterSpec, node: NodeName) -> Option<&MachineDeployment> {
     let machine = match node {
-        NodeName::Given(key) => plane.nodes[key.0 as usize].machine?,
+        NodeName::Given(key) => cluster.nodes[key.0 as usize].machine?,
         NodeName::Machine(name) => name,
     };
-    Some(&plane.groups[machine.group.0 as usize])
+    Some(&cluster.machine_deployments[machine.deployment.0 as usize])
 }
 
 /// Memory in KiB: fine enough, and products stay within their bounds.

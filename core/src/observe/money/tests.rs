@@ -193,10 +193,10 @@ fn a_volume_is_charged_from_its_first_pod_until_it_is_discarded() {
     let mut events: Vec<(Time, PodName, bool)> = Vec::new();
     let mut simulation = Simulation::new(Arc::clone(&scenario), 1, Options::default());
     let mut money = Money::new(&scenario);
-    let (now, seed) = (Time::ZERO + scenario.duration, PlaneId(0));
+    let (now, seed) = (Time::ZERO + scenario.duration, KubeClusterId(0));
     simulation.run_until(now, &mut |at, record| {
         money.record(at, record);
-        if let Record::Kube(PlaneId(0), KubeRecord::Pod(pod, fact)) = record {
+        if let Record::Kube(KubeClusterId(0), KubeRecord::Pod(pod, fact)) = record {
             let there = match fact {
                 PodFact::Bound(_) => true,
                 PodFact::VolumeDiscarded => false,
@@ -205,8 +205,8 @@ fn a_volume_is_charged_from_its_first_pod_until_it_is_discarded() {
             events.push((at, *pod, there));
         }
     });
-    let plane = &scenario.kube.planes[0];
-    let main = (0..).map(WorkloadId).zip(&plane.workloads).find(|(_, own)| own.name == "etcd-main").expect("etcd-main").0;
+    let cluster = &scenario.kube.clusters[0];
+    let main = (0..).map(WorkloadId).zip(&cluster.workloads).find(|(_, own)| own.name == "etcd-main").expect("etcd-main").0;
     let discarded: Vec<_> = events.iter().filter(|(_, pod, there)| pod.workload == main && !there).collect();
     assert!(!discarded.is_empty(), "members are moved out of the zone that is out");
     // Three members all the while, but for the time that one of them had no volume.
@@ -224,13 +224,13 @@ fn a_volume_is_charged_from_its_first_pod_until_it_is_discarded() {
 #[test]
 fn a_machine_is_for_its_pods_by_the_larger_of_their_shares() {
     let scenario = charged("cost-of-tolerance", "1h");
-    let plane = &scenario.kube.planes[0];
-    let workload = |name: &str| WorkloadId(plane.workloads.iter().position(|own| own.name == name).expect("a workload") as u32);
+    let cluster = &scenario.kube.clusters[0];
+    let workload = |name: &str| WorkloadId(cluster.workloads.iter().position(|own| own.name == name).expect("a workload") as u32);
     let pod = |name| PodName { workload: workload(name), tag: crate::kube::name::PodTag::Ordinal(0) };
     let node = NodeName::Given(NodeKey(0));
     let at = |s: u64| Time::from_nanos(s);
     let mut split = Split::new(&scenario);
-    let mut note = |s, fact| split.record(at(s), PlaneId(0), &fact);
+    let mut note = |s, fact| split.record(at(s), KubeClusterId(0), &fact);
     note(0, KubeRecord::Pod(pod("etcd-main"), PodFact::Bound(node)));
     note(640, KubeRecord::Pod(pod("loki"), PodFact::Bound(node)));
     note(1_280, KubeRecord::Pod(pod("etcd-main"), PodFact::Removed));
@@ -239,8 +239,8 @@ fn a_machine_is_for_its_pods_by_the_larger_of_their_shares() {
     note(6_400, KubeRecord::Pod(pod("loki"), PodFact::Removed));
     let shape = Shape::of(8, 32);
     let used = split.used(at(9_999));
-    assert_eq!(used[&(PlaneId(0), workload("etcd-main"), shape)], 2 * 24);
-    assert_eq!(used[&(PlaneId(0), workload("loki"), shape)], 2 * 10);
+    assert_eq!(used[&(KubeClusterId(0), workload("etcd-main"), shape)], 2 * 24);
+    assert_eq!(used[&(KubeClusterId(0), workload("loki"), shape)], 2 * 10);
     assert_eq!(used.len(), 2);
 }
 
@@ -248,14 +248,14 @@ fn a_machine_is_for_its_pods_by_the_larger_of_their_shares() {
 fn pods_that_ask_for_more_than_there_is_share_it_in_proportion() {
     let mut scenario = Scenario::clone(&charged("cost-of-tolerance", "1h"));
     let requests = |cpu_milli, gib: u64| crate::kube::spec::Resources { cpu_milli, memory: gib << 30, pods: 1 };
-    let workloads = &mut scenario.kube.planes[0].workloads;
+    let workloads = &mut scenario.kube.clusters[0].workloads;
     // One takes all of the CPU, the other half of the memory: 1 and 1/2.
     (workloads[0].requests, workloads[1].requests) = (requests(8_000, 1), requests(1, 16));
     let scenario = Arc::new(scenario);
     let mut split = Split::new(&scenario);
     for workload in [WorkloadId(0), WorkloadId(1)] {
         let pod = PodName { workload, tag: crate::kube::name::PodTag::Ordinal(0) };
-        split.record(Time::ZERO, PlaneId(0), &KubeRecord::Pod(pod, PodFact::Bound(NodeName::Given(NodeKey(0)))));
+        split.record(Time::ZERO, KubeClusterId(0), &KubeRecord::Pod(pod, PodFact::Bound(NodeName::Given(NodeKey(0)))));
     }
     let used: Vec<u128> = split.used(Time::from_nanos(300)).into_values().collect();
     assert_eq!(used, [200, 100]);

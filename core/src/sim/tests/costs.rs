@@ -47,7 +47,7 @@ fn a_client_sends_as_many_requests_as_it_was_told_to() {
 fn a_single_request_takes_the_sum_of_its_costs() {
     let mut scenario = benchmark(1, 10, 256);
     let plain = run_all(&scenario).0[0];
-    scenario.clients[0].process = Some(Process { per_request: us(60), per_mib: Duration::ZERO, hand_over: us(100) });
+    scenario.clients[0].process = Some(Process { per_request: us(60), per_mib: Duration::ZERO, rpc_overhead: us(100) });
     let cost = RequestCost { cores: 2, per_request: us(40), ..RequestCost::NONE };
     scenario.etcd[0].options.cost = cost;
     let (latencies, _) = run_all(&scenario);
@@ -68,7 +68,7 @@ fn the_scarcest_station_bounds_the_rate() {
     };
     let near = |found: f64, wanted: f64| assert!((found / wanted - 1.0).abs() < 0.02, "{found} requests/s, not {wanted}");
     let mut scenario = benchmark(500, 20_000, 256);
-    scenario.clients[0].process = Some(Process { per_request: us(50), per_mib: Duration::ZERO, hand_over: Duration::ZERO });
+    scenario.clients[0].process = Some(Process { per_request: us(50), per_mib: Duration::ZERO, rpc_overhead: Duration::ZERO });
     near(rate(&scenario), 20_000.0);
     scenario.etcd[0].options.cost = RequestCost { cores: 2, per_request: us(200), ..RequestCost::NONE };
     near(rate(&scenario), 10_000.0);
@@ -81,7 +81,7 @@ fn the_scarcest_station_bounds_the_rate() {
     // Connections of one process share its link; where a client has none, each has the whole path.
     let mut large = benchmark(8, 4_000, 1 << 20);
     assert!(rate(&large) > 3_500.0);
-    large.clients[0].process = Some(Process { per_request: us(1), per_mib: Duration::ZERO, hand_over: Duration::ZERO });
+    large.clients[0].process = Some(Process { per_request: us(1), per_mib: Duration::ZERO, rpc_overhead: Duration::ZERO });
     // 1 GiB/s, of which headers take a share.
     near(rate(&large), 1_024.0 / 1.05);
     // Further keys of a range.
@@ -96,8 +96,8 @@ fn requests_under_way_at_a_process_are_lost_with_it() {
     let mut scenario = benchmark(3, 1_000_000, 256);
     scenario.etcd[0].options.cost = RequestCost { per_request: us(2_000), ..RequestCost::NONE };
     scenario.clients[0].stop = at(20);
-    let leader = MemberId { cluster: ClusterId(0), index: 0 };
-    let kill = Fault::ProcessKill(Aim::Named(leader));
+    let leader = MemberId { cluster: EtcdId(0), index: 0 };
+    let kill = Fault::ProcessKill(FaultTarget::Named(leader));
     scenario.faults = vec![PlannedFault { at: at(10), lasts: Some(Duration::from_secs(1)), fault: kill }];
     scenario.duration = Duration::from_secs(30);
     let report = check_modes(&scenario, 3);

@@ -30,7 +30,7 @@ const PLAIN_MEMBERS: u64 = 3;
 
 /// Whether an etcd cluster can get new members while its control plane has load (`use`): by `set_failure_tolerance`, by `migrate_shoot` or
 /// by recovery option `move`. Off, because the engine has a bug there. A promoted learner answers clients as soon as it has applied the
-/// change itself, which is after the leader applied it; but `EtcdCluster::conf_applied` reports a disturbance only when the first member
+/// change itself, which is after the leader applied it; but `EtcdClusterSpec::conf_applied` reports a disturbance only when the first member
 /// applies the change. If a traffic window ends before the next disturbance, the run panics: "what flows has changed unnoticed".
 const MEMBERS_COME_WHILE_TRAFFIC_FLOWS: bool = false;
 

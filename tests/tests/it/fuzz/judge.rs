@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use zonefall_core::etcd::raft::PlantedBug;
-use zonefall_core::ids::{ClusterId, FaultId, VolumeId};
+use zonefall_core::ids::{EtcdId, FaultId, VolumeId};
 use zonefall_core::kernel::time::Time;
 use zonefall_core::observe::voters::Voters;
 use zonefall_core::record::{Record, RequestResult};
 use zonefall_core::report::ViolationReport;
 use zonefall_core::run::Run;
-use zonefall_core::scenario::{Aim, Fault, Member, MemberChange, Scenario};
+use zonefall_core::scenario::{Fault, FaultTarget, Member, MemberChange, Scenario};
 use zonefall_core::sim::{Exact, MemberStatus, Options, Role};
 use zonefall_tests::quiet::quietly;
 use zonefall_tests::worlds::schedules::{CALM, LAST, millis};
@@ -128,7 +128,7 @@ fn play(case: &Case, scenario: &Arc<Scenario>) -> Result<Seen, Failure> {
     }
     watch.seen.events = run.simulation().events();
     if case.liveness {
-        watch.works(scenario, &run.simulation().members(ClusterId(0))).map_err(Failure::NotLive)?;
+        watch.works(scenario, &run.simulation().members(EtcdId(0))).map_err(Failure::NotLive)?;
     }
     Ok(watch.seen)
 }
@@ -163,7 +163,7 @@ impl Watch {
         self.voters.record(record);
         match record {
             Record::FaultStarted(active) => {
-                if let Fault::VolumeLost(Aim::Named(volume)) = active.fault {
+                if let Fault::VolumeLost(FaultTarget::Named(volume)) = active.fault {
                     self.lost.insert(volume);
                     self.absent.insert(active.id, volume);
                 }

@@ -66,7 +66,7 @@ struct AddHints {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SetNodes {
-    /// Zone (or null), CPU in thousandths, and what else there is to say: `unready`, `control-plane`.
+    /// Zone (or null), CPU in thousandths, and what else there is to say: `unready`, `control-cluster`.
     nodes: Vec<Vec<Value>>,
     want: Option<ByZone<f64>>,
 }

@@ -70,7 +70,9 @@ fn deeds_that_cannot_be_are_refused_and_say_why() {
     for _ in 0..80 {
         script.state.apply(Action::Playback(crate::state::PlaybackCommand::Pause));
         script.state.apply(Action::Do(crate::engine::protocol::Deed::Break {
-            fault: zonefall_core::scenario::Fault::ZonePower(zonefall_core::scenario::Aim::Named(zonefall_core::ids::ZoneId(0))),
+            fault: zonefall_core::scenario::Fault::ZonePower(zonefall_core::scenario::FaultTarget::Named(
+                zonefall_core::ids::ZoneId(0),
+            )),
             lasts: None,
         }));
     }

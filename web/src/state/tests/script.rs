@@ -9,12 +9,12 @@
 
 use std::sync::{Arc, OnceLock};
 
-use zonefall_core::ids::{ClusterId, FaultId, MemberId, ZoneId};
+use zonefall_core::ids::{EtcdId, FaultId, MemberId, ZoneId};
 use zonefall_core::kernel::time::{Duration, Time};
 use zonefall_core::report::Report;
 use zonefall_core::run;
 use zonefall_core::scenario::units::Span;
-use zonefall_core::scenario::{Aim, Fault, Scenario, default_scenario};
+use zonefall_core::scenario::{Fault, FaultTarget, Scenario, default_scenario};
 use zonefall_core::sim::{Options, Simulation};
 
 use crate::engine::protocol::{Ask, BranchId, Deed, LoadId, Tell};
@@ -150,8 +150,8 @@ fn fault(what: &str) -> Fault {
     let (kind, number) = what.split_once(' ').unwrap();
     let number: u16 = number.parse().unwrap();
     match kind {
-        "member" => Fault::ProcessKill(Aim::Named(MemberId { cluster: ClusterId(0), index: number as u8 })),
-        "zone" => Fault::ZonePower(Aim::Named(ZoneId(number))),
+        "member" => Fault::ProcessKill(FaultTarget::Named(MemberId { cluster: EtcdId(0), index: number as u8 })),
+        "zone" => Fault::ZonePower(FaultTarget::Named(ZoneId(number))),
         _ => panic!("what is {kind:?}?"),
     }
 }

@@ -3,7 +3,7 @@
 use zonefall_core::ids::{MemberId, NodeId, ZoneId};
 use zonefall_core::kernel::time::Duration;
 use zonefall_core::observe::words;
-use zonefall_core::scenario::{Aim, Direction, Fault, LinkChange, Scenario};
+use zonefall_core::scenario::{Direction, Fault, FaultTarget, LinkChange, Scenario};
 use zonefall_core::sim::picture::Picture;
 
 use super::amount::Amount;
@@ -63,19 +63,19 @@ fn table(is: Selection, scenario: &Scenario) -> Vec<Row> {
 }
 
 fn member(id: MemberId, scenario: &Scenario) -> Vec<Row> {
-    let volume = Aim::Named(scenario.member(id).volume);
-    let (aim, slow) = (Aim::Named(id), Duration::from_millis(500));
+    let volume = FaultTarget::Named(scenario.member(id).volume);
+    let (target, slow) = (FaultTarget::Named(id), Duration::from_millis(500));
     vec![
-        ("kill", "Kill process", "SIGKILL: connections are reset, what was not synced is lost", Fault::ProcessKill(aim)),
-        ("stop", "Stop process", "SIGTERM: a leader hands over first", Fault::GracefulStop(aim)),
+        ("kill", "Kill process", "SIGKILL: connections are reset, what was not synced is lost", Fault::ProcessKill(target)),
+        ("stop", "Stop process", "SIGTERM: a leader hands over first", Fault::GracefulStop(target)),
         ("slow-disk", "Slow disk", "every fsync takes longer by this", Fault::DiskSlow { volume, add: slow, factor: 1.0 }),
         ("lose-volume", "Lose volume", "the disk and all on it is gone", Fault::VolumeLost(volume)),
     ]
 }
 
 fn node(id: NodeId) -> Vec<Row> {
-    let node = Aim::Named(id);
-    let cut = |direction| Fault::NodeCut { node, direction };
+    let node = FaultTarget::Named(id);
+    let cut = |direction| Fault::NodePartition { node, direction };
     vec![
         ("power-off", "Power off", "the node and its processes are gone at once", Fault::NodeCrash(node)),
         ("cut-off", "Cut off", "packets to and from it vanish", cut(Direction::Both)),
@@ -85,8 +85,8 @@ fn node(id: NodeId) -> Vec<Row> {
 }
 
 fn zone(id: ZoneId) -> Vec<Row> {
-    let zone = Aim::Named(id);
-    let cut = |direction| Fault::ZoneCut { zone, direction };
+    let zone = FaultTarget::Named(id);
+    let cut = |direction| Fault::ZonePartition { zone, direction };
     let worse = LinkChange { delay: Duration::from_millis(50), loss: 0.0, bytes_per_s: None };
     vec![
         ("power-off", "Power off", "every node of the zone is gone at once", Fault::ZonePower(zone)),
@@ -133,8 +133,8 @@ pub fn touches(fault: &Fault, is: Selection, scenario: &Scenario) -> bool {
         Fault::DiskSlow { volume, .. } | Fault::VolumeLost(volume) => {
             member.is_some_and(|m| scenario.member(m).volume == volume.named())
         }
-        Fault::NodeCrash(n) | Fault::NodeCut { node: n, .. } => node == Some(n.named()),
-        Fault::ZonePower(z) | Fault::ZoneCut { zone: z, .. } => zone == Some(z.named()),
+        Fault::NodeCrash(n) | Fault::NodePartition { node: n, .. } => node == Some(n.named()),
+        Fault::ZonePower(z) | Fault::ZonePartition { zone: z, .. } => zone == Some(z.named()),
         Fault::LinkDegraded { a, b, .. } => a == b && zone == Some(*a),
         Fault::CloudApi { zone: of, .. } => of.is_some() && zone == *of,
     }
@@ -160,7 +160,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use zonefall_core::ids::ClusterId;
+    use zonefall_core::ids::EtcdId;
     use zonefall_core::scenario::bundled;
     use zonefall_core::sim::{Options, Simulation};
 
@@ -172,10 +172,10 @@ mod tests {
     fn what_is_broken_is_mended_where_it_shows_and_not_broken_twice() {
         let scenario = Arc::new(Scenario::from_json(bundled()[0].json).unwrap());
         let mut simulation = Simulation::new(Arc::clone(&scenario), 1, Options::default());
-        let id = simulation.inject(&Fault::ZonePower(Aim::Named(ZoneId(0))), None);
+        let id = simulation.inject(&Fault::ZonePower(FaultTarget::Named(ZoneId(0))), None);
         let picture = simulation.picture();
         let mend = format!("mend-{}", id.0);
-        let member = Selection::Member(MemberId { cluster: ClusterId(0), index: 0 });
+        let member = Selection::Member(MemberId { cluster: EtcdId(0), index: 0 });
         assert_eq!(ids(&offers(member, &scenario, &picture))[0], mend);
         assert_eq!(ids(&offers(Selection::Zone(ZoneId(0)), &scenario, &picture))[..2], [mend.as_str(), "cut-off"]);
         assert_eq!(ids(&offers(Selection::Zone(ZoneId(1)), &scenario, &picture))[0], "power-off");
@@ -185,17 +185,17 @@ mod tests {
     fn keys_break_the_selected_once_and_mend_it() {
         let scenario = Arc::new(Scenario::from_json(bundled()[0].json).unwrap());
         let mut simulation = Simulation::new(Arc::clone(&scenario), 1, Options::default());
-        let id = MemberId { cluster: ClusterId(0), index: 1 };
+        let id = MemberId { cluster: EtcdId(0), index: 1 };
         let fault = |offer: Option<&Offer>| match offer.map(|offer| &offer.deed) {
             Some(Deed::Break { fault, .. }) => Some(fault.clone()),
             _ => None,
         };
         let on = |is, simulation: &Simulation| offers(is, &scenario, &simulation.picture());
         let member = on(Selection::Member(id), &simulation);
-        assert_eq!(fault(kill(&member)), Some(Fault::ProcessKill(Aim::Named(id))));
+        assert_eq!(fault(kill(&member)), Some(Fault::ProcessKill(FaultTarget::Named(id))));
         assert_eq!(cut_off(&member), None);
         let node = on(Selection::Node(NodeId(1)), &simulation);
-        let cut = Fault::NodeCut { node: Aim::Named(NodeId(1)), direction: Direction::Both };
+        let cut = Fault::NodePartition { node: FaultTarget::Named(NodeId(1)), direction: Direction::Both };
         assert_eq!(fault(cut_off(&node)), Some(cut.clone()));
         assert_eq!(cut_off(&on(Selection::Link(ZoneId(0), ZoneId(1)), &simulation)), None);
         assert_eq!(mend(&node), None);

@@ -27,8 +27,8 @@ pub(crate) fn heading(is: Selection, scenario: &Scenario) -> (String, &'static s
         Selection::Member(m) => (scenario.member(m).name.clone(), "member"),
         Selection::Link(a, b) => (format!("{} – {}", zone_name(scenario, a), zone_name(scenario, b)), "link"),
         Selection::Client(c) => (scenario.client(c).name.clone(), "client"),
-        Selection::Machine(plane, name) => (name.text(&scenario.kube.planes[plane.0 as usize]), "machine"),
-        Selection::Pod(plane, name) => (name.text(&scenario.kube.planes[plane.0 as usize]), "pod"),
+        Selection::Machine(cluster, name) => (name.text(&scenario.kube.clusters[cluster.0 as usize]), "machine"),
+        Selection::Pod(cluster, name) => (name.text(&scenario.kube.clusters[cluster.0 as usize]), "pod"),
     }
 }
 
@@ -53,7 +53,7 @@ pub(crate) fn is_about(line: &StoryLine, is: Selection, scenario: &Scenario) -> 
             names(&name) || line.text.contains(&name)
         }
         Selection::Client(client) => {
-            let cluster = &scenario.etcd[scenario.client(client).cluster.0 as usize].name;
+            let cluster = &scenario.etcd[scenario.client(client).etcd.0 as usize].name;
             matches!(line.kind, StoryKind::Availability | StoryKind::Loss) && line.cluster.as_ref() == Some(cluster)
         }
     }
@@ -72,8 +72,8 @@ pub(crate) fn facts(is: Selection, scenario: &Scenario, picture: &Picture, repor
         Selection::Member(m) => member(m, scenario, picture, &model),
         Selection::Link(a, b) => link(a, b, &model),
         Selection::Client(c) => client(c, scenario, picture, report),
-        Selection::Machine(plane, name) => objects::machine(plane, name, scenario, picture),
-        Selection::Pod(plane, name) => objects::pod(plane, name, scenario, picture),
+        Selection::Machine(cluster, name) => objects::machine(cluster, name, scenario, picture),
+        Selection::Pod(cluster, name) => objects::pod(cluster, name, scenario, picture),
     };
     let faults = picture.faults.iter().filter(|active| touches(&active.fault, is, scenario));
     facts.extend(faults.map(|active| ("fault", words::goes_on(&active.fault, scenario), "bad")));
@@ -192,7 +192,7 @@ fn link(a: ZoneId, b: ZoneId, model: &Model) -> Vec<Fact> {
 
 fn client(id: ClientId, scenario: &Scenario, picture: &Picture, report: Option<&Report>) -> Vec<Fact> {
     let client = scenario.client(id);
-    let cluster = &scenario.etcd[client.cluster.0 as usize];
+    let cluster = &scenario.etcd[client.etcd.0 as usize];
     let (whom, how) = whom(client.target, cluster);
     let often = match client.load {
         Load::Open { interval, .. } if interval.as_secs_f64() <= 1.0 => {
@@ -224,7 +224,7 @@ fn client(id: ClientId, scenario: &Scenario, picture: &Picture, report: Option<&
 }
 
 /// Whom a client asks: as the report calls it, and in words.
-fn whom(target: Target, cluster: &zonefall_core::scenario::EtcdCluster) -> (&str, String) {
+fn whom(target: Target, cluster: &zonefall_core::scenario::EtcdClusterSpec) -> (&str, String) {
     match target {
         Target::Leader => ("leader", "the leader".to_owned()),
         Target::Follower => ("follower", "a follower".to_owned()),

@@ -1,6 +1,6 @@
 //! What is to be said of nodes, machines and pods of Kubernetes.
 
-use zonefall_core::ids::{NodeId, PlaneId, ZoneId};
+use zonefall_core::ids::{KubeClusterId, NodeId, ZoneId};
 use zonefall_core::kernel::time::Time;
 use zonefall_core::kube::glance::{MachinePicture, NodePicture, PodPicture};
 use zonefall_core::kube::name::{MachineName, NodeName, PodName};
@@ -17,8 +17,8 @@ use crate::view::map::objects::{NodeObject, objects, phase_words, waits_for};
 use crate::view::words::clock;
 
 /// A pod.
-pub(super) fn pod(id: PlaneId, name: PodName, scenario: &Scenario, picture: &Picture) -> Vec<Fact> {
-    let spec = &scenario.kube.planes[id.0 as usize];
+pub(super) fn pod(id: KubeClusterId, name: PodName, scenario: &Scenario, picture: &Picture) -> Vec<Fact> {
+    let spec = &scenario.kube.clusters[id.0 as usize];
     let workload = &spec.workloads[name.workload.0 as usize];
     let of = |facts: Vec<Fact>| {
         let owner = [
@@ -28,11 +28,11 @@ pub(super) fn pod(id: PlaneId, name: PodName, scenario: &Scenario, picture: &Pic
         ];
         facts.into_iter().chain(owner).collect()
     };
-    let plane = picture.planes.get(id.0 as usize);
-    let Some(pod) = plane.and_then(|plane| plane.pods.iter().find(|pod| pod.name == name)) else {
+    let cluster = picture.clusters.get(id.0 as usize);
+    let Some(pod) = cluster.and_then(|cluster| cluster.pods.iter().find(|pod| pod.name == name)) else {
         return of(vec![("state", "✕ not there now".to_owned(), "bad")]);
     };
-    let node = plane.and_then(|plane| plane.nodes.iter().find(|node| Some(node.key) == pod.node));
+    let node = cluster.and_then(|cluster| cluster.nodes.iter().find(|node| Some(node.key) == pod.node));
     let (state, tone) = state(pod, node);
     let mut facts = vec![("state", state, tone)];
     if node.is_none() {
@@ -75,21 +75,21 @@ fn state(pod: &PodPicture, node: Option<&NodePicture>) -> (String, &'static str)
 }
 
 /// A machine, and the node it brought.
-pub(super) fn machine(id: PlaneId, name: MachineName, scenario: &Scenario, picture: &Picture) -> Vec<Fact> {
-    let spec = &scenario.kube.planes[id.0 as usize];
-    let group = &spec.groups[name.group.0 as usize];
-    let plane = picture.planes.get(id.0 as usize);
-    let machine = plane.and_then(|plane| plane.machines.iter().find(|machine| machine.name == name));
+pub(super) fn machine(id: KubeClusterId, name: MachineName, scenario: &Scenario, picture: &Picture) -> Vec<Fact> {
+    let spec = &scenario.kube.clusters[id.0 as usize];
+    let deployment = &spec.machine_deployments[name.deployment.0 as usize];
+    let cluster = picture.clusters.get(id.0 as usize);
+    let machine = cluster.and_then(|cluster| cluster.machines.iter().find(|machine| machine.name == name));
     let of_it = |node: &&NodePicture| {
         node.name == NodeName::Machine(name) || machine.is_some_and(|machine| machine.node == Some(node.key))
     };
-    let node = plane.and_then(|plane| plane.nodes.iter().find(of_it));
+    let node = cluster.and_then(|cluster| cluster.nodes.iter().find(of_it));
     let mut facts = match machine {
         Some(machine) => phase(machine, picture.at),
         None => vec![("phase", "✕ not there now".to_owned(), "bad")],
     };
-    facts.push(("deployment", group.name.clone(), ""));
-    facts.push(("zone", zone(group.zone, scenario), ""));
+    facts.push(("deployment", deployment.name.clone(), ""));
+    facts.push(("zone", zone(deployment.zone, scenario), ""));
     facts.push(("cluster", spec.name.clone(), ""));
     match node {
         Some(node) => {
@@ -126,14 +126,14 @@ fn of_node(node: &NodePicture, scenario: &Scenario) -> Vec<Fact> {
 pub(super) fn node(id: NodeId, scenario: &Scenario, picture: &Picture) -> Vec<Fact> {
     let Some(object) = objects(scenario, Some(picture)).nodes.swap_remove(id.0 as usize) else { return Vec::new() };
     let mut facts = Vec::new();
-    for (spec, plane) in scenario.kube.planes.iter().zip(&picture.planes) {
+    for (spec, cluster) in scenario.kube.clusters.iter().zip(&picture.clusters) {
         let Some(key) = spec.nodes.iter().position(|node| node.node == id) else { continue };
         let of_key = |other: Option<zonefall_core::ids::NodeKey>| other.is_some_and(|other| other.0 as usize == key);
-        match plane.nodes.iter().find(|node| of_key(Some(node.key))) {
+        match cluster.nodes.iter().find(|node| of_key(Some(node.key))) {
             Some(node) => facts.extend(of_node(node, scenario)),
             None => facts.push(("ready", "✕ its object is gone".to_owned(), "bad")),
         }
-        let machine = plane.machines.iter().find(|machine| of_key(machine.node));
+        let machine = cluster.machines.iter().find(|machine| of_key(machine.node));
         facts.extend(
             machine.map(|machine| ("machine", format!("{}: {}", machine.name.text(spec), phase_words(machine.phase)), "")),
         );
@@ -144,7 +144,7 @@ pub(super) fn node(id: NodeId, scenario: &Scenario, picture: &Picture) -> Vec<Fa
 
 /// What a zone has of all this.
 pub(super) fn in_zone(id: ZoneId, scenario: &Scenario, picture: &Picture) -> Vec<Fact> {
-    if scenario.kube.planes.is_empty() {
+    if scenario.kube.clusters.is_empty() {
         return Vec::new();
     }
     let all = objects(scenario, Some(picture));
@@ -158,7 +158,7 @@ pub(super) fn in_zone(id: ZoneId, scenario: &Scenario, picture: &Picture) -> Vec
         sum.iter_mut().zip(node.pods).for_each(|(sum, pods)| *sum += pods);
         sum
     });
-    let machines = picture.planes.iter().flat_map(|plane| &plane.machines).filter(|machine| machine.zone == id);
+    let machines = picture.clusters.iter().flat_map(|cluster| &cluster.machines).filter(|machine| machine.zone == id);
     let mut phases: Vec<(&str, usize)> = Vec::new();
     for machine in machines {
         let words = phase_words(machine.phase);

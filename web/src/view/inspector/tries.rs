@@ -1,7 +1,7 @@
 //! Things to try, where nothing is selected: what people come to see, in one click.
 
 use yew::prelude::*;
-use zonefall_core::ids::{ClusterId, MemberId};
+use zonefall_core::ids::{EtcdId, MemberId};
 use zonefall_core::scenario::Scenario;
 use zonefall_core::sim::Role;
 use zonefall_core::sim::picture::Picture;
@@ -24,7 +24,7 @@ struct Try {
 fn tries(scenario: &Scenario, picture: &Picture) -> Vec<Try> {
     let leader = (0..).zip(&picture.etcd).find_map(|(cluster, now)| {
         let index = now.members.iter().position(|m| m.down.is_none() && m.status.role == Role::Leader)?;
-        Some(MemberId { cluster: ClusterId(cluster), index: index as u8 })
+        Some(MemberId { cluster: EtcdId(cluster), index: index as u8 })
     });
     let Some(leader) = leader else { return Vec::new() };
     let zone = scenario.zone_of(leader);

@@ -1,6 +1,6 @@
 //! What needs room on the map: how many things stand where, by number, so that places are found anew only when that changes.
 
-use zonefall_core::ids::{ClusterId, MemberId, NodeId, ZoneId};
+use zonefall_core::ids::{EtcdId, MemberId, NodeId, ZoneId};
 use zonefall_core::scenario::{Node, Scenario};
 
 use crate::state::Selection;
@@ -60,12 +60,12 @@ impl Crowd {
     pub fn new(scenario: &Scenario) -> Self {
         let card = |(id, node): (NodeId, &Node)| Card::new(Selection::Node(id), node.zone, false);
         let mut cards: Vec<Card> = (0..).map(NodeId).zip(&scenario.nodes).map(card).collect();
-        for (cluster, spec) in (0..).map(ClusterId).zip(&scenario.etcd) {
+        for (cluster, spec) in (0..).map(EtcdId).zip(&scenario.etcd) {
             for (index, member) in (0..).zip(&spec.members) {
                 cards[member.node.0 as usize].members.push(MemberId { cluster, index });
             }
         }
-        let (kube, heaps) = (!scenario.kube.planes.is_empty(), vec![Vec::new(); scenario.zones.len()]);
+        let (kube, heaps) = (!scenario.kube.clusters.is_empty(), vec![Vec::new(); scenario.zones.len()]);
         Self { kube, ids: Vec::new(), cards, heaps, rows: Vec::new() }
     }
 

@@ -1,6 +1,6 @@
 //! The map by keyboard: arrows go to the nearest thing that way.
 
-use zonefall_core::ids::{ClientId, ClusterId, MemberId, NodeId, ZoneId};
+use zonefall_core::ids::{ClientId, EtcdId, MemberId, NodeId, ZoneId};
 use zonefall_core::scenario::Scenario;
 
 use super::items::spot;
@@ -38,7 +38,7 @@ pub(crate) fn all(scenario: &Scenario, layout: &Layout) -> Vec<Selection> {
     let zones = scenario.zones.len() as u16;
     let members = (0..).zip(&layout.members).flat_map(|(c, places)| {
         let chips = (0..).zip(places).filter(|(_, place)| place.h > 0.0);
-        chips.map(move |(index, _)| Selection::Member(MemberId { cluster: ClusterId(c), index }))
+        chips.map(move |(index, _)| Selection::Member(MemberId { cluster: EtcdId(c), index }))
     });
     let links = (0..zones).flat_map(|a| (a + 1..zones).map(move |b| (a, b))).zip(&layout.links);
     let links = links.filter(|(_, place)| place.near).map(|((a, b), _)| Selection::Link(ZoneId(a), ZoneId(b)));
@@ -93,7 +93,7 @@ mod tests {
         let scenario = Scenario::from_json(bundled()[0].json).unwrap();
         let layout = layout(&scenario, &Crowd::new(&scenario), 860.0);
         let walk = |from, way| next(&scenario, &layout, from, way);
-        let member = |index| Selection::Member(MemberId { cluster: ClusterId(0), index });
+        let member = |index| Selection::Member(MemberId { cluster: EtcdId(0), index });
         let zone = |z| Selection::Zone(ZoneId(z));
         assert_eq!(walk(zone(0), Way::Down), Some(Selection::Node(NodeId(0))));
         assert_eq!(walk(Selection::Node(NodeId(0)), Way::Down), Some(member(0)));

@@ -122,15 +122,15 @@ pub fn element_id(is: Selection) -> String {
         Selection::Member(m) => format!("map-m{}-{}", m.cluster.0, m.index),
         Selection::Link(a, b) => format!("map-l{}-{}", a.0, b.0),
         Selection::Client(c) => format!("map-c{}", c.0),
-        Selection::Machine(plane, MachineName { group, template, suffix }) => {
-            format!("map-v{}-{}-{template}-{suffix}", plane.0, group.0)
+        Selection::Machine(cluster, MachineName { deployment, template, suffix }) => {
+            format!("map-v{}-{}-{template}-{suffix}", cluster.0, deployment.0)
         }
-        Selection::Pod(plane, PodName { workload, tag }) => {
+        Selection::Pod(cluster, PodName { workload, tag }) => {
             let (a, b) = match tag {
                 PodTag::Replica { template, suffix } => (template, suffix),
                 PodTag::Ordinal(number) | PodTag::Agent(number) => (0, number),
             };
-            format!("map-p{}-{}-{a}-{b}", plane.0, workload.0)
+            format!("map-p{}-{}-{a}-{b}", cluster.0, workload.0)
         }
     }
 }

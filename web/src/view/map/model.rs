@@ -131,7 +131,7 @@ pub fn model(scenario: &Scenario, picture: Option<&Picture>, report: Option<&Rep
             name: zone.name.clone(),
             dark: faults.iter().any(|f| matches!(f, Fault::ZonePower(z) if z.named() == id)),
             cut: cut(faults.iter().filter_map(|f| match f {
-                Fault::ZoneCut { zone, direction } if zone.named() == id => Some(*direction),
+                Fault::ZonePartition { zone, direction } if zone.named() == id => Some(*direction),
                 _ => None,
             })),
             degraded: degraded(&faults, id, id),
@@ -141,7 +141,7 @@ pub fn model(scenario: &Scenario, picture: Option<&Picture>, report: Option<&Rep
         name: node.name.clone(),
         powered: picture.is_none_or(|p| p.powered[i as usize]),
         cut: cut(faults.iter().filter_map(|f| match f {
-            Fault::NodeCut { node, direction } if node.named() == NodeId(i) => Some(*direction),
+            Fault::NodePartition { node, direction } if node.named() == NodeId(i) => Some(*direction),
             _ => None,
         })),
     });
@@ -191,7 +191,7 @@ fn members(scenario: &Scenario, cluster: u16, picture: Option<&Picture>, faults:
             _ => None,
         });
         MemberFace {
-            id: MemberId { cluster: zonefall_core::ids::ClusterId(cluster), index },
+            id: MemberId { cluster: zonefall_core::ids::EtcdId(cluster), index },
             name: member.name.clone(),
             shape: now.map_or(Shape::Down, |m| shape(m.down, m.status.role)),
             role: now.map_or("", say::role),
@@ -228,7 +228,7 @@ fn asks(client: &Client, scenario: &Scenario) -> String {
     let whom = match client.target {
         Target::Leader => "leader",
         Target::Follower => "follower",
-        Target::Member(index) => &scenario.etcd[client.cluster.0 as usize].members[index as usize].name,
+        Target::Member(index) => &scenario.etcd[client.etcd.0 as usize].members[index as usize].name,
         Target::Nearest => "nearest",
         Target::All => "all in turn",
     };

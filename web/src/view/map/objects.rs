@@ -9,12 +9,12 @@
 use std::collections::BTreeMap;
 
 use zonefall_core::gardener::machine::Phase;
-use zonefall_core::ids::{MemberId, NodeKey, PlaneId};
+use zonefall_core::ids::{KubeClusterId, MemberId, NodeKey};
 use zonefall_core::kube::glance::{MachinePicture, NodePicture, PlanePicture, PodPicture};
 use zonefall_core::kube::name::{NodeName, PodName, PodTag};
 use zonefall_core::kube::record::{Loss, Ready};
 use zonefall_core::kube::spec::labels::Symbol;
-use zonefall_core::kube::spec::{PlaneSpec, Role};
+use zonefall_core::kube::spec::{KubeClusterSpec, Role};
 use zonefall_core::kube::words::node_name;
 use zonefall_core::scenario::Scenario;
 use zonefall_core::sim::picture::Picture;
@@ -161,7 +161,7 @@ pub struct Objects {
 }
 
 /// A pod where it stands.
-type Placed<'a> = (PlaneId, &'a PodPicture, Mark);
+type Placed<'a> = (KubeClusterId, &'a PodPicture, Mark);
 
 /// What there is, while it is gathered.
 struct Gatherer<'a> {
@@ -169,17 +169,17 @@ struct Gatherer<'a> {
     out: Objects,
     /// Members have chips.
     chips: bool,
-    cards: BTreeMap<(PlaneId, NodeKey), usize>,
+    cards: BTreeMap<(KubeClusterId, NodeKey), usize>,
     on_card: Vec<Vec<Placed<'a>>>,
     waiting: BTreeMap<&'static str, Vec<Placed<'a>>>,
-    heaps: Vec<BTreeMap<&'static str, Vec<(PlaneId, &'a MachinePicture)>>>,
+    heaps: Vec<BTreeMap<&'static str, Vec<(KubeClusterId, &'a MachinePicture)>>>,
 }
 
 /// What there is of a scenario at one moment, or before the first.
 pub fn objects(scenario: &Scenario, picture: Option<&Picture>) -> Objects {
     let mut all = Gatherer::new(scenario);
-    let planes = (0..).map(PlaneId).zip(&scenario.kube.planes);
-    for (id, spec) in planes.clone() {
+    let clusters = (0..).map(KubeClusterId).zip(&scenario.kube.clusters);
+    for (id, spec) in clusters.clone() {
         for (key, node) in (0..).map(NodeKey).zip(&spec.nodes) {
             let card = node.node.0 as usize;
             all.cards.insert((id, key), card);
@@ -187,10 +187,10 @@ pub fn objects(scenario: &Scenario, picture: Option<&Picture>) -> Objects {
             all.out.nodes[card] = Some(NodeObject { state: "gone", tone: "bad", phase: "", pods: [0; 6] });
         }
     }
-    for ((id, spec), plane) in planes.zip(picture.iter().flat_map(|picture| &picture.planes)) {
-        all.nodes(id, spec, plane);
-        all.machines(id, spec, plane);
-        all.pods(id, spec, plane);
+    for ((id, spec), cluster) in clusters.zip(picture.iter().flat_map(|picture| &picture.clusters)) {
+        all.nodes(id, spec, cluster);
+        all.machines(id, spec, cluster);
+        all.pods(id, spec, cluster);
     }
     all.finish()
 }
@@ -230,8 +230,8 @@ impl<'a> Gatherer<'a> {
         }
     }
 
-    fn nodes(&mut self, id: PlaneId, spec: &PlaneSpec, plane: &PlanePicture) {
-        for node in &plane.nodes {
+    fn nodes(&mut self, id: KubeClusterId, spec: &KubeClusterSpec, cluster: &PlanePicture) {
+        for node in &cluster.nodes {
             let (state, tone) = node_state(node);
             let object = NodeObject { state, tone, phase: "", pods: [0; 6] };
             match (node.name, self.cards.get(&(id, node.key))) {
@@ -248,8 +248,8 @@ impl<'a> Gatherer<'a> {
         }
     }
 
-    fn machines(&mut self, id: PlaneId, spec: &PlaneSpec, plane: &'a PlanePicture) {
-        for machine in &plane.machines {
+    fn machines(&mut self, id: KubeClusterId, spec: &KubeClusterSpec, cluster: &'a PlanePicture) {
+        for machine in &cluster.machines {
             let phase = phase_words(machine.phase);
             match machine.node.and_then(|key| self.cards.get(&(id, key)).copied()) {
                 None => self.heaps[machine.zone.0 as usize].entry(phase).or_default().push((id, machine)),
@@ -266,9 +266,9 @@ impl<'a> Gatherer<'a> {
         }
     }
 
-    fn pods(&mut self, id: PlaneId, spec: &PlaneSpec, plane: &'a PlanePicture) {
-        let lost: BTreeMap<NodeKey, bool> = plane.nodes.iter().map(|node| (node.key, node.lost.is_some())).collect();
-        for pod in &plane.pods {
+    fn pods(&mut self, id: KubeClusterId, spec: &KubeClusterSpec, cluster: &'a PlanePicture) {
+        let lost: BTreeMap<NodeKey, bool> = cluster.nodes.iter().map(|node| (node.key, node.lost.is_some())).collect();
+        for pod in &cluster.pods {
             // A pod may outlive its node.
             let Some((card, lost)) = pod.node.and_then(|key| Some((*self.cards.get(&(id, key))?, *lost.get(&key)?))) else {
                 self.waiting.entry(waits_for(pod)).or_default().push((id, pod, mark(pod, false)));
@@ -293,8 +293,8 @@ impl<'a> Gatherer<'a> {
     }
 
     fn push_pods(&mut self, pods: &[Placed<'_>], named: bool) -> Vec<usize> {
-        let planes = &self.scenario.kube.planes;
-        let thing = |(id, pod, mark): &Placed<'_>| of_pod(*id, pod, &planes[id.0 as usize], *mark, named);
+        let clusters = &self.scenario.kube.clusters;
+        let thing = |(id, pod, mark): &Placed<'_>| of_pod(*id, pod, &clusters[id.0 as usize], *mark, named);
         let things: Vec<Thing> = pods.iter().map(thing).collect();
         things.into_iter().map(|thing| self.push(thing)).collect()
     }
@@ -311,9 +311,9 @@ impl<'a> Gatherer<'a> {
         for (zone, heaps) in std::mem::take(&mut self.heaps).into_iter().enumerate() {
             for (phase, machines) in heaps {
                 let few = if machines.len() > MOST_ALIKE { &[][..] } else { &machines };
-                let planes = &self.scenario.kube.planes;
+                let clusters = &self.scenario.kube.clusters;
                 let things: Vec<Thing> =
-                    few.iter().map(|(id, machine)| of_machine(*id, machine, &planes[id.0 as usize], "")).collect();
+                    few.iter().map(|(id, machine)| of_machine(*id, machine, &clusters[id.0 as usize], "")).collect();
                 let cells = things.into_iter().map(|thing| self.push(thing)).collect();
                 self.out.crowd.heaps[zone].push(cells);
                 self.out.heaps[zone].push(format!("{} {phase}", machines.len()));
@@ -356,8 +356,8 @@ fn mark(pod: &PodPicture, lost: bool) -> Mark {
 }
 
 /// How a pod of a plane stands.
-pub fn mark_of(pod: &PodPicture, plane: &PlanePicture) -> Mark {
-    match plane.nodes.iter().find(|node| Some(node.key) == pod.node) {
+pub fn mark_of(pod: &PodPicture, cluster: &PlanePicture) -> Mark {
+    match cluster.nodes.iter().find(|node| Some(node.key) == pod.node) {
         Some(node) => mark(pod, node.lost.is_some()),
         None => mark(pod, false),
     }
@@ -373,21 +373,21 @@ pub fn waits_for(pod: &PodPicture) -> &'static str {
 }
 
 /// The member of etcd that a pod runs.
-pub fn member_of(pod: PodName, spec: &PlaneSpec) -> Option<MemberId> {
+pub fn member_of(pod: PodName, spec: &KubeClusterSpec) -> Option<MemberId> {
     match (spec.workloads[pod.workload.0 as usize].role, pod.tag) {
         (Role::Etcd(cluster), PodTag::Ordinal(index)) => Some(MemberId { cluster, index: u8::try_from(index).ok()? }),
         _ => None,
     }
 }
 
-fn of_pod(id: PlaneId, pod: &PodPicture, spec: &PlaneSpec, mark: Mark, named: bool) -> Thing {
+fn of_pod(id: KubeClusterId, pod: &PodPicture, spec: &KubeClusterSpec, mark: Mark, named: bool) -> Thing {
     let name = pod.name.text(spec);
     let why = if pod.node.is_none() { format!(": {}", waits_for(pod)) } else { String::new() };
     let label = format!("pod {name}, {}{why}", mark.words());
     Thing { is: Selection::Pod(id, pod.name), text: if named { name.clone() } else { String::new() }, name, mark, label }
 }
 
-fn of_machine(id: PlaneId, machine: &MachinePicture, spec: &PlaneSpec, text: &str) -> Thing {
+fn of_machine(id: KubeClusterId, machine: &MachinePicture, spec: &KubeClusterSpec, text: &str) -> Thing {
     let name = machine.name.text(spec);
     let label = format!("machine {name}, {}", phase_words(machine.phase));
     Thing { is: Selection::Machine(id, machine.name), name, mark: Mark::of_phase(machine.phase), text: text.to_owned(), label }
@@ -441,9 +441,9 @@ mod tests {
         let few = objects(&scenario, Some(&picture));
         assert!(few.things.iter().all(|thing| !thing.name.starts_with("etcd-main")), "it has a chip");
         let pods: usize = few.nodes.iter().flatten().map(|node| node.pods.iter().sum::<usize>()).sum();
-        assert_eq!(pods, picture.planes[0].pods.len());
-        let plane = &mut picture.planes[0];
-        plane.pods = plane.pods.iter().flat_map(|pod| vec![pod.clone(); 100]).collect();
+        assert_eq!(pods, picture.clusters[0].pods.len());
+        let cluster = &mut picture.clusters[0];
+        cluster.pods = cluster.pods.iter().flat_map(|pod| vec![pod.clone(); 100]).collect();
         let many = objects(&scenario, Some(&picture));
         assert!(many.crowd.cards.iter().any(|card| card.bar) && many.things.len() < few.things.len());
     }

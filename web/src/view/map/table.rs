@@ -1,9 +1,9 @@
 //! The map as tables: the same things, in the same words.
 
 use yew::prelude::*;
-use zonefall_core::ids::{ClientId, NodeId, NodeKey, PlaneId, ZoneId};
+use zonefall_core::ids::{ClientId, KubeClusterId, NodeId, NodeKey, ZoneId};
 use zonefall_core::kube::glance::PlanePicture;
-use zonefall_core::kube::spec::PlaneSpec;
+use zonefall_core::kube::spec::KubeClusterSpec;
 use zonefall_core::kube::words::node_name;
 use zonefall_core::report::Report;
 use zonefall_core::scenario::Scenario;
@@ -117,39 +117,39 @@ fn kubernetes(scenario: &Scenario, picture: &Picture, objects: &Objects, pick: &
             </tr>
         }
     });
-    let planes = || (0..).map(PlaneId).zip(&scenario.kube.planes).zip(&picture.planes);
-    let node_of = |plane: &PlanePicture, spec: &PlaneSpec, key: Option<NodeKey>| {
-        let node = plane.nodes.iter().find(|node| Some(node.key) == key);
+    let clusters = || (0..).map(KubeClusterId).zip(&scenario.kube.clusters).zip(&picture.clusters);
+    let node_of = |cluster: &PlanePicture, spec: &KubeClusterSpec, key: Option<NodeKey>| {
+        let node = cluster.nodes.iter().find(|node| Some(node.key) == key);
         node.map_or_else(|| "none".to_owned(), |node| node_name(node.name, spec, scenario))
     };
-    let machines = planes().flat_map(|((id, spec), plane)| {
-        plane.machines.iter().map(move |machine| {
+    let machines = clusters().flat_map(|((id, spec), cluster)| {
+        cluster.machines.iter().map(move |machine| {
             let name = machine.name.text(spec);
             html! {
                 <tr>
                     <td>{ pick(Selection::Machine(id, machine.name), &name, format!("row-machine-{name}")) }</td>
                     <td>{ &scenario.zones[machine.zone.0 as usize].name }</td>
                     <td>{ phase_words(machine.phase) }</td>
-                    <td>{ node_of(plane, spec, machine.node) }</td>
+                    <td>{ node_of(cluster, spec, machine.node) }</td>
                 </tr>
             }
         })
     });
-    let pods = planes().flat_map(|((id, spec), plane)| {
-        plane.pods.iter().map(move |pod| {
-            let (name, mark) = (pod.name.text(spec), mark_of(pod, plane));
+    let pods = clusters().flat_map(|((id, spec), cluster)| {
+        cluster.pods.iter().map(move |pod| {
+            let (name, mark) = (pod.name.text(spec), mark_of(pod, cluster));
             let why = if mark == Mark::Waiting { waits_for(pod) } else { "" };
             html! {
                 <tr>
                     <td>{ pick(Selection::Pod(id, pod.name), &name, format!("row-pod-{name}")) }</td>
                     <td>{ mark.words() }</td>
-                    <td>{ node_of(plane, spec, pod.node) }</td>
+                    <td>{ node_of(cluster, spec, pod.node) }</td>
                     <td>{ why }</td>
                 </tr>
             }
         })
     });
-    let all: usize = picture.planes.iter().map(|plane| plane.pods.len()).sum();
+    let all: usize = picture.clusters.iter().map(|cluster| cluster.pods.len()).sum();
     html! {
         <>
             { table("Nodes of Kubernetes", &["Node", "State", "Pods"], nodes.collect()) }

@@ -121,7 +121,7 @@ fn parts(report: &Report, provider: &str, split: CostSplit) -> Html {
 fn prices(report: &Report) -> Html {
     let row = |price: &PriceReport| {
         let usd = format!("${}/{}", price.usd, price.unit.word());
-        let texts = [price.provider.as_str(), &price.what, &usd, &price.date, price.check.words(), &price.source];
+        let texts = [price.provider.as_str(), &price.what, &usd, &price.date, price.check.describe(), &price.source];
         texts.map(str::to_owned).to_vec()
     };
     let head = ["Provider", "Price of", "US dollars", "As of", "How sure", "Source"];

@@ -6,7 +6,7 @@ use super::*;
 use crate::gardener::druid::MigrationFact::{self, *};
 use crate::gardener::garden::Obstacle;
 use crate::ids::SeedId;
-use crate::kube::spec::scheduler::NoSeed;
+use crate::kube::spec::scheduler::SeedRejection;
 use crate::record::RequestResult;
 use crate::report::MigrationReport;
 use proptest::prelude::*;
@@ -145,9 +145,9 @@ fn what_does_not_fit_is_denied() {
     let zonal = json!({"failure_tolerance": "zone", "seed": "wide"});
     for (shoot, to, denied, words) in [
         (json!({}), "narrow", Denied(NARROW, Obstacle::Same), "it is there already"),
-        (json!({}), "full", elsewhere(SeedId(2), NoSeed::Full), "no capacity for another shoot"),
-        (json!({}), "far", elsewhere(SeedId(3), NoSeed::OtherRegion), "in another region"),
-        (zonal, "narrow", elsewhere(NARROW, NoSeed::NotMultiZonal), "not multi-zonal"),
+        (json!({}), "full", elsewhere(SeedId(2), SeedRejection::Full), "no capacity for another shoot"),
+        (json!({}), "far", elsewhere(SeedId(3), SeedRejection::OtherRegion), "in another region"),
+        (zonal, "narrow", elsewhere(NARROW, SeedRejection::NotMultiZonal), "not multi-zonal"),
     ] {
         let seen = run(&scenario(&world(&shoot, &json!([moves("10m", to)]), &json!([]))), 1);
         assert_eq!(facts(&seen), [denied]);
@@ -162,7 +162,7 @@ fn what_does_not_fit_is_denied() {
 fn what_is_asked_for_meanwhile() {
     let operations = json!([moves("10m", "wide"), moves("10m1s", "narrow"), asks("10m2s", "zone"), moves("40m", "narrow")]);
     let seen = run(&scenario(&world(&json!({}), &operations, &json!([]))), 1);
-    let denied = [Denied(NARROW, Obstacle::Moves), Denied(NARROW, Obstacle::Seed(NoSeed::NotMultiZonal))];
+    let denied = [Denied(NARROW, Obstacle::Moves), Denied(NARROW, Obstacle::Seed(SeedRejection::NotMultiZonal))];
     assert_eq!(facts(&seen).into_iter().filter(|fact| matches!(fact, Denied(..))).collect::<Vec<_>>(), denied);
     use ToleranceFact::{Admitted as Granted, Done as Survives, Follows};
     assert_eq!(

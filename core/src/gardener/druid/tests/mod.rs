@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::gardener::admission::Denial;
 use crate::gardener::druid::{DruidFact, ToleranceFact};
 use crate::gardener::outage::OutageFact;
-use crate::ids::{ClusterId, MemberId, ZoneId};
+use crate::ids::{EtcdId, MemberId, ZoneId};
 use crate::kernel::time::Time;
 use crate::kube::record::{KubeRecord, PodFact, Reason};
 use crate::kube::spec::gardener::FailureTolerance;
@@ -21,7 +21,7 @@ use crate::scenario::{MemberChange, Scenario};
 use crate::sim::{Exact, Options, Role};
 
 /// The etcd cluster of the shoot, after that of the seed.
-const MAIN: ClusterId = ClusterId(1);
+const MAIN: EtcdId = EtcdId(1);
 
 /// A seed over three zones with a shoot of an API server and etcd only.
 fn landscape(shoot: &Value, duration: &str, faults: &Value, operations: &Value) -> Scenario {

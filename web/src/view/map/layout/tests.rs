@@ -106,8 +106,8 @@ fn pods_and_machines_find_room_however_many_there_are() {
         simulation.run_until(Time::ZERO + Duration::from_secs(60 * minute), &mut |_, _| {});
         let mut picture = simulation.picture();
         for pods in [1, 3, 60] {
-            let plane = &mut picture.planes[0];
-            plane.pods = plane.pods.iter().flat_map(|pod| vec![pod.clone(); pods]).collect();
+            let cluster = &mut picture.clusters[0];
+            cluster.pods = cluster.pods.iter().flat_map(|pod| vec![pod.clone(); pods]).collect();
             let crowd = objects(&scenario, Some(&picture)).crowd;
             for width in [320.0, 374.0, 600.0, 807.0, 1_900.0] {
                 check(&scenario, &crowd, width);

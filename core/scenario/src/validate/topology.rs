@@ -1,7 +1,7 @@
 //! Regions, zones, nodes, volumes, and the paths between zones.
 
 use super::names::Names;
-use super::{Context, quoted};
+use super::{CheckCtx, quoted};
 use crate::ids::ZoneId;
 use crate::model::{CERTIFICATE_BYTES, Disk, Network, Node, Path, Volume, Zone};
 use crate::raw::{RawDisk, RawNetwork, RawPath, RawScenario};
@@ -12,7 +12,7 @@ use zonefall_kernel::time::Duration;
 const MAX_ZONES: usize = 64;
 
 /// The world as far as it could be made out.
-pub(super) struct World {
+pub(super) struct Topology {
     pub(super) regions: Vec<String>,
     pub(super) zones: Vec<Zone>,
     pub(super) nodes: Vec<Node>,
@@ -27,20 +27,20 @@ pub(super) struct World {
     pub(super) volume_zones: Vec<Option<ZoneId>>,
 }
 
-pub(super) fn validate(cx: &mut Context<'_>, raw: &RawScenario) -> World {
+pub(super) fn validate(ctx: &mut CheckCtx<'_>, raw: &RawScenario) -> Topology {
     let mut region_names = Names::new("a region");
     let mut zone_names = Names::new("a zone");
     let mut zones = Vec::new();
     for (r, region) in raw.topology.regions.iter().enumerate() {
         let path = format!("topology.regions[{r}]");
-        region_names.add(cx, &format!("{path}.name"), region.name.as_str(), r);
+        region_names.add(ctx, &format!("{path}.name"), region.name.as_str(), r);
         for (z, zone) in region.zones.iter().enumerate() {
-            zone_names.add(cx, &format!("{path}.zones[{z}]"), zone.as_str(), zones.len());
+            zone_names.add(ctx, &format!("{path}.zones[{z}]"), zone.as_str(), zones.len());
             zones.push(Zone { name: zone.to_string(), region: r as u16 });
         }
     }
     if zones.len() > MAX_ZONES {
-        cx.error("topology.regions", format!("{} zones in all", zones.len()), format!("at most {MAX_ZONES}"));
+        ctx.error("topology.regions", format!("{} zones in all", zones.len()), format!("at most {MAX_ZONES}"));
         zones.truncate(MAX_ZONES);
     }
 
@@ -48,8 +48,8 @@ pub(super) fn validate(cx: &mut Context<'_>, raw: &RawScenario) -> World {
     let mut node_zones = Vec::new();
     for (n, node) in raw.topology.nodes.iter().enumerate() {
         let path = format!("topology.nodes[{n}]");
-        node_names.add(cx, &format!("{path}.name"), node.name.as_str(), n);
-        node_zones.push(zone_names.find(cx, &format!("{path}.zone"), &node.zone).map(zone_id));
+        node_names.add(ctx, &format!("{path}.name"), node.name.as_str(), n);
+        node_zones.push(zone_names.find(ctx, &format!("{path}.zone"), &node.zone).map(zone_id));
     }
 
     let mut volume_names = Names::new("a volume");
@@ -57,16 +57,16 @@ pub(super) fn validate(cx: &mut Context<'_>, raw: &RawScenario) -> World {
     let mut volumes = Vec::new();
     for (v, volume) in raw.topology.volumes.iter().enumerate() {
         let path = format!("topology.volumes[{v}]");
-        volume_names.add(cx, &format!("{path}.name"), volume.name.as_str(), v);
-        let zone = zone_names.find(cx, &format!("{path}.zone"), &volume.zone).map(zone_id);
-        let disk = disk(cx, &format!("{path}.disk"), &volume.disk);
-        cx.copies(&format!("{path}.disk.fsync"), &disk.fsync, 1);
+        volume_names.add(ctx, &format!("{path}.name"), volume.name.as_str(), v);
+        let zone = zone_names.find(ctx, &format!("{path}.zone"), &volume.zone).map(zone_id);
+        let disk = disk(ctx, &format!("{path}.disk"), &volume.disk);
+        ctx.copies(&format!("{path}.disk.fsync"), &disk.fsync, 1);
         volume_zones.push(zone);
         volumes.push(Volume { name: volume.name.to_string(), zone: zone.unwrap_or(ZoneId(0)), disk });
     }
 
-    let network = network(cx, &raw.network, &zones, &zone_names);
-    World {
+    let network = network(ctx, &raw.network, &zones, &zone_names);
+    Topology {
         regions: raw.topology.regions.iter().map(|region| region.name.to_string()).collect(),
         nodes: raw
             .topology
@@ -90,12 +90,12 @@ fn zone_id(index: usize) -> ZoneId {
     ZoneId(index as u16)
 }
 
-pub(super) fn disk(cx: &mut Context<'_>, path: &str, raw: &RawDisk) -> Disk {
-    let fsync = cx.latency(&format!("{path}.fsync"), &raw.fsync);
+pub(super) fn disk(ctx: &mut CheckCtx<'_>, path: &str, raw: &RawDisk) -> Disk {
+    let fsync = ctx.latency(&format!("{path}.fsync"), &raw.fsync);
     Disk { fsync, bytes_per_s: raw.bandwidth.bytes_per_s(), iops: raw.iops.map(u64::from) }
 }
 
-fn network(cx: &mut Context<'_>, raw: &RawNetwork, zones: &[Zone], names: &Names) -> Network {
+fn network(ctx: &mut CheckCtx<'_>, raw: &RawNetwork, zones: &[Zone], names: &Names) -> Network {
     let usual = RawNetwork::default();
     let same_host = raw.same_host.or(&usual.same_host);
     let same_zone = raw.same_zone.or(&usual.same_zone);
@@ -103,21 +103,21 @@ fn network(cx: &mut Context<'_>, raw: &RawNetwork, zones: &[Zone], names: &Names
     let cross_region = raw.cross_region.or(&usual.cross_region);
 
     // Each kind once for its errors, then a copy for every pair of zones.
-    let inside = path(cx, "network.same_zone", &same_zone);
-    let across = path(cx, "network.cross_zone", &cross_zone);
-    let far = path(cx, "network.cross_region", &cross_region);
-    cx.copies("network.same_zone.jitter", &inside.jitter, zones.len());
+    let inside = path(ctx, "network.same_zone", &same_zone);
+    let across = path(ctx, "network.cross_zone", &cross_zone);
+    let far = path(ctx, "network.cross_region", &cross_region);
+    ctx.copies("network.same_zone.jitter", &inside.jitter, zones.len());
     let together = |a: usize| zones.iter().filter(|zone| zone.region == zones[a].region).count();
     let same_region: usize = (0..zones.len()).map(together).sum();
-    cx.copies("network.cross_zone.jitter", &across.jitter, same_region - zones.len());
-    cx.copies("network.cross_region.jitter", &far.jitter, zones.len() * zones.len() - same_region);
+    ctx.copies("network.cross_zone.jitter", &across.jitter, same_region - zones.len());
+    ctx.copies("network.cross_region.jitter", &far.jitter, zones.len() * zones.len() - same_region);
     let kind = |a: usize, b: usize| match (a == b, zones[a].region == zones[b].region) {
         (true, _) => (&same_zone, &inside),
         (false, true) => (&cross_zone, &across),
         (false, false) => (&cross_region, &far),
     };
     let mut paths = Vec::with_capacity(zones.len() * zones.len());
-    if cx.errors.is_empty() {
+    if ctx.errors.is_empty() {
         for a in 0..zones.len() {
             paths.extend((0..zones.len()).map(|b| kind(a, b).1.clone()));
         }
@@ -126,10 +126,10 @@ fn network(cx: &mut Context<'_>, raw: &RawNetwork, zones: &[Zone], names: &Names
     let mut seen = std::collections::BTreeMap::new();
     for (k, pair) in raw.pairs.iter().enumerate() {
         let place = format!("network.pairs[{k}]");
-        let Some((a, b)) = two_zones(cx, &place, &pair.between, names) else { continue };
+        let Some((a, b)) = two_zones(ctx, &place, &pair.between, names) else { continue };
         if let Some(first) = seen.insert((a.min(b), a.max(b)), k) {
             let found = format!("{} and {} again", pair.between[0], pair.between[1]);
-            cx.error(
+            ctx.error(
                 &format!("{place}.between"),
                 found,
                 format!("each pair of zones once; it is network.pairs[{first}] already"),
@@ -138,33 +138,33 @@ fn network(cx: &mut Context<'_>, raw: &RawNetwork, zones: &[Zone], names: &Names
         if a >= zones.len() || b >= zones.len() {
             continue;
         }
-        let changed = path(cx, &place, &pair.path.or(kind(a, b).0));
-        cx.copies(&format!("{place}.jitter"), &changed.jitter, 2);
+        let changed = path(ctx, &place, &pair.path.or(kind(a, b).0));
+        ctx.copies(&format!("{place}.jitter"), &changed.jitter, 2);
         if !paths.is_empty() {
             paths[a * zones.len() + b] = changed.clone();
             paths[b * zones.len() + a] = changed;
         }
     }
-    Network { paths, same_host: path(cx, "network.same_host", &same_host), tls: raw.tls, certificate_bytes: CERTIFICATE_BYTES }
+    Network { paths, same_host: path(ctx, "network.same_host", &same_host), tls: raw.tls, certificate_bytes: CERTIFICATE_BYTES }
 }
 
 /// The zones of a `between`.
-pub(super) fn two_zones(cx: &mut Context<'_>, path: &str, between: &[String; 2], names: &Names) -> Option<(usize, usize)> {
-    let a = names.find(cx, &format!("{path}.between[0]"), &between[0]);
-    let b = names.find(cx, &format!("{path}.between[1]"), &between[1]);
+pub(super) fn two_zones(ctx: &mut CheckCtx<'_>, path: &str, between: &[String; 2], names: &Names) -> Option<(usize, usize)> {
+    let a = names.find(ctx, &format!("{path}.between[0]"), &between[0]);
+    let b = names.find(ctx, &format!("{path}.between[1]"), &between[1]);
     a.zip(b)
 }
 
 /// A path of which nothing is left out.
-fn path(cx: &mut Context<'_>, at: &str, raw: &RawPath) -> Path {
-    let jitter = raw.jitter.as_ref().map_or(Latency::NONE, |jitter| cx.latency(&format!("{at}.jitter"), jitter));
+fn path(ctx: &mut CheckCtx<'_>, at: &str, raw: &RawPath) -> Path {
+    let jitter = raw.jitter.as_ref().map_or(Latency::NONE, |jitter| ctx.latency(&format!("{at}.jitter"), jitter));
     let loss = raw.loss.map_or(0.0, |loss| loss.0);
     if loss >= 1.0 {
-        cx.error(&format!("{at}.loss"), loss.to_string(), "less than 1; to cut a path off, use a zone_cut or node_cut fault");
+        ctx.error(&format!("{at}.loss"), loss.to_string(), "less than 1; to cut a path off, use a zone_cut or node_cut fault");
     }
     let delay = raw.delay.map_or(Duration::ZERO, |delay| delay.0);
     let Some(bandwidth) = raw.bandwidth else {
-        cx.error(&format!("{at}.bandwidth"), "nothing", quoted("1Gbit/s"));
+        ctx.error(&format!("{at}.bandwidth"), "nothing", quoted("1Gbit/s"));
         return Path { delay, jitter, loss, bytes_per_s: 1 };
     };
     Path { delay, jitter, loss, bytes_per_s: bandwidth.bytes_per_s() }

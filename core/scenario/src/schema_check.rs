@@ -8,16 +8,16 @@ use serde_json::{Map, Value};
 use super::error::{Errors, did_you_mean, one_of, quote, show};
 use super::json::{Step, render};
 use super::schema::{Unpicked, field, fields, is_required, kind_of, leaves, pick, required, resolve, shared, takes};
-use super::units::{base_of, wanted_of};
+use super::units::{base_of, expected_of};
 
 /// The file in the form the schema asks for, and the paths of the places that were replaced.
 pub(super) fn check(value: Value, errors: &mut Errors) -> (Value, BTreeSet<String>) {
-    let mut form = Form { errors, path: Vec::new(), replaced: BTreeSet::new() };
+    let mut form = SchemaCheck { errors, path: Vec::new(), replaced: BTreeSet::new() };
     let value = form.value(shared(), value, Bounds::default());
     (value, form.replaced)
 }
 
-struct Form<'a> {
+struct SchemaCheck<'a> {
     errors: &'a mut Errors,
     path: Vec<Step>,
     replaced: BTreeSet<String>,
@@ -37,7 +37,7 @@ impl Bounds {
     }
 }
 
-impl Form<'_> {
+impl SchemaCheck<'_> {
     /// `value` if it fits `schema`, or something that does.
     fn value(&mut self, schema: &'static Value, value: Value, bounds: Bounds) -> Value {
         let outer = bounds.and(schema);
@@ -47,7 +47,7 @@ impl Form<'_> {
             return self.union(schema, value, bounds);
         }
         if !takes(schema, kind_of(&value)) {
-            return self.wrong(schema, &value, &wanted(schema, bounds, &value));
+            return self.wrong(schema, &value, &expected(schema, bounds, &value));
         }
         match value {
             Value::Object(map) if schema.get("properties").is_some() => self.object(schema, map),
@@ -73,8 +73,8 @@ impl Form<'_> {
             } else {
                 let known = || fields(schema).map(|(name, _)| name);
                 let hint = if self.errors.suggests() { did_you_mean(&key, known()) } else { String::new() };
-                let wanted = format!("no such field, only {}{hint}", one_of_all(known()));
-                self.error(format!("the unknown field {}", quote(&key)), wanted);
+                let expected = format!("no such field, only {}{hint}", one_of_all(known()));
+                self.error(format!("the unknown field {}", quote(&key)), expected);
             }
             self.path.pop();
         }
@@ -93,13 +93,13 @@ impl Form<'_> {
         let limit = |key| schema.get(key).and_then(Value::as_u64).map(|n| n as usize);
         let (least, most) = (limit("minItems").unwrap_or(0), limit("maxItems").unwrap_or(usize::MAX));
         if items.len() < least || items.len() > most {
-            let wanted = match (least, most) {
+            let expected = match (least, most) {
                 (least, usize::MAX) => format!("at least {least}"),
                 (least, most) if least == most => format!("an array of {most}"),
                 (least, most) => format!("{least} to {most} of them"),
             };
             let found = show(&Value::Array(items));
-            self.error(found, wanted);
+            self.error(found, expected);
             self.replaced.insert(render(&self.path));
             return example(schema);
         }
@@ -122,7 +122,7 @@ impl Form<'_> {
                 Err(why) => format!(": {why}"),
             };
             let value = Value::String(text);
-            return self.wrong(schema, &value, &format!("{}{why}", wanted(schema, bounds, &value)));
+            return self.wrong(schema, &value, &format!("{}{why}", expected(schema, bounds, &value)));
         }
         if let Some(words) = words(&[schema])
             && !words.contains(&text.as_str())
@@ -143,7 +143,7 @@ impl Form<'_> {
         let fits = bound("minimum").is_none_or(|min| number >= min)
             && bound("maximum").is_none_or(|max| number <= max)
             && (schema.get("format").and_then(Value::as_str) != Some("uint32") || number <= f64::from(u32::MAX));
-        if fits { value } else { self.wrong(schema, &value, &wanted(schema, Bounds::default(), &value)) }
+        if fits { value } else { self.wrong(schema, &value, &expected(schema, Bounds::default(), &value)) }
     }
 
     fn union(&mut self, schema: &'static Value, value: Value, bounds: Bounds) -> Value {
@@ -151,7 +151,7 @@ impl Form<'_> {
         let kind = kind_of(&value);
         let fitting: Vec<&'static Value> = all.iter().copied().filter(|branch| takes(branch, kind)).collect();
         let Some(first) = fitting.first() else {
-            return self.wrong(schema, &value, &wanted(schema, bounds, &value));
+            return self.wrong(schema, &value, &expected(schema, bounds, &value));
         };
         match value {
             Value::Object(map) => match pick(&fitting, &map) {
@@ -186,16 +186,16 @@ impl Form<'_> {
                 self.path.push(Step::Key((*tag).to_owned()));
                 let written = map.get(*tag);
                 let hint = written.and_then(Value::as_str).map(|text| did_you_mean(text, words.iter().copied()));
-                let wanted = format!("{}{}", one_of_all(words.iter().copied()), hint.unwrap_or_default());
-                self.error(written.map_or_else(|| "nothing".to_owned(), show), wanted);
+                let expected = format!("{}{}", one_of_all(words.iter().copied()), hint.unwrap_or_default());
+                self.error(written.map_or_else(|| "nothing".to_owned(), show), expected);
                 self.path.pop();
             }
             Unpicked::Fields(names) => {
                 let hint = map.keys().map(|key| did_you_mean(key, names.iter().copied())).find(|hint| !hint.is_empty());
-                let wanted = format!("one of the fields {}{}", one_of_all(names.iter().copied()), hint.unwrap_or_default());
+                let expected = format!("one of the fields {}{}", one_of_all(names.iter().copied()), hint.unwrap_or_default());
                 let keys = one_of(map.keys().map(String::as_str)).replace(" or ", " and ");
                 let found = if map.is_empty() { "an empty object".to_owned() } else { format!("an object with {keys}") };
-                self.error(found, wanted);
+                self.error(found, expected);
             }
         }
         self.common(branches, map);
@@ -225,25 +225,25 @@ impl Form<'_> {
 
     fn missing(&mut self, name: &str, field: &'static Value) {
         self.path.push(Step::Key(name.to_owned()));
-        self.error("nothing", wanted(field, Bounds::default().and(field), &Value::Null));
+        self.error("nothing", expected(field, Bounds::default().and(field), &Value::Null));
         self.replaced.insert(render(&self.path));
         self.path.pop();
     }
 
     fn no_such_word(&mut self, schema: &'static Value, text: &str, words: &[&str]) -> Value {
         let hint = did_you_mean(text, words.iter().copied());
-        let wanted = format!("{}{hint}", one_of_all(words.iter().copied()));
-        self.wrong(schema, &Value::String(text.to_owned()), &wanted)
+        let expected = format!("{}{hint}", one_of_all(words.iter().copied()));
+        self.wrong(schema, &Value::String(text.to_owned()), &expected)
     }
 
-    fn wrong(&mut self, schema: &'static Value, value: &Value, wanted: &str) -> Value {
-        self.error(show(value), wanted);
+    fn wrong(&mut self, schema: &'static Value, value: &Value, expected: &str) -> Value {
+        self.error(show(value), expected);
         self.replaced.insert(render(&self.path));
         example(schema)
     }
 
-    fn error(&mut self, found: impl Into<String>, wanted: impl Into<String>) {
-        self.errors.push(render(&self.path), found, wanted);
+    fn error(&mut self, found: impl Into<String>, expected: impl Into<String>) {
+        self.errors.push(render(&self.path), found, expected);
     }
 }
 
@@ -273,7 +273,7 @@ fn one_of_all<'a>(names: impl Iterator<Item = &'a str>) -> String {
 }
 
 /// What a schema wants, in words; `found` helps to say it well.
-fn wanted(schema: &'static Value, bounds: Bounds, found: &Value) -> String {
+fn expected(schema: &'static Value, bounds: Bounds, found: &Value) -> String {
     let mut all: Vec<String> = Vec::new();
     for branch in leaves(schema) {
         let text = leaf(branch, bounds, found);
@@ -293,7 +293,7 @@ fn leaf(schema: &'static Value, bounds: Bounds, found: &Value) -> String {
             (None, Some(max)) => format!(", at most {max}"),
             (None, None) => String::new(),
         };
-        return format!("{}{bare}{range}", wanted_of(unit));
+        return format!("{}{bare}{range}", expected_of(unit));
     }
     if let Some(words) = words(&[schema]) {
         return one_of_all(words.iter().copied());

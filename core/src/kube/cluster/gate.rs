@@ -7,7 +7,7 @@ use crate::kernel::time::Duration;
 use crate::kube::context::Cx;
 use crate::kube::event::{KubeEvent, Watcher};
 use crate::kube::record::KubeRecord;
-use crate::kube::spec::{Component, PlaneSpec, Role, Workload};
+use crate::kube::spec::{Component, KubeClusterSpec, Role, Workload};
 
 impl Plane {
     /// The gate that all work of controllers passes: how long a write of a component takes now. `None`: none of its processes leads, or
@@ -84,7 +84,7 @@ impl Plane {
             Watcher::Budgets => self.with_budgets(cx),
             Watcher::Endpoints => workloads(&|workload| has_endpoints(workload, cx.spec)),
             Watcher::Topology => Vec::new(),
-            Watcher::MachineSets => (0..cx.spec.groups.len() as u32).collect(),
+            Watcher::MachineSets => (0..cx.spec.machine_deployments.len() as u32).collect(),
             Watcher::Druid | Watcher::Gardenlet => self.druid.shoots().collect(),
         }
     }
@@ -126,6 +126,6 @@ impl Plane {
 }
 
 /// Whether its endpoints matter to anybody: to those who dial etcd, or to topology hints.
-pub(super) fn has_endpoints(workload: &Workload, plane: &PlaneSpec) -> bool {
-    matches!(workload.role, Role::Etcd(_)) || plane.routing.hints && matches!(workload.role, Role::ApiServer(_))
+pub(super) fn has_endpoints(workload: &Workload, cluster: &KubeClusterSpec) -> bool {
+    matches!(workload.role, Role::Etcd(_)) || cluster.routing.hints && matches!(workload.role, Role::ApiServer(_))
 }

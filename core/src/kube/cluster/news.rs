@@ -2,7 +2,7 @@
 
 use super::Plane;
 use super::gate::has_endpoints;
-use crate::ids::{GroupId, NodeKey, WorkloadId};
+use crate::ids::{MachineDeploymentId, NodeKey, WorkloadId};
 use crate::kube::claim::Attachment;
 use crate::kube::context::Cx;
 use crate::kube::controller::lifecycle::Lifecycle;
@@ -41,7 +41,7 @@ impl Plane {
                     }
                 }
                 Watcher::Machines => self.machines.node_changed(NodeKey(key), &mut self.store, cx),
-                Watcher::MachineSets => self.machines.sync(GroupId(key as u16), &mut self.store, cx),
+                Watcher::MachineSets => self.machines.sync(MachineDeploymentId(key as u16), &mut self.store, cx),
                 Watcher::Druid => {
                     if self.druid.reconcile(key, &self.outages, &mut self.store, cx) {
                         self.tell(Watcher::Gardenlet, key, cx);
@@ -59,10 +59,10 @@ impl Plane {
     /// Tells everybody whom a change concerns.
     pub(super) fn spread_news(&mut self, cx: &mut Cx<'_>) {
         let heard = cx.now + cx.latency;
-        for group in self.machines.take_touched(cx) {
+        for deployment in self.machines.take_touched(cx) {
             self.autoscaler.something_changed();
             self.outages.something_changed();
-            self.tell(Watcher::MachineSets, group.0.into(), cx);
+            self.tell(Watcher::MachineSets, deployment.0.into(), cx);
         }
         self.kubelets.extend(self.machines.take_switched_on());
         for node in self.machines.take_switched_off() {

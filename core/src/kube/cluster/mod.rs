@@ -10,7 +10,7 @@ use crate::gardener::care::Care;
 use crate::gardener::druid::{self, Druid};
 use crate::gardener::machine::controller::Machines;
 use crate::gardener::outage::Outages;
-use crate::ids::{ClusterId, NodeKey, PodId, WorkloadId};
+use crate::ids::{EtcdId, NodeKey, PodId, WorkloadId};
 use crate::kube::api::Api;
 use crate::kube::context::{Cx, Process, Signal};
 use crate::kube::control::Control;
@@ -74,7 +74,7 @@ impl Plane {
         let kubelets = store.nodes().map(|(key, node)| (key, Kubelet::new(key, node.host, cx))).collect();
         let lifecycle = Lifecycle::new(&store, cx);
         let workloads = spec.workloads.len();
-        let mut plane = Self {
+        let mut cluster = Self {
             control,
             store,
             kubelets,
@@ -97,25 +97,25 @@ impl Plane {
             open: Default::default(),
             terms: Default::default(),
         };
-        plane.place_given(cx);
+        cluster.place_given(cx);
         loop {
             for workload in (0..workloads as u32).map(WorkloadId) {
-                plane.reconcile(workload, cx);
+                cluster.reconcile(workload, cx);
             }
-            let changes = plane.store.take_changes();
+            let changes = cluster.store.take_changes();
             if changes.is_empty() {
                 break;
             }
-            plane.place_all(changes, cx);
+            cluster.place_all(changes, cx);
         }
         for workload in (0..workloads as u32).map(WorkloadId) {
-            disruption::reconcile(workload, &mut plane.store, cx);
+            disruption::reconcile(workload, &mut cluster.store, cx);
         }
-        plane.hints.begin(&plane.store);
+        cluster.hints.begin(&cluster.store);
         for workload in (0..workloads as u32).map(WorkloadId) {
-            plane.hints.sync(workload, &plane.store, cx);
+            cluster.hints.sync(workload, &cluster.store, cx);
         }
-        plane
+        cluster
     }
 
     /// Everybody who makes it work is there: its leaders have led for long.
@@ -264,7 +264,7 @@ impl Plane {
         match task {
             Task::RollComponent(workload) => self.store.roll(workload, cx),
             Task::DrainNode(node) => drain::drain(node, self.control.api.is_up(Verb::Write), &mut self.store, cx),
-            Task::RollMachines(group) => self.machines.fleet_mut().roll(group, cx),
+            Task::RollMachines(deployment) => self.machines.fleet_mut().roll(deployment, cx),
         }
         self.finish(cx);
     }
@@ -311,7 +311,7 @@ impl Plane {
     }
 
     /// Members of an etcd cluster that are its pods have started or stopped.
-    pub fn members_changed(&mut self, cluster: ClusterId, set: WorkloadId, cx: &mut Cx<'_>) {
+    pub fn members_changed(&mut self, cluster: EtcdId, set: WorkloadId, cx: &mut Cx<'_>) {
         cx.latency = self.control.api.latency();
         for node in self.store.nodes_of_members(cluster) {
             if let Some(kubelet) = self.kubelets.get_mut(&node) {
