@@ -1,6 +1,6 @@
 //! The engine: simulated seconds per second of a three-member cluster, message by message and at rest.
 
-use zonefall_bench_wasm::engine::{Exact, run, scenario};
+use zonefall_bench_wasm::engine::{Stepping, run, scenario};
 
 use crate::measure::{Samples, aim, head, spread, timed};
 
@@ -14,7 +14,7 @@ const YEAR_S: u64 = 365 * 86_400;
 struct Case {
     name: &'static str,
     text: &'static str,
-    exact: Exact,
+    stepping: Stepping,
     seconds: u64,
     /// Simulated seconds per second, at least.
     aim: Option<f64>,
@@ -23,16 +23,34 @@ struct Case {
 /// Prints the figures; `scale` stretches what is simulated message by message.
 pub(crate) fn bench(rounds: u64, scale: u64) {
     let cases = [
-        Case { name: "100 PUT/s, message by message", text: BUSY, exact: Exact::Full, seconds: 600 * scale, aim: None },
-        Case { name: "100 PUT/s, fast", text: BUSY, exact: Exact::Fast, seconds: 600 * scale, aim: None },
-        Case { name: "idle, message by message", text: IDLE, exact: Exact::Full, seconds: 36_000 * scale, aim: Some(150_000.0) },
-        Case { name: "idle, fast, a year", text: IDLE, exact: Exact::Fast, seconds: YEAR_S, aim: Some(YEAR_S as f64) },
+        Case {
+            name: "100 PUT/s, message by message",
+            text: BUSY,
+            stepping: Stepping::EveryEvent,
+            seconds: 600 * scale,
+            aim: None,
+        },
+        Case { name: "100 PUT/s, fast", text: BUSY, stepping: Stepping::FastForward, seconds: 600 * scale, aim: None },
+        Case {
+            name: "idle, message by message",
+            text: IDLE,
+            stepping: Stepping::EveryEvent,
+            seconds: 36_000 * scale,
+            aim: Some(150_000.0),
+        },
+        Case {
+            name: "idle, fast, a year",
+            text: IDLE,
+            stepping: Stepping::FastForward,
+            seconds: YEAR_S,
+            aim: Some(YEAR_S as f64),
+        },
     ];
     let mut samples = [const { Vec::new() }; 4];
     for _ in 0..rounds {
         for (case, samples) in cases.iter().zip(&mut samples) {
             let scenario = scenario(case.text);
-            samples.push(timed(|| run(&scenario, case.seconds, case.exact)));
+            samples.push(timed(|| run(&scenario, case.seconds, case.stepping)));
         }
     }
     println!("\nThe engine, a cluster of three members");

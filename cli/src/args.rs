@@ -7,7 +7,7 @@ use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use zonefall_core::kernel::time::Duration;
 use zonefall_core::scenario::units::Span;
-use zonefall_core::sim::Exact;
+use zonefall_core::sim::Stepping;
 
 /// What happens to a Kubernetes control plane when a zone, a node, a link or a disk fails; and how long until it works again.
 ///
@@ -132,11 +132,11 @@ pub(crate) enum Precision {
     Fast,
 }
 
-impl From<Precision> for Exact {
+impl From<Precision> for Stepping {
     fn from(precision: Precision) -> Self {
         match precision {
-            Precision::Full => Self::Full,
-            Precision::Fast => Self::Fast,
+            Precision::Full => Self::EveryEvent,
+            Precision::Fast => Self::FastForward,
         }
     }
 }

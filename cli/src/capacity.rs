@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use anyhow::{Result, anyhow};
-use zonefall_core::gardener::capacity::{Bound, Constraint, Figure, Needed, Plan, Room, SeedPlan, plan};
-use zonefall_core::observe::words;
+use zonefall_core::gardener::capacity::{Constraint, Figure, Headroom, Needed, Plan, SeedPlan, ShootLimit, plan};
+use zonefall_core::observe::text;
 use zonefall_core::scenario::kube::gardener::FailureTolerance;
 
 use crate::args::Format;
@@ -41,7 +41,7 @@ fn table(plan: &Plan, page: &Page) -> String {
 }
 
 /// A row for each seed and failure tolerance.
-fn bounds(plan: &Plan, page: &Page, which: &dyn Fn(&Room) -> Option<&Bound>, lost: bool) -> String {
+fn bounds(plan: &Plan, page: &Page, which: &dyn Fn(&Headroom) -> Option<&ShootLimit>, lost: bool) -> String {
     let rooms = plan.seeds.iter().flat_map(|seed| seed.room.iter().map(move |room| (seed, room)));
     let rows = rooms.map(|(seed, room)| {
         let bound = which(room);
@@ -61,7 +61,7 @@ fn bounds(plan: &Plan, page: &Page, which: &dyn Fn(&Room) -> Option<&Bound>, los
     }
 }
 
-fn binding(bound: &Bound) -> String {
+fn binding(bound: &ShootLimit) -> String {
     if bound.binding.is_empty() {
         return "where its pods may be".to_owned();
     }
@@ -76,7 +76,7 @@ fn figure(figure: &Figure) -> String {
     let Figure { constraint, used, available, one_more, .. } = *figure;
     let amount = |n: u64| match constraint {
         Constraint::Cpu => format!("{}", n as f64 / 1_000.0),
-        Constraint::Memory => words::bytes(n),
+        Constraint::Memory => text::bytes(n),
         Constraint::AllocatableShoots
         | Constraint::Surge
         | Constraint::NodeCidr

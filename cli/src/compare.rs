@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use zonefall_core::compare::{Comparison, Row, Value, compare as put_together};
-use zonefall_core::observe::words;
+use zonefall_core::observe::text;
 use zonefall_core::run::run;
 use zonefall_core::sim::Options;
 
@@ -43,7 +43,7 @@ fn table(comparison: &Comparison, page: &Page) -> String {
 fn cell(row: &Row, value: &Value) -> String {
     match value {
         Value::Text(text) => text.clone(),
-        Value::Number(seconds) if row.unit == "s" => words::seconds(*seconds),
+        Value::Number(seconds) if row.unit == "s" => text::seconds(*seconds),
         Value::Number(number) => number.to_string(),
     }
 }

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use zonefall_core::observe::words;
-use zonefall_core::report::{ApiReport, ComponentReport, FailbackReport, HazardReport, MigrationReport, PodPhase, Report};
+use zonefall_core::observe::text;
+use zonefall_core::report::{
+    ApiReport, ComponentReport, FailbackReport, MigrationReport, OrphanedContainerReport, PodPhase, Report,
+};
 
 use crate::output::HEAD;
 use crate::page::Page;
@@ -37,19 +39,19 @@ fn apis(report: &Report, page: &Page) -> String {
         for gap in &api.idle {
             *idle.entry(&gap.component).or_default() += gap.to_s - gap.from_s;
         }
-        let idle: Vec<_> = idle.into_iter().map(|(component, s)| format!("{component} {}", words::seconds(s))).collect();
+        let idle: Vec<_> = idle.into_iter().map(|(component, s)| format!("{component} {}", text::seconds(s))).collect();
         let idle = if idle.is_empty() { "-".to_owned() } else { idle.join(", ") };
-        vec![name.clone(), words::seconds(api.read_unavailable_s), words::seconds(api.write_unavailable_s), idle]
+        vec![name.clone(), text::seconds(api.read_unavailable_s), text::seconds(api.write_unavailable_s), idle]
     };
     let troubled = report.api.iter().filter(|(_, api)| !api.outages.is_empty() || !api.idle.is_empty());
     table(page, ["cluster", "no reads for", "no writes for", "could do nothing"], troubled.map(row).collect(), &[1, 2])
 }
 
 fn components(report: &Report, page: &Page) -> String {
-    let time = |s: Option<f64>| s.map_or_else(|| "-".to_owned(), words::seconds);
+    let time = |s: Option<f64>| s.map_or_else(|| "-".to_owned(), text::seconds);
     let row = |c: &ComponentReport| {
         let back = format!("{} of {}", c.back, c.lost);
-        let times = [time(c.detect_s), time(c.reschedule_s), time(c.ready_s), words::seconds(c.none_served_s)];
+        let times = [time(c.detect_s), time(c.reschedule_s), time(c.ready_s), text::seconds(c.none_served_s)];
         [vec![c.namespace.clone(), c.component.clone(), back], times.to_vec()].concat()
     };
     let head = ["namespace", "component", "back", "detected", "has a node", "ready", "none served for"];
@@ -67,11 +69,11 @@ fn pending(report: &Report, page: &Page) -> String {
 
 fn migrations(report: &Report, page: &Page) -> String {
     let row = |of: &MigrationReport| {
-        let unwritten = words::seconds(of.write_unavailable_s);
+        let unwritten = text::seconds(of.write_unavailable_s);
         let state = match (&of.denied, of.waits.last().filter(|wait| !wait.over)) {
             (Some(why), _) => format!("denied: {why}"),
             (None, Some(wait)) => format!("waits for {}", wait.waits_for),
-            (None, None) => format!("there after {}", words::seconds(of.took_s)),
+            (None, None) => format!("there after {}", text::seconds(of.took_s)),
         };
         vec![of.shoot.clone(), of.to.clone(), clock(of.asked_s), unwritten, state]
     };
@@ -86,7 +88,7 @@ fn hints(report: &Report, page: &Page) -> String {
         let lost = of.iter().skip(1).find(|row| !row.on).map_or_else(|| "-".to_owned(), |row| clock(row.from_s));
         let last = &of[of.len() - 1];
         let end = last.why.as_ref().map_or_else(|| format!("on since {}", clock(last.from_s)), |why| format!("off: {why}"));
-        alike.entry([last.seed.clone(), words::seconds(had), lost, end]).or_default().push(&last.service);
+        alike.entry([last.seed.clone(), text::seconds(had), lost, end]).or_default().push(&last.service);
     }
     let row = |([seed, had, lost, end], services): ([String; 4], Vec<&str>)| {
         let more = if services.len() > 1 { format!(" and {} more", services.len() - 1) } else { String::new() };
@@ -105,9 +107,9 @@ fn failback(report: &Report, page: &Page) -> String {
     table(page, ["component", "where", "what to do"], report.failback.iter().map(row).collect(), &[])
 }
 
-fn hazards(all: &[HazardReport], page: &Page) -> String {
-    let row = |hazard: &HazardReport| {
-        let length = if hazard.over { words::seconds(hazard.to_s - hazard.from_s) } else { "to the end".to_owned() };
+fn hazards(all: &[OrphanedContainerReport], page: &Page) -> String {
+    let row = |hazard: &OrphanedContainerReport| {
+        let length = if hazard.over { text::seconds(hazard.to_s - hazard.from_s) } else { "to the end".to_owned() };
         vec![hazard.namespace.clone(), hazard.pod.clone(), clock(hazard.from_s), length]
     };
     table(page, ["namespace", "pod", "from", "for"], all.iter().map(row).collect(), &[2, 3])
@@ -121,7 +123,7 @@ fn nodes(report: &Report, page: &Page) -> String {
         if node.ready == "True" { *ready += 1 } else { silent.push(node.name.clone()) }
     }
     let row = |((cluster, zone), (ready, silent)): ((&str, &str), (usize, Vec<String>))| {
-        let silent = if silent.is_empty() { "-".to_owned() } else { words::list(&silent) };
+        let silent = if silent.is_empty() { "-".to_owned() } else { text::list(&silent) };
         vec![cluster.to_owned(), zone.to_owned(), ready.to_string(), silent]
     };
     table(page, ["cluster", "zone", "ready", "not ready"], zones.into_iter().map(row).collect(), &[2])

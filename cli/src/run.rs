@@ -8,8 +8,8 @@ use std::sync::Arc;
 use anyhow::{Context, Result};
 use indicatif::{ProgressBar, ProgressStyle};
 use zonefall_core::kernel::time::Time;
-use zonefall_core::observe::describe::Teller;
-use zonefall_core::observe::words;
+use zonefall_core::observe::describe::RecordDescriber;
+use zonefall_core::observe::text;
 use zonefall_core::record::Record;
 use zonefall_core::report::Report;
 use zonefall_core::run::{STEPS, lasting, run as simulate};
@@ -46,7 +46,7 @@ pub(crate) fn run(args: &Run) -> Result<u8> {
 }
 
 fn report(args: &Run, scenario: &Arc<Scenario>, mut trace: Option<&mut Trace<'_>>) -> Report {
-    let options = Options { exact: args.exact.into(), ..Options::default() };
+    let options = Options { stepping: args.exact.into(), ..Options::default() };
     let mut sink = |at, record: &Record| {
         if let Some(trace) = &mut trace {
             trace.record(at, record);
@@ -54,7 +54,7 @@ fn report(args: &Run, scenario: &Arc<Scenario>, mut trace: Option<&mut Trace<'_>
     };
     let bar = progress_bar();
     let mut progress = |now: Time| {
-        bar.set_message(words::duration(now.since(Time::ZERO)));
+        bar.set_message(text::duration(now.since(Time::ZERO)));
         bar.inc(1);
     };
     let report = simulate(scenario, args.seed.unwrap_or(scenario.seed), options, &mut sink, &mut progress);
@@ -72,19 +72,19 @@ fn progress_bar() -> ProgressBar {
 struct Trace<'a> {
     file: BufWriter<File>,
     path: &'a Path,
-    teller: Teller,
+    describer: RecordDescriber,
     result: std::io::Result<()>,
 }
 
 impl<'a> Trace<'a> {
     fn create(path: &'a Path, scenario: &Arc<Scenario>) -> Result<Self> {
         let file = File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
-        Ok(Self { file: BufWriter::new(file), path, teller: Teller::new(scenario), result: Ok(()) })
+        Ok(Self { file: BufWriter::new(file), path, describer: RecordDescriber::new(scenario), result: Ok(()) })
     }
 
     fn record(&mut self, at: Time, record: &Record) {
         if self.result.is_ok()
-            && let Some(line) = self.teller.line(at, record)
+            && let Some(line) = self.describer.line(at, record)
         {
             self.result = writeln!(self.file, "{line}");
         }

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use zonefall_core::network::ledger::Class;
-use zonefall_core::observe::words;
+use zonefall_core::observe::text;
 use zonefall_core::report::{
     Consistency, EtcdReport, ExpectationReport, OpKind, OutageKind, OutageReport, Report, ViolationReport,
 };
@@ -35,7 +35,7 @@ pub(crate) fn report(report: &Report, page: &Page) -> String {
 
 fn opening(report: &Report, page: &Page) -> String {
     let mut text = page.text("", &format!("{HEAD}{}{HEAD:#}", report.title));
-    let simulated = words::seconds(report.simulated_s);
+    let simulated = text::seconds(report.simulated_s);
     let Report { scenario, seed, trace_hash, .. } = report;
     text += &page.text("", &format!("{DIM}{scenario}, seed {seed}, {simulated} simulated, trace {trace_hash}{DIM:#}"));
     text.push('\n');
@@ -44,7 +44,7 @@ fn opening(report: &Report, page: &Page) -> String {
     }
     if !report.faults.is_empty() {
         let rows = report.faults.iter().map(|f| {
-            let length = if f.over { words::seconds(f.to_s - f.from_s) } else { "to the end".to_owned() };
+            let length = if f.over { text::seconds(f.to_s - f.from_s) } else { "to the end".to_owned() };
             vec![clock(f.from_s), length, f.what.clone()]
         });
         let _ = write!(text, "\n{HEAD}Faults{HEAD:#}\n{}", page.table(&["from", "for", "what"], rows, &[0, 1]));
@@ -80,7 +80,7 @@ fn cluster_parts(name: &str, cluster: &EtcdReport, report: &Report, page: &Page)
         let rows = cluster
             .elections
             .iter()
-            .map(|e| vec![clock(e.from_s), words::seconds(e.to_s - e.from_s), e.leader.clone(), e.term.to_string()]);
+            .map(|e| vec![clock(e.from_s), text::seconds(e.to_s - e.from_s), e.leader.clone(), e.term.to_string()]);
         part("Elections", page.table(&["from", "took", "won by", "term"], rows, &[0, 1, 3]));
     }
     let quiet = is_quiet(cluster, report);
@@ -103,18 +103,18 @@ fn outages(all: &[OutageReport]) -> impl Iterator<Item = Vec<String>> {
     let what = |o: &OutageReport| (o.from_s.to_bits(), o.to_s.to_bits());
     all.chunk_by(move |a, b| what(a) == what(b) && a.cause == b.cause).map(|outages| {
         let first = &outages[0];
-        let length = if first.over { words::seconds(first.to_s - first.from_s) } else { "to the end".to_owned() };
+        let length = if first.over { text::seconds(first.to_s - first.from_s) } else { "to the end".to_owned() };
         let kinds: Vec<_> = outages.iter().map(|o| kind(o.kind).to_owned()).collect();
-        vec![clock(first.from_s), length, words::list(&kinds), first.cause.clone()]
+        vec![clock(first.from_s), length, text::list(&kinds), first.cause.clone()]
     })
 }
 
 fn availability(cluster: &EtcdReport, simulated_s: f64, page: &Page) -> String {
-    let row = |what: &str, gone_s: f64| {
-        let share = if simulated_s > 0.0 { 100.0 * (1.0 - gone_s / simulated_s) } else { 100.0 };
+    let row = |what: &str, unavailable_s: f64| {
+        let share = if simulated_s > 0.0 { 100.0 * (1.0 - unavailable_s / simulated_s) } else { 100.0 };
         // Rounded down: 99.9999 % with an outage is not 100 %.
         let share = format!("{:.4} %", (share * 1e4).floor() / 1e4);
-        vec![what.to_owned(), share, words::seconds(gone_s)]
+        vec![what.to_owned(), share, text::seconds(unavailable_s)]
     };
     let rows = [
         row(kind(OutageKind::Write), cluster.write_unavailable_s),
@@ -170,14 +170,14 @@ fn members(cluster: &EtcdReport, page: &Page) -> String {
 fn repairs(name: &str, cluster: &EtcdReport, page: &Page) -> String {
     let mut lines: Vec<(f64, String)> = Vec::new();
     for s in &cluster.snapshots {
-        let (bytes, took) = (words::bytes(s.bytes), words::seconds(s.to_s - s.from_s));
+        let (bytes, took) = (text::bytes(s.bytes), text::seconds(s.to_s - s.from_s));
         let end = if s.ok { "in" } else { "not finished after" };
         lines.push((s.from_s, format!("{} sent its database ({bytes}) to {} {end} {took}", s.from, s.to)));
     }
     for c in &cluster.catch_up {
         lines.push((
             c.at_s,
-            format!("{} had caught up ({} entries) {} after its start", c.member, c.entries, words::seconds(c.took_s)),
+            format!("{} had caught up ({} entries) {} after its start", c.member, c.entries, text::seconds(c.took_s)),
         ));
     }
     for l in &cluster.rpo.events {
@@ -196,10 +196,10 @@ fn repairs(name: &str, cluster: &EtcdReport, page: &Page) -> String {
 }
 
 fn traffic(report: &Report, page: &Page) -> Option<String> {
-    let rate = |r: f64| format!("{}/s", words::bytes(r.round() as u64));
+    let rate = |r: f64| format!("{}/s", text::bytes(r.round() as u64));
     let rows = report.zone_pairs.iter().map(|p| {
         let to = if p.from_zone == p.to_zone { "(inside)".to_owned() } else { p.to_zone.clone() };
-        let (bytes, wire) = (words::bytes(p.bytes), words::bytes(p.wire_bytes));
+        let (bytes, wire) = (text::bytes(p.bytes), text::bytes(p.wire_bytes));
         let (mean, peak) = (rate(p.mean_wire_bytes_per_s), rate(p.peak_wire_bytes_per_s));
         vec![p.from_zone.clone(), to, bytes, wire, mean, peak]
     });
@@ -211,7 +211,7 @@ fn traffic(report: &Report, page: &Page) -> Option<String> {
 /// The same traffic by what it is.
 fn messages(report: &Report, page: &Page) -> Option<String> {
     let rows = report.messages.iter().map(|m| {
-        let (bytes, wire) = (words::bytes(m.bytes), words::bytes(m.wire_bytes));
+        let (bytes, wire) = (text::bytes(m.bytes), text::bytes(m.wire_bytes));
         vec![class(m.class).to_owned(), m.count.to_string(), bytes, wire]
     });
     let head = ["what", "sent", "application", "on the wire"];

@@ -7,7 +7,7 @@
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
-use crate::observe::words;
+use crate::observe::text;
 use crate::report::{ComponentReport, EtcdReport, Report, length};
 use crate::scenario::{EtcdClusterSpec, Scenario};
 
@@ -121,7 +121,7 @@ fn tolerance(etcd: &EtcdReport) -> String {
         if said.last().is_some_and(|(left, _)| *left == row.left) {
             continue;
         }
-        let since = if row.from_s > 0.0 { format!(" from {}", words::seconds(row.from_s)) } else { String::new() };
+        let since = if row.from_s > 0.0 { format!(" from {}", text::seconds(row.from_s)) } else { String::new() };
         said.push((row.left, format!("{}{since}", row.left)));
     }
     said.into_iter().map(|(_, text)| text).collect::<Vec<_>>().join(", ")
@@ -133,7 +133,7 @@ fn maintenance(scenario: &Scenario, report: &Report) -> Option<String> {
     weakest(report).map(|etcd| match etcd.no_tolerance_s {
         0.0 if !pairs => "always".to_owned(),
         none if pairs || none >= report.simulated_s => "never".to_owned(),
-        none => format!("but for {}", words::seconds(none)),
+        none => format!("but for {}", text::seconds(none)),
     })
 }
 

@@ -112,7 +112,7 @@ pub enum Record {
         /// Entries it was behind when it came back.
         entries: u64,
         /// Time since its process served again.
-        took: Duration,
+        duration: Duration,
     },
     /// A change of membership was applied for the first time, or refused. One that was told to have timed out may be applied yet:
     /// then both are recorded.
@@ -147,7 +147,7 @@ pub enum Record {
         up: bool,
     },
     /// More or fewer voters of a cluster hang together: run and reach each other in both directions.
-    Strength {
+    ConnectedVoters {
         /// Which cluster.
         cluster: EtcdId,
         /// The most that do.

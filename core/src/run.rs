@@ -14,8 +14,8 @@ use indexmap::IndexMap;
 use crate::ids::EtcdId;
 use crate::invariant;
 use crate::kernel::time::{Duration, Time};
-use crate::kube::picture::Objects;
-use crate::observe::money::{Account, Meters};
+use crate::kube::object_reports::ObjectReports;
+use crate::observe::cost::{Account, Meters};
 use crate::observe::traffic::{self, Traffic};
 use crate::observe::{self, Observer};
 use crate::record::{Record, Service};
@@ -30,8 +30,8 @@ use crate::sim::{Options, Role, Simulation};
 pub struct Run {
     simulation: Simulation,
     seed: u64,
-    observers: observe::All,
-    invariants: Option<invariant::All>,
+    observers: observe::Observers,
+    invariants: Option<invariant::Invariants>,
     traffic: Traffic,
     next_window: Time,
     window: Duration,
@@ -42,8 +42,8 @@ impl Run {
     /// The scenario at time zero. `seed` replaces the scenario's own. With [`Options::raft_records`] the invariants are checked.
     pub fn new(scenario: &Arc<Scenario>, seed: u64, options: Options) -> Self {
         let window = traffic::window(scenario.duration);
-        let mut observers = observe::All::new(scenario);
-        let invariants = options.raft_records.then(|| invariant::All::new(scenario));
+        let mut observers = observe::Observers::new(scenario);
+        let invariants = options.raft_records.then(|| invariant::Invariants::new(scenario));
         let simulation = Simulation::new(Arc::clone(scenario), seed, options);
         for id in (0..scenario.etcd.len()).map(|i| EtcdId(i as u16)) {
             let term = simulation.members(id).iter().map(|m| m.term).max().unwrap_or(0);
@@ -54,12 +54,12 @@ impl Run {
     }
 
     /// The simulation, to look into it.
-    pub fn world(&self) -> &Simulation {
+    pub fn simulation(&self) -> &Simulation {
         &self.simulation
     }
 
     /// The simulation, to change it or to inject a fault. (Its records are seen by the next [`Run::advance`].)
-    pub fn simulation(&mut self) -> &mut Simulation {
+    pub fn simulation_mut(&mut self) -> &mut Simulation {
         &mut self.simulation
     }
 
@@ -86,8 +86,11 @@ impl Run {
                 sink(at, record);
             };
             let simulation = &mut self.simulation;
-            let there =
-                if stop == until { simulation.run_some(stop, left, &mut see) } else { simulation.pass(stop, left, &mut see) };
+            let there = if stop == until {
+                simulation.run_some(stop, left, &mut see)
+            } else {
+                simulation.advance_quiescent(stop, left, &mut see)
+            };
             if !there {
                 return false;
             }
@@ -108,10 +111,10 @@ impl Run {
         let pairs = self.simulation.pairs();
         self.traffic.sample(at, &pairs);
         self.observers.kube.counts.sample();
-        if let Some(money) = &mut self.observers.money {
+        if let Some(cost) = &mut self.observers.cost {
             let machines: Vec<_> = self.simulation.machine_time().collect();
             let written: Vec<_> = self.simulation.written().collect();
-            money.sample(at, &machines, &written, &pairs, self.simulation.balanced());
+            cost.sample(at, &machines, &written, &pairs, self.simulation.balanced());
         }
         self.next_window += self.window;
     }
@@ -119,18 +122,18 @@ impl Run {
     /// Puts down how everything stands.
     fn observe(&mut self, at: Time) {
         let (text, _) = &self.simulation.scenario().observe_at[self.observed.len()];
-        let Objects { pods, nodes, machines } = self.simulation.objects();
+        let ObjectReports { pods, nodes, machines } = self.simulation.objects();
         self.observed.push(Arc::new(ObservedReport { at: text.clone(), at_s: seconds(at), pods, nodes, machines }));
     }
 
     /// What the observers have seen so far.
-    pub fn observers(&self) -> &observe::All {
+    pub fn observers(&self) -> &observe::Observers {
         &self.observers
     }
 
     /// Invariants broken so far; none where they are not checked.
     pub fn violations(&self) -> &[invariant::Violation] {
-        self.invariants.as_ref().map_or(&[], invariant::All::violations)
+        self.invariants.as_ref().map_or(&[], invariant::Invariants::violations)
     }
 
     /// The report as of now.
@@ -153,9 +156,9 @@ impl Run {
         let time: Vec<_> = self.simulation.machine_time().collect();
         let written: Vec<_> = self.simulation.written().collect();
         let meters = Meters { now, machines: &time, written: &written, links: &links };
-        let account = |money: &observe::money::Money| money.account(meters, self.window);
-        let Account { cost, prices, bill, tolerance } = self.observers.money.as_ref().map(account).unwrap_or_default();
-        let Objects { pods, nodes, machines } = self.simulation.objects();
+        let account = |cost: &observe::cost::CostObserver| cost.account(meters, self.window);
+        let Account { cost, prices, bill, tolerance } = self.observers.cost.as_ref().map(account).unwrap_or_default();
+        let ObjectReports { pods, nodes, machines } = self.simulation.objects();
         let kube = &self.observers.kube;
         Report {
             schema: SCHEMA.to_owned(),
@@ -178,10 +181,10 @@ impl Run {
             recovery: kube.recoveries(now),
             recovery_omitted: kube.recovery.omitted(),
             components: kube.components(now),
-            hazards: kube.hazards(now),
+            hazards: kube.orphaned_containers(now),
             migrations: kube.migrations(now),
             hints: kube.hints(now),
-            failback: self.simulation.failback(&self.observers.faults.zones_back()),
+            failback: self.simulation.failback(&self.observers.faults.zones_recovered()),
             counts: kube.counts(length(self.window)),
             messages: traffic::messages(&messages),
             links: traffic::links(&links, now, &scenario),
@@ -221,19 +224,19 @@ impl Run {
         });
         let members = members.collect();
         let seen = &self.observers;
-        let gone_s = |service| seen.availability.gone_s(id, service, now);
+        let unavailable_s = |service| seen.availability.unavailable_s(id, service, now);
         let report = EtcdReport {
             members,
             leader_changes: seen.leaders.changes(id),
             elections: seen.leaders.elections(id),
-            leaders: seen.leaders.reigns(id, now),
+            leaders: seen.leaders.leaderships(id, now),
             terms: seen.leaders.terms(id),
-            write_unavailable_s: gone_s(Service::Write),
+            write_unavailable_s: unavailable_s(Service::Write),
             read_unavailable_s: ReadUnavailable {
-                linearizable: gone_s(Service::ReadLinearizable),
-                serializable: gone_s(Service::ReadSerializable),
+                linearizable: unavailable_s(Service::ReadLinearizable),
+                serializable: unavailable_s(Service::ReadSerializable),
             },
-            quorum_lost_s: gone_s(Service::Quorum),
+            quorum_lost_s: unavailable_s(Service::Quorum),
             no_tolerance_s: length(seen.tolerance.none(id, now)),
             tolerance: seen.tolerance.rows(id),
             outages: seen.availability.outages(id, now),

@@ -3,7 +3,7 @@
 use plotters::coord::Shift;
 use plotters::drawing::DrawingArea;
 use plotters::prelude::DrawingBackend;
-use zonefall_core::observe::words::dollars;
+use zonefall_core::observe::text::dollars;
 use zonefall_core::report::{CostKind, ProviderBill, Report};
 
 use crate::Drawn;
@@ -46,7 +46,7 @@ pub fn draw<DB: DrawingBackend>(report: &Report, provider: &str, frame: &Frame, 
         }
         canvas.layer(&low, &sum, COLOURS[kind as usize])?;
         if frame.titled {
-            names.push((end(&sum), format!("{}: {}", kind.words(), dollars(usd)), COLOURS[kind as usize]));
+            names.push((end(&sum), format!("{}: {}", kind.describe(), dollars(usd)), COLOURS[kind as usize]));
         }
     }
     names.insert(0, (end(&sum), format!("all: {}", dollars(total)), canvas.theme().ink));

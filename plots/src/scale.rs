@@ -1,7 +1,7 @@
 //! Round steps for axes.
 
 use zonefall_core::kernel::time::Duration;
-use zonefall_core::observe::words;
+use zonefall_core::observe::text;
 
 /// Round steps of time in seconds.
 const TIME_STEPS: [f64; 22] = [
@@ -65,7 +65,7 @@ fn clock(s: f64, decimals: usize) -> String {
 
 /// Seconds in plain words, `0` without a unit.
 pub(crate) fn seconds(s: f64) -> String {
-    if s <= 0.0 { "0".to_owned() } else { words::duration(Duration::from_nanos((s * 1e9).round() as u64)) }
+    if s <= 0.0 { "0".to_owned() } else { text::duration(Duration::from_nanos((s * 1e9).round() as u64)) }
 }
 
 /// A logarithmic axis of rates, from a round one at or below `low` to a round one at or above `high` bytes per second.
@@ -91,7 +91,7 @@ impl Rates {
 
     /// The rates to mark, with their words.
     pub(crate) fn marks(&self) -> impl Iterator<Item = (f64, String)> + '_ {
-        self.marks.iter().map(|rate| (self.share(*rate), words::bytes(rate.round() as u64) + "/s"))
+        self.marks.iter().map(|rate| (self.share(*rate), text::bytes(rate.round() as u64) + "/s"))
     }
 }
 
@@ -103,7 +103,7 @@ pub(crate) fn dollars(most: f64) -> Vec<(f64, String)> {
     let (step, power) = steps.find(|(step, _)| most / step <= MARKS).unwrap_or((most, 0));
     let decimals = usize::try_from(-power).unwrap_or(0);
     let words = |usd: f64| {
-        if decimals == 0 { format!("${}", words::count(usd.round() as u64)) } else { format!("${usd:.decimals$}") }
+        if decimals == 0 { format!("${}", text::count(usd.round() as u64)) } else { format!("${usd:.decimals$}") }
     };
     marks((most / step - 1e-9).ceil() * step, step, words)
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use zonefall_core::kernel::time::Time;
 use zonefall_core::scenario::Scenario;
-pub use zonefall_core::sim::Exact;
+pub use zonefall_core::sim::Stepping;
 use zonefall_core::sim::{Options, Simulation};
 
 /// What a run did.
@@ -30,8 +30,8 @@ pub fn scenario(text: &str) -> Arc<Scenario> {
 }
 
 /// Runs the first `seconds` of a scenario.
-pub fn run(scenario: &Arc<Scenario>, seconds: u64, exact: Exact) -> Outcome {
-    let mut simulation = Simulation::new(Arc::clone(scenario), 1, Options { exact, ..Options::default() });
+pub fn run(scenario: &Arc<Scenario>, seconds: u64, stepping: Stepping) -> Outcome {
+    let mut simulation = Simulation::new(Arc::clone(scenario), 1, Options { stepping, ..Options::default() });
     let mut checksum = 0_u64;
     let until = Time::from_nanos(seconds * 1_000_000_000);
     simulation.run_until(until, &mut |at, _| checksum = checksum.rotate_left(5) ^ at.as_nanos());

@@ -17,5 +17,5 @@ pub extern "C" fn queueing(customers: u32) -> u64 {
 #[expect(unsafe_code, reason = "an export's name must not be mangled; no other function is called so")]
 #[unsafe(no_mangle)]
 pub extern "C" fn outage(seconds: u32) -> u64 {
-    engine::run(&engine::zone_outage(), u64::from(seconds), engine::Exact::Full).checksum
+    engine::run(&engine::zone_outage(), u64::from(seconds), engine::Stepping::EveryEvent).checksum
 }

@@ -157,9 +157,9 @@ impl fmt::Display for Duration {
             (1_000, "us"),
         ];
         for (size, unit) in UNITS {
-            let exact = self.0.is_multiple_of(size);
+            let stepping = self.0.is_multiple_of(size);
             let thousandths = (1_000..=1_000_000_000).contains(&size) && self.0.is_multiple_of(size / 1_000);
-            if self.0 >= size && (exact || thousandths) {
+            if self.0 >= size && (stepping || thousandths) {
                 let (whole, rest) = (self.0 / size, self.0 % size);
                 if rest == 0 {
                     return write!(f, "{whole}{unit}");

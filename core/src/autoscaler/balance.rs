@@ -3,7 +3,7 @@
 
 /// Nodes of a node group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Group {
+pub struct NodeGroup {
     /// That it is to have.
     pub size: u32,
     /// That it may have.
@@ -12,7 +12,7 @@ pub struct Group {
 
 /// Sizes of the groups with `add` nodes more, or as many as they may have: each goes to the group that is the smallest by then; of
 /// equals, to the one that was smaller before, or the first.
-pub fn balance(groups: &[Group], add: u32) -> Vec<u32> {
+pub fn balance(groups: &[NodeGroup], add: u32) -> Vec<u32> {
     let mut sizes: Vec<u32> = groups.iter().map(|group| group.size).collect();
     for _ in 0..add {
         let free = (0..groups.len()).filter(|&group| sizes[group] < groups[group].max);
@@ -33,7 +33,7 @@ mod tests {
             groups in prop::collection::vec((0..8_u32, 0..12_u32), 1..6),
             add in 0..50_u32,
         ) {
-            let groups: Vec<Group> = groups.into_iter().map(|(size, max)| Group { size, max }).collect();
+            let groups: Vec<NodeGroup> = groups.into_iter().map(|(size, max)| NodeGroup { size, max }).collect();
             let room: u32 = groups.iter().map(|group| group.max.saturating_sub(group.size)).sum();
             let sizes = balance(&groups, add);
             let added: u32 = sizes.iter().zip(&groups).map(|(size, group)| size - group.size).sum();

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::gardener::machine::fleet::Fleet;
+use crate::gardener::machine::machine_tables::MachineTables;
 use crate::ids::{MachineDeploymentId, NodeKey};
 use crate::kube::controller::daemon;
 use crate::kube::controller::placement::{Assumed, Demand};
@@ -16,7 +16,7 @@ use crate::network::HostId;
 
 /// More nodes of a machine deployment.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct More {
+pub struct ScaleUpOption {
     /// Of which.
     pub group: MachineDeploymentId,
     /// How many.
@@ -26,7 +26,7 @@ pub struct More {
 }
 
 /// Those of these pods that find no node, were all `coming` nodes (per machine deployment) there already.
-pub fn helpless(pods: &[Demand], coming: &[u32], spec: &KubeClusterSpec, store: &Store) -> (Vec<Demand>, Assumed) {
+pub fn unschedulable_pods(pods: &[Demand], coming: &[u32], spec: &KubeClusterSpec, store: &Store) -> (Vec<Demand>, Assumed) {
     let mut assumed = Assumed::default();
     for (group, count) in (0..).map(MachineDeploymentId).zip(coming) {
         let node = next_node(group, spec, store);
@@ -55,7 +55,7 @@ pub fn estimate(
     assumed: &Assumed,
     spec: &KubeClusterSpec,
     store: &Store,
-) -> Option<More> {
+) -> Option<ScaleUpOption> {
     let mut assumed = assumed.clone();
     let before = assumed.nodes.len();
     let first = next(&assumed, store);
@@ -86,7 +86,7 @@ pub fn estimate(
     let allocatable = &spec.machine_deployments[group.0 as usize].template.allocatable;
     let unused = |packed: u64, each: u64| 1.0 - packed as f64 / (u64::from(nodes) * each) as f64;
     let waste = || unused(packed.cpu_milli, allocatable.cpu_milli) + unused(packed.memory, allocatable.memory);
-    (nodes > 0).then(|| More { group, nodes, waste: waste() })
+    (nodes > 0).then(|| ScaleUpOption { group, nodes, waste: waste() })
 }
 
 fn next(assumed: &Assumed, store: &Store) -> NodeKey {
@@ -117,7 +117,7 @@ fn add(node: &Node, assumed: &mut Assumed, store: &Store) {
 }
 
 /// Nodes that were asked for and have not joined: those that have, dead or alive, count as there.
-pub fn upcoming(group: MachineDeploymentId, timed_out: u32, fleet: &Fleet, store: &Store) -> u32 {
-    let registered = fleet.of(group).filter(|(_, machine)| machine.node().is_some_and(|node| store.get_node(node).is_some()));
-    fleet.desired(group).saturating_sub(registered.count() as u32 + timed_out)
+pub fn upcoming(group: MachineDeploymentId, timed_out: u32, tables: &MachineTables, store: &Store) -> u32 {
+    let registered = tables.of(group).filter(|(_, machine)| machine.node().is_some_and(|node| store.get_node(node).is_some()));
+    tables.desired(group).saturating_sub(registered.count() as u32 + timed_out)
 }

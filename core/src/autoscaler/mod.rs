@@ -13,19 +13,19 @@ pub mod balance;
 pub mod estimate;
 
 use crate::gardener::machine::Phase;
-use crate::gardener::machine::fleet::{Fleet, Machine, MachineId};
+use crate::gardener::machine::machine_tables::{Machine, MachineId, MachineTables};
 use crate::ids::MachineDeploymentId;
 use crate::kernel::periodic::Periodic;
 use crate::kernel::rng::Purpose;
 use crate::kernel::time::{Duration, Time};
-use crate::kube::context::Cx;
 use crate::kube::controller::placement::Demand;
+use crate::kube::ctx::ClusterCtx;
 use crate::kube::event::KubeEvent;
 use crate::kube::record::Ready;
 use crate::kube::store::Store;
-use crate::sim::Exact;
+use crate::sim::Stepping;
 use backoff::Backoff;
-use estimate::{More, estimate, helpless, upcoming};
+use estimate::{ScaleUpOption, estimate, unschedulable_pods, upcoming};
 
 /// Entity of the draws of its phase, beyond all nodes and namespaces.
 const PHASE: u32 = u32::MAX - 1;
@@ -53,13 +53,13 @@ pub struct Autoscaler {
 
 impl Autoscaler {
     /// Nothing has failed.
-    pub fn new(cx: &Cx<'_>) -> Self {
-        let period = cx.spec.timers.autoscaler.scan;
-        let phase = cx.draws(Purpose::Phase, PHASE).draw(0).below(period.as_nanos());
+    pub fn new(ctx: &ClusterCtx<'_>) -> Self {
+        let period = ctx.spec.timers.autoscaler.scan;
+        let phase = ctx.draws(Purpose::Phase, PHASE).draw(0).below(period.as_nanos());
         Self {
             scans: Periodic::new(Time::from_nanos(phase), period),
-            back_offs: vec![None; cx.spec.machine_deployments.len()],
-            overdue: vec![None; cx.spec.machine_deployments.len()],
+            back_offs: vec![None; ctx.spec.machine_deployments.len()],
+            overdue: vec![None; ctx.spec.machine_deployments.len()],
             scale_ups: 0,
             changed: true,
             scanned: Time::ZERO,
@@ -74,108 +74,109 @@ impl Autoscaler {
     }
 
     /// A scan.
-    pub fn scan(&mut self, generation: u32, store: &Store, fleet: &mut Fleet, cx: &mut Cx<'_>) {
+    pub fn scan(&mut self, generation: u32, store: &Store, tables: &mut MachineTables, ctx: &mut ClusterCtx<'_>) {
         if generation != self.generation {
             return;
         }
-        (self.armed, self.changed, self.scanned) = (None, false, cx.now);
-        self.look_at_requests(store, fleet, cx);
-        if take_back(store, fleet, cx) || too_many_unready(store, cx) {
+        (self.armed, self.changed, self.scanned) = (None, false, ctx.now);
+        self.check_requests(store, tables, ctx);
+        if take_back(store, tables, ctx) || too_many_unready(store, ctx) {
             return;
         }
-        if let Some(more) = self.wanted(store, fleet, cx) {
+        if let Some(more) = self.best_option(store, tables, ctx) {
             self.scale_ups += 1;
-            self.overdue[more.group.0 as usize] = Some(cx.now + cx.spec.timers.autoscaler.provision);
-            let desired = fleet.desired(more.group) + more.nodes;
-            fleet.scale(more.group, desired, cx);
+            self.overdue[more.group.0 as usize] = Some(ctx.now + ctx.spec.timers.autoscaler.provision);
+            let desired = tables.desired(more.group) + more.nodes;
+            tables.scale(more.group, desired, ctx);
         }
     }
 
     /// What it asked for has come, or is overdue (`updateScaleRequests`).
-    fn look_at_requests(&mut self, store: &Store, fleet: &Fleet, cx: &Cx<'_>) {
-        let timers = &cx.spec.timers.autoscaler;
+    fn check_requests(&mut self, store: &Store, tables: &MachineTables, ctx: &ClusterCtx<'_>) {
+        let timers = &ctx.spec.timers.autoscaler;
         for (group, (overdue, back_off)) in (0..).map(MachineDeploymentId).zip(self.overdue.iter_mut().zip(&mut self.back_offs)) {
             let Some(at) = *overdue else { continue };
-            if upcoming(group, 0, fleet, store) == 0 {
+            if upcoming(group, 0, tables, store) == 0 {
                 (*overdue, *back_off) = (None, None);
-            } else if cx.now > at {
-                let past = back_off.filter(|past| !past.is_stale(cx.now, &timers.back_off));
+            } else if ctx.now > at {
+                let past = back_off.filter(|past| !past.is_stale(ctx.now, &timers.back_off));
                 *overdue = None;
-                *back_off = Some(Backoff::after_failure(past, cx.now, &timers.back_off));
+                *back_off = Some(Backoff::after_failure(past, ctx.now, &timers.back_off));
             }
         }
     }
 
     /// The machines that pods need: of those that would do, the ones they use best.
-    fn wanted(&self, store: &Store, fleet: &Fleet, cx: &Cx<'_>) -> Option<More> {
-        let pods: Vec<Demand> = store.refused().map(|(_, pod)| Demand::of(pod, store)).collect();
+    fn best_option(&self, store: &Store, tables: &MachineTables, ctx: &ClusterCtx<'_>) -> Option<ScaleUpOption> {
+        let pods: Vec<Demand> = store.unschedulable().map(|(_, pod)| Demand::of(pod, store)).collect();
         if pods.is_empty() {
             return None;
         }
-        let groups = || (0..cx.spec.machine_deployments.len() as u16).map(MachineDeploymentId);
-        let coming: Vec<u32> = groups().map(|id| upcoming(id, late(id, store, fleet, cx).count() as u32, fleet, store)).collect();
-        let (pods, assumed) = helpless(&pods, &coming, cx.spec, store);
+        let groups = || (0..ctx.spec.machine_deployments.len() as u16).map(MachineDeploymentId);
+        let coming: Vec<u32> =
+            groups().map(|id| upcoming(id, late(id, store, tables, ctx).count() as u32, tables, store)).collect();
+        let (pods, assumed) = unschedulable_pods(&pods, &coming, ctx.spec, store);
         let option = |id: MachineDeploymentId| {
-            let room = cx.spec.machine_deployments[id.0 as usize].maximum.saturating_sub(fleet.desired(id));
-            let waits = self.back_offs[id.0 as usize].is_some_and(|back_off| back_off.holds(cx.now));
-            let may_grow = room > 0 && !waits && is_healthy(id, store, fleet, cx);
-            may_grow.then(|| estimate(id, room, &pods, &assumed, cx.spec, store))?
+            let room = ctx.spec.machine_deployments[id.0 as usize].maximum.saturating_sub(tables.desired(id));
+            let waits = self.back_offs[id.0 as usize].is_some_and(|back_off| back_off.holds(ctx.now));
+            let may_grow = room > 0 && !waits && is_healthy(id, store, tables, ctx);
+            may_grow.then(|| estimate(id, room, &pods, &assumed, ctx.spec, store))?
         };
-        let options: Vec<More> = groups().filter_map(option).collect();
+        let options: Vec<ScaleUpOption> = groups().filter_map(option).collect();
         let least = options.iter().map(|more| more.waste).min_by(f64::total_cmp)?;
-        let best: Vec<&More> = options.iter().filter(|more| more.waste <= least).collect();
-        let mut tie = cx.draws(Purpose::Tie, TIE).draw(self.scale_ups);
+        let best: Vec<&ScaleUpOption> = options.iter().filter(|more| more.waste <= least).collect();
+        let mut tie = ctx.draws(Purpose::Tie, TIE).draw(self.scale_ups);
         Some(*best[tie.below(best.len() as u64) as usize])
     }
 
     /// Queues its next scan, if it may act: the next of all, or the next that may find something else.
-    pub fn arm(&mut self, acts: bool, store: &Store, fleet: &Fleet, cx: &mut Cx<'_>) {
-        if (acts && self.armed == Some(cx.now)) || cx.spec.machine_deployments.is_empty() {
+    pub fn arm(&mut self, is_active: bool, store: &Store, tables: &MachineTables, ctx: &mut ClusterCtx<'_>) {
+        if (is_active && self.armed == Some(ctx.now)) || ctx.spec.machine_deployments.is_empty() {
             return;
         }
-        let next = match cx.exact {
-            Exact::Full => Some(self.scans.after(cx.now)),
-            Exact::Fast => self.next_finding(store, fleet, cx),
+        let next = match ctx.stepping {
+            Stepping::EveryEvent => Some(self.scans.after(ctx.now)),
+            Stepping::FastForward => self.next_finding(store, tables, ctx),
         };
-        let next = next.filter(|_| acts);
+        let next = next.filter(|_| is_active);
         if next != self.armed {
             (self.armed, self.generation) = (next, self.generation + 1);
             if let Some(at) = next {
-                cx.schedule(at, KubeEvent::Scan(self.generation));
+                ctx.schedule(at, KubeEvent::Scan(self.generation));
             }
         }
     }
 
-    fn next_finding(&self, store: &Store, fleet: &Fleet, cx: &Cx<'_>) -> Option<Time> {
-        let mut waits = waiting(store, fleet).peekable();
+    fn next_finding(&self, store: &Store, tables: &MachineTables, ctx: &ClusterCtx<'_>) -> Option<Time> {
+        let mut waits = waiting(store, tables).peekable();
         let has_asked = self.overdue.iter().any(Option::is_some);
-        if waits.peek().is_none() && !has_asked && store.refused().next().is_none() {
+        if waits.peek().is_none() && !has_asked && store.unschedulable().next().is_none() {
             return None;
         }
         if self.changed {
-            return Some(self.scans.after(cx.now));
+            return Some(self.scans.after(ctx.now));
         }
-        let late = waits.map(|(_, machine)| machine.created + cx.spec.timers.autoscaler.provision);
+        let late = waits.map(|(_, machine)| machine.created + ctx.spec.timers.autoscaler.provision);
         let retries = self.back_offs.iter().flatten().map(|back_off| back_off.until + INSTANT);
         let overdue = self.overdue.iter().flatten().map(|at| *at + INSTANT);
         late.chain(retries)
             .chain(overdue)
             .filter(|at| *at > self.scanned)
             .min()
-            .map(|at| self.scans.at_or_after(at).max(self.scans.after(cx.now)))
+            .map(|at| self.scans.at_or_after(at).max(self.scans.after(ctx.now)))
     }
 }
 
 /// Gives up machines that got no node in time, down to the minimum; whether there were any (`removeOldUnregisteredNodes`).
-fn take_back(store: &Store, fleet: &mut Fleet, cx: &mut Cx<'_>) -> bool {
+fn take_back(store: &Store, tables: &mut MachineTables, ctx: &mut ClusterCtx<'_>) -> bool {
     let mut found = false;
-    for (id, group) in (0..).map(MachineDeploymentId).zip(&cx.spec.machine_deployments) {
-        let late: Vec<MachineId> = late(id, store, fleet, cx).collect();
-        let spare = fleet.desired(id).saturating_sub(group.minimum);
+    for (id, group) in (0..).map(MachineDeploymentId).zip(&ctx.spec.machine_deployments) {
+        let late: Vec<MachineId> = late(id, store, tables, ctx).collect();
+        let spare = tables.desired(id).saturating_sub(group.minimum);
         let back = spare.min(late.len() as u32);
         if back > 0 {
-            late.into_iter().take(back as usize).for_each(|machine| fleet.get_mut(machine).unwanted = true);
-            fleet.scale(id, fleet.desired(id) - back, cx);
+            late.into_iter().take(back as usize).for_each(|machine| tables.get_mut(machine).surplus = true);
+            tables.scale(id, tables.desired(id) - back, ctx);
             found = true;
         }
     }
@@ -183,34 +184,39 @@ fn take_back(store: &Store, fleet: &mut Fleet, cx: &mut Cx<'_>) -> bool {
 }
 
 /// Machines without a node that nobody has given up.
-fn waiting<'a>(store: &Store, fleet: &'a Fleet) -> impl Iterator<Item = (MachineId, &'a Machine)> {
+fn waiting<'a>(store: &Store, tables: &'a MachineTables) -> impl Iterator<Item = (MachineId, &'a Machine)> {
     let waits = |machine: &Machine| {
         matches!(machine.phase, Phase::Pending | Phase::CrashLoopBackOff)
             && machine.node().is_none_or(|node| store.get_node(node).is_none())
     };
-    fleet.machines().filter(move |(_, machine)| waits(machine))
+    tables.machines().filter(move |(_, machine)| waits(machine))
 }
 
 /// Machines of a machine deployment that got no node in time.
-fn late(group: MachineDeploymentId, store: &Store, fleet: &Fleet, cx: &Cx<'_>) -> impl Iterator<Item = MachineId> {
-    let oldest = |machine: &Machine| cx.now >= machine.created + cx.spec.timers.autoscaler.provision;
-    waiting(store, fleet).filter(move |(_, machine)| machine.name.deployment == group && oldest(machine)).map(|(id, _)| id)
+fn late(
+    group: MachineDeploymentId,
+    store: &Store,
+    tables: &MachineTables,
+    ctx: &ClusterCtx<'_>,
+) -> impl Iterator<Item = MachineId> {
+    let oldest = |machine: &Machine| ctx.now >= machine.created + ctx.spec.timers.autoscaler.provision;
+    waiting(store, tables).filter(move |(_, machine)| machine.name.deployment == group && oldest(machine)).map(|(id, _)| id)
 }
 
-fn too_many(unready: u32, all: u32, cx: &Cx<'_>) -> bool {
-    let timers = &cx.spec.timers.autoscaler;
+fn too_many(unready: u32, all: u32, ctx: &ClusterCtx<'_>) -> bool {
+    let timers = &ctx.spec.timers.autoscaler;
     unready > timers.unready && unready * 100 > all * timers.unready_percent
 }
 
 /// So many nodes are unready that it rather does nothing (`IsClusterHealthy`).
-fn too_many_unready(store: &Store, cx: &Cx<'_>) -> bool {
+fn too_many_unready(store: &Store, ctx: &ClusterCtx<'_>) -> bool {
     let unready = store.nodes().filter(|(_, node)| node.ready != Ready::True).count();
-    too_many(unready as u32, store.nodes().count() as u32, cx)
+    too_many(unready as u32, store.nodes().count() as u32, ctx)
 }
 
 /// So many nodes of a machine deployment are missing that more would not help (`IsNodeGroupHealthy`).
-fn is_healthy(id: MachineDeploymentId, store: &Store, fleet: &Fleet, cx: &Cx<'_>) -> bool {
-    let nodes = || fleet.of(id).filter_map(|(_, machine)| store.get_node(machine.node()?));
+fn is_healthy(id: MachineDeploymentId, store: &Store, tables: &MachineTables, ctx: &ClusterCtx<'_>) -> bool {
+    let nodes = || tables.of(id).filter_map(|(_, machine)| store.get_node(machine.node()?));
     let ready = nodes().filter(|node| node.ready == Ready::True).count() as u32;
-    !too_many(cx.spec.machine_deployments[id.0 as usize].minimum.saturating_sub(ready), nodes().count() as u32, cx)
+    !too_many(ctx.spec.machine_deployments[id.0 as usize].minimum.saturating_sub(ready), nodes().count() as u32, ctx)
 }

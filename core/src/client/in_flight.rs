@@ -12,7 +12,7 @@ use crate::ids::KubeClusterId;
 
 /// The places that a request may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Places {
+pub struct Seats {
     /// The plane whose API it asks.
     pub cluster: KubeClusterId,
     /// The server, as [`Running::key`](crate::kube::api::Running::key) tells it from others.
@@ -23,23 +23,23 @@ pub struct Places {
 
 /// Requests in flight at all API servers.
 #[derive(Clone, Debug, Default)]
-pub struct InFlight(BTreeMap<Places, u32>);
+pub struct InFlight(BTreeMap<Seats, u32>);
 
 impl InFlight {
     /// Takes one of `limit` places, if one is free.
-    pub fn take(&mut self, places: Places, limit: NonZeroU32) -> bool {
-        let taken = self.0.entry(places).or_default();
+    pub fn take(&mut self, seats: Seats, limit: NonZeroU32) -> bool {
+        let taken = self.0.entry(seats).or_default();
         let free = *taken < limit.get();
         *taken += u32::from(free);
         free
     }
 
     /// Gives a place back.
-    pub fn give_back(&mut self, places: Places) {
-        let taken = self.0.get_mut(&places).expect("a place that was taken");
+    pub fn release(&mut self, seats: Seats) {
+        let taken = self.0.get_mut(&seats).expect("a place that was taken");
         *taken -= 1;
         if *taken == 0 {
-            self.0.remove(&places);
+            self.0.remove(&seats);
         }
     }
 }
@@ -50,29 +50,29 @@ mod tests {
 
     #[test]
     fn reads_and_writes_of_each_server_have_places_of_their_own() {
-        let places = |cluster, server, writes| Places { cluster: KubeClusterId(cluster), server, writes };
-        let own = places(0, 0, true);
-        let others = [places(0, 0, false), places(0, 1, true), places(1, 0, true)];
+        let seats = |cluster, server, writes| Seats { cluster: KubeClusterId(cluster), server, writes };
+        let own = seats(0, 0, true);
+        let others = [seats(0, 0, false), seats(0, 1, true), seats(1, 0, true)];
         let two = NonZeroU32::new(2).expect("it is not 0");
         let mut all = InFlight::default();
-        let mut take = |places| all.take(places, two);
+        let mut take = |seats| all.take(seats, two);
         assert_eq!([own; 3].map(&mut take), [true, true, false]);
         for other in others {
             assert_eq!([other; 3].map(&mut take), [true, true, false], "{other:?} is full by itself only");
         }
-        all.give_back(own);
-        let mut take = |places| all.take(places, two);
+        all.release(own);
+        let mut take = |seats| all.take(seats, two);
         assert!(!take(others[0]), "what one gives back is for its own kind");
         assert_eq!([own; 2].map(&mut take), [true, false]);
     }
 
     #[test]
     fn who_was_turned_away_takes_no_place() {
-        let places = Places { cluster: KubeClusterId(0), server: 0, writes: false };
+        let seats = Seats { cluster: KubeClusterId(0), server: 0, writes: false };
         let one = NonZeroU32::MIN;
         let mut all = InFlight::default();
-        assert_eq!([(); 4].map(|()| all.take(places, one)), [true, false, false, false]);
-        all.give_back(places);
+        assert_eq!([(); 4].map(|()| all.take(seats, one)), [true, false, false, false]);
+        all.release(seats);
         assert!(all.0.is_empty(), "one place was taken, and is given back");
     }
 }

@@ -8,23 +8,23 @@
 //! A request that meets a dead process on a living host is refused at once; one that meets a black hole is missed only when its time
 //! is up. That time is the client's own or the server's (`request_timeout`), whichever is shorter.
 
+mod attachment;
+mod describe;
 pub mod in_flight;
 mod process;
 pub mod requests;
-mod seat;
 mod watch;
-mod words;
 
 use std::collections::VecDeque;
 
+pub use crate::client::attachment::ServerAttachment;
 use crate::client::in_flight::InFlight;
 use crate::client::process::Process;
 use crate::client::requests::{Request, Requests};
-pub use crate::client::seat::Seat;
 use crate::client::watch::Watch;
-use crate::etcd::cluster::Cluster;
+use crate::etcd::cluster::EtcdCluster;
 use crate::etcd::codec;
-use crate::etcd::member::Standing;
+use crate::etcd::member::MemberState;
 use crate::etcd::raft::log::Token;
 use crate::ids::{ClientId, Endpoint, EtcdId, MemberId, ZoneId};
 use crate::kernel::rng::{Purpose, Stream};
@@ -70,7 +70,7 @@ pub struct Client {
     /// The same from when it, or a member, was in another zone: where both were.
     before: Vec<(u8, [ZoneId; 2], (Meter, Meter))>,
     /// The API server that it is a part of, if it is one of those that serve.
-    seat: Option<Seat>,
+    attachment: Option<ServerAttachment>,
     /// Its next request is queued.
     ticks: bool,
     /// The same by what it is.
@@ -79,13 +79,13 @@ pub struct Client {
 
 /// What a client may look at besides itself.
 #[derive(Debug)]
-pub struct Surroundings<'a> {
+pub struct ClientCtx<'a> {
     /// The current time.
     pub now: Time,
     /// Hosts and paths.
     pub net: &'a Network,
     /// The cluster it talks to.
-    pub cluster: &'a mut Cluster,
+    pub cluster: &'a mut EtcdCluster,
     /// What API servers work on.
     pub in_flight: &'a mut InFlight,
     /// What the run loop is asked to do.
@@ -125,7 +125,7 @@ impl Client {
             watch: Watch::default(),
             meters: vec![Default::default(); cluster.members.len()],
             before: Vec::new(),
-            seat: None,
+            attachment: None,
             ticks: spec.server.is_none(),
             ledger: Ledger::default(),
             spec,
@@ -133,44 +133,44 @@ impl Client {
     }
 
     /// Handles an event.
-    pub fn handle(&mut self, event: ClientEvent, at: &mut Surroundings<'_>) {
+    pub fn handle(&mut self, event: ClientEvent, ctx: &mut ClientCtx<'_>) {
         match event {
-            ClientEvent::Next => self.next(at),
-            ClientEvent::Deadline(generation) => self.deadline(generation, at),
-            ClientEvent::Answer { token, answer } => self.answer_arrives(token, answer, at),
-            ClientEvent::Read { token, answer } => self.answered(token, answer, at),
+            ClientEvent::Next => self.next(ctx),
+            ClientEvent::Deadline(generation) => self.deadline(generation, ctx),
+            ClientEvent::Answer { token, answer } => self.answer_arrives(token, answer, ctx),
+            ClientEvent::Read { token, answer } => self.answered(token, answer, ctx),
             ClientEvent::Resume => {
-                if self.is_on(at) {
-                    self.begin(at);
+                if self.is_on(ctx) {
+                    self.begin(ctx);
                 }
             }
-            ClientEvent::Watched { member, since } => self.watched(member, since, at),
-            ClientEvent::Watch => self.seek(at),
-            ClientEvent::Retransmitted => self.retransmitted(at),
+            ClientEvent::Watched { member, since } => self.watched(member, since, ctx),
+            ClientEvent::Watch => self.seek(ctx),
+            ClientEvent::Retransmitted => self.retransmitted(ctx),
         }
     }
 
-    fn is_on(&self, at: &Surroundings<'_>) -> bool {
-        at.now < self.spec.stop && (self.spec.server.is_none() || self.seat.is_some())
+    fn is_on(&self, ctx: &ClientCtx<'_>) -> bool {
+        ctx.now < self.spec.stop && (self.spec.server.is_none() || self.attachment.is_some())
     }
 
-    fn next(&mut self, at: &mut Surroundings<'_>) {
-        if !self.is_on(at) || self.left == 0 {
+    fn next(&mut self, ctx: &mut ClientCtx<'_>) {
+        if !self.is_on(ctx) || self.left == 0 {
             self.ticks = false;
             return;
         }
         match self.spec.load {
             Load::Open { interval, poisson } => {
-                self.begin(at);
-                self.wait((interval, poisson), at);
+                self.begin(ctx);
+                self.wait((interval, poisson), ctx);
             }
-            Load::Closed { connections } => (0..connections).for_each(|_| self.begin(at)),
+            Load::Closed { connections } => (0..connections).for_each(|_| self.begin(ctx)),
         }
     }
 
     /// Queues the next request of its rate.
-    fn wait(&mut self, (interval, poisson): (Duration, bool), at: &mut Surroundings<'_>) {
-        let (own, of) = self.seat.map_or((1, 1), |seat| seat.share);
+    fn wait(&mut self, (interval, poisson): (Duration, bool), ctx: &mut ClientCtx<'_>) {
+        let (own, of) = self.attachment.map_or((1, 1), |attachment| attachment.share);
         let interval = interval * of / own;
         let gap = if poisson {
             let unit = self.arrivals.draw(self.arrived).unit_open();
@@ -179,55 +179,55 @@ impl Client {
             interval
         };
         self.arrived += 1;
-        at.fx.schedule.push((at.now + gap, Event::Client(self.id, ClientEvent::Next)));
+        ctx.fx.schedule.push((ctx.now + gap, Event::Client(self.id, ClientEvent::Next)));
     }
 
     /// Begins a request, unless its server turns it away, its machine has no power, or there were enough.
-    fn begin(&mut self, at: &mut Surroundings<'_>) {
+    fn begin(&mut self, ctx: &mut ClientCtx<'_>) {
         if self.left == 0 {
             return;
         }
         self.left -= 1;
-        let member = self.first_member(at);
-        let wanted = self.places();
-        let is_let_in = wanted.is_none_or(|(places, limit)| at.in_flight.take(places, limit));
-        let taken = wanted.filter(|_| is_let_in).map(|(places, _)| places);
-        let token = self.requests.open(Request { since: at.now, tries: 0, member, taken });
+        let member = self.first_member(ctx);
+        let wanted = self.seats();
+        let is_let_in = wanted.is_none_or(|(seats, limit)| ctx.in_flight.take(seats, limit));
+        let taken = wanted.filter(|_| is_let_in).map(|(seats, _)| seats);
+        let token = self.requests.open(Request { since: ctx.now, tries: 0, member, taken });
         if !is_let_in {
-            self.finish(token, RequestResult::Rejected, at);
-        } else if at.net.is_powered(self.host) {
-            self.send(token, at);
+            self.finish(token, RequestResult::Rejected, ctx);
+        } else if ctx.net.is_powered(self.host) {
+            self.send(token, ctx);
         } else {
-            self.finish(token, RequestResult::Failed, at);
+            self.finish(token, RequestResult::Failed, ctx);
         }
     }
 
     /// Whether a member is in the cluster and serves what this client asks: learners answer serializable ranges only.
-    fn may_ask(&self, cluster: &Cluster, index: u8) -> bool {
+    fn may_send(&self, cluster: &EtcdCluster, index: u8) -> bool {
         let member = &cluster.members[index as usize];
         let of_learners = matches!(self.spec.op, Op::Range { linearizable: false, .. });
         self.endpoint.is_none_or(|endpoint| endpoint == index)
-            && member.standing == Standing::In
+            && member.state == MemberState::Joined
             && (of_learners || !member.learner)
     }
 
     /// Hears who serves, if whoever says so reaches it.
-    fn look_up(&mut self, at: &Surroundings<'_>) {
-        if at.cluster.tells(self.host, at.net) {
-            self.endpoint = at.cluster.endpoint();
+    fn look_up(&mut self, ctx: &ClientCtx<'_>) {
+        if ctx.cluster.tells(self.host, ctx.net) {
+            self.endpoint = ctx.cluster.endpoint();
         }
     }
 
     /// The member it asks first.
-    fn first_member(&mut self, at: &Surroundings<'_>) -> u8 {
-        self.look_up(at);
-        let cluster = &at.cluster;
+    fn first_member(&mut self, ctx: &ClientCtx<'_>) -> u8 {
+        self.look_up(ctx);
+        let cluster = &ctx.cluster;
         if let Some(endpoint) = self.endpoint
             && !matches!(self.spec.target, Target::Member(_))
         {
             return endpoint;
         }
-        let usable = |&index: &u8| self.may_ask(cluster, index);
+        let usable = |&index: &u8| self.may_send(cluster, index);
         let n = cluster.members.len() as u8;
         let fallback = (0..n).find(usable).unwrap_or(0);
         match self.spec.target {
@@ -238,7 +238,7 @@ impl Client {
             }
             Target::Member(index) => index,
             Target::Nearest => {
-                let delay = |index: &u8| at.net.round_trip(self.host, cluster.members[*index as usize].host);
+                let delay = |index: &u8| ctx.net.round_trip(self.host, cluster.members[*index as usize].host);
                 (0..n).filter(usable).min_by_key(delay).unwrap_or(fallback)
             }
             Target::All => {
@@ -250,30 +250,30 @@ impl Client {
         }
     }
 
-    fn send(&mut self, mut token: Token, at: &mut Surroundings<'_>) {
+    fn send(&mut self, mut token: Token, ctx: &mut ClientCtx<'_>) {
         let member = self.requests.get(token).expect("an open request").member;
         token.member = member;
-        let host = at.cluster.members[member as usize].host;
-        let due = at.now + self.timeout;
+        let host = ctx.cluster.members[member as usize].host;
+        let due = ctx.now + self.timeout;
         self.deadlines.push_back((due, token));
         if !self.deadline_queued {
-            self.queue_deadline(due, at.fx);
+            self.queue_deadline(due, ctx.fx);
         }
         let bytes = GRPC_OVERHEAD + codec::request_body(self.spec.op);
-        if at.net.is_blocked(self.host, host) {
+        if ctx.net.is_blocked(self.host, host) {
             return;
         }
-        let (transfer, way, sent) = self.travel(Class::EtcdRequest, [self.host, host], bytes, at.net);
+        let (transfer, way, sent) = self.travel(Class::EtcdRequest, [self.host, host], bytes, ctx.net);
         let left = match self.spec.process {
-            None => at.now + transfer,
+            None => ctx.now + transfer,
             Some(cost) => {
-                let written = self.process.work(cost, at.now, bytes);
+                let written = self.process.work(cost, ctx.now, bytes);
                 self.process.send(written, transfer) + cost.rpc_overhead
             }
         };
         let arrival = left + way;
-        self.meter(member, true, at.now, bytes, sent);
-        at.fx.schedule.push((arrival, Event::Etcd(self.cluster, EtcdEvent::Request(token))));
+        self.meter(member, true, ctx.now, bytes, sent);
+        ctx.fx.schedule.push((arrival, Event::Etcd(self.cluster, EtcdEvent::Request(token))));
     }
 
     /// How long a connection takes to write it, its time on the way, and its packets with their ACKs; loss included.
@@ -307,20 +307,20 @@ impl Client {
     }
 
     /// A member sends an answer (or its host refuses the connection) at `leaves`.
-    pub fn respond(&mut self, leaves: Time, token: Token, answer: Answer, at: &mut Surroundings<'_>) {
-        let host = at.cluster.members[token.member as usize].host;
-        if self.requests.get(token).is_none() || at.net.is_blocked(host, self.host) {
+    pub fn respond(&mut self, leaves: Time, token: Token, answer: Answer, ctx: &mut ClientCtx<'_>) {
+        let host = ctx.cluster.members[token.member as usize].host;
+        if self.requests.get(token).is_none() || ctx.net.is_blocked(host, self.host) {
             return;
         }
         let bytes = self.answer_bytes(answer);
-        let (transfer, way, sent) = self.travel(Class::EtcdAnswer, [host, self.host], bytes, at.net);
+        let (transfer, way, sent) = self.travel(Class::EtcdAnswer, [host, self.host], bytes, ctx.net);
         let through = match self.spec.process {
             None => leaves + transfer,
             Some(cost) => self.process.receive(leaves, transfer) + cost.rpc_overhead,
         };
         let arrival = through + way;
         self.meter(token.member, false, leaves, bytes, sent);
-        at.fx.schedule.push((arrival, Event::Client(self.id, ClientEvent::Answer { token, answer })));
+        ctx.fx.schedule.push((arrival, Event::Client(self.id, ClientEvent::Answer { token, answer })));
     }
 
     fn answer_bytes(&self, answer: Answer) -> u64 {
@@ -328,60 +328,60 @@ impl Client {
     }
 
     /// An answer is here; its process has still to read it.
-    fn answer_arrives(&mut self, token: Token, answer: Answer, at: &mut Surroundings<'_>) {
+    fn answer_arrives(&mut self, token: Token, answer: Answer, ctx: &mut ClientCtx<'_>) {
         let Some(cost) = self.spec.process.filter(|_| self.requests.get(token).is_some()) else {
-            self.answered(token, answer, at);
+            self.answered(token, answer, ctx);
             return;
         };
-        let read = self.process.work(cost, at.now, self.answer_bytes(answer));
-        at.fx.schedule.push((read, Event::Client(self.id, ClientEvent::Read { token, answer })));
+        let read = self.process.work(cost, ctx.now, self.answer_bytes(answer));
+        ctx.fx.schedule.push((read, Event::Client(self.id, ClientEvent::Read { token, answer })));
     }
 
-    fn answered(&mut self, token: Token, answer: Answer, at: &mut Surroundings<'_>) {
+    fn answered(&mut self, token: Token, answer: Answer, ctx: &mut ClientCtx<'_>) {
         if self.requests.get(token).is_none() {
             return;
         }
         match answer {
-            Answer::Ok | Answer::TooLarge => self.finish(token, answer.result(), at),
-            Answer::Unavailable => self.try_another(token, RequestResult::Failed, at),
+            Answer::Ok | Answer::TooLarge => self.finish(token, answer.result(), ctx),
+            Answer::Unavailable => self.try_another(token, RequestResult::Failed, ctx),
         }
     }
 
-    fn try_another(&mut self, token: Token, result: RequestResult, at: &mut Surroundings<'_>) {
-        self.look_up(at);
-        let n = at.cluster.members.len() as u8;
+    fn try_another(&mut self, token: Token, result: RequestResult, ctx: &mut ClientCtx<'_>) {
+        self.look_up(ctx);
+        let n = ctx.cluster.members.len() as u8;
         let request = self.requests.get(token).expect("an open request");
-        if request.tries >= self.spec.retries || !self.is_on(at) {
-            self.finish(token, result, at);
+        if request.tries >= self.spec.retries || !self.is_on(ctx) {
+            self.finish(token, result, ctx);
             return;
         }
-        let usable = |&index: &u8| self.may_ask(at.cluster, index);
+        let usable = |&index: &u8| self.may_send(ctx.cluster, index);
         let next = (1..=n).map(|step| (request.member + step) % n).find(usable).unwrap_or(request.member);
         let token = self.requests.retry(token, next);
-        self.send(token, at);
+        self.send(token, ctx);
     }
 
-    fn finish(&mut self, token: Token, result: RequestResult, at: &mut Surroundings<'_>) {
+    fn finish(&mut self, token: Token, result: RequestResult, ctx: &mut ClientCtx<'_>) {
         let request = self.requests.close(token);
-        if let Some(places) = request.taken {
-            at.in_flight.give_back(places);
+        if let Some(seats) = request.taken {
+            ctx.in_flight.release(seats);
         }
         let member = MemberId { cluster: self.cluster, index: request.member };
-        let latency = at.now.since(request.since);
-        self.tell(member, latency, result, at.fx);
+        let latency = ctx.now.since(request.since);
+        self.record_result(member, latency, result, ctx.fx);
         if let Load::Closed { .. } = self.spec.load
-            && self.is_on(at)
+            && self.is_on(ctx)
         {
             if result == RequestResult::Ok {
-                self.begin(at);
+                self.begin(ctx);
             } else {
                 // What fails at once must not spin.
-                at.fx.schedule.push((at.now + FAILURE_PAUSE, Event::Client(self.id, ClientEvent::Resume)));
+                ctx.fx.schedule.push((ctx.now + FAILURE_PAUSE, Event::Client(self.id, ClientEvent::Resume)));
             }
         }
     }
 
-    fn tell(&self, member: MemberId, latency: Duration, result: RequestResult, fx: &mut Effects) {
+    fn record_result(&self, member: MemberId, latency: Duration, result: RequestResult, fx: &mut Effects) {
         fx.record(Record::Request { client: self.id, from: self.spec.zone, op: self.spec.op, member, latency, result });
     }
 
@@ -392,30 +392,30 @@ impl Client {
     }
 
     /// The time of the oldest tries may be up; most were answered long ago.
-    fn deadline(&mut self, generation: u32, at: &mut Surroundings<'_>) {
+    fn deadline(&mut self, generation: u32, ctx: &mut ClientCtx<'_>) {
         if generation != self.deadline_timer {
             return;
         }
         self.deadline_queued = false;
         while let Some(&(due, token)) = self.deadlines.front() {
             let open = self.requests.get(token).is_some();
-            if open && due > at.now {
-                self.queue_deadline(due, at.fx);
+            if open && due > ctx.now {
+                self.queue_deadline(due, ctx.fx);
                 return;
             }
             self.deadlines.pop_front();
             if open {
-                self.try_another(token, RequestResult::TimedOut, at);
+                self.try_another(token, RequestResult::TimedOut, ctx);
             }
         }
     }
 
     /// A member's process is gone; `reset`: its clients know at once.
-    pub fn member_stopped(&mut self, member: u8, reset: bool, at: &mut Surroundings<'_>) {
-        self.watched_member_stopped(member, reset, at);
+    pub fn member_stopped(&mut self, member: u8, reset: bool, ctx: &mut ClientCtx<'_>) {
+        self.watched_member_stopped(member, reset, ctx);
         if reset {
             for token in self.requests.at(member) {
-                self.respond(at.now, token, Answer::Unavailable, at);
+                self.respond(ctx.now, token, Answer::Unavailable, ctx);
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Requests under way: slots that are used again, told apart by generation.
 
-use crate::client::in_flight::Places;
+use crate::client::in_flight::Seats;
 use crate::etcd::raft::log::Token;
 use crate::ids::ClientId;
 use crate::kernel::time::Time;
@@ -15,7 +15,7 @@ pub struct Request {
     /// Whom it is at now.
     pub member: u8,
     /// It has one of these places.
-    pub taken: Option<Places>,
+    pub taken: Option<Seats>,
 }
 
 /// The requests of one client.

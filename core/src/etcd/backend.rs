@@ -7,7 +7,7 @@
 //! Each byte is written twice, to the log and to the database: a stream of large values has half the volume. And while a commit holds
 //! the lock, nothing is applied and nothing read.
 
-use crate::etcd::cluster::{Cluster, Context};
+use crate::etcd::cluster::{EtcdCluster, EtcdCtx};
 use crate::etcd::raft::log::{Command, Token};
 use crate::etcd::ready::database_growth;
 use crate::etcd::volume::Lane;
@@ -66,32 +66,32 @@ impl Backend {
     }
 }
 
-impl Cluster {
+impl EtcdCluster {
     /// After something was applied: commits if that is due, or sees to it that it will be.
-    pub(super) fn commit_or_wait(&mut self, index: u8, cx: &mut Context<'_>) {
+    pub(super) fn commit_or_wait(&mut self, index: u8, ctx: &mut EtcdCtx<'_>) {
         let Some(options) = self.options.backend else { return };
         let id = self.id;
         let member = &mut self.members[index as usize];
         let Some(server) = member.server.as_deref_mut() else { return };
         let backend = &mut server.backend;
         if backend.operations >= options.limit {
-            self.commit(index, cx);
+            self.commit(index, ctx);
         } else if backend.operations > 0 && backend.timer.is_none() {
             member.generation += 1;
             backend.timer = Some(member.generation);
-            let rings = Periodic::new(backend.since, options.interval).after(cx.now);
-            cx.fx.etcd(rings, id, EtcdEvent::Commit(index, member.generation));
+            let rings = Periodic::new(backend.since, options.interval).after(ctx.now);
+            ctx.fx.etcd(rings, id, EtcdEvent::Commit(index, member.generation));
         }
     }
 
     /// The timer rings.
-    pub(super) fn commit_due(&mut self, index: u8, generation: u32, cx: &mut Context<'_>) {
+    pub(super) fn commit_due(&mut self, index: u8, generation: u32, ctx: &mut EtcdCtx<'_>) {
         if self.server(index).is_some_and(|server| server.backend.is_due(generation)) {
-            self.commit(index, cx);
+            self.commit(index, ctx);
         }
     }
 
-    fn commit(&mut self, index: u8, cx: &mut Context<'_>) {
+    fn commit(&mut self, index: u8, ctx: &mut EtcdCtx<'_>) {
         let Some(options) = self.options.backend else { return };
         let id = self.id;
         let member = &mut self.members[index as usize];
@@ -102,40 +102,40 @@ impl Cluster {
         backend.operations = 0;
         backend.commit = Some(generation);
         let (transfer, sync) = member.disk.commit(std::mem::take(&mut backend.dirty), options.syncs);
-        server.writes.begin(cx.now, Lane::Database, transfer, sync);
-        cx.fx.etcd(server.writes.end(Lane::Database), id, EtcdEvent::Committed(index, generation));
+        server.writes.begin(ctx.now, Lane::Database, transfer, sync);
+        ctx.fx.etcd(server.writes.end(Lane::Database), id, EtcdEvent::Committed(index, generation));
         if server.writes.transfers(Lane::Log) {
-            self.write_moves(index, cx);
+            self.write_moves(index, ctx);
         }
     }
 
     /// The log has begun to be written: a commit that is still being transferred ends later.
-    pub(super) fn commit_moves(&mut self, index: u8, cx: &mut Context<'_>) {
+    pub(super) fn commit_moves(&mut self, index: u8, ctx: &mut EtcdCtx<'_>) {
         let id = self.id;
         let member = &mut self.members[index as usize];
         let generation = member.next_generation();
         let server = member.server.as_deref_mut().expect("its process serves");
         if server.backend.commit.is_some() && server.writes.transfers(Lane::Database) {
             server.backend.commit = Some(generation);
-            cx.fx.etcd(server.writes.end(Lane::Database), id, EtcdEvent::Committed(index, generation));
+            ctx.fx.etcd(server.writes.end(Lane::Database), id, EtcdEvent::Committed(index, generation));
         }
     }
 
     /// A commit is on the disk: what has waited goes on.
-    pub(super) fn committed(&mut self, index: u8, generation: u32, cx: &mut Context<'_>) {
+    pub(super) fn committed(&mut self, index: u8, generation: u32, ctx: &mut EtcdCtx<'_>) {
         let Some(server) = self.members[index as usize].server.as_deref_mut() else { return };
         let backend = &mut server.backend;
         if backend.commit.take_if(|commit| *commit == generation).is_none() {
             return;
         }
-        backend.since = cx.now;
+        backend.since = ctx.now;
         let log = &server.raft.log;
         let behind = log.applied < log.committed;
         for token in std::mem::take(&mut backend.waiting) {
-            self.read(token, cx);
+            self.read(token, ctx);
         }
         if behind {
-            self.after(index, cx);
+            self.after(index, ctx);
         }
     }
 }

@@ -1,8 +1,8 @@
 //! One etcd cluster: its members, the streams between them, and who handles which event.
 //!
-//! Each concern is an `impl Cluster` in a file of its own: [`ready`](super::ready) (raft, disk and apply),
+//! Each concern is an `impl EtcdCluster` in a file of its own: [`ready`](super::ready) (raft, disk and apply),
 //! [`serve`](super::serve) (clients' requests), [`transport`](super::transport) (streams), [`lifecycle`](super::lifecycle)
-//! (processes and volumes), [`place`](super::place) (hosts), [`identity`](super::identity) (newcomers), [`passage`](super::passage) (to another seed), [`snapshot`](super::snapshot), [`membership`](super::membership), [`rest`](super::rest) (heartbeats
+//! (processes and volumes), [`place`](super::place) (hosts), [`identity`](super::identity) (newcomers), [`restore`](super::restore) (to another seed), [`snapshot`](super::snapshot), [`membership`](super::membership), [`quiescence`](super::quiescence) (heartbeats
 //! that need no events) and [`service`](super::service) (the virtual probe).
 
 use std::collections::VecDeque;
@@ -11,17 +11,17 @@ use std::sync::Arc;
 use crate::etcd::backend::Backend;
 use crate::etcd::cost::Cores;
 use crate::etcd::disk::{Disk, Persisted};
-use crate::etcd::member::{Member, Reads, Server, Standing};
+use crate::etcd::member::{Member, MemberState, Reads, Server};
 use crate::etcd::membership::Pending;
 use crate::etcd::options::EtcdOptions;
-use crate::etcd::passage::Passage;
 use crate::etcd::passive::Passive;
 use crate::etcd::place::Before;
+use crate::etcd::quiescence::Quiescence;
 use crate::etcd::raft::clock::Clock;
 use crate::etcd::raft::log::Log;
 use crate::etcd::raft::quorum::{Members, Quorum};
-use crate::etcd::raft::{Config, Dialect};
-use crate::etcd::rest::Rest;
+use crate::etcd::raft::{ConfState, Config};
+use crate::etcd::restore::RestorePhase;
 use crate::etcd::service::Services;
 use crate::etcd::snapshot::Transfer;
 use crate::etcd::transport::InFlight;
@@ -36,11 +36,11 @@ use crate::network::{HostId, Network};
 use crate::record::Record;
 use crate::scenario::{EtcdClusterSpec, Scenario};
 use crate::sim::event::{Effects, EtcdEvent};
-use crate::sim::{Exact, Options};
+use crate::sim::{Options, Stepping};
 
 /// What a handler may look at and ask for.
 #[derive(Debug)]
-pub struct Context<'a> {
+pub struct EtcdCtx<'a> {
     /// The current time.
     pub now: Time,
     /// Hosts and paths.
@@ -51,15 +51,15 @@ pub struct Context<'a> {
 
 /// A cluster.
 #[derive(Clone, Debug)]
-pub struct Cluster {
+pub struct EtcdCluster {
     /// Which.
     pub id: EtcdId,
     /// Timers and sizes.
     pub options: EtcdOptions,
     /// Members by index, past and future ones included.
     pub members: Vec<Member>,
-    pub(super) dialect: Dialect,
-    pub(super) exact: Exact,
+    pub(super) config: Config,
+    pub(super) stepping: Stepping,
     pub(super) seed: u64,
     /// Stream from `a` to `b` at `a * members + b`.
     pub(super) streams: Vec<Stream>,
@@ -84,13 +84,13 @@ pub struct Cluster {
     /// Deliveries queued so far: each has its number.
     pub(super) deliveries: u32,
     pub(super) transfers: Vec<Transfer>,
-    pub(super) rest: Option<Rest>,
+    pub(super) quiescence: Option<Quiescence>,
     /// Last index and read round of the leader at its last beat: no rest while they move.
-    pub(super) last_beat: (u64, u64),
+    pub(super) last_heartbeat: (u64, u64),
     pub(super) services: Services,
     pub(super) changes: Vec<Pending>,
     /// It is on its way to another seed.
-    pub(super) passage: Option<Passage>,
+    pub(super) restore_phase: Option<RestorePhase>,
     /// One of two members serves; `None`: a majority of the voters does.
     pub(super) passive: Option<Box<Passive>>,
     /// Largest index applied anywhere.
@@ -104,16 +104,16 @@ fn entity(cluster: EtcdId, a: usize, b: usize) -> u64 {
     u64::from(cluster.0) << 16 | (a as u64) << 8 | b as u64
 }
 
-impl Cluster {
+impl EtcdCluster {
     /// The cluster at time zero; its first events go to `fx`.
     pub fn new(scenario: &Arc<Scenario>, id: EtcdId, seed: u64, options: Options, fx: &mut Effects) -> Self {
         let spec = &scenario.etcd[id.0 as usize];
         let n = spec.members.len();
         let heartbeat = spec.options.heartbeat_interval;
-        let dialect = Dialect {
+        let config = Config {
             election_ticks: spec.options.election_ticks(),
             spread_ticks: spec.options.election_spread_ticks(),
-            election_beats: (spec.options.election_timeout.as_nanos() / heartbeat.as_nanos()).max(1),
+            election_heartbeats: (spec.options.election_timeout.as_nanos() / heartbeat.as_nanos()).max(1),
             pre_vote: spec.options.pre_vote,
             check_quorum: spec.options.check_quorum,
             max_inflight: spec.options.max_inflight,
@@ -123,22 +123,22 @@ impl Cluster {
         };
         let settled = spec.initial_leader.is_some();
         let stands_by = |index: u8| stands_by(spec, index);
-        let config = initial_config(spec);
+        let conf_state = initial_conf_state(spec);
         let members: Vec<Member> = (0u8..)
             .zip(&spec.members)
             .map(|(index, member)| {
-                let content = member.initial.then(|| Box::new(initial_content(spec, config, index)));
+                let content = member.initial.then(|| Box::new(initial_content(spec, conf_state, index)));
                 let speed = scenario.volumes[member.volume.0 as usize].disk.clone();
                 Member {
                     id: MemberId { cluster: id, index },
                     host: Network::host_of(member.node),
                     disk: Disk::new(speed, seed, u64::from(member.volume.0), content),
-                    standing: if stands_by(index) {
-                        Standing::Standby
+                    state: if stands_by(index) {
+                        MemberState::Standby
                     } else if member.initial {
-                        Standing::In
+                        MemberState::Joined
                     } else {
-                        Standing::Future
+                        MemberState::Future
                     },
                     learner: member.learner,
                     held_down: 0,
@@ -146,8 +146,8 @@ impl Cluster {
                     listed: true,
                     managed: spec.managed,
                     halted: spec.managed && !member.initial,
-                    newcomer: spec.managed && !member.initial,
-                    newcomers_look: 0,
+                    joining: spec.managed && !member.initial,
+                    join_generation: 0,
                     server: None,
                     starting: None,
                     generation: 0,
@@ -162,8 +162,8 @@ impl Cluster {
         let mut cluster = Self {
             id,
             options: spec.options.clone(),
-            dialect,
-            exact: options.exact,
+            config,
+            stepping: options.stepping,
             seed,
             streams: pairs().map(|(a, b)| Stream::new(seed, entity(id, a, b), a != b && open(a) && open(b))).collect(),
             held: vec![Vec::new(); n * n],
@@ -178,18 +178,18 @@ impl Cluster {
             flying: 0,
             deliveries: 0,
             transfers: Vec::new(),
-            rest: None,
-            last_beat: (0, 0),
+            quiescence: None,
+            last_heartbeat: (0, 0),
             services: Services::default(),
             changes: Vec::new(),
-            passage: None,
+            restore_phase: None,
             passive: spec.passive.as_ref().map(|p| Box::new(Passive::new(p, spec, seed, PASSIVE | u64::from(id.0)))),
             committed: spec.first_index(),
             recently_applied: VecDeque::new(),
             members,
         };
         for index in 0..n as u8 {
-            if cluster.members[index as usize].standing != Standing::In {
+            if cluster.members[index as usize].state != MemberState::Joined {
                 continue;
             }
             if settled {
@@ -205,7 +205,7 @@ impl Cluster {
     }
 
     /// Makes `leader` lead a settled cluster from time zero, as if elected long ago.
-    pub fn settle(&mut self, spec: &EtcdClusterSpec, cx: &mut Context<'_>) {
+    pub fn start_warm(&mut self, spec: &EtcdClusterSpec, ctx: &mut EtcdCtx<'_>) {
         let Some(leader) = spec.initial_leader else { return };
         for index in 0..self.members.len() {
             if let Some(server) = self.members[index].server.as_deref_mut() {
@@ -215,16 +215,16 @@ impl Cluster {
         for (index, member) in (0u8..).zip(&spec.members) {
             if let Some((revision, _)) = member.behind {
                 let until = spec.first_index();
-                self.server_mut(index).behind = Some((cx.now, until, until - revision));
+                self.server_mut(index).behind = Some((ctx.now, until, until - revision));
             }
         }
         let behind: Vec<Option<u64>> = spec.members.iter().map(|member| member.behind.map(|(revision, _)| revision)).collect();
         let server = self.server_mut(leader);
-        server.raft.settle_as_leader(&behind);
-        self.after(leader, cx);
+        server.raft.start_as_leader(&behind);
+        self.after(leader, ctx);
         for index in 0..self.members.len() as u8 {
             if self.members[index as usize].server.is_some() {
-                self.after(index, cx);
+                self.after(index, ctx);
             }
         }
     }
@@ -240,19 +240,19 @@ impl Cluster {
         let life = member.lives;
         member.lives += 1;
         let phase = Draws::new(self.seed, Purpose::TickPhase, id).draw(life).below(heartbeat.as_nanos());
-        let beats = Clock::new(heartbeat, Duration::from_nanos(phase), now);
+        let heartbeat_clock = Clock::new(heartbeat, Duration::from_nanos(phase), now);
         let ticks = Clock::new(self.options.tick, Duration::from_nanos(phase % self.options.tick.as_nanos()), now);
         let timeouts = Draws::new(self.seed, Purpose::ElectionTimeout, id);
         let state = (content.term, content.vote);
         #[cfg(feature = "planted-bugs")]
-        let state = if self.dialect.bug == Some(crate::etcd::raft::PlantedBug::ForgetVote) { (state.0, None) } else { state };
+        let state = if self.config.bug == Some(crate::etcd::raft::PlantedBug::ForgetVote) { (state.0, None) } else { state };
         let raft = crate::etcd::raft::Raft::new(
             index,
             slots,
-            self.dialect,
+            self.config,
             state,
             content.log,
-            content.config,
+            content.conf_state,
             ticks,
             timeouts,
             content.timeouts_drawn,
@@ -261,12 +261,12 @@ impl Cluster {
         member.server = Some(Box::new(Server {
             timer_draws: raft.timeouts_drawn(),
             raft,
-            beats,
+            heartbeat_clock,
             write: None,
             written: state,
             synced: state,
             missed_tick: false,
-            beat: 0,
+            heartbeat_generation: 0,
             timer: None,
             writes: Writes::default(),
             backend: Backend::new(now),
@@ -278,7 +278,7 @@ impl Cluster {
             seen: None,
             behind: None,
             stopping: None,
-            fast_forward: None,
+            adjust_ticks: None,
             database_bytes: content.database_bytes,
             snapshot_index: content.snapshot_index,
             keeps_entries_until: now,
@@ -300,24 +300,24 @@ impl Cluster {
     }
 
     /// Handles an event.
-    pub fn handle(&mut self, event: EtcdEvent, cx: &mut Context<'_>) {
+    pub fn handle(&mut self, event: EtcdEvent, ctx: &mut EtcdCtx<'_>) {
         match event {
-            EtcdEvent::Deliver(slot, delivery) => self.deliver(slot, delivery, cx),
-            EtcdEvent::Beat(member, generation) => self.beat(member, generation, cx),
-            EtcdEvent::Election(member, generation) => self.election_timer(member, generation, cx),
-            EtcdEvent::FastForward(member, generation) => self.fast_forward(member, generation, cx),
-            EtcdEvent::Synced(member, generation) => self.synced(member, generation, cx),
-            EtcdEvent::Commit(member, generation) => self.commit_due(member, generation, cx),
-            EtcdEvent::Committed(member, generation) => self.committed(member, generation, cx),
-            EtcdEvent::Started(member, generation) => self.started(member, generation, cx),
-            EtcdEvent::ReadRetry(member, generation) => self.retry_read(member, generation, cx),
-            EtcdEvent::Stopping(member, generation) => self.stopping(member, generation, cx),
-            EtcdEvent::Stream(stream, generation) => self.stream_timer(stream as usize, generation, cx),
-            EtcdEvent::Chunk(transfer, generation) => self.chunk(transfer, generation, cx),
-            EtcdEvent::ChangesDue => self.changes_due(cx),
-            EtcdEvent::Newcomer(member, look) => self.newcomer(member, look, cx),
-            EtcdEvent::Fetched(member, generation) => self.fetched(member, generation, cx),
-            EtcdEvent::Passive(alarm, generation) => self.alarm(alarm, generation, cx),
+            EtcdEvent::Deliver(slot, delivery) => self.deliver(slot, delivery, ctx),
+            EtcdEvent::HeartbeatTick(member, generation) => self.heartbeat_tick(member, generation, ctx),
+            EtcdEvent::Election(member, generation) => self.election_timer(member, generation, ctx),
+            EtcdEvent::AdjustTicks(member, generation) => self.adjust_ticks(member, generation, ctx),
+            EtcdEvent::Synced(member, generation) => self.synced(member, generation, ctx),
+            EtcdEvent::Commit(member, generation) => self.commit_due(member, generation, ctx),
+            EtcdEvent::Committed(member, generation) => self.committed(member, generation, ctx),
+            EtcdEvent::Started(member, generation) => self.started(member, generation, ctx),
+            EtcdEvent::ReadRetry(member, generation) => self.retry_read(member, generation, ctx),
+            EtcdEvent::Stopping(member, generation) => self.stopping(member, generation, ctx),
+            EtcdEvent::Stream(stream, generation) => self.stream_timer(stream as usize, generation, ctx),
+            EtcdEvent::Chunk(transfer, generation) => self.chunk(transfer, generation, ctx),
+            EtcdEvent::ChangesDue => self.changes_due(ctx),
+            EtcdEvent::JoinStep(member, look) => self.join_step(member, look, ctx),
+            EtcdEvent::Fetched(member, generation) => self.fetched(member, generation, ctx),
+            EtcdEvent::Passive(kind, generation) => self.fire_timer(kind, generation, ctx),
             EtcdEvent::Request(_) | EtcdEvent::Work(..) => unreachable!("the run loop adds the operation"),
         }
     }
@@ -342,16 +342,16 @@ fn stands_by(spec: &EtcdClusterSpec, index: u8) -> bool {
 /// Active-passive clusters among the random draws.
 const PASSIVE: u64 = 1 << 48;
 
-fn initial_config(spec: &EtcdClusterSpec) -> Config {
+fn initial_conf_state(spec: &EtcdClusterSpec) -> ConfState {
     let select = |learner: bool| -> Members {
         let members = (0u8..).zip(&spec.members).filter(|(index, _)| !stands_by(spec, *index));
         members.filter(|(_, m)| m.initial && m.learner == learner).map(|(index, _)| index).collect()
     };
-    Config { quorum: Quorum::majority(select(false)), learners: select(true) }
+    ConfState { quorum: Quorum::majority(select(false)), learners: select(true) }
 }
 
 /// What a member's disk holds at the start: everything committed, applied and (but for what slow followers may need) compacted.
-fn initial_content(spec: &EtcdClusterSpec, config: Config, index: u8) -> Persisted {
+fn initial_content(spec: &EtcdClusterSpec, conf_state: ConfState, index: u8) -> Persisted {
     let (revision, database_bytes) = spec.members[index as usize].behind.unwrap_or((spec.first_index(), spec.database_bytes));
     // An empty log ends at index 0 in term 0.
     let term = u64::from(revision > 0);
@@ -360,7 +360,7 @@ fn initial_content(spec: &EtcdClusterSpec, config: Config, index: u8) -> Persist
         vote: spec.initial_leader,
         // Every history has the same hash at the same index: they are histories of one cluster.
         log: Log::compacted(revision, term, revision),
-        config,
+        conf_state,
         database_bytes,
         snapshot_index: revision,
         timeouts_drawn: 0,

@@ -8,7 +8,7 @@
 
 use smallvec::SmallVec;
 
-use crate::etcd::cluster::{Cluster, Context};
+use crate::etcd::cluster::{EtcdCluster, EtcdCtx};
 use crate::etcd::codec;
 use crate::etcd::raft::log::{Command, Token};
 use crate::kernel::time::{Duration, Time};
@@ -48,9 +48,9 @@ fn answering(cost: &RequestCost, op: Op) -> Duration {
     }
 }
 
-impl Cluster {
+impl EtcdCluster {
     /// A request arrives at the member of its token; its client waits until `until`. Whether a process is there to take it.
-    pub fn request(&mut self, token: Token, op: Op, until: Time, cx: &mut Context<'_>) -> bool {
+    pub fn request(&mut self, token: Token, op: Op, until: Time, ctx: &mut EtcdCtx<'_>) -> bool {
         let (id, cost) = (self.id, self.options.cost);
         if self.is_closed() {
             return false;
@@ -58,38 +58,38 @@ impl Cluster {
         let member = &mut self.members[token.member as usize];
         let Some(server) = member.server.as_deref_mut() else { return false };
         if cost.is_none() {
-            self.serve(token, op, until, cx);
+            self.serve(token, op, until, ctx);
         } else {
-            let read = server.cores.take(cx.now, reading(&cost, op));
+            let read = server.cores.take(ctx.now, reading(&cost, op));
             let writes = Command::of(op).is_some();
             let wait = if writes { cost.write } else { Duration::ZERO };
-            cx.fx.etcd(read + wait, id, EtcdEvent::Work(token, Step::Read, member.lives as u32));
+            ctx.fx.etcd(read + wait, id, EtcdEvent::Work(token, Step::Read, member.lives as u32));
         }
         true
     }
 
     /// A request has come to this step, unless its process is gone.
-    pub fn work(&mut self, (token, step, life): (Token, Step, u32), op: Op, until: Time, cx: &mut Context<'_>) {
+    pub fn work(&mut self, (token, step, life): (Token, Step, u32), op: Op, until: Time, ctx: &mut EtcdCtx<'_>) {
         let (id, cost) = (self.id, self.options.cost);
         let member = &mut self.members[token.member as usize];
         let Some(server) = member.server.as_deref_mut().filter(|_| member.lives as u32 == life) else { return };
         match step {
-            Step::Read => self.serve(token, op, until, cx),
+            Step::Read => self.serve(token, op, until, ctx),
             Step::Done => {
-                let written = server.cores.take(cx.now, answering(&cost, op));
-                cx.fx.etcd(written, id, EtcdEvent::Work(token, Step::Written, life));
+                let written = server.cores.take(ctx.now, answering(&cost, op));
+                ctx.fx.etcd(written, id, EtcdEvent::Work(token, Step::Written, life));
             }
-            Step::Written => cx.fx.answers.push((cx.now, token, Answer::Ok)),
+            Step::Written => ctx.fx.answers.push((ctx.now, token, Answer::Ok)),
         }
     }
 
     /// What was asked for is done at `at`.
-    pub(super) fn done(&self, at: Time, token: Token, cx: &mut Context<'_>) {
+    pub(super) fn done(&self, at: Time, token: Token, ctx: &mut EtcdCtx<'_>) {
         if self.options.cost.is_none() {
-            cx.fx.answers.push((at, token, Answer::Ok));
+            ctx.fx.answers.push((at, token, Answer::Ok));
         } else {
             let life = self.members[token.member as usize].lives as u32;
-            cx.fx.etcd(at, self.id, EtcdEvent::Work(token, Step::Done, life));
+            ctx.fx.etcd(at, self.id, EtcdEvent::Work(token, Step::Done, life));
         }
     }
 }

@@ -1,6 +1,6 @@
 //! A member's volume: how fast it is, and what it holds when no process runs.
 
-use crate::etcd::raft::Config;
+use crate::etcd::raft::ConfState;
 use crate::etcd::raft::log::Log;
 use crate::ids::FaultId;
 use crate::kernel::dist::scale;
@@ -18,7 +18,7 @@ pub struct Persisted {
     /// The log.
     pub log: Log,
     /// Who was in the cluster.
-    pub config: Config,
+    pub conf_state: ConfState,
     /// Bytes of the database.
     pub database_bytes: u64,
     /// Index of the last snapshot.

@@ -7,8 +7,8 @@
 //! With an empty data directory a process cannot go on as the member it was: that one may have voted, and would not know. So it comes
 //! back under a new identity ("single member restoration" of `gardener/etcd-backup-restore`), and a pod of a set that grows the same way.
 
-use crate::etcd::cluster::{Cluster, Context};
-use crate::etcd::member::Standing;
+use crate::etcd::cluster::{EtcdCluster, EtcdCtx};
+use crate::etcd::member::MemberState;
 use crate::ids::MemberId;
 use crate::kernel::time::Duration;
 use crate::scenario::MemberChange;
@@ -17,46 +17,46 @@ use crate::sim::event::EtcdEvent;
 /// What was not granted is asked for again after so long (assumed).
 const AGAIN: Duration = Duration::from_secs(5);
 
-impl Cluster {
+impl EtcdCluster {
     /// The container of a newcomer runs: the next step is taken now.
-    pub(super) fn seek_membership(&mut self, index: u8, cx: &mut Context<'_>) {
+    pub(super) fn seek_membership(&mut self, index: u8, ctx: &mut EtcdCtx<'_>) {
         let member = &mut self.members[index as usize];
-        if member.newcomer && !member.halted {
-            member.newcomers_look += 1;
-            cx.fx.etcd(cx.now, self.id, EtcdEvent::Newcomer(index, member.newcomers_look));
+        if member.joining && !member.halted {
+            member.join_generation += 1;
+            ctx.fx.etcd(ctx.now, self.id, EtcdEvent::JoinStep(index, member.join_generation));
         }
     }
 
     /// Something about the members has changed: who waits for that looks.
-    pub(super) fn newcomers_look(&mut self, cx: &mut Context<'_>) {
+    pub(super) fn schedule_joins(&mut self, ctx: &mut EtcdCtx<'_>) {
         for index in 0..self.members.len() as u8 {
-            self.seek_membership(index, cx);
+            self.seek_membership(index, ctx);
         }
     }
 
     /// Asks for the next step, if it would be granted, and looks again later.
-    pub(super) fn newcomer(&mut self, index: u8, look: u32, cx: &mut Context<'_>) {
+    pub(super) fn join_step(&mut self, index: u8, look: u32, ctx: &mut EtcdCtx<'_>) {
         let member = &self.members[index as usize];
-        if member.newcomers_look != look || member.halted {
+        if member.join_generation != look || member.halted {
             return;
         }
-        let change = match member.standing {
-            Standing::Future => self.forerunner(index).map_or(MemberChange::Add(member.id), MemberChange::Remove),
-            Standing::In if member.learner => MemberChange::Promote(member.id),
-            Standing::In | Standing::Removed | Standing::Standby => return,
+        let change = match member.state {
+            MemberState::Future => self.predecessor(index).map_or(MemberChange::Add(member.id), MemberChange::Remove),
+            MemberState::Joined if member.learner => MemberChange::Promote(member.id),
+            MemberState::Joined | MemberState::Removed | MemberState::Standby => return,
         };
-        let hears = |leader: u8| cx.net.is_open(self.host(index), self.host(leader));
-        let asks = self.leader().is_some_and(hears) && !self.is_asked(change) && self.refusal(change, true, cx).is_none();
+        let hears = |leader: u8| ctx.net.is_open(self.host(index), self.host(leader));
+        let asks = self.leader().is_some_and(hears) && !self.is_pending(change) && self.rejection(change, true, ctx).is_none();
         if asks {
-            self.change_membership(change, true, cx);
+            self.change_membership(change, true, ctx);
         }
-        cx.fx.etcd(cx.now + AGAIN, self.id, EtcdEvent::Newcomer(index, look));
+        ctx.fx.etcd(ctx.now + AGAIN, self.id, EtcdEvent::JoinStep(index, look));
     }
 
     /// The member that its pod is as far as the cluster knows.
-    fn forerunner(&self, index: u8) -> Option<MemberId> {
+    fn predecessor(&self, index: u8) -> Option<MemberId> {
         let same = |other: u8| self.of_pod[other as usize] == self.of_pod[index as usize];
-        let known = |other: &u8| same(*other) && self.members[*other as usize].standing == Standing::In;
+        let known = |other: &u8| same(*other) && self.members[*other as usize].state == MemberState::Joined;
         (0..self.members.len() as u8).find(known).map(|other| self.members[other as usize].id)
     }
 }

@@ -34,7 +34,7 @@ pub struct Member {
     /// Its volume.
     pub disk: Disk,
     /// Whether the cluster knows it.
-    pub standing: Standing,
+    pub state: MemberState,
     /// It has no vote (as far as any member has applied).
     pub learner: bool,
     /// Faults that keep its process down.
@@ -48,9 +48,9 @@ pub struct Member {
     /// Its kubelet keeps it down.
     pub halted: bool,
     /// Managed, and not in the cluster from the start: its container sees to it that it joins, and gets its vote.
-    pub newcomer: bool,
+    pub joining: bool,
     /// Generation of the next look at how far that is.
-    pub newcomers_look: u32,
+    pub join_generation: u32,
     /// Its process; `None` when it does not serve.
     pub server: Option<Box<Server>>,
     /// Generation of the start under way.
@@ -67,11 +67,11 @@ pub struct Member {
 
 /// Whether a member belongs to its cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum MemberState {
     /// Not added yet.
     Future,
     /// In it.
-    In,
+    Joined,
     /// Removed: never again.
     Removed,
     /// Stands by with what a backup bucket holds; no etcd runs there.
@@ -83,8 +83,8 @@ pub enum Standing {
 pub struct Server {
     /// Its raft.
     pub raft: Raft,
-    /// The process's ticks as a leader counts them: one per heartbeat interval.
-    pub beats: Clock,
+    /// Ticks of the process as a leader counts them: one per heartbeat interval.
+    pub heartbeat_clock: Clock,
     /// The write under way.
     pub write: Option<Write>,
     /// Term and vote as last written, and as last synced.
@@ -93,8 +93,8 @@ pub struct Server {
     pub synced: (u64, Option<u8>),
     /// A beat or an election tick came while the disk was busy.
     pub missed_tick: bool,
-    /// Generation of the beat that counts.
-    pub beat: u32,
+    /// Generation of the heartbeat tick that is queued.
+    pub heartbeat_generation: u32,
     /// The election timer that is queued.
     pub timer: Option<(Time, u32)>,
     /// Election timeouts drawn when the timer was queued.
@@ -120,7 +120,7 @@ pub struct Server {
     /// SIGTERM was received: generation of the next look, and when it stops regardless.
     pub stopping: Option<(u32, Time)>,
     /// It has not moved its election clock on yet: generation of the next look at its peers, and how many are left.
-    pub fast_forward: Option<(u32, u32)>,
+    pub adjust_ticks: Option<(u32, u32)>,
     /// Bytes of the database.
     pub database_bytes: u64,
     /// Index of the last snapshot.
@@ -170,7 +170,7 @@ impl Member {
 
     /// Whether its process should run: nothing holds it down and its volume is there.
     pub fn may_run(&self) -> bool {
-        self.standing == Standing::In && self.held_down == 0 && !self.halted && !self.displaced && self.disk.is_present()
+        self.state == MemberState::Joined && self.held_down == 0 && !self.halted && !self.displaced && self.disk.is_present()
     }
 
     /// Takes the process away; what it had written (or synced, after a power loss) stays on the disk.
@@ -194,7 +194,7 @@ impl Member {
                 term,
                 vote,
                 log,
-                config: raft.config,
+                conf_state: raft.conf_state,
                 database_bytes: server.database_bytes,
                 snapshot_index: server.snapshot_index,
                 timeouts_drawn: raft.timeouts_drawn(),

@@ -3,10 +3,10 @@
 //! Source: `etcdserver/api/membership/cluster.go`, `etcdserver/server.go` (`mayAddMember`, `mayRemoveMember`, `mayPromoteMember`)
 //! at `etcd-io/etcd@c34dc7ee`.
 
-use crate::etcd::cluster::{Cluster, Context};
+use crate::etcd::cluster::{EtcdCluster, EtcdCtx};
 use crate::etcd::disk::Persisted;
-use crate::etcd::member::Standing;
-use crate::etcd::raft::Config;
+use crate::etcd::member::MemberState;
+use crate::etcd::raft::ConfState;
 use crate::etcd::raft::log::{Command, ConfChange, Log, Token};
 use crate::ids::MemberId;
 use crate::kernel::time::{Duration, Time};
@@ -72,71 +72,71 @@ const TIMED_OUT: &str = "etcdserver: request timed out";
 /// A change that was proposed; who asked for it waits until it is applied (`EtcdServer.configure`).
 #[derive(Clone, Copy, Debug)]
 pub struct Pending {
-    asked: MemberChange,
+    change: MemberChange,
     /// Index and term of its entry; `None` where the leader took no such entry.
     entry: Option<(u64, u64)>,
     /// Nobody waits for it any longer.
     until: Time,
 }
 
-impl Cluster {
+impl EtcdCluster {
     /// An operator asks for a change at whoever leads. `learner`: whether a member to be added is one.
-    pub fn change_membership(&mut self, asked: MemberChange, learner: bool, cx: &mut Context<'_>) {
-        self.wake(cx);
-        let change = match asked {
+    pub fn change_membership(&mut self, change: MemberChange, learner: bool, ctx: &mut EtcdCtx<'_>) {
+        self.resume(ctx);
+        let conf_change = match change {
             MemberChange::Add(id) if learner => ConfChange::AddLearner(id.index),
             MemberChange::Add(id) | MemberChange::Promote(id) => ConfChange::AddVoter(id.index),
             MemberChange::Remove(id) => ConfChange::Remove(id.index),
         };
-        if let Some(refused) = self.refusal(asked, learner, cx) {
-            cx.fx.record(Record::Membership { change: asked, refused: Some(refused) });
+        if let Some(refused) = self.rejection(change, learner, ctx) {
+            ctx.fx.record(Record::Membership { change, refused: Some(refused) });
             return;
         }
         let leader = self.leader().expect("no change without a leader");
-        let until = cx.now + self.options.request_timeout;
+        let until = ctx.now + self.options.request_timeout;
         let raft = &mut self.server_mut(leader).raft;
         let before = raft.log.last();
-        raft.propose(cx.now, Token::NONE, Command::Conf(change));
+        raft.propose(ctx.now, Token::NONE, Command::Conf(conf_change));
         let last = raft.log.last();
         // The leader takes none while it hands over, and an empty entry instead while another change is not applied.
-        let taken = last > before && raft.log.get(last).is_some_and(|entry| entry.command == Command::Conf(change));
+        let taken = last > before && raft.log.get(last).is_some_and(|entry| entry.command == Command::Conf(conf_change));
         let entry = taken.then_some((last, raft.term));
-        self.changes.push(Pending { asked, entry, until });
-        cx.fx.etcd(until, self.id, EtcdEvent::ChangesDue);
-        self.after(leader, cx);
+        self.changes.push(Pending { change, entry, until });
+        ctx.fx.etcd(until, self.id, EtcdEvent::ChangesDue);
+        self.after(leader, ctx);
     }
 
     /// Who has asked for changes that were not applied in time is told so. (They may be applied yet, if a log holds them.)
-    pub(super) fn changes_due(&mut self, cx: &mut Context<'_>) {
-        for late in self.changes.extract_if(.., |pending| pending.until <= cx.now) {
-            cx.fx.record(Record::Membership { change: late.asked, refused: Some(TIMED_OUT) });
+    pub(super) fn changes_due(&mut self, ctx: &mut EtcdCtx<'_>) {
+        for late in self.changes.extract_if(.., |pending| pending.until <= ctx.now) {
+            ctx.fx.record(Record::Membership { change: late.change, refused: Some(TIMED_OUT) });
         }
     }
 
     /// Whether somebody waits for a change.
-    pub(super) fn is_asked(&self, change: MemberChange) -> bool {
-        self.changes.iter().any(|pending| pending.asked == change)
+    pub(super) fn is_pending(&self, change: MemberChange) -> bool {
+        self.changes.iter().any(|pending| pending.change == change)
     }
 
     /// Why a change is refused, in etcd's words.
-    pub(super) fn refusal(&self, asked: MemberChange, learner: bool, cx: &Context<'_>) -> Option<&'static str> {
+    pub(super) fn rejection(&self, change: MemberChange, learner: bool, ctx: &EtcdCtx<'_>) -> Option<&'static str> {
         let Some(leader) = self.leader() else { return Some("etcdserver: no leader") };
-        let config = self.server(leader)?.raft.config;
-        let members: Vec<u8> = config.members().iter().collect();
+        let conf_state = self.server(leader)?.raft.conf_state;
+        let members: Vec<u8> = conf_state.members().iter().collect();
         let view =
-            |&index: &u8| View { started: self.members[index as usize].published, learner: config.learners.contains(index) };
+            |&index: &u8| View { started: self.members[index as usize].published, learner: conf_state.learners.contains(index) };
         let views: Vec<View> = members.iter().map(view).collect();
-        let voters = config.quorum.voters();
-        let connected = voters.iter().filter(|&index| self.connected_for(leader, index, HEALTH_INTERVAL, cx)).count();
-        let (MemberChange::Add(id) | MemberChange::Remove(id) | MemberChange::Promote(id)) = asked;
-        let known = config.members().contains(id.index);
-        match asked {
+        let voters = conf_state.quorum.voters();
+        let connected = voters.iter().filter(|&index| self.connected_for(leader, index, HEALTH_INTERVAL, ctx)).count();
+        let (MemberChange::Add(id) | MemberChange::Remove(id) | MemberChange::Promote(id)) = change;
+        let known = conf_state.members().contains(id.index);
+        match change {
             MemberChange::Add(_) if known => Some("membership: ID exists"),
-            MemberChange::Add(_) if learner && config.learners.len() >= usize::from(self.options.max_learners) => {
+            MemberChange::Add(_) if learner && conf_state.learners.len() >= usize::from(self.options.max_learners) => {
                 Some("membership: too many learner members in cluster")
             }
             MemberChange::Remove(_) | MemberChange::Promote(_) if !known => Some("membership: ID not found"),
-            MemberChange::Promote(_) if !config.learners.contains(id.index) => {
+            MemberChange::Promote(_) if !conf_state.learners.contains(id.index) => {
                 Some("membership: can only promote a learner member")
             }
             MemberChange::Promote(_) if !self.learner_is_ready(leader, id) => {
@@ -148,10 +148,10 @@ impl Cluster {
             MemberChange::Add(_) if connected < quorum_of(voters.len() + 1) && voters.len() > 1 => {
                 Some("etcdserver: unhealthy cluster")
             }
-            MemberChange::Remove(_) if config.learners.contains(id.index) => None,
+            MemberChange::Remove(_) if conf_state.learners.contains(id.index) => None,
             MemberChange::Remove(_) => {
                 let place = members.iter().position(|&index| index == id.index)?;
-                let active = self.connected_for(leader, id.index, Duration::ZERO, cx);
+                let active = self.connected_for(leader, id.index, Duration::ZERO, ctx);
                 if !may_remove_voter(&views, place) {
                     Some(NOT_ENOUGH_STARTED)
                 } else if (active || id.index == leader) && connected < 1 + quorum_of(voters.len() - 1) {
@@ -165,9 +165,9 @@ impl Cluster {
         }
     }
 
-    fn connected_for(&self, leader: u8, index: u8, at_least: Duration, cx: &Context<'_>) -> bool {
+    fn connected_for(&self, leader: u8, index: u8, at_least: Duration, ctx: &EtcdCtx<'_>) -> bool {
         let stream = &self.streams[self.stream_index(index, leader)];
-        index == leader || (stream.reader_open && cx.now.since(stream.since) >= at_least)
+        index == leader || (stream.reader_open && ctx.now.since(stream.since) >= at_least)
     }
 
     fn learner_is_ready(&self, leader: u8, id: MemberId) -> bool {
@@ -178,43 +178,43 @@ impl Cluster {
     }
 
     /// A change, the entry at `place` (index and term), was applied at a member; whether that member has removed itself.
-    pub(super) fn conf_applied(&mut self, at: u8, place: (u64, u64), change: ConfChange, cx: &mut Context<'_>) -> bool {
+    pub(super) fn conf_applied(&mut self, at: u8, place: (u64, u64), change: ConfChange, ctx: &mut EtcdCtx<'_>) -> bool {
         self.changes.retain(|pending| pending.entry != Some(place));
         let (ConfChange::AddVoter(index) | ConfChange::AddLearner(index) | ConfChange::Remove(index)) = change;
         let member = &mut self.members[index as usize];
         // Each member is added, promoted and removed once: what it is tells whether this was applied anywhere before.
-        let done = match (change, member.standing) {
-            (ConfChange::AddVoter(_) | ConfChange::AddLearner(_), Standing::Future) => MemberChange::Add(member.id),
-            (ConfChange::AddVoter(_), Standing::In) if member.learner => MemberChange::Promote(member.id),
-            (ConfChange::Remove(_), Standing::In) => MemberChange::Remove(member.id),
+        let done = match (change, member.state) {
+            (ConfChange::AddVoter(_) | ConfChange::AddLearner(_), MemberState::Future) => MemberChange::Add(member.id),
+            (ConfChange::AddVoter(_), MemberState::Joined) if member.learner => MemberChange::Promote(member.id),
+            (ConfChange::Remove(_), MemberState::Joined) => MemberChange::Remove(member.id),
             _ => return change == ConfChange::Remove(at),
         };
-        cx.fx.record(Record::Membership { change: done, refused: None });
-        cx.fx.disturbed.push(self.id);
+        ctx.fx.record(Record::Membership { change: done, refused: None });
+        ctx.fx.service_changed.push(self.id);
         member.learner = matches!(change, ConfChange::AddLearner(_));
         match done {
-            MemberChange::Add(_) => self.join(index, cx),
+            MemberChange::Add(_) => self.join(index, ctx),
             MemberChange::Promote(_) => {}
             MemberChange::Remove(_) => {
-                member.standing = Standing::Removed;
+                member.state = MemberState::Removed;
                 if index != at && !member.displaced {
-                    self.depart(index, cx);
+                    self.depart(index, ctx);
                 }
             }
         }
-        self.newcomers_look(cx);
+        self.schedule_joins(ctx);
         change == ConfChange::Remove(at)
     }
 
     /// A member that was added starts with an empty disk.
-    fn join(&mut self, index: u8, cx: &mut Context<'_>) {
+    fn join(&mut self, index: u8, ctx: &mut EtcdCtx<'_>) {
         let member = &mut self.members[index as usize];
-        member.standing = Standing::In;
+        member.state = MemberState::Joined;
         member.disk.content = Some(Box::new(Persisted {
             term: 0,
             vote: None,
             log: Log::compacted(0, 0, 0),
-            config: Config::default(),
+            conf_state: ConfState::default(),
             database_bytes: 0,
             snapshot_index: 0,
             timeouts_drawn: 0,
@@ -222,21 +222,21 @@ impl Cluster {
         // Its peers dial it from now on; until it serves its host refuses them.
         for other in (0..self.members.len() as u8).filter(|&other| other != index) {
             let outward = self.stream_index(index, other);
-            self.streams[outward].dialing_since = cx.now;
-            self.update_stream(outward, cx);
+            self.streams[outward].dialing_since = ctx.now;
+            self.update_stream(outward, ctx);
         }
-        self.start(index, cx);
+        self.start(index, ctx);
     }
 
     /// A member is removed: it stops once the others have had time to hear of it from it. (One that has not applied its own removal
     /// is told by its peers when it dials them.)
-    pub(super) fn depart(&mut self, index: u8, cx: &mut Context<'_>) {
+    pub(super) fn depart(&mut self, index: u8, ctx: &mut EtcdCtx<'_>) {
         let id = self.id;
         let member = &mut self.members[index as usize];
         let generation = member.next_generation();
-        let Some(server) = member.server.as_deref_mut() else { return self.stop(index, StopReason::Removed, cx) };
-        let until = cx.now + DEPARTURE;
+        let Some(server) = member.server.as_deref_mut() else { return self.stop(index, StopReason::Removed, ctx) };
+        let until = ctx.now + DEPARTURE;
         server.stopping = Some((generation, until));
-        cx.fx.etcd(until, id, EtcdEvent::Stopping(index, generation));
+        ctx.fx.etcd(until, id, EtcdEvent::Stopping(index, generation));
     }
 }

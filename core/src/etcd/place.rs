@@ -1,6 +1,6 @@
 //! Where members are. One that does not run may be started on another host; what it has sent before counts for the zone it was in.
 
-use crate::etcd::cluster::{Cluster, Context};
+use crate::etcd::cluster::{EtcdCluster, EtcdCtx};
 use crate::ids::{MemberId, ZoneId};
 use crate::kernel::time::Time;
 use crate::network::meter::Meter;
@@ -15,29 +15,29 @@ pub struct Before {
     meter: Meter,
 }
 
-impl Cluster {
+impl EtcdCluster {
     /// A member that does not run is on another host from now on.
-    pub(super) fn relocate(&mut self, index: u8, host: HostId, cx: &mut Context<'_>) {
+    pub(super) fn relocate(&mut self, index: u8, host: HostId, ctx: &mut EtcdCtx<'_>) {
         let member = &self.members[index as usize];
         assert!(member.server.is_none() && member.starting.is_none(), "{:?} runs where it was", member.id);
-        self.wake(cx);
-        let zone = cx.net.zone(host);
-        if cx.net.zone(self.host(index)) != zone {
-            self.close_meters(index, cx);
-            cx.fx.record(Record::MemberMoved { member: self.members[index as usize].id, zone });
+        self.resume(ctx);
+        let zone = ctx.net.zone(host);
+        if ctx.net.zone(self.host(index)) != zone {
+            self.close_meters(index, ctx);
+            ctx.fx.record(Record::MemberMoved { member: self.members[index as usize].id, zone });
         }
         self.members[index as usize].host = host;
         for stream in self.streams_of(index) {
-            self.streams[stream].dialing_since = cx.now;
-            self.update_stream(stream, cx);
+            self.streams[stream].dialing_since = ctx.now;
+            self.update_stream(stream, ctx);
         }
-        cx.fx.disturbed.push(self.id);
+        ctx.fx.service_changed.push(self.id);
     }
 
     /// New connections of API servers are sent to a member from now on, or are not.
-    pub fn list(&mut self, index: u8, listed: bool, cx: &mut Context<'_>) {
+    pub fn list(&mut self, index: u8, listed: bool, ctx: &mut EtcdCtx<'_>) {
         self.members[index as usize].listed = listed;
-        cx.fx.disturbed.push(self.id);
+        ctx.fx.service_changed.push(self.id);
     }
 
     fn streams_of(&self, index: u8) -> Vec<usize> {
@@ -46,12 +46,12 @@ impl Cluster {
     }
 
     /// What a member has exchanged with the others counts for the zone it is about to leave.
-    fn close_meters(&mut self, index: u8, cx: &Context<'_>) {
+    fn close_meters(&mut self, index: u8, ctx: &EtcdCtx<'_>) {
         for stream in self.streams_of(index) {
-            self.count_upkeep(stream, cx.now, cx.net);
+            self.count_upkeep(stream, ctx.now, ctx.net);
             let meter = std::mem::take(&mut self.meters[stream]);
             if meter.wire.bytes > 0 {
-                self.before.push(Before { stream, zones: self.zones(stream, cx.net), meter });
+                self.before.push(Before { stream, zones: self.zones(stream, ctx.net), meter });
             }
         }
     }

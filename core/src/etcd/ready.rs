@@ -1,6 +1,6 @@
 //! Between raft and the disk: what leaves when, and what is applied (`etcdserver/raft.go`, `raftNode.start`).
 
-use crate::etcd::cluster::{Cluster, Context};
+use crate::etcd::cluster::{EtcdCluster, EtcdCtx};
 use crate::etcd::codec;
 use crate::etcd::member::{Server, Write};
 use crate::etcd::raft::log::Command;
@@ -14,7 +14,7 @@ use crate::sim::event::{Answer, EtcdEvent, Watched};
 
 /// Who watches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Watcher {
+pub enum WatchScope {
     /// Who wants to know of every key.
     All,
     /// An API server: of objects, with what they were.
@@ -47,44 +47,44 @@ pub fn stored_bytes(command: Command) -> u64 {
 }
 
 /// Bytes of what a command tells a watch.
-pub fn event_bytes(command: Command, by: Watcher) -> u64 {
+pub fn event_bytes(command: Command, by: WatchScope) -> u64 {
     let now = stored_bytes(command);
     match (by, command) {
-        (Watcher::All, _) => now,
-        (Watcher::ApiServer, Command::Txn { change, key_bytes, value_bytes }) => match change {
+        (WatchScope::All, _) => now,
+        (WatchScope::ApiServer, Command::Txn { change, key_bytes, value_bytes }) => match change {
             Change::Own => 0,
             Change::Create => now,
             // As it was comes with it (`WithPrevKV`, `storage/etcd3/watcher.go`).
             Change::Update | Change::Delete => now + u64::from(key_bytes) + u64::from(value_bytes),
         },
         // What others write is nothing that API servers know of.
-        (Watcher::ApiServer, _) => 0,
+        (WatchScope::ApiServer, _) => 0,
     }
 }
 
 /// Entries whose first appliance is remembered for the watchers' latency.
 const REMEMBERED: usize = 4_096;
 
-impl Cluster {
+impl EtcdCluster {
     /// Carries on after raft has taken a step: tells what happened, answers reads, writes and sends what is due.
-    pub(super) fn after(&mut self, index: u8, cx: &mut Context<'_>) {
-        self.tell_notes(index, cx);
+    pub(super) fn after(&mut self, index: u8, ctx: &mut EtcdCtx<'_>) {
+        self.record_notes(index, ctx);
         let server = self.server_mut(index);
         for token in server.raft.out.dropped.drain(..).filter(|token| token.member == index) {
-            cx.fx.answers.push((cx.now, token, Answer::Unavailable));
+            ctx.fx.answers.push((ctx.now, token, Answer::Unavailable));
         }
         if server.raft.lead != server.seen {
-            self.leader_changed(index, cx);
+            self.leader_changed(index, ctx);
         }
         if !self.server_mut(index).raft.out.read_states.is_empty() {
-            self.reads_confirmed(index, cx);
+            self.reads_confirmed(index, ctx);
         }
-        self.tell_notes(index, cx);
-        self.pump(index, cx);
-        self.arm_timer(index, cx);
+        self.record_notes(index, ctx);
+        self.pump(index, ctx);
+        self.arm_timer(index, ctx);
     }
 
-    fn tell_notes(&mut self, index: u8, cx: &mut Context<'_>) {
+    fn record_notes(&mut self, index: u8, ctx: &mut EtcdCtx<'_>) {
         if self.server_mut(index).raft.out.notes.is_empty() {
             return;
         }
@@ -96,30 +96,30 @@ impl Cluster {
         for note in &notes {
             let inner = match *note {
                 Note::Campaign { term, pre_vote } => {
-                    cx.fx.record(Record::Campaign { member: id, term, pre_vote });
+                    ctx.fx.record(Record::Campaign { member: id, term, pre_vote });
                     continue;
                 }
                 Note::Elected => {
-                    cx.fx.record(Record::Elected { member: id, term: raft.term });
-                    cx.fx.disturbed.push(id.cluster);
+                    ctx.fx.record(Record::Elected { member: id, term: raft.term });
+                    ctx.fx.service_changed.push(id.cluster);
                     RaftRecord::Led { member: id, term: raft.term, last: log.last() }
                 }
                 Note::SteppedDown { term, reason } => {
-                    cx.fx.record(Record::SteppedDown { member: id, term, reason });
-                    cx.fx.disturbed.push(id.cluster);
+                    ctx.fx.record(Record::SteppedDown { member: id, term, reason });
+                    ctx.fx.service_changed.push(id.cluster);
                     continue;
                 }
                 Note::Established => {
-                    cx.fx.disturbed.push(id.cluster);
+                    ctx.fx.service_changed.push(id.cluster);
                     continue;
                 }
                 Note::Voted { candidate } => RaftRecord::Voted { member: id, term: raft.term, candidate },
                 Note::Appended { from, to } => {
-                    if cx.fx.raft_records {
+                    if ctx.fx.raft_records {
                         for index in from..=to {
                             let entry = log.get(index).expect("just appended");
                             let (term, chain) = (entry.term, entry.chain);
-                            cx.fx.record(Record::Raft(RaftRecord::Appended { member: id, index, term, chain }));
+                            ctx.fx.record(Record::Raft(RaftRecord::Appended { member: id, index, term, chain }));
                         }
                     }
                     continue;
@@ -132,26 +132,30 @@ impl Cluster {
                 }
                 Note::Committed => RaftRecord::Committed { member: id, term: raft.term, index: log.committed },
             };
-            if cx.fx.raft_records {
-                cx.fx.record(Record::Raft(inner));
+            if ctx.fx.raft_records {
+                ctx.fx.record(Record::Raft(inner));
             }
         }
         if notes.contains(&Note::Elected) {
-            server.beat = server.beat.wrapping_add(1);
-            cx.fx.etcd(server.beats.next_tick(cx.now), id.cluster, EtcdEvent::Beat(index, server.beat));
+            server.heartbeat_generation = server.heartbeat_generation.wrapping_add(1);
+            ctx.fx.etcd(
+                server.heartbeat_clock.next_tick(ctx.now),
+                id.cluster,
+                EtcdEvent::HeartbeatTick(index, server.heartbeat_generation),
+            );
         }
         notes.clear();
         server.raft.out.notes = notes;
     }
 
     /// Takes Readies until one is being written or nothing is left.
-    fn pump(&mut self, index: u8, cx: &mut Context<'_>) {
+    fn pump(&mut self, index: u8, ctx: &mut EtcdCtx<'_>) {
         while let Some(server) = self.members[index as usize].server.as_deref_mut() {
             if self.options.answers_before_sync && server.write.is_none() {
                 server.raft.acknowledge_alone();
             }
             // A change of membership that was applied may have committed more: that is a fact before anybody hears of it.
-            self.tell_notes(index, cx);
+            self.record_notes(index, ctx);
             let server = self.server_mut(index);
             let must_sync = server.must_sync();
             let leads = server.is_leader();
@@ -162,10 +166,10 @@ impl Cluster {
             let mut messages = std::mem::take(&mut server.raft.out.messages);
             keep_last_response(&mut messages);
             if leads || !must_sync {
-                self.send_all(&mut messages, cx);
+                self.send_all(&mut messages, ctx);
             }
             if must_sync {
-                self.write(index, messages, cx);
+                self.write(index, messages, ctx);
             } else if let Some(server) = self.members[index as usize].server.as_deref_mut()
                 && server.raft.out.messages.is_empty()
             {
@@ -173,12 +177,12 @@ impl Cluster {
                 server.raft.out.messages = messages;
             }
             if has_committed {
-                self.apply(index, cx);
+                self.apply(index, ctx);
             }
         }
     }
 
-    fn write(&mut self, index: u8, held: Vec<Message>, cx: &mut Context<'_>) {
+    fn write(&mut self, index: u8, held: Vec<Message>, ctx: &mut EtcdCtx<'_>) {
         let id = self.id;
         let member = &mut self.members[index as usize];
         let generation = member.next_generation();
@@ -189,54 +193,54 @@ impl Cluster {
             .sum::<u64>();
         log.written = log.last();
         server.written = (server.raft.term, server.raft.vote);
-        let write = Write { generation, since: cx.now, last: server.raft.log.last(), state: server.written, held };
+        let write = Write { generation, since: ctx.now, last: server.raft.log.last(), state: server.written, held };
         server.write = Some(write);
         let (transfer, sync) = member.disk.sync(bytes);
-        server.writes.begin(cx.now, Lane::Log, transfer, sync);
-        cx.fx.etcd(server.writes.end(Lane::Log), id, EtcdEvent::Synced(index, generation));
+        server.writes.begin(ctx.now, Lane::Log, transfer, sync);
+        ctx.fx.etcd(server.writes.end(Lane::Log), id, EtcdEvent::Synced(index, generation));
         if server.writes.transfers(Lane::Database) {
-            self.commit_moves(index, cx);
+            self.commit_moves(index, ctx);
         }
     }
 
     /// The database has begun to be written: the log's write, still being transferred, ends later.
-    pub(super) fn write_moves(&mut self, index: u8, cx: &mut Context<'_>) {
+    pub(super) fn write_moves(&mut self, index: u8, ctx: &mut EtcdCtx<'_>) {
         let id = self.id;
         let member = &mut self.members[index as usize];
         let generation = member.next_generation();
         let server = member.server.as_deref_mut().expect("its process serves");
         let Some(write) = &mut server.write else { return };
         write.generation = generation;
-        cx.fx.etcd(server.writes.end(Lane::Log), id, EtcdEvent::Synced(index, generation));
+        ctx.fx.etcd(server.writes.end(Lane::Log), id, EtcdEvent::Synced(index, generation));
     }
 
     /// The disk has what it was given: what it promises may be sent.
-    pub(super) fn synced(&mut self, index: u8, generation: u32, cx: &mut Context<'_>) {
+    pub(super) fn synced(&mut self, index: u8, generation: u32, ctx: &mut EtcdCtx<'_>) {
         let Some(server) = self.members[index as usize].server.as_deref_mut() else { return };
         let Some(mut write) = server.write.take_if(|write| write.generation == generation) else { return };
         let log = &mut server.raft.log;
         log.stable = log.stable.max(write.last.min(log.written));
         server.synced = write.state;
-        self.snapshot_if_due(index, cx.now);
-        self.send_all(&mut write.held, cx);
+        self.snapshot_if_due(index, ctx.now);
+        self.send_all(&mut write.held, ctx);
         let server = self.server_mut(index);
         server.raft.acknowledge_own();
         if std::mem::take(&mut server.missed_tick) {
             if server.is_leader() {
-                server.raft.beat(cx.now);
+                server.raft.heartbeat_tick(ctx.now);
             } else {
-                server.raft.clock.lose_ticks(write.since, cx.now);
-                if server.raft.clock.elapsed(cx.now) >= server.raft.timeout_ticks {
-                    server.raft.timed_out(cx.now);
+                server.raft.clock.lose_ticks(write.since, ctx.now);
+                if server.raft.clock.elapsed(ctx.now) >= server.raft.timeout_ticks {
+                    server.raft.timed_out(ctx.now);
                 }
             }
-        } else if cx.now.since(write.since) > self.options.tick {
-            self.server_mut(index).raft.clock.lose_ticks(write.since, cx.now);
+        } else if ctx.now.since(write.since) > self.options.tick {
+            self.server_mut(index).raft.clock.lose_ticks(write.since, ctx.now);
         }
-        self.after(index, cx);
+        self.after(index, ctx);
     }
 
-    fn apply(&mut self, index: u8, cx: &mut Context<'_>) {
+    fn apply(&mut self, index: u8, ctx: &mut EtcdCtx<'_>) {
         let cost = self.options.apply;
         let id = self.members[index as usize].id;
         let mut removed = false;
@@ -250,37 +254,37 @@ impl Cluster {
             log.applied += 1;
             let at = log.applied;
             let entry = *log.get(at).expect("committed entries are in the log");
-            server.apply_free = server.apply_free.max(cx.now) + cost;
+            server.apply_free = server.apply_free.max(ctx.now) + cost;
             let done = server.apply_free;
             if counts && at > self.committed {
                 self.committed = at;
-                self.recently_applied.push_back((at, cx.now));
+                self.recently_applied.push_back((at, ctx.now));
                 if self.recently_applied.len() > REMEMBERED {
                     self.recently_applied.pop_front();
                 }
             }
-            if cx.fx.raft_records {
+            if ctx.fx.raft_records {
                 let (term, chain) = (entry.term, entry.chain);
-                cx.fx.record(Record::Raft(RaftRecord::Applied { member: id, index: at, term, chain }));
+                ctx.fx.record(Record::Raft(RaftRecord::Applied { member: id, index: at, term, chain }));
             }
             server.database_bytes += database_growth(entry.command);
             server.backend.applied(entry.command);
             if let Command::Conf(change) = entry.command {
                 server.raft.apply_conf_change(change);
-                removed |= self.conf_applied(index, (at, entry.term), change, cx);
+                removed |= self.conf_applied(index, (at, entry.term), change, ctx);
             }
             if stored_bytes(entry.command) > 0 && !self.server_mut(index).watchers.is_empty() {
-                let first_applied = self.first_applied(at, cx.now);
-                cx.fx.watched.push(Watched { at: done, member: id, index: at, command: entry.command, first_applied });
+                let first_applied = self.first_applied(at, ctx.now);
+                ctx.fx.watched.push(Watched { at: done, member: id, index: at, command: entry.command, first_applied });
             }
             if entry.token.member == index {
-                self.done(done, entry.token, cx);
+                self.done(done, entry.token, ctx);
             }
         }
-        self.applied(index, cx);
-        self.commit_or_wait(index, cx);
+        self.applied(index, ctx);
+        self.commit_or_wait(index, ctx);
         if removed {
-            self.depart(index, cx);
+            self.depart(index, ctx);
         }
     }
 
@@ -291,13 +295,13 @@ impl Cluster {
         self.recently_applied.get(place).map_or(now, |&(_, at)| at)
     }
 
-    pub(super) fn applied(&mut self, index: u8, cx: &mut Context<'_>) {
-        let (id, cx_now) = (self.members[index as usize].id, cx.now);
-        self.snapshot_if_due(index, cx.now);
+    pub(super) fn applied(&mut self, index: u8, ctx: &mut EtcdCtx<'_>) {
+        let (id, cx_now) = (self.members[index as usize].id, ctx.now);
+        self.snapshot_if_due(index, ctx.now);
         let applied = self.server_mut(index).raft.log.applied;
         let counts = self.counts(index, applied);
         if self.is_awaited(index) || self.server(index).is_some_and(|server| server.behind.is_some()) {
-            cx.fx.disturbed.push(id.cluster);
+            ctx.fx.service_changed.push(id.cluster);
         }
         let server = self.members[index as usize].server.as_deref_mut().expect("its process serves");
         if counts {
@@ -307,10 +311,10 @@ impl Cluster {
             && applied >= until
         {
             server.behind = None;
-            cx.fx.record(Record::CaughtUp { member: id, entries, took: cx_now.since(since) });
+            ctx.fx.record(Record::CaughtUp { member: id, entries, duration: cx_now.since(since) });
         }
         if server.reads.index.is_some_and(|wanted| wanted <= applied) {
-            self.finish_reads(index, cx);
+            self.finish_reads(index, ctx);
         }
     }
 
@@ -330,28 +334,28 @@ impl Cluster {
     }
 
     /// The leader's clock beats.
-    pub(super) fn beat(&mut self, index: u8, generation: u32, cx: &mut Context<'_>) {
+    pub(super) fn heartbeat_tick(&mut self, index: u8, generation: u32, ctx: &mut EtcdCtx<'_>) {
         let id = self.id;
         let Some(server) = self.members[index as usize].server.as_deref_mut() else { return };
-        if server.beat != generation || server.raft.role != Role::Leader {
+        if server.heartbeat_generation != generation || server.raft.role != Role::Leader {
             return;
         }
-        if self.try_rest(index, cx) {
+        if self.try_quiesce(index, ctx) {
             return;
         }
         let server = self.server_mut(index);
-        cx.fx.etcd(server.beats.next_tick(cx.now), id, EtcdEvent::Beat(index, generation));
+        ctx.fx.etcd(server.heartbeat_clock.next_tick(ctx.now), id, EtcdEvent::HeartbeatTick(index, generation));
         if server.write.is_some() {
             server.missed_tick = true;
             return;
         }
-        server.raft.beat(cx.now);
-        self.after(index, cx);
+        server.raft.heartbeat_tick(ctx.now);
+        self.after(index, ctx);
     }
 
     /// A member's election timer rings: perhaps its timeout has passed, perhaps it was put off meanwhile.
-    pub(super) fn election_timer(&mut self, index: u8, generation: u32, cx: &mut Context<'_>) {
-        let resting = self.is_at_rest(index);
+    pub(super) fn election_timer(&mut self, index: u8, generation: u32, ctx: &mut EtcdCtx<'_>) {
+        let resting = self.is_quiescent(index);
         let Some(server) = self.members[index as usize].server.as_deref_mut() else { return };
         if server.timer.is_none_or(|(_, current)| current != generation) {
             return;
@@ -360,20 +364,20 @@ impl Cluster {
         if resting || server.is_leader() {
             return;
         }
-        if cx.now >= server.raft.clock.deadline(server.raft.timeout_ticks) {
+        if ctx.now >= server.raft.clock.deadline(server.raft.timeout_ticks) {
             if server.write.is_some() {
                 server.missed_tick = true;
                 return;
             }
-            server.raft.timed_out(cx.now);
-            self.after(index, cx);
+            server.raft.timed_out(ctx.now);
+            self.after(index, ctx);
         } else {
-            self.arm_timer(index, cx);
+            self.arm_timer(index, ctx);
         }
     }
 
     /// Queues the election timer where none is queued that rings early enough.
-    pub(super) fn arm_timer(&mut self, index: u8, cx: &mut Context<'_>) {
+    pub(super) fn arm_timer(&mut self, index: u8, ctx: &mut EtcdCtx<'_>) {
         let id = self.id;
         let member = &mut self.members[index as usize];
         let Some(server) = member.server.as_deref_mut() else { return };
@@ -383,12 +387,12 @@ impl Cluster {
         }
         let at = server.raft.clock.deadline(server.raft.timeout_ticks);
         server.timer_draws = drawn;
-        if server.timer.is_some_and(|(queued, _)| queued <= at) || (server.missed_tick && at <= cx.now) {
+        if server.timer.is_some_and(|(queued, _)| queued <= at) || (server.missed_tick && at <= ctx.now) {
             return;
         }
         member.generation += 1;
         server.timer = Some((at, member.generation));
-        cx.fx.etcd(at.max(cx.now), id, EtcdEvent::Election(index, member.generation));
+        ctx.fx.etcd(at.max(ctx.now), id, EtcdEvent::Election(index, member.generation));
     }
 
     /// What a snapshot message carries: the database as it is now.
@@ -398,18 +402,18 @@ impl Cluster {
             index: log.applied,
             term: log.term(log.applied).expect("applied entries keep their term"),
             chain: log.chain(log.applied).expect("applied entries keep their hash"),
-            voters: server.raft.config.quorum,
-            learners: server.raft.config.learners,
+            voters: server.raft.conf_state.quorum,
+            learners: server.raft.conf_state.learners,
             bytes: server.database_bytes,
         }
     }
 
-    fn send_all(&mut self, messages: &mut Vec<Message>, cx: &mut Context<'_>) {
+    fn send_all(&mut self, messages: &mut Vec<Message>, ctx: &mut EtcdCtx<'_>) {
         for message in messages.drain(..) {
             if message.kind == Kind::Snapshot {
-                self.begin_transfer(message, cx);
+                self.begin_transfer(message, ctx);
             } else {
-                self.transmit(message, cx);
+                self.transmit(message, ctx);
             }
         }
     }

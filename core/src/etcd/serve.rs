@@ -3,7 +3,7 @@
 //! A write becomes a proposal and is answered when this member applies it. A linearizable read waits for a read index that a
 //! majority confirmed after it was asked; all reads that wait share one round. A serializable read is answered from what is here.
 
-use crate::etcd::cluster::{Cluster, Context};
+use crate::etcd::cluster::{EtcdCluster, EtcdCtx};
 use crate::etcd::codec;
 use crate::etcd::raft::log::{Command, Token};
 use crate::etcd::ready::stored_bytes;
@@ -16,35 +16,35 @@ use crate::sim::event::{Answer, EtcdEvent, Watched};
 /// Entries that may be committed and not applied before requests are turned away (`maxGapBetweenApplyAndCommitIndex`).
 const MAX_APPLY_GAP: u64 = 5_000;
 
-impl Cluster {
+impl EtcdCluster {
     /// Does what a request asks, or begins to; its client waits until `until`.
-    pub(super) fn serve(&mut self, token: Token, op: Op, until: Time, cx: &mut Context<'_>) {
+    pub(super) fn serve(&mut self, token: Token, op: Op, until: Time, ctx: &mut EtcdCtx<'_>) {
         let index = token.member;
         let max_bytes = self.options.max_request_bytes;
         let server = self.server_mut(index);
-        if server.raft.config.learners.contains(index) && !matches!(op, Op::Range { linearizable: false, .. }) {
+        if server.raft.conf_state.learners.contains(index) && !matches!(op, Op::Range { linearizable: false, .. }) {
             // "rpc not supported for learner" (`api/v3rpc/interceptor.go`).
-            cx.fx.answers.push((cx.now, token, Answer::Unavailable));
+            ctx.fx.answers.push((ctx.now, token, Answer::Unavailable));
             return;
         }
         match op {
-            Op::Range { linearizable: false, .. } => self.read(token, cx),
+            Op::Range { linearizable: false, .. } => self.read(token, ctx),
             Op::Range { linearizable: true, .. } => {
                 server.reads.next.push(token);
-                self.begin_read(index, cx);
+                self.begin_read(index, ctx);
             }
             Op::Put { .. } | Op::Txn { .. } if codec::request_body(op) > max_bytes => {
-                cx.fx.answers.push((cx.now, token, Answer::TooLarge));
+                ctx.fx.answers.push((ctx.now, token, Answer::TooLarge));
             }
             _ => {
                 let command = Command::of(op).expect("a write: a watch is attached, not asked");
-                self.propose(token, command, until, cx);
+                self.propose(token, command, until, ctx);
             }
         }
     }
 
     /// Reads from what this member has: in the line of what it applies, unless its cores are accounted for.
-    pub(super) fn read(&mut self, token: Token, cx: &mut Context<'_>) {
+    pub(super) fn read(&mut self, token: Token, ctx: &mut EtcdCtx<'_>) {
         let backend = &mut self.server_mut(token.member).backend;
         if backend.is_locked() {
             backend.wait(token);
@@ -53,18 +53,18 @@ impl Cluster {
         let at = if self.options.cost.is_none() {
             let apply = self.options.apply;
             let server = self.server_mut(token.member);
-            server.apply_free = server.apply_free.max(cx.now) + apply;
+            server.apply_free = server.apply_free.max(ctx.now) + apply;
             server.apply_free
         } else {
-            cx.now
+            ctx.now
         };
-        self.done(at, token, cx);
+        self.done(at, token, ctx);
     }
 
     /// Attaches a watcher; whether a process is there that takes one (a learner does not).
     pub fn watch(&mut self, index: u8, client: ClientId) -> bool {
         let Some(server) = self.members[index as usize].server.as_deref_mut() else { return false };
-        if server.raft.config.learners.contains(index) {
+        if server.raft.conf_state.learners.contains(index) {
             return false;
         }
         server.watchers.push(client);
@@ -102,41 +102,41 @@ impl Cluster {
     }
 
     /// Proposes a command at the member of the token.
-    fn propose(&mut self, token: Token, command: Command, until: Time, cx: &mut Context<'_>) {
+    fn propose(&mut self, token: Token, command: Command, until: Time, ctx: &mut EtcdCtx<'_>) {
         let index = token.member;
-        self.wake(cx);
+        self.resume(ctx);
         let server = self.server_mut(index);
         if server.raft.log.committed - server.raft.log.applied > MAX_APPLY_GAP {
-            cx.fx.answers.push((cx.now, token, Answer::Unavailable));
+            ctx.fx.answers.push((ctx.now, token, Answer::Unavailable));
         } else if server.raft.lead.is_none() {
             // Who knows that there is no leader waits for one, as long as its client does.
-            while server.waiting.front().is_some_and(|(until, ..)| *until <= cx.now) {
+            while server.waiting.front().is_some_and(|(until, ..)| *until <= ctx.now) {
                 server.waiting.pop_front();
             }
             server.waiting.push_back((until, token, command));
         } else {
-            server.raft.propose(cx.now, token, command);
-            self.after(index, cx);
+            server.raft.propose(ctx.now, token, command);
+            self.after(index, ctx);
         }
     }
 
-    fn begin_read(&mut self, index: u8, cx: &mut Context<'_>) {
+    fn begin_read(&mut self, index: u8, ctx: &mut EtcdCtx<'_>) {
         if self.server_mut(index).reads.context != 0 {
             return;
         }
-        self.wake(cx);
+        self.resume(ctx);
         let member = &mut self.members[index as usize];
         member.read_rounds += 1;
         let context = (u64::from(index) + 1) << 48 | member.read_rounds;
         let server = member.server.as_deref_mut().expect("its process serves");
         server.reads.current = std::mem::take(&mut server.reads.next);
         server.reads.context = context;
-        server.reads.since = cx.now;
+        server.reads.since = ctx.now;
         server.reads.index = None;
-        self.ask_read_index(index, cx);
+        self.ask_read_index(index, ctx);
     }
 
-    fn ask_read_index(&mut self, index: u8, cx: &mut Context<'_>) {
+    fn ask_read_index(&mut self, index: u8, ctx: &mut EtcdCtx<'_>) {
         let (id, retry) = (self.id, self.options.read_index_retry);
         let member = &mut self.members[index as usize];
         member.generation += 1;
@@ -144,37 +144,37 @@ impl Cluster {
         let server = member.server.as_deref_mut().expect("its process serves");
         server.reads.retry = generation;
         let context = server.reads.context;
-        server.raft.read_index(cx.now, context);
-        self.after(index, cx);
+        server.raft.read_index(ctx.now, context);
+        self.after(index, ctx);
         // Most rounds are confirmed long before; their timers would fill the queue.
         if self.server(index).is_some_and(|server| server.reads.retry == generation && server.reads.context == context) {
-            cx.fx.etcd(cx.now + retry, id, EtcdEvent::ReadRetry(index, generation));
+            ctx.fx.etcd(ctx.now + retry, id, EtcdEvent::ReadRetry(index, generation));
         }
     }
 
     /// Nobody confirmed the round in time: asks again, under the same number, until its requests have no time left.
-    pub(super) fn retry_read(&mut self, index: u8, generation: u32, cx: &mut Context<'_>) {
+    pub(super) fn retry_read(&mut self, index: u8, generation: u32, ctx: &mut EtcdCtx<'_>) {
         let current = self
             .server(index)
             .is_some_and(|server| server.reads.retry == generation && server.reads.context != 0 && server.reads.index.is_none());
         if !current {
             return;
         }
-        self.wake(cx);
+        self.resume(ctx);
         let timeout = self.options.request_timeout;
         let server = self.server_mut(index);
-        if cx.now.since(server.reads.since) < timeout {
-            self.ask_read_index(index, cx);
+        if ctx.now.since(server.reads.since) < timeout {
+            self.ask_read_index(index, ctx);
             return;
         }
         for token in std::mem::take(&mut server.reads.current) {
-            cx.fx.answers.push((cx.now, token, Answer::Unavailable));
+            ctx.fx.answers.push((ctx.now, token, Answer::Unavailable));
         }
-        self.next_read(index, cx);
+        self.next_read(index, ctx);
     }
 
     /// Raft has confirmed rounds: answers once what they saw is applied here.
-    pub(super) fn reads_confirmed(&mut self, index: u8, cx: &mut Context<'_>) {
+    pub(super) fn reads_confirmed(&mut self, index: u8, ctx: &mut EtcdCtx<'_>) {
         let server = self.server_mut(index);
         for state in std::mem::take(&mut server.raft.out.read_states) {
             if state.context == server.reads.context {
@@ -182,36 +182,36 @@ impl Cluster {
             }
         }
         if server.reads.index.is_some_and(|wanted| wanted <= server.raft.log.applied) {
-            self.finish_reads(index, cx);
+            self.finish_reads(index, ctx);
         }
     }
 
     /// Answers the round under way and begins the next.
-    pub(super) fn finish_reads(&mut self, index: u8, cx: &mut Context<'_>) {
+    pub(super) fn finish_reads(&mut self, index: u8, ctx: &mut EtcdCtx<'_>) {
         for token in std::mem::take(&mut self.server_mut(index).reads.current) {
-            self.read(token, cx);
+            self.read(token, ctx);
         }
-        self.next_read(index, cx);
+        self.next_read(index, ctx);
     }
 
-    fn next_read(&mut self, index: u8, cx: &mut Context<'_>) {
+    fn next_read(&mut self, index: u8, ctx: &mut EtcdCtx<'_>) {
         let server = self.server_mut(index);
         server.reads.context = 0;
         server.reads.index = None;
         if !server.reads.next.is_empty() {
-            self.begin_read(index, cx);
+            self.begin_read(index, ctx);
         }
     }
 
     /// A member follows somebody else than before (or nobody).
-    pub(super) fn leader_changed(&mut self, index: u8, cx: &mut Context<'_>) {
+    pub(super) fn leader_changed(&mut self, index: u8, ctx: &mut EtcdCtx<'_>) {
         let id = self.members[index as usize].id;
         let server = self.server_mut(index);
         let lead = server.raft.lead;
         server.seen = lead;
         let term = server.raft.term;
-        cx.fx.record(Record::LeaderSeen { member: id, term, leader: lead });
-        cx.fx.disturbed.push(id.cluster);
+        ctx.fx.record(Record::LeaderSeen { member: id, term, leader: lead });
+        ctx.fx.service_changed.push(id.cluster);
         if lead.is_none() {
             return;
         }
@@ -219,13 +219,13 @@ impl Cluster {
         let server = self.server_mut(index);
         if server.reads.context != 0 && server.reads.index.is_none() {
             for token in std::mem::take(&mut server.reads.current) {
-                cx.fx.answers.push((cx.now, token, Answer::Unavailable));
+                ctx.fx.answers.push((ctx.now, token, Answer::Unavailable));
             }
-            self.next_read(index, cx);
+            self.next_read(index, ctx);
         }
         for (until, token, command) in std::mem::take(&mut self.server_mut(index).waiting) {
-            if cx.now < until {
-                self.server_mut(index).raft.propose(cx.now, token, command);
+            if ctx.now < until {
+                self.server_mut(index).raft.propose(ctx.now, token, command);
             }
         }
     }

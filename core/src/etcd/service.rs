@@ -3,8 +3,8 @@
 //! No message is sent: the probe asks the state whether a request made now, by a client that may try every member, would be served
 //! without waiting for an election, a reconnection or the end of a fault, and how long the path takes at its typical delays.
 
-use crate::etcd::cluster::{Cluster, Context};
-use crate::etcd::member::{Server, Standing};
+use crate::etcd::cluster::{EtcdCluster, EtcdCtx};
+use crate::etcd::member::{MemberState, Server};
 use crate::ids::ZoneId;
 use crate::kernel::time::Duration;
 use crate::network::Network;
@@ -17,20 +17,20 @@ const ALL: [Service; 4] = [Service::Quorum, Service::Write, Service::ReadLineari
 #[derive(Clone, Copy, Debug)]
 pub struct Services {
     /// In the order of [`ALL`]; everything, before the first look.
-    offered: [bool; 4],
-    strength: Strength,
+    available: [bool; 4],
+    connected_voters: ConnectedVoters,
 }
 
 /// How many voters hang together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Strength {
+struct ConnectedVoters {
     /// The most that run and reach one of them in both directions, itself included.
     connected: u8,
     /// All there are.
     voters: u8,
 }
 
-impl Strength {
+impl ConnectedVoters {
     /// Voters that may be lost with a majority left; negative: so many are missing.
     const fn left(self) -> i8 {
         self.connected as i8 - (self.voters / 2 + 1) as i8
@@ -39,51 +39,51 @@ impl Strength {
 
 impl Default for Services {
     fn default() -> Self {
-        Self { offered: [true; 4], strength: Strength::default() }
+        Self { available: [true; 4], connected_voters: ConnectedVoters::default() }
     }
 }
 
 impl Services {
     /// What is offered.
-    pub fn offered(self) -> impl Iterator<Item = Service> {
-        ALL.into_iter().zip(self.offered).filter_map(|(service, up)| up.then_some(service))
+    pub fn available(self) -> impl Iterator<Item = Service> {
+        ALL.into_iter().zip(self.available).filter_map(|(service, up)| up.then_some(service))
     }
 }
 
-impl Cluster {
+impl EtcdCluster {
     /// Looks at every service and tells what has changed.
-    pub fn probe(&mut self, probe: Probe, zones: u16, cx: &mut Context<'_>) {
+    pub fn probe(&mut self, probe: Probe, zones: u16, ctx: &mut EtcdCtx<'_>) {
         let from: Vec<ZoneId> = probe.from.map_or_else(|| (0..zones).map(ZoneId).collect(), |zone| vec![zone]);
         let quickest = |linearizable: bool, write: bool| -> bool {
-            let times = from.iter().filter_map(|&zone| self.answer_time(zone, linearizable, write, cx.net));
+            let times = from.iter().filter_map(|&zone| self.answer_time(zone, linearizable, write, ctx.net));
             times.min().is_some_and(|time| time <= probe.deadline)
         };
-        let strength = self.strength(cx.net);
-        let now = [strength.left() >= 0, quickest(true, true), quickest(true, false), quickest(false, false)];
+        let connected_voters = self.connected_voters(ctx.net);
+        let now = [connected_voters.left() >= 0, quickest(true, true), quickest(true, false), quickest(false, false)];
         for (place, service) in ALL.into_iter().enumerate() {
-            if std::mem::replace(&mut self.services.offered[place], now[place]) != now[place] {
-                cx.fx.record(Record::Availability { cluster: self.id, service, up: now[place] });
+            if std::mem::replace(&mut self.services.available[place], now[place]) != now[place] {
+                ctx.fx.record(Record::Availability { cluster: self.id, service, up: now[place] });
             }
         }
-        if std::mem::replace(&mut self.services.strength, strength) != strength {
-            let Strength { connected, voters } = strength;
-            cx.fx.record(Record::Strength { cluster: self.id, connected, voters });
+        if std::mem::replace(&mut self.services.connected_voters, connected_voters) != connected_voters {
+            let ConnectedVoters { connected, voters } = connected_voters;
+            ctx.fx.record(Record::ConnectedVoters { cluster: self.id, connected, voters });
         }
     }
 
     /// The most voters that some running voter reaches among those that run.
-    fn strength(&self, net: &Network) -> Strength {
+    fn connected_voters(&self, net: &Network) -> ConnectedVoters {
         let runs = |index: u8| self.server(index).is_some();
         let of = |server: &Server| {
-            let (me, voters) = (server.raft.me, server.raft.config.quorum.voters());
+            let (me, voters) = (server.raft.me, server.raft.conf_state.quorum.voters());
             let reached = |other: &u8| *other == me || (runs(*other) && net.is_open(self.host(me), self.host(*other)));
             let connected = voters.iter().filter(reached).count() as u8;
-            voters.contains(me).then_some(Strength { connected, voters: voters.len() as u8 })
+            voters.contains(me).then_some(ConnectedVoters { connected, voters: voters.len() as u8 })
         };
-        let none = Strength { connected: 0, voters: self.services.strength.voters };
+        let none = ConnectedVoters { connected: 0, voters: self.services.connected_voters.voters };
         let in_service = (0..self.members.len() as u8).filter(|&index| self.is_in_service(index));
         let servers = in_service.filter_map(|index| self.server(index));
-        servers.filter_map(of).max_by_key(|strength| strength.left()).unwrap_or(none)
+        servers.filter_map(of).max_by_key(|connected_voters| connected_voters.left()).unwrap_or(none)
     }
 
     /// How long a request from `zone` takes at the member that answers it soonest; `None`: none does.
@@ -96,7 +96,7 @@ impl Cluster {
     pub fn serves_as_voter(&self, index: u8) -> bool {
         let member = &self.members[index as usize];
         let led = |server: &Server| server.raft.lead.is_some();
-        member.standing == Standing::In && !member.learner && member.server.as_deref().is_some_and(led)
+        member.state == MemberState::Joined && !member.learner && member.server.as_deref().is_some_and(led)
     }
 
     /// Whether what a member's container is there for goes on: its process serves, or it stands by.
@@ -110,7 +110,7 @@ impl Cluster {
         if !linearizable {
             return Some(Duration::ZERO);
         }
-        if server.raft.config.learners.contains(index) {
+        if server.raft.conf_state.learners.contains(index) {
             return None;
         }
         let leader = server.raft.lead?;
@@ -122,11 +122,11 @@ impl Cluster {
     /// far its log is committed, or hears no quorum.
     fn quorum_time(&self, leader: u8, write: bool, net: &Network) -> Option<Duration> {
         let server = self.server(leader).filter(|server| server.is_leader() && server.raft.has_committed_in_term())?;
-        if write && !server.raft.config.members().contains(leader) {
+        if write && !server.raft.conf_state.members().contains(leader) {
             return None; // removed: takes no proposals
         }
         let sync = |index: u8| if write { self.members[index as usize].disk.typical_sync() } else { Duration::ZERO };
-        let voters = server.raft.config.quorum.voters();
+        let voters = server.raft.conf_state.quorum.voters();
         let mut times: Vec<Duration> = voters
             .iter()
             .filter(|&index| index != leader)
@@ -144,8 +144,8 @@ impl Cluster {
     }
 
     /// Whether a member of the cluster hears what `leader` sends to all.
-    pub fn hears(&self, leader: u8, index: u8, net: &Network) -> bool {
-        self.server(leader).is_some_and(|server| server.raft.config.members().contains(index))
+    pub fn receives_heartbeats(&self, leader: u8, index: u8, net: &Network) -> bool {
+        self.server(leader).is_some_and(|server| server.raft.conf_state.members().contains(index))
             && self.connected(leader, index, net).is_some()
     }
 

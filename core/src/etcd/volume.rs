@@ -42,7 +42,7 @@ pub struct Writes {
 impl Writes {
     /// Begins a write of a lane whose last one is over: its transfer takes so long alone.
     pub fn begin(&mut self, now: Time, lane: Lane, transfer: Duration, sync: Duration) {
-        self.settle(now);
+        self.advance(now);
         self.left[lane as usize] = transfer.as_nanos() * 2;
         self.then[lane as usize] = sync;
     }
@@ -59,7 +59,7 @@ impl Writes {
         self.since + Duration::from_nanos(shared + (own - shared).div_ceil(2)) + self.then[lane as usize]
     }
 
-    fn settle(&mut self, now: Time) {
+    fn advance(&mut self, now: Time) {
         let passed = now.since(std::mem::replace(&mut self.since, now)).as_nanos();
         let shared = self.left[0].min(self.left[1]).min(passed);
         for left in &mut self.left {

@@ -32,11 +32,11 @@ mod tests {
     fn a_percentage_is_that_of_the_average_zone() {
         for (total, zones) in (1..40).flat_map(|total| (1..8).map(move |zones| (total, zones))) {
             for index in 0..zones {
-                let exact = u64::from(50 * zones * over_zones(index, total, zones)).div_ceil(u64::from(total));
+                let stepping = u64::from(50 * zones * over_zones(index, total, zones)).div_ceil(u64::from(total));
                 let found = u64::from(percent_over_zones(index, 50, zones, total));
                 assert!(
-                    found == exact || found == exact + 1,
-                    "50% of {total} over {zones}, zone {index}: {found}, exactly {exact}"
+                    found == stepping || found == stepping + 1,
+                    "50% of {total} over {zones}, zone {index}: {found}, exactly {stepping}"
                 );
             }
         }

@@ -31,7 +31,7 @@ pub struct Binding {
 
 /// Why a shoot is not bound to another seed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Obstacle {
+pub enum MigrationDenial {
     /// It has no control plane yet.
     Unscheduled,
     /// It is on its way already.
@@ -42,9 +42,9 @@ pub enum Obstacle {
     Seed(SeedRejection),
 }
 
-traced! { enum Obstacle { Unscheduled = 0, Moves = 1, Same = 2, Seed(reason) = 3 } }
+traced! { enum MigrationDenial { Unscheduled = 0, Moves = 1, Same = 2, Seed(reason) = 3 } }
 
-impl fmt::Display for Obstacle {
+impl fmt::Display for MigrationDenial {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Unscheduled => "no seed hosts it yet",
@@ -82,17 +82,17 @@ impl Garden {
     ///
     /// # Errors
     /// Why it may not.
-    pub fn admit(&self, migration: &Migration, scenario: &Scenario) -> Result<SeedId, Obstacle> {
+    pub fn admit(&self, migration: &Migration, scenario: &Scenario) -> Result<SeedId, MigrationDenial> {
         let Binding { seed, moves, tolerance } = *self.shoot(migration.shoot);
-        let from = seed.ok_or(Obstacle::Unscheduled)?;
+        let from = seed.ok_or(MigrationDenial::Unscheduled)?;
         if moves {
-            return Err(Obstacle::Moves);
+            return Err(MigrationDenial::Moves);
         }
         if from == migration.to {
-            return Err(Obstacle::Same);
+            return Err(MigrationDenial::Same);
         }
         let seeds = [self.seed(migration.to, scenario)];
-        choose(Some(self.seed(from, scenario).region), tolerance, &seeds).map_err(Obstacle::Seed)?;
+        choose(Some(self.seed(from, scenario).region), tolerance, &seeds).map_err(MigrationDenial::Seed)?;
         Ok(from)
     }
 

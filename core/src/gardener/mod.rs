@@ -7,9 +7,9 @@
 
 pub mod admission;
 pub mod capacity;
-pub mod care;
 pub mod distribute;
 pub mod druid;
 pub mod garden;
 pub mod machine;
 pub mod outage;
+pub mod shoot_care;

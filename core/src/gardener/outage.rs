@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::machine::Phase;
-use super::machine::fleet::Fleet;
+use super::machine::machine_tables::MachineTables;
 use crate::ids::ZoneId;
 use crate::kernel::time::Time;
 use crate::kernel::traced;
-use crate::kube::context::Cx;
+use crate::kube::ctx::ClusterCtx;
 use crate::kube::event::KubeEvent;
 use crate::kube::record::{KubeRecord, Ready};
 use crate::kube::rule::taints::Effect;
@@ -32,14 +32,14 @@ pub enum OutageFact {
     /// It has looked like one for long enough.
     Detected(Deletion),
     /// A machine runs again, and so does its node.
-    Over,
+    Ended,
 }
 
-traced! { enum OutageFact { Detected(deletion) = 0, Over = 1 } }
+traced! { enum OutageFact { Detected(deletion) = 0, Ended = 1 } }
 
 /// What is to be seen of a zone.
 #[derive(Clone, Debug, Default)]
-pub struct View {
+pub struct ZoneView {
     /// Nodes in all.
     pub nodes: usize,
     /// Nodes that are out of reach, and tainted so.
@@ -49,7 +49,7 @@ pub struct View {
 }
 
 /// What speaks for an outage.
-pub fn signs(zone: &View) -> Option<Deletion> {
+pub fn signs(zone: &ZoneView) -> Option<Deletion> {
     if zone.lost < zone.nodes || is_recovered(zone) {
         return None;
     }
@@ -60,7 +60,7 @@ pub fn signs(zone: &View) -> Option<Deletion> {
 }
 
 /// Whether a machine runs. (It does when its node is ready.)
-pub fn is_recovered(zone: &View) -> bool {
+pub fn is_recovered(zone: &ZoneView) -> bool {
     zone.machines.iter().any(|(phase, _)| *phase == Phase::Running)
 }
 
@@ -83,8 +83,8 @@ pub struct Outages {
 
 impl Outages {
     /// All zones healthy.
-    pub fn new(cx: &Cx<'_>) -> Self {
-        let zones = cx.spec.machine_deployments.iter().map(|deployment| (deployment.zone, State::Healthy)).collect();
+    pub fn new(ctx: &ClusterCtx<'_>) -> Self {
+        let zones = ctx.spec.machine_deployments.iter().map(|deployment| (deployment.zone, State::Healthy)).collect();
         Self { zones, changed: false, armed: None, generation: 0 }
     }
 
@@ -111,27 +111,27 @@ impl Outages {
     }
 
     /// Looks at the zones, where something has changed, and queues its next look. Whether an outage was told, or its end.
-    pub fn arm(&mut self, store: &Store, fleet: &Fleet, cx: &mut Cx<'_>) -> bool {
+    pub fn arm(&mut self, store: &Store, tables: &MachineTables, ctx: &mut ClusterCtx<'_>) -> bool {
         if !std::mem::take(&mut self.changed) {
             return false;
         }
         let mut told = false;
-        let threshold = cx.spec.timers.outage;
+        let threshold = ctx.spec.timers.outage;
         for (id, state) in &mut self.zones {
-            let zone = view(*id, store, fleet, cx);
+            let zone = view(*id, store, tables, ctx);
             // Whoever has lost nodes and not got any since is suspected on.
             let signs = signs(&zone).filter(|_| zone.lost > 0 || *state != State::Healthy);
             *state = match (*state, signs) {
                 (State::Detected, _) if is_recovered(&zone) => {
-                    cx.record(KubeRecord::ZoneOutage(*id, OutageFact::Over));
+                    ctx.record(KubeRecord::ZoneOutage(*id, OutageFact::Ended));
                     told = true;
                     State::Healthy
                 }
                 (State::Detected, _) => State::Detected,
                 (_, None) => State::Healthy,
-                (State::Healthy, Some(_)) => State::Suspected(cx.now),
-                (State::Suspected(since), Some(how)) if cx.now >= since + threshold => {
-                    cx.record(KubeRecord::ZoneOutage(*id, OutageFact::Detected(how)));
+                (State::Healthy, Some(_)) => State::Suspected(ctx.now),
+                (State::Suspected(since), Some(how)) if ctx.now >= since + threshold => {
+                    ctx.record(KubeRecord::ZoneOutage(*id, OutageFact::Detected(how)));
                     told = true;
                     State::Detected
                 }
@@ -146,21 +146,21 @@ impl Outages {
         if next != self.armed {
             (self.armed, self.generation) = (next, self.generation + 1);
             if let Some(at) = next {
-                cx.schedule(at, KubeEvent::Outage(self.generation));
+                ctx.schedule(at, KubeEvent::Outage(self.generation));
             }
         }
         told
     }
 }
 
-fn view(id: ZoneId, store: &Store, fleet: &Fleet, cx: &Cx<'_>) -> View {
+fn view(id: ZoneId, store: &Store, tables: &MachineTables, ctx: &ClusterCtx<'_>) -> ZoneView {
     let nodes = || store.nodes().filter(|(_, node)| node.zone == id);
     let is_lost = |ready: Ready, tainted: bool| ready == Ready::Unknown && tainted;
     let lost = nodes().filter(|(_, node)| is_lost(node.ready, node.is_unreachable(Effect::NoSchedule)));
     let machines =
-        fleet.machines().filter(|(_, machine)| cx.spec.machine_deployments[machine.name.deployment.0 as usize].zone == id);
+        tables.machines().filter(|(_, machine)| ctx.spec.machine_deployments[machine.name.deployment.0 as usize].zone == id);
     let has_node = |node| store.get_node(node).is_some();
-    View {
+    ZoneView {
         nodes: nodes().count(),
         lost: lost.count(),
         machines: machines.map(|(_, machine)| (machine.phase, machine.node().is_some_and(has_node))).collect(),
@@ -175,7 +175,7 @@ mod tests {
     #[test]
     fn both_cases() {
         use Phase::{CrashLoopBackOff, Pending, Running, Terminating, Unknown};
-        let zone = |lost, machines: &[(Phase, bool)]| View { nodes: 2, lost, machines: machines.to_vec() };
+        let zone = |lost, machines: &[(Phase, bool)]| ZoneView { nodes: 2, lost, machines: machines.to_vec() };
         let (unknown, terminating) = ((Unknown, true), (Terminating, true));
         for (zone, expected) in [
             (zone(2, &[terminating, unknown]), Some(Deletion::Fails)),

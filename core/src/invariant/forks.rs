@@ -16,7 +16,7 @@ const NAME: &str = "losses told";
 
 /// A cluster: its groups, one after the other.
 #[derive(Clone, Debug)]
-pub(super) struct Cluster {
+pub(super) struct EtcdForks {
     spec: EtcdClusterSpec,
     groups: Vec<Group>,
     /// The group each member is in, or was last; one that comes later is in whichever there is then.
@@ -27,7 +27,7 @@ pub(super) struct Cluster {
     forgets: bool,
 }
 
-impl Cluster {
+impl EtcdForks {
     pub(super) fn new(spec: &EtcdClusterSpec) -> Self {
         let first = Group::new(Logs::new(spec), durability::Durability::new(spec));
         let of = spec.members.iter().map(|member| member.initial.then_some(0)).collect();

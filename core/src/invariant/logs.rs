@@ -103,7 +103,7 @@ impl Log {
     }
 
     /// Everything up to `index` is committed and compared.
-    fn settle(&mut self, index: u64) {
+    fn mark_committed(&mut self, index: u64) {
         while self.base < index {
             self.at_base = self.entries.pop_front();
             self.base += 1;
@@ -263,6 +263,6 @@ impl Logs {
             self.entries.push(new, entry);
         }
         self.committed = self.committed.max(index.min(log.last()));
-        log.settle(index.min(log.last()));
+        log.mark_committed(index.min(log.last()));
     }
 }

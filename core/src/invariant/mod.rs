@@ -68,9 +68,9 @@ trait Property {
 
 /// All properties of all clusters.
 #[derive(Clone, Debug)]
-pub struct All {
-    clusters: Vec<forks::Cluster>,
-    kube: kube::All,
+pub struct Invariants {
+    clusters: Vec<forks::EtcdForks>,
+    kube: kube::KubeInvariants,
     violations: Vec<Violation>,
 }
 
@@ -111,11 +111,11 @@ impl Group {
     }
 }
 
-impl All {
+impl Invariants {
     /// Nothing is broken yet.
     pub fn new(scenario: &Arc<Scenario>) -> Self {
-        let clusters = scenario.etcd.iter().map(forks::Cluster::new).collect();
-        Self { clusters, kube: kube::All::new(scenario), violations: Vec::new() }
+        let clusters = scenario.etcd.iter().map(forks::EtcdForks::new).collect();
+        Self { clusters, kube: kube::KubeInvariants::new(scenario), violations: Vec::new() }
     }
 
     /// Looks at a record.

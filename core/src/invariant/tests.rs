@@ -12,7 +12,7 @@ fn broken(records: &[Record]) -> Vec<&'static str> {
     let mut fourth = scenario.etcd[0].members[2].clone();
     (fourth.name, fourth.initial) = ("etcd-main-3".into(), false);
     scenario.etcd[0].members.push(fourth);
-    let mut all = All::new(&Arc::new(scenario));
+    let mut all = Invariants::new(&Arc::new(scenario));
     for (i, record) in records.iter().enumerate() {
         all.record(Time::from_nanos(i as u64), record);
     }

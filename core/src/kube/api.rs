@@ -18,19 +18,19 @@
 
 use std::collections::BTreeMap;
 
-use crate::etcd::cluster::Cluster;
-use crate::etcd::member::Standing;
+use crate::etcd::cluster::EtcdCluster;
+use crate::etcd::member::MemberState;
 use crate::ids::ZoneId;
 use crate::kernel::periodic::Periodic;
 use crate::kernel::rng::Purpose;
 use crate::kernel::time::{Duration, Time};
-use crate::kube::context::Cx;
+use crate::kube::ctx::ClusterCtx;
 use crate::kube::event::KubeEvent;
 use crate::kube::record::{KubeRecord, Replica, ServerFact, Verb};
 use crate::kube::rule::hints;
 use crate::kube::spec::routing::ApiToEtcd;
 use crate::network::{HostId, Network};
-use crate::sim::Exact;
+use crate::sim::Stepping;
 
 /// A request that takes longer fails (`request-timeout`).
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
@@ -138,34 +138,34 @@ impl Api {
     }
 
     /// A server runs.
-    pub fn start(&mut self, key: u32, replica: Replica, host: HostId, cx: &mut Cx<'_>) {
-        let period = cx.spec.timers.readiness_period;
-        let phase = cx.draws(Purpose::Phase, ENTITY + key).draw(0).below(period.as_nanos());
-        let checks = Periodic::new(cx.now + Duration::from_nanos(phase), period);
-        let (link, access, answers) = (Link::Idle, Access::default(), (false, cx.now));
+    pub fn start(&mut self, key: u32, replica: Replica, host: HostId, ctx: &mut ClusterCtx<'_>) {
+        let period = ctx.spec.timers.readiness_period;
+        let phase = ctx.draws(Purpose::Phase, ENTITY + key).draw(0).below(period.as_nanos());
+        let checks = Periodic::new(ctx.now + Duration::from_nanos(phase), period);
+        let (link, access, answers) = (Link::Idle, Access::default(), (false, ctx.now));
         let mut server =
             Server { replica, host, link, link_timer: 0, access, ready: false, answers, checks, armed: None, check_timer: 0 };
-        cx.record(KubeRecord::ApiServer(replica, ServerFact::Runs));
-        server.follow(key, &mut self.dials, cx);
+        ctx.record(KubeRecord::ApiServer(replica, ServerFact::Runs));
+        server.follow(key, &mut self.dials, ctx);
         // It is sent clients after its first check, which is made at once.
         if server.answers.0 {
-            server.set_ready(key, true, cx);
+            server.set_ready(key, true, ctx);
         }
-        server.arm(key, cx);
+        server.arm(key, ctx);
         self.servers.insert(key, server);
     }
 
     /// A server was asked to stop.
-    pub fn stop(&self, key: u32, cx: &mut Cx<'_>) {
+    pub fn stop(&self, key: u32, ctx: &mut ClusterCtx<'_>) {
         if let Some(server) = self.servers.get(&key) {
-            cx.record(KubeRecord::ApiServer(server.replica, ServerFact::Stops));
+            ctx.record(KubeRecord::ApiServer(server.replica, ServerFact::Stops));
         }
     }
 
     /// A server is gone.
-    pub fn remove(&mut self, key: u32, cx: &mut Cx<'_>) {
+    pub fn remove(&mut self, key: u32, ctx: &mut ClusterCtx<'_>) {
         if let Some(server) = self.servers.remove(&key) {
-            cx.record(KubeRecord::ApiServer(server.replica, ServerFact::Gone));
+            ctx.record(KubeRecord::ApiServer(server.replica, ServerFact::Gone));
         }
     }
 
@@ -181,37 +181,37 @@ impl Api {
     }
 
     /// Looks at everything anew: servers, etcd and paths may have changed. Whether any server's answers have.
-    pub fn refresh(&mut self, cx: &mut Cx<'_>) -> bool {
+    pub fn refresh(&mut self, ctx: &mut ClusterCtx<'_>) -> bool {
         let mut changed = false;
         for (key, server) in &mut self.servers {
-            changed |= server.follow(*key, &mut self.dials, cx);
-            server.arm(*key, cx);
+            changed |= server.follow(*key, &mut self.dials, ctx);
+            server.arm(*key, ctx);
         }
         changed
     }
 
     /// Whether every server answers as it was last seen to: nothing has changed unnoticed.
-    pub fn is_fresh(&self, cx: &Cx<'_>) -> bool {
-        self.servers.values().all(|server| server.asked(etcd(cx), cx) == server.access)
+    pub fn is_fresh(&self, ctx: &ClusterCtx<'_>) -> bool {
+        self.servers.values().all(|server| server.asked(etcd(ctx), ctx) == server.access)
     }
 
     /// A silent or dialled connection is given up.
-    pub fn redial(&mut self, key: u32, generation: u32, cx: &mut Cx<'_>) {
+    pub fn redial(&mut self, key: u32, generation: u32, ctx: &mut ClusterCtx<'_>) {
         if let Some(server) = self.servers.get_mut(&key).filter(|server| server.link_timer == generation) {
-            server.dial(&mut self.dials, key, cx);
-            server.follow(key, &mut self.dials, cx);
-            server.arm(key, cx);
+            server.dial(&mut self.dials, key, ctx);
+            server.follow(key, &mut self.dials, ctx);
+            server.arm(key, ctx);
         }
     }
 
     /// A server is asked whether it is ready.
-    pub fn check(&mut self, key: u32, generation: u32, cx: &mut Cx<'_>) {
+    pub fn check(&mut self, key: u32, generation: u32, ctx: &mut ClusterCtx<'_>) {
         if let Some(server) = self.servers.get_mut(&key).filter(|server| server.check_timer == generation) {
             server.armed = None;
-            if server.turns(cx).is_some_and(|at| at <= cx.now) {
-                server.set_ready(key, server.answers.0, cx);
+            if server.turns(ctx).is_some_and(|at| at <= ctx.now) {
+                server.set_ready(key, server.answers.0, ctx);
             }
-            server.arm(key, cx);
+            server.arm(key, ctx);
         }
     }
 
@@ -229,16 +229,17 @@ impl Api {
     }
 
     /// Whether the best server answers sooner or later than before, and tells whether the API is up.
-    pub fn settle(&mut self, cx: &mut Cx<'_>) {
+    pub fn publish_access(&mut self, ctx: &mut ClusterCtx<'_>) {
         let best = self.servers.values().filter(|server| server.ready).map(|server| server.access);
         self.latency = best.fold(Access::default(), Access::sooner).write.unwrap_or(self.latency);
-        let probe = cx.scenario.probe;
-        let zones = || (0..cx.scenario.zones.len() as u16).map(ZoneId).filter(|zone| probe.from.is_none_or(|from| from == *zone));
-        let seen = zones().map(|zone| self.access_from(zone, cx.net)).fold(Access::default(), Access::sooner);
+        let probe = ctx.scenario.probe;
+        let zones =
+            || (0..ctx.scenario.zones.len() as u16).map(ZoneId).filter(|zone| probe.from.is_none_or(|from| from == *zone));
+        let seen = zones().map(|zone| self.access_from(zone, ctx.net)).fold(Access::default(), Access::sooner);
         for (verb, time) in [(Verb::Read, seen.read), (Verb::Write, seen.write)] {
             let up = time.is_some_and(|time| time <= probe.deadline);
             if std::mem::replace(&mut self.up[verb as usize], up) != up {
-                cx.record(KubeRecord::ApiAvailability { verb, up });
+                ctx.record(KubeRecord::ApiAvailability { verb, up });
             }
         }
     }
@@ -251,40 +252,40 @@ impl Api {
 
 impl Server {
     /// Follows what has become of etcd and of the paths; whether its answers are others now.
-    fn follow(&mut self, key: u32, dials: &mut u64, cx: &mut Cx<'_>) -> bool {
-        self.follow_link(key, dials, cx);
-        let access = self.asked(etcd(cx), cx);
+    fn follow(&mut self, key: u32, dials: &mut u64, ctx: &mut ClusterCtx<'_>) -> bool {
+        self.follow_link(key, dials, ctx);
+        let access = self.asked(etcd(ctx), ctx);
         let changed = access != self.access;
         self.access = access;
         let answers = access.read.is_some_and(|time| time <= READINESS_TIMEOUT);
         if answers != self.answers.0 {
-            self.answers = (answers, cx.now);
+            self.answers = (answers, ctx.now);
         }
         changed
     }
 
-    fn follow_link(&mut self, key: u32, dials: &mut u64, cx: &mut Cx<'_>) {
-        let etcd = etcd(cx);
-        let is_open = |member| cx.net.is_open(self.host, etcd.members[member as usize].host);
+    fn follow_link(&mut self, key: u32, dials: &mut u64, ctx: &mut ClusterCtx<'_>) {
+        let etcd = etcd(ctx);
+        let is_open = |member| ctx.net.is_open(self.host, etcd.members[member as usize].host);
         match self.link {
-            Link::Idle => self.dial(dials, key, cx),
+            Link::Idle => self.dial(dials, key, ctx),
             Link::Open { member, life } | Link::Silent { member, life } if is_open(member) => {
-                if lives(etcd, member) != Some(life) || self.is_led_away(cx) || self.is_turned_away(member, cx) {
-                    self.dial(dials, key, cx);
+                if lives(etcd, member) != Some(life) || self.is_led_away(ctx) || self.is_turned_away(member, ctx) {
+                    self.dial(dials, key, ctx);
                 } else if matches!(self.link, Link::Silent { .. }) {
-                    self.link(Link::Open { member, life }, cx);
+                    self.link(Link::Open { member, life }, ctx);
                 }
             }
             Link::Open { member, life } => {
-                self.link(Link::Silent { member, life }, cx);
-                cx.schedule(cx.now + cx.spec.timers.etcd_silence, KubeEvent::Link(key, self.link_timer));
+                self.link(Link::Silent { member, life }, ctx);
+                ctx.schedule(ctx.now + ctx.spec.timers.etcd_silence, KubeEvent::Link(key, self.link_timer));
             }
             Link::Silent { .. } => {}
             Link::Dialling(member) => {
                 if is_open(member) {
                     match lives(etcd, member) {
-                        Some(life) => self.link(Link::Open { member, life }, cx),
-                        None => self.dial(dials, key, cx),
+                        Some(life) => self.link(Link::Open { member, life }, ctx),
+                        None => self.dial(dials, key, ctx),
                     }
                 }
             }
@@ -292,100 +293,101 @@ impl Server {
     }
 
     /// Dials one of the members that do not refuse at once.
-    fn dial(&mut self, dials: &mut u64, key: u32, cx: &mut Cx<'_>) {
-        let etcd = etcd(cx);
-        let is_open = |member: u8| cx.net.is_open(self.host, etcd.members[member as usize].host);
+    fn dial(&mut self, dials: &mut u64, key: u32, ctx: &mut ClusterCtx<'_>) {
+        let etcd = etcd(ctx);
+        let is_open = |member: u8| ctx.net.is_open(self.host, etcd.members[member as usize].host);
         let there = |member: &u8| lives(etcd, *member).is_some() || !is_open(*member);
-        let members: Vec<u8> = self.routed(endpoints(etcd), cx).into_iter().filter(there).collect();
+        let members: Vec<u8> = self.routed(endpoints(etcd), ctx).into_iter().filter(there).collect();
         if members.is_empty() {
-            return self.link(Link::Idle, cx);
+            return self.link(Link::Idle, ctx);
         }
         *dials += 1;
-        let drawn = cx.draws(Purpose::Retry, ENTITY).draw(*dials).below(members.len() as u64);
+        let drawn = ctx.draws(Purpose::Retry, ENTITY).draw(*dials).below(members.len() as u64);
         let member = members[drawn as usize];
         if let Some(life) = lives(etcd, member).filter(|_| is_open(member)) {
-            self.link(Link::Open { member, life }, cx);
+            self.link(Link::Open { member, life }, ctx);
         } else {
-            self.link(Link::Dialling(member), cx);
-            cx.schedule(cx.now + cx.spec.timers.etcd_dial, KubeEvent::Link(key, self.link_timer));
+            self.link(Link::Dialling(member), ctx);
+            ctx.schedule(ctx.now + ctx.spec.timers.etcd_dial, KubeEvent::Link(key, self.link_timer));
         }
     }
 
     /// Those of the endpoints that it is sent to.
-    fn routed(&self, endpoints: Vec<u8>, cx: &Cx<'_>) -> Vec<u8> {
+    fn routed(&self, endpoints: Vec<u8>, ctx: &ClusterCtx<'_>) -> Vec<u8> {
         let Replica::Pod(seed, _) = self.replica else { return endpoints };
-        let routing = cx.scenario.kube.clusters[seed.0 as usize].routing.api_to_etcd;
+        let routing = ctx.scenario.kube.clusters[seed.0 as usize].routing.api_to_etcd;
         if routing == ApiToEtcd::Leader {
-            return self.leader(cx).filter(|leader| endpoints.contains(leader)).map_or(endpoints, |leader| vec![leader]);
+            return self.leader(ctx).filter(|leader| endpoints.contains(leader)).map_or(endpoints, |leader| vec![leader]);
         }
         let hint = |index: u8| {
-            let member = &etcd(cx).members[index as usize];
-            if routing == ApiToEtcd::Zone { Some(cx.net.zone(member.host)) } else { cx.services.hint(member.id) }
+            let member = &etcd(ctx).members[index as usize];
+            if routing == ApiToEtcd::Zone { Some(ctx.net.zone(member.host)) } else { ctx.services.hint(member.id) }
         };
         let hinted: Vec<_> = endpoints.into_iter().map(|index| (index, hint(index))).collect();
-        hints::reached(&hinted, cx.net.zone(self.host))
+        hints::reached(&hinted, ctx.net.zone(self.host))
     }
 
     /// The member that leads, where it can be reached.
-    fn leader(&self, cx: &Cx<'_>) -> Option<u8> {
-        let etcd = etcd(cx);
-        etcd.leader().filter(|leader| cx.net.is_open(self.host, etcd.members[*leader as usize].host))
+    fn leader(&self, ctx: &ClusterCtx<'_>) -> Option<u8> {
+        let etcd = etcd(ctx);
+        etcd.leader().filter(|leader| ctx.net.is_open(self.host, etcd.members[*leader as usize].host))
     }
 
     /// It goes with the leader, who is another than the member it talks to.
-    fn is_led_away(&self, cx: &Cx<'_>) -> bool {
+    fn is_led_away(&self, ctx: &ClusterCtx<'_>) -> bool {
         let Replica::Pod(seed, _) = self.replica else { return false };
-        let follows = cx.scenario.kube.clusters[seed.0 as usize].routing.api_to_etcd == ApiToEtcd::Leader;
-        let other = |leader| Some(leader) != self.link.member() && endpoints(etcd(cx)).contains(&leader);
-        follows && self.leader(cx).is_some_and(other)
+        let follows = ctx.scenario.kube.clusters[seed.0 as usize].routing.api_to_etcd == ApiToEtcd::Leader;
+        let other = |leader| Some(leader) != self.link.member() && endpoints(etcd(ctx)).contains(&leader);
+        follows && self.leader(ctx).is_some_and(other)
     }
 
     /// The member it talks to lags, and there is one that does not.
-    fn is_turned_away(&self, member: u8, cx: &Cx<'_>) -> bool {
-        let etcd = etcd(cx);
-        let answers = |other: &u8| lives(etcd, *other).is_some() && cx.net.is_open(self.host, etcd.members[*other as usize].host);
+    fn is_turned_away(&self, member: u8, ctx: &ClusterCtx<'_>) -> bool {
+        let etcd = etcd(ctx);
+        let answers =
+            |other: &u8| lives(etcd, *other).is_some() && ctx.net.is_open(self.host, etcd.members[*other as usize].host);
         etcd.lags(member) && endpoints(etcd).iter().any(|other| !etcd.lags(*other) && answers(other))
     }
 
-    fn link(&mut self, link: Link, cx: &mut Cx<'_>) {
+    fn link(&mut self, link: Link, ctx: &mut ClusterCtx<'_>) {
         let before = std::mem::replace(&mut self.link, link).member();
         self.link_timer += 1;
         if link.member() != before {
-            cx.record(KubeRecord::ApiServer(self.replica, ServerFact::Etcd(link.member())));
+            ctx.record(KubeRecord::ApiServer(self.replica, ServerFact::Etcd(link.member())));
         }
     }
 
     /// How long requests take from here on.
-    fn asked(&self, etcd: &Cluster, cx: &Cx<'_>) -> Access {
+    fn asked(&self, etcd: &EtcdCluster, ctx: &ClusterCtx<'_>) -> Access {
         let Some(member) = self.link.member() else { return Access::default() };
         let time = |write: bool| {
-            let way = cx.net.round_trip(self.host, etcd.members[member as usize].host);
-            Some(cx.spec.timers.api_overhead + way + etcd.time_at(member, true, write, cx.net)?)
+            let way = ctx.net.round_trip(self.host, etcd.members[member as usize].host);
+            Some(ctx.spec.timers.api_overhead + way + etcd.time_at(member, true, write, ctx.net)?)
         };
         Access { read: time(false), write: time(true) }.after(Duration::ZERO)
     }
 
     /// The check at which it counts as ready, or no longer; `None`: it goes on as it is. (A check at the very moment of a change does
     /// not see it.)
-    fn turns(&self, cx: &Cx<'_>) -> Option<Time> {
+    fn turns(&self, ctx: &ClusterCtx<'_>) -> Option<Time> {
         let (answers, since) = self.answers;
         let failures = if answers { 0 } else { FAILURES - 1 };
-        (answers != self.ready).then(|| self.checks.after(since) + cx.spec.timers.readiness_period * failures)
+        (answers != self.ready).then(|| self.checks.after(since) + ctx.spec.timers.readiness_period * failures)
     }
 
-    fn set_ready(&mut self, key: u32, ready: bool, cx: &mut Cx<'_>) {
+    fn set_ready(&mut self, key: u32, ready: bool, ctx: &mut ClusterCtx<'_>) {
         self.ready = ready;
-        cx.answers_probe(key, self.replica, self.host, ready);
-        cx.record(KubeRecord::ApiServer(self.replica, ServerFact::Ready(ready)));
+        ctx.answers_probe(key, self.replica, self.host, ready);
+        ctx.record(KubeRecord::ApiServer(self.replica, ServerFact::Ready(ready)));
     }
 
     /// Queues the next check: the next of all, or the next at which something changes.
-    fn arm(&mut self, key: u32, cx: &mut Cx<'_>) {
-        let next = if cx.exact == Exact::Full { Some(self.checks.after(cx.now)) } else { self.turns(cx) };
+    fn arm(&mut self, key: u32, ctx: &mut ClusterCtx<'_>) {
+        let next = if ctx.stepping == Stepping::EveryEvent { Some(self.checks.after(ctx.now)) } else { self.turns(ctx) };
         if next != self.armed {
             (self.armed, self.check_timer) = (next, self.check_timer + 1);
             if let Some(at) = next {
-                cx.schedule(at, KubeEvent::Readiness(key, self.check_timer));
+                ctx.schedule(at, KubeEvent::Readiness(key, self.check_timer));
             }
         }
     }
@@ -409,10 +411,10 @@ impl Link {
 
 /// Members that new connections may be sent to: not those that would turn them away, unless all would. (Their pods are not ready: a
 /// readiness probe asks what they would have to have caught up for. That such pods count as ready elsewhere here is left out.)
-fn endpoints(etcd: &Cluster) -> Vec<u8> {
+fn endpoints(etcd: &EtcdCluster) -> Vec<u8> {
     let is_endpoint = |index: &u8| {
         let member = &etcd.members[*index as usize];
-        member.standing == Standing::In && !member.learner && etcd.is_in_service(*index) && member.listed
+        member.state == MemberState::Joined && !member.learner && etcd.is_in_service(*index) && member.listed
     };
     let all: Vec<u8> = (0..etcd.members.len() as u8).filter(is_endpoint).collect();
     let current: Vec<u8> = all.iter().copied().filter(|index| !etcd.lags(*index)).collect();
@@ -420,12 +422,12 @@ fn endpoints(etcd: &Cluster) -> Vec<u8> {
 }
 
 /// Which life a member's process is in; `None`: it does not serve.
-fn lives(etcd: &Cluster, member: u8) -> Option<u64> {
+fn lives(etcd: &EtcdCluster, member: u8) -> Option<u64> {
     etcd.server(member).map(|_| etcd.members[member as usize].lives)
 }
 
 /// The plane's etcd.
-const fn etcd<'a>(cx: &Cx<'a>) -> &'a Cluster {
-    let clusters: &'a [Cluster] = cx.etcd;
-    &clusters[cx.spec.etcd.0 as usize]
+const fn etcd<'a>(ctx: &ClusterCtx<'a>) -> &'a EtcdCluster {
+    let clusters: &'a [EtcdCluster] = ctx.etcd;
+    &clusters[ctx.spec.etcd.0 as usize]
 }

@@ -15,12 +15,12 @@ use crate::kernel::periodic::Periodic;
 use crate::kernel::rng::{Draw, Purpose};
 use crate::kernel::time::{Duration, Time};
 use crate::kube::api::Api;
-use crate::kube::context::Cx;
+use crate::kube::ctx::ClusterCtx;
 use crate::kube::event::KubeEvent;
 use crate::kube::record::{KubeRecord, Replica};
 use crate::kube::spec::Component;
 use crate::network::HostId;
-use crate::sim::Exact;
+use crate::sim::Stepping;
 
 /// Tries of those that do not hold the lease are up to so much of the retry period further apart (`JitterFactor`).
 const JITTER: f64 = 1.2;
@@ -82,7 +82,7 @@ impl Election {
     }
 
     /// How long a write of the holder takes; `None`: nobody acts.
-    pub fn acts(&self) -> Option<Duration> {
+    pub fn is_active(&self) -> Option<Duration> {
         self.candidates[&self.holder?].writes.map(|(time, _)| time)
     }
 
@@ -98,58 +98,58 @@ impl Election {
     }
 
     /// At the start the first candidate that can has long held the lease.
-    pub fn settle(&mut self, cx: &mut Cx<'_>) {
+    pub fn start_warm(&mut self, ctx: &mut ClusterCtx<'_>) {
         let first = self.candidates.iter().find(|(_, candidate)| candidate.writes.is_some());
         if let Some(key) = first.map(|(key, _)| *key) {
-            let period = cx.spec.timers.retry_period;
-            let phase = self.draw(0, Purpose::Phase, cx).below(period.as_nanos());
-            self.take(key, Time::from_nanos(phase), cx);
+            let period = ctx.spec.timers.retry_period;
+            let phase = self.draw(0, Purpose::Phase, ctx).below(period.as_nanos());
+            self.take(key, Time::from_nanos(phase), ctx);
         }
     }
 
     /// A candidate's process runs.
-    pub fn join(&mut self, key: u32, replica: Replica, host: HostId, api: &Api, cx: &Cx<'_>) {
-        let writes = writes(host, api, cx).map(|time| (time, cx.now));
-        let tries = self.course(cx);
-        self.candidates.insert(key, Candidate { replica, host, writes, seen: None, next: cx.now, tries });
+    pub fn join(&mut self, key: u32, replica: Replica, host: HostId, api: &Api, ctx: &ClusterCtx<'_>) {
+        let writes = writes(host, api, ctx).map(|time| (time, ctx.now));
+        let tries = self.course(ctx);
+        self.candidates.insert(key, Candidate { replica, host, writes, seen: None, next: ctx.now, tries });
     }
 
     /// A candidate's process is gone, or was asked to stop (`gives_away`).
-    pub fn leave(&mut self, key: u32, gives_away: bool, cx: &mut Cx<'_>) {
+    pub fn leave(&mut self, key: u32, gives_away: bool, ctx: &mut ClusterCtx<'_>) {
         if self.holder == Some(key) {
             self.free = gives_away && self.candidates[&key].writes.is_some();
             if self.free {
-                self.look_back(self.last_renewal(cx.now), cx);
+                self.look_back(self.last_renewal(ctx.now), ctx);
             } else {
-                self.interrupt(cx);
+                self.interrupt(ctx);
             }
-            self.resign(cx);
+            self.resign(ctx);
         }
         self.candidates.remove(&key);
     }
 
     /// The API answers some, or no longer, or more slowly.
-    pub fn access_changed(&mut self, api: &Api, cx: &Cx<'_>) {
-        let time = |candidate: &Candidate| writes(candidate.host, api, cx);
+    pub fn access_changed(&mut self, api: &Api, ctx: &ClusterCtx<'_>) {
+        let time = |candidate: &Candidate| writes(candidate.host, api, ctx);
         if let Some(holder) = self.holder
             && self.candidates[&holder].writes.is_some()
             && time(&self.candidates[&holder]).is_none()
         {
-            self.interrupt(cx);
+            self.interrupt(ctx);
         }
         let mut back = Vec::new();
         for (key, candidate) in &mut self.candidates {
             let since = candidate.writes.map(|(_, since)| since);
-            candidate.writes = time(candidate).map(|time| (time, since.unwrap_or(cx.now)));
-            if candidate.writes.is_some() && since.is_none() && candidate.next < cx.now {
+            candidate.writes = time(candidate).map(|time| (time, since.unwrap_or(ctx.now)));
+            if candidate.writes.is_some() && since.is_none() && candidate.next < ctx.now {
                 back.push(*key);
             }
         }
         for key in back {
-            let tries = self.course(cx);
+            let tries = self.course(ctx);
             let candidate = self.candidates.get_mut(&key).expect("it is one of them");
-            (candidate.next, candidate.tries) = (cx.now, tries);
-            candidate.step_first(cx);
+            (candidate.next, candidate.tries) = (ctx.now, tries);
+            candidate.step_first(ctx);
         }
     }
 
@@ -161,149 +161,149 @@ impl Election {
     }
 
     /// The holder cannot renew its lease from now on: the others' tries begin to matter.
-    fn interrupt(&mut self, cx: &Cx<'_>) {
-        let last = self.last_renewal(cx.now);
+    fn interrupt(&mut self, ctx: &ClusterCtx<'_>) {
+        let last = self.last_renewal(ctx.now);
         if self.gives_up.is_some() && last == self.renewed {
             return;
         }
         self.renewed = last;
-        self.gives_up = Some(last + cx.spec.timers.renew_deadline);
-        self.look_back(last, cx);
+        self.gives_up = Some(last + ctx.spec.timers.renew_deadline);
+        self.look_back(last, ctx);
     }
 
     /// The tries of all others since the last renewal.
-    fn look_back(&mut self, renewal: Time, cx: &Cx<'_>) {
+    fn look_back(&mut self, renewal: Time, ctx: &ClusterCtx<'_>) {
         let others: Vec<u32> = self.candidates.keys().copied().filter(|key| self.holder != Some(*key)).collect();
         for key in others {
-            let tries = self.course(cx);
+            let tries = self.course(ctx);
             let candidate = self.candidates.get_mut(&key).expect("it is one of them");
-            candidate.look_back(renewal, tries, cx);
+            candidate.look_back(renewal, tries, ctx);
             if let Some(seen) = candidate.seen.filter(|_| !self.free) {
-                candidate.step_to(seen + cx.spec.timers.lease_duration, cx);
+                candidate.step_to(seen + ctx.spec.timers.lease_duration, ctx);
             }
         }
     }
 
     /// Nobody acts from now on.
-    fn resign(&mut self, cx: &mut Cx<'_>) {
+    fn resign(&mut self, ctx: &mut ClusterCtx<'_>) {
         (self.holder, self.gives_up) = (None, None);
-        cx.record(KubeRecord::Lease(self.component, None));
+        ctx.record(KubeRecord::Lease(self.component, None));
     }
 
     /// Something is due.
-    pub fn handle(&mut self, generation: u32, cx: &mut Cx<'_>) {
+    pub fn handle(&mut self, generation: u32, ctx: &mut ClusterCtx<'_>) {
         if generation != self.generation {
             return;
         }
         self.armed = None;
         if let (Some(key), Some(at)) = (self.holder, self.gives_up)
-            && at <= cx.now
+            && at <= ctx.now
         {
             // A renewal at this very moment is too late.
             if self.last_renewal(at) > self.renewed {
                 self.gives_up = None;
             } else {
-                self.resign(cx);
-                let tries = self.course(cx);
+                self.resign(ctx);
+                let tries = self.course(ctx);
                 let candidate = self.candidates.get_mut(&key).expect("the holder is one of them");
-                (candidate.seen, candidate.next, candidate.tries) = (None, cx.now + cx.spec.timers.restart, tries);
+                (candidate.seen, candidate.next, candidate.tries) = (None, ctx.now + ctx.spec.timers.restart, tries);
             }
         }
         if self.holder.is_none() {
-            self.try_all(cx);
+            self.try_all(ctx);
         }
     }
 
     /// Tries that are due now.
-    fn try_all(&mut self, cx: &mut Cx<'_>) {
-        let lasts = cx.spec.timers.lease_duration;
-        let due = self.candidates.iter_mut().filter(|(_, candidate)| candidate.writes.is_some() && candidate.next <= cx.now);
+    fn try_all(&mut self, ctx: &mut ClusterCtx<'_>) {
+        let lasts = ctx.spec.timers.lease_duration;
+        let due = self.candidates.iter_mut().filter(|(_, candidate)| candidate.writes.is_some() && candidate.next <= ctx.now);
         for (&key, candidate) in due {
             // (A try while the holder had not given up yet lies in the past.)
             let seen = *candidate.seen.get_or_insert(candidate.next);
             if self.free || seen + lasts <= candidate.next {
-                return self.take(key, cx.now, cx);
+                return self.take(key, ctx.now, ctx);
             }
-            candidate.step_to(seen + lasts, cx);
+            candidate.step_to(seen + lasts, ctx);
         }
     }
 
-    fn take(&mut self, key: u32, renewal: Time, cx: &mut Cx<'_>) {
+    fn take(&mut self, key: u32, renewal: Time, ctx: &mut ClusterCtx<'_>) {
         self.holder = Some(key);
         (self.free, self.term) = (false, self.term + 1);
-        (self.renewed, self.renewals) = (cx.now, Periodic::new(renewal, cx.spec.timers.retry_period));
-        cx.record(KubeRecord::Lease(self.component, Some(self.candidates[&key].replica)));
+        (self.renewed, self.renewals) = (ctx.now, Periodic::new(renewal, ctx.spec.timers.retry_period));
+        ctx.record(KubeRecord::Lease(self.component, Some(self.candidates[&key].replica)));
     }
 
     /// Queues what is due next.
-    pub fn arm(&mut self, cx: &mut Cx<'_>) {
+    pub fn arm(&mut self, ctx: &mut ClusterCtx<'_>) {
         let next = match self.holder {
             Some(holder) => {
-                let renews = cx.exact == Exact::Full && self.candidates[&holder].writes.is_some();
-                self.gives_up.into_iter().chain(renews.then(|| self.renewals.after(cx.now))).min()
+                let renews = ctx.stepping == Stepping::EveryEvent && self.candidates[&holder].writes.is_some();
+                self.gives_up.into_iter().chain(renews.then(|| self.renewals.after(ctx.now))).min()
             }
-            None => self.candidates.values().filter(|one| one.writes.is_some()).map(|one| one.next.max(cx.now)).min(),
+            None => self.candidates.values().filter(|one| one.writes.is_some()).map(|one| one.next.max(ctx.now)).min(),
         };
         if next != self.armed {
             (self.armed, self.generation) = (next, self.generation + 1);
             if let Some(at) = next {
-                cx.schedule(at, KubeEvent::Election(self.component, self.generation));
+                ctx.schedule(at, KubeEvent::Election(self.component, self.generation));
             }
         }
     }
 
-    fn course(&mut self, cx: &Cx<'_>) -> Draw {
+    fn course(&mut self, ctx: &ClusterCtx<'_>) -> Draw {
         self.courses += 1;
-        self.draw(self.courses, Purpose::Retry, cx)
+        self.draw(self.courses, Purpose::Retry, ctx)
     }
 
-    fn draw(&self, k: u64, purpose: Purpose, cx: &Cx<'_>) -> Draw {
+    fn draw(&self, k: u64, purpose: Purpose, ctx: &ClusterCtx<'_>) -> Draw {
         // Beyond all nodes, before all API servers.
-        cx.draws(purpose, (1 << 30) + self.component as u32).draw(k)
+        ctx.draws(purpose, (1 << 30) + self.component as u32).draw(k)
     }
 }
 
 impl Candidate {
-    fn skip(&mut self, periods: f64, cx: &Cx<'_>) {
-        let period = cx.spec.timers.retry_period.as_nanos() as f64;
+    fn skip(&mut self, periods: f64, ctx: &ClusterCtx<'_>) {
+        let period = ctx.spec.timers.retry_period.as_nanos() as f64;
         self.next += Duration::from_nanos((period * periods) as u64);
     }
 
     /// From any moment to the first try after it.
-    fn step_first(&mut self, cx: &Cx<'_>) {
+    fn step_first(&mut self, ctx: &ClusterCtx<'_>) {
         let gap = (1.0 + JITTER) * self.tries.unit();
-        self.skip(gap, cx);
+        self.skip(gap, ctx);
     }
 
     /// From one try to the next.
-    fn step(&mut self, cx: &Cx<'_>) {
+    fn step(&mut self, ctx: &ClusterCtx<'_>) {
         let gap = 1.0 + JITTER * self.tries.unit();
-        self.skip(gap, cx);
+        self.skip(gap, ctx);
     }
 
-    fn step_to(&mut self, at: Time, cx: &Cx<'_>) {
+    fn step_to(&mut self, at: Time, ctx: &ClusterCtx<'_>) {
         while self.next < at {
-            self.step(cx);
+            self.step(ctx);
         }
     }
 
     /// Its tries since the last renewal: the first one with an API within reach has seen it.
-    fn look_back(&mut self, renewal: Time, tries: Draw, cx: &Cx<'_>) {
-        if self.next > cx.now && self.seen.is_none() {
+    fn look_back(&mut self, renewal: Time, tries: Draw, ctx: &ClusterCtx<'_>) {
+        if self.next > ctx.now && self.seen.is_none() {
             return; // it has not tried yet since it started, or since the last time somebody was missed
         }
         (self.seen, self.next, self.tries) = (None, renewal, tries);
-        self.step_first(cx);
-        while self.next < cx.now {
+        self.step_first(ctx);
+        while self.next < ctx.now {
             if self.seen.is_none() && self.writes.is_some_and(|(_, since)| since <= self.next) {
                 self.seen = Some(self.next);
             }
-            self.step(cx);
+            self.step(ctx);
         }
     }
 }
 
 /// How long a write from there takes, if the holder of a lease can live with that.
-fn writes(host: HostId, api: &Api, cx: &Cx<'_>) -> Option<Duration> {
-    api.access(host, cx.net).write.filter(|time| *time < cx.spec.timers.renew_deadline)
+fn writes(host: HostId, api: &Api, ctx: &ClusterCtx<'_>) -> Option<Duration> {
+    api.access(host, ctx.net).write.filter(|time| *time < ctx.spec.timers.renew_deadline)
 }

@@ -7,11 +7,11 @@ use crate::kube::spec::{Component, Kind};
 #[derive(Clone, Copy, Debug)]
 pub enum KubeEvent {
     /// One that watches the API hears of what has changed.
-    Work(Watcher),
+    Work(ControllerKind),
     /// The node lifecycle controller looks at all nodes.
     Monitor(u32),
     /// A zone's next node may be tainted `NoExecute`.
-    Limiter(ZoneId, u32),
+    RateLimiter(ZoneId, u32),
     /// The patience of some pods with their node's taints is at its end.
     Evict(u32),
     /// The scheduler takes its next pod.
@@ -25,17 +25,17 @@ pub enum KubeEvent {
     /// The volume of a StatefulSet's pod (its ordinal) is attached or detached, or waited for long enough.
     Volume(WorkloadId, u32, u32),
     /// The pod garbage collector looks.
-    Collect(u32),
+    PodGc(u32),
     /// The machine controller has something to do.
     Machines(u32),
     /// The care controller looks for stale pods.
-    Care(u32),
+    ShootCare(u32),
     /// The cluster autoscaler looks for pods that need more nodes.
     Scan(u32),
     /// What looks like a zone outage has lasted.
     Outage(u32),
     /// The machine controller goes on after its API was out of reach.
-    Thaw,
+    Unfreeze,
     /// The connection of an API server to etcd has been silent, or dialled, for long enough.
     Link(u32, u32),
     /// An API server is asked whether it is ready.
@@ -56,7 +56,7 @@ pub enum KubeEvent {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
     /// It is asked for.
-    Asked,
+    Requested,
     /// The old seed hears of it.
     Leaves,
     /// A snapshot of its etcd is in the backup bucket.
@@ -70,7 +70,7 @@ const _: () = assert!(size_of::<KubeEvent>() <= 16);
 
 /// Who watches the API and works on what has changed there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Watcher {
+pub enum ControllerKind {
     /// The node lifecycle controller: taints nodes by their condition. Key: a node.
     Lifecycle,
     /// The taint manager. Key: a node.
@@ -101,7 +101,7 @@ pub enum Watcher {
     Gardenlet,
 }
 
-impl Watcher {
+impl ControllerKind {
     /// All of them.
     pub const ALL: [Self; 14] = [
         Self::Lifecycle,

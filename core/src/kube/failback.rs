@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use super::cluster::Plane;
+use super::cluster::KubeCluster;
 use super::name::PodName;
 use super::record::{Ready, Reason};
 use super::rule::labels::Symbol;
@@ -26,7 +26,7 @@ enum Apart {
     Preferably,
 }
 
-impl Plane {
+impl KubeCluster {
     /// Adds what is skewed now that some zones are `back`.
     pub fn failback(&self, spec: &KubeClusterSpec, scenario: &Scenario, back: &[ZoneId], all: &mut Vec<FailbackReport>) {
         let name = |zone: ZoneId| scenario.zones[zone.0 as usize].name.clone();
@@ -59,7 +59,7 @@ impl Plane {
             machines.filter(|machine| machine.deployment == deployment).count() as u32
         };
         for (deployment, spec) in (0..).map(MachineDeploymentId).zip(&spec.machine_deployments) {
-            let machines = self.machines().fleet().of(deployment).count() as u32;
+            let machines = self.machines().tables().of(deployment).count() as u32;
             let more = machines.saturating_sub(at_start(deployment));
             if more > 0 && !back.contains(&spec.zone) {
                 let remedy = format!("drain {more} of its nodes and scale it down: they took the place of those that were away");
@@ -70,7 +70,7 @@ impl Plane {
 
     /// What helps a pod that finds no node though the zone of its volume is back: those it must share a zone with came to be elsewhere.
     fn stuck(&self, id: WorkloadId, back: &[ZoneId], name: impl Fn(ZoneId) -> String, spec: &KubeClusterSpec) -> Option<String> {
-        let is_stuck = |pod: &&Pod| pod.node.is_none() && !pod.terminating && pod.refused == Some(Reason::PodAffinity);
+        let is_stuck = |pod: &&Pod| pod.node.is_none() && !pod.terminating && pod.unschedulable == Some(Reason::PodAffinity);
         self.store().pods_of(id).map(|(_, pod)| pod).filter(is_stuck).find_map(|pod| {
             let claim = self.store().claim(pod.name).filter(|claim| claim.zone.is_some() && back.contains(&claim.home))?;
             let (pod, zone) = (pod.name.text(spec), name(claim.home));

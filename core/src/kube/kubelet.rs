@@ -9,14 +9,14 @@ use crate::kernel::periodic::Periodic;
 use crate::kernel::rng::Purpose;
 use crate::kernel::time::{Duration, Time};
 use crate::kube::api::Api;
-use crate::kube::context::Cx;
+use crate::kube::ctx::ClusterCtx;
 use crate::kube::event::KubeEvent;
 use crate::kube::name::{MachineName, PodName};
 use crate::kube::node::process::Processes;
 use crate::kube::record::{KubeRecord, Loss, NodeFact, Ready};
 use crate::kube::store::Store;
 use crate::network::{HostId, Network};
-use crate::sim::Exact;
+use crate::sim::Stepping;
 
 /// A kubelet.
 #[derive(Clone, Debug)]
@@ -32,7 +32,7 @@ pub struct Kubelet {
     /// The API answers it from then on.
     connected: Option<Time>,
     /// It has told the API what it did while it was out of reach.
-    settled: bool,
+    caught_up: bool,
     /// The last renewal before `connected`.
     renewed: Time,
     generation: u32,
@@ -41,7 +41,7 @@ pub struct Kubelet {
 
 /// Why what runs on a host serves nobody; `None`: it may.
 pub fn loss(host: HostId, net: &Network) -> Option<Loss> {
-    match (net.is_powered(host), net.is_cut_off(host)) {
+    match (net.is_powered(host), net.is_partitioned(host)) {
         (false, _) => Some(Loss::Power),
         (true, true) => Some(Loss::Network),
         (true, false) => None,
@@ -50,9 +50,9 @@ pub fn loss(host: HostId, net: &Network) -> Option<Loss> {
 
 impl Kubelet {
     /// A kubelet that has been running for long.
-    pub fn new(key: NodeKey, host: HostId, cx: &mut Cx<'_>) -> Self {
-        let period = cx.spec.timers.lease_renewal;
-        let phase = cx.draws(Purpose::Phase, key.0).draw(0).below(period.as_nanos());
+    pub fn new(key: NodeKey, host: HostId, ctx: &mut ClusterCtx<'_>) -> Self {
+        let period = ctx.spec.timers.lease_renewal;
+        let phase = ctx.draws(Purpose::Phase, key.0).draw(0).below(period.as_nanos());
         let renewals = Periodic::new(Time::from_nanos(phase), period);
         let kubelet = Self {
             key,
@@ -63,40 +63,40 @@ impl Kubelet {
             renewals,
             joins: None,
             connected: Some(Time::ZERO),
-            settled: true,
+            caught_up: true,
             renewed: Time::ZERO,
             generation: 0,
             processes: Processes::new(key, host),
         };
-        if cx.exact == Exact::Full {
-            kubelet.expect_renewal(cx.now, cx);
+        if ctx.stepping == Stepping::EveryEvent {
+            kubelet.expect_renewal(ctx.now, ctx);
         }
         kubelet
     }
 
     /// The kubelet of a machine that was just switched on. Its node joins when it first reaches the API.
-    pub fn joining(key: NodeKey, host: HostId, machine: MachineName, cx: &mut Cx<'_>) -> Self {
+    pub fn joining(key: NodeKey, host: HostId, machine: MachineName, ctx: &mut ClusterCtx<'_>) -> Self {
         let mut kubelet = Self {
             key,
             host,
             powered: false,
             lost: None,
             booted: false,
-            renewals: Periodic::new(cx.now, cx.spec.timers.lease_renewal),
+            renewals: Periodic::new(ctx.now, ctx.spec.timers.lease_renewal),
             joins: Some(machine),
             connected: None,
-            settled: false,
+            caught_up: false,
             renewed: Time::ZERO,
             generation: 0,
             processes: Processes::new(key, host),
         };
-        kubelet.power_changed(cx);
+        kubelet.power_changed(ctx);
         kubelet
     }
 
     /// A pod has been running here for long.
-    pub fn settle(&mut self, id: PodId, store: &mut Store, cx: &mut Cx<'_>) {
-        self.processes.settle(id, store, cx);
+    pub fn start_warm(&mut self, id: PodId, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
+        self.processes.start_warm(id, store, ctx);
     }
 
     /// The last renewal up to and with `at` (or a little after it, where none came since).
@@ -111,137 +111,137 @@ impl Kubelet {
     }
 
     /// The network or the power of some hosts has changed.
-    pub fn surroundings_changed(&mut self, store: &Store, cx: &mut Cx<'_>) {
-        self.tell_loss(store, cx);
-        self.power_changed(cx);
+    pub fn network_changed(&mut self, store: &Store, ctx: &mut ClusterCtx<'_>) {
+        self.record_loss(store, ctx);
+        self.power_changed(ctx);
     }
 
     /// What runs here serves nobody, or does again.
-    fn tell_loss(&mut self, store: &Store, cx: &mut Cx<'_>) {
-        let lost = loss(self.host, cx.net);
+    fn record_loss(&mut self, store: &Store, ctx: &mut ClusterCtx<'_>) {
+        let lost = loss(self.host, ctx.net);
         if let Some(node) = store.get_node(self.key)
             && std::mem::replace(&mut self.lost, lost) != lost
         {
-            cx.record(KubeRecord::Node(node.name, NodeFact::Lost(lost)));
+            ctx.record(KubeRecord::Node(node.name, NodeFact::Lost(lost)));
         }
     }
 
     /// Its machine is switched off for good.
-    pub fn switched_off(mut self, cx: &mut Cx<'_>) {
-        self.processes.power_lost(cx);
+    pub fn switched_off(mut self, ctx: &mut ClusterCtx<'_>) {
+        self.processes.power_lost(ctx);
     }
 
-    fn power_changed(&mut self, cx: &mut Cx<'_>) {
-        let powered = cx.net.is_powered(self.host);
+    fn power_changed(&mut self, ctx: &mut ClusterCtx<'_>) {
+        let powered = ctx.net.is_powered(self.host);
         if powered != self.powered {
             self.powered = powered;
             self.generation += 1;
             if powered {
-                cx.schedule(cx.now + cx.spec.timers.boot, KubeEvent::Booted(self.key, self.generation));
+                ctx.schedule(ctx.now + ctx.spec.timers.boot, KubeEvent::Booted(self.key, self.generation));
             } else {
                 self.booted = false;
-                self.processes.power_lost(cx);
+                self.processes.power_lost(ctx);
             }
         }
     }
 
     /// The node has booted.
-    pub fn booted(&mut self, generation: u32, api: &Api, store: &Store, cx: &mut Cx<'_>) {
+    pub fn booted(&mut self, generation: u32, api: &Api, store: &Store, ctx: &mut ClusterCtx<'_>) {
         if generation == self.generation {
             self.booted = true;
-            self.renewals = Periodic::new(cx.now, cx.spec.timers.lease_renewal);
-            self.look(api, store, cx);
+            self.renewals = Periodic::new(ctx.now, ctx.spec.timers.lease_renewal);
+            self.look(api, store, ctx);
         }
     }
 
     /// Looks whether the API answers it.
-    pub fn look(&mut self, api: &Api, store: &Store, cx: &mut Cx<'_>) {
-        let reaches = self.booted && api.access(self.host, cx.net).write.is_some();
+    pub fn look(&mut self, api: &Api, store: &Store, ctx: &mut ClusterCtx<'_>) {
+        let reaches = self.booted && api.access(self.host, ctx.net).write.is_some();
         if reaches == self.connected.is_some() {
             return;
         }
         self.generation += 1;
         if reaches {
-            (self.connected, self.settled) = (Some(cx.now), false);
+            (self.connected, self.caught_up) = (Some(ctx.now), false);
             let renewal = KubeEvent::Renew(self.key, self.generation);
-            cx.schedule(self.renewals.at_or_after(cx.now), renewal);
+            ctx.schedule(self.renewals.at_or_after(ctx.now), renewal);
         } else {
             // A renewal at this very moment does not arrive.
-            self.renewed = self.last_renewal(cx.now - Duration::from_nanos(1));
+            self.renewed = self.last_renewal(ctx.now - Duration::from_nanos(1));
             self.connected = None;
         }
-        self.pod_removed(store, cx);
+        self.pod_removed(store, ctx);
     }
 
-    fn expect_renewal(&self, now: Time, cx: &mut Cx<'_>) {
+    fn expect_renewal(&self, now: Time, ctx: &mut ClusterCtx<'_>) {
         if let Some(renewal) = self.next_renewal(now) {
-            cx.schedule(renewal, KubeEvent::Renew(self.key, self.generation));
+            ctx.schedule(renewal, KubeEvent::Renew(self.key, self.generation));
         }
     }
 
     /// Its node's condition has become unknown: if it can, it says otherwise with its next renewal.
-    pub fn declared_unknown(&self, cx: &mut Cx<'_>) {
-        if cx.exact == Exact::Fast && self.settled {
-            self.expect_renewal(cx.now, cx);
+    pub fn declared_unknown(&self, ctx: &mut ClusterCtx<'_>) {
+        if ctx.stepping == Stepping::FastForward && self.caught_up {
+            self.expect_renewal(ctx.now, ctx);
         }
     }
 
     /// The lease is renewed.
-    pub fn renew(&mut self, generation: u32, store: &mut Store, cx: &mut Cx<'_>) {
+    pub fn renew(&mut self, generation: u32, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
         if generation != self.generation {
             return;
         }
         if let Some(machine) = self.joins.take() {
-            store.add_node(self.key, machine, self.host, cx);
+            store.add_node(self.key, machine, self.host, ctx);
         }
-        if !self.settled || store.node(self.key).ready != Ready::True {
-            self.settled = true;
-            store.set_node_ready(self.key, Ready::True, cx);
-            self.processes.sync(store, cx);
+        if !self.caught_up || store.node(self.key).ready != Ready::True {
+            self.caught_up = true;
+            store.set_node_ready(self.key, Ready::True, ctx);
+            self.processes.sync(store, ctx);
         }
-        if cx.exact == Exact::Full {
-            self.expect_renewal(cx.now, cx);
+        if ctx.stepping == Stepping::EveryEvent {
+            self.expect_renewal(ctx.now, ctx);
         }
     }
 
     /// It hears of what changes in the API.
     const fn listens(&self) -> bool {
-        self.connected.is_some() && self.settled
+        self.connected.is_some() && self.caught_up
     }
 
     /// The API may have something new for it, or it for the API.
-    pub fn notice(&mut self, store: &mut Store, cx: &mut Cx<'_>) {
+    pub fn notice(&mut self, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
         if self.listens() {
-            self.processes.sync(store, cx);
+            self.processes.sync(store, ctx);
         } else {
-            self.processes.judge_hazards(false, store, cx);
+            self.processes.judge_orphans(false, store, ctx);
         }
     }
 
     /// A step of a process is done.
-    pub fn process(&mut self, id: PodId, serial: u32, store: &mut Store, cx: &mut Cx<'_>) {
-        self.processes.timer(id, serial, cx);
-        self.notice(store, cx);
+    pub fn process(&mut self, id: PodId, serial: u32, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
+        self.processes.timer(id, serial, ctx);
+        self.notice(store, ctx);
     }
 
     /// Members of an etcd cluster have started or stopped.
-    pub fn members_changed(&mut self, cluster: EtcdId, store: &mut Store, cx: &mut Cx<'_>) {
-        if self.processes.members_changed(cluster, cx) {
-            self.notice(store, cx);
+    pub fn members_changed(&mut self, cluster: EtcdId, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
+        if self.processes.members_changed(cluster, ctx) {
+            self.notice(store, ctx);
         }
     }
 
     /// An API server is ready for clients, or no longer.
-    pub fn probed(&mut self, id: PodId, ready: bool, store: &mut Store, cx: &mut Cx<'_>) {
+    pub fn probed(&mut self, id: PodId, ready: bool, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
         if self.processes.probed(id, ready) {
-            self.notice(store, cx);
+            self.notice(store, ctx);
         }
     }
 
     /// The volume of a pod was detached from its node.
-    pub fn volume_detached(&mut self, name: PodName, store: &mut Store, cx: &mut Cx<'_>) {
-        self.processes.volume_detached(name, cx);
-        self.notice(store, cx);
+    pub fn volume_detached(&mut self, name: PodName, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
+        self.processes.volume_detached(name, ctx);
+        self.notice(store, ctx);
     }
 
     /// Whether a process uses a pod's volume here.
@@ -251,7 +251,7 @@ impl Kubelet {
     }
 
     /// A pod of its node is gone: a hazard, if it cannot know.
-    pub fn pod_removed(&mut self, store: &Store, cx: &mut Cx<'_>) {
-        self.processes.judge_hazards(self.listens(), store, cx);
+    pub fn pod_removed(&mut self, store: &Store, ctx: &mut ClusterCtx<'_>) {
+        self.processes.judge_orphans(self.listens(), store, ctx);
     }
 }

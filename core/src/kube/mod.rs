@@ -13,36 +13,36 @@
 //! ```
 //!
 //! A [`cluster`] is one Kubernetes API with its store of objects and the controllers that act through it. Whoever changes an object
-//! leaves a [`store::Change`]; those who watch hear of it as much later as the API takes to write ([`context::Cx::latency`]), and change
+//! leaves a [`store::Change`]; those who watch hear of it as much later as the API takes to write ([`ctx::ClusterCtx::latency`]), and change
 //! what they must. [`rule`] holds the decisions themselves, as functions of what a controller sees: no time, no events, no store.
 //!
 //! The programs of a plane run on the hosts of its control plane, or are pods of another plane, which tells of them
-//! ([`context::Signal`], by [`spec::Role`]). No request is simulated: [`api`] asks the state of etcd and of the paths what a request
+//! ([`ctx::ProcessStatus`], by [`spec::Role`]). No request is simulated: [`api`] asks the state of etcd and of the paths what a request
 //! made now would meet, whenever one of them has changed.
 //!
 //! # The gate
 //!
-//! Every controller is part of a [`spec::Component`], of which one process leads ([`election`]). [`cluster::Plane::gate`] is all that
+//! Every controller is part of a [`spec::Component`], of which one process leads ([`election`]). [`cluster::KubeCluster::gate`] is all that
 //! anybody asks: how long a write of that component takes now, or `None`: it does nothing. A new controller is gated so:
 //!
-//! - what it hears of: a [`event::Watcher`] that names its component ([`event::Watcher::component`]). While the gate is closed its keys
-//!   wait, and are worked on when it opens; under another leader all keys are (`Plane::begin`);
-//! - what it does on its own: its `arm` is told whether it acts, and queues nothing while it does not (`Plane::arm`);
-//! - what it holds in memory: it forgets that in `Plane::begin`. What is in the store stays.
+//! - what it hears of: a [`event::ControllerKind`] that names its component ([`event::ControllerKind::component`]). While the gate is closed its keys
+//!   wait, and are worked on when it opens; under another leader all keys are (`KubeCluster::begin`);
+//! - what it does on its own: its `arm` is told whether it acts, and queues nothing while it does not (`KubeCluster::arm`);
+//! - what it holds in memory: it forgets that in `KubeCluster::begin`. What is in the store stays.
 
 pub mod api;
 pub mod claim;
 pub mod cluster;
-pub mod context;
 pub mod control;
 pub mod controller;
+pub mod ctx;
+pub mod describe;
 pub mod election;
 pub mod event;
 pub mod failback;
-pub mod glance;
 pub mod kubelet;
 pub mod node;
-pub mod picture;
+pub mod object_reports;
 pub mod record;
 pub mod revision;
 pub mod rule;
@@ -50,7 +50,7 @@ pub mod services;
 pub mod store;
 #[cfg(test)]
 mod tests;
-pub mod words;
+pub mod view;
 
 pub use crate::scenario::kube as spec;
 pub use crate::scenario::kube::name;
@@ -64,21 +64,21 @@ use crate::network::HostId;
 use crate::network::Network;
 use crate::report::FailbackReport;
 use crate::scenario::Scenario;
-use crate::sim::Exact;
-use cluster::Plane;
-use context::{Cx, Signal, Surroundings};
+use crate::sim::Stepping;
+use cluster::KubeCluster;
+use ctx::{ClusterCtx, KubeCtx, ProcessStatus};
 use event::KubeEvent;
-use glance::PlanePicture;
-use picture::Objects;
+use object_reports::ObjectReports;
 use services::Services;
 use spec::{Operation, Role};
+use view::KubeClusterView;
 
 /// All planes.
 #[derive(Clone, Debug)]
 pub struct Kube {
     seed: u64,
-    exact: Exact,
-    clusters: Vec<Plane>,
+    stepping: Stepping,
+    clusters: Vec<KubeCluster>,
     /// Whose objects are in which etcd cluster.
     in_etcd: BTreeMap<EtcdId, Vec<KubeClusterId>>,
     /// Where the members of an etcd cluster are pods, or may be.
@@ -89,8 +89,8 @@ pub struct Kube {
 
 impl Kube {
     /// Every plane settled: its pods placed and ready, where there is room. A plane comes after those whose pods serve it.
-    pub fn new(seed: u64, exact: Exact, at: &mut Surroundings<'_>) -> Self {
-        let specs = &at.scenario.kube.clusters;
+    pub fn new(seed: u64, stepping: Stepping, kube_ctx: &mut KubeCtx<'_>) -> Self {
+        let specs = &kube_ctx.scenario.kube.clusters;
         let mut in_etcd: BTreeMap<_, Vec<_>> = BTreeMap::new();
         let mut hosts: BTreeMap<_, Vec<_>> = BTreeMap::new();
         for (id, cluster) in (0..).map(KubeClusterId).zip(specs) {
@@ -101,35 +101,43 @@ impl Kube {
                 }
             }
         }
-        let garden = Garden::new(&at.scenario.kube);
-        let mut kube = Self { seed, exact, clusters: Vec::new(), in_etcd, hosts, garden, services: Services::default() };
-        let mut signals = Vec::new();
+        let garden = Garden::new(&kube_ctx.scenario.kube);
+        let mut kube = Self { seed, stepping, clusters: Vec::new(), in_etcd, hosts, garden, services: Services::default() };
+        let mut process_statuses = Vec::new();
         for id in (0..specs.len() as u16).map(KubeClusterId) {
-            let cluster = Plane::new(&mut cx(seed, exact, id, at, (&mut kube.garden, &mut kube.services), &mut signals));
+            let cluster = KubeCluster::new(&mut ctx(
+                seed,
+                stepping,
+                id,
+                kube_ctx,
+                (&mut kube.garden, &mut kube.services),
+                &mut process_statuses,
+            ));
             kube.clusters.push(cluster);
         }
-        for signal in std::mem::take(&mut signals) {
-            let mut cx = cx(seed, exact, signal.cluster, at, (&mut kube.garden, &mut kube.services), &mut signals);
-            kube.clusters[signal.cluster.0 as usize].is_served_by(&signal, &mut cx);
+        for status in std::mem::take(&mut process_statuses) {
+            let mut ctx =
+                ctx(seed, stepping, status.cluster, kube_ctx, (&mut kube.garden, &mut kube.services), &mut process_statuses);
+            kube.clusters[status.cluster.0 as usize].is_served_by(&status, &mut ctx);
         }
         for id in (0..specs.len() as u16).map(KubeClusterId) {
-            kube.with(id, at, Plane::start);
+            kube.with(id, kube_ctx, KubeCluster::start);
         }
         kube
     }
 
     /// Something is due in a plane.
-    pub fn handle(&mut self, cluster: KubeClusterId, event: KubeEvent, at: &mut Surroundings<'_>) {
-        self.with(cluster, at, |cluster, cx| cluster.handle(event, cx));
+    pub fn handle(&mut self, cluster: KubeClusterId, event: KubeEvent, kube_ctx: &mut KubeCtx<'_>) {
+        self.with(cluster, kube_ctx, |cluster, ctx| cluster.handle(event, ctx));
     }
 
     /// An operator asks for something.
-    pub fn operate(&mut self, operation: &Operation, at: &mut Surroundings<'_>) {
-        self.with(operation.cluster, at, |cluster, cx| cluster.operate(operation.task, cx));
+    pub fn operate(&mut self, operation: &Operation, kube_ctx: &mut KubeCtx<'_>) {
+        self.with(operation.cluster, kube_ctx, |cluster, ctx| cluster.operate(operation.task, ctx));
     }
 
     /// A plane.
-    pub fn cluster(&self, id: KubeClusterId) -> &Plane {
+    pub fn cluster(&self, id: KubeClusterId) -> &KubeCluster {
         &self.clusters[id.0 as usize]
     }
 
@@ -145,14 +153,14 @@ impl Kube {
             .iter()
             .zip(&scenario.kube.clusters)
             .flat_map(|(cluster, spec)| cluster.store().nodes().map(move |(_, node)| (node.host, node.name, spec)));
-        nodes.find(|(on, ..)| *on == host).map(|(_, name, spec)| words::node_name(name, spec, scenario))
+        nodes.find(|(on, ..)| *on == host).map(|(_, name, spec)| describe::node_name(name, spec, scenario))
     }
 
     /// The objects of all planes.
-    pub fn objects(&self, now: Time, scenario: &Scenario) -> Objects {
-        let mut all = Objects::default();
+    pub fn objects(&self, now: Time, scenario: &Scenario) -> ObjectReports {
+        let mut all = ObjectReports::default();
         for (id, cluster) in (0..).map(KubeClusterId).zip(&self.clusters) {
-            cluster.picture(id, now, scenario, &mut all);
+            cluster.report_objects(id, now, scenario, &mut all);
         }
         all
     }
@@ -167,77 +175,90 @@ impl Kube {
     }
 
     /// The objects of all planes, for a map.
-    pub fn glance(&self, scenario: &Scenario, net: &Network) -> Vec<PlanePicture> {
-        self.clusters.iter().zip(&scenario.kube.clusters).map(|(cluster, spec)| cluster.glance(spec, net)).collect()
+    pub fn view(&self, scenario: &Scenario, net: &Network) -> Vec<KubeClusterView> {
+        self.clusters.iter().zip(&scenario.kube.clusters).map(|(cluster, spec)| cluster.view(spec, net)).collect()
     }
 
     /// Hosts or paths have changed.
-    pub fn network_changed(&mut self, at: &mut Surroundings<'_>) {
+    pub fn network_changed(&mut self, kube_ctx: &mut KubeCtx<'_>) {
         for cluster in (0..self.clusters.len() as u16).map(KubeClusterId) {
-            self.with(cluster, at, Plane::network_changed);
+            self.with(cluster, kube_ctx, KubeCluster::network_changed);
         }
     }
 
     /// Does something to a plane.
     #[cfg(test)]
-    pub(crate) fn act(&mut self, cluster: KubeClusterId, deed: impl FnOnce(&mut Plane, &mut Cx<'_>), at: &mut Surroundings<'_>) {
-        self.with(cluster, at, |cluster, cx| cluster.act(deed, cx));
+    pub(crate) fn act(
+        &mut self,
+        cluster: KubeClusterId,
+        action: impl FnOnce(&mut KubeCluster, &mut ClusterCtx<'_>),
+        kube_ctx: &mut KubeCtx<'_>,
+    ) {
+        self.with(cluster, kube_ctx, |cluster, ctx| cluster.act(action, ctx));
     }
 
     /// A cluster may offer other services than before, or its members' processes may have started or ended.
-    pub fn services_changed(&mut self, etcd: EtcdId, at: &mut Surroundings<'_>) {
+    pub fn services_changed(&mut self, etcd: EtcdId, kube_ctx: &mut KubeCtx<'_>) {
         for (host, set) in self.hosts.get(&etcd).cloned().unwrap_or_default() {
-            self.with(host, at, |cluster, cx| cluster.members_changed(etcd, set, cx));
+            self.with(host, kube_ctx, |cluster, ctx| cluster.members_changed(etcd, set, ctx));
         }
         for cluster in self.in_etcd.get(&etcd).cloned().unwrap_or_default() {
-            self.with(cluster, at, Plane::services_changed);
+            self.with(cluster, kube_ctx, KubeCluster::services_changed);
         }
     }
 
     /// A plane hears of a process.
     #[cfg(test)]
-    pub(crate) fn hear(&mut self, signal: &Signal, at: &mut Surroundings<'_>) {
-        self.with(signal.cluster, at, |cluster, cx| cluster.hear(signal, cx));
+    pub(crate) fn process_changed(&mut self, status: &ProcessStatus, kube_ctx: &mut KubeCtx<'_>) {
+        self.with(status.cluster, kube_ctx, |cluster, ctx| cluster.process_changed(status, ctx));
     }
 
     /// Does something in a plane, and in those that hear of it.
-    fn with(&mut self, cluster: KubeClusterId, at: &mut Surroundings<'_>, act: impl FnOnce(&mut Plane, &mut Cx<'_>)) {
-        let mut signals = Vec::new();
-        let (seed, exact, garden, services) = (self.seed, self.exact, &mut self.garden, &mut self.services);
-        act(&mut self.clusters[cluster.0 as usize], &mut cx(seed, exact, cluster, at, (garden, services), &mut signals));
-        while !signals.is_empty() {
-            for signal in std::mem::take(&mut signals) {
-                let mut cx = cx(seed, exact, signal.cluster, at, (garden, services), &mut signals);
-                self.clusters[signal.cluster.0 as usize].hear(&signal, &mut cx);
+    fn with(
+        &mut self,
+        cluster: KubeClusterId,
+        kube_ctx: &mut KubeCtx<'_>,
+        act: impl FnOnce(&mut KubeCluster, &mut ClusterCtx<'_>),
+    ) {
+        let mut process_statuses = Vec::new();
+        let (seed, stepping, garden, services) = (self.seed, self.stepping, &mut self.garden, &mut self.services);
+        act(
+            &mut self.clusters[cluster.0 as usize],
+            &mut ctx(seed, stepping, cluster, kube_ctx, (garden, services), &mut process_statuses),
+        );
+        while !process_statuses.is_empty() {
+            for status in std::mem::take(&mut process_statuses) {
+                let mut ctx = ctx(seed, stepping, status.cluster, kube_ctx, (garden, services), &mut process_statuses);
+                self.clusters[status.cluster.0 as usize].process_changed(&status, &mut ctx);
             }
         }
     }
 }
 
-fn cx<'a>(
+fn ctx<'a>(
     seed: u64,
-    exact: Exact,
+    stepping: Stepping,
     cluster: KubeClusterId,
-    at: &'a mut Surroundings<'_>,
+    kube_ctx: &'a mut KubeCtx<'_>,
     (garden, services): (&'a mut Garden, &'a mut Services),
-    signals: &'a mut Vec<Signal>,
-) -> Cx<'a> {
-    let spec = &at.scenario.kube.clusters[cluster.0 as usize];
-    let (scenario, latency) = (at.scenario, spec.timers.api_overhead);
-    Cx {
-        now: at.now,
+    process_statuses: &'a mut Vec<ProcessStatus>,
+) -> ClusterCtx<'a> {
+    let spec = &kube_ctx.scenario.kube.clusters[cluster.0 as usize];
+    let (scenario, latency) = (kube_ctx.scenario, spec.timers.api_overhead);
+    ClusterCtx {
+        now: kube_ctx.now,
         cluster,
         spec,
         scenario,
         latency,
         seed,
-        exact,
-        net: at.net,
-        etcd: at.etcd,
-        cloud: at.cloud,
+        stepping,
+        net: kube_ctx.net,
+        etcd: kube_ctx.etcd,
+        cloud: kube_ctx.cloud,
         garden,
         services,
-        fx: at.fx,
-        signals,
+        fx: kube_ctx.fx,
+        process_statuses,
     }
 }

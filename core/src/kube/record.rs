@@ -42,7 +42,7 @@ pub enum KubeRecord {
     /// Who holds the lease of a component, and acts; `None`: nobody does.
     Lease(Component, Option<Replica>),
     /// A component acts (somebody leads and can write), or no longer. Told when it changes.
-    Acts(Component, bool),
+    ControllerActive(Component, bool),
     /// An operator asks for something.
     Operation(Task),
     /// What etcd-druid does with the pods of an etcd cluster.
@@ -67,7 +67,7 @@ traced! {
         ApiServer(replica, fact) = 7,
         ApiAvailability { verb, up } = 8,
         Lease(component, holder) = 9,
-        Acts(component, acts) = 10,
+        ControllerActive(component, is_active) = 10,
         Operation(task) = 11,
         Druid(workload, fact) = 12,
         Tolerance(shoot, fact) = 13,
@@ -134,7 +134,7 @@ pub enum PodFact {
     /// It was given a node.
     Bound(NodeName),
     /// No node suits it.
-    Refused(Reason),
+    Unschedulable(Reason),
     /// Its process runs; how often that was started anew.
     Started {
         /// Starts after the first.
@@ -154,7 +154,7 @@ pub enum PodFact {
         forced: bool,
     },
     /// It runs on, cut off, though its object is gone; or no more.
-    Hazard(bool),
+    OrphanedContainer(bool),
     /// Its eviction was asked for, and granted (`true`) or refused for its budget.
     Evicted(bool),
     /// Its volume is gone with all that was on it; the next pod of its name gets a new one.
@@ -165,14 +165,14 @@ traced! {
     enum PodFact {
         Created = 0,
         Bound(node) = 1,
-        Refused(reason) = 2,
+        Unschedulable(reason) = 2,
         Started { restarts } = 3,
         Ready(ready) = 4,
         Terminating = 5,
         Removed = 6,
         VolumeAttached(node) = 7,
         VolumeDetached { forced } = 8,
-        Hazard(runs) = 9,
+        OrphanedContainer(runs) = 9,
         Evicted(granted) = 10,
         VolumeDiscarded = 11,
     }

@@ -2,7 +2,7 @@
 
 use crate::ids::WorkloadId;
 use crate::kernel::rng::Purpose;
-use crate::kube::context::Cx;
+use crate::kube::ctx::ClusterCtx;
 use crate::kube::name::PodTag;
 use crate::kube::spec::{Kind, Workload};
 
@@ -12,7 +12,7 @@ pub struct Revision {
     /// How many there were before it (`gardener.cloud/rolloutVersion`).
     pub number: u32,
     /// Pods that a ReplicaSet is to have.
-    pub wanted: u32,
+    pub desired: u32,
 }
 
 /// The revisions of a workload that have, or are to have, pods: the oldest first, the last is the current one. (Pods of a `StatefulSet`
@@ -26,7 +26,7 @@ const TEMPLATES: u64 = 1 << 32;
 impl Revisions {
     /// The first one.
     pub fn new(replicas: u32) -> Self {
-        Self(vec![Revision { number: 0, wanted: replicas }])
+        Self(vec![Revision { number: 0, desired: replicas }])
     }
 
     /// All of them.
@@ -45,22 +45,22 @@ impl Revisions {
         if kind != Kind::Deployment {
             self.0.clear();
         }
-        self.0.push(Revision { number, wanted: 0 });
+        self.0.push(Revision { number, desired: 0 });
     }
 
     /// Pods that each is to have. Old ones that are to have none are forgotten: their last pods are on their way out.
     pub fn scale(&mut self, sizes: &[u32]) {
-        self.0.iter_mut().zip(sizes).for_each(|(revision, size)| revision.wanted = *size);
+        self.0.iter_mut().zip(sizes).for_each(|(revision, size)| revision.desired = *size);
         let current = self.current();
-        self.0.retain(|revision| revision.wanted > 0 || revision.number == current);
+        self.0.retain(|revision| revision.desired > 0 || revision.number == current);
     }
 }
 
 /// The hash of the template of a Deployment's revision, which its pods have in their names: drawn, unless the scenario's own pods have one.
-pub fn template(id: WorkloadId, revision: u32, cx: &Cx<'_>) -> u32 {
-    let drawn = |k| cx.draws(Purpose::Suffix, id.0).draw(k).word() as u32;
+pub fn template(id: WorkloadId, revision: u32, ctx: &ClusterCtx<'_>) -> u32 {
+    let drawn = |k| ctx.draws(Purpose::Suffix, id.0).draw(k).word() as u32;
     match revision {
-        0 => given_template(&cx.spec.workloads[id.0 as usize]).unwrap_or_else(|| drawn(0)),
+        0 => given_template(&ctx.spec.workloads[id.0 as usize]).unwrap_or_else(|| drawn(0)),
         later => drawn(TEMPLATES + u64::from(later)),
     }
 }

@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 use crate::ids::{EtcdId, NodeKey, PodId, WorkloadId, ZoneId};
 use crate::kernel::time::Time;
 use crate::kube::claim::{Attachment, Claim};
-use crate::kube::context::Cx;
+use crate::kube::ctx::ClusterCtx;
 use crate::kube::name::{MachineName, NodeName, PodName};
 use crate::kube::record::{KubeRecord, NodeFact, PodFact, Ready, Reason};
 use crate::kube::revision::Revisions;
@@ -41,8 +41,8 @@ pub struct Pod {
     pub ready_since: Time,
     /// It is to end.
     pub terminating: bool,
-    /// Why no node suited it last.
-    pub refused: Option<Reason>,
+    /// Why the scheduler found no node for it at its last attempt.
+    pub unschedulable: Option<Reason>,
 }
 
 /// A node as the API has it.
@@ -110,7 +110,7 @@ pub struct Store {
     pods: BTreeMap<PodId, Pod>,
     by_workload: Vec<BTreeSet<PodId>>,
     /// Pods that no node suits.
-    refused: BTreeSet<PodId>,
+    unschedulable: BTreeSet<PodId>,
     /// Workloads by namespace: none ever leaves it.
     by_namespace: BTreeMap<Symbol, Vec<WorkloadId>>,
     desired: Vec<u32>,
@@ -171,7 +171,7 @@ impl Store {
         }
         Self {
             nodes: (0..).map(NodeKey).zip(&spec.nodes).map(node).collect(),
-            refused: BTreeSet::new(),
+            unschedulable: BTreeSet::new(),
             by_namespace,
             pods: BTreeMap::new(),
             by_workload: vec![BTreeSet::new(); spec.workloads.len()],
@@ -206,19 +206,19 @@ impl Store {
     }
 
     /// The node of a machine joins: it is what its machine deployment says, under the name of the machine.
-    pub fn add_node(&mut self, key: NodeKey, machine: MachineName, host: HostId, cx: &mut Cx<'_>) {
-        let deployment = &cx.spec.machine_deployments[machine.deployment.0 as usize];
+    pub fn add_node(&mut self, key: NodeKey, machine: MachineName, host: HostId, ctx: &mut ClusterCtx<'_>) {
+        let deployment = &ctx.spec.machine_deployments[machine.deployment.0 as usize];
         let mut node = Node::new(NodeName::Machine(machine), host, deployment.zone, &deployment.template);
         node.labels.set(Symbol::HOSTNAME, Symbol::host(key));
-        cx.record(KubeRecord::Node(node.name, NodeFact::Registered));
+        ctx.record(KubeRecord::Node(node.name, NodeFact::Registered));
         assert!(self.nodes.insert(key, node).is_none(), "{machine:?} joins twice");
         self.changes.push(Change::Registered(key));
     }
 
     /// A node goes. Its pods stay bound to it, until somebody removes them.
-    pub fn remove_node(&mut self, key: NodeKey, cx: &mut Cx<'_>) {
+    pub fn remove_node(&mut self, key: NodeKey, ctx: &mut ClusterCtx<'_>) {
         let node = self.nodes.remove(&key).expect("who removes a node has it");
-        cx.record(KubeRecord::Node(node.name, NodeFact::Removed));
+        ctx.record(KubeRecord::Node(node.name, NodeFact::Removed));
         self.changes.push(Change::Unregistered(key));
     }
 
@@ -274,8 +274,8 @@ impl Store {
     }
 
     /// The pods that no node suits, oldest first.
-    pub fn refused(&self) -> impl Iterator<Item = (PodId, &Pod)> {
-        self.refused.iter().map(|id| (*id, &self.pods[id]))
+    pub fn unschedulable(&self) -> impl Iterator<Item = (PodId, &Pod)> {
+        self.unschedulable.iter().map(|id| (*id, &self.pods[id]))
     }
 
     /// The pods of a workload, oldest first.
@@ -328,8 +328,8 @@ impl Store {
     }
 
     /// The pods of a workload are to be replaced by others, of a new revision.
-    pub fn roll(&mut self, workload: WorkloadId, cx: &Cx<'_>) {
-        self.revisions[workload.0 as usize].add(cx.spec.workloads[workload.0 as usize].kind);
+    pub fn roll(&mut self, workload: WorkloadId, ctx: &ClusterCtx<'_>) {
+        self.revisions[workload.0 as usize].add(ctx.spec.workloads[workload.0 as usize].kind);
         self.changes.push(Change::Desired(workload));
     }
 
@@ -356,7 +356,7 @@ impl Store {
     }
 
     /// Makes a pod of a revision.
-    pub fn create_pod(&mut self, name: PodName, revision: u32, cx: &mut Cx<'_>) -> PodId {
+    pub fn create_pod(&mut self, name: PodName, revision: u32, ctx: &mut ClusterCtx<'_>) -> PodId {
         let taken = self.pods_of(name.workload).any(|(_, pod)| pod.name == name);
         assert!(!taken, "{name:?} names two pods");
         let id = PodId(self.made);
@@ -365,30 +365,30 @@ impl Store {
         let pod = Pod {
             name,
             revision,
-            created: cx.now,
+            created: ctx.now,
             node: None,
             started,
             restarts: 0,
             ready,
-            ready_since: cx.now,
+            ready_since: ctx.now,
             terminating,
-            refused: None,
+            unschedulable: None,
         };
         self.pods.insert(id, pod);
         self.by_workload[name.workload.0 as usize].insert(id);
         self.changes.push(Change::Created(id));
-        cx.record(KubeRecord::Pod(name, PodFact::Created));
+        ctx.record(KubeRecord::Pod(name, PodFact::Created));
         id
     }
 
     /// Gives a pod its node.
-    pub fn bind(&mut self, id: PodId, key: NodeKey, cx: &mut Cx<'_>) {
+    pub fn bind(&mut self, id: PodId, key: NodeKey, ctx: &mut ClusterCtx<'_>) {
         let pod = self.pods.get_mut(&id).expect("who binds a pod has it");
         assert!(pod.node.is_none(), "{:?} is bound twice", pod.name);
-        (pod.node, pod.refused) = (Some(key), None);
-        self.refused.remove(&id);
+        (pod.node, pod.unschedulable) = (Some(key), None);
+        self.unschedulable.remove(&id);
         let node = self.nodes.get_mut(&key).expect("who binds a pod to a node has it");
-        let workload = &cx.spec.workloads[pod.name.workload.0 as usize];
+        let workload = &ctx.spec.workloads[pod.name.workload.0 as usize];
         node.requested = node.requested.plus(&workload.requests);
         node.with_volume += u32::from(workload.volume.is_some());
         node.pods.insert(id);
@@ -402,65 +402,65 @@ impl Store {
             self.changes.push(Change::Volume(pod.name));
         }
         self.changes.push(Change::Bound(pod.name.workload, key));
-        cx.record(KubeRecord::Pod(pod.name, PodFact::Bound(node.name)));
+        ctx.record(KubeRecord::Pod(pod.name, PodFact::Bound(node.name)));
     }
 
     /// No node suits a pod; whether that is new. Told where the reason is another than before.
-    pub fn refuse(&mut self, id: PodId, reason: Reason, cx: &mut Cx<'_>) -> bool {
+    pub fn mark_unschedulable(&mut self, id: PodId, reason: Reason, ctx: &mut ClusterCtx<'_>) -> bool {
         let pod = self.pods.get_mut(&id).expect("who refuses a pod has it");
-        if pod.refused.replace(reason) != Some(reason) {
-            cx.record(KubeRecord::Pod(pod.name, PodFact::Refused(reason)));
+        if pod.unschedulable.replace(reason) != Some(reason) {
+            ctx.record(KubeRecord::Pod(pod.name, PodFact::Unschedulable(reason)));
         }
-        self.refused.insert(id)
+        self.unschedulable.insert(id)
     }
 
     /// A pod's process runs.
-    pub fn start(&mut self, id: PodId, cx: &mut Cx<'_>) {
+    pub fn start(&mut self, id: PodId, ctx: &mut ClusterCtx<'_>) {
         let pod = self.pods.get_mut(&id).expect("a kubelet starts pods it was given");
         pod.restarts += u32::from(pod.started);
         pod.started = true;
-        cx.record(KubeRecord::Pod(pod.name, PodFact::Started { restarts: pod.restarts }));
+        ctx.record(KubeRecord::Pod(pod.name, PodFact::Started { restarts: pod.restarts }));
     }
 
     /// A pod serves, or not; nothing if that is known.
-    pub fn set_pod_ready(&mut self, id: PodId, ready: bool, cx: &mut Cx<'_>) {
+    pub fn set_pod_ready(&mut self, id: PodId, ready: bool, ctx: &mut ClusterCtx<'_>) {
         let pod = self.pods.get_mut(&id).expect("who judges a pod has it");
         if pod.ready != ready {
-            (pod.ready, pod.ready_since) = (ready, cx.now);
+            (pod.ready, pod.ready_since) = (ready, ctx.now);
             self.changes.push(Change::Readiness(pod.name.workload));
-            cx.record(KubeRecord::Pod(pod.name, PodFact::Ready(ready)));
+            ctx.record(KubeRecord::Pod(pod.name, PodFact::Ready(ready)));
         }
     }
 
     /// A pod is to end; nothing if that is known. One that has no node is gone at once.
-    pub fn terminate(&mut self, id: PodId, cx: &mut Cx<'_>) {
+    pub fn terminate(&mut self, id: PodId, ctx: &mut ClusterCtx<'_>) {
         let pod = self.pods.get_mut(&id).expect("who ends a pod has it");
         if pod.terminating {
             return;
         }
         pod.terminating = true;
-        cx.record(KubeRecord::Pod(pod.name, PodFact::Terminating));
+        ctx.record(KubeRecord::Pod(pod.name, PodFact::Terminating));
         match pod.node {
             Some(node) => self.changes.push(Change::Terminating(id, pod.name.workload, node)),
-            None => self.remove(id, cx),
+            None => self.remove(id, ctx),
         }
     }
 
     /// A terminating pod's object goes.
-    pub fn remove(&mut self, id: PodId, cx: &mut Cx<'_>) {
+    pub fn remove(&mut self, id: PodId, ctx: &mut ClusterCtx<'_>) {
         let pod = self.pods.remove(&id).expect("who removes a pod has it");
         assert!(pod.terminating, "{:?} goes without having been asked to end", pod.name);
         let workload = pod.name.workload.0 as usize;
         if let Some(node) = pod.node.and_then(|key| self.nodes.get_mut(&key)) {
-            let workload = &cx.spec.workloads[workload];
+            let workload = &ctx.spec.workloads[workload];
             node.requested = node.requested.minus(&workload.requests);
             node.with_volume -= u32::from(workload.volume.is_some());
             node.pods.remove(&id);
         }
         self.by_workload[workload].remove(&id);
-        self.refused.remove(&id);
+        self.unschedulable.remove(&id);
         self.changes.push(Change::Removed(id, pod.name, pod.node));
-        cx.record(KubeRecord::Pod(pod.name, PodFact::Removed));
-        self.discard(pod.name, cx);
+        ctx.record(KubeRecord::Pod(pod.name, PodFact::Removed));
+        self.discard(pod.name, ctx);
     }
 }

@@ -25,7 +25,7 @@ pub struct HostId(pub u16);
 struct Host {
     zone: ZoneId,
     /// Faults that keep it without power.
-    dark: u16,
+    powered_off: u16,
     cut_in: u16,
     cut_out: u16,
 }
@@ -39,7 +39,7 @@ pub struct Network {
     paths: Vec<Path>,
     same_host: Path,
     degraded: Vec<(FaultId, ZoneId, ZoneId, LinkChange)>,
-    zone_dark: Vec<u16>,
+    zone_powered_off: Vec<u16>,
     zone_cut_in: Vec<u16>,
     zone_cut_out: Vec<u16>,
     /// TLS on every connection.
@@ -53,7 +53,7 @@ impl Network {
     pub fn new(scenario: &Scenario) -> Self {
         let machines = scenario.nodes.iter().map(|node| node.zone);
         let clients = scenario.clients.iter().map(|client| client.zone);
-        let host = |zone| Host { zone, dark: 0, cut_in: 0, cut_out: 0 };
+        let host = |zone| Host { zone, powered_off: 0, cut_in: 0, cut_out: 0 };
         let zones = scenario.zones.len();
         Self {
             hosts: machines.chain(clients).map(host).collect(),
@@ -62,7 +62,7 @@ impl Network {
             paths: scenario.network.paths.clone(),
             same_host: scenario.network.same_host.clone(),
             degraded: Vec::new(),
-            zone_dark: vec![0; zones],
+            zone_powered_off: vec![0; zones],
             zone_cut_in: vec![0; zones],
             zone_cut_out: vec![0; zones],
             tls: scenario.network.tls,
@@ -78,7 +78,7 @@ impl Network {
     /// A new host, as dark as its zone is.
     pub fn add_host(&mut self, zone: ZoneId) -> HostId {
         let id = HostId(u16::try_from(self.hosts.len()).expect("there are fewer than 65,536 machines in a run"));
-        self.hosts.push(Host { zone, dark: self.zone_dark[zone.0 as usize], cut_in: 0, cut_out: 0 });
+        self.hosts.push(Host { zone, powered_off: self.zone_powered_off[zone.0 as usize], cut_in: 0, cut_out: 0 });
         id
     }
 
@@ -102,18 +102,18 @@ impl Network {
 
     /// Whether the host has power.
     pub fn is_powered(&self, host: HostId) -> bool {
-        self.hosts[host.0 as usize].dark == 0
+        self.hosts[host.0 as usize].powered_off == 0
     }
 
     /// Whether packets vanish on their way (not whether the sender has power to send any).
     pub fn is_blocked(&self, from: HostId, to: HostId) -> bool {
         let (a, b) = (&self.hosts[from.0 as usize], &self.hosts[to.0 as usize]);
         let across = a.zone != b.zone && (self.zone_cut_out[a.zone.0 as usize] > 0 || self.zone_cut_in[b.zone.0 as usize] > 0);
-        b.dark > 0 || across || (from != to && (a.cut_out > 0 || b.cut_in > 0))
+        b.powered_off > 0 || across || (from != to && (a.cut_out > 0 || b.cut_in > 0))
     }
 
     /// Whether it, or its zone, is cut off from the rest of the world in some direction.
-    pub fn is_cut_off(&self, host: HostId) -> bool {
+    pub fn is_partitioned(&self, host: HostId) -> bool {
         let host = &self.hosts[host.0 as usize];
         let zone = host.zone.0 as usize;
         host.cut_in + host.cut_out + self.zone_cut_in[zone] + self.zone_cut_out[zone] > 0
@@ -131,7 +131,8 @@ impl Network {
         let across = to.zone != zone && (cut(zone) || cut(to.zone));
         let path = |a: ZoneId, b: ZoneId| &self.paths[a.0 as usize * self.zones + b.0 as usize];
         let one_way = |path: &Path| path.delay + path.jitter.typical();
-        (to.dark + to.cut_in + to.cut_out == 0 && !across).then(|| one_way(path(zone, to.zone)) + one_way(path(to.zone, zone)))
+        (to.powered_off + to.cut_in + to.cut_out == 0 && !across)
+            .then(|| one_way(path(zone, to.zone)) + one_way(path(to.zone, zone)))
     }
 
     /// Typical time there and back, for a connection without load.
@@ -146,29 +147,29 @@ impl Network {
     }
 
     /// A host loses power (`true`) or one fault less keeps it dark; whether that changed anything.
-    pub fn set_dark(&mut self, host: HostId, dark: bool) -> bool {
-        let count = &mut self.hosts[host.0 as usize].dark;
+    pub fn set_powered_off(&mut self, host: HostId, powered_off: bool) -> bool {
+        let count = &mut self.hosts[host.0 as usize].powered_off;
         let before = *count > 0;
-        *count = if dark { *count + 1 } else { *count - 1 };
+        *count = if powered_off { *count + 1 } else { *count - 1 };
         before != (*count > 0)
     }
 
     /// A zone loses power (`true`) or one fault less keeps it dark; the hosts for which that changed anything.
-    pub fn set_zone_dark(&mut self, zone: ZoneId, dark: bool) -> Vec<HostId> {
-        let count = &mut self.zone_dark[zone.0 as usize];
-        *count = if dark { *count + 1 } else { *count - 1 };
+    pub fn set_zone_powered_off(&mut self, zone: ZoneId, powered_off: bool) -> Vec<HostId> {
+        let count = &mut self.zone_powered_off[zone.0 as usize];
+        *count = if powered_off { *count + 1 } else { *count - 1 };
         let hosts: Vec<HostId> = self.hosts_in(zone).collect();
-        hosts.into_iter().filter(|host| self.set_dark(*host, dark)).collect()
+        hosts.into_iter().filter(|host| self.set_powered_off(*host, powered_off)).collect()
     }
 
     /// Cuts a zone's boundary, or takes one cut away.
-    pub fn cut_zone(&mut self, zone: ZoneId, direction: Direction, cut: bool) {
+    pub fn partition_zone(&mut self, zone: ZoneId, direction: Direction, cut: bool) {
         let zone = zone.0 as usize;
         adjust(&mut self.zone_cut_in[zone], &mut self.zone_cut_out[zone], direction, cut);
     }
 
     /// Cuts a host off, or takes one cut away.
-    pub fn cut_host(&mut self, host: HostId, direction: Direction, cut: bool) {
+    pub fn partition_host(&mut self, host: HostId, direction: Direction, cut: bool) {
         let host = &mut self.hosts[host.0 as usize];
         adjust(&mut host.cut_in, &mut host.cut_out, direction, cut);
     }
@@ -221,15 +222,15 @@ mod tests {
         let mut net = Network::new(&three_zones());
         let zone = ZoneId(0);
         let old = net.hosts_in(zone).next().unwrap();
-        assert_eq!(net.set_zone_dark(zone, true), net.hosts_in(zone).collect::<Vec<_>>());
-        net.cut_zone(zone, Direction::Both, true);
+        assert_eq!(net.set_zone_powered_off(zone, true), net.hosts_in(zone).collect::<Vec<_>>());
+        net.partition_zone(zone, Direction::Both, true);
         let (new, elsewhere) = (net.add_host(zone), net.add_host(ZoneId(1)));
         assert!(!net.is_powered(new) && net.is_powered(elsewhere));
-        assert!(net.set_zone_dark(zone, true).is_empty());
-        assert!(net.set_zone_dark(zone, false).is_empty());
-        assert!(net.set_zone_dark(zone, false).contains(&new));
+        assert!(net.set_zone_powered_off(zone, true).is_empty());
+        assert!(net.set_zone_powered_off(zone, false).is_empty());
+        assert!(net.set_zone_powered_off(zone, false).contains(&new));
         assert!(net.is_powered(new) && net.is_open(old, new) && !net.is_open(elsewhere, new));
-        net.cut_zone(zone, Direction::Both, false);
+        net.partition_zone(zone, Direction::Both, false);
         assert!(net.is_open(elsewhere, new));
     }
 }

@@ -85,13 +85,13 @@ pub struct Delivery {
 
 /// How a change of bandwidth moves what waits for it.
 #[derive(Clone, Copy, Debug)]
-pub struct Stretch {
+pub struct SpeedChange {
     now: Time,
     was: u64,
     is: u64,
 }
 
-impl Stretch {
+impl SpeedChange {
     /// When something leaves that was to leave at `leaves`.
     pub fn of(self, leaves: Time) -> Time {
         let waits = u128::from(leaves.since(self.now).as_nanos()) * u128::from(self.was) / u128::from(self.is.max(1));
@@ -200,8 +200,8 @@ impl Stream {
 
     /// The path carries `speed` bytes per second from now on, and what has not left yet leaves at that. `None` where nothing waits or nothing
     /// changes.
-    pub fn change_speed(&mut self, now: Time, speed: u64) -> Option<Stretch> {
-        let stretch = Stretch { now, was: std::mem::replace(&mut self.speed, speed), is: speed };
+    pub fn change_speed(&mut self, now: Time, speed: u64) -> Option<SpeedChange> {
+        let stretch = SpeedChange { now, was: std::mem::replace(&mut self.speed, speed), is: speed };
         let waits = self.fifo.iter().any(|fifo| fifo.free > now);
         if !waits || stretch.was == stretch.is {
             return None;

@@ -35,29 +35,29 @@ use crate::scenario::Scenario;
 #[derive(Clone, Debug)]
 pub struct Availability {
     causes: Causes,
-    clusters: Vec<Cluster>,
+    clusters: Vec<EtcdAvailability>,
 }
 
 #[derive(Clone, Debug, Default)]
-struct Cluster {
+struct EtcdAvailability {
     /// By [`place`] of the service: since when it is gone.
     open: [Option<Time>; 4],
     /// By [`place`] of the service: time gone, outages under way not included.
-    gone: [Duration; 4],
+    unavailable: [Duration; 4],
     outages: Vec<OutageReport>,
 }
 
 impl Availability {
     /// Everything is there.
     pub fn new(scenario: &Arc<Scenario>) -> Self {
-        Self { causes: Causes::new(scenario), clusters: vec![Cluster::default(); scenario.etcd.len()] }
+        Self { causes: Causes::new(scenario), clusters: vec![EtcdAvailability::default(); scenario.etcd.len()] }
     }
 
     /// Time without a service until `now`, in seconds.
-    pub fn gone_s(&self, cluster: EtcdId, service: Service, now: Time) -> f64 {
+    pub fn unavailable_s(&self, cluster: EtcdId, service: Service, now: Time) -> f64 {
         let state = &self.clusters[cluster.0 as usize];
         let under_way = state.open[place(service)].map_or(Duration::ZERO, |from| now.since(from));
-        length(state.gone[place(service)] + under_way)
+        length(state.unavailable[place(service)] + under_way)
     }
 
     /// Outages of a cluster, those under way with `now` as their end, ordered by start and kind.
@@ -81,7 +81,7 @@ impl Availability {
             (Some(from), true) => {
                 *open = None;
                 if from < at {
-                    state.gone[place(service)] = state.gone[place(service)] + at.since(from);
+                    state.unavailable[place(service)] = state.unavailable[place(service)] + at.since(from);
                     state.outages.push(row(&self.causes, Outage { cluster, service, from, to: Some(at) }, at));
                 }
             }

@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 use super::Observer;
 use super::voters::{Voters, cluster_of};
-use crate::gardener::druid::words::failure;
+use crate::gardener::druid::describe::failure;
 use crate::gardener::druid::{MigrationFact, ToleranceFact};
 use crate::ids::{EtcdId, MemberId, SeedId, ZoneId};
 use crate::kernel::time::{Duration, Time};
@@ -48,8 +48,8 @@ pub struct Outage {
 pub struct Causes {
     scenario: Arc<Scenario>,
     faults: Vec<(ActiveFault, Option<Time>)>,
-    happenings: VecDeque<(Time, EtcdId, Happening)>,
-    clusters: Vec<Cluster>,
+    incidents: VecDeque<(Time, EtcdId, Incident)>,
+    clusters: Vec<EtcdHistory>,
     /// Shoots that change as they were asked to, from when to when.
     plans: Vec<(u16, Plan, Time, Option<Time>)>,
 }
@@ -58,13 +58,13 @@ pub struct Causes {
 #[derive(Clone, Copy, Debug)]
 enum Plan {
     /// To move there.
-    Move(SeedId),
+    Migrate(SeedId),
     /// To survive that.
-    Survive(FailureTolerance),
+    SetTolerance(FailureTolerance),
 }
 
 #[derive(Clone, Debug)]
-struct Cluster {
+struct EtcdHistory {
     voters: Voters,
     leader: Option<MemberId>,
     up: Vec<bool>,
@@ -78,7 +78,7 @@ struct Cluster {
 
 /// What else can be part of a cause.
 #[derive(Clone, Copy, Debug)]
-enum Happening {
+enum Incident {
     LeaderGone(MemberId, StopReason),
     SteppedDown(MemberId, StepDownReason),
     /// A leader learned that another leads.
@@ -90,14 +90,14 @@ enum Happening {
     /// Voters that did not run, right after one had stopped; and all voters.
     Down(usize, usize),
     QuorumLost,
-    QuorumBack,
+    QuorumRecovered,
     Applied(MemberChange),
 }
 
 impl Causes {
     /// As the scenario starts.
     pub fn new(scenario: &Arc<Scenario>) -> Self {
-        let cluster = |(i, c): (usize, &crate::scenario::EtcdClusterSpec)| Cluster {
+        let cluster = |(i, c): (usize, &crate::scenario::EtcdClusterSpec)| EtcdHistory {
             voters: Voters::new(c),
             leader: c.initial_leader.map(|index| MemberId { cluster: EtcdId(i as u16), index }),
             up: c.members.iter().map(|m| m.initial).collect(),
@@ -106,14 +106,14 @@ impl Causes {
             zones: c.members.iter().map(|m| scenario.nodes[m.node.0 as usize].zone).collect(),
         };
         let clusters = scenario.etcd.iter().enumerate().map(cluster).collect();
-        Self { scenario: Arc::clone(scenario), faults: Vec::new(), happenings: VecDeque::new(), clusters, plans: Vec::new() }
+        Self { scenario: Arc::clone(scenario), faults: Vec::new(), incidents: VecDeque::new(), clusters, plans: Vec::new() }
     }
 
     /// Drops what cannot explain an outage that starts at `earliest` or later.
     pub fn forget(&mut self, earliest: Time) {
         let old = |at: Time| at + BEFORE < earliest;
-        while self.happenings.front().is_some_and(|(at, ..)| old(*at)) {
-            self.happenings.pop_front();
+        while self.incidents.front().is_some_and(|(at, ..)| old(*at)) {
+            self.incidents.pop_front();
         }
         self.faults.retain(|(_, to)| !to.is_some_and(old));
         self.plans.retain(|(_, _, _, to)| !to.is_some_and(old));
@@ -147,7 +147,7 @@ impl Causes {
 
     /// A shoot has moved, or survives what it was asked to.
     fn done(&mut self, at: Time, shoot: u16, moved: bool) {
-        let is_it = |own: u16, plan: Plan| own == shoot && matches!(plan, Plan::Move(_)) == moved;
+        let is_it = |own: u16, plan: Plan| own == shoot && matches!(plan, Plan::Migrate(_)) == moved;
         self.plans.iter_mut().filter(|(own, plan, ..)| is_it(*own, *plan)).for_each(|(.., to)| *to = to.or(Some(at)));
     }
 
@@ -163,13 +163,13 @@ impl Causes {
             shoot == Some(usize::from(*own)) && *from <= at && to.is_none_or(|to| at < to)
         };
         self.plans.iter().filter(under_way).map(|(_, plan, ..)| match plan {
-            Plan::Move(to) => format!("it moves to seed {}", model.seeds[usize::from(to.0)].name),
-            Plan::Survive(to) => format!("it is made to survive {}", failure(*to)),
+            Plan::Migrate(to) => format!("it moves to seed {}", model.seeds[usize::from(to.0)].name),
+            Plan::SetTolerance(to) => format!("it is made to survive {}", failure(*to)),
         })
     }
 
-    fn happened(&mut self, at: Time, cluster: EtcdId, happening: Happening) {
-        self.happenings.push_back((at, cluster, happening));
+    fn happened(&mut self, at: Time, cluster: EtcdId, incident: Incident) {
+        self.incidents.push_back((at, cluster, incident));
     }
 
     fn of_cluster(&mut self, at: Time, id: EtcdId, record: &Record) {
@@ -181,7 +181,7 @@ impl Causes {
                 let had_stopped = std::mem::take(&mut cluster.stopped[index]);
                 cluster.up[index] = true;
                 if had_stopped {
-                    self.happened(at, id, Happening::Serves(*member));
+                    self.happened(at, id, Incident::Serves(*member));
                 }
             }
             Record::MemberRefused { member, reason: RefuseReason::LostData } => {
@@ -193,32 +193,32 @@ impl Causes {
                 let led = cluster.leader.take_if(|l| l == member).is_some();
                 let down = cluster.voters.iter().filter(|&i| !cluster.up[i]).count();
                 let of = cluster.voters.count();
-                self.happened(at, id, Happening::Down(down, of));
+                self.happened(at, id, Incident::Down(down, of));
                 if led {
-                    self.happened(at, id, Happening::LeaderGone(*member, *reason));
+                    self.happened(at, id, Incident::LeaderGone(*member, *reason));
                 }
             }
             Record::MemberMoved { member, zone } => cluster.zones[member.index as usize] = *zone,
             Record::Elected { member, .. } => {
                 let before = cluster.leader.replace(*member).filter(|before| before != member);
-                self.happened(at, id, Happening::Elected(*member, before));
+                self.happened(at, id, Incident::Elected(*member, before));
             }
             Record::SteppedDown { member, reason, .. } if cluster.leader == Some(*member) => {
                 cluster.leader = None;
-                self.happened(at, id, Happening::SteppedDown(*member, *reason));
+                self.happened(at, id, Incident::SteppedDown(*member, *reason));
             }
             Record::SteppedDown { member, reason: StepDownReason::HigherTerm, .. } => {
-                self.happened(at, id, Happening::Deposed(*member));
+                self.happened(at, id, Incident::Deposed(*member));
             }
             Record::Membership { change, refused: None } => {
                 cluster.voters.record(record);
                 if let MemberChange::Remove(member) = change {
                     cluster.wiped[member.index as usize] = None;
                 }
-                self.happened(at, id, Happening::Applied(*change));
+                self.happened(at, id, Incident::Applied(*change));
             }
             Record::Availability { service: Service::Quorum, up, .. } => {
-                self.happened(at, id, if *up { Happening::QuorumBack } else { Happening::QuorumLost });
+                self.happened(at, id, if *up { Incident::QuorumRecovered } else { Incident::QuorumLost });
             }
             _ => {}
         }
@@ -233,10 +233,10 @@ impl Observer for Causes {
                 self.faults.iter_mut().filter(|(f, to)| f.id == *id && to.is_none()).for_each(|(_, to)| *to = Some(at));
             }
             Record::Kube(_, KubeRecord::Migration(shoot, MigrationFact::Admitted(_, to))) => {
-                self.plans.push((*shoot, Plan::Move(*to), at, None));
+                self.plans.push((*shoot, Plan::Migrate(*to), at, None));
             }
             Record::Kube(_, KubeRecord::Tolerance(shoot, ToleranceFact::Admitted(to))) => {
-                self.plans.push((*shoot, Plan::Survive(*to), at, None));
+                self.plans.push((*shoot, Plan::SetTolerance(*to), at, None));
             }
             Record::Kube(_, KubeRecord::Migration(shoot, MigrationFact::Done)) => self.done(at, *shoot, true),
             Record::Kube(_, KubeRecord::Tolerance(shoot, ToleranceFact::Done(_))) => self.done(at, *shoot, false),

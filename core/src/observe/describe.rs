@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::faults::Faults;
-use super::{Observer, words};
+use super::{Observer, text};
 use crate::ids::FaultId;
 use crate::kernel::time::Time;
 use crate::record::{RaftRecord, Record, RefuseReason, RequestResult, Service, StepDownReason, StopReason};
@@ -12,24 +12,24 @@ use crate::scenario::{Fault, MemberChange, Op, Scenario};
 
 /// Tells records one after the other, and so knows what a fault was when it ends.
 #[derive(Clone, Debug)]
-pub struct Teller {
+pub struct RecordDescriber {
     scenario: Arc<Scenario>,
     faults: Faults,
 }
 
-impl Teller {
+impl RecordDescriber {
     /// Nothing was told yet.
     pub fn new(scenario: &Arc<Scenario>) -> Self {
         Self { scenario: Arc::clone(scenario), faults: Faults::new(scenario) }
     }
 
-    /// The record in plain words. Each record of a run must be told or [passed over](Self::pass), in order.
-    pub fn tell(&mut self, at: Time, record: &Record) -> String {
+    /// The record in plain words. Each record of a run must be told or [passed over](Self::observe), in order.
+    pub fn describe(&mut self, at: Time, record: &Record) -> String {
         let text = match record {
-            Record::FaultEnded(id) => self.under_way(*id).map(|ended| words::over(ended, &self.scenario)),
+            Record::FaultEnded(id) => self.under_way(*id).map(|ended| text::ended(ended, &self.scenario)),
             _ => None,
         };
-        self.pass(at, record);
+        self.observe(at, record);
         text.unwrap_or_else(|| describe(record, &self.scenario))
     }
 
@@ -39,7 +39,7 @@ impl Teller {
     }
 
     /// Takes note of a record that nobody wants to hear of.
-    pub fn pass(&mut self, at: Time, record: &Record) {
+    pub fn observe(&mut self, at: Time, record: &Record) {
         self.faults.record(at, record);
     }
 
@@ -49,15 +49,15 @@ impl Teller {
             return None;
         }
         let ns = at.as_nanos();
-        Some(format!("{}.{:09}\t{}", ns / 1_000_000_000, ns % 1_000_000_000, self.tell(at, record)))
+        Some(format!("{}.{:09}\t{}", ns / 1_000_000_000, ns % 1_000_000_000, self.describe(at, record)))
     }
 }
 
-/// The record in plain words, names resolved. The end of a fault is only known by its number here; a [`Teller`] says what ended.
+/// The record in plain words, names resolved. The end of a fault is only known by its number here; a [`RecordDescriber`] says what ended.
 pub fn describe(record: &Record, scenario: &Scenario) -> String {
-    let name = |m| words::member(scenario, m);
+    let name = |m| text::member(scenario, m);
     match record {
-        Record::FaultStarted(active) => words::began(&active.fault, scenario),
+        Record::FaultStarted(active) => text::began(&active.fault, scenario),
         Record::FaultEnded(id) => format!("fault {} is over", id.0),
         Record::NodePower { node, up } => {
             let node = &scenario.nodes[node.0 as usize].name;
@@ -89,23 +89,23 @@ pub fn describe(record: &Record, scenario: &Scenario) -> String {
         Record::PeerLost { from, to } => format!("{} hears nothing from {} any more", name(*to), name(*from)),
         Record::PeerFound { from, to } => format!("{} hears {} again", name(*to), name(*from)),
         Record::SnapshotStarted { from, to, bytes } => {
-            format!("{} sends its database to {} ({})", name(*from), name(*to), words::bytes(*bytes))
+            format!("{} sends its database to {} ({})", name(*from), name(*to), text::bytes(*bytes))
         }
         Record::SnapshotFinished { from, to, ok } => {
             let how = if *ok { "has restored" } else { "did not get" };
             format!("{} {how} the database of {}", name(*to), name(*from))
         }
-        Record::CaughtUp { member, entries, took } => {
-            let took = words::duration(*took);
+        Record::CaughtUp { member, entries, duration } => {
+            let took = text::duration(*duration);
             format!("{} has caught up ({entries} entries) {took} after its start", name(*member))
         }
-        Record::Membership { change, refused: None } => format!("done: {}", change_words(*change, scenario)),
+        Record::Membership { change, refused: None } => format!("done: {}", describe_change(*change, scenario)),
         Record::Membership { change, refused: Some(why) } => {
-            format!("refused: {} ({why})", change_words(*change, scenario))
+            format!("refused: {} ({why})", describe_change(*change, scenario))
         }
         Record::Request { client, op, member, latency, result, .. } => {
             let client = &scenario.client(*client).name;
-            let (op, took) = (words::op(*op), words::duration(*latency));
+            let (op, took) = (text::op(*op), text::duration(*latency));
             let result = match result {
                 RequestResult::Ok => "ok",
                 RequestResult::TimedOut => "timed out",
@@ -115,32 +115,32 @@ pub fn describe(record: &Record, scenario: &Scenario) -> String {
             };
             format!("{client}: {op} at {}: {result} after {took}", name(*member))
         }
-        Record::Strength { cluster, connected, voters } => {
+        Record::ConnectedVoters { cluster, connected, voters } => {
             let cluster = &scenario.etcd[cluster.0 as usize].name;
             format!("{cluster}: {connected} of {voters} voters reach each other")
         }
         Record::Availability { cluster, service, up } => {
             let cluster = &scenario.etcd[cluster.0 as usize].name;
-            format!("{cluster}: {} {}", service_words(*service), if *up { "available" } else { "not available" })
+            format!("{cluster}: {} {}", describe_service(*service), if *up { "available" } else { "not available" })
         }
         Record::DataLost { cluster, entries } => {
-            format!("{}: {} committed entries are lost", scenario.etcd[cluster.0 as usize].name, words::count(*entries))
+            format!("{}: {} committed entries are lost", scenario.etcd[cluster.0 as usize].name, text::count(*entries))
         }
-        Record::Kube(cluster, fact) => fact.words(&scenario.kube.clusters[cluster.0 as usize], scenario),
+        Record::Kube(cluster, fact) => fact.describe(&scenario.kube.clusters[cluster.0 as usize], scenario),
         Record::MemberMoved { member, zone } => {
             format!("{} is to run in {}", name(*member), scenario.zones[zone.0 as usize].name)
         }
-        Record::Raft(raft) => raft_words(*raft, scenario),
-        Record::Passive(cluster, fact) => fact.words(*cluster, scenario),
+        Record::Raft(raft) => describe_raft(*raft, scenario),
+        Record::Passive(cluster, fact) => fact.describe(*cluster, scenario),
     }
 }
 
 /// A change of membership as a command: `add etcd-main-3`.
-pub fn change_words(change: MemberChange, scenario: &Scenario) -> String {
+pub fn describe_change(change: MemberChange, scenario: &Scenario) -> String {
     match change {
-        MemberChange::Add(m) => format!("add {}", words::member(scenario, m)),
-        MemberChange::Remove(m) => format!("remove {}", words::member(scenario, m)),
-        MemberChange::Promote(m) => format!("promote {}", words::member(scenario, m)),
+        MemberChange::Add(m) => format!("add {}", text::member(scenario, m)),
+        MemberChange::Remove(m) => format!("remove {}", text::member(scenario, m)),
+        MemberChange::Promote(m) => format!("promote {}", text::member(scenario, m)),
     }
 }
 
@@ -157,7 +157,7 @@ pub fn kind(op: Op) -> (OpKind, Consistency) {
     }
 }
 
-fn service_words(service: Service) -> &'static str {
+fn describe_service(service: Service) -> &'static str {
     match service {
         Service::Quorum => "quorum",
         Service::Write => "write",
@@ -186,8 +186,8 @@ fn refused(reason: RefuseReason) -> &'static str {
     }
 }
 
-fn raft_words(raft: RaftRecord, scenario: &Scenario) -> String {
-    let name = |m| words::member(scenario, m);
+fn describe_raft(raft: RaftRecord, scenario: &Scenario) -> String {
+    let name = |m| text::member(scenario, m);
     match raft {
         RaftRecord::Voted { member, term, candidate } => {
             let candidate = crate::ids::MemberId { cluster: member.cluster, index: candidate };

@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use super::{Observer, words};
+use super::{Observer, text};
 use crate::etcd::passive::PassiveRecord;
 use crate::ids::{EtcdId, MemberId};
 use crate::kernel::time::Time;
@@ -41,7 +41,7 @@ impl Durability {
     }
 
     fn name(&self, cluster: EtcdId, index: u8) -> &str {
-        words::member(&self.scenario, MemberId { cluster, index })
+        text::member(&self.scenario, MemberId { cluster, index })
     }
 }
 
@@ -49,14 +49,14 @@ impl Observer for Durability {
     fn record(&mut self, at: Time, record: &Record) {
         match record {
             Record::FaultStarted(active) if matches!(active.fault, Fault::VolumeLost(_)) => {
-                self.volumes_lost.push(words::began(&active.fault, &self.scenario));
+                self.volumes_lost.push(text::began(&active.fault, &self.scenario));
             }
             Record::DataLost { cluster, entries } => {
                 let mut faults = self.volumes_lost.clone();
                 faults.dedup();
                 let early = self.scenario.etcd[cluster.0 as usize].options.answers_before_sync;
                 let cause = match (faults.is_empty(), early) {
-                    (false, _) => words::list(&faults),
+                    (false, _) => text::list(&faults),
                     (true, true) => "answered before it was on disk".to_owned(),
                     (true, false) => "no disk was lost".to_owned(),
                 };

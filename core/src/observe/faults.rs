@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::{Observer, words};
+use super::{Observer, text};
 use crate::ids::{FaultId, ZoneId};
 use crate::kernel::time::Time;
 use crate::record::Record;
@@ -32,7 +32,7 @@ impl Faults {
     }
 
     /// The zones that had lost their power, or were cut off, and have recovered.
-    pub fn zones_back(&self) -> Vec<ZoneId> {
+    pub fn zones_recovered(&self) -> Vec<ZoneId> {
         let zones = |over: bool| {
             let hit = self.all.iter().filter(move |(_, to)| to.is_some() == over).map(|(active, _)| match active.fault {
                 Fault::ZonePower(zone) | Fault::ZonePartition { zone, .. } => Some(zone.named()),
@@ -49,7 +49,7 @@ impl Faults {
             from_s: seconds(fault.from),
             to_s: seconds(to.unwrap_or(now)),
             over: to.is_some(),
-            what: words::began(&fault.fault, &self.scenario),
+            what: text::began(&fault.fault, &self.scenario),
         };
         self.all.iter().map(row).collect()
     }

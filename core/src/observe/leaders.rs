@@ -27,11 +27,11 @@ use crate::scenario::Scenario;
 #[derive(Clone, Debug)]
 pub struct Leaders {
     scenario: Arc<Scenario>,
-    clusters: Vec<Cluster>,
+    clusters: Vec<EtcdLeaders>,
 }
 
 #[derive(Clone, Debug)]
-struct Cluster {
+struct EtcdLeaders {
     voters: Voters,
     /// Whom each member follows (or, the leader, itself).
     views: Vec<Option<u8>>,
@@ -40,10 +40,10 @@ struct Cluster {
     /// The last member elected, acknowledged or not.
     last: Option<u8>,
     /// `None`: there is an acknowledged leader.
-    nobody_since: Option<Time>,
+    leaderless_since: Option<Time>,
     /// The last leader has had its majority.
     settled: bool,
-    reigns: Vec<Reign>,
+    leaderships: Vec<Leadership>,
     elections: Vec<Election>,
     changes: u64,
     terms: Vec<(Time, u64)>,
@@ -58,7 +58,7 @@ struct Round {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Reign {
+struct Leadership {
     leader: u8,
     zone: ZoneId,
     /// `None`: the first leader of a settled cluster, until somebody names its term.
@@ -82,15 +82,15 @@ impl Leaders {
             let first = c.initial_leader;
             let zones: Vec<ZoneId> = c.members.iter().map(|m| scenario.nodes[m.node.0 as usize].zone).collect();
             let reign =
-                first.map(|leader| Reign { leader, zone: zones[leader as usize], term: None, from: Time::ZERO, to: None });
-            Cluster {
+                first.map(|leader| Leadership { leader, zone: zones[leader as usize], term: None, from: Time::ZERO, to: None });
+            EtcdLeaders {
                 voters: Voters::new(c),
                 views: c.members.iter().map(|m| if m.initial { first } else { None }).collect(),
                 rounds: vec![None; c.members.len()],
                 last: first,
-                nobody_since: if first.is_some() { None } else { Some(Time::ZERO) },
+                leaderless_since: if first.is_some() { None } else { Some(Time::ZERO) },
                 settled: first.is_some(),
-                reigns: reign.into_iter().collect(),
+                leaderships: reign.into_iter().collect(),
                 elections: Vec::new(),
                 changes: 0,
                 terms: Vec::new(),
@@ -117,8 +117,8 @@ impl Leaders {
     }
 
     /// Reigns of a cluster in order of their start, `now` being the end of those under way.
-    pub fn reigns(&self, cluster: EtcdId, now: Time) -> Vec<LeaderReport> {
-        let row = |r: &Reign| LeaderReport {
+    pub fn leaderships(&self, cluster: EtcdId, now: Time) -> Vec<LeaderReport> {
+        let row = |r: &Leadership| LeaderReport {
             from_s: seconds(r.from),
             to_s: seconds(r.to.unwrap_or(now)),
             over: r.to.is_some(),
@@ -126,7 +126,7 @@ impl Leaders {
             leader: self.name(cluster, r.leader),
             zone: self.scenario.zones[r.zone.0 as usize].name.clone(),
         };
-        self.clusters[cluster.0 as usize].reigns.iter().map(row).collect()
+        self.clusters[cluster.0 as usize].leaderships.iter().map(row).collect()
     }
 
     /// The highest term of a cluster, at each of its changes.
@@ -138,7 +138,7 @@ impl Leaders {
     /// Tells the term of the first leader of a settled cluster, which no record need have named.
     pub fn name_first_term(&mut self, cluster: EtcdId, term: u64) {
         let cluster = &mut self.clusters[cluster.0 as usize];
-        if let Some(first) = cluster.reigns.first_mut() {
+        if let Some(first) = cluster.leaderships.first_mut() {
             first.term.get_or_insert(term);
             if cluster.terms.is_empty() {
                 cluster.terms.push((Time::ZERO, term));
@@ -151,22 +151,22 @@ impl Leaders {
     }
 }
 
-impl Cluster {
+impl EtcdLeaders {
     fn elected(&mut self, at: Time, leader: u8, term: u64) {
         self.saw_term(at, term);
         let i = leader as usize;
-        let confirms_first = at == Time::ZERO && self.last == Some(leader) && self.reigns.len() == 1;
+        let confirms_first = at == Time::ZERO && self.last == Some(leader) && self.leaderships.len() == 1;
         if confirms_first {
-            self.reigns[0].term = Some(term);
+            self.leaderships[0].term = Some(term);
             return;
         }
         let asked = self.rounds[i].map(|r| r.began);
-        let from = [self.nobody_since, asked].into_iter().flatten().min().unwrap_or(at);
+        let from = [self.leaderless_since, asked].into_iter().flatten().min().unwrap_or(at);
         self.elections.push(Election { from, to: at, term, leader });
         self.changes += u64::from(self.last.is_some_and(|last| last != leader));
-        self.reigns.push(Reign { leader, zone: self.zones[i], term: Some(term), from: at, to: None });
+        self.leaderships.push(Leadership { leader, zone: self.zones[i], term: Some(term), from: at, to: None });
         self.last = Some(leader);
-        self.nobody_since = None;
+        self.leaderless_since = None;
         self.views[i] = Some(leader);
         self.rounds[i] = None;
         self.settled = self.followers(leader) >= self.voters.majority();
@@ -174,11 +174,11 @@ impl Cluster {
 
     /// A member leads no more, or is gone.
     fn leads_no_more(&mut self, at: Time, member: u8) {
-        for reign in self.reigns.iter_mut().rev().filter(|r| r.leader == member && r.to.is_none()) {
+        for reign in self.leaderships.iter_mut().rev().filter(|r| r.leader == member && r.to.is_none()) {
             reign.to = Some(at);
         }
         if self.last == Some(member) {
-            self.nobody_since.get_or_insert(at);
+            self.leaderless_since.get_or_insert(at);
         }
     }
 
@@ -192,11 +192,11 @@ impl Cluster {
         if majority {
             self.settled = true;
             // A leader that lost its majority's ear and found it again before it was deposed.
-            if self.nobody_since.is_some() && self.reigns.last().is_some_and(|r| r.leader == last && r.to.is_none()) {
-                self.nobody_since = None;
+            if self.leaderless_since.is_some() && self.leaderships.last().is_some_and(|r| r.leader == last && r.to.is_none()) {
+                self.leaderless_since = None;
             }
         } else if self.settled {
-            self.nobody_since.get_or_insert(at);
+            self.leaderless_since.get_or_insert(at);
         }
     }
 
@@ -234,7 +234,7 @@ impl Cluster {
             }
             Record::Elected { member, term } => self.elected(at, member.index, *term),
             Record::SteppedDown { member, term, .. } => {
-                if let Some(first) = self.reigns.first_mut().filter(|r| r.leader == member.index) {
+                if let Some(first) = self.leaderships.first_mut().filter(|r| r.leader == member.index) {
                     first.term.get_or_insert(*term);
                 }
                 self.leads_no_more(at, member.index);
@@ -310,9 +310,9 @@ mod tests {
         );
         assert_eq!(elections(&leaders), [(10.0, 11.203, 3, "etcd-main-2".to_owned())]);
         assert_eq!(leaders.changes(CLUSTER), 1);
-        let reigns: Vec<_> =
-            leaders.reigns(CLUSTER, at(60_000)).into_iter().map(|r| (r.from_s, r.to_s, r.over, r.term)).collect();
-        assert_eq!(reigns, [(0.0, 10.0, true, 2), (11.203, 60.0, false, 3)]);
+        let leaderships: Vec<_> =
+            leaders.leaderships(CLUSTER, at(60_000)).into_iter().map(|r| (r.from_s, r.to_s, r.over, r.term)).collect();
+        assert_eq!(leaderships, [(0.0, 10.0, true, 2), (11.203, 60.0, false, 3)]);
         let terms: Vec<_> = leaders.terms(CLUSTER).into_iter().map(|t| (t.at_s, t.term)).collect();
         assert_eq!(terms, [(0.0, 2), (11.201, 3)]);
     }
@@ -331,8 +331,8 @@ mod tests {
             &[(11_100, sees(1, 2, None)), (11_200, sees(2, 2, None)), (11_300, elected(1, 3)), (11_400, stepped)],
         );
         assert_eq!(elections(&by_doubt), [(11.2, 11.3, 3, "etcd-main-1".to_owned())]);
-        let reigns: Vec<_> = by_doubt.reigns(CLUSTER, at(60_000)).into_iter().map(|r| (r.from_s, r.to_s)).collect();
-        assert_eq!(reigns, [(0.0, 11.4), (11.3, 60.0)]);
+        let leaderships: Vec<_> = by_doubt.leaderships(CLUSTER, at(60_000)).into_iter().map(|r| (r.from_s, r.to_s)).collect();
+        assert_eq!(leaderships, [(0.0, 11.4), (11.3, 60.0)]);
     }
 
     #[test]

@@ -19,23 +19,23 @@
 
 pub mod availability;
 pub mod causes;
+pub mod cost;
 pub mod describe;
 pub mod durability;
 pub mod faults;
 pub mod kube;
 pub mod leaders;
-pub mod money;
 pub mod repair;
 pub mod requests;
 pub mod story;
 pub mod subject;
 pub mod switchovers;
+pub mod text;
 pub mod tolerance;
 pub mod trace;
 pub mod traffic;
 pub mod voters;
 pub mod windows;
-pub mod words;
 
 use std::sync::Arc;
 
@@ -52,7 +52,7 @@ pub trait Observer {
 
 /// Every observer a report needs.
 #[derive(Clone, Debug)]
-pub struct All {
+pub struct Observers {
     /// Leaders, terms and elections.
     pub leaders: leaders::Leaders,
     /// Outages and their causes.
@@ -70,7 +70,7 @@ pub struct All {
     /// Kubernetes: APIs, pods, nodes, machines.
     pub kube: kube::Kube,
     /// Who used machines and volumes; `None`: nothing is charged.
-    pub money: Option<money::Money>,
+    pub cost: Option<cost::CostObserver>,
     /// Faults.
     pub faults: faults::Faults,
     /// Events in plain words.
@@ -79,7 +79,7 @@ pub struct All {
     pub trace: trace::TraceHash,
 }
 
-impl All {
+impl Observers {
     /// Observers of a run of `scenario`.
     pub fn new(scenario: &Arc<Scenario>) -> Self {
         Self {
@@ -91,7 +91,7 @@ impl All {
             switchovers: switchovers::Switchovers::new(scenario),
             repair: repair::Repair::new(scenario),
             kube: kube::Kube::new(scenario),
-            money: (!scenario.prices.providers.is_empty()).then(|| money::Money::new(scenario)),
+            cost: (!scenario.prices.providers.is_empty()).then(|| cost::CostObserver::new(scenario)),
             faults: faults::Faults::new(scenario),
             story: story::Story::new(scenario),
             trace: trace::TraceHash::new(),
@@ -99,7 +99,7 @@ impl All {
     }
 }
 
-impl Observer for All {
+impl Observer for Observers {
     fn record(&mut self, at: Time, record: &Record) {
         self.trace.record(at, record);
         // Most records of a busy run are requests: the others need not look at them.
@@ -112,8 +112,8 @@ impl Observer for All {
             if matches!(fact, KubeRecord::Migration(..) | KubeRecord::Tolerance(..)) {
                 self.availability.record(at, record);
             }
-            if let Some(money) = &mut self.money {
-                money.record(at, record);
+            if let Some(cost) = &mut self.cost {
+                cost.record(at, record);
             }
             self.kube.record(at, record);
             self.story.record(at, record);

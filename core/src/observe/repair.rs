@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::describe::change_words;
-use super::{Observer, words};
+use super::describe::describe_change;
+use super::{Observer, text};
 use crate::ids::{EtcdId, MemberId};
 use crate::kernel::time::Time;
 use crate::record::Record;
@@ -37,8 +37,8 @@ impl Repair {
     /// Snapshots of a cluster, `now` being the end of those under way.
     pub fn snapshots(&self, cluster: EtcdId, now: Time) -> Vec<SnapshotReport> {
         let row = |t: &Transfer| SnapshotReport {
-            from: words::member(&self.scenario, t.from).to_owned(),
-            to: words::member(&self.scenario, t.to).to_owned(),
+            from: text::member(&self.scenario, t.from).to_owned(),
+            to: text::member(&self.scenario, t.to).to_owned(),
             bytes: t.bytes,
             from_s: seconds(t.began),
             to_s: seconds(t.ended.map_or(now, |(at, _)| at)),
@@ -70,14 +70,14 @@ impl Observer for Repair {
                     transfer.ended = Some((at, *ok));
                 }
             }
-            Record::CaughtUp { member, entries, took } => {
-                let name = words::member(&self.scenario, *member).to_owned();
-                let row = CatchUpReport { member: name, at_s: seconds(at), entries: *entries, took_s: length(*took) };
+            Record::CaughtUp { member, entries, duration } => {
+                let name = text::member(&self.scenario, *member).to_owned();
+                let row = CatchUpReport { member: name, at_s: seconds(at), entries: *entries, took_s: length(*duration) };
                 self.catch_up.push((member.cluster, row));
             }
             Record::Membership { change, refused } => {
                 let (MemberChange::Add(m) | MemberChange::Remove(m) | MemberChange::Promote(m)) = *change;
-                let change = change_words(*change, &self.scenario);
+                let change = describe_change(*change, &self.scenario);
                 let row = MembershipReport { at_s: seconds(at), change, refused: refused.map(str::to_owned) };
                 self.membership.push((m.cluster, row));
             }
@@ -101,7 +101,7 @@ mod tests {
         repair.record(at(1_000), &Record::SnapshotStarted { from, to, bytes: 5 });
         repair.record(at(3_000), &Record::SnapshotFinished { from, to, ok: true });
         repair.record(at(4_000), &Record::SnapshotStarted { from, to, bytes: 6 });
-        repair.record(at(5_000), &Record::CaughtUp { member: to, entries: 9, took: Duration::from_millis(1_500) });
+        repair.record(at(5_000), &Record::CaughtUp { member: to, entries: 9, duration: Duration::from_millis(1_500) });
         let refused = Some("etcdserver: unhealthy cluster");
         repair.record(at(6_000), &Record::Membership { change: MemberChange::Remove(member(1)), refused });
         let rows = repair.snapshots(CLUSTER, at(9_000));

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::Observer;
-use super::describe::Teller;
+use super::describe::RecordDescriber;
 use super::subject::{Subject, subject};
 use crate::ids::MemberId;
 use crate::kernel::time::Time;
@@ -23,7 +23,7 @@ pub const STORY_LIMIT: usize = 5_000;
 #[derive(Clone, Debug)]
 pub struct Story {
     scenario: Arc<Scenario>,
-    teller: Teller,
+    describer: RecordDescriber,
     /// Shared by the clones of a run: keyframes stay small.
     lines: Vec<Arc<StoryLine>>,
     omitted: u64,
@@ -35,7 +35,7 @@ impl Story {
     /// Nothing has happened yet.
     pub fn new(scenario: &Arc<Scenario>) -> Self {
         let (lines, omitted, campaigning) = Default::default();
-        Self { scenario: Arc::clone(scenario), teller: Teller::new(scenario), lines, omitted, campaigning }
+        Self { scenario: Arc::clone(scenario), describer: RecordDescriber::new(scenario), lines, omitted, campaigning }
     }
 
     /// The lines, in order.
@@ -49,7 +49,7 @@ impl Story {
     }
 
     /// Whether a member asks for votes once more, and nothing has come of the last time.
-    fn is_in_vain(&mut self, record: &Record) -> bool {
+    fn is_repeated_campaign(&mut self, record: &Record) -> bool {
         match record {
             Record::Campaign { member, pre_vote, .. } => !self.campaigning.insert((*member, *pre_vote)),
             Record::LeaderSeen { member, leader: Some(_), .. }
@@ -66,21 +66,21 @@ impl Story {
 
 impl Observer for Story {
     fn record(&mut self, at: Time, record: &Record) {
-        if self.is_in_vain(record) {
+        if self.is_repeated_campaign(record) {
             return;
         }
         let ended = match record {
-            Record::FaultEnded(id) => self.teller.under_way(*id),
+            Record::FaultEnded(id) => self.describer.under_way(*id),
             _ => None,
         };
         let Subject { kind: Some(kind), cluster, about, over } = subject(record, ended, &self.scenario) else { return };
         if at == Time::ZERO && over {
-            self.teller.pass(at, record);
+            self.describer.observe(at, record);
         } else if self.lines.len() >= STORY_LIMIT {
-            self.teller.pass(at, record);
+            self.describer.observe(at, record);
             self.omitted += 1;
         } else {
-            let text = self.teller.tell(at, record);
+            let text = self.describer.describe(at, record);
             self.lines.push(Arc::new(StoryLine { at_s: seconds(at), text, kind, cluster, about, over }));
         }
     }

@@ -5,11 +5,11 @@ use crate::gardener::druid::{DruidFact, MigrationFact, ToleranceFact};
 use crate::gardener::machine::Phase;
 use crate::gardener::outage::OutageFact;
 use crate::ids::{EtcdId, KubeClusterId, MemberId, NodeId, VolumeId, ZoneId};
+use crate::kube::describe::node_name;
 use crate::kube::name::NodeName;
 use crate::kube::record::{KubeRecord, MachineFact, NodeFact, PodFact, Ready};
 use crate::kube::rule::zone_state::ZoneState;
 use crate::kube::spec::Task;
-use crate::kube::words::node_name;
 use crate::record::Record;
 use crate::report::StoryKind;
 use crate::scenario::{Fault, FaultTarget, MemberChange, Scenario};
@@ -66,7 +66,7 @@ pub fn subject(record: &Record, ended: Option<&Fault>, scenario: &Scenario) -> S
         | Record::PeerLost { .. }
         | Record::PeerFound { .. }
         | Record::Request { .. }
-        | Record::Strength { .. }
+        | Record::ConnectedVoters { .. }
         | Record::Raft(_) => Subject::default(),
         Record::Passive(id, fact) => {
             passive(*id, *fact).map_or_else(Subject::default, |(kind, members, over)| of(kind, &members, over))
@@ -100,15 +100,15 @@ fn in_kube_cluster(id: KubeClusterId, fact: &KubeRecord, scenario: &Scenario) ->
             (StoryKind::Machine, vec![cluster.machine_deployments[deployment.0 as usize].name.clone()], false)
         }
         KubeRecord::ZoneOutage(zone, fact) => {
-            (StoryKind::Machine, vec![scenario.zones[zone.0 as usize].name.clone()], fact == OutageFact::Over)
+            (StoryKind::Machine, vec![scenario.zones[zone.0 as usize].name.clone()], fact == OutageFact::Ended)
         }
         KubeRecord::ApiAvailability { up, .. } => (StoryKind::Availability, Vec::new(), up),
-        KubeRecord::Acts(_, acts) => (StoryKind::Availability, Vec::new(), acts),
+        KubeRecord::ControllerActive(_, acts) => (StoryKind::Availability, Vec::new(), acts),
         KubeRecord::Lease(_, holder) => (StoryKind::Election, Vec::new(), holder.is_some()),
         KubeRecord::Pod(pod, fact) => {
             let over = match fact {
-                PodFact::Hazard(hazard) => !hazard,
-                PodFact::Refused(_)
+                PodFact::OrphanedContainer(orphaned) => !orphaned,
+                PodFact::Unschedulable(_)
                 | PodFact::VolumeDetached { forced: true }
                 | PodFact::Evicted(false)
                 | PodFact::VolumeDiscarded => false,

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::{Observer, words};
+use super::{Observer, text};
 use crate::etcd::passive::PassiveRecord;
 use crate::ids::{EtcdId, MemberId};
 use crate::kernel::time::{Duration, Time};
@@ -38,7 +38,7 @@ impl Switchovers {
 
     /// Those of a cluster; what has not come yet is `now`.
     pub fn rows(&self, cluster: EtcdId, now: Time) -> Vec<SwitchoverReport> {
-        let name = |index: u8| words::member(&self.scenario, MemberId { cluster, index }).to_owned();
+        let name = |index: u8| text::member(&self.scenario, MemberId { cluster, index }).to_owned();
         let row = |(_, switch): &(EtcdId, Switchover)| {
             let serving = switch.serving.unwrap_or(now);
             SwitchoverReport {

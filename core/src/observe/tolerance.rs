@@ -1,6 +1,6 @@
 //! How many more members a cluster can lose before it loses its quorum, over time.
 //!
-//! Counted are voters that run and reach each other in both directions ([`Record::Strength`]): a member that is cut off protects
+//! Counted are voters that run and reach each other in both directions ([`Record::ConnectedVoters`]): a member that is cut off protects
 //! nobody. What is left is their number less a majority of all voters; at zero one more failure stops all writes, and below zero they
 //! have stopped.
 //!
@@ -21,11 +21,11 @@ const LIMIT: usize = 2_000;
 /// Follows all clusters.
 #[derive(Clone, Debug)]
 pub struct Tolerance {
-    clusters: Vec<Cluster>,
+    clusters: Vec<EtcdTolerance>,
 }
 
 #[derive(Clone, Debug, Default)]
-struct Cluster {
+struct EtcdTolerance {
     rows: Vec<ToleranceReport>,
     connected: u8,
     voters: u8,
@@ -39,7 +39,7 @@ struct Cluster {
 impl Tolerance {
     /// Nothing is known yet.
     pub fn new(clusters: usize) -> Self {
-        Self { clusters: vec![Cluster::default(); clusters] }
+        Self { clusters: vec![EtcdTolerance::default(); clusters] }
     }
 
     /// The first [`LIMIT`] changes of a cluster.
@@ -49,7 +49,7 @@ impl Tolerance {
 
     /// Time until `now` in which one more failure would have lost the quorum, or it was lost.
     pub fn none(&self, cluster: EtcdId, now: Time) -> Duration {
-        let Cluster { none_since, none, .. } = self.clusters[cluster.0 as usize];
+        let EtcdTolerance { none_since, none, .. } = self.clusters[cluster.0 as usize];
         none + none_since.map_or(Duration::ZERO, |since| now.since(since))
     }
 }
@@ -57,7 +57,7 @@ impl Tolerance {
 impl Observer for Tolerance {
     fn record(&mut self, at: Time, record: &Record) {
         let cluster = match *record {
-            Record::Strength { cluster, connected, voters } => {
+            Record::ConnectedVoters { cluster, connected, voters } => {
                 let cluster = &mut self.clusters[cluster.0 as usize];
                 (cluster.connected, cluster.voters) = (connected, voters);
                 cluster
@@ -69,7 +69,7 @@ impl Observer for Tolerance {
             }
             _ => return,
         };
-        let Cluster { connected, voters, standbys, .. } = *cluster;
+        let EtcdTolerance { connected, voters, standbys, .. } = *cluster;
         let left = i64::from(connected) - i64::from(voters / 2 + 1) + i64::from(standbys);
         match cluster.none_since {
             None if left <= 0 => cluster.none_since = Some(at),
@@ -96,7 +96,7 @@ mod tests {
     fn what_is_left_follows_the_voters_that_hang_together() {
         let mut tolerance = Tolerance::new(1);
         for (ms, connected, voters) in [(0, 3, 3), (1_000, 2, 3), (1_000, 1, 3), (4_000, 3, 3), (9_000, 3, 4)] {
-            tolerance.record(at(ms), &Record::Strength { cluster: CLUSTER, connected, voters });
+            tolerance.record(at(ms), &Record::ConnectedVoters { cluster: CLUSTER, connected, voters });
         }
         let rows: Vec<_> = tolerance.rows(CLUSTER).iter().map(|row| row.left).collect();
         assert_eq!(rows, [1, -1, 1, 0]);

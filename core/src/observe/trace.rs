@@ -191,11 +191,11 @@ impl Writer<'_> {
                 self.peers(13, *from, *to);
                 self.u8(u8::from(*ok));
             }
-            Record::CaughtUp { member, entries, took } => {
+            Record::CaughtUp { member, entries, duration } => {
                 self.u8(14);
                 self.member(*member);
                 self.u64(*entries);
-                self.duration(*took);
+                self.duration(*duration);
             }
             Record::Membership { change, refused } => {
                 self.u8(15);
@@ -244,7 +244,7 @@ impl Writer<'_> {
                 self.u16(cluster.0);
                 fact.trace(self.form);
             }
-            Record::Strength { cluster, connected, voters } => {
+            Record::ConnectedVoters { cluster, connected, voters } => {
                 self.u8(20);
                 self.u16(cluster.0);
                 self.u8(*connected);
@@ -390,7 +390,7 @@ mod tests {
     use crate::etcd::passive::PassiveRecord;
     use crate::gardener::admission::Denial;
     use crate::gardener::druid::{MigrationFact, ToleranceFact};
-    use crate::gardener::garden::Obstacle;
+    use crate::gardener::garden::MigrationDenial;
     use crate::gardener::machine::Phase;
     use crate::ids::{EtcdId, KubeClusterId, MachineDeploymentId, NodeId, NodeKey, SeedId, WorkloadId};
     use crate::kube::name::{MachineName, NodeName, PodName, PodTag};
@@ -438,7 +438,7 @@ mod tests {
         let machine = MachineName { deployment: MachineDeploymentId(3), template: 1, suffix: 130 };
         let bound = PodFact::Bound(NodeName::Machine(machine));
         check(kube(KubeRecord::Pod(pod, bound)), &[19, 1, 2, 0, 5, 0, 0xAC, 2, 9, 1, 1, 3, 1, 0x82, 1]);
-        let unsuited = PodFact::Refused(Reason::ExistingAntiAffinity);
+        let unsuited = PodFact::Unschedulable(Reason::ExistingAntiAffinity);
         check(kube(KubeRecord::Pod(PodName { tag: PodTag::Ordinal(2), ..pod }, unsuited)), &[19, 1, 2, 0, 5, 1, 2, 2, 8]);
         let node = NodeName::Given(NodeKey(4));
         check(kube(KubeRecord::Node(node, NodeFact::Unreachable(Effect::NoExecute, true))), &[19, 1, 2, 1, 0, 4, 1, 2, 1]);
@@ -450,7 +450,7 @@ mod tests {
         let holder = Replica::Pod(KubeClusterId(1), pod);
         check(kube(KubeRecord::Lease(Component::Druid, Some(holder))), &[19, 1, 2, 9, 5, 1, 1, 1, 5, 0, 0xAC, 2, 9]);
         check(kube(KubeRecord::Operation(Task::RollMachines(MachineDeploymentId(7)))), &[19, 1, 2, 11, 2, 7]);
-        let denied = MigrationFact::Denied(SeedId(1), Obstacle::Seed(SeedRejection::OtherRegion));
+        let denied = MigrationFact::Denied(SeedId(1), MigrationDenial::Seed(SeedRejection::OtherRegion));
         check(kube(KubeRecord::Migration(0, denied)), &[19, 1, 2, 14, 0, 1, 1, 3, 2]);
         let denied = ToleranceFact::Denied(FailureTolerance::Zone, Denial::Downgrade);
         check(kube(KubeRecord::Tolerance(129, denied)), &[19, 1, 2, 13, 0x81, 1, 1, 2, 3]);

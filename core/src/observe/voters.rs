@@ -61,7 +61,7 @@ impl Voters {
 pub fn cluster_of(record: &Record) -> Option<EtcdId> {
     match record {
         Record::Availability { cluster, .. }
-        | Record::Strength { cluster, .. }
+        | Record::ConnectedVoters { cluster, .. }
         | Record::DataLost { cluster, .. }
         | Record::Passive(cluster, _) => Some(*cluster),
         _ => member_of(record).map(|member| member.cluster),
@@ -91,7 +91,7 @@ pub fn member_of(record: &Record) -> Option<MemberId> {
         } => member,
         Record::Raft(raft) => return Some(member_in(raft)),
         Record::Availability { .. }
-        | Record::Strength { .. }
+        | Record::ConnectedVoters { .. }
         | Record::DataLost { .. }
         | Record::Passive(..)
         | Record::FaultStarted(_)

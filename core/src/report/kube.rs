@@ -310,7 +310,7 @@ pub struct HintsReport {
 
 /// A pod that ran on, cut off, though its object was gone.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct HazardReport {
+pub struct OrphanedContainerReport {
     /// The cluster it ran in.
     pub cluster: String,
     /// Its namespace.

@@ -3,12 +3,12 @@
 //! Conventions: names ending in `_s` are seconds since the start of the run (moments) or seconds (lengths), exact to the
 //! nanosecond; `_ms` milliseconds; bytes are integers; rates are bytes per second. A moment that has not come is the end of the run,
 //! with a flag beside it. The same scenario and seed give the same report on every platform, and, but for `events`, for either
-//! value of [`Exact`](crate::sim::Exact).
+//! value of [`Stepping`](crate::sim::Stepping).
 
 mod cluster;
-mod costs;
+mod cost;
+mod cost_tables;
 mod kube;
-mod money;
 mod verdict;
 
 use indexmap::IndexMap;
@@ -16,9 +16,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub use cluster::*;
-pub use costs::{CostSplit, TOLERANCE_NOTE, ToleranceTable};
+pub use cost::*;
+pub use cost_tables::{CostSplit, TOLERANCE_NOTE, ToleranceTable};
 pub use kube::*;
-pub use money::*;
 pub use verdict::{Paragraph, Phrase};
 
 use crate::kernel::time::{Duration, Time};
@@ -72,7 +72,7 @@ pub struct Report {
     /// Components that lost a pod.
     pub components: Vec<ComponentReport>,
     /// Pods that ran on though their object was gone.
-    pub hazards: Vec<HazardReport>,
+    pub hazards: Vec<OrphanedContainerReport>,
     /// Shoots that were asked to move to another seed, in order. Not in JSON where there are none.
     #[serde(default)]
     pub migrations: Vec<MigrationReport>,

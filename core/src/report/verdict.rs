@@ -1,7 +1,7 @@
 //! The report in a few sentences, as words that know the moments they speak of.
 
 use super::{EtcdReport, OutageKind, OutageReport, Report};
-use crate::observe::words;
+use crate::observe::text;
 
 /// A few words of a verdict.
 #[derive(Clone, Debug, PartialEq)]
@@ -75,7 +75,7 @@ fn sentences(cluster: &EtcdReport) -> Vec<Sentence> {
         vec![service(cluster, OutageKind::Write, "Writes"), service(cluster, OutageKind::ReadLinearizable, reads)]
     };
     if let Some(first) = intervals(cluster, OutageKind::Quorum).next() {
-        all.push(vec![say("Quorum was gone for "), at(first.from_s, words::seconds(cluster.quorum_lost_s)), say(".")]);
+        all.push(vec![say("Quorum was gone for "), at(first.from_s, text::seconds(cluster.quorum_lost_s)), say(".")]);
         if intervals(cluster, OutageKind::ReadSerializable).next().is_none() {
             all.push(vec![say("Serializable reads went on.")]);
         }
@@ -93,7 +93,7 @@ fn sentences(cluster: &EtcdReport) -> Vec<Sentence> {
         cluster
             .catch_up
             .last()
-            .map(|c| vec![say(format!("{} caught up in ", c.member)), at(c.at_s, words::seconds(c.took_s)), say(".")]),
+            .map(|c| vec![say(format!("{} caught up in ", c.member)), at(c.at_s, text::seconds(c.took_s)), say(".")]),
     );
     all
 }
@@ -107,7 +107,7 @@ fn taken_over(cluster: &EtcdReport) -> Option<Sentence> {
     }
     sentence.push(at(last.detected_s, last.to.clone()));
     sentence.push(say(if last.over {
-        format!(" took over from {}, {} after it had fallen silent.", last.from, words::seconds(last.took_s))
+        format!(" took over from {}, {} after it had fallen silent.", last.from, text::seconds(last.took_s))
     } else {
         format!(" was to take over from {}, and did not serve before the end.", last.from)
     }));
@@ -118,7 +118,7 @@ fn lost(cluster: &EtcdReport) -> Sentence {
     let what = match cluster.rpo.lost_entries {
         0 => return vec![say("Nothing was lost.")],
         1 => "One committed entry".to_owned(),
-        n => format!("{} committed entries", words::count(n)),
+        n => format!("{} committed entries", text::count(n)),
     };
     let verb = if cluster.rpo.lost_entries == 1 { " was lost." } else { " were lost." };
     vec![Phrase { text: what, at_s: cluster.rpo.events.first().map(|loss| loss.at_s) }, say(verb)]
@@ -134,19 +134,19 @@ fn service(cluster: &EtcdReport, kind: OutageKind, what: &str) -> Sentence {
     match &all[..] {
         [] => vec![say(format!("{what} never stopped."))],
         [one] if one.over => {
-            vec![say(format!("{what} stopped for ")), at(one.from_s, words::seconds(length(one))), say(", then went on.")]
+            vec![say(format!("{what} stopped for ")), at(one.from_s, text::seconds(length(one))), say(", then went on.")]
         }
         [one] => {
-            vec![say(format!("{what} stopped at ")), at(one.from_s, words::seconds(one.from_s)), say(" and did not come back.")]
+            vec![say(format!("{what} stopped at ")), at(one.from_s, text::seconds(one.from_s)), say(" and did not come back.")]
         }
         [first, .., last] => {
-            let total = words::seconds(all.iter().map(|o| length(o)).sum());
+            let total = text::seconds(all.iter().map(|o| length(o)).sum());
             let longest = all.iter().copied().reduce(|a, b| if length(b) > length(a) { b } else { a }).unwrap_or(last);
             let mut sentence = vec![
                 say(format!("{what} stopped ")),
                 at(first.from_s, format!("{} times", all.len())),
                 say(format!(", {total} in all, ")),
-                at(longest.from_s, words::seconds(length(longest))),
+                at(longest.from_s, text::seconds(length(longest))),
                 say(" at most"),
             ];
             if !last.over {

@@ -1,8 +1,8 @@
 //! Events and effects: what waits in the queue, and what handlers ask the run loop to do.
 
-use crate::etcd::passage::Passage;
-use crate::etcd::passive::Alarm;
+use crate::etcd::passive::PassiveTimer;
 use crate::etcd::raft::log::{Command, Token};
+use crate::etcd::restore::RestorePhase;
 use crate::ids::{ClientId, EtcdId, FaultId, KubeClusterId, MemberId};
 use crate::kernel::time::Time;
 use crate::kube::event::KubeEvent;
@@ -28,11 +28,11 @@ pub enum EtcdEvent {
     /// A message (in this slot) arrives; the number of its delivery.
     Deliver(u32, u32),
     /// The leader's clock beats.
-    Beat(u8, u32),
+    HeartbeatTick(u8, u32),
     /// A member's election timeout may have passed.
     Election(u8, u32),
     /// A process that has just started looks whether its peers are connected.
-    FastForward(u8, u32),
+    AdjustTicks(u8, u32),
     /// An fsync is done.
     Synced(u8, u32),
     /// What a member has applied is to be committed to its volume.
@@ -52,7 +52,7 @@ pub enum EtcdEvent {
     /// Who asked for a change of membership waits no longer.
     ChangesDue,
     /// The container of a member that is to join asks for the next step.
-    Newcomer(u8, u32),
+    JoinStep(u8, u32),
     /// A request arrives at the member of its token.
     Request(Token),
     /// The next step of a request at a member, where requests cost something; the life of its process.
@@ -60,7 +60,7 @@ pub enum EtcdEvent {
     /// A member has restored what the backup bucket holds.
     Fetched(u8, u32),
     /// Something of an active-passive cluster is due.
-    Passive(Alarm, u32),
+    Passive(PassiveTimer, u32),
 }
 
 /// Where a request at a member is.
@@ -164,7 +164,7 @@ pub struct Watched {
 
 /// What becomes of the process of an etcd member that is a container.
 #[derive(Clone, Copy, Debug)]
-pub enum MemberOrder {
+pub enum ContainerEvent {
     /// It starts.
     Run {
         /// Which.
@@ -211,13 +211,13 @@ pub struct Effects {
     /// Entries applied at members that have watchers.
     pub watched: Vec<Watched>,
     /// Something the virtual probe would notice has changed in this cluster.
-    pub disturbed: Vec<EtcdId>,
+    pub service_changed: Vec<EtcdId>,
     /// Containers of etcd members that start or end.
-    pub orders: Vec<MemberOrder>,
+    pub container_events: Vec<ContainerEvent>,
     /// Active-passive clusters that etcd-druid can check from now on, from this host, or can no longer.
     pub checked: Vec<(EtcdId, Option<HostId>)>,
     /// Clusters that are on their way to another seed, and how far.
-    pub passages: Vec<(EtcdId, Passage)>,
+    pub restore_phases: Vec<(EtcdId, RestorePhase)>,
     /// Machines that are no more.
     pub deleted_vms: Vec<HostId>,
     /// Whether anybody wants [`Record::Raft`].
@@ -230,10 +230,10 @@ impl Effects {
         self.answers.is_empty()
             && self.stopped.is_empty()
             && self.watched.is_empty()
-            && self.disturbed.is_empty()
-            && self.orders.is_empty()
+            && self.service_changed.is_empty()
+            && self.container_events.is_empty()
             && self.checked.is_empty()
-            && self.passages.is_empty()
+            && self.restore_phases.is_empty()
             && self.deleted_vms.is_empty()
     }
 

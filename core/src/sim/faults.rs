@@ -1,7 +1,7 @@
 //! Faults and operations carried out: each fault is a start and an end on the network, on hosts, processes or volumes.
 
-use crate::etcd::cluster::{Cluster, Context};
-use crate::etcd::member::Standing;
+use crate::etcd::cluster::{EtcdCluster, EtcdCtx};
+use crate::etcd::member::MemberState;
 use crate::gardener::machine::cloud::Failure;
 use crate::ids::{EtcdId, FaultId, MemberId, NodeId, VolumeId};
 use crate::kernel::time::{Duration, Time};
@@ -51,8 +51,8 @@ impl Simulation {
             return Err("a fault that lasts no time breaks nothing".to_owned());
         }
         if let Fault::ProcessKill(FaultTarget::Named(member)) | Fault::GracefulStop(FaultTarget::Named(member)) = fault
-            && self.clusters[member.cluster.0 as usize].members[member.index as usize].standing != Standing::In
-            && self.clusters[member.cluster.0 as usize].members[member.index as usize].standing != Standing::Standby
+            && self.clusters[member.cluster.0 as usize].members[member.index as usize].state != MemberState::Joined
+            && self.clusters[member.cluster.0 as usize].members[member.index as usize].state != MemberState::Standby
         {
             return Err(format!("{} is not in its cluster at that time", self.scenario.member(*member).name));
         }
@@ -60,7 +60,7 @@ impl Simulation {
     }
 
     /// Mends what a fault broke, before its time; nothing if it has ended.
-    pub fn mend(&mut self, id: FaultId) {
+    pub fn repair(&mut self, id: FaultId) {
         if let Some(active) = self.faults.end(id) {
             self.fx.record(Record::FaultEnded(id));
             self.apply_fault(&active, false);
@@ -85,7 +85,7 @@ impl Simulation {
                 self.faults.from_process.push((id, index));
             }
             FaultEvent::Ends(id) => {
-                self.mend(id);
+                self.repair(id);
                 if let Some(place) = self.faults.from_process.iter().position(|(from, _)| *from == id) {
                     let (_, index) = self.faults.from_process.swap_remove(place);
                     let next = self.now + self.faults.processes[index as usize].time_to_failure();
@@ -94,15 +94,15 @@ impl Simulation {
             }
             FaultEvent::Maintenance(index) => {
                 let operation = self.scenario.kube.operations[index as usize];
-                let (kube, mut at) = self.kube();
-                kube.operate(&operation, &mut at);
+                let (kube, mut ctx) = self.kube();
+                kube.operate(&operation, &mut ctx);
             }
             FaultEvent::Operation(index) => {
                 let change = self.scenario.operations[index as usize].change;
                 let (MemberChange::Add(id) | MemberChange::Remove(id) | MemberChange::Promote(id)) = change;
                 let learner = self.scenario.member(id).learner;
-                let (cluster, mut cx) = self.etcd_cluster(id.cluster);
-                cluster.change_membership(change, learner, &mut cx);
+                let (cluster, mut ctx) = self.etcd_cluster(id.cluster);
+                cluster.change_membership(change, learner, &mut ctx);
             }
         }
     }
@@ -110,8 +110,9 @@ impl Simulation {
     /// Who leads a cluster: the member itself, its node, zone and volume. Where nobody leads, the first member.
     fn leader_of(&self, id: EtcdId) -> Leader {
         let cluster = &self.clusters[id.0 as usize];
-        let first =
-            || (0u8..).zip(&cluster.members).find(|(_, member)| member.standing == Standing::In).map_or(0, |(index, _)| index);
+        let first = || {
+            (0u8..).zip(&cluster.members).find(|(_, member)| member.state == MemberState::Joined).map_or(0, |(index, _)| index)
+        };
         let member = MemberId { cluster: id, index: cluster.leader().unwrap_or_else(first) };
         let spec = self.scenario.member(member);
         let host = cluster.members[member.index as usize].host;
@@ -122,34 +123,38 @@ impl Simulation {
     /// Breaks (`begins`) or mends.
     fn apply_fault(&mut self, active: &ActiveFault, begins: bool) {
         // The network may change for every group: none may rest through it.
-        self.wake_all();
+        self.resume_all();
         match active.fault {
             Fault::NodeCrash(node) => {
                 let host = Network::host_of(node.named());
-                if self.network.set_dark(host, begins) {
+                if self.network.set_powered_off(host, begins) {
                     self.power_changed(&[host], begins);
                 }
             }
             Fault::ZonePower(zone) => {
-                let hosts = self.network.set_zone_dark(zone.named(), begins);
+                let hosts = self.network.set_zone_powered_off(zone.named(), begins);
                 self.power_changed(&hosts, begins);
             }
             Fault::ProcessKill(member) => {
                 let id = member.named();
-                let (cluster, mut cx) = self.etcd_cluster(id.cluster);
-                if begins { cluster.hold_down(id.index, StopReason::Killed, &mut cx) } else { cluster.release(id.index, &mut cx) }
+                let (cluster, mut ctx) = self.etcd_cluster(id.cluster);
+                if begins {
+                    cluster.hold_down(id.index, StopReason::Killed, &mut ctx);
+                } else {
+                    cluster.release(id.index, &mut ctx);
+                }
             }
             Fault::GracefulStop(member) => {
                 let id = member.named();
-                let (cluster, mut cx) = self.etcd_cluster(id.cluster);
-                if begins { cluster.terminate(id.index, &mut cx) } else { cluster.release(id.index, &mut cx) }
+                let (cluster, mut ctx) = self.etcd_cluster(id.cluster);
+                if begins { cluster.terminate(id.index, &mut ctx) } else { cluster.release(id.index, &mut ctx) }
             }
             Fault::ZonePartition { zone, direction } => {
-                self.network.cut_zone(zone.named(), direction, begins);
+                self.network.partition_zone(zone.named(), direction, begins);
                 self.network_changed();
             }
             Fault::NodePartition { node, direction } => {
-                self.network.cut_host(Network::host_of(node.named()), direction, begins);
+                self.network.partition_host(Network::host_of(node.named()), direction, begins);
                 self.network_changed();
             }
             Fault::LinkDegraded { a, b, change } => {
@@ -162,16 +167,16 @@ impl Simulation {
             }
             Fault::DiskSlow { volume, add, factor } => {
                 let slow = begins.then_some((add, factor));
-                self.on_volume(volume.named(), |cluster, index, cx| cluster.slow_disk(index, active.id, slow, cx));
+                self.on_volume(volume.named(), |cluster, index, ctx| cluster.slow_disk(index, active.id, slow, ctx));
             }
-            Fault::VolumeLost(volume) => self.on_volume(volume.named(), |cluster, index, cx| {
-                if begins { cluster.volume_lost(index, cx) } else { cluster.volume_replaced(index, cx) }
+            Fault::VolumeLost(volume) => self.on_volume(volume.named(), |cluster, index, ctx| {
+                if begins { cluster.volume_lost(index, ctx) } else { cluster.volume_replaced(index, ctx) }
             }),
             Fault::CloudApi { zone, create, delete, attach } => {
                 if begins {
                     self.cloud.fail(active.id, Failure { zone, create, delete, attach });
                 } else {
-                    self.cloud.mend(active.id);
+                    self.cloud.repair(active.id);
                 }
             }
         }
@@ -179,17 +184,17 @@ impl Simulation {
 
     fn network_changed(&mut self) {
         for id in (0..self.clusters.len() as u16).map(EtcdId) {
-            let (cluster, mut cx) = self.etcd_cluster(id);
-            cluster.network_changed(&mut cx);
+            let (cluster, mut ctx) = self.etcd_cluster(id);
+            cluster.network_changed(&mut ctx);
         }
-        let (kube, mut at) = self.kube();
-        kube.network_changed(&mut at);
+        let (kube, mut ctx) = self.kube();
+        kube.network_changed(&mut ctx);
     }
 
     /// A machine is no more: it never has power again.
     pub(super) fn delete_vm(&mut self, host: HostId) {
-        if self.network.set_dark(host, true) {
-            self.wake_all();
+        if self.network.set_powered_off(host, true) {
+            self.resume_all();
             self.power_changed(&[host], true);
         }
     }
@@ -204,28 +209,28 @@ impl Simulation {
             }
         }
         for id in (0..self.clusters.len() as u16).map(EtcdId) {
-            let (cluster, mut cx) = self.etcd_cluster(id);
+            let (cluster, mut ctx) = self.etcd_cluster(id);
             let here: Vec<u8> = (0u8..)
                 .zip(&cluster.members)
                 .filter(|(_, member)| changed.contains(&member.host) && !member.managed)
                 .map(|(index, _)| index)
                 .collect();
             for index in here {
-                if off { cluster.hold_down(index, StopReason::PowerLost, &mut cx) } else { cluster.release(index, &mut cx) }
+                if off { cluster.hold_down(index, StopReason::PowerLost, &mut ctx) } else { cluster.release(index, &mut ctx) }
             }
-            cluster.network_changed(&mut cx);
+            cluster.network_changed(&mut ctx);
         }
-        let (kube, mut at) = self.kube();
-        kube.network_changed(&mut at);
+        let (kube, mut ctx) = self.kube();
+        kube.network_changed(&mut ctx);
     }
 
     /// Does something to a volume: to every member that uses it, has used it or will (a successor may join onto it).
-    fn on_volume(&mut self, volume: VolumeId, act: impl Fn(&mut Cluster, u8, &mut Context<'_>)) {
+    fn on_volume(&mut self, volume: VolumeId, act: impl Fn(&mut EtcdCluster, u8, &mut EtcdCtx<'_>)) {
         let scenario = self.scenario.clone();
         for id in (0..self.clusters.len() as u16).map(EtcdId) {
-            let (cluster, mut cx) = self.etcd_cluster(id);
+            let (cluster, mut ctx) = self.etcd_cluster(id);
             for index in cluster.members_on(&scenario, volume) {
-                act(cluster, index, &mut cx);
+                act(cluster, index, &mut ctx);
             }
         }
     }

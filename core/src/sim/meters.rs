@@ -53,7 +53,7 @@ impl PairTotals {
 impl Simulation {
     /// Bytes between every two endpoints that have exchanged any, in order of `(from, to)`. Groups at rest are counted up to now.
     pub fn links(&self) -> Vec<LinkTotals> {
-        debug_assert!(self.traffic.is_fresh(&self.world()), "what flows has changed unnoticed");
+        debug_assert!(self.traffic.is_fresh(&self.traffic_ctx()), "what flows has changed unnoticed");
         let mut links: Vec<LinkTotals> = self.metered().collect();
         links.sort_by_key(|link| (link.from, link.to, link.zones));
         // Each part of an API server has meters of its own.
@@ -75,7 +75,7 @@ impl Simulation {
     /// The same by pairs of zones, from one look to the next: what flows is summed up before it is rounded, so it may be a few bytes more
     /// than that of the links together.
     pub fn pairs(&self) -> Pairs {
-        debug_assert!(self.traffic.is_fresh(&self.world()), "what flows has changed unnoticed");
+        debug_assert!(self.traffic.is_fresh(&self.traffic_ctx()), "what flows has changed unnoticed");
         let mut pairs = Pairs::new();
         for (zones, amount) in self.traffic.pairs(self.now) {
             let (_, bytes, wire) = amount.whole();

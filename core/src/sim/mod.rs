@@ -1,27 +1,27 @@
 //! The simulation: world, run loop and what a caller can do with them.
 //!
 //! ```text
-//!   EventQueue --pop--> dispatch --> Cluster | Client | Plane | faults --> Effects
+//!   EventQueue --pop--> dispatch --> EtcdCluster | Client | KubeCluster | faults --> Effects
 //!       ^                                                                    |
 //!       '--- schedule ------ run loop <--------------------------------------+--> records --> sink
 //! ```
 //!
 //! Handlers take their own subsystem and an effects buffer; only the run loop here touches queue and clock.
 
+mod attachments;
+pub mod describe;
 pub mod event;
 mod faults;
 mod meters;
-pub mod picture;
-mod seats;
 #[cfg(test)]
 mod tests;
-pub mod words;
+pub mod view;
 
 use std::sync::Arc;
 
-use crate::client::{Client, Surroundings};
-use crate::etcd::cluster::{Cluster, Context};
-use crate::etcd::member::Standing;
+use crate::client::{Client, ClientCtx};
+use crate::etcd::cluster::{EtcdCluster, EtcdCtx};
+use crate::etcd::member::MemberState;
 use crate::etcd::raft;
 use crate::fault::Faults;
 use crate::gardener::machine::cloud::Cloud;
@@ -33,26 +33,26 @@ use crate::network::{HostId, Network};
 use crate::record::Record;
 use crate::report::FailbackReport;
 use crate::scenario::Scenario;
-use crate::traffic::{Traffic, World};
-use event::{Answer, Effects, EtcdEvent, Event, MemberOrder};
+use crate::traffic::{Traffic, TrafficCtx};
+use attachments::Servers;
+use event::{Answer, ContainerEvent, Effects, EtcdEvent, Event};
 pub use meters::{LinkTotals, PairTotals, Pairs};
-use seats::Servers;
 
 /// How heartbeats and other periodic work are simulated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Exact {
+pub enum Stepping {
     /// Message by message, always.
-    Full,
+    EveryEvent,
     /// Groups at rest queue nothing; their traffic is accounted for on demand. Same records, same bytes, fewer events.
     #[default]
-    Fast,
+    FastForward,
 }
 
 /// How to run a scenario.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options {
     /// How periodic work is simulated.
-    pub exact: Exact,
+    pub stepping: Stepping,
     /// Emit [`Record::Raft`] for the invariants.
     pub raft_records: bool,
     /// A deliberate bug in every member's raft, for tests of the tests.
@@ -68,7 +68,7 @@ pub struct Simulation {
     events: u64,
     queue: EventQueue<Event>,
     network: Network,
-    clusters: Vec<Cluster>,
+    clusters: Vec<EtcdCluster>,
     clients: Vec<Client>,
     cloud: Cloud,
     kube: Kube,
@@ -77,7 +77,7 @@ pub struct Simulation {
     traffic: Traffic,
     servers: Servers,
     /// [`Simulation::run_some`] has handled all events up to here, and what rested has been woken.
-    woken: Option<Time>,
+    resumed: Option<Time>,
 }
 
 /// A member now.
@@ -125,24 +125,24 @@ impl Simulation {
         let mut fx = Effects { raft_records: options.raft_records, ..Effects::default() };
         let mut network = Network::new(&scenario);
         let ids = (0..scenario.etcd.len() as u16).map(EtcdId);
-        let mut clusters: Vec<Cluster> = ids.map(|id| Cluster::new(&scenario, id, seed, options, &mut fx)).collect();
+        let mut clusters: Vec<EtcdCluster> = ids.map(|id| EtcdCluster::new(&scenario, id, seed, options, &mut fx)).collect();
         for (cluster, spec) in clusters.iter_mut().zip(&scenario.etcd) {
-            let mut cx = Context { now: Time::ZERO, net: &network, fx: &mut fx };
-            cluster.settle(spec, &mut cx);
-            fx.disturbed.push(cluster.id);
+            let mut ctx = EtcdCtx { now: Time::ZERO, net: &network, fx: &mut fx };
+            cluster.start_warm(spec, &mut ctx);
+            fx.service_changed.push(cluster.id);
         }
         let ids = (0..scenario.clients.len() as u16).map(ClientId);
         let clients = ids.map(|id| Client::new(&scenario, id, seed, &mut fx)).collect();
         let now = Time::ZERO;
         let mut cloud = Cloud::new(&scenario);
         let (net, cloud_now, fx_now) = (&mut network, &mut cloud, &mut fx);
-        let mut at = kube::context::Surroundings { now, scenario: &scenario, net, etcd: &clusters, cloud: cloud_now, fx: fx_now };
-        let kube = Kube::new(seed, options.exact, &mut at);
+        let mut ctx = kube::ctx::KubeCtx { now, scenario: &scenario, net, etcd: &clusters, cloud: cloud_now, fx: fx_now };
+        let kube = Kube::new(seed, options.stepping, &mut ctx);
         let faults = Faults::new(&scenario, seed);
         let (events, queue) = (0, EventQueue::new());
-        let (traffic, servers, woken) = (Traffic::new(&scenario), Servers::new(&scenario), None);
+        let (traffic, servers, resumed) = (Traffic::new(&scenario), Servers::new(&scenario), None);
         let mut simulation =
-            Self { scenario, now, events, queue, network, clusters, clients, cloud, kube, faults, fx, traffic, servers, woken };
+            Self { scenario, now, events, queue, network, clusters, clients, cloud, kube, faults, fx, traffic, servers, resumed };
         simulation.plan_faults();
         simulation
     }
@@ -159,15 +159,15 @@ impl Simulation {
 
     /// A plane.
     #[cfg(test)]
-    pub(crate) fn cluster(&self, id: crate::ids::KubeClusterId) -> &kube::cluster::Plane {
+    pub(crate) fn cluster(&self, id: crate::ids::KubeClusterId) -> &kube::cluster::KubeCluster {
         self.kube.cluster(id)
     }
 
     /// A plane hears of a process.
     #[cfg(test)]
-    pub(crate) fn signal(&mut self, signal: &kube::context::Signal) {
-        let (kube, mut at) = self.kube();
-        kube.hear(signal, &mut at);
+    pub(crate) fn process_changed(&mut self, status: &kube::ctx::ProcessStatus) {
+        let (kube, mut ctx) = self.kube();
+        kube.process_changed(status, &mut ctx);
     }
 
     /// Events handled so far.
@@ -184,29 +184,29 @@ impl Simulation {
     /// the very events that one [`Simulation::run_until`] would have: pausing leaves no mark. (The clock stands at the last event meanwhile.)
     pub fn run_some(&mut self, until: Time, events: u64, sink: &mut dyn FnMut(Time, &Record)) -> bool {
         let last = self.events.saturating_add(events);
-        self.carry_out(sink);
-        if self.woken != Some(until) {
+        self.apply_effects(sink);
+        if self.resumed != Some(until) {
             if !self.handle_until(until, last, sink) {
                 return false;
             }
             self.now = self.now.max(until);
             // What rests may have had events until then, and has them now.
-            self.wake_all();
-            self.carry_out(sink);
-            self.woken = Some(until);
+            self.resume_all();
+            self.apply_effects(sink);
+            self.resumed = Some(until);
         }
         let there = self.handle_until(until, last, sink);
         if there {
             self.now = self.now.max(until);
-            self.woken = None;
+            self.resumed = None;
         }
         there
     }
 
     /// The same, for who only wants to know what adds up ([`Simulation::links`] and the like): what rests is not woken, and the stop
     /// costs no event.
-    pub fn pass(&mut self, until: Time, events: u64, sink: &mut dyn FnMut(Time, &Record)) -> bool {
-        self.carry_out(sink);
+    pub fn advance_quiescent(&mut self, until: Time, events: u64, sink: &mut dyn FnMut(Time, &Record)) -> bool {
+        self.apply_effects(sink);
         let there = self.handle_until(until, self.events.saturating_add(events), sink);
         if there {
             self.now = self.now.max(until);
@@ -220,7 +220,7 @@ impl Simulation {
             self.now = at;
             self.events += 1;
             self.dispatch(event);
-            self.carry_out(sink);
+            self.apply_effects(sink);
         }
         false
     }
@@ -233,13 +233,13 @@ impl Simulation {
 
     /// `before` sees the event before it is handled.
     fn step_with(&mut self, sink: &mut dyn FnMut(Time, &Record), before: impl FnOnce(&Self, Event)) -> Option<Time> {
-        self.carry_out(sink);
+        self.apply_effects(sink);
         let (at, event) = self.queue.pop_until(Time::ZERO + self.scenario.duration)?;
         self.now = at;
         self.events += 1;
         before(self, event);
         self.dispatch(event);
-        self.carry_out(sink);
+        self.apply_effects(sink);
         Some(at)
     }
 
@@ -248,9 +248,9 @@ impl Simulation {
             Event::Etcd(id, EtcdEvent::Request(token)) => {
                 let client = &self.clients[token.client.0 as usize];
                 let (op, until) = (client.op(), self.now + client.timeout());
-                let (cluster, mut cx) = self.etcd_cluster(id);
+                let (cluster, mut ctx) = self.etcd_cluster(id);
                 let host = cluster.members[token.member as usize].host;
-                if !cluster.request(token, op, until, &mut cx) && self.network.is_powered(host) {
+                if !cluster.request(token, op, until, &mut ctx) && self.network.is_powered(host) {
                     // The kernel of a living host answers for the process that is not there.
                     self.fx.answers.push((self.now, token, Answer::Unavailable));
                 }
@@ -258,32 +258,32 @@ impl Simulation {
             Event::Etcd(id, EtcdEvent::Work(token, step, life)) => {
                 let client = &self.clients[token.client.0 as usize];
                 let (op, until) = (client.op(), self.now + client.timeout());
-                let (cluster, mut cx) = self.etcd_cluster(id);
-                cluster.work((token, step, life), op, until, &mut cx);
+                let (cluster, mut ctx) = self.etcd_cluster(id);
+                cluster.work((token, step, life), op, until, &mut ctx);
             }
             Event::Etcd(id, event) => {
-                let (cluster, mut cx) = self.etcd_cluster(id);
-                cluster.handle(event, &mut cx);
+                let (cluster, mut ctx) = self.etcd_cluster(id);
+                cluster.handle(event, &mut ctx);
             }
             Event::Client(id, event) => {
-                let (client, mut at) = self.client(id);
-                client.handle(event, &mut at);
+                let (client, mut ctx) = self.client(id);
+                client.handle(event, &mut ctx);
             }
             Event::Fault(event) => self.fault(event),
             Event::Kube(cluster, event) => {
-                let (kube, mut at) = self.kube();
-                kube.handle(cluster, event, &mut at);
+                let (kube, mut ctx) = self.kube();
+                kube.handle(cluster, event, &mut ctx);
             }
         }
     }
 
-    fn etcd_cluster(&mut self, id: EtcdId) -> (&mut Cluster, Context<'_>) {
-        let cx = Context { now: self.now, net: &self.network, fx: &mut self.fx };
-        (&mut self.clusters[id.0 as usize], cx)
+    fn etcd_cluster(&mut self, id: EtcdId) -> (&mut EtcdCluster, EtcdCtx<'_>) {
+        let ctx = EtcdCtx { now: self.now, net: &self.network, fx: &mut self.fx };
+        (&mut self.clusters[id.0 as usize], ctx)
     }
 
     /// The objects of all Kubernetes clusters.
-    pub fn objects(&self) -> kube::picture::Objects {
+    pub fn objects(&self) -> kube::object_reports::ObjectReports {
         self.kube.objects(self.now, &self.scenario)
     }
 
@@ -292,9 +292,9 @@ impl Simulation {
         self.kube.failback(back, &self.scenario)
     }
 
-    fn kube(&mut self) -> (&mut Kube, kube::context::Surroundings<'_>) {
+    fn kube(&mut self) -> (&mut Kube, kube::ctx::KubeCtx<'_>) {
         let Self { now, scenario, network, clusters, cloud, fx, .. } = self;
-        (&mut self.kube, kube::context::Surroundings { now: *now, scenario, net: network, etcd: clusters, cloud, fx })
+        (&mut self.kube, kube::ctx::KubeCtx { now: *now, scenario, net: network, etcd: clusters, cloud, fx })
     }
 
     /// Does something to a plane.
@@ -302,30 +302,30 @@ impl Simulation {
     pub(crate) fn act(
         &mut self,
         cluster: crate::ids::KubeClusterId,
-        deed: impl FnOnce(&mut kube::cluster::Plane, &mut kube::context::Cx<'_>),
+        action: impl FnOnce(&mut kube::cluster::KubeCluster, &mut kube::ctx::ClusterCtx<'_>),
     ) {
-        let (kube, mut at) = self.kube();
-        kube.act(cluster, deed, &mut at);
+        let (kube, mut ctx) = self.kube();
+        kube.act(cluster, action, &mut ctx);
     }
 
-    fn client(&mut self, id: ClientId) -> (&mut Client, Surroundings<'_>) {
+    fn client(&mut self, id: ClientId) -> (&mut Client, ClientCtx<'_>) {
         let client = &mut self.clients[id.0 as usize];
         let cluster = &mut self.clusters[client.cluster().0 as usize];
         (
             client,
-            Surroundings { now: self.now, net: &self.network, cluster, in_flight: &mut self.servers.in_flight, fx: &mut self.fx },
+            ClientCtx { now: self.now, net: &self.network, cluster, in_flight: &mut self.servers.in_flight, fx: &mut self.fx },
         )
     }
 
     /// Does what the handlers asked for, until nothing is asked any more.
-    fn carry_out(&mut self, sink: &mut dyn FnMut(Time, &Record)) {
+    fn apply_effects(&mut self, sink: &mut dyn FnMut(Time, &Record)) {
         loop {
             for (at, event) in self.fx.schedule.drain(..) {
                 debug_assert!(at >= self.now, "{event:?} at {at:?} lies before {:?}", self.now);
                 self.queue.push(at, event);
             }
             for record in self.fx.records.drain(..) {
-                self.traffic.heed(&record);
+                self.traffic.invalidate(&record);
                 sink(self.now, &record);
             }
             if self.fx.is_settled() {
@@ -334,64 +334,64 @@ impl Simulation {
                     return;
                 }
             }
-            self.tell_clients();
-            for order in std::mem::take(&mut self.fx.orders) {
-                self.obey(order);
+            self.notify_clients();
+            for event in std::mem::take(&mut self.fx.container_events) {
+                self.apply_container_event(event);
             }
             for (id, druid) in std::mem::take(&mut self.fx.checked) {
-                let (cluster, mut cx) = self.etcd_cluster(id);
-                cluster.is_checked_from(druid, &mut cx);
+                let (cluster, mut ctx) = self.etcd_cluster(id);
+                cluster.is_checked_from(druid, &mut ctx);
             }
-            for (id, passage) in std::mem::take(&mut self.fx.passages) {
-                self.clusters[id.0 as usize].pass(passage);
+            for (id, phase) in std::mem::take(&mut self.fx.restore_phases) {
+                self.clusters[id.0 as usize].set_restore_phase(phase);
             }
             for host in std::mem::take(&mut self.fx.deleted_vms) {
                 self.delete_vm(host);
             }
-            for id in std::mem::take(&mut self.fx.disturbed) {
-                self.traffic.disturbed(id);
+            for id in std::mem::take(&mut self.fx.service_changed) {
+                self.traffic.service_changed(id);
                 let (probe, zones) = (self.scenario.probe, self.scenario.zones.len() as u16);
-                let (cluster, mut cx) = self.etcd_cluster(id);
-                cluster.attend(&mut cx);
-                cluster.probe(probe, zones, &mut cx);
+                let (cluster, mut ctx) = self.etcd_cluster(id);
+                cluster.reconcile(&mut ctx);
+                cluster.probe(probe, zones, &mut ctx);
                 for id in self.clients_of(id) {
-                    let (client, mut at) = self.client(id);
-                    client.surroundings_changed(&mut at);
+                    let (client, mut ctx) = self.client(id);
+                    client.network_changed(&mut ctx);
                 }
-                let (kube, mut at) = self.kube();
-                kube.services_changed(id, &mut at);
+                let (kube, mut ctx) = self.kube();
+                kube.services_changed(id, &mut ctx);
             }
         }
     }
 
     fn refresh_traffic(&mut self) {
         let mut traffic = std::mem::take(&mut self.traffic);
-        let stale = traffic.refresh(&self.world());
+        let stale = traffic.refresh(&self.traffic_ctx());
         self.traffic = traffic;
         for cluster in stale {
-            self.seat_clients(cluster);
+            self.attach_clients(cluster);
         }
     }
 
-    fn world(&self) -> World<'_> {
+    fn traffic_ctx(&self) -> TrafficCtx<'_> {
         let Self { now, scenario, network: net, clusters, kube, .. } = self;
-        World { now: *now, scenario, net, etcd: clusters, kube }
+        TrafficCtx { now: *now, scenario, net, etcd: clusters, kube }
     }
 
-    fn obey(&mut self, order: MemberOrder) {
-        let (MemberOrder::Run { member, .. }
-        | MemberOrder::Terminate { member, .. }
-        | MemberOrder::Halt { member, .. }
-        | MemberOrder::List { member, .. }) = order;
-        if let MemberOrder::Run { host, .. } = order {
+    fn apply_container_event(&mut self, event: ContainerEvent) {
+        let (ContainerEvent::Run { member, .. }
+        | ContainerEvent::Terminate { member, .. }
+        | ContainerEvent::Halt { member, .. }
+        | ContainerEvent::List { member, .. }) = event;
+        if let ContainerEvent::Run { host, .. } = event {
             self.member_moves(member, host);
         }
-        let (cluster, mut cx) = self.etcd_cluster(member.cluster);
-        match order {
-            MemberOrder::Run { host, .. } => cluster.run(member.index, host, &mut cx),
-            MemberOrder::Terminate { host, .. } => cluster.withdraw(member.index, host, &mut cx),
-            MemberOrder::Halt { host, reason, .. } => cluster.halt(member.index, host, reason, &mut cx),
-            MemberOrder::List { listed, .. } => cluster.list(member.index, listed, &mut cx),
+        let (cluster, mut ctx) = self.etcd_cluster(member.cluster);
+        match event {
+            ContainerEvent::Run { host, .. } => cluster.run(member.index, host, &mut ctx),
+            ContainerEvent::Terminate { host, .. } => cluster.withdraw(member.index, host, &mut ctx),
+            ContainerEvent::Halt { host, reason, .. } => cluster.halt(member.index, host, reason, &mut ctx),
+            ContainerEvent::List { listed, .. } => cluster.list(member.index, listed, &mut ctx),
         }
     }
 
@@ -405,21 +405,21 @@ impl Simulation {
         }
     }
 
-    fn tell_clients(&mut self) {
+    fn notify_clients(&mut self) {
         for (leaves, token, answer) in std::mem::take(&mut self.fx.answers) {
-            let (client, mut at) = self.client(token.client);
-            client.respond(leaves, token, answer, &mut at);
+            let (client, mut ctx) = self.client(token.client);
+            client.respond(leaves, token, answer, &mut ctx);
         }
         for (member, reset) in std::mem::take(&mut self.fx.stopped) {
             for id in self.clients_of(member.cluster) {
-                let (client, mut at) = self.client(id);
-                client.member_stopped(member.index, reset, &mut at);
+                let (client, mut ctx) = self.client(id);
+                client.member_stopped(member.index, reset, &mut ctx);
             }
         }
         for watched in std::mem::take(&mut self.fx.watched) {
             for id in self.clients_of(watched.member.cluster) {
-                let (client, mut at) = self.client(id);
-                client.notify(watched, &mut at);
+                let (client, mut ctx) = self.client(id);
+                client.notify(watched, &mut ctx);
             }
         }
     }
@@ -428,10 +428,10 @@ impl Simulation {
         (0..).map(ClientId).zip(&self.clients).filter(|(_, client)| client.cluster() == cluster).map(|(id, _)| id).collect()
     }
 
-    fn wake_all(&mut self) {
+    fn resume_all(&mut self) {
         for id in (0..self.clusters.len() as u16).map(EtcdId) {
-            let (cluster, mut cx) = self.etcd_cluster(id);
-            cluster.wake(&mut cx);
+            let (cluster, mut ctx) = self.etcd_cluster(id);
+            cluster.resume(&mut ctx);
         }
     }
 
@@ -440,12 +440,12 @@ impl Simulation {
         let status = |member: &crate::etcd::member::Member| {
             let server = member.server.as_deref();
             let disk = member.disk.content.as_deref();
-            let role = match (member.standing, server) {
-                (Standing::Future | Standing::Removed, _) => Role::Absent,
-                (Standing::Standby, _) => Role::Standby,
-                (Standing::In, Some(server)) if server.raft.config.learners.contains(member.id.index) => Role::Learner,
-                (Standing::In, Some(server)) => server.raft.role.into(),
-                (Standing::In, None) => Role::Follower,
+            let role = match (member.state, server) {
+                (MemberState::Future | MemberState::Removed, _) => Role::Absent,
+                (MemberState::Standby, _) => Role::Standby,
+                (MemberState::Joined, Some(server)) if server.raft.conf_state.learners.contains(member.id.index) => Role::Learner,
+                (MemberState::Joined, Some(server)) => server.raft.role.into(),
+                (MemberState::Joined, None) => Role::Follower,
             };
             let log = server.map(|server| &server.raft.log).or(disk.map(|disk| &disk.log));
             let term = server.map(|server| server.raft.term).or(disk.map(|disk| disk.term));

@@ -10,7 +10,7 @@ mod watches;
 
 use std::sync::Arc;
 
-use super::{Exact, Options};
+use super::{Options, Stepping};
 use crate::ids::{EtcdId, MemberId, NodeId, VolumeId, ZoneId};
 use crate::kernel::time::{Duration, Time};
 use crate::observe::testing::{client, three_zones};
@@ -20,7 +20,7 @@ use crate::run::run;
 use crate::scenario::{Direction, Fault, FaultTarget, Load, MemberChange, Op, Operation, PlannedFault, Scenario, Target};
 
 fn full() -> Options {
-    Options { exact: Exact::Full, raft_records: true, ..Options::default() }
+    Options { stepping: Stepping::EveryEvent, raft_records: true, ..Options::default() }
 }
 
 fn puts(per_s: u64) -> crate::scenario::Client {
@@ -34,12 +34,12 @@ fn report(scenario: Scenario, options: Options, seed: u64) -> Report {
 
 /// Every story here, in both modes: the same report but for the number of events.
 fn check_modes(scenario: &Scenario, seed: u64) -> Report {
-    let fast = report(scenario.clone(), Options { exact: Exact::Fast, ..full() }, seed);
-    let mut exact = report(scenario.clone(), full(), seed);
+    let fast = report(scenario.clone(), Options { stepping: Stepping::FastForward, ..full() }, seed);
+    let mut stepping = report(scenario.clone(), full(), seed);
     assert!(fast.violations.is_empty(), "{:?}", fast.violations);
-    assert!(fast.events <= exact.events);
-    exact.events = fast.events;
-    let (a, b) = (serde_json::to_string_pretty(&fast).unwrap(), serde_json::to_string_pretty(&exact).unwrap());
+    assert!(fast.events <= stepping.events);
+    stepping.events = fast.events;
+    let (a, b) = (serde_json::to_string_pretty(&fast).unwrap(), serde_json::to_string_pretty(&stepping).unwrap());
     for (line, (a, b)) in a.lines().zip(b.lines()).enumerate() {
         assert_eq!(a, b, "line {line} of the reports (fast, full) under seed {seed}: {:?}", scenario.faults);
     }

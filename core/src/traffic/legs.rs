@@ -15,7 +15,7 @@ use crate::client::GRPC_OVERHEAD;
 use crate::etcd::codec;
 use crate::etcd::raft::log::{Command, Entry, Token};
 use crate::etcd::raft::message::{Kind, Message};
-use crate::etcd::ready::{Watcher, event_bytes, stored_bytes};
+use crate::etcd::ready::{WatchScope, event_bytes, stored_bytes};
 use crate::network::ledger::{Class, Volume};
 use crate::network::wire::Burst;
 use crate::scenario::Op;
@@ -114,7 +114,7 @@ pub fn legs(op: Op, at: Point) -> Vec<Leg> {
 
 /// What an API server that watches is told of an operation: bytes of the event; `None`: nothing.
 pub fn event(op: Op) -> Option<u64> {
-    Command::of(op).map(|command| event_bytes(command, Watcher::ApiServer)).filter(|bytes| *bytes > 0)
+    Command::of(op).map(|command| event_bytes(command, WatchScope::ApiServer)).filter(|bytes| *bytes > 0)
 }
 
 /// Keys and values that an operation stores.

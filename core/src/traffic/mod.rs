@@ -6,8 +6,8 @@
 //!  who serves, leads, is linked to whom, and where --> Flow: between endpoints and zones --settle--> totals
 //! ```
 //!
-//! Whatever may change who sends what to whom is a record, or a cluster that is disturbed ([`Traffic::heed`],
-//! [`Traffic::disturbed`]); the flows of that plane are found anew at the end of the event. What flows takes no time of etcd, wakes no
+//! Whatever may change who sends what to whom is a record, or a cluster that is disturbed ([`Traffic::invalidate`],
+//! [`Traffic::service_changed`]); the flows of that plane are found anew at the end of the event. What flows takes no time of etcd, wakes no
 //! group at rest and adds nothing to logs: a month costs as many steps as something changes in it. While nobody answers, nothing is asked.
 //! What is asked one by one ([`Requests::one_by_one`](crate::scenario::kube::usage::Requests::one_by_one)) does not flow.
 
@@ -18,7 +18,7 @@ mod routes;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::etcd::cluster::Cluster;
+use crate::etcd::cluster::EtcdCluster;
 use crate::ids::{Endpoint, EtcdId, KubeClusterId, WorkloadId, ZoneId};
 use crate::kernel::time::Time;
 use crate::kube::Kube;
@@ -34,7 +34,7 @@ use plan::{Amount, Plan, Rate};
 
 /// What flows are found from.
 #[derive(Clone, Copy, Debug)]
-pub struct World<'a> {
+pub struct TrafficCtx<'a> {
     /// The current time.
     pub now: Time,
     /// What is simulated.
@@ -42,7 +42,7 @@ pub struct World<'a> {
     /// Hosts and paths.
     pub net: &'a Network,
     /// etcd clusters.
-    pub etcd: &'a [Cluster],
+    pub etcd: &'a [EtcdCluster],
     /// Planes.
     pub kube: &'a Kube,
 }
@@ -77,7 +77,7 @@ struct Total {
 
 /// The traffic of one control plane.
 #[derive(Clone, Debug)]
-struct Plane {
+struct ClusterFlows {
     /// Where some of what its servers ask of etcd is asked one by one, and where all of it flows.
     plans: [Arc<Plan>; 2],
     /// Its shoot: a place in [`KubeModel::shoots`](crate::kube::spec::KubeModel::shoots).
@@ -100,7 +100,7 @@ struct Plane {
 /// The traffic of all control planes that are in use.
 #[derive(Clone, Debug, Default)]
 pub struct Traffic {
-    clusters: BTreeMap<KubeClusterId, Plane>,
+    clusters: BTreeMap<KubeClusterId, ClusterFlows>,
     of_cluster: BTreeMap<EtcdId, KubeClusterId>,
     /// Of which plane the pods of a component are callers.
     of_component: BTreeMap<(KubeClusterId, WorkloadId), KubeClusterId>,
@@ -147,7 +147,7 @@ impl Traffic {
                 }
             }
             let (all, since, totals, pairs, written) = Default::default();
-            let own = Plane { plans: own, shoot, events, components, all, since, totals, pairs, written };
+            let own = ClusterFlows { plans: own, shoot, events, components, all, since, totals, pairs, written };
             traffic.clusters.insert(hosted.cluster, own);
             traffic.stale.insert(hosted.cluster);
         }
@@ -155,7 +155,7 @@ impl Traffic {
     }
 
     /// Something happened.
-    pub fn heed(&mut self, record: &Record) {
+    pub fn invalidate(&mut self, record: &Record) {
         let cluster = match record {
             Record::Kube(cluster, KubeRecord::ApiServer(..)) => self.clusters.contains_key(cluster).then_some(cluster),
             Record::Kube(seed, KubeRecord::Pod(pod, PodFact::Ready(_) | PodFact::Removed)) => {
@@ -172,7 +172,7 @@ impl Traffic {
     }
 
     /// A cluster may answer otherwise than before, or its members hear each other otherwise.
-    pub fn disturbed(&mut self, cluster: EtcdId) {
+    pub fn service_changed(&mut self, cluster: EtcdId) {
         self.stale.extend(self.of_cluster.get(&cluster));
     }
 
@@ -185,27 +185,27 @@ impl Traffic {
     }
 
     /// How many times over each of a plane's requests is asked one by one now, by so many servers; `None`: all of it flows.
-    pub(crate) fn times(&self, id: KubeClusterId, servers: usize, at: &World<'_>) -> Option<Vec<usize>> {
-        self.clusters.get(&id).filter(|cluster| !cluster.all).map(|cluster| routes::times(id, cluster, servers, at))
+    pub(crate) fn times(&self, id: KubeClusterId, servers: usize, ctx: &TrafficCtx<'_>) -> Option<Vec<usize>> {
+        self.clusters.get(&id).filter(|cluster| !cluster.all).map(|cluster| routes::times(id, cluster, servers, ctx))
     }
 
     /// Finds anew what flows where something may have changed; which planes' may have.
-    pub fn refresh(&mut self, at: &World<'_>) -> BTreeSet<KubeClusterId> {
+    pub fn refresh(&mut self, ctx: &TrafficCtx<'_>) -> BTreeSet<KubeClusterId> {
         let stale = std::mem::take(&mut self.stale);
         for id in stale.iter().copied() {
             let cluster = self.clusters.get_mut(&id).expect("a plane that is in use");
-            let (flow, written) = routes::flow(id, cluster, at);
+            let (flow, written) = routes::flow(id, cluster, ctx);
             if !cluster.flows(&flow, written) {
-                cluster.change(flow, written, at.now);
+                cluster.change(flow, written, ctx.now);
             }
         }
         stale
     }
 
     /// Whether every plane's traffic flows as it was last found: nothing has changed unnoticed.
-    pub fn is_fresh(&self, at: &World<'_>) -> bool {
-        let flows = |id: KubeClusterId, cluster: &Plane| {
-            let (flow, written) = routes::flow(id, cluster, at);
+    pub fn is_fresh(&self, ctx: &TrafficCtx<'_>) -> bool {
+        let flows = |id: KubeClusterId, cluster: &ClusterFlows| {
+            let (flow, written) = routes::flow(id, cluster, ctx);
             cluster.flows(&flow, written)
         };
         self.clusters.iter().all(|(id, cluster)| self.stale.contains(id) || flows(*id, cluster))
@@ -246,7 +246,7 @@ impl Traffic {
     }
 }
 
-impl Plane {
+impl ClusterFlows {
     fn plan(&self) -> &Plan {
         &self.plans[usize::from(self.all)]
     }

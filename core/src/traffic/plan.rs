@@ -81,7 +81,7 @@ pub struct Stream {
 
 /// What all writes, or all reads, of one of the etcd clusters send.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Asked {
+pub struct EtcdCalls {
     /// Where the member that is asked leads.
     pub of_leader: Vec<Stream>,
     /// Where another does.
@@ -90,20 +90,20 @@ pub struct Asked {
 
 /// What is asked of etcd, and what follows from it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Asks {
+pub struct CallerFlows {
     /// Of which of its clusters, whether that writes, and what it sends.
-    pub etcd: Vec<(Objects, bool, Asked)>,
+    pub etcd: Vec<(Objects, bool, EtcdCalls)>,
     /// Events for the watch that each API server holds.
     pub watched: Vec<Stream>,
     /// Events for those that watch at an API server: pods of [`WATCHER`].
-    pub told: Vec<Stream>,
+    pub events: Vec<Stream>,
     /// Keys and values that get into etcd-main.
     pub written: Rate,
 }
 
 /// All that some callers ask, for each of what there may be more or fewer of.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Group {
+pub struct CallerGroup {
     /// Who asks.
     pub by: Caller,
     /// What there is more or less of.
@@ -111,14 +111,14 @@ pub struct Group {
     /// Questions there and answers back.
     pub calls: Vec<Stream>,
     /// What API servers ask of etcd for it.
-    pub asks: Asks,
+    pub asks: CallerFlows,
 }
 
 /// What a control plane asks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
     /// In no order.
-    pub groups: Vec<Group>,
+    pub groups: Vec<CallerGroup>,
 }
 
 /// How many times over something is asked now: not at all without pods of who asks. `pods`: of a component, how many there are.
@@ -156,18 +156,18 @@ impl Plan {
         plan
     }
 
-    fn group(&mut self, own: &Requests) -> &mut Group {
+    fn group(&mut self, own: &Requests) -> &mut CallerGroup {
         let place = self.groups.iter().position(|group| group.by == own.by && group.each == own.each).unwrap_or_else(|| {
             let (calls, asks) = Default::default();
-            self.groups.push(Group { by: own.by.clone(), each: own.each, calls, asks });
+            self.groups.push(CallerGroup { by: own.by.clone(), each: own.each, calls, asks });
             self.groups.len() - 1
         });
         &mut self.groups[place]
     }
 
     /// All that is asked of etcd where each group asks so many times over.
-    pub fn asks(&self, times: &[usize]) -> Asks {
-        let mut all = Asks::default();
+    pub fn asks(&self, times: &[usize]) -> CallerFlows {
+        let mut all = CallerFlows::default();
         for (group, times) in self.groups.iter().zip(times) {
             all.add(&group.asks, *times);
         }
@@ -175,7 +175,7 @@ impl Plan {
     }
 }
 
-impl Group {
+impl CallerGroup {
     fn add(&mut self, own: &Requests, at: Point, all: bool) {
         if own.by != Caller::Server {
             let question = Leg::framed([Part::Caller, Part::Server], Class::ApiRequest, own.question.into(), at.tls);
@@ -204,14 +204,14 @@ impl Group {
             flow(&mut self.asks.watched, Stream::of(&leg, own.per_million_s));
         }
         let leg = Leg::framed([Part::Server, Part::Caller], Class::ApiEvent, own.answer, at.tls);
-        flow(&mut self.asks.told, Stream::of(&leg, own.per_million_s.saturating_mul(own.watchers.into())));
+        flow(&mut self.asks.events, Stream::of(&leg, own.per_million_s.saturating_mul(own.watchers.into())));
     }
 }
 
-impl Asks {
-    fn of(&mut self, objects: Objects, writes: bool) -> &mut Asked {
+impl CallerFlows {
+    fn of(&mut self, objects: Objects, writes: bool) -> &mut EtcdCalls {
         let place = self.etcd.iter().position(|(of, write, _)| (*of, *write) == (objects, writes)).unwrap_or_else(|| {
-            self.etcd.push((objects, writes, Asked::default()));
+            self.etcd.push((objects, writes, EtcdCalls::default()));
             self.etcd.len() - 1
         });
         &mut self.etcd[place].2
@@ -226,7 +226,7 @@ impl Asks {
             add(&mut own.of_follower, &asked.of_follower);
         }
         add(&mut self.watched, &other.watched);
-        add(&mut self.told, &other.told);
+        add(&mut self.events, &other.events);
         self.written.add(other.written.share(times, 1));
     }
 }

@@ -5,14 +5,14 @@
 //! - An API server asks the member of etcd-main that its connection is with. Its connections to etcd-events are not followed: it asks
 //!   each member that answers equally often.
 
-use crate::etcd::cluster::Cluster;
+use crate::etcd::cluster::EtcdCluster;
 use crate::ids::{Endpoint, KubeClusterId, MemberId, WorkloadId, ZoneId};
 use crate::kube::api::Running;
 use crate::network::HostId;
 use crate::scenario::kube::usage::{Caller, Each, Objects, WATCHER};
 use crate::traffic::legs::Part;
-use crate::traffic::plan::{self, Asked, Rate, Stream};
-use crate::traffic::{Flow, Key, Plane, World};
+use crate::traffic::plan::{self, EtcdCalls, Rate, Stream};
+use crate::traffic::{ClusterFlows, Flow, Key, TrafficCtx};
 
 /// An end of a flow.
 type End = (Endpoint, ZoneId);
@@ -27,14 +27,14 @@ struct Server {
 }
 
 /// API servers that have a connection to etcd: all of them, and those that clients are sent to and that get answers.
-fn servers(id: KubeClusterId, at: &World<'_>) -> (Vec<Server>, Vec<Server>) {
-    let main = &at.etcd[at.scenario.kube.clusters[id.0 as usize].etcd.0 as usize];
+fn servers(id: KubeClusterId, ctx: &TrafficCtx<'_>) -> (Vec<Server>, Vec<Server>) {
+    let main = &ctx.etcd[ctx.scenario.kube.clusters[id.0 as usize].etcd.0 as usize];
     let (mut linked, mut serving) = (Vec::new(), Vec::new());
-    for Running { host, ready, linked: member, .. } in at.kube.cluster(id).api().servers() {
+    for Running { host, ready, linked: member, .. } in ctx.kube.cluster(id).api().servers() {
         let Some(member) = member else { continue };
         let server = Server { host, member };
         linked.push(server);
-        if ready && main.time_at(member, true, false, at.net).is_some() {
+        if ready && main.time_at(member, true, false, ctx.net).is_some() {
             serving.push(server);
         }
     }
@@ -42,12 +42,12 @@ fn servers(id: KubeClusterId, at: &World<'_>) -> (Vec<Server>, Vec<Server>) {
 }
 
 /// What flows in and around a plane now, and what gets into its etcd-main.
-pub(super) fn flow(id: KubeClusterId, cluster: &Plane, at: &World<'_>) -> (Flow, Rate) {
-    let main = &at.etcd[at.scenario.kube.clusters[id.0 as usize].etcd.0 as usize];
-    let (linked, serving) = servers(id, at);
-    let mut found = Found { id, at, flow: Flow::new() };
+pub(super) fn flow(id: KubeClusterId, cluster: &ClusterFlows, ctx: &TrafficCtx<'_>) -> (Flow, Rate) {
+    let main = &ctx.etcd[ctx.scenario.kube.clusters[id.0 as usize].etcd.0 as usize];
+    let (linked, serving) = servers(id, ctx);
+    let mut found = Found { id, ctx, flow: Flow::new() };
     let plan = cluster.plan();
-    let pods = Pods::find(id, cluster, at);
+    let pods = Pods::find(id, cluster, ctx);
     let times: Vec<usize> = plan.groups.iter().map(|group| pods.times((&group.by, group.each), serving.len())).collect();
     let asks = plan.asks(&times);
     for (objects, writes, asked) in &asks.etcd {
@@ -58,8 +58,8 @@ pub(super) fn flow(id: KubeClusterId, cluster: &Plane, at: &World<'_>) -> (Flow,
                 }
             }
             Objects::Events => {
-                let Some(events) = cluster.events.map(|events| &at.etcd[events.0 as usize]) else { continue };
-                let open = |member: &u8| events.time_at(*member, true, *writes, at.net).is_some();
+                let Some(events) = cluster.events.map(|events| &ctx.etcd[events.0 as usize]) else { continue };
+                let open = |member: &u8| events.time_at(*member, true, *writes, ctx.net).is_some();
                 let members: Vec<u8> = (0..events.members.len() as u8).filter(open).collect();
                 for (server, member) in serving.iter().flat_map(|server| members.iter().map(move |member| (*server, *member))) {
                     found.ask(events, Server { member, ..server }, *writes, asked, serving.len() * members.len());
@@ -68,7 +68,7 @@ pub(super) fn flow(id: KubeClusterId, cluster: &Plane, at: &World<'_>) -> (Flow,
         }
     }
     // Every server that runs watches, whether clients are sent to it or not, while there is something to tell.
-    let writing = serving.iter().filter(|server| main.time_at(server.member, true, true, at.net).is_some()).count();
+    let writing = serving.iter().filter(|server| main.time_at(server.member, true, true, ctx.net).is_some()).count();
     for watched in asks.watched.iter().filter(|_| writing > 0) {
         for server in &linked {
             found.add(watched, (found.member(main, server.member), found.server(*server)), 1);
@@ -77,21 +77,21 @@ pub(super) fn flow(id: KubeClusterId, cluster: &Plane, at: &World<'_>) -> (Flow,
     for (group, times) in plan.groups.iter().zip(times) {
         let callers = match &group.by {
             Caller::Server => continue,
-            Caller::Outside => &outside(id, cluster, at),
+            Caller::Outside => &outside(id, cluster, ctx),
             Caller::Component(name) => pods.of(name),
         };
         found.exchange(&group.calls, times, callers, &serving);
     }
     if writing > 0 {
-        found.exchange(&asks.told, 1, pods.of(WATCHER), &serving);
+        found.exchange(&asks.events, 1, pods.of(WATCHER), &serving);
     }
     (found.flow, asks.written.share(writing, serving.len().max(1)))
 }
 
 /// How many times over each of a plane's requests is asked now ([`plan::times`]).
-pub(super) fn times(id: KubeClusterId, cluster: &Plane, servers: usize, at: &World<'_>) -> Vec<usize> {
-    let pods = Pods::find(id, cluster, at);
-    let requests = &at.scenario.kube.clusters[id.0 as usize].requests;
+pub(super) fn times(id: KubeClusterId, cluster: &ClusterFlows, servers: usize, ctx: &TrafficCtx<'_>) -> Vec<usize> {
+    let pods = Pods::find(id, cluster, ctx);
+    let requests = &ctx.scenario.kube.clusters[id.0 as usize].requests;
     requests.iter().map(|own| pods.times((&own.by, own.each), servers)).collect()
 }
 
@@ -99,13 +99,13 @@ pub(super) fn times(id: KubeClusterId, cluster: &Plane, servers: usize, at: &Wor
 struct Pods<'a>(Vec<(&'a str, Vec<End>)>);
 
 impl<'a> Pods<'a> {
-    fn find(id: KubeClusterId, cluster: &'a Plane, at: &World<'_>) -> Self {
+    fn find(id: KubeClusterId, cluster: &'a ClusterFlows, ctx: &TrafficCtx<'_>) -> Self {
         let ends = |(seed, workload): &(KubeClusterId, WorkloadId)| {
-            let store = at.kube.cluster(*seed).store();
+            let store = ctx.kube.cluster(*seed).store();
             let pods = store.pods_of(*workload).filter(|(_, pod)| pod.ready);
             let hosts = pods.filter_map(|(_, pod)| Some(store.get_node(pod.node?)?.host));
-            let there = hosts.filter(|host| at.net.is_powered(*host));
-            there.map(|host| (Endpoint::Components(id), at.net.zone(host))).collect::<Vec<End>>()
+            let there = hosts.filter(|host| ctx.net.is_powered(*host));
+            there.map(|host| (Endpoint::Components(id), ctx.net.zone(host))).collect::<Vec<End>>()
         };
         Self(cluster.components.iter().map(|(name, places)| (name.as_str(), places.iter().flat_map(ends).collect())).collect())
     }
@@ -120,15 +120,15 @@ impl<'a> Pods<'a> {
 }
 
 /// Where that is that comes through the load balancer: each zone of the seed.
-fn outside(id: KubeClusterId, cluster: &Plane, at: &World<'_>) -> Vec<End> {
-    let seed = at.kube.seed_of(cluster.shoot);
-    let zones = seed.map(|seed| &at.scenario.kube.seeds[seed.0 as usize].zones);
+fn outside(id: KubeClusterId, cluster: &ClusterFlows, ctx: &TrafficCtx<'_>) -> Vec<End> {
+    let seed = ctx.kube.seed_of(cluster.shoot);
+    let zones = seed.map(|seed| &ctx.scenario.kube.seeds[seed.0 as usize].zones);
     zones.into_iter().flatten().map(|zone| (Endpoint::Outside(id), *zone)).collect()
 }
 
 struct Found<'a> {
     id: KubeClusterId,
-    at: &'a World<'a>,
+    ctx: &'a TrafficCtx<'a>,
     flow: Flow,
 }
 
@@ -147,14 +147,14 @@ impl Found<'_> {
     }
 
     /// What a server asks of a member, and what that makes members say to each other.
-    fn ask(&mut self, cluster: &Cluster, server: Server, writes: bool, asked: &Asked, parts: usize) {
+    fn ask(&mut self, cluster: &EtcdCluster, server: Server, writes: bool, asked: &EtcdCalls, parts: usize) {
         let target = server.member;
-        let Some(leader) = cluster.follows(target).filter(|_| cluster.time_at(target, true, writes, self.at.net).is_some())
+        let Some(leader) = cluster.follows(target).filter(|_| cluster.time_at(target, true, writes, self.ctx.net).is_some())
         else {
             return;
         };
         let others: Vec<u8> = (0..cluster.members.len() as u8)
-            .filter(|other| *other != leader && cluster.hears(leader, *other, self.at.net))
+            .filter(|other| *other != leader && cluster.receives_heartbeats(leader, *other, self.ctx.net))
             .collect();
         for stream in if leader == target { &asked.of_leader } else { &asked.of_follower } {
             let end = |part, other| match part {
@@ -174,13 +174,13 @@ impl Found<'_> {
         }
     }
 
-    fn member(&self, cluster: &Cluster, index: u8) -> End {
+    fn member(&self, cluster: &EtcdCluster, index: u8) -> End {
         let member = &cluster.members[index as usize];
-        (Endpoint::Member(MemberId { cluster: cluster.id, index }), self.at.net.zone(member.host))
+        (Endpoint::Member(MemberId { cluster: cluster.id, index }), self.ctx.net.zone(member.host))
     }
 
     fn server(&self, server: Server) -> End {
-        (Endpoint::Servers(self.id), self.at.net.zone(server.host))
+        (Endpoint::Servers(self.id), self.ctx.net.zone(server.host))
     }
 
     fn part(&self, part: Part, caller: End, server: Server) -> End {

@@ -14,7 +14,7 @@ use zonefall_core::record::Record;
 use zonefall_core::report::Report;
 use zonefall_core::run::run;
 use zonefall_core::scenario::Scenario;
-use zonefall_core::sim::{Exact, Options};
+use zonefall_core::sim::{Options, Stepping};
 
 use super::plan::{Manifest, Planned};
 use crate::quiet::quietly;
@@ -86,7 +86,10 @@ fn load(file: &Path) -> Result<Arc<Scenario>, String> {
 
 /// Makes a run; the error is the message of its panic, without the place in the source, which changes with every edit.
 fn play(scenario: &Arc<Scenario>, planned: &Planned, sink: &mut dyn FnMut(Time, &Record)) -> Result<Report, String> {
-    let options = Options { exact: if planned.every_event { Exact::Full } else { Exact::Fast }, ..Options::default() };
+    let options = Options {
+        stepping: if planned.every_event { Stepping::EveryEvent } else { Stepping::FastForward },
+        ..Options::default()
+    };
     quietly(|| run(scenario, planned.seed, options, sink, &mut |_| {})).map_err(|panic| {
         let said: Vec<&str> = panic.lines().skip(1).collect();
         format!("panic: {}", said.join(" "))

@@ -10,7 +10,7 @@ use zonefall_core::network::ledger::{Class, Volume};
 use zonefall_core::run::{lasting, run};
 use zonefall_core::scenario::kube::gardener::FailureTolerance;
 use zonefall_core::scenario::{Scenario, bundled};
-use zonefall_core::sim::{Exact, LinkTotals, Options, Simulation};
+use zonefall_core::sim::{LinkTotals, Options, Simulation, Stepping};
 
 use zonefall_tests::worlds::dice::{Dice, ms};
 
@@ -90,14 +90,14 @@ fn an_hour_of_a_month_is_the_same_request_by_request() {
         .collect();
     let mut simulation = Simulation::new(Arc::clone(&scenario), 1, Options::default());
     for cluster in &all {
-        simulation.ask_each(*cluster, false);
+        simulation.send_each_request(*cluster, false);
     }
     let from = Time::ZERO + Duration::from_secs(15 * 86_400);
     until(&mut simulation, from);
     let hour = |each: bool| {
         let mut simulation = simulation.clone();
         for cluster in &some {
-            simulation.ask_each(*cluster, each);
+            simulation.send_each_request(*cluster, each);
         }
         let before = pairs(&simulation, &some);
         until(&mut simulation, from + HOUR);
@@ -193,15 +193,15 @@ fn faults_change_flows_at_once() {
                 {"name": "cached", "verb": "get", "rate": "50/s", "cached": true},
             ]});
         }));
-        let report = |exact| {
-            let options = Options { exact, ..Options::default() };
+        let report = |stepping| {
+            let options = Options { stepping, ..Options::default() };
             let mut report = run(&scenario, number, options, &mut |_, _| {}, &mut |_| {});
             report.events = 0;
             report
         };
-        let fast = report(Exact::Fast);
+        let fast = report(Stepping::FastForward);
         assert_eq!(fast.violations, [], "world {number}");
-        assert_eq!(fast, report(Exact::Full), "world {number}");
+        assert_eq!(fast, report(Stepping::EveryEvent), "world {number}");
     }
 }
 

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use judge::{Case, Failure, Seen, judge};
 use serde_json::Value;
 use zonefall_core::etcd::raft::PlantedBug;
-use zonefall_core::sim::Exact;
+use zonefall_core::sim::Stepping;
 use zonefall_tests::threads::parallel;
 use zonefall_tests::worlds::schedules;
 use zonefall_tests::{effort, is_deep};
@@ -28,14 +28,14 @@ const MOST_SHOWN: usize = 3;
 
 /// The schedule with this number.
 fn case(number: usize) -> Case {
-    let exact = if number % 4 < 2 { Exact::Fast } else { Exact::Full };
-    Case { file: schedules::schedule(number as u64), exact, bug: None, liveness: true }
+    let stepping = if number % 4 < 2 { Stepping::FastForward } else { Stepping::EveryEvent };
+    Case { file: schedules::schedule(number as u64), stepping, bug: None, liveness: true }
 }
 
 /// The smallest case that fails like this one, in words that let it be run again.
 fn shrunk(number: usize, case: &Case, failure: &Failure) -> String {
     let (small, how) = shrink::shrink(judge, case, failure);
-    let mode = if small.exact == Exact::Fast { "fast" } else { "full" };
+    let mode = if small.stepping == Stepping::FastForward { "fast" } else { "full" };
     format!(
         "schedule {number}: {failure}\n  shrunk: {how}\n  again: zonefall run this.json --exact {mode}, where this.json is\n{}",
         serde_json::to_string(&small.file).expect("a file is JSON")
@@ -140,10 +140,10 @@ pub(crate) fn regressions(kind: &str) -> Vec<(String, Value)> {
 #[test]
 fn schedules_that_failed_once_hold() {
     for (name, file) in regressions("schedules") {
-        for exact in [Exact::Fast, Exact::Full] {
-            let case = Case { file: file.clone(), exact, bug: None, liveness: true };
+        for stepping in [Stepping::FastForward, Stepping::EveryEvent] {
+            let case = Case { file: file.clone(), stepping, bug: None, liveness: true };
             if let Err(failure) = judge(&case) {
-                panic!("{name}, {exact:?}: {failure}");
+                panic!("{name}, {stepping:?}: {failure}");
             }
         }
     }

@@ -13,7 +13,7 @@ use zonefall_core::record::Record;
 use zonefall_core::report::Report;
 use zonefall_core::run::run;
 use zonefall_core::scenario::Scenario;
-use zonefall_core::sim::{Exact, Options, Simulation};
+use zonefall_core::sim::{Options, Simulation, Stepping};
 use zonefall_tests::quiet::quietly;
 use zonefall_tests::threads::parallel;
 use zonefall_tests::worlds::modes::{pair, scenario};
@@ -26,16 +26,16 @@ const SCENARIOS: usize = 200;
 /// And those of active-passive clusters.
 const PAIRS: usize = 300;
 
-fn report(scenario: &Arc<Scenario>, exact: Exact) -> Report {
-    run(scenario, scenario.seed, Options { exact, raft_records: true, bug: None }, &mut |_, _| {}, &mut |_| {})
+fn report(scenario: &Arc<Scenario>, stepping: Stepping) -> Report {
+    run(scenario, scenario.seed, Options { stepping, raft_records: true, bug: None }, &mut |_, _| {}, &mut |_| {})
 }
 
 /// Whether both modes give the same report, but for `events`, and break no property.
 fn same_in_both_modes(case: &Case) -> Result<Seen, Failure> {
     let scenario = Scenario::from_json(&case.file.to_string()).map_err(|errors| Failure::Refused(errors.to_string()))?;
     let scenario = Arc::new(scenario);
-    let (fast, mut full) =
-        quietly(|| (report(&scenario, Exact::Fast), report(&scenario, Exact::Full))).map_err(Failure::Panic)?;
+    let (fast, mut full) = quietly(|| (report(&scenario, Stepping::FastForward), report(&scenario, Stepping::EveryEvent)))
+        .map_err(Failure::Panic)?;
     if let Some(broken) = fast.violations.first() {
         let at = Time::from_nanos((broken.at_s * 1e9) as u64);
         return Err(Failure::Violation { at, property: broken.property.clone(), text: broken.text.clone() });
@@ -51,19 +51,19 @@ fn same_in_both_modes(case: &Case) -> Result<Seen, Failure> {
 
 /// The first record that only one mode gives; or the first second after which members or bytes on the links differ.
 fn first_difference(scenario: &Arc<Scenario>) -> Option<String> {
-    let simulation = |exact| Simulation::new(Arc::clone(scenario), scenario.seed, Options { exact, ..Options::default() });
+    let simulation = |stepping| Simulation::new(Arc::clone(scenario), scenario.seed, Options { stepping, ..Options::default() });
     let end = Time::ZERO + scenario.duration;
-    let records = |exact| {
+    let records = |stepping| {
         let mut records = Vec::new();
-        simulation(exact).run_until(end, &mut |at, record: &Record| records.push(format!("{at:?} {record:?}")));
+        simulation(stepping).run_until(end, &mut |at, record: &Record| records.push(format!("{at:?} {record:?}")));
         records
     };
-    let (fast, full) = (records(Exact::Fast), records(Exact::Full));
+    let (fast, full) = (records(Stepping::FastForward), records(Stepping::EveryEvent));
     let same = fast.iter().zip(&full).take_while(|(a, b)| a == b).count();
     if same < fast.len().max(full.len()) {
         return Some(format!("record {same}\n    fast: {:?}\n    full: {:?}", fast.get(same), full.get(same)));
     }
-    let (mut fast, mut full) = (simulation(Exact::Fast), simulation(Exact::Full));
+    let (mut fast, mut full) = (simulation(Stepping::FastForward), simulation(Stepping::EveryEvent));
     for second in 1..=end.as_nanos() / 1_000_000_000 {
         let until = Time::from_nanos(second * 1_000_000_000);
         let state = |simulation: &mut Simulation| {
@@ -101,7 +101,7 @@ fn both_modes_give_the_same_report_of_active_passive_clusters() {
 fn same(scenarios: usize, file: impl Fn(u64) -> Value + Sync) {
     let case = |number: usize| {
         let file = file(number as u64);
-        Case { file, exact: Exact::Fast, bug: None, liveness: false }
+        Case { file, stepping: Stepping::FastForward, bug: None, liveness: false }
     };
     let results = parallel(scenarios, |number| same_in_both_modes(&case(number)));
     let failed: Vec<(usize, Failure)> =
@@ -125,7 +125,7 @@ fn same(scenarios: usize, file: impl Fn(u64) -> Value + Sync) {
 #[test]
 fn scenarios_that_differed_once_are_the_same() {
     for (name, file) in regressions("modes") {
-        let case = Case { file, exact: Exact::Fast, bug: None, liveness: false };
+        let case = Case { file, stepping: Stepping::FastForward, bug: None, liveness: false };
         if let Err(failure) = same_in_both_modes(&case) {
             panic!("{name}: {failure}");
         }
@@ -137,7 +137,7 @@ fn parallel_runs_give_the_same_traces() {
     let scenarios: Vec<Arc<Scenario>> = (0..40)
         .map(|number| Arc::new(Scenario::from_json(&scenario(number).to_string()).unwrap_or_else(|errors| panic!("{errors}"))))
         .collect();
-    let hash = |number: usize| report(&scenarios[number], Exact::Fast).trace_hash;
+    let hash = |number: usize| report(&scenarios[number], Stepping::FastForward).trace_hash;
     let alone: Vec<String> = (0..scenarios.len()).map(hash).collect();
     let together = parallel(scenarios.len() * 2, |number| hash(number / 2));
     for (number, pair) in together.chunks(2).enumerate() {

@@ -6,11 +6,11 @@ use serde_json::{Value, json};
 use zonefall_core::report::Report;
 use zonefall_core::run::run;
 use zonefall_core::scenario::{Bundled, Scenario, bundled};
-use zonefall_core::sim::{Exact, Options};
+use zonefall_core::sim::{Options, Stepping};
 use zonefall_tests::effort;
 
-fn report(scenario: &Arc<Scenario>, seed: u64, exact: Exact) -> Report {
-    run(scenario, seed, Options { exact, raft_records: true, ..Options::default() }, &mut |_, _| {}, &mut |_| {})
+fn report(scenario: &Arc<Scenario>, seed: u64, stepping: Stepping) -> Report {
+    run(scenario, seed, Options { stepping, raft_records: true, ..Options::default() }, &mut |_, _| {}, &mut |_| {})
 }
 
 #[test]
@@ -19,7 +19,7 @@ fn bundled_scenarios_meet_their_expectations() {
     for file in bundled() {
         let scenario = Arc::new(Scenario::from_json(file.json).expect("bundled scenarios are valid"));
         for seed in [scenario.seed, 2, 3, 5, 8].into_iter().take(effort(2, 5)) {
-            let report = report(&scenario, seed, Exact::Fast);
+            let report = report(&scenario, seed, Stepping::FastForward);
             let again = format!("zonefall run scenarios/{}.json --seed {seed}", file.name);
             assert_eq!(report.violations.len(), 0, "{again}: {:?}", report.violations);
             bytes_are_conserved(&report, &again);
@@ -52,8 +52,8 @@ fn add(sum: [u64; 3], more: [u64; 3]) -> [u64; 3] {
 fn both_modes_give_the_same_report_of_bundled_scenarios() {
     for file in bundled() {
         let scenario = Arc::new(Scenario::from_json(&smaller(file)).expect("bundled scenarios are valid"));
-        let fast = report(&scenario, scenario.seed, Exact::Fast);
-        let mut full = report(&scenario, scenario.seed, Exact::Full);
+        let fast = report(&scenario, scenario.seed, Stepping::FastForward);
+        let mut full = report(&scenario, scenario.seed, Stepping::EveryEvent);
         assert!(fast.events <= full.events);
         full.events = fast.events;
         assert!(fast == full, "zonefall run scenarios/{}.json: `--exact full` and `fast` differ", file.name);

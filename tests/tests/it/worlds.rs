@@ -8,7 +8,7 @@ use serde_json::Value;
 use zonefall_core::report::Report;
 use zonefall_core::run::run;
 use zonefall_core::scenario::Scenario;
-use zonefall_core::sim::{Exact, Options};
+use zonefall_core::sim::{Options, Stepping};
 use zonefall_tests::effort;
 use zonefall_tests::threads::parallel;
 use zonefall_tests::worlds::kube::world;
@@ -78,13 +78,13 @@ fn generated_kubernetes_worlds_are_valid_and_have_faults_and_operations_of_all_k
 
 #[test]
 fn generated_kubernetes_worlds_break_no_invariant() {
-    let report = |scenario: &Arc<Scenario>, exact| -> Report {
-        run(scenario, scenario.seed, Options { exact, raft_records: true, bug: None }, &mut |_, _| {}, &mut |_| {})
+    let report = |scenario: &Arc<Scenario>, stepping| -> Report {
+        run(scenario, scenario.seed, Options { stepping, raft_records: true, bug: None }, &mut |_, _| {}, &mut |_| {})
     };
     let [usual, thorough] = SIMULATED;
     let saved = parallel(effort(usual, thorough), |number| {
         let scenario = parsed(number as u64);
-        let [fast, mut full] = [Exact::Fast, Exact::Full].map(|exact| report(&scenario, exact));
+        let [fast, mut full] = [Stepping::FastForward, Stepping::EveryEvent].map(|stepping| report(&scenario, stepping));
         assert_eq!(fast.violations, [], "world {number}");
         let saved = full.events.saturating_sub(fast.events);
         full.events = fast.events;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use zonefall_core::kernel::time::Time;
-use zonefall_core::observe::words;
+use zonefall_core::observe::text;
 use zonefall_core::report::Report;
 use zonefall_core::run::{self, Run};
 use zonefall_core::scenario::Scenario;
@@ -42,12 +42,12 @@ impl Course {
 
     /// Simulated up to here.
     pub fn now(&self) -> Time {
-        self.run.world().now()
+        self.run.simulation().now()
     }
 
     /// Events handled so far.
     pub fn events(&self) -> u64 {
-        self.run.world().events()
+        self.run.simulation().events()
     }
 
     /// The run.
@@ -75,12 +75,12 @@ impl Course {
 
     fn carry_out(&mut self, deed: &Deed) -> Result<(), String> {
         self.done += 1;
-        let world = self.run.simulation();
+        let world = self.run.simulation_mut();
         match deed {
             Deed::Break { fault, lasts } => world.try_inject(fault, *lasts).map(|_| ()),
             Deed::Mend { fault } => {
                 if world.active_faults().iter().any(|active| active.id == *fault) {
-                    world.mend(*fault);
+                    world.repair(*fault);
                     Ok(())
                 } else {
                     Err(format!("nothing to mend: fault {} is not under way then", fault.0))
@@ -92,28 +92,29 @@ impl Course {
     /// Handles all that happens at the next instant, which is not after `end`; `None`: nothing does. For a run message by message.
     pub fn step(&mut self, deeds: &[(Time, Deed)], end: Time) -> Option<Instant> {
         let deed = deeds.get(self.done);
-        let at = [self.run.world().next_event(), deed.map(|(at, _)| *at)].into_iter().flatten().min().filter(|at| *at <= end)?;
+        let at =
+            [self.run.simulation().next_event(), deed.map(|(at, _)| *at)].into_iter().flatten().min().filter(|at| *at <= end)?;
         let at = at.max(self.now());
         let mut said = Vec::new();
         self.events_at(at, &mut said);
         while let Some((_, deed)) = deeds.get(self.done).filter(|(due, _)| *due <= at) {
-            said.push(deed_words(deed, self.run.world()));
+            said.push(deed_words(deed, self.run.simulation()));
             // The branch's own head has done it, or says why it cannot.
             self.carry_out(deed).ok()?;
-            self.run.simulation().run_some(at, 0, &mut |_, _| {});
+            self.run.simulation_mut().run_some(at, 0, &mut |_, _| {});
             self.events_at(at, &mut said);
         }
         Some(Instant { at, words: said })
     }
 
     fn events_at(&mut self, at: Time, said: &mut Vec<String>) {
-        let world = self.run.simulation();
+        let world = self.run.simulation_mut();
         for _ in 0..MOST_AT_AN_INSTANT {
             if world.next_event().is_none_or(|next| next > at) {
                 return;
             }
-            let Some(step) = world.step_in_words(&mut |_, _| {}) else { return };
-            said.extend(step.words);
+            let Some(step) = world.step_described(&mut |_, _| {}) else { return };
+            said.extend(step.text);
         }
     }
 }
@@ -121,10 +122,10 @@ impl Course {
 fn deed_words(deed: &Deed, world: &zonefall_core::sim::Simulation) -> String {
     let scenario = world.scenario();
     match deed {
-        Deed::Break { fault, .. } => words::began(fault, scenario),
+        Deed::Break { fault, .. } => text::began(fault, scenario),
         Deed::Mend { fault } => {
             let active = world.active_faults().iter().find(|active| active.id == *fault);
-            active.map_or_else(String::new, |active| words::over(&active.fault, scenario))
+            active.map_or_else(String::new, |active| text::ended(&active.fault, scenario))
         }
     }
 }
@@ -149,7 +150,7 @@ pub struct Branch {
 impl Branch {
     /// A branch whose simulation begins with `head`.
     pub fn new(head: Course, deeds: Deeds, keyframes: Keyframes) -> Self {
-        let (now, duration) = (head.now(), head.run.world().scenario().duration);
+        let (now, duration) = (head.now(), head.run.simulation().scenario().duration);
         // A head that stands at a stop may not have handled all that happens there: the stop is made again, which does no harm.
         let steps = (1..run::STEPS).take_while(|step| run::milestone(duration, *step) < now).last().unwrap_or(0);
         let stands = (now, head.events());
@@ -172,7 +173,7 @@ impl Branch {
     /// Why the branch must be given up, in plain words.
     pub fn work(&mut self, limits: &Limits, spacing: u64) -> Result<(), String> {
         let Some(head) = self.head.as_mut().filter(|_| self.steps < run::STEPS) else { return Ok(()) };
-        let duration = head.run.world().scenario().duration;
+        let duration = head.run.simulation().scenario().duration;
         if head.advance(&self.deeds, run::milestone(duration, self.steps + 1), limits.slice)? {
             self.steps += 1;
         }
@@ -181,7 +182,7 @@ impl Branch {
         if now > self.stands.0 {
             self.stands = (now, events);
         } else if events - self.stands.1 > limits.most_events_at_once {
-            let (n, at) = (events - self.stands.1, words::duration(now.since(Time::ZERO)));
+            let (n, at) = (events - self.stands.1, text::duration(now.since(Time::ZERO)));
             return Err(format!("its time stands still at {at}: {n} events happened at that moment, with no end in sight"));
         }
         Ok(())
@@ -205,7 +206,7 @@ impl Branch {
         let run = self.head.as_mut()?.run();
         let mut report = run.report();
         if done {
-            report.judge(run.world().scenario());
+            report.judge(run.simulation().scenario());
         }
         Some(report)
     }

@@ -3,7 +3,7 @@
 //! Playing looks forward in small strides: the clone goes on. Looking back, or far ahead, starts from the nearest keyframe.
 
 use zonefall_core::kernel::time::{Duration, Time};
-use zonefall_core::sim::picture::Picture;
+use zonefall_core::sim::view::SimulationView;
 
 use super::branch::{Branch, Course};
 use super::protocol::BranchId;
@@ -74,7 +74,7 @@ impl Cursor {
     }
 
     /// The picture where it is, and the event that led there, in plain words.
-    pub fn view(&mut self, branch: &Branch, view: View, end: Time) -> (Picture, String) {
+    pub fn view(&mut self, branch: &Branch, view: View, end: Time) -> (SimulationView, String) {
         let mut said = String::new();
         match view {
             View::Look { messages: false, .. } => {}
@@ -82,12 +82,12 @@ impl Cursor {
             View::Step { forward: true, .. } => said = self.forward(branch, end),
             View::Step { at, forward: false } => said = self.back(branch, at, end),
         }
-        (self.course.run().world().picture(), said)
+        (self.course.run().simulation().view(), said)
     }
 
     fn message_by_message(&mut self) {
         if !self.messages {
-            self.course.run().simulation().message_by_message();
+            self.course.run().simulation_mut().message_by_message();
             self.messages = true;
         }
     }

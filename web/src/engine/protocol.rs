@@ -12,7 +12,7 @@ use zonefall_core::ids::FaultId;
 use zonefall_core::kernel::time::{Duration, Time};
 use zonefall_core::report::Report;
 use zonefall_core::scenario::Fault;
-use zonefall_core::sim::picture::Picture;
+use zonefall_core::sim::view::SimulationView;
 
 /// An [`Ask`] or a [`Tell`] as it is sent.
 ///
@@ -146,7 +146,7 @@ pub enum Tell {
         /// Which branch.
         branch: BranchId,
         /// The world then.
-        picture: Picture,
+        picture: SimulationView,
         /// The event stepped to, in plain words; empty after a look.
         event: String,
     },

@@ -9,7 +9,7 @@ use zonefall_core::report::Report;
 use zonefall_core::run;
 use zonefall_core::scenario::{Direction, Fault, FaultTarget, PlannedFault, Scenario, bundled};
 use zonefall_core::sim::Options;
-use zonefall_core::sim::picture::Picture;
+use zonefall_core::sim::view::SimulationView;
 
 use super::keyframes::{Keyframes, Limits, Watermark};
 use super::protocol::{self, Ask, BranchId, Deed, LoadId, Tell};
@@ -77,17 +77,17 @@ impl Worker {
         tells
     }
 
-    fn look(&mut self, at: Time, messages: bool) -> Picture {
+    fn look(&mut self, at: Time, messages: bool) -> SimulationView {
         self.session.ask(Ask::Look { load: LOAD, at, messages });
         self.looked().0
     }
 
-    fn step(&mut self, at: Time, forward: bool) -> (Picture, String) {
+    fn step(&mut self, at: Time, forward: bool) -> (SimulationView, String) {
         self.session.ask(Ask::Step { load: LOAD, at, forward });
         self.looked()
     }
 
-    fn looked(&mut self) -> (Picture, String) {
+    fn looked(&mut self) -> (SimulationView, String) {
         while !self.session.is_idle() {
             for tell in self.work() {
                 if let Tell::Looked { picture, event, .. } = tell {
@@ -120,7 +120,7 @@ fn final_report(tells: &[Tell], of: BranchId) -> Report {
 }
 
 /// All but the engine's effort.
-fn world(mut picture: Picture) -> Picture {
+fn world(mut picture: SimulationView) -> SimulationView {
     picture.events = 0;
     picture
 }
@@ -158,7 +158,7 @@ fn looks_are_what_a_fresh_run_shows() {
                 let mut fresh = run::Run::new(&scenario, scenario.seed, Options::default());
                 fresh.advance(at, &mut |_, _| {});
                 let seen = worker.look(at, dice.below(2) == 0);
-                assert_eq!(world(seen), world(fresh.world().picture()), "{name} at {at:?}");
+                assert_eq!(world(seen), world(fresh.simulation().view()), "{name} at {at:?}");
             }
         }
     }
@@ -198,7 +198,7 @@ fn a_fork_of_a_fork_mends_and_looks_know_what_was_done() {
     let cut_off = broken.faults.iter().find(|active| active.from == s(100)).expect("it is broken").id;
     worker.fork(2, 1, s(130), Deed::Mend { fault: cut_off });
     worker.finish();
-    let is_cut = |picture: &Picture| picture.faults.iter().any(|active| active.id == cut_off && active.from == s(100));
+    let is_cut = |picture: &SimulationView| picture.faults.iter().any(|active| active.id == cut_off && active.from == s(100));
     assert!(is_cut(&worker.look(s(129), false)));
     assert!(!is_cut(&worker.look(s(130), false)));
     // Switching shows the other course at once.
@@ -273,7 +273,7 @@ fn memory_thins_the_keyframes_and_looks_stay_right() {
         })
     };
     let plenty = kept(&worker.finish()).expect("progress is told");
-    let exact = worker.look(s(500), false);
+    let stepping = worker.look(s(500), false);
     let mut worker = Worker::loaded("five-members");
     worker.memory_bytes = 300 << 20;
     worker.work();
@@ -281,7 +281,7 @@ fn memory_thins_the_keyframes_and_looks_stay_right() {
     worker.memory_bytes = 400 << 20;
     let few = kept(&worker.finish()).expect("progress is told");
     assert!(few * 3 < plenty, "{few} of {plenty}");
-    assert_eq!(worker.look(s(500), false).etcd, exact.etcd);
+    assert_eq!(worker.look(s(500), false).etcd, stepping.etcd);
     // Memory that does not grow any more is no reason to drop anything.
     let mut watermark = Watermark::default();
     let passed = [50, 101, 101, 104, 110, 110, 90, 111, 120].map(|memory| watermark.is_passed(memory, 100));

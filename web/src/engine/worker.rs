@@ -78,7 +78,7 @@ impl Worker {
         let mut session = self.session.borrow_mut();
         let memory_bytes = core::arch::wasm32::memory_size::<0>() * PAGE_BYTES;
         for tell in session.work(|| self.clock.now(), SLICE_MS, memory_bytes) {
-            self.tell(&tell);
+            self.describe(&tell);
         }
         if !session.is_idle() {
             self.wake();

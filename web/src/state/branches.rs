@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use zonefall_core::kernel::time::Time;
-use zonefall_core::observe::words;
+use zonefall_core::observe::text;
 use zonefall_core::report::Report;
 
 use super::playback::moment;
@@ -69,10 +69,10 @@ impl State {
     fn words(&self, deed: &Deed) -> Result<String, String> {
         let scenario = self.scenario.as_ref().ok_or("Nothing runs yet.")?;
         match deed {
-            Deed::Break { fault, .. } => Ok(words::began(fault, scenario)),
+            Deed::Break { fault, .. } => Ok(text::began(fault, scenario)),
             Deed::Mend { fault } => {
                 let active = self.picture.iter().flat_map(|picture| &picture.faults).find(|active| active.id == *fault);
-                active.map(|active| words::over(&active.fault, scenario)).ok_or_else(|| "That is whole already.".to_owned())
+                active.map(|active| text::ended(&active.fault, scenario)).ok_or_else(|| "That is whole already.".to_owned())
             }
         }
     }

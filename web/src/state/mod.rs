@@ -28,7 +28,7 @@ use zonefall_core::kernel::time::Time;
 use zonefall_core::kube::name::{MachineName, PodName};
 use zonefall_core::report::Report;
 use zonefall_core::scenario::Scenario;
-use zonefall_core::sim::picture::Picture;
+use zonefall_core::sim::view::SimulationView;
 
 pub use branches::clock;
 pub use document::{Document, DocumentAction, Path, Problem, Step};
@@ -54,7 +54,7 @@ pub struct State {
     /// The branch on the screen: an index into `branches`.
     pub shown: BranchId,
     /// The world at the playhead, as last told.
-    pub picture: Option<Rc<Picture>>,
+    pub picture: Option<Rc<SimulationView>>,
     /// The event last stepped to, in plain words.
     pub stepped: String,
     /// Playhead, speed. (`playback.rs`)

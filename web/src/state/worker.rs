@@ -7,7 +7,7 @@ use std::rc::Rc;
 use zonefall_core::kernel::time::Time;
 use zonefall_core::report::Report;
 use zonefall_core::scenario::Scenario;
-use zonefall_core::sim::picture::Picture;
+use zonefall_core::sim::view::SimulationView;
 
 use super::autoplay::Plan;
 use super::branches::AS_WRITTEN;
@@ -158,7 +158,7 @@ impl State {
         }
     }
 
-    fn looked(&mut self, picture: Picture, event: String, effects: &mut Vec<Effect>) {
+    fn looked(&mut self, picture: SimulationView, event: String, effects: &mut Vec<Effect>) {
         let answered = self.worker.waiting.take();
         if answered == Some(Waiting::Step) {
             self.playback.go(picture.at);

@@ -1,13 +1,13 @@
 //! How each cluster does at the playhead: who leads, what is offered, what it can lose.
 
 use yew::prelude::*;
-use zonefall_core::etcd::picture::ClusterPicture;
+use zonefall_core::etcd::view::EtcdClusterView;
 use zonefall_core::gardener::machine::Phase;
-use zonefall_core::kube::glance::PlanePicture;
 use zonefall_core::kube::record::Ready;
+use zonefall_core::kube::view::KubeClusterView;
 use zonefall_core::record::Service;
 use zonefall_core::scenario::Scenario;
-use zonefall_core::sim::picture::Picture;
+use zonefall_core::sim::view::SimulationView;
 
 use super::same::Same;
 use super::words;
@@ -18,7 +18,7 @@ pub(crate) struct HealthProps {
     /// The world.
     pub scenario: Same<Scenario>,
     /// Now.
-    pub picture: Same<Picture>,
+    pub picture: Same<SimulationView>,
 }
 
 const SERVICES: [Service; 3] = [Service::Write, Service::ReadLinearizable, Service::ReadSerializable];
@@ -31,9 +31,12 @@ pub(crate) fn Health(props: &HealthProps) -> Html {
     let (names, clusters): (Vec<_>, Vec<_>) = clusters.map(|(spec, now)| (spec.name.as_str(), now)).unzip();
     // Where there is Kubernetes there is little room: only those that are worst.
     let kube = !props.scenario.kube.clusters.is_empty();
-    let (shown, well): (Vec<_>, Vec<_>) =
-        etcd.partition(|(_, now)| !kube || now.offered.len() < SERVICES.len() || now.spare.is_none_or(|spare| spare == 0));
-    let fails = |now: &ClusterPicture| now.offered.len() < SERVICES.len() || now.spare.is_none();
+    let (shown, well): (Vec<_>, Vec<_>) = etcd.partition(|(_, now)| {
+        !kube
+            || now.available.len() < SERVICES.len()
+            || now.failure_tolerance.is_none_or(|failure_tolerance| failure_tolerance == 0)
+    });
+    let fails = |now: &EtcdClusterView| now.available.len() < SERVICES.len() || now.failure_tolerance.is_none();
     let few = !kube || shown.len() <= MOST;
     let named: Vec<_> = shown.iter().filter(|(_, now)| few || fails(now)).take(if kube { MOST } else { usize::MAX }).collect();
     let omitted = shown.len() - named.len();
@@ -63,8 +66,8 @@ fn etcds(count: usize) -> String {
 }
 
 /// What Kubernetes clusters have, and how much of it is well.
-fn kubernetes(name: &str, clusters: &[&PlanePicture]) -> Html {
-    let sum = |of: fn(&PlanePicture) -> usize| clusters.iter().map(|now| of(now)).sum::<usize>();
+fn kubernetes(name: &str, clusters: &[&KubeClusterView]) -> Html {
+    let sum = |of: fn(&KubeClusterView) -> usize| clusters.iter().map(|now| of(now)).sum::<usize>();
     let nodes = sum(|now| now.nodes.iter().filter(|node| node.ready == Ready::True).count());
     let pods = sum(|now| now.pods.iter().filter(|pod| pod.ready && !pod.terminating).count());
     let running = sum(|now| now.machines.iter().filter(|machine| machine.phase == Phase::Running).count());
@@ -82,16 +85,16 @@ fn kubernetes(name: &str, clusters: &[&PlanePicture]) -> Html {
     }
 }
 
-fn line(name: &str, now: &ClusterPicture, spec: &zonefall_core::scenario::EtcdClusterSpec, kube: bool) -> Html {
+fn line(name: &str, now: &EtcdClusterView, spec: &zonefall_core::scenario::EtcdClusterSpec, kube: bool) -> Html {
     let leader = now.leader.map(|index| &spec.members[index as usize].name);
-    let (tone, spare) = match now.spare {
+    let (tone, failure_tolerance) = match now.failure_tolerance {
         None => ("bad", "✕ no quorum".to_owned()),
         Some(0) => ("warn", "△ quorum, none to spare".to_owned()),
         Some(1) => ("good", "✓ quorum, can lose 1 more".to_owned()),
         Some(n) => ("good", format!("✓ quorum, can lose {n} more")),
     };
     let service = |service: Service| {
-        let there = now.offered.contains(&service);
+        let there = now.available.contains(&service);
         let (class, sign) = if there { ("good", "✓") } else { ("bad", "✕") };
         html! { <span class={classes!("service", class)}>{ format!("{sign} {}", words::service(service)) }</span> }
     };
@@ -99,8 +102,8 @@ fn line(name: &str, now: &ClusterPicture, spec: &zonefall_core::scenario::EtcdCl
         <li>
             <strong>{ name }</strong>
             if let Some(leader) = leader { <span>{ format!("★ {leader} leads") }</span> } else { <span class="bad">{ "○ nobody leads" }</span> }
-            <span class={tone}>{ spare }</span>
-            { for SERVICES.into_iter().filter(|service| !kube || now.spare.is_some() && !now.offered.contains(service)).map(service) }
+            <span class={tone}>{ failure_tolerance }</span>
+            { for SERVICES.into_iter().filter(|service| !kube || now.failure_tolerance.is_some() && !now.available.contains(service)).map(service) }
         </li>
     }
 }

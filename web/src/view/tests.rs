@@ -6,12 +6,12 @@ use std::sync::Arc;
 use yew::{BaseComponent, Callback, LocalServerRenderer};
 use zonefall_core::ids::{ClientId, EtcdId, KubeClusterId, MemberId, NodeId, ZoneId};
 use zonefall_core::kernel::time::Time;
-use zonefall_core::observe::words;
+use zonefall_core::observe::text;
 use zonefall_core::report::{CostSplit, Report, StoryKind};
 use zonefall_core::run::{Run, lasting};
 use zonefall_core::scenario::{Scenario, bundled, default_scenario};
 use zonefall_core::sim::Options;
-use zonefall_core::sim::picture::Picture;
+use zonefall_core::sim::view::SimulationView;
 
 use super::export::csv;
 use super::inspector::{Inspector, InspectorProps};
@@ -24,7 +24,7 @@ use crate::state::{Selection, Tab};
 /// The bundled zone outage, a little after the zone has lost its power.
 struct World {
     scenario: Same<Scenario>,
-    picture: Same<Picture>,
+    picture: Same<SimulationView>,
     report: Same<Report>,
 }
 
@@ -34,7 +34,7 @@ fn world() -> World {
     let scenario = Arc::new(lasting(&scenario, at.since(Time::ZERO)));
     let mut run = Run::new(&scenario, 1, Options::default());
     run.advance(at, &mut |_, _| {});
-    let (picture, report) = (run.simulation().picture(), run.report());
+    let (picture, report) = (run.simulation().view(), run.report());
     World { scenario: Same(Rc::new((*scenario).clone())), picture: Same(Rc::new(picture)), report: Same(Rc::new(report)) }
 }
 
@@ -90,7 +90,7 @@ fn outage(minute: u64) -> World {
     let at = Time::from_nanos(60_000_000_000 * minute);
     let mut run = Run::new(&Arc::new(lasting(&scenario, at.since(Time::ZERO))), 1, Options::default());
     run.advance(at, &mut |_, _| {});
-    let (picture, report) = (run.simulation().picture(), run.report());
+    let (picture, report) = (run.simulation().view(), run.report());
     World { scenario: Same(Rc::new(scenario)), picture: Same(Rc::new(picture)), report: Same(Rc::new(report)) }
 }
 
@@ -98,7 +98,7 @@ fn outage(minute: u64) -> World {
 fn the_inspector_tells_of_pods_machines_and_nodes() {
     let world = outage(50);
     let cluster = KubeClusterId(0);
-    let pod = world.picture.clusters[0].pods.iter().find(|pod| pod.refused.is_some()).unwrap();
+    let pod = world.picture.clusters[0].pods.iter().find(|pod| pod.unschedulable.is_some()).unwrap();
     let html = inspector(&world, Selection::Pod(cluster, pod.name));
     for there in ["Pending", "its volume is in another zone", "shoot--garden--aws-ha", "etcd-"] {
         assert!(html.contains(there), "{there} in {html}");
@@ -217,7 +217,7 @@ fn the_matrix_has_the_bytes_of_each_pair_of_zones() {
         let id = format!("data-testid=\"matrix-{}-{}\"", pair.from_zone, pair.to_zone);
         let cell = html.split_once(&id).unwrap_or_else(|| panic!("{id} in {html}")).1;
         let cell = cell.split_once("</td>").unwrap().0;
-        assert!(cell.contains(&words::bytes(pair.wire_bytes)) && cell.contains("/s"), "{cell}");
+        assert!(cell.contains(&text::bytes(pair.wire_bytes)) && cell.contains("/s"), "{cell}");
     }
     for there in ["<caption>Bytes from zone", "scope=\"row\"", "scope=\"col\"", "shade-4"] {
         assert!(html.contains(there), "{there} in {html}");
@@ -284,7 +284,7 @@ fn the_bill_is_that_of_the_provider_that_is_chosen() {
     );
     assert!(split("component").contains("unused") && split("zone-pair").contains("za → zb"), "{html}");
     let sum: f64 = report.cost_split("gcp", CostSplit::Shoot).iter().map(|(_, usd)| usd).sum();
-    assert!(report.month().unwrap().contains(&format!(", {} (gcp)", words::dollars(sum))), "{:?}", report.month());
+    assert!(report.month().unwrap().contains(&format!(", {} (gcp)", text::dollars(sum))), "{:?}", report.month());
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! What happened, in a few sentences; every moment in them is a way there.
 
 use yew::prelude::*;
-use zonefall_core::observe::words::count;
+use zonefall_core::observe::text::count;
 use zonefall_core::report::{ComponentReport, OutageKind, Paragraph, Phrase, Report};
 
 use super::same::Same;

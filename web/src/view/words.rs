@@ -1,9 +1,9 @@
 //! Times, roles and sizes as the page writes them.
 
-use zonefall_core::etcd::picture::{Down, MemberPicture};
 use zonefall_core::etcd::raft::message::Kind;
+use zonefall_core::etcd::view::{Down, MemberView};
 use zonefall_core::kernel::time::{Duration, Time};
-use zonefall_core::observe::words::{self, count};
+use zonefall_core::observe::text::{self, count};
 use zonefall_core::record::Service;
 use zonefall_core::report::OutageKind;
 use zonefall_core::scenario::units::Span;
@@ -23,7 +23,7 @@ pub fn clock(at: Time, decimals: u32) -> String {
 
 /// A length in plain words: `1.3 s`.
 pub fn length(s: f64) -> String {
-    if s <= 0.0 { "0 s".to_owned() } else { words::duration(Duration::from_nanos((s * 1e9).round() as u64)) }
+    if s <= 0.0 { "0 s".to_owned() } else { text::duration(Duration::from_nanos((s * 1e9).round() as u64)) }
 }
 
 /// A moment of a report.
@@ -56,10 +56,10 @@ pub fn short_count(n: u64) -> String {
 }
 
 /// What a member is, in a word.
-pub fn role(member: &MemberPicture) -> &'static str {
+pub fn role(member: &MemberView) -> &'static str {
     match (member.down, member.status.role) {
         (Some(Down::Absent), _) | (_, Role::Absent) => "not in the cluster",
-        (Some(Down::StandsBy), _) | (None, Role::Standby) => "standby",
+        (Some(Down::Standby), _) | (None, Role::Standby) => "standby",
         (Some(Down::HeldDown), _) => "down",
         (Some(Down::NoData), _) => "no data",
         (Some(Down::Starting), _) => "starting",

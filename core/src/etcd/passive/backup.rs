@@ -6,14 +6,14 @@
 
 use super::PassiveRecord;
 use super::switch::restored;
-use super::{Alarm, Seen};
-use crate::etcd::cluster::{Cluster, Context};
-use crate::etcd::member::Standing;
+use super::{PassiveTimer, Seen};
+use crate::etcd::cluster::{EtcdCluster, EtcdCtx};
+use crate::etcd::member::MemberState;
 use crate::kernel::periodic::Periodic;
 use crate::kernel::time::{Duration, Time};
 use crate::record::Record;
 use crate::scenario::{Backup, EtcdClusterSpec};
-use crate::sim::Exact;
+use crate::sim::Stepping;
 
 /// The bucket, and what is under way to it and from it.
 #[derive(Clone, Debug)]
@@ -115,7 +115,7 @@ impl Bucket {
     }
 }
 
-impl Cluster {
+impl EtcdCluster {
     fn bucket_mut(&mut self) -> &mut Bucket {
         self.passive_mut().bucket.as_mut().expect("a hot standby has a bucket")
     }
@@ -131,27 +131,27 @@ impl Cluster {
     }
 
     /// Queues what is due next.
-    pub(super) fn arm_backup(&mut self, cx: &mut Context<'_>) {
-        let exact = self.exact;
+    pub(super) fn arm_backup(&mut self, ctx: &mut EtcdCtx<'_>) {
+        let stepping = self.stepping;
         let other = self.passive_mut().other();
         let behind = self.restored_to(other);
         let Some(bucket) = &self.passive_mut().bucket else { return };
-        let (delta, full, poll) = (bucket.deltas.after(cx.now), bucket.fulls.after(cx.now), bucket.polls.after(cx.now));
+        let (delta, full, poll) = (bucket.deltas.after(ctx.now), bucket.fulls.after(ctx.now), bucket.polls.after(ctx.now));
         let news = behind != Some(bucket.newest().index) && bucket.applying.is_none() && bucket.ways[other as usize].now;
-        self.arm(Alarm::Delta, delta, cx);
-        self.arm(Alarm::Full, full, cx);
-        if exact == Exact::Full || news {
-            self.arm(Alarm::Poll, poll, cx);
+        self.arm(PassiveTimer::Delta, delta, ctx);
+        self.arm(PassiveTimer::Full, full, ctx);
+        if stepping == Stepping::EveryEvent || news {
+            self.arm(PassiveTimer::Poll, poll, ctx);
         }
     }
 
     /// The member that serves takes a snapshot and begins to upload it. One that finds another under way waits for it, if it is a full
     /// one; what a delta would have held goes with the next.
-    pub(super) fn snapshot_due(&mut self, full: bool, cx: &mut Context<'_>) {
+    pub(super) fn snapshot_due(&mut self, full: bool, ctx: &mut EtcdCtx<'_>) {
         let by = self.passive_mut().endpoint;
         if let Some((_, _, until)) = self.bucket_mut().uploading {
             if full {
-                self.arm(Alarm::Full, until.max(cx.now + Duration::from_nanos(1)), cx);
+                self.arm(PassiveTimer::Full, until.max(ctx.now + Duration::from_nanos(1)), ctx);
             }
             return;
         }
@@ -166,27 +166,27 @@ impl Cluster {
         if index < last.index || (index == last.index && (last.full || !full)) {
             return;
         }
-        if !bucket.ways[by as usize].before(cx.now) {
-            cx.fx.record(Record::Passive(self.id, PassiveRecord::NotUploaded { by, full }));
+        if !bucket.ways[by as usize].before(ctx.now) {
+            ctx.fx.record(Record::Passive(self.id, PassiveRecord::NotUploaded { by, full }));
             return;
         }
         let bytes = if full { database_bytes } else { database_bytes.saturating_sub(last.database_bytes) };
-        let snapshot = Snapshot { taken: cx.now, arrived: cx.now, full, index, term, chain, bytes, database_bytes };
-        let until = cx.now + Duration::of_transfer(bytes, bucket.spec.upload_bytes_per_s);
+        let snapshot = Snapshot { taken: ctx.now, arrived: ctx.now, full, index, term, chain, bytes, database_bytes };
+        let until = ctx.now + Duration::of_transfer(bytes, bucket.spec.upload_bytes_per_s);
         bucket.uploading = Some((snapshot, lives, until));
-        self.arm(Alarm::Uploaded, until, cx);
+        self.arm(PassiveTimer::Uploaded, until, ctx);
     }
 
     /// The process that uploads is no more the one that serves.
     pub(super) fn cancel_upload(&mut self) {
         if let Some(bucket) = &mut self.passive_mut().bucket {
             bucket.uploading = None;
-            self.disarm(Alarm::Uploaded);
+            self.disarm(PassiveTimer::Uploaded);
         }
     }
 
     /// An upload ends: well, if its process ran and reached the bucket all the time.
-    pub(super) fn uploaded(&mut self, cx: &mut Context<'_>) {
+    pub(super) fn uploaded(&mut self, ctx: &mut EtcdCtx<'_>) {
         let by = self.passive_mut().endpoint;
         let id = self.id;
         let lives = self.server(by).map(|_| self.members[by as usize].lives);
@@ -194,29 +194,29 @@ impl Cluster {
         let Some((snapshot, process, _)) = bucket.uploading.take() else { return };
         let Snapshot { full, index, bytes, taken, .. } = snapshot;
         let way = bucket.ways[by as usize];
-        let unbroken = way.before(cx.now) && (way.since <= taken || way.since == cx.now);
+        let unbroken = way.before(ctx.now) && (way.since <= taken || way.since == ctx.now);
         let fact = if lives == Some(process) && unbroken {
-            bucket.put(Snapshot { arrived: cx.now, ..snapshot });
+            bucket.put(Snapshot { arrived: ctx.now, ..snapshot });
             PassiveRecord::Uploaded { by, full, index, bytes }
         } else {
             PassiveRecord::NotUploaded { by, full }
         };
-        cx.fx.record(Record::Passive(id, fact));
+        ctx.fx.record(Record::Passive(id, fact));
     }
 
     /// The standby looks into the bucket, and applies what is new to it.
-    pub(super) fn poll(&mut self, cx: &mut Context<'_>) {
+    pub(super) fn poll(&mut self, ctx: &mut EtcdCtx<'_>) {
         let other = self.passive_mut().other();
         let bucket = self.bucket_mut();
         // What arrives, or ends, at this very moment is seen the next time.
-        let idle = bucket.ways[other as usize].before(cx.now) && bucket.newest().arrived.max(bucket.busy_until) < cx.now;
-        if idle && self.members[other as usize].standing == Standing::Standby {
-            self.begin_applying(other, cx);
+        let idle = bucket.ways[other as usize].before(ctx.now) && bucket.newest().arrived.max(bucket.busy_until) < ctx.now;
+        if idle && self.members[other as usize].state == MemberState::Standby {
+            self.begin_applying(other, ctx);
         }
     }
 
     /// Who takes over applies all the bucket holds before it serves.
-    pub(super) fn restore(&mut self, cx: &mut Context<'_>) {
+    pub(super) fn restore(&mut self, ctx: &mut EtcdCtx<'_>) {
         let passive = self.passive_mut();
         let by = passive.endpoint;
         let waits = passive.switch.is_some_and(|switch| !switch.forked);
@@ -226,13 +226,13 @@ impl Cluster {
         }
         let newest = bucket.newest().index;
         if self.restored_to(by) == Some(newest) {
-            self.begin_restored(by, cx);
+            self.begin_restored(by, ctx);
         } else {
-            self.begin_applying(by, cx);
+            self.begin_applying(by, ctx);
         }
     }
 
-    fn begin_applying(&mut self, by: u8, cx: &mut Context<'_>) {
+    fn begin_applying(&mut self, by: u8, ctx: &mut EtcdCtx<'_>) {
         let has = self.restored_to(by);
         let bucket = self.bucket_mut();
         let last = bucket.newest();
@@ -240,24 +240,24 @@ impl Cluster {
             return;
         }
         let bytes = bucket.bytes_after(has);
-        bucket.applying = Some(Applying { by, since: cx.now, bytes, last });
-        let due = cx.now + Duration::of_transfer(bytes, bucket.spec.restore_bytes_per_s);
-        self.arm(Alarm::Applied, due, cx);
+        bucket.applying = Some(Applying { by, since: ctx.now, bytes, last });
+        let due = ctx.now + Duration::of_transfer(bytes, bucket.spec.restore_bytes_per_s);
+        self.arm(PassiveTimer::Applied, due, ctx);
     }
 
     /// A standby has applied what it fetched, unless it, its disk or its way to the bucket was gone meanwhile.
-    pub(super) fn snapshots_applied(&mut self, cx: &mut Context<'_>) {
+    pub(super) fn snapshots_applied(&mut self, ctx: &mut EtcdCtx<'_>) {
         let id = self.id;
         let bucket = self.bucket_mut();
         let Some(Applying { by, since, bytes, last }) = bucket.applying.take() else { return };
-        bucket.busy_until = cx.now;
+        bucket.busy_until = ctx.now;
         let way = bucket.ways[by as usize];
-        if !way.before(cx.now) || (way.since > since && way.since != cx.now) {
+        if !way.before(ctx.now) || (way.since > since && way.since != ctx.now) {
             return;
         }
         let Snapshot { index, term, chain, database_bytes, .. } = last;
         self.members[by as usize].disk.content = Some(Box::new(restored(index, term, chain, database_bytes)));
-        cx.fx.record(Record::Passive(id, PassiveRecord::Applied { by, index, bytes }));
-        cx.fx.disturbed.push(id);
+        ctx.fx.record(Record::Passive(id, PassiveRecord::Applied { by, index, bytes }));
+        ctx.fx.service_changed.push(id);
     }
 }

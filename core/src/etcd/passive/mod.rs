@@ -22,11 +22,11 @@
 //! - A primary that lost its own disk is not restored in place: the standby takes over.
 //!
 //! The controller is etcd-druid's part. That of a cluster without a seed works while its zone has power; for a shoot's it is etcd-druid
-//! of the seed, which checks and switches while it can act ([`Cluster::is_checked_from`]) and from where it runs. When it could not for a
+//! of the seed, which checks and switches while it can act ([`EtcdCluster::is_checked_from`]) and from where it runs. When it could not for a
 //! while it counts anew. The members are pods then: one that stands by is ready once it has restored something, and who was displaced is
 //! started anew where it is (its pod is not deleted).
 //!
-//! Checks and polls are arithmetic ([`Periodic`]): in [`Exact::Fast`] only those are queued that can come to something. Each sees the
+//! Checks and polls are arithmetic ([`Periodic`]): in [`Stepping::FastForward`] only those are queued that can come to something. Each sees the
 //! world as it was right before its moment ([`Seen`]), whatever else happens at that moment.
 
 mod backup;
@@ -40,21 +40,21 @@ pub use record::PassiveRecord;
 use backup::Bucket;
 pub(super) use switch::restored;
 
-use crate::etcd::cluster::{Cluster, Context};
-use crate::etcd::member::Standing;
+use crate::etcd::cluster::{EtcdCluster, EtcdCtx};
+use crate::etcd::member::MemberState;
 use crate::kernel::periodic::Periodic;
 use crate::kernel::rng::{Purpose, Stream as Draws};
 use crate::kernel::time::{Duration, Time};
 use crate::network::{HostId, Network};
-use crate::observe::words;
+use crate::observe::text;
 use crate::record::Record;
 use crate::scenario::{ActivePassive, Controller, EtcdClusterSpec, Scenario};
-use crate::sim::Exact;
+use crate::sim::Stepping;
 use crate::sim::event::EtcdEvent;
 
 /// What an active-passive cluster waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Alarm {
+pub enum PassiveTimer {
     /// A health check of the member that serves.
     Check,
     /// A delta snapshot is due.
@@ -69,7 +69,7 @@ pub enum Alarm {
     Applied,
 }
 
-const ALARMS: usize = 6;
+const PASSIVE_TIMERS: usize = 6;
 
 /// The state of an active-passive cluster beyond that of its members.
 #[derive(Clone, Debug)]
@@ -79,7 +79,7 @@ pub struct Passive {
     endpoint: u8,
     checks: Periodic,
     bucket: Option<Bucket>,
-    timers: [Timer; ALARMS],
+    timers: [Timer; PASSIVE_TIMERS],
     /// Where etcd-druid runs, while it can act.
     druid: Option<HostId>,
     /// The controller works.
@@ -152,7 +152,7 @@ impl Passive {
             endpoint: spec.primary,
             checks: phase(0, spec.switching.check_period),
             bucket: spec.backup.map(|backup| Bucket::new(backup, cluster, phase)),
-            timers: [Timer::default(); ALARMS],
+            timers: [Timer::default(); PASSIVE_TIMERS],
             druid: None,
             controller: Seen::new(true),
             primary: Seen::new(true),
@@ -192,23 +192,23 @@ impl Passive {
 
 /// Whether a host runs and is not cut off from the rest of the world: then it reaches the bucket, and is reached from anywhere.
 pub(super) fn has_way_out(host: HostId, net: &Network) -> bool {
-    net.is_powered(host) && !net.is_cut_off(host)
+    net.is_powered(host) && !net.is_partitioned(host)
 }
 
-impl Cluster {
+impl EtcdCluster {
     /// Whether clients are sent to this member: to every one, where a quorum serves.
     pub fn is_in_service(&self, index: u8) -> bool {
         self.passive.as_deref().is_none_or(|passive| passive.endpoint == index)
     }
 
     /// etcd-druid can act from now on, on this host, or can no longer.
-    pub fn is_checked_from(&mut self, druid: Option<HostId>, cx: &mut Context<'_>) {
+    pub fn is_checked_from(&mut self, druid: Option<HostId>, ctx: &mut EtcdCtx<'_>) {
         let passive = self.passive_mut();
         passive.druid = druid;
         if druid.is_some() {
             passive.failures = 0;
         }
-        self.attend(cx);
+        self.reconcile(ctx);
     }
 
     /// The only member that clients are sent to; `None`: they may ask any.
@@ -250,7 +250,7 @@ impl Cluster {
     /// Whether it stands by with something that it has restored.
     pub(super) fn has_restored(&self, index: u8) -> bool {
         let member = &self.members[index as usize];
-        member.standing == Standing::Standby && self.is_up(index) && !self.is_in_service(index) && member.disk.content.is_some()
+        member.state == MemberState::Standby && self.is_up(index) && !self.is_in_service(index) && member.disk.content.is_some()
     }
 
     fn serves(&self, index: u8, net: &Network) -> bool {
@@ -258,118 +258,118 @@ impl Cluster {
     }
 
     /// Something that the controller or the standby looks at may have changed.
-    pub fn attend(&mut self, cx: &mut Context<'_>) {
+    pub fn reconcile(&mut self, ctx: &mut EtcdCtx<'_>) {
         let Some(passive) = self.passive.as_deref() else { return };
         let (endpoint, other) = (passive.endpoint, passive.other());
-        let serves = self.serves(endpoint, cx.net);
+        let serves = self.serves(endpoint, ctx.net);
         if serves && passive.switch.is_some_and(|switch| switch.forked) {
             self.passive_mut().switch = None;
-            cx.fx.record(Record::Passive(self.id, PassiveRecord::Serving { member: endpoint }));
+            ctx.fx.record(Record::Passive(self.id, PassiveRecord::Serving { member: endpoint }));
         }
         let passive = self.passive_mut();
         let switching = passive.switch.is_some();
         let sees = |cluster: &Self, index: u8| {
             let passive = cluster.passive.as_deref().expect("an active-passive cluster");
-            passive.reaches(cluster.host(index), cx.net) && cluster.is_up(index)
+            passive.reaches(cluster.host(index), ctx.net) && cluster.is_up(index)
         };
         // Who is taking over is given the time it takes.
         let primary = sees(self, endpoint) && (switching || serves);
         let standby = sees(self, other);
-        let ways = [0, 1].map(|index| self.is_up(index) && has_way_out(self.host(index), cx.net));
+        let ways = [0, 1].map(|index| self.is_up(index) && has_way_out(self.host(index), ctx.net));
         let passive = self.passive_mut();
-        passive.controller.update(passive.controller_works(cx.net), cx.now);
-        passive.primary.update(primary, cx.now);
-        passive.standby.update(standby, cx.now);
+        passive.controller.update(passive.controller_works(ctx.net), ctx.now);
+        passive.primary.update(primary, ctx.now);
+        passive.standby.update(standby, ctx.now);
         if let Some(bucket) = &mut passive.bucket {
-            bucket.see(ways, cx.now);
+            bucket.see(ways, ctx.now);
         }
-        self.tell_readiness(cx);
-        self.restore(cx);
-        self.arm_checks(cx);
-        self.arm_backup(cx);
+        self.record_readiness(ctx);
+        self.restore(ctx);
+        self.arm_checks(ctx);
+        self.arm_backup(ctx);
     }
 
-    fn tell_readiness(&mut self, cx: &mut Context<'_>) {
+    fn record_readiness(&mut self, ctx: &mut EtcdCtx<'_>) {
         let member = self.passive_mut().other();
         let ready = self.passive_mut().standby.now && self.could_take_over(member);
         if std::mem::replace(&mut self.passive_mut().ready, ready) != ready {
-            cx.fx.record(Record::Passive(self.id, PassiveRecord::Ready { member, ready }));
+            ctx.fx.record(Record::Passive(self.id, PassiveRecord::Ready { member, ready }));
         }
     }
 
-    fn arm_checks(&mut self, cx: &mut Context<'_>) {
-        let exact = self.exact;
+    fn arm_checks(&mut self, ctx: &mut EtcdCtx<'_>) {
+        let stepping = self.stepping;
         let other = self.passive_mut().other();
         let in_role = self.is_in_role(other);
         let passive = self.passive_mut();
         let idle = passive.primary.now && passive.failures == 0 && in_role;
-        if exact == Exact::Full || !idle {
-            let next = passive.checks.after(cx.now);
-            self.arm(Alarm::Check, next, cx);
+        if stepping == Stepping::EveryEvent || !idle {
+            let next = passive.checks.after(ctx.now);
+            self.arm(PassiveTimer::Check, next, ctx);
         }
     }
 
     /// Queues an alarm, unless one is queued.
-    fn arm(&mut self, alarm: Alarm, at: Time, cx: &mut Context<'_>) {
-        let timer = &mut self.passive_mut().timers[alarm as usize];
+    fn arm(&mut self, kind: PassiveTimer, at: Time, ctx: &mut EtcdCtx<'_>) {
+        let timer = &mut self.passive_mut().timers[kind as usize];
         if timer.due.is_none() {
             timer.due = Some(at);
             timer.generation += 1;
             let generation = timer.generation;
-            cx.fx.etcd(at, self.id, EtcdEvent::Passive(alarm, generation));
+            ctx.fx.etcd(at, self.id, EtcdEvent::Passive(kind, generation));
         }
     }
 
-    fn disarm(&mut self, alarm: Alarm) {
-        self.passive_mut().timers[alarm as usize].due = None;
+    fn disarm(&mut self, kind: PassiveTimer) {
+        self.passive_mut().timers[kind as usize].due = None;
     }
 
     /// Whether an alarm still counts.
-    pub(super) fn is_due(&self, alarm: Alarm, generation: u32) -> bool {
-        let timer = self.passive.as_deref().map(|passive| passive.timers[alarm as usize]);
+    pub(super) fn is_due(&self, kind: PassiveTimer, generation: u32) -> bool {
+        let timer = self.passive.as_deref().map(|passive| passive.timers[kind as usize]);
         timer.is_some_and(|timer| timer.due.is_some() && timer.generation == generation)
     }
 
     /// What an alarm that counts is for.
-    pub(super) fn alarm_words(&self, alarm: Alarm, scenario: &Scenario) -> String {
+    pub(super) fn describe_timer(&self, kind: PassiveTimer, scenario: &Scenario) -> String {
         let passive = self.passive.as_deref().expect("an active-passive cluster");
-        let name = |index: u8| words::member(scenario, self.members[index as usize].id);
+        let name = |index: u8| text::member(scenario, self.members[index as usize].id);
         let (serves, other) = (name(passive.endpoint), name(passive.other()));
-        match alarm {
-            Alarm::Check => format!("the controller checks {serves}"),
-            Alarm::Delta => format!("a delta snapshot of {serves} is due"),
-            Alarm::Full => format!("a full snapshot of {serves} is due"),
-            Alarm::Uploaded => format!("a snapshot of {serves} is in the bucket"),
-            Alarm::Poll => format!("{other} looks for snapshots in the bucket"),
-            Alarm::Applied => "a standby has applied what it fetched".to_owned(),
+        match kind {
+            PassiveTimer::Check => format!("the controller checks {serves}"),
+            PassiveTimer::Delta => format!("a delta snapshot of {serves} is due"),
+            PassiveTimer::Full => format!("a full snapshot of {serves} is due"),
+            PassiveTimer::Uploaded => format!("a snapshot of {serves} is in the bucket"),
+            PassiveTimer::Poll => format!("{other} looks for snapshots in the bucket"),
+            PassiveTimer::Applied => "a standby has applied what it fetched".to_owned(),
         }
     }
 
     /// An alarm rings.
-    pub(super) fn alarm(&mut self, alarm: Alarm, generation: u32, cx: &mut Context<'_>) {
-        if !self.is_due(alarm, generation) {
+    pub(super) fn fire_timer(&mut self, kind: PassiveTimer, generation: u32, ctx: &mut EtcdCtx<'_>) {
+        if !self.is_due(kind, generation) {
             return;
         }
-        self.disarm(alarm);
-        match alarm {
-            Alarm::Check => self.check(cx),
-            Alarm::Delta => self.snapshot_due(false, cx),
-            Alarm::Full => self.snapshot_due(true, cx),
-            Alarm::Uploaded => self.uploaded(cx),
-            Alarm::Poll => self.poll(cx),
-            Alarm::Applied => self.snapshots_applied(cx),
+        self.disarm(kind);
+        match kind {
+            PassiveTimer::Check => self.check(ctx),
+            PassiveTimer::Delta => self.snapshot_due(false, ctx),
+            PassiveTimer::Full => self.snapshot_due(true, ctx),
+            PassiveTimer::Uploaded => self.uploaded(ctx),
+            PassiveTimer::Poll => self.poll(ctx),
+            PassiveTimer::Applied => self.snapshots_applied(ctx),
         }
-        self.attend(cx);
+        self.reconcile(ctx);
     }
 
     /// Whether the member that does not serve is what it should be.
     fn is_in_role(&self, index: u8) -> bool {
         let member = &self.members[index as usize];
         let by_bucket = self.passive.as_deref().is_some_and(|passive| passive.bucket.is_some());
-        match member.standing {
-            Standing::Standby => by_bucket,
-            Standing::In => !by_bucket && !member.displaced && (member.server.is_some() || member.disk.content.is_some()),
-            Standing::Future | Standing::Removed => false,
+        match member.state {
+            MemberState::Standby => by_bucket,
+            MemberState::Joined => !by_bucket && !member.displaced && (member.server.is_some() || member.disk.content.is_some()),
+            MemberState::Future | MemberState::Removed => false,
         }
     }
 }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::ids::{EtcdId, MemberId};
 use crate::kernel::time::Duration;
 use crate::kernel::traced;
-use crate::observe::words;
+use crate::observe::text;
 use crate::scenario::Scenario;
 
 /// A fact of one active-passive cluster; members by their index.
@@ -101,21 +101,21 @@ traced! {
 
 impl PassiveRecord {
     /// In plain words.
-    pub fn words(self, cluster: EtcdId, scenario: &Scenario) -> String {
-        let name = |index: u8| words::member(scenario, MemberId { cluster, index });
+    pub fn describe(self, cluster: EtcdId, scenario: &Scenario) -> String {
+        let name = |index: u8| text::member(scenario, MemberId { cluster, index });
         let kind = |full: bool| if full { "full" } else { "delta" };
         match self {
             Self::Uploaded { by, full, index, bytes } => {
-                format!("{} has uploaded a {} snapshot up to {index} ({})", name(by), kind(full), words::bytes(bytes))
+                format!("{} has uploaded a {} snapshot up to {index} ({})", name(by), kind(full), text::bytes(bytes))
             }
             Self::NotUploaded { by, full } => format!("{} cannot upload a {} snapshot", name(by), kind(full)),
             Self::Applied { by, index, bytes } => {
-                format!("{} has applied snapshots up to {index} ({})", name(by), words::bytes(bytes))
+                format!("{} has applied snapshots up to {index} ({})", name(by), text::bytes(bytes))
             }
             Self::Ready { member, ready: true } => format!("{} stands by", name(member)),
             Self::Ready { member, ready: false } => format!("{} cannot take over", name(member)),
             Self::Detected { from, to, silent } => {
-                let silent = words::duration(silent);
+                let silent = text::duration(silent);
                 format!("{} is to take over: {} has not answered for {silent}", name(to), name(from))
             }
             Self::Alone { member } => format!("{} does not answer, and nobody can take over", name(member)),

@@ -12,7 +12,7 @@ use crate::run::run;
 use crate::scenario::{
     ActivePassive, Backup, Controller, Direction, Fault, FaultTarget, Load, Op, PlannedFault, Scenario, Switching, Target,
 };
-use crate::sim::{Exact, Options, Role};
+use crate::sim::{Options, Role, Stepping};
 
 use super::PassiveRecord;
 
@@ -53,8 +53,8 @@ fn fault(scenario: &mut Scenario, ms: u64, lasts: u64, fault: Fault) {
 /// The records of a run but for those inside raft, and its report; the same in both modes, and without violations.
 fn played(scenario: Scenario, seed: u64) -> (Vec<(Time, Record)>, EtcdReport) {
     let scenario = Arc::new(scenario);
-    let [fast, full] = [Exact::Fast, Exact::Full].map(|exact| {
-        let options = Options { exact, raft_records: true, ..Options::default() };
+    let [fast, full] = [Stepping::FastForward, Stepping::EveryEvent].map(|stepping| {
+        let options = Options { stepping, raft_records: true, ..Options::default() };
         let mut records = Vec::new();
         let mut sink = |at: Time, record: &Record| {
             if !matches!(record, Record::Raft(_)) {
@@ -62,7 +62,7 @@ fn played(scenario: Scenario, seed: u64) -> (Vec<(Time, Record)>, EtcdReport) {
             }
         };
         let report = run(&scenario, seed, options, &mut sink, &mut |_| {});
-        assert_eq!(report.violations, [], "seed {seed}, {exact:?}");
+        assert_eq!(report.violations, [], "seed {seed}, {stepping:?}");
         (records, report.etcd["etcd-main"].clone())
     });
     for (fast, full) in fast.0.iter().zip(&full.0) {

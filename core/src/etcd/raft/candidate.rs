@@ -16,7 +16,7 @@ impl Raft {
             return;
         }
         self.clock.reset(now);
-        self.hup(now, if self.dialect.pre_vote { Campaign::PreElection } else { Campaign::Election });
+        self.hup(now, if self.config.pre_vote { Campaign::PreElection } else { Campaign::Election });
     }
 
     pub(super) fn hup(&mut self, now: Time, campaign: Campaign) {
@@ -49,7 +49,7 @@ impl Raft {
         if !pre_vote {
             self.note(Note::Voted { candidate: self.me });
         }
-        for to in self.config.quorum.voters().iter().filter(|&to| to != self.me) {
+        for to in self.conf_state.quorum.voters().iter().filter(|&to| to != self.me) {
             let mut ask = Message::new(if pre_vote { Kind::PreVote } else { Kind::Vote }, self.me, to);
             ask.term = term;
             ask.index = self.log.last();
@@ -66,7 +66,10 @@ impl Raft {
             if granted { self.votes_granted.insert(from) } else { self.votes_rejected.insert(from) }
         }
         let (yes, no) = (self.votes_granted, self.votes_rejected);
-        match self.config.quorum.vote(|index| if yes.contains(index) { Some(true) } else { no.contains(index).then_some(false) })
+        match self
+            .conf_state
+            .quorum
+            .vote(|index| if yes.contains(index) { Some(true) } else { no.contains(index).then_some(false) })
         {
             VoteResult::Won if self.role == Role::PreCandidate => self.campaign(now, Campaign::Election),
             VoteResult::Won => self.become_leader(now),
@@ -80,7 +83,7 @@ impl Raft {
         let mut may =
             self.vote == Some(ask.from) || (self.vote.is_none() && self.lead.is_none()) || (!real && ask.term > self.term);
         #[cfg(feature = "planted-bugs")]
-        if self.dialect.bug == Some(PlantedBug::VoteTwice) {
+        if self.config.bug == Some(PlantedBug::VoteTwice) {
             may = true;
         }
         may &= self.log.is_up_to_date(ask.index, ask.log_term);

@@ -1,7 +1,7 @@
 //! A follower's answers (raft paper, figure 2, "AppendEntries RPC" and "RequestVote RPC").
 
 use super::message::{Kind, Message};
-use super::{Campaign, Config, Note, Raft, ReadState};
+use super::{Campaign, ConfState, Note, Raft, ReadState};
 use crate::kernel::time::Time;
 
 impl Raft {
@@ -104,7 +104,7 @@ impl Raft {
             answer.index = self.log.committed;
         } else {
             self.log = super::Log::compacted(snapshot.index, snapshot.term, snapshot.chain);
-            self.config = Config { quorum: snapshot.voters, learners: snapshot.learners };
+            self.conf_state = ConfState { quorum: snapshot.voters, learners: snapshot.learners };
             self.note(Note::Restored);
             answer.index = snapshot.index;
         }

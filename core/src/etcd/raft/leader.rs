@@ -11,11 +11,11 @@ use crate::record::StepDownReason;
 
 impl Raft {
     /// One beat of the leader's clock: checks its quorum every election timeout, then tells everybody that it leads.
-    pub fn beat(&mut self, now: Time) {
-        self.beats += 1;
-        if self.beats >= self.dialect.election_beats {
-            self.beats = 0;
-            if self.dialect.check_quorum && !self.check_quorum(now) {
+    pub fn heartbeat_tick(&mut self, now: Time) {
+        self.heartbeats += 1;
+        if self.heartbeats >= self.config.election_heartbeats {
+            self.heartbeats = 0;
+            if self.config.check_quorum && !self.check_quorum(now) {
                 return;
             }
             // Leadership that could not be handed over within an election timeout is kept.
@@ -28,7 +28,7 @@ impl Raft {
     /// Whether a majority was heard since the last check; steps down otherwise.
     fn check_quorum(&mut self, now: Time) -> bool {
         let (me, progress) = (self.me, &self.progress);
-        let active = self.config.quorum.has(|index| index == me || progress[index as usize].recent_active);
+        let active = self.conf_state.quorum.has(|index| index == me || progress[index as usize].recent_active);
         if !active {
             self.become_follower(now, self.term, None, StepDownReason::QuorumInactive);
         }
@@ -39,7 +39,7 @@ impl Raft {
     }
 
     pub(super) fn others(&self) -> Members {
-        let mut others = self.config.members();
+        let mut others = self.conf_state.members();
         others.remove(self.me);
         others
     }
@@ -62,7 +62,7 @@ impl Raft {
 
     /// Sends what `to` lacks, if it may be sent now; whether it was.
     fn send_append(&mut self, to: u8, even_empty: bool) -> bool {
-        let max_inflight = self.dialect.max_inflight;
+        let max_inflight = self.config.max_inflight;
         let progress = &self.progress[to as usize];
         if progress.is_paused() {
             return false;
@@ -75,7 +75,7 @@ impl Raft {
             let entries = (progress.next..=self.log.last()).map_while(|index| self.log.get(index));
             for (index, entry) in (progress.next..).zip(entries) {
                 bytes += codec::entry_bytes(entry, index);
-                if bytes > self.dialect.max_append_bytes && !append.entries.is_empty() {
+                if bytes > self.config.max_append_bytes && !append.entries.is_empty() {
                     break;
                 }
                 append.entries.push(*entry);
@@ -122,7 +122,7 @@ impl Raft {
 
     /// Nobody else has a vote.
     pub fn is_alone(&self) -> bool {
-        self.config.quorum.voters() == Members::from_iter([self.me])
+        self.conf_state.quorum.voters() == Members::from_iter([self.me])
     }
 
     fn acknowledge(&mut self, index: u64) {
@@ -134,13 +134,13 @@ impl Raft {
 
     /// Moves the commit index to what a quorum holds, if that entry is of this term; whether it moved.
     fn advance_commit(&mut self) -> bool {
-        let index = self.config.quorum.committed(|index| self.progress[index as usize].matched);
+        let index = self.conf_state.quorum.committed(|index| self.progress[index as usize].matched);
         if index <= self.log.committed || index == u64::MAX {
             return false;
         }
         let mut of_term = self.log.term(index) == Some(self.term);
         #[cfg(feature = "planted-bugs")]
-        if self.dialect.bug == Some(super::PlantedBug::CommitOldTerm) {
+        if self.config.bug == Some(super::PlantedBug::CommitOldTerm) {
             of_term = true;
         }
         of_term &= index <= self.log.last();
@@ -174,7 +174,7 @@ impl Raft {
     }
 
     fn handle_propose(&mut self, message: &Message) {
-        if self.transferee.is_some() || !self.config.members().contains(self.me) {
+        if self.transferee.is_some() || !self.conf_state.members().contains(self.me) {
             self.drop_proposals(message);
             return;
         }
@@ -225,7 +225,7 @@ impl Raft {
 
     fn handle_append_response(&mut self, message: &Message) {
         let from = message.from;
-        if !self.config.members().contains(from) {
+        if !self.conf_state.members().contains(from) {
             return;
         }
         let last = self.log.last();
@@ -271,7 +271,7 @@ impl Raft {
 
     fn handle_heartbeat_response(&mut self, message: &Message) {
         let from = message.from;
-        if !self.config.members().contains(from) {
+        if !self.conf_state.members().contains(from) {
             return;
         }
         let progress = &mut self.progress[from as usize];
@@ -281,7 +281,7 @@ impl Raft {
             self.send_append(from, true);
         }
         if message.context != 0 {
-            for read in self.reads.acknowledge(from, message.context, self.config.quorum) {
+            for read in self.reads.acknowledge(from, message.context, self.conf_state.quorum) {
                 self.answer_read(read.from, read.context, read.index);
             }
         }
@@ -303,12 +303,12 @@ impl Raft {
 
     /// Leads from the start of a run: as if elected long ago, every follower known to have what it has. `behind[i]` is the revision
     /// of a member that lacks entries.
-    pub fn settle_as_leader(&mut self, behind: &[Option<u64>]) {
+    pub fn start_as_leader(&mut self, behind: &[Option<u64>]) {
         self.role = Role::Leader;
         self.lead = Some(self.me);
         self.vote = Some(self.me);
         let last = self.log.last();
-        for index in self.config.members().iter().map(usize::from) {
+        for index in self.conf_state.members().iter().map(usize::from) {
             let progress = &mut self.progress[index];
             progress.matched = behind[index].unwrap_or(last);
             progress.become_replicate();
@@ -319,12 +319,12 @@ impl Raft {
 
     /// Hands leadership to `to` once it has the whole log.
     pub fn transfer_to(&mut self, to: u8) {
-        if self.role != Role::Leader || !self.config.quorum.voters().contains(to) || to == self.me {
+        if self.role != Role::Leader || !self.conf_state.quorum.voters().contains(to) || to == self.me {
             return;
         }
         self.transferee = Some(to);
         // The clock starts again: the transfer has one election timeout.
-        self.beats = 0;
+        self.heartbeats = 0;
         if self.progress[to as usize].matched == self.log.last() {
             self.send(Message::new(Kind::TimeoutNow, self.me, to));
         } else {
@@ -334,8 +334,8 @@ impl Raft {
 
     /// Applies a change of membership (`applyConfChange`, one member at a time).
     pub fn apply_conf_change(&mut self, change: ConfChange) {
-        let before = self.config.members();
-        let Config { quorum, learners } = &mut self.config;
+        let before = self.conf_state.members();
+        let ConfState { quorum, learners } = &mut self.conf_state;
         match change {
             ConfChange::AddVoter(index) => {
                 quorum.incoming.insert(index);
@@ -350,7 +350,7 @@ impl Raft {
         if self.role != Role::Leader {
             return;
         }
-        if !self.config.members().contains(self.me) {
+        if !self.conf_state.members().contains(self.me) {
             // etcd does not set `StepDownOnRemoval`: it goes on leading those that are left until its process stops.
             return;
         }
@@ -368,7 +368,7 @@ impl Raft {
                 self.send_append(to, false);
             }
         }
-        if self.transferee.is_some_and(|to| !self.config.quorum.voters().contains(to)) {
+        if self.transferee.is_some_and(|to| !self.conf_state.quorum.voters().contains(to)) {
             self.transferee = None;
         }
     }
@@ -391,4 +391,4 @@ impl Raft {
     }
 }
 
-use super::Config;
+use super::ConfState;

@@ -33,13 +33,13 @@ use read_only::ReadOnly;
 
 /// What of [`EtcdOptions`](super::options::EtcdOptions) raft itself needs.
 #[derive(Clone, Copy, Debug)]
-pub struct Dialect {
+pub struct Config {
     /// Ticks of an election timeout, T: the timeout is drawn from T..T+S-1.
     pub election_ticks: u64,
     /// How many timeouts may be drawn, S; in etcd the same as T.
     pub spread_ticks: u64,
     /// Beats of the leader between two checks of its quorum.
-    pub election_beats: u64,
+    pub election_heartbeats: u64,
     /// Ask before campaigning.
     pub pre_vote: bool,
     /// Step down without a majority; ignore candidates while a leader is heard.
@@ -155,14 +155,14 @@ pub struct Outbox {
 
 /// Who is in the cluster.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Config {
+pub struct ConfState {
     /// Voters.
     pub quorum: Quorum,
     /// Members without a vote.
     pub learners: Members,
 }
 
-impl Config {
+impl ConfState {
     /// Everyone.
     pub fn members(&self) -> Members {
         self.quorum.voters().union(self.learners)
@@ -175,7 +175,7 @@ pub struct Raft {
     /// Its index in the cluster.
     pub me: u8,
     /// The dialect it speaks.
-    pub dialect: Dialect,
+    pub config: Config,
     /// Current term (on disk).
     pub term: u64,
     /// Whom it voted for in this term (on disk).
@@ -183,7 +183,7 @@ pub struct Raft {
     /// The log (on disk).
     pub log: Log,
     /// Who is in the cluster, as far as applied.
-    pub config: Config,
+    pub conf_state: ConfState,
     /// What it is.
     pub role: Role,
     /// Whom it follows.
@@ -195,7 +195,7 @@ pub struct Raft {
     /// As leader: what it knows of each follower, by index.
     pub progress: Vec<Progress>,
     /// As leader: beats since the last check of the quorum.
-    pub beats: u64,
+    pub heartbeats: u64,
     /// As leader: whom leadership is being handed to.
     pub transferee: Option<u8>,
     /// For the server.
@@ -218,27 +218,27 @@ impl Raft {
     pub fn new(
         me: u8,
         slots: usize,
-        dialect: Dialect,
+        config: Config,
         (term, vote): (u64, Option<u8>),
         log: Log,
-        config: Config,
+        conf_state: ConfState,
         clock: Clock,
         timeouts: Stream,
         drawn: u64,
     ) -> Self {
         let mut raft = Self {
             me,
-            dialect,
+            config,
             term,
             vote,
-            config,
+            conf_state,
             role: Role::Follower,
             lead: None,
             clock,
             timeout_ticks: 0,
             progress: (0..slots).map(|_| Progress::new(log.last())).collect(),
             log,
-            beats: 0,
+            heartbeats: 0,
             transferee: None,
             out: Outbox::default(),
             votes_granted: Members::EMPTY,
@@ -254,8 +254,8 @@ impl Raft {
     }
 
     fn draw_timeout(&mut self) {
-        let t = self.dialect.election_ticks;
-        self.timeout_ticks = t + self.timeouts.draw(self.timeouts_drawn).below(self.dialect.spread_ticks);
+        let t = self.config.election_ticks;
+        self.timeout_ticks = t + self.timeouts.draw(self.timeouts_drawn).below(self.config.spread_ticks);
         self.timeouts_drawn += 1;
     }
 
@@ -302,7 +302,7 @@ impl Raft {
         self.reset(now, self.term);
         self.role = Role::Leader;
         self.lead = Some(self.me);
-        self.beats = 0;
+        self.heartbeats = 0;
         let me = self.me as usize;
         self.progress[me].become_replicate();
         self.progress[me].recent_active = true;
@@ -315,7 +315,7 @@ impl Raft {
 
     /// Whether it may campaign: a voter.
     pub fn is_promotable(&self) -> bool {
-        self.config.quorum.voters().contains(self.me)
+        self.conf_state.quorum.voters().contains(self.me)
     }
 
     /// Sends in its own term.
@@ -326,7 +326,7 @@ impl Raft {
 
     /// Takes a message that has arrived.
     pub fn step(&mut self, now: Time, message: Message) {
-        if message.term != 0 && !self.settle_term(now, &message) {
+        if message.term != 0 && !self.check_term(now, &message) {
             return;
         }
         match message.kind {
@@ -340,7 +340,7 @@ impl Raft {
     }
 
     /// Compares terms; whether the message is to be handled further.
-    fn settle_term(&mut self, now: Time, message: &Message) -> bool {
+    fn check_term(&mut self, now: Time, message: &Message) -> bool {
         use std::cmp::Ordering::{Equal, Greater, Less};
         let asks = matches!(message.kind, Kind::Vote | Kind::PreVote);
         match message.term.cmp(&self.term) {
@@ -348,9 +348,9 @@ impl Raft {
             Greater => {
                 // The lease on votes: who hears a leader ignores candidates, unless the leader itself handed over.
                 let in_lease =
-                    self.dialect.check_quorum && self.lead.is_some() && self.clock.elapsed(now) < self.dialect.election_ticks;
+                    self.config.check_quorum && self.lead.is_some() && self.clock.elapsed(now) < self.config.election_ticks;
                 // A leader's own clock starts again with every check of its quorum.
-                let in_lease = in_lease || (self.dialect.check_quorum && self.role == Role::Leader);
+                let in_lease = in_lease || (self.config.check_quorum && self.role == Role::Leader);
                 if asks && message.context == 0 && in_lease {
                     return false;
                 }
@@ -368,7 +368,7 @@ impl Raft {
                 let mut answer = Message::new(Kind::AppendResponse, self.me, message.from);
                 match message.kind {
                     // Tells a leader of an older term that it is one no more.
-                    Kind::Heartbeat | Kind::Append if self.dialect.check_quorum || self.dialect.pre_vote => self.send(answer),
+                    Kind::Heartbeat | Kind::Append if self.config.check_quorum || self.config.pre_vote => self.send(answer),
                     Kind::PreVote => {
                         answer.kind = Kind::PreVoteResponse;
                         answer.reject = true;

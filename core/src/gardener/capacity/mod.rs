@@ -118,7 +118,7 @@ pub struct SeedPlan {
     /// Shoots of the scenario that it hosts already.
     pub hosted: u32,
     /// Room for further shoots, for each failure tolerance that it can host.
-    pub room: Vec<Room>,
+    pub room: Vec<Headroom>,
     /// Seeds like this one, empty but for what they run for themselves, that the demand needs.
     pub needed: Needed,
     /// The same, such that after the loss of any one zone everything that can move finds room; `None`: it has one zone.
@@ -127,18 +127,18 @@ pub struct SeedPlan {
 
 /// Room for shoots of one failure tolerance, and no others, beside those that are there.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Room {
+pub struct Headroom {
     /// The failure that they survive.
     pub failure_tolerance: FailureTolerance,
     /// With all zones.
-    pub all_zones: Bound,
+    pub all_zones: ShootLimit,
     /// Such that after the loss of any one zone everything that can move finds room; `None`: the seed has one zone.
-    pub after_zone_loss: Option<Bound>,
+    pub after_zone_loss: Option<ShootLimit>,
 }
 
 /// How many shoots there is room for, and why not for more.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Bound {
+pub struct ShootLimit {
     /// So many.
     pub shoots: u32,
     /// The zone whose loss leaves no room for one more; `None`: none is lost, or one more has no room even so.

@@ -20,11 +20,11 @@ struct Pod {
 
 /// Why a pod has no place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Refused {
+enum Unschedulable {
     /// Its rules allow no zone.
-    Rules,
+    Constraints,
     /// No zone that they allow has room.
-    Room,
+    Capacity,
 }
 
 /// Where to go back to.
@@ -99,7 +99,7 @@ impl<'a> Packing<'a> {
         for (s, series) in control.series.iter().enumerate() {
             for _ in 0..series.count {
                 let first = from + control.before(s);
-                let Ok(node) = self.seat(series, first..self.pods.len(), zone) else { return false };
+                let Ok(node) = self.place_pod(series, first..self.pods.len(), zone) else { return false };
                 self.pods.push(Pod { series: s, node });
                 self.take(node, series.requests);
             }
@@ -135,25 +135,25 @@ impl<'a> Packing<'a> {
             let Pod { series: s, node: old } = self.pods[pod];
             let series = &control.series[s];
             let first = from + control.before(s);
-            match self.seat(series, first..first + series.count as usize, zone) {
+            match self.place_pod(series, first..first + series.count as usize, zone) {
                 Ok(node) => {
                     self.pods[pod].node = node;
                     self.take(node, series.requests);
                     moved.push((pod, old));
                 }
-                Err(Refused::Rules) => {}
-                Err(Refused::Room) => return self.undo(&before, control, &moved),
+                Err(Unschedulable::Constraints) => {}
+                Err(Unschedulable::Capacity) => return self.undo(&before, control, &moved),
             }
         }
         true
     }
 
     /// A node for one more pod of a series, of which `own` are there.
-    fn seat(&mut self, series: &Series, own: Range<usize>, zone: Option<usize>) -> Result<usize, Refused> {
+    fn place_pod(&mut self, series: &Series, own: Range<usize>, zone: Option<usize>) -> Result<usize, Unschedulable> {
         let own = self.pods[own].iter().map(|pod| pod.node);
         let like: Vec<usize> = own.filter(|node| Some(self.zone(*node)) != self.lost).collect();
         let zones = zone.map_or_else(|| self.emptiest_first(), |zone| vec![zone]);
-        let mut refused = Refused::Rules;
+        let mut refused = Unschedulable::Constraints;
         for zone in zones {
             if !self.may_be_in(series, zone, &like) {
                 continue;
@@ -161,7 +161,7 @@ impl<'a> Packing<'a> {
             if let Some(node) = self.node_in(series, zone, &like) {
                 return Ok(node);
             }
-            refused = Refused::Room;
+            refused = Unschedulable::Capacity;
         }
         Err(refused)
     }

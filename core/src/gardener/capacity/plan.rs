@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::control::Control;
 use super::pack::Packing;
 use super::supply::Supply;
-use super::{Bound, Constraint, DemandReport, Figure, Needed, Plan, Room, SCHEMA, SeedPlan};
+use super::{Constraint, DemandReport, Figure, Headroom, Needed, Plan, SCHEMA, SeedPlan, ShootLimit};
 use crate::ids::WorkloadId;
 use crate::kube::spec::capacity::{Demand, Reference};
 use crate::kube::spec::gardener::{FailureTolerance, Hosted, Recovery, Seed, Shoot};
@@ -47,15 +47,15 @@ fn of_seed(scenario: &Scenario, seed: &Seed, references: &[Reference]) -> SeedPl
     let name = |zone: usize| scenario.zones[usize::from(seed.zones[zone].0)].name.clone();
     let room = |(kind, reference): (usize, &Reference)| {
         let question = |loses_zone| Question { supply: &supply, kinds: &kinds, there: &there, kind, limit, loses_zone };
-        Room {
+        Headroom {
             failure_tolerance: reference.tolerance,
             all_zones: question(false).answer(name),
             after_zone_loss: several.then(|| question(true).answer(name)),
         }
     };
     let needed = |loses_zone| {
-        let fleet = Fleet { supply: &supply, kinds: &kinds, system, limit: seed.allocatable_shoots, loses_zone };
-        fleet.needed(&model.capacity.demand, references)
+        let tables = SeedFleet { supply: &supply, kinds: &kinds, system, limit: seed.allocatable_shoots, loses_zone };
+        tables.needed(&model.capacity.demand, references)
     };
     SeedPlan {
         name: seed.name.clone(),
@@ -101,13 +101,13 @@ struct Question<'a> {
 }
 
 impl Question<'_> {
-    fn answer(&self, name: impl Fn(usize) -> String) -> Bound {
+    fn answer(&self, name: impl Fn(usize) -> String) -> ShootLimit {
         let shoots = self.most();
         if shoots == self.limit {
             let [used, available] = [u64::from(shoots), u64::from(self.limit)];
             let constraint = Constraint::AllocatableShoots;
             let figure = Figure { constraint, unit: constraint.unit(), used, available, one_more: used + 1 };
-            return Bound { shoots, zone: None, binding: vec![figure], or: Vec::new() };
+            return ShootLimit { shoots, zone: None, binding: vec![figure], or: Vec::new() };
         }
         let (full, complete) = packed(self.supply, self.kinds, self.sequence(shoots + 1));
         let zone = worst_zone(&full, self.supply.zones).filter(|_| complete);
@@ -120,7 +120,7 @@ impl Question<'_> {
             Figure { constraint: *constraint, ..self.figure(counted, &lifted, shoots, zone) }
         };
         let figures = binding.iter().map(figure).collect();
-        Bound { shoots, zone: zone.map(name), binding: figures, or }
+        ShootLimit { shoots, zone: zone.map(name), binding: figures, or }
     }
 
     fn sequence(&self, shoots: u32) -> impl Iterator<Item = usize> {
@@ -248,7 +248,7 @@ impl Counts<'_> {
 }
 
 /// How many seeds that are alike?
-struct Fleet<'a> {
+struct SeedFleet<'a> {
     supply: &'a Supply,
     kinds: &'a [Control],
     /// What each runs for itself.
@@ -257,7 +257,7 @@ struct Fleet<'a> {
     loses_zone: bool,
 }
 
-impl Fleet<'_> {
+impl SeedFleet<'_> {
     fn needed(&self, demand: &Demand, references: &[Reference]) -> Needed {
         let of = |tolerance| {
             let asked = |reference: &Reference| if reference.tolerance == tolerance { demand.of(tolerance) } else { 0 };

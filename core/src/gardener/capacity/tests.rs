@@ -49,12 +49,12 @@ fn planned(world: &Value) -> SeedPlan {
 
 const POOL: &str = "/seeds/0/pools/0";
 
-fn of(plan: &SeedPlan, tolerance: FailureTolerance) -> &Room {
+fn of(plan: &SeedPlan, tolerance: FailureTolerance) -> &Headroom {
     plan.room.iter().find(|room| room.failure_tolerance == tolerance).expect("the seed can host it")
 }
 
 /// Shoots, what binds, its figures.
-fn told(bound: &Bound) -> (u32, Option<Constraint>, [u64; 3]) {
+fn told(bound: &ShootLimit) -> (u32, Option<Constraint>, [u64; 3]) {
     let figure = bound.binding.first();
     (bound.shoots, figure.map(|figure| figure.constraint), figure.map_or([0; 3], |own| [own.used, own.available, own.one_more]))
 }

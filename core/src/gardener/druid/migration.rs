@@ -14,12 +14,12 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use super::Shoot;
-use crate::etcd::passage::{Passage, Snapshot};
-use crate::gardener::garden::Obstacle;
+use crate::etcd::restore::{FullSnapshot, RestorePhase};
+use crate::gardener::garden::MigrationDenial;
 use crate::ids::{EtcdId, SeedId, WorkloadId};
 use crate::kernel::time::Duration;
 use crate::kernel::traced;
-use crate::kube::context::Cx;
+use crate::kube::ctx::ClusterCtx;
 use crate::kube::event::{KubeEvent, Stage};
 use crate::kube::record::KubeRecord;
 use crate::kube::spec::gardener::{FailureTolerance, Migration};
@@ -33,7 +33,7 @@ pub enum MigrationFact {
     /// It may, from the first seed to the second.
     Admitted(SeedId, SeedId),
     /// It may not move to that seed.
-    Denied(SeedId, Obstacle),
+    Denied(SeedId, MigrationDenial),
     /// Its API servers and controllers are to end.
     Leaves,
     /// No API server is left, and nobody else asks etcd.
@@ -69,17 +69,17 @@ traced! {
 
 /// Where a shoot's control plane is, as one seed sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum Residence {
     Here,
     Elsewhere,
     /// A place in [`KubeModel::migrations`](crate::kube::spec::KubeModel::migrations), and how far that is.
-    Leaves(u16, Leave),
-    Arrives(Arrive),
+    Leaves(u16, SourceStep),
+    Arrives(TargetStep),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Leave {
-    Asked,
+pub(super) enum SourceStep {
+    Requested,
     /// API servers and controllers are to end.
     Stops,
     /// Nobody asks etcd any more.
@@ -93,8 +93,8 @@ pub(super) enum Leave {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Arrive {
-    Asked,
+pub(super) enum TargetStep {
+    Requested,
     /// One member of each etcd cluster is wanted.
     Restores,
     /// API servers are.
@@ -104,152 +104,152 @@ pub(super) enum Arrive {
 }
 
 /// A shoot is asked to move to another seed.
-pub fn bind(id: u16, cx: &mut Cx<'_>) {
-    let migration = cx.scenario.kube.migrations[usize::from(id)];
+pub fn bind(id: u16, ctx: &mut ClusterCtx<'_>) {
+    let migration = ctx.scenario.kube.migrations[usize::from(id)];
     let Migration { shoot, to, .. } = migration;
-    match cx.garden.admit(&migration, cx.scenario) {
-        Err(obstacle) => cx.record(KubeRecord::Migration(shoot, MigrationFact::Denied(to, obstacle))),
+    match ctx.garden.admit(&migration, ctx.scenario) {
+        Err(denial) => ctx.record(KubeRecord::Migration(shoot, MigrationFact::Denied(to, denial))),
         Ok(from) => {
-            cx.record(KubeRecord::Migration(shoot, MigrationFact::Admitted(from, to)));
-            let binding = cx.garden.shoot_mut(shoot);
+            ctx.record(KubeRecord::Migration(shoot, MigrationFact::Admitted(from, to)));
+            let binding = ctx.garden.shoot_mut(shoot);
             (binding.seed, binding.moves) = (Some(to), true);
-            tell(from, id, Stage::Leaves, cx);
+            send_stage(from, id, Stage::Leaves, ctx);
         }
     }
 }
 
 /// The gardenlet of a seed hears of a migration.
-fn tell(seed: SeedId, id: u16, stage: Stage, cx: &mut Cx<'_>) {
-    let cluster = cx.scenario.kube.seeds[usize::from(seed.0)].cluster;
-    cx.fx.schedule.push((cx.now + cx.latency, Event::Kube(cluster, KubeEvent::Migration(id, stage))));
+fn send_stage(seed: SeedId, id: u16, stage: Stage, ctx: &mut ClusterCtx<'_>) {
+    let cluster = ctx.scenario.kube.seeds[usize::from(seed.0)].cluster;
+    ctx.fx.schedule.push((ctx.now + ctx.latency, Event::Kube(cluster, KubeEvent::Migration(id, stage))));
 }
 
 impl Shoot {
     /// Something about a migration has come to this seed.
-    pub(super) fn migrate(&mut self, id: u16, stage: Stage, cx: &mut Cx<'_>) {
+    pub(super) fn migrate(&mut self, id: u16, stage: Stage, ctx: &mut ClusterCtx<'_>) {
         match (stage, self.place) {
-            (Stage::Leaves, _) => self.place = Place::Leaves(id, Leave::Asked),
-            (Stage::Uploaded, Place::Leaves(id, Leave::Uploads)) => self.uploaded(id, cx),
+            (Stage::Leaves, _) => self.place = Residence::Leaves(id, SourceStep::Requested),
+            (Stage::Uploaded, Residence::Leaves(id, SourceStep::Uploads)) => self.uploaded(id, ctx),
             (Stage::Arrives, _) => {
-                self.tolerance = cx.garden.shoot(self.key).tolerance;
-                self.place = Place::Arrives(Arrive::Asked);
+                self.tolerance = ctx.garden.shoot(self.key).tolerance;
+                self.place = Residence::Arrives(TargetStep::Requested);
             }
-            (Stage::Asked | Stage::Uploaded, _) => unreachable!("{stage:?} is not this seed's"),
+            (Stage::Requested | Stage::Uploaded, _) => unreachable!("{stage:?} is not this seed's"),
         }
     }
 
     /// What the old seed's gardenlet does.
-    pub(super) fn leave(&mut self, id: u16, step: Leave, store: &mut Store, cx: &mut Cx<'_>) {
+    pub(super) fn leave(&mut self, id: u16, step: SourceStep, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
         let gone = |store: &Store, workload: &WorkloadId| store.pods_of(*workload).next().is_none();
         let next = match step {
-            Leave::Asked => {
+            SourceStep::Requested => {
                 for workload in self.workloads.iter().filter(|id| !self.sets.contains(id)) {
                     store.set_desired(*workload, 0);
                 }
-                self.tell(MigrationFact::Leaves, cx);
-                Leave::Stops
+                self.record(MigrationFact::Leaves, ctx);
+                SourceStep::Stops
             }
-            Leave::Stops if self.api_servers(cx).all(|workload| gone(store, &workload)) => {
-                let closed = self.clusters(cx).map(|cluster| (cluster, Passage::Closed));
-                cx.fx.passages.extend(closed);
-                self.tell(MigrationFact::Closed, cx);
-                return self.upload(id, cx);
+            SourceStep::Stops if self.api_servers(ctx).all(|workload| gone(store, &workload)) => {
+                let closed = self.clusters(ctx).map(|cluster| (cluster, RestorePhase::Closed));
+                ctx.fx.restore_phases.extend(closed);
+                self.record(MigrationFact::Closed, ctx);
+                return self.upload(id, ctx);
             }
-            Leave::Closed => return self.upload(id, cx),
-            Leave::Kept => {
+            SourceStep::Closed => return self.upload(id, ctx),
+            SourceStep::Kept => {
                 for workload in &self.workloads {
                     store.set_desired(*workload, 0);
                     for claim in store.claims_of(*workload) {
-                        store.delete_claim(claim, cx);
+                        store.delete_claim(claim, ctx);
                     }
                 }
-                Leave::Ends
+                SourceStep::Ends
             }
-            Leave::Ends if self.workloads.iter().all(|workload| gone(store, workload)) => {
-                self.tell(MigrationFact::Gone, cx);
-                tell(cx.scenario.kube.migrations[usize::from(id)].to, id, Stage::Arrives, cx);
-                (self.place, self.relaxed) = (Place::Elsewhere, BTreeSet::new());
+            SourceStep::Ends if self.workloads.iter().all(|workload| gone(store, workload)) => {
+                self.record(MigrationFact::Gone, ctx);
+                send_stage(ctx.scenario.kube.migrations[usize::from(id)].to, id, Stage::Arrives, ctx);
+                (self.place, self.relaxed) = (Residence::Elsewhere, BTreeSet::new());
                 return;
             }
-            Leave::Stops | Leave::Uploads | Leave::Ends => return,
+            SourceStep::Stops | SourceStep::Uploads | SourceStep::Ends => return,
         };
-        self.place = Place::Leaves(id, next);
+        self.place = Residence::Leaves(id, next);
     }
 
     /// A snapshot of the etcd cluster that has a backup begins, if that can be.
-    fn upload(&mut self, id: u16, cx: &mut Cx<'_>) {
-        let bytes = cx.etcd[self.main(cx).0 as usize].snapshot_bytes(cx.net);
-        self.place = Place::Leaves(id, if bytes.is_some() { Leave::Uploads } else { Leave::Closed });
+    fn upload(&mut self, id: u16, ctx: &mut ClusterCtx<'_>) {
+        let bytes = ctx.etcd[self.main(ctx).0 as usize].snapshot_bytes(ctx.net);
+        self.place = Residence::Leaves(id, if bytes.is_some() { SourceStep::Uploads } else { SourceStep::Closed });
         if let Some(bytes) = bytes {
-            let takes = Duration::of_transfer(bytes, cx.spec.timers.upload_bytes_per_s);
-            cx.schedule(cx.now + takes, KubeEvent::Migration(id, Stage::Uploaded));
+            let takes = Duration::of_transfer(bytes, ctx.spec.timers.upload_bytes_per_s);
+            ctx.schedule(ctx.now + takes, KubeEvent::Migration(id, Stage::Uploaded));
         }
     }
 
     /// It is in the bucket, if etcd still serves and reaches that; else another is taken.
-    fn uploaded(&mut self, id: u16, cx: &mut Cx<'_>) {
-        let main = self.main(cx);
-        let Some(bytes) = cx.etcd[main.0 as usize].snapshot_bytes(cx.net) else { return self.upload(id, cx) };
-        let to = cx.scenario.kube.migrations[usize::from(id)].to;
-        let there = &cx.scenario.kube.clusters[cx.scenario.kube.seeds[usize::from(to.0)].cluster.0 as usize];
+    fn uploaded(&mut self, id: u16, ctx: &mut ClusterCtx<'_>) {
+        let main = self.main(ctx);
+        let Some(bytes) = ctx.etcd[main.0 as usize].snapshot_bytes(ctx.net) else { return self.upload(id, ctx) };
+        let to = ctx.scenario.kube.migrations[usize::from(id)].to;
+        let there = &ctx.scenario.kube.clusters[ctx.scenario.kube.seeds[usize::from(to.0)].cluster.0 as usize];
         let takes = Duration::of_transfer(bytes, there.timers.restore_bytes_per_s);
-        let kept = |cluster| (cluster, Passage::Kept((cluster == main).then_some(Snapshot { bytes, takes })));
-        let kept: Vec<_> = self.clusters(cx).map(kept).collect();
-        cx.fx.passages.extend(kept);
-        self.tell(MigrationFact::Kept, cx);
-        self.place = Place::Leaves(id, Leave::Kept);
+        let kept = |cluster| (cluster, RestorePhase::BackedUp((cluster == main).then_some(FullSnapshot { bytes, takes })));
+        let kept: Vec<_> = self.clusters(ctx).map(kept).collect();
+        ctx.fx.restore_phases.extend(kept);
+        self.record(MigrationFact::Kept, ctx);
+        self.place = Residence::Leaves(id, SourceStep::Kept);
     }
 
     /// What the new seed's gardenlet does.
-    pub(super) fn arrive(&mut self, step: Arrive, store: &mut Store, cx: &mut Cx<'_>) {
+    pub(super) fn arrive(&mut self, step: TargetStep, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
         let next = match step {
-            Arrive::Asked => {
-                for (id, template) in self.form(cx).filter(|(id, _)| self.sets.contains(id)) {
+            TargetStep::Requested => {
+                for (id, template) in self.form(ctx).filter(|(id, _)| self.sets.contains(id)) {
                     store.set_template(id, Workload { replicas: 1, ..template.clone() });
                 }
-                self.tell(MigrationFact::Restores(self.tolerance), cx);
-                Arrive::Restores
+                self.record(MigrationFact::Restores(self.tolerance), ctx);
+                TargetStep::Restores
             }
-            Arrive::Restores if self.etcd_serves(store, cx) => {
-                let api_servers: Vec<WorkloadId> = self.api_servers(cx).collect();
-                for (id, template) in self.form(cx).filter(|(id, _)| api_servers.contains(id)) {
+            TargetStep::Restores if self.etcd_serves(store, ctx) => {
+                let api_servers: Vec<WorkloadId> = self.api_servers(ctx).collect();
+                for (id, template) in self.form(ctx).filter(|(id, _)| api_servers.contains(id)) {
                     store.set_template(id, template.clone());
                 }
-                self.tell(MigrationFact::Restored, cx);
-                Arrive::Restored
+                self.record(MigrationFact::Restored, ctx);
+                TargetStep::Restored
             }
-            Arrive::Restored if self.api_servers(cx).all(|id| store.is_complete(id)) => {
-                for (id, template) in self.form(cx) {
+            TargetStep::Restored if self.api_servers(ctx).all(|id| store.is_complete(id)) => {
+                for (id, template) in self.form(ctx) {
                     store.set_template(id, template.clone());
                 }
-                self.tell(MigrationFact::Serves, cx);
-                Arrive::Serves
+                self.record(MigrationFact::Serves, ctx);
+                TargetStep::Serves
             }
-            Arrive::Serves if self.etcd_serves(store, cx) && self.workloads.iter().all(|id| store.is_complete(*id)) => {
-                self.tell(MigrationFact::Done, cx);
-                cx.garden.shoot_mut(self.key).moves = false;
-                self.place = Place::Here;
+            TargetStep::Serves if self.etcd_serves(store, ctx) && self.workloads.iter().all(|id| store.is_complete(*id)) => {
+                self.record(MigrationFact::Done, ctx);
+                ctx.garden.shoot_mut(self.key).moves = false;
+                self.place = Residence::Here;
                 for change in std::mem::take(&mut self.later) {
-                    self.ask(change, cx);
+                    self.request(change, ctx);
                 }
                 return;
             }
-            Arrive::Restores | Arrive::Restored | Arrive::Serves => return,
+            TargetStep::Restores | TargetStep::Restored | TargetStep::Serves => return,
         };
-        self.place = Place::Arrives(next);
+        self.place = Residence::Arrives(next);
     }
 
-    fn tell(&self, fact: MigrationFact, cx: &mut Cx<'_>) {
-        cx.record(KubeRecord::Migration(self.key, fact));
+    fn record(&self, fact: MigrationFact, ctx: &mut ClusterCtx<'_>) {
+        ctx.record(KubeRecord::Migration(self.key, fact));
     }
 
-    fn api_servers<'a>(&'a self, cx: &Cx<'a>) -> impl Iterator<Item = WorkloadId> + 'a {
-        let workloads = &cx.spec.workloads;
+    fn api_servers<'a>(&'a self, ctx: &ClusterCtx<'a>) -> impl Iterator<Item = WorkloadId> + 'a {
+        let workloads = &ctx.spec.workloads;
         self.workloads.iter().copied().filter(|id| matches!(workloads[id.0 as usize].role, Role::ApiServer(_)))
     }
 
-    fn clusters<'a>(&'a self, cx: &Cx<'a>) -> impl Iterator<Item = EtcdId> + 'a {
-        let workloads = &cx.spec.workloads;
+    fn clusters<'a>(&'a self, ctx: &ClusterCtx<'a>) -> impl Iterator<Item = EtcdId> + 'a {
+        let workloads = &ctx.spec.workloads;
         self.sets.iter().map(|set| match workloads[set.0 as usize].role {
             Role::Etcd(cluster) => cluster,
             _ => unreachable!("a set is etcd's"),
@@ -257,7 +257,7 @@ impl Shoot {
     }
 
     /// The etcd cluster that has a backup: the one that its objects are in.
-    fn main(&self, cx: &Cx<'_>) -> EtcdId {
-        cx.scenario.kube.clusters[self.cluster.0 as usize].etcd
+    fn main(&self, ctx: &ClusterCtx<'_>) -> EtcdId {
+        ctx.scenario.kube.clusters[self.cluster.0 as usize].etcd
     }
 }

@@ -6,12 +6,12 @@
 //! Both look at everything anew whenever something has changed and remember next to nothing: what is in the API and in etcd says how far
 //! they are. Druid acts as [`Component::Druid`](crate::kube::spec::Component), gardenlet as `Gardenlet`: who cannot write does nothing.
 
+pub mod describe;
 mod migration;
 mod relocation;
 #[cfg(test)]
 mod tests;
 mod upgrade;
-pub mod words;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,15 +21,15 @@ use super::admission::Denial;
 use super::outage::Outages;
 use crate::ids::{EtcdId, KubeClusterId, SeedId, WorkloadId, ZoneId};
 use crate::kernel::traced;
-use crate::kube::context::Cx;
+use crate::kube::ctx::ClusterCtx;
 use crate::kube::event::{KubeEvent, Stage};
 use crate::kube::name::{PodName, PodTag};
 use crate::kube::spec::gardener::{FailureTolerance, Hosted, Recovery};
 use crate::kube::spec::{Role, Workload};
 use crate::kube::store::Store;
 use crate::network::HostId;
-use migration::{Leave, Place};
 pub use migration::{MigrationFact, bind};
+use migration::{Residence, SourceStep};
 pub use relocation::{relaxed, required};
 use upgrade::Upgrade;
 
@@ -98,7 +98,7 @@ struct Shoot {
     seed: SeedId,
     /// Its own API.
     cluster: KubeClusterId,
-    place: Place,
+    place: Residence,
     /// What it is asked for on its way, for when it is there.
     later: Vec<u16>,
     /// Its etcd clusters.
@@ -128,22 +128,22 @@ struct Seen {
 
 impl Druid {
     /// The shoots of this plane that may move or change, as they start; what is asked for later is queued.
-    pub fn new(cx: &mut Cx<'_>) -> Self {
-        let model = &cx.scenario.kube;
+    pub fn new(ctx: &mut ClusterCtx<'_>) -> Self {
+        let model = &ctx.scenario.kube;
         let mut shoots = BTreeMap::new();
         for (key, spec) in (0..).zip(&model.shoots) {
-            let is_here = |hosted: &&Hosted| model.seeds[hosted.seed.0 as usize].cluster == cx.cluster;
+            let is_here = |hosted: &&Hosted| model.seeds[hosted.seed.0 as usize].cluster == ctx.cluster;
             let Some(Hosted { seed, cluster, workloads, forms, .. }) = spec.places().find(is_here) else { continue };
             if spec.recovery != Recovery::Move && forms.is_empty() {
                 continue;
             }
             let begins = spec.hosted.as_ref().is_some_and(|hosted| hosted.seed == *seed);
-            let is_etcd = |id: &WorkloadId| matches!(cx.spec.workloads[id.0 as usize].role, Role::Etcd(_));
+            let is_etcd = |id: &WorkloadId| matches!(ctx.spec.workloads[id.0 as usize].role, Role::Etcd(_));
             let shoot = Shoot {
                 key,
                 seed: *seed,
                 cluster: *cluster,
-                place: if begins { Place::Here } else { Place::Elsewhere },
+                place: if begins { Residence::Here } else { Residence::Elsewhere },
                 later: Vec::new(),
                 sets: workloads.iter().copied().filter(is_etcd).collect(),
                 workloads: workloads.clone(),
@@ -157,27 +157,27 @@ impl Druid {
             shoots.insert(key.into(), shoot);
             // Who hosts it at the start is asked, and passes on what is another's.
             for (change, asked) in (0..).zip(&model.changes).filter(|(_, change)| begins && change.shoot == key) {
-                cx.schedule(asked.at, KubeEvent::Tolerance(change));
+                ctx.schedule(asked.at, KubeEvent::Tolerance(change));
             }
         }
         // Whoever is asked, the garden answers.
-        let cluster = cx.cluster;
+        let cluster = ctx.cluster;
         for (id, asked) in (0..).zip(&model.migrations).filter(|(_, asked)| model.seeds[asked.to.0 as usize].cluster == cluster) {
-            cx.schedule(asked.at, KubeEvent::Migration(id, Stage::Asked));
+            ctx.schedule(asked.at, KubeEvent::Migration(id, Stage::Requested));
         }
-        let etcd = cx.spec.workloads.iter().filter_map(|workload| match workload.role {
+        let etcd = ctx.spec.workloads.iter().filter_map(|workload| match workload.role {
             Role::Etcd(cluster) => Some(cluster),
             _ => None,
         });
-        let pairs = etcd.filter(|cluster| cx.scenario.etcd[cluster.0 as usize].passive.is_some()).collect();
+        let pairs = etcd.filter(|cluster| ctx.scenario.etcd[cluster.0 as usize].passive.is_some()).collect();
         Self { shoots, pairs, host: None }
     }
 
     /// It can act from now on, on this host, or can no longer: so long it checks its pairs, and switches.
     /// (How: [`passive`](crate::etcd::passive).)
-    pub fn acts_from(&mut self, host: Option<HostId>, cx: &mut Cx<'_>) {
+    pub fn acts_from(&mut self, host: Option<HostId>, ctx: &mut ClusterCtx<'_>) {
         if std::mem::replace(&mut self.host, host) != host {
-            cx.fx.checked.extend(self.pairs.iter().map(|cluster| (*cluster, host)));
+            ctx.fx.checked.extend(self.pairs.iter().map(|cluster| (*cluster, host)));
         }
     }
 
@@ -198,86 +198,86 @@ impl Druid {
 
     /// The shoots that wait for etcd to reach a backup bucket.
     pub fn uploads(&self) -> Vec<u32> {
-        let waits = |shoot: &Shoot| matches!(shoot.place, Place::Leaves(_, Leave::Closed));
+        let waits = |shoot: &Shoot| matches!(shoot.place, Residence::Leaves(_, SourceStep::Closed));
         self.shoots.iter().filter(|(_, shoot)| waits(shoot)).map(|(key, _)| *key).collect()
     }
 
     /// A shoot is asked to survive more; which.
-    pub fn ask(&mut self, change: u16, cx: &mut Cx<'_>) -> u32 {
-        let key = cx.scenario.kube.changes[change as usize].shoot.into();
-        self.shoots.get_mut(&key).expect("changes are of shoots that are here").asked(change, cx);
+    pub fn request(&mut self, change: u16, ctx: &mut ClusterCtx<'_>) -> u32 {
+        let key = ctx.scenario.kube.changes[change as usize].shoot.into();
+        self.shoots.get_mut(&key).expect("changes are of shoots that are here").asked(change, ctx);
         key
     }
 
     /// A shoot moves to or from this seed; which.
-    pub fn migrate(&mut self, migration: u16, stage: Stage, cx: &mut Cx<'_>) -> u32 {
-        let key = cx.scenario.kube.migrations[migration as usize].shoot.into();
-        self.shoots.get_mut(&key).expect("a shoot moves where it has a place").migrate(migration, stage, cx);
+    pub fn migrate(&mut self, migration: u16, stage: Stage, ctx: &mut ClusterCtx<'_>) -> u32 {
+        let key = ctx.scenario.kube.migrations[migration as usize].shoot.into();
+        self.shoots.get_mut(&key).expect("a shoot moves where it has a place").migrate(migration, stage, ctx);
         key
     }
 
     /// What druid does about a shoot; whether gardenlet is to go on.
-    pub fn reconcile(&mut self, key: u32, outages: &Outages, store: &mut Store, cx: &mut Cx<'_>) -> bool {
+    pub fn reconcile(&mut self, key: u32, outages: &Outages, store: &mut Store, ctx: &mut ClusterCtx<'_>) -> bool {
         let shoot = self.shoots.get_mut(&key).expect("who is told of a shoot has it");
         if shoot.upgrade.is_some() {
-            return shoot.upgrade_etcd(store, cx);
+            return shoot.upgrade_etcd(store, ctx);
         }
         if shoot.moves() {
-            shoot.relocate(outages, store, cx);
+            shoot.relocate(outages, store, ctx);
         }
         false
     }
 
     /// What gardenlet does about a shoot; whether druid is to go on.
-    pub fn follow(&mut self, key: u32, store: &mut Store, cx: &mut Cx<'_>) -> bool {
+    pub fn follow(&mut self, key: u32, store: &mut Store, ctx: &mut ClusterCtx<'_>) -> bool {
         let shoot = self.shoots.get_mut(&key).expect("who is told of a shoot has it");
-        let was_here = shoot.place == Place::Here;
+        let was_here = shoot.place == Residence::Here;
         let mut before = None;
         // What a step waits for may be there already.
         while before.replace((shoot.place, shoot.upgrade.is_some())) != Some((shoot.place, shoot.upgrade.is_some())) {
             match shoot.place {
                 // One thing after the other: what is under way is brought to its end before it leaves.
-                _ if shoot.upgrade.is_some() => shoot.follow(store, cx),
-                Place::Here | Place::Elsewhere => {}
-                Place::Leaves(migration, step) => shoot.leave(migration, step, store, cx),
-                Place::Arrives(step) => shoot.arrive(step, store, cx),
+                _ if shoot.upgrade.is_some() => shoot.follow(store, ctx),
+                Residence::Here | Residence::Elsewhere => {}
+                Residence::Leaves(migration, step) => shoot.leave(migration, step, store, ctx),
+                Residence::Arrives(step) => shoot.arrive(step, store, ctx),
             }
         }
-        shoot.place == Place::Here && !was_here
+        shoot.place == Residence::Here && !was_here
     }
 }
 
 impl Shoot {
     /// Its members of etcd leave a zone that has an outage.
     fn moves(&self) -> bool {
-        self.place == Place::Here && self.recovery == Recovery::Move && self.tolerance == FailureTolerance::Zone
+        self.place == Residence::Here && self.recovery == Recovery::Move && self.tolerance == FailureTolerance::Zone
     }
 
     /// It changes, or moves to another seed.
     const fn is_busy(&self) -> bool {
-        self.upgrade.is_some() || matches!(self.place, Place::Leaves(..) | Place::Arrives(_))
+        self.upgrade.is_some() || matches!(self.place, Residence::Leaves(..) | Residence::Arrives(_))
     }
 
     /// Its components as they are to be.
-    fn form<'a>(&self, cx: &Cx<'a>) -> impl Iterator<Item = (WorkloadId, &'a Workload)> + use<'a> {
-        let mut places = cx.scenario.kube.shoots[usize::from(self.key)].places();
+    fn form<'a>(&self, ctx: &ClusterCtx<'a>) -> impl Iterator<Item = (WorkloadId, &'a Workload)> + use<'a> {
+        let mut places = ctx.scenario.kube.shoots[usize::from(self.key)].places();
         let hosted = places.find(|hosted| hosted.seed == self.seed).expect("it has a place here");
         hosted.workloads.iter().copied().zip(hosted.form(self.tolerance))
     }
 
     /// Whether all members of its etcd clusters that are wanted serve, as what they are to be.
-    fn etcd_serves(&self, store: &Store, cx: &Cx<'_>) -> bool {
+    fn etcd_serves(&self, store: &Store, ctx: &ClusterCtx<'_>) -> bool {
         self.sets.iter().all(|set| {
             let ready = |pod: &Seen| pod.settled && store.named(pod.name).is_some_and(|pod| pod.ready);
-            !store.is_rolling(*set) && Self::pods(*set, store, cx).iter().all(ready)
+            !store.is_rolling(*set) && Self::pods(*set, store, ctx).iter().all(ready)
         })
     }
 
     /// The pods that are wanted of an etcd cluster.
-    fn pods(set: WorkloadId, store: &Store, cx: &Cx<'_>) -> Vec<Seen> {
-        let workload = &cx.spec.workloads[set.0 as usize];
+    fn pods(set: WorkloadId, store: &Store, ctx: &ClusterCtx<'_>) -> Vec<Seen> {
+        let workload = &ctx.spec.workloads[set.0 as usize];
         let Role::Etcd(cluster) = workload.role else { unreachable!("a set is etcd's") };
-        let (spec, now) = (&cx.scenario.etcd[cluster.0 as usize], &cx.etcd[cluster.0 as usize]);
+        let (spec, now) = (&ctx.scenario.etcd[cluster.0 as usize], &ctx.etcd[cluster.0 as usize]);
         let see = |ordinal: u32| {
             let name = PodName { workload: set, tag: PodTag::Ordinal(ordinal) };
             let claim = store.claim(name).filter(|claim| !claim.deleted);

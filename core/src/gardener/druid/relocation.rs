@@ -13,7 +13,7 @@
 use super::{DruidFact, Seen, Shoot};
 use crate::gardener::outage::Outages;
 use crate::ids::WorkloadId;
-use crate::kube::context::Cx;
+use crate::kube::ctx::ClusterCtx;
 use crate::kube::record::KubeRecord;
 use crate::kube::rule::labels::Symbol;
 use crate::kube::spec::placement::Term;
@@ -25,14 +25,14 @@ const WEIGHT: u32 = 100;
 
 impl Shoot {
     /// Does what is to be done next.
-    pub(super) fn relocate(&mut self, outages: &Outages, store: &mut Store, cx: &mut Cx<'_>) {
-        let sets: Vec<(WorkloadId, Vec<Seen>)> = self.sets.iter().map(|set| (*set, Self::pods(*set, store, cx))).collect();
+    pub(super) fn relocate(&mut self, outages: &Outages, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
+        let sets: Vec<(WorkloadId, Vec<Seen>)> = self.sets.iter().map(|set| (*set, Self::pods(*set, store, ctx))).collect();
         let is_out = |pod: &Seen| pod.home.is_some_and(|zone| outages.is_out(zone));
         for (set, pods) in &sets {
             if pods.iter().any(is_out) {
-                self.relax(*set, store, cx);
+                self.relax(*set, store, ctx);
             } else if !outages.is_any_out() {
-                self.require(*set, store, cx);
+                self.require(*set, store, ctx);
             }
         }
         // A member that is where it should be and does not serve is on its way, or fails: no other may be away then.
@@ -44,39 +44,39 @@ impl Shoot {
             let leaves = pods.iter().find(|pod| is_out(pod) && serve(pod));
             let returns = crowded(pods, store).filter(|pod| !outages.is_any_out() && serve(pod) && pod.settled);
             let Some(pod) = leaves.or(returns) else { continue };
-            if others.all(is_quiet) && self.has_another(*set, pod, store, cx) {
+            if others.all(is_quiet) && self.has_another(*set, pod, store, ctx) {
                 let moves = leaves.is_some();
                 let fact = if moves { DruidFact::Moves(pod.ordinal) } else { DruidFact::Returns(pod.ordinal) };
-                cx.record(KubeRecord::Druid(*set, fact));
-                discard(pod, moves, store, cx);
+                ctx.record(KubeRecord::Druid(*set, fact));
+                discard(pod, moves, store, ctx);
                 return;
             }
         }
     }
 
     /// Whether a pod can be another member yet; told once where it cannot.
-    fn has_another(&mut self, set: WorkloadId, pod: &Seen, store: &Store, cx: &mut Cx<'_>) -> bool {
-        let workload = &cx.spec.workloads[set.0 as usize];
+    fn has_another(&mut self, set: WorkloadId, pod: &Seen, store: &Store, ctx: &mut ClusterCtx<'_>) -> bool {
+        let workload = &ctx.spec.workloads[set.0 as usize];
         let Role::Etcd(cluster) = workload.role else { unreachable!("a set is etcd's") };
-        let next = workload.member(&cx.scenario.etcd[cluster.0 as usize], pod.ordinal, store.volumes_before(pod.name) + 1);
+        let next = workload.member(&ctx.scenario.etcd[cluster.0 as usize], pod.ordinal, store.volumes_before(pod.name) + 1);
         if next.is_none() && self.spent.insert(pod.name) {
-            cx.record(KubeRecord::Druid(set, DruidFact::Spent(pod.ordinal)));
+            ctx.record(KubeRecord::Druid(set, DruidFact::Spent(pod.ordinal)));
         }
         next.is_some()
     }
 
-    fn relax(&mut self, set: WorkloadId, store: &mut Store, cx: &mut Cx<'_>) {
+    fn relax(&mut self, set: WorkloadId, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
         if !self.relaxed.insert(set) {
             return;
         }
-        change(set, DruidFact::Relaxed, relaxed(store.template(set, cx.spec)), store, cx);
+        change(set, DruidFact::Relaxed, relaxed(store.template(set, ctx.spec)), store, ctx);
     }
 
-    fn require(&mut self, set: WorkloadId, store: &mut Store, cx: &mut Cx<'_>) {
+    fn require(&mut self, set: WorkloadId, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
         if !self.relaxed.remove(&set) {
             return;
         }
-        change(set, DruidFact::Required, required(store.template(set, cx.spec)), store, cx);
+        change(set, DruidFact::Required, required(store.template(set, ctx.spec)), store, ctx);
     }
 }
 
@@ -100,8 +100,8 @@ pub fn required(set: &Workload) -> Workload {
     set
 }
 
-fn change(set: WorkloadId, fact: DruidFact, template: Workload, store: &mut Store, cx: &mut Cx<'_>) {
-    cx.record(KubeRecord::Druid(set, fact));
+fn change(set: WorkloadId, fact: DruidFact, template: Workload, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
+    ctx.record(KubeRecord::Druid(set, fact));
     store.set_template(set, template);
 }
 
@@ -113,11 +113,11 @@ fn crowded<'a>(pods: &'a [Seen], store: &Store) -> Option<&'a Seen> {
 }
 
 /// Deletes a pod with its claim and volume; by force where its kubelet is silent.
-fn discard(pod: &Seen, by_force: bool, store: &mut Store, cx: &mut Cx<'_>) {
-    store.delete_claim(pod.name, cx);
+fn discard(pod: &Seen, by_force: bool, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
+    store.delete_claim(pod.name, ctx);
     let Some(id) = store.id_of(pod.name) else { return };
-    store.terminate(id, cx);
+    store.terminate(id, ctx);
     if by_force && store.pod(id).is_some() {
-        store.remove(id, cx);
+        store.remove(id, ctx);
     }
 }

@@ -5,10 +5,10 @@
 //!    --> the new ones join as learners, one after the other, and get their votes --> the other components follow
 //! ```
 
-use super::migration::Place;
+use super::migration::Residence;
 use super::{DruidFact, Shoot, ToleranceFact};
 use crate::gardener::admission::admit;
-use crate::kube::context::Cx;
+use crate::kube::ctx::ClusterCtx;
 use crate::kube::event::KubeEvent;
 use crate::kube::record::KubeRecord;
 use crate::kube::spec::Kind;
@@ -39,50 +39,50 @@ enum Step {
 
 impl Shoot {
     /// It is asked for a change: of the seed it is bound to, which may be another by now; one thing after the other.
-    pub(super) fn asked(&mut self, change: u16, cx: &mut Cx<'_>) {
-        let seed = cx.garden.shoot(self.key).seed.expect("it has a place");
+    pub(super) fn asked(&mut self, change: u16, ctx: &mut ClusterCtx<'_>) {
+        let seed = ctx.garden.shoot(self.key).seed.expect("it has a place");
         if seed != self.seed {
-            let cluster = cx.scenario.kube.seeds[usize::from(seed.0)].cluster;
-            cx.fx.schedule.push((cx.now, Event::Kube(cluster, KubeEvent::Tolerance(change))));
-        } else if self.place == Place::Here {
-            self.ask(change, cx);
+            let cluster = ctx.scenario.kube.seeds[usize::from(seed.0)].cluster;
+            ctx.fx.schedule.push((ctx.now, Event::Kube(cluster, KubeEvent::Tolerance(change))));
+        } else if self.place == Residence::Here {
+            self.request(change, ctx);
         } else {
             self.later.push(change);
         }
     }
 
     /// Admission; what follows is other programs' work. (While one change is under way no other is admitted: it is an upgrade from none.)
-    pub(super) fn ask(&mut self, change: u16, cx: &mut Cx<'_>) {
-        let ToleranceChange { shoot, to, .. } = cx.scenario.kube.changes[change as usize];
+    pub(super) fn request(&mut self, change: u16, ctx: &mut ClusterCtx<'_>) {
+        let ToleranceChange { shoot, to, .. } = ctx.scenario.kube.changes[change as usize];
         if let Err(denial) = admit(self.tolerance, to, self.multi_zonal) {
-            return cx.record(KubeRecord::Tolerance(shoot, ToleranceFact::Denied(to, denial)));
+            return ctx.record(KubeRecord::Tolerance(shoot, ToleranceFact::Denied(to, denial)));
         }
-        cx.record(KubeRecord::Tolerance(shoot, ToleranceFact::Admitted(to)));
+        ctx.record(KubeRecord::Tolerance(shoot, ToleranceFact::Admitted(to)));
         if self.tolerance != to {
             self.upgrade = Some(Upgrade { change, step: Step::Admitted });
         } else if self.upgrade.is_none() {
-            cx.record(KubeRecord::Tolerance(shoot, ToleranceFact::Done(to)));
+            ctx.record(KubeRecord::Tolerance(shoot, ToleranceFact::Done(to)));
         }
         self.tolerance = to;
-        cx.garden.shoot_mut(shoot).tolerance = to;
+        ctx.garden.shoot_mut(shoot).tolerance = to;
     }
 
     /// What druid does about it; whether gardenlet is to go on.
-    pub(super) fn upgrade_etcd(&mut self, store: &mut Store, cx: &mut Cx<'_>) -> bool {
-        let serves = self.etcd_serves(store, cx);
-        let wanted: Vec<_> = self.form(cx).filter(|(id, _)| self.sets.contains(id)).collect();
+    pub(super) fn upgrade_etcd(&mut self, store: &mut Store, ctx: &mut ClusterCtx<'_>) -> bool {
+        let serves = self.etcd_serves(store, ctx);
+        let wanted: Vec<_> = self.form(ctx).filter(|(id, _)| self.sets.contains(id)).collect();
         let Some(Upgrade { step, .. }) = self.upgrade.as_mut() else { return false };
         match step {
             Step::Admitted => {
                 for set in &self.sets {
-                    cx.record(KubeRecord::Druid(*set, DruidFact::Restarts));
-                    store.roll(*set, cx);
+                    ctx.record(KubeRecord::Druid(*set, DruidFact::Restarts));
+                    store.roll(*set, ctx);
                 }
                 *step = Step::Restarts;
             }
             Step::Restarts if serves => {
                 for (set, template) in wanted {
-                    cx.record(KubeRecord::Druid(set, DruidFact::Grows(template.replicas)));
+                    ctx.record(KubeRecord::Druid(set, DruidFact::Grows(template.replicas)));
                     store.set_template(set, template.clone());
                 }
                 *step = Step::Grows;
@@ -94,27 +94,27 @@ impl Shoot {
     }
 
     /// What gardenlet does about it: the other components, when etcd is there.
-    pub(super) fn follow(&mut self, store: &mut Store, cx: &mut Cx<'_>) {
-        let (shoot, form) = (self.key, self.upgrade.is_some().then(|| self.form(cx)));
+    pub(super) fn follow(&mut self, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
+        let (shoot, form) = (self.key, self.upgrade.is_some().then(|| self.form(ctx)));
         let Some((Upgrade { change, step }, form)) = self.upgrade.as_mut().zip(form) else { return };
-        let ToleranceChange { to, .. } = &cx.scenario.kube.changes[*change as usize];
+        let ToleranceChange { to, .. } = &ctx.scenario.kube.changes[*change as usize];
         match step {
             Step::Grown => {
-                cx.record(KubeRecord::Tolerance(shoot, ToleranceFact::Follows(*to)));
+                ctx.record(KubeRecord::Tolerance(shoot, ToleranceFact::Follows(*to)));
                 for (id, template) in form.filter(|(id, _)| !self.sets.contains(id)) {
                     // Where they may run is part of what pods are made with: those that are there are replaced.
-                    let now = store.template(id, cx.spec);
+                    let now = store.template(id, ctx.spec);
                     let differs = (&now.spread, &now.prefers, &now.pod_affinity)
                         != (&template.spread, &template.prefers, &template.pod_affinity);
                     store.set_template(id, template.clone());
                     if differs && template.kind != Kind::DaemonSet {
-                        store.roll(id, cx);
+                        store.roll(id, ctx);
                     }
                 }
                 *step = Step::Follows;
             }
             Step::Follows if self.workloads.iter().all(|id| store.is_complete(*id) && !store.is_rolling(*id)) => {
-                cx.record(KubeRecord::Tolerance(shoot, ToleranceFact::Done(*to)));
+                ctx.record(KubeRecord::Tolerance(shoot, ToleranceFact::Done(*to)));
                 self.upgrade = None;
             }
             Step::Admitted | Step::Restarts | Step::Grows | Step::Follows => {}

@@ -65,7 +65,7 @@ impl Cloud {
     }
 
     /// One failure less.
-    pub fn mend(&mut self, id: FaultId) {
+    pub fn repair(&mut self, id: FaultId) {
         self.failures.retain(|(own, _)| *own != id);
     }
 
@@ -136,8 +136,8 @@ mod tests {
         assert_eq!((cloud.manages(ZoneId(0)), cloud.attaches(ZoneId(1))), (Ok(()), Ok(())));
         cloud.fail(FaultId(2), Failure { create: Some(CloudAnswer::Unavailable), ..none });
         assert_eq!(cloud.create(&deployment), Err(CloudAnswer::Unavailable));
-        cloud.mend(FaultId(2));
-        cloud.mend(FaultId(0));
+        cloud.repair(FaultId(2));
+        cloud.repair(FaultId(0));
         assert_eq!((cloud.create(&deployment), cloud.create(&deployment)), (Ok(()), Err(CloudAnswer::OutOfStock)));
         cloud.take_back(&deployment);
         assert_eq!(cloud.create(&deployment), Ok(()));

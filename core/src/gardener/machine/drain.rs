@@ -3,9 +3,9 @@
 
 use crate::ids::{NodeKey, PodId};
 use crate::kernel::time::Time;
-use crate::kube::context::Cx;
 use crate::kube::controller::disruption::evict;
 use crate::kube::controller::drain::leaving;
+use crate::kube::ctx::ClusterCtx;
 use crate::kube::store::Store;
 
 /// A drain under way.
@@ -23,30 +23,30 @@ impl Drain {
     }
 
     /// Evicts whose turn it is; whether all is done that can be.
-    pub fn go_on(&mut self, node: NodeKey, store: &mut Store, cx: &mut Cx<'_>) -> bool {
+    pub fn go_on(&mut self, node: NodeKey, store: &mut Store, ctx: &mut ClusterCtx<'_>) -> bool {
         if store.get_node(node).is_some() {
-            store.cordon(node, cx);
+            store.cordon(node, ctx);
         }
-        let left: Vec<PodId> = leaving(node, store, cx).collect();
-        let (with_volume, others): (Vec<PodId>, Vec<PodId>) = left.iter().partition(|id| has_volume(**id, store, cx));
+        let left: Vec<PodId> = leaving(node, store, ctx).collect();
+        let (with_volume, others): (Vec<PodId>, Vec<PodId>) = left.iter().partition(|id| has_volume(**id, store, ctx));
         for id in others {
             // Refused for its budget: it is tried again.
-            let _ = evict(id, store, cx);
+            let _ = evict(id, store, ctx);
         }
         let waited_for =
-            self.turn.filter(|(id, since)| with_volume.contains(id) && cx.now < *since + cx.spec.timers.machines.detach);
+            self.turn.filter(|(id, since)| with_volume.contains(id) && ctx.now < *since + ctx.spec.timers.machines.detach);
         if waited_for.is_none() {
             let terminating = |id: &PodId| store.pod(*id).is_some_and(|pod| pod.terminating);
-            self.turn = with_volume.into_iter().find(|id| !terminating(id)).map(|id| (id, cx.now));
+            self.turn = with_volume.into_iter().find(|id| !terminating(id)).map(|id| (id, ctx.now));
             if let Some((id, _)) = self.turn {
-                let _ = evict(id, store, cx);
+                let _ = evict(id, store, ctx);
             }
         }
-        left.is_empty() || cx.now >= self.since + cx.spec.timers.machines.drain
+        left.is_empty() || ctx.now >= self.since + ctx.spec.timers.machines.drain
     }
 }
 
-fn has_volume(id: PodId, store: &Store, cx: &Cx<'_>) -> bool {
-    let workload = &cx.spec.workloads[store.pod(id).expect("a node's pods are there").name.workload.0 as usize];
+fn has_volume(id: PodId, store: &Store, ctx: &ClusterCtx<'_>) -> bool {
+    let workload = &ctx.spec.workloads[store.pod(id).expect("a node's pods are there").name.workload.0 as usize];
     workload.volume.is_some()
 }

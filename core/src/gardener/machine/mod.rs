@@ -3,10 +3,10 @@
 pub mod cloud;
 pub mod controller;
 pub mod drain;
-pub mod fleet;
-pub mod freeze;
+pub mod machine_tables;
 pub mod meltdown;
 pub mod rollout;
+pub mod safety_freeze;
 
 use serde::{Deserialize, Serialize};
 

@@ -2,33 +2,33 @@
 //! Deployments have. A machine is available while it is [`Phase::Running`].
 
 use super::Phase;
-use super::fleet::{Fleet, Set};
+use super::machine_tables::{MachineSet, MachineTables};
 use crate::gardener::distribute::int_or_percent_over_zones;
 use crate::ids::MachineDeploymentId;
-use crate::kube::context::Cx;
+use crate::kube::ctx::ClusterCtx;
 use crate::kube::rule::rollout::{ReplicaSet, RollingUpdate};
 use crate::kube::spec::PoolShare;
 use crate::kube::store::Store;
 
 /// Machines that each machine set of a machine deployment is to have now.
-pub fn sizes(deployment: MachineDeploymentId, fleet: &Fleet, cx: &Cx<'_>) -> Vec<u32> {
-    let PoolShare { zone: (zone, zones), maximum, rollout } = cx.spec.machine_deployments[deployment.0 as usize].pool;
+pub fn sizes(deployment: MachineDeploymentId, tables: &MachineTables, ctx: &ClusterCtx<'_>) -> Vec<u32> {
+    let PoolShare { zone: (zone, zones), maximum, rollout } = ctx.spec.machine_deployments[deployment.0 as usize].pool;
     let share = |of| int_or_percent_over_zones(zone, of, zones, maximum);
-    let update = RollingUpdate::new(fleet.desired(deployment), share(rollout.max_surge), share(rollout.max_unavailable));
-    let set = |set: &Set| {
-        let machines = fleet.of(deployment).filter(|(_, machine)| machine.name.template == set.template);
+    let update = RollingUpdate::new(tables.desired(deployment), share(rollout.max_surge), share(rollout.max_unavailable));
+    let set = |set: &MachineSet| {
+        let machines = tables.of(deployment).filter(|(_, machine)| machine.name.template == set.template);
         let available = machines.filter(|(_, machine)| machine.phase == Phase::Running).count() as u32;
-        ReplicaSet { wanted: set.wanted, available }
+        ReplicaSet { desired: set.desired, available }
     };
-    let mut sets: Vec<ReplicaSet> = fleet.sets(deployment).iter().map(set).collect();
+    let mut sets: Vec<ReplicaSet> = tables.sets(deployment).iter().map(set).collect();
     let current = sets.pop().expect("there is one always");
     update.sizes(current, &sets)
 }
 
 /// Pods are rather not to go to the nodes of old machines (`taintNodesBackingMachineSets`).
-pub fn repel(deployment: MachineDeploymentId, fleet: &Fleet, store: &mut Store) {
-    let Some((current, [_, ..])) = fleet.sets(deployment).split_last() else { return };
-    let old = fleet.of(deployment).filter(|(_, machine)| machine.name.template != current.template);
+pub fn repel(deployment: MachineDeploymentId, tables: &MachineTables, store: &mut Store) {
+    let Some((current, [_, ..])) = tables.sets(deployment).split_last() else { return };
+    let old = tables.of(deployment).filter(|(_, machine)| machine.name.template != current.template);
     for node in old.filter_map(|(_, machine)| machine.node()) {
         store.repel(node);
     }

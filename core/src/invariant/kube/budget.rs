@@ -19,16 +19,16 @@ pub(super) struct Budget {
     /// Counts that were true until some time, less what was granted since.
     before: BTreeMap<WorkloadId, VecDeque<(Time, i64)>>,
     /// The controller acts since then, or not until then.
-    acts: Acts,
+    controller: ControllerActive,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Acts {
+struct ControllerActive {
     now: bool,
     since: Time,
 }
 
-impl Default for Acts {
+impl Default for ControllerActive {
     fn default() -> Self {
         Self { now: true, since: Time::ZERO }
     }
@@ -48,7 +48,7 @@ impl Budget {
         // A leader writes faster than this, or is none: so fast is the controller told.
         let heard = view.spec().timers.renew_deadline;
         let before = self.before.entry(workload).or_default();
-        if self.acts.now && self.acts.since + heard <= view.at {
+        if self.controller.now && self.controller.since + heard <= view.at {
             while before.front().is_some_and(|(until, _)| *until + heard < view.at) {
                 before.pop_front();
             }
@@ -64,8 +64,8 @@ impl Property for Budget {
     const NAME: &'static str = "no eviction without allowance";
 
     fn check(&mut self, fact: &KubeRecord, view: &View<'_>) -> Result<(), String> {
-        if let KubeRecord::Acts(Component::ControllerManager, acts) = *fact {
-            self.acts = Acts { now: acts, since: view.at };
+        if let KubeRecord::ControllerActive(Component::ControllerManager, controller) = *fact {
+            self.controller = ControllerActive { now: controller, since: view.at };
         }
         let KubeRecord::Pod(name, fact) = *fact else { return Ok(()) };
         let Some(count) = allowance(name.workload, view) else { return Ok(()) };

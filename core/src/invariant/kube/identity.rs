@@ -25,7 +25,10 @@ impl Property for Identity {
         match *fact {
             KubeRecord::Pod(
                 _,
-                PodFact::VolumeAttached(_) | PodFact::VolumeDetached { .. } | PodFact::VolumeDiscarded | PodFact::Hazard(_),
+                PodFact::VolumeAttached(_)
+                | PodFact::VolumeDetached { .. }
+                | PodFact::VolumeDiscarded
+                | PodFact::OrphanedContainer(_),
             ) => Ok(()),
             KubeRecord::Pod(name, fact) => {
                 one(fact == PodFact::Created, objects.pods.contains_key(&name), || format!("pod {}", view.pod(name)))

@@ -39,10 +39,10 @@ use std::sync::Arc;
 use super::{MOST_VIOLATIONS, Violation};
 use crate::ids::{KubeClusterId, MemberId, WorkloadId};
 use crate::kernel::time::Time;
+use crate::kube::describe::node_name;
 use crate::kube::name::{NodeName, PodName};
 use crate::kube::record::KubeRecord;
 use crate::kube::spec::{KubeClusterSpec, Workload};
-use crate::kube::words::node_name;
 use crate::record::Record;
 use crate::scenario::Scenario;
 
@@ -101,15 +101,15 @@ trait Property {
 
 /// All properties of all planes.
 #[derive(Clone, Debug)]
-pub(super) struct All {
+pub(super) struct KubeInvariants {
     scenario: Arc<Scenario>,
     objects: Vec<Objects>,
-    clusters: Vec<Plane>,
+    clusters: Vec<ClusterProperties>,
     running: BTreeSet<MemberId>,
 }
 
 #[derive(Clone, Debug, Default)]
-struct Plane {
+struct ClusterProperties {
     identity: identity::Identity,
     one_writer: one_writer::OneWriter,
     zonal: zonal::Zonal,
@@ -121,11 +121,11 @@ struct Plane {
     constraints: constraints::Constraints,
 }
 
-impl All {
+impl KubeInvariants {
     /// Nothing is broken yet.
     pub(super) fn new(scenario: &Arc<Scenario>) -> Self {
         let objects: Vec<Objects> = scenario.kube.clusters.iter().map(Objects::new).collect();
-        let clusters = vec![Plane::default(); objects.len()];
+        let clusters = vec![ClusterProperties::default(); objects.len()];
         Self { scenario: Arc::clone(scenario), objects, clusters, running: BTreeSet::new() }
     }
 

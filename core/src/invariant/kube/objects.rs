@@ -63,7 +63,7 @@ impl Node {
     }
 
     /// It runs, and neither hears nor is heard.
-    pub(super) fn is_cut_off(&self) -> bool {
+    pub(super) fn is_partitioned(&self) -> bool {
         self.lost == Some(Loss::Network) && self.ready == Ready::Unknown
     }
 
@@ -148,7 +148,7 @@ impl Objects {
             }
             PodFact::Started { .. } => (pod.started, pod.runs) = (true, true),
             PodFact::Ready(ready) => pod.ready = ready,
-            PodFact::Terminating => (pod.terminating, pod.unheard) = (true, node.is_some_and(|node| node.is_cut_off())),
+            PodFact::Terminating => (pod.terminating, pod.unheard) = (true, node.is_some_and(|node| node.is_partitioned())),
             PodFact::Removed => {
                 if let Some(node) = node
                     && node.pods.remove(&name)
@@ -162,9 +162,9 @@ impl Objects {
             // It is asked to end in the same instant.
             PodFact::Evicted(granted) => pod.terminating |= granted,
             PodFact::Created
-            | PodFact::Refused(_)
+            | PodFact::Unschedulable(_)
             | PodFact::VolumeAttached(_)
-            | PodFact::Hazard(_)
+            | PodFact::OrphanedContainer(_)
             | PodFact::VolumeDiscarded => {}
         }
     }

@@ -52,7 +52,7 @@ impl Property for OneLeader {
                 self.leases.insert(component, if free { Lease::GivenAway } else { Lease::GivenUp(view.at) });
                 Ok(())
             }
-            KubeRecord::Acts(component, true) if !matches!(self.leases.get(&component), Some(Lease::Held(_))) => {
+            KubeRecord::ControllerActive(component, true) if !matches!(self.leases.get(&component), Some(Lease::Held(_))) => {
                 Err(format!("{component:?} acts and nobody leads"))
             }
             _ => Ok(()),

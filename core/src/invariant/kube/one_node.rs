@@ -26,7 +26,7 @@ impl OneNode {
             },
             PodFact::Started { .. } if pod.node.is_none() => Err(format!("{} runs and has no node", view.pod(name))),
             PodFact::Removed => {
-                if pod.unheard && pod.runs && view.objects().node_of(pod).is_some_and(super::objects::Node::is_cut_off) {
+                if pod.unheard && pod.runs && view.objects().node_of(pod).is_some_and(super::objects::Node::is_partitioned) {
                     self.untold.push((view.at, name));
                 }
                 Ok(())
@@ -44,7 +44,7 @@ impl Property for OneNode {
             return Err(format!("{} is gone, runs on where it was cut off, and nobody tells", view.pod(name)));
         }
         match *fact {
-            KubeRecord::Pod(name, PodFact::Hazard(true)) => {
+            KubeRecord::Pod(name, PodFact::OrphanedContainer(true)) => {
                 self.untold.retain(|(_, untold)| *untold != name);
                 Ok(())
             }

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use crate::gardener::machine::Phase;
 use crate::ids::{KubeClusterId, MachineDeploymentId, NodeId, NodeKey, WorkloadId, ZoneId};
-use crate::invariant::All;
+use crate::invariant::Invariants;
 use crate::kernel::time::{Duration, Time};
 use crate::kube::name::{MachineName, NodeName, PodName, PodTag};
-use crate::kube::record::KubeRecord::{self, Acts, Lease, Machine, Node, Pod};
+use crate::kube::record::KubeRecord::{self, ControllerActive, Lease, Machine, Node, Pod};
 use crate::kube::record::PodFact::{
-    Bound, Created, Evicted, Hazard, Ready, Removed, Started, Terminating, VolumeAttached, VolumeDetached,
+    Bound, Created, Evicted, OrphanedContainer, Ready, Removed, Started, Terminating, VolumeAttached, VolumeDetached,
 };
 use crate::kube::record::{Loss, MachineFact, NodeFact, PodFact, Ready as Condition, Replica};
 use crate::kube::rule::labels::Condition::In;
@@ -146,7 +146,7 @@ fn serving(pod: PodName, k: u32) -> Vec<KubeRecord> {
 
 /// The properties that a stream breaks which begins with `start`, goes on with `rest` after so many seconds, each fact one later.
 fn broken(start: &[KubeRecord], pause_s: u64, rest: &[Record]) -> Vec<&'static str> {
-    let mut all = All::new(&Arc::new(scenario()));
+    let mut all = Invariants::new(&Arc::new(scenario()));
     for fact in start {
         all.record(Time::ZERO, &Record::Kube(KubeClusterId(0), *fact));
     }
@@ -229,10 +229,10 @@ fn no_eviction_without_allowance() {
     check_later(&unready, 11, &evicted(0), &broken);
     check_later(&unready, 11, &evicted(2), &[]);
     // A controller that does not act hears of nothing; one that was just back, not yet.
-    let deaf = [unready.as_slice(), &[Acts(KCM, false)]].concat();
+    let deaf = [unready.as_slice(), &[ControllerActive(KCM, false)]].concat();
     check_later(&deaf, 100, &evicted(0), &[]);
     let [first, second] = evicted(0);
-    check_later(&deaf, 100, &[Lease(KCM, Some(Replica::Host(NodeId(0)))), Acts(KCM, true), first, second], &[]);
+    check_later(&deaf, 100, &[Lease(KCM, Some(Replica::Host(NodeId(0)))), ControllerActive(KCM, true), first, second], &[]);
 }
 
 #[test]
@@ -245,8 +245,8 @@ fn a_pod_runs_on_one_node() {
     // Gone, cut off, and nobody tells.
     let silent = |start: &[KubeRecord], lost| [start, &[Node(node(0), lost), Node(node(0), UNKNOWN)], &gone].concat();
     check(&silent(&serving(web(0), 0), CUT), &[later], &broken);
-    check(&silent(&serving(web(0), 0), CUT), &[Pod(web(0), Hazard(true)), later], &broken);
-    let told = [silent(&serving(web(0), 0), CUT).as_slice(), &[Pod(web(0), Hazard(true))]].concat();
+    check(&silent(&serving(web(0), 0), CUT), &[Pod(web(0), OrphanedContainer(true)), later], &broken);
+    let told = [silent(&serving(web(0), 0), CUT).as_slice(), &[Pod(web(0), OrphanedContainer(true))]].concat();
     check(&told, &[later], &[]);
     // It does not run without power, or before it was started; it has ended where it is heard.
     check(&silent(&serving(web(0), 0), DARK), &[later], &[]);
@@ -263,9 +263,9 @@ fn one_active_leader_per_lease() {
     let takes = |replica| Lease(KCM, Some(replica));
     let start = [takes(one)];
     check(&start, &[takes(other)], &broken);
-    check(&start, &[Lease(KCM, None), Acts(KCM, true)], &broken);
+    check(&start, &[Lease(KCM, None), ControllerActive(KCM, true)], &broken);
     check(&start, &[Lease(KCM, None), Lease(KCM, None)], &broken);
-    check(&start, &[Lease(Component::Scheduler, Some(other)), Acts(Component::Scheduler, true)], &[]);
+    check(&start, &[Lease(Component::Scheduler, Some(other)), ControllerActive(Component::Scheduler, true)], &[]);
     // One that gave up at 0 s had last renewed its lease of 15 s at -10 s.
     let given_up = [takes(one), Lease(KCM, None)];
     check_later(&given_up, 4, &[takes(other)], &broken);

@@ -1,15 +1,15 @@
 //! The gate in front of a plane's controllers: who leads and can write acts; work that came meanwhile waits, and a new leader begins
 //! with everything.
 
-use super::Plane;
+use super::KubeCluster;
 use crate::ids::WorkloadId;
 use crate::kernel::time::Duration;
-use crate::kube::context::Cx;
-use crate::kube::event::{KubeEvent, Watcher};
+use crate::kube::ctx::ClusterCtx;
+use crate::kube::event::{ControllerKind, KubeEvent};
 use crate::kube::record::KubeRecord;
 use crate::kube::spec::{Component, KubeClusterSpec, Role, Workload};
 
-impl Plane {
+impl KubeCluster {
     /// The gate that all work of controllers passes: how long a write of a component takes now. `None`: none of its processes leads, or
     /// the one that does cannot write, so that it does nothing.
     pub fn gate(&self, component: Component) -> Option<Duration> {
@@ -21,107 +21,107 @@ impl Plane {
     }
 
     /// What follows from anything that has happened.
-    pub(super) fn finish(&mut self, cx: &mut Cx<'_>) {
+    pub(super) fn finish(&mut self, ctx: &mut ClusterCtx<'_>) {
         for component in Component::ALL {
-            self.follow_gate(component, cx);
+            self.follow_gate(component, ctx);
         }
-        self.druid.acts_from(self.control.host(Component::Druid), cx);
-        self.spread_news(cx);
-        self.arm(cx);
+        self.druid.acts_from(self.control.host(Component::Druid), ctx);
+        self.notify_controllers(ctx);
+        self.arm(ctx);
     }
 
     /// A gate may have opened: work that waited is done now. Behind it may stand somebody else, who remembers nothing.
-    fn follow_gate(&mut self, component: Component, cx: &mut Cx<'_>) {
+    fn follow_gate(&mut self, component: Component, ctx: &mut ClusterCtx<'_>) {
         let (is_open, term) = (self.gate(component).is_some(), self.control.term(component));
         let was_open = std::mem::replace(&mut self.open[component as usize], is_open);
         if is_open != was_open {
-            cx.record(KubeRecord::Acts(component, is_open));
+            ctx.record(KubeRecord::ControllerActive(component, is_open));
         }
         if is_open && std::mem::replace(&mut self.terms[component as usize], term) != term {
-            self.begin(component, cx);
+            self.begin(component, ctx);
         } else if is_open && !was_open && component == Component::ControllerManager {
-            self.lifecycle.go_on(&mut self.store, cx);
+            self.lifecycle.go_on(&mut self.store, ctx);
         } else if was_open && !is_open && component == Component::ControllerManager {
-            self.lifecycle.catch_up(&self.kubelets, cx);
+            self.lifecycle.catch_up(&self.kubelets, ctx);
         }
         if is_open && !was_open {
-            self.resume(component, cx);
+            self.resume(component, ctx);
         }
     }
 
     /// A new leader lists all there is.
-    fn begin(&mut self, component: Component, cx: &mut Cx<'_>) {
+    fn begin(&mut self, component: Component, ctx: &mut ClusterCtx<'_>) {
         match component {
             Component::ControllerManager => {
                 self.evictions.forget();
-                self.collector.forget(cx);
+                self.collector.forget(ctx);
                 self.hints.begin(&self.store);
-                self.lifecycle.begin(&mut self.store, &self.kubelets, cx);
+                self.lifecycle.begin(&mut self.store, &self.kubelets, ctx);
             }
-            Component::Scheduler => self.scheduler.begin(&self.store, cx.now + cx.latency),
+            Component::Scheduler => self.scheduler.begin(&self.store, ctx.now + ctx.latency),
             Component::MachineControllerManager | Component::Autoscaler | Component::Gardenlet | Component::Druid => {}
         }
-        for watcher in Watcher::ALL.into_iter().filter(|watcher| watcher.component() == Some(component)) {
-            for key in self.keys_of(watcher, cx) {
-                self.tell(watcher, key, cx);
+        for controller in ControllerKind::ALL.into_iter().filter(|controller| controller.component() == Some(component)) {
+            for key in self.keys_of(controller, ctx) {
+                self.enqueue(controller, key, ctx);
             }
         }
     }
 
     /// Everything that a watcher looks after.
-    fn keys_of(&self, watcher: Watcher, cx: &Cx<'_>) -> Vec<u32> {
+    fn keys_of(&self, controller: ControllerKind, ctx: &ClusterCtx<'_>) -> Vec<u32> {
         let workloads = |its: &dyn Fn(&Workload) -> bool| {
-            (0..).zip(&cx.spec.workloads).filter(|(_, workload)| its(workload)).map(|(key, _)| key).collect()
+            (0..).zip(&ctx.spec.workloads).filter(|(_, workload)| its(workload)).map(|(key, _)| key).collect()
         };
-        match watcher {
-            Watcher::Lifecycle | Watcher::Evict | Watcher::Kubelets | Watcher::Machines => {
+        match controller {
+            ControllerKind::Lifecycle | ControllerKind::Evict | ControllerKind::Kubelets | ControllerKind::Machines => {
                 self.store.nodes().map(|(node, _)| node.0).collect()
             }
-            Watcher::ReplicaSets | Watcher::StatefulSets | Watcher::DaemonSets => {
-                workloads(&|workload| Watcher::of(workload.kind) == watcher)
+            ControllerKind::ReplicaSets | ControllerKind::StatefulSets | ControllerKind::DaemonSets => {
+                workloads(&|workload| ControllerKind::of(workload.kind) == controller)
             }
-            Watcher::Volumes => workloads(&|workload| workload.volume.is_some()),
-            Watcher::Budgets => self.with_budgets(cx),
-            Watcher::Endpoints => workloads(&|workload| has_endpoints(workload, cx.spec)),
-            Watcher::Topology => Vec::new(),
-            Watcher::MachineSets => (0..cx.spec.machine_deployments.len() as u32).collect(),
-            Watcher::Druid | Watcher::Gardenlet => self.druid.shoots().collect(),
+            ControllerKind::Volumes => workloads(&|workload| workload.volume.is_some()),
+            ControllerKind::Budgets => self.with_budgets(ctx),
+            ControllerKind::Endpoints => workloads(&|workload| has_endpoints(workload, ctx.spec)),
+            ControllerKind::Topology => Vec::new(),
+            ControllerKind::MachineSets => (0..ctx.spec.machine_deployments.len() as u32).collect(),
+            ControllerKind::Druid | ControllerKind::Gardenlet => self.druid.shoots().collect(),
         }
     }
 
-    fn with_budgets(&self, cx: &Cx<'_>) -> Vec<u32> {
-        let has = |id: &u32| self.store.template(WorkloadId(*id), cx.spec).max_unavailable.is_some();
-        (0..cx.spec.workloads.len() as u32).filter(has).collect()
+    fn with_budgets(&self, ctx: &ClusterCtx<'_>) -> Vec<u32> {
+        let has = |id: &u32| self.store.template(WorkloadId(*id), ctx.spec).max_unavailable.is_some();
+        (0..ctx.spec.workloads.len() as u32).filter(has).collect()
     }
 
-    fn resume(&mut self, component: Component, cx: &mut Cx<'_>) {
-        for watcher in Watcher::ALL.into_iter().filter(|watcher| watcher.component() == Some(component)) {
-            if std::mem::take(&mut self.parked[watcher as usize]) {
-                cx.schedule(cx.now, KubeEvent::Work(watcher));
+    fn resume(&mut self, component: Component, ctx: &mut ClusterCtx<'_>) {
+        for controller in ControllerKind::ALL.into_iter().filter(|controller| controller.component() == Some(component)) {
+            if std::mem::take(&mut self.deferred[controller as usize]) {
+                ctx.schedule(ctx.now, KubeEvent::Work(controller));
             }
         }
         if component == Component::ControllerManager {
-            for event in std::mem::take(&mut self.late) {
-                cx.schedule(cx.now, event);
+            for event in std::mem::take(&mut self.deferred_events) {
+                ctx.schedule(ctx.now, event);
             }
         }
     }
 
-    fn arm(&mut self, cx: &mut Cx<'_>) {
+    fn arm(&mut self, ctx: &mut ClusterCtx<'_>) {
         let manages = self.is_open(Component::ControllerManager);
-        self.lifecycle.arm(manages, &self.store, &self.kubelets, cx);
-        self.evictions.arm(manages, cx);
-        self.collector.arm(manages, cx);
-        self.scheduler.arm(self.is_open(Component::Scheduler), cx);
+        self.lifecycle.arm(manages, &self.store, &self.kubelets, ctx);
+        self.evictions.arm(manages, ctx);
+        self.collector.arm(manages, ctx);
+        self.scheduler.arm(self.is_open(Component::Scheduler), ctx);
         let machines = self.is_open(Component::MachineControllerManager);
-        self.machines.api_served(machines, cx);
-        self.machines.arm(machines, cx);
-        self.care.arm(self.is_open(Component::Gardenlet), cx);
-        self.autoscaler.arm(self.is_open(Component::Autoscaler), &self.store, self.machines.fleet(), cx);
-        if self.outages.arm(&self.store, self.machines.fleet(), cx) {
-            self.tell_druid(None, cx);
+        self.machines.api_served(machines, ctx);
+        self.machines.arm(machines, ctx);
+        self.shoot_care.arm(self.is_open(Component::Gardenlet), ctx);
+        self.autoscaler.arm(self.is_open(Component::Autoscaler), &self.store, self.machines.tables(), ctx);
+        if self.outages.arm(&self.store, self.machines.tables(), ctx) {
+            self.notify_druid(None, ctx);
         }
-        self.control.arm(cx);
+        self.control.arm(ctx);
     }
 }
 

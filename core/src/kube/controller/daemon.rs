@@ -6,7 +6,7 @@ use std::borrow::Cow;
 
 use crate::ids::{NodeKey, PodId, WorkloadId};
 use crate::kernel::rng::Purpose;
-use crate::kube::context::Cx;
+use crate::kube::ctx::ClusterCtx;
 use crate::kube::name::{PodName, PodTag, draw_suffix};
 use crate::kube::rule::labels::Symbol;
 use crate::kube::rule::taints::{Effect, Match, Toleration, forbidding};
@@ -42,8 +42,8 @@ impl DaemonSets {
     }
 
     /// Makes the pods that are missing and ends those whose node suits them no more (`podsShouldBeOnNode`).
-    pub fn reconcile(&mut self, id: WorkloadId, store: &mut Store, cx: &mut Cx<'_>) {
-        let workload = &cx.spec.workloads[id.0 as usize];
+    pub fn reconcile(&mut self, id: WorkloadId, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
+        let workload = &ctx.spec.workloads[id.0 as usize];
         let tolerations = tolerations(workload);
         let here = |key: NodeKey| store.pods_of(id).filter(move |(_, pod)| pod.node == Some(key));
         let (mut missing, mut surplus): (Vec<NodeKey>, Vec<PodId>) = Default::default();
@@ -61,18 +61,18 @@ impl DaemonSets {
             }
         }
         for key in missing {
-            let name = self.name(id, store, cx);
-            let pod = store.create_pod(name, 0, cx);
-            store.bind(pod, key, cx);
+            let name = self.name(id, store, ctx);
+            let pod = store.create_pod(name, 0, ctx);
+            store.bind(pod, key, ctx);
         }
         for pod in surplus {
-            store.terminate(pod, cx);
+            store.terminate(pod, ctx);
         }
     }
 
     /// A name that no pod has.
-    fn name(&mut self, id: WorkloadId, store: &Store, cx: &Cx<'_>) -> PodName {
-        let draws = cx.draws(Purpose::Suffix, id.0);
+    fn name(&mut self, id: WorkloadId, store: &Store, ctx: &ClusterCtx<'_>) -> PodName {
+        let draws = ctx.draws(Purpose::Suffix, id.0);
         let drawn = &mut self.names[id.0 as usize];
         loop {
             *drawn += 1;

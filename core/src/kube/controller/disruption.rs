@@ -4,7 +4,7 @@
 //! pod is terminating from then on, so that no list of disrupted pods, which are forgotten after 2 min, is needed.)
 
 use crate::ids::{PodId, WorkloadId};
-use crate::kube::context::Cx;
+use crate::kube::ctx::ClusterCtx;
 use crate::kube::record::{KubeRecord, PodFact};
 use crate::kube::rule::budget::{Eviction, Health, Status, UnhealthyPods, may_evict};
 use crate::kube::spec::int_or_percent::IntOrPercent;
@@ -23,8 +23,8 @@ fn health(pod: &Pod) -> Health {
 }
 
 /// Hears of the pods of a workload.
-pub fn reconcile(id: WorkloadId, store: &mut Store, cx: &Cx<'_>) {
-    if let Some(max_unavailable) = store.template(id, cx.spec).max_unavailable {
+pub fn reconcile(id: WorkloadId, store: &mut Store, ctx: &ClusterCtx<'_>) {
+    if let Some(max_unavailable) = store.template(id, ctx.spec).max_unavailable {
         let healthy = store.pods_of(id).filter(|(_, pod)| health(pod) == Health::Ready).count();
         store.set_budget(id, Status::new(IntOrPercent::Int(max_unavailable), store.desired(id), healthy as u32));
     }
@@ -34,7 +34,7 @@ pub fn reconcile(id: WorkloadId, store: &mut Store, cx: &Cx<'_>) {
 ///
 /// # Errors
 /// The budget is spent.
-pub fn evict(id: PodId, store: &mut Store, cx: &mut Cx<'_>) -> Result<(), TooManyRequests> {
+pub fn evict(id: PodId, store: &mut Store, ctx: &mut ClusterCtx<'_>) -> Result<(), TooManyRequests> {
     let pod = store.pod(id).expect("who evicts a pod has it");
     if pod.terminating {
         return Ok(());
@@ -42,12 +42,12 @@ pub fn evict(id: PodId, store: &mut Store, cx: &mut Cx<'_>) -> Result<(), TooMan
     let workload = pod.name.workload;
     let status = store.budget(workload).copied();
     let answer = status.map_or(Eviction::Free, |status| may_evict(health(pod), UnhealthyPods::AlwaysAllow, &status));
-    cx.record(KubeRecord::Pod(pod.name, PodFact::Evicted(answer != Eviction::Refused)));
+    ctx.record(KubeRecord::Pod(pod.name, PodFact::Evicted(answer != Eviction::Refused)));
     match (answer, status) {
         (Eviction::Refused, _) => return Err(TooManyRequests),
         (Eviction::Spends, Some(status)) => store.set_budget(workload, Status { allowed: status.allowed - 1, ..status }),
         (Eviction::Spends | Eviction::Free, _) => {}
     }
-    store.terminate(id, cx);
+    store.terminate(id, ctx);
     Ok(())
 }

@@ -2,8 +2,8 @@
 
 use crate::ids::{NodeKey, PodId};
 use crate::kernel::time::Duration;
-use crate::kube::context::Cx;
 use crate::kube::controller::disruption::evict;
+use crate::kube::ctx::ClusterCtx;
 use crate::kube::event::KubeEvent;
 use crate::kube::spec::Kind;
 use crate::kube::store::Store;
@@ -13,27 +13,27 @@ const RETRY: Duration = Duration::from_secs(5);
 
 /// The node takes no more pods, and those that are to leave it are evicted: again, as long as the budget of one of them is spent, or the
 /// API does not answer.
-pub fn drain(node: NodeKey, answers: bool, store: &mut Store, cx: &mut Cx<'_>) {
+pub fn drain(node: NodeKey, answers: bool, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
     if store.get_node(node).is_none() {
         return;
     }
     let mut refused = !answers;
     if answers {
-        store.cordon(node, cx);
-        for id in leaving(node, store, cx).collect::<Vec<PodId>>() {
-            refused |= evict(id, store, cx).is_err();
+        store.cordon(node, ctx);
+        for id in leaving(node, store, ctx).collect::<Vec<PodId>>() {
+            refused |= evict(id, store, ctx).is_err();
         }
     }
     if refused {
-        cx.schedule(cx.now + RETRY, KubeEvent::Drain(node));
+        ctx.schedule(ctx.now + RETRY, KubeEvent::Drain(node));
     }
 }
 
 /// The pods that are to leave a node: all but those that belong to it.
-pub fn leaving(node: NodeKey, store: &Store, cx: &Cx<'_>) -> impl Iterator<Item = PodId> {
+pub fn leaving(node: NodeKey, store: &Store, ctx: &ClusterCtx<'_>) -> impl Iterator<Item = PodId> {
     let belongs = |id: &PodId| {
         let workload = store.pod(*id).expect("a node's pods are there").name.workload;
-        cx.spec.workloads[workload.0 as usize].kind == Kind::DaemonSet
+        ctx.spec.workloads[workload.0 as usize].kind == Kind::DaemonSet
     };
     store.get_node(node).into_iter().flat_map(|node| &node.pods).copied().filter(move |id| !belongs(id))
 }

@@ -3,17 +3,17 @@
 //! here a moment later is left out.)
 
 use crate::ids::{MemberId, WorkloadId};
-use crate::kube::context::Cx;
+use crate::kube::ctx::ClusterCtx;
 use crate::kube::name::PodTag;
 use crate::kube::spec::Role;
 use crate::kube::store::Store;
-use crate::sim::event::MemberOrder;
+use crate::sim::event::ContainerEvent;
 
 /// Hears of the pods of an etcd cluster.
-pub fn reconcile(id: WorkloadId, store: &Store, cx: &mut Cx<'_>) {
-    let workload = &cx.spec.workloads[id.0 as usize];
+pub fn reconcile(id: WorkloadId, store: &Store, ctx: &mut ClusterCtx<'_>) {
+    let workload = &ctx.spec.workloads[id.0 as usize];
     let Role::Etcd(cluster) = workload.role else { return };
-    let spec = &cx.scenario.etcd[cluster.0 as usize];
+    let spec = &ctx.scenario.etcd[cluster.0 as usize];
     let serving: Vec<u8> = store
         .pods_of(id)
         .filter(|(_, pod)| pod.ready && !pod.terminating)
@@ -22,10 +22,10 @@ pub fn reconcile(id: WorkloadId, store: &Store, cx: &mut Cx<'_>) {
             workload.member(spec, ordinal, store.volumes_before(pod.name))
         })
         .collect();
-    let members = (0..).zip(&cx.etcd[cluster.0 as usize].members).map(|(index, member)| (index, member.listed));
+    let members = (0..).zip(&ctx.etcd[cluster.0 as usize].members).map(|(index, member)| (index, member.listed));
     // Those of another seed's pods are another Service's.
     let members = members.filter(|(index, _)| workload.may_be(spec, *index));
     let stale = members.map(|(index, listed)| (index, listed, serving.contains(&index))).filter(|(_, was, is)| was != is);
-    let orders = stale.map(|(index, _, listed)| MemberOrder::List { member: MemberId { cluster, index }, listed });
-    cx.fx.orders.extend(orders);
+    let container_events = stale.map(|(index, _, listed)| ContainerEvent::List { member: MemberId { cluster, index }, listed });
+    ctx.fx.container_events.extend(container_events);
 }

@@ -12,7 +12,7 @@
 use std::collections::BTreeMap;
 
 use crate::ids::{MemberId, PodId, WorkloadId, ZoneId};
-use crate::kube::context::Cx;
+use crate::kube::ctx::ClusterCtx;
 use crate::kube::name::PodTag;
 use crate::kube::record::{HintsFact, KubeRecord, Ready};
 use crate::kube::rule::hints::{self, Counts, NoHints, NodeInfo, Ratios};
@@ -64,10 +64,10 @@ impl Hints {
     }
 
     /// Syncs a Service.
-    pub fn sync(&mut self, id: WorkloadId, store: &Store, cx: &mut Cx<'_>) {
+    pub fn sync(&mut self, id: WorkloadId, store: &Store, ctx: &mut ClusterCtx<'_>) {
         let before = self.slices.get(&id);
         // Where a shoot's control plane may be later nothing asks for hints yet.
-        if !store.template(id, cx.spec).hinted || before.is_none() && store.desired(id) == 0 {
+        if !store.template(id, ctx.spec).hinted || before.is_none() && store.desired(id) == 0 {
             return;
         }
         let ready = store.pods_of(id).filter(|(_, pod)| pod.ready && !pod.terminating);
@@ -84,18 +84,18 @@ impl Hints {
             Err(_) => self.populated.remove(&id),
         };
         if before.map(Slice::fact) != Some(slice.fact()) {
-            cx.record(KubeRecord::Hints(id, slice.fact()));
+            ctx.record(KubeRecord::Hints(id, slice.fact()));
         }
-        tell(id, &slice, store, cx);
+        record(id, &slice, store, ctx);
         self.slices.insert(id, slice);
     }
 }
 
 /// API servers that dial a member of etcd go by these hints from now on.
-fn tell(id: WorkloadId, slice: &Slice, store: &Store, cx: &mut Cx<'_>) {
-    let workload = &cx.spec.workloads[id.0 as usize];
+fn record(id: WorkloadId, slice: &Slice, store: &Store, ctx: &mut ClusterCtx<'_>) {
+    let workload = &ctx.spec.workloads[id.0 as usize];
     let Role::Etcd(cluster) = workload.role else { return };
-    let spec = &cx.scenario.etcd[cluster.0 as usize];
+    let spec = &ctx.scenario.etcd[cluster.0 as usize];
     let hints = slice.hints.as_deref().unwrap_or_default();
     let hint = |(pod, zone): (&PodId, &_)| {
         let name = store.pod(*pod)?.name;
@@ -106,10 +106,10 @@ fn tell(id: WorkloadId, slice: &Slice, store: &Store, cx: &mut Cx<'_>) {
     let its = (0..spec.members.len() as u8).filter(|index| workload.may_be(spec, *index));
     let mut changed = false;
     for index in its {
-        changed |= cx.services.set_hint(MemberId { cluster, index }, hints.get(&index).copied());
+        changed |= ctx.services.set_hint(MemberId { cluster, index }, hints.get(&index).copied());
     }
     if changed {
         // Who finds no member to dial may find one now.
-        cx.fx.disturbed.push(cluster);
+        ctx.fx.service_changed.push(cluster);
     }
 }

@@ -4,12 +4,12 @@ use crate::kernel::time::{Duration, Time};
 
 /// A bucket of one token that fills at a rate.
 #[derive(Clone, Copy, Debug)]
-pub struct Limiter {
+pub struct RateLimiter {
     rate: f64,
     next: Time,
 }
 
-impl Limiter {
+impl RateLimiter {
     /// A full bucket; `rate` in tokens per second.
     pub const fn new(rate: f64) -> Self {
         Self { rate, next: Time::ZERO }
@@ -54,7 +54,7 @@ mod tests {
 
     #[test]
     fn one_at_a_time() {
-        let mut limiter = Limiter::new(0.1);
+        let mut limiter = RateLimiter::new(0.1);
         let taken: Vec<bool> = [100, 101, 109, 110, 150, 151].map(|at| limiter.take(s(at))).into();
         assert_eq!(taken, [true, false, false, true, true, false]);
         assert_eq!(limiter.next(), Some(s(160)));

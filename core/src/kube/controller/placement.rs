@@ -6,12 +6,12 @@ use std::collections::BTreeMap;
 
 use crate::ids::{NodeKey, WorkloadId};
 use crate::kernel::rng::Draw;
-use crate::kube::controller::wake::Reasons;
+use crate::kube::controller::queueing_hints::Reasons;
 use crate::kube::record::Reason;
 use crate::kube::rule::affinity::{self, Placed, Pod};
 use crate::kube::rule::labels::Symbol;
 use crate::kube::rule::resources::{balanced, least_allocated};
-use crate::kube::rule::spread::{self, Constraint, Incoming, NodeView, PodView};
+use crate::kube::rule::spread::{self, Constraint, Incoming, SchedulerNode, SchedulerPod};
 use crate::kube::rule::volume_zone::{Claim, Volume};
 use crate::kube::rule::{taints, volume_zone};
 use crate::kube::spec::{KubeClusterSpec, Resources, Workload};
@@ -96,14 +96,14 @@ impl Assumed {
 /// All nodes, as the rules see them.
 struct Nodes<'a> {
     all: Vec<(NodeKey, &'a Node)>,
-    views: Vec<NodeView<'a>>,
+    views: Vec<SchedulerNode<'a>>,
     assumed: &'a Assumed,
 }
 
 impl<'a> Nodes<'a> {
     fn new(store: &'a Store, assumed: &'a Assumed) -> Self {
         let all: Vec<_> = store.nodes().chain(assumed.nodes.iter().map(|(key, node)| (*key, node))).collect();
-        let views = all.iter().map(|(_, node)| NodeView { labels: &node.labels, taints: &node.taints }).collect();
+        let views = all.iter().map(|(_, node)| SchedulerNode { labels: &node.labels, taints: &node.taints }).collect();
         Self { all, views, assumed }
     }
 
@@ -219,13 +219,13 @@ fn counted<'a>(
     spec: &'a KubeClusterSpec,
     store: &'a Store,
     nodes: &Nodes<'_>,
-) -> Vec<PodView<'a>> {
+) -> Vec<SchedulerPod<'a>> {
     let counts = |other: &Workload| constraints.iter().any(|constraint| constraint.selector.selects(&other.labels));
     let mut pods = Vec::new();
     for (id, other) in store.templates_in(workload.namespace, spec).filter(|(_, other)| counts(other)) {
         let view = |(node, terminating, revision)| {
             let Workload { namespace, labels, .. } = other;
-            PodView { node, namespace: *namespace, labels, revision, terminating }
+            SchedulerPod { node, namespace: *namespace, labels, revision, terminating }
         };
         pods.extend(nodes.places(id, store).into_iter().map(view));
     }

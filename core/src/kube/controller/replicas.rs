@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use crate::ids::{NodeKey, PodId, WorkloadId};
 use crate::kernel::rng::Purpose;
 use crate::kernel::time::Time;
-use crate::kube::context::Cx;
+use crate::kube::ctx::ClusterCtx;
 use crate::kube::name::{PodName, PodTag, draw_suffix};
 use crate::kube::revision::{Revision, template};
 use crate::kube::rule::rollout::{Candidate, ReplicaSet, RollingUpdate};
@@ -27,34 +27,34 @@ impl ReplicaSets {
     }
 
     /// Makes the pods that are missing, or ends those that are too many.
-    pub fn reconcile(&mut self, id: WorkloadId, store: &mut Store, cx: &mut Cx<'_>) {
-        let sizes = sizes(id, store, cx);
+    pub fn reconcile(&mut self, id: WorkloadId, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
+        let sizes = sizes(id, store, ctx);
         for (revision, size) in store.revisions(id).all().to_vec().into_iter().zip(&sizes) {
-            self.reconcile_set(id, Revision { wanted: *size, ..revision }, store, cx);
+            self.reconcile_set(id, Revision { desired: *size, ..revision }, store, ctx);
         }
         store.scale_revisions(id, &sizes);
     }
 
-    fn reconcile_set(&mut self, id: WorkloadId, set: Revision, store: &mut Store, cx: &mut Cx<'_>) {
+    fn reconcile_set(&mut self, id: WorkloadId, set: Revision, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
         let all: Vec<(PodId, &Pod)> = store.pods_of(id).filter(|(_, pod)| !pod.terminating).collect();
         let active = all.iter().filter(|(_, pod)| pod.revision == set.number).count();
-        let wanted = set.wanted as usize;
-        if active > wanted {
+        let desired = set.desired as usize;
+        if active > desired {
             let surplus =
-                by_rank(&all, cx.now).into_iter().filter(|pod| store.pod(*pod).is_some_and(|pod| pod.revision == set.number));
-            for id in surplus.take(active - wanted).collect::<Vec<_>>() {
-                store.terminate(id, cx);
+                by_rank(&all, ctx.now).into_iter().filter(|pod| store.pod(*pod).is_some_and(|pod| pod.revision == set.number));
+            for id in surplus.take(active - desired).collect::<Vec<_>>() {
+                store.terminate(id, ctx);
             }
         }
-        for _ in active..wanted {
-            let name = self.name(id, set.number, store, cx);
-            store.create_pod(name, set.number, cx);
+        for _ in active..desired {
+            let name = self.name(id, set.number, store, ctx);
+            store.create_pod(name, set.number, ctx);
         }
     }
 
     /// A name that no pod has.
-    fn name(&mut self, id: WorkloadId, revision: u32, store: &Store, cx: &Cx<'_>) -> PodName {
-        let (draws, template) = (cx.draws(Purpose::Suffix, id.0), template(id, revision, cx));
+    fn name(&mut self, id: WorkloadId, revision: u32, store: &Store, ctx: &ClusterCtx<'_>) -> PodName {
+        let (draws, template) = (ctx.draws(Purpose::Suffix, id.0), template(id, revision, ctx));
         let drawn = &mut self.names[id.0 as usize];
         loop {
             *drawn += 1;
@@ -68,13 +68,13 @@ impl ReplicaSets {
 }
 
 /// Pods that each revision is to have now: the current one as far as it may grow, then those before it as far as they may shrink.
-fn sizes(id: WorkloadId, store: &Store, cx: &Cx<'_>) -> Vec<u32> {
-    let Rollout { max_surge, max_unavailable } = store.template(id, cx.spec).rollout;
+fn sizes(id: WorkloadId, store: &Store, ctx: &ClusterCtx<'_>) -> Vec<u32> {
+    let Rollout { max_surge, max_unavailable } = store.template(id, ctx.spec).rollout;
     let update = RollingUpdate::new(store.desired(id), max_surge, max_unavailable);
     let is_available = |pod: &Pod, revision: &Revision| pod.revision == revision.number && pod.ready && !pod.terminating;
     let set = |revision: &Revision| {
         let available = store.pods_of(id).filter(|(_, pod)| is_available(pod, revision)).count() as u32;
-        ReplicaSet { wanted: revision.wanted, available }
+        ReplicaSet { desired: revision.desired, available }
     };
     let mut sets: Vec<ReplicaSet> = store.revisions(id).all().iter().map(set).collect();
     let current = sets.pop().expect("there is one always");

@@ -12,9 +12,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::ids::{NodeKey, PodId};
 use crate::kernel::rng::Purpose;
 use crate::kernel::time::{Duration, Time};
-use crate::kube::context::Cx;
 use crate::kube::controller::placement::{Demand, place};
-use crate::kube::controller::wake::{Reasons, helps_nobody, may_help};
+use crate::kube::controller::queueing_hints::{Reasons, helps_nobody, may_help};
+use crate::kube::ctx::ClusterCtx;
 use crate::kube::event::KubeEvent;
 use crate::kube::spec::KubeClusterSpec;
 use crate::kube::store::{Change, Store};
@@ -74,7 +74,7 @@ impl Scheduler {
     }
 
     /// Something has changed, of which it hears at `at`: refused pods that it may help are looked at again after their back-off.
-    pub fn wake(&mut self, change: &Change, at: Time, store: &Store, spec: &KubeClusterSpec) {
+    pub fn activate(&mut self, change: &Change, at: Time, store: &Store, spec: &KubeClusterSpec) {
         if helps_nobody(change) {
             return;
         }
@@ -94,40 +94,41 @@ impl Scheduler {
     }
 
     /// Looks at the next pod; whether it is refused for the first time.
-    pub fn schedule(&mut self, generation: u32, store: &mut Store, cx: &mut Cx<'_>) -> bool {
+    pub fn schedule(&mut self, generation: u32, store: &mut Store, ctx: &mut ClusterCtx<'_>) -> bool {
         if generation != self.generation {
             return false;
         }
         self.armed = None;
         let (due, id) = self.queue.pop_first().expect("it is called when a pod is due");
-        self.free = cx.now + cx.spec.timers.scheduling;
-        debug_assert!(due <= cx.now, "{id:?} is due at {due:?} only");
+        self.free = ctx.now + ctx.spec.timers.scheduling;
+        debug_assert!(due <= ctx.now, "{id:?} is due at {due:?} only");
         let waiting = self.waiting.remove(&id).expect("what is queued waits");
-        let Err(reasons) = self.try_place(id, store, cx) else { return false };
-        self.wait(id, Waiting { due: cx.now + PATIENCE, refusals: waiting.refusals + 1, refused: cx.now, reasons });
-        store.refuse(id, reasons.last(), cx)
+        let Err(reasons) = self.try_place(id, store, ctx) else { return false };
+        self.wait(id, Waiting { due: ctx.now + PATIENCE, refusals: waiting.refusals + 1, refused: ctx.now, reasons });
+        store.mark_unschedulable(id, reasons.last(), ctx)
     }
 
     /// Binds a pod to the best node.
     ///
     /// # Errors
     /// Why no node suits it.
-    pub fn try_place(&mut self, id: PodId, store: &mut Store, cx: &mut Cx<'_>) -> Result<NodeKey, Reasons> {
+    pub fn try_place(&mut self, id: PodId, store: &mut Store, ctx: &mut ClusterCtx<'_>) -> Result<NodeKey, Reasons> {
         let demand = Demand::of(store.pod(id).expect("a pod that waits is there"), store);
         let workload = demand.workload;
         let placed = &mut self.placed[workload.0 as usize];
-        let mut tie = cx.draws(Purpose::Tie, workload.0).draw(*placed + 1);
-        let key = place(demand, cx.spec, store, &mut tie)?;
+        let mut tie = ctx.draws(Purpose::Tie, workload.0).draw(*placed + 1);
+        let key = place(demand, ctx.spec, store, &mut tie)?;
         *placed += 1;
-        store.bind(id, key, cx);
+        store.bind(id, key, ctx);
         Ok(key)
     }
 
     /// Pods that nothing has helped since they were refused.
     #[cfg(test)]
-    pub(crate) fn asleep(&self) -> Vec<PodId> {
-        let asleep = self.waiting.iter().filter(|(_, waiting)| waiting.refusals > 0 && waiting.due == waiting.refused + PATIENCE);
-        asleep.map(|(id, _)| *id).collect()
+    pub(crate) fn unschedulable(&self) -> Vec<PodId> {
+        let unschedulable =
+            self.waiting.iter().filter(|(_, waiting)| waiting.refusals > 0 && waiting.due == waiting.refused + PATIENCE);
+        unschedulable.map(|(id, _)| *id).collect()
     }
 
     /// Another process takes over: it finds the pods that have no node, and knows of no refusal.
@@ -140,12 +141,12 @@ impl Scheduler {
     }
 
     /// Queues its next look, if it may act.
-    pub fn arm(&mut self, acts: bool, cx: &mut Cx<'_>) {
-        let next = self.queue.first().map(|(due, _)| (*due).max(self.free).max(cx.now)).filter(|_| acts);
+    pub fn arm(&mut self, is_active: bool, ctx: &mut ClusterCtx<'_>) {
+        let next = self.queue.first().map(|(due, _)| (*due).max(self.free).max(ctx.now)).filter(|_| is_active);
         if next != self.armed {
             (self.armed, self.generation) = (next, self.generation + 1);
             if let Some(at) = next {
-                cx.schedule(at, KubeEvent::Schedule(self.generation));
+                ctx.schedule(at, KubeEvent::Schedule(self.generation));
             }
         }
     }

@@ -2,21 +2,21 @@
 //! and be it on a node that is gone, there is no other.
 
 use crate::ids::{PodId, WorkloadId};
-use crate::kube::context::Cx;
+use crate::kube::ctx::ClusterCtx;
 use crate::kube::name::{PodName, PodTag};
 use crate::kube::spec::Kind;
 use crate::kube::store::Store;
 
 /// Makes the pods that are missing and ends those that are too many. In order: one that is not ready, or ending, holds up the ones
 /// after it; and only when all that are wanted are ready do surplus ones go, from the top, one after the other. Then pods of older revisions.
-pub fn reconcile(workload: WorkloadId, store: &mut Store, cx: &mut Cx<'_>) {
-    let parallel = cx.spec.workloads[workload.0 as usize].kind == Kind::StatefulSet { parallel: true };
+pub fn reconcile(workload: WorkloadId, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
+    let parallel = ctx.spec.workloads[workload.0 as usize].kind == Kind::StatefulSet { parallel: true };
     let desired = store.desired(workload);
     for ordinal in 0..desired {
         let name = PodName { workload, tag: PodTag::Ordinal(ordinal) };
         let is_ready = store.pods_of(workload).find(|(_, pod)| pod.name == name).map(|(_, pod)| pod.ready && !pod.terminating);
         if is_ready.is_none() {
-            store.create_pod(name, store.revisions(workload).current(), cx);
+            store.create_pod(name, store.revisions(workload).current(), ctx);
         }
         if !parallel && is_ready != Some(true) {
             return;
@@ -30,23 +30,23 @@ pub fn reconcile(workload: WorkloadId, store: &mut Store, cx: &mut Cx<'_>) {
         condemned.drain(..condemned.len().saturating_sub(1));
     }
     for (_, id) in condemned {
-        store.terminate(id, cx);
+        store.terminate(id, ctx);
     }
     if store.is_rolling(workload) {
-        roll(workload, store, cx);
+        roll(workload, store, ctx);
     }
 }
 
 /// The highest pod that is of an older revision goes; one above it that is not ready, or ending, holds it up. (What is made anew is of
 /// the current revision, whoever has ended it.)
-fn roll(workload: WorkloadId, store: &mut Store, cx: &mut Cx<'_>) {
+fn roll(workload: WorkloadId, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
     let current = store.revisions(workload).current();
     let mut pods: Vec<(PodName, PodId)> = store.pods_of(workload).map(|(id, pod)| (pod.name, id)).collect();
     pods.sort_unstable();
     for (_, id) in pods.into_iter().rev() {
         let pod = store.pod(id).expect("it is there");
         if pod.revision != current && !pod.terminating {
-            store.terminate(id, cx);
+            store.terminate(id, ctx);
             return;
         }
         if pod.terminating || !pod.ready {

@@ -15,7 +15,7 @@ pub struct Images {
 
 impl Images {
     /// The node has had an image for long.
-    pub fn settle(&mut self, image: Image) {
+    pub fn start_warm(&mut self, image: Image) {
         self.there.insert(image.id, Time::ZERO);
     }
 

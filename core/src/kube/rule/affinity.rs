@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use super::labels::{Labels, Symbol};
-use super::spread::NodeView;
+use super::spread::SchedulerNode;
 pub use crate::scenario::kube::placement::{Affinity, PodAffinity, Term};
 
 /// A pod as far as its likes and dislikes go.
@@ -75,25 +75,29 @@ struct Tally(BTreeMap<Symbol, BTreeMap<Symbol, i64>>);
 
 impl Tally {
     /// Adds `weight` at the values that a key has on the nodes of pods.
-    fn add(&mut self, key: Symbol, weight: i64, pods: &Placed, nodes: &[NodeView]) {
+    fn add(&mut self, key: Symbol, weight: i64, pods: &Placed, nodes: &[SchedulerNode]) {
         for value in pods.nodes.iter().filter_map(|&node| nodes[node].labels.get(key)) {
             *self.0.entry(key).or_default().entry(value).or_default() += weight;
         }
     }
 
     /// What was added where a node is, for each key of which anything was.
-    fn at(&self, node: &NodeView) -> impl Iterator<Item = (Symbol, i64)> {
+    fn at(&self, node: &SchedulerNode) -> impl Iterator<Item = (Symbol, i64)> {
         self.0.iter().filter_map(|(key, values)| Some((*key, *values.get(&node.labels.get(*key)?)?)))
     }
 
     /// Whether anything was added where a node is, for the key of a term.
-    fn is_at(&self, term: &Term, node: &NodeView) -> bool {
+    fn is_at(&self, term: &Term, node: &SchedulerNode) -> bool {
         self.at(node).any(|(key, _)| key == term.key)
     }
 }
 
 /// Which of the nodes a pod fits: says so of any of them.
-pub fn filter<'a>(pod: &Pod<'a>, placed: &[Placed<'_>], nodes: &[NodeView<'_>]) -> impl Fn(&NodeView<'_>) -> Verdict + use<'a> {
+pub fn filter<'a>(
+    pod: &Pod<'a>,
+    placed: &[Placed<'_>],
+    nodes: &[SchedulerNode<'_>],
+) -> impl Fn(&SchedulerNode<'_>) -> Verdict + use<'a> {
     let PodAffinity { affinity: near, anti_affinity: away } = pod.affinity;
     let (mut wanted, mut unwanted, mut unwilling) = (Tally::default(), Tally::default(), Tally::default());
     for others in placed {
@@ -122,7 +126,7 @@ pub fn filter<'a>(pod: &Pod<'a>, placed: &[Placed<'_>], nodes: &[NodeView<'_>]) 
 
 /// How well the nodes suit a pod, by what it and the pods that are there would like: 0 to 100 for each of `candidates` (places in the
 /// list of nodes, those that passed all filters); 0 for all where nobody cares.
-pub fn score(pod: &Pod, placed: &[Placed], nodes: &[NodeView], candidates: &[usize]) -> Vec<i64> {
+pub fn score(pod: &Pod, placed: &[Placed], nodes: &[SchedulerNode], candidates: &[usize]) -> Vec<i64> {
     let mut tally = Tally::default();
     for others in placed {
         let mut add = |by: &Pod, about: &Pod, weight: i64, term: &Term| {
@@ -188,8 +192,8 @@ mod tests {
         (0..).zip(zones).map(labels).collect()
     }
 
-    fn views(labels: &[Labels]) -> Vec<NodeView<'_>> {
-        labels.iter().map(|labels| NodeView { labels, taints: &[] }).collect()
+    fn views(labels: &[Labels]) -> Vec<SchedulerNode<'_>> {
+        labels.iter().map(|labels| SchedulerNode { labels, taints: &[] }).collect()
     }
 
     /// Labels, likes and dislikes, nodes.
@@ -200,7 +204,7 @@ mod tests {
         kinds: &[Symbol],
         affinity: &PodAffinity,
         others: &[Pods],
-        judge: impl Fn(&Pod, &[Placed], &[NodeView]) -> T,
+        judge: impl Fn(&Pod, &[Placed], &[SchedulerNode]) -> T,
     ) -> T {
         let labels: Vec<Labels> = others.iter().map(|(kinds, ..)| of_kinds(kinds)).collect();
         let all = others.iter().zip(&labels);

@@ -36,34 +36,34 @@ impl RollingUpdate {
 
     /// Pods that the old ReplicaSets (the oldest first) and the new one are to have: first the new one grows, then the old ones shrink.
     pub fn sizes(&self, new: ReplicaSet, old: &[ReplicaSet]) -> Vec<u32> {
-        let new = ReplicaSet { wanted: self.grown(new, old), ..new };
+        let new = ReplicaSet { desired: self.grown(new, old), ..new };
         let mut sizes = if old.is_empty() { Vec::new() } else { self.shrunk(new, old) };
-        sizes.push(new.wanted);
+        sizes.push(new.desired);
         sizes
     }
 
     /// Pods the new ReplicaSet is to have: as many as are wanted, as far as surge allows.
     pub fn grown(&self, new: ReplicaSet, old: &[ReplicaSet]) -> u32 {
-        if new.wanted >= self.replicas {
+        if new.desired >= self.replicas {
             return self.replicas;
         }
-        let all = new.wanted + old.iter().map(|set| set.wanted).sum::<u32>();
+        let all = new.desired + old.iter().map(|set| set.desired).sum::<u32>();
         let room = (self.replicas + self.surge).saturating_sub(all);
-        new.wanted + room.min(self.replicas - new.wanted)
+        new.desired + room.min(self.replicas - new.desired)
     }
 
     /// Pods the old ReplicaSets (the oldest first) are to have: those that are not available go first, then as many as are available
     /// beyond the fewest.
     pub fn shrunk(&self, new: ReplicaSet, old: &[ReplicaSet]) -> Vec<u32> {
-        let mut sizes: Vec<u32> = old.iter().map(|set| set.wanted).collect();
-        let all = new.wanted + sizes.iter().sum::<u32>();
-        let not_yet = new.wanted.saturating_sub(new.available);
+        let mut sizes: Vec<u32> = old.iter().map(|set| set.desired).collect();
+        let all = new.desired + sizes.iter().sum::<u32>();
+        let not_yet = new.desired.saturating_sub(new.available);
         let mut room = all.saturating_sub(self.least() + not_yet);
         if room == 0 {
             return sizes;
         }
         for (size, set) in sizes.iter_mut().zip(old) {
-            take(size, set.wanted.saturating_sub(set.available), &mut room);
+            take(size, set.desired.saturating_sub(set.available), &mut room);
         }
         let available = new.available + old.iter().map(|set| set.available).sum::<u32>();
         let mut spare = available.saturating_sub(self.least());
@@ -84,7 +84,7 @@ fn take(size: &mut u32, most: u32, room: &mut u32) {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReplicaSet {
     /// Pods it is to have.
-    pub wanted: u32,
+    pub desired: u32,
     /// Pods of it that are available.
     pub available: u32,
 }
@@ -133,8 +133,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const fn set(wanted: u32, available: u32) -> ReplicaSet {
-        ReplicaSet { wanted, available }
+    const fn set(desired: u32, available: u32) -> ReplicaSet {
+        ReplicaSet { desired, available }
     }
 
     #[test]
@@ -158,11 +158,11 @@ mod tests {
     #[test]
     fn the_new_one_grows() {
         // `rolling_test.go`, `TestDeploymentController_reconcileNewReplicaSet`: replicas, surge, old and new size; size to have.
-        for (replicas, surge, old, new, wanted) in
+        for (replicas, surge, old, new, desired) in
             [(10, 0, 10, 0, 0), (10, 2, 10, 0, 2), (10, 2, 5, 0, 7), (10, 2, 10, 2, 2), (10, 2, 2, 11, 10)]
         {
             let update = RollingUpdate::new(replicas, Int(surge), Int(0));
-            assert_eq!(update.grown(set(new, new), &[set(old, old)]), wanted, "{update:?}");
+            assert_eq!(update.grown(set(new, new), &[set(old, old)]), desired, "{update:?}");
         }
     }
 
@@ -191,13 +191,13 @@ mod tests {
             let update = RollingUpdate::new(replicas, Int(surge), Int(unavailable));
             let (mut new, mut old) = (set(0, 0), [set(replicas, replicas)]);
             for _ in 0..=2 * replicas {
-                new.wanted = update.grown(new, &old);
-                prop_assert!(new.wanted + old[0].wanted <= replicas + update.surge);
+                new.desired = update.grown(new, &old);
+                prop_assert!(new.desired + old[0].desired <= replicas + update.surge);
                 old = [update.shrunk(new, &old)[0]].map(|left| set(left, left));
                 prop_assert!(new.available + old[0].available >= update.least());
-                new.available = new.wanted;
+                new.available = new.desired;
             }
-            prop_assert_eq!((new.wanted, old[0].wanted), (replicas, 0));
+            prop_assert_eq!((new.desired, old[0].desired), (replicas, 0));
         }
     }
 

@@ -12,7 +12,7 @@ pub use crate::scenario::kube::placement::Constraint;
 
 /// A node as far as spreading goes.
 #[derive(Clone, Copy, Debug)]
-pub struct NodeView<'a> {
+pub struct SchedulerNode<'a> {
     /// Its labels.
     pub labels: &'a Labels,
     /// Its taints.
@@ -21,7 +21,7 @@ pub struct NodeView<'a> {
 
 /// A pod that has a node.
 #[derive(Clone, Copy, Debug)]
-pub struct PodView<'a> {
+pub struct SchedulerPod<'a> {
     /// Its node: a place in the list of nodes.
     pub node: usize,
     /// Its namespace.
@@ -62,13 +62,13 @@ pub enum Verdict {
 
 impl Incoming<'_> {
     /// Whether a node's pods are counted for a constraint.
-    fn counts(&self, constraint: &Constraint, node: &NodeView) -> bool {
+    fn counts(&self, constraint: &Constraint, node: &SchedulerNode) -> bool {
         (!constraint.honors_affinity || self.affinity.admits(node.labels))
             && (!constraint.honors_taints || taints::forbidding(node.taints, self.tolerations).is_none())
     }
 
     /// Matching pods per node.
-    fn matching(&self, constraint: &Constraint, nodes: usize, pods: &[PodView]) -> Vec<u64> {
+    fn matching(&self, constraint: &Constraint, nodes: usize, pods: &[SchedulerPod]) -> Vec<u64> {
         let mut matching = vec![0; nodes];
         for pod in pods {
             let matches = !pod.terminating
@@ -81,12 +81,12 @@ impl Incoming<'_> {
     }
 }
 
-fn has_all_keys(node: &NodeView, constraints: &[Constraint]) -> bool {
+fn has_all_keys(node: &SchedulerNode, constraints: &[Constraint]) -> bool {
     constraints.iter().all(|constraint| node.labels.get(constraint.key).is_some())
 }
 
 /// Which of the nodes a pod fits whose `constraints` must hold; one verdict per node.
-pub fn filter(pod: &Incoming, constraints: &[Constraint], nodes: &[NodeView], pods: &[PodView]) -> Vec<Verdict> {
+pub fn filter(pod: &Incoming, constraints: &[Constraint], nodes: &[SchedulerNode], pods: &[SchedulerPod]) -> Vec<Verdict> {
     let mut verdicts = vec![Verdict::Success; nodes.len()];
     for constraint in constraints {
         let matching = pod.matching(constraint, nodes.len(), pods);
@@ -127,11 +127,11 @@ pub fn score(
     pod: &Incoming,
     constraints: &[Constraint],
     require_all_keys: bool,
-    nodes: &[NodeView],
+    nodes: &[SchedulerNode],
     candidates: &[usize],
-    pods: &[PodView],
+    pods: &[SchedulerPod],
 ) -> Vec<i64> {
-    let takes_part = |node: &NodeView| !require_all_keys || has_all_keys(node, constraints);
+    let takes_part = |node: &SchedulerNode| !require_all_keys || has_all_keys(node, constraints);
     let judged: Vec<usize> = candidates.iter().copied().filter(|&node| takes_part(&nodes[node])).collect();
     let mut raw = vec![0.0; nodes.len()];
     for constraint in constraints {

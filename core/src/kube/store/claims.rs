@@ -3,7 +3,7 @@
 use super::{Change, Store};
 use crate::ids::{NodeKey, WorkloadId};
 use crate::kube::claim::{Attachment, Claim};
-use crate::kube::context::Cx;
+use crate::kube::ctx::ClusterCtx;
 use crate::kube::name::{PodName, PodTag};
 use crate::kube::record::{KubeRecord, PodFact};
 
@@ -19,21 +19,21 @@ impl Store {
     }
 
     /// A pod's claim is to go with its volume: as soon as there is no pod.
-    pub fn delete_claim(&mut self, name: PodName, cx: &mut Cx<'_>) {
+    pub fn delete_claim(&mut self, name: PodName, ctx: &mut ClusterCtx<'_>) {
         if let Some(claim) = self.claims.get_mut(&name) {
             claim.deleted = true;
-            self.discard(name, cx);
+            self.discard(name, ctx);
         }
     }
 
     /// A claim that is to go does, if there is no pod.
-    pub(super) fn discard(&mut self, name: PodName, cx: &mut Cx<'_>) {
+    pub(super) fn discard(&mut self, name: PodName, ctx: &mut ClusterCtx<'_>) {
         if self.claims.get(&name).is_some_and(|claim| claim.deleted) && self.named(name).is_none() {
             self.note_mounted(name, None);
             self.claims.remove(&name);
             *self.discarded.entry(name).or_default() += 1;
             self.changes.push(Change::Unclaimed(name));
-            cx.record(KubeRecord::Pod(name, PodFact::VolumeDiscarded));
+            ctx.record(KubeRecord::Pod(name, PodFact::VolumeDiscarded));
         }
     }
 
@@ -49,23 +49,23 @@ impl Store {
     }
 
     /// A pod's volume, if it has one, has been in use on its node for long.
-    pub fn settle_volume(&mut self, name: PodName, key: NodeKey, cx: &mut Cx<'_>) {
+    pub fn start_with_volume(&mut self, name: PodName, key: NodeKey, ctx: &mut ClusterCtx<'_>) {
         if self.claims.contains_key(&name) {
-            self.set_attachment(name, Attachment::Attached(key), cx);
+            self.set_attachment(name, Attachment::Attached(key), ctx);
             self.set_mounted(name, Some(key));
         }
     }
 
     /// A volume is attached, or about to be, or no more.
-    pub fn set_attachment(&mut self, name: PodName, attachment: Attachment, cx: &mut Cx<'_>) {
+    pub fn set_attachment(&mut self, name: PodName, attachment: Attachment, ctx: &mut ClusterCtx<'_>) {
         let claim = self.claims.get_mut(&name).expect("who attaches a volume has it");
         let before = std::mem::replace(&mut claim.attachment, attachment);
         self.changes.push(Change::Volume(name));
         match (before, attachment) {
             (_, Attachment::Attached(node)) => {
-                cx.record(KubeRecord::Pod(name, PodFact::VolumeAttached(self.nodes[&node].name)));
+                ctx.record(KubeRecord::Pod(name, PodFact::VolumeAttached(self.nodes[&node].name)));
             }
-            (Attachment::Detaching { forced, .. }, _) => cx.record(KubeRecord::Pod(name, PodFact::VolumeDetached { forced })),
+            (Attachment::Detaching { forced, .. }, _) => ctx.record(KubeRecord::Pod(name, PodFact::VolumeDetached { forced })),
             _ => {}
         }
     }

@@ -2,30 +2,30 @@
 
 use super::{Change, Store, unreachable};
 use crate::ids::NodeKey;
-use crate::kube::context::Cx;
+use crate::kube::ctx::ClusterCtx;
 use crate::kube::record::{KubeRecord, NodeFact, Ready};
 use crate::kube::rule::labels::Symbol;
 use crate::kube::rule::taints::{Effect, Taint};
 
 impl Store {
     /// A node's condition; nothing if it is so.
-    pub fn set_node_ready(&mut self, key: NodeKey, ready: Ready, cx: &mut Cx<'_>) {
+    pub fn set_node_ready(&mut self, key: NodeKey, ready: Ready, ctx: &mut ClusterCtx<'_>) {
         let node = self.nodes.get_mut(&key).expect("who changes a node has it");
         if node.ready != ready {
             node.ready = ready;
             self.changes.push(Change::Condition(key));
-            cx.record(KubeRecord::Node(node.name, NodeFact::Ready(ready)));
+            ctx.record(KubeRecord::Node(node.name, NodeFact::Ready(ready)));
         }
     }
 
     /// A node takes no more pods; nothing if that is so.
-    pub fn cordon(&mut self, key: NodeKey, cx: &mut Cx<'_>) {
+    pub fn cordon(&mut self, key: NodeKey, ctx: &mut ClusterCtx<'_>) {
         let node = self.nodes.get_mut(&key).expect("who changes a node has it");
         let taint = Taint { key: Symbol::UNSCHEDULABLE, value: None, effect: Effect::NoSchedule };
         if !node.taints.contains(&taint) {
             node.taints.push(taint);
             self.changes.push(Change::Taints(key));
-            cx.record(KubeRecord::Node(node.name, NodeFact::Cordoned));
+            ctx.record(KubeRecord::Node(node.name, NodeFact::Cordoned));
         }
     }
 
@@ -39,7 +39,7 @@ impl Store {
     }
 
     /// Taints a node as unreachable, or takes that taint away; nothing if it is so.
-    pub fn set_unreachable(&mut self, key: NodeKey, effect: Effect, on: bool, cx: &mut Cx<'_>) {
+    pub fn set_unreachable(&mut self, key: NodeKey, effect: Effect, on: bool, ctx: &mut ClusterCtx<'_>) {
         let node = self.nodes.get_mut(&key).expect("who changes a node has it");
         let taint = unreachable(effect);
         if node.taints.contains(&taint) != on {
@@ -49,7 +49,7 @@ impl Store {
                 node.taints.retain(|own| *own != taint);
             }
             self.changes.push(Change::Taints(key));
-            cx.record(KubeRecord::Node(node.name, NodeFact::Unreachable(effect, on)));
+            ctx.record(KubeRecord::Node(node.name, NodeFact::Unreachable(effect, on)));
         }
     }
 }

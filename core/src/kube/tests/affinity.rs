@@ -40,9 +40,9 @@ fn away(away: Affinity) -> PodAffinity {
 /// Why pods of a workload found no node.
 fn refused(seen: &Seen, app: u32) -> Vec<Reason> {
     let of = |pod: &PodName| pod.workload.0 == app;
-    let pods = seen.pods(|fact| matches!(fact, PodFact::Refused(_)));
+    let pods = seen.pods(|fact| matches!(fact, PodFact::Unschedulable(_)));
     let reasons = pods.into_iter().filter(|(_, pod)| of(pod)).flat_map(|(_, pod)| seen.of(pod));
-    reasons.filter_map(|(_, fact)| if let PodFact::Refused(reason) = fact { Some(reason) } else { None }).collect()
+    reasons.filter_map(|(_, fact)| if let PodFact::Unschedulable(reason) = fact { Some(reason) } else { None }).collect()
 }
 
 /// The nodes of a workload's pods at the start.
@@ -184,22 +184,22 @@ proptest! {
         less in 0..60_usize,
     ) {
         let scenario = crowd(&crashes);
-        let asleep = Cell::new(0);
-        act(&scenario, seed, |cluster, k, cx| {
+        let unschedulable = Cell::new(0);
+        act(&scenario, seed, |cluster, k, ctx| {
             if k == less {
                 for id in [2, 5] {
                     cluster.store_mut().set_desired(WorkloadId(id), 0);
                 }
             }
-            for id in cluster.scheduler().asleep() {
+            for id in cluster.scheduler().unschedulable() {
                 let pod = cluster.store().pod(id).expect("a pod that waits is there");
-                let mut tie = cx.draws(Purpose::Tie, 0).draw(0);
-                let placed = place(Demand::of(pod, cluster.store()), cx.spec, cluster.store(), &mut tie);
-                assert!(placed.is_err(), "{pod:?} could be on {placed:?} at {:?}", cx.now);
-                asleep.set(asleep.get() + 1);
+                let mut tie = ctx.draws(Purpose::Tie, 0).draw(0);
+                let placed = place(Demand::of(pod, cluster.store()), ctx.spec, cluster.store(), &mut tie);
+                assert!(placed.is_err(), "{pod:?} could be on {placed:?} at {:?}", ctx.now);
+                unschedulable.set(unschedulable.get() + 1);
             }
         }, (10..2_400).step_by(15));
-        prop_assert!(asleep.get() > 0, "nobody waits");
+        prop_assert!(unschedulable.get() > 0, "nobody waits");
     }
 }
 

@@ -15,7 +15,7 @@ use crate::kube::rule::taints::Effect;
 use crate::kube::spec::{Component, Role};
 use crate::observe::testing::CLUSTER;
 use crate::scenario::{Direction, Fault, FaultTarget, Scenario, bundled};
-use crate::sim::{Exact, Options, Simulation};
+use crate::sim::{Options, Simulation, Stepping};
 
 /// Two nodes in each of three zones, six pods, one host that serves the API. The etcd members are in the zone of none of them.
 fn seed_world() -> Scenario {
@@ -76,7 +76,7 @@ fn new_connections_go_to_members_that_are_known_to_be_ready() {
     scenario.duration = secs(30 * 60);
     let (mut known, mut unknown) = (0, 0);
     for seed in 0..16 {
-        let seen = watch(&scenario, seed, Exact::Fast, 1, SHOOT).servers();
+        let seen = watch(&scenario, seed, Stepping::FastForward, 1, SHOOT).servers();
         for (runs, replica, _) in seen.iter().filter(|(when, _, fact)| *fact == ServerFact::Runs && *when > at(600)) {
             let linked = |(when, of, fact): &(Time, Replica, ServerFact)| {
                 (of == replica && when >= runs && matches!(fact, ServerFact::Etcd(Some(_)))).then_some(*when)
@@ -236,8 +236,8 @@ fn at_rest_nothing_is_queued() {
     let mut scenario = with_shoot(seed_world(), 3);
     scenario.duration = secs(3_600);
     let mut simulation = Simulation::new(Arc::new(scenario), 1, Options::default());
-    while let Some(step) = simulation.step_in_words(&mut |_, _| {}) {
-        assert!(step.words.iter().all(|words| !words.starts_with("seed:") && !words.starts_with("shoot:")), "{:?}", step.words);
+    while let Some(step) = simulation.step_described(&mut |_, _| {}) {
+        assert!(step.text.iter().all(|words| !words.starts_with("seed:") && !words.starts_with("shoot:")), "{:?}", step.text);
     }
 }
 
@@ -255,7 +255,7 @@ fn what_an_api_does_is_told_in_words() {
         .into_iter()
         .flat_map(|cluster| {
             let spec = &scenario.kube.clusters[usize::from(cluster.0)];
-            run_in(&scenario, 1, cluster).0.into_iter().map(|(_, fact)| fact.words(spec, &scenario)).collect::<Vec<_>>()
+            run_in(&scenario, 1, cluster).0.into_iter().map(|(_, fact)| fact.describe(spec, &scenario)).collect::<Vec<_>>()
         })
         .collect();
     for expected in [
@@ -314,16 +314,16 @@ proptest! {
         scenario.duration = secs(1_800);
         for cluster in [KUBE_CLUSTER, SHOOT] {
             let seen = run_in(&scenario, seed, cluster);
-            let (mut up, mut acts) = (true, [true; Component::ALL.len()]);
+            let (mut up, mut is_active) = (true, [true; Component::ALL.len()]);
             for (when, fact) in &seen.0 {
                 match fact {
                     KubeRecord::ApiAvailability { verb: Verb::Write, up: now } => up = *now,
-                    KubeRecord::Acts(component, now) => acts[*component as usize] = *now,
+                    KubeRecord::ControllerActive(component, now) => is_active[*component as usize] = *now,
                     KubeRecord::Pod(_, PodFact::Created | PodFact::Terminating) | KubeRecord::Node(_, NodeFact::Unreachable(..)) => {
-                        prop_assert!(acts[Component::ControllerManager as usize], "{fact:?} at {when:?}");
+                        prop_assert!(is_active[Component::ControllerManager as usize], "{fact:?} at {when:?}");
                     }
                     KubeRecord::Pod(_, PodFact::Bound(_)) => {
-                        prop_assert!(acts[Component::Scheduler as usize], "{fact:?} at {when:?}");
+                        prop_assert!(is_active[Component::Scheduler as usize], "{fact:?} at {when:?}");
                     }
                     _ => {}
                 }
@@ -334,7 +334,7 @@ proptest! {
                     _ => {}
                 }
             }
-            prop_assert_eq!(&seen, &watch(&scenario, seed, Exact::Fast, 7, cluster));
+            prop_assert_eq!(&seen, &watch(&scenario, seed, Stepping::FastForward, 7, cluster));
         }
     }
 }

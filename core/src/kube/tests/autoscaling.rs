@@ -12,7 +12,7 @@ use crate::kube::record::{KubeRecord, MachineFact, PodFact, Reason};
 use crate::kube::rule::labels::{Condition, NodeAffinity, Requirement, Symbol};
 use crate::kube::spec::{Kind, MemberRange, Resources, VolumeTemplate, Workload};
 use crate::scenario::{CloudAnswer, Fault, FaultTarget};
-use crate::sim::Exact;
+use crate::sim::Stepping;
 
 /// Pods of which a node takes one.
 fn large(app: u32, replicas: u32) -> Workload {
@@ -58,7 +58,7 @@ fn pods_without_room_get_nodes() {
     (agent.kind, agent.requests.cpu_milli) = (Kind::DaemonSet, 1_000);
     let seen = run(&with_machines(with(with(world(&[2, 1, 1]), too_large), agent), 4), 1);
     assert!(scaled(&seen).is_empty() && seen.made().is_empty());
-    assert!(!seen.pods(|fact| fact == PodFact::Refused(Reason::Resources)).is_empty());
+    assert!(!seen.pods(|fact| fact == PodFact::Unschedulable(Reason::Resources)).is_empty());
 }
 
 #[test]
@@ -112,12 +112,12 @@ fn a_deployment_that_fails_makes_room_for_another() {
 
 #[test]
 fn nothing_is_done_while_too_many_nodes_are_unready() {
-    for (others, acts) in [(4, false), (5, true)] {
+    for (others, is_active) in [(4, false), (5, true)] {
         let mut scenario = with_machines(with(world(&[4, others]), large(0, 4 + others)), 8);
         // Their machines stay as they are.
         scenario.kube.clusters[0].timers.machines.health = secs(100_000);
         let seen = run(&broken(scenario, 100, None, cut_zone(ZoneId(0))), 1);
-        assert_eq!(!scaled(&seen).is_empty(), acts, "{others}");
+        assert_eq!(!scaled(&seen).is_empty(), is_active, "{others}");
         assert_eq!(seen.tainted().len(), 4);
     }
 }
@@ -150,7 +150,7 @@ proptest! {
         }
         scenario.duration = secs(5_400);
         let seen = run(&scenario, seed);
-        prop_assert_eq!(&seen, &run_as(&scenario, seed, Exact::Fast, 7));
+        prop_assert_eq!(&seen, &run_as(&scenario, seed, Stepping::FastForward, 7));
         prop_assert!(scaled(&seen).iter().all(|(.., desired)| *desired <= 5));
     }
 }

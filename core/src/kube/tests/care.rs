@@ -7,7 +7,7 @@ use crate::ids::{NodeKey, ZoneId};
 use crate::kube::record::PodFact;
 use crate::kube::rule::labels::Symbol;
 use crate::kube::spec::Workload;
-use crate::sim::Exact;
+use crate::sim::Stepping;
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
@@ -26,7 +26,7 @@ proptest! {
         }
         scenario.duration = secs(100 + 600 + stale_s + 2 * period_s);
         let seen = run(&scenario, seed);
-        prop_assert_eq!(&seen, &run_as(&scenario, seed, Exact::Fast, 5));
+        prop_assert_eq!(&seen, &run_as(&scenario, seed, Stepping::FastForward, 5));
         let terminating = seen.pods(|fact| fact == PodFact::Terminating);
         prop_assert!(!terminating.is_empty());
         for (since, pod) in terminating {

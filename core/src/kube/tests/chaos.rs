@@ -12,7 +12,7 @@ use super::world::{
 use crate::ids::{NodeKey, WorkloadId, ZoneId};
 use crate::kernel::rng::{Purpose, Stream};
 use crate::kernel::time::Time;
-use crate::kube::cluster::Plane;
+use crate::kube::cluster::KubeCluster;
 use crate::kube::controller::placement::{Demand, place};
 use crate::kube::name::PodTag;
 use crate::kube::record::Ready;
@@ -21,7 +21,7 @@ use crate::kube::rule::taints::Effect;
 use crate::kube::spec::{Component, Kind, KubeClusterSpec, Role, VolumeTemplate, Workload, tolerates_unreachable};
 use crate::record::Record;
 use crate::scenario::{ActivePassive, Backup, CloudAnswer, Controller, Direction, Fault, FaultTarget, Scenario, Switching};
-use crate::sim::{Exact, Simulation};
+use crate::sim::{Simulation, Stepping};
 
 /// After the last fault.
 const HOUR: u64 = 3_600;
@@ -152,8 +152,8 @@ fn with_fault(scenario: Scenario, (from, lasts, kind, which): (u64, u64, u8, u16
     broken(scenario, from, Some(lasts), fault)
 }
 
-fn simulate(scenario: &Scenario, seed: u64, exact: Exact) -> (Simulation, Seen) {
-    let (mut simulation, mut invariants) = watched(scenario, seed, exact);
+fn simulate(scenario: &Scenario, seed: u64, stepping: Stepping) -> (Simulation, Seen) {
+    let (mut simulation, mut invariants) = watched(scenario, seed, stepping);
     let mut seen = Vec::new();
     simulation.run_until(Time::ZERO + scenario.duration, &mut |at, record: &Record| {
         invariants.record(at, record);
@@ -161,12 +161,12 @@ fn simulate(scenario: &Scenario, seed: u64, exact: Exact) -> (Simulation, Seen) 
             seen.push((at, *fact));
         }
     });
-    assert_eq!(invariants.violations(), [], "{exact:?} under seed {seed}: {:#?}", scenario.faults);
+    assert_eq!(invariants.violations(), [], "{stepping:?} under seed {seed}: {:#?}", scenario.faults);
     (simulation, Seen(seen))
 }
 
 /// What of a workload has not healed.
-fn ailing(id: WorkloadId, cluster: &Plane, spec: &KubeClusterSpec) -> Vec<String> {
+fn ailing(id: WorkloadId, cluster: &KubeCluster, spec: &KubeClusterSpec) -> Vec<String> {
     let (store, workload) = (cluster.store(), &spec.workloads[id.0 as usize]);
     let mut found = Vec::new();
     let mut waits = false;
@@ -215,7 +215,7 @@ proptest! {
         let mut scenario = faults.iter().fold(world.scenario(), |scenario, fault| with_fault(scenario, *fault));
         let last = faults.iter().map(|(from, lasts, ..)| from + lasts).max();
         scenario.duration = secs(last.unwrap_or(0) + HOUR);
-        let [(simulation, fast), (_, full)] = [Exact::Fast, Exact::Full].map(|exact| simulate(&scenario, seed, exact));
+        let [(simulation, fast), (_, full)] = [Stepping::FastForward, Stepping::EveryEvent].map(|stepping| simulate(&scenario, seed, stepping));
         same(&fast, &full, &scenario, seed);
         prop_assert_eq!(ailments(&scenario, &simulation), [""; 0]);
     }
@@ -235,6 +235,6 @@ fn a_token_and_a_look_at_one_moment_are_one() {
     let faults = [(1597, 347, 0, 15742), (882, 1120, 0, 47408), (419, 1166, 0, 42841)];
     let mut scenario = faults.iter().fold(world.scenario(), |scenario, fault| with_fault(scenario, *fault));
     scenario.duration = secs(1700);
-    let [(_, fast), (_, full)] = [Exact::Fast, Exact::Full].map(|exact| simulate(&scenario, 0, exact));
+    let [(_, fast), (_, full)] = [Stepping::FastForward, Stepping::EveryEvent].map(|stepping| simulate(&scenario, 0, stepping));
     same(&fast, &full, &scenario, 0);
 }

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::world::{KUBE_CLUSTER, SHOOT, Seen, at, broken, crash, hosted, run, run_in, secs, with, with_shoot, workload, world};
 use crate::ids::NodeId;
 use crate::kernel::time::{Duration, Time};
-use crate::kube::context::{Process, Program, Signal};
+use crate::kube::ctx::{ProcessChange, ProcessStatus, Program};
 use crate::kube::record::{KubeRecord, PodFact, Replica};
 use crate::kube::spec::Component;
 use crate::network::Network;
@@ -122,7 +122,7 @@ fn pods_lead_too() {
 #[test]
 fn a_graceful_stop_gives_the_lease_away() {
     let scenario = three_hosts();
-    for process in [Process::Stops, Process::Gone(StopReason::Killed)] {
+    for process in [ProcessChange::Stops, ProcessChange::Gone(StopReason::Killed)] {
         let mut simulation = Simulation::new(Arc::new(scenario.clone()), 1, Options::default());
         let mut leases = Vec::new();
         let mut sink = |when, record: &Record| {
@@ -133,7 +133,7 @@ fn a_graceful_stop_gives_the_lease_away() {
         simulation.run_until(at(100), &mut sink);
         let node = leader_of(&scenario);
         let (replica, host) = (Replica::Host(node), Network::host_of(node));
-        simulation.signal(&Signal {
+        simulation.process_changed(&ProcessStatus {
             cluster: KUBE_CLUSTER,
             program: Program::Controller(MANAGER),
             key: 0,
@@ -146,7 +146,7 @@ fn a_graceful_stop_gives_the_lease_away() {
         assert_eq!(lost, at(100));
         let wait = taken.since(lost);
         match process {
-            Process::Stops => assert!(wait < Duration::from_millis(4_400), "{wait:?}"),
+            ProcessChange::Stops => assert!(wait < Duration::from_millis(4_400), "{wait:?}"),
             _ => assert!(wait > secs(13), "{wait:?}"),
         }
     }

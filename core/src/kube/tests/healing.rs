@@ -148,7 +148,7 @@ fn what_happens_is_told_in_words() {
     let scenario = broken(six(), 100, Some(600), Fault::ZonePower(FaultTarget::Named(ZoneId(0))));
     let seen = run(&scenario, 1);
     let cluster = &scenario.kube.clusters[0];
-    let words: Vec<String> = seen.0.iter().map(|(_, fact)| fact.words(cluster, &scenario)).collect();
+    let words: Vec<String> = seen.0.iter().map(|(_, fact)| fact.describe(cluster, &scenario)).collect();
     let pod = lost_pod(&seen).text(cluster);
     for expected in [
         "seed: node-0-1 is silent: not ready".to_owned(),
@@ -166,8 +166,8 @@ fn what_happens_is_told_in_words() {
     }
     let mut simulation = Simulation::new(Arc::new(scenario), 1, Options::default());
     let mut said = BTreeSet::new();
-    while let Some(step) = simulation.step_in_words(&mut |_, _| {}) {
-        said.extend(step.words);
+    while let Some(step) = simulation.step_described(&mut |_, _| {}) {
+        said.extend(step.text);
     }
     for expected in [
         "seed: the node lifecycle controller looks at all nodes",

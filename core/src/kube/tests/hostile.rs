@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::world::{secs, watched};
 use crate::kernel::time::Time;
 use crate::scenario::{Scenario, bundled};
-use crate::sim::Exact;
+use crate::sim::Stepping;
 
 /// Events of a run at most: a mistake may be a heavy load.
 const EVENTS: u64 = 60_000;
@@ -89,7 +89,7 @@ proptest! {
             }
             Ok(scenario) => {
                 let until = (Time::ZERO + secs(1_200)).min(Time::ZERO + scenario.duration);
-                let (mut simulation, mut invariants) = watched(&Arc::new(scenario), seed, Exact::Fast);
+                let (mut simulation, mut invariants) = watched(&Arc::new(scenario), seed, Stepping::FastForward);
                 simulation.run_some(until, EVENTS, &mut |at, record| invariants.record(at, record));
                 prop_assert_eq!(invariants.violations(), [], "{}", mutated);
             }

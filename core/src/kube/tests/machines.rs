@@ -13,7 +13,7 @@ use crate::kube::record::{KubeRecord, MachineFact, NodeFact, PodFact, Ready};
 use crate::kube::spec::int_or_percent::IntOrPercent::Int;
 use crate::kube::spec::{Kind, MachineDeployment, PoolShare, Rollout, VolumeTemplate, Workload, tolerates_unreachable};
 use crate::scenario::{CloudAnswer, Fault, FaultTarget, Scenario};
-use crate::sim::Exact;
+use crate::sim::Stepping;
 
 /// The same with a machine behind each node: one machine deployment for each zone, of not less than these and up to so many.
 pub(super) fn with_machines(mut scenario: Scenario, maximum: u32) -> Scenario {
@@ -217,7 +217,7 @@ fn a_zone_outage_is_told_from_machines_and_nodes() {
     for (scenario, how) in [(six(), Deletion::Works), (undeletable, Deletion::Fails)] {
         let mut scenario = broken(scenario, 100, Some(3_000), power.clone());
         let seen = run(&scenario, 1);
-        let [(began, ZoneId(1), OutageFact::Detected(as_)), (over, ZoneId(1), OutageFact::Over)] = outages(&seen)[..] else {
+        let [(began, ZoneId(1), OutageFact::Detected(as_)), (over, ZoneId(1), OutageFact::Ended)] = outages(&seen)[..] else {
             panic!("{:?}", outages(&seen))
         };
         assert_eq!(as_, how);
@@ -247,9 +247,12 @@ fn frozen_while_its_api_is_out_of_reach() {
     let dead = broken(six(), 50, None, crash(&six(), NodeKey(0)));
     let dead = broken(dead, 500, Some(1_000), Fault::NodeCrash(FaultTarget::Named(control_plane)));
     let facts = run(&dead, 1).machine(machine_of(&dead, 0));
-    let [(_, UNKNOWN), (thawed, RUNNING), (unknown, UNKNOWN), (failed, FAILED), ..] = facts[..] else { panic!("{facts:?}") };
+    let [(_, UNKNOWN), (unfrozen, RUNNING), (unknown, UNKNOWN), (failed, FAILED), ..] = facts[..] else { panic!("{facts:?}") };
     // Boot, start, a lease that is anybody's again after 15 s, and a check each minute.
-    assert!(unknown == thawed && thawed >= at(1_595) && thawed < at(1_665) && failed.since(unknown) == secs(600), "{facts:?}");
+    assert!(
+        unknown == unfrozen && unfrozen >= at(1_595) && unfrozen < at(1_665) && failed.since(unknown) == secs(600),
+        "{facts:?}"
+    );
 }
 
 proptest! {
@@ -278,7 +281,7 @@ proptest! {
         }
         scenario.duration = secs(5_000);
         let seen = run(&scenario, seed);
-        prop_assert_eq!(&seen, &run_as(&scenario, seed, Exact::Fast, 7));
+        prop_assert_eq!(&seen, &run_as(&scenario, seed, Stepping::FastForward, 7));
         one_at_a_time(&scenario, &seen);
         for (_, name, _) in seen.machines() {
             let facts = seen.machine(name);

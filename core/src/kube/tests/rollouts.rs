@@ -17,7 +17,7 @@ const W: WorkloadId = WorkloadId(0);
 
 /// What happens when the first workload is rolled out anew at 100 s.
 fn rolled(scenario: &Scenario, seed: u64) -> Seen {
-    act(scenario, seed, |cluster, _, cx| cluster.store_mut().roll(W, cx), [100].into_iter())
+    act(scenario, seed, |cluster, _, ctx| cluster.store_mut().roll(W, ctx), [100].into_iter())
 }
 
 /// Pods that are to stay and, of these, those that are ready, after each record.
@@ -88,7 +88,7 @@ fn one_per_zone(rollout: Rollout) -> Scenario {
 fn where_each_has_its_own_zone_none_can_come_before_one_has_gone() {
     let seen = rolled(&one_per_zone(Rollout::default()), 1);
     assert_eq!(course(&seen).last(), Some(&(4, 3)), "three of the old, and a fourth that waits");
-    assert_eq!(seen.pods(|fact| fact == PodFact::Refused(Reason::PodAntiAffinity)).len(), 1);
+    assert_eq!(seen.pods(|fact| fact == PodFact::Unschedulable(Reason::PodAntiAffinity)).len(), 1);
     let seen = rolled(&one_per_zone(Rollout { max_surge: Int(0), max_unavailable: Int(1) }), 1);
     assert_eq!(course(&seen).last(), Some(&(3, 3)));
     assert!(templates(&seen).iter().all(|own| *own == templates(&seen)[0]));

@@ -16,9 +16,10 @@ fn per_node(seen: &Seen, nodes: u32) -> Vec<usize> {
 }
 
 fn refusals(seen: &Seen) -> Vec<Reason> {
-    let pods: Vec<PodName> = seen.pods(|fact| matches!(fact, PodFact::Refused(_))).into_iter().map(|(_, pod)| pod).collect();
+    let pods: Vec<PodName> =
+        seen.pods(|fact| matches!(fact, PodFact::Unschedulable(_))).into_iter().map(|(_, pod)| pod).collect();
     let reasons = pods.iter().flat_map(|pod| seen.of(*pod)).filter_map(|(_, fact)| match fact {
-        PodFact::Refused(reason) => Some(reason),
+        PodFact::Unschedulable(reason) => Some(reason),
         _ => None,
     });
     reasons.collect()

@@ -17,7 +17,7 @@ use crate::kube::record::PodFact;
 use crate::kube::rule::labels::Symbol;
 use crate::kube::spec::{Timers, tolerates_unreachable};
 use crate::scenario::{Fault, FaultTarget, Scenario};
-use crate::sim::Exact;
+use crate::sim::Stepping;
 
 /// Nanoseconds.
 type Ns = u64;
@@ -139,7 +139,7 @@ proptest! {
         }
         scenario.duration = secs(2_400);
         let whole = run(&scenario, seed);
-        prop_assert_eq!(whole, run_as(&scenario, seed, Exact::Fast, 7));
+        prop_assert_eq!(whole, run_as(&scenario, seed, Stepping::FastForward, 7));
     }
 }
 

@@ -5,14 +5,14 @@ use proptest::prelude::*;
 use super::world::{KUBE_CLUSTER, Seen, act, at, broken, crash, cut, run, secs, with, workload, world};
 use crate::ids::{EtcdId, MemberId, NodeKey, WorkloadId, ZoneId};
 use crate::kernel::time::{Duration, Time};
-use crate::kube::cluster::Plane;
-use crate::kube::context::Cx;
+use crate::kube::cluster::KubeCluster;
+use crate::kube::ctx::ClusterCtx;
 use crate::kube::name::{NodeName, PodName, PodTag};
 use crate::kube::record::{PodFact, Reason};
 use crate::kube::spec::{Image, Kind, Role, VolumeTemplate, Workload};
 use crate::record::{Record, StopReason};
 use crate::scenario::{CloudAnswer, Fault, FaultTarget, Scenario, Volume};
-use crate::sim::{Exact, Options, Simulation};
+use crate::sim::{Options, Simulation, Stepping};
 
 const W: WorkloadId = WorkloadId(0);
 const LOST: NodeKey = NodeKey(1);
@@ -50,19 +50,19 @@ fn members() -> Scenario {
 }
 
 /// Takes a pod's object away, wherever it runs, as who cares for stale pods does.
-fn force(cluster: &mut Plane, name: PodName, cx: &mut Cx<'_>) {
+fn force(cluster: &mut KubeCluster, name: PodName, ctx: &mut ClusterCtx<'_>) {
     let found = cluster.store().pods_of(name.workload).find(|(_, pod)| pod.name == name).map(|(id, _)| id);
     if let Some(id) = found {
-        cluster.store_mut().terminate(id, cx);
+        cluster.store_mut().terminate(id, ctx);
         if cluster.store().pod(id).is_some() {
-            cluster.store_mut().remove(id, cx);
+            cluster.store_mut().remove(id, ctx);
         }
     }
 }
 
 /// The first pod's object is taken away at 1000 s.
 fn forced(scenario: &Scenario) -> Seen {
-    act(scenario, 1, |cluster, _, cx| force(cluster, pod(0), cx), [1_000].into_iter())
+    act(scenario, 1, |cluster, _, ctx| force(cluster, pod(0), ctx), [1_000].into_iter())
 }
 
 fn since(seen: &Seen, pod: PodName, s: u64) -> Vec<(Duration, PodFact)> {
@@ -82,8 +82,8 @@ fn a_successor_waits_for_the_volume_until_it_is_taken_by_force() {
         let mut facts = since(&seen, pod(0), 1_000);
         if is_cut {
             // It runs on until its volume is gone.
-            assert_eq!(facts.remove(1), (Duration::ZERO, PodFact::Hazard(true)));
-            let end = facts.iter().position(|(_, fact)| *fact == PodFact::Hazard(false)).expect("it ends");
+            assert_eq!(facts.remove(1), (Duration::ZERO, PodFact::OrphanedContainer(true)));
+            let end = facts.iter().position(|(_, fact)| *fact == PodFact::OrphanedContainer(false)).expect("it ends");
             assert!(is_about(facts.remove(end).0, 370));
         }
         use PodFact::{Bound, Created, Ready, Removed, Started, VolumeAttached, VolumeDetached};
@@ -113,13 +113,13 @@ fn a_volume_keeps_its_pod_in_its_zone_unless_it_is_regional() {
         let scenario = with(world(&[2, 2, 2]), set);
         let seen = forced(&broken(scenario, 100, Some(1_900), Fault::ZonePower(FaultTarget::Named(ZoneId(0)))));
         let facts = since(&seen, pod(0), 1_000);
-        let refusal = facts.iter().find(|(_, fact)| matches!(fact, PodFact::Refused(_)));
+        let refusal = facts.iter().find(|(_, fact)| matches!(fact, PodFact::Unschedulable(_)));
         let attached = facts.iter().find(|(_, fact)| matches!(fact, PodFact::VolumeAttached(_))).expect("in the end");
         if regional {
             assert_eq!(refusal, None);
             assert!(is_about(attached.0, 380), "{facts:?}");
         } else {
-            assert_eq!(refusal.map(|(_, fact)| *fact), Some(PodFact::Refused(Reason::VolumeZone)));
+            assert_eq!(refusal.map(|(_, fact)| *fact), Some(PodFact::Unschedulable(Reason::VolumeZone)));
             // Power, boot, back-off; or the node itself, which still has it.
             assert!(attached.0 > secs(1_000 + 60), "{facts:?}");
         }
@@ -129,9 +129,9 @@ fn a_volume_keeps_its_pod_in_its_zone_unless_it_is_regional() {
 #[test]
 fn a_node_that_lives_hands_its_volume_over() {
     let scenario = with(world(&[2, 2, 2]), three());
-    let end = |cluster: &mut Plane, _: usize, cx: &mut Cx<'_>| {
+    let end = |cluster: &mut KubeCluster, _: usize, ctx: &mut ClusterCtx<'_>| {
         let id = cluster.store().pods_of(W).next().expect("it is there").0;
-        cluster.store_mut().terminate(id, cx);
+        cluster.store_mut().terminate(id, ctx);
     };
     let seen = act(&scenario, 1, end, [100].into_iter());
     let facts = since(&seen, pod(0), 100);
@@ -169,7 +169,7 @@ fn the_cloud_is_asked_until_it_moves_the_volume() {
 fn pods_of_a_node_that_is_gone_are_collected() {
     let scenario = with(with(world(&[2, 2, 2]), three()), workload("web", 1, 6));
     let scenario = broken(scenario.clone(), 100, None, crash(&scenario, LOST));
-    let seen = act(&scenario, 1, |cluster, _, cx| cluster.store_mut().remove_node(LOST, cx), [1_000].into_iter());
+    let seen = act(&scenario, 1, |cluster, _, ctx| cluster.store_mut().remove_node(LOST, ctx), [1_000].into_iter());
     let gone = seen.pods(|fact| fact == PodFact::Removed);
     assert_eq!(gone.len(), 2, "{gone:?}");
     // First missed within 20 s, and again 40 s later.
@@ -197,7 +197,7 @@ fn images_are_pulled_one_after_the_other_and_once() {
         web.image = Image { id: k, bytes: mb * 1_000_000 };
         scenario = with(scenario, web);
     }
-    let more = |cluster: &mut Plane, _: usize, _: &mut Cx<'_>| {
+    let more = |cluster: &mut KubeCluster, _: usize, _: &mut ClusterCtx<'_>| {
         (0..3).for_each(|workload| cluster.store_mut().set_desired(WorkloadId(workload), 1));
     };
     let seen = act(&scenario, 1, more, [100].into_iter());
@@ -216,16 +216,17 @@ fn images_are_pulled_one_after_the_other_and_once() {
 #[test]
 fn what_runs_on_though_its_object_is_gone_is_a_hazard() {
     let scenario = with(world(&[2, 2, 2]), workload("web", 0, 6));
-    let remove = |cluster: &mut Plane, _: usize, cx: &mut Cx<'_>| {
+    let remove = |cluster: &mut KubeCluster, _: usize, ctx: &mut ClusterCtx<'_>| {
         let here: Vec<_> =
             cluster.store().node(LOST).pods.iter().map(|id| cluster.store().pod(*id).expect("it is there").name).collect();
         for name in here {
-            force(cluster, name, cx);
+            force(cluster, name, ctx);
         }
     };
     let hazards = |scenario: &Scenario| {
         let seen = act(scenario, 1, remove, [1_000].into_iter());
-        let of = |on| seen.pods(|fact| fact == PodFact::Hazard(on)).into_iter().map(|(when, _)| when).collect::<Vec<_>>();
+        let of =
+            |on| seen.pods(|fact| fact == PodFact::OrphanedContainer(on)).into_iter().map(|(when, _)| when).collect::<Vec<_>>();
         (of(true), of(false))
     };
     // Until its kubelet hears of it.
@@ -253,7 +254,7 @@ fn lives(scenario: &Scenario) -> Vec<(Time, Option<StopReason>)> {
         _ => {}
     };
     simulation.run_until(at(1_000), &mut sink);
-    simulation.act(KUBE_CLUSTER, |cluster, cx| force(cluster, pod(0), cx));
+    simulation.act(KUBE_CLUSTER, |cluster, ctx| force(cluster, pod(0), ctx));
     simulation.run_until(Time::ZERO + scenario.duration, &mut sink);
     seen
 }
@@ -284,7 +285,7 @@ fn a_member_is_in_its_new_place_for_its_peers() {
     let scenario = broken(members(), 100, None, crash(&members(), LOST));
     let mut simulation = Simulation::new(std::sync::Arc::new(scenario.clone()), 1, Options::default());
     simulation.run_until(at(1_000), &mut |_, _| {});
-    simulation.act(KUBE_CLUSTER, |cluster, cx| force(cluster, pod(0), cx));
+    simulation.act(KUBE_CLUSTER, |cluster, ctx| force(cluster, pod(0), ctx));
     simulation.run_until(at(2_000), &mut |_, _| {});
     let members = simulation.members(ETCD);
     assert!(members.iter().all(|member| member.up && member.last_index == members[0].last_index), "{members:?}");
@@ -313,7 +314,7 @@ proptest! {
         }
         let mut removals = removals;
         removals.sort_unstable();
-        let seen = act(&scenario, seed, |cluster, k, cx| force(cluster, pod(removals[k].1), cx), removals.iter().map(|(when, _)| *when));
+        let seen = act(&scenario, seed, |cluster, k, ctx| force(cluster, pod(removals[k].1), ctx), removals.iter().map(|(when, _)| *when));
         for k in 0..3 {
             let mut attached = false;
             for (when, fact) in seen.of(pod(k)) {
@@ -328,13 +329,13 @@ proptest! {
                 }
             }
         }
-        let options = Options { exact: Exact::Fast, ..Options::default() };
+        let options = Options { stepping: Stepping::FastForward, ..Options::default() };
         let mut simulation = Simulation::new(std::sync::Arc::new(scenario.clone()), seed, options);
         let mut due = removals.iter().peekable();
         for second in 0..4_000 {
             simulation.run_until(at(second), &mut |_, _| {});
             while let Some((_, ordinal)) = due.next_if(|(when, _)| *when == second) {
-                simulation.act(KUBE_CLUSTER, |cluster, cx| force(cluster, pod(*ordinal), cx));
+                simulation.act(KUBE_CLUSTER, |cluster, ctx| force(cluster, pod(*ordinal), ctx));
             }
             for k in 0..3 {
                 let users = simulation.cluster(KUBE_CLUSTER).users_of_volume(pod(k));

@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use super::world::{Seen, act, at, broken, crash, cut, run, run_with, secs, with, workload, world};
 use crate::ids::{NodeKey, WorkloadId};
 use crate::kernel::time::Time;
-use crate::kube::cluster::Plane;
-use crate::kube::context::Cx;
+use crate::kube::cluster::KubeCluster;
 use crate::kube::controller::disruption::evict;
+use crate::kube::ctx::ClusterCtx;
 use crate::kube::name::{PodName, PodTag};
 use crate::kube::record::PodFact;
 use crate::kube::rule::labels::{Condition, NodeAffinity, Requirement, Symbol};
@@ -145,7 +145,7 @@ fn fewer_replicas_cost_those_that_run_worst() {
     assert_eq!(gone.len(), 1);
     assert!(matches!(
         facts(&seen.of(gone[0].1))[..],
-        [PodFact::Created, PodFact::Refused(_), PodFact::Terminating, PodFact::Removed]
+        [PodFact::Created, PodFact::Unschedulable(_), PodFact::Terminating, PodFact::Removed]
     ));
     // One that is not ready goes before those that are; then one where two stand.
     web.replicas = 4;
@@ -166,11 +166,11 @@ fn a_budget_is_spent_by_evictions_and_by_pods_that_are_not_ready() {
     (web.max_unavailable, web.start) = (Some(1), secs(30));
     let scenario = with(world(&[1, 1, 1]), web.clone());
     let answers = |scenario: &Scenario, budget: bool| {
-        let ask = |cluster: &mut Plane, k: usize, cx: &mut Cx<'_>| {
+        let ask = |cluster: &mut KubeCluster, k: usize, ctx: &mut ClusterCtx<'_>| {
             // Twice at once, then while the successor starts, then when it is ready.
             for _ in 0..if k == 0 { 2 } else { 1 } {
                 let ready = cluster.store().pods_of(W).filter(|(_, pod)| pod.ready && !pod.terminating).map(|(id, _)| id).next();
-                let granted = evict(ready.expect("one is"), cluster.store_mut(), cx);
+                let granted = evict(ready.expect("one is"), cluster.store_mut(), ctx);
                 assert!(budget || granted == Ok(()));
             }
         };
@@ -189,10 +189,10 @@ fn a_budget_is_spent_by_evictions_and_by_pods_that_are_not_ready() {
     assert_eq!(answers(&free, false), [true; 4]);
     // A node that is gone spends it; its own pod, not ready, may go all the same.
     let scenario = broken(scenario.clone(), 50, None, crash(&scenario, LOST));
-    let ask = |cluster: &mut Plane, _: usize, cx: &mut Cx<'_>| {
+    let ask = |cluster: &mut KubeCluster, _: usize, ctx: &mut ClusterCtx<'_>| {
         let pods: Vec<_> = cluster.store().pods_of(W).map(|(id, pod)| (id, pod.ready)).collect();
         for (id, ready) in pods {
-            assert_eq!(evict(id, cluster.store_mut(), cx).is_ok(), !ready);
+            assert_eq!(evict(id, cluster.store_mut(), ctx).is_ok(), !ready);
         }
     };
     act(&scenario, 1, ask, [300].into_iter());

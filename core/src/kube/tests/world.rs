@@ -6,8 +6,8 @@ use crate::ids::{EtcdId, KubeClusterId, NodeId, NodeKey, VolumeId, WorkloadId, Z
 use crate::invariant;
 use crate::kernel::dist::Latency;
 use crate::kernel::time::{Duration, Time};
-use crate::kube::cluster::Plane;
-use crate::kube::context::Cx;
+use crate::kube::cluster::KubeCluster;
+use crate::kube::ctx::ClusterCtx;
 use crate::kube::name::{NodeName, PodName};
 use crate::kube::record::{KubeRecord, NodeFact, PodFact, Ready, Replica, ServerFact, Verb};
 use crate::kube::rule::labels::{Condition, Labels, NodeAffinity, Requirement, Selector, Symbol};
@@ -23,7 +23,7 @@ use crate::kube::spec::{
 use crate::observe::testing::{CLUSTER, three_zones};
 use crate::record::Record;
 use crate::scenario::{Direction, Fault, FaultTarget, Node, Path, PlannedFault, Scenario, Volume, Zone};
-use crate::sim::{Exact, Options, Simulation};
+use crate::sim::{Options, Simulation, Stepping};
 
 pub(super) const NAMESPACE: Symbol = Symbol(99);
 
@@ -217,14 +217,14 @@ pub(super) fn run(scenario: &Scenario, seed: u64) -> Seen {
 
 /// The same in any plane.
 pub(super) fn run_in(scenario: &Scenario, seed: u64, cluster: KubeClusterId) -> Seen {
-    let [fast, full] = [Exact::Fast, Exact::Full].map(|exact| watch(scenario, seed, exact, 1, cluster));
+    let [fast, full] = [Stepping::FastForward, Stepping::EveryEvent].map(|stepping| watch(scenario, seed, stepping, 1, cluster));
     same(&fast, &full, scenario, seed);
     fast
 }
 
 /// The same in every plane, in their order.
 pub(super) fn run_everywhere(scenario: &Scenario, seed: u64) -> Vec<Seen> {
-    let [fast, full] = [Exact::Fast, Exact::Full].map(|exact| watch_all(scenario, seed, exact, 1));
+    let [fast, full] = [Stepping::FastForward, Stepping::EveryEvent].map(|stepping| watch_all(scenario, seed, stepping, 1));
     for (fast, full) in fast.iter().zip(&full) {
         same(fast, full, scenario, seed);
     }
@@ -241,19 +241,21 @@ pub(super) fn same(fast: &Seen, full: &Seen, scenario: &Scenario, seed: u64) {
 
 /// The same, while of the first workload other numbers of pods are wanted from some seconds on.
 pub(super) fn run_with(scenario: &Scenario, seed: u64, desired: &[(u64, u32)]) -> Seen {
-    let deed = |cluster: &mut Plane, k: usize, _: &mut Cx<'_>| cluster.store_mut().set_desired(WorkloadId(0), desired[k].1);
-    act(scenario, seed, deed, desired.iter().map(|(second, _)| *second))
+    let action = |cluster: &mut KubeCluster, k: usize, _: &mut ClusterCtx<'_>| {
+        cluster.store_mut().set_desired(WorkloadId(0), desired[k].1);
+    };
+    act(scenario, seed, action, desired.iter().map(|(second, _)| *second))
 }
 
 /// The same, with something done to the plane at some seconds; the deed is told how many there were before.
 pub(super) fn act(
     scenario: &Scenario,
     seed: u64,
-    deed: impl Fn(&mut Plane, usize, &mut Cx<'_>),
+    action: impl Fn(&mut KubeCluster, usize, &mut ClusterCtx<'_>),
     when: impl Iterator<Item = u64> + Clone,
 ) -> Seen {
-    let once = |exact| {
-        let (mut simulation, mut invariants) = watched(scenario, seed, exact);
+    let once = |stepping| {
+        let (mut simulation, mut invariants) = watched(scenario, seed, stepping);
         let mut seen = Vec::new();
         let mut sink = |at, record: &Record| {
             invariants.record(at, record);
@@ -263,13 +265,13 @@ pub(super) fn act(
         };
         for (k, second) in when.clone().enumerate() {
             simulation.run_until(at(second), &mut sink);
-            simulation.act(KUBE_CLUSTER, |cluster, cx| deed(cluster, k, cx));
+            simulation.act(KUBE_CLUSTER, |cluster, ctx| action(cluster, k, ctx));
         }
         simulation.run_until(Time::ZERO + scenario.duration, &mut sink);
         assert_eq!(invariants.violations(), [], "under seed {seed}: {:?}", scenario.faults);
         Seen(seen)
     };
-    let (fast, full) = (once(Exact::Fast), once(Exact::Full));
+    let (fast, full) = (once(Stepping::FastForward), once(Stepping::EveryEvent));
     assert_eq!(fast, full, "(fast, full) under seed {seed}");
     fast
 }
@@ -280,18 +282,18 @@ pub(super) fn latency(scenario: &Scenario, seed: u64) -> Duration {
 }
 
 /// The same in one mode, stopping `pieces - 1` times on the way.
-pub(super) fn run_as(scenario: &Scenario, seed: u64, exact: Exact, pieces: u64) -> Seen {
-    watch(scenario, seed, exact, pieces, KUBE_CLUSTER)
+pub(super) fn run_as(scenario: &Scenario, seed: u64, stepping: Stepping, pieces: u64) -> Seen {
+    watch(scenario, seed, stepping, pieces, KUBE_CLUSTER)
 }
 
 /// The same in any plane.
-pub(super) fn watch(scenario: &Scenario, seed: u64, exact: Exact, pieces: u64, cluster: KubeClusterId) -> Seen {
-    watch_all(scenario, seed, exact, pieces).swap_remove(cluster.0 as usize)
+pub(super) fn watch(scenario: &Scenario, seed: u64, stepping: Stepping, pieces: u64, cluster: KubeClusterId) -> Seen {
+    watch_all(scenario, seed, stepping, pieces).swap_remove(cluster.0 as usize)
 }
 
 /// The same in every plane, in their order.
-fn watch_all(scenario: &Scenario, seed: u64, exact: Exact, pieces: u64) -> Vec<Seen> {
-    let (mut simulation, mut invariants) = watched(scenario, seed, exact);
+fn watch_all(scenario: &Scenario, seed: u64, stepping: Stepping, pieces: u64) -> Vec<Seen> {
+    let (mut simulation, mut invariants) = watched(scenario, seed, stepping);
     let mut seen: Vec<Seen> = scenario.kube.clusters.iter().map(|_| Seen(Vec::new())).collect();
     for piece in 1..=pieces {
         let until = Time::ZERO + Duration::from_nanos(scenario.duration.as_nanos() / pieces * piece);
@@ -307,9 +309,9 @@ fn watch_all(scenario: &Scenario, seed: u64, exact: Exact, pieces: u64) -> Vec<S
 }
 
 /// A simulation, and what must hold in it.
-pub(super) fn watched(scenario: &Scenario, seed: u64, exact: Exact) -> (Simulation, invariant::All) {
-    let (scenario, options) = (Arc::new(scenario.clone()), Options { exact, raft_records: true, ..Options::default() });
-    (Simulation::new(Arc::clone(&scenario), seed, options), invariant::All::new(&scenario))
+pub(super) fn watched(scenario: &Scenario, seed: u64, stepping: Stepping) -> (Simulation, invariant::Invariants) {
+    let (scenario, options) = (Arc::new(scenario.clone()), Options { stepping, raft_records: true, ..Options::default() });
+    (Simulation::new(Arc::clone(&scenario), seed, options), invariant::Invariants::new(&scenario))
 }
 
 impl Seen {

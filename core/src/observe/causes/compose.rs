@@ -1,9 +1,9 @@
 //! Clauses, and the order they are told in.
 
-use super::{BEFORE, Causes, Happening, Outage};
+use super::{BEFORE, Causes, Incident, Outage};
 use crate::ids::{EtcdId, MemberId};
 use crate::kernel::time::{Duration, Time};
-use crate::observe::words;
+use crate::observe::text;
 use crate::record::{Service, StepDownReason, StopReason};
 use crate::scenario::{ActiveFault, Direction, Fault, FaultTarget, MemberChange};
 
@@ -44,7 +44,7 @@ impl Causes {
     }
 
     fn name(&self, member: MemberId) -> &str {
-        words::member(&self.scenario, member)
+        text::member(&self.scenario, member)
     }
 
     /// What broke, was mended or was changed right before, the latest first; then what had been broken for longer; then what broke
@@ -64,7 +64,7 @@ impl Causes {
                 }
             } else if let Some(ended) = ended {
                 if recent(ended) {
-                    fresh.push((ended, words::over(&fault.fault, &self.scenario).into(), None));
+                    fresh.push((ended, text::ended(&fault.fault, &self.scenario).into(), None));
                 }
             } else if recent(fault.from) {
                 fresh.push((fault.from, self.began(&fault.fault, outage.cluster), Some(fault)));
@@ -85,7 +85,7 @@ impl Causes {
         }
         let alone = told.is_empty();
         told.extend(standing.into_iter().map(|fault| {
-            if alone { self.began(&fault.fault, outage.cluster) } else { words::goes_on(&fault.fault, &self.scenario).into() }
+            if alone { self.began(&fault.fault, outage.cluster) } else { text::ongoing(&fault.fault, &self.scenario).into() }
         }));
         told.extend(self.planned(outage.cluster, outage.from).map(Clause::from));
         if told.is_empty() {
@@ -97,8 +97,8 @@ impl Causes {
 
     /// Changes of membership right before the outage.
     fn changes<'a>(&'a self, outage: &'a Outage) -> impl Iterator<Item = (Time, Clause)> + 'a {
-        self.around(outage).filter(|(at, _)| *at <= outage.from).filter_map(|(at, happening)| {
-            let Happening::Applied(change) = happening else { return None };
+        self.around(outage).filter(|(at, _)| *at <= outage.from).filter_map(|(at, incident)| {
+            let Incident::Applied(change) = incident else { return None };
             let (MemberChange::Add(member) | MemberChange::Remove(member) | MemberChange::Promote(member)) = change;
             let what = match change {
                 MemberChange::Add(_) => "was added to the cluster",
@@ -138,8 +138,8 @@ impl Causes {
         };
         let began_with_another = self
             .around(outage)
-            .any(|(at, happening)| at == outage.from && matches!(happening, Happening::LeaderGone(..) | Happening::QuorumLost));
-        let elected = self.around(outage).rev().find_map(|(at, h)| matches!(h, Happening::Elected(..)).then_some(at));
+            .any(|(at, incident)| at == outage.from && matches!(incident, Incident::LeaderGone(..) | Incident::QuorumLost));
+        let elected = self.around(outage).rev().find_map(|(at, h)| matches!(h, Incident::Elected(..)).then_some(at));
         began_with_another && elected.is_none_or(|elected| end.since(elected) <= SETTLES)
     }
 
@@ -152,41 +152,41 @@ impl Causes {
         match names.as_slice() {
             [] => None,
             [one] => Some(format!("{one} does not start (its disk is empty)")),
-            more => Some(format!("{} do not start (their disks are empty)", words::list(more))),
+            more => Some(format!("{} do not start (their disks are empty)", text::list(more))),
         }
     }
 
     /// The leader that was lost, when and how.
-    fn lost_leader(&self, outage: &Outage) -> Option<(Time, MemberId, Happening)> {
+    fn lost_leader(&self, outage: &Outage) -> Option<(Time, MemberId, Incident)> {
         if matches!(outage.service, Service::ReadSerializable | Service::Quorum) {
             return None;
         }
-        self.around(outage).find_map(|(at, happening)| match happening {
-            Happening::LeaderGone(member, _) | Happening::SteppedDown(member, _) | Happening::Elected(_, Some(member)) => {
-                Some((at, member, happening))
+        self.around(outage).find_map(|(at, incident)| match incident {
+            Incident::LeaderGone(member, _) | Incident::SteppedDown(member, _) | Incident::Elected(_, Some(member)) => {
+                Some((at, member, incident))
             }
-            Happening::Deposed(member) if at == outage.from => Some((at, member, happening)),
+            Incident::Deposed(member) if at == outage.from => Some((at, member, incident)),
             _ => None,
         })
     }
 
     /// What became of the leader: said in the clause that tells what hit it, where there is one, or in one of its own.
-    fn fate(&self, at: Time, leader: MemberId, how: Happening, outage: &Outage, broken: &mut [Clause]) -> Option<String> {
+    fn fate(&self, at: Time, leader: MemberId, how: Incident, outage: &Outage, broken: &mut [Clause]) -> Option<String> {
         let hit = broken.iter_mut().find(|clause| clause.about == Some(leader));
         let told_to_stop = || self.faults.iter().any(|(f, _)| f.fault == Fault::GracefulStop(FaultTarget::Named(leader)));
         // What happened to it, and whether what hit it says so already.
         let (fate, implied) = match how {
-            Happening::LeaderGone(_, StopReason::Removed) => (format!("stopped{}", after(at, outage)), false),
-            Happening::LeaderGone(..) => (format!("gone{}", after(at, outage)), true),
-            Happening::SteppedDown(_, StepDownReason::QuorumInactive) => {
+            Incident::LeaderGone(_, StopReason::Removed) => (format!("stopped{}", after(at, outage)), false),
+            Incident::LeaderGone(..) => (format!("gone{}", after(at, outage)), true),
+            Incident::SteppedDown(_, StepDownReason::QuorumInactive) => {
                 (format!("stepped down{} (no majority answered)", after(at, outage)), false)
             }
-            Happening::SteppedDown(_, StepDownReason::HigherTerm) if told_to_stop() => ("handed over".to_owned(), false),
-            Happening::SteppedDown(_, StepDownReason::HigherTerm) => {
+            Incident::SteppedDown(_, StepDownReason::HigherTerm) if told_to_stop() => ("handed over".to_owned(), false),
+            Incident::SteppedDown(_, StepDownReason::HigherTerm) => {
                 (format!("stepped down{} (a higher term was about)", after(at, outage)), false)
             }
-            Happening::SteppedDown(_, StepDownReason::Removed) => (format!("stepped down{}", after(at, outage)), true),
-            Happening::Deposed(_) => {
+            Incident::SteppedDown(_, StepDownReason::Removed) => (format!("stepped down{}", after(at, outage)), true),
+            Incident::Deposed(_) => {
                 let by = self.clusters[outage.cluster.0 as usize].leader;
                 (format!("replaced by {}", by.map_or("another", |by| self.name(by))), false)
             }
@@ -216,8 +216,8 @@ impl Causes {
     /// Whether a majority was gone, and how many voters.
     fn quorum(&self, outage: &Outage, clauses: &mut Vec<String>) {
         let during = || self.around(outage).filter(|(at, _)| *at >= outage.from);
-        let lost = during().any(|(_, h)| matches!(h, Happening::QuorumLost));
-        let down = during().filter_map(|(_, h)| if let Happening::Down(n, of) = h { Some((n, of)) } else { None }).max();
+        let lost = during().any(|(_, h)| matches!(h, Incident::QuorumLost));
+        let down = during().filter_map(|(_, h)| if let Incident::Down(n, of) = h { Some((n, of)) } else { None }).max();
         if matches!(outage.service, Service::Write | Service::ReadLinearizable) && lost {
             clauses.push("quorum lost".to_owned());
         }
@@ -231,17 +231,17 @@ impl Causes {
     fn mended(&self, outage: &Outage, lost: Option<MemberId>, clauses: &mut Vec<String>) {
         let end = outage.to.unwrap_or(Time::MAX);
         let during = || self.around(outage).rev().filter(|(at, _)| *at >= outage.from && *at <= end);
-        let serves = during().find_map(|(at, h)| if let Happening::Serves(m) = h { Some((at, m)) } else { None });
+        let serves = during().find_map(|(at, h)| if let Incident::Serves(m) = h { Some((at, m)) } else { None });
         let over = self.faults.iter().filter_map(|(f, to)| {
             let to = to.filter(|to| *to > outage.from && *to <= end)?;
-            self.matters(&f.fault, outage).then(|| (to, words::over(&f.fault, &self.scenario)))
+            self.matters(&f.fault, outage).then(|| (to, text::ended(&f.fault, &self.scenario)))
         });
         match (serves, over.max_by_key(|(to, _)| *to)) {
             (Some((at, member)), _) => clauses.push(format!("{} serves again{}", self.name(member), after(at, outage))),
             (None, Some((at, over))) => clauses.push(format!("{over}{}", after(at, outage))),
             (None, None) => {}
         }
-        let elected = during().find_map(|(at, h)| if let Happening::Elected(m, _) = h { Some((at, m)) } else { None });
+        let elected = during().find_map(|(at, h)| if let Incident::Elected(m, _) = h { Some((at, m)) } else { None });
         if let Some((at, member)) = elected.filter(|_| !matches!(outage.service, Service::ReadSerializable | Service::Quorum)) {
             let again = if lost == Some(member) { " again" } else { "" };
             clauses.push(format!("{} elected{again}{}", self.name(member), after(at, outage)));
@@ -249,13 +249,13 @@ impl Causes {
     }
 
     /// What happened to the cluster from [`BEFORE`] ahead of the outage to its end, in order.
-    fn around<'a>(&'a self, outage: &'a Outage) -> impl DoubleEndedIterator<Item = (Time, Happening)> + 'a {
+    fn around<'a>(&'a self, outage: &'a Outage) -> impl DoubleEndedIterator<Item = (Time, Incident)> + 'a {
         // A leader lost before the outage explains it only where it has not been replaced before the outage.
-        let replaced = self.happenings.iter().rev().find_map(|(at, c, h)| match h {
-            Happening::Elected(..) if *c == outage.cluster && *at < outage.from => Some(*at),
+        let replaced = self.incidents.iter().rev().find_map(|(at, c, h)| match h {
+            Incident::Elected(..) if *c == outage.cluster && *at < outage.from => Some(*at),
             _ => None,
         });
-        self.happenings
+        self.incidents
             .iter()
             .filter(move |(at, cluster, _)| {
                 *cluster == outage.cluster
@@ -268,7 +268,7 @@ impl Causes {
 
     /// What began, in the words of the cluster: a node cut off that carries one member is that member cut off.
     fn began(&self, fault: &Fault, cluster: EtcdId) -> Clause {
-        let text = words::began(fault, &self.scenario);
+        let text = text::began(fault, &self.scenario);
         match *fault {
             Fault::ProcessKill(FaultTarget::Named(member)) | Fault::GracefulStop(FaultTarget::Named(member)) => {
                 Clause { text, about: Some(member) }
@@ -312,5 +312,5 @@ fn summed_up(clauses: impl Iterator<Item = String>) -> Vec<String> {
 
 /// ` after 1.3 s`, from the start of the outage; nothing where it came at once or before.
 fn after(at: Time, outage: &Outage) -> String {
-    if at <= outage.from { String::new() } else { format!(" after {}", words::duration(at.since(outage.from))) }
+    if at <= outage.from { String::new() } else { format!(" after {}", text::duration(at.since(outage.from))) }
 }

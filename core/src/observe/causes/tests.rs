@@ -316,7 +316,7 @@ fn time_adds_up_and_outages_of_no_length_are_none() {
     ] {
         availability.record(at(ms), &record);
     }
-    assert_eq!(availability.gone_s(CLUSTER, Service::Write, at(600_000)), 2.5);
-    assert_eq!(availability.gone_s(CLUSTER, Service::Quorum, at(600_000)), 0.0);
+    assert_eq!(availability.unavailable_s(CLUSTER, Service::Write, at(600_000)), 2.5);
+    assert_eq!(availability.unavailable_s(CLUSTER, Service::Quorum, at(600_000)), 0.0);
     assert_eq!(availability.outages(CLUSTER, at(600_000)).len(), 2);
 }

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use crate::ids::KubeClusterId;
 use crate::kernel::time::{Duration, Time};
+use crate::kube::describe::component_name;
 use crate::kube::record::{KubeRecord, Verb};
 use crate::kube::spec::Component;
-use crate::kube::words::component_words;
 use crate::report::{ApiOutageReport, ApiReport, IdleReport, LeaseReport, length, seconds};
 use crate::scenario::Scenario;
 
@@ -58,11 +58,11 @@ impl Apis {
         match *record {
             KubeRecord::ApiAvailability { verb: Verb::Read, up } => self.api(cluster).reads.set(at, up),
             KubeRecord::ApiAvailability { verb: Verb::Write, up } => self.api(cluster).writes.set(at, up),
-            KubeRecord::Acts(component, acts) => self.api(cluster).idle[component as usize].set(at, acts),
+            KubeRecord::ControllerActive(component, acts) => self.api(cluster).idle[component as usize].set(at, acts),
             KubeRecord::Lease(component, holder) => self.api(cluster).leases.push(LeaseReport {
                 at_s: seconds(at),
-                component: component_words(component).to_owned(),
-                holder: holder.map(|replica| replica.words(scenario)),
+                component: component_name(component).to_owned(),
+                holder: holder.map(|replica| replica.describe(scenario)),
             }),
             _ => {}
         }
@@ -94,7 +94,7 @@ impl Apis {
         outages.sort_by(|a, b| a.from_s.total_cmp(&b.from_s));
         let idle = Component::ALL.into_iter().zip(&api.idle).flat_map(|(component, gaps)| {
             gaps.until(now).map(move |(from, to, over)| IdleReport {
-                component: component_words(component).to_owned(),
+                component: component_name(component).to_owned(),
                 from_s: seconds(from),
                 to_s: seconds(to),
                 over,

@@ -12,11 +12,11 @@ use crate::scenario::Scenario;
 /// Counts all planes that have nodes.
 #[derive(Clone, Debug, Default)]
 pub struct Counts {
-    clusters: BTreeMap<KubeClusterId, Plane>,
+    clusters: BTreeMap<KubeClusterId, ClusterCounts>,
 }
 
 #[derive(Clone, Debug, Default)]
-struct Plane {
+struct ClusterCounts {
     nodes: Tally<NodeName, Ready>,
     pods: Tally<PodName, PodPhase>,
     machines: Tally<MachineName, Phase>,
@@ -67,7 +67,7 @@ impl Counts {
     pub fn new(scenario: &Scenario) -> Self {
         let mut clusters = BTreeMap::new();
         for (id, spec) in (0..).map(KubeClusterId).zip(&scenario.kube.clusters).filter(|(_, spec)| !spec.nodes.is_empty()) {
-            let mut cluster = Plane::default();
+            let mut cluster = ClusterCounts::default();
             for (key, node) in (0..).map(crate::ids::NodeKey).zip(&spec.nodes) {
                 cluster.nodes.set(NodeName::Given(key), Ready::True);
                 if let Some(machine) = node.machine {
@@ -96,7 +96,7 @@ impl Counts {
 
     /// Looks at everything.
     pub fn sample(&mut self) {
-        for Plane { nodes, pods, machines, series } in self.clusters.values_mut() {
+        for ClusterCounts { nodes, pods, machines, series } in self.clusters.values_mut() {
             series.nodes_ready.push(nodes.count(Ready::True));
             series.nodes_not_ready.push(nodes.all.len() as u32 - nodes.count(Ready::True));
             series.pods_pending.push(pods.count(PodPhase::Pending));
@@ -115,7 +115,7 @@ impl Counts {
     }
 }
 
-impl Plane {
+impl ClusterCounts {
     fn pod(&mut self, pod: PodName, fact: PodFact) {
         let phase = match fact {
             PodFact::Created => PodPhase::Pending,

@@ -2,8 +2,8 @@
 
 use crate::ids::{KubeClusterId, WorkloadId};
 use crate::kernel::time::Time;
+use crate::kube::describe::service_name;
 use crate::kube::record::{HintsFact, KubeRecord};
-use crate::kube::words::service_name;
 use crate::report::{HintsReport, seconds};
 use crate::scenario::Scenario;
 

@@ -4,10 +4,10 @@ use super::apis::Apis;
 use crate::gardener::druid::MigrationFact;
 use crate::ids::SeedId;
 use crate::kernel::time::{Duration, Time};
+use crate::kube::describe::component_name;
 use crate::kube::record::KubeRecord;
 use crate::kube::spec::Component;
-use crate::kube::words::component_words;
-use crate::observe::words;
+use crate::observe::text;
 use crate::report::{MigrationReport, WaitReport, length, seconds};
 use crate::scenario::Scenario;
 
@@ -66,7 +66,7 @@ impl Row {
         let name = |seed: SeedId| model.seeds[usize::from(seed.0)].name.clone();
         let (from, to, denied) = match self.answer {
             MigrationFact::Admitted(from, to) => (Some(from), to, None),
-            MigrationFact::Denied(to, obstacle) => (None, to, Some(obstacle.to_string())),
+            MigrationFact::Denied(to, denial) => (None, to, Some(denial.to_string())),
             _ => unreachable!("{:?} answers nothing", self.answer),
         };
         let over = self.steps.len() == STEPS.len();
@@ -92,7 +92,7 @@ impl Row {
         let (mut since, mut waits) = (self.asked, Vec::new());
         for ((until, what), (end, over)) in STEPS.into_iter().zip(ends) {
             let seed = &scenario.kube.seeds[usize::from(if waits.len() < OLD { from } else { to }.0)];
-            let late = idle_words(&seed.name, apis.idle(seed.cluster, Component::Gardenlet, since, end));
+            let late = describe_idle(&seed.name, apis.idle(seed.cluster, Component::Gardenlet, since, end));
             let (until, from_s, to_s) = (until.to_owned(), seconds(since), seconds(end));
             waits.push(WaitReport { until, from_s, to_s, over, waits_for: format!("{what}{late}") });
             since = end;
@@ -101,9 +101,9 @@ impl Row {
     }
 }
 
-fn idle_words(seed: &str, idle: Duration) -> String {
+fn describe_idle(seed: &str, idle: Duration) -> String {
     if idle == Duration::ZERO {
         return String::new();
     }
-    format!("; for {} the {} of {seed} could do nothing", words::duration(idle), component_words(Component::Gardenlet))
+    format!("; for {} the {} of {seed} could do nothing", text::duration(idle), component_name(Component::Gardenlet))
 }

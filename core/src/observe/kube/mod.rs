@@ -2,9 +2,9 @@
 
 pub mod apis;
 pub mod counts;
-pub mod hazards;
 pub mod hints;
 pub mod migrations;
+pub mod orphaned_containers;
 pub mod recovery;
 mod rows;
 pub mod serving;
@@ -21,7 +21,7 @@ use crate::kube::name::{PodName, PodTag};
 use crate::observe::Observer;
 use crate::record::Record;
 use crate::report::{
-    ApiReport, ComponentReport, CountsReport, HazardReport, HintsReport, MigrationReport, RecoveryReport, length,
+    ApiReport, ComponentReport, CountsReport, HintsReport, MigrationReport, OrphanedContainerReport, RecoveryReport, length,
 };
 use crate::scenario::Scenario;
 use recovery::{Row, Step};
@@ -33,7 +33,7 @@ pub struct Kube {
     /// Whose API answered, and who acted.
     pub apis: apis::Apis,
     /// Pods that ran on though they were gone.
-    pub hazards: hazards::Hazards,
+    pub orphaned_containers: orphaned_containers::OrphanedContainers,
     /// Who serves.
     pub serving: serving::Serving,
     /// What was lost, and how it came back.
@@ -49,10 +49,10 @@ pub struct Kube {
 impl Kube {
     /// Nothing has happened yet.
     pub fn new(scenario: &Arc<Scenario>) -> Self {
-        let (apis, hazards, serving, recovery, migrations, hints) = Default::default();
+        let (apis, orphaned_containers, serving, recovery, migrations, hints) = Default::default();
         let counts = counts::Counts::new(scenario);
         let scenario = Arc::clone(scenario);
-        let mut kube = Self { scenario, apis, hazards, serving, recovery, counts, migrations, hints };
+        let mut kube = Self { scenario, apis, orphaned_containers, serving, recovery, counts, migrations, hints };
         for (cluster, spec) in (0..).map(EtcdId).zip(&Arc::clone(&kube.scenario).etcd) {
             if let Some(passive) = &spec.passive {
                 kube.switched(Time::ZERO, cluster, passive.primary);
@@ -98,8 +98,8 @@ impl Kube {
     }
 
     /// Pods that ran on though they were gone.
-    pub fn hazards(&self, now: Time) -> Vec<HazardReport> {
-        self.hazards.rows(now, &self.scenario)
+    pub fn orphaned_containers(&self, now: Time) -> Vec<OrphanedContainerReport> {
+        self.orphaned_containers.rows(now, &self.scenario)
     }
 
     /// The components that lost a pod, by plane and in the order of the scenario.
@@ -122,7 +122,7 @@ impl Kube {
                 detect_s: longest(Step::Detected),
                 reschedule_s: longest(Step::Scheduled),
                 ready_s: longest(Step::Ready),
-                none_served_s: length(self.serving.none_served(cluster, workload, now)),
+                none_served_s: length(self.serving.unavailable(cluster, workload, now)),
             }
         };
         of.into_iter().map(component).collect()
@@ -136,7 +136,7 @@ impl Observer for Kube {
         }
         let Record::Kube(cluster, fact) = record else { return };
         self.apis.record(at, *cluster, fact, &self.scenario);
-        self.hazards.record(at, *cluster, fact);
+        self.orphaned_containers.record(at, *cluster, fact);
         self.recovery.record(at, *cluster, fact, &self.serving);
         self.serving.record(at, *cluster, fact);
         self.counts.record(*cluster, fact);

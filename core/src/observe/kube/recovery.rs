@@ -22,11 +22,11 @@ const LIMIT: usize = 10_000;
 
 /// Why a pod stopped serving.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Why {
+pub enum LossReason {
     /// Its node did.
     Node(Loss),
     /// It was asked to end while it served: an eviction, a roll-out.
-    Asked,
+    Requested,
 }
 
 /// A step of a recovery, in the order they are taken.
@@ -74,7 +74,7 @@ pub struct Row {
     /// Its node.
     pub node: NodeName,
     /// Why it stopped.
-    pub why: Why,
+    pub why: LossReason,
     /// When.
     pub lost: Time,
     /// When each step was taken.
@@ -106,7 +106,7 @@ impl Recovery {
     /// The rows, in the order of the losses.
     pub fn rows(&self) -> impl Iterator<Item = &Row> {
         // Who was asked to end and has no successor was not lost.
-        self.rows.iter().filter(|row| row.why != Why::Asked || row.replacement.is_some())
+        self.rows.iter().filter(|row| row.why != LossReason::Requested || row.replacement.is_some())
     }
 
     /// Losses beyond [`LIMIT`].
@@ -119,7 +119,7 @@ impl Recovery {
         match *record {
             KubeRecord::Node(node, NodeFact::Lost(Some(loss))) => {
                 for (pod, _) in serving.pods_on(cluster, node).filter(|(_, ready)| *ready) {
-                    self.lose(at, cluster, pod, node, Why::Node(loss));
+                    self.lose(at, cluster, pod, node, LossReason::Node(loss));
                 }
             }
             KubeRecord::Node(node, NodeFact::Lost(None)) => {
@@ -142,7 +142,7 @@ impl Recovery {
         match fact {
             PodFact::Created => self.replace(at, cluster, pod),
             PodFact::Bound(_) => self.replacement(at, cluster, pod, Step::Scheduled),
-            PodFact::Refused(reason) => {
+            PodFact::Unschedulable(reason) => {
                 if let Some(row) = self.replacing.get(&(cluster, pod)) {
                     self.rows[*row].refused = Some(reason);
                 }
@@ -156,7 +156,7 @@ impl Recovery {
                 if serving.serves(cluster, pod)
                     && let Some(node) = serving.node_of(cluster, pod)
                 {
-                    self.lose(at, cluster, pod, node, Why::Asked);
+                    self.lose(at, cluster, pod, node, LossReason::Requested);
                 }
                 self.step(at, cluster, pod, Step::Evicted);
                 self.start_over(cluster, pod);
@@ -165,13 +165,13 @@ impl Recovery {
             PodFact::VolumeAttached(_) => self.replacement(at, cluster, pod, Step::Attached),
             PodFact::Ready(false)
             | PodFact::VolumeDetached { .. }
-            | PodFact::Hazard(_)
+            | PodFact::OrphanedContainer(_)
             | PodFact::Evicted(_)
             | PodFact::VolumeDiscarded => {}
         }
     }
 
-    fn lose(&mut self, at: Time, cluster: KubeClusterId, pod: PodName, node: NodeName, why: Why) {
+    fn lose(&mut self, at: Time, cluster: KubeClusterId, pod: PodName, node: NodeName, why: LossReason) {
         if matches!(pod.tag, PodTag::Agent(_)) || self.open.contains_key(&(cluster, pod)) {
             return;
         }

@@ -1,13 +1,13 @@
 //! Recoveries as rows of a report, each wait with what it waited for.
 
 use super::apis::Apis;
-use super::recovery::{Row, Step, Why};
+use super::recovery::{LossReason, Row, Step};
 use crate::kernel::time::{Duration, Time};
+use crate::kube::describe::{component_name, node_name};
 use crate::kube::name::PodTag;
 use crate::kube::record::Loss;
 use crate::kube::spec::{Component, Timers};
-use crate::kube::words::{component_words, node_name};
-use crate::observe::words;
+use crate::observe::text;
 use crate::report::{RecoveryReport, WaitReport, length, seconds};
 use crate::scenario::Scenario;
 
@@ -40,11 +40,11 @@ pub(super) fn recovery(row: &Row, now: Time, apis: &Apis, scenario: &Scenario) -
     }
 }
 
-const fn why_words(why: Why) -> &'static str {
+const fn why_words(why: LossReason) -> &'static str {
     match why {
-        Why::Node(Loss::Power) => "no power",
-        Why::Node(Loss::Network) => "cut off",
-        Why::Asked => "asked to end",
+        LossReason::Node(Loss::Power) => "no power",
+        LossReason::Node(Loss::Network) => "cut off",
+        LossReason::Requested => "asked to end",
     }
 }
 
@@ -74,8 +74,8 @@ fn waits(row: &Row, now: Time, apis: &Apis, timers: &Timers) -> Vec<WaitReport> 
 }
 
 fn wait(row: &Row, step: Step, [from, to]: [Time; 2], over: bool, apis: &Apis, timers: &Timers) -> WaitReport {
-    let lease = || format!("{} without a lease of its node", words::duration(timers.monitor_grace));
-    let node = || row.refused.map_or_else(|| "the scheduler".to_owned(), |why| format!("a node: {}", why.words()));
+    let lease = || format!("{} without a lease of its node", text::duration(timers.monitor_grace));
+    let node = || row.refused.map_or_else(|| "the scheduler".to_owned(), |why| format!("a node: {}", why.describe()));
     let (until, waits_for, who) = match step {
         Step::Detected => ("detected", lease(), Some(Component::ControllerManager)),
         Step::Evicted => (
@@ -91,7 +91,7 @@ fn wait(row: &Row, step: Step, [from, to]: [Time; 2], over: bool, apis: &Apis, t
         Step::Ready => ("ready", "its process to be ready".to_owned(), None),
     };
     let idle = who.map(|who| (who, apis.idle(row.cluster, who, from, to))).filter(|(_, idle)| *idle > Duration::ZERO);
-    let late = idle.map(|(who, idle)| format!("; for {} the {} could do nothing", words::duration(idle), component_words(who)));
+    let late = idle.map(|(who, idle)| format!("; for {} the {} could do nothing", text::duration(idle), component_name(who)));
     let waits_for = waits_for + &late.unwrap_or_default();
     WaitReport { until: until.to_owned(), from_s: seconds(from), to_s: seconds(to), over, waits_for }
 }

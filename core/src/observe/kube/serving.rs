@@ -14,7 +14,7 @@ pub struct Serving {
     nodes: BTreeMap<(KubeClusterId, NodeName), Node>,
     workloads: BTreeMap<(KubeClusterId, WorkloadId), Workload>,
     /// Pods that stand by: ready as they may be, they serve nobody.
-    aside: BTreeSet<(KubeClusterId, PodName)>,
+    standby: BTreeSet<(KubeClusterId, PodName)>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -59,7 +59,7 @@ impl Serving {
                 let node = self.nodes.entry((cluster, name)).or_default();
                 let before = std::mem::replace(&mut node.lost, lost).is_some();
                 let counts = |pod: &PodName| {
-                    !self.aside.contains(&(cluster, *pod)) && self.pods.get(&(cluster, *pod)).is_some_and(|pod| pod.ready)
+                    !self.standby.contains(&(cluster, *pod)) && self.pods.get(&(cluster, *pod)).is_some_and(|pod| pod.ready)
                 };
                 for workload in node.pods.iter().filter(|pod| counts(pod)).map(|pod| pod.workload) {
                     let workload = self.workloads.entry((cluster, workload)).or_default();
@@ -75,18 +75,18 @@ impl Serving {
         let lost = pod.node.and_then(|node| self.nodes.get(&(cluster, node))).is_some_and(|node| node.lost.is_some());
         let before = pod.ready && !lost;
         change(pod);
-        if self.aside.contains(&(cluster, name)) {
+        if self.standby.contains(&(cluster, name)) {
             return;
         }
         self.workloads.entry((cluster, name.workload)).or_default().count(at, before, pod.ready && !lost);
     }
 
-    /// A pod stands by from now on (`aside`), or serves in the other's place.
-    pub fn stands_by(&mut self, at: Time, cluster: KubeClusterId, name: PodName, aside: bool) {
+    /// A pod stands by from now on (`standby`), or serves in the other's place.
+    pub fn stands_by(&mut self, at: Time, cluster: KubeClusterId, name: PodName, standby: bool) {
         let (key, ready) = ((cluster, name), self.serves(cluster, name));
-        let changes = if aside { self.aside.insert(key) } else { self.aside.remove(&key) };
+        let changes = if standby { self.standby.insert(key) } else { self.standby.remove(&key) };
         if changes && ready {
-            self.workloads.entry((cluster, name.workload)).or_default().count(at, aside, !aside);
+            self.workloads.entry((cluster, name.workload)).or_default().count(at, standby, !standby);
         }
     }
 
@@ -108,7 +108,7 @@ impl Serving {
     }
 
     /// Time until `now` in which no pod of a workload served, from when the first one did.
-    pub fn none_served(&self, cluster: KubeClusterId, workload: WorkloadId, now: Time) -> Duration {
+    pub fn unavailable(&self, cluster: KubeClusterId, workload: WorkloadId, now: Time) -> Duration {
         let Some(Workload { none_since, none, .. }) = self.workloads.get(&(cluster, workload)) else { return Duration::ZERO };
         *none + none_since.map_or(Duration::ZERO, |since| now.since(since))
     }

@@ -1,7 +1,7 @@
 //! What it costs: bytes from zone to zone, latency by path, and the bill on the time axis of an outage.
 
 use zonefall_browser::page::{DESK, Page, story, story_on};
-use zonefall_core::observe::words::{bytes, dollars};
+use zonefall_core::observe::text::{bytes, dollars};
 use zonefall_core::report::{CostKind, CostSplit, Report};
 use zonefall_core::run::run;
 use zonefall_core::scenario::Scenario;

@@ -13,7 +13,7 @@ use zonefall_core::record::{Record, RequestResult};
 use zonefall_core::report::ViolationReport;
 use zonefall_core::run::Run;
 use zonefall_core::scenario::{Fault, FaultTarget, Member, MemberChange, Scenario};
-use zonefall_core::sim::{Exact, MemberStatus, Options, Role};
+use zonefall_core::sim::{MemberStatus, Options, Role, Stepping};
 use zonefall_tests::quiet::quietly;
 use zonefall_tests::worlds::schedules::{CALM, LAST, millis};
 
@@ -23,7 +23,7 @@ pub(crate) struct Case {
     /// The scenario file.
     pub(crate) file: Value,
     /// How periodic work is simulated.
-    pub(crate) exact: Exact,
+    pub(crate) stepping: Stepping,
     /// A bug that every member has.
     pub(crate) bug: Option<PlantedBug>,
     /// Whether a cluster that does not work in the end is a failure.
@@ -109,7 +109,7 @@ pub(super) fn judge(case: &Case) -> Result<Seen, Failure> {
 }
 
 fn play(case: &Case, scenario: &Arc<Scenario>) -> Result<Seen, Failure> {
-    let options = Options { exact: case.exact, raft_records: true, bug: case.bug };
+    let options = Options { stepping: case.stepping, raft_records: true, bug: case.bug };
     let mut run = Run::new(scenario, scenario.seed, options);
     let mut watch = Watch::new(scenario);
     // A violation ends the run: what comes after it proves nothing.
@@ -124,11 +124,11 @@ fn play(case: &Case, scenario: &Arc<Scenario>) -> Result<Seen, Failure> {
     // Of the invariants only the report knows all: bytes are counted, not recorded.
     if let Some(violation) = run.report().violations.pop() {
         let ViolationReport { property, text, .. } = violation;
-        return Err(Failure::Violation { at: run.world().now(), property, text });
+        return Err(Failure::Violation { at: run.simulation().now(), property, text });
     }
-    watch.seen.events = run.simulation().events();
+    watch.seen.events = run.simulation_mut().events();
     if case.liveness {
-        watch.works(scenario, &run.simulation().members(EtcdId(0))).map_err(Failure::NotLive)?;
+        watch.works(scenario, &run.simulation_mut().members(EtcdId(0))).map_err(Failure::NotLive)?;
     }
     Ok(watch.seen)
 }

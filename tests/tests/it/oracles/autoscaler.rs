@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::Value;
 use zonefall_core::autoscaler::backoff::{Backoff, Options};
-use zonefall_core::autoscaler::balance::{Group, balance};
+use zonefall_core::autoscaler::balance::{NodeGroup, balance};
 use zonefall_core::kernel::time::{Duration, Time};
 
 use super::Outcome;
@@ -84,7 +84,7 @@ pub(super) fn run(text: &str) -> Outcome {
 }
 
 fn check_balance(case: &Balance) -> Result<(), String> {
-    let groups: Vec<Group> = case.groups.iter().map(|(_, _, max, size)| Group { size: *size, max: *max }).collect();
+    let groups: Vec<NodeGroup> = case.groups.iter().map(|(_, _, max, size)| NodeGroup { size: *size, max: *max }).collect();
     let sizes = balance(&groups, case.add);
     let changed = case.groups.iter().zip(sizes).filter(|((.., before), after)| before != after);
     let found: BTreeMap<String, u32> = changed.map(|((name, ..), after)| (name.clone(), after)).collect();

@@ -11,14 +11,14 @@ use serde_json::Value;
 use zonefall_core::etcd::options::EtcdOptions;
 use zonefall_core::etcd::raft::clock::Clock;
 use zonefall_core::etcd::raft::log::Log;
-use zonefall_core::etcd::raft::{Config, Dialect, Raft};
+use zonefall_core::etcd::raft::{ConfState, Config, Raft};
 use zonefall_core::ids::{NodeId, VolumeId, ZoneId};
 use zonefall_core::kernel::dist::Latency;
 use zonefall_core::kernel::rng::{Purpose, Stream};
 use zonefall_core::kernel::time::{Duration, Time};
 use zonefall_core::record::{Record, StepDownReason};
 use zonefall_core::scenario::{Fault, FaultTarget, Member, Node, PlannedFault, Scenario, Volume};
-use zonefall_core::sim::{Exact, Options, Simulation};
+use zonefall_core::sim::{Options, Simulation, Stepping};
 use zonefall_tests::threads::parallel;
 
 use super::Outcome;
@@ -155,10 +155,10 @@ fn discrete(row: &Discrete) -> Result<(), String> {
         return Err(format!("at least one tick, and 1 to {MOST_SERVERS} followers"));
     }
     let etcd = EtcdOptions { tick: Duration::from_millis(100), ..EtcdOptions::default() };
-    let dialect = Dialect {
+    let config = Config {
         election_ticks: row.election_ticks,
         spread_ticks: row.election_ticks,
-        election_beats: row.election_ticks,
+        election_heartbeats: row.election_ticks,
         pre_vote: etcd.pre_vote,
         check_quorum: etcd.check_quorum,
         max_inflight: etcd.max_inflight,
@@ -168,7 +168,7 @@ fn discrete(row: &Discrete) -> Result<(), String> {
     let follower = |me: u8| {
         let clock = Clock::new(etcd.tick, Duration::ZERO, Time::ZERO);
         let draws = Stream::new(1, Purpose::ElectionTimeout, u64::from(me));
-        Raft::new(me, 1 + me as usize, dialect, (1, None), Log::compacted(0, 0, 0), Config::default(), clock, draws, 0)
+        Raft::new(me, 1 + me as usize, config, (1, None), Log::compacted(0, 0, 0), ConfState::default(), clock, draws, 0)
     };
     let mut followers: Vec<Raft> = (0..row.surviving_followers).map(follower).collect();
     let mut sum = 0;
@@ -283,7 +283,7 @@ fn time_without_leader(scenario: &Arc<Scenario>, seed: u64, survivors: u8) -> Op
 
 /// The first answer that a record gives; `None` if nobody has answered in that many rounds.
 fn first<T>(scenario: &Arc<Scenario>, seed: u64, rounds: u64, mut answer: impl FnMut(Time, &Record) -> Option<T>) -> Option<T> {
-    let options = Options { exact: Exact::Full, ..Options::default() };
+    let options = Options { stepping: Stepping::EveryEvent, ..Options::default() };
     let mut simulation = Simulation::new(Arc::clone(scenario), seed, options);
     let (mut found, mut over) = (None, false);
     while found.is_none() && !over {

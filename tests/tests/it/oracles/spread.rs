@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::Value;
 use zonefall_core::kube::rule::labels::{Condition, Labels, NodeAffinity, Requirement, Selector, Symbol};
-use zonefall_core::kube::rule::spread::{self, Constraint, Incoming, NodeView, PodView, Verdict};
+use zonefall_core::kube::rule::spread::{self, Constraint, Incoming, SchedulerNode, SchedulerPod, Verdict};
 use zonefall_core::kube::rule::taints::{Effect, Taint};
 
 use super::Outcome;
@@ -155,17 +155,23 @@ impl World {
     }
 
     /// What `run` says of the nodes, in their order.
-    fn judge<T>(&self, run: impl FnOnce(&Incoming, &[NodeView], &[PodView]) -> Vec<T>) -> Vec<T> {
+    fn judge<T>(&self, run: impl FnOnce(&Incoming, &[SchedulerNode], &[SchedulerPod]) -> Vec<T>) -> Vec<T> {
         let Self { namespace, labels, affinity, .. } = self;
         let pod = Incoming { namespace: *namespace, labels, revision: 0, affinity, tolerations: &[] };
-        let nodes: Vec<_> = self.nodes.iter().map(|(_, labels, taints)| NodeView { labels, taints }).collect();
+        let nodes: Vec<_> = self.nodes.iter().map(|(_, labels, taints)| SchedulerNode { labels, taints }).collect();
         run(&pod, &nodes, &self.pods.iter().map(Pod::view).collect::<Vec<_>>())
     }
 }
 
 impl Pod {
-    fn view(&self) -> PodView<'_> {
-        PodView { node: self.node, namespace: self.namespace, labels: &self.labels, revision: 0, terminating: self.terminating }
+    fn view(&self) -> SchedulerPod<'_> {
+        SchedulerPod {
+            node: self.node,
+            namespace: self.namespace,
+            labels: &self.labels,
+            revision: 0,
+            terminating: self.terminating,
+        }
     }
 }
 

@@ -123,7 +123,7 @@ impl Script {
     /// The answer to the last look or step: steps are two milliseconds long.
     fn answer(&self) -> Tell {
         let scenario = Arc::new(Scenario::from_json(default_scenario().json).unwrap());
-        let mut picture = Simulation::new(scenario, 1, Options::default()).picture();
+        let mut picture = Simulation::new(scenario, 1, Options::default()).view();
         let later = if self.stepping { Duration::from_millis(2) } else { Duration::ZERO };
         picture.at = self.asked + later;
         let event = if self.stepping { "etcd-main-1 answers".to_owned() } else { String::new() };

@@ -103,7 +103,7 @@ fn cost(report: &Report) -> Rows {
     rows.extend(report.cost.iter().map(|row| {
         let names = [&row.shoot, &row.component, &row.from_zone, &row.to_zone].map(|name| name.clone().unwrap_or_default());
         let amounts = [row.per_month_usd.to_string(), row.quantity.to_string(), row.unit.word().to_owned()];
-        [row.provider.clone(), row.kind.words().to_owned()].into_iter().chain(names).chain(amounts).collect()
+        [row.provider.clone(), row.kind.describe().to_owned()].into_iter().chain(names).chain(amounts).collect()
     }));
     rows
 }

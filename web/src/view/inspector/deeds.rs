@@ -2,9 +2,9 @@
 
 use zonefall_core::ids::{MemberId, NodeId, ZoneId};
 use zonefall_core::kernel::time::Duration;
-use zonefall_core::observe::words;
+use zonefall_core::observe::text;
 use zonefall_core::scenario::{Direction, Fault, FaultTarget, LinkChange, Scenario};
-use zonefall_core::sim::picture::Picture;
+use zonefall_core::sim::view::SimulationView;
 
 use super::amount::Amount;
 use crate::engine::protocol::Deed;
@@ -28,9 +28,9 @@ pub struct Offer {
 }
 
 /// What can be done to a thing: first what mends it, then what breaks it. What is broken already is not offered again.
-pub fn offers(is: Selection, scenario: &Scenario, picture: &Picture) -> Vec<Offer> {
+pub fn offers(is: Selection, scenario: &Scenario, picture: &SimulationView) -> Vec<Offer> {
     let mends = picture.faults.iter().filter(|active| touches(&active.fault, is, scenario)).map(|active| Offer {
-        label: format!("Mend: {}", words::goes_on(&active.fault, scenario)),
+        label: format!("Mend: {}", text::ongoing(&active.fault, scenario)),
         about: "ends this fault now",
         id: format!("mend-{}", active.id.0),
         breaks: false,
@@ -173,7 +173,7 @@ mod tests {
         let scenario = Arc::new(Scenario::from_json(bundled()[0].json).unwrap());
         let mut simulation = Simulation::new(Arc::clone(&scenario), 1, Options::default());
         let id = simulation.inject(&Fault::ZonePower(FaultTarget::Named(ZoneId(0))), None);
-        let picture = simulation.picture();
+        let picture = simulation.view();
         let mend = format!("mend-{}", id.0);
         let member = Selection::Member(MemberId { cluster: EtcdId(0), index: 0 });
         assert_eq!(ids(&offers(member, &scenario, &picture))[0], mend);
@@ -190,7 +190,7 @@ mod tests {
             Some(Deed::Break { fault, .. }) => Some(fault.clone()),
             _ => None,
         };
-        let on = |is, simulation: &Simulation| offers(is, &scenario, &simulation.picture());
+        let on = |is, simulation: &Simulation| offers(is, &scenario, &simulation.view());
         let member = on(Selection::Member(id), &simulation);
         assert_eq!(fault(kill(&member)), Some(Fault::ProcessKill(FaultTarget::Named(id))));
         assert_eq!(cut_off(&member), None);

@@ -1,12 +1,12 @@
 //! What is to be said of the selected thing now, in rows of name and value.
 
-use zonefall_core::etcd::picture::MemberPicture;
+use zonefall_core::etcd::view::MemberView;
 use zonefall_core::ids::{ClientId, MemberId, NodeId, ZoneId};
-use zonefall_core::observe::words;
+use zonefall_core::observe::text;
 use zonefall_core::report::{EtcdReport, LatencyReport, Report, StoryKind, StoryLine};
 use zonefall_core::scenario::{Load, Op, Scenario, Target};
 use zonefall_core::sim::Role;
-use zonefall_core::sim::picture::Picture;
+use zonefall_core::sim::view::SimulationView;
 
 use super::deeds::touches;
 use super::objects;
@@ -14,7 +14,7 @@ use crate::state::Selection;
 use crate::view::map::model::cut_words;
 use crate::view::map::model::{MemberFace, Model, model};
 use crate::view::map::shapes::sign;
-use zonefall_core::observe::words::count;
+use zonefall_core::observe::text::count;
 
 /// Name, value, and the class of its colour.
 pub(super) type Fact = (&'static str, String, &'static str);
@@ -64,7 +64,7 @@ fn zone_name(scenario: &Scenario, z: ZoneId) -> String {
 }
 
 /// What is to be said of it.
-pub(crate) fn facts(is: Selection, scenario: &Scenario, picture: &Picture, report: Option<&Report>) -> Vec<Fact> {
+pub(crate) fn facts(is: Selection, scenario: &Scenario, picture: &SimulationView, report: Option<&Report>) -> Vec<Fact> {
     let model = model(scenario, Some(picture), None);
     let mut facts = match is {
         Selection::Zone(z) => with(zone(z, scenario, &model), objects::in_zone(z, scenario, picture)),
@@ -76,7 +76,7 @@ pub(crate) fn facts(is: Selection, scenario: &Scenario, picture: &Picture, repor
         Selection::Pod(cluster, name) => objects::pod(cluster, name, scenario, picture),
     };
     let faults = picture.faults.iter().filter(|active| touches(&active.fault, is, scenario));
-    facts.extend(faults.map(|active| ("fault", words::goes_on(&active.fault, scenario), "bad")));
+    facts.extend(faults.map(|active| ("fault", text::ongoing(&active.fault, scenario), "bad")));
     facts
 }
 
@@ -85,7 +85,7 @@ fn with(mut facts: Vec<Fact>, more: Vec<Fact>) -> Vec<Fact> {
     facts
 }
 
-fn member(id: MemberId, scenario: &Scenario, picture: &Picture, model: &Model) -> Vec<Fact> {
+fn member(id: MemberId, scenario: &Scenario, picture: &SimulationView, model: &Model) -> Vec<Fact> {
     let (cluster, index) = (id.cluster.0 as usize, id.index as usize);
     let now = &picture.etcd[cluster].members[index];
     let face = &model.members[cluster][index];
@@ -98,7 +98,7 @@ fn member(id: MemberId, scenario: &Scenario, picture: &Picture, model: &Model) -
         ("node", node.name.clone(), ""),
         ("log", format!("{} · committed {}", count(now.status.last_index), count(now.status.committed)), ""),
         ("behind", behind(now), if now.behind > 1_000 { "warn" } else { "" }),
-        ("database", words::bytes(now.status.database_bytes), ""),
+        ("database", text::bytes(now.status.database_bytes), ""),
     ];
     if now.down.is_none() {
         let follows = now.follows.map(|leader| scenario.etcd[cluster].members[leader as usize].name.clone());
@@ -112,18 +112,18 @@ fn member(id: MemberId, scenario: &Scenario, picture: &Picture, model: &Model) -
     facts
 }
 
-fn behind(now: &MemberPicture) -> String {
+fn behind(now: &MemberView) -> String {
     if now.behind == 0 { "has everything".to_owned() } else { format!("{} entries", count(now.behind)) }
 }
 
 /// The next timer in words.
-fn next(now: &MemberPicture, picture: &Picture, scenario: &Scenario, id: MemberId) -> String {
+fn next(now: &MemberView, picture: &SimulationView, scenario: &Scenario, id: MemberId) -> String {
     if now.status.role == Role::Leader {
         let every = scenario.etcd[id.cluster.0 as usize].options.heartbeat_interval;
-        return format!("a heartbeat to each follower every {}", words::duration(every));
+        return format!("a heartbeat to each follower every {}", text::duration(every));
     }
     match now.campaigns_at {
-        Some(at) => format!("calls an election in {} unless it hears the leader", words::duration(at.since(picture.at))),
+        Some(at) => format!("calls an election in {} unless it hears the leader", text::duration(at.since(picture.at))),
         None => "waits for the leader".to_owned(),
     }
 }
@@ -190,7 +190,7 @@ fn link(a: ZoneId, b: ZoneId, model: &Model) -> Vec<Fact> {
     vec![("delay", format!("{} one way, usually", face.delay), ""), state]
 }
 
-fn client(id: ClientId, scenario: &Scenario, picture: &Picture, report: Option<&Report>) -> Vec<Fact> {
+fn client(id: ClientId, scenario: &Scenario, picture: &SimulationView, report: Option<&Report>) -> Vec<Fact> {
     let client = scenario.client(id);
     let cluster = &scenario.etcd[client.etcd.0 as usize];
     let (whom, how) = whom(client.target, cluster);
@@ -198,17 +198,17 @@ fn client(id: ClientId, scenario: &Scenario, picture: &Picture, report: Option<&
         Load::Open { interval, .. } if interval.as_secs_f64() <= 1.0 => {
             format!("{} per second", (10.0 / interval.as_secs_f64()).round() / 10.0)
         }
-        Load::Open { interval, .. } => format!("one every {}", words::duration(interval)),
+        Load::Open { interval, .. } => format!("one every {}", text::duration(interval)),
         Load::Closed { connections } => format!("again at once, on {}", of(connections as usize, "connection")),
     };
     let gives_up = match client.retries {
-        0 => format!("after {}", words::duration(client.timeout)),
+        0 => format!("after {}", text::duration(client.timeout)),
         tries => {
-            format!("after {}, with {}", words::duration(client.timeout), of(tries as usize, "more try").replace("trys", "tries"))
+            format!("after {}, with {}", text::duration(client.timeout), of(tries as usize, "more try").replace("trys", "tries"))
         }
     };
     let mut facts = vec![
-        ("asks", words::op(client.op).to_owned(), ""),
+        ("asks", text::op(client.op).to_owned(), ""),
         ("whom", how, ""),
         ("how often", often, ""),
         ("gives up", gives_up, ""),
@@ -217,7 +217,7 @@ fn client(id: ClientId, scenario: &Scenario, picture: &Picture, report: Option<&
     ];
     facts.extend(size(client.op).map(|size| ("size", size, "")));
     if let Some((report, etcd)) = report.and_then(|report| Some((report, report.etcd.get(&cluster.name)?))) {
-        let path = zonefall_plots::latency::path(words::op(client.op), &zone_name(scenario, client.zone), whom);
+        let path = zonefall_plots::latency::path(text::op(client.op), &zone_name(scenario, client.zone), whom);
         facts.extend(latency(report, etcd, &path, picture));
     }
     facts
@@ -238,7 +238,7 @@ fn whom(target: Target, cluster: &zonefall_core::scenario::EtcdClusterSpec) -> (
 }
 
 fn size(op: Op) -> Option<String> {
-    let bytes = |n: u32| words::bytes(n.into());
+    let bytes = |n: u32| text::bytes(n.into());
     match op {
         Op::Put { value_bytes, .. } | Op::Txn { value_bytes, .. } => Some(format!("{} each", bytes(value_bytes))),
         Op::Range { keys, value_bytes, .. } => Some(format!("{} of {}", of(keys as usize, "key"), bytes(value_bytes))),
@@ -248,7 +248,7 @@ fn size(op: Op) -> Option<String> {
 }
 
 /// How requests of its kind fare: around now, and in the whole run.
-fn latency(report: &Report, cluster: &EtcdReport, label: &str, picture: &Picture) -> Vec<Fact> {
+fn latency(report: &Report, cluster: &EtcdReport, label: &str, picture: &SimulationView) -> Vec<Fact> {
     let three = |of: [Option<f64>; 3]| {
         let ms = of.map(|v| v.map_or("none".to_owned(), |v| format!("{v:.1}")));
         if of == [None; 3] { "no answers".to_owned() } else { format!("{} ms", ms.join(" / ")) }

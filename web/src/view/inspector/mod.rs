@@ -11,7 +11,7 @@ use yew::prelude::*;
 use zonefall_core::kernel::time::Time;
 use zonefall_core::report::{Report, StoryLine};
 use zonefall_core::scenario::Scenario;
-use zonefall_core::sim::picture::Picture;
+use zonefall_core::sim::view::SimulationView;
 
 use super::kind;
 use super::same::Same;
@@ -29,7 +29,7 @@ pub struct InspectorProps {
     /// The world.
     pub scenario: Option<Same<Scenario>>,
     /// The world at a moment.
-    pub picture: Option<Same<Picture>>,
+    pub picture: Option<Same<SimulationView>>,
     /// What knows what happens.
     pub report: Option<Same<Report>>,
     /// What is selected.

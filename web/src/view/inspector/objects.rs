@@ -2,14 +2,14 @@
 
 use zonefall_core::ids::{KubeClusterId, NodeId, ZoneId};
 use zonefall_core::kernel::time::Time;
-use zonefall_core::kube::glance::{MachinePicture, NodePicture, PodPicture};
+use zonefall_core::kube::describe::node_name;
 use zonefall_core::kube::name::{MachineName, NodeName, PodName};
-use zonefall_core::kube::picture::taint_text;
+use zonefall_core::kube::object_reports::taint_text;
 use zonefall_core::kube::record::{Loss, Ready};
-use zonefall_core::kube::words::node_name;
-use zonefall_core::observe::words;
+use zonefall_core::kube::view::{MachineView, NodeView, PodView};
+use zonefall_core::observe::text;
 use zonefall_core::scenario::Scenario;
-use zonefall_core::sim::picture::Picture;
+use zonefall_core::sim::view::SimulationView;
 
 use super::facts::Fact;
 use crate::view::map::label::pods;
@@ -17,7 +17,7 @@ use crate::view::map::objects::{NodeObject, objects, phase_words, waits_for};
 use crate::view::words::clock;
 
 /// A pod.
-pub(super) fn pod(id: KubeClusterId, name: PodName, scenario: &Scenario, picture: &Picture) -> Vec<Fact> {
+pub(super) fn pod(id: KubeClusterId, name: PodName, scenario: &Scenario, picture: &SimulationView) -> Vec<Fact> {
     let spec = &scenario.kube.clusters[id.0 as usize];
     let workload = &spec.workloads[name.workload.0 as usize];
     let of = |facts: Vec<Fact>| {
@@ -58,31 +58,30 @@ fn made(at: Time) -> String {
 }
 
 /// In the words of `kubectl`, and what they leave out.
-fn state(pod: &PodPicture, node: Option<&NodePicture>) -> (String, &'static str) {
+fn state(pod: &PodView, node: Option<&NodeView>) -> (String, &'static str) {
     let lost = match node.and_then(|node| node.lost) {
         Some(Loss::Power) => ", on a node without power",
         Some(Loss::Network) => ", on a node that is cut off",
         None => "",
     };
     let (state, tone) = match pod {
-        PodPicture { terminating: true, .. } => ("△ Terminating", "warn"),
-        PodPicture { started: false, .. } => ("○ Pending", "warn"),
-        PodPicture { ready: false, .. } => ("△ Running, not ready", "warn"),
-        PodPicture { .. } if lost.is_empty() => ("✓ Running, ready", "good"),
-        PodPicture { .. } => ("✕ Running, ready, as far as its API knows", "bad"),
+        PodView { terminating: true, .. } => ("△ Terminating", "warn"),
+        PodView { started: false, .. } => ("○ Pending", "warn"),
+        PodView { ready: false, .. } => ("△ Running, not ready", "warn"),
+        PodView { .. } if lost.is_empty() => ("✓ Running, ready", "good"),
+        PodView { .. } => ("✕ Running, ready, as far as its API knows", "bad"),
     };
     (format!("{state}{lost}"), tone)
 }
 
 /// A machine, and the node it brought.
-pub(super) fn machine(id: KubeClusterId, name: MachineName, scenario: &Scenario, picture: &Picture) -> Vec<Fact> {
+pub(super) fn machine(id: KubeClusterId, name: MachineName, scenario: &Scenario, picture: &SimulationView) -> Vec<Fact> {
     let spec = &scenario.kube.clusters[id.0 as usize];
     let deployment = &spec.machine_deployments[name.deployment.0 as usize];
     let cluster = picture.clusters.get(id.0 as usize);
     let machine = cluster.and_then(|cluster| cluster.machines.iter().find(|machine| machine.name == name));
-    let of_it = |node: &&NodePicture| {
-        node.name == NodeName::Machine(name) || machine.is_some_and(|machine| machine.node == Some(node.key))
-    };
+    let of_it =
+        |node: &&NodeView| node.name == NodeName::Machine(name) || machine.is_some_and(|machine| machine.node == Some(node.key));
     let node = cluster.and_then(|cluster| cluster.nodes.iter().find(of_it));
     let mut facts = match machine {
         Some(machine) => phase(machine, picture.at),
@@ -103,16 +102,16 @@ pub(super) fn machine(id: KubeClusterId, name: MachineName, scenario: &Scenario,
     facts
 }
 
-fn phase(machine: &MachinePicture, now: Time) -> Vec<Fact> {
+fn phase(machine: &MachineView, now: Time) -> Vec<Fact> {
     let (text, tone) = (phase_words(machine.phase), if phase_words(machine.phase) == "Running" { "good" } else { "warn" });
     vec![
-        ("phase", format!("{text}, for {}", words::duration(now.since(machine.since))), tone),
+        ("phase", format!("{text}, for {}", text::duration(now.since(machine.since))), tone),
         ("made", made(machine.created), ""),
     ]
 }
 
 /// Conditions and taints.
-fn of_node(node: &NodePicture, scenario: &Scenario) -> Vec<Fact> {
+fn of_node(node: &NodeView, scenario: &Scenario) -> Vec<Fact> {
     let ready = match node.ready {
         Ready::True => ("ready", "✓ True".to_owned(), "good"),
         Ready::Unknown => ("ready", "✕ Unknown: its kubelet is silent".to_owned(), "bad"),
@@ -123,7 +122,7 @@ fn of_node(node: &NodePicture, scenario: &Scenario) -> Vec<Fact> {
 }
 
 /// A node of the scenario, as its API has it.
-pub(super) fn node(id: NodeId, scenario: &Scenario, picture: &Picture) -> Vec<Fact> {
+pub(super) fn node(id: NodeId, scenario: &Scenario, picture: &SimulationView) -> Vec<Fact> {
     let Some(object) = objects(scenario, Some(picture)).nodes.swap_remove(id.0 as usize) else { return Vec::new() };
     let mut facts = Vec::new();
     for (spec, cluster) in scenario.kube.clusters.iter().zip(&picture.clusters) {
@@ -143,7 +142,7 @@ pub(super) fn node(id: NodeId, scenario: &Scenario, picture: &Picture) -> Vec<Fa
 }
 
 /// What a zone has of all this.
-pub(super) fn in_zone(id: ZoneId, scenario: &Scenario, picture: &Picture) -> Vec<Fact> {
+pub(super) fn in_zone(id: ZoneId, scenario: &Scenario, picture: &SimulationView) -> Vec<Fact> {
     if scenario.kube.clusters.is_empty() {
         return Vec::new();
     }

@@ -4,7 +4,7 @@ use yew::prelude::*;
 use zonefall_core::ids::{EtcdId, MemberId};
 use zonefall_core::scenario::Scenario;
 use zonefall_core::sim::Role;
-use zonefall_core::sim::picture::Picture;
+use zonefall_core::sim::view::SimulationView;
 
 use super::deeds::offers;
 use crate::engine::protocol::Deed;
@@ -21,7 +21,7 @@ struct Try {
 }
 
 /// What can be done to the first leader there is, and to its zone.
-fn tries(scenario: &Scenario, picture: &Picture) -> Vec<Try> {
+fn tries(scenario: &Scenario, picture: &SimulationView) -> Vec<Try> {
     let leader = (0..).zip(&picture.etcd).find_map(|(cluster, now)| {
         let index = now.members.iter().position(|m| m.down.is_none() && m.status.role == Role::Leader)?;
         Some(MemberId { cluster: EtcdId(cluster), index: index as u8 })
@@ -42,7 +42,7 @@ fn tries(scenario: &Scenario, picture: &Picture) -> Vec<Try> {
     wanted.into_iter().filter_map(offered).collect()
 }
 
-pub(super) fn section(scenario: &Scenario, picture: &Picture, dispatch: &Callback<Action>) -> Html {
+pub(super) fn section(scenario: &Scenario, picture: &SimulationView, dispatch: &Callback<Action>) -> Html {
     let tries = tries(scenario, picture);
     if tries.is_empty() {
         return Html::default();

@@ -2,7 +2,7 @@
 
 use super::model::{LinkFace, MemberFace, NodeFace, ZoneFace, cut_words};
 use super::objects::{Mark, NodeObject};
-use zonefall_core::observe::words;
+use zonefall_core::observe::text;
 
 /// What ails a zone, in few words; empty where nothing does.
 pub(crate) fn zone_state(face: &ZoneFace) -> String {
@@ -71,7 +71,7 @@ pub(crate) fn link(face: &LinkFace, ends: &(String, String)) -> String {
         text.push_str(&format!(", worse: {worse}"));
     }
     if face.rate > 0 {
-        text.push_str(&format!(", {} per second", words::bytes(face.rate)));
+        text.push_str(&format!(", {} per second", text::bytes(face.rate)));
     }
     text
 }

@@ -7,12 +7,12 @@ use gloo::events::EventListener;
 use wasm_bindgen::JsCast;
 use web_sys::{CanvasRenderingContext2d, HtmlCanvasElement, HtmlElement};
 use yew::prelude::*;
-use zonefall_core::etcd::picture::MessagePicture;
 use zonefall_core::etcd::raft::message::Kind;
+use zonefall_core::etcd::view::MessageView;
 use zonefall_core::kernel::time::Time;
-use zonefall_core::observe::words;
+use zonefall_core::observe::text;
 use zonefall_core::scenario::Scenario;
-use zonefall_core::sim::picture::Picture;
+use zonefall_core::sim::view::SimulationView;
 
 use super::layout::{Layout, way};
 use super::shapes::px;
@@ -23,7 +23,7 @@ use crate::view::words as say;
 #[derive(Clone, PartialEq, Properties)]
 pub(crate) struct MessagesProps {
     pub scenario: Same<Scenario>,
-    pub picture: Same<Picture>,
+    pub picture: Same<SimulationView>,
     pub layout: Same<Layout>,
     pub at: Time,
     pub dark: bool,
@@ -128,7 +128,7 @@ fn draw(canvas: &HtmlCanvasElement, props: &MessagesProps) -> Vec<Dot> {
 }
 
 /// How far a message has come (0 to 1), and how strongly it is drawn: what nobody receives fades on its way.
-fn progress(message: &MessagePicture, now: Time) -> (f64, f64) {
+fn progress(message: &MessageView, now: Time) -> (f64, f64) {
     let gone = now.since(message.sent).as_secs_f64();
     match message.arrives {
         Some(arrives) if now > arrives => (1.0, 0.0),
@@ -167,7 +167,7 @@ fn colour(kind: Kind, dark: bool) -> &'static str {
 }
 
 /// A message in words: `append (2 entries, 1.4 KiB), etcd-main-0 to etcd-main-1, term 2`.
-pub(crate) fn words_of(message: &MessagePicture, cluster: usize, scenario: &Scenario) -> String {
+pub(crate) fn words_of(message: &MessageView, cluster: usize, scenario: &Scenario) -> String {
     let name = |index: u8| scenario.etcd[cluster].members[index as usize].name.as_str();
     let entries = match message.entries {
         0 => String::new(),
@@ -175,6 +175,6 @@ pub(crate) fn words_of(message: &MessagePicture, cluster: usize, scenario: &Scen
         n => format!("{n} entries, "),
     };
     let lost = if message.arrives.is_none() { ", held by a blocked path" } else { "" };
-    let (kind, size) = (say::message(message.kind), words::bytes(message.bytes));
+    let (kind, size) = (say::message(message.kind), text::bytes(message.bytes));
     format!("{kind} ({entries}{size}), {} to {}, term {}{lost}", name(message.from), name(message.to), message.term)
 }

@@ -26,7 +26,7 @@ use zonefall_core::kernel::time::Time;
 use zonefall_core::kube::name::{MachineName, PodName, PodTag};
 use zonefall_core::report::Report;
 use zonefall_core::scenario::Scenario;
-use zonefall_core::sim::picture::Picture;
+use zonefall_core::sim::view::SimulationView;
 
 use crate::state::{Action, PlaybackCommand, SPEEDS, Selection};
 use crate::view::same::Same;
@@ -51,7 +51,7 @@ pub struct MapProps {
     /// The world.
     pub scenario: Same<Scenario>,
     /// The world at a moment.
-    pub picture: Option<Same<Picture>>,
+    pub picture: Option<Same<SimulationView>>,
     /// What knows the rates.
     pub report: Option<Same<Report>>,
     /// What is selected.

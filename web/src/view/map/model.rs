@@ -1,13 +1,13 @@
 //! What the map says of each thing at one moment: small values that compare, so that only what changed is drawn anew.
 
-use zonefall_core::etcd::picture::Down;
+use zonefall_core::etcd::view::Down;
 use zonefall_core::ids::{MemberId, NodeId, ZoneId};
 use zonefall_core::kernel::time::Duration;
-use zonefall_core::observe::words;
+use zonefall_core::observe::text;
 use zonefall_core::report::Report;
 use zonefall_core::scenario::{Client, Direction, Fault, LinkChange, Load, Op, Scenario, Target};
 use zonefall_core::sim::Role;
-use zonefall_core::sim::picture::Picture;
+use zonefall_core::sim::view::SimulationView;
 
 use crate::view::words as say;
 
@@ -123,7 +123,7 @@ pub fn weight(rate: u64) -> u8 {
 }
 
 /// The map of a picture; the report (where there is one) knows the rates.
-pub fn model(scenario: &Scenario, picture: Option<&Picture>, report: Option<&Report>) -> Model {
+pub fn model(scenario: &Scenario, picture: Option<&SimulationView>, report: Option<&Report>) -> Model {
     let faults: Vec<&Fault> = picture.map_or(&[][..], |p| &p.faults).iter().map(|active| &active.fault).collect();
     let zones = (0..).zip(&scenario.zones).map(|(i, zone)| {
         let id = ZoneId(i);
@@ -172,16 +172,16 @@ fn degraded(faults: &[&Fault], one: ZoneId, other: ZoneId) -> Option<String> {
 fn worse(change: LinkChange) -> String {
     let mut how = Vec::new();
     if change.delay > Duration::ZERO {
-        how.push(format!("+{}", words::duration(change.delay)));
+        how.push(format!("+{}", text::duration(change.delay)));
     }
     if change.loss > 0.0 {
         how.push(format!("{} % loss", (change.loss * 1e4).round() / 1e2));
     }
-    how.extend(change.bytes_per_s.map(|rate| format!("≤ {}/s", words::bytes(rate))));
+    how.extend(change.bytes_per_s.map(|rate| format!("≤ {}/s", text::bytes(rate))));
     how.join(", ")
 }
 
-fn members(scenario: &Scenario, cluster: u16, picture: Option<&Picture>, faults: &[&Fault]) -> Vec<MemberFace> {
+fn members(scenario: &Scenario, cluster: u16, picture: Option<&SimulationView>, faults: &[&Fault]) -> Vec<MemberFace> {
     let pictures = picture.map(|p| &p.etcd[cluster as usize].members);
     let face = |(index, member): (u8, &zonefall_core::scenario::Member)| {
         let now = pictures.map(|all| &all[index as usize]);
@@ -206,7 +206,7 @@ fn members(scenario: &Scenario, cluster: u16, picture: Option<&Picture>, faults:
 fn shape(down: Option<Down>, role: Role) -> Shape {
     match (down, role) {
         // It follows without a vote, if by way of a bucket.
-        (Some(Down::StandsBy), _) => Shape::Learner,
+        (Some(Down::Standby), _) => Shape::Learner,
         (Some(_), _) | (None, Role::Absent | Role::Standby) => Shape::Down,
         (None, Role::Follower) => Shape::Follower,
         (None, Role::PreCandidate | Role::Candidate) => Shape::Candidate,
@@ -235,7 +235,7 @@ fn asks(client: &Client, scenario: &Scenario) -> String {
     let often = match client.load {
         Load::Open { interval, .. } => {
             let rate = 1.0 / interval.as_secs_f64();
-            if rate >= 1.0 { format!(", {rate:.0}/s") } else { format!(", every {}", words::duration(interval)) }
+            if rate >= 1.0 { format!(", {rate:.0}/s") } else { format!(", every {}", text::duration(interval)) }
         }
         Load::Closed { connections } => format!(", {connections} busy"),
     };
@@ -263,7 +263,7 @@ fn links(scenario: &Scenario, zones: &[ZoneFace], faults: &[&Fault], rates: Opti
         LinkFace {
             a: one,
             b: other,
-            delay: words::duration(rounded(usual(a, b).max(usual(b, a)))),
+            delay: text::duration(rounded(usual(a, b).max(usual(b, a)))),
             degraded: degraded(faults, one, other),
             cut: blocked(zones[a].cut, zones[b].cut),
             rate: rate as u64,
@@ -315,7 +315,7 @@ mod tests {
     #[test]
     fn delays_have_two_digits() {
         for (ns, words) in [(583_211, "580 µs"), (1_249_000, "1.2 ms"), (0, "0 ns"), (7, "7 ns")] {
-            assert_eq!(words::duration(rounded(Duration::from_nanos(ns))), words);
+            assert_eq!(text::duration(rounded(Duration::from_nanos(ns))), words);
         }
     }
 }

@@ -10,14 +10,14 @@ use std::collections::BTreeMap;
 
 use zonefall_core::gardener::machine::Phase;
 use zonefall_core::ids::{KubeClusterId, MemberId, NodeKey};
-use zonefall_core::kube::glance::{MachinePicture, NodePicture, PlanePicture, PodPicture};
+use zonefall_core::kube::describe::node_name;
 use zonefall_core::kube::name::{NodeName, PodName, PodTag};
 use zonefall_core::kube::record::{Loss, Ready};
 use zonefall_core::kube::spec::labels::Symbol;
 use zonefall_core::kube::spec::{KubeClusterSpec, Role};
-use zonefall_core::kube::words::node_name;
+use zonefall_core::kube::view::{KubeClusterView, MachineView, NodeView, PodView};
 use zonefall_core::scenario::Scenario;
-use zonefall_core::sim::picture::Picture;
+use zonefall_core::sim::view::SimulationView;
 
 use super::crowd::{Card, Crowd, Row};
 use crate::state::Selection;
@@ -161,7 +161,7 @@ pub struct Objects {
 }
 
 /// A pod where it stands.
-type Placed<'a> = (KubeClusterId, &'a PodPicture, Mark);
+type Placed<'a> = (KubeClusterId, &'a PodView, Mark);
 
 /// What there is, while it is gathered.
 struct Gatherer<'a> {
@@ -172,11 +172,11 @@ struct Gatherer<'a> {
     cards: BTreeMap<(KubeClusterId, NodeKey), usize>,
     on_card: Vec<Vec<Placed<'a>>>,
     waiting: BTreeMap<&'static str, Vec<Placed<'a>>>,
-    heaps: Vec<BTreeMap<&'static str, Vec<(KubeClusterId, &'a MachinePicture)>>>,
+    heaps: Vec<BTreeMap<&'static str, Vec<(KubeClusterId, &'a MachineView)>>>,
 }
 
 /// What there is of a scenario at one moment, or before the first.
-pub fn objects(scenario: &Scenario, picture: Option<&Picture>) -> Objects {
+pub fn objects(scenario: &Scenario, picture: Option<&SimulationView>) -> Objects {
     let mut all = Gatherer::new(scenario);
     let clusters = (0..).map(KubeClusterId).zip(&scenario.kube.clusters);
     for (id, spec) in clusters.clone() {
@@ -230,7 +230,7 @@ impl<'a> Gatherer<'a> {
         }
     }
 
-    fn nodes(&mut self, id: KubeClusterId, spec: &KubeClusterSpec, cluster: &PlanePicture) {
+    fn nodes(&mut self, id: KubeClusterId, spec: &KubeClusterSpec, cluster: &KubeClusterView) {
         for node in &cluster.nodes {
             let (state, tone) = node_state(node);
             let object = NodeObject { state, tone, phase: "", pods: [0; 6] };
@@ -248,7 +248,7 @@ impl<'a> Gatherer<'a> {
         }
     }
 
-    fn machines(&mut self, id: KubeClusterId, spec: &KubeClusterSpec, cluster: &'a PlanePicture) {
+    fn machines(&mut self, id: KubeClusterId, spec: &KubeClusterSpec, cluster: &'a KubeClusterView) {
         for machine in &cluster.machines {
             let phase = phase_words(machine.phase);
             match machine.node.and_then(|key| self.cards.get(&(id, key)).copied()) {
@@ -266,7 +266,7 @@ impl<'a> Gatherer<'a> {
         }
     }
 
-    fn pods(&mut self, id: KubeClusterId, spec: &KubeClusterSpec, cluster: &'a PlanePicture) {
+    fn pods(&mut self, id: KubeClusterId, spec: &KubeClusterSpec, cluster: &'a KubeClusterView) {
         let lost: BTreeMap<NodeKey, bool> = cluster.nodes.iter().map(|node| (node.key, node.lost.is_some())).collect();
         for pod in &cluster.pods {
             // A pod may outlive its node.
@@ -335,7 +335,7 @@ impl<'a> Gatherer<'a> {
     }
 }
 
-fn node_state(node: &NodePicture) -> (&'static str, &'static str) {
+fn node_state(node: &NodeView) -> (&'static str, &'static str) {
     let cordoned = node.taints.iter().any(|taint| taint.key == Symbol::UNSCHEDULABLE);
     match (node.ready, cordoned) {
         (Ready::Unknown, _) => ("NotReady", "bad"),
@@ -344,19 +344,19 @@ fn node_state(node: &NodePicture) -> (&'static str, &'static str) {
     }
 }
 
-fn mark(pod: &PodPicture, lost: bool) -> Mark {
+fn mark(pod: &PodView, lost: bool) -> Mark {
     match pod {
-        PodPicture { terminating: true, .. } => Mark::Ending,
-        PodPicture { node: None, .. } => Mark::Waiting,
-        PodPicture { ready: true, .. } if lost => Mark::Lost,
-        PodPicture { ready: true, .. } => Mark::Ready,
-        PodPicture { started: true, .. } => Mark::Unready,
-        PodPicture { .. } => Mark::Starting,
+        PodView { terminating: true, .. } => Mark::Ending,
+        PodView { node: None, .. } => Mark::Waiting,
+        PodView { ready: true, .. } if lost => Mark::Lost,
+        PodView { ready: true, .. } => Mark::Ready,
+        PodView { started: true, .. } => Mark::Unready,
+        PodView { .. } => Mark::Starting,
     }
 }
 
 /// How a pod of a plane stands.
-pub fn mark_of(pod: &PodPicture, cluster: &PlanePicture) -> Mark {
+pub fn mark_of(pod: &PodView, cluster: &KubeClusterView) -> Mark {
     match cluster.nodes.iter().find(|node| Some(node.key) == pod.node) {
         Some(node) => mark(pod, node.lost.is_some()),
         None => mark(pod, false),
@@ -364,10 +364,10 @@ pub fn mark_of(pod: &PodPicture, cluster: &PlanePicture) -> Mark {
 }
 
 /// Why a pod has no node, or none any more.
-pub fn waits_for(pod: &PodPicture) -> &'static str {
-    match (pod.node, pod.refused) {
+pub fn waits_for(pod: &PodView) -> &'static str {
+    match (pod.node, pod.unschedulable) {
         (Some(_), _) => "its node is gone",
-        (None, Some(reason)) => reason.words(),
+        (None, Some(reason)) => reason.describe(),
         (None, None) => "the scheduler has not looked yet",
     }
 }
@@ -380,14 +380,14 @@ pub fn member_of(pod: PodName, spec: &KubeClusterSpec) -> Option<MemberId> {
     }
 }
 
-fn of_pod(id: KubeClusterId, pod: &PodPicture, spec: &KubeClusterSpec, mark: Mark, named: bool) -> Thing {
+fn of_pod(id: KubeClusterId, pod: &PodView, spec: &KubeClusterSpec, mark: Mark, named: bool) -> Thing {
     let name = pod.name.text(spec);
     let why = if pod.node.is_none() { format!(": {}", waits_for(pod)) } else { String::new() };
     let label = format!("pod {name}, {}{why}", mark.words());
     Thing { is: Selection::Pod(id, pod.name), text: if named { name.clone() } else { String::new() }, name, mark, label }
 }
 
-fn of_machine(id: KubeClusterId, machine: &MachinePicture, spec: &KubeClusterSpec, text: &str) -> Thing {
+fn of_machine(id: KubeClusterId, machine: &MachineView, spec: &KubeClusterSpec, text: &str) -> Thing {
     let name = machine.name.text(spec);
     let label = format!("machine {name}, {}", phase_words(machine.phase));
     Thing { is: Selection::Machine(id, machine.name), name, mark: Mark::of_phase(machine.phase), text: text.to_owned(), label }
@@ -402,12 +402,12 @@ mod tests {
     use zonefall_core::scenario::bundled;
     use zonefall_core::sim::{Options, Simulation};
 
-    fn at(minute: u64) -> (Scenario, Picture) {
+    fn at(minute: u64) -> (Scenario, SimulationView) {
         let json = bundled().iter().find(|scenario| scenario.name == "eu-west-1a-outage").unwrap().json;
         let scenario = Scenario::from_json(json).unwrap();
         let mut simulation = Simulation::new(Arc::new(scenario.clone()), 1, Options::default());
         simulation.run_until(Time::ZERO + Duration::from_secs(60 * minute), &mut |_, _| {});
-        (scenario, simulation.picture())
+        (scenario, simulation.view())
     }
 
     fn states(objects: &Objects, scenario: &Scenario, zone: &str) -> Vec<&'static str> {
@@ -451,7 +451,7 @@ mod tests {
     #[test]
     fn where_there_is_no_kubernetes_there_is_nothing() {
         let scenario = Scenario::from_json(zonefall_core::scenario::default_scenario().json).unwrap();
-        let picture = Simulation::new(Arc::new(scenario.clone()), 1, Options::default()).picture();
+        let picture = Simulation::new(Arc::new(scenario.clone()), 1, Options::default()).view();
         let all = objects(&scenario, Some(&picture));
         assert_eq!((all.crowd.clone(), all.things.len()), (Crowd::new(&scenario), 0));
         assert!(!all.crowd.kube && all.nodes.iter().all(Option::is_none));

@@ -6,7 +6,7 @@ use zonefall_core::ids::{ClientId, NodeId, ZoneId};
 use zonefall_core::kube::record::Loss;
 use zonefall_core::report::Report;
 use zonefall_core::scenario::{Direction, Scenario};
-use zonefall_core::sim::picture::Picture;
+use zonefall_core::sim::view::SimulationView;
 
 use super::items::{Client, Link, Member, Node, Pick, Zone};
 use super::keys::{self, Way};
@@ -23,7 +23,7 @@ use crate::view::same::Same;
 #[derive(Clone, PartialEq, Properties)]
 pub(crate) struct SceneProps {
     pub scenario: Same<Scenario>,
-    pub picture: Option<Same<Picture>>,
+    pub picture: Option<Same<SimulationView>>,
     pub report: Option<Same<Report>>,
     pub selection: Option<Selection>,
     pub objects: Same<Objects>,

@@ -2,12 +2,12 @@
 
 use yew::prelude::*;
 use zonefall_core::ids::{ClientId, KubeClusterId, NodeId, NodeKey, ZoneId};
-use zonefall_core::kube::glance::PlanePicture;
+use zonefall_core::kube::describe::node_name;
 use zonefall_core::kube::spec::KubeClusterSpec;
-use zonefall_core::kube::words::node_name;
+use zonefall_core::kube::view::KubeClusterView;
 use zonefall_core::report::Report;
 use zonefall_core::scenario::Scenario;
-use zonefall_core::sim::picture::Picture;
+use zonefall_core::sim::view::SimulationView;
 
 use super::label;
 use super::messages::words_of;
@@ -21,7 +21,7 @@ use crate::view::same::Same;
 #[derive(Clone, PartialEq, Properties)]
 pub(crate) struct MapTableProps {
     pub scenario: Same<Scenario>,
-    pub picture: Option<Same<Picture>>,
+    pub picture: Option<Same<SimulationView>>,
     pub report: Option<Same<Report>>,
     pub selection: Option<Selection>,
     pub objects: Same<Objects>,
@@ -76,7 +76,7 @@ pub(crate) fn MapTable(props: &MapTableProps) -> Html {
                 <td>{ pick(is, &format!("{} – {}", ends.0, ends.1), format!("row-link-{}-{}", ends.0, ends.1)) }</td>
                 <td class="number">{ &face.delay }</td>
                 <td>{ state }</td>
-                <td class="number">{ format!("{}/s", zonefall_core::observe::words::bytes(face.rate)) }</td>
+                <td class="number">{ format!("{}/s", zonefall_core::observe::text::bytes(face.rate)) }</td>
             </tr>
         }
     });
@@ -104,7 +104,12 @@ pub(crate) fn MapTable(props: &MapTableProps) -> Html {
 const MOST_PODS: usize = 500;
 
 /// Nodes, machines and pods.
-fn kubernetes(scenario: &Scenario, picture: &Picture, objects: &Objects, pick: &dyn Fn(Selection, &str, String) -> Html) -> Html {
+fn kubernetes(
+    scenario: &Scenario,
+    picture: &SimulationView,
+    objects: &Objects,
+    pick: &dyn Fn(Selection, &str, String) -> Html,
+) -> Html {
     let given = (0..).map(NodeId).zip(&scenario.nodes).zip(&objects.nodes);
     let given = given.filter_map(|((id, node), object)| Some((Selection::Node(id), &node.name, object.as_ref()?)));
     let joined = objects.joined.iter().map(|joined| (joined.is, &joined.name, &joined.node));
@@ -118,7 +123,7 @@ fn kubernetes(scenario: &Scenario, picture: &Picture, objects: &Objects, pick: &
         }
     });
     let clusters = || (0..).map(KubeClusterId).zip(&scenario.kube.clusters).zip(&picture.clusters);
-    let node_of = |cluster: &PlanePicture, spec: &KubeClusterSpec, key: Option<NodeKey>| {
+    let node_of = |cluster: &KubeClusterView, spec: &KubeClusterSpec, key: Option<NodeKey>| {
         let node = cluster.nodes.iter().find(|node| Some(node.key) == key);
         node.map_or_else(|| "none".to_owned(), |node| node_name(node.name, spec, scenario))
     };

@@ -5,7 +5,7 @@ use plotters_canvas::CanvasBackend;
 use web_sys::{Element, HtmlCanvasElement};
 use yew::prelude::*;
 use zonefall_core::kernel::time::Time;
-use zonefall_core::observe::words::{bytes, dollars};
+use zonefall_core::observe::text::{bytes, dollars};
 use zonefall_core::report::{EtcdReport, Report};
 use zonefall_plots::bill::Charged;
 use zonefall_plots::{Frame, Margins, Theme, availability, bill, latency, traffic};
@@ -118,7 +118,7 @@ pub(crate) fn Chart(props: &ChartProps) -> Html {
 fn legend(charged: &[Charged]) -> Html {
     let kind = |of: &Charged| {
         let colour = format!("colour-{}", of.kind as usize);
-        html! { <li><i class={classes!("swatch", colour)}></i>{ of.kind.words() }{ " " }<b>{ told(of.usd, of.per_hour_usd) }</b></li> }
+        html! { <li><i class={classes!("swatch", colour)}></i>{ of.kind.describe() }{ " " }<b>{ told(of.usd, of.per_hour_usd) }</b></li> }
     };
     html! { <ul class="legend" aria-hidden="true" data-testid="legend">{ for charged.iter().map(kind) }</ul> }
 }
@@ -151,7 +151,7 @@ fn values(kind: &Kind, report: &Report, cluster: &EtcdReport, at_s: f64) -> Vec<
             let so_far = bill::so_far(report, provider, at_s);
             let (usd, per_hour_usd) =
                 so_far.iter().fold((0.0, 0.0), |(usd, per_hour), of| (usd + of.usd, per_hour + of.per_hour_usd));
-            let kinds = so_far.iter().map(|of| (of.kind.words().to_owned(), told(of.usd, of.per_hour_usd)));
+            let kinds = so_far.iter().map(|of| (of.kind.describe().to_owned(), told(of.usd, of.per_hour_usd)));
             std::iter::once(("all".to_owned(), told(usd, per_hour_usd))).chain(kinds).collect()
         }
         Kind::Latency => {

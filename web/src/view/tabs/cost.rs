@@ -1,7 +1,7 @@
 //! What it costs: whose bill is shown, and tables by kind, by what shoots survive, of the parts, and of the prices that this rests on.
 
 use yew::prelude::*;
-use zonefall_core::observe::words::dollars;
+use zonefall_core::observe::text::dollars;
 use zonefall_core::report::{CostSplit, PriceReport, Report, TOLERANCE_NOTE};
 use zonefall_core::scenario::prices::BookName;
 
@@ -71,7 +71,7 @@ fn by_kind(report: &Report) -> Html {
     let titles: Vec<String> = report.providers().map(|provider| report.provider_title(provider)).collect();
     let head: Vec<&str> = ["For"].into_iter().chain(titles.iter().map(String::as_str)).collect();
     let sums: Vec<f64> = (0..titles.len()).map(|i| kinds.iter().map(|(_, usd)| usd[i]).sum::<f64>()).collect();
-    let all = kinds.iter().map(|(kind, usd)| (kind.words(), usd)).chain([("all", &sums)]);
+    let all = kinds.iter().map(|(kind, usd)| (kind.describe(), usd)).chain([("all", &sums)]);
     let cells = all.map(|(what, usd)| [what.to_owned()].into_iter().chain(usd.iter().map(|usd| dollars(*usd))).collect());
     rows("A month, if it goes on as it went", &head, cells)
 }
@@ -110,8 +110,8 @@ fn parts(report: &Report, provider: &str, split: CostSplit) -> Html {
     let caption = format!("A month with {}", report.provider_title(provider));
     let more = left_out.iter().map(|(_, usd)| usd).sum();
     html! {
-        <details class="split" data-testid={format!("split-{}", split.words().replace(' ', "-"))}>
-            <summary>{ format!("By {} ({})", split.words(), parts.len()) }</summary>
+        <details class="split" data-testid={format!("split-{}", split.describe().replace(' ', "-"))}>
+            <summary>{ format!("By {} ({})", split.describe(), parts.len()) }</summary>
             { rows(&caption, &["For", "US dollars"], shown.iter().map(|(what, usd)| vec![what.clone(), dollars(*usd)])) }
             if !left_out.is_empty() { <p class="quiet">{ format!("{} more: {} together.", left_out.len(), dollars(more)) }</p> }
         </details>

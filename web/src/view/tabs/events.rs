@@ -12,7 +12,7 @@ use crate::view::map::shapes::px;
 use crate::view::same::Same;
 use crate::view::size::use_size;
 use crate::view::words::{clock, moment};
-use zonefall_core::observe::words::count;
+use zonefall_core::observe::text::count;
 
 /// Finds the field that the filter is typed into.
 pub(crate) const FILTER_FIELD: &str = "#filter-field";

@@ -1,7 +1,7 @@
 //! Bytes from zone to zone as a table: rows send, columns get.
 
 use yew::prelude::*;
-use zonefall_core::observe::words::bytes;
+use zonefall_core::observe::text::bytes;
 use zonefall_core::report::{Report, ZonePairReport};
 
 use crate::view::same::Same;

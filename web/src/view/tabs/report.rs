@@ -1,12 +1,12 @@
 //! The report in words and numbers: every figure that the charts rest on.
 
 use yew::prelude::*;
-use zonefall_core::observe::words::bytes;
+use zonefall_core::observe::text::bytes;
 use zonefall_core::report::{EtcdReport, Report};
 
 use crate::view::same::Same;
 use crate::view::words::{clock, length, moment, outage};
-use zonefall_core::observe::words::count;
+use zonefall_core::observe::text::count;
 
 /// What is reported.
 #[derive(Clone, PartialEq, Properties)]

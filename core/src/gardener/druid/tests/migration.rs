@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::gardener::druid::MigrationFact::{self, *};
-use crate::gardener::garden::Obstacle;
+use crate::gardener::garden::MigrationDenial;
 use crate::ids::SeedId;
 use crate::kube::spec::scheduler::SeedRejection;
 use crate::record::RequestResult;
@@ -141,10 +141,10 @@ fn the_other_members_follow() {
 
 #[test]
 fn what_does_not_fit_is_denied() {
-    let elsewhere = |seed, why| Denied(seed, Obstacle::Seed(why));
+    let elsewhere = |seed, why| Denied(seed, MigrationDenial::Seed(why));
     let zonal = json!({"failure_tolerance": "zone", "seed": "wide"});
     for (shoot, to, denied, words) in [
-        (json!({}), "narrow", Denied(NARROW, Obstacle::Same), "it is there already"),
+        (json!({}), "narrow", Denied(NARROW, MigrationDenial::Same), "it is there already"),
         (json!({}), "full", elsewhere(SeedId(2), SeedRejection::Full), "no capacity for another shoot"),
         (json!({}), "far", elsewhere(SeedId(3), SeedRejection::OtherRegion), "in another region"),
         (zonal, "narrow", elsewhere(NARROW, SeedRejection::NotMultiZonal), "not multi-zonal"),
@@ -162,7 +162,7 @@ fn what_does_not_fit_is_denied() {
 fn what_is_asked_for_meanwhile() {
     let operations = json!([moves("10m", "wide"), moves("10m1s", "narrow"), asks("10m2s", "zone"), moves("40m", "narrow")]);
     let seen = run(&scenario(&world(&json!({}), &operations, &json!([]))), 1);
-    let denied = [Denied(NARROW, Obstacle::Moves), Denied(NARROW, Obstacle::Seed(SeedRejection::NotMultiZonal))];
+    let denied = [Denied(NARROW, MigrationDenial::Moves), Denied(NARROW, MigrationDenial::Seed(SeedRejection::NotMultiZonal))];
     assert_eq!(facts(&seen).into_iter().filter(|fact| matches!(fact, Denied(..))).collect::<Vec<_>>(), denied);
     use ToleranceFact::{Admitted as Granted, Done as Survives, Follows};
     assert_eq!(

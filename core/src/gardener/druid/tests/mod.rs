@@ -18,7 +18,7 @@ use crate::record::Record;
 use crate::report::Report;
 use crate::run::Run;
 use crate::scenario::{MemberChange, Scenario};
-use crate::sim::{Exact, Options, Role};
+use crate::sim::{Options, Role, Stepping};
 
 /// The etcd cluster of the shoot, after that of the seed.
 const MAIN: EtcdId = EtcdId(1);
@@ -68,8 +68,8 @@ struct Seen {
 
 /// Runs it in both modes: the same happens, and nothing that may not.
 fn run(scenario: &Scenario, seed: u64) -> Seen {
-    let once = |exact| {
-        let options = Options { exact, raft_records: true, ..Options::default() };
+    let once = |stepping| {
+        let options = Options { stepping, raft_records: true, ..Options::default() };
         let mut run = Run::new(&Arc::new(scenario.clone()), seed, options);
         let mut records = Vec::new();
         run.advance(Time::ZERO + scenario.duration, &mut |at, record| {
@@ -82,7 +82,7 @@ fn run(scenario: &Scenario, seed: u64) -> Seen {
         report.events = 0;
         Seen { records, report, run }
     };
-    let (fast, full) = (once(Exact::Fast), once(Exact::Full));
+    let (fast, full) = (once(Stepping::FastForward), once(Stepping::EveryEvent));
     for (k, (fast, full)) in fast.records.iter().zip(&full.records).enumerate() {
         assert_eq!(fast, full, "record {k} of (fast, full)");
     }
@@ -133,8 +133,8 @@ impl Seen {
 
 fn zones(run: &Run) -> Vec<ZoneId> {
     let votes = |role| matches!(role, Role::Follower | Role::Leader | Role::Candidate | Role::PreCandidate);
-    let there = run.world().members(MAIN).into_iter().filter(|member| votes(member.role));
-    let mut zones: Vec<ZoneId> = there.map(|member| run.world().zone_of(member.member)).collect();
+    let there = run.simulation().members(MAIN).into_iter().filter(|member| votes(member.role));
+    let mut zones: Vec<ZoneId> = there.map(|member| run.simulation().zone_of(member.member)).collect();
     zones.sort_unstable();
     zones
 }
@@ -152,7 +152,7 @@ fn a_member_leaves_a_dead_zone_and_comes_back() {
     let waits = run(&landscape(&zonal("wait"), "100m", &dark("za"), &json!([])), 1);
     let moves = run(&landscape(&zonal("move"), "100m", &dark("za"), &json!([])), 1);
     assert!(waits.druid().is_empty() && waits.changes().is_empty());
-    let [(told, OutageFact::Detected(_)), (over, OutageFact::Over)] = moves.outages()[..] else {
+    let [(told, OutageFact::Detected(_)), (over, OutageFact::Ended)] = moves.outages()[..] else {
         panic!("{:?}", moves.outages())
     };
     use DruidFact::{Moves, Relaxed, Required, Returns};
@@ -197,7 +197,8 @@ fn meanwhile_two_share_a_zone() {
 #[test]
 fn a_preference_needs_volumes_that_can_move() {
     let refused = |seen: &Seen| {
-        let zone = |fact: &KubeRecord| matches!(fact, KubeRecord::Pod(_, PodFact::Refused(Reason::VolumeZone))).then_some(());
+        let zone =
+            |fact: &KubeRecord| matches!(fact, KubeRecord::Pod(_, PodFact::Unschedulable(Reason::VolumeZone))).then_some(());
         !seen.kube(zone).is_empty()
     };
     let mut shoot = zonal("preferred");

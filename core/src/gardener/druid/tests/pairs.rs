@@ -39,7 +39,7 @@ fn only<'a>(seen: &'a Seen, set: &str) -> &'a SwitchoverReport {
 }
 
 fn roles(seen: &Seen) -> [Role; 2] {
-    let [first, second] = &seen.run.world().members(MAIN)[..] else { panic!("two members") };
+    let [first, second] = &seen.run.simulation().members(MAIN)[..] else { panic!("two members") };
     [first.role, second.role]
 }
 
@@ -94,12 +94,12 @@ fn a_seed_without_a_control_plane_switches_late() {
     faults.as_array_mut().expect("faults").push(json!({"at": "9m", "for": "20m", "kind": "zone_power", "zone": "parent"}));
     for mode in ["hot_standby", "learner"] {
         let seen = run(&landscape(&pair(mode, "zone"), "60m", &faults, &json!([])), 3);
-        let acts = seen.kube(|fact| match fact {
-            KubeRecord::Acts(Component::Druid, acts) => Some(*acts),
+        let is_active = seen.kube(|fact| match fact {
+            KubeRecord::ControllerActive(Component::Druid, is_active) => Some(*is_active),
             _ => None,
         });
-        let again = acts.iter().find(|(at, acts)| *acts && *at > 600.0).expect("the seed comes back").0;
-        assert!(again > 29.0 * 60.0, "{acts:?}");
+        let again = is_active.iter().find(|(at, is_active)| *is_active && *at > 600.0).expect("the seed comes back").0;
+        assert!(again > 29.0 * 60.0, "{is_active:?}");
         let (period, failures) = CHECKS;
         let switch = only(&seen, "etcd-main");
         assert!((period * (failures - 1.0)..=period * failures).contains(&(switch.detected_s - again)), "{again}: {switch:?}");
@@ -140,7 +140,7 @@ fn who_loses_its_node_comes_back_on_another() {
         let seen = run(&parsed(&file), 1);
         assert_eq!(roles(&seen), [back, Role::Leader], "{mode}");
         assert!(ready(&seen).iter().all(|(_, zone, ready)| zone == "za" && *ready), "{mode}: {:?}", ready(&seen));
-        let moved = seen.run.world().node_name_of(MemberId { cluster: MAIN, index: 0 });
+        let moved = seen.run.simulation().node_name_of(MemberId { cluster: MAIN, index: 0 });
         assert!(moved != "node-0" && moved != "node-1", "{moved}");
         assert_eq!(only(&seen, "etcd-events").to, "etcd-events-1");
     }
@@ -170,6 +170,6 @@ fn a_rollout_interrupts_and_does_not_switch() {
         assert!((0.5..60.0).contains(&gone), "{mode}: {gone} s");
         assert!(ready(&seen).iter().all(|(.., ready)| *ready), "{mode}: {:?}", ready(&seen));
         assert_eq!(zones(&seen.run).len(), 1, "{mode}: one votes");
-        assert!(seen.run.world().zone_of(MemberId { cluster: MAIN, index: 0 }) == ZoneId(0));
+        assert!(seen.run.simulation().zone_of(MemberId { cluster: MAIN, index: 0 }) == ZoneId(0));
     }
 }

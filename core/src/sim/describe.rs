@@ -1,9 +1,9 @@
 //! The simulation step by step, each event in plain words.
 
 use crate::kernel::time::Time;
-use crate::kube::words::task_words;
-use crate::observe::describe::change_words;
-use crate::observe::words;
+use crate::kube::describe::describe_task;
+use crate::observe::describe::describe_change;
+use crate::observe::text;
 use crate::record::Record;
 use crate::sim::Simulation;
 use crate::sim::event::{Event, FaultEvent};
@@ -15,7 +15,7 @@ pub struct Step {
     pub at: Time,
     /// What it was, in plain words: `heartbeat of etcd-main-0 arrives at etcd-main-1`; `None`: a timer that was put off or cancelled, so
     /// that nothing happened.
-    pub words: Option<String>,
+    pub text: Option<String>,
 }
 
 impl Simulation {
@@ -26,32 +26,34 @@ impl Simulation {
     }
 
     /// [`Simulation::step`], and says what it was.
-    pub fn step_in_words(&mut self, sink: &mut dyn FnMut(Time, &Record)) -> Option<Step> {
+    pub fn step_described(&mut self, sink: &mut dyn FnMut(Time, &Record)) -> Option<Step> {
         let mut said = None;
-        let at = self.step_with(sink, |simulation, event| said = simulation.event_words(event))?;
-        Some(Step { at, words: said })
+        let at = self.step_with(sink, |simulation, event| said = simulation.describe_event(event))?;
+        Some(Step { at, text: said })
     }
 
-    fn event_words(&self, event: Event) -> Option<String> {
+    fn describe_event(&self, event: Event) -> Option<String> {
         let scenario = &*self.scenario;
         match event {
-            Event::Etcd(id, event) => self.clusters[id.0 as usize].event_words(event, self.now, &self.network, scenario),
-            Event::Client(id, event) => self.clients[id.0 as usize].event_words(event, self.now, scenario),
-            Event::Kube(id, event) => Some(event.words(self.kube.cluster(id), &scenario.kube.clusters[id.0 as usize], scenario)),
-            Event::Fault(FaultEvent::Planned(index)) => Some(words::began(&scenario.faults[index as usize].fault, scenario)),
+            Event::Etcd(id, event) => self.clusters[id.0 as usize].describe_event(event, self.now, &self.network, scenario),
+            Event::Client(id, event) => self.clients[id.0 as usize].describe_event(event, self.now, scenario),
+            Event::Kube(id, event) => {
+                Some(event.describe(self.kube.cluster(id), &scenario.kube.clusters[id.0 as usize], scenario))
+            }
+            Event::Fault(FaultEvent::Planned(index)) => Some(text::began(&scenario.faults[index as usize].fault, scenario)),
             Event::Fault(FaultEvent::Random(index)) => {
-                Some(words::began(&self.faults.processes[index as usize].fault(), scenario))
+                Some(text::began(&self.faults.processes[index as usize].fault(), scenario))
             }
             Event::Fault(FaultEvent::Ends(id)) => {
-                self.faults.active.iter().find(|active| active.id == id).map(|active| words::over(&active.fault, scenario))
+                self.faults.active.iter().find(|active| active.id == id).map(|active| text::ended(&active.fault, scenario))
             }
             Event::Fault(FaultEvent::Maintenance(index)) => {
                 let operation = scenario.kube.operations[index as usize];
                 let cluster = &scenario.kube.clusters[operation.cluster.0 as usize];
-                Some(format!("{}: an operator {}", cluster.name, task_words(operation.task, cluster, scenario)))
+                Some(format!("{}: an operator {}", cluster.name, describe_task(operation.task, cluster, scenario)))
             }
             Event::Fault(FaultEvent::Operation(index)) => {
-                Some(format!("an operator asks: {}", change_words(scenario.operations[index as usize].change, scenario)))
+                Some(format!("an operator asks: {}", describe_change(scenario.operations[index as usize].change, scenario)))
             }
         }
     }
@@ -78,14 +80,14 @@ mod tests {
         let mut said = std::collections::BTreeSet::new();
         while stepped.next_event().is_some_and(|next| next <= at(20_000)) {
             let expected = stepped.next_event();
-            let step = stepped.step_in_words(&mut |_, _| {}).expect("there is a next event");
+            let step = stepped.step_described(&mut |_, _| {}).expect("there is a next event");
             assert_eq!(Some(step.at), expected);
-            said.extend(step.words);
+            said.extend(step.text);
         }
         let mut ran = Simulation::new(scenario, 1, Options::default());
         ran.run_until(at(20_000), &mut |_, _| {});
         stepped.run_until(at(20_000), &mut |_, _| {});
-        assert_eq!(ran.picture().etcd, stepped.picture().etcd);
+        assert_eq!(ran.view().etcd, stepped.view().etcd);
         for expected in [
             "heartbeat of etcd-main-0 arrives at etcd-main-1",
             "heartbeat answer of etcd-main-1 arrives at etcd-main-0",

@@ -9,7 +9,7 @@ use crate::kube::record::NodeFact;
 use crate::report::CostKind;
 use crate::scenario::bundled;
 use crate::scenario::prices::BookName;
-use crate::sim::{Exact, Options, Simulation};
+use crate::sim::{Options, Simulation, Stepping};
 
 /// A bundled scenario with the prices of AWS, for so long.
 fn charged(name: &str, duration: &str) -> Arc<Scenario> {
@@ -22,15 +22,15 @@ fn charged(name: &str, duration: &str) -> Arc<Scenario> {
 }
 
 /// A run up to each of these minutes; what is looked at sees the meters then.
-fn run(scenario: &Arc<Scenario>, exact: Exact, minutes: &[u64], look: &mut dyn FnMut(&Money, Meters<'_>)) {
-    let mut simulation = Simulation::new(Arc::clone(scenario), 1, Options { exact, ..Options::default() });
-    let mut money = Money::new(scenario);
+fn run(scenario: &Arc<Scenario>, stepping: Stepping, minutes: &[u64], look: &mut dyn FnMut(&CostObserver, Meters<'_>)) {
+    let mut simulation = Simulation::new(Arc::clone(scenario), 1, Options { stepping, ..Options::default() });
+    let mut cost = CostObserver::new(scenario);
     for minute in minutes {
         let now = Time::ZERO + Duration::from_secs(60 * minute);
-        simulation.run_until(now, &mut |at, record| money.record(at, record));
+        simulation.run_until(now, &mut |at, record| cost.record(at, record));
         let machines: Vec<_> = simulation.machine_time().collect();
         let written: Vec<_> = simulation.written().collect();
-        look(&money, Meters { now, machines: &machines, written: &written, links: &simulation.links() });
+        look(&cost, Meters { now, machines: &machines, written: &written, links: &simulation.links() });
     }
 }
 
@@ -66,9 +66,9 @@ const STORIES: [&str; 7] = [
 fn the_shares_of_a_kind_add_up_to_its_meter() {
     for name in STORIES {
         let scenario = charged(name, "2h");
-        run(&scenario, Exact::Fast, &[0, 1, 25, 61, 120], &mut |money, meters| {
-            let totals = money.sums(meters);
-            assert_eq!(sums(&money.lines(meters)), totals, "{name}, {:?}", meters.now);
+        run(&scenario, Stepping::FastForward, &[0, 1, 25, 61, 120], &mut |cost, meters| {
+            let totals = cost.sums(meters);
+            assert_eq!(sums(&cost.lines(meters)), totals, "{name}, {:?}", meters.now);
             let machines: u128 = meters.machines.iter().map(|(.., ns)| ns).sum();
             assert_eq!(totals.machines.values().sum::<u128>(), machines, "{name}");
             assert_eq!(machines > 0, meters.now > Time::ZERO, "{name}");
@@ -107,8 +107,8 @@ const USD: f64 = 1e-9;
 fn what_comes_from_outside_is_charged_by_the_byte_of_the_load_balancer() {
     let scenario = used(false, &json!([]));
     let mut looks = 0;
-    run(&scenario, Exact::Fast, &[30, 60], &mut |money, meters| {
-        let lines = money.lines(meters);
+    run(&scenario, Stepping::FastForward, &[30, 60], &mut |cost, meters| {
+        let lines = cost.lines(meters);
         let wanted = meters.now.as_nanos() / 1_000_000_000 * 2 * (60 + 2_048 + 22 + 2 * 52 + 52);
         for shoot in 0..3 {
             let own: Vec<_> = of_shoot(&lines, shoot, &[CostKind::LoadBalancerBytes]).collect();
@@ -120,7 +120,7 @@ fn what_comes_from_outside_is_charged_by_the_byte_of_the_load_balancer() {
                 assert!((of.charge(provider).usd - bytes as f64 * price).abs() < USD, "{}", provider.name);
             }
         }
-        assert_eq!(sums(&lines), money.sums(meters));
+        assert_eq!(sums(&lines), cost.sums(meters));
         looks += 1;
     });
     assert_eq!(looks, 2);
@@ -131,8 +131,8 @@ fn what_comes_from_outside_is_charged_by_the_byte_of_the_load_balancer() {
 #[test]
 fn backups_are_charged_for_what_the_bucket_holds_and_what_uploads_it() {
     let scenario = used(false, &json!([]));
-    run(&scenario, Exact::Fast, &[60], &mut |money, meters| {
-        let lines = money.lines(meters);
+    run(&scenario, Stepping::FastForward, &[60], &mut |cost, meters| {
+        let lines = cost.lines(meters);
         let hour = 3_600 * 1_000_000_000_u128;
         let byte_ns = 12 * (64 << 20) * hour + 3_600 * 2_103 * 15 * 24 * hour;
         for shoot in 0..3 {
@@ -152,8 +152,8 @@ fn backups_are_charged_for_what_the_bucket_holds_and_what_uploads_it() {
 /// "only the leading sidecar uploads" (GEP-20): whatever is tolerated, by the byte.
 #[test]
 fn backups_cost_the_same_whatever_is_tolerated() {
-    run(&used(true, &json!([])), Exact::Fast, &[60], &mut |money, meters| {
-        let lines = money.lines(meters);
+    run(&used(true, &json!([])), Stepping::FastForward, &[60], &mut |cost, meters| {
+        let lines = cost.lines(meters);
         let of = |shoot| of_shoot(&lines, shoot, &[CostKind::Backup]).collect::<Vec<_>>();
         assert_eq!(of(0).len(), 2);
         assert!(of(0) == of(1) && of(1) == of(2), "{:?}", [of(0), of(1), of(2)]);
@@ -164,7 +164,7 @@ fn backups_cost_the_same_whatever_is_tolerated() {
 fn what_cannot_be_written_is_not_backed_up() {
     let faults = json!([{"at": "30m", "kind": "zone_power", "zone": "za"}]);
     let mut written = Vec::new();
-    run(&used(false, &faults), Exact::Fast, &[30, 60], &mut |_, meters| written.push(meters.written.to_vec()));
+    run(&used(false, &faults), Stepping::FastForward, &[30, 60], &mut |_, meters| written.push(meters.written.to_vec()));
     let added: Vec<u64> = written[0].iter().zip(&written[1]).map(|((_, before), (_, after))| after - before).collect();
     // The zone is that of the first two; the third is without a leader for seconds, or not at all.
     assert_eq!(added[..2], [0, 0]);
@@ -175,15 +175,15 @@ fn what_cannot_be_written_is_not_backed_up() {
 fn stops_and_skipped_heartbeats_change_no_share() {
     for name in ["zone-outage-option-3b", "control-plane-migration"] {
         let scenario = charged(name, "90m");
-        let at_end = |exact, minutes: &[u64]| {
+        let at_end = |stepping, minutes: &[u64]| {
             let mut seen = String::new();
-            run(&scenario, exact, minutes, &mut |money, meters| seen = format!("{:?}", money.lines(meters)));
+            run(&scenario, stepping, minutes, &mut |cost, meters| seen = format!("{:?}", cost.lines(meters)));
             seen
         };
-        let plain = at_end(Exact::Fast, &[90]);
+        let plain = at_end(Stepping::FastForward, &[90]);
         assert!(plain.contains("Crossing"), "{name}");
-        assert_eq!(plain, at_end(Exact::Fast, &[1, 2, 3, 31, 61, 90]), "{name}");
-        assert_eq!(plain, at_end(Exact::Full, &[90]), "{name}");
+        assert_eq!(plain, at_end(Stepping::FastForward, &[1, 2, 3, 31, 61, 90]), "{name}");
+        assert_eq!(plain, at_end(Stepping::EveryEvent, &[90]), "{name}");
     }
 }
 
@@ -192,10 +192,10 @@ fn a_volume_is_charged_from_its_first_pod_until_it_is_discarded() {
     let scenario = charged("zone-outage-option-3b", "90m");
     let mut events: Vec<(Time, PodName, bool)> = Vec::new();
     let mut simulation = Simulation::new(Arc::clone(&scenario), 1, Options::default());
-    let mut money = Money::new(&scenario);
+    let mut cost = CostObserver::new(&scenario);
     let (now, seed) = (Time::ZERO + scenario.duration, KubeClusterId(0));
     simulation.run_until(now, &mut |at, record| {
-        money.record(at, record);
+        cost.record(at, record);
         if let Record::Kube(KubeClusterId(0), KubeRecord::Pod(pod, fact)) = record {
             let there = match fact {
                 PodFact::Bound(_) => true,
@@ -215,8 +215,8 @@ fn a_volume_is_charged_from_its_first_pod_until_it_is_discarded() {
         next.map_or(now, |(later, ..)| *later).since(*at).as_nanos()
     };
     let missing: u64 = discarded.iter().map(gap).sum();
-    assert_eq!(money.volumes[&(seed, main)].at(now), u128::from(3 * now.as_nanos() - missing));
-    assert_eq!(money.volume_bytes(seed, main), 25 << 30);
+    assert_eq!(cost.volumes[&(seed, main)].at(now), u128::from(3 * now.as_nanos() - missing));
+    assert_eq!(cost.volume_bytes(seed, main), 25 << 30);
 }
 
 /// By hand: a machine of 8 CPUs and 32 GiB; etcd-main asks for 0.3 CPUs and 1 GiB, so 3/80 of the one and 1/32 of the other; loki for 0.1
@@ -277,10 +277,10 @@ fn bytes_within_a_zone_or_to_another_region_are_not_of_this_price() {
         packets: 100,
         peak_wire_bytes_per_s: 0.0,
     };
-    let (money, links) = (Money::new(&scenario), [link(0, 0), link(0, 1), link(0, 2), link(1, 0)]);
+    let (cost, links) = (CostObserver::new(&scenario), [link(0, 0), link(0, 1), link(0, 2), link(1, 0)]);
     // A day: a month is 730/24 of it. A GiB each way, for the sender alone.
     let meters = Meters { now: Time::ZERO + Duration::from_secs(86_400), machines: &[], written: &[], links: &links };
-    let account = money.account(meters, Duration::from_secs(300));
+    let account = cost.account(meters, Duration::from_secs(300));
     let rows: Vec<_> =
         account.cost.iter().map(|row| (row.from_zone.as_deref().unwrap(), row.component.as_deref().unwrap())).collect();
     assert_eq!(rows, [("z-a", "etcd-main"), ("z-b", "etcd-main")]);

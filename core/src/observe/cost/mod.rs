@@ -46,7 +46,7 @@ pub const UNUSED: &str = "unused";
 
 /// Follows who uses machines and volumes.
 #[derive(Clone, Debug)]
-pub struct Money {
+pub struct CostObserver {
     scenario: Arc<Scenario>,
     owners: Arc<Owners>,
     split: Split,
@@ -99,7 +99,7 @@ struct Line {
     quantity: Quantity,
 }
 
-impl Money {
+impl CostObserver {
     /// Nothing has happened yet.
     pub fn new(scenario: &Arc<Scenario>) -> Self {
         let (volumes, claims, windows) = Default::default();
@@ -291,7 +291,7 @@ fn backups(scenario: &Scenario) -> BTreeMap<KubeClusterId, (u64, u64)> {
     clusters.map(backup).collect()
 }
 
-impl Observer for Money {
+impl Observer for CostObserver {
     fn record(&mut self, at: Time, record: &Record) {
         let Record::Kube(cluster, fact) = record else { return };
         self.split.record(at, *cluster, fact);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::client::Seat;
+use crate::client::ServerAttachment;
 use crate::client::in_flight::InFlight;
 use crate::ids::{ClientId, KubeClusterId};
 use crate::kube::api::Running;
@@ -12,14 +12,14 @@ use crate::sim::Simulation;
 /// Clients that are parts of API servers, and what those work on.
 #[derive(Clone, Debug)]
 pub(super) struct Servers {
-    of: BTreeMap<KubeClusterId, Parts>,
+    of: BTreeMap<KubeClusterId, ServerClients>,
     /// Requests in flight.
     pub(super) in_flight: InFlight,
 }
 
 /// The parts of a plane's API servers.
 #[derive(Clone, Debug, Default)]
-struct Parts {
+struct ServerClients {
     clients: Vec<(ClientId, ApiServerClient)>,
     /// The key of the server that has each number, while it runs.
     numbers: Vec<Option<u32>>,
@@ -28,7 +28,7 @@ struct Parts {
 impl Servers {
     /// Nothing is asked yet.
     pub(super) fn new(scenario: &Scenario) -> Self {
-        let mut of: BTreeMap<KubeClusterId, Parts> = BTreeMap::new();
+        let mut of: BTreeMap<KubeClusterId, ServerClients> = BTreeMap::new();
         for (id, client) in (0..).map(ClientId).zip(&scenario.clients) {
             if let Some(part) = client.server {
                 let own = of.entry(part.cluster).or_default();
@@ -40,7 +40,7 @@ impl Servers {
     }
 }
 
-impl Parts {
+impl ServerClients {
     /// Each server that runs keeps its number; a new one takes the lowest that is free.
     fn number(&mut self, running: &[Running]) {
         let runs = |key: &u32| running.iter().any(|server| server.key == *key);
@@ -59,19 +59,19 @@ impl Parts {
 
 impl Simulation {
     /// What the API servers of a plane ask of etcd is asked request by request from now on as its scenario says, or all of it flows.
-    pub fn ask_each(&mut self, cluster: KubeClusterId, each: bool) {
+    pub fn send_each_request(&mut self, cluster: KubeClusterId, each: bool) {
         self.traffic.set_all(cluster, !each);
     }
 
     /// The parts of a plane's API servers sit where those are that clients are sent to now. What they ask of a member that does not
     /// answer waits, as clients of theirs do: until the readiness probe of the server says so they are sent there still.
     /// (What a server without any member to dial refuses at once is left out.) A server that is linked watches, ready or not.
-    pub(super) fn seat_clients(&mut self, cluster: KubeClusterId) {
+    pub(super) fn attach_clients(&mut self, cluster: KubeClusterId) {
         let Some(mut parts) = self.servers.of.remove(&cluster) else { return };
         let running: Vec<Running> = self.kube.cluster(cluster).api().servers().collect();
         parts.number(&running);
         let servers = running.iter().filter(|server| server.ready && server.asks.is_some()).count();
-        let times = self.traffic.times(cluster, servers, &self.world());
+        let times = self.traffic.times(cluster, servers, &self.traffic_ctx());
         let main = self.scenario.kube.clusters[cluster.0 as usize].etcd;
         for (id, part) in &parts.clients {
             let key = parts.numbers[part.server as usize];
@@ -82,15 +82,15 @@ impl Simulation {
                 None => (server.and_then(|server| server.linked), usize::from(times.is_some())),
             };
             let of_main = self.clients[id.0 as usize].cluster() == main;
-            let seat = server.zip(member).filter(|_| times > 0).map(|(server, member)| Seat {
+            let attachment = server.zip(member).filter(|_| times > 0).map(|(server, member)| ServerAttachment {
                 server: server.key,
                 host: server.host,
                 zone: self.network.zone(server.host),
                 member: of_main.then_some(member),
                 share: part.requests.map_or((1, 1), |_| (times as u64, servers as u64)),
             });
-            let (client, mut at) = self.client(*id);
-            client.sit(seat, &mut at);
+            let (client, mut ctx) = self.client(*id);
+            client.attach(attachment, &mut ctx);
         }
         self.servers.of.insert(cluster, parts);
     }

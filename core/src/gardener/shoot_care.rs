@@ -8,17 +8,17 @@ use crate::ids::{PodId, WorkloadId};
 use crate::kernel::periodic::Periodic;
 use crate::kernel::rng::Purpose;
 use crate::kernel::time::Time;
-use crate::kube::context::Cx;
+use crate::kube::ctx::ClusterCtx;
 use crate::kube::event::KubeEvent;
 use crate::kube::store::Store;
-use crate::sim::Exact;
+use crate::sim::Stepping;
 
 /// Entity of the draws of its phases, beyond all nodes.
 const PHASE: u32 = 1 << 31;
 
 /// The controller.
 #[derive(Clone, Debug)]
-pub struct Care {
+pub struct ShootCare {
     /// Its syncs, by namespace ([`KubeClusterSpec::control_plane_namespaces`](crate::kube::spec::KubeClusterSpec::control_plane_namespaces)).
     syncs: Vec<Periodic>,
     /// Pods that terminate: their namespace, and when they are stale.
@@ -29,41 +29,41 @@ pub struct Care {
     generation: u32,
 }
 
-impl Care {
+impl ShootCare {
     /// No pod terminates.
-    pub fn new(cx: &Cx<'_>) -> Self {
-        let period = cx.spec.timers.care;
+    pub fn new(ctx: &ClusterCtx<'_>) -> Self {
+        let period = ctx.spec.timers.care;
         let sync = |namespace| {
-            let phase = cx.draws(Purpose::Phase, PHASE | namespace).draw(0).below(period.as_nanos());
+            let phase = ctx.draws(Purpose::Phase, PHASE | namespace).draw(0).below(period.as_nanos());
             Periodic::new(Time::from_nanos(phase), period)
         };
-        let syncs = (0..cx.spec.control_plane_namespaces.len() as u32).map(sync).collect();
+        let syncs = (0..ctx.spec.control_plane_namespaces.len() as u32).map(sync).collect();
         Self { syncs, stale: BTreeMap::new(), found: BTreeSet::new(), armed: None, generation: 0 }
     }
 
     /// A pod has begun to terminate.
-    pub fn terminating(&mut self, pod: PodId, workload: WorkloadId, cx: &Cx<'_>) {
-        let namespace = cx.spec.workloads[workload.0 as usize].namespace;
+    pub fn terminating(&mut self, pod: PodId, workload: WorkloadId, ctx: &ClusterCtx<'_>) {
+        let namespace = ctx.spec.workloads[workload.0 as usize].namespace;
         if let Some(place) =
-            cx.spec.control_plane_namespaces.iter().position(|control_plane_namespaces| *control_plane_namespaces == namespace)
+            ctx.spec.control_plane_namespaces.iter().position(|control_plane_namespaces| *control_plane_namespaces == namespace)
         {
-            let at = cx.now + cx.spec.timers.stale;
+            let at = ctx.now + ctx.spec.timers.stale;
             self.stale.insert(pod, (place, at));
             self.found.insert((self.syncs[place].at_or_after(at), pod));
         }
     }
 
     /// The syncs of this moment.
-    pub fn sync(&mut self, generation: u32, store: &mut Store, cx: &mut Cx<'_>) {
+    pub fn sync(&mut self, generation: u32, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
         if generation != self.generation {
             return;
         }
         self.armed = None;
         let Self { syncs, stale, found, .. } = self;
         stale.retain(|pod, (namespace, at)| {
-            let is_due = *at <= cx.now && syncs[*namespace].at_or_before(cx.now) == Some(cx.now);
+            let is_due = *at <= ctx.now && syncs[*namespace].at_or_before(ctx.now) == Some(ctx.now);
             if is_due && store.pod(*pod).is_some() {
-                store.remove(*pod, cx);
+                store.remove(*pod, ctx);
             }
             if is_due {
                 found.remove(&(syncs[*namespace].at_or_after(*at), *pod));
@@ -73,22 +73,22 @@ impl Care {
     }
 
     /// Queues its next sync, if it may act: the next of all, or the next that finds a stale pod.
-    pub fn arm(&mut self, acts: bool, cx: &mut Cx<'_>) {
-        if acts && self.armed == Some(cx.now) {
+    pub fn arm(&mut self, is_active: bool, ctx: &mut ClusterCtx<'_>) {
+        if is_active && self.armed == Some(ctx.now) {
             return;
         }
         // Those that the first sync did not find, since nobody acted then, are found by the next.
         let missed =
-            self.found.iter().take_while(|(at, _)| *at <= cx.now).map(|(_, pod)| self.syncs[self.stale[pod].0].after(cx.now));
-        let next = match cx.exact {
-            Exact::Fast => missed.chain(self.found.iter().map(|(at, _)| *at).find(|at| *at > cx.now)).min(),
-            Exact::Full => self.syncs.iter().map(|syncs| syncs.after(cx.now)).min(),
+            self.found.iter().take_while(|(at, _)| *at <= ctx.now).map(|(_, pod)| self.syncs[self.stale[pod].0].after(ctx.now));
+        let next = match ctx.stepping {
+            Stepping::FastForward => missed.chain(self.found.iter().map(|(at, _)| *at).find(|at| *at > ctx.now)).min(),
+            Stepping::EveryEvent => self.syncs.iter().map(|syncs| syncs.after(ctx.now)).min(),
         };
-        let next = next.filter(|_| acts);
+        let next = next.filter(|_| is_active);
         if next != self.armed {
             (self.armed, self.generation) = (next, self.generation + 1);
             if let Some(at) = next {
-                cx.schedule(at, KubeEvent::Care(self.generation));
+                ctx.schedule(at, KubeEvent::ShootCare(self.generation));
             }
         }
     }

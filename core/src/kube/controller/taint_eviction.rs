@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::ids::{NodeKey, PodId};
 use crate::kernel::time::Time;
-use crate::kube::context::Cx;
 use crate::kube::controller::daemon;
+use crate::kube::ctx::ClusterCtx;
 use crate::kube::event::KubeEvent;
 use crate::kube::rule::taints::{Stay, stay};
 use crate::kube::store::Store;
@@ -21,17 +21,17 @@ pub struct Evictions {
 
 impl Evictions {
     /// Hears of a node's taints or of a new pod on it. Who is impatient already stays so from when it began.
-    pub fn reconcile(&mut self, key: NodeKey, store: &Store, cx: &Cx<'_>) {
+    pub fn reconcile(&mut self, key: NodeKey, store: &Store, ctx: &ClusterCtx<'_>) {
         let Some(node) = store.get_node(key) else { return };
         for id in &node.pods {
             let pod = store.pod(*id).expect("a node's pods are there");
-            let workload = &cx.spec.workloads[pod.name.workload.0 as usize];
+            let workload = &ctx.spec.workloads[pod.name.workload.0 as usize];
             match stay(&node.taints, &daemon::tolerations(workload)) {
                 Stay::Forever => self.cancel(*id),
                 Stay::For(_) if pod.terminating || self.of.contains_key(id) => {}
                 Stay::For(patience) => {
-                    self.of.insert(*id, cx.now + patience);
-                    self.due.insert((cx.now + patience, *id));
+                    self.of.insert(*id, ctx.now + patience);
+                    self.due.insert((ctx.now + patience, *id));
                 }
             }
         }
@@ -45,14 +45,14 @@ impl Evictions {
     }
 
     /// Asks those to end whose time has come.
-    pub fn evict(&mut self, generation: u32, store: &mut Store, cx: &mut Cx<'_>) {
+    pub fn evict(&mut self, generation: u32, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
         if generation != self.generation {
             return;
         }
         self.armed = None;
-        while let Some((_, id)) = self.due.first().copied().filter(|(at, _)| *at <= cx.now) {
+        while let Some((_, id)) = self.due.first().copied().filter(|(at, _)| *at <= ctx.now) {
             self.cancel(id);
-            store.terminate(id, cx);
+            store.terminate(id, ctx);
         }
     }
 
@@ -63,12 +63,12 @@ impl Evictions {
     }
 
     /// Queues its next deed, if it may act.
-    pub fn arm(&mut self, acts: bool, cx: &mut Cx<'_>) {
-        let next = self.due.first().map(|(at, _)| (*at).max(cx.now)).filter(|_| acts);
+    pub fn arm(&mut self, is_active: bool, ctx: &mut ClusterCtx<'_>) {
+        let next = self.due.first().map(|(at, _)| (*at).max(ctx.now)).filter(|_| is_active);
         if next != self.armed {
             (self.armed, self.generation) = (next, self.generation + 1);
             if let Some(at) = next {
-                cx.schedule(at, KubeEvent::Evict(self.generation));
+                ctx.schedule(at, KubeEvent::Evict(self.generation));
             }
         }
     }

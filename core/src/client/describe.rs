@@ -3,15 +3,15 @@
 use super::Client;
 use crate::ids::MemberId;
 use crate::kernel::time::Time;
-use crate::observe::words;
+use crate::observe::text;
 use crate::scenario::{Load, Scenario};
 use crate::sim::event::{Answer, ClientEvent};
 
 impl Client {
     /// What an event that is about to be handled at `now` is; `None`: nothing happens.
-    pub fn event_words(&self, event: ClientEvent, now: Time, scenario: &Scenario) -> Option<String> {
-        let (me, op) = (&self.spec.name, words::op(self.spec.op));
-        let name = |index: u8| words::member(scenario, MemberId { cluster: self.cluster, index });
+    pub fn describe_event(&self, event: ClientEvent, now: Time, scenario: &Scenario) -> Option<String> {
+        let (me, op) = (&self.spec.name, text::op(self.spec.op));
+        let name = |index: u8| text::member(scenario, MemberId { cluster: self.cluster, index });
         let on = now < self.spec.stop && self.left > 0;
         match event {
             ClientEvent::Next => on.then(|| match self.spec.load {

@@ -1,27 +1,27 @@
 //! A cluster's next event in plain words, for whoever watches it step by step.
 
-use crate::etcd::cluster::Cluster;
+use crate::etcd::cluster::EtcdCluster;
 use crate::etcd::raft::Role;
 use crate::etcd::raft::message::{Kind, Message};
 use crate::etcd::transport::stream_blocked;
 use crate::kernel::time::Time;
 use crate::network::Network;
-use crate::observe::words;
+use crate::observe::text;
 use crate::scenario::Scenario;
 use crate::sim::event::{EtcdEvent, Step};
 
-impl Cluster {
+impl EtcdCluster {
     /// What an event that is about to be handled at `now` is; `None`: a timer that was put off or cancelled, so that nothing happens.
-    pub fn event_words(&self, event: EtcdEvent, now: Time, net: &Network, scenario: &Scenario) -> Option<String> {
-        let name = |index: u8| words::member(scenario, self.members[index as usize].id);
+    pub fn describe_event(&self, event: EtcdEvent, now: Time, net: &Network, scenario: &Scenario) -> Option<String> {
+        let name = |index: u8| text::member(scenario, self.members[index as usize].id);
         let server = |index: u8| self.server(index);
         match event {
             EtcdEvent::Deliver(slot, delivery) => {
                 let due = self.in_flight[slot as usize].delivery == delivery;
                 due.then(|| self.arrival(slot, net, scenario)).flatten()
             }
-            EtcdEvent::Beat(index, generation) => {
-                let leader = server(index).filter(|s| s.beat == generation && s.raft.role == Role::Leader)?;
+            EtcdEvent::HeartbeatTick(index, generation) => {
+                let leader = server(index).filter(|s| s.heartbeat_generation == generation && s.raft.role == Role::Leader)?;
                 let busy = if leader.write.is_some() { ", but its disk is busy" } else { "" };
                 Some(format!("{}'s heartbeat is due{busy}", name(index)))
             }
@@ -50,8 +50,8 @@ impl Cluster {
                 let waits = reads.retry == generation && reads.context != 0 && reads.index.is_none();
                 waits.then(|| format!("{} asks again which index its reads need", name(index)))
             }
-            EtcdEvent::FastForward(index, generation) => {
-                let looks = server(index)?.fast_forward.is_some_and(|(current, _)| current == generation);
+            EtcdEvent::AdjustTicks(index, generation) => {
+                let looks = server(index)?.adjust_ticks.is_some_and(|(current, _)| current == generation);
                 looks.then(|| format!("{}, just started, looks for its peers", name(index)))
             }
             EtcdEvent::ChangesDue => Some("an operator waits no longer for a change of membership".to_owned()),
@@ -59,22 +59,22 @@ impl Cluster {
                 server(index)?.stopping.filter(|(current, _)| *current == generation)?;
                 Some(format!("{}, told to stop, looks whether another leads", name(index)))
             }
-            EtcdEvent::Stream(index, generation) => self.stream_words(index as usize, generation, now, net, scenario),
+            EtcdEvent::Stream(index, generation) => self.describe_stream(index as usize, generation, now, net, scenario),
             EtcdEvent::Chunk(_, generation) => {
                 let transfer = self.transfers.iter().find(|transfer| transfer.is_due(generation))?;
-                let left = words::bytes(transfer.left);
+                let left = text::bytes(transfer.left);
                 Some(format!("{} sends its database to {} ({left} left)", name(transfer.from), name(transfer.to)))
             }
-            EtcdEvent::Newcomer(index, look) => {
+            EtcdEvent::JoinStep(index, look) => {
                 let member = &self.members[index as usize];
-                let waits = member.newcomers_look == look && !member.halted && (member.learner || !member.published);
+                let waits = member.join_generation == look && !member.halted && (member.learner || !member.published);
                 waits.then(|| format!("{} asks to be a member, or for its vote", name(index)))
             }
             EtcdEvent::Fetched(index, generation) => {
                 let due = self.members[index as usize].starting == Some(generation);
                 due.then(|| format!("{} has restored what the backup bucket holds", name(index)))
             }
-            EtcdEvent::Passive(alarm, generation) => self.is_due(alarm, generation).then(|| self.alarm_words(alarm, scenario)),
+            EtcdEvent::Passive(kind, generation) => self.is_due(kind, generation).then(|| self.describe_timer(kind, scenario)),
             EtcdEvent::Work(token, step, life) => {
                 let member = &self.members[token.member as usize];
                 let client = scenario.client(token.client);
@@ -84,11 +84,11 @@ impl Cluster {
                     Step::Written => "has answered",
                 };
                 let runs = member.server.is_some() && member.lives as u32 == life;
-                runs.then(|| format!("{} {what} {} of {}", name(token.member), words::op(client.op), client.name))
+                runs.then(|| format!("{} {what} {} of {}", name(token.member), text::op(client.op), client.name))
             }
             EtcdEvent::Request(token) => {
                 let client = scenario.client(token.client);
-                Some(format!("{} of {} arrives at {}", words::op(client.op), client.name, name(token.member)))
+                Some(format!("{} of {} arrives at {}", text::op(client.op), client.name, name(token.member)))
             }
         }
     }
@@ -96,8 +96,8 @@ impl Cluster {
     fn arrival(&self, slot: u32, net: &Network, scenario: &Scenario) -> Option<String> {
         let flight = &self.in_flight[slot as usize];
         let message = flight.message.as_ref()?;
-        let name = |index: u8| words::member(scenario, self.members[index as usize].id);
-        let what = message_words(message, flight.writes.bytes, name(message.from));
+        let name = |index: u8| text::member(scenario, self.members[index as usize].id);
+        let what = describe_message(message, flight.writes.bytes, name(message.from));
         let stream = &self.streams[flight.stream as usize];
         let receiver = name(message.to);
         Some(if stream.epoch != flight.epoch || !stream.reader_open {
@@ -109,10 +109,10 @@ impl Cluster {
         })
     }
 
-    fn stream_words(&self, index: usize, generation: u32, now: Time, net: &Network, scenario: &Scenario) -> Option<String> {
+    fn describe_stream(&self, index: usize, generation: u32, now: Time, net: &Network, scenario: &Scenario) -> Option<String> {
         let stream = Some(&self.streams[index]).filter(|stream| stream.timer == generation)?;
         let (from, to) = self.ends(index);
-        let [from, to] = [from, to].map(|index| words::member(scenario, self.members[index as usize].id));
+        let [from, to] = [from, to].map(|index| text::member(scenario, self.members[index as usize].id));
         let hopeless = stream_blocked(self, net, index) || !stream.writer_open || now >= stream.patience_ends();
         Some(if !stream.reader_open {
             format!("{to} connects to {from}")
@@ -125,7 +125,7 @@ impl Cluster {
 }
 
 /// `append of etcd-main-0 (2 entries, 1.2 KiB)`.
-fn message_words(message: &Message, bytes: u64, from: &str) -> String {
+fn describe_message(message: &Message, bytes: u64, from: &str) -> String {
     let term = message.term;
     let refused = |answer: &str| format!("{answer} of {from} ({}, term {term})", if message.reject { "no" } else { "yes" });
     match message.kind {
@@ -135,8 +135,8 @@ fn message_words(message: &Message, bytes: u64, from: &str) -> String {
         Kind::VoteResponse => refused("vote"),
         Kind::Append => match message.entries.len() {
             0 => format!("append of {from} (no entries, committed up to {})", message.commit),
-            1 => format!("append of {from} (1 entry, {})", words::bytes(bytes)),
-            n => format!("append of {from} ({n} entries, {})", words::bytes(bytes)),
+            1 => format!("append of {from} (1 entry, {})", text::bytes(bytes)),
+            n => format!("append of {from} ({n} entries, {})", text::bytes(bytes)),
         },
         Kind::AppendResponse if message.reject => format!("refusal of {from} (index {})", message.index),
         Kind::AppendResponse => format!("acknowledgement of {from} (up to {})", message.index),

@@ -21,15 +21,15 @@ use crate::ids::{NodeKey, ZoneId};
 use crate::kernel::periodic::Periodic;
 use crate::kernel::rng::Purpose;
 use crate::kernel::time::Time;
-use crate::kube::context::Cx;
-use crate::kube::controller::limiter::Limiter;
+use crate::kube::controller::limiter::RateLimiter;
+use crate::kube::ctx::ClusterCtx;
 use crate::kube::event::KubeEvent;
 use crate::kube::kubelet::Kubelet;
 use crate::kube::record::{KubeRecord, Ready};
 use crate::kube::rule::taints::Effect;
 use crate::kube::rule::zone_state::{ZoneState, eviction_rate, zone_state};
 use crate::kube::store::Store;
-use crate::sim::Exact;
+use crate::sim::Stepping;
 
 /// What it remembers of a node.
 #[derive(Clone, Copy, Debug)]
@@ -44,8 +44,8 @@ struct Health {
 struct Zone {
     state: ZoneState,
     /// The state as it was last told: a leader that takes over begins with `Normal` itself.
-    told: ZoneState,
-    limiter: Limiter,
+    recorded: ZoneState,
+    limiter: RateLimiter,
     /// Nodes to be tainted.
     queue: VecDeque<NodeKey>,
     /// Its timer.
@@ -56,11 +56,11 @@ struct Zone {
 /// The controller.
 #[derive(Clone, Debug)]
 pub struct Lifecycle {
-    looks: Periodic,
+    checks: Periodic,
     health: BTreeMap<NodeKey, Health>,
     zones: BTreeMap<ZoneId, Zone>,
     /// It was last told that nothing is evicted.
-    told_paused: bool,
+    recorded_paused: bool,
     /// It has looked, with the same latency, from then on; what it saw before is in `health`.
     since: Time,
     /// Nodes have changed since its last look.
@@ -76,15 +76,15 @@ const PHASE: u32 = u32::MAX;
 
 impl Lifecycle {
     /// A controller that has seen all nodes healthy.
-    pub fn new(store: &Store, cx: &mut Cx<'_>) -> Self {
-        let timers = &cx.spec.timers;
-        let phase = cx.draws(Purpose::Phase, PHASE).draw(0).below(timers.monitor_period.as_nanos());
-        let zone = || Zone::new(ZoneState::Normal, 0, cx);
+    pub fn new(store: &Store, ctx: &mut ClusterCtx<'_>) -> Self {
+        let timers = &ctx.spec.timers;
+        let phase = ctx.draws(Purpose::Phase, PHASE).draw(0).below(timers.monitor_period.as_nanos());
+        let zone = || Zone::new(ZoneState::Normal, 0, ctx);
         Self {
-            looks: Periodic::new(Time::from_nanos(phase), timers.monitor_period),
+            checks: Periodic::new(Time::from_nanos(phase), timers.monitor_period),
             health: store.nodes().map(|(key, _)| (key, Health { lease: Time::ZERO, probe: Time::ZERO })).collect(),
             zones: store.nodes().map(|(_, node)| (node.zone, zone())).collect(),
-            told_paused: false,
+            recorded_paused: false,
             since: Time::ZERO,
             nodes_changed: false,
             stale: true,
@@ -94,9 +94,9 @@ impl Lifecycle {
     }
 
     /// A node has joined: it counts as healthy from now on.
-    pub fn add_node(&mut self, key: NodeKey, zone: ZoneId, cx: &Cx<'_>) {
-        self.health.insert(key, Health { lease: Time::ZERO, probe: cx.now });
-        self.zones.entry(zone).or_insert_with(|| Zone::new(ZoneState::Normal, 0, cx));
+    pub fn add_node(&mut self, key: NodeKey, zone: ZoneId, ctx: &ClusterCtx<'_>) {
+        self.health.insert(key, Health { lease: Time::ZERO, probe: ctx.now });
+        self.zones.entry(zone).or_insert_with(|| Zone::new(ZoneState::Normal, 0, ctx));
         self.nodes_changed();
     }
 
@@ -118,54 +118,54 @@ impl Lifecycle {
     }
 
     /// Another process takes over: it knows nothing.
-    pub fn begin(&mut self, store: &mut Store, kubelets: &BTreeMap<NodeKey, Kubelet>, cx: &mut Cx<'_>) {
+    pub fn begin(&mut self, store: &mut Store, kubelets: &BTreeMap<NodeKey, Kubelet>, ctx: &mut ClusterCtx<'_>) {
         self.health.clear();
         for zone in self.zones.values_mut() {
-            *zone = Zone::new(zone.told, zone.generation + 1, cx);
+            *zone = Zone::new(zone.recorded, zone.generation + 1, ctx);
         }
-        self.looks = Periodic::new(cx.now, cx.spec.timers.monitor_period);
-        (self.since, self.generation) = (cx.now, self.generation + 1);
-        self.look_at_all(store, kubelets, cx);
+        self.checks = Periodic::new(ctx.now, ctx.spec.timers.monitor_period);
+        (self.since, self.generation) = (ctx.now, self.generation + 1);
+        self.check_all(store, kubelets, ctx);
     }
 
     /// It can write again: tokens may have come meanwhile.
-    pub fn go_on(&mut self, store: &mut Store, cx: &mut Cx<'_>) {
-        (self.since, self.stale) = (cx.now, true);
+    pub fn go_on(&mut self, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
+        (self.since, self.stale) = (ctx.now, true);
         let zones: Vec<ZoneId> = self.zones.keys().copied().collect();
         for id in zones {
             self.zones.get_mut(&id).expect("it is one of them").armed = None;
-            self.release(id, store, cx);
+            self.release(id, store, ctx);
         }
     }
 
     /// Remembers what its looks have seen before now: it will not look for a while, or its news will be older or newer than so far.
-    pub fn catch_up(&mut self, kubelets: &BTreeMap<NodeKey, Kubelet>, cx: &Cx<'_>) {
-        if self.since == cx.now {
+    pub fn catch_up(&mut self, kubelets: &BTreeMap<NodeKey, Kubelet>, ctx: &ClusterCtx<'_>) {
+        if self.since == ctx.now {
             return;
         }
-        if let Some(look) = self.looks.before(cx.now) {
+        if let Some(check) = self.checks.before(ctx.now) {
             for (key, health) in &mut self.health {
-                let seen = health.seeing(kubelets[key].last_renewal(look - cx.latency), self.looks, self.since, cx);
-                if seen.probe <= look {
+                let seen = health.seeing(kubelets[key].last_renewal(check - ctx.latency), self.checks, self.since, ctx);
+                if seen.probe <= check {
                     *health = seen;
                 }
             }
         }
-        self.since = cx.now;
+        self.since = ctx.now;
     }
 
     /// Its look at all nodes.
-    pub fn look(&mut self, generation: u32, store: &mut Store, kubelets: &BTreeMap<NodeKey, Kubelet>, cx: &mut Cx<'_>) {
+    pub fn check(&mut self, generation: u32, store: &mut Store, kubelets: &BTreeMap<NodeKey, Kubelet>, ctx: &mut ClusterCtx<'_>) {
         if generation == self.generation {
-            self.look_at_all(store, kubelets, cx);
+            self.check_all(store, kubelets, ctx);
         }
     }
 
-    fn look_at_all(&mut self, store: &mut Store, kubelets: &BTreeMap<NodeKey, Kubelet>, cx: &mut Cx<'_>) {
+    fn check_all(&mut self, store: &mut Store, kubelets: &BTreeMap<NodeKey, Kubelet>, ctx: &mut ClusterCtx<'_>) {
         (self.nodes_changed, self.stale, self.armed) = (false, true, None);
         let mut counts: BTreeMap<ZoneId, (u64, u64)> = BTreeMap::new();
         for key in store.nodes().map(|(key, _)| key).collect::<Vec<_>>() {
-            self.judge(key, store, &kubelets[&key], cx);
+            self.judge(key, store, &kubelets[&key], ctx);
             let node = store.node(key);
             let (ready, not_ready) = counts.entry(node.zone).or_default();
             match node.ready {
@@ -173,37 +173,37 @@ impl Lifecycle {
                 Ready::Unknown => *not_ready += 1,
             }
         }
-        self.judge_zones(&counts, store, cx);
+        self.judge_zones(&counts, store, ctx);
         for zone in counts.into_keys() {
-            self.release(zone, store, cx);
+            self.release(zone, store, ctx);
         }
     }
 
     /// Brings a node's condition up to date, and its place in the queue.
-    fn judge(&mut self, key: NodeKey, store: &mut Store, kubelet: &Kubelet, cx: &mut Cx<'_>) {
+    fn judge(&mut self, key: NodeKey, store: &mut Store, kubelet: &Kubelet, ctx: &mut ClusterCtx<'_>) {
         let before = store.node(key).ready;
-        let renewal = kubelet.last_renewal(cx.now - cx.latency);
+        let renewal = kubelet.last_renewal(ctx.now - ctx.latency);
         let health = self.health.entry(key).or_insert_with(|| {
-            store.set_unreachable(key, Effect::NoExecute, false, cx);
-            Health { lease: renewal, probe: cx.now }
+            store.set_unreachable(key, Effect::NoExecute, false, ctx);
+            Health { lease: renewal, probe: ctx.now }
         });
-        if renewal + cx.latency <= cx.now {
-            *health = health.seeing(renewal, self.looks, self.since, cx);
+        if renewal + ctx.latency <= ctx.now {
+            *health = health.seeing(renewal, self.checks, self.since, ctx);
         }
-        if before == Ready::True && cx.now >= health.probe + cx.spec.timers.monitor_grace {
-            store.set_node_ready(key, Ready::Unknown, cx);
+        if before == Ready::True && ctx.now >= health.probe + ctx.spec.timers.monitor_grace {
+            store.set_node_ready(key, Ready::Unknown, ctx);
             let pods: Vec<_> = store.node(key).pods.iter().copied().collect();
             for pod in pods {
-                store.set_pod_ready(pod, false, cx);
+                store.set_pod_ready(pod, false, ctx);
             }
         }
         let node = store.node(key);
         let queue = &mut self.zones.get_mut(&node.zone).expect("every node's zone is known").queue;
-        let condition = if cx.spec.timers.queues_a_look_later { before } else { node.ready };
+        let condition = if ctx.spec.timers.queues_a_look_later { before } else { node.ready };
         match condition {
             Ready::True => {
                 queue.retain(|queued| *queued != key);
-                store.set_unreachable(key, Effect::NoExecute, false, cx);
+                store.set_unreachable(key, Effect::NoExecute, false, ctx);
             }
             Ready::Unknown if !node.is_unreachable(Effect::NoExecute) && !queue.contains(&key) => queue.push_back(key),
             Ready::Unknown => {}
@@ -211,8 +211,8 @@ impl Lifecycle {
     }
 
     /// `handleDisruption`: what zones are like, and what follows for their limiters.
-    fn judge_zones(&mut self, counts: &BTreeMap<ZoneId, (u64, u64)>, store: &mut Store, cx: &mut Cx<'_>) {
-        let options = &cx.spec.timers.disruption;
+    fn judge_zones(&mut self, counts: &BTreeMap<ZoneId, (u64, u64)>, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
+        let options = &ctx.spec.timers.disruption;
         let is_full = |state: ZoneState| state == ZoneState::FullDisruption;
         let state = |(ready, not_ready): (u64, u64)| zone_state(ready, not_ready, options);
         if counts.is_empty() {
@@ -226,53 +226,53 @@ impl Lifecycle {
             let new = state(count);
             if is_paused && !was_paused {
                 zone.queue.clear();
-                zone.limiter.set_rate(0.0, cx.now);
+                zone.limiter.set_rate(0.0, ctx.now);
             } else if !is_paused && (was_paused || new != zone.state) {
-                zone.limiter.set_rate(eviction_rate(new, count.0 + count.1, options), cx.now);
+                zone.limiter.set_rate(eviction_rate(new, count.0 + count.1, options), ctx.now);
             }
             if new != zone.state {
                 zone.state = new;
             }
-            if new != zone.told {
-                zone.told = new;
-                cx.record(KubeRecord::Zone(*id, new));
+            if new != zone.recorded {
+                zone.recorded = new;
+                ctx.record(KubeRecord::Zone(*id, new));
             }
         }
-        if std::mem::replace(&mut self.told_paused, is_paused) != is_paused {
-            cx.record(KubeRecord::EvictionPaused(is_paused));
+        if std::mem::replace(&mut self.recorded_paused, is_paused) != is_paused {
+            ctx.record(KubeRecord::EvictionPaused(is_paused));
         }
         if is_paused == was_paused {
             return;
         }
         for (key, health) in &mut self.health {
             if is_paused {
-                store.set_unreachable(*key, Effect::NoExecute, false, cx);
+                store.set_unreachable(*key, Effect::NoExecute, false, ctx);
             } else {
-                health.probe = cx.now;
+                health.probe = ctx.now;
             }
         }
     }
 
     /// Taints the nodes of a zone that its limiter lets through.
-    fn release(&mut self, id: ZoneId, store: &mut Store, cx: &mut Cx<'_>) {
+    fn release(&mut self, id: ZoneId, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
         let zone = self.zones.get_mut(&id).expect("every node's zone is known");
-        while !zone.queue.is_empty() && zone.limiter.take(cx.now) {
+        while !zone.queue.is_empty() && zone.limiter.take(ctx.now) {
             let key = zone.queue.pop_front().expect("it is not empty");
             if store.node(key).ready == Ready::Unknown {
-                store.set_unreachable(key, Effect::NoExecute, true, cx);
+                store.set_unreachable(key, Effect::NoExecute, true, ctx);
             }
         }
         let next = zone.limiter.next().filter(|_| !zone.queue.is_empty());
         if next != zone.armed {
             (zone.armed, zone.generation) = (next, zone.generation + 1);
             if let Some(next) = next {
-                cx.schedule(next, KubeEvent::Limiter(id, zone.generation));
+                ctx.schedule(next, KubeEvent::RateLimiter(id, zone.generation));
             }
         }
     }
 
     /// A zone's limiter may have a token.
-    pub fn token(&mut self, id: ZoneId, generation: u32, store: &mut Store, cx: &mut Cx<'_>) {
+    pub fn token(&mut self, id: ZoneId, generation: u32, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
         let zone = self.zones.get_mut(&id).expect("every node's zone is known");
         if zone.generation != generation {
             return;
@@ -280,66 +280,68 @@ impl Lifecycle {
         zone.armed = None;
         self.stale = true;
         // A look at this very moment comes first, and releases what it leaves.
-        if self.armed != Some(cx.now) {
-            self.release(id, store, cx);
+        if self.armed != Some(ctx.now) {
+            self.release(id, store, ctx);
         }
     }
 
     /// Hears of a node's condition: `NoSchedule` follows it at once.
-    pub fn reconcile(key: NodeKey, store: &mut Store, cx: &mut Cx<'_>) {
+    pub fn reconcile(key: NodeKey, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
         let Some(node) = store.get_node(key) else { return };
         let unreachable = node.ready == Ready::Unknown;
-        store.set_unreachable(key, Effect::NoSchedule, unreachable, cx);
+        store.set_unreachable(key, Effect::NoSchedule, unreachable, ctx);
     }
 
     /// Queues its next look, if it may act: the next of all, or the next at which something may change.
-    pub fn arm(&mut self, acts: bool, store: &Store, kubelets: &BTreeMap<NodeKey, Kubelet>, cx: &mut Cx<'_>) {
-        if !acts {
+    pub fn arm(&mut self, is_active: bool, store: &Store, kubelets: &BTreeMap<NodeKey, Kubelet>, ctx: &mut ClusterCtx<'_>) {
+        if !is_active {
             self.generation += u32::from(self.armed.take().is_some());
             return;
         }
         // One that is due now sees what has changed.
-        if !std::mem::take(&mut self.stale) || self.armed == Some(cx.now) {
+        if !std::mem::take(&mut self.stale) || self.armed == Some(ctx.now) {
             return;
         }
-        let timers = &cx.spec.timers;
+        let timers = &ctx.spec.timers;
         // A look may come just when a token does, and releases the node in its own place.
         let evicts = self.zones.values().any(|zone| zone.armed.is_some());
-        let skips = cx.exact == Exact::Fast && !evicts && timers.monitor_grace >= timers.lease_renewal + timers.monitor_period;
+        let skips = ctx.stepping == Stepping::FastForward
+            && !evicts
+            && timers.monitor_grace >= timers.lease_renewal + timers.monitor_period;
         let wanted = if self.nodes_changed || !skips {
-            Some(self.looks.after(cx.now))
+            Some(self.checks.after(ctx.now))
         } else {
             let healthy = store.nodes().filter(|(_, node)| node.ready == Ready::True);
-            healthy.filter_map(|(key, _)| self.expiry(key, &kubelets[&key], cx)).min()
+            healthy.filter_map(|(key, _)| self.expiry(key, &kubelets[&key], ctx)).min()
         };
         if wanted != self.armed {
             (self.armed, self.generation) = (wanted, self.generation + 1);
             if let Some(at) = wanted {
-                cx.schedule(at, KubeEvent::Monitor(self.generation));
+                ctx.schedule(at, KubeEvent::Monitor(self.generation));
             }
         }
     }
 
     /// The look at which a node's grace period is over, unless it sees another renewal by then.
-    fn expiry(&self, key: NodeKey, kubelet: &Kubelet, cx: &Cx<'_>) -> Option<Time> {
-        let health = self.health[&key].seeing(kubelet.last_renewal(cx.now), self.looks, self.since, cx);
-        let look = self.looks.at_or_after(health.probe + cx.spec.timers.monitor_grace).max(self.looks.after(cx.now));
-        let seen = kubelet.next_renewal(cx.now).is_some_and(|renewal| renewal + cx.latency <= look);
-        (!seen).then_some(look)
+    fn expiry(&self, key: NodeKey, kubelet: &Kubelet, ctx: &ClusterCtx<'_>) -> Option<Time> {
+        let health = self.health[&key].seeing(kubelet.last_renewal(ctx.now), self.checks, self.since, ctx);
+        let check = self.checks.at_or_after(health.probe + ctx.spec.timers.monitor_grace).max(self.checks.after(ctx.now));
+        let seen = kubelet.next_renewal(ctx.now).is_some_and(|renewal| renewal + ctx.latency <= check);
+        (!seen).then_some(check)
     }
 }
 
 impl Health {
     /// After a renewal: it counts from the first look that sees it, of those since then.
-    fn seeing(self, renewal: Time, looks: Periodic, since: Time, cx: &Cx<'_>) -> Self {
-        let visible = (renewal + cx.latency).max(since);
-        if renewal > self.lease { Self { lease: renewal, probe: looks.at_or_after(visible) } } else { self }
+    fn seeing(self, renewal: Time, checks: Periodic, since: Time, ctx: &ClusterCtx<'_>) -> Self {
+        let visible = (renewal + ctx.latency).max(since);
+        if renewal > self.lease { Self { lease: renewal, probe: checks.at_or_after(visible) } } else { self }
     }
 }
 
 impl Zone {
-    fn new(told: ZoneState, generation: u32, cx: &Cx<'_>) -> Self {
-        let limiter = Limiter::new(cx.spec.timers.disruption.rate);
-        Self { state: ZoneState::Normal, told, limiter, queue: VecDeque::new(), armed: None, generation }
+    fn new(recorded: ZoneState, generation: u32, ctx: &ClusterCtx<'_>) -> Self {
+        let limiter = RateLimiter::new(ctx.spec.timers.disruption.rate);
+        Self { state: ZoneState::Normal, recorded, limiter, queue: VecDeque::new(), armed: None, generation }
     }
 }

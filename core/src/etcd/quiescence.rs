@@ -1,19 +1,19 @@
 //! A group at rest: heartbeats by arithmetic.
 //!
 //! A healthy group without requests exchanges nothing but heartbeats and their answers, and their outcome is known: every follower
-//! stays a follower. So at rest nothing is queued. [`Cluster::wake`] accounts for the beats that have passed, as if each had been
+//! stays a follower. So at rest nothing is queued. [`EtcdCluster::resume`] accounts for the beats that have passed, as if each had been
 //! sent: bytes, draws of delays, clocks, the leader's check of its quorum, and the one beat whose messages are under way. What the
 //! members know afterwards is what message by message would have left, to the nanosecond. (Who only counts bytes wakes nobody:
-//! [`Cluster::links`].)
+//! [`EtcdCluster::links`].)
 //!
 //! ```text
-//!   beat t0 ... try_rest: all quiet? -- no queue entries -- t: a request, a fault, the end --> wake(t)
+//!   beat t0 ... try_quiesce: all quiet? -- no queue entries -- t: a request, a fault, the end --> resume(t)
 //!       |  beats t0, t0+h, .. t0+(c-1)h < t  |  last heartbeat or its answer may still be under way: queued again
 //! ```
 //!
 //! It is exact or it is off: with loss, or delays that could carry a beat into the next, the group runs message by message.
 
-use crate::etcd::cluster::{Cluster, Context};
+use crate::etcd::cluster::{EtcdCluster, EtcdCtx};
 use crate::etcd::codec::{self, Writes};
 use crate::etcd::member::Server;
 use crate::etcd::raft::Role;
@@ -26,52 +26,52 @@ use crate::network::ledger::{Class, Volume};
 use crate::network::stream;
 use crate::network::wire::Burst;
 use crate::scenario::Path;
-use crate::sim::Exact;
+use crate::sim::Stepping;
 use crate::sim::event::EtcdEvent;
 
 /// A group at rest.
 #[derive(Clone, Copy, Debug)]
-pub struct Rest {
+pub struct Quiescence {
     /// The first beat that was not simulated.
     since: Time,
     leader: u8,
     followers: Members,
 }
 
-impl Cluster {
+impl EtcdCluster {
     /// Whether this member is part of a group at rest.
-    pub(super) fn is_at_rest(&self, index: u8) -> bool {
-        self.rest.is_some_and(|rest| rest.leader == index || rest.followers.contains(index))
+    pub(super) fn is_quiescent(&self, index: u8) -> bool {
+        self.quiescence.is_some_and(|quiescence| quiescence.leader == index || quiescence.followers.contains(index))
     }
 
     /// At a beat of `leader`: lets the group rest, if it may.
-    pub(super) fn try_rest(&mut self, leader: u8, cx: &mut Context<'_>) -> bool {
+    pub(super) fn try_quiesce(&mut self, leader: u8, ctx: &mut EtcdCtx<'_>) -> bool {
         if self.members[leader as usize].displaced {
             // The group of the one that displaced it may rest.
             return false;
         }
         let server = self.server_mut(leader);
         let progress = (server.raft.log.last(), self.members[leader as usize].read_rounds);
-        let busy = std::mem::replace(&mut self.last_beat, progress) != progress;
-        if busy || self.exact == Exact::Full || self.flying > 0 || !self.transfers.is_empty() {
+        let busy = std::mem::replace(&mut self.last_heartbeat, progress) != progress;
+        if busy || self.stepping == Stepping::EveryEvent || self.flying > 0 || !self.transfers.is_empty() {
             return false;
         }
-        let Some(followers) = self.followers_at_rest(leader, cx) else { return false };
-        self.rest = Some(Rest { since: cx.now, leader, followers });
+        let Some(followers) = self.quiescent_followers(leader, ctx) else { return false };
+        self.quiescence = Some(Quiescence { since: ctx.now, leader, followers });
         true
     }
 
     /// The followers of a group that may rest.
-    fn followers_at_rest(&self, leader: u8, cx: &Context<'_>) -> Option<Members> {
+    fn quiescent_followers(&self, leader: u8, ctx: &EtcdCtx<'_>) -> Option<Members> {
         let led = self.server(leader)?;
-        let config = led.raft.config;
+        let conf_state = led.raft.conf_state;
         let mut followers = Members::EMPTY;
         for index in (0..self.members.len() as u8).filter(|&index| index != leader) {
             if self.is_dark(index, leader) {
                 continue;
             }
             let follows = self.server(index).is_some_and(|server| is_quiet_follower(server, led));
-            if !follows || !config.members().contains(index) || !self.is_steady(leader, index, cx) {
+            if !follows || !conf_state.members().contains(index) || !self.is_steady(leader, index, ctx) {
                 return None;
             }
             followers.insert(index);
@@ -84,10 +84,10 @@ impl Cluster {
             }
         }
         let heard = followers.iter().all(|index| led.raft.progress[index as usize].recent_active);
-        let quorum = config.quorum.has(|index| index == leader || followers.contains(index));
-        let patience = self.options.tick * self.dialect.election_ticks > self.options.heartbeat_interval * 3;
+        let quorum = conf_state.quorum.has(|index| index == leader || followers.contains(index));
+        let patience = self.options.tick * self.config.election_ticks > self.options.heartbeat_interval * 3;
         let quiet =
-            heard && quorum && patience && self.dialect.election_beats >= 2 && is_idle(led) && led.raft.is_settled(followers);
+            heard && quorum && patience && self.config.election_heartbeats >= 2 && is_idle(led) && led.raft.is_settled(followers);
         quiet.then_some(followers)
     }
 
@@ -99,15 +99,15 @@ impl Cluster {
     }
 
     /// Both streams carry, lose nothing, and a beat's round trip ends before the next beat.
-    fn is_steady(&self, leader: u8, follower: u8, cx: &Context<'_>) -> bool {
+    fn is_steady(&self, leader: u8, follower: u8, ctx: &EtcdCtx<'_>) -> bool {
         let (there, back) = (self.stream_index(leader, follower), self.stream_index(follower, leader));
         let carries = |index: usize| {
             let stream = &self.streams[index];
-            stream.reader_open && stream.writer_open && self.held[index].is_empty() && !stream_blocked(self, cx.net, index)
+            stream.reader_open && stream.writer_open && self.held[index].is_empty() && !stream_blocked(self, ctx.net, index)
         };
         let (a, b) = (self.host(leader), self.host(follower));
-        let burst = Burst::of(200, cx.net.tls);
-        let round_trip = stream::bound(cx.net.path(a, b), burst).zip(stream::bound(cx.net.path(b, a), burst));
+        let burst = Burst::of(200, ctx.net.tls);
+        let round_trip = stream::bound(ctx.net.path(a, b), burst).zip(stream::bound(ctx.net.path(b, a), burst));
         carries(there)
             && carries(back)
             && round_trip
@@ -115,52 +115,52 @@ impl Cluster {
     }
 
     /// Ends the rest: everything is as if every beat before now had been simulated.
-    pub fn wake(&mut self, cx: &mut Context<'_>) {
-        let Some(Rest { since, leader, followers }) = self.rest.take() else { return };
+    pub fn resume(&mut self, ctx: &mut EtcdCtx<'_>) {
+        let Some(Quiescence { since, leader, followers }) = self.quiescence.take() else { return };
         let period = self.options.heartbeat_interval;
-        let passed = cx.now.since(since).as_nanos();
+        let passed = ctx.now.since(since).as_nanos();
         // The first beat was due when rest began; one that is due right now is still to come.
         let count = passed.div_ceil(period.as_nanos()).max(1);
         let server = self.server_mut(leader);
-        let beats = server.raft.beats + count;
-        let every = server.raft.dialect.election_beats;
-        server.raft.beats = beats % every;
+        let heartbeats = server.raft.heartbeats + count;
+        let every = server.raft.config.election_heartbeats;
+        server.raft.heartbeats = heartbeats % every;
         // The last beat that checked the quorum, counted from 1; 0: none did.
-        let checked = count.saturating_sub(beats % every);
-        if checked > 0 && server.raft.dialect.check_quorum {
+        let checked = count.saturating_sub(heartbeats % every);
+        if checked > 0 && server.raft.config.check_quorum {
             for (index, progress) in (0u8..).zip(&mut server.raft.progress) {
                 progress.recent_active = index == leader;
             }
         }
         for follower in followers.iter() {
-            let answered = self.account_beats(leader, follower, since, count, cx);
+            let answered = self.account_heartbeats(leader, follower, since, count, ctx);
             if answered >= checked.max(1) {
                 self.server_mut(leader).raft.progress[follower as usize].recent_active = true;
             }
         }
         // Heartbeats to those whose connection is closed came back as undeliverable, the last at least.
-        let last_beat = since + period * (count - 1);
+        let last_heartbeat = since + period * (count - 1);
         for silent in (0..self.members.len() as u8).filter(|&index| index != leader && !followers.contains(index)) {
-            if !self.streams[self.stream_index(leader, silent)].takes(last_beat) {
+            if !self.streams[self.stream_index(leader, silent)].takes(last_heartbeat) {
                 self.server_mut(leader).raft.unreachable(silent);
             }
         }
         let id = self.id;
         let server = self.server_mut(leader);
-        cx.fx.etcd(since + period * count, id, EtcdEvent::Beat(leader, server.beat));
+        ctx.fx.etcd(since + period * count, id, EtcdEvent::HeartbeatTick(leader, server.heartbeat_generation));
         for follower in followers.iter() {
-            self.arm_timer(follower, cx);
+            self.arm_timer(follower, ctx);
         }
     }
 
     /// From now on message by message.
-    pub fn never_rest(&mut self, cx: &mut Context<'_>) {
-        self.wake(cx);
-        self.exact = Exact::Full;
+    pub fn disable_quiescence(&mut self, ctx: &mut EtcdCtx<'_>) {
+        self.resume(ctx);
+        self.stepping = Stepping::EveryEvent;
     }
 
     /// A beat of a group at rest.
-    fn beat_at_rest(&self, leader: u8, follower: u8, net: &Network) -> Beat {
+    fn quiescent_heartbeat(&self, leader: u8, follower: u8, net: &Network) -> HeartbeatRound {
         let raft = &self.server(leader).expect("a leader serves").raft;
         let mut heartbeat = Message::new(Kind::Heartbeat, leader, follower);
         heartbeat.term = raft.term;
@@ -170,47 +170,49 @@ impl Cluster {
         let writes = [codec::writes(&heartbeat, false), codec::writes(&answer, false)];
         let bursts = writes.map(|writes| Burst::of(writes.bytes, net.tls));
         let streams = [self.stream_index(leader, follower), self.stream_index(follower, leader)];
-        Beat { streams, messages: [heartbeat, answer], writes, bursts }
+        HeartbeatRound { streams, messages: [heartbeat, answer], writes, bursts }
     }
 
     /// What the beats of a group at rest have brought a stream until now (that of this moment included), but which is not counted yet.
-    pub(super) fn rested(&self, index: usize, now: Time, net: &Network) -> Option<Volume> {
-        let Rest { since, leader, followers } = self.rest?;
+    pub(super) fn quiescent_volume(&self, index: usize, now: Time, net: &Network) -> Option<Volume> {
+        let Quiescence { since, leader, followers } = self.quiescence?;
         let (from, to) = self.ends(index);
         let (follower, way) = if from == leader { (to, 0) } else { (from, 1) };
         if !followers.contains(follower) || (way == 1 && to != leader) {
             return None;
         }
-        let beat = self.beat_at_rest(leader, follower, net);
+        let round = self.quiescent_heartbeat(leader, follower, net);
         let period = self.options.heartbeat_interval;
         let last = now.since(since).as_nanos() / period.as_nanos();
-        let (stream, path) = (&self.streams[beat.streams[0]], net.path(self.host(leader), self.host(follower)));
+        let (stream, path) = (&self.streams[round.streams[0]], net.path(self.host(leader), self.host(follower)));
         // A draw is needed only where the last heartbeat may still be under way.
         let sent = since + period * last + self.options.rpc_overhead;
-        let has_arrived = stream::bound(path, beat.bursts[0]).is_some_and(|longest| sent + longest <= now)
-            || sent + stream.delay_of(stream.sent() + last, path, beat.bursts[0]) <= now;
-        Some(beat.carried(way, [last + 1, last + u64::from(has_arrived)]))
+        let has_arrived = stream::bound(path, round.bursts[0]).is_some_and(|longest| sent + longest <= now)
+            || sent + stream.delay_of(stream.sent() + last, path, round.bursts[0]) <= now;
+        Some(round.carried(way, [last + 1, last + u64::from(has_arrived)]))
     }
 
     /// Accounts for `count` beats from `since` on to one follower; how many answers the leader has.
-    fn account_beats(&mut self, leader: u8, follower: u8, since: Time, count: u64, cx: &mut Context<'_>) -> u64 {
+    fn account_heartbeats(&mut self, leader: u8, follower: u8, since: Time, count: u64, ctx: &mut EtcdCtx<'_>) -> u64 {
         let (a, b) = (self.host(leader), self.host(follower));
-        let beat = self.beat_at_rest(leader, follower, cx.net);
-        let ([there, back], [burst, answer_burst]) = (beat.streams, beat.bursts);
+        let round = self.quiescent_heartbeat(leader, follower, ctx.net);
+        let ([there, back], [burst, answer_burst]) = (round.streams, round.bursts);
         let (first, first_answer) = (self.streams[there].sent(), self.streams[back].sent());
         // When the heartbeat of beat `k` (from 0) arrives, and when its answer does.
         let (interval, rpc_overhead) = (self.options.heartbeat_interval, self.options.rpc_overhead);
         let arrival = |cluster: &Self, k: u64| {
-            since + interval * k + cluster.streams[there].delay_of(first + k, cx.net.path(a, b), burst) + rpc_overhead
+            since + interval * k + cluster.streams[there].delay_of(first + k, ctx.net.path(a, b), burst) + rpc_overhead
         };
         let answered_at = |cluster: &Self, k: u64| {
-            arrival(cluster, k) + cluster.streams[back].delay_of(first_answer + k, cx.net.path(b, a), answer_burst) + rpc_overhead
+            arrival(cluster, k)
+                + cluster.streams[back].delay_of(first_answer + k, ctx.net.path(b, a), answer_burst)
+                + rpc_overhead
         };
         let last = count - 1;
         let arrives = arrival(self, last);
-        let heard = if arrives < cx.now { count } else { last };
+        let heard = if arrives < ctx.now { count } else { last };
         let answers = heard;
-        let received = if heard == count && answered_at(self, last) < cx.now { count } else { last };
+        let received = if heard == count && answered_at(self, last) < ctx.now { count } else { last };
         if heard > 0 {
             let at = arrival(self, heard - 1);
             self.streams[there].last_heard = at;
@@ -224,7 +226,7 @@ impl Cluster {
         let transfer = |burst: Burst, path: &Path| Duration::of_transfer(burst.bytes, path.bytes_per_s);
         let sent = since + interval * last;
         // The FIFO knows nothing of the hand-over at its end.
-        let (path, path_back) = (cx.net.path(a, b), cx.net.path(b, a));
+        let (path, path_back) = (ctx.net.path(a, b), ctx.net.path(b, a));
         let leaves = sent + transfer(burst, path);
         self.streams[there].skip(count, lane, leaves, arrives - rpc_overhead, path.bytes_per_s);
         let mut answer_leaves = Time::ZERO;
@@ -233,8 +235,8 @@ impl Cluster {
             let at = answered_at(self, answers - 1) - rpc_overhead;
             self.streams[back].skip(answers, lane, answer_leaves, at, path_back.bytes_per_s);
         }
-        for (way, index) in beat.streams.into_iter().enumerate() {
-            let Volume { count, bytes, wire } = beat.carried(way, [count, answers]);
+        for (way, index) in round.streams.into_iter().enumerate() {
+            let Volume { count, bytes, wire } = round.carried(way, [count, answers]);
             self.ledger.add(Class::Heartbeat, count, bytes, wire);
             self.meters[index].add_evenly(bytes, wire);
         }
@@ -243,27 +245,27 @@ impl Cluster {
             (true, false) => (1, [arrives, answer_leaves], due),
             (false, _) => (0, [sent, leaves], arrives),
         };
-        let Beat { streams, messages, writes, .. } = beat;
+        let HeartbeatRound { streams, messages, writes, .. } = round;
         let ([heartbeat, answer], index, writes) = (messages, streams[way], writes[way]);
         let message = if way == 0 { heartbeat } else { answer };
         let (stream, epoch) = (index as u16, self.streams[index].epoch);
         let message = Some(message);
         let slot = self.put_in_flight(InFlight { message, stream, epoch, writes, sent, leaves, arrives: None, delivery: 0 });
         self.flying += 1;
-        self.queue_delivery(slot, at, cx);
+        self.queue_delivery(slot, at, ctx);
         received
     }
 }
 
 /// A heartbeat, and its answer, as every beat of a rest sends them: to the follower, and back.
-struct Beat {
+struct HeartbeatRound {
     streams: [usize; 2],
     messages: [Message; 2],
     writes: [Writes; 2],
     bursts: [Burst; 2],
 }
 
-impl Beat {
+impl HeartbeatRound {
     /// What the stream of one way carries when so many are sent each way: its messages, and ACKs of the others.
     fn carried(&self, way: usize, sent: [u64; 2]) -> Volume {
         let (own, other) = (sent[way], sent[1 - way]);

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use crate::ids::{NodeKey, WorkloadId};
 use crate::kernel::time::{Duration, Time};
 use crate::kube::claim::Attachment;
-use crate::kube::context::Cx;
+use crate::kube::ctx::ClusterCtx;
 use crate::kube::event::KubeEvent;
 use crate::kube::name::{PodName, PodTag};
 use crate::kube::record::Ready;
@@ -44,72 +44,72 @@ impl Wait {
 
 impl Volumes {
     /// Hears of the pods and volumes of a workload, or of their nodes.
-    pub fn reconcile(&mut self, workload: WorkloadId, store: &mut Store, cx: &mut Cx<'_>) {
+    pub fn reconcile(&mut self, workload: WorkloadId, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
         for name in store.claims_of(workload) {
-            self.reconcile_claim(name, store, cx);
+            self.reconcile_claim(name, store, ctx);
         }
     }
 
-    fn reconcile_claim(&mut self, name: PodName, store: &mut Store, cx: &mut Cx<'_>) {
+    fn reconcile_claim(&mut self, name: PodName, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
         let claim = *store.claim(name).expect("it is one of the store's");
         let wanted = store.named(name).and_then(|pod| pod.node);
         match claim.attachment {
             Attachment::Free => {
                 if let Some(node) = wanted.filter(|node| store.node_exists(*node)) {
-                    self.ask(name, Attachment::Attaching(node), cx.spec.timers.attach, store, cx);
+                    self.ask(name, Attachment::Attaching(node), ctx.spec.timers.attach, store, ctx);
                 }
             }
             Attachment::Attached(node) if wanted == Some(node) => drop(self.of.remove(&name)),
             Attachment::Attached(node) if claim.mounted != Some(node) || !store.node_exists(node) => {
-                self.detach(name, node, false, store, cx);
+                self.detach(name, node, false, store, ctx);
             }
-            Attachment::Attached(node) => self.wait(name, node, store, cx),
+            Attachment::Attached(node) => self.wait(name, node, store, ctx),
             Attachment::Attaching(_) | Attachment::Detaching { .. } => {}
         }
     }
 
     /// Waits until it is unmounted; for so long only, if the node is not ready by then (`maxWaitForUnmountDuration`).
-    fn wait(&mut self, name: PodName, node: NodeKey, store: &mut Store, cx: &mut Cx<'_>) {
-        let patience = cx.spec.timers.force_detach;
+    fn wait(&mut self, name: PodName, node: NodeKey, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
+        let patience = ctx.spec.timers.force_detach;
         match self.of.get(&name).and_then(|wait| wait.unwanted) {
             None => {
-                self.expect(name, patience, cx);
-                self.of.entry(name).or_insert(Wait::NONE).unwanted = Some(cx.now);
+                self.expect(name, patience, ctx);
+                self.of.entry(name).or_insert(Wait::NONE).unwanted = Some(ctx.now);
             }
-            Some(since) if cx.now >= since + patience && store.node(node).ready != Ready::True => {
-                self.detach(name, node, true, store, cx);
+            Some(since) if ctx.now >= since + patience && store.node(node).ready != Ready::True => {
+                self.detach(name, node, true, store, ctx);
             }
             Some(_) => {}
         }
     }
 
-    fn detach(&mut self, name: PodName, node: NodeKey, forced: bool, store: &mut Store, cx: &mut Cx<'_>) {
-        self.ask(name, Attachment::Detaching { node, forced }, cx.spec.timers.detach, store, cx);
+    fn detach(&mut self, name: PodName, node: NodeKey, forced: bool, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
+        self.ask(name, Attachment::Detaching { node, forced }, ctx.spec.timers.detach, store, ctx);
     }
 
     /// Asks the cloud, which may refuse: then it is asked again later.
-    fn ask(&mut self, name: PodName, then: Attachment, takes: Duration, store: &mut Store, cx: &mut Cx<'_>) {
+    fn ask(&mut self, name: PodName, then: Attachment, takes: Duration, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
         let home = store.claim(name).expect("it is one of the store's").home;
         let wait = self.of.entry(name).or_insert(Wait::NONE);
-        if cx.now < wait.not_before {
+        if ctx.now < wait.not_before {
             return;
         }
-        if cx.cloud.attaches(home).is_ok() {
+        if ctx.cloud.attaches(home).is_ok() {
             *wait = Wait::NONE;
-            store.set_attachment(name, then, cx);
-            self.expect(name, takes, cx);
+            store.set_attachment(name, then, ctx);
+            self.expect(name, takes, ctx);
         } else {
             let pause = (BACK_OFF.0 * (1 << wait.refusals.min(8))).min(BACK_OFF.1);
-            (wait.refusals, wait.not_before) = (wait.refusals + 1, cx.now + pause);
-            self.expect(name, pause, cx);
+            (wait.refusals, wait.not_before) = (wait.refusals + 1, ctx.now + pause);
+            self.expect(name, pause, ctx);
         }
     }
 
-    fn expect(&mut self, name: PodName, takes: Duration, cx: &mut Cx<'_>) {
+    fn expect(&mut self, name: PodName, takes: Duration, ctx: &mut ClusterCtx<'_>) {
         let PodTag::Ordinal(ordinal) = name.tag else { unreachable!("only pods of StatefulSets claim volumes: {name:?}") };
         self.generation += 1;
         self.of.entry(name).or_insert(Wait::NONE).generation = self.generation;
-        cx.schedule(cx.now + takes, KubeEvent::Volume(name.workload, ordinal, self.generation));
+        ctx.schedule(ctx.now + takes, KubeEvent::Volume(name.workload, ordinal, self.generation));
     }
 
     /// A volume is gone.
@@ -118,22 +118,22 @@ impl Volumes {
     }
 
     /// What was begun is done, or waited for long enough. The node that has lost a volume it may still use.
-    pub fn due(&mut self, name: PodName, generation: u32, store: &mut Store, cx: &mut Cx<'_>) -> Option<NodeKey> {
+    pub fn due(&mut self, name: PodName, generation: u32, store: &mut Store, ctx: &mut ClusterCtx<'_>) -> Option<NodeKey> {
         self.of.get(&name).filter(|wait| wait.generation == generation)?;
         let attachment = store.claim(name)?.attachment;
         let mut lost = None;
         match attachment {
-            Attachment::Attaching(node) if store.node_exists(node) => store.set_attachment(name, Attachment::Attached(node), cx),
+            Attachment::Attaching(node) if store.node_exists(node) => store.set_attachment(name, Attachment::Attached(node), ctx),
             // Its machine went meanwhile.
-            Attachment::Attaching(_) => store.set_attachment(name, Attachment::Free, cx),
+            Attachment::Attaching(_) => store.set_attachment(name, Attachment::Free, ctx),
             Attachment::Detaching { node, .. } => {
                 store.set_mounted(name, None);
-                store.set_attachment(name, Attachment::Free, cx);
+                store.set_attachment(name, Attachment::Free, ctx);
                 lost = Some(node);
             }
             Attachment::Free | Attachment::Attached(_) => {}
         }
-        self.reconcile_claim(name, store, cx);
+        self.reconcile_claim(name, store, ctx);
         lost
     }
 }

@@ -125,7 +125,7 @@ pub fn began(fault: &Fault, scenario: &Scenario) -> String {
 }
 
 /// What still holds: `zone eu-west-1a without power`.
-pub fn goes_on(fault: &Fault, scenario: &Scenario) -> String {
+pub fn ongoing(fault: &Fault, scenario: &Scenario) -> String {
     match fault {
         Fault::NodeCrash(n) => format!("node {} still without power", node(*n, scenario)),
         Fault::ProcessKill(m) | Fault::GracefulStop(m) => format!("{} still stopped", process(*m, scenario)),
@@ -140,7 +140,7 @@ pub fn goes_on(fault: &Fault, scenario: &Scenario) -> String {
 }
 
 /// What ended: `zone eu-west-1a has power again`.
-pub fn over(fault: &Fault, scenario: &Scenario) -> String {
+pub fn ended(fault: &Fault, scenario: &Scenario) -> String {
     match fault {
         Fault::NodeCrash(n) => format!("node {} has power again", node(*n, scenario)),
         Fault::ProcessKill(m) | Fault::GracefulStop(m) => format!("{} is started again", process(*m, scenario)),

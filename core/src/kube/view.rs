@@ -3,11 +3,11 @@
 use serde::{Deserialize, Serialize};
 
 use crate::gardener::machine::Phase;
-use crate::gardener::machine::fleet::Machine;
+use crate::gardener::machine::machine_tables::Machine;
 use crate::ids::{NodeKey, ZoneId};
 use crate::kernel::time::Time;
 use crate::kube::claim::Attachment;
-use crate::kube::cluster::Plane;
+use crate::kube::cluster::KubeCluster;
 use crate::kube::kubelet::loss;
 use crate::kube::name::{MachineName, NodeName, PodName};
 use crate::kube::record::{Loss, Ready, Reason};
@@ -18,18 +18,18 @@ use crate::network::Network;
 
 /// The objects of a plane.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct PlanePicture {
+pub struct KubeClusterView {
     /// Its nodes: those of the start first.
-    pub nodes: Vec<NodePicture>,
+    pub nodes: Vec<NodeView>,
     /// Its machines, the oldest first.
-    pub machines: Vec<MachinePicture>,
+    pub machines: Vec<MachineView>,
     /// Its pods, the oldest first.
-    pub pods: Vec<PodPicture>,
+    pub pods: Vec<PodView>,
 }
 
 /// A node as the API has it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct NodePicture {
+pub struct NodeView {
     /// Which.
     pub key: NodeKey,
     /// Its name.
@@ -46,7 +46,7 @@ pub struct NodePicture {
 
 /// A machine as the API has it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct MachinePicture {
+pub struct MachineView {
     /// Its name.
     pub name: MachineName,
     /// Its zone.
@@ -63,7 +63,7 @@ pub struct MachinePicture {
 
 /// A pod as the API has it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct PodPicture {
+pub struct PodView {
     /// Its name.
     pub name: PodName,
     /// Its node, which may be gone.
@@ -76,50 +76,50 @@ pub struct PodPicture {
     pub terminating: bool,
     /// Its volume is not attached to its node.
     pub detached: bool,
-    /// Why no node suited it last.
-    pub refused: Option<Reason>,
+    /// Why the scheduler found no node for it at its last attempt.
+    pub unschedulable: Option<Reason>,
     /// Starts after the first.
     pub restarts: u32,
     /// When it was made.
     pub created: Time,
 }
 
-impl Plane {
+impl KubeCluster {
     /// Its objects now.
-    pub fn glance(&self, spec: &KubeClusterSpec, net: &Network) -> PlanePicture {
-        PlanePicture {
+    pub fn view(&self, spec: &KubeClusterSpec, net: &Network) -> KubeClusterView {
+        KubeClusterView {
             nodes: self.store().nodes().map(|(key, node)| of_node(key, node, net)).collect(),
-            machines: self.machines().fleet().machines().map(|(_, machine)| of_machine(machine, spec)).collect(),
+            machines: self.machines().tables().machines().map(|(_, machine)| of_machine(machine, spec)).collect(),
             pods: self.store().pods().map(|(_, pod)| self.of_pod(pod)).collect(),
         }
     }
 
-    fn of_pod(&self, pod: &Pod) -> PodPicture {
+    fn of_pod(&self, pod: &Pod) -> PodView {
         let attached = self.store().claim(pod.name).is_none_or(|claim| match claim.attachment {
             Attachment::Attached(node) => pod.node == Some(node),
             _ => false,
         });
-        PodPicture {
+        PodView {
             name: pod.name,
             node: pod.node,
             started: pod.started,
             ready: pod.ready,
             terminating: pod.terminating,
             detached: pod.node.is_some() && !attached,
-            refused: pod.refused,
+            unschedulable: pod.unschedulable,
             restarts: pod.restarts,
             created: pod.created,
         }
     }
 }
 
-fn of_node(key: NodeKey, node: &Node, net: &Network) -> NodePicture {
+fn of_node(key: NodeKey, node: &Node, net: &Network) -> NodeView {
     let (taints, lost) = (node.taints.to_vec(), loss(node.host, net));
-    NodePicture { key, name: node.name, zone: node.zone, ready: node.ready, taints, lost }
+    NodeView { key, name: node.name, zone: node.zone, ready: node.ready, taints, lost }
 }
 
-fn of_machine(machine: &Machine, spec: &KubeClusterSpec) -> MachinePicture {
-    MachinePicture {
+fn of_machine(machine: &Machine, spec: &KubeClusterSpec) -> MachineView {
+    MachineView {
         name: machine.name,
         zone: spec.machine_deployments[machine.name.deployment.0 as usize].zone,
         phase: machine.phase,

@@ -6,7 +6,7 @@ use crate::kube::spec::gardener::Seed;
 
 impl DruidFact {
     /// What happens to the pods of an etcd cluster of this name.
-    pub fn words(self, set: &str) -> String {
+    pub fn describe(self, set: &str) -> String {
         match self {
             Self::Relaxed => format!("{set}: members may share a zone, though they prefer not to"),
             Self::Required => format!("{set}: members must be in zones of their own again"),
@@ -27,7 +27,7 @@ impl DruidFact {
 
 impl ToleranceFact {
     /// What becomes of a shoot of this name.
-    pub fn words(self, shoot: &str) -> String {
+    pub fn describe(self, shoot: &str) -> String {
         match self {
             Self::Admitted(to) => format!("shoot {shoot} is to survive {}", failure(to)),
             Self::Denied(to, denial) => format!("shoot {shoot} is not made to survive {}: {denial}", failure(to)),
@@ -39,11 +39,11 @@ impl ToleranceFact {
 
 impl MigrationFact {
     /// What becomes of a shoot of this name.
-    pub fn words(self, shoot: &str, seeds: &[Seed]) -> String {
+    pub fn describe(self, shoot: &str, seeds: &[Seed]) -> String {
         let name = |seed: SeedId| &seeds[usize::from(seed.0)].name;
         let text = match self {
             Self::Admitted(from, to) => format!("is to move from seed {} to seed {}", name(from), name(to)),
-            Self::Denied(to, obstacle) => format!("does not move to seed {}: {obstacle}", name(to)),
+            Self::Denied(to, denial) => format!("does not move to seed {}: {denial}", name(to)),
             Self::Leaves => "leaves: its API servers and controllers are to end".to_owned(),
             Self::Closed => "has no API server left: its etcd makes a last snapshot".to_owned(),
             Self::Kept => "has its etcd in the backup bucket: the members are to end, with their volumes".to_owned(),

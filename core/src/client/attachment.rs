@@ -2,15 +2,15 @@
 
 use std::num::NonZeroU32;
 
-use crate::client::in_flight::Places;
-use crate::client::{Client, Surroundings};
+use crate::client::in_flight::Seats;
+use crate::client::{Client, ClientCtx};
 use crate::ids::ZoneId;
 use crate::network::HostId;
 use crate::scenario::{Load, Op, Target};
 
 /// An API server that clients are sent to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Seat {
+pub struct ServerAttachment {
     /// Which, as [`Running::key`](crate::kube::api::Running::key) tells it from others.
     pub server: u32,
     /// Where it runs.
@@ -25,35 +25,35 @@ pub struct Seat {
 
 impl Client {
     /// The places at its server that its requests take, and how many there are; `None`: they take none.
-    pub(super) fn places(&self) -> Option<(Places, NonZeroU32)> {
-        let (part, seat) = (self.spec.server?, self.seat?);
+    pub(super) fn seats(&self) -> Option<(Seats, NonZeroU32)> {
+        let (part, attachment) = (self.spec.server?, self.attachment?);
         let writes = !matches!(self.spec.op, Op::Range { .. });
-        Some((Places { cluster: part.cluster, server: seat.server, writes }, part.limit?))
+        Some((Seats { cluster: part.cluster, server: attachment.server, writes }, part.limit?))
     }
 
     /// The server it is a part of is another, is elsewhere, or shares with more or fewer; or (`None`) none serves in its place.
-    pub fn sit(&mut self, seat: Option<Seat>, at: &mut Surroundings<'_>) {
-        if self.seat == seat {
+    pub fn attach(&mut self, attachment: Option<ServerAttachment>, ctx: &mut ClientCtx<'_>) {
+        if self.attachment == attachment {
             return;
         }
-        self.seat = seat;
+        self.attachment = attachment;
         // A watch ends with its connection.
-        self.leave_watch(at);
-        let Some(seat) = seat else { return };
-        if seat.zone != self.spec.zone {
+        self.leave_watch(ctx);
+        let Some(attachment) = attachment else { return };
+        if attachment.zone != self.spec.zone {
             for member in 0..self.meters.len() as u8 {
-                let zone = at.net.zone(at.cluster.members[member as usize].host);
+                let zone = ctx.net.zone(ctx.cluster.members[member as usize].host);
                 self.member_leaves(member, zone);
             }
-            self.spec.zone = seat.zone;
+            self.spec.zone = attachment.zone;
         }
-        self.host = seat.host;
-        self.spec.target = seat.member.map_or(Target::All, Target::Member);
+        self.host = attachment.host;
+        self.spec.target = attachment.member.map_or(Target::All, Target::Member);
         match self.spec.load {
-            _ if self.spec.op == Op::Watch => self.seek(at),
+            _ if self.spec.op == Op::Watch => self.seek(ctx),
             Load::Open { interval, poisson } if !self.ticks => {
                 self.ticks = true;
-                self.wait((interval, poisson), at);
+                self.wait((interval, poisson), ctx);
             }
             Load::Open { .. } | Load::Closed { .. } => {}
         }

@@ -19,39 +19,39 @@ use crate::scenario::prices::Shape;
 #[derive(Clone, Debug)]
 pub(super) struct Split {
     scenario: Arc<Scenario>,
-    rooms: BTreeMap<(KubeClusterId, NodeName), Room>,
+    nodes: BTreeMap<(KubeClusterId, NodeName), NodePods>,
     homes: BTreeMap<(KubeClusterId, PodName), NodeName>,
     used: BTreeMap<(KubeClusterId, WorkloadId, Shape), u128>,
 }
 
 /// The pods of a node.
 #[derive(Clone, Debug, Default)]
-struct Room {
+struct NodePods {
     since: Time,
     pods: BTreeMap<WorkloadId, u32>,
 }
 
 impl Split {
     pub(super) fn new(scenario: &Arc<Scenario>) -> Self {
-        let (rooms, homes, used) = Default::default();
-        Self { scenario: Arc::clone(scenario), rooms, homes, used }
+        let (nodes, homes, used) = Default::default();
+        Self { scenario: Arc::clone(scenario), nodes, homes, used }
     }
 
     /// Takes note of a fact.
     pub(super) fn record(&mut self, at: Time, cluster: KubeClusterId, fact: &KubeRecord) {
         match *fact {
             KubeRecord::Pod(pod, PodFact::Bound(node)) if deployment(self.spec(cluster), node).is_some() => {
-                self.settle(at, cluster, node);
-                let room = self.rooms.entry((cluster, node)).or_default();
+                self.advance(at, cluster, node);
+                let room = self.nodes.entry((cluster, node)).or_default();
                 room.since = at;
                 *room.pods.entry(pod.workload).or_default() += 1;
                 self.homes.insert((cluster, pod), node);
             }
             KubeRecord::Pod(pod, PodFact::Removed) => {
                 let Some(node) = self.homes.remove(&(cluster, pod)) else { return };
-                self.settle(at, cluster, node);
+                self.advance(at, cluster, node);
                 // Of a node that is gone nothing is counted any more.
-                if let Some(room) = self.rooms.get_mut(&(cluster, node)) {
+                if let Some(room) = self.nodes.get_mut(&(cluster, node)) {
                     let pods = room.pods.get_mut(&pod.workload).expect("it is bound there");
                     *pods -= 1;
                     room.pods.retain(|_, pods| *pods > 0);
@@ -59,8 +59,8 @@ impl Split {
             }
             // Its machine is there no more, or nothing that runs on it is anybody's.
             KubeRecord::Node(node, NodeFact::Removed) => {
-                self.settle(at, cluster, node);
-                self.rooms.remove(&(cluster, node));
+                self.advance(at, cluster, node);
+                self.nodes.remove(&(cluster, node));
                 self.homes.retain(|(own, _), home| (*own, *home) != (cluster, node));
             }
             _ => {}
@@ -72,8 +72,8 @@ impl Split {
     }
 
     /// Gives the time since the last change on a node to its pods.
-    fn settle(&mut self, at: Time, cluster: KubeClusterId, node: NodeName) {
-        let Some(room) = self.rooms.get_mut(&(cluster, node)) else { return };
+    fn advance(&mut self, at: Time, cluster: KubeClusterId, node: NodeName) {
+        let Some(room) = self.nodes.get_mut(&(cluster, node)) else { return };
         let ns = u128::from(at.since(std::mem::replace(&mut room.since, at)).as_nanos());
         let spec = &self.scenario.kube.clusters[cluster.0 as usize];
         let Some(deployment) = deployment(spec, node).filter(|_| ns > 0) else { return };
@@ -93,8 +93,8 @@ impl Split {
     /// The time of machines that workloads have used until `now`, in nanoseconds.
     pub(super) fn used(&self, now: Time) -> BTreeMap<(KubeClusterId, WorkloadId, Shape), u128> {
         let mut all = self.clone();
-        for (cluster, node) in self.rooms.keys() {
-            all.settle(now, *cluster, *node);
+        for (cluster, node) in self.nodes.keys() {
+            all.advance(now, *cluster, *node);
         }
         all.used
     }

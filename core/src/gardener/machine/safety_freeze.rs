@@ -10,7 +10,7 @@ use crate::kernel::time::{Duration, Time};
 
 /// Whether it may act.
 #[derive(Clone, Debug)]
-pub struct Freeze {
+pub struct SafetyFreeze {
     checks: Periodic,
     patience: Duration,
     out: Option<Time>,
@@ -19,7 +19,7 @@ pub struct Freeze {
     resumes: Option<Time>,
 }
 
-impl Freeze {
+impl SafetyFreeze {
     /// The API is within reach. A check that finds it silent waits for so long before it freezes.
     pub const fn new(checks: Periodic, patience: Duration) -> Self {
         Self { checks, patience, out: None, frozen: false, resumes: None }
@@ -41,7 +41,7 @@ impl Freeze {
     }
 
     /// The API is back; when the controller goes on.
-    pub fn api_back(&mut self, now: Time) -> Time {
+    pub fn api_recovered(&mut self, now: Time) -> Time {
         let out = self.out.take().unwrap_or(now);
         self.frozen |= self.checks.at_or_after(out) + self.patience < now;
         let at = if self.frozen { self.checks.at_or_after(now) } else { now };
@@ -74,21 +74,21 @@ mod tests {
             (71, 160, 160, false),
             (71, 161, 190, true),
         ] {
-            let mut freeze = Freeze::new(checks, Duration::from_secs(30));
+            let mut freeze = SafetyFreeze::new(checks, Duration::from_secs(30));
             freeze.api_gone(s(gone));
             assert!(!freeze.may_act());
-            assert_eq!(freeze.api_back(s(back)), s(resumes), "{gone} to {back}");
+            assert_eq!(freeze.api_recovered(s(back)), s(resumes), "{gone} to {back}");
             assert_eq!((freeze.may_act(), freeze.resume(s(1))), (false, None));
             assert_eq!(freeze.resume(s(resumes)), Some(was_frozen));
             assert!(freeze.may_act());
         }
         // Gone once more before it went on: frozen still.
-        let mut freeze = Freeze::new(checks, Duration::from_secs(30));
+        let mut freeze = SafetyFreeze::new(checks, Duration::from_secs(30));
         freeze.api_gone(s(65));
-        assert_eq!(freeze.api_back(s(105)), s(130));
+        assert_eq!(freeze.api_recovered(s(105)), s(130));
         freeze.api_gone(s(120));
         assert_eq!(freeze.resume(s(130)), None);
-        assert_eq!(freeze.api_back(s(131)), s(190));
+        assert_eq!(freeze.api_recovered(s(131)), s(190));
         assert_eq!(freeze.resume(s(190)), Some(true));
     }
 }

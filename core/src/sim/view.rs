@@ -2,16 +2,16 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::etcd::picture::ClusterPicture;
+use crate::etcd::view::EtcdClusterView;
 use crate::ids::{EtcdId, KubeClusterId, MachineDeploymentId};
 use crate::kernel::time::Time;
-use crate::kube::glance::PlanePicture;
+use crate::kube::view::KubeClusterView;
 use crate::scenario::ActiveFault;
 use crate::sim::Simulation;
 
 /// The world now. Lists are in the scenario's order.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Picture {
+pub struct SimulationView {
     /// When.
     pub at: Time,
     /// Events handled so far.
@@ -19,9 +19,9 @@ pub struct Picture {
     /// Whether each node has power.
     pub powered: Vec<bool>,
     /// Each etcd cluster.
-    pub etcd: Vec<ClusterPicture>,
+    pub etcd: Vec<EtcdClusterView>,
     /// The objects of each Kubernetes cluster.
-    pub clusters: Vec<PlanePicture>,
+    pub clusters: Vec<KubeClusterView>,
     /// What is broken, in the order it began.
     pub faults: Vec<ActiveFault>,
     /// Bytes on the wire between every two zones since the start, row-major: `from * zones + to`.
@@ -35,7 +35,7 @@ impl Simulation {
     }
 
     /// The world as [`Simulation::run_until`] left it.
-    pub fn picture(&self) -> Picture {
+    pub fn view(&self) -> SimulationView {
         let ids = (0..self.clusters.len() as u16).map(EtcdId);
         let zones = self.scenario.zones.len();
         let mut zone_bytes = vec![0; zones * zones];
@@ -43,25 +43,25 @@ impl Simulation {
             let (from, to) = link.zones;
             zone_bytes[from.0 as usize * zones + to.0 as usize] += link.wire_bytes;
         }
-        Picture {
+        SimulationView {
             at: self.now,
             events: self.events,
             powered: (0u16..)
                 .zip(&self.scenario.nodes)
                 .map(|(n, _)| self.network.is_powered(crate::network::Network::host_of(crate::ids::NodeId(n))))
                 .collect(),
-            etcd: ids.map(|id| self.clusters[id.0 as usize].picture(self.members(id), &self.network)).collect(),
-            clusters: self.kube.glance(&self.scenario, &self.network),
+            etcd: ids.map(|id| self.clusters[id.0 as usize].view(self.members(id), &self.network)).collect(),
+            clusters: self.kube.view(&self.scenario, &self.network),
             faults: self.faults.active.clone(),
             zone_bytes,
         }
     }
 
-    /// From now on every heartbeat is a message, as under [`Exact::Full`](crate::sim::Exact::Full): what happens is the same, and all of it can be watched.
+    /// From now on every heartbeat is a message, as under [`Stepping::EveryEvent`](crate::sim::Stepping::EveryEvent): what happens is the same, and all of it can be watched.
     pub fn message_by_message(&mut self) {
         for id in (0..self.clusters.len() as u16).map(EtcdId) {
-            let (cluster, mut cx) = self.etcd_cluster(id);
-            cluster.never_rest(&mut cx);
+            let (cluster, mut ctx) = self.etcd_cluster(id);
+            cluster.disable_quiescence(&mut ctx);
         }
     }
 }
@@ -88,7 +88,7 @@ mod tests {
             fast.run_until(Time::ZERO + Duration::from_millis(1_003 * s), &mut |_, _| {});
             let mut slow = fast.clone();
             slow.message_by_message();
-            let (fast, slow) = (fast.picture(), slow.picture());
+            let (fast, slow) = (fast.view(), slow.view());
             assert_eq!(fast.etcd, slow.etcd);
             let messages = slow.etcd[0].messages.iter();
             assert!(messages.clone().all(|m| m.sent <= slow.at && m.arrives.is_none_or(|at| at >= slow.at)), "{slow:?}");
@@ -101,7 +101,7 @@ mod tests {
         let before = slow.events();
         slow.run_until(end, &mut |_, _| {});
         fast.run_until(end, &mut |_, _| {});
-        let (fast, slow) = (fast.picture(), slow.picture());
+        let (fast, slow) = (fast.view(), slow.view());
         assert!(slow.events - before > 1_000);
         assert_eq!((fast.etcd, fast.zone_bytes), (slow.etcd, slow.zone_bytes));
         assert!(seen.contains(&Kind::HeartbeatResponse) || seen.contains(&Kind::Heartbeat), "{seen:?}");

@@ -1,6 +1,6 @@
 //! What a plane's handlers see and ask for.
 
-use crate::etcd::cluster::Cluster;
+use crate::etcd::cluster::EtcdCluster;
 use crate::gardener::garden::Garden;
 use crate::gardener::machine::cloud::Cloud;
 use crate::ids::{KubeClusterId, MemberId, PodId};
@@ -14,12 +14,12 @@ use crate::kube::spec::{Component, KubeClusterSpec, Role};
 use crate::network::{HostId, Network};
 use crate::record::{Record, StopReason};
 use crate::scenario::Scenario;
-use crate::sim::Exact;
-use crate::sim::event::{Effects, Event, MemberOrder};
+use crate::sim::Stepping;
+use crate::sim::event::{ContainerEvent, Effects, Event};
 
 /// What all planes see and ask for.
 #[derive(Debug)]
-pub struct Surroundings<'a> {
+pub struct KubeCtx<'a> {
     /// Now.
     pub now: Time,
     /// The scenario.
@@ -27,7 +27,7 @@ pub struct Surroundings<'a> {
     /// Hosts and paths.
     pub net: &'a mut Network,
     /// The etcd clusters.
-    pub etcd: &'a [Cluster],
+    pub etcd: &'a [EtcdCluster],
     /// Where machines come from.
     pub cloud: &'a mut Cloud,
     /// What is asked for.
@@ -36,7 +36,7 @@ pub struct Surroundings<'a> {
 
 /// What one plane sees and asks for.
 #[derive(Debug)]
-pub struct Cx<'a> {
+pub struct ClusterCtx<'a> {
     /// Now.
     pub now: Time,
     /// Which plane.
@@ -50,11 +50,11 @@ pub struct Cx<'a> {
     /// Seed of all draws.
     pub seed: u64,
     /// How periodic work is simulated.
-    pub exact: Exact,
+    pub stepping: Stepping,
     /// Hosts and paths.
     pub net: &'a mut Network,
     /// The etcd clusters.
-    pub etcd: &'a [Cluster],
+    pub etcd: &'a [EtcdCluster],
     /// Where machines come from.
     pub cloud: &'a mut Cloud,
     /// Which shoot is bound to which seed.
@@ -64,12 +64,12 @@ pub struct Cx<'a> {
     /// What is asked for.
     pub fx: &'a mut Effects,
     /// What other planes are to hear.
-    pub signals: &'a mut Vec<Signal>,
+    pub process_statuses: &'a mut Vec<ProcessStatus>,
 }
 
 /// What a plane hears of a process that serves its API or acts through it.
 #[derive(Clone, Copy, Debug)]
-pub struct Signal {
+pub struct ProcessStatus {
     /// The plane that is to hear of it.
     pub cluster: KubeClusterId,
     /// Which program.
@@ -81,7 +81,7 @@ pub struct Signal {
     /// Where it runs.
     pub host: HostId,
     /// What has become of it.
-    pub process: Process,
+    pub process: ProcessChange,
 }
 
 /// A program that makes a plane work.
@@ -95,7 +95,7 @@ pub enum Program {
 
 /// What becomes of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Process {
+pub enum ProcessChange {
     /// Its container starts.
     Starts,
     /// It runs and is ready for work.
@@ -111,7 +111,7 @@ pub enum Process {
 /// Bits of the number of a pod.
 const PODS: u32 = 24;
 
-impl Cx<'_> {
+impl ClusterCtx<'_> {
     /// Queues an event of this plane.
     pub fn schedule(&mut self, at: Time, event: KubeEvent) {
         self.fx.schedule.push((at, Event::Kube(self.cluster, event)));
@@ -129,35 +129,35 @@ impl Cx<'_> {
 
     /// Tells whom a pod works for (as an etcd member: `member`), if it does, what becomes of its process on a host. (Before a process runs anew the one before it is
     /// gone.)
-    pub fn signal(&mut self, id: PodId, name: PodName, member: Option<MemberId>, host: HostId, process: Process) {
+    pub fn report_status(&mut self, id: PodId, name: PodName, member: Option<MemberId>, host: HostId, process: ProcessChange) {
         let workload = &self.spec.workloads[name.workload.0 as usize];
         let (cluster, program) = match workload.role {
             Role::ApiServer(cluster) => (cluster, Program::ApiServer),
             Role::Controller(cluster, component) => (cluster, Program::Controller(component)),
-            Role::Etcd(_) | Role::Other => return self.order(member, host, process),
+            Role::Etcd(_) | Role::Other => return self.container_event(member, host, process),
         };
         let replica = Replica::Pod(self.cluster, name);
         // Numbers of pods of different seeds must not be the same.
         let key = id.0 | u32::from(workload.member_range.first) << PODS;
-        self.signals.push(Signal { cluster, program, key, replica, host, process });
+        self.process_statuses.push(ProcessStatus { cluster, program, key, replica, host, process });
     }
 
     /// Tells the kubelet of an API server, if it is a pod, whether it is ready for clients. (Where it is none, nobody asks.)
     pub fn answers_probe(&mut self, key: u32, replica: Replica, host: HostId, ready: bool) {
         if let Replica::Pod(cluster, _) = replica {
-            let (program, key, process) = (Program::ApiServer, key & ((1 << PODS) - 1), Process::Ready(ready));
-            self.signals.push(Signal { cluster, program, key, replica, host, process });
+            let (program, key, process) = (Program::ApiServer, key & ((1 << PODS) - 1), ProcessChange::Ready(ready));
+            self.process_statuses.push(ProcessStatus { cluster, program, key, replica, host, process });
         }
     }
 
     /// The container of an etcd member starts or ends.
-    fn order(&mut self, member: Option<MemberId>, host: HostId, process: Process) {
+    fn container_event(&mut self, member: Option<MemberId>, host: HostId, process: ProcessChange) {
         let Some(member) = member else { return };
-        self.fx.orders.extend(match process {
-            Process::Starts => Some(MemberOrder::Run { member, host }),
-            Process::Runs | Process::Ready(_) => None,
-            Process::Stops => Some(MemberOrder::Terminate { member, host }),
-            Process::Gone(reason) => Some(MemberOrder::Halt { member, host, reason }),
+        self.fx.container_events.extend(match process {
+            ProcessChange::Starts => Some(ContainerEvent::Run { member, host }),
+            ProcessChange::Runs | ProcessChange::Ready(_) => None,
+            ProcessChange::Stops => Some(ContainerEvent::Terminate { member, host }),
+            ProcessChange::Gone(reason) => Some(ContainerEvent::Halt { member, host, reason }),
         });
     }
 }

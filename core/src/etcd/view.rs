@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::etcd::cluster::Cluster;
-use crate::etcd::member::{Member, Standing};
+use crate::etcd::cluster::EtcdCluster;
+use crate::etcd::member::{Member, MemberState};
 use crate::etcd::raft::message::Kind;
 use crate::etcd::snapshot::Transfer;
 use crate::kernel::time::Time;
@@ -13,25 +13,25 @@ use crate::sim::{MemberStatus, Role};
 
 /// A cluster now.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ClusterPicture {
+pub struct EtcdClusterView {
     /// Its members.
-    pub members: Vec<MemberPicture>,
+    pub members: Vec<MemberView>,
     /// Who leads: of those that think so, the one of the highest term.
     pub leader: Option<u8>,
     /// Services that the probe would find now (see [`crate::observe::availability`]).
-    pub offered: Vec<Service>,
+    pub available: Vec<Service>,
     /// Members that can be lost, whichever they are, before no majority is left; `None` where there is none.
-    pub spare: Option<u8>,
+    pub failure_tolerance: Option<u8>,
     /// Messages between members that are under way, in the order they were sent (then by sender and receiver). Heartbeats of a group at rest are not among them:
     /// [`Simulation::message_by_message`](crate::sim::Simulation::message_by_message) brings them.
-    pub messages: Vec<MessagePicture>,
+    pub messages: Vec<MessageView>,
     /// Databases under way.
-    pub transfers: Vec<TransferPicture>,
+    pub transfers: Vec<TransferView>,
 }
 
 /// A member now.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct MemberPicture {
+pub struct MemberView {
     /// Role, term and log.
     pub status: MemberStatus,
     /// Why its process does not serve; `None` where it does.
@@ -58,12 +58,12 @@ pub enum Down {
     /// It is starting.
     Starting,
     /// No etcd runs there: it stands by with what a backup bucket holds.
-    StandsBy,
+    Standby,
 }
 
 /// A message under way.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct MessagePicture {
+pub struct MessageView {
     /// Sender.
     pub from: u8,
     /// Receiver.
@@ -84,7 +84,7 @@ pub struct MessagePicture {
 
 /// A database under way to a follower.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct TransferPicture {
+pub struct TransferView {
     /// Sender.
     pub from: u8,
     /// Receiver.
@@ -95,38 +95,38 @@ pub struct TransferPicture {
     pub left: u64,
 }
 
-impl Cluster {
+impl EtcdCluster {
     /// The cluster now; `status` is that of its members.
-    pub fn picture(&self, status: Vec<MemberStatus>, net: &Network) -> ClusterPicture {
-        let transfer = |transfer: &Transfer| TransferPicture {
+    pub fn view(&self, status: Vec<MemberStatus>, net: &Network) -> EtcdClusterView {
+        let transfer = |transfer: &Transfer| TransferView {
             from: transfer.from,
             to: transfer.to,
             bytes: transfer.bytes(),
             left: transfer.left,
         };
-        ClusterPicture {
-            members: self.members.iter().zip(status).map(|(member, status)| self.member_picture(member, status)).collect(),
+        EtcdClusterView {
+            members: self.members.iter().zip(status).map(|(member, status)| self.member_view(member, status)).collect(),
             leader: self.leader(),
-            offered: self.services.offered().collect(),
-            spare: self.spare(net),
+            available: self.services.available().collect(),
+            failure_tolerance: self.failure_tolerance(net),
             messages: self.messages_under_way(),
             transfers: self.transfers.iter().map(transfer).collect(),
         }
     }
 
-    fn member_picture(&self, member: &Member, status: MemberStatus) -> MemberPicture {
+    fn member_view(&self, member: &Member, status: MemberStatus) -> MemberView {
         let server = member.server.as_deref();
-        let down = match (server, member.standing) {
+        let down = match (server, member.state) {
             (Some(_), _) => None,
-            (None, Standing::Future | Standing::Removed) => Some(Down::Absent),
-            (None, Standing::Standby) if member.held_down == 0 => Some(Down::StandsBy),
-            (None, Standing::Standby) => Some(Down::HeldDown),
-            (None, Standing::In) if member.starting.is_some() => Some(Down::Starting),
-            (None, Standing::In) if member.held_down > 0 || member.halted || member.displaced => Some(Down::HeldDown),
-            (None, Standing::In) => Some(Down::NoData),
+            (None, MemberState::Future | MemberState::Removed) => Some(Down::Absent),
+            (None, MemberState::Standby) if member.held_down == 0 => Some(Down::Standby),
+            (None, MemberState::Standby) => Some(Down::HeldDown),
+            (None, MemberState::Joined) if member.starting.is_some() => Some(Down::Starting),
+            (None, MemberState::Joined) if member.held_down > 0 || member.halted || member.displaced => Some(Down::HeldDown),
+            (None, MemberState::Joined) => Some(Down::NoData),
         };
         let may_campaign = server.filter(|server| server.raft.is_promotable() && !server.is_leader());
-        MemberPicture {
+        MemberView {
             down,
             follows: server.and_then(|server| server.raft.lead),
             campaigns_at: may_campaign.map(|server| server.raft.clock.deadline(server.raft.timeout_ticks)),
@@ -137,21 +137,25 @@ impl Cluster {
     }
 
     /// Members that can be lost before no voter reaches a majority.
-    fn spare(&self, net: &Network) -> Option<u8> {
+    fn failure_tolerance(&self, net: &Network) -> Option<u8> {
         let runs = |index: u8| self.server(index).is_some();
         let reach = |index: u8| {
-            let voters = self.server(index)?.raft.config.quorum.voters();
+            let voters = self.server(index)?.raft.conf_state.quorum.voters();
             let heard = |other: &u8| runs(*other) && (*other == index || net.is_open(self.host(index), self.host(*other)));
             let group = voters.iter().filter(heard).count();
             voters.contains(index).then_some(group)?.checked_sub(voters.len() / 2 + 1)
         };
-        (0..self.members.len() as u8).filter(|&index| self.is_in_service(index)).filter_map(reach).max().map(|spare| spare as u8)
+        (0..self.members.len() as u8)
+            .filter(|&index| self.is_in_service(index))
+            .filter_map(reach)
+            .max()
+            .map(|failure_tolerance| failure_tolerance as u8)
     }
 
-    fn messages_under_way(&self) -> Vec<MessagePicture> {
+    fn messages_under_way(&self) -> Vec<MessageView> {
         let under_way = self.in_flight.iter().filter_map(|flight| {
             let message = flight.message.as_ref()?;
-            Some(MessagePicture {
+            Some(MessageView {
                 from: message.from,
                 to: message.to,
                 kind: message.kind,

@@ -2,8 +2,8 @@
 
 use crate::gardener::outage::{Deletion, OutageFact};
 use crate::ids::MemberId;
-use crate::kube::cluster::Plane;
-use crate::kube::event::{KubeEvent, Stage, Watcher};
+use crate::kube::cluster::KubeCluster;
+use crate::kube::event::{ControllerKind, KubeEvent, Stage};
 use crate::kube::name::{NodeName, PodName, PodTag};
 use crate::kube::record::{
     HintsFact, KubeRecord, Loss, MachineFact, NodeFact, PodFact, Ready, Reason, Replica, ServerFact, Verb,
@@ -29,14 +29,14 @@ pub fn service_name(workload: &Workload, scenario: &Scenario) -> String {
 
 impl KubeRecord {
     /// What it says, names resolved.
-    pub fn words(&self, cluster: &KubeClusterSpec, scenario: &Scenario) -> String {
+    pub fn describe(&self, cluster: &KubeClusterSpec, scenario: &Scenario) -> String {
         let text = match *self {
             Self::Pod(name, fact) => {
                 let name = name.text(cluster);
                 match fact {
                     PodFact::Created => format!("{name} is made"),
                     PodFact::Bound(node) => format!("{name} goes to {}", node_name(node, cluster, scenario)),
-                    PodFact::Refused(reason) => format!("{name} finds no node: {}", reason.words()),
+                    PodFact::Unschedulable(reason) => format!("{name} finds no node: {}", reason.describe()),
                     PodFact::Started { restarts: 0 } => format!("{name} runs"),
                     PodFact::Started { restarts } => format!("{name} runs again (restart {restarts})"),
                     PodFact::Ready(true) => format!("{name} is ready"),
@@ -51,8 +51,8 @@ impl KubeRecord {
                     PodFact::VolumeDiscarded => format!("{name}'s volume is discarded"),
                     PodFact::Evicted(true) => format!("{name} is evicted"),
                     PodFact::Evicted(false) => format!("{name} is not evicted: its budget is spent"),
-                    PodFact::Hazard(true) => format!("{name} runs on, cut off, though it is gone"),
-                    PodFact::Hazard(false) => format!("{name} no longer runs where it was cut off"),
+                    PodFact::OrphanedContainer(true) => format!("{name} runs on, cut off, though it is gone"),
+                    PodFact::OrphanedContainer(false) => format!("{name} no longer runs where it was cut off"),
                 }
             }
             Self::Node(node, fact) => {
@@ -95,14 +95,14 @@ impl KubeRecord {
                 match fact {
                     OutageFact::Detected(Deletion::Fails) => format!("{zone} has an outage: its machines cannot be deleted"),
                     OutageFact::Detected(Deletion::Works) => format!("{zone} has an outage: its new machines get no nodes"),
-                    OutageFact::Over => format!("{zone} recovers: a machine runs again"),
+                    OutageFact::Ended => format!("{zone} recovers: a machine runs again"),
                 }
             }
             Self::MachineDeploymentScaled(deployment, desired) => {
                 format!("{} is to have {desired} machines", cluster.machine_deployments[deployment.0 as usize].name)
             }
             Self::ApiServer(replica, fact) => {
-                let name = replica.words(scenario);
+                let name = replica.describe(scenario);
                 match fact {
                     ServerFact::Runs => format!("the API server {name} runs"),
                     ServerFact::Ready(true) => format!("the API server {name} is sent clients"),
@@ -126,18 +126,18 @@ impl KubeRecord {
                 format!("the API {} {requests}", if up { "answers" } else { "does not answer" })
             }
             Self::Lease(component, Some(replica)) => {
-                format!("the {} {} leads", component_words(component), replica.words(scenario))
+                format!("the {} {} leads", component_name(component), replica.describe(scenario))
             }
-            Self::Acts(component, true) => format!("the {} acts", component_words(component)),
-            Self::Acts(component, false) => format!("the {} can do nothing", component_words(component)),
-            Self::Operation(task) => format!("an operator {}", task_words(task, cluster, scenario)),
-            Self::Lease(component, None) => format!("no {} leads", component_words(component)),
+            Self::ControllerActive(component, true) => format!("the {} acts", component_name(component)),
+            Self::ControllerActive(component, false) => format!("the {} can do nothing", component_name(component)),
+            Self::Operation(task) => format!("an operator {}", describe_task(task, cluster, scenario)),
+            Self::Lease(component, None) => format!("no {} leads", component_name(component)),
             Self::Druid(set, fact) => {
                 let set = &cluster.workloads[set.0 as usize];
-                fact.words(&format!("{}/{}", scenario.kube.word(set.namespace), set.name))
+                fact.describe(&format!("{}/{}", scenario.kube.word(set.namespace), set.name))
             }
-            Self::Tolerance(shoot, fact) => fact.words(&scenario.kube.shoots[usize::from(shoot)].name),
-            Self::Migration(shoot, fact) => fact.words(&scenario.kube.shoots[usize::from(shoot)].name, &scenario.kube.seeds),
+            Self::Tolerance(shoot, fact) => fact.describe(&scenario.kube.shoots[usize::from(shoot)].name),
+            Self::Migration(shoot, fact) => fact.describe(&scenario.kube.shoots[usize::from(shoot)].name, &scenario.kube.seeds),
             Self::Hints(service, fact) => {
                 let service = service_name(&cluster.workloads[service.0 as usize], scenario);
                 match fact {
@@ -152,7 +152,7 @@ impl KubeRecord {
 
 impl Replica {
     /// Its name.
-    pub fn words(self, scenario: &Scenario) -> String {
+    pub fn describe(self, scenario: &Scenario) -> String {
         match self {
             Self::Host(node) => format!("on {}", scenario.nodes[node.0 as usize].name),
             Self::Pod(cluster, pod) => pod.text(&scenario.kube.clusters[cluster.0 as usize]),
@@ -161,7 +161,7 @@ impl Replica {
 }
 
 /// A component's name, as it is deployed.
-pub const fn component_words(component: Component) -> &'static str {
+pub const fn component_name(component: Component) -> &'static str {
     match component {
         Component::ControllerManager => "kube-controller-manager",
         Component::Scheduler => "kube-scheduler",
@@ -173,7 +173,7 @@ pub const fn component_words(component: Component) -> &'static str {
 }
 
 /// What an operator does.
-pub fn task_words(task: Task, cluster: &KubeClusterSpec, scenario: &Scenario) -> String {
+pub fn describe_task(task: Task, cluster: &KubeClusterSpec, scenario: &Scenario) -> String {
     match task {
         Task::RollComponent(workload) => {
             format!("rolls {} out anew", cluster.workloads[workload.0 as usize].name)
@@ -187,7 +187,7 @@ pub fn task_words(task: Task, cluster: &KubeClusterSpec, scenario: &Scenario) ->
 
 impl Reason {
     /// What is wrong with the nodes.
-    pub const fn words(self) -> &'static str {
+    pub const fn describe(self) -> &'static str {
         match self {
             Self::Taints => "taints it does not tolerate",
             Self::NodeAffinity => "it may not run on such nodes",
@@ -213,36 +213,36 @@ pub const fn effect_words(effect: Effect) -> &'static str {
 
 impl KubeEvent {
     /// What is due.
-    pub fn words(&self, cluster: &Plane, spec: &KubeClusterSpec, scenario: &Scenario) -> String {
+    pub fn describe(&self, cluster: &KubeCluster, spec: &KubeClusterSpec, scenario: &Scenario) -> String {
         let node = |key| {
             cluster.store().get_node(key).map_or_else(|| "a new node".to_owned(), |node| node_name(node.name, spec, scenario))
         };
         let text = match *self {
-            Self::Work(Watcher::Lifecycle) => "the node lifecycle controller hears of nodes".to_owned(),
-            Self::Work(Watcher::Evict) => "the taint manager hears of nodes and pods".to_owned(),
-            Self::Work(Watcher::ReplicaSets) => "the ReplicaSet controller hears of pods".to_owned(),
-            Self::Work(Watcher::Kubelets) => "kubelets hear of their pods".to_owned(),
-            Self::Work(Watcher::StatefulSets) => "the StatefulSet controller hears of pods".to_owned(),
-            Self::Work(Watcher::DaemonSets) => "the DaemonSet controller hears of nodes and pods".to_owned(),
-            Self::Work(Watcher::Volumes) => "the attach/detach controller hears of nodes and pods".to_owned(),
-            Self::Work(Watcher::Endpoints) => "the endpoints controller hears of pods".to_owned(),
-            Self::Work(Watcher::Topology) => "the endpoints controller hears of nodes".to_owned(),
-            Self::Work(Watcher::Budgets) => "the disruption controller hears of pods".to_owned(),
-            Self::Work(Watcher::Machines) => "the machine controller hears of nodes".to_owned(),
-            Self::Work(Watcher::MachineSets) => "machine sets hear of machines".to_owned(),
-            Self::Work(Watcher::Druid) => "etcd-druid looks after the etcd clusters of a shoot".to_owned(),
-            Self::Work(Watcher::Gardenlet) => "gardenlet looks after a shoot".to_owned(),
+            Self::Work(ControllerKind::Lifecycle) => "the node lifecycle controller hears of nodes".to_owned(),
+            Self::Work(ControllerKind::Evict) => "the taint manager hears of nodes and pods".to_owned(),
+            Self::Work(ControllerKind::ReplicaSets) => "the ReplicaSet controller hears of pods".to_owned(),
+            Self::Work(ControllerKind::Kubelets) => "kubelets hear of their pods".to_owned(),
+            Self::Work(ControllerKind::StatefulSets) => "the StatefulSet controller hears of pods".to_owned(),
+            Self::Work(ControllerKind::DaemonSets) => "the DaemonSet controller hears of nodes and pods".to_owned(),
+            Self::Work(ControllerKind::Volumes) => "the attach/detach controller hears of nodes and pods".to_owned(),
+            Self::Work(ControllerKind::Endpoints) => "the endpoints controller hears of pods".to_owned(),
+            Self::Work(ControllerKind::Topology) => "the endpoints controller hears of nodes".to_owned(),
+            Self::Work(ControllerKind::Budgets) => "the disruption controller hears of pods".to_owned(),
+            Self::Work(ControllerKind::Machines) => "the machine controller hears of nodes".to_owned(),
+            Self::Work(ControllerKind::MachineSets) => "machine sets hear of machines".to_owned(),
+            Self::Work(ControllerKind::Druid) => "etcd-druid looks after the etcd clusters of a shoot".to_owned(),
+            Self::Work(ControllerKind::Gardenlet) => "gardenlet looks after a shoot".to_owned(),
             Self::Tolerance(_) => "a shoot is asked to survive more".to_owned(),
             Self::Migration(_, Stage::Uploaded) => "a snapshot of a shoot's etcd is in the backup bucket".to_owned(),
             Self::Migration(..) => "a shoot is to move to another seed".to_owned(),
-            Self::Thaw => "the machine controller goes on".to_owned(),
+            Self::Unfreeze => "the machine controller goes on".to_owned(),
             Self::Outage(_) => "what looks like a zone outage has lasted".to_owned(),
-            Self::Care(_) => "the care controller looks for stale pods".to_owned(),
+            Self::ShootCare(_) => "the care controller looks for stale pods".to_owned(),
             Self::Scan(_) => "the cluster autoscaler looks for pods that need more nodes".to_owned(),
             Self::Machines(_) => "the machine controller looks after a machine".to_owned(),
-            Self::Collect(_) => "the pod garbage collector looks for pods of nodes that are gone".to_owned(),
+            Self::PodGc(_) => "the pod garbage collector looks for pods of nodes that are gone".to_owned(),
             Self::Monitor(_) => "the node lifecycle controller looks at all nodes".to_owned(),
-            Self::Limiter(zone, _) => format!("another node of {} may be evicted", scenario.zones[zone.0 as usize].name),
+            Self::RateLimiter(zone, _) => format!("another node of {} may be evicted", scenario.zones[zone.0 as usize].name),
             Self::Evict(_) => "the taint manager's next eviction is due".to_owned(),
             Self::Schedule(_) => "the scheduler takes its next pod".to_owned(),
             Self::Drain(key) => format!("{} is to be rid of its pods", node(key)),
@@ -251,7 +251,7 @@ impl KubeEvent {
             Self::Link(..) => "an API server's connection to etcd has been silent for too long".to_owned(),
             Self::Readiness(..) => "an API server is asked whether it is ready".to_owned(),
             Self::ControlPlane(..) => "a host of the control plane runs its programs again".to_owned(),
-            Self::Election(component, _) => format!("something is due with the lease of {}", component_words(component)),
+            Self::Election(component, _) => format!("something is due with the lease of {}", component_name(component)),
             Self::Process(key, ..) => format!("a pod's process on {} is ready or has ended", node(key)),
             Self::Volume(workload, ordinal, _) => {
                 let name = PodName { workload, tag: PodTag::Ordinal(ordinal) };

@@ -1,20 +1,20 @@
 //! The objects of all planes at one moment, in words.
 
-use crate::gardener::machine::fleet::Machine;
+use crate::gardener::machine::machine_tables::Machine;
 use crate::ids::{KubeClusterId, NodeKey, WorkloadId};
 use crate::kernel::time::Time;
-use crate::kube::cluster::Plane;
+use crate::kube::cluster::KubeCluster;
+use crate::kube::describe::{effect_words, node_name};
 use crate::kube::record::Ready;
 use crate::kube::rule::taints::Taint;
 use crate::kube::spec::KubeClusterSpec;
 use crate::kube::store::{Node, Pod};
-use crate::kube::words::{effect_words, node_name};
 use crate::report::{MachineReport, NodeReport, PodPhase, PodReport, length, seconds};
 use crate::scenario::Scenario;
 
 /// All there is.
 #[derive(Clone, Debug, Default)]
-pub struct Objects {
+pub struct ObjectReports {
     /// Pods: by plane and workload, the oldest first.
     pub pods: Vec<PodReport>,
     /// Nodes: by plane, those of the start first.
@@ -23,15 +23,15 @@ pub struct Objects {
     pub machines: Vec<MachineReport>,
 }
 
-impl Plane {
+impl KubeCluster {
     /// Adds its objects as they are `now`.
-    pub fn picture(&self, id: KubeClusterId, now: Time, scenario: &Scenario, all: &mut Objects) {
+    pub fn report_objects(&self, id: KubeClusterId, now: Time, scenario: &Scenario, all: &mut ObjectReports) {
         let spec = &scenario.kube.clusters[id.0 as usize];
         let workloads = (0..spec.workloads.len() as u32).map(WorkloadId);
         let pods = workloads.flat_map(|workload| self.store().pods_of(workload));
         all.pods.extend(pods.map(|(_, pod)| self.pod(pod, spec, scenario)));
         all.nodes.extend(self.store().nodes().map(|(key, node)| self.node(key, node, spec, scenario)));
-        let machines = self.machines().fleet().machines();
+        let machines = self.machines().tables().machines();
         all.machines.extend(machines.map(|(_, machine)| self.machine(machine, now, spec, scenario)));
     }
 
@@ -47,14 +47,14 @@ impl Plane {
             zone: node.map(|node| scenario.zones[node.zone.0 as usize].name.clone()),
             phase: phase(pod),
             ready: pod.ready,
-            reason: pod.refused.map(|reason| reason.words().to_owned()),
+            reason: pod.unschedulable.map(|reason| reason.describe().to_owned()),
             restarts: pod.restarts,
             created_s: seconds(pod.created),
         }
     }
 
     fn node(&self, key: NodeKey, node: &Node, spec: &KubeClusterSpec, scenario: &Scenario) -> NodeReport {
-        let fleet = self.machines().fleet();
+        let tables = self.machines().tables();
         NodeReport {
             cluster: spec.name.clone(),
             name: node_name(node.name, spec, scenario),
@@ -65,7 +65,7 @@ impl Plane {
             }
             .to_owned(),
             taints: node.taints.iter().map(|taint| taint_text(taint, scenario)).collect(),
-            machine: fleet.of_node(key).and_then(|id| fleet.get(id)).map(|machine| machine.name.text(spec)),
+            machine: tables.of_node(key).and_then(|id| tables.get(id)).map(|machine| machine.name.text(spec)),
         }
     }
 

@@ -3,7 +3,7 @@
 use indexmap::IndexMap;
 
 use super::{CostKind, CostReport, PriceReport, Report, ToleranceCostReport};
-use crate::observe::words::dollars;
+use crate::observe::text::dollars;
 use crate::scenario::kube::gardener::FailureTolerance;
 use crate::scenario::prices::Check;
 
@@ -28,7 +28,7 @@ impl CostSplit {
     pub const ALL: [Self; 3] = [Self::Shoot, Self::Component, Self::ZonePair];
 
     /// In words.
-    pub const fn words(self) -> &'static str {
+    pub const fn describe(self) -> &'static str {
         match self {
             Self::Shoot => "shoot",
             Self::Component => "component",
@@ -40,7 +40,7 @@ impl CostSplit {
     fn part(self, row: &CostReport) -> Option<String> {
         match self {
             Self::Shoot => Some(row.shoot.clone().unwrap_or_else(|| "no shoot".to_owned())),
-            Self::Component => Some(row.component.clone().unwrap_or_else(|| row.kind.words().to_owned())),
+            Self::Component => Some(row.component.clone().unwrap_or_else(|| row.kind.describe().to_owned())),
             Self::ZonePair => row.from_zone.as_ref().zip(row.to_zone.as_ref()).map(|(from, to)| format!("{from} → {to}")),
         }
     }
@@ -59,7 +59,7 @@ pub struct ToleranceTable {
 
 impl CostKind {
     /// In words.
-    pub const fn words(self) -> &'static str {
+    pub const fn describe(self) -> &'static str {
         match self {
             Self::Machine => "machines",
             Self::Volume => "volumes",

@@ -6,15 +6,15 @@ use crate::ids::NodeKey;
 use crate::kernel::periodic::Periodic;
 use crate::kernel::rng::Purpose;
 use crate::kernel::time::Time;
-use crate::kube::context::Cx;
+use crate::kube::ctx::ClusterCtx;
 use crate::kube::event::KubeEvent;
 use crate::kube::store::Store;
-use crate::sim::Exact;
+use crate::sim::Stepping;
 
 /// The controller.
 #[derive(Clone, Debug)]
-pub struct Collector {
-    looks: Periodic,
+pub struct PodGarbageCollector {
+    checks: Periodic,
     /// Nodes that are gone: since when, and when a look missed them first.
     gone: BTreeMap<NodeKey, (Time, Option<Time>)>,
     armed: Option<Time>,
@@ -24,53 +24,53 @@ pub struct Collector {
 /// Entity of the draw of its phase, beyond all nodes.
 const PHASE: u32 = u32::MAX - 2;
 
-impl Collector {
+impl PodGarbageCollector {
     /// All nodes are there.
-    pub fn new(cx: &mut Cx<'_>) -> Self {
-        let period = cx.spec.timers.collect_period;
-        let phase = cx.draws(Purpose::Phase, PHASE).draw(0).below(period.as_nanos());
-        let looks = Periodic::new(Time::from_nanos(phase), period);
-        Self { looks, gone: BTreeMap::new(), armed: None, generation: 0 }
+    pub fn new(ctx: &mut ClusterCtx<'_>) -> Self {
+        let period = ctx.spec.timers.collect_period;
+        let phase = ctx.draws(Purpose::Phase, PHASE).draw(0).below(period.as_nanos());
+        let checks = Periodic::new(Time::from_nanos(phase), period);
+        Self { checks, gone: BTreeMap::new(), armed: None, generation: 0 }
     }
 
     /// A node is gone.
-    pub fn node_gone(&mut self, key: NodeKey, cx: &Cx<'_>) {
-        self.gone.insert(key, (cx.now, None));
+    pub fn node_gone(&mut self, key: NodeKey, ctx: &ClusterCtx<'_>) {
+        self.gone.insert(key, (ctx.now, None));
     }
 
     /// Its look: the pods of a node that it has missed for long enough (`quarantineTime`) go.
-    pub fn look(&mut self, generation: u32, store: &mut Store, cx: &mut Cx<'_>) {
+    pub fn check(&mut self, generation: u32, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
         if generation != self.generation {
             return;
         }
         self.armed = None;
         for (key, (since, missed)) in std::mem::take(&mut self.gone) {
             // One that goes at this very moment is missed at the next look.
-            let missed = missed.or((since < cx.now).then_some(cx.now));
-            if missed.is_none_or(|missed| cx.now < missed + cx.spec.timers.quarantine) {
+            let missed = missed.or((since < ctx.now).then_some(ctx.now));
+            if missed.is_none_or(|missed| ctx.now < missed + ctx.spec.timers.quarantine) {
                 self.gone.insert(key, (since, missed));
             } else if !store.node_exists(key) {
                 for pod in store.pods_on(key) {
-                    store.terminate(pod, cx);
-                    store.remove(pod, cx);
+                    store.terminate(pod, ctx);
+                    store.remove(pod, ctx);
                 }
             }
         }
     }
 
     /// Another process takes over: it has missed no node yet.
-    pub fn forget(&mut self, cx: &Cx<'_>) {
-        self.gone.values_mut().for_each(|gone| *gone = (cx.now, None));
+    pub fn forget(&mut self, ctx: &ClusterCtx<'_>) {
+        self.gone.values_mut().for_each(|gone| *gone = (ctx.now, None));
     }
 
     /// Queues its next look, if it may act.
-    pub fn arm(&mut self, acts: bool, cx: &mut Cx<'_>) {
-        let wanted = acts && (cx.exact == Exact::Full || !self.gone.is_empty());
+    pub fn arm(&mut self, is_active: bool, ctx: &mut ClusterCtx<'_>) {
+        let wanted = is_active && (ctx.stepping == Stepping::EveryEvent || !self.gone.is_empty());
         if wanted != self.armed.is_some() {
-            let next = wanted.then(|| self.looks.after(cx.now));
+            let next = wanted.then(|| self.checks.after(ctx.now));
             (self.armed, self.generation) = (next, self.generation + 1);
             if let Some(at) = next {
-                cx.schedule(at, KubeEvent::Collect(self.generation));
+                ctx.schedule(at, KubeEvent::PodGc(self.generation));
             }
         }
     }

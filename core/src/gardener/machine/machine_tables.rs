@@ -8,7 +8,7 @@ use super::meltdown::Sibling;
 use crate::ids::{MachineDeploymentId, NodeKey};
 use crate::kernel::rng::Purpose;
 use crate::kernel::time::Time;
-use crate::kube::context::Cx;
+use crate::kube::ctx::ClusterCtx;
 use crate::kube::name::{MachineName, draw_suffix};
 use crate::kube::record::{KubeRecord, MachineFact};
 use crate::kube::spec::KubeClusterSpec;
@@ -26,7 +26,7 @@ pub enum Vm {
     /// It is being made.
     Creating,
     /// It is there: its host, and the node it is to be.
-    There(HostId, NodeKey),
+    Running(HostId, NodeKey),
 }
 
 /// How far the deletion of a machine has come.
@@ -60,14 +60,14 @@ pub struct Machine {
     /// While [`Phase::Terminating`].
     pub deletion: Deletion,
     /// It goes first where there are too many.
-    pub unwanted: bool,
+    pub surplus: bool,
 }
 
 impl Machine {
     /// The node it is, or is to be.
     pub const fn node(&self) -> Option<NodeKey> {
         match self.vm {
-            Vm::There(_, node) => Some(node),
+            Vm::Running(_, node) => Some(node),
             Vm::Absent | Vm::Creating => None,
         }
     }
@@ -75,18 +75,18 @@ impl Machine {
 
 /// Machines of one template of a machine deployment (a `MachineSet`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Set {
+pub struct MachineSet {
     /// The hash of its template.
     pub template: u32,
     /// Machines that it is to have.
-    pub wanted: u32,
+    pub desired: u32,
 }
 
 #[derive(Clone, Debug)]
 struct Deployment {
     desired: u32,
     /// The oldest first; the last is the current one.
-    sets: Vec<Set>,
+    sets: Vec<MachineSet>,
     /// Roll-outs so far: numbers of draws.
     rolled: u64,
     names: u64,
@@ -95,7 +95,7 @@ struct Deployment {
 
 /// All machines of a plane.
 #[derive(Clone, Debug)]
-pub struct Fleet {
+pub struct MachineTables {
     machines: BTreeMap<MachineId, Machine>,
     deployments: Vec<Deployment>,
     made: u32,
@@ -108,31 +108,31 @@ const TEMPLATES: u64 = 1 << 32;
 /// Entity of the draws of a machine deployment's names, beyond all workloads.
 const NAMES: u32 = 1 << 31;
 
-impl Fleet {
+impl MachineTables {
     /// The machines of the nodes of the start, all running.
-    pub fn new(spec: &KubeClusterSpec, cx: &Cx<'_>) -> Self {
+    pub fn new(spec: &KubeClusterSpec, ctx: &ClusterCtx<'_>) -> Self {
         let state = |deployment: MachineDeploymentId| {
             let names = spec.nodes.iter().filter_map(|node| node.machine).filter(|name| name.deployment == deployment);
             let (desired, template) = (names.clone().count() as u32, names.map(|name| name.template).next());
-            let drawn = || cx.draws(Purpose::Suffix, NAMES | u32::from(deployment.0)).draw(0).word() as u32;
-            let sets = vec![Set { template: template.unwrap_or_else(drawn), wanted: desired }];
+            let drawn = || ctx.draws(Purpose::Suffix, NAMES | u32::from(deployment.0)).draw(0).word() as u32;
+            let sets = vec![MachineSet { template: template.unwrap_or_else(drawn), desired }];
             Deployment { desired, sets, rolled: 0, names: 0, changed: Time::ZERO }
         };
         let deployments = (0..spec.machine_deployments.len() as u16).map(MachineDeploymentId).map(state).collect();
-        let mut fleet = Self { machines: BTreeMap::new(), deployments, made: 0, touched: BTreeSet::new() };
+        let mut tables = Self { machines: BTreeMap::new(), deployments, made: 0, touched: BTreeSet::new() };
         for (key, node) in (0..).map(NodeKey).zip(&spec.nodes) {
             if let Some(name) = node.machine {
-                fleet.insert(name, Phase::Running, Vm::There(Network::host_of(node.node), key), cx.now);
+                tables.insert(name, Phase::Running, Vm::Running(Network::host_of(node.node), key), ctx.now);
             }
         }
-        fleet
+        tables
     }
 
     fn insert(&mut self, name: MachineName, phase: Phase, vm: Vm, now: Time) -> MachineId {
         let id = MachineId(self.made);
         self.made += 1;
-        let (unready, deletion, unwanted) = (None, Deletion::Status, false);
-        self.machines.insert(id, Machine { name, phase, since: now, created: now, vm, unready, deletion, unwanted });
+        let (unready, deletion, surplus) = (None, Deletion::Status, false);
+        self.machines.insert(id, Machine { name, phase, since: now, created: now, vm, unready, deletion, surplus });
         id
     }
 
@@ -187,7 +187,7 @@ impl Fleet {
     }
 
     /// The machine sets of a machine deployment, the oldest first; the last is the current one.
-    pub fn sets(&self, deployment: MachineDeploymentId) -> &[Set] {
+    pub fn sets(&self, deployment: MachineDeploymentId) -> &[MachineSet] {
         &self.deployments[deployment.0 as usize].sets
     }
 
@@ -195,23 +195,23 @@ impl Fleet {
     /// out.
     pub fn scale_sets(&mut self, deployment: MachineDeploymentId, sizes: &[u32]) {
         let sets = &mut self.deployments[deployment.0 as usize].sets;
-        sets.iter_mut().zip(sizes).for_each(|(set, size)| set.wanted = *size);
+        sets.iter_mut().zip(sizes).for_each(|(set, size)| set.desired = *size);
         let current = sets[sets.len() - 1].template;
-        sets.retain(|set| set.wanted > 0 || set.template == current);
+        sets.retain(|set| set.desired > 0 || set.template == current);
     }
 
     /// The machines of a machine deployment are to be replaced by others, of a new template.
-    pub fn roll(&mut self, deployment: MachineDeploymentId, cx: &Cx<'_>) {
+    pub fn roll(&mut self, deployment: MachineDeploymentId, ctx: &ClusterCtx<'_>) {
         let state = &mut self.deployments[deployment.0 as usize];
         state.rolled += 1;
-        let draw = cx.draws(Purpose::Suffix, NAMES | u32::from(deployment.0)).draw(TEMPLATES + state.rolled);
-        state.sets.push(Set { template: { draw }.word() as u32, wanted: 0 });
+        let draw = ctx.draws(Purpose::Suffix, NAMES | u32::from(deployment.0)).draw(TEMPLATES + state.rolled);
+        state.sets.push(MachineSet { template: { draw }.word() as u32, desired: 0 });
         self.touched.insert(deployment);
     }
 
     /// Makes a machine of a template.
-    pub fn create(&mut self, deployment: MachineDeploymentId, template: u32, cx: &mut Cx<'_>) -> MachineId {
-        let draws = cx.draws(Purpose::Suffix, NAMES | u32::from(deployment.0));
+    pub fn create(&mut self, deployment: MachineDeploymentId, template: u32, ctx: &mut ClusterCtx<'_>) -> MachineId {
+        let draws = ctx.draws(Purpose::Suffix, NAMES | u32::from(deployment.0));
         let state = &mut self.deployments[deployment.0 as usize];
         let name = loop {
             state.names += 1;
@@ -220,33 +220,33 @@ impl Fleet {
                 break name;
             }
         };
-        cx.record(KubeRecord::Machine(name, MachineFact::Created));
-        self.touch(deployment, cx.now);
-        self.insert(name, Phase::Pending, Vm::Absent, cx.now)
+        ctx.record(KubeRecord::Machine(name, MachineFact::Created));
+        self.touch(deployment, ctx.now);
+        self.insert(name, Phase::Pending, Vm::Absent, ctx.now)
     }
 
     /// A machine's phase; nothing if it is that.
-    pub fn set_phase(&mut self, id: MachineId, phase: Phase, cx: &mut Cx<'_>) {
+    pub fn set_phase(&mut self, id: MachineId, phase: Phase, ctx: &mut ClusterCtx<'_>) {
         let machine = self.get_mut(id);
         if machine.phase != phase {
-            (machine.phase, machine.since) = (phase, cx.now);
+            (machine.phase, machine.since) = (phase, ctx.now);
             let name = machine.name;
-            cx.record(KubeRecord::Machine(name, MachineFact::Phase(phase)));
-            self.touch(name.deployment, cx.now);
+            ctx.record(KubeRecord::Machine(name, MachineFact::Phase(phase)));
+            self.touch(name.deployment, ctx.now);
         }
     }
 
     /// A machine goes.
-    pub fn remove(&mut self, id: MachineId, cx: &mut Cx<'_>) {
+    pub fn remove(&mut self, id: MachineId, ctx: &mut ClusterCtx<'_>) {
         let machine = self.machines.remove(&id).expect("who removes a machine has it");
-        cx.record(KubeRecord::Machine(machine.name, MachineFact::Removed));
-        self.touch(machine.name.deployment, cx.now);
+        ctx.record(KubeRecord::Machine(machine.name, MachineFact::Removed));
+        self.touch(machine.name.deployment, ctx.now);
     }
 
     /// Another number of machines is wanted.
-    pub fn scale(&mut self, deployment: MachineDeploymentId, desired: u32, cx: &mut Cx<'_>) {
+    pub fn scale(&mut self, deployment: MachineDeploymentId, desired: u32, ctx: &mut ClusterCtx<'_>) {
         self.deployments[deployment.0 as usize].desired = desired;
-        cx.record(KubeRecord::MachineDeploymentScaled(deployment, desired));
+        ctx.record(KubeRecord::MachineDeploymentScaled(deployment, desired));
         self.touched.insert(deployment);
     }
 }
