@@ -2,7 +2,7 @@
 
 use zonefall_bench_wasm::engine::{Stepping, run, scenario};
 
-use crate::measure::{Samples, aim, head, spread, timed};
+use crate::measure::{Samples, goal, head, spread, timed};
 
 /// Three zones, a member in each; one process writes at 100/s.
 const BUSY: &str = include_str!("../scenarios/busy.json");
@@ -17,7 +17,7 @@ struct Case {
     stepping: Stepping,
     seconds: u64,
     /// Simulated seconds per second, at least.
-    aim: Option<f64>,
+    goal: Option<f64>,
 }
 
 /// Prints the figures; `scale` stretches what is simulated message by message.
@@ -28,22 +28,22 @@ pub(crate) fn bench(rounds: u64, scale: u64) {
             text: BUSY,
             stepping: Stepping::EveryEvent,
             seconds: 600 * scale,
-            aim: None,
+            goal: None,
         },
-        Case { name: "100 PUT/s, fast", text: BUSY, stepping: Stepping::FastForward, seconds: 600 * scale, aim: None },
+        Case { name: "100 PUT/s, fast", text: BUSY, stepping: Stepping::FastForward, seconds: 600 * scale, goal: None },
         Case {
             name: "idle, message by message",
             text: IDLE,
             stepping: Stepping::EveryEvent,
             seconds: 36_000 * scale,
-            aim: Some(150_000.0),
+            goal: Some(150_000.0),
         },
         Case {
             name: "idle, fast, a year",
             text: IDLE,
             stepping: Stepping::FastForward,
             seconds: YEAR_S,
-            aim: Some(YEAR_S as f64),
+            goal: Some(YEAR_S as f64),
         },
     ];
     let mut samples = [const { Vec::new() }; 4];
@@ -63,7 +63,7 @@ pub(crate) fn bench(rounds: u64, scale: u64) {
             speed.push(case.seconds as f64 / took.as_secs_f64());
         }
         let rate = speed.median() / case.seconds as f64 * events as f64;
-        let verdict = case.aim.map_or(String::new(), |least| format!("{least} {}; ", aim(speed.median() >= least)));
+        let verdict = case.goal.map_or(String::new(), |least| format!("{least} {}; ", goal(speed.median() >= least)));
         println!("  {:<34} {}  {verdict}{events}, {rate:.0}", case.name, spread(&speed, 0));
     }
     println!("  (a year's aim is a second: {YEAR_S} sim s/s)");

@@ -8,13 +8,13 @@ use zonefall_core::run::run;
 use zonefall_core::scenario::Scenario;
 use zonefall_core::sim::Options;
 
-use crate::measure::{Samples, aim, head, spread};
+use crate::measure::{Samples, goal, head, spread};
 
 /// 200 shoots in five seeds.
 const LANDSCAPE: &str = include_str!("../../scenarios/many-shoots.json");
 
 /// Wall seconds for 200 shoots, at most.
-const AIM: f64 = 5.0;
+const GOAL: f64 = 5.0;
 
 /// Prints wall time and memory for 50, 100, 200 and 400 shoots, without invariants and with all of them.
 pub(crate) fn bench(rounds: u64) {
@@ -37,7 +37,7 @@ pub(crate) fn bench(rounds: u64) {
                 events = report.events;
             }
             let memory = peak_mib().map_or_else(|| "?".to_owned(), |mib| mib.to_string());
-            let verdict = if shoots == 200 { format!("{AIM} {}; ", aim(wall.median() <= AIM)) } else { String::new() };
+            let verdict = if shoots == 200 { format!("{GOAL} {}; ", goal(wall.median() <= GOAL)) } else { String::new() };
             let name = format!("{shoots} shoots{}", if invariants { ", all invariants" } else { "" });
             println!("  {name:<34} {}  {verdict}{events}, {memory}", spread(&wall, 2));
             medians.push(wall.median());

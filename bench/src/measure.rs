@@ -65,6 +65,6 @@ pub(crate) fn head(first: &str, unit: &str, last: &str) {
 }
 
 /// How a figure stands to its aim.
-pub(crate) fn aim(reached: bool) -> &'static str {
+pub(crate) fn goal(reached: bool) -> &'static str {
     if reached { "reached" } else { "MISSED" }
 }

@@ -9,10 +9,10 @@ use zonefall_core::scenario::Scenario;
 use zonefall_core::sim::Options;
 
 use crate::landscape::{forget_peak, peak_mib};
-use crate::measure::{Samples, aim, head, spread};
+use crate::measure::{Samples, goal, head, spread};
 
 /// Wall seconds and MiB, at most.
-const AIM: (f64, u64) = (10.0, 1024);
+const GOAL: (f64, u64) = (10.0, 1024);
 
 /// Prints wall time, memory and events.
 pub(crate) fn bench(rounds: u64) {
@@ -30,9 +30,9 @@ pub(crate) fn bench(rounds: u64) {
         assert!(report.recovery.iter().all(|row| row.over), "every pod that was lost is back");
         events = report.events;
     }
-    let (seconds, mib) = AIM;
+    let (seconds, mib) = GOAL;
     let memory = peak_mib();
-    let verdict = aim(wall.median() <= seconds && memory.is_some_and(|peak| peak <= mib));
+    let verdict = goal(wall.median() <= seconds && memory.is_some_and(|peak| peak <= mib));
     let memory = memory.map_or_else(|| "?".to_owned(), |peak| peak.to_string());
     println!("  {:<34} {}  {seconds} s, {mib} MiB {verdict}; {events}, {memory}", "1,000 shoots, 30 days", spread(&wall, 2));
 }

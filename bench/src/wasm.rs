@@ -6,7 +6,7 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 use zonefall_bench_wasm::{outage, queueing};
 
-use crate::measure::{Samples, aim, head, spread, timed};
+use crate::measure::{Samples, goal, head, spread, timed};
 
 const TARGET: &str = "wasm32-unknown-unknown";
 
@@ -44,7 +44,7 @@ pub(crate) fn bench(rounds: u64, scale: u32) -> Result<()> {
         }
         let ratio = warm.ratio(&native);
         println!("  {:<34} {}", work.name.to_owned() + ", native", spread(&native, 1));
-        println!("  {:<34} {}  {ratio:.2}x, at most 1.5x {}", "    wasm", spread(&warm, 1), aim(ratio <= 1.5));
+        println!("  {:<34} {}  {ratio:.2}x, at most 1.5x {}", "    wasm", spread(&warm, 1), goal(ratio <= 1.5));
         println!("  {:<34} {}  {:.2}x", "    wasm, first call", spread(&first, 1), first.ratio(&native));
     }
     Ok(())

@@ -11,7 +11,7 @@ use zonefall_core::sim::Role;
 
 use crate::output::{BAD, DIM, GOOD, HEAD};
 use crate::page::Page;
-use crate::{planes, prices};
+use crate::{kube, prices};
 
 /// The whole report, with ANSI styles.
 pub(crate) fn report(report: &Report, page: &Page) -> String {
@@ -24,7 +24,7 @@ pub(crate) fn report(report: &Report, page: &Page) -> String {
         let words = format!("{DIM}Nothing happened to {quiet} of {} clusters: --format json has them.{DIM:#}", report.etcd.len());
         parts.push(page.text("", &words));
     }
-    parts.extend(planes::parts(report, page));
+    parts.extend(kube::parts(report, page));
     parts.extend(traffic(report, page));
     parts.extend(messages(report, page));
     parts.extend(prices::tolerance(report, page));

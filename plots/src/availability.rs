@@ -41,7 +41,8 @@ pub fn draw<DB: DrawingBackend>(report: &Report, name: &str, frame: &Frame, area
     }
     let mut names = Vec::new();
     for (kind, label, colour) in SERVICES {
-        let points: Vec<_> = steps(cluster, kind, end_s).into_iter().map(|(at, gone)| (at, gone / top_s)).collect();
+        let points: Vec<_> =
+            steps(cluster, kind, end_s).into_iter().map(|(at, unavailable_s)| (at, unavailable_s / top_s)).collect();
         canvas.series(&points, colour, 2)?;
         names.push((total(cluster, kind) / top_s, format!("{label}: {}", seconds(total(cluster, kind))), colour));
     }
@@ -49,7 +50,7 @@ pub fn draw<DB: DrawingBackend>(report: &Report, name: &str, frame: &Frame, area
 }
 
 /// Time without each service from the start to a moment, in seconds: what the chart shows there.
-pub fn gone(cluster: &EtcdReport, at_s: f64) -> Vec<(&'static str, f64)> {
+pub fn unavailable_s(cluster: &EtcdReport, at_s: f64) -> Vec<(&'static str, f64)> {
     let until = |kind| {
         let begun = cluster.outages.iter().filter(move |o| o.kind == kind && o.from_s < at_s);
         begun.map(|o| o.to_s.min(at_s) - o.from_s).sum()
@@ -63,12 +64,12 @@ fn total(cluster: &EtcdReport, kind: OutageKind) -> f64 {
 
 /// Time gone by time, both in seconds.
 fn steps(cluster: &EtcdReport, kind: OutageKind, end_s: f64) -> Vec<(f64, f64)> {
-    let (mut points, mut gone) = (vec![(0.0, 0.0)], 0.0);
+    let (mut points, mut unavailable_s) = (vec![(0.0, 0.0)], 0.0);
     for outage in cluster.outages.iter().filter(|o| o.kind == kind) {
-        points.push((outage.from_s, gone));
-        gone += outage.to_s - outage.from_s;
-        points.push((outage.to_s, gone));
+        points.push((outage.from_s, unavailable_s));
+        unavailable_s += outage.to_s - outage.from_s;
+        points.push((outage.to_s, unavailable_s));
     }
-    points.push((end_s, gone));
+    points.push((end_s, unavailable_s));
     points
 }

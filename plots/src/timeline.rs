@@ -61,7 +61,7 @@ pub fn draw<DB: DrawingBackend>(report: &Report, name: &str, frame: &Frame, area
         lane(&label, &bars, false)?;
     }
     for (i, member) in cluster.members.iter().enumerate() {
-        lane(&member.name, &reigns(cluster, &member.name, COLOURS[i % COLOURS.len()]), i == 0)?;
+        lane(&member.name, &leaderships(cluster, &member.name, COLOURS[i % COLOURS.len()]), i == 0)?;
     }
     for (i, (kind, label)) in SERVICES.into_iter().enumerate() {
         lane(label, &outages(cluster, kind), i == 0)?;
@@ -84,9 +84,9 @@ fn faults(report: &Report) -> Vec<(String, Vec<Bar>)> {
     lanes
 }
 
-fn reigns(cluster: &EtcdReport, member: &str, colour: RGBColor) -> Vec<Bar> {
-    let reigns = cluster.leaders.iter().filter(|l| l.leader == member);
-    reigns.map(|l| Bar { from_s: l.from_s, to_s: l.to_s, colour, text: format!("leads, term {}", l.term) }).collect()
+fn leaderships(cluster: &EtcdReport, member: &str, colour: RGBColor) -> Vec<Bar> {
+    let leaderships = cluster.leaders.iter().filter(|l| l.leader == member);
+    leaderships.map(|l| Bar { from_s: l.from_s, to_s: l.to_s, colour, text: format!("leads, term {}", l.term) }).collect()
 }
 
 fn outages(cluster: &EtcdReport, kind: OutageKind) -> Vec<Bar> {

@@ -27,7 +27,7 @@ mod peer_simulacra;
 
 use serde::{Deserialize, Serialize};
 
-use crate::measure::{Samples, aim, head, spread, timed};
+use crate::measure::{Samples, goal, head, spread, timed};
 
 /// What happens when a timer fires.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -181,10 +181,10 @@ fn print(timers: u32, tally: &Tally, samples: &[Samples; 6]) {
     }
     let floor = if four_ary.median() < binary.median() { four_ary } else { binary };
     let over_floor = kernel.ratio(floor);
-    println!("  kernel within 1.25x of the faster bare loop: {over_floor:.2}x, {}", aim(over_floor <= 1.25));
+    println!("  kernel within 1.25x of the faster bare loop: {over_floor:.2}x, {}", goal(over_floor <= 1.25));
     for (name, peer, least) in [("simcore", simcore, 2.5), ("nexosim", nexosim, 8.0)] {
         let factor = peer.ratio(kernel);
-        println!("  kernel {least}x as fast as {name}: {factor:.2}x, {}", aim(factor >= least));
+        println!("  kernel {least}x as fast as {name}: {factor:.2}x, {}", goal(factor >= least));
     }
 }
 

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
-use zonefall_browser::measure::{first_picture, frames, quantile, run_in_worker, run_natively, transfer};
+use zonefall_browser::measure::{first_view, frames, quantile, run_in_worker, run_natively, transfer};
 use zonefall_browser::page::{DESK, Motion, PHONE, Page, Theme};
 use zonefall_browser::server::Encoding;
 use zonefall_core::scenario::bundled;
@@ -27,7 +27,7 @@ fn bench() -> Result<()> {
     println!("The page, in Chromium, {}x{}", DESK.width, DESK.height);
     line("transfer, gzip", kib(transfer(Encoding::Gzip)?), "350 KiB");
     line("transfer, brotli", kib(transfer(Encoding::Brotli)?), "350 KiB");
-    let mut pictures = (0..RUNS).map(|_| first_picture()).collect::<Result<Vec<Duration>>>()?;
+    let mut pictures = (0..RUNS).map(|_| first_view()).collect::<Result<Vec<Duration>>>()?;
     pictures.sort_unstable();
     line("first picture, median", format!("{:.2} s", quantile(&pictures, 0.5).as_secs_f64()), "1 s");
     let page = Page::start(DESK, Motion::Full, Encoding::Brotli)?;
@@ -45,7 +45,7 @@ fn bench() -> Result<()> {
 /// Five members, slow enough to follow each message: what a frame costs most for.
 fn play_slowly(page: &Page) {
     page.open("");
-    page.see_first_picture();
+    page.see_first_view();
     page.choose("scenario-chooser", "five-members");
     page.see("verdict", "Writes");
     page.see_no("so-far");
@@ -86,14 +86,14 @@ fn screenshots(folder: &Path) -> Result<()> {
             let page = Page::new(view);
             page.theme(theme);
             page.open("");
-            page.see_first_picture();
+            page.see_first_view();
             // Played to just after the election, and paused there.
             page.see("verdict", "etcd-main-2 was elected");
             page.see_no("so-far");
             page.see_attribute("play", "aria-label", "Play");
             page.see("health", "etcd-main-2 leads");
             let path = folder.join(format!("page-{place}-{name}.png"));
-            std::fs::write(&path, page.picture()).with_context(|| path.display().to_string())?;
+            std::fs::write(&path, page.screenshot()).with_context(|| path.display().to_string())?;
             println!("{}", path.display());
         }
     }

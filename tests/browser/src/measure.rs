@@ -8,9 +8,9 @@ use serde_json::json;
 use zonefall_core::run::run;
 use zonefall_core::scenario::Scenario;
 use zonefall_core::sim::Options;
-use zonefall_web::engine::protocol::{self, Ask, LoadId, Tell};
+use zonefall_web::engine::protocol::{self, LoadId, WorkerRequest, WorkerResponse};
 
-use crate::page::{DESK, FIRST_PICTURE, Motion, Page};
+use crate::page::{DESK, FIRST_VIEW, Motion, Page};
 use crate::server::Encoding;
 
 /// What comes over the network until the page has started, in bytes, compressed as given: program, script, style, all of it.
@@ -20,7 +20,7 @@ use crate::server::Encoding;
 pub fn transfer(encoding: Encoding) -> Result<u64> {
     let page = Page::start(DESK, Motion::Full, encoding)?;
     page.open("");
-    page.see_first_picture();
+    page.see_first_view();
     Ok(page.server().sent())
 }
 
@@ -28,7 +28,7 @@ pub fn transfer(encoding: Encoding) -> Result<u64> {
 ///
 /// # Errors
 /// If the browser does not start.
-pub fn first_picture() -> Result<Duration> {
+pub fn first_view() -> Result<Duration> {
     // The second frame after it is there: the first one has been painted by then.
     const WATCH: &str = "
         const watch = new MutationObserver(() => {
@@ -38,7 +38,7 @@ pub fn first_picture() -> Result<Duration> {
         });
         watch.observe(document, { childList: true, subtree: true });";
     let page = Page::start(DESK, Motion::Full, Encoding::Brotli)?;
-    let watch = WATCH.replace("SELECTOR", &format!("{FIRST_PICTURE:?}"));
+    let watch = WATCH.replace("SELECTOR", &format!("{FIRST_VIEW:?}"));
     page.driver().cdp("Page.addScriptToEvaluateOnNewDocument", &json!({ "source": watch }))?;
     page.open("");
     let took_ms = page.wait_for("the first picture", || page.run("return window.firstPictureMs", &[]).as_f64());
@@ -92,16 +92,16 @@ pub fn run_in_worker(page: &Page, scenario: &str) -> Result<Run> {
         };";
     const HEARD: &str = "return [window.run.failed, window.run.told.splice(0).map(([ms, tell]) => [ms, Array.from(tell)])];";
     const BETWEEN: Duration = Duration::from_millis(200);
-    let ask = Ask::Load { load: LoadId(1), text: scenario.to_owned(), seed: None };
-    page.driver().execute(START, &[json!(protocol::write(&ask))])?;
+    let request = WorkerRequest::Load { load: LoadId(1), text: scenario.to_owned(), seed: None };
+    page.driver().execute(START, &[json!(protocol::write(&request))])?;
     let run = loop {
         std::thread::sleep(BETWEEN);
         let heard = page.driver().execute(HEARD, &[])?;
         let (failed, told): (Option<String>, Vec<(f64, Vec<u8>)>) = serde_json::from_value(heard)?;
         ensure!(failed.is_none(), "the worker failed: {failed:?}");
-        let tell = |bytes: &[u8]| protocol::read(bytes).context("the worker says what is no message");
+        let response = |bytes: &[u8]| protocol::read(bytes).context("the worker says what is no message");
         let ends = |(took_ms, bytes): &(f64, Vec<u8>)| {
-            tell(bytes).and_then(|tell| finished(Duration::from_secs_f64(took_ms / 1e3), tell)).transpose()
+            response(bytes).and_then(|response| finished(Duration::from_secs_f64(took_ms / 1e3), response)).transpose()
         };
         if let Some(run) = told.iter().find_map(ends) {
             break run;
@@ -112,12 +112,16 @@ pub fn run_in_worker(page: &Page, scenario: &str) -> Result<Run> {
 }
 
 /// The run that a message of the worker ends; `None`: it goes on.
-pub(crate) fn finished(took: Duration, tell: Tell) -> Result<Option<Run>> {
-    match tell {
-        Tell::Progress { done: true, report: Some(report), .. } => Ok(Some(Run { took, trace_hash: report.trace_hash })),
-        Tell::Refused { errors, .. } => bail!("the worker refused: {errors:?}"),
-        Tell::GaveUp { why, .. } => bail!("the worker gave up: {why}"),
-        Tell::Ready | Tell::Progress { .. } | Tell::Looked { .. } | Tell::Pong(_) => Ok(None),
+pub(crate) fn finished(took: Duration, response: WorkerResponse) -> Result<Option<Run>> {
+    match response {
+        WorkerResponse::Progress { done: true, report: Some(report), .. } => {
+            Ok(Some(Run { took, trace_hash: report.trace_hash }))
+        }
+        WorkerResponse::Invalid { errors, .. } => bail!("the worker refused: {errors:?}"),
+        WorkerResponse::GaveUp { why, .. } => bail!("the worker gave up: {why}"),
+        WorkerResponse::Ready | WorkerResponse::Progress { .. } | WorkerResponse::Viewed { .. } | WorkerResponse::Pong(_) => {
+            Ok(None)
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use anyhow::{Context, Result};
-use zonefall_web::engine::protocol::{self, Ask, LoadId, Tell};
+use zonefall_web::engine::protocol::{self, LoadId, WorkerRequest, WorkerResponse};
 
 use crate::given;
 use crate::measure::{self, Run};
@@ -33,7 +33,7 @@ impl Worker {
         let input = process.stdin.take().context("the input is piped")?;
         let output = process.stdout.take().context("the output is piped")?;
         let mut worker = Self { process, input, output };
-        anyhow::ensure!(worker.receive()? == Tell::Ready, "the worker says something before it is ready");
+        anyhow::ensure!(worker.receive()? == WorkerResponse::Ready, "the worker says something before it is ready");
         Ok(worker)
     }
 
@@ -42,7 +42,7 @@ impl Worker {
     /// # Errors
     /// What the worker says is wrong, or that it broke down.
     pub fn run(&mut self, load: LoadId, text: &str, seed: u64) -> Result<Run> {
-        let ask = Ask::Load { load, text: text.to_owned(), seed: Some(seed) };
+        let ask = WorkerRequest::Load { load, text: text.to_owned(), seed: Some(seed) };
         let message = protocol::write(&ask);
         self.input.write_all(&(message.len() as u32).to_le_bytes())?;
         self.input.write_all(&message)?;
@@ -54,7 +54,7 @@ impl Worker {
         }
     }
 
-    fn receive(&mut self) -> Result<Tell> {
+    fn receive(&mut self) -> Result<WorkerResponse> {
         let mut length = [0; 4];
         self.output.read_exact(&mut length).context("the worker broke down: its last words are above")?;
         let mut message = vec![0; u32::from_le_bytes(length) as usize];

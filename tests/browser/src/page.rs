@@ -25,7 +25,7 @@ const PAUSE: Duration = Duration::from_millis(50);
 
 /// The CSS selector of what one comes for: the page has started when the map shows who leads, or, where there is so much of Kubernetes
 /// that it shows no members of etcd, pods, or how many a node runs.
-pub const FIRST_PICTURE: &str = "#map-scene .member.leader, #map-scene .pod, #map-scene .part";
+pub const FIRST_VIEW: &str = "#map-scene .member.leader, #map-scene .pod, #map-scene .part";
 
 /// What the page is seen on: width and height in CSS pixels, and how many of the screen's pixels one has.
 #[derive(Clone, Copy, Debug)]
@@ -79,28 +79,28 @@ struct Browser {
 
 /// Tells a story on a desk and on a telephone. At the end of each the console must have had nothing to complain about.
 #[track_caller]
-pub fn story(tell: impl Fn(&Page)) {
-    story_with(&[DESK, PHONE], Motion::Reduced, tell);
+pub fn story(steps: impl Fn(&Page)) {
+    story_with(&[DESK, PHONE], Motion::Reduced, steps);
 }
 
 /// Tells a story of things that move, on both.
 #[track_caller]
-pub fn story_in_motion(tell: impl Fn(&Page)) {
-    story_with(&[DESK, PHONE], Motion::Full, tell);
+pub fn story_in_motion(steps: impl Fn(&Page)) {
+    story_with(&[DESK, PHONE], Motion::Full, steps);
 }
 
 /// Tells a story on one of them.
 #[track_caller]
-pub fn story_on(view: View, tell: impl Fn(&Page)) {
-    story_with(&[view], Motion::Reduced, tell);
+pub fn story_on(view: View, steps: impl Fn(&Page)) {
+    story_with(&[view], Motion::Reduced, steps);
 }
 
 #[track_caller]
-fn story_with(views: &[View], motion: Motion, tell: impl Fn(&Page)) {
-    let browser = told("a browser", Browser::start(Encoding::Identity)).into();
+fn story_with(views: &[View], motion: Motion, steps: impl Fn(&Page)) {
+    let browser = expect_ok("a browser", Browser::start(Encoding::Identity)).into();
     for view in views {
-        let page = told("an empty page", Page::of(&browser, *view, motion));
-        tell(&page);
+        let page = expect_ok("an empty page", Page::of(&browser, *view, motion));
+        steps(&page);
         let complaints = page.complaints();
         assert!(complaints.is_empty(), "the console complains:\n{}", complaints.join("\n"));
     }
@@ -158,26 +158,26 @@ impl Page {
     /// Goes to the page: with nothing, or with what stands behind its address, such as `#...`.
     #[track_caller]
     pub fn open(&self, behind: &str) {
-        told("the page loads", self.driver().go("about:blank"));
-        told("the page loads", self.driver().go(&(self.server().url() + behind)));
+        expect_ok("the page loads", self.driver().go("about:blank"));
+        expect_ok("the page loads", self.driver().go(&(self.server().url() + behind)));
     }
 
     /// Waits until the page shows what one comes for.
     #[track_caller]
-    pub fn see_first_picture(&self) {
-        self.wait_for("the first picture", || (!self.texts(FIRST_PICTURE).is_empty()).then_some(()));
+    pub fn see_first_view(&self) {
+        self.wait_for("the first picture", || (!self.texts(FIRST_VIEW).is_empty()).then_some(()));
     }
 
     /// Loads the page again.
     #[track_caller]
     pub fn reload(&self) {
-        told("the page loads again", self.driver().reload());
+        expect_ok("the page loads again", self.driver().reload());
     }
 
     /// The page's address.
     #[track_caller]
     pub fn url(&self) -> String {
-        told("the address", self.driver().url())
+        expect_ok("the address", self.driver().url())
     }
 
     /// What stands behind `#` in the page's address.
@@ -189,13 +189,13 @@ impl Page {
     /// Waits until something is so, and gives it.
     #[track_caller]
     pub fn wait_for<T>(&self, what: &str, mut found: impl FnMut() -> Option<T>) -> T {
-        told(what, until(|| Ok(found())))
+        expect_ok(what, until(|| Ok(found())))
     }
 
     /// Whether a thing is there now.
     #[track_caller]
     pub fn is_there(&self, id: &str) -> bool {
-        !told(id, self.driver().find(&by(id))).is_empty()
+        !expect_ok(id, self.driver().find(&by(id))).is_empty()
     }
 
     /// Waits until a thing has gone.
@@ -221,7 +221,7 @@ impl Page {
     #[track_caller]
     pub fn texts(&self, css: &str) -> Vec<String> {
         let found = || self.driver().find(css)?.iter().map(|element| self.driver().text(element)).collect::<Result<Vec<_>>>();
-        told(css, until(|| found().map(Some)))
+        expect_ok(css, until(|| found().map(Some)))
     }
 
     /// What a thing's attribute says now.
@@ -252,7 +252,7 @@ impl Page {
         const TEXTS: &str =
             "return [...document.querySelectorAll(arguments[0])].some(one => one.textContent.includes(arguments[1]))";
         let found = || self.driver().execute(TEXTS, &[json!(css), json!(part)]).map(|found| (found == true).then_some(()));
-        told(&format!("{part:?} among {css}"), until(found));
+        expect_ok(&format!("{part:?} among {css}"), until(found));
     }
 
     /// Whether this is a telephone: panels are sheets there, and the timeline has fewer lanes.
@@ -267,7 +267,7 @@ impl Page {
             Some(element) => self.driver().click(element).map(Some),
             None => bail!("there is no {css}"),
         };
-        told(&format!("a click on {css}"), until(click));
+        expect_ok(&format!("a click on {css}"), until(click));
     }
 
     /// Clicks a thing.
@@ -279,7 +279,7 @@ impl Page {
     /// Presses keys together, such as `Space` or `Control+k`.
     #[track_caller]
     pub fn press(&self, keys: &str) {
-        told(keys, self.driver().press(&keys.split('+').collect::<Vec<_>>()));
+        expect_ok(keys, self.driver().press(&keys.split('+').collect::<Vec<_>>()));
     }
 
     /// Presses Tab until the focus is on a thing: who has no mouse gets there too.
@@ -307,7 +307,7 @@ impl Page {
     pub fn fill(&self, id: &str, text: &str) {
         self.click(id);
         self.press("Control+a");
-        told(id, self.driver().cdp("Input.insertText", &json!({ "text": text })));
+        expect_ok(id, self.driver().cdp("Input.insertText", &json!({ "text": text })));
     }
 
     /// Picks the option of a list that reads `option`, or else the first that has it in its text.
@@ -320,7 +320,7 @@ impl Page {
             let at = whole.or_else(|| texts.iter().position(|text| text.contains(option)));
             at.map(|at| self.driver().click(&options[at])).transpose()
         };
-        told(&format!("{option:?} in {id}"), until(pick));
+        expect_ok(&format!("{option:?} in {id}"), until(pick));
     }
 
     /// Opens a file through a field for files.
@@ -329,7 +329,7 @@ impl Page {
         let path = self.downloads.path().join("mine").join(name);
         let written =
             std::fs::create_dir_all(path.parent().expect("it is in a folder")).and_then(|()| std::fs::write(&path, content));
-        told(name, written.map_err(Into::into));
+        expect_ok(name, written.map_err(Into::into));
         let path = path.display().to_string();
         self.on(id, id, |element| self.driver().type_into(element, &path).map(Some));
     }
@@ -351,7 +351,7 @@ impl Page {
             new.filter(|_| !now.iter().any(unfinished))
         });
         let name = path.file_name().expect("a file has a name").to_string_lossy().into_owned();
-        (name, told("the download", std::fs::read(&path).map_err(Into::into)))
+        (name, expect_ok("the download", std::fs::read(&path).map_err(Into::into)))
     }
 
     /// Sets the scheme of colours.
@@ -361,13 +361,13 @@ impl Page {
         let motion = if self.motion == Motion::Reduced { "reduce" } else { "no-preference" };
         let set = |name: &str, value: &str| json!({"name": name, "value": value});
         let features = json!({"features": [set("prefers-color-scheme", scheme), set("prefers-reduced-motion", motion)]});
-        told(scheme, self.driver().cdp("Emulation.setEmulatedMedia", &features));
+        expect_ok(scheme, self.driver().cdp("Emulation.setEmulatedMedia", &features));
     }
 
     /// Runs the body of a function in the page and gives what it returns.
     #[track_caller]
     pub fn run(&self, script: &str, arguments: &[Value]) -> Value {
-        told(script, self.driver().execute(script, arguments))
+        expect_ok(script, self.driver().execute(script, arguments))
     }
 
     /// What stands in the way of people who see, hear or move differently: serious and critical findings of axe-core.
@@ -377,9 +377,9 @@ impl Page {
             .filter(rule => ['serious', 'critical'].includes(rule.impact))
             .flatMap(rule => rule.nodes.map(node => `${rule.id}: ${rule.help}: ${node.target.join(' ')} ${node.failureSummary}`)))";
         let axe = std::fs::read_to_string(given("ZONEFALL_AXE")).context("axe-core");
-        self.run(&format!("{}; return true", told("axe-core", axe)), &[]);
+        self.run(&format!("{}; return true", expect_ok("axe-core", axe)), &[]);
         // Colours on their way from one theme to the other are nobody's.
-        told("the page to settle", self.driver().settle());
+        expect_ok("the page to settle", self.driver().settle());
         let found = self.run(RUN, &[]);
         found.as_array().into_iter().flatten().filter_map(Value::as_str).map(ToOwned::to_owned).collect()
     }
@@ -387,18 +387,18 @@ impl Page {
     /// What the console has warned of since the last call: errors, violations of the content security policy, files not found.
     #[track_caller]
     pub fn complaints(&self) -> Vec<String> {
-        let entries = told("the console", self.driver().console());
+        let entries = expect_ok("the console", self.driver().console());
         let bad = entries.into_iter().filter(|(level, _)| level == "SEVERE" || level == "WARNING");
         bad.map(|(level, message)| format!("{level}: {message}")).collect()
     }
 
     /// A picture of the view, as a PNG.
     #[track_caller]
-    pub fn picture(&self) -> Vec<u8> {
-        told("a picture", self.try_picture())
+    pub fn screenshot(&self) -> Vec<u8> {
+        expect_ok("a picture", self.try_screenshot())
     }
 
-    fn try_picture(&self) -> Result<Vec<u8>> {
+    fn try_screenshot(&self) -> Result<Vec<u8>> {
         use base64::Engine as _;
         Ok(base64::engine::general_purpose::STANDARD.decode(self.driver().screenshot()?)?)
     }
@@ -410,7 +410,7 @@ impl Page {
             Some(element) => act(element),
             None => bail!("there is no {id}"),
         };
-        told(what, until(first))
+        expect_ok(what, until(first))
     }
 }
 
@@ -425,7 +425,7 @@ impl Drop for Page {
         let name = format!("{}-{width}x{height}.png", thread.name().unwrap_or("story").replace("::", "-"));
         let folder = given("ZONEFALL_PAGE").with_file_name("browser-failures");
         let path = folder.join(name);
-        let picture = self.try_picture().and_then(|picture| {
+        let picture = self.try_screenshot().and_then(|picture| {
             std::fs::create_dir_all(&folder)?;
             Ok(std::fs::write(&path, picture)?)
         });
@@ -460,6 +460,6 @@ fn until<T>(mut attempt: impl FnMut() -> Result<Option<T>>) -> Result<T> {
 
 /// What came of it, or the end of the story.
 #[track_caller]
-fn told<T>(what: &str, outcome: Result<T>) -> T {
+fn expect_ok<T>(what: &str, outcome: Result<T>) -> T {
     outcome.unwrap_or_else(|error| panic!("{what}: {error:#}"))
 }

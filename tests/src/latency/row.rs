@@ -83,7 +83,7 @@ impl Row {
     }
 
     /// In words, such as `PUT 256 B, 1 client, leader, mn-mz, eu-west-1a`.
-    pub fn words(&self) -> String {
+    pub fn describe(&self) -> String {
         let op = match self.op {
             Op::Put => "PUT",
             Op::Range { all: false, linearizable: true } => "RANGE (l)",

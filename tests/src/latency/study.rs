@@ -144,7 +144,7 @@ impl Results {
             let (qps, latency) = (off(figures.qps, row.qps), off(figures.latency_ms, row.latency_ms));
             let within = if row.clients == 1 { qps.abs().max(latency.abs()) <= SINGLE } else { qps.abs() <= SATURATED };
             if !within {
-                let (words, Figures { qps: found, latency_ms }) = (row.words(), figures);
+                let (words, Figures { qps: found, latency_ms }) = (row.describe(), figures);
                 failures.push(format!(
                     "line {}: {words}: {found:.2}/s at {latency_ms:.3} ms, published {}/s at {} ms",
                     row.line, row.qps, row.latency_ms
@@ -153,7 +153,7 @@ impl Results {
         }
         for pair in self.pairs().iter().filter(|pair| pair.is_asserted() && !pair.holds()) {
             let (a, b) = (pair.a, pair.b);
-            failures.push(format!("lines {} and {} are in the wrong order: {} | {}", a.line, b.line, a.words(), b.words()));
+            failures.push(format!("lines {} and {} are in the wrong order: {} | {}", a.line, b.line, a.describe(), b.describe()));
         }
         failures
     }
@@ -185,7 +185,7 @@ impl Results {
             keys.join(", ")
         );
         for (row, Figures { qps, latency_ms }) in self.left_out() {
-            let (off, words, published) = (row.little() * 100.0, row.words(), format!("{}/s, {} ms", row.qps, row.latency_ms));
+            let (off, words, published) = (row.little() * 100.0, row.describe(), format!("{}/s, {} ms", row.qps, row.latency_ms));
             let _ = writeln!(text, "| {} | {words} | {published} | {off:+.0} % | {qps:.2}/s, {latency_ms:.1} ms |", row.line);
         }
         text
@@ -203,7 +203,7 @@ impl Results {
                 text,
                 "| {} | {} | {published} | {qps:.4}/s, {latency_ms:.3} ms | {of_qps:+.1} % | {of_latency:+.1} % | {basis} |",
                 row.line,
-                row.words()
+                row.describe()
             );
         }
         let worst = |single: bool| {
@@ -227,7 +227,7 @@ impl Results {
         for pair in self.pairs().iter().filter(|pair| pair.is_clear()) {
             let Pair { a, b, published, simulated } = pair;
             let (published, simulated) = (published * 100.0, simulated * 100.0);
-            let (words, of_b) = (a.words(), b.words());
+            let (words, of_b) = (a.describe(), b.describe());
             let remark = pair.remark();
             let _ =
                 writeln!(text, "| {}, {} | {words}; {of_b} | {published:+.1} % | {simulated:+.1} % | {remark} |", a.line, b.line);

@@ -194,7 +194,7 @@ pub fn scenario(run: Run, at_s: u64, without: bool) -> Scenario {
     add(&mut initial, json!({"leader": member(run.leader())}));
     let text = json!({
         "name": "gep20-traffic",
-        "title": run.words(),
+        "title": run.describe(),
         "duration": seconds(duration_s),
         "topology": {
             "regions": [{"name": "region", "zones": [zone(0), zone(1), zone(2)]}],

@@ -50,7 +50,7 @@ impl Run {
     ];
 
     /// In words.
-    pub const fn words(self) -> &'static str {
+    pub const fn describe(self) -> &'static str {
         match self {
             Self::Idle => "idle",
             Self::PutLeader => "PUT, 100/s of 1 KiB, leader",

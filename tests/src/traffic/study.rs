@@ -107,7 +107,7 @@ impl Study {
     pub fn failures(&self) -> Vec<String> {
         let words = |row: &Row| {
             let Row { row: number, run, words, printed, .. } = row;
-            format!("row {number}: {}, {words}: {:.2}, published {printed}", run.words(), self.figure(row))
+            format!("row {number}: {}, {words}: {:.2}, published {printed}", run.describe(), self.figure(row))
         };
         self.wrong().map(words).collect()
     }
@@ -179,7 +179,7 @@ impl Study {
                 text,
                 "| {} | {} | {} | {} | {} | {:.2} | {error} | {} | {basis} |",
                 row.row,
-                row.run.words(),
+                row.run.describe(),
                 row.words,
                 row.printed,
                 row.reading,

@@ -1,12 +1,12 @@
 //! The one integration binary.
 
+mod cost;
 mod flows;
 mod fuzz;
 mod in_flight;
 mod kube;
 mod measurements;
 mod modes;
-mod money;
 mod oracles;
 mod portable;
 mod scenarios;

@@ -14,8 +14,8 @@ mod membership;
 pub(crate) mod network_latency;
 mod quorum;
 mod spread;
+mod symbols;
 mod volume_zone;
-mod words;
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -10,14 +10,14 @@ use zonefall_core::scenario::Scenario;
 use zonefall_core::sim::Options;
 
 use super::keyframes::{Keyframes, Limits};
-use super::protocol::Deed;
+use super::protocol::Intervention;
 
 /// What was done, and when, in order.
-pub type Deeds = Vec<(Time, Deed)>;
+pub type Interventions = Vec<(Time, Intervention)>;
 
 /// A run and how many of its branch's deeds are done in it. A clone is a keyframe.
 #[derive(Clone, Debug)]
-pub struct Course {
+pub struct BranchRun {
     run: Run,
     done: usize,
 }
@@ -34,7 +34,7 @@ pub struct Instant {
 /// Deeds and events at one instant, at most: a world that does not get on is left there.
 const MOST_AT_AN_INSTANT: u64 = 100_000;
 
-impl Course {
+impl BranchRun {
     /// The scenario at time zero.
     pub fn new(scenario: &Arc<Scenario>, seed: u64) -> Self {
         Self { run: Run::new(scenario, seed, Options::default()), done: 0 }
@@ -59,26 +59,26 @@ impl Course {
     ///
     /// # Errors
     /// Why a deed cannot be done, in plain words.
-    pub fn advance(&mut self, deeds: &[(Time, Deed)], until: Time, events: u64) -> Result<bool, String> {
+    pub fn advance(&mut self, interventions: &[(Time, Intervention)], until: Time, events: u64) -> Result<bool, String> {
         let last = self.events().saturating_add(events);
         loop {
-            let next = deeds.get(self.done).filter(|(at, _)| *at <= until);
+            let next = interventions.get(self.done).filter(|(at, _)| *at <= until);
             let stop = next.map_or(until, |(at, _)| *at);
             let left = last.saturating_sub(self.events());
             if !self.run.advance_some(stop, left, &mut |_, _| {}) {
                 return Ok(false);
             }
-            let Some((_, deed)) = next else { return Ok(true) };
-            self.carry_out(deed)?;
+            let Some((_, intervention)) = next else { return Ok(true) };
+            self.apply(intervention)?;
         }
     }
 
-    fn carry_out(&mut self, deed: &Deed) -> Result<(), String> {
+    fn apply(&mut self, intervention: &Intervention) -> Result<(), String> {
         self.done += 1;
         let world = self.run.simulation_mut();
-        match deed {
-            Deed::Break { fault, lasts } => world.try_inject(fault, *lasts).map(|_| ()),
-            Deed::Mend { fault } => {
+        match intervention {
+            Intervention::Inject { fault, lasts } => world.try_inject(fault, *lasts).map(|_| ()),
+            Intervention::Repair { fault } => {
                 if world.active_faults().iter().any(|active| active.id == *fault) {
                     world.repair(*fault);
                     Ok(())
@@ -90,17 +90,20 @@ impl Course {
     }
 
     /// Handles all that happens at the next instant, which is not after `end`; `None`: nothing does. For a run message by message.
-    pub fn step(&mut self, deeds: &[(Time, Deed)], end: Time) -> Option<Instant> {
-        let deed = deeds.get(self.done);
-        let at =
-            [self.run.simulation().next_event(), deed.map(|(at, _)| *at)].into_iter().flatten().min().filter(|at| *at <= end)?;
+    pub fn step(&mut self, interventions: &[(Time, Intervention)], end: Time) -> Option<Instant> {
+        let intervention = interventions.get(self.done);
+        let at = [self.run.simulation().next_event(), intervention.map(|(at, _)| *at)]
+            .into_iter()
+            .flatten()
+            .min()
+            .filter(|at| *at <= end)?;
         let at = at.max(self.now());
         let mut said = Vec::new();
         self.events_at(at, &mut said);
-        while let Some((_, deed)) = deeds.get(self.done).filter(|(due, _)| *due <= at) {
-            said.push(deed_words(deed, self.run.simulation()));
+        while let Some((_, intervention)) = interventions.get(self.done).filter(|(due, _)| *due <= at) {
+            said.push(describe_intervention(intervention, self.run.simulation()));
             // The branch's own head has done it, or says why it cannot.
-            self.carry_out(deed).ok()?;
+            self.apply(intervention).ok()?;
             self.run.simulation_mut().run_some(at, 0, &mut |_, _| {});
             self.events_at(at, &mut said);
         }
@@ -119,11 +122,11 @@ impl Course {
     }
 }
 
-fn deed_words(deed: &Deed, world: &zonefall_core::sim::Simulation) -> String {
+fn describe_intervention(intervention: &Intervention, world: &zonefall_core::sim::Simulation) -> String {
     let scenario = world.scenario();
-    match deed {
-        Deed::Break { fault, .. } => text::began(fault, scenario),
-        Deed::Mend { fault } => {
+    match intervention {
+        Intervention::Inject { fault, .. } => text::began(fault, scenario),
+        Intervention::Repair { fault } => {
             let active = world.active_faults().iter().find(|active| active.id == *fault);
             active.map_or_else(String::new, |active| text::ended(&active.fault, scenario))
         }
@@ -134,9 +137,9 @@ fn deed_words(deed: &Deed, world: &zonefall_core::sim::Simulation) -> String {
 #[derive(Debug)]
 pub struct Branch {
     /// What was done to the scenario.
-    pub deeds: Deeds,
+    pub interventions: Interventions,
     /// The furthest moment that is simulated; `None`: given up.
-    pub head: Option<Course>,
+    pub head: Option<BranchRun>,
     /// On the way to the head.
     pub keyframes: Keyframes,
     /// Real time spent on it, in milliseconds.
@@ -149,17 +152,17 @@ pub struct Branch {
 
 impl Branch {
     /// A branch whose simulation begins with `head`.
-    pub fn new(head: Course, deeds: Deeds, keyframes: Keyframes) -> Self {
+    pub fn new(head: BranchRun, interventions: Interventions, keyframes: Keyframes) -> Self {
         let (now, duration) = (head.now(), head.run.simulation().scenario().duration);
         // A head that stands at a stop may not have handled all that happens there: the stop is made again, which does no harm.
         let steps = (1..run::STEPS).take_while(|step| run::milestone(duration, *step) < now).last().unwrap_or(0);
         let stands = (now, head.events());
-        Self { deeds, head: Some(head), keyframes, wall_ms: 0.0, steps, stands }
+        Self { interventions, head: Some(head), keyframes, wall_ms: 0.0, steps, stands }
     }
 
     /// Simulated up to here.
     pub fn now(&self) -> Time {
-        self.head.as_ref().map_or(Time::ZERO, Course::now)
+        self.head.as_ref().map_or(Time::ZERO, BranchRun::now)
     }
 
     /// Nothing is left to simulate: it is at its end, or was given up.
@@ -174,7 +177,7 @@ impl Branch {
     pub fn work(&mut self, limits: &Limits, spacing: u64) -> Result<(), String> {
         let Some(head) = self.head.as_mut().filter(|_| self.steps < run::STEPS) else { return Ok(()) };
         let duration = head.run.simulation().scenario().duration;
-        if head.advance(&self.deeds, run::milestone(duration, self.steps + 1), limits.slice)? {
+        if head.advance(&self.interventions, run::milestone(duration, self.steps + 1), limits.slice)? {
             self.steps += 1;
         }
         self.keyframes.offer(head, spacing);
@@ -195,7 +198,7 @@ impl Branch {
     }
 
     /// The furthest course at or before `at` that is at hand.
-    pub fn nearest(&self, at: Time) -> Option<&Course> {
+    pub fn nearest(&self, at: Time) -> Option<&BranchRun> {
         let head = self.head.as_ref().filter(|head| head.now() <= at);
         head.or_else(|| self.keyframes.at(at))
     }

@@ -5,14 +5,14 @@
 use zonefall_core::kernel::time::{Duration, Time};
 use zonefall_core::sim::view::SimulationView;
 
-use super::branch::{Branch, Course};
+use super::branch::{Branch, BranchRun};
 use super::protocol::BranchId;
 
 /// What is asked for.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum View {
+pub enum ViewRequest {
     /// The world at a time.
-    Look {
+    At {
         /// When.
         at: Time,
         /// Message by message from here on.
@@ -31,7 +31,7 @@ pub enum View {
 #[derive(Clone, Debug)]
 pub struct Cursor {
     branch: BranchId,
-    course: Course,
+    branch_run: BranchRun,
     /// It runs message by message.
     messages: bool,
 }
@@ -39,17 +39,17 @@ pub struct Cursor {
 /// Further than this, running message by message costs more than starting from a keyframe.
 const STRIDE: Duration = Duration::from_secs(10);
 /// How far back a step looks for an event first.
-const FIRST_GLANCE: Duration = Duration::from_millis(10);
+const FIRST_LOOK_BACK: Duration = Duration::from_millis(10);
 /// Each further glance looks so many times further.
 const FURTHER: u64 = 8;
 /// Words of one step, at most: a crowded instant is summed up.
 const MOST_SAID: usize = 4;
 
-impl View {
+impl ViewRequest {
     /// The moment it is about.
     pub fn at(self) -> Time {
         match self {
-            Self::Look { at, .. } | Self::Step { at, .. } => at,
+            Self::At { at, .. } | Self::Step { at, .. } => at,
         }
     }
 }
@@ -60,41 +60,41 @@ impl Cursor {
     pub fn find(last: Option<Self>, id: BranchId, branch: &Branch, at: Time) -> Option<Self> {
         let nearest = branch.nearest(at)?;
         let fits = |cursor: &Self| {
-            let now = cursor.course.now();
+            let now = cursor.branch_run.now();
             let near = !cursor.messages || at.since(now) <= STRIDE;
             cursor.branch == id && now <= at && (now >= nearest.now() || cursor.messages) && near
         };
-        Some(last.filter(fits).unwrap_or_else(|| Self { branch: id, course: nearest.clone(), messages: false }))
+        Some(last.filter(fits).unwrap_or_else(|| Self { branch: id, branch_run: nearest.clone(), messages: false }))
     }
 
     /// Goes on to `at`, for `events` events at most; whether it got there.
     pub fn advance(&mut self, branch: &Branch, at: Time, events: u64) -> bool {
         // A deed that cannot be done ends the branch before anybody can look behind it.
-        self.course.advance(&branch.deeds, at, events).unwrap_or(true)
+        self.branch_run.advance(&branch.interventions, at, events).unwrap_or(true)
     }
 
     /// The picture where it is, and the event that led there, in plain words.
-    pub fn view(&mut self, branch: &Branch, view: View, end: Time) -> (SimulationView, String) {
+    pub fn view(&mut self, branch: &Branch, request: ViewRequest, end: Time) -> (SimulationView, String) {
         let mut said = String::new();
-        match view {
-            View::Look { messages: false, .. } => {}
-            View::Look { messages: true, .. } => self.message_by_message(),
-            View::Step { forward: true, .. } => said = self.forward(branch, end),
-            View::Step { at, forward: false } => said = self.back(branch, at, end),
+        match request {
+            ViewRequest::At { messages: false, .. } => {}
+            ViewRequest::At { messages: true, .. } => self.message_by_message(),
+            ViewRequest::Step { forward: true, .. } => said = self.forward(branch, end),
+            ViewRequest::Step { at, forward: false } => said = self.back(branch, at, end),
         }
-        (self.course.run().simulation().view(), said)
+        (self.branch_run.run().simulation().view(), said)
     }
 
     fn message_by_message(&mut self) {
         if !self.messages {
-            self.course.run().simulation_mut().message_by_message();
+            self.branch_run.run().simulation_mut().message_by_message();
             self.messages = true;
         }
     }
 
     fn forward(&mut self, branch: &Branch, end: Time) -> String {
         self.message_by_message();
-        while let Some(instant) = self.course.step(&branch.deeds, end) {
+        while let Some(instant) = self.branch_run.step(&branch.interventions, end) {
             if !instant.words.is_empty() {
                 return sentence(&instant.words);
             }
@@ -105,15 +105,15 @@ impl Cursor {
 
     /// To the last event before `at`: looked for in ever longer stretches that end there.
     fn back(&mut self, branch: &Branch, at: Time, end: Time) -> String {
-        let mut glance = FIRST_GLANCE;
+        let mut look_back = FIRST_LOOK_BACK;
         loop {
-            let from = Time::from_nanos(at.as_nanos().saturating_sub(glance.as_nanos()));
+            let from = Time::from_nanos(at.as_nanos().saturating_sub(look_back.as_nanos()));
             let Some(mut start) = Self::find(None, self.branch, branch, from) else { return String::new() };
             start.advance(branch, from, u64::MAX);
             start.message_by_message();
             let mut scout = start.clone();
             let mut found = None;
-            while let Some(instant) = scout.course.step(&branch.deeds, end).filter(|instant| instant.at < at) {
+            while let Some(instant) = scout.branch_run.step(&branch.interventions, end).filter(|instant| instant.at < at) {
                 if !instant.words.is_empty() {
                     found = Some(instant);
                 }
@@ -127,7 +127,7 @@ impl Cursor {
                 *self = start;
                 return "nothing happens before this".to_owned();
             }
-            glance = glance * FURTHER;
+            look_back = look_back * FURTHER;
         }
     }
 }

@@ -13,7 +13,7 @@ use std::rc::Rc;
 
 use zonefall_core::kernel::time::Time;
 
-use super::branch::Course;
+use super::branch::BranchRun;
 
 /// How much memory and patience a session has.
 #[derive(Clone, Copy, Debug)]
@@ -48,20 +48,20 @@ impl Default for Limits {
 /// The keyframes of one branch, in order of time; those before it left its parent are shared.
 #[derive(Clone, Debug, Default)]
 pub struct Keyframes {
-    kept: Vec<Rc<Course>>,
+    kept: Vec<Rc<BranchRun>>,
 }
 
 impl Keyframes {
     /// Keeps a clone, if the last is `spacing` events ago or there is none.
-    pub fn offer(&mut self, course: &Course, spacing: u64) {
-        let due = self.kept.last().is_none_or(|last| course.events() >= last.events() + spacing);
+    pub fn offer(&mut self, branch_run: &BranchRun, spacing: u64) {
+        let due = self.kept.last().is_none_or(|last| branch_run.events() >= last.events() + spacing);
         if due {
-            self.kept.push(Rc::new(course.clone()));
+            self.kept.push(Rc::new(branch_run.clone()));
         }
     }
 
     /// The last at or before `at`.
-    pub fn at(&self, at: Time) -> Option<&Course> {
+    pub fn at(&self, at: Time) -> Option<&BranchRun> {
         let after = self.kept.partition_point(|kept| kept.now() <= at);
         self.kept[..after].last().map(Rc::as_ref)
     }
@@ -83,7 +83,7 @@ impl Keyframes {
     }
 
     /// Identities, to count what several branches share once.
-    pub fn identities(&self) -> impl Iterator<Item = *const Course> {
+    pub fn identities(&self) -> impl Iterator<Item = *const BranchRun> {
         self.kept.iter().map(Rc::as_ptr)
     }
 }

@@ -14,7 +14,7 @@ use zonefall_core::report::Report;
 use zonefall_core::scenario::Fault;
 use zonefall_core::sim::view::SimulationView;
 
-/// An [`Ask`] or a [`Tell`] as it is sent.
+/// An [`WorkerRequest`] or a [`WorkerResponse`] as it is sent.
 ///
 /// # Panics
 /// Never: messages are plain data.
@@ -22,7 +22,7 @@ pub fn write(message: &impl Serialize) -> Vec<u8> {
     postcard::to_allocvec(message).expect("a message is plain data")
 }
 
-/// An [`Ask`] or a [`Tell`] as it was sent; `None` if that is something else.
+/// An [`WorkerRequest`] or a [`WorkerResponse`] as it was sent; `None` if that is something else.
 pub fn read<T: DeserializeOwned>(bytes: &[u8]) -> Option<T> {
     postcard::from_bytes(bytes).ok()
 }
@@ -37,7 +37,7 @@ pub struct BranchId(pub u32);
 
 /// From page to worker.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub enum Ask {
+pub enum WorkerRequest {
     /// Start over with this scenario (its branch 0 is shown); all that was loaded before is forgotten.
     Load {
         /// Its number.
@@ -47,7 +47,7 @@ pub enum Ask {
         /// Instead of the scenario's own seed.
         seed: Option<u64>,
     },
-    /// A new branch, equal to `parent` up to `at`, where `deed` is done; it is shown.
+    /// A new branch, equal to `parent` up to `at`, where `intervention` is done; it is shown.
     Fork {
         /// Which scenario.
         load: LoadId,
@@ -58,7 +58,7 @@ pub enum Ask {
         /// When.
         at: Time,
         /// What is done.
-        deed: Deed,
+        intervention: Intervention,
     },
     /// Shows another branch: it is simulated first, and looks are at it.
     Show {
@@ -69,7 +69,7 @@ pub enum Ask {
     },
     /// A picture of the shown branch at this time, or as far as it is simulated or goes. Of several looks and steps that wait, only the
     /// last is answered; showing another branch voids them.
-    Look {
+    View {
         /// Which scenario.
         load: LoadId,
         /// When.
@@ -93,16 +93,16 @@ pub enum Ask {
 
 /// What a user does to a running world.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub enum Deed {
+pub enum Intervention {
     /// Breaks something.
-    Break {
+    Inject {
         /// What.
         fault: Fault,
         /// For how long; `None`: to the end, or until it is mended.
         lasts: Option<Duration>,
     },
     /// Ends a fault before its time.
-    Mend {
+    Repair {
         /// Which.
         fault: FaultId,
     },
@@ -110,11 +110,11 @@ pub enum Deed {
 
 /// From worker to page.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub enum Tell {
+pub enum WorkerResponse {
     /// The worker has started and listens.
     Ready,
     /// The text is no scenario. (The page checks texts itself before it sends them; this answers what slips through.)
-    Refused {
+    Invalid {
         /// Which load.
         load: LoadId,
         /// All errors, each with its JSON path.
@@ -139,14 +139,14 @@ pub enum Tell {
         /// Real time spent on simulating this branch so far, in milliseconds: for benchmarks.
         wall_ms: f64,
     },
-    /// Answers [`Ask::Look`] and [`Ask::Step`].
-    Looked {
+    /// Answers [`WorkerRequest::View`] and [`WorkerRequest::Step`].
+    Viewed {
         /// Which scenario.
         load: LoadId,
         /// Which branch.
         branch: BranchId,
         /// The world then.
-        picture: SimulationView,
+        view: SimulationView,
         /// The event stepped to, in plain words; empty after a look.
         event: String,
     },
@@ -159,6 +159,6 @@ pub enum Tell {
         /// Why.
         why: String,
     },
-    /// Answers [`Ask::Ping`].
+    /// Answers [`WorkerRequest::Ping`].
     Pong(u32),
 }

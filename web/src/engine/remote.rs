@@ -17,8 +17,8 @@ use js_sys::Uint8Array;
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{ErrorEvent, Event, MessageEvent, Worker, WorkerOptions, WorkerType};
 
-use super::protocol::{self, Ask, Tell};
-use super::watchdog::{Bark, Watchdog};
+use super::protocol::{self, WorkerRequest, WorkerResponse};
+use super::watchdog::{Watchdog, WatchdogAction};
 
 /// Where the worker's program is, seen from the page.
 const SCRIPT: &str = "./worker.js";
@@ -27,9 +27,9 @@ const TICK_MS: u32 = 1_000;
 
 /// What the page hears.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Heard {
-    /// The worker says something. Never [`Tell::Ready`] or [`Tell::Pong`]: they are between this and the worker.
-    Tell(Tell),
+pub enum WorkerMessage {
+    /// The worker says something. Never [`WorkerResponse::Ready`] or [`WorkerResponse::Pong`]: they are between this and the worker.
+    Response(WorkerResponse),
     /// The worker was lost, with all that was loaded; why, in plain words that can follow a colon.
     /// [`Remote::restart`] starts another.
     Lost(String),
@@ -40,7 +40,7 @@ pub enum Heard {
 pub struct Remote(Rc<Shared>);
 
 struct Shared {
-    heard: Box<dyn Fn(Heard)>,
+    on_message: Box<dyn Fn(WorkerMessage)>,
     line: RefCell<Line>,
 }
 
@@ -48,9 +48,9 @@ struct Shared {
 #[derive(Default)]
 struct Line {
     worker: Option<Worker>,
-    dog: Watchdog,
+    watchdog: Watchdog,
     /// Asked before it was ready.
-    waiting: Vec<Ask>,
+    waiting: Vec<WorkerRequest>,
     /// They end with the line.
     _listeners: Vec<EventListener>,
     _ticks: Option<Interval>,
@@ -58,16 +58,16 @@ struct Line {
 
 impl Remote {
     /// Spawns the worker. `heard` is called for whatever comes from it, never from within a call of this type's functions.
-    pub fn spawn(heard: impl Fn(Heard) + 'static) -> Self {
-        let shared = Rc::new(Shared { heard: Box::new(heard), line: RefCell::default() });
+    pub fn spawn(on_message: impl Fn(WorkerMessage) + 'static) -> Self {
+        let shared = Rc::new(Shared { on_message: Box::new(on_message), line: RefCell::default() });
         shared.connect();
         Self(shared)
     }
 
     /// Asks the worker something, as soon as it listens.
-    pub fn ask(&self, ask: Ask) {
+    pub fn request(&self, request: WorkerRequest) {
         let mut line = self.0.line.borrow_mut();
-        if line.dog.is_ready() { line.post(&ask) } else { line.waiting.push(ask) }
+        if line.watchdog.is_ready() { line.post(&request) } else { line.waiting.push(request) }
     }
 
     /// Replaces the worker by a new one, to which nothing is loaded.
@@ -83,10 +83,10 @@ impl Shared {
         let line = match &worker {
             Ok(worker) => Line {
                 worker: Some(worker.clone()),
-                dog: Watchdog::default(),
+                watchdog: Watchdog::default(),
                 waiting: Vec::new(),
                 _listeners: vec![
-                    self.listen(worker, "message", |shared, event| shared.hear(event.unchecked_ref())),
+                    self.listen(worker, "message", |shared, event| shared.receive(event.unchecked_ref())),
                     self.listen(worker, "error", |shared, event| shared.lost(&error_words(event))),
                     self.listen(worker, "messageerror", |shared, _| shared.lost("what it said could not be read")),
                 ],
@@ -103,7 +103,7 @@ impl Shared {
         if let Err(why) = worker {
             let shared = Rc::clone(self);
             let why = format!("it could not be started: {}", js_words(&why));
-            gloo::timers::callback::Timeout::new(0, move || (shared.heard)(Heard::Lost(why))).forget();
+            gloo::timers::callback::Timeout::new(0, move || (shared.on_message)(WorkerMessage::Lost(why))).forget();
         }
     }
 
@@ -128,28 +128,28 @@ impl Shared {
     }
 
     fn tick(self: &Rc<Self>) {
-        let bark = self.line.borrow_mut().dog.tick();
+        let bark = self.line.borrow_mut().watchdog.tick();
         match bark {
-            Bark::Quiet => {}
-            Bark::Ping(n) => self.line.borrow_mut().send(&Ask::Ping(n)),
-            Bark::Lost => self.lost("it did not answer any more"),
+            WatchdogAction::Quiet => {}
+            WatchdogAction::Ping(n) => self.line.borrow_mut().send(&WorkerRequest::Ping(n)),
+            WatchdogAction::Lost => self.lost("it did not answer any more"),
         }
     }
 
-    fn hear(self: &Rc<Self>, event: &MessageEvent) {
-        let tell = event.data().dyn_ref::<Uint8Array>().and_then(|bytes| protocol::read(&bytes.to_vec()));
-        match tell {
-            Some(Tell::Ready) => {
+    fn receive(self: &Rc<Self>, event: &MessageEvent) {
+        let response = event.data().dyn_ref::<Uint8Array>().and_then(|bytes| protocol::read(&bytes.to_vec()));
+        match response {
+            Some(WorkerResponse::Ready) => {
                 let mut line = self.line.borrow_mut();
-                line.dog.ready();
-                for ask in std::mem::take(&mut line.waiting) {
-                    line.post(&ask);
+                line.watchdog.ready();
+                for request in std::mem::take(&mut line.waiting) {
+                    line.post(&request);
                 }
             }
-            Some(Tell::Pong(n)) => self.line.borrow_mut().dog.pong(n),
-            Some(tell) => {
-                self.line.borrow_mut().dog.stir();
-                (self.heard)(Heard::Tell(tell));
+            Some(WorkerResponse::Pong(n)) => self.line.borrow_mut().watchdog.pong(n),
+            Some(response) => {
+                self.line.borrow_mut().watchdog.message_received();
+                (self.on_message)(WorkerMessage::Response(response));
             }
             None => self.lost("what it said could not be read"),
         }
@@ -157,25 +157,25 @@ impl Shared {
 
     fn lost(self: &Rc<Self>, why: &str) {
         let line = self.line.take();
-        let why = if line.dog.is_ready() { why.to_owned() } else { format!("it did not start: {why}") };
+        let why = if line.watchdog.is_ready() { why.to_owned() } else { format!("it did not start: {why}") };
         if let Some(worker) = &line.worker {
             worker.terminate();
         }
         // This runs inside a listener of the line, which must not be dropped under its own feet.
         gloo::timers::callback::Timeout::new(0, move || drop(line)).forget();
-        (self.heard)(Heard::Lost(why));
+        (self.on_message)(WorkerMessage::Lost(why));
     }
 }
 
 impl Line {
-    fn post(&mut self, ask: &Ask) {
-        self.dog.stir();
-        self.send(ask);
+    fn post(&mut self, request: &WorkerRequest) {
+        self.watchdog.message_received();
+        self.send(request);
     }
 
-    fn send(&mut self, ask: &Ask) {
+    fn send(&mut self, request: &WorkerRequest) {
         if let Some(worker) = &self.worker {
-            worker.post_message(&Uint8Array::from(&protocol::write(ask)[..])).expect("bytes can be posted");
+            worker.post_message(&Uint8Array::from(&protocol::write(request)[..])).expect("bytes can be posted");
         }
     }
 }

@@ -14,10 +14,10 @@ use std::sync::Arc;
 use zonefall_core::kernel::time::Time;
 use zonefall_core::scenario::Scenario;
 
-use super::branch::{Branch, Course};
-use super::cursor::{Cursor, View};
+use super::branch::{Branch, BranchRun};
+use super::cursor::{Cursor, ViewRequest};
 use super::keyframes::{Keyframes, Limits, Watermark};
-use super::protocol::{Ask, BranchId, Deed, LoadId, Tell};
+use super::protocol::{BranchId, Intervention, LoadId, WorkerRequest, WorkerResponse};
 
 /// A look beyond the head waits so long for it, in milliseconds of work.
 const PATIENCE_MS: f64 = 100.0;
@@ -32,25 +32,25 @@ const REPORT_SHARE: f64 = 0.1;
 #[derive(Debug, Default)]
 pub struct Session {
     limits: Limits,
-    tells: Vec<Tell>,
+    responses: Vec<WorkerResponse>,
     load: LoadId,
     scenario: Option<Arc<Scenario>>,
     branches: BTreeMap<BranchId, Branch>,
     shown: BranchId,
     cursor: Option<Cursor>,
     /// The view in hand, and since when.
-    view: Option<(View, f64)>,
+    view_request: Option<(ViewRequest, f64)>,
     /// The next one.
-    next_view: Option<View>,
+    next_view_request: Option<ViewRequest>,
     spacing: u64,
     thinned: Watermark,
     given_up: Watermark,
-    progress: Told,
+    progress: LastSent,
 }
 
 /// When what was told last, in milliseconds.
 #[derive(Clone, Copy, Debug, Default)]
-struct Told {
+struct LastSent {
     branch: Option<BranchId>,
     progress_ms: f64,
     report_ms: f64,
@@ -64,47 +64,50 @@ impl Session {
     }
 
     /// Takes an ask; what is to say to it, [`Session::work`] returns.
-    pub fn ask(&mut self, ask: Ask) {
-        let of = match ask {
-            Ask::Ping(n) => {
-                self.tells.push(Tell::Pong(n));
+    pub fn request(&mut self, request: WorkerRequest) {
+        let of = match request {
+            WorkerRequest::Ping(n) => {
+                self.responses.push(WorkerResponse::Pong(n));
                 return;
             }
-            Ask::Load { load, text, seed } => {
+            WorkerRequest::Load { load, text, seed } => {
                 self.load(load, &text, seed);
                 return;
             }
-            Ask::Fork { load, .. } | Ask::Show { load, .. } | Ask::Look { load, .. } | Ask::Step { load, .. } => load,
+            WorkerRequest::Fork { load, .. }
+            | WorkerRequest::Show { load, .. }
+            | WorkerRequest::View { load, .. }
+            | WorkerRequest::Step { load, .. } => load,
         };
         if of != self.load || self.scenario.is_none() {
             return;
         }
-        match ask {
-            Ask::Fork { branch, parent, at, deed, .. } if !self.branches.contains_key(&branch) => {
-                match self.fork(parent, at, deed) {
+        match request {
+            WorkerRequest::Fork { branch, parent, at, intervention, .. } if !self.branches.contains_key(&branch) => {
+                match self.fork(parent, at, intervention) {
                     Ok(forked) => {
                         self.branches.insert(branch, forked);
                         self.show(branch);
                     }
-                    Err(why) => self.tells.push(Tell::GaveUp { load: of, branch, why }),
+                    Err(why) => self.responses.push(WorkerResponse::GaveUp { load: of, branch, why }),
                 }
             }
-            Ask::Show { branch, .. } if self.branches.contains_key(&branch) => self.show(branch),
-            Ask::Look { at, messages, .. } => self.next_view = Some(View::Look { at, messages }),
-            Ask::Step { at, forward, .. } => self.next_view = Some(View::Step { at, forward }),
-            Ask::Fork { .. } | Ask::Show { .. } | Ask::Load { .. } | Ask::Ping(_) => {}
+            WorkerRequest::Show { branch, .. } if self.branches.contains_key(&branch) => self.show(branch),
+            WorkerRequest::View { at, messages, .. } => self.next_view_request = Some(ViewRequest::At { at, messages }),
+            WorkerRequest::Step { at, forward, .. } => self.next_view_request = Some(ViewRequest::Step { at, forward }),
+            WorkerRequest::Fork { .. } | WorkerRequest::Show { .. } | WorkerRequest::Load { .. } | WorkerRequest::Ping(_) => {}
         }
     }
 
     /// Nothing is left to do until something is asked.
     pub fn is_idle(&self) -> bool {
-        let seen = self.view.is_none() && self.next_view.is_none();
-        self.tells.is_empty() && seen && self.branches.values().all(Branch::is_done)
+        let seen = self.view_request.is_none() && self.next_view_request.is_none();
+        self.responses.is_empty() && seen && self.branches.values().all(Branch::is_done)
     }
 
     /// Works for about `budget_ms` by the clock `now_ms`, at least one slice; `memory_bytes` is what the worker uses now. Returns what the
     /// page is to be told, in order.
-    pub fn work(&mut self, now_ms: impl Fn() -> f64, budget_ms: f64, memory_bytes: usize) -> Vec<Tell> {
+    pub fn work(&mut self, now_ms: impl Fn() -> f64, budget_ms: f64, memory_bytes: usize) -> Vec<WorkerResponse> {
         let now_ms: &dyn Fn() -> f64 = &now_ms;
         let end = now_ms() + budget_ms;
         self.keep_within(memory_bytes);
@@ -112,20 +115,20 @@ impl Session {
             let looked = self.see(now_ms, end);
             let busy = self.simulate(now_ms, memory_bytes);
             if now_ms() >= end || !(looked || busy) {
-                return std::mem::take(&mut self.tells);
+                return std::mem::take(&mut self.responses);
             }
         }
     }
 
     fn load(&mut self, load: LoadId, text: &str, seed: Option<u64>) {
         // Dropped before the next is made, and memory's high-water marks stay.
-        let (limits, mut tells) = (self.limits, std::mem::take(&mut self.tells));
+        let (limits, mut responses) = (self.limits, std::mem::take(&mut self.responses));
         let (thinned, given_up) = (self.thinned, self.given_up);
         *self = Self { load, thinned, given_up, ..Self::new(limits) };
         match Scenario::from_json(text) {
             Ok(scenario) => {
                 let scenario = Arc::new(scenario);
-                let head = Course::new(&scenario, seed.unwrap_or(scenario.seed));
+                let head = BranchRun::new(&scenario, seed.unwrap_or(scenario.seed));
                 let mut keyframes = Keyframes::default();
                 keyframes.offer(&head, self.spacing);
                 self.branches.insert(BranchId(0), Branch::new(head, Vec::new(), keyframes));
@@ -135,13 +138,13 @@ impl Session {
                 let row = |error: &zonefall_core::scenario::Error| {
                     (error.path.clone(), format!("found {}; wanted {}", error.found, error.expected))
                 };
-                tells.push(Tell::Refused { load, errors: errors.iter().map(row).collect() });
+                responses.push(WorkerResponse::Invalid { load, errors: errors.iter().map(row).collect() });
             }
         }
-        self.tells = tells;
+        self.responses = responses;
     }
 
-    fn fork(&self, parent: BranchId, at: Time, deed: Deed) -> Result<Branch, String> {
+    fn fork(&self, parent: BranchId, at: Time, intervention: Intervention) -> Result<Branch, String> {
         let scenario = self.scenario.as_ref().ok_or("no scenario is loaded")?;
         if self.branches.len() >= self.limits.most_branches {
             return Err(format!("there are {} branches already, which is the most", self.branches.len()));
@@ -149,39 +152,39 @@ impl Session {
         if at >= Time::ZERO + scenario.duration {
             return Err("nothing can be done at or after the end of the run".to_owned());
         }
-        if let Deed::Break { fault, .. } = &deed {
+        if let Intervention::Inject { fault, .. } = &intervention {
             fault.check(scenario)?;
         }
         let parent = self.branches.get(&parent).ok_or("the branch it leaves does not exist")?;
         let head = parent.nearest(at).ok_or("the branch it leaves was given up")?.clone();
-        let mut deeds: Vec<_> = parent.deeds.iter().filter(|(when, _)| *when <= at).cloned().collect();
-        deeds.push((at, deed));
-        Ok(Branch::new(head, deeds, parent.keyframes.up_to(at)))
+        let mut interventions: Vec<_> = parent.interventions.iter().filter(|(when, _)| *when <= at).cloned().collect();
+        interventions.push((at, intervention));
+        Ok(Branch::new(head, interventions, parent.keyframes.up_to(at)))
     }
 
     fn show(&mut self, branch: BranchId) {
         self.shown = branch;
-        (self.view, self.next_view) = (None, None);
-        self.progress = Told { report_took_ms: self.progress.report_took_ms, ..Told::default() };
+        (self.view_request, self.next_view_request) = (None, None);
+        self.progress = LastSent { report_took_ms: self.progress.report_took_ms, ..LastSent::default() };
     }
 
     /// Works on the view, until `end` at most; whether there is one that the clock cut short.
     fn see(&mut self, now_ms: &dyn Fn() -> f64, end: f64) -> bool {
-        if self.view.is_none() {
-            self.view = self.next_view.take().map(|view| (view, now_ms()));
+        if self.view_request.is_none() {
+            self.view_request = self.next_view_request.take().map(|view_request| (view_request, now_ms()));
         }
-        let Some((view, since)) = self.view else { return false };
+        let Some((view_request, since)) = self.view_request else { return false };
         let Some((scenario, branch)) = self.scenario.as_ref().zip(self.branches.get(&self.shown)) else { return false };
         let run_end = Time::ZERO + scenario.duration;
-        let wanted = view.at().min(run_end);
-        let deeds_done = branch.deeds.last().is_none_or(|(at, _)| branch.now() >= *at);
-        let patient = now_ms() - since < PATIENCE_MS || !deeds_done;
+        let wanted = view_request.at().min(run_end);
+        let interventions_done = branch.interventions.last().is_none_or(|(at, _)| branch.now() >= *at);
+        let patient = now_ms() - since < PATIENCE_MS || !interventions_done;
         if branch.now() < wanted && !branch.is_done() && patient {
             return false;
         }
         let at = wanted.min(branch.now());
         let Some(mut cursor) = Cursor::find(self.cursor.take(), self.shown, branch, at) else {
-            self.view = None;
+            self.view_request = None;
             return false;
         };
         while !cursor.advance(branch, at, self.limits.slice) {
@@ -190,14 +193,14 @@ impl Session {
                 return true;
             }
         }
-        let view = match view {
-            View::Look { messages, .. } => View::Look { at, messages },
-            View::Step { forward, .. } => View::Step { at, forward },
+        let view_request = match view_request {
+            ViewRequest::At { messages, .. } => ViewRequest::At { at, messages },
+            ViewRequest::Step { forward, .. } => ViewRequest::Step { at, forward },
         };
-        let (picture, event) = cursor.view(branch, view, run_end);
-        (self.cursor, self.view) = (Some(cursor), None);
-        self.tells.push(Tell::Looked { load: self.load, branch: self.shown, picture, event });
-        self.next_view.is_some()
+        let (view, event) = cursor.view(branch, view_request, run_end);
+        (self.cursor, self.view_request) = (Some(cursor), None);
+        self.responses.push(WorkerResponse::Viewed { load: self.load, branch: self.shown, view, event });
+        self.next_view_request.is_some()
     }
 
     /// Simulates a slice of the first branch that needs it, the shown one first; whether there was one.
@@ -208,7 +211,7 @@ impl Session {
         let worked = branch.work(&self.limits, self.spacing);
         branch.wall_ms += now_ms() - began;
         match worked {
-            Ok(()) => self.tell_progress(id, now_ms, memory_bytes),
+            Ok(()) => self.send_progress(id, now_ms, memory_bytes),
             Err(why) => self.give_up(id, why),
         }
         true
@@ -222,34 +225,43 @@ impl Session {
     fn give_up(&mut self, id: BranchId, why: String) {
         if let Some(branch) = self.branches.get_mut(&id) {
             branch.give_up();
-            self.tells.push(Tell::GaveUp { load: self.load, branch: id, why });
+            self.responses.push(WorkerResponse::GaveUp { load: self.load, branch: id, why });
         }
         if id == self.shown {
-            (self.cursor, self.view) = (None, None);
+            (self.cursor, self.view_request) = (None, None);
         }
     }
 
-    fn tell_progress(&mut self, id: BranchId, now_ms: &dyn Fn() -> f64, memory_bytes: usize) {
+    fn send_progress(&mut self, id: BranchId, now_ms: &dyn Fn() -> f64, memory_bytes: usize) {
         let branch = self.branches.get_mut(&id).expect("it was worked on");
         let (now, done) = (now_ms(), branch.is_done());
-        let told = &mut self.progress;
-        let first = told.branch != Some(id);
-        if !(first || done || now - told.progress_ms >= PROGRESS_MS) {
+        let sent = &mut self.progress;
+        let first = sent.branch != Some(id);
+        if !(first || done || now - sent.progress_ms >= PROGRESS_MS) {
             return;
         }
-        told.branch = Some(id);
-        told.progress_ms = now;
-        let pause = REPORT_MS.max(told.report_took_ms / REPORT_SHARE);
+        sent.branch = Some(id);
+        sent.progress_ms = now;
+        let pause = REPORT_MS.max(sent.report_took_ms / REPORT_SHARE);
         let mut report = None;
-        if first || done || now - told.report_ms >= pause {
+        if first || done || now - sent.report_ms >= pause {
             report = branch.report().map(Box::new);
-            told.report_ms = now_ms();
-            told.report_took_ms = told.report_ms - now;
+            sent.report_ms = now_ms();
+            sent.report_took_ms = sent.report_ms - now;
         }
         let (now, wall_ms) = (branch.now(), branch.wall_ms);
         let keyframes = self.keyframes();
         let memory_bytes = memory_bytes as u64;
-        self.tells.push(Tell::Progress { load: self.load, branch: id, now, done, report, keyframes, memory_bytes, wall_ms });
+        self.responses.push(WorkerResponse::Progress {
+            load: self.load,
+            branch: id,
+            now,
+            done,
+            report,
+            keyframes,
+            memory_bytes,
+            wall_ms,
+        });
     }
 
     fn keyframes(&self) -> u32 {

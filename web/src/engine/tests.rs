@@ -12,7 +12,7 @@ use zonefall_core::sim::Options;
 use zonefall_core::sim::view::SimulationView;
 
 use super::keyframes::{Keyframes, Limits, Watermark};
-use super::protocol::{self, Ask, BranchId, Deed, LoadId, Tell};
+use super::protocol::{self, BranchId, Intervention, LoadId, WorkerRequest, WorkerResponse};
 use super::session::Session;
 
 const LOAD: LoadId = LoadId(1);
@@ -55,11 +55,11 @@ impl Worker {
 
     fn loaded(name: &str) -> Self {
         let mut worker = Self::new(Limits { spacing: 30_000, ..Limits::default() });
-        worker.session.ask(Ask::Load { load: LOAD, text: text(name).to_owned(), seed: None });
+        worker.session.request(WorkerRequest::Load { load: LOAD, text: text(name).to_owned(), seed: None });
         worker
     }
 
-    fn work(&mut self) -> Vec<Tell> {
+    fn work(&mut self) -> Vec<WorkerResponse> {
         let clock = &self.clock;
         let now_ms = || {
             clock.set(clock.get() + 0.01);
@@ -69,60 +69,69 @@ impl Worker {
     }
 
     /// Until nothing is left to do.
-    fn finish(&mut self) -> Vec<Tell> {
-        let mut tells = Vec::new();
+    fn finish(&mut self) -> Vec<WorkerResponse> {
+        let mut responses = Vec::new();
         while !self.session.is_idle() {
-            tells.extend(self.work());
+            responses.extend(self.work());
         }
-        tells
+        responses
     }
 
     fn look(&mut self, at: Time, messages: bool) -> SimulationView {
-        self.session.ask(Ask::Look { load: LOAD, at, messages });
+        self.session.request(WorkerRequest::View { load: LOAD, at, messages });
         self.looked().0
     }
 
     fn step(&mut self, at: Time, forward: bool) -> (SimulationView, String) {
-        self.session.ask(Ask::Step { load: LOAD, at, forward });
+        self.session.request(WorkerRequest::Step { load: LOAD, at, forward });
         self.looked()
     }
 
     fn looked(&mut self) -> (SimulationView, String) {
         while !self.session.is_idle() {
-            for tell in self.work() {
-                if let Tell::Looked { picture, event, .. } = tell {
-                    return (picture, event);
+            for response in self.work() {
+                if let WorkerResponse::Viewed { view, event, .. } = response {
+                    return (view, event);
                 }
             }
         }
         panic!("a look is answered");
     }
 
-    fn fork(&mut self, branch: u32, parent: u32, at: Time, deed: Deed) {
-        self.session.ask(Ask::Fork { load: LOAD, branch: BranchId(branch), parent: BranchId(parent), at, deed });
+    fn fork(&mut self, branch: u32, parent: u32, at: Time, intervention: Intervention) {
+        self.session.request(WorkerRequest::Fork {
+            load: LOAD,
+            branch: BranchId(branch),
+            parent: BranchId(parent),
+            at,
+            intervention,
+        });
     }
 }
 
-fn cut(zone: u16, lasts: Option<Duration>) -> Deed {
-    Deed::Break { fault: Fault::ZonePartition { zone: FaultTarget::Named(ZoneId(zone)), direction: Direction::Both }, lasts }
+fn cut(zone: u16, lasts: Option<Duration>) -> Intervention {
+    Intervention::Inject {
+        fault: Fault::ZonePartition { zone: FaultTarget::Named(ZoneId(zone)), direction: Direction::Both },
+        lasts,
+    }
 }
 
 fn fresh(scenario: &Arc<Scenario>) -> Report {
     run::run(scenario, scenario.seed, Options::default(), &mut |_, _| {}, &mut |_| {})
 }
 
-fn final_report(tells: &[Tell], of: BranchId) -> Report {
-    let last = tells.iter().rev().find_map(|tell| match tell {
-        Tell::Progress { branch, done: true, report: Some(report), .. } if *branch == of => Some(report),
+fn final_report(responses: &[WorkerResponse], of: BranchId) -> Report {
+    let last = responses.iter().rev().find_map(|response| match response {
+        WorkerResponse::Progress { branch, done: true, report: Some(report), .. } if *branch == of => Some(report),
         _ => None,
     });
     Report::clone(last.expect("the final report is told"))
 }
 
 /// All but the engine's effort.
-fn world(mut picture: SimulationView) -> SimulationView {
-    picture.events = 0;
-    picture
+fn world(mut view: SimulationView) -> SimulationView {
+    view.events = 0;
+    view
 }
 
 fn s(seconds: u64) -> Time {
@@ -135,10 +144,11 @@ fn the_report_is_that_of_the_command_line() {
         let expected = fresh(&Arc::new(scenario(bundled.name)));
         for spacing in [100_000, 1_000_000] {
             let mut worker = Worker::new(Limits { spacing, slice: 777, ..Limits::default() });
-            worker.session.ask(Ask::Load { load: LOAD, text: bundled.json.to_owned(), seed: None });
-            let tells = worker.finish();
-            assert_eq!(final_report(&tells, MAIN), expected, "{}", bundled.name);
-            let reports = tells.iter().filter(|tell| matches!(tell, Tell::Progress { report: Some(_), .. })).count();
+            worker.session.request(WorkerRequest::Load { load: LOAD, text: bundled.json.to_owned(), seed: None });
+            let responses = worker.finish();
+            assert_eq!(final_report(&responses, MAIN), expected, "{}", bundled.name);
+            let reports =
+                responses.iter().filter(|response| matches!(response, WorkerResponse::Progress { report: Some(_), .. })).count();
             assert!(reports >= 2, "a report at the start and one at the end");
         }
     }
@@ -172,14 +182,14 @@ fn a_fork_is_the_scenario_with_the_same_fault_planned() {
         let mut planned = scenario(name);
         let at = dice.time(planned.duration);
         let lasts = [None, Some(Duration::from_millis(90_001))][dice.below(2) as usize];
-        let Deed::Break { fault, .. } = cut(dice.below(2) as u16, lasts) else { unreachable!("a cut breaks") };
+        let Intervention::Inject { fault, .. } = cut(dice.below(2) as u16, lasts) else { unreachable!("a cut breaks") };
         planned.faults.push(PlannedFault { at, lasts, fault: fault.clone() });
         let mut expected = fresh(&Arc::new(planned));
         let mut worker = Worker::loaded(name);
         if round < 3 {
             worker.finish();
         }
-        worker.fork(1, 0, at, Deed::Break { fault, lasts });
+        worker.fork(1, 0, at, Intervention::Inject { fault, lasts });
         let mut found = final_report(&worker.finish(), BranchId(1));
         (expected.events, found.events) = (0, 0);
         assert_eq!(found, expected, "{name}, round {round}, at {at:?}");
@@ -196,15 +206,15 @@ fn a_fork_of_a_fork_mends_and_looks_know_what_was_done() {
     assert_eq!(world(worker.look(Time::from_nanos(s(100).as_nanos() - 1), false)).faults, world(before).faults);
     let broken = worker.look(s(110), false);
     let cut_off = broken.faults.iter().find(|active| active.from == s(100)).expect("it is broken").id;
-    worker.fork(2, 1, s(130), Deed::Mend { fault: cut_off });
+    worker.fork(2, 1, s(130), Intervention::Repair { fault: cut_off });
     worker.finish();
-    let is_cut = |picture: &SimulationView| picture.faults.iter().any(|active| active.id == cut_off && active.from == s(100));
+    let is_cut = |view: &SimulationView| view.faults.iter().any(|active| active.id == cut_off && active.from == s(100));
     assert!(is_cut(&worker.look(s(129), false)));
     assert!(!is_cut(&worker.look(s(130), false)));
     // Switching shows the other course at once.
-    worker.session.ask(Ask::Show { load: LOAD, branch: BranchId(1) });
+    worker.session.request(WorkerRequest::Show { load: LOAD, branch: BranchId(1) });
     assert!(is_cut(&worker.look(s(130), false)));
-    worker.session.ask(Ask::Show { load: LOAD, branch: MAIN });
+    worker.session.request(WorkerRequest::Show { load: LOAD, branch: MAIN });
     assert!(!is_cut(&worker.look(s(110), false)));
 }
 
@@ -215,16 +225,16 @@ fn steps_go_there_and_back_again() {
     let mut at = s(60);
     let mut forth = Vec::new();
     for _ in 0..200 {
-        let (picture, event) = worker.step(at, true);
-        assert!(picture.at > at && !event.is_empty(), "{event} at {:?}", picture.at);
-        at = picture.at;
-        forth.push((world(picture), event));
+        let (view, event) = worker.step(at, true);
+        assert!(view.at > at && !event.is_empty(), "{event} at {:?}", view.at);
+        at = view.at;
+        forth.push((world(view), event));
     }
     assert!(forth.iter().any(|(_, event)| event.contains("arrives at")), "{forth:?}");
     for (expected, said) in forth.iter().rev().skip(1) {
-        let (picture, event) = worker.step(at, false);
-        assert_eq!((&world(picture.clone()), &event), (expected, said));
-        at = picture.at;
+        let (view, event) = worker.step(at, false);
+        assert_eq!((&world(view.clone()), &event), (expected, said));
+        at = view.at;
     }
     // A deed is a step.
     worker.fork(1, 0, s(61), cut(1, None));
@@ -232,8 +242,8 @@ fn steps_go_there_and_back_again() {
     let mut last = Time::from_nanos(s(61).as_nanos() - 1);
     let mut said = Vec::new();
     while last < s(61) {
-        let (picture, event) = worker.step(last, true);
-        last = picture.at;
+        let (view, event) = worker.step(last, true);
+        last = view.at;
         said.push(event);
     }
     assert!(said.iter().any(|event| event.contains("cut off")), "{said:?}");
@@ -250,15 +260,15 @@ fn of_several_looks_the_last_is_answered_and_asks_are_heard_between_slices() {
     let mut worker = Worker::loaded("zone-outage");
     worker.work();
     for at in [10, 700, 300] {
-        worker.session.ask(Ask::Look { load: LOAD, at: s(at), messages: false });
+        worker.session.request(WorkerRequest::View { load: LOAD, at: s(at), messages: false });
     }
-    worker.session.ask(Ask::Ping(9));
-    let tells = worker.work();
-    assert_eq!(tells.first(), Some(&Tell::Pong(9)));
-    let mut tells: Vec<_> = tells.into_iter().chain(worker.finish()).collect();
-    tells.retain(|tell| matches!(tell, Tell::Looked { .. }));
-    let [Tell::Looked { picture, .. }] = &tells[..] else { panic!("{tells:?}") };
-    assert!(picture.at <= s(300), "the head was not there yet, and it may not take long");
+    worker.session.request(WorkerRequest::Ping(9));
+    let responses = worker.work();
+    assert_eq!(responses.first(), Some(&WorkerResponse::Pong(9)));
+    let mut responses: Vec<_> = responses.into_iter().chain(worker.finish()).collect();
+    responses.retain(|response| matches!(response, WorkerResponse::Viewed { .. }));
+    let [WorkerResponse::Viewed { view, .. }] = &responses[..] else { panic!("{responses:?}") };
+    assert!(view.at <= s(300), "the head was not there yet, and it may not take long");
     assert_eq!(worker.look(s(300), false).at, s(300));
     assert_eq!(worker.look(Time::MAX, false).at, Time::ZERO + scenario("zone-outage").duration);
 }
@@ -266,9 +276,9 @@ fn of_several_looks_the_last_is_answered_and_asks_are_heard_between_slices() {
 #[test]
 fn memory_thins_the_keyframes_and_looks_stay_right() {
     let mut worker = Worker::loaded("five-members");
-    let kept = |tells: &[Tell]| {
-        tells.iter().rev().find_map(|tell| match tell {
-            Tell::Progress { keyframes, .. } => Some(*keyframes),
+    let kept = |responses: &[WorkerResponse]| {
+        responses.iter().rev().find_map(|response| match response {
+            WorkerResponse::Progress { keyframes, .. } => Some(*keyframes),
             _ => None,
         })
     };
@@ -291,9 +301,9 @@ fn memory_thins_the_keyframes_and_looks_stay_right() {
 
 #[test]
 fn a_branch_that_runs_away_is_given_up_and_the_session_lives_on() {
-    let gave_up = |tells: &[Tell]| {
-        tells.iter().find_map(|tell| match tell {
-            Tell::GaveUp { branch, why, .. } => Some((*branch, why.clone())),
+    let gave_up = |responses: &[WorkerResponse]| {
+        responses.iter().find_map(|response| match response {
+            WorkerResponse::GaveUp { branch, why, .. } => Some((*branch, why.clone())),
             _ => None,
         })
     };
@@ -305,15 +315,15 @@ fn a_branch_that_runs_away_is_given_up_and_the_session_lives_on() {
     assert!(why.contains("2 GiB"), "{why}");
     worker.fork(1, 0, s(1), cut(0, None));
     assert!(gave_up(&worker.finish()).expect("its parent is gone").1.contains("given up"));
-    worker.session.ask(Ask::Look { load: LOAD, at: s(1), messages: true });
+    worker.session.request(WorkerRequest::View { load: LOAD, at: s(1), messages: true });
     assert!(worker.finish().is_empty());
     // The memory was freed, though it looks the same.
-    worker.session.ask(Ask::Load { load: LOAD, text: text("slow-disk").to_owned(), seed: Some(2) });
+    worker.session.request(WorkerRequest::Load { load: LOAD, text: text("slow-disk").to_owned(), seed: Some(2) });
     assert_eq!(final_report(&worker.finish(), MAIN).seed, 2);
 
     let limits = Limits { most_events_at_once: 2, slice: 1, ..Limits::default() };
     let mut worker = Worker::new(limits);
-    worker.session.ask(Ask::Load { load: LOAD, text: text("five-members").to_owned(), seed: None });
+    worker.session.request(WorkerRequest::Load { load: LOAD, text: text("five-members").to_owned(), seed: None });
     let (_, why) = gave_up(&worker.finish()).expect("it is given up");
     assert!(why.contains("stands still"), "{why}");
 }
@@ -325,7 +335,7 @@ fn hostile_asks_are_refused_in_words_or_ignored() {
     let node = |id| Fault::NodeCrash(FaultTarget::Named(NodeId(id)));
     let slow = |factor| Fault::DiskSlow { volume: FaultTarget::Named(VolumeId(0)), add: Duration::ZERO, factor };
     let end = Time::ZERO + scenario("zone-outage").duration;
-    let of = |fault| Deed::Break { fault, lasts: None };
+    let of = |fault| Intervention::Inject { fault, lasts: None };
     let rows = [
         (0, s(1), of(kill(0, 99)), "no member 99"),
         (0, s(1), of(kill(7, 0)), "no etcd cluster 7"),
@@ -334,27 +344,27 @@ fn hostile_asks_are_refused_in_words_or_ignored() {
         (0, end, of(node(0)), "end of the run"),
         (0, Time::MAX, of(node(0)), "end of the run"),
         (77, s(1), of(node(0)), "does not exist"),
-        (0, s(1), Deed::Mend { fault: FaultId(4_000) }, "nothing to mend"),
-        (0, s(1), Deed::Break { fault: node(0), lasts: Some(Duration::ZERO) }, "no time"),
+        (0, s(1), Intervention::Repair { fault: FaultId(4_000) }, "nothing to mend"),
+        (0, s(1), Intervention::Inject { fault: node(0), lasts: Some(Duration::ZERO) }, "no time"),
     ];
-    for (number, (parent, at, deed, expected)) in (10u32..).zip(rows) {
-        worker.fork(number, parent, at, deed.clone());
-        let tells = worker.finish();
-        let why = tells.iter().find_map(|tell| match tell {
-            Tell::GaveUp { branch, why, .. } if *branch == BranchId(number) => Some(why.as_str()),
+    for (number, (parent, at, intervention, expected)) in (10u32..).zip(rows) {
+        worker.fork(number, parent, at, intervention.clone());
+        let responses = worker.finish();
+        let why = responses.iter().find_map(|response| match response {
+            WorkerResponse::GaveUp { branch, why, .. } if *branch == BranchId(number) => Some(why.as_str()),
             _ => None,
         });
-        assert!(why.is_some_and(|why| why.contains(expected)), "{deed:?}: {tells:?}");
+        assert!(why.is_some_and(|why| why.contains(expected)), "{intervention:?}: {responses:?}");
     }
     // Of another scenario, of no branch, of a branch that is there.
-    worker.session.ask(Ask::Look { load: LoadId(2), at: s(1), messages: true });
-    worker.session.ask(Ask::Show { load: LOAD, branch: BranchId(400) });
+    worker.session.request(WorkerRequest::View { load: LoadId(2), at: s(1), messages: true });
+    worker.session.request(WorkerRequest::Show { load: LOAD, branch: BranchId(400) });
     worker.fork(0, 0, s(1), of(node(0)));
     assert!(worker.finish().is_empty());
     for text in ["", "{", "[]", "{\"name\": 3}", "\u{0}"] {
-        worker.session.ask(Ask::Load { load: LoadId(3), text: text.to_owned(), seed: None });
-        assert!(matches!(&worker.finish()[..], [Tell::Refused { load: LoadId(3), errors }] if !errors.is_empty()));
-        worker.session.ask(Ask::Step { load: LoadId(3), at: s(1), forward: false });
+        worker.session.request(WorkerRequest::Load { load: LoadId(3), text: text.to_owned(), seed: None });
+        assert!(matches!(&worker.finish()[..], [WorkerResponse::Invalid { load: LoadId(3), errors }] if !errors.is_empty()));
+        worker.session.request(WorkerRequest::Step { load: LoadId(3), at: s(1), forward: false });
         assert!(worker.finish().is_empty());
     }
 }
@@ -369,19 +379,33 @@ fn any_sequence_of_asks_is_survived() {
             let at = if dice.below(30) == 0 { Time::MAX } else { dice.time(Duration::from_secs(700)) };
             let [branch, parent] = [0; 2].map(|_| BranchId(dice.below(8) as u32));
             let zone = dice.below(4) as u16;
-            worker.session.ask(match dice.below(12) {
-                0 if dice.below(3) == 0 => Ask::Load { load: LoadId(1), text: text("slow-disk").to_owned(), seed: Some(seed) },
-                0 | 1 => Ask::Load { load: LoadId(1), text: text("isolated-leader").to_owned(), seed: None },
-                2 => Ask::Fork { load, branch, parent, at, deed: cut(zone, Some(Duration::from_millis(dice.below(99_999)))) },
-                3 => Ask::Fork { load, branch, parent, at, deed: Deed::Mend { fault: FaultId(dice.below(3) as u32) } },
+            worker.session.request(match dice.below(12) {
+                0 if dice.below(3) == 0 => {
+                    WorkerRequest::Load { load: LoadId(1), text: text("slow-disk").to_owned(), seed: Some(seed) }
+                }
+                0 | 1 => WorkerRequest::Load { load: LoadId(1), text: text("isolated-leader").to_owned(), seed: None },
+                2 => WorkerRequest::Fork {
+                    load,
+                    branch,
+                    parent,
+                    at,
+                    intervention: cut(zone, Some(Duration::from_millis(dice.below(99_999)))),
+                },
+                3 => WorkerRequest::Fork {
+                    load,
+                    branch,
+                    parent,
+                    at,
+                    intervention: Intervention::Repair { fault: FaultId(dice.below(3) as u32) },
+                },
                 4 => {
                     let fault = Fault::GracefulStop(FaultTarget::OfLeader(EtcdId(dice.below(2) as u16)));
-                    Ask::Fork { load, branch, parent, at, deed: Deed::Break { fault, lasts: None } }
+                    WorkerRequest::Fork { load, branch, parent, at, intervention: Intervention::Inject { fault, lasts: None } }
                 }
-                5 => Ask::Show { load, branch },
-                6 | 7 => Ask::Step { load, at, forward: dice.below(2) == 0 },
-                8 => Ask::Ping(seed as u32),
-                _ => Ask::Look { load, at, messages: dice.below(2) == 0 },
+                5 => WorkerRequest::Show { load, branch },
+                6 | 7 => WorkerRequest::Step { load, at, forward: dice.below(2) == 0 },
+                8 => WorkerRequest::Ping(seed as u32),
+                _ => WorkerRequest::View { load, at, messages: dice.below(2) == 0 },
             });
             worker.memory_bytes += dice.below(3 << 20) as usize;
             for _ in 0..dice.below(6) {
@@ -397,25 +421,25 @@ fn times_and_seeds_survive_the_journey_exactly() {
     let end = Time::from_nanos(u64::MAX - 1);
     let fault =
         Fault::DiskSlow { volume: FaultTarget::OfLeader(EtcdId(65_535)), add: Duration::from_nanos((1 << 53) + 1), factor: 1.1 };
-    for ask in [
-        Ask::Load { load: LoadId(u32::MAX), text: "{\"a\": \"\\u0000 \u{1F4A5}\"}".to_owned(), seed: Some(u64::MAX) },
-        Ask::Fork {
+    for request in [
+        WorkerRequest::Load { load: LoadId(u32::MAX), text: "{\"a\": \"\\u0000 \u{1F4A5}\"}".to_owned(), seed: Some(u64::MAX) },
+        WorkerRequest::Fork {
             load: LOAD,
             branch: BranchId(3),
             parent: MAIN,
             at: end,
-            deed: Deed::Break { fault, lasts: Some(Duration::from_nanos((1 << 60) + 1)) },
+            intervention: Intervention::Inject { fault, lasts: Some(Duration::from_nanos((1 << 60) + 1)) },
         },
-        Ask::Look { load: LOAD, at: Time::from_nanos((1 << 53) + 1), messages: true },
+        WorkerRequest::View { load: LOAD, at: Time::from_nanos((1 << 53) + 1), messages: true },
     ] {
-        assert_eq!(protocol::read(&protocol::write(&ask)), Some(ask));
+        assert_eq!(protocol::read(&protocol::write(&request)), Some(request));
     }
     let mut worker = Worker::loaded("five-members");
-    for tell in worker.finish() {
-        assert_eq!(protocol::read(&protocol::write(&tell)), Some(tell));
+    for response in worker.finish() {
+        assert_eq!(protocol::read(&protocol::write(&response)), Some(response));
     }
-    let picture = worker.look(Time::from_nanos(123_456_789_123), true);
-    let tell = Tell::Looked { load: LOAD, branch: MAIN, picture, event: "é".to_owned() };
-    assert_eq!(protocol::read(&protocol::write(&tell)), Some(tell));
-    assert_eq!(protocol::read::<Ask>(b"{}"), None);
+    let view = worker.look(Time::from_nanos(123_456_789_123), true);
+    let response = WorkerResponse::Viewed { load: LOAD, branch: MAIN, view, event: "é".to_owned() };
+    assert_eq!(protocol::read(&protocol::write(&response)), Some(response));
+    assert_eq!(protocol::read::<WorkerRequest>(b"{}"), None);
 }

@@ -19,7 +19,7 @@ pub struct Watchdog {
 
 /// What to do at a tick.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Bark {
+pub enum WatchdogAction {
     /// Nothing.
     Quiet,
     /// Send this ping.
@@ -41,7 +41,7 @@ impl Watchdog {
     }
 
     /// Something was asked or told.
-    pub fn stir(&mut self) {
+    pub fn message_received(&mut self) {
         self.stirred = true;
     }
 
@@ -52,17 +52,17 @@ impl Watchdog {
     }
 
     /// About a second has passed.
-    pub fn tick(&mut self) -> Bark {
+    pub fn tick(&mut self) -> WatchdogAction {
         if self.ready && self.answered == self.sent {
             if !std::mem::take(&mut self.stirred) {
-                return Bark::Quiet;
+                return WatchdogAction::Quiet;
             }
             self.sent += 1;
-            return Bark::Ping(self.sent);
+            return WatchdogAction::Ping(self.sent);
         }
         self.waited += 1;
         let patience = if self.ready { PATIENCE } else { PATIENCE_AT_START };
-        if self.waited >= patience { Bark::Lost } else { Bark::Quiet }
+        if self.waited >= patience { WatchdogAction::Lost } else { WatchdogAction::Quiet }
     }
 }
 
@@ -72,24 +72,27 @@ mod tests {
 
     #[test]
     fn silence_is_noticed_while_something_is_under_way_and_only_then() {
-        let mut dog = Watchdog::default();
-        assert!((0..60).all(|_| dog.tick() == Bark::Quiet), "it may take its time to start");
-        dog.ready();
-        assert_eq!(dog.tick(), Bark::Quiet);
-        dog.stir();
-        assert_eq!(dog.tick(), Bark::Ping(1));
-        assert_eq!(dog.tick(), Bark::Quiet);
-        dog.pong(1);
-        assert_eq!(dog.tick(), Bark::Quiet, "nothing is under way");
-        dog.stir();
-        assert_eq!(dog.tick(), Bark::Ping(2));
-        dog.pong(1);
-        dog.pong(77);
-        dog.stir();
-        assert_eq!(dog.tick(), Bark::Ping(3), "an answer to what was never asked counts for what was");
-        let ticks: Vec<_> = (0..5).map(|_| dog.tick()).collect();
-        assert_eq!(ticks, [Bark::Quiet, Bark::Quiet, Bark::Quiet, Bark::Quiet, Bark::Lost]);
-        let mut dog = Watchdog::default();
-        assert_eq!((0..PATIENCE_AT_START).map(|_| dog.tick()).last(), Some(Bark::Lost));
+        let mut watchdog = Watchdog::default();
+        assert!((0..60).all(|_| watchdog.tick() == WatchdogAction::Quiet), "it may take its time to start");
+        watchdog.ready();
+        assert_eq!(watchdog.tick(), WatchdogAction::Quiet);
+        watchdog.message_received();
+        assert_eq!(watchdog.tick(), WatchdogAction::Ping(1));
+        assert_eq!(watchdog.tick(), WatchdogAction::Quiet);
+        watchdog.pong(1);
+        assert_eq!(watchdog.tick(), WatchdogAction::Quiet, "nothing is under way");
+        watchdog.message_received();
+        assert_eq!(watchdog.tick(), WatchdogAction::Ping(2));
+        watchdog.pong(1);
+        watchdog.pong(77);
+        watchdog.message_received();
+        assert_eq!(watchdog.tick(), WatchdogAction::Ping(3), "an answer to what was never asked counts for what was");
+        let ticks: Vec<_> = (0..5).map(|_| watchdog.tick()).collect();
+        assert_eq!(
+            ticks,
+            [WatchdogAction::Quiet, WatchdogAction::Quiet, WatchdogAction::Quiet, WatchdogAction::Quiet, WatchdogAction::Lost]
+        );
+        let mut watchdog = Watchdog::default();
+        assert_eq!((0..PATIENCE_AT_START).map(|_| watchdog.tick()).last(), Some(WatchdogAction::Lost));
     }
 }

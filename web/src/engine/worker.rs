@@ -1,7 +1,7 @@
 //! The worker's side of the line, in a browser: hears asks, lets the session work in slices, tells.
 //!
 //! ```text
-//!   page --message--> hear --> Session::ask --> wake
+//!   page --message--> hear --> Session::request --> wake
 //!                                                |  a message to itself: asks that came meanwhile are heard first
 //!   page <--message-- tell <-- Session::work <---'  (again, until the session is idle)
 //! ```
@@ -17,7 +17,7 @@ use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{DedicatedWorkerGlobalScope, MessageChannel, MessageEvent, Performance};
 
 use super::keyframes::Limits;
-use super::protocol::{self, Ask, Tell};
+use super::protocol::{self, WorkerRequest, WorkerResponse};
 use super::session::Session;
 
 /// Work between two looks into the letter box, in milliseconds.
@@ -31,7 +31,7 @@ struct Worker {
     session: RefCell<Session>,
     channel: MessageChannel,
     /// A message to itself is under way.
-    woken: Cell<bool>,
+    is_scheduled: Cell<bool>,
 }
 
 /// The scope of a worker, where this program runs in one.
@@ -48,44 +48,44 @@ pub fn run(scope: DedicatedWorkerGlobalScope) {
     let clock = scope.performance().expect("a worker has a clock");
     let channel = MessageChannel::new().expect("a worker has channels");
     let session = RefCell::new(Session::new(Limits::default()));
-    let worker = Rc::new(Worker { scope, clock, session, channel, woken: Cell::new(false) });
-    let hears = Rc::clone(&worker);
-    EventListener::new(&worker.scope, "message", move |event| hears.hear(event.unchecked_ref())).forget();
+    let worker = Rc::new(Worker { scope, clock, session, channel, is_scheduled: Cell::new(false) });
+    let listener = Rc::clone(&worker);
+    EventListener::new(&worker.scope, "message", move |event| listener.on_message(event.unchecked_ref())).forget();
     let works = Rc::clone(&worker);
     EventListener::new(&worker.channel.port1(), "message", move |_| works.work()).forget();
     worker.channel.port1().start();
-    worker.tell(&Tell::Ready);
+    worker.respond(&WorkerResponse::Ready);
 }
 
 impl Worker {
-    fn hear(&self, event: &MessageEvent) {
+    fn on_message(&self, event: &MessageEvent) {
         // The page sends nothing else; what another script might is no ask.
-        let ask = event.data().dyn_ref::<Uint8Array>().and_then(|bytes| protocol::read::<Ask>(&bytes.to_vec()));
-        if let Some(ask) = ask {
-            self.session.borrow_mut().ask(ask);
-            self.wake();
+        let request = event.data().dyn_ref::<Uint8Array>().and_then(|bytes| protocol::read::<WorkerRequest>(&bytes.to_vec()));
+        if let Some(request) = request {
+            self.session.borrow_mut().request(request);
+            self.schedule();
         }
     }
 
-    fn wake(&self) {
-        if !self.woken.replace(true) {
+    fn schedule(&self) {
+        if !self.is_scheduled.replace(true) {
             self.channel.port2().post_message(&JsValue::NULL).expect("a channel within the worker");
         }
     }
 
     fn work(&self) {
-        self.woken.set(false);
+        self.is_scheduled.set(false);
         let mut session = self.session.borrow_mut();
         let memory_bytes = core::arch::wasm32::memory_size::<0>() * PAGE_BYTES;
-        for tell in session.work(|| self.clock.now(), SLICE_MS, memory_bytes) {
-            self.describe(&tell);
+        for response in session.work(|| self.clock.now(), SLICE_MS, memory_bytes) {
+            self.respond(&response);
         }
         if !session.is_idle() {
-            self.wake();
+            self.schedule();
         }
     }
 
-    fn tell(&self, tell: &Tell) {
-        self.scope.post_message(&Uint8Array::from(&protocol::write(tell)[..])).expect("bytes can be posted");
+    fn respond(&self, response: &WorkerResponse) {
+        self.scope.post_message(&Uint8Array::from(&protocol::write(response)[..])).expect("bytes can be posted");
     }
 }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use yew::prelude::*;
 use zonefall_core::report::ExpectationReport;
 
-use super::field::{As, Cx, at};
+use super::field::{As, FormCtx, at};
 use crate::state::DocumentAction;
 
 /// Bounds: the word, how it reads, and a value to begin with.
@@ -17,37 +17,37 @@ const BOUNDS: [(&str, &str, &str); 6] = [
     ("includes", "includes", "\"text\""),
 ];
 
-pub(super) fn section(cx: &Cx<'_>) -> Html {
-    let count = cx.list("expect").len();
-    let report = judged(cx);
+pub(super) fn section(ctx: &FormCtx<'_>) -> Html {
+    let count = ctx.list("expect").len();
+    let report = judged(ctx);
     let says = match report {
         Some(all) if all.iter().all(|one| one.ok) => format!("✓ all {count} hold"),
         Some(all) => format!("✕ {} of {count} do not hold", all.iter().filter(|one| !one.ok).count()),
         None => count.to_string(),
     };
-    let cluster = cx.names("etcd").into_iter().next().unwrap_or_default();
+    let cluster = ctx.names("etcd").into_iter().next().unwrap_or_default();
     let new = json!({"that": format!("etcd.{cluster}.rpo.lost_entries"), "is": 0});
     let body = html! {
         <>
-            { cx.group("expect") }
-            { for (0..count).map(|k| expectation(cx, k, report.and_then(|all| all.get(k)))) }
-            { cx.add("expect", "expectation", new) }
+            { ctx.group("expect") }
+            { for (0..count).map(|k| expectation(ctx, k, report.and_then(|all| all.get(k)))) }
+            { ctx.add("expect", "expectation", new) }
         </>
     };
-    cx.section("expect", "Expectations", &says, false, body)
+    ctx.section("expect", "Expectations", &says, false, body)
 }
 
 /// How they fared, if the run on the screen is over and is a run of this very document.
-fn judged<'a>(cx: &Cx<'a>) -> Option<&'a [ExpectationReport]> {
+fn judged<'a>(ctx: &FormCtx<'a>) -> Option<&'a [ExpectationReport]> {
     // They are about the scenario as written, not about what was done to it since.
-    let report = cx.state.branch().filter(|branch| branch.done && branch.fork.is_none())?.report.as_deref()?;
-    let same = cx.document.problems.is_empty() && report.expectations.len() == cx.list("expect").len();
+    let report = ctx.state.branch().filter(|branch| branch.done && branch.fork.is_none())?.report.as_deref()?;
+    let same = ctx.document.problems.is_empty() && report.expectations.len() == ctx.list("expect").len();
     (same && !report.expectations.is_empty()).then_some(&report.expectations)
 }
 
-fn expectation(cx: &Cx<'_>, k: usize, fared: Option<&ExpectationReport>) -> Html {
+fn expectation(ctx: &FormCtx<'_>, k: usize, fared: Option<&ExpectationReport>) -> Html {
     let path = format!("expect/{k}");
-    let word = BOUNDS.iter().map(|(word, ..)| *word).find(|word| cx.get(&path).get(word).is_some()).unwrap_or_default();
+    let word = BOUNDS.iter().map(|(word, ..)| *word).find(|word| ctx.get(&path).get(word).is_some()).unwrap_or_default();
     let mark = fared.map(|fared| {
         let (class, sign) = if fared.ok { ("good", "✓ holds") } else { ("bad", "✕ does not hold") };
         html! { <p class={classes!("mark", class)} data-testid={format!("form-expect-{k}-mark")}>{ format!("{sign}: it is {}", fared.found) }</p> }
@@ -55,11 +55,11 @@ fn expectation(cx: &Cx<'_>, k: usize, fared: Option<&ExpectationReport>) -> Html
     html! {
         <fieldset class="item">
             <legend>{ format!("expectation {}", k + 1) }</legend>
-            <div class="row">{ cx.text(&format!("{path}/that"), "That", As::Text) }{ cx.remove(&path, &format!("expectation {}", k + 1)) }</div>
+            <div class="row">{ ctx.text(&format!("{path}/that"), "That", As::Text) }{ ctx.remove(&path, &format!("expectation {}", k + 1)) }</div>
             <div class="fields">
-                { bounds(cx, &path, word) }
-                { if word.is_empty() { Html::default() } else { cx.text(&format!("{path}/{word}"), "Value", As::Json) } }
-                <div class="wide">{ cx.text(&format!("{path}/because"), "Because", As::Text) }</div>
+                { bounds(ctx, &path, word) }
+                { if word.is_empty() { Html::default() } else { ctx.text(&format!("{path}/{word}"), "Value", As::Json) } }
+                <div class="wide">{ ctx.text(&format!("{path}/because"), "Because", As::Text) }</div>
             </div>
             { mark }
         </fieldset>
@@ -67,11 +67,11 @@ fn expectation(cx: &Cx<'_>, k: usize, fared: Option<&ExpectationReport>) -> Html
 }
 
 /// Another bound on the same place.
-fn bounds(cx: &Cx<'_>, path: &str, word: &str) -> Html {
+fn bounds(ctx: &FormCtx<'_>, path: &str, word: &str) -> Html {
     let options: Vec<_> = BOUNDS.iter().map(|(word, reads, _)| ((*word).to_owned(), (*reads).to_owned())).collect();
-    let old = cx.get(path).clone();
+    let old = ctx.get(path).clone();
     let place = at(path);
-    cx.select(&format!("{path}/bound"), "Bound", word, &options, move |word| {
+    ctx.select(&format!("{path}/bound"), "Bound", word, &options, move |word| {
         let mut all = json!({});
         if let Value::Object(fields) = &old {
             let others = fields.iter().filter(|(key, _)| !BOUNDS.iter().any(|(word, ..)| word == key));

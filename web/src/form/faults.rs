@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use yew::prelude::*;
 
-use super::field::{As, Cx, at, plain, shown};
+use super::field::{As, FormCtx, at, plain, shown};
 use crate::state::DocumentAction;
 
 /// A kind of fault: its word, how it reads, the field of its target, and further fields with their labels.
@@ -53,43 +53,43 @@ const CLOUD: &str = "cloud_api";
 /// What stands before a cluster's name where its leader is meant; no name begins with it.
 const LEADER: char = '@';
 
-pub(super) fn section(cx: &Cx<'_>) -> Html {
-    let count = cx.list("faults").len();
-    let aim = targets(cx, "zone").into_iter().next().map_or(Value::Null, |(word, _)| aim(&word));
-    let new = json!({"at": "1m", "for": "5m", "kind": "zone_power", "zone": aim});
+pub(super) fn section(ctx: &FormCtx<'_>) -> Html {
+    let count = ctx.list("faults").len();
+    let value = targets(ctx, "zone").into_iter().next().map_or(Value::Null, |(word, _)| target_value(&word));
+    let new = json!({"at": "1m", "for": "5m", "kind": "zone_power", "zone": value});
     let body = html! {
         <>
-            { cx.group("faults") }
-            { for (0..count).map(|k| fault(cx, k)) }
-            { cx.add("faults", "fault", new) }
+            { ctx.group("faults") }
+            { for (0..count).map(|k| fault(ctx, k)) }
+            { ctx.add("faults", "fault", new) }
         </>
     };
-    cx.section("faults", "Faults", &count.to_string(), true, body)
+    ctx.section("faults", "Faults", &count.to_string(), true, body)
 }
 
-fn fault(cx: &Cx<'_>, k: usize) -> Html {
+fn fault(ctx: &FormCtx<'_>, k: usize) -> Html {
     let path = format!("faults/{k}");
     let place = |key: &str| format!("{path}/{key}");
-    let word = shown(cx.get(&place("kind")));
+    let word = shown(ctx.get(&place("kind")));
     let kind = KINDS.iter().find(|kind| kind.word == word);
     let name = format!("fault {}", k + 1);
     let more = |kind: &'static Kind| {
         let field = |(key, label): &(&str, &str)| match *key {
-            "direction" => cx.choice(&place(key), label, Some("both ways"), &plain(&["in", "out"])),
-            "create" => cx.choice(&place(key), label, Some("works"), &plain(&ANSWERS)),
-            "delete" | "attach" => cx.choice(&place(key), label, Some("works"), &plain(&ANSWERS[..2])),
-            "factor" | "loss" => cx.text(&place(key), label, As::Json),
-            _ => cx.text(&place(key), label, As::Text),
+            "direction" => ctx.choice(&place(key), label, Some("both ways"), &plain(&["in", "out"])),
+            "create" => ctx.choice(&place(key), label, Some("works"), &plain(&ANSWERS)),
+            "delete" | "attach" => ctx.choice(&place(key), label, Some("works"), &plain(&ANSWERS[..2])),
+            "factor" | "loss" => ctx.text(&place(key), label, As::Json),
+            _ => ctx.text(&place(key), label, As::Text),
         };
-        html! { <>{ target(cx, &path, kind) }{ for kind.more.iter().map(field) }</> }
+        html! { <>{ target(ctx, &path, kind) }{ for kind.more.iter().map(field) }</> }
     };
     html! {
         <fieldset class="item">
             <legend>{ &name }</legend>
-            <div class="row">{ kinds(cx, &path, &word) }{ cx.remove(&path, &name) }</div>
+            <div class="row">{ kinds(ctx, &path, &word) }{ ctx.remove(&path, &name) }</div>
             <div class="fields">
-                { cx.text(&place("at"), "At", As::Text) }
-                { cx.text(&place("for"), "For", As::Text) }
+                { ctx.text(&place("at"), "At", As::Text) }
+                { ctx.text(&place("for"), "For", As::Text) }
                 { kind.map(more) }
             </div>
         </fieldset>
@@ -97,12 +97,12 @@ fn fault(cx: &Cx<'_>, k: usize) -> Html {
 }
 
 /// Another kind has another target; when it happens stays.
-fn kinds(cx: &Cx<'_>, path: &str, word: &str) -> Html {
+fn kinds(ctx: &FormCtx<'_>, path: &str, word: &str) -> Html {
     let options: Vec<_> = KINDS.iter().map(|kind| (kind.word.to_owned(), kind.reads.to_owned())).collect();
-    let firsts: Vec<(&str, Value)> = KINDS.iter().map(|kind| (kind.word, first(cx, kind))).collect();
-    let old = cx.get(path).clone();
+    let firsts: Vec<(&str, Value)> = KINDS.iter().map(|kind| (kind.word, first(ctx, kind))).collect();
+    let old = ctx.get(path).clone();
     let place = at(path);
-    cx.select(&format!("{path}/kind"), "What", word, &options, move |word| {
+    ctx.select(&format!("{path}/kind"), "What", word, &options, move |word| {
         let mut fault = json!({});
         for key in ["at", "for"] {
             if let Some(value) = old.get(key) {
@@ -126,25 +126,25 @@ fn kinds(cx: &Cx<'_>, path: &str, word: &str) -> Html {
     })
 }
 
-fn first(cx: &Cx<'_>, kind: &Kind) -> Value {
+fn first(ctx: &FormCtx<'_>, kind: &Kind) -> Value {
     if kind.target == "between" {
-        let zones = cx.zones();
+        let zones = ctx.zones();
         return json!([zones.first(), zones.get(1).or(zones.first())]);
     }
-    targets(cx, kind.target).into_iter().next().map_or(Value::Null, |(word, _)| aim(&word))
+    targets(ctx, kind.target).into_iter().next().map_or(Value::Null, |(word, _)| target_value(&word))
 }
 
-fn target(cx: &Cx<'_>, path: &str, kind: &Kind) -> Html {
+fn target(ctx: &FormCtx<'_>, path: &str, kind: &Kind) -> Html {
     let path = format!("{path}/{}", kind.target);
     if kind.word == CLOUD {
-        return cx.choice(&path, "Zone", Some("all zones"), &plain(&cx.zones()));
+        return ctx.choice(&path, "Zone", Some("all zones"), &plain(&ctx.zones()));
     }
     if kind.target == "between" {
-        let zones = plain(&cx.zones());
-        let end = |k: usize, label: &str| cx.choice(&format!("{path}/{k}"), label, None, &zones);
+        let zones = plain(&ctx.zones());
+        let end = |k: usize, label: &str| ctx.choice(&format!("{path}/{k}"), label, None, &zones);
         return html! { <>{ end(0, "Between") }{ end(1, "and") }</> };
     }
-    let value = cx.get(&path);
+    let value = ctx.get(&path);
     let word = value.get("leader_of").map_or_else(|| shown(value), |cluster| format!("{LEADER}{}", shown(cluster)));
     let label = match kind.target {
         "zone" => "Zone",
@@ -153,29 +153,29 @@ fn target(cx: &Cx<'_>, path: &str, kind: &Kind) -> Html {
         _ => "Disk of",
     };
     let place = at(&path);
-    let set = move |word: String| DocumentAction::Set(place.clone(), Some(aim(&word)));
-    html! { <div class="wide">{ cx.select(&path, label, &word, &targets(cx, kind.target), set) }</div> }
+    let set = move |word: String| DocumentAction::Set(place.clone(), Some(target_value(&word)));
+    html! { <div class="wide">{ ctx.select(&path, label, &word, &targets(ctx, kind.target), set) }</div> }
 }
 
 /// What can be hit: where the leader is, or one by name.
-fn targets(cx: &Cx<'_>, target: &str) -> Vec<(String, String)> {
-    let clusters = cx.names("etcd");
+fn targets(ctx: &FormCtx<'_>, target: &str) -> Vec<(String, String)> {
+    let clusters = ctx.names("etcd");
     let of = if target == "member" { "the leader" } else { "that of the leader" };
     let leader = |name: &String| (format!("{LEADER}{name}"), format!("{of} of {name}"));
     let mut all: Vec<_> = clusters.iter().map(leader).collect();
     let names = match target {
-        "zone" => cx.zones(),
-        "node" => cx.names("topology/nodes"),
-        _ => (0..clusters.len()).flat_map(|c| cx.names(&format!("etcd/{c}/members"))).collect(),
+        "zone" => ctx.zones(),
+        "node" => ctx.names("topology/nodes"),
+        _ => (0..clusters.len()).flat_map(|c| ctx.names(&format!("etcd/{c}/members"))).collect(),
     };
     all.extend(plain(&names));
     if target == "volume" {
-        all.extend(plain(&cx.names("topology/volumes")));
+        all.extend(plain(&ctx.names("topology/volumes")));
     }
     all
 }
 
-fn aim(word: &str) -> Value {
+fn target_value(word: &str) -> Value {
     match word.strip_prefix(LEADER) {
         Some(cluster) => json!({"leader_of": cluster}),
         None => word.into(),

@@ -12,7 +12,7 @@ use zonefall_core::scenario::{defaults, render};
 use crate::state::{Action, Document, DocumentAction, Path, State, Step};
 
 /// What fields need, and what they leave: which paths have a field.
-pub(super) struct Cx<'a> {
+pub(super) struct FormCtx<'a> {
     pub(super) state: &'a State,
     pub(super) document: &'a Document,
     pub(super) dispatch: &'a Callback<Action>,
@@ -101,7 +101,7 @@ fn written(text: &str, kind: As) -> Option<Value> {
     }
 }
 
-impl<'a> Cx<'a> {
+impl<'a> FormCtx<'a> {
     pub(super) fn new(state: &'a State, dispatch: &'a Callback<Action>) -> Self {
         Self { state, document: &state.document, dispatch, fields: RefCell::default() }
     }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use yew::prelude::*;
 
-use super::field::{self, As, Cx, fresh, plain, shown};
+use super::field::{self, As, FormCtx, fresh, plain, shown};
 use crate::state::DocumentAction;
 
 /// Nodes of a seed listed at most.
@@ -28,43 +28,43 @@ fn words(words: &[(&str, &str)]) -> Vec<(String, String)> {
     words.iter().map(|(word, reads)| ((*word).to_owned(), (*reads).to_owned())).collect()
 }
 
-pub(super) fn seeds(cx: &Cx<'_>) -> Html {
-    let names = cx.names("seeds");
-    let zones = cx.zones();
+pub(super) fn seeds(ctx: &FormCtx<'_>) -> Html {
+    let names = ctx.names("seeds");
+    let zones = ctx.zones();
     let new = json!({"name": fresh("seed-", names.len() + 1, &names), "zones": zones, "pools": [{"name": "cpu", "minimum": 2 * zones.len().max(1)}]});
     let body = html! {
         <>
-            { cx.group("seeds") }
-            { for names.iter().enumerate().map(|(s, name)| seed(cx, &format!("seeds/{s}"), name, &zones)) }
-            { cx.add("seeds", "seed", new) }
+            { ctx.group("seeds") }
+            { for names.iter().enumerate().map(|(s, name)| seed(ctx, &format!("seeds/{s}"), name, &zones)) }
+            { ctx.add("seeds", "seed", new) }
         </>
     };
-    cx.section("seeds", "Seeds", &names.join(", "), false, body)
+    ctx.section("seeds", "Seeds", &names.join(", "), false, body)
 }
 
-fn seed(cx: &Cx<'_>, path: &str, name: &str, zones: &[String]) -> Html {
+fn seed(ctx: &FormCtx<'_>, path: &str, name: &str, zones: &[String]) -> Html {
     let at = |key: &str| format!("{path}/{key}");
-    let pools = cx.names(&at("pools"));
+    let pools = ctx.names(&at("pools"));
     let pool = |(p, name): (usize, &String)| {
         let path = format!("{path}/pools/{p}");
         html! {
             <div class="row" role="group" aria-label={format!("pool {name}")}>
-                { cx.text(&format!("{path}/name"), "Pool", As::Name) }
-                { cx.text(&format!("{path}/minimum"), "Fewest nodes", As::Number) }
-                { cx.text(&format!("{path}/maximum"), "Most nodes", As::Number) }
-                { cx.remove(&path, &format!("pool {name}")) }
+                { ctx.text(&format!("{path}/name"), "Pool", As::Name) }
+                { ctx.text(&format!("{path}/minimum"), "Fewest nodes", As::Number) }
+                { ctx.text(&format!("{path}/maximum"), "Most nodes", As::Number) }
+                { ctx.remove(&path, &format!("pool {name}")) }
             </div>
         }
     };
-    let nodes = cx.names(&at("nodes"));
+    let nodes = ctx.names(&at("nodes"));
     let node = |(n, name): (usize, &String)| {
         let path = format!("{path}/nodes/{n}");
         html! {
             <div class="row" role="group" aria-label={format!("node {name}")}>
-                { cx.text(&format!("{path}/name"), "Node", As::Name) }
-                { cx.choice(&format!("{path}/pool"), "Pool", None, &plain(&pools)) }
-                { cx.choice(&format!("{path}/zone"), "Zone", None, &plain(zones)) }
-                { cx.remove(&path, &format!("node {name}")) }
+                { ctx.text(&format!("{path}/name"), "Node", As::Name) }
+                { ctx.choice(&format!("{path}/pool"), "Pool", None, &plain(&pools)) }
+                { ctx.choice(&format!("{path}/zone"), "Zone", None, &plain(zones)) }
+                { ctx.remove(&path, &format!("node {name}")) }
             </div>
         }
     };
@@ -74,58 +74,58 @@ fn seed(cx: &Cx<'_>, path: &str, name: &str, zones: &[String]) -> Html {
     html! {
         <fieldset class="item">
             <legend>{ name }</legend>
-            <div class="row">{ cx.text(&at("name"), "Seed", As::Name) }{ cx.remove(path, &format!("seed {name}")) }</div>
+            <div class="row">{ ctx.text(&at("name"), "Seed", As::Name) }{ ctx.remove(path, &format!("seed {name}")) }</div>
             <div class="fields">
-                <div class="wide">{ cx.text(&at("zones"), "Zones", As::Names) }</div>
-                <div class="wide">{ cx.text(&at("control_plane/zones"), "Zones of its own control plane", As::Names) }</div>
+                <div class="wide">{ ctx.text(&at("zones"), "Zones", As::Names) }</div>
+                <div class="wide">{ ctx.text(&at("control_plane/zones"), "Zones of its own control plane", As::Names) }</div>
             </div>
-            { cx.group(&at("pools")) }
+            { ctx.group(&at("pools")) }
             { for pools.iter().enumerate().map(pool) }
-            { cx.add(&at("pools"), "pool", new_pool) }
+            { ctx.add(&at("pools"), "pool", new_pool) }
             <details class="more" data-testid={format!("form-{}-more", path.replace('/', "-"))}>
                 <summary>{ format!("Nodes by name, {}", nodes.len()) }</summary>
-                { cx.group(&at("nodes")) }
+                { ctx.group(&at("nodes")) }
                 { for nodes.iter().take(NODES).enumerate().map(node) }
                 if rest > 0 { <p class="quiet">{ format!("and {rest} more, in the JSON tab") }</p> }
-                { cx.add(&at("nodes"), "node", new_node) }
+                { ctx.add(&at("nodes"), "node", new_node) }
             </details>
         </fieldset>
     }
 }
 
-pub(super) fn shoots(cx: &Cx<'_>) -> Html {
-    let names = cx.names("shoots");
-    let seeds = plain(&cx.names("seeds"));
+pub(super) fn shoots(ctx: &FormCtx<'_>) -> Html {
+    let names = ctx.names("shoots");
+    let seeds = plain(&ctx.names("seeds"));
     let new = json!({"name": fresh("shoot-", names.len() + 1, &names), "failure_tolerance": "zone"});
     let body = html! {
         <>
-            { cx.group("shoots") }
-            { for names.iter().enumerate().map(|(s, name)| shoot(cx, &format!("shoots/{s}"), name, &seeds)) }
-            { cx.add("shoots", "shoot", new) }
+            { ctx.group("shoots") }
+            { for names.iter().enumerate().map(|(s, name)| shoot(ctx, &format!("shoots/{s}"), name, &seeds)) }
+            { ctx.add("shoots", "shoot", new) }
         </>
     };
-    cx.section("shoots", "Shoots", &names.join(", "), true, body)
+    ctx.section("shoots", "Shoots", &names.join(", "), true, body)
 }
 
-fn shoot(cx: &Cx<'_>, path: &str, name: &str, seeds: &[(String, String)]) -> Html {
+fn shoot(ctx: &FormCtx<'_>, path: &str, name: &str, seeds: &[(String, String)]) -> Html {
     let at = |key: &str| format!("{path}/{key}");
-    let tolerance = shown(cx.get(&at("failure_tolerance")));
+    let tolerance = shown(ctx.get(&at("failure_tolerance")));
     html! {
         <fieldset class="item">
             <legend>{ name }</legend>
             <div class="row">
-                { cx.text(&at("name"), "Shoot", As::Name) }
-                { cx.text(&at("count"), "How many", As::Number) }
-                { cx.remove(path, &format!("shoot {name}")) }
+                { ctx.text(&at("name"), "Shoot", As::Name) }
+                { ctx.text(&at("count"), "How many", As::Number) }
+                { ctx.remove(path, &format!("shoot {name}")) }
             </div>
             <div class="fields">
-                { cx.choice(&at("failure_tolerance"), "Failure it survives", Some("none (default)"), &words(&TOLERANCES)) }
-                { cx.choice(&at("seed"), "Seed", Some("one that fits"), seeds) }
+                { ctx.choice(&at("failure_tolerance"), "Failure it survives", Some("none (default)"), &words(&TOLERANCES)) }
+                { ctx.choice(&at("seed"), "Seed", Some("one that fits"), seeds) }
                 if !matches!(&tolerance[..], "" | "none") {
-                    <div class="wide">{ mode(cx, &at("etcd/mode")) }</div>
+                    <div class="wide">{ mode(ctx, &at("etcd/mode")) }</div>
                 }
                 if tolerance == "zone" {
-                    <div class="wide">{ cx.choice(&at("recovery"), "When a zone fails", Some("1 (default)"), &words(&RECOVERIES)) }</div>
+                    <div class="wide">{ ctx.choice(&at("recovery"), "When a zone fails", Some("1 (default)"), &words(&RECOVERIES)) }</div>
                 }
             </div>
         </fieldset>
@@ -133,8 +133,8 @@ fn shoot(cx: &Cx<'_>, path: &str, name: &str, seeds: &[(String, String)]) -> Htm
 }
 
 /// What keeps etcd going when a member is lost: a word, or an object under a word.
-fn mode(cx: &Cx<'_>, path: &str) -> Html {
-    let word = match cx.get(path) {
+fn mode(ctx: &FormCtx<'_>, path: &str) -> Html {
+    let word = match ctx.get(path) {
         Value::Null => MODES[0].0.to_owned(),
         Value::Object(mode) => mode.keys().next().cloned().unwrap_or_default(),
         value => shown(value),
@@ -144,5 +144,5 @@ fn mode(cx: &Cx<'_>, path: &str) -> Html {
         let mode = (word != MODES[0].0).then(|| json!({ word: {} }));
         DocumentAction::Set(place.clone(), mode)
     };
-    cx.select(path, "When a member of etcd is lost", &word, &words(&MODES), set)
+    ctx.select(path, "When a member of etcd is lost", &word, &words(&MODES), set)
 }

@@ -27,7 +27,7 @@ use wasm_bindgen::JsCast;
 use yew::prelude::*;
 
 use crate::state::{Action, DocumentAction, Problem, State, UiAction};
-use field::Cx;
+use field::FormCtx;
 use json::{JsonEditor, Jump};
 
 /// Problems listed at the top at most; the others are at their fields all the same.
@@ -47,12 +47,12 @@ pub struct ConfigureProps {
 pub fn Configure(props: &ConfigureProps) -> Html {
     let ConfigureProps { state, dispatch } = props;
     let jump = use_state(|| None::<Jump>);
-    let cx = Cx::new(state, dispatch);
+    let ctx = FormCtx::new(state, dispatch);
     let as_json = state.ui.as_json;
     let body = if as_json {
         html! { <JsonEditor document={Rc::clone(&state.document)} dispatch={dispatch.clone()} jump={(*jump).clone()} /> }
     } else {
-        sections(&cx)
+        sections(&ctx)
     };
     let go = {
         let (dispatch, text) = (dispatch.clone(), Rc::clone(&state.document.text));
@@ -68,7 +68,7 @@ pub fn Configure(props: &ConfigureProps) -> Html {
     html! {
         <section class="configure" aria-label="Scenario" data-testid="configure" onkeydown={undo_keys(dispatch)}>
             { bar(state, dispatch) }
-            { problems(&cx, &go) }
+            { problems(&ctx, &go) }
             <div id="configure-panel" class="configure-body" role="tabpanel" aria-labelledby={if as_json { "tab-json" } else { "tab-form" }}>
                 { body }
             </div>
@@ -76,22 +76,22 @@ pub fn Configure(props: &ConfigureProps) -> Html {
     }
 }
 
-fn sections(cx: &Cx<'_>) -> Html {
+fn sections(ctx: &FormCtx<'_>) -> Html {
     html! {
         <form class="form" autocomplete="off" onsubmit={|event: SubmitEvent| event.prevent_default()}>
-            { try_it::section(cx) }
-            <fieldset class="form-all" disabled={!cx.document.is_json} data-testid="form">
+            { try_it::section(ctx) }
+            <fieldset class="form-all" disabled={!ctx.document.is_json} data-testid="form">
                 <legend class="sr-only">{ "Scenario" }</legend>
-                { places::scenario(cx) }
-                { places::regions(cx) }
-                { places::delays(cx) }
-                { places::nodes(cx) }
-                { landscape::seeds(cx) }
-                { landscape::shoots(cx) }
-                { clusters::section(cx) }
-                { load::section(cx) }
-                { faults::section(cx) }
-                { expect::section(cx) }
+                { places::scenario(ctx) }
+                { places::regions(ctx) }
+                { places::delays(ctx) }
+                { places::nodes(ctx) }
+                { landscape::seeds(ctx) }
+                { landscape::shoots(ctx) }
+                { clusters::section(ctx) }
+                { load::section(ctx) }
+                { faults::section(ctx) }
+                { expect::section(ctx) }
             </fieldset>
         </form>
     }
@@ -138,10 +138,10 @@ fn bar(state: &State, dispatch: &Callback<Action>) -> Html {
 }
 
 /// All that is wrong, each a way to its field or its place in the text.
-fn problems(cx: &Cx<'_>, go: &Callback<(Problem, Option<String>)>) -> Html {
-    let all = &cx.document.problems;
+fn problems(ctx: &FormCtx<'_>, go: &Callback<(Problem, Option<String>)>) -> Html {
+    let all = &ctx.document.problems;
     let item = |problem: &Problem| {
-        let field = cx.field_of(&problem.path);
+        let field = ctx.field_of(&problem.path);
         let onclick = go.reform({
             let problem = problem.clone();
             move |_: MouseEvent| (problem.clone(), field.clone())

@@ -8,7 +8,7 @@ use yew::prelude::*;
 use zonefall_core::scenario::bundled;
 
 use super::build::{Size, build};
-use super::field::Cx;
+use super::field::FormCtx;
 use crate::state::layout::layout;
 use crate::state::{Action, DocumentAction};
 
@@ -21,11 +21,11 @@ fn titles() -> &'static [(String, String)] {
     })
 }
 
-pub(super) fn section(cx: &Cx<'_>) -> Html {
-    let now = cx.document.value.get("name").and_then(Value::as_str).unwrap_or_default();
+pub(super) fn section(ctx: &FormCtx<'_>) -> Html {
+    let now = ctx.document.value.get("name").and_then(Value::as_str).unwrap_or_default();
     let item = |((name, title), scenario): (&(String, String), &zonefall_core::scenario::Bundled)| {
         let json = scenario.json;
-        let onclick = cx.dispatch.reform(move |_: MouseEvent| Action::Document(DocumentAction::Open(json.to_owned())));
+        let onclick = ctx.dispatch.reform(move |_: MouseEvent| Action::Document(DocumentAction::Open(json.to_owned())));
         let current = (now == name).then_some("true");
         html! {
             <li><button type="button" class="try" data-testid={format!("try-{name}")} aria-current={current} {onclick}>{ title }</button></li>
@@ -35,11 +35,11 @@ pub(super) fn section(cx: &Cx<'_>) -> Html {
         <>
             <p class="hint">{ "Each is one story: open it, watch it, then break something yourself." }</p>
             <ul class="tries">{ for titles().iter().zip(bundled()).map(item) }</ul>
-            <Builder dispatch={cx.dispatch.clone()} />
+            <Builder dispatch={ctx.dispatch.clone()} />
         </>
     };
-    let empty = cx.document.value.get("topology").is_none();
-    cx.section("try", "Things to try", "", empty, body)
+    let empty = ctx.document.value.get("topology").is_none();
+    ctx.section("try", "Things to try", "", empty, body)
 }
 
 #[derive(Clone, PartialEq, Properties)]

@@ -17,20 +17,20 @@ pub fn use_frames(playing: bool, dispatch: &Callback<Action>) {
     use_effect_with((playing, dispatch.clone()), |(playing, dispatch)| {
         let next = Next::default();
         if *playing {
-            ask(&next, None, dispatch.clone());
+            request_frame(&next, None, dispatch.clone());
         }
         move || drop(next.take())
     });
 }
 
-fn ask(next: &Next, last_ms: Option<f64>, dispatch: Callback<Action>) {
+fn request_frame(next: &Next, last_ms: Option<f64>, dispatch: Callback<Action>) {
     let again = Rc::downgrade(next);
     let frame = request_animation_frame(move |now_ms| {
         if let Some(last_ms) = last_ms {
             dispatch.emit(Action::Playback(PlaybackCommand::Tick((now_ms - last_ms) / 1e3)));
         }
         if let Some(next) = again.upgrade() {
-            ask(&next, Some(now_ms), dispatch);
+            request_frame(&next, Some(now_ms), dispatch);
         }
     });
     *next.borrow_mut() = Some(frame);

@@ -46,7 +46,7 @@ impl Pending {
     }
 }
 
-/// The state of the page, restored, and the way to change it. What concerns the worker ([`Effect::Ask`], [`Effect::Restart`]) goes to
+/// The state of the page, restored, and the way to change it. What concerns the worker ([`Effect::Request`], [`Effect::Restart`]) goes to
 /// `worker`, in order; the rest is done here.
 #[hook]
 pub fn use_page(worker: Callback<Effect>) -> (Rc<State>, Callback<Action>) {
@@ -74,23 +74,23 @@ pub fn use_page(worker: Callback<Effect>) -> (Rc<State>, Callback<Action>) {
 fn perform(effect: Effect, worker: &Callback<Effect>, pending: &Rc<std::cell::RefCell<Pending>>, dispatch: &Callback<Action>) {
     let mut waiting = pending.borrow_mut();
     match effect {
-        Effect::Ask(_) | Effect::Restart => {
+        Effect::Request(_) | Effect::Restart => {
             drop(waiting);
             worker.emit(effect);
             return;
         }
-        Effect::Remember(ui) => return tell(storage::remember(&ui), dispatch),
+        Effect::Remember(ui) => return report_error(storage::remember(&ui), dispatch),
         Effect::Save(text) => waiting.save = Some(text),
         Effect::Link(text) => waiting.link = Some(text),
     }
     let (pending, dispatch) = (Rc::clone(pending), dispatch.clone());
     waiting.timer = Some(Timeout::new(QUIET_MS, move || {
         let done = pending.borrow_mut().flush();
-        tell(done, &dispatch);
+        report_error(done, &dispatch);
     }));
 }
 
-fn tell(done: Result<(), String>, dispatch: &Callback<Action>) {
+fn report_error(done: Result<(), String>, dispatch: &Callback<Action>) {
     if let Err(text) = done {
         dispatch.emit(Action::Say(Notice { tone: Tone::Error, text }));
     }

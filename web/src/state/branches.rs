@@ -8,34 +8,34 @@ use zonefall_core::report::Report;
 
 use super::playback::moment;
 use super::{Branch, Effect, PlaybackCommand, State, Tone};
-use crate::engine::protocol::{Ask, BranchId, Deed};
+use crate::engine::protocol::{BranchId, Intervention, WorkerRequest};
 
 /// Name of branch 0.
-pub(super) const AS_WRITTEN: &str = "as written";
+pub(super) const ORIGINAL: &str = "as written";
 /// Branches at one time: each costs the worker memory.
 const MOST: usize = 64;
 
 impl Branch {
-    pub(super) fn new(id: BranchId, name: String, fork: Option<(BranchId, Time, Deed)>) -> Self {
+    pub(super) fn new(id: BranchId, name: String, fork: Option<(BranchId, Time, Intervention)>) -> Self {
         let now = fork.as_ref().map_or(Time::ZERO, |(_, at, _)| *at);
         Self { id, name, fork, now, done: false, gave_up: None, report: None }
     }
 }
 
 impl State {
-    pub(super) fn deed(&mut self, deed: Deed, effects: &mut Vec<Effect>) {
-        match self.fork(deed) {
-            Ok(ask) => {
+    pub(super) fn intervene(&mut self, intervention: Intervention, effects: &mut Vec<Effect>) {
+        match self.fork(intervention) {
+            Ok(request) => {
                 self.playback.pause_at = None;
                 self.playback.playing = true;
                 self.worker.forget();
-                effects.push(Effect::Ask(ask));
+                effects.push(Effect::Request(request));
             }
             Err(why) => self.say(Tone::Error, why),
         }
     }
 
-    fn fork(&mut self, deed: Deed) -> Result<Ask, String> {
+    fn fork(&mut self, intervention: Intervention) -> Result<WorkerRequest, String> {
         let at = self.playback.at;
         let branch = self.branch().ok_or("Nothing runs yet.")?;
         if self.worker.is_dormant() {
@@ -58,20 +58,20 @@ impl State {
             parent = &self.branches[older.0 as usize];
         }
         let parent = parent.id;
-        let name = format!("{} at {}", self.words(&deed)?, clock(at));
+        let name = format!("{} at {}", self.words(&intervention)?, clock(at));
         let id = BranchId(self.branches.len() as u32);
-        self.branches.push(Branch::new(id, name, Some((parent, at, deed.clone()))));
+        self.branches.push(Branch::new(id, name, Some((parent, at, intervention.clone()))));
         self.shown = id;
-        Ok(Ask::Fork { load: self.load, branch: id, parent, at, deed })
+        Ok(WorkerRequest::Fork { load: self.load, branch: id, parent, at, intervention })
     }
 
     /// What a deed does, in plain words.
-    fn words(&self, deed: &Deed) -> Result<String, String> {
+    fn words(&self, intervention: &Intervention) -> Result<String, String> {
         let scenario = self.scenario.as_ref().ok_or("Nothing runs yet.")?;
-        match deed {
-            Deed::Break { fault, .. } => Ok(text::began(fault, scenario)),
-            Deed::Mend { fault } => {
-                let active = self.picture.iter().flat_map(|picture| &picture.faults).find(|active| active.id == *fault);
+        match intervention {
+            Intervention::Inject { fault, .. } => Ok(text::began(fault, scenario)),
+            Intervention::Repair { fault } => {
+                let active = self.view.iter().flat_map(|view| &view.faults).find(|active| active.id == *fault);
                 active.map(|active| text::ended(&active.fault, scenario)).ok_or_else(|| "That is whole already.".to_owned())
             }
         }
@@ -83,11 +83,11 @@ impl State {
         }
         self.shown = branch;
         self.worker.forget();
-        effects.push(Effect::Ask(Ask::Show { load: self.load, branch }));
+        effects.push(Effect::Request(WorkerRequest::Show { load: self.load, branch }));
         self.stay_inside();
     }
 
-    pub(super) fn undo_deed(&mut self, effects: &mut Vec<Effect>) {
+    pub(super) fn undo_intervention(&mut self, effects: &mut Vec<Effect>) {
         let Some((parent, at, _)) = self.branch().and_then(|branch| branch.fork.clone()) else {
             self.say(Tone::Info, "There is nothing to undo: this is the scenario as written.".to_owned());
             return;
@@ -112,7 +112,7 @@ impl State {
         match command {
             PlaybackCommand::Toggle if self.playback.playing => self.playback.playing = false,
             PlaybackCommand::Toggle | PlaybackCommand::Play => {
-                self.wake(effects);
+                self.restart_worker(effects);
                 if over && self.playback.at >= now {
                     self.playback.go(Time::ZERO);
                 }

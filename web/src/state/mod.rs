@@ -36,7 +36,7 @@ pub use playback::{EYE_SPEED, Playback, PlaybackCommand, SPEEDS};
 pub use store::Store;
 pub use ui::{Notice, Panel, Tab, Theme, Tone, Ui, UiAction};
 
-use crate::engine::protocol::{Ask, BranchId, Deed, LoadId, Tell};
+use crate::engine::protocol::{BranchId, Intervention, LoadId, WorkerRequest, WorkerResponse};
 use document::Edited;
 use worker::Worker;
 
@@ -54,7 +54,7 @@ pub struct State {
     /// The branch on the screen: an index into `branches`.
     pub shown: BranchId,
     /// The world at the playhead, as last told.
-    pub picture: Option<Rc<SimulationView>>,
+    pub view: Option<Rc<SimulationView>>,
     /// The event last stepped to, in plain words.
     pub stepped: String,
     /// Playhead, speed. (`playback.rs`)
@@ -90,7 +90,7 @@ pub struct Branch {
     /// What it is called: "as written", "zone eu-west-1a lost power at 1m 2s".
     pub name: String,
     /// Where it left which branch, and by what deed; `None` for the scenario as written.
-    pub fork: Option<(BranchId, Time, Deed)>,
+    pub fork: Option<(BranchId, Time, Intervention)>,
     /// Simulated up to here.
     pub now: Time,
     /// Simulated to the end.
@@ -128,18 +128,18 @@ pub enum Action {
     /// Play, pause, speed, seek, step, jumps, and the passing of real time.
     Playback(PlaybackCommand),
     /// The worker says something.
-    Told(Tell),
+    WorkerResponded(WorkerResponse),
     /// The worker crashed or does not answer, and why. A new one gets everything that was loaded, but for a scenario that has brought two
     /// down in a row: that one only when the user asks (plays it, or edits it).
     WorkerLost(String),
     /// Select (or nothing).
     Select(Option<Selection>),
     /// Do something to the world at the playhead: forks.
-    Do(Deed),
+    Intervene(Intervention),
     /// Show another branch.
     Show(BranchId),
     /// Back to the branch this one left.
-    UndoDeed,
+    UndoIntervention,
     /// Panels, theme, filter, overlays.
     Ui(UiAction),
     /// Say something to the user.
@@ -152,7 +152,7 @@ pub enum Action {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Effect {
     /// Tell the worker.
-    Ask(Ask),
+    Request(WorkerRequest),
     /// Keep the document in the browser's storage.
     Save(String),
     /// Keep a preference (theme).
@@ -173,7 +173,7 @@ impl State {
             load: LoadId::default(),
             branches: Vec::new(),
             shown: BranchId::default(),
-            picture: None,
+            view: None,
             stepped: String::new(),
             playback: Playback { playing: false, ..Playback::default() },
             selection: None,
@@ -186,7 +186,7 @@ impl State {
             state.runs(scenario, &mut effects);
             state.playback = Playback { playing: !start.reduced_motion, ..Playback::default() };
             state.worker.autoplay = true;
-            state.look(&mut effects);
+            state.request_view(&mut effects);
         }
         (state, effects)
     }
@@ -208,17 +208,17 @@ impl State {
         match action {
             Action::Document(action) => self.edit(action, &mut effects),
             Action::Playback(command) => self.play(command, &mut effects),
-            Action::Told(tell) => self.told(tell, &mut effects),
+            Action::WorkerResponded(response) => self.worker_responded(response, &mut effects),
             Action::WorkerLost(why) => self.worker_lost(&why, &mut effects),
             Action::Select(selection) => self.selection = selection.filter(|selection| self.exists(*selection)),
-            Action::Do(deed) => self.deed(deed, &mut effects),
+            Action::Intervene(intervention) => self.intervene(intervention, &mut effects),
             Action::Show(branch) => self.show(branch, &mut effects),
-            Action::UndoDeed => self.undo_deed(&mut effects),
+            Action::UndoIntervention => self.undo_intervention(&mut effects),
             Action::Ui(action) => self.ui.apply(action, &mut effects),
             Action::Say(notice) => self.notice = Some(notice),
             Action::Dismiss => self.notice = None,
         }
-        self.look(&mut effects);
+        self.request_view(&mut effects);
         effects
     }
 

@@ -10,9 +10,9 @@ use zonefall_core::scenario::Scenario;
 use zonefall_core::sim::view::SimulationView;
 
 use super::autoplay::Plan;
-use super::branches::AS_WRITTEN;
+use super::branches::ORIGINAL;
 use super::{Action, Branch, Effect, PlaybackCommand, State, Tone};
-use crate::engine::protocol::{Ask, BranchId, LoadId, Tell};
+use crate::engine::protocol::{BranchId, LoadId, WorkerRequest, WorkerResponse};
 
 /// What is under way.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -22,7 +22,7 @@ pub(super) struct Worker {
     /// The answer that is waited for.
     waiting: Option<Waiting>,
     /// What the last look or step was at: branch, time, message by message.
-    looked: Option<(BranchId, Time, bool)>,
+    viewed: Option<(BranchId, Time, bool)>,
     /// A step to ask for when the answer is there.
     next_step: Option<bool>,
     /// The load that the worker was lost with, until it is simulated to its end after all.
@@ -38,7 +38,7 @@ pub(super) struct Worker {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Waiting {
-    Look,
+    View,
     Step,
 }
 
@@ -54,7 +54,7 @@ impl Worker {
 
     /// Answers that are still to come are for nobody.
     pub(super) fn forget(&mut self) {
-        (self.waiting, self.looked, self.next_step) = (None, None, None);
+        (self.waiting, self.viewed, self.next_step) = (None, None, None);
     }
 }
 
@@ -64,9 +64,9 @@ impl State {
         let end = Time::ZERO + scenario.duration;
         self.scenario = Some(Rc::from(scenario));
         self.worker.text = Rc::clone(&self.document.text);
-        self.branches = vec![Branch::new(BranchId(0), AS_WRITTEN.to_owned(), None)];
+        self.branches = vec![Branch::new(BranchId(0), ORIGINAL.to_owned(), None)];
         self.shown = BranchId(0);
-        self.picture = None;
+        self.view = None;
         self.stepped.clear();
         self.playback.go(self.playback.at.min(end));
         self.selection = self.selection.filter(|selection| self.exists(*selection));
@@ -82,20 +82,20 @@ impl State {
         if std::mem::take(&mut self.worker.dormant) {
             effects.push(Effect::Restart);
         }
-        effects.push(Effect::Ask(Ask::Load { load, text: self.worker.text.to_string(), seed: None }));
+        effects.push(Effect::Request(WorkerRequest::Load { load, text: self.worker.text.to_string(), seed: None }));
         for branch in &mut self.branches {
             (branch.now, branch.done, branch.gave_up) = (Time::ZERO, false, None);
-            if let Some((parent, at, deed)) = branch.fork.clone() {
-                effects.push(Effect::Ask(Ask::Fork { load, branch: branch.id, parent, at, deed }));
+            if let Some((parent, at, intervention)) = branch.fork.clone() {
+                effects.push(Effect::Request(WorkerRequest::Fork { load, branch: branch.id, parent, at, intervention }));
             }
         }
         if self.shown.0 as usize + 1 < self.branches.len() {
-            effects.push(Effect::Ask(Ask::Show { load, branch: self.shown }));
+            effects.push(Effect::Request(WorkerRequest::Show { load, branch: self.shown }));
         }
     }
 
     /// The user asks for what brought the worker down.
-    pub(super) fn wake(&mut self, effects: &mut Vec<Effect>) {
+    pub(super) fn restart_worker(&mut self, effects: &mut Vec<Effect>) {
         if self.worker.dormant {
             self.notice = None;
             self.worker.lost = None;
@@ -118,27 +118,30 @@ impl State {
         self.worker.lost = Some(self.load);
     }
 
-    pub(super) fn told(&mut self, tell: Tell, effects: &mut Vec<Effect>) {
-        match tell {
-            Tell::Ready | Tell::Pong(_) => {}
-            Tell::Refused { load, errors } if load == self.load => {
+    pub(super) fn worker_responded(&mut self, response: WorkerResponse, effects: &mut Vec<Effect>) {
+        match response {
+            WorkerResponse::Ready | WorkerResponse::Pong(_) => {}
+            WorkerResponse::Invalid { load, errors } if load == self.load => {
                 Rc::make_mut(&mut self.document).refuse(&errors);
                 self.say(Tone::Error, "The simulator does not take this scenario: what is wrong is marked in it.".to_owned());
             }
-            Tell::Progress { load, branch, now, done, report, .. } if load == self.load => {
+            WorkerResponse::Progress { load, branch, now, done, report, .. } if load == self.load => {
                 self.progress(branch, now, done, report);
             }
-            Tell::Looked { load, branch, picture, event } if load == self.load && branch == self.shown => {
-                self.looked(picture, event, effects);
+            WorkerResponse::Viewed { load, branch, view, event } if load == self.load && branch == self.shown => {
+                self.viewed(view, event, effects);
             }
-            Tell::GaveUp { load, branch, why } if load == self.load => {
+            WorkerResponse::GaveUp { load, branch, why } if load == self.load => {
                 if let Some(branch) = self.branches.get_mut(branch.0 as usize) {
                     branch.gave_up = Some(why.clone());
                     self.say(Tone::Error, format!("The simulation was given up: {why}"));
                 }
             }
             // About what was loaded or shown before.
-            Tell::Refused { .. } | Tell::Progress { .. } | Tell::Looked { .. } | Tell::GaveUp { .. } => {}
+            WorkerResponse::Invalid { .. }
+            | WorkerResponse::Progress { .. }
+            | WorkerResponse::Viewed { .. }
+            | WorkerResponse::GaveUp { .. } => {}
         }
     }
 
@@ -158,34 +161,34 @@ impl State {
         }
     }
 
-    fn looked(&mut self, picture: SimulationView, event: String, effects: &mut Vec<Effect>) {
+    fn viewed(&mut self, view: SimulationView, event: String, effects: &mut Vec<Effect>) {
         let answered = self.worker.waiting.take();
         if answered == Some(Waiting::Step) {
-            self.playback.go(picture.at);
-            self.worker.looked = Some((self.shown, picture.at, true));
+            self.playback.go(view.at);
+            self.worker.viewed = Some((self.shown, view.at, true));
             self.stepped = event;
         }
-        self.picture = Some(Rc::new(picture));
+        self.view = Some(Rc::new(view));
         if let Some(forward) = self.worker.next_step.take() {
             self.step(forward, effects);
         }
     }
 
     /// Asks for the world at the playhead, unless it is known, an answer is under way, or the simulation has not come there yet.
-    pub(super) fn look(&mut self, effects: &mut Vec<Effect>) {
+    pub(super) fn request_view(&mut self, effects: &mut Vec<Effect>) {
         let Some(branch) = self.branch() else { return };
         let (at, messages) = (self.playback.at, self.playback.shows_messages());
         let wanted = Some((self.shown, at, messages));
         let there = branch.now >= at || branch.gave_up.is_some();
-        if !there || self.worker.dormant || self.worker.waiting.is_some() || self.worker.looked == wanted {
+        if !there || self.worker.dormant || self.worker.waiting.is_some() || self.worker.viewed == wanted {
             return;
         }
-        if self.worker.looked.is_none_or(|(_, looked, _)| looked != at) {
+        if self.worker.viewed.is_none_or(|(_, looked, _)| looked != at) {
             self.stepped.clear();
         }
-        self.worker.looked = wanted;
-        self.worker.waiting = Some(Waiting::Look);
-        effects.push(Effect::Ask(Ask::Look { load: self.load, at, messages }));
+        self.worker.viewed = wanted;
+        self.worker.waiting = Some(Waiting::View);
+        effects.push(Effect::Request(WorkerRequest::View { load: self.load, at, messages }));
     }
 
     /// Asks for the next event, or the one before.
@@ -199,17 +202,20 @@ impl State {
             return;
         }
         self.worker.waiting = Some(Waiting::Step);
-        effects.push(Effect::Ask(Ask::Step { load: self.load, at: self.playback.at, forward }));
+        effects.push(Effect::Request(WorkerRequest::Step { load: self.load, at: self.playback.at, forward }));
     }
 
     /// Whoever takes the controls has them.
     pub(super) fn cancel_autoplay(&mut self, action: &Action) {
         let by_user = match action {
             Action::Playback(PlaybackCommand::Tick(_)) => false,
-            Action::Playback(_) | Action::Document(_) | Action::Do(_) | Action::Show(_) | Action::UndoDeed => true,
-            Action::Told(_) | Action::WorkerLost(_) | Action::Select(_) | Action::Ui(_) | Action::Say(_) | Action::Dismiss => {
-                false
-            }
+            Action::Playback(_) | Action::Document(_) | Action::Intervene(_) | Action::Show(_) | Action::UndoIntervention => true,
+            Action::WorkerResponded(_)
+            | Action::WorkerLost(_)
+            | Action::Select(_)
+            | Action::Ui(_)
+            | Action::Say(_)
+            | Action::Dismiss => false,
         };
         if by_user && self.worker.autoplay {
             self.worker.autoplay = false;

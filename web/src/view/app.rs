@@ -9,7 +9,7 @@ use yew::prelude::*;
 
 use super::Page;
 use super::same::Same;
-use crate::engine::remote::{Heard, Remote};
+use crate::engine::remote::{Remote, WorkerMessage};
 use crate::page::{use_frames, use_page};
 use crate::state::{Action, Effect};
 
@@ -22,10 +22,10 @@ pub fn App() -> Html {
         use_callback((), move |effect: Effect, ()| {
             let remote = remote.borrow();
             match (effect, remote.as_ref()) {
-                (Effect::Ask(ask), Some(remote)) => remote.ask(ask),
+                (Effect::Request(request), Some(remote)) => remote.request(request),
                 (Effect::Restart, Some(remote)) => remote.restart(),
                 // The page does these itself, and the line is there before the first of those.
-                (Effect::Save(_) | Effect::Remember(_) | Effect::Link(_), _) | (Effect::Ask(_) | Effect::Restart, None) => {}
+                (Effect::Save(_) | Effect::Remember(_) | Effect::Link(_), _) | (Effect::Request(_) | Effect::Restart, None) => {}
             }
         })
     };
@@ -33,10 +33,10 @@ pub fn App() -> Html {
     // In the first drawing, and so before the first effect is carried out.
     remote.borrow_mut().get_or_insert_with(|| {
         let dispatch = dispatch.clone();
-        Remote::spawn(move |heard| {
-            dispatch.emit(match heard {
-                Heard::Tell(tell) => Action::Told(tell),
-                Heard::Lost(why) => Action::WorkerLost(why),
+        Remote::spawn(move |message| {
+            dispatch.emit(match message {
+                WorkerMessage::Response(response) => Action::WorkerResponded(response),
+                WorkerMessage::Lost(why) => Action::WorkerLost(why),
             });
         })
     });

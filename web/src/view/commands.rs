@@ -4,7 +4,7 @@ use zonefall_core::ids::{ClientId, EtcdId, MemberId, NodeId, ZoneId};
 use zonefall_core::scenario::{Scenario, bundled};
 
 use super::export::Export;
-use super::inspector::deeds::{self, Offer};
+use super::inspector::interventions::{self, Offer};
 use super::tabs::{FILTER_FIELD, TABS};
 use super::timeline::TIME_FIELD;
 use super::timeline::zoom::Zoom;
@@ -12,7 +12,7 @@ use crate::state::{Action, DocumentAction, Notice, Panel, PlaybackCommand, Selec
 
 /// What a command comes to.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Deal {
+pub enum CommandEffect {
     /// Actions, in order.
     Act(Vec<Action>),
     /// Actions, and then an element (by selector) has the focus.
@@ -31,7 +31,7 @@ pub struct Command {
     /// Its key; empty where it has none.
     pub keys: &'static str,
     /// What it comes to.
-    pub deal: Deal,
+    pub effect: CommandEffect,
 }
 
 /// What a key does.
@@ -56,7 +56,7 @@ pub enum Key {
     /// Cut it off.
     CutOff,
     /// Mend it.
-    Mend,
+    Repair,
     /// Back to the parent branch.
     Undo,
     /// Zoom the timeline.
@@ -89,7 +89,7 @@ pub const KEYS: [(&str, Key, &str); 22] = [
     ("f", Key::Fork, "Fork here: choose what to do to the selected thing"),
     ("k", Key::Kill, "Kill the selected thing (its process, or its power)"),
     ("x", Key::CutOff, "Cut the selected thing off"),
-    ("m", Key::Mend, "Mend the selected thing"),
+    ("m", Key::Repair, "Mend the selected thing"),
     ("u", Key::Undo, "Undo: back to the branch this one left"),
     ("/", Key::Filter, "Filter the events"),
     ("g", Key::GoTo, "Go to a time"),
@@ -104,35 +104,35 @@ pub fn key_words(key: &str) -> String {
 }
 
 /// What a pressed key does in a state; `None` where there is nothing to do.
-pub fn press(key: &str, state: &State) -> Option<Deal> {
+pub fn press(key: &str, state: &State) -> Option<CommandEffect> {
     if key == "Escape" && state.ui.sheet.is_some() {
         return Some(lower(state.ui.sheet));
     }
     let (_, key, _) = KEYS.iter().find(|(name, ..)| *name == key)?;
-    deal(*key, state)
+    effect(*key, state)
 }
 
 /// Takes a sheet away; the focus goes back to what raised it.
-pub fn lower(sheet: Option<Panel>) -> Deal {
+pub fn lower(sheet: Option<Panel>) -> CommandEffect {
     let from = match sheet {
         Some(Panel::Inspector) => "[data-testid='sheet-inspector']",
         _ => "[data-testid='sheet-scenario']",
     };
-    Deal::Focus(vec![Action::Ui(UiAction::Sheet(None))], from)
+    CommandEffect::Focus(vec![Action::Ui(UiAction::Sheet(None))], from)
 }
 
-fn deal(key: Key, state: &State) -> Option<Deal> {
-    let play = |command| Some(Deal::Act(vec![Action::Playback(command)]));
-    let ui = |action| Some(Deal::Act(vec![Action::Ui(action)]));
-    let deed = |find: fn(&[Offer]) -> Option<&Offer>, member_with_node: bool, otherwise: &str| {
-        let (scenario, picture) = (state.scenario.as_deref()?, state.picture.as_deref()?);
+fn effect(key: Key, state: &State) -> Option<CommandEffect> {
+    let play = |command| Some(CommandEffect::Act(vec![Action::Playback(command)]));
+    let ui = |action| Some(CommandEffect::Act(vec![Action::Ui(action)]));
+    let intervention = |find: fn(&[Offer]) -> Option<&Offer>, member_with_node: bool, otherwise: &str| {
+        let (scenario, view) = (state.scenario.as_deref()?, state.view.as_deref()?);
         let is = match state.selection? {
             Selection::Member(m) if member_with_node => Selection::Node(scenario.member(m).node),
             is => is,
         };
-        let offers = Some(deeds::offers(is, scenario, picture)).filter(|offers| !offers.is_empty())?;
-        Some(Deal::Act(vec![match find(&offers) {
-            Some(offer) => Action::Do(offer.deed.clone()),
+        let offers = Some(interventions::offers(is, scenario, view)).filter(|offers| !offers.is_empty())?;
+        Some(CommandEffect::Act(vec![match find(&offers) {
+            Some(offer) => Action::Intervene(offer.intervention.clone()),
             None => Action::Say(Notice { tone: Tone::Info, text: otherwise.to_owned() }),
         }]))
     };
@@ -146,16 +146,16 @@ fn deal(key: Key, state: &State) -> Option<Deal> {
         Key::End => play(PlaybackCommand::End),
         Key::Fork => {
             let up = Action::Ui(UiAction::Sheet(Some(Panel::Inspector)));
-            let to = if state.selection.is_some() { ".deeds button" } else { "#map-scene [tabindex='0']" };
-            Some(Deal::Focus(vec![Action::Playback(PlaybackCommand::Pause), up], to))
+            let to = if state.selection.is_some() { ".interventions button" } else { "#map-scene [tabindex='0']" };
+            Some(CommandEffect::Focus(vec![Action::Playback(PlaybackCommand::Pause), up], to))
         }
-        Key::Kill => deed(deeds::kill, false, "There is nothing left to kill there. M mends it."),
-        Key::CutOff => deed(deeds::cut_off, true, "There is nothing left to cut off there. M mends it."),
-        Key::Mend => deed(deeds::mend, false, "There is nothing to mend there."),
-        Key::Zoom(zoom) => Some(Deal::Zoom(zoom)),
-        Key::Undo => Some(Deal::Act(vec![Action::UndoDeed])),
-        Key::Filter => Some(Deal::Focus(vec![Action::Ui(UiAction::Tab(Tab::Events))], FILTER_FIELD)),
-        Key::GoTo => Some(Deal::Focus(Vec::new(), TIME_FIELD)),
+        Key::Kill => intervention(interventions::kill, false, "There is nothing left to kill there. M mends it."),
+        Key::CutOff => intervention(interventions::cut_off, true, "There is nothing left to cut off there. M mends it."),
+        Key::Repair => intervention(interventions::repair, false, "There is nothing to mend there."),
+        Key::Zoom(zoom) => Some(CommandEffect::Zoom(zoom)),
+        Key::Undo => Some(CommandEffect::Act(vec![Action::UndoIntervention])),
+        Key::Filter => Some(CommandEffect::Focus(vec![Action::Ui(UiAction::Tab(Tab::Events))], FILTER_FIELD)),
+        Key::GoTo => Some(CommandEffect::Focus(Vec::new(), TIME_FIELD)),
         Key::Help => ui(UiAction::Help(true)),
         Key::Palette => ui(UiAction::Palette(Some(String::new()))),
     }
@@ -166,8 +166,8 @@ pub fn commands(state: &State) -> Vec<Command> {
     let keyed = KEYS
         .iter()
         .filter(|(_, key, _)| *key != Key::Palette)
-        .filter_map(|(keys, key, about)| Some(Command { name: (*about).to_owned(), keys, deal: deal(*key, state)? }));
-    let plain = |name: String, action: Action| Command { name, keys: "", deal: Deal::Act(vec![action]) };
+        .filter_map(|(keys, key, about)| Some(Command { name: (*about).to_owned(), keys, effect: effect(*key, state)? }));
+    let plain = |name: String, action: Action| Command { name, keys: "", effect: CommandEffect::Act(vec![action]) };
     let kube = state.scenario.as_ref().is_some_and(|scenario| !scenario.kube.clusters.is_empty());
     let tabs = TABS.iter().filter(|(tab, ..)| kube || *tab != Tab::Recovery);
     let tabs = tabs.map(|(tab, name, _)| plain(format!("Show {}", name.to_ascii_lowercase()), Action::Ui(UiAction::Tab(*tab))));
@@ -175,7 +175,8 @@ pub fn commands(state: &State) -> Vec<Command> {
     let themes = themes.map(|(theme, name)| plain(format!("Theme: {name}"), Action::Ui(UiAction::Theme(theme))));
     let tables = if state.ui.tables { "Pictures instead of tables" } else { "Tables instead of pictures" };
     let tables = plain(tables.to_owned(), Action::Ui(UiAction::Tables(!state.ui.tables)));
-    let exports = Export::ALL.map(|e| Command { name: format!("Export {}", e.label()), keys: "", deal: Deal::Export(e) });
+    let exports =
+        Export::ALL.map(|e| Command { name: format!("Export {}", e.label()), keys: "", effect: CommandEffect::Export(e) });
     let branches = state.branches.iter().filter(|b| b.id != state.shown);
     let branches = branches.map(|b| plain(format!("Show branch: {}", b.name), Action::Show(b.id)));
     let open =

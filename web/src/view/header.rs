@@ -176,7 +176,7 @@ fn Branches(props: &BranchesProps) -> Html {
     let option = |(id, name): &(BranchId, String)| {
         html! { <option value={id.0.to_string()} selected={*id == props.shown}>{ name }</option> }
     };
-    let undo = props.dispatch.reform(|_: MouseEvent| Action::UndoDeed);
+    let undo = props.dispatch.reform(|_: MouseEvent| Action::UndoIntervention);
     let (forked, several) = (props.shown != BranchId(0), props.branches.len() > 1);
     html! {
         <div class={classes!("branch", forked.then_some("forked"), several.then_some("several"))}>
@@ -185,7 +185,7 @@ fn Branches(props: &BranchesProps) -> Html {
                 <span class="unseen">{ "Branch" }</span>
                 <select {onchange} data-testid="branch-chooser">{ for props.branches.iter().map(option) }</select>
             </label>
-            if forked { <button onclick={undo} title="Back to the branch this one left (U)" data-testid="undo-deed">{ "Undo" }</button> }
+            if forked { <button onclick={undo} title="Back to the branch this one left (U)" data-testid="undo-intervention">{ "Undo" }</button> }
         </div>
     }
 }

@@ -9,8 +9,8 @@ use zonefall_core::record::Service;
 use zonefall_core::scenario::Scenario;
 use zonefall_core::sim::view::SimulationView;
 
+use super::labels;
 use super::same::Same;
-use super::words;
 
 /// What the line shows.
 #[derive(Clone, PartialEq, Properties)]
@@ -18,7 +18,7 @@ pub(crate) struct HealthProps {
     /// The world.
     pub scenario: Same<Scenario>,
     /// Now.
-    pub picture: Same<SimulationView>,
+    pub view: Same<SimulationView>,
 }
 
 const SERVICES: [Service; 3] = [Service::Write, Service::ReadLinearizable, Service::ReadSerializable];
@@ -26,8 +26,8 @@ const SERVICES: [Service; 3] = [Service::Write, Service::ReadLinearizable, Servi
 /// A line per cluster.
 #[component]
 pub(crate) fn Health(props: &HealthProps) -> Html {
-    let etcd = props.scenario.etcd.iter().zip(&props.picture.etcd);
-    let clusters = props.scenario.kube.clusters.iter().zip(&props.picture.clusters).filter(|(_, now)| !now.nodes.is_empty());
+    let etcd = props.scenario.etcd.iter().zip(&props.view.etcd);
+    let clusters = props.scenario.kube.clusters.iter().zip(&props.view.clusters).filter(|(_, now)| !now.nodes.is_empty());
     let (names, clusters): (Vec<_>, Vec<_>) = clusters.map(|(spec, now)| (spec.name.as_str(), now)).unzip();
     // Where there is Kubernetes there is little room: only those that are worst.
     let kube = !props.scenario.kube.clusters.is_empty();
@@ -96,7 +96,7 @@ fn line(name: &str, now: &EtcdClusterView, spec: &zonefall_core::scenario::EtcdC
     let service = |service: Service| {
         let there = now.available.contains(&service);
         let (class, sign) = if there { ("good", "✓") } else { ("bad", "✕") };
-        html! { <span class={classes!("service", class)}>{ format!("{sign} {}", words::service(service)) }</span> }
+        html! { <span class={classes!("service", class)}>{ format!("{sign} {}", labels::service(service)) }</span> }
     };
     html! {
         <li>

@@ -22,6 +22,7 @@ pub mod icon;
 pub mod inspector;
 mod keys;
 mod kind;
+pub mod labels;
 pub mod map;
 mod menu;
 pub mod overlay;
@@ -35,6 +36,5 @@ mod tests;
 pub mod timeline;
 mod verdict;
 mod watched;
-pub mod words;
 
 pub use page::{Page, PageProps};

@@ -2,7 +2,7 @@
 
 use yew::prelude::*;
 
-use super::commands::{self, Deal, commands, press};
+use super::commands::{self, CommandEffect, commands, press};
 use super::export::{Source, export};
 use super::focus::focus_soon;
 use super::header::{Header, HeaderProps};
@@ -46,13 +46,13 @@ pub fn Page(props: &PageProps) -> Html {
     let View { range, end, on_range, on_zoom, on_visit, dispatch } = use_view(&state, &name, &clusters, &on_cluster, dispatch);
     let report = branch.and_then(|b| b.report.as_ref()).map(Same::from);
     let scenario = state.scenario.as_ref().map(Same::from);
-    let picture = state.picture.as_ref().map(Same::from);
+    let view = state.view.as_ref().map(Same::from);
     let wrong = use_state_eq(|| None::<String>);
     let on_export = on_export(&state, &name, range, dark, &wrong);
-    let on_deal = on_deal(&dispatch, &on_export, &on_zoom);
+    let on_command = on_command(&dispatch, &on_export, &on_zoom);
     {
-        let (state, on_deal) = (state.clone(), on_deal.clone());
-        use_keys(move |key| press(key, &state).map(|deal| on_deal.emit(deal)).is_some());
+        let (state, on_command) = (state.clone(), on_command.clone());
+        use_keys(move |key| press(key, &state).map(|effect| on_command.emit(effect)).is_some());
     }
     let (at, playing, speed) = (state.playback.at, state.playback.playing, state.playback.speed);
     let live = branch.filter(|b| !b.done).map(|b| b.now);
@@ -62,25 +62,25 @@ pub fn Page(props: &PageProps) -> Html {
     html! {
         <div class="page" data-testid="page">
             <Header ..HeaderProps::of(&state, on_export, dispatch.clone()) />
-            { panel(Panel::Scenario, "Scenario", state.ui.sheet, &on_deal, html! { <Slot state={state.clone()} dispatch={dispatch.clone()} /> }) }
+            { panel(Panel::Scenario, "Scenario", state.ui.sheet, &on_command, html! { <Slot state={state.clone()} dispatch={dispatch.clone()} /> }) }
             <main class="stage">
                 <Verdict report={report.clone()} loaded={scenario.is_some()} forked={state.shown != BranchId(0)} done={branch.is_some_and(|b| b.done)} gave_up={branch.and_then(|b| b.gave_up.clone())}
                     {on_visit} />
-                if let (Some(scenario), Some(picture)) = (&scenario, &picture) { <Health scenario={scenario.clone()} picture={picture.clone()} /> }
+                if let (Some(scenario), Some(view)) = (&scenario, &view) { <Health scenario={scenario.clone()} view={view.clone()} /> }
                 if let Some(scenario) = scenario.clone() {
-                    <Map {scenario} picture={picture.clone()} report={report.clone()} selection={state.selection} {at} {dots} {dark}
+                    <Map {scenario} view={view.clone()} report={report.clone()} selection={state.selection} {at} {dots} {dark}
                         table={state.ui.tables} dispatch={dispatch.clone()} />
                 }
             </main>
-            { panel(Panel::Inspector, "Inspector", state.ui.sheet, &on_deal, html! {
-                <Inspector {scenario} {picture} report={report.clone()} selection={state.selection} dispatch={dispatch.clone()} />
+            { panel(Panel::Inspector, "Inspector", state.ui.sheet, &on_command, html! {
+                <Inspector {scenario} {view} report={report.clone()} selection={state.selection} dispatch={dispatch.clone()} />
             }) }
             <Timeline report={report.clone()} cluster={name} {end} {live} {at} {playing} {speed} {range} {narrow} {on_range} {on_zoom} dispatch={dispatch.clone()} />
             <Tabs tab={state.ui.tab} tall={state.ui.tall} {report} {clusters} {cluster} {on_cluster} filter={state.ui.filter.clone()} kinds={state.ui.kinds.clone()} {at} {range} on_range={on_tab_range} kube={kube} {dark}
                 tables={state.ui.tables} provider={state.ui.provider.clone()} dispatch={dispatch.clone()} />
             if state.ui.help { <Help dispatch={dispatch.clone()} /> }
             if let Some(typed) = state.ui.palette.clone() {
-                <Palette {typed} commands={commands(&state)} {on_deal} dispatch={dispatch.clone()} />
+                <Palette {typed} commands={commands(&state)} {on_command} dispatch={dispatch.clone()} />
             }
             { notice(&state, &wrong, &dispatch) }
             <div class="unseen" role="status" aria-live="polite">{ &state.stepped }</div>
@@ -89,15 +89,15 @@ pub fn Page(props: &PageProps) -> Html {
 }
 
 /// A panel at the side; on a narrow screen a sheet that slides up.
-fn panel(which: Panel, name: &'static str, up: Option<Panel>, on_deal: &Callback<Deal>, inside: Html) -> Html {
+fn panel(which: Panel, name: &'static str, up: Option<Panel>, on_command: &Callback<CommandEffect>, inside: Html) -> Html {
     let up = up == Some(which);
     let class = match which {
         Panel::Scenario => "panel scenario",
         Panel::Inspector => "panel inspector-panel",
     };
     let lower = {
-        let on_deal = on_deal.clone();
-        move |_: MouseEvent| on_deal.emit(commands::lower(Some(which)))
+        let on_command = on_command.clone();
+        move |_: MouseEvent| on_command.emit(commands::lower(Some(which)))
     };
     html! {
         <aside {class} aria-label={name} data-up={up.to_string()} data-testid={format!("panel-{}", name.to_ascii_lowercase())}>
@@ -144,16 +144,20 @@ fn on_export(
     })
 }
 
-fn on_deal(dispatch: &Callback<Action>, on_export: &Callback<super::export::Export>, on_zoom: &Callback<Zoom>) -> Callback<Deal> {
+fn on_command(
+    dispatch: &Callback<Action>,
+    on_export: &Callback<super::export::Export>,
+    on_zoom: &Callback<Zoom>,
+) -> Callback<CommandEffect> {
     let (dispatch, on_export, on_zoom) = (dispatch.clone(), on_export.clone(), on_zoom.clone());
-    Callback::from(move |deal| match deal {
-        Deal::Act(actions) => emit(&dispatch, actions),
-        Deal::Focus(actions, selector) => {
+    Callback::from(move |effect| match effect {
+        CommandEffect::Act(actions) => emit(&dispatch, actions),
+        CommandEffect::Focus(actions, selector) => {
             emit(&dispatch, actions);
             focus_soon(selector);
         }
-        Deal::Export(what) => on_export.emit(what),
-        Deal::Zoom(zoom) => on_zoom.emit(zoom),
+        CommandEffect::Export(what) => on_export.emit(what),
+        CommandEffect::Zoom(zoom) => on_zoom.emit(zoom),
     })
 }
 

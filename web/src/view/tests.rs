@@ -24,7 +24,7 @@ use crate::state::{Selection, Tab};
 /// The bundled zone outage, a little after the zone has lost its power.
 struct World {
     scenario: Same<Scenario>,
-    picture: Same<SimulationView>,
+    view: Same<SimulationView>,
     report: Same<Report>,
 }
 
@@ -34,8 +34,8 @@ fn world() -> World {
     let scenario = Arc::new(lasting(&scenario, at.since(Time::ZERO)));
     let mut run = Run::new(&scenario, 1, Options::default());
     run.advance(at, &mut |_, _| {});
-    let (picture, report) = (run.simulation().view(), run.report());
-    World { scenario: Same(Rc::new((*scenario).clone())), picture: Same(Rc::new(picture)), report: Same(Rc::new(report)) }
+    let (view, report) = (run.simulation().view(), run.report());
+    World { scenario: Same(Rc::new((*scenario).clone())), view: Same(Rc::new(view)), report: Same(Rc::new(report)) }
 }
 
 fn render<C: BaseComponent>(props: C::Properties) -> String {
@@ -45,10 +45,10 @@ fn render<C: BaseComponent>(props: C::Properties) -> String {
 }
 
 fn inspector(world: &World, is: impl Into<Option<Selection>>) -> String {
-    let World { scenario, picture, report } = world;
+    let World { scenario, view, report } = world;
     render::<Inspector>(InspectorProps {
         scenario: Some(scenario.clone()),
-        picture: Some(picture.clone()),
+        view: Some(view.clone()),
         report: Some(report.clone()),
         selection: is.into(),
         dispatch: Callback::noop(),
@@ -60,19 +60,19 @@ fn the_inspector_offers_what_fits_and_tells_what_happened_to_it() {
     let world = world();
     let zone = inspector(&world, Selection::Zone(ZoneId(0)));
     // What is broken is mended, not broken again; a zone's events are also those of its members.
-    for there in ["deed-mend-", "deed-cut-off", "amount-delay", "deed-lasts", "etcd-main-0 is gone"] {
+    for there in ["intervention-repair-", "intervention-cut-off", "amount-delay", "intervention-lasts", "etcd-main-0 is gone"] {
         assert!(zone.contains(there), "{there} in {zone}");
     }
-    assert!(!zone.contains("deed-power-off"), "{zone}");
+    assert!(!zone.contains("intervention-power-off"), "{zone}");
     let member = inspector(&world, Selection::Member(MemberId { cluster: EtcdId(0), index: 1 }));
-    for there in ["deed-kill", "value=\"500ms\"", "eu-west-1b"] {
+    for there in ["intervention-kill", "value=\"500ms\"", "eu-west-1b"] {
         assert!(member.contains(there), "{there} in {member}");
     }
     let client = inspector(&world, Selection::Client(ClientId(0)));
     for there in ["the leader", "p50 / p90 / p99", "100 per second"] {
         assert!(client.contains(there), "{there} in {client}");
     }
-    assert!(!client.contains("data-testid=\"deed"), "{client}");
+    assert!(!client.contains("data-testid=\"intervention"), "{client}");
 }
 
 #[test]
@@ -90,20 +90,20 @@ fn outage(minute: u64) -> World {
     let at = Time::from_nanos(60_000_000_000 * minute);
     let mut run = Run::new(&Arc::new(lasting(&scenario, at.since(Time::ZERO))), 1, Options::default());
     run.advance(at, &mut |_, _| {});
-    let (picture, report) = (run.simulation().view(), run.report());
-    World { scenario: Same(Rc::new(scenario)), picture: Same(Rc::new(picture)), report: Same(Rc::new(report)) }
+    let (view, report) = (run.simulation().view(), run.report());
+    World { scenario: Same(Rc::new(scenario)), view: Same(Rc::new(view)), report: Same(Rc::new(report)) }
 }
 
 #[test]
 fn the_inspector_tells_of_pods_machines_and_nodes() {
     let world = outage(50);
     let cluster = KubeClusterId(0);
-    let pod = world.picture.clusters[0].pods.iter().find(|pod| pod.unschedulable.is_some()).unwrap();
+    let pod = world.view.clusters[0].pods.iter().find(|pod| pod.unschedulable.is_some()).unwrap();
     let html = inspector(&world, Selection::Pod(cluster, pod.name));
     for there in ["Pending", "its volume is in another zone", "shoot--garden--aws-ha", "etcd-"] {
         assert!(html.contains(there), "{there} in {html}");
     }
-    let machine = world.picture.clusters[0].machines.iter().find(|machine| machine.node.is_none()).unwrap();
+    let machine = world.view.clusters[0].machines.iter().find(|machine| machine.node.is_none()).unwrap();
     let html = inspector(&world, Selection::Machine(cluster, machine.name));
     for there in ["Terminating", "eu-west-1a", "none"] {
         assert!(html.contains(there), "{there} in {html}");

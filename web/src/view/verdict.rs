@@ -4,8 +4,8 @@ use yew::prelude::*;
 use zonefall_core::observe::text::count;
 use zonefall_core::report::{ComponentReport, OutageKind, Paragraph, Phrase, Report};
 
+use super::labels::{clock, length, moment};
 use super::same::Same;
-use super::words::{clock, length, moment};
 
 /// What the verdict is about.
 #[derive(Clone, PartialEq, Properties)]

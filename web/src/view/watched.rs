@@ -11,10 +11,10 @@ use yew::prelude::*;
 use zonefall_core::kernel::time::Time;
 use zonefall_core::report::Report;
 
+use super::labels::moment;
 use super::same::Same;
 use super::timeline::axis::Range;
 use super::timeline::zoom::{Zoom, visit, watch};
-use super::words::moment;
 use crate::state::{Action, PlaybackCommand, Selection, State};
 
 /// What is looked at, and how that is changed.
@@ -94,7 +94,7 @@ pub(crate) fn use_view(
     let dispatch = {
         let on_range = on_range.clone();
         Callback::from(move |action: Action| {
-            if matches!(action, Action::Do(_)) {
+            if matches!(action, Action::Intervene(_)) {
                 on_range.emit(watch(shown, at, speed, end));
             }
             dispatch.emit(action);

@@ -2,7 +2,7 @@
 
 use zonefall_browser::page::{Page, Theme, story};
 
-use crate::told::{go_to, lower, open_and_watch, open_done, pause, raise};
+use crate::helpers::{go_to, lower, open_and_watch, open_done, pause, raise};
 
 /// Checks the page as it is now.
 #[track_caller]

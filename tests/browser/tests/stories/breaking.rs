@@ -2,7 +2,7 @@
 
 use zonefall_browser::page::{Page, story};
 
-use crate::told::{go_to, lower, open_and_watch, pause, playhead_s, raise, see_done};
+use crate::helpers::{go_to, lower, open_and_watch, pause, playhead_s, raise, see_done};
 
 /// Half a minute before anything happens by itself.
 fn before_all(page: &Page) {
@@ -42,7 +42,7 @@ fn the_leaders_zone_is_killed_with_the_pointer() {
         page.see_attribute("map-zone-eu-west-1a", "aria-pressed", "true");
         raise(page, "inspector");
         page.see("inspector", "eu-west-1a");
-        page.click("deed-power-off");
+        page.click("intervention-power-off");
         lower(page, "inspector");
         see_the_election(page);
     });
@@ -70,7 +70,7 @@ fn the_leaders_zone_is_killed_with_keys_alone() {
         page.see_attribute("map-zone-eu-west-1a", "aria-pressed", "true");
         page.press("k");
         see_the_election(page);
-        page.tab_to("undo-deed");
+        page.tab_to("undo-intervention");
         page.press("Enter");
         page.see("health", "★ etcd-main-0 leads");
         page.wait_for("the moment of the deed", || ((playhead_s(page) - 30.0).abs() < 1e-6).then_some(()));
@@ -90,7 +90,7 @@ fn branches_are_switched_and_what_is_broken_is_mended() {
         page.choose("branch-chooser", "zone eu-west-1a lost power");
         page.see_attribute_has("map-zone-eu-west-1a", "aria-label", "no power");
         raise(page, "inspector");
-        page.click_on("[data-testid='deeds'] .mend");
+        page.click_on("[data-testid='interventions'] .repair");
         lower(page, "inspector");
         page.see("branch-chooser", "at 40s");
         page.see_attribute_has("map-zone-eu-west-1a", "aria-label", "has power");
@@ -106,15 +106,15 @@ fn deeds_keep_the_focus_and_are_not_done_twice() {
         before_all(page);
         page.click_on("[data-testid='map-zone-eu-west-1a'] .name");
         raise(page, "inspector");
-        page.run("document.querySelector(\"[data-testid='deed-power-off']\").focus()", &[]);
+        page.run("document.querySelector(\"[data-testid='intervention-power-off']\").focus()", &[]);
         page.press("Enter");
-        page.wait_for("the deed that mends", || page.focused().filter(|id| id.starts_with("deed-mend-")));
+        page.wait_for("the deed that mends", || page.focused().filter(|id| id.starts_with("intervention-repair-")));
         page.press("k");
         page.see("notice", "nothing left to kill");
         page.press("m");
         page.see_attribute_has("map-zone-eu-west-1a", "aria-label", "has power");
         page.see("branch-chooser", "zone eu-west-1a has power again");
-        page.wait_for("a deed that breaks", || page.focused().filter(|id| id == "deed-power-off"));
+        page.wait_for("a deed that breaks", || page.focused().filter(|id| id == "intervention-power-off"));
         if page.is_phone() {
             page.press("Escape");
             page.see_attribute("panel-inspector", "data-up", "false");

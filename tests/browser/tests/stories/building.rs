@@ -3,7 +3,7 @@
 use zonefall_browser::page::story;
 use zonefall_core::scenario::{MAX_BYTES, Scenario};
 
-use crate::told::{open_and_watch, raise, scenario, see_done};
+use crate::helpers::{open_and_watch, raise, scenario, see_done};
 
 #[test]
 fn two_zones_are_built_by_form_and_lose_quorum() {

@@ -3,7 +3,7 @@
 use serde_json::json;
 use zonefall_browser::page::{DESK, Page, story_on};
 
-use crate::told::{go_to, link, open_and_watch, scenario, see_done};
+use crate::helpers::{go_to, link, open_and_watch, scenario, see_done};
 
 /// Notes the workers that the page starts, so that something can be done to them.
 const NOTE: &str = "
@@ -37,7 +37,7 @@ fn a_simulator_that_crashes_again_waits_for_the_user() {
         note_workers(page);
         // Longer than this story takes, so that the second crash finds it unfinished.
         page.open(&link(&scenario("zone-outage").replace("\"35m\"", "\"700h\"")));
-        page.see_first_picture();
+        page.see_first_view();
         page.run(CRASH, &[]);
         page.see("notice", "The simulator stopped: RuntimeError: unreachable. It was started anew");
         page.run(CRASH, &[]);

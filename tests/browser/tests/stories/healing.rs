@@ -2,7 +2,7 @@
 
 use zonefall_browser::page::{Page, story};
 
-use crate::told::{go_to, lower, open_done, pause, playhead_s, raise};
+use crate::helpers::{go_to, lower, open_done, pause, playhead_s, raise};
 
 const SEED: &str = "shoot--garden--aws-ha2";
 

@@ -3,13 +3,13 @@
 mod access;
 mod breaking;
 mod building;
+mod cost;
 mod crash;
 mod healing;
+mod helpers;
 mod measuring;
-mod money;
 mod playing;
 mod portable;
 mod sharing;
 mod start;
-mod told;
 mod words;

@@ -10,7 +10,7 @@ use zonefall_core::scenario::{Scenario, bundled};
 use zonefall_core::sim::Options;
 use zonefall_tests::is_deep;
 
-use crate::told::{open_and_watch, open_done};
+use crate::helpers::{open_and_watch, open_done};
 
 /// What `zonefall run --format json` prints.
 fn natively(text: &str) -> Value {

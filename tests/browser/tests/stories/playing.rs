@@ -2,7 +2,7 @@
 
 use zonefall_browser::page::{Page, story, story_in_motion};
 
-use crate::told::{go_to, open_and_watch, open_done, pause, playhead_s, see_paused};
+use crate::helpers::{go_to, open_and_watch, open_done, pause, playhead_s, see_paused};
 
 #[test]
 fn the_first_scenario_plays_to_its_outage_and_says_what_happened() {

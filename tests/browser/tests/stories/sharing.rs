@@ -3,7 +3,7 @@
 use serde_json::json;
 use zonefall_browser::page::{DESK, Page, story};
 
-use crate::told::{link, open_and_watch, pause, playhead_s, scenario, see_done};
+use crate::helpers::{link, open_and_watch, pause, playhead_s, scenario, see_done};
 
 #[test]
 fn a_shared_link_opens_its_scenario() {

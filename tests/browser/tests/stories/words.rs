@@ -87,7 +87,7 @@ fn a_pointer_drags() {
 fn a_telephone_is_as_wide_as_one() {
     story_on(PHONE, |page| {
         page.open("");
-        page.see_first_picture();
+        page.see_first_view();
         assert_eq!(page.run("return [innerWidth, innerHeight, devicePixelRatio]", &[]), json!([390, 844, 2]));
     });
 }

@@ -9,7 +9,7 @@ use zonefall_core::kube::rule::spread::{self, Constraint, Incoming, SchedulerNod
 use zonefall_core::kube::rule::taints::{Effect, Taint};
 
 use super::Outcome;
-use super::words::Words;
+use super::symbols::SymbolTable;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -106,15 +106,15 @@ const NAME: &str = "name of the node";
 
 impl World {
     fn new<Want>(case: &Case<Want>) -> Result<Self, String> {
-        let mut words = Words::new();
-        let set = |words: &mut Words, names: &[String]| -> Labels {
-            names.iter().map(|name| (words.symbol(name), words.symbol(""))).collect()
+        let mut symbols = SymbolTable::new();
+        let set = |symbols: &mut SymbolTable, names: &[String]| -> Labels {
+            names.iter().map(|name| (symbols.symbol(name), symbols.symbol(""))).collect()
         };
         let constraints = case.constraints.iter().map(|raw| Constraint {
-            key: words.symbol(key(&raw.key)),
+            key: symbols.symbol(key(&raw.key)),
             max_skew: raw.max_skew,
             selector: match &raw.selector {
-                Some(label) => Selector::All(vec![Requirement { key: words.symbol(label), is: Condition::Exists }]),
+                Some(label) => Selector::All(vec![Requirement { key: symbols.symbol(label), is: Condition::Exists }]),
                 None => Selector::Nothing,
             },
             per_rollout: false,
@@ -123,16 +123,16 @@ impl World {
             honors_taints: raw.taints_policy == Policy::Honor,
         });
         let constraints = constraints.collect();
-        let include = |words: &mut Words, names: &[String]| Requirement {
-            key: words.symbol(NAME),
-            is: Condition::In(names.iter().map(|name| words.symbol(name)).collect()),
+        let include = |symbols: &mut SymbolTable, names: &[String]| Requirement {
+            key: symbols.symbol(NAME),
+            is: Condition::In(names.iter().map(|name| symbols.symbol(name)).collect()),
         };
-        let affinity = case.node_affinity.iter().map(|affinity| vec![include(&mut words, &affinity.include)]).collect();
-        let taint = Taint { key: words.symbol("taint"), value: None, effect: Effect::NoSchedule };
+        let affinity = case.node_affinity.iter().map(|affinity| vec![include(&mut symbols, &affinity.include)]).collect();
+        let taint = Taint { key: symbols.symbol("taint"), value: None, effect: Effect::NoSchedule };
         let nodes: Vec<_> = (case.nodes.iter().chain(&case.failed_nodes))
             .map(|(name, pairs)| {
-                let own = (words.symbol(NAME), words.symbol(name));
-                let pairs = pairs.iter().map(|(label, value)| (words.symbol(key(label)), words.symbol(value)));
+                let own = (symbols.symbol(NAME), symbols.symbol(name));
+                let pairs = pairs.iter().map(|(label, value)| (symbols.symbol(key(label)), symbols.symbol(value)));
                 let labels = pairs.collect::<Vec<_>>().into_iter().chain([own]).collect();
                 (name.clone(), labels, if case.tainted.contains(name) { vec![taint] } else { Vec::new() })
             })
@@ -145,12 +145,12 @@ impl World {
                 Existing::Plain(node, labels) => (node, labels, &none),
                 Existing::Flagged(node, labels, flags) => (node, labels, flags),
             };
-            let namespace = words.symbol(flags.ns.as_ref().unwrap_or(&default));
-            Ok(Pod { node: place(node)?, namespace, labels: set(&mut words, labels), terminating: flags.terminating })
+            let namespace = symbols.symbol(flags.ns.as_ref().unwrap_or(&default));
+            Ok(Pod { node: place(node)?, namespace, labels: set(&mut symbols, labels), terminating: flags.terminating })
         });
         let pods = pods.collect::<Result<_, String>>()?;
-        let labels = set(&mut words, &case.pod_labels);
-        let namespace = words.symbol(&default);
+        let labels = set(&mut symbols, &case.pod_labels);
+        let namespace = symbols.symbol(&default);
         Ok(Self { constraints, labels, affinity: NodeAffinity(affinity), namespace, nodes, pods })
     }
 

@@ -8,7 +8,7 @@ use zonefall_core::kube::rule::labels::{Labels, Symbol};
 use zonefall_core::kube::rule::volume_zone::{Claim, Class, Verdict, Volume, filter};
 
 use super::Outcome;
-use super::words::Words;
+use super::symbols::SymbolTable;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -106,18 +106,18 @@ fn key(short: Key) -> Symbol {
 }
 
 fn check_placed(case: &Placed) -> Result<(), String> {
-    let mut words = Words::new();
-    let mut split = |text: &str| text.split("__").map(|word| words.symbol(word)).collect::<Vec<_>>();
+    let mut symbols = SymbolTable::new();
+    let mut split = |text: &str| text.split("__").map(|word| symbols.symbol(word)).collect::<Vec<_>>();
     let volume = |pv: &Topology, split: &mut dyn FnMut(&str) -> Vec<Symbol>| {
         Claim::Bound(Volume(pv.iter().map(|(short, value)| (key(*short), split(value))).collect()))
     };
     let claims: Vec<Claim> = case.pv.iter().map(|pv| volume(pv, &mut split)).collect();
-    let node: Labels = case.node.iter().map(|(short, value)| (key(*short), words.symbol(value))).collect();
+    let node: Labels = case.node.iter().map(|(short, value)| (key(*short), symbols.symbol(value))).collect();
     compare(filter(&claims, &node), case.want)
 }
 
 fn check_binding(case: &Binding) -> Result<(), String> {
-    let zone = (Symbol::ZONE, Words::new().symbol("zone"));
+    let zone = (Symbol::ZONE, SymbolTable::new().symbol("zone"));
     let claim = match (case.pvc, case.storage_class) {
         (Pvc::Bound, _) => Claim::Bound(Volume(vec![(zone.0, vec![zone.1])])),
         (Pvc::Unbound, None) => Claim::Unbound(Class::None),

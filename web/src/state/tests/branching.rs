@@ -1,7 +1,7 @@
 //! Deeds, branches, and workers that are lost.
 
 use super::script::{Script, progress};
-use crate::engine::protocol::{BranchId, LoadId, Tell};
+use crate::engine::protocol::{BranchId, LoadId, WorkerResponse};
 use crate::state::{Action, Start};
 use zonefall_core::kernel::time::Time;
 
@@ -69,7 +69,7 @@ fn deeds_that_cannot_be_are_refused_and_say_why() {
     let mut script = at_two_minutes();
     for _ in 0..80 {
         script.state.apply(Action::Playback(crate::state::PlaybackCommand::Pause));
-        script.state.apply(Action::Do(crate::engine::protocol::Deed::Break {
+        script.state.apply(Action::Intervene(crate::engine::protocol::Intervention::Inject {
             fault: zonefall_core::scenario::Fault::ZonePower(zonefall_core::scenario::FaultTarget::Named(
                 zonefall_core::ids::ZoneId(0),
             )),
@@ -84,16 +84,16 @@ fn what_an_older_load_or_another_branch_says_is_void() {
     let mut script = at_two_minutes();
     let before = script.state.clone();
     let old = LoadId(0);
-    for tell in [
+    for response in [
         progress(old, BranchId(0), Time::MAX, None),
-        Tell::Refused { load: old, errors: vec![("$".to_owned(), "no".to_owned())] },
-        Tell::GaveUp { load: old, branch: BranchId(0), why: "no".to_owned() },
+        WorkerResponse::Invalid { load: old, errors: vec![("$".to_owned(), "no".to_owned())] },
+        WorkerResponse::GaveUp { load: old, branch: BranchId(0), why: "no".to_owned() },
         progress(script.state.load, BranchId(9), Time::MAX, None),
-        Tell::GaveUp { load: script.state.load, branch: BranchId(9), why: "no".to_owned() },
-        Tell::Ready,
-        Tell::Pong(1),
+        WorkerResponse::GaveUp { load: script.state.load, branch: BranchId(9), why: "no".to_owned() },
+        WorkerResponse::Ready,
+        WorkerResponse::Pong(1),
     ] {
-        assert!(script.state.apply(Action::Told(tell)).is_empty());
+        assert!(script.state.apply(Action::WorkerResponded(response)).is_empty());
         script.state.notice = None;
         assert_eq!(script.state, before);
     }

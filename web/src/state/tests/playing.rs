@@ -160,5 +160,5 @@ fn nothing_plays_by_itself_for_who_wants_no_motion_or_has_taken_the_controls() {
 
 fn script_done(script: &Script) -> Action {
     let end = Time::ZERO + script.state.scenario.as_ref().unwrap().duration;
-    Action::Told(super::script::progress(script.state.load, script.state.shown, end, Some(report())))
+    Action::WorkerResponded(super::script::progress(script.state.load, script.state.shown, end, Some(report())))
 }

@@ -17,7 +17,7 @@ use zonefall_core::scenario::units::Span;
 use zonefall_core::scenario::{Fault, FaultTarget, Scenario, default_scenario};
 use zonefall_core::sim::{Options, Simulation};
 
-use crate::engine::protocol::{Ask, BranchId, Deed, LoadId, Tell};
+use crate::engine::protocol::{BranchId, Intervention, LoadId, WorkerRequest, WorkerResponse};
 use crate::state::{Action, DocumentAction, Effect, PlaybackCommand, Start, State, clock};
 
 /// The page and what it last asked.
@@ -59,9 +59,9 @@ impl Script {
         let at = || Time::ZERO + rest.parse::<Span>().unwrap().0;
         let number = || rest.parse::<f64>().unwrap();
         let next = rest == "next";
-        let deed = match word {
-            "break" => Some(Deed::Break { fault: fault(rest), lasts: None }),
-            "mend" => Some(Deed::Mend { fault: FaultId(rest.parse().unwrap()) }),
+        let intervention = match word {
+            "break" => Some(Intervention::Inject { fault: fault(rest), lasts: None }),
+            "mend" => Some(Intervention::Repair { fault: FaultId(rest.parse().unwrap()) }),
             _ => None,
         };
         match word {
@@ -77,19 +77,19 @@ impl Script {
             "seek" => Action::Playback(PlaybackCommand::Seek(at())),
             "jump" => Action::Playback(PlaybackCommand::Jump(next)),
             "step" => Action::Playback(PlaybackCommand::Step(next)),
-            "told" => Action::Told(progress(self.state.load, self.state.shown, at(), None)),
+            "told" => Action::WorkerResponded(progress(self.state.load, self.state.shown, at(), None)),
             "done" => {
                 let end = Time::ZERO + self.state.scenario.as_ref().unwrap().duration;
-                Action::Told(progress(self.state.load, self.state.shown, end, Some(report())))
+                Action::WorkerResponded(progress(self.state.load, self.state.shown, end, Some(report())))
             }
-            "looked" => Action::Told(self.answer()),
+            "looked" => Action::WorkerResponded(self.answer()),
             "lost" => Action::WorkerLost("out of memory".to_owned()),
             "show" => Action::Show(BranchId(rest.parse().unwrap())),
-            "undo" => Action::UndoDeed,
+            "undo" => Action::UndoIntervention,
             "type" => Action::Document(DocumentAction::Type(self.state.document.text.replace("35m", rest))),
             "retype" => Action::Document(DocumentAction::Type(default_scenario().json.replace("35m", rest))),
             "open" => Action::Document(DocumentAction::Open(rest.to_owned())),
-            _ => Action::Do(deed.unwrap_or_else(|| panic!("what is {text:?}?"))),
+            _ => Action::Intervene(intervention.unwrap_or_else(|| panic!("what is {text:?}?"))),
         }
     }
 
@@ -101,18 +101,20 @@ impl Script {
 
     fn words(&mut self, effect: &Effect) -> String {
         match effect {
-            Effect::Ask(Ask::Load { load, .. }) => format!("load {}", load.0),
-            Effect::Ask(Ask::Fork { branch, parent, at, .. }) => format!("fork {} of {} at {}", branch.0, parent.0, clock(*at)),
-            Effect::Ask(Ask::Show { branch, .. }) => format!("show {}", branch.0),
-            Effect::Ask(Ask::Look { at, messages, .. }) => {
+            Effect::Request(WorkerRequest::Load { load, .. }) => format!("load {}", load.0),
+            Effect::Request(WorkerRequest::Fork { branch, parent, at, .. }) => {
+                format!("fork {} of {} at {}", branch.0, parent.0, clock(*at))
+            }
+            Effect::Request(WorkerRequest::Show { branch, .. }) => format!("show {}", branch.0),
+            Effect::Request(WorkerRequest::View { at, messages, .. }) => {
                 (self.asked, self.stepping) = (*at, false);
                 format!("look {}{}", clock(*at), if *messages { " closely" } else { "" })
             }
-            Effect::Ask(Ask::Step { at, forward, .. }) => {
+            Effect::Request(WorkerRequest::Step { at, forward, .. }) => {
                 (self.asked, self.stepping) = (*at, true);
                 format!("step {} from {}", if *forward { "on" } else { "back" }, clock(*at))
             }
-            Effect::Ask(Ask::Ping(_)) => "ping".to_owned(),
+            Effect::Request(WorkerRequest::Ping(_)) => "ping".to_owned(),
             Effect::Save(_) => "save".to_owned(),
             Effect::Remember(_) => "remember".to_owned(),
             Effect::Link(_) => "link".to_owned(),
@@ -121,20 +123,20 @@ impl Script {
     }
 
     /// The answer to the last look or step: steps are two milliseconds long.
-    fn answer(&self) -> Tell {
+    fn answer(&self) -> WorkerResponse {
         let scenario = Arc::new(Scenario::from_json(default_scenario().json).unwrap());
-        let mut picture = Simulation::new(scenario, 1, Options::default()).view();
+        let mut view = Simulation::new(scenario, 1, Options::default()).view();
         let later = if self.stepping { Duration::from_millis(2) } else { Duration::ZERO };
-        picture.at = self.asked + later;
+        view.at = self.asked + later;
         let event = if self.stepping { "etcd-main-1 answers".to_owned() } else { String::new() };
-        Tell::Looked { load: self.state.load, branch: self.state.shown, picture, event }
+        WorkerResponse::Viewed { load: self.state.load, branch: self.state.shown, view, event }
     }
 }
 
-pub(super) fn progress(load: LoadId, branch: BranchId, now: Time, report: Option<&Report>) -> Tell {
+pub(super) fn progress(load: LoadId, branch: BranchId, now: Time, report: Option<&Report>) -> WorkerResponse {
     let done = report.is_some();
     let report = report.cloned().map(Box::new);
-    Tell::Progress { load, branch, now, done, report, keyframes: 1, memory_bytes: 1, wall_ms: 1.0 }
+    WorkerResponse::Progress { load, branch, now, done, report, keyframes: 1, memory_bytes: 1, wall_ms: 1.0 }
 }
 
 /// The report of the default scenario.

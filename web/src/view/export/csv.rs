@@ -4,7 +4,7 @@ use serde_json::Value;
 use zonefall_core::report::{EtcdReport, Report};
 
 use crate::state::Tab;
-use crate::view::words::outage;
+use crate::view::labels::outage;
 
 /// What the data of a tab is called.
 pub fn name(tab: Tab) -> &'static str {

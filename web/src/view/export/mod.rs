@@ -1,7 +1,7 @@
 //! Files out: pictures of the map and the charts, their data, the report.
 
 pub mod csv;
-mod picture;
+mod image;
 
 use zonefall_core::report::Report;
 use zonefall_plots::{Frame, Theme};
@@ -90,9 +90,9 @@ pub fn export(what: Export, from: &Source<'_>) -> Result<(), String> {
             download(&name(csv::name(from.tab), "csv"), "text/csv", rows.as_bytes());
         }
         Export::ChartSvg => download(&name(csv::name(from.tab), "svg"), SVG, chart(from)?.as_bytes()),
-        Export::ChartPng => picture::png(&chart(from)?, name(csv::name(from.tab), "png"))?,
-        Export::MapSvg => download(&name("map", "svg"), SVG, picture::map()?.as_bytes()),
-        Export::MapPng => picture::png(&picture::map()?, name("map", "png"))?,
+        Export::ChartPng => image::png(&chart(from)?, name(csv::name(from.tab), "png"))?,
+        Export::MapSvg => download(&name("map", "svg"), SVG, image::map()?.as_bytes()),
+        Export::MapPng => image::png(&image::map()?, name("map", "png"))?,
     }
     Ok(())
 }

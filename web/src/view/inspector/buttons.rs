@@ -11,15 +11,15 @@ use zonefall_core::kernel::time::{Duration, Time};
 use zonefall_core::scenario::Scenario;
 
 use super::amount::{Amount, lasts};
-use super::deeds::Offer;
-use crate::engine::protocol::Deed;
+use super::interventions::Offer;
+use crate::engine::protocol::Intervention;
 use crate::state::Action;
 use crate::view::focus::{focus, focus_is_lost};
+use crate::view::labels::clock;
 use crate::view::same::Same;
-use crate::view::words::clock;
 
 #[derive(Clone, PartialEq, Properties)]
-pub(super) struct DeedsProps {
+pub(super) struct InterventionsProps {
     pub(super) offers: Vec<Offer>,
     pub(super) scenario: Same<Scenario>,
     /// When it would happen.
@@ -36,35 +36,35 @@ struct Written {
 
 /// See the module.
 #[component]
-pub(super) fn Deeds(props: &DeedsProps) -> Html {
-    let DeedsProps { offers, scenario, at, dispatch } = props;
+pub(super) fn Interventions(props: &InterventionsProps) -> Html {
+    let InterventionsProps { offers, scenario, at, dispatch } = props;
     let written = use_state_eq(Written::default);
     let onfocusin = use_counterpart(offers);
     if offers.is_empty() {
         return Html::default();
     }
     let long = lasts(&written.lasts);
-    let (mends, breaks): (Vec<_>, Vec<_>) = offers.iter().partition(|offer| !offer.breaks);
+    let (repairs, breaks): (Vec<_>, Vec<_>) = offers.iter().partition(|offer| !offer.breaks);
     let (graded, plain): (Vec<_>, Vec<_>) = breaks.into_iter().partition(|offer| offer.amount.is_some());
     let on_lasts = {
         let written = written.clone();
         Callback::from(move |text| written.set(Written { lasts: text, ..(*written).clone() }))
     };
-    let button = |offer: &&Offer, deed: Result<Deed, ()>| {
-        let class = if offer.breaks { "deed" } else { "deed mend" };
-        let disabled = deed.is_err();
+    let button = |offer: &&Offer, intervention: Result<Intervention, ()>| {
+        let class = if offer.breaks { "intervention" } else { "intervention repair" };
+        let disabled = intervention.is_err();
         let dispatch = dispatch.clone();
         let onclick = move |_: MouseEvent| {
-            if let Ok(deed) = &deed {
-                dispatch.emit(Action::Do(deed.clone()));
+            if let Ok(intervention) = &intervention {
+                dispatch.emit(Action::Intervene(intervention.clone()));
             }
         };
-        html! { <button key={offer.id.clone()} {class} {onclick} {disabled} title={offer.about} data-testid={format!("deed-{}", offer.id)}>{ &offer.label }</button> }
+        html! { <button key={offer.id.clone()} {class} {onclick} {disabled} title={offer.about} data-testid={format!("intervention-{}", offer.id)}>{ &offer.label }</button> }
     };
     let graded = graded.into_iter().filter_map(|offer| {
         let amount = offer.amount?;
         let text = written.amounts.get(&offer.id).map_or(amount.usual(), String::as_str);
-        let deed = with_amount(offer, amount, text, scenario);
+        let intervention = with_amount(offer, amount, text, scenario);
         let oninput = {
             let (written, id) = (written.clone(), offer.id.clone());
             Callback::from(move |text| {
@@ -73,26 +73,26 @@ pub(super) fn Deeds(props: &DeedsProps) -> Html {
                 written.set(next);
             })
         };
-        let whole = deed.clone().map_err(|_| ()).and_then(|deed| lasting(deed, &long));
-        let go = whole.clone().ok().map(|deed| dispatch.reform(move |()| Action::Do(deed.clone())));
+        let whole = intervention.clone().map_err(|_| ()).and_then(|intervention| lasting(intervention, &long));
+        let go = whole.clone().ok().map(|intervention| dispatch.reform(move |()| Action::Intervene(intervention.clone())));
         let id = format!("amount-{}", offer.id);
         Some(html! {
             <div key={offer.id.clone()} class="graded">
                 { button(&offer, whole) }
-                { field(&id, amount.name(), "", text, deed.err(), oninput, go) }
+                { field(&id, amount.name(), "", text, intervention.err(), oninput, go) }
             </div>
         })
     });
     let breaks_any = offers.iter().any(|offer| offer.breaks);
     html! {
-        <div class="deeds" role="group" aria-label={format!("Break or mend, at {}", clock(*at, 3))} {onfocusin} data-testid="deeds">
-            <div class="mends">{ for mends.iter().map(|offer| button(offer, Ok(offer.deed.clone()))) }</div>
-            <div class="plain">{ for plain.iter().map(|offer| button(offer, lasting(offer.deed.clone(), &long))) }</div>
+        <div class="interventions" role="group" aria-label={format!("Break or mend, at {}", clock(*at, 3))} {onfocusin} data-testid="interventions">
+            <div class="repairs">{ for repairs.iter().map(|offer| button(offer, Ok(offer.intervention.clone()))) }</div>
+            <div class="plain">{ for plain.iter().map(|offer| button(offer, lasting(offer.intervention.clone(), &long))) }</div>
             <div class="grades">{ for graded }</div>
             if breaks_any {
                 <div class="lasting">
-                    <label for="deed-lasts">{ "for" }</label>
-                    { field("deed-lasts", "How long; empty: until mended", "until mended", &written.lasts, long.clone().err(), on_lasts, None) }
+                    <label for="intervention-lasts">{ "for" }</label>
+                    { field("intervention-lasts", "How long; empty: until mended", "until mended", &written.lasts, long.clone().err(), on_lasts, None) }
                 </div>
             }
         </div>
@@ -120,29 +120,31 @@ fn use_counterpart(offers: &[Offer]) -> Callback<FocusEvent> {
                 return;
             }
             if let Some(breaks) = held.take() {
-                focus(if breaks { ".deeds .mend" } else { ".deeds .deed" });
+                focus(if breaks { ".interventions .repair" } else { ".interventions .intervention" });
             }
         });
     }
     Callback::from(move |event: FocusEvent| {
         let focused = event.target_dyn_into::<web_sys::Element>();
         let is = |element: &web_sys::Element, what| element.matches(what).unwrap_or(false);
-        *held.borrow_mut() = focused.filter(|element| is(element, ".deed")).map(|element| !is(&element, ".mend"));
+        *held.borrow_mut() = focused.filter(|element| is(element, ".intervention")).map(|element| !is(&element, ".repair"));
     })
 }
 
-fn with_amount(offer: &Offer, amount: Amount, text: &str, scenario: &Scenario) -> Result<Deed, String> {
-    match &offer.deed {
-        Deed::Break { fault, lasts } => Ok(Deed::Break { fault: amount.put_into(fault, text, scenario)?, lasts: *lasts }),
-        mend @ Deed::Mend { .. } => Ok(mend.clone()),
+fn with_amount(offer: &Offer, amount: Amount, text: &str, scenario: &Scenario) -> Result<Intervention, String> {
+    match &offer.intervention {
+        Intervention::Inject { fault, lasts } => {
+            Ok(Intervention::Inject { fault: amount.put_into(fault, text, scenario)?, lasts: *lasts })
+        }
+        repair @ Intervention::Repair { .. } => Ok(repair.clone()),
     }
 }
 
-fn lasting(deed: Deed, long: &Result<Option<Duration>, String>) -> Result<Deed, ()> {
-    match (deed, long) {
-        (Deed::Break { fault, .. }, Ok(lasts)) => Ok(Deed::Break { fault, lasts: *lasts }),
-        (mend @ Deed::Mend { .. }, _) => Ok(mend),
-        (Deed::Break { .. }, Err(_)) => Err(()),
+fn lasting(intervention: Intervention, long: &Result<Option<Duration>, String>) -> Result<Intervention, ()> {
+    match (intervention, long) {
+        (Intervention::Inject { fault, .. }, Ok(lasts)) => Ok(Intervention::Inject { fault, lasts: *lasts }),
+        (repair @ Intervention::Repair { .. }, _) => Ok(repair),
+        (Intervention::Inject { .. }, Err(_)) => Err(()),
     }
 }
 

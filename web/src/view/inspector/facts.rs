@@ -8,7 +8,7 @@ use zonefall_core::scenario::{Load, Op, Scenario, Target};
 use zonefall_core::sim::Role;
 use zonefall_core::sim::view::SimulationView;
 
-use super::deeds::touches;
+use super::interventions::touches;
 use super::objects;
 use crate::state::Selection;
 use crate::view::map::model::cut_words;
@@ -64,18 +64,18 @@ fn zone_name(scenario: &Scenario, z: ZoneId) -> String {
 }
 
 /// What is to be said of it.
-pub(crate) fn facts(is: Selection, scenario: &Scenario, picture: &SimulationView, report: Option<&Report>) -> Vec<Fact> {
-    let model = model(scenario, Some(picture), None);
+pub(crate) fn facts(is: Selection, scenario: &Scenario, view: &SimulationView, report: Option<&Report>) -> Vec<Fact> {
+    let model = model(scenario, Some(view), None);
     let mut facts = match is {
-        Selection::Zone(z) => with(zone(z, scenario, &model), objects::in_zone(z, scenario, picture)),
-        Selection::Node(n) => with(node(n, scenario, &model), objects::node(n, scenario, picture)),
-        Selection::Member(m) => member(m, scenario, picture, &model),
+        Selection::Zone(z) => with(zone(z, scenario, &model), objects::in_zone(z, scenario, view)),
+        Selection::Node(n) => with(node(n, scenario, &model), objects::node(n, scenario, view)),
+        Selection::Member(m) => member(m, scenario, view, &model),
         Selection::Link(a, b) => link(a, b, &model),
-        Selection::Client(c) => client(c, scenario, picture, report),
-        Selection::Machine(cluster, name) => objects::machine(cluster, name, scenario, picture),
-        Selection::Pod(cluster, name) => objects::pod(cluster, name, scenario, picture),
+        Selection::Client(c) => client(c, scenario, view, report),
+        Selection::Machine(cluster, name) => objects::machine(cluster, name, scenario, view),
+        Selection::Pod(cluster, name) => objects::pod(cluster, name, scenario, view),
     };
-    let faults = picture.faults.iter().filter(|active| touches(&active.fault, is, scenario));
+    let faults = view.faults.iter().filter(|active| touches(&active.fault, is, scenario));
     facts.extend(faults.map(|active| ("fault", text::ongoing(&active.fault, scenario), "bad")));
     facts
 }
@@ -85,9 +85,9 @@ fn with(mut facts: Vec<Fact>, more: Vec<Fact>) -> Vec<Fact> {
     facts
 }
 
-fn member(id: MemberId, scenario: &Scenario, picture: &SimulationView, model: &Model) -> Vec<Fact> {
+fn member(id: MemberId, scenario: &Scenario, view: &SimulationView, model: &Model) -> Vec<Fact> {
     let (cluster, index) = (id.cluster.0 as usize, id.index as usize);
-    let now = &picture.etcd[cluster].members[index];
+    let now = &view.etcd[cluster].members[index];
     let face = &model.members[cluster][index];
     let node = &scenario.nodes[scenario.member(id).node.0 as usize];
     let tone = if now.down.is_some() { "bad" } else { "" };
@@ -105,7 +105,7 @@ fn member(id: MemberId, scenario: &Scenario, picture: &SimulationView, model: &M
         if now.status.role != Role::Leader {
             facts.push(("follows", follows.unwrap_or_else(|| "nobody".to_owned()), ""));
         }
-        facts.push(("next", next(now, picture, scenario, id), ""));
+        facts.push(("next", next(now, view, scenario, id), ""));
         facts.extend(now.writing.then(|| ("disk", "a write is under way".to_owned(), "")));
     }
     facts.extend(links_of(id, scenario, model));
@@ -117,13 +117,13 @@ fn behind(now: &MemberView) -> String {
 }
 
 /// The next timer in words.
-fn next(now: &MemberView, picture: &SimulationView, scenario: &Scenario, id: MemberId) -> String {
+fn next(now: &MemberView, view: &SimulationView, scenario: &Scenario, id: MemberId) -> String {
     if now.status.role == Role::Leader {
         let every = scenario.etcd[id.cluster.0 as usize].options.heartbeat_interval;
         return format!("a heartbeat to each follower every {}", text::duration(every));
     }
     match now.campaigns_at {
-        Some(at) => format!("calls an election in {} unless it hears the leader", text::duration(at.since(picture.at))),
+        Some(at) => format!("calls an election in {} unless it hears the leader", text::duration(at.since(view.at))),
         None => "waits for the leader".to_owned(),
     }
 }
@@ -190,7 +190,7 @@ fn link(a: ZoneId, b: ZoneId, model: &Model) -> Vec<Fact> {
     vec![("delay", format!("{} one way, usually", face.delay), ""), state]
 }
 
-fn client(id: ClientId, scenario: &Scenario, picture: &SimulationView, report: Option<&Report>) -> Vec<Fact> {
+fn client(id: ClientId, scenario: &Scenario, view: &SimulationView, report: Option<&Report>) -> Vec<Fact> {
     let client = scenario.client(id);
     let cluster = &scenario.etcd[client.etcd.0 as usize];
     let (whom, how) = whom(client.target, cluster);
@@ -218,7 +218,7 @@ fn client(id: ClientId, scenario: &Scenario, picture: &SimulationView, report: O
     facts.extend(size(client.op).map(|size| ("size", size, "")));
     if let Some((report, etcd)) = report.and_then(|report| Some((report, report.etcd.get(&cluster.name)?))) {
         let path = zonefall_plots::latency::path(text::op(client.op), &zone_name(scenario, client.zone), whom);
-        facts.extend(latency(report, etcd, &path, picture));
+        facts.extend(latency(report, etcd, &path, view));
     }
     facts
 }
@@ -248,12 +248,12 @@ fn size(op: Op) -> Option<String> {
 }
 
 /// How requests of its kind fare: around now, and in the whole run.
-fn latency(report: &Report, cluster: &EtcdReport, label: &str, picture: &SimulationView) -> Vec<Fact> {
+fn latency(report: &Report, cluster: &EtcdReport, label: &str, view: &SimulationView) -> Vec<Fact> {
     let three = |of: [Option<f64>; 3]| {
         let ms = of.map(|v| v.map_or("none".to_owned(), |v| format!("{v:.1}")));
         if of == [None; 3] { "no answers".to_owned() } else { format!("{} ms", ms.join(" / ")) }
     };
-    let mut rows = zonefall_plots::latency::at(report, cluster, picture.at.as_secs_f64()).into_iter();
+    let mut rows = zonefall_plots::latency::at(report, cluster, view.at.as_secs_f64()).into_iter();
     let Some((_, now)) = rows.find(|(name, _)| name == label) else { return Vec::new() };
     let all = cluster.latency.iter().find(|row| zonefall_plots::latency::label(row) == label);
     let whole = |row: &LatencyReport| {

@@ -2,10 +2,10 @@
 
 pub mod amount;
 mod buttons;
-pub mod deeds;
 mod facts;
+pub mod interventions;
 mod objects;
-mod tries;
+mod suggestions;
 
 use yew::prelude::*;
 use zonefall_core::kernel::time::Time;
@@ -14,10 +14,10 @@ use zonefall_core::scenario::Scenario;
 use zonefall_core::sim::view::SimulationView;
 
 use super::kind;
+use super::labels::{clock, moment};
 use super::same::Same;
-use super::words::{clock, moment};
 use crate::state::{Action, PlaybackCommand, Selection};
-use buttons::Deeds;
+use buttons::Interventions;
 use facts::{facts, heading, is_about};
 
 /// Events shown before and after now.
@@ -29,7 +29,7 @@ pub struct InspectorProps {
     /// The world.
     pub scenario: Option<Same<Scenario>>,
     /// The world at a moment.
-    pub picture: Option<Same<SimulationView>>,
+    pub view: Option<Same<SimulationView>>,
     /// What knows what happens.
     pub report: Option<Same<Report>>,
     /// What is selected.
@@ -41,34 +41,34 @@ pub struct InspectorProps {
 /// The panel.
 #[component]
 pub fn Inspector(props: &InspectorProps) -> Html {
-    let InspectorProps { scenario, picture, report, selection, dispatch } = props;
-    let (Some(scenario), Some(picture), Some(is)) = (scenario, picture, *selection) else {
+    let InspectorProps { scenario, view, report, selection, dispatch } = props;
+    let (Some(scenario), Some(view), Some(is)) = (scenario, view, *selection) else {
         return html! {
             <div class="inspector-empty" data-testid="inspector-empty">
                 <h2>{ "Nothing selected" }</h2>
                 <p class="quiet">{ "Choose a zone, node, member, link or client on the map to see its state and to break it: with the pointer, or with \
                     Tab and the arrow keys." }</p>
-                if let (Some(scenario), Some(picture)) = (scenario, picture) { { tries::section(scenario, picture, dispatch) } }
+                if let (Some(scenario), Some(view)) = (scenario, view) { { suggestions::section(scenario, view, dispatch) } }
                 <p class="quiet">{ "What you break happens at the playhead, on a branch of its own; U goes back." }</p>
             </div>
         };
     };
     let (title, kind) = heading(is, scenario);
-    let rows = facts(is, scenario, picture, report.as_deref()).into_iter().map(|(name, value, tone)| {
+    let rows = facts(is, scenario, view, report.as_deref()).into_iter().map(|(name, value, tone)| {
         html! { <><dt>{ name }</dt><dd class={tone}>{ value }</dd></> }
     });
     html! {
         <div class="inspector" id="inspected" tabindex="-1" data-testid="inspector">
             <h2>{ title }<span class="kind">{ kind }</span></h2>
             <dl class="facts">{ for rows }</dl>
-            <Deeds offers={deeds::offers(is, scenario, picture)} scenario={scenario.clone()} at={picture.at} dispatch={dispatch.clone()} />
-            if let Some(report) = report { { happenings(is, scenario, report, picture.at, dispatch) } }
+            <Interventions offers={interventions::offers(is, scenario, view)} scenario={scenario.clone()} at={view.at} dispatch={dispatch.clone()} />
+            if let Some(report) = report { { events_about(is, scenario, report, view.at, dispatch) } }
         </div>
     }
 }
 
 /// The last lines of the story that are about the thing, and the next ones.
-fn happenings(is: Selection, scenario: &Scenario, report: &Report, now: Time, dispatch: &Callback<Action>) -> Html {
+fn events_about(is: Selection, scenario: &Scenario, report: &Report, now: Time, dispatch: &Callback<Action>) -> Html {
     let about: Vec<&StoryLine> = report.story.iter().filter(|line| is_about(line, is, scenario)).collect();
     let next = about.partition_point(|line| moment(line.at_s) <= now);
     let item = |line: &&StoryLine| {

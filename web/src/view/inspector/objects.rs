@@ -12,12 +12,12 @@ use zonefall_core::scenario::Scenario;
 use zonefall_core::sim::view::SimulationView;
 
 use super::facts::Fact;
+use crate::view::labels::clock;
 use crate::view::map::label::pods;
 use crate::view::map::objects::{NodeObject, objects, phase_words, waits_for};
-use crate::view::words::clock;
 
 /// A pod.
-pub(super) fn pod(id: KubeClusterId, name: PodName, scenario: &Scenario, picture: &SimulationView) -> Vec<Fact> {
+pub(super) fn pod(id: KubeClusterId, name: PodName, scenario: &Scenario, view: &SimulationView) -> Vec<Fact> {
     let spec = &scenario.kube.clusters[id.0 as usize];
     let workload = &spec.workloads[name.workload.0 as usize];
     let of = |facts: Vec<Fact>| {
@@ -28,7 +28,7 @@ pub(super) fn pod(id: KubeClusterId, name: PodName, scenario: &Scenario, picture
         ];
         facts.into_iter().chain(owner).collect()
     };
-    let cluster = picture.clusters.get(id.0 as usize);
+    let cluster = view.clusters.get(id.0 as usize);
     let Some(pod) = cluster.and_then(|cluster| cluster.pods.iter().find(|pod| pod.name == name)) else {
         return of(vec![("state", "✕ not there now".to_owned(), "bad")]);
     };
@@ -75,16 +75,16 @@ fn state(pod: &PodView, node: Option<&NodeView>) -> (String, &'static str) {
 }
 
 /// A machine, and the node it brought.
-pub(super) fn machine(id: KubeClusterId, name: MachineName, scenario: &Scenario, picture: &SimulationView) -> Vec<Fact> {
+pub(super) fn machine(id: KubeClusterId, name: MachineName, scenario: &Scenario, view: &SimulationView) -> Vec<Fact> {
     let spec = &scenario.kube.clusters[id.0 as usize];
     let deployment = &spec.machine_deployments[name.deployment.0 as usize];
-    let cluster = picture.clusters.get(id.0 as usize);
+    let cluster = view.clusters.get(id.0 as usize);
     let machine = cluster.and_then(|cluster| cluster.machines.iter().find(|machine| machine.name == name));
     let of_it =
         |node: &&NodeView| node.name == NodeName::Machine(name) || machine.is_some_and(|machine| machine.node == Some(node.key));
     let node = cluster.and_then(|cluster| cluster.nodes.iter().find(of_it));
     let mut facts = match machine {
-        Some(machine) => phase(machine, picture.at),
+        Some(machine) => phase(machine, view.at),
         None => vec![("phase", "✕ not there now".to_owned(), "bad")],
     };
     facts.push(("deployment", deployment.name.clone(), ""));
@@ -97,7 +97,7 @@ pub(super) fn machine(id: KubeClusterId, name: MachineName, scenario: &Scenario,
         }
         None => facts.push(("node", "none".to_owned(), "")),
     }
-    let joined = objects(scenario, Some(picture)).joined.into_iter().find(|node| node.name == name.text(spec));
+    let joined = objects(scenario, Some(view)).joined.into_iter().find(|node| node.name == name.text(spec));
     facts.extend(joined.map(|joined| ("pods", pods(&joined.node.pods), "")));
     facts
 }
@@ -122,10 +122,10 @@ fn of_node(node: &NodeView, scenario: &Scenario) -> Vec<Fact> {
 }
 
 /// A node of the scenario, as its API has it.
-pub(super) fn node(id: NodeId, scenario: &Scenario, picture: &SimulationView) -> Vec<Fact> {
-    let Some(object) = objects(scenario, Some(picture)).nodes.swap_remove(id.0 as usize) else { return Vec::new() };
+pub(super) fn node(id: NodeId, scenario: &Scenario, view: &SimulationView) -> Vec<Fact> {
+    let Some(object) = objects(scenario, Some(view)).nodes.swap_remove(id.0 as usize) else { return Vec::new() };
     let mut facts = Vec::new();
-    for (spec, cluster) in scenario.kube.clusters.iter().zip(&picture.clusters) {
+    for (spec, cluster) in scenario.kube.clusters.iter().zip(&view.clusters) {
         let Some(key) = spec.nodes.iter().position(|node| node.node == id) else { continue };
         let of_key = |other: Option<zonefall_core::ids::NodeKey>| other.is_some_and(|other| other.0 as usize == key);
         match cluster.nodes.iter().find(|node| of_key(Some(node.key))) {
@@ -142,11 +142,11 @@ pub(super) fn node(id: NodeId, scenario: &Scenario, picture: &SimulationView) ->
 }
 
 /// What a zone has of all this.
-pub(super) fn in_zone(id: ZoneId, scenario: &Scenario, picture: &SimulationView) -> Vec<Fact> {
+pub(super) fn in_zone(id: ZoneId, scenario: &Scenario, view: &SimulationView) -> Vec<Fact> {
     if scenario.kube.clusters.is_empty() {
         return Vec::new();
     }
-    let all = objects(scenario, Some(picture));
+    let all = objects(scenario, Some(view));
     let given =
         scenario.nodes.iter().zip(&all.nodes).filter(|(node, _)| node.zone == id).filter_map(|(_, object)| object.as_ref());
     let cards = all.crowd.cards.iter().skip(scenario.nodes.len()).zip(&all.joined);
@@ -157,7 +157,7 @@ pub(super) fn in_zone(id: ZoneId, scenario: &Scenario, picture: &SimulationView)
         sum.iter_mut().zip(node.pods).for_each(|(sum, pods)| *sum += pods);
         sum
     });
-    let machines = picture.clusters.iter().flat_map(|cluster| &cluster.machines).filter(|machine| machine.zone == id);
+    let machines = view.clusters.iter().flat_map(|cluster| &cluster.machines).filter(|machine| machine.zone == id);
     let mut phases: Vec<(&str, usize)> = Vec::new();
     for machine in machines {
         let words = phase_words(machine.phase);

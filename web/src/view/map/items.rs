@@ -197,11 +197,11 @@ pub(crate) fn Client(props: &ClientProps) -> Html {
         <>
             { frame(*rect, 10.0) }
             <text class="name" x={px(rect.x + 10.0)} y={px(rect.y + 14.0)}>
-                { &face.name }<tspan class="asks" dx="6">{ format!(" {}", fitting(&face.asks, rect.w - 26.0 - face.name.len() as f64 * 6.6)) }</tspan>
+                { &face.name }<tspan class="asks" dx="6">{ format!(" {}", fitting(&face.sends, rect.w - 26.0 - face.name.len() as f64 * 6.6)) }</tspan>
             </text>
         </>
     };
-    pick.wrap(classes!("client"), format!("client {} {}", face.name, face.asks), format!("map-client-{}", face.name), inside)
+    pick.wrap(classes!("client"), format!("client {} {}", face.name, face.sends), format!("map-client-{}", face.name), inside)
 }
 
 /// As many parts of what a client asks as about fit into `room` pixels of small type: `read → nearest, 5/s`, else without the rate, else

@@ -115,7 +115,7 @@ pub(crate) fn words(objects: &Objects, layout: &Layout) -> Html {
         heaps.map(|(words, (x, y))| html! { <text class="heap" x={px(*x)} y={px(*y)}>{ format!("{MACHINE} {words}") }</text> });
     let tray = layout.tray.iter().map(|tray| {
         let legend = Mark::ALL.iter().zip(&tray.legend).map(|(kind, (x, y))| {
-            html! { <>{ mark(*kind, (*x, y + 4.0), 13.0) }<text class="heap" x={px(x + 17.0)} y={px(y + 15.0)}>{ kind.words() }</text></> }
+            html! { <>{ mark(*kind, (*x, y + 4.0), 13.0) }<text class="heap" x={px(x + 17.0)} y={px(y + 15.0)}>{ kind.describe() }</text></> }
         });
         let machines = tray.legend.last().map(|(x, y)| {
             html! { <text class="heap" x={px(*x)} y={px(y + 15.0)}>{ format!("{MACHINE} machines without a node") }</text> }

@@ -40,7 +40,7 @@ pub(crate) fn node(face: &NodeFace, object: Option<&NodeObject>) -> String {
 /// How many pods there are of each kind: `17 pods: 15 ready, 2 starting`.
 pub(crate) fn pods(counts: &[usize; 6]) -> String {
     let of: Vec<String> =
-        Mark::ALL.iter().zip(counts).filter(|(_, n)| **n > 0).map(|(mark, n)| format!("{n} {}", mark.words())).collect();
+        Mark::ALL.iter().zip(counts).filter(|(_, n)| **n > 0).map(|(mark, n)| format!("{n} {}", mark.describe())).collect();
     match counts.iter().sum::<usize>() {
         0 => "no pods".to_owned(),
         1 => format!("1 pod: {}", of.join(", ")),

@@ -16,14 +16,14 @@ use zonefall_core::sim::view::SimulationView;
 
 use super::layout::{Layout, way};
 use super::shapes::px;
+use crate::view::labels as say;
 use crate::view::same::Same;
-use crate::view::words as say;
 
 /// What is drawn.
 #[derive(Clone, PartialEq, Properties)]
 pub(crate) struct MessagesProps {
     pub scenario: Same<Scenario>,
-    pub picture: Same<SimulationView>,
+    pub view: Same<SimulationView>,
     pub layout: Same<Layout>,
     pub at: Time,
     pub dark: bool,
@@ -105,7 +105,7 @@ fn draw(canvas: &HtmlCanvasElement, props: &MessagesProps) -> Vec<Dot> {
     debug_assert!(plain, "a finite transform");
     context.clear_rect(0.0, 0.0, w, h);
     let mut dots = Vec::new();
-    for (cluster, now) in props.picture.etcd.iter().enumerate() {
+    for (cluster, now) in props.view.etcd.iter().enumerate() {
         for message in &now.messages {
             let rects = &props.layout.members[cluster];
             let (from, to) = (rects[message.from as usize], rects[message.to as usize]);

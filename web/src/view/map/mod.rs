@@ -51,7 +51,7 @@ pub struct MapProps {
     /// The world.
     pub scenario: Same<Scenario>,
     /// The world at a moment.
-    pub picture: Option<Same<SimulationView>>,
+    pub view: Option<Same<SimulationView>>,
     /// What knows the rates.
     pub report: Option<Same<Report>>,
     /// What is selected.
@@ -73,21 +73,21 @@ pub struct MapProps {
 pub fn Map(props: &MapProps) -> Html {
     let node = use_node_ref();
     let (width, height) = use_size(&node);
-    let MapProps { scenario, picture, report, selection, at, dots, dark, table, dispatch } = props.clone();
-    let objects = use_memo((scenario.clone(), picture.clone()), |(scenario, picture)| objects(scenario, picture.as_deref()));
+    let MapProps { scenario, view, report, selection, at, dots, dark, table, dispatch } = props.clone();
+    let objects = use_memo((scenario.clone(), view.clone()), |(scenario, view)| objects(scenario, view.as_deref()));
     let layout = use_memo((scenario.clone(), objects.crowd.clone(), width, height), |(scenario, crowd, width, height)| {
         layout::fit(scenario, crowd, *width, height - AIR)
     });
     let (objects, layout) = (Same(objects), Same(layout));
     let inside = if table {
-        html! { <MapTable {scenario} {picture} {report} {selection} {objects} {dispatch} /> }
+        html! { <MapTable {scenario} {view} {report} {selection} {objects} {dispatch} /> }
     } else if width > 0.0 {
         html! {
             <div class="map-sheet">
                 if !dots { <TooFast dispatch={dispatch.clone()} /> }
-                <Scene scenario={scenario.clone()} picture={picture.clone()} {report} {selection} {objects} layout={layout.clone()} {dispatch} />
-                if let Some(picture) = picture.filter(|_| dots) {
-                    <Messages {scenario} {picture} {layout} {at} {dark} />
+                <Scene scenario={scenario.clone()} view={view.clone()} {report} {selection} {objects} layout={layout.clone()} {dispatch} />
+                if let Some(view) = view.filter(|_| dots) {
+                    <Messages {scenario} {view} {layout} {at} {dark} />
                 }
             </div>
         }

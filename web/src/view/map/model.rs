@@ -9,7 +9,7 @@ use zonefall_core::scenario::{Client, Direction, Fault, LinkChange, Load, Op, Sc
 use zonefall_core::sim::Role;
 use zonefall_core::sim::view::SimulationView;
 
-use crate::view::words as say;
+use crate::view::labels as say;
 
 /// The map at one moment.
 #[derive(Clone, Debug, PartialEq)]
@@ -90,7 +90,7 @@ pub struct ClientFace {
     /// Its name.
     pub name: String,
     /// What it asks whom, and how often.
-    pub asks: String,
+    pub sends: String,
 }
 
 /// The link between two zones.
@@ -123,8 +123,8 @@ pub fn weight(rate: u64) -> u8 {
 }
 
 /// The map of a picture; the report (where there is one) knows the rates.
-pub fn model(scenario: &Scenario, picture: Option<&SimulationView>, report: Option<&Report>) -> Model {
-    let faults: Vec<&Fault> = picture.map_or(&[][..], |p| &p.faults).iter().map(|active| &active.fault).collect();
+pub fn model(scenario: &Scenario, view: Option<&SimulationView>, report: Option<&Report>) -> Model {
+    let faults: Vec<&Fault> = view.map_or(&[][..], |p| &p.faults).iter().map(|active| &active.fault).collect();
     let zones = (0..).zip(&scenario.zones).map(|(i, zone)| {
         let id = ZoneId(i);
         ZoneFace {
@@ -139,16 +139,16 @@ pub fn model(scenario: &Scenario, picture: Option<&SimulationView>, report: Opti
     });
     let nodes = (0..).zip(&scenario.nodes).map(|(i, node)| NodeFace {
         name: node.name.clone(),
-        powered: picture.is_none_or(|p| p.powered[i as usize]),
+        powered: view.is_none_or(|p| p.powered[i as usize]),
         cut: cut(faults.iter().filter_map(|f| match f {
             Fault::NodePartition { node, direction } if node.named() == NodeId(i) => Some(*direction),
             _ => None,
         })),
     });
     let zones: Vec<ZoneFace> = zones.collect();
-    let links = links(scenario, &zones, &faults, picture.map(|p| p.at.as_secs_f64()).zip(report));
-    let members = (0..scenario.etcd.len()).map(|cluster| members(scenario, cluster as u16, picture, &faults)).collect();
-    let clients = scenario.clients.iter().map(|c| ClientFace { name: c.name.clone(), asks: asks(c, scenario) }).collect();
+    let links = links(scenario, &zones, &faults, view.map(|p| p.at.as_secs_f64()).zip(report));
+    let members = (0..scenario.etcd.len()).map(|cluster| members(scenario, cluster as u16, view, &faults)).collect();
+    let clients = scenario.clients.iter().map(|c| ClientFace { name: c.name.clone(), sends: sends(c, scenario) }).collect();
     Model { zones, nodes: nodes.collect(), members, clients, links }
 }
 
@@ -181,8 +181,8 @@ fn worse(change: LinkChange) -> String {
     how.join(", ")
 }
 
-fn members(scenario: &Scenario, cluster: u16, picture: Option<&SimulationView>, faults: &[&Fault]) -> Vec<MemberFace> {
-    let pictures = picture.map(|p| &p.etcd[cluster as usize].members);
+fn members(scenario: &Scenario, cluster: u16, view: Option<&SimulationView>, faults: &[&Fault]) -> Vec<MemberFace> {
+    let pictures = view.map(|p| &p.etcd[cluster as usize].members);
     let face = |(index, member): (u8, &zonefall_core::scenario::Member)| {
         let now = pictures.map(|all| &all[index as usize]);
         let disk = faults.iter().find_map(|f| match f {
@@ -215,7 +215,7 @@ fn shape(down: Option<Down>, role: Role) -> Shape {
     }
 }
 
-fn asks(client: &Client, scenario: &Scenario) -> String {
+fn sends(client: &Client, scenario: &Scenario) -> String {
     let op = match client.op {
         Op::Put { .. } => "put",
         Op::Range { linearizable: true, .. } => "read",

@@ -55,7 +55,7 @@ impl Mark {
     pub const ALL: [Self; 6] = [Self::Ready, Self::Unready, Self::Starting, Self::Waiting, Self::Ending, Self::Lost];
 
     /// Of a pod, in words.
-    pub const fn words(self) -> &'static str {
+    pub const fn describe(self) -> &'static str {
         match self {
             Self::Ready => "ready",
             Self::Unready => "not ready",
@@ -176,7 +176,7 @@ struct Gatherer<'a> {
 }
 
 /// What there is of a scenario at one moment, or before the first.
-pub fn objects(scenario: &Scenario, picture: Option<&SimulationView>) -> Objects {
+pub fn objects(scenario: &Scenario, view: Option<&SimulationView>) -> Objects {
     let mut all = Gatherer::new(scenario);
     let clusters = (0..).map(KubeClusterId).zip(&scenario.kube.clusters);
     for (id, spec) in clusters.clone() {
@@ -187,7 +187,7 @@ pub fn objects(scenario: &Scenario, picture: Option<&SimulationView>) -> Objects
             all.out.nodes[card] = Some(NodeObject { state: "gone", tone: "bad", phase: "", pods: [0; 6] });
         }
     }
-    for ((id, spec), cluster) in clusters.zip(picture.iter().flat_map(|picture| &picture.clusters)) {
+    for ((id, spec), cluster) in clusters.zip(view.iter().flat_map(|view| &view.clusters)) {
         all.nodes(id, spec, cluster);
         all.machines(id, spec, cluster);
         all.pods(id, spec, cluster);
@@ -383,7 +383,7 @@ pub fn member_of(pod: PodName, spec: &KubeClusterSpec) -> Option<MemberId> {
 fn of_pod(id: KubeClusterId, pod: &PodView, spec: &KubeClusterSpec, mark: Mark, named: bool) -> Thing {
     let name = pod.name.text(spec);
     let why = if pod.node.is_none() { format!(": {}", waits_for(pod)) } else { String::new() };
-    let label = format!("pod {name}, {}{why}", mark.words());
+    let label = format!("pod {name}, {}{why}", mark.describe());
     Thing { is: Selection::Pod(id, pod.name), text: if named { name.clone() } else { String::new() }, name, mark, label }
 }
 
@@ -437,22 +437,22 @@ mod tests {
 
     #[test]
     fn a_member_is_drawn_once_and_many_pods_are_a_bar() {
-        let (scenario, mut picture) = at(1);
-        let few = objects(&scenario, Some(&picture));
+        let (scenario, mut view) = at(1);
+        let few = objects(&scenario, Some(&view));
         assert!(few.things.iter().all(|thing| !thing.name.starts_with("etcd-main")), "it has a chip");
         let pods: usize = few.nodes.iter().flatten().map(|node| node.pods.iter().sum::<usize>()).sum();
-        assert_eq!(pods, picture.clusters[0].pods.len());
-        let cluster = &mut picture.clusters[0];
+        assert_eq!(pods, view.clusters[0].pods.len());
+        let cluster = &mut view.clusters[0];
         cluster.pods = cluster.pods.iter().flat_map(|pod| vec![pod.clone(); 100]).collect();
-        let many = objects(&scenario, Some(&picture));
+        let many = objects(&scenario, Some(&view));
         assert!(many.crowd.cards.iter().any(|card| card.bar) && many.things.len() < few.things.len());
     }
 
     #[test]
     fn where_there_is_no_kubernetes_there_is_nothing() {
         let scenario = Scenario::from_json(zonefall_core::scenario::default_scenario().json).unwrap();
-        let picture = Simulation::new(Arc::new(scenario.clone()), 1, Options::default()).view();
-        let all = objects(&scenario, Some(&picture));
+        let view = Simulation::new(Arc::new(scenario.clone()), 1, Options::default()).view();
+        let all = objects(&scenario, Some(&view));
         assert_eq!((all.crowd.clone(), all.things.len()), (Crowd::new(&scenario), 0));
         assert!(!all.crowd.kube && all.nodes.iter().all(Option::is_none));
     }

@@ -23,7 +23,7 @@ use crate::view::same::Same;
 #[derive(Clone, PartialEq, Properties)]
 pub(crate) struct SceneProps {
     pub scenario: Same<Scenario>,
-    pub picture: Option<Same<SimulationView>>,
+    pub view: Option<Same<SimulationView>>,
     pub report: Option<Same<Report>>,
     pub selection: Option<Selection>,
     pub objects: Same<Objects>,
@@ -34,8 +34,8 @@ pub(crate) struct SceneProps {
 /// Zones and all in them, and the links between.
 #[component]
 pub(crate) fn Scene(props: &SceneProps) -> Html {
-    let SceneProps { scenario, picture, report, selection, objects, layout, dispatch } = props;
-    let model = model(scenario, picture.as_deref(), report.as_deref());
+    let SceneProps { scenario, view, report, selection, objects, layout, dispatch } = props;
+    let model = model(scenario, view.as_deref(), report.as_deref());
     let first = Selection::Zone(ZoneId(0));
     let pick = |is: Selection| Pick {
         is,

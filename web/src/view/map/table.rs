@@ -21,7 +21,7 @@ use crate::view::same::Same;
 #[derive(Clone, PartialEq, Properties)]
 pub(crate) struct MapTableProps {
     pub scenario: Same<Scenario>,
-    pub picture: Option<Same<SimulationView>>,
+    pub view: Option<Same<SimulationView>>,
     pub report: Option<Same<Report>>,
     pub selection: Option<Selection>,
     pub objects: Same<Objects>,
@@ -31,8 +31,8 @@ pub(crate) struct MapTableProps {
 /// Zones with their nodes, members, links, clients and messages.
 #[component]
 pub(crate) fn MapTable(props: &MapTableProps) -> Html {
-    let MapTableProps { scenario, picture, report, selection, objects, dispatch } = props;
-    let model = model(scenario, picture.as_deref(), report.as_deref());
+    let MapTableProps { scenario, view, report, selection, objects, dispatch } = props;
+    let model = model(scenario, view.as_deref(), report.as_deref());
     let pick = |is: Selection, text: &str, testid: String| {
         let onclick = dispatch.reform(move |_: MouseEvent| Action::Select(Some(is)));
         html! {
@@ -82,15 +82,15 @@ pub(crate) fn MapTable(props: &MapTableProps) -> Html {
     });
     let clients = (0..).zip(&model.clients).map(|(i, face)| {
         let name = pick(Selection::Client(ClientId(i)), &face.name, format!("row-client-{}", face.name));
-        html! { <tr><td>{ name }</td><td>{ &face.asks }</td></tr> }
+        html! { <tr><td>{ name }</td><td>{ &face.sends }</td></tr> }
     });
-    let messages = picture.iter().flat_map(|p| p.etcd.iter().enumerate()).flat_map(|(cluster, now)| {
+    let messages = view.iter().flat_map(|p| p.etcd.iter().enumerate()).flat_map(|(cluster, now)| {
         now.messages.iter().map(move |message| html! { <li>{ words_of(message, cluster, scenario) }</li> })
     });
     html! {
         <div class="tables" tabindex="0" role="region" aria-label="Map as tables" data-testid="map-tables">
             { table("Zones and nodes", &["Zone", "State", "Node", "Power"], nodes.collect()) }
-            if let Some(picture) = picture.as_ref().filter(|_| objects.crowd.kube) { { kubernetes(scenario, picture, objects, &pick) } }
+            if let Some(view) = view.as_ref().filter(|_| objects.crowd.kube) { { kubernetes(scenario, view, objects, &pick) } }
             { table("Members", &["Member", "Role", "Term", "Log and disk", "Node"], model.members.iter().flatten().map(member).collect()) }
             { table("Links", &["Link", "Delay", "State", "Traffic"], links.collect()) }
             { table("Clients", &["Client", "Asks"], clients.collect()) }
@@ -106,7 +106,7 @@ const MOST_PODS: usize = 500;
 /// Nodes, machines and pods.
 fn kubernetes(
     scenario: &Scenario,
-    picture: &SimulationView,
+    view: &SimulationView,
     objects: &Objects,
     pick: &dyn Fn(Selection, &str, String) -> Html,
 ) -> Html {
@@ -122,7 +122,7 @@ fn kubernetes(
             </tr>
         }
     });
-    let clusters = || (0..).map(KubeClusterId).zip(&scenario.kube.clusters).zip(&picture.clusters);
+    let clusters = || (0..).map(KubeClusterId).zip(&scenario.kube.clusters).zip(&view.clusters);
     let node_of = |cluster: &KubeClusterView, spec: &KubeClusterSpec, key: Option<NodeKey>| {
         let node = cluster.nodes.iter().find(|node| Some(node.key) == key);
         node.map_or_else(|| "none".to_owned(), |node| node_name(node.name, spec, scenario))
@@ -147,14 +147,14 @@ fn kubernetes(
             html! {
                 <tr>
                     <td>{ pick(Selection::Pod(id, pod.name), &name, format!("row-pod-{name}")) }</td>
-                    <td>{ mark.words() }</td>
+                    <td>{ mark.describe() }</td>
                     <td>{ node_of(cluster, spec, pod.node) }</td>
                     <td>{ why }</td>
                 </tr>
             }
         })
     });
-    let all: usize = picture.clusters.iter().map(|cluster| cluster.pods.len()).sum();
+    let all: usize = view.clusters.iter().map(|cluster| cluster.pods.len()).sum();
     html! {
         <>
             { table("Nodes of Kubernetes", &["Node", "State", "Pods"], nodes.collect()) }

@@ -49,7 +49,7 @@ impl Pen {
 pub(super) fn place(crowd: &Crowd, (x, y, width): (f64, f64, f64), things: &mut [(Selection, Rect)]) -> Tray {
     let mut pen = Pen { left: x, right: x + width, x, y };
     let letters = |words: usize, room: f64| words as f64 * LETTER + room;
-    let signs = Mark::ALL.iter().map(|mark| mark.words().len()).chain(["machines without a node".len()]);
+    let signs = Mark::ALL.iter().map(|mark| mark.describe().len()).chain(["machines without a node".len()]);
     let legend = signs.map(|words| pen.take(letters(words, 30.0))).collect();
     let rows = crowd.rows.iter().map(|row| {
         pen.line();

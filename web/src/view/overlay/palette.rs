@@ -6,7 +6,7 @@ use yew::prelude::*;
 
 use super::Dialog;
 use crate::state::{Action, UiAction};
-use crate::view::commands::{Command, Deal, key_words};
+use crate::view::commands::{Command, CommandEffect, key_words};
 
 #[derive(Clone, PartialEq, Properties)]
 pub(crate) struct PaletteProps {
@@ -15,7 +15,7 @@ pub(crate) struct PaletteProps {
     /// All commands.
     pub commands: Vec<Command>,
     /// One was chosen.
-    pub on_deal: Callback<Deal>,
+    pub on_command: Callback<CommandEffect>,
     /// Where actions go.
     pub dispatch: Callback<Action>,
 }
@@ -32,11 +32,11 @@ pub(crate) fn Palette(props: &PaletteProps) -> Html {
     let found: Vec<&Command> = props.commands.iter().filter(fits).take(MOST).collect();
     let at = (*chosen).min(found.len().saturating_sub(1));
     let on_close = props.dispatch.reform(|()| Action::Ui(UiAction::Palette(None)));
-    let run = |deal: Deal| {
-        let (on_close, on_deal) = (on_close.clone(), props.on_deal.clone());
+    let run = |effect: CommandEffect| {
+        let (on_close, on_command) = (on_close.clone(), props.on_command.clone());
         move || {
             on_close.emit(());
-            on_deal.emit(deal.clone());
+            on_command.emit(effect.clone());
         }
     };
     let oninput = {
@@ -49,7 +49,7 @@ pub(crate) fn Palette(props: &PaletteProps) -> Html {
     };
     let onkeydown = {
         let (chosen, count) = (chosen.clone(), found.len());
-        let enter = found.get(at).map(|c| run(c.deal.clone()));
+        let enter = found.get(at).map(|c| run(c.effect.clone()));
         move |event: KeyboardEvent| {
             match event.key().as_str() {
                 "ArrowDown" => chosen.set((at + 1).min(count.saturating_sub(1))),
@@ -69,7 +69,7 @@ pub(crate) fn Palette(props: &PaletteProps) -> Html {
         }
     });
     let row = |(i, command): (usize, &&Command)| {
-        let run = run(command.deal.clone());
+        let run = run(command.effect.clone());
         html! {
             <li id={format!("command-{i}")} role="option" aria-selected={(i == at).to_string()} onclick={move |_: MouseEvent| run()}
                 data-testid="command"><span>{ &command.name }</span>if !command.keys.is_empty() { <kbd>{ key_words(command.keys) }</kbd> }</li>

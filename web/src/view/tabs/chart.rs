@@ -10,11 +10,11 @@ use zonefall_core::report::{EtcdReport, Report};
 use zonefall_plots::bill::Charged;
 use zonefall_plots::{Frame, Margins, Theme, availability, bill, latency, traffic};
 
+use crate::view::labels::{clock, length, moment};
 use crate::view::map::shapes::px;
 use crate::view::same::Same;
 use crate::view::size::use_size;
 use crate::view::timeline::axis::{Axis, Range};
-use crate::view::words::{clock, length, moment};
 
 /// Which chart.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -142,7 +142,7 @@ fn cursor(axis: &Axis, s: f64, height: f64) -> Html {
 fn values(kind: &Kind, report: &Report, cluster: &EtcdReport, at_s: f64) -> Vec<(String, String)> {
     match kind {
         Kind::Availability => {
-            availability::gone(cluster, at_s).into_iter().map(|(name, gone)| (name.to_owned(), length(gone))).collect()
+            availability::unavailable_s(cluster, at_s).into_iter().map(|(name, gone)| (name.to_owned(), length(gone))).collect()
         }
         Kind::Traffic => {
             traffic::rates(report, at_s).into_iter().map(|(name, rate)| (name, format!("{}/s", bytes(rate as u64)))).collect()
@@ -171,7 +171,7 @@ fn table(kind: &Kind, at_s: f64, values: &[(String, String)], cluster: &EtcdRepo
     let caption = format!("{}{what} at {}", kind.name(), clock(moment(at_s), 3));
     let rows = values.iter().map(|(name, value)| html! { <tr><td>{ name }</td><td class="number">{ value }</td></tr> });
     let outages = cluster.outages.iter().filter(|_| *kind == Kind::Availability).map(|o| {
-        html! { <tr><td>{ format!("{}: {}", crate::view::words::outage(o.kind), o.cause) }</td><td class="number">{ length(o.to_s - o.from_s) }</td></tr> }
+        html! { <tr><td>{ format!("{}: {}", crate::view::labels::outage(o.kind), o.cause) }</td><td class="number">{ length(o.to_s - o.from_s) }</td></tr> }
     });
     html! {
         <div class="tables" tabindex="0" role="region" aria-label={kind.name()}>

@@ -11,7 +11,7 @@ use crate::view::timeline::axis::{Axis, Range};
 
 /// Height of the words of a row, and of its picture.
 const WORDS: f64 = 16.0;
-const PICTURE: f64 = 22.0;
+const FIGURE: f64 = 22.0;
 
 /// What is drawn.
 #[derive(Clone, PartialEq, Properties)]
@@ -51,10 +51,10 @@ pub(crate) fn Counts(props: &CountsProps) -> Html {
     let rows = rows(counts);
     let words: Vec<String> = rows.iter().map(|(what, well, all)| format!("{} of {} {what}", well[now], all[now])).collect();
     let row = |(i, (_, well, all)): (usize, &Row)| {
-        let top = i as f64 * (WORDS + PICTURE);
+        let top = i as f64 * (WORDS + FIGURE);
         let most = all.iter().copied().max().unwrap_or(1).max(1);
         let area = |counted: &[u32]| {
-            steps(counted, counts.window_s, &axis, (top + WORDS + PICTURE - 4.0, (PICTURE - 4.0) / f64::from(most)))
+            steps(counted, counts.window_s, &axis, (top + WORDS + FIGURE - 4.0, (FIGURE - 4.0) / f64::from(most)))
         };
         html! {
             <>
@@ -64,7 +64,7 @@ pub(crate) fn Counts(props: &CountsProps) -> Html {
             </>
         }
     };
-    let height = rows.len() as f64 * (WORDS + PICTURE);
+    let height = rows.len() as f64 * (WORDS + FIGURE);
     let x = px(axis.x(at_s));
     html! {
         <div ref={node} class="bars counts" role="img" aria-label={format!("{cluster}: {}", words.join(", "))} data-testid="counts">

@@ -8,10 +8,10 @@ use zonefall_core::report::{Report, StoryKind, StoryLine};
 
 use crate::state::{Action, PlaybackCommand, UiAction};
 use crate::view::kind;
+use crate::view::labels::{clock, moment};
 use crate::view::map::shapes::px;
 use crate::view::same::Same;
 use crate::view::size::use_size;
-use crate::view::words::{clock, moment};
 use zonefall_core::observe::text::count;
 
 /// Finds the field that the filter is typed into.

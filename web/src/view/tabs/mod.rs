@@ -15,9 +15,9 @@ use zonefall_core::kernel::time::Time;
 use zonefall_core::report::{Report, StoryKind};
 
 use super::icon::{Icon, icon};
+use super::labels::moment;
 use super::same::Same;
 use super::timeline::axis::Range;
-use super::words::moment;
 use crate::state::{Action, Tab, UiAction};
 use chart::{Chart, Kind};
 use cost::{CostTables, no_prices, providers};

@@ -6,11 +6,11 @@ use zonefall_core::report::{ComponentReport, RecoveryReport, Report, WaitReport}
 
 use super::counts::Counts;
 use crate::state::{Action, PlaybackCommand};
+use crate::view::labels::{clock, length, moment};
 use crate::view::map::shapes::px;
 use crate::view::same::Same;
 use crate::view::size::use_width;
 use crate::view::timeline::axis::{Axis, Range};
-use crate::view::words::{clock, length, moment};
 use zonefall_core::observe::text::count;
 
 /// Components that are listed, the worst first.

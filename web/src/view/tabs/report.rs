@@ -4,8 +4,8 @@ use yew::prelude::*;
 use zonefall_core::observe::text::bytes;
 use zonefall_core::report::{EtcdReport, Report};
 
+use crate::view::labels::{clock, length, moment, outage};
 use crate::view::same::Same;
-use crate::view::words::{clock, length, moment, outage};
 use zonefall_core::observe::text::count;
 
 /// What is reported.

@@ -2,7 +2,7 @@
 
 use zonefall_core::kernel::time::Time;
 
-use crate::view::words::moment;
+use crate::view::labels::moment;
 
 /// Which part of the run is shown, in seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]

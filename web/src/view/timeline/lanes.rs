@@ -2,7 +2,7 @@
 
 use zonefall_core::report::{EtcdReport, LeaderReport, OutageKind, Report};
 
-use crate::view::words::{length, outage};
+use crate::view::labels::{length, outage};
 
 /// A bar.
 #[derive(Clone, Debug, PartialEq)]

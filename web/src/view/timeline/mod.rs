@@ -17,9 +17,9 @@ use zonefall_core::kernel::time::Time;
 use zonefall_core::report::Report;
 
 use super::icon::{Icon, icon};
+use super::labels::{clock, moment};
 use super::same::Same;
 use super::size::use_width;
-use super::words::{clock, moment};
 use crate::state::{Action, PlaybackCommand};
 use axis::{Axis, Range};
 use paint::{Paint, Playhead};

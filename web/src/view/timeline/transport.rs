@@ -6,7 +6,7 @@ use zonefall_core::kernel::time::Time;
 
 use crate::state::{Action, PlaybackCommand};
 use crate::view::icon::{Icon, icon};
-use crate::view::words::{clock, parse_moment};
+use crate::view::labels::{clock, parse_moment};
 
 /// The usual speeds, in simulated seconds per second.
 pub(crate) const SPEEDS: [f64; 17] =

@@ -104,11 +104,11 @@ fn pods_and_machines_find_room_however_many_there_are() {
     let mut simulation = Simulation::new(Arc::new(scenario.clone()), 1, Options::default());
     for minute in [0, 12, 18, 30, 50] {
         simulation.run_until(Time::ZERO + Duration::from_secs(60 * minute), &mut |_, _| {});
-        let mut picture = simulation.view();
+        let mut view = simulation.view();
         for pods in [1, 3, 60] {
-            let cluster = &mut picture.clusters[0];
+            let cluster = &mut view.clusters[0];
             cluster.pods = cluster.pods.iter().flat_map(|pod| vec![pod.clone(); pods]).collect();
-            let crowd = objects(&scenario, Some(&picture)).crowd;
+            let crowd = objects(&scenario, Some(&view)).crowd;
             for width in [320.0, 374.0, 600.0, 807.0, 1_900.0] {
                 check(&scenario, &crowd, width);
             }

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use zonefall_core::kube::rule::labels::{Symbol, WELL_KNOWN};
 
 /// Gives every word its symbol.
-pub(super) struct Words(BTreeMap<String, Symbol>);
+pub(super) struct SymbolTable(BTreeMap<String, Symbol>);
 
-impl Words {
+impl SymbolTable {
     pub(super) fn new() -> Self {
         Self(WELL_KNOWN.iter().enumerate().map(|(k, word)| ((*word).to_owned(), Symbol(k as u32))).collect())
     }

@@ -6,23 +6,23 @@ use zonefall_core::scenario::Scenario;
 use zonefall_core::sim::Role;
 use zonefall_core::sim::view::SimulationView;
 
-use super::deeds::offers;
-use crate::engine::protocol::Deed;
+use super::interventions::offers;
+use crate::engine::protocol::Intervention;
 use crate::state::{Action, Selection};
 use crate::view::focus::focus_soon;
-use crate::view::words::clock;
+use crate::view::labels::clock;
 
 /// A deed with the words for it.
-struct Try {
+struct Suggestion {
     id: &'static str,
     words: String,
     is: Selection,
-    deed: Deed,
+    intervention: Intervention,
 }
 
 /// What can be done to the first leader there is, and to its zone.
-fn tries(scenario: &Scenario, picture: &SimulationView) -> Vec<Try> {
-    let leader = (0..).zip(&picture.etcd).find_map(|(cluster, now)| {
+fn suggestions(scenario: &Scenario, view: &SimulationView) -> Vec<Suggestion> {
+    let leader = (0..).zip(&view.etcd).find_map(|(cluster, now)| {
         let index = now.members.iter().position(|m| m.down.is_none() && m.status.role == Role::Leader)?;
         Some(MemberId { cluster: EtcdId(cluster), index: index as u8 })
     });
@@ -36,31 +36,31 @@ fn tries(scenario: &Scenario, picture: &SimulationView) -> Vec<Try> {
         ("slow-disk", format!("Slow the disk of {member}"), Selection::Member(leader)),
     ];
     let offered = |(id, words, is): (&'static str, String, Selection)| {
-        let offer = offers(is, scenario, picture).into_iter().find(|offer| offer.id == id)?;
-        Some(Try { id, words, is, deed: offer.deed })
+        let offer = offers(is, scenario, view).into_iter().find(|offer| offer.id == id)?;
+        Some(Suggestion { id, words, is, intervention: offer.intervention })
     };
     wanted.into_iter().filter_map(offered).collect()
 }
 
-pub(super) fn section(scenario: &Scenario, picture: &SimulationView, dispatch: &Callback<Action>) -> Html {
-    let tries = tries(scenario, picture);
-    if tries.is_empty() {
+pub(super) fn section(scenario: &Scenario, view: &SimulationView, dispatch: &Callback<Action>) -> Html {
+    let suggestions = suggestions(scenario, view);
+    if suggestions.is_empty() {
         return Html::default();
     }
-    let button = |Try { id, words, is, deed }: Try| {
+    let button = |Suggestion { id, words, is, intervention }: Suggestion| {
         let dispatch = dispatch.clone();
         let onclick = move |_: MouseEvent| {
             dispatch.emit(Action::Select(Some(is)));
-            dispatch.emit(Action::Do(deed.clone()));
+            dispatch.emit(Action::Intervene(intervention.clone()));
             // The button goes away; what was done it to is what is read next.
             focus_soon("#inspected");
         };
-        html! { <li><button class="deed" {onclick} data-testid={format!("try-{id}")}>{ words }</button></li> }
+        html! { <li><button class="intervention" {onclick} data-testid={format!("try-{id}")}>{ words }</button></li> }
     };
     html! {
         <>
-            <h3>{ format!("Things to try, at {}", clock(picture.at, 3)) }</h3>
-            <ul class="to-try" data-testid="to-try">{ for tries.into_iter().map(button) }</ul>
+            <h3>{ format!("Things to try, at {}", clock(view.at, 3)) }</h3>
+            <ul class="to-try" data-testid="to-try">{ for suggestions.into_iter().map(button) }</ul>
         </>
     }
 }

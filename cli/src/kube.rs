@@ -21,7 +21,7 @@ pub(crate) fn parts(report: &Report, page: &Page) -> Vec<String> {
         titled("Topology hints of Services", hints(report, page)),
         titled("Still skewed though the zone is back", failback(report, page)),
         titled("Pods without a node at the end", pending(report, page)),
-        titled("Pods that ran on though they were gone", hazards(&report.hazards, page)),
+        titled("Pods that ran on though they were gone", orphaned_containers(&report.hazards, page)),
         titled("Nodes at the end", nodes(report, page)),
         titled("Machines at the end", machines(report, page)),
     ];
@@ -107,10 +107,10 @@ fn failback(report: &Report, page: &Page) -> String {
     table(page, ["component", "where", "what to do"], report.failback.iter().map(row).collect(), &[])
 }
 
-fn hazards(all: &[OrphanedContainerReport], page: &Page) -> String {
-    let row = |hazard: &OrphanedContainerReport| {
-        let length = if hazard.over { text::seconds(hazard.to_s - hazard.from_s) } else { "to the end".to_owned() };
-        vec![hazard.namespace.clone(), hazard.pod.clone(), clock(hazard.from_s), length]
+fn orphaned_containers(all: &[OrphanedContainerReport], page: &Page) -> String {
+    let row = |container: &OrphanedContainerReport| {
+        let length = if container.over { text::seconds(container.to_s - container.from_s) } else { "to the end".to_owned() };
+        vec![container.namespace.clone(), container.pod.clone(), clock(container.from_s), length]
     };
     table(page, ["namespace", "pod", "from", "for"], all.iter().map(row).collect(), &[2, 3])
 }

@@ -24,7 +24,7 @@ pub(crate) fn link(text: &str) -> String {
 /// Opens the page, and waits until the first scenario has played to its outage, paused, and is known to its end.
 pub(crate) fn open_and_watch(page: &Page) {
     page.open("");
-    page.see_first_picture();
+    page.see_first_view();
     see_paused(page);
     see_done(page);
 }
@@ -32,7 +32,7 @@ pub(crate) fn open_and_watch(page: &Page) {
 /// Opens a scenario and waits until it is known to its end; where the playhead is by then is left open.
 pub(crate) fn open_done(page: &Page, name: &str) {
     page.open(&link(scenario(name)));
-    page.see_first_picture();
+    page.see_first_view();
     see_done(page);
 }
 

@@ -8,7 +8,7 @@ use zonefall_core::scenario::Scenario;
 use zonefall_core::sim::Options;
 
 use crate::access::no_barriers;
-use crate::told::{go_to, open_done, pause, scenario};
+use crate::helpers::{go_to, open_done, pause, scenario};
 
 /// A node crashes; charged by three providers.
 const OUTAGE: &str = "node-failure-zone";

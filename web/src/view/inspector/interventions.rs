@@ -7,7 +7,7 @@ use zonefall_core::scenario::{Direction, Fault, FaultTarget, LinkChange, Scenari
 use zonefall_core::sim::view::SimulationView;
 
 use super::amount::Amount;
-use crate::engine::protocol::Deed;
+use crate::engine::protocol::Intervention;
 use crate::state::Selection;
 
 /// A deed that is on offer.
@@ -22,31 +22,31 @@ pub struct Offer {
     /// Breaks (or mends).
     pub breaks: bool,
     /// The deed, with the usual amount.
-    pub deed: Deed,
+    pub intervention: Intervention,
     /// What of it can be chosen.
     pub amount: Option<Amount>,
 }
 
 /// What can be done to a thing: first what mends it, then what breaks it. What is broken already is not offered again.
-pub fn offers(is: Selection, scenario: &Scenario, picture: &SimulationView) -> Vec<Offer> {
-    let mends = picture.faults.iter().filter(|active| touches(&active.fault, is, scenario)).map(|active| Offer {
+pub fn offers(is: Selection, scenario: &Scenario, view: &SimulationView) -> Vec<Offer> {
+    let repairs = view.faults.iter().filter(|active| touches(&active.fault, is, scenario)).map(|active| Offer {
         label: format!("Mend: {}", text::ongoing(&active.fault, scenario)),
         about: "ends this fault now",
-        id: format!("mend-{}", active.id.0),
+        id: format!("repair-{}", active.id.0),
         breaks: false,
-        deed: Deed::Mend { fault: active.id },
+        intervention: Intervention::Repair { fault: active.id },
         amount: None,
     });
-    let is_new = |fault: &Fault| Amount::of(fault).is_some() || !picture.faults.iter().any(|active| active.fault == *fault);
+    let is_new = |fault: &Fault| Amount::of(fault).is_some() || !view.faults.iter().any(|active| active.fault == *fault);
     let breaks = table(is, scenario).into_iter().filter(|(.., fault)| is_new(fault)).map(|(id, label, about, fault)| Offer {
         label: label.to_owned(),
         about,
         id: id.to_owned(),
         breaks: true,
         amount: Amount::of(&fault),
-        deed: Deed::Break { fault, lasts: None },
+        intervention: Intervention::Inject { fault, lasts: None },
     });
-    mends.chain(breaks).collect()
+    repairs.chain(breaks).collect()
 }
 
 type Row = (&'static str, &'static str, &'static str, Fault);
@@ -151,7 +151,7 @@ pub fn cut_off(offers: &[Offer]) -> Option<&Offer> {
 }
 
 /// Mends what broke last.
-pub fn mend(offers: &[Offer]) -> Option<&Offer> {
+pub fn repair(offers: &[Offer]) -> Option<&Offer> {
     offers.iter().rfind(|offer| !offer.breaks)
 }
 
@@ -173,12 +173,12 @@ mod tests {
         let scenario = Arc::new(Scenario::from_json(bundled()[0].json).unwrap());
         let mut simulation = Simulation::new(Arc::clone(&scenario), 1, Options::default());
         let id = simulation.inject(&Fault::ZonePower(FaultTarget::Named(ZoneId(0))), None);
-        let picture = simulation.view();
-        let mend = format!("mend-{}", id.0);
+        let view = simulation.view();
+        let repair = format!("repair-{}", id.0);
         let member = Selection::Member(MemberId { cluster: EtcdId(0), index: 0 });
-        assert_eq!(ids(&offers(member, &scenario, &picture))[0], mend);
-        assert_eq!(ids(&offers(Selection::Zone(ZoneId(0)), &scenario, &picture))[..2], [mend.as_str(), "cut-off"]);
-        assert_eq!(ids(&offers(Selection::Zone(ZoneId(1)), &scenario, &picture))[0], "power-off");
+        assert_eq!(ids(&offers(member, &scenario, &view))[0], repair);
+        assert_eq!(ids(&offers(Selection::Zone(ZoneId(0)), &scenario, &view))[..2], [repair.as_str(), "cut-off"]);
+        assert_eq!(ids(&offers(Selection::Zone(ZoneId(1)), &scenario, &view))[0], "power-off");
     }
 
     #[test]
@@ -186,8 +186,8 @@ mod tests {
         let scenario = Arc::new(Scenario::from_json(bundled()[0].json).unwrap());
         let mut simulation = Simulation::new(Arc::clone(&scenario), 1, Options::default());
         let id = MemberId { cluster: EtcdId(0), index: 1 };
-        let fault = |offer: Option<&Offer>| match offer.map(|offer| &offer.deed) {
-            Some(Deed::Break { fault, .. }) => Some(fault.clone()),
+        let fault = |offer: Option<&Offer>| match offer.map(|offer| &offer.intervention) {
+            Some(Intervention::Inject { fault, .. }) => Some(fault.clone()),
             _ => None,
         };
         let on = |is, simulation: &Simulation| offers(is, &scenario, &simulation.view());
@@ -198,9 +198,12 @@ mod tests {
         let cut = Fault::NodePartition { node: FaultTarget::Named(NodeId(1)), direction: Direction::Both };
         assert_eq!(fault(cut_off(&node)), Some(cut.clone()));
         assert_eq!(cut_off(&on(Selection::Link(ZoneId(0), ZoneId(1)), &simulation)), None);
-        assert_eq!(mend(&node), None);
+        assert_eq!(repair(&node), None);
         let fault = simulation.inject(&cut, None);
         let node = on(Selection::Node(NodeId(1)), &simulation);
-        assert_eq!((cut_off(&node), mend(&node).map(|offer| &offer.deed)), (None, Some(&Deed::Mend { fault })));
+        assert_eq!(
+            (cut_off(&node), repair(&node).map(|offer| &offer.intervention)),
+            (None, Some(&Intervention::Repair { fault }))
+        );
     }
 }
