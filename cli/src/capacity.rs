@@ -4,8 +4,8 @@ use std::path::Path;
 
 use anyhow::{Result, anyhow};
 use zonefall_core::gardener::capacity::{Constraint, Figure, Headroom, Needed, Plan, SeedPlan, ShootLimit, plan};
-use zonefall_core::observe::text;
 use zonefall_core::scenario::kube::gardener::FailureTolerance;
+use zonefall_core::scenario::text;
 
 use crate::args::Format;
 use crate::output::{DIM, HEAD, print, width};

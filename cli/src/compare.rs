@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use zonefall_core::compare::{Comparison, Row, Value, compare as put_together};
-use zonefall_core::observe::text;
 use zonefall_core::run::run;
+use zonefall_core::scenario::text;
 use zonefall_core::sim::Options;
 
 use crate::args::{Compare, Format};

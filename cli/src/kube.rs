@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use zonefall_core::observe::text;
 use zonefall_core::report::{
     ApiReport, ComponentReport, FailbackReport, MigrationReport, OrphanedContainerReport, PodPhase, Report,
 };
+use zonefall_core::scenario::text;
 
 use crate::output::HEAD;
 use crate::page::Page;

@@ -9,11 +9,11 @@ use anyhow::{Context, Result};
 use indicatif::{ProgressBar, ProgressStyle};
 use zonefall_core::kernel::time::Time;
 use zonefall_core::observe::describe::RecordDescriber;
-use zonefall_core::observe::text;
 use zonefall_core::record::Record;
 use zonefall_core::report::Report;
 use zonefall_core::run::{STEPS, lasting, run as simulate};
 use zonefall_core::scenario::Scenario;
+use zonefall_core::scenario::text;
 use zonefall_core::sim::Options;
 
 use crate::args::{Format, Run};

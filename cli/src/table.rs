@@ -3,10 +3,10 @@
 use std::fmt::Write;
 
 use zonefall_core::network::ledger::Class;
-use zonefall_core::observe::text;
 use zonefall_core::report::{
     Consistency, EtcdReport, ExpectationReport, OpKind, OutageKind, OutageReport, Report, ViolationReport,
 };
+use zonefall_core::scenario::text;
 use zonefall_core::sim::Role;
 
 use crate::output::{BAD, DIM, GOOD, HEAD};

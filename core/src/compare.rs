@@ -7,8 +7,8 @@
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
-use crate::observe::text;
 use crate::report::{ComponentReport, EtcdReport, Report, length};
+use crate::scenario::text;
 use crate::scenario::{EtcdClusterSpec, Scenario};
 
 /// Figures of several runs.

@@ -6,12 +6,10 @@
 pub mod autoscaler;
 pub mod client;
 pub mod compare;
-pub mod etcd;
 pub mod fault;
 pub mod gardener;
 pub mod invariant;
 pub mod kube;
-pub mod network;
 pub mod observe;
 pub mod record;
 pub mod report;
@@ -19,6 +17,8 @@ pub mod run;
 pub mod sim;
 pub mod traffic;
 
+pub use zonefall_etcd as etcd;
 pub use zonefall_kernel as kernel;
+pub use zonefall_network as network;
 pub use zonefall_scenario as scenario;
 pub use zonefall_scenario::ids;

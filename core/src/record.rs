@@ -1,13 +1,16 @@
 //! What happened: the one stream every observer reads.
 //!
-//! A record is a fact of the domain, never of the engine: popping an event or skipping heartbeats at rest leaves no record. The
-//! trace hash is taken over [`Record`]s but for [`Record::Raft`], which exists for the invariants alone.
+//! A record is a fact of the domain, never of the engine: popping an event or skipping heartbeats of a quiescent group leaves no
+//! record. Each subsystem declares its own records; this is all of them together. The trace hash is taken over all but
+//! [`EtcdRecord::Raft`], which exists for the invariants alone.
 
-use crate::etcd::passive::PassiveRecord;
-use crate::ids::{ClientId, EtcdId, FaultId, KubeClusterId, MemberId, NodeId, ZoneId};
-use crate::kernel::time::Duration;
+use crate::ids::{FaultId, KubeClusterId, NodeId};
 use crate::kube::record::KubeRecord;
-use crate::scenario::{ActiveFault, MemberChange, Op};
+use crate::scenario::ActiveFault;
+
+pub use crate::client::record::{ClientRecord, RequestResult};
+pub use crate::etcd::record::{EtcdRecord, RaftRecord, RefuseReason, Service, StepDownReason};
+pub use crate::network::process::StopReason;
 
 /// A fact, at the time it is delivered with.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,303 +26,28 @@ pub enum Record {
         /// Whether it runs now.
         up: bool,
     },
-    /// A member's process serves.
-    MemberStarted(MemberId),
-    /// A member's process is gone.
-    MemberStopped {
-        /// Which.
-        member: MemberId,
-        /// Why.
-        reason: StopReason,
-    },
-    /// A member's process refused to start.
-    MemberRefused {
-        /// Which.
-        member: MemberId,
-        /// Why.
-        reason: RefuseReason,
-    },
-    /// A member asks for votes.
-    Campaign {
-        /// Who.
-        member: MemberId,
-        /// The term it campaigns for.
-        term: u64,
-        /// Only asks whether it would win.
-        pre_vote: bool,
-    },
-    /// A member won the election of its term.
-    Elected {
-        /// Who.
-        member: MemberId,
-        /// The term.
-        term: u64,
-    },
-    /// A leader is one no more, though its process runs.
-    SteppedDown {
-        /// Who.
-        member: MemberId,
-        /// Its term as leader.
-        term: u64,
-        /// Why.
-        reason: StepDownReason,
-    },
-    /// A member's view of who leads has changed.
-    LeaderSeen {
-        /// Whose view.
-        member: MemberId,
-        /// Its term.
-        term: u64,
-        /// Whom it follows now (index in the cluster).
-        leader: Option<u8>,
-    },
-    /// The last stream on which `to` heard `from` is gone, as `to` sees it.
-    PeerLost {
-        /// The silent one.
-        from: MemberId,
-        /// The one that noticed.
-        to: MemberId,
-    },
-    /// `to` hears `from` again.
-    PeerFound {
-        /// The one heard.
-        from: MemberId,
-        /// The one that hears.
-        to: MemberId,
-    },
-    /// A leader begins to send its database.
-    SnapshotStarted {
-        /// The leader.
-        from: MemberId,
-        /// The follower.
-        to: MemberId,
-        /// Bytes of the database.
-        bytes: u64,
-    },
-    /// The transfer ended.
-    SnapshotFinished {
-        /// The leader.
-        from: MemberId,
-        /// The follower.
-        to: MemberId,
-        /// Arrived and restored.
-        ok: bool,
-    },
-    /// A member that had fallen behind has everything again that was committed.
-    CaughtUp {
-        /// Which.
-        member: MemberId,
-        /// Entries it was behind when it came back.
-        entries: u64,
-        /// Time since its process served again.
-        duration: Duration,
-    },
-    /// A change of membership was applied for the first time, or refused. One that was told to have timed out may be applied yet:
-    /// then both are recorded.
-    Membership {
-        /// What was asked.
-        change: MemberChange,
-        /// Refused: why (etcd's words).
-        refused: Option<&'static str>,
-    },
-    /// A request ended.
-    Request {
-        /// Who asked.
-        client: ClientId,
-        /// In which zone that is: API servers come and go.
-        from: ZoneId,
-        /// What.
-        op: Op,
-        /// The member that was asked last; where it was turned away, the one that would have been.
-        member: MemberId,
-        /// From the first sending to the last answer.
-        latency: Duration,
-        /// How.
-        result: RequestResult,
-    },
-    /// A service of a cluster, as the probe judges it, came or went.
-    Availability {
-        /// Which cluster.
-        cluster: EtcdId,
-        /// Which service.
-        service: Service,
-        /// Whether it is there now.
-        up: bool,
-    },
-    /// More or fewer voters of a cluster hang together: run and reach each other in both directions.
-    ConnectedVoters {
-        /// Which cluster.
-        cluster: EtcdId,
-        /// The most that do.
-        connected: u8,
-        /// Voters.
-        voters: u8,
-    },
-    /// Committed entries that no remaining volume holds.
-    DataLost {
-        /// Which cluster.
-        cluster: EtcdId,
-        /// How many entries.
-        entries: u64,
-    },
-    /// Something happened in a plane.
+    /// Something happened in an etcd cluster.
+    Etcd(EtcdRecord),
+    /// Something happened to a request of a client.
+    Client(ClientRecord),
+    /// Something happened in a Kubernetes cluster.
     Kube(KubeClusterId, KubeRecord),
-    /// Inside raft, for the invariants; not in the trace.
-    Raft(RaftRecord),
-    /// Something happened in an active-passive cluster.
-    Passive(EtcdId, PassiveRecord),
-    /// A member that does not run is in another zone from now on.
-    MemberMoved {
-        /// Which.
-        member: MemberId,
-        /// Where it will run.
-        zone: ZoneId,
-    },
 }
 
-/// Why a process stopped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum StopReason {
-    /// SIGKILL.
-    Killed,
-    /// SIGTERM.
-    Stopped,
-    /// Its node has no power.
-    PowerLost,
-    /// Its volume is gone.
-    VolumeLost,
-    /// It was removed from the cluster.
-    Removed,
-    /// Its volume was detached under it.
-    VolumeDetached,
-    /// Another serves in its place.
-    Replaced,
+impl From<EtcdRecord> for Record {
+    fn from(record: EtcdRecord) -> Self {
+        Self::Etcd(record)
+    }
 }
 
-/// Why a process does not start.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum RefuseReason {
-    /// Its volume is not there.
-    NoVolume,
-    /// Its volume is empty although the cluster knows the member: it must be removed and added again.
-    LostData,
-    /// It was removed from the cluster.
-    Removed,
+impl From<ClientRecord> for Record {
+    fn from(record: ClientRecord) -> Self {
+        Self::Client(record)
+    }
 }
 
-/// Why a leader steps down.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum StepDownReason {
-    /// It heard of a higher term.
-    HigherTerm,
-    /// No majority answered for an election timeout.
-    QuorumInactive,
-    /// It was removed.
-    Removed,
-}
-
-/// How a request ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum RequestResult {
-    /// Done.
-    Ok,
-    /// No answer in time, from any member tried.
-    TimedOut,
-    /// Every member tried refused the connection or failed the request.
-    Failed,
-    /// Larger than `max_request_bytes`.
-    TooLarge,
-    /// Turned away by an API server that works on as many as it may (429): it never reached etcd.
-    Rejected,
-}
-
-/// What availability is judged for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
-pub enum Service {
-    /// A majority of the voters runs and is connected.
-    Quorum,
-    /// A PUT is committed.
-    Write,
-    /// A linearizable RANGE is answered.
-    ReadLinearizable,
-    /// A serializable RANGE is answered.
-    ReadSerializable,
-}
-
-/// Inside raft.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RaftRecord {
-    /// A vote is cast (and will be on disk before it is told). Recorded in memory, not at its fsync: of two votes that one write
-    /// carries, the disk would show the second only, and that both were told would go unnoticed.
-    Voted {
-        /// By whom.
-        member: MemberId,
-        /// In which term.
-        term: u64,
-        /// For whom.
-        candidate: u8,
-    },
-    /// A leader was made; its log then.
-    Led {
-        /// Who.
-        member: MemberId,
-        /// Term.
-        term: u64,
-        /// Last index of its log.
-        last: u64,
-    },
-    /// An entry entered a log.
-    Appended {
-        /// Whose log.
-        member: MemberId,
-        /// Index of the entry.
-        index: u64,
-        /// Term of the entry.
-        term: u64,
-        /// Hash of the log up to and with this entry.
-        chain: u64,
-    },
-    /// Entries from `from` on left a log (conflict, or lost with unsynced writes).
-    Truncated {
-        /// Whose log.
-        member: MemberId,
-        /// First index gone.
-        from: u64,
-    },
-    /// A log was replaced by a snapshot.
-    Restored {
-        /// Whose log.
-        member: MemberId,
-        /// Last index the snapshot covers.
-        index: u64,
-        /// Its term.
-        term: u64,
-        /// Hash of the log up to it.
-        chain: u64,
-    },
-    /// A member learned that everything up to `index` is committed.
-    Committed {
-        /// Who.
-        member: MemberId,
-        /// Its term.
-        term: u64,
-        /// Up to and with.
-        index: u64,
-    },
-    /// An entry was applied to a member's database.
-    Applied {
-        /// Whose.
-        member: MemberId,
-        /// Index.
-        index: u64,
-        /// Term of the entry.
-        term: u64,
-        /// Hash of the log up to and with this entry.
-        chain: u64,
-    },
-    /// A member's volume lost everything.
-    Wiped {
-        /// Whose.
-        member: MemberId,
-    },
+impl From<(KubeClusterId, KubeRecord)> for Record {
+    fn from((cluster, record): (KubeClusterId, KubeRecord)) -> Self {
+        Self::Kube(cluster, record)
+    }
 }

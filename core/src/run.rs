@@ -18,7 +18,7 @@ use crate::kube::object_reports::ObjectReports;
 use crate::observe::cost::{Account, Meters};
 use crate::observe::traffic::{self, Traffic};
 use crate::observe::{self, Observer};
-use crate::record::{Record, Service};
+use crate::record::{EtcdRecord, Record, Service};
 use crate::report::{
     EtcdReport, MemberReport, ObservedReport, ProbeReport, ReadUnavailable, Report, SCHEMA, ViolationReport, length, seconds,
 };
@@ -77,7 +77,7 @@ impl Run {
             let left = last.saturating_sub(self.simulation.events());
             let (observers, invariants) = (&mut self.observers, &mut self.invariants);
             let mut see = |at, record: &Record| {
-                if !matches!(record, Record::Raft(_)) {
+                if !matches!(record, Record::Etcd(EtcdRecord::Raft(_))) {
                     observers.record(at, record);
                 }
                 if let Some(invariants) = invariants {

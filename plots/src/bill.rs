@@ -3,8 +3,8 @@
 use plotters::coord::Shift;
 use plotters::drawing::DrawingArea;
 use plotters::prelude::DrawingBackend;
-use zonefall_core::observe::text::dollars;
 use zonefall_core::report::{CostKind, ProviderBill, Report};
+use zonefall_core::scenario::text::dollars;
 
 use crate::Drawn;
 use crate::canvas::{COLOURS, Canvas};

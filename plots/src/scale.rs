@@ -1,7 +1,7 @@
 //! Round steps for axes.
 
 use zonefall_core::kernel::time::Duration;
-use zonefall_core::observe::text;
+use zonefall_core::scenario::text;
 
 /// Round steps of time in seconds.
 const TIME_STEPS: [f64; 22] = [

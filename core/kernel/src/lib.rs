@@ -10,6 +10,7 @@
 
 pub mod dist;
 pub mod integral;
+pub mod outbox;
 pub mod periodic;
 pub mod queue;
 pub mod rng;

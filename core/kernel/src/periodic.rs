@@ -2,6 +2,16 @@
 
 use super::time::{Duration, Time};
 
+/// How heartbeats and other periodic work are simulated.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Stepping {
+    /// Message by message, always.
+    EveryEvent,
+    /// Quiescent groups queue nothing; their traffic is accounted for on demand. Same records, same bytes, fewer events.
+    #[default]
+    FastForward,
+}
+
 /// Times that lie a period apart, for ever.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Periodic {

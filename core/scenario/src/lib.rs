@@ -29,8 +29,11 @@ pub mod raw;
 mod schema;
 mod schema_check;
 mod source;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 #[cfg(test)]
 mod tests;
+pub mod text;
 mod traced;
 pub mod units;
 mod validate;

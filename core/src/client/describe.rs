@@ -1,11 +1,12 @@
 //! A client's next event in plain words, for whoever watches it step by step.
 
 use super::Client;
+use crate::client::event::ClientEvent;
+use crate::etcd::event::Answer;
 use crate::ids::MemberId;
 use crate::kernel::time::Time;
-use crate::observe::text;
+use crate::scenario::text;
 use crate::scenario::{Load, Scenario};
-use crate::sim::event::{Answer, ClientEvent};
 
 impl Client {
     /// What an event that is about to be handled at `now` is; `None`: nothing happens.

@@ -10,20 +10,25 @@
 
 mod attachment;
 mod describe;
+pub mod event;
 pub mod in_flight;
 mod process;
+pub mod record;
 pub mod requests;
 mod watch;
 
 use std::collections::VecDeque;
 
 pub use crate::client::attachment::ServerAttachment;
+use crate::client::event::{ClientEvent, ClientOutbox};
 use crate::client::in_flight::InFlight;
 use crate::client::process::Process;
+use crate::client::record::{ClientRecord, RequestResult};
 use crate::client::requests::{Request, Requests};
 use crate::client::watch::Watch;
 use crate::etcd::cluster::EtcdCluster;
 use crate::etcd::codec;
+use crate::etcd::event::{Answer, EtcdEvent};
 use crate::etcd::member::MemberState;
 use crate::etcd::raft::log::Token;
 use crate::ids::{ClientId, Endpoint, EtcdId, MemberId, ZoneId};
@@ -33,9 +38,7 @@ use crate::network::ledger::{Class, Ledger};
 use crate::network::meter::Meter;
 use crate::network::wire::Burst;
 use crate::network::{HostId, Network, stream};
-use crate::record::{Record, RequestResult};
 use crate::scenario::{self, Load, Op, Scenario, Target};
-use crate::sim::event::{Answer, ClientEvent, Effects, EtcdEvent, Event};
 
 /// HTTP/2 frames, headers and gRPC prefix around a request or an answer (headers are compressed after the first).
 pub const GRPC_OVERHEAD: u64 = 60;
@@ -89,12 +92,12 @@ pub struct ClientCtx<'a> {
     /// What API servers work on.
     pub in_flight: &'a mut InFlight,
     /// What the run loop is asked to do.
-    pub fx: &'a mut Effects,
+    pub out: &'a mut dyn ClientOutbox,
 }
 
 impl Client {
-    /// The client at time zero; its first event goes to `fx`.
-    pub fn new(scenario: &Scenario, id: ClientId, seed: u64, fx: &mut Effects) -> Self {
+    /// The client at time zero; its first event goes to `out`.
+    pub fn new(scenario: &Scenario, id: ClientId, seed: u64, out: &mut dyn ClientOutbox) -> Self {
         let spec = scenario.client(id).clone();
         let cluster = &scenario.etcd[spec.etcd.0 as usize];
         // Clients' own machines follow the nodes in the list of hosts.
@@ -102,7 +105,7 @@ impl Client {
         let entity = 1 << 40 | u64::from(id.0);
         let first = if spec.op == Op::Watch { ClientEvent::Watch } else { ClientEvent::Next };
         if spec.server.is_none() {
-            fx.schedule.push((spec.start, Event::Client(id, first)));
+            out.schedule(spec.start, (id, first));
         }
         Self {
             id,
@@ -179,7 +182,7 @@ impl Client {
             interval
         };
         self.arrived += 1;
-        ctx.fx.schedule.push((ctx.now + gap, Event::Client(self.id, ClientEvent::Next)));
+        ctx.out.schedule(ctx.now + gap, (self.id, ClientEvent::Next));
     }
 
     /// Begins a request, unless its server turns it away, its machine has no power, or there were enough.
@@ -257,7 +260,7 @@ impl Client {
         let due = ctx.now + self.timeout;
         self.deadlines.push_back((due, token));
         if !self.deadline_queued {
-            self.queue_deadline(due, ctx.fx);
+            self.queue_deadline(due, ctx.out);
         }
         let bytes = GRPC_OVERHEAD + codec::request_body(self.spec.op);
         if ctx.net.is_blocked(self.host, host) {
@@ -273,7 +276,7 @@ impl Client {
         };
         let arrival = left + way;
         self.meter(member, true, ctx.now, bytes, sent);
-        ctx.fx.schedule.push((arrival, Event::Etcd(self.cluster, EtcdEvent::Request(token))));
+        ctx.out.schedule(arrival, (self.cluster, EtcdEvent::Request(token)));
     }
 
     /// How long a connection takes to write it, its time on the way, and its packets with their ACKs; loss included.
@@ -320,7 +323,7 @@ impl Client {
         };
         let arrival = through + way;
         self.meter(token.member, false, leaves, bytes, sent);
-        ctx.fx.schedule.push((arrival, Event::Client(self.id, ClientEvent::Answer { token, answer })));
+        ctx.out.schedule(arrival, (self.id, ClientEvent::Answer { token, answer }));
     }
 
     fn answer_bytes(&self, answer: Answer) -> u64 {
@@ -334,7 +337,7 @@ impl Client {
             return;
         };
         let read = self.process.work(cost, ctx.now, self.answer_bytes(answer));
-        ctx.fx.schedule.push((read, Event::Client(self.id, ClientEvent::Read { token, answer })));
+        ctx.out.schedule(read, (self.id, ClientEvent::Read { token, answer }));
     }
 
     fn answered(&mut self, token: Token, answer: Answer, ctx: &mut ClientCtx<'_>) {
@@ -342,7 +345,7 @@ impl Client {
             return;
         }
         match answer {
-            Answer::Ok | Answer::TooLarge => self.finish(token, answer.result(), ctx),
+            Answer::Ok | Answer::TooLarge => self.finish(token, answer.into(), ctx),
             Answer::Unavailable => self.try_another(token, RequestResult::Failed, ctx),
         }
     }
@@ -368,7 +371,7 @@ impl Client {
         }
         let member = MemberId { cluster: self.cluster, index: request.member };
         let latency = ctx.now.since(request.since);
-        self.record_result(member, latency, result, ctx.fx);
+        self.record_result(member, latency, result, ctx.out);
         if let Load::Closed { .. } = self.spec.load
             && self.is_on(ctx)
         {
@@ -376,19 +379,19 @@ impl Client {
                 self.begin(ctx);
             } else {
                 // What fails at once must not spin.
-                ctx.fx.schedule.push((ctx.now + FAILURE_PAUSE, Event::Client(self.id, ClientEvent::Resume)));
+                ctx.out.schedule(ctx.now + FAILURE_PAUSE, (self.id, ClientEvent::Resume));
             }
         }
     }
 
-    fn record_result(&self, member: MemberId, latency: Duration, result: RequestResult, fx: &mut Effects) {
-        fx.record(Record::Request { client: self.id, from: self.spec.zone, op: self.spec.op, member, latency, result });
+    fn record_result(&self, member: MemberId, latency: Duration, result: RequestResult, out: &mut dyn ClientOutbox) {
+        out.record(ClientRecord::Request { client: self.id, from: self.spec.zone, op: self.spec.op, member, latency, result });
     }
 
-    fn queue_deadline(&mut self, due: Time, fx: &mut Effects) {
+    fn queue_deadline(&mut self, due: Time, out: &mut dyn ClientOutbox) {
         self.deadline_timer += 1;
         self.deadline_queued = true;
-        fx.schedule.push((due, Event::Client(self.id, ClientEvent::Deadline(self.deadline_timer))));
+        out.schedule(due, (self.id, ClientEvent::Deadline(self.deadline_timer)));
     }
 
     /// The time of the oldest tries may be up; most were answered long ago.
@@ -400,7 +403,7 @@ impl Client {
         while let Some(&(due, token)) = self.deadlines.front() {
             let open = self.requests.get(token).is_some();
             if open && due > ctx.now {
-                self.queue_deadline(due, ctx.fx);
+                self.queue_deadline(due, ctx.out);
                 return;
             }
             self.deadlines.pop_front();

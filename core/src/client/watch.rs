@@ -9,15 +9,16 @@
 //!
 //! A client whose machine has lost power begins anew when it is back: it lists, and watches from there.
 
+use crate::client::event::ClientEvent;
+use crate::client::record::RequestResult;
 use crate::client::{Client, ClientCtx, FAILURE_PAUSE, GRPC_OVERHEAD};
+use crate::etcd::event::Watched;
 use crate::etcd::ready::{WatchScope, event_bytes};
 use crate::ids::MemberId;
 use crate::kernel::time::Time;
 use crate::network::ledger::Class;
 use crate::network::stream;
-use crate::record::RequestResult;
 use crate::scenario::Op;
-use crate::sim::event::{ClientEvent, Event, Watched};
 
 /// Where a watch stands.
 #[derive(Clone, Copy, Debug, Default)]
@@ -41,7 +42,7 @@ impl Watch {
 
 impl Client {
     fn schedule(&self, when: Time, event: ClientEvent, ctx: &mut ClientCtx<'_>) {
-        ctx.fx.schedule.push((when, Event::Client(self.id, event)));
+        ctx.out.schedule(when, (self.id, event));
     }
 
     fn is_connected_to(&self, member: u8, ctx: &ClientCtx<'_>) -> bool {
@@ -138,7 +139,7 @@ impl Client {
             return;
         }
         let member = MemberId { cluster: self.cluster, index: member };
-        self.record_result(member, ctx.now.since(since), RequestResult::Ok, ctx.fx);
+        self.record_result(member, ctx.now.since(since), RequestResult::Ok, ctx.out);
     }
 
     /// What waited for the path is sent again; it gets through, unless the path is blocked anew.

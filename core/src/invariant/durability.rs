@@ -14,7 +14,7 @@ use super::Property;
 use super::logs::{At, Entry, Logs};
 use crate::ids::MemberId;
 use crate::observe::voters::Voters;
-use crate::record::{RaftRecord, Record};
+use crate::record::{EtcdRecord, RaftRecord, Record};
 use crate::scenario::EtcdClusterSpec;
 
 /// The highest committed entry, and who must have it.
@@ -104,11 +104,13 @@ impl Property for Durability {
 
     fn check(&mut self, record: &Record, logs: &Logs) -> Result<(), String> {
         match record {
-            Record::Raft(RaftRecord::Committed { member, index, .. }) => self.committed(*member, *index, logs),
-            Record::Raft(RaftRecord::Truncated { member, from }) => self.keeps(*member, Some(from.saturating_sub(1)), logs),
-            Record::Raft(RaftRecord::Restored { member, index, .. }) => self.keeps(*member, Some(*index), logs),
-            Record::Raft(RaftRecord::Wiped { member }) => self.keeps(*member, None, logs),
-            Record::DataLost { entries, .. } => self.data_lost(*entries, logs),
+            Record::Etcd(EtcdRecord::Raft(RaftRecord::Committed { member, index, .. })) => self.committed(*member, *index, logs),
+            Record::Etcd(EtcdRecord::Raft(RaftRecord::Truncated { member, from })) => {
+                self.keeps(*member, Some(from.saturating_sub(1)), logs)
+            }
+            Record::Etcd(EtcdRecord::Raft(RaftRecord::Restored { member, index, .. })) => self.keeps(*member, Some(*index), logs),
+            Record::Etcd(EtcdRecord::Raft(RaftRecord::Wiped { member })) => self.keeps(*member, None, logs),
+            Record::Etcd(EtcdRecord::DataLost { entries, .. }) => self.data_lost(*entries, logs),
             _ => Ok(()),
         }
     }

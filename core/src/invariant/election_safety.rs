@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use super::Property;
 use super::logs::Logs;
 use crate::ids::MemberId;
-use crate::record::{RaftRecord, Record, StopReason};
+use crate::record::{EtcdRecord, RaftRecord, Record, StopReason};
 
 /// Who won which term; each member's last vote.
 #[derive(Clone, Debug, Default)]
@@ -56,11 +56,13 @@ impl Property for ElectionSafety {
 
     fn check(&mut self, record: &Record, logs: &Logs) -> Result<(), String> {
         match record {
-            Record::Elected { member, term } | Record::Raft(RaftRecord::Led { member, term, .. }) => {
+            Record::Etcd(EtcdRecord::Elected { member, term } | EtcdRecord::Raft(RaftRecord::Led { member, term, .. })) => {
                 self.won(*member, *term, logs)
             }
-            Record::Raft(RaftRecord::Voted { member, term, candidate }) => self.voted(*member, *term, *candidate, logs),
-            Record::MemberStopped { member, reason: StopReason::PowerLost | StopReason::VolumeDetached } => {
+            Record::Etcd(EtcdRecord::Raft(RaftRecord::Voted { member, term, candidate })) => {
+                self.voted(*member, *term, *candidate, logs)
+            }
+            Record::Etcd(EtcdRecord::MemberStopped { member, reason: StopReason::PowerLost | StopReason::VolumeDetached }) => {
                 self.votes.entry(member.index).and_modify(|v| v.in_doubt = true);
                 Ok(())
             }

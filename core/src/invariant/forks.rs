@@ -9,7 +9,7 @@ use super::{Group, Logs, Violation, durability, note};
 use crate::etcd::passive::PassiveRecord;
 use crate::kernel::time::Time;
 use crate::observe::voters::member_of;
-use crate::record::Record;
+use crate::record::{EtcdRecord, Record};
 use crate::scenario::EtcdClusterSpec;
 
 const NAME: &str = "losses told";
@@ -36,17 +36,19 @@ impl EtcdForks {
 
     pub(super) fn record(&mut self, at: Time, record: &Record, found: &mut Vec<Violation>) {
         // What a member answered before it was on its disk is lost: from here on the group contradicts what it said, as it did in etcd.
-        self.forgets |= self.spec.options.answers_before_sync && matches!(record, Record::DataLost { .. });
+        self.forgets |= self.spec.options.answers_before_sync && matches!(record, Record::Etcd(EtcdRecord::DataLost { .. }));
         if self.forgets {
             return;
         }
         let newest = self.groups.len() - 1;
         let told = match *record {
-            Record::Passive(_, PassiveRecord::Forked { member, index, lost, .. }) => self.fork(record, member, index, lost),
-            Record::Passive(_, PassiveRecord::Discarded { member, lost }) => self.discard(member, lost),
+            Record::Etcd(EtcdRecord::Passive(_, PassiveRecord::Forked { member, index, lost, .. })) => {
+                self.fork(record, member, index, lost)
+            }
+            Record::Etcd(EtcdRecord::Passive(_, PassiveRecord::Discarded { member, lost })) => self.discard(member, lost),
             _ => {
                 // Changes of membership are those of the group that serves, also where they remove who never heard of it.
-                let member = member_of(record).filter(|_| !matches!(record, Record::Membership { .. }));
+                let member = member_of(record).filter(|_| !matches!(record, Record::Etcd(EtcdRecord::Membership { .. })));
                 let group = member.map_or(newest, |member| *self.of[member.index as usize].get_or_insert(newest));
                 self.groups[group].record(at, record, &self.spec.name, found);
                 Ok(())

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use super::Property;
 use super::logs::{At, Entry, Logs};
 use crate::ids::MemberId;
-use crate::record::{RaftRecord, Record};
+use crate::record::{EtcdRecord, RaftRecord, Record};
 
 /// The highest index committed in each term, and its entry.
 #[derive(Clone, Debug, Default)]
@@ -58,8 +58,10 @@ impl Property for LeaderCompleteness {
 
     fn check(&mut self, record: &Record, logs: &Logs) -> Result<(), String> {
         match record {
-            Record::Raft(RaftRecord::Led { member, term, .. }) => self.led(*member, *term, logs),
-            Record::Raft(RaftRecord::Committed { member, term, index }) => self.committed(*member, *term, *index, logs),
+            Record::Etcd(EtcdRecord::Raft(RaftRecord::Led { member, term, .. })) => self.led(*member, *term, logs),
+            Record::Etcd(EtcdRecord::Raft(RaftRecord::Committed { member, term, index })) => {
+                self.committed(*member, *term, *index, logs)
+            }
             _ => Ok(()),
         }
     }

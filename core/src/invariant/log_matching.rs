@@ -11,7 +11,7 @@ use super::Property;
 use super::logs::{At, Entry, Logs};
 use super::table::Table;
 use crate::ids::MemberId;
-use crate::record::{RaftRecord, Record};
+use crate::record::{EtcdRecord, RaftRecord, Record};
 
 /// The entries ever seen at each index of the window.
 #[derive(Clone, Debug, Default)]
@@ -46,11 +46,11 @@ impl Property for LogMatching {
 
     fn check(&mut self, record: &Record, logs: &Logs) -> Result<(), String> {
         match record {
-            Record::Raft(RaftRecord::Appended { member, index, term, chain }) => {
+            Record::Etcd(EtcdRecord::Raft(RaftRecord::Appended { member, index, term, chain })) => {
                 follows(logs, *member, *index, *term)?;
                 self.saw(*index, Entry { term: *term, chain: *chain }, logs.name(member.index))
             }
-            Record::Raft(RaftRecord::Restored { member, index, term, chain }) => {
+            Record::Etcd(EtcdRecord::Raft(RaftRecord::Restored { member, index, term, chain })) => {
                 self.saw(*index, Entry { term: *term, chain: *chain }, logs.name(member.index))
             }
             _ => Ok(()),

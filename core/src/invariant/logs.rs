@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 
 use super::table::Table;
 use crate::observe::voters::Voters;
-use crate::record::{RaftRecord, Record};
+use crate::record::{EtcdRecord, RaftRecord, Record};
 use crate::scenario::EtcdClusterSpec;
 
 /// An entry: its term, and the hash of the log up to and with it.
@@ -212,14 +212,14 @@ impl Logs {
     /// Takes a record of this cluster in.
     pub fn record(&mut self, record: &Record) {
         match record {
-            Record::Raft(raft) => self.raft(*raft),
-            Record::Membership { refused: None, .. } => {
+            Record::Etcd(EtcdRecord::Raft(raft)) => self.raft(*raft),
+            Record::Etcd(EtcdRecord::Membership { refused: None, .. }) => {
                 self.voters_before = self.voters.clone();
                 self.changed_at = self.last_applied;
                 self.voters.record(record);
             }
-            Record::SteppedDown { member, .. } => self.leads[member.index as usize] = None,
-            Record::MemberStopped { member, .. } => {
+            Record::Etcd(EtcdRecord::SteppedDown { member, .. }) => self.leads[member.index as usize] = None,
+            Record::Etcd(EtcdRecord::MemberStopped { member, .. }) => {
                 self.leads[member.index as usize] = None;
                 self.leader.take_if(|(m, _)| *m == member.index);
             }

@@ -38,7 +38,7 @@ use std::sync::Arc;
 
 use crate::kernel::time::Time;
 use crate::observe::voters::cluster_of;
-use crate::record::Record;
+use crate::record::{ClientRecord, Record};
 use crate::scenario::Scenario;
 
 use logs::Logs;
@@ -121,7 +121,7 @@ impl Invariants {
     /// Looks at a record.
     pub fn record(&mut self, at: Time, record: &Record) {
         // Requests are most records of a busy run and of no interest here.
-        if matches!(record, Record::Request { .. }) {
+        if matches!(record, Record::Client(ClientRecord::Request { .. })) {
             return;
         }
         self.kube.record(at, record, &mut self.violations);

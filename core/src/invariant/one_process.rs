@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use super::Property;
 use super::logs::Logs;
-use crate::record::Record;
+use crate::record::{EtcdRecord, Record};
 
 /// Members whose process serves.
 #[derive(Clone, Debug, Default)]
@@ -18,10 +18,10 @@ impl Property for OneProcess {
 
     fn check(&mut self, record: &Record, logs: &Logs) -> Result<(), String> {
         match record {
-            Record::MemberStarted(member) if !self.serving.insert(member.index) => {
+            Record::Etcd(EtcdRecord::MemberStarted(member)) if !self.serving.insert(member.index) => {
                 Err(format!("{} starts while it serves", logs.name(member.index)))
             }
-            Record::MemberStopped { member, .. } => {
+            Record::Etcd(EtcdRecord::MemberStopped { member, .. }) => {
                 self.serving.remove(&member.index);
                 Ok(())
             }

@@ -8,7 +8,7 @@ use super::Property;
 use super::logs::{At, Entry, Logs};
 use super::table::Table;
 use crate::ids::MemberId;
-use crate::record::{RaftRecord, Record};
+use crate::record::{EtcdRecord, RaftRecord, Record};
 
 /// What was applied at each index of the window.
 #[derive(Clone, Debug, Default)]
@@ -37,10 +37,10 @@ impl Property for StateMachineSafety {
 
     fn check(&mut self, record: &Record, logs: &Logs) -> Result<(), String> {
         match record {
-            Record::Raft(
+            Record::Etcd(EtcdRecord::Raft(
                 RaftRecord::Applied { member, index, term, chain } | RaftRecord::Restored { member, index, term, chain },
-            ) => self.applied(*member, *index, Entry { term: *term, chain: *chain }, logs),
-            Record::Raft(RaftRecord::Committed { member, index, .. }) => {
+            )) => self.applied(*member, *index, Entry { term: *term, chain: *chain }, logs),
+            Record::Etcd(EtcdRecord::Raft(RaftRecord::Committed { member, index, .. })) => {
                 let (Some(first), At::Entry(own)) = (logs.committed_entry(*index), logs.of(member.index).at(*index)) else {
                     return Ok(());
                 };

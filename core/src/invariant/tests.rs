@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::observe::testing::{CLUSTER, member, three_zones};
-use crate::record::{RaftRecord as R, StopReason};
+use crate::record::{EtcdRecord, RaftRecord as R, StopReason};
 use crate::scenario::MemberChange;
 
 /// The properties a stream breaks, in order and without repeats.
@@ -22,39 +22,39 @@ fn broken(records: &[Record]) -> Vec<&'static str> {
 }
 
 fn append(m: u8, index: u64, term: u64, chain: u64) -> Record {
-    Record::Raft(R::Appended { member: member(m), index, term, chain })
+    Record::Etcd(EtcdRecord::Raft(R::Appended { member: member(m), index, term, chain }))
 }
 
 fn commit(m: u8, term: u64, index: u64) -> Record {
-    Record::Raft(R::Committed { member: member(m), term, index })
+    Record::Etcd(EtcdRecord::Raft(R::Committed { member: member(m), term, index }))
 }
 
 fn apply(m: u8, index: u64, term: u64, chain: u64) -> Record {
-    Record::Raft(R::Applied { member: member(m), index, term, chain })
+    Record::Etcd(EtcdRecord::Raft(R::Applied { member: member(m), index, term, chain }))
 }
 
 fn led(m: u8, term: u64, last: u64) -> Record {
-    Record::Raft(R::Led { member: member(m), term, last })
+    Record::Etcd(EtcdRecord::Raft(R::Led { member: member(m), term, last }))
 }
 
 fn vote(m: u8, term: u64, candidate: u8) -> Record {
-    Record::Raft(R::Voted { member: member(m), term, candidate })
+    Record::Etcd(EtcdRecord::Raft(R::Voted { member: member(m), term, candidate }))
 }
 
 fn truncate(m: u8, from: u64) -> Record {
-    Record::Raft(R::Truncated { member: member(m), from })
+    Record::Etcd(EtcdRecord::Raft(R::Truncated { member: member(m), from }))
 }
 
 fn restore(m: u8, index: u64, term: u64, chain: u64) -> Record {
-    Record::Raft(R::Restored { member: member(m), index, term, chain })
+    Record::Etcd(EtcdRecord::Raft(R::Restored { member: member(m), index, term, chain }))
 }
 
 fn wiped(m: u8) -> Record {
-    Record::Raft(R::Wiped { member: member(m) })
+    Record::Etcd(EtcdRecord::Raft(R::Wiped { member: member(m) }))
 }
 
 fn stops(m: u8, reason: StopReason) -> Record {
-    Record::MemberStopped { member: member(m), reason }
+    Record::Etcd(EtcdRecord::MemberStopped { member: member(m), reason })
 }
 
 /// Entry 11 of term 2 on the given members, committed and applied by them.
@@ -71,7 +71,7 @@ fn check(start: &[Record], rest: &[Record], expected: &[&str]) {
 
 #[test]
 fn one_leader_per_term() {
-    let elected = |m, term| Record::Elected { member: member(m), term };
+    let elected = |m, term| Record::Etcd(EtcdRecord::Elected { member: member(m), term });
     check(&[], &[led(0, 2, 10), elected(0, 2), led(1, 3, 10), elected(1, 3)], &[]);
     check(&[], &[elected(0, 2), elected(1, 2)], &["election safety"]);
     check(&[], &[led(0, 2, 10), led(1, 2, 10)], &["election safety"]);
@@ -140,7 +140,7 @@ fn a_commit_needs_a_majority() {
     check(&[], &[append(0, 11, 2, 1), commit(0, 2, 11)], &["durability"]);
     check(&[], &[append(0, 11, 2, 1), append(2, 11, 2, 1), commit(0, 2, 11)], &[]);
     // With a fourth voter three are needed.
-    let added = Record::Membership { change: MemberChange::Add(member(3)), refused: None };
+    let added = Record::Etcd(EtcdRecord::Membership { change: MemberChange::Add(member(3)), refused: None });
     let two = [append(0, 11, 2, 1), append(2, 11, 2, 1), commit(0, 2, 11)];
     check(&[added], &two, &["durability"]);
 }
@@ -161,11 +161,11 @@ fn lost_disks_excuse_as_many_copies_as_they_held() {
     check(&start, &[wiped(1)], &[]);
     check(&start, &[wiped(1), wiped(0)], &[]);
     check(&start, &[wiped(1), truncate(0, 11), truncate(2, 11)], &["durability"]);
-    let lost = Record::DataLost { cluster: CLUSTER, entries: 1 };
+    let lost = Record::Etcd(EtcdRecord::DataLost { cluster: CLUSTER, entries: 1 });
     check(&start, &[wiped(1), wiped(0), wiped(2), lost.clone()], &[]);
     check(&start, &[wiped(1), lost], &["durability"]);
     // The lost one is removed and a new member takes its place with a snapshot.
-    let change = |change| Record::Membership { change, refused: None };
+    let change = |change| Record::Etcd(EtcdRecord::Membership { change, refused: None });
     let replaced = [
         wiped(1),
         change(MemberChange::Remove(member(1))),
@@ -182,7 +182,7 @@ fn lost_disks_excuse_as_many_copies_as_they_held() {
 
 #[test]
 fn one_process_per_member() {
-    let starts = |m| Record::MemberStarted(member(m));
+    let starts = |m| Record::Etcd(EtcdRecord::MemberStarted(member(m)));
     check(&[starts(0)], &[starts(1), stops(0, StopReason::Killed), starts(0)], &[]);
     check(&[starts(0)], &[starts(0)], &["one process per member"]);
 }

@@ -114,12 +114,12 @@ const PODS: u32 = 24;
 impl ClusterCtx<'_> {
     /// Queues an event of this plane.
     pub fn schedule(&mut self, at: Time, event: KubeEvent) {
-        self.fx.schedule.push((at, Event::Kube(self.cluster, event)));
+        self.fx.out.schedule.push((at, Event::Kube(self.cluster, event)));
     }
 
     /// Tells something of this plane.
     pub fn record(&mut self, record: KubeRecord) {
-        self.fx.record(Record::Kube(self.cluster, record));
+        self.fx.out.records.push(Record::Kube(self.cluster, record));
     }
 
     /// A stream of draws for something of this plane.

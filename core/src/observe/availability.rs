@@ -18,7 +18,7 @@
 //! Every service counts as there at the start unless the engine says otherwise at time zero. An outage is the interval between two
 //! changes; one that lasts no time is none. An outage not over at the end of the run ends there and says so.
 //!
-//! The engine judges and says so with [`Record::Availability`]; this observer adds up the intervals, and
+//! The engine judges and says so with [`EtcdRecord::Availability`]; this observer adds up the intervals, and
 //! [`causes`](super::causes) finds the reasons.
 
 use std::sync::Arc;
@@ -27,7 +27,7 @@ use super::Observer;
 use super::causes::{Causes, Outage};
 use crate::ids::EtcdId;
 use crate::kernel::time::{Duration, Time};
-use crate::record::{Record, Service};
+use crate::record::{EtcdRecord, Record, Service};
 use crate::report::{OutageKind, OutageReport, length, seconds};
 use crate::scenario::Scenario;
 
@@ -97,7 +97,7 @@ impl Availability {
 impl Observer for Availability {
     fn record(&mut self, at: Time, record: &Record) {
         self.causes.record(at, record);
-        if let Record::Availability { cluster, service, up } = record {
+        if let Record::Etcd(EtcdRecord::Availability { cluster, service, up }) = record {
             self.change(at, *cluster, *service, *up);
             self.causes.forget(self.earliest_open().unwrap_or(at));
         }

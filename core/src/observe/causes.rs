@@ -24,7 +24,7 @@ use crate::ids::{EtcdId, MemberId, SeedId, ZoneId};
 use crate::kernel::time::{Duration, Time};
 use crate::kube::record::KubeRecord;
 use crate::kube::spec::gardener::{FailureTolerance, Hosted};
-use crate::record::{Record, RefuseReason, Service, StepDownReason, StopReason};
+use crate::record::{EtcdRecord, Record, RefuseReason, Service, StepDownReason, StopReason};
 use crate::scenario::{ActiveFault, Fault, FaultTarget, MemberChange, Scenario};
 
 /// What happened up to this long before an outage may be its cause.
@@ -175,7 +175,7 @@ impl Causes {
     fn of_cluster(&mut self, at: Time, id: EtcdId, record: &Record) {
         let cluster = &mut self.clusters[id.0 as usize];
         match record {
-            Record::MemberStarted(member) => {
+            Record::Etcd(EtcdRecord::MemberStarted(member)) => {
                 let index = member.index as usize;
                 cluster.wiped[index] = None;
                 let had_stopped = std::mem::take(&mut cluster.stopped[index]);
@@ -184,10 +184,10 @@ impl Causes {
                     self.happened(at, id, Incident::Serves(*member));
                 }
             }
-            Record::MemberRefused { member, reason: RefuseReason::LostData } => {
+            Record::Etcd(EtcdRecord::MemberRefused { member, reason: RefuseReason::LostData }) => {
                 cluster.wiped[member.index as usize].get_or_insert(at);
             }
-            Record::MemberStopped { member, reason } => {
+            Record::Etcd(EtcdRecord::MemberStopped { member, reason }) => {
                 cluster.up[member.index as usize] = false;
                 cluster.stopped[member.index as usize] = true;
                 let led = cluster.leader.take_if(|l| l == member).is_some();
@@ -198,26 +198,26 @@ impl Causes {
                     self.happened(at, id, Incident::LeaderGone(*member, *reason));
                 }
             }
-            Record::MemberMoved { member, zone } => cluster.zones[member.index as usize] = *zone,
-            Record::Elected { member, .. } => {
+            Record::Etcd(EtcdRecord::MemberMoved { member, zone }) => cluster.zones[member.index as usize] = *zone,
+            Record::Etcd(EtcdRecord::Elected { member, .. }) => {
                 let before = cluster.leader.replace(*member).filter(|before| before != member);
                 self.happened(at, id, Incident::Elected(*member, before));
             }
-            Record::SteppedDown { member, reason, .. } if cluster.leader == Some(*member) => {
+            Record::Etcd(EtcdRecord::SteppedDown { member, reason, .. }) if cluster.leader == Some(*member) => {
                 cluster.leader = None;
                 self.happened(at, id, Incident::SteppedDown(*member, *reason));
             }
-            Record::SteppedDown { member, reason: StepDownReason::HigherTerm, .. } => {
+            Record::Etcd(EtcdRecord::SteppedDown { member, reason: StepDownReason::HigherTerm, .. }) => {
                 self.happened(at, id, Incident::Deposed(*member));
             }
-            Record::Membership { change, refused: None } => {
+            Record::Etcd(EtcdRecord::Membership { change, refused: None }) => {
                 cluster.voters.record(record);
                 if let MemberChange::Remove(member) = change {
                     cluster.wiped[member.index as usize] = None;
                 }
                 self.happened(at, id, Incident::Applied(*change));
             }
-            Record::Availability { service: Service::Quorum, up, .. } => {
+            Record::Etcd(EtcdRecord::Availability { service: Service::Quorum, up, .. }) => {
                 self.happened(at, id, if *up { Incident::QuorumRecovered } else { Incident::QuorumLost });
             }
             _ => {}

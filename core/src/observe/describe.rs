@@ -3,11 +3,14 @@
 use std::sync::Arc;
 
 use super::faults::Faults;
-use super::{Observer, text};
+use super::{Observer, passive};
 use crate::ids::FaultId;
 use crate::kernel::time::Time;
-use crate::record::{RaftRecord, Record, RefuseReason, RequestResult, Service, StepDownReason, StopReason};
+use crate::record::{
+    ClientRecord, EtcdRecord, RaftRecord, Record, RefuseReason, RequestResult, Service, StepDownReason, StopReason,
+};
 use crate::report::{Consistency, OpKind};
+use crate::scenario::text;
 use crate::scenario::{Fault, MemberChange, Op, Scenario};
 
 /// Tells records one after the other, and so knows what a fault was when it ends.
@@ -45,7 +48,7 @@ impl RecordDescriber {
 
     /// One line of a trace: time in seconds (nine decimals), a tab, the record in words. `None` for what is inside raft.
     pub fn line(&mut self, at: Time, record: &Record) -> Option<String> {
-        if matches!(record, Record::Raft(_)) {
+        if matches!(record, Record::Etcd(EtcdRecord::Raft(_))) {
             return None;
         }
         let ns = at.as_nanos();
@@ -63,15 +66,19 @@ pub fn describe(record: &Record, scenario: &Scenario) -> String {
             let node = &scenario.nodes[node.0 as usize].name;
             if *up { format!("node {node} has power") } else { format!("node {node} has no power") }
         }
-        Record::MemberStarted(member) => format!("{} serves", name(*member)),
-        Record::MemberStopped { member, reason } => format!("{} is gone: {}", name(*member), stopped(*reason)),
-        Record::MemberRefused { member, reason } => format!("{} does not start: {}", name(*member), refused(*reason)),
-        Record::Campaign { member, term, pre_vote: true } => {
+        Record::Etcd(EtcdRecord::MemberStarted(member)) => format!("{} serves", name(*member)),
+        Record::Etcd(EtcdRecord::MemberStopped { member, reason }) => format!("{} is gone: {}", name(*member), stopped(*reason)),
+        Record::Etcd(EtcdRecord::MemberRefused { member, reason }) => {
+            format!("{} does not start: {}", name(*member), refused(*reason))
+        }
+        Record::Etcd(EtcdRecord::Campaign { member, term, pre_vote: true }) => {
             format!("{} asks whether it would win term {term}", name(*member))
         }
-        Record::Campaign { member, term, pre_vote: false } => format!("{} asks for votes in term {term}", name(*member)),
-        Record::Elected { member, term } => format!("{} is elected in term {term}", name(*member)),
-        Record::SteppedDown { member, term, reason } => {
+        Record::Etcd(EtcdRecord::Campaign { member, term, pre_vote: false }) => {
+            format!("{} asks for votes in term {term}", name(*member))
+        }
+        Record::Etcd(EtcdRecord::Elected { member, term }) => format!("{} is elected in term {term}", name(*member)),
+        Record::Etcd(EtcdRecord::SteppedDown { member, term, reason }) => {
             let why = match reason {
                 StepDownReason::HigherTerm => "it heard of a higher term",
                 StepDownReason::QuorumInactive => "no majority answers",
@@ -79,31 +86,31 @@ pub fn describe(record: &Record, scenario: &Scenario) -> String {
             };
             format!("{} steps down as leader of term {term}: {why}", name(*member))
         }
-        Record::LeaderSeen { member, term, leader: None } => {
+        Record::Etcd(EtcdRecord::LeaderSeen { member, term, leader: None }) => {
             format!("{} knows no leader (term {term})", name(*member))
         }
-        Record::LeaderSeen { member, term, leader: Some(leader) } => {
+        Record::Etcd(EtcdRecord::LeaderSeen { member, term, leader: Some(leader) }) => {
             let leader = crate::ids::MemberId { cluster: member.cluster, index: *leader };
             format!("{} follows {} (term {term})", name(*member), name(leader))
         }
-        Record::PeerLost { from, to } => format!("{} hears nothing from {} any more", name(*to), name(*from)),
-        Record::PeerFound { from, to } => format!("{} hears {} again", name(*to), name(*from)),
-        Record::SnapshotStarted { from, to, bytes } => {
+        Record::Etcd(EtcdRecord::PeerLost { from, to }) => format!("{} hears nothing from {} any more", name(*to), name(*from)),
+        Record::Etcd(EtcdRecord::PeerFound { from, to }) => format!("{} hears {} again", name(*to), name(*from)),
+        Record::Etcd(EtcdRecord::SnapshotStarted { from, to, bytes }) => {
             format!("{} sends its database to {} ({})", name(*from), name(*to), text::bytes(*bytes))
         }
-        Record::SnapshotFinished { from, to, ok } => {
+        Record::Etcd(EtcdRecord::SnapshotFinished { from, to, ok }) => {
             let how = if *ok { "has restored" } else { "did not get" };
             format!("{} {how} the database of {}", name(*to), name(*from))
         }
-        Record::CaughtUp { member, entries, duration } => {
+        Record::Etcd(EtcdRecord::CaughtUp { member, entries, duration }) => {
             let took = text::duration(*duration);
             format!("{} has caught up ({entries} entries) {took} after its start", name(*member))
         }
-        Record::Membership { change, refused: None } => format!("done: {}", describe_change(*change, scenario)),
-        Record::Membership { change, refused: Some(why) } => {
+        Record::Etcd(EtcdRecord::Membership { change, refused: None }) => format!("done: {}", describe_change(*change, scenario)),
+        Record::Etcd(EtcdRecord::Membership { change, refused: Some(why) }) => {
             format!("refused: {} ({why})", describe_change(*change, scenario))
         }
-        Record::Request { client, op, member, latency, result, .. } => {
+        Record::Client(ClientRecord::Request { client, op, member, latency, result, .. }) => {
             let client = &scenario.client(*client).name;
             let (op, took) = (text::op(*op), text::duration(*latency));
             let result = match result {
@@ -115,23 +122,23 @@ pub fn describe(record: &Record, scenario: &Scenario) -> String {
             };
             format!("{client}: {op} at {}: {result} after {took}", name(*member))
         }
-        Record::ConnectedVoters { cluster, connected, voters } => {
+        Record::Etcd(EtcdRecord::ConnectedVoters { cluster, connected, voters }) => {
             let cluster = &scenario.etcd[cluster.0 as usize].name;
             format!("{cluster}: {connected} of {voters} voters reach each other")
         }
-        Record::Availability { cluster, service, up } => {
+        Record::Etcd(EtcdRecord::Availability { cluster, service, up }) => {
             let cluster = &scenario.etcd[cluster.0 as usize].name;
             format!("{cluster}: {} {}", describe_service(*service), if *up { "available" } else { "not available" })
         }
-        Record::DataLost { cluster, entries } => {
+        Record::Etcd(EtcdRecord::DataLost { cluster, entries }) => {
             format!("{}: {} committed entries are lost", scenario.etcd[cluster.0 as usize].name, text::count(*entries))
         }
         Record::Kube(cluster, fact) => fact.describe(&scenario.kube.clusters[cluster.0 as usize], scenario),
-        Record::MemberMoved { member, zone } => {
+        Record::Etcd(EtcdRecord::MemberMoved { member, zone }) => {
             format!("{} is to run in {}", name(*member), scenario.zones[zone.0 as usize].name)
         }
-        Record::Raft(raft) => describe_raft(*raft, scenario),
-        Record::Passive(cluster, fact) => fact.describe(*cluster, scenario),
+        Record::Etcd(EtcdRecord::Raft(raft)) => describe_raft(*raft, scenario),
+        Record::Etcd(EtcdRecord::Passive(cluster, fact)) => passive::describe(*fact, *cluster, scenario),
     }
 }
 

@@ -1,18 +1,19 @@
 //! The recovery point: committed data that faults destroyed.
 //!
 //! An entry is lost when it was committed and no remaining volume of any member holds it; the engine says so
-//! ([`Record::DataLost`]). A cluster whose majority keeps its disks never loses one: that is an
+//! ([`EtcdRecord::DataLost`]). A cluster whose majority keeps its disks never loses one: that is an
 //! [invariant](crate::invariant), not a hope. An active-passive cluster does: whoever takes over goes on with what it has, and what was
 //! committed beyond is gone ([`PassiveRecord::Forked`]).
 
 use std::sync::Arc;
 
-use super::{Observer, text};
+use super::Observer;
 use crate::etcd::passive::PassiveRecord;
 use crate::ids::{EtcdId, MemberId};
 use crate::kernel::time::Time;
-use crate::record::Record;
+use crate::record::{EtcdRecord, Record};
 use crate::report::{LossReport, RpoReport, seconds};
+use crate::scenario::text;
 use crate::scenario::{Fault, Scenario};
 
 /// Collects losses.
@@ -51,7 +52,7 @@ impl Observer for Durability {
             Record::FaultStarted(active) if matches!(active.fault, Fault::VolumeLost(_)) => {
                 self.volumes_lost.push(text::began(&active.fault, &self.scenario));
             }
-            Record::DataLost { cluster, entries } => {
+            Record::Etcd(EtcdRecord::DataLost { cluster, entries }) => {
                 let mut faults = self.volumes_lost.clone();
                 faults.dedup();
                 let early = self.scenario.etcd[cluster.0 as usize].options.answers_before_sync;
@@ -62,7 +63,7 @@ impl Observer for Durability {
                 };
                 self.lost(at, *cluster, *entries, cause);
             }
-            Record::Passive(cluster, PassiveRecord::Forked { member, lost: entries, .. }) if *entries > 0 => {
+            Record::Etcd(EtcdRecord::Passive(cluster, PassiveRecord::Forked { member, lost: entries, .. })) if *entries > 0 => {
                 let spec = &self.scenario.etcd[cluster.0 as usize];
                 let how = match spec.passive.as_ref().map(|passive| passive.backup.is_some()) {
                     Some(true) => "took over with what the backup bucket held",
@@ -71,7 +72,7 @@ impl Observer for Durability {
                 };
                 self.lost(at, *cluster, *entries, format!("{} {how}", self.name(*cluster, *member)));
             }
-            Record::Passive(cluster, PassiveRecord::Discarded { member, lost: entries }) if *entries > 0 => {
+            Record::Etcd(EtcdRecord::Passive(cluster, PassiveRecord::Discarded { member, lost: entries })) if *entries > 0 => {
                 let cause = format!("{} had served on while another took over", self.name(*cluster, *member));
                 self.lost(at, *cluster, *entries, cause);
             }
@@ -95,7 +96,7 @@ mod tests {
             let (ms, record) = fault(id, 1_000, Fault::VolumeLost(FaultTarget::Named(VolumeId(volume))));
             durability.record(at(ms), &record);
         }
-        durability.record(at(2_000), &Record::DataLost { cluster: CLUSTER, entries: 12 });
+        durability.record(at(2_000), &Record::Etcd(EtcdRecord::DataLost { cluster: CLUSTER, entries: 12 }));
         let rpo = durability.rpo(CLUSTER);
         assert_eq!(rpo.lost_entries, 12);
         assert_eq!(rpo.events[0].cause, "disk of etcd-main-1 was lost and disk of etcd-main-2 was lost");

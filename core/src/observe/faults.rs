@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::{Observer, text};
+use super::Observer;
 use crate::ids::{FaultId, ZoneId};
 use crate::kernel::time::Time;
 use crate::record::Record;
 use crate::report::{FaultReport, seconds};
+use crate::scenario::text;
 use crate::scenario::{ActiveFault, Fault, Scenario};
 
 /// Collects faults.

@@ -6,7 +6,7 @@
 //! 2. it has not stepped down, and
 //! 3. once a majority of the voters (itself included) has followed it, a majority still does.
 //!
-//! An **election** ends when a member wins ([`Record::Elected`]). It began at the earlier of: the moment since which the cluster had no
+//! An **election** ends when a member wins ([`EtcdRecord::Elected`]). It began at the earlier of: the moment since which the cluster had no
 //! acknowledged leader (the start of the run, where it starts without one), and the winner's first question of the round that it won
 //! (its pre-vote, or its campaign where there was no pre-vote). The second is what counts when a leader hands over: the old one is
 //! acknowledged until the new one has won. Rounds that make nobody leader are no elections; their time is part of the next.
@@ -19,7 +19,7 @@ use super::Observer;
 use super::voters::{Voters, cluster_of};
 use crate::ids::{EtcdId, MemberId, ZoneId};
 use crate::kernel::time::Time;
-use crate::record::Record;
+use crate::record::{EtcdRecord, Record};
 use crate::report::{ElectionReport, LeaderReport, TermReport, seconds};
 use crate::scenario::Scenario;
 
@@ -221,19 +221,19 @@ impl EtcdLeaders {
 
     fn record(&mut self, at: Time, record: &Record) {
         match record {
-            Record::MemberStopped { member, .. } => {
+            Record::Etcd(EtcdRecord::MemberStopped { member, .. }) => {
                 self.leads_no_more(at, member.index);
                 self.rounds[member.index as usize] = None;
                 self.sees(at, member.index, None);
             }
-            Record::Campaign { member, term, pre_vote } => {
+            Record::Etcd(EtcdRecord::Campaign { member, term, pre_vote }) => {
                 self.campaigns(at, member.index, *pre_vote);
                 if !pre_vote {
                     self.saw_term(at, *term);
                 }
             }
-            Record::Elected { member, term } => self.elected(at, member.index, *term),
-            Record::SteppedDown { member, term, .. } => {
+            Record::Etcd(EtcdRecord::Elected { member, term }) => self.elected(at, member.index, *term),
+            Record::Etcd(EtcdRecord::SteppedDown { member, term, .. }) => {
                 if let Some(first) = self.leaderships.first_mut().filter(|r| r.leader == member.index) {
                     first.term.get_or_insert(*term);
                 }
@@ -242,12 +242,12 @@ impl EtcdLeaders {
                     self.sees(at, member.index, None);
                 }
             }
-            Record::LeaderSeen { member, term, leader } => {
+            Record::Etcd(EtcdRecord::LeaderSeen { member, term, leader }) => {
                 self.saw_term(at, *term);
                 self.sees(at, member.index, *leader);
             }
-            Record::Membership { .. } => self.voters.record(record),
-            Record::MemberMoved { member, zone } => self.zones[member.index as usize] = *zone,
+            Record::Etcd(EtcdRecord::Membership { .. }) => self.voters.record(record),
+            Record::Etcd(EtcdRecord::MemberMoved { member, zone }) => self.zones[member.index as usize] = *zone,
             _ => {}
         }
     }
@@ -282,20 +282,20 @@ mod tests {
     }
 
     fn campaign(m: u8, term: u64, pre_vote: bool) -> Record {
-        Record::Campaign { member: member(m), term, pre_vote }
+        Record::Etcd(EtcdRecord::Campaign { member: member(m), term, pre_vote })
     }
 
     fn sees(m: u8, term: u64, leader: Option<u8>) -> Record {
-        Record::LeaderSeen { member: member(m), term, leader }
+        Record::Etcd(EtcdRecord::LeaderSeen { member: member(m), term, leader })
     }
 
     fn elected(m: u8, term: u64) -> Record {
-        Record::Elected { member: member(m), term }
+        Record::Etcd(EtcdRecord::Elected { member: member(m), term })
     }
 
     #[test]
     fn a_dead_leader_starts_the_election_when_it_dies() {
-        let stopped = Record::MemberStopped { member: member(0), reason: StopReason::PowerLost };
+        let stopped = Record::Etcd(EtcdRecord::MemberStopped { member: member(0), reason: StopReason::PowerLost });
         let leaders = leaders(
             Some(0),
             &[
@@ -319,7 +319,8 @@ mod tests {
 
     #[test]
     fn a_leader_cut_off_is_acknowledged_until_it_steps_down_or_loses_its_majority() {
-        let stepped = Record::SteppedDown { member: member(0), term: 2, reason: StepDownReason::QuorumInactive };
+        let stepped =
+            Record::Etcd(EtcdRecord::SteppedDown { member: member(0), term: 2, reason: StepDownReason::QuorumInactive });
         let by_step = leaders(
             Some(0),
             &[(11_100, sees(1, 2, None)), (11_400, stepped.clone()), (11_500, sees(2, 2, None)), (11_900, elected(1, 3))],
@@ -337,7 +338,7 @@ mod tests {
 
     #[test]
     fn a_follower_cut_off_for_long_does_not_stretch_the_election_it_causes() {
-        let higher = Record::SteppedDown { member: member(0), term: 2, reason: StepDownReason::HigherTerm };
+        let higher = Record::Etcd(EtcdRecord::SteppedDown { member: member(0), term: 2, reason: StepDownReason::HigherTerm });
         let leaders = leaders(
             Some(0),
             &[
@@ -355,7 +356,7 @@ mod tests {
 
     #[test]
     fn handing_over_counts_from_the_new_leaders_campaign() {
-        let higher = Record::SteppedDown { member: member(0), term: 2, reason: StepDownReason::HigherTerm };
+        let higher = Record::Etcd(EtcdRecord::SteppedDown { member: member(0), term: 2, reason: StepDownReason::HigherTerm });
         let leaders = leaders(Some(0), &[(5_000, campaign(1, 3, false)), (5_001, higher), (5_003, elected(1, 3))]);
         assert_eq!(elections(&leaders), [(5.0, 5.003, 3, "etcd-main-1".to_owned())]);
     }

@@ -25,12 +25,12 @@ pub mod durability;
 pub mod faults;
 pub mod kube;
 pub mod leaders;
+mod passive;
 pub mod repair;
 pub mod requests;
 pub mod story;
 pub mod subject;
 pub mod switchovers;
-pub mod text;
 pub mod tolerance;
 pub mod trace;
 pub mod traffic;
@@ -41,7 +41,7 @@ use std::sync::Arc;
 
 use crate::kernel::time::Time;
 use crate::kube::record::KubeRecord;
-use crate::record::Record;
+use crate::record::{ClientRecord, Record};
 use crate::scenario::Scenario;
 
 /// Reads the records of a run, in order.
@@ -103,7 +103,7 @@ impl Observer for Observers {
     fn record(&mut self, at: Time, record: &Record) {
         self.trace.record(at, record);
         // Most records of a busy run are requests: the others need not look at them.
-        if matches!(record, Record::Request { .. }) {
+        if matches!(record, Record::Client(ClientRecord::Request { .. })) {
             self.requests.record(at, record);
             return;
         }

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
+use super::Observer;
 use super::describe::describe_change;
-use super::{Observer, text};
 use crate::ids::{EtcdId, MemberId};
 use crate::kernel::time::Time;
-use crate::record::Record;
+use crate::record::{EtcdRecord, Record};
 use crate::report::{CatchUpReport, MembershipReport, SnapshotReport, length, seconds};
+use crate::scenario::text;
 use crate::scenario::{MemberChange, Scenario};
 
 /// Collects repairs.
@@ -61,21 +62,21 @@ impl Repair {
 impl Observer for Repair {
     fn record(&mut self, at: Time, record: &Record) {
         match record {
-            Record::SnapshotStarted { from, to, bytes } => {
+            Record::Etcd(EtcdRecord::SnapshotStarted { from, to, bytes }) => {
                 self.snapshots.push(Transfer { from: *from, to: *to, bytes: *bytes, began: at, ended: None });
             }
-            Record::SnapshotFinished { from, to, ok } => {
+            Record::Etcd(EtcdRecord::SnapshotFinished { from, to, ok }) => {
                 let open = |t: &&mut Transfer| t.from == *from && t.to == *to && t.ended.is_none();
                 if let Some(transfer) = self.snapshots.iter_mut().rev().find(open) {
                     transfer.ended = Some((at, *ok));
                 }
             }
-            Record::CaughtUp { member, entries, duration } => {
+            Record::Etcd(EtcdRecord::CaughtUp { member, entries, duration }) => {
                 let name = text::member(&self.scenario, *member).to_owned();
                 let row = CatchUpReport { member: name, at_s: seconds(at), entries: *entries, took_s: length(*duration) };
                 self.catch_up.push((member.cluster, row));
             }
-            Record::Membership { change, refused } => {
+            Record::Etcd(EtcdRecord::Membership { change, refused }) => {
                 let (MemberChange::Add(m) | MemberChange::Remove(m) | MemberChange::Promote(m)) = *change;
                 let change = describe_change(*change, &self.scenario);
                 let row = MembershipReport { at_s: seconds(at), change, refused: refused.map(str::to_owned) };
@@ -98,12 +99,15 @@ mod tests {
         let scenario = Arc::new(three_zones());
         let mut repair = Repair::new(&scenario);
         let (from, to) = (member(0), member(2));
-        repair.record(at(1_000), &Record::SnapshotStarted { from, to, bytes: 5 });
-        repair.record(at(3_000), &Record::SnapshotFinished { from, to, ok: true });
-        repair.record(at(4_000), &Record::SnapshotStarted { from, to, bytes: 6 });
-        repair.record(at(5_000), &Record::CaughtUp { member: to, entries: 9, duration: Duration::from_millis(1_500) });
+        repair.record(at(1_000), &Record::Etcd(EtcdRecord::SnapshotStarted { from, to, bytes: 5 }));
+        repair.record(at(3_000), &Record::Etcd(EtcdRecord::SnapshotFinished { from, to, ok: true }));
+        repair.record(at(4_000), &Record::Etcd(EtcdRecord::SnapshotStarted { from, to, bytes: 6 }));
+        repair.record(
+            at(5_000),
+            &Record::Etcd(EtcdRecord::CaughtUp { member: to, entries: 9, duration: Duration::from_millis(1_500) }),
+        );
         let refused = Some("etcdserver: unhealthy cluster");
-        repair.record(at(6_000), &Record::Membership { change: MemberChange::Remove(member(1)), refused });
+        repair.record(at(6_000), &Record::Etcd(EtcdRecord::Membership { change: MemberChange::Remove(member(1)), refused }));
         let rows = repair.snapshots(CLUSTER, at(9_000));
         assert_eq!((rows[0].to_s, rows[0].ok, rows[1].to_s, rows[1].ok), (3.0, true, 9.0, false));
         assert_eq!(repair.catch_up(CLUSTER)[0].took_s, 1.5);

@@ -14,7 +14,7 @@ use super::describe::kind;
 use super::windows::Windows;
 use crate::ids::{ClientId, EtcdId, MemberId, ZoneId};
 use crate::kernel::time::{Duration, Time};
-use crate::record::{Record, RequestResult};
+use crate::record::{ClientRecord, Record, RequestResult};
 use crate::report::{Consistency, LatencyReport, OpKind, RequestCounts};
 use crate::scenario::{Op, Scenario, Target};
 
@@ -134,7 +134,7 @@ impl Requests {
 
 impl Observer for Requests {
     fn record(&mut self, at: Time, record: &Record) {
-        if let Record::Request { client, from, op, member, latency, result } = record {
+        if let Record::Client(ClientRecord::Request { client, from, op, member, latency, result }) = record {
             self.request(at, (*client, *from), *op, *member, *latency, *result);
         }
     }
@@ -179,7 +179,10 @@ mod tests {
         let mut ask = |c: u16, op, ms, result| {
             let latency = Duration::from_millis(ms);
             let (client, from) = (ClientId(c), ZoneId(0));
-            requests.record(Time::ZERO, &Record::Request { client, from, op, member: member(0), latency, result });
+            requests.record(
+                Time::ZERO,
+                &Record::Client(ClientRecord::Request { client, from, op, member: member(0), latency, result }),
+            );
         };
         let put = Op::Put { key_bytes: 16, value_bytes: 1024 };
         let range = Op::Range { linearizable: false, keys: 1, key_bytes: 16, value_bytes: 1024 };
@@ -213,7 +216,10 @@ mod tests {
             let latency = Duration::from_millis(ms);
             let (client, op, result) = (ClientId(client), Op::Put { key_bytes: 16, value_bytes: 1024 }, RequestResult::Ok);
             let from = scenario.client(client).zone;
-            requests.record(Time::ZERO, &Record::Request { client, from, op, member: member(0), latency, result });
+            requests.record(
+                Time::ZERO,
+                &Record::Client(ClientRecord::Request { client, from, op, member: member(0), latency, result }),
+            );
         }
         let rows: Vec<_> = requests.rows(CLUSTER).into_iter().map(|row| (row.from_zone, row.count, row.max_ms)).collect();
         let [near, far] = zones;

@@ -12,7 +12,7 @@ use super::describe::RecordDescriber;
 use super::subject::{Subject, subject};
 use crate::ids::MemberId;
 use crate::kernel::time::Time;
-use crate::record::Record;
+use crate::record::{EtcdRecord, Record};
 use crate::report::{StoryLine, seconds};
 use crate::scenario::Scenario;
 
@@ -51,11 +51,13 @@ impl Story {
     /// Whether a member asks for votes once more, and nothing has come of the last time.
     fn is_repeated_campaign(&mut self, record: &Record) -> bool {
         match record {
-            Record::Campaign { member, pre_vote, .. } => !self.campaigning.insert((*member, *pre_vote)),
-            Record::LeaderSeen { member, leader: Some(_), .. }
-            | Record::Elected { member, .. }
-            | Record::MemberStarted(member)
-            | Record::MemberStopped { member, .. } => {
+            Record::Etcd(EtcdRecord::Campaign { member, pre_vote, .. }) => !self.campaigning.insert((*member, *pre_vote)),
+            Record::Etcd(
+                EtcdRecord::LeaderSeen { member, leader: Some(_), .. }
+                | EtcdRecord::Elected { member, .. }
+                | EtcdRecord::MemberStarted(member)
+                | EtcdRecord::MemberStopped { member, .. },
+            ) => {
                 self.campaigning.retain(|(campaigner, _)| campaigner != member);
                 false
             }
@@ -100,9 +102,9 @@ mod tests {
         let mut story = Story::new(&Arc::new(three_zones()));
         let (ms, began) = fault(0, 1_000, Fault::ZonePower(FaultTarget::Named(ZoneId(0))));
         story.record(at(ms), &began);
-        story.record(at(1_500), &Record::LeaderSeen { member: member(1), term: 1, leader: None });
+        story.record(at(1_500), &Record::Etcd(EtcdRecord::LeaderSeen { member: member(1), term: 1, leader: None }));
         story.record(at(2_000), &Record::FaultEnded(FaultId(0)));
-        story.record(at(3_000), &Record::Elected { member: member(1), term: 2 });
+        story.record(at(3_000), &Record::Etcd(EtcdRecord::Elected { member: member(1), term: 2 }));
         let lines = story.lines();
         let told: Vec<_> = lines.iter().map(|l| (l.at_s, l.text.as_str(), l.kind, l.over)).collect();
         let (fault, election) = (StoryKind::Fault, StoryKind::Election);
@@ -120,9 +122,12 @@ mod tests {
     #[test]
     fn what_is_well_at_time_zero_is_not_told() {
         let mut story = Story::new(&Arc::new(three_zones()));
-        story.record(Time::ZERO, &Record::Elected { member: member(1), term: 1 });
-        story.record(Time::ZERO, &Record::SteppedDown { member: member(1), term: 1, reason: StepDownReason::HigherTerm });
-        story.record(at(1), &Record::Elected { member: member(2), term: 2 });
+        story.record(Time::ZERO, &Record::Etcd(EtcdRecord::Elected { member: member(1), term: 1 }));
+        story.record(
+            Time::ZERO,
+            &Record::Etcd(EtcdRecord::SteppedDown { member: member(1), term: 1, reason: StepDownReason::HigherTerm }),
+        );
+        story.record(at(1), &Record::Etcd(EtcdRecord::Elected { member: member(2), term: 2 }));
         let told: Vec<_> = story.lines().into_iter().map(|line| line.at_s).collect();
         assert_eq!(told, [0.0, 0.001]);
     }
@@ -130,11 +135,11 @@ mod tests {
     #[test]
     fn campaigns_in_vain_are_told_of_once() {
         let mut story = Story::new(&Arc::new(three_zones()));
-        let campaign = |term| Record::Campaign { member: member(1), term, pre_vote: false };
+        let campaign = |term| Record::Etcd(EtcdRecord::Campaign { member: member(1), term, pre_vote: false });
         for term in 2..9 {
             story.record(at(term * 1_000), &campaign(term));
         }
-        story.record(at(9_000), &Record::LeaderSeen { member: member(1), term: 9, leader: Some(0) });
+        story.record(at(9_000), &Record::Etcd(EtcdRecord::LeaderSeen { member: member(1), term: 9, leader: Some(0) }));
         story.record(at(10_000), &campaign(10));
         let told: Vec<_> = story.lines().into_iter().map(|line| line.text).collect();
         assert_eq!(told, ["etcd-main-1 asks for votes in term 2", "etcd-main-1 asks for votes in term 10"]);

@@ -10,7 +10,7 @@ use crate::kube::name::NodeName;
 use crate::kube::record::{KubeRecord, MachineFact, NodeFact, PodFact, Ready};
 use crate::kube::rule::zone_state::ZoneState;
 use crate::kube::spec::Task;
-use crate::record::Record;
+use crate::record::{ClientRecord, EtcdRecord, Record};
 use crate::report::StoryKind;
 use crate::scenario::{Fault, FaultTarget, MemberChange, Scenario};
 
@@ -42,33 +42,39 @@ pub fn subject(record: &Record, ended: Option<&Fault>, scenario: &Scenario) -> S
             let subject = ended.map(|ended| fault(ended, scenario)).unwrap_or_default();
             Subject { kind: Some(StoryKind::Fault), over: true, ..subject }
         }
-        Record::MemberStarted(member) => of(StoryKind::Member, &[*member], true),
-        Record::MemberStopped { member, .. } | Record::MemberRefused { member, .. } => of(StoryKind::Member, &[*member], false),
-        Record::Campaign { member, .. } | Record::SteppedDown { member, .. } => of(StoryKind::Election, &[*member], false),
-        Record::Elected { member, .. } => of(StoryKind::Election, &[*member], true),
-        Record::SnapshotStarted { from, to, .. } => of(StoryKind::Snapshot, &[*from, *to], false),
-        Record::SnapshotFinished { from, to, ok } => of(StoryKind::Snapshot, &[*from, *to], *ok),
-        Record::CaughtUp { member, .. } => of(StoryKind::Snapshot, &[*member], true),
-        Record::MemberMoved { member, .. } => of(StoryKind::Member, &[*member], false),
-        Record::Membership { change, refused } => {
+        Record::Etcd(EtcdRecord::MemberStarted(member)) => of(StoryKind::Member, &[*member], true),
+        Record::Etcd(EtcdRecord::MemberStopped { member, .. } | EtcdRecord::MemberRefused { member, .. }) => {
+            of(StoryKind::Member, &[*member], false)
+        }
+        Record::Etcd(EtcdRecord::Campaign { member, .. } | EtcdRecord::SteppedDown { member, .. }) => {
+            of(StoryKind::Election, &[*member], false)
+        }
+        Record::Etcd(EtcdRecord::Elected { member, .. }) => of(StoryKind::Election, &[*member], true),
+        Record::Etcd(EtcdRecord::SnapshotStarted { from, to, .. }) => of(StoryKind::Snapshot, &[*from, *to], false),
+        Record::Etcd(EtcdRecord::SnapshotFinished { from, to, ok }) => of(StoryKind::Snapshot, &[*from, *to], *ok),
+        Record::Etcd(EtcdRecord::CaughtUp { member, .. }) => of(StoryKind::Snapshot, &[*member], true),
+        Record::Etcd(EtcdRecord::MemberMoved { member, .. }) => of(StoryKind::Member, &[*member], false),
+        Record::Etcd(EtcdRecord::Membership { change, refused }) => {
             let (MemberChange::Add(member) | MemberChange::Remove(member) | MemberChange::Promote(member)) = *change;
             of(StoryKind::Membership, &[member], refused.is_none())
         }
-        Record::Availability { cluster: id, up, .. } => {
+        Record::Etcd(EtcdRecord::Availability { cluster: id, up, .. }) => {
             Subject { kind: Some(StoryKind::Availability), cluster: Some(cluster(*id)), about: Vec::new(), over: *up }
         }
-        Record::DataLost { cluster: id, .. } => {
+        Record::Etcd(EtcdRecord::DataLost { cluster: id, .. }) => {
             Subject { kind: Some(StoryKind::Loss), cluster: Some(cluster(*id)), about: Vec::new(), over: false }
         }
         Record::Kube(cluster, fact) => in_kube_cluster(*cluster, fact, scenario),
         Record::NodePower { .. }
-        | Record::LeaderSeen { .. }
-        | Record::PeerLost { .. }
-        | Record::PeerFound { .. }
-        | Record::Request { .. }
-        | Record::ConnectedVoters { .. }
-        | Record::Raft(_) => Subject::default(),
-        Record::Passive(id, fact) => {
+        | Record::Etcd(
+            EtcdRecord::LeaderSeen { .. }
+            | EtcdRecord::PeerLost { .. }
+            | EtcdRecord::PeerFound { .. }
+            | EtcdRecord::ConnectedVoters { .. }
+            | EtcdRecord::Raft(_),
+        )
+        | Record::Client(ClientRecord::Request { .. }) => Subject::default(),
+        Record::Etcd(EtcdRecord::Passive(id, fact)) => {
             passive(*id, *fact).map_or_else(Subject::default, |(kind, members, over)| of(kind, &members, over))
         }
     }

@@ -3,13 +3,14 @@
 
 use std::sync::Arc;
 
-use super::{Observer, text};
+use super::Observer;
 use crate::etcd::passive::PassiveRecord;
 use crate::ids::{EtcdId, MemberId};
 use crate::kernel::time::{Duration, Time};
-use crate::record::Record;
+use crate::record::{EtcdRecord, Record};
 use crate::report::{SwitchoverReport, length, seconds};
 use crate::scenario::Scenario;
+use crate::scenario::text;
 
 /// Collects switch-overs.
 #[derive(Clone, Debug)]
@@ -64,7 +65,7 @@ impl Switchovers {
 
 impl Observer for Switchovers {
     fn record(&mut self, at: Time, record: &Record) {
-        let Record::Passive(cluster, fact) = record else { return };
+        let Record::Etcd(EtcdRecord::Passive(cluster, fact)) = record else { return };
         match *fact {
             PassiveRecord::Detected { from, to, silent } => {
                 let silent = Time::from_nanos(at.as_nanos() - silent.as_nanos());
@@ -99,7 +100,7 @@ mod tests {
     #[test]
     fn each_switch_over_has_its_moments() {
         let mut switchovers = Switchovers::new(&Arc::new(three_zones()));
-        let fact = |fact| Record::Passive(CLUSTER, fact);
+        let fact = |fact| Record::Etcd(EtcdRecord::Passive(CLUSTER, fact));
         let silent = Duration::from_millis(3_000);
         switchovers.record(at(10_000), &fact(PassiveRecord::Detected { from: 0, to: 1, silent }));
         let row = &switchovers.rows(CLUSTER, at(11_000))[0];

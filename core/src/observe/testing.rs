@@ -1,97 +1,10 @@
-//! A small scenario and shorthand for hand-written record streams.
+//! Shorthand for hand-written record streams.
 
-use crate::etcd::options::EtcdOptions;
-use crate::ids::{EtcdId, FaultId, MemberId, NodeId, VolumeId, ZoneId};
-use crate::kernel::dist::Latency;
-use crate::kernel::time::{Duration, Time};
-use crate::kube::spec::KubeModel;
-use crate::record::{Record, Service};
-use crate::scenario::prices::Prices;
-use crate::scenario::{
-    ActiveFault, Client, Disk, EtcdClusterSpec, Fault, Load, Member, Network, Node, Op, Path, Probe, Scenario, Target, Volume,
-    Zone,
-};
+use crate::ids::FaultId;
+use crate::record::{EtcdRecord, Record, Service};
+use crate::scenario::{ActiveFault, Fault};
 
-/// The only cluster.
-pub(crate) const CLUSTER: EtcdId = EtcdId(0);
-
-/// Member `index` of the only cluster.
-pub(crate) fn member(index: u8) -> MemberId {
-    MemberId { cluster: CLUSTER, index }
-}
-
-/// `ms` milliseconds after the start.
-pub(crate) fn at(ms: u64) -> Time {
-    Time::ZERO + Duration::from_millis(ms)
-}
-
-/// Three zones `z-a`, `z-b`, `z-c`, in each a node `node-*` with a member `etcd-main-*`; the first leads. Ten minutes.
-pub(crate) fn three_zones() -> Scenario {
-    let names = ["a", "b", "c"];
-    let path = Path { delay: Duration::from_micros(500), jitter: Latency::NONE, loss: 0.0, bytes_per_s: 1 << 30 };
-    let disk = Disk { fsync: Latency::Constant(Duration::from_millis(1)), bytes_per_s: 1 << 30, iops: None };
-    let per_zone = |f: &dyn Fn(u16) -> Member| (0..3).map(f).collect();
-    Scenario {
-        name: "test".into(),
-        title: "Test".into(),
-        description: String::new(),
-        seed: 1,
-        duration: Duration::from_secs(600),
-        regions: vec!["z".into()],
-        zones: names.iter().map(|n| Zone { name: format!("z-{n}"), region: 0 }).collect(),
-        nodes: (0..3).map(|i| Node { name: format!("node-{}", names[i as usize]), zone: ZoneId(i) }).collect(),
-        volumes: (0..3).map(|i| Volume { name: format!("vol-{i}"), zone: ZoneId(i), disk: disk.clone() }).collect(),
-        network: Network { paths: vec![path.clone(); 9], same_host: path, tls: true, certificate_bytes: 850 },
-        etcd: vec![EtcdClusterSpec {
-            name: "etcd-main".into(),
-            options: EtcdOptions::default(),
-            initial_leader: Some(0),
-            revision: 0,
-            database_bytes: 0,
-            managed: false,
-            passive: None,
-            members: per_zone(&|i| Member {
-                name: format!("etcd-main-{i}"),
-                node: NodeId(i),
-                volume: VolumeId(i),
-                learner: false,
-                initial: true,
-                behind: None,
-            }),
-        }],
-        kube: KubeModel::default(),
-        prices: Prices::default(),
-        clients: Vec::new(),
-        faults: Vec::new(),
-        random_faults: Vec::new(),
-        operations: Vec::new(),
-        probe: Probe { from: None, deadline: Duration::from_secs(1) },
-        expect: Vec::new(),
-        observe_at: Vec::new(),
-        inputs: Vec::new(),
-        contradictions: Vec::new(),
-    }
-}
-
-/// A client in the first zone.
-pub(crate) fn client(name: &str, target: Target) -> Client {
-    Client {
-        name: name.into(),
-        etcd: CLUSTER,
-        zone: ZoneId(0),
-        node: None,
-        op: Op::Watch,
-        target,
-        load: Load::Closed { connections: 1 },
-        requests: None,
-        process: None,
-        timeout: Duration::from_secs(7),
-        retries: 1,
-        start: Time::ZERO,
-        stop: Time::MAX,
-        server: None,
-    }
-}
+pub(crate) use crate::scenario::testing::{CLUSTER, at, client, member, three_zones};
 
 /// A fault starts.
 pub(crate) fn fault(id: u32, ms: u64, fault: Fault) -> (u64, Record) {
@@ -100,5 +13,5 @@ pub(crate) fn fault(id: u32, ms: u64, fault: Fault) -> (u64, Record) {
 
 /// A service goes or comes.
 pub(crate) fn service(ms: u64, service: Service, up: bool) -> (u64, Record) {
-    (ms, Record::Availability { cluster: CLUSTER, service, up })
+    (ms, Record::Etcd(EtcdRecord::Availability { cluster: CLUSTER, service, up }))
 }

@@ -1,6 +1,6 @@
 //! How many more members a cluster can lose before it loses its quorum, over time.
 //!
-//! Counted are voters that run and reach each other in both directions ([`Record::ConnectedVoters`]): a member that is cut off protects
+//! Counted are voters that run and reach each other in both directions ([`EtcdRecord::ConnectedVoters`]): a member that is cut off protects
 //! nobody. What is left is their number less a majority of all voters; at zero one more failure stops all writes, and below zero they
 //! have stopped.
 //!
@@ -12,7 +12,7 @@ use super::Observer;
 use crate::etcd::passive::PassiveRecord;
 use crate::ids::EtcdId;
 use crate::kernel::time::{Duration, Time};
-use crate::record::Record;
+use crate::record::{EtcdRecord, Record};
 use crate::report::{ToleranceReport, seconds};
 
 /// Rows kept of a cluster; a run of years under random faults has more.
@@ -57,12 +57,12 @@ impl Tolerance {
 impl Observer for Tolerance {
     fn record(&mut self, at: Time, record: &Record) {
         let cluster = match *record {
-            Record::ConnectedVoters { cluster, connected, voters } => {
+            Record::Etcd(EtcdRecord::ConnectedVoters { cluster, connected, voters }) => {
                 let cluster = &mut self.clusters[cluster.0 as usize];
                 (cluster.connected, cluster.voters) = (connected, voters);
                 cluster
             }
-            Record::Passive(cluster, PassiveRecord::Ready { ready, .. }) => {
+            Record::Etcd(EtcdRecord::Passive(cluster, PassiveRecord::Ready { ready, .. })) => {
                 let cluster = &mut self.clusters[cluster.0 as usize];
                 cluster.standbys = u8::from(ready);
                 cluster
@@ -96,7 +96,7 @@ mod tests {
     fn what_is_left_follows_the_voters_that_hang_together() {
         let mut tolerance = Tolerance::new(1);
         for (ms, connected, voters) in [(0, 3, 3), (1_000, 2, 3), (1_000, 1, 3), (4_000, 3, 3), (9_000, 3, 4)] {
-            tolerance.record(at(ms), &Record::ConnectedVoters { cluster: CLUSTER, connected, voters });
+            tolerance.record(at(ms), &Record::Etcd(EtcdRecord::ConnectedVoters { cluster: CLUSTER, connected, voters }));
         }
         let rows: Vec<_> = tolerance.rows(CLUSTER).iter().map(|row| row.left).collect();
         assert_eq!(rows, [1, -1, 1, 0]);

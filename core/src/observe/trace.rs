@@ -1,6 +1,6 @@
 //! The trace hash: one number that tells whether two runs did the same.
 //!
-//! SipHash-1-3 with zero keys over every record but [`Record::Raft`]. Each record is fed as: its time in nanoseconds (`u64`), a tag
+//! SipHash-1-3 with zero keys over every record but [`EtcdRecord::Raft`]. Each record is fed as: its time in nanoseconds (`u64`), a tag
 //! byte, then its fields in the order of their declaration. Integers are little-endian at their declared width, a `bool` or an enum
 //! is one byte, an `Option` one byte and, if there is one, the value; an `f64` is its bits; a string its length as `u32` and its
 //! bytes. The form of a plane's facts and of an active-passive cluster's facts is declared beside their types, with integers of variable
@@ -16,7 +16,7 @@ use super::Observer;
 use crate::ids::MemberId;
 use crate::kernel::time::{Duration, Time};
 use crate::kernel::traced::{Form, Traced};
-use crate::record::{Record, RefuseReason, RequestResult, Service, StepDownReason, StopReason};
+use crate::record::{ClientRecord, EtcdRecord, Record, RefuseReason, RequestResult, Service, StepDownReason, StopReason};
 use crate::scenario::{CloudAnswer, Direction, Fault, FaultTarget, MemberChange, Op};
 
 /// Hashes the trace as it comes.
@@ -52,7 +52,7 @@ impl Default for TraceHash {
 
 impl Observer for TraceHash {
     fn record(&mut self, at: Time, record: &Record) {
-        if matches!(record, Record::Raft(_)) {
+        if matches!(record, Record::Etcd(EtcdRecord::Raft(_))) {
             return;
         }
         self.form.clear();
@@ -61,7 +61,7 @@ impl Observer for TraceHash {
     }
 }
 
-/// Adds the byte form of a record other than [`Record::Raft`].
+/// Adds the byte form of a record other than [`EtcdRecord::Raft`].
 fn write(form: &mut Form, at: Time, record: &Record) {
     let mut writer = Writer { form };
     writer.u64(at.as_nanos());
@@ -128,11 +128,11 @@ impl Writer<'_> {
                 self.u16(node.0);
                 self.u8(u8::from(*up));
             }
-            Record::MemberStarted(member) => {
+            Record::Etcd(EtcdRecord::MemberStarted(member)) => {
                 self.u8(3);
                 self.member(*member);
             }
-            Record::MemberStopped { member, reason } => {
+            Record::Etcd(EtcdRecord::MemberStopped { member, reason }) => {
                 self.u8(4);
                 self.member(*member);
                 self.u8(match reason {
@@ -145,7 +145,7 @@ impl Writer<'_> {
                     StopReason::Replaced => 6,
                 });
             }
-            Record::MemberRefused { member, reason } => {
+            Record::Etcd(EtcdRecord::MemberRefused { member, reason }) => {
                 self.u8(5);
                 self.member(*member);
                 self.u8(match reason {
@@ -154,18 +154,18 @@ impl Writer<'_> {
                     RefuseReason::Removed => 2,
                 });
             }
-            Record::Campaign { member, term, pre_vote } => {
+            Record::Etcd(EtcdRecord::Campaign { member, term, pre_vote }) => {
                 self.u8(6);
                 self.member(*member);
                 self.u64(*term);
                 self.u8(u8::from(*pre_vote));
             }
-            Record::Elected { member, term } => {
+            Record::Etcd(EtcdRecord::Elected { member, term }) => {
                 self.u8(7);
                 self.member(*member);
                 self.u64(*term);
             }
-            Record::SteppedDown { member, term, reason } => {
+            Record::Etcd(EtcdRecord::SteppedDown { member, term, reason }) => {
                 self.u8(8);
                 self.member(*member);
                 self.u64(*term);
@@ -175,29 +175,29 @@ impl Writer<'_> {
                     StepDownReason::Removed => 2,
                 });
             }
-            Record::LeaderSeen { member, term, leader } => {
+            Record::Etcd(EtcdRecord::LeaderSeen { member, term, leader }) => {
                 self.u8(9);
                 self.member(*member);
                 self.u64(*term);
                 self.option(*leader, Self::u8);
             }
-            Record::PeerLost { from, to } => self.peers(10, *from, *to),
-            Record::PeerFound { from, to } => self.peers(11, *from, *to),
-            Record::SnapshotStarted { from, to, bytes } => {
+            Record::Etcd(EtcdRecord::PeerLost { from, to }) => self.peers(10, *from, *to),
+            Record::Etcd(EtcdRecord::PeerFound { from, to }) => self.peers(11, *from, *to),
+            Record::Etcd(EtcdRecord::SnapshotStarted { from, to, bytes }) => {
                 self.peers(12, *from, *to);
                 self.u64(*bytes);
             }
-            Record::SnapshotFinished { from, to, ok } => {
+            Record::Etcd(EtcdRecord::SnapshotFinished { from, to, ok }) => {
                 self.peers(13, *from, *to);
                 self.u8(u8::from(*ok));
             }
-            Record::CaughtUp { member, entries, duration } => {
+            Record::Etcd(EtcdRecord::CaughtUp { member, entries, duration }) => {
                 self.u8(14);
                 self.member(*member);
                 self.u64(*entries);
                 self.duration(*duration);
             }
-            Record::Membership { change, refused } => {
+            Record::Etcd(EtcdRecord::Membership { change, refused }) => {
                 self.u8(15);
                 let (tag, member) = match change {
                     MemberChange::Add(m) => (0, m),
@@ -208,7 +208,7 @@ impl Writer<'_> {
                 self.member(*member);
                 self.option(*refused, Self::text);
             }
-            Record::Request { client, from, op, member, latency, result } => {
+            Record::Client(ClientRecord::Request { client, from, op, member, latency, result }) => {
                 self.u8(16);
                 self.u16(client.0);
                 self.u16(from.0);
@@ -223,7 +223,7 @@ impl Writer<'_> {
                     RequestResult::Rejected => 4,
                 });
             }
-            Record::Availability { cluster, service, up } => {
+            Record::Etcd(EtcdRecord::Availability { cluster, service, up }) => {
                 self.u8(17);
                 self.u16(cluster.0);
                 self.u8(match service {
@@ -234,7 +234,7 @@ impl Writer<'_> {
                 });
                 self.u8(u8::from(*up));
             }
-            Record::DataLost { cluster, entries } => {
+            Record::Etcd(EtcdRecord::DataLost { cluster, entries }) => {
                 self.u8(18);
                 self.u16(cluster.0);
                 self.u64(*entries);
@@ -244,19 +244,19 @@ impl Writer<'_> {
                 self.u16(cluster.0);
                 fact.trace(self.form);
             }
-            Record::ConnectedVoters { cluster, connected, voters } => {
+            Record::Etcd(EtcdRecord::ConnectedVoters { cluster, connected, voters }) => {
                 self.u8(20);
                 self.u16(cluster.0);
                 self.u8(*connected);
                 self.u8(*voters);
             }
-            Record::MemberMoved { member, zone } => {
+            Record::Etcd(EtcdRecord::MemberMoved { member, zone }) => {
                 self.u8(22);
                 self.member(*member);
                 self.u16(zone.0);
             }
-            Record::Raft(_) => {}
-            Record::Passive(cluster, fact) => {
+            Record::Etcd(EtcdRecord::Raft(_)) => {}
+            Record::Etcd(EtcdRecord::Passive(cluster, fact)) => {
                 self.u8(21);
                 self.u16(cluster.0);
                 fact.trace(self.form);
@@ -413,9 +413,9 @@ mod tests {
     #[test]
     fn the_hash_is_pinned_sees_order_and_time_and_is_blind_to_raft() {
         let a = Record::NodePower { node: NodeId(1), up: false };
-        let b = Record::DataLost { cluster: EtcdId(0), entries: 7 };
+        let b = Record::Etcd(EtcdRecord::DataLost { cluster: EtcdId(0), entries: 7 });
         let member = MemberId { cluster: EtcdId(0), index: 0 };
-        let raft = Record::Raft(RaftRecord::Wiped { member });
+        let raft = Record::Etcd(EtcdRecord::Raft(RaftRecord::Wiped { member }));
         let ab = hash(&[(1, a.clone()), (2, b.clone())]);
         assert_eq!(ab, hash(&[(1, a.clone()), (1, raft), (2, b.clone())]));
         assert_ne!(ab, hash(&[(1, b.clone()), (2, a.clone())]));
@@ -456,6 +456,6 @@ mod tests {
         check(kube(KubeRecord::Tolerance(129, denied)), &[19, 1, 2, 13, 0x81, 1, 1, 2, 3]);
         check(kube(KubeRecord::Hints(WorkloadId(0), HintsFact::Off(NoHints::NoZone))), &[19, 1, 2, 15, 0, 1, 3]);
         let forked = PassiveRecord::Forked { member: 1, index: 1 << 14, lost: 0, window: Duration::from_nanos(128) };
-        check(Record::Passive(EtcdId(2), forked), &[21, 2, 0, 6, 1, 0x80, 0x80, 1, 0, 0x80, 1]);
+        check(Record::Etcd(EtcdRecord::Passive(EtcdId(2), forked)), &[21, 2, 0, 6, 1, 0x80, 0x80, 1, 0, 0x80, 1]);
     }
 }

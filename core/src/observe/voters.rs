@@ -2,7 +2,7 @@
 
 use crate::etcd::passive::PassiveRecord;
 use crate::ids::{EtcdId, MemberId};
-use crate::record::{RaftRecord, Record};
+use crate::record::{ClientRecord, EtcdRecord, RaftRecord, Record};
 use crate::scenario::{EtcdClusterSpec, MemberChange};
 
 /// The voters of one cluster.
@@ -24,13 +24,13 @@ impl Voters {
 
     /// Takes note of a change that was applied. Only records of this voter's cluster may be given.
     pub fn record(&mut self, record: &Record) {
-        if let Record::Membership { change, refused: None } = record {
+        if let Record::Etcd(EtcdRecord::Membership { change, refused: None }) = record {
             match change {
                 MemberChange::Add(m) => self.votes[m.index as usize] = !self.learners[m.index as usize],
                 MemberChange::Promote(m) => self.votes[m.index as usize] = true,
                 MemberChange::Remove(m) => self.votes[m.index as usize] = false,
             }
-        } else if let Record::Passive(_, PassiveRecord::Forked { member, .. }) = record {
+        } else if let Record::Etcd(EtcdRecord::Passive(_, PassiveRecord::Forked { member, .. })) = record {
             self.votes.fill(false);
             self.votes[*member as usize] = true;
         }
@@ -60,10 +60,12 @@ impl Voters {
 /// The cluster a record is about, if it is about one.
 pub fn cluster_of(record: &Record) -> Option<EtcdId> {
     match record {
-        Record::Availability { cluster, .. }
-        | Record::ConnectedVoters { cluster, .. }
-        | Record::DataLost { cluster, .. }
-        | Record::Passive(cluster, _) => Some(*cluster),
+        Record::Etcd(
+            EtcdRecord::Availability { cluster, .. }
+            | EtcdRecord::ConnectedVoters { cluster, .. }
+            | EtcdRecord::DataLost { cluster, .. }
+            | EtcdRecord::Passive(cluster, _),
+        ) => Some(*cluster),
         _ => member_of(record).map(|member| member.cluster),
     }
 }
@@ -71,29 +73,33 @@ pub fn cluster_of(record: &Record) -> Option<EtcdId> {
 /// The member a record is about, if it is about one.
 pub fn member_of(record: &Record) -> Option<MemberId> {
     Some(*match record {
-        Record::MemberStarted(member)
-        | Record::MemberStopped { member, .. }
-        | Record::MemberRefused { member, .. }
-        | Record::Campaign { member, .. }
-        | Record::Elected { member, .. }
-        | Record::SteppedDown { member, .. }
-        | Record::LeaderSeen { member, .. }
-        | Record::CaughtUp { member, .. }
-        | Record::Request { member, .. }
-        | Record::PeerLost { from: member, .. }
-        | Record::PeerFound { from: member, .. }
-        | Record::SnapshotStarted { from: member, .. }
-        | Record::SnapshotFinished { from: member, .. }
-        | Record::MemberMoved { member, .. }
-        | Record::Membership {
-            change: MemberChange::Add(member) | MemberChange::Remove(member) | MemberChange::Promote(member),
-            ..
-        } => member,
-        Record::Raft(raft) => return Some(member_in(raft)),
-        Record::Availability { .. }
-        | Record::ConnectedVoters { .. }
-        | Record::DataLost { .. }
-        | Record::Passive(..)
+        Record::Etcd(
+            EtcdRecord::MemberStarted(member)
+            | EtcdRecord::MemberStopped { member, .. }
+            | EtcdRecord::MemberRefused { member, .. }
+            | EtcdRecord::Campaign { member, .. }
+            | EtcdRecord::Elected { member, .. }
+            | EtcdRecord::SteppedDown { member, .. }
+            | EtcdRecord::LeaderSeen { member, .. }
+            | EtcdRecord::CaughtUp { member, .. }
+            | EtcdRecord::PeerLost { from: member, .. }
+            | EtcdRecord::PeerFound { from: member, .. }
+            | EtcdRecord::SnapshotStarted { from: member, .. }
+            | EtcdRecord::SnapshotFinished { from: member, .. }
+            | EtcdRecord::MemberMoved { member, .. }
+            | EtcdRecord::Membership {
+                change: MemberChange::Add(member) | MemberChange::Remove(member) | MemberChange::Promote(member),
+                ..
+            },
+        )
+        | Record::Client(ClientRecord::Request { member, .. }) => member,
+        Record::Etcd(EtcdRecord::Raft(raft)) => return Some(member_in(raft)),
+        Record::Etcd(
+            EtcdRecord::Availability { .. }
+            | EtcdRecord::ConnectedVoters { .. }
+            | EtcdRecord::DataLost { .. }
+            | EtcdRecord::Passive(..),
+        )
         | Record::FaultStarted(_)
         | Record::FaultEnded(_)
         | Record::NodePower { .. }

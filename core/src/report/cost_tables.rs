@@ -3,9 +3,9 @@
 use indexmap::IndexMap;
 
 use super::{CostKind, CostReport, PriceReport, Report, ToleranceCostReport};
-use crate::observe::text::dollars;
 use crate::scenario::kube::gardener::FailureTolerance;
 use crate::scenario::prices::Check;
+use crate::scenario::text::dollars;
 
 /// What goes into the figures of a [`ToleranceTable`].
 pub const TOLERANCE_NOTE: &str = "Shared: room on machines that no pod asked for, what a seed runs for itself and its load balancer, in \

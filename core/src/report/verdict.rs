@@ -1,7 +1,7 @@
 //! The report in a few sentences, as words that know the moments they speak of.
 
 use super::{EtcdReport, OutageKind, OutageReport, Report};
-use crate::observe::text;
+use crate::scenario::text;
 
 /// A few words of a verdict.
 #[derive(Clone, Debug, PartialEq)]

@@ -3,8 +3,8 @@
 use crate::kernel::time::Time;
 use crate::kube::describe::describe_task;
 use crate::observe::describe::describe_change;
-use crate::observe::text;
 use crate::record::Record;
+use crate::scenario::text;
 use crate::sim::Simulation;
 use crate::sim::event::{Event, FaultEvent};
 
@@ -21,7 +21,7 @@ pub struct Step {
 impl Simulation {
     /// When the next event is, if any is queued. What a group at rest leaves out is not queued: [`Simulation::message_by_message`].
     pub fn next_event(&self) -> Option<Time> {
-        let asked = self.fx.schedule.iter().map(|(at, _)| *at).min();
+        let asked = self.fx.out.schedule.iter().map(|(at, _)| *at).min();
         [self.queue.next_time(), asked].into_iter().flatten().min()
     }
 

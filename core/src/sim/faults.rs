@@ -33,9 +33,9 @@ impl Simulation {
         let leader = |cluster: EtcdId| self.leader_of(cluster);
         let fault = fault.resolved(leader);
         let active = self.faults.start(fault, self.now);
-        self.fx.record(Record::FaultStarted(active.clone()));
+        self.fx.out.records.push(Record::FaultStarted(active.clone()));
         if let Some(lasts) = lasts {
-            self.fx.schedule.push((self.now + lasts, Event::Fault(FaultEvent::Ends(active.id))));
+            self.fx.out.schedule.push((self.now + lasts, Event::Fault(FaultEvent::Ends(active.id))));
         }
         self.apply_fault(&active, true);
         active.id
@@ -62,7 +62,7 @@ impl Simulation {
     /// Mends what a fault broke, before its time; nothing if it has ended.
     pub fn repair(&mut self, id: FaultId) {
         if let Some(active) = self.faults.end(id) {
-            self.fx.record(Record::FaultEnded(id));
+            self.fx.out.records.push(Record::FaultEnded(id));
             self.apply_fault(&active, false);
         }
     }
@@ -89,7 +89,7 @@ impl Simulation {
                 if let Some(place) = self.faults.from_process.iter().position(|(from, _)| *from == id) {
                     let (_, index) = self.faults.from_process.swap_remove(place);
                     let next = self.now + self.faults.processes[index as usize].time_to_failure();
-                    self.fx.schedule.push((next, Event::Fault(FaultEvent::Random(index))));
+                    self.fx.out.schedule.push((next, Event::Fault(FaultEvent::Random(index))));
                 }
             }
             FaultEvent::Maintenance(index) => {
@@ -205,7 +205,7 @@ impl Simulation {
         for &host in changed {
             // Other machines are no nodes of the scenario.
             if (host.0 as usize) < self.scenario.nodes.len() {
-                self.fx.record(Record::NodePower { node: NodeId(host.0), up: !off });
+                self.fx.out.records.push(Record::NodePower { node: NodeId(host.0), up: !off });
             }
         }
         for id in (0..self.clusters.len() as u16).map(EtcdId) {

@@ -20,12 +20,14 @@ pub mod view;
 use std::sync::Arc;
 
 use crate::client::{Client, ClientCtx};
+pub use crate::etcd::Options;
 use crate::etcd::cluster::{EtcdCluster, EtcdCtx};
-use crate::etcd::member::MemberState;
-use crate::etcd::raft;
+use crate::etcd::event::{Answer, EtcdEvent};
+pub use crate::etcd::view::{MemberStatus, Role};
 use crate::fault::Faults;
 use crate::gardener::machine::cloud::Cloud;
 use crate::ids::{ClientId, EtcdId, MemberId, ZoneId};
+pub use crate::kernel::periodic::Stepping;
 use crate::kernel::queue::EventQueue;
 use crate::kernel::time::Time;
 use crate::kube::{self, Kube};
@@ -35,30 +37,8 @@ use crate::report::FailbackReport;
 use crate::scenario::Scenario;
 use crate::traffic::{Traffic, TrafficCtx};
 use attachments::Servers;
-use event::{Answer, ContainerEvent, Effects, EtcdEvent, Event};
+use event::{ContainerEvent, Effects, Event};
 pub use meters::{LinkTotals, PairTotals, Pairs};
-
-/// How heartbeats and other periodic work are simulated.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Stepping {
-    /// Message by message, always.
-    EveryEvent,
-    /// Groups at rest queue nothing; their traffic is accounted for on demand. Same records, same bytes, fewer events.
-    #[default]
-    FastForward,
-}
-
-/// How to run a scenario.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Options {
-    /// How periodic work is simulated.
-    pub stepping: Stepping,
-    /// Emit [`Record::Raft`] for the invariants.
-    pub raft_records: bool,
-    /// A deliberate bug in every member's raft, for tests of the tests.
-    #[cfg(feature = "planted-bugs")]
-    pub bug: Option<raft::PlantedBug>,
-}
 
 /// A running simulation; a clone is a keyframe or a fork.
 #[derive(Clone, Debug)]
@@ -80,59 +60,21 @@ pub struct Simulation {
     resumed: Option<Time>,
 }
 
-/// A member now.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct MemberStatus {
-    /// Which.
-    pub member: MemberId,
-    /// Its role.
-    pub role: Role,
-    /// Its term.
-    pub term: u64,
-    /// Its process serves.
-    pub up: bool,
-    /// Last index of its log.
-    pub last_index: u64,
-    /// Committed, as it knows.
-    pub committed: u64,
-    /// Bytes of its database.
-    pub database_bytes: u64,
-}
-
-/// Role of a member.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Role {
-    /// Follows (or looks for) a leader.
-    Follower,
-    /// Asks whether it would win.
-    PreCandidate,
-    /// Asks for votes.
-    Candidate,
-    /// Leads.
-    Leader,
-    /// Follows without a vote.
-    Learner,
-    /// Not in the cluster: not yet added, or removed.
-    Absent,
-    /// Stands by with what a backup bucket holds; no etcd runs there.
-    Standby,
-}
-
 impl Simulation {
     /// The scenario at time zero. `seed` replaces the scenario's own.
     pub fn new(scenario: Arc<Scenario>, seed: u64, options: Options) -> Self {
-        let mut fx = Effects { raft_records: options.raft_records, ..Effects::default() };
+        let mut fx = Effects::default();
+        fx.etcd.raft_records = options.raft_records;
         let mut network = Network::new(&scenario);
         let ids = (0..scenario.etcd.len() as u16).map(EtcdId);
-        let mut clusters: Vec<EtcdCluster> = ids.map(|id| EtcdCluster::new(&scenario, id, seed, options, &mut fx)).collect();
+        let mut clusters: Vec<EtcdCluster> = ids.map(|id| EtcdCluster::new(&scenario, id, seed, options, &mut fx.out)).collect();
         for (cluster, spec) in clusters.iter_mut().zip(&scenario.etcd) {
-            let mut ctx = EtcdCtx { now: Time::ZERO, net: &network, fx: &mut fx };
+            let mut ctx = EtcdCtx { now: Time::ZERO, net: &network, out: &mut fx.out, fx: &mut fx.etcd };
             cluster.start_warm(spec, &mut ctx);
-            fx.service_changed.push(cluster.id);
+            fx.etcd.service_changed.push(cluster.id);
         }
         let ids = (0..scenario.clients.len() as u16).map(ClientId);
-        let clients = ids.map(|id| Client::new(&scenario, id, seed, &mut fx)).collect();
+        let clients = ids.map(|id| Client::new(&scenario, id, seed, &mut fx.out)).collect();
         let now = Time::ZERO;
         let mut cloud = Cloud::new(&scenario);
         let (net, cloud_now, fx_now) = (&mut network, &mut cloud, &mut fx);
@@ -252,7 +194,7 @@ impl Simulation {
                 let host = cluster.members[token.member as usize].host;
                 if !cluster.request(token, op, until, &mut ctx) && self.network.is_powered(host) {
                     // The kernel of a living host answers for the process that is not there.
-                    self.fx.answers.push((self.now, token, Answer::Unavailable));
+                    self.fx.etcd.answers.push((self.now, token, Answer::Unavailable));
                 }
             }
             Event::Etcd(id, EtcdEvent::Work(token, step, life)) => {
@@ -278,7 +220,8 @@ impl Simulation {
     }
 
     fn etcd_cluster(&mut self, id: EtcdId) -> (&mut EtcdCluster, EtcdCtx<'_>) {
-        let ctx = EtcdCtx { now: self.now, net: &self.network, fx: &mut self.fx };
+        let Effects { out, etcd, .. } = &mut self.fx;
+        let ctx = EtcdCtx { now: self.now, net: &self.network, out, fx: etcd };
         (&mut self.clusters[id.0 as usize], ctx)
     }
 
@@ -313,18 +256,24 @@ impl Simulation {
         let cluster = &mut self.clusters[client.cluster().0 as usize];
         (
             client,
-            ClientCtx { now: self.now, net: &self.network, cluster, in_flight: &mut self.servers.in_flight, fx: &mut self.fx },
+            ClientCtx {
+                now: self.now,
+                net: &self.network,
+                cluster,
+                in_flight: &mut self.servers.in_flight,
+                out: &mut self.fx.out,
+            },
         )
     }
 
     /// Does what the handlers asked for, until nothing is asked any more.
     fn apply_effects(&mut self, sink: &mut dyn FnMut(Time, &Record)) {
         loop {
-            for (at, event) in self.fx.schedule.drain(..) {
+            for (at, event) in self.fx.out.schedule.drain(..) {
                 debug_assert!(at >= self.now, "{event:?} at {at:?} lies before {:?}", self.now);
                 self.queue.push(at, event);
             }
-            for record in self.fx.records.drain(..) {
+            for record in self.fx.out.records.drain(..) {
                 self.traffic.invalidate(&record);
                 sink(self.now, &record);
             }
@@ -348,7 +297,7 @@ impl Simulation {
             for host in std::mem::take(&mut self.fx.deleted_vms) {
                 self.delete_vm(host);
             }
-            for id in std::mem::take(&mut self.fx.service_changed) {
+            for id in std::mem::take(&mut self.fx.etcd.service_changed) {
                 self.traffic.service_changed(id);
                 let (probe, zones) = (self.scenario.probe, self.scenario.zones.len() as u16);
                 let (cluster, mut ctx) = self.etcd_cluster(id);
@@ -406,17 +355,17 @@ impl Simulation {
     }
 
     fn notify_clients(&mut self) {
-        for (leaves, token, answer) in std::mem::take(&mut self.fx.answers) {
+        for (leaves, token, answer) in std::mem::take(&mut self.fx.etcd.answers) {
             let (client, mut ctx) = self.client(token.client);
             client.respond(leaves, token, answer, &mut ctx);
         }
-        for (member, reset) in std::mem::take(&mut self.fx.stopped) {
+        for (member, reset) in std::mem::take(&mut self.fx.etcd.stopped) {
             for id in self.clients_of(member.cluster) {
                 let (client, mut ctx) = self.client(id);
                 client.member_stopped(member.index, reset, &mut ctx);
             }
         }
-        for watched in std::mem::take(&mut self.fx.watched) {
+        for watched in std::mem::take(&mut self.fx.etcd.watched) {
             for id in self.clients_of(watched.member.cluster) {
                 let (client, mut ctx) = self.client(id);
                 client.notify(watched, &mut ctx);
@@ -437,30 +386,7 @@ impl Simulation {
 
     /// The members of a cluster, in the scenario's order.
     pub fn members(&self, cluster: EtcdId) -> Vec<MemberStatus> {
-        let status = |member: &crate::etcd::member::Member| {
-            let server = member.server.as_deref();
-            let disk = member.disk.content.as_deref();
-            let role = match (member.state, server) {
-                (MemberState::Future | MemberState::Removed, _) => Role::Absent,
-                (MemberState::Standby, _) => Role::Standby,
-                (MemberState::Joined, Some(server)) if server.raft.conf_state.learners.contains(member.id.index) => Role::Learner,
-                (MemberState::Joined, Some(server)) => server.raft.role.into(),
-                (MemberState::Joined, None) => Role::Follower,
-            };
-            let log = server.map(|server| &server.raft.log).or(disk.map(|disk| &disk.log));
-            let term = server.map(|server| server.raft.term).or(disk.map(|disk| disk.term));
-            let bytes = server.map(|server| server.database_bytes).or(disk.map(|disk| disk.database_bytes));
-            MemberStatus {
-                member: member.id,
-                role,
-                term: term.unwrap_or(0),
-                up: server.is_some(),
-                last_index: log.map_or(0, raft::log::Log::last),
-                committed: log.map_or(0, |log| log.committed),
-                database_bytes: bytes.unwrap_or(0),
-            }
-        };
-        self.clusters[cluster.0 as usize].members.iter().map(status).collect()
+        self.clusters[cluster.0 as usize].statuses().collect()
     }
 
     /// Where a member is, or is to run.
@@ -477,16 +403,5 @@ impl Simulation {
 
     fn host_of(&self, member: MemberId) -> HostId {
         self.clusters[member.cluster.0 as usize].members[member.index as usize].host
-    }
-}
-
-impl From<raft::Role> for Role {
-    fn from(role: raft::Role) -> Self {
-        match role {
-            raft::Role::Follower => Self::Follower,
-            raft::Role::PreCandidate => Self::PreCandidate,
-            raft::Role::Candidate => Self::Candidate,
-            raft::Role::Leader => Self::Leader,
-        }
     }
 }

@@ -4,6 +4,7 @@ mod backend;
 mod costs;
 mod elections;
 mod membership;
+mod passive;
 mod streams;
 mod volumes;
 mod watches;
@@ -14,7 +15,7 @@ use super::{Options, Stepping};
 use crate::ids::{EtcdId, MemberId, NodeId, VolumeId, ZoneId};
 use crate::kernel::time::{Duration, Time};
 use crate::observe::testing::{client, three_zones};
-use crate::record::{RaftRecord, Record, RefuseReason, RequestResult};
+use crate::record::{ClientRecord, EtcdRecord, RaftRecord, Record, RefuseReason, RequestResult};
 use crate::report::Report;
 use crate::run::run;
 use crate::scenario::{Direction, Fault, FaultTarget, Load, MemberChange, Op, Operation, PlannedFault, Scenario, Target};
@@ -90,7 +91,7 @@ fn member(index: u8) -> MemberId {
 fn records(scenario: &Scenario, seed: u64) -> Vec<(Time, Record)> {
     let mut all = Vec::new();
     let mut sink = |at, record: &Record| {
-        if !matches!(record, Record::Raft(_)) {
+        if !matches!(record, Record::Etcd(EtcdRecord::Raft(_))) {
             all.push((at, record.clone()));
         }
     };
@@ -108,7 +109,7 @@ fn faulty(lasts_s: u64, fault: Fault) -> Scenario {
 /// Requests of the only client: how each ended, and how long it took.
 fn requests(scenario: &Scenario, seed: u64) -> Vec<(Time, Duration, RequestResult)> {
     let request = |(at, record)| match record {
-        Record::Request { latency, result, .. } => Some((at, latency, result)),
+        Record::Client(ClientRecord::Request { latency, result, .. }) => Some((at, latency, result)),
         _ => None,
     };
     records(scenario, seed).into_iter().filter_map(request).collect()
@@ -187,7 +188,7 @@ fn learners_serve_serializable_reads_only_and_do_not_vote() {
             crate::scenario::Client { target: Target::Nearest, op: range(linearizable), ..scenario.clients[0].clone() };
         let all = records(&scenario, 1);
         let mut asked = all.iter().filter_map(|(_, record)| match record {
-            Record::Request { member, result: RequestResult::Ok, .. } => Some(member.index),
+            Record::Client(ClientRecord::Request { member, result: RequestResult::Ok, .. }) => Some(member.index),
             _ => None,
         });
         assert!(asked.next().is_some() && asked.all(|index| index == member), "linearizable: {linearizable}");
@@ -202,7 +203,8 @@ fn a_lost_volume_needs_remove_and_add() {
     let mut scenario = faulty(60, Fault::VolumeLost(FaultTarget::Named(VolumeId(2))));
     scenario.clients = vec![puts(10)];
     let refused = |all: &[(Time, Record)]| {
-        all.iter().any(|(_, record)| matches!(record, Record::MemberRefused { reason: RefuseReason::LostData, .. }))
+        all.iter()
+            .any(|(_, record)| matches!(record, Record::Etcd(EtcdRecord::MemberRefused { reason: RefuseReason::LostData, .. })))
     };
     let all = records(&scenario, 1);
     assert!(refused(&all), "an empty disk under the old name is refused");
@@ -214,7 +216,8 @@ fn a_lost_volume_needs_remove_and_add() {
         Operation { at: at(131), change: MemberChange::Add(member(3)) },
     ];
     let all = records(&scenario, 1);
-    let applied = all.iter().filter(|(_, record)| matches!(record, Record::Membership { refused: None, .. })).count();
+    let applied =
+        all.iter().filter(|(_, record)| matches!(record, Record::Etcd(EtcdRecord::Membership { refused: None, .. }))).count();
     assert_eq!(applied, 2);
     let report = report(scenario, full(), 1);
     let members = &report.etcd["etcd-main"].members;
@@ -232,7 +235,9 @@ fn a_power_loss_drops_what_was_not_synced_and_a_kill_only_what_was_not_written()
             vec![crate::scenario::Client { start: at(59), stop: at(59) + Duration::from_millis(10), ..puts(1000) }];
         let mut first = None;
         let mut sink = |when: Time, record: &Record| match record {
-            Record::Raft(RaftRecord::Truncated { member: gone, from }) if when == at(60) && *gone == member(1) => {
+            Record::Etcd(EtcdRecord::Raft(RaftRecord::Truncated { member: gone, from }))
+                if when == at(60) && *gone == member(1) =>
+            {
                 first = Some(*from);
             }
             _ => {}
@@ -263,7 +268,9 @@ fn a_leader_whose_disk_stalls_beats_no_more_and_is_replaced() {
 #[test]
 fn a_cut_is_noticed_late_and_a_kill_at_once() {
     let lost = |fault| {
-        let found = |(when, record)| matches!(record, Record::PeerLost { from, .. } if from == member(0)).then_some(when);
+        let found = |(when, record)| {
+            matches!(record, Record::Etcd(EtcdRecord::PeerLost { from, .. }) if from == member(0)).then_some(when)
+        };
         records(&faulty(60, fault), 1).into_iter().find_map(found).expect("the silent peer is noticed").since(at(60))
     };
     let killed = lost(Fault::ProcessKill(FaultTarget::Named(member(0))));
@@ -278,7 +285,12 @@ fn a_short_cut_is_ridden_out_by_retransmission() {
     scenario.faults[0].lasts = Some(Duration::from_millis(700));
     scenario.clients = vec![puts(100)];
     let all = records(&scenario, 1);
-    assert!(!all.iter().any(|(_, record)| matches!(record, Record::PeerLost { .. } | Record::Elected { term: 2.., .. })));
+    assert!(
+        !all.iter().any(|(_, record)| matches!(
+            record,
+            Record::Etcd(EtcdRecord::PeerLost { .. } | EtcdRecord::Elected { term: 2.., .. })
+        ))
+    );
     let report = report(scenario, full(), 1);
     let members = &report.etcd["etcd-main"].members;
     assert!(members[2].committed + 5 > members[0].committed, "{members:?}");

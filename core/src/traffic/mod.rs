@@ -25,7 +25,7 @@ use crate::kube::Kube;
 use crate::kube::record::{KubeRecord, PodFact};
 use crate::network::Network;
 use crate::network::ledger::{Class, Ledger};
-use crate::record::Record;
+use crate::record::{EtcdRecord, Record};
 use crate::scenario::Scenario;
 use crate::scenario::kube::Role;
 use crate::scenario::kube::usage::{Caller, WATCHER};
@@ -161,7 +161,7 @@ impl Traffic {
             Record::Kube(seed, KubeRecord::Pod(pod, PodFact::Ready(_) | PodFact::Removed)) => {
                 self.of_component.get(&(*seed, pod.workload))
             }
-            Record::MemberMoved { member, .. } => self.of_cluster.get(&member.cluster),
+            Record::Etcd(EtcdRecord::MemberMoved { member, .. }) => self.of_cluster.get(&member.cluster),
             // It may be bound to another seed, whose load balancer it has from then on.
             Record::Kube(_, KubeRecord::Migration(shoot, _)) => {
                 self.clusters.iter().find(|(_, cluster)| cluster.shoot == *shoot).map(|(cluster, _)| cluster)

@@ -6,7 +6,7 @@ use zonefall_core::etcd::options::EtcdOptions;
 use zonefall_core::ids::{EtcdId, ZoneId};
 use zonefall_core::kernel::dist::Latency;
 use zonefall_core::kernel::time::{Duration, Time};
-use zonefall_core::record::{Record, RequestResult};
+use zonefall_core::record::{ClientRecord, Record, RequestResult};
 use zonefall_core::scenario::cost::{Backend, Process, RequestCost};
 use zonefall_core::scenario::{self, CERTIFICATE_BYTES, Client, Disk, Load, Network, Path, Scenario, Target};
 use zonefall_core::sim::{Options, Simulation};
@@ -220,12 +220,12 @@ pub fn simulate(row: &Row, bench: &Bench) -> Result<Figures, String> {
     while answered + failed < row.requests && simulation.now() < end {
         let until = simulation.now() + Duration::from_secs(1);
         simulation.run_until(until, &mut |when, record| match record {
-            Record::Request { latency, result: RequestResult::Ok, .. } => {
+            Record::Client(ClientRecord::Request { latency, result: RequestResult::Ok, .. }) => {
                 answered += 1;
                 total = total + *latency;
                 last = when;
             }
-            Record::Request { .. } => failed += 1,
+            Record::Client(ClientRecord::Request { .. }) => failed += 1,
             _ => {}
         });
     }

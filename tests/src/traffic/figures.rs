@@ -6,7 +6,7 @@ use std::sync::Arc;
 use zonefall_core::ids::{ClientId, Endpoint};
 use zonefall_core::kernel::time::{Duration, Time};
 use zonefall_core::network::wire::Burst;
-use zonefall_core::record::{Record, RequestResult};
+use zonefall_core::record::{ClientRecord, EtcdRecord, Record, RequestResult};
 use zonefall_core::sim::{LinkTotals, Options, Simulation};
 
 use super::Run;
@@ -50,9 +50,11 @@ fn trace(run: Run, at_s: u64, without: bool) -> Trace {
     let (mut events, mut began) = (0, Time::ZERO);
     for s in 0..=(scenario.duration.as_nanos() / 1_000_000_000) {
         simulation.run_until(Time::ZERO + Duration::from_secs(s), &mut |when, record| match record {
-            Record::SnapshotStarted { .. } => began = when,
-            Record::SnapshotFinished { ok: true, .. } => trace.took = Some(when.since(began)),
-            Record::Request { client, result, .. } => events += u64::from(*client == last && *result == RequestResult::Ok),
+            Record::Etcd(EtcdRecord::SnapshotStarted { .. }) => began = when,
+            Record::Etcd(EtcdRecord::SnapshotFinished { ok: true, .. }) => trace.took = Some(when.since(began)),
+            Record::Client(ClientRecord::Request { client, result, .. }) => {
+                events += u64::from(*client == last && *result == RequestResult::Ok);
+            }
             _ => {}
         });
         let links = simulation.links();

@@ -7,7 +7,7 @@ use serde_json::json;
 use zonefall_core::ids::NodeId;
 use zonefall_core::kernel::time::{Duration, Time};
 use zonefall_core::network::ledger::Class;
-use zonefall_core::record::{Record, RequestResult};
+use zonefall_core::record::{ClientRecord, Record, RequestResult};
 use zonefall_core::report::Consistency;
 use zonefall_core::run::run;
 use zonefall_core::scenario::{Direction, Fault, FaultTarget, Op, PlannedFault, Scenario};
@@ -55,7 +55,7 @@ fn asked(scenario: &Arc<Scenario>, seed: u64) -> BTreeMap<(u32, bool), Vec<Ended
     let mut asked: BTreeMap<_, Vec<Ended>> = BTreeMap::new();
     let mut simulation = Simulation::new(Arc::clone(scenario), seed, Options::default());
     simulation.run_until(Time::ZERO + scenario.duration, &mut |at, record| {
-        let Record::Request { client, op, latency, result, .. } = record else { return };
+        let Record::Client(ClientRecord::Request { client, op, latency, result, .. }) = record else { return };
         let part = scenario.client(*client).server.expect("nobody else asks");
         if *op != Op::Watch {
             let began = Time::ZERO + at.since(Time::ZERO + *latency);

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use zonefall_core::ids::{Endpoint, MemberId};
 use zonefall_core::kernel::rng::{Purpose, Stream};
 use zonefall_core::kernel::time::{Duration, Time};
-use zonefall_core::record::Record;
+use zonefall_core::record::{EtcdRecord, Record};
 use zonefall_core::scenario::{Direction, Fault, FaultTarget};
 use zonefall_core::sim::{Options, Simulation};
 use zonefall_tests::laboratory::{SetUp, scenario, targeted};
@@ -193,7 +193,7 @@ fn simulate_failovers(set_up: &SetUp, count: u64) -> Vec<f64> {
             while seen.is_none() && simulation.now() < Time::ZERO + lab.duration {
                 let until = simulation.now() + Duration::from_millis(100);
                 simulation.run_until(until, &mut |when, record| {
-                    if let Record::LeaderSeen { member, leader: Some(new), .. } = record
+                    if let Record::Etcd(EtcdRecord::LeaderSeen { member, leader: Some(new), .. }) = record
                         && member.index != 0
                         && *new != 0
                     {

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use zonefall_core::kernel::time::Time;
-use zonefall_core::observe::text;
 use zonefall_core::report::Report;
 use zonefall_core::run::{self, Run};
 use zonefall_core::scenario::Scenario;
+use zonefall_core::scenario::text;
 use zonefall_core::sim::Options;
 
 use super::keyframes::{Keyframes, Limits};

@@ -280,7 +280,7 @@ impl Session {
         if let Some(id) = self.under_way()
             && self.given_up.is_passed(memory_bytes, self.limits.most_bytes)
         {
-            let used = zonefall_core::observe::text::bytes(memory_bytes as u64);
+            let used = zonefall_core::scenario::text::bytes(memory_bytes as u64);
             self.give_up(id, format!("the simulation needs too much memory ({used})"));
         }
     }

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use zonefall_core::kernel::time::Time;
-use zonefall_core::observe::text;
 use zonefall_core::report::Report;
+use zonefall_core::scenario::text;
 
 use super::playback::moment;
 use super::{Branch, Effect, PlaybackCommand, State, Tone};

@@ -3,9 +3,9 @@
 use zonefall_core::etcd::raft::message::Kind;
 use zonefall_core::etcd::view::{Down, MemberView};
 use zonefall_core::kernel::time::{Duration, Time};
-use zonefall_core::observe::text::{self, count};
 use zonefall_core::record::Service;
 use zonefall_core::report::OutageKind;
+use zonefall_core::scenario::text::{self, count};
 use zonefall_core::scenario::units::Span;
 use zonefall_core::sim::Role;
 

@@ -1,8 +1,8 @@
 //! What happened, in a few sentences; every moment in them is a way there.
 
 use yew::prelude::*;
-use zonefall_core::observe::text::count;
 use zonefall_core::report::{ComponentReport, OutageKind, Paragraph, Phrase, Report};
+use zonefall_core::scenario::text::count;
 
 use super::labels::{clock, length, moment};
 use super::same::Same;

@@ -121,7 +121,7 @@ pub fn bind(id: u16, ctx: &mut ClusterCtx<'_>) {
 /// The gardenlet of a seed hears of a migration.
 fn send_stage(seed: SeedId, id: u16, stage: Stage, ctx: &mut ClusterCtx<'_>) {
     let cluster = ctx.scenario.kube.seeds[usize::from(seed.0)].cluster;
-    ctx.fx.schedule.push((ctx.now + ctx.latency, Event::Kube(cluster, KubeEvent::Migration(id, stage))));
+    ctx.fx.out.schedule.push((ctx.now + ctx.latency, Event::Kube(cluster, KubeEvent::Migration(id, stage))));
 }
 
 impl Shoot {

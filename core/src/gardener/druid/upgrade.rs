@@ -43,7 +43,7 @@ impl Shoot {
         let seed = ctx.garden.shoot(self.key).seed.expect("it has a place");
         if seed != self.seed {
             let cluster = ctx.scenario.kube.seeds[usize::from(seed.0)].cluster;
-            ctx.fx.schedule.push((ctx.now, Event::Kube(cluster, KubeEvent::Tolerance(change))));
+            ctx.fx.out.schedule.push((ctx.now, Event::Kube(cluster, KubeEvent::Tolerance(change))));
         } else if self.place == Residence::Here {
             self.request(change, ctx);
         } else {

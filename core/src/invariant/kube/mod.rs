@@ -43,7 +43,7 @@ use crate::kube::describe::node_name;
 use crate::kube::name::{NodeName, PodName};
 use crate::kube::record::KubeRecord;
 use crate::kube::spec::{KubeClusterSpec, Workload};
-use crate::record::Record;
+use crate::record::{EtcdRecord, Record};
 use crate::scenario::Scenario;
 
 use objects::Objects;
@@ -132,8 +132,8 @@ impl KubeInvariants {
     /// Looks at a record.
     pub(super) fn record(&mut self, at: Time, record: &Record, found: &mut Vec<Violation>) {
         match record {
-            Record::MemberStarted(member) => drop(self.running.insert(*member)),
-            Record::MemberStopped { member, .. } => drop(self.running.remove(member)),
+            Record::Etcd(EtcdRecord::MemberStarted(member)) => drop(self.running.insert(*member)),
+            Record::Etcd(EtcdRecord::MemberStopped { member, .. }) => drop(self.running.remove(member)),
             Record::Kube(cluster, fact) => self.fact(at, *cluster, fact, found),
             _ => {}
         }

@@ -23,7 +23,7 @@ use crate::kube::spec::{
     Rollout, Timers, VolumeTemplate, Workload,
 };
 use crate::observe::testing::{CLUSTER, member, three_zones};
-use crate::record::{Record, StopReason};
+use crate::record::{EtcdRecord, Record, StopReason};
 use crate::scenario::Scenario;
 
 const APP: Symbol = Symbol(100);
@@ -196,10 +196,10 @@ fn one_writer_per_volume() {
     check(&start, &[Pod(db(0), DETACHED), Pod(db(0), DETACHED)], &broken);
     // Its member must have ended in between.
     let kube = |fact| Record::Kube(KubeClusterId(0), Pod(db(0), fact));
-    let moves = [Record::MemberStarted(member(0)), kube(DETACHED), kube(VolumeAttached(node(0)))];
+    let moves = [Record::Etcd(EtcdRecord::MemberStarted(member(0))), kube(DETACHED), kube(VolumeAttached(node(0)))];
     assert_eq!(super::tests::broken(&start, 1, &moves), broken);
     let mut ends = moves.to_vec();
-    ends.insert(2, Record::MemberStopped { member: member(0), reason: StopReason::VolumeDetached });
+    ends.insert(2, Record::Etcd(EtcdRecord::MemberStopped { member: member(0), reason: StopReason::VolumeDetached }));
     assert_eq!(super::tests::broken(&start, 1, &ends), [""; 0]);
 }
 

@@ -10,7 +10,7 @@ use crate::kube::ctx::ClusterCtx;
 use crate::kube::name::{NodeName, PodName, PodTag};
 use crate::kube::record::{PodFact, Reason};
 use crate::kube::spec::{Image, Kind, Role, VolumeTemplate, Workload};
-use crate::record::{Record, StopReason};
+use crate::record::{EtcdRecord, Record, StopReason};
 use crate::scenario::{CloudAnswer, Fault, FaultTarget, Scenario, Volume};
 use crate::sim::{Options, Simulation, Stepping};
 
@@ -249,8 +249,8 @@ fn lives(scenario: &Scenario) -> Vec<(Time, Option<StopReason>)> {
     let mut seen = Vec::new();
     let first = MemberId { cluster: ETCD, index: 0 };
     let mut sink = |at, record: &Record| match record {
-        Record::MemberStarted(member) if *member == first => seen.push((at, None)),
-        Record::MemberStopped { member, reason } if *member == first => seen.push((at, Some(*reason))),
+        Record::Etcd(EtcdRecord::MemberStarted(member)) if *member == first => seen.push((at, None)),
+        Record::Etcd(EtcdRecord::MemberStopped { member, reason }) if *member == first => seen.push((at, Some(*reason))),
         _ => {}
     };
     simulation.run_until(at(1_000), &mut sink);

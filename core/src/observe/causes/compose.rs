@@ -3,8 +3,8 @@
 use super::{BEFORE, Causes, Incident, Outage};
 use crate::ids::{EtcdId, MemberId};
 use crate::kernel::time::{Duration, Time};
-use crate::observe::text;
 use crate::record::{Service, StepDownReason, StopReason};
+use crate::scenario::text;
 use crate::scenario::{ActiveFault, Direction, Fault, FaultTarget, MemberChange};
 
 /// More clauses about what broke than this are summed up.

@@ -7,7 +7,7 @@ use crate::kernel::time::Duration;
 use crate::observe::Observer;
 use crate::observe::availability::Availability;
 use crate::observe::testing::{CLUSTER, at, fault, member, service, three_zones};
-use crate::record::{Record, RefuseReason, Service, StepDownReason, StopReason};
+use crate::record::{EtcdRecord, Record, RefuseReason, Service, StepDownReason, StopReason};
 use crate::report::OutageKind;
 use crate::scenario::{Direction, Fault, FaultTarget, MemberChange};
 
@@ -23,19 +23,19 @@ fn check(records: &[(u64, Record)], expected: &[(OutageKind, f64, f64, &str)]) {
 }
 
 fn stops(ms: u64, m: u8, reason: StopReason) -> (u64, Record) {
-    (ms, Record::MemberStopped { member: member(m), reason })
+    (ms, Record::Etcd(EtcdRecord::MemberStopped { member: member(m), reason }))
 }
 
 fn serves(ms: u64, m: u8) -> (u64, Record) {
-    (ms, Record::MemberStarted(member(m)))
+    (ms, Record::Etcd(EtcdRecord::MemberStarted(member(m))))
 }
 
 fn elected(ms: u64, m: u8, term: u64) -> (u64, Record) {
-    (ms, Record::Elected { member: member(m), term })
+    (ms, Record::Etcd(EtcdRecord::Elected { member: member(m), term }))
 }
 
 fn steps_down(ms: u64, m: u8, reason: StepDownReason) -> (u64, Record) {
-    (ms, Record::SteppedDown { member: member(m), term: 2, reason })
+    (ms, Record::Etcd(EtcdRecord::SteppedDown { member: member(m), term: 2, reason }))
 }
 
 fn over(ms: u64, id: u32) -> (u64, Record) {
@@ -167,7 +167,7 @@ fn a_returning_member_a_removal_and_a_slow_disk_are_causes_too() {
             service(50_100, Service::Write, false),
             elected(51_500, 0, 9),
             service(51_502, Service::Write, true),
-            (200_000, Record::Membership { change: MemberChange::Remove(member(0)), refused: None }),
+            (200_000, Record::Etcd(EtcdRecord::Membership { change: MemberChange::Remove(member(0)), refused: None })),
             steps_down(200_000, 0, StepDownReason::Removed),
             service(200_000, Service::Write, false),
             elected(201_000, 1, 10),
@@ -266,7 +266,7 @@ fn of_several_faults_the_right_one_is_the_cause() {
         &format!("{told} etcd-main-0 serves again after 20 s; etcd-main-1 elected after 1.3 s"),
     );
     // An operator's work counts though a fault has been there for long.
-    let removed = (60_000, Record::Membership { change: MemberChange::Remove(member(0)), refused: None });
+    let removed = (60_000, Record::Etcd(EtcdRecord::Membership { change: MemberChange::Remove(member(0)), refused: None }));
     cause(
         &[fault(0, 10_000, zone(1)), removed],
         &[stops(61_000, 0, StopReason::Removed), elected(61_700, 2, 3)],
@@ -278,7 +278,7 @@ fn of_several_faults_the_right_one_is_the_cause() {
 
 #[test]
 fn members_without_their_data_are_told_and_repeated_faults_counted() {
-    let refused = |ms, m| (ms, Record::MemberRefused { member: member(m), reason: RefuseReason::LostData });
+    let refused = |ms, m| (ms, Record::Etcd(EtcdRecord::MemberRefused { member: member(m), reason: RefuseReason::LostData }));
     let mut stream = vec![
         fault(0, 10_000, Fault::VolumeLost(FaultTarget::Named(VolumeId(1)))),
         stops(10_000, 1, StopReason::VolumeLost),

@@ -7,9 +7,9 @@ use crate::kernel::time::{Duration, Time};
 use crate::kube::describe::component_name;
 use crate::kube::record::KubeRecord;
 use crate::kube::spec::Component;
-use crate::observe::text;
 use crate::report::{MigrationReport, WaitReport, length, seconds};
 use crate::scenario::Scenario;
+use crate::scenario::text;
 
 /// Follows all of them.
 #[derive(Clone, Debug, Default)]

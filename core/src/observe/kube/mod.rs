@@ -19,7 +19,7 @@ use crate::ids::{EtcdId, KubeClusterId, WorkloadId};
 use crate::kernel::time::Time;
 use crate::kube::name::{PodName, PodTag};
 use crate::observe::Observer;
-use crate::record::Record;
+use crate::record::{EtcdRecord, Record};
 use crate::report::{
     ApiReport, ComponentReport, CountsReport, HintsReport, MigrationReport, OrphanedContainerReport, RecoveryReport, length,
 };
@@ -131,7 +131,7 @@ impl Kube {
 
 impl Observer for Kube {
     fn record(&mut self, at: Time, record: &Record) {
-        if let Record::Passive(cluster, PassiveRecord::Detected { to, .. }) = record {
+        if let Record::Etcd(EtcdRecord::Passive(cluster, PassiveRecord::Detected { to, .. })) = record {
             self.switched(at, *cluster, *to);
         }
         let Record::Kube(cluster, fact) = record else { return };

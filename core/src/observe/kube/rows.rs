@@ -7,9 +7,9 @@ use crate::kube::describe::{component_name, node_name};
 use crate::kube::name::PodTag;
 use crate::kube::record::Loss;
 use crate::kube::spec::{Component, Timers};
-use crate::observe::text;
 use crate::report::{RecoveryReport, WaitReport, length, seconds};
 use crate::scenario::Scenario;
+use crate::scenario::text;
 
 /// A recovery as it stands `now`.
 pub(super) fn recovery(row: &Row, now: Time, apis: &Apis, scenario: &Scenario) -> RecoveryReport {

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::kernel::dist::Latency;
+use crate::record::ClientRecord;
 use crate::scenario::Client;
 use crate::scenario::cost::Backend;
 
@@ -29,7 +30,7 @@ fn latencies(scenario: &Scenario) -> Vec<f64> {
     let mut all = Vec::new();
     let mut simulation = crate::sim::Simulation::new(Arc::new(scenario.clone()), 1, full());
     simulation.run_until(at(60), &mut |_, record| {
-        if let Record::Request { latency, result: RequestResult::Ok, .. } = record {
+        if let Record::Client(ClientRecord::Request { latency, result: RequestResult::Ok, .. }) = record {
             all.push(latency.as_secs_f64() * 1e3);
         }
     });

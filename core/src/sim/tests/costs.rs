@@ -1,6 +1,7 @@
 //! What requests cost: a client's process and link, a member's cores.
 
 use super::*;
+use crate::record::ClientRecord;
 use crate::scenario::Client;
 use crate::scenario::cost::{Process, RequestCost};
 
@@ -23,7 +24,7 @@ fn run_all(scenario: &Scenario) -> (Vec<Duration>, Time) {
     let (mut latencies, mut last) = (Vec::new(), Time::ZERO);
     let mut simulation = crate::sim::Simulation::new(Arc::new(scenario.clone()), 1, full());
     simulation.run_until(at(60), &mut |when, record| {
-        if let Record::Request { latency, result: RequestResult::Ok, .. } = record {
+        if let Record::Client(ClientRecord::Request { latency, result: RequestResult::Ok, .. }) = record {
             latencies.push(*latency);
             last = when;
         }

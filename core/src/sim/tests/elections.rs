@@ -3,7 +3,7 @@
 use super::records;
 use crate::kernel::time::{Duration, Time};
 use crate::observe::testing::three_zones;
-use crate::record::Record;
+use crate::record::{EtcdRecord, Record};
 
 #[test]
 fn members_that_find_two_peers_do_not_wait_a_whole_election_timeout_after_their_start() {
@@ -15,7 +15,10 @@ fn members_that_find_two_peers_do_not_wait_a_whole_election_timeout_after_their_
         let started = Time::ZERO + scenario.etcd[0].options.start_up;
         let elected = |seed| {
             let all = records(&scenario, seed);
-            let elected = all.iter().find(|(_, record)| matches!(record, Record::Elected { .. })).expect("somebody leads");
+            let elected = all
+                .iter()
+                .find(|(_, record)| matches!(record, Record::Etcd(EtcdRecord::Elected { .. })))
+                .expect("somebody leads");
             elected.0.since(started)
         };
         let times: Vec<Duration> = (0..20).map(elected).collect();

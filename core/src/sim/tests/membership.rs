@@ -5,7 +5,7 @@ use crate::etcd::membership::is_in_sync;
 use crate::ids::NodeId;
 use crate::kernel::time::{Duration, Time};
 use crate::observe::testing::three_zones;
-use crate::record::Record;
+use crate::record::{EtcdRecord, Record};
 use crate::scenario::{Direction, Fault, FaultTarget, MemberChange, Operation, PlannedFault, Scenario};
 
 const TIMED_OUT: Option<&str> = Some("etcdserver: request timed out");
@@ -24,7 +24,7 @@ fn asked(mut scenario: Scenario, operations: &[(Time, MemberChange)]) -> Scenari
 /// The second in which each operation ended, and how.
 fn ends(scenario: &Scenario, seed: u64) -> Vec<(u64, MemberChange, Option<&'static str>)> {
     let end = |(when, record): (Time, Record)| match record {
-        Record::Membership { change, refused } => Some((when.as_nanos() / 1_000_000_000, change, refused)),
+        Record::Etcd(EtcdRecord::Membership { change, refused }) => Some((when.as_nanos() / 1_000_000_000, change, refused)),
         _ => None,
     };
     records(scenario, seed).into_iter().filter_map(end).collect()

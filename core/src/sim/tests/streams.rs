@@ -7,7 +7,7 @@ use crate::etcd::raft::progress::State;
 use crate::ids::ZoneId;
 use crate::kernel::time::{Duration, Time};
 use crate::observe::testing::three_zones;
-use crate::record::{Record, RequestResult};
+use crate::record::{ClientRecord, EtcdRecord, Record, RequestResult};
 use crate::scenario::{Fault, FaultTarget, LinkChange, MemberChange, Operation, PlannedFault};
 use crate::sim::{Options, Simulation};
 
@@ -24,7 +24,7 @@ fn a_follower_that_was_sent_a_database_finds_what_follows_it() {
     // Each time it misses more than is kept behind a snapshot; the second time half a minute has not passed since it got one.
     scenario.faults = vec![kill(60, 20), kill(85, 10), kill(130, 10)];
     let sent = |(when, record): (Time, Record)| {
-        matches!(record, Record::SnapshotStarted { .. }).then_some(when.as_nanos() / 1_000_000_000)
+        matches!(record, Record::Etcd(EtcdRecord::SnapshotStarted { .. })).then_some(when.as_nanos() / 1_000_000_000)
     };
     assert_eq!(records(&scenario, 1).into_iter().filter_map(sent).collect::<Vec<_>>(), [80, 140]);
 }
@@ -36,8 +36,10 @@ fn a_newcomer_is_found_as_soon_as_it_serves() {
     scenario.etcd[0].members.push(newcomer);
     scenario.operations = vec![Operation { at: at(60), change: MemberChange::Add(member(3)) }];
     let all = records(&scenario, 1);
-    let served = all.iter().find(|(_, record)| *record == Record::MemberStarted(member(3))).expect("it starts").0;
-    let found = all.iter().filter(|(_, record)| matches!(record, Record::PeerFound { from, .. } if *from == member(3)));
+    let served =
+        all.iter().find(|(_, record)| *record == Record::Etcd(EtcdRecord::MemberStarted(member(3)))).expect("it starts").0;
+    let found =
+        all.iter().filter(|(_, record)| matches!(record, Record::Etcd(EtcdRecord::PeerFound { from, .. }) if *from == member(3)));
     let waited: Vec<Duration> = found.map(|(when, _)| when.since(served)).collect();
     assert!(waited.len() == 3 && waited.iter().all(|waited| *waited < Duration::from_millis(110)), "{waited:?}");
 }
@@ -73,7 +75,7 @@ fn what_waits_for_a_slow_link_goes_on_at_its_usual_speed_once_it_is_mended() {
     for seed in 0..5 {
         check_modes(&scenario, seed);
         let put = |(when, record): &(Time, Record)| match record {
-            Record::Request { latency, result, .. } => Some((*when, *latency, *result)),
+            Record::Client(ClientRecord::Request { latency, result, .. }) => Some((*when, *latency, *result)),
             _ => None,
         };
         let puts: Vec<_> = records(&scenario, seed).iter().filter_map(put).collect();

@@ -4,7 +4,7 @@ use super::{at, faulty, full, member, puts, records, report};
 use crate::ids::{NodeId, VolumeId};
 use crate::kernel::dist::Latency;
 use crate::kernel::time::{Duration, Time};
-use crate::record::{Record, RefuseReason};
+use crate::record::{EtcdRecord, Record, RefuseReason};
 use crate::scenario::{Fault, FaultTarget, MemberChange, Operation, PlannedFault, Scenario};
 
 fn lost(at_s: u64, lasts_s: u64) -> PlannedFault {
@@ -18,7 +18,7 @@ fn lost(at_s: u64, lasts_s: u64) -> PlannedFault {
 /// When and why members were refused.
 fn refusals(scenario: &Scenario) -> Vec<(Time, RefuseReason)> {
     let refused = |(when, record)| match record {
-        Record::MemberRefused { reason, .. } => Some((when, reason)),
+        Record::Etcd(EtcdRecord::MemberRefused { reason, .. }) => Some((when, reason)),
         _ => None,
     };
     records(scenario, 1).into_iter().filter_map(refused).collect()
@@ -52,11 +52,13 @@ fn a_successor_joins_when_its_volume_is_back() {
     let all = records(&scenario, 1);
     let second = |when: Time| when.as_nanos() / 1_000_000_000;
     let refused = |(when, record): &(Time, Record)| match record {
-        Record::MemberRefused { member: who, reason } => Some((second(*when), who.index, *reason)),
+        Record::Etcd(EtcdRecord::MemberRefused { member: who, reason }) => Some((second(*when), who.index, *reason)),
         _ => None,
     };
     assert_eq!(all.iter().filter_map(refused).collect::<Vec<_>>(), [(81, 3, RefuseReason::NoVolume)]);
-    let started = |(when, record): &(Time, Record)| (*record == Record::MemberStarted(member(3))).then_some(second(*when));
+    let started = |(when, record): &(Time, Record)| {
+        (*record == Record::Etcd(EtcdRecord::MemberStarted(member(3)))).then_some(second(*when))
+    };
     assert_eq!(all.iter().filter_map(started).collect::<Vec<_>>(), [120], "half a second after its volume was back");
 }
 
@@ -67,7 +69,7 @@ fn a_successor_inherits_a_slow_disk() {
         let mut scenario = faulty(slow_for_s, Fault::DiskSlow { volume: FaultTarget::Named(VolumeId(2)), add, factor: 1.0 });
         succeeded(&mut scenario, 80, 81);
         let caught_up = |(when, record)| match record {
-            Record::CaughtUp { member: who, .. } if who == member(3) => Some(when),
+            Record::Etcd(EtcdRecord::CaughtUp { member: who, .. }) if who == member(3) => Some(when),
             _ => None,
         };
         records(&scenario, 1).into_iter().find_map(caught_up).expect("it catches up").since(at(81))

@@ -6,7 +6,7 @@ use super::{Options, at, faulty, member, puts, records};
 use crate::ids::NodeId;
 use crate::kernel::time::{Duration, Time};
 use crate::observe::testing::{client, three_zones};
-use crate::record::Record;
+use crate::record::{ClientRecord, Record};
 use crate::scenario::{Direction, Fault, FaultTarget, Op, PlannedFault, Scenario, Target};
 use crate::sim::Simulation;
 
@@ -16,7 +16,7 @@ fn heard(mut scenario: Scenario, target: Target) -> Vec<(Time, Duration)> {
     let load = crate::scenario::Client { start: at(10), stop: at(100), node: Some(NodeId(0)), ..puts(10) };
     scenario.clients = vec![load, watcher];
     let event = |(when, record)| match record {
-        Record::Request { op: Op::Watch, latency, .. } => Some((when, latency)),
+        Record::Client(ClientRecord::Request { op: Op::Watch, latency, .. }) => Some((when, latency)),
         _ => None,
     };
     records(&scenario, 1).into_iter().filter_map(event).collect()

@@ -1,10 +1,10 @@
 //! What it costs: bytes from zone to zone, latency by path, and the bill on the time axis of an outage.
 
 use zonefall_browser::page::{DESK, Page, story, story_on};
-use zonefall_core::observe::text::{bytes, dollars};
 use zonefall_core::report::{CostKind, CostSplit, Report};
 use zonefall_core::run::run;
 use zonefall_core::scenario::Scenario;
+use zonefall_core::scenario::text::{bytes, dollars};
 use zonefall_core::sim::Options;
 
 use crate::access::no_barriers;

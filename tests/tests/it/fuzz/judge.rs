@@ -9,7 +9,7 @@ use zonefall_core::etcd::raft::PlantedBug;
 use zonefall_core::ids::{EtcdId, FaultId, VolumeId};
 use zonefall_core::kernel::time::Time;
 use zonefall_core::observe::voters::Voters;
-use zonefall_core::record::{Record, RequestResult};
+use zonefall_core::record::{ClientRecord, EtcdRecord, Record, RequestResult};
 use zonefall_core::report::ViolationReport;
 use zonefall_core::run::Run;
 use zonefall_core::scenario::{Fault, FaultTarget, Member, MemberChange, Scenario};
@@ -171,13 +171,13 @@ impl Watch {
             Record::FaultEnded(id) => {
                 self.absent.remove(id);
             }
-            Record::Request { client, result: RequestResult::Ok, .. } => {
+            Record::Client(ClientRecord::Request { client, result: RequestResult::Ok, .. }) => {
                 self.seen.puts += 1;
                 self.served += u64::from(client.0 == self.last);
             }
-            Record::Elected { .. } => self.seen.elections += 1,
-            Record::SnapshotFinished { ok: true, .. } => self.seen.snapshots += 1,
-            Record::Membership { change, refused: None } => {
+            Record::Etcd(EtcdRecord::Elected { .. }) => self.seen.elections += 1,
+            Record::Etcd(EtcdRecord::SnapshotFinished { ok: true, .. }) => self.seen.snapshots += 1,
+            Record::Etcd(EtcdRecord::Membership { change, refused: None }) => {
                 self.seen.changes += 1;
                 if let MemberChange::Add(id) = change {
                     // It starts with an empty disk in any case, unless there is none.
@@ -187,7 +187,7 @@ impl Watch {
                     }
                 }
             }
-            Record::DataLost { .. } => self.seen.lost += 1,
+            Record::Etcd(EtcdRecord::DataLost { .. }) => self.seen.lost += 1,
             _ => {}
         }
     }

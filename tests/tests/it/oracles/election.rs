@@ -16,7 +16,7 @@ use zonefall_core::ids::{NodeId, VolumeId, ZoneId};
 use zonefall_core::kernel::dist::Latency;
 use zonefall_core::kernel::rng::{Purpose, Stream};
 use zonefall_core::kernel::time::{Duration, Time};
-use zonefall_core::record::{Record, StepDownReason};
+use zonefall_core::record::{EtcdRecord, Record, StepDownReason};
 use zonefall_core::scenario::{Fault, FaultTarget, Member, Node, PlannedFault, Scenario, Volume};
 use zonefall_core::sim::{Options, Simulation, Stepping};
 use zonefall_tests::threads::parallel;
@@ -260,7 +260,7 @@ const MOST_ROUNDS: u64 = 200;
 fn first_round_elects(scenario: &Arc<Scenario>, seed: u64) -> bool {
     // A cluster that can elect somebody has done so long before the fourth round; one that cannot never will.
     let elected = first(scenario, seed, 4, |_, record| match *record {
-        Record::Elected { term, .. } if term > FIRST_TERM => Some(term),
+        Record::Etcd(EtcdRecord::Elected { term, .. }) if term > FIRST_TERM => Some(term),
         _ => None,
     });
     elected == Some(FIRST_TERM + 1)
@@ -272,7 +272,7 @@ fn time_without_leader(scenario: &Arc<Scenario>, seed: u64, survivors: u8) -> Op
     let crash = scenario.faults.last()?.at;
     let (mut newest, mut following) = (FIRST_TERM, 0);
     first(scenario, seed, MOST_ROUNDS, |at, record| match *record {
-        Record::LeaderSeen { term, leader: Some(_), .. } if term > FIRST_TERM => {
+        Record::Etcd(EtcdRecord::LeaderSeen { term, leader: Some(_), .. }) if term > FIRST_TERM => {
             following = if term > newest { 1 } else { following + u8::from(term == newest) };
             newest = newest.max(term);
             (following == survivors).then(|| at.since(crash))
@@ -288,7 +288,7 @@ fn first<T>(scenario: &Arc<Scenario>, seed: u64, rounds: u64, mut answer: impl F
     let (mut found, mut over) = (None, false);
     while found.is_none() && !over {
         let stepped = simulation.step(&mut |at, record: &Record| {
-            over |= matches!(record, Record::Campaign { term, .. } if *term > FIRST_TERM + rounds);
+            over |= matches!(record, Record::Etcd(EtcdRecord::Campaign { term, .. }) if *term > FIRST_TERM + rounds);
             if found.is_none() {
                 found = answer(at, record);
             }

@@ -2,8 +2,8 @@
 
 use zonefall_core::etcd::view::MemberView;
 use zonefall_core::ids::{ClientId, MemberId, NodeId, ZoneId};
-use zonefall_core::observe::text;
 use zonefall_core::report::{EtcdReport, LatencyReport, Report, StoryKind, StoryLine};
+use zonefall_core::scenario::text;
 use zonefall_core::scenario::{Load, Op, Scenario, Target};
 use zonefall_core::sim::Role;
 use zonefall_core::sim::view::SimulationView;
@@ -14,7 +14,7 @@ use crate::state::Selection;
 use crate::view::map::model::cut_words;
 use crate::view::map::model::{MemberFace, Model, model};
 use crate::view::map::shapes::sign;
-use zonefall_core::observe::text::count;
+use zonefall_core::scenario::text::count;
 
 /// Name, value, and the class of its colour.
 pub(super) type Fact = (&'static str, String, &'static str);

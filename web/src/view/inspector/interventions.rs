@@ -2,7 +2,7 @@
 
 use zonefall_core::ids::{MemberId, NodeId, ZoneId};
 use zonefall_core::kernel::time::Duration;
-use zonefall_core::observe::text;
+use zonefall_core::scenario::text;
 use zonefall_core::scenario::{Direction, Fault, FaultTarget, LinkChange, Scenario};
 use zonefall_core::sim::view::SimulationView;
 

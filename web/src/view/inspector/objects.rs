@@ -7,8 +7,8 @@ use zonefall_core::kube::name::{MachineName, NodeName, PodName};
 use zonefall_core::kube::object_reports::taint_text;
 use zonefall_core::kube::record::{Loss, Ready};
 use zonefall_core::kube::view::{MachineView, NodeView, PodView};
-use zonefall_core::observe::text;
 use zonefall_core::scenario::Scenario;
+use zonefall_core::scenario::text;
 use zonefall_core::sim::view::SimulationView;
 
 use super::facts::Fact;

@@ -2,7 +2,7 @@
 
 use super::model::{LinkFace, MemberFace, NodeFace, ZoneFace, cut_words};
 use super::objects::{Mark, NodeObject};
-use zonefall_core::observe::text;
+use zonefall_core::scenario::text;
 
 /// What ails a zone, in few words; empty where nothing does.
 pub(crate) fn zone_state(face: &ZoneFace) -> String {

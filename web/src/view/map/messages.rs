@@ -10,8 +10,8 @@ use yew::prelude::*;
 use zonefall_core::etcd::raft::message::Kind;
 use zonefall_core::etcd::view::MessageView;
 use zonefall_core::kernel::time::Time;
-use zonefall_core::observe::text;
 use zonefall_core::scenario::Scenario;
+use zonefall_core::scenario::text;
 use zonefall_core::sim::view::SimulationView;
 
 use super::layout::{Layout, way};

@@ -3,8 +3,8 @@
 use zonefall_core::etcd::view::Down;
 use zonefall_core::ids::{MemberId, NodeId, ZoneId};
 use zonefall_core::kernel::time::Duration;
-use zonefall_core::observe::text;
 use zonefall_core::report::Report;
+use zonefall_core::scenario::text;
 use zonefall_core::scenario::{Client, Direction, Fault, LinkChange, Load, Op, Scenario, Target};
 use zonefall_core::sim::Role;
 use zonefall_core::sim::view::SimulationView;

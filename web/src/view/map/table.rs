@@ -76,7 +76,7 @@ pub(crate) fn MapTable(props: &MapTableProps) -> Html {
                 <td>{ pick(is, &format!("{} – {}", ends.0, ends.1), format!("row-link-{}-{}", ends.0, ends.1)) }</td>
                 <td class="number">{ &face.delay }</td>
                 <td>{ state }</td>
-                <td class="number">{ format!("{}/s", zonefall_core::observe::text::bytes(face.rate)) }</td>
+                <td class="number">{ format!("{}/s", zonefall_core::scenario::text::bytes(face.rate)) }</td>
             </tr>
         }
     });

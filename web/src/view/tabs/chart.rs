@@ -5,8 +5,8 @@ use plotters_canvas::CanvasBackend;
 use web_sys::{Element, HtmlCanvasElement};
 use yew::prelude::*;
 use zonefall_core::kernel::time::Time;
-use zonefall_core::observe::text::{bytes, dollars};
 use zonefall_core::report::{EtcdReport, Report};
+use zonefall_core::scenario::text::{bytes, dollars};
 use zonefall_plots::bill::Charged;
 use zonefall_plots::{Frame, Margins, Theme, availability, bill, latency, traffic};
 

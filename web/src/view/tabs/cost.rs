@@ -1,9 +1,9 @@
 //! What it costs: whose bill is shown, and tables by kind, by what shoots survive, of the parts, and of the prices that this rests on.
 
 use yew::prelude::*;
-use zonefall_core::observe::text::dollars;
 use zonefall_core::report::{CostSplit, PriceReport, Report, TOLERANCE_NOTE};
 use zonefall_core::scenario::prices::BookName;
+use zonefall_core::scenario::text::dollars;
 
 use super::report::rows;
 use crate::state::{Action, UiAction};

@@ -12,7 +12,7 @@ use crate::view::labels::{clock, moment};
 use crate::view::map::shapes::px;
 use crate::view::same::Same;
 use crate::view::size::use_size;
-use zonefall_core::observe::text::count;
+use zonefall_core::scenario::text::count;
 
 /// Finds the field that the filter is typed into.
 pub(crate) const FILTER_FIELD: &str = "#filter-field";

@@ -1,8 +1,8 @@
 //! Bytes from zone to zone as a table: rows send, columns get.
 
 use yew::prelude::*;
-use zonefall_core::observe::text::bytes;
 use zonefall_core::report::{Report, ZonePairReport};
+use zonefall_core::scenario::text::bytes;
 
 use crate::view::same::Same;
 

@@ -11,7 +11,7 @@ use crate::view::map::shapes::px;
 use crate::view::same::Same;
 use crate::view::size::use_width;
 use crate::view::timeline::axis::{Axis, Range};
-use zonefall_core::observe::text::count;
+use zonefall_core::scenario::text::count;
 
 /// Components that are listed, the worst first.
 const MOST_COMPONENTS: usize = 200;

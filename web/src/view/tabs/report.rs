@@ -1,12 +1,12 @@
 //! The report in words and numbers: every figure that the charts rest on.
 
 use yew::prelude::*;
-use zonefall_core::observe::text::bytes;
 use zonefall_core::report::{EtcdReport, Report};
+use zonefall_core::scenario::text::bytes;
 
 use crate::view::labels::{clock, length, moment, outage};
 use crate::view::same::Same;
-use zonefall_core::observe::text::count;
+use zonefall_core::scenario::text::count;
 
 /// What is reported.
 #[derive(Clone, PartialEq, Properties)]

@@ -96,7 +96,7 @@ fn Speed(props: &SpeedProps) -> Html {
 /// A speed as it is said: `0.001x`, `1,000x`.
 fn words(speed: f64) -> String {
     if speed >= 1.0 {
-        format!("{}x", zonefall_core::observe::text::count(speed.round() as u64))
+        format!("{}x", zonefall_core::scenario::text::count(speed.round() as u64))
     } else {
         format!("{}x", (speed * 1e4).round() / 1e4)
     }

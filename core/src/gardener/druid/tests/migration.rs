@@ -7,7 +7,7 @@ use crate::gardener::druid::MigrationFact::{self, *};
 use crate::gardener::garden::MigrationDenial;
 use crate::ids::SeedId;
 use crate::kube::spec::scheduler::SeedRejection;
-use crate::record::RequestResult;
+use crate::record::{ClientRecord, RequestResult};
 use crate::report::MigrationReport;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -113,7 +113,7 @@ fn etcd_is_closed_to_clients() {
     let (closed, restored) = (at(&seen, Closed), at(&seen, Restored));
     assert!(at(&seen, Kept) - closed > 20.0);
     let done = |(at, record): &(Time, Record)| match record {
-        Record::Request { result: RequestResult::Ok, .. } => Some(at.since(Time::ZERO).as_secs_f64()),
+        Record::Client(ClientRecord::Request { result: RequestResult::Ok, .. }) => Some(at.since(Time::ZERO).as_secs_f64()),
         _ => None,
     };
     let done: Vec<f64> = seen.records.iter().filter_map(done).collect();

@@ -14,7 +14,7 @@ use crate::ids::{EtcdId, MemberId, ZoneId};
 use crate::kernel::time::Time;
 use crate::kube::record::{KubeRecord, PodFact, Reason};
 use crate::kube::spec::gardener::FailureTolerance;
-use crate::record::Record;
+use crate::record::{EtcdRecord, Record};
 use crate::report::Report;
 use crate::run::Run;
 use crate::scenario::{MemberChange, Scenario};
@@ -73,7 +73,7 @@ fn run(scenario: &Scenario, seed: u64) -> Seen {
         let mut run = Run::new(&Arc::new(scenario.clone()), seed, options);
         let mut records = Vec::new();
         run.advance(Time::ZERO + scenario.duration, &mut |at, record| {
-            if !matches!(record, Record::Raft(_)) {
+            if !matches!(record, Record::Etcd(EtcdRecord::Raft(_))) {
                 records.push((at, record.clone()));
             }
         });
@@ -120,7 +120,7 @@ impl Seen {
     /// Changes of members of the shoot's etcd that were applied.
     fn changes(&self) -> Vec<MemberChange> {
         let applied = |record: &Record| match record {
-            Record::Membership { change, refused: None } => Some(*change),
+            Record::Etcd(EtcdRecord::Membership { change, refused: None }) => Some(*change),
             _ => None,
         };
         let of_main = |change: &MemberChange| {
@@ -209,7 +209,8 @@ fn a_preference_needs_volumes_that_can_move() {
     assert!(moves.no_tolerance_s() < 1_800.0 && stays.no_tolerance_s() > 3_500.0, "{}", moves.no_tolerance_s());
     // It is the same member, elsewhere.
     assert!(moves.changes().is_empty());
-    let moved: Vec<_> = moves.records.iter().filter(|(_, record)| matches!(record, Record::MemberMoved { .. })).collect();
+    let moved: Vec<_> =
+        moves.records.iter().filter(|(_, record)| matches!(record, Record::Etcd(EtcdRecord::MemberMoved { .. }))).collect();
     assert!(moved.len() >= 2, "one of each cluster: {moved:?}");
     let zones = moves.zones();
     assert!(zones.len() == 3 && !zones.contains(&ZoneId(0)), "{zones:?}");

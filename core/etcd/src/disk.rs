@@ -1,0 +1,119 @@
+//! A member's volume: how fast it is, and what it holds when no process runs.
+
+use crate::raft::ConfState;
+use crate::raft::log::Log;
+use zonefall_kernel::dist::scale;
+use zonefall_kernel::rng::{Purpose, Stream};
+use zonefall_kernel::time::Duration;
+use zonefall_scenario::ids::FaultId;
+use zonefall_scenario::{Disk as Speed, IO_BYTES};
+
+/// What a process finds when it starts.
+#[derive(Clone, Debug)]
+pub struct Persisted {
+    /// Term.
+    pub term: u64,
+    /// Whom it voted for in this term.
+    pub vote: Option<u8>,
+    /// The log.
+    pub log: Log,
+    /// Who was in the cluster.
+    pub conf_state: ConfState,
+    /// Bytes of the database.
+    pub database_bytes: u64,
+    /// Index of the last snapshot.
+    pub snapshot_index: u64,
+    /// Election timeouts that processes on this volume have drawn.
+    pub timeouts_drawn: u64,
+}
+
+impl Persisted {
+    /// What a member that was just added starts with: no vote, no entry.
+    pub fn is_blank(&self) -> bool {
+        self.term == 0 && self.log.last() == 0
+    }
+}
+
+/// A volume.
+#[derive(Clone, Debug)]
+pub struct Disk {
+    /// What is on it; `None`: nothing.
+    pub content: Option<Box<Persisted>>,
+    /// Faults that keep the volume away.
+    pub lost: u16,
+    speed: Speed,
+    slowed: Vec<(FaultId, Duration, f64)>,
+    draws: Stream,
+    syncs: u64,
+    /// The same of the database.
+    commit_draws: Stream,
+    commits: u64,
+}
+
+/// Writes of databases among the random draws.
+const DATABASE: u64 = 1 << 32;
+
+impl Disk {
+    /// A volume with this content.
+    pub fn new(speed: Speed, seed: u64, entity: u64, content: Option<Box<Persisted>>) -> Self {
+        let draws = |entity| Stream::new(seed, Purpose::Fsync, entity);
+        let (draws, commit_draws) = (draws(entity), draws(DATABASE | entity));
+        Self { content, lost: 0, speed, slowed: Vec::new(), draws, syncs: 0, commit_draws, commits: 0 }
+    }
+
+    /// The volume is there.
+    pub fn is_present(&self) -> bool {
+        self.lost == 0
+    }
+
+    /// Times to write `bytes` to the log, alone, and to sync them.
+    pub fn sync(&mut self, bytes: u64) -> (Duration, Duration) {
+        let k = self.syncs;
+        self.syncs += 1;
+        let sync = self.speed.fsync.sample(|| self.draws.draw(k));
+        self.write(bytes, sync)
+    }
+
+    /// Times to write `bytes` to the database, alone, and to sync them so many times.
+    pub fn commit(&mut self, bytes: u64, syncs: u8) -> (Duration, Duration) {
+        let first = self.commits;
+        self.commits += u64::from(syncs);
+        let syncs = (first..self.commits).map(|k| self.speed.fsync.sample(|| self.commit_draws.draw(k)));
+        let sync = syncs.fold(Duration::ZERO, |sum, sync| sum + sync);
+        self.write(bytes, sync)
+    }
+
+    fn write(&self, bytes: u64, sync: Duration) -> (Duration, Duration) {
+        let operations = |iops| Duration::of_transfer(bytes.div_ceil(IO_BYTES), iops);
+        let least = self.speed.iops.map_or(Duration::ZERO, operations);
+        let transfer = Duration::of_transfer(bytes, self.speed.bytes_per_s).max(least);
+        let both = self.slow(transfer + sync);
+        let transfer = self.slowed.iter().fold(transfer, |time, &(_, _, factor)| scale(time, factor));
+        (transfer, both - transfer)
+    }
+
+    /// Typical time of an fsync.
+    pub fn typical_sync(&self) -> Duration {
+        self.slow(self.speed.fsync.typical())
+    }
+
+    /// Bytes per second now.
+    pub fn bytes_per_s(&self) -> u64 {
+        let factor: f64 = self.slowed.iter().map(|(_, _, factor)| factor).product();
+        ((self.speed.bytes_per_s as f64 / factor) as u64).max(1)
+    }
+
+    fn slow(&self, usual: Duration) -> Duration {
+        self.slowed.iter().fold(usual, |time, &(_, add, factor)| scale(time, factor) + add)
+    }
+
+    /// A fault slows it down.
+    pub fn slow_down(&mut self, fault: FaultId, add: Duration, factor: f64) {
+        self.slowed.push((fault, add, factor));
+    }
+
+    /// The fault is over.
+    pub fn recover(&mut self, fault: FaultId) {
+        self.slowed.retain(|(id, ..)| *id != fault);
+    }
+}

@@ -1,0 +1,112 @@
+//! Timers and arrivals of etcd clusters, and what their handlers ask the run loop for.
+
+use zonefall_kernel::outbox::Outbox;
+use zonefall_kernel::time::Time;
+use zonefall_scenario::ids::{EtcdId, MemberId};
+
+use crate::passive::PassiveTimer;
+use crate::raft::log::{Command, Token};
+use crate::record::EtcdRecord;
+
+/// Timers and arrivals of a cluster. Timers carry a generation: one that has moved on makes them void.
+#[derive(Clone, Copy, Debug)]
+pub enum EtcdEvent {
+    /// A message (in this slot) arrives; the number of its delivery.
+    Deliver(u32, u32),
+    /// The leader's clock beats.
+    HeartbeatTick(u8, u32),
+    /// A member's election timeout may have passed.
+    Election(u8, u32),
+    /// A process that has just started looks whether its peers are connected.
+    AdjustTicks(u8, u32),
+    /// An fsync is done.
+    Synced(u8, u32),
+    /// What a member has applied is to be committed to its volume.
+    Commit(u8, u32),
+    /// A commit is done.
+    Committed(u8, u32),
+    /// A process has started.
+    Started(u8, u32),
+    /// A read index was not confirmed in time.
+    ReadRetry(u8, u32),
+    /// A process that was asked to stop looks whether its leadership is handed over.
+    Stopping(u8, u32),
+    /// A stream connects, gives up or sends again.
+    Stream(u16, u32),
+    /// The next part of a database under way.
+    Chunk(u16, u32),
+    /// Who asked for a change of membership waits no longer.
+    ChangesDue,
+    /// The container of a member that is to join asks for the next step.
+    JoinStep(u8, u32),
+    /// A request arrives at the member of its token.
+    Request(Token),
+    /// The next step of a request at a member, where requests cost something; the life of its process.
+    Work(Token, Step, u32),
+    /// A member has restored what the backup bucket holds.
+    Fetched(u8, u32),
+    /// Something of an active-passive cluster is due.
+    Passive(PassiveTimer, u32),
+}
+
+/// Where a request at a member is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// It has been read.
+    Read,
+    /// What it asks for has been done.
+    Done,
+    /// Its answer has been written.
+    Written,
+}
+
+/// What a member answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// Done.
+    Ok,
+    /// Not done here (no leader in time, leader changed, process gone): try another member.
+    Unavailable,
+    /// Never.
+    TooLarge,
+}
+
+/// An entry applied at a member that has watchers.
+#[derive(Clone, Copy, Debug)]
+pub struct Watched {
+    /// When it is applied there.
+    pub at: Time,
+    /// Where.
+    pub member: MemberId,
+    /// The entry.
+    pub index: u64,
+    /// What it does.
+    pub command: Command,
+    /// When it was first applied anywhere.
+    pub first_applied: Time,
+}
+
+/// Where events and records of etcd clusters go.
+pub type EtcdOutbox<'a> = dyn Outbox<(EtcdId, EtcdEvent), EtcdRecord> + 'a;
+
+/// What handlers of etcd clusters ask for besides events and records.
+#[derive(Clone, Debug, Default)]
+pub struct EtcdEffects {
+    /// Answers that leave a member at a time.
+    pub answers: Vec<(Time, Token, Answer)>,
+    /// Members whose process is gone; `true`: their connections are reset.
+    pub stopped: Vec<(MemberId, bool)>,
+    /// Entries applied at members that have watchers.
+    pub watched: Vec<Watched>,
+    /// Clusters in which something has changed that a client would notice.
+    pub service_changed: Vec<EtcdId>,
+    /// Whether anybody wants [`EtcdRecord::Raft`].
+    pub raft_records: bool,
+}
+
+impl EtcdEffects {
+    /// Nothing is asked for.
+    pub fn is_empty(&self) -> bool {
+        self.answers.is_empty() && self.stopped.is_empty() && self.watched.is_empty() && self.service_changed.is_empty()
+    }
+}

@@ -1,0 +1,48 @@
+//! etcd: raft, members with their disks, streams between them, clients' requests.
+//!
+//! ```text
+//!   Request --> serve --> raft <--> ready (disk, apply) --> answers
+//!                          ^ |
+//!                          | v          lifecycle: processes, volumes     membership: who belongs
+//!                       transport       snapshot: whole databases         rest: heartbeats without events
+//! ```
+
+pub mod backend;
+pub mod cluster;
+pub mod codec;
+pub mod cost;
+pub mod describe;
+pub mod disk;
+pub mod event;
+pub mod identity;
+pub mod lifecycle;
+pub mod member;
+pub mod membership;
+pub mod passive;
+pub mod place;
+pub mod quiescence;
+pub mod raft;
+pub mod ready;
+pub mod record;
+pub mod restore;
+pub mod serve;
+pub mod service;
+pub mod snapshot;
+pub mod transport;
+pub mod view;
+pub mod volume;
+
+use zonefall_kernel::periodic::Stepping;
+pub use zonefall_scenario::options;
+
+/// How to run etcd clusters.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options {
+    /// How periodic work is simulated.
+    pub stepping: Stepping,
+    /// Emit [`record::EtcdRecord::Raft`] for the invariants.
+    pub raft_records: bool,
+    /// A deliberate bug in every member's raft, for tests of the tests.
+    #[cfg(feature = "planted-bugs")]
+    pub bug: Option<raft::PlantedBug>,
+}

@@ -1,0 +1,217 @@
+//! A member: its process, its disk, and the loop between raft and both (`etcdserver/raft.go`).
+//!
+//! ```text
+//!            step                     messages at once (leader)
+//!  message ------> Raft --Ready--+--------------------------------> streams
+//!                    ^           +--> WAL write, fsync --> held messages (follower, candidate)
+//!                    |           `--> committed entries --> apply --> answers
+//!                    `--- at most one Ready at a time: what comes while the disk is busy waits for the next
+//! ```
+
+use std::collections::VecDeque;
+
+use crate::backend::Backend;
+use crate::cost::Cores;
+use crate::disk::{Disk, Persisted};
+use crate::raft::clock::Clock;
+use crate::raft::log::{Command, Token};
+use crate::raft::message::Message;
+use crate::raft::{Raft, Role};
+use crate::ready::database_growth;
+use crate::volume::Writes;
+use zonefall_kernel::time::Time;
+use zonefall_network::HostId;
+use zonefall_network::process::StopReason;
+use zonefall_scenario::ids::{ClientId, MemberId};
+
+/// A member of a cluster, running or not.
+#[derive(Clone, Debug)]
+pub struct Member {
+    /// Its identity.
+    pub id: MemberId,
+    /// Where its process runs.
+    pub host: HostId,
+    /// Its volume.
+    pub disk: Disk,
+    /// Whether the cluster knows it.
+    pub state: MemberState,
+    /// It has no vote (as far as any member has applied).
+    pub learner: bool,
+    /// Faults that keep its process down.
+    pub held_down: u16,
+    /// Its process is a container: its kubelet starts and ends it.
+    pub managed: bool,
+    /// Another serves in its place; its data is to be thrown away, and till then it does not start.
+    pub displaced: bool,
+    /// New connections are sent to it (it is among the endpoints of its Service).
+    pub listed: bool,
+    /// Its kubelet keeps it down.
+    pub halted: bool,
+    /// Managed, and not in the cluster from the start: its container sees to it that it joins, and gets its vote.
+    pub joining: bool,
+    /// Generation of the next look at how far that is.
+    pub join_generation: u32,
+    /// Its process; `None` when it does not serve.
+    pub server: Option<Box<Server>>,
+    /// Generation of the start under way.
+    pub starting: Option<u32>,
+    /// Last generation given out.
+    pub generation: u32,
+    /// Has served at least once (published its name).
+    pub published: bool,
+    /// Times its process has started.
+    pub lives: u64,
+    /// Round of linearizable reads; never repeats, however often the process starts.
+    pub read_rounds: u64,
+}
+
+/// Whether a member belongs to its cluster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MemberState {
+    /// Not added yet.
+    Future,
+    /// In it.
+    Joined,
+    /// Removed: never again.
+    Removed,
+    /// Stands by with what a backup bucket holds; no etcd runs there.
+    Standby,
+}
+
+/// A process that serves.
+#[derive(Clone, Debug)]
+pub struct Server {
+    /// Its raft.
+    pub raft: Raft,
+    /// Ticks of the process as a leader counts them: one per heartbeat interval.
+    pub heartbeat_clock: Clock,
+    /// The write under way.
+    pub write: Option<Write>,
+    /// Term and vote as last written, and as last synced.
+    pub written: (u64, Option<u8>),
+    /// Term and vote that survive a power loss.
+    pub synced: (u64, Option<u8>),
+    /// A beat or an election tick came while the disk was busy.
+    pub missed_tick: bool,
+    /// Generation of the heartbeat tick that is queued.
+    pub heartbeat_generation: u32,
+    /// The election timer that is queued.
+    pub timer: Option<(Time, u32)>,
+    /// Election timeouts drawn when the timer was queued.
+    pub timer_draws: u64,
+    /// Its volume at work.
+    pub writes: Writes,
+    /// Its database there.
+    pub backend: Backend,
+    /// What serves requests.
+    pub cores: Cores,
+    /// The apply loop is busy until then.
+    pub apply_free: Time,
+    /// Proposals that wait for a leader, and until when, the oldest first.
+    pub waiting: VecDeque<(Time, Token, Command)>,
+    /// Linearizable reads.
+    pub reads: Reads,
+    /// Clients that watch here.
+    pub watchers: Vec<ClientId>,
+    /// Whom it was last seen to follow.
+    pub seen: Option<u8>,
+    /// Behind: since when, up to which index, how many entries.
+    pub behind: Option<(Time, u64, u64)>,
+    /// SIGTERM was received: generation of the next look, and when it stops regardless.
+    pub stopping: Option<(u32, Time)>,
+    /// It has not moved its election clock on yet: generation of the next look at its peers, and how many are left.
+    pub adjust_ticks: Option<(u32, u32)>,
+    /// Bytes of the database.
+    pub database_bytes: u64,
+    /// Index of the last snapshot.
+    pub snapshot_index: u64,
+    /// It compacts nothing until then: it has sent somebody its database.
+    pub keeps_entries_until: Time,
+}
+
+/// A write to the log file and its fsync.
+#[derive(Clone, Debug)]
+pub struct Write {
+    /// Generation of its end.
+    pub generation: u32,
+    /// When it began.
+    pub since: Time,
+    /// Last index in it.
+    pub last: u64,
+    /// Term and vote in it.
+    pub state: (u64, Option<u8>),
+    /// Messages that promise what is in it.
+    pub held: Vec<Message>,
+}
+
+/// The loop that answers linearizable reads: one round at a time for all that wait (`linearizableReadLoop`).
+#[derive(Clone, Debug, Default)]
+pub struct Reads {
+    /// For the next round.
+    pub next: Vec<Token>,
+    /// In the round under way.
+    pub current: Vec<Token>,
+    /// Its number; 0: none is under way.
+    pub context: u64,
+    /// When it began.
+    pub since: Time,
+    /// Generation of its retry timer.
+    pub retry: u32,
+    /// Confirmed: waits until this is applied.
+    pub index: Option<u64>,
+}
+
+impl Member {
+    /// A new generation for a timer.
+    pub fn next_generation(&mut self) -> u32 {
+        self.generation += 1;
+        self.generation
+    }
+
+    /// Whether its process should run: nothing holds it down and its volume is there.
+    pub fn may_run(&self) -> bool {
+        self.state == MemberState::Joined && self.held_down == 0 && !self.halted && !self.displaced && self.disk.is_present()
+    }
+
+    /// Takes the process away; what it had written (or synced, after a power loss) stays on the disk.
+    pub fn halt(&mut self, reason: StopReason) -> Option<Box<Server>> {
+        let mut server = self.server.take()?;
+        let power = matches!(reason, StopReason::PowerLost | StopReason::VolumeDetached);
+        let (term, vote) = if power { server.synced } else { server.written };
+        let raft = &mut server.raft;
+        let keep = if power { raft.log.stable } else { raft.log.written };
+        let mut log = raft.log.clone();
+        // What was applied from memory and is lost will be applied again, to a database that is without it.
+        let again = (keep + 1..=log.applied).filter_map(|index| log.get(index)).map(|entry| database_growth(entry.command));
+        server.database_bytes -= again.sum::<u64>();
+        if keep < log.last() {
+            log.drop_tail(keep + 1);
+        }
+        log.stable = log.last();
+        log.written = log.last();
+        self.disk.content = (reason != StopReason::VolumeLost).then(|| {
+            Box::new(Persisted {
+                term,
+                vote,
+                log,
+                conf_state: raft.conf_state,
+                database_bytes: server.database_bytes,
+                snapshot_index: server.snapshot_index,
+                timeouts_drawn: raft.timeouts_drawn(),
+            })
+        });
+        Some(server)
+    }
+}
+
+impl Server {
+    /// Whether it leads.
+    pub fn is_leader(&self) -> bool {
+        self.raft.role == Role::Leader
+    }
+
+    /// Whether raft has something for the disk that must be synced before it is told to others.
+    pub fn must_sync(&self) -> bool {
+        self.raft.log.written < self.raft.log.last() || self.written != (self.raft.term, self.raft.vote)
+    }
+}

@@ -1,0 +1,244 @@
+//! Changes of membership, one at a time, and the checks that keep a quorum (`--strict-reconfig-check`).
+//!
+//! Source: `etcdserver/api/membership/cluster.go`, `etcdserver/server.go` (`mayAddMember`, `mayRemoveMember`, `mayPromoteMember`)
+//! at `etcd-io/etcd@c34dc7ee`.
+
+use crate::cluster::{EtcdCluster, EtcdCtx};
+use crate::disk::Persisted;
+use crate::event::EtcdEvent;
+use crate::member::MemberState;
+use crate::raft::ConfState;
+use crate::raft::log::{Command, ConfChange, Log, Token};
+use crate::record::EtcdRecord;
+use zonefall_kernel::time::{Duration, Time};
+use zonefall_network::process::StopReason;
+use zonefall_scenario::MemberChange;
+use zonefall_scenario::ids::MemberId;
+
+/// A member counts as healthy when it has been connected this long (`HealthInterval`).
+const HEALTH_INTERVAL: Duration = Duration::from_secs(5);
+/// A learner may be promoted when it has this share of what the leader's disk has (`readyPercent`).
+const PROMOTION_THRESHOLD: f64 = 0.9;
+
+/// From the removal of a member to the end of its process (`stopWithDelay`).
+const DEPARTURE: Duration = Duration::from_secs(1);
+
+const NOT_ENOUGH_STARTED: &str = "etcdserver: re-configuration failed due to not enough started members";
+
+/// A member as the checks see it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct View {
+    /// It has published its name.
+    pub started: bool,
+    /// It has no vote.
+    pub learner: bool,
+}
+
+/// Voters of `members`, and how many of them have started.
+fn count<'a>(members: impl Iterator<Item = &'a View>) -> (usize, usize) {
+    members.filter(|view| !view.learner).fold((0, 0), |(all, started), view| (all + 1, started + usize::from(view.started)))
+}
+
+/// Whether a voter may be added: those started are a quorum with it (`IsReadyToAddVotingMember`).
+pub fn may_add_voter(members: &[View]) -> bool {
+    let (voters, started) = count(members.iter());
+    // One member may always get a second, to restore a cluster from it.
+    (started == 1 && voters == 1) || started >= quorum_of(voters + 1)
+}
+
+/// Whether the voter at `place` may be removed: those started are a quorum without it (`IsReadyToRemoveVotingMember`).
+pub fn may_remove_voter(members: &[View], place: usize) -> bool {
+    let (voters, started) = count(members.iter().enumerate().filter(|(index, _)| *index != place).map(|(_, view)| view));
+    started >= quorum_of(voters)
+}
+
+/// Whether a learner may get its vote, itself counted as started (`IsReadyToPromoteMember`).
+pub fn may_promote(members: &[View]) -> bool {
+    let (voters, started) = count(members.iter());
+    started + 1 >= quorum_of(voters + 1)
+}
+
+/// Whether a learner that is known to have `matched` entries has caught up with its leader, whose own disk has `of` (`isLearnerReady`).
+pub fn is_in_sync(matched: u64, of: u64) -> bool {
+    matched as f64 >= of as f64 * PROMOTION_THRESHOLD
+}
+
+const fn quorum_of(voters: usize) -> usize {
+    voters / 2 + 1
+}
+
+/// Who asks hears nothing where the change was dropped, turned into an empty entry or lost with its leader (`parseProposeCtxErr`).
+const TIMED_OUT: &str = "etcdserver: request timed out";
+
+/// A change that was proposed; who asked for it waits until it is applied (`EtcdServer.configure`).
+#[derive(Clone, Copy, Debug)]
+pub struct Pending {
+    change: MemberChange,
+    /// Index and term of its entry; `None` where the leader took no such entry.
+    entry: Option<(u64, u64)>,
+    /// Nobody waits for it any longer.
+    until: Time,
+}
+
+impl EtcdCluster {
+    /// An operator asks for a change at whoever leads. `learner`: whether a member to be added is one.
+    pub fn change_membership(&mut self, change: MemberChange, learner: bool, ctx: &mut EtcdCtx<'_>) {
+        self.resume(ctx);
+        let conf_change = match change {
+            MemberChange::Add(id) if learner => ConfChange::AddLearner(id.index),
+            MemberChange::Add(id) | MemberChange::Promote(id) => ConfChange::AddVoter(id.index),
+            MemberChange::Remove(id) => ConfChange::Remove(id.index),
+        };
+        if let Some(refused) = self.rejection(change, learner, ctx) {
+            ctx.record(EtcdRecord::Membership { change, refused: Some(refused) });
+            return;
+        }
+        let leader = self.leader().expect("no change without a leader");
+        let until = ctx.now + self.options.request_timeout;
+        let raft = &mut self.server_mut(leader).raft;
+        let before = raft.log.last();
+        raft.propose(ctx.now, Token::NONE, Command::Conf(conf_change));
+        let last = raft.log.last();
+        // The leader takes none while it hands over, and an empty entry instead while another change is not applied.
+        let taken = last > before && raft.log.get(last).is_some_and(|entry| entry.command == Command::Conf(conf_change));
+        let entry = taken.then_some((last, raft.term));
+        self.changes.push(Pending { change, entry, until });
+        ctx.schedule(until, self.id, EtcdEvent::ChangesDue);
+        self.after(leader, ctx);
+    }
+
+    /// Who has asked for changes that were not applied in time is told so. (They may be applied yet, if a log holds them.)
+    pub(super) fn changes_due(&mut self, ctx: &mut EtcdCtx<'_>) {
+        let now = ctx.now;
+        for late in self.changes.extract_if(.., |pending| pending.until <= now) {
+            ctx.record(EtcdRecord::Membership { change: late.change, refused: Some(TIMED_OUT) });
+        }
+    }
+
+    /// Whether somebody waits for a change.
+    pub(super) fn is_pending(&self, change: MemberChange) -> bool {
+        self.changes.iter().any(|pending| pending.change == change)
+    }
+
+    /// Why a change is refused, in etcd's words.
+    pub(super) fn rejection(&self, change: MemberChange, learner: bool, ctx: &EtcdCtx<'_>) -> Option<&'static str> {
+        let Some(leader) = self.leader() else { return Some("etcdserver: no leader") };
+        let conf_state = self.server(leader)?.raft.conf_state;
+        let members: Vec<u8> = conf_state.members().iter().collect();
+        let view =
+            |&index: &u8| View { started: self.members[index as usize].published, learner: conf_state.learners.contains(index) };
+        let views: Vec<View> = members.iter().map(view).collect();
+        let voters = conf_state.quorum.voters();
+        let connected = voters.iter().filter(|&index| self.connected_for(leader, index, HEALTH_INTERVAL, ctx)).count();
+        let (MemberChange::Add(id) | MemberChange::Remove(id) | MemberChange::Promote(id)) = change;
+        let known = conf_state.members().contains(id.index);
+        match change {
+            MemberChange::Add(_) if known => Some("membership: ID exists"),
+            MemberChange::Add(_) if learner && conf_state.learners.len() >= usize::from(self.options.max_learners) => {
+                Some("membership: too many learner members in cluster")
+            }
+            MemberChange::Remove(_) | MemberChange::Promote(_) if !known => Some("membership: ID not found"),
+            MemberChange::Promote(_) if !conf_state.learners.contains(id.index) => {
+                Some("membership: can only promote a learner member")
+            }
+            MemberChange::Promote(_) if !self.learner_is_ready(leader, id) => {
+                Some("etcdserver: can only promote a learner member which is in sync with leader")
+            }
+            _ if !self.options.strict_reconfig_check => None,
+            MemberChange::Add(_) if !learner && !may_add_voter(&views) => Some(NOT_ENOUGH_STARTED),
+            // The newcomer counts as unavailable.
+            MemberChange::Add(_) if connected < quorum_of(voters.len() + 1) && voters.len() > 1 => {
+                Some("etcdserver: unhealthy cluster")
+            }
+            MemberChange::Remove(_) if conf_state.learners.contains(id.index) => None,
+            MemberChange::Remove(_) => {
+                let place = members.iter().position(|&index| index == id.index)?;
+                let active = self.connected_for(leader, id.index, Duration::ZERO, ctx);
+                if !may_remove_voter(&views, place) {
+                    Some(NOT_ENOUGH_STARTED)
+                } else if (active || id.index == leader) && connected < 1 + quorum_of(voters.len() - 1) {
+                    Some("etcdserver: unhealthy cluster")
+                } else {
+                    None
+                }
+            }
+            MemberChange::Promote(_) if !may_promote(&views) => Some(NOT_ENOUGH_STARTED),
+            MemberChange::Add(_) | MemberChange::Promote(_) => None,
+        }
+    }
+
+    fn connected_for(&self, leader: u8, index: u8, at_least: Duration, ctx: &EtcdCtx<'_>) -> bool {
+        let stream = &self.streams[self.stream_index(index, leader)];
+        index == leader || (stream.reader_open && ctx.now.since(stream.since) >= at_least)
+    }
+
+    fn learner_is_ready(&self, leader: u8, id: MemberId) -> bool {
+        self.server(leader).is_some_and(|server| {
+            let matched = |index: u8| server.raft.progress[index as usize].matched;
+            is_in_sync(matched(id.index), matched(leader))
+        })
+    }
+
+    /// A change, the entry at `place` (index and term), was applied at a member; whether that member has removed itself.
+    pub(super) fn conf_applied(&mut self, at: u8, place: (u64, u64), change: ConfChange, ctx: &mut EtcdCtx<'_>) -> bool {
+        self.changes.retain(|pending| pending.entry != Some(place));
+        let (ConfChange::AddVoter(index) | ConfChange::AddLearner(index) | ConfChange::Remove(index)) = change;
+        let member = &mut self.members[index as usize];
+        // Each member is added, promoted and removed once: what it is tells whether this was applied anywhere before.
+        let done = match (change, member.state) {
+            (ConfChange::AddVoter(_) | ConfChange::AddLearner(_), MemberState::Future) => MemberChange::Add(member.id),
+            (ConfChange::AddVoter(_), MemberState::Joined) if member.learner => MemberChange::Promote(member.id),
+            (ConfChange::Remove(_), MemberState::Joined) => MemberChange::Remove(member.id),
+            _ => return change == ConfChange::Remove(at),
+        };
+        ctx.record(EtcdRecord::Membership { change: done, refused: None });
+        ctx.fx.service_changed.push(self.id);
+        member.learner = matches!(change, ConfChange::AddLearner(_));
+        match done {
+            MemberChange::Add(_) => self.join(index, ctx),
+            MemberChange::Promote(_) => {}
+            MemberChange::Remove(_) => {
+                member.state = MemberState::Removed;
+                if index != at && !member.displaced {
+                    self.depart(index, ctx);
+                }
+            }
+        }
+        self.schedule_joins(ctx);
+        change == ConfChange::Remove(at)
+    }
+
+    /// A member that was added starts with an empty disk.
+    fn join(&mut self, index: u8, ctx: &mut EtcdCtx<'_>) {
+        let member = &mut self.members[index as usize];
+        member.state = MemberState::Joined;
+        member.disk.content = Some(Box::new(Persisted {
+            term: 0,
+            vote: None,
+            log: Log::compacted(0, 0, 0),
+            conf_state: ConfState::default(),
+            database_bytes: 0,
+            snapshot_index: 0,
+            timeouts_drawn: 0,
+        }));
+        // Its peers dial it from now on; until it serves its host refuses them.
+        for other in (0..self.members.len() as u8).filter(|&other| other != index) {
+            let outward = self.stream_index(index, other);
+            self.streams[outward].dialing_since = ctx.now;
+            self.update_stream(outward, ctx);
+        }
+        self.start(index, ctx);
+    }
+
+    /// A member is removed: it stops once the others have had time to hear of it from it. (One that has not applied its own removal
+    /// is told by its peers when it dials them.)
+    pub(super) fn depart(&mut self, index: u8, ctx: &mut EtcdCtx<'_>) {
+        let id = self.id;
+        let member = &mut self.members[index as usize];
+        let generation = member.next_generation();
+        let Some(server) = member.server.as_deref_mut() else { return self.stop(index, StopReason::Removed, ctx) };
+        let until = ctx.now + DEPARTURE;
+        server.stopping = Some((generation, until));
+        ctx.schedule(until, id, EtcdEvent::Stopping(index, generation));
+    }
+}

@@ -1,0 +1,263 @@
+//! The backup bucket of a hot standby: snapshots that are uploaded by the member that serves and applied by the other
+//! (etcd-backup-restore).
+//!
+//! The bucket outlives every zone. A member reaches it while its machine runs and is not cut off; an upload or a restoration that is
+//! interrupted is begun anew at the next occasion. It holds the last full snapshot and the delta snapshots since.
+
+use super::PassiveRecord;
+use super::switch::restored;
+use super::{PassiveTimer, Seen};
+use crate::cluster::{EtcdCluster, EtcdCtx};
+use crate::member::MemberState;
+use crate::record::EtcdRecord;
+use zonefall_kernel::periodic::Periodic;
+use zonefall_kernel::periodic::Stepping;
+use zonefall_kernel::time::{Duration, Time};
+use zonefall_scenario::{Backup, EtcdClusterSpec};
+
+/// The bucket, and what is under way to it and from it.
+#[derive(Clone, Debug)]
+pub(super) struct Bucket {
+    spec: Backup,
+    deltas: Periodic,
+    fulls: Periodic,
+    polls: Periodic,
+    /// A full snapshot and the deltas since, in order.
+    snapshots: Vec<Snapshot>,
+    /// By the process (its member's number of lives), until then.
+    uploading: Option<(Snapshot, u64, Time)>,
+    applying: Option<Applying>,
+    /// The standby has been busy, or none, until then.
+    busy_until: Time,
+    /// Whether each member reaches the bucket.
+    ways: [Seen; 2],
+}
+
+/// A snapshot: what the database held at an index.
+#[derive(Clone, Copy, Debug)]
+struct Snapshot {
+    taken: Time,
+    arrived: Time,
+    full: bool,
+    index: u64,
+    term: u64,
+    chain: u64,
+    bytes: u64,
+    database_bytes: u64,
+}
+
+/// A standby applies the snapshots up to this one.
+#[derive(Clone, Copy, Debug)]
+struct Applying {
+    by: u8,
+    since: Time,
+    bytes: u64,
+    last: Snapshot,
+}
+
+impl Bucket {
+    /// With a full snapshot of what the cluster holds at the start.
+    pub(super) fn new(spec: Backup, cluster: &EtcdClusterSpec, phase: impl Fn(u64, Duration) -> Periodic) -> Self {
+        let (index, bytes) = (cluster.first_index(), cluster.database_bytes);
+        let (taken, arrived, full) = (Time::ZERO, Time::ZERO, true);
+        let first = Snapshot {
+            taken,
+            arrived,
+            full,
+            index,
+            term: u64::from(index > 0),
+            // As in `initial_content`: what everybody has at the start.
+            chain: index,
+            bytes,
+            database_bytes: bytes,
+        };
+        Self {
+            spec,
+            deltas: phase(1, spec.delta_period),
+            fulls: phase(2, spec.full_period),
+            polls: phase(3, spec.poll_period),
+            snapshots: vec![first],
+            uploading: None,
+            applying: None,
+            busy_until: Time::ZERO,
+            ways: [Seen::new(true); 2],
+        }
+    }
+
+    /// Whether each member reaches the bucket now.
+    pub(super) fn see(&mut self, ways: [bool; 2], at: Time) {
+        for (way, now) in self.ways.iter_mut().zip(ways) {
+            way.update(now, at);
+        }
+    }
+
+    /// A standby begins to stand by.
+    pub(super) const fn found_standby(&mut self, at: Time) {
+        self.busy_until = at;
+    }
+
+    /// Everything up to the newest.
+    fn newest(&self) -> Snapshot {
+        *self.snapshots.last().expect("a bucket holds a full snapshot")
+    }
+
+    /// Bytes of what is newer than `index`: of all, where a full snapshot is.
+    fn bytes_after(&self, index: Option<u64>) -> u64 {
+        let newer = |snapshot: &&Snapshot| index.is_none_or(|index| snapshot.index > index);
+        self.snapshots.iter().filter(newer).map(|snapshot| snapshot.bytes).sum()
+    }
+
+    fn put(&mut self, snapshot: Snapshot) {
+        if snapshot.full {
+            self.snapshots.clear();
+        }
+        self.snapshots.push(snapshot);
+    }
+}
+
+impl EtcdCluster {
+    fn bucket_mut(&mut self) -> &mut Bucket {
+        self.passive_mut().bucket.as_mut().expect("a hot standby has a bucket")
+    }
+
+    /// When the newest snapshot in the bucket was taken.
+    pub(super) fn snapshot_taken(&self) -> Option<Time> {
+        Some(self.passive.as_deref()?.bucket.as_ref()?.newest().taken)
+    }
+
+    /// The last index on a standby's disk.
+    fn restored_to(&self, index: u8) -> Option<u64> {
+        self.members[index as usize].disk.content.as_deref().map(|content| content.log.last())
+    }
+
+    /// Queues what is due next.
+    pub(super) fn arm_backup(&mut self, ctx: &mut EtcdCtx<'_>) {
+        let stepping = self.stepping;
+        let other = self.passive_mut().other();
+        let behind = self.restored_to(other);
+        let Some(bucket) = &self.passive_mut().bucket else { return };
+        let (delta, full, poll) = (bucket.deltas.after(ctx.now), bucket.fulls.after(ctx.now), bucket.polls.after(ctx.now));
+        let news = behind != Some(bucket.newest().index) && bucket.applying.is_none() && bucket.ways[other as usize].now;
+        self.arm(PassiveTimer::Delta, delta, ctx);
+        self.arm(PassiveTimer::Full, full, ctx);
+        if stepping == Stepping::EveryEvent || news {
+            self.arm(PassiveTimer::Poll, poll, ctx);
+        }
+    }
+
+    /// The member that serves takes a snapshot and begins to upload it. One that finds another under way waits for it, if it is a full
+    /// one; what a delta would have held goes with the next.
+    pub(super) fn snapshot_due(&mut self, full: bool, ctx: &mut EtcdCtx<'_>) {
+        let by = self.passive_mut().endpoint;
+        if let Some((_, _, until)) = self.bucket_mut().uploading {
+            if full {
+                self.arm(PassiveTimer::Full, until.max(ctx.now + Duration::from_nanos(1)), ctx);
+            }
+            return;
+        }
+        let Some(server) = self.server(by).filter(|server| server.is_leader()) else { return };
+        let (log, database_bytes) = (&server.raft.log, server.database_bytes);
+        let index = log.applied;
+        let (Some(term), Some(chain)) = (log.term(index), log.chain(index)) else { return };
+        let lives = self.members[by as usize].lives;
+        let bucket = self.bucket_mut();
+        let last = bucket.newest();
+        // A full snapshot is worth its while where only deltas hold what it would.
+        if index < last.index || (index == last.index && (last.full || !full)) {
+            return;
+        }
+        if !bucket.ways[by as usize].before(ctx.now) {
+            ctx.record(EtcdRecord::Passive(self.id, PassiveRecord::NotUploaded { by, full }));
+            return;
+        }
+        let bytes = if full { database_bytes } else { database_bytes.saturating_sub(last.database_bytes) };
+        let snapshot = Snapshot { taken: ctx.now, arrived: ctx.now, full, index, term, chain, bytes, database_bytes };
+        let until = ctx.now + Duration::of_transfer(bytes, bucket.spec.upload_bytes_per_s);
+        bucket.uploading = Some((snapshot, lives, until));
+        self.arm(PassiveTimer::Uploaded, until, ctx);
+    }
+
+    /// The process that uploads is no more the one that serves.
+    pub(super) fn cancel_upload(&mut self) {
+        if let Some(bucket) = &mut self.passive_mut().bucket {
+            bucket.uploading = None;
+            self.disarm(PassiveTimer::Uploaded);
+        }
+    }
+
+    /// An upload ends: well, if its process ran and reached the bucket all the time.
+    pub(super) fn uploaded(&mut self, ctx: &mut EtcdCtx<'_>) {
+        let by = self.passive_mut().endpoint;
+        let id = self.id;
+        let lives = self.server(by).map(|_| self.members[by as usize].lives);
+        let bucket = self.bucket_mut();
+        let Some((snapshot, process, _)) = bucket.uploading.take() else { return };
+        let Snapshot { full, index, bytes, taken, .. } = snapshot;
+        let way = bucket.ways[by as usize];
+        let unbroken = way.before(ctx.now) && (way.since <= taken || way.since == ctx.now);
+        let fact = if lives == Some(process) && unbroken {
+            bucket.put(Snapshot { arrived: ctx.now, ..snapshot });
+            PassiveRecord::Uploaded { by, full, index, bytes }
+        } else {
+            PassiveRecord::NotUploaded { by, full }
+        };
+        ctx.record(EtcdRecord::Passive(id, fact));
+    }
+
+    /// The standby looks into the bucket, and applies what is new to it.
+    pub(super) fn poll(&mut self, ctx: &mut EtcdCtx<'_>) {
+        let other = self.passive_mut().other();
+        let bucket = self.bucket_mut();
+        // What arrives, or ends, at this very moment is seen the next time.
+        let idle = bucket.ways[other as usize].before(ctx.now) && bucket.newest().arrived.max(bucket.busy_until) < ctx.now;
+        if idle && self.members[other as usize].state == MemberState::Standby {
+            self.begin_applying(other, ctx);
+        }
+    }
+
+    /// Who takes over applies all the bucket holds before it serves.
+    pub(super) fn restore(&mut self, ctx: &mut EtcdCtx<'_>) {
+        let passive = self.passive_mut();
+        let by = passive.endpoint;
+        let waits = passive.switch.is_some_and(|switch| !switch.forked);
+        let Some(bucket) = passive.bucket.as_ref().filter(|bucket| waits && bucket.ways[by as usize].now) else { return };
+        if bucket.applying.is_some() {
+            return;
+        }
+        let newest = bucket.newest().index;
+        if self.restored_to(by) == Some(newest) {
+            self.begin_restored(by, ctx);
+        } else {
+            self.begin_applying(by, ctx);
+        }
+    }
+
+    fn begin_applying(&mut self, by: u8, ctx: &mut EtcdCtx<'_>) {
+        let has = self.restored_to(by);
+        let bucket = self.bucket_mut();
+        let last = bucket.newest();
+        if bucket.applying.is_some() || has == Some(last.index) {
+            return;
+        }
+        let bytes = bucket.bytes_after(has);
+        bucket.applying = Some(Applying { by, since: ctx.now, bytes, last });
+        let due = ctx.now + Duration::of_transfer(bytes, bucket.spec.restore_bytes_per_s);
+        self.arm(PassiveTimer::Applied, due, ctx);
+    }
+
+    /// A standby has applied what it fetched, unless it, its disk or its way to the bucket was gone meanwhile.
+    pub(super) fn snapshots_applied(&mut self, ctx: &mut EtcdCtx<'_>) {
+        let id = self.id;
+        let bucket = self.bucket_mut();
+        let Some(Applying { by, since, bytes, last }) = bucket.applying.take() else { return };
+        bucket.busy_until = ctx.now;
+        let way = bucket.ways[by as usize];
+        if !way.before(ctx.now) || (way.since > since && way.since != ctx.now) {
+            return;
+        }
+        let Snapshot { index, term, chain, database_bytes, .. } = last;
+        self.members[by as usize].disk.content = Some(Box::new(restored(index, term, chain, database_bytes)));
+        ctx.record(EtcdRecord::Passive(id, PassiveRecord::Applied { by, index, bytes }));
+        ctx.fx.service_changed.push(id);
+    }
+}

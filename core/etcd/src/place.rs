@@ -1,0 +1,73 @@
+//! Where members are. One that does not run may be started on another host; what it has sent before counts for the zone it was in.
+
+use crate::cluster::{EtcdCluster, EtcdCtx};
+use crate::record::EtcdRecord;
+use zonefall_kernel::time::Time;
+use zonefall_network::meter::Meter;
+use zonefall_network::{HostId, Network};
+use zonefall_scenario::ids::{MemberId, ZoneId};
+
+/// What a stream had carried before one of its ends left its zone.
+#[derive(Clone, Copy, Debug)]
+pub struct Before {
+    stream: usize,
+    zones: (ZoneId, ZoneId),
+    meter: Meter,
+}
+
+impl EtcdCluster {
+    /// A member that does not run is on another host from now on.
+    pub(super) fn relocate(&mut self, index: u8, host: HostId, ctx: &mut EtcdCtx<'_>) {
+        let member = &self.members[index as usize];
+        assert!(member.server.is_none() && member.starting.is_none(), "{:?} runs where it was", member.id);
+        self.resume(ctx);
+        let zone = ctx.net.zone(host);
+        if ctx.net.zone(self.host(index)) != zone {
+            self.close_meters(index, ctx);
+            ctx.record(EtcdRecord::MemberMoved { member: self.members[index as usize].id, zone });
+        }
+        self.members[index as usize].host = host;
+        for stream in self.streams_of(index) {
+            self.streams[stream].dialing_since = ctx.now;
+            self.update_stream(stream, ctx);
+        }
+        ctx.fx.service_changed.push(self.id);
+    }
+
+    /// New connections of API servers are sent to a member from now on, or are not.
+    pub fn list(&mut self, index: u8, listed: bool, ctx: &mut EtcdCtx<'_>) {
+        self.members[index as usize].listed = listed;
+        ctx.fx.service_changed.push(self.id);
+    }
+
+    fn streams_of(&self, index: u8) -> Vec<usize> {
+        let others = (0..self.members.len() as u8).filter(|other| *other != index);
+        others.flat_map(|other| [self.stream_index(index, other), self.stream_index(other, index)]).collect()
+    }
+
+    /// What a member has exchanged with the others counts for the zone it is about to leave.
+    fn close_meters(&mut self, index: u8, ctx: &EtcdCtx<'_>) {
+        for stream in self.streams_of(index) {
+            self.count_upkeep(stream, ctx.now, ctx.net);
+            let meter = std::mem::take(&mut self.meters[stream]);
+            if meter.wire.bytes > 0 {
+                self.before.push(Before { stream, zones: self.zones(stream, ctx.net), meter });
+            }
+        }
+    }
+
+    fn zones(&self, stream: usize, net: &Network) -> (ZoneId, ZoneId) {
+        let (from, to) = self.ends(stream);
+        (net.zone(self.host(from)), net.zone(self.host(to)))
+    }
+
+    /// Bytes between every two members as of `now`, and between which zones.
+    pub fn links(&self, now: Time, net: &Network) -> impl Iterator<Item = (MemberId, MemberId, (ZoneId, ZoneId), Meter)> {
+        let before = self.before.iter().map(|before| (before.stream, before.zones, before.meter));
+        let now = (0..self.meters.len()).map(move |stream| (stream, self.zones(stream, net), self.metered(stream, now, net)));
+        before.chain(now).map(|(stream, zones, meter)| {
+            let (from, to) = self.ends(stream);
+            (self.members[from as usize].id, self.members[to as usize].id, zones, meter)
+        })
+    }
+}

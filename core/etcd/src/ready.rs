@@ -1,0 +1,433 @@
+//! Between raft and the disk: what leaves when, and what is applied (`etcdserver/raft.go`, `raftNode.start`).
+
+use crate::cluster::{EtcdCluster, EtcdCtx};
+use crate::codec;
+use crate::event::{Answer, EtcdEvent, Watched};
+use crate::member::{Server, Write};
+use crate::raft::log::Command;
+use crate::raft::message::{Kind, Message, Snapshot};
+use crate::raft::{Note, Role};
+use crate::record::{EtcdRecord, RaftRecord};
+use crate::volume::Lane;
+use zonefall_kernel::time::Time;
+use zonefall_scenario::Change;
+
+/// Who watches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WatchScope {
+    /// Who wants to know of every key.
+    All,
+    /// An API server: of objects, with what they were.
+    ApiServer,
+}
+
+/// Bytes a key and its value take in the database besides themselves: revision key, numbers, page overhead (assumed).
+const DATABASE_OVERHEAD: u64 = 64;
+
+/// Bytes the database grows by when a command is applied.
+pub(super) fn database_growth(command: Command) -> u64 {
+    match command {
+        Command::Empty | Command::Conf(_) => 0,
+        Command::Grant => DATABASE_OVERHEAD,
+        Command::Delete { keys, .. } => stored_bytes(command) + u64::from(keys) * DATABASE_OVERHEAD,
+        Command::Put { .. } | Command::Txn { .. } => stored_bytes(command) + DATABASE_OVERHEAD,
+    }
+}
+
+/// Bytes of the keys and values that a command stores, which is what it tells those who watch all keys.
+pub fn stored_bytes(command: Command) -> u64 {
+    match command {
+        Command::Empty | Command::Conf(_) | Command::Grant => 0,
+        Command::Delete { keys, key_bytes } => u64::from(keys) * u64::from(key_bytes),
+        Command::Txn { change: Change::Delete, key_bytes, .. } => key_bytes.into(),
+        Command::Put { key_bytes, value_bytes } | Command::Txn { key_bytes, value_bytes, .. } => {
+            u64::from(key_bytes) + u64::from(value_bytes)
+        }
+    }
+}
+
+/// Bytes of what a command tells a watch.
+pub fn event_bytes(command: Command, by: WatchScope) -> u64 {
+    let now = stored_bytes(command);
+    match (by, command) {
+        (WatchScope::All, _) => now,
+        (WatchScope::ApiServer, Command::Txn { change, key_bytes, value_bytes }) => match change {
+            Change::Own => 0,
+            Change::Create => now,
+            // As it was comes with it (`WithPrevKV`, `storage/etcd3/watcher.go`).
+            Change::Update | Change::Delete => now + u64::from(key_bytes) + u64::from(value_bytes),
+        },
+        // What others write is nothing that API servers know of.
+        (WatchScope::ApiServer, _) => 0,
+    }
+}
+
+/// Entries whose first appliance is remembered for the watchers' latency.
+const REMEMBERED: usize = 4_096;
+
+impl EtcdCluster {
+    /// Carries on after raft has taken a step: tells what happened, answers reads, writes and sends what is due.
+    pub(super) fn after(&mut self, index: u8, ctx: &mut EtcdCtx<'_>) {
+        self.record_notes(index, ctx);
+        let server = self.server_mut(index);
+        for token in server.raft.out.dropped.drain(..).filter(|token| token.member == index) {
+            ctx.fx.answers.push((ctx.now, token, Answer::Unavailable));
+        }
+        if server.raft.lead != server.seen {
+            self.leader_changed(index, ctx);
+        }
+        if !self.server_mut(index).raft.out.read_states.is_empty() {
+            self.reads_confirmed(index, ctx);
+        }
+        self.record_notes(index, ctx);
+        self.pump(index, ctx);
+        self.arm_timer(index, ctx);
+    }
+
+    fn record_notes(&mut self, index: u8, ctx: &mut EtcdCtx<'_>) {
+        if self.server_mut(index).raft.out.notes.is_empty() {
+            return;
+        }
+        let id = self.members[index as usize].id;
+        let server = self.members[index as usize].server.as_deref_mut().expect("its process serves");
+        let mut notes = std::mem::take(&mut server.raft.out.notes);
+        let raft = &server.raft;
+        let log = &raft.log;
+        for note in &notes {
+            let inner = match *note {
+                Note::Campaign { term, pre_vote } => {
+                    ctx.record(EtcdRecord::Campaign { member: id, term, pre_vote });
+                    continue;
+                }
+                Note::Elected => {
+                    ctx.record(EtcdRecord::Elected { member: id, term: raft.term });
+                    ctx.fx.service_changed.push(id.cluster);
+                    RaftRecord::Led { member: id, term: raft.term, last: log.last() }
+                }
+                Note::SteppedDown { term, reason } => {
+                    ctx.record(EtcdRecord::SteppedDown { member: id, term, reason });
+                    ctx.fx.service_changed.push(id.cluster);
+                    continue;
+                }
+                Note::Established => {
+                    ctx.fx.service_changed.push(id.cluster);
+                    continue;
+                }
+                Note::Voted { candidate } => RaftRecord::Voted { member: id, term: raft.term, candidate },
+                Note::Appended { from, to } => {
+                    if ctx.fx.raft_records {
+                        for index in from..=to {
+                            let entry = log.get(index).expect("just appended");
+                            let (term, chain) = (entry.term, entry.chain);
+                            ctx.record(EtcdRecord::Raft(RaftRecord::Appended { member: id, index, term, chain }));
+                        }
+                    }
+                    continue;
+                }
+                Note::Truncated { from } => RaftRecord::Truncated { member: id, from },
+                Note::Restored => {
+                    let (index, term) = (log.last(), log.last_term());
+                    let chain = log.chain(index).expect("a snapshot has its hash");
+                    RaftRecord::Restored { member: id, index, term, chain }
+                }
+                Note::Committed => RaftRecord::Committed { member: id, term: raft.term, index: log.committed },
+            };
+            if ctx.fx.raft_records {
+                ctx.record(EtcdRecord::Raft(inner));
+            }
+        }
+        if notes.contains(&Note::Elected) {
+            server.heartbeat_generation = server.heartbeat_generation.wrapping_add(1);
+            ctx.schedule(
+                server.heartbeat_clock.next_tick(ctx.now),
+                id.cluster,
+                EtcdEvent::HeartbeatTick(index, server.heartbeat_generation),
+            );
+        }
+        notes.clear();
+        server.raft.out.notes = notes;
+    }
+
+    /// Takes Readies until one is being written or nothing is left.
+    fn pump(&mut self, index: u8, ctx: &mut EtcdCtx<'_>) {
+        while let Some(server) = self.members[index as usize].server.as_deref_mut() {
+            if self.options.answers_before_sync && server.write.is_none() {
+                server.raft.acknowledge_alone();
+            }
+            // A change of membership that was applied may have committed more: that is a fact before anybody hears of it.
+            self.record_notes(index, ctx);
+            let server = self.server_mut(index);
+            let must_sync = server.must_sync();
+            let leads = server.is_leader();
+            let has_committed = server.raft.log.applied < server.raft.log.committed && !server.backend.is_locked();
+            if server.write.is_some() || (server.raft.out.messages.is_empty() && !must_sync && !has_committed) {
+                return;
+            }
+            let mut messages = std::mem::take(&mut server.raft.out.messages);
+            keep_last_response(&mut messages);
+            if leads || !must_sync {
+                self.send_all(&mut messages, ctx);
+            }
+            if must_sync {
+                self.write(index, messages, ctx);
+            } else if let Some(server) = self.members[index as usize].server.as_deref_mut()
+                && server.raft.out.messages.is_empty()
+            {
+                // Gives the buffer back.
+                server.raft.out.messages = messages;
+            }
+            if has_committed {
+                self.apply(index, ctx);
+            }
+        }
+    }
+
+    fn write(&mut self, index: u8, held: Vec<Message>, ctx: &mut EtcdCtx<'_>) {
+        let id = self.id;
+        let member = &mut self.members[index as usize];
+        let generation = member.next_generation();
+        let server = member.server.as_deref_mut().expect("its process serves");
+        let log = &mut server.raft.log;
+        let bytes: u64 = (log.written + 1..=log.last())
+            .map(|index| codec::entry_bytes(log.get(index).expect("not yet written"), index) + 32)
+            .sum::<u64>();
+        log.written = log.last();
+        server.written = (server.raft.term, server.raft.vote);
+        let write = Write { generation, since: ctx.now, last: server.raft.log.last(), state: server.written, held };
+        server.write = Some(write);
+        let (transfer, sync) = member.disk.sync(bytes);
+        server.writes.begin(ctx.now, Lane::Log, transfer, sync);
+        ctx.schedule(server.writes.end(Lane::Log), id, EtcdEvent::Synced(index, generation));
+        if server.writes.transfers(Lane::Database) {
+            self.commit_moves(index, ctx);
+        }
+    }
+
+    /// The database has begun to be written: the log's write, still being transferred, ends later.
+    pub(super) fn write_moves(&mut self, index: u8, ctx: &mut EtcdCtx<'_>) {
+        let id = self.id;
+        let member = &mut self.members[index as usize];
+        let generation = member.next_generation();
+        let server = member.server.as_deref_mut().expect("its process serves");
+        let Some(write) = &mut server.write else { return };
+        write.generation = generation;
+        ctx.schedule(server.writes.end(Lane::Log), id, EtcdEvent::Synced(index, generation));
+    }
+
+    /// The disk has what it was given: what it promises may be sent.
+    pub(super) fn synced(&mut self, index: u8, generation: u32, ctx: &mut EtcdCtx<'_>) {
+        let Some(server) = self.members[index as usize].server.as_deref_mut() else { return };
+        let Some(mut write) = server.write.take_if(|write| write.generation == generation) else { return };
+        let log = &mut server.raft.log;
+        log.stable = log.stable.max(write.last.min(log.written));
+        server.synced = write.state;
+        self.snapshot_if_due(index, ctx.now);
+        self.send_all(&mut write.held, ctx);
+        let server = self.server_mut(index);
+        server.raft.acknowledge_own();
+        if std::mem::take(&mut server.missed_tick) {
+            if server.is_leader() {
+                server.raft.heartbeat_tick(ctx.now);
+            } else {
+                server.raft.clock.lose_ticks(write.since, ctx.now);
+                if server.raft.clock.elapsed(ctx.now) >= server.raft.timeout_ticks {
+                    server.raft.timed_out(ctx.now);
+                }
+            }
+        } else if ctx.now.since(write.since) > self.options.tick {
+            self.server_mut(index).raft.clock.lose_ticks(write.since, ctx.now);
+        }
+        self.after(index, ctx);
+    }
+
+    fn apply(&mut self, index: u8, ctx: &mut EtcdCtx<'_>) {
+        let cost = self.options.apply;
+        let id = self.members[index as usize].id;
+        let mut removed = false;
+        let counts = self.counts(index, 0);
+        loop {
+            let server = self.members[index as usize].server.as_deref_mut().expect("its process serves");
+            let log = &mut server.raft.log;
+            if log.applied >= log.committed {
+                break;
+            }
+            log.applied += 1;
+            let at = log.applied;
+            let entry = *log.get(at).expect("committed entries are in the log");
+            server.apply_free = server.apply_free.max(ctx.now) + cost;
+            let done = server.apply_free;
+            if counts && at > self.committed {
+                self.committed = at;
+                self.recently_applied.push_back((at, ctx.now));
+                if self.recently_applied.len() > REMEMBERED {
+                    self.recently_applied.pop_front();
+                }
+            }
+            if ctx.fx.raft_records {
+                let (term, chain) = (entry.term, entry.chain);
+                ctx.record(EtcdRecord::Raft(RaftRecord::Applied { member: id, index: at, term, chain }));
+            }
+            server.database_bytes += database_growth(entry.command);
+            server.backend.applied(entry.command);
+            if let Command::Conf(change) = entry.command {
+                server.raft.apply_conf_change(change);
+                removed |= self.conf_applied(index, (at, entry.term), change, ctx);
+            }
+            if stored_bytes(entry.command) > 0 && !self.server_mut(index).watchers.is_empty() {
+                let first_applied = self.first_applied(at, ctx.now);
+                ctx.fx.watched.push(Watched { at: done, member: id, index: at, command: entry.command, first_applied });
+            }
+            if entry.token.member == index {
+                self.done(done, entry.token, ctx);
+            }
+        }
+        self.applied(index, ctx);
+        self.commit_or_wait(index, ctx);
+        if removed {
+            self.depart(index, ctx);
+        }
+    }
+
+    /// When an entry was first applied anywhere; that of the next entry still remembered, if it was too long ago.
+    pub(super) fn first_applied(&self, index: u64, now: Time) -> Time {
+        let found = self.recently_applied.binary_search_by_key(&index, |&(index, _)| index);
+        let place = found.unwrap_or_else(|next| next);
+        self.recently_applied.get(place).map_or(now, |&(_, at)| at)
+    }
+
+    pub(super) fn applied(&mut self, index: u8, ctx: &mut EtcdCtx<'_>) {
+        let (id, cx_now) = (self.members[index as usize].id, ctx.now);
+        self.snapshot_if_due(index, ctx.now);
+        let applied = self.server_mut(index).raft.log.applied;
+        let counts = self.counts(index, applied);
+        if self.is_awaited(index) || self.server(index).is_some_and(|server| server.behind.is_some()) {
+            ctx.fx.service_changed.push(id.cluster);
+        }
+        let server = self.members[index as usize].server.as_deref_mut().expect("its process serves");
+        if counts {
+            self.committed = self.committed.max(applied);
+        }
+        if let Some((since, until, entries)) = server.behind
+            && applied >= until
+        {
+            server.behind = None;
+            ctx.record(EtcdRecord::CaughtUp { member: id, entries, duration: cx_now.since(since) });
+        }
+        if server.reads.index.is_some_and(|wanted| wanted <= applied) {
+            self.finish_reads(index, ctx);
+        }
+    }
+
+    /// Takes a snapshot after enough entries, once the disk has them all (`triggerSnapshot` waits for it). Entries before it stay while
+    /// somebody is being sent one, and a while after: who receives it needs what follows it (`EtcdServer.snapshot`).
+    fn snapshot_if_due(&mut self, index: u8, now: Time) {
+        let sending = self.transfers.iter().any(|transfer| transfer.from == index);
+        let (snapshot_count, catch_up) = (self.options.snapshot_count, self.options.catch_up_entries);
+        let server = self.server_mut(index);
+        let log = &mut server.raft.log;
+        if log.applied - server.snapshot_index > snapshot_count && log.applied <= log.stable {
+            server.snapshot_index = log.applied;
+            if !sending && now >= server.keeps_entries_until {
+                log.compact(log.applied.saturating_sub(catch_up));
+            }
+        }
+    }
+
+    /// The leader's clock beats.
+    pub(super) fn heartbeat_tick(&mut self, index: u8, generation: u32, ctx: &mut EtcdCtx<'_>) {
+        let id = self.id;
+        let Some(server) = self.members[index as usize].server.as_deref_mut() else { return };
+        if server.heartbeat_generation != generation || server.raft.role != Role::Leader {
+            return;
+        }
+        if self.try_quiesce(index, ctx) {
+            return;
+        }
+        let server = self.server_mut(index);
+        ctx.schedule(server.heartbeat_clock.next_tick(ctx.now), id, EtcdEvent::HeartbeatTick(index, generation));
+        if server.write.is_some() {
+            server.missed_tick = true;
+            return;
+        }
+        server.raft.heartbeat_tick(ctx.now);
+        self.after(index, ctx);
+    }
+
+    /// A member's election timer rings: perhaps its timeout has passed, perhaps it was put off meanwhile.
+    pub(super) fn election_timer(&mut self, index: u8, generation: u32, ctx: &mut EtcdCtx<'_>) {
+        let resting = self.is_quiescent(index);
+        let Some(server) = self.members[index as usize].server.as_deref_mut() else { return };
+        if server.timer.is_none_or(|(_, current)| current != generation) {
+            return;
+        }
+        server.timer = None;
+        if resting || server.is_leader() {
+            return;
+        }
+        if ctx.now >= server.raft.clock.deadline(server.raft.timeout_ticks) {
+            if server.write.is_some() {
+                server.missed_tick = true;
+                return;
+            }
+            server.raft.timed_out(ctx.now);
+            self.after(index, ctx);
+        } else {
+            self.arm_timer(index, ctx);
+        }
+    }
+
+    /// Queues the election timer where none is queued that rings early enough.
+    pub(super) fn arm_timer(&mut self, index: u8, ctx: &mut EtcdCtx<'_>) {
+        let id = self.id;
+        let member = &mut self.members[index as usize];
+        let Some(server) = member.server.as_deref_mut() else { return };
+        let drawn = server.raft.timeouts_drawn();
+        if server.is_leader() || (server.timer.is_some() && server.timer_draws == drawn) || !server.raft.is_promotable() {
+            return;
+        }
+        let at = server.raft.clock.deadline(server.raft.timeout_ticks);
+        server.timer_draws = drawn;
+        if server.timer.is_some_and(|(queued, _)| queued <= at) || (server.missed_tick && at <= ctx.now) {
+            return;
+        }
+        member.generation += 1;
+        server.timer = Some((at, member.generation));
+        ctx.schedule(at.max(ctx.now), id, EtcdEvent::Election(index, member.generation));
+    }
+
+    /// What a snapshot message carries: the database as it is now.
+    pub(super) fn snapshot_of(server: &Server) -> Snapshot {
+        let log = &server.raft.log;
+        Snapshot {
+            index: log.applied,
+            term: log.term(log.applied).expect("applied entries keep their term"),
+            chain: log.chain(log.applied).expect("applied entries keep their hash"),
+            voters: server.raft.conf_state.quorum,
+            learners: server.raft.conf_state.learners,
+            bytes: server.database_bytes,
+        }
+    }
+
+    fn send_all(&mut self, messages: &mut Vec<Message>, ctx: &mut EtcdCtx<'_>) {
+        for message in messages.drain(..) {
+            if message.kind == Kind::Snapshot {
+                self.begin_transfer(message, ctx);
+            } else {
+                self.transmit(message, ctx);
+            }
+        }
+    }
+}
+
+/// Of several acknowledgements in one Ready only the last is sent (`processMessages`).
+fn keep_last_response(messages: &mut Vec<Message>) {
+    if messages.len() < 2 {
+        return;
+    }
+    let Some(last) = messages.iter().rposition(|message| message.kind == Kind::AppendResponse) else { return };
+    let mut place = 0;
+    messages.retain(|message| {
+        place += 1;
+        message.kind != Kind::AppendResponse || place > last
+    });
+}

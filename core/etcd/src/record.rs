@@ -1,0 +1,261 @@
+//! What happens in etcd clusters.
+
+use zonefall_kernel::time::Duration;
+use zonefall_network::process::StopReason;
+use zonefall_scenario::MemberChange;
+use zonefall_scenario::ids::{EtcdId, MemberId, ZoneId};
+
+use crate::passive::PassiveRecord;
+
+/// A fact of an etcd cluster, at the time it is delivered with.
+#[derive(Clone, Debug, PartialEq)]
+pub enum EtcdRecord {
+    /// A member's process serves.
+    MemberStarted(MemberId),
+    /// A member's process is gone.
+    MemberStopped {
+        /// Which.
+        member: MemberId,
+        /// Why.
+        reason: StopReason,
+    },
+    /// A member's process refused to start.
+    MemberRefused {
+        /// Which.
+        member: MemberId,
+        /// Why.
+        reason: RefuseReason,
+    },
+    /// A member asks for votes.
+    Campaign {
+        /// Who.
+        member: MemberId,
+        /// The term it campaigns for.
+        term: u64,
+        /// Only asks whether it would win.
+        pre_vote: bool,
+    },
+    /// A member won the election of its term.
+    Elected {
+        /// Who.
+        member: MemberId,
+        /// The term.
+        term: u64,
+    },
+    /// A leader is one no more, though its process runs.
+    SteppedDown {
+        /// Who.
+        member: MemberId,
+        /// Its term as leader.
+        term: u64,
+        /// Why.
+        reason: StepDownReason,
+    },
+    /// A member's view of who leads has changed.
+    LeaderSeen {
+        /// Whose view.
+        member: MemberId,
+        /// Its term.
+        term: u64,
+        /// Whom it follows now (index in the cluster).
+        leader: Option<u8>,
+    },
+    /// The last stream on which `to` heard `from` is gone, as `to` sees it.
+    PeerLost {
+        /// The silent one.
+        from: MemberId,
+        /// The one that noticed.
+        to: MemberId,
+    },
+    /// `to` hears `from` again.
+    PeerFound {
+        /// The one heard.
+        from: MemberId,
+        /// The one that hears.
+        to: MemberId,
+    },
+    /// A leader begins to send its database.
+    SnapshotStarted {
+        /// The leader.
+        from: MemberId,
+        /// The follower.
+        to: MemberId,
+        /// Bytes of the database.
+        bytes: u64,
+    },
+    /// The transfer ended.
+    SnapshotFinished {
+        /// The leader.
+        from: MemberId,
+        /// The follower.
+        to: MemberId,
+        /// Arrived and restored.
+        ok: bool,
+    },
+    /// A member that had fallen behind has everything again that was committed.
+    CaughtUp {
+        /// Which.
+        member: MemberId,
+        /// Entries it was behind when it came back.
+        entries: u64,
+        /// Time since its process served again.
+        duration: Duration,
+    },
+    /// A change of membership was applied for the first time, or refused. One that was told to have timed out may be applied yet:
+    /// then both are recorded.
+    Membership {
+        /// What was asked.
+        change: MemberChange,
+        /// Refused: why (etcd's words).
+        refused: Option<&'static str>,
+    },
+    /// A service of a cluster, as the probe judges it, came or went.
+    Availability {
+        /// Which cluster.
+        cluster: EtcdId,
+        /// Which service.
+        service: Service,
+        /// Whether it is there now.
+        up: bool,
+    },
+    /// More or fewer voters of a cluster hang together: run and reach each other in both directions.
+    ConnectedVoters {
+        /// Which cluster.
+        cluster: EtcdId,
+        /// The most that do.
+        connected: u8,
+        /// Voters.
+        voters: u8,
+    },
+    /// Committed entries that no remaining volume holds.
+    DataLost {
+        /// Which cluster.
+        cluster: EtcdId,
+        /// How many entries.
+        entries: u64,
+    },
+    /// Inside raft, for the invariants; not in the trace.
+    Raft(RaftRecord),
+    /// Something happened in an active-passive cluster.
+    Passive(EtcdId, PassiveRecord),
+    /// A member that does not run is in another zone from now on.
+    MemberMoved {
+        /// Which.
+        member: MemberId,
+        /// Where it will run.
+        zone: ZoneId,
+    },
+}
+
+/// Why a process does not start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum RefuseReason {
+    /// Its volume is not there.
+    NoVolume,
+    /// Its volume is empty although the cluster knows the member: it must be removed and added again.
+    LostData,
+    /// It was removed from the cluster.
+    Removed,
+}
+
+/// Why a leader steps down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum StepDownReason {
+    /// It heard of a higher term.
+    HigherTerm,
+    /// No majority answered for an election timeout.
+    QuorumInactive,
+    /// It was removed.
+    Removed,
+}
+
+/// What availability is judged for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+pub enum Service {
+    /// A majority of the voters runs and is connected.
+    Quorum,
+    /// A PUT is committed.
+    Write,
+    /// A linearizable RANGE is answered.
+    ReadLinearizable,
+    /// A serializable RANGE is answered.
+    ReadSerializable,
+}
+
+/// Inside raft.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RaftRecord {
+    /// A vote is cast (and will be on disk before it is told). Recorded in memory, not at its fsync: of two votes that one write
+    /// carries, the disk would show the second only, and that both were told would go unnoticed.
+    Voted {
+        /// By whom.
+        member: MemberId,
+        /// In which term.
+        term: u64,
+        /// For whom.
+        candidate: u8,
+    },
+    /// A leader was made; its log then.
+    Led {
+        /// Who.
+        member: MemberId,
+        /// Term.
+        term: u64,
+        /// Last index of its log.
+        last: u64,
+    },
+    /// An entry entered a log.
+    Appended {
+        /// Whose log.
+        member: MemberId,
+        /// Index of the entry.
+        index: u64,
+        /// Term of the entry.
+        term: u64,
+        /// Hash of the log up to and with this entry.
+        chain: u64,
+    },
+    /// Entries from `from` on left a log (conflict, or lost with unsynced writes).
+    Truncated {
+        /// Whose log.
+        member: MemberId,
+        /// First index gone.
+        from: u64,
+    },
+    /// A log was replaced by a snapshot.
+    Restored {
+        /// Whose log.
+        member: MemberId,
+        /// Last index the snapshot covers.
+        index: u64,
+        /// Its term.
+        term: u64,
+        /// Hash of the log up to it.
+        chain: u64,
+    },
+    /// A member learned that everything up to `index` is committed.
+    Committed {
+        /// Who.
+        member: MemberId,
+        /// Its term.
+        term: u64,
+        /// Up to and with.
+        index: u64,
+    },
+    /// An entry was applied to a member's database.
+    Applied {
+        /// Whose.
+        member: MemberId,
+        /// Index.
+        index: u64,
+        /// Term of the entry.
+        term: u64,
+        /// Hash of the log up to and with this entry.
+        chain: u64,
+    },
+    /// A member's volume lost everything.
+    Wiped {
+        /// Whose.
+        member: MemberId,
+    },
+}

@@ -1,0 +1,232 @@
+//! Clients' requests at a member (`etcdserver/v3_server.go`).
+//!
+//! A write becomes a proposal and is answered when this member applies it. A linearizable read waits for a read index that a
+//! majority confirmed after it was asked; all reads that wait share one round. A serializable read is answered from what is here.
+
+use crate::cluster::{EtcdCluster, EtcdCtx};
+use crate::codec;
+use crate::event::{Answer, EtcdEvent, Watched};
+use crate::raft::log::{Command, Token};
+use crate::ready::stored_bytes;
+use crate::record::EtcdRecord;
+use zonefall_kernel::time::Time;
+use zonefall_scenario::Op;
+use zonefall_scenario::ids::ClientId;
+
+/// Entries that may be committed and not applied before requests are turned away (`maxGapBetweenApplyAndCommitIndex`).
+const MAX_APPLY_GAP: u64 = 5_000;
+
+impl EtcdCluster {
+    /// Does what a request asks, or begins to; its client waits until `until`.
+    pub(super) fn serve(&mut self, token: Token, op: Op, until: Time, ctx: &mut EtcdCtx<'_>) {
+        let index = token.member;
+        let max_bytes = self.options.max_request_bytes;
+        let server = self.server_mut(index);
+        if server.raft.conf_state.learners.contains(index) && !matches!(op, Op::Range { linearizable: false, .. }) {
+            // "rpc not supported for learner" (`api/v3rpc/interceptor.go`).
+            ctx.fx.answers.push((ctx.now, token, Answer::Unavailable));
+            return;
+        }
+        match op {
+            Op::Range { linearizable: false, .. } => self.read(token, ctx),
+            Op::Range { linearizable: true, .. } => {
+                server.reads.next.push(token);
+                self.begin_read(index, ctx);
+            }
+            Op::Put { .. } | Op::Txn { .. } if codec::request_body(op) > max_bytes => {
+                ctx.fx.answers.push((ctx.now, token, Answer::TooLarge));
+            }
+            _ => {
+                let command = Command::of(op).expect("a write: a watch is attached, not asked");
+                self.propose(token, command, until, ctx);
+            }
+        }
+    }
+
+    /// Reads from what this member has: in the line of what it applies, unless its cores are accounted for.
+    pub(super) fn read(&mut self, token: Token, ctx: &mut EtcdCtx<'_>) {
+        let backend = &mut self.server_mut(token.member).backend;
+        if backend.is_locked() {
+            backend.wait(token);
+            return;
+        }
+        let at = if self.options.cost.is_none() {
+            let apply = self.options.apply;
+            let server = self.server_mut(token.member);
+            server.apply_free = server.apply_free.max(ctx.now) + apply;
+            server.apply_free
+        } else {
+            ctx.now
+        };
+        self.done(at, token, ctx);
+    }
+
+    /// Attaches a watcher; whether a process is there that takes one (a learner does not).
+    pub fn watch(&mut self, index: u8, client: ClientId) -> bool {
+        let Some(server) = self.members[index as usize].server.as_deref_mut() else { return false };
+        if server.raft.conf_state.learners.contains(index) {
+            return false;
+        }
+        server.watchers.push(client);
+        true
+    }
+
+    /// Takes a watcher away, if the process is still there.
+    pub fn unwatch(&mut self, index: u8, client: ClientId) {
+        if let Some(server) = self.members[index as usize].server.as_deref_mut() {
+            server.watchers.retain(|watcher| *watcher != client);
+        }
+    }
+
+    /// Index of the last entry that a member, whose process serves, has applied.
+    pub fn applied_at(&self, index: u8) -> u64 {
+        self.server(index).expect("its process serves").raft.log.applied
+    }
+
+    /// What a member tells a watcher that knows everything up to the entry `seen`. Revisions are taken to be compacted when no member's
+    /// log holds their entries any more.
+    pub fn events_after(&self, index: u8, seen: u64, now: Time) -> Vec<Watched> {
+        let Some(server) = self.server(index) else { return Vec::new() };
+        let (member, at) = (self.members[index as usize].id, server.apply_free.max(now));
+        let command = |entry: u64| {
+            let in_place = self.members.iter().filter(|member| !member.displaced);
+            let mut logs = in_place.filter_map(|member| member.server.as_deref()).map(|server| &server.raft.log);
+            let log = logs.find(|log| entry <= log.applied && log.get(entry).is_some())?;
+            log.get(entry).map(|entry| entry.command)
+        };
+        let event = |entry: u64| {
+            let command = command(entry).filter(|command| stored_bytes(*command) > 0)?;
+            Some(Watched { at, member, index: entry, command, first_applied: self.first_applied(entry, now) })
+        };
+        (seen + 1..=server.raft.log.applied).filter_map(event).collect()
+    }
+
+    /// Proposes a command at the member of the token.
+    fn propose(&mut self, token: Token, command: Command, until: Time, ctx: &mut EtcdCtx<'_>) {
+        let index = token.member;
+        self.resume(ctx);
+        let server = self.server_mut(index);
+        if server.raft.log.committed - server.raft.log.applied > MAX_APPLY_GAP {
+            ctx.fx.answers.push((ctx.now, token, Answer::Unavailable));
+        } else if server.raft.lead.is_none() {
+            // Who knows that there is no leader waits for one, as long as its client does.
+            while server.waiting.front().is_some_and(|(until, ..)| *until <= ctx.now) {
+                server.waiting.pop_front();
+            }
+            server.waiting.push_back((until, token, command));
+        } else {
+            server.raft.propose(ctx.now, token, command);
+            self.after(index, ctx);
+        }
+    }
+
+    fn begin_read(&mut self, index: u8, ctx: &mut EtcdCtx<'_>) {
+        if self.server_mut(index).reads.context != 0 {
+            return;
+        }
+        self.resume(ctx);
+        let member = &mut self.members[index as usize];
+        member.read_rounds += 1;
+        let context = (u64::from(index) + 1) << 48 | member.read_rounds;
+        let server = member.server.as_deref_mut().expect("its process serves");
+        server.reads.current = std::mem::take(&mut server.reads.next);
+        server.reads.context = context;
+        server.reads.since = ctx.now;
+        server.reads.index = None;
+        self.ask_read_index(index, ctx);
+    }
+
+    fn ask_read_index(&mut self, index: u8, ctx: &mut EtcdCtx<'_>) {
+        let (id, retry) = (self.id, self.options.read_index_retry);
+        let member = &mut self.members[index as usize];
+        member.generation += 1;
+        let generation = member.generation;
+        let server = member.server.as_deref_mut().expect("its process serves");
+        server.reads.retry = generation;
+        let context = server.reads.context;
+        server.raft.read_index(ctx.now, context);
+        self.after(index, ctx);
+        // Most rounds are confirmed long before; their timers would fill the queue.
+        if self.server(index).is_some_and(|server| server.reads.retry == generation && server.reads.context == context) {
+            ctx.schedule(ctx.now + retry, id, EtcdEvent::ReadRetry(index, generation));
+        }
+    }
+
+    /// Nobody confirmed the round in time: asks again, under the same number, until its requests have no time left.
+    pub(super) fn retry_read(&mut self, index: u8, generation: u32, ctx: &mut EtcdCtx<'_>) {
+        let current = self
+            .server(index)
+            .is_some_and(|server| server.reads.retry == generation && server.reads.context != 0 && server.reads.index.is_none());
+        if !current {
+            return;
+        }
+        self.resume(ctx);
+        let timeout = self.options.request_timeout;
+        let server = self.server_mut(index);
+        if ctx.now.since(server.reads.since) < timeout {
+            self.ask_read_index(index, ctx);
+            return;
+        }
+        for token in std::mem::take(&mut server.reads.current) {
+            ctx.fx.answers.push((ctx.now, token, Answer::Unavailable));
+        }
+        self.next_read(index, ctx);
+    }
+
+    /// Raft has confirmed rounds: answers once what they saw is applied here.
+    pub(super) fn reads_confirmed(&mut self, index: u8, ctx: &mut EtcdCtx<'_>) {
+        let server = self.server_mut(index);
+        for state in std::mem::take(&mut server.raft.out.read_states) {
+            if state.context == server.reads.context {
+                server.reads.index = Some(state.index);
+            }
+        }
+        if server.reads.index.is_some_and(|wanted| wanted <= server.raft.log.applied) {
+            self.finish_reads(index, ctx);
+        }
+    }
+
+    /// Answers the round under way and begins the next.
+    pub(super) fn finish_reads(&mut self, index: u8, ctx: &mut EtcdCtx<'_>) {
+        for token in std::mem::take(&mut self.server_mut(index).reads.current) {
+            self.read(token, ctx);
+        }
+        self.next_read(index, ctx);
+    }
+
+    fn next_read(&mut self, index: u8, ctx: &mut EtcdCtx<'_>) {
+        let server = self.server_mut(index);
+        server.reads.context = 0;
+        server.reads.index = None;
+        if !server.reads.next.is_empty() {
+            self.begin_read(index, ctx);
+        }
+    }
+
+    /// A member follows somebody else than before (or nobody).
+    pub(super) fn leader_changed(&mut self, index: u8, ctx: &mut EtcdCtx<'_>) {
+        let id = self.members[index as usize].id;
+        let server = self.server_mut(index);
+        let lead = server.raft.lead;
+        server.seen = lead;
+        let term = server.raft.term;
+        ctx.record(EtcdRecord::LeaderSeen { member: id, term, leader: lead });
+        ctx.fx.service_changed.push(id.cluster);
+        if lead.is_none() {
+            return;
+        }
+        // Reads in a round that the old leader may never answer fail; their clients ask again.
+        let server = self.server_mut(index);
+        if server.reads.context != 0 && server.reads.index.is_none() {
+            for token in std::mem::take(&mut server.reads.current) {
+                ctx.fx.answers.push((ctx.now, token, Answer::Unavailable));
+            }
+            self.next_read(index, ctx);
+        }
+        for (until, token, command) in std::mem::take(&mut self.server_mut(index).waiting) {
+            if ctx.now < until {
+                self.server_mut(index).raft.propose(ctx.now, token, command);
+            }
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! The virtual probe: which services a cluster offers at this moment (the definition stands in `observe::availability`).
+//!
+//! No message is sent: the probe asks the state whether a request made now, by a client that may try every member, would be served
+//! without waiting for an election, a reconnection or the end of a fault, and how long the path takes at its typical delays.
+
+use crate::cluster::{EtcdCluster, EtcdCtx};
+use crate::member::{MemberState, Server};
+use crate::record::{EtcdRecord, Service};
+use zonefall_kernel::time::Duration;
+use zonefall_network::Network;
+use zonefall_scenario::Probe;
+use zonefall_scenario::ids::ZoneId;
+
+const ALL: [Service; 4] = [Service::Quorum, Service::Write, Service::ReadLinearizable, Service::ReadSerializable];
+
+/// What is offered, and how safely.
+#[derive(Clone, Copy, Debug)]
+pub struct Services {
+    /// In the order of [`ALL`]; everything, before the first look.
+    available: [bool; 4],
+    connected_voters: ConnectedVoters,
+}
+
+/// How many voters hang together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct ConnectedVoters {
+    /// The most that run and reach one of them in both directions, itself included.
+    connected: u8,
+    /// All there are.
+    voters: u8,
+}
+
+impl ConnectedVoters {
+    /// Voters that may be lost with a majority left; negative: so many are missing.
+    const fn left(self) -> i8 {
+        self.connected as i8 - (self.voters / 2 + 1) as i8
+    }
+}
+
+impl Default for Services {
+    fn default() -> Self {
+        Self { available: [true; 4], connected_voters: ConnectedVoters::default() }
+    }
+}
+
+impl Services {
+    /// What is offered.
+    pub fn available(self) -> impl Iterator<Item = Service> {
+        ALL.into_iter().zip(self.available).filter_map(|(service, up)| up.then_some(service))
+    }
+}
+
+impl EtcdCluster {
+    /// Looks at every service and tells what has changed.
+    pub fn probe(&mut self, probe: Probe, zones: u16, ctx: &mut EtcdCtx<'_>) {
+        let from: Vec<ZoneId> = probe.from.map_or_else(|| (0..zones).map(ZoneId).collect(), |zone| vec![zone]);
+        let quickest = |linearizable: bool, write: bool| -> bool {
+            let times = from.iter().filter_map(|&zone| self.answer_time(zone, linearizable, write, ctx.net));
+            times.min().is_some_and(|time| time <= probe.deadline)
+        };
+        let connected_voters = self.connected_voters(ctx.net);
+        let now = [connected_voters.left() >= 0, quickest(true, true), quickest(true, false), quickest(false, false)];
+        for (place, service) in ALL.into_iter().enumerate() {
+            if std::mem::replace(&mut self.services.available[place], now[place]) != now[place] {
+                ctx.record(EtcdRecord::Availability { cluster: self.id, service, up: now[place] });
+            }
+        }
+        if std::mem::replace(&mut self.services.connected_voters, connected_voters) != connected_voters {
+            let ConnectedVoters { connected, voters } = connected_voters;
+            ctx.record(EtcdRecord::ConnectedVoters { cluster: self.id, connected, voters });
+        }
+    }
+
+    /// The most voters that some running voter reaches among those that run.
+    fn connected_voters(&self, net: &Network) -> ConnectedVoters {
+        let runs = |index: u8| self.server(index).is_some();
+        let of = |server: &Server| {
+            let (me, voters) = (server.raft.me, server.raft.conf_state.quorum.voters());
+            let reached = |other: &u8| *other == me || (runs(*other) && net.is_open(self.host(me), self.host(*other)));
+            let connected = voters.iter().filter(reached).count() as u8;
+            voters.contains(me).then_some(ConnectedVoters { connected, voters: voters.len() as u8 })
+        };
+        let none = ConnectedVoters { connected: 0, voters: self.services.connected_voters.voters };
+        let in_service = (0..self.members.len() as u8).filter(|&index| self.is_in_service(index));
+        let servers = in_service.filter_map(|index| self.server(index));
+        servers.filter_map(of).max_by_key(|connected_voters| connected_voters.left()).unwrap_or(none)
+    }
+
+    /// How long a request from `zone` takes at the member that answers it soonest; `None`: none does.
+    fn answer_time(&self, zone: ZoneId, linearizable: bool, write: bool, net: &Network) -> Option<Duration> {
+        let time = |index: u8| Some(net.reach(zone, self.host(index))? + self.time_at(index, linearizable, write, net)?);
+        (0..self.members.len() as u8).filter_map(time).min()
+    }
+
+    /// Whether a member has a vote and a leader.
+    pub fn serves_as_voter(&self, index: u8) -> bool {
+        let member = &self.members[index as usize];
+        let led = |server: &Server| server.raft.lead.is_some();
+        member.state == MemberState::Joined && !member.learner && member.server.as_deref().is_some_and(led)
+    }
+
+    /// Whether what a member's container is there for goes on: its process serves, or it stands by.
+    pub fn is_ready(&self, index: u8) -> bool {
+        self.server(index).is_some() || self.has_restored(index)
+    }
+
+    /// How long a member takes over a request that has reached it now; `None`: it does not answer.
+    pub fn time_at(&self, index: u8, linearizable: bool, write: bool, net: &Network) -> Option<Duration> {
+        let server = self.server(index).filter(|_| self.is_in_service(index))?;
+        if !linearizable {
+            return Some(Duration::ZERO);
+        }
+        if server.raft.conf_state.learners.contains(index) {
+            return None;
+        }
+        let leader = server.raft.lead?;
+        let to_leader = if leader == index { Duration::ZERO } else { self.connected(index, leader, net)? };
+        Some(to_leader + self.quorum_time(leader, write, net)?)
+    }
+
+    /// How long `leader` takes to hear a quorum (and, for a write, to have it on disk); `None`: it does not lead, does not know yet how
+    /// far its log is committed, or hears no quorum.
+    fn quorum_time(&self, leader: u8, write: bool, net: &Network) -> Option<Duration> {
+        let server = self.server(leader).filter(|server| server.is_leader() && server.raft.has_committed_in_term())?;
+        if write && !server.raft.conf_state.members().contains(leader) {
+            return None; // removed: takes no proposals
+        }
+        let sync = |index: u8| if write { self.members[index as usize].disk.typical_sync() } else { Duration::ZERO };
+        let voters = server.raft.conf_state.quorum.voters();
+        let mut times: Vec<Duration> = voters
+            .iter()
+            .filter(|&index| index != leader)
+            .filter_map(|index| Some(self.connected(leader, index, net)? + sync(index)))
+            .collect();
+        times.sort_unstable();
+        // The leader tells nobody before its own disk has the entry.
+        let followers = voters.len() / 2;
+        if followers == 0 { Some(sync(leader)) } else { Some(times.get(followers - 1)?.max(&sync(leader)).to_owned()) }
+    }
+
+    /// Whom a member follows, itself where it leads.
+    pub fn follows(&self, index: u8) -> Option<u8> {
+        self.server(index)?.raft.lead
+    }
+
+    /// Whether a member of the cluster hears what `leader` sends to all.
+    pub fn receives_heartbeats(&self, leader: u8, index: u8, net: &Network) -> bool {
+        self.server(leader).is_some_and(|server| server.raft.conf_state.members().contains(index))
+            && self.connected(leader, index, net).is_some()
+    }
+
+    /// Time there and back between two members whose streams are open both ways.
+    fn connected(&self, a: u8, b: u8, net: &Network) -> Option<Duration> {
+        let open = |index: usize| self.streams[index].reader_open && self.streams[index].writer_open;
+        let (host_a, host_b) = (self.host(a), self.host(b));
+        let both = self.server(b).is_some() && open(self.stream_index(a, b)) && open(self.stream_index(b, a));
+        (both && net.is_open(host_a, host_b)).then(|| net.round_trip(host_a, host_b))
+    }
+}

@@ -1,0 +1,158 @@
+//! Databases on their way to followers whose next entry was compacted away (`rafthttp/snapshot_sender.go`).
+//!
+//! A transfer has a connection of its own and does not delay other messages. It moves in steps of 100 ms at the speed of the path or
+//! of the slower disk, whichever is least; transfers between the same two zones share the path evenly.
+
+use crate::cluster::{EtcdCluster, EtcdCtx};
+use crate::event::EtcdEvent;
+use crate::raft::message::Message;
+use crate::record::EtcdRecord;
+use zonefall_kernel::time::{Duration, Time};
+use zonefall_network::ledger::Class;
+use zonefall_network::stream::READ_TIMEOUT;
+use zonefall_network::wire::Burst;
+
+const STEP: Duration = Duration::from_millis(100);
+
+/// After a database was sent, its sender compacts nothing for so long (`releaseDelayAfterSnapshot`).
+const RELEASE_DELAY: Duration = Duration::from_secs(30);
+
+/// A database under way.
+#[derive(Clone, Debug)]
+pub struct Transfer {
+    /// Sender.
+    pub from: u8,
+    /// Receiver.
+    pub to: u8,
+    message: Message,
+    /// Bytes still to be sent.
+    pub left: u64,
+    generation: u32,
+    stalled_since: Option<Time>,
+}
+
+impl Transfer {
+    /// Its next step is the event with this generation.
+    pub(super) fn is_due(&self, generation: u32) -> bool {
+        self.generation == generation
+    }
+
+    /// Bytes of the database.
+    pub fn bytes(&self) -> u64 {
+        self.message.snapshot.as_ref().map_or(0, |snapshot| snapshot.bytes)
+    }
+}
+
+impl EtcdCluster {
+    /// Begins to send a database, or tells raft that it cannot be sent.
+    pub(super) fn begin_transfer(&mut self, mut message: Message, ctx: &mut EtcdCtx<'_>) {
+        let (from, to) = (message.from, message.to);
+        let under_way = self.transfers.iter().any(|transfer| transfer.from == from && transfer.to == to);
+        let open = ctx.net.is_open(self.host(from), self.host(to)) && self.server(to).is_some();
+        let server = self.server_mut(from);
+        if under_way || !open {
+            server.raft.snapshot_sent(to, false);
+            return;
+        }
+        let snapshot = Self::snapshot_of(server);
+        let bytes = snapshot.bytes;
+        message.snapshot = Some(Box::new(snapshot));
+        let member = &mut self.members[from as usize];
+        let generation = member.next_generation();
+        ctx.record(EtcdRecord::SnapshotStarted { from: member.id, to: self.members[to as usize].id, bytes });
+        self.transfers.push(Transfer { from, to, message, left: bytes, generation, stalled_since: None });
+        self.ledger.add(Class::Snapshot, 1, 0, Burst::default());
+        self.step_transfer(self.transfers.len() - 1, ctx);
+        ctx.fx.service_changed.push(self.id);
+    }
+
+    /// Whether a member turns away who has seen more than it has: it lacks more entries than leaders keep for such members, or is being
+    /// sent the database already. (GEP-20, "Ingress/Egress Traffic Analysis": a follower that is not in sync rejects the call.)
+    pub fn lags(&self, index: u8) -> bool {
+        let server = self.server(index);
+        let behind = server.and_then(|server| Some(server.behind?.1.saturating_sub(server.raft.log.applied)));
+        let far = behind.is_some_and(|entries| entries > self.options.catch_up_entries);
+        far || self.transfers.iter().any(|transfer| transfer.to == index)
+    }
+
+    /// A step is due.
+    pub(super) fn chunk(&mut self, place: u16, generation: u32, ctx: &mut EtcdCtx<'_>) {
+        // Transfers may have moved in the list; the generation names them.
+        let _ = place;
+        let Some(place) = self.transfers.iter().position(|transfer| transfer.generation == generation) else { return };
+        if self.transfers[place].left == 0 && self.transfers[place].stalled_since.is_none() {
+            self.finish_transfer(place, true, ctx);
+        } else {
+            self.step_transfer(place, ctx);
+        }
+    }
+
+    fn step_transfer(&mut self, place: usize, ctx: &mut EtcdCtx<'_>) {
+        let Transfer { from, to, left, generation, stalled_since, .. } = self.transfers[place];
+        let (a, b) = (self.host(from), self.host(to));
+        if !ctx.net.is_open(a, b) {
+            let since = *self.transfers[place].stalled_since.get_or_insert(ctx.now);
+            if ctx.now.since(since) >= READ_TIMEOUT {
+                self.finish_transfer(place, false, ctx);
+            } else {
+                ctx.schedule(ctx.now + STEP, self.id, EtcdEvent::Chunk(place as u16, generation));
+            }
+            return;
+        }
+        if stalled_since.is_some() {
+            self.transfers[place].stalled_since = None;
+        }
+        let zones = |x, y| (ctx.net.zone(x), ctx.net.zone(y));
+        let sharing =
+            self.transfers.iter().filter(|other| zones(self.host(other.from), self.host(other.to)) == zones(a, b)).count();
+        let path = ctx.net.path(a, b);
+        let disks = self.members[from as usize].disk.bytes_per_s().min(self.members[to as usize].disk.bytes_per_s());
+        let per_s = (path.bytes_per_s / sharing as u64).min(disks).max(1);
+        let bytes = left.min((u128::from(per_s) * u128::from(STEP.as_nanos()) / 1_000_000_000) as u64).max(1).min(left);
+        let burst = Burst::of(bytes, ctx.net.tls);
+        let index = self.stream_index(from, to);
+        self.ledger.add(Class::Snapshot, 0, bytes, burst + burst.bulk_acks());
+        self.meter(index, ctx.now, bytes, burst, burst.bulk_acks());
+        self.transfers[place].left -= bytes;
+        let mut due = ctx.now + Duration::of_transfer(bytes, per_s);
+        if self.transfers[place].left == 0 {
+            due += ctx.net.typical(a, b);
+        }
+        ctx.schedule(due, self.id, EtcdEvent::Chunk(place as u16, generation));
+    }
+
+    fn finish_transfer(&mut self, place: usize, ok: bool, ctx: &mut EtcdCtx<'_>) {
+        let Transfer { from, to, message, .. } = self.transfers.remove(place);
+        let ids = (self.members[from as usize].id, self.members[to as usize].id);
+        ctx.record(EtcdRecord::SnapshotFinished { from: ids.0, to: ids.1, ok });
+        if ok {
+            let snapshot = message.snapshot.clone().expect("a transfer carries a snapshot");
+            let before = self.server(to).map(|server| server.raft.log.applied);
+            self.receive(message, ctx);
+            if let Some(server) = self.members[to as usize].server.as_deref_mut()
+                && server.raft.log.first() == snapshot.index + 1
+            {
+                server.database_bytes = snapshot.bytes;
+                server.snapshot_index = snapshot.index;
+                self.applied(to, ctx);
+                let news = before.map_or_else(Vec::new, |before| self.events_after(to, before, ctx.now));
+                ctx.fx.watched.extend(news);
+            }
+        }
+        if let Some(server) = self.members[from as usize].server.as_deref_mut() {
+            if ok {
+                server.keeps_entries_until = ctx.now + RELEASE_DELAY;
+            }
+            server.raft.snapshot_sent(to, ok);
+            self.after(from, ctx);
+        }
+        ctx.fx.service_changed.push(self.id);
+    }
+
+    /// A process at one end of transfers is gone.
+    pub(super) fn abort_transfers(&mut self, gone: u8, ctx: &mut EtcdCtx<'_>) {
+        while let Some(place) = self.transfers.iter().position(|transfer| transfer.from == gone || transfer.to == gone) {
+            self.finish_transfer(place, false, ctx);
+        }
+    }
+}

@@ -1,0 +1,416 @@
+//! The streams between members: sending, arriving, noticing that a peer is gone, and finding it again (`rafthttp`).
+
+use crate::cluster::{EtcdCluster, EtcdCtx};
+use crate::codec::{self, Lane, Writes, upkeep};
+use crate::event::EtcdEvent;
+use crate::raft::message::{Kind, Message};
+use crate::record::EtcdRecord;
+use zonefall_kernel::time::{Duration, Time};
+use zonefall_network::Network;
+use zonefall_network::ledger::{Class, Ledger, Volume};
+use zonefall_network::meter::Meter;
+use zonefall_network::stream::LANES;
+use zonefall_network::wire::Burst;
+
+/// A message on its way, or waiting for its path.
+#[derive(Clone, Debug)]
+pub struct InFlight {
+    /// The message; `None` in a free slot.
+    pub message: Option<Message>,
+    /// Its stream.
+    pub stream: u16,
+    /// The connection it was written to.
+    pub epoch: u32,
+    /// Its bytes.
+    pub writes: Writes,
+    /// When it was written.
+    pub sent: Time,
+    /// When its last byte leaves.
+    pub leaves: Time,
+    /// When it arrives; `None` while it waits for its path.
+    pub arrives: Option<Time>,
+    /// Cancels its delivery.
+    pub delivery: u32,
+}
+
+impl EtcdCluster {
+    pub(super) fn stream_index(&self, from: u8, to: u8) -> usize {
+        from as usize * self.members.len() + to as usize
+    }
+
+    pub(super) fn ends(&self, stream: usize) -> (u8, u8) {
+        ((stream / self.members.len()) as u8, (stream % self.members.len()) as u8)
+    }
+
+    /// Hands a message to its stream.
+    pub(super) fn transmit(&mut self, message: Message, ctx: &mut EtcdCtx<'_>) {
+        let (from, to) = (message.from, message.to);
+        let index = self.stream_index(from, to);
+        let stream = &self.streams[index];
+        if !stream.takes(ctx.now) {
+            // Told at once that it cannot be sent.
+            if let Some(server) = self.members[from as usize].server.as_deref_mut() {
+                server.raft.unreachable(to);
+            }
+            return;
+        }
+        if !stream.reader_open {
+            // Written to a connection whose other end is gone: nobody ever learns.
+            return;
+        }
+        let in_step = self.in_step[index] == (message.log_term, message.index) && message.log_term == message.term;
+        let writes = codec::writes(&message, in_step);
+        if message.kind == Kind::Append {
+            self.in_step[index] = (message.term, message.index + message.entries.len() as u64);
+        }
+        let epoch = stream.epoch;
+        let stream = index as u16;
+        let message = Some(message);
+        let flight = InFlight { message, stream, epoch, writes, sent: ctx.now, leaves: ctx.now, arrives: None, delivery: 0 };
+        let slot = self.put_in_flight(flight);
+        if !self.held[index].is_empty() || stream_blocked(self, ctx.net, index) {
+            self.hold(index, slot, ctx.now);
+        } else {
+            self.launch(index, slot, ctx);
+        }
+    }
+
+    pub(super) fn put_in_flight(&mut self, flight: InFlight) -> u32 {
+        if let Some(slot) = self.free_slots.pop() {
+            self.in_flight[slot as usize] = flight;
+            slot
+        } else {
+            self.in_flight.push(flight);
+            self.in_flight.len() as u32 - 1
+        }
+    }
+
+    fn hold(&mut self, index: usize, slot: u32, now: Time) {
+        let since = &mut self.streams[index].held_since;
+        *since = Some(since.map_or(now, |since| since.min(now)));
+        self.in_flight[slot as usize].arrives = None;
+        self.held[index].push(slot);
+    }
+
+    /// Puts a message on its open path.
+    fn launch(&mut self, index: usize, slot: u32, ctx: &mut EtcdCtx<'_>) {
+        let flight = &self.in_flight[slot as usize];
+        let message = flight.message.as_ref().expect("a message that is under way");
+        let lane = codec::lane(message.kind);
+        let class = codec::class(message);
+        let bytes = flight.writes.bytes;
+        let (burst, acks) = flight.writes.wire(ctx.net.tls);
+        let (from, to) = self.ends(index);
+        let path = ctx.net.path(self.host(from), self.host(to));
+        let delivery = self.streams[index].send(ctx.now, lane as usize, path, burst);
+        let sent = burst + delivery.again;
+        self.ledger.add(class, 1, bytes, sent + acks);
+        if class == Class::Heartbeat {
+            // They come evenly.
+            self.meters[index].add_evenly(bytes, sent);
+            let back = self.stream_index(to, from);
+            self.meters[back].add_evenly(0, acks);
+        } else {
+            self.meter(index, ctx.now, bytes, sent, acks);
+        }
+        self.flying += 1;
+        self.in_flight[slot as usize].leaves = delivery.leaves;
+        self.queue_delivery(slot, delivery.at + self.options.rpc_overhead, ctx);
+        if delivery.again.packets > 0 && self.streams[index].gives_up.is_some() {
+            self.update_stream(index, ctx);
+        }
+    }
+
+    /// Queues the delivery of a message; one that was queued before is void.
+    pub(super) fn queue_delivery(&mut self, slot: u32, at: Time, ctx: &mut EtcdCtx<'_>) {
+        self.deliveries = self.deliveries.wrapping_add(1);
+        let flight = &mut self.in_flight[slot as usize];
+        flight.arrives = Some(at);
+        flight.delivery = self.deliveries;
+        ctx.schedule(at, self.id, EtcdEvent::Deliver(slot, flight.delivery));
+    }
+
+    /// The bandwidth of a stream's path may have changed: messages that wait to leave go at the new one, in their order.
+    fn change_speed(&mut self, index: usize, ctx: &mut EtcdCtx<'_>) {
+        let (from, to) = self.ends(index);
+        let speed = ctx.net.path(self.host(from), self.host(to)).bytes_per_s;
+        let Some(stretch) = self.streams[index].change_speed(ctx.now, speed) else { return };
+        let epoch = self.streams[index].epoch;
+        for lane in 0..LANES {
+            let in_lane = |flight: &InFlight| {
+                let kind = flight.message.as_ref().map(|message| message.kind);
+                let here = flight.stream as usize == index && flight.epoch == epoch;
+                flight.arrives.filter(|_| here && kind.is_some_and(|kind| codec::lane(kind) as usize == lane))
+            };
+            let flights = (0u32..).zip(&self.in_flight);
+            let order = |(slot, flight): (u32, &InFlight)| Some((flight.leaves, in_lane(flight)?, flight.delivery, slot));
+            let mut flights: Vec<_> = flights.filter_map(order).collect();
+            flights.sort_unstable();
+            let mut last = ctx.now;
+            for (leaves, arrives, _, slot) in flights {
+                last = last.max(arrives - leaves.since(ctx.now) + stretch.of(leaves).since(ctx.now));
+                if leaves > ctx.now {
+                    self.in_flight[slot as usize].leaves = stretch.of(leaves);
+                    self.queue_delivery(slot, last, ctx);
+                    self.streams[index].last_arrives(lane, last - self.options.rpc_overhead);
+                }
+            }
+        }
+    }
+
+    /// Counts a message and the ACKs that answer it.
+    pub(super) fn meter(&mut self, index: usize, at: Time, bytes: u64, burst: Burst, acks: Burst) {
+        let (from, to) = self.ends(index);
+        self.meters[index].add(at, bytes, burst);
+        let back = self.stream_index(to, from);
+        self.meters[back].add(at, 0, acks);
+    }
+
+    /// A message arrives, unless its path or its connection is gone meanwhile.
+    pub(super) fn deliver(&mut self, slot: u32, delivery: u32, ctx: &mut EtcdCtx<'_>) {
+        if self.in_flight[slot as usize].delivery != delivery {
+            return;
+        }
+        self.flying -= 1;
+        let index = self.in_flight[slot as usize].stream as usize;
+        let stream = &mut self.streams[index];
+        let stale = stream.epoch != self.in_flight[slot as usize].epoch || !stream.reader_open;
+        if !stale && stream_blocked(self, ctx.net, index) {
+            self.hold(index, slot, ctx.now);
+            return;
+        }
+        self.free_slots.push(slot);
+        let message = self.in_flight[slot as usize].message.take().expect("delivered once");
+        if stale {
+            return;
+        }
+        self.streams[index].last_heard = ctx.now;
+        self.receive(message, ctx);
+    }
+
+    /// Hands a message to the raft of its receiver.
+    pub(super) fn receive(&mut self, message: Message, ctx: &mut EtcdCtx<'_>) {
+        let to = message.to;
+        let removed = self.members[message.from as usize].state == crate::member::MemberState::Removed;
+        let Some(server) = self.members[to as usize].server.as_deref_mut() else { return };
+        // Who has applied the sender's removal turns it away (`IsIDRemoved`); who has not must still hear of it.
+        if !removed || server.raft.conf_state.members().contains(message.from) {
+            server.raft.step(ctx.now, message);
+            self.after(to, ctx);
+        }
+    }
+
+    /// Everything that may have changed for the streams of two hosts has: looks at each stream again.
+    pub fn network_changed(&mut self, ctx: &mut EtcdCtx<'_>) {
+        for index in 0..self.streams.len() {
+            let (from, to) = self.ends(index);
+            if from != to {
+                self.change_speed(index, ctx);
+                self.update_stream(index, ctx);
+            }
+        }
+        ctx.fx.service_changed.push(self.id);
+    }
+
+    /// Whether a member's process speaks to others: not to the one that displaced it.
+    fn runs(&self, member: u8) -> bool {
+        let member = &self.members[member as usize];
+        member.server.is_some() && !member.displaced
+    }
+
+    /// Sets a stream's timer by what is true now.
+    pub(super) fn update_stream(&mut self, index: usize, ctx: &mut EtcdCtx<'_>) {
+        let (from, to) = self.ends(index);
+        let blocked = stream_blocked(self, ctx.net, index);
+        let (writes, reads) = (self.runs(from), self.runs(to));
+        let open_both = ctx.net.is_open(self.host(from), self.host(to));
+        let round_trip = ctx.net.round_trip(self.host(from), self.host(to));
+        let tls = ctx.net.tls;
+        let powered = ctx.net.is_powered(self.host(from));
+        self.count_upkeep(index, ctx.now, ctx.net);
+        let stream = &mut self.streams[index];
+        let due = if stream.reader_open {
+            if blocked || !stream.writer_open {
+                stream.silent_since.get_or_insert(ctx.now);
+                Some(stream.patience_ends().max(ctx.now))
+            } else if let Some(again) = stream.next_retransmission(ctx.now) {
+                Some(again.min(stream.patience_ends()).max(ctx.now))
+            } else {
+                // Nothing was lost, or all of it is under way again.
+                stream.resume();
+                stream.gives_up.map(|at| at.max(ctx.now))
+            }
+        } else if writes && reads && open_both {
+            let handshake = if tls { round_trip * 5 / 2 } else { round_trip * 3 / 2 };
+            Some(stream.next_dial(ctx.now) + handshake)
+        } else {
+            stream.refused = powered && open_both && !writes;
+            None
+        };
+        stream.timer += 1;
+        if let Some(at) = due {
+            ctx.schedule(at, self.id, EtcdEvent::Stream(index as u16, stream.timer));
+        }
+    }
+
+    /// A stream's timer rings: it gives up, sends again or connects.
+    pub(super) fn stream_timer(&mut self, index: usize, generation: u32, ctx: &mut EtcdCtx<'_>) {
+        if self.streams[index].timer != generation {
+            return;
+        }
+        self.resume(ctx);
+        let stream = &self.streams[index];
+        if !stream.reader_open {
+            self.connect(index, ctx);
+        } else if stream_blocked(self, ctx.net, index) || !stream.writer_open {
+            self.lose(index, ctx);
+        } else if ctx.now >= stream.patience_ends() {
+            // The path healed, but the back-off was longer than the reader's patience.
+            self.lose(index, ctx);
+        } else if stream.gives_up.is_some_and(|at| at <= ctx.now) {
+            self.lose(index, ctx);
+        } else {
+            self.count_upkeep(index, ctx.now, ctx.net);
+            self.streams[index].resume();
+            for slot in std::mem::take(&mut self.held[index]) {
+                self.launch(index, slot, ctx);
+            }
+            if self.streams[index].gives_up.is_some() {
+                self.update_stream(index, ctx);
+            }
+        }
+    }
+
+    /// The reader gives the connection up.
+    fn lose(&mut self, index: usize, ctx: &mut EtcdCtx<'_>) {
+        let (from, to) = self.ends(index);
+        self.close_reader(index, ctx);
+        ctx.record(EtcdRecord::PeerLost { from: self.members[from as usize].id, to: self.members[to as usize].id });
+        self.update_stream(index, ctx);
+        ctx.fx.service_changed.push(self.id);
+    }
+
+    /// Ends a connection at the reader's side and forgets what waited in it.
+    pub(super) fn close_reader(&mut self, index: usize, ctx: &mut EtcdCtx<'_>) {
+        self.count_upkeep(index, ctx.now, ctx.net);
+        let stream = &mut self.streams[index];
+        stream.reader_open = false;
+        stream.dialing_since = ctx.now;
+        stream.resume();
+        stream.timer += 1;
+        for slot in std::mem::take(&mut self.held[index]) {
+            self.in_flight[slot as usize].message = None;
+            self.free_slots.push(slot);
+        }
+    }
+
+    fn connect(&mut self, index: usize, ctx: &mut EtcdCtx<'_>) {
+        let (from, to) = self.ends(index);
+        self.streams[index].connect(ctx.now);
+        self.streams[index].timer += 1;
+        self.upkeep_since[index] = ctx.now;
+        self.in_step[index] = (0, 0);
+        ctx.record(EtcdRecord::PeerFound { from: self.members[from as usize].id, to: self.members[to as usize].id });
+        ctx.fx.service_changed.push(self.id);
+    }
+
+    /// A process is gone: what its peers notice, and when. `reset`: its kernel lives and tells them.
+    pub(super) fn peer_stopped(&mut self, gone: u8, reset: bool, ctx: &mut EtcdCtx<'_>) {
+        for other in (0..self.members.len() as u8).filter(|&other| other != gone) {
+            let inward = self.stream_index(other, gone);
+            if self.streams[inward].reader_open {
+                self.close_reader(inward, ctx);
+            }
+            let told = reset && ctx.net.is_open(self.host(gone), self.host(other));
+            // A reset ends the other side's writing when it arrives; until then, and where the host is dark, it writes into the void.
+            let notice = ctx.now + ctx.net.typical(self.host(gone), self.host(other));
+            if told {
+                self.streams[inward].reset_at.get_or_insert(notice);
+            }
+            self.streams[inward].timer += 1;
+            let outward = self.stream_index(gone, other);
+            self.count_upkeep(outward, ctx.now, ctx.net);
+            self.streams[outward].writer_open = false;
+            if !self.streams[outward].reader_open {
+                self.update_stream(outward, ctx);
+                continue;
+            }
+            let stream = &mut self.streams[outward];
+            // The reset comes after all that was written before.
+            let notice = notice.max(stream.last_arrival() + self.options.rpc_overhead);
+            stream.silent_since.get_or_insert(ctx.now);
+            let at = if told { notice } else { stream.patience_ends().max(ctx.now) };
+            stream.timer += 1;
+            stream.refused = told;
+            ctx.schedule(at, self.id, EtcdEvent::Stream(outward as u16, stream.timer));
+        }
+        ctx.fx.service_changed.push(self.id);
+    }
+
+    /// A process serves again: its readers dial at once, its peers at their next attempt.
+    pub(super) fn peer_started(&mut self, index: u8, ctx: &mut EtcdCtx<'_>) {
+        for other in (0..self.members.len() as u8).filter(|&other| other != index) {
+            let inward = self.stream_index(other, index);
+            self.streams[inward].dialing_since = ctx.now;
+            self.update_stream(inward, ctx);
+            let outward = self.stream_index(index, other);
+            // A reader that still waits for the silent old process finds its connection reset.
+            if self.streams[outward].reader_open && self.runs(other) {
+                self.lose(outward, ctx);
+            } else {
+                self.update_stream(outward, ctx);
+            }
+        }
+    }
+
+    /// Counts what has kept a connected stream alive since it was last counted.
+    pub(super) fn count_upkeep(&mut self, index: usize, now: Time, net: &Network) {
+        let since = std::mem::replace(&mut self.upkeep_since[index], now);
+        if !self.streams[index].is_alive() {
+            return;
+        }
+        let Volume { count, bytes, wire } = upkeep_of(now.since(since), net);
+        self.meters[index].add_evenly(bytes, wire);
+        self.ledger.add(Class::Upkeep, count, bytes, wire);
+    }
+
+    /// What a stream has carried until now, but which is not counted yet: its upkeep, and the heartbeats of a group at rest.
+    fn uncounted(&self, index: usize, now: Time, net: &Network) -> impl Iterator<Item = (Class, Volume)> {
+        let upkeep = self.streams[index].is_alive().then(|| upkeep_of(now.since(self.upkeep_since[index]), net));
+        let heartbeats = self.quiescent_volume(index, now, net);
+        upkeep.map(|volume| (Class::Upkeep, volume)).into_iter().chain(heartbeats.map(|volume| (Class::Heartbeat, volume)))
+    }
+
+    /// The meter of a stream as of `now`.
+    pub(super) fn metered(&self, index: usize, now: Time, net: &Network) -> Meter {
+        let mut meter = self.meters[index];
+        for (_, Volume { bytes, wire, .. }) in self.uncounted(index, now, net) {
+            meter.add_evenly(bytes, wire);
+        }
+        meter
+    }
+
+    /// What the members have sent each other as of `now`, by what it is.
+    pub fn messages(&self, now: Time, net: &Network) -> Ledger {
+        let mut ledger = self.ledger;
+        for (class, Volume { count, bytes, wire }) in (0..self.streams.len()).flat_map(|index| self.uncounted(index, now, net)) {
+            ledger.add(class, count, bytes, wire);
+        }
+        ledger
+    }
+}
+
+/// What keeps one direction alive for some time.
+fn upkeep_of(time: Duration, net: &Network) -> Volume {
+    let share = |per_20s: u64| (u128::from(per_20s) * u128::from(time.as_nanos()) / 20_000_000_000) as u64;
+    let wire = upkeep::wire_per_20s(net.tls, net.certificate_bytes);
+    let (count, bytes) = (share(upkeep::MESSAGES_PER_20S), share(upkeep::BYTES_PER_20S));
+    Volume { count, bytes, wire: Burst { packets: share(wire.packets), bytes: share(wire.bytes) } }
+}
+
+pub(super) fn stream_blocked(cluster: &EtcdCluster, net: &Network, index: usize) -> bool {
+    let (from, to) = cluster.ends(index);
+    net.is_blocked(cluster.host(from), cluster.host(to))
+}
+
+const _: () = assert!(Lane::Append as usize + 1 == LANES);

@@ -1,0 +1,237 @@
+//! The network: hosts, the paths between them, what blocks a path, and connections over it.
+//!
+//! ```text
+//!  Stream::send(bytes) --path, loss, bandwidth--> Delivery::At(time) | Held (until the path heals) | Closed | Vanished
+//!                       \--bytes, packets, ACKs--> Meter, Ledger
+//! ```
+//!
+//! A blocked path is a black hole: packets vanish and nobody is told. A reset is what a living kernel answers for a dead process.
+//! The two differ by orders of magnitude in the time until the other side knows.
+
+pub mod ledger;
+pub mod meter;
+pub mod process;
+pub mod stream;
+pub mod wire;
+
+use zonefall_kernel::time::Duration;
+use zonefall_scenario::ids::{FaultId, NodeId, ZoneId};
+use zonefall_scenario::{Direction, LinkChange, Path, Scenario};
+
+/// A host: a node, the unnamed machine of a client, or a machine that a cloud has made since.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct HostId(pub u16);
+
+#[derive(Clone, Copy, Debug)]
+struct Host {
+    zone: ZoneId,
+    /// Faults that keep it without power.
+    powered_off: u16,
+    cut_in: u16,
+    cut_out: u16,
+}
+
+/// Hosts and paths.
+#[derive(Clone, Debug)]
+pub struct Network {
+    hosts: Vec<Host>,
+    zones: usize,
+    usual: Vec<Path>,
+    paths: Vec<Path>,
+    same_host: Path,
+    degraded: Vec<(FaultId, ZoneId, ZoneId, LinkChange)>,
+    zone_powered_off: Vec<u16>,
+    zone_cut_in: Vec<u16>,
+    zone_cut_out: Vec<u16>,
+    /// TLS on every connection.
+    pub tls: bool,
+    /// Bytes of a member's certificate.
+    pub certificate_bytes: u32,
+}
+
+impl Network {
+    /// The network of a scenario, whole. Hosts are its nodes, then one for each client that names no node.
+    pub fn new(scenario: &Scenario) -> Self {
+        let machines = scenario.nodes.iter().map(|node| node.zone);
+        let clients = scenario.clients.iter().map(|client| client.zone);
+        let host = |zone| Host { zone, powered_off: 0, cut_in: 0, cut_out: 0 };
+        let zones = scenario.zones.len();
+        Self {
+            hosts: machines.chain(clients).map(host).collect(),
+            zones,
+            usual: scenario.network.paths.clone(),
+            paths: scenario.network.paths.clone(),
+            same_host: scenario.network.same_host.clone(),
+            degraded: Vec::new(),
+            zone_powered_off: vec![0; zones],
+            zone_cut_in: vec![0; zones],
+            zone_cut_out: vec![0; zones],
+            tls: scenario.network.tls,
+            certificate_bytes: scenario.network.certificate_bytes,
+        }
+    }
+
+    /// The host of a node.
+    pub const fn host_of(node: NodeId) -> HostId {
+        HostId(node.0)
+    }
+
+    /// A new host, as dark as its zone is.
+    pub fn add_host(&mut self, zone: ZoneId) -> HostId {
+        let id = HostId(u16::try_from(self.hosts.len()).expect("there are fewer than 65,536 machines in a run"));
+        self.hosts.push(Host { zone, powered_off: self.zone_powered_off[zone.0 as usize], cut_in: 0, cut_out: 0 });
+        id
+    }
+
+    /// The zone a host stands in.
+    pub fn zone(&self, host: HostId) -> ZoneId {
+        self.hosts[host.0 as usize].zone
+    }
+
+    /// Every host of a zone.
+    pub fn hosts_in(&self, zone: ZoneId) -> impl Iterator<Item = HostId> {
+        (0..).zip(&self.hosts).filter(move |(_, host)| host.zone == zone).map(|(index, _)| HostId(index))
+    }
+
+    /// How packets travel from one host to another.
+    pub fn path(&self, from: HostId, to: HostId) -> &Path {
+        if from == to {
+            return &self.same_host;
+        }
+        &self.paths[self.zone(from).0 as usize * self.zones + self.zone(to).0 as usize]
+    }
+
+    /// Whether the host has power.
+    pub fn is_powered(&self, host: HostId) -> bool {
+        self.hosts[host.0 as usize].powered_off == 0
+    }
+
+    /// Whether packets vanish on their way (not whether the sender has power to send any).
+    pub fn is_blocked(&self, from: HostId, to: HostId) -> bool {
+        let (a, b) = (&self.hosts[from.0 as usize], &self.hosts[to.0 as usize]);
+        let across = a.zone != b.zone && (self.zone_cut_out[a.zone.0 as usize] > 0 || self.zone_cut_in[b.zone.0 as usize] > 0);
+        b.powered_off > 0 || across || (from != to && (a.cut_out > 0 || b.cut_in > 0))
+    }
+
+    /// Whether it, or its zone, is cut off from the rest of the world in some direction.
+    pub fn is_partitioned(&self, host: HostId) -> bool {
+        let host = &self.hosts[host.0 as usize];
+        let zone = host.zone.0 as usize;
+        host.cut_in + host.cut_out + self.zone_cut_in[zone] + self.zone_cut_out[zone] > 0
+    }
+
+    /// Whether packets pass both ways.
+    pub fn is_open(&self, a: HostId, b: HostId) -> bool {
+        !self.is_blocked(a, b) && !self.is_blocked(b, a)
+    }
+
+    /// Typical time from somewhere in `zone` to a host and back; `None`: no packet passes both ways.
+    pub fn reach(&self, zone: ZoneId, host: HostId) -> Option<Duration> {
+        let to = &self.hosts[host.0 as usize];
+        let cut = |zone: ZoneId| self.zone_cut_in[zone.0 as usize] + self.zone_cut_out[zone.0 as usize] > 0;
+        let across = to.zone != zone && (cut(zone) || cut(to.zone));
+        let path = |a: ZoneId, b: ZoneId| &self.paths[a.0 as usize * self.zones + b.0 as usize];
+        let one_way = |path: &Path| path.delay + path.jitter.typical();
+        (to.powered_off + to.cut_in + to.cut_out == 0 && !across)
+            .then(|| one_way(path(zone, to.zone)) + one_way(path(to.zone, zone)))
+    }
+
+    /// Typical time there and back, for a connection without load.
+    pub fn round_trip(&self, a: HostId, b: HostId) -> Duration {
+        self.typical(a, b) + self.typical(b, a)
+    }
+
+    /// Typical one-way delay.
+    pub fn typical(&self, from: HostId, to: HostId) -> Duration {
+        let path = self.path(from, to);
+        path.delay + path.jitter.typical()
+    }
+
+    /// A host loses power (`true`) or one fault less keeps it dark; whether that changed anything.
+    pub fn set_powered_off(&mut self, host: HostId, powered_off: bool) -> bool {
+        let count = &mut self.hosts[host.0 as usize].powered_off;
+        let before = *count > 0;
+        *count = if powered_off { *count + 1 } else { *count - 1 };
+        before != (*count > 0)
+    }
+
+    /// A zone loses power (`true`) or one fault less keeps it dark; the hosts for which that changed anything.
+    pub fn set_zone_powered_off(&mut self, zone: ZoneId, powered_off: bool) -> Vec<HostId> {
+        let count = &mut self.zone_powered_off[zone.0 as usize];
+        *count = if powered_off { *count + 1 } else { *count - 1 };
+        let hosts: Vec<HostId> = self.hosts_in(zone).collect();
+        hosts.into_iter().filter(|host| self.set_powered_off(*host, powered_off)).collect()
+    }
+
+    /// Cuts a zone's boundary, or takes one cut away.
+    pub fn partition_zone(&mut self, zone: ZoneId, direction: Direction, cut: bool) {
+        let zone = zone.0 as usize;
+        adjust(&mut self.zone_cut_in[zone], &mut self.zone_cut_out[zone], direction, cut);
+    }
+
+    /// Cuts a host off, or takes one cut away.
+    pub fn partition_host(&mut self, host: HostId, direction: Direction, cut: bool) {
+        let host = &mut self.hosts[host.0 as usize];
+        adjust(&mut host.cut_in, &mut host.cut_out, direction, cut);
+    }
+
+    /// Makes the path between two zones worse, in both directions.
+    pub fn degrade(&mut self, fault: FaultId, a: ZoneId, b: ZoneId, change: LinkChange) {
+        self.degraded.push((fault, a, b, change));
+        self.recompute();
+    }
+
+    /// Takes a degradation away.
+    pub fn restore(&mut self, fault: FaultId) {
+        self.degraded.retain(|(id, ..)| *id != fault);
+        self.recompute();
+    }
+
+    fn recompute(&mut self) {
+        self.paths.clone_from(&self.usual);
+        for (_, a, b, change) in &self.degraded {
+            let there = a.0 as usize * self.zones + b.0 as usize;
+            let back = b.0 as usize * self.zones + a.0 as usize;
+            let both = if there == back { vec![there] } else { vec![there, back] };
+            for place in both {
+                let path = &mut self.paths[place];
+                path.delay = path.delay + change.delay;
+                path.loss = path.loss.max(change.loss);
+                path.bytes_per_s = path.bytes_per_s.min(change.bytes_per_s.unwrap_or(u64::MAX));
+            }
+        }
+    }
+}
+
+fn adjust(inward: &mut u16, outward: &mut u16, direction: Direction, cut: bool) {
+    let change = |count: &mut u16| *count = if cut { *count + 1 } else { *count - 1 };
+    if direction != Direction::Out {
+        change(inward);
+    }
+    if direction != Direction::In {
+        change(outward);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use zonefall_scenario::testing::three_zones;
+
+    #[test]
+    fn a_new_host_shares_its_zones_lot() {
+        let mut net = Network::new(&three_zones());
+        let zone = ZoneId(0);
+        let old = net.hosts_in(zone).next().unwrap();
+        assert_eq!(net.set_zone_powered_off(zone, true), net.hosts_in(zone).collect::<Vec<_>>());
+        net.partition_zone(zone, Direction::Both, true);
+        let (new, elsewhere) = (net.add_host(zone), net.add_host(ZoneId(1)));
+        assert!(!net.is_powered(new) && net.is_powered(elsewhere));
+        assert!(net.set_zone_powered_off(zone, true).is_empty());
+        assert!(net.set_zone_powered_off(zone, false).is_empty());
+        assert!(net.set_zone_powered_off(zone, false).contains(&new));
+        assert!(net.is_powered(new) && net.is_open(old, new) && !net.is_open(elsewhere, new));
+        net.partition_zone(zone, Direction::Both, false);
+        assert!(net.is_open(elsewhere, new));
+    }
+}

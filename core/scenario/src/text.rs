@@ -1,0 +1,269 @@
+//! Plain words for durations, sizes and faults, shared by outage causes, the trace and the verdict.
+
+use crate::ids::{EtcdId, MemberId, NodeId, VolumeId, ZoneId};
+use crate::{CloudAnswer, Direction, Fault, FaultTarget, LinkChange, Op, Scenario};
+use zonefall_kernel::time::Duration;
+
+/// A duration as people say it: `870 ms`, `1.3 s`, `30 min`, `2.5 h`; one decimal below ten seconds-like units.
+pub fn duration(d: Duration) -> String {
+    let ns = d.as_nanos();
+    let (size, unit) = match ns {
+        0..1_000 => return format!("{ns} ns"),
+        1_000..1_000_000 => (1_000, "µs"),
+        1_000_000..1_000_000_000 => (1_000_000, "ms"),
+        1_000_000_000..120_000_000_000 => (1_000_000_000, "s"),
+        120_000_000_000..7_200_000_000_000 => (60_000_000_000, "min"),
+        7_200_000_000_000..172_800_000_000_000 => (3_600_000_000_000, "h"),
+        _ => (86_400_000_000_000, "d"),
+    };
+    format!("{} {unit}", decimal(ns, size))
+}
+
+/// The same of seconds, as a report has them: `0 s`, `1.1 s`, `13.4 min`.
+pub fn seconds(s: f64) -> String {
+    if s == 0.0 { "0 s".to_owned() } else { duration(Duration::from_nanos((s * 1e9).round() as u64)) }
+}
+
+/// Bytes as people say them, in binary units: `412 B`, `1.4 KiB`, `5.1 GiB`.
+pub fn bytes(n: u64) -> String {
+    const UNITS: [(u64, &str); 4] = [(1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
+    match UNITS.into_iter().find(|&(size, _)| n >= size) {
+        Some((size, unit)) => format!("{} {unit}", decimal(n, size)),
+        None => format!("{n} B"),
+    }
+}
+
+/// A count with its thousands apart: `12,431`.
+pub fn count(n: u64) -> String {
+    let digits = n.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// US dollars, no less than none: `$6,873.68`, `$0.0042`, `< $0.0001`, `$0`.
+pub fn dollars(usd: f64) -> String {
+    if usd <= 0.0 {
+        return "$0".to_owned();
+    }
+    if usd < 0.000_05 {
+        return "< $0.0001".to_owned();
+    }
+    let text = if usd < 0.1 { format!("{usd:.4}") } else { format!("{usd:.2}") };
+    let (whole, part) = text.split_once('.').expect("there are decimals");
+    format!("${}.{part}", count(whole.parse().unwrap_or(u64::MAX)))
+}
+
+/// `n / size` with one decimal where that says something, in integers so that it reads the same everywhere.
+fn decimal(n: u64, size: u64) -> String {
+    let tenths = (u128::from(n) * 10 + u128::from(size) / 2) / u128::from(size);
+    if tenths.is_multiple_of(10) { format!("{}", tenths / 10) } else { format!("{}.{}", tenths / 10, tenths % 10) }
+}
+
+/// A list as people say it: `a`, `a and b`, `a, b and c`.
+pub fn list(items: &[String]) -> String {
+    match items {
+        [] => String::new(),
+        [one] => one.clone(),
+        [start @ .., last] => format!("{} and {last}", start.join(", ")),
+    }
+}
+
+/// The name of a member.
+pub fn member(scenario: &Scenario, id: MemberId) -> &str {
+    &scenario.member(id).name
+}
+
+/// What a client asks: `put`, `linearizable range`.
+pub fn op(op: Op) -> &'static str {
+    match op {
+        Op::Put { .. } => "put",
+        Op::Txn { .. } => "transaction",
+        Op::Grant => "lease",
+        Op::Delete { .. } => "delete",
+        Op::Range { linearizable: true, .. } => "linearizable range",
+        Op::Range { linearizable: false, .. } => "serializable range",
+        Op::Watch => "watch",
+    }
+}
+
+/// What began: `zone eu-west-1a lost power`.
+pub fn began(fault: &Fault, scenario: &Scenario) -> String {
+    match fault {
+        Fault::NodeCrash(n) => format!("node {} lost power", node(*n, scenario)),
+        Fault::ProcessKill(m) => format!("{} was killed", process(*m, scenario)),
+        Fault::GracefulStop(m) => format!("{} was told to stop", process(*m, scenario)),
+        Fault::ZonePower(z) => format!("zone {} lost power", zone(*z, scenario)),
+        Fault::ZonePartition { zone: z, direction } => cut(&format!("zone {}", zone(*z, scenario)), *direction),
+        Fault::NodePartition { node: n, direction } => cut(&format!("node {}", node(*n, scenario)), *direction),
+        Fault::LinkDegraded { a, b, change } => {
+            format!("{} got worse ({})", link(*a, *b, scenario), link_change(*change))
+        }
+        Fault::DiskSlow { volume: v, add, factor } => {
+            let mut how = Vec::new();
+            if *factor > 1.0 {
+                how.push(format!("{factor} times the usual time"));
+            }
+            if *add > Duration::ZERO {
+                how.push(format!("{} more per fsync", duration(*add)));
+            }
+            format!("{} got slow ({})", disk(*v, scenario), how.join(", "))
+        }
+        Fault::VolumeLost(v) => format!("{} was lost", disk(*v, scenario)),
+        Fault::CloudApi { zone, create, delete, attach } => {
+            let calls = [("create machines", create), ("delete machines", delete), ("attach volumes", attach)];
+            let fails = |(what, answer): (&str, &Option<CloudAnswer>)| answer.map(|a| format!("cannot {what}: {}", refusal(a)));
+            let how: Vec<String> = calls.into_iter().filter_map(fails).collect();
+            format!("{} {}", cloud(*zone, scenario), how.join(", "))
+        }
+    }
+}
+
+/// What still holds: `zone eu-west-1a without power`.
+pub fn ongoing(fault: &Fault, scenario: &Scenario) -> String {
+    match fault {
+        Fault::NodeCrash(n) => format!("node {} still without power", node(*n, scenario)),
+        Fault::ProcessKill(m) | Fault::GracefulStop(m) => format!("{} still stopped", process(*m, scenario)),
+        Fault::ZonePower(z) => format!("zone {} still without power", zone(*z, scenario)),
+        Fault::ZonePartition { zone: z, .. } => format!("zone {} still cut off", zone(*z, scenario)),
+        Fault::NodePartition { node: n, .. } => format!("node {} still cut off", node(*n, scenario)),
+        Fault::LinkDegraded { a, b, .. } => format!("{} still bad", link(*a, *b, scenario)),
+        Fault::DiskSlow { volume: v, .. } => format!("{} still slow", disk(*v, scenario)),
+        Fault::VolumeLost(v) => format!("{} still gone", disk(*v, scenario)),
+        Fault::CloudApi { zone, .. } => format!("{} still fails", cloud(*zone, scenario)),
+    }
+}
+
+/// What ended: `zone eu-west-1a has power again`.
+pub fn ended(fault: &Fault, scenario: &Scenario) -> String {
+    match fault {
+        Fault::NodeCrash(n) => format!("node {} has power again", node(*n, scenario)),
+        Fault::ProcessKill(m) | Fault::GracefulStop(m) => format!("{} is started again", process(*m, scenario)),
+        Fault::ZonePower(z) => format!("zone {} has power again", zone(*z, scenario)),
+        Fault::ZonePartition { zone: z, .. } => format!("zone {} can be reached again", zone(*z, scenario)),
+        Fault::NodePartition { node: n, .. } => format!("node {} can be reached again", node(*n, scenario)),
+        Fault::LinkDegraded { a, b, .. } => format!("{} is as good as before", link(*a, *b, scenario)),
+        Fault::DiskSlow { volume: v, .. } => format!("{} is as fast as before", disk(*v, scenario)),
+        Fault::VolumeLost(v) => format!("an empty disk replaces the {}", disk(*v, scenario)),
+        Fault::CloudApi { zone, .. } => format!("{} works again", cloud(*zone, scenario)),
+    }
+}
+
+fn cloud(zone: Option<ZoneId>, scenario: &Scenario) -> String {
+    zone.map_or_else(
+        || "the cloud's API".to_owned(),
+        |id| format!("the cloud's API for zone {}", scenario.zones[id.0 as usize].name),
+    )
+}
+
+const fn refusal(answer: CloudAnswer) -> &'static str {
+    match answer {
+        CloudAnswer::Refused => "bad credentials",
+        CloudAnswer::Unavailable => "no answer",
+        CloudAnswer::OutOfStock => "out of stock",
+    }
+}
+
+fn cut(what: &str, direction: Direction) -> String {
+    match direction {
+        Direction::Both => format!("{what} cut off"),
+        Direction::In => format!("{what} cut off (nothing gets in)"),
+        Direction::Out => format!("{what} cut off (nothing gets out)"),
+    }
+}
+
+fn of_leader(what: &str, cluster: EtcdId, scenario: &Scenario) -> String {
+    format!("{what} of the leader of {}", scenario.etcd[cluster.0 as usize].name)
+}
+
+fn node(target: FaultTarget<NodeId>, scenario: &Scenario) -> String {
+    match target {
+        FaultTarget::Named(n) => scenario.nodes[n.0 as usize].name.clone(),
+        FaultTarget::OfLeader(c) => of_leader("(that", c, scenario) + ")",
+    }
+}
+
+fn zone(target: FaultTarget<ZoneId>, scenario: &Scenario) -> String {
+    match target {
+        FaultTarget::Named(z) => scenario.zones[z.0 as usize].name.clone(),
+        FaultTarget::OfLeader(c) => of_leader("(that", c, scenario) + ")",
+    }
+}
+
+fn process(target: FaultTarget<MemberId>, scenario: &Scenario) -> String {
+    match target {
+        FaultTarget::Named(m) => member(scenario, m).to_owned(),
+        FaultTarget::OfLeader(c) => of_leader("the process", c, scenario),
+    }
+}
+
+/// A volume by the member that uses it (the first, where several do), or by its own name.
+fn disk(target: FaultTarget<VolumeId>, scenario: &Scenario) -> String {
+    let volume = match target {
+        FaultTarget::Named(v) => v,
+        FaultTarget::OfLeader(c) => return of_leader("disk", c, scenario),
+    };
+    let user = scenario.etcd.iter().flat_map(|c| &c.members).find(|m| m.volume == volume);
+    format!("disk of {}", user.map_or(&scenario.volumes[volume.0 as usize].name, |m| &m.name))
+}
+
+fn link(a: ZoneId, b: ZoneId, scenario: &Scenario) -> String {
+    let name = |z: ZoneId| &scenario.zones[z.0 as usize].name;
+    if a == b { format!("the network inside {}", name(a)) } else { format!("the link {} - {}", name(a), name(b)) }
+}
+
+fn link_change(change: LinkChange) -> String {
+    let mut how = Vec::new();
+    if change.delay > Duration::ZERO {
+        how.push(format!("{} more delay", duration(change.delay)));
+    }
+    if change.loss > 0.0 {
+        how.push(format!("{} % loss", (change.loss * 1e4).round() / 1e2));
+    }
+    if let Some(rate) = change.bytes_per_s {
+        how.push(format!("at most {}/s", bytes(rate)));
+    }
+    how.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_and_sizes_read_as_people_say_them() {
+        let ms = Duration::from_millis;
+        for (d, expected) in [
+            (Duration::from_nanos(0), "0 ns"),
+            (Duration::from_micros(500), "500 µs"),
+            (ms(870), "870 ms"),
+            (ms(1_300), "1.3 s"),
+            (ms(1_349), "1.3 s"),
+            (ms(60_000), "60 s"),
+            (ms(1_800_000), "30 min"),
+            (ms(9_000_000), "2.5 h"),
+            (ms(259_200_000), "3 d"),
+        ] {
+            assert_eq!(duration(d), expected);
+        }
+        for (n, expected) in [(412, "412 B"), (1_434, "1.4 KiB"), (5_476_083_302, "5.1 GiB")] {
+            assert_eq!(bytes(n), expected);
+        }
+        for (usd, expected) in [
+            (0.0, "$0"),
+            (0.000_008_5, "< $0.0001"),
+            (0.004_23, "$0.0042"),
+            (0.1, "$0.10"),
+            (4.166, "$4.17"),
+            (6_873.68, "$6,873.68"),
+        ] {
+            assert_eq!(dollars(usd), expected);
+        }
+        assert_eq!(list(&["a".into(), "b".into(), "c".into()]), "a, b and c");
+    }
+}

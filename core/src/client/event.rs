@@ -1,0 +1,50 @@
+//! What happens at clients.
+
+use crate::client::record::ClientRecord;
+use crate::etcd::event::{Answer, EtcdEvent};
+use crate::etcd::raft::log::Token;
+use crate::etcd::record::EtcdRecord;
+use crate::ids::{ClientId, EtcdId};
+use crate::kernel::outbox::Outbox;
+use crate::kernel::time::Time;
+
+/// What happens at a client.
+#[derive(Clone, Copy, Debug)]
+pub enum ClientEvent {
+    /// The next request of its rate is due.
+    Next,
+    /// The oldest request's time is up.
+    Deadline(u32),
+    /// An answer arrives.
+    Answer {
+        /// For which request.
+        token: Token,
+        /// What it says.
+        answer: Answer,
+    },
+    /// The process has read it.
+    Read {
+        /// For which request.
+        token: Token,
+        /// What it says.
+        answer: Answer,
+    },
+    /// A watched event arrives.
+    Watched {
+        /// From which member.
+        member: u8,
+        /// When its entry was first applied anywhere.
+        since: Time,
+    },
+    /// A connection whose request failed carries on.
+    Resume,
+    /// A watch is tried again.
+    Watch,
+    /// Events that waited for their path are sent again.
+    Retransmitted,
+}
+
+/// Where events and records of clients go, and their requests to etcd.
+pub trait ClientOutbox: Outbox<(ClientId, ClientEvent), ClientRecord> + Outbox<(EtcdId, EtcdEvent), EtcdRecord> {}
+
+impl<T: Outbox<(ClientId, ClientEvent), ClientRecord> + Outbox<(EtcdId, EtcdEvent), EtcdRecord>> ClientOutbox for T {}
