@@ -5,6 +5,7 @@
 
 pub mod autoscaler;
 pub mod client;
+pub mod cloud;
 pub mod compare;
 pub mod fault;
 pub mod gardener;

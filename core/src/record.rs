@@ -4,6 +4,7 @@
 //! record. Each subsystem declares its own records; this is all of them together. The trace hash is taken over all but
 //! [`EtcdRecord::Raft`], which exists for the invariants alone.
 
+use crate::gardener::record::GardenerRecord;
 use crate::ids::{FaultId, KubeClusterId, NodeId};
 use crate::kube::record::KubeRecord;
 use crate::scenario::ActiveFault;
@@ -32,6 +33,8 @@ pub enum Record {
     Client(ClientRecord),
     /// Something happened in a Kubernetes cluster.
     Kube(KubeClusterId, KubeRecord),
+    /// Something happened in a seed because of Gardener.
+    Gardener(KubeClusterId, GardenerRecord),
 }
 
 impl From<EtcdRecord> for Record {

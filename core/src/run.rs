@@ -14,8 +14,9 @@ use indexmap::IndexMap;
 use crate::ids::EtcdId;
 use crate::invariant;
 use crate::kernel::time::{Duration, Time};
-use crate::kube::object_reports::ObjectReports;
 use crate::observe::cost::{Account, Meters};
+use crate::observe::kube::failback::failback;
+use crate::observe::kube::objects::ObjectReports;
 use crate::observe::traffic::{self, Traffic};
 use crate::observe::{self, Observer};
 use crate::record::{EtcdRecord, Record, Service};
@@ -122,7 +123,8 @@ impl Run {
     /// Puts down how everything stands.
     fn observe(&mut self, at: Time) {
         let (text, _) = &self.simulation.scenario().observe_at[self.observed.len()];
-        let ObjectReports { pods, nodes, machines } = self.simulation.objects();
+        let ObjectReports { pods, nodes, machines } =
+            ObjectReports::new(self.simulation.kube_clusters(), self.simulation.now(), self.simulation.scenario());
         self.observed.push(Arc::new(ObservedReport { at: text.clone(), at_s: seconds(at), pods, nodes, machines }));
     }
 
@@ -158,7 +160,8 @@ impl Run {
         let meters = Meters { now, machines: &time, written: &written, links: &links };
         let account = |cost: &observe::cost::CostObserver| cost.account(meters, self.window);
         let Account { cost, prices, bill, tolerance } = self.observers.cost.as_ref().map(account).unwrap_or_default();
-        let ObjectReports { pods, nodes, machines } = self.simulation.objects();
+        let ObjectReports { pods, nodes, machines } =
+            ObjectReports::new(self.simulation.kube_clusters(), self.simulation.now(), self.simulation.scenario());
         let kube = &self.observers.kube;
         Report {
             schema: SCHEMA.to_owned(),
@@ -184,7 +187,11 @@ impl Run {
             hazards: kube.orphaned_containers(now),
             migrations: kube.migrations(now),
             hints: kube.hints(now),
-            failback: self.simulation.failback(&self.observers.faults.zones_recovered()),
+            failback: failback(
+                self.simulation.kube_clusters(),
+                self.simulation.scenario(),
+                &self.observers.faults.zones_recovered(),
+            ),
             counts: kube.counts(length(self.window)),
             messages: traffic::messages(&messages),
             links: traffic::links(&links, now, &scenario),

@@ -3,7 +3,6 @@
 
 use std::collections::BTreeSet;
 
-use crate::gardener::machine::machine_tables::MachineTables;
 use crate::ids::{MachineDeploymentId, NodeKey};
 use crate::kube::controller::daemon;
 use crate::kube::controller::placement::{Assumed, Demand};
@@ -117,7 +116,8 @@ fn add(node: &Node, assumed: &mut Assumed, store: &Store) {
 }
 
 /// Nodes that were asked for and have not joined: those that have, dead or alive, count as there.
-pub fn upcoming(group: MachineDeploymentId, timed_out: u32, tables: &MachineTables, store: &Store) -> u32 {
-    let registered = tables.of(group).filter(|(_, machine)| machine.node().is_some_and(|node| store.get_node(node).is_some()));
-    tables.desired(group).saturating_sub(registered.count() as u32 + timed_out)
+pub fn upcoming(group: MachineDeploymentId, timed_out: u32, store: &Store) -> u32 {
+    let registered =
+        store.machines.of(group).filter(|(_, machine)| machine.node().is_some_and(|node| store.get_node(node).is_some()));
+    store.machines.desired(group).saturating_sub(registered.count() as u32 + timed_out)
 }

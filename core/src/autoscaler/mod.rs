@@ -12,18 +12,21 @@ pub mod backoff;
 pub mod balance;
 pub mod estimate;
 
-use crate::gardener::machine::Phase;
-use crate::gardener::machine::machine_tables::{Machine, MachineId, MachineTables};
 use crate::ids::MachineDeploymentId;
 use crate::kernel::periodic::Periodic;
+use crate::kernel::periodic::Stepping;
 use crate::kernel::rng::Purpose;
 use crate::kernel::time::{Duration, Time};
 use crate::kube::controller::placement::Demand;
+use crate::kube::controller::{Controller, Due, State};
 use crate::kube::ctx::ClusterCtx;
-use crate::kube::event::KubeEvent;
+use crate::kube::machine::Phase;
+use crate::kube::machine::{Machine, MachineId};
 use crate::kube::record::Ready;
+use crate::kube::spec::{Component, KubeClusterSpec};
+use crate::kube::store::Change;
 use crate::kube::store::Store;
-use crate::sim::Stepping;
+use crate::scenario::Scenario;
 use backoff::Backoff;
 use estimate::{ScaleUpOption, estimate, unschedulable_pods, upcoming};
 
@@ -53,7 +56,7 @@ pub struct Autoscaler {
 
 impl Autoscaler {
     /// Nothing has failed.
-    pub fn new(ctx: &ClusterCtx<'_>) -> Self {
+    fn new(ctx: &ClusterCtx<'_>) -> Self {
         let period = ctx.spec.timers.autoscaler.scan;
         let phase = ctx.draws(Purpose::Phase, PHASE).draw(0).below(period.as_nanos());
         Self {
@@ -68,35 +71,30 @@ impl Autoscaler {
         }
     }
 
-    /// Pods, nodes or machines have changed.
-    pub const fn something_changed(&mut self) {
-        self.changed = true;
-    }
-
     /// A scan.
-    pub fn scan(&mut self, generation: u32, store: &Store, tables: &mut MachineTables, ctx: &mut ClusterCtx<'_>) {
+    fn scan(&mut self, generation: u32, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
         if generation != self.generation {
             return;
         }
         (self.armed, self.changed, self.scanned) = (None, false, ctx.now);
-        self.check_requests(store, tables, ctx);
-        if take_back(store, tables, ctx) || too_many_unready(store, ctx) {
+        self.check_requests(store, ctx);
+        if take_back(store, ctx) || too_many_unready(store, ctx) {
             return;
         }
-        if let Some(more) = self.best_option(store, tables, ctx) {
+        if let Some(more) = self.best_option(store, ctx) {
             self.scale_ups += 1;
             self.overdue[more.group.0 as usize] = Some(ctx.now + ctx.spec.timers.autoscaler.provision);
-            let desired = tables.desired(more.group) + more.nodes;
-            tables.scale(more.group, desired, ctx);
+            let desired = store.machines.desired(more.group) + more.nodes;
+            store.machines.scale(more.group, desired, ctx);
         }
     }
 
     /// What it asked for has come, or is overdue (`updateScaleRequests`).
-    fn check_requests(&mut self, store: &Store, tables: &MachineTables, ctx: &ClusterCtx<'_>) {
+    fn check_requests(&mut self, store: &Store, ctx: &ClusterCtx<'_>) {
         let timers = &ctx.spec.timers.autoscaler;
         for (group, (overdue, back_off)) in (0..).map(MachineDeploymentId).zip(self.overdue.iter_mut().zip(&mut self.back_offs)) {
             let Some(at) = *overdue else { continue };
-            if upcoming(group, 0, tables, store) == 0 {
+            if upcoming(group, 0, store) == 0 {
                 (*overdue, *back_off) = (None, None);
             } else if ctx.now > at {
                 let past = back_off.filter(|past| !past.is_stale(ctx.now, &timers.back_off));
@@ -107,19 +105,18 @@ impl Autoscaler {
     }
 
     /// The machines that pods need: of those that would do, the ones they use best.
-    fn best_option(&self, store: &Store, tables: &MachineTables, ctx: &ClusterCtx<'_>) -> Option<ScaleUpOption> {
+    fn best_option(&self, store: &Store, ctx: &ClusterCtx<'_>) -> Option<ScaleUpOption> {
         let pods: Vec<Demand> = store.unschedulable().map(|(_, pod)| Demand::of(pod, store)).collect();
         if pods.is_empty() {
             return None;
         }
         let groups = || (0..ctx.spec.machine_deployments.len() as u16).map(MachineDeploymentId);
-        let coming: Vec<u32> =
-            groups().map(|id| upcoming(id, late(id, store, tables, ctx).count() as u32, tables, store)).collect();
+        let coming: Vec<u32> = groups().map(|id| upcoming(id, late(id, store, ctx).count() as u32, store)).collect();
         let (pods, assumed) = unschedulable_pods(&pods, &coming, ctx.spec, store);
         let option = |id: MachineDeploymentId| {
-            let room = ctx.spec.machine_deployments[id.0 as usize].maximum.saturating_sub(tables.desired(id));
+            let room = ctx.spec.machine_deployments[id.0 as usize].maximum.saturating_sub(store.machines.desired(id));
             let waits = self.back_offs[id.0 as usize].is_some_and(|back_off| back_off.holds(ctx.now));
-            let may_grow = room > 0 && !waits && is_healthy(id, store, tables, ctx);
+            let may_grow = room > 0 && !waits && is_healthy(id, store, ctx);
             may_grow.then(|| estimate(id, room, &pods, &assumed, ctx.spec, store))?
         };
         let options: Vec<ScaleUpOption> = groups().filter_map(option).collect();
@@ -130,25 +127,25 @@ impl Autoscaler {
     }
 
     /// Queues its next scan, if it may act: the next of all, or the next that may find something else.
-    pub fn arm(&mut self, is_active: bool, store: &Store, tables: &MachineTables, ctx: &mut ClusterCtx<'_>) {
+    fn arm_scans(&mut self, is_active: bool, store: &Store, ctx: &mut ClusterCtx<'_>) {
         if (is_active && self.armed == Some(ctx.now)) || ctx.spec.machine_deployments.is_empty() {
             return;
         }
         let next = match ctx.stepping {
             Stepping::EveryEvent => Some(self.scans.after(ctx.now)),
-            Stepping::FastForward => self.next_finding(store, tables, ctx),
+            Stepping::FastForward => self.next_finding(store, ctx),
         };
         let next = next.filter(|_| is_active);
         if next != self.armed {
             (self.armed, self.generation) = (next, self.generation + 1);
             if let Some(at) = next {
-                ctx.schedule(at, KubeEvent::Scan(self.generation));
+                ctx.timer(at, Due::at(self.generation));
             }
         }
     }
 
-    fn next_finding(&self, store: &Store, tables: &MachineTables, ctx: &ClusterCtx<'_>) -> Option<Time> {
-        let mut waits = waiting(store, tables).peekable();
+    fn next_finding(&self, store: &Store, ctx: &ClusterCtx<'_>) -> Option<Time> {
+        let mut waits = waiting(store).peekable();
         let has_asked = self.overdue.iter().any(Option::is_some);
         if waits.peek().is_none() && !has_asked && store.unschedulable().next().is_none() {
             return None;
@@ -168,15 +165,15 @@ impl Autoscaler {
 }
 
 /// Gives up machines that got no node in time, down to the minimum; whether there were any (`removeOldUnregisteredNodes`).
-fn take_back(store: &Store, tables: &mut MachineTables, ctx: &mut ClusterCtx<'_>) -> bool {
+fn take_back(store: &mut Store, ctx: &mut ClusterCtx<'_>) -> bool {
     let mut found = false;
     for (id, group) in (0..).map(MachineDeploymentId).zip(&ctx.spec.machine_deployments) {
-        let late: Vec<MachineId> = late(id, store, tables, ctx).collect();
-        let spare = tables.desired(id).saturating_sub(group.minimum);
+        let late: Vec<MachineId> = late(id, store, ctx).collect();
+        let spare = store.machines.desired(id).saturating_sub(group.minimum);
         let back = spare.min(late.len() as u32);
         if back > 0 {
-            late.into_iter().take(back as usize).for_each(|machine| tables.get_mut(machine).surplus = true);
-            tables.scale(id, tables.desired(id) - back, ctx);
+            late.into_iter().take(back as usize).for_each(|machine| store.machines.get_mut(machine).surplus = true);
+            store.machines.scale(id, store.machines.desired(id) - back, ctx);
             found = true;
         }
     }
@@ -184,23 +181,18 @@ fn take_back(store: &Store, tables: &mut MachineTables, ctx: &mut ClusterCtx<'_>
 }
 
 /// Machines without a node that nobody has given up.
-fn waiting<'a>(store: &Store, tables: &'a MachineTables) -> impl Iterator<Item = (MachineId, &'a Machine)> {
+fn waiting(store: &Store) -> impl Iterator<Item = (MachineId, &Machine)> {
     let waits = |machine: &Machine| {
         matches!(machine.phase, Phase::Pending | Phase::CrashLoopBackOff)
             && machine.node().is_none_or(|node| store.get_node(node).is_none())
     };
-    tables.machines().filter(move |(_, machine)| waits(machine))
+    store.machines.machines().filter(move |(_, machine)| waits(machine))
 }
 
 /// Machines of a machine deployment that got no node in time.
-fn late(
-    group: MachineDeploymentId,
-    store: &Store,
-    tables: &MachineTables,
-    ctx: &ClusterCtx<'_>,
-) -> impl Iterator<Item = MachineId> {
+fn late(group: MachineDeploymentId, store: &Store, ctx: &ClusterCtx<'_>) -> impl Iterator<Item = MachineId> {
     let oldest = |machine: &Machine| ctx.now >= machine.created + ctx.spec.timers.autoscaler.provision;
-    waiting(store, tables).filter(move |(_, machine)| machine.name.deployment == group && oldest(machine)).map(|(id, _)| id)
+    waiting(store).filter(move |(_, machine)| machine.name.deployment == group && oldest(machine)).map(|(id, _)| id)
 }
 
 fn too_many(unready: u32, all: u32, ctx: &ClusterCtx<'_>) -> bool {
@@ -215,8 +207,42 @@ fn too_many_unready(store: &Store, ctx: &ClusterCtx<'_>) -> bool {
 }
 
 /// So many nodes of a machine deployment are missing that more would not help (`IsNodeGroupHealthy`).
-fn is_healthy(id: MachineDeploymentId, store: &Store, tables: &MachineTables, ctx: &ClusterCtx<'_>) -> bool {
-    let nodes = || tables.of(id).filter_map(|(_, machine)| store.get_node(machine.node()?));
+fn is_healthy(id: MachineDeploymentId, store: &Store, ctx: &ClusterCtx<'_>) -> bool {
+    let nodes = || store.machines.of(id).filter_map(|(_, machine)| store.get_node(machine.node()?));
     let ready = nodes().filter(|node| node.ready == Ready::True).count() as u32;
     !too_many(ctx.spec.machine_deployments[id.0 as usize].minimum.saturating_sub(ready), nodes().count() as u32, ctx)
+}
+
+impl Autoscaler {
+    /// Every cluster has it.
+    pub fn factory(_state: &State, ctx: &mut ClusterCtx<'_>) -> Option<Box<dyn Controller>> {
+        Some(Box::new(Self::new(ctx)))
+    }
+}
+
+impl Controller for Autoscaler {
+    fn component(&self) -> Option<Component> {
+        Some(Component::Autoscaler)
+    }
+
+    fn watch(&mut self, change: &Change, _state: &mut State, _ctx: &mut ClusterCtx<'_>) {
+        let matters = !matches!(change, Change::Readiness(_) | Change::Members(_) | Change::Network | Change::Access);
+        self.changed |= matters;
+    }
+
+    fn due(&mut self, due: Due, state: &mut State, ctx: &mut ClusterCtx<'_>) {
+        self.scan(due.generation, &mut state.store, ctx);
+    }
+
+    fn arm(&mut self, is_active: bool, state: &State, ctx: &mut ClusterCtx<'_>) {
+        self.arm_scans(is_active, &state.store, ctx);
+    }
+
+    fn describe_due(&self, _due: &Due, _spec: &KubeClusterSpec, _scenario: &Scenario) -> String {
+        "the cluster autoscaler looks for pods that need more nodes".to_owned()
+    }
+
+    fn boxed(&self) -> Box<dyn Controller> {
+        Box::new(self.clone())
+    }
 }

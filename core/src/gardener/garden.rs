@@ -1,21 +1,54 @@
 //! The garden: which seed each shoot is bound to, and whether it may be bound to another (`shoots/binding`; GEP-20, "Case #2: HA Shoot
 //! with Assigned Seed and Updated Failure Tolerance": control-plane migration brings a shoot to a seed that suits it).
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::ids::SeedId;
+use super::druid::Shoot;
+use crate::etcd::restore::RestorePhase;
+use crate::ids::{EtcdId, KubeClusterId, SeedId, WorkloadId, ZoneId};
 use crate::kernel::traced;
+use crate::kube::ctx::ClusterCtx;
 use crate::kube::spec::KubeModel;
 use crate::kube::spec::gardener::{FailureTolerance, Migration};
 use crate::kube::spec::scheduler::{Seed, SeedRejection, choose};
+use crate::network::HostId;
 use crate::scenario::Scenario;
 
-/// All shoots, as the garden has them.
+/// All shoots, as the garden has them, and what the controllers of each seed share.
 #[derive(Clone, Debug)]
 pub struct Garden {
     shoots: Vec<Binding>,
+    seeds: BTreeMap<KubeClusterId, SeedState>,
+    /// What is asked of etcd.
+    pub effects: GardenEffects,
+}
+
+/// What the controllers of a seed share: the state of control planes, and which zones have an outage.
+#[derive(Clone, Debug, Default)]
+pub struct SeedState {
+    /// Shoots that may move or change, by their place among all shoots.
+    pub(super) shoots: BTreeMap<u32, Shoot>,
+    /// Zones that have an outage, as far as can be told.
+    pub(super) outages: BTreeSet<ZoneId>,
+}
+
+/// What Gardener asks of etcd clusters.
+#[derive(Clone, Debug, Default)]
+pub struct GardenEffects {
+    /// Active-passive clusters that etcd-druid can check from now on, from this host, or can no longer.
+    pub checked: Vec<(EtcdId, Option<HostId>)>,
+    /// Clusters that are on their way to another seed, and how far.
+    pub restore_phases: Vec<(EtcdId, RestorePhase)>,
+}
+
+impl GardenEffects {
+    /// Nothing is asked for.
+    pub fn is_empty(&self) -> bool {
+        self.checked.is_empty() && self.restore_phases.is_empty()
+    }
 }
 
 /// A shoot.
@@ -65,7 +98,29 @@ impl Garden {
             moves: false,
             tolerance: shoot.tolerance,
         };
-        Self { shoots: model.shoots.iter().map(binding).collect() }
+        let effects = GardenEffects::default();
+        Self { shoots: model.shoots.iter().map(binding).collect(), seeds: BTreeMap::new(), effects }
+    }
+
+    /// The garden of a run: what its controllers share ([`ClusterCtx::shared`]).
+    pub(super) fn of<'a>(ctx: &'a ClusterCtx<'_>) -> &'a Self {
+        (*ctx.shared).downcast_ref().expect("the run loop shares the garden")
+    }
+
+    /// The same, to be changed.
+    pub(super) fn of_mut<'a>(ctx: &'a mut ClusterCtx<'_>) -> &'a mut Self {
+        (*ctx.shared).downcast_mut().expect("the run loop shares the garden")
+    }
+
+    /// The state of the seed whose controller is at work.
+    pub(super) fn seed_of<'a>(ctx: &'a ClusterCtx<'_>) -> &'a SeedState {
+        &Self::of(ctx).seeds[&ctx.cluster]
+    }
+
+    /// The same, to be changed.
+    pub(super) fn seed_of_mut<'a>(ctx: &'a mut ClusterCtx<'_>) -> &'a mut SeedState {
+        let cluster = ctx.cluster;
+        Self::of_mut(ctx).seeds.entry(cluster).or_default()
     }
 
     /// A shoot.
@@ -104,4 +159,24 @@ impl Garden {
         let (multi_zonal, allocatable) = (seed.multi_zonal, seed.allocatable_shoots);
         Seed { region, multi_zonal, allocatable, shoots }
     }
+}
+
+impl SeedState {
+    /// The shoots for which something may be to do that has to do with a component, or with none.
+    pub(super) fn concerned(&self, about: Option<WorkloadId>) -> Vec<u32> {
+        self.shoots.iter().filter(|(_, shoot)| shoot.is_concerned(about)).map(|(key, _)| *key).collect()
+    }
+
+    /// The shoots that wait for etcd to reach a backup bucket.
+    pub(super) fn uploads(&self) -> Vec<u32> {
+        self.shoots.iter().filter(|(_, shoot)| shoot.waits_for_bucket()).map(|(key, _)| *key).collect()
+    }
+}
+
+/// Does something with a shoot of the seed whose controller is at work.
+pub(super) fn with_shoot<T>(key: u32, ctx: &mut ClusterCtx<'_>, act: impl FnOnce(&mut Shoot, &mut ClusterCtx<'_>) -> T) -> T {
+    let mut shoot = Garden::seed_of_mut(ctx).shoots.remove(&key).expect("the seed has a place for the shoot");
+    let result = act(&mut shoot, ctx);
+    Garden::seed_of_mut(ctx).shoots.insert(key, shoot);
+    result
 }

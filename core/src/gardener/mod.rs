@@ -7,9 +7,12 @@
 
 pub mod admission;
 pub mod capacity;
+pub mod describe;
 pub mod distribute;
 pub mod druid;
 pub mod garden;
+pub mod gardenlet;
 pub mod machine;
 pub mod outage;
+pub mod record;
 pub mod shoot_care;

@@ -1,17 +1,23 @@
 //! Zone outages, told from the states of machines and nodes (GEP-20, "Identify a Zone Outage", "Identify Zone Recovery").
 
+use crate::kube::controller::{Controller, Due, State};
+use crate::kube::spec::KubeClusterSpec;
+use crate::kube::store::Change;
+use crate::scenario::Scenario;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::machine::Phase;
-use super::machine::machine_tables::MachineTables;
+use crate::gardener::druid::Druid;
+use crate::gardener::garden::Garden;
+use crate::gardener::gardenlet::Gardenlet;
+use crate::gardener::record::{GardenerRecord, Report};
 use crate::ids::ZoneId;
 use crate::kernel::time::Time;
 use crate::kernel::traced;
 use crate::kube::ctx::ClusterCtx;
-use crate::kube::event::KubeEvent;
-use crate::kube::record::{KubeRecord, Ready};
+use crate::kube::machine::Phase;
+use crate::kube::record::Ready;
 use crate::kube::rule::taints::Effect;
 use crate::kube::store::Store;
 
@@ -66,7 +72,7 @@ pub fn is_recovered(zone: &ZoneView) -> bool {
 
 /// Where the suspicion of an outage stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum Suspicion {
     Healthy,
     Suspected(Time),
     Detected,
@@ -75,7 +81,7 @@ enum State {
 /// The zones of a plane's machines.
 #[derive(Clone, Debug)]
 pub struct Outages {
-    zones: BTreeMap<ZoneId, State>,
+    zones: BTreeMap<ZoneId, Suspicion>,
     changed: bool,
     armed: Option<Time>,
     generation: u32,
@@ -83,87 +89,114 @@ pub struct Outages {
 
 impl Outages {
     /// All zones healthy.
-    pub fn new(ctx: &ClusterCtx<'_>) -> Self {
-        let zones = ctx.spec.machine_deployments.iter().map(|deployment| (deployment.zone, State::Healthy)).collect();
+    fn new(ctx: &ClusterCtx<'_>) -> Self {
+        let zones = ctx.spec.machine_deployments.iter().map(|deployment| (deployment.zone, Suspicion::Healthy)).collect();
         Self { zones, changed: false, armed: None, generation: 0 }
     }
 
-    /// Nodes or machines have changed.
-    pub const fn something_changed(&mut self) {
-        self.changed = true;
-    }
-
-    /// A suspicion has lasted.
-    pub const fn due(&mut self, generation: u32) {
-        if generation == self.generation {
-            (self.armed, self.changed) = (None, true);
-        }
-    }
-
-    /// Whether a zone has an outage, as far as can be told.
-    pub fn is_out(&self, zone: ZoneId) -> bool {
-        self.zones.get(&zone) == Some(&State::Detected)
-    }
-
-    /// Whether any zone has one.
-    pub fn is_any_out(&self) -> bool {
-        self.zones.values().any(|state| *state == State::Detected)
-    }
-
     /// Looks at the zones, where something has changed, and queues its next look. Whether an outage was told, or its end.
-    pub fn arm(&mut self, store: &Store, tables: &MachineTables, ctx: &mut ClusterCtx<'_>) -> bool {
+    fn check(&mut self, store: &Store, ctx: &mut ClusterCtx<'_>) -> bool {
         if !std::mem::take(&mut self.changed) {
             return false;
         }
         let mut told = false;
         let threshold = ctx.spec.timers.outage;
         for (id, state) in &mut self.zones {
-            let zone = view(*id, store, tables, ctx);
+            let zone = view(*id, store, ctx);
             // Whoever has lost nodes and not got any since is suspected on.
-            let signs = signs(&zone).filter(|_| zone.lost > 0 || *state != State::Healthy);
+            let signs = signs(&zone).filter(|_| zone.lost > 0 || *state != Suspicion::Healthy);
             *state = match (*state, signs) {
-                (State::Detected, _) if is_recovered(&zone) => {
-                    ctx.record(KubeRecord::ZoneOutage(*id, OutageFact::Ended));
+                (Suspicion::Detected, _) if is_recovered(&zone) => {
+                    ctx.report(GardenerRecord::ZoneOutage(*id, OutageFact::Ended));
                     told = true;
-                    State::Healthy
+                    Suspicion::Healthy
                 }
-                (State::Detected, _) => State::Detected,
-                (_, None) => State::Healthy,
-                (State::Healthy, Some(_)) => State::Suspected(ctx.now),
-                (State::Suspected(since), Some(how)) if ctx.now >= since + threshold => {
-                    ctx.record(KubeRecord::ZoneOutage(*id, OutageFact::Detected(how)));
+                (Suspicion::Detected, _) => Suspicion::Detected,
+                (_, None) => Suspicion::Healthy,
+                (Suspicion::Healthy, Some(_)) => Suspicion::Suspected(ctx.now),
+                (Suspicion::Suspected(since), Some(how)) if ctx.now >= since + threshold => {
+                    ctx.report(GardenerRecord::ZoneOutage(*id, OutageFact::Detected(how)));
                     told = true;
-                    State::Detected
+                    Suspicion::Detected
                 }
-                (State::Suspected(since), Some(_)) => State::Suspected(since),
+                (Suspicion::Suspected(since), Some(_)) => Suspicion::Suspected(since),
             };
         }
+        let out = |(id, state): (&ZoneId, &Suspicion)| (*state == Suspicion::Detected).then_some(*id);
+        let outages = self.zones.iter().filter_map(out).collect();
+        Garden::seed_of_mut(ctx).outages = outages;
         let ends = self.zones.values().filter_map(|state| match state {
-            State::Suspected(since) => Some(*since + threshold),
-            State::Healthy | State::Detected => None,
+            Suspicion::Suspected(since) => Some(*since + threshold),
+            Suspicion::Healthy | Suspicion::Detected => None,
         });
         let next = ends.min();
         if next != self.armed {
             (self.armed, self.generation) = (next, self.generation + 1);
             if let Some(at) = next {
-                ctx.schedule(at, KubeEvent::Outage(self.generation));
+                ctx.timer(at, Due::at(self.generation));
             }
         }
         told
     }
 }
 
-fn view(id: ZoneId, store: &Store, tables: &MachineTables, ctx: &ClusterCtx<'_>) -> ZoneView {
+fn view(id: ZoneId, store: &Store, ctx: &ClusterCtx<'_>) -> ZoneView {
     let nodes = || store.nodes().filter(|(_, node)| node.zone == id);
     let is_lost = |ready: Ready, tainted: bool| ready == Ready::Unknown && tainted;
     let lost = nodes().filter(|(_, node)| is_lost(node.ready, node.is_unreachable(Effect::NoSchedule)));
-    let machines =
-        tables.machines().filter(|(_, machine)| ctx.spec.machine_deployments[machine.name.deployment.0 as usize].zone == id);
+    let machines = store
+        .machines
+        .machines()
+        .filter(|(_, machine)| ctx.spec.machine_deployments[machine.name.deployment.0 as usize].zone == id);
     let has_node = |node| store.get_node(node).is_some();
     ZoneView {
         nodes: nodes().count(),
         lost: lost.count(),
         machines: machines.map(|(_, machine)| (machine.phase, machine.node().is_some_and(has_node))).collect(),
+    }
+}
+
+impl Outages {
+    /// Every cluster has it.
+    pub fn factory(_state: &State, ctx: &mut ClusterCtx<'_>) -> Option<Box<dyn Controller>> {
+        Some(Box::new(Self::new(ctx)))
+    }
+}
+
+impl Controller for Outages {
+    fn watch(&mut self, change: &Change, _state: &mut State, _ctx: &mut ClusterCtx<'_>) {
+        self.changed |= matches!(
+            change,
+            Change::Condition(_)
+                | Change::Taints(_)
+                | Change::Registered(_)
+                | Change::Unregistered(_)
+                | Change::MachineDeployment(_)
+        );
+    }
+
+    /// A suspicion has lasted.
+    fn due(&mut self, due: Due, _state: &mut State, _ctx: &mut ClusterCtx<'_>) {
+        if due.generation == self.generation {
+            (self.armed, self.changed) = (None, true);
+        }
+    }
+
+    fn arm(&mut self, _is_active: bool, state: &State, ctx: &mut ClusterCtx<'_>) {
+        if self.check(&state.store, ctx) {
+            for key in Garden::seed_of(ctx).concerned(None) {
+                ctx.notify::<Druid>(0, key);
+                ctx.notify::<Gardenlet>(0, key);
+            }
+        }
+    }
+
+    fn describe_due(&self, _due: &Due, _spec: &KubeClusterSpec, _scenario: &Scenario) -> String {
+        "what looks like a zone outage has lasted".to_owned()
+    }
+
+    fn boxed(&self) -> Box<dyn Controller> {
+        Box::new(self.clone())
     }
 }
 

@@ -2,16 +2,19 @@
 //! pods that have been terminating for long are removed, whether or not anybody confirms that they have ended. So a pod of a node that is
 //! out of reach makes room for its successor.
 
+use crate::kube::controller::{Controller, Due, State};
+use crate::kube::spec::{Component, KubeClusterSpec};
+use crate::kube::store::Change;
+use crate::scenario::Scenario;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::ids::{PodId, WorkloadId};
 use crate::kernel::periodic::Periodic;
+use crate::kernel::periodic::Stepping;
 use crate::kernel::rng::Purpose;
 use crate::kernel::time::Time;
 use crate::kube::ctx::ClusterCtx;
-use crate::kube::event::KubeEvent;
 use crate::kube::store::Store;
-use crate::sim::Stepping;
 
 /// Entity of the draws of its phases, beyond all nodes.
 const PHASE: u32 = 1 << 31;
@@ -31,7 +34,7 @@ pub struct ShootCare {
 
 impl ShootCare {
     /// No pod terminates.
-    pub fn new(ctx: &ClusterCtx<'_>) -> Self {
+    fn new(ctx: &ClusterCtx<'_>) -> Self {
         let period = ctx.spec.timers.care;
         let sync = |namespace| {
             let phase = ctx.draws(Purpose::Phase, PHASE | namespace).draw(0).below(period.as_nanos());
@@ -42,7 +45,7 @@ impl ShootCare {
     }
 
     /// A pod has begun to terminate.
-    pub fn terminating(&mut self, pod: PodId, workload: WorkloadId, ctx: &ClusterCtx<'_>) {
+    fn terminating(&mut self, pod: PodId, workload: WorkloadId, ctx: &ClusterCtx<'_>) {
         let namespace = ctx.spec.workloads[workload.0 as usize].namespace;
         if let Some(place) =
             ctx.spec.control_plane_namespaces.iter().position(|control_plane_namespaces| *control_plane_namespaces == namespace)
@@ -54,7 +57,7 @@ impl ShootCare {
     }
 
     /// The syncs of this moment.
-    pub fn sync(&mut self, generation: u32, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
+    fn sync(&mut self, generation: u32, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
         if generation != self.generation {
             return;
         }
@@ -73,7 +76,7 @@ impl ShootCare {
     }
 
     /// Queues its next sync, if it may act: the next of all, or the next that finds a stale pod.
-    pub fn arm(&mut self, is_active: bool, ctx: &mut ClusterCtx<'_>) {
+    fn arm_syncs(&mut self, is_active: bool, ctx: &mut ClusterCtx<'_>) {
         if is_active && self.armed == Some(ctx.now) {
             return;
         }
@@ -88,8 +91,43 @@ impl ShootCare {
         if next != self.armed {
             (self.armed, self.generation) = (next, self.generation + 1);
             if let Some(at) = next {
-                ctx.schedule(at, KubeEvent::ShootCare(self.generation));
+                ctx.timer(at, Due::at(self.generation));
             }
         }
+    }
+}
+
+impl ShootCare {
+    /// Every cluster has it.
+    pub fn factory(_state: &State, ctx: &mut ClusterCtx<'_>) -> Option<Box<dyn Controller>> {
+        Some(Box::new(Self::new(ctx)))
+    }
+}
+
+impl Controller for ShootCare {
+    fn component(&self) -> Option<Component> {
+        Some(Component::Gardenlet)
+    }
+
+    fn watch(&mut self, change: &Change, _state: &mut State, ctx: &mut ClusterCtx<'_>) {
+        if let Change::Terminating(pod, workload, _) = *change {
+            self.terminating(pod, workload, ctx);
+        }
+    }
+
+    fn due(&mut self, due: Due, state: &mut State, ctx: &mut ClusterCtx<'_>) {
+        self.sync(due.generation, &mut state.store, ctx);
+    }
+
+    fn arm(&mut self, is_active: bool, _state: &State, ctx: &mut ClusterCtx<'_>) {
+        self.arm_syncs(is_active, ctx);
+    }
+
+    fn describe_due(&self, _due: &Due, _spec: &KubeClusterSpec, _scenario: &Scenario) -> String {
+        "the care controller looks for stale pods".to_owned()
+    }
+
+    fn boxed(&self) -> Box<dyn Controller> {
+        Box::new(self.clone())
     }
 }

@@ -18,19 +18,17 @@
 
 use std::collections::BTreeMap;
 
-use crate::etcd::cluster::EtcdCluster;
-use crate::etcd::member::MemberState;
-use crate::ids::ZoneId;
+use crate::ids::{EtcdId, MemberId, ZoneId};
 use crate::kernel::periodic::Periodic;
+use crate::kernel::periodic::Stepping;
 use crate::kernel::rng::Purpose;
 use crate::kernel::time::{Duration, Time};
-use crate::kube::ctx::ClusterCtx;
+use crate::kube::ctx::{ClusterCtx, Storage};
 use crate::kube::event::KubeEvent;
 use crate::kube::record::{KubeRecord, Replica, ServerFact, Verb};
 use crate::kube::rule::hints;
 use crate::kube::spec::routing::ApiToEtcd;
 use crate::network::{HostId, Network};
-use crate::sim::Stepping;
 
 /// A request that takes longer fails (`request-timeout`).
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
@@ -266,11 +264,11 @@ impl Server {
 
     fn follow_link(&mut self, key: u32, dials: &mut u64, ctx: &mut ClusterCtx<'_>) {
         let etcd = etcd(ctx);
-        let is_open = |member| ctx.net.is_open(self.host, etcd.members[member as usize].host);
+        let is_open = |member| ctx.net.is_open(self.host, etcd.host(member));
         match self.link {
             Link::Idle => self.dial(dials, key, ctx),
             Link::Open { member, life } | Link::Silent { member, life } if is_open(member) => {
-                if lives(etcd, member) != Some(life) || self.is_led_away(ctx) || self.is_turned_away(member, ctx) {
+                if etcd.life(member) != Some(life) || self.is_led_away(ctx) || self.is_turned_away(member, ctx) {
                     self.dial(dials, key, ctx);
                 } else if matches!(self.link, Link::Silent { .. }) {
                     self.link(Link::Open { member, life }, ctx);
@@ -283,7 +281,7 @@ impl Server {
             Link::Silent { .. } => {}
             Link::Dialling(member) => {
                 if is_open(member) {
-                    match lives(etcd, member) {
+                    match etcd.life(member) {
                         Some(life) => self.link(Link::Open { member, life }, ctx),
                         None => self.dial(dials, key, ctx),
                     }
@@ -295,16 +293,16 @@ impl Server {
     /// Dials one of the members that do not refuse at once.
     fn dial(&mut self, dials: &mut u64, key: u32, ctx: &mut ClusterCtx<'_>) {
         let etcd = etcd(ctx);
-        let is_open = |member: u8| ctx.net.is_open(self.host, etcd.members[member as usize].host);
-        let there = |member: &u8| lives(etcd, *member).is_some() || !is_open(*member);
-        let members: Vec<u8> = self.routed(endpoints(etcd), ctx).into_iter().filter(there).collect();
+        let is_open = |member: u8| ctx.net.is_open(self.host, etcd.host(member));
+        let there = |member: &u8| etcd.life(*member).is_some() || !is_open(*member);
+        let members: Vec<u8> = self.routed(etcd.endpoints(), ctx).into_iter().filter(there).collect();
         if members.is_empty() {
             return self.link(Link::Idle, ctx);
         }
         *dials += 1;
         let drawn = ctx.draws(Purpose::Retry, ENTITY).draw(*dials).below(members.len() as u64);
         let member = members[drawn as usize];
-        if let Some(life) = lives(etcd, member).filter(|_| is_open(member)) {
+        if let Some(life) = etcd.life(member).filter(|_| is_open(member)) {
             self.link(Link::Open { member, life }, ctx);
         } else {
             self.link(Link::Dialling(member), ctx);
@@ -320,8 +318,8 @@ impl Server {
             return self.leader(ctx).filter(|leader| endpoints.contains(leader)).map_or(endpoints, |leader| vec![leader]);
         }
         let hint = |index: u8| {
-            let member = &etcd(ctx).members[index as usize];
-            if routing == ApiToEtcd::Zone { Some(ctx.net.zone(member.host)) } else { ctx.services.hint(member.id) }
+            let etcd = etcd(ctx);
+            if routing == ApiToEtcd::Zone { Some(ctx.net.zone(etcd.host(index))) } else { ctx.services.hint(etcd.member(index)) }
         };
         let hinted: Vec<_> = endpoints.into_iter().map(|index| (index, hint(index))).collect();
         hints::reached(&hinted, ctx.net.zone(self.host))
@@ -330,23 +328,22 @@ impl Server {
     /// The member that leads, where it can be reached.
     fn leader(&self, ctx: &ClusterCtx<'_>) -> Option<u8> {
         let etcd = etcd(ctx);
-        etcd.leader().filter(|leader| ctx.net.is_open(self.host, etcd.members[*leader as usize].host))
+        etcd.leader().filter(|leader| ctx.net.is_open(self.host, etcd.host(*leader)))
     }
 
     /// It goes with the leader, who is another than the member it talks to.
     fn is_led_away(&self, ctx: &ClusterCtx<'_>) -> bool {
         let Replica::Pod(seed, _) = self.replica else { return false };
         let follows = ctx.scenario.kube.clusters[seed.0 as usize].routing.api_to_etcd == ApiToEtcd::Leader;
-        let other = |leader| Some(leader) != self.link.member() && endpoints(etcd(ctx)).contains(&leader);
+        let other = |leader| Some(leader) != self.link.member() && etcd(ctx).endpoints().contains(&leader);
         follows && self.leader(ctx).is_some_and(other)
     }
 
     /// The member it talks to lags, and there is one that does not.
     fn is_turned_away(&self, member: u8, ctx: &ClusterCtx<'_>) -> bool {
         let etcd = etcd(ctx);
-        let answers =
-            |other: &u8| lives(etcd, *other).is_some() && ctx.net.is_open(self.host, etcd.members[*other as usize].host);
-        etcd.lags(member) && endpoints(etcd).iter().any(|other| !etcd.lags(*other) && answers(other))
+        let answers = |other: &u8| etcd.life(*other).is_some() && ctx.net.is_open(self.host, etcd.host(*other));
+        etcd.lags(member) && etcd.endpoints().iter().any(|other| !etcd.lags(*other) && answers(other))
     }
 
     fn link(&mut self, link: Link, ctx: &mut ClusterCtx<'_>) {
@@ -358,11 +355,11 @@ impl Server {
     }
 
     /// How long requests take from here on.
-    fn asked(&self, etcd: &EtcdCluster, ctx: &ClusterCtx<'_>) -> Access {
+    fn asked(&self, etcd: Etcd<'_>, ctx: &ClusterCtx<'_>) -> Access {
         let Some(member) = self.link.member() else { return Access::default() };
         let time = |write: bool| {
-            let way = ctx.net.round_trip(self.host, etcd.members[member as usize].host);
-            Some(ctx.spec.timers.api_overhead + way + etcd.time_at(member, true, write, ctx.net)?)
+            let way = ctx.net.round_trip(self.host, etcd.host(member));
+            Some(ctx.spec.timers.api_overhead + way + ctx.storage.time_at(etcd.member(member), true, write, ctx.net)?)
         };
         Access { read: time(false), write: time(true) }.after(Duration::ZERO)
     }
@@ -409,25 +406,46 @@ impl Link {
     }
 }
 
-/// Members that new connections may be sent to: not those that would turn them away, unless all would. (Their pods are not ready: a
-/// readiness probe asks what they would have to have caught up for. That such pods count as ready elsewhere here is left out.)
-fn endpoints(etcd: &EtcdCluster) -> Vec<u8> {
-    let is_endpoint = |index: &u8| {
-        let member = &etcd.members[*index as usize];
-        member.state == MemberState::Joined && !member.learner && etcd.is_in_service(*index) && member.listed
-    };
-    let all: Vec<u8> = (0..etcd.members.len() as u8).filter(is_endpoint).collect();
-    let current: Vec<u8> = all.iter().copied().filter(|index| !etcd.lags(*index)).collect();
-    if current.is_empty() { all } else { current }
+/// The etcd of a cluster.
+#[derive(Clone, Copy)]
+struct Etcd<'a> {
+    storage: &'a dyn Storage,
+    cluster: EtcdId,
 }
 
-/// Which life a member's process is in; `None`: it does not serve.
-fn lives(etcd: &EtcdCluster, member: u8) -> Option<u64> {
-    etcd.server(member).map(|_| etcd.members[member as usize].lives)
+impl Etcd<'_> {
+    fn member(self, index: u8) -> MemberId {
+        MemberId { cluster: self.cluster, index }
+    }
+
+    fn host(self, index: u8) -> HostId {
+        self.storage.host(self.member(index))
+    }
+
+    /// Which life a member's process is in; `None`: it does not serve.
+    fn life(self, index: u8) -> Option<u64> {
+        self.storage.life(self.member(index))
+    }
+
+    fn lags(self, index: u8) -> bool {
+        self.storage.lags(self.member(index))
+    }
+
+    fn leader(self) -> Option<u8> {
+        self.storage.leader(self.cluster)
+    }
+
+    /// Members that new connections may be sent to: not those that would turn them away, unless all would. (Their pods are not ready: a
+    /// readiness probe asks what they would have to have caught up for. That such pods count as ready elsewhere here is left out.)
+    fn endpoints(self) -> Vec<u8> {
+        let all: Vec<u8> =
+            (0..self.storage.members(self.cluster)).filter(|index| self.storage.is_endpoint(self.member(*index))).collect();
+        let current: Vec<u8> = all.iter().copied().filter(|index| !self.lags(*index)).collect();
+        if current.is_empty() { all } else { current }
+    }
 }
 
-/// The plane's etcd.
-const fn etcd<'a>(ctx: &ClusterCtx<'a>) -> &'a EtcdCluster {
-    let clusters: &'a [EtcdCluster] = ctx.etcd;
-    &clusters[ctx.spec.etcd.0 as usize]
+/// The etcd of this cluster.
+const fn etcd<'a>(ctx: &ClusterCtx<'a>) -> Etcd<'a> {
+    Etcd { storage: ctx.storage, cluster: ctx.spec.etcd }
 }

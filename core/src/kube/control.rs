@@ -9,8 +9,8 @@ use crate::kube::election::Election;
 use crate::kube::event::KubeEvent;
 use crate::kube::record::Replica;
 use crate::kube::spec::{Component, Role};
+use crate::network::process::StopReason;
 use crate::network::{HostId, Network};
-use crate::record::StopReason;
 
 #[derive(Clone, Copy, Debug)]
 struct Host {

@@ -1,10 +1,9 @@
 //! What happens in a plane, in plain words.
 
-use crate::gardener::outage::{Deletion, OutageFact};
 use crate::ids::MemberId;
 use crate::kube::cluster::KubeCluster;
-use crate::kube::event::{ControllerKind, KubeEvent, Stage};
-use crate::kube::name::{NodeName, PodName, PodTag};
+use crate::kube::event::KubeEvent;
+use crate::kube::name::NodeName;
 use crate::kube::record::{
     HintsFact, KubeRecord, Loss, MachineFact, NodeFact, PodFact, Ready, Reason, Replica, ServerFact, Verb,
 };
@@ -90,14 +89,6 @@ impl KubeRecord {
                     MachineFact::Removed => format!("machine {name} is gone"),
                 }
             }
-            Self::ZoneOutage(zone, fact) => {
-                let zone = &scenario.zones[zone.0 as usize].name;
-                match fact {
-                    OutageFact::Detected(Deletion::Fails) => format!("{zone} has an outage: its machines cannot be deleted"),
-                    OutageFact::Detected(Deletion::Works) => format!("{zone} has an outage: its new machines get no nodes"),
-                    OutageFact::Ended => format!("{zone} recovers: a machine runs again"),
-                }
-            }
             Self::MachineDeploymentScaled(deployment, desired) => {
                 format!("{} is to have {desired} machines", cluster.machine_deployments[deployment.0 as usize].name)
             }
@@ -132,12 +123,6 @@ impl KubeRecord {
             Self::ControllerActive(component, false) => format!("the {} can do nothing", component_name(component)),
             Self::Operation(task) => format!("an operator {}", describe_task(task, cluster, scenario)),
             Self::Lease(component, None) => format!("no {} leads", component_name(component)),
-            Self::Druid(set, fact) => {
-                let set = &cluster.workloads[set.0 as usize];
-                fact.describe(&format!("{}/{}", scenario.kube.word(set.namespace), set.name))
-            }
-            Self::Tolerance(shoot, fact) => fact.describe(&scenario.kube.shoots[usize::from(shoot)].name),
-            Self::Migration(shoot, fact) => fact.describe(&scenario.kube.shoots[usize::from(shoot)].name, &scenario.kube.seeds),
             Self::Hints(service, fact) => {
                 let service = service_name(&cluster.workloads[service.0 as usize], scenario);
                 match fact {
@@ -218,33 +203,15 @@ impl KubeEvent {
             cluster.store().get_node(key).map_or_else(|| "a new node".to_owned(), |node| node_name(node.name, spec, scenario))
         };
         let text = match *self {
-            Self::Work(ControllerKind::Lifecycle) => "the node lifecycle controller hears of nodes".to_owned(),
-            Self::Work(ControllerKind::Evict) => "the taint manager hears of nodes and pods".to_owned(),
-            Self::Work(ControllerKind::ReplicaSets) => "the ReplicaSet controller hears of pods".to_owned(),
-            Self::Work(ControllerKind::Kubelets) => "kubelets hear of their pods".to_owned(),
-            Self::Work(ControllerKind::StatefulSets) => "the StatefulSet controller hears of pods".to_owned(),
-            Self::Work(ControllerKind::DaemonSets) => "the DaemonSet controller hears of nodes and pods".to_owned(),
-            Self::Work(ControllerKind::Volumes) => "the attach/detach controller hears of nodes and pods".to_owned(),
-            Self::Work(ControllerKind::Endpoints) => "the endpoints controller hears of pods".to_owned(),
-            Self::Work(ControllerKind::Topology) => "the endpoints controller hears of nodes".to_owned(),
-            Self::Work(ControllerKind::Budgets) => "the disruption controller hears of pods".to_owned(),
-            Self::Work(ControllerKind::Machines) => "the machine controller hears of nodes".to_owned(),
-            Self::Work(ControllerKind::MachineSets) => "machine sets hear of machines".to_owned(),
-            Self::Work(ControllerKind::Druid) => "etcd-druid looks after the etcd clusters of a shoot".to_owned(),
-            Self::Work(ControllerKind::Gardenlet) => "gardenlet looks after a shoot".to_owned(),
-            Self::Tolerance(_) => "a shoot is asked to survive more".to_owned(),
-            Self::Migration(_, Stage::Uploaded) => "a snapshot of a shoot's etcd is in the backup bucket".to_owned(),
-            Self::Migration(..) => "a shoot is to move to another seed".to_owned(),
-            Self::Unfreeze => "the machine controller goes on".to_owned(),
-            Self::Outage(_) => "what looks like a zone outage has lasted".to_owned(),
-            Self::ShootCare(_) => "the care controller looks for stale pods".to_owned(),
-            Self::Scan(_) => "the cluster autoscaler looks for pods that need more nodes".to_owned(),
-            Self::Machines(_) => "the machine controller looks after a machine".to_owned(),
-            Self::PodGc(_) => "the pod garbage collector looks for pods of nodes that are gone".to_owned(),
-            Self::Monitor(_) => "the node lifecycle controller looks at all nodes".to_owned(),
-            Self::RateLimiter(zone, _) => format!("another node of {} may be evicted", scenario.zones[zone.0 as usize].name),
-            Self::Evict(_) => "the taint manager's next eviction is due".to_owned(),
-            Self::Schedule(_) => "the scheduler takes its next pod".to_owned(),
+            Self::Work(place, queue) => {
+                cluster.controller(place).map_or("", |controller| controller.describe_work(queue)).to_owned()
+            }
+            Self::Due(place, ref due) => {
+                cluster.controller(place).map(|controller| controller.describe_due(due, spec, scenario)).unwrap_or_default()
+            }
+            Self::Message(place, message) => {
+                cluster.controller(place).map_or("", |controller| controller.describe_message(message)).to_owned()
+            }
             Self::Drain(key) => format!("{} is to be rid of its pods", node(key)),
             Self::Renew(key, _) => format!("{}'s lease is to be renewed", node(key)),
             Self::Booted(key, _) => format!("{} has booted", node(key)),
@@ -253,10 +220,6 @@ impl KubeEvent {
             Self::ControlPlane(..) => "a host of the control plane runs its programs again".to_owned(),
             Self::Election(component, _) => format!("something is due with the lease of {}", component_name(component)),
             Self::Process(key, ..) => format!("a pod's process on {} is ready or has ended", node(key)),
-            Self::Volume(workload, ordinal, _) => {
-                let name = PodName { workload, tag: PodTag::Ordinal(ordinal) };
-                format!("{}'s volume is attached, or detached", name.text(spec))
-            }
         };
         format!("{}: {text}", spec.name)
     }

@@ -12,6 +12,7 @@
 use std::collections::BTreeMap;
 
 use crate::kernel::periodic::Periodic;
+use crate::kernel::periodic::Stepping;
 use crate::kernel::rng::{Draw, Purpose};
 use crate::kernel::time::{Duration, Time};
 use crate::kube::api::Api;
@@ -20,7 +21,6 @@ use crate::kube::event::KubeEvent;
 use crate::kube::record::{KubeRecord, Replica};
 use crate::kube::spec::Component;
 use crate::network::HostId;
-use crate::sim::Stepping;
 
 /// Tries of those that do not hold the lease are up to so much of the retry period further apart (`JitterFactor`).
 const JITTER: f64 = 1.2;

@@ -6,6 +6,7 @@
 
 use crate::ids::{EtcdId, NodeKey, PodId};
 use crate::kernel::periodic::Periodic;
+use crate::kernel::periodic::Stepping;
 use crate::kernel::rng::Purpose;
 use crate::kernel::time::{Duration, Time};
 use crate::kube::api::Api;
@@ -16,7 +17,6 @@ use crate::kube::node::process::Processes;
 use crate::kube::record::{KubeRecord, Loss, NodeFact, Ready};
 use crate::kube::store::Store;
 use crate::network::{HostId, Network};
-use crate::sim::Stepping;
 
 /// A kubelet.
 #[derive(Clone, Debug)]

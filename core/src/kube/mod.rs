@@ -20,15 +20,11 @@
 //! ([`ctx::ProcessStatus`], by [`spec::Role`]). No request is simulated: [`api`] asks the state of etcd and of the paths what a request
 //! made now would meet, whenever one of them has changed.
 //!
-//! # The gate
+//! # Controllers
 //!
 //! Every controller is part of a [`spec::Component`], of which one process leads ([`election`]). [`cluster::KubeCluster::gate`] is all that
-//! anybody asks: how long a write of that component takes now, or `None`: it does nothing. A new controller is gated so:
-//!
-//! - what it hears of: a [`event::ControllerKind`] that names its component ([`event::ControllerKind::component`]). While the gate is closed its keys
-//!   wait, and are worked on when it opens; under another leader all keys are (`KubeCluster::begin`);
-//! - what it does on its own: its `arm` is told whether it acts, and queues nothing while it does not (`KubeCluster::arm`);
-//! - what it holds in memory: it forgets that in `KubeCluster::begin`. What is in the store stays.
+//! anybody asks: how long a write of that component takes now, or `None`: it does nothing. How a controller is written and registered:
+//! [`controller`].
 
 pub mod api;
 pub mod claim;
@@ -39,10 +35,9 @@ pub mod ctx;
 pub mod describe;
 pub mod election;
 pub mod event;
-pub mod failback;
 pub mod kubelet;
+pub mod machine;
 pub mod node;
-pub mod object_reports;
 pub mod record;
 pub mod revision;
 pub mod rule;
@@ -57,23 +52,19 @@ pub use crate::scenario::kube::name;
 
 use std::collections::BTreeMap;
 
-use crate::gardener::garden::Garden;
-use crate::ids::{EtcdId, KubeClusterId, SeedId, WorkloadId, ZoneId};
-use crate::kernel::time::Time;
-use crate::network::HostId;
-use crate::network::Network;
-use crate::report::FailbackReport;
+use crate::ids::{EtcdId, KubeClusterId, WorkloadId};
+use crate::kernel::periodic::Stepping;
+use crate::network::{HostId, Network};
 use crate::scenario::Scenario;
-use crate::sim::Stepping;
 use cluster::KubeCluster;
+use controller::Factory;
 use ctx::{ClusterCtx, KubeCtx, ProcessStatus};
 use event::KubeEvent;
-use object_reports::ObjectReports;
 use services::Services;
 use spec::{Operation, Role};
 use view::KubeClusterView;
 
-/// All planes.
+/// All clusters.
 #[derive(Clone, Debug)]
 pub struct Kube {
     seed: u64,
@@ -83,13 +74,13 @@ pub struct Kube {
     in_etcd: BTreeMap<EtcdId, Vec<KubeClusterId>>,
     /// Where the members of an etcd cluster are pods, or may be.
     hosts: BTreeMap<EtcdId, Vec<(KubeClusterId, WorkloadId)>>,
-    garden: Garden,
     services: Services,
 }
 
 impl Kube {
-    /// Every plane settled: its pods placed and ready, where there is room. A plane comes after those whose pods serve it.
-    pub fn new(seed: u64, stepping: Stepping, kube_ctx: &mut KubeCtx<'_>) -> Self {
+    /// Every cluster as it has been running for long, with the controllers of a table: its pods placed and ready, where there is
+    /// capacity. A cluster comes after those whose pods serve it.
+    pub fn new(table: &[Factory], seed: u64, stepping: Stepping, kube_ctx: &mut KubeCtx<'_>) -> Self {
         let specs = &kube_ctx.scenario.kube.clusters;
         let mut in_etcd: BTreeMap<_, Vec<_>> = BTreeMap::new();
         let mut hosts: BTreeMap<_, Vec<_>> = BTreeMap::new();
@@ -101,23 +92,14 @@ impl Kube {
                 }
             }
         }
-        let garden = Garden::new(&kube_ctx.scenario.kube);
-        let mut kube = Self { seed, stepping, clusters: Vec::new(), in_etcd, hosts, garden, services: Services::default() };
+        let mut kube = Self { seed, stepping, clusters: Vec::new(), in_etcd, hosts, services: Services::default() };
         let mut process_statuses = Vec::new();
         for id in (0..specs.len() as u16).map(KubeClusterId) {
-            let cluster = KubeCluster::new(&mut ctx(
-                seed,
-                stepping,
-                id,
-                kube_ctx,
-                (&mut kube.garden, &mut kube.services),
-                &mut process_statuses,
-            ));
-            kube.clusters.push(cluster);
+            let mut ctx = ctx((seed, stepping), id, kube_ctx, &mut kube.services, &mut process_statuses);
+            kube.clusters.push(KubeCluster::new(table, &mut ctx));
         }
         for status in std::mem::take(&mut process_statuses) {
-            let mut ctx =
-                ctx(seed, stepping, status.cluster, kube_ctx, (&mut kube.garden, &mut kube.services), &mut process_statuses);
+            let mut ctx = ctx((seed, stepping), status.cluster, kube_ctx, &mut kube.services, &mut process_statuses);
             kube.clusters[status.cluster.0 as usize].is_served_by(&status, &mut ctx);
         }
         for id in (0..specs.len() as u16).map(KubeClusterId) {
@@ -126,7 +108,7 @@ impl Kube {
         kube
     }
 
-    /// Something is due in a plane.
+    /// Something is due in a cluster.
     pub fn handle(&mut self, cluster: KubeClusterId, event: KubeEvent, kube_ctx: &mut KubeCtx<'_>) {
         self.with(cluster, kube_ctx, |cluster, ctx| cluster.handle(event, ctx));
     }
@@ -136,14 +118,14 @@ impl Kube {
         self.with(operation.cluster, kube_ctx, |cluster, ctx| cluster.operate(operation.task, ctx));
     }
 
-    /// A plane.
+    /// A cluster.
     pub fn cluster(&self, id: KubeClusterId) -> &KubeCluster {
         &self.clusters[id.0 as usize]
     }
 
-    /// The seed that is to host a shoot (its place in [`KubeModel::shoots`](spec::KubeModel::shoots)).
-    pub fn seed_of(&self, shoot: u16) -> Option<SeedId> {
-        self.garden.shoot(shoot).seed
+    /// All clusters, in the scenario's order.
+    pub fn clusters(&self) -> &[KubeCluster] {
+        &self.clusters
     }
 
     /// The name of the node that stands for a host.
@@ -156,25 +138,7 @@ impl Kube {
         nodes.find(|(on, ..)| *on == host).map(|(_, name, spec)| describe::node_name(name, spec, scenario))
     }
 
-    /// The objects of all planes.
-    pub fn objects(&self, now: Time, scenario: &Scenario) -> ObjectReports {
-        let mut all = ObjectReports::default();
-        for (id, cluster) in (0..).map(KubeClusterId).zip(&self.clusters) {
-            cluster.report_objects(id, now, scenario, &mut all);
-        }
-        all
-    }
-
-    /// What is skewed now that some zones are back.
-    pub fn failback(&self, back: &[ZoneId], scenario: &Scenario) -> Vec<FailbackReport> {
-        let mut all = Vec::new();
-        for (cluster, spec) in self.clusters.iter().zip(&scenario.kube.clusters).filter(|_| !back.is_empty()) {
-            cluster.failback(spec, scenario, back, &mut all);
-        }
-        all
-    }
-
-    /// The objects of all planes, for a map.
+    /// The objects of all clusters, for a map.
     pub fn view(&self, scenario: &Scenario, net: &Network) -> Vec<KubeClusterView> {
         self.clusters.iter().zip(&scenario.kube.clusters).map(|(cluster, spec)| cluster.view(spec, net)).collect()
     }
@@ -186,7 +150,7 @@ impl Kube {
         }
     }
 
-    /// Does something to a plane.
+    /// Does something to a cluster.
     #[cfg(test)]
     pub(crate) fn act(
         &mut self,
@@ -207,13 +171,13 @@ impl Kube {
         }
     }
 
-    /// A plane hears of a process.
+    /// Something has become of a process of a cluster.
     #[cfg(test)]
     pub(crate) fn process_changed(&mut self, status: &ProcessStatus, kube_ctx: &mut KubeCtx<'_>) {
         self.with(status.cluster, kube_ctx, |cluster, ctx| cluster.process_changed(status, ctx));
     }
 
-    /// Does something in a plane, and in those that hear of it.
+    /// Does something in a cluster, and in those that are notified of it.
     fn with(
         &mut self,
         cluster: KubeClusterId,
@@ -221,14 +185,11 @@ impl Kube {
         act: impl FnOnce(&mut KubeCluster, &mut ClusterCtx<'_>),
     ) {
         let mut process_statuses = Vec::new();
-        let (seed, stepping, garden, services) = (self.seed, self.stepping, &mut self.garden, &mut self.services);
-        act(
-            &mut self.clusters[cluster.0 as usize],
-            &mut ctx(seed, stepping, cluster, kube_ctx, (garden, services), &mut process_statuses),
-        );
+        let (run, services) = ((self.seed, self.stepping), &mut self.services);
+        act(&mut self.clusters[cluster.0 as usize], &mut ctx(run, cluster, kube_ctx, services, &mut process_statuses));
         while !process_statuses.is_empty() {
             for status in std::mem::take(&mut process_statuses) {
-                let mut ctx = ctx(seed, stepping, status.cluster, kube_ctx, (garden, services), &mut process_statuses);
+                let mut ctx = ctx(run, status.cluster, kube_ctx, services, &mut process_statuses);
                 self.clusters[status.cluster.0 as usize].process_changed(&status, &mut ctx);
             }
         }
@@ -236,11 +197,10 @@ impl Kube {
 }
 
 fn ctx<'a>(
-    seed: u64,
-    stepping: Stepping,
+    (seed, stepping): (u64, Stepping),
     cluster: KubeClusterId,
     kube_ctx: &'a mut KubeCtx<'_>,
-    (garden, services): (&'a mut Garden, &'a mut Services),
+    services: &'a mut Services,
     process_statuses: &'a mut Vec<ProcessStatus>,
 ) -> ClusterCtx<'a> {
     let spec = &kube_ctx.scenario.kube.clusters[cluster.0 as usize];
@@ -254,11 +214,14 @@ fn ctx<'a>(
         seed,
         stepping,
         net: kube_ctx.net,
-        etcd: kube_ctx.etcd,
+        storage: kube_ctx.storage,
         cloud: kube_ctx.cloud,
-        garden,
+        shared: kube_ctx.shared,
         services,
+        out: kube_ctx.out,
         fx: kube_ctx.fx,
         process_statuses,
+        controller: 0,
+        notifications: Vec::new(),
     }
 }

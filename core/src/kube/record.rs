@@ -2,11 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::gardener::druid::{DruidFact, MigrationFact, ToleranceFact};
-use crate::gardener::machine::Phase;
-use crate::gardener::outage::OutageFact;
 use crate::ids::{KubeClusterId, MachineDeploymentId, NodeId, WorkloadId, ZoneId};
 use crate::kernel::traced;
+use crate::kube::machine::Phase;
 use crate::kube::name::{MachineName, NodeName, PodName};
 use crate::kube::rule::hints::NoHints;
 use crate::kube::rule::taints::Effect;
@@ -28,8 +26,6 @@ pub enum KubeRecord {
     Machine(MachineName, MachineFact),
     /// So many machines of a machine deployment are wanted from now on.
     MachineDeploymentScaled(MachineDeploymentId, u32),
-    /// A zone outage is told from its machines and nodes.
-    ZoneOutage(ZoneId, OutageFact),
     /// Of an API server.
     ApiServer(Replica, ServerFact),
     /// Whether the API answers some client, within the deadline of the scenario's probe.
@@ -45,16 +41,11 @@ pub enum KubeRecord {
     ControllerActive(Component, bool),
     /// An operator asks for something.
     Operation(Task),
-    /// What etcd-druid does with the pods of an etcd cluster.
-    Druid(WorkloadId, DruidFact),
-    /// Of the failure tolerance of a shoot: a place in [`KubeModel::shoots`](crate::kube::spec::KubeModel::shoots).
-    Tolerance(u16, ToleranceFact),
-    /// Of a shoot that is to move to another seed: a place in [`KubeModel::shoots`](crate::kube::spec::KubeModel::shoots).
-    Migration(u16, MigrationFact),
     /// Of topology hints of a Service, that of a workload. Told when it changes.
     Hints(WorkloadId, HintsFact),
 }
 
+// Tags 6 and 12 to 14 are those of Gardener's records.
 traced! {
     enum KubeRecord {
         Pod(name, fact) = 0,
@@ -63,15 +54,11 @@ traced! {
         EvictionPaused(paused) = 3,
         Machine(name, fact) = 4,
         MachineDeploymentScaled(deployment, machines) = 5,
-        ZoneOutage(zone, fact) = 6,
         ApiServer(replica, fact) = 7,
         ApiAvailability { verb, up } = 8,
         Lease(component, holder) = 9,
         ControllerActive(component, is_active) = 10,
         Operation(task) = 11,
-        Druid(workload, fact) = 12,
-        Tolerance(shoot, fact) = 13,
-        Migration(shoot, fact) = 14,
         Hints(workload, fact) = 15,
     }
 }

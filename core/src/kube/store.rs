@@ -7,10 +7,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use smallvec::SmallVec;
 
-use crate::ids::{EtcdId, NodeKey, PodId, WorkloadId, ZoneId};
+use crate::ids::{EtcdId, MachineDeploymentId, NodeKey, PodId, WorkloadId, ZoneId};
 use crate::kernel::time::Time;
 use crate::kube::claim::{Attachment, Claim};
 use crate::kube::ctx::ClusterCtx;
+use crate::kube::machine::MachineTables;
 use crate::kube::name::{MachineName, NodeName, PodName};
 use crate::kube::record::{KubeRecord, NodeFact, PodFact, Ready, Reason};
 use crate::kube::revision::Revisions;
@@ -101,6 +102,16 @@ pub enum Change {
     Registered(NodeKey),
     /// A node is gone; its pods are not.
     Unregistered(NodeKey),
+    /// A pod is marked as unschedulable, which it was not.
+    Unschedulable(PodId),
+    /// A machine deployment is scaled or rolled out, or one of its machines is created, deleted or in another phase.
+    MachineDeployment(MachineDeploymentId),
+    /// Members of etcd that are pods of this workload have started or stopped.
+    Members(WorkloadId),
+    /// Hosts or paths have changed.
+    Network,
+    /// Others than before may get answers from the API, or later.
+    Access,
 }
 
 /// The objects of one plane.
@@ -128,6 +139,8 @@ pub struct Store {
     made: u32,
     next_node: u32,
     changes: Vec<Change>,
+    /// Machines and machine deployments.
+    pub machines: MachineTables,
 }
 
 fn unreachable(effect: Effect) -> Taint {
@@ -160,7 +173,8 @@ impl Node {
 
 impl Store {
     /// All nodes ready, no pods yet.
-    pub fn new(spec: &KubeClusterSpec, net: &Network) -> Self {
+    pub fn new(ctx: &ClusterCtx<'_>) -> Self {
+        let (spec, net) = (ctx.spec, &ctx.net);
         let node = |(key, spec): (NodeKey, &NodeSpec)| {
             let host = Network::host_of(spec.node);
             (key, Node::new(NodeName::Given(key), host, net.zone(host), &spec.template))
@@ -186,6 +200,7 @@ impl Store {
             made: 0,
             next_node: spec.nodes.len() as u32,
             changes: Vec::new(),
+            machines: MachineTables::new(spec, ctx),
         }
     }
 
@@ -352,7 +367,13 @@ impl Store {
 
     /// What has changed since it was last asked for.
     pub fn take_changes(&mut self) -> Vec<Change> {
-        std::mem::take(&mut self.changes)
+        let deployments = self.machines.take_touched().into_iter().map(Change::MachineDeployment);
+        deployments.chain(std::mem::take(&mut self.changes)).collect()
+    }
+
+    /// Tells those who watch of something that is no object of the store's.
+    pub fn note(&mut self, change: Change) {
+        self.changes.push(change);
     }
 
     /// Makes a pod of a revision.
@@ -405,13 +426,15 @@ impl Store {
         ctx.record(KubeRecord::Pod(pod.name, PodFact::Bound(node.name)));
     }
 
-    /// No node suits a pod; whether that is new. Told where the reason is another than before.
-    pub fn mark_unschedulable(&mut self, id: PodId, reason: Reason, ctx: &mut ClusterCtx<'_>) -> bool {
+    /// No node suits a pod. Told where the reason is another than before.
+    pub fn mark_unschedulable(&mut self, id: PodId, reason: Reason, ctx: &mut ClusterCtx<'_>) {
         let pod = self.pods.get_mut(&id).expect("who refuses a pod has it");
         if pod.unschedulable.replace(reason) != Some(reason) {
             ctx.record(KubeRecord::Pod(pod.name, PodFact::Unschedulable(reason)));
         }
-        self.unschedulable.insert(id)
+        if self.unschedulable.insert(id) {
+            self.changes.push(Change::Unschedulable(id));
+        }
     }
 
     /// A pod's process runs.

@@ -2,13 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::gardener::machine::Phase;
-use crate::gardener::machine::machine_tables::Machine;
 use crate::ids::{NodeKey, ZoneId};
 use crate::kernel::time::Time;
 use crate::kube::claim::Attachment;
 use crate::kube::cluster::KubeCluster;
 use crate::kube::kubelet::loss;
+use crate::kube::machine::Machine;
+use crate::kube::machine::Phase;
 use crate::kube::name::{MachineName, NodeName, PodName};
 use crate::kube::record::{Loss, Ready, Reason};
 use crate::kube::rule::taints::Taint;
@@ -89,7 +89,7 @@ impl KubeCluster {
     pub fn view(&self, spec: &KubeClusterSpec, net: &Network) -> KubeClusterView {
         KubeClusterView {
             nodes: self.store().nodes().map(|(key, node)| of_node(key, node, net)).collect(),
-            machines: self.machines().tables().machines().map(|(_, machine)| of_machine(machine, spec)).collect(),
+            machines: self.store().machines.machines().map(|(_, machine)| of_machine(machine, spec)).collect(),
             pods: self.store().pods().map(|(_, pod)| self.of_pod(pod)).collect(),
         }
     }

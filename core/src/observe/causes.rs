@@ -20,9 +20,9 @@ use super::Observer;
 use super::voters::{Voters, cluster_of};
 use crate::gardener::druid::describe::failure;
 use crate::gardener::druid::{MigrationFact, ToleranceFact};
+use crate::gardener::record::GardenerRecord;
 use crate::ids::{EtcdId, MemberId, SeedId, ZoneId};
 use crate::kernel::time::{Duration, Time};
-use crate::kube::record::KubeRecord;
 use crate::kube::spec::gardener::{FailureTolerance, Hosted};
 use crate::record::{EtcdRecord, Record, RefuseReason, Service, StepDownReason, StopReason};
 use crate::scenario::{ActiveFault, Fault, FaultTarget, MemberChange, Scenario};
@@ -232,14 +232,14 @@ impl Observer for Causes {
             Record::FaultEnded(id) => {
                 self.faults.iter_mut().filter(|(f, to)| f.id == *id && to.is_none()).for_each(|(_, to)| *to = Some(at));
             }
-            Record::Kube(_, KubeRecord::Migration(shoot, MigrationFact::Admitted(_, to))) => {
+            Record::Gardener(_, GardenerRecord::Migration(shoot, MigrationFact::Admitted(_, to))) => {
                 self.plans.push((*shoot, Plan::Migrate(*to), at, None));
             }
-            Record::Kube(_, KubeRecord::Tolerance(shoot, ToleranceFact::Admitted(to))) => {
+            Record::Gardener(_, GardenerRecord::Tolerance(shoot, ToleranceFact::Admitted(to))) => {
                 self.plans.push((*shoot, Plan::SetTolerance(*to), at, None));
             }
-            Record::Kube(_, KubeRecord::Migration(shoot, MigrationFact::Done)) => self.done(at, *shoot, true),
-            Record::Kube(_, KubeRecord::Tolerance(shoot, ToleranceFact::Done(_))) => self.done(at, *shoot, false),
+            Record::Gardener(_, GardenerRecord::Migration(shoot, MigrationFact::Done)) => self.done(at, *shoot, true),
+            Record::Gardener(_, GardenerRecord::Tolerance(shoot, ToleranceFact::Done(_))) => self.done(at, *shoot, false),
             _ => {
                 if let Some(cluster) = cluster_of(record) {
                     self.of_cluster(at, cluster, record);

@@ -134,6 +134,7 @@ pub fn describe(record: &Record, scenario: &Scenario) -> String {
             format!("{}: {} committed entries are lost", scenario.etcd[cluster.0 as usize].name, text::count(*entries))
         }
         Record::Kube(cluster, fact) => fact.describe(&scenario.kube.clusters[cluster.0 as usize], scenario),
+        Record::Gardener(cluster, fact) => fact.describe(&scenario.kube.clusters[cluster.0 as usize], scenario),
         Record::Etcd(EtcdRecord::MemberMoved { member, zone }) => {
             format!("{} is to run in {}", name(*member), scenario.zones[zone.0 as usize].name)
         }

@@ -39,8 +39,8 @@ pub mod windows;
 
 use std::sync::Arc;
 
+use crate::gardener::record::GardenerRecord;
 use crate::kernel::time::Time;
-use crate::kube::record::KubeRecord;
 use crate::record::{ClientRecord, Record};
 use crate::scenario::Scenario;
 
@@ -107,9 +107,9 @@ impl Observer for Observers {
             self.requests.record(at, record);
             return;
         }
-        if let Record::Kube(_, fact) = record {
+        if let Record::Kube(..) | Record::Gardener(..) = record {
             // What a shoot is asked for explains outages.
-            if matches!(fact, KubeRecord::Migration(..) | KubeRecord::Tolerance(..)) {
+            if matches!(record, Record::Gardener(_, GardenerRecord::Migration(..) | GardenerRecord::Tolerance(..))) {
                 self.availability.record(at, record);
             }
             if let Some(cost) = &mut self.cost {

@@ -2,10 +2,11 @@
 
 use crate::etcd::passive::PassiveRecord;
 use crate::gardener::druid::{DruidFact, MigrationFact, ToleranceFact};
-use crate::gardener::machine::Phase;
 use crate::gardener::outage::OutageFact;
+use crate::gardener::record::GardenerRecord;
 use crate::ids::{EtcdId, KubeClusterId, MemberId, NodeId, VolumeId, ZoneId};
 use crate::kube::describe::node_name;
+use crate::kube::machine::Phase;
 use crate::kube::name::NodeName;
 use crate::kube::record::{KubeRecord, MachineFact, NodeFact, PodFact, Ready};
 use crate::kube::rule::zone_state::ZoneState;
@@ -65,6 +66,7 @@ pub fn subject(record: &Record, ended: Option<&Fault>, scenario: &Scenario) -> S
             Subject { kind: Some(StoryKind::Loss), cluster: Some(cluster(*id)), about: Vec::new(), over: false }
         }
         Record::Kube(cluster, fact) => in_kube_cluster(*cluster, fact, scenario),
+        Record::Gardener(cluster, fact) => in_seed(*cluster, fact, scenario),
         Record::NodePower { .. }
         | Record::Etcd(
             EtcdRecord::LeaderSeen { .. }
@@ -105,9 +107,6 @@ fn in_kube_cluster(id: KubeClusterId, fact: &KubeRecord, scenario: &Scenario) ->
         KubeRecord::MachineDeploymentScaled(deployment, _) => {
             (StoryKind::Machine, vec![cluster.machine_deployments[deployment.0 as usize].name.clone()], false)
         }
-        KubeRecord::ZoneOutage(zone, fact) => {
-            (StoryKind::Machine, vec![scenario.zones[zone.0 as usize].name.clone()], fact == OutageFact::Ended)
-        }
         KubeRecord::ApiAvailability { up, .. } => (StoryKind::Availability, Vec::new(), up),
         KubeRecord::ControllerActive(_, acts) => (StoryKind::Availability, Vec::new(), acts),
         KubeRecord::Lease(_, holder) => (StoryKind::Election, Vec::new(), holder.is_some()),
@@ -122,18 +121,6 @@ fn in_kube_cluster(id: KubeClusterId, fact: &KubeRecord, scenario: &Scenario) ->
             };
             (StoryKind::Pod, vec![pod.text(cluster)], over)
         }
-        KubeRecord::Druid(set, fact) => {
-            let over = matches!(fact, DruidFact::Required | DruidFact::Grows(_));
-            (StoryKind::Membership, vec![cluster.workloads[set.0 as usize].name.clone()], over)
-        }
-        KubeRecord::Tolerance(shoot, fact) => {
-            let over = matches!(fact, ToleranceFact::Done(_));
-            (StoryKind::Membership, vec![scenario.kube.shoots[usize::from(shoot)].name.clone()], over)
-        }
-        KubeRecord::Migration(shoot, fact) => {
-            let over = fact == MigrationFact::Done;
-            (StoryKind::Membership, vec![scenario.kube.shoots[usize::from(shoot)].name.clone()], over)
-        }
         KubeRecord::Operation(Task::RollComponent(workload)) => {
             (StoryKind::Pod, vec![cluster.workloads[workload.0 as usize].name.clone()], true)
         }
@@ -144,6 +131,28 @@ fn in_kube_cluster(id: KubeClusterId, fact: &KubeRecord, scenario: &Scenario) ->
             (StoryKind::Machine, vec![cluster.machine_deployments[deployment.0 as usize].name.clone()], true)
         }
         KubeRecord::ApiServer(..) | KubeRecord::Hints(..) => return Subject::default(),
+    };
+    Subject { kind: Some(kind), cluster: Some(cluster.name.clone()), about, over }
+}
+
+fn in_seed(id: KubeClusterId, fact: &GardenerRecord, scenario: &Scenario) -> Subject {
+    let cluster = &scenario.kube.clusters[id.0 as usize];
+    let (kind, about, over) = match *fact {
+        GardenerRecord::ZoneOutage(zone, fact) => {
+            (StoryKind::Machine, vec![scenario.zones[zone.0 as usize].name.clone()], fact == OutageFact::Ended)
+        }
+        GardenerRecord::Druid(set, fact) => {
+            let over = matches!(fact, DruidFact::Required | DruidFact::Grows(_));
+            (StoryKind::Membership, vec![cluster.workloads[set.0 as usize].name.clone()], over)
+        }
+        GardenerRecord::Tolerance(shoot, fact) => {
+            let over = matches!(fact, ToleranceFact::Done(_));
+            (StoryKind::Membership, vec![scenario.kube.shoots[usize::from(shoot)].name.clone()], over)
+        }
+        GardenerRecord::Migration(shoot, fact) => {
+            let over = fact == MigrationFact::Done;
+            (StoryKind::Membership, vec![scenario.kube.shoots[usize::from(shoot)].name.clone()], over)
+        }
     };
     Subject { kind: Some(kind), cluster: Some(cluster.name.clone()), about, over }
 }

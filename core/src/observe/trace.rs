@@ -244,6 +244,11 @@ impl Writer<'_> {
                 self.u16(cluster.0);
                 fact.trace(self.form);
             }
+            Record::Gardener(cluster, fact) => {
+                self.u8(19);
+                self.u16(cluster.0);
+                fact.trace(self.form);
+            }
             Record::Etcd(EtcdRecord::ConnectedVoters { cluster, connected, voters }) => {
                 self.u8(20);
                 self.u16(cluster.0);
@@ -391,8 +396,9 @@ mod tests {
     use crate::gardener::admission::Denial;
     use crate::gardener::druid::{MigrationFact, ToleranceFact};
     use crate::gardener::garden::MigrationDenial;
-    use crate::gardener::machine::Phase;
+    use crate::gardener::record::GardenerRecord;
     use crate::ids::{EtcdId, KubeClusterId, MachineDeploymentId, NodeId, NodeKey, SeedId, WorkloadId};
+    use crate::kube::machine::Phase;
     use crate::kube::name::{MachineName, NodeName, PodName, PodTag};
     use crate::kube::record::{HintsFact, KubeRecord, Loss, MachineFact, NodeFact, PodFact, Reason, Replica};
     use crate::kube::rule::hints::NoHints;
@@ -434,6 +440,7 @@ mod tests {
             assert_eq!((at, rest), (&[2, 1, 0, 0, 0, 0, 0, 0][..], expected), "{record:?}");
         };
         let kube = |fact| Record::Kube(KubeClusterId(0x0201), fact);
+        let gardener = |fact| Record::Gardener(KubeClusterId(0x0201), fact);
         let pod = PodName { workload: WorkloadId(5), tag: PodTag::Replica { template: 300, suffix: 9 } };
         let machine = MachineName { deployment: MachineDeploymentId(3), template: 1, suffix: 130 };
         let bound = PodFact::Bound(NodeName::Machine(machine));
@@ -451,9 +458,9 @@ mod tests {
         check(kube(KubeRecord::Lease(Component::Druid, Some(holder))), &[19, 1, 2, 9, 5, 1, 1, 1, 5, 0, 0xAC, 2, 9]);
         check(kube(KubeRecord::Operation(Task::RollMachines(MachineDeploymentId(7)))), &[19, 1, 2, 11, 2, 7]);
         let denied = MigrationFact::Denied(SeedId(1), MigrationDenial::Seed(SeedRejection::OtherRegion));
-        check(kube(KubeRecord::Migration(0, denied)), &[19, 1, 2, 14, 0, 1, 1, 3, 2]);
+        check(gardener(GardenerRecord::Migration(0, denied)), &[19, 1, 2, 14, 0, 1, 1, 3, 2]);
         let denied = ToleranceFact::Denied(FailureTolerance::Zone, Denial::Downgrade);
-        check(kube(KubeRecord::Tolerance(129, denied)), &[19, 1, 2, 13, 0x81, 1, 1, 2, 3]);
+        check(gardener(GardenerRecord::Tolerance(129, denied)), &[19, 1, 2, 13, 0x81, 1, 1, 2, 3]);
         check(kube(KubeRecord::Hints(WorkloadId(0), HintsFact::Off(NoHints::NoZone))), &[19, 1, 2, 15, 0, 1, 3]);
         let forked = PassiveRecord::Forked { member: 1, index: 1 << 14, lost: 0, window: Duration::from_nanos(128) };
         check(Record::Etcd(EtcdRecord::Passive(EtcdId(2), forked)), &[21, 2, 0, 6, 1, 0x80, 0x80, 1, 0, 0x80, 1]);

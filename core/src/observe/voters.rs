@@ -103,7 +103,8 @@ pub fn member_of(record: &Record) -> Option<MemberId> {
         | Record::FaultStarted(_)
         | Record::FaultEnded(_)
         | Record::NodePower { .. }
-        | Record::Kube(..) => return None,
+        | Record::Kube(..)
+        | Record::Gardener(..) => return None,
     })
 }
 

@@ -2,12 +2,11 @@
 
 use crate::client::event::ClientEvent;
 use crate::etcd::event::{EtcdEffects, EtcdEvent};
-use crate::etcd::restore::RestorePhase;
-use crate::ids::{ClientId, EtcdId, FaultId, KubeClusterId, MemberId};
+use crate::ids::{ClientId, EtcdId, FaultId, KubeClusterId};
 use crate::kernel::outbox::Buffer;
+use crate::kube::ctx::KubeEffects;
 use crate::kube::event::KubeEvent;
-use crate::network::HostId;
-use crate::record::{Record, StopReason};
+use crate::record::Record;
 
 /// What waits in the queue: one group per subsystem.
 #[derive(Clone, Copy, Debug)]
@@ -55,41 +54,6 @@ pub enum FaultEvent {
     Maintenance(u32),
 }
 
-/// What becomes of the process of an etcd member that is a container.
-#[derive(Clone, Copy, Debug)]
-pub enum ContainerEvent {
-    /// It starts.
-    Run {
-        /// Which.
-        member: MemberId,
-        /// Where.
-        host: HostId,
-    },
-    /// It is asked to stop.
-    Terminate {
-        /// Which.
-        member: MemberId,
-        /// Where.
-        host: HostId,
-    },
-    /// It is no more.
-    Halt {
-        /// Which.
-        member: MemberId,
-        /// Where.
-        host: HostId,
-        /// Why.
-        reason: StopReason,
-    },
-    /// New connections are sent to it, or are not.
-    List {
-        /// Which.
-        member: MemberId,
-        /// They are.
-        listed: bool,
-    },
-}
-
 /// What handlers ask for. Only the run loop carries it out.
 #[derive(Clone, Debug, Default)]
 pub struct Effects {
@@ -97,24 +61,14 @@ pub struct Effects {
     pub out: Buffer<Event, Record>,
     /// What etcd clusters ask for.
     pub etcd: EtcdEffects,
-    /// Containers of etcd members that start or end.
-    pub container_events: Vec<ContainerEvent>,
-    /// Active-passive clusters that etcd-druid can check from now on, from this host, or can no longer.
-    pub checked: Vec<(EtcdId, Option<HostId>)>,
-    /// Clusters that are on their way to another seed, and how far.
-    pub restore_phases: Vec<(EtcdId, RestorePhase)>,
-    /// Machines that are no more.
-    pub deleted_vms: Vec<HostId>,
+    /// What Kubernetes clusters ask for.
+    pub kube: KubeEffects,
 }
 
 impl Effects {
     /// Nothing is left for clients or the probe.
     pub fn is_settled(&self) -> bool {
-        self.etcd.is_empty()
-            && self.container_events.is_empty()
-            && self.checked.is_empty()
-            && self.restore_phases.is_empty()
-            && self.deleted_vms.is_empty()
+        self.etcd.is_empty() && self.kube.is_empty()
     }
 
     /// Nothing at all is asked for.

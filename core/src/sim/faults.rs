@@ -1,10 +1,11 @@
 //! Faults and operations carried out: each fault is a start and an end on the network, on hosts, processes or volumes.
 
+use crate::cloud::Failure;
 use crate::etcd::cluster::{EtcdCluster, EtcdCtx};
 use crate::etcd::member::MemberState;
-use crate::gardener::machine::cloud::Failure;
 use crate::ids::{EtcdId, FaultId, MemberId, NodeId, VolumeId};
 use crate::kernel::time::{Duration, Time};
+use crate::kube::Kube;
 use crate::network::{HostId, Network};
 use crate::record::{Record, StopReason};
 use crate::scenario::Leader;
@@ -94,8 +95,7 @@ impl Simulation {
             }
             FaultEvent::Maintenance(index) => {
                 let operation = self.scenario.kube.operations[index as usize];
-                let (kube, mut ctx) = self.kube();
-                kube.operate(&operation, &mut ctx);
+                self.kube(|kube, ctx| kube.operate(&operation, ctx));
             }
             FaultEvent::Operation(index) => {
                 let change = self.scenario.operations[index as usize].change;
@@ -187,8 +187,7 @@ impl Simulation {
             let (cluster, mut ctx) = self.etcd_cluster(id);
             cluster.network_changed(&mut ctx);
         }
-        let (kube, mut ctx) = self.kube();
-        kube.network_changed(&mut ctx);
+        self.kube(Kube::network_changed);
     }
 
     /// A machine is no more: it never has power again.
@@ -220,8 +219,7 @@ impl Simulation {
             }
             cluster.network_changed(&mut ctx);
         }
-        let (kube, mut ctx) = self.kube();
-        kube.network_changed(&mut ctx);
+        self.kube(Kube::network_changed);
     }
 
     /// Does something to a volume: to every member that uses it, has used it or will (a successor may join onto it).

@@ -9,10 +9,12 @@
 //! Handlers take their own subsystem and an effects buffer; only the run loop here touches queue and clock.
 
 mod attachments;
+mod controllers;
 pub mod describe;
 pub mod event;
 mod faults;
 mod meters;
+mod ports;
 #[cfg(test)]
 mod tests;
 pub mod view;
@@ -20,25 +22,28 @@ pub mod view;
 use std::sync::Arc;
 
 use crate::client::{Client, ClientCtx};
+use crate::cloud::Cloud;
 pub use crate::etcd::Options;
 use crate::etcd::cluster::{EtcdCluster, EtcdCtx};
 use crate::etcd::event::{Answer, EtcdEvent};
 pub use crate::etcd::view::{MemberStatus, Role};
 use crate::fault::Faults;
-use crate::gardener::machine::cloud::Cloud;
+use crate::gardener::garden::Garden;
 use crate::ids::{ClientId, EtcdId, MemberId, ZoneId};
 pub use crate::kernel::periodic::Stepping;
 use crate::kernel::queue::EventQueue;
 use crate::kernel::time::Time;
+use crate::kube::ctx::{ContainerEvent, KubeCtx};
 use crate::kube::{self, Kube};
 use crate::network::{HostId, Network};
 use crate::record::Record;
-use crate::report::FailbackReport;
 use crate::scenario::Scenario;
 use crate::traffic::{Traffic, TrafficCtx};
 use attachments::Servers;
-use event::{ContainerEvent, Effects, Event};
+use controllers::CONTROLLERS;
+use event::{Effects, Event};
 pub use meters::{LinkTotals, PairTotals, Pairs};
+use ports::EtcdStorage;
 
 /// A running simulation; a clone is a keyframe or a fork.
 #[derive(Clone, Debug)]
@@ -52,6 +57,7 @@ pub struct Simulation {
     clients: Vec<Client>,
     cloud: Cloud,
     kube: Kube,
+    garden: Garden,
     faults: Faults,
     fx: Effects,
     traffic: Traffic,
@@ -77,14 +83,39 @@ impl Simulation {
         let clients = ids.map(|id| Client::new(&scenario, id, seed, &mut fx.out)).collect();
         let now = Time::ZERO;
         let mut cloud = Cloud::new(&scenario);
-        let (net, cloud_now, fx_now) = (&mut network, &mut cloud, &mut fx);
-        let mut ctx = kube::ctx::KubeCtx { now, scenario: &scenario, net, etcd: &clusters, cloud: cloud_now, fx: fx_now };
-        let kube = Kube::new(seed, options.stepping, &mut ctx);
+        let mut garden = Garden::new(&scenario.kube);
+        let mut ctx = KubeCtx {
+            now,
+            scenario: &scenario,
+            net: &mut network,
+            storage: &EtcdStorage(&clusters),
+            cloud: &mut cloud,
+            shared: &mut garden,
+            out: &mut fx.out,
+            fx: &mut fx.kube,
+        };
+        let kube = Kube::new(CONTROLLERS, seed, options.stepping, &mut ctx);
+        fx.etcd.service_changed.append(&mut fx.kube.hinted);
         let faults = Faults::new(&scenario, seed);
         let (events, queue) = (0, EventQueue::new());
         let (traffic, servers, resumed) = (Traffic::new(&scenario), Servers::new(&scenario), None);
-        let mut simulation =
-            Self { scenario, now, events, queue, network, clusters, clients, cloud, kube, faults, fx, traffic, servers, resumed };
+        let mut simulation = Self {
+            scenario,
+            now,
+            events,
+            queue,
+            network,
+            clusters,
+            clients,
+            cloud,
+            kube,
+            garden,
+            faults,
+            fx,
+            traffic,
+            servers,
+            resumed,
+        };
         simulation.plan_faults();
         simulation
     }
@@ -108,8 +139,7 @@ impl Simulation {
     /// A plane hears of a process.
     #[cfg(test)]
     pub(crate) fn process_changed(&mut self, status: &kube::ctx::ProcessStatus) {
-        let (kube, mut ctx) = self.kube();
-        kube.process_changed(status, &mut ctx);
+        self.kube(|kube, ctx| kube.process_changed(status, ctx));
     }
 
     /// Events handled so far.
@@ -213,8 +243,7 @@ impl Simulation {
             }
             Event::Fault(event) => self.fault(event),
             Event::Kube(cluster, event) => {
-                let (kube, mut ctx) = self.kube();
-                kube.handle(cluster, event, &mut ctx);
+                self.kube(|kube, ctx| kube.handle(cluster, event, ctx));
             }
         }
     }
@@ -225,19 +254,28 @@ impl Simulation {
         (&mut self.clusters[id.0 as usize], ctx)
     }
 
-    /// The objects of all Kubernetes clusters.
-    pub fn objects(&self) -> kube::object_reports::ObjectReports {
-        self.kube.objects(self.now, &self.scenario)
+    /// The Kubernetes clusters, in the scenario's order.
+    pub fn kube_clusters(&self) -> &[kube::cluster::KubeCluster] {
+        self.kube.clusters()
     }
 
-    /// What of Kubernetes is skewed now that some zones are back, and what to do.
-    pub fn failback(&self, back: &[ZoneId]) -> Vec<FailbackReport> {
-        self.kube.failback(back, &self.scenario)
-    }
-
-    fn kube(&mut self) -> (&mut Kube, kube::ctx::KubeCtx<'_>) {
-        let Self { now, scenario, network, clusters, cloud, fx, .. } = self;
-        (&mut self.kube, kube::ctx::KubeCtx { now: *now, scenario, net: network, etcd: clusters, cloud, fx })
+    /// Has the Kubernetes clusters do something.
+    fn kube<T>(&mut self, act: impl FnOnce(&mut Kube, &mut KubeCtx<'_>) -> T) -> T {
+        let Self { now, scenario, network, clusters, cloud, garden, fx, .. } = self;
+        let storage = EtcdStorage(clusters);
+        let mut ctx = KubeCtx {
+            now: *now,
+            scenario,
+            net: network,
+            storage: &storage,
+            cloud,
+            shared: garden,
+            out: &mut fx.out,
+            fx: &mut fx.kube,
+        };
+        let result = act(&mut self.kube, &mut ctx);
+        fx.etcd.service_changed.append(&mut fx.kube.hinted);
+        result
     }
 
     /// Does something to a plane.
@@ -247,8 +285,7 @@ impl Simulation {
         cluster: crate::ids::KubeClusterId,
         action: impl FnOnce(&mut kube::cluster::KubeCluster, &mut kube::ctx::ClusterCtx<'_>),
     ) {
-        let (kube, mut ctx) = self.kube();
-        kube.act(cluster, action, &mut ctx);
+        self.kube(|kube, ctx| kube.act(cluster, action, ctx));
     }
 
     fn client(&mut self, id: ClientId) -> (&mut Client, ClientCtx<'_>) {
@@ -277,24 +314,24 @@ impl Simulation {
                 self.traffic.invalidate(&record);
                 sink(self.now, &record);
             }
-            if self.fx.is_settled() {
+            if self.fx.is_settled() && self.garden.effects.is_empty() {
                 self.refresh_traffic();
                 if self.fx.is_idle() {
                     return;
                 }
             }
             self.notify_clients();
-            for event in std::mem::take(&mut self.fx.container_events) {
+            for event in std::mem::take(&mut self.fx.kube.container_events) {
                 self.apply_container_event(event);
             }
-            for (id, druid) in std::mem::take(&mut self.fx.checked) {
+            for (id, druid) in std::mem::take(&mut self.garden.effects.checked) {
                 let (cluster, mut ctx) = self.etcd_cluster(id);
                 cluster.is_checked_from(druid, &mut ctx);
             }
-            for (id, phase) in std::mem::take(&mut self.fx.restore_phases) {
+            for (id, phase) in std::mem::take(&mut self.garden.effects.restore_phases) {
                 self.clusters[id.0 as usize].set_restore_phase(phase);
             }
-            for host in std::mem::take(&mut self.fx.deleted_vms) {
+            for host in std::mem::take(&mut self.fx.kube.deleted_vms) {
                 self.delete_vm(host);
             }
             for id in std::mem::take(&mut self.fx.etcd.service_changed) {
@@ -307,8 +344,7 @@ impl Simulation {
                     let (client, mut ctx) = self.client(id);
                     client.network_changed(&mut ctx);
                 }
-                let (kube, mut ctx) = self.kube();
-                kube.services_changed(id, &mut ctx);
+                self.kube(|kube, ctx| kube.services_changed(id, ctx));
             }
         }
     }
@@ -323,8 +359,8 @@ impl Simulation {
     }
 
     fn traffic_ctx(&self) -> TrafficCtx<'_> {
-        let Self { now, scenario, network: net, clusters, kube, .. } = self;
-        TrafficCtx { now: *now, scenario, net, etcd: clusters, kube }
+        let Self { now, scenario, network: net, clusters, kube, garden, .. } = self;
+        TrafficCtx { now: *now, scenario, net, etcd: clusters, kube, garden }
     }
 
     fn apply_container_event(&mut self, event: ContainerEvent) {

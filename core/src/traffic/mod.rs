@@ -19,6 +19,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::etcd::cluster::EtcdCluster;
+use crate::gardener::garden::Garden;
+use crate::gardener::record::GardenerRecord;
 use crate::ids::{Endpoint, EtcdId, KubeClusterId, WorkloadId, ZoneId};
 use crate::kernel::time::Time;
 use crate::kube::Kube;
@@ -43,8 +45,10 @@ pub struct TrafficCtx<'a> {
     pub net: &'a Network,
     /// etcd clusters.
     pub etcd: &'a [EtcdCluster],
-    /// Planes.
+    /// Kubernetes clusters.
     pub kube: &'a Kube,
+    /// Which seed each shoot is bound to.
+    pub garden: &'a Garden,
 }
 
 /// One of the things that flow.
@@ -163,7 +167,7 @@ impl Traffic {
             }
             Record::Etcd(EtcdRecord::MemberMoved { member, .. }) => self.of_cluster.get(&member.cluster),
             // It may be bound to another seed, whose load balancer it has from then on.
-            Record::Kube(_, KubeRecord::Migration(shoot, _)) => {
+            Record::Gardener(_, GardenerRecord::Migration(shoot, _)) => {
                 self.clusters.iter().find(|(_, cluster)| cluster.shoot == *shoot).map(|(cluster, _)| cluster)
             }
             _ => None,

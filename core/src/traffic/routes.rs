@@ -121,7 +121,7 @@ impl<'a> Pods<'a> {
 
 /// Where that is that comes through the load balancer: each zone of the seed.
 fn outside(id: KubeClusterId, cluster: &ClusterFlows, ctx: &TrafficCtx<'_>) -> Vec<End> {
-    let seed = ctx.kube.seed_of(cluster.shoot);
+    let seed = ctx.garden.shoot(cluster.shoot).seed;
     let zones = seed.map(|seed| &ctx.scenario.kube.seeds[seed.0 as usize].zones);
     zones.into_iter().flatten().map(|zone| (Endpoint::Outside(id), *zone)).collect()
 }

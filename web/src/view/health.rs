@@ -2,7 +2,7 @@
 
 use yew::prelude::*;
 use zonefall_core::etcd::view::EtcdClusterView;
-use zonefall_core::gardener::machine::Phase;
+use zonefall_core::kube::machine::Phase;
 use zonefall_core::kube::record::Ready;
 use zonefall_core::kube::view::KubeClusterView;
 use zonefall_core::record::Service;

@@ -15,17 +15,16 @@ use serde::{Deserialize, Serialize};
 
 use super::Shoot;
 use crate::etcd::restore::{FullSnapshot, RestorePhase};
-use crate::gardener::garden::MigrationDenial;
+use crate::gardener::garden::{Garden, MigrationDenial};
+use crate::gardener::record::{GardenerRecord, Report};
 use crate::ids::{EtcdId, SeedId, WorkloadId};
 use crate::kernel::time::Duration;
 use crate::kernel::traced;
 use crate::kube::ctx::ClusterCtx;
-use crate::kube::event::{KubeEvent, Stage};
-use crate::kube::record::KubeRecord;
+use crate::kube::event::KubeEvent;
 use crate::kube::spec::gardener::{FailureTolerance, Migration};
 use crate::kube::spec::{Role, Workload};
 use crate::kube::store::Store;
-use crate::sim::event::Event;
 
 /// What becomes of a shoot that is to move to another seed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -67,6 +66,37 @@ traced! {
     }
 }
 
+/// How far a shoot is that moves to another seed: what gardenlets are asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// A user asks for it.
+    Requested,
+    /// The old seed is asked to hand over.
+    Leaves,
+    /// A snapshot of its etcd is in the backup bucket.
+    Uploaded,
+    /// The new seed is asked to take over.
+    Arrives,
+}
+
+impl Stage {
+    /// As a message to a gardenlet, about a place in [`KubeModel::migrations`](crate::kube::spec::KubeModel::migrations).
+    pub(crate) const fn message(self, migration: u16) -> u32 {
+        (self as u32) << 16 | migration as u32
+    }
+}
+
+/// What a message to a gardenlet says.
+pub(crate) const fn migration_of(message: u32) -> (Stage, u16) {
+    let stage = match message >> 16 {
+        0 => Stage::Requested,
+        1 => Stage::Leaves,
+        2 => Stage::Uploaded,
+        _ => Stage::Arrives,
+    };
+    (stage, message as u16)
+}
+
 /// Where a shoot's control plane is, as one seed sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Residence {
@@ -104,14 +134,14 @@ pub(super) enum TargetStep {
 }
 
 /// A shoot is asked to move to another seed.
-pub fn bind(id: u16, ctx: &mut ClusterCtx<'_>) {
+pub(crate) fn bind(id: u16, ctx: &mut ClusterCtx<'_>) {
     let migration = ctx.scenario.kube.migrations[usize::from(id)];
     let Migration { shoot, to, .. } = migration;
-    match ctx.garden.admit(&migration, ctx.scenario) {
-        Err(denial) => ctx.record(KubeRecord::Migration(shoot, MigrationFact::Denied(to, denial))),
+    match Garden::of(ctx).admit(&migration, ctx.scenario) {
+        Err(denial) => ctx.report(GardenerRecord::Migration(shoot, MigrationFact::Denied(to, denial))),
         Ok(from) => {
-            ctx.record(KubeRecord::Migration(shoot, MigrationFact::Admitted(from, to)));
-            let binding = ctx.garden.shoot_mut(shoot);
+            ctx.report(GardenerRecord::Migration(shoot, MigrationFact::Admitted(from, to)));
+            let binding = Garden::of_mut(ctx).shoot_mut(shoot);
             (binding.seed, binding.moves) = (Some(to), true);
             send_stage(from, id, Stage::Leaves, ctx);
         }
@@ -121,17 +151,18 @@ pub fn bind(id: u16, ctx: &mut ClusterCtx<'_>) {
 /// The gardenlet of a seed hears of a migration.
 fn send_stage(seed: SeedId, id: u16, stage: Stage, ctx: &mut ClusterCtx<'_>) {
     let cluster = ctx.scenario.kube.seeds[usize::from(seed.0)].cluster;
-    ctx.fx.out.schedule.push((ctx.now + ctx.latency, Event::Kube(cluster, KubeEvent::Migration(id, stage))));
+    let message = KubeEvent::Message(ctx.controller, stage.message(id));
+    ctx.out.schedule(ctx.now + ctx.latency, (cluster, message));
 }
 
 impl Shoot {
     /// Something about a migration has come to this seed.
-    pub(super) fn migrate(&mut self, id: u16, stage: Stage, ctx: &mut ClusterCtx<'_>) {
+    pub(in crate::gardener) fn migrate(&mut self, id: u16, stage: Stage, ctx: &mut ClusterCtx<'_>) {
         match (stage, self.place) {
             (Stage::Leaves, _) => self.place = Residence::Leaves(id, SourceStep::Requested),
             (Stage::Uploaded, Residence::Leaves(id, SourceStep::Uploads)) => self.uploaded(id, ctx),
             (Stage::Arrives, _) => {
-                self.tolerance = ctx.garden.shoot(self.key).tolerance;
+                self.tolerance = Garden::of(ctx).shoot(self.key).tolerance;
                 self.place = Residence::Arrives(TargetStep::Requested);
             }
             (Stage::Requested | Stage::Uploaded, _) => unreachable!("{stage:?} is not this seed's"),
@@ -150,8 +181,8 @@ impl Shoot {
                 SourceStep::Stops
             }
             SourceStep::Stops if self.api_servers(ctx).all(|workload| gone(store, &workload)) => {
-                let closed = self.clusters(ctx).map(|cluster| (cluster, RestorePhase::Closed));
-                ctx.fx.restore_phases.extend(closed);
+                let closed: Vec<_> = self.clusters(ctx).map(|cluster| (cluster, RestorePhase::Closed)).collect();
+                Garden::of_mut(ctx).effects.restore_phases.extend(closed);
                 self.record(MigrationFact::Closed, ctx);
                 return self.upload(id, ctx);
             }
@@ -178,24 +209,24 @@ impl Shoot {
 
     /// A snapshot of the etcd cluster that has a backup begins, if that can be.
     fn upload(&mut self, id: u16, ctx: &mut ClusterCtx<'_>) {
-        let bytes = ctx.etcd[self.main(ctx).0 as usize].snapshot_bytes(ctx.net);
+        let bytes = ctx.storage.snapshot_bytes(self.main(ctx), ctx.net);
         self.place = Residence::Leaves(id, if bytes.is_some() { SourceStep::Uploads } else { SourceStep::Closed });
         if let Some(bytes) = bytes {
             let takes = Duration::of_transfer(bytes, ctx.spec.timers.upload_bytes_per_s);
-            ctx.schedule(ctx.now + takes, KubeEvent::Migration(id, Stage::Uploaded));
+            ctx.schedule(ctx.now + takes, KubeEvent::Message(ctx.controller, Stage::Uploaded.message(id)));
         }
     }
 
     /// It is in the bucket, if etcd still serves and reaches that; else another is taken.
     fn uploaded(&mut self, id: u16, ctx: &mut ClusterCtx<'_>) {
         let main = self.main(ctx);
-        let Some(bytes) = ctx.etcd[main.0 as usize].snapshot_bytes(ctx.net) else { return self.upload(id, ctx) };
+        let Some(bytes) = ctx.storage.snapshot_bytes(main, ctx.net) else { return self.upload(id, ctx) };
         let to = ctx.scenario.kube.migrations[usize::from(id)].to;
         let there = &ctx.scenario.kube.clusters[ctx.scenario.kube.seeds[usize::from(to.0)].cluster.0 as usize];
         let takes = Duration::of_transfer(bytes, there.timers.restore_bytes_per_s);
         let kept = |cluster| (cluster, RestorePhase::BackedUp((cluster == main).then_some(FullSnapshot { bytes, takes })));
         let kept: Vec<_> = self.clusters(ctx).map(kept).collect();
-        ctx.fx.restore_phases.extend(kept);
+        Garden::of_mut(ctx).effects.restore_phases.extend(kept);
         self.record(MigrationFact::Kept, ctx);
         self.place = Residence::Leaves(id, SourceStep::Kept);
     }
@@ -227,7 +258,7 @@ impl Shoot {
             }
             TargetStep::Serves if self.etcd_serves(store, ctx) && self.workloads.iter().all(|id| store.is_complete(*id)) => {
                 self.record(MigrationFact::Done, ctx);
-                ctx.garden.shoot_mut(self.key).moves = false;
+                Garden::of_mut(ctx).shoot_mut(self.key).moves = false;
                 self.place = Residence::Here;
                 for change in std::mem::take(&mut self.later) {
                     self.request(change, ctx);
@@ -240,7 +271,7 @@ impl Shoot {
     }
 
     fn record(&self, fact: MigrationFact, ctx: &mut ClusterCtx<'_>) {
-        ctx.record(KubeRecord::Migration(self.key, fact));
+        ctx.report(GardenerRecord::Migration(self.key, fact));
     }
 
     fn api_servers<'a>(&'a self, ctx: &ClusterCtx<'a>) -> impl Iterator<Item = WorkloadId> + 'a {

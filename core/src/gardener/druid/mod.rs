@@ -18,18 +18,21 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use super::admission::Denial;
-use super::outage::Outages;
-use crate::ids::{EtcdId, KubeClusterId, SeedId, WorkloadId, ZoneId};
+use crate::gardener::garden::{Garden, with_shoot};
+use crate::gardener::gardenlet::Gardenlet;
+use crate::ids::{EtcdId, KubeClusterId, MemberId, SeedId, WorkloadId, ZoneId};
 use crate::kernel::traced;
+use crate::kube::controller::{Controller, State};
 use crate::kube::ctx::ClusterCtx;
-use crate::kube::event::{KubeEvent, Stage};
+use crate::kube::event::KubeEvent;
 use crate::kube::name::{PodName, PodTag};
 use crate::kube::spec::gardener::{FailureTolerance, Hosted, Recovery};
-use crate::kube::spec::{Role, Workload};
-use crate::kube::store::Store;
+use crate::kube::spec::{Component, Role, Workload};
+use crate::kube::store::{Change, Store};
 use crate::network::HostId;
-pub use migration::{MigrationFact, bind};
+pub use migration::MigrationFact;
 use migration::{Residence, SourceStep};
+pub(super) use migration::{Stage, bind, migration_of};
 pub use relocation::{relaxed, required};
 use upgrade::Upgrade;
 
@@ -79,19 +82,18 @@ pub enum ToleranceFact {
 
 traced! { enum ToleranceFact { Admitted(to) = 0, Denied(to, why) = 1, Follows(to) = 2, Done(to) = 3 } }
 
-/// The shoots of a seed whose control planes may change.
+/// etcd-druid. Key of its work queue: a shoot.
 #[derive(Clone, Debug)]
 pub struct Druid {
-    /// By their place among all shoots.
-    shoots: BTreeMap<u32, Shoot>,
     /// Etcd clusters of which one member serves and one stands by.
     pairs: Vec<EtcdId>,
     /// Where it runs, while it can act.
     host: Option<HostId>,
 }
 
+/// A shoot whose control plane may change, as one seed has it.
 #[derive(Clone, Debug)]
-struct Shoot {
+pub(super) struct Shoot {
     /// Its place among all shoots.
     key: u16,
     /// This seed.
@@ -127,8 +129,8 @@ struct Seen {
 }
 
 impl Druid {
-    /// The shoots of this plane that may move or change, as they start; what is asked for later is queued.
-    pub fn new(ctx: &mut ClusterCtx<'_>) -> Self {
+    /// The shoots of this seed that may move or change, as they start; what is asked for later is queued.
+    pub fn factory(_state: &State, ctx: &mut ClusterCtx<'_>) -> Option<Box<dyn Controller>> {
         let model = &ctx.scenario.kube;
         let mut shoots = BTreeMap::new();
         for (key, spec) in (0..).zip(&model.shoots) {
@@ -157,97 +159,119 @@ impl Druid {
             shoots.insert(key.into(), shoot);
             // Who hosts it at the start is asked, and passes on what is another's.
             for (change, asked) in (0..).zip(&model.changes).filter(|(_, change)| begins && change.shoot == key) {
-                ctx.schedule(asked.at, KubeEvent::Tolerance(change));
+                ctx.schedule(asked.at, KubeEvent::Message(ctx.controller, change));
             }
         }
-        // Whoever is asked, the garden answers.
-        let cluster = ctx.cluster;
-        for (id, asked) in (0..).zip(&model.migrations).filter(|(_, asked)| model.seeds[asked.to.0 as usize].cluster == cluster) {
-            ctx.schedule(asked.at, KubeEvent::Migration(id, Stage::Requested));
-        }
+        Garden::seed_of_mut(ctx).shoots = shoots;
         let etcd = ctx.spec.workloads.iter().filter_map(|workload| match workload.role {
             Role::Etcd(cluster) => Some(cluster),
             _ => None,
         });
         let pairs = etcd.filter(|cluster| ctx.scenario.etcd[cluster.0 as usize].passive.is_some()).collect();
-        Self { shoots, pairs, host: None }
+        Some(Box::new(Self { pairs, host: None }))
+    }
+}
+
+impl Controller for Druid {
+    fn component(&self) -> Option<Component> {
+        Some(Component::Druid)
     }
 
-    /// It can act from now on, on this host, or can no longer: so long it checks its pairs, and switches.
-    /// (How: [`passive`](crate::etcd::passive).)
-    pub fn acts_from(&mut self, host: Option<HostId>, ctx: &mut ClusterCtx<'_>) {
-        if std::mem::replace(&mut self.host, host) != host {
-            ctx.fx.checked.extend(self.pairs.iter().map(|cluster| (*cluster, host)));
+    fn watch(&mut self, change: &Change, _state: &mut State, ctx: &mut ClusterCtx<'_>) {
+        for key in about(change).map(|about| Garden::seed_of(ctx).concerned(Some(about))).unwrap_or_default() {
+            ctx.enqueue(0, key);
         }
     }
 
-    /// The shoots there are.
-    pub fn shoots(&self) -> impl Iterator<Item = u32> {
-        self.shoots.keys().copied()
-    }
-
-    /// The shoots for which something may be to do that has to do with a component, or with none.
-    pub fn concerned(&self, about: Option<WorkloadId>) -> Vec<u32> {
-        let concerns = |shoot: &Shoot| match about {
-            _ if !shoot.is_busy() && !shoot.moves() => false,
-            Some(workload) => (if shoot.is_busy() { &shoot.workloads } else { &shoot.sets }).contains(&workload),
-            None => true,
-        };
-        self.shoots.iter().filter(|(_, shoot)| concerns(shoot)).map(|(key, _)| *key).collect()
-    }
-
-    /// The shoots that wait for etcd to reach a backup bucket.
-    pub fn uploads(&self) -> Vec<u32> {
-        let waits = |shoot: &Shoot| matches!(shoot.place, Residence::Leaves(_, SourceStep::Closed));
-        self.shoots.iter().filter(|(_, shoot)| waits(shoot)).map(|(key, _)| *key).collect()
-    }
-
-    /// A shoot is asked to survive more; which.
-    pub fn request(&mut self, change: u16, ctx: &mut ClusterCtx<'_>) -> u32 {
-        let key = ctx.scenario.kube.changes[change as usize].shoot.into();
-        self.shoots.get_mut(&key).expect("changes are of shoots that are here").asked(change, ctx);
-        key
-    }
-
-    /// A shoot moves to or from this seed; which.
-    pub fn migrate(&mut self, migration: u16, stage: Stage, ctx: &mut ClusterCtx<'_>) -> u32 {
-        let key = ctx.scenario.kube.migrations[migration as usize].shoot.into();
-        self.shoots.get_mut(&key).expect("a shoot moves where it has a place").migrate(migration, stage, ctx);
-        key
-    }
-
-    /// What druid does about a shoot; whether gardenlet is to go on.
-    pub fn reconcile(&mut self, key: u32, outages: &Outages, store: &mut Store, ctx: &mut ClusterCtx<'_>) -> bool {
-        let shoot = self.shoots.get_mut(&key).expect("who is told of a shoot has it");
-        if shoot.upgrade.is_some() {
-            return shoot.upgrade_etcd(store, ctx);
-        }
-        if shoot.moves() {
-            shoot.relocate(outages, store, ctx);
-        }
-        false
-    }
-
-    /// What gardenlet does about a shoot; whether druid is to go on.
-    pub fn follow(&mut self, key: u32, store: &mut Store, ctx: &mut ClusterCtx<'_>) -> bool {
-        let shoot = self.shoots.get_mut(&key).expect("who is told of a shoot has it");
-        let was_here = shoot.place == Residence::Here;
-        let mut before = None;
-        // What a step waits for may be there already.
-        while before.replace((shoot.place, shoot.upgrade.is_some())) != Some((shoot.place, shoot.upgrade.is_some())) {
-            match shoot.place {
-                // One thing after the other: what is under way is brought to its end before it leaves.
-                _ if shoot.upgrade.is_some() => shoot.follow(store, ctx),
-                Residence::Here | Residence::Elsewhere => {}
-                Residence::Leaves(migration, step) => shoot.leave(migration, step, store, ctx),
-                Residence::Arrives(step) => shoot.arrive(step, store, ctx),
+    fn reconcile(&mut self, _queue: u8, key: u32, state: &mut State, ctx: &mut ClusterCtx<'_>) {
+        let store = &mut state.store;
+        let is_grown = with_shoot(key, ctx, |shoot, ctx| {
+            if shoot.upgrade.is_some() {
+                return shoot.upgrade_etcd(store, ctx);
             }
+            if shoot.moves() {
+                shoot.relocate(store, ctx);
+            }
+            false
+        });
+        if is_grown {
+            ctx.notify::<Gardenlet>(0, key);
         }
-        shoot.place == Residence::Here && !was_here
+    }
+
+    fn list(&self, _state: &State, ctx: &ClusterCtx<'_>) -> Vec<(u8, u32)> {
+        Garden::seed_of(ctx).shoots.keys().map(|key| (0, *key)).collect()
+    }
+
+    /// A shoot is asked to survive more: a place in [`KubeModel::changes`](crate::kube::spec::KubeModel::changes).
+    fn message(&mut self, change: u32, _state: &mut State, ctx: &mut ClusterCtx<'_>) {
+        let key = ctx.scenario.kube.changes[change as usize].shoot.into();
+        with_shoot(key, ctx, |shoot, ctx| shoot.asked(change as u16, ctx));
+        ctx.enqueue(0, key);
+    }
+
+    /// While it can act, on this host, it checks its pairs, and switches. (How: [`passive`](crate::etcd::passive).)
+    fn arm(&mut self, _is_active: bool, state: &State, ctx: &mut ClusterCtx<'_>) {
+        let host = state.leaders[Component::Druid as usize];
+        if std::mem::replace(&mut self.host, host) != host {
+            Garden::of_mut(ctx).effects.checked.extend(self.pairs.iter().map(|cluster| (*cluster, host)));
+        }
+    }
+
+    fn describe_work(&self, _queue: u8) -> &'static str {
+        "etcd-druid looks after the etcd clusters of a shoot"
+    }
+
+    fn describe_message(&self, _message: u32) -> &'static str {
+        "a shoot is asked to survive more"
+    }
+
+    fn boxed(&self) -> Box<dyn Controller> {
+        Box::new(self.clone())
+    }
+}
+
+/// The component that a change is about, where that may matter to the control planes of shoots.
+pub(super) const fn about(change: &Change) -> Option<WorkloadId> {
+    match *change {
+        Change::Removed(_, name, _) | Change::Unclaimed(name) => Some(name.workload),
+        Change::Readiness(workload) | Change::Members(workload) => Some(workload),
+        _ => None,
     }
 }
 
 impl Shoot {
+    /// Whether something may be to do for it that has to do with a component, or with none.
+    pub(super) fn is_concerned(&self, about: Option<WorkloadId>) -> bool {
+        match about {
+            _ if !self.is_busy() && !self.moves() => false,
+            Some(workload) => (if self.is_busy() { &self.workloads } else { &self.sets }).contains(&workload),
+            None => true,
+        }
+    }
+
+    /// Whether it waits for etcd to reach a backup bucket.
+    pub(super) fn waits_for_bucket(&self) -> bool {
+        matches!(self.place, Residence::Leaves(_, SourceStep::Closed))
+    }
+
+    /// What gardenlet does about it; whether druid is to go on.
+    pub(super) fn follow_all(&mut self, store: &mut Store, ctx: &mut ClusterCtx<'_>) -> bool {
+        let was_here = self.place == Residence::Here;
+        let mut before = None;
+        // What a step waits for may be there already.
+        while before.replace((self.place, self.upgrade.is_some())) != Some((self.place, self.upgrade.is_some())) {
+            match self.place {
+                // One thing after the other: what is under way is brought to its end before it leaves.
+                _ if self.upgrade.is_some() => self.follow(store, ctx),
+                Residence::Here | Residence::Elsewhere => {}
+                Residence::Leaves(migration, step) => self.leave(migration, step, store, ctx),
+                Residence::Arrives(step) => self.arrive(step, store, ctx),
+            }
+        }
+        self.place == Residence::Here && !was_here
+    }
+
     /// Its members of etcd leave a zone that has an outage.
     fn moves(&self) -> bool {
         self.place == Residence::Here && self.recovery == Recovery::Move && self.tolerance == FailureTolerance::Zone
@@ -277,13 +301,14 @@ impl Shoot {
     fn pods(set: WorkloadId, store: &Store, ctx: &ClusterCtx<'_>) -> Vec<Seen> {
         let workload = &ctx.spec.workloads[set.0 as usize];
         let Role::Etcd(cluster) = workload.role else { unreachable!("a set is etcd's") };
-        let (spec, now) = (&ctx.scenario.etcd[cluster.0 as usize], &ctx.etcd[cluster.0 as usize]);
+        let spec = &ctx.scenario.etcd[cluster.0 as usize];
         let see = |ordinal: u32| {
             let name = PodName { workload: set, tag: PodTag::Ordinal(ordinal) };
             let claim = store.claim(name).filter(|claim| !claim.deleted);
             let stays = claim.is_some() && store.named(name).is_some_and(|pod| !pod.terminating);
-            let votes =
-                workload.member(spec, ordinal, store.volumes_before(name)).is_some_and(|member| now.serves_as_voter(member));
+            let votes = workload
+                .member(spec, ordinal, store.volumes_before(name))
+                .is_some_and(|member| ctx.storage.serves_as_voter(MemberId { cluster, index: member }));
             Seen { name, ordinal, home: claim.map(|claim| claim.home), settled: stays && votes }
         };
         (0..store.desired(set)).map(see).collect()

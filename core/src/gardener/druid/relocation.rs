@@ -11,10 +11,10 @@
 //! granted; in Kubernetes they would keep theirs, which repels the newcomer, until they are made anew).
 
 use super::{DruidFact, Seen, Shoot};
-use crate::gardener::outage::Outages;
+use crate::gardener::garden::Garden;
+use crate::gardener::record::{GardenerRecord, Report};
 use crate::ids::WorkloadId;
 use crate::kube::ctx::ClusterCtx;
-use crate::kube::record::KubeRecord;
 use crate::kube::rule::labels::Symbol;
 use crate::kube::spec::placement::Term;
 use crate::kube::spec::{Role, Workload};
@@ -25,13 +25,14 @@ const WEIGHT: u32 = 100;
 
 impl Shoot {
     /// Does what is to be done next.
-    pub(super) fn relocate(&mut self, outages: &Outages, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
+    pub(super) fn relocate(&mut self, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
+        let outages = Garden::seed_of(ctx).outages.clone();
         let sets: Vec<(WorkloadId, Vec<Seen>)> = self.sets.iter().map(|set| (*set, Self::pods(*set, store, ctx))).collect();
-        let is_out = |pod: &Seen| pod.home.is_some_and(|zone| outages.is_out(zone));
+        let is_out = |pod: &Seen| pod.home.is_some_and(|zone| outages.contains(&zone));
         for (set, pods) in &sets {
             if pods.iter().any(is_out) {
                 self.relax(*set, store, ctx);
-            } else if !outages.is_any_out() {
+            } else if outages.is_empty() {
                 self.require(*set, store, ctx);
             }
         }
@@ -42,12 +43,12 @@ impl Shoot {
             let mut others = others.map(|(_, (_, pods))| &pods[..]);
             let serve = |but: &Seen| pods.iter().all(|pod| pod.settled || pod.name == but.name);
             let leaves = pods.iter().find(|pod| is_out(pod) && serve(pod));
-            let returns = crowded(pods, store).filter(|pod| !outages.is_any_out() && serve(pod) && pod.settled);
+            let returns = crowded(pods, store).filter(|pod| outages.is_empty() && serve(pod) && pod.settled);
             let Some(pod) = leaves.or(returns) else { continue };
             if others.all(is_quiet) && self.has_another(*set, pod, store, ctx) {
                 let moves = leaves.is_some();
                 let fact = if moves { DruidFact::Moves(pod.ordinal) } else { DruidFact::Returns(pod.ordinal) };
-                ctx.record(KubeRecord::Druid(*set, fact));
+                ctx.report(GardenerRecord::Druid(*set, fact));
                 discard(pod, moves, store, ctx);
                 return;
             }
@@ -60,7 +61,7 @@ impl Shoot {
         let Role::Etcd(cluster) = workload.role else { unreachable!("a set is etcd's") };
         let next = workload.member(&ctx.scenario.etcd[cluster.0 as usize], pod.ordinal, store.volumes_before(pod.name) + 1);
         if next.is_none() && self.spent.insert(pod.name) {
-            ctx.record(KubeRecord::Druid(set, DruidFact::Spent(pod.ordinal)));
+            ctx.report(GardenerRecord::Druid(set, DruidFact::Spent(pod.ordinal)));
         }
         next.is_some()
     }
@@ -101,7 +102,7 @@ pub fn required(set: &Workload) -> Workload {
 }
 
 fn change(set: WorkloadId, fact: DruidFact, template: Workload, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
-    ctx.record(KubeRecord::Druid(set, fact));
+    ctx.report(GardenerRecord::Druid(set, fact));
     store.set_template(set, template);
 }
 

@@ -8,13 +8,13 @@
 use super::migration::Residence;
 use super::{DruidFact, Shoot, ToleranceFact};
 use crate::gardener::admission::admit;
+use crate::gardener::garden::Garden;
+use crate::gardener::record::{GardenerRecord, Report};
 use crate::kube::ctx::ClusterCtx;
 use crate::kube::event::KubeEvent;
-use crate::kube::record::KubeRecord;
 use crate::kube::spec::Kind;
 use crate::kube::spec::gardener::ToleranceChange;
 use crate::kube::store::Store;
-use crate::sim::event::Event;
 
 /// How far a change is.
 #[derive(Clone, Debug)]
@@ -40,10 +40,11 @@ enum Step {
 impl Shoot {
     /// It is asked for a change: of the seed it is bound to, which may be another by now; one thing after the other.
     pub(super) fn asked(&mut self, change: u16, ctx: &mut ClusterCtx<'_>) {
-        let seed = ctx.garden.shoot(self.key).seed.expect("it has a place");
+        let seed = Garden::of(ctx).shoot(self.key).seed.expect("it has a place");
         if seed != self.seed {
             let cluster = ctx.scenario.kube.seeds[usize::from(seed.0)].cluster;
-            ctx.fx.out.schedule.push((ctx.now, Event::Kube(cluster, KubeEvent::Tolerance(change))));
+            let message = KubeEvent::Message(ctx.controller, change.into());
+            ctx.out.schedule(ctx.now, (cluster, message));
         } else if self.place == Residence::Here {
             self.request(change, ctx);
         } else {
@@ -55,16 +56,16 @@ impl Shoot {
     pub(super) fn request(&mut self, change: u16, ctx: &mut ClusterCtx<'_>) {
         let ToleranceChange { shoot, to, .. } = ctx.scenario.kube.changes[change as usize];
         if let Err(denial) = admit(self.tolerance, to, self.multi_zonal) {
-            return ctx.record(KubeRecord::Tolerance(shoot, ToleranceFact::Denied(to, denial)));
+            return ctx.report(GardenerRecord::Tolerance(shoot, ToleranceFact::Denied(to, denial)));
         }
-        ctx.record(KubeRecord::Tolerance(shoot, ToleranceFact::Admitted(to)));
+        ctx.report(GardenerRecord::Tolerance(shoot, ToleranceFact::Admitted(to)));
         if self.tolerance != to {
             self.upgrade = Some(Upgrade { change, step: Step::Admitted });
         } else if self.upgrade.is_none() {
-            ctx.record(KubeRecord::Tolerance(shoot, ToleranceFact::Done(to)));
+            ctx.report(GardenerRecord::Tolerance(shoot, ToleranceFact::Done(to)));
         }
         self.tolerance = to;
-        ctx.garden.shoot_mut(shoot).tolerance = to;
+        Garden::of_mut(ctx).shoot_mut(shoot).tolerance = to;
     }
 
     /// What druid does about it; whether gardenlet is to go on.
@@ -75,14 +76,14 @@ impl Shoot {
         match step {
             Step::Admitted => {
                 for set in &self.sets {
-                    ctx.record(KubeRecord::Druid(*set, DruidFact::Restarts));
+                    ctx.report(GardenerRecord::Druid(*set, DruidFact::Restarts));
                     store.roll(*set, ctx);
                 }
                 *step = Step::Restarts;
             }
             Step::Restarts if serves => {
                 for (set, template) in wanted {
-                    ctx.record(KubeRecord::Druid(set, DruidFact::Grows(template.replicas)));
+                    ctx.report(GardenerRecord::Druid(set, DruidFact::Grows(template.replicas)));
                     store.set_template(set, template.clone());
                 }
                 *step = Step::Grows;
@@ -100,7 +101,7 @@ impl Shoot {
         let ToleranceChange { to, .. } = &ctx.scenario.kube.changes[*change as usize];
         match step {
             Step::Grown => {
-                ctx.record(KubeRecord::Tolerance(shoot, ToleranceFact::Follows(*to)));
+                ctx.report(GardenerRecord::Tolerance(shoot, ToleranceFact::Follows(*to)));
                 for (id, template) in form.filter(|(id, _)| !self.sets.contains(id)) {
                     // Where they may run is part of what pods are made with: those that are there are replaced.
                     let now = store.template(id, ctx.spec);
@@ -114,7 +115,7 @@ impl Shoot {
                 *step = Step::Follows;
             }
             Step::Follows if self.workloads.iter().all(|id| store.is_complete(*id) && !store.is_rolling(*id)) => {
-                ctx.record(KubeRecord::Tolerance(shoot, ToleranceFact::Done(*to)));
+                ctx.report(GardenerRecord::Tolerance(shoot, ToleranceFact::Done(*to)));
                 self.upgrade = None;
             }
             Step::Admitted | Step::Restarts | Step::Grows | Step::Follows => {}

@@ -4,8 +4,9 @@
 //! A zone that goes dark would otherwise cost all of its machines at once. As a machine that terminates counts twice and goes on
 //! counting while its deletion fails, a machine deployment gives up exactly one machine for as long as the cloud cannot delete it.
 
-use super::Phase;
+use crate::ids::MachineDeploymentId;
 use crate::kernel::time::Duration;
+use crate::kube::machine::{MachineTables, Phase};
 
 /// When a machine that may not be given up yet is looked at again (`machineutils.ShortRetry`).
 pub const SHORT_RETRY: Duration = Duration::from_secs(5);
@@ -20,6 +21,11 @@ pub struct Sibling {
     pub phase: Phase,
     /// It is kept on purpose and not in progress.
     pub preserved: bool,
+}
+
+/// The machines of a machine deployment, as meltdown protection sees them.
+pub fn siblings(deployment: MachineDeploymentId, machines: &MachineTables) -> Vec<Sibling> {
+    machines.of(deployment).map(|(_, machine)| Sibling { phase: machine.phase, preserved: false }).collect()
 }
 
 /// Replacements under way: machines neither running nor waiting to be judged, those terminating twice.

@@ -1,11 +1,11 @@
 //! Roll-outs of machines (`pkg/controller/deployment_rolling.go`): a new machine set grows and the old ones shrink, by the rule that
 //! Deployments have. A machine is available while it is [`Phase::Running`].
 
-use super::Phase;
-use super::machine_tables::{MachineSet, MachineTables};
 use crate::gardener::distribute::int_or_percent_over_zones;
 use crate::ids::MachineDeploymentId;
 use crate::kube::ctx::ClusterCtx;
+use crate::kube::machine::Phase;
+use crate::kube::machine::{MachineSet, MachineTables};
 use crate::kube::rule::rollout::{ReplicaSet, RollingUpdate};
 use crate::kube::spec::PoolShare;
 use crate::kube::store::Store;
@@ -26,10 +26,10 @@ pub fn sizes(deployment: MachineDeploymentId, tables: &MachineTables, ctx: &Clus
 }
 
 /// Pods are rather not to go to the nodes of old machines (`taintNodesBackingMachineSets`).
-pub fn repel(deployment: MachineDeploymentId, tables: &MachineTables, store: &mut Store) {
-    let Some((current, [_, ..])) = tables.sets(deployment).split_last() else { return };
-    let old = tables.of(deployment).filter(|(_, machine)| machine.name.template != current.template);
-    for node in old.filter_map(|(_, machine)| machine.node()) {
+pub fn repel(deployment: MachineDeploymentId, store: &mut Store) {
+    let Some((current, [_, ..])) = store.machines.sets(deployment).split_last() else { return };
+    let old = store.machines.of(deployment).filter(|(_, machine)| machine.name.template != current.template);
+    for node in old.filter_map(|(_, machine)| machine.node()).collect::<Vec<_>>() {
         store.repel(node);
     }
 }

@@ -135,6 +135,10 @@ impl KubeInvariants {
             Record::Etcd(EtcdRecord::MemberStarted(member)) => drop(self.running.insert(*member)),
             Record::Etcd(EtcdRecord::MemberStopped { member, .. }) => drop(self.running.remove(member)),
             Record::Kube(cluster, fact) => self.fact(at, *cluster, fact, found),
+            Record::Gardener(cluster, fact) => {
+                let Self { scenario, objects, .. } = self;
+                objects[cluster.0 as usize].templates.record(fact, *cluster, scenario);
+            }
             _ => {}
         }
     }
@@ -154,7 +158,6 @@ impl KubeInvariants {
         check(&mut properties.constraints, fact, &view, found);
         let spec = &scenario.kube.clusters[cluster.0 as usize];
         objects[cluster.0 as usize].record(fact, spec);
-        objects[cluster.0 as usize].templates.record(fact, cluster, scenario);
     }
 }
 

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use smallvec::SmallVec;
 
 use super::templates::Templates;
-use crate::gardener::machine::Phase;
 use crate::ids::{NodeKey, WorkloadId};
+use crate::kube::machine::Phase;
 use crate::kube::name::{MachineName, NodeName, PodName, PodTag};
 use crate::kube::record::{KubeRecord, Loss, MachineFact, NodeFact, PodFact, Ready};
 use crate::kube::rule::labels::{Labels, Symbol};

@@ -3,7 +3,7 @@
 //! given up only while all others of its deployment run or are unknown too.
 
 use super::{Property, View};
-use crate::gardener::machine::Phase;
+use crate::kube::machine::Phase;
 use crate::kube::name::{MachineName, NodeName};
 use crate::kube::record::{KubeRecord, MachineFact};
 

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use crate::gardener::druid::{DruidFact, MigrationFact, ToleranceFact, relaxed, required};
+use crate::gardener::record::GardenerRecord;
 use crate::ids::{KubeClusterId, WorkloadId};
-use crate::kube::record::KubeRecord;
 use crate::kube::spec::gardener::FailureTolerance;
 use crate::kube::spec::{KubeClusterSpec, Workload};
 use crate::scenario::Scenario;
@@ -24,15 +24,15 @@ impl Templates {
     }
 
     /// Takes a fact in.
-    pub(super) fn record(&mut self, fact: &KubeRecord, cluster: KubeClusterId, scenario: &Scenario) {
+    pub(super) fn record(&mut self, fact: &GardenerRecord, cluster: KubeClusterId, scenario: &Scenario) {
         let spec = &scenario.kube.clusters[cluster.0 as usize];
         match *fact {
-            KubeRecord::Druid(set, DruidFact::Relaxed) => drop(self.changed.insert(set, relaxed(self.get(set, spec)))),
-            KubeRecord::Druid(set, DruidFact::Required) => drop(self.changed.insert(set, required(self.get(set, spec)))),
-            KubeRecord::Tolerance(shoot, ToleranceFact::Admitted(to)) => drop(self.admitted.insert(shoot, to)),
-            KubeRecord::Druid(set, DruidFact::Grows(_)) => self.change(cluster, scenario, |_, id| id == set),
-            KubeRecord::Tolerance(shoot, ToleranceFact::Follows(_)) => self.change(cluster, scenario, |of, _| of == shoot),
-            KubeRecord::Migration(shoot, MigrationFact::Restores(tolerance)) => {
+            GardenerRecord::Druid(set, DruidFact::Relaxed) => drop(self.changed.insert(set, relaxed(self.get(set, spec)))),
+            GardenerRecord::Druid(set, DruidFact::Required) => drop(self.changed.insert(set, required(self.get(set, spec)))),
+            GardenerRecord::Tolerance(shoot, ToleranceFact::Admitted(to)) => drop(self.admitted.insert(shoot, to)),
+            GardenerRecord::Druid(set, DruidFact::Grows(_)) => self.change(cluster, scenario, |_, id| id == set),
+            GardenerRecord::Tolerance(shoot, ToleranceFact::Follows(_)) => self.change(cluster, scenario, |of, _| of == shoot),
+            GardenerRecord::Migration(shoot, MigrationFact::Restores(tolerance)) => {
                 self.admitted.insert(shoot, tolerance);
                 self.change(cluster, scenario, |of, _| of == shoot);
             }

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::gardener::machine::Phase;
 use crate::ids::{KubeClusterId, MachineDeploymentId, NodeId, NodeKey, WorkloadId, ZoneId};
 use crate::invariant::Invariants;
 use crate::kernel::time::{Duration, Time};
+use crate::kube::machine::Phase;
 use crate::kube::name::{MachineName, NodeName, PodName, PodTag};
 use crate::kube::record::KubeRecord::{self, ControllerActive, Lease, Machine, Node, Pod};
 use crate::kube::record::PodFact::{

@@ -7,13 +7,16 @@
 //!
 //! What is attached where is read from the nodes' statuses anew by whoever leads.
 
+use crate::kube::controller::{Controller, Due, State};
+use crate::kube::spec::{Component, KubeClusterSpec};
+use crate::kube::store::Change;
+use crate::scenario::Scenario;
 use std::collections::BTreeMap;
 
 use crate::ids::{NodeKey, WorkloadId};
 use crate::kernel::time::{Duration, Time};
 use crate::kube::claim::Attachment;
 use crate::kube::ctx::ClusterCtx;
-use crate::kube::event::KubeEvent;
 use crate::kube::name::{PodName, PodTag};
 use crate::kube::record::Ready;
 use crate::kube::store::Store;
@@ -43,8 +46,8 @@ impl Wait {
 }
 
 impl Volumes {
-    /// Hears of the pods and volumes of a workload, or of their nodes.
-    pub fn reconcile(&mut self, workload: WorkloadId, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
+    /// The pods or volumes of a workload have changed, or their nodes.
+    fn sync(&mut self, workload: WorkloadId, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
         for name in store.claims_of(workload) {
             self.reconcile_claim(name, store, ctx);
         }
@@ -109,16 +112,12 @@ impl Volumes {
         let PodTag::Ordinal(ordinal) = name.tag else { unreachable!("only pods of StatefulSets claim volumes: {name:?}") };
         self.generation += 1;
         self.of.entry(name).or_insert(Wait::NONE).generation = self.generation;
-        ctx.schedule(ctx.now + takes, KubeEvent::Volume(name.workload, ordinal, self.generation));
-    }
-
-    /// A volume is gone.
-    pub fn forget(&mut self, name: PodName) {
-        self.of.remove(&name);
+        let key = (name.workload.0, ordinal);
+        ctx.timer(ctx.now + takes, Due { key, generation: self.generation });
     }
 
     /// What was begun is done, or waited for long enough. The node that has lost a volume it may still use.
-    pub fn due(&mut self, name: PodName, generation: u32, store: &mut Store, ctx: &mut ClusterCtx<'_>) -> Option<NodeKey> {
+    fn done(&mut self, name: PodName, generation: u32, store: &mut Store, ctx: &mut ClusterCtx<'_>) -> Option<NodeKey> {
         self.of.get(&name).filter(|wait| wait.generation == generation)?;
         let attachment = store.claim(name)?.attachment;
         let mut lost = None;
@@ -135,5 +134,69 @@ impl Volumes {
         }
         self.reconcile_claim(name, store, ctx);
         lost
+    }
+}
+
+impl Volumes {
+    /// Every cluster has it.
+    pub fn factory(_state: &State, _ctx: &mut ClusterCtx<'_>) -> Option<Box<dyn Controller>> {
+        Some(Box::<Self>::default())
+    }
+}
+
+/// Key of its work queue: a workload. Key of its timers: a workload, and the ordinal of a pod.
+impl Controller for Volumes {
+    fn component(&self) -> Option<Component> {
+        Some(Component::ControllerManager)
+    }
+
+    fn watch(&mut self, change: &Change, state: &mut State, ctx: &mut ClusterCtx<'_>) {
+        match *change {
+            Change::Removed(_, name, _) if ctx.spec.workloads[name.workload.0 as usize].volume.is_some() => {
+                ctx.enqueue(0, name.workload.0);
+            }
+            Change::Volume(name) => ctx.enqueue(0, name.workload.0),
+            Change::Unclaimed(name) => drop(self.of.remove(&name)),
+            Change::Condition(node) | Change::Unregistered(node) => {
+                for name in state.store.mounted_on(node) {
+                    ctx.enqueue(0, name.workload.0);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn reconcile(&mut self, _queue: u8, key: u32, state: &mut State, ctx: &mut ClusterCtx<'_>) {
+        self.sync(WorkloadId(key), &mut state.store, ctx);
+    }
+
+    fn list(&self, _state: &State, ctx: &ClusterCtx<'_>) -> Vec<(u8, u32)> {
+        let workloads = (0..).zip(&ctx.spec.workloads);
+        workloads.filter(|(_, workload)| workload.volume.is_some()).map(|(id, _)| (0, id)).collect()
+    }
+
+    fn due(&mut self, due: Due, state: &mut State, ctx: &mut ClusterCtx<'_>) {
+        let name = PodName { workload: WorkloadId(due.key.0), tag: PodTag::Ordinal(due.key.1) };
+        let lost = self.done(name, due.generation, &mut state.store, ctx);
+        if let Some(kubelet) = lost.and_then(|node| state.kubelets.get_mut(&node)) {
+            kubelet.volume_detached(name, &mut state.store, ctx);
+        }
+    }
+
+    fn defers(&self) -> bool {
+        true
+    }
+
+    fn describe_work(&self, _queue: u8) -> &'static str {
+        "the attach/detach controller is notified of nodes and pods"
+    }
+
+    fn describe_due(&self, due: &Due, spec: &KubeClusterSpec, _scenario: &Scenario) -> String {
+        let name = PodName { workload: WorkloadId(due.key.0), tag: PodTag::Ordinal(due.key.1) };
+        format!("{}'s volume is attached, or detached", name.text(spec))
+    }
+
+    fn boxed(&self) -> Box<dyn Controller> {
+        Box::new(self.clone())
     }
 }

@@ -2,6 +2,8 @@
 //!
 //! Its pods have one node to go to and displace what is in their way there (`system-node-critical`): they are bound as they are made.
 
+use crate::kube::controller::{Controller, State};
+use crate::kube::store::Change;
 use std::borrow::Cow;
 
 use crate::ids::{NodeKey, PodId, WorkloadId};
@@ -10,7 +12,7 @@ use crate::kube::ctx::ClusterCtx;
 use crate::kube::name::{PodName, PodTag, draw_suffix};
 use crate::kube::rule::labels::Symbol;
 use crate::kube::rule::taints::{Effect, Match, Toleration, forbidding};
-use crate::kube::spec::{Kind, Workload};
+use crate::kube::spec::{Component, Kind, Workload};
 use crate::kube::store::{Node, Store};
 
 /// What the controller has its pods tolerate for ever (`AddOrUpdateDaemonPodTolerations`, of those taints that nodes have here).
@@ -37,12 +39,12 @@ pub struct DaemonSets {
 
 impl DaemonSets {
     /// No pod was made yet.
-    pub fn new(workloads: usize) -> Self {
+    fn new(workloads: usize) -> Self {
         Self { names: vec![0; workloads] }
     }
 
     /// Makes the pods that are missing and ends those whose node suits them no more (`podsShouldBeOnNode`).
-    pub fn reconcile(&mut self, id: WorkloadId, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
+    fn sync(&mut self, id: WorkloadId, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
         let workload = &ctx.spec.workloads[id.0 as usize];
         let tolerations = tolerations(workload);
         let here = |key: NodeKey| store.pods_of(id).filter(move |(_, pod)| pod.node == Some(key));
@@ -81,5 +83,54 @@ impl DaemonSets {
                 return name;
             }
         }
+    }
+}
+
+impl DaemonSets {
+    /// Every cluster has it.
+    pub fn factory(_state: &State, ctx: &mut ClusterCtx<'_>) -> Option<Box<dyn Controller>> {
+        Some(Box::new(Self::new(ctx.spec.workloads.len())))
+    }
+}
+
+/// Key of its work queue: a workload.
+impl Controller for DaemonSets {
+    fn component(&self) -> Option<Component> {
+        Some(Component::ControllerManager)
+    }
+
+    fn watch(&mut self, change: &Change, state: &mut State, ctx: &mut ClusterCtx<'_>) {
+        let kind = |id: WorkloadId| ctx.spec.workloads[id.0 as usize].kind;
+        let concerned = match *change {
+            Change::Terminating(_, id, _) | Change::Desired(id) | Change::Template(id) => Some(id),
+            Change::Removed(_, name, _) => Some(name.workload),
+            Change::Readiness(id) if kind(id) == Kind::StatefulSet { parallel: false } || state.store.is_rolling(id) => Some(id),
+            _ => None,
+        };
+        if let Some(id) = concerned.filter(|id| matches!(kind(*id), Kind::DaemonSet)) {
+            ctx.enqueue(0, id.0);
+        }
+        if matches!(change, Change::Taints(_) | Change::Registered(_)) {
+            for (_, id) in self.list(state, ctx) {
+                ctx.enqueue(0, id);
+            }
+        }
+    }
+
+    fn reconcile(&mut self, _queue: u8, key: u32, state: &mut State, ctx: &mut ClusterCtx<'_>) {
+        self.sync(WorkloadId(key), &mut state.store, ctx);
+    }
+
+    fn list(&self, _state: &State, ctx: &ClusterCtx<'_>) -> Vec<(u8, u32)> {
+        let workloads = (0..).zip(&ctx.spec.workloads);
+        workloads.filter(|(_, workload)| matches!(workload.kind, Kind::DaemonSet)).map(|(id, _)| (0, id)).collect()
+    }
+
+    fn describe_work(&self, _queue: u8) -> &'static str {
+        "the DaemonSet controller is notified of nodes and pods"
+    }
+
+    fn boxed(&self) -> Box<dyn Controller> {
+        Box::new(self.clone())
     }
 }

@@ -4,10 +4,13 @@
 //! pod is terminating from then on, so that no list of disrupted pods, which are forgotten after 2 min, is needed.)
 
 use crate::ids::{PodId, WorkloadId};
+use crate::kube::controller::{Controller, State};
 use crate::kube::ctx::ClusterCtx;
 use crate::kube::record::{KubeRecord, PodFact};
 use crate::kube::rule::budget::{Eviction, Health, Status, UnhealthyPods, may_evict};
+use crate::kube::spec::Component;
 use crate::kube::spec::int_or_percent::IntOrPercent;
+use crate::kube::store::Change;
 use crate::kube::store::{Pod, Store};
 
 /// An eviction was refused: to be tried again later.
@@ -22,8 +25,12 @@ fn health(pod: &Pod) -> Health {
     }
 }
 
-/// Hears of the pods of a workload.
-pub fn reconcile(id: WorkloadId, store: &mut Store, ctx: &ClusterCtx<'_>) {
+/// The controller.
+#[derive(Clone, Debug)]
+pub struct Budgets;
+
+/// Brings the budget of a workload up to date.
+fn sync(id: WorkloadId, store: &mut Store, ctx: &ClusterCtx<'_>) {
     if let Some(max_unavailable) = store.template(id, ctx.spec).max_unavailable {
         let healthy = store.pods_of(id).filter(|(_, pod)| health(pod) == Health::Ready).count();
         store.set_budget(id, Status::new(IntOrPercent::Int(max_unavailable), store.desired(id), healthy as u32));
@@ -50,4 +57,46 @@ pub fn evict(id: PodId, store: &mut Store, ctx: &mut ClusterCtx<'_>) -> Result<(
     }
     store.terminate(id, ctx);
     Ok(())
+}
+
+impl Budgets {
+    /// Every cluster has it.
+    pub fn factory(_state: &State, _ctx: &mut ClusterCtx<'_>) -> Option<Box<dyn Controller>> {
+        Some(Box::new(Self))
+    }
+}
+
+/// Key of its work queue: a workload.
+impl Controller for Budgets {
+    fn component(&self) -> Option<Component> {
+        Some(Component::ControllerManager)
+    }
+
+    fn watch(&mut self, change: &Change, state: &mut State, ctx: &mut ClusterCtx<'_>) {
+        let concerned = match *change {
+            Change::Terminating(_, id, _) | Change::Desired(id) | Change::Template(id) | Change::Readiness(id) => id,
+            Change::Removed(_, name, _) => name.workload,
+            _ => return,
+        };
+        if state.store.template(concerned, ctx.spec).max_unavailable.is_some() {
+            ctx.enqueue(0, concerned.0);
+        }
+    }
+
+    fn reconcile(&mut self, _queue: u8, key: u32, state: &mut State, ctx: &mut ClusterCtx<'_>) {
+        sync(WorkloadId(key), &mut state.store, ctx);
+    }
+
+    fn list(&self, state: &State, ctx: &ClusterCtx<'_>) -> Vec<(u8, u32)> {
+        let has = |id: &u32| state.store.template(WorkloadId(*id), ctx.spec).max_unavailable.is_some();
+        (0..ctx.spec.workloads.len() as u32).filter(has).map(|id| (0, id)).collect()
+    }
+
+    fn describe_work(&self, _queue: u8) -> &'static str {
+        "the disruption controller is notified of pods"
+    }
+
+    fn boxed(&self) -> Box<dyn Controller> {
+        Box::new(self.clone())
+    }
 }

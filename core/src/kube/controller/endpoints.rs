@@ -3,14 +3,25 @@
 //! here a moment later is left out.)
 
 use crate::ids::{MemberId, WorkloadId};
+use crate::kube::controller::hints::Hints;
+use crate::kube::controller::{Controller, State};
 use crate::kube::ctx::ClusterCtx;
+use crate::kube::ctx::ContainerEvent;
 use crate::kube::name::PodTag;
 use crate::kube::spec::Role;
+use crate::kube::spec::{Component, KubeClusterSpec, Workload};
+use crate::kube::store::Change;
 use crate::kube::store::Store;
-use crate::sim::event::ContainerEvent;
 
-/// Hears of the pods of an etcd cluster.
-pub fn reconcile(id: WorkloadId, store: &Store, ctx: &mut ClusterCtx<'_>) {
+/// The controller, with its topology hints.
+#[derive(Clone, Debug, Default)]
+pub struct Endpoints {
+    /// Topology hints of Services.
+    pub hints: Hints,
+}
+
+/// Lists the members of an etcd cluster whose pods are ready.
+fn sync(id: WorkloadId, store: &Store, ctx: &mut ClusterCtx<'_>) {
     let workload = &ctx.spec.workloads[id.0 as usize];
     let Role::Etcd(cluster) = workload.role else { return };
     let spec = &ctx.scenario.etcd[cluster.0 as usize];
@@ -22,10 +33,71 @@ pub fn reconcile(id: WorkloadId, store: &Store, ctx: &mut ClusterCtx<'_>) {
             workload.member(spec, ordinal, store.volumes_before(pod.name))
         })
         .collect();
-    let members = (0..).zip(&ctx.etcd[cluster.0 as usize].members).map(|(index, member)| (index, member.listed));
+    let members = (0..ctx.storage.members(cluster)).map(|index| (index, ctx.storage.is_listed(MemberId { cluster, index })));
     // Those of another seed's pods are another Service's.
     let members = members.filter(|(index, _)| workload.may_be(spec, *index));
     let stale = members.map(|(index, listed)| (index, listed, serving.contains(&index))).filter(|(_, was, is)| was != is);
     let container_events = stale.map(|(index, _, listed)| ContainerEvent::List { member: MemberId { cluster, index }, listed });
     ctx.fx.container_events.extend(container_events);
+}
+
+/// Whether the endpoints of a workload matter: to those who dial etcd, or to topology hints.
+fn has_endpoints(workload: &Workload, cluster: &KubeClusterSpec) -> bool {
+    matches!(workload.role, Role::Etcd(_)) || cluster.routing.hints && matches!(workload.role, Role::ApiServer(_))
+}
+
+impl Endpoints {
+    /// Every cluster has it.
+    pub fn factory(_state: &State, _ctx: &mut ClusterCtx<'_>) -> Option<Box<dyn Controller>> {
+        Some(Box::<Self>::default())
+    }
+}
+
+/// Keys of its work queues: 0 a workload with endpoints; 1 zero: the CPUs of nodes are shared out over zones again.
+impl Controller for Endpoints {
+    fn component(&self) -> Option<Component> {
+        Some(Component::ControllerManager)
+    }
+
+    fn watch(&mut self, change: &Change, _state: &mut State, ctx: &mut ClusterCtx<'_>) {
+        let concerned = match *change {
+            Change::Terminating(_, id, _) | Change::Readiness(id) => id,
+            Change::Removed(_, name, _) => name.workload,
+            Change::Condition(_) | Change::Registered(_) | Change::Unregistered(_) if ctx.spec.routing.hints => {
+                return ctx.enqueue(1, 0);
+            }
+            _ => return,
+        };
+        if has_endpoints(&ctx.spec.workloads[concerned.0 as usize], ctx.spec) {
+            ctx.enqueue(0, concerned.0);
+        }
+    }
+
+    fn reconcile(&mut self, queue: u8, key: u32, state: &mut State, ctx: &mut ClusterCtx<'_>) {
+        if queue == 0 {
+            sync(WorkloadId(key), &state.store, ctx);
+            self.hints.sync(WorkloadId(key), &state.store, ctx);
+        } else {
+            for service in self.hints.nodes_changed(&state.store) {
+                self.hints.sync(service, &state.store, ctx);
+            }
+        }
+    }
+
+    fn list(&self, _state: &State, ctx: &ClusterCtx<'_>) -> Vec<(u8, u32)> {
+        let workloads = (0..).zip(&ctx.spec.workloads);
+        workloads.filter(|(_, workload)| has_endpoints(workload, ctx.spec)).map(|(id, _)| (0, id)).collect()
+    }
+
+    fn forget(&mut self, state: &mut State, _ctx: &mut ClusterCtx<'_>) {
+        self.hints.begin(&state.store);
+    }
+
+    fn describe_work(&self, queue: u8) -> &'static str {
+        if queue == 0 { "the endpoints controller is notified of pods" } else { "the endpoints controller is notified of nodes" }
+    }
+
+    fn boxed(&self) -> Box<dyn Controller> {
+        Box::new(self.clone())
+    }
 }

@@ -110,6 +110,6 @@ fn record(id: WorkloadId, slice: &Slice, store: &Store, ctx: &mut ClusterCtx<'_>
     }
     if changed {
         // Who finds no member to dial may find one now.
-        ctx.fx.etcd.service_changed.push(cluster);
+        ctx.fx.hinted.push(cluster);
     }
 }

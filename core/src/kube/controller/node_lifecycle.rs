@@ -11,25 +11,28 @@
 //! A leader that takes over has seen nothing yet: its first look, at once, counts as the newest sign of every node; it takes `NoExecute`
 //! taints away (`markNodeAsReachable` for nodes that are new to it) and queues those nodes anew.
 //!
-//! A period in which nothing can change is not an event: [`Lifecycle::arm`] finds the first that can. A lease counts from the look that
+//! A period in which nothing can change is not an event: `arm_checks` finds the first that can. A lease counts from the look that
 //! saw it, so a node is unknown at the first look at least the grace period after that one. (The source asks for more than the grace
 //! period, but its looks slide by the time each takes, so that equal times pass.)
 
+use crate::kube::controller::{Controller, Due, State};
+use crate::kube::spec::{Component, KubeClusterSpec};
+use crate::kube::store::Change;
+use crate::scenario::Scenario;
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::ids::{NodeKey, ZoneId};
 use crate::kernel::periodic::Periodic;
+use crate::kernel::periodic::Stepping;
 use crate::kernel::rng::Purpose;
 use crate::kernel::time::Time;
 use crate::kube::controller::limiter::RateLimiter;
 use crate::kube::ctx::ClusterCtx;
-use crate::kube::event::KubeEvent;
 use crate::kube::kubelet::Kubelet;
 use crate::kube::record::{KubeRecord, Ready};
 use crate::kube::rule::taints::Effect;
 use crate::kube::rule::zone_state::{ZoneState, eviction_rate, zone_state};
 use crate::kube::store::Store;
-use crate::sim::Stepping;
 
 /// What it remembers of a node.
 #[derive(Clone, Copy, Debug)]
@@ -94,31 +97,31 @@ impl Lifecycle {
     }
 
     /// A node has joined: it counts as healthy from now on.
-    pub fn add_node(&mut self, key: NodeKey, zone: ZoneId, ctx: &ClusterCtx<'_>) {
+    fn add_node(&mut self, key: NodeKey, zone: ZoneId, ctx: &ClusterCtx<'_>) {
         self.health.insert(key, Health { lease: Time::ZERO, probe: ctx.now });
         self.zones.entry(zone).or_insert_with(|| Zone::new(ZoneState::Normal, 0, ctx));
         self.nodes_changed();
     }
 
     /// A node is gone.
-    pub fn remove_node(&mut self, key: NodeKey) {
+    fn remove_node(&mut self, key: NodeKey) {
         self.health.remove(&key);
         self.zones.values_mut().for_each(|zone| zone.queue.retain(|queued| *queued != key));
         self.nodes_changed();
     }
 
     /// A node's condition or taints have changed.
-    pub fn nodes_changed(&mut self) {
+    fn nodes_changed(&mut self) {
         (self.nodes_changed, self.stale) = (true, true);
     }
 
     /// Kubelets came within reach or went out of it.
-    pub fn reach_changed(&mut self) {
+    fn reach_changed(&mut self) {
         self.stale = true;
     }
 
     /// Another process takes over: it knows nothing.
-    pub fn begin(&mut self, store: &mut Store, kubelets: &BTreeMap<NodeKey, Kubelet>, ctx: &mut ClusterCtx<'_>) {
+    fn begin(&mut self, store: &mut Store, kubelets: &BTreeMap<NodeKey, Kubelet>, ctx: &mut ClusterCtx<'_>) {
         self.health.clear();
         for zone in self.zones.values_mut() {
             *zone = Zone::new(zone.recorded, zone.generation + 1, ctx);
@@ -129,7 +132,7 @@ impl Lifecycle {
     }
 
     /// It can write again: tokens may have come meanwhile.
-    pub fn go_on(&mut self, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
+    fn go_on(&mut self, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
         (self.since, self.stale) = (ctx.now, true);
         let zones: Vec<ZoneId> = self.zones.keys().copied().collect();
         for id in zones {
@@ -139,7 +142,7 @@ impl Lifecycle {
     }
 
     /// Remembers what its looks have seen before now: it will not look for a while, or its news will be older or newer than so far.
-    pub fn catch_up(&mut self, kubelets: &BTreeMap<NodeKey, Kubelet>, ctx: &ClusterCtx<'_>) {
+    fn catch_up(&mut self, kubelets: &BTreeMap<NodeKey, Kubelet>, ctx: &ClusterCtx<'_>) {
         if self.since == ctx.now {
             return;
         }
@@ -155,7 +158,7 @@ impl Lifecycle {
     }
 
     /// Its look at all nodes.
-    pub fn check(&mut self, generation: u32, store: &mut Store, kubelets: &BTreeMap<NodeKey, Kubelet>, ctx: &mut ClusterCtx<'_>) {
+    fn check(&mut self, generation: u32, store: &mut Store, kubelets: &BTreeMap<NodeKey, Kubelet>, ctx: &mut ClusterCtx<'_>) {
         if generation == self.generation {
             self.check_all(store, kubelets, ctx);
         }
@@ -266,13 +269,13 @@ impl Lifecycle {
         if next != zone.armed {
             (zone.armed, zone.generation) = (next, zone.generation + 1);
             if let Some(next) = next {
-                ctx.schedule(next, KubeEvent::RateLimiter(id, zone.generation));
+                ctx.timer(next, Due { key: (1, u32::from(id.0)), generation: zone.generation });
             }
         }
     }
 
     /// A zone's limiter may have a token.
-    pub fn token(&mut self, id: ZoneId, generation: u32, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
+    fn token(&mut self, id: ZoneId, generation: u32, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
         let zone = self.zones.get_mut(&id).expect("every node's zone is known");
         if zone.generation != generation {
             return;
@@ -285,15 +288,15 @@ impl Lifecycle {
         }
     }
 
-    /// Hears of a node's condition: `NoSchedule` follows it at once.
-    pub fn reconcile(key: NodeKey, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
+    /// `NoSchedule` follows a node's condition at once.
+    fn follow_condition(key: NodeKey, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
         let Some(node) = store.get_node(key) else { return };
         let unreachable = node.ready == Ready::Unknown;
         store.set_unreachable(key, Effect::NoSchedule, unreachable, ctx);
     }
 
     /// Queues its next look, if it may act: the next of all, or the next at which something may change.
-    pub fn arm(&mut self, is_active: bool, store: &Store, kubelets: &BTreeMap<NodeKey, Kubelet>, ctx: &mut ClusterCtx<'_>) {
+    fn arm_checks(&mut self, is_active: bool, store: &Store, kubelets: &BTreeMap<NodeKey, Kubelet>, ctx: &mut ClusterCtx<'_>) {
         if !is_active {
             self.generation += u32::from(self.armed.take().is_some());
             return;
@@ -317,7 +320,7 @@ impl Lifecycle {
         if wanted != self.armed {
             (self.armed, self.generation) = (wanted, self.generation + 1);
             if let Some(at) = wanted {
-                ctx.schedule(at, KubeEvent::Monitor(self.generation));
+                ctx.timer(at, Due::at(self.generation));
             }
         }
     }
@@ -343,5 +346,79 @@ impl Zone {
     fn new(recorded: ZoneState, generation: u32, ctx: &ClusterCtx<'_>) -> Self {
         let limiter = RateLimiter::new(ctx.spec.timers.disruption.rate);
         Self { state: ZoneState::Normal, recorded, limiter, queue: VecDeque::new(), armed: None, generation }
+    }
+}
+
+impl Lifecycle {
+    /// Every cluster has it.
+    pub fn factory(state: &State, ctx: &mut ClusterCtx<'_>) -> Option<Box<dyn Controller>> {
+        Some(Box::new(Self::new(&state.store, ctx)))
+    }
+}
+
+/// Key of its work queue: a node. Timers: its look at all nodes; the limiter of a zone (key 1 and the zone).
+impl Controller for Lifecycle {
+    fn component(&self) -> Option<Component> {
+        Some(Component::ControllerManager)
+    }
+
+    fn watch(&mut self, change: &Change, state: &mut State, ctx: &mut ClusterCtx<'_>) {
+        match *change {
+            Change::Condition(node) => {
+                self.nodes_changed();
+                ctx.enqueue(0, node.0);
+            }
+            Change::Taints(_) => self.nodes_changed(),
+            Change::Registered(node) => self.add_node(node, state.store.node(node).zone, ctx),
+            Change::Unregistered(node) => self.remove_node(node),
+            Change::Access => self.reach_changed(),
+            _ => {}
+        }
+    }
+
+    fn reconcile(&mut self, _queue: u8, key: u32, state: &mut State, ctx: &mut ClusterCtx<'_>) {
+        Self::follow_condition(NodeKey(key), &mut state.store, ctx);
+    }
+
+    fn list(&self, state: &State, _ctx: &ClusterCtx<'_>) -> Vec<(u8, u32)> {
+        state.store.nodes().map(|(node, _)| (0, node.0)).collect()
+    }
+
+    fn forget(&mut self, state: &mut State, ctx: &mut ClusterCtx<'_>) {
+        self.begin(&mut state.store, &state.kubelets, ctx);
+    }
+
+    fn gate_changed(&mut self, is_open: bool, state: &mut State, ctx: &mut ClusterCtx<'_>) {
+        if is_open { self.go_on(&mut state.store, ctx) } else { self.catch_up(&state.kubelets, ctx) }
+    }
+
+    fn access_changes(&mut self, state: &State, ctx: &ClusterCtx<'_>) {
+        self.catch_up(&state.kubelets, ctx);
+    }
+
+    fn due(&mut self, due: Due, state: &mut State, ctx: &mut ClusterCtx<'_>) {
+        match due.key {
+            (0, _) => self.check(due.generation, &mut state.store, &state.kubelets, ctx),
+            (_, zone) => self.token(ZoneId(zone as u16), due.generation, &mut state.store, ctx),
+        }
+    }
+
+    fn arm(&mut self, is_active: bool, state: &State, ctx: &mut ClusterCtx<'_>) {
+        self.arm_checks(is_active, &state.store, &state.kubelets, ctx);
+    }
+
+    fn describe_work(&self, _queue: u8) -> &'static str {
+        "the node lifecycle controller is notified of nodes"
+    }
+
+    fn describe_due(&self, due: &Due, _spec: &KubeClusterSpec, scenario: &Scenario) -> String {
+        match due.key {
+            (0, _) => "the node lifecycle controller checks all nodes".to_owned(),
+            (_, zone) => format!("another node of {} may be evicted", scenario.zones[zone as usize].name),
+        }
+    }
+
+    fn boxed(&self) -> Box<dyn Controller> {
+        Box::new(self.clone())
     }
 }

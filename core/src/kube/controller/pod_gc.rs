@@ -1,15 +1,18 @@
 //! The pod garbage collector (`pkg/controller/podgc/gc_controller.go`): pods whose node is gone are removed, nobody else would.
 
+use crate::kube::controller::{Controller, Due, State};
+use crate::kube::spec::{Component, KubeClusterSpec};
+use crate::kube::store::Change;
+use crate::scenario::Scenario;
 use std::collections::BTreeMap;
 
 use crate::ids::NodeKey;
 use crate::kernel::periodic::Periodic;
+use crate::kernel::periodic::Stepping;
 use crate::kernel::rng::Purpose;
 use crate::kernel::time::Time;
 use crate::kube::ctx::ClusterCtx;
-use crate::kube::event::KubeEvent;
 use crate::kube::store::Store;
-use crate::sim::Stepping;
 
 /// The controller.
 #[derive(Clone, Debug)]
@@ -26,20 +29,15 @@ const PHASE: u32 = u32::MAX - 2;
 
 impl PodGarbageCollector {
     /// All nodes are there.
-    pub fn new(ctx: &mut ClusterCtx<'_>) -> Self {
+    fn new(ctx: &mut ClusterCtx<'_>) -> Self {
         let period = ctx.spec.timers.collect_period;
         let phase = ctx.draws(Purpose::Phase, PHASE).draw(0).below(period.as_nanos());
         let checks = Periodic::new(Time::from_nanos(phase), period);
         Self { checks, gone: BTreeMap::new(), armed: None, generation: 0 }
     }
 
-    /// A node is gone.
-    pub fn node_gone(&mut self, key: NodeKey, ctx: &ClusterCtx<'_>) {
-        self.gone.insert(key, (ctx.now, None));
-    }
-
     /// Its look: the pods of a node that it has missed for long enough (`quarantineTime`) go.
-    pub fn check(&mut self, generation: u32, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
+    fn check(&mut self, generation: u32, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
         if generation != self.generation {
             return;
         }
@@ -58,20 +56,55 @@ impl PodGarbageCollector {
         }
     }
 
-    /// Another process takes over: it has missed no node yet.
-    pub fn forget(&mut self, ctx: &ClusterCtx<'_>) {
-        self.gone.values_mut().for_each(|gone| *gone = (ctx.now, None));
-    }
-
     /// Queues its next look, if it may act.
-    pub fn arm(&mut self, is_active: bool, ctx: &mut ClusterCtx<'_>) {
+    fn arm_checks(&mut self, is_active: bool, ctx: &mut ClusterCtx<'_>) {
         let wanted = is_active && (ctx.stepping == Stepping::EveryEvent || !self.gone.is_empty());
         if wanted != self.armed.is_some() {
             let next = wanted.then(|| self.checks.after(ctx.now));
             (self.armed, self.generation) = (next, self.generation + 1);
             if let Some(at) = next {
-                ctx.schedule(at, KubeEvent::PodGc(self.generation));
+                ctx.timer(at, Due::at(self.generation));
             }
         }
+    }
+}
+
+impl PodGarbageCollector {
+    /// Every cluster has it.
+    pub fn factory(_state: &State, ctx: &mut ClusterCtx<'_>) -> Option<Box<dyn Controller>> {
+        Some(Box::new(Self::new(ctx)))
+    }
+}
+
+impl Controller for PodGarbageCollector {
+    fn component(&self) -> Option<Component> {
+        Some(Component::ControllerManager)
+    }
+
+    fn watch(&mut self, change: &Change, _state: &mut State, ctx: &mut ClusterCtx<'_>) {
+        if let Change::Unregistered(node) = *change {
+            self.gone.insert(node, (ctx.now, None));
+        }
+    }
+
+    /// It has missed no node yet.
+    fn forget(&mut self, _state: &mut State, ctx: &mut ClusterCtx<'_>) {
+        self.gone.values_mut().for_each(|gone| *gone = (ctx.now, None));
+    }
+
+    fn due(&mut self, due: Due, state: &mut State, ctx: &mut ClusterCtx<'_>) {
+        self.check(due.generation, &mut state.store, ctx);
+    }
+
+    fn arm(&mut self, is_active: bool, _state: &State, ctx: &mut ClusterCtx<'_>) {
+        self.arm_checks(is_active, ctx);
+    }
+
+    fn describe_due(&self, _due: &Due, _spec: &KubeClusterSpec, _scenario: &Scenario) -> String {
+        "the pod garbage collector looks for pods of nodes that are gone".to_owned()
+    }
+
+    fn boxed(&self) -> Box<dyn Controller> {
+        Box::new(self.clone())
     }
 }

@@ -43,6 +43,11 @@ pub const fn helps_nobody(change: &Change) -> bool {
             | Change::Readiness(_)
             | Change::Volume(_)
             | Change::Unclaimed(_)
+            | Change::Unschedulable(_)
+            | Change::MachineDeployment(_)
+            | Change::Members(_)
+            | Change::Network
+            | Change::Access
     )
 }
 

@@ -2,6 +2,8 @@
 //! are wanted. One that is terminating is none any more, so its replacement is made at once, wherever the old one still runs. (The two
 //! are one here: a write between them less. Where a roll-out is under way, another number of replicas is not shared out in proportion.)
 
+use crate::kube::controller::{Controller, State};
+use crate::kube::store::Change;
 use std::collections::BTreeMap;
 
 use crate::ids::{NodeKey, PodId, WorkloadId};
@@ -11,7 +13,7 @@ use crate::kube::ctx::ClusterCtx;
 use crate::kube::name::{PodName, PodTag, draw_suffix};
 use crate::kube::revision::{Revision, template};
 use crate::kube::rule::rollout::{Candidate, ReplicaSet, RollingUpdate};
-use crate::kube::spec::Rollout;
+use crate::kube::spec::{Component, Kind, Rollout};
 use crate::kube::store::{Pod, Store};
 
 /// The controller: names drawn so far, per workload.
@@ -22,12 +24,12 @@ pub struct ReplicaSets {
 
 impl ReplicaSets {
     /// No pod was made yet.
-    pub fn new(workloads: usize) -> Self {
+    fn new(workloads: usize) -> Self {
         Self { names: vec![0; workloads] }
     }
 
     /// Makes the pods that are missing, or ends those that are too many.
-    pub fn reconcile(&mut self, id: WorkloadId, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
+    fn sync(&mut self, id: WorkloadId, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
         let sizes = sizes(id, store, ctx);
         for (revision, size) in store.revisions(id).all().to_vec().into_iter().zip(&sizes) {
             self.reconcile_set(id, Revision { desired: *size, ..revision }, store, ctx);
@@ -101,4 +103,48 @@ fn by_rank(pods: &[(PodId, &Pod)], now: Time) -> Vec<PodId> {
     let mut ranked: Vec<_> = pods.iter().map(|(id, pod)| (candidate(pod).rank(), *id)).collect();
     ranked.sort_unstable();
     ranked.into_iter().map(|(_, id)| id).collect()
+}
+
+impl ReplicaSets {
+    /// Every cluster has it.
+    pub fn factory(_state: &State, ctx: &mut ClusterCtx<'_>) -> Option<Box<dyn Controller>> {
+        Some(Box::new(Self::new(ctx.spec.workloads.len())))
+    }
+}
+
+/// Key of its work queue: a workload.
+impl Controller for ReplicaSets {
+    fn component(&self) -> Option<Component> {
+        Some(Component::ControllerManager)
+    }
+
+    fn watch(&mut self, change: &Change, state: &mut State, ctx: &mut ClusterCtx<'_>) {
+        let kind = |id: WorkloadId| ctx.spec.workloads[id.0 as usize].kind;
+        let concerned = match *change {
+            Change::Terminating(_, id, _) | Change::Desired(id) | Change::Template(id) => Some(id),
+            Change::Removed(_, name, _) => Some(name.workload),
+            Change::Readiness(id) if kind(id) == Kind::StatefulSet { parallel: false } || state.store.is_rolling(id) => Some(id),
+            _ => None,
+        };
+        if let Some(id) = concerned.filter(|id| matches!(kind(*id), Kind::Deployment)) {
+            ctx.enqueue(0, id.0);
+        }
+    }
+
+    fn reconcile(&mut self, _queue: u8, key: u32, state: &mut State, ctx: &mut ClusterCtx<'_>) {
+        self.sync(WorkloadId(key), &mut state.store, ctx);
+    }
+
+    fn list(&self, _state: &State, ctx: &ClusterCtx<'_>) -> Vec<(u8, u32)> {
+        let workloads = (0..).zip(&ctx.spec.workloads);
+        workloads.filter(|(_, workload)| matches!(workload.kind, Kind::Deployment)).map(|(id, _)| (0, id)).collect()
+    }
+
+    fn describe_work(&self, _queue: u8) -> &'static str {
+        "the ReplicaSet controller is notified of pods"
+    }
+
+    fn boxed(&self) -> Box<dyn Controller> {
+        Box::new(self.clone())
+    }
 }

@@ -7,6 +7,9 @@
 //!             '-----------------------------'
 //! ```
 
+use crate::kube::controller::{Controller, Due, State};
+use crate::kube::spec::Component;
+use crate::scenario::Scenario;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::ids::{NodeKey, PodId};
@@ -15,7 +18,6 @@ use crate::kernel::time::{Duration, Time};
 use crate::kube::controller::placement::{Demand, place};
 use crate::kube::controller::queueing_hints::{Reasons, helps_nobody, may_help};
 use crate::kube::ctx::ClusterCtx;
-use crate::kube::event::KubeEvent;
 use crate::kube::spec::KubeClusterSpec;
 use crate::kube::store::{Change, Store};
 
@@ -49,13 +51,13 @@ pub struct Scheduler {
 
 impl Scheduler {
     /// Nothing to do yet.
-    pub fn new(workloads: usize) -> Self {
+    fn new(workloads: usize) -> Self {
         let (queue, waiting) = (BTreeSet::new(), BTreeMap::new());
         Self { queue, waiting, placed: vec![0; workloads], free: Time::ZERO, armed: None, generation: 0 }
     }
 
     /// Hears of a new pod at `at`.
-    pub fn add(&mut self, id: PodId, at: Time) {
+    fn add(&mut self, id: PodId, at: Time) {
         self.wait(id, Waiting { due: at, refusals: 0, refused: at, reasons: Reasons::default() });
     }
 
@@ -67,14 +69,14 @@ impl Scheduler {
     }
 
     /// A pod is gone: it waits no more.
-    pub fn forget(&mut self, id: PodId) {
+    fn remove(&mut self, id: PodId) {
         if let Some(waiting) = self.waiting.remove(&id) {
             self.queue.remove(&(waiting.due, id));
         }
     }
 
     /// Something has changed, of which it hears at `at`: refused pods that it may help are looked at again after their back-off.
-    pub fn activate(&mut self, change: &Change, at: Time, store: &Store, spec: &KubeClusterSpec) {
+    fn activate(&mut self, change: &Change, at: Time, store: &Store, spec: &KubeClusterSpec) {
         if helps_nobody(change) {
             return;
         }
@@ -93,19 +95,19 @@ impl Scheduler {
         }
     }
 
-    /// Looks at the next pod; whether it is refused for the first time.
-    pub fn schedule(&mut self, generation: u32, store: &mut Store, ctx: &mut ClusterCtx<'_>) -> bool {
+    /// Places the next pod, if a node suits it.
+    fn schedule(&mut self, generation: u32, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
         if generation != self.generation {
-            return false;
+            return;
         }
         self.armed = None;
         let (due, id) = self.queue.pop_first().expect("it is called when a pod is due");
         self.free = ctx.now + ctx.spec.timers.scheduling;
         debug_assert!(due <= ctx.now, "{id:?} is due at {due:?} only");
         let waiting = self.waiting.remove(&id).expect("what is queued waits");
-        let Err(reasons) = self.try_place(id, store, ctx) else { return false };
+        let Err(reasons) = self.try_place(id, store, ctx) else { return };
         self.wait(id, Waiting { due: ctx.now + PATIENCE, refusals: waiting.refusals + 1, refused: ctx.now, reasons });
-        store.mark_unschedulable(id, reasons.last(), ctx)
+        store.mark_unschedulable(id, reasons.last(), ctx);
     }
 
     /// Binds a pod to the best node.
@@ -132,7 +134,7 @@ impl Scheduler {
     }
 
     /// Another process takes over: it finds the pods that have no node, and knows of no refusal.
-    pub fn begin(&mut self, store: &Store, at: Time) {
+    fn begin(&mut self, store: &Store, at: Time) {
         self.queue.clear();
         self.waiting.clear();
         for id in store.pods().filter(|(_, pod)| pod.node.is_none()).map(|(id, _)| id) {
@@ -141,13 +143,65 @@ impl Scheduler {
     }
 
     /// Queues its next look, if it may act.
-    pub fn arm(&mut self, is_active: bool, ctx: &mut ClusterCtx<'_>) {
+    fn arm_queue(&mut self, is_active: bool, ctx: &mut ClusterCtx<'_>) {
         let next = self.queue.first().map(|(due, _)| (*due).max(self.free).max(ctx.now)).filter(|_| is_active);
         if next != self.armed {
             (self.armed, self.generation) = (next, self.generation + 1);
             if let Some(at) = next {
-                ctx.schedule(at, KubeEvent::Schedule(self.generation));
+                ctx.timer(at, Due::at(self.generation));
             }
         }
+    }
+}
+
+impl Scheduler {
+    /// Every cluster has it.
+    pub fn factory(_state: &State, ctx: &mut ClusterCtx<'_>) -> Option<Box<dyn Controller>> {
+        Some(Box::new(Self::new(ctx.spec.workloads.len())))
+    }
+
+    /// Places a pod that has been there for long, on its node or the best one; where none suits it waits.
+    pub fn place_warm(&mut self, id: PodId, state: &mut State, ctx: &mut ClusterCtx<'_>) {
+        let bound = state.store.pod(id).expect("it was just created").node;
+        match bound.map_or_else(|| self.try_place(id, &mut state.store, ctx), Ok) {
+            Ok(node) => state.start_warm(id, node, ctx),
+            Err(_) => self.add(id, ctx.now),
+        }
+    }
+}
+
+impl Controller for Scheduler {
+    fn component(&self) -> Option<Component> {
+        Some(Component::Scheduler)
+    }
+
+    fn watch(&mut self, change: &Change, state: &mut State, ctx: &mut ClusterCtx<'_>) {
+        let notified = ctx.now + ctx.latency;
+        self.activate(change, notified, &state.store, ctx.spec);
+        match *change {
+            Change::Created(pod) if state.store.pod(pod).is_some_and(|pod| pod.node.is_none()) => self.add(pod, notified),
+            Change::Removed(pod, ..) => self.remove(pod),
+            _ => {}
+        }
+    }
+
+    fn forget(&mut self, state: &mut State, ctx: &mut ClusterCtx<'_>) {
+        self.begin(&state.store, ctx.now + ctx.latency);
+    }
+
+    fn due(&mut self, due: Due, state: &mut State, ctx: &mut ClusterCtx<'_>) {
+        self.schedule(due.generation, &mut state.store, ctx);
+    }
+
+    fn arm(&mut self, is_active: bool, _state: &State, ctx: &mut ClusterCtx<'_>) {
+        self.arm_queue(is_active, ctx);
+    }
+
+    fn describe_due(&self, _due: &Due, _spec: &KubeClusterSpec, _scenario: &Scenario) -> String {
+        "the scheduler takes its next pod".to_owned()
+    }
+
+    fn boxed(&self) -> Box<dyn Controller> {
+        Box::new(self.clone())
     }
 }

@@ -2,14 +2,20 @@
 //! and be it on a node that is gone, there is no other.
 
 use crate::ids::{PodId, WorkloadId};
+use crate::kube::controller::{Controller, State};
 use crate::kube::ctx::ClusterCtx;
 use crate::kube::name::{PodName, PodTag};
-use crate::kube::spec::Kind;
+use crate::kube::spec::{Component, Kind};
+use crate::kube::store::Change;
 use crate::kube::store::Store;
+
+/// The controller.
+#[derive(Clone, Debug)]
+pub struct StatefulSets;
 
 /// Makes the pods that are missing and ends those that are too many. In order: one that is not ready, or ending, holds up the ones
 /// after it; and only when all that are wanted are ready do surplus ones go, from the top, one after the other. Then pods of older revisions.
-pub fn reconcile(workload: WorkloadId, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
+fn sync(workload: WorkloadId, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
     let parallel = ctx.spec.workloads[workload.0 as usize].kind == Kind::StatefulSet { parallel: true };
     let desired = store.desired(workload);
     for ordinal in 0..desired {
@@ -52,5 +58,49 @@ fn roll(workload: WorkloadId, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
         if pod.terminating || !pod.ready {
             return;
         }
+    }
+}
+
+impl StatefulSets {
+    /// Every cluster has it.
+    pub fn factory(_state: &State, _ctx: &mut ClusterCtx<'_>) -> Option<Box<dyn Controller>> {
+        Some(Box::new(Self))
+    }
+}
+
+/// Key of its work queue: a workload.
+impl Controller for StatefulSets {
+    fn component(&self) -> Option<Component> {
+        Some(Component::ControllerManager)
+    }
+
+    fn watch(&mut self, change: &Change, state: &mut State, ctx: &mut ClusterCtx<'_>) {
+        let kind = |id: WorkloadId| ctx.spec.workloads[id.0 as usize].kind;
+        let concerned = match *change {
+            Change::Terminating(_, id, _) | Change::Desired(id) | Change::Template(id) => Some(id),
+            Change::Removed(_, name, _) => Some(name.workload),
+            Change::Readiness(id) if kind(id) == Kind::StatefulSet { parallel: false } || state.store.is_rolling(id) => Some(id),
+            _ => None,
+        };
+        if let Some(id) = concerned.filter(|id| matches!(kind(*id), Kind::StatefulSet { .. })) {
+            ctx.enqueue(0, id.0);
+        }
+    }
+
+    fn reconcile(&mut self, _queue: u8, key: u32, state: &mut State, ctx: &mut ClusterCtx<'_>) {
+        sync(WorkloadId(key), &mut state.store, ctx);
+    }
+
+    fn list(&self, _state: &State, ctx: &ClusterCtx<'_>) -> Vec<(u8, u32)> {
+        let workloads = (0..).zip(&ctx.spec.workloads);
+        workloads.filter(|(_, workload)| matches!(workload.kind, Kind::StatefulSet { .. })).map(|(id, _)| (0, id)).collect()
+    }
+
+    fn describe_work(&self, _queue: u8) -> &'static str {
+        "the StatefulSet controller is notified of pods"
+    }
+
+    fn boxed(&self) -> Box<dyn Controller> {
+        Box::new(self.clone())
     }
 }

@@ -1,12 +1,15 @@
 //! The taint manager (`pkg/controller/tainteviction`): pods leave nodes whose `NoExecute` taints they do not tolerate, or no longer.
 
+use crate::kube::controller::{Controller, Due, State};
+use crate::kube::spec::{Component, KubeClusterSpec};
+use crate::kube::store::Change;
+use crate::scenario::Scenario;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::ids::{NodeKey, PodId};
 use crate::kernel::time::Time;
 use crate::kube::controller::daemon;
 use crate::kube::ctx::ClusterCtx;
-use crate::kube::event::KubeEvent;
 use crate::kube::rule::taints::{Stay, stay};
 use crate::kube::store::Store;
 
@@ -20,8 +23,8 @@ pub struct Evictions {
 }
 
 impl Evictions {
-    /// Hears of a node's taints or of a new pod on it. Who is impatient already stays so from when it began.
-    pub fn reconcile(&mut self, key: NodeKey, store: &Store, ctx: &ClusterCtx<'_>) {
+    /// A node has other taints or a new pod. A pod whose time runs already keeps its time.
+    fn follow_taints(&mut self, key: NodeKey, store: &Store, ctx: &ClusterCtx<'_>) {
         let Some(node) = store.get_node(key) else { return };
         for id in &node.pods {
             let pod = store.pod(*id).expect("a node's pods are there");
@@ -38,14 +41,14 @@ impl Evictions {
     }
 
     /// A pod need not leave any more, or is leaving already.
-    pub fn cancel(&mut self, id: PodId) {
+    fn cancel(&mut self, id: PodId) {
         if let Some(at) = self.of.remove(&id) {
             self.due.remove(&(at, id));
         }
     }
 
     /// Asks those to end whose time has come.
-    pub fn evict(&mut self, generation: u32, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
+    fn evict(&mut self, generation: u32, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
         if generation != self.generation {
             return;
         }
@@ -56,20 +59,69 @@ impl Evictions {
         }
     }
 
-    /// Another process takes over: it knows nothing.
-    pub fn forget(&mut self) {
-        self.due.clear();
-        self.of.clear();
-    }
-
-    /// Queues its next deed, if it may act.
-    pub fn arm(&mut self, is_active: bool, ctx: &mut ClusterCtx<'_>) {
+    /// Queues its next eviction, if it may act.
+    fn arm_evictions(&mut self, is_active: bool, ctx: &mut ClusterCtx<'_>) {
         let next = self.due.first().map(|(at, _)| (*at).max(ctx.now)).filter(|_| is_active);
         if next != self.armed {
             (self.armed, self.generation) = (next, self.generation + 1);
             if let Some(at) = next {
-                ctx.schedule(at, KubeEvent::Evict(self.generation));
+                ctx.timer(at, Due::at(self.generation));
             }
         }
+    }
+}
+
+impl Evictions {
+    /// Every cluster has it.
+    pub fn factory(_state: &State, _ctx: &mut ClusterCtx<'_>) -> Option<Box<dyn Controller>> {
+        Some(Box::<Self>::default())
+    }
+}
+
+/// Key of its work queue: a node.
+impl Controller for Evictions {
+    fn component(&self) -> Option<Component> {
+        Some(Component::ControllerManager)
+    }
+
+    fn watch(&mut self, change: &Change, _state: &mut State, ctx: &mut ClusterCtx<'_>) {
+        match *change {
+            Change::Bound(_, node) | Change::Taints(node) => ctx.enqueue(0, node.0),
+            Change::Terminating(pod, ..) | Change::Removed(pod, ..) => self.cancel(pod),
+            _ => {}
+        }
+    }
+
+    fn reconcile(&mut self, _queue: u8, key: u32, state: &mut State, ctx: &mut ClusterCtx<'_>) {
+        self.follow_taints(NodeKey(key), &state.store, ctx);
+    }
+
+    fn list(&self, state: &State, _ctx: &ClusterCtx<'_>) -> Vec<(u8, u32)> {
+        state.store.nodes().map(|(node, _)| (0, node.0)).collect()
+    }
+
+    fn forget(&mut self, _state: &mut State, _ctx: &mut ClusterCtx<'_>) {
+        self.due.clear();
+        self.of.clear();
+    }
+
+    fn due(&mut self, due: Due, state: &mut State, ctx: &mut ClusterCtx<'_>) {
+        self.evict(due.generation, &mut state.store, ctx);
+    }
+
+    fn arm(&mut self, is_active: bool, _state: &State, ctx: &mut ClusterCtx<'_>) {
+        self.arm_evictions(is_active, ctx);
+    }
+
+    fn describe_work(&self, _queue: u8) -> &'static str {
+        "the taint manager is notified of nodes and pods"
+    }
+
+    fn describe_due(&self, _due: &Due, _spec: &KubeClusterSpec, _scenario: &Scenario) -> String {
+        "the taint manager's next eviction is due".to_owned()
+    }
+
+    fn boxed(&self) -> Box<dyn Controller> {
+        Box::new(self.clone())
     }
 }

@@ -19,7 +19,7 @@ use crate::kube::record::{KubeRecord, PodFact};
 use crate::kube::spec::{Role, Workload};
 use crate::kube::store::Store;
 use crate::network::HostId;
-use crate::record::StopReason;
+use crate::network::process::StopReason;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
@@ -249,8 +249,7 @@ impl Processes {
     /// Whether the etcd member that a pod is serves (or stands by) here; `None`: it is none.
     fn serves(&self, id: PodId, ctx: &ClusterCtx<'_>) -> Option<bool> {
         let id = self.all[&id].member?;
-        let cluster = &ctx.etcd[id.cluster.0 as usize];
-        Some(cluster.members[id.index as usize].host == self.host && cluster.is_ready(id.index))
+        Some(ctx.storage.host(id) == self.host && ctx.storage.is_ready(id))
     }
 
     /// Members of an etcd cluster may serve, or serve no more; whether that concerns a process here.

@@ -8,6 +8,7 @@ use super::world::{Seen, act, at, broken, crash, over, run, run_with, secs, with
 use crate::ids::{NodeKey, WorkloadId};
 use crate::kernel::rng::Purpose;
 use crate::kube::controller::placement::{Demand, place};
+use crate::kube::controller::scheduler::Scheduler;
 use crate::kube::name::PodName;
 use crate::kube::record::{PodFact, Reason};
 use crate::kube::rule::labels::{Condition, NodeAffinity, Requirement, Symbol};
@@ -191,7 +192,7 @@ proptest! {
                     cluster.store_mut().set_desired(WorkloadId(id), 0);
                 }
             }
-            for id in cluster.scheduler().unschedulable() {
+            for id in cluster.get::<Scheduler>().unschedulable() {
                 let pod = cluster.store().pod(id).expect("a pod that waits is there");
                 let mut tie = ctx.draws(Purpose::Tie, 0).draw(0);
                 let placed = place(Demand::of(pod, cluster.store()), ctx.spec, cluster.store(), &mut tie);

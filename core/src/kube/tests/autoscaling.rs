@@ -4,9 +4,9 @@ use proptest::prelude::*;
 
 use super::machines::{cloud, with_machines};
 use super::world::{NAMESPACE, Seen, at, broken, crash, cut_zone, run, run_as, secs, with, workload, world, zone_label};
-use crate::gardener::machine::Phase;
 use crate::ids::{MachineDeploymentId, NodeKey, ZoneId};
 use crate::kernel::time::{Duration, Time};
+use crate::kube::machine::Phase;
 use crate::kube::name::{NodeName, PodTag};
 use crate::kube::record::{KubeRecord, MachineFact, PodFact, Reason};
 use crate::kube::rule::labels::{Condition, NodeAffinity, Requirement, Symbol};

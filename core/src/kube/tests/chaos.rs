@@ -162,7 +162,7 @@ fn simulate(scenario: &Scenario, seed: u64, stepping: Stepping) -> (Simulation, 
         }
     });
     assert_eq!(invariants.violations(), [], "{stepping:?} under seed {seed}: {:#?}", scenario.faults);
-    (simulation, Seen(seen))
+    (simulation, Seen(seen, Vec::new()))
 }
 
 /// What of a workload has not healed.

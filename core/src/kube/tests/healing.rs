@@ -170,12 +170,12 @@ fn what_happens_is_told_in_words() {
         said.extend(step.text);
     }
     for expected in [
-        "seed: the node lifecycle controller looks at all nodes",
-        "seed: the taint manager hears of nodes and pods",
+        "seed: the node lifecycle controller checks all nodes",
+        "seed: the taint manager is notified of nodes and pods",
         "seed: the taint manager's next eviction is due",
-        "seed: the ReplicaSet controller hears of pods",
+        "seed: the ReplicaSet controller is notified of pods",
         "seed: the scheduler takes its next pod",
-        "seed: kubelets hear of their pods",
+        "seed: kubelets are notified of their pods",
         "seed: node-0-1 has booted",
         "seed: node-0-1's lease is to be renewed",
     ] {

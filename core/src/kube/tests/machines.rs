@@ -3,11 +3,12 @@
 use proptest::prelude::*;
 
 use super::world::{KUBE_CLUSTER, Seen, at, broken, crash, cut_zone, run, run_as, secs, with, workload, world};
-use crate::gardener::machine::Phase;
 use crate::gardener::machine::meltdown::{Sibling, in_progress};
 use crate::gardener::outage::{Deletion, OutageFact};
+use crate::gardener::record::GardenerRecord;
 use crate::ids::{MachineDeploymentId, NodeKey, ZoneId};
 use crate::kernel::time::Time;
+use crate::kube::machine::Phase;
 use crate::kube::name::{MachineName, NodeName, PodTag};
 use crate::kube::record::{KubeRecord, MachineFact, NodeFact, PodFact, Ready};
 use crate::kube::spec::int_or_percent::IntOrPercent::Int;
@@ -203,11 +204,11 @@ fn what_is_out_of_stock_is_not_made() {
 
 /// When outages were seen to begin and to end.
 fn outages(seen: &Seen) -> Vec<(Time, ZoneId, OutageFact)> {
-    let outage = |(at, record): &(Time, KubeRecord)| match record {
-        KubeRecord::ZoneOutage(zone, fact) => Some((*at, *zone, *fact)),
+    let outage = |(at, record): &(Time, GardenerRecord)| match record {
+        GardenerRecord::ZoneOutage(zone, fact) => Some((*at, *zone, *fact)),
         _ => None,
     };
-    seen.0.iter().filter_map(outage).collect()
+    seen.1.iter().filter_map(outage).collect()
 }
 
 #[test]

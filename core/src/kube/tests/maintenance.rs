@@ -6,9 +6,9 @@ use serde_json::json;
 
 use super::machines::with_machines;
 use super::world::{KUBE_CLUSTER, Seen, at, broken, run, secs, with, workload, world};
-use crate::gardener::machine::Phase;
 use crate::ids::{MachineDeploymentId, NodeKey, WorkloadId};
 use crate::kernel::time::Time;
+use crate::kube::machine::Phase;
 use crate::kube::name::{MachineName, PodName, PodTag};
 use crate::kube::record::{KubeRecord, MachineFact, NodeFact, PodFact};
 use crate::kube::spec::{Kind, Operation, Task, VolumeTemplate, Workload};

@@ -338,9 +338,15 @@ proptest! {
                 simulation.act(KUBE_CLUSTER, |cluster, ctx| force(cluster, pod(*ordinal), ctx));
             }
             for k in 0..3 {
-                let users = simulation.cluster(KUBE_CLUSTER).users_of_volume(pod(k));
+                let users = users_of_volume(&simulation, pod(k));
                 prop_assert!(users.len() <= 1, "{users:?} use the volume of {k} at {second} s");
             }
         }
     }
+}
+
+/// The nodes on which a process uses a pod's volume.
+fn users_of_volume(simulation: &Simulation, name: PodName) -> Vec<NodeKey> {
+    let kubelets = simulation.cluster(KUBE_CLUSTER).state().kubelets.iter();
+    kubelets.filter(|(_, kubelet)| kubelet.uses_volume(name)).map(|(key, _)| *key).collect()
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::gardener::record::GardenerRecord;
 use crate::ids::{EtcdId, KubeClusterId, NodeId, NodeKey, VolumeId, WorkloadId, ZoneId};
 use crate::invariant;
 use crate::kernel::dist::Latency;
@@ -159,7 +160,7 @@ pub(super) fn cut_zone(zone: ZoneId) -> Fault {
 
 /// What was seen of the plane.
 #[derive(Debug, PartialEq)]
-pub(super) struct Seen(pub(super) Vec<(Time, KubeRecord)>);
+pub(super) struct Seen(pub(super) Vec<(Time, KubeRecord)>, pub(super) Vec<(Time, GardenerRecord)>);
 
 /// `scenario` with a control plane of so many hosts, in a zone each, that have nothing else to do. (etcd stays where it is.)
 pub(super) fn hosted(mut scenario: Scenario, hosts: u16) -> Scenario {
@@ -256,11 +257,14 @@ pub(super) fn act(
 ) -> Seen {
     let once = |stepping| {
         let (mut simulation, mut invariants) = watched(scenario, seed, stepping);
-        let mut seen = Vec::new();
+        let (mut seen, mut others) = (Vec::new(), Vec::new());
         let mut sink = |at, record: &Record| {
             invariants.record(at, record);
             if let Record::Kube(KUBE_CLUSTER, fact) = record {
                 seen.push((at, *fact));
+            }
+            if let Record::Gardener(KUBE_CLUSTER, fact) = record {
+                others.push((at, *fact));
             }
         };
         for (k, second) in when.clone().enumerate() {
@@ -269,7 +273,7 @@ pub(super) fn act(
         }
         simulation.run_until(Time::ZERO + scenario.duration, &mut sink);
         assert_eq!(invariants.violations(), [], "under seed {seed}: {:?}", scenario.faults);
-        Seen(seen)
+        Seen(seen, others)
     };
     let (fast, full) = (once(Stepping::FastForward), once(Stepping::EveryEvent));
     assert_eq!(fast, full, "(fast, full) under seed {seed}");
@@ -294,13 +298,16 @@ pub(super) fn watch(scenario: &Scenario, seed: u64, stepping: Stepping, pieces: 
 /// The same in every plane, in their order.
 fn watch_all(scenario: &Scenario, seed: u64, stepping: Stepping, pieces: u64) -> Vec<Seen> {
     let (mut simulation, mut invariants) = watched(scenario, seed, stepping);
-    let mut seen: Vec<Seen> = scenario.kube.clusters.iter().map(|_| Seen(Vec::new())).collect();
+    let mut seen: Vec<Seen> = scenario.kube.clusters.iter().map(|_| Seen(Vec::new(), Vec::new())).collect();
     for piece in 1..=pieces {
         let until = Time::ZERO + Duration::from_nanos(scenario.duration.as_nanos() / pieces * piece);
         simulation.run_until(until, &mut |at, record: &Record| {
             invariants.record(at, record);
             if let Record::Kube(cluster, fact) = record {
                 seen[cluster.0 as usize].0.push((at, *fact));
+            }
+            if let Record::Gardener(cluster, fact) = record {
+                seen[cluster.0 as usize].1.push((at, *fact));
             }
         });
     }

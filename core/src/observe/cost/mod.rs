@@ -65,7 +65,7 @@ pub struct CostObserver {
 pub struct Meters<'a> {
     /// Now.
     pub now: Time,
-    /// [`Cloud::machine_time`](crate::gardener::machine::cloud::Cloud::machine_time).
+    /// [`Cloud::machine_time`](crate::cloud::Cloud::machine_time).
     pub machines: &'a [(KubeClusterId, MachineDeploymentId, u128)],
     /// [`Simulation::written`](crate::sim::Simulation::written).
     pub written: &'a [(KubeClusterId, u64)],

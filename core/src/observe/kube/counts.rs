@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::gardener::machine::Phase;
 use crate::ids::KubeClusterId;
+use crate::kube::machine::Phase;
 use crate::kube::name::{MachineName, NodeName, PodName};
 use crate::kube::record::{KubeRecord, MachineFact, NodeFact, PodFact, Ready};
 use crate::report::{CountsReport, PodPhase};

@@ -2,10 +2,10 @@
 
 use super::apis::Apis;
 use crate::gardener::druid::MigrationFact;
+use crate::gardener::record::GardenerRecord;
 use crate::ids::SeedId;
 use crate::kernel::time::{Duration, Time};
 use crate::kube::describe::component_name;
-use crate::kube::record::KubeRecord;
 use crate::kube::spec::Component;
 use crate::report::{MigrationReport, WaitReport, length, seconds};
 use crate::scenario::Scenario;
@@ -43,8 +43,8 @@ const OLD: usize = 4;
 
 impl Migrations {
     /// Takes note of a fact.
-    pub fn record(&mut self, at: Time, fact: &KubeRecord) {
-        let KubeRecord::Migration(shoot, fact) = *fact else { return };
+    pub fn record(&mut self, at: Time, fact: &GardenerRecord) {
+        let GardenerRecord::Migration(shoot, fact) = *fact else { return };
         if matches!(fact, MigrationFact::Admitted(..) | MigrationFact::Denied(..)) {
             self.rows.push(Row { shoot, asked: at, answer: fact, steps: Vec::new() });
         } else {

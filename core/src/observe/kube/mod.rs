@@ -2,8 +2,10 @@
 
 pub mod apis;
 pub mod counts;
+pub mod failback;
 pub mod hints;
 pub mod migrations;
+pub mod objects;
 pub mod orphaned_containers;
 pub mod recovery;
 mod rows;
@@ -134,13 +136,15 @@ impl Observer for Kube {
         if let Record::Etcd(EtcdRecord::Passive(cluster, PassiveRecord::Detected { to, .. })) = record {
             self.switched(at, *cluster, *to);
         }
+        if let Record::Gardener(_, fact) = record {
+            self.migrations.record(at, fact);
+        }
         let Record::Kube(cluster, fact) = record else { return };
         self.apis.record(at, *cluster, fact, &self.scenario);
         self.orphaned_containers.record(at, *cluster, fact);
         self.recovery.record(at, *cluster, fact, &self.serving);
         self.serving.record(at, *cluster, fact);
         self.counts.record(*cluster, fact);
-        self.migrations.record(at, fact);
         self.hints.record(at, *cluster, fact);
     }
 }

@@ -2,9 +2,9 @@
 
 use serde::Deserialize;
 use serde_json::Value;
-use zonefall_core::gardener::machine::Phase;
 use zonefall_core::gardener::machine::meltdown::{Judgement, Sibling, judge};
 use zonefall_core::kernel::time::Duration;
+use zonefall_core::kube::machine::Phase;
 use zonefall_core::kube::spec::machine::MachineTimers;
 
 use super::Outcome;

@@ -8,9 +8,9 @@
 
 use std::collections::BTreeMap;
 
-use zonefall_core::gardener::machine::Phase;
 use zonefall_core::ids::{KubeClusterId, MemberId, NodeKey};
 use zonefall_core::kube::describe::node_name;
+use zonefall_core::kube::machine::Phase;
 use zonefall_core::kube::name::{NodeName, PodName, PodTag};
 use zonefall_core::kube::record::{Loss, Ready};
 use zonefall_core::kube::spec::labels::Symbol;

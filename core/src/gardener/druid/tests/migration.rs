@@ -55,7 +55,7 @@ fn moves(at: &str, seed: &str) -> Value {
 }
 
 fn steps(seen: &Seen) -> Vec<(f64, MigrationFact)> {
-    seen.kube(|fact| if let KubeRecord::Migration(0, fact) = fact { Some(*fact) } else { None })
+    seen.gardener(|fact| if let GardenerRecord::Migration(0, fact) = fact { Some(*fact) } else { None })
 }
 
 fn facts(seen: &Seen) -> Vec<MigrationFact> {
@@ -173,7 +173,7 @@ fn what_is_asked_for_meanwhile() {
             .chain([Follows(FailureTolerance::Zone), Survives(FailureTolerance::Zone)])
             .collect::<Vec<_>>()
     );
-    let asked = seen.kube(|fact| matches!(fact, KubeRecord::Tolerance(_, Granted(_))).then_some(()));
+    let asked = seen.gardener(|fact| matches!(fact, GardenerRecord::Tolerance(_, Granted(_))).then_some(()));
     assert!((asked[0].0 - at(&seen, Done)).abs() < 1e-6, "when it is there");
     assert_eq!(seen.report.etcd[SHOP].members.len(), 3);
 }
@@ -189,7 +189,7 @@ fn what_is_under_way_comes_to_its_end_before_it_leaves() {
         use ToleranceFact::{Admitted as Granted, Done as Survives, Follows};
         let zone = FailureTolerance::Zone;
         assert_eq!(tolerances(&seen), [Granted(zone), Follows(zone), Survives(zone)], "{after}");
-        let survives = seen.kube(|fact| matches!(fact, KubeRecord::Tolerance(_, Survives(_))).then_some(()))[0].0;
+        let survives = seen.gardener(|fact| matches!(fact, GardenerRecord::Tolerance(_, Survives(_))).then_some(()))[0].0;
         assert!(at(&seen, Leaves) >= survives, "{after}");
     }
 }

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use crate::gardener::admission::Denial;
 use crate::gardener::druid::{DruidFact, ToleranceFact};
 use crate::gardener::outage::OutageFact;
+use crate::gardener::record::GardenerRecord;
 use crate::ids::{EtcdId, MemberId, ZoneId};
 use crate::kernel::time::Time;
 use crate::kube::record::{KubeRecord, PodFact, Reason};
@@ -99,12 +100,20 @@ impl Seen {
         self.records.iter().filter_map(fact).collect()
     }
 
+    fn gardener<T>(&self, which: impl Fn(&GardenerRecord) -> Option<T>) -> Vec<(f64, T)> {
+        let fact = |(at, record): &(Time, Record)| match record {
+            Record::Gardener(_, fact) => which(fact).map(|found| (at.since(Time::ZERO).as_secs_f64(), found)),
+            _ => None,
+        };
+        self.records.iter().filter_map(fact).collect()
+    }
+
     fn druid(&self) -> Vec<(f64, DruidFact)> {
-        self.kube(|fact| if let KubeRecord::Druid(_, fact) = fact { Some(*fact) } else { None })
+        self.gardener(|fact| if let GardenerRecord::Druid(_, fact) = fact { Some(*fact) } else { None })
     }
 
     fn outages(&self) -> Vec<(f64, OutageFact)> {
-        self.kube(|fact| if let KubeRecord::ZoneOutage(_, fact) = fact { Some(*fact) } else { None })
+        self.gardener(|fact| if let GardenerRecord::ZoneOutage(_, fact) = fact { Some(*fact) } else { None })
     }
 
     /// How long the shoot's etcd had nothing to lose.
@@ -249,7 +258,7 @@ fn asks(at: &str, to: &str) -> Value {
 }
 
 fn tolerances(seen: &Seen) -> Vec<ToleranceFact> {
-    let facts = seen.kube(|fact| if let KubeRecord::Tolerance(_, fact) = fact { Some(*fact) } else { None });
+    let facts = seen.gardener(|fact| if let GardenerRecord::Tolerance(_, fact) = fact { Some(*fact) } else { None });
     facts.into_iter().map(|(_, fact)| fact).collect()
 }
 

@@ -1,14 +1,14 @@
 //! The objects of all planes at one moment, in words.
 
-use crate::gardener::machine::machine_tables::Machine;
-use crate::ids::{KubeClusterId, NodeKey, WorkloadId};
+use crate::ids::{NodeKey, WorkloadId};
 use crate::kernel::time::Time;
 use crate::kube::cluster::KubeCluster;
 use crate::kube::describe::{effect_words, node_name};
+use crate::kube::machine::Machine;
 use crate::kube::record::Ready;
 use crate::kube::rule::taints::Taint;
 use crate::kube::spec::KubeClusterSpec;
-use crate::kube::store::{Node, Pod};
+use crate::kube::store::{Node, Pod, Store};
 use crate::report::{MachineReport, NodeReport, PodPhase, PodReport, length, seconds};
 use crate::scenario::Scenario;
 
@@ -23,21 +23,34 @@ pub struct ObjectReports {
     pub machines: Vec<MachineReport>,
 }
 
-impl KubeCluster {
-    /// Adds its objects as they are `now`.
-    pub fn report_objects(&self, id: KubeClusterId, now: Time, scenario: &Scenario, all: &mut ObjectReports) {
-        let spec = &scenario.kube.clusters[id.0 as usize];
+impl ObjectReports {
+    /// The objects of all clusters as they are `now`.
+    pub fn new(clusters: &[KubeCluster], now: Time, scenario: &Scenario) -> Self {
+        let mut all = Self::default();
+        for (cluster, spec) in clusters.iter().zip(&scenario.kube.clusters) {
+            Reporter { store: cluster.store() }.report(spec, now, scenario, &mut all);
+        }
+        all
+    }
+}
+
+struct Reporter<'a> {
+    store: &'a Store,
+}
+
+impl Reporter<'_> {
+    fn report(&self, spec: &KubeClusterSpec, now: Time, scenario: &Scenario, all: &mut ObjectReports) {
         let workloads = (0..spec.workloads.len() as u32).map(WorkloadId);
-        let pods = workloads.flat_map(|workload| self.store().pods_of(workload));
+        let pods = workloads.flat_map(|workload| self.store.pods_of(workload));
         all.pods.extend(pods.map(|(_, pod)| self.pod(pod, spec, scenario)));
-        all.nodes.extend(self.store().nodes().map(|(key, node)| self.node(key, node, spec, scenario)));
-        let machines = self.machines().tables().machines();
+        all.nodes.extend(self.store.nodes().map(|(key, node)| self.node(key, node, spec, scenario)));
+        let machines = self.store.machines.machines();
         all.machines.extend(machines.map(|(_, machine)| self.machine(machine, now, spec, scenario)));
     }
 
     fn pod(&self, pod: &Pod, spec: &KubeClusterSpec, scenario: &Scenario) -> PodReport {
         let workload = &spec.workloads[pod.name.workload.0 as usize];
-        let node = pod.node.and_then(|key| self.store().get_node(key));
+        let node = pod.node.and_then(|key| self.store.get_node(key));
         PodReport {
             cluster: spec.name.clone(),
             namespace: scenario.kube.word(workload.namespace).to_owned(),
@@ -54,7 +67,7 @@ impl KubeCluster {
     }
 
     fn node(&self, key: NodeKey, node: &Node, spec: &KubeClusterSpec, scenario: &Scenario) -> NodeReport {
-        let tables = self.machines().tables();
+        let tables = &self.store.machines;
         NodeReport {
             cluster: spec.name.clone(),
             name: node_name(node.name, spec, scenario),
@@ -71,7 +84,7 @@ impl KubeCluster {
 
     fn machine(&self, machine: &Machine, now: Time, spec: &KubeClusterSpec, scenario: &Scenario) -> MachineReport {
         let deployment = &spec.machine_deployments[machine.name.deployment.0 as usize];
-        let node = machine.node().and_then(|key| self.store().get_node(key));
+        let node = machine.node().and_then(|key| self.store.get_node(key));
         MachineReport {
             cluster: spec.name.clone(),
             name: machine.name.text(spec),

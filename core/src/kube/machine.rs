@@ -2,19 +2,47 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Phase;
-use super::drain::Drain;
-use super::meltdown::Sibling;
+use serde::{Deserialize, Serialize};
+
 use crate::ids::{MachineDeploymentId, NodeKey};
 use crate::kernel::rng::Purpose;
 use crate::kernel::time::Time;
+use crate::kernel::traced;
 use crate::kube::ctx::ClusterCtx;
 use crate::kube::name::{MachineName, draw_suffix};
 use crate::kube::record::{KubeRecord, MachineFact};
 use crate::kube::spec::KubeClusterSpec;
 use crate::network::{HostId, Network};
 
-/// A machine of a plane, numbered in the order they are made; a number is used once.
+/// Where a machine stands (`machinev1alpha1.MachinePhase`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Phase {
+    /// Asked for; its node has not joined yet.
+    Pending,
+    /// Its node is healthy.
+    Running,
+    /// Its node is not healthy, not for long enough to give it up.
+    Unknown,
+    /// Given up: to be replaced.
+    Failed,
+    /// On its way out.
+    Terminating,
+    /// It could not be made; tried again.
+    CrashLoopBackOff,
+}
+
+traced! {
+    enum Phase {
+        Pending = 0,
+        Running = 1,
+        Unknown = 2,
+        Failed = 3,
+        Terminating = 4,
+        CrashLoopBackOff = 5,
+    }
+}
+
+/// A machine of a cluster, numbered in the order they are made; a number is used once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct MachineId(u32);
 
@@ -35,7 +63,7 @@ pub enum Deletion {
     /// The cloud is asked how it is.
     Status,
     /// Its node is drained.
-    Drain(Drain),
+    Drain,
     /// The cloud is asked to delete it.
     Delete,
     /// The cloud does so.
@@ -154,11 +182,6 @@ impl MachineTables {
     /// The machines of a machine deployment, oldest first.
     pub fn of(&self, deployment: MachineDeploymentId) -> impl Iterator<Item = (MachineId, &Machine)> {
         self.machines().filter(move |(_, machine)| machine.name.deployment == deployment)
-    }
-
-    /// The same, as meltdown protection sees them.
-    pub fn siblings(&self, deployment: MachineDeploymentId) -> Vec<Sibling> {
-        self.of(deployment).map(|(_, machine)| Sibling { phase: machine.phase, preserved: false }).collect()
     }
 
     /// The machine that is a node.

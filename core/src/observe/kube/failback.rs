@@ -6,15 +6,15 @@
 
 use std::collections::BTreeMap;
 
-use super::cluster::KubeCluster;
-use super::name::PodName;
-use super::record::{Ready, Reason};
-use super::rule::labels::Symbol;
-use super::rule::taints::Effect;
-use super::spec::placement::Constraint;
-use super::spec::{Kind, KubeClusterSpec, Workload};
-use super::store::{Node, Pod};
 use crate::ids::{MachineDeploymentId, WorkloadId, ZoneId};
+use crate::kube::cluster::KubeCluster;
+use crate::kube::name::PodName;
+use crate::kube::record::{Ready, Reason};
+use crate::kube::rule::labels::Symbol;
+use crate::kube::rule::taints::Effect;
+use crate::kube::spec::placement::Constraint;
+use crate::kube::spec::{Kind, KubeClusterSpec, Workload};
+use crate::kube::store::{Node, Pod, Store};
 use crate::report::FailbackReport;
 use crate::scenario::Scenario;
 
@@ -26,9 +26,21 @@ enum Apart {
     Preferably,
 }
 
-impl KubeCluster {
-    /// Adds what is skewed now that some zones are `back`.
-    pub fn failback(&self, spec: &KubeClusterSpec, scenario: &Scenario, back: &[ZoneId], all: &mut Vec<FailbackReport>) {
+/// What is skewed now that some zones are `back`.
+pub fn failback(clusters: &[KubeCluster], scenario: &Scenario, back: &[ZoneId]) -> Vec<FailbackReport> {
+    let mut all = Vec::new();
+    for (cluster, spec) in clusters.iter().zip(&scenario.kube.clusters).filter(|_| !back.is_empty()) {
+        Reporter { store: cluster.store() }.report(spec, scenario, back, &mut all);
+    }
+    all
+}
+
+struct Reporter<'a> {
+    store: &'a Store,
+}
+
+impl Reporter<'_> {
+    fn report(&self, spec: &KubeClusterSpec, scenario: &Scenario, back: &[ZoneId], all: &mut Vec<FailbackReport>) {
         let name = |zone: ZoneId| scenario.zones[zone.0 as usize].name.clone();
         let row = |namespace: &str, component: &str, zones: &BTreeMap<ZoneId, u32>, skew: u32, remedy: String| FailbackReport {
             cluster: spec.name.clone(),
@@ -39,10 +51,10 @@ impl KubeCluster {
             remedy,
         };
         for id in (0..spec.workloads.len() as u32).map(WorkloadId) {
-            let workload = self.store().template(id, spec);
+            let workload = self.store.template(id, spec);
             let zones = self.zones(id, workload);
             let (most, least) = (zones.values().max().copied().unwrap_or(0), zones.values().min().copied().unwrap_or(0));
-            let fair = u32::from(!self.store().desired(id).is_multiple_of(zones.len().max(1) as u32));
+            let fair = u32::from(!self.store.desired(id).is_multiple_of(zones.len().max(1) as u32));
             let is_short = |zone: &ZoneId| zones.get(zone) == Some(&least);
             if let Some(remedy) = self.stuck(id, back, name, spec) {
                 all.push(row(scenario.kube.word(workload.namespace), &workload.name, &zones, most - least, remedy));
@@ -59,7 +71,7 @@ impl KubeCluster {
             machines.filter(|machine| machine.deployment == deployment).count() as u32
         };
         for (deployment, spec) in (0..).map(MachineDeploymentId).zip(&spec.machine_deployments) {
-            let machines = self.machines().tables().of(deployment).count() as u32;
+            let machines = self.store.machines.of(deployment).count() as u32;
             let more = machines.saturating_sub(at_start(deployment));
             if more > 0 && !back.contains(&spec.zone) {
                 let remedy = format!("drain {more} of its nodes and scale it down: they took the place of those that were away");
@@ -71,8 +83,8 @@ impl KubeCluster {
     /// What helps a pod that finds no node though the zone of its volume is back: those it must share a zone with came to be elsewhere.
     fn stuck(&self, id: WorkloadId, back: &[ZoneId], name: impl Fn(ZoneId) -> String, spec: &KubeClusterSpec) -> Option<String> {
         let is_stuck = |pod: &&Pod| pod.node.is_none() && !pod.terminating && pod.unschedulable == Some(Reason::PodAffinity);
-        self.store().pods_of(id).map(|(_, pod)| pod).filter(is_stuck).find_map(|pod| {
-            let claim = self.store().claim(pod.name).filter(|claim| claim.zone.is_some() && back.contains(&claim.home))?;
+        self.store.pods_of(id).map(|(_, pod)| pod).filter(is_stuck).find_map(|pod| {
+            let claim = self.store.claim(pod.name).filter(|claim| claim.zone.is_some() && back.contains(&claim.home))?;
             let (pod, zone) = (pod.name.text(spec), name(claim.home));
             Some(format!(
                 "delete the pods that {pod} must share a zone with, all at once: they are elsewhere, and its volume cannot leave {zone}"
@@ -89,9 +101,9 @@ impl KubeCluster {
                 && repelling.all(|taint| workload.tolerations.iter().any(|toleration| toleration.tolerates(taint)))
         };
         let mut zones: BTreeMap<ZoneId, u32> =
-            self.store().nodes().filter(|(_, node)| suits(node)).map(|(_, node)| (node.zone, 0)).collect();
-        for (_, pod) in self.store().pods_of(id).filter(|(_, pod)| !pod.terminating) {
-            let zone = pod.node.and_then(|node| self.store().get_node(node)).map(|node| node.zone);
+            self.store.nodes().filter(|(_, node)| suits(node)).map(|(_, node)| (node.zone, 0)).collect();
+        for (_, pod) in self.store.pods_of(id).filter(|(_, pod)| !pod.terminating) {
+            let zone = pod.node.and_then(|node| self.store.get_node(node)).map(|node| node.zone);
             if let Some(pods) = zone.and_then(|zone| zones.get_mut(&zone)) {
                 *pods += 1;
             }
@@ -109,10 +121,10 @@ impl KubeCluster {
         spec: &KubeClusterSpec,
     ) -> String {
         let crowded = |name: PodName| {
-            let node = self.store().named(name)?.node.and_then(|node| self.store().get_node(node))?;
+            let node = self.store.named(name)?.node.and_then(|node| self.store.get_node(node))?;
             (zones.get(&node.zone) == Some(&most)).then_some(name)
         };
-        let last = self.store().pods_of(id).filter_map(|(_, pod)| crowded(pod.name)).max();
+        let last = self.store.pods_of(id).filter_map(|(_, pod)| crowded(pod.name)).max();
         match (workload.volume, last, apart) {
             (Some(volume), Some(pod), _) if volume.regional => {
                 format!(

@@ -1,0 +1,80 @@
+//! The ports of subsystems, wired to each other.
+
+use std::any::Any;
+
+use crate::etcd::cluster::EtcdCluster;
+use crate::etcd::member::MemberState;
+use crate::gardener::record::GardenerRecord;
+use crate::ids::{EtcdId, KubeClusterId, MemberId};
+use crate::kernel::outbox::Buffer;
+use crate::kernel::time::Duration;
+use crate::kube::ctx::{KubeOutbox, Storage};
+use crate::network::{HostId, Network};
+use crate::record::Record;
+use crate::sim::event::Event;
+
+/// The etcd clusters of a run, as APIs store their objects in them.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct EtcdStorage<'a>(pub(super) &'a [EtcdCluster]);
+
+impl EtcdStorage<'_> {
+    const fn cluster(&self, etcd: EtcdId) -> &EtcdCluster {
+        &self.0[etcd.0 as usize]
+    }
+}
+
+impl Storage for EtcdStorage<'_> {
+    fn members(&self, etcd: EtcdId) -> u8 {
+        self.cluster(etcd).members.len() as u8
+    }
+
+    fn host(&self, member: MemberId) -> HostId {
+        self.cluster(member.cluster).members[member.index as usize].host
+    }
+
+    fn life(&self, member: MemberId) -> Option<u64> {
+        let cluster = self.cluster(member.cluster);
+        cluster.server(member.index).map(|_| cluster.members[member.index as usize].lives)
+    }
+
+    fn is_endpoint(&self, member: MemberId) -> bool {
+        let cluster = self.cluster(member.cluster);
+        let it = &cluster.members[member.index as usize];
+        it.state == MemberState::Joined && !it.learner && cluster.is_in_service(member.index) && it.listed
+    }
+
+    fn is_ready(&self, member: MemberId) -> bool {
+        self.cluster(member.cluster).is_ready(member.index)
+    }
+
+    fn is_listed(&self, member: MemberId) -> bool {
+        self.cluster(member.cluster).members[member.index as usize].listed
+    }
+
+    fn lags(&self, member: MemberId) -> bool {
+        self.cluster(member.cluster).lags(member.index)
+    }
+
+    fn serves_as_voter(&self, member: MemberId) -> bool {
+        self.cluster(member.cluster).serves_as_voter(member.index)
+    }
+
+    fn leader(&self, etcd: EtcdId) -> Option<u8> {
+        self.cluster(etcd).leader()
+    }
+
+    fn time_at(&self, member: MemberId, linearizable: bool, write: bool, net: &Network) -> Option<Duration> {
+        self.cluster(member.cluster).time_at(member.index, linearizable, write, net)
+    }
+
+    fn snapshot_bytes(&self, etcd: EtcdId, net: &Network) -> Option<u64> {
+        self.cluster(etcd).snapshot_bytes(net)
+    }
+}
+
+impl KubeOutbox for Buffer<Event, Record> {
+    fn record_other(&mut self, record: &dyn Any) {
+        let (cluster, record) = record.downcast_ref::<(KubeClusterId, GardenerRecord)>().expect("Gardener's are the only others");
+        self.records.push(Record::Gardener(*cluster, *record));
+    }
+}
