@@ -137,7 +137,7 @@ fn a_story_that_breaks_fails_its_expectations() {
     let zone_a = |what: &str| format!("observed[at=50m].{what}");
     let spared = [zone_a("pods[name=etcd-events-0].node"), zone_a("nodes[zone=eu-west-1a].ready")];
     check("eu-west-1a-outage", "/faults/0/zone", json!("eu-west-1b"), &[&spared[0], &spared[1]]);
-    let healed = json!({"at": "10m", "for": "30m", "kind": "zone_cut", "zone": "eu-west-1a"});
+    let healed = json!({"at": "10m", "for": "30m", "kind": "zone_partition", "zone": "eu-west-1a"});
     check("eu-west-1a-outage", "/faults/0", healed, &[&zone_a("pods[name=etcd-main-1].phase"), &spared[1]]);
     let works = json!({"at": "10m", "kind": "cloud_api", "create": "refused"});
     check("eu-west-1a-outage", "/faults/1", works, &["count(observed[at=50m].machines[zone=eu-west-1a][phase=Terminating])"]);

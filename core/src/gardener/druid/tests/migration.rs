@@ -262,7 +262,7 @@ fn a_zone_fails_before_the_snapshot() {
 
 /// A load on etcd that stands for what API servers write.
 fn writes() -> Value {
-    json!([{"name": "load", "cluster": SHOP, "zone": "za", "op": "put", "rate": "20/s"}])
+    json!([{"name": "load", "etcd": SHOP, "zone": "za", "op": "put", "rate": "20/s"}])
 }
 
 proptest! {
@@ -293,7 +293,7 @@ proptest! {
     #[test]
     fn nothing_acknowledged_is_lost(seed: u64, after in 0..120_000_u64, zone in 0..5_usize, cut: bool) {
         let zone = ["za", "zb", "zc", "pa", "pb"][zone];
-        let kind = if cut { "zone_cut" } else { "zone_power" };
+        let kind = if cut { "zone_partition" } else { "zone_power" };
         let faults = json!([{"at": format!("{}ms", 600_000 + after), "for": "10m", "kind": kind, "zone": zone}]);
         let mut file = world(&json!({}), &json!([moves("10m", "wide")]), &faults);
         file["clients"] = writes();
@@ -327,7 +327,7 @@ proptest! {
             }
         }).collect();
         let (after, zone, cut) = fault;
-        let kind = if cut { "zone_cut" } else { "zone_power" };
+        let kind = if cut { "zone_partition" } else { "zone_power" };
         let zone = ["za", "zb", "zc", "pa", "pb"][zone];
         let faults = json!([{"at": format!("{}ms", 600_000 + after), "for": "5m", "kind": kind, "zone": zone}]);
         let mut file = world(&json!({"seed": names[first]}), &json!(operations), &faults);

@@ -23,7 +23,7 @@ fn pair(mode: &str, tolerance: &str) -> Value {
 
 /// Writes once a second to `etcd-main`, from outside the seed's zones.
 fn with_writer(mut file: Value) -> Value {
-    let writer = json!({"name": "w", "cluster": "shoot--garden--s/etcd-main", "zone": "parent", "op": "put", "rate": "1/s", "target": "leader"});
+    let writer = json!({"name": "w", "etcd": "shoot--garden--s/etcd-main", "zone": "parent", "op": "put", "rate": "1/s", "target": "leader"});
     file["clients"] = json!([writer]);
     file
 }
@@ -149,7 +149,7 @@ fn who_loses_its_node_comes_back_on_another() {
 /// A zone that is cut off goes on with what it has, which is thrown away when it is back.
 #[test]
 fn who_was_cut_off_is_displaced() {
-    let cut = json!([{"at": "10m", "for": "5m", "kind": "zone_cut", "zone": "za"}]);
+    let cut = json!([{"at": "10m", "for": "5m", "kind": "zone_partition", "zone": "za"}]);
     for (mode, back) in [("hot_standby", Role::Standby), ("learner", Role::Learner)] {
         let seen = run(&landscape(&pair(mode, "zone"), "30m", &cut, &json!([])), 2);
         assert_eq!(only(&seen, "etcd-main").to, "etcd-main-1");
