@@ -164,7 +164,7 @@ fn the_report_is_the_same_for_the_same_seed_and_either_mode() {
     assert!(fast == full, "the modes differ");
     let other = report(&["run", "-", "--seed", "8", "--format", "json"], &input);
     assert_ne!(fast["trace_hash"], other["trace_hash"]);
-    assert_eq!((&fast["schema"], &fast["seed"], &fast["simulated_s"]), (&json!("zonefall.report/1"), &json!(7), &json!(120.0)));
+    assert_eq!((&fast["schema"], &fast["seed"], &fast["simulated_s"]), (&json!("zonefall.report/2"), &json!(7), &json!(120.0)));
     assert_eq!(fast["etcd"]["etcd-main"]["members"][0]["name"], "etcd-main-0");
 }
 
@@ -271,11 +271,12 @@ fn capacity_is_a_table_or_json() {
         small["seeds"][seed]["allocatable_shoots"] = json!(3);
     }
     let found = report(&["capacity", "-", "--format", "json"], &small.to_string());
-    assert_eq!(found["schema"], "zonefall.capacity/1");
-    let room = &found["seeds"][0]["room"][2];
-    assert_eq!((&room["failure_tolerance"], &room["all_zones"]["shoots"]), (&json!("zone"), &json!(2)));
-    let figure = json!({"constraint": "allocatable_shoots", "unit": "shoots", "used": 2, "available": 2, "one_more": 3});
-    assert_eq!(room["all_zones"]["binding"], json!([figure]));
+    assert_eq!(found["schema"], "zonefall.capacity/2");
+    let headroom = &found["seeds"][0]["headroom"][2];
+    assert_eq!((&headroom["failure_tolerance"], &headroom["all_zones"]["shoots"]), (&json!("zone"), &json!(2)));
+    let figure =
+        json!({"constraint": "allocatable_shoots", "unit": "shoots", "used": 2, "available": 2, "needed_for_one_more": 3});
+    assert_eq!(headroom["all_zones"]["limiting_resources"], json!([figure]));
     // 300 in threes; 600 in equal shares of whole shoots: one, one and one.
     assert_eq!((&found["seeds"][0]["needed"]["none"], &found["seeds"][0]["needed"]["together"]), (&json!(100), &json!(300)));
 

@@ -1,4 +1,5 @@
-//! Old names: fields and words of scenario files that were renamed. A file that uses them is read as if it used the new ones.
+//! Old names: fields and words of scenario files, and fields of reports that files expect something of, that were renamed. A file that
+//! uses them is read as if it used the new ones.
 //!
 //! ```text
 //! text --modernize--> text with new names --> values ...       `zonefall check` mentions what was renamed, `check --fix` writes it
@@ -12,6 +13,7 @@ use std::fmt;
 use std::ops::Range;
 
 use super::error::Errors;
+use super::expect;
 use super::json::{Step, render};
 use super::scan::{Seen, scan};
 
@@ -35,6 +37,47 @@ const FIELDS: [Row; 11] = [
 
 /// Words, by the field that says them.
 const WORDS: [Row; 2] = [("faults.kind", "zone_cut", "zone_partition"), ("faults.kind", "node_cut", "node_partition")];
+
+/// The field of a scenario file that says a place in a report.
+const EXPECTED: &str = "expect.that";
+
+/// Fields of reports, by the object that they are in; `*` is the name of a cluster.
+const REPORT: [Row; 28] = [
+    ("", "hazards", "orphaned_containers"),
+    ("api.*", "idle", "no_leader"),
+    ("api.*.no_leader", "over", "completed"),
+    ("api.*.outages", "over", "completed"),
+    ("components", "back", "recovered"),
+    ("components", "none_served_s", "unavailable_s"),
+    ("etcd.*", "no_tolerance_s", "no_fault_tolerance_s"),
+    ("etcd.*", "switchovers", "failovers"),
+    ("etcd.*.catch_up", "took_s", "duration_s"),
+    ("etcd.*.failovers", "over", "completed"),
+    ("etcd.*.failovers", "took_s", "duration_s"),
+    ("etcd.*.leaders", "over", "completed"),
+    ("etcd.*.outages", "cause", "root_cause"),
+    ("etcd.*.outages", "over", "completed"),
+    ("etcd.*.tolerance", "left", "failure_tolerance"),
+    ("faults", "over", "completed"),
+    ("hints", "on", "active"),
+    ("migrations", "asked_s", "requested_s"),
+    ("migrations", "over", "completed"),
+    ("migrations", "took_s", "duration_s"),
+    ("migrations.waits", "over", "completed"),
+    ("orphaned_containers", "over", "completed"),
+    ("recovery", "over", "completed"),
+    ("recovery", "took_s", "duration_s"),
+    ("recovery.waits", "over", "completed"),
+    ("story", "over", "completed"),
+    ("expectations", "found", "actual"),
+    ("expectations", "wanted", "expected"),
+];
+
+/// The new name of a report's field, where it has one: by the fields that lead to its object, named as they are now.
+pub(super) fn report_field(object: &[String], old: &str) -> Option<&'static str> {
+    let row = REPORT.iter().find(|row| row.1 == old && is_at(row.0, object.iter().map(String::as_str)));
+    row.map(|(_, _, new)| *new)
+}
 
 /// A scenario file with new names only; all else as it was, down to the spaces.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -132,9 +175,9 @@ impl Names<'_> {
     fn word(&mut self, place: Range<usize>, path: &[Step]) {
         let Ok(word) = serde_json::from_str::<String>(&self.text[place.clone()]) else { return };
         let row = WORDS.iter().find(|(at, old, _)| *old == word && is_at(at, keys(path)));
-        if let Some((_, _, new)) = row {
-            let renamed = Renamed { path: render(path), old: word, new: (*new).to_owned() };
-            self.edits.push(Edit { place, renamed, becomes: None });
+        let new = if is_at(EXPECTED, keys(path)) { expect::modernize(&word) } else { row.map(|(_, _, new)| (*new).to_owned()) };
+        if let Some(new) = new {
+            self.edits.push(Edit { place, renamed: Renamed { path: render(path), old: word, new }, becomes: None });
         }
     }
 }
@@ -149,7 +192,8 @@ fn keys(path: &[Step]) -> impl Iterator<Item = &str> {
 
 /// Whether these keys are those of a row.
 fn is_at<'a>(at: &str, mut keys: impl Iterator<Item = &'a str>) -> bool {
-    at.split('.').all(|step| keys.next() == Some(step)) && keys.next().is_none()
+    let mut steps = at.split('.').filter(|step| !step.is_empty());
+    steps.all(|step| keys.next().is_some_and(|key| step == "*" || step == key)) && keys.next().is_none()
 }
 
 #[cfg(test)]
@@ -194,6 +238,27 @@ mod tests {
         assert_eq!(modernize(new), Modern { text: Cow::Borrowed(new), renamed: Vec::new(), clashes: Errors::default() });
         let broken = &old[..old.len() - 1];
         assert_eq!(modernize(broken).text, broken);
+    }
+
+    #[test]
+    fn places_in_reports_get_new_names() {
+        for (old, new) in [
+            ("count(recovery[over=false])", "count(recovery[completed=false])"),
+            ("etcd.over.outages[over=true][-1].cause", "etcd.over.outages[completed=true][-1].root_cause"),
+            ("etcd[*].switchovers[0].took_s", "etcd[*].failovers[0].duration_s"),
+            ("etcd[no_tolerance_s=0].\"tolerance\"[1].left", "etcd[no_fault_tolerance_s=0].tolerance[1].failure_tolerance"),
+            ("max(api.\"a.b\".idle[component=kube-scheduler].to_s)", "max(api.\"a.b\".no_leader[component=kube-scheduler].to_s)"),
+            ("migrations[shoot=a].waits[until=closed].over", "migrations[shoot=a].waits[until=closed].completed"),
+            ("count(hazards[over=false])", "count(orphaned_containers[completed=false])"),
+        ] {
+            let text = serde_json::json!({"expect": [{"that": old, "is": old}]}).to_string();
+            let expected = serde_json::json!({"expect": [{"that": new, "is": old}]}).to_string();
+            assert_eq!(modernize(&text).text, expected);
+        }
+        for same in ["etcd.idle.rpo.events[0].cause", "recovery[pod=over].ready_s", "over", "hints[", "components.over"] {
+            let text = serde_json::json!({"title": "hazards", "expect": [{"that": same}]}).to_string();
+            assert_eq!(modernize(&text).text, text);
+        }
     }
 
     #[test]

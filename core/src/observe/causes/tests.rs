@@ -18,7 +18,7 @@ fn check(records: &[(u64, Record)], expected: &[(OutageKind, f64, f64, &str)]) {
         availability.record(at(*ms), record);
     }
     let outages = availability.outages(CLUSTER, at(600_000));
-    let got: Vec<_> = outages.iter().map(|o| (o.kind, o.from_s, o.to_s, o.cause.as_str())).collect();
+    let got: Vec<_> = outages.iter().map(|o| (o.kind, o.from_s, o.to_s, o.root_cause.as_str())).collect();
     assert_eq!(got, expected);
 }
 
