@@ -56,7 +56,7 @@ fn both_modes_give_the_same_report_of_bundled_scenarios() {
         let mut full = report(&scenario, scenario.seed, Stepping::EveryEvent);
         assert!(fast.events <= full.events);
         full.events = fast.events;
-        assert!(fast == full, "zonefall run scenarios/{}.json: `--exact full` and `fast` differ", file.name);
+        assert!(fast == full, "zonefall run scenarios/{}.json: `--fast-forward on` and `off` differ", file.name);
     }
 }
 
