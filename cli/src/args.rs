@@ -46,6 +46,9 @@ pub(crate) enum Command {
     Compare(Compare),
     /// Check scenario files: everything that is wrong, each with its place, what was found and what would be right.
     Check {
+        /// Replace old names of fields, words and places in reports by the new ones, and leave all else as it is.
+        #[arg(long)]
+        fix: bool,
         /// Scenario files; `-` is standard input.
         #[arg(required = true)]
         files: Vec<PathBuf>,

@@ -155,6 +155,44 @@ fn check_reads_several_files() {
 }
 
 #[test]
+fn check_mentions_old_names_and_fix_replaces_them_once() {
+    let scenarios = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scenarios");
+    let old = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/fixtures/v1");
+    let dir = temporary("fix");
+    for entry in std::fs::read_dir(old).expect("the folder is there").flatten().map(|entry| entry.path()) {
+        if entry.extension().is_none_or(|end| end != "json") {
+            continue;
+        }
+        let name = entry.file_name().expect("a file has a name");
+        let (text, new) = (std::fs::read_to_string(&entry), std::fs::read_to_string(scenarios.join(name)));
+        let (text, new) = (text.expect("the old file"), new.expect("the new file"));
+        let file = dir.join(name);
+        std::fs::write(&file, &text).expect("the file can be written");
+        let path = file.to_str().expect("UTF-8");
+
+        let (hint, _) = check(&["check", path], "", 0);
+        assert_eq!(hint.contains("`zonefall check --fix` replaces them"), text != new, "{hint}");
+        assert_eq!(std::fs::read_to_string(&file).expect("the same file"), text, "only --fix writes");
+        let (fixed, _) = check(&["check", "--fix", path], "", 0);
+        assert_eq!(fixed.lines().skip(1).collect::<Vec<_>>(), hint.lines().skip(1).collect::<Vec<_>>());
+        for _ in 0..2 {
+            assert_eq!(std::fs::read_to_string(&file).expect("the fixed file"), new, "{path}");
+            assert_eq!(check(&["check", "--fix", path], "", 0).0, format!("✓ {path}\n"));
+        }
+    }
+    let both = scenario(|s| {
+        s["clients"][0] = json!({"name": "c", "op": "put", "rate": "1/s", "cluster": "etcd-main", "etcd": "etcd-main"});
+    });
+    let file = dir.join("both.json");
+    std::fs::write(&file, &both).expect("the file can be written");
+    let (out, _) = check(&["check", "--fix", file.to_str().expect("UTF-8")], "", 2);
+    assert!(out.contains("clients[0].cluster: found the old name of \"etcd\", which is there, too"), "{out}");
+    assert_eq!(std::fs::read_to_string(&file).expect("the same file"), both);
+    let (out, _) = check(&["check", "--fix", "-"], &both, 2);
+    assert!(out.contains("cannot fix standard input"), "{out}");
+}
+
+#[test]
 fn the_report_is_the_same_for_the_same_seed_and_either_mode() {
     let input = scenario(|_| ());
     let mut fast = report(&["run", "-", "--seed", "7", "--format", "json"], &input);
