@@ -33,7 +33,7 @@ pub(crate) fn bench(rounds: u64) {
                 let report = run(&scenario, 1, options, &mut |_, _| {}, &mut |_| {});
                 wall.push(start.elapsed().as_secs_f64());
                 assert!(report.violations.is_empty(), "{:?}", report.violations);
-                assert!(report.recovery.iter().all(|row| row.over), "every pod that was lost is back");
+                assert!(report.recovery.iter().all(|row| row.completed), "every pod that was lost is back");
                 events = report.events;
             }
             let memory = peak_mib().map_or_else(|| "?".to_owned(), |mib| mib.to_string());

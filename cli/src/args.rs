@@ -46,6 +46,9 @@ pub(crate) enum Command {
     Compare(Compare),
     /// Check scenario files: everything that is wrong, each with its place, what was found and what would be right.
     Check {
+        /// Replace old names of fields, words and places in reports by the new ones, and leave all else as it is.
+        #[arg(long)]
+        fix: bool,
         /// Scenario files; `-` is standard input.
         #[arg(required = true)]
         files: Vec<PathBuf>,
@@ -95,9 +98,22 @@ pub(crate) struct Run {
     /// Write charts (SVG) into this directory.
     #[arg(long, value_name = "DIR")]
     pub(crate) charts: Option<PathBuf>,
-    /// Simulate every heartbeat (full) or only those that matter (fast): the report is the same.
-    #[arg(long, value_enum, default_value_t = Precision::Fast)]
-    pub(crate) exact: Precision,
+    /// Compute what heartbeats do in a cluster where nothing happens, or simulate every one: the report is the same.
+    #[arg(long, value_enum, default_value_t = FastForward::On)]
+    fast_forward: FastForward,
+    /// Old form of `fast_forward`, for one version; of both, the last counts.
+    #[arg(long, value_enum, hide = true, overrides_with = "fast_forward")]
+    exact: Option<Exact>,
+}
+
+impl Run {
+    /// How the simulation goes from event to event.
+    pub(crate) const fn stepping(&self) -> Stepping {
+        match (self.exact, self.fast_forward) {
+            (Some(Exact::Fast), _) | (None, FastForward::On) => Stepping::FastForward,
+            (Some(Exact::Full), _) | (None, FastForward::Off) => Stepping::EveryEvent,
+        }
+    }
 }
 
 /// What to compare.
@@ -123,22 +139,22 @@ pub(crate) enum Format {
     Json,
 }
 
-/// How to simulate what repeats.
+/// Values of `--fast-forward`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Precision {
-    /// Message by message.
-    Full,
-    /// At rest, on demand.
-    Fast,
+enum FastForward {
+    /// Heartbeats of a quiescent cluster are computed.
+    On,
+    /// Every message is simulated.
+    Off,
 }
 
-impl From<Precision> for Stepping {
-    fn from(precision: Precision) -> Self {
-        match precision {
-            Precision::Full => Self::EveryEvent,
-            Precision::Fast => Self::FastForward,
-        }
-    }
+/// Values of `--exact`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Exact {
+    /// `--fast-forward off`.
+    Full,
+    /// `--fast-forward on`.
+    Fast,
 }
 
 /// Any seed.

@@ -27,12 +27,12 @@ fn table(plan: &Plan, page: &Page) -> String {
     let hosted: u32 = plan.seeds.iter().map(|seed| seed.hosted).sum();
     let beside = if hosted > 0 { format!(", beside the {hosted} that are there") } else { String::new() };
     let mut parts = vec![format!(
-        "{HEAD}Room for shoots{HEAD:#} {DIM}(of one kind, on each seed{beside}){DIM:#}\n{}",
+        "{HEAD}Headroom for shoots{HEAD:#} {DIM}(of one kind, on each seed{beside}){DIM:#}\n{}",
         bounds(plan, page, &|room| Some(&room.all_zones), false)
     )];
     if plan.seeds.iter().any(|seed| seed.needed_after_zone_loss.is_some()) {
         parts.push(format!(
-            "{HEAD}Room that a lost zone leaves{HEAD:#} {DIM}(everything that can move finds a place){DIM:#}\n{}",
+            "{HEAD}Headroom after the loss of a zone{HEAD:#} {DIM}(everything that can move finds a place){DIM:#}\n{}",
             bounds(plan, page, &|room| room.after_zone_loss.as_ref(), true)
         ));
     }
@@ -42,7 +42,7 @@ fn table(plan: &Plan, page: &Page) -> String {
 
 /// A row for each seed and failure tolerance.
 fn bounds(plan: &Plan, page: &Page, which: &dyn Fn(&Headroom) -> Option<&ShootLimit>, lost: bool) -> String {
-    let rooms = plan.seeds.iter().flat_map(|seed| seed.room.iter().map(move |room| (seed, room)));
+    let rooms = plan.seeds.iter().flat_map(|seed| seed.headroom.iter().map(move |room| (seed, room)));
     let rows = rooms.map(|(seed, room)| {
         let bound = which(room);
         let told = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
@@ -51,29 +51,29 @@ fn bounds(plan: &Plan, page: &Page, which: &dyn Fn(&Headroom) -> Option<&ShootLi
         if lost {
             row.push(told(bound.and_then(|bound| bound.zone.clone())));
         }
-        row.push(bound.map_or_else(|| "its only zone".to_owned(), binding));
+        row.push(bound.map_or_else(|| "its only zone".to_owned(), limiting));
         row
     });
     if lost {
-        page.table(&["seed", "survives", "shoots", "worst zone", "bound by"], rows, &[2])
+        page.table(&["seed", "survives", "shoots", "worst zone", "limiting resource"], rows, &[2])
     } else {
-        page.table(&["seed", "survives", "shoots", "bound by"], rows, &[2])
+        page.table(&["seed", "survives", "shoots", "limiting resource"], rows, &[2])
     }
 }
 
-fn binding(bound: &ShootLimit) -> String {
-    if bound.binding.is_empty() {
+fn limiting(limit: &ShootLimit) -> String {
+    if limit.limiting_resources.is_empty() {
         return "where its pods may be".to_owned();
     }
-    let figures: Vec<String> = bound.binding.iter().map(figure).collect();
-    let or: Vec<&str> = bound.or.iter().map(|other| name(*other)).collect();
+    let figures: Vec<String> = limit.limiting_resources.iter().map(figure).collect();
+    let or: Vec<&str> = limit.alternatives.iter().map(|other| name(*other)).collect();
     let or = if or.is_empty() { String::new() } else { format!(" (or {})", or.join(", ")) };
     format!("{}{or}", figures.join(" and "))
 }
 
 /// `CPU: 69.5 of 72, one more makes 72.5`
 fn figure(figure: &Figure) -> String {
-    let Figure { constraint, used, available, one_more, .. } = *figure;
+    let Figure { constraint, used, available, needed_for_one_more, .. } = *figure;
     let amount = |n: u64| match constraint {
         Constraint::Cpu => format!("{}", n as f64 / 1_000.0),
         Constraint::Memory => text::bytes(n),
@@ -85,8 +85,14 @@ fn figure(figure: &Figure) -> String {
         | Constraint::Pods
         | Constraint::Maximum => n.to_string(),
     };
-    let pieces = if one_more <= available { ", but they are in pieces" } else { "" };
-    format!("{}: {} of {}, one more makes {}{pieces}", name(constraint), amount(used), amount(available), amount(one_more))
+    let pieces = if needed_for_one_more <= available { ", but they are in pieces" } else { "" };
+    format!(
+        "{}: {} of {}, one more makes {}{pieces}",
+        name(constraint),
+        amount(used),
+        amount(available),
+        amount(needed_for_one_more)
+    )
 }
 
 const fn name(constraint: Constraint) -> &'static str {
@@ -128,7 +134,7 @@ fn needed(plan: &Plan, page: &Page) -> Option<String> {
     });
     let heads =
         [format!("{} surviving nothing", demand.none), format!("{} a node", demand.node), format!("{} a zone", demand.zone)];
-    let head = ["seeds like", "room kept", &heads[0], &heads[1], &heads[2], "together"];
+    let head = ["seeds like", "headroom kept", &heads[0], &heads[1], &heads[2], "together"];
     let note = "(for each part of the demand alone; together: for all that such a seed can host)";
     Some(format!("{HEAD}Seeds needed{HEAD:#} {DIM}{note}{DIM:#}\n{}", page.table(&head, rows, &[2, 3, 4, 5])))
 }

@@ -9,11 +9,24 @@ use zonefall_core::scenario::{MAX_BYTES, Scenario, default_scenario};
 
 /// The scenario of a file, of standard input (`-`), or, without a file, the default one.
 pub(crate) fn scenario(file: Option<&Path>) -> Result<Scenario> {
-    let Some(file) = file else {
-        return Scenario::from_json(default_scenario().json).context("the default scenario");
-    };
-    let stdin = file == Path::new("-");
-    let name = if stdin { "standard input".to_owned() } else { file.display().to_string() };
+    match file {
+        Some(file) => parse(file, &text(file)?),
+        None => Scenario::from_json(default_scenario().json).context("the default scenario"),
+    }
+}
+
+/// Whether this stands for standard input.
+pub(crate) fn is_stdin(file: &Path) -> bool {
+    file == Path::new("-")
+}
+
+fn name(file: &Path) -> String {
+    if is_stdin(file) { "standard input".to_owned() } else { file.display().to_string() }
+}
+
+/// The text of a file, or of standard input.
+pub(crate) fn text(file: &Path) -> Result<String> {
+    let (stdin, name) = (is_stdin(file), name(file));
     let source: Box<dyn Read> = if stdin { Box::new(std::io::stdin()) } else { Box::new(open(file)?) };
     // One byte too many is enough to know; some files (/dev/zero) have no end.
     let mut bytes = Vec::new();
@@ -21,13 +34,18 @@ pub(crate) fn scenario(file: Option<&Path>) -> Result<Scenario> {
     let Ok(text) = std::str::from_utf8(&bytes) else {
         bail!("cannot read {name}: it is no text in UTF-8; a scenario is JSON");
     };
-    Scenario::from_json(text.strip_prefix('\u{feff}').unwrap_or(text)).map_err(|errors| {
+    Ok(text.strip_prefix('\u{feff}').unwrap_or(text).to_owned())
+}
+
+/// The scenario in the text of a file.
+pub(crate) fn parse(file: &Path, text: &str) -> Result<Scenario> {
+    Scenario::from_json(text).map_err(|errors| {
         let count = match errors.len() {
             1 => "1 error".to_owned(),
             n => format!("{n} errors"),
         };
         let list = errors.to_string().replace('\n', "\n  ");
-        anyhow!("{name}: {count}\n  {list}")
+        anyhow!("{}: {count}\n  {list}", name(file))
     })
 }
 

@@ -21,7 +21,7 @@ pub(crate) fn parts(report: &Report, page: &Page) -> Vec<String> {
         titled("Topology hints of Services", hints(report, page)),
         titled("Still skewed though the zone is back", failback(report, page)),
         titled("Pods without a node at the end", pending(report, page)),
-        titled("Pods that ran on though they were gone", orphaned_containers(&report.hazards, page)),
+        titled("Pods that ran on though they were gone", orphaned_containers(&report.orphaned_containers, page)),
         titled("Nodes at the end", nodes(report, page)),
         titled("Machines at the end", machines(report, page)),
     ];
@@ -36,22 +36,22 @@ fn table<const N: usize>(page: &Page, head: [&str; N], rows: Vec<Vec<String>>, n
 fn apis(report: &Report, page: &Page) -> String {
     let row = |(name, api): (&String, &ApiReport)| {
         let mut idle: BTreeMap<&str, f64> = BTreeMap::new();
-        for gap in &api.idle {
+        for gap in &api.no_leader {
             *idle.entry(&gap.component).or_default() += gap.to_s - gap.from_s;
         }
         let idle: Vec<_> = idle.into_iter().map(|(component, s)| format!("{component} {}", text::seconds(s))).collect();
         let idle = if idle.is_empty() { "-".to_owned() } else { idle.join(", ") };
         vec![name.clone(), text::seconds(api.read_unavailable_s), text::seconds(api.write_unavailable_s), idle]
     };
-    let troubled = report.api.iter().filter(|(_, api)| !api.outages.is_empty() || !api.idle.is_empty());
+    let troubled = report.api.iter().filter(|(_, api)| !api.outages.is_empty() || !api.no_leader.is_empty());
     table(page, ["cluster", "no reads for", "no writes for", "could do nothing"], troubled.map(row).collect(), &[1, 2])
 }
 
 fn components(report: &Report, page: &Page) -> String {
     let time = |s: Option<f64>| s.map_or_else(|| "-".to_owned(), text::seconds);
     let row = |c: &ComponentReport| {
-        let back = format!("{} of {}", c.back, c.lost);
-        let times = [time(c.detect_s), time(c.reschedule_s), time(c.ready_s), text::seconds(c.none_served_s)];
+        let back = format!("{} of {}", c.recovered, c.lost);
+        let times = [time(c.detect_s), time(c.reschedule_s), time(c.ready_s), text::seconds(c.unavailable_s)];
         [vec![c.namespace.clone(), c.component.clone(), back], times.to_vec()].concat()
     };
     let head = ["namespace", "component", "back", "detected", "has a node", "ready", "none served for"];
@@ -70,12 +70,12 @@ fn pending(report: &Report, page: &Page) -> String {
 fn migrations(report: &Report, page: &Page) -> String {
     let row = |of: &MigrationReport| {
         let unwritten = text::seconds(of.write_unavailable_s);
-        let state = match (&of.denied, of.waits.last().filter(|wait| !wait.over)) {
+        let state = match (&of.denied, of.waits.last().filter(|wait| !wait.completed)) {
             (Some(why), _) => format!("denied: {why}"),
             (None, Some(wait)) => format!("waits for {}", wait.waits_for),
-            (None, None) => format!("there after {}", text::seconds(of.took_s)),
+            (None, None) => format!("there after {}", text::seconds(of.duration_s)),
         };
-        vec![of.shoot.clone(), of.to.clone(), clock(of.asked_s), unwritten, state]
+        vec![of.shoot.clone(), of.to.clone(), clock(of.requested_s), unwritten, state]
     };
     table(page, ["shoot", "to seed", "asked at", "no writes for", "state"], report.migrations.iter().map(row).collect(), &[2, 3])
 }
@@ -84,8 +84,8 @@ fn migrations(report: &Report, page: &Page) -> String {
 fn hints(report: &Report, page: &Page) -> String {
     let mut alike: BTreeMap<[String; 4], Vec<&str>> = BTreeMap::new();
     for of in report.hints.chunk_by(|a, b| (&a.seed, &a.service) == (&b.seed, &b.service)) {
-        let had: f64 = of.iter().filter(|row| row.on).map(|row| row.to_s - row.from_s).sum();
-        let lost = of.iter().skip(1).find(|row| !row.on).map_or_else(|| "-".to_owned(), |row| clock(row.from_s));
+        let had: f64 = of.iter().filter(|row| row.active).map(|row| row.to_s - row.from_s).sum();
+        let lost = of.iter().skip(1).find(|row| !row.active).map_or_else(|| "-".to_owned(), |row| clock(row.from_s));
         let last = &of[of.len() - 1];
         let end = last.why.as_ref().map_or_else(|| format!("on since {}", clock(last.from_s)), |why| format!("off: {why}"));
         alike.entry([last.seed.clone(), text::seconds(had), lost, end]).or_default().push(&last.service);
@@ -109,7 +109,7 @@ fn failback(report: &Report, page: &Page) -> String {
 
 fn orphaned_containers(all: &[OrphanedContainerReport], page: &Page) -> String {
     let row = |container: &OrphanedContainerReport| {
-        let length = if container.over { text::seconds(container.to_s - container.from_s) } else { "to the end".to_owned() };
+        let length = if container.completed { text::seconds(container.to_s - container.from_s) } else { "to the end".to_owned() };
         vec![container.namespace.clone(), container.pod.clone(), clock(container.from_s), length]
     };
     table(page, ["namespace", "pod", "from", "for"], all.iter().map(row).collect(), &[2, 3])

@@ -36,7 +36,7 @@ fn main() -> ExitCode {
         None => run::run(&args.run),
         Some(Command::Run(run)) => run::run(&run),
         Some(Command::Compare(args)) => compare::compare(&args),
-        Some(Command::Check { files }) => commands::check(&files),
+        Some(Command::Check { fix, files }) => commands::check(&files, fix),
         Some(Command::Capacity { file, format }) => capacity::capacity(&file, format),
         Some(Command::Schema) => commands::schema(),
         Some(Command::Defaults) => commands::defaults(),

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use serde_json::{Value, json};
 use zonefall_core::report::{Report, TOLERANCE_NOTE};
-use zonefall_core::scenario::prices::{BookName, Price};
+use zonefall_core::scenario::prices::{Price, PriceBookName};
 
 use crate::OK;
 use crate::args::Format;
@@ -14,26 +14,26 @@ use crate::page::Page;
 pub(crate) fn prices(format: Format) -> Result<u8> {
     let text = match format {
         Format::Table => books(&Page::new(width())),
-        Format::Json => serde_json::to_string_pretty(&BookName::ALL.map(book_json))? + "\n",
+        Format::Json => serde_json::to_string_pretty(&PriceBookName::ALL.map(book_json))? + "\n",
     };
     print(&text)?;
     Ok(OK)
 }
 
 fn books(page: &Page) -> String {
-    let row = |name: BookName, price: &Price| {
+    let row = |name: PriceBookName, price: &Price| {
         let per = format!("{}/{}", price.usd, price.unit.word());
         let texts =
             [name.book().name, price.item.kind().word(), &price.what, &per, &price.date, price.check.describe(), &price.source];
         texts.map(str::to_owned).to_vec()
     };
-    let rows = BookName::ALL.into_iter().flat_map(|name| name.book().prices.iter().map(move |price| row(name, price)));
+    let rows = PriceBookName::ALL.into_iter().flat_map(|name| name.book().prices.iter().map(move |price| row(name, price)));
     let head = ["book", "kind", "what", "US dollars", "of", "how sure", "source"];
     page.whole_table(&head, rows.collect(), &[3])
         + &page.text("", &format!("\n{DIM}List prices, on demand, without discounts.{DIM:#}"))
 }
 
-fn book_json(name: BookName) -> Value {
+fn book_json(name: PriceBookName) -> Value {
     let book = name.book();
     let price = |price: &Price| {
         json!({

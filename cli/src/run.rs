@@ -46,7 +46,7 @@ pub(crate) fn run(args: &Run) -> Result<u8> {
 }
 
 fn report(args: &Run, scenario: &Arc<Scenario>, mut trace: Option<&mut Trace<'_>>) -> Report {
-    let options = Options { stepping: args.exact.into(), ..Options::default() };
+    let options = Options { stepping: args.stepping(), ..Options::default() };
     let mut sink = |at, record: &Record| {
         if let Some(trace) = &mut trace {
             trace.record(at, record);

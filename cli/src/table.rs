@@ -44,7 +44,7 @@ fn opening(report: &Report, page: &Page) -> String {
     }
     if !report.faults.is_empty() {
         let rows = report.faults.iter().map(|f| {
-            let length = if f.over { text::seconds(f.to_s - f.from_s) } else { "to the end".to_owned() };
+            let length = if f.completed { text::seconds(f.to_s - f.from_s) } else { "to the end".to_owned() };
             vec![clock(f.from_s), length, f.what.clone()]
         });
         let _ = write!(text, "\n{HEAD}Faults{HEAD:#}\n{}", page.table(&["from", "for", "what"], rows, &[0, 1]));
@@ -57,11 +57,11 @@ const FEW: usize = 8;
 
 /// Whether it is one of many, and there is nothing to tell of it but latencies.
 fn is_quiet(cluster: &EtcdReport, report: &Report) -> bool {
-    let EtcdReport { outages, elections, switchovers, snapshots, catch_up, membership, tolerance, requests, .. } = cluster;
+    let EtcdReport { outages, elections, failovers, snapshots, catch_up, membership, tolerance, requests, .. } = cluster;
     report.etcd.len() > FEW
         && outages.is_empty()
         && elections.is_empty()
-        && switchovers.is_empty()
+        && failovers.is_empty()
         && snapshots.is_empty()
         && catch_up.is_empty()
         && membership.is_empty()
@@ -101,11 +101,11 @@ fn cluster_parts(name: &str, cluster: &EtcdReport, report: &Report, page: &Page)
 /// Outages, those of several services with one interval and one cause in one row.
 fn outages(all: &[OutageReport]) -> impl Iterator<Item = Vec<String>> {
     let what = |o: &OutageReport| (o.from_s.to_bits(), o.to_s.to_bits());
-    all.chunk_by(move |a, b| what(a) == what(b) && a.cause == b.cause).map(|outages| {
+    all.chunk_by(move |a, b| what(a) == what(b) && a.root_cause == b.root_cause).map(|outages| {
         let first = &outages[0];
-        let length = if first.over { text::seconds(first.to_s - first.from_s) } else { "to the end".to_owned() };
+        let length = if first.completed { text::seconds(first.to_s - first.from_s) } else { "to the end".to_owned() };
         let kinds: Vec<_> = outages.iter().map(|o| kind(o.kind).to_owned()).collect();
-        vec![clock(first.from_s), length, text::list(&kinds), first.cause.clone()]
+        vec![clock(first.from_s), length, text::list(&kinds), first.root_cause.clone()]
     })
 }
 
@@ -177,7 +177,7 @@ fn repairs(name: &str, cluster: &EtcdReport, page: &Page) -> String {
     for c in &cluster.catch_up {
         lines.push((
             c.at_s,
-            format!("{} had caught up ({} entries) {} after its start", c.member, c.entries, text::seconds(c.took_s)),
+            format!("{} had caught up ({} entries) {} after its start", c.member, c.entries, text::seconds(c.duration_s)),
         ));
     }
     for l in &cluster.rpo.events {
@@ -246,7 +246,7 @@ fn expectations(all: &[ExpectationReport], page: &Page) -> Option<String> {
         let (style, mark) = if e.ok { (GOOD, "✓") } else { (BAD, "✗") };
         let first = format!("  {style}{mark}{style:#} ");
         let because = if e.because.is_empty() { String::new() } else { format!(" {DIM}({}){DIM:#}", e.because) };
-        text += &page.line(&first, &format!("{} is {}; wanted {}{because}", e.that, e.found, e.wanted));
+        text += &page.line(&first, &format!("{} is {}; wanted {}{because}", e.that, e.actual, e.expected));
     }
     Some(text)
 }

@@ -58,7 +58,7 @@ pub fn compare(runs: &[(&Scenario, &Report)]) -> Comparison {
         number("no writes to an etcd", "s", &|_, r| longest(r, &|etcd| etcd.write_unavailable_s)),
         number("no linearizable reads of an etcd", "s", &|_, r| longest(r, &|etcd| etcd.read_unavailable_s.linearizable)),
         number("no writes to an API", "s", &|_, r| r.api.values().map(|api| api.write_unavailable_s).fold(0.0, f64::max)),
-        number("an etcd that could lose no member more", "s", &|_, r| longest(r, &|etcd| etcd.no_tolerance_s)),
+        number("an etcd that could lose no member more", "s", &|_, r| longest(r, &|etcd| etcd.no_fault_tolerance_s)),
         text("members it could lose", &|_, report| weakest(report).map(tolerance)),
         text("maintenance of etcd without downtime", &maintenance),
         number("committed entries lost", "", &|_, r| r.etcd.values().map(|etcd| etcd.rpo.lost_entries as f64).sum()),
@@ -69,12 +69,12 @@ pub fn compare(runs: &[(&Scenario, &Report)]) -> Comparison {
         number("pods at the end", "", &|_, r| r.pods.len() as f64),
     ];
     rows.extend(
-        components(runs, "is served by nobody for", |component| Value::Number(component.none_served_s))
+        components(runs, "is served by nobody for", |component| Value::Number(component.unavailable_s))
             .into_iter()
             .filter(|row| row.values.iter().flatten().any(|value| *value != Value::Number(0.0))),
     );
     rows.extend(components(runs, "is whole again after", |component| {
-        let back = component.ready_s.filter(|_| component.back == component.lost);
+        let back = component.ready_s.filter(|_| component.recovered == component.lost);
         back.map_or_else(|| Value::Text("never".to_owned()), Value::Number)
     }));
     Comparison { scenarios: runs.iter().map(|(scenario, _)| scenario.name.clone()).collect(), rows }
@@ -82,7 +82,7 @@ pub fn compare(runs: &[(&Scenario, &Report)]) -> Comparison {
 
 /// The longest time whose writes a switch-over has lost.
 fn lost_window(etcd: &EtcdReport) -> f64 {
-    etcd.switchovers.iter().map(|switch| switch.lost_window_s).fold(0.0, f64::max)
+    etcd.failovers.iter().map(|switch| switch.lost_window_s).fold(0.0, f64::max)
 }
 
 /// How old the data of a member that takes over may be, uploads and paths aside: the other one of a pair gets a delta snapshot every so
@@ -111,18 +111,18 @@ fn components(runs: &[(&Scenario, &Report)], what: &str, of: impl Fn(&ComponentR
 
 /// The etcd cluster that could lose no member for longest.
 fn weakest(report: &Report) -> Option<&EtcdReport> {
-    report.etcd.values().max_by(|a, b| a.no_tolerance_s.total_cmp(&b.no_tolerance_s))
+    report.etcd.values().max_by(|a, b| a.no_fault_tolerance_s.total_cmp(&b.no_fault_tolerance_s))
 }
 
 /// `1, 0 from 10 min, 1 from 131.3 min`.
 fn tolerance(etcd: &EtcdReport) -> String {
     let mut said: Vec<(i64, String)> = Vec::new();
     for row in &etcd.tolerance {
-        if said.last().is_some_and(|(left, _)| *left == row.left) {
+        if said.last().is_some_and(|(left, _)| *left == row.failure_tolerance) {
             continue;
         }
         let since = if row.from_s > 0.0 { format!(" from {}", text::seconds(row.from_s)) } else { String::new() };
-        said.push((row.left, format!("{}{since}", row.left)));
+        said.push((row.failure_tolerance, format!("{}{since}", row.failure_tolerance)));
     }
     said.into_iter().map(|(_, text)| text).collect::<Vec<_>>().join(", ")
 }
@@ -130,7 +130,7 @@ fn tolerance(etcd: &EtcdReport) -> String {
 /// A member may be restarted without downtime while a quorum can lose one; of a pair only one serves.
 fn maintenance(scenario: &Scenario, report: &Report) -> Option<String> {
     let pairs = scenario.etcd.iter().any(|cluster| cluster.passive.is_some());
-    weakest(report).map(|etcd| match etcd.no_tolerance_s {
+    weakest(report).map(|etcd| match etcd.no_fault_tolerance_s {
         0.0 if !pairs => "always".to_owned(),
         none if pairs || none >= report.simulated_s => "never".to_owned(),
         none => format!("but for {}", text::seconds(none)),

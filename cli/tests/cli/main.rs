@@ -155,16 +155,55 @@ fn check_reads_several_files() {
 }
 
 #[test]
+fn check_mentions_old_names_and_fix_replaces_them_once() {
+    let scenarios = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scenarios");
+    let old = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/fixtures/v1");
+    let dir = temporary("fix");
+    for entry in std::fs::read_dir(old).expect("the folder is there").flatten().map(|entry| entry.path()) {
+        if entry.extension().is_none_or(|end| end != "json") {
+            continue;
+        }
+        let name = entry.file_name().expect("a file has a name");
+        let (text, new) = (std::fs::read_to_string(&entry), std::fs::read_to_string(scenarios.join(name)));
+        let (text, new) = (text.expect("the old file"), new.expect("the new file"));
+        let file = dir.join(name);
+        std::fs::write(&file, &text).expect("the file can be written");
+        let path = file.to_str().expect("UTF-8");
+
+        let (hint, _) = check(&["check", path], "", 0);
+        assert_eq!(hint.contains("`zonefall check --fix` replaces them"), text != new, "{hint}");
+        assert_eq!(std::fs::read_to_string(&file).expect("the same file"), text, "only --fix writes");
+        let (fixed, _) = check(&["check", "--fix", path], "", 0);
+        assert_eq!(fixed.lines().skip(1).collect::<Vec<_>>(), hint.lines().skip(1).collect::<Vec<_>>());
+        for _ in 0..2 {
+            assert_eq!(std::fs::read_to_string(&file).expect("the fixed file"), new, "{path}");
+            assert_eq!(check(&["check", "--fix", path], "", 0).0, format!("✓ {path}\n"));
+        }
+    }
+    let both = scenario(|s| {
+        s["clients"][0] = json!({"name": "c", "op": "put", "rate": "1/s", "cluster": "etcd-main", "etcd": "etcd-main"});
+    });
+    let file = dir.join("both.json");
+    std::fs::write(&file, &both).expect("the file can be written");
+    let (out, _) = check(&["check", "--fix", file.to_str().expect("UTF-8")], "", 2);
+    assert!(out.contains("clients[0].cluster: found the old name of \"etcd\", which is there, too"), "{out}");
+    assert_eq!(std::fs::read_to_string(&file).expect("the same file"), both);
+    let (out, _) = check(&["check", "--fix", "-"], &both, 2);
+    assert!(out.contains("cannot fix standard input"), "{out}");
+}
+
+#[test]
 fn the_report_is_the_same_for_the_same_seed_and_either_mode() {
     let input = scenario(|_| ());
     let mut fast = report(&["run", "-", "--seed", "7", "--format", "json"], &input);
     assert_eq!(fast, report(&["run", "-", "--seed", "7", "--format", "json"], &input));
-    let full = report(&["run", "-", "--seed", "7", "--format", "json", "--exact", "full"], &input);
+    let full = report(&["run", "-", "--seed", "7", "--format", "json", "--fast-forward", "off"], &input);
+    assert_eq!(full, report(&["run", "-", "--seed", "7", "--format", "json", "--exact", "full"], &input));
     fast["events"] = full["events"].clone();
     assert!(fast == full, "the modes differ");
     let other = report(&["run", "-", "--seed", "8", "--format", "json"], &input);
     assert_ne!(fast["trace_hash"], other["trace_hash"]);
-    assert_eq!((&fast["schema"], &fast["seed"], &fast["simulated_s"]), (&json!("zonefall.report/1"), &json!(7), &json!(120.0)));
+    assert_eq!((&fast["schema"], &fast["seed"], &fast["simulated_s"]), (&json!("zonefall.report/2"), &json!(7), &json!(120.0)));
     assert_eq!(fast["etcd"]["etcd-main"]["members"][0]["name"], "etcd-main-0");
 }
 
@@ -271,11 +310,12 @@ fn capacity_is_a_table_or_json() {
         small["seeds"][seed]["allocatable_shoots"] = json!(3);
     }
     let found = report(&["capacity", "-", "--format", "json"], &small.to_string());
-    assert_eq!(found["schema"], "zonefall.capacity/1");
-    let room = &found["seeds"][0]["room"][2];
-    assert_eq!((&room["failure_tolerance"], &room["all_zones"]["shoots"]), (&json!("zone"), &json!(2)));
-    let figure = json!({"constraint": "allocatable_shoots", "unit": "shoots", "used": 2, "available": 2, "one_more": 3});
-    assert_eq!(room["all_zones"]["binding"], json!([figure]));
+    assert_eq!(found["schema"], "zonefall.capacity/2");
+    let headroom = &found["seeds"][0]["headroom"][2];
+    assert_eq!((&headroom["failure_tolerance"], &headroom["all_zones"]["shoots"]), (&json!("zone"), &json!(2)));
+    let figure =
+        json!({"constraint": "allocatable_shoots", "unit": "shoots", "used": 2, "available": 2, "needed_for_one_more": 3});
+    assert_eq!(headroom["all_zones"]["limiting_resources"], json!([figure]));
     // 300 in threes; 600 in equal shares of whole shoots: one, one and one.
     assert_eq!((&found["seeds"][0]["needed"]["none"], &found["seeds"][0]["needed"]["together"]), (&json!(100), &json!(300)));
 

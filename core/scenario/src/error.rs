@@ -66,6 +66,14 @@ impl Errors {
         }
     }
 
+    /// Adds further errors.
+    pub(super) fn extend(&mut self, others: Self) {
+        for Error { path, found, expected, .. } in others.list {
+            self.push(path, found, expected);
+        }
+        self.more += others.more;
+    }
+
     /// `text` is not JSON.
     pub(super) fn syntax(error: &serde_json::Error, text: &str) -> Self {
         let (found, expected) = not_json(error, text);

@@ -3,7 +3,8 @@
 //! ```text
 //! text --json--> values --form--> RawScenario --validate--> Scenario
 //!        syntax,          schema:               names, ranges,
-//!        double keys      fields, types, units  topology, limits
+//!        double keys,     fields, types, units  topology, limits
+//!        old names
 //! ```
 //!
 //! Every arrow collects its errors and goes on: a file comes back with all that is wrong with it, each with its JSON path, what was
@@ -26,6 +27,8 @@ pub mod options;
 mod passive;
 pub mod prices;
 pub mod raw;
+mod renames;
+mod scan;
 mod schema;
 mod schema_check;
 mod source;
@@ -47,6 +50,8 @@ pub use load::*;
 pub use model::*;
 pub use passive::{ActivePassive, Backup, Controller, Switching};
 pub use raw::RawScenario;
+pub use renames::{Modern, Renamed, modernize};
+pub use scan::{Seen, scan};
 pub use schema::schema;
 pub use source::{Contradiction, Input, Source};
 
@@ -96,7 +101,12 @@ fn read(text: &str, errors: &mut Errors) -> Result<(RawScenario, BTreeSet<String
         errors.push("$", "a file of more than 4 MiB", "at most 4 MiB");
         return Err(std::mem::take(errors));
     }
-    let value = json::parse(text, errors)?;
+    let mut value = json::parse(text, errors)?;
+    let modern = modernize(text);
+    if !modern.renamed.is_empty() {
+        value = json::parse(&modern.text, &mut Errors::default())?;
+    }
+    errors.extend(modern.clashes);
     let (value, replaced) = schema_check::check(value, errors);
     match serde_json::from_value(value) {
         Ok(raw) => Ok((raw, replaced)),

@@ -126,7 +126,7 @@ fn row(causes: &Causes, outage: Outage, end: Time) -> OutageReport {
         },
         from_s: seconds(outage.from),
         to_s: seconds(end),
-        over: outage.to.is_some(),
-        cause: causes.of(&outage),
+        completed: outage.to.is_some(),
+        root_cause: causes.of(&outage),
     }
 }

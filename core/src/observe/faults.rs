@@ -49,7 +49,7 @@ impl Faults {
         let row = |(fault, to): &(ActiveFault, Option<Time>)| FaultReport {
             from_s: seconds(fault.from),
             to_s: seconds(to.unwrap_or(now)),
-            over: to.is_some(),
+            completed: to.is_some(),
             what: text::began(&fault.fault, &self.scenario),
         };
         self.all.iter().map(row).collect()
@@ -94,7 +94,7 @@ mod tests {
         faults.record(at(1_000), &power);
         faults.record(at(2_000), &cut);
         faults.record(at(3_000), &Record::FaultEnded(FaultId(0)));
-        let rows: Vec<_> = faults.rows(at(9_000)).into_iter().map(|f| (f.from_s, f.to_s, f.over, f.what)).collect();
+        let rows: Vec<_> = faults.rows(at(9_000)).into_iter().map(|f| (f.from_s, f.to_s, f.completed, f.what)).collect();
         assert_eq!(
             rows,
             [(1.0, 3.0, true, "zone z-a lost power".to_owned()), (2.0, 9.0, false, "zone z-b lost power".to_owned())]

@@ -121,7 +121,7 @@ impl Leaders {
         let row = |r: &Leadership| LeaderReport {
             from_s: seconds(r.from),
             to_s: seconds(r.to.unwrap_or(now)),
-            over: r.to.is_some(),
+            completed: r.to.is_some(),
             term: r.term.unwrap_or(0),
             leader: self.name(cluster, r.leader),
             zone: self.scenario.zones[r.zone.0 as usize].name.clone(),
@@ -311,7 +311,7 @@ mod tests {
         assert_eq!(elections(&leaders), [(10.0, 11.203, 3, "etcd-main-2".to_owned())]);
         assert_eq!(leaders.changes(CLUSTER), 1);
         let leaderships: Vec<_> =
-            leaders.leaderships(CLUSTER, at(60_000)).into_iter().map(|r| (r.from_s, r.to_s, r.over, r.term)).collect();
+            leaders.leaderships(CLUSTER, at(60_000)).into_iter().map(|r| (r.from_s, r.to_s, r.completed, r.term)).collect();
         assert_eq!(leaderships, [(0.0, 10.0, true, 2), (11.203, 60.0, false, 3)]);
         let terms: Vec<_> = leaders.terms(CLUSTER).into_iter().map(|t| (t.at_s, t.term)).collect();
         assert_eq!(terms, [(0.0, 2), (11.201, 3)]);

@@ -6,7 +6,7 @@
 //!                                       +--> requests      how requests ended and how long they took
 //!                                       +--> tolerance     members that may yet be lost
 //!                                       +--> durability    committed data lost
-//!                                       +--> switchovers   who took over from whom, and what was lost with it
+//!                                       +--> failovers     who took over from whom, and what was lost with it
 //!                                       +--> repair        snapshots, catch-up, membership
 //!                                       +--> kube          pods, nodes and machines: what was lost, and how it came back
 //!                                       +--> money         who used machines and volumes, where there are prices
@@ -22,6 +22,7 @@ pub mod causes;
 pub mod cost;
 pub mod describe;
 pub mod durability;
+pub mod failovers;
 pub mod faults;
 pub mod kube;
 pub mod leaders;
@@ -30,7 +31,6 @@ pub mod repair;
 pub mod requests;
 pub mod story;
 pub mod subject;
-pub mod switchovers;
 pub mod tolerance;
 pub mod trace;
 pub mod traffic;
@@ -64,7 +64,7 @@ pub struct Observers {
     /// Data loss.
     pub durability: durability::Durability,
     /// Switch-overs of active-passive clusters.
-    pub switchovers: switchovers::Switchovers,
+    pub failovers: failovers::Failovers,
     /// Snapshots, catch-up, membership.
     pub repair: repair::Repair,
     /// Kubernetes: APIs, pods, nodes, machines.
@@ -88,7 +88,7 @@ impl Observers {
             requests: requests::Requests::new(scenario),
             tolerance: tolerance::Tolerance::new(scenario.etcd.len()),
             durability: durability::Durability::new(scenario),
-            switchovers: switchovers::Switchovers::new(scenario),
+            failovers: failovers::Failovers::new(scenario),
             repair: repair::Repair::new(scenario),
             kube: kube::Kube::new(scenario),
             cost: (!scenario.prices.providers.is_empty()).then(|| cost::CostObserver::new(scenario)),
@@ -123,7 +123,7 @@ impl Observer for Observers {
         self.availability.record(at, record);
         self.tolerance.record(at, record);
         self.durability.record(at, record);
-        self.switchovers.record(at, record);
+        self.failovers.record(at, record);
         self.repair.record(at, record);
         self.kube.record(at, record);
         self.faults.record(at, record);

@@ -73,7 +73,7 @@ impl Observer for Repair {
             }
             Record::Etcd(EtcdRecord::CaughtUp { member, entries, duration }) => {
                 let name = text::member(&self.scenario, *member).to_owned();
-                let row = CatchUpReport { member: name, at_s: seconds(at), entries: *entries, took_s: length(*duration) };
+                let row = CatchUpReport { member: name, at_s: seconds(at), entries: *entries, duration_s: length(*duration) };
                 self.catch_up.push((member.cluster, row));
             }
             Record::Etcd(EtcdRecord::Membership { change, refused }) => {
@@ -110,7 +110,7 @@ mod tests {
         repair.record(at(6_000), &Record::Etcd(EtcdRecord::Membership { change: MemberChange::Remove(member(1)), refused }));
         let rows = repair.snapshots(CLUSTER, at(9_000));
         assert_eq!((rows[0].to_s, rows[0].ok, rows[1].to_s, rows[1].ok), (3.0, true, 9.0, false));
-        assert_eq!(repair.catch_up(CLUSTER)[0].took_s, 1.5);
+        assert_eq!(repair.catch_up(CLUSTER)[0].duration_s, 1.5);
         assert_eq!(repair.membership(CLUSTER)[0].change, "remove etcd-main-1");
     }
 }

@@ -83,7 +83,7 @@ impl Observer for Story {
             self.omitted += 1;
         } else {
             let text = self.describer.describe(at, record);
-            self.lines.push(Arc::new(StoryLine { at_s: seconds(at), text, kind, cluster, about, over }));
+            self.lines.push(Arc::new(StoryLine { at_s: seconds(at), text, kind, cluster, about, completed: over }));
         }
     }
 }
@@ -106,7 +106,7 @@ mod tests {
         story.record(at(2_000), &Record::FaultEnded(FaultId(0)));
         story.record(at(3_000), &Record::Etcd(EtcdRecord::Elected { member: member(1), term: 2 }));
         let lines = story.lines();
-        let told: Vec<_> = lines.iter().map(|l| (l.at_s, l.text.as_str(), l.kind, l.over)).collect();
+        let told: Vec<_> = lines.iter().map(|l| (l.at_s, l.text.as_str(), l.kind, l.completed)).collect();
         let (fault, election) = (StoryKind::Fault, StoryKind::Election);
         let expected = [
             (1.0, "zone z-a lost power", fault, false),

@@ -82,7 +82,7 @@ impl Observer for Tolerance {
         // Several changes at one moment are one.
         cluster.rows.pop_if(|last| last.from_s.to_bits() == seconds(at).to_bits());
         if cluster.rows.len() < LIMIT {
-            cluster.rows.push(ToleranceReport { from_s: seconds(at), connected, voters, standbys, left });
+            cluster.rows.push(ToleranceReport { from_s: seconds(at), connected, voters, standbys, failure_tolerance: left });
         }
     }
 }
@@ -98,7 +98,7 @@ mod tests {
         for (ms, connected, voters) in [(0, 3, 3), (1_000, 2, 3), (1_000, 1, 3), (4_000, 3, 3), (9_000, 3, 4)] {
             tolerance.record(at(ms), &Record::Etcd(EtcdRecord::ConnectedVoters { cluster: CLUSTER, connected, voters }));
         }
-        let rows: Vec<_> = tolerance.rows(CLUSTER).iter().map(|row| row.left).collect();
+        let rows: Vec<_> = tolerance.rows(CLUSTER).iter().map(|row| row.failure_tolerance).collect();
         assert_eq!(rows, [1, -1, 1, 0]);
         assert_eq!(tolerance.none(CLUSTER, at(10_000)), Duration::from_secs(4));
     }

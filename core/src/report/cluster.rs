@@ -25,7 +25,7 @@ pub struct EtcdReport {
     pub quorum_lost_s: f64,
     /// Total time in which one more member's failure would have lost the quorum (of an active-passive cluster: left nobody to take
     /// over), or it was lost, in seconds.
-    pub no_tolerance_s: f64,
+    pub no_fault_tolerance_s: f64,
     /// How many members may yet be lost: at each change, at most 2,000. See [`crate::observe::tolerance`].
     pub tolerance: Vec<ToleranceReport>,
     /// Intervals without a service, in order of their start (then of kind). See [`crate::observe::availability`].
@@ -36,9 +36,9 @@ pub struct EtcdReport {
     pub latency: Vec<LatencyReport>,
     /// Committed data that faults destroyed (the recovery point).
     pub rpo: RpoReport,
-    /// Switch-overs of an active-passive cluster, in order; none where a quorum serves. See [`crate::etcd::passive`].
+    /// Failovers of an active-passive cluster, in order; none where a quorum serves. See [`crate::etcd::passive`].
     #[serde(default)]
-    pub switchovers: Vec<SwitchoverReport>,
+    pub failovers: Vec<FailoverReport>,
     /// Databases sent to members that were too far behind for the log.
     pub snapshots: Vec<SnapshotReport>,
     /// Members that fell behind and have everything again.
@@ -61,12 +61,12 @@ pub struct ToleranceReport {
     #[serde(default)]
     pub standbys: u8,
     /// Members that may fail with a majority of the voters, or one who takes over, left; negative where nobody is: so many are missing.
-    pub left: i64,
+    pub failure_tolerance: i64,
 }
 
 /// One member of an active-passive cluster took over from the other.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct SwitchoverReport {
+pub struct FailoverReport {
     /// Since when the one that served did not answer its controller, in seconds.
     pub at_s: f64,
     /// When enough checks had failed, and clients were sent to the other, in seconds.
@@ -76,9 +76,9 @@ pub struct SwitchoverReport {
     /// When it served, in seconds.
     pub serving_s: f64,
     /// From `at_s` to `serving_s`, in seconds.
-    pub took_s: f64,
+    pub duration_s: f64,
     /// Whether it served before the end of the run.
-    pub over: bool,
+    pub completed: bool,
     /// Name of the one that served.
     pub from: String,
     /// Name of the one that took over.
@@ -135,7 +135,7 @@ pub struct LeaderReport {
     /// When it stopped or stepped down, or the end of the run, in seconds.
     pub to_s: f64,
     /// Whether it ended before the run did.
-    pub over: bool,
+    pub completed: bool,
     /// Its term.
     pub term: u64,
     /// Name of the leader.
@@ -186,9 +186,9 @@ pub struct OutageReport {
     /// When it came back, or the end of the run, in seconds.
     pub to_s: f64,
     /// Whether it came back before the run ended.
-    pub over: bool,
+    pub completed: bool,
     /// Why, in plain words: `zone eu-west-1a lost power; leader etcd-main-0 gone; etcd-main-2 elected after 1.3 s`.
-    pub cause: String,
+    pub root_cause: String,
 }
 
 /// How requests ended.
@@ -334,7 +334,7 @@ pub struct CatchUpReport {
     /// Entries it was behind when it came back.
     pub entries: u64,
     /// Time since its process served again, in seconds.
-    pub took_s: f64,
+    pub duration_s: f64,
 }
 
 /// A change of membership.

@@ -4,7 +4,7 @@ use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
 use crate::scenario::kube::gardener::FailureTolerance;
-use crate::scenario::prices::{Check, Kind, Unit};
+use crate::scenario::prices::{Check, PriceKind, Unit};
 
 /// What costs are of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -61,7 +61,7 @@ pub struct PriceReport {
     /// The region of its book; null: it has none.
     pub region: Option<String>,
     /// What for.
-    pub kind: Kind,
+    pub kind: PriceKind,
     /// What the provider calls that.
     pub what: String,
     /// US dollars.

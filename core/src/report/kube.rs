@@ -128,9 +128,9 @@ pub struct RecoveryReport {
     /// When it, or its replacement, was ready, in seconds.
     pub ready_s: Option<f64>,
     /// From `lost_s` to `ready_s`, or to the end of the run, in seconds.
-    pub took_s: f64,
+    pub duration_s: f64,
     /// Whether it was ready before the run ended.
-    pub over: bool,
+    pub completed: bool,
     /// What was waited for, one after the other, from `lost_s` on.
     pub waits: Vec<WaitReport>,
 }
@@ -145,7 +145,7 @@ pub struct WaitReport {
     /// When the step was taken, or the end of the run, in seconds.
     pub to_s: f64,
     /// Whether the step was taken.
-    pub over: bool,
+    pub completed: bool,
     /// What it waited for, in plain words.
     pub waits_for: String,
 }
@@ -162,7 +162,7 @@ pub struct ComponentReport {
     /// Pods that stopped serving.
     pub lost: u64,
     /// Of those, how many were ready again, or replaced, before the run ended.
-    pub back: u64,
+    pub recovered: u64,
     /// Longest time until its API knew, in seconds; null: it never had to.
     pub detect_s: Option<f64>,
     /// Longest time until a replacement had a node, in seconds.
@@ -170,7 +170,7 @@ pub struct ComponentReport {
     /// Longest time until it was ready again, in seconds; null: none has been.
     pub ready_s: Option<f64>,
     /// Time in which none of its pods served, in seconds.
-    pub none_served_s: f64,
+    pub unavailable_s: f64,
 }
 
 /// How many nodes, pods and machines of a cluster stood where, at the end of each window.
@@ -208,7 +208,7 @@ pub struct ApiReport {
     /// When it did not answer, by start.
     pub outages: Vec<ApiOutageReport>,
     /// When a component could do nothing, by component.
-    pub idle: Vec<IdleReport>,
+    pub no_leader: Vec<NoLeaderReport>,
     /// Who led its components from when on, after the start.
     pub leases: Vec<LeaseReport>,
 }
@@ -223,12 +223,12 @@ pub struct ApiOutageReport {
     /// When it ended, in seconds.
     pub to_s: f64,
     /// Whether it had ended when the run did.
-    pub over: bool,
+    pub completed: bool,
 }
 
 /// A time in which a component could do nothing: none of its processes led, or the one that did could not write.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct IdleReport {
+pub struct NoLeaderReport {
     /// The component: `kube-scheduler`, ...
     pub component: String,
     /// When it began, in seconds.
@@ -236,7 +236,7 @@ pub struct IdleReport {
     /// When it ended, in seconds.
     pub to_s: f64,
     /// Whether it had ended when the run did.
-    pub over: bool,
+    pub completed: bool,
 }
 
 /// A lease that changed hands.
@@ -277,15 +277,15 @@ pub struct MigrationReport {
     /// The seed that is to.
     pub to: String,
     /// When it was asked for, in seconds.
-    pub asked_s: f64,
+    pub requested_s: f64,
     /// Why it may not move, in plain words; null: it may.
     pub denied: Option<String>,
     /// Time since in which nobody could write to its API, in seconds.
     pub write_unavailable_s: f64,
-    /// From `asked_s` until all was there, or to the end of the run, in seconds; 0 where it may not move.
-    pub took_s: f64,
+    /// From `requested_s` until all was there, or to the end of the run, in seconds; 0 where it may not move.
+    pub duration_s: f64,
     /// Whether all was there before the run ended, or it was denied.
-    pub over: bool,
+    pub completed: bool,
     /// What was waited for, one after the other: until it `leaves`, its etcd is `closed` and `kept`, it is `gone` from the old seed,
     /// `restores` in the new one, its etcd is `restored`, its API `serves`, and it is `done`.
     pub waits: Vec<WaitReport>,
@@ -299,7 +299,7 @@ pub struct HintsReport {
     /// Its namespace and name.
     pub service: String,
     /// Each of its endpoints is for the clients of some zone.
-    pub on: bool,
+    pub active: bool,
     /// From when, in seconds.
     pub from_s: f64,
     /// Until when, or the end of the run, in seconds.
@@ -322,5 +322,5 @@ pub struct OrphanedContainerReport {
     /// Until when, in seconds.
     pub to_s: f64,
     /// Whether it had ended when the run did.
-    pub over: bool,
+    pub completed: bool,
 }

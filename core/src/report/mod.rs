@@ -27,11 +27,21 @@ use crate::scenario::Scenario;
 use crate::scenario::expect::Outcome;
 
 /// Value of [`Report::schema`].
-pub const SCHEMA: &str = "zonefall.report/1";
+pub const SCHEMA: &str = "zonefall.report/2";
 
 /// Fields of a [`Report`] that are about Kubernetes.
-pub const KUBE_FIELDS: [&str; 10] =
-    ["api", "pods", "nodes", "machines", "observed", "recovery", "recovery_omitted", "components", "hazards", "counts"];
+pub const KUBE_FIELDS: [&str; 10] = [
+    "api",
+    "pods",
+    "nodes",
+    "machines",
+    "observed",
+    "recovery",
+    "recovery_omitted",
+    "components",
+    "orphaned_containers",
+    "counts",
+];
 
 /// What one run of one scenario came to.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -72,7 +82,7 @@ pub struct Report {
     /// Components that lost a pod.
     pub components: Vec<ComponentReport>,
     /// Pods that ran on though their object was gone.
-    pub hazards: Vec<OrphanedContainerReport>,
+    pub orphaned_containers: Vec<OrphanedContainerReport>,
     /// Shoots that were asked to move to another seed, in order. Not in JSON where there are none.
     #[serde(default)]
     pub migrations: Vec<MigrationReport>,
@@ -197,7 +207,7 @@ pub struct FaultReport {
     /// When it ended, in seconds.
     pub to_s: f64,
     /// Whether it had ended when the run did.
-    pub over: bool,
+    pub completed: bool,
     /// What broke, in plain words: `zone eu-west-1a lost power`.
     pub what: String,
 }
@@ -216,7 +226,7 @@ pub struct StoryLine {
     /// Names of the members, nodes, zones or volumes it is about; may be empty.
     pub about: Vec<String>,
     /// Something that was wrong is right again: a fault ended, a member serves, a leader is elected, a service is there.
-    pub over: bool,
+    pub completed: bool,
 }
 
 /// Kinds of events in the event list.
@@ -253,9 +263,9 @@ pub struct ExpectationReport {
     /// The place in this report.
     pub that: String,
     /// What stands there, or why nothing does.
-    pub found: String,
+    pub actual: String,
     /// What must stand there.
-    pub wanted: String,
+    pub expected: String,
     /// Why, as the scenario says; may be empty.
     pub because: String,
 }
@@ -325,7 +335,7 @@ impl Report {
 impl From<Outcome> for ExpectationReport {
     fn from(outcome: Outcome) -> Self {
         let Outcome { ok, that, actual, expected, because, text: _ } = outcome;
-        Self { ok, that, found: actual, wanted: expected, because }
+        Self { ok, that, actual, expected, because }
     }
 }
 

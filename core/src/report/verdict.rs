@@ -93,21 +93,21 @@ fn sentences(cluster: &EtcdReport) -> Vec<Sentence> {
         cluster
             .catch_up
             .last()
-            .map(|c| vec![say(format!("{} caught up in ", c.member)), at(c.at_s, text::seconds(c.took_s)), say(".")]),
+            .map(|c| vec![say(format!("{} caught up in ", c.member)), at(c.at_s, text::seconds(c.duration_s)), say(".")]),
     );
     all
 }
 
 /// Who took over: the last time it happened, and how often.
 fn taken_over(cluster: &EtcdReport) -> Option<Sentence> {
-    let last = cluster.switchovers.last()?;
+    let last = cluster.failovers.last()?;
     let mut sentence = vec![];
-    if cluster.switchovers.len() > 1 {
-        sentence.push(say(format!("{} times one member took over from the other; the last time ", cluster.switchovers.len())));
+    if cluster.failovers.len() > 1 {
+        sentence.push(say(format!("{} times one member took over from the other; the last time ", cluster.failovers.len())));
     }
     sentence.push(at(last.detected_s, last.to.clone()));
-    sentence.push(say(if last.over {
-        format!(" took over from {}, {} after it had fallen silent.", last.from, text::seconds(last.took_s))
+    sentence.push(say(if last.completed {
+        format!(" took over from {}, {} after it had fallen silent.", last.from, text::seconds(last.duration_s))
     } else {
         format!(" was to take over from {}, and did not serve before the end.", last.from)
     }));
@@ -133,7 +133,7 @@ fn service(cluster: &EtcdReport, kind: OutageKind, what: &str) -> Sentence {
     let length = |o: &OutageReport| o.to_s - o.from_s;
     match &all[..] {
         [] => vec![say(format!("{what} never stopped."))],
-        [one] if one.over => {
+        [one] if one.completed => {
             vec![say(format!("{what} stopped for ")), at(one.from_s, text::seconds(length(one))), say(", then went on.")]
         }
         [one] => {
@@ -149,7 +149,7 @@ fn service(cluster: &EtcdReport, kind: OutageKind, what: &str) -> Sentence {
                 at(longest.from_s, text::seconds(length(longest))),
                 say(" at most"),
             ];
-            if !last.over {
+            if !last.completed {
                 sentence.extend([say("; "), at(last.from_s, "the last"), say(" was not over at the end")]);
             }
             sentence.push(say("."));
@@ -166,17 +166,17 @@ fn leader(cluster: &EtcdReport) -> Option<Sentence> {
         vec![was.clone(), say(format!("{} elections followed, and ", more.len())), at(at_s, who), say(" leads at the end.")]
     };
     Some(match &cluster.leaders[1..] {
-        [] if first.over => vec![was, at(first.to_s, "nobody"), say(" was elected after it.")],
+        [] if first.completed => vec![was, at(first.to_s, "nobody"), say(" was elected after it.")],
         [] => vec![say(format!("The leader stayed in {}.", first.zone))],
         [one] => {
             let end = match one {
-                one if one.over => " was elected, and leads no more.",
+                one if one.completed => " was elected, and leads no more.",
                 one if one.leader == first.leader => " was elected again.",
                 _ => " was elected.",
             };
             vec![was, at(one.from_s, one.leader.clone()), say(end)]
         }
-        more if last.over => elections(more, last.to_s, "nobody"),
+        more if last.completed => elections(more, last.to_s, "nobody"),
         more => elections(more, last.from_s, &last.leader),
     })
 }

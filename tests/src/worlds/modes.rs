@@ -43,7 +43,7 @@ fn made(dice: &mut Dice, number: u64, passive: bool) -> Value {
     }
     let mut operations = if quiet { json!([]) } else { operations };
     for operation in operations.as_array_mut().into_iter().flatten() {
-        operation["cluster"] = json!("etcd");
+        operation["etcd"] = json!("etcd");
     }
     let mut file = json!({
         "name": format!("modes-{number}"),
@@ -115,7 +115,7 @@ fn plain(member: &mut Value) {
 fn client(dice: &mut Dice, k: u64, clusters: &[Value], zones: u64, active: u64) -> Value {
     let cluster = &clusters[dice.below(clusters.len() as u64) as usize];
     let mut client = json!({
-        "name": format!("c{k}"), "cluster": cluster["name"], "zone": format!("z{}", dice.below(zones)),
+        "name": format!("c{k}"), "etcd": cluster["name"], "zone": format!("z{}", dice.below(zones)),
         "target": dice.pick(&["leader", "follower", "nearest", "all"]),
         "timeout": ms(dice.between(300, 7_000)), "retries": dice.below(4),
         "start": ms(dice.below(active)),

@@ -127,7 +127,7 @@ pub fn process(dice: &mut Dice) -> Value {
         return json!({});
     }
     let [per_request, rpc_overhead] = [0, 1].map(|_| format!("{}us", dice.below(5_000)));
-    json!({"process": {"per_request": per_request, "per_mib": ms(dice.below(100)), "hand_over": rpc_overhead}})
+    json!({"process": {"per_request": per_request, "per_mib": ms(dice.below(100)), "rpc_overhead": rpc_overhead}})
 }
 
 fn initial(dice: &mut Dice) -> Value {
@@ -204,8 +204,8 @@ impl World {
             3..6 => json!({"kind": "process_kill", "member": member}),
             6..8 => json!({"kind": "graceful_stop", "member": member}),
             8 => json!({"kind": "zone_power", "zone": zone}),
-            9..11 => json!({"kind": "zone_cut", "zone": zone, "direction": direction}),
-            11..14 => json!({"kind": "node_cut", "node": node, "direction": direction}),
+            9..11 => json!({"kind": "zone_partition", "zone": zone, "direction": direction}),
+            11..14 => json!({"kind": "node_partition", "node": node, "direction": direction}),
             14..16 => {
                 let between = [0, 1].map(|_| format!("z{}", dice.below(self.zones)));
                 let loss = dice.between(0, 30) as f64 / 100.0;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use zonefall_core::report::{CostKind, CostReport, CostSplit, Report};
 use zonefall_core::run::run;
-use zonefall_core::scenario::prices::{BookName, Kind, Provider, Shape};
+use zonefall_core::scenario::prices::{PriceBookName, PriceKind, Provider, Shape};
 use zonefall_core::scenario::{Scenario, bundled};
 use zonefall_core::sim::Options;
 
@@ -23,7 +23,7 @@ fn report(json: &Value) -> Report {
 }
 
 fn books() -> [Provider; 3] {
-    [BookName::AwsEuWest1, BookName::GcpEuropeWest1, BookName::AzureWestEurope].map(|name| name.book().charges())
+    [PriceBookName::AwsEuWest1, PriceBookName::GcpEuropeWest1, PriceBookName::AzureWestEurope].map(|name| name.book().charges())
 }
 
 /// US dollars in a month of the rows that are meant.
@@ -85,7 +85,7 @@ fn bytes_between_zones_cost_what_the_links_carry() {
         for book in books() {
             let price = |kind| book.only(kind).expect("a price").usd;
             let unit = if book.name == "gcp" { (1_u64 << 30) as f64 } else { 1e9 };
-            let by_hand = ip_bytes as f64 * per_month / unit * (price(Kind::CrossZoneOut) + price(Kind::CrossZoneIn));
+            let by_hand = ip_bytes as f64 * per_month / unit * (price(PriceKind::CrossZoneOut) + price(PriceKind::CrossZoneIn));
             let found = usd(&report, &book.name, |row| row.kind == CostKind::CrossZone && row.shoot.as_deref() == Some(shoot));
             near(found, by_hand, &format!("{shoot}, {}", book.name));
         }

@@ -180,8 +180,11 @@ fn faults_change_flows_at_once() {
         let scenario = Arc::new(in_use("node-failure-zone", |file| {
             let fault = |dice: &mut Dice| {
                 let mut fault = json!({"at": ms(dice.ms(1_000, 3_000_000)), "for": ms(dice.ms(100, 1_000_000))});
-                let (place, kinds): (&str, &[&str]) =
-                    if dice.percent(50) { ("zone", &["zone_power", "zone_cut"]) } else { ("node", &["node_crash", "node_cut"]) };
+                let (place, kinds): (&str, &[&str]) = if dice.percent(50) {
+                    ("zone", &["zone_power", "zone_partition"])
+                } else {
+                    ("node", &["node_crash", "node_partition"])
+                };
                 fault["kind"] = json!(dice.pick(kinds));
                 fault[place] = json!(dice.pick(if place == "zone" { &ZONES[..] } else { &NODES[..] }));
                 fault

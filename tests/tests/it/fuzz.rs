@@ -35,9 +35,9 @@ fn case(number: usize) -> Case {
 /// The smallest case that fails like this one, in words that let it be run again.
 fn shrunk(number: usize, case: &Case, failure: &Failure) -> String {
     let (small, how) = shrink::shrink(judge, case, failure);
-    let mode = if small.stepping == Stepping::FastForward { "fast" } else { "full" };
+    let mode = if small.stepping == Stepping::FastForward { "on" } else { "off" };
     format!(
-        "schedule {number}: {failure}\n  shrunk: {how}\n  again: zonefall run this.json --exact {mode}, where this.json is\n{}",
+        "schedule {number}: {failure}\n  shrunk: {how}\n  again: zonefall run this.json --fast-forward {mode}, where this.json is\n{}",
         serde_json::to_string(&small.file).expect("a file is JSON")
     )
 }

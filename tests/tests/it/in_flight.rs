@@ -36,7 +36,7 @@ fn without_quorum() -> Scenario {
         file["faults"] = json!([kill("etcd-main-0"), kill("etcd-main-1")]);
         file["seeds"][0]["timers"] = json!({"readiness_period": "1h"});
         file["shoots"][0]["use"] = json!({
-            "at_rest": false,
+            "idle": false,
             "inflight": {"reads": LIMITS[0], "writes": LIMITS[1]},
             "requests": [
                 {"name": "gets", "verb": "get", "rate": "30/s"},

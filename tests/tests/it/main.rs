@@ -7,6 +7,7 @@ mod in_flight;
 mod kube;
 mod measurements;
 mod modes;
+mod old_names;
 mod oracles;
 mod portable;
 mod scenarios;

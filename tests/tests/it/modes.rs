@@ -110,7 +110,7 @@ fn same(scenarios: usize, file: impl Fn(u64) -> Value + Sync) {
         let (small, how) = shrink(same_in_both_modes, &case(*number), failure);
         let file = serde_json::to_string(&small.file).expect("a file is JSON");
         format!(
-            "scenario {number}: {failure}\n  shrunk: {how}\n  again: zonefall run this.json --exact fast, and full, of\n{file}"
+            "scenario {number}: {failure}\n  shrunk: {how}\n  again: zonefall run this.json --fast-forward on, and off, of\n{file}"
         )
     });
     let shown: Vec<String> = shown.collect();

@@ -56,7 +56,7 @@ fn both_modes_give_the_same_report_of_bundled_scenarios() {
         let mut full = report(&scenario, scenario.seed, Stepping::EveryEvent);
         assert!(fast.events <= full.events);
         full.events = fast.events;
-        assert!(fast == full, "zonefall run scenarios/{}.json: `--exact full` and `fast` differ", file.name);
+        assert!(fast == full, "zonefall run scenarios/{}.json: `--fast-forward on` and `off` differ", file.name);
     }
 }
 
@@ -103,7 +103,12 @@ fn a_story_that_breaks_fails_its_expectations() {
     check("zone-outage", "/faults/0/zone", json!("eu-west-1b"), &[&elections, &of("leader_changes")]);
     let behind = [of("catch_up[member=etcd-main-0].entries"), of("snapshots[to=etcd-main-0].ok")];
     check("zone-outage", "/faults/0/for", json!("20s"), &[&behind[0], &behind[1]]);
-    check("two-zones-big", "/topology/nodes/1/zone", json!("az-2"), &[&quorum, &write, &of("outages[kind=quorum][0].cause")]);
+    check(
+        "two-zones-big",
+        "/topology/nodes/1/zone",
+        json!("az-2"),
+        &[&quorum, &write, &of("outages[kind=quorum][0].root_cause")],
+    );
     check("two-zones-small", "/topology/nodes/1/zone", json!("az-2"), &[&quorum, &write]);
     check("two-zones-small", "/etcd/1/initial/leader", json!("etcd-events-0"), &["etcd.etcd-events.leader_changes"]);
     let zones = json!({"regions": [{"name": "region-1", "zones": ["az-1", "az-2"]}], "nodes": [
@@ -121,15 +126,15 @@ fn a_story_that_breaks_fails_its_expectations() {
     check("slow-disk", "/faults/1/add", json!("2s"), &[&of("leader_changes"), &write]);
     check("slow-disk", "/faults/0/volume", json!("etcd-main-0"), &[&of("latency[op=put].p50_ms")]);
     let level = json!({"name": "etcd-main-2", "node": "node-3"});
-    let (count, took) = (format!("count({m}snapshots)"), of("catch_up[member=etcd-main-2].took_s"));
+    let (count, took) = (format!("count({m}snapshots)"), of("catch_up[member=etcd-main-2].duration_s"));
     check("far-behind-follower", "/etcd/0/members/2", level, &[&count, &took]);
     check("far-behind-follower", "/network/cross_zone/bandwidth", json!("60MiB/s"), &[&took]);
-    check("five-members", "/topology/nodes/4/zone", json!("eu-west-1a"), &[&quorum, &of("outages[kind=quorum][0].cause")]);
-    let switch = |place: &str| of(&format!("switchovers[0].{place}"));
-    let (window, took) = (switch("lost_window_s"), switch("took_s"));
+    check("five-members", "/topology/nodes/4/zone", json!("eu-west-1a"), &[&quorum, &of("outages[kind=quorum][0].root_cause")]);
+    let switch = |place: &str| of(&format!("failovers[0].{place}"));
+    let (window, took) = (switch("lost_window_s"), switch("duration_s"));
     let seldom = json!({"hot_standby": {"delta_snapshot_period": "1h", "check_period": "1m"}});
     check("two-zones-standby", "/etcd/0/mode", seldom, &[&window, &took, &switch("detected_s"), &write]);
-    let count = format!("count({m}switchovers)");
+    let count = format!("count({m}failovers)");
     check("two-zones-standby", "/faults/0/for", json!("50s"), &[&count, &of("members[name=etcd-main-1].role")]);
     check("two-zones-learner", "/etcd/0/mode", json!({"hot_standby": {}}), &[&window, &of("rpo.lost_entries")]);
     check("two-zones-learner", "/etcd/0/mode", json!({"learner": {"failures": 6}}), &[&took, &write]);
@@ -137,20 +142,20 @@ fn a_story_that_breaks_fails_its_expectations() {
     let zone_a = |what: &str| format!("observed[at=50m].{what}");
     let spared = [zone_a("pods[name=etcd-events-0].node"), zone_a("nodes[zone=eu-west-1a].ready")];
     check("eu-west-1a-outage", "/faults/0/zone", json!("eu-west-1b"), &[&spared[0], &spared[1]]);
-    let healed = json!({"at": "10m", "for": "30m", "kind": "zone_cut", "zone": "eu-west-1a"});
+    let healed = json!({"at": "10m", "for": "30m", "kind": "zone_partition", "zone": "eu-west-1a"});
     check("eu-west-1a-outage", "/faults/0", healed, &[&zone_a("pods[name=etcd-main-1].phase"), &spared[1]]);
     let works = json!({"at": "10m", "kind": "cloud_api", "create": "refused"});
     check("eu-west-1a-outage", "/faults/1", works, &["count(observed[at=50m].machines[zone=eu-west-1a][phase=Terminating])"]);
     let strict = "count(observed[at=50m].pods[owner=gardener-resource-manager][phase=Pending])";
     check("eu-west-1a-strict", "/faults/0/zone", json!("eu-west-1-parent"), &[strict]);
     let shop = |place: &str| format!("etcd.shoot--garden--shop/etcd-main.{place}");
-    let (write, tolerance) = (shop("write_unavailable_s"), shop("no_tolerance_s"));
+    let (write, tolerance) = (shop("write_unavailable_s"), shop("no_fault_tolerance_s"));
     check("node-failure-none", "/shoots/0/failure_tolerance", json!("zone"), &[&write]);
     check("node-failure-node", "/faults/0/node", json!("node-a4"), &[&tolerance]);
     check("node-failure-zone", "/shoots/0/failure_tolerance", json!("none"), &[&write, &tolerance]);
     check("node-failure-zone", "/faults/0/at", json!("50m"), &["sum(cost[provider=aws][kind=machine].quantity)"]);
-    let alone = "components[component=kube-controller-manager].none_served_s";
-    let switch = |place: &str| shop(&format!("switchovers[0].{place}"));
+    let alone = "components[component=kube-controller-manager].unavailable_s";
+    let switch = |place: &str| shop(&format!("failovers[0].{place}"));
     let late = json!({"hot_standby": {"check_period": "2m", "delta_snapshot_period": "1h"}});
     let missed = [switch("detected_s"), switch("lost_window_s"), write.clone()];
     check("active-passive-standby", "/shoots/0/etcd/mode", late, &[&missed[0], &missed[1], &missed[2]]);
@@ -165,7 +170,7 @@ fn a_story_that_breaks_fails_its_expectations() {
     check("zone-outage-option-1", "/shoots/0/components/0/pods/0/node", json!("node-b1"), &[alone]);
     check("zone-outage-option-1", "/faults/0/for", json!("30m"), &[&tolerance]);
     check("zone-outage-option-2", "/shoots/0/components/0/pods/1/node", json!("node-a2"), &[alone]);
-    check("two-zone-region", "/topology/nodes/1/zone", json!("az-2"), &["etcd.etcd-spread.outages[kind=quorum][0].cause"]);
+    check("two-zone-region", "/topology/nodes/1/zone", json!("az-2"), &["etcd.etcd-spread.outages[kind=quorum][0].root_cause"]);
     check("two-zone-region", "/faults/0/zone", json!("az-2"), &[&shop("quorum_lost_s")]);
     check("storage-degraded", "/faults/0/add", json!("100ms"), &[&shop("leader_changes"), &shop("latency[op=put].max_ms")]);
     check("storage-degraded", "/clients/0/rate", json!("1/d"), &[&shop("leader_changes")]);
@@ -191,7 +196,7 @@ fn a_story_that_breaks_fails_its_expectations() {
     check("control-plane-migration", "/operations/1/migrate_shoot/seed", json!("narrow"), &moved);
     check("control-plane-migration", "/shoots/0/etcd/initial/database", json!("4GiB"), &moved[1..]);
     let paid = |minute: u32| format!("bill.providers.aws.kinds.cross_zone[{minute}]");
-    let never = ["count(hints[on=true][from_s=0.0])", &paid(20)];
+    let never = ["count(hints[active=true][from_s=0.0])", &paid(20)];
     check("topology-hints", "/seeds/0/topology_aware_routing", json!(false), &never);
     let ample = json!({"name": "cpu", "minimum": 12, "maximum": 15});
     let lost = ["hints[service=shoot--garden--shop-1/etcd-main-client][0].to_s", &paid(110)];
@@ -207,6 +212,6 @@ fn a_story_that_breaks_fails_its_expectations() {
     );
     let skewed = "failback[component=kube-apiserver].per_zone.za";
     check("zone-outage-option-1", "/faults/0/for", json!("3h"), &[skewed]);
-    let spared = "components[component=kube-apiserver].none_served_s";
+    let spared = "components[component=kube-apiserver].unavailable_s";
     check("rolling-maintenance", "/shoots/0/failure_tolerance", json!("none"), &[spared, &shop("quorum_lost_s")]);
 }

@@ -24,11 +24,11 @@ const FAULTS: [&str; 11] = [
     "graceful_stop",
     "link_degraded",
     "node_crash",
-    "node_cut",
+    "node_partition",
     "process_kill",
     "storage_degraded",
     "volume_lost",
-    "zone_cut",
+    "zone_partition",
     "zone_power",
 ];
 

@@ -50,7 +50,7 @@ fn expectation(ctx: &FormCtx<'_>, k: usize, fared: Option<&ExpectationReport>) -
     let word = BOUNDS.iter().map(|(word, ..)| *word).find(|word| ctx.get(&path).get(word).is_some()).unwrap_or_default();
     let mark = fared.map(|fared| {
         let (class, sign) = if fared.ok { ("good", "✓ holds") } else { ("bad", "✕ does not hold") };
-        html! { <p class={classes!("mark", class)} data-testid={format!("form-expect-{k}-mark")}>{ format!("{sign}: it is {}", fared.found) }</p> }
+        html! { <p class={classes!("mark", class)} data-testid={format!("form-expect-{k}-mark")}>{ format!("{sign}: it is {}", fared.actual) }</p> }
     });
     html! {
         <fieldset class="item">

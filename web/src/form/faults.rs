@@ -18,9 +18,9 @@ const DIRECTION: &[(&str, &str)] = &[("direction", "Direction")];
 
 const KINDS: [Kind; 10] = [
     Kind { word: "zone_power", reads: "zone loses power", target: "zone", more: &[] },
-    Kind { word: "zone_cut", reads: "zone cut off", target: "zone", more: DIRECTION },
+    Kind { word: "zone_partition", reads: "zone partition", target: "zone", more: DIRECTION },
     Kind { word: "node_crash", reads: "node loses power", target: "node", more: &[] },
-    Kind { word: "node_cut", reads: "node cut off", target: "node", more: DIRECTION },
+    Kind { word: "node_partition", reads: "node partition", target: "node", more: DIRECTION },
     Kind { word: "process_kill", reads: "member killed", target: "member", more: &[] },
     Kind { word: "graceful_stop", reads: "member stopped gracefully", target: "member", more: &[] },
     Kind {

@@ -20,7 +20,7 @@ pub(super) fn section(ctx: &FormCtx<'_>) -> Html {
     let mut new = json!({"name": fresh("client-", names.len() + 1, &names), "op": "put", "rate": "10/s", "target": "leader"});
     let clusters = ctx.names("etcd");
     if let [first, _, ..] = clusters.as_slice() {
-        new["cluster"] = first.as_str().into();
+        new["etcd"] = first.as_str().into();
     }
     if let Some(zone) = ctx.zones().first() {
         new["zone"] = zone.as_str().into();
@@ -48,7 +48,7 @@ fn client(ctx: &FormCtx<'_>, k: usize, name: &str, clusters: &[String]) -> Html 
             <div class="row">{ ctx.text(&place("name"), "Client", As::Text) }{ ctx.remove(&path, &format!("client {name}")) }</div>
             <div class="fields">
                 { ops(ctx, &path, &op) }
-                { one(clusters.len() > 1 || !ctx.get(&place("cluster")).is_null(), &|| ctx.choice(&place("cluster"), "Cluster", None, &plain(clusters))) }
+                { one(clusters.len() > 1 || !ctx.get(&place("etcd")).is_null(), &|| ctx.choice(&place("etcd"), "Cluster", None, &plain(clusters))) }
                 { ctx.choice(&place("zone"), "Zone", Some("that of its node"), &plain(&ctx.zones())) }
                 { targets(ctx, &place("target"), k, clusters) }
                 { ctx.text(&place("rate"), "Rate", As::Text) }
@@ -83,7 +83,7 @@ fn ops(ctx: &FormCtx<'_>, path: &str, op: &str) -> Html {
 }
 
 fn targets(ctx: &FormCtx<'_>, path: &str, client: usize, clusters: &[String]) -> Html {
-    let cluster = shown(ctx.get(&format!("clients/{client}/cluster")));
+    let cluster = shown(ctx.get(&format!("clients/{client}/etcd")));
     let index = clusters.iter().position(|name| *name == cluster).unwrap_or(0);
     let mut options = plain(&["leader", "follower", "nearest"]);
     options.extend(plain(&ctx.names(&format!("etcd/{index}/members"))));

@@ -34,7 +34,7 @@ impl Plan {
         let (mut end, mut over) = (first.to_s, true);
         for outage in together {
             end = end.max(outage.to_s);
-            over &= outage.over;
+            over &= outage.completed;
         }
         if !over && !done {
             return None;

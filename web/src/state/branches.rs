@@ -143,10 +143,10 @@ impl State {
 /// The moments of interest of a report, ascending.
 pub(super) fn moments(report: &Report) -> Vec<Time> {
     let end = |to_s: f64, over: bool| over.then_some(to_s);
-    let faults = report.faults.iter().flat_map(|fault| [Some(fault.from_s), end(fault.to_s, fault.over)]);
+    let faults = report.faults.iter().flat_map(|fault| [Some(fault.from_s), end(fault.to_s, fault.completed)]);
     let clusters = report.etcd.values().flat_map(|cluster| {
         let elections = cluster.elections.iter().flat_map(|election| [Some(election.from_s), Some(election.to_s)]);
-        let outages = cluster.outages.iter().flat_map(|outage| [Some(outage.from_s), end(outage.to_s, outage.over)]);
+        let outages = cluster.outages.iter().flat_map(|outage| [Some(outage.from_s), end(outage.to_s, outage.completed)]);
         elections.chain(outages)
     });
     let mut all = BTreeSet::new();

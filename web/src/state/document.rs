@@ -6,7 +6,7 @@
 use std::rc::Rc;
 
 use serde_json::{Map, Value};
-use zonefall_core::scenario::{Errors, MAX_BYTES, Scenario};
+use zonefall_core::scenario::{Errors, MAX_BYTES, Scenario, modernize};
 
 use super::layout::layout;
 use super::rename;
@@ -26,7 +26,7 @@ const VERSION_BYTES: usize = 8 << 20;
 pub struct Document {
     /// The JSON text as the editor shows it, errors and all.
     pub text: Rc<str>,
-    /// Its value, when the text is JSON; what the form shows. (The last that was, while it is not.)
+    /// Its value with new names, when the text is JSON; what the form shows. (The last that was, while it is not.)
     pub value: Rc<Value>,
     /// Whether the text is JSON at this moment: only then the form edits it.
     pub is_json: bool,
@@ -80,9 +80,9 @@ pub(super) enum Edited {
 }
 
 impl Document {
-    /// A document without a past, and what it means.
+    /// A document without a past, with new names where the text has old ones, and what it means.
     pub fn new(text: &str) -> (Self, Option<Box<Scenario>>) {
-        let mut document = Self { text: text.into(), ..Self::default() };
+        let mut document = Self { text: modernize(text).text.into(), ..Self::default() };
         let scenario = document.read();
         (document, scenario)
     }
@@ -119,6 +119,7 @@ impl Document {
         if text.len() > MAX_BYTES {
             return Err(format!("This is too large for a scenario: {} bytes, at most {MAX_BYTES}.", text.len()));
         }
+        let text = modernize(&text).text;
         match serde_json::from_str::<Value>(&text) {
             // Opened again: it starts over.
             Ok(Value::Object(_)) if *text == *self.text => Ok(Edited::To(self.read())),
@@ -200,7 +201,7 @@ impl Document {
 
     /// Finds out what the text means.
     fn read(&mut self) -> Option<Box<Scenario>> {
-        let value = if self.text.len() <= MAX_BYTES { serde_json::from_str(&self.text).ok() } else { None };
+        let value = if self.text.len() <= MAX_BYTES { serde_json::from_str(&modernize(&self.text).text).ok() } else { None };
         self.is_json = value.is_some();
         if let Some(value) = value {
             self.value = Rc::new(value);

@@ -4,7 +4,7 @@
 //! as it goes, in a text that may be broken further on.
 
 use serde_json::Value;
-use zonefall_core::scenario::{Step, render};
+use zonefall_core::scenario::{Seen, Step, render, scan};
 
 /// Longest line that an object or array is written on.
 const WIDTH: usize = 120;
@@ -68,9 +68,19 @@ fn one_line(value: &Value) -> String {
 
 /// Byte range of the value at a JSON path as zonefall-core writes it; of the innermost value around it where it is not there.
 pub fn locate(text: &str, path: &str) -> std::ops::Range<usize> {
-    let mut scanner = Scanner { text, at: 0, path: Vec::new(), wanted: path, found: 0..text.len() };
-    scanner.value(0);
-    scanner.found
+    let mut found = 0..text.len();
+    scan(text, &mut |here, seen| match seen {
+        Seen::Begin(at) if is_on_the_way(here, path) => found = at..text.len(),
+        Seen::Value(range) if found.start == range.start => found = range,
+        Seen::Key(_) | Seen::Begin(_) | Seen::Value(_) => {}
+    });
+    found
+}
+
+/// Whether a value at `here` is the wanted one, or around it.
+fn is_on_the_way(here: &[Step], wanted: &str) -> bool {
+    let rest = || wanted.strip_prefix(&render(here));
+    here.is_empty() || rest().is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
 }
 
 /// Line and column (both from 0, the column in bytes) of a byte.
@@ -90,108 +100,6 @@ pub fn byte_at(text: &str, line: usize, column: usize) -> usize {
         at -= 1;
     }
     at
-}
-
-/// Reads JSON as far as it is JSON.
-struct Scanner<'a> {
-    text: &'a str,
-    at: usize,
-    path: Vec<Step>,
-    wanted: &'a str,
-    found: std::ops::Range<usize>,
-}
-
-/// As deep as `serde_json` reads.
-const DEEPEST: usize = 128;
-
-impl Scanner<'_> {
-    fn peek(&mut self) -> Option<u8> {
-        let rest = &self.text.as_bytes()[self.at..];
-        self.at += rest.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
-        self.text.as_bytes().get(self.at).copied()
-    }
-
-    fn take(&mut self, byte: u8) -> bool {
-        let there = self.peek() == Some(byte);
-        self.at += usize::from(there);
-        there
-    }
-
-    /// Passes over a value; false where the text is no JSON any more.
-    fn value(&mut self, depth: usize) -> bool {
-        self.peek();
-        let begins = self.at;
-        let here = render(&self.path);
-        let rest = if depth == 0 { Some("") } else { self.wanted.strip_prefix(&here) };
-        let on_the_way = rest.is_some_and(|rest| depth == 0 || rest.is_empty() || rest.starts_with(['.', '[']));
-        if on_the_way {
-            self.found = begins..self.text.len();
-        }
-        let whole = depth < DEEPEST
-            && match self.peek() {
-                Some(b'{') => self.inside(b'}', depth),
-                Some(b'[') => self.inside(b']', depth),
-                Some(b'"') => self.string().is_some(),
-                Some(_) => self.word(),
-                None => false,
-            };
-        if whole && on_the_way && self.found.start == begins {
-            self.found.end = self.at;
-        }
-        whole
-    }
-
-    fn inside(&mut self, close: u8, depth: usize) -> bool {
-        self.at += 1;
-        for index in 0.. {
-            if self.take(close) {
-                return true;
-            }
-            if index > 0 && !self.take(b',') {
-                return false;
-            }
-            let step = if close == b']' {
-                Step::Index(index)
-            } else {
-                self.peek();
-                let Some(key) = self.string() else { return false };
-                if !self.take(b':') {
-                    return false;
-                }
-                Step::Key(key)
-            };
-            self.path.push(step);
-            let whole = self.value(depth + 1);
-            self.path.pop();
-            if !whole {
-                return false;
-            }
-        }
-        false
-    }
-
-    fn string(&mut self) -> Option<String> {
-        let rest = &self.text.as_bytes()[self.at..];
-        if rest.first() != Some(&b'"') {
-            return None;
-        }
-        let mut escaped = false;
-        let end = rest.iter().skip(1).position(|&byte| {
-            let closes = byte == b'"' && !escaped;
-            escaped = byte == b'\\' && !escaped;
-            closes
-        })?;
-        let text = &self.text[self.at..self.at + end + 2];
-        self.at += text.len();
-        serde_json::from_str(text).ok()
-    }
-
-    fn word(&mut self) -> bool {
-        let rest = &self.text.as_bytes()[self.at..];
-        let length = rest.iter().take_while(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(byte)).count();
-        self.at += length;
-        length > 0
-    }
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use super::document::Step;
 const ZONE: &[&str] = &["zone", "zones", "between", "from"];
 const NODE: &[&str] = &["node", "nodes"];
 const MEMBER: &[&str] = &["member", "leader", "volume", "volumes", "target", "remove_member", "promote_member"];
-const CLUSTER: &[&str] = &["cluster", "leader_of"];
+const CLUSTER: &[&str] = &["etcd", "leader_of"];
 const SEED: &[&str] = &["seed"];
 const POOL: &[&str] = &["pool"];
 const SHOOT: &[&str] = &["shoot"];

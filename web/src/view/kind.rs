@@ -25,7 +25,7 @@ pub(crate) fn glyph(line: &StoryLine) -> Html {
 }
 
 fn tone(line: &StoryLine) -> &'static str {
-    match (line.kind, line.over) {
+    match (line.kind, line.completed) {
         (StoryKind::Loss, _) | (StoryKind::Fault | StoryKind::Availability, false) => "bad",
         (StoryKind::Fault | StoryKind::Availability | StoryKind::Member | StoryKind::Node | StoryKind::Pod, true) => "good",
         (StoryKind::Member | StoryKind::Node | StoryKind::Pod, false) => "warn",

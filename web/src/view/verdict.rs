@@ -76,8 +76,8 @@ fn did_well(report: &Report, cluster: &str) -> bool {
 /// What became of the pods.
 fn of_pods(report: &Report) -> Html {
     let sum = |count: fn(&ComponentReport) -> u64| report.components.iter().map(count).sum::<u64>();
-    let (lost, back) = (sum(|c| c.lost), sum(|c| c.back));
-    let longest = report.recovery.iter().filter(|r| r.over).map(|r| r.took_s).fold(0.0, f64::max);
+    let (lost, back) = (sum(|c| c.lost), sum(|c| c.recovered));
+    let longest = report.recovery.iter().filter(|r| r.completed).map(|r| r.duration_s).fold(0.0, f64::max);
     let (headline, rest) = match (lost, lost - back) {
         (0, _) => ("No pod stopped serving.".to_owned(), String::new()),
         (_, 0) => (format!("{} stopped serving, and came back.", pods(lost)), String::new()),

@@ -5,7 +5,7 @@
 //! {"that": "etcd.etcd-main.write_unavailable_s", "between": [0.8, 3.5], "because": "an election takes one to two timeouts"},
 //! {"that": "etcd.etcd-main.members[name=etcd-main-1].up", "is": true},
 //! {"that": "count(etcd.etcd-main.outages[kind=write])", "at_least": 1},
-//! {"that": "etcd.etcd-main.outages[kind=write][0].cause", "includes": "zone eu-west-1a lost power"},
+//! {"that": "etcd.etcd-main.outages[kind=write][0].root_cause", "includes": "zone eu-west-1a lost power"},
 //! {"that": "sum(links[from_zone=eu-west-1a][to_zone=eu-west-1b].wire_bytes)", "at_most": 1000000}
 //! ```
 //!
@@ -25,6 +25,13 @@ use serde_json::{Number, Value};
 use super::error::show;
 use super::raw::{RawBound, RawExpectation};
 use path::{Function, ReportPath, Step, plain};
+
+/// A place in the report with new names only, where it has old ones.
+pub(super) fn modernize(place: &str) -> Option<String> {
+    let old = ReportPath::parse(place).ok()?;
+    let new = old.modernized();
+    (new != old).then(|| new.to_string())
+}
 
 /// One expectation, its path read.
 #[derive(Clone, Debug, PartialEq)]

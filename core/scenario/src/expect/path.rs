@@ -14,6 +14,7 @@ use std::fmt;
 use serde_json::Value;
 
 use crate::error::{did_you_mean, one_of, show};
+use crate::renames::report_field;
 
 /// A place in a report.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,6 +31,9 @@ pub(super) enum Function {
     Min,
     Max,
 }
+
+/// Fields that hold one object for each cluster, by its name.
+const BY_NAME: [&str; 2] = ["etcd", "api"];
 
 const FUNCTIONS: [(&str, Function); 4] =
     [("count", Function::Count), ("sum", Function::Sum), ("min", Function::Min), ("max", Function::Max)];
@@ -55,6 +59,26 @@ impl ReportPath {
             Some((function, inner)) => Ok(Self { function: Some(function), steps: steps(inner)? }),
             None => Ok(Self { function: None, steps: steps(text)? }),
         }
+    }
+
+    /// The same with the new names of renamed fields.
+    pub(super) fn modernized(&self) -> Self {
+        let mut object: Vec<String> = Vec::new();
+        let mut steps = self.steps.clone();
+        for step in &mut steps {
+            if object.len() == 1 && BY_NAME.contains(&object[0].as_str()) && !matches!(step, Step::Field(_)) {
+                object.push("*".to_owned());
+            }
+            if let Step::Field(name) | Step::Filter(name, _) = step
+                && let Some(new) = report_field(&object, name)
+            {
+                new.clone_into(name);
+            }
+            if let Step::Field(name) = step {
+                object.push(name.clone());
+            }
+        }
+        Self { function: self.function, steps }
     }
 
     /// Every value in `report` that the path leads to, or why it leads nowhere.
@@ -112,14 +136,36 @@ fn name(text: &str) -> Result<(String, &str), String> {
     }
     let end = text.find(['.', '[']).unwrap_or(text.len());
     let (name, rest) = text.split_at(end);
-    let plain = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "_-$/".contains(c));
-    if plain { Ok((name.to_owned(), rest)) } else { Err(format!("a name was due at {text:?}")) }
+    if is_plain(name) { Ok((name.to_owned(), rest)) } else { Err(format!("a name was due at {text:?}")) }
+}
+
+/// Whether a name needs no quotes.
+fn is_plain(name: &str) -> bool {
+    !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "_-$/".contains(c))
+}
+
+/// As it is written.
+impl fmt::Display for ReportPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let function = FUNCTIONS.iter().find(|(_, function)| Some(*function) == self.function);
+        if let Some((name, _)) = function {
+            write!(f, "{name}(")?;
+        }
+        for (k, step) in self.steps.iter().enumerate() {
+            if k > 0 && matches!(step, Step::Field(_)) {
+                f.write_str(".")?;
+            }
+            write!(f, "{step}")?;
+        }
+        f.write_str(if function.is_some() { ")" } else { "" })
+    }
 }
 
 impl fmt::Display for Step {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Field(name) => f.write_str(name),
+            Self::Field(name) if is_plain(name) => f.write_str(name),
+            Self::Field(name) => write!(f, "\"{name}\""),
             Self::Index(index) => write!(f, "[{index}]"),
             Self::Filter(field, value) => write!(f, "[{field}={value}]"),
             Self::Every => f.write_str("[*]"),

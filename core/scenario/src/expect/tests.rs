@@ -14,9 +14,9 @@ fn check(expectation: &Value, ok: bool, found: &str) {
                 {"name": "etcd-main-1", "up": true, "role": "leader"},
             ],
             "outages": [
-                {"kind": "write", "from_s": 60, "share": 0.5, "cause": "zone eu-west-1a lost power"},
-                {"kind": "write", "from_s": 70, "cause": "leader gone"},
-                {"kind": "quorum", "from_s": 80, "cause": "x"},
+                {"kind": "write", "from_s": 60, "share": 0.5, "root_cause": "zone eu-west-1a lost power"},
+                {"kind": "write", "from_s": 70, "root_cause": "leader gone"},
+                {"kind": "quorum", "from_s": 80, "root_cause": "x"},
             ],
         }},
         "big": [{"bytes": u64::MAX - 2}, {"bytes": 2}],
@@ -46,7 +46,7 @@ fn places_and_bounds() {
     check(&json!({"that": "count(etcd.etcd-main.outages[kind=write])", "is": 2}), true, "2");
     check(&json!({"that": "count(etcd.etcd-main.outages[kind=read])", "is": 0}), true, "0");
     check(&json!({"that": "count(etcd.etcd-main.outages)", "is": 3}), true, "3");
-    check(&json!({"that": "etcd.etcd-main.outages[kind=write][-1].cause", "includes": "leader"}), true, "\"leader gone\"");
+    check(&json!({"that": "etcd.etcd-main.outages[kind=write][-1].root_cause", "includes": "leader"}), true, "\"leader gone\"");
     check(&json!({"that": "etcd.etcd-main.outages[0].from_s", "is": 60.0}), true, "60");
     check(&json!({"that": "sum(links[from_zone=a].bytes)", "is": 30}), true, "30");
     check(&json!({"that": "max(links[from_zone=a][to_zone=b].bytes)", "is": 10}), true, "10");

@@ -394,9 +394,9 @@ pub struct Timers {
     pub monitor_grace: Duration,
     /// A kubelet renews its lease this often (a quarter of `nodeLeaseDurationSeconds`).
     pub lease_renewal: Duration,
-    /// A node found out of reach is queued for `NoExecute` at the next look only: `processTaintBaseEviction` is given its condition as it
-    /// was before the look. GEP-20 and its 7 min count without this period; so does the default.
-    pub queues_a_look_later: bool,
+    /// A node found out of reach is queued for `NoExecute` at the next check only: `processTaintBaseEviction` is given its condition as it
+    /// was before the check. GEP-20 and its 7 min count without this period; so does the default.
+    pub requeue_at_next_check: bool,
     /// When zones are disrupted, and how fast nodes are tainted.
     pub disruption: disruption::Options,
     /// From power to a kubelet that runs (assumed).
@@ -465,7 +465,7 @@ impl Default for Timers {
             monitor_period: Duration::from_secs(5),
             monitor_grace: Duration::from_secs(120),
             lease_renewal: Duration::from_secs(10),
-            queues_a_look_later: false,
+            requeue_at_next_check: false,
             disruption: disruption::Options::default(),
             boot: Duration::from_secs(60),
             scheduling: Duration::from_millis(10),

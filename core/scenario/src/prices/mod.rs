@@ -20,7 +20,7 @@ use crate::kube::{MachineDeployment, Resources};
 /// What is charged for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
+pub enum PriceKind {
     /// Machines, by the time they are there.
     Machine,
     /// Volumes, by size and time.
@@ -39,7 +39,7 @@ pub enum Kind {
     BackupRequests,
 }
 
-impl Kind {
+impl PriceKind {
     /// All of them.
     pub const ALL: [Self; 8] = [
         Self::Machine,
@@ -189,16 +189,16 @@ pub enum Item {
 
 impl Item {
     /// Its kind.
-    pub const fn kind(self) -> Kind {
+    pub const fn kind(self) -> PriceKind {
         match self {
-            Self::Machine(_) => Kind::Machine,
-            Self::Volume { .. } => Kind::Volume,
-            Self::LoadBalancerHours => Kind::LoadBalancerHours,
-            Self::LoadBalancerBytes => Kind::LoadBalancerBytes,
-            Self::CrossZoneOut => Kind::CrossZoneOut,
-            Self::CrossZoneIn => Kind::CrossZoneIn,
-            Self::BackupStorage => Kind::BackupStorage,
-            Self::BackupRequests => Kind::BackupRequests,
+            Self::Machine(_) => PriceKind::Machine,
+            Self::Volume { .. } => PriceKind::Volume,
+            Self::LoadBalancerHours => PriceKind::LoadBalancerHours,
+            Self::LoadBalancerBytes => PriceKind::LoadBalancerBytes,
+            Self::CrossZoneOut => PriceKind::CrossZoneOut,
+            Self::CrossZoneIn => PriceKind::CrossZoneIn,
+            Self::BackupStorage => PriceKind::BackupStorage,
+            Self::BackupRequests => PriceKind::BackupRequests,
         }
     }
 }
@@ -260,7 +260,7 @@ impl Book {
 
 /// Which book.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub enum BookName {
+pub enum PriceBookName {
     /// AWS, Europe (Ireland).
     #[serde(rename = "aws-eu-west-1")]
     AwsEuWest1,
@@ -275,7 +275,7 @@ pub enum BookName {
     AzureWestEurope,
 }
 
-impl BookName {
+impl PriceBookName {
     /// All of them.
     pub const ALL: [Self; 4] = [Self::AwsEuWest1, Self::AwsUsEast1, Self::GcpEuropeWest1, Self::AzureWestEurope];
 
@@ -338,7 +338,7 @@ impl Provider {
     }
 
     /// The price of what has but one.
-    pub fn only(&self, kind: Kind) -> Option<&Price> {
+    pub fn only(&self, kind: PriceKind) -> Option<&Price> {
         self.prices.iter().find(|price| price.item.kind() == kind)
     }
 }

@@ -72,5 +72,5 @@ pub struct RawProcess {
     pub per_mib: Span,
     /// From a message's arrival at a host to who waits for it: a request at the member, an answer here.
     #[schemars(extend("x-max" = "1s", "x-source" = "assumed: too little to show"))]
-    pub hand_over: Span,
+    pub rpc_overhead: Span,
 }

@@ -9,7 +9,7 @@ use crate::units::{Name, Size, Span};
 
 /// An etcd cluster.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct RawCluster {
+pub struct RawEtcdCluster {
     /// Its name, such as `etcd-main`.
     pub name: Name,
     /// The members it starts with.
@@ -143,7 +143,7 @@ pub struct RawOptions {
     pub start_up: Span,
     /// From a message's arrival at a host to raft's step: socket, decoding, hand-overs between threads.
     #[schemars(extend("x-max" = "1s", "x-source" = "assumed"))]
-    pub hand_over: Span,
+    pub rpc_overhead: Span,
     /// CPU time to apply one entry or serve one read.
     #[schemars(extend("x-max" = "10s", "x-source" = "assumed"))]
     pub apply: Span,
@@ -176,7 +176,7 @@ impl Default for RawOptions {
             strict_reconfig_check: etcd.strict_reconfig_check,
             max_learners: etcd.max_learners,
             start_up: Span(etcd.start_up),
-            hand_over: Span(etcd.rpc_overhead),
+            rpc_overhead: Span(etcd.rpc_overhead),
             apply: Span(etcd.apply),
             cost: RawCost::default(),
             backend: None,

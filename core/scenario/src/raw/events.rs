@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{RawMark, RawMember};
+use super::{RawMember, RawSource};
 use crate::kube::gardener::FailureTolerance;
 use crate::units::{Bandwidth, Probability, Span};
 use crate::{CloudAnswer, Direction};
@@ -22,13 +22,13 @@ pub struct RawFault {
     pub kind: RawFaultKind,
     /// Who says so.
     #[serde(flatten)]
-    pub mark: RawMark,
+    pub mark: RawSource,
 }
 
 /// What a fault hits: a name, or where the leader is when it starts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
-pub enum RawAim {
+pub enum RawFaultTarget {
     /// This one. A member whose name several clusters use is written `cluster/member`.
     Named(String),
     /// That of the member which leads this cluster when the fault starts.
@@ -45,36 +45,36 @@ pub enum RawFaultKind {
     /// A node loses power; its processes and unsynced writes are gone. At the end it starts again.
     NodeCrash {
         /// The node.
-        node: RawAim,
+        node: RawFaultTarget,
     },
     /// SIGKILL to a member: what was written is kept, connections are reset. Restarted at the end.
     ProcessKill {
         /// The member.
-        member: RawAim,
+        member: RawFaultTarget,
     },
     /// SIGTERM to a member: leadership is handed over first. Restarted at the end.
     GracefulStop {
         /// The member.
-        member: RawAim,
+        member: RawFaultTarget,
     },
     /// Every node of a zone loses power.
     ZonePower {
         /// The zone.
-        zone: RawAim,
+        zone: RawFaultTarget,
     },
     /// Packets across a zone's boundary vanish; inside it everything goes on.
-    ZoneCut {
+    ZonePartition {
         /// The zone.
-        zone: RawAim,
+        zone: RawFaultTarget,
         /// Which packets vanish.
         #[serde(default = "both")]
         #[schemars(extend("x-source" = "an empty network ACL denies both"))]
         direction: Direction,
     },
     /// Packets between one node and all others vanish.
-    NodeCut {
+    NodePartition {
         /// The node.
-        node: RawAim,
+        node: RawFaultTarget,
         /// Which packets vanish.
         #[serde(default = "both")]
         #[schemars(extend("x-source" = "an empty network ACL denies both"))]
@@ -100,7 +100,7 @@ pub enum RawFaultKind {
     /// Every fsync and transfer of a volume takes longer.
     DiskSlow {
         /// The volume; a member's own is named after the member.
-        volume: RawAim,
+        volume: RawFaultTarget,
         /// Added to every fsync.
         #[serde(default)]
         #[schemars(extend("x-max" = "1h", "x-source" = "unchanged"))]
@@ -113,7 +113,7 @@ pub enum RawFaultKind {
     /// A volume and all on it is gone; at the end an empty one stands in its place.
     VolumeLost {
         /// The volume; a member's own is named after the member.
-        volume: RawAim,
+        volume: RawFaultTarget,
     },
     /// The cloud answers calls otherwise than by doing what they ask.
     CloudApi {
@@ -250,7 +250,7 @@ pub struct RawOperation {
     /// The etcd cluster, where it is a change of its members.
     #[serde(default)]
     #[schemars(extend("x-default" = "the only cluster there is", "x-source" = "nothing else to mean"))]
-    pub cluster: Option<String>,
+    pub etcd: Option<String>,
     /// What.
     #[serde(flatten)]
     pub change: RawChange,

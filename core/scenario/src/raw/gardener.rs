@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{RawComponent, RawDisk, RawInitial, RawMark, RawMode, RawOptions, RawUse};
+use super::{RawComponent, RawDisk, RawInitial, RawMode, RawOptions, RawSource, RawUsage};
 use crate::kube::gardener::{FailureTolerance, Recovery};
 use crate::units::Name;
 
@@ -41,7 +41,7 @@ pub struct RawShoot {
     /// What asks its API.
     #[serde(rename = "use", default)]
     #[schemars(extend("x-default" = "nothing that is counted", "x-source" = "what it sends costs money, and is asked for"))]
-    pub usage: Option<RawUse>,
+    pub usage: Option<RawUsage>,
     /// Components that differ from what Gardener deploys, or that it does not.
     #[serde(default)]
     #[schemars(length(max = 200))]
@@ -52,7 +52,7 @@ pub struct RawShoot {
     pub only_listed: bool,
     /// Who says so.
     #[serde(flatten)]
-    pub mark: RawMark,
+    pub mark: RawSource,
 }
 
 fn one() -> u32 {

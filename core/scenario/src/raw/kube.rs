@@ -12,7 +12,7 @@ use crate::units::{Name, Size};
 
 /// Who says that it is so, for the report.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct RawMark {
+pub struct RawSource {
     /// Where this comes from.
     #[serde(default)]
     pub source: Option<Source>,
@@ -83,7 +83,7 @@ pub struct RawSeed {
     pub timers: super::RawTimers,
     /// Who says so.
     #[serde(flatten)]
-    pub mark: RawMark,
+    pub mark: RawSource,
 }
 
 fn allocatable_shoots() -> u32 {
@@ -116,7 +116,7 @@ pub struct RawControlPlane {
     pub disk: RawDisk,
     /// Who says so.
     #[serde(flatten)]
-    pub mark: RawMark,
+    pub mark: RawSource,
 }
 
 impl Default for RawControlPlane {
@@ -127,7 +127,7 @@ impl Default for RawControlPlane {
             options: RawOptions::default(),
             initial: RawInitial::default(),
             disk: RawDisk::default(),
-            mark: RawMark::default(),
+            mark: RawSource::default(),
         }
     }
 }
@@ -161,7 +161,7 @@ pub struct RawPool {
     pub taints: Vec<RawTaint>,
     /// Who says so.
     #[serde(flatten)]
-    pub mark: RawMark,
+    pub mark: RawSource,
 }
 
 fn machine_rollout() -> RawRollout {
@@ -207,7 +207,7 @@ pub struct RawTaint {
     pub effect: RawEffect,
     /// Who says so.
     #[serde(flatten)]
-    pub mark: RawMark,
+    pub mark: RawSource,
 }
 
 /// What a taint does to pods that do not tolerate it.
@@ -248,7 +248,7 @@ pub struct RawSeedNode {
     pub machine: Option<Name>,
     /// Who says so.
     #[serde(flatten)]
-    pub mark: RawMark,
+    pub mark: RawSource,
 }
 
 /// What runs in a seed for itself, in its namespace `garden`.

@@ -12,10 +12,10 @@ use zonefall_kernel::time::Duration;
 pub struct RawClient {
     /// Its name.
     pub name: Name,
-    /// The cluster it talks to.
+    /// The etcd cluster it talks to.
     #[serde(default)]
     #[schemars(extend("x-default" = "the only cluster there is", "x-source" = "nothing else to mean"))]
-    pub cluster: Option<String>,
+    pub etcd: Option<String>,
     /// The zone it runs in.
     #[serde(default)]
     #[schemars(extend("x-default" = "the zone of its node, or the only zone there is", "x-source" = "nothing else to mean"))]

@@ -72,7 +72,7 @@ pub struct RawScenario {
     /// etcd clusters that nothing looks after.
     #[serde(default)]
     #[schemars(length(max = 1_000))]
-    pub etcd: Vec<RawCluster>,
+    pub etcd: Vec<RawEtcdCluster>,
     /// Clusters that host control planes.
     #[serde(default)]
     #[schemars(length(max = 50))]

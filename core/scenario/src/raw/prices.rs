@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::prices::{BookName, Kind, Unit};
+use crate::prices::{PriceBookName, PriceKind, Unit};
 use crate::units::{Name, Size};
 
 /// What clouds charge for machines, volumes, load balancers and bytes between zones. Each provider is charged for the whole scenario, as
@@ -13,7 +13,7 @@ use crate::units::{Name, Size};
 pub struct RawPrices {
     /// Price books, at most one of each provider (`zonefall prices` prints them).
     #[schemars(length(max = 10))]
-    pub books: Vec<BookName>,
+    pub books: Vec<PriceBookName>,
     /// All machines are charged as this one: `<CPUs>cpu-<GiB>gib`.
     #[schemars(extend("x-default" = "as what they are (`pools[].machine`)", "x-source" = "clouds charge by the type of machine"))]
     pub machine: Option<String>,
@@ -28,7 +28,7 @@ pub struct RawPrice {
     /// Who charges it.
     pub provider: Name,
     /// What for.
-    pub kind: Kind,
+    pub kind: PriceKind,
     /// Which machine: `<CPUs>cpu-<GiB>gib`.
     #[serde(default)]
     #[schemars(extend("x-default" = "needed for a machine, and for nothing else", "x-source" = "clouds charge by the type of machine"))]

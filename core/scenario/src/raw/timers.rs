@@ -45,9 +45,9 @@ macro_rules! spans {
             /// And such a share of all, in whole hundredths (`max-total-unready-percentage`).
             #[schemars(extend("x-default" = "45%", "x-source" = AUTOSCALER))]
             pub max_total_unready: Option<Probability>,
-            /// A node found out of reach is queued for `NoExecute` at the next look only, as the code has it.
+            /// A node found out of reach is queued for `NoExecute` at the next check only, as the code has it.
             #[schemars(extend("x-default" = "false", "x-source" = "GEP-20: its 7 min count without"))]
-            pub queues_a_look_later: Option<bool>,
+            pub requeue_at_next_check: Option<bool>,
         }
 
         impl RawTimers {
@@ -68,7 +68,7 @@ macro_rules! spans {
                 scaling.unready = self.ok_total_unready.unwrap_or(scaling.unready);
                 scaling.unready_percent =
                     self.max_total_unready.map_or(scaling.unready_percent, |share| (share.0 * 100.0).round() as u32);
-                timers.queues_a_look_later = self.queues_a_look_later.unwrap_or(timers.queues_a_look_later);
+                timers.requeue_at_next_check = self.requeue_at_next_check.unwrap_or(timers.requeue_at_next_check);
                 timers
             }
         }
@@ -120,9 +120,9 @@ spans! {
     /// A volume that is still mounted on a node that is not ready is detached regardless after so long.
     force_detach => force_detach: "6m", "kubernetes: maxWaitForUnmountDuration";
     /// The pod garbage collector looks this often.
-    collect_period => collect_period: "20s", "kubernetes: gcCheckPeriod";
+    pod_gc_period => collect_period: "20s", "kubernetes: gcCheckPeriod";
     /// It waits this long from when it first misses a node.
-    quarantine => quarantine: "40s", "kubernetes: quarantineTime";
+    pod_gc_quarantine => quarantine: "40s", "kubernetes: quarantineTime";
     /// A machine whose node has not joined after so long is given up (`machine-creation-timeout`).
     machine_creation => machines.creation: "20m", MCM;
     /// A machine whose node has not been healthy for so long is given up (`machine-health-timeout`).
@@ -152,7 +152,7 @@ spans! {
     /// So long after its last failure its failures are forgotten.
     backoff_reset => autoscaler.back_off.reset: "3h", AUTOSCALER;
     /// Gardener's care controller looks at a control plane this often.
-    care_period => care: "1m", "gardener: syncPeriod";
+    shoot_care_period => care: "1m", "gardener: syncPeriod";
     /// A pod of a control plane that has been terminating for so long is removed by the care controller.
     stale_pods_after => stale: "5m", "GEP-20";
     /// What looks like a zone outage for so long is one.

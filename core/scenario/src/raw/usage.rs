@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::RawMark;
+use super::RawSource;
 use crate::units::{Name, Rate, Size};
 
 /// How the traffic of control planes is simulated.
@@ -21,13 +21,13 @@ pub enum RawTraffic {
 /// What asks the API of a shoot.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
-pub struct RawUse {
+pub struct RawUsage {
     /// Worker nodes of the shoot: their kubelets renew leases, tell their status and write events.
     #[schemars(range(max = 5_000), extend("x-source" = "GEP-20: traffic of a fresh shoot"))]
     pub nodes: u32,
-    /// What asks at rest asks: leaders and candidates, kubelets, controllers, checks.
+    /// The load of an idle control plane: leaders and candidates, kubelets, controllers, checks.
     #[schemars(extend("x-source" = "what `docs/validation.md` lists"))]
-    pub at_rest: bool,
+    pub idle: bool,
     /// What asks besides.
     #[schemars(length(max = 100))]
     pub requests: Vec<RawRequests>,
@@ -36,12 +36,12 @@ pub struct RawUse {
     pub inflight: RawInFlight,
     /// Who says so.
     #[serde(flatten)]
-    pub mark: RawMark,
+    pub mark: RawSource,
 }
 
-impl Default for RawUse {
+impl Default for RawUsage {
     fn default() -> Self {
-        Self { nodes: 3, at_rest: true, requests: Vec::new(), inflight: RawInFlight::default(), mark: RawMark::default() }
+        Self { nodes: 3, idle: true, requests: Vec::new(), inflight: RawInFlight::default(), mark: RawSource::default() }
     }
 }
 

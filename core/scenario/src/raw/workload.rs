@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::RawMark;
+use super::RawSource;
 use crate::kube::Rollout;
 use crate::kube::int_or_percent::IntOrPercent;
 use crate::units::{Name, Size, Span};
@@ -102,7 +102,7 @@ pub struct RawComponent {
     pub pods: Vec<RawPod>,
     /// Who says so.
     #[serde(flatten)]
-    pub mark: RawMark,
+    pub mark: RawSource,
 }
 
 /// How far a roll-out may stray from the number of replicas, or of machines.
@@ -196,5 +196,5 @@ pub struct RawPod {
     pub node: String,
     /// Who says so.
     #[serde(flatten)]
-    pub mark: RawMark,
+    pub mark: RawSource,
 }

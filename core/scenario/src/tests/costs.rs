@@ -25,7 +25,7 @@ fn costs_are_lowered_as_they_are_written_and_nothing_by_default() {
     file["etcd"][0]["disk"] = json!({"iops": 3_000});
     file["clients"][0] = json!({
         "name": "c", "zone": "za", "op": "put", "connections": 10, "requests": 1_000,
-        "process": {"per_request": "68us", "hand_over": "100us"},
+        "process": {"per_request": "68us", "rpc_overhead": "100us"},
     });
     let scenario = Scenario::from_json(&file.to_string()).unwrap();
     let options = &scenario.etcd[0].options;

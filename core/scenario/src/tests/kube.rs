@@ -324,7 +324,7 @@ fn what_operators_cannot_ask_for() {
     let mut raw = landscape(json!([{"name": "s"}]));
     raw["operations"] = json!([
         {"at": "2h", "roll_pool": {"seed": "seed", "pool": "cpus"}},
-        {"at": "10m", "cluster": "etcd", "drain_node": {"seed": "seeds", "node": "b"}},
+        {"at": "10m", "etcd": "etcd", "drain_node": {"seed": "seeds", "node": "b"}},
         {"at": "12m", "roll_component": {"shoot": "t", "component": "kube-apiserver"}},
         {"at": "12m", "roll_component": {"shoot": "s", "component": "kube-apiservers"}},
         {"at": "12m", "roll_component": {"seed": "seed", "component": "node-agents"}},
@@ -333,7 +333,7 @@ fn what_operators_cannot_ask_for() {
     for (path, found) in [
         ("operations[0].at", "\"2h\""),
         ("operations[0].roll_pool.pool", "\"cpus\""),
-        ("operations[1].cluster", "\"etcd\""),
+        ("operations[1].etcd", "\"etcd\""),
         ("operations[1].drain_node.seed", "\"seeds\""),
         ("operations[2].roll_component.shoot", "\"t\""),
         ("operations[3].roll_component.component", "\"kube-apiservers\""),

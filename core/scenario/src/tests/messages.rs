@@ -103,7 +103,7 @@ fn form() {
     check(
         "/clients/0/consistency",
         json!("linearizable"),
-        "clients[0].consistency: found the unknown field \"consistency\"; wanted no such field, only `name`, `cluster`, `zone`, `node`, `target`, `rate`, `arrivals`, `connections`, `requests`, `process`, `timeout`, `retries`, `start`, `stop`, `op`, `key` or `value`",
+        "clients[0].consistency: found the unknown field \"consistency\"; wanted no such field, only `name`, `etcd`, `zone`, `node`, `target`, `rate`, `arrivals`, `connections`, `requests`, `process`, `timeout`, `retries`, `start`, `stop`, `op`, `key` or `value`",
     );
     check(
         "/clients/0/rate",
@@ -129,7 +129,7 @@ fn form() {
     check(
         "/faults/0/kind",
         json!("zone_powr"),
-        "faults[0].kind: found \"zone_powr\"; wanted `node_crash`, `process_kill`, `graceful_stop`, `zone_power`, `zone_cut`, `node_cut`, `link_degraded`, `disk_slow`, `volume_lost`, `cloud_api` or `storage_degraded` (did you mean \"zone_power\"?)",
+        "faults[0].kind: found \"zone_powr\"; wanted `node_crash`, `process_kill`, `graceful_stop`, `zone_power`, `zone_partition`, `node_partition`, `link_degraded`, `disk_slow`, `volume_lost`, `cloud_api` or `storage_degraded` (did you mean \"zone_power\"?)",
     );
     check("/faults/0/zone", json!(3), "faults[0].zone: found 3; wanted a text, or an object with `leader_of`");
     check(
@@ -174,7 +174,7 @@ fn names() {
     check(
         "/clients/0/cluster",
         json!("man"),
-        "clients[0].cluster: found \"man\"; wanted the name of an etcd cluster: \"main\" (did you mean \"main\"?)",
+        "clients[0].etcd: found \"man\"; wanted the name of an etcd cluster: \"main\" (did you mean \"main\"?)",
     );
     check(
         "/clients/0/target",
@@ -283,7 +283,7 @@ fn impossible_worlds() {
     check(
         "/network",
         json!({"cross_zone": {"loss": "100%"}}),
-        "network.cross_zone.loss: found 1; wanted less than 1; to cut a path off, use a zone_cut or node_cut fault",
+        "network.cross_zone.loss: found 1; wanted less than 1; to cut a path off, use a zone_partition or node_partition fault",
     );
     check(
         "/network",

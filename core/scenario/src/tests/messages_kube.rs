@@ -258,16 +258,16 @@ fn events() {
     check(
         "/operations",
         json!([{"at": "1m", "remove_member": "etcd-main-0"}]),
-        "operations[0].cluster: found nothing; wanted the name of an etcd cluster: nothing (there are none)",
+        "operations[0].etcd: found nothing; wanted the name of an etcd cluster: nothing (there are none)",
     );
     check("/observe_at", json!(["1h", "2h"]), "observe_at[1]: found \"2h\"; wanted a time up to the end of the run (`duration`)");
 }
 
 #[test]
 fn changes_of_shoots() {
-    let asks = |shoot: &str, cluster: Value| {
+    let asks = |shoot: &str, etcd: Value| {
         let mut operation = json!({"at": "1m", "set_failure_tolerance": {"shoot": shoot, "to": "zone"}});
-        operation["cluster"] = cluster;
+        operation["etcd"] = etcd;
         json!([operation])
     };
     check("/operations", asks("s", Value::Null), "");
@@ -279,7 +279,7 @@ fn changes_of_shoots() {
     check(
         "/operations",
         asks("s", json!("seed/etcd")),
-        "operations[0].cluster: found \"seed/etcd\"; wanted nothing: only members are of an etcd cluster",
+        "operations[0].etcd: found \"seed/etcd\"; wanted nothing: only members are of an etcd cluster",
     );
     check("/shoots/0/etcd", json!({"volumes": "regional"}), "");
     check(

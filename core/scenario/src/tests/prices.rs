@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::kube::landscape;
 use super::*;
 use crate::kube::Kind as SetKind;
-use crate::prices::{BookName, Check, Kind, Shape};
+use crate::prices::{Check, PriceBookName, PriceKind, Shape};
 
 fn with_prices(prices: Value) -> Value {
     let mut raw = landscape(json!([{"name": "s", "seed": "seed", "failure_tolerance": "zone"}]));
@@ -41,7 +41,7 @@ fn mine() -> Vec<Value> {
 
 #[test]
 fn each_line_of_a_book_says_of_when_it_is_and_where_it_stands() {
-    for name in BookName::ALL {
+    for name in PriceBookName::ALL {
         let book = name.book();
         assert_eq!(json!(name), json!(book.name));
         assert_eq!(book.name, format!("{}-{}", book.provider, book.region));
@@ -51,7 +51,7 @@ fn each_line_of_a_book_says_of_when_it_is_and_where_it_stands() {
             assert!(price.usd.is_finite() && price.usd >= 0.0, "{own}");
         }
         // Nothing is missing, and nothing is there twice.
-        for kind in Kind::ALL {
+        for kind in PriceKind::ALL {
             assert!(book.prices.iter().any(|price| price.item.kind() == kind), "{} of {}", kind.word(), book.name);
         }
         for (k, price) in book.prices.iter().enumerate() {
@@ -63,16 +63,16 @@ fn each_line_of_a_book_says_of_when_it_is_and_where_it_stands() {
 #[test]
 fn what_was_seen_is_in_the_books() {
     // `defaults.csv`: "AWS cross-AZ", "GCP inter-zone", "Azure inter-AZ", "AWS gp3 us-east-1".
-    let of = |name: BookName, kind| name.book().prices.iter().find(|price| price.item.kind() == kind).expect("a price").usd;
-    for aws in [BookName::AwsEuWest1, BookName::AwsUsEast1] {
-        assert_eq!((of(aws, Kind::CrossZoneOut), of(aws, Kind::CrossZoneIn)), (0.01, 0.01));
+    let of = |name: PriceBookName, kind| name.book().prices.iter().find(|price| price.item.kind() == kind).expect("a price").usd;
+    for aws in [PriceBookName::AwsEuWest1, PriceBookName::AwsUsEast1] {
+        assert_eq!((of(aws, PriceKind::CrossZoneOut), of(aws, PriceKind::CrossZoneIn)), (0.01, 0.01));
     }
-    let gcp = BookName::GcpEuropeWest1;
-    assert_eq!((of(gcp, Kind::CrossZoneOut), of(gcp, Kind::CrossZoneIn)), (0.01, 0.0));
-    let azure = BookName::AzureWestEurope;
-    assert_eq!((of(azure, Kind::CrossZoneOut), of(azure, Kind::CrossZoneIn)), (0.0, 0.0));
-    let east = BookName::AwsUsEast1;
-    assert_eq!((of(east, Kind::Volume), of(east, Kind::CrossZoneOut)), (0.08, 0.01));
+    let gcp = PriceBookName::GcpEuropeWest1;
+    assert_eq!((of(gcp, PriceKind::CrossZoneOut), of(gcp, PriceKind::CrossZoneIn)), (0.01, 0.0));
+    let azure = PriceBookName::AzureWestEurope;
+    assert_eq!((of(azure, PriceKind::CrossZoneOut), of(azure, PriceKind::CrossZoneIn)), (0.0, 0.0));
+    let east = PriceBookName::AwsUsEast1;
+    assert_eq!((of(east, PriceKind::Volume), of(east, PriceKind::CrossZoneOut)), (0.08, 0.01));
 }
 
 #[test]
@@ -110,7 +110,7 @@ fn books_and_prices_make_providers() {
     let [aws, azure, mine] = &prices.providers[..] else { panic!("three") };
     let volume = aws.volume(25 << 30).expect("a price");
     assert_eq!((volume.usd, volume.check, aws.machine(Shape::of(8, 32)).unwrap().usd), (0.05, Check::Given, 0.428));
-    assert_eq!((mine.region.as_ref(), mine.only(Kind::CrossZoneOut).unwrap().usd), (None, 0.002));
+    assert_eq!((mine.region.as_ref(), mine.only(PriceKind::CrossZoneOut).unwrap().usd), (None, 0.002));
     // Of tiers the smallest that holds the volume.
     let tier = |gib: u64| azure.volume(gib << 30).map(|price| price.what.as_ref());
     assert_eq!(

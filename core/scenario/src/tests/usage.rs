@@ -52,7 +52,7 @@ fn nobody_is_told_where_nobody_watches() {
     let of = |watchers: Value, listed: &[&str]| {
         let components: Vec<Value> = listed.iter().map(|name| json!({"name": name})).collect();
         let request = json!({"name": "r", "verb": "update", "rate": "1/s", "watchers": watchers});
-        let usage = json!({"at_rest": false, "requests": [request]});
+        let usage = json!({"idle": false, "requests": [request]});
         let shoot = json!({"name": "s", "seed": "seed", "only_listed": true, "components": components, "use": usage});
         let scenario = Scenario::from_json(&landscape(json!([shoot])).to_string()).map_err(|errors| errors.to_string())?;
         Ok::<_, String>(scenario.kube.clusters.iter().flat_map(|cluster| &cluster.requests).map(|own| own.watchers).sum::<u32>())
@@ -126,7 +126,7 @@ fn requests_have_names_of_their_own() {
 #[test]
 fn all_requests_together_are_bounded() {
     let of = |k: u32| json!({"name": format!("r{k}"), "verb": "list", "rate": "10000/s", "object": "1KiB", "objects": 1_000, "selected": 0});
-    let usage = json!({"at_rest": false, "requests": (0..100).map(of).collect::<Vec<_>>()});
+    let usage = json!({"idle": false, "requests": (0..100).map(of).collect::<Vec<_>>()});
     let with = |count: u32, duration: &str| {
         let mut raw = landscape(json!([{"name": "s", "seed": "seed", "count": count, "use": usage}]));
         raw["duration"] = json!(duration);

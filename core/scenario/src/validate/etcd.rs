@@ -12,7 +12,7 @@ use crate::ids::{EtcdId, MemberId, NodeId, VolumeId};
 use crate::model::{Disk, EtcdClusterSpec, Member, MemberChange, Operation, Volume};
 use crate::options::EtcdOptions;
 use crate::passive::{Backup, Switching};
-use crate::raw::{RawChange, RawCluster, RawDisk, RawInitial, RawMember, RawMode, RawOptions, RawScenario};
+use crate::raw::{RawChange, RawDisk, RawEtcdCluster, RawInitial, RawMember, RawMode, RawOptions, RawScenario};
 use zonefall_kernel::dist::Latency;
 use zonefall_kernel::time::Time;
 
@@ -68,7 +68,7 @@ pub(super) fn validate(ctx: &mut CheckCtx<'_>, raw: &RawScenario, topology: &mut
     }
     operations(ctx, raw, &names, &mut all);
     for (c, cluster) in raw.etcd.iter().enumerate() {
-        place(ctx, c, cluster, raw, topology, &mut all);
+        place(ctx, c, raw, topology, &mut all);
         passive::mode(ctx, c, cluster, &topology.zone_names, &mut all.clusters[c]);
     }
     one_member_per_volume(ctx, topology, &all);
@@ -76,7 +76,7 @@ pub(super) fn validate(ctx: &mut CheckCtx<'_>, raw: &RawScenario, topology: &mut
 }
 
 /// The cluster as it is when the run starts; where its members are comes later.
-fn initial(ctx: &mut CheckCtx<'_>, c: usize, raw: &RawCluster, all: &mut Members) {
+fn initial(ctx: &mut CheckCtx<'_>, c: usize, raw: &RawEtcdCluster, all: &mut Members) {
     let path = format!("etcd[{c}]");
     let options = options(ctx, &format!("{path}.options"), &raw.options);
     if raw.options.answers_before_sync && raw.mode != RawMode::Quorum {
@@ -127,7 +127,7 @@ fn initial(ctx: &mut CheckCtx<'_>, c: usize, raw: &RawCluster, all: &mut Members
     });
 }
 
-fn leader(ctx: &mut CheckCtx<'_>, path: &str, raw: &RawCluster, names: &Names) -> Option<u8> {
+fn leader(ctx: &mut CheckCtx<'_>, path: &str, raw: &RawEtcdCluster, names: &Names) -> Option<u8> {
     let can_lead = |member: &RawMember| !member.learner && member.behind.is_none();
     let path = format!("{path}.initial.leader");
     match raw.initial.leader.as_deref() {
@@ -165,7 +165,7 @@ fn operations(ctx: &mut CheckCtx<'_>, raw: &RawScenario, clusters: &Names, all: 
         if operation.change.is_of_cluster() {
             continue;
         }
-        let Some(c) = only_or_named(ctx, &path, operation.cluster.as_deref(), clusters) else { continue };
+        let Some(c) = only_or_named(ctx, &path, operation.etcd.as_deref(), clusters) else { continue };
         if passive::no_operations(ctx, raw, o, c) {
             continue;
         }
@@ -187,7 +187,7 @@ fn operations(ctx: &mut CheckCtx<'_>, raw: &RawScenario, clusters: &Names, all: 
 
 /// The cluster that is named, or the only one.
 pub(super) fn only_or_named(ctx: &mut CheckCtx<'_>, path: &str, name: Option<&str>, clusters: &Names) -> Option<usize> {
-    let path = format!("{path}.cluster");
+    let path = format!("{path}.etcd");
     match name {
         Some(name) => clusters.find(ctx, &path, name),
         None if clusters.len() == 1 => clusters.iter().next().and_then(|only| clusters.get(only)),
@@ -269,7 +269,8 @@ pub(super) fn in_cluster(
 }
 
 /// Gives each member its node and volume.
-fn place(ctx: &mut CheckCtx<'_>, c: usize, raw: &RawCluster, scenario: &RawScenario, topology: &mut Topology, all: &mut Members) {
+fn place(ctx: &mut CheckCtx<'_>, c: usize, scenario: &RawScenario, topology: &mut Topology, all: &mut Members) {
+    let raw = &scenario.etcd[c];
     let mut own_disk = disk(ctx, &format!("etcd[{c}].disk"), &raw.disk);
     if !ctx.copies(&format!("etcd[{c}].disk.fsync"), &own_disk.fsync, all.lifetimes[c].len()) {
         own_disk.fsync = Latency::NONE;
@@ -295,7 +296,7 @@ fn place(ctx: &mut CheckCtx<'_>, c: usize, raw: &RawCluster, scenario: &RawScena
 }
 
 /// What the file says about a member.
-fn written<'a>(scenario: &'a RawScenario, raw: &'a RawCluster, life: &MemberLifetime) -> Option<&'a RawMember> {
+fn written<'a>(scenario: &'a RawScenario, raw: &'a RawEtcdCluster, life: &MemberLifetime) -> Option<&'a RawMember> {
     let Some(number) = life.path.strip_prefix("operations[").and_then(|rest| rest.split(']').next()) else {
         return raw.members.get(usize::from(life.id.index));
     };

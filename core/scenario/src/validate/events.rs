@@ -10,7 +10,7 @@ use super::{CheckCtx, quoted};
 use crate::error::{did_you_mean, one_of, quote};
 use crate::ids::{EtcdId, MemberId, NodeId, VolumeId, ZoneId};
 use crate::model::{EtcdClusterSpec, Fault, FaultTarget, Lifetime, LinkChange, PlannedFault, RandomFaults, RandomTarget};
-use crate::raw::{RawAim, RawAnswer, RawFaultKind, RawLifetime, RawRandomFaults, RawScenario, RawWhich};
+use crate::raw::{RawAnswer, RawFaultKind, RawFaultTarget, RawLifetime, RawRandomFaults, RawScenario, RawWhich};
 use crate::source::Input;
 use crate::units::{Probability, Span};
 use zonefall_kernel::time::{Duration, Time};
@@ -118,10 +118,10 @@ impl Resolver<'_> {
             RawFaultKind::ProcessKill { member } => Fault::ProcessKill(self.member_target(ctx, path, member, at)?),
             RawFaultKind::GracefulStop { member } => Fault::GracefulStop(self.member_target(ctx, path, member, at)?),
             RawFaultKind::ZonePower { zone: target } => Fault::ZonePower(zone(ctx, target)?),
-            RawFaultKind::ZoneCut { zone: target, direction } => {
+            RawFaultKind::ZonePartition { zone: target, direction } => {
                 Fault::ZonePartition { zone: zone(ctx, target)?, direction: *direction }
             }
-            RawFaultKind::NodeCut { node: target, direction } => {
+            RawFaultKind::NodePartition { node: target, direction } => {
                 Fault::NodePartition { node: node(ctx, target)?, direction: *direction }
             }
             RawFaultKind::LinkDegraded { between, delay, loss, bandwidth } => {
@@ -130,7 +130,7 @@ impl Resolver<'_> {
                     ctx.error(path, "a link_degraded that changes nothing", "`delay`, `loss` or `bandwidth`");
                 }
                 if loss.0 >= 1.0 {
-                    let expected = "less than 1; to cut a path off, use a zone_cut or node_cut fault";
+                    let expected = "less than 1; to cut a path off, use a zone_partition or node_partition fault";
                     ctx.error(&format!("{path}.loss"), loss.0.to_string(), expected);
                 }
                 let bytes_per_s = bandwidth.map(crate::units::Bandwidth::bytes_per_s);
@@ -184,13 +184,13 @@ impl Resolver<'_> {
         &self,
         ctx: &mut CheckCtx<'_>,
         path: &str,
-        target: &RawAim,
+        target: &RawFaultTarget,
         names: &Names,
         id: fn(usize) -> T,
     ) -> Option<FaultTarget<T>> {
         match target {
-            RawAim::Named(name) => names.find(ctx, path, name).map(|k| FaultTarget::Named(id(k))),
-            RawAim::OfLeader { leader_of } => self.leader(ctx, path, leader_of),
+            RawFaultTarget::Named(name) => names.find(ctx, path, name).map(|k| FaultTarget::Named(id(k))),
+            RawFaultTarget::OfLeader { leader_of } => self.leader(ctx, path, leader_of),
         }
     }
 
@@ -199,11 +199,17 @@ impl Resolver<'_> {
         found.map(|k| FaultTarget::OfLeader(EtcdId(k as u16)))
     }
 
-    fn member_target(&self, ctx: &mut CheckCtx<'_>, path: &str, target: &RawAim, at: Time) -> Option<FaultTarget<MemberId>> {
+    fn member_target(
+        &self,
+        ctx: &mut CheckCtx<'_>,
+        path: &str,
+        target: &RawFaultTarget,
+        at: Time,
+    ) -> Option<FaultTarget<MemberId>> {
         let path = format!("{path}.member");
         match target {
-            RawAim::Named(name) => self.member(ctx, &path, name, at).map(FaultTarget::Named),
-            RawAim::OfLeader { leader_of } => self.leader(ctx, &path, leader_of),
+            RawFaultTarget::Named(name) => self.member(ctx, &path, name, at).map(FaultTarget::Named),
+            RawFaultTarget::OfLeader { leader_of } => self.leader(ctx, &path, leader_of),
         }
     }
 

@@ -21,7 +21,7 @@ use crate::kube::routing::Routing;
 use crate::kube::scheduler;
 use crate::kube::usage::InFlight;
 use crate::kube::{KubeClusterSpec, KubeModel, MemberRange, Role, Workload};
-use crate::raw::{RawScenario, RawShoot, RawUse, RawVolumes};
+use crate::raw::{RawScenario, RawShoot, RawUsage, RawVolumes};
 use crate::source::Input;
 
 /// Members of an etcd cluster.
@@ -265,7 +265,7 @@ impl ShootPlacement<'_> {
         s: usize,
         shoot: &mut Shoot,
         namespace: String,
-        (components, usage): (&[PlannedComponent<'_>], Option<&RawUse>),
+        (components, usage): (&[PlannedComponent<'_>], Option<&RawUsage>),
         etcd: &ManagedEtcd,
     ) -> Option<()> {
         let later = ShootStates::new(&self.asked, shoot, s);

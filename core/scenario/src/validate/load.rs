@@ -36,7 +36,7 @@ pub(super) fn validate(
     for (k, client) in raw.clients.iter().enumerate() {
         let path = format!("clients[{k}]");
         names.add(ctx, &format!("{path}.name"), client.name.as_str(), k);
-        let cluster = only_or_named(ctx, &path, client.cluster.as_deref(), clusters);
+        let cluster = only_or_named(ctx, &path, client.etcd.as_deref(), clusters);
         let (zone, node) = location(ctx, &path, client, topology);
         let (start, stop) = times(ctx, &path, client);
         let load = load(ctx, &path, client);
@@ -65,7 +65,7 @@ pub(super) fn validate(
 }
 
 fn process(raw: RawProcess) -> Process {
-    Process { per_request: raw.per_request.0, per_mib: raw.per_mib.0, rpc_overhead: raw.hand_over.0 }
+    Process { per_request: raw.per_request.0, per_mib: raw.per_mib.0, rpc_overhead: raw.rpc_overhead.0 }
 }
 
 #[derive(Default)]

@@ -11,7 +11,7 @@ use crate::kube::labels::{Symbol, WELL_KNOWN};
 use crate::kube::taints::Effect;
 use crate::kube::{Image, KubeClusterSpec, NodeSpec, Resources, Workload};
 use crate::model::Node;
-use crate::raw::RawMark;
+use crate::raw::RawSource;
 use crate::source::Input;
 
 /// Nodes of all seeds at the start.
@@ -158,13 +158,13 @@ impl Lowering {
     }
 
     /// Keeps what the file says of where something comes from.
-    pub(super) fn mark(&mut self, ctx: &mut CheckCtx<'_>, path: &str, raw: &RawMark) {
+    pub(super) fn mark(&mut self, ctx: &mut CheckCtx<'_>, path: &str, raw: &RawSource) {
         mark(ctx, &mut self.inputs, path, raw);
     }
 }
 
 /// Keeps what the file says of where something comes from.
-pub(super) fn mark(ctx: &mut CheckCtx<'_>, inputs: &mut Vec<Input>, path: &str, mark: &RawMark) {
+pub(super) fn mark(ctx: &mut CheckCtx<'_>, inputs: &mut Vec<Input>, path: &str, mark: &RawSource) {
     match mark.source {
         Some(source) => inputs.push(Input { path: path.to_owned(), source, because: mark.because.clone() }),
         None if mark.because.is_empty() => {}

@@ -54,8 +54,8 @@ pub(super) fn validate(
                 s.filter(|_| found.is_some()).map(all).unwrap_or_default()
             }
         };
-        if let Some(cluster) = &operation.cluster {
-            ctx.error(&format!("{path}.cluster"), quoted(cluster), "nothing: only members are of an etcd cluster");
+        if let Some(etcd) = &operation.etcd {
+            ctx.error(&format!("{path}.etcd"), quoted(etcd), "nothing: only members are of an etcd cluster");
         }
         let at = Time::ZERO + operation.at.0;
         all.extend(found.into_iter().map(|(s, task)| Operation { at, cluster: KubeClusterId(s as u16), task }));

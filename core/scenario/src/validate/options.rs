@@ -30,7 +30,7 @@ pub(super) fn options(ctx: &mut CheckCtx<'_>, path: &str, raw: &RawOptions) -> E
         max_append_bytes: raw.max_append_bytes.0,
         max_request_bytes: raw.max_request_bytes.0,
         request_timeout: raw.request_timeout.map_or(Duration::from_secs(5) + election * 2, |span| span.0),
-        rpc_overhead: raw.hand_over.0,
+        rpc_overhead: raw.rpc_overhead.0,
         read_index_retry: raw.read_index_retry.0,
         strict_reconfig_check: raw.strict_reconfig_check,
         max_learners: raw.max_learners,

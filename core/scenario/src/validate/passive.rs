@@ -8,7 +8,7 @@ use crate::kube::gardener::{FailureTolerance, Recovery};
 use crate::model::EtcdClusterSpec;
 use crate::options::EtcdOptions;
 use crate::passive::{ActivePassive, Backup, Controller, Switching};
-use crate::raw::{RawCluster, RawHotStandby, RawMode, RawReference, RawScenario, RawShoot};
+use crate::raw::{RawEtcdCluster, RawHotStandby, RawMode, RawReference, RawScenario, RawShoot};
 use zonefall_kernel::time::Duration;
 
 /// How many pods a set of members has where the mode is not quorum.
@@ -56,7 +56,7 @@ impl Pair<'_> {
 }
 
 /// Makes a cluster what its mode says, its members known.
-pub(super) fn mode(ctx: &mut CheckCtx<'_>, c: usize, raw: &RawCluster, zones: &Names, cluster: &mut EtcdClusterSpec) {
+pub(super) fn mode(ctx: &mut CheckCtx<'_>, c: usize, raw: &RawEtcdCluster, zones: &Names, cluster: &mut EtcdClusterSpec) {
     let path = format!("etcd[{c}]");
     let Some(pair) = pair(&raw.mode) else { return };
     let name = pair.name;

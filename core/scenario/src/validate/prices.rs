@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{CheckCtx, quoted};
 use crate::error::{one_of, quote};
 use crate::kube::KubeModel;
-use crate::prices::{Check, Item, Kind, Price, Prices, Provider, Shape, Unit};
+use crate::prices::{Check, Item, Price, PriceKind, Prices, Provider, Shape, Unit};
 use crate::raw::{RawPrice, RawScenario};
 
 const SHAPE: &str = "CPUs and GiB of memory, such as \"8cpu-32gib\"";
@@ -55,11 +55,11 @@ pub(super) fn validate(ctx: &mut CheckCtx<'_>, raw: &RawScenario, kube: &KubeMod
 fn price(ctx: &mut CheckCtx<'_>, path: &str, raw: &RawPrice) -> Option<Price> {
     let errors = ctx.errors.len();
     let units: &[Unit] = match raw.kind {
-        Kind::Machine | Kind::LoadBalancerHours => &[Unit::Hour],
-        Kind::Volume => &[Unit::GibMonth, Unit::DiskMonth],
-        Kind::LoadBalancerBytes | Kind::CrossZoneOut | Kind::CrossZoneIn => &[Unit::Gb, Unit::Gib],
-        Kind::BackupStorage => &[Unit::GibMonth],
-        Kind::BackupRequests => &[Unit::Requests],
+        PriceKind::Machine | PriceKind::LoadBalancerHours => &[Unit::Hour],
+        PriceKind::Volume => &[Unit::GibMonth, Unit::DiskMonth],
+        PriceKind::LoadBalancerBytes | PriceKind::CrossZoneOut | PriceKind::CrossZoneIn => &[Unit::Gb, Unit::Gib],
+        PriceKind::BackupStorage => &[Unit::GibMonth],
+        PriceKind::BackupRequests => &[Unit::Requests],
     };
     if !units.contains(&raw.unit) {
         let expected = format!("{} for {}", one_of(units.iter().map(|unit| unit.word())), raw.kind.word());
@@ -70,8 +70,8 @@ fn price(ctx: &mut CheckCtx<'_>, path: &str, raw: &RawPrice) -> Option<Price> {
     }
     let place = format!("{path}.machine");
     let machine = match (&raw.machine, raw.kind) {
-        (Some(text), Kind::Machine) => shape(ctx, &place, text),
-        (None, Kind::Machine) => {
+        (Some(text), PriceKind::Machine) => shape(ctx, &place, text),
+        (None, PriceKind::Machine) => {
             ctx.error(&place, "nothing", format!("{SHAPE}: which machine it is the price of"));
             None
         }
@@ -88,14 +88,14 @@ fn price(ctx: &mut CheckCtx<'_>, path: &str, raw: &RawPrice) -> Option<Price> {
         Some(_) | None => {}
     }
     let item = match raw.kind {
-        Kind::Machine => Item::Machine(machine?),
-        Kind::Volume => Item::Volume { up_to: raw.up_to.map(|size| size.0) },
-        Kind::LoadBalancerHours => Item::LoadBalancerHours,
-        Kind::LoadBalancerBytes => Item::LoadBalancerBytes,
-        Kind::CrossZoneOut => Item::CrossZoneOut,
-        Kind::CrossZoneIn => Item::CrossZoneIn,
-        Kind::BackupStorage => Item::BackupStorage,
-        Kind::BackupRequests => Item::BackupRequests,
+        PriceKind::Machine => Item::Machine(machine?),
+        PriceKind::Volume => Item::Volume { up_to: raw.up_to.map(|size| size.0) },
+        PriceKind::LoadBalancerHours => Item::LoadBalancerHours,
+        PriceKind::LoadBalancerBytes => Item::LoadBalancerBytes,
+        PriceKind::CrossZoneOut => Item::CrossZoneOut,
+        PriceKind::CrossZoneIn => Item::CrossZoneIn,
+        PriceKind::BackupStorage => Item::BackupStorage,
+        PriceKind::BackupRequests => Item::BackupRequests,
     };
     let (what, date, source) = (words(item).into(), raw.date.clone().into(), raw.source.clone().into());
     (ctx.errors.len() == errors).then_some(Price { item, what, usd: raw.usd, unit: raw.unit, date, source, check: Check::Given })
@@ -103,9 +103,9 @@ fn price(ctx: &mut CheckCtx<'_>, path: &str, raw: &RawPrice) -> Option<Price> {
 
 /// Prices that are given come instead of those of a book; of volumes instead of all of its tiers.
 fn replace(book: &mut Vec<Price>, given: Vec<Price>) {
-    let volumes = given.iter().any(|price| price.item.kind() == Kind::Volume);
+    let volumes = given.iter().any(|price| price.item.kind() == PriceKind::Volume);
     let again = |own: &Price| given.iter().any(|price| price.item == own.item);
-    book.retain(|own| !(again(own) || volumes && own.item.kind() == Kind::Volume));
+    book.retain(|own| !(again(own) || volumes && own.item.kind() == PriceKind::Volume));
     book.extend(given);
 }
 
@@ -115,13 +115,13 @@ fn complete(ctx: &mut CheckCtx<'_>, provider: &Provider, prices: &Prices, kube: 
     let mut missing = |found: String| {
         ctx.error("prices", found, "a price of it in `prices.custom`, 0 where it is free");
     };
-    for kind in Kind::ALL {
+    for kind in PriceKind::ALL {
         let needed = match kind {
             // There is one for each shape of machine, below.
-            Kind::Machine => false,
-            Kind::Volume | Kind::LoadBalancerHours => !kube.seeds.is_empty(),
-            Kind::CrossZoneOut | Kind::CrossZoneIn => true,
-            Kind::LoadBalancerBytes | Kind::BackupStorage | Kind::BackupRequests => kube.in_use(),
+            PriceKind::Machine => false,
+            PriceKind::Volume | PriceKind::LoadBalancerHours => !kube.seeds.is_empty(),
+            PriceKind::CrossZoneOut | PriceKind::CrossZoneIn => true,
+            PriceKind::LoadBalancerBytes | PriceKind::BackupStorage | PriceKind::BackupRequests => kube.in_use(),
         };
         if needed && provider.only(kind).is_none() {
             missing(format!("no price of {name} for {}", kind.word()));
@@ -138,12 +138,12 @@ fn complete(ctx: &mut CheckCtx<'_>, provider: &Provider, prices: &Prices, kube: 
     }
     let volumes = kube.clusters.iter().flat_map(|cluster| &cluster.workloads).filter_map(|workload| workload.volume);
     let largest = volumes.map(|volume| volume.bytes).max();
-    let tiers = provider.only(Kind::Volume).is_some();
+    let tiers = provider.only(PriceKind::Volume).is_some();
     if let Some(bytes) = largest.filter(|bytes| tiers && provider.volume(*bytes).is_none()) {
         missing(format!("no price of {name} for a volume of {}", crate::units::Size(bytes)));
     }
     let unit = |kind| provider.only(kind).map(|price| price.unit);
-    if let (Some(out), Some(back)) = (unit(Kind::CrossZoneOut), unit(Kind::CrossZoneIn))
+    if let (Some(out), Some(back)) = (unit(PriceKind::CrossZoneOut), unit(PriceKind::CrossZoneIn))
         && out != back
     {
         let found = format!("cross_zone_out of {name} per {} and cross_zone_in per {}", out.word(), back.word());

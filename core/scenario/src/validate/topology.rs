@@ -160,7 +160,11 @@ fn path(ctx: &mut CheckCtx<'_>, at: &str, raw: &RawPath) -> Path {
     let jitter = raw.jitter.as_ref().map_or(Latency::NONE, |jitter| ctx.latency(&format!("{at}.jitter"), jitter));
     let loss = raw.loss.map_or(0.0, |loss| loss.0);
     if loss >= 1.0 {
-        ctx.error(&format!("{at}.loss"), loss.to_string(), "less than 1; to cut a path off, use a zone_cut or node_cut fault");
+        ctx.error(
+            &format!("{at}.loss"),
+            loss.to_string(),
+            "less than 1; to cut a path off, use a zone_partition or node_partition fault",
+        );
     }
     let delay = raw.delay.map_or(Duration::ZERO, |delay| delay.0);
     let Some(bandwidth) = raw.bandwidth else {

@@ -7,7 +7,7 @@ use crate::kube::gardener::Shoot;
 use crate::kube::usage::{Caller, Each, InFlight, KEY_BYTES, Objects, Requests, WATCHER, idle_load};
 use crate::kube::{KubeModel, Role, Workload};
 use crate::load::{ApiServerClient, Change, Client, Load, Op, Target};
-use crate::raw::{RawInFlight, RawRequests, RawScenario, RawTraffic, RawUse, RawVerb};
+use crate::raw::{RawInFlight, RawRequests, RawScenario, RawTraffic, RawUsage, RawVerb};
 use zonefall_kernel::time::{Duration, Time};
 
 /// Objects that a list reads (assumed).
@@ -39,13 +39,13 @@ const SAMPLE_PER_MILLION_S: u64 = 100_000;
 pub(super) fn of_shoot<'a>(
     ctx: &mut CheckCtx<'_>,
     path: &str,
-    raw: &RawUse,
+    raw: &RawUsage,
     components: impl Iterator<Item = &'a Workload>,
 ) -> Vec<Requests> {
     let components: Vec<&Workload> = components.collect();
     let find = |name: &str| components.iter().find(|workload| workload.name == name);
     let is_watched = find(WATCHER).is_some();
-    let mut all = if raw.at_rest { idle_load(raw.nodes) } else { Vec::new() };
+    let mut all = if raw.idle { idle_load(raw.nodes) } else { Vec::new() };
     for (k, own) in raw.requests.iter().enumerate() {
         let path = format!("{path}.use.requests[{k}]");
         if let Some(from) = own.from.as_ref().filter(|from| find(from.as_str()).is_none()) {
@@ -61,7 +61,7 @@ pub(super) fn of_shoot<'a>(
 }
 
 /// What an API server of a shoot works on at a time.
-pub(super) const fn in_flight(raw: &RawUse) -> InFlight {
+pub(super) const fn in_flight(raw: &RawUsage) -> InFlight {
     let RawInFlight { reads, writes } = raw.inflight;
     InFlight { reads, writes }
 }

@@ -40,7 +40,7 @@ use crate::kube::spec::gardener::FailureTolerance;
 pub use plan::plan;
 
 /// Version of [`Plan`] as JSON.
-pub const SCHEMA: &str = "zonefall.capacity/1";
+pub const SCHEMA: &str = "zonefall.capacity/2";
 
 /// What bounds the control planes of a seed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -117,15 +117,15 @@ pub struct SeedPlan {
     pub multi_zonal: bool,
     /// Shoots of the scenario that it hosts already.
     pub hosted: u32,
-    /// Room for further shoots, for each failure tolerance that it can host.
-    pub room: Vec<Headroom>,
+    /// Headroom for further shoots, for each failure tolerance that it can host.
+    pub headroom: Vec<Headroom>,
     /// Seeds like this one, empty but for what they run for themselves, that the demand needs.
     pub needed: Needed,
     /// The same, such that after the loss of any one zone everything that can move finds room; `None`: it has one zone.
     pub needed_after_zone_loss: Option<Needed>,
 }
 
-/// Room for shoots of one failure tolerance, and no others, beside those that are there.
+/// Headroom for shoots of one failure tolerance, and no others, beside those that are there.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Headroom {
     /// The failure that they survive.
@@ -144,9 +144,9 @@ pub struct ShootLimit {
     /// The zone whose loss leaves no room for one more; `None`: none is lost, or one more has no room even so.
     pub zone: Option<String>,
     /// Lifted, it would let one more in; several: only all of them together would. None: where its pods may be forbids it.
-    pub binding: Vec<Figure>,
+    pub limiting_resources: Vec<Figure>,
     /// Each of these, lifted alone, would do as well.
-    pub or: Vec<Constraint>,
+    pub alternatives: Vec<Constraint>,
 }
 
 /// What there is of something. After the loss of a zone: what there is in the zones that are left, but for addresses and machines.
@@ -161,7 +161,7 @@ pub struct Figure {
     /// So much there is, on all nodes that the seed can have where these pods may be.
     pub available: u64,
     /// So much would be used with one shoot more. Where that is there, it is in pieces: of no node or zone enough.
-    pub one_more: u64,
+    pub needed_for_one_more: u64,
 }
 
 /// So many seeds for the demand; `None`: no number of them would do.

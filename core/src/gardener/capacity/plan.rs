@@ -61,7 +61,7 @@ fn of_seed(scenario: &Scenario, seed: &Seed, references: &[Reference]) -> SeedPl
         name: seed.name.clone(),
         multi_zonal: seed.multi_zonal,
         hosted: hosted.len() as u32,
-        room: references.iter().enumerate().map(room).collect(),
+        headroom: references.iter().enumerate().map(room).collect(),
         needed: needed(false),
         needed_after_zone_loss: several.then(|| needed(true)),
     }
@@ -106,8 +106,8 @@ impl Question<'_> {
         if shoots == self.limit {
             let [used, available] = [u64::from(shoots), u64::from(self.limit)];
             let constraint = Constraint::AllocatableShoots;
-            let figure = Figure { constraint, unit: constraint.unit(), used, available, one_more: used + 1 };
-            return ShootLimit { shoots, zone: None, binding: vec![figure], or: Vec::new() };
+            let figure = Figure { constraint, unit: constraint.unit(), used, available, needed_for_one_more: used + 1 };
+            return ShootLimit { shoots, zone: None, limiting_resources: vec![figure], alternatives: Vec::new() };
         }
         let (full, complete) = packed(self.supply, self.kinds, self.sequence(shoots + 1));
         let zone = worst_zone(&full, self.supply.zones).filter(|_| complete);
@@ -120,7 +120,7 @@ impl Question<'_> {
             Figure { constraint: *constraint, ..self.figure(counted, &lifted, shoots, zone) }
         };
         let figures = binding.iter().map(figure).collect();
-        ShootLimit { shoots, zone: zone.map(name), binding: figures, or }
+        ShootLimit { shoots, zone: zone.map(name), limiting_resources: figures, alternatives: or }
     }
 
     fn sequence(&self, shoots: u32) -> impl Iterator<Item = usize> {
@@ -181,9 +181,9 @@ impl Question<'_> {
             then.lose(zone);
         }
         let counts = Counts { supply: self.supply, shares: self.shares(lost) };
-        let (used, one_more) = (counts.used(constraint, &now), counts.used(constraint, &then));
+        let (used, needed_for_one_more) = (counts.used(constraint, &now), counts.used(constraint, &then));
         now.grow();
-        Figure { constraint, unit: constraint.unit(), used, available: counts.available(constraint, &now), one_more }
+        Figure { constraint, unit: constraint.unit(), used, available: counts.available(constraint, &now), needed_for_one_more }
     }
 
     /// Machine deployments where some of its pods may be, of the zones that are left.

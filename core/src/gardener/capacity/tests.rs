@@ -50,13 +50,17 @@ fn planned(world: &Value) -> SeedPlan {
 const POOL: &str = "/seeds/0/pools/0";
 
 fn of(plan: &SeedPlan, tolerance: FailureTolerance) -> &Headroom {
-    plan.room.iter().find(|room| room.failure_tolerance == tolerance).expect("the seed can host it")
+    plan.headroom.iter().find(|room| room.failure_tolerance == tolerance).expect("the seed can host it")
 }
 
 /// Shoots, what binds, its figures.
 fn told(bound: &ShootLimit) -> (u32, Option<Constraint>, [u64; 3]) {
-    let figure = bound.binding.first();
-    (bound.shoots, figure.map(|figure| figure.constraint), figure.map_or([0; 3], |own| [own.used, own.available, own.one_more]))
+    let figure = bound.limiting_resources.first();
+    (
+        bound.shoots,
+        figure.map(|figure| figure.constraint),
+        figure.map_or([0; 3], |own| [own.used, own.available, own.needed_for_one_more]),
+    )
 }
 
 /// Nine machines: three in each zone, 24 CPUs there and 72 in all. A shoot that survives a zone has a member of etcd (1 CPU) and an API
@@ -76,7 +80,7 @@ fn by_cpu_before_and_after_the_loss_of_a_zone() {
     let plan = planned(&changed(world(), &[demand, zones_only]));
     let zone = of(&plan, FailureTolerance::Zone);
     assert_eq!(told(&zone.all_zones), (8, Some(Constraint::Cpu), [72_000, 72_000, 81_000]));
-    assert_eq!(zone.all_zones.or, [Constraint::Maximum]);
+    assert_eq!(zone.all_zones.alternatives, [Constraint::Maximum]);
     let after = zone.after_zone_loss.as_ref().expect("there are zones left");
     assert_eq!(told(after), (6, Some(Constraint::Cpu), [48_000, 48_000, 56_000]));
     assert_eq!(after.zone.as_deref(), Some("a"));
@@ -138,7 +142,7 @@ fn by_addresses_and_by_surge() {
         ];
         let plan = planned(&changed(slots(), &changes));
         let bound = &of(&plan, FailureTolerance::None).all_zones;
-        (told(bound), bound.or.clone())
+        (told(bound), bound.alternatives.clone())
     };
     let (cidr, or) = shoots(json!(0));
     assert_eq!(cidr, (16, Some(Constraint::NodeCidr), [16, 16, 17]));
@@ -187,9 +191,9 @@ fn by_nodes() {
         [("/seeds/0/zones", json!(["a"])), (&format!("{POOL}/minimum"), json!(1)), (&format!("{POOL}/maximum"), json!(2))];
     let plan = planned(&changed(world(), &changes));
     assert_eq!(told(&of(&plan, FailureTolerance::Node).all_zones), (0, Some(Constraint::Maximum), [1, 2, 3]));
-    assert!(of(&plan, FailureTolerance::Node).all_zones.or.is_empty());
+    assert!(of(&plan, FailureTolerance::Node).all_zones.alternatives.is_empty());
     assert_eq!(plan.needed_after_zone_loss, None, "no zone would be left");
-    assert!(plan.room.iter().all(|room| room.failure_tolerance != FailureTolerance::Zone && room.after_zone_loss.is_none()));
+    assert!(plan.headroom.iter().all(|room| room.failure_tolerance != FailureTolerance::Zone && room.after_zone_loss.is_none()));
 }
 
 /// Nodes are full by CPU and by memory, and there can be no more of them for two reasons.
@@ -202,7 +206,7 @@ fn by_several_together() {
     ];
     let plan = planned(&changed(slots(), &changes));
     let bound = &of(&plan, FailureTolerance::None).all_zones;
-    let constraints: Vec<_> = bound.binding.iter().map(|figure| figure.constraint).collect();
+    let constraints: Vec<_> = bound.limiting_resources.iter().map(|figure| figure.constraint).collect();
     assert_eq!((bound.shoots, &constraints[..]), (4, &[Constraint::Cpu, Constraint::Memory][..]));
 }
 
@@ -250,7 +254,11 @@ fn members_of_etcd_wait_or_are_moved() {
 
 /// Shoots per failure tolerance, before and after the loss of a zone.
 fn counts(world: &Value) -> Vec<(u32, Option<u32>)> {
-    planned(world).room.iter().map(|room| (room.all_zones.shoots, room.after_zone_loss.as_ref().map(|own| own.shoots))).collect()
+    planned(world)
+        .headroom
+        .iter()
+        .map(|room| (room.all_zones.shoots, room.after_zone_loss.as_ref().map(|own| own.shoots)))
+        .collect()
 }
 
 /// A world of any shape, with so many machines, CPUs of a member of etcd and of an API server, and stocks per zone.

@@ -202,7 +202,7 @@ impl Lifecycle {
         }
         let node = store.node(key);
         let queue = &mut self.zones.get_mut(&node.zone).expect("every node's zone is known").queue;
-        let condition = if ctx.spec.timers.queues_a_look_later { before } else { node.ready };
+        let condition = if ctx.spec.timers.requeue_at_next_check { before } else { node.ready };
         match condition {
             Ready::True => {
                 queue.retain(|queued| *queued != key);

@@ -60,7 +60,7 @@ fn parsed(file: &Value) -> Scenario {
 
 /// `file` with two nodes of the second zone out of reach for eight minutes: of the CPUs 3 in 7 are in each of the others then.
 fn without_two_nodes(mut file: Value) -> Value {
-    let cut = |node: &str| json!({"at": "10m", "for": "8m", "kind": "node_cut", "node": node});
+    let cut = |node: &str| json!({"at": "10m", "for": "8m", "kind": "node_partition", "node": node});
     file["faults"] = json!([cut("zb3"), cut("zb2")]);
     file
 }

@@ -155,7 +155,7 @@ fn seven_minutes() {
     let mut scenario = broken(scenario.clone(), 100, None, crash(&scenario, NodeKey(0)));
     scenario.duration = secs(600);
     let mut later = scenario.clone();
-    later.kube.clusters[0].timers.queues_a_look_later = true;
+    later.kube.clusters[0].timers.requeue_at_next_check = true;
     let mut times = Vec::new();
     for seed in 0..40 {
         let terminating = first_terminating(&run(&scenario, seed));

@@ -18,7 +18,7 @@ fn check(records: &[(u64, Record)], expected: &[(OutageKind, f64, f64, &str)]) {
         availability.record(at(*ms), record);
     }
     let outages = availability.outages(CLUSTER, at(600_000));
-    let got: Vec<_> = outages.iter().map(|o| (o.kind, o.from_s, o.to_s, o.cause.as_str())).collect();
+    let got: Vec<_> = outages.iter().map(|o| (o.kind, o.from_s, o.to_s, o.root_cause.as_str())).collect();
     assert_eq!(got, expected);
 }
 
@@ -70,7 +70,7 @@ fn the_leaders_zone_goes_dark() {
 #[test]
 fn a_leader_cut_off_steps_down() {
     let cut = Fault::NodePartition { node: FaultTarget::Named(NodeId(0)), direction: Direction::Both };
-    let zone_cut = Fault::ZonePartition { zone: FaultTarget::Named(ZoneId(0)), direction: Direction::In };
+    let zone_partition = Fault::ZonePartition { zone: FaultTarget::Named(ZoneId(0)), direction: Direction::In };
     let after = [
         service(60_000, Service::Write, false),
         steps_down(61_400, 0, StepDownReason::QuorumInactive),
@@ -83,7 +83,7 @@ fn a_leader_cut_off_steps_down() {
     };
     told(cut, "leader etcd-main-0 cut off; stepped down after 1.4 s (no majority answered); etcd-main-1 elected after 1.6 s");
     told(
-        zone_cut,
+        zone_partition,
         "zone z-a cut off (nothing gets in); leader etcd-main-0 stepped down after 1.4 s (no majority answered); \
          etcd-main-1 elected after 1.6 s",
     );

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::kernel::time::Time;
 use crate::report::{CostKind, PriceReport};
 use crate::scenario::Scenario;
-use crate::scenario::prices::{Kind, Price, Provider, Shape, Unit};
+use crate::scenario::prices::{Price, PriceKind, Provider, Shape, Unit};
 
 /// A month, as clouds have it: 730 h, in nanoseconds.
 const MONTH_NS: f64 = 730.0 * HOUR_NS;
@@ -64,23 +64,25 @@ impl Quantity {
         let known = |price: Option<&Price>| price.expect("validation has seen that there is a price").clone();
         let (quantity, price) = match self {
             Self::Machine { shape, ns } => (ns as f64 / HOUR_NS, known(provider.machine(shape))),
-            Self::Balancer { ns } => (ns as f64 / HOUR_NS, known(provider.only(Kind::LoadBalancerHours))),
+            Self::Balancer { ns } => (ns as f64 / HOUR_NS, known(provider.only(PriceKind::LoadBalancerHours))),
             Self::Volume { bytes, ns } => {
                 let price = known(provider.volume(bytes));
                 let size = if price.unit == Unit::DiskMonth { 1.0 } else { bytes as f64 / GIB };
                 (size * ns as f64 / MONTH_NS, price)
             }
             Self::Balanced { bytes } => {
-                let price = known(provider.only(Kind::LoadBalancerBytes));
+                let price = known(provider.only(PriceKind::LoadBalancerBytes));
                 (bytes as f64 / size(price.unit), price)
             }
             Self::Crossing { bytes } => {
-                let out = known(provider.only(Kind::CrossZoneOut));
-                let both = out.usd + known(provider.only(Kind::CrossZoneIn)).usd;
+                let out = known(provider.only(PriceKind::CrossZoneOut));
+                let both = out.usd + known(provider.only(PriceKind::CrossZoneIn)).usd;
                 (bytes as f64 / size(out.unit), Price { usd: both, ..out })
             }
-            Self::Stored { byte_ns } => (byte_ns as f64 / GIB / MONTH_NS, known(provider.only(Kind::BackupStorage))),
-            Self::Uploads { requests } => (requests as f64 / (24.0 * HOUR_NS) / 1e3, known(provider.only(Kind::BackupRequests))),
+            Self::Stored { byte_ns } => (byte_ns as f64 / GIB / MONTH_NS, known(provider.only(PriceKind::BackupStorage))),
+            Self::Uploads { requests } => {
+                (requests as f64 / (24.0 * HOUR_NS) / 1e3, known(provider.only(PriceKind::BackupRequests)))
+            }
         };
         Charge { quantity, unit: price.unit, usd: quantity * price.usd }
     }
@@ -117,9 +119,16 @@ pub(super) fn used(scenario: &Scenario) -> Vec<PriceReport> {
     for provider in &scenario.prices.providers {
         let mut used: Vec<Option<&Price>> = shapes.iter().map(|shape| provider.machine(*shape)).collect();
         used.extend(volumes.iter().map(|bytes| provider.volume(*bytes)));
-        used.extend((!scenario.kube.seeds.is_empty()).then(|| provider.only(Kind::LoadBalancerHours)));
-        let in_use = |kind: &Kind| scenario.kube.in_use() || matches!(kind, Kind::CrossZoneOut | Kind::CrossZoneIn);
-        let bytes = [Kind::LoadBalancerBytes, Kind::CrossZoneOut, Kind::CrossZoneIn, Kind::BackupStorage, Kind::BackupRequests];
+        used.extend((!scenario.kube.seeds.is_empty()).then(|| provider.only(PriceKind::LoadBalancerHours)));
+        let in_use =
+            |kind: &PriceKind| scenario.kube.in_use() || matches!(kind, PriceKind::CrossZoneOut | PriceKind::CrossZoneIn);
+        let bytes = [
+            PriceKind::LoadBalancerBytes,
+            PriceKind::CrossZoneOut,
+            PriceKind::CrossZoneIn,
+            PriceKind::BackupStorage,
+            PriceKind::BackupRequests,
+        ];
         used.extend(bytes.into_iter().filter(in_use).map(|kind| provider.only(kind)));
         let mut of: Vec<&Price> = used.into_iter().flatten().collect();
         of.dedup();

@@ -8,7 +8,7 @@ use crate::kube::name::NodeName;
 use crate::kube::record::NodeFact;
 use crate::report::CostKind;
 use crate::scenario::bundled;
-use crate::scenario::prices::BookName;
+use crate::scenario::prices::PriceBookName;
 use crate::sim::{Options, Simulation, Stepping};
 
 /// A bundled scenario with the prices of AWS, for so long.
@@ -77,14 +77,14 @@ fn the_shares_of_a_kind_add_up_to_its_meter() {
 }
 
 /// Three shoots that survive nothing, a node and a zone, each with three API servers, one update of 2 KiB in a second from outside, and
-/// kubelets where it is `at_rest`.
-fn used(at_rest: bool, faults: &serde_json::Value) -> Arc<Scenario> {
+/// kubelets where it is `idle`.
+fn used(idle: bool, faults: &serde_json::Value) -> Arc<Scenario> {
     let file = bundled().iter().find(|file| file.name == "cost-of-tolerance").expect("it is bundled");
     let mut json: serde_json::Value = serde_json::from_str(file.json).expect("bundled scenarios are JSON");
     let update = json!({"name": "update", "verb": "update", "rate": "1/s", "object": "2KiB", "watchers": 0});
     let shoot = |name: &str, seed: &str, tolerance: &str| {
         json!({
-            "name": name, "seed": seed, "failure_tolerance": tolerance, "use": {"at_rest": at_rest, "requests": [update]},
+            "name": name, "seed": seed, "failure_tolerance": tolerance, "use": {"idle": idle, "requests": [update]},
             "components": [{"name": "kube-apiserver", "replicas": 3}],
         })
     };
@@ -266,7 +266,7 @@ fn bytes_within_a_zone_or_to_another_region_are_not_of_this_price() {
     let mut scenario = crate::observe::testing::three_zones();
     scenario.regions.push("far".to_owned());
     scenario.zones[2].region = 1;
-    scenario.prices.providers = vec![BookName::GcpEuropeWest1.book().charges()];
+    scenario.prices.providers = vec![PriceBookName::GcpEuropeWest1.book().charges()];
     let scenario = Arc::new(scenario);
     let link = |from: u8, to: u8| LinkTotals {
         from: crate::ids::Endpoint::Member(crate::observe::testing::member(from)),

@@ -7,7 +7,7 @@ use crate::kernel::time::{Duration, Time};
 use crate::kube::describe::component_name;
 use crate::kube::record::{KubeRecord, Verb};
 use crate::kube::spec::Component;
-use crate::report::{ApiOutageReport, ApiReport, IdleReport, LeaseReport, length, seconds};
+use crate::report::{ApiOutageReport, ApiReport, LeaseReport, NoLeaderReport, length, seconds};
 use crate::scenario::Scenario;
 
 /// Follows the APIs of all planes. Everything answers and acts at the start.
@@ -86,25 +86,29 @@ impl Apis {
     pub fn row(&self, cluster: KubeClusterId, now: Time) -> ApiReport {
         let Some(api) = self.clusters.get(&cluster) else { return ApiReport::default() };
         let outage = |verb: &str, gaps: &Gaps| {
-            let row =
-                |(from, to, over)| ApiOutageReport { verb: verb.to_owned(), from_s: seconds(from), to_s: seconds(to), over };
+            let row = |(from, to, over)| ApiOutageReport {
+                verb: verb.to_owned(),
+                from_s: seconds(from),
+                to_s: seconds(to),
+                completed: over,
+            };
             gaps.until(now).map(row).collect::<Vec<_>>()
         };
         let mut outages = [outage("read", &api.reads), outage("write", &api.writes)].concat();
         outages.sort_by(|a, b| a.from_s.total_cmp(&b.from_s));
         let idle = Component::ALL.into_iter().zip(&api.idle).flat_map(|(component, gaps)| {
-            gaps.until(now).map(move |(from, to, over)| IdleReport {
+            gaps.until(now).map(move |(from, to, over)| NoLeaderReport {
                 component: component_name(component).to_owned(),
                 from_s: seconds(from),
                 to_s: seconds(to),
-                over,
+                completed: over,
             })
         });
         ApiReport {
             read_unavailable_s: length(api.reads.within(Time::ZERO, now)),
             write_unavailable_s: length(api.writes.within(Time::ZERO, now)),
             outages,
-            idle: idle.collect(),
+            no_leader: idle.collect(),
             leases: api.leases.clone(),
         }
     }

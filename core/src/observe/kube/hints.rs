@@ -46,7 +46,7 @@ impl Hints {
             HintsReport {
                 seed: cluster.name.clone(),
                 service: service_name(&cluster.workloads[row.service.0 as usize], scenario),
-                on,
+                active: on,
                 from_s: seconds(row.from),
                 to_s: seconds(row.to.unwrap_or(now)),
                 why,

@@ -77,11 +77,11 @@ impl Row {
             shoot: shoot.name.clone(),
             from: from.map(name),
             to: name(to),
-            asked_s: seconds(self.asked),
+            requested_s: seconds(self.asked),
             denied,
             write_unavailable_s: length(down.unwrap_or(Duration::ZERO)),
-            took_s: length(if from.is_some() { until.since(self.asked) } else { Duration::ZERO }),
-            over: over || from.is_none(),
+            duration_s: length(if from.is_some() { until.since(self.asked) } else { Duration::ZERO }),
+            completed: over || from.is_none(),
             waits: from.map(|from| self.waits(now, [from, to], apis, scenario)).unwrap_or_default(),
         }
     }
@@ -94,7 +94,7 @@ impl Row {
             let seed = &scenario.kube.seeds[usize::from(if waits.len() < OLD { from } else { to }.0)];
             let late = describe_idle(&seed.name, apis.idle(seed.cluster, Component::Gardenlet, since, end));
             let (until, from_s, to_s) = (until.to_owned(), seconds(since), seconds(end));
-            waits.push(WaitReport { until, from_s, to_s, over, waits_for: format!("{what}{late}") });
+            waits.push(WaitReport { until, from_s, to_s, completed: over, waits_for: format!("{what}{late}") });
             since = end;
         }
         waits

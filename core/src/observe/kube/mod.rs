@@ -120,11 +120,11 @@ impl Kube {
                 namespace: scenario.kube.word(name.namespace).to_owned(),
                 component: name.name.clone(),
                 lost: rows.len() as u64,
-                back: rows.iter().filter(|row| row.at(Step::Ready).is_some()).count() as u64,
+                recovered: rows.iter().filter(|row| row.at(Step::Ready).is_some()).count() as u64,
                 detect_s: longest(Step::Detected),
                 reschedule_s: longest(Step::Scheduled),
                 ready_s: longest(Step::Ready),
-                none_served_s: length(self.serving.unavailable(cluster, workload, now)),
+                unavailable_s: length(self.serving.unavailable(cluster, workload, now)),
             }
         };
         of.into_iter().map(component).collect()

@@ -38,7 +38,7 @@ impl OrphanedContainers {
                 pod: pod.text(spec),
                 from_s: seconds(from),
                 to_s: seconds(to),
-                over: closed,
+                completed: closed,
             }
         };
         let closed = self.closed.iter().map(|(cluster, pod, from, to)| row(*cluster, *pod, *from, *to, true));

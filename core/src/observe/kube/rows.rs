@@ -34,8 +34,8 @@ pub(super) fn recovery(row: &Row, now: Time, apis: &Apis, scenario: &Scenario) -
         attached_s: at(Step::Attached),
         started_s: at(Step::Started),
         ready_s: at(Step::Ready),
-        took_s: length(ready.unwrap_or(now).since(row.lost)),
-        over: ready.is_some(),
+        duration_s: length(ready.unwrap_or(now).since(row.lost)),
+        completed: ready.is_some(),
         waits: waits(row, now, apis, &cluster.timers),
     }
 }
@@ -93,5 +93,5 @@ fn wait(row: &Row, step: Step, [from, to]: [Time; 2], over: bool, apis: &Apis, t
     let idle = who.map(|who| (who, apis.idle(row.cluster, who, from, to))).filter(|(_, idle)| *idle > Duration::ZERO);
     let late = idle.map(|(who, idle)| format!("; for {} the {} could do nothing", text::duration(idle), component_name(who)));
     let waits_for = waits_for + &late.unwrap_or_default();
-    WaitReport { until: until.to_owned(), from_s: seconds(from), to_s: seconds(to), over, waits_for }
+    WaitReport { until: until.to_owned(), from_s: seconds(from), to_s: seconds(to), completed: over, waits_for }
 }

@@ -7,7 +7,7 @@ use crate::ids::{MemberId, VolumeId, ZoneId};
 use crate::kernel::time::{Duration, Time};
 use crate::observe::testing::{at, client, member, three_zones};
 use crate::record::{ClientRecord, EtcdRecord, Record};
-use crate::report::{EtcdReport, SwitchoverReport};
+use crate::report::{EtcdReport, FailoverReport};
 use crate::run::run;
 use crate::scenario::{
     ActivePassive, Backup, Controller, Direction, Fault, FaultTarget, Load, Op, PlannedFault, Scenario, Switching, Target,
@@ -73,9 +73,9 @@ fn played(scenario: Scenario, seed: u64) -> (Vec<(Time, Record)>, EtcdReport) {
     fast
 }
 
-fn one_switchover(report: &EtcdReport) -> &SwitchoverReport {
-    let [one] = &report.switchovers[..] else { panic!("{:?}", report.switchovers) };
-    assert!(one.over, "{one:?}");
+fn one_switchover(report: &EtcdReport) -> &FailoverReport {
+    let [one] = &report.failovers[..] else { panic!("{:?}", report.failovers) };
+    assert!(one.completed, "{one:?}");
     one
 }
 
@@ -122,8 +122,8 @@ fn a_hot_standby_takes_over_with_what_the_bucket_holds() {
         assert_eq!(report.rpo.events[0].cause, "etcd-main-1 took over with what the backup bucket held");
         assert!(facts(&records).any(|(_, fact)| matches!(fact, PassiveRecord::Forked { index: kept, .. } if kept == index)));
         // Nobody serves until then, and no longer.
-        assert!((report.write_unavailable_s - switch.took_s).abs() < 1e-6, "{report:?}");
-        assert_eq!(report.outages.iter().filter(|outage| outage.over).count(), report.outages.len());
+        assert!((report.write_unavailable_s - switch.duration_s).abs() < 1e-6, "{report:?}");
+        assert_eq!(report.outages.iter().filter(|outage| outage.completed).count(), report.outages.len());
         assert_eq!(written(&records, 600.1, switch.serving_s), 0);
         assert!(written(&records, switch.serving_s, 1_800.0) > 10_000);
     }
@@ -144,7 +144,7 @@ fn who_was_displaced_comes_back_as_the_standby() {
     let [(first, 0, 0), (second, 1, 0)] = told[..] else { panic!("{told:?}") };
     // At the first check after the power is back.
     assert!((900.0..930.0).contains(&first) && (1_620.0..1_650.0).contains(&second), "{told:?}");
-    let names: Vec<_> = report.switchovers.iter().map(|switch| switch.to.as_str()).collect();
+    let names: Vec<_> = report.failovers.iter().map(|switch| switch.to.as_str()).collect();
     assert_eq!(names, ["etcd-main-1", "etcd-main-0"]);
     let roles: Vec<_> = report.members.iter().map(|member| (member.role, member.up)).collect();
     assert_eq!(roles, [(Role::Leader, true), (Role::Standby, false)]);
@@ -155,7 +155,7 @@ fn who_was_displaced_comes_back_as_the_standby() {
     });
     assert!(restored.is_some_and(|bytes| bytes >= 10 << 20), "{restored:?}");
     // One may be lost with somebody left; nobody; one again.
-    let left: Vec<_> = report.tolerance.iter().map(|row| (row.connected, row.standbys, row.left)).collect();
+    let left: Vec<_> = report.tolerance.iter().map(|row| (row.connected, row.standbys, row.failure_tolerance)).collect();
     let once = [(0, 1, 0), (0, 0, -1), (1, 0, 0), (1, 1, 1)];
     assert_eq!(left, [&[(1, 1, 1)], &once[..], &once[..]].concat());
 }
@@ -183,7 +183,7 @@ fn the_loss_follows_the_delta_period_and_the_outage_the_checks() {
         let (ten, one) = (window(600, 30, 3), window(60, 30, 3));
         assert!(one.lost_entries < ten.lost_entries || ten.lost_window_s < 60.0, "{one:?} {ten:?}");
         let (slow, quick) = (window(60, 30, 6), window(60, 5, 2));
-        assert!(slow.took_s > one.took_s && one.took_s > quick.took_s, "{slow:?} {one:?} {quick:?}");
+        assert!(slow.duration_s > one.duration_s && one.duration_s > quick.duration_s, "{slow:?} {one:?} {quick:?}");
         assert_eq!(slow.lost_entries, quick.lost_entries, "what is lost is lost before anybody notices");
     }
 }
@@ -245,7 +245,7 @@ fn with_both_gone_nobody_takes_over_until_one_is_back() {
     fault(&mut scenario, 9 * MINUTE, 10 * MINUTE, Fault::ZonePower(ZONE_B));
     fault(&mut scenario, 10 * MINUTE, 5 * MINUTE, Fault::ZonePower(ZONE_A));
     let (records, report) = played(scenario, 1);
-    assert_eq!(report.switchovers, []);
+    assert_eq!(report.failovers, []);
     assert_eq!(report.rpo.lost_entries, 0);
     assert!((300.0..302.5).contains(&report.write_unavailable_s), "{}", report.write_unavailable_s);
     assert_eq!(facts(&records).filter(|(_, fact)| *fact == PassiveRecord::Alone { member: 0 }).count(), 1);
@@ -273,7 +273,7 @@ fn a_short_outage_is_waited_for() {
         let mut scenario = world(backup);
         fault(&mut scenario, 10 * MINUTE, MINUTE, Fault::GracefulStop(FaultTarget::Named(member(0))));
         let (_, report) = played(scenario, 1);
-        assert_eq!(report.switchovers, []);
+        assert_eq!(report.failovers, []);
         assert!((60.0..62.5).contains(&report.write_unavailable_s), "{}", report.write_unavailable_s);
         assert_eq!(report.rpo.lost_entries, 0);
     }
@@ -286,7 +286,7 @@ fn a_learner_takes_over_with_what_it_has_heard_to_be_committed() {
         fault(&mut scenario, 10 * MINUTE, 5 * MINUTE, Fault::ZonePower(ZONE_A));
         fault(&mut scenario, 22 * MINUTE, 5 * MINUTE, Fault::ZonePower(ZONE_B));
         let (records, report) = played(scenario, seed);
-        let [first, second] = &report.switchovers[..] else { panic!("{:?}", report.switchovers) };
+        let [first, second] = &report.failovers[..] else { panic!("{:?}", report.failovers) };
         assert!((660.0..=690.0).contains(&first.detected_s), "{first:?}");
         assert!((first.applied_s - first.detected_s).abs() < 1e-9, "{first:?}");
         // It does not know that it is alone before it has applied so: it waits for one to two election timeouts.
@@ -295,7 +295,7 @@ fn a_learner_takes_over_with_what_it_has_heard_to_be_committed() {
             // The commit of an entry is heard with the next append or heartbeat, both within 100 ms.
             assert!(switch.lost_entries <= 2 && switch.lost_window_s <= 0.2, "{switch:?}");
         }
-        assert!((report.write_unavailable_s - first.took_s - second.took_s).abs() < 1e-6, "{report:?}");
+        assert!((report.write_unavailable_s - first.duration_s - second.duration_s).abs() < 1e-6, "{report:?}");
         let roles: Vec<_> = report.members.iter().map(|member| (member.role, member.up)).collect();
         assert_eq!(roles, [(Role::Leader, true), (Role::Learner, true)]);
         assert_eq!(report.members[0].committed, report.members[1].committed);
@@ -331,7 +331,7 @@ fn a_lost_disk_is_lost_data_only_where_nobody_else_has_it() {
         let mut scenario = world(backup);
         fault(&mut scenario, 10 * MINUTE, MINUTE, volume(1));
         let (_, report) = played(scenario, 4);
-        assert_eq!((report.switchovers.len(), report.rpo.lost_entries), (0, 0));
+        assert_eq!((report.failovers.len(), report.rpo.lost_entries), (0, 0));
         let stands_by = report.tolerance.last().unwrap();
         assert_eq!(stands_by.standbys, 1, "{:?}", report.tolerance);
         if backup.is_none() {
@@ -362,6 +362,6 @@ fn random_outages_are_told_the_same_in_both_modes() {
         }
         let (records, report) = played(scenario, seed);
         let forked = facts(&records).filter(|(_, fact)| matches!(fact, PassiveRecord::Forked { .. })).count();
-        assert!(forked <= report.switchovers.len());
+        assert!(forked <= report.failovers.len());
     }
 }

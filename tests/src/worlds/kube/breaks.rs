@@ -37,9 +37,9 @@ impl Plan {
         let for_good = dice.percent(8);
         let fault = match dice.below(26) {
             0..5 => json!({"kind": "zone_power", "zone": zone}),
-            5..9 => json!({"kind": "zone_cut", "zone": zone, "direction": direction}),
+            5..9 => json!({"kind": "zone_partition", "zone": zone, "direction": direction}),
             9..12 => json!({"kind": "node_crash", "node": self.node(dice)}),
-            12..14 => json!({"kind": "node_cut", "node": self.node(dice), "direction": direction}),
+            12..14 => json!({"kind": "node_partition", "node": self.node(dice), "direction": direction}),
             14 | 15 => json!({"kind": "process_kill", "member": self.member(dice)}),
             16 => json!({"kind": "graceful_stop", "member": self.member(dice)}),
             17 | 18 => {

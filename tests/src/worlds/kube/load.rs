@@ -41,7 +41,7 @@ impl Plan {
                 continue;
             }
             let mut client = json!({
-                "name": format!("c{k}"), "cluster": cluster, "zone": dice.pick(&self.zones()),
+                "name": format!("c{k}"), "etcd": cluster, "zone": dice.pick(&self.zones()),
                 "target": dice.pick(&["leader", "follower", "nearest", "all"]), "timeout": ms(dice.between(500, 7_000)),
                 "retries": dice.below(4), "start": ms(dice.below(self.length)), "op": dice.pick(&["put", "txn", "range", "watch"]),
             });

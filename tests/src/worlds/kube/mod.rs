@@ -172,7 +172,7 @@ impl Plan {
         let world = World { members: PLAIN_MEMBERS, zones: 3, nodes: PLAIN_MEMBERS, active: self.length, longest: self.length };
         let (mut operations, transient) = world.operations(dice);
         for operation in operations.as_array_mut().into_iter().flatten() {
-            operation["cluster"] = json!("plain");
+            operation["etcd"] = json!("plain");
         }
         self.transient = transient;
         let member = |k: u64| json!({"name": format!("m{k}"), "node": format!("n{k}")});

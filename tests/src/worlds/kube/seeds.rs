@@ -132,7 +132,7 @@ fn timers(dice: &mut Dice) -> Value {
         ("machine_delete", 5, 120),
         ("provision", 120, 1_200),
         ("backoff_initial", 30, 300),
-        ("care_period", 10, 120),
+        ("shoot_care_period", 10, 120),
         ("stale_pods_after", 60, 400),
         ("outage_threshold", 60, 400),
     ];
@@ -148,7 +148,7 @@ fn timers(dice: &mut Dice) -> Value {
         timers["eviction_rate"] = json!(dice.pick(&["1/s", "0.5/s", "3/min"]));
     }
     if dice.percent(10) {
-        timers["queues_a_look_later"] = json!(true);
+        timers["requeue_at_next_check"] = json!(true);
     }
     timers
 }

@@ -117,5 +117,5 @@ fn usage(dice: &mut Dice) -> Value {
             "name": "cached", "verb": "get", "rate": "2/s", "cached": dice.percent(70), "from": "kube-controller-manager",
         }));
     }
-    json!({"nodes": dice.below(30), "at_rest": dice.percent(80), "requests": requests})
+    json!({"nodes": dice.below(30), "idle": dice.percent(80), "requests": requests})
 }

@@ -25,7 +25,7 @@ fn judged(scenario: &Arc<Scenario>, seed: u64) -> Report {
 fn must_hold(scenario: &Arc<Scenario>, seed: u64, what: &str) {
     let report = judged(scenario, seed);
     assert!(!report.expectations.is_empty());
-    let broken: Vec<_> = report.expectations.iter().filter(|e| !e.ok).map(|e| (&e.that, &e.found, &e.wanted)).collect();
+    let broken: Vec<_> = report.expectations.iter().filter(|e| !e.ok).map(|e| (&e.that, &e.actual, &e.expected)).collect();
     assert!(broken.is_empty(), "{}, {what}, seed {seed}: {broken:?}", scenario.name);
 }
 

@@ -31,6 +31,33 @@ fn every_bundled_scenario_comes_back_from_its_link() {
 }
 
 #[test]
+fn a_link_with_old_names_opens_with_the_new_ones() {
+    let links = include_str!("../../../../tests/fixtures/v1/links.txt");
+    assert_eq!(links.lines().count(), 5);
+    for (name, link) in links.lines().filter_map(|line| line.split_once(' ')) {
+        let text = decode(link).unwrap_or_else(|why| panic!("{name}: {why}"));
+        let bundled = bundled().iter().find(|scenario| scenario.name == name).unwrap();
+        assert_ne!(text, bundled.json, "{name} has old names");
+        let (first, _) = State::new(Start { text: text.clone(), ..Start::default() });
+        let (mut second, _) = State::new(Start { text: "{}".to_owned(), ..Start::default() });
+        second.apply(Action::Document(DocumentAction::Open(text)));
+        for state in [first, second] {
+            assert!(state.document.problems.is_empty() && state.scenario.is_some(), "{name}: {:?}", state.document.problems);
+            assert_eq!(&*state.document.text, bundled.json, "{name}");
+        }
+    }
+}
+
+#[test]
+fn the_form_shows_new_names_while_the_text_has_old_ones() {
+    let (mut state, _) = State::new(Start { text: bundled()[0].json.to_owned(), ..Start::default() });
+    let old = r#"{"clients": [{"name": "c", "cluster": "a"}]}"#;
+    state.apply(Action::Document(DocumentAction::Type(old.to_owned())));
+    assert_eq!(&*state.document.text, old);
+    assert_eq!(*state.document.value, serde_json::json!({"clients": [{"name": "c", "etcd": "a"}]}));
+}
+
+#[test]
 fn each_way_to_be_wrong_has_words_of_its_own() {
     let packed = |bytes: &[u8]| format!("#z1.{}", URL_SAFE_NO_PAD.encode(compress_to_vec(bytes, 1)));
     let bomb = packed(&vec![b' '; 64 << 20]);

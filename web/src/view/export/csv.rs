@@ -48,12 +48,12 @@ fn events(report: &Report) -> Rows {
 
 fn recovery(report: &Report) -> Rows {
     let mut rows =
-        heads(&["cluster", "namespace", "component", "pod", "replacement", "until", "from_s", "to_s", "over", "waits_for"]);
+        heads(&["cluster", "namespace", "component", "pod", "replacement", "until", "from_s", "to_s", "completed", "waits_for"]);
     rows.extend(report.recovery.iter().flat_map(|pod| {
         pod.waits.iter().map(move |wait| {
             let names = [&pod.cluster, &pod.namespace, &pod.component, &pod.pod].map(String::clone);
             let replacement = pod.replacement.clone().unwrap_or_default();
-            let times = [wait.from_s.to_string(), wait.to_s.to_string(), wait.over.to_string()];
+            let times = [wait.from_s.to_string(), wait.to_s.to_string(), wait.completed.to_string()];
             let wait = [wait.until.clone()].into_iter().chain(times).chain([wait.waits_for.clone()]);
             names.into_iter().chain([replacement]).chain(wait).collect()
         })
@@ -62,12 +62,10 @@ fn recovery(report: &Report) -> Rows {
 }
 
 fn availability(cluster: &EtcdReport) -> Rows {
-    let mut rows = heads(&["service", "from_s", "to_s", "over", "cause"]);
-    rows.extend(
-        cluster.outages.iter().map(|o| {
-            vec![outage(o.kind).to_owned(), o.from_s.to_string(), o.to_s.to_string(), o.over.to_string(), o.cause.clone()]
-        }),
-    );
+    let mut rows = heads(&["service", "from_s", "to_s", "completed", "root_cause"]);
+    rows.extend(cluster.outages.iter().map(|o| {
+        vec![outage(o.kind).to_owned(), o.from_s.to_string(), o.to_s.to_string(), o.completed.to_string(), o.root_cause.clone()]
+    }));
     rows
 }
 

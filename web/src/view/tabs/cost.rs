@@ -2,7 +2,7 @@
 
 use yew::prelude::*;
 use zonefall_core::report::{CostSplit, PriceReport, Report, TOLERANCE_NOTE};
-use zonefall_core::scenario::prices::BookName;
+use zonefall_core::scenario::prices::PriceBookName;
 use zonefall_core::scenario::text::dollars;
 
 use super::report::rows;
@@ -56,7 +56,7 @@ pub(super) fn providers(report: &Report, shown: &str, dispatch: &Callback<Action
 
 /// How to ask for a bill.
 pub(super) fn no_prices() -> Html {
-    let books = BookName::ALL.map(|name| name.book().name).join(", ");
+    let books = PriceBookName::ALL.map(|name| name.book().name).join(", ");
     html! {
         <p class="nothing" data-testid="no-prices">
             { "This scenario names no prices: add " }<code>{ "\"prices\": {\"books\": [\"aws-eu-west-1\"]}" }</code>

@@ -46,7 +46,7 @@ fn which(of: &ComponentReport) -> Which {
 fn worst_first(report: &Report) -> Vec<&ComponentReport> {
     let mut all: Vec<_> = report.components.iter().collect();
     let ready_s = |of: &ComponentReport| of.ready_s.unwrap_or(f64::INFINITY);
-    all.sort_by(|a, b| (b.lost - b.back).cmp(&(a.lost - a.back)).then(ready_s(b).total_cmp(&ready_s(a))));
+    all.sort_by(|a, b| (b.lost - b.recovered).cmp(&(a.lost - a.recovered)).then(ready_s(b).total_cmp(&ready_s(a))));
     all
 }
 
@@ -65,10 +65,10 @@ pub(crate) fn Recovery(props: &RecoveryProps) -> Html {
         let current = which == is;
         let onclick = move |_: MouseEvent| set.set(Some(which.clone()));
         let name = if several { format!("{} ({})", of.component, of.namespace) } else { of.component.clone() };
-        let back = if of.back < of.lost {
-            html! { <td class="number bad">{ format!("✕ {} of {}", of.back, of.lost) }</td> }
+        let back = if of.recovered < of.lost {
+            html! { <td class="number bad">{ format!("✕ {} of {}", of.recovered, of.lost) }</td> }
         } else {
-            html! { <td class="number">{ format!("{} of {}", of.back, of.lost) }</td> }
+            html! { <td class="number">{ format!("{} of {}", of.recovered, of.lost) }</td> }
         };
         html! {
             <tr class={current.then_some("current")}>
@@ -108,8 +108,8 @@ pub(crate) fn Recovery(props: &RecoveryProps) -> Html {
 fn words(pod: &RecoveryReport, props: &RecoveryProps) -> Html {
     let seek = |s: f64| props.dispatch.reform(move |_: MouseEvent| Action::Playback(PlaybackCommand::Seek(moment(s))));
     let wait = |wait: &WaitReport| {
-        let step = if wait.over { wait.until.clone() } else { format!("not {}", wait.until) };
-        let tone = classes!("step-name", (!wait.over).then_some("bad"));
+        let step = if wait.completed { wait.until.clone() } else { format!("not {}", wait.until) };
+        let tone = classes!("step-name", (!wait.completed).then_some("bad"));
         html! {
             <tr>
                 <td class={tone}><i class={classes!("step", wait.until.clone())} aria-hidden="true"></i>{ step }</td>
@@ -119,15 +119,15 @@ fn words(pod: &RecoveryReport, props: &RecoveryProps) -> Html {
             </tr>
         }
     };
-    let lead = 0.1 * pod.took_s.max(1.0);
+    let lead = 0.1 * pod.duration_s.max(1.0);
     let near =
-        Range { from_s: (pod.lost_s - lead).max(0.0), to_s: (pod.lost_s + pod.took_s + lead).min(props.report.simulated_s) };
+        Range { from_s: (pod.lost_s - lead).max(0.0), to_s: (pod.lost_s + pod.duration_s + lead).min(props.report.simulated_s) };
     let larger = props.on_range.reform(move |_: MouseEvent| near);
     html! {
         <table>
             <caption>
                 { format!("{}: ", pod.pod) }<button class="moment" onclick={seek(pod.lost_s)}>{ format!("{} at {}", pod.why, clock(moment(pod.lost_s), 0)) }</button>
-                { ", " }<span class={if pod.over { "good" } else { "bad" }}>{ outcome(pod) }</span>{ " " }
+                { ", " }<span class={if pod.completed { "good" } else { "bad" }}>{ outcome(pod) }</span>{ " " }
                 if !props.tables { <button class="moment" onclick={larger}>{ "Zoom to it" }</button> }
             </caption>
             <thead><tr><th scope="col">{ "Step" }</th><th scope="col">{ "At" }</th><th scope="col" class="number">{ "After" }</th><th scope="col">{ "It waited for" }</th></tr></thead>
@@ -138,14 +138,14 @@ fn words(pod: &RecoveryReport, props: &RecoveryProps) -> Html {
 
 /// The last step, where it was taken together with the one before.
 fn served(pod: &RecoveryReport) -> Option<WaitReport> {
-    let ready_s = pod.ready_s.filter(|_| pod.over && pod.waits.last().is_some_and(|wait| wait.until != "ready"))?;
+    let ready_s = pod.ready_s.filter(|_| pod.completed && pod.waits.last().is_some_and(|wait| wait.until != "ready"))?;
     let waits_for = "nothing: it serves as soon as it has started".to_owned();
-    Some(WaitReport { until: "ready".to_owned(), from_s: ready_s, to_s: ready_s, over: true, waits_for })
+    Some(WaitReport { until: "ready".to_owned(), from_s: ready_s, to_s: ready_s, completed: true, waits_for })
 }
 
 fn outcome(pod: &RecoveryReport) -> String {
-    let took = length(pod.took_s);
-    match (pod.over, &pod.replacement) {
+    let took = length(pod.duration_s);
+    match (pod.completed, &pod.replacement) {
         (true, Some(by)) if *by != pod.pod => format!("✓ {by} is ready after {took}"),
         (true, _) => format!("✓ ready again after {took}"),
         (false, _) => format!("✕ not back after {took}"),
@@ -202,10 +202,10 @@ fn bar(wait: &WaitReport, axis: &Axis, y: f64, dispatch: &Callback<Action>) -> H
     let to = to.max(from + 2.0);
     let at_s = wait.from_s;
     let onclick = dispatch.reform(move |_: MouseEvent| Action::Playback(PlaybackCommand::Seek(moment(at_s))));
-    let words = if wait.over { wait.until.clone() } else { format!("not {}: {}", wait.until, wait.waits_for) };
+    let words = if wait.completed { wait.until.clone() } else { format!("not {}: {}", wait.until, wait.waits_for) };
     let fits = |words: &str| words.chars().count() as f64 * 6.3 + 10.0 <= to - from;
     html! {
-        <g class={classes!("wait", wait.until.clone(), (!wait.over).then_some("open"))} {onclick}>
+        <g class={classes!("wait", wait.until.clone(), (!wait.completed).then_some("open"))} {onclick}>
             <rect x={px(from)} y={px(y)} width={px(to - from)} height={px(BAR)} rx={if to - from > 6.0 { "2" } else { "0" }}>
                 <title>{ format!("{}, {}: {}", wait.until, length(wait.to_s - wait.from_s), wait.waits_for) }</title>
             </rect>

@@ -76,8 +76,8 @@ fn expectations(report: &Report) -> Html {
         vec![
             if e.ok { "✓ met" } else { "✕ not met" }.to_owned(),
             e.that.clone(),
-            e.found.clone(),
-            e.wanted.clone(),
+            e.actual.clone(),
+            e.expected.clone(),
             e.because.clone(),
         ]
     };
@@ -101,8 +101,8 @@ fn etcd(name: &str, cluster: &EtcdReport) -> Html {
     let rejected = cluster.requests.rejected;
     let rejected = (rejected > 0).then(|| vec!["requests rejected (429)".to_owned(), count(rejected)]);
     let outages = cluster.outages.iter().map(|o| {
-        let end = if o.over { length(o.to_s - o.from_s) } else { format!("{} (not over)", length(o.to_s - o.from_s)) };
-        vec![outage(o.kind).to_owned(), when(o.from_s), end, o.cause.clone()]
+        let end = if o.completed { length(o.to_s - o.from_s) } else { format!("{} (not over)", length(o.to_s - o.from_s)) };
+        vec![outage(o.kind).to_owned(), when(o.from_s), end, o.root_cause.clone()]
     });
     let latency = cluster.latency.iter().map(|l| {
         let values = [l.p50_ms, l.p90_ms, l.p99_ms, l.max_ms].map(ms);
@@ -120,7 +120,7 @@ fn etcd(name: &str, cluster: &EtcdReport) -> Html {
         let how = if s.ok { "restored" } else { "did not arrive" };
         vec![s.from.clone(), s.to.clone(), bytes(s.bytes), when(s.from_s), length(s.to_s - s.from_s), how.to_owned()]
     });
-    let catch_up = cluster.catch_up.iter().map(|c| vec![c.member.clone(), when(c.at_s), count(c.entries), length(c.took_s)]);
+    let catch_up = cluster.catch_up.iter().map(|c| vec![c.member.clone(), when(c.at_s), count(c.entries), length(c.duration_s)]);
     html! {
         <>
             <h2>{ name }</h2>
@@ -143,19 +143,20 @@ fn kubernetes(report: &Report) -> Html {
     };
     let time = |s: Option<f64>| s.map_or("none".to_owned(), length);
     let components = report.components.iter().map(|c| {
-        let names = [c.component.clone(), c.namespace.clone(), c.cluster.clone(), count(c.lost), count(c.back)];
-        names.into_iter().chain([c.detect_s, c.reschedule_s, c.ready_s].map(time)).chain([length(c.none_served_s)]).collect()
+        let names = [c.component.clone(), c.namespace.clone(), c.cluster.clone(), count(c.lost), count(c.recovered)];
+        names.into_iter().chain([c.detect_s, c.reschedule_s, c.ready_s].map(time)).chain([length(c.unavailable_s)]).collect()
     });
     let outages = report.api.iter().flat_map(|(name, api)| {
-        api.outages.iter().map(move |o| vec![name.clone(), o.verb.clone(), when(o.from_s), lasts(o.from_s, o.to_s, o.over)])
+        api.outages.iter().map(move |o| vec![name.clone(), o.verb.clone(), when(o.from_s), lasts(o.from_s, o.to_s, o.completed)])
     });
     let idle = report.api.iter().flat_map(|(name, api)| {
-        api.idle.iter().map(move |i| vec![name.clone(), i.component.clone(), when(i.from_s), lasts(i.from_s, i.to_s, i.over)])
+        api.no_leader
+            .iter()
+            .map(move |i| vec![name.clone(), i.component.clone(), when(i.from_s), lasts(i.from_s, i.to_s, i.completed)])
     });
-    let hazards = report
-        .hazards
-        .iter()
-        .map(|h| vec![h.pod.clone(), h.namespace.clone(), h.cluster.clone(), when(h.from_s), lasts(h.from_s, h.to_s, h.over)]);
+    let orphaned = report.orphaned_containers.iter().map(|h| {
+        vec![h.pod.clone(), h.namespace.clone(), h.cluster.clone(), when(h.from_s), lasts(h.from_s, h.to_s, h.completed)]
+    });
     let pods = report.pods.iter().map(|p| {
         let node = p.node.clone().unwrap_or_else(|| "none".to_owned());
         let ready = if p.ready { "ready" } else { "not ready" };
@@ -182,7 +183,7 @@ fn kubernetes(report: &Report) -> Html {
             { rows("Components that lost pods, with the longest times", &longest, components) }
             { rows("APIs that did not answer", &["Cluster", "Requests", "From", "For"], outages) }
             { rows("Components that could do nothing", &["Cluster", "Component", "From", "For"], idle) }
-            { rows("Pods that ran on, cut off, though they were gone", &["Pod", "Namespace", "Cluster", "From", "For"], hazards) }
+            { rows("Pods that ran on, cut off, though they were gone", &["Pod", "Namespace", "Cluster", "From", "For"], orphaned) }
             { moves(report) }
             { rows("Nodes at the end", &["Node", "Zone", "Ready", "Taints", "Machine"], nodes) }
             { rows("Machines at the end", &["Machine", "Zone", "Phase", "Age", "Node"], machines) }
@@ -194,9 +195,9 @@ fn kubernetes(report: &Report) -> Html {
 /// Control planes that move, and what is not back where it was.
 fn moves(report: &Report) -> Html {
     let migrations = report.migrations.iter().map(|m| {
-        let waits = m.waits.last().filter(|wait| !wait.over).map(|wait| format!("waits for {}", wait.waits_for));
-        let state = m.denied.clone().or(waits).unwrap_or_else(|| format!("there after {}", length(m.took_s)));
-        vec![m.shoot.clone(), m.to.clone(), clock(moment(m.asked_s), 3), length(m.write_unavailable_s), state]
+        let waits = m.waits.last().filter(|wait| !wait.completed).map(|wait| format!("waits for {}", wait.waits_for));
+        let state = m.denied.clone().or(waits).unwrap_or_else(|| format!("there after {}", length(m.duration_s)));
+        vec![m.shoot.clone(), m.to.clone(), clock(moment(m.requested_s), 3), length(m.write_unavailable_s), state]
     });
     let failback = report.failback.iter().map(|f| {
         let zones: Vec<String> = f.per_zone.iter().map(|(zone, pods)| format!("{zone} {pods}")).collect();
@@ -216,7 +217,7 @@ const MOST_PODS: usize = 500;
 
 fn faults(report: &Report) -> Html {
     let row = |f: &zonefall_core::report::FaultReport| {
-        let end = if f.over { length(f.to_s - f.from_s) } else { "to the end".to_owned() };
+        let end = if f.completed { length(f.to_s - f.from_s) } else { "to the end".to_owned() };
         vec![f.what.clone(), clock(moment(f.from_s), 3), end]
     };
     rows("Faults", &["What", "From", "For"], report.faults.iter().map(row))

@@ -54,7 +54,7 @@ pub fn lanes(report: &Report, cluster: &EtcdReport) -> Vec<Lane> {
             .map(|o| Bar {
                 from_s: o.from_s,
                 to_s: o.to_s,
-                text: format!("no {} for {}: {}", outage(kind), length(o.to_s - o.from_s), o.cause),
+                text: format!("no {} for {}: {}", outage(kind), length(o.to_s - o.from_s), o.root_cause),
                 short: vec![format!("no {} for {}", outage(kind), length(o.to_s - o.from_s)), length(o.to_s - o.from_s)],
                 class: "outage".to_owned(),
                 row: 0,
@@ -121,7 +121,7 @@ fn terms(leaders: &[LeaderReport], changes: u64, until_s: f64) -> Lane {
     };
     let bars = leaders.iter().enumerate().flat_map(|(i, l)| {
         let next_s = leaders.get(i + 1).map_or(until_s, |next| next.from_s);
-        let vacant = if l.over { nobody(l.to_s, next_s) } else { None };
+        let vacant = if l.completed { nobody(l.to_s, next_s) } else { None };
         [Some(reign(l)), vacant].into_iter().flatten()
     });
     let bars = bars.collect();
@@ -142,7 +142,7 @@ mod tests {
         let leader = |from_s, to_s, over, term| LeaderReport {
             from_s,
             to_s,
-            over,
+            completed: over,
             term,
             leader: format!("etcd-{term}"),
             zone: String::new(),

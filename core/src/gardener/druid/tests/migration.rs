@@ -88,10 +88,10 @@ fn a_control_plane_moves() {
     let [gap] = &api.outages.iter().filter(|gap| gap.verb == "write").collect::<Vec<_>>()[..] else {
         panic!("{:?}", api.outages)
     };
-    assert!(gap.from_s > at(&seen, Leaves) && gap.from_s <= at(&seen, Closed) && gap.over, "{gap:?}");
+    assert!(gap.from_s > at(&seen, Leaves) && gap.from_s <= at(&seen, Closed) && gap.completed, "{gap:?}");
     assert!(gap.to_s > at(&seen, Restored) && gap.to_s <= at(&seen, Serves), "{gap:?}");
-    assert!((row(&seen).write_unavailable_s - (gap.to_s - gap.from_s)).abs() < 1e-6 && row(&seen).over);
-    let causes = |cluster: &str| seen.report.etcd[cluster].outages.iter().map(|gap| gap.cause.clone()).collect::<Vec<_>>();
+    assert!((row(&seen).write_unavailable_s - (gap.to_s - gap.from_s)).abs() < 1e-6 && row(&seen).completed);
+    let causes = |cluster: &str| seen.report.etcd[cluster].outages.iter().map(|gap| gap.root_cause.clone()).collect::<Vec<_>>();
     for cluster in [SHOP, "shoot--garden--s/etcd-events"] {
         assert!(
             !causes(cluster).is_empty() && causes(cluster).iter().all(|why| why.contains("it moves to seed wide")),
@@ -211,7 +211,7 @@ fn the_seed_it_is_bound_to_answers() {
             // Of what is asked for at once either may be heard first.
             assert!(meanwhile == "10m" || admitted == (to != "narrow"), "{what}");
             assert_eq!(row(&seen).denied.is_some(), admitted && to == "narrow", "{what}");
-            assert!(row(&seen).over, "{what}");
+            assert!(row(&seen).completed, "{what}");
             assert_eq!(seen.report.etcd[SHOP].members.len(), if admitted { 3 } else { 1 }, "{what}");
         }
     }
@@ -248,7 +248,7 @@ fn without_its_api_a_seed_hands_nothing_over() {
     assert!(at(&seen, Admitted(NARROW, WIDE)) < 601.0 && at(&seen, Leaves) > 29.0 * 60.0, "{:?}", steps(&seen));
     let wait = &row(&seen).waits[0];
     assert!(wait.until == "leaves" && wait.waits_for.contains("the gardenlet of narrow could do nothing"), "{wait:?}");
-    assert!(row(&seen).over && row(&seen).write_unavailable_s < 300.0, "{:?}", row(&seen));
+    assert!(row(&seen).completed && row(&seen).write_unavailable_s < 300.0, "{:?}", row(&seen));
 }
 
 /// The zone of the old seed fails when its API servers are gone: etcd's last snapshot waits for it, and holds everything.
@@ -257,12 +257,12 @@ fn a_zone_fails_before_the_snapshot() {
     let faults = json!([{"at": "600500ms", "for": "20m", "kind": "zone_power", "zone": "za"}]);
     let seen = run(&scenario(&world(&json!({}), &json!([moves("10m", "wide")]), &faults)), 1);
     assert!(at(&seen, Kept) > 30.0 * 60.0, "{:?}", steps(&seen));
-    assert!(row(&seen).over && seen.report.etcd[SHOP].rpo.lost_entries == 0);
+    assert!(row(&seen).completed && seen.report.etcd[SHOP].rpo.lost_entries == 0);
 }
 
 /// A load on etcd that stands for what API servers write.
 fn writes() -> Value {
-    json!([{"name": "load", "cluster": SHOP, "zone": "za", "op": "put", "rate": "20/s"}])
+    json!([{"name": "load", "etcd": SHOP, "zone": "za", "op": "put", "rate": "20/s"}])
 }
 
 proptest! {
@@ -293,13 +293,13 @@ proptest! {
     #[test]
     fn nothing_acknowledged_is_lost(seed: u64, after in 0..120_000_u64, zone in 0..5_usize, cut: bool) {
         let zone = ["za", "zb", "zc", "pa", "pb"][zone];
-        let kind = if cut { "zone_cut" } else { "zone_power" };
+        let kind = if cut { "zone_partition" } else { "zone_power" };
         let faults = json!([{"at": format!("{}ms", 600_000 + after), "for": "10m", "kind": kind, "zone": zone}]);
         let mut file = world(&json!({}), &json!([moves("10m", "wide")]), &faults);
         file["clients"] = writes();
         let seen = run(&scenario(&file), seed);
         let etcd = &seen.report.etcd[SHOP];
-        prop_assert!(row(&seen).over, "{:?}", row(&seen));
+        prop_assert!(row(&seen).completed, "{:?}", row(&seen));
         prop_assert_eq!(etcd.rpo.lost_entries, 0);
         let acknowledged = etcd.requests.ok;
         let kept = seen.report.etcd[SHOP].members.iter().map(|member| member.committed).max().unwrap_or(0);
@@ -327,7 +327,7 @@ proptest! {
             }
         }).collect();
         let (after, zone, cut) = fault;
-        let kind = if cut { "zone_cut" } else { "zone_power" };
+        let kind = if cut { "zone_partition" } else { "zone_power" };
         let zone = ["za", "zb", "zc", "pa", "pb"][zone];
         let faults = json!([{"at": format!("{}ms", 600_000 + after), "for": "5m", "kind": kind, "zone": zone}]);
         let mut file = world(&json!({"seed": names[first]}), &json!(operations), &faults);
@@ -336,7 +336,7 @@ proptest! {
         let seen = run(&scenario(&file), seed);
         let mut is_in = names[first].to_owned();
         for row in &seen.report.migrations {
-            prop_assert!(row.over, "{row:?}");
+            prop_assert!(row.completed, "{row:?}");
             if row.denied.is_none() {
                 prop_assert_eq!(row.from.as_ref(), Some(&is_in));
                 is_in.clone_from(&row.to);

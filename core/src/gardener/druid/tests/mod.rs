@@ -117,8 +117,8 @@ impl Seen {
     }
 
     /// How long the shoot's etcd had nothing to lose.
-    fn no_tolerance_s(&self) -> f64 {
-        self.report.etcd["shoot--garden--s/etcd-main"].no_tolerance_s
+    fn no_fault_tolerance_s(&self) -> f64 {
+        self.report.etcd["shoot--garden--s/etcd-main"].no_fault_tolerance_s
     }
 
     /// The zones of those that vote at the end.
@@ -175,8 +175,8 @@ fn a_member_leaves_a_dead_zone_and_comes_back() {
     });
     assert_eq!(moves.changes(), [first, second].concat());
     // The outage must be told first; then it takes minutes, and not until the zone is back.
-    let gained = waits.no_tolerance_s() - moves.no_tolerance_s();
-    assert!(moves.no_tolerance_s() < told - 600.0 + 180.0 + 180.0, "{} s, told at {told}", moves.no_tolerance_s());
+    let gained = waits.no_fault_tolerance_s() - moves.no_fault_tolerance_s();
+    assert!(moves.no_fault_tolerance_s() < told - 600.0 + 180.0 + 180.0, "{} s, told at {told}", moves.no_fault_tolerance_s());
     assert!(gained > 3_600.0 - (told - 600.0) - 300.0, "{gained} s gained");
     assert_eq!(moves.zones(), [ZoneId(0), ZoneId(1), ZoneId(2)]);
     let writes = |seen: &Seen| seen.report.etcd["shoot--garden--s/etcd-main"].write_unavailable_s;
@@ -215,7 +215,7 @@ fn a_preference_needs_volumes_that_can_move() {
     shoot["etcd"] = json!({"volumes": "regional"});
     let moves = run(&landscape(&shoot, "80m", &dark("za"), &json!([])), 1);
     assert!(refused(&stays) && !refused(&moves));
-    assert!(moves.no_tolerance_s() < 1_800.0 && stays.no_tolerance_s() > 3_500.0, "{}", moves.no_tolerance_s());
+    assert!(moves.no_fault_tolerance_s() < 1_800.0 && stays.no_fault_tolerance_s() > 3_500.0, "{}", moves.no_fault_tolerance_s());
     // It is the same member, elsewhere.
     assert!(moves.changes().is_empty());
     let moved: Vec<_> =

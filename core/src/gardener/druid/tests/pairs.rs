@@ -6,7 +6,7 @@ use super::{MAIN, Seen, dark, file, landscape, parsed, run, zones};
 use crate::ids::{MemberId, ZoneId};
 use crate::kube::record::KubeRecord;
 use crate::kube::spec::Component;
-use crate::report::{EtcdReport, SwitchoverReport};
+use crate::report::{EtcdReport, FailoverReport};
 use crate::sim::Role;
 
 /// From one check to the next, and so many must fail.
@@ -23,7 +23,7 @@ fn pair(mode: &str, tolerance: &str) -> Value {
 
 /// Writes once a second to `etcd-main`, from outside the seed's zones.
 fn with_writer(mut file: Value) -> Value {
-    let writer = json!({"name": "w", "cluster": "shoot--garden--s/etcd-main", "zone": "parent", "op": "put", "rate": "1/s", "target": "leader"});
+    let writer = json!({"name": "w", "etcd": "shoot--garden--s/etcd-main", "zone": "parent", "op": "put", "rate": "1/s", "target": "leader"});
     file["clients"] = json!([writer]);
     file
 }
@@ -32,9 +32,9 @@ fn etcd<'a>(seen: &'a Seen, set: &str) -> &'a EtcdReport {
     &seen.report.etcd[&format!("shoot--garden--s/{set}")]
 }
 
-fn only<'a>(seen: &'a Seen, set: &str) -> &'a SwitchoverReport {
-    let [one] = &etcd(seen, set).switchovers[..] else { panic!("{set}: {:?}", etcd(seen, set).switchovers) };
-    assert!(one.over, "{one:?}");
+fn only<'a>(seen: &'a Seen, set: &str) -> &'a FailoverReport {
+    let [one] = &etcd(seen, set).failovers[..] else { panic!("{set}: {:?}", etcd(seen, set).failovers) };
+    assert!(one.completed, "{one:?}");
     one
 }
 
@@ -64,19 +64,19 @@ fn both_pairs_of_a_shoot_survive_a_zone() {
                 let noticed = switch.detected_s - 600.0;
                 assert!((period * (failures - 1.0)..=period * failures + LEASE).contains(&noticed), "{mode}: {switch:?}");
                 assert!(switch.serving_s - switch.detected_s < TAKES_OVER, "{mode}: {switch:?}");
-                assert!((etcd(&seen, set).write_unavailable_s - switch.took_s).abs() < 1e-6, "{mode}");
+                assert!((etcd(&seen, set).write_unavailable_s - switch.duration_s).abs() < 1e-6, "{mode}");
             }
             assert!(window.contains(&only(&seen, "etcd-main").lost_window_s), "{mode}: {:?}", only(&seen, "etcd-main"));
             // API servers find the member that serves: a dial that waits (20 s), a readiness check (10 s).
             let api = &seen.report.api["shoot--garden--s"];
-            let took = only(&seen, "etcd-main").took_s;
+            let took = only(&seen, "etcd-main").duration_s;
             assert!(
                 (took..took + 40.0).contains(&api.write_unavailable_s),
                 "{mode}: {took} s, API {} s",
                 api.write_unavailable_s
             );
             // Its volume cannot leave za: one that could take over is missing for the hour, and until its pod is back and restored.
-            let missing = etcd(&seen, "etcd-main").no_tolerance_s;
+            let missing = etcd(&seen, "etcd-main").no_fault_tolerance_s;
             assert!((3_600.0..3_900.0).contains(&missing), "{mode}: {missing} s");
             assert_eq!(roles(&seen), [back, Role::Leader], "{mode}");
             assert_eq!(
@@ -149,7 +149,7 @@ fn who_loses_its_node_comes_back_on_another() {
 /// A zone that is cut off goes on with what it has, which is thrown away when it is back.
 #[test]
 fn who_was_cut_off_is_displaced() {
-    let cut = json!([{"at": "10m", "for": "5m", "kind": "zone_cut", "zone": "za"}]);
+    let cut = json!([{"at": "10m", "for": "5m", "kind": "zone_partition", "zone": "za"}]);
     for (mode, back) in [("hot_standby", Role::Standby), ("learner", Role::Learner)] {
         let seen = run(&landscape(&pair(mode, "zone"), "30m", &cut, &json!([])), 2);
         assert_eq!(only(&seen, "etcd-main").to, "etcd-main-1");
@@ -165,7 +165,7 @@ fn a_rollout_interrupts_and_does_not_switch() {
     let roll = json!([{"at": "10m", "roll_component": {"shoot": "s", "component": "etcd-main"}}]);
     for mode in ["hot_standby", "learner"] {
         let seen = run(&landscape(&pair(mode, "zone"), "30m", &json!([]), &roll), 1);
-        assert_eq!(etcd(&seen, "etcd-main").switchovers, [], "{mode}");
+        assert_eq!(etcd(&seen, "etcd-main").failovers, [], "{mode}");
         let gone = etcd(&seen, "etcd-main").write_unavailable_s;
         assert!((0.5..60.0).contains(&gone), "{mode}: {gone} s");
         assert!(ready(&seen).iter().all(|(.., ready)| *ready), "{mode}: {:?}", ready(&seen));
