@@ -4,6 +4,7 @@
 //! what is missing and how to get it.
 
 mod browser;
+mod layers;
 mod same;
 mod steps;
 mod suites;

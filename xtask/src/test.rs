@@ -88,6 +88,7 @@ fn native() -> Outcome {
 
 /// Runs the tests that need no browser, and accepts what they generate.
 pub(crate) fn bless() -> Result<()> {
+    tidy::bless()?;
     run_native(&[("ZONEFALL_BLESS", "1".into())]).map(drop)
 }
 

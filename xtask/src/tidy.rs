@@ -12,6 +12,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
+use crate::layers;
 use crate::root;
 use crate::steps::Outcome;
 
@@ -26,8 +27,8 @@ struct File {
 type Complaints = Vec<String>;
 
 /// Rules of one file.
-const FILE_RULES: [fn(&File) -> Complaints; 8] =
-    [length, opening, unfinished, determinism, citation, size, machine_paths, registries];
+const FILE_RULES: [fn(&File) -> Complaints; 9] =
+    [length, opening, unfinished, determinism, citation, size, machine_paths, registries, layers];
 
 /// The step: every rule on every file.
 pub(crate) fn run() -> Outcome {
@@ -41,7 +42,21 @@ pub(crate) fn run() -> Outcome {
 
 fn complaints(files: &[File]) -> Complaints {
     let each = files.iter().flat_map(|file| FILE_RULES.iter().flat_map(move |rule| rule(file)));
-    each.chain(scenarios_are_listed(files)).collect()
+    each.chain(scenarios_are_listed(files)).chain(layers::documented(&texts(files))).collect()
+}
+
+fn texts(files: &[File]) -> Vec<(&str, &str)> {
+    files.iter().map(|file| (file.path.as_str(), file.text.as_str())).collect()
+}
+
+/// Writes what is generated from all files: the graph of layers.
+pub(crate) fn bless() -> Result<()> {
+    layers::bless(&texts(&tracked_files(root())?))
+}
+
+/// Imports point one way only.
+fn layers(file: &File) -> Complaints {
+    [layers::upward(&file.path, &file.text), layers::manifest(&file.path, &file.text)].concat()
 }
 
 /// What git tracks or would track, but for what is deleted.

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! EtcdEvent, EtcdRecord --Outbox<EtcdEvent, EtcdRecord>--\
-//!                                                         Buffer<Event, Record> --> run loop
+//!                                                         the buffer of the run loop
 //! KubeEvent, KubeRecord --Outbox<KubeEvent, KubeRecord>--/
 //! ```
 //!
@@ -18,33 +18,4 @@ pub trait Outbox<E, R>: Debug {
     fn schedule(&mut self, at: Time, event: E);
     /// Tells a fact.
     fn record(&mut self, record: R);
-}
-
-/// Events and records of all subsystems, each in the order in which they came.
-#[derive(Clone, Debug)]
-pub struct Buffer<E, R> {
-    /// To be queued.
-    pub schedule: Vec<(Time, E)>,
-    /// To be told.
-    pub records: Vec<R>,
-}
-
-impl<E, R> Default for Buffer<E, R> {
-    fn default() -> Self {
-        Self { schedule: Vec::new(), records: Vec::new() }
-    }
-}
-
-impl<E, R, Part, Fact> Outbox<Part, Fact> for Buffer<E, R>
-where
-    E: From<Part> + Debug,
-    R: From<Fact> + Debug,
-{
-    fn schedule(&mut self, at: Time, event: Part) {
-        self.schedule.push((at, event.into()));
-    }
-
-    fn record(&mut self, record: Fact) {
-        self.records.push(record.into());
-    }
 }

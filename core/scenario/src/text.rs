@@ -1,7 +1,7 @@
 //! Plain words for durations, sizes and faults, shared by outage causes, the trace and the verdict.
 
 use crate::ids::{EtcdId, MemberId, NodeId, VolumeId, ZoneId};
-use crate::{CloudAnswer, Direction, Fault, FaultTarget, LinkChange, Op, Scenario};
+use crate::{CloudAnswer, Direction, Fault, FaultTarget, LinkChange, MemberChange, Op, Scenario};
 use zonefall_kernel::time::Duration;
 
 /// A duration as people say it: `870 ms`, `1.3 s`, `30 min`, `2.5 h`; one decimal below ten seconds-like units.
@@ -89,6 +89,15 @@ pub fn op(op: Op) -> &'static str {
         Op::Range { linearizable: true, .. } => "linearizable range",
         Op::Range { linearizable: false, .. } => "serializable range",
         Op::Watch => "watch",
+    }
+}
+
+/// A change of membership as a command: `add etcd-main-3`.
+pub fn membership_change(change: MemberChange, scenario: &Scenario) -> String {
+    match change {
+        MemberChange::Add(m) => format!("add {}", member(scenario, m)),
+        MemberChange::Remove(m) => format!("remove {}", member(scenario, m)),
+        MemberChange::Promote(m) => format!("promote {}", member(scenario, m)),
     }
 }
 

@@ -11,7 +11,7 @@ use crate::record::{
 };
 use crate::report::{Consistency, OpKind};
 use crate::scenario::text;
-use crate::scenario::{Fault, MemberChange, Op, Scenario};
+use crate::scenario::{Fault, Op, Scenario};
 
 /// Tells records one after the other, and so knows what a fault was when it ends.
 #[derive(Clone, Debug)]
@@ -106,9 +106,11 @@ pub fn describe(record: &Record, scenario: &Scenario) -> String {
             let took = text::duration(*duration);
             format!("{} has caught up ({entries} entries) {took} after its start", name(*member))
         }
-        Record::Etcd(EtcdRecord::Membership { change, refused: None }) => format!("done: {}", describe_change(*change, scenario)),
+        Record::Etcd(EtcdRecord::Membership { change, refused: None }) => {
+            format!("done: {}", text::membership_change(*change, scenario))
+        }
         Record::Etcd(EtcdRecord::Membership { change, refused: Some(why) }) => {
-            format!("refused: {} ({why})", describe_change(*change, scenario))
+            format!("refused: {} ({why})", text::membership_change(*change, scenario))
         }
         Record::Client(ClientRecord::Request { client, op, member, latency, result, .. }) => {
             let client = &scenario.client(*client).name;
@@ -140,15 +142,6 @@ pub fn describe(record: &Record, scenario: &Scenario) -> String {
         }
         Record::Etcd(EtcdRecord::Raft(raft)) => describe_raft(*raft, scenario),
         Record::Etcd(EtcdRecord::Passive(cluster, fact)) => passive::describe(*fact, *cluster, scenario),
-    }
-}
-
-/// A change of membership as a command: `add etcd-main-3`.
-pub fn describe_change(change: MemberChange, scenario: &Scenario) -> String {
-    match change {
-        MemberChange::Add(m) => format!("add {}", text::member(scenario, m)),
-        MemberChange::Remove(m) => format!("remove {}", text::member(scenario, m)),
-        MemberChange::Promote(m) => format!("promote {}", text::member(scenario, m)),
     }
 }
 

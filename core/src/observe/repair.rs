@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use super::Observer;
-use super::describe::describe_change;
 use crate::ids::{EtcdId, MemberId};
 use crate::kernel::time::Time;
 use crate::record::{EtcdRecord, Record};
@@ -78,7 +77,7 @@ impl Observer for Repair {
             }
             Record::Etcd(EtcdRecord::Membership { change, refused }) => {
                 let (MemberChange::Add(m) | MemberChange::Remove(m) | MemberChange::Promote(m)) = *change;
-                let change = describe_change(*change, &self.scenario);
+                let change = text::membership_change(*change, &self.scenario);
                 let row = MembershipReport { at_s: seconds(at), change, refused: refused.map(str::to_owned) };
                 self.membership.push((m.cluster, row));
             }

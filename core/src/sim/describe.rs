@@ -2,7 +2,6 @@
 
 use crate::kernel::time::Time;
 use crate::kube::describe::describe_task;
-use crate::observe::describe::describe_change;
 use crate::record::Record;
 use crate::scenario::text;
 use crate::sim::Simulation;
@@ -52,9 +51,10 @@ impl Simulation {
                 let cluster = &scenario.kube.clusters[operation.cluster.0 as usize];
                 Some(format!("{}: an operator {}", cluster.name, describe_task(operation.task, cluster, scenario)))
             }
-            Event::Fault(FaultEvent::Operation(index)) => {
-                Some(format!("an operator asks: {}", describe_change(scenario.operations[index as usize].change, scenario)))
-            }
+            Event::Fault(FaultEvent::Operation(index)) => Some(format!(
+                "an operator asks: {}",
+                text::membership_change(scenario.operations[index as usize].change, scenario)
+            )),
         }
     }
 }
@@ -64,7 +64,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::observe::testing::{at, client, three_zones};
+    use crate::scenario::testing::{at, client, three_zones};
     use crate::scenario::{Fault, FaultTarget, PlannedFault, Target};
     use crate::sim::Options;
 
@@ -72,7 +72,7 @@ mod tests {
     fn every_step_says_what_happens_and_changes_nothing() {
         let mut scenario = three_zones();
         scenario.clients = vec![client("load", Target::Leader)];
-        let fault = Fault::ProcessKill(FaultTarget::OfLeader(crate::observe::testing::CLUSTER));
+        let fault = Fault::ProcessKill(FaultTarget::OfLeader(crate::scenario::testing::CLUSTER));
         scenario.faults = vec![PlannedFault { at: at(2_000), lasts: Some(crate::kernel::time::Duration::from_secs(5)), fault }];
         let scenario = Arc::new(scenario);
         let mut stepped = Simulation::new(Arc::clone(&scenario), 1, Options::default());

@@ -3,7 +3,8 @@
 use crate::client::event::ClientEvent;
 use crate::etcd::event::{EtcdEffects, EtcdEvent};
 use crate::ids::{ClientId, EtcdId, FaultId, KubeClusterId};
-use crate::kernel::outbox::Buffer;
+use crate::kernel::outbox::Outbox;
+use crate::kernel::time::Time;
 use crate::kube::ctx::KubeEffects;
 use crate::kube::event::KubeEvent;
 use crate::record::Record;
@@ -54,11 +55,34 @@ pub enum FaultEvent {
     Maintenance(u32),
 }
 
+/// Events and records of all subsystems, each in the order in which they came.
+#[derive(Clone, Debug, Default)]
+pub struct Buffer {
+    /// To be queued.
+    pub schedule: Vec<(Time, Event)>,
+    /// To be told.
+    pub records: Vec<Record>,
+}
+
+impl<E, R> Outbox<E, R> for Buffer
+where
+    Event: From<E>,
+    Record: From<R>,
+{
+    fn schedule(&mut self, at: Time, event: E) {
+        self.schedule.push((at, event.into()));
+    }
+
+    fn record(&mut self, record: R) {
+        self.records.push(record.into());
+    }
+}
+
 /// What handlers ask for. Only the run loop carries it out.
 #[derive(Clone, Debug, Default)]
 pub struct Effects {
     /// Events and records of all subsystems.
-    pub out: Buffer<Event, Record>,
+    pub out: Buffer,
     /// What etcd clusters ask for.
     pub etcd: EtcdEffects,
     /// What Kubernetes clusters ask for.

@@ -15,8 +15,6 @@ pub mod event;
 mod faults;
 mod meters;
 mod ports;
-#[cfg(test)]
-mod tests;
 pub mod view;
 
 use std::sync::Arc;
@@ -29,14 +27,16 @@ use crate::etcd::event::{Answer, EtcdEvent};
 pub use crate::etcd::view::{MemberStatus, Role};
 use crate::fault::Faults;
 use crate::gardener::garden::Garden;
+use crate::gardener::record::GardenerRecord;
 use crate::ids::{ClientId, EtcdId, MemberId, ZoneId};
 pub use crate::kernel::periodic::Stepping;
 use crate::kernel::queue::EventQueue;
 use crate::kernel::time::Time;
 use crate::kube::ctx::{ContainerEvent, KubeCtx};
+use crate::kube::record::{KubeRecord, PodFact};
 use crate::kube::{self, Kube};
 use crate::network::{HostId, Network};
-use crate::record::Record;
+use crate::record::{EtcdRecord, Record};
 use crate::scenario::Scenario;
 use crate::traffic::{Traffic, TrafficCtx};
 use attachments::Servers;
@@ -254,6 +254,12 @@ impl Simulation {
         (&mut self.clusters[id.0 as usize], ctx)
     }
 
+    /// The etcd clusters, in the scenario's order.
+    #[cfg(test)]
+    pub(crate) fn etcd_clusters(&self) -> &[EtcdCluster] {
+        &self.clusters
+    }
+
     /// The Kubernetes clusters, in the scenario's order.
     pub fn kube_clusters(&self) -> &[kube::cluster::KubeCluster] {
         self.kube.clusters()
@@ -311,7 +317,7 @@ impl Simulation {
                 self.queue.push(at, event);
             }
             for record in self.fx.out.records.drain(..) {
-                self.traffic.invalidate(&record);
+                invalidate(&mut self.traffic, &record);
                 sink(self.now, &record);
             }
             if self.fx.is_settled() && self.garden.effects.is_empty() {
@@ -439,5 +445,18 @@ impl Simulation {
 
     fn host_of(&self, member: MemberId) -> HostId {
         self.clusters[member.cluster.0 as usize].members[member.index as usize].host
+    }
+}
+
+/// What flows follows what has happened.
+fn invalidate(traffic: &mut Traffic, record: &Record) {
+    match *record {
+        Record::Kube(cluster, KubeRecord::ApiServer(..)) => traffic.servers_changed(cluster),
+        Record::Kube(seed, KubeRecord::Pod(pod, PodFact::Ready(_) | PodFact::Removed)) => {
+            traffic.component_changed(seed, pod.workload);
+        }
+        Record::Etcd(EtcdRecord::MemberMoved { member, .. }) => traffic.member_moved(member.cluster),
+        Record::Gardener(_, GardenerRecord::Migration(shoot, _)) => traffic.shoot_moved(shoot),
+        _ => {}
     }
 }

@@ -6,12 +6,11 @@ use crate::etcd::cluster::EtcdCluster;
 use crate::etcd::member::MemberState;
 use crate::gardener::record::GardenerRecord;
 use crate::ids::{EtcdId, KubeClusterId, MemberId};
-use crate::kernel::outbox::Buffer;
 use crate::kernel::time::Duration;
 use crate::kube::ctx::{KubeOutbox, Storage};
 use crate::network::{HostId, Network};
 use crate::record::Record;
-use crate::sim::event::Event;
+use crate::sim::event::Buffer;
 
 /// The etcd clusters of a run, as APIs store their objects in them.
 #[derive(Clone, Copy, Debug)]
@@ -72,7 +71,7 @@ impl Storage for EtcdStorage<'_> {
     }
 }
 
-impl KubeOutbox for Buffer<Event, Record> {
+impl KubeOutbox for Buffer {
     fn record_other(&mut self, record: &dyn Any) {
         let (cluster, record) = record.downcast_ref::<(KubeClusterId, GardenerRecord)>().expect("Gardener's are the only others");
         self.records.push(Record::Gardener(*cluster, *record));

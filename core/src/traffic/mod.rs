@@ -6,7 +6,7 @@
 //!  who serves, leads, is linked to whom, and where --> Flow: between endpoints and zones --settle--> totals
 //! ```
 //!
-//! Whatever may change who sends what to whom is a record, or a cluster that is disturbed ([`Traffic::invalidate`],
+//! Whatever may change who sends what to whom is a record, or a cluster that is disturbed (`sim::invalidate`,
 //! [`Traffic::service_changed`]); the flows of that plane are found anew at the end of the event. What flows takes no time of etcd, wakes no
 //! group at rest and adds nothing to logs: a month costs as many steps as something changes in it. While nobody answers, nothing is asked.
 //! What is asked one by one ([`Requests::one_by_one`](crate::scenario::kube::usage::Requests::one_by_one)) does not flow.
@@ -20,14 +20,11 @@ use std::sync::Arc;
 
 use crate::etcd::cluster::EtcdCluster;
 use crate::gardener::garden::Garden;
-use crate::gardener::record::GardenerRecord;
 use crate::ids::{Endpoint, EtcdId, KubeClusterId, WorkloadId, ZoneId};
 use crate::kernel::time::Time;
 use crate::kube::Kube;
-use crate::kube::record::{KubeRecord, PodFact};
 use crate::network::Network;
 use crate::network::ledger::{Class, Ledger};
-use crate::record::{EtcdRecord, Record};
 use crate::scenario::Scenario;
 use crate::scenario::kube::Role;
 use crate::scenario::kube::usage::{Caller, WATCHER};
@@ -158,21 +155,26 @@ impl Traffic {
         traffic
     }
 
-    /// Something happened.
-    pub fn invalidate(&mut self, record: &Record) {
-        let cluster = match record {
-            Record::Kube(cluster, KubeRecord::ApiServer(..)) => self.clusters.contains_key(cluster).then_some(cluster),
-            Record::Kube(seed, KubeRecord::Pod(pod, PodFact::Ready(_) | PodFact::Removed)) => {
-                self.of_component.get(&(*seed, pod.workload))
-            }
-            Record::Etcd(EtcdRecord::MemberMoved { member, .. }) => self.of_cluster.get(&member.cluster),
-            // It may be bound to another seed, whose load balancer it has from then on.
-            Record::Gardener(_, GardenerRecord::Migration(shoot, _)) => {
-                self.clusters.iter().find(|(_, cluster)| cluster.shoot == *shoot).map(|(cluster, _)| cluster)
-            }
-            _ => None,
-        };
-        self.stale.extend(cluster);
+    /// The API servers of a cluster have changed.
+    pub fn servers_changed(&mut self, cluster: KubeClusterId) {
+        if self.clusters.contains_key(&cluster) {
+            self.stale.insert(cluster);
+        }
+    }
+
+    /// A pod of a component in a seed serves or does not.
+    pub fn component_changed(&mut self, seed: KubeClusterId, workload: WorkloadId) {
+        self.stale.extend(self.of_component.get(&(seed, workload)));
+    }
+
+    /// A member of etcd is in another zone.
+    pub fn member_moved(&mut self, etcd: EtcdId) {
+        self.stale.extend(self.of_cluster.get(&etcd));
+    }
+
+    /// A shoot may be bound to another seed, whose load balancer it has from then on.
+    pub fn shoot_moved(&mut self, shoot: u16) {
+        self.stale.extend(self.clusters.iter().find(|(_, cluster)| cluster.shoot == shoot).map(|(cluster, _)| *cluster));
     }
 
     /// A cluster may answer otherwise than before, or its members hear each other otherwise.

@@ -1,0 +1,123 @@
+//! How many nodes of a machine deployment pods need, were there more of it (`estimator/binpacking_estimator.go`,
+//! `expander/waste/waste.go`).
+
+use std::collections::BTreeSet;
+
+use zonefall_kube::controller::daemon;
+use zonefall_kube::controller::placement::{Assumed, Demand};
+use zonefall_kube::name::{MachineName, NodeName};
+use zonefall_kube::rule::labels::Symbol;
+use zonefall_kube::rule::taints;
+use zonefall_kube::spec::{Kind, KubeClusterSpec, MachineDeployment, Resources};
+use zonefall_kube::store::{Node, Store};
+use zonefall_network::HostId;
+use zonefall_scenario::ids::{MachineDeploymentId, NodeKey};
+
+/// More nodes of a machine deployment.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ScaleUpOption {
+    /// Of which.
+    pub group: MachineDeploymentId,
+    /// How many.
+    pub nodes: u32,
+    /// The part of their CPU and of their memory that the pods which need them do not request, summed.
+    pub waste: f64,
+}
+
+/// Those of these pods that find no node, were all `coming` nodes (per machine deployment) there already.
+pub fn unschedulable_pods(pods: &[Demand], coming: &[u32], spec: &KubeClusterSpec, store: &Store) -> (Vec<Demand>, Assumed) {
+    let mut assumed = Assumed::default();
+    for (group, count) in (0..).map(MachineDeploymentId).zip(coming) {
+        let node = next_node(group, spec, store);
+        (0..*count).for_each(|_| add(&node, &mut assumed, store));
+    }
+    let mut left = Vec::new();
+    let mut hopeless = BTreeSet::new();
+    for pod in pods {
+        if hopeless.contains(pod) {
+            left.push(*pod);
+        } else if let Some(node) = assumed.first_fit(*pod, NodeKey(0), spec, store) {
+            assumed.put(*pod, node, spec);
+        } else {
+            hopeless.insert(*pod);
+            left.push(*pod);
+        }
+    }
+    (left, assumed)
+}
+
+/// Packs pods on new nodes of a machine deployment, at most `room`, first fit; `None` where none of them fits on such a node.
+pub fn estimate(
+    group: MachineDeploymentId,
+    room: u32,
+    pods: &[Demand],
+    assumed: &Assumed,
+    spec: &KubeClusterSpec,
+    store: &Store,
+) -> Option<ScaleUpOption> {
+    let mut assumed = assumed.clone();
+    let before = assumed.nodes.len();
+    let first = next(&assumed, store);
+    let another = next_node(group, spec, store);
+    let mut packed = Resources::default();
+    let mut hopeless = BTreeSet::new();
+    for pod in pods {
+        if hopeless.contains(pod) {
+            continue;
+        }
+        let mut node = assumed.first_fit(*pod, first, spec, store);
+        if node.is_none() && assumed.nodes.len() - before < room as usize {
+            let last = next(&assumed, store);
+            add(&another, &mut assumed, store);
+            node = assumed.first_fit(*pod, last, spec, store);
+            if node.is_none() {
+                assumed.nodes.pop();
+            }
+        }
+        if let Some(node) = node {
+            assumed.put(*pod, node, spec);
+            packed = packed.plus(&spec.workloads[pod.workload.0 as usize].requests);
+        } else {
+            hopeless.insert(*pod);
+        }
+    }
+    let nodes = (assumed.nodes.len() - before) as u32;
+    let allocatable = &spec.machine_deployments[group.0 as usize].template.allocatable;
+    let unused = |packed: u64, each: u64| 1.0 - packed as f64 / (u64::from(nodes) * each) as f64;
+    let waste = || unused(packed.cpu_milli, allocatable.cpu_milli) + unused(packed.memory, allocatable.memory);
+    (nodes > 0).then(|| ScaleUpOption { group, nodes, waste: waste() })
+}
+
+fn next(assumed: &Assumed, store: &Store) -> NodeKey {
+    NodeKey(store.next_node().0 + assumed.nodes.len() as u32)
+}
+
+/// A node as the next machine of a deployment will bring it, with the pods that belong to every node.
+fn next_node(id: MachineDeploymentId, spec: &KubeClusterSpec, store: &Store) -> Node {
+    let group: &MachineDeployment = &spec.machine_deployments[id.0 as usize];
+    // It is nobody's: only its labels, its taints and its size count.
+    let name = NodeName::Machine(MachineName { deployment: id, template: 0, suffix: 0 });
+    let mut node = Node::new(name, HostId(u16::MAX), group.zone, &group.template);
+    node.labels.set(Symbol::HOSTNAME, Symbol::host(store.next_node()));
+    for workload in spec.workloads.iter().filter(|workload| workload.kind == Kind::DaemonSet) {
+        let suits =
+            workload.affinity.admits(&node.labels) && taints::forbidding(&node.taints, &daemon::tolerations(workload)).is_none();
+        if suits {
+            node.requested = node.requested.plus(&workload.requests);
+        }
+    }
+    node
+}
+
+fn add(node: &Node, assumed: &mut Assumed, store: &Store) {
+    let (key, mut node) = (next(assumed, store), node.clone());
+    node.labels.set(Symbol::HOSTNAME, Symbol::host(key));
+    assumed.nodes.push((key, node));
+}
+
+/// Nodes that were asked for and have not joined: those that have, dead or alive, count as there.
+pub fn upcoming(group: MachineDeploymentId, timed_out: u32, store: &Store) -> u32 {
+    let registered =
+        store.machines.of(group).filter(|(_, machine)| machine.node().is_some_and(|node| store.get_node(node).is_some()));
+    store.machines.desired(group).saturating_sub(registered.count() as u32 + timed_out)
+}

@@ -1,0 +1,248 @@
+//! The cluster autoscaler: machines for pods that find no node (`cluster-autoscaler/core/static_autoscaler.go`,
+//! `clusterstate/clusterstate.go`).
+//!
+//! ```text
+//!  every 10 s: machines that got no node in 20 min are taken back --> their deployment is left alone for 5 min (10, 20, 30)
+//!              pods that no node suits, nor any that is coming --> more machines of the deployment that wastes least
+//! ```
+//!
+//! A scan finds what the one before found unless something has changed or a deadline has passed: others are no events.
+
+pub mod backoff;
+pub mod balance;
+pub mod estimate;
+
+use backoff::Backoff;
+use estimate::{ScaleUpOption, estimate, unschedulable_pods, upcoming};
+use zonefall_kernel::periodic::Periodic;
+use zonefall_kernel::periodic::Stepping;
+use zonefall_kernel::rng::Purpose;
+use zonefall_kernel::time::{Duration, Time};
+use zonefall_kube::controller::placement::Demand;
+use zonefall_kube::controller::{Controller, Due, State};
+use zonefall_kube::ctx::ClusterCtx;
+use zonefall_kube::machine::Phase;
+use zonefall_kube::machine::{Machine, MachineId};
+use zonefall_kube::record::Ready;
+use zonefall_kube::spec::{Component, KubeClusterSpec};
+use zonefall_kube::store::Change;
+use zonefall_kube::store::Store;
+use zonefall_scenario::Scenario;
+use zonefall_scenario::ids::MachineDeploymentId;
+
+/// Entity of the draws of its phase, beyond all nodes and namespaces.
+const PHASE: u32 = u32::MAX - 1;
+
+/// Entity of its choices among equals, beyond all workloads.
+const TIE: u32 = u32::MAX;
+
+/// The shortest time: deadlines are over after them.
+const INSTANT: Duration = Duration::from_nanos(1);
+
+/// The autoscaler.
+#[derive(Clone, Debug)]
+pub struct Autoscaler {
+    scans: Periodic,
+    back_offs: Vec<Option<Backoff>>,
+    /// When the nodes it last asked for are overdue, by machine deployment, as long as some are missing.
+    overdue: Vec<Option<Time>>,
+    scale_ups: u64,
+    /// Something has changed since its last scan, and when that was.
+    changed: bool,
+    scanned: Time,
+    armed: Option<Time>,
+    generation: u32,
+}
+
+impl Autoscaler {
+    /// Nothing has failed.
+    fn new(ctx: &ClusterCtx<'_>) -> Self {
+        let period = ctx.spec.timers.autoscaler.scan;
+        let phase = ctx.draws(Purpose::Phase, PHASE).draw(0).below(period.as_nanos());
+        Self {
+            scans: Periodic::new(Time::from_nanos(phase), period),
+            back_offs: vec![None; ctx.spec.machine_deployments.len()],
+            overdue: vec![None; ctx.spec.machine_deployments.len()],
+            scale_ups: 0,
+            changed: true,
+            scanned: Time::ZERO,
+            armed: None,
+            generation: 0,
+        }
+    }
+
+    /// A scan.
+    fn scan(&mut self, generation: u32, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
+        if generation != self.generation {
+            return;
+        }
+        (self.armed, self.changed, self.scanned) = (None, false, ctx.now);
+        self.check_requests(store, ctx);
+        if take_back(store, ctx) || too_many_unready(store, ctx) {
+            return;
+        }
+        if let Some(more) = self.best_option(store, ctx) {
+            self.scale_ups += 1;
+            self.overdue[more.group.0 as usize] = Some(ctx.now + ctx.spec.timers.autoscaler.provision);
+            let desired = store.machines.desired(more.group) + more.nodes;
+            store.machines.scale(more.group, desired, ctx);
+        }
+    }
+
+    /// What it asked for has come, or is overdue (`updateScaleRequests`).
+    fn check_requests(&mut self, store: &Store, ctx: &ClusterCtx<'_>) {
+        let timers = &ctx.spec.timers.autoscaler;
+        for (group, (overdue, back_off)) in (0..).map(MachineDeploymentId).zip(self.overdue.iter_mut().zip(&mut self.back_offs)) {
+            let Some(at) = *overdue else { continue };
+            if upcoming(group, 0, store) == 0 {
+                (*overdue, *back_off) = (None, None);
+            } else if ctx.now > at {
+                let past = back_off.filter(|past| !past.is_stale(ctx.now, &timers.back_off));
+                *overdue = None;
+                *back_off = Some(Backoff::after_failure(past, ctx.now, &timers.back_off));
+            }
+        }
+    }
+
+    /// The machines that pods need: of those that would do, the ones they use best.
+    fn best_option(&self, store: &Store, ctx: &ClusterCtx<'_>) -> Option<ScaleUpOption> {
+        let pods: Vec<Demand> = store.unschedulable().map(|(_, pod)| Demand::of(pod, store)).collect();
+        if pods.is_empty() {
+            return None;
+        }
+        let groups = || (0..ctx.spec.machine_deployments.len() as u16).map(MachineDeploymentId);
+        let coming: Vec<u32> = groups().map(|id| upcoming(id, late(id, store, ctx).count() as u32, store)).collect();
+        let (pods, assumed) = unschedulable_pods(&pods, &coming, ctx.spec, store);
+        let option = |id: MachineDeploymentId| {
+            let room = ctx.spec.machine_deployments[id.0 as usize].maximum.saturating_sub(store.machines.desired(id));
+            let waits = self.back_offs[id.0 as usize].is_some_and(|back_off| back_off.holds(ctx.now));
+            let may_grow = room > 0 && !waits && is_healthy(id, store, ctx);
+            may_grow.then(|| estimate(id, room, &pods, &assumed, ctx.spec, store))?
+        };
+        let options: Vec<ScaleUpOption> = groups().filter_map(option).collect();
+        let least = options.iter().map(|more| more.waste).min_by(f64::total_cmp)?;
+        let best: Vec<&ScaleUpOption> = options.iter().filter(|more| more.waste <= least).collect();
+        let mut tie = ctx.draws(Purpose::Tie, TIE).draw(self.scale_ups);
+        Some(*best[tie.below(best.len() as u64) as usize])
+    }
+
+    /// Queues its next scan, if it may act: the next of all, or the next that may find something else.
+    fn arm_scans(&mut self, is_active: bool, store: &Store, ctx: &mut ClusterCtx<'_>) {
+        if (is_active && self.armed == Some(ctx.now)) || ctx.spec.machine_deployments.is_empty() {
+            return;
+        }
+        let next = match ctx.stepping {
+            Stepping::EveryEvent => Some(self.scans.after(ctx.now)),
+            Stepping::FastForward => self.next_finding(store, ctx),
+        };
+        let next = next.filter(|_| is_active);
+        if next != self.armed {
+            (self.armed, self.generation) = (next, self.generation + 1);
+            if let Some(at) = next {
+                ctx.timer(at, Due::at(self.generation));
+            }
+        }
+    }
+
+    fn next_finding(&self, store: &Store, ctx: &ClusterCtx<'_>) -> Option<Time> {
+        let mut waits = waiting(store).peekable();
+        let has_asked = self.overdue.iter().any(Option::is_some);
+        if waits.peek().is_none() && !has_asked && store.unschedulable().next().is_none() {
+            return None;
+        }
+        if self.changed {
+            return Some(self.scans.after(ctx.now));
+        }
+        let late = waits.map(|(_, machine)| machine.created + ctx.spec.timers.autoscaler.provision);
+        let retries = self.back_offs.iter().flatten().map(|back_off| back_off.until + INSTANT);
+        let overdue = self.overdue.iter().flatten().map(|at| *at + INSTANT);
+        late.chain(retries)
+            .chain(overdue)
+            .filter(|at| *at > self.scanned)
+            .min()
+            .map(|at| self.scans.at_or_after(at).max(self.scans.after(ctx.now)))
+    }
+}
+
+/// Gives up machines that got no node in time, down to the minimum; whether there were any (`removeOldUnregisteredNodes`).
+fn take_back(store: &mut Store, ctx: &mut ClusterCtx<'_>) -> bool {
+    let mut found = false;
+    for (id, group) in (0..).map(MachineDeploymentId).zip(&ctx.spec.machine_deployments) {
+        let late: Vec<MachineId> = late(id, store, ctx).collect();
+        let spare = store.machines.desired(id).saturating_sub(group.minimum);
+        let back = spare.min(late.len() as u32);
+        if back > 0 {
+            late.into_iter().take(back as usize).for_each(|machine| store.machines.get_mut(machine).surplus = true);
+            store.machines.scale(id, store.machines.desired(id) - back, ctx);
+            found = true;
+        }
+    }
+    found
+}
+
+/// Machines without a node that nobody has given up.
+fn waiting(store: &Store) -> impl Iterator<Item = (MachineId, &Machine)> {
+    let waits = |machine: &Machine| {
+        matches!(machine.phase, Phase::Pending | Phase::CrashLoopBackOff)
+            && machine.node().is_none_or(|node| store.get_node(node).is_none())
+    };
+    store.machines.machines().filter(move |(_, machine)| waits(machine))
+}
+
+/// Machines of a machine deployment that got no node in time.
+fn late(group: MachineDeploymentId, store: &Store, ctx: &ClusterCtx<'_>) -> impl Iterator<Item = MachineId> {
+    let oldest = |machine: &Machine| ctx.now >= machine.created + ctx.spec.timers.autoscaler.provision;
+    waiting(store).filter(move |(_, machine)| machine.name.deployment == group && oldest(machine)).map(|(id, _)| id)
+}
+
+fn too_many(unready: u32, all: u32, ctx: &ClusterCtx<'_>) -> bool {
+    let timers = &ctx.spec.timers.autoscaler;
+    unready > timers.unready && unready * 100 > all * timers.unready_percent
+}
+
+/// So many nodes are unready that it rather does nothing (`IsClusterHealthy`).
+fn too_many_unready(store: &Store, ctx: &ClusterCtx<'_>) -> bool {
+    let unready = store.nodes().filter(|(_, node)| node.ready != Ready::True).count();
+    too_many(unready as u32, store.nodes().count() as u32, ctx)
+}
+
+/// So many nodes of a machine deployment are missing that more would not help (`IsNodeGroupHealthy`).
+fn is_healthy(id: MachineDeploymentId, store: &Store, ctx: &ClusterCtx<'_>) -> bool {
+    let nodes = || store.machines.of(id).filter_map(|(_, machine)| store.get_node(machine.node()?));
+    let ready = nodes().filter(|node| node.ready == Ready::True).count() as u32;
+    !too_many(ctx.spec.machine_deployments[id.0 as usize].minimum.saturating_sub(ready), nodes().count() as u32, ctx)
+}
+
+impl Autoscaler {
+    /// Every cluster has it.
+    pub fn factory(_state: &State, ctx: &mut ClusterCtx<'_>) -> Option<Box<dyn Controller>> {
+        Some(Box::new(Self::new(ctx)))
+    }
+}
+
+impl Controller for Autoscaler {
+    fn component(&self) -> Option<Component> {
+        Some(Component::Autoscaler)
+    }
+
+    fn watch(&mut self, change: &Change, _state: &mut State, _ctx: &mut ClusterCtx<'_>) {
+        let matters = !matches!(change, Change::Readiness(_) | Change::Members(_) | Change::Network | Change::Access);
+        self.changed |= matters;
+    }
+
+    fn due(&mut self, due: Due, state: &mut State, ctx: &mut ClusterCtx<'_>) {
+        self.scan(due.generation, &mut state.store, ctx);
+    }
+
+    fn arm(&mut self, is_active: bool, state: &State, ctx: &mut ClusterCtx<'_>) {
+        self.arm_scans(is_active, &state.store, ctx);
+    }
+
+    fn describe_due(&self, _due: &Due, _spec: &KubeClusterSpec, _scenario: &Scenario) -> String {
+        "the cluster autoscaler looks for pods that need more nodes".to_owned()
+    }
+
+    fn boxed(&self) -> Box<dyn Controller> {
+        Box::new(self.clone())
+    }
+}

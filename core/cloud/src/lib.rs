@@ -1,0 +1,145 @@
+//! The cloud that machines and volumes come from: it does what it is asked for, unless a fault has it answer otherwise or it has no
+//! such machine left. (How long it takes is the affair of those who ask.)
+
+use std::collections::BTreeMap;
+
+use zonefall_kernel::integral::Integral;
+use zonefall_kernel::time::Time;
+use zonefall_scenario::ids::{FaultId, KubeClusterId, MachineDeploymentId, ZoneId};
+use zonefall_scenario::kube::MachineDeployment;
+use zonefall_scenario::{CloudAnswer, Scenario};
+
+/// A fault of its API ([`Fault::CloudApi`](zonefall_scenario::Fault::CloudApi)).
+#[derive(Clone, Copy, Debug)]
+pub struct Failure {
+    /// The zone it is about; `None`: all.
+    pub zone: Option<ZoneId>,
+    /// Answer to creations.
+    pub create: Option<CloudAnswer>,
+    /// Answer to deletions, and to who asks how a machine is.
+    pub delete: Option<CloudAnswer>,
+    /// Answer to who attaches or detaches a volume.
+    pub attach: Option<CloudAnswer>,
+}
+
+/// The cloud.
+#[derive(Clone, Debug)]
+pub struct Cloud {
+    failures: Vec<(FaultId, Failure)>,
+    stock: Vec<u32>,
+    /// How long machines have been there, by machine deployment: what is charged for.
+    machines: BTreeMap<(KubeClusterId, MachineDeploymentId), Integral>,
+}
+
+impl Cloud {
+    /// One without faults, with the machines of the start.
+    pub fn new(scenario: &Scenario) -> Self {
+        let machines = BTreeMap::new();
+        let mut cloud = Self { failures: Vec::new(), stock: scenario.kube.stock.clone(), machines };
+        for (cluster, spec) in (0..).map(KubeClusterId).zip(&scenario.kube.clusters) {
+            for machine in spec.nodes.iter().filter_map(|node| node.machine) {
+                cloud.switched_on(cluster, machine.deployment, Time::ZERO);
+            }
+        }
+        cloud
+    }
+
+    /// A machine is there.
+    pub fn switched_on(&mut self, cluster: KubeClusterId, deployment: MachineDeploymentId, now: Time) {
+        self.machines.entry((cluster, deployment)).or_default().add(now);
+    }
+
+    /// A machine is there no more.
+    pub fn switched_off(&mut self, cluster: KubeClusterId, deployment: MachineDeploymentId, now: Time) {
+        self.machines.entry((cluster, deployment)).or_default().remove(now);
+    }
+
+    /// How long machines have been there, all together, whether they worked or not: nanoseconds by machine deployment.
+    pub fn machine_time(&self, now: Time) -> impl Iterator<Item = (KubeClusterId, MachineDeploymentId, u128)> {
+        self.machines.iter().map(move |((cluster, deployment), machines)| (*cluster, *deployment, machines.at(now)))
+    }
+
+    /// Its API fails.
+    pub fn fail(&mut self, id: FaultId, failure: Failure) {
+        self.failures.push((id, failure));
+    }
+
+    /// One failure less.
+    pub fn repair(&mut self, id: FaultId) {
+        self.failures.retain(|(own, _)| *own != id);
+    }
+
+    /// The answer of the failure that came last.
+    fn answer(&self, zone: ZoneId, call: impl Fn(&Failure) -> Option<CloudAnswer>) -> Result<(), CloudAnswer> {
+        let here = self.failures.iter().rev().filter(|(_, failure)| failure.zone.is_none_or(|only| only == zone));
+        here.into_iter().find_map(|(_, failure)| call(failure)).map_or(Ok(()), Err)
+    }
+
+    /// Takes a machine out of stock.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub fn create(&mut self, deployment: &MachineDeployment) -> Result<(), CloudAnswer> {
+        self.answer(deployment.zone, |failure| failure.create)?;
+        if let Some(stock) = deployment.stock {
+            let left = &mut self.stock[stock as usize];
+            *left = left.checked_sub(1).ok_or(CloudAnswer::OutOfStock)?;
+        }
+        Ok(())
+    }
+
+    /// Whether it tells how a machine is, and deletes it.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn manages(&self, zone: ZoneId) -> Result<(), CloudAnswer> {
+        self.answer(zone, |failure| failure.delete)
+    }
+
+    /// A machine that was deleted is in stock again.
+    pub fn take_back(&mut self, deployment: &MachineDeployment) {
+        if let Some(stock) = deployment.stock {
+            self.stock[stock as usize] += 1;
+        }
+    }
+
+    /// Whether it attaches and detaches volumes.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn attaches(&self, zone: ZoneId) -> Result<(), CloudAnswer> {
+        self.answer(zone, |failure| failure.attach)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use zonefall_scenario::kube::{NodeTemplate, PoolShare, Resources, Rollout};
+    use zonefall_scenario::testing::three_zones;
+
+    #[test]
+    fn faults_and_stock_decide() {
+        let mut scenario = three_zones();
+        scenario.kube.stock = vec![1];
+        let allocatable = Resources { cpu_milli: 1, memory: 1, pods: 1 };
+        let template = NodeTemplate { labels: [].into_iter().collect(), taints: Vec::new(), allocatable, volumes: 25 };
+        let (name, zone) = ("pool".to_owned(), ZoneId(1));
+        let pool = PoolShare { zone: (0, 1), maximum: 9, rollout: Rollout::default() };
+        let deployment = MachineDeployment { name, zone, template, minimum: 0, maximum: 9, pool, stock: Some(0) };
+        let mut cloud = Cloud::new(&scenario);
+        let none = Failure { zone: None, create: None, delete: None, attach: None };
+        cloud.fail(FaultId(0), Failure { create: Some(CloudAnswer::Refused), ..none });
+        cloud.fail(FaultId(1), Failure { zone: Some(ZoneId(1)), delete: Some(CloudAnswer::Unavailable), ..none });
+        assert_eq!(cloud.create(&deployment), Err(CloudAnswer::Refused));
+        assert_eq!(cloud.manages(ZoneId(1)), Err(CloudAnswer::Unavailable));
+        assert_eq!((cloud.manages(ZoneId(0)), cloud.attaches(ZoneId(1))), (Ok(()), Ok(())));
+        cloud.fail(FaultId(2), Failure { create: Some(CloudAnswer::Unavailable), ..none });
+        assert_eq!(cloud.create(&deployment), Err(CloudAnswer::Unavailable));
+        cloud.repair(FaultId(2));
+        cloud.repair(FaultId(0));
+        assert_eq!((cloud.create(&deployment), cloud.create(&deployment)), (Ok(()), Err(CloudAnswer::OutOfStock)));
+        cloud.take_back(&deployment);
+        assert_eq!(cloud.create(&deployment), Ok(()));
+    }
+}

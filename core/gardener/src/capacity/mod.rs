@@ -1,0 +1,178 @@
+//! How many control planes a seed holds, and what keeps it from holding one more (GEP-20, "Compute Seed Usage").
+//!
+//! ```text
+//!  seed --supply--> zones: machines they can have     control plane --control--> series of pods that are alike
+//!                      '---------------------- packing ---------------------------'
+//!                         one control plane after the other, until one has no room: the figure
+//!                         once more with one constraint lifted: does the next one fit? then that one binds
+//! ```
+//!
+//! It is a count, not a formula: control planes come one after the other, and of each the pods that are kept apart from their like come
+//! first, then the largest (by CPU, then memory). A pod takes the first node with room in the emptiest zone that its rules allow; where
+//! no node has room the zone gets another one, if it can. (So a zone's nodes are packed first-fit, decreasing within a control plane.)
+//! Every placement is one that the scheduler's filters allow, so what is said to fit does. An optimal packer may find room for more, and
+//! the scheduler, which scores nodes rather than taking the first, for more or less.
+//!
+//! What a seed can have (the list of GEP-20, "Which parameters could be considered?", and where each comes from):
+//! - machines up to each pool's `maximum`, shared out over its zones; of types of which the cloud has a stock, what is left of it;
+//! - machines that rolling needs: each machine deployment's share of `max_surge`, in all pools at once (a new version of Kubernetes
+//!   rolls them all). They come on top of `maximum` ("above the desired number of machines", machine-controller-manager), but need
+//!   their place in the stock and their addresses;
+//! - as many nodes as its range of addresses holds, one part of it each (gardener: `ValidateTotalNodeCountWithPodCIDR`);
+//! - on each node its CPU, memory, pods and attached volumes, less what its DaemonSets request;
+//! - its limit of shoots (`status.allocatable.shoots`).
+//!
+//! The loss of a zone takes all its nodes at once. Pods that can be elsewhere then need room in the zones that are left, and their
+//! pools may grow: pods of Deployments, and of StatefulSets without a volume that is bound to the zone. A member of etcd waits for its
+//! zone, unless etcd-druid moves it (recovery `move`). A pod whose rules forbid all zones that are left waits too, and needs no room.
+//! Nodes of the lost zone keep their addresses, for their machines are not gone.
+
+mod control;
+mod pack;
+mod plan;
+mod supply;
+#[cfg(test)]
+mod tests;
+
+use serde::Serialize;
+
+pub use plan::plan;
+use zonefall_kube::spec::gardener::FailureTolerance;
+
+/// Version of [`Plan`] as JSON.
+pub const SCHEMA: &str = "zonefall.capacity/2";
+
+/// What bounds the control planes of a seed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Constraint {
+    /// The seed's own limit.
+    AllocatableShoots,
+    /// Machines that are kept for rolling pools.
+    Surge,
+    /// Addresses of nodes.
+    NodeCidr,
+    /// Machines that the cloud has left.
+    Stock,
+    /// CPU of nodes.
+    Cpu,
+    /// Memory of nodes.
+    Memory,
+    /// Volumes of nodes.
+    Volumes,
+    /// Pods of nodes.
+    Pods,
+    /// Machines that pools may have.
+    Maximum,
+}
+
+impl Constraint {
+    /// Those of the seed's machines: where several would do, the first is said to bind.
+    const OF_MACHINES: [Self; 8] =
+        [Self::Surge, Self::NodeCidr, Self::Stock, Self::Cpu, Self::Memory, Self::Volumes, Self::Pods, Self::Maximum];
+
+    /// What its figures count.
+    pub const fn unit(self) -> &'static str {
+        match self {
+            Self::AllocatableShoots => "shoots",
+            Self::Surge | Self::NodeCidr | Self::Stock | Self::Maximum => "machines",
+            Self::Cpu => "thousandths of a CPU",
+            Self::Memory => "bytes",
+            Self::Volumes => "volumes",
+            Self::Pods => "pods",
+        }
+    }
+}
+
+/// The capacity of a scenario's seeds.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Plan {
+    /// [`SCHEMA`].
+    pub schema: &'static str,
+    /// The scenario's name.
+    pub scenario: String,
+    /// Shoots that are asked for.
+    pub demand: DemandReport,
+    /// Its seeds.
+    pub seeds: Vec<SeedPlan>,
+}
+
+/// Shoots that are asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct DemandReport {
+    /// Without failure tolerance.
+    pub none: u32,
+    /// That survive a node.
+    pub node: u32,
+    /// That survive a zone.
+    pub zone: u32,
+}
+
+/// The capacity of a seed.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SeedPlan {
+    /// Its name.
+    pub name: String,
+    /// It can host control planes that survive a zone.
+    pub multi_zonal: bool,
+    /// Shoots of the scenario that it hosts already.
+    pub hosted: u32,
+    /// Headroom for further shoots, for each failure tolerance that it can host.
+    pub headroom: Vec<Headroom>,
+    /// Seeds like this one, empty but for what they run for themselves, that the demand needs.
+    pub needed: Needed,
+    /// The same, such that after the loss of any one zone everything that can move finds room; `None`: it has one zone.
+    pub needed_after_zone_loss: Option<Needed>,
+}
+
+/// Headroom for shoots of one failure tolerance, and no others, beside those that are there.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Headroom {
+    /// The failure that they survive.
+    pub failure_tolerance: FailureTolerance,
+    /// With all zones.
+    pub all_zones: ShootLimit,
+    /// Such that after the loss of any one zone everything that can move finds room; `None`: the seed has one zone.
+    pub after_zone_loss: Option<ShootLimit>,
+}
+
+/// How many shoots there is room for, and why not for more.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ShootLimit {
+    /// So many.
+    pub shoots: u32,
+    /// The zone whose loss leaves no room for one more; `None`: none is lost, or one more has no room even so.
+    pub zone: Option<String>,
+    /// Lifted, it would let one more in; several: only all of them together would. None: where its pods may be forbids it.
+    pub limiting_resources: Vec<Figure>,
+    /// Each of these, lifted alone, would do as well.
+    pub alternatives: Vec<Constraint>,
+}
+
+/// What there is of something. After the loss of a zone: what there is in the zones that are left, but for addresses and machines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Figure {
+    /// What.
+    pub constraint: Constraint,
+    /// Of which units.
+    pub unit: &'static str,
+    /// So much is used. (Machines are counted with those kept for rolling, but for `maximum`; DaemonSets are left out.)
+    pub used: u64,
+    /// So much there is, on all nodes that the seed can have where these pods may be.
+    pub available: u64,
+    /// So much would be used with one shoot more. Where that is there, it is in pieces: of no node or zone enough.
+    pub needed_for_one_more: u64,
+}
+
+/// So many seeds for the demand; `None`: no number of them would do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Needed {
+    /// For its shoots without failure tolerance alone.
+    pub none: Option<u32>,
+    /// For its shoots that survive a node alone.
+    pub node: Option<u32>,
+    /// For its shoots that survive a zone alone.
+    pub zone: Option<u32>,
+    /// For all of them that such a seed can host, each seed with an equal share of each kind.
+    pub together: Option<u32>,
+}

@@ -1,0 +1,29 @@
+//! What Gardener does to control planes, in plain words.
+
+use crate::outage::{Deletion, OutageFact};
+use crate::record::GardenerRecord;
+use zonefall_kube::spec::KubeClusterSpec;
+use zonefall_scenario::Scenario;
+
+impl GardenerRecord {
+    /// What it says, names resolved.
+    pub fn describe(&self, cluster: &KubeClusterSpec, scenario: &Scenario) -> String {
+        let text = match *self {
+            Self::ZoneOutage(zone, fact) => {
+                let zone = &scenario.zones[zone.0 as usize].name;
+                match fact {
+                    OutageFact::Detected(Deletion::Fails) => format!("{zone} has an outage: its machines cannot be deleted"),
+                    OutageFact::Detected(Deletion::Works) => format!("{zone} has an outage: its new machines get no nodes"),
+                    OutageFact::Ended => format!("{zone} recovers: a machine runs again"),
+                }
+            }
+            Self::Druid(set, fact) => {
+                let set = &cluster.workloads[set.0 as usize];
+                fact.describe(&format!("{}/{}", scenario.kube.word(set.namespace), set.name))
+            }
+            Self::Tolerance(shoot, fact) => fact.describe(&scenario.kube.shoots[usize::from(shoot)].name),
+            Self::Migration(shoot, fact) => fact.describe(&scenario.kube.shoots[usize::from(shoot)].name, &scenario.kube.seeds),
+        };
+        format!("{}: {text}", cluster.name)
+    }
+}

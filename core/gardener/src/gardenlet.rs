@@ -1,0 +1,80 @@
+//! gardenlet: what keeps the control planes of shoots in a seed, where a shoot is to survive more or moves.
+
+use crate::druid::{Druid, about};
+use crate::druid::{Stage, bind, migration_of};
+use crate::garden::{Garden, with_shoot};
+use zonefall_kube::controller::{Controller, State};
+use zonefall_kube::ctx::ClusterCtx;
+use zonefall_kube::event::KubeEvent;
+use zonefall_kube::spec::Component;
+use zonefall_kube::store::Change;
+
+/// The controller. Key of its work queue: a shoot.
+#[derive(Clone, Debug)]
+pub struct Gardenlet;
+
+impl Gardenlet {
+    /// Every cluster has it; what is asked for later is queued.
+    pub fn factory(_state: &State, ctx: &mut ClusterCtx<'_>) -> Option<Box<dyn Controller>> {
+        let (model, cluster) = (&ctx.scenario.kube, ctx.cluster);
+        // Whichever seed is asked, the garden answers.
+        let to_this = |to: zonefall_scenario::ids::SeedId| model.seeds[to.0 as usize].cluster == cluster;
+        for (id, asked) in (0..).zip(&model.migrations).filter(|(_, asked)| to_this(asked.to)) {
+            ctx.schedule(asked.at, KubeEvent::Message(ctx.controller, Stage::Requested.message(id)));
+        }
+        Some(Box::new(Self))
+    }
+}
+
+impl Controller for Gardenlet {
+    fn component(&self) -> Option<Component> {
+        Some(Component::Gardenlet)
+    }
+
+    fn watch(&mut self, change: &Change, _state: &mut State, ctx: &mut ClusterCtx<'_>) {
+        let seed = Garden::seed_of(ctx);
+        let keys = match change {
+            Change::Network => seed.uploads(),
+            _ => about(change).map(|about| seed.concerned(Some(about))).unwrap_or_default(),
+        };
+        for key in keys {
+            ctx.enqueue(0, key);
+        }
+    }
+
+    fn reconcile(&mut self, _queue: u8, key: u32, state: &mut State, ctx: &mut ClusterCtx<'_>) {
+        if with_shoot(key, ctx, |shoot, ctx| shoot.follow_all(&mut state.store, ctx)) {
+            ctx.notify::<Druid>(0, key);
+        }
+    }
+
+    fn list(&self, _state: &State, ctx: &ClusterCtx<'_>) -> Vec<(u8, u32)> {
+        Garden::seed_of(ctx).shoots.keys().map(|key| (0, *key)).collect()
+    }
+
+    /// A shoot moves to another seed.
+    fn message(&mut self, message: u32, _state: &mut State, ctx: &mut ClusterCtx<'_>) {
+        let (stage, id) = migration_of(message);
+        if stage == Stage::Requested {
+            return bind(id, ctx);
+        }
+        let key = ctx.scenario.kube.migrations[usize::from(id)].shoot.into();
+        with_shoot(key, ctx, |shoot, ctx| shoot.migrate(id, stage, ctx));
+        ctx.enqueue(0, key);
+    }
+
+    fn describe_work(&self, _queue: u8) -> &'static str {
+        "gardenlet looks after a shoot"
+    }
+
+    fn describe_message(&self, message: u32) -> &'static str {
+        match migration_of(message).0 {
+            Stage::Uploaded => "a snapshot of a shoot's etcd is in the backup bucket",
+            Stage::Requested | Stage::Leaves | Stage::Arrives => "a shoot is to move to another seed",
+        }
+    }
+
+    fn boxed(&self) -> Box<dyn Controller> {
+        Box::new(self.clone())
+    }
+}

@@ -1,0 +1,418 @@
+//! The machine controller and the machine sets (`pkg/util/provider/machinecontroller`, `pkg/controller/machineset.go`).
+//!
+//! ```text
+//!  made --create--> Pending --node ready--> Running <--> Unknown --10 min, one at a time--> Failed
+//!    '--refused--> CrashLoopBackOff            |                                              |
+//!        '--20 min--> Failed                   '---- one too many ----> Terminating <---------'
+//!                                     how is it? --> drain --> delete --> node object --> gone
+//! ```
+
+use std::collections::{BTreeMap, BTreeSet};
+use zonefall_kube::controller::{Controller, Due, State};
+use zonefall_kube::spec::{Component, KubeClusterSpec};
+use zonefall_kube::store::Change;
+use zonefall_scenario::Scenario;
+
+use super::drain::Drain;
+use super::meltdown::{Judgement, SHORT_RETRY, judge, siblings};
+use super::safety_freeze::SafetyFreeze;
+use super::{LONG_RETRY, MEDIUM_RETRY, rollout};
+use zonefall_kernel::periodic::Periodic;
+use zonefall_kernel::periodic::Stepping;
+use zonefall_kernel::rng::Purpose;
+use zonefall_kernel::time::{Duration, Time};
+use zonefall_kube::ctx::ClusterCtx;
+use zonefall_kube::kubelet::Kubelet;
+use zonefall_kube::machine::{Deletion, Machine, MachineId, MachineSet, Phase, Vm};
+use zonefall_kube::record::Ready;
+use zonefall_kube::store::Store;
+use zonefall_scenario::CloudAnswer;
+use zonefall_scenario::ids::{MachineDeploymentId, NodeKey};
+
+/// Timer: it goes on after its API was out of reach.
+const UNFREEZE: Due = Due { key: (1, 0), generation: 0 };
+
+/// Entity of the draw of the phase of its checks, beyond all nodes and namespaces.
+const CHECKS: u32 = u32::MAX - 2;
+
+/// The controllers of one plane's machines.
+#[derive(Clone, Debug)]
+pub struct Machines {
+    due: BTreeSet<(Time, MachineId)>,
+    of: BTreeMap<MachineId, Time>,
+    armed: Option<Time>,
+    generation: u32,
+    safety_freeze: SafetyFreeze,
+    /// Drains of the nodes of machines that are to be deleted.
+    drains: BTreeMap<MachineId, Drain>,
+}
+
+impl Machines {
+    /// The machines of the start.
+    fn new(ctx: &ClusterCtx<'_>) -> Self {
+        let timers = &ctx.spec.timers.machines;
+        let phase = ctx.draws(Purpose::Phase, CHECKS).draw(0).below(timers.check.as_nanos());
+        Self {
+            drains: BTreeMap::new(),
+            due: BTreeSet::new(),
+            of: BTreeMap::new(),
+            armed: None,
+            generation: 0,
+            safety_freeze: SafetyFreeze::new(Periodic::new(Time::from_nanos(phase), timers.check), timers.freeze),
+        }
+    }
+
+    /// Whether it may act now.
+    const fn may_act(&self) -> bool {
+        self.safety_freeze.may_act()
+    }
+
+    /// Its API is within reach, or out of it.
+    fn api_served(&mut self, served: bool, ctx: &mut ClusterCtx<'_>) {
+        if served == self.safety_freeze.is_served() {
+            return;
+        }
+        if served {
+            ctx.timer(self.safety_freeze.api_recovered(ctx.now), UNFREEZE);
+        } else {
+            self.safety_freeze.api_gone(ctx.now);
+        }
+    }
+
+    /// It goes on after its API was out of reach: it looks at everything anew. Was it frozen, then machines that are unknown get another
+    /// chance.
+    fn unfreeze(&mut self, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
+        let Some(was_frozen) = self.safety_freeze.resume(ctx.now) else { return };
+        let of_phase = |phase| store.machines.machines().filter(move |(_, machine)| machine.phase == phase).map(|(id, _)| id);
+        for id in of_phase(Phase::Unknown).collect::<Vec<_>>() {
+            if was_frozen {
+                store.machines.set_phase(id, Phase::Running, ctx);
+                self.cancel(id);
+            } else {
+                let at = judgements(store.machines.get(id).expect("it is there"), ctx).at_or_after(ctx.now);
+                self.wait(id, at);
+            }
+        }
+        for id in store.machines.machines().map(|(id, _)| id).collect::<Vec<_>>() {
+            self.watch_node(id, store, ctx);
+        }
+        (0..ctx.spec.machine_deployments.len() as u16)
+            .map(MachineDeploymentId)
+            .for_each(|deployment| self.sync(deployment, store, ctx));
+    }
+
+    /// A machine deployment has changed: its machines that wait for others to be replaced are judged again.
+    fn deployment_changed(&mut self, deployment: MachineDeploymentId, store: &Store, ctx: &ClusterCtx<'_>) {
+        let waits = |(id, machine): &(MachineId, &Machine)| machine.phase == Phase::Unknown && !self.of.contains_key(id);
+        let waiting: Vec<_> = store
+            .machines
+            .of(deployment)
+            .filter(waits)
+            .map(|(id, machine)| (id, judgements(machine, ctx).after(ctx.now)))
+            .collect();
+        for (id, at) in waiting {
+            self.wait(id, at);
+        }
+    }
+
+    fn wait(&mut self, id: MachineId, at: Time) {
+        self.cancel(id);
+        self.of.insert(id, at);
+        self.due.insert((at, id));
+    }
+
+    fn cancel(&mut self, id: MachineId) {
+        if let Some(at) = self.of.remove(&id) {
+            self.due.remove(&(at, id));
+        }
+    }
+
+    /// Hears of a node.
+    fn node_changed(&mut self, node: NodeKey, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
+        if self.may_act()
+            && let Some(id) = store.machines.of_node(node)
+        {
+            self.watch_node(id, store, ctx);
+        }
+    }
+
+    /// Does what is due.
+    fn act(&mut self, generation: u32, state: &mut State, ctx: &mut ClusterCtx<'_>) {
+        if generation != self.generation {
+            return;
+        }
+        self.armed = None;
+        while let Some((_, id)) = self.due.first().copied().filter(|(at, _)| *at <= ctx.now) {
+            self.cancel(id);
+            self.advance(id, state, ctx);
+        }
+    }
+
+    /// Queues what it does next.
+    fn arm_next(&mut self, is_active: bool, ctx: &mut ClusterCtx<'_>) {
+        let next = self.due.first().map(|(at, _)| (*at).max(ctx.now)).filter(|_| is_active && self.may_act());
+        if next != self.armed {
+            (self.armed, self.generation) = (next, self.generation + 1);
+            if let Some(at) = next {
+                ctx.timer(at, Due::at(self.generation));
+            }
+        }
+    }
+
+    fn advance(&mut self, id: MachineId, state: &mut State, ctx: &mut ClusterCtx<'_>) {
+        let store = &mut state.store;
+        let machine = store.machines.get(id).expect("what is due is there");
+        match (machine.phase, machine.vm) {
+            (Phase::Terminating, _) => self.terminate(id, state, ctx),
+            (Phase::Pending | Phase::CrashLoopBackOff, Vm::Absent) => self.create(id, store, ctx),
+            (Phase::Pending | Phase::CrashLoopBackOff, Vm::Creating) => self.switch_on(id, state, ctx),
+            (Phase::Pending, Vm::Running(..)) => store.machines.set_phase(id, Phase::Failed, ctx),
+            (Phase::Unknown, _) => self.judge(id, store, ctx),
+            (Phase::CrashLoopBackOff | Phase::Running | Phase::Failed, _) => unreachable!("{machine:?} waits for nothing"),
+        }
+    }
+
+    fn create(&mut self, id: MachineId, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
+        let machine = store.machines.get(id).expect("who makes a machine has it");
+        let (deployment, created) = (&ctx.spec.machine_deployments[machine.name.deployment.0 as usize], machine.created);
+        match ctx.cloud.create(deployment) {
+            Ok(()) => {
+                store.machines.set_phase(id, Phase::Pending, ctx);
+                store.machines.get_mut(id).vm = Vm::Creating;
+                self.wait(id, ctx.now + ctx.spec.timers.machines.create);
+            }
+            Err(_) if ctx.now >= created + ctx.spec.timers.machines.creation => store.machines.set_phase(id, Phase::Failed, ctx),
+            Err(answer) => {
+                store.machines.set_phase(id, Phase::CrashLoopBackOff, ctx);
+                self.wait(id, ctx.now + retry(answer));
+            }
+        }
+    }
+
+    fn switch_on(&mut self, id: MachineId, state: &mut State, ctx: &mut ClusterCtx<'_>) {
+        let store = &mut state.store;
+        let node = store.number_node();
+        let machine = store.machines.get_mut(id);
+        let zone = ctx.spec.machine_deployments[machine.name.deployment.0 as usize].zone;
+        let host = ctx.net.add_host(zone);
+        machine.vm = Vm::Running(host, node);
+        ctx.cloud.switched_on(ctx.cluster, machine.name.deployment, ctx.now);
+        let (name, given_up) = (machine.name, machine.created + ctx.spec.timers.machines.creation);
+        state.switched_on.push((node, Kubelet::joining(node, host, name, ctx)));
+        self.wait(id, given_up.max(ctx.now));
+    }
+
+    /// Sees how a machine's node is.
+    fn watch_node(&mut self, id: MachineId, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
+        let node = store.machines.get(id).and_then(Machine::node).and_then(|node| store.get_node(node));
+        let is_ready = node.is_some_and(|node| node.ready == Ready::True);
+        let machine = store.machines.get_mut(id);
+        machine.unready = if is_ready { None } else { machine.unready.or(Some(ctx.now)) };
+        match (machine.phase, is_ready) {
+            (Phase::Pending | Phase::Unknown, true) => {
+                store.machines.set_phase(id, Phase::Running, ctx);
+                self.cancel(id);
+            }
+            (Phase::Running, false) => {
+                store.machines.set_phase(id, Phase::Unknown, ctx);
+                self.wait(id, ctx.now + ctx.spec.timers.machines.health);
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether a machine whose node has not been healthy for long is given up.
+    fn judge(&mut self, id: MachineId, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
+        let machine = store.machines.get(id).expect("who is judged is there");
+        let deployment = machine.name.deployment;
+        let others = siblings(deployment, &store.machines);
+        // What has changed at this very moment counts as change under way: no queue decides.
+        let lock_held = store.machines.changed(deployment) == ctx.now;
+        match judge(ctx.now.since(machine.since), ctx.spec.timers.machines.health, &others, lock_held) {
+            Judgement::Failed => store.machines.set_phase(id, Phase::Failed, ctx),
+            // Nothing else can come of it until a sibling changes.
+            Judgement::Wait(_) if ctx.stepping == Stepping::FastForward && !lock_held => {}
+            Judgement::Wait(wait) => self.wait(id, ctx.now + wait),
+        }
+    }
+
+    fn terminate(&mut self, id: MachineId, state: &mut State, ctx: &mut ClusterCtx<'_>) {
+        let store = &mut state.store;
+        let machine = store.machines.get_mut(id);
+        let (zone, node) = (ctx.spec.machine_deployments[machine.name.deployment.0 as usize].zone, machine.node());
+        match machine.deletion {
+            Deletion::Status => match ctx.cloud.manages(zone) {
+                Err(answer) => self.wait(id, ctx.now + retry(answer)),
+                Ok(()) if machine.vm == Vm::Absent => self.gone(id, store, ctx),
+                Ok(()) => {
+                    let drains = machine.unready.is_none_or(|since| ctx.now <= since + ctx.spec.timers.machines.beyond_draining);
+                    machine.deletion = if drains { Deletion::Drain } else { Deletion::Delete };
+                    self.terminate(id, state, ctx);
+                }
+            },
+            Deletion::Drain => {
+                let drain = self.drains.entry(id).or_insert_with(|| Drain::new(ctx.now));
+                if node.is_none_or(|node| drain.go_on(node, store, ctx)) {
+                    self.drains.remove(&id);
+                    store.machines.get_mut(id).deletion = Deletion::Delete;
+                    self.terminate(id, state, ctx);
+                } else {
+                    self.wait(id, ctx.now + SHORT_RETRY);
+                }
+            }
+            Deletion::Delete => match ctx.cloud.manages(zone) {
+                Err(CloudAnswer::Unavailable) => self.wait(id, ctx.now + SHORT_RETRY),
+                Err(_) => self.wait(id, ctx.now + LONG_RETRY),
+                Ok(()) => {
+                    machine.deletion = Deletion::Deleting;
+                    self.wait(id, ctx.now + ctx.spec.timers.machines.delete);
+                }
+            },
+            Deletion::Deleting => {
+                let (deployment, vm) = (machine.name.deployment, machine.vm);
+                if let Vm::Running(host, node) = vm {
+                    ctx.cloud.switched_off(ctx.cluster, deployment, ctx.now);
+                    ctx.fx.deleted_vms.push(host);
+                    state.switched_off.push(node);
+                    if store.get_node(node).is_some() {
+                        store.remove_node(node, ctx);
+                    }
+                }
+                ctx.cloud.take_back(&ctx.spec.machine_deployments[deployment.0 as usize]);
+                self.gone(id, store, ctx);
+            }
+        }
+    }
+
+    fn gone(&mut self, id: MachineId, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
+        store.machines.remove(id, ctx);
+        self.cancel(id);
+    }
+
+    /// The machine deployment and its machine sets: a roll-out goes on, machines that were given up are deleted, and there are as many
+    /// others as are wanted.
+    fn sync(&mut self, deployment: MachineDeploymentId, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
+        if !self.may_act() {
+            return;
+        }
+        let sizes = rollout::sizes(deployment, &store.machines, ctx);
+        rollout::repel(deployment, store);
+        for (set, desired) in store.machines.sets(deployment).to_vec().into_iter().zip(&sizes) {
+            self.sync_set(deployment, MachineSet { desired: *desired, ..set }, store, ctx);
+        }
+        store.machines.scale_sets(deployment, &sizes);
+    }
+
+    fn sync_set(&mut self, deployment: MachineDeploymentId, set: MachineSet, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
+        let (mut keep, mut delete) = (Vec::new(), Vec::new());
+        for (id, machine) in store.machines.of(deployment).filter(|(_, machine)| machine.name.template == set.template) {
+            match machine.phase {
+                Phase::Terminating => {}
+                Phase::Failed => delete.push(id),
+                Phase::CrashLoopBackOff | Phase::Pending | Phase::Unknown | Phase::Running => keep.push((rank(machine), id)),
+            }
+        }
+        keep.sort_unstable_by_key(|(rank, id)| (*rank, std::cmp::Reverse(*id)));
+        let desired = set.desired as usize;
+        delete.extend(keep.iter().take(keep.len().saturating_sub(desired)).map(|(_, id)| *id));
+        for id in delete {
+            store.machines.set_phase(id, Phase::Terminating, ctx);
+            self.wait(id, ctx.now + ctx.latency);
+        }
+        for _ in keep.len()..desired {
+            let id = store.machines.create(deployment, set.template, ctx);
+            self.wait(id, ctx.now + ctx.latency);
+        }
+    }
+}
+
+/// Which machine goes first where there are too many (`getMachinesToDelete`); of equals the youngest.
+fn rank(machine: &Machine) -> (bool, u8) {
+    let phase = match machine.phase {
+        Phase::Terminating => 0,
+        Phase::Failed => 1,
+        Phase::CrashLoopBackOff => 2,
+        Phase::Unknown => 3,
+        Phase::Pending => 4,
+        Phase::Running => 5,
+    };
+    (!machine.surplus, phase)
+}
+
+/// When a machine that is unknown is judged.
+fn judgements(machine: &Machine, ctx: &ClusterCtx<'_>) -> Periodic {
+    Periodic::new(machine.since + ctx.spec.timers.machines.health, SHORT_RETRY)
+}
+
+/// When the cloud is asked again (`machineCreateErrorHandler`).
+const fn retry(answer: CloudAnswer) -> Duration {
+    match answer {
+        CloudAnswer::Unavailable => SHORT_RETRY,
+        CloudAnswer::Refused | CloudAnswer::OutOfStock => MEDIUM_RETRY,
+    }
+}
+
+impl Machines {
+    /// Every cluster has it.
+    pub fn factory(_state: &State, ctx: &mut ClusterCtx<'_>) -> Option<Box<dyn Controller>> {
+        Some(Box::new(Self::new(ctx)))
+    }
+}
+
+/// Keys of its work queues: 0 a node; 1 a machine deployment.
+impl Controller for Machines {
+    fn component(&self) -> Option<Component> {
+        Some(Component::MachineControllerManager)
+    }
+
+    fn watch(&mut self, change: &Change, state: &mut State, ctx: &mut ClusterCtx<'_>) {
+        match *change {
+            Change::Condition(node) | Change::Registered(node) | Change::Unregistered(node) => ctx.enqueue(0, node.0),
+            Change::MachineDeployment(deployment) => {
+                self.deployment_changed(deployment, &state.store, ctx);
+                ctx.enqueue(1, deployment.0.into());
+            }
+            _ => {}
+        }
+    }
+
+    fn reconcile(&mut self, queue: u8, key: u32, state: &mut State, ctx: &mut ClusterCtx<'_>) {
+        if queue == 0 {
+            self.node_changed(NodeKey(key), &mut state.store, ctx);
+        } else {
+            self.sync(MachineDeploymentId(key as u16), &mut state.store, ctx);
+        }
+    }
+
+    fn list(&self, state: &State, ctx: &ClusterCtx<'_>) -> Vec<(u8, u32)> {
+        let nodes = state.store.nodes().map(|(node, _)| (0, node.0));
+        nodes.chain((0..ctx.spec.machine_deployments.len() as u32).map(|deployment| (1, deployment))).collect()
+    }
+
+    fn due(&mut self, due: Due, state: &mut State, ctx: &mut ClusterCtx<'_>) {
+        if due == UNFREEZE {
+            self.unfreeze(&mut state.store, ctx);
+        } else {
+            self.act(due.generation, state, ctx);
+        }
+    }
+
+    fn arm(&mut self, is_active: bool, _state: &State, ctx: &mut ClusterCtx<'_>) {
+        self.api_served(is_active, ctx);
+        self.arm_next(is_active, ctx);
+    }
+
+    fn describe_work(&self, queue: u8) -> &'static str {
+        if queue == 0 { "the machine controller is notified of nodes" } else { "machine sets are notified of machines" }
+    }
+
+    fn describe_due(&self, due: &Due, _spec: &KubeClusterSpec, _scenario: &Scenario) -> String {
+        let text =
+            if *due == UNFREEZE { "the machine controller goes on" } else { "the machine controller looks after a machine" };
+        text.to_owned()
+    }
+
+    fn boxed(&self) -> Box<dyn Controller> {
+        Box::new(self.clone())
+    }
+}

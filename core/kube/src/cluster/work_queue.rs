@@ -1,0 +1,113 @@
+//! What changes in a cluster's store, which controllers are notified of it, and their work queues.
+
+use std::any::Any;
+use std::collections::BTreeSet;
+
+use super::KubeCluster;
+use crate::controller::{Controller, Due, State};
+use crate::ctx::ClusterCtx;
+use crate::event::KubeEvent;
+
+/// Work queues of a controller, at most.
+const QUEUES: usize = 2;
+
+/// A controller and its work queues.
+#[derive(Clone, Debug)]
+pub(super) struct Slot {
+    pub(super) controller: Box<dyn Controller>,
+    /// Keys to be reconciled: their event is queued where there are any.
+    queues: [BTreeSet<u32>; QUEUES],
+    /// Their event has come while the gate was closed.
+    pub(super) deferred: [bool; QUEUES],
+}
+
+impl Slot {
+    pub(super) fn new(controller: Box<dyn Controller>) -> Self {
+        Self { controller, queues: Default::default(), deferred: Default::default() }
+    }
+}
+
+impl KubeCluster {
+    /// Whether the controller at a place is there and may act.
+    pub(super) fn acts(&self, place: u8) -> bool {
+        let slot = self.slots[usize::from(place)].as_ref();
+        slot.is_some_and(|slot| slot.controller.component().is_none_or(|component| self.is_open(component)))
+    }
+
+    /// Has the controller at a place do something, and adds the keys that follow from it.
+    pub(super) fn at(
+        &mut self,
+        place: u8,
+        ctx: &mut ClusterCtx<'_>,
+        act: impl FnOnce(&mut dyn Controller, &mut State, &mut ClusterCtx<'_>),
+    ) {
+        let Some(slot) = &mut self.slots[usize::from(place)] else { return };
+        ctx.controller = place;
+        act(&mut *slot.controller, &mut self.state, ctx);
+        self.enqueue_notified(place, ctx);
+    }
+
+    fn enqueue_notified(&mut self, place: u8, ctx: &mut ClusterCtx<'_>) {
+        for k in 0..ctx.notifications.len() {
+            let notification = ctx.notifications[k];
+            let is_it = |slot: &Option<Slot>| {
+                slot.as_ref().is_some_and(|slot| Some((&*slot.controller as &dyn Any).type_id()) == notification.controller)
+            };
+            let to = match notification.controller {
+                None => Some(usize::from(place)),
+                Some(_) => self.slots.iter().position(is_it),
+            };
+            if let Some(to) = to {
+                self.enqueue(to, notification.queue, notification.key, ctx);
+            }
+        }
+        ctx.notifications.clear();
+    }
+
+    pub(super) fn enqueue(&mut self, place: usize, queue: u8, key: u32, ctx: &mut ClusterCtx<'_>) {
+        let Some(slot) = &mut self.slots[place] else { return };
+        let keys = &mut slot.queues[usize::from(queue)];
+        if keys.is_empty() {
+            ctx.schedule(ctx.now + ctx.latency, KubeEvent::Work(place as u8, queue));
+        }
+        keys.insert(key);
+    }
+
+    /// The keys of a work queue are reconciled, if the gate is open.
+    pub(super) fn work(&mut self, place: u8, queue: u8, ctx: &mut ClusterCtx<'_>) {
+        let acts = self.acts(place);
+        let Some(slot) = &mut self.slots[usize::from(place)] else { return };
+        if !acts {
+            slot.deferred[usize::from(queue)] = true;
+            return;
+        }
+        for key in std::mem::take(&mut slot.queues[usize::from(queue)]) {
+            self.at(place, ctx, |controller, state, ctx| controller.reconcile(queue, key, state, ctx));
+        }
+    }
+
+    /// A timer of a controller fires.
+    pub(super) fn due(&mut self, place: u8, due: Due, ctx: &mut ClusterCtx<'_>) {
+        if self.acts(place) {
+            self.at(place, ctx, |controller, state, ctx| controller.due(due, state, ctx));
+        } else if self.slots[usize::from(place)].as_ref().is_some_and(|slot| slot.controller.defers()) {
+            self.deferred_events.push(KubeEvent::Due(place, due));
+        }
+    }
+
+    /// Notifies the controllers of what has changed.
+    pub(super) fn notify_controllers(&mut self, ctx: &mut ClusterCtx<'_>) {
+        let switched_on = std::mem::take(&mut self.state.switched_on);
+        self.state.kubelets.extend(switched_on);
+        for node in std::mem::take(&mut self.state.switched_off) {
+            if let Some(kubelet) = self.state.kubelets.remove(&node) {
+                kubelet.switched_off(ctx);
+            }
+        }
+        for change in self.state.store.take_changes() {
+            for place in 0..self.slots.len() as u8 {
+                self.at(place, ctx, |controller, state, ctx| controller.watch(&change, state, ctx));
+            }
+        }
+    }
+}

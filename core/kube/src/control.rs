@@ -1,0 +1,146 @@
+//! What makes a plane work: its API servers, and the elections of the components that act through them.
+//!
+//! They run on the hosts of the control plane, or are pods of another plane, or of this one, which tells of them ([`ProcessStatus`]).
+
+use crate::api::Api;
+use crate::ctx::{ClusterCtx, ProcessChange, ProcessStatus, Program};
+use crate::election::Election;
+use crate::event::KubeEvent;
+use crate::record::Replica;
+use crate::spec::{Component, Role};
+use zonefall_kernel::time::Duration;
+use zonefall_network::process::StopReason;
+use zonefall_network::{HostId, Network};
+
+#[derive(Clone, Copy, Debug)]
+struct Host {
+    powered: bool,
+    generation: u32,
+}
+
+/// API servers and elections.
+#[derive(Clone, Debug)]
+pub struct Control {
+    /// API servers.
+    pub api: Api,
+    elections: [Election; Component::ALL.len()],
+    hosts: Vec<Host>,
+}
+
+impl Control {
+    /// Nothing runs yet but what was there before: hosts with power.
+    pub fn new(ctx: &mut ClusterCtx<'_>) -> Self {
+        let hosts = vec![Host { powered: true, generation: 0 }; ctx.spec.control_plane.len()];
+        let mut control =
+            Self { api: Api::new(ctx.spec.timers.api_overhead), elections: Component::ALL.map(Election::new), hosts };
+        for index in 0..control.hosts.len() as u32 {
+            control.on_host(index, ProcessChange::Runs, ctx);
+        }
+        control
+    }
+
+    /// At the start everything has been running for long.
+    pub fn start_warm(&mut self, ctx: &mut ClusterCtx<'_>) {
+        self.access_changed(ctx);
+        for election in &mut self.elections {
+            election.start_warm(ctx);
+        }
+    }
+
+    /// Hosts may have lost power, or have it again.
+    pub fn power_changed(&mut self, ctx: &mut ClusterCtx<'_>) {
+        for index in 0..self.hosts.len() as u32 {
+            let host = &mut self.hosts[index as usize];
+            let powered = ctx.net.is_powered(Network::host_of(ctx.spec.control_plane[index as usize]));
+            if std::mem::replace(&mut host.powered, powered) == powered {
+                continue;
+            }
+            host.generation += 1;
+            if powered {
+                let timers = &ctx.spec.timers;
+                let event = KubeEvent::ControlPlane(index, host.generation);
+                ctx.schedule(ctx.now + timers.boot + timers.control_plane_start, event);
+            } else {
+                self.on_host(index, ProcessChange::Gone(StopReason::PowerLost), ctx);
+            }
+        }
+    }
+
+    /// Something is due. Who gets answers from the API may be another thing afterwards.
+    pub fn handle(&mut self, event: KubeEvent, ctx: &mut ClusterCtx<'_>) {
+        match event {
+            KubeEvent::Link(server, generation) => self.api.redial(server, generation, ctx),
+            KubeEvent::Readiness(server, generation) => self.api.check(server, generation, ctx),
+            KubeEvent::ControlPlane(index, generation) => {
+                if self.hosts[index as usize].generation == generation {
+                    self.on_host(index, ProcessChange::Runs, ctx);
+                }
+            }
+            KubeEvent::Election(component, generation) => self.elections[component as usize].handle(generation, ctx),
+            _ => unreachable!("{event:?} is none of the control plane's"),
+        }
+    }
+
+    fn on_host(&mut self, index: u32, process: ProcessChange, ctx: &mut ClusterCtx<'_>) {
+        let node = ctx.spec.control_plane[index as usize];
+        let (replica, host) = (Replica::Host(node), Network::host_of(node));
+        // What the plane runs as pods of its own (a seed etcd-druid and gardenlet) needs its API first.
+        let is_pod =
+            |component| ctx.spec.workloads.iter().any(|workload| workload.role == Role::Controller(ctx.cluster, component));
+        let on_hosts = Component::ALL.into_iter().filter(|component| !is_pod(*component));
+        let controllers: Vec<Program> = on_hosts.map(Program::Controller).collect();
+        for program in std::iter::once(Program::ApiServer).chain(controllers) {
+            self.process_changed(&ProcessStatus { cluster: ctx.cluster, program, key: index, replica, host, process }, ctx);
+        }
+    }
+
+    /// Hears of a process.
+    pub fn process_changed(&mut self, status: &ProcessStatus, ctx: &mut ClusterCtx<'_>) {
+        let ProcessStatus { program, key, replica, host, process, .. } = *status;
+        match (program, process) {
+            (_, ProcessChange::Starts | ProcessChange::Ready(_)) => {}
+            (Program::ApiServer, ProcessChange::Runs) => self.api.start(key, replica, host, ctx),
+            (Program::ApiServer, ProcessChange::Stops) => self.api.stop(key, ctx),
+            (Program::ApiServer, ProcessChange::Gone(_)) => self.api.remove(key, ctx),
+            (Program::Controller(component), _) => {
+                let election = &mut self.elections[component as usize];
+                match process {
+                    ProcessChange::Starts | ProcessChange::Ready(_) => {}
+                    ProcessChange::Runs => election.join(key, replica, host, &self.api, ctx),
+                    ProcessChange::Stops => election.leave(key, true, ctx),
+                    ProcessChange::Gone(_) => election.leave(key, false, ctx),
+                }
+            }
+        }
+    }
+
+    /// Follows what the API answers to whom now.
+    pub fn access_changed(&mut self, ctx: &mut ClusterCtx<'_>) {
+        self.api.publish_access(ctx);
+        for election in &mut self.elections {
+            election.access_changed(&self.api, ctx);
+        }
+    }
+
+    /// How long a write of a component takes now; `None`: it does not lead, or cannot write.
+    pub fn gate(&self, component: Component) -> Option<Duration> {
+        self.elections[component as usize].is_active()
+    }
+
+    /// Where the process of a component runs that leads and can write.
+    pub fn host(&self, component: Component) -> Option<HostId> {
+        self.elections[component as usize].host()
+    }
+
+    /// Changes with every leader of a component.
+    pub const fn term(&self, component: Component) -> u64 {
+        self.elections[component as usize].term()
+    }
+
+    /// Queues what is due next.
+    pub fn arm(&mut self, ctx: &mut ClusterCtx<'_>) {
+        for election in &mut self.elections {
+            election.arm(ctx);
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! Controllers: each watches objects, keeps a queue of keys, and brings one key after the other in line with what is wanted.
+//!
+//! ```text
+//!  store --Change--> watch --key--> work queue --after the API's latency, gate open--> reconcile --> store
+//!                      arm --Due--> due         (what it does on its own, when its gate is open)
+//! ```
+//!
+//! A controller says what it watches and what it does; queues, the gate of its component, deferral and relisting are the framework's
+//! ([`cluster`](super::cluster)). The table of controllers is the run loop's ([`Factory`]), and its order is behaviour: at one instant
+//! controllers are notified, armed and listed in it.
+
+pub mod attach_detach;
+pub mod daemon;
+pub mod disruption;
+pub mod drain;
+pub mod endpoints;
+pub mod hints;
+pub mod kubelet_sync;
+pub mod limiter;
+pub mod node_lifecycle;
+pub mod placement;
+pub mod pod_gc;
+pub mod queueing_hints;
+pub mod replicas;
+pub mod scheduler;
+pub mod stateful;
+pub mod taint_eviction;
+
+use std::any::Any;
+use std::collections::BTreeMap;
+use std::fmt::Debug;
+
+use crate::ctx::ClusterCtx;
+use crate::kubelet::Kubelet;
+use crate::spec::{Component, KubeClusterSpec};
+use crate::store::{Change, Store};
+use zonefall_network::HostId;
+use zonefall_scenario::Scenario;
+use zonefall_scenario::ids::NodeKey;
+
+/// What the controllers of a cluster see and change.
+#[derive(Clone, Debug)]
+pub struct State {
+    /// Its objects.
+    pub store: Store,
+    /// The kubelets of its nodes, whose leases are functions of time.
+    pub kubelets: BTreeMap<NodeKey, Kubelet>,
+    /// Kubelets of machines that were switched on just now.
+    pub switched_on: Vec<(NodeKey, Kubelet)>,
+    /// Nodes of machines that were deleted just now.
+    pub switched_off: Vec<NodeKey>,
+    /// Where the leader of each component runs, while it can act.
+    pub leaders: [Option<HostId>; Component::ALL.len()],
+}
+
+/// A timer of a controller that fires. What the numbers mean is the controller's affair.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Due {
+    /// What it is about.
+    pub key: (u32, u32),
+    /// Generation of the timer: one that has moved on makes this one void.
+    pub generation: u32,
+}
+
+impl Due {
+    /// The only timer of a controller.
+    pub const fn at(generation: u32) -> Self {
+        Self { key: (0, 0), generation }
+    }
+}
+
+/// Makes a controller of a cluster as it starts; `None`: the cluster has none.
+pub type Factory = fn(&State, &mut ClusterCtx<'_>) -> Option<Box<dyn Controller>>;
+
+/// A controller of one cluster.
+pub trait Controller: Any + Debug {
+    /// The component that it is part of: it acts while a process of that leads and can write. `None`: it always acts.
+    fn component(&self) -> Option<Component> {
+        None
+    }
+
+    /// Takes note of a change, and adds the keys that it concerns to its work queues ([`ClusterCtx::enqueue`]).
+    fn watch(&mut self, _change: &Change, _state: &mut State, _ctx: &mut ClusterCtx<'_>) {}
+
+    /// Brings the object of a key in line with what is wanted.
+    fn reconcile(&mut self, _queue: u8, _key: u32, _state: &mut State, _ctx: &mut ClusterCtx<'_>) {}
+
+    /// All keys by work queue: what a new leader lists.
+    fn list(&self, _state: &State, _ctx: &ClusterCtx<'_>) -> Vec<(u8, u32)> {
+        Vec::new()
+    }
+
+    /// Forgets what the leader before held in memory.
+    fn forget(&mut self, _state: &mut State, _ctx: &mut ClusterCtx<'_>) {}
+
+    /// It can act again, or no longer; the leader is the same.
+    fn gate_changed(&mut self, _is_open: bool, _state: &mut State, _ctx: &mut ClusterCtx<'_>) {}
+
+    /// Which clients the API answers, and after how long, is about to change.
+    fn access_changes(&mut self, _state: &State, _ctx: &ClusterCtx<'_>) {}
+
+    /// Does what is due. A timer that fires while the gate is closed is void, unless the controller [defers](Self::defers) it.
+    fn due(&mut self, _due: Due, _state: &mut State, _ctx: &mut ClusterCtx<'_>) {}
+
+    /// Whether timers that fire while the gate is closed fire again when it opens.
+    fn defers(&self) -> bool {
+        false
+    }
+
+    /// Somebody outside the cluster asks for something, whoever leads.
+    fn message(&mut self, _message: u32, _state: &mut State, _ctx: &mut ClusterCtx<'_>) {}
+
+    /// Queues its next timer ([`ClusterCtx::timer`]); called after everything that has happened.
+    fn arm(&mut self, _is_active: bool, _state: &State, _ctx: &mut ClusterCtx<'_>) {}
+
+    /// What reconciling the keys of a work queue is, in plain words.
+    fn describe_work(&self, _queue: u8) -> &'static str {
+        "a controller works on what has changed"
+    }
+
+    /// What a timer is, in plain words.
+    fn describe_due(&self, _due: &Due, _spec: &KubeClusterSpec, _scenario: &Scenario) -> String {
+        "a controller's timer fires".to_owned()
+    }
+
+    /// What a message asks for, in plain words.
+    fn describe_message(&self, _message: u32) -> &'static str {
+        "a controller is asked for something"
+    }
+
+    /// A copy, for a keyframe or a fork.
+    fn boxed(&self) -> Box<dyn Controller>;
+}
+
+impl Clone for Box<dyn Controller> {
+    fn clone(&self) -> Self {
+        (**self).boxed()
+    }
+}

@@ -1,0 +1,266 @@
+//! Where the scheduler places a pod: filters and scores of its default profile, in their order and with their weights
+//! (`pkg/scheduler/apis/config/v1/default_plugins.go`).
+
+use std::cell::LazyCell;
+use std::collections::BTreeMap;
+
+use crate::controller::queueing_hints::Reasons;
+use crate::record::Reason;
+use crate::rule::affinity::{self, Placed, Pod};
+use crate::rule::labels::Symbol;
+use crate::rule::resources::{balanced, least_allocated};
+use crate::rule::spread::{self, Constraint, Incoming, SchedulerNode, SchedulerPod};
+use crate::rule::volume_zone::{Claim, Volume};
+use crate::rule::{taints, volume_zone};
+use crate::spec::{KubeClusterSpec, Resources, Workload};
+use crate::store::{Node, Pod as PodObject, Store};
+use zonefall_kernel::rng::Draw;
+use zonefall_scenario::ids::{NodeKey, WorkloadId};
+
+/// What decides where a pod may go; pods of which it is the same stand for each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Demand {
+    /// Its workload.
+    pub workload: WorkloadId,
+    /// The revision of it.
+    revision: u32,
+    /// The zone its volume is in.
+    zone: Option<Symbol>,
+}
+
+impl Demand {
+    /// What a pod demands.
+    pub fn of(pod: &PodObject, store: &Store) -> Self {
+        let zone = store.claim(pod.name).and_then(|claim| claim.zone);
+        Self { workload: pod.name.workload, revision: pod.revision, zone }
+    }
+}
+
+/// The node a pod is given: of those that pass all filters one with the highest score.
+///
+/// # Errors
+/// Why no node passes them.
+pub fn place(demand: Demand, spec: &KubeClusterSpec, store: &Store, tie: &mut Draw) -> Result<NodeKey, Reasons> {
+    let workload = store.template(demand.workload, spec);
+    let assumed = Assumed::default();
+    let nodes = Nodes::new(store, &assumed);
+    let company = LazyCell::new(|| company(workload, spec, store, &nodes));
+    let refusals: Vec<_> = filter(demand, spec, store, &nodes, &company, 0).collect();
+    let candidates: Vec<usize> = (0..nodes.all.len()).filter(|&node| refusals[node].is_none()).collect();
+    if candidates.is_empty() {
+        return Err(refusals.into_iter().flatten().collect());
+    }
+    let scores = score(demand, spec, store, &nodes, &company, &candidates);
+    let most = scores.iter().max().expect("there are candidates");
+    let best: Vec<usize> = candidates.iter().zip(&scores).filter(|(_, score)| *score == most).map(|(node, _)| *node).collect();
+    Ok(nodes.all[best[tie.below(best.len() as u64) as usize]].0)
+}
+
+/// Nodes that do not exist yet, and pods where they are not yet, for who wants to know what would be.
+#[derive(Clone, Debug, Default)]
+pub struct Assumed {
+    /// Nodes: their numbers ascend, and come after those of all others.
+    pub nodes: Vec<(NodeKey, Node)>,
+    /// Pods on nodes, by workload.
+    pods: BTreeMap<WorkloadId, Vec<(Demand, NodeKey)>>,
+    /// What those request of each node, and how many volumes they bring.
+    loads: BTreeMap<NodeKey, (Resources, usize)>,
+}
+
+impl Assumed {
+    /// A pod is on a node.
+    pub fn put(&mut self, pod: Demand, node: NodeKey, spec: &KubeClusterSpec) {
+        let workload = &spec.workloads[pod.workload.0 as usize];
+        let (requested, volumes) = self.loads.entry(node).or_default();
+        *requested = requested.plus(&workload.requests);
+        *volumes += usize::from(workload.volume.is_some());
+        self.pods.entry(pod.workload).or_default().push((pod, node));
+    }
+
+    /// The first node from `from` on that suits a pod.
+    pub fn first_fit(&self, demand: Demand, from: NodeKey, spec: &KubeClusterSpec, store: &Store) -> Option<NodeKey> {
+        // Most are full, and it is soon seen.
+        let those = store.nodes().chain(self.nodes.iter().map(|(key, node)| (*key, node)));
+        let alone = Alone::new(demand, self, spec, store);
+        if !those.skip_while(|(key, _)| *key < from).any(|(key, node)| alone.refusal(key, node).is_none()) {
+            return None;
+        }
+        let nodes = Nodes::new(store, self);
+        let company = LazyCell::new(|| company(store.template(demand.workload, spec), spec, store, &nodes));
+        let first = nodes.all.partition_point(|(key, _)| *key < from);
+        let mut refusals = filter(demand, spec, store, &nodes, &company, first);
+        refusals.position(|refusal| refusal.is_none()).map(|place| nodes.all[first + place].0)
+    }
+}
+
+/// All nodes, as the rules see them.
+struct Nodes<'a> {
+    all: Vec<(NodeKey, &'a Node)>,
+    views: Vec<SchedulerNode<'a>>,
+    assumed: &'a Assumed,
+}
+
+impl<'a> Nodes<'a> {
+    fn new(store: &'a Store, assumed: &'a Assumed) -> Self {
+        let all: Vec<_> = store.nodes().chain(assumed.nodes.iter().map(|(key, node)| (*key, node))).collect();
+        let views = all.iter().map(|(_, node)| SchedulerNode { labels: &node.labels, taints: &node.taints }).collect();
+        Self { all, views, assumed }
+    }
+
+    /// Where the pods of a workload are that have a node: places among them, and whether they are on their way out; and their
+    /// revisions. (Pods may be bound to nodes that are gone.)
+    fn places(&self, workload: WorkloadId, store: &Store) -> Vec<(usize, bool, u32)> {
+        let place = |key: NodeKey| self.all.binary_search_by_key(&key, |(key, _)| *key).ok();
+        let placed = store.pods_of(workload).filter_map(|(_, pod)| Some((place(pod.node?)?, pod.terminating, pod.revision)));
+        let assumed = self.assumed.pods.get(&workload).into_iter().flatten();
+        placed.chain(assumed.filter_map(|(own, key)| Some((place(*key)?, false, own.revision)))).collect()
+    }
+}
+
+/// Who else is there, once somebody asks.
+type Company<'a, F> = LazyCell<Vec<Placed<'a>>, F>;
+
+/// The first filter that each node fails, from the one at place `first` on. (Most nodes are full: what other pods have to do with it is
+/// looked up for the first that is not.)
+fn filter<'a, F: FnOnce() -> Vec<Placed<'a>>>(
+    demand: Demand,
+    spec: &'a KubeClusterSpec,
+    store: &'a Store,
+    nodes: &'a Nodes<'a>,
+    company: &'a Company<'a, F>,
+    first: usize,
+) -> impl Iterator<Item = Option<Reason>> + use<'a, F> {
+    let workload = store.template(demand.workload, spec);
+    let spread = LazyCell::new(move || {
+        let pods = counted(workload, &workload.spread, spec, store, nodes);
+        spread::filter(&incoming(workload, demand.revision), &workload.spread, &nodes.views, &pods)
+    });
+    let near = LazyCell::new(move || affinity::filter(&pod(workload), company, &nodes.views));
+    let alone = Alone::new(demand, nodes.assumed, spec, store);
+    let refusal = move |place: usize| {
+        let (key, node) = nodes.all[place];
+        alone.refusal(key, node).or_else(|| {
+            if spread[place] != spread::Verdict::Success {
+                return Some(Reason::Spread);
+            }
+            match near(&nodes.views[place]) {
+                affinity::Verdict::Success => None,
+                affinity::Verdict::Affinity => Some(Reason::PodAffinity),
+                affinity::Verdict::AntiAffinity => Some(Reason::PodAntiAffinity),
+                affinity::Verdict::ExistingAntiAffinity => Some(Reason::ExistingAntiAffinity),
+            }
+        })
+    };
+    (first..nodes.all.len()).map(refusal)
+}
+
+/// The filters that look at nothing but a node.
+struct Alone<'a> {
+    workload: &'a Workload,
+    claim: Option<Claim>,
+    assumed: &'a Assumed,
+}
+
+impl<'a> Alone<'a> {
+    fn new(demand: Demand, assumed: &'a Assumed, spec: &'a KubeClusterSpec, store: &'a Store) -> Self {
+        let claim = demand.zone.map(|zone| Claim::Bound(Volume(vec![(Symbol::ZONE, vec![zone])])));
+        Self { workload: store.template(demand.workload, spec), claim, assumed }
+    }
+
+    /// The first filter that a node fails.
+    fn refusal(&self, key: NodeKey, node: &Node) -> Option<Reason> {
+        let Self { workload, claim, assumed } = self;
+        let (more, more_volumes) = assumed.loads.get(&key).copied().unwrap_or_default();
+        let requested = node.requested.plus(&more).plus(&workload.requests);
+        let volumes = node.with_volume as usize + more_volumes;
+        match () {
+            () if taints::forbidding(&node.taints, &workload.tolerations).is_some() => Some(Reason::Taints),
+            () if !workload.affinity.admits(&node.labels) => Some(Reason::NodeAffinity),
+            () if !requested.fits(&node.allocatable) => Some(Reason::Resources),
+            () if workload.volume.is_some() && volumes >= node.volumes as usize => Some(Reason::VolumeLimit),
+            () if volume_zone::filter(claim.as_slice(), &node.labels) == volume_zone::Verdict::Rejected => {
+                Some(Reason::VolumeZone)
+            }
+            () => None,
+        }
+    }
+}
+
+/// Scores with the weights of the default profile.
+fn score(
+    demand: Demand,
+    spec: &KubeClusterSpec,
+    store: &Store,
+    nodes: &Nodes<'_>,
+    company: &[Placed<'_>],
+    candidates: &[usize],
+) -> Vec<i64> {
+    let workload = store.template(demand.workload, spec);
+    let is_silent = workload.spread.is_empty() && workload.prefers.is_empty();
+    let defaults = default_spread(workload);
+    let constraints = if is_silent { &defaults[..] } else { &workload.prefers };
+    let pods = counted(workload, constraints, spec, store, nodes);
+    let spread = spread::score(&incoming(workload, demand.revision), constraints, !is_silent, &nodes.views, candidates, &pods);
+    let near = affinity::score(&pod(workload), company, &nodes.views, candidates);
+    let taints = taints::score(candidates.iter().map(|&node| &nodes.all[node].1.taints[..]), &workload.tolerations);
+    let resources = |&node: &usize| {
+        let node = nodes.all[node].1;
+        let requested = node.requested.plus(&workload.requests);
+        (least_allocated(&requested, &node.allocatable) + balanced(&requested, &node.allocatable)) as i64
+    };
+    let others = spread.into_iter().zip(near).zip(taints).map(|((spread, near), taints)| 2 * spread + 2 * near + 3 * taints);
+    candidates.iter().map(resources).zip(others).map(|(resources, others)| resources + others).collect()
+}
+
+/// Pods that have a node and may count for these constraints.
+fn counted<'a>(
+    workload: &Workload,
+    constraints: &[Constraint],
+    spec: &'a KubeClusterSpec,
+    store: &'a Store,
+    nodes: &Nodes<'_>,
+) -> Vec<SchedulerPod<'a>> {
+    let counts = |other: &Workload| constraints.iter().any(|constraint| constraint.selector.selects(&other.labels));
+    let mut pods = Vec::new();
+    for (id, other) in store.templates_in(workload.namespace, spec).filter(|(_, other)| counts(other)) {
+        let view = |(node, terminating, revision)| {
+            let Workload { namespace, labels, .. } = other;
+            SchedulerPod { node, namespace: *namespace, labels, revision, terminating }
+        };
+        pods.extend(nodes.places(id, store).into_iter().map(view));
+    }
+    pods
+}
+
+/// Pods that have a node and are liked or disliked, or like or dislike others.
+fn company<'a>(workload: &Workload, spec: &'a KubeClusterSpec, store: &'a Store, nodes: &Nodes<'_>) -> Vec<Placed<'a>> {
+    let own = pod(workload);
+    let others = store.templates_in(workload.namespace, spec).map(|(id, other)| (id, pod(other)));
+    let counts = others.filter(|(_, other)| own.minds(other) || other.minds(&own));
+    counts.map(|(id, pod)| Placed { pod, nodes: nodes.places(id, store).into_iter().map(|(node, ..)| node).collect() }).collect()
+}
+
+/// A workload's pods, as far as their likes and dislikes go.
+fn pod(workload: &Workload) -> Pod<'_> {
+    let Workload { namespace, labels, pod_affinity, .. } = workload;
+    Pod { namespace: *namespace, labels, affinity: pod_affinity }
+}
+
+/// A workload's pods, as far as spreading goes.
+fn incoming(workload: &Workload, revision: u32) -> Incoming<'_> {
+    let Workload { namespace, labels, affinity, tolerations, .. } = workload;
+    Incoming { namespace: *namespace, labels, revision, affinity, tolerations }
+}
+
+/// How the scheduler spreads pods that say nothing (`podtopologyspread`, `systemDefaultConstraints`).
+fn default_spread(workload: &Workload) -> [Constraint; 2] {
+    [(Symbol::HOSTNAME, 3), (Symbol::ZONE, 5)].map(|(key, max_skew)| Constraint {
+        key,
+        max_skew,
+        selector: workload.selector.clone(),
+        per_rollout: false,
+        min_domains: 1,
+        honors_affinity: true,
+        honors_taints: false,
+    })
+}

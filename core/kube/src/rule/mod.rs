@@ -1,0 +1,13 @@
+//! Decisions of Kubernetes' controllers, each restated from its source and held against that source's own tests (`tests/oracles/`).
+
+pub mod affinity;
+pub mod budget;
+pub mod hints;
+pub mod resources;
+pub mod rollout;
+pub mod spread;
+pub mod taints;
+pub mod volume_zone;
+pub mod zone_state;
+
+pub use zonefall_scenario::kube::labels;

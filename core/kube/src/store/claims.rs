@@ -1,0 +1,92 @@
+//! Claims of pods and the volumes behind them, as the API has them.
+
+use super::{Change, Store};
+use crate::claim::{Attachment, Claim};
+use crate::ctx::ClusterCtx;
+use crate::name::{PodName, PodTag};
+use crate::record::{KubeRecord, PodFact};
+use zonefall_scenario::ids::{NodeKey, WorkloadId};
+
+impl Store {
+    /// The claim of a pod, if it has one that is bound.
+    pub fn claim(&self, name: PodName) -> Option<&Claim> {
+        self.claims.get(&name)
+    }
+
+    /// Volumes that pods of a name had before the one they have, or get.
+    pub fn volumes_before(&self, name: PodName) -> u8 {
+        self.discarded.get(&name).copied().unwrap_or_default()
+    }
+
+    /// A pod's claim is to go with its volume: as soon as there is no pod.
+    pub fn delete_claim(&mut self, name: PodName, ctx: &mut ClusterCtx<'_>) {
+        if let Some(claim) = self.claims.get_mut(&name) {
+            claim.deleted = true;
+            self.discard(name, ctx);
+        }
+    }
+
+    /// A claim that is to go does, if there is no pod.
+    pub(super) fn discard(&mut self, name: PodName, ctx: &mut ClusterCtx<'_>) {
+        if self.claims.get(&name).is_some_and(|claim| claim.deleted) && self.named(name).is_none() {
+            self.note_mounted(name, None);
+            self.claims.remove(&name);
+            *self.discarded.entry(name).or_default() += 1;
+            self.changes.push(Change::Unclaimed(name));
+            ctx.record(KubeRecord::Pod(name, PodFact::VolumeDiscarded));
+        }
+    }
+
+    /// Pods of a workload, there or not, that have claims.
+    pub fn claims_of(&self, workload: WorkloadId) -> Vec<PodName> {
+        let first = PodName { workload, tag: PodTag::Ordinal(0) };
+        self.claims.range(first..).map(|(name, _)| *name).take_while(|name| name.workload == workload).collect()
+    }
+
+    /// Whose volumes a node says it uses.
+    pub fn mounted_on(&self, key: NodeKey) -> Vec<PodName> {
+        self.mounted.get(&key).into_iter().flatten().copied().collect()
+    }
+
+    /// A pod's volume, if it has one, has been in use on its node for long.
+    pub fn start_with_volume(&mut self, name: PodName, key: NodeKey, ctx: &mut ClusterCtx<'_>) {
+        if self.claims.contains_key(&name) {
+            self.set_attachment(name, Attachment::Attached(key), ctx);
+            self.set_mounted(name, Some(key));
+        }
+    }
+
+    /// A volume is attached, or about to be, or no more.
+    pub fn set_attachment(&mut self, name: PodName, attachment: Attachment, ctx: &mut ClusterCtx<'_>) {
+        let claim = self.claims.get_mut(&name).expect("who attaches a volume has it");
+        let before = std::mem::replace(&mut claim.attachment, attachment);
+        self.changes.push(Change::Volume(name));
+        match (before, attachment) {
+            (_, Attachment::Attached(node)) => {
+                ctx.record(KubeRecord::Pod(name, PodFact::VolumeAttached(self.nodes[&node].name)));
+            }
+            (Attachment::Detaching { forced, .. }, _) => ctx.record(KubeRecord::Pod(name, PodFact::VolumeDetached { forced })),
+            _ => {}
+        }
+    }
+
+    /// A node uses a pod's volume, or none does.
+    pub fn set_mounted(&mut self, name: PodName, key: Option<NodeKey>) {
+        if self.note_mounted(name, key) {
+            self.changes.push(Change::Volume(name));
+        }
+    }
+
+    /// Notes who uses a pod's volume; whether it has one.
+    fn note_mounted(&mut self, name: PodName, key: Option<NodeKey>) -> bool {
+        let Some(claim) = self.claims.get_mut(&name) else { return false };
+        let before = std::mem::replace(&mut claim.mounted, key);
+        if let Some(names) = before.and_then(|node| self.mounted.get_mut(&node)) {
+            names.remove(&name);
+        }
+        if let Some(node) = key {
+            self.mounted.entry(node).or_default().insert(name);
+        }
+        true
+    }
+}

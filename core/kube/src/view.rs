@@ -1,0 +1,130 @@
+//! The objects of a plane at one moment, as a map shows them: numbers, not words, since it is looked at sixty times a second.
+
+use serde::{Deserialize, Serialize};
+
+use crate::claim::Attachment;
+use crate::cluster::KubeCluster;
+use crate::kubelet::loss;
+use crate::machine::Machine;
+use crate::machine::Phase;
+use crate::name::{MachineName, NodeName, PodName};
+use crate::record::{Loss, Ready, Reason};
+use crate::rule::taints::Taint;
+use crate::spec::KubeClusterSpec;
+use crate::store::{Node, Pod};
+use zonefall_kernel::time::Time;
+use zonefall_network::Network;
+use zonefall_scenario::ids::{NodeKey, ZoneId};
+
+/// The objects of a plane.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct KubeClusterView {
+    /// Its nodes: those of the start first.
+    pub nodes: Vec<NodeView>,
+    /// Its machines, the oldest first.
+    pub machines: Vec<MachineView>,
+    /// Its pods, the oldest first.
+    pub pods: Vec<PodView>,
+}
+
+/// A node as the API has it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct NodeView {
+    /// Which.
+    pub key: NodeKey,
+    /// Its name.
+    pub name: NodeName,
+    /// Its zone.
+    pub zone: ZoneId,
+    /// Condition.
+    pub ready: Ready,
+    /// Taints.
+    pub taints: Vec<Taint>,
+    /// In truth, whether the API knows or not: why what runs on it serves nobody.
+    pub lost: Option<Loss>,
+}
+
+/// A machine as the API has it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MachineView {
+    /// Its name.
+    pub name: MachineName,
+    /// Its zone.
+    pub zone: ZoneId,
+    /// Where it stands.
+    pub phase: Phase,
+    /// Since when.
+    pub since: Time,
+    /// When it was made.
+    pub created: Time,
+    /// The node it is, or is to be once that joins; `None`: the cloud has made none.
+    pub node: Option<NodeKey>,
+}
+
+/// A pod as the API has it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PodView {
+    /// Its name.
+    pub name: PodName,
+    /// Its node, which may be gone.
+    pub node: Option<NodeKey>,
+    /// Its process was seen running.
+    pub started: bool,
+    /// It serves.
+    pub ready: bool,
+    /// It is to end.
+    pub terminating: bool,
+    /// Its volume is not attached to its node.
+    pub detached: bool,
+    /// Why the scheduler found no node for it at its last attempt.
+    pub unschedulable: Option<Reason>,
+    /// Starts after the first.
+    pub restarts: u32,
+    /// When it was made.
+    pub created: Time,
+}
+
+impl KubeCluster {
+    /// Its objects now.
+    pub fn view(&self, spec: &KubeClusterSpec, net: &Network) -> KubeClusterView {
+        KubeClusterView {
+            nodes: self.store().nodes().map(|(key, node)| of_node(key, node, net)).collect(),
+            machines: self.store().machines.machines().map(|(_, machine)| of_machine(machine, spec)).collect(),
+            pods: self.store().pods().map(|(_, pod)| self.of_pod(pod)).collect(),
+        }
+    }
+
+    fn of_pod(&self, pod: &Pod) -> PodView {
+        let attached = self.store().claim(pod.name).is_none_or(|claim| match claim.attachment {
+            Attachment::Attached(node) => pod.node == Some(node),
+            _ => false,
+        });
+        PodView {
+            name: pod.name,
+            node: pod.node,
+            started: pod.started,
+            ready: pod.ready,
+            terminating: pod.terminating,
+            detached: pod.node.is_some() && !attached,
+            unschedulable: pod.unschedulable,
+            restarts: pod.restarts,
+            created: pod.created,
+        }
+    }
+}
+
+fn of_node(key: NodeKey, node: &Node, net: &Network) -> NodeView {
+    let (taints, lost) = (node.taints.to_vec(), loss(node.host, net));
+    NodeView { key, name: node.name, zone: node.zone, ready: node.ready, taints, lost }
+}
+
+fn of_machine(machine: &Machine, spec: &KubeClusterSpec) -> MachineView {
+    MachineView {
+        name: machine.name,
+        zone: spec.machine_deployments[machine.name.deployment.0 as usize].zone,
+        phase: machine.phase,
+        since: machine.since,
+        created: machine.created,
+        node: machine.node(),
+    }
+}

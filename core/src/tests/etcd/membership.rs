@@ -1,0 +1,78 @@
+//! Changes of membership: how each that is asked for ends.
+
+use super::{CLUSTER, at, check_modes, faulty, member, records};
+use crate::etcd::membership::is_in_sync;
+use crate::ids::NodeId;
+use crate::kernel::time::{Duration, Time};
+use crate::record::{EtcdRecord, Record};
+use crate::scenario::testing::three_zones;
+use crate::scenario::{Direction, Fault, FaultTarget, MemberChange, Operation, PlannedFault, Scenario};
+
+const TIMED_OUT: Option<&str> = Some("etcdserver: request timed out");
+
+/// `scenario` with two members more that may be added, and these operations.
+fn asked(mut scenario: Scenario, operations: &[(Time, MemberChange)]) -> Scenario {
+    for _ in 0..2 {
+        let mut newcomer = scenario.etcd[0].members[2].clone();
+        newcomer.initial = false;
+        scenario.etcd[0].members.push(newcomer);
+    }
+    scenario.operations = operations.iter().map(|&(at, change)| Operation { at, change }).collect();
+    scenario
+}
+
+/// The second in which each operation ended, and how.
+fn ends(scenario: &Scenario, seed: u64) -> Vec<(u64, MemberChange, Option<&'static str>)> {
+    let end = |(when, record): (Time, Record)| match record {
+        Record::Etcd(EtcdRecord::Membership { change, refused }) => Some((when.as_nanos() / 1_000_000_000, change, refused)),
+        _ => None,
+    };
+    records(scenario, seed).into_iter().filter_map(end).collect()
+}
+
+#[test]
+fn of_two_changes_asked_at_once_the_second_times_out() {
+    let (third, fourth) = (MemberChange::Add(member(3)), MemberChange::Add(member(4)));
+    let scenario = asked(three_zones(), &[(at(60), third), (at(60), fourth), (at(70), fourth)]);
+    assert_eq!(ends(&scenario, 1), [(60, third, None), (67, fourth, TIMED_OUT), (70, fourth, None)]);
+}
+
+#[test]
+fn a_leader_that_hands_over_takes_no_change() {
+    let add = MemberChange::Add(member(3));
+    let scenario = asked(faulty(60, Fault::GracefulStop(FaultTarget::OfLeader(CLUSTER))), &[(at(60), add), (at(130), add)]);
+    assert_eq!(ends(&scenario, 1), [(67, add, TIMED_OUT), (130, add, None)]);
+}
+
+#[test]
+fn a_change_that_is_lost_with_its_leader_times_out() {
+    let add = MemberChange::Add(member(3));
+    let cut = Fault::NodePartition { node: FaultTarget::OfLeader(CLUSTER), direction: Direction::Both };
+    let asked_s = at(60) + Duration::from_millis(500);
+    let scenario = asked(faulty(30, cut), &[(asked_s, add), (at(120), add)]);
+    assert_eq!(ends(&scenario, 1), [(67, add, TIMED_OUT), (120, add, None)]);
+}
+
+#[test]
+fn a_change_that_timed_out_may_be_applied_yet() {
+    let add = MemberChange::Add(member(3));
+    let cut = |node| Fault::NodePartition { node: FaultTarget::Named(NodeId(node)), direction: Direction::Both };
+    let mut late = 0;
+    for seed in 0..8 {
+        let mut scenario = asked(faulty(20, cut(1)), &[(at(60) + Duration::from_millis(100), add)]);
+        scenario.faults.push(PlannedFault { fault: cut(2), ..scenario.faults[0].clone() });
+        let ends = ends(&scenario, seed);
+        assert_eq!(ends[0], (67, add, TIMED_OUT), "seed {seed}");
+        let report = check_modes(&scenario, seed);
+        assert_eq!(report.etcd["etcd-main"].members[3].up, ends.len() == 2, "seed {seed}: {ends:?}");
+        late += ends.len() - 1;
+    }
+    assert!((1..8).contains(&late), "{late} of 8 were applied after all");
+}
+
+#[test]
+fn a_learner_is_in_sync_from_nine_tenths_on() {
+    for (matched, leader, in_sync) in [(9, 10, true), (8, 10, false), (0, 0, true), (89, 100, false), (90, 100, true)] {
+        assert_eq!(is_in_sync(matched, leader), in_sync, "{matched} of {leader}");
+    }
+}

@@ -1,0 +1,5 @@
+//! Whole runs: tests that look at a simulation and its report together.
+
+mod druid;
+mod etcd;
+mod kube;
