@@ -1,12 +1,14 @@
 //! What changes in a cluster's store, which controllers are notified of it, and their work queues.
 
 use std::any::Any;
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use super::KubeCluster;
 use crate::controller::{Controller, Due, State};
 use crate::ctx::ClusterCtx;
 use crate::event::KubeEvent;
+use zonefall_kernel::time::Time;
 
 /// Work queues of a controller, at most.
 const QUEUES: usize = 2;
@@ -15,15 +17,17 @@ const QUEUES: usize = 2;
 #[derive(Clone, Debug)]
 pub(super) struct Slot {
     pub(super) controller: Box<dyn Controller>,
-    /// Keys to be reconciled: their event is queued where there are any.
-    queues: [BTreeSet<u32>; QUEUES],
+    /// Keys to be reconciled, and from when on each is known to the controller. An event is queued for each of these times.
+    queues: [BTreeMap<u32, Time>; QUEUES],
+    /// The time of the event that was queued last.
+    queued: [Time; QUEUES],
     /// Their event has come while the gate was closed.
     pub(super) deferred: [bool; QUEUES],
 }
 
 impl Slot {
     pub(super) fn new(controller: Box<dyn Controller>) -> Self {
-        Self { controller, queues: Default::default(), deferred: Default::default() }
+        Self { controller, queues: Default::default(), queued: [Time::ZERO; QUEUES], deferred: Default::default() }
     }
 }
 
@@ -66,14 +70,17 @@ impl KubeCluster {
 
     pub(super) fn enqueue(&mut self, place: usize, queue: u8, key: u32, ctx: &mut ClusterCtx<'_>) {
         let Some(slot) = &mut self.slots[place] else { return };
-        let keys = &mut slot.queues[usize::from(queue)];
-        if keys.is_empty() {
-            ctx.schedule(ctx.now + ctx.latency, KubeEvent::Work(place as u8, queue));
+        let (index, at) = (usize::from(queue), ctx.now + ctx.latency);
+        if let Entry::Vacant(entry) = slot.queues[index].entry(key) {
+            entry.insert(at);
+            // One event serves all keys of its time, unless it has come already.
+            if std::mem::replace(&mut slot.queued[index], at) != at || at == ctx.now {
+                ctx.schedule(at, KubeEvent::Work(place as u8, queue));
+            }
         }
-        keys.insert(key);
     }
 
-    /// The keys of a work queue are reconciled, if the gate is open.
+    /// The keys of a work queue that are known by now are reconciled, if the gate is open.
     pub(super) fn work(&mut self, place: u8, queue: u8, ctx: &mut ClusterCtx<'_>) {
         let acts = self.acts(place);
         let Some(slot) = &mut self.slots[usize::from(place)] else { return };
@@ -81,7 +88,8 @@ impl KubeCluster {
             slot.deferred[usize::from(queue)] = true;
             return;
         }
-        for key in std::mem::take(&mut slot.queues[usize::from(queue)]) {
+        let known = slot.queues[usize::from(queue)].extract_if(.., |_, at| *at <= ctx.now);
+        for key in known.map(|(key, _)| key).collect::<Vec<_>>() {
             self.at(place, ctx, |controller, state, ctx| controller.reconcile(queue, key, state, ctx));
         }
     }
