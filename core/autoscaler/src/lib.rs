@@ -230,6 +230,14 @@ impl Controller for Autoscaler {
         self.changed |= matters;
     }
 
+    /// Another process takes over: it scans from now on, and knows of no request and no failure.
+    fn forget(&mut self, _state: &mut State, ctx: &mut ClusterCtx<'_>) {
+        self.scans = Periodic::new(ctx.now, ctx.spec.timers.autoscaler.scan);
+        self.back_offs.fill(None);
+        self.overdue.fill(None);
+        (self.changed, self.scanned) = (true, ctx.now);
+    }
+
     fn due(&mut self, due: Due, state: &mut State, ctx: &mut ClusterCtx<'_>) {
         self.scan(due.generation, &mut state.store, ctx);
     }

@@ -51,8 +51,8 @@ pub struct MachineId(u32);
 pub enum Vm {
     /// Nothing yet.
     Absent,
-    /// It is being made.
-    Creating,
+    /// The cloud makes it, until then.
+    Creating(Time),
     /// It is there: its host, and the node it is to be.
     Running(HostId, NodeKey),
 }
@@ -66,8 +66,8 @@ pub enum Deletion {
     Drain,
     /// The cloud is asked to delete it.
     Delete,
-    /// The cloud does so.
-    Deleting,
+    /// The cloud does so, until then.
+    Deleting(Time),
 }
 
 /// A machine.
@@ -96,7 +96,7 @@ impl Machine {
     pub const fn node(&self) -> Option<NodeKey> {
         match self.vm {
             Vm::Running(_, node) => Some(node),
-            Vm::Absent | Vm::Creating => None,
+            Vm::Absent | Vm::Creating(_) => None,
         }
     }
 }

@@ -201,6 +201,11 @@ impl Controller for Druid {
         Garden::seed_of(ctx).shoots.keys().map(|key| (0, *key)).collect()
     }
 
+    /// Another process takes over: it has not told yet of pods that cannot move. (How far it is with a shoot stands in the API.)
+    fn forget(&mut self, _state: &mut State, ctx: &mut ClusterCtx<'_>) {
+        Garden::seed_of_mut(ctx).shoots.values_mut().for_each(|shoot| shoot.spent.clear());
+    }
+
     /// A shoot is asked to survive more: a place in [`KubeModel::changes`](zonefall_kube::spec::KubeModel::changes).
     fn message(&mut self, change: u32, _state: &mut State, ctx: &mut ClusterCtx<'_>) {
         let key = ctx.scenario.kube.changes[change as usize].shoot.into();

@@ -165,7 +165,7 @@ impl Machines {
         match (machine.phase, machine.vm) {
             (Phase::Terminating, _) => self.terminate(id, state, ctx),
             (Phase::Pending | Phase::CrashLoopBackOff, Vm::Absent) => self.create(id, store, ctx),
-            (Phase::Pending | Phase::CrashLoopBackOff, Vm::Creating) => self.switch_on(id, state, ctx),
+            (Phase::Pending | Phase::CrashLoopBackOff, Vm::Creating(_)) => self.switch_on(id, state, ctx),
             (Phase::Pending, Vm::Running(..)) => store.machines.set_phase(id, Phase::Failed, ctx),
             (Phase::Unknown, _) => self.judge(id, store, ctx),
             (Phase::CrashLoopBackOff | Phase::Running | Phase::Failed, _) => unreachable!("{machine:?} waits for nothing"),
@@ -178,8 +178,9 @@ impl Machines {
         match ctx.cloud.create(deployment) {
             Ok(()) => {
                 store.machines.set_phase(id, Phase::Pending, ctx);
-                store.machines.get_mut(id).vm = Vm::Creating;
-                self.wait(id, ctx.now + ctx.spec.timers.machines.create);
+                let done = ctx.now + ctx.spec.timers.machines.create;
+                store.machines.get_mut(id).vm = Vm::Creating(done);
+                self.wait(id, done);
             }
             Err(_) if ctx.now >= created + ctx.spec.timers.machines.creation => store.machines.set_phase(id, Phase::Failed, ctx),
             Err(answer) => {
@@ -264,11 +265,12 @@ impl Machines {
                 Err(CloudAnswer::Unavailable) => self.wait(id, ctx.now + SHORT_RETRY),
                 Err(_) => self.wait(id, ctx.now + LONG_RETRY),
                 Ok(()) => {
-                    machine.deletion = Deletion::Deleting;
-                    self.wait(id, ctx.now + ctx.spec.timers.machines.delete);
+                    let done = ctx.now + ctx.spec.timers.machines.delete;
+                    machine.deletion = Deletion::Deleting(done);
+                    self.wait(id, done);
                 }
             },
-            Deletion::Deleting => {
+            Deletion::Deleting(_) => {
                 let (deployment, vm) = (machine.name.deployment, machine.vm);
                 if let Vm::Running(host, node) = vm {
                     ctx.cloud.switched_off(ctx.cluster, deployment, ctx.now);
@@ -287,6 +289,21 @@ impl Machines {
     fn gone(&mut self, id: MachineId, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
         store.machines.remove(id, ctx);
         self.cancel(id);
+        self.drains.remove(&id);
+    }
+
+    /// When a machine needs it next, as far as its object says; `None`: not until something changes.
+    fn next_for(machine: &Machine, ctx: &ClusterCtx<'_>) -> Option<Time> {
+        let known = ctx.now + ctx.latency;
+        let at = match (machine.phase, machine.vm, machine.deletion) {
+            (Phase::Terminating, _, Deletion::Deleting(done))
+            | (Phase::Pending | Phase::CrashLoopBackOff, Vm::Creating(done), _) => done,
+            (Phase::Pending, Vm::Running(..), _) => machine.created + ctx.spec.timers.machines.creation,
+            (Phase::Terminating, ..) | (Phase::Pending | Phase::CrashLoopBackOff, Vm::Absent, _) => known,
+            (Phase::Unknown, ..) => judgements(machine, ctx).at_or_after(known),
+            (Phase::Running | Phase::Failed, ..) | (Phase::CrashLoopBackOff, Vm::Running(..), _) => return None,
+        };
+        Some(at.max(known))
     }
 
     /// The machine deployment and its machine sets: a roll-out goes on, machines that were given up are deleted, and there are as many
@@ -387,6 +404,19 @@ impl Controller for Machines {
     fn list(&self, state: &State, ctx: &ClusterCtx<'_>) -> Vec<(u8, u32)> {
         let nodes = state.store.nodes().map(|(node, _)| (0, node.0));
         nodes.chain((0..ctx.spec.machine_deployments.len() as u32).map(|deployment| (1, deployment))).collect()
+    }
+
+    /// Another process takes over: it finds the machines as their objects say, and has refused, drained and frozen nothing.
+    fn forget(&mut self, state: &mut State, ctx: &mut ClusterCtx<'_>) {
+        self.due.clear();
+        self.of.clear();
+        self.drains.clear();
+        self.safety_freeze.forget();
+        for (id, machine) in state.store.machines.machines() {
+            if let Some(at) = Self::next_for(machine, ctx) {
+                self.wait(id, at);
+            }
+        }
     }
 
     fn due(&mut self, due: Due, state: &mut State, ctx: &mut ClusterCtx<'_>) {

@@ -25,6 +25,11 @@ impl SafetyFreeze {
         Self { checks, patience, out: None, frozen: false, resumes: None }
     }
 
+    /// Another process takes over, which has seen the API answer.
+    pub const fn forget(&mut self) {
+        *self = Self::new(self.checks, self.patience);
+    }
+
     /// Whether it may act.
     pub const fn may_act(&self) -> bool {
         self.out.is_none() && self.resumes.is_none()
