@@ -49,6 +49,8 @@ pub struct Autoscaler {
     scale_ups: u64,
     /// Something has changed since its last scan, and when that was.
     changed: bool,
+    /// It knows of all changes. While a notification is on its way a scan finds nothing: the next one does.
+    notified: bool,
     scanned: Time,
     armed: Option<Time>,
     generation: u32,
@@ -65,6 +67,7 @@ impl Autoscaler {
             overdue: vec![None; ctx.spec.machine_deployments.len()],
             scale_ups: 0,
             changed: true,
+            notified: true,
             scanned: Time::ZERO,
             armed: None,
             generation: 0,
@@ -76,7 +79,11 @@ impl Autoscaler {
         if generation != self.generation {
             return;
         }
-        (self.armed, self.changed, self.scanned) = (None, false, ctx.now);
+        self.armed = None;
+        if !self.notified {
+            return;
+        }
+        (self.changed, self.scanned) = (false, ctx.now);
         self.check_requests(store, ctx);
         if take_back(store, ctx) || too_many_unready(store, ctx) {
             return;
@@ -225,9 +232,16 @@ impl Controller for Autoscaler {
         Some(Component::Autoscaler)
     }
 
-    fn watch(&mut self, change: &Change, _state: &mut State, _ctx: &mut ClusterCtx<'_>) {
-        let matters = !matches!(change, Change::Readiness(_) | Change::Members(_) | Change::Network | Change::Access);
-        self.changed |= matters;
+    /// Key of its work queue: zero, whatever has changed.
+    fn watch(&mut self, change: &Change, _state: &mut State, ctx: &mut ClusterCtx<'_>) {
+        if !matches!(change, Change::Readiness(_) | Change::Members(_) | Change::Network | Change::Access) {
+            self.notified = false;
+            ctx.enqueue(0, 0);
+        }
+    }
+
+    fn reconcile(&mut self, _queue: u8, _key: u32, _state: &mut State, _ctx: &mut ClusterCtx<'_>) {
+        (self.notified, self.changed) = (true, true);
     }
 
     /// Another process takes over: it scans from now on, and knows of no request and no failure.
@@ -235,7 +249,7 @@ impl Controller for Autoscaler {
         self.scans = Periodic::new(ctx.now, ctx.spec.timers.autoscaler.scan);
         self.back_offs.fill(None);
         self.overdue.fill(None);
-        (self.changed, self.scanned) = (true, ctx.now);
+        (self.changed, self.notified, self.scanned) = (true, true, ctx.now);
     }
 
     fn due(&mut self, due: Due, state: &mut State, ctx: &mut ClusterCtx<'_>) {
@@ -244,6 +258,10 @@ impl Controller for Autoscaler {
 
     fn arm(&mut self, is_active: bool, state: &State, ctx: &mut ClusterCtx<'_>) {
         self.arm_scans(is_active, &state.store, ctx);
+    }
+
+    fn describe_work(&self, _queue: u8) -> &'static str {
+        "the cluster autoscaler is notified of pods, nodes and machines"
     }
 
     fn describe_due(&self, _due: &Due, _spec: &KubeClusterSpec, _scenario: &Scenario) -> String {

@@ -164,8 +164,9 @@ impl Outages {
 }
 
 impl Controller for Outages {
-    fn watch(&mut self, change: &Change, _state: &mut State, _ctx: &mut ClusterCtx<'_>) {
-        self.changed |= matches!(
+    /// Key of its work queue: zero, whatever has changed.
+    fn watch(&mut self, change: &Change, _state: &mut State, ctx: &mut ClusterCtx<'_>) {
+        let matters = matches!(
             change,
             Change::Condition(_)
                 | Change::Taints(_)
@@ -173,6 +174,13 @@ impl Controller for Outages {
                 | Change::Unregistered(_)
                 | Change::MachineDeployment(_)
         );
+        if matters {
+            ctx.enqueue(0, 0);
+        }
+    }
+
+    fn reconcile(&mut self, _queue: u8, _key: u32, _state: &mut State, _ctx: &mut ClusterCtx<'_>) {
+        self.changed = true;
     }
 
     /// A suspicion has lasted.
@@ -189,6 +197,10 @@ impl Controller for Outages {
                 ctx.notify::<Gardenlet>(0, key);
             }
         }
+    }
+
+    fn describe_work(&self, _queue: u8) -> &'static str {
+        "outage detection is notified of nodes and machines"
     }
 
     fn describe_due(&self, _due: &Due, _spec: &KubeClusterSpec, _scenario: &Scenario) -> String {
