@@ -18,6 +18,7 @@ use crate::etcd::passive::Passive;
 use crate::etcd::place::Before;
 use crate::etcd::quiescence::Quiescence;
 use crate::etcd::raft::clock::Clock;
+use crate::etcd::raft::entries::Entries;
 use crate::etcd::raft::log::Log;
 use crate::etcd::raft::quorum::{Members, Quorum};
 use crate::etcd::raft::{ConfState, Config};
@@ -55,7 +56,7 @@ pub struct EtcdCluster {
     /// Which.
     pub id: EtcdId,
     /// Timers and sizes.
-    pub options: EtcdOptions,
+    pub options: Arc<EtcdOptions>,
     /// Members by index, past and future ones included.
     pub members: Vec<Member>,
     pub(super) config: Config,
@@ -96,7 +97,7 @@ pub struct EtcdCluster {
     /// Largest index applied anywhere.
     pub committed: u64,
     /// The last of them, with when that was.
-    pub(super) recently_applied: VecDeque<(u64, Time)>,
+    pub(super) recently_applied: Entries<(u64, Time)>,
 }
 
 /// The stream's or disk's name among the random draws: cluster, from, to.
@@ -161,7 +162,7 @@ impl EtcdCluster {
         let open = |index: usize| settled && spec.members[index].initial && !stands_by(index as u8);
         let mut cluster = Self {
             id,
-            options: spec.options.clone(),
+            options: Arc::new(spec.options.clone()),
             config,
             stepping: options.stepping,
             seed,
@@ -185,7 +186,7 @@ impl EtcdCluster {
             restore_phase: None,
             passive: spec.passive.as_ref().map(|p| Box::new(Passive::new(p, spec, seed, PASSIVE | u64::from(id.0)))),
             committed: spec.first_index(),
-            recently_applied: VecDeque::new(),
+            recently_applied: Entries::default(),
             members,
         };
         for index in 0..n as u8 {

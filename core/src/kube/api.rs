@@ -17,6 +17,7 @@
 //! takes with the way to the server, from there to its etcd member, and etcd's own time.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use crate::etcd::cluster::EtcdCluster;
 use crate::etcd::member::MemberState;
@@ -117,7 +118,8 @@ struct Server {
 /// The API servers of a plane.
 #[derive(Clone, Debug)]
 pub struct Api {
-    servers: BTreeMap<u32, Server>,
+    /// Boxed: a map allocates eleven places even for two entries.
+    servers: BTreeMap<u32, Box<Server>>,
     /// Members dialled so far: numbers of draws.
     dials: u64,
     /// What was last told of reads and writes.
@@ -152,7 +154,7 @@ impl Api {
             server.set_ready(key, true, ctx);
         }
         server.arm(key, ctx);
-        self.servers.insert(key, server);
+        self.servers.insert(key, Box::new(server));
     }
 
     /// A server was asked to stop.
@@ -427,7 +429,7 @@ fn lives(etcd: &EtcdCluster, member: u8) -> Option<u64> {
 }
 
 /// The plane's etcd.
-const fn etcd<'a>(ctx: &ClusterCtx<'a>) -> &'a EtcdCluster {
-    let clusters: &'a [EtcdCluster] = ctx.etcd;
+fn etcd<'a>(ctx: &ClusterCtx<'a>) -> &'a EtcdCluster {
+    let clusters: &'a [Arc<EtcdCluster>] = ctx.etcd;
     &clusters[ctx.spec.etcd.0 as usize]
 }

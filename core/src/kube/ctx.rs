@@ -1,5 +1,7 @@
 //! What a plane's handlers see and ask for.
 
+use std::sync::Arc;
+
 use crate::etcd::cluster::EtcdCluster;
 use crate::gardener::garden::Garden;
 use crate::gardener::machine::cloud::Cloud;
@@ -27,7 +29,7 @@ pub struct KubeCtx<'a> {
     /// Hosts and paths.
     pub net: &'a mut Network,
     /// The etcd clusters.
-    pub etcd: &'a [EtcdCluster],
+    pub etcd: &'a [Arc<EtcdCluster>],
     /// Where machines come from.
     pub cloud: &'a mut Cloud,
     /// What is asked for.
@@ -54,7 +56,7 @@ pub struct ClusterCtx<'a> {
     /// Hosts and paths.
     pub net: &'a mut Network,
     /// The etcd clusters.
-    pub etcd: &'a [EtcdCluster],
+    pub etcd: &'a [Arc<EtcdCluster>],
     /// Where machines come from.
     pub cloud: &'a mut Cloud,
     /// Which shoot is bound to which seed.

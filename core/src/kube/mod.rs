@@ -56,6 +56,7 @@ pub use crate::scenario::kube as spec;
 pub use crate::scenario::kube::name;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use crate::gardener::garden::Garden;
 use crate::ids::{EtcdId, KubeClusterId, SeedId, WorkloadId, ZoneId};
@@ -78,7 +79,8 @@ use view::KubeClusterView;
 pub struct Kube {
     seed: u64,
     stepping: Stepping,
-    clusters: Vec<KubeCluster>,
+    /// Shared with clones as long as neither changes them.
+    clusters: Vec<Arc<KubeCluster>>,
     /// Whose objects are in which etcd cluster.
     in_etcd: BTreeMap<EtcdId, Vec<KubeClusterId>>,
     /// Where the members of an etcd cluster are pods, or may be.
@@ -113,12 +115,12 @@ impl Kube {
                 (&mut kube.garden, &mut kube.services),
                 &mut process_statuses,
             ));
-            kube.clusters.push(cluster);
+            kube.clusters.push(Arc::new(cluster));
         }
         for status in std::mem::take(&mut process_statuses) {
             let mut ctx =
                 ctx(seed, stepping, status.cluster, kube_ctx, (&mut kube.garden, &mut kube.services), &mut process_statuses);
-            kube.clusters[status.cluster.0 as usize].is_served_by(&status, &mut ctx);
+            Arc::make_mut(&mut kube.clusters[status.cluster.0 as usize]).is_served_by(&status, &mut ctx);
         }
         for id in (0..specs.len() as u16).map(KubeClusterId) {
             kube.with(id, kube_ctx, KubeCluster::start);
@@ -223,13 +225,13 @@ impl Kube {
         let mut process_statuses = Vec::new();
         let (seed, stepping, garden, services) = (self.seed, self.stepping, &mut self.garden, &mut self.services);
         act(
-            &mut self.clusters[cluster.0 as usize],
+            Arc::make_mut(&mut self.clusters[cluster.0 as usize]),
             &mut ctx(seed, stepping, cluster, kube_ctx, (garden, services), &mut process_statuses),
         );
         while !process_statuses.is_empty() {
             for status in std::mem::take(&mut process_statuses) {
                 let mut ctx = ctx(seed, stepping, status.cluster, kube_ctx, (garden, services), &mut process_statuses);
-                self.clusters[status.cluster.0 as usize].process_changed(&status, &mut ctx);
+                Arc::make_mut(&mut self.clusters[status.cluster.0 as usize]).process_changed(&status, &mut ctx);
             }
         }
     }

@@ -68,8 +68,10 @@ pub struct Simulation {
     events: u64,
     queue: EventQueue<Event>,
     network: Network,
-    clusters: Vec<EtcdCluster>,
-    clients: Vec<Client>,
+    /// Shared with clones as long as neither changes them.
+    clusters: Vec<Arc<EtcdCluster>>,
+    /// Likewise.
+    clients: Vec<Arc<Client>>,
     cloud: Cloud,
     kube: Kube,
     faults: Faults,
@@ -125,14 +127,14 @@ impl Simulation {
         let mut fx = Effects { raft_records: options.raft_records, ..Effects::default() };
         let mut network = Network::new(&scenario);
         let ids = (0..scenario.etcd.len() as u16).map(EtcdId);
-        let mut clusters: Vec<EtcdCluster> = ids.map(|id| EtcdCluster::new(&scenario, id, seed, options, &mut fx)).collect();
-        for (cluster, spec) in clusters.iter_mut().zip(&scenario.etcd) {
+        let mut clusters: Vec<_> = ids.map(|id| Arc::new(EtcdCluster::new(&scenario, id, seed, options, &mut fx))).collect();
+        for (cluster, spec) in clusters.iter_mut().map(Arc::make_mut).zip(&scenario.etcd) {
             let mut ctx = EtcdCtx { now: Time::ZERO, net: &network, fx: &mut fx };
             cluster.start_warm(spec, &mut ctx);
             fx.service_changed.push(cluster.id);
         }
         let ids = (0..scenario.clients.len() as u16).map(ClientId);
-        let clients = ids.map(|id| Client::new(&scenario, id, seed, &mut fx)).collect();
+        let clients = ids.map(|id| Arc::new(Client::new(&scenario, id, seed, &mut fx))).collect();
         let now = Time::ZERO;
         let mut cloud = Cloud::new(&scenario);
         let (net, cloud_now, fx_now) = (&mut network, &mut cloud, &mut fx);
@@ -279,7 +281,7 @@ impl Simulation {
 
     fn etcd_cluster(&mut self, id: EtcdId) -> (&mut EtcdCluster, EtcdCtx<'_>) {
         let ctx = EtcdCtx { now: self.now, net: &self.network, fx: &mut self.fx };
-        (&mut self.clusters[id.0 as usize], ctx)
+        (Arc::make_mut(&mut self.clusters[id.0 as usize]), ctx)
     }
 
     /// The objects of all Kubernetes clusters.
@@ -309,8 +311,8 @@ impl Simulation {
     }
 
     fn client(&mut self, id: ClientId) -> (&mut Client, ClientCtx<'_>) {
-        let client = &mut self.clients[id.0 as usize];
-        let cluster = &mut self.clusters[client.cluster().0 as usize];
+        let client = Arc::make_mut(&mut self.clients[id.0 as usize]);
+        let cluster = Arc::make_mut(&mut self.clusters[client.cluster().0 as usize]);
         (
             client,
             ClientCtx { now: self.now, net: &self.network, cluster, in_flight: &mut self.servers.in_flight, fx: &mut self.fx },
@@ -329,7 +331,9 @@ impl Simulation {
                 sink(self.now, &record);
             }
             if self.fx.is_settled() {
-                self.refresh_traffic();
+                if self.traffic.is_stale() {
+                    self.refresh_traffic();
+                }
                 if self.fx.is_idle() {
                     return;
                 }
@@ -343,7 +347,7 @@ impl Simulation {
                 cluster.is_checked_from(druid, &mut ctx);
             }
             for (id, phase) in std::mem::take(&mut self.fx.restore_phases) {
-                self.clusters[id.0 as usize].set_restore_phase(phase);
+                Arc::make_mut(&mut self.clusters[id.0 as usize]).set_restore_phase(phase);
             }
             for host in std::mem::take(&mut self.fx.deleted_vms) {
                 self.delete_vm(host);
@@ -400,7 +404,7 @@ impl Simulation {
         let zone = self.zone_of(member);
         if self.network.zone(to) != zone {
             for id in self.clients_of(member.cluster) {
-                self.clients[id.0 as usize].member_leaves(member.index, zone);
+                Arc::make_mut(&mut self.clients[id.0 as usize]).member_leaves(member.index, zone);
             }
         }
     }
@@ -430,8 +434,11 @@ impl Simulation {
 
     fn resume_all(&mut self) {
         for id in (0..self.clusters.len() as u16).map(EtcdId) {
-            let (cluster, mut ctx) = self.etcd_cluster(id);
-            cluster.resume(&mut ctx);
+            // The others do not change: clones go on sharing them.
+            if self.clusters[id.0 as usize].has_quiescent_members() {
+                let (cluster, mut ctx) = self.etcd_cluster(id);
+                cluster.resume(&mut ctx);
+            }
         }
     }
 
