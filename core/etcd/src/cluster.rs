@@ -20,6 +20,7 @@ use crate::passive::Passive;
 use crate::place::Before;
 use crate::quiescence::Quiescence;
 use crate::raft::clock::Clock;
+use crate::raft::entries::Entries;
 use crate::raft::log::Log;
 use crate::raft::quorum::{Members, Quorum};
 use crate::raft::{ConfState, Config};
@@ -70,7 +71,7 @@ pub struct EtcdCluster {
     /// Which.
     pub id: EtcdId,
     /// Timers and sizes.
-    pub options: EtcdOptions,
+    pub options: Arc<EtcdOptions>,
     /// Members by index, past and future ones included.
     pub members: Vec<Member>,
     pub(super) config: Config,
@@ -111,7 +112,7 @@ pub struct EtcdCluster {
     /// Largest index applied anywhere.
     pub committed: u64,
     /// The last of them, with when that was.
-    pub(super) recently_applied: VecDeque<(u64, Time)>,
+    pub(super) recently_applied: Entries<(u64, Time)>,
 }
 
 /// The stream's or disk's name among the random draws: cluster, from, to.
@@ -176,7 +177,7 @@ impl EtcdCluster {
         let open = |index: usize| settled && spec.members[index].initial && !stands_by(index as u8);
         let mut cluster = Self {
             id,
-            options: spec.options.clone(),
+            options: Arc::new(spec.options.clone()),
             config,
             stepping: options.stepping,
             seed,
@@ -200,7 +201,7 @@ impl EtcdCluster {
             restore_phase: None,
             passive: spec.passive.as_ref().map(|p| Box::new(Passive::new(p, spec, seed, PASSIVE | u64::from(id.0)))),
             committed: spec.first_index(),
-            recently_applied: VecDeque::new(),
+            recently_applied: Entries::default(),
             members,
         };
         for index in 0..n as u8 {

@@ -144,7 +144,7 @@ impl EtcdCluster {
         if last < committed {
             ctx.record(EtcdRecord::DataLost { cluster: self.id, entries: committed - last });
             self.committed = last;
-            self.recently_applied.retain(|(index, _)| *index <= last);
+            self.recently_applied.truncate(self.recently_applied.partition_point(|(index, _)| *index <= last));
         }
     }
 

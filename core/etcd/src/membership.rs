@@ -182,6 +182,8 @@ impl EtcdCluster {
     /// A change, the entry at `place` (index and term), was applied at a member; whether that member has removed itself.
     pub(super) fn conf_applied(&mut self, at: u8, place: (u64, u64), change: ConfChange, ctx: &mut EtcdCtx<'_>) -> bool {
         self.changes.retain(|pending| pending.entry != Some(place));
+        // Each member serves and hears others by the membership that it has applied itself.
+        ctx.fx.service_changed.push(self.id);
         let (ConfChange::AddVoter(index) | ConfChange::AddLearner(index) | ConfChange::Remove(index)) = change;
         let member = &mut self.members[index as usize];
         // Each member is added, promoted and removed once: what it is tells whether this was applied anywhere before.
@@ -192,7 +194,6 @@ impl EtcdCluster {
             _ => return change == ConfChange::Remove(at),
         };
         ctx.record(EtcdRecord::Membership { change: done, refused: None });
-        ctx.fx.service_changed.push(self.id);
         member.learner = matches!(change, ConfChange::AddLearner(_));
         match done {
             MemberChange::Add(_) => self.join(index, ctx),

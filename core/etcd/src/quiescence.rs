@@ -39,6 +39,11 @@ pub struct Quiescence {
 }
 
 impl EtcdCluster {
+    /// Whether some of its members are quiescent.
+    pub fn has_quiescent_members(&self) -> bool {
+        self.quiescence.is_some()
+    }
+
     /// Whether this member is part of a group at rest.
     pub(super) fn is_quiescent(&self, index: u8) -> bool {
         self.quiescence.is_some_and(|quiescence| quiescence.leader == index || quiescence.followers.contains(index))

@@ -258,9 +258,9 @@ impl EtcdCluster {
             let done = server.apply_free;
             if counts && at > self.committed {
                 self.committed = at;
-                self.recently_applied.push_back((at, ctx.now));
+                self.recently_applied.push((at, ctx.now));
                 if self.recently_applied.len() > REMEMBERED {
-                    self.recently_applied.pop_front();
+                    self.recently_applied.forget(1);
                 }
             }
             if ctx.fx.raft_records {
@@ -290,8 +290,7 @@ impl EtcdCluster {
 
     /// When an entry was first applied anywhere; that of the next entry still remembered, if it was too long ago.
     pub(super) fn first_applied(&self, index: u64, now: Time) -> Time {
-        let found = self.recently_applied.binary_search_by_key(&index, |&(index, _)| index);
-        let place = found.unwrap_or_else(|next| next);
+        let place = self.recently_applied.partition_point(|&(applied, _)| applied < index);
         self.recently_applied.get(place).map_or(now, |&(_, at)| at)
     }
 

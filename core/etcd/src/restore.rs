@@ -88,7 +88,7 @@ impl EtcdCluster {
         let lost = committed - kept;
         let window = if lost > 0 { ctx.now.since(self.first_applied(kept + 1, ctx.now)) } else { Duration::ZERO };
         (self.restore_phase, self.committed) = (None, kept);
-        self.recently_applied.retain(|(index, _)| *index <= kept);
+        self.recently_applied.truncate(self.recently_applied.partition_point(|(index, _)| *index <= kept));
         let member = &mut self.members[index as usize];
         (member.state, member.learner, member.starting) = (MemberState::Joined, false, None);
         member.disk.content = Some(Box::new(content));

@@ -115,7 +115,8 @@ struct Server {
 /// The API servers of a plane.
 #[derive(Clone, Debug)]
 pub struct Api {
-    servers: BTreeMap<u32, Server>,
+    /// Boxed: a map allocates eleven places even for two entries.
+    servers: BTreeMap<u32, Box<Server>>,
     /// Members dialled so far: numbers of draws.
     dials: u64,
     /// What was last told of reads and writes.
@@ -150,7 +151,7 @@ impl Api {
             server.set_ready(key, true, ctx);
         }
         server.arm(key, ctx);
-        self.servers.insert(key, server);
+        self.servers.insert(key, Box::new(server));
     }
 
     /// A server was asked to stop.

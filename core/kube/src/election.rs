@@ -45,7 +45,8 @@ struct Candidate {
 #[derive(Clone, Debug)]
 pub struct Election {
     component: Component,
-    candidates: BTreeMap<u32, Candidate>,
+    /// Boxed: a map allocates eleven places even for two entries.
+    candidates: BTreeMap<u32, Box<Candidate>>,
     holder: Option<u32>,
     /// When the holder tries to renew.
     renewals: Periodic,
@@ -111,7 +112,8 @@ impl Election {
     pub fn join(&mut self, key: u32, replica: Replica, host: HostId, api: &Api, ctx: &ClusterCtx<'_>) {
         let writes = writes(host, api, ctx).map(|time| (time, ctx.now));
         let tries = self.course(ctx);
-        self.candidates.insert(key, Candidate { replica, host, writes, seen: None, next: ctx.now, tries });
+        let candidate = Candidate { replica, host, writes, seen: None, next: ctx.now, tries };
+        self.candidates.insert(key, Box::new(candidate));
     }
 
     /// A candidate's process is gone, or was asked to stop (`gives_away`).

@@ -49,6 +49,7 @@ pub use zonefall_scenario::kube as spec;
 pub use zonefall_scenario::kube::name;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use cluster::KubeCluster;
 use controller::Factory;
@@ -67,7 +68,8 @@ use zonefall_scenario::ids::{EtcdId, KubeClusterId, WorkloadId};
 pub struct Kube {
     seed: u64,
     stepping: Stepping,
-    clusters: Vec<KubeCluster>,
+    /// Shared with clones as long as neither changes them.
+    clusters: Vec<Arc<KubeCluster>>,
     /// Whose objects are in which etcd cluster.
     in_etcd: BTreeMap<EtcdId, Vec<KubeClusterId>>,
     /// Where the members of an etcd cluster are pods, or may be.
@@ -94,11 +96,11 @@ impl Kube {
         let mut process_statuses = Vec::new();
         for id in (0..specs.len() as u16).map(KubeClusterId) {
             let mut ctx = ctx((seed, stepping), id, kube_ctx, &mut kube.services, &mut process_statuses);
-            kube.clusters.push(KubeCluster::new(table, &mut ctx));
+            kube.clusters.push(Arc::new(KubeCluster::new(table, &mut ctx)));
         }
         for status in std::mem::take(&mut process_statuses) {
             let mut ctx = ctx((seed, stepping), status.cluster, kube_ctx, &mut kube.services, &mut process_statuses);
-            kube.clusters[status.cluster.0 as usize].is_served_by(&status, &mut ctx);
+            Arc::make_mut(&mut kube.clusters[status.cluster.0 as usize]).is_served_by(&status, &mut ctx);
         }
         for id in (0..specs.len() as u16).map(KubeClusterId) {
             kube.with(id, kube_ctx, KubeCluster::start);
@@ -122,8 +124,8 @@ impl Kube {
     }
 
     /// All clusters, in the scenario's order.
-    pub fn clusters(&self) -> &[KubeCluster] {
-        &self.clusters
+    pub fn clusters(&self) -> impl Iterator<Item = &KubeCluster> {
+        self.clusters.iter().map(|cluster| &**cluster)
     }
 
     /// The name of the node that stands for a host.
@@ -184,11 +186,14 @@ impl Kube {
     ) {
         let mut process_statuses = Vec::new();
         let (run, services) = ((self.seed, self.stepping), &mut self.services);
-        act(&mut self.clusters[cluster.0 as usize], &mut ctx(run, cluster, kube_ctx, services, &mut process_statuses));
+        act(
+            Arc::make_mut(&mut self.clusters[cluster.0 as usize]),
+            &mut ctx(run, cluster, kube_ctx, services, &mut process_statuses),
+        );
         while !process_statuses.is_empty() {
             for status in std::mem::take(&mut process_statuses) {
                 let mut ctx = ctx(run, status.cluster, kube_ctx, services, &mut process_statuses);
-                self.clusters[status.cluster.0 as usize].process_changed(&status, &mut ctx);
+                Arc::make_mut(&mut self.clusters[status.cluster.0 as usize]).process_changed(&status, &mut ctx);
             }
         }
     }

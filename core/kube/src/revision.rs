@@ -1,5 +1,7 @@
 //! Revisions of workloads: a roll-out makes a new one, and pods of those before it are replaced.
 
+use smallvec::{SmallVec, smallvec};
+
 use crate::ctx::ClusterCtx;
 use crate::name::PodTag;
 use crate::spec::{Kind, Workload};
@@ -18,7 +20,7 @@ pub struct Revision {
 /// The revisions of a workload that have, or are to have, pods: the oldest first, the last is the current one. (Pods of a `StatefulSet`
 /// know their own; only the current one is kept.)
 #[derive(Clone, Debug)]
-pub struct Revisions(Vec<Revision>);
+pub struct Revisions(SmallVec<[Revision; 2]>);
 
 /// Draws for the hashes of templates, beyond those for names.
 const TEMPLATES: u64 = 1 << 32;
@@ -26,7 +28,7 @@ const TEMPLATES: u64 = 1 << 32;
 impl Revisions {
     /// The first one.
     pub fn new(replicas: u32) -> Self {
-        Self(vec![Revision { number: 0, desired: replicas }])
+        Self(smallvec![Revision { number: 0, desired: replicas }])
     }
 
     /// All of them.

@@ -4,6 +4,7 @@ mod claims;
 mod nodes;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use smallvec::SmallVec;
 
@@ -118,14 +119,17 @@ pub enum Change {
 #[derive(Clone, Debug)]
 pub struct Store {
     nodes: BTreeMap<NodeKey, Node>,
-    pods: BTreeMap<PodId, Pod>,
-    by_workload: Vec<BTreeSet<PodId>>,
+    /// Shared with clones as long as neither changes them.
+    pods: BTreeMap<PodId, Arc<Pod>>,
+    /// In ascending order.
+    by_workload: Vec<SmallVec<[PodId; 4]>>,
     /// Pods that no node suits.
     unschedulable: BTreeSet<PodId>,
     /// Workloads by namespace: none ever leaves it.
-    by_namespace: BTreeMap<Symbol, Vec<WorkloadId>>,
+    by_namespace: Arc<BTreeMap<Symbol, Vec<WorkloadId>>>,
     desired: Vec<u32>,
-    revisions: Vec<Revisions>,
+    /// Shared like the pods.
+    revisions: Arc<Vec<Revisions>>,
     claims: BTreeMap<PodName, Claim>,
     /// Claims by the node that says it uses them.
     mounted: BTreeMap<NodeKey, BTreeSet<PodName>>,
@@ -186,11 +190,11 @@ impl Store {
         Self {
             nodes: (0..).map(NodeKey).zip(&spec.nodes).map(node).collect(),
             unschedulable: BTreeSet::new(),
-            by_namespace,
+            by_namespace: Arc::new(by_namespace),
             pods: BTreeMap::new(),
-            by_workload: vec![BTreeSet::new(); spec.workloads.len()],
+            by_workload: vec![SmallVec::new(); spec.workloads.len()],
             desired: spec.workloads.iter().map(|workload| workload.replicas).collect(),
-            revisions: spec.workloads.iter().map(|workload| Revisions::new(workload.replicas)).collect(),
+            revisions: Arc::new(spec.workloads.iter().map(|workload| Revisions::new(workload.replicas)).collect()),
             claims: BTreeMap::new(),
             mounted: BTreeMap::new(),
             members: BTreeMap::new(),
@@ -254,12 +258,12 @@ impl Store {
 
     /// A pod, if it is (still) there.
     pub fn pod(&self, id: PodId) -> Option<&Pod> {
-        self.pods.get(&id)
+        self.pods.get(&id).map(Arc::as_ref)
     }
 
     /// All pods, oldest first.
     pub fn pods(&self) -> impl Iterator<Item = (PodId, &Pod)> {
-        self.pods.iter().map(|(id, pod)| (*id, pod))
+        self.pods.iter().map(|(id, pod)| (*id, pod.as_ref()))
     }
 
     /// The pods that are bound to a node, be it there or not.
@@ -290,12 +294,12 @@ impl Store {
 
     /// The pods that no node suits, oldest first.
     pub fn unschedulable(&self) -> impl Iterator<Item = (PodId, &Pod)> {
-        self.unschedulable.iter().map(|id| (*id, &self.pods[id]))
+        self.unschedulable.iter().map(|id| (*id, self.pods[id].as_ref()))
     }
 
     /// The pods of a workload, oldest first.
     pub fn pods_of(&self, workload: WorkloadId) -> impl Iterator<Item = (PodId, &Pod)> {
-        self.by_workload[workload.0 as usize].iter().map(|id| (*id, &self.pods[id]))
+        self.by_workload[workload.0 as usize].iter().map(|id| (*id, self.pods[id].as_ref()))
     }
 
     /// Pods wanted of a workload; of a `DaemonSet` it says nothing.
@@ -339,12 +343,12 @@ impl Store {
 
     /// So many pods are wanted of each revision of a Deployment from now on.
     pub fn scale_revisions(&mut self, workload: WorkloadId, sizes: &[u32]) {
-        self.revisions[workload.0 as usize].scale(sizes);
+        Arc::make_mut(&mut self.revisions)[workload.0 as usize].scale(sizes);
     }
 
     /// The pods of a workload are to be replaced by others, of a new revision.
     pub fn roll(&mut self, workload: WorkloadId, ctx: &ClusterCtx<'_>) {
-        self.revisions[workload.0 as usize].add(ctx.spec.workloads[workload.0 as usize].kind);
+        Arc::make_mut(&mut self.revisions)[workload.0 as usize].add(ctx.spec.workloads[workload.0 as usize].kind);
         self.changes.push(Change::Desired(workload));
     }
 
@@ -395,8 +399,8 @@ impl Store {
             terminating,
             unschedulable: None,
         };
-        self.pods.insert(id, pod);
-        self.by_workload[name.workload.0 as usize].insert(id);
+        self.pods.insert(id, Arc::new(pod));
+        self.by_workload[name.workload.0 as usize].push(id);
         self.changes.push(Change::Created(id));
         ctx.record(KubeRecord::Pod(name, PodFact::Created));
         id
@@ -404,7 +408,7 @@ impl Store {
 
     /// Gives a pod its node.
     pub fn bind(&mut self, id: PodId, key: NodeKey, ctx: &mut ClusterCtx<'_>) {
-        let pod = self.pods.get_mut(&id).expect("who binds a pod has it");
+        let pod = Arc::make_mut(self.pods.get_mut(&id).expect("who binds a pod has it"));
         assert!(pod.node.is_none(), "{:?} is bound twice", pod.name);
         (pod.node, pod.unschedulable) = (Some(key), None);
         self.unschedulable.remove(&id);
@@ -428,7 +432,7 @@ impl Store {
 
     /// No node suits a pod. Told where the reason is another than before.
     pub fn mark_unschedulable(&mut self, id: PodId, reason: Reason, ctx: &mut ClusterCtx<'_>) {
-        let pod = self.pods.get_mut(&id).expect("who refuses a pod has it");
+        let pod = Arc::make_mut(self.pods.get_mut(&id).expect("who refuses a pod has it"));
         if pod.unschedulable.replace(reason) != Some(reason) {
             ctx.record(KubeRecord::Pod(pod.name, PodFact::Unschedulable(reason)));
         }
@@ -439,7 +443,7 @@ impl Store {
 
     /// A pod's process runs.
     pub fn start(&mut self, id: PodId, ctx: &mut ClusterCtx<'_>) {
-        let pod = self.pods.get_mut(&id).expect("a kubelet starts pods it was given");
+        let pod = Arc::make_mut(self.pods.get_mut(&id).expect("a kubelet starts pods it was given"));
         pod.restarts += u32::from(pod.started);
         pod.started = true;
         ctx.record(KubeRecord::Pod(pod.name, PodFact::Started { restarts: pod.restarts }));
@@ -447,7 +451,7 @@ impl Store {
 
     /// A pod serves, or not; nothing if that is known.
     pub fn set_pod_ready(&mut self, id: PodId, ready: bool, ctx: &mut ClusterCtx<'_>) {
-        let pod = self.pods.get_mut(&id).expect("who judges a pod has it");
+        let pod = Arc::make_mut(self.pods.get_mut(&id).expect("who judges a pod has it"));
         if pod.ready != ready {
             (pod.ready, pod.ready_since) = (ready, ctx.now);
             self.changes.push(Change::Readiness(pod.name.workload));
@@ -457,7 +461,7 @@ impl Store {
 
     /// A pod is to end; nothing if that is known. One that has no node is gone at once.
     pub fn terminate(&mut self, id: PodId, ctx: &mut ClusterCtx<'_>) {
-        let pod = self.pods.get_mut(&id).expect("who ends a pod has it");
+        let pod = Arc::make_mut(self.pods.get_mut(&id).expect("who ends a pod has it"));
         if pod.terminating {
             return;
         }
@@ -480,7 +484,7 @@ impl Store {
             node.with_volume -= u32::from(workload.volume.is_some());
             node.pods.remove(&id);
         }
-        self.by_workload[workload].remove(&id);
+        self.by_workload[workload].retain(|other| *other != id);
         self.unschedulable.remove(&id);
         self.changes.push(Change::Removed(id, pod.name, pod.node));
         ctx.record(KubeRecord::Pod(pod.name, PodFact::Removed));

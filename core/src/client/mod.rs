@@ -258,6 +258,8 @@ impl Client {
         token.member = member;
         let host = ctx.cluster.members[member as usize].host;
         let due = ctx.now + self.timeout;
+        // Requests that were answered have no deadline any more; without this they would fill the clones of a run.
+        while self.deadlines.pop_front_if(|(_, token)| self.requests.get(*token).is_none()).is_some() {}
         self.deadlines.push_back((due, token));
         if !self.deadline_queued {
             self.queue_deadline(due, ctx.out);

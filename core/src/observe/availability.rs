@@ -35,7 +35,8 @@ use crate::scenario::Scenario;
 #[derive(Clone, Debug)]
 pub struct Availability {
     causes: Causes,
-    clusters: Vec<EtcdAvailability>,
+    /// Shared with clones as long as neither changes them.
+    clusters: Vec<Arc<EtcdAvailability>>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -50,7 +51,7 @@ struct EtcdAvailability {
 impl Availability {
     /// Everything is there.
     pub fn new(scenario: &Arc<Scenario>) -> Self {
-        Self { causes: Causes::new(scenario), clusters: vec![EtcdAvailability::default(); scenario.etcd.len()] }
+        Self { causes: Causes::new(scenario), clusters: vec![Arc::default(); scenario.etcd.len()] }
     }
 
     /// Time without a service until `now`, in seconds.
@@ -74,7 +75,7 @@ impl Availability {
     }
 
     fn change(&mut self, at: Time, cluster: EtcdId, service: Service, up: bool) {
-        let state = &mut self.clusters[cluster.0 as usize];
+        let state = Arc::make_mut(&mut self.clusters[cluster.0 as usize]);
         let open = &mut state.open[place(service)];
         match (*open, up) {
             (None, false) => *open = Some(at),

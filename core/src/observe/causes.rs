@@ -49,7 +49,8 @@ pub struct Causes {
     scenario: Arc<Scenario>,
     faults: Vec<(ActiveFault, Option<Time>)>,
     incidents: VecDeque<(Time, EtcdId, Incident)>,
-    clusters: Vec<EtcdHistory>,
+    /// Shared with clones as long as neither changes them.
+    clusters: Vec<Arc<EtcdHistory>>,
     /// Shoots that change as they were asked to, from when to when.
     plans: Vec<(u16, Plan, Time, Option<Time>)>,
 }
@@ -97,13 +98,15 @@ enum Incident {
 impl Causes {
     /// As the scenario starts.
     pub fn new(scenario: &Arc<Scenario>) -> Self {
-        let cluster = |(i, c): (usize, &crate::scenario::EtcdClusterSpec)| EtcdHistory {
-            voters: Voters::new(c),
-            leader: c.initial_leader.map(|index| MemberId { cluster: EtcdId(i as u16), index }),
-            up: c.members.iter().map(|m| m.initial).collect(),
-            stopped: vec![false; c.members.len()],
-            wiped: vec![None; c.members.len()],
-            zones: c.members.iter().map(|m| scenario.nodes[m.node.0 as usize].zone).collect(),
+        let cluster = |(i, c): (usize, &crate::scenario::EtcdClusterSpec)| {
+            Arc::new(EtcdHistory {
+                voters: Voters::new(c),
+                leader: c.initial_leader.map(|index| MemberId { cluster: EtcdId(i as u16), index }),
+                up: c.members.iter().map(|m| m.initial).collect(),
+                stopped: vec![false; c.members.len()],
+                wiped: vec![None; c.members.len()],
+                zones: c.members.iter().map(|m| scenario.nodes[m.node.0 as usize].zone).collect(),
+            })
         };
         let clusters = scenario.etcd.iter().enumerate().map(cluster).collect();
         Self { scenario: Arc::clone(scenario), faults: Vec::new(), incidents: VecDeque::new(), clusters, plans: Vec::new() }
@@ -173,7 +176,7 @@ impl Causes {
     }
 
     fn of_cluster(&mut self, at: Time, id: EtcdId, record: &Record) {
-        let cluster = &mut self.clusters[id.0 as usize];
+        let cluster = Arc::make_mut(&mut self.clusters[id.0 as usize]);
         match record {
             Record::Etcd(EtcdRecord::MemberStarted(member)) => {
                 let index = member.index as usize;

@@ -27,7 +27,8 @@ use crate::scenario::Scenario;
 #[derive(Clone, Debug)]
 pub struct Leaders {
     scenario: Arc<Scenario>,
-    clusters: Vec<EtcdLeaders>,
+    /// Shared with clones as long as neither changes them.
+    clusters: Vec<Arc<EtcdLeaders>>,
 }
 
 #[derive(Clone, Debug)]
@@ -83,7 +84,7 @@ impl Leaders {
             let zones: Vec<ZoneId> = c.members.iter().map(|m| scenario.nodes[m.node.0 as usize].zone).collect();
             let reign =
                 first.map(|leader| Leadership { leader, zone: zones[leader as usize], term: None, from: Time::ZERO, to: None });
-            EtcdLeaders {
+            Arc::new(EtcdLeaders {
                 voters: Voters::new(c),
                 views: c.members.iter().map(|m| if m.initial { first } else { None }).collect(),
                 rounds: vec![None; c.members.len()],
@@ -95,7 +96,7 @@ impl Leaders {
                 changes: 0,
                 terms: Vec::new(),
                 zones,
-            }
+            })
         });
         Self { clusters: clusters.collect(), scenario: Arc::clone(scenario) }
     }
@@ -137,7 +138,7 @@ impl Leaders {
 
     /// Tells the term of the first leader of a settled cluster, which no record need have named.
     pub fn name_first_term(&mut self, cluster: EtcdId, term: u64) {
-        let cluster = &mut self.clusters[cluster.0 as usize];
+        let cluster = Arc::make_mut(&mut self.clusters[cluster.0 as usize]);
         if let Some(first) = cluster.leaderships.first_mut() {
             first.term.get_or_insert(term);
             if cluster.terms.is_empty() {
@@ -256,7 +257,7 @@ impl EtcdLeaders {
 impl Observer for Leaders {
     fn record(&mut self, at: Time, record: &Record) {
         if let Some(cluster) = cluster_of(record) {
-            self.clusters[cluster.0 as usize].record(at, record);
+            Arc::make_mut(&mut self.clusters[cluster.0 as usize]).record(at, record);
         }
     }
 }

@@ -24,14 +24,14 @@ const FINEST_NS: u64 = 1_000;
 const LONGEST_NS: u64 = 86_400_000_000_000;
 
 /// A histogram of latencies, of so many significant digits. It is as large as the longest of them needs.
-pub(super) fn histogram(digits: u8) -> Histogram<u64> {
+pub(super) fn histogram(digits: u8) -> Histogram<u32> {
     let mut histogram = Histogram::new_with_bounds(FINEST_NS, 2 * FINEST_NS, digits).expect("bounds are constant and valid");
     histogram.auto(true);
     histogram
 }
 
 /// Counts a latency.
-pub(super) fn time(histogram: &mut Histogram<u64>, latency: Duration) {
+pub(super) fn time(histogram: &mut Histogram<u32>, latency: Duration) {
     histogram.record(latency.as_nanos().min(LONGEST_NS)).expect("it grows");
 }
 
@@ -40,7 +40,8 @@ pub(super) fn time(histogram: &mut Histogram<u64>, latency: Duration) {
 pub struct Requests {
     scenario: Arc<Scenario>,
     totals: Vec<RequestCounts>,
-    by_kind: BTreeMap<Key, Tally>,
+    /// Shared with clones as long as neither changes them.
+    by_kind: BTreeMap<Key, Arc<Tally>>,
 }
 
 /// Cluster, operation, target (in the report's order: roles, then members), consistency, zone of the client.
@@ -49,7 +50,7 @@ type Key = (EtcdId, OpKind, (u8, u8), Consistency, ZoneId);
 #[derive(Clone, Debug)]
 struct Tally {
     counts: RequestCounts,
-    latency: Histogram<u64>,
+    latency: Histogram<u32>,
     longest: Duration,
     windows: Windows,
 }
@@ -117,12 +118,11 @@ impl Requests {
         let target = if client.server.is_some() { Target::Member(member.index) } else { client.target };
         let (op, consistency) = kind(op);
         let key = (member.cluster, op, target_key(target), consistency, from);
-        let tally = self.by_kind.entry(key).or_insert_with(|| Tally {
-            counts: RequestCounts::default(),
-            latency: histogram(3),
-            longest: Duration::ZERO,
-            windows: Windows::new(self.scenario.duration),
+        let tally = self.by_kind.entry(key).or_insert_with(|| {
+            let (latency, windows) = (histogram(3), Windows::new(self.scenario.duration));
+            Arc::new(Tally { counts: RequestCounts::default(), latency, longest: Duration::ZERO, windows })
         });
+        let tally = Arc::make_mut(tally);
         tally.windows.count(at, latency, result);
         count(&mut tally.counts, result);
         if result == RequestResult::Ok {

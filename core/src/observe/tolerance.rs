@@ -8,6 +8,8 @@
 //! can take over. Who stands by ([`PassiveRecord::Ready`]) is counted as left: at zero one more failure stops all writes until somebody
 //! is mended.
 
+use std::sync::Arc;
+
 use super::Observer;
 use crate::etcd::passive::PassiveRecord;
 use crate::ids::EtcdId;
@@ -21,7 +23,8 @@ const LIMIT: usize = 2_000;
 /// Follows all clusters.
 #[derive(Clone, Debug)]
 pub struct Tolerance {
-    clusters: Vec<EtcdTolerance>,
+    /// Shared with clones as long as neither changes them.
+    clusters: Vec<Arc<EtcdTolerance>>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -39,7 +42,7 @@ struct EtcdTolerance {
 impl Tolerance {
     /// Nothing is known yet.
     pub fn new(clusters: usize) -> Self {
-        Self { clusters: vec![EtcdTolerance::default(); clusters] }
+        Self { clusters: vec![Arc::default(); clusters] }
     }
 
     /// The first [`LIMIT`] changes of a cluster.
@@ -49,7 +52,7 @@ impl Tolerance {
 
     /// Time until `now` in which one more failure would have lost the quorum, or it was lost.
     pub fn none(&self, cluster: EtcdId, now: Time) -> Duration {
-        let EtcdTolerance { none_since, none, .. } = self.clusters[cluster.0 as usize];
+        let EtcdTolerance { none_since, none, .. } = *self.clusters[cluster.0 as usize];
         none + none_since.map_or(Duration::ZERO, |since| now.since(since))
     }
 }
@@ -58,12 +61,12 @@ impl Observer for Tolerance {
     fn record(&mut self, at: Time, record: &Record) {
         let cluster = match *record {
             Record::Etcd(EtcdRecord::ConnectedVoters { cluster, connected, voters }) => {
-                let cluster = &mut self.clusters[cluster.0 as usize];
+                let cluster = Arc::make_mut(&mut self.clusters[cluster.0 as usize]);
                 (cluster.connected, cluster.voters) = (connected, voters);
                 cluster
             }
             Record::Etcd(EtcdRecord::Passive(cluster, PassiveRecord::Ready { ready, .. })) => {
-                let cluster = &mut self.clusters[cluster.0 as usize];
+                let cluster = Arc::make_mut(&mut self.clusters[cluster.0 as usize]);
                 cluster.standbys = u8::from(ready);
                 cluster
             }

@@ -18,7 +18,7 @@ pub struct Windows {
     last: u64,
     closed: Vec<Window>,
     open: Window,
-    latency: Histogram<u64>,
+    latency: Histogram<u32>,
     longest: Duration,
 }
 

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use crate::client::Client;
 use crate::ids::{Endpoint, KubeClusterId, MemberId, ZoneId};
 use crate::kernel::time::Time;
 use crate::network::ledger::Ledger;
@@ -144,7 +143,7 @@ impl Simulation {
     pub fn messages(&self) -> Ledger {
         let members = self.clusters.iter().map(|cluster| cluster.messages(self.now, &self.network));
         let mut all = self.traffic.ledger(self.now);
-        members.chain(self.clients.iter().map(Client::messages)).for_each(|ledger| all += ledger);
+        members.chain(self.clients.iter().map(|client| client.messages())).for_each(|ledger| all += ledger);
         all
     }
 }

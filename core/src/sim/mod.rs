@@ -53,8 +53,10 @@ pub struct Simulation {
     events: u64,
     queue: EventQueue<Event>,
     network: Network,
-    clusters: Vec<EtcdCluster>,
-    clients: Vec<Client>,
+    /// Shared with clones as long as neither changes them.
+    clusters: Vec<Arc<EtcdCluster>>,
+    /// Likewise.
+    clients: Vec<Arc<Client>>,
     cloud: Cloud,
     kube: Kube,
     garden: Garden,
@@ -73,14 +75,14 @@ impl Simulation {
         fx.etcd.raft_records = options.raft_records;
         let mut network = Network::new(&scenario);
         let ids = (0..scenario.etcd.len() as u16).map(EtcdId);
-        let mut clusters: Vec<EtcdCluster> = ids.map(|id| EtcdCluster::new(&scenario, id, seed, options, &mut fx.out)).collect();
-        for (cluster, spec) in clusters.iter_mut().zip(&scenario.etcd) {
+        let mut clusters: Vec<_> = ids.map(|id| Arc::new(EtcdCluster::new(&scenario, id, seed, options, &mut fx.out))).collect();
+        for (cluster, spec) in clusters.iter_mut().map(Arc::make_mut).zip(&scenario.etcd) {
             let mut ctx = EtcdCtx { now: Time::ZERO, net: &network, out: &mut fx.out, fx: &mut fx.etcd };
             cluster.start_warm(spec, &mut ctx);
             fx.etcd.service_changed.push(cluster.id);
         }
         let ids = (0..scenario.clients.len() as u16).map(ClientId);
-        let clients = ids.map(|id| Client::new(&scenario, id, seed, &mut fx.out)).collect();
+        let clients = ids.map(|id| Arc::new(Client::new(&scenario, id, seed, &mut fx.out))).collect();
         let now = Time::ZERO;
         let mut cloud = Cloud::new(&scenario);
         let mut garden = Garden::new(&scenario.kube);
@@ -251,17 +253,17 @@ impl Simulation {
     fn etcd_cluster(&mut self, id: EtcdId) -> (&mut EtcdCluster, EtcdCtx<'_>) {
         let Effects { out, etcd, .. } = &mut self.fx;
         let ctx = EtcdCtx { now: self.now, net: &self.network, out, fx: etcd };
-        (&mut self.clusters[id.0 as usize], ctx)
+        (Arc::make_mut(&mut self.clusters[id.0 as usize]), ctx)
     }
 
     /// The etcd clusters, in the scenario's order.
     #[cfg(test)]
-    pub(crate) fn etcd_clusters(&self) -> &[EtcdCluster] {
+    pub(crate) fn etcd_clusters(&self) -> &[Arc<EtcdCluster>] {
         &self.clusters
     }
 
     /// The Kubernetes clusters, in the scenario's order.
-    pub fn kube_clusters(&self) -> &[kube::cluster::KubeCluster] {
+    pub fn kube_clusters(&self) -> impl Iterator<Item = &kube::cluster::KubeCluster> {
         self.kube.clusters()
     }
 
@@ -295,8 +297,8 @@ impl Simulation {
     }
 
     fn client(&mut self, id: ClientId) -> (&mut Client, ClientCtx<'_>) {
-        let client = &mut self.clients[id.0 as usize];
-        let cluster = &mut self.clusters[client.cluster().0 as usize];
+        let client = Arc::make_mut(&mut self.clients[id.0 as usize]);
+        let cluster = Arc::make_mut(&mut self.clusters[client.cluster().0 as usize]);
         (
             client,
             ClientCtx {
@@ -321,7 +323,9 @@ impl Simulation {
                 sink(self.now, &record);
             }
             if self.fx.is_settled() && self.garden.effects.is_empty() {
-                self.refresh_traffic();
+                if self.traffic.is_stale() {
+                    self.refresh_traffic();
+                }
                 if self.fx.is_idle() {
                     return;
                 }
@@ -335,7 +339,7 @@ impl Simulation {
                 cluster.is_checked_from(druid, &mut ctx);
             }
             for (id, phase) in std::mem::take(&mut self.garden.effects.restore_phases) {
-                self.clusters[id.0 as usize].set_restore_phase(phase);
+                Arc::make_mut(&mut self.clusters[id.0 as usize]).set_restore_phase(phase);
             }
             for host in std::mem::take(&mut self.fx.kube.deleted_vms) {
                 self.delete_vm(host);
@@ -391,7 +395,7 @@ impl Simulation {
         let zone = self.zone_of(member);
         if self.network.zone(to) != zone {
             for id in self.clients_of(member.cluster) {
-                self.clients[id.0 as usize].member_leaves(member.index, zone);
+                Arc::make_mut(&mut self.clients[id.0 as usize]).member_leaves(member.index, zone);
             }
         }
     }
@@ -421,8 +425,11 @@ impl Simulation {
 
     fn resume_all(&mut self) {
         for id in (0..self.clusters.len() as u16).map(EtcdId) {
-            let (cluster, mut ctx) = self.etcd_cluster(id);
-            cluster.resume(&mut ctx);
+            // The others do not change: clones go on sharing them.
+            if self.clusters[id.0 as usize].has_quiescent_members() {
+                let (cluster, mut ctx) = self.etcd_cluster(id);
+                cluster.resume(&mut ctx);
+            }
         }
     }
 

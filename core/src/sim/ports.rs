@@ -1,6 +1,7 @@
 //! The ports of subsystems, wired to each other.
 
 use std::any::Any;
+use std::sync::Arc;
 
 use crate::etcd::cluster::EtcdCluster;
 use crate::etcd::member::MemberState;
@@ -14,10 +15,10 @@ use crate::sim::event::Buffer;
 
 /// The etcd clusters of a run, as APIs store their objects in them.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct EtcdStorage<'a>(pub(super) &'a [EtcdCluster]);
+pub(super) struct EtcdStorage<'a>(pub(super) &'a [Arc<EtcdCluster>]);
 
 impl EtcdStorage<'_> {
-    const fn cluster(&self, etcd: EtcdId) -> &EtcdCluster {
+    fn cluster(&self, etcd: EtcdId) -> &EtcdCluster {
         &self.0[etcd.0 as usize]
     }
 }

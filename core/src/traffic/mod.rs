@@ -41,7 +41,7 @@ pub struct TrafficCtx<'a> {
     /// Hosts and paths.
     pub net: &'a Network,
     /// etcd clusters.
-    pub etcd: &'a [EtcdCluster],
+    pub etcd: &'a [Arc<EtcdCluster>],
     /// Kubernetes clusters.
     pub kube: &'a Kube,
     /// Which seed each shoot is bound to.
@@ -101,7 +101,8 @@ struct ClusterFlows {
 /// The traffic of all control planes that are in use.
 #[derive(Clone, Debug, Default)]
 pub struct Traffic {
-    clusters: BTreeMap<KubeClusterId, ClusterFlows>,
+    /// Shared with clones as long as neither changes them.
+    clusters: BTreeMap<KubeClusterId, Arc<ClusterFlows>>,
     of_cluster: BTreeMap<EtcdId, KubeClusterId>,
     /// Of which plane the pods of a component are callers.
     of_component: BTreeMap<(KubeClusterId, WorkloadId), KubeClusterId>,
@@ -149,7 +150,7 @@ impl Traffic {
             }
             let (all, since, totals, pairs, written) = Default::default();
             let own = ClusterFlows { plans: own, shoot, events, components, all, since, totals, pairs, written };
-            traffic.clusters.insert(hosted.cluster, own);
+            traffic.clusters.insert(hosted.cluster, Arc::new(own));
             traffic.stale.insert(hosted.cluster);
         }
         traffic
@@ -185,7 +186,7 @@ impl Traffic {
     /// All that a plane's servers ask of etcd flows from now on, or some of it is asked one by one again.
     pub fn set_all(&mut self, id: KubeClusterId, all: bool) {
         if let Some(cluster) = self.clusters.get_mut(&id) {
-            cluster.all = all;
+            Arc::make_mut(cluster).all = all;
             self.stale.insert(id);
         }
     }
@@ -195,6 +196,11 @@ impl Traffic {
         self.clusters.get(&id).filter(|cluster| !cluster.all).map(|cluster| routes::times(id, cluster, servers, ctx))
     }
 
+    /// Whether something may have changed since the last [`Traffic::refresh`].
+    pub fn is_stale(&self) -> bool {
+        !self.stale.is_empty()
+    }
+
     /// Finds anew what flows where something may have changed; which planes' may have.
     pub fn refresh(&mut self, ctx: &TrafficCtx<'_>) -> BTreeSet<KubeClusterId> {
         let stale = std::mem::take(&mut self.stale);
@@ -202,7 +208,7 @@ impl Traffic {
             let cluster = self.clusters.get_mut(&id).expect("a plane that is in use");
             let (flow, written) = routes::flow(id, cluster, ctx);
             if !cluster.flows(&flow, written) {
-                cluster.change(flow, written, ctx.now);
+                Arc::make_mut(cluster).change(flow, written, ctx.now);
             }
         }
         stale

@@ -119,7 +119,7 @@ impl EtcdCluster {
         switch.forked = true;
         let window = if lost > 0 { switch.silent.since(since) } else { Duration::ZERO };
         self.committed = committed.min(kept);
-        self.recently_applied.retain(|(index, _)| *index <= kept);
+        self.recently_applied.truncate(self.recently_applied.partition_point(|(index, _)| *index <= kept));
         ctx.record(EtcdRecord::Passive(self.id, PassiveRecord::Forked { member, index: kept, lost, window }));
     }
 

@@ -1,5 +1,5 @@
-//! The entries of a log: pushed at the end, forgotten from the front. Clones share what is full, so that a clone of a world (a
-//! keyframe) costs a chunk per member, however long the logs are.
+//! The entries of a log, or of another list: pushed at the end, forgotten from the front. Clones share what is full, so that a clone
+//! of a simulation (a keyframe) costs a chunk per list, however long it is.
 //!
 //! ```text
 //!   forgotten |                entries                 |
@@ -9,28 +9,32 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use super::log::Entry;
-
 /// Entries in a chunk.
 const CHUNK: usize = 128;
 
 /// A sequence of entries.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Entries {
-    full: VecDeque<Arc<[Entry]>>,
-    tail: Vec<Entry>,
+#[derive(Clone, Debug)]
+pub(crate) struct Entries<T> {
+    full: VecDeque<Arc<[T]>>,
+    tail: Vec<T>,
     /// How many at the front of the first chunk are gone.
     forgotten: usize,
 }
 
-impl Entries {
+impl<T> Default for Entries<T> {
+    fn default() -> Self {
+        Self { full: VecDeque::new(), tail: Vec::new(), forgotten: 0 }
+    }
+}
+
+impl<T: Copy> Entries<T> {
     /// How many there are.
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.full.len() * CHUNK + self.tail.len() - self.forgotten
     }
 
     /// The entry at `position`, from zero.
-    pub(super) fn get(&self, position: usize) -> Option<&Entry> {
+    pub(crate) fn get(&self, position: usize) -> Option<&T> {
         let place = position + self.forgotten;
         match self.full.get(place / CHUNK) {
             Some(chunk) => chunk.get(place % CHUNK),
@@ -39,12 +43,12 @@ impl Entries {
     }
 
     /// The last entry.
-    pub(super) fn last(&self) -> Option<&Entry> {
+    pub(crate) fn last(&self) -> Option<&T> {
         self.get(self.len().checked_sub(1)?)
     }
 
     /// Appends an entry.
-    pub(super) fn push(&mut self, entry: Entry) {
+    pub(crate) fn push(&mut self, entry: T) {
         if self.tail.len() == CHUNK {
             self.full.push_back(self.tail.as_slice().into());
             self.tail.clear();
@@ -52,8 +56,18 @@ impl Entries {
         self.tail.push(entry);
     }
 
+    /// Number of entries before the first one for which `is_before` is false; it must be false for all that follow.
+    pub(crate) fn partition_point(&self, is_before: impl Fn(&T) -> bool) -> usize {
+        let (mut low, mut high) = (0, self.len());
+        while low < high {
+            let middle = low.midpoint(high);
+            if self.get(middle).is_some_and(&is_before) { low = middle + 1 } else { high = middle }
+        }
+        low
+    }
+
     /// Keeps the first `len`.
-    pub(super) fn truncate(&mut self, len: usize) {
+    pub(crate) fn truncate(&mut self, len: usize) {
         let kept = self.len().min(len) + self.forgotten;
         while kept < self.full.len() * CHUNK {
             self.tail = self.full.pop_back().expect("it is shorter than the full chunks").to_vec();
@@ -62,7 +76,7 @@ impl Entries {
     }
 
     /// Forgets the first `count`, of at least as many.
-    pub(super) fn forget(&mut self, count: usize) {
+    pub(crate) fn forget(&mut self, count: usize) {
         assert!(count <= self.len(), "{count} entries of {} cannot be forgotten", self.len());
         self.forgotten += count;
         while self.forgotten >= CHUNK && self.full.pop_front().is_some() {
@@ -76,7 +90,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::raft::log::{Command, Token};
+    use crate::raft::log::{Command, Entry, Token};
 
     fn entry(term: u64) -> Entry {
         Entry { term, chain: 0, token: Token::NONE, command: Command::Empty }
@@ -111,6 +125,9 @@ mod tests {
                     let terms = (0..=list.len()).map_while(|at| entries.get(at)).map(|entry| entry.term);
                     prop_assert!(terms.eq(list.iter().copied()));
                     prop_assert_eq!(entries.len(), list.len());
+                    let middle = list.get(list.len() / 2).copied().unwrap_or(0);
+                    let before = list.partition_point(|term| *term < middle);
+                    prop_assert_eq!(entries.partition_point(|entry| entry.term < middle), before);
                     prop_assert_eq!(entries.last().map(|entry| entry.term), list.back().copied());
                 }
             }

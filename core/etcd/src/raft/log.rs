@@ -104,7 +104,7 @@ pub enum ConfChange {
 /// The log of one member.
 #[derive(Clone, Debug)]
 pub struct Log {
-    entries: Entries,
+    entries: Entries<Entry>,
     offset: u64,
     offset_term: u64,
     offset_chain: u64,

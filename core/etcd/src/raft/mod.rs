@@ -12,7 +12,7 @@
 
 mod candidate;
 pub mod clock;
-mod entries;
+pub(crate) mod entries;
 mod follower;
 mod leader;
 pub mod log;

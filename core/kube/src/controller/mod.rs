@@ -73,7 +73,7 @@ impl Due {
 pub type Factory = fn(&State, &mut ClusterCtx<'_>) -> Option<Box<dyn Controller>>;
 
 /// A controller of one cluster.
-pub trait Controller: Any + Debug {
+pub trait Controller: Any + Debug + Send + Sync {
     /// The component that it is part of: it acts while a process of that leads and can write. `None`: it always acts.
     fn component(&self) -> Option<Component> {
         None

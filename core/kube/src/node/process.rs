@@ -7,6 +7,7 @@
 //! What is under way goes on without the API; only what the API must say (the volume is attached, the pod is to end) waits for it.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use crate::claim::Attachment;
 use crate::ctx::{ClusterCtx, ProcessChange as Run};
@@ -67,7 +68,8 @@ impl Process {
 pub struct Processes {
     node: NodeKey,
     host: HostId,
-    all: BTreeMap<PodId, Process>,
+    /// Shared with clones as long as neither changes it.
+    all: Arc<BTreeMap<PodId, Process>>,
     images: Images,
     serial: u32,
 }
@@ -87,7 +89,7 @@ fn member(name: PodName, store: &Store, ctx: &ClusterCtx<'_>) -> Option<MemberId
 impl Processes {
     /// None yet.
     pub fn new(node: NodeKey, host: HostId) -> Self {
-        Self { node, host, all: BTreeMap::new(), images: Images::default(), serial: 0 }
+        Self { node, host, all: Arc::default(), images: Images::default(), serial: 0 }
     }
 
     /// A pod has been running here for long. (An etcd member may still be starting.)
@@ -126,7 +128,7 @@ impl Processes {
             self.all.iter().filter(|(id, _)| pods.binary_search(id).is_err()).map(|(id, process)| (*id, *process)).collect();
         for (id, process) in strays {
             match process.state {
-                State::Waiting | State::Mounting | State::Pulling => drop(self.all.remove(&id)),
+                State::Waiting | State::Mounting | State::Pulling => drop(Arc::make_mut(&mut self.all).remove(&id)),
                 State::Starting | State::Running => self.stop(id, ctx),
                 State::Stopping => {}
             }
@@ -138,7 +140,7 @@ impl Processes {
         let (name, terminating, was_ready) = (pod.name, pod.terminating, pod.ready);
         match (self.all.get(&id).map(|process| process.state), terminating) {
             (None | Some(State::Waiting | State::Mounting | State::Pulling), true) => {
-                if self.all.remove(&id).is_some_and(|process| process.state != State::Waiting) {
+                if Arc::make_mut(&mut self.all).remove(&id).is_some_and(|process| process.state != State::Waiting) {
                     store.set_mounted(name, None);
                 }
                 store.remove(id, ctx);
@@ -152,7 +154,7 @@ impl Processes {
             (Some(State::Starting | State::Running), true) => self.stop(id, ctx),
             (Some(State::Starting), false) => store.set_pod_ready(id, false, ctx),
             (Some(State::Running), false) => {
-                let process = self.all.get_mut(&id).expect("it runs");
+                let process = Arc::make_mut(&mut self.all).get_mut(&id).expect("it runs");
                 if !std::mem::replace(&mut process.reported, true) {
                     store.start(id, ctx);
                 }
@@ -205,7 +207,7 @@ impl Processes {
     /// It runs. (An API server says itself when it is ready, which depends on etcd.)
     fn runs(&mut self, id: PodId, ctx: &mut ClusterCtx<'_>) {
         self.set(id, State::Running);
-        let process = self.all.get_mut(&id).expect("it runs");
+        let process = Arc::make_mut(&mut self.all).get_mut(&id).expect("it runs");
         process.ready = !matches!(workload(process.name, ctx).role, Role::ApiServer(_));
         self.report_status(id, Run::Runs, ctx);
     }
@@ -231,7 +233,7 @@ impl Processes {
         if process.state.is_process() {
             self.report_status(id, Run::Gone(reason), ctx);
         }
-        self.all.remove(&id);
+        Arc::make_mut(&mut self.all).remove(&id);
     }
 
     /// A step of a process is done.
@@ -271,8 +273,11 @@ impl Processes {
 
     /// A process is ready for clients, or no longer; whether it is here.
     pub fn probed(&mut self, id: PodId, ready: bool) -> bool {
-        let running = self.all.get_mut(&id).filter(|process| process.state == State::Running);
-        running.map(|process| process.ready = ready).is_some()
+        let here = self.all.get(&id).is_some_and(|process| process.state == State::Running);
+        if here && let Some(process) = Arc::make_mut(&mut self.all).get_mut(&id) {
+            process.ready = ready;
+        }
+        here
     }
 
     /// The node has lost power.
@@ -299,8 +304,12 @@ impl Processes {
 
     /// Whether its kubelet is `listening` or not, processes whose pod is gone are hazards or end soon.
     pub fn judge_orphans(&mut self, listening: bool, store: &Store, ctx: &mut ClusterCtx<'_>) {
-        for (id, process) in &mut self.all {
-            let orphaned = !listening && process.state.is_process() && store.pod(*id).is_none();
+        let orphaned = |id, process: &Process| !listening && process.state.is_process() && store.pod(id).is_none();
+        if self.all.iter().all(|(id, process)| orphaned(*id, process) == process.orphaned) {
+            return;
+        }
+        for (id, process) in Arc::make_mut(&mut self.all) {
+            let orphaned = orphaned(*id, process);
             if std::mem::replace(&mut process.orphaned, orphaned) != orphaned {
                 ctx.record(KubeRecord::Pod(process.name, PodFact::OrphanedContainer(orphaned)));
             }
@@ -315,13 +324,14 @@ impl Processes {
     /// A pod is to run here.
     fn admit(&mut self, id: PodId, name: PodName, store: &Store, ctx: &ClusterCtx<'_>) {
         let (member, state) = (member(name, store, ctx), State::Waiting);
-        self.all.insert(id, Process { name, member, state, reported: false, ready: true, orphaned: false, serial: self.serial });
+        Arc::make_mut(&mut self.all)
+            .insert(id, Process { name, member, state, reported: false, ready: true, orphaned: false, serial: self.serial });
     }
 
     /// It is in another state, for as long as it takes until something happens.
     fn set(&mut self, id: PodId, state: State) {
         self.serial += 1;
-        let process = self.all.get_mut(&id).expect("who goes on is here");
+        let process = Arc::make_mut(&mut self.all).get_mut(&id).expect("who goes on is here");
         (process.state, process.reported, process.serial) = (state, false, self.serial);
     }
 

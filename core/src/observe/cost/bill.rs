@@ -1,6 +1,7 @@
 //! What it costs over time: totals at the end of each window, and what was added in it.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::price::Quantity;
 use crate::kernel::time::{Duration, Time};
@@ -49,7 +50,7 @@ impl Totals {
 
 /// The bill of each provider. Meters turn into dollars once, as totals in whole nano-dollars; what a window adds is the difference of
 /// two of them. So windows add up to their kind, and kinds to what is charged in all, exactly.
-pub(super) fn report(windows: &[(Time, Totals)], window: Duration, scenario: &Scenario) -> BillReport {
+pub(super) fn report(windows: &[(Time, Arc<Totals>)], window: Duration, scenario: &Scenario) -> BillReport {
     let bill = |provider: &Provider| {
         let running = CostKind::ALL.map(|kind| (kind, running(windows, kind, provider)));
         let total = |i: usize| usd(running.iter().map(|(_, so_far)| so_far[i]).sum());
@@ -65,8 +66,8 @@ pub(super) fn report(windows: &[(Time, Totals)], window: Duration, scenario: &Sc
 }
 
 /// Nano-dollars of a kind until the end of each window. They never get less, though bytes may by some: rounded ones less rounded headers.
-fn running(windows: &[(Time, Totals)], kind: CostKind, provider: &Provider) -> Vec<u64> {
-    let until = |so_far: &mut u64, (_, totals): &(Time, Totals)| {
+fn running(windows: &[(Time, Arc<Totals>)], kind: CostKind, provider: &Provider) -> Vec<u64> {
+    let until = |so_far: &mut u64, (_, totals): &(Time, Arc<Totals>)| {
         *so_far = (totals.usd(kind, provider) * NANO).round().max(*so_far as f64) as u64;
         Some(*so_far)
     };

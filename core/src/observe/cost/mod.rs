@@ -49,7 +49,8 @@ pub const UNUSED: &str = "unused";
 pub struct CostObserver {
     scenario: Arc<Scenario>,
     owners: Arc<Owners>,
-    split: Split,
+    /// Shared with clones as long as neither changes it.
+    split: Arc<Split>,
     /// How long volumes have been there, by workload.
     volumes: BTreeMap<(KubeClusterId, WorkloadId), Integral>,
     /// Pods whose volume is there.
@@ -57,7 +58,7 @@ pub struct CostObserver {
     /// Of each plane that is in use: bytes of its database, and how many requests upload its backups in a day.
     backups: BTreeMap<KubeClusterId, (u64, u64)>,
     /// The totals at the end of each window.
-    windows: Vec<(Time, Totals)>,
+    windows: Vec<(Time, Arc<Totals>)>,
 }
 
 /// Meters that others keep: how long machines have been there by machine deployment, what was written, and bytes between endpoints.
@@ -105,7 +106,7 @@ impl CostObserver {
         let (volumes, claims, windows) = Default::default();
         let owners = Arc::new(Owners::new(scenario));
         let backups = backups(scenario);
-        Self { scenario: Arc::clone(scenario), owners, split: Split::new(scenario), volumes, claims, backups, windows }
+        Self { scenario: Arc::clone(scenario), owners, split: Arc::new(Split::new(scenario)), volumes, claims, backups, windows }
     }
 
     /// Takes the totals at the end of a window; `balanced`: bytes through load balancers.
@@ -119,7 +120,7 @@ impl CostObserver {
     ) {
         let crossing = pairs.iter().filter(|(zones, _)| self.crosses(**zones)).map(|(_, pair)| pair.wire.ip_bytes()).sum();
         let totals = Totals { balanced, crossing, ..self.totals(now, machines, written) };
-        self.windows.push((now, totals));
+        self.windows.push((now, Arc::new(totals)));
     }
 
     /// All meters but those of bytes, of everybody together.
@@ -238,7 +239,7 @@ impl CostObserver {
     pub fn account(&self, meters: Meters<'_>, window: Duration) -> Account {
         let mut windows = self.windows.clone();
         windows.pop_if(|(at, _)| *at == meters.now);
-        windows.push((meters.now, self.sums(meters)));
+        windows.push((meters.now, Arc::new(self.sums(meters))));
         let lines = self.lines(meters);
         Account {
             cost: rows::cost(&lines, meters.now, &self.scenario),
@@ -294,7 +295,9 @@ fn backups(scenario: &Scenario) -> BTreeMap<KubeClusterId, (u64, u64)> {
 impl Observer for CostObserver {
     fn record(&mut self, at: Time, record: &Record) {
         let Record::Kube(cluster, fact) = record else { return };
-        self.split.record(at, *cluster, fact);
+        if let KubeRecord::Pod(..) | KubeRecord::Node(..) = fact {
+            Arc::make_mut(&mut self.split).record(at, *cluster, fact);
+        }
         let KubeRecord::Pod(pod, fact) = fact else { return };
         let cluster_spec = &self.scenario.kube.clusters[cluster.0 as usize];
         let has_volume = || cluster_spec.workloads[pod.workload.0 as usize].volume.is_some();

@@ -1,6 +1,7 @@
 //! Whether the API of each plane answered, who led its components, and when those could do nothing.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use crate::ids::KubeClusterId;
 use crate::kernel::time::{Duration, Time};
@@ -13,7 +14,8 @@ use crate::scenario::Scenario;
 /// Follows the APIs of all planes. Everything answers and acts at the start.
 #[derive(Clone, Debug, Default)]
 pub struct Apis {
-    clusters: BTreeMap<KubeClusterId, Api>,
+    /// Shared with clones as long as neither changes them.
+    clusters: BTreeMap<KubeClusterId, Arc<Api>>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -69,7 +71,7 @@ impl Apis {
     }
 
     fn api(&mut self, cluster: KubeClusterId) -> &mut Api {
-        self.clusters.entry(cluster).or_default()
+        Arc::make_mut(self.clusters.entry(cluster).or_default())
     }
 
     /// How long, between two moments, a component could do nothing.

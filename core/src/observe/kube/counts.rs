@@ -1,6 +1,7 @@
 //! How many nodes, pods and machines stand where, sampled at even intervals.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use crate::ids::KubeClusterId;
 use crate::kube::machine::Phase;
@@ -12,7 +13,10 @@ use crate::scenario::Scenario;
 /// Counts all planes that have nodes.
 #[derive(Clone, Debug, Default)]
 pub struct Counts {
-    clusters: BTreeMap<KubeClusterId, ClusterCounts>,
+    /// Shared with clones as long as neither changes them.
+    clusters: BTreeMap<KubeClusterId, Arc<ClusterCounts>>,
+    /// Windows that have ended.
+    windows: u32,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -20,7 +24,8 @@ struct ClusterCounts {
     nodes: Tally<NodeName, Ready>,
     pods: Tally<PodName, PodPhase>,
     machines: Tally<MachineName, Phase>,
-    series: CountsReport,
+    /// The columns of the report, where they are others than in the window before.
+    samples: Vec<(u32, [u32; 9])>,
 }
 
 /// What there is, and how many are how.
@@ -74,48 +79,86 @@ impl Counts {
                     cluster.machines.set(machine, Phase::Running);
                 }
             }
-            clusters.insert(id, cluster);
+            clusters.insert(id, Arc::new(cluster));
         }
-        Self { clusters }
+        Self { clusters, windows: 0 }
     }
 
     /// Takes note of a fact.
     pub fn record(&mut self, cluster: KubeClusterId, record: &KubeRecord) {
         let cluster = self.clusters.entry(cluster).or_default();
-        match *record {
-            KubeRecord::Pod(pod, fact) => cluster.pod(pod, fact),
-            KubeRecord::Node(node, NodeFact::Registered) => cluster.nodes.set(node, Ready::True),
-            KubeRecord::Node(node, NodeFact::Ready(ready)) => cluster.nodes.set(node, ready),
-            KubeRecord::Node(node, NodeFact::Removed) => cluster.nodes.remove(&node),
-            KubeRecord::Machine(machine, MachineFact::Created) => cluster.machines.set(machine, Phase::Pending),
-            KubeRecord::Machine(machine, MachineFact::Phase(phase)) => cluster.machines.set(machine, phase),
-            KubeRecord::Machine(machine, MachineFact::Removed) => cluster.machines.remove(&machine),
-            _ => {}
+        if let KubeRecord::Pod(..) | KubeRecord::Node(..) | KubeRecord::Machine(..) = record {
+            Arc::make_mut(cluster).record(record);
         }
     }
 
     /// Looks at everything.
     pub fn sample(&mut self) {
-        for ClusterCounts { nodes, pods, machines, series } in self.clusters.values_mut() {
-            series.nodes_ready.push(nodes.count(Ready::True));
-            series.nodes_not_ready.push(nodes.all.len() as u32 - nodes.count(Ready::True));
-            series.pods_pending.push(pods.count(PodPhase::Pending));
-            series.pods_running.push(pods.count(PodPhase::Running));
-            series.pods_terminating.push(pods.count(PodPhase::Terminating));
-            series.machines_running.push(machines.count(Phase::Running));
-            series.machines_coming.push(machines.count(Phase::Pending) + machines.count(Phase::CrashLoopBackOff));
-            series.machines_failing.push(machines.count(Phase::Unknown) + machines.count(Phase::Failed));
-            series.machines_terminating.push(machines.count(Phase::Terminating));
+        for cluster in self.clusters.values_mut() {
+            let counts = cluster.counts();
+            if cluster.samples.last().is_none_or(|(_, last)| *last != counts) {
+                Arc::make_mut(cluster).samples.push((self.windows, counts));
+            }
         }
+        self.windows += 1;
     }
 
     /// What was seen of each plane, `window_s` seconds between two looks.
     pub fn rows(&self, window_s: f64) -> impl Iterator<Item = (KubeClusterId, CountsReport)> {
-        self.clusters.iter().map(move |(id, cluster)| (*id, CountsReport { window_s, ..cluster.series.clone() }))
+        self.clusters.iter().map(move |(id, cluster)| (*id, cluster.report(window_s, self.windows)))
     }
 }
 
 impl ClusterCounts {
+    /// How many nodes, pods and machines stand where, by column of the report.
+    fn counts(&self) -> [u32; 9] {
+        let Self { nodes, pods, machines, .. } = self;
+        [
+            nodes.count(Ready::True),
+            nodes.all.len() as u32 - nodes.count(Ready::True),
+            pods.count(PodPhase::Pending),
+            pods.count(PodPhase::Running),
+            pods.count(PodPhase::Terminating),
+            machines.count(Phase::Running),
+            machines.count(Phase::Pending) + machines.count(Phase::CrashLoopBackOff),
+            machines.count(Phase::Unknown) + machines.count(Phase::Failed),
+            machines.count(Phase::Terminating),
+        ]
+    }
+
+    fn report(&self, window_s: f64, windows: u32) -> CountsReport {
+        let column = |column: usize| {
+            let ends = self.samples.iter().skip(1).map(|(from, _)| *from).chain([windows]);
+            let runs = self.samples.iter().zip(ends);
+            runs.flat_map(|((from, counts), to)| (*from..to).map(move |_| counts[column])).collect()
+        };
+        CountsReport {
+            window_s,
+            nodes_ready: column(0),
+            nodes_not_ready: column(1),
+            pods_pending: column(2),
+            pods_running: column(3),
+            pods_terminating: column(4),
+            machines_running: column(5),
+            machines_coming: column(6),
+            machines_failing: column(7),
+            machines_terminating: column(8),
+        }
+    }
+
+    fn record(&mut self, record: &KubeRecord) {
+        match *record {
+            KubeRecord::Pod(pod, fact) => self.pod(pod, fact),
+            KubeRecord::Node(node, NodeFact::Registered) => self.nodes.set(node, Ready::True),
+            KubeRecord::Node(node, NodeFact::Ready(ready)) => self.nodes.set(node, ready),
+            KubeRecord::Node(node, NodeFact::Removed) => self.nodes.remove(&node),
+            KubeRecord::Machine(machine, MachineFact::Created) => self.machines.set(machine, Phase::Pending),
+            KubeRecord::Machine(machine, MachineFact::Phase(phase)) => self.machines.set(machine, phase),
+            KubeRecord::Machine(machine, MachineFact::Removed) => self.machines.remove(&machine),
+            _ => {}
+        }
+    }
+
     fn pod(&mut self, pod: PodName, fact: PodFact) {
         let phase = match fact {
             PodFact::Created => PodPhase::Pending,

@@ -27,9 +27,13 @@ enum Apart {
 }
 
 /// What is skewed now that some zones are `back`.
-pub fn failback(clusters: &[KubeCluster], scenario: &Scenario, back: &[ZoneId]) -> Vec<FailbackReport> {
+pub fn failback<'a>(
+    clusters: impl Iterator<Item = &'a KubeCluster>,
+    scenario: &Scenario,
+    back: &[ZoneId],
+) -> Vec<FailbackReport> {
     let mut all = Vec::new();
-    for (cluster, spec) in clusters.iter().zip(&scenario.kube.clusters).filter(|_| !back.is_empty()) {
+    for (cluster, spec) in clusters.zip(&scenario.kube.clusters).filter(|_| !back.is_empty()) {
         Reporter { store: cluster.store() }.report(spec, scenario, back, &mut all);
     }
     all

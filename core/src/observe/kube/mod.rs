@@ -20,6 +20,7 @@ use crate::etcd::passive::PassiveRecord;
 use crate::ids::{EtcdId, KubeClusterId, WorkloadId};
 use crate::kernel::time::Time;
 use crate::kube::name::{PodName, PodTag};
+use crate::kube::record::KubeRecord;
 use crate::observe::Observer;
 use crate::record::{EtcdRecord, Record};
 use crate::report::{
@@ -37,9 +38,9 @@ pub struct Kube {
     /// Pods that ran on though they were gone.
     pub orphaned_containers: orphaned_containers::OrphanedContainers,
     /// Who serves.
-    pub serving: serving::Serving,
+    pub serving: Arc<serving::Serving>,
     /// What was lost, and how it came back.
-    pub recovery: recovery::Recovery,
+    pub recovery: Arc<recovery::Recovery>,
     /// How many stand where.
     pub counts: counts::Counts,
     /// Shoots that were to move to another seed.
@@ -68,7 +69,7 @@ impl Kube {
         let Some((cluster, workload)) = self.scenario.kube.stateful_set_of(cluster) else { return };
         for index in [0, 1] {
             let name = PodName { workload, tag: PodTag::Ordinal(index.into()) };
-            self.serving.stands_by(at, cluster, name, index != serves);
+            Arc::make_mut(&mut self.serving).stands_by(at, cluster, name, index != serves);
         }
     }
 
@@ -142,8 +143,11 @@ impl Observer for Kube {
         let Record::Kube(cluster, fact) = record else { return };
         self.apis.record(at, *cluster, fact, &self.scenario);
         self.orphaned_containers.record(at, *cluster, fact);
-        self.recovery.record(at, *cluster, fact, &self.serving);
-        self.serving.record(at, *cluster, fact);
+        // Other records do not change them: clones go on sharing them.
+        if matches!(fact, KubeRecord::Pod(..) | KubeRecord::Node(..)) {
+            Arc::make_mut(&mut self.recovery).record(at, *cluster, fact, &self.serving);
+            Arc::make_mut(&mut self.serving).record(at, *cluster, fact);
+        }
         self.counts.record(*cluster, fact);
         self.hints.record(at, *cluster, fact);
     }

@@ -25,9 +25,9 @@ pub struct ObjectReports {
 
 impl ObjectReports {
     /// The objects of all clusters as they are `now`.
-    pub fn new(clusters: &[KubeCluster], now: Time, scenario: &Scenario) -> Self {
+    pub fn new<'a>(clusters: impl Iterator<Item = &'a KubeCluster>, now: Time, scenario: &Scenario) -> Self {
         let mut all = Self::default();
-        for (cluster, spec) in clusters.iter().zip(&scenario.kube.clusters) {
+        for (cluster, spec) in clusters.zip(&scenario.kube.clusters) {
             Reporter { store: cluster.store() }.report(spec, now, scenario, &mut all);
         }
         all

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{MEMBERS_COME_WHILE_TRAFFIC_FLOWS, MINUTE, Plan, Shoot};
+use super::{MINUTE, Plan, Shoot};
 use crate::worlds::dice::{Dice, ms};
 use crate::worlds::schedules::merge;
 
@@ -150,8 +150,7 @@ impl Plan {
         let seed = &self.seeds[dice.below(self.seeds.len() as u64) as usize];
         let hosted = self.hosted();
         // Scenarios with changes of active-passive control planes are refused.
-        let changes = |shoot: &Shoot| !shoot.pair && (MEMBERS_COME_WHILE_TRAFFIC_FLOWS || !shoot.used);
-        let quorums: Vec<&(String, &Shoot)> = hosted.iter().filter(|(_, shoot)| changes(shoot)).collect();
+        let quorums: Vec<&(String, &Shoot)> = hosted.iter().filter(|(_, shoot)| !shoot.pair).collect();
         match dice.below(10) {
             0 | 1 if !quorums.is_empty() => {
                 let (name, shoot) = quorums[dice.below(quorums.len() as u64) as usize];

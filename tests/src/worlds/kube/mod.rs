@@ -28,12 +28,6 @@ const FAR: [&str; 3] = ["ya", "yb", "yc"];
 /// Members of the etcd cluster outside of control planes.
 const PLAIN_MEMBERS: u64 = 3;
 
-/// Whether an etcd cluster can get new members while its control plane has load (`use`): by `set_failure_tolerance`, by `migrate_shoot` or
-/// by recovery option `move`. Off, because the engine has a bug there. A promoted learner answers clients as soon as it has applied the
-/// change itself, which is after the leader applied it; but `EtcdClusterSpec::conf_applied` reports a disturbance only when the first member
-/// applies the change. If a traffic window ends before the next disturbance, the run panics: "what flows has changed unnoticed".
-const MEMBERS_COME_WHILE_TRAFFIC_FLOWS: bool = false;
-
 /// The names and shapes that all parts of a world share.
 struct Plan {
     /// Simulated time in milliseconds.
@@ -225,9 +219,8 @@ impl Shoot {
         let tolerance = dice.pick(if zonal { &["none", "node", "zone", "zone", "zone"] } else { &["none", "node", "node"] });
         let pair = tolerance != "none" && dice.percent(25);
         let used = dice.percent(60);
-        let moves = !pair && (MEMBERS_COME_WHILE_TRAFFIC_FLOWS || !used);
         let recovery =
-            dice.pick(if moves { &["wait", "redundant", "preferred", "move"] } else { &["wait", "redundant", "preferred"] });
+            dice.pick(if pair { &["wait", "redundant", "preferred"] } else { &["wait", "redundant", "preferred", "move"] });
         Self {
             name: ["a", "b", "c", "d", "e", "f"][k].to_owned(),
             count: if dice.percent(15) { 2 } else { 1 },
