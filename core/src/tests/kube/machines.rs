@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::world::{KUBE_CLUSTER, Seen, at, broken, crash, cut_zone, run, run_as, secs, with, workload, world};
+use super::world::{KUBE_CLUSTER, Seen, at, broken, crash, cut_zone, latency, run, run_as, secs, with, workload, world};
 use crate::gardener::machine::meltdown::{Sibling, in_progress};
 use crate::gardener::outage::{Deletion, OutageFact};
 use crate::gardener::record::GardenerRecord;
@@ -223,7 +223,8 @@ fn a_zone_outage_is_told_from_machines_and_nodes() {
         };
         assert_eq!(as_, how);
         let given_up = seen.machines().into_iter().find(|(.., fact)| *fact == FAILED).unwrap().0;
-        assert_eq!(began.since(given_up), secs(5 * 60), "2 + 10 + 5 minutes");
+        let notified = latency(&scenario, 1);
+        assert_eq!(began.since(given_up), secs(5 * 60) + notified, "2 + 10 + 5 minutes");
         // With power again: the first node that is back has to boot.
         assert!(over >= at(3_160) && over < at(3_175), "{over:?}");
         // One that lasts for less than the threshold is none.
@@ -239,21 +240,18 @@ fn a_zone_outage_is_told_from_machines_and_nodes() {
 
 /// No machine is given up because the control plane is out of reach.
 #[test]
-fn frozen_while_its_api_is_out_of_reach() {
+fn machine_controller_gives_nothing_up_while_its_api_is_out_of_reach() {
     let control_plane = six().kube.clusters[0].control_plane[0];
     let scenario = broken(six(), 100, Some(1_400), Fault::NodeCrash(FaultTarget::Named(control_plane)));
     let seen = run(&scenario, 1);
     assert!(seen.nodes(Ready::Unknown).is_empty() && seen.machines().is_empty(), "{seen:#?}");
-    // A node that died before begins anew, and is given up when its time has come again.
+    // A node that died before is given up by the process that takes over: what its predecessor knew of a freeze is gone.
     let dead = broken(six(), 50, None, crash(&six(), NodeKey(0)));
     let dead = broken(dead, 500, Some(1_000), Fault::NodeCrash(FaultTarget::Named(control_plane)));
     let facts = run(&dead, 1).machine(machine_of(&dead, 0));
-    let [(_, UNKNOWN), (unfrozen, RUNNING), (unknown, UNKNOWN), (failed, FAILED), ..] = facts[..] else { panic!("{facts:?}") };
-    // Boot, start, a lease that is anybody's again after 15 s, and a check each minute.
-    assert!(
-        unknown == unfrozen && unfrozen >= at(1_595) && unfrozen < at(1_665) && failed.since(unknown) == secs(600),
-        "{facts:?}"
-    );
+    let [(_, UNKNOWN), (failed, FAILED), ..] = facts[..] else { panic!("{facts:?}") };
+    // Boot, start, and a lease that is anybody's again after 15 s.
+    assert!(failed >= at(1_595) && failed < at(1_605), "{facts:?}");
 }
 
 proptest! {
@@ -270,6 +268,8 @@ proptest! {
         if refuses {
             scenario = broken(scenario, 50, Some(2_500), cloud(Some(CloudAnswer::Refused), Some(CloudAnswer::Unavailable)));
         }
+        // With its host the controller's process is gone; another one judges when it is there.
+        let survives = faults.iter().all(|(.., kind, _)| *kind != 3);
         for (from, lasts, kind, which) in faults {
             let zone = ZoneId(which as u16 % 2);
             let fault = match kind {
@@ -295,7 +295,7 @@ proptest! {
         let unknown = seen.machines().into_iter().find(|(.., fact)| *fact == UNKNOWN);
         if let Some((since, name, _)) = unknown {
             let next = seen.machine(name).into_iter().find(|(when, _)| *when > since);
-            if let Some((failed, FAILED)) = next {
+            if let Some((failed, FAILED)) = next.filter(|_| survives) {
                 prop_assert_eq!(failed.since(since), secs(health_s));
             }
         }
