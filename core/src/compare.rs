@@ -37,7 +37,7 @@ pub struct Row {
 pub enum Value {
     /// A number, in the row's unit.
     Number(f64),
-    /// Words.
+    /// A text that is no number.
     Text(String),
 }
 

@@ -6,13 +6,13 @@ use zonefall_core::report::Report;
 /// Room around the data, in pixels before scaling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Margins {
-    /// Left.
+    /// Pixels on the left.
     pub left: i32,
-    /// Right.
+    /// Pixels on the right.
     pub right: i32,
-    /// Top.
+    /// Pixels at the top.
     pub top: i32,
-    /// Bottom.
+    /// Pixels at the bottom.
     pub bottom: i32,
 }
 
@@ -21,7 +21,7 @@ pub struct Margins {
 pub struct Theme {
     /// The sheet.
     pub paper: RGBColor,
-    /// Words.
+    /// Colour of text.
     pub ink: RGBColor,
     /// Less important words.
     pub faint: RGBColor,
@@ -59,7 +59,7 @@ pub struct Frame {
     pub to_s: f64,
     /// Instead of the chart's own.
     pub margins: Option<Margins>,
-    /// Colours.
+    /// Colours of the chart.
     pub theme: Theme,
     /// Pixels of the drawing per pixel of the margins, fonts and lines: 2 on a high-density screen.
     pub scale: f64,

@@ -27,8 +27,8 @@ struct File {
 type Complaints = Vec<String>;
 
 /// Rules of one file.
-const FILE_RULES: [fn(&File) -> Complaints; 9] =
-    [length, opening, unfinished, determinism, citation, size, machine_paths, registries, layers];
+const FILE_RULES: [fn(&File) -> Complaints; 11] =
+    [length, opening, unfinished, determinism, citation, size, machine_paths, registries, layers, one_word, vocabulary];
 
 /// The step: every rule on every file.
 pub(crate) fn run() -> Outcome {
@@ -52,6 +52,71 @@ fn texts(files: &[File]) -> Vec<(&str, &str)> {
 /// Writes what is generated from all files: the graph of layers.
 pub(crate) fn bless() -> Result<()> {
     layers::bless(&texts(&tracked_files(root())?))
+}
+
+/// Words of the project's own dialect, and the field's terms that replaced them.
+const DIALECT: [(&str, &str); 30] = [
+    ("Plane", "KubeCluster"),
+    ("Deed", "Intervention"),
+    ("Cx", "ClusterCtx"),
+    ("Surroundings", "KubeCtx or ClientCtx"),
+    ("Dialect", "Config"),
+    ("Passage", "RestorePhase"),
+    ("Standing", "MemberState"),
+    ("Newcomer", "JoinStep"),
+    ("Strength", "ConnectedVoters"),
+    ("MemberOrder", "ContainerEvent"),
+    ("Fleet", "MachineTables"),
+    ("Hazard", "OrphanedContainer"),
+    ("hazards", "orphaned_containers"),
+    ("Acts", "ControllerActive"),
+    ("Reign", "Leadership"),
+    ("Teller", "RecordDescriber"),
+    ("Happening", "Incident"),
+    ("Money", "CostObserver"),
+    ("Aim", "FaultTarget"),
+    ("Seat", "ServerAttachment"),
+    ("glance", "view"),
+    ("helpless", "unschedulable_pods"),
+    ("disturbed", "service_changed"),
+    ("heed", "invalidate"),
+    ("carry_out", "apply_effects"),
+    ("thaw", "unfreeze"),
+    ("parked", "deferred"),
+    ("hand_over", "rpc_overhead or transfer_leadership"),
+    ("zone_cut", "zone_partition"),
+    ("node_cut", "node_partition"),
+];
+
+/// Files that know old names, to read what was written with them.
+const OLD_NAMES: [&str; 4] = ["core/scenario/src/renames", "tests/fixtures/", "tests/tests/it/old_names", "xtask/src/tidy.rs"];
+
+/// Identifiers and fields of scenario files use the field's terms.
+fn vocabulary(file: &File) -> Complaints {
+    let knows_old = OLD_NAMES.iter().any(|prefix| file.path.starts_with(prefix));
+    let is_scenario = file.path.starts_with("scenarios/");
+    file.find((file.is_rust() || is_scenario) && !knows_old, |line| {
+        // What stands between quotes is text in Rust, a field in JSON.
+        let code: String = line.split("//").next()?.split('"').step_by(if is_scenario { 1 } else { 2 }).collect();
+        let is_field = |old: &str| old.starts_with(char::is_lowercase);
+        let mut listed = DIALECT.iter().filter(|(old, _)| !is_scenario || is_field(old));
+        let (old, new) = listed.find(|(old, _)| words(&code).any(|word| word == *old))?;
+        Some(format!("{old}: the field says {new}"))
+    })
+}
+
+/// A comment of one word says nothing that the name beside it does not.
+fn one_word(file: &File) -> Complaints {
+    if !file.is_rust() {
+        return Vec::new();
+    }
+    let lines: Vec<&str> = file.text.lines().map(str::trim).collect();
+    let comment = |at: usize| lines.get(at).and_then(|line| line.strip_prefix("/// "));
+    let is_word = |text: &str| text.trim_end_matches('.').chars().all(|c| c.is_alphabetic() || c == '-');
+    let alone = |at: usize| comment(at + 1).is_none() && (at == 0 || comment(at - 1).is_none());
+    let found = (0..lines.len()).filter(|at| comment(*at).is_some_and(is_word) && alone(*at));
+    let complain = |at: usize| format!("{}:{}: a comment of one word: say what it is in a phrase", file.path, at + 1);
+    found.map(complain).collect()
 }
 
 /// Imports point one way only.
@@ -250,6 +315,11 @@ mod tests {
         check(machine_paths, "a.md", concat!("see /ho", "me/me/x"), 1);
         check(machine_paths, "a.md", concat!("see `/ro", "ot/x`"), 1);
         check(machine_paths, "a.md", concat!("see https://a.example/ho", "me/x, wo", "rk/wo", "rk/x, ./ro", "ot/"), 0);
+        check(one_word, "a.rs", concat!("//", "/ Which.\nx: u8,\n//", "/ Which member.\ny: u8,\n"), 1);
+        check(one_word, "a.rs", concat!("//", "/ A member that\n//", "/ leads.\nx: u8,\n"), 0);
+        check(vocabulary, "a.rs", concat!("struct Pla", "ne;"), 1);
+        check(vocabulary, "a.rs", concat!("struct Pla", "net; // a Pla", "ne"), 0);
+        check(vocabulary, "scenarios/a.json", concat!("\"zone_", "cut\""), 1);
         check(registries, "Cargo.lock", "source = \"git+https://a.example\"", 1);
     }
 

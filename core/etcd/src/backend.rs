@@ -18,9 +18,9 @@ use zonefall_kernel::time::Time;
 /// What a process has applied and not committed.
 #[derive(Clone, Debug)]
 pub struct Backend {
-    /// Bytes.
+    /// Bytes written since the last commit.
     dirty: u64,
-    /// Writes.
+    /// Writes since the last commit.
     operations: u32,
     /// The timer was last set.
     since: Time,

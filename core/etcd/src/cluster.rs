@@ -68,7 +68,7 @@ impl EtcdCtx<'_> {
 /// A cluster.
 #[derive(Clone, Debug)]
 pub struct EtcdCluster {
-    /// Which.
+    /// Number of the cluster.
     pub id: EtcdId,
     /// Timers and sizes.
     pub options: Arc<EtcdOptions>,

@@ -11,7 +11,7 @@ use zonefall_scenario::{Disk as Speed, IO_BYTES};
 /// What a process finds when it starts.
 #[derive(Clone, Debug)]
 pub struct Persisted {
-    /// Term.
+    /// Term as last synced.
     pub term: u64,
     /// Whom it voted for in this term.
     pub vote: Option<u8>,

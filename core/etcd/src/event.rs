@@ -63,11 +63,11 @@ pub enum Step {
 /// What a member answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// Done.
+    /// The request is done.
     Ok,
     /// Not done here (no leader in time, leader changed, process gone): try another member.
     Unavailable,
-    /// Never.
+    /// The request is larger than the limit: no member will ever do it.
     TooLarge,
 }
 
@@ -76,7 +76,7 @@ pub enum Answer {
 pub struct Watched {
     /// When it is applied there.
     pub at: Time,
-    /// Where.
+    /// Member that applies it.
     pub member: MemberId,
     /// The entry.
     pub index: u64,

@@ -14,21 +14,21 @@ pub enum EtcdRecord {
     MemberStarted(MemberId),
     /// A member's process is gone.
     MemberStopped {
-        /// Which.
+        /// Member whose process stopped.
         member: MemberId,
-        /// Why.
+        /// Why it stopped.
         reason: StopReason,
     },
     /// A member's process refused to start.
     MemberRefused {
-        /// Which.
+        /// Member whose process refused to start.
         member: MemberId,
-        /// Why.
+        /// Why it refused.
         reason: RefuseReason,
     },
     /// A member asks for votes.
     Campaign {
-        /// Who.
+        /// Member that campaigns.
         member: MemberId,
         /// The term it campaigns for.
         term: u64,
@@ -37,18 +37,18 @@ pub enum EtcdRecord {
     },
     /// A member won the election of its term.
     Elected {
-        /// Who.
+        /// Member that won.
         member: MemberId,
         /// The term.
         term: u64,
     },
     /// A leader is one no more, though its process runs.
     SteppedDown {
-        /// Who.
+        /// Member that led.
         member: MemberId,
         /// Its term as leader.
         term: u64,
-        /// Why.
+        /// Why it stepped down.
         reason: StepDownReason,
     },
     /// A member's view of who leads has changed.
@@ -94,7 +94,7 @@ pub enum EtcdRecord {
     },
     /// A member that had fallen behind has everything again that was committed.
     CaughtUp {
-        /// Which.
+        /// Member that caught up.
         member: MemberId,
         /// Entries it was behind when it came back.
         entries: u64,
@@ -124,7 +124,7 @@ pub enum EtcdRecord {
         cluster: EtcdId,
         /// The most that do.
         connected: u8,
-        /// Voters.
+        /// Voters of the cluster.
         voters: u8,
     },
     /// Committed entries that no remaining volume holds.
@@ -140,7 +140,7 @@ pub enum EtcdRecord {
     Passive(EtcdId, PassiveRecord),
     /// A member that does not run is in another zone from now on.
     MemberMoved {
-        /// Which.
+        /// Member that moved.
         member: MemberId,
         /// Where it will run.
         zone: ZoneId,
@@ -197,9 +197,9 @@ pub enum RaftRecord {
     },
     /// A leader was made; its log then.
     Led {
-        /// Who.
+        /// Member that was elected.
         member: MemberId,
-        /// Term.
+        /// Term that it leads.
         term: u64,
         /// Last index of its log.
         last: u64,
@@ -235,7 +235,7 @@ pub enum RaftRecord {
     },
     /// A member learned that everything up to `index` is committed.
     Committed {
-        /// Who.
+        /// Member that learned it.
         member: MemberId,
         /// Its term.
         term: u64,
@@ -244,9 +244,9 @@ pub enum RaftRecord {
     },
     /// An entry was applied to a member's database.
     Applied {
-        /// Whose.
+        /// Member that applied it.
         member: MemberId,
-        /// Index.
+        /// Index of the entry.
         index: u64,
         /// Term of the entry.
         term: u64,
@@ -255,7 +255,7 @@ pub enum RaftRecord {
     },
     /// A member's volume lost everything.
     Wiped {
-        /// Whose.
+        /// Member whose volume lost everything.
         member: MemberId,
     },
 }

@@ -20,9 +20,9 @@ const RELEASE_DELAY: Duration = Duration::from_secs(30);
 /// A database under way.
 #[derive(Clone, Debug)]
 pub struct Transfer {
-    /// Sender.
+    /// Member that sends its database.
     pub from: u8,
-    /// Receiver.
+    /// Member that receives it.
     pub to: u8,
     message: Message,
     /// Bytes still to be sent.

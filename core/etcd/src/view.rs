@@ -15,7 +15,7 @@ use zonefall_scenario::ids::MemberId;
 /// A member now.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemberStatus {
-    /// Which.
+    /// Member of the cluster.
     pub member: MemberId,
     /// Its role.
     pub role: Role,
@@ -41,7 +41,7 @@ pub enum Role {
     PreCandidate,
     /// Asks for votes.
     Candidate,
-    /// Leads.
+    /// Leads its term.
     Leader,
     /// Follows without a vote.
     Learner,
@@ -115,9 +115,9 @@ pub enum Down {
 /// A message under way.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MessageView {
-    /// Sender.
+    /// Member that sent the message.
     pub from: u8,
-    /// Receiver.
+    /// Member that receives the message.
     pub to: u8,
     /// What it is.
     pub kind: Kind,
@@ -136,9 +136,9 @@ pub struct MessageView {
 /// A database under way to a follower.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TransferView {
-    /// Sender.
+    /// Member that sends its database.
     pub from: u8,
-    /// Receiver.
+    /// Member that receives it.
     pub to: u8,
     /// Bytes of the database.
     pub bytes: u64,

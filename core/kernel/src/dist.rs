@@ -10,14 +10,14 @@ pub enum Latency {
     Constant(Duration),
     /// Uniform between two bounds, both included.
     Uniform {
-        /// Least.
+        /// Least value.
         min: Duration,
-        /// Most.
+        /// Largest value.
         max: Duration,
     },
     /// Lognormal: `median * exp(sigma * N(0, 1))`.
     LogNormal {
-        /// Median.
+        /// Median of the distribution.
         median: Duration,
         /// Standard deviation of the logarithm, 0 to 3.
         sigma: f64,

@@ -67,7 +67,7 @@ impl Duration {
         Self(s * 1_000_000_000)
     }
 
-    /// Nanoseconds.
+    /// The duration in nanoseconds.
     pub const fn as_nanos(self) -> u64 {
         self.0
     }

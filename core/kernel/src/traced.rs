@@ -86,7 +86,7 @@ impl Traced for u64 {
 }
 
 impl Traced for Duration {
-    /// Nanoseconds.
+    /// Traces it as nanoseconds.
     fn trace(&self, form: &mut Form) {
         form.varint(self.as_nanos());
     }

@@ -85,7 +85,7 @@ enum Link {
 pub struct Running {
     /// Tells it from the others of its plane.
     pub key: u32,
-    /// Where.
+    /// Host that it runs on.
     pub host: HostId,
     /// Clients are sent to it.
     pub ready: bool,

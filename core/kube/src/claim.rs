@@ -21,7 +21,7 @@ pub struct Claim {
 /// Where a volume is attached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Attachment {
-    /// Nowhere.
+    /// Attached to no node.
     Free,
     /// Soon to this node.
     Attaching(NodeKey),

@@ -56,15 +56,15 @@ pub struct Node {
     pub host: HostId,
     /// Its zone.
     pub zone: ZoneId,
-    /// Labels.
+    /// Labels of the node.
     pub labels: Labels,
     /// What its pods may request in all.
     pub allocatable: Resources,
     /// Volumes that can be attached to it.
     pub volumes: u32,
-    /// Condition.
+    /// Condition `Ready` of the node.
     pub ready: Ready,
-    /// Taints.
+    /// Taints of the node.
     pub taints: SmallVec<[Taint; 2]>,
     /// What its pods request.
     pub requested: Resources,

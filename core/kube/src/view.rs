@@ -30,15 +30,15 @@ pub struct KubeClusterView {
 /// A node as the API has it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NodeView {
-    /// Which.
+    /// Number of the node.
     pub key: NodeKey,
     /// Its name.
     pub name: NodeName,
     /// Its zone.
     pub zone: ZoneId,
-    /// Condition.
+    /// Condition `Ready` of the node.
     pub ready: Ready,
-    /// Taints.
+    /// Taints of the node.
     pub taints: Vec<Taint>,
     /// In truth, whether the API knows or not: why what runs on it serves nobody.
     pub lost: Option<Loss>,

@@ -3,9 +3,9 @@
 /// Why a process stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum StopReason {
-    /// SIGKILL.
+    /// It received SIGKILL.
     Killed,
-    /// SIGTERM.
+    /// It received SIGTERM.
     Stopped,
     /// Its node has no power.
     PowerLost,

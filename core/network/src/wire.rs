@@ -2,7 +2,7 @@
 
 use std::ops::{Add, AddAssign, Mul};
 
-/// Ethernet.
+/// Bytes of an Ethernet header.
 const ETHERNET: u64 = 14;
 /// Ethernet, IPv4 (20) and TCP with timestamps (32).
 pub const HEADERS: u64 = ETHERNET + 20 + 32;
@@ -22,7 +22,7 @@ const TLS_PLAINTEXT: u64 = 16_384;
 /// Packets and their bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Burst {
-    /// Packets.
+    /// Packets on the wire.
     pub packets: u64,
     /// Bytes of them, headers included.
     pub bytes: u64,
@@ -36,7 +36,7 @@ impl Burst {
         Self { packets, bytes: payload + packets * HEADERS }
     }
 
-    /// Both.
+    /// The sum of two bursts.
     #[must_use]
     pub const fn and(self, other: Self) -> Self {
         Self { packets: self.packets + other.packets, bytes: self.bytes + other.bytes }

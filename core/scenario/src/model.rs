@@ -29,7 +29,7 @@ pub struct Scenario {
     pub duration: Duration,
     /// Regions, each with a name.
     pub regions: Vec<String>,
-    /// Zones.
+    /// Zones of all regions.
     pub zones: Vec<Zone>,
     /// Nodes (machines).
     pub nodes: Vec<Node>,
@@ -43,7 +43,7 @@ pub struct Scenario {
     pub kube: KubeModel,
     /// What is charged for what runs.
     pub prices: Prices,
-    /// Load.
+    /// Clients of etcd.
     pub clients: Vec<Client>,
     /// Planned faults.
     pub faults: Vec<PlannedFault>,
@@ -190,7 +190,7 @@ pub enum Direction {
     In,
     /// Out of the zone.
     Out,
-    /// Both.
+    /// Packets are lost in both directions.
     Both,
 }
 
@@ -290,19 +290,19 @@ pub struct PlannedFault {
 pub enum Lifetime {
     /// Memoryless, with this mean.
     Exponential {
-        /// Mean.
+        /// Mean of the distribution.
         mean: Duration,
     },
     /// Wearing out (`shape` > 1) or infant mortality (`shape` < 1).
     Weibull {
         /// Scale (63.2 % have failed by then).
         scale: Duration,
-        /// Shape.
+        /// Shape of the distribution.
         shape: f64,
     },
     /// Multiplicative spread.
     LogNormal {
-        /// Median.
+        /// Median of the distribution.
         median: Duration,
         /// Standard deviation of the logarithm.
         sigma: f64,

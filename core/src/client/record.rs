@@ -14,13 +14,13 @@ pub enum ClientRecord {
         client: ClientId,
         /// In which zone that is: API servers come and go.
         from: ZoneId,
-        /// What.
+        /// Operation that it asked for.
         op: Op,
         /// The member that was asked last; where it was turned away, the one that would have been.
         member: MemberId,
         /// From the first sending to the last answer.
         latency: Duration,
-        /// How.
+        /// How it ended.
         result: RequestResult,
     },
 }
@@ -28,7 +28,7 @@ pub enum ClientRecord {
 /// How a request ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RequestResult {
-    /// Done.
+    /// The request is done.
     Ok,
     /// No answer in time, from any member tried.
     TimedOut,

@@ -71,7 +71,7 @@ pub struct Observers {
     pub kube: kube::Kube,
     /// Who used machines and volumes; `None`: nothing is charged.
     pub cost: Option<cost::CostObserver>,
-    /// Faults.
+    /// Faults and their effects.
     pub faults: faults::Faults,
     /// Events in plain words.
     pub story: story::Story,

@@ -41,7 +41,7 @@ impl Voters {
         self.votes[member.index as usize]
     }
 
-    /// Voters.
+    /// Number of voters.
     pub fn count(&self) -> usize {
         self.votes.iter().filter(|v| **v).count()
     }

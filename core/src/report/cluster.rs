@@ -54,7 +54,7 @@ pub struct ToleranceReport {
     pub from_s: f64,
     /// Voters that run and reach each other in both directions.
     pub connected: u8,
-    /// Voters.
+    /// Voters of the cluster.
     pub voters: u8,
     /// Members that stand by and could take over, with an interruption and with the loss of what they have not got (active-passive
     /// clusters).
@@ -194,7 +194,7 @@ pub struct OutageReport {
 /// How requests ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequestCounts {
-    /// Done.
+    /// Requests that were done.
     pub ok: u64,
     /// No answer in time from any member tried.
     pub timed_out: u64,
@@ -256,7 +256,7 @@ pub struct LatencyReport {
     pub failed: u64,
     /// Requests that an API server turned away (429).
     pub rejected: u64,
-    /// Median.
+    /// Median latency, in milliseconds.
     pub p50_ms: Option<f64>,
     /// 90th percentile.
     pub p90_ms: Option<f64>,
@@ -279,7 +279,7 @@ pub struct LatencyWindows {
     pub count: Vec<u64>,
     /// Requests that timed out, were refused, failed or were turned away.
     pub failed: Vec<u64>,
-    /// Median.
+    /// Median latency of each window, in milliseconds.
     pub p50_ms: Vec<Option<f64>>,
     /// 90th percentile.
     pub p90_ms: Vec<Option<f64>>,

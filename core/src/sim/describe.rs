@@ -10,7 +10,7 @@ use crate::sim::event::{Event, FaultEvent};
 /// An event that was handled.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// When.
+    /// Time of the event.
     pub at: Time,
     /// What it was, in plain words: `heartbeat of etcd-main-0 arrives at etcd-main-1`; `None`: a timer that was put off or cancelled, so
     /// that nothing happened.

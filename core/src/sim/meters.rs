@@ -12,9 +12,9 @@ use crate::sim::Simulation;
 /// Bytes one endpoint has sent to another since the start.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LinkTotals {
-    /// Sender.
+    /// Endpoint that sends.
     pub from: Endpoint,
-    /// Receiver.
+    /// Endpoint that receives.
     pub to: Endpoint,
     /// Where they were meanwhile: a member that has moved since has a link more.
     pub zones: (ZoneId, ZoneId),

@@ -55,7 +55,7 @@ pub struct Simulation {
     network: Network,
     /// Shared with clones as long as neither changes them.
     clusters: Vec<Arc<EtcdCluster>>,
-    /// Likewise.
+    /// Shared with clones as well.
     clients: Vec<Arc<Client>>,
     cloud: Cloud,
     kube: Kube,

@@ -12,7 +12,7 @@ use crate::sim::Simulation;
 /// The world now. Lists are in the scenario's order.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SimulationView {
-    /// When.
+    /// Time of the view.
     pub at: Time,
     /// Events handled so far.
     pub events: u64,

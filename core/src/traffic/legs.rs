@@ -59,7 +59,7 @@ pub struct Point {
     pub term: u64,
     /// Last index of its log: lengths of numbers depend on it.
     pub index: u64,
-    /// TLS.
+    /// Whether the connection uses TLS.
     pub tls: bool,
 }
 

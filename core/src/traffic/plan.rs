@@ -15,7 +15,7 @@ impl Rate {
         Self([count, bytes, wire.bytes, wire.packets].map(|each| u128::from(each) * u128::from(per_million_s)))
     }
 
-    /// Both.
+    /// Adds another rate.
     pub fn add(&mut self, other: Self) {
         self.0.iter_mut().zip(other.0).for_each(|(own, other)| *own += other);
     }
@@ -52,7 +52,7 @@ const UNIT: u128 = 1_000_000_000_000_000;
 pub struct Amount([u128; 4]);
 
 impl Amount {
-    /// Both.
+    /// Adds another amount.
     pub fn add(&mut self, other: Self) {
         self.0.iter_mut().zip(other.0).for_each(|(own, other)| *own += other);
     }
@@ -73,7 +73,7 @@ pub struct Stream {
     pub to: Part,
     /// What it is.
     pub class: Class,
-    /// There.
+    /// Rate of what is sent there.
     pub there: Rate,
     /// ACKs back.
     pub back: Rate,

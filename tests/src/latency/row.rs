@@ -34,7 +34,7 @@ pub enum Op {
     Put,
     /// To read one key, or all of them.
     Range {
-        /// All.
+        /// Whether all keys are read.
         all: bool,
         /// The latest.
         linearizable: bool,

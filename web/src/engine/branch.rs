@@ -25,7 +25,7 @@ pub struct BranchRun {
 /// All that happens at one instant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Instant {
-    /// When.
+    /// Time of the instant.
     pub at: Time,
     /// In plain words; empty where only cancelled timers rang.
     pub words: Vec<String>,

@@ -13,7 +13,7 @@ use super::protocol::BranchId;
 pub enum ViewRequest {
     /// The world at a time.
     At {
-        /// When.
+        /// Time that is asked for.
         at: Time,
         /// Message by message from here on.
         messages: bool,

@@ -55,7 +55,7 @@ pub enum WorkerRequest {
         branch: BranchId,
         /// The branch it leaves.
         parent: BranchId,
-        /// When.
+        /// Time that is asked for.
         at: Time,
         /// What is done.
         intervention: Intervention,
@@ -72,7 +72,7 @@ pub enum WorkerRequest {
     View {
         /// Which scenario.
         load: LoadId,
-        /// When.
+        /// Time of the intervention.
         at: Time,
         /// Message by message, so that every message under way is in the picture.
         messages: bool,
@@ -96,14 +96,14 @@ pub enum WorkerRequest {
 pub enum Intervention {
     /// Breaks something.
     Inject {
-        /// What.
+        /// Fault that is injected.
         fault: Fault,
         /// For how long; `None`: to the end, or until it is mended.
         lasts: Option<Duration>,
     },
     /// Ends a fault before its time.
     Repair {
-        /// Which.
+        /// Fault that is repaired.
         fault: FaultId,
     },
 }
@@ -156,7 +156,7 @@ pub enum WorkerResponse {
         load: LoadId,
         /// Which branch.
         branch: BranchId,
-        /// Why.
+        /// Why it failed.
         why: String,
     },
     /// Answers [`WorkerRequest::Ping`].

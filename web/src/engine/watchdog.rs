@@ -20,7 +20,7 @@ pub struct Watchdog {
 /// What to do at a tick.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WatchdogAction {
-    /// Nothing.
+    /// The page does nothing.
     Quiet,
     /// Send this ping.
     Ping(u32),

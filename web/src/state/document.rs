@@ -51,7 +51,7 @@ pub struct Problem {
     pub line_column: Option<(usize, usize)>,
 }
 
-/// Edits.
+/// An edit of the document.
 #[derive(Clone, Debug, PartialEq)]
 pub enum DocumentAction {
     /// Another document altogether: a bundled scenario, a file, a link.
@@ -64,9 +64,9 @@ pub enum DocumentAction {
     Push(Path, Value),
     /// The form gives the thing whose name stands at this path another one; what refers to it follows.
     Rename(Path, String),
-    /// Back.
+    /// Undoes the last edit.
     Undo,
-    /// Forward.
+    /// Redoes what was undone last.
     Redo,
 }
 

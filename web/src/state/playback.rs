@@ -7,9 +7,9 @@ use zonefall_core::kernel::time::{Duration, Time};
 /// The playhead of the shown branch.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Playback {
-    /// Where.
+    /// Time of the playhead.
     pub at: Time,
-    /// Moving.
+    /// Whether the playhead moves.
     pub playing: bool,
     /// Simulated seconds per second: 0.001 to 100,000.
     pub speed: f64,
@@ -24,9 +24,9 @@ pub struct Playback {
 pub enum PlaybackCommand {
     /// Play or pause. At the end, play starts over.
     Toggle,
-    /// Play.
+    /// The playhead moves from now on.
     Play,
-    /// Pause.
+    /// The playhead stops.
     Pause,
     /// Simulated seconds per second, clamped.
     Speed(f64),

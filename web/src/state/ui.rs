@@ -9,7 +9,7 @@ use super::Effect;
 /// How the page looks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ui {
-    /// Colours.
+    /// Colours of the page.
     pub theme: Theme,
     /// What the lower part shows.
     pub tab: Tab,
@@ -33,15 +33,15 @@ pub struct Ui {
     pub provider: Option<String>,
 }
 
-/// Colours.
+/// Colours of the page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Theme {
     /// As the system says.
     #[default]
     System,
-    /// Light.
+    /// Light colours, whatever the system prefers.
     Light,
-    /// Dark.
+    /// Dark colours, whatever the system prefers.
     Dark,
 }
 
@@ -106,7 +106,7 @@ pub enum UiAction {
 pub struct Notice {
     /// How bad.
     pub tone: Tone,
-    /// What.
+    /// Text of the notice.
     pub text: String,
 }
 

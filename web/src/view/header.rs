@@ -27,7 +27,7 @@ pub(crate) struct HeaderProps {
     pub branches: Vec<(BranchId, String)>,
     /// The branch on the screen.
     pub shown: BranchId,
-    /// Colours.
+    /// Colours of the page.
     pub theme: Theme,
     /// Tables instead of pictures.
     pub tables: bool,

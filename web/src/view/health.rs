@@ -17,7 +17,7 @@ use super::same::Same;
 pub(crate) struct HealthProps {
     /// The world.
     pub scenario: Same<Scenario>,
-    /// Now.
+    /// View of the current time.
     pub view: Same<SimulationView>,
 }
 

@@ -39,7 +39,7 @@ pub enum Icon {
     Close,
     /// A fork in the road.
     Branch,
-    /// Sliders.
+    /// Sliders: the scenario.
     Scenario,
     /// A lens.
     Inspector,

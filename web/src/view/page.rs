@@ -26,7 +26,7 @@ use crate::state::{Action, EYE_SPEED, Notice, Panel, State, Theme, Tone};
 /// What the page draws.
 #[derive(Clone, PartialEq, Properties)]
 pub struct PageProps {
-    /// Everything.
+    /// State of the whole page.
     pub state: Same<State>,
     /// Where actions go.
     pub dispatch: Callback<Action>,

@@ -10,7 +10,7 @@ use zonefall_kernel::traced;
 pub enum PassiveRecord {
     /// A snapshot is in the backup bucket.
     Uploaded {
-        /// Whose.
+        /// Member that uploaded it.
         by: u8,
         /// Of everything; otherwise of what came since the last one.
         full: bool,
@@ -21,14 +21,14 @@ pub enum PassiveRecord {
     },
     /// A snapshot did not get into the bucket: it, or the member's process, was out of reach.
     NotUploaded {
-        /// Whose.
+        /// Member that tried to upload it.
         by: u8,
         /// Of everything; otherwise of what came since the last one.
         full: bool,
     },
     /// A standby has applied what the bucket held.
     Applied {
-        /// Which.
+        /// Standby that has applied them.
         by: u8,
         /// Last index it has now.
         index: u64,
@@ -37,7 +37,7 @@ pub enum PassiveRecord {
     },
     /// The other member could take over now, or could no longer.
     Ready {
-        /// Which.
+        /// Member that stands by.
         member: u8,
         /// Whether it could.
         ready: bool,
@@ -58,7 +58,7 @@ pub enum PassiveRecord {
     },
     /// A member has begun a cluster of its own with what it has: what was committed beyond is lost.
     Forked {
-        /// Which.
+        /// Member that goes on alone.
         member: u8,
         /// Last index it has.
         index: u64,
@@ -70,12 +70,12 @@ pub enum PassiveRecord {
     },
     /// The member that took over serves.
     Serving {
-        /// Which.
+        /// Member that has taken over.
         member: u8,
     },
     /// The member that another has taken over from is back, and has thrown its data away.
     Discarded {
-        /// Which.
+        /// Member that discards its data.
         member: u8,
         /// Entries it had committed after the other took over: lost as well.
         lost: u64,

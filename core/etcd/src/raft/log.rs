@@ -28,7 +28,7 @@ pub struct Entry {
 /// A request at the member that took it: slot and generation in its client's list of requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Token {
-    /// Slot.
+    /// Slot of the request at its client.
     pub slot: u32,
     /// Generation of the slot.
     pub generation: u32,
@@ -97,7 +97,7 @@ pub enum ConfChange {
     AddVoter(u8),
     /// A new learner.
     AddLearner(u8),
-    /// Gone.
+    /// The member is removed.
     Remove(u8),
 }
 

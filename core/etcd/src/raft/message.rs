@@ -8,9 +8,9 @@ use crate::raft::quorum::{Members, Quorum};
 pub struct Message {
     /// What it is.
     pub kind: Kind,
-    /// Sender.
+    /// Member that sent the message.
     pub from: u8,
-    /// Receiver.
+    /// Member that receives the message.
     pub to: u8,
     /// The sender's term; 0 for messages that take no part in terms ([`Kind::Propose`], [`Kind::ReadIndex`]).
     pub term: u64,

@@ -74,7 +74,7 @@ pub enum Role {
     PreCandidate,
     /// Asks for votes.
     Candidate,
-    /// Leads.
+    /// Leads its term.
     Leader,
 }
 
@@ -97,13 +97,13 @@ pub enum Note {
         /// Only asks whether it would win.
         pre_vote: bool,
     },
-    /// Won.
+    /// It won the election of its term.
     Elected,
     /// Leads no more.
     SteppedDown {
         /// The term it led.
         term: u64,
-        /// Why.
+        /// Why it steps down.
         reason: StepDownReason,
     },
     /// Voted for `candidate` in its term.
@@ -156,14 +156,14 @@ pub struct Outbox {
 /// Who is in the cluster.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ConfState {
-    /// Voters.
+    /// Voters of the cluster.
     pub quorum: Quorum,
     /// Members without a vote.
     pub learners: Members,
 }
 
 impl ConfState {
-    /// Everyone.
+    /// Voters and learners.
     pub fn members(&self) -> Members {
         self.quorum.voters().union(self.learners)
     }

@@ -20,7 +20,7 @@ pub struct Progress {
     pub matched: u64,
     /// Next index to send.
     pub next: u64,
-    /// How.
+    /// How the leader replicates to it.
     pub state: State,
     /// Wait for an answer, or a heartbeat's, before the next append.
     pub paused: bool,

@@ -8,7 +8,7 @@
 pub struct Members(u64);
 
 impl Members {
-    /// Nobody.
+    /// The empty set.
     pub const EMPTY: Self = Self(0);
 
     /// Whether `index` is in the set.
@@ -64,7 +64,7 @@ impl FromIterator<u8> for Members {
 /// How an election stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VoteResult {
-    /// Open.
+    /// The votes so far decide nothing.
     Pending,
     /// No quorum can be reached any more.
     Lost,

@@ -152,7 +152,7 @@ pub struct ShootLimit {
 /// What there is of something. After the loss of a zone: what there is in the zones that are left, but for addresses and machines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Figure {
-    /// What.
+    /// Constraint that is lifted.
     pub constraint: Constraint,
     /// Of which units.
     pub unit: &'static str,

@@ -27,7 +27,7 @@ impl Status {
 /// When a pod that runs but is not ready may be evicted (`unhealthyPodEvictionPolicy`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnhealthyPods {
-    /// Always.
+    /// Unhealthy pods may always be evicted.
     AlwaysAllow,
     /// Where the budget's other pods are as many as they should be.
     IfHealthyBudget,

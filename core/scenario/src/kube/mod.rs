@@ -78,7 +78,7 @@ pub struct Operation {
     pub at: Time,
     /// Of which plane.
     pub cluster: KubeClusterId,
-    /// What.
+    /// What the operator asks for.
     pub task: Task,
 }
 
@@ -182,7 +182,7 @@ pub struct Resources {
     pub cpu_milli: u64,
     /// Bytes of memory.
     pub memory: u64,
-    /// Pods.
+    /// Number of pods.
     pub pods: u64,
 }
 
@@ -352,15 +352,15 @@ pub enum Role {
 pub enum Component {
     /// kube-controller-manager: node lifecycle, taints, ReplicaSets and their like.
     ControllerManager,
-    /// kube-scheduler.
+    /// The kube-scheduler.
     Scheduler,
-    /// machine-controller-manager.
+    /// The machine-controller-manager.
     MachineControllerManager,
-    /// cluster-autoscaler.
+    /// The cluster-autoscaler.
     Autoscaler,
     /// gardenlet: the care of control planes.
     Gardenlet,
-    /// etcd-druid.
+    /// The etcd-druid of a seed.
     Druid,
 }
 

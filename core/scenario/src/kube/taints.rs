@@ -19,7 +19,7 @@ pub enum Effect {
 /// Keeps pods away from a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Taint {
-    /// Key.
+    /// Key of the taint.
     pub key: Symbol,
     /// Value; `None` is the empty one.
     pub value: Option<Symbol>,

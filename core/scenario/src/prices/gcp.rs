@@ -9,7 +9,7 @@ const BUCKET: [&str; 2] = ["2024-06", "cloud.google.com/storage/pricing"];
 const NETWORK: [&str; 2] = ["2024-06", "cloud.google.com/vpc/network-pricing"];
 const ZONES: [&str; 2] = ["2025", "third-party guides, after cloud.google.com/vpc/network-pricing"];
 
-/// Belgium.
+/// The region in Belgium.
 pub(super) const EUROPE_WEST1: Book = Book {
     name: "gcp-europe-west1",
     provider: "gcp",

@@ -198,7 +198,7 @@ pub struct RawRandomFaults {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum RawWhich {
-    /// These.
+    /// The ones with these names.
     Named(#[schemars(length(max = 10_000))] Vec<String>),
     /// All there are.
     All(RawAll),
@@ -228,13 +228,13 @@ pub enum RawLifetime {
     Weibull {
         /// By then 63.2 % have failed.
         scale: Span,
-        /// Shape.
+        /// Shape of the distribution.
         #[schemars(range(min = 0.1, max = 20))]
         shape: f64,
     },
     /// Lognormal: `median * exp(sigma * N(0, 1))`.
     LogNormal {
-        /// Median.
+        /// Median of the distribution.
         median: Span,
         /// Standard deviation of the logarithm.
         #[schemars(range(min = 0, max = 3))]
@@ -245,13 +245,13 @@ pub enum RawLifetime {
 /// What an operator asks for: a change of membership, a roll-out, or a shoot that survives more or moves.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RawOperation {
-    /// When.
+    /// Time of the operation.
     pub at: Span,
     /// The etcd cluster, where it is a change of its members.
     #[serde(default)]
     #[schemars(extend("x-default" = "the only cluster there is", "x-source" = "nothing else to mean"))]
     pub etcd: Option<String>,
-    /// What.
+    /// Change that the operator asks for.
     #[serde(flatten)]
     pub change: RawChange,
 }

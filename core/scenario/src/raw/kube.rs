@@ -105,7 +105,7 @@ pub struct RawControlPlane {
     /// The zones of its hosts, in turn.
     #[schemars(length(max = 16), extend("x-default" = "the seed's zones", "x-source" = "its parent is in the same region"))]
     pub zones: Vec<String>,
-    /// Hosts.
+    /// Number of hosts.
     #[schemars(range(min = 1, max = 9), extend("x-source" = "GEP-20: etcd and API server with 3 replicas"))]
     pub replicas: u8,
     /// Timers, sizes and dialect of its etcd.
@@ -176,13 +176,13 @@ pub struct RawMachine {
     #[serde(rename = "type")]
     #[schemars(extend("x-default" = "a type of which there are always more", "x-source" = "assumed"))]
     pub kind: Option<Name>,
-    /// CPUs.
+    /// Number of CPUs.
     #[schemars(range(min = 0.001, max = 1_024), extend("x-source" = "assumed"))]
     pub cpu: f64,
-    /// Memory.
+    /// Size of the memory.
     #[schemars(extend("x-min" = "1MiB", "x-max" = "64TiB", "x-source" = "assumed"))]
     pub memory: Size,
-    /// Pods.
+    /// Number of pods.
     #[schemars(range(min = 1, max = 1_000), extend("x-source" = "kubelet: maxPods"))]
     pub pods: u32,
     /// Volumes that can be attached.

@@ -94,7 +94,7 @@ pub struct RawScenario {
     #[serde(default)]
     #[schemars(extend("x-source" = "cheap, and as exact as bytes need it"))]
     pub traffic: RawTraffic,
-    /// Load.
+    /// Clients of etcd clusters.
     #[serde(default)]
     #[schemars(length(max = 10_000))]
     pub clients: Vec<RawClient>,

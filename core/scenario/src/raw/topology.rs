@@ -105,7 +105,7 @@ pub enum RawDistribution {
 /// A lognormal distribution.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RawLogNormal {
-    /// Median.
+    /// Median of the distribution.
     pub median: Span,
     /// Standard deviation of the logarithm: 0.1 is narrow, 1 is wide.
     #[schemars(range(min = 0, max = 3))]

@@ -179,7 +179,7 @@ pub struct RawAntiAffinity {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RawClaim {
-    /// None.
+    /// The pods have no volume.
     None,
     /// One that stays in the zone where it was made.
     Zonal,

@@ -18,7 +18,7 @@ use crate::source::Input;
 pub(super) const MAX_NODES: usize = 4_000;
 /// Machines of all seeds at one time.
 pub(super) const MAX_MACHINES: u32 = 20_000;
-/// Shoots.
+/// Shoots of a scenario, at most.
 pub(super) const MAX_SHOOTS: usize = 2_000;
 /// Pods of all planes, as far as they are known; a component without pods counts as one.
 pub(super) const MAX_PODS: u64 = 100_000;

@@ -64,7 +64,7 @@ pub struct CostObserver {
 /// Meters that others keep: how long machines have been there by machine deployment, what was written, and bytes between endpoints.
 #[derive(Clone, Copy, Debug)]
 pub struct Meters<'a> {
-    /// Now.
+    /// The current time.
     pub now: Time,
     /// [`Cloud::machine_time`](crate::cloud::Cloud::machine_time).
     pub machines: &'a [(KubeClusterId, MachineDeploymentId, u128)],

@@ -75,7 +75,7 @@ pub struct Row {
     pub node: NodeName,
     /// Why it stopped.
     pub why: LossReason,
-    /// When.
+    /// Time of the loss.
     pub lost: Time,
     /// When each step was taken.
     pub steps: [Option<Time>; Step::ALL.len()],

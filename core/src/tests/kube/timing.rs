@@ -19,7 +19,7 @@ use crate::kube::spec::{Timers, tolerates_unreachable};
 use crate::scenario::{Fault, FaultTarget, Scenario};
 use crate::sim::Stepping;
 
-/// Nanoseconds.
+/// A time or duration in nanoseconds.
 type Ns = u64;
 
 fn phase(seed: u64, entity: u32, period: Ns) -> Ns {

@@ -223,23 +223,23 @@ fn what_runs_on_though_its_object_is_gone_is_a_hazard() {
             force(cluster, name, ctx);
         }
     };
-    let hazards = |scenario: &Scenario| {
+    let orphans = |scenario: &Scenario| {
         let seen = act(scenario, 1, remove, [1_000].into_iter());
         let of =
             |on| seen.pods(|fact| fact == PodFact::OrphanedContainer(on)).into_iter().map(|(when, _)| when).collect::<Vec<_>>();
         (of(true), of(false))
     };
     // Until its kubelet hears of it.
-    let (began, ended) = hazards(&broken(scenario.clone(), 100, Some(2_000), cut(&scenario, LOST)));
+    let (began, ended) = orphans(&broken(scenario.clone(), 100, Some(2_000), cut(&scenario, LOST)));
     assert_eq!(began, [at(1_000)]);
     assert!(ended.len() == 1 && ended[0] >= at(2_100) && ended[0] < at(2_110), "{ended:?}");
     // Until its node loses power.
     let cut_off = broken(scenario.clone(), 100, None, cut(&scenario, LOST));
-    let (_, ended) = hazards(&broken(cut_off, 1_500, None, crash(&scenario, LOST)));
+    let (_, ended) = orphans(&broken(cut_off, 1_500, None, crash(&scenario, LOST)));
     assert_eq!(ended, [at(1_500)]);
     // A node without power runs nothing; one within reach hears of it.
     for dark in [broken(scenario.clone(), 100, None, crash(&scenario, LOST)), scenario] {
-        assert_eq!(hazards(&dark), (vec![], vec![]));
+        assert_eq!(orphans(&dark), (vec![], vec![]));
     }
 }
 

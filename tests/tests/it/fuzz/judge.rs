@@ -41,7 +41,7 @@ pub(crate) enum Failure {
     Violation {
         /// When it was noticed.
         at: Time,
-        /// Which.
+        /// Name of the property.
         property: String,
         /// What was seen.
         text: String,

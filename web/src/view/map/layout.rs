@@ -27,13 +27,13 @@ pub use link::{Curve, LinkPlace, way};
 /// A rectangle, in CSS pixels.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Rect {
-    /// Left.
+    /// Left edge, in pixels.
     pub x: f64,
-    /// Top.
+    /// Top edge, in pixels.
     pub y: f64,
-    /// Width.
+    /// Width in pixels.
     pub w: f64,
-    /// Height.
+    /// Height in pixels.
     pub h: f64,
 }
 

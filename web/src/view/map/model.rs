@@ -53,7 +53,7 @@ pub struct NodeFace {
 /// A member.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MemberFace {
-    /// Which.
+    /// Member that it shows.
     pub id: MemberId,
     /// Its name.
     pub name: String,

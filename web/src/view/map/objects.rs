@@ -105,7 +105,7 @@ pub const fn phase_words(phase: Phase) -> &'static str {
 /// A pod or a machine, drawn by itself.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Thing {
-    /// Which.
+    /// Object that it selects.
     pub is: Selection,
     /// Its name.
     pub name: String,

@@ -40,7 +40,7 @@ pub struct TimelineProps {
     pub live: Option<Time>,
     /// The playhead.
     pub at: Time,
-    /// Moving.
+    /// Whether the playhead moves.
     pub playing: bool,
     /// Simulated seconds per second.
     pub speed: f64,

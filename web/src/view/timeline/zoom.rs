@@ -15,7 +15,7 @@ use super::axis::Range;
 pub enum Zoom {
     /// Less, larger.
     In,
-    /// More.
+    /// Shows more of the run.
     Out,
     /// All of it.
     All,
