@@ -19,7 +19,10 @@ use crate::kube::controller::scheduler::Scheduler;
 use crate::kube::controller::stateful::StatefulSets;
 use crate::kube::controller::taint_eviction::Evictions;
 
-/// All controllers.
+/// All controllers. What must come before what, for changes that several are notified of in one instant:
+/// - a StatefulSet sees a terminating pod before its endpoint goes, a ReplicaSet a ready pod after its endpoint has come;
+/// - both see a terminating pod before its kubelet can end it; the kubelet comes before the attach/detach controller;
+/// - a machine runs before the DaemonSets of its node are placed.
 pub(super) const CONTROLLERS: &[Factory] = &[
     Lifecycle::factory,
     Evictions::factory,

@@ -7,6 +7,7 @@
 //!
 //! What is attached where is read from the nodes' statuses anew by whoever leads.
 
+use crate::controller::owner::keys;
 use crate::controller::{Controller, Due, State};
 use crate::spec::{Component, KubeClusterSpec};
 use crate::store::Change;
@@ -171,8 +172,7 @@ impl Controller for Volumes {
     }
 
     fn list(&self, _state: &State, ctx: &ClusterCtx<'_>) -> Vec<(u8, u32)> {
-        let workloads = (0..).zip(&ctx.spec.workloads);
-        workloads.filter(|(_, workload)| workload.volume.is_some()).map(|(id, _)| (0, id)).collect()
+        keys(ctx, |workload| workload.volume.is_some())
     }
 
     fn due(&mut self, due: Due, state: &mut State, ctx: &mut ClusterCtx<'_>) {

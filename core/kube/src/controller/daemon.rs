@@ -2,6 +2,7 @@
 //!
 //! Its pods have one node to go to and displace what is in their way there (`system-node-critical`): they are bound as they are made.
 
+use crate::controller::owner::{concerned, keys};
 use crate::controller::{Controller, State};
 use crate::store::Change;
 use std::borrow::Cow;
@@ -100,14 +101,7 @@ impl Controller for DaemonSets {
     }
 
     fn watch(&mut self, change: &Change, state: &mut State, ctx: &mut ClusterCtx<'_>) {
-        let kind = |id: WorkloadId| ctx.spec.workloads[id.0 as usize].kind;
-        let concerned = match *change {
-            Change::Terminating(_, id, _) | Change::Desired(id) | Change::Template(id) => Some(id),
-            Change::Removed(_, name, _) => Some(name.workload),
-            Change::Readiness(id) if kind(id) == Kind::StatefulSet { parallel: false } || state.store.is_rolling(id) => Some(id),
-            _ => None,
-        };
-        if let Some(id) = concerned.filter(|id| matches!(kind(*id), Kind::DaemonSet)) {
+        if let Some((id, Kind::DaemonSet)) = concerned(change, &state.store, ctx) {
             ctx.enqueue(0, id.0);
         }
         if matches!(change, Change::Taints(_) | Change::Registered(_)) {
@@ -122,8 +116,7 @@ impl Controller for DaemonSets {
     }
 
     fn list(&self, _state: &State, ctx: &ClusterCtx<'_>) -> Vec<(u8, u32)> {
-        let workloads = (0..).zip(&ctx.spec.workloads);
-        workloads.filter(|(_, workload)| matches!(workload.kind, Kind::DaemonSet)).map(|(id, _)| (0, id)).collect()
+        keys(ctx, |workload| matches!(workload.kind, Kind::DaemonSet))
     }
 
     fn describe_work(&self, _queue: u8) -> &'static str {

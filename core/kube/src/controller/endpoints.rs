@@ -3,6 +3,7 @@
 //! here a moment later is left out.)
 
 use crate::controller::hints::Hints;
+use crate::controller::owner::keys;
 use crate::controller::{Controller, State};
 use crate::ctx::ClusterCtx;
 use crate::ctx::ContainerEvent;
@@ -85,8 +86,7 @@ impl Controller for Endpoints {
     }
 
     fn list(&self, _state: &State, ctx: &ClusterCtx<'_>) -> Vec<(u8, u32)> {
-        let workloads = (0..).zip(&ctx.spec.workloads);
-        workloads.filter(|(_, workload)| has_endpoints(workload, ctx.spec)).map(|(id, _)| (0, id)).collect()
+        keys(ctx, |workload| has_endpoints(workload, ctx.spec))
     }
 
     fn forget(&mut self, state: &mut State, _ctx: &mut ClusterCtx<'_>) {

@@ -18,6 +18,7 @@ pub mod hints;
 pub mod kubelet_sync;
 pub mod limiter;
 pub mod node_lifecycle;
+mod owner;
 pub mod placement;
 pub mod pod_gc;
 pub mod queueing_hints;

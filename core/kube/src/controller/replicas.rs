@@ -2,6 +2,7 @@
 //! are wanted. One that is terminating is none any more, so its replacement is made at once, wherever the old one still runs. (The two
 //! are one here: a write between them less. Where a roll-out is under way, another number of replicas is not shared out in proportion.)
 
+use crate::controller::owner::{concerned, keys};
 use crate::controller::{Controller, State};
 use crate::store::Change;
 use std::collections::BTreeMap;
@@ -119,14 +120,7 @@ impl Controller for ReplicaSets {
     }
 
     fn watch(&mut self, change: &Change, state: &mut State, ctx: &mut ClusterCtx<'_>) {
-        let kind = |id: WorkloadId| ctx.spec.workloads[id.0 as usize].kind;
-        let concerned = match *change {
-            Change::Terminating(_, id, _) | Change::Desired(id) | Change::Template(id) => Some(id),
-            Change::Removed(_, name, _) => Some(name.workload),
-            Change::Readiness(id) if kind(id) == Kind::StatefulSet { parallel: false } || state.store.is_rolling(id) => Some(id),
-            _ => None,
-        };
-        if let Some(id) = concerned.filter(|id| matches!(kind(*id), Kind::Deployment)) {
+        if let Some((id, Kind::Deployment)) = concerned(change, &state.store, ctx) {
             ctx.enqueue(0, id.0);
         }
     }
@@ -136,8 +130,7 @@ impl Controller for ReplicaSets {
     }
 
     fn list(&self, _state: &State, ctx: &ClusterCtx<'_>) -> Vec<(u8, u32)> {
-        let workloads = (0..).zip(&ctx.spec.workloads);
-        workloads.filter(|(_, workload)| matches!(workload.kind, Kind::Deployment)).map(|(id, _)| (0, id)).collect()
+        keys(ctx, |workload| matches!(workload.kind, Kind::Deployment))
     }
 
     fn describe_work(&self, _queue: u8) -> &'static str {

@@ -1,6 +1,7 @@
 //! The StatefulSet controller (`pkg/controller/statefulset/stateful_set_control.go`): each pod is itself. While one of that name is there,
 //! and be it on a node that is gone, there is no other.
 
+use crate::controller::owner::{concerned, keys};
 use crate::controller::{Controller, State};
 use crate::ctx::ClusterCtx;
 use crate::name::{PodName, PodTag};
@@ -75,14 +76,7 @@ impl Controller for StatefulSets {
     }
 
     fn watch(&mut self, change: &Change, state: &mut State, ctx: &mut ClusterCtx<'_>) {
-        let kind = |id: WorkloadId| ctx.spec.workloads[id.0 as usize].kind;
-        let concerned = match *change {
-            Change::Terminating(_, id, _) | Change::Desired(id) | Change::Template(id) => Some(id),
-            Change::Removed(_, name, _) => Some(name.workload),
-            Change::Readiness(id) if kind(id) == Kind::StatefulSet { parallel: false } || state.store.is_rolling(id) => Some(id),
-            _ => None,
-        };
-        if let Some(id) = concerned.filter(|id| matches!(kind(*id), Kind::StatefulSet { .. })) {
+        if let Some((id, Kind::StatefulSet { .. })) = concerned(change, &state.store, ctx) {
             ctx.enqueue(0, id.0);
         }
     }
@@ -92,8 +86,7 @@ impl Controller for StatefulSets {
     }
 
     fn list(&self, _state: &State, ctx: &ClusterCtx<'_>) -> Vec<(u8, u32)> {
-        let workloads = (0..).zip(&ctx.spec.workloads);
-        workloads.filter(|(_, workload)| matches!(workload.kind, Kind::StatefulSet { .. })).map(|(id, _)| (0, id)).collect()
+        keys(ctx, |workload| matches!(workload.kind, Kind::StatefulSet { .. }))
     }
 
     fn describe_work(&self, _queue: u8) -> &'static str {
