@@ -3,7 +3,9 @@
 use crate::ids::{FaultId, NodeId, VolumeId, ZoneId};
 use crate::kernel::rng::{Draw, Purpose, Stream};
 use crate::kernel::time::{Duration, Time};
-use crate::scenario::{ActiveFault, Fault, FaultTarget, Lifetime, RandomFaults, RandomTarget, Scenario};
+use crate::scenario::{
+    ActiveFault, Fault, FaultTarget, Lifetime, NodeCrash, RandomFaults, RandomTarget, Scenario, VolumeLost, ZonePower,
+};
 
 /// One alternating renewal process: up, down, up ...
 #[derive(Clone, Debug)]
@@ -35,9 +37,9 @@ impl Process {
     /// What it breaks.
     pub fn fault(&self) -> Fault {
         match self.target {
-            RandomTarget::Node(node) => Fault::NodeCrash(FaultTarget::Named(node)),
-            RandomTarget::Zone(zone) => Fault::ZonePower(FaultTarget::Named(zone)),
-            RandomTarget::Volume(volume) => Fault::VolumeLost(FaultTarget::Named(volume)),
+            RandomTarget::Node(node) => Fault::NodeCrash(NodeCrash(FaultTarget::Named(node))),
+            RandomTarget::Zone(zone) => Fault::ZonePower(ZonePower(FaultTarget::Named(zone))),
+            RandomTarget::Volume(volume) => Fault::VolumeLost(VolumeLost(FaultTarget::Named(volume))),
         }
     }
 }

@@ -16,6 +16,7 @@ use crate::time::Duration;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Form {
     bytes: Vec<u8>,
+    declared_width: bool,
 }
 
 impl Form {
@@ -36,6 +37,21 @@ impl Form {
             value >>= 7;
         }
         self.byte(value as u8);
+    }
+
+    /// Lets `write` add integers at their declared width, the lowest byte first: the form of facts that are older than LEB128 here.
+    pub fn at_declared_width(&mut self, write: impl FnOnce(&mut Self)) {
+        self.declared_width = true;
+        write(self);
+        self.declared_width = false;
+    }
+
+    fn integer(&mut self, value: u64, width: usize) {
+        if self.declared_width {
+            self.bytes(&value.to_le_bytes()[..width]);
+        } else {
+            self.varint(value);
+        }
     }
 
     /// The bytes added since the last [`Form::clear`].
@@ -69,26 +85,33 @@ impl Traced for u8 {
 
 impl Traced for u16 {
     fn trace(&self, form: &mut Form) {
-        form.varint(u64::from(*self));
+        form.integer(u64::from(*self), 2);
     }
 }
 
 impl Traced for u32 {
     fn trace(&self, form: &mut Form) {
-        form.varint(u64::from(*self));
+        form.integer(u64::from(*self), 4);
     }
 }
 
 impl Traced for u64 {
     fn trace(&self, form: &mut Form) {
-        form.varint(*self);
+        form.integer(*self, 8);
+    }
+}
+
+impl Traced for f64 {
+    /// Traces its bits as an integer.
+    fn trace(&self, form: &mut Form) {
+        form.integer(self.to_bits(), 8);
     }
 }
 
 impl Traced for Duration {
     /// Traces it as nanoseconds.
     fn trace(&self, form: &mut Form) {
-        form.varint(self.as_nanos());
+        form.integer(self.as_nanos(), 8);
     }
 }
 
@@ -180,11 +203,24 @@ mod tests {
         check(&16_384_u32, &[0x80, 0x80, 1]);
         check(&u32::MAX, &[0xFF, 0xFF, 0xFF, 0xFF, 0x0F]);
         check(&u64::MAX, &[0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 1]);
+        check(&2.0_f64, &[0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x40]);
         check(&200_u8, &[200]);
         check(&true, &[1]);
         check(&None::<u16>, &[0]);
         check(&Some(300_u16), &[1, 0xAC, 2]);
         check(&Duration::from_micros(1), &[0xE8, 7]);
+    }
+
+    #[test]
+    fn integers_at_their_declared_width_have_the_lowest_byte_first() {
+        let mut form = Form::default();
+        form.at_declared_width(|form| {
+            300_u16.trace(form);
+            Some(1_u32).trace(form);
+            1.0_f64.trace(form);
+        });
+        300_u16.trace(&mut form);
+        assert_eq!(form.as_bytes(), [0x2C, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xF0, 0x3F, 0xAC, 2]);
     }
 
     #[test]

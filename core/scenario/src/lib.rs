@@ -12,12 +12,11 @@
 //! [`schema`] publishes, which a test makes from the types in [`raw`].
 
 mod bundled;
-mod check;
 pub mod cost;
 mod defaults;
 mod error;
 pub mod expect;
-mod fault_target;
+pub mod fault;
 pub mod ids;
 mod json;
 pub mod kube;
@@ -44,7 +43,7 @@ mod validate;
 pub use bundled::{Bundled, bundled, default_scenario};
 pub use defaults::{DefaultRow, defaults};
 pub use error::{Error, Errors};
-pub use fault_target::Leader;
+pub use fault::*;
 pub use json::{MAX_BYTES, Step, render};
 pub use load::*;
 pub use model::*;

@@ -5,7 +5,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::expect::Expectation;
-use crate::ids::{ClientId, EtcdId, FaultId, MemberId, NodeId, VolumeId, ZoneId};
+use crate::fault::Fault;
+use crate::ids::{ClientId, FaultId, MemberId, NodeId, VolumeId, ZoneId};
 use crate::kube::KubeModel;
 use crate::load::Client;
 use crate::options::EtcdOptions;
@@ -171,107 +172,6 @@ pub struct Member {
     pub initial: bool,
     /// Starts behind the cluster: its own revision and database size in bytes.
     pub behind: Option<(u64, u64)>,
-}
-
-/// What a fault hits: by name, or by role at the moment it starts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum FaultTarget<T> {
-    /// This one.
-    Named(T),
-    /// That of the member which leads the cluster when the fault starts (its node, its zone, its volume, itself).
-    OfLeader(EtcdId),
-}
-
-/// Which directions of a cut are blocked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Direction {
-    /// Into the zone.
-    In,
-    /// Out of the zone.
-    Out,
-    /// Packets are lost in both directions.
-    Both,
-}
-
-/// What can break.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub enum Fault {
-    /// The node loses power; its processes and unsynced writes are gone. At the end it is up and starts them again.
-    NodeCrash(FaultTarget<NodeId>),
-    /// SIGKILL: what was written but not synced is kept, connections are reset. Restarted at the end.
-    ProcessKill(FaultTarget<MemberId>),
-    /// SIGTERM: leadership is handed over first. Restarted at the end.
-    GracefulStop(FaultTarget<MemberId>),
-    /// Every node of the zone loses power.
-    ZonePower(FaultTarget<ZoneId>),
-    /// Packets across the zone's boundary vanish; inside it everything goes on.
-    ZonePartition {
-        /// The zone.
-        zone: FaultTarget<ZoneId>,
-        /// Which packets vanish.
-        direction: Direction,
-    },
-    /// Packets between one member's node and all other nodes vanish: an isolated machine.
-    NodePartition {
-        /// The node.
-        node: FaultTarget<NodeId>,
-        /// Which packets vanish.
-        direction: Direction,
-    },
-    /// The path between two zones (both directions) gets worse.
-    LinkDegraded {
-        /// One zone.
-        a: ZoneId,
-        /// The other, or the same: the inside of the zone.
-        b: ZoneId,
-        /// What changes.
-        change: LinkChange,
-    },
-    /// Every fsync and transfer takes longer.
-    DiskSlow {
-        /// The volume.
-        volume: FaultTarget<VolumeId>,
-        /// Added to every fsync.
-        add: Duration,
-        /// Times the usual, at least 1.
-        factor: f64,
-    },
-    /// The volume and all on it is gone; at the end an empty one stands in its place.
-    VolumeLost(FaultTarget<VolumeId>),
-    /// The cloud answers calls otherwise than by doing what they ask; what is `None` goes on as before.
-    CloudApi {
-        /// For machines and volumes of this zone; of all zones.
-        zone: Option<ZoneId>,
-        /// To create a machine.
-        create: Option<CloudAnswer>,
-        /// To ask how a machine is, and to delete it.
-        delete: Option<CloudAnswer>,
-        /// To attach or detach a volume.
-        attach: Option<CloudAnswer>,
-    },
-}
-
-/// Why the cloud does not do what it is asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum CloudAnswer {
-    /// The credentials are not accepted.
-    Refused,
-    /// Its API does not answer.
-    Unavailable,
-    /// It has no such machine left.
-    OutOfStock,
-}
-
-/// How a link gets worse.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct LinkChange {
-    /// Added one-way delay.
-    pub delay: Duration,
-    /// Probability of loss instead of the usual, where it is higher.
-    pub loss: f64,
-    /// Throughput instead of the usual, where it is lower.
-    pub bytes_per_s: Option<u64>,
 }
 
 /// A fault with its time and its end.

@@ -2,7 +2,7 @@
 
 use zonefall_kernel::traced;
 
-use crate::ids::{EtcdId, KubeClusterId, MachineDeploymentId, NodeId, NodeKey, SeedId, WorkloadId, ZoneId};
+use crate::ids::{EtcdId, KubeClusterId, MachineDeploymentId, MemberId, NodeId, NodeKey, SeedId, VolumeId, WorkloadId, ZoneId};
 use crate::kube::gardener::FailureTolerance;
 use crate::kube::name::{MachineName, NodeName, PodName, PodTag};
 use crate::kube::scheduler::SeedRejection;
@@ -11,12 +11,14 @@ use crate::kube::{Component, Task};
 
 traced! {
     struct EtcdId { 0 }
+    struct MemberId { cluster, index }
     struct MachineDeploymentId { 0 }
     struct NodeId { 0 }
     struct NodeKey { 0 }
     struct KubeClusterId { 0 }
     struct SeedId { 0 }
     struct WorkloadId { 0 }
+    struct VolumeId { 0 }
     struct ZoneId { 0 }
     struct MachineName { deployment, template, suffix }
     struct PodName { workload, tag }

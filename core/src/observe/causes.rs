@@ -25,7 +25,7 @@ use crate::ids::{EtcdId, MemberId, SeedId, ZoneId};
 use crate::kernel::time::{Duration, Time};
 use crate::kube::spec::gardener::{FailureTolerance, Hosted};
 use crate::record::{EtcdRecord, Record, RefuseReason, Service, StepDownReason, StopReason};
-use crate::scenario::{ActiveFault, Fault, FaultTarget, MemberChange, Scenario};
+use crate::scenario::{ActiveFault, Fault, FaultTarget, Hit, MemberChange, Place, Scenario};
 
 /// What happened up to this long before an outage may be its cause.
 pub const BEFORE: Duration = Duration::from_secs(10);
@@ -126,26 +126,21 @@ impl Causes {
     fn touches(&self, fault: &Fault, cluster: EtcdId) -> bool {
         let (members, zones) = (&self.scenario.etcd[cluster.0 as usize].members, &self.clusters[cluster.0 as usize].zones);
         let in_zone = |z| self.scenario.probe.from == Some(z) || zones.contains(&z);
-        match fault {
-            Fault::NodeCrash(FaultTarget::Named(n)) | Fault::NodePartition { node: FaultTarget::Named(n), .. } => {
-                members.iter().any(|m| m.node == *n)
-            }
-            Fault::ProcessKill(FaultTarget::Named(m)) | Fault::GracefulStop(FaultTarget::Named(m)) => m.cluster == cluster,
-            Fault::ZonePower(FaultTarget::Named(z)) | Fault::ZonePartition { zone: FaultTarget::Named(z), .. } => in_zone(*z),
-            Fault::LinkDegraded { a, b, .. } => in_zone(*a) && in_zone(*b),
-            Fault::DiskSlow { volume: FaultTarget::Named(v), .. } | Fault::VolumeLost(FaultTarget::Named(v)) => {
-                members.iter().any(|m| m.volume == *v)
-            }
-            Fault::CloudApi { .. } => false,
-            Fault::NodeCrash(FaultTarget::OfLeader(c))
-            | Fault::NodePartition { node: FaultTarget::OfLeader(c), .. }
-            | Fault::ProcessKill(FaultTarget::OfLeader(c))
-            | Fault::GracefulStop(FaultTarget::OfLeader(c))
-            | Fault::ZonePower(FaultTarget::OfLeader(c))
-            | Fault::ZonePartition { zone: FaultTarget::OfLeader(c), .. }
-            | Fault::DiskSlow { volume: FaultTarget::OfLeader(c), .. }
-            | Fault::VolumeLost(FaultTarget::OfLeader(c)) => *c == cluster,
-        }
+        let named = |place: Place| match place {
+            Place::Zone(zone) => in_zone(zone),
+            Place::Node(node) => members.iter().any(|m| m.node == node),
+        };
+        fault.kind().hits().into_iter().any(|hit| match hit {
+            Hit::Node(FaultTarget::Named(node)) => named(Place::Node(node)),
+            Hit::Zone(FaultTarget::Named(zone)) => in_zone(zone),
+            Hit::Member(FaultTarget::Named(member)) => member.cluster == cluster,
+            Hit::Volume(FaultTarget::Named(volume)) => members.iter().any(|m| m.volume == volume),
+            Hit::Link(a, b) => named(a) && named(b),
+            Hit::Node(FaultTarget::OfLeader(of))
+            | Hit::Zone(FaultTarget::OfLeader(of))
+            | Hit::Member(FaultTarget::OfLeader(of))
+            | Hit::Volume(FaultTarget::OfLeader(of)) => of == cluster,
+        })
     }
 
     /// A shoot has moved, or survives what it was asked to.

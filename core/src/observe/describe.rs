@@ -29,7 +29,7 @@ impl RecordDescriber {
     /// The record in plain words. Each record of a run must be told or [passed over](Self::observe), in order.
     pub fn describe(&mut self, at: Time, record: &Record) -> String {
         let text = match record {
-            Record::FaultEnded(id) => self.under_way(*id).map(|ended| text::ended(ended, &self.scenario)),
+            Record::FaultEnded(id) => self.under_way(*id).map(|ended| ended.kind().ended(&self.scenario)),
             _ => None,
         };
         self.observe(at, record);
@@ -60,7 +60,7 @@ impl RecordDescriber {
 pub fn describe(record: &Record, scenario: &Scenario) -> String {
     let name = |m| text::member(scenario, m);
     match record {
-        Record::FaultStarted(active) => text::began(&active.fault, scenario),
+        Record::FaultStarted(active) => active.fault.kind().began(scenario),
         Record::FaultEnded(id) => format!("fault {} is over", id.0),
         Record::NodePower { node, up } => {
             let node = &scenario.nodes[node.0 as usize].name;

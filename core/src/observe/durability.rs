@@ -50,7 +50,7 @@ impl Observer for Durability {
     fn record(&mut self, at: Time, record: &Record) {
         match record {
             Record::FaultStarted(active) if matches!(active.fault, Fault::VolumeLost(_)) => {
-                self.volumes_lost.push(text::began(&active.fault, &self.scenario));
+                self.volumes_lost.push(active.fault.kind().began(&self.scenario));
             }
             Record::Etcd(EtcdRecord::DataLost { cluster, entries }) => {
                 let mut faults = self.volumes_lost.clone();
@@ -86,14 +86,14 @@ mod tests {
     use super::*;
     use crate::ids::VolumeId;
     use crate::observe::testing::{CLUSTER, at, fault, three_zones};
-    use crate::scenario::FaultTarget;
+    use crate::scenario::{FaultTarget, VolumeLost};
 
     #[test]
     fn a_loss_names_the_disks() {
         let scenario = Arc::new(three_zones());
         let mut durability = Durability::new(&scenario);
         for (id, volume) in [(0, 1), (1, 2)] {
-            let (ms, record) = fault(id, 1_000, Fault::VolumeLost(FaultTarget::Named(VolumeId(volume))));
+            let (ms, record) = fault(id, 1_000, Fault::VolumeLost(VolumeLost(FaultTarget::Named(VolumeId(volume)))));
             durability.record(at(ms), &record);
         }
         durability.record(at(2_000), &Record::Etcd(EtcdRecord::DataLost { cluster: CLUSTER, entries: 12 }));

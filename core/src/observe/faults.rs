@@ -8,8 +8,7 @@ use crate::ids::{FaultId, ZoneId};
 use crate::kernel::time::Time;
 use crate::record::Record;
 use crate::report::{FaultReport, seconds};
-use crate::scenario::text;
-use crate::scenario::{ActiveFault, Fault, Scenario};
+use crate::scenario::{ActiveFault, Hit, Impact, Scenario};
 
 /// Collects faults.
 #[derive(Clone, Debug)]
@@ -35,11 +34,10 @@ impl Faults {
     /// The zones that had lost their power, or were cut off, and have recovered.
     pub fn zones_recovered(&self) -> Vec<ZoneId> {
         let zones = |over: bool| {
-            let hit = self.all.iter().filter(move |(_, to)| to.is_some() == over).map(|(active, _)| match active.fault {
-                Fault::ZonePower(zone) | Fault::ZonePartition { zone, .. } => Some(zone.named()),
-                _ => None,
-            });
-            hit.flatten().collect::<BTreeSet<ZoneId>>()
+            let faults = self.all.iter().filter(move |(_, to)| to.is_some() == over).map(|(active, _)| active.fault.kind());
+            let lost = faults.filter(|fault| matches!(fault.impact(), Impact::Stops | Impact::Cuts));
+            let zone = |hit| if let Hit::Zone(zone) = hit { Some(zone.named()) } else { None };
+            lost.flat_map(|fault| fault.hits().into_iter().filter_map(zone)).collect::<BTreeSet<ZoneId>>()
         };
         zones(true).difference(&zones(false)).copied().collect()
     }
@@ -50,7 +48,7 @@ impl Faults {
             from_s: seconds(fault.from),
             to_s: seconds(to.unwrap_or(now)),
             completed: to.is_some(),
-            what: text::began(&fault.fault, &self.scenario),
+            what: fault.fault.kind().began(&self.scenario),
         };
         self.all.iter().map(row).collect()
     }
@@ -83,14 +81,14 @@ mod tests {
     use super::*;
     use crate::ids::ZoneId;
     use crate::observe::testing::{at, fault, three_zones};
-    use crate::scenario::{Fault, FaultTarget};
+    use crate::scenario::{Fault, FaultTarget, ZonePower};
 
     #[test]
     fn faults_have_their_intervals_and_words() {
         let scenario = Arc::new(three_zones());
         let mut faults = Faults::new(&scenario);
-        let (_, power) = fault(0, 1_000, Fault::ZonePower(FaultTarget::Named(ZoneId(0))));
-        let (_, cut) = fault(1, 2_000, Fault::ZonePower(FaultTarget::Named(ZoneId(1))));
+        let (_, power) = fault(0, 1_000, Fault::ZonePower(ZonePower(FaultTarget::Named(ZoneId(0)))));
+        let (_, cut) = fault(1, 2_000, Fault::ZonePower(ZonePower(FaultTarget::Named(ZoneId(1)))));
         faults.record(at(1_000), &power);
         faults.record(at(2_000), &cut);
         faults.record(at(3_000), &Record::FaultEnded(FaultId(0)));

@@ -95,12 +95,12 @@ mod tests {
     use crate::observe::testing::{at, fault, member, three_zones};
     use crate::record::StepDownReason;
     use crate::report::StoryKind;
-    use crate::scenario::{Fault, FaultTarget};
+    use crate::scenario::{Fault, FaultTarget, ZonePower};
 
     #[test]
     fn the_story_names_what_ended_and_leaves_views_out() {
         let mut story = Story::new(&Arc::new(three_zones()));
-        let (ms, began) = fault(0, 1_000, Fault::ZonePower(FaultTarget::Named(ZoneId(0))));
+        let (ms, began) = fault(0, 1_000, Fault::ZonePower(ZonePower(FaultTarget::Named(ZoneId(0)))));
         story.record(at(ms), &began);
         story.record(at(1_500), &Record::Etcd(EtcdRecord::LeaderSeen { member: member(1), term: 1, leader: None }));
         story.record(at(2_000), &Record::FaultEnded(FaultId(0)));

@@ -13,7 +13,7 @@ use crate::kube::rule::zone_state::ZoneState;
 use crate::kube::spec::Task;
 use crate::record::{ClientRecord, EtcdRecord, Record};
 use crate::report::StoryKind;
-use crate::scenario::{Fault, FaultTarget, MemberChange, Scenario};
+use crate::scenario::{Fault, FaultTarget, Hit, MemberChange, Place, Scenario};
 
 /// Kind, cluster and things of a line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -186,20 +186,21 @@ fn fault(fault: &Fault, scenario: &Scenario) -> Subject {
         let user = users.find(|(_, member)| member.volume == id);
         user.map_or_else(|| (None, scenario.volumes[id.0 as usize].name.clone()), |(id, member)| (Some(id), member.name.clone()))
     };
-    let things = match *fault {
-        Fault::NodeCrash(target) | Fault::NodePartition { node: target, .. } => hit(target, node),
-        Fault::ProcessKill(target) | Fault::GracefulStop(target) => hit(target, member),
-        Fault::ZonePower(target) | Fault::ZonePartition { zone: target, .. } => hit(target, zone),
-        Fault::LinkDegraded { a, b, .. } if a == b => vec![zone(a)],
-        Fault::LinkDegraded { a, b, .. } => vec![zone(a), zone(b)],
-        Fault::DiskSlow { volume: target, .. } | Fault::VolumeLost(target) => hit(target, disk),
-        Fault::CloudApi { zone: at, .. } => at.map(zone).into_iter().collect(),
-    };
+    let place = |place: Place| (None, place.name(scenario).to_owned());
+    let things = fault.kind().hits().into_iter().flat_map(|target| match target {
+        Hit::Node(target) => hit(target, node),
+        Hit::Zone(target) => hit(target, zone),
+        Hit::Member(target) => hit(target, member),
+        Hit::Volume(target) => hit(target, disk),
+        Hit::Link(a, b) if a == b => vec![place(a)],
+        Hit::Link(a, b) => vec![place(a), place(b)],
+    });
+    let things: Vec<(Option<EtcdId>, String)> = things.collect();
     let cluster = things.first().and_then(|(cluster, _)| *cluster).map(|id| scenario.etcd[id.0 as usize].name.clone());
     Subject { kind: Some(StoryKind::Fault), cluster, about: things.into_iter().map(|(_, name)| name).collect(), over: false }
 }
 
-/// Aims of faults that have started are resolved; of others nothing is known yet.
+/// Targets of faults that have started are resolved; of others nothing is known yet.
 fn hit<T: Copy, N>(target: FaultTarget<T>, name: impl Fn(T) -> N) -> Vec<N> {
     match target {
         FaultTarget::Named(target) => vec![name(target)],

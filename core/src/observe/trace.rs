@@ -17,7 +17,7 @@ use crate::ids::MemberId;
 use crate::kernel::time::{Duration, Time};
 use crate::kernel::traced::{Form, Traced};
 use crate::record::{ClientRecord, EtcdRecord, Record, RefuseReason, RequestResult, Service, StepDownReason, StopReason};
-use crate::scenario::{CloudAnswer, Direction, Fault, FaultTarget, MemberChange, Op};
+use crate::scenario::{MemberChange, Op};
 
 /// Hashes the trace as it comes.
 #[derive(Clone, Debug)]
@@ -116,7 +116,7 @@ impl Writer<'_> {
             Record::FaultStarted(active) => {
                 self.u8(0);
                 self.u32(active.id.0);
-                self.fault(&active.fault);
+                self.form.at_declared_width(|form| active.fault.trace(form));
                 self.u64(active.from.as_nanos());
             }
             Record::FaultEnded(id) => {
@@ -301,89 +301,6 @@ impl Writer<'_> {
                 self.u8(change as u8);
                 self.u32(key_bytes);
                 self.u32(value_bytes);
-            }
-        }
-    }
-
-    fn target<T: Copy>(&mut self, target: FaultTarget<T>, named: impl FnOnce(&mut Self, T)) {
-        match target {
-            FaultTarget::Named(v) => {
-                self.u8(0);
-                named(self, v);
-            }
-            FaultTarget::OfLeader(cluster) => {
-                self.u8(1);
-                self.u16(cluster.0);
-            }
-        }
-    }
-
-    fn direction(&mut self, direction: Direction) {
-        self.u8(match direction {
-            Direction::In => 0,
-            Direction::Out => 1,
-            Direction::Both => 2,
-        });
-    }
-
-    fn fault(&mut self, fault: &Fault) {
-        match fault {
-            Fault::NodeCrash(node) => {
-                self.u8(0);
-                self.target(*node, |f, v| f.u16(v.0));
-            }
-            Fault::ProcessKill(member) => {
-                self.u8(1);
-                self.target(*member, Self::member);
-            }
-            Fault::GracefulStop(member) => {
-                self.u8(2);
-                self.target(*member, Self::member);
-            }
-            Fault::ZonePower(zone) => {
-                self.u8(3);
-                self.target(*zone, |f, v| f.u16(v.0));
-            }
-            Fault::ZonePartition { zone, direction } => {
-                self.u8(4);
-                self.target(*zone, |f, v| f.u16(v.0));
-                self.direction(*direction);
-            }
-            Fault::NodePartition { node, direction } => {
-                self.u8(5);
-                self.target(*node, |f, v| f.u16(v.0));
-                self.direction(*direction);
-            }
-            Fault::LinkDegraded { a, b, change } => {
-                self.u8(6);
-                self.u16(a.0);
-                self.u16(b.0);
-                self.duration(change.delay);
-                self.u64(change.loss.to_bits());
-                self.option(change.bytes_per_s, Self::u64);
-            }
-            Fault::DiskSlow { volume, add, factor } => {
-                self.u8(7);
-                self.target(*volume, |f, v| f.u16(v.0));
-                self.duration(*add);
-                self.u64(factor.to_bits());
-            }
-            Fault::VolumeLost(volume) => {
-                self.u8(8);
-                self.target(*volume, |f, v| f.u16(v.0));
-            }
-            Fault::CloudApi { zone, create, delete, attach } => {
-                self.u8(9);
-                self.option(*zone, |f, v| f.u16(v.0));
-                for answer in [create, delete, attach] {
-                    self.option(*answer, |f, v| {
-                        f.u8(match v {
-                            CloudAnswer::Refused => 0,
-                            CloudAnswer::Unavailable => 1,
-                            CloudAnswer::OutOfStock => 2,
-                        });
-                    });
-                }
             }
         }
     }

@@ -39,12 +39,10 @@ impl Simulation {
             Event::Kube(id, event) => {
                 Some(event.describe(self.kube.cluster(id), &scenario.kube.clusters[id.0 as usize], scenario))
             }
-            Event::Fault(FaultEvent::Planned(index)) => Some(text::began(&scenario.faults[index as usize].fault, scenario)),
-            Event::Fault(FaultEvent::Random(index)) => {
-                Some(text::began(&self.faults.processes[index as usize].fault(), scenario))
-            }
+            Event::Fault(FaultEvent::Planned(index)) => Some(scenario.faults[index as usize].fault.kind().began(scenario)),
+            Event::Fault(FaultEvent::Random(index)) => Some(self.faults.processes[index as usize].fault().kind().began(scenario)),
             Event::Fault(FaultEvent::Ends(id)) => {
-                self.faults.active.iter().find(|active| active.id == id).map(|active| text::ended(&active.fault, scenario))
+                self.faults.active.iter().find(|active| active.id == id).map(|active| active.fault.kind().ended(scenario))
             }
             Event::Fault(FaultEvent::Maintenance(index)) => {
                 let operation = scenario.kube.operations[index as usize];
@@ -65,14 +63,14 @@ mod tests {
 
     use super::*;
     use crate::scenario::testing::{at, client, three_zones};
-    use crate::scenario::{Fault, FaultTarget, PlannedFault, Target};
+    use crate::scenario::{Fault, FaultTarget, PlannedFault, ProcessKill, Target};
     use crate::sim::Options;
 
     #[test]
     fn every_step_says_what_happens_and_changes_nothing() {
         let mut scenario = three_zones();
         scenario.clients = vec![client("load", Target::Leader)];
-        let fault = Fault::ProcessKill(FaultTarget::OfLeader(crate::scenario::testing::CLUSTER));
+        let fault = Fault::ProcessKill(ProcessKill(FaultTarget::OfLeader(crate::scenario::testing::CLUSTER)));
         scenario.faults = vec![PlannedFault { at: at(2_000), lasts: Some(crate::kernel::time::Duration::from_secs(5)), fault }];
         let scenario = Arc::new(scenario);
         let mut stepped = Simulation::new(Arc::clone(&scenario), 1, Options::default());

@@ -9,7 +9,10 @@ use crate::kube::Kube;
 use crate::network::{HostId, Network};
 use crate::record::{Record, StopReason};
 use crate::scenario::Leader;
-use crate::scenario::{ActiveFault, Fault, FaultTarget, MemberChange};
+use crate::scenario::{
+    ActiveFault, CloudApi, DiskSlow, Fault, FaultTarget, GracefulStop, LinkDegraded, MemberChange, NodeCrash, NodePartition,
+    ProcessKill, VolumeLost, ZonePartition, ZonePower,
+};
 use crate::sim::Simulation;
 use crate::sim::event::{Event, FaultEvent};
 
@@ -51,7 +54,8 @@ impl Simulation {
         if lasts == Some(Duration::ZERO) {
             return Err("a fault that lasts no time breaks nothing".to_owned());
         }
-        if let Fault::ProcessKill(FaultTarget::Named(member)) | Fault::GracefulStop(FaultTarget::Named(member)) = fault
+        if let Fault::ProcessKill(ProcessKill(FaultTarget::Named(member)))
+        | Fault::GracefulStop(GracefulStop(FaultTarget::Named(member))) = fault
             && self.clusters[member.cluster.0 as usize].members[member.index as usize].state != MemberState::Joined
             && self.clusters[member.cluster.0 as usize].members[member.index as usize].state != MemberState::Standby
         {
@@ -125,17 +129,17 @@ impl Simulation {
         // The network may change for every group: none may rest through it.
         self.resume_all();
         match active.fault {
-            Fault::NodeCrash(node) => {
+            Fault::NodeCrash(NodeCrash(node)) => {
                 let host = Network::host_of(node.named());
                 if self.network.set_powered_off(host, begins) {
                     self.power_changed(&[host], begins);
                 }
             }
-            Fault::ZonePower(zone) => {
+            Fault::ZonePower(ZonePower(zone)) => {
                 let hosts = self.network.set_zone_powered_off(zone.named(), begins);
                 self.power_changed(&hosts, begins);
             }
-            Fault::ProcessKill(member) => {
+            Fault::ProcessKill(ProcessKill(member)) => {
                 let id = member.named();
                 let (cluster, mut ctx) = self.etcd_cluster(id.cluster);
                 if begins {
@@ -144,20 +148,20 @@ impl Simulation {
                     cluster.release(id.index, &mut ctx);
                 }
             }
-            Fault::GracefulStop(member) => {
+            Fault::GracefulStop(GracefulStop(member)) => {
                 let id = member.named();
                 let (cluster, mut ctx) = self.etcd_cluster(id.cluster);
                 if begins { cluster.terminate(id.index, &mut ctx) } else { cluster.release(id.index, &mut ctx) }
             }
-            Fault::ZonePartition { zone, direction } => {
+            Fault::ZonePartition(ZonePartition { zone, direction }) => {
                 self.network.partition_zone(zone.named(), direction, begins);
                 self.network_changed();
             }
-            Fault::NodePartition { node, direction } => {
+            Fault::NodePartition(NodePartition { node, direction }) => {
                 self.network.partition_host(Network::host_of(node.named()), direction, begins);
                 self.network_changed();
             }
-            Fault::LinkDegraded { a, b, change } => {
+            Fault::LinkDegraded(LinkDegraded { a, b, change }) => {
                 if begins {
                     self.network.degrade(active.id, a, b, change);
                 } else {
@@ -165,14 +169,14 @@ impl Simulation {
                 }
                 self.network_changed();
             }
-            Fault::DiskSlow { volume, add, factor } => {
+            Fault::DiskSlow(DiskSlow { volume, add, factor }) => {
                 let slow = begins.then_some((add, factor));
                 self.on_volume(volume.named(), |cluster, index, ctx| cluster.slow_disk(index, active.id, slow, ctx));
             }
-            Fault::VolumeLost(volume) => self.on_volume(volume.named(), |cluster, index, ctx| {
+            Fault::VolumeLost(VolumeLost(volume)) => self.on_volume(volume.named(), |cluster, index, ctx| {
                 if begins { cluster.volume_lost(index, ctx) } else { cluster.volume_replaced(index, ctx) }
             }),
-            Fault::CloudApi { zone, create, delete, attach } => {
+            Fault::CloudApi(CloudApi { zone, create, delete, attach }) => {
                 if begins {
                     self.cloud.fail(active.id, Failure { zone, create, delete, attach });
                 } else {

@@ -10,7 +10,7 @@ use zonefall_core::network::ledger::Class;
 use zonefall_core::record::{ClientRecord, Record, RequestResult};
 use zonefall_core::report::Consistency;
 use zonefall_core::run::run;
-use zonefall_core::scenario::{Direction, Fault, FaultTarget, Op, PlannedFault, Scenario};
+use zonefall_core::scenario::{Direction, Fault, FaultTarget, NodePartition, Op, PlannedFault, Scenario};
 use zonefall_core::sim::{Options, Simulation};
 
 use crate::flows::in_use;
@@ -126,7 +126,7 @@ fn a_server_whose_member_is_out_of_reach_keeps_its_clients_waiting() {
     let mut scenario = without_quorum();
     let node = scenario.nodes.iter().position(|node| node.name == "node-a1").expect("it has a member");
     let node = NodeId(node as u16);
-    let cut = Fault::NodePartition { node: FaultTarget::Named(node), direction: Direction::Both };
+    let cut = Fault::NodePartition(NodePartition { node: FaultTarget::Named(node), direction: Direction::Both });
     scenario.faults = vec![PlannedFault { fault: cut, ..scenario.faults[0].clone() }];
     scenario.duration = Duration::from_secs(120);
     let scenario = Arc::new(scenario);

@@ -12,7 +12,7 @@ use zonefall_core::ids::{Endpoint, MemberId};
 use zonefall_core::kernel::rng::{Purpose, Stream};
 use zonefall_core::kernel::time::{Duration, Time};
 use zonefall_core::record::{EtcdRecord, Record};
-use zonefall_core::scenario::{Direction, Fault, FaultTarget};
+use zonefall_core::scenario::{Direction, Fault, FaultTarget, NodePartition, ProcessKill};
 use zonefall_core::sim::{Options, Simulation};
 use zonefall_tests::laboratory::{SetUp, scenario, targeted};
 
@@ -174,10 +174,11 @@ fn simulate_failovers(set_up: &SetUp, count: u64) -> Vec<f64> {
     let lab = Arc::new(scenario(set_up, Duration::from_secs(120)));
     let leader = MemberId { cluster: zonefall_core::ids::EtcdId(0), index: 0 };
     let fault = match set_up.fault.as_deref() {
-        Some("kill") => Fault::ProcessKill(FaultTarget::Named(leader)),
-        Some("cut") => {
-            Fault::NodePartition { node: FaultTarget::Named(zonefall_core::ids::NodeId(0)), direction: Direction::Both }
-        }
+        Some("kill") => Fault::ProcessKill(ProcessKill(FaultTarget::Named(leader))),
+        Some("cut") => Fault::NodePartition(NodePartition {
+            node: FaultTarget::Named(zonefall_core::ids::NodeId(0)),
+            direction: Direction::Both,
+        }),
         other => panic!("unknown fault {other:?}"),
     };
     let mut times: Vec<f64> = (0..count)

@@ -125,10 +125,10 @@ impl BranchRun {
 fn describe_intervention(intervention: &Intervention, world: &zonefall_core::sim::Simulation) -> String {
     let scenario = world.scenario();
     match intervention {
-        Intervention::Inject { fault, .. } => text::began(fault, scenario),
+        Intervention::Inject { fault, .. } => fault.kind().began(scenario),
         Intervention::Repair { fault } => {
             let active = world.active_faults().iter().find(|active| active.id == *fault);
-            active.map_or_else(String::new, |active| text::ended(&active.fault, scenario))
+            active.map_or_else(String::new, |active| active.fault.kind().ended(scenario))
         }
     }
 }

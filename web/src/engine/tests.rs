@@ -7,7 +7,9 @@ use zonefall_core::ids::{EtcdId, FaultId, MemberId, NodeId, VolumeId, ZoneId};
 use zonefall_core::kernel::time::{Duration, Time};
 use zonefall_core::report::Report;
 use zonefall_core::run;
-use zonefall_core::scenario::{Direction, Fault, FaultTarget, PlannedFault, Scenario, bundled};
+use zonefall_core::scenario::{
+    Direction, DiskSlow, Fault, FaultTarget, GracefulStop, NodeCrash, PlannedFault, ProcessKill, Scenario, ZonePartition, bundled,
+};
 use zonefall_core::sim::Options;
 use zonefall_core::sim::view::SimulationView;
 
@@ -111,7 +113,7 @@ impl Worker {
 
 fn cut(zone: u16, lasts: Option<Duration>) -> Intervention {
     Intervention::Inject {
-        fault: Fault::ZonePartition { zone: FaultTarget::Named(ZoneId(zone)), direction: Direction::Both },
+        fault: Fault::ZonePartition(ZonePartition { zone: FaultTarget::Named(ZoneId(zone)), direction: Direction::Both }),
         lasts,
     }
 }
@@ -331,9 +333,9 @@ fn a_branch_that_runs_away_is_given_up_and_the_session_lives_on() {
 #[test]
 fn hostile_asks_are_refused_in_words_or_ignored() {
     let mut worker = Worker::loaded("zone-outage");
-    let kill = |cluster, index| Fault::ProcessKill(FaultTarget::Named(MemberId { cluster: EtcdId(cluster), index }));
-    let node = |id| Fault::NodeCrash(FaultTarget::Named(NodeId(id)));
-    let slow = |factor| Fault::DiskSlow { volume: FaultTarget::Named(VolumeId(0)), add: Duration::ZERO, factor };
+    let kill = |cluster, index| Fault::ProcessKill(ProcessKill(FaultTarget::Named(MemberId { cluster: EtcdId(cluster), index })));
+    let node = |id| Fault::NodeCrash(NodeCrash(FaultTarget::Named(NodeId(id))));
+    let slow = |factor| Fault::DiskSlow(DiskSlow { volume: FaultTarget::Named(VolumeId(0)), add: Duration::ZERO, factor });
     let end = Time::ZERO + scenario("zone-outage").duration;
     let of = |fault| Intervention::Inject { fault, lasts: None };
     let rows = [
@@ -399,7 +401,7 @@ fn any_sequence_of_asks_is_survived() {
                     intervention: Intervention::Repair { fault: FaultId(dice.below(3) as u32) },
                 },
                 4 => {
-                    let fault = Fault::GracefulStop(FaultTarget::OfLeader(EtcdId(dice.below(2) as u16)));
+                    let fault = Fault::GracefulStop(GracefulStop(FaultTarget::OfLeader(EtcdId(dice.below(2) as u16))));
                     WorkerRequest::Fork { load, branch, parent, at, intervention: Intervention::Inject { fault, lasts: None } }
                 }
                 5 => WorkerRequest::Show { load, branch },
@@ -419,8 +421,11 @@ fn any_sequence_of_asks_is_survived() {
 #[test]
 fn times_and_seeds_survive_the_journey_exactly() {
     let end = Time::from_nanos(u64::MAX - 1);
-    let fault =
-        Fault::DiskSlow { volume: FaultTarget::OfLeader(EtcdId(65_535)), add: Duration::from_nanos((1 << 53) + 1), factor: 1.1 };
+    let fault = Fault::DiskSlow(DiskSlow {
+        volume: FaultTarget::OfLeader(EtcdId(65_535)),
+        add: Duration::from_nanos((1 << 53) + 1),
+        factor: 1.1,
+    });
     for request in [
         WorkerRequest::Load { load: LoadId(u32::MAX), text: "{\"a\": \"\\u0000 \u{1F4A5}\"}".to_owned(), seed: Some(u64::MAX) },
         WorkerRequest::Fork {

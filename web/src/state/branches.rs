@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 
 use zonefall_core::kernel::time::Time;
 use zonefall_core::report::Report;
-use zonefall_core::scenario::text;
 
 use super::playback::moment;
 use super::{Branch, Effect, PlaybackCommand, State, Tone};
@@ -69,10 +68,10 @@ impl State {
     fn words(&self, intervention: &Intervention) -> Result<String, String> {
         let scenario = self.scenario.as_ref().ok_or("Nothing runs yet.")?;
         match intervention {
-            Intervention::Inject { fault, .. } => Ok(text::began(fault, scenario)),
+            Intervention::Inject { fault, .. } => Ok(fault.kind().began(scenario)),
             Intervention::Repair { fault } => {
                 let active = self.view.iter().flat_map(|view| &view.faults).find(|active| active.id == *fault);
-                active.map(|active| text::ended(&active.fault, scenario)).ok_or_else(|| "That is whole already.".to_owned())
+                active.map(|active| active.fault.kind().ended(scenario)).ok_or_else(|| "That is whole already.".to_owned())
             }
         }
     }

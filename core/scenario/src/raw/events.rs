@@ -4,9 +4,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{RawMember, RawSource};
+use crate::fault::RawFaultKind;
 use crate::kube::gardener::FailureTolerance;
-use crate::units::{Bandwidth, Probability, Span};
-use crate::{CloudAnswer, Direction};
+use crate::units::Span;
 
 /// A fault with its time and its end.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -23,157 +23,6 @@ pub struct RawFault {
     /// Who says so.
     #[serde(flatten)]
     pub mark: RawSource,
-}
-
-/// What a fault hits: a name, or where the leader is when it starts.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(untagged)]
-pub enum RawFaultTarget {
-    /// This one. A member whose name several clusters use is written `cluster/member`.
-    Named(String),
-    /// That of the member which leads this cluster when the fault starts.
-    OfLeader {
-        /// The cluster.
-        leader_of: String,
-    },
-}
-
-/// What breaks.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "kind", rename_all = "snake_case")]
-pub enum RawFaultKind {
-    /// A node loses power; its processes and unsynced writes are gone. At the end it starts again.
-    NodeCrash {
-        /// The node.
-        node: RawFaultTarget,
-    },
-    /// SIGKILL to a member: what was written is kept, connections are reset. Restarted at the end.
-    ProcessKill {
-        /// The member.
-        member: RawFaultTarget,
-    },
-    /// SIGTERM to a member: leadership is handed over first. Restarted at the end.
-    GracefulStop {
-        /// The member.
-        member: RawFaultTarget,
-    },
-    /// Every node of a zone loses power.
-    ZonePower {
-        /// The zone.
-        zone: RawFaultTarget,
-    },
-    /// Packets across a zone's boundary vanish; inside it everything goes on.
-    ZonePartition {
-        /// The zone.
-        zone: RawFaultTarget,
-        /// Which packets vanish.
-        #[serde(default = "both")]
-        #[schemars(extend("x-source" = "an empty network ACL denies both"))]
-        direction: Direction,
-    },
-    /// Packets between one node and all others vanish.
-    NodePartition {
-        /// The node.
-        node: RawFaultTarget,
-        /// Which packets vanish.
-        #[serde(default = "both")]
-        #[schemars(extend("x-source" = "an empty network ACL denies both"))]
-        direction: Direction,
-    },
-    /// The path between two zones gets worse, in both directions.
-    LinkDegraded {
-        /// Two zones; twice the same means the inside of that zone.
-        between: [String; 2],
-        /// Added one-way delay.
-        #[serde(default)]
-        #[schemars(extend("x-max" = "1m", "x-source" = "unchanged"))]
-        delay: Span,
-        /// Probability that a packet is lost, where it is higher than usual.
-        #[serde(default)]
-        #[schemars(extend("x-source" = "unchanged"))]
-        loss: Probability,
-        /// Throughput of one connection, where it is lower than usual.
-        #[serde(default)]
-        #[schemars(extend("x-min" = "1B/s", "x-default" = "as usual", "x-source" = "unchanged"))]
-        bandwidth: Option<Bandwidth>,
-    },
-    /// Every fsync and transfer of a volume takes longer.
-    DiskSlow {
-        /// The volume; a member's own is named after the member.
-        volume: RawFaultTarget,
-        /// Added to every fsync.
-        #[serde(default)]
-        #[schemars(extend("x-max" = "1h", "x-source" = "unchanged"))]
-        add: Span,
-        /// Times the usual.
-        #[serde(default = "unchanged")]
-        #[schemars(range(min = 1, max = 1_000_000), extend("x-source" = "unchanged"))]
-        factor: f64,
-    },
-    /// A volume and all on it is gone; at the end an empty one stands in its place.
-    VolumeLost {
-        /// The volume; a member's own is named after the member.
-        volume: RawFaultTarget,
-    },
-    /// The cloud answers calls otherwise than by doing what they ask.
-    CloudApi {
-        /// For machines and volumes of this zone.
-        #[serde(default)]
-        #[schemars(extend("x-default" = "all zones", "x-source" = "credentials are good everywhere or nowhere"))]
-        zone: Option<String>,
-        /// To create a machine.
-        #[serde(default)]
-        create: Option<RawAnswer>,
-        /// To ask how a machine is, and to delete it.
-        #[serde(default)]
-        delete: Option<RawAnswer>,
-        /// To attach or detach a volume.
-        #[serde(default)]
-        attach: Option<RawAnswer>,
-    },
-    /// Every fsync and transfer of all volumes of a zone takes longer.
-    StorageDegraded {
-        /// The zone.
-        zone: String,
-        /// Added to every fsync.
-        #[serde(default)]
-        #[schemars(extend("x-max" = "1h", "x-source" = "unchanged"))]
-        add: Span,
-        /// Times the usual.
-        #[serde(default = "unchanged")]
-        #[schemars(range(min = 1, max = 1_000_000), extend("x-source" = "unchanged"))]
-        factor: f64,
-    },
-}
-
-/// Why the cloud does not do what it is asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum RawAnswer {
-    /// The credentials are not accepted.
-    Refused,
-    /// Its API does not answer.
-    Unavailable,
-    /// It has no such machine left.
-    OutOfStock,
-}
-
-impl RawAnswer {
-    pub(crate) const fn answer(self) -> CloudAnswer {
-        match self {
-            Self::Refused => CloudAnswer::Refused,
-            Self::Unavailable => CloudAnswer::Unavailable,
-            Self::OutOfStock => CloudAnswer::OutOfStock,
-        }
-    }
-}
-
-fn both() -> Direction {
-    Direction::Both
-}
-
-fn unchanged() -> f64 {
-    1.0
 }
 
 /// Faults at random times: each thing fails and is repaired by a process of its own. Nodes and zones lose power, volumes are lost.

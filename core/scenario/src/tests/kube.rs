@@ -254,17 +254,21 @@ fn a_degraded_storage_is_every_volume_of_the_zone() {
     ]);
     let scenario = read(&raw.to_string());
     let slow = |fault: &PlannedFault| match fault.fault {
-        Fault::DiskSlow { volume: FaultTarget::Named(volume), .. } => Some(scenario.volumes[volume.0 as usize].name.clone()),
+        Fault::DiskSlow(DiskSlow { volume: FaultTarget::Named(volume), .. }) => {
+            Some(scenario.volumes[volume.0 as usize].name.clone())
+        }
         _ => None,
     };
     let volumes: Vec<String> = scenario.faults.iter().filter_map(slow).collect();
     assert_eq!(volumes, ["shoot--garden--z/etcd-main-0", "shoot--garden--z/etcd-events-0"]);
-    let Fault::ProcessKill(FaultTarget::Named(member)) = scenario.faults[2].fault else { panic!("{:?}", scenario.faults[2]) };
+    let Fault::ProcessKill(ProcessKill(FaultTarget::Named(member))) = scenario.faults[2].fault else {
+        panic!("{:?}", scenario.faults[2])
+    };
     assert_eq!(scenario.member(member).name, "etcd-main-1");
     let answers = (None, None, Some(CloudAnswer::OutOfStock));
     assert_eq!(
         scenario.faults[3].fault,
-        Fault::CloudApi { zone: Some(ZoneId(1)), create: answers.2, delete: answers.0, attach: answers.1 }
+        Fault::CloudApi(CloudApi { zone: Some(ZoneId(1)), create: answers.2, delete: answers.0, attach: answers.1 })
     );
 }
 

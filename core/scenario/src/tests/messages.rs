@@ -361,7 +361,7 @@ fn what_is_written_is_what_runs() {
     );
     assert_eq!(random.random_faults[0].targets.len(), 4);
     let fault = fine("/faults/0", json!({"at": "1m", "kind": "process_kill", "member": "main/m2"})).faults[0].fault.clone();
-    assert!(matches!(fault, Fault::ProcessKill(FaultTarget::Named(member)) if member.index == 2));
+    assert!(matches!(fault, Fault::ProcessKill(ProcessKill(FaultTarget::Named(member))) if member.index == 2));
     let watch = fine("/clients/0", json!({"name": "w", "node": "nb", "op": "watch"}));
     assert_eq!((watch.clients[0].load, watch.clients[0].zone.0), (Load::Closed { connections: 1 }, 1));
 }

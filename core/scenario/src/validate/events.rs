@@ -5,14 +5,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::etcd::{MemberLifetime, Members, in_cluster};
 use super::lower::mark;
 use super::names::Names;
-use super::topology::{Topology, two_zones};
+use super::topology::Topology;
 use super::{CheckCtx, quoted};
 use crate::error::{did_you_mean, one_of, quote};
+use crate::fault::{FaultTarget, RawFaultTarget};
 use crate::ids::{EtcdId, MemberId, NodeId, VolumeId, ZoneId};
-use crate::model::{EtcdClusterSpec, Fault, FaultTarget, Lifetime, LinkChange, PlannedFault, RandomFaults, RandomTarget};
-use crate::raw::{RawAnswer, RawFaultKind, RawFaultTarget, RawLifetime, RawRandomFaults, RawScenario, RawWhich};
+use crate::model::{EtcdClusterSpec, Lifetime, PlannedFault, RandomFaults, RandomTarget};
+use crate::raw::{RawLifetime, RawRandomFaults, RawScenario, RawWhich};
 use crate::source::Input;
-use crate::units::{Probability, Span};
+use crate::units::Span;
 use zonefall_kernel::time::{Duration, Time};
 
 /// Planned faults, those of single volumes that a zone's storage stands for included.
@@ -51,22 +52,14 @@ pub(super) fn validate(
             ctx.error(&format!("{path}.at"), quoted(fault.at), "a time before the end of the run (`duration`)");
         }
         mark(ctx, inputs, &path, &fault.mark);
-        let planned_of = |what| PlannedFault { at, lasts: fault.lasts.map(|span| span.0), fault: what };
-        if let RawFaultKind::StorageDegraded { zone, add, factor } = &fault.kind {
-            let volumes = resolver.storage(ctx, &path, zone, add.0, *factor);
-            if planned.len() + volumes.len() > MAX_PLANNED {
-                ctx.error("faults", format!("more than {MAX_PLANNED} of single volumes"), format!("at most {MAX_PLANNED}"));
-                break;
-            }
-            planned.extend(volumes.into_iter().map(planned_of));
-        } else if let Some(what) = resolver.fault(ctx, &path, &fault.kind, at) {
-            if let (Fault::VolumeLost(target), Some(lasts)) = (&what, fault.lasts)
-                && resolver.is_claimed(*target)
-            {
-                ctx.error(&format!("{path}.for"), quoted(lasts), UNCLAIMED);
-            }
-            planned.push(planned_of(what));
+        let mut found = FaultCtx { ctx, resolver: &resolver, path: &path, at, lasts: fault.lasts };
+        let faults = fault.kind.lower(&mut found);
+        if planned.len() + faults.len() > MAX_PLANNED {
+            ctx.error("faults", format!("more than {MAX_PLANNED} of single volumes"), format!("at most {MAX_PLANNED}"));
+            break;
         }
+        let lasts = fault.lasts.map(|span| span.0);
+        planned.extend(faults.into_iter().map(|fault| PlannedFault { at, lasts, fault }));
     }
     let mut random = Vec::new();
     for (k, faults) in raw.random_faults.iter().enumerate() {
@@ -83,6 +76,80 @@ const UNCLAIMED: &str = "nothing: the claim of a pod stays with a volume that is
 /// one that stands by is made anew.)
 const fn is_claimed(cluster: &EtcdClusterSpec) -> bool {
     cluster.managed && cluster.passive.is_none()
+}
+
+/// What the kinds of faults need to know what their names mean, and where they report what is wrong.
+pub(crate) struct FaultCtx<'a, 'c> {
+    ctx: &'a mut CheckCtx<'c>,
+    resolver: &'a Resolver<'a>,
+    path: &'a str,
+    at: Time,
+    lasts: Option<Span>,
+}
+
+impl FaultCtx<'_, '_> {
+    fn place(&self, field: &str) -> String {
+        if field.is_empty() { self.path.to_owned() } else { format!("{}.{field}", self.path) }
+    }
+
+    /// Reports what is wrong with a field, or (without one) with the fault as a whole.
+    pub(crate) fn error(&mut self, field: &str, found: &str, expected: &str) {
+        self.ctx.error(&self.place(field), found, expected);
+    }
+
+    /// The `node` that is meant.
+    pub(crate) fn node(&mut self, target: &RawFaultTarget) -> Option<FaultTarget<NodeId>> {
+        let names = &self.resolver.topology.node_names;
+        self.resolver.target(self.ctx, &self.place("node"), target, names, |k| NodeId(k as u16))
+    }
+
+    /// The `zone` that is meant.
+    pub(crate) fn zone(&mut self, target: &RawFaultTarget) -> Option<FaultTarget<ZoneId>> {
+        let names = &self.resolver.topology.zone_names;
+        self.resolver.target(self.ctx, &self.place("zone"), target, names, |k| ZoneId(k as u16))
+    }
+
+    /// The `volume` that is meant.
+    pub(crate) fn volume(&mut self, target: &RawFaultTarget) -> Option<FaultTarget<VolumeId>> {
+        let names = &self.resolver.topology.volume_names;
+        self.resolver.target(self.ctx, &self.place("volume"), target, names, |k| VolumeId(k as u16))
+    }
+
+    /// The `member` that is meant: one that is in its cluster when the fault starts.
+    pub(crate) fn member(&mut self, target: &RawFaultTarget) -> Option<FaultTarget<MemberId>> {
+        self.resolver.member_target(self.ctx, self.path, target, self.at)
+    }
+
+    /// The zone of this name.
+    pub(crate) fn zone_named(&mut self, field: &str, name: &str) -> Option<ZoneId> {
+        let names = &self.resolver.topology.zone_names;
+        names.find(self.ctx, &self.place(field), name).map(|k| ZoneId(k as u16))
+    }
+
+    /// The zones of these names.
+    pub(crate) fn zones(&mut self, field: &str, names: &[String; 2]) -> Option<[ZoneId; 2]> {
+        let [a, b] = [0, 1].map(|k| self.zone_named(&format!("{field}[{k}]"), &names[k]));
+        a.zip(b).map(<[ZoneId; 2]>::from)
+    }
+
+    /// Every volume of a `zone`; none is an error.
+    pub(crate) fn volumes_in(&mut self, zone: &str) -> Vec<VolumeId> {
+        let Some(id) = self.zone_named("zone", zone) else { return Vec::new() };
+        let Some(inside) = self.resolver.volumes_in.get(&id) else {
+            self.error("zone", &quote(zone), "a zone with volumes: there are none in this one");
+            return Vec::new();
+        };
+        inside.clone()
+    }
+
+    /// Reports an end of the fault where no empty volume ever takes the place of this one.
+    pub(crate) fn is_never_replaced(&mut self, volume: FaultTarget<VolumeId>) {
+        if let Some(lasts) = self.lasts
+            && self.resolver.is_claimed(volume)
+        {
+            self.error("for", &quoted(lasts), UNCLAIMED);
+        }
+    }
 }
 
 struct Resolver<'a> {
@@ -102,82 +169,6 @@ impl Resolver<'_> {
             FaultTarget::Named(volume) => self.claimed.contains(&volume),
             FaultTarget::OfLeader(cluster) => is_claimed(&self.members.clusters[cluster.0 as usize]),
         }
-    }
-
-    fn fault(&self, ctx: &mut CheckCtx<'_>, path: &str, kind: &RawFaultKind, at: Time) -> Option<Fault> {
-        let topology = self.topology;
-        let node =
-            |ctx: &mut _, target| self.target(ctx, &format!("{path}.node"), target, &topology.node_names, |k| NodeId(k as u16));
-        let zone =
-            |ctx: &mut _, target| self.target(ctx, &format!("{path}.zone"), target, &topology.zone_names, |k| ZoneId(k as u16));
-        let volume = |ctx: &mut _, target| {
-            self.target(ctx, &format!("{path}.volume"), target, &topology.volume_names, |k| VolumeId(k as u16))
-        };
-        Some(match kind {
-            RawFaultKind::NodeCrash { node: target } => Fault::NodeCrash(node(ctx, target)?),
-            RawFaultKind::ProcessKill { member } => Fault::ProcessKill(self.member_target(ctx, path, member, at)?),
-            RawFaultKind::GracefulStop { member } => Fault::GracefulStop(self.member_target(ctx, path, member, at)?),
-            RawFaultKind::ZonePower { zone: target } => Fault::ZonePower(zone(ctx, target)?),
-            RawFaultKind::ZonePartition { zone: target, direction } => {
-                Fault::ZonePartition { zone: zone(ctx, target)?, direction: *direction }
-            }
-            RawFaultKind::NodePartition { node: target, direction } => {
-                Fault::NodePartition { node: node(ctx, target)?, direction: *direction }
-            }
-            RawFaultKind::LinkDegraded { between, delay, loss, bandwidth } => {
-                let (a, b) = two_zones(ctx, path, between, &topology.zone_names)?;
-                if delay.0 == Duration::ZERO && *loss == Probability(0.0) && bandwidth.is_none() {
-                    ctx.error(path, "a link_degraded that changes nothing", "`delay`, `loss` or `bandwidth`");
-                }
-                if loss.0 >= 1.0 {
-                    let expected = "less than 1; to cut a path off, use a zone_partition or node_partition fault";
-                    ctx.error(&format!("{path}.loss"), loss.0.to_string(), expected);
-                }
-                let bytes_per_s = bandwidth.map(crate::units::Bandwidth::bytes_per_s);
-                let change = LinkChange { delay: delay.0, loss: loss.0, bytes_per_s };
-                Fault::LinkDegraded { a: ZoneId(a as u16), b: ZoneId(b as u16), change }
-            }
-            RawFaultKind::DiskSlow { volume: target, add, factor } => {
-                if add.0 == Duration::ZERO && *factor <= 1.0 {
-                    ctx.error(path, "a disk_slow that changes nothing", "`add` or `factor`");
-                }
-                Fault::DiskSlow { volume: volume(ctx, target)?, add: add.0, factor: *factor }
-            }
-            RawFaultKind::VolumeLost { volume: target } => Fault::VolumeLost(volume(ctx, target)?),
-            RawFaultKind::CloudApi { zone, create, delete, attach } => {
-                let zone = zone.as_ref().map(|name| topology.zone_names.find(ctx, &format!("{path}.zone"), name));
-                for (field, answer) in [("delete", delete), ("attach", attach)] {
-                    if *answer == Some(RawAnswer::OutOfStock) {
-                        ctx.error(
-                            &format!("{path}.{field}"),
-                            quote("out_of_stock"),
-                            "`refused` or `unavailable`: only machines run out",
-                        );
-                    }
-                }
-                if (create, delete, attach) == (&None, &None, &None) {
-                    ctx.error(path, "a cloud_api that does all it is asked for", "`create`, `delete` or `attach`");
-                }
-                let zone = zone.map_or(Some(None), |zone| zone.map(|k| Some(ZoneId(k as u16))))?;
-                let [create, delete, attach] = [create, delete, attach].map(|answer| answer.map(RawAnswer::answer));
-                Fault::CloudApi { zone, create, delete, attach }
-            }
-            RawFaultKind::StorageDegraded { .. } => return None,
-        })
-    }
-
-    /// A slow disk for every volume of a zone.
-    fn storage(&self, ctx: &mut CheckCtx<'_>, path: &str, zone: &str, add: Duration, factor: f64) -> Vec<Fault> {
-        if add == Duration::ZERO && factor <= 1.0 {
-            ctx.error(path, "a storage_degraded that changes nothing", "`add` or `factor`");
-        }
-        let place = format!("{path}.zone");
-        let Some(index) = self.topology.zone_names.find(ctx, &place, zone) else { return Vec::new() };
-        let Some(inside) = self.volumes_in.get(&ZoneId(index as u16)) else {
-            ctx.error(&place, quote(zone), "a zone with volumes: there are none in this one");
-            return Vec::new();
-        };
-        inside.iter().map(|volume| Fault::DiskSlow { volume: FaultTarget::Named(*volume), add, factor }).collect()
     }
 
     fn target<T>(

@@ -33,6 +33,7 @@ use super::model::{Probe, Scenario};
 use super::raw::{RawDistribution, RawLatency, RawScenario};
 use super::units::Span;
 use crate::ids::ZoneId;
+pub(crate) use events::FaultCtx;
 use names::Names;
 use zonefall_kernel::dist::Latency;
 use zonefall_kernel::time::{Duration, Time};

@@ -5,7 +5,10 @@ use crate::ids::{EtcdId, MemberId};
 use crate::kernel::time::{Duration, Time};
 use crate::record::{Service, StepDownReason, StopReason};
 use crate::scenario::text;
-use crate::scenario::{ActiveFault, Direction, Fault, FaultTarget, MemberChange};
+use crate::scenario::{
+    ActiveFault, Direction, Fault, FaultTarget, GracefulStop, Hit, Impact, MemberChange, NodePartition, ProcessKill,
+    ZonePartition,
+};
 
 /// More clauses about what broke than this are summed up.
 const MOST: usize = 4;
@@ -64,7 +67,7 @@ impl Causes {
                 }
             } else if let Some(ended) = ended {
                 if recent(ended) {
-                    fresh.push((ended, text::ended(&fault.fault, &self.scenario).into(), None));
+                    fresh.push((ended, fault.fault.kind().ended(&self.scenario).into(), None));
                 }
             } else if recent(fault.from) {
                 fresh.push((fault.from, self.began(&fault.fault, outage.cluster), Some(fault)));
@@ -85,7 +88,7 @@ impl Causes {
         }
         let alone = told.is_empty();
         told.extend(standing.into_iter().map(|fault| {
-            if alone { self.began(&fault.fault, outage.cluster) } else { text::ongoing(&fault.fault, &self.scenario).into() }
+            if alone { self.began(&fault.fault, outage.cluster) } else { fault.fault.kind().ongoing(&self.scenario).into() }
         }));
         told.extend(self.planned(outage.cluster, outage.from).map(Clause::from));
         if told.is_empty() {
@@ -121,10 +124,11 @@ impl Causes {
     /// Whether a fault could take this service away. A majority that runs and is connected asks neither how fast its disks are nor how
     /// good its links, and a read of a member's own data asks no disk.
     fn matters(&self, fault: &Fault, outage: &Outage) -> bool {
-        let could = match fault {
-            Fault::DiskSlow { .. } => !matches!(outage.service, Service::Quorum | Service::ReadSerializable),
-            Fault::LinkDegraded { .. } => outage.service != Service::Quorum,
-            _ => true,
+        let could = match fault.kind().impact() {
+            Impact::Stops | Impact::Cuts => true,
+            Impact::SlowsNetwork => outage.service != Service::Quorum,
+            Impact::SlowsDisk => !matches!(outage.service, Service::Quorum | Service::ReadSerializable),
+            Impact::Elsewhere => false,
         };
         could && self.touches(fault, outage.cluster)
     }
@@ -132,7 +136,7 @@ impl Causes {
     /// A slow disk or a bad link that had been there before, and is there still when the service is back, has no part in an outage that
     /// began with the end of a leader or of the quorum and was over when there was a leader again.
     fn bystander(&self, fault: &ActiveFault, to: Option<Time>, outage: &Outage) -> bool {
-        let only_slow = matches!(fault.fault, Fault::DiskSlow { .. } | Fault::LinkDegraded { .. });
+        let only_slow = matches!(fault.fault.kind().impact(), Impact::SlowsDisk | Impact::SlowsNetwork);
         let Some(end) = outage.to.filter(|end| only_slow && fault.from < outage.from && to.is_none_or(|to| to > *end)) else {
             return false;
         };
@@ -173,7 +177,8 @@ impl Causes {
     /// What became of the leader: said in the clause that tells what hit it, where there is one, or in one of its own.
     fn fate(&self, at: Time, leader: MemberId, how: Incident, outage: &Outage, broken: &mut [Clause]) -> Option<String> {
         let hit = broken.iter_mut().find(|clause| clause.about == Some(leader));
-        let told_to_stop = || self.faults.iter().any(|(f, _)| f.fault == Fault::GracefulStop(FaultTarget::Named(leader)));
+        let told_to_stop =
+            || self.faults.iter().any(|(f, _)| f.fault == Fault::GracefulStop(GracefulStop(FaultTarget::Named(leader))));
         // What happened to it, and whether what hit it says so already.
         let (fate, implied) = match how {
             Incident::LeaderGone(_, StopReason::Removed) => (format!("stopped{}", after(at, outage)), false),
@@ -204,12 +209,9 @@ impl Causes {
         let zone = self.clusters[member.cluster.0 as usize].zones[member.index as usize];
         self.faults.iter().any(|(fault, to)| {
             let under_way = to.is_none_or(|to| to > outage.from) && outage.to.is_none_or(|end| fault.from <= end);
-            under_way
-                && match fault.fault {
-                    Fault::NodePartition { node: FaultTarget::Named(n), .. } => n == node,
-                    Fault::ZonePartition { zone: FaultTarget::Named(z), .. } => z == zone,
-                    _ => false,
-                }
+            let hits = |hit: &Hit| [Hit::Node(FaultTarget::Named(node)), Hit::Zone(FaultTarget::Named(zone))].contains(hit);
+            let fault = fault.fault.kind();
+            under_way && fault.impact() == Impact::Cuts && fault.hits().iter().any(hits)
         })
     }
 
@@ -234,7 +236,7 @@ impl Causes {
         let serves = during().find_map(|(at, h)| if let Incident::Serves(m) = h { Some((at, m)) } else { None });
         let over = self.faults.iter().filter_map(|(f, to)| {
             let to = to.filter(|to| *to > outage.from && *to <= end)?;
-            self.matters(&f.fault, outage).then(|| (to, text::ended(&f.fault, &self.scenario)))
+            self.matters(&f.fault, outage).then(|| (to, f.fault.kind().ended(&self.scenario)))
         });
         match (serves, over.max_by_key(|(to, _)| *to)) {
             (Some((at, member)), _) => clauses.push(format!("{} serves again{}", self.name(member), after(at, outage))),
@@ -268,12 +270,11 @@ impl Causes {
 
     /// What began, in the words of the cluster: a node cut off that carries one member is that member cut off.
     fn began(&self, fault: &Fault, cluster: EtcdId) -> Clause {
-        let text = text::began(fault, &self.scenario);
+        let text = fault.kind().began(&self.scenario);
         match *fault {
-            Fault::ProcessKill(FaultTarget::Named(member)) | Fault::GracefulStop(FaultTarget::Named(member)) => {
-                Clause { text, about: Some(member) }
-            }
-            Fault::NodePartition { node: FaultTarget::Named(node), direction: Direction::Both } => {
+            Fault::ProcessKill(ProcessKill(FaultTarget::Named(member)))
+            | Fault::GracefulStop(GracefulStop(FaultTarget::Named(member))) => Clause { text, about: Some(member) },
+            Fault::NodePartition(NodePartition { node: FaultTarget::Named(node), direction: Direction::Both }) => {
                 let members = &self.scenario.etcd[cluster.0 as usize].members;
                 let mut there = (0u8..).zip(members).filter(|(_, m)| m.node == node);
                 match (there.next(), there.next()) {
@@ -283,7 +284,9 @@ impl Causes {
                     _ => text.into(),
                 }
             }
-            Fault::ZonePartition { zone: FaultTarget::Named(zone), .. } if self.scenario.probe.from == Some(zone) => {
+            Fault::ZonePartition(ZonePartition { zone: FaultTarget::Named(zone), .. })
+                if self.scenario.probe.from == Some(zone) =>
+            {
                 format!("{text}, where the probe stands").into()
             }
             _ => text.into(),

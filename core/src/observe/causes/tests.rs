@@ -9,7 +9,10 @@ use crate::observe::availability::Availability;
 use crate::observe::testing::{CLUSTER, at, fault, member, service, three_zones};
 use crate::record::{EtcdRecord, Record, RefuseReason, Service, StepDownReason, StopReason};
 use crate::report::OutageKind;
-use crate::scenario::{Direction, Fault, FaultTarget, MemberChange};
+use crate::scenario::{
+    Direction, DiskSlow, Fault, FaultTarget, GracefulStop, MemberChange, NodePartition, ProcessKill, VolumeLost, ZonePartition,
+    ZonePower,
+};
 
 /// The outages a stream must tell, as `(kind, from, to, cause)`, at minute ten.
 fn check(records: &[(u64, Record)], expected: &[(OutageKind, f64, f64, &str)]) {
@@ -43,11 +46,11 @@ fn over(ms: u64, id: u32) -> (u64, Record) {
 }
 
 fn zone(z: u16) -> Fault {
-    Fault::ZonePower(FaultTarget::Named(ZoneId(z)))
+    Fault::ZonePower(ZonePower(FaultTarget::Named(ZoneId(z))))
 }
 
 fn slow(volume: u16, ms: u64) -> Fault {
-    Fault::DiskSlow { volume: FaultTarget::Named(VolumeId(volume)), add: Duration::from_millis(ms), factor: 1.0 }
+    Fault::DiskSlow(DiskSlow { volume: FaultTarget::Named(VolumeId(volume)), add: Duration::from_millis(ms), factor: 1.0 })
 }
 
 const WRITE: OutageKind = OutageKind::Write;
@@ -69,8 +72,8 @@ fn the_leaders_zone_goes_dark() {
 
 #[test]
 fn a_leader_cut_off_steps_down() {
-    let cut = Fault::NodePartition { node: FaultTarget::Named(NodeId(0)), direction: Direction::Both };
-    let zone_partition = Fault::ZonePartition { zone: FaultTarget::Named(ZoneId(0)), direction: Direction::In };
+    let cut = Fault::NodePartition(NodePartition { node: FaultTarget::Named(NodeId(0)), direction: Direction::Both });
+    let zone_partition = Fault::ZonePartition(ZonePartition { zone: FaultTarget::Named(ZoneId(0)), direction: Direction::In });
     let after = [
         service(60_000, Service::Write, false),
         steps_down(61_400, 0, StepDownReason::QuorumInactive),
@@ -93,7 +96,11 @@ fn a_leader_cut_off_steps_down() {
 fn a_leader_cut_off_may_be_replaced_before_it_knows() {
     check(
         &[
-            fault(0, 60_000, Fault::ZonePartition { zone: FaultTarget::Named(ZoneId(0)), direction: Direction::Both }),
+            fault(
+                0,
+                60_000,
+                Fault::ZonePartition(ZonePartition { zone: FaultTarget::Named(ZoneId(0)), direction: Direction::Both }),
+            ),
             service(60_000, Service::Write, false),
             elected(61_600, 1, 3),
             service(61_603, Service::Write, true),
@@ -141,9 +148,9 @@ fn quorum_goes_and_comes_back() {
 fn an_outage_may_outlast_the_run() {
     check(
         &[
-            fault(0, 500_000, Fault::VolumeLost(FaultTarget::Named(VolumeId(1)))),
+            fault(0, 500_000, Fault::VolumeLost(VolumeLost(FaultTarget::Named(VolumeId(1))))),
             stops(500_000, 1, StopReason::VolumeLost),
-            fault(1, 550_000, Fault::ProcessKill(FaultTarget::Named(member(2)))),
+            fault(1, 550_000, Fault::ProcessKill(ProcessKill(FaultTarget::Named(member(2))))),
             stops(550_000, 2, StopReason::Killed),
             service(550_000, Service::Quorum, false),
         ],
@@ -158,7 +165,7 @@ fn an_outage_may_outlast_the_run() {
 
 #[test]
 fn a_returning_member_a_removal_and_a_slow_disk_are_causes_too() {
-    let cut = Fault::NodePartition { node: FaultTarget::Named(NodeId(2)), direction: Direction::Both };
+    let cut = Fault::NodePartition(NodePartition { node: FaultTarget::Named(NodeId(2)), direction: Direction::Both });
     check(
         &[
             fault(0, 10_000, cut),
@@ -209,13 +216,13 @@ fn cause(before: &[(u64, Record)], after: &[(u64, Record)], to_ms: u64, expected
 fn what_hit_the_leader_is_told_in_one_clause() {
     let m0 = FaultTarget::Named(member(0));
     cause(
-        &[fault(0, 60_000, Fault::ProcessKill(m0)), stops(60_000, 0, StopReason::Killed)],
+        &[fault(0, 60_000, Fault::ProcessKill(ProcessKill(m0))), stops(60_000, 0, StopReason::Killed)],
         &[over(60_200, 0), serves(60_700, 0), elected(61_700, 0, 3)],
         61_702,
         "leader etcd-main-0 was killed; etcd-main-0 serves again after 700 ms; etcd-main-0 elected again after 1.7 s",
     );
     cause(
-        &[fault(0, 60_000, Fault::GracefulStop(m0)), steps_down(60_000, 0, StepDownReason::HigherTerm)],
+        &[fault(0, 60_000, Fault::GracefulStop(GracefulStop(m0))), steps_down(60_000, 0, StepDownReason::HigherTerm)],
         &[elected(60_001, 1, 3), stops(60_001, 0, StopReason::Stopped)],
         60_003,
         "leader etcd-main-0 was told to stop; handed over; etcd-main-1 elected after 1 ms",
@@ -236,7 +243,9 @@ fn what_hit_the_leader_is_told_in_one_clause() {
 
 #[test]
 fn of_several_faults_the_right_one_is_the_cause() {
-    let kill = |id, ms, m| [fault(id, ms, Fault::ProcessKill(FaultTarget::Named(member(m)))), stops(ms, m, StopReason::Killed)];
+    let kill = |id, ms, m| {
+        [fault(id, ms, Fault::ProcessKill(ProcessKill(FaultTarget::Named(member(m))))), stops(ms, m, StopReason::Killed)]
+    };
     let leader_killed = kill(9, 60_000, 0);
     let with = |mut before: Vec<(u64, Record)>, expected| {
         before.extend(leader_killed.clone());
@@ -280,7 +289,7 @@ fn of_several_faults_the_right_one_is_the_cause() {
 fn members_without_their_data_are_told_and_repeated_faults_counted() {
     let refused = |ms, m| (ms, Record::Etcd(EtcdRecord::MemberRefused { member: member(m), reason: RefuseReason::LostData }));
     let mut stream = vec![
-        fault(0, 10_000, Fault::VolumeLost(FaultTarget::Named(VolumeId(1)))),
+        fault(0, 10_000, Fault::VolumeLost(VolumeLost(FaultTarget::Named(VolumeId(1))))),
         stops(10_000, 1, StopReason::VolumeLost),
         over(20_000, 0),
         refused(20_500, 1),

@@ -111,7 +111,7 @@ fn commits_are_the_same_at_rest_and_not() {
         let mut scenario = three_zones();
         scenario.etcd[0].options.backend = Some(BACKEND);
         scenario.clients = vec![Client { stop: at(40), ..puts(3) }, Client { start: at(50), stop: at(52), ..puts(400) }];
-        let kill = Fault::ProcessKill(FaultTarget::OfLeader(EtcdId(0)));
+        let kill = Fault::ProcessKill(ProcessKill(FaultTarget::OfLeader(EtcdId(0))));
         scenario.faults = vec![PlannedFault { at: at(51), lasts: Some(ms(900)), fault: kill }];
         scenario.volumes[1].disk.bytes_per_s = 1 << 20;
         check_modes(&scenario, seed);
@@ -128,7 +128,7 @@ fn who_answers_before_it_syncs_is_fast_and_forgets() {
     let early = latencies(&scenario)[10];
     assert!(honest > 90.0 && early < 2.0, "{early} ms, {honest} ms if it syncs first");
 
-    let crash = Fault::NodeCrash(FaultTarget::Named(NodeId(0)));
+    let crash = Fault::NodeCrash(NodeCrash(FaultTarget::Named(NodeId(0))));
     scenario.faults = vec![PlannedFault { at: at(5) - ms(50), lasts: Some(Duration::from_secs(1)), fault: crash }];
     let lost = |scenario: &Scenario| {
         let report = check_modes(scenario, 1);
@@ -144,7 +144,7 @@ fn who_answers_before_it_syncs_is_fast_and_forgets() {
     three.faults = vec![PlannedFault {
         at: at(5),
         lasts: Some(Duration::from_secs(1)),
-        fault: Fault::NodeCrash(FaultTarget::Named(NodeId(0))),
+        fault: Fault::NodeCrash(NodeCrash(FaultTarget::Named(NodeId(0)))),
     }];
     let total = |scenario: &Scenario| latencies(scenario).iter().sum::<f64>();
     let before = total(&three);

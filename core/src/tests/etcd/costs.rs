@@ -98,7 +98,7 @@ fn requests_under_way_at_a_process_are_lost_with_it() {
     scenario.etcd[0].options.cost = RequestCost { per_request: us(2_000), ..RequestCost::NONE };
     scenario.clients[0].stop = at(20);
     let leader = MemberId { cluster: EtcdId(0), index: 0 };
-    let kill = Fault::ProcessKill(FaultTarget::Named(leader));
+    let kill = Fault::ProcessKill(ProcessKill(FaultTarget::Named(leader)));
     scenario.faults = vec![PlannedFault { at: at(10), lasts: Some(Duration::from_secs(1)), fault: kill }];
     scenario.duration = Duration::from_secs(30);
     let report = check_modes(&scenario, 3);

@@ -6,7 +6,9 @@ use crate::ids::NodeId;
 use crate::kernel::time::{Duration, Time};
 use crate::record::{EtcdRecord, Record};
 use crate::scenario::testing::three_zones;
-use crate::scenario::{Direction, Fault, FaultTarget, MemberChange, Operation, PlannedFault, Scenario};
+use crate::scenario::{
+    Direction, Fault, FaultTarget, GracefulStop, MemberChange, NodePartition, Operation, PlannedFault, Scenario,
+};
 
 const TIMED_OUT: Option<&str> = Some("etcdserver: request timed out");
 
@@ -40,14 +42,15 @@ fn of_two_changes_asked_at_once_the_second_times_out() {
 #[test]
 fn a_leader_that_hands_over_takes_no_change() {
     let add = MemberChange::Add(member(3));
-    let scenario = asked(faulty(60, Fault::GracefulStop(FaultTarget::OfLeader(CLUSTER))), &[(at(60), add), (at(130), add)]);
+    let scenario =
+        asked(faulty(60, Fault::GracefulStop(GracefulStop(FaultTarget::OfLeader(CLUSTER)))), &[(at(60), add), (at(130), add)]);
     assert_eq!(ends(&scenario, 1), [(67, add, TIMED_OUT), (130, add, None)]);
 }
 
 #[test]
 fn a_change_that_is_lost_with_its_leader_times_out() {
     let add = MemberChange::Add(member(3));
-    let cut = Fault::NodePartition { node: FaultTarget::OfLeader(CLUSTER), direction: Direction::Both };
+    let cut = Fault::NodePartition(NodePartition { node: FaultTarget::OfLeader(CLUSTER), direction: Direction::Both });
     let asked_s = at(60) + Duration::from_millis(500);
     let scenario = asked(faulty(30, cut), &[(asked_s, add), (at(120), add)]);
     assert_eq!(ends(&scenario, 1), [(67, add, TIMED_OUT), (120, add, None)]);
@@ -56,7 +59,7 @@ fn a_change_that_is_lost_with_its_leader_times_out() {
 #[test]
 fn a_change_that_timed_out_may_be_applied_yet() {
     let add = MemberChange::Add(member(3));
-    let cut = |node| Fault::NodePartition { node: FaultTarget::Named(NodeId(node)), direction: Direction::Both };
+    let cut = |node| Fault::NodePartition(NodePartition { node: FaultTarget::Named(NodeId(node)), direction: Direction::Both });
     let mut late = 0;
     for seed in 0..8 {
         let mut scenario = asked(faulty(20, cut(1)), &[(at(60) + Duration::from_millis(100), add)]);

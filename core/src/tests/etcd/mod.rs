@@ -17,7 +17,10 @@ use crate::record::{ClientRecord, EtcdRecord, RaftRecord, Record, RefuseReason, 
 use crate::report::Report;
 use crate::run::run;
 use crate::scenario::testing::{client, three_zones};
-use crate::scenario::{Direction, Fault, FaultTarget, Load, MemberChange, Op, Operation, PlannedFault, Scenario, Target};
+use crate::scenario::{
+    Direction, DiskSlow, Fault, FaultTarget, GracefulStop, Load, MemberChange, NodeCrash, NodePartition, Op, Operation,
+    PlannedFault, ProcessKill, Scenario, Target, VolumeLost, ZonePartition, ZonePower,
+};
 use crate::sim::{Options, Stepping};
 
 fn full() -> Options {
@@ -63,13 +66,22 @@ fn rest_changes_nothing_but_the_number_of_events() {
         check_modes(&scenario, seed);
         let leader = EtcdId(0);
         let faults = [
-            Fault::ZonePower(FaultTarget::OfLeader(leader)),
-            Fault::ProcessKill(FaultTarget::OfLeader(leader)),
-            Fault::GracefulStop(FaultTarget::OfLeader(leader)),
-            Fault::NodePartition { node: FaultTarget::OfLeader(leader), direction: crate::scenario::Direction::Both },
-            Fault::ZonePartition { zone: FaultTarget::OfLeader(leader), direction: crate::scenario::Direction::In },
-            Fault::ZonePartition { zone: FaultTarget::OfLeader(leader), direction: crate::scenario::Direction::Out },
-            Fault::DiskSlow { volume: FaultTarget::OfLeader(leader), add: Duration::from_millis(300), factor: 2.0 },
+            Fault::ZonePower(ZonePower(FaultTarget::OfLeader(leader))),
+            Fault::ProcessKill(ProcessKill(FaultTarget::OfLeader(leader))),
+            Fault::GracefulStop(GracefulStop(FaultTarget::OfLeader(leader))),
+            Fault::NodePartition(NodePartition {
+                node: FaultTarget::OfLeader(leader),
+                direction: crate::scenario::Direction::Both,
+            }),
+            Fault::ZonePartition(ZonePartition {
+                zone: FaultTarget::OfLeader(leader),
+                direction: crate::scenario::Direction::In,
+            }),
+            Fault::ZonePartition(ZonePartition {
+                zone: FaultTarget::OfLeader(leader),
+                direction: crate::scenario::Direction::Out,
+            }),
+            Fault::DiskSlow(DiskSlow { volume: FaultTarget::OfLeader(leader), add: Duration::from_millis(300), factor: 2.0 }),
         ];
         for fault in faults {
             scenario.faults = vec![PlannedFault { at: at(60), lasts: Some(Duration::from_secs(100)), fault }];
@@ -124,8 +136,8 @@ fn asks(op: Op, target: Target) -> crate::scenario::Client {
 fn sigterm_hands_leadership_over_and_sigkill_costs_an_election() {
     for seed in 0..20 {
         let gone = |fault| report(faulty(60, fault), full(), seed).etcd["etcd-main"].write_unavailable_s;
-        let handed = gone(Fault::GracefulStop(FaultTarget::OfLeader(CLUSTER)));
-        let killed = gone(Fault::ProcessKill(FaultTarget::OfLeader(CLUSTER)));
+        let handed = gone(Fault::GracefulStop(GracefulStop(FaultTarget::OfLeader(CLUSTER))));
+        let killed = gone(Fault::ProcessKill(ProcessKill(FaultTarget::OfLeader(CLUSTER))));
         assert!(handed < 0.02, "seed {seed}: {handed} s");
         assert!((0.8..4.0).contains(&killed), "seed {seed}: {killed} s");
     }
@@ -134,7 +146,7 @@ fn sigterm_hands_leadership_over_and_sigkill_costs_an_election() {
 #[test]
 fn a_proposal_waits_where_no_leader_is_known_and_times_out_on_its_way_to_a_dead_one() {
     let put = Op::Put { key_bytes: 8, value_bytes: 100 };
-    let mut scenario = faulty(30, Fault::ZonePower(FaultTarget::OfLeader(CLUSTER)));
+    let mut scenario = faulty(30, Fault::ZonePower(ZonePower(FaultTarget::OfLeader(CLUSTER))));
     // In the first second the follower still believes in the dead leader.
     let early = crate::scenario::Client {
         start: at(60) + Duration::from_millis(1),
@@ -148,7 +160,7 @@ fn a_proposal_waits_where_no_leader_is_known_and_times_out_on_its_way_to_a_dead_
     let two = |lasts| PlannedFault {
         at: at(60),
         lasts: Some(Duration::from_secs(lasts)),
-        fault: Fault::NodeCrash(FaultTarget::Named(NodeId(1))),
+        fault: Fault::NodeCrash(NodeCrash(FaultTarget::Named(NodeId(1)))),
     };
     scenario.faults.push(two(12));
     scenario.faults[0].lasts = Some(Duration::from_secs(12));
@@ -162,10 +174,11 @@ fn a_proposal_waits_where_no_leader_is_known_and_times_out_on_its_way_to_a_dead_
 fn a_member_alone_answers_serializable_reads_only() {
     let range = |linearizable| Op::Range { linearizable, keys: 1, key_bytes: 8, value_bytes: 100 };
     for (linearizable, expected) in [(false, RequestResult::Ok), (true, RequestResult::TimedOut)] {
-        let mut scenario = faulty(60, Fault::NodeCrash(FaultTarget::Named(NodeId(0))));
-        scenario
-            .faults
-            .push(PlannedFault { fault: Fault::NodeCrash(FaultTarget::Named(NodeId(1))), ..scenario.faults[0].clone() });
+        let mut scenario = faulty(60, Fault::NodeCrash(NodeCrash(FaultTarget::Named(NodeId(0)))));
+        scenario.faults.push(PlannedFault {
+            fault: Fault::NodeCrash(NodeCrash(FaultTarget::Named(NodeId(1)))),
+            ..scenario.faults[0].clone()
+        });
         scenario.clients = vec![crate::scenario::Client { stop: at(100), ..asks(range(linearizable), Target::Member(2)) }];
         let all = requests(&scenario, 3);
         assert!(all.len() > 30 && all.iter().all(|(_, _, result)| *result == expected), "{linearizable}: {all:?}");
@@ -175,7 +188,7 @@ fn a_member_alone_answers_serializable_reads_only() {
 #[test]
 fn learners_serve_serializable_reads_only_and_do_not_vote() {
     let range = |linearizable| Op::Range { linearizable, keys: 1, key_bytes: 8, value_bytes: 100 };
-    let mut scenario = faulty(60, Fault::NodeCrash(FaultTarget::OfLeader(CLUSTER)));
+    let mut scenario = faulty(60, Fault::NodeCrash(NodeCrash(FaultTarget::OfLeader(CLUSTER))));
     scenario.etcd[0].members[2].learner = true;
     scenario.clients = vec![crate::scenario::Client { start: at(10), stop: at(50), ..asks(range(true), Target::Member(2)) }];
     assert!(requests(&scenario, 1).iter().all(|(_, _, result)| *result == RequestResult::Failed));
@@ -200,7 +213,7 @@ fn learners_serve_serializable_reads_only_and_do_not_vote() {
 
 #[test]
 fn a_lost_volume_needs_remove_and_add() {
-    let mut scenario = faulty(60, Fault::VolumeLost(FaultTarget::Named(VolumeId(2))));
+    let mut scenario = faulty(60, Fault::VolumeLost(VolumeLost(FaultTarget::Named(VolumeId(2)))));
     scenario.clients = vec![puts(10)];
     let refused = |all: &[(Time, Record)]| {
         all.iter()
@@ -246,20 +259,25 @@ fn a_power_loss_drops_what_was_not_synced_and_a_kill_only_what_was_not_written()
         first
     };
     // The settled log ends at 1: entry 2 was written first.
-    assert_eq!(first_lost(Fault::NodeCrash(FaultTarget::Named(NodeId(1)))), Some(2));
-    assert_eq!(first_lost(Fault::ProcessKill(FaultTarget::Named(member(1)))), Some(3));
+    assert_eq!(first_lost(Fault::NodeCrash(NodeCrash(FaultTarget::Named(NodeId(1))))), Some(2));
+    assert_eq!(first_lost(Fault::ProcessKill(ProcessKill(FaultTarget::Named(member(1))))), Some(3));
 }
 
 #[test]
 fn a_leader_whose_disk_stalls_beats_no_more_and_is_replaced() {
-    let stall = |s| Fault::DiskSlow { volume: FaultTarget::OfLeader(CLUSTER), add: Duration::from_secs(s), factor: 1.0 };
+    let stall =
+        |s| Fault::DiskSlow(DiskSlow { volume: FaultTarget::OfLeader(CLUSTER), add: Duration::from_secs(s), factor: 1.0 });
     let changes = |fault| {
         let mut scenario = faulty(60, fault);
         scenario.clients = vec![puts(10)];
         report(scenario, full(), 5).etcd["etcd-main"].leader_changes
     };
     assert_eq!(
-        changes(Fault::DiskSlow { volume: FaultTarget::OfLeader(CLUSTER), add: Duration::from_millis(50), factor: 1.0 }),
+        changes(Fault::DiskSlow(DiskSlow {
+            volume: FaultTarget::OfLeader(CLUSTER),
+            add: Duration::from_millis(50),
+            factor: 1.0
+        })),
         0
     );
     assert!(changes(stall(10)) >= 1);
@@ -273,15 +291,16 @@ fn a_cut_is_noticed_late_and_a_kill_at_once() {
         };
         records(&faulty(60, fault), 1).into_iter().find_map(found).expect("the silent peer is noticed").since(at(60))
     };
-    let killed = lost(Fault::ProcessKill(FaultTarget::Named(member(0))));
-    let cut = lost(Fault::NodePartition { node: FaultTarget::Named(NodeId(0)), direction: Direction::Both });
+    let killed = lost(Fault::ProcessKill(ProcessKill(FaultTarget::Named(member(0)))));
+    let cut = lost(Fault::NodePartition(NodePartition { node: FaultTarget::Named(NodeId(0)), direction: Direction::Both }));
     assert!(killed < Duration::from_millis(2), "{killed}");
     assert!(cut > Duration::from_secs(3) && cut <= Duration::from_secs(5), "{cut}");
 }
 
 #[test]
 fn a_short_cut_is_ridden_out_by_retransmission() {
-    let mut scenario = faulty(1, Fault::NodePartition { node: FaultTarget::Named(NodeId(2)), direction: Direction::Both });
+    let mut scenario =
+        faulty(1, Fault::NodePartition(NodePartition { node: FaultTarget::Named(NodeId(2)), direction: Direction::Both }));
     scenario.faults[0].lasts = Some(Duration::from_millis(700));
     scenario.clients = vec![puts(100)];
     let all = records(&scenario, 1);

@@ -10,7 +10,8 @@ use crate::report::{EtcdReport, FailoverReport};
 use crate::run::run;
 use crate::scenario::testing::{at, client, member, three_zones};
 use crate::scenario::{
-    ActivePassive, Backup, Controller, Direction, Fault, FaultTarget, Load, Op, PlannedFault, Scenario, Switching, Target,
+    ActivePassive, Backup, Controller, Direction, Fault, FaultTarget, GracefulStop, Load, Op, PlannedFault, ProcessKill,
+    Scenario, Switching, Target, VolumeLost, ZonePartition, ZonePower,
 };
 use crate::sim::{Options, Role, Stepping};
 
@@ -101,7 +102,7 @@ fn written(records: &[(Time, Record)], from_s: f64, to_s: f64) -> usize {
 fn a_hot_standby_takes_over_with_what_the_bucket_holds() {
     for seed in 0..5 {
         let mut scenario = hot();
-        fault(&mut scenario, 10 * MINUTE, 10 * MINUTE, Fault::ZonePower(ZONE_A));
+        fault(&mut scenario, 10 * MINUTE, 10 * MINUTE, Fault::ZonePower(ZonePower(ZONE_A)));
         let (records, report) = played(scenario, seed);
         let switch = one_switchover(&report);
         assert_eq!((switch.at_s, switch.from.as_str(), switch.to.as_str()), (600.0, "etcd-main-0", "etcd-main-1"));
@@ -132,8 +133,8 @@ fn a_hot_standby_takes_over_with_what_the_bucket_holds() {
 #[test]
 fn who_was_displaced_comes_back_as_the_standby() {
     let mut scenario = hot();
-    fault(&mut scenario, 10 * MINUTE, 5 * MINUTE, Fault::ZonePower(ZONE_A));
-    fault(&mut scenario, 22 * MINUTE, 5 * MINUTE, Fault::ZonePower(ZONE_B));
+    fault(&mut scenario, 10 * MINUTE, 5 * MINUTE, Fault::ZonePower(ZonePower(ZONE_A)));
+    fault(&mut scenario, 22 * MINUTE, 5 * MINUTE, Fault::ZonePower(ZonePower(ZONE_B)));
     let (records, report) = played(scenario, 1);
     let told: Vec<_> = facts(&records)
         .filter_map(|(at, fact)| match fact {
@@ -169,7 +170,7 @@ fn the_loss_follows_the_delta_period_and_the_outage_the_checks() {
             let switching =
                 Switching { check_period: Duration::from_secs(check_s), failures, controller: Controller::Zone(ZoneId(2)) };
             scenario.etcd[0].passive.as_mut().unwrap().switching = switching;
-            fault(&mut scenario, 20 * MINUTE, 5 * MINUTE, Fault::ZonePower(ZONE_A));
+            fault(&mut scenario, 20 * MINUTE, 5 * MINUTE, Fault::ZonePower(ZonePower(ZONE_A)));
             let (_, report) = played(scenario, seed);
             let switch = one_switchover(&report).clone();
             assert!(switch.lost_window_s <= delta_s as f64 + 0.1, "{delta_s} s: {switch:?}");
@@ -195,9 +196,14 @@ fn a_bucket_out_of_reach_makes_the_loss_grow() {
         scenario.etcd[0].passive.as_mut().unwrap().switching.failures = 20;
         scenario.clients[0].zone = ZoneId(0);
         if cut {
-            fault(&mut scenario, 5 * MINUTE, 5 * MINUTE, Fault::ZonePartition { zone: ZONE_A, direction: Direction::Both });
+            fault(
+                &mut scenario,
+                5 * MINUTE,
+                5 * MINUTE,
+                Fault::ZonePartition(ZonePartition { zone: ZONE_A, direction: Direction::Both }),
+            );
         }
-        fault(&mut scenario, 10 * MINUTE - 1, 15 * MINUTE, Fault::ZonePower(ZONE_A));
+        fault(&mut scenario, 10 * MINUTE - 1, 15 * MINUTE, Fault::ZonePower(ZonePower(ZONE_A)));
         let (records, report) = played(scenario, 3);
         let failed = facts(&records).filter(|(_, fact)| matches!(fact, PassiveRecord::NotUploaded { .. })).count();
         (failed, report.rpo.lost_entries)
@@ -215,7 +221,12 @@ fn who_is_cut_off_serves_those_who_have_not_heard_and_loses_what_they_wrote() {
         let mut inside = scenario.clients[0].clone();
         (inside.name, inside.zone) = ("inside".into(), ZoneId(0));
         scenario.clients.push(inside);
-        fault(&mut scenario, 10 * MINUTE, 10 * MINUTE, Fault::ZonePartition { zone: ZONE_A, direction: Direction::Both });
+        fault(
+            &mut scenario,
+            10 * MINUTE,
+            10 * MINUTE,
+            Fault::ZonePartition(ZonePartition { zone: ZONE_A, direction: Direction::Both }),
+        );
         let (records, report) = played(scenario, 2);
         let switch = one_switchover(&report);
         let later = facts(&records).find_map(|(at, fact)| match fact {
@@ -242,8 +253,8 @@ fn who_is_cut_off_serves_those_who_have_not_heard_and_loses_what_they_wrote() {
 fn with_both_gone_nobody_takes_over_until_one_is_back() {
     // The standby goes first and comes back last: the primary goes on with all it had.
     let mut scenario = hot();
-    fault(&mut scenario, 9 * MINUTE, 10 * MINUTE, Fault::ZonePower(ZONE_B));
-    fault(&mut scenario, 10 * MINUTE, 5 * MINUTE, Fault::ZonePower(ZONE_A));
+    fault(&mut scenario, 9 * MINUTE, 10 * MINUTE, Fault::ZonePower(ZonePower(ZONE_B)));
+    fault(&mut scenario, 10 * MINUTE, 5 * MINUTE, Fault::ZonePower(ZonePower(ZONE_A)));
     let (records, report) = played(scenario, 1);
     assert_eq!(report.failovers, []);
     assert_eq!(report.rpo.lost_entries, 0);
@@ -251,8 +262,8 @@ fn with_both_gone_nobody_takes_over_until_one_is_back() {
     assert_eq!(facts(&records).filter(|(_, fact)| *fact == PassiveRecord::Alone { member: 0 }).count(), 1);
     // The standby is back first: it takes over at the next check.
     let mut scenario = hot();
-    fault(&mut scenario, 9 * MINUTE, 4 * MINUTE, Fault::ZonePower(ZONE_B));
-    fault(&mut scenario, 10 * MINUTE, 15 * MINUTE, Fault::ZonePower(ZONE_A));
+    fault(&mut scenario, 9 * MINUTE, 4 * MINUTE, Fault::ZonePower(ZonePower(ZONE_B)));
+    fault(&mut scenario, 10 * MINUTE, 15 * MINUTE, Fault::ZonePower(ZonePower(ZONE_A)));
     let (_, report) = played(scenario, 1);
     let switch = one_switchover(&report);
     assert!((780.0..=810.0).contains(&switch.detected_s), "{switch:?}");
@@ -260,8 +271,8 @@ fn with_both_gone_nobody_takes_over_until_one_is_back() {
     let mut scenario = hot();
     scenario.etcd[0].database_bytes = 8 << 30;
     scenario.etcd[0].passive.as_mut().unwrap().backup.as_mut().unwrap().full_period = Duration::from_secs(120);
-    fault(&mut scenario, 10 * MINUTE, 15 * MINUTE, Fault::ZonePower(ZONE_A));
-    fault(&mut scenario, 12 * MINUTE, MINUTE, Fault::ZonePower(ZONE_B));
+    fault(&mut scenario, 10 * MINUTE, 15 * MINUTE, Fault::ZonePower(ZonePower(ZONE_A)));
+    fault(&mut scenario, 12 * MINUTE, MINUTE, Fault::ZonePower(ZonePower(ZONE_B)));
     let (_, report) = played(scenario, 1);
     let switch = one_switchover(&report);
     assert!(switch.applied_s - switch.detected_s > 8.0 * 1_024.0 / 20.0, "{switch:?}");
@@ -271,7 +282,7 @@ fn with_both_gone_nobody_takes_over_until_one_is_back() {
 fn a_short_outage_is_waited_for() {
     for backup in [Some(Backup::default()), None] {
         let mut scenario = world(backup);
-        fault(&mut scenario, 10 * MINUTE, MINUTE, Fault::GracefulStop(FaultTarget::Named(member(0))));
+        fault(&mut scenario, 10 * MINUTE, MINUTE, Fault::GracefulStop(GracefulStop(FaultTarget::Named(member(0)))));
         let (_, report) = played(scenario, 1);
         assert_eq!(report.failovers, []);
         assert!((60.0..62.5).contains(&report.write_unavailable_s), "{}", report.write_unavailable_s);
@@ -283,8 +294,8 @@ fn a_short_outage_is_waited_for() {
 fn a_learner_takes_over_with_what_it_has_heard_to_be_committed() {
     for seed in 0..5 {
         let mut scenario = learner();
-        fault(&mut scenario, 10 * MINUTE, 5 * MINUTE, Fault::ZonePower(ZONE_A));
-        fault(&mut scenario, 22 * MINUTE, 5 * MINUTE, Fault::ZonePower(ZONE_B));
+        fault(&mut scenario, 10 * MINUTE, 5 * MINUTE, Fault::ZonePower(ZonePower(ZONE_A)));
+        fault(&mut scenario, 22 * MINUTE, 5 * MINUTE, Fault::ZonePower(ZonePower(ZONE_B)));
         let (records, report) = played(scenario, seed);
         let [first, second] = &report.failovers[..] else { panic!("{:?}", report.failovers) };
         assert!((660.0..=690.0).contains(&first.detected_s), "{first:?}");
@@ -310,8 +321,13 @@ fn a_learner_takes_over_with_what_it_has_heard_to_be_committed() {
 #[test]
 fn a_learner_that_fell_behind_loses_all_it_missed() {
     let mut scenario = learner();
-    fault(&mut scenario, 5 * MINUTE, 6 * MINUTE, Fault::ZonePartition { zone: ZONE_B, direction: Direction::Both });
-    fault(&mut scenario, 11 * MINUTE - 1, 15 * MINUTE, Fault::ZonePower(ZONE_A));
+    fault(
+        &mut scenario,
+        5 * MINUTE,
+        6 * MINUTE,
+        Fault::ZonePartition(ZonePartition { zone: ZONE_B, direction: Direction::Both }),
+    );
+    fault(&mut scenario, 11 * MINUTE - 1, 15 * MINUTE, Fault::ZonePower(ZonePower(ZONE_A)));
     let (_, report) = played(scenario, 1);
     let switch = one_switchover(&report);
     assert!((3_590..3_620).contains(&switch.lost_entries), "six minutes: {switch:?}");
@@ -320,7 +336,7 @@ fn a_learner_that_fell_behind_loses_all_it_missed() {
 
 #[test]
 fn a_lost_disk_is_lost_data_only_where_nobody_else_has_it() {
-    let volume = |k: u16| Fault::VolumeLost(FaultTarget::Named(VolumeId(k)));
+    let volume = |k: u16| Fault::VolumeLost(VolumeLost(FaultTarget::Named(VolumeId(k))));
     for (backup, most) in [(Some(Backup::default()), 3_001), (None, 2)] {
         let mut scenario = world(backup);
         fault(&mut scenario, 10 * MINUTE, MINUTE, volume(0));
@@ -352,11 +368,11 @@ fn random_outages_are_told_the_same_in_both_modes() {
         for k in 0..8 {
             let zone = FaultTarget::Named(ZoneId((word(k) % 3) as u16));
             let what = match word(k + 100) % 5 {
-                0 => Fault::ZonePartition { zone, direction: Direction::Both },
-                1 => Fault::ProcessKill(FaultTarget::Named(member((word(k + 200) % 2) as u8))),
-                2 => Fault::VolumeLost(FaultTarget::Named(VolumeId((word(k + 200) % 2) as u16))),
-                3 => Fault::ZonePartition { zone, direction: Direction::Out },
-                _ => Fault::ZonePower(zone),
+                0 => Fault::ZonePartition(ZonePartition { zone, direction: Direction::Both }),
+                1 => Fault::ProcessKill(ProcessKill(FaultTarget::Named(member((word(k + 200) % 2) as u8)))),
+                2 => Fault::VolumeLost(VolumeLost(FaultTarget::Named(VolumeId((word(k + 200) % 2) as u16)))),
+                3 => Fault::ZonePartition(ZonePartition { zone, direction: Direction::Out }),
+                _ => Fault::ZonePower(ZonePower(zone)),
             };
             fault(&mut scenario, word(k + 300) % (25 * MINUTE), 1 + word(k + 400) % (6 * MINUTE), what);
         }

@@ -8,14 +8,14 @@ use crate::ids::ZoneId;
 use crate::kernel::time::{Duration, Time};
 use crate::record::{ClientRecord, EtcdRecord, Record, RequestResult};
 use crate::scenario::testing::three_zones;
-use crate::scenario::{Fault, FaultTarget, LinkChange, MemberChange, Operation, PlannedFault};
+use crate::scenario::{Fault, FaultTarget, LinkChange, LinkDegraded, MemberChange, Operation, PlannedFault, ProcessKill};
 use crate::sim::{Options, Simulation};
 
 #[test]
 fn a_follower_that_was_sent_a_database_finds_what_follows_it() {
     let kill = |at_s, lasts_s| {
         let lasts = Some(Duration::from_secs(lasts_s));
-        PlannedFault { at: at(at_s), lasts, fault: Fault::ProcessKill(FaultTarget::Named(member(2))) }
+        PlannedFault { at: at(at_s), lasts, fault: Fault::ProcessKill(ProcessKill(FaultTarget::Named(member(2)))) }
     };
     let mut scenario = three_zones();
     let options = &mut scenario.etcd[0].options;
@@ -53,7 +53,7 @@ fn a_sender_learns_of_a_reset_when_it_arrives() {
     scenario.clients = vec![puts(100)];
     let mut simulation = Simulation::new(Arc::new(scenario), 1, Options::default());
     simulation.run_until(at(60), &mut |_, _| {});
-    simulation.inject(&Fault::ProcessKill(FaultTarget::Named(member(2))), None);
+    simulation.inject(&Fault::ProcessKill(ProcessKill(FaultTarget::Named(member(2)))), None);
     for (after_ms, state) in [(190, State::Replicate), (230, State::Probe)] {
         simulation.run_until(at(60) + Duration::from_millis(after_ms), &mut |_, _| {});
         let leader = simulation.etcd_clusters()[0].server(0).expect("it runs");
@@ -69,7 +69,7 @@ fn what_waits_for_a_slow_link_goes_on_at_its_usual_speed_once_it_is_mended() {
     let slow = |b| PlannedFault {
         at: at(60),
         lasts: Some(Duration::from_secs(60)),
-        fault: Fault::LinkDegraded { a: ZoneId(0), b: ZoneId(b), change },
+        fault: Fault::LinkDegraded(LinkDegraded { a: ZoneId(0), b: ZoneId(b), change }),
     };
     scenario.faults = vec![slow(1), slow(2)];
     for seed in 0..5 {

@@ -5,13 +5,13 @@ use crate::ids::{NodeId, VolumeId};
 use crate::kernel::dist::Latency;
 use crate::kernel::time::{Duration, Time};
 use crate::record::{EtcdRecord, Record, RefuseReason};
-use crate::scenario::{Fault, FaultTarget, MemberChange, Operation, PlannedFault, Scenario};
+use crate::scenario::{DiskSlow, Fault, FaultTarget, MemberChange, NodeCrash, Operation, PlannedFault, Scenario, VolumeLost};
 
 fn lost(at_s: u64, lasts_s: u64) -> PlannedFault {
     PlannedFault {
         at: at(at_s),
         lasts: Some(Duration::from_secs(lasts_s)),
-        fault: Fault::VolumeLost(FaultTarget::Named(VolumeId(2))),
+        fault: Fault::VolumeLost(VolumeLost(FaultTarget::Named(VolumeId(2)))),
     }
 }
 
@@ -26,7 +26,7 @@ fn refusals(scenario: &Scenario) -> Vec<(Time, RefuseReason)> {
 
 #[test]
 fn a_volume_is_back_when_the_last_fault_that_took_it_is_over() {
-    let mut scenario = faulty(60, Fault::VolumeLost(FaultTarget::Named(VolumeId(2))));
+    let mut scenario = faulty(60, Fault::VolumeLost(VolumeLost(FaultTarget::Named(VolumeId(2)))));
     scenario.faults.push(lost(70, 60));
     assert_eq!(refusals(&scenario), [(at(130), RefuseReason::LostData)]);
     // One within the other.
@@ -47,7 +47,7 @@ fn succeeded(scenario: &mut Scenario, removed_s: u64, added_s: u64) {
 
 #[test]
 fn a_successor_joins_when_its_volume_is_back() {
-    let mut scenario = faulty(60, Fault::VolumeLost(FaultTarget::Named(VolumeId(2))));
+    let mut scenario = faulty(60, Fault::VolumeLost(VolumeLost(FaultTarget::Named(VolumeId(2)))));
     succeeded(&mut scenario, 80, 81);
     let all = records(&scenario, 1);
     let second = |when: Time| when.as_nanos() / 1_000_000_000;
@@ -66,7 +66,8 @@ fn a_successor_joins_when_its_volume_is_back() {
 fn a_successor_inherits_a_slow_disk() {
     let catches_up_in = |slow_for_s| {
         let add = Duration::from_secs(1);
-        let mut scenario = faulty(slow_for_s, Fault::DiskSlow { volume: FaultTarget::Named(VolumeId(2)), add, factor: 1.0 });
+        let mut scenario =
+            faulty(slow_for_s, Fault::DiskSlow(DiskSlow { volume: FaultTarget::Named(VolumeId(2)), add, factor: 1.0 }));
         succeeded(&mut scenario, 80, 81);
         let caught_up = |(when, record)| match record {
             Record::Etcd(EtcdRecord::CaughtUp { member: who, .. }) if who == member(3) => Some(when),
@@ -80,7 +81,7 @@ fn a_successor_inherits_a_slow_disk() {
 
 #[test]
 fn what_is_applied_again_after_a_power_loss_grows_the_database_once() {
-    let mut scenario = faulty(1, Fault::NodeCrash(FaultTarget::Named(NodeId(1))));
+    let mut scenario = faulty(1, Fault::NodeCrash(NodeCrash(FaultTarget::Named(NodeId(1)))));
     // The follower applies what it is told is committed while its own disk is still at it.
     scenario.volumes[1].disk.fsync = Latency::Constant(Duration::from_millis(300));
     scenario.clients = vec![crate::scenario::Client { start: at(55), stop: at(61), ..puts(100) }];

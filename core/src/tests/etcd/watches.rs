@@ -7,7 +7,7 @@ use crate::ids::NodeId;
 use crate::kernel::time::{Duration, Time};
 use crate::record::{ClientRecord, Record};
 use crate::scenario::testing::{client, three_zones};
-use crate::scenario::{Direction, Fault, FaultTarget, Op, PlannedFault, Scenario, Target};
+use crate::scenario::{Direction, Fault, FaultTarget, NodeCrash, NodePartition, Op, PlannedFault, ProcessKill, Scenario, Target};
 use crate::sim::Simulation;
 
 /// Ten puts a second for 90 s, and somebody on the third node who watches at `target`: when each event came, and how late.
@@ -35,7 +35,9 @@ fn watchers_hear_of_every_put() {
 
 #[test]
 fn a_short_cut_makes_events_late() {
-    let cut = |lasts_s| faulty(lasts_s, Fault::NodePartition { node: FaultTarget::Named(NodeId(2)), direction: Direction::Both });
+    let cut = |lasts_s| {
+        faulty(lasts_s, Fault::NodePartition(NodePartition { node: FaultTarget::Named(NodeId(2)), direction: Direction::Both }))
+    };
     let heard_all = heard(cut(3), Target::Member(0));
     assert_eq!(heard_all.len(), 900);
     // Sent again 0.2, 0.6, 1.4, 3.0 and 6.2 s after the first that was lost.
@@ -49,16 +51,16 @@ fn a_short_cut_makes_events_late() {
 
 #[test]
 fn a_watch_goes_on_elsewhere_where_it_was() {
-    let heard_all = heard(faulty(30, Fault::ProcessKill(FaultTarget::Named(member(1)))), Target::Member(1));
+    let heard_all = heard(faulty(30, Fault::ProcessKill(ProcessKill(FaultTarget::Named(member(1))))), Target::Member(1));
     assert_eq!(heard_all.len(), 900);
-    let heard_all = heard(faulty(30, Fault::NodeCrash(FaultTarget::Named(NodeId(1)))), Target::Member(1));
+    let heard_all = heard(faulty(30, Fault::NodeCrash(NodeCrash(FaultTarget::Named(NodeId(1))))), Target::Member(1));
     assert_eq!(heard_all.len(), 900);
     assert!(latest(&heard_all) > Duration::from_millis(6_900), "a dark host is missed only when the client's time is up");
 }
 
 #[test]
 fn a_client_without_power_watches_again_when_it_is_back() {
-    let heard = heard(faulty(20, Fault::NodeCrash(FaultTarget::Named(NodeId(2)))), Target::Member(0));
+    let heard = heard(faulty(20, Fault::NodeCrash(NodeCrash(FaultTarget::Named(NodeId(2))))), Target::Member(0));
     let dark = |when: Time| when > at(60) && when < at(80) + Duration::from_millis(100);
     assert!(!heard.iter().any(|(when, _)| dark(*when)));
     assert_eq!(heard.len(), 900 - 201, "what happened meanwhile it lists");
@@ -69,7 +71,8 @@ fn a_client_without_power_watches_again_when_it_is_back() {
 fn who_reaches_nobody_waits_for_a_change() {
     let mut scenario = three_zones();
     scenario.clients = vec![client("watch", Target::Nearest)];
-    let crash = |node| PlannedFault { at: at(60), lasts: None, fault: Fault::NodeCrash(FaultTarget::Named(NodeId(node))) };
+    let crash =
+        |node| PlannedFault { at: at(60), lasts: None, fault: Fault::NodeCrash(NodeCrash(FaultTarget::Named(NodeId(node)))) };
     scenario.faults = (0..3).map(crash).collect();
     let mut simulation = Simulation::new(Arc::new(scenario), 1, Options::default());
     simulation.run_until(at(70), &mut |_, _| {});

@@ -14,7 +14,9 @@ use crate::kube::record::{KubeRecord, NodeFact, PodFact, Ready, Replica, ServerF
 use crate::kube::rule::taints::Effect;
 use crate::kube::spec::{Component, Role};
 use crate::observe::testing::CLUSTER;
-use crate::scenario::{Direction, Fault, FaultTarget, Scenario, bundled};
+use crate::scenario::{
+    Direction, DiskSlow, Fault, FaultTarget, NodeCrash, NodePartition, ProcessKill, Scenario, ZonePower, bundled,
+};
 use crate::sim::{Options, Simulation, Stepping};
 
 /// Two nodes in each of three zones, six pods, one host that serves the API. The etcd members are in the zone of none of them.
@@ -23,7 +25,7 @@ fn seed_world() -> Scenario {
 }
 
 fn cut_node(node: NodeId) -> Fault {
-    Fault::NodePartition { node: FaultTarget::Named(node), direction: Direction::Both }
+    Fault::NodePartition(NodePartition { node: FaultTarget::Named(node), direction: Direction::Both })
 }
 
 fn member(index: u8) -> MemberId {
@@ -100,7 +102,10 @@ fn a_member_that_ends_is_left_at_once() {
     let followed: Vec<(u64, u8)> = scenarios.filter(|(_, linked)| *linked != 0).collect();
     assert!(!followed.is_empty());
     for (seed, linked) in followed {
-        let seen = run(&broken(scenario.clone(), 100, Some(300), Fault::ProcessKill(FaultTarget::Named(member(linked)))), seed);
+        let seen = run(
+            &broken(scenario.clone(), 100, Some(300), Fault::ProcessKill(ProcessKill(FaultTarget::Named(member(linked))))),
+            seed,
+        );
         let [_, next] = links(&seen)[..] else { panic!("{:?}", links(&seen)) };
         assert!(next.0 == at(100) && next.1.is_some_and(|member| member != linked), "{next:?}");
         assert!(seen.availability(Verb::Write).is_empty(), "it led nothing: nobody notices");
@@ -172,7 +177,11 @@ fn patience_begins_anew_with_another_leader() {
 fn slow_disks_slow_every_step() {
     let mut scenario = seed_world();
     for volume in 0..3 {
-        let slow = Fault::DiskSlow { volume: FaultTarget::Named(VolumeId(volume)), add: Duration::from_millis(700), factor: 1.0 };
+        let slow = Fault::DiskSlow(DiskSlow {
+            volume: FaultTarget::Named(VolumeId(volume)),
+            add: Duration::from_millis(700),
+            factor: 1.0,
+        });
         scenario = broken(scenario, 300, None, slow);
     }
     let scenario = broken(scenario.clone(), 100, None, crash(&scenario, NodeKey(1)));
@@ -248,7 +257,7 @@ fn what_an_api_does_is_told_in_words() {
         scenario.clone(),
         100,
         Some(200),
-        Fault::NodeCrash(FaultTarget::Named(scenario.kube.clusters[0].control_plane[0])),
+        Fault::NodeCrash(NodeCrash(FaultTarget::Named(scenario.kube.clusters[0].control_plane[0]))),
     );
     let scenario = without_quorum(without_quorum(scenario, CLUSTER, 600, 60), EtcdId(1), 600, 60);
     let said: Vec<String> = [KUBE_CLUSTER, SHOOT]
@@ -283,17 +292,17 @@ fn any_fault(scenario: &Scenario, kind: u8, which: u32) -> Fault {
     let host = || scenario.kube.clusters[0].control_plane[which as usize % 2];
     match kind {
         0 => cut_node(etcd()),
-        1 => Fault::NodeCrash(FaultTarget::Named(etcd())),
-        2 => Fault::ProcessKill(FaultTarget::Named(member((which % 3) as u8))),
+        1 => Fault::NodeCrash(NodeCrash(FaultTarget::Named(etcd()))),
+        2 => Fault::ProcessKill(ProcessKill(FaultTarget::Named(member((which % 3) as u8)))),
         3 => cut_node(host()),
-        4 => Fault::NodeCrash(FaultTarget::Named(host())),
+        4 => Fault::NodeCrash(NodeCrash(FaultTarget::Named(host()))),
         5 => cut_zone(ZoneId(which as u16 % 4)),
-        6 => Fault::ZonePower(FaultTarget::Named(ZoneId(which as u16 % 4))),
+        6 => Fault::ZonePower(ZonePower(FaultTarget::Named(ZoneId(which as u16 % 4)))),
         7 => crash(scenario, NodeKey(which % 4)),
         8 => cut_node(shoot()),
         _ => {
             let (volume, add) = (FaultTarget::Named(VolumeId(which as u16 % 6)), Duration::from_millis(u64::from(which) * 900));
-            Fault::DiskSlow { volume, add, factor: 1.0 }
+            Fault::DiskSlow(DiskSlow { volume, add, factor: 1.0 })
         }
     }
 }

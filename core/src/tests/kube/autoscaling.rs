@@ -11,7 +11,7 @@ use crate::kube::name::{NodeName, PodTag};
 use crate::kube::record::{KubeRecord, MachineFact, PodFact, Reason};
 use crate::kube::rule::labels::{Condition, NodeAffinity, Requirement, Symbol};
 use crate::kube::spec::{Kind, MemberRange, Resources, VolumeTemplate, Workload};
-use crate::scenario::{CloudAnswer, Fault, FaultTarget};
+use crate::scenario::{CloudAnswer, CloudApi, Fault, FaultTarget, ZonePower};
 use crate::sim::Stepping;
 
 /// Pods of which a node takes one.
@@ -99,8 +99,9 @@ fn twenty_five_minutes() {
 #[test]
 fn a_deployment_that_fails_makes_room_for_another() {
     let scenario = with_machines(with(world(&[1, 1, 1]), large(0, 4)), 4);
-    let fault =
-        |zone| Fault::CloudApi { zone: Some(ZoneId(zone)), create: Some(CloudAnswer::Refused), delete: None, attach: None };
+    let fault = |zone| {
+        Fault::CloudApi(CloudApi { zone: Some(ZoneId(zone)), create: Some(CloudAnswer::Refused), delete: None, attach: None })
+    };
     let scenario = broken(broken(scenario, 0, None, fault(0)), 0, None, fault(1));
     for seed in 0..6 {
         let seen = run(&scenario, seed);
@@ -141,7 +142,7 @@ proptest! {
             let fault = match kind {
                 0 => crash(&scenario, NodeKey(which % nodes)),
                 1 => cut_zone(zone),
-                2 => Fault::ZonePower(FaultTarget::Named(zone)),
+                2 => Fault::ZonePower(ZonePower(FaultTarget::Named(zone))),
                 3 => cloud(Some(CloudAnswer::Unavailable), None),
                 4 => cloud(Some(CloudAnswer::OutOfStock), Some(CloudAnswer::Refused)),
                 _ => cloud(Some(CloudAnswer::Refused), Some(CloudAnswer::Unavailable)),

@@ -20,7 +20,10 @@ use crate::kube::rule::labels::Symbol;
 use crate::kube::rule::taints::Effect;
 use crate::kube::spec::{Component, Kind, KubeClusterSpec, Role, VolumeTemplate, Workload, tolerates_unreachable};
 use crate::record::Record;
-use crate::scenario::{ActivePassive, Backup, CloudAnswer, Controller, Direction, Fault, FaultTarget, Scenario, Switching};
+use crate::scenario::{
+    ActivePassive, Backup, CloudAnswer, CloudApi, Controller, Direction, Fault, FaultTarget, Scenario, Switching, ZonePartition,
+    ZonePower,
+};
 use crate::sim::{Simulation, Stepping};
 
 /// After the last fault.
@@ -140,13 +143,13 @@ fn with_fault(scenario: Scenario, (from, lasts, kind, which): (u64, u64, u8, u16
     let direction = [Direction::Both, Direction::Both, Direction::In, Direction::Out][usize::from(which / 4 % 4)];
     let answer = |k: u16| [None, Some(CloudAnswer::Refused), Some(CloudAnswer::Unavailable)][usize::from(which / k % 3)];
     let fault = match kind {
-        0 | 1 => Fault::ZonePower(FaultTarget::Named(zone)),
-        2 | 3 => Fault::ZonePartition { zone: FaultTarget::Named(zone), direction },
+        0 | 1 => Fault::ZonePower(ZonePower(FaultTarget::Named(zone))),
+        2 | 3 => Fault::ZonePartition(ZonePartition { zone: FaultTarget::Named(zone), direction }),
         4 => crash(&scenario, node),
         5 => cut(&scenario, node),
         _ => {
             let (create, delete, attach) = (answer(4), answer(12), answer(36));
-            Fault::CloudApi { zone: Some(zone).filter(|_| kind == 6), create, delete, attach }
+            Fault::CloudApi(CloudApi { zone: Some(zone).filter(|_| kind == 6), create, delete, attach })
         }
     };
     broken(scenario, from, Some(lasts), fault)

@@ -13,7 +13,7 @@ use crate::kube::spec::Component;
 use crate::network::Network;
 use crate::record::Record;
 use crate::record::StopReason;
-use crate::scenario::{Direction, Fault, FaultTarget, Scenario};
+use crate::scenario::{Direction, Fault, FaultTarget, NodeCrash, NodePartition, Scenario};
 use crate::sim::{Options, Simulation};
 
 const MANAGER: Component = Component::ControllerManager;
@@ -46,7 +46,7 @@ proptest! {
         let (retry, renew, lease) = (timers.retry_period, timers.renew_deadline, timers.lease_duration);
         let host = FaultTarget::Named(leader_of(&scenario));
         let fault =
-            if dies { Fault::NodeCrash(host) } else { Fault::NodePartition { node: host, direction: Direction::Both } };
+            if dies { Fault::NodeCrash(NodeCrash(host)) } else { Fault::NodePartition(NodePartition { node: host, direction: Direction::Both }) };
         scenario = broken(scenario, 0, None, fault);
         let lost = Time::ZERO + Duration::from_millis(lost);
         scenario.faults[0].at = lost;
@@ -74,7 +74,8 @@ proptest! {
 fn a_holder_that_is_back_in_time_goes_on() {
     let scenario = three_hosts();
     let cut = |lasts| {
-        let fault = Fault::NodePartition { node: FaultTarget::Named(leader_of(&scenario)), direction: Direction::Both };
+        let fault =
+            Fault::NodePartition(NodePartition { node: FaultTarget::Named(leader_of(&scenario)), direction: Direction::Both });
         broken(scenario.clone(), 100, Some(lasts), fault)
     };
     for seed in 0..10 {
@@ -86,7 +87,8 @@ fn a_holder_that_is_back_in_time_goes_on() {
 #[test]
 fn the_only_process_waits_for_its_own_lease() {
     let scenario = hosted(world(&[1, 1, 1]), 1);
-    let fault = Fault::NodePartition { node: FaultTarget::Named(leader_of(&scenario)), direction: Direction::Both };
+    let fault =
+        Fault::NodePartition(NodePartition { node: FaultTarget::Named(leader_of(&scenario)), direction: Direction::Both });
     for seed in 0..10 {
         let seen = run(&broken(scenario.clone(), 100, Some(12), fault.clone()), seed);
         let [(lost, None), (taken, Some(_))] = later(&seen, MANAGER)[..] else { panic!("{:?}", later(&seen, MANAGER)) };

@@ -11,7 +11,7 @@ use crate::kube::name::PodName;
 use crate::kube::record::{KubeRecord, NodeFact, PodFact, Ready};
 use crate::kube::rule::taints::Effect;
 use crate::kube::rule::zone_state::ZoneState;
-use crate::scenario::{Fault, FaultTarget, Scenario};
+use crate::scenario::{Fault, FaultTarget, Scenario, ZonePower};
 use crate::sim::{Options, Simulation};
 
 const LOST: NodeKey = NodeKey(1);
@@ -145,7 +145,7 @@ fn a_small_zone_that_is_partially_disrupted_is_evicted_no_further() {
 
 #[test]
 fn what_happens_is_told_in_words() {
-    let scenario = broken(six(), 100, Some(600), Fault::ZonePower(FaultTarget::Named(ZoneId(0))));
+    let scenario = broken(six(), 100, Some(600), Fault::ZonePower(ZonePower(FaultTarget::Named(ZoneId(0)))));
     let seen = run(&scenario, 1);
     let cluster = &scenario.kube.clusters[0];
     let words: Vec<String> = seen.0.iter().map(|(_, fact)| fact.describe(cluster, &scenario)).collect();

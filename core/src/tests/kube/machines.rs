@@ -13,7 +13,7 @@ use crate::kube::name::{MachineName, NodeName, PodTag};
 use crate::kube::record::{KubeRecord, MachineFact, NodeFact, PodFact, Ready};
 use crate::kube::spec::int_or_percent::IntOrPercent::Int;
 use crate::kube::spec::{Kind, MachineDeployment, PoolShare, Rollout, VolumeTemplate, Workload, tolerates_unreachable};
-use crate::scenario::{CloudAnswer, Fault, FaultTarget, Scenario};
+use crate::scenario::{CloudAnswer, CloudApi, Fault, FaultTarget, NodeCrash, Scenario, ZonePower};
 use crate::sim::Stepping;
 
 /// The same with a machine behind each node: one machine deployment for each zone, of not less than these and up to so many.
@@ -40,7 +40,7 @@ pub(super) fn with_machines(mut scenario: Scenario, maximum: u32) -> Scenario {
 
 /// The cloud answers so, in all zones.
 pub(super) fn cloud(create: Option<CloudAnswer>, delete: Option<CloudAnswer>) -> Fault {
-    Fault::CloudApi { zone: None, create, delete, attach: None }
+    Fault::CloudApi(CloudApi { zone: None, create, delete, attach: None })
 }
 
 impl Seen {
@@ -136,7 +136,7 @@ fn pods_go_to_the_node_of_a_new_machine() {
     assert!(seen.of(bound[0].1).iter().any(|(_, fact)| *fact == PodFact::Ready(true)));
     // That node is as mortal as others.
     let again = broken(scenario.clone(), 100, None, crash(&scenario, NodeKey(0)));
-    let again = broken(again, 1_500, Some(4_000), Fault::ZonePower(FaultTarget::Named(ZoneId(0))));
+    let again = broken(again, 1_500, Some(4_000), Fault::ZonePower(ZonePower(FaultTarget::Named(ZoneId(0)))));
     let seen = run(&again, 1);
     let lost =
         seen.0.iter().filter(|(_, fact)| *fact == KubeRecord::Node(NodeName::Machine(new), NodeFact::Ready(Ready::Unknown)));
@@ -172,7 +172,7 @@ fn a_dead_zone_where_machines_can_neither_be_deleted_nor_made() {
 /// GEP-20, "Machines can be deleted": the machine goes, the one that replaces it waits for its node.
 #[test]
 fn a_dead_zone_where_machines_can_be_deleted() {
-    let scenario = broken(six(), 100, None, Fault::ZonePower(FaultTarget::Named(ZoneId(0))));
+    let scenario = broken(six(), 100, None, Fault::ZonePower(ZonePower(FaultTarget::Named(ZoneId(0)))));
     let seen = run(&scenario, 1);
     // Each is given up 20 minutes after it was made, for as long as this goes on; the other old one is Unknown all the while.
     let gone: Vec<_> = seen.machines().into_iter().filter(|(.., fact)| *fact == MachineFact::Removed).collect();
@@ -183,7 +183,7 @@ fn a_dead_zone_where_machines_can_be_deleted() {
     assert!(seen.made().iter().all(|(_, name)| !seen.phases(*name).contains(&RUNNING)), "without power none joins");
     one_at_a_time(&scenario, &seen);
     // With power again, all is well again.
-    let healed = broken(six(), 100, Some(3_000), Fault::ZonePower(FaultTarget::Named(ZoneId(0))));
+    let healed = broken(six(), 100, Some(3_000), Fault::ZonePower(ZonePower(FaultTarget::Named(ZoneId(0)))));
     let seen = run(&healed, 1);
     let last = seen.machines().into_iter().rfind(|(.., fact)| matches!(fact, MachineFact::Phase(_)));
     assert!(matches!(last, Some((when, _, RUNNING)) if when > at(3_100)), "{last:?}");
@@ -213,7 +213,7 @@ fn outages(seen: &Seen) -> Vec<(Time, ZoneId, OutageFact)> {
 
 #[test]
 fn a_zone_outage_is_told_from_machines_and_nodes() {
-    let power = Fault::ZonePower(FaultTarget::Named(ZoneId(1)));
+    let power = Fault::ZonePower(ZonePower(FaultTarget::Named(ZoneId(1))));
     let undeletable = broken(six(), 100, Some(3_000), cloud(Some(CloudAnswer::Refused), Some(CloudAnswer::Refused)));
     for (scenario, how) in [(six(), Deletion::Works), (undeletable, Deletion::Fails)] {
         let mut scenario = broken(scenario, 100, Some(3_000), power.clone());
@@ -242,12 +242,12 @@ fn a_zone_outage_is_told_from_machines_and_nodes() {
 #[test]
 fn machine_controller_gives_nothing_up_while_its_api_is_out_of_reach() {
     let control_plane = six().kube.clusters[0].control_plane[0];
-    let scenario = broken(six(), 100, Some(1_400), Fault::NodeCrash(FaultTarget::Named(control_plane)));
+    let scenario = broken(six(), 100, Some(1_400), Fault::NodeCrash(NodeCrash(FaultTarget::Named(control_plane))));
     let seen = run(&scenario, 1);
     assert!(seen.nodes(Ready::Unknown).is_empty() && seen.machines().is_empty(), "{seen:#?}");
     // A node that died before is given up by the process that takes over: what its predecessor knew of a freeze is gone.
     let dead = broken(six(), 50, None, crash(&six(), NodeKey(0)));
-    let dead = broken(dead, 500, Some(1_000), Fault::NodeCrash(FaultTarget::Named(control_plane)));
+    let dead = broken(dead, 500, Some(1_000), Fault::NodeCrash(NodeCrash(FaultTarget::Named(control_plane))));
     let facts = run(&dead, 1).machine(machine_of(&dead, 0));
     let [(_, UNKNOWN), (failed, FAILED), ..] = facts[..] else { panic!("{facts:?}") };
     // Boot, start, and a lease that is anybody's again after 15 s.
@@ -275,8 +275,8 @@ proptest! {
             let fault = match kind {
                 0 | 1 => crash(&scenario, NodeKey(which % nodes)),
                 2 => cut_zone(zone),
-                3 => Fault::NodeCrash(FaultTarget::Named(scenario.kube.clusters[0].control_plane[0])),
-                _ => Fault::ZonePower(FaultTarget::Named(zone)),
+                3 => Fault::NodeCrash(NodeCrash(FaultTarget::Named(scenario.kube.clusters[0].control_plane[0]))),
+                _ => Fault::ZonePower(ZonePower(FaultTarget::Named(zone))),
             };
             scenario = broken(scenario, from, Some(lasts), fault);
         }

@@ -12,7 +12,7 @@ use crate::kube::machine::Phase;
 use crate::kube::name::{MachineName, PodName, PodTag};
 use crate::kube::record::{KubeRecord, MachineFact, NodeFact, PodFact};
 use crate::kube::spec::{Kind, Operation, Task, VolumeTemplate, Workload};
-use crate::scenario::{Fault, FaultTarget, Scenario};
+use crate::scenario::{Fault, FaultTarget, NodeCrash, Scenario};
 
 /// `scenario` with this asked for at so many seconds.
 fn asked(mut scenario: Scenario, second: u64, task: Task) -> Scenario {
@@ -74,7 +74,7 @@ fn a_drain_waits_for_budgets() {
 fn a_drain_goes_on_when_the_api_is_back() {
     let scenario = crowded();
     let control_plane = scenario.kube.clusters[0].control_plane[0];
-    let scenario = broken(scenario, 50, Some(200), Fault::NodeCrash(FaultTarget::Named(control_plane)));
+    let scenario = broken(scenario, 50, Some(200), Fault::NodeCrash(NodeCrash(FaultTarget::Named(control_plane))));
     let seen = run(&scenario, 1);
     let granted = seen.pods(|fact| fact == PodFact::Evicted(true));
     // Boot and start of the API server take 80 s.

@@ -16,7 +16,7 @@ use crate::kernel::time::{Duration, Time};
 use crate::kube::record::PodFact;
 use crate::kube::rule::labels::Symbol;
 use crate::kube::spec::{Timers, tolerates_unreachable};
-use crate::scenario::{Fault, FaultTarget, Scenario};
+use crate::scenario::{Fault, FaultTarget, Scenario, ZonePower};
 use crate::sim::Stepping;
 
 /// A time or duration in nanoseconds.
@@ -132,8 +132,8 @@ proptest! {
                 0 => crash(&scenario, NodeKey(which % nodes)),
                 1 => cut(&scenario, NodeKey(which % nodes)),
                 2 => cut_zone(ZoneId(which as u16 % 4)),
-                3 => Fault::ZonePower(FaultTarget::Named(ZoneId(which as u16 % 4))),
-                _ => Fault::ZonePower(FaultTarget::Named(ZoneId(which as u16 % 3))),
+                3 => Fault::ZonePower(ZonePower(FaultTarget::Named(ZoneId(which as u16 % 4)))),
+                _ => Fault::ZonePower(ZonePower(FaultTarget::Named(ZoneId(which as u16 % 3)))),
             };
             scenario = broken(scenario, from, Some(lasts), fault);
         }

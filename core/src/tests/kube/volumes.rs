@@ -11,7 +11,7 @@ use crate::kube::name::{NodeName, PodName, PodTag};
 use crate::kube::record::{PodFact, Reason};
 use crate::kube::spec::{Image, Kind, Role, VolumeTemplate, Workload};
 use crate::record::{EtcdRecord, Record, StopReason};
-use crate::scenario::{CloudAnswer, Fault, FaultTarget, Scenario, Volume};
+use crate::scenario::{CloudAnswer, CloudApi, Fault, FaultTarget, NodePartition, Scenario, Volume, ZonePower};
 use crate::sim::{Options, Simulation, Stepping};
 
 const W: WorkloadId = WorkloadId(0);
@@ -77,7 +77,7 @@ fn is_about(took: Duration, s: u64) -> bool {
 fn a_successor_waits_for_the_volume_until_it_is_taken_by_force() {
     let scenario = with(world(&[2, 2, 2]), three());
     for fault in [crash(&scenario, LOST), cut(&scenario, LOST)] {
-        let is_cut = matches!(fault, Fault::NodePartition { .. });
+        let is_cut = matches!(fault, Fault::NodePartition(NodePartition { .. }));
         let seen = forced(&broken(scenario.clone(), 100, None, fault));
         let mut facts = since(&seen, pod(0), 1_000);
         if is_cut {
@@ -111,7 +111,7 @@ fn a_volume_keeps_its_pod_in_its_zone_unless_it_is_regional() {
         let mut set = three();
         set.volume = Some(VolumeTemplate { regional, bytes: 1 << 30 });
         let scenario = with(world(&[2, 2, 2]), set);
-        let seen = forced(&broken(scenario, 100, Some(1_900), Fault::ZonePower(FaultTarget::Named(ZoneId(0)))));
+        let seen = forced(&broken(scenario, 100, Some(1_900), Fault::ZonePower(ZonePower(FaultTarget::Named(ZoneId(0))))));
         let facts = since(&seen, pod(0), 1_000);
         let refusal = facts.iter().find(|(_, fact)| matches!(fact, PodFact::Unschedulable(_)));
         let attached = facts.iter().find(|(_, fact)| matches!(fact, PodFact::VolumeAttached(_))).expect("in the end");
@@ -149,8 +149,12 @@ fn the_cloud_is_asked_until_it_moves_the_volume() {
     let scenario = with(world(&[2, 2, 2]), three());
     let scenario = broken(scenario.clone(), 100, None, crash(&scenario, LOST));
     let refused = |attach, from, lasts| {
-        let scenario =
-            broken(scenario.clone(), from, Some(lasts), Fault::CloudApi { zone: None, create: None, delete: None, attach });
+        let scenario = broken(
+            scenario.clone(),
+            from,
+            Some(lasts),
+            Fault::CloudApi(CloudApi { zone: None, create: None, delete: None, attach }),
+        );
         let facts = since(&forced(&scenario), pod(0), 1_000);
         let when = |which: fn(&PodFact) -> bool| facts.iter().find(|(_, fact)| which(fact)).expect("in the end").0;
         let detached = when(|fact| matches!(fact, PodFact::VolumeDetached { forced: true }));

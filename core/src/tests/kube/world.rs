@@ -23,7 +23,9 @@ use crate::kube::spec::{
 };
 use crate::observe::testing::{CLUSTER, three_zones};
 use crate::record::Record;
-use crate::scenario::{Direction, Fault, FaultTarget, Node, Path, PlannedFault, Scenario, Volume, Zone};
+use crate::scenario::{
+    Direction, Fault, FaultTarget, Node, NodeCrash, NodePartition, Path, PlannedFault, Scenario, Volume, Zone, ZonePartition,
+};
 use crate::sim::{Options, Simulation, Stepping};
 
 pub(super) const NAMESPACE: Symbol = Symbol(99);
@@ -145,17 +147,17 @@ fn target(scenario: &Scenario, node: NodeKey) -> FaultTarget<NodeId> {
 
 /// The node's power fails.
 pub(super) fn crash(scenario: &Scenario, node: NodeKey) -> Fault {
-    Fault::NodeCrash(target(scenario, node))
+    Fault::NodeCrash(NodeCrash(target(scenario, node)))
 }
 
 /// The node is cut off.
 pub(super) fn cut(scenario: &Scenario, node: NodeKey) -> Fault {
-    Fault::NodePartition { node: target(scenario, node), direction: Direction::Both }
+    Fault::NodePartition(NodePartition { node: target(scenario, node), direction: Direction::Both })
 }
 
 /// The zone is cut off.
 pub(super) fn cut_zone(zone: ZoneId) -> Fault {
-    Fault::ZonePartition { zone: FaultTarget::Named(zone), direction: Direction::Both }
+    Fault::ZonePartition(ZonePartition { zone: FaultTarget::Named(zone), direction: Direction::Both })
 }
 
 /// What was seen of the plane.

@@ -12,7 +12,7 @@ use zonefall_core::observe::voters::Voters;
 use zonefall_core::record::{ClientRecord, EtcdRecord, Record, RequestResult};
 use zonefall_core::report::ViolationReport;
 use zonefall_core::run::Run;
-use zonefall_core::scenario::{Fault, FaultTarget, Member, MemberChange, Scenario};
+use zonefall_core::scenario::{Fault, FaultTarget, Member, MemberChange, Scenario, VolumeLost};
 use zonefall_core::sim::{MemberStatus, Options, Role, Stepping};
 use zonefall_tests::quiet::quietly;
 use zonefall_tests::worlds::schedules::{CALM, LAST, millis};
@@ -163,7 +163,7 @@ impl Watch {
         self.voters.record(record);
         match record {
             Record::FaultStarted(active) => {
-                if let Fault::VolumeLost(FaultTarget::Named(volume)) = active.fault {
+                if let Fault::VolumeLost(VolumeLost(FaultTarget::Named(volume))) = active.fault {
                     self.lost.insert(volume);
                     self.absent.insert(active.id, volume);
                 }

@@ -17,7 +17,7 @@ use zonefall_core::kernel::dist::Latency;
 use zonefall_core::kernel::rng::{Purpose, Stream};
 use zonefall_core::kernel::time::{Duration, Time};
 use zonefall_core::record::{EtcdRecord, Record, StepDownReason};
-use zonefall_core::scenario::{Fault, FaultTarget, Member, Node, PlannedFault, Scenario, Volume};
+use zonefall_core::scenario::{Fault, FaultTarget, Member, Node, NodeCrash, PlannedFault, Scenario, Volume};
 use zonefall_core::sim::{Options, Simulation, Stepping};
 use zonefall_tests::threads::parallel;
 
@@ -232,8 +232,11 @@ impl Model {
         options.heartbeat_interval = shortest / 2;
         options.election_timeout = shortest;
         options.election_spread = Some(longest - shortest);
-        let off =
-            |at: Time, node: u16| PlannedFault { at, lasts: None, fault: Fault::NodeCrash(FaultTarget::Named(NodeId(node))) };
+        let off = |at: Time, node: u16| PlannedFault {
+            at,
+            lasts: None,
+            fault: Fault::NodeCrash(NodeCrash(FaultTarget::Named(NodeId(node)))),
+        };
         scenario.faults.extend((1..u16::from(down)).map(|node| off(Time::ZERO, node)));
         scenario.faults.push(off(crash, 0));
         Ok(Arc::new(scenario))

@@ -70,8 +70,8 @@ fn deeds_that_cannot_be_are_refused_and_say_why() {
     for _ in 0..80 {
         script.state.apply(Action::Playback(crate::state::PlaybackCommand::Pause));
         script.state.apply(Action::Intervene(crate::engine::protocol::Intervention::Inject {
-            fault: zonefall_core::scenario::Fault::ZonePower(zonefall_core::scenario::FaultTarget::Named(
-                zonefall_core::ids::ZoneId(0),
+            fault: zonefall_core::scenario::Fault::ZonePower(zonefall_core::scenario::ZonePower(
+                zonefall_core::scenario::FaultTarget::Named(zonefall_core::ids::ZoneId(0)),
             )),
             lasts: None,
         }));

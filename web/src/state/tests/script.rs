@@ -14,7 +14,7 @@ use zonefall_core::kernel::time::{Duration, Time};
 use zonefall_core::report::Report;
 use zonefall_core::run;
 use zonefall_core::scenario::units::Span;
-use zonefall_core::scenario::{Fault, FaultTarget, Scenario, default_scenario};
+use zonefall_core::scenario::{Fault, FaultTarget, ProcessKill, Scenario, ZonePower, default_scenario};
 use zonefall_core::sim::{Options, Simulation};
 
 use crate::engine::protocol::{BranchId, Intervention, LoadId, WorkerRequest, WorkerResponse};
@@ -152,8 +152,8 @@ fn fault(what: &str) -> Fault {
     let (kind, number) = what.split_once(' ').unwrap();
     let number: u16 = number.parse().unwrap();
     match kind {
-        "member" => Fault::ProcessKill(FaultTarget::Named(MemberId { cluster: EtcdId(0), index: number as u8 })),
-        "zone" => Fault::ZonePower(FaultTarget::Named(ZoneId(number))),
+        "member" => Fault::ProcessKill(ProcessKill(FaultTarget::Named(MemberId { cluster: EtcdId(0), index: number as u8 }))),
+        "zone" => Fault::ZonePower(ZonePower(FaultTarget::Named(ZoneId(number)))),
         _ => panic!("what is {kind:?}?"),
     }
 }

@@ -9,8 +9,9 @@ use web_sys::HtmlInputElement;
 use yew::prelude::*;
 use zonefall_core::kernel::time::{Duration, Time};
 use zonefall_core::scenario::Scenario;
+use zonefall_core::scenario::fault::Amount;
 
-use super::amount::{Amount, lasts};
+use super::amount::lasts;
 use super::interventions::Offer;
 use crate::engine::protocol::Intervention;
 use crate::state::Action;
@@ -45,7 +46,7 @@ pub(super) fn Interventions(props: &InterventionsProps) -> Html {
     }
     let long = lasts(&written.lasts);
     let (repairs, breaks): (Vec<_>, Vec<_>) = offers.iter().partition(|offer| !offer.breaks);
-    let (graded, plain): (Vec<_>, Vec<_>) = breaks.into_iter().partition(|offer| offer.amount.is_some());
+    let (graded, plain): (Vec<_>, Vec<_>) = breaks.into_iter().partition(|offer| offer.amount().is_some());
     let on_lasts = {
         let written = written.clone();
         Callback::from(move |text| written.set(Written { lasts: text, ..(*written).clone() }))
@@ -62,8 +63,8 @@ pub(super) fn Interventions(props: &InterventionsProps) -> Html {
         html! { <button key={offer.id.clone()} {class} {onclick} {disabled} title={offer.about} data-testid={format!("intervention-{}", offer.id)}>{ &offer.label }</button> }
     };
     let graded = graded.into_iter().filter_map(|offer| {
-        let amount = offer.amount?;
-        let text = written.amounts.get(&offer.id).map_or(amount.usual(), String::as_str);
+        let amount = offer.amount()?;
+        let text = written.amounts.get(&offer.id).map_or(amount.usual, String::as_str);
         let intervention = with_amount(offer, amount, text, scenario);
         let oninput = {
             let (written, id) = (written.clone(), offer.id.clone());
@@ -79,7 +80,7 @@ pub(super) fn Interventions(props: &InterventionsProps) -> Html {
         Some(html! {
             <div key={offer.id.clone()} class="graded">
                 { button(&offer, whole) }
-                { field(&id, amount.name(), "", text, intervention.err(), oninput, go) }
+                { field(&id, amount.label, "", text, intervention.err(), oninput, go) }
             </div>
         })
     });
@@ -99,7 +100,7 @@ pub(super) fn Interventions(props: &InterventionsProps) -> Html {
     }
 }
 
-/// The button of a deed that is done goes away: the focus it had goes to what undoes it. Whoever has clicked elsewhere meanwhile is left
+/// The button of an intervention that is done goes away: the focus it had goes to what undoes it. Whoever has clicked elsewhere meanwhile is left
 /// alone. Gives what hears which button has the focus.
 #[hook]
 fn use_counterpart(offers: &[Offer]) -> Callback<FocusEvent> {

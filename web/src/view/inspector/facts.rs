@@ -76,7 +76,7 @@ pub(crate) fn facts(is: Selection, scenario: &Scenario, view: &SimulationView, r
         Selection::Pod(cluster, name) => objects::pod(cluster, name, scenario, view),
     };
     let faults = view.faults.iter().filter(|active| touches(&active.fault, is, scenario));
-    facts.extend(faults.map(|active| ("fault", text::ongoing(&active.fault, scenario), "bad")));
+    facts.extend(faults.map(|active| ("fault", active.fault.kind().ongoing(scenario), "bad")));
     facts
 }
 

@@ -93,6 +93,8 @@ pub(crate) fn Node(props: &NodeProps) -> Html {
         (false, _, None) => "✕ no power",
         (true, Some(direction), None) => cut_words(direction),
     };
+    let link = face.link.as_ref().filter(|_| state.is_empty() && object.is_none()).map(|words| format!("link {words}"));
+    let state = link.as_deref().unwrap_or(state);
     let class = classes!("node", (!face.powered).then_some("dark"));
     let name = if object.is_some() { host(&face.name) } else { &face.name };
     let name = end_of_name(name, rect.w - 20.0 - state.chars().count() as f64 * 7.0);

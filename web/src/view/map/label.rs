@@ -31,6 +31,7 @@ pub(crate) fn zone(face: &ZoneFace) -> String {
 pub(crate) fn node(face: &NodeFace, object: Option<&NodeObject>) -> String {
     let power = if face.powered { "has power" } else { "no power" };
     let cut = face.cut.map(|direction| format!(", {}", cut_words(direction))).unwrap_or_default();
+    let cut = cut + &face.link.as_ref().map(|words| format!(", link {words}")).unwrap_or_default();
     match object {
         Some(object) => format!("{}, {power}{cut}, {}", face.name, pods(&object.pods)),
         None => format!("node {}, {power}{cut}", face.name),

@@ -4,8 +4,9 @@ use zonefall_core::etcd::view::Down;
 use zonefall_core::ids::{MemberId, NodeId, ZoneId};
 use zonefall_core::kernel::time::Duration;
 use zonefall_core::report::Report;
+use zonefall_core::scenario::fault::{Direction, Fault, FaultTarget, Hit, Impact, NodePartition, Place, ZonePartition};
 use zonefall_core::scenario::text;
-use zonefall_core::scenario::{Client, Direction, Fault, LinkChange, Load, Op, Scenario, Target};
+use zonefall_core::scenario::{Client, Load, Op, Scenario, Target};
 use zonefall_core::sim::Role;
 use zonefall_core::sim::view::SimulationView;
 
@@ -48,6 +49,8 @@ pub struct NodeFace {
     pub powered: bool,
     /// What its network interface blocks.
     pub cut: Option<Direction>,
+    /// What ails its links to single places.
+    pub link: Option<String>,
 }
 
 /// A member.
@@ -129,21 +132,23 @@ pub fn model(scenario: &Scenario, view: Option<&SimulationView>, report: Option<
         let id = ZoneId(i);
         ZoneFace {
             name: zone.name.clone(),
-            dark: faults.iter().any(|f| matches!(f, Fault::ZonePower(z) if z.named() == id)),
+            dark: faults.iter().any(|f| hit(f, Impact::Stops, Hit::Zone(FaultTarget::Named(id)))),
             cut: cut(faults.iter().filter_map(|f| match f {
-                Fault::ZonePartition { zone, direction } if zone.named() == id => Some(*direction),
+                Fault::ZonePartition(ZonePartition { zone, direction }) if zone.named() == id => Some(*direction),
                 _ => None,
             })),
-            degraded: degraded(&faults, id, id),
+            degraded: links_hit(&faults, Impact::SlowsNetwork, between(id, id))
+                .or_else(|| links_hit(&faults, Impact::Cuts, between(id, id))),
         }
     });
     let nodes = (0..).zip(&scenario.nodes).map(|(i, node)| NodeFace {
         name: node.name.clone(),
         powered: view.is_none_or(|p| p.powered[i as usize]),
         cut: cut(faults.iter().filter_map(|f| match f {
-            Fault::NodePartition { node, direction } if node.named() == NodeId(i) => Some(*direction),
+            Fault::NodePartition(NodePartition { node, direction }) if node.named() == NodeId(i) => Some(*direction),
             _ => None,
         })),
+        link: links_hit(&faults, Impact::Cuts, |a, b| [a, b].contains(&Place::Node(NodeId(i)))),
     });
     let zones: Vec<ZoneFace> = zones.collect();
     let links = links(scenario, &zones, &faults, view.map(|p| p.at.as_secs_f64()).zip(report));
@@ -152,42 +157,40 @@ pub fn model(scenario: &Scenario, view: Option<&SimulationView>, report: Option<
     Model { zones, nodes: nodes.collect(), members, clients, links }
 }
 
+/// Whether a fault of this impact hits a thing.
+fn hit(fault: &Fault, impact: Impact, thing: Hit) -> bool {
+    fault.kind().impact() == impact && fault.kind().hits().contains(&thing)
+}
+
 fn cut(mut directions: impl Iterator<Item = Direction>) -> Option<Direction> {
     let first = directions.next()?;
     Some(if directions.all(|d| d == first) { first } else { Direction::Both })
 }
 
-fn degraded(faults: &[&Fault], one: ZoneId, other: ZoneId) -> Option<String> {
-    let words: Vec<String> = faults
-        .iter()
-        .filter_map(|f| match f {
-            Fault::LinkDegraded { a, b, change } if (*a, *b) == (one, other) || (*b, *a) == (one, other) => Some(worse(*change)),
-            _ => None,
-        })
-        .collect();
+/// What is said of the links with this property that faults hit; `None`: none does.
+fn links_hit(faults: &[&Fault], impact: Impact, is_it: impl Fn(Place, Place) -> bool) -> Option<String> {
+    let hits = |fault: &&&Fault| {
+        let hits = fault.kind().hits();
+        fault.kind().impact() == impact && hits.into_iter().any(|hit| matches!(hit, Hit::Link(a, b) if is_it(a, b)))
+    };
+    let words: Vec<String> = faults.iter().filter(hits).map(|fault| fault.kind().mark()).collect();
     (!words.is_empty()).then(|| words.join(", "))
 }
 
-/// How a link is worse: `+50 ms, 5 % loss`.
-fn worse(change: LinkChange) -> String {
-    let mut how = Vec::new();
-    if change.delay > Duration::ZERO {
-        how.push(format!("+{}", text::duration(change.delay)));
-    }
-    if change.loss > 0.0 {
-        how.push(format!("{} % loss", (change.loss * 1e4).round() / 1e2));
-    }
-    how.extend(change.bytes_per_s.map(|rate| format!("≤ {}/s", text::bytes(rate))));
-    how.join(", ")
+/// Whether a link is the one between these zones.
+fn between(one: ZoneId, other: ZoneId) -> impl Fn(Place, Place) -> bool {
+    let (one, other) = (Place::Zone(one), Place::Zone(other));
+    move |a, b| (a, b) == (one, other) || (b, a) == (one, other)
 }
 
 fn members(scenario: &Scenario, cluster: u16, view: Option<&SimulationView>, faults: &[&Fault]) -> Vec<MemberFace> {
     let pictures = view.map(|p| &p.etcd[cluster as usize].members);
     let face = |(index, member): (u8, &zonefall_core::scenario::Member)| {
         let now = pictures.map(|all| &all[index as usize]);
-        let disk = faults.iter().find_map(|f| match f {
-            Fault::VolumeLost(v) if v.named() == member.volume => Some("disk lost"),
-            Fault::DiskSlow { volume, .. } if volume.named() == member.volume => Some("slow disk"),
+        let volume = Hit::Volume(FaultTarget::Named(member.volume));
+        let disk = faults.iter().find_map(|fault| match fault.kind().impact() {
+            impact @ Impact::Stops if hit(fault, impact, volume) => Some("disk lost"),
+            impact @ Impact::SlowsDisk if hit(fault, impact, volume) => Some("slow disk"),
             _ => None,
         });
         MemberFace {
@@ -264,8 +267,9 @@ fn links(scenario: &Scenario, zones: &[ZoneFace], faults: &[&Fault], rates: Opti
             a: one,
             b: other,
             delay: text::duration(rounded(usual(a, b).max(usual(b, a)))),
-            degraded: degraded(faults, one, other),
-            cut: blocked(zones[a].cut, zones[b].cut),
+            degraded: links_hit(faults, Impact::SlowsNetwork, between(one, other)),
+            cut: blocked(zones[a].cut, zones[b].cut)
+                .or_else(|| links_hit(faults, Impact::Cuts, between(one, other)).map(|_| "cut")),
             rate: rate as u64,
         }
     };

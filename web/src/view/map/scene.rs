@@ -94,7 +94,7 @@ fn boxes(model: &Model, objects: &Objects, layout: &Layout, pick: &impl Fn(Selec
         .map(|((i, face), object)| (Selection::Node(NodeId(i)), face.clone(), object.clone()));
     let joined = objects.joined.iter().map(|node| {
         let cut = (node.lost == Some(Loss::Network)).then_some(Direction::Both);
-        let face = NodeFace { name: node.name.clone(), powered: node.lost != Some(Loss::Power), cut };
+        let face = NodeFace { name: node.name.clone(), powered: node.lost != Some(Loss::Power), cut, link: None };
         (node.is, face, Some(node.node.clone()))
     });
     let nodes = given.chain(joined).zip(layout.nodes.iter().zip(&layout.bars)).map(|((is, face, object), (rect, bar))| {

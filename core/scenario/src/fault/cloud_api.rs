@@ -1,0 +1,130 @@
+//! The cloud's API fails.
+
+use super::prelude::*;
+use crate::error::quote;
+
+/// The cloud answers calls otherwise than by doing what they ask.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(inline, title = "cloud's API fails")]
+pub struct Raw {
+    /// For machines and volumes of this zone.
+    #[serde(default)]
+    #[schemars(
+        title = "Zone",
+        extend("x-target" = "zone-name", "x-default" = "all zones", "x-source" = "credentials are good everywhere or nowhere")
+    )]
+    pub zone: Option<String>,
+    /// To create a machine.
+    #[serde(default)]
+    #[schemars(title = "Create machines", extend("examples" = ["refused"]))]
+    pub create: Option<CloudAnswer>,
+    /// To ask how a machine is, and to delete it.
+    #[serde(default)]
+    #[schemars(title = "Delete machines")]
+    pub delete: Option<CloudAnswer>,
+    /// To attach or detach a volume.
+    #[serde(default)]
+    #[schemars(title = "Attach volumes")]
+    pub attach: Option<CloudAnswer>,
+}
+
+/// Why the cloud does not do what it is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CloudAnswer {
+    /// The credentials are not accepted.
+    Refused,
+    /// Its API does not answer.
+    Unavailable,
+    /// It has no such machine left.
+    OutOfStock,
+}
+
+traced! { enum CloudAnswer { Refused = 0, Unavailable = 1, OutOfStock = 2 } }
+
+impl CloudAnswer {
+    const fn text(self) -> &'static str {
+        match self {
+            Self::Refused => "bad credentials",
+            Self::Unavailable => "no answer",
+            Self::OutOfStock => "out of stock",
+        }
+    }
+}
+
+impl Raw {
+    pub(super) fn lower(&self, ctx: &mut FaultCtx<'_, '_>) -> Option<CloudApi> {
+        let zone = self.zone.as_ref().map(|zone| ctx.zone_named("zone", zone));
+        for (field, answer) in [("delete", self.delete), ("attach", self.attach)] {
+            if answer == Some(CloudAnswer::OutOfStock) {
+                ctx.error(field, &quote("out_of_stock"), "`refused` or `unavailable`: only machines run out");
+            }
+        }
+        if (self.create, self.delete, self.attach) == (None, None, None) {
+            ctx.error("", "a cloud_api that does all it is asked for", "`create`, `delete` or `attach`");
+        }
+        let zone = zone.map_or(Some(None), |zone| zone.map(Some))?;
+        Some(CloudApi { zone, create: self.create, delete: self.delete, attach: self.attach })
+    }
+}
+
+/// The cloud answers calls otherwise than by doing what they ask; what is `None` goes on as before.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CloudApi {
+    /// For machines and volumes of this zone; of all zones.
+    pub zone: Option<ZoneId>,
+    /// To create a machine.
+    pub create: Option<CloudAnswer>,
+    /// To ask how a machine is, and to delete it.
+    pub delete: Option<CloudAnswer>,
+    /// To attach or detach a volume.
+    pub attach: Option<CloudAnswer>,
+}
+
+traced! { struct CloudApi { zone, create, delete, attach } }
+
+impl CloudApi {
+    fn text(&self, scenario: &Scenario) -> String {
+        let of_zone = |id: ZoneId| format!("the cloud's API for zone {}", scenario.zones[id.0 as usize].name);
+        self.zone.map_or_else(|| "the cloud's API".to_owned(), of_zone)
+    }
+}
+
+impl FaultKind for CloudApi {
+    fn hits(&self) -> Vec<Hit> {
+        self.zone.map(|zone| Hit::Zone(FaultTarget::Named(zone))).into_iter().collect()
+    }
+
+    fn limits(&self) -> Result<(), String> {
+        if [self.delete, self.attach].contains(&Some(CloudAnswer::OutOfStock)) {
+            return Err("a cloud can be out of stock only of what it is to create".to_owned());
+        }
+        if (self.create, self.delete, self.attach) == (None, None, None) {
+            return Err("a cloud's API that does all it is asked for is no fault".to_owned());
+        }
+        Ok(())
+    }
+
+    fn impact(&self) -> Impact {
+        Impact::Elsewhere
+    }
+
+    fn began(&self, scenario: &Scenario) -> String {
+        let calls = [("create machines", self.create), ("delete machines", self.delete), ("attach volumes", self.attach)];
+        let fails = |(what, answer): (&str, Option<CloudAnswer>)| answer.map(|a| format!("cannot {what}: {}", a.text()));
+        let how: Vec<String> = calls.into_iter().filter_map(fails).collect();
+        format!("{} {}", self.text(scenario), how.join(", "))
+    }
+
+    fn ongoing(&self, scenario: &Scenario) -> String {
+        format!("{} still fails", self.text(scenario))
+    }
+
+    fn ended(&self, scenario: &Scenario) -> String {
+        format!("{} works again", self.text(scenario))
+    }
+
+    fn offers(_: Hit, _: &Scenario) -> Vec<Offer> {
+        Vec::new()
+    }
+}

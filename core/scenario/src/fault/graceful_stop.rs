@@ -1,0 +1,56 @@
+//! A member's process is asked to stop.
+
+use super::prelude::*;
+
+/// SIGTERM to a member: leadership is handed over first. Restarted at the end.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(inline, title = "member stopped gracefully")]
+pub struct Raw {
+    /// The member.
+    #[schemars(title = "Member", extend("x-target" = "member"))]
+    pub member: RawFaultTarget,
+}
+
+impl Raw {
+    pub(super) fn lower(&self, ctx: &mut FaultCtx<'_, '_>) -> Option<GracefulStop> {
+        ctx.member(&self.member).map(GracefulStop)
+    }
+}
+
+/// SIGTERM: leadership is handed over first. Restarted at the end.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct GracefulStop(pub FaultTarget<MemberId>);
+
+traced! { struct GracefulStop { 0 } }
+
+impl FaultKind for GracefulStop {
+    fn resolve(&mut self, leader: &dyn Fn(EtcdId) -> Leader) {
+        self.0.resolve(leader);
+    }
+
+    fn hits(&self) -> Vec<Hit> {
+        vec![Hit::Member(self.0)]
+    }
+
+    fn impact(&self) -> Impact {
+        Impact::Stops
+    }
+
+    fn began(&self, scenario: &Scenario) -> String {
+        format!("{} was told to stop", self.0.text(scenario))
+    }
+
+    fn ongoing(&self, scenario: &Scenario) -> String {
+        format!("{} still stopped", self.0.text(scenario))
+    }
+
+    fn ended(&self, scenario: &Scenario) -> String {
+        format!("{} is started again", self.0.text(scenario))
+    }
+
+    fn offers(on: Hit, _: &Scenario) -> Vec<Offer> {
+        let Hit::Member(member) = on else { return Vec::new() };
+        let about = "SIGTERM: a leader hands over first";
+        vec![Offer { id: "stop", label: "Stop process", about, fault: Self(member).into() }]
+    }
+}

@@ -1,0 +1,56 @@
+//! A node loses power.
+
+use super::prelude::*;
+
+/// A node loses power; its processes and unsynced writes are gone. At the end it starts again.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(inline, title = "node loses power")]
+pub struct Raw {
+    /// The node.
+    #[schemars(title = "Node", extend("x-target" = "node"))]
+    pub node: RawFaultTarget,
+}
+
+impl Raw {
+    pub(super) fn lower(&self, ctx: &mut FaultCtx<'_, '_>) -> Option<NodeCrash> {
+        ctx.node(&self.node).map(NodeCrash)
+    }
+}
+
+/// The node loses power; its processes and unsynced writes are gone. At the end it is up and starts them again.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct NodeCrash(pub FaultTarget<NodeId>);
+
+traced! { struct NodeCrash { 0 } }
+
+impl FaultKind for NodeCrash {
+    fn resolve(&mut self, leader: &dyn Fn(EtcdId) -> Leader) {
+        self.0.resolve(leader);
+    }
+
+    fn hits(&self) -> Vec<Hit> {
+        vec![Hit::Node(self.0)]
+    }
+
+    fn impact(&self) -> Impact {
+        Impact::Stops
+    }
+
+    fn began(&self, scenario: &Scenario) -> String {
+        format!("{} lost power", self.0.text(scenario))
+    }
+
+    fn ongoing(&self, scenario: &Scenario) -> String {
+        format!("{} still without power", self.0.text(scenario))
+    }
+
+    fn ended(&self, scenario: &Scenario) -> String {
+        format!("{} has power again", self.0.text(scenario))
+    }
+
+    fn offers(on: Hit, _: &Scenario) -> Vec<Offer> {
+        let Hit::Node(node) = on else { return Vec::new() };
+        let about = "the node and its processes are gone at once";
+        vec![Offer { id: "power-off", label: "Power off", about, fault: Self(node).into() }]
+    }
+}

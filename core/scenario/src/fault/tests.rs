@@ -1,0 +1,82 @@
+//! What no scenario could hold is refused, also where a user injects it.
+
+use zonefall_kernel::time::Duration;
+
+use super::*;
+use crate::default_scenario;
+use crate::ids::{EtcdId, MemberId, NodeId, VolumeId, ZoneId};
+
+#[test]
+fn what_no_scenario_could_hold_is_refused() {
+    let scenario = Scenario::from_json(default_scenario().json).expect("bundled scenarios are valid");
+    let change = |delay, loss, bytes_per_s| LinkChange { delay, loss, bytes_per_s };
+    let link = |change| Fault::LinkDegraded(LinkDegraded { a: ZoneId(0), b: ZoneId(1), change });
+    let slow = |add, factor| Fault::DiskSlow(DiskSlow { volume: FaultTarget::Named(VolumeId(0)), add, factor });
+    let member =
+        |cluster, index| Fault::ProcessKill(ProcessKill(FaultTarget::Named(MemberId { cluster: EtcdId(cluster), index })));
+    let zero = Duration::ZERO;
+    let cloud = |zone, create, delete| Fault::CloudApi(CloudApi { zone, create, delete, attach: None });
+    let refused = Some(CloudAnswer::Refused);
+    for (fault, expected) in [
+        (Fault::ZonePower(ZonePower(FaultTarget::Named(ZoneId(2)))), None),
+        (Fault::ZonePower(ZonePower(FaultTarget::Named(ZoneId(3)))), Some("no zone 3")),
+        (Fault::NodeCrash(NodeCrash(FaultTarget::OfLeader(EtcdId(0)))), None),
+        (Fault::NodeCrash(NodeCrash(FaultTarget::OfLeader(EtcdId(9)))), Some("no etcd cluster 9")),
+        (Fault::VolumeLost(VolumeLost(FaultTarget::Named(VolumeId(77)))), Some("no volume 77")),
+        (member(0, 2), None),
+        (member(0, 200), Some("no member 200")),
+        (member(8, 0), Some("no etcd cluster 8")),
+        (link(change(zero, 0.5, None)), None),
+        (link(change(zero, f64::NAN, None)), Some("NaN")),
+        (link(change(zero, 1.0, None)), Some("cut it")),
+        (link(change(Duration::MAX, 0.0, None)), Some("more delay")),
+        (link(change(zero, 0.0, Some(0))), Some("1 B/s")),
+        (link(change(zero, 0.0, None)), Some("a worse link needs")),
+        (slow(zero, 3.0), None),
+        (slow(zero, f64::INFINITY), Some("inf")),
+        (slow(zero, 1.0), Some("a slow disk needs")),
+        (slow(Duration::MAX, 1.0), Some("up to 1h more")),
+        (cloud(Some(ZoneId(2)), Some(CloudAnswer::OutOfStock), refused), None),
+        (cloud(Some(ZoneId(3)), None, refused), Some("no zone 3")),
+        (cloud(None, None, Some(CloudAnswer::OutOfStock)), Some("out of stock only")),
+        (cloud(None, None, None), Some("is no fault")),
+    ] {
+        match (fault.check(&scenario), expected) {
+            (Ok(()), None) => {}
+            (Err(found), Some(expected)) => assert!(found.contains(expected), "{fault:?}: {found}"),
+            (found, _) => panic!("{fault:?}: {found:?}"),
+        }
+    }
+}
+
+#[test]
+fn amount_that_is_offered_is_the_amount_of_the_offered_fault() {
+    let scenario = Scenario::from_json(default_scenario().json).expect("bundled scenarios are valid");
+    let between = Hit::Link(Place::Zone(ZoneId(0)), Place::Zone(ZoneId(1)));
+    let things = [
+        Hit::Node(FaultTarget::Named(NodeId(0))),
+        Hit::Zone(FaultTarget::Named(ZoneId(0))),
+        Hit::Member(FaultTarget::Named(MemberId { cluster: EtcdId(0), index: 0 })),
+        Hit::Volume(FaultTarget::Named(VolumeId(0))),
+        between,
+    ];
+    let mut graded = 0;
+    for offer in things.into_iter().flat_map(|thing| offers(thing, &scenario)) {
+        assert_eq!(offer.fault.check(&scenario), Ok(()), "{}", offer.id);
+        let Some(amount) = offer.fault.kind().amount() else { continue };
+        assert_eq!(amount.put_into(&offer.fault, amount.usual, &scenario), Ok(offer.fault.clone()));
+        assert!(amount.put_into(&offer.fault, "much", &scenario).is_err());
+        graded += 1;
+    }
+    assert_eq!(graded, 5, "slow disk, slow network, and three of a link");
+    let change = |delay, loss, bytes_per_s| LinkChange { delay: Duration::from_millis(delay), loss, bytes_per_s };
+    for (usual, text, expected) in [
+        (change(50, 0.0, None), "1 s", change(1_000, 0.0, None)),
+        (change(0, 0.05, None), "30 %", change(0, 0.3, None)),
+        (change(0, 0.0, Some(1 << 20)), "8kbit/s", change(0, 0.0, Some(1_000))),
+    ] {
+        let link = |change| Fault::LinkDegraded(LinkDegraded { a: ZoneId(0), b: ZoneId(1), change });
+        let amount = link(usual).kind().amount().expect("a link is worse by something");
+        assert_eq!(amount.put_into(&link(usual), text, &scenario), Ok(link(expected)));
+    }
+}
