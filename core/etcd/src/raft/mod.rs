@@ -1,13 +1,51 @@
-//! Raft in etcd's dialect: one member's state, driven by messages and ticks, answering with messages.
+//! Raft as etcd runs it: the state of one member, driven by messages and clock ticks, answering with messages.
+//!
+//! The members of a cluster keep copies of one log. Each entry is a write, and each member applies the entries to its database in the
+//! order of the log, so all databases become the same. Raft decides which entries the log has, and goes on as long as a majority of
+//! the voters runs and is connected. Each rule below ends with the file that holds it and a story that shows it: a script that runs
+//! on these structs and prints each step, in `core/etcd/tests/raft/stories/`.
+//!
+//! - **Terms.** Terms are numbered, and each has at most one leader. Every message carries its sender's term. A member that sees a
+//!   higher term takes it and becomes a follower; it ignores what was sent in a lower one. So a deposed leader steps down as soon as
+//!   a message of the new term reaches it ([`Raft::step`]; `deposed_leader.txt`).
+//! - **Votes.** A follower that receives nothing from a leader for an election timeout raises its term and asks for votes. A voter
+//!   has one vote per term and keeps it on disk; the majority's candidate leads. Timeouts are drawn at random, so that candidates
+//!   seldom compete (`candidate.rs`, `clock.rs`; `election.txt`, `split_vote.txt`, `restart.txt`).
+//! - **Election restriction.** A voter rejects a candidate whose log ends in a lower term than its own, or in the same term but
+//!   earlier. So every leader has all committed entries ([`log::Log::is_up_to_date`]; `election_restriction.txt`).
+//! - **Log matching.** Only the leader adds entries. An append names the entry before its first one, and a follower without that
+//!   entry rejects it. So two logs that agree on an entry's index and term agree on everything before it. After a rejection the
+//!   leader goes back, and the follower replaces whatever differs (`leader.rs`, `progress.rs`, `follower.rs`; `replication.txt`,
+//!   `log_repair.txt`).
+//! - **Commit rule.** An entry of the leader's own term is committed as soon as a majority has it on disk, and all entries before it
+//!   with it. An entry of an earlier term is not: a later leader might still replace it. Therefore a new leader begins with an empty
+//!   entry (`leader.rs`, `quorum.rs`; `commit_rule.txt`).
+//! - **Pre-vote.** A member asks whether it would win before it raises its term. So one that was cut off does not depose a leader by
+//!   a term that it has reached alone (`candidate.rs`; `pre_vote.txt`).
+//! - **Check-quorum.** A leader steps down if no majority was active for an election timeout. Members that have received something
+//!   from a leader within an election timeout ignore candidates ([`Raft::heartbeat_tick`], [`Raft::step`]; `check_quorum.txt`).
+//! - **Read index.** A linearizable read appends nothing: the leader remembers its commit index and confirms by a round of
+//!   heartbeats that it still leads. Whoever has applied that index may answer (`read_only.rs`, `leader.rs`; `read_index.txt`).
+//! - **Leadership transfer.** A leader brings another voter up to date and tells it to campaign at once; voters grant that even while
+//!   they would ignore other candidates ([`Raft::transfer_to`]; `leadership_transfer.txt`).
+//! - **Snapshot.** Applied entries are compacted away. A follower that lacks one of them is sent the whole database (`leader.rs`,
+//!   `follower.rs`; `snapshot.txt`).
+//! - **Learner.** A member without a vote: it receives the log and counts for no majority, so that it can catch up before it becomes
+//!   a voter (`quorum.rs`; `learner.txt`).
+//! - **Membership.** Members are added and removed by entries, one at a time, so that old and new majorities overlap
+//!   ([`Raft::apply_conf_change`]; `membership.txt`).
 //!
 //! The rules are those of `etcd-io/raft` (`raft.go` at `cdfbeed3`), which implements Ongaro and Ousterhout, "In Search of an
-//! Understandable Consensus Algorithm" (the raft paper) with pre-vote, check-quorum, read index, learners and leadership transfer.
+//! Understandable Consensus Algorithm" (the raft paper), and Ongaro's thesis, "Consensus: Bridging Theory and Practice". Where that
+//! version differs from etcd 3.5 two rules are the older ones: an answer that ends a pause is followed by an append even if it is
+//! empty (there: `CanBumpCommit`), and reads are confirmed by the round that a heartbeat names (there: by their position).
+//!
 //! Nothing here knows of networks, disks or time but for the clock's ticks: the server around it ([`super::member`]) decides when
 //! messages leave (after the disk has what they promise).
 //!
 //! ```text
 //!   Message --step()--> Raft --out.messages--> server (sends after its fsync; the leader at once)
-//!   tick    --campaign(), beat()--^  |--out.read_states, out.notes
+//!   tick    --timed_out(), heartbeat_tick()--^  |--out.read_states, out.notes
 //! ```
 
 mod candidate;
@@ -174,7 +212,7 @@ impl ConfState {
 pub struct Raft {
     /// Its index in the cluster.
     pub me: u8,
-    /// The dialect it speaks.
+    /// Timeouts, limits and optional rules.
     pub config: Config,
     /// Current term (on disk).
     pub term: u64,
