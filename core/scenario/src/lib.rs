@@ -28,7 +28,7 @@ pub mod prices;
 pub mod raw;
 mod renames;
 mod scan;
-mod schema;
+pub mod schema;
 mod schema_check;
 mod source;
 #[cfg(any(test, feature = "testing"))]

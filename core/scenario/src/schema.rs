@@ -7,19 +7,19 @@ use serde_json::{Map, Value};
 
 /// The JSON Schema (draft 2020-12) of scenario files.
 ///
-/// Beside the standard keywords it has `x-unit`, `x-min`, `x-max`, `x-default` and `x-source`: see [`super::raw`].
+/// Beside the standard keywords it has `x-unit`, `x-min`, `x-max`, `x-default`, `x-source`, `x-target` and `x-form`: see [`super::raw`].
 pub fn schema() -> Value {
     shared().clone()
 }
 
 /// The schema, read once.
-pub(super) fn shared() -> &'static Value {
+pub fn shared() -> &'static Value {
     static SCHEMA: OnceLock<Value> = OnceLock::new();
     SCHEMA.get_or_init(|| serde_json::from_str(include_str!("../../../scenarios/schema.json")).expect("the schema is JSON"))
 }
 
 /// Follows `$ref`s to what they mean.
-pub(super) fn resolve(schema: &'static Value) -> &'static Value {
+pub fn resolve(schema: &'static Value) -> &'static Value {
     let mut schema = schema;
     while let Some(name) = schema.get("$ref").and_then(Value::as_str).and_then(|link| link.strip_prefix("#/$defs/")) {
         match shared().get("$defs").and_then(|defs| defs.get(name)) {
@@ -31,27 +31,27 @@ pub(super) fn resolve(schema: &'static Value) -> &'static Value {
 }
 
 /// The fields of an object schema.
-pub(super) fn fields(schema: &'static Value) -> impl Iterator<Item = (&'static str, &'static Value)> {
+pub fn fields(schema: &'static Value) -> impl Iterator<Item = (&'static str, &'static Value)> {
     schema.get("properties").and_then(Value::as_object).into_iter().flatten().map(|(name, field)| (name.as_str(), field))
 }
 
 /// The schema of one field.
-pub(super) fn field(schema: &'static Value, name: &str) -> Option<&'static Value> {
+pub fn field(schema: &'static Value, name: &str) -> Option<&'static Value> {
     schema.get("properties")?.get(name)
 }
 
 /// Whether a field must be there.
-pub(super) fn is_required(schema: &Value, name: &str) -> bool {
+pub fn is_required(schema: &Value, name: &str) -> bool {
     required(schema).any(|field| field == name)
 }
 
 /// The fields that must be there.
-pub(super) fn required(schema: &Value) -> impl Iterator<Item = &str> {
+pub fn required(schema: &Value) -> impl Iterator<Item = &str> {
     schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
 }
 
 /// Whether a schema (after `$ref`s) takes this JSON type.
-pub(super) fn takes(schema: &Value, kind: &str) -> bool {
+pub fn takes(schema: &Value, kind: &str) -> bool {
     let is = |name: &Value| name == kind || (kind == "integer" && name == "number");
     match schema.get("type") {
         Some(Value::Array(names)) => names.iter().any(is),
@@ -68,7 +68,7 @@ fn anything(schema: &Value) -> bool {
 }
 
 /// The JSON type of a value, integers told from other numbers.
-pub(super) fn kind_of(value: &Value) -> &'static str {
+pub fn kind_of(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
         Value::Bool(_) => "boolean",
@@ -81,7 +81,7 @@ pub(super) fn kind_of(value: &Value) -> &'static str {
 }
 
 /// What a union offers in the end, unions inside it opened.
-pub(super) fn leaves(schema: &'static Value) -> Vec<&'static Value> {
+pub fn leaves(schema: &'static Value) -> Vec<&'static Value> {
     let schema = resolve(schema);
     match schema.get("anyOf").or_else(|| schema.get("oneOf")).and_then(Value::as_array) {
         Some(branches) => branches.iter().flat_map(leaves).collect(),
@@ -90,7 +90,7 @@ pub(super) fn leaves(schema: &'static Value) -> Vec<&'static Value> {
 }
 
 /// Why no branch of a union fits an object.
-pub(super) enum Unpicked {
+pub enum Unpicked {
     /// The field that says which branch is meant is missing or unknown; what it may say.
     Tag(&'static str, Vec<&'static str>),
     /// None of the fields that tell the branches apart is there.
@@ -98,7 +98,10 @@ pub(super) enum Unpicked {
 }
 
 /// The branch of a union that an object means: by its tag, or by the field that only this branch needs.
-pub(super) fn pick(branches: &[&'static Value], object: &Map<String, Value>) -> Result<&'static Value, Unpicked> {
+///
+/// # Errors
+/// What would tell the branches apart.
+pub fn pick(branches: &[&'static Value], object: &Map<String, Value>) -> Result<&'static Value, Unpicked> {
     if let [only] = branches {
         return Ok(only);
     }

@@ -10,13 +10,13 @@
 mod build;
 mod clusters;
 mod expect;
-mod faults;
 mod field;
 mod file;
 mod json;
 mod landscape;
 mod load;
 mod places;
+mod schema;
 #[cfg(test)]
 mod tests;
 mod try_it;
@@ -90,7 +90,8 @@ fn sections(ctx: &FormCtx<'_>) -> Html {
                 { landscape::shoots(ctx) }
                 { clusters::section(ctx) }
                 { load::section(ctx) }
-                { faults::section(ctx) }
+                { schema::section(ctx, "faults", "fault", "Faults") }
+                { schema::section(ctx, "operations", "operation", "Operations") }
                 { expect::section(ctx) }
             </fieldset>
         </form>

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use yew::{Callback, LocalServerRenderer};
-use zonefall_core::scenario::{bundled, default_scenario};
+use zonefall_core::scenario::{bundled, default_scenario, schema};
 
 use super::{Configure, ConfigureProps};
 use crate::state::{Start, State, Ui};
@@ -59,6 +59,37 @@ fn every_bundled_scenario_has_all_its_fields() {
         }
         assert!(!html.contains("field-error"), "{}", scenario.name);
         assert!(!html.contains("choose …"), "{}: a choice that the form does not know", scenario.name);
+    }
+}
+
+/// A document with one item of each kind in the list, made of what must be there.
+fn one_of_each_kind(list: &str) -> serde_json::Value {
+    let mut document: serde_json::Value = serde_json::from_str(default_scenario().json).unwrap();
+    let kinds = schema::leaves(schema::field(schema::shared(), list).unwrap().get("items").unwrap());
+    let item = |kind: &&'static serde_json::Value| {
+        let tag = schema::fields(kind).filter_map(|(name, field)| Some((name.to_owned(), field.get("const")?.clone())));
+        let own = schema::required(kind).map(|name| (name.to_owned(), serde_json::Value::Object(serde_json::Map::new())));
+        serde_json::Value::Object(own.chain(tag).collect())
+    };
+    document[list] = kinds.iter().map(item).collect();
+    document
+}
+
+#[test]
+fn every_field_of_every_kind_of_fault_and_operation_is_in_the_form() {
+    for list in ["faults", "operations"] {
+        let document = one_of_each_kind(list);
+        let html = rendered(&document.to_string(), false);
+        let kinds = schema::leaves(schema::field(schema::shared(), list).unwrap().get("items").unwrap());
+        assert!(kinds.len() > 7);
+        for (k, kind) in kinds.into_iter().enumerate() {
+            let title = kind["title"].as_str().expect("a kind says how it reads");
+            assert!(html.contains(title), "{title}");
+            for (name, field) in schema::fields(kind).filter(|(_, field)| field.get("x-form").is_none()) {
+                let id = format!("data-testid=\"form-{list}-{k}-{name}");
+                assert!(field.get("const").is_some() || html.contains(&id), "{title}: {name}");
+            }
+        }
     }
 }
 

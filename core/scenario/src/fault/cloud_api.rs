@@ -11,20 +11,20 @@ pub struct Raw {
     #[serde(default)]
     #[schemars(
         title = "Zone",
-        extend("x-target" = "zone-name", "x-default" = "all zones", "x-source" = "credentials are good everywhere or nowhere")
+        extend("x-target" = "zone", "x-default" = "all zones", "x-source" = "credentials are good everywhere or nowhere")
     )]
     pub zone: Option<String>,
     /// To create a machine.
     #[serde(default)]
-    #[schemars(title = "Create machines", extend("examples" = ["refused"]))]
+    #[schemars(title = "Create machines", extend("examples" = ["refused"], "x-default" = "works", "x-source" = "the cloud does what it is asked for"))]
     pub create: Option<CloudAnswer>,
     /// To ask how a machine is, and to delete it.
     #[serde(default)]
-    #[schemars(title = "Delete machines")]
+    #[schemars(title = "Delete machines", extend("x-default" = "works", "x-source" = "the cloud does what it is asked for"))]
     pub delete: Option<CloudAnswer>,
     /// To attach or detach a volume.
     #[serde(default)]
-    #[schemars(title = "Attach volumes")]
+    #[schemars(title = "Attach volumes", extend("x-default" = "works", "x-source" = "the cloud does what it is asked for"))]
     pub attach: Option<CloudAnswer>,
 }
 

@@ -11,7 +11,7 @@ use zonefall_kernel::time::Duration;
 #[schemars(inline, title = "link gets worse")]
 pub struct Raw {
     /// Two zones; twice the same means the inside of that zone.
-    #[schemars(title = "Between", extend("x-target" = "zones"))]
+    #[schemars(title = "Between", extend("x-target" = "zone"))]
     pub between: [String; 2],
     /// Added one-way delay.
     #[serde(default)]

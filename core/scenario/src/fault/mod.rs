@@ -116,12 +116,12 @@ macro_rules! kinds {
 }
 
 kinds! {
-    NodeCrash(node_crash) = 0,
-    ProcessKill(process_kill) = 1,
-    GracefulStop(graceful_stop) = 2,
     ZonePower(zone_power) = 3,
     ZonePartition(zone_partition) = 4,
+    NodeCrash(node_crash) = 0,
     NodePartition(node_partition) = 5,
+    ProcessKill(process_kill) = 1,
+    GracefulStop(graceful_stop) = 2,
     LinkDegraded(link_degraded) = 6,
     DiskSlow(disk_slow) = 7,
     VolumeLost(volume_lost) = 8,

@@ -8,7 +8,7 @@ use super::prelude::*;
 #[schemars(inline, title = "storage of a zone gets slow")]
 pub struct Raw {
     /// The zone.
-    #[schemars(title = "Zone", extend("x-target" = "zone-name"))]
+    #[schemars(title = "Zone", extend("x-target" = "zone"))]
     pub zone: String,
     /// How much slower it gets.
     #[serde(flatten)]

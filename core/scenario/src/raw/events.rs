@@ -12,10 +12,11 @@ use crate::units::Span;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RawFault {
     /// When it starts.
+    #[schemars(title = "At", extend("examples" = ["1m"]))]
     pub at: Span,
     /// How long it lasts.
     #[serde(rename = "for", default)]
-    #[schemars(extend("x-min" = "1ns", "x-default" = "to the end of the run", "x-source" = "a fault that nobody repairs"))]
+    #[schemars(title = "For", extend("examples" = ["5m"], "x-min" = "1ns", "x-default" = "to the end of the run", "x-source" = "a fault that nobody repairs"))]
     pub lasts: Option<Span>,
     /// What breaks.
     #[serde(flatten)]
@@ -95,10 +96,14 @@ pub enum RawLifetime {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RawOperation {
     /// Time of the operation.
+    #[schemars(title = "At", extend("examples" = ["1m"]))]
     pub at: Span,
     /// The etcd cluster, where it is a change of its members.
     #[serde(default)]
-    #[schemars(extend("x-default" = "the only cluster there is", "x-source" = "nothing else to mean"))]
+    #[schemars(
+        title = "etcd cluster",
+        extend("x-target" = "etcd", "x-default" = "the only cluster there is", "x-source" = "nothing else to mean")
+    )]
     pub etcd: Option<String>,
     /// Change that the operator asks for.
     #[serde(flatten)]
@@ -110,12 +115,16 @@ pub struct RawOperation {
 #[serde(rename_all = "snake_case")]
 pub enum RawChange {
     /// Add a member and start it. It may have the name of one that was removed before.
+    #[schemars(title = "add a member of etcd")]
     AddMember(RawMember),
     /// Remove a member.
-    RemoveMember(String),
+    #[schemars(title = "remove a member of etcd")]
+    RemoveMember(#[schemars(title = "Member", extend("x-target" = "member"))] String),
     /// Give a learner its vote.
-    PromoteMember(String),
+    #[schemars(title = "give a learner its vote")]
+    PromoteMember(#[schemars(title = "Member", extend("x-target" = "member"))] String),
     /// Replace the pods of a component by others, as far at a time as its `rollout` allows.
+    #[schemars(title = "roll a component")]
     RollComponent {
         /// Whose component it is.
         #[serde(flatten)]
@@ -124,31 +133,40 @@ pub enum RawChange {
         component: String,
     },
     /// Let a node take no more pods and evict those that it has (`kubectl drain`).
+    #[schemars(title = "drain a node")]
     DrainNode {
         /// The seed.
+        #[schemars(extend("x-target" = "seeds"))]
         seed: String,
         /// The node, one of the start.
         node: String,
     },
     /// Replace the machines of a pool by others, as far at a time as its `rollout` allows.
+    #[schemars(title = "roll a pool")]
     RollPool {
         /// The seed.
+        #[schemars(extend("x-target" = "seeds"))]
         seed: String,
         /// The pool.
         pool: String,
     },
     /// Have a shoot's control plane survive more. What GEP-20 does not allow is refused when it is asked for.
+    #[schemars(title = "change a shoot's failure tolerance")]
     SetFailureTolerance {
         /// The shoot.
+        #[schemars(extend("x-target" = "shoots"))]
         shoot: String,
         /// Which failure it is to survive.
         to: FailureTolerance,
     },
     /// Have a shoot's control plane moved to another seed (its binding is changed). Where it does not fit is refused when it is asked for.
+    #[schemars(title = "move a shoot to another seed")]
     MigrateShoot {
         /// The shoot.
+        #[schemars(extend("x-target" = "shoots"))]
         shoot: String,
         /// The seed that is to host it.
+        #[schemars(extend("x-target" = "seeds"))]
         seed: String,
     },
 }
@@ -165,7 +183,7 @@ impl RawChange {
 #[serde(rename_all = "snake_case")]
 pub enum RawOwner {
     /// A seed's own.
-    Seed(String),
+    Seed(#[schemars(extend("x-target" = "seeds"))] String),
     /// A shoot's; of several that are alike `<name>-<k>`.
-    Shoot(String),
+    Shoot(#[schemars(extend("x-target" = "shoots"))] String),
 }

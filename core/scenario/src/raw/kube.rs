@@ -15,10 +15,11 @@ use crate::units::{Name, Size};
 pub struct RawSource {
     /// Where this comes from.
     #[serde(default)]
+    #[schemars(extend("x-form" = "json"))]
     pub source: Option<Source>,
     /// Why it is taken to be so.
     #[serde(default)]
-    #[schemars(length(max = 1_000))]
+    #[schemars(length(max = 1_000), extend("x-form" = "json"))]
     pub because: String,
 }
 

@@ -3,7 +3,9 @@
 //! Nothing here is checked beyond the form; [`Scenario::from_json`](super::Scenario::from_json) does that. The JSON Schema comes
 //! from these types and checks the form of every file; a test holds the two together. Beside what JSON Schema
 //! knows, fields say `x-source` (where the default stands, "assumed" where nobody says), `x-default` (a default that depends on
-//! other fields, in words), `x-min` and `x-max` (bounds of quantities with a unit).
+//! other fields, in words), `x-min` and `x-max` (bounds of quantities with a unit). For forms they say `title` (the label), `examples` (what
+//! stands there at first), `x-target` (what of the scenario may be named: `zone`, `node`, `member`, `volume`, `place`, or the list that
+//! has it) and `x-form: json` (not in the form).
 
 mod capacity;
 mod cost;

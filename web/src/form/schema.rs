@@ -1,0 +1,260 @@
+//! Fields from the schema: a list of faults or operations has a field for whatever the schema of scenario files says of them, so that a
+//! new kind or a new field needs no line here.
+//!
+//! | the schema says                              | the form shows                                                  |
+//! |----------------------------------------------|-----------------------------------------------------------------|
+//! | `oneOf`                                      | a choice of kinds, by their `title`                             |
+//! | `title` of a field                           | its label                                                       |
+//! | `x-target`: `zone`, `node`, `member` ...     | a choice of what the scenario has, or (faults) what a leader has |
+//! | `const`s                                     | a choice of words                                               |
+//! | `examples`                                   | what stands in it when its kind is chosen                       |
+//! | `x-form`: `json`                             | nothing: for the JSON tab                                       |
+
+use serde_json::{Map, Value, json};
+use yew::prelude::*;
+use zonefall_core::scenario::schema::{self, field, is_required, leaves, resolve, shared, takes};
+
+use super::field::{As, FormCtx, at, plain, shown};
+use crate::state::DocumentAction;
+
+/// What stands before a cluster's name where its leader is meant; no name begins with it.
+const LEADER: char = '@';
+
+/// A part of the form for a list of things that are each one of several kinds.
+pub(super) fn section(ctx: &FormCtx<'_>, list: &str, one: &str, title: &str) -> Html {
+    let kinds = Kinds::of(list);
+    let count = ctx.list(list).len();
+    let item = |k: usize| {
+        let (path, name) = (format!("{list}/{k}"), format!("{one} {}", k + 1));
+        let kind = ctx.get(&path).as_object().and_then(|item| kinds.find(item));
+        html! {
+            <fieldset class="item">
+                <legend>{ &name }</legend>
+                <div class="row">{ choice_of_kind(ctx, &kinds, &path, kind) }{ ctx.remove(&path, &name) }</div>
+                <div class="fields">{ fields(ctx, &path, kind.map_or_else(|| kinds.common(), fields_of)) }</div>
+            </fieldset>
+        }
+    };
+    let body = html! {
+        <>
+            { ctx.group(list) }
+            { for (0..count).map(item) }
+            { ctx.add(list, one, object(ctx, kinds.all[0])) }
+        </>
+    };
+    ctx.section(list, title, &count.to_string(), list == "faults", body)
+}
+
+/// A field of the schema: its name, its own schema, whether it must be there.
+type Field = (&'static str, &'static Value, bool);
+
+/// The kinds of things in a list.
+struct Kinds {
+    all: Vec<&'static Value>,
+}
+
+impl Kinds {
+    fn of(list: &str) -> Self {
+        let item = field(shared(), list).and_then(|list| list.get("items")).expect("the schema has this list");
+        Self { all: leaves(item) }
+    }
+
+    fn find(&self, item: &Map<String, Value>) -> Option<&'static Value> {
+        schema::pick(&self.all, item).ok()
+    }
+
+    /// Fields that every kind has.
+    fn common(&self) -> Vec<Field> {
+        fields_of(self.all[0]).into_iter().filter(|(name, ..)| self.is_common(name)).collect()
+    }
+
+    fn is_common(&self, name: &str) -> bool {
+        self.all.iter().all(|kind| field(kind, name).is_some())
+    }
+
+    /// Its word: its tag, or the field that it alone must have.
+    fn word(&self, kind: &'static Value) -> &'static str {
+        let tag = schema::fields(kind).find_map(|(_, field)| field.get("const")?.as_str());
+        let own = |name: &&str| self.all.iter().filter(|kind| field(kind, name).is_some()).count() == 1;
+        tag.or_else(|| schema::required(kind).find(own)).unwrap_or_default()
+    }
+
+    /// A thing of this kind that keeps of the old one what both have: when it happens stays.
+    fn changed(&self, ctx: &FormCtx<'_>, kind: &'static Value, old: &Map<String, Value>) -> Value {
+        let value = |(name, field): (&'static str, &'static Value)| {
+            let tag = field.get("const").cloned();
+            let kept = || old.get(name).cloned();
+            let new = || if self.is_common(name) { None } else { first(ctx, name, field, is_required(kind, name)) };
+            Some((name.to_owned(), tag.or_else(kept).or_else(new)?))
+        };
+        Value::Object(schema::fields(kind).filter_map(value).collect())
+    }
+}
+
+fn choice_of_kind(ctx: &FormCtx<'_>, kinds: &Kinds, path: &str, kind: Option<&'static Value>) -> Html {
+    let title = |kind: &'static Value| kind.get("title").and_then(Value::as_str).unwrap_or_else(|| kinds.word(kind));
+    let options: Vec<_> = kinds.all.iter().map(|kind| (kinds.word(kind).to_owned(), title(kind).to_owned())).collect();
+    let none = Map::new();
+    let old = ctx.get(path).as_object().unwrap_or(&none);
+    let new: Vec<(String, Value)> =
+        kinds.all.iter().map(|kind| (kinds.word(kind).to_owned(), kinds.changed(ctx, kind, old))).collect();
+    let tag = kinds.all.iter().find_map(|kind| schema::fields(kind).find(|(_, field)| field.get("const").is_some()));
+    let unknown = tag.and_then(|(tag, _)| old.get(tag)).map(shown).unwrap_or_default();
+    let place = at(path);
+    let word = kind.map_or(unknown.as_str(), |kind| kinds.word(kind));
+    ctx.select(&format!("{path}/{}", tag.map_or("kind", |(tag, _)| tag)), "What", word, &options, move |word| {
+        DocumentAction::Set(place.clone(), new.iter().find(|(known, _)| *known == word).map(|(_, new)| new.clone()))
+    })
+}
+
+/// Fields of an object for the form; a tag is none.
+fn fields_of(object: &'static Value) -> Vec<Field> {
+    let all = schema::fields(object).filter(|(_, field)| hint(field, "x-form") != Some("json") && field.get("const").is_none());
+    all.map(|(name, field)| (name, field, is_required(object, name))).collect()
+}
+
+fn fields(ctx: &FormCtx<'_>, path: &str, fields: Vec<Field>) -> Html {
+    fields.into_iter().map(|one| input(ctx, &format!("{path}/{}", one.0), one)).collect()
+}
+
+/// The input of one field.
+fn input(ctx: &FormCtx<'_>, path: &str, (name, schema, required): Field) -> Html {
+    let label = label(name, schema);
+    if let Some(target) = hint(schema, "x-target") {
+        return targets(ctx, path, &label, schema, target, required);
+    }
+    let words = words(schema);
+    if !words.is_empty() {
+        let usual = if required { None } else { Some(usual(schema)) };
+        let rest: Vec<&str> = words.into_iter().filter(|word| schema.get("default").is_none_or(|usual| usual != word)).collect();
+        return ctx.choice(path, &label, usual.as_deref(), &plain(&rest));
+    }
+    let branches = leaves(schema);
+    match branches.as_slice() {
+        [one] if takes(one, "object") => fields(ctx, path, fields_of(one)),
+        [_, ..] if branches.iter().any(|branch| takes(branch, "object")) => {
+            let item = ctx.get(path).as_object();
+            let picked = item.and_then(|item| schema::pick(&branches, item).ok());
+            fields(ctx, path, fields_of(picked.unwrap_or(branches[0])))
+        }
+        [one] if takes(one, "boolean") => ctx.check(path, &label),
+        _ if branches.iter().any(|branch| takes(branch, "number") || takes(branch, "integer")) => {
+            ctx.text(path, &label, As::Json)
+        }
+        [one] if takes(one, "array") => ctx.text(path, &label, As::Names),
+        _ => ctx.text(path, &label, As::Text),
+    }
+}
+
+fn hint(schema: &'static Value, key: &str) -> Option<&'static str> {
+    schema.get(key).and_then(Value::as_str)
+}
+
+/// `Failure tolerance` of `failure_tolerance`, unless the schema has a title.
+fn label(name: &str, schema: &'static Value) -> String {
+    hint(schema, "title").map_or_else(
+        || {
+            let words = name.replace('_', " ");
+            words[..1].to_uppercase() + &words[1..]
+        },
+        str::to_owned,
+    )
+}
+
+/// What is so where nothing is written.
+fn usual(schema: &'static Value) -> String {
+    let default = schema.get("default").map(shown).filter(|word| !word.is_empty()).map(|word| format!("{word} (default)"));
+    hint(schema, "x-default").map(str::to_owned).or(default).unwrap_or_else(|| "none".to_owned())
+}
+
+/// The words that a field may have, if it is a choice.
+fn words(schema: &'static Value) -> Vec<&'static str> {
+    let of = |leaf: &'static Value| match leaf.get("enum").and_then(Value::as_array) {
+        Some(words) => words.iter().map(Value::as_str).collect(),
+        None if takes(leaf, "null") && !takes(leaf, "string") => Some(Vec::new()),
+        None => leaf.get("const").and_then(Value::as_str).map(|word| vec![word]),
+    };
+    let all: Option<Vec<Vec<&str>>> = leaves(schema).into_iter().map(of).collect();
+    all.map(|words| words.concat()).unwrap_or_default()
+}
+
+fn is_pair(schema: &'static Value) -> bool {
+    schema.get("maxItems").and_then(Value::as_u64) == Some(2)
+}
+
+/// Whether it may also be what a leader has.
+fn follows_leader(schema: &'static Value) -> bool {
+    leaves(schema).into_iter().any(|leaf| field(leaf, "leader_of").is_some())
+}
+
+fn targets(ctx: &FormCtx<'_>, path: &str, label: &str, schema: &'static Value, target: &str, required: bool) -> Html {
+    let names = names(ctx, target);
+    if is_pair(schema) {
+        let end = |k: usize, label: &str| ctx.choice(&format!("{path}/{k}"), label, None, &plain(&names));
+        return html! { <>{ end(0, label) }{ end(1, "and") }</> };
+    }
+    if !follows_leader(schema) {
+        let none = if required { None } else { Some(usual(schema)) };
+        return ctx.choice(path, label, none.as_deref(), &plain(&names));
+    }
+    let of = if target == "member" { "the leader" } else { "that of the leader" };
+    let leader = |name: &String| (format!("{LEADER}{name}"), format!("{of} of {name}"));
+    let mut options: Vec<_> = ctx.names("etcd").iter().map(leader).collect();
+    options.extend(plain(&names));
+    let value = ctx.get(path);
+    let word = value.get("leader_of").map_or_else(|| shown(value), |cluster| format!("{LEADER}{}", shown(cluster)));
+    let place = at(path);
+    let set = move |word: String| DocumentAction::Set(place.clone(), Some(target_value(&word)));
+    html! { <div class="wide">{ ctx.select(path, label, &word, &options, set) }</div> }
+}
+
+fn target_value(word: &str) -> Value {
+    match word.strip_prefix(LEADER) {
+        Some(cluster) => json!({"leader_of": cluster}),
+        None => word.into(),
+    }
+}
+
+/// The names that may be meant.
+fn names(ctx: &FormCtx<'_>, target: &str) -> Vec<String> {
+    let clusters = ctx.list("etcd").len();
+    let members = || (0..clusters).flat_map(|c| ctx.names(&format!("etcd/{c}/members")));
+    match target {
+        "zone" => ctx.zones(),
+        "node" => ctx.names("topology/nodes"),
+        "place" => ctx.zones().into_iter().chain(ctx.names("topology/nodes")).collect(),
+        "member" => members().collect(),
+        "volume" => members().chain(ctx.names("topology/volumes")).collect(),
+        list => ctx.names(list),
+    }
+}
+
+/// An object with what it must have, and its examples.
+fn object(ctx: &FormCtx<'_>, schema: &'static Value) -> Value {
+    let value = |(name, field): (&'static str, &'static Value)| {
+        Some((name.to_owned(), first(ctx, name, field, is_required(schema, name))?))
+    };
+    Value::Object(schema::fields(schema).filter_map(value).collect())
+}
+
+/// What stands in a field at first; `None`: nothing has to.
+fn first(ctx: &FormCtx<'_>, name: &str, schema: &'static Value, required: bool) -> Option<Value> {
+    let example = schema.get("examples").and_then(|examples| examples.get(0)).cloned();
+    if example.is_some() || !required {
+        return example;
+    }
+    let leaf = leaves(schema)[0];
+    let target = hint(schema, "x-target").map(|target| names(ctx, target));
+    Some(match (schema.get("const"), target, words(schema).first()) {
+        (Some(word), ..) => word.clone(),
+        (_, Some(names), _) if is_pair(schema) => json!([names.first(), names.get(1).or(names.first())]),
+        (_, Some(names), _) => {
+            let leader = || follows_leader(schema).then(|| ctx.names("etcd").first().map(|name| format!("{LEADER}{name}")))?;
+            leader().map_or_else(|| json!(names.first()), |word| target_value(&word))
+        }
+        (.., Some(word)) => (*word).into(),
+        _ if takes(leaf, "object") => object(ctx, leaf),
+        _ if resolve(schema).get("x-unit").is_some_and(|unit| unit == "duration") => "1m".into(),
+        _ => name.into(),
+    })
+}
