@@ -52,7 +52,8 @@ pub(super) fn validate(
             ctx.error(&format!("{path}.at"), quoted(fault.at), "a time before the end of the run (`duration`)");
         }
         mark(ctx, inputs, &path, &fault.mark);
-        let mut found = FaultCtx { ctx, resolver: &resolver, path: &path, at, lasts: fault.lasts };
+        let (zones, nodes) = (&topology.zone_names, &topology.node_names);
+        let mut found = FaultCtx { ctx, resolver: &resolver, path: &path, at, lasts: fault.lasts, zones, nodes };
         let faults = fault.kind.lower(&mut found);
         if planned.len() + faults.len() > MAX_PLANNED {
             ctx.error("faults", format!("more than {MAX_PLANNED} of single volumes"), format!("at most {MAX_PLANNED}"));
@@ -85,6 +86,10 @@ pub(crate) struct FaultCtx<'a, 'c> {
     path: &'a str,
     at: Time,
     lasts: Option<Span>,
+    /// Names of zones; numbers are those of [`ZoneId`].
+    pub(crate) zones: &'a Names,
+    /// Names of nodes; numbers are those of [`NodeId`].
+    pub(crate) nodes: &'a Names,
 }
 
 impl FaultCtx<'_, '_> {
@@ -99,14 +104,12 @@ impl FaultCtx<'_, '_> {
 
     /// The `node` that is meant.
     pub(crate) fn node(&mut self, target: &RawFaultTarget) -> Option<FaultTarget<NodeId>> {
-        let names = &self.resolver.topology.node_names;
-        self.resolver.target(self.ctx, &self.place("node"), target, names, |k| NodeId(k as u16))
+        self.resolver.target(self.ctx, &self.place("node"), target, self.nodes, |k| NodeId(k as u16))
     }
 
     /// The `zone` that is meant.
     pub(crate) fn zone(&mut self, target: &RawFaultTarget) -> Option<FaultTarget<ZoneId>> {
-        let names = &self.resolver.topology.zone_names;
-        self.resolver.target(self.ctx, &self.place("zone"), target, names, |k| ZoneId(k as u16))
+        self.resolver.target(self.ctx, &self.place("zone"), target, self.zones, |k| ZoneId(k as u16))
     }
 
     /// The `volume` that is meant.
@@ -122,8 +125,7 @@ impl FaultCtx<'_, '_> {
 
     /// The zone of this name.
     pub(crate) fn zone_named(&mut self, field: &str, name: &str) -> Option<ZoneId> {
-        let names = &self.resolver.topology.zone_names;
-        names.find(self.ctx, &self.place(field), name).map(|k| ZoneId(k as u16))
+        self.zones.find(self.ctx, &self.place(field), name).map(|k| ZoneId(k as u16))
     }
 
     /// The zones of these names.

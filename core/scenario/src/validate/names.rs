@@ -6,7 +6,7 @@ use super::CheckCtx;
 use crate::error::{did_you_mean, one_of, quote};
 
 /// The names of one kind of thing, and the index of each.
-pub(super) struct Names {
+pub(crate) struct Names {
     /// What they name, with its article: `a zone`.
     what: &'static str,
     index: BTreeMap<String, usize>,
@@ -45,17 +45,17 @@ impl Names {
     }
 
     /// What `name` stands for.
-    pub(super) fn get(&self, name: &str) -> Option<usize> {
+    pub(crate) fn get(&self, name: &str) -> Option<usize> {
         self.index.get(name).copied()
     }
 
     /// Whether some name could not be read.
-    pub(super) fn is_incomplete(&self) -> bool {
+    pub(crate) fn is_incomplete(&self) -> bool {
         self.incomplete
     }
 
     /// All names, in order.
-    pub(super) fn iter(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &str> {
         self.index.keys().map(String::as_str)
     }
 
