@@ -110,7 +110,8 @@ impl Network {
     pub fn is_blocked(&self, from: HostId, to: HostId) -> bool {
         let (a, b) = (&self.hosts[from.0 as usize], &self.hosts[to.0 as usize]);
         let across = a.zone != b.zone && (self.zone_cut_out[a.zone.0 as usize] > 0 || self.zone_cut_in[b.zone.0 as usize] > 0);
-        b.powered_off > 0 || across || (from != to && (a.cut_out > 0 || b.cut_in > 0))
+        let lost = || self.path(from, to).loss >= 1.0;
+        b.powered_off > 0 || across || (from != to && (a.cut_out > 0 || b.cut_in > 0 || lost()))
     }
 
     /// Whether it, or its zone, is cut off from the rest of the world in some direction.
@@ -132,8 +133,9 @@ impl Network {
         let across = to.zone != zone && (cut(zone) || cut(to.zone));
         let path = |a: ZoneId, b: ZoneId| &self.paths[a.0 as usize * self.zones + b.0 as usize];
         let one_way = |path: &Path| path.delay + path.jitter.typical();
-        (to.powered_off + to.cut_in + to.cut_out == 0 && !across)
-            .then(|| one_way(path(zone, to.zone)) + one_way(path(to.zone, zone)))
+        let (there, back) = (path(zone, to.zone), path(to.zone, zone));
+        (to.powered_off + to.cut_in + to.cut_out == 0 && !across && there.loss.max(back.loss) < 1.0)
+            .then(|| one_way(there) + one_way(back))
     }
 
     /// Typical time there and back, for a connection without load.

@@ -17,7 +17,7 @@ pub struct Raw {
     #[serde(default)]
     #[schemars(title = "Added delay", extend("examples" = ["100ms"], "x-max" = "1m", "x-source" = "unchanged"))]
     pub delay: Span,
-    /// Probability that a packet is lost, where it is higher than usual.
+    /// Probability that a packet is lost, where it is higher than usual; 1 cuts the link, as `link_partition` does.
     #[serde(default)]
     #[schemars(title = "Loss", extend("x-source" = "unchanged"))]
     pub loss: Probability,
@@ -37,10 +37,6 @@ impl Raw {
         let change = LinkChange { delay: self.delay.0, loss: self.loss.0, bytes_per_s };
         if change == LinkChange::NONE {
             ctx.error("", "a link_degraded that changes nothing", "`delay`, `loss` or `bandwidth`");
-        }
-        if change.loss >= 1.0 {
-            let expected = "less than 1; to cut a path off, use a zone_partition or node_partition fault";
-            ctx.error("loss", &change.loss.to_string(), expected);
         }
         Some(LinkDegraded { a, b, change })
     }
@@ -103,8 +99,8 @@ impl FaultKind for LinkDegraded {
 
     fn limits(&self) -> Result<(), String> {
         let LinkChange { delay, loss, bytes_per_s } = self.change;
-        if !(0.0..1.0).contains(&loss) {
-            return Err(format!("a link can lose from 0 to less than 1 of its packets, not {loss}: to lose all, cut it"));
+        if !(0.0..=1.0).contains(&loss) {
+            return Err(format!("a link can lose from 0 to 1 of its packets, not {loss}"));
         }
         if delay > MOST_DELAY {
             return Err(format!("a link can get up to {MOST_DELAY} more delay, not {delay}"));
@@ -119,7 +115,7 @@ impl FaultKind for LinkDegraded {
     }
 
     fn impact(&self) -> Impact {
-        Impact::SlowsNetwork
+        if self.change.loss < 1.0 { Impact::SlowsNetwork } else { Impact::Cuts }
     }
 
     fn began(&self, scenario: &Scenario) -> String {
