@@ -16,7 +16,7 @@ pub mod wire;
 
 use zonefall_kernel::time::Duration;
 use zonefall_scenario::ids::{FaultId, NodeId, ZoneId};
-use zonefall_scenario::{Direction, LinkChange, Path, Scenario};
+use zonefall_scenario::{Direction, LinkChange, Path, Place, Scenario};
 
 /// A host: a node, the unnamed machine of a client, or a machine that a cloud has made since.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -40,6 +40,8 @@ pub struct Network {
     paths: Vec<Path>,
     same_host: Path,
     degraded: Vec<(FaultId, ZoneId, ZoneId, LinkChange)>,
+    /// Pairs of places between which nothing passes. Those of two zones are in `paths`, too, as a loss of 1.
+    blocked: Vec<(FaultId, Place, Place)>,
     zone_powered_off: Vec<u16>,
     zone_cut_in: Vec<u16>,
     zone_cut_out: Vec<u16>,
@@ -63,6 +65,7 @@ impl Network {
             paths: scenario.network.paths.clone(),
             same_host: scenario.network.same_host.clone(),
             degraded: Vec::new(),
+            blocked: Vec::new(),
             zone_powered_off: vec![0; zones],
             zone_cut_in: vec![0; zones],
             zone_cut_out: vec![0; zones],
@@ -110,8 +113,17 @@ impl Network {
     pub fn is_blocked(&self, from: HostId, to: HostId) -> bool {
         let (a, b) = (&self.hosts[from.0 as usize], &self.hosts[to.0 as usize]);
         let across = a.zone != b.zone && (self.zone_cut_out[a.zone.0 as usize] > 0 || self.zone_cut_in[b.zone.0 as usize] > 0);
-        let lost = || self.path(from, to).loss >= 1.0;
-        b.powered_off > 0 || across || (from != to && (a.cut_out > 0 || b.cut_in > 0 || lost()))
+        let between = || self.path(from, to).loss >= 1.0 || self.is_pair_blocked(from, to);
+        b.powered_off > 0 || across || (from != to && (a.cut_out > 0 || b.cut_in > 0 || between()))
+    }
+
+    fn is_pair_blocked(&self, one: HostId, other: HostId) -> bool {
+        let is_at = |host: HostId, place: Place| match place {
+            Place::Zone(zone) => self.zone(host) == zone,
+            Place::Node(node) => host == Self::host_of(node),
+        };
+        let joins = |a: Place, b: Place| is_at(one, a) && is_at(other, b) || is_at(one, b) && is_at(other, a);
+        self.blocked.iter().any(|&(_, a, b)| joins(a, b))
     }
 
     /// Whether it, or its zone, is cut off from the rest of the world in some direction.
@@ -132,10 +144,13 @@ impl Network {
         let cut = |zone: ZoneId| self.zone_cut_in[zone.0 as usize] + self.zone_cut_out[zone.0 as usize] > 0;
         let across = to.zone != zone && (cut(zone) || cut(to.zone));
         let path = |a: ZoneId, b: ZoneId| &self.paths[a.0 as usize * self.zones + b.0 as usize];
-        let one_way = |path: &Path| path.delay + path.jitter.typical();
         let (there, back) = (path(zone, to.zone), path(to.zone, zone));
-        (to.powered_off + to.cut_in + to.cut_out == 0 && !across && there.loss.max(back.loss) < 1.0)
-            .then(|| one_way(there) + one_way(back))
+        let is_host = |place: Place| matches!(place, Place::Node(node) if Self::host_of(node) == host);
+        let is_zone = |place: Place| place == Place::Zone(zone);
+        let between = there.loss.max(back.loss) >= 1.0
+            || self.blocked.iter().any(|&(_, a, b)| is_zone(a) && is_host(b) || is_zone(b) && is_host(a));
+        let one_way = |path: &Path| path.delay + path.jitter.typical();
+        (to.powered_off + to.cut_in + to.cut_out == 0 && !across && !between).then(|| one_way(there) + one_way(back))
     }
 
     /// Typical time there and back, for a connection without load.
@@ -183,15 +198,27 @@ impl Network {
         self.recompute();
     }
 
-    /// Takes a degradation away.
+    /// Lets nothing pass between two places, in both directions; twice the same zone is the inside of that zone.
+    pub fn block(&mut self, fault: FaultId, a: Place, b: Place) {
+        self.blocked.push((fault, a, b));
+        self.recompute();
+    }
+
+    /// Takes a degradation or a block away.
     pub fn restore(&mut self, fault: FaultId) {
         self.degraded.retain(|(id, ..)| *id != fault);
+        self.blocked.retain(|(id, ..)| *id != fault);
         self.recompute();
     }
 
     fn recompute(&mut self) {
         self.paths.clone_from(&self.usual);
-        for (_, a, b, change) in &self.degraded {
+        let blocks = LinkChange { delay: Duration::ZERO, loss: 1.0, bytes_per_s: None };
+        let blocked = self.blocked.iter().filter_map(|&(id, a, b)| match (a, b) {
+            (Place::Zone(a), Place::Zone(b)) => Some((id, a, b, blocks)),
+            _ => None,
+        });
+        for (_, a, b, change) in self.degraded.iter().copied().chain(blocked) {
             let there = a.0 as usize * self.zones + b.0 as usize;
             let back = b.0 as usize * self.zones + a.0 as usize;
             let both = if there == back { vec![there] } else { vec![there, back] };

@@ -10,8 +10,8 @@ use crate::network::{HostId, Network};
 use crate::record::{Record, StopReason};
 use crate::scenario::Leader;
 use crate::scenario::{
-    ActiveFault, CloudApi, DiskSlow, Fault, FaultTarget, GracefulStop, LinkDegraded, MemberChange, NodeCrash, NodePartition,
-    ProcessKill, VolumeLost, ZonePartition, ZonePower,
+    ActiveFault, CloudApi, DiskSlow, Fault, FaultTarget, GracefulStop, LinkDegraded, LinkPartition, MemberChange, NodeCrash,
+    NodePartition, ProcessKill, VolumeLost, ZonePartition, ZonePower,
 };
 use crate::sim::Simulation;
 use crate::sim::event::{Event, FaultEvent};
@@ -164,6 +164,14 @@ impl Simulation {
             Fault::LinkDegraded(LinkDegraded { a, b, change }) => {
                 if begins {
                     self.network.degrade(active.id, a, b, change);
+                } else {
+                    self.network.restore(active.id);
+                }
+                self.network_changed();
+            }
+            Fault::LinkPartition(LinkPartition { a, b }) => {
+                if begins {
+                    self.network.block(active.id, a, b);
                 } else {
                     self.network.restore(active.id);
                 }

@@ -208,8 +208,13 @@ impl World {
             11..14 => json!({"kind": "node_partition", "node": node, "direction": direction}),
             14..16 => {
                 let between = [0, 1].map(|_| format!("z{}", dice.below(self.zones)));
-                let loss = dice.between(0, 30) as f64 / 100.0;
-                json!({"kind": "link_degraded", "between": between, "delay": ms(dice.ms(1, 2_000)), "loss": loss})
+                match (dice.between(0, 30), ms(dice.ms(1, 2_000))) {
+                    (25.., _) => json!({"kind": "link_partition", "between": between}),
+                    (24, delay) => json!({"kind": "link_degraded", "between": between, "delay": delay, "loss": 1}),
+                    (loss, delay) => {
+                        json!({"kind": "link_degraded", "between": between, "delay": delay, "loss": loss as f64 / 100.0})
+                    }
+                }
             }
             16 => json!({"kind": "disk_slow", "volume": volume, "add": ms(dice.ms(1, 3_000)), "factor": dice.between(1, 10)}),
             _ => json!({"kind": "volume_lost", "volume": volume}),

@@ -12,6 +12,7 @@ mod cloud_api;
 mod disk_slow;
 mod graceful_stop;
 mod link_degraded;
+mod link_partition;
 mod node_crash;
 mod node_partition;
 mod process_kill;
@@ -31,6 +32,7 @@ pub use cloud_api::{CloudAnswer, CloudApi};
 pub use disk_slow::DiskSlow;
 pub use graceful_stop::GracefulStop;
 pub use link_degraded::{LinkChange, LinkDegraded};
+pub use link_partition::LinkPartition;
 pub use node_crash::NodeCrash;
 pub use node_partition::NodePartition;
 pub use process_kill::ProcessKill;
@@ -122,6 +124,7 @@ kinds! {
     NodePartition(node_partition) = 5,
     ProcessKill(process_kill) = 1,
     GracefulStop(graceful_stop) = 2,
+    LinkPartition(link_partition) = 10,
     LinkDegraded(link_degraded) = 6,
     DiskSlow(disk_slow) = 7,
     VolumeLost(volume_lost) = 8,

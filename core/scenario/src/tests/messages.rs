@@ -129,7 +129,7 @@ fn form() {
     check(
         "/faults/0/kind",
         json!("zone_powr"),
-        "faults[0].kind: found \"zone_powr\"; wanted `zone_power`, `zone_partition`, `node_crash`, `node_partition`, `process_kill`, `graceful_stop`, `link_degraded`, `disk_slow`, `volume_lost`, `cloud_api` or `storage_degraded` (did you mean \"zone_power\"?)",
+        "faults[0].kind: found \"zone_powr\"; wanted `zone_power`, `zone_partition`, `node_crash`, `node_partition`, `process_kill`, `graceful_stop`, `link_partition`, `link_degraded`, `disk_slow`, `volume_lost`, `cloud_api` or `storage_degraded` (did you mean \"zone_power\"?)",
     );
     check("/faults/0/zone", json!(3), "faults[0].zone: found 3; wanted a text, or an object with `leader_of`");
     check(

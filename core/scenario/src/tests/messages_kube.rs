@@ -245,6 +245,22 @@ fn events() {
              empty one takes its place",
         );
     }
+    let cut = |between: [&str; 2]| json!([{"at": "1m", "kind": "link_partition", "between": between}]);
+    for between in [["za", "zb"], ["za", "za"], ["za", "seed-control-plane-0"], ["seed-control-plane-1", "seed-control-plane-0"]]
+    {
+        check("/faults", cut(between), "");
+    }
+    check(
+        "/faults",
+        cut(["zd", "seed-control-plane-0"]),
+        "faults[0].between[0]: found \"zd\"; wanted the name of a zone or a node: \"parent\", \"za\", \"zb\", \"zc\", \
+         \"seed-control-plane-0\", \"seed-control-plane-1\", \"seed-control-plane-2\", \"seed-cpu-z1-6b988-c42r2\", … (did you mean \"za\"?)",
+    );
+    check(
+        "/faults",
+        cut(["seed-control-plane-0", "seed-control-plane-0"]),
+        "faults[0].between[1]: found \"seed-control-plane-0\"; wanted another node: nothing is between a node and itself",
+    );
     check(
         "/faults",
         json!([{"at": "1m", "kind": "storage_degraded", "zone": "za"}]),

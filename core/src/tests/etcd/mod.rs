@@ -3,6 +3,7 @@
 mod backend;
 mod costs;
 mod elections;
+mod links;
 mod membership;
 mod passive;
 mod streams;

@@ -21,8 +21,8 @@ use crate::kube::rule::taints::Effect;
 use crate::kube::spec::{Component, Kind, KubeClusterSpec, Role, VolumeTemplate, Workload, tolerates_unreachable};
 use crate::record::Record;
 use crate::scenario::{
-    ActivePassive, Backup, CloudAnswer, CloudApi, Controller, Direction, Fault, FaultTarget, Scenario, Switching, ZonePartition,
-    ZonePower,
+    ActivePassive, Backup, CloudAnswer, CloudApi, Controller, Direction, Fault, FaultTarget, LinkPartition, Place, Scenario,
+    Switching, ZonePartition, ZonePower,
 };
 use crate::sim::{Simulation, Stepping};
 
@@ -134,7 +134,7 @@ impl World {
 
 /// From when, for how long, what, where.
 fn any_fault() -> impl Strategy<Value = (u64, u64, u8, u16)> {
-    (60..2_400u64, prop_oneof![1..60u64, 60..2_000u64], 0..8u8, any::<u16>())
+    (60..2_400u64, prop_oneof![1..60u64, 60..2_000u64], 0..10u8, any::<u16>())
 }
 
 fn with_fault(scenario: Scenario, (from, lasts, kind, which): (u64, u64, u8, u16)) -> Scenario {
@@ -147,6 +147,11 @@ fn with_fault(scenario: Scenario, (from, lasts, kind, which): (u64, u64, u8, u16
         2 | 3 => Fault::ZonePartition(ZonePartition { zone: FaultTarget::Named(zone), direction }),
         4 => crash(&scenario, node),
         5 => cut(&scenario, node),
+        8 => LinkPartition { a: Place::Zone(zone), b: Place::Zone(ZoneId(which / 4 % 4)) }.into(),
+        9 => {
+            let host = scenario.kube.clusters[0].nodes[node.0 as usize].node;
+            LinkPartition { a: Place::Node(host), b: Place::Zone(zone) }.into()
+        }
         _ => {
             let (create, delete, attach) = (answer(4), answer(12), answer(36));
             Fault::CloudApi(CloudApi { zone: Some(zone).filter(|_| kind == 6), create, delete, attach })

@@ -50,9 +50,15 @@ impl Plan {
                 "kind": "disk_slow", "volume": self.volume(dice).0, "add": ms(dice.ms(1, 3_000)), "factor": dice.between(1, 10),
             }),
             20 | 21 => {
-                let loss = dice.between(0, 30) as f64 / 100.0;
+                let loss = dice.between(0, 30);
                 let between = [zone, dice.pick(&zones)];
-                json!({"kind": "link_degraded", "between": between, "delay": ms(dice.ms(1, 2_000)), "loss": loss})
+                match (loss, ms(dice.ms(1, 2_000))) {
+                    (25.., _) => json!({"kind": "link_partition", "between": between}),
+                    (24, delay) => json!({"kind": "link_degraded", "between": between, "delay": delay, "loss": 1}),
+                    (_, delay) => {
+                        json!({"kind": "link_degraded", "between": between, "delay": delay, "loss": loss as f64 / 100.0})
+                    }
+                }
             }
             22 => json!({"kind": "storage_degraded", "zone": self.storage_zone(dice), "add": ms(dice.ms(1, 2_000))}),
             _ => cloud_api(&zones, dice),

@@ -1,0 +1,88 @@
+//! A link is cut.
+
+use super::prelude::*;
+use super::target::link;
+use crate::error::{did_you_mean, one_of, quote};
+
+/// Two zones or nodes cannot reach each other, while both reach everyone else: packets between them vanish in both directions.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(inline, title = "link partition")]
+pub struct Raw {
+    /// Two zones, two nodes, or a zone and a node; twice the same zone means the inside of that zone. A name that a zone and a node share
+    /// means the zone.
+    #[schemars(title = "Between", extend("x-target" = "place"))]
+    pub between: [String; 2],
+}
+
+impl Raw {
+    pub(super) fn lower(&self, ctx: &mut FaultCtx<'_, '_>) -> Option<LinkPartition> {
+        let [a, b] = [0, 1].map(|k| place(ctx, k, &self.between[k]));
+        let (a, b) = a.zip(b)?;
+        let fault = LinkPartition { a, b };
+        if fault.limits().is_err() {
+            ctx.error("between[1]", &quote(&self.between[1]), "another node: nothing is between a node and itself");
+        }
+        Some(fault)
+    }
+}
+
+fn place(ctx: &mut FaultCtx<'_, '_>, k: usize, name: &str) -> Option<Place> {
+    let zone = ctx.zones.get(name).map(|k| Place::Zone(ZoneId(k as u16)));
+    let place = zone.or_else(|| ctx.nodes.get(name).map(|k| Place::Node(NodeId(k as u16))));
+    if place.is_none() && !ctx.zones.is_incomplete() && !ctx.nodes.is_incomplete() {
+        let known = || ctx.zones.iter().chain(ctx.nodes.iter());
+        let expected = format!("the name of a zone or a node: {}{}", one_of(known()), did_you_mean(name, known()));
+        ctx.error(&format!("between[{k}]"), &quote(name), &expected);
+    }
+    place
+}
+
+/// Packets between two places vanish, in both directions.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LinkPartition {
+    /// One end.
+    pub a: Place,
+    /// The other; the same zone: the inside of that zone.
+    pub b: Place,
+}
+
+traced! { struct LinkPartition { a, b } }
+
+impl FaultKind for LinkPartition {
+    fn hits(&self) -> Vec<Hit> {
+        vec![Hit::Link(self.a, self.b)]
+    }
+
+    fn limits(&self) -> Result<(), String> {
+        match self.a {
+            Place::Node(_) if self.a == self.b => Err("nothing is between a node and itself".to_owned()),
+            _ => Ok(()),
+        }
+    }
+
+    fn impact(&self) -> Impact {
+        Impact::Cuts
+    }
+
+    fn began(&self, scenario: &Scenario) -> String {
+        format!("{} was cut", link(self.a, self.b, scenario))
+    }
+
+    fn ongoing(&self, scenario: &Scenario) -> String {
+        format!("{} still cut", link(self.a, self.b, scenario))
+    }
+
+    fn ended(&self, scenario: &Scenario) -> String {
+        format!("{} carries packets again", link(self.a, self.b, scenario))
+    }
+
+    fn mark(&self) -> String {
+        "cut".to_owned()
+    }
+
+    fn offers(on: Hit, _: &Scenario) -> Vec<Offer> {
+        let Hit::Link(a, b) = on else { return Vec::new() };
+        let about = "packets between the two vanish; both reach everyone else";
+        vec![Offer { id: "cut-off", label: "Cut", about, fault: Self { a, b }.into() }]
+    }
+}
