@@ -63,6 +63,7 @@ pub struct Faults {
     pub from_process: Vec<(FaultId, u32)>,
     /// Random processes.
     pub processes: Vec<Process>,
+    seed: u64,
     next: u32,
 }
 
@@ -80,7 +81,7 @@ impl Faults {
             draws: Stream::new(seed, Purpose::Lifetime, entity(target)),
             drawn: 0,
         };
-        Self { active: Vec::new(), from_process: Vec::new(), processes: processes.map(process).collect(), next: 0 }
+        Self { active: Vec::new(), from_process: Vec::new(), processes: processes.map(process).collect(), seed, next: 0 }
     }
 
     /// A fault starts.
@@ -90,6 +91,11 @@ impl Faults {
         let active = ActiveFault { id, fault, from };
         self.active.push(active.clone());
         active
+    }
+
+    /// The draws of a fault whose effect is random.
+    pub fn draws(&self, id: FaultId) -> Stream {
+        Stream::new(self.seed, Purpose::Fault, u64::from(id.0))
     }
 
     /// It ends; `None` if it has ended before.

@@ -38,6 +38,8 @@ pub enum Purpose {
     Tie = 11,
     /// When, or where, something is tried again.
     Retry = 12,
+    /// What a fault hits at random, while it lasts.
+    Fault = 13,
 }
 
 /// A stream of independent draws, addressed by number.
