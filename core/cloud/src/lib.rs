@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use zonefall_kernel::integral::Integral;
+use zonefall_kernel::rng::Stream;
 use zonefall_kernel::time::Time;
 use zonefall_scenario::ids::{FaultId, KubeClusterId, MachineDeploymentId, ZoneId};
 use zonefall_scenario::kube::MachineDeployment;
@@ -20,12 +21,17 @@ pub struct Failure {
     pub delete: Option<CloudAnswer>,
     /// Answer to who attaches or detaches a volume.
     pub attach: Option<CloudAnswer>,
+    /// Share of these calls that fails, above 0 and up to 1.
+    pub error_rate: f64,
+    /// Which of them: a draw for each call.
+    pub draws: Stream,
 }
 
 /// The cloud.
 #[derive(Clone, Debug)]
 pub struct Cloud {
-    failures: Vec<(FaultId, Failure)>,
+    /// Failures, and how many calls each was asked about.
+    failures: Vec<(FaultId, Failure, u64)>,
     stock: Vec<u32>,
     /// How long machines have been there, by machine deployment: what is charged for.
     machines: BTreeMap<(KubeClusterId, MachineDeploymentId), Integral>,
@@ -61,18 +67,25 @@ impl Cloud {
 
     /// Its API fails.
     pub fn fail(&mut self, id: FaultId, failure: Failure) {
-        self.failures.push((id, failure));
+        self.failures.push((id, failure, 0));
     }
 
     /// One failure less.
     pub fn repair(&mut self, id: FaultId) {
-        self.failures.retain(|(own, _)| *own != id);
+        self.failures.retain(|(own, ..)| *own != id);
     }
 
-    /// The answer of the failure that came last.
-    fn answer(&self, zone: ZoneId, call: impl Fn(&Failure) -> Option<CloudAnswer>) -> Result<(), CloudAnswer> {
-        let here = self.failures.iter().rev().filter(|(_, failure)| failure.zone.is_none_or(|only| only == zone));
-        here.into_iter().find_map(|(_, failure)| call(failure)).map_or(Ok(()), Err)
+    /// The answer of the failure that came last, of those that this call meets.
+    fn answer(&mut self, zone: ZoneId, call: impl Fn(&Failure) -> Option<CloudAnswer>) -> Result<(), CloudAnswer> {
+        let here = self.failures.iter_mut().rev().filter(|(_, failure, _)| failure.zone.is_none_or(|only| only == zone));
+        for (_, failure, calls) in here {
+            let Some(answer) = call(failure) else { continue };
+            *calls += 1;
+            if failure.draws.draw(*calls).unit() < failure.error_rate {
+                return Err(answer);
+            }
+        }
+        Ok(())
     }
 
     /// Takes a machine out of stock.
@@ -92,7 +105,7 @@ impl Cloud {
     ///
     /// # Errors
     /// Why not.
-    pub fn manages(&self, zone: ZoneId) -> Result<(), CloudAnswer> {
+    pub fn manages(&mut self, zone: ZoneId) -> Result<(), CloudAnswer> {
         self.answer(zone, |failure| failure.delete)
     }
 
@@ -107,7 +120,7 @@ impl Cloud {
     ///
     /// # Errors
     /// Why not.
-    pub fn attaches(&self, zone: ZoneId) -> Result<(), CloudAnswer> {
+    pub fn attaches(&mut self, zone: ZoneId) -> Result<(), CloudAnswer> {
         self.answer(zone, |failure| failure.attach)
     }
 }
@@ -115,6 +128,7 @@ impl Cloud {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use zonefall_kernel::rng::Purpose;
     use zonefall_scenario::kube::{NodeTemplate, PoolShare, Resources, Rollout};
     use zonefall_scenario::testing::three_zones;
 
@@ -128,7 +142,8 @@ mod tests {
         let pool = PoolShare { zone: (0, 1), maximum: 9, rollout: Rollout::default() };
         let deployment = MachineDeployment { name, zone, template, minimum: 0, maximum: 9, pool, stock: Some(0) };
         let mut cloud = Cloud::new(&scenario);
-        let none = Failure { zone: None, create: None, delete: None, attach: None };
+        let draws = Stream::new(1, Purpose::Fault, 0);
+        let none = Failure { zone: None, create: None, delete: None, attach: None, error_rate: 1.0, draws };
         cloud.fail(FaultId(0), Failure { create: Some(CloudAnswer::Refused), ..none });
         cloud.fail(FaultId(1), Failure { zone: Some(ZoneId(1)), delete: Some(CloudAnswer::Unavailable), ..none });
         assert_eq!(cloud.create(&deployment), Err(CloudAnswer::Refused));
@@ -141,5 +156,26 @@ mod tests {
         assert_eq!((cloud.create(&deployment), cloud.create(&deployment)), (Ok(()), Err(CloudAnswer::OutOfStock)));
         cloud.take_back(&deployment);
         assert_eq!(cloud.create(&deployment), Ok(()));
+    }
+
+    #[test]
+    fn share_of_the_calls_fails_and_the_failures_before_answer_the_others() {
+        let mut cloud = Cloud::new(&three_zones());
+        let draws = |fault| Stream::new(7, Purpose::Fault, fault);
+        let none = Failure { zone: None, create: None, delete: None, attach: None, error_rate: 1.0, draws: draws(0) };
+        let (refused, unavailable) = (Some(CloudAnswer::Refused), Some(CloudAnswer::Unavailable));
+        let share = |cloud: &mut Cloud, zone| {
+            let answers: Vec<_> = (0..10_000).map(|_| cloud.attaches(ZoneId(zone))).collect();
+            [Ok(()), Err(CloudAnswer::Refused), Err(CloudAnswer::Unavailable)]
+                .map(|expected| answers.iter().filter(|answer| **answer == expected).count() as f64 / 10_000.0)
+        };
+        cloud.fail(FaultId(0), Failure { attach: unavailable, zone: Some(ZoneId(1)), error_rate: 0.5, ..none });
+        cloud.fail(FaultId(1), Failure { attach: refused, error_rate: 0.2, draws: draws(1), ..none });
+        let [works, refused, unavailable] = share(&mut cloud, 1);
+        // 10,000 calls: a standard deviation is at most 0.005.
+        assert!((works - 0.4).abs() < 0.02 && (refused - 0.2).abs() < 0.02 && (unavailable - 0.4).abs() < 0.02);
+        let [works, refused, unavailable] = share(&mut cloud, 0);
+        assert!((works - 0.8).abs() < 0.02 && (refused - 0.2).abs() < 0.02 && unavailable == 0.0);
+        assert_eq!(cloud.manages(ZoneId(1)), Ok(()), "what is not named goes on as before");
     }
 }

@@ -184,9 +184,10 @@ impl Simulation {
             Fault::VolumeLost(VolumeLost(volume)) => self.on_volume(volume.named(), |cluster, index, ctx| {
                 if begins { cluster.volume_lost(index, ctx) } else { cluster.volume_replaced(index, ctx) }
             }),
-            Fault::CloudApi(CloudApi { zone, create, delete, attach }) => {
+            Fault::CloudApi(CloudApi { zone, create, delete, attach, error_rate }) => {
                 if begins {
-                    self.cloud.fail(active.id, Failure { zone, create, delete, attach });
+                    let draws = self.faults.draws(active.id);
+                    self.cloud.fail(active.id, Failure { zone, create, delete, attach, error_rate, draws });
                 } else {
                     self.cloud.repair(active.id);
                 }

@@ -2,6 +2,8 @@
 
 use super::prelude::*;
 use crate::error::quote;
+use crate::units::Probability;
+use zonefall_kernel::traced::{Form, Traced};
 
 /// The cloud answers calls otherwise than by doing what they ask.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -26,6 +28,10 @@ pub struct Raw {
     #[serde(default)]
     #[schemars(title = "Attach volumes", extend("x-default" = "works", "x-source" = "the cloud does what it is asked for"))]
     pub attach: Option<CloudAnswer>,
+    /// Share of the calls that fail so, each by a draw of its own; on its own, of all calls, as `unavailable`.
+    #[serde(default)]
+    #[schemars(title = "Share of calls", extend("x-default" = "100%", "x-source" = "an API that fails, fails every call"))]
+    pub error_rate: Option<Probability>,
 }
 
 /// Why the cloud does not do what it is asked for.
@@ -60,11 +66,21 @@ impl Raw {
                 ctx.error(field, &quote("out_of_stock"), "`refused` or `unavailable`: only machines run out");
             }
         }
-        if (self.create, self.delete, self.attach) == (None, None, None) {
-            ctx.error("", "a cloud_api that does all it is asked for", "`create`, `delete` or `attach`");
+        let named = [self.create, self.delete, self.attach];
+        let [create, delete, attach] = match (named, self.error_rate) {
+            ([None, None, None], None) => {
+                ctx.error("", "a cloud_api that does all it is asked for", "`create`, `delete`, `attach` or `error_rate`");
+                named
+            }
+            ([None, None, None], Some(_)) => [Some(CloudAnswer::Unavailable); 3],
+            _ => named,
+        };
+        let error_rate = self.error_rate.map_or(1.0, |rate| rate.0);
+        if error_rate <= 0.0 {
+            ctx.error("error_rate", &error_rate.to_string(), "more than 0");
         }
         let zone = zone.map_or(Some(None), |zone| zone.map(Some))?;
-        Some(CloudApi { zone, create: self.create, delete: self.delete, attach: self.attach })
+        Some(CloudApi { zone, create, delete, attach, error_rate })
     }
 }
 
@@ -79,9 +95,22 @@ pub struct CloudApi {
     pub delete: Option<CloudAnswer>,
     /// To attach or detach a volume.
     pub attach: Option<CloudAnswer>,
+    /// Share of these calls that fails, above 0 and up to 1.
+    pub error_rate: f64,
 }
 
-traced! { struct CloudApi { zone, create, delete, attach } }
+impl Traced for CloudApi {
+    /// The error rate stands in it where it is below 1: before there was one, every call failed.
+    fn trace(&self, form: &mut Form) {
+        self.zone.trace(form);
+        for answer in [self.create, self.delete, self.attach] {
+            answer.trace(form);
+        }
+        if self.error_rate < 1.0 {
+            self.error_rate.trace(form);
+        }
+    }
+}
 
 impl CloudApi {
     fn text(&self, scenario: &Scenario) -> String {
@@ -102,6 +131,9 @@ impl FaultKind for CloudApi {
         if (self.create, self.delete, self.attach) == (None, None, None) {
             return Err("a cloud's API that does all it is asked for is no fault".to_owned());
         }
+        if !(self.error_rate > 0.0 && self.error_rate <= 1.0) {
+            return Err(format!("a share of calls above 0 and up to 1 can fail, not {}", self.error_rate));
+        }
         Ok(())
     }
 
@@ -113,7 +145,11 @@ impl FaultKind for CloudApi {
         let calls = [("create machines", self.create), ("delete machines", self.delete), ("attach volumes", self.attach)];
         let fails = |(what, answer): (&str, Option<CloudAnswer>)| answer.map(|a| format!("cannot {what}: {}", a.text()));
         let how: Vec<String> = calls.into_iter().filter_map(fails).collect();
-        format!("{} {}", self.text(scenario), how.join(", "))
+        let how = how.join(", ");
+        if self.error_rate < 1.0 {
+            return format!("{} fails {} % of calls ({how})", self.text(scenario), (self.error_rate * 1e4).round() / 1e2);
+        }
+        format!("{} {how}", self.text(scenario))
     }
 
     fn ongoing(&self, scenario: &Scenario) -> String {
@@ -124,7 +160,24 @@ impl FaultKind for CloudApi {
         format!("{} works again", self.text(scenario))
     }
 
-    fn offers(_: Hit, _: &Scenario) -> Vec<Offer> {
-        Vec::new()
+    fn amount(&self) -> Option<Amount> {
+        fn with_rate(fault: &Fault, text: &str) -> Result<Fault, String> {
+            let Fault::CloudApi(fails) = fault else { return Ok(fault.clone()) };
+            let rate: Probability = read_quantity(text, "30%")?;
+            Ok(CloudApi { error_rate: rate.0, ..fails.clone() }.into())
+        }
+        Some(Amount { label: "How many calls fail", usual: "100%", set: with_rate })
+    }
+
+    fn offers(on: Hit, scenario: &Scenario) -> Vec<Offer> {
+        let Hit::Zone(FaultTarget::Named(zone)) = on else { return Vec::new() };
+        let mut machines = scenario.kube.clusters.iter().flat_map(|cluster| &cluster.machine_deployments);
+        if !machines.any(|deployment| deployment.zone == zone) {
+            return Vec::new();
+        }
+        let [create, delete, attach] = [Some(CloudAnswer::Unavailable); 3];
+        let fault = Self { zone: Some(zone), create, delete, attach, error_rate: 1.0 };
+        let about = "this share of the calls for its machines and volumes gets no answer";
+        vec![Offer { id: "cloud-api", label: "Cloud API fails", about, fault: fault.into() }]
     }
 }

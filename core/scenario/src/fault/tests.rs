@@ -15,7 +15,7 @@ fn what_no_scenario_could_hold_is_refused() {
     let member =
         |cluster, index| Fault::ProcessKill(ProcessKill(FaultTarget::Named(MemberId { cluster: EtcdId(cluster), index })));
     let zero = Duration::ZERO;
-    let cloud = |zone, create, delete| Fault::CloudApi(CloudApi { zone, create, delete, attach: None });
+    let cloud = |zone, create, delete| Fault::CloudApi(CloudApi { zone, create, delete, attach: None, error_rate: 1.0 });
     let refused = Some(CloudAnswer::Refused);
     for (fault, expected) in [
         (Fault::ZonePower(ZonePower(FaultTarget::Named(ZoneId(2)))), None),

@@ -268,7 +268,13 @@ fn a_degraded_storage_is_every_volume_of_the_zone() {
     let answers = (None, None, Some(CloudAnswer::OutOfStock));
     assert_eq!(
         scenario.faults[3].fault,
-        Fault::CloudApi(CloudApi { zone: Some(ZoneId(1)), create: answers.2, delete: answers.0, attach: answers.1 })
+        Fault::CloudApi(CloudApi {
+            zone: Some(ZoneId(1)),
+            create: answers.2,
+            delete: answers.0,
+            attach: answers.1,
+            error_rate: 1.0
+        })
     );
 }
 

@@ -216,7 +216,13 @@ fn events() {
     check(
         "/faults",
         json!([{"at": "1m", "kind": "cloud_api"}]),
-        "faults[0]: found a cloud_api that does all it is asked for; wanted `create`, `delete` or `attach`",
+        "faults[0]: found a cloud_api that does all it is asked for; wanted `create`, `delete`, `attach` or `error_rate`",
+    );
+    check("/faults", json!([{"at": "1m", "kind": "cloud_api", "error_rate": "30%"}]), "");
+    check(
+        "/faults",
+        json!([{"at": "1m", "kind": "cloud_api", "error_rate": 0}]),
+        "faults[0].error_rate: found 0; wanted more than 0",
     );
     check(
         "/faults",

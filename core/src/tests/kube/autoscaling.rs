@@ -100,7 +100,13 @@ fn twenty_five_minutes() {
 fn a_deployment_that_fails_makes_room_for_another() {
     let scenario = with_machines(with(world(&[1, 1, 1]), large(0, 4)), 4);
     let fault = |zone| {
-        Fault::CloudApi(CloudApi { zone: Some(ZoneId(zone)), create: Some(CloudAnswer::Refused), delete: None, attach: None })
+        Fault::CloudApi(CloudApi {
+            zone: Some(ZoneId(zone)),
+            create: Some(CloudAnswer::Refused),
+            delete: None,
+            attach: None,
+            error_rate: 1.0,
+        })
     };
     let scenario = broken(broken(scenario, 0, None, fault(0)), 0, None, fault(1));
     for seed in 0..6 {

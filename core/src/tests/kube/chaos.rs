@@ -134,7 +134,7 @@ impl World {
 
 /// From when, for how long, what, where.
 fn any_fault() -> impl Strategy<Value = (u64, u64, u8, u16)> {
-    (60..2_400u64, prop_oneof![1..60u64, 60..2_000u64], 0..10u8, any::<u16>())
+    (60..2_400u64, prop_oneof![1..60u64, 60..2_000u64], 0..11u8, any::<u16>())
 }
 
 fn with_fault(scenario: Scenario, (from, lasts, kind, which): (u64, u64, u8, u16)) -> Scenario {
@@ -154,7 +154,8 @@ fn with_fault(scenario: Scenario, (from, lasts, kind, which): (u64, u64, u8, u16
         }
         _ => {
             let (create, delete, attach) = (answer(4), answer(12), answer(36));
-            Fault::CloudApi(CloudApi { zone: Some(zone).filter(|_| kind == 6), create, delete, attach })
+            let error_rate = if kind == 10 { f64::from(1 + which % 99) / 100.0 } else { 1.0 };
+            Fault::CloudApi(CloudApi { zone: Some(zone).filter(|_| kind == 6), create, delete, attach, error_rate })
         }
     };
     broken(scenario, from, Some(lasts), fault)

@@ -40,7 +40,7 @@ pub(super) fn with_machines(mut scenario: Scenario, maximum: u32) -> Scenario {
 
 /// The cloud answers so, in all zones.
 pub(super) fn cloud(create: Option<CloudAnswer>, delete: Option<CloudAnswer>) -> Fault {
-    Fault::CloudApi(CloudApi { zone: None, create, delete, attach: None })
+    Fault::CloudApi(CloudApi { zone: None, create, delete, attach: None, error_rate: 1.0 })
 }
 
 impl Seen {
@@ -167,6 +167,32 @@ fn a_dead_zone_where_machines_can_neither_be_deleted_nor_made() {
     let (made, given_up) = (seen.made()[0].0, seen.made()[1].0);
     assert!(given_up.since(made) >= secs(20 * 60) && given_up.since(made) < secs(23 * 60 + 1), "{made:?} {given_up:?}");
     one_at_a_time(&broken_, &seen);
+}
+
+/// A node loses power for good, and this share of the calls to create and delete machines fails: how many calls to create one failed in
+/// 30 minutes, and when the machine that replaces it ran.
+fn replacement(error_rate: f64, seed: u64) -> (usize, Option<Time>) {
+    let unavailable = Some(CloudAnswer::Unavailable);
+    let fails = CloudApi { zone: None, create: unavailable, delete: unavailable, attach: None, error_rate };
+    let crash = crash(&six(), NodeKey(0));
+    let mut scenario = broken(broken(six(), 100, None, crash), 100, None, fails.into());
+    scenario.duration = secs(1_800);
+    let seen = run(&scenario, seed);
+    let failed = seen.machines().iter().filter(|(.., fact)| *fact == CRASHING).count();
+    let new: Vec<MachineName> = seen.made().into_iter().map(|(_, name)| name).collect();
+    let runs = seen.machines().into_iter().find(|(_, name, fact)| *fact == RUNNING && new.contains(name)).map(|(at, ..)| at);
+    (failed, runs)
+}
+
+#[test]
+fn machines_are_made_though_a_share_of_the_calls_fails() {
+    let (works, never) = (replacement(1e-9, 1), replacement(1.0, 1));
+    assert!(works.0 == 0 && works.1.is_some(), "{works:?}");
+    assert!(never.0 > 0 && never.1.is_none(), "{never:?}");
+    let some: Vec<_> = (0..8).map(|seed| replacement(0.6, seed)).collect();
+    assert!(some.iter().all(|(_, made)| made.is_some()), "{some:?}");
+    assert!(some.iter().any(|(failed, made)| *failed > 0 && *made > works.1), "some were asked for again: {some:?}");
+    assert_ne!(some[0], some[1], "which calls fail depends on the seed");
 }
 
 /// GEP-20, "Machines can be deleted": the machine goes, the one that replaces it waits for its node.

@@ -153,7 +153,7 @@ fn the_cloud_is_asked_until_it_moves_the_volume() {
             scenario.clone(),
             from,
             Some(lasts),
-            Fault::CloudApi(CloudApi { zone: None, create: None, delete: None, attach }),
+            Fault::CloudApi(CloudApi { zone: None, create: None, delete: None, attach, error_rate: 1.0 }),
         );
         let facts = since(&forced(&scenario), pod(0), 1_000);
         let when = |which: fn(&PodFact) -> bool| facts.iter().find(|(_, fact)| which(fact)).expect("in the end").0;

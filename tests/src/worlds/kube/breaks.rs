@@ -200,5 +200,8 @@ fn cloud_api(zones: &[&'static str], dice: &mut Dice) -> Value {
     if dice.percent(60) {
         fault["zone"] = json!(dice.pick(zones));
     }
+    if dice.percent(30) {
+        fault["error_rate"] = json!(dice.between(1, 100) as f64 / 100.0);
+    }
     fault
 }
