@@ -16,3 +16,8 @@ pub mod machine;
 pub mod outage;
 pub mod record;
 pub mod shoot_care;
+
+use zonefall_kube::controller::Factory;
+
+/// Controllers of Gardener that act on what all others have done; those of machines and [`shoot_care`] come earlier in the run loop's table.
+pub const CONTROLLERS: &[Factory] = &[outage::Outages::factory, druid::Druid::factory, gardenlet::Gardenlet::factory];

@@ -96,7 +96,7 @@ impl Simulation {
             out: &mut fx.out,
             fx: &mut fx.kube,
         };
-        let kube = Kube::new(CONTROLLERS, seed, options.stepping, &mut ctx);
+        let kube = Kube::new(&CONTROLLERS.concat(), seed, options.stepping, &mut ctx);
         fx.etcd.service_changed.append(&mut fx.kube.hinted);
         let faults = Faults::new(&scenario, seed);
         let (events, queue) = (0, EventQueue::new());

@@ -6,8 +6,8 @@
 //! ```
 //!
 //! A controller says what it watches and what it does; queues, the gate of its component, deferral and relisting are the framework's
-//! ([`cluster`](super::cluster)). The table of controllers is the run loop's ([`Factory`]), and its order is behaviour: at one instant
-//! controllers are notified, armed and listed in it.
+//! ([`cluster`](super::cluster)). A line in [`CONTROLLERS`] registers it. The order is behaviour: at one instant controllers are notified,
+//! armed and listed in it.
 
 pub mod attach_detach;
 pub mod daemon;
@@ -69,6 +69,25 @@ impl Due {
         Self { key: (0, 0), generation }
     }
 }
+
+/// Kubernetes' own controllers. What must come before what, for changes that several are notified of in one instant:
+/// - a StatefulSet sees a terminating pod before its endpoint goes, a ReplicaSet a ready pod after its endpoint has come;
+/// - both see a terminating pod before its kubelet can end it; the kubelet comes before the attach/detach controller.
+pub const CONTROLLERS: &[Factory] = &[
+    node_lifecycle::Lifecycle::factory,
+    taint_eviction::Evictions::factory,
+    stateful::StatefulSets::factory,
+    disruption::Budgets::factory,
+    endpoints::Endpoints::factory,
+    replicas::ReplicaSets::factory,
+    kubelet_sync::KubeletSync::factory,
+    attach_detach::Volumes::factory,
+    pod_gc::PodGarbageCollector::factory,
+    scheduler::Scheduler::factory,
+];
+
+/// Those that act on what nodes have become, after whatever makes nodes.
+pub const PER_NODE: &[Factory] = &[daemon::DaemonSets::factory];
 
 /// Makes a controller of a cluster as it starts; `None`: the cluster has none.
 pub type Factory = fn(&State, &mut ClusterCtx<'_>) -> Option<Box<dyn Controller>>;

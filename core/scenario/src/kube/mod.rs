@@ -2,6 +2,7 @@
 
 pub mod backup;
 pub mod capacity;
+pub mod controllers;
 pub mod disruption;
 pub mod gardener;
 pub mod int_or_percent;
@@ -119,6 +120,8 @@ pub struct KubeClusterSpec {
     pub requests: Vec<usage::Requests>,
     /// How much of that each of its API servers takes at a time.
     pub in_flight: usage::InFlight,
+    /// Controllers beside those that every cluster has.
+    pub controllers: controllers::Controllers,
 }
 
 /// A node of a plane at the start.

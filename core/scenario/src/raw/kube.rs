@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{RawComponent, RawDisk, RawInitial, RawOptions, RawRollout};
+use crate::kube::controllers::Controllers;
 use crate::kube::int_or_percent::IntOrPercent;
 use crate::kube::routing::ApiToEtcd;
 use crate::kube::taints::Effect;
@@ -82,6 +83,9 @@ pub struct RawSeed {
     /// Timers of its controllers and kubelets.
     #[serde(default)]
     pub timers: super::RawTimers,
+    /// Controllers beside those that every cluster has.
+    #[serde(default)]
+    pub controllers: Controllers,
     /// Who says so.
     #[serde(flatten)]
     pub mark: RawSource,

@@ -14,6 +14,7 @@ use super::workload::{PlannedComponent, WorkloadContext, planned};
 use super::{CheckCtx, capacity, kube, operations, passive, usage};
 use crate::error::quote;
 use crate::ids::{EtcdId, KubeClusterId, NodeId, NodeKey, SeedId, WorkloadId, ZoneId};
+use crate::kube::controllers::Controllers;
 use crate::kube::gardener::{FailureTolerance, Hosted, Migration, Recovery, Shoot, ToleranceChange};
 use crate::kube::name::PodTag;
 use crate::kube::profile::{self, Part};
@@ -326,6 +327,7 @@ impl ShootPlacement<'_> {
             timers,
             requests: requests.unwrap_or_default(),
             in_flight: usage.map_or_else(InFlight::default, usage::in_flight),
+            controllers: Controllers::default(),
         });
         Some(())
     }

@@ -143,6 +143,7 @@ impl Builder<'_, '_> {
             timers,
             requests: Vec::new(),
             in_flight: InFlight::default(),
+            controllers: raw.controllers.clone(),
         };
         let (pools, nodes) = (Names::new("a pool of this seed"), Names::new("a node of this seed"));
         let (zones, used, volumes) = Default::default();

@@ -15,6 +15,7 @@ use crate::kube::record::{Loss, MachineFact, NodeFact, PodFact, Ready as Conditi
 use crate::kube::rule::labels::Condition::In;
 use crate::kube::rule::labels::{Labels, NodeAffinity, Requirement, Selector, Symbol};
 use crate::kube::rule::spread::Constraint;
+use crate::kube::spec::controllers::Controllers;
 use crate::kube::spec::placement::{PodAffinity, Term};
 use crate::kube::spec::routing::Routing;
 use crate::kube::spec::usage::InFlight;
@@ -105,6 +106,7 @@ fn scenario() -> Scenario {
         timers: Timers::default(),
         requests: Vec::new(),
         in_flight: InFlight::default(),
+        controllers: Controllers::default(),
     }];
     scenario
 }

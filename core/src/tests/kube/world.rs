@@ -14,6 +14,7 @@ use crate::kube::record::{KubeRecord, NodeFact, PodFact, Ready, Replica, ServerF
 use crate::kube::rule::labels::{Condition, Labels, NodeAffinity, Requirement, Selector, Symbol};
 use crate::kube::rule::spread::Constraint;
 use crate::kube::rule::taints::Effect;
+use crate::kube::spec::controllers::Controllers;
 use crate::kube::spec::placement::PodAffinity;
 use crate::kube::spec::routing::Routing;
 use crate::kube::spec::usage::InFlight;
@@ -90,6 +91,7 @@ pub(super) fn world(nodes_per_zone: &[u32]) -> Scenario {
         timers,
         requests: Vec::new(),
         in_flight: InFlight::default(),
+        controllers: Controllers::default(),
     }];
     scenario
 }
@@ -203,6 +205,7 @@ pub(super) fn with_shoot(mut scenario: Scenario, pods: u32) -> Scenario {
         timers,
         requests: Vec::new(),
         in_flight: InFlight::default(),
+        controllers: Controllers::default(),
     });
     let manager = Role::Controller(SHOOT, Component::ControllerManager);
     for (app, name, role) in [(50, "kube-apiserver", Role::ApiServer(SHOOT)), (51, "kube-controller-manager", manager)] {
