@@ -11,6 +11,7 @@
 
 pub mod attach_detach;
 pub mod daemon;
+mod descheduler;
 pub mod disruption;
 pub mod drain;
 pub mod endpoints;
@@ -84,6 +85,7 @@ pub const CONTROLLERS: &[Factory] = &[
     attach_detach::Volumes::factory,
     pod_gc::PodGarbageCollector::factory,
     scheduler::Scheduler::factory,
+    descheduler::Descheduler::factory,
 ];
 
 /// Those that act on what nodes have become, after whatever makes nodes.

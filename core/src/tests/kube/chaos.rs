@@ -18,6 +18,7 @@ use crate::kube::name::PodTag;
 use crate::kube::record::Ready;
 use crate::kube::rule::labels::Symbol;
 use crate::kube::rule::taints::Effect;
+use crate::kube::spec::controllers::Descheduler;
 use crate::kube::spec::{Component, Kind, KubeClusterSpec, Role, VolumeTemplate, Workload, tolerates_unreachable};
 use crate::record::Record;
 use crate::scenario::{
@@ -137,7 +138,7 @@ fn any_fault() -> impl Strategy<Value = (u64, u64, u8, u16)> {
     (60..2_400u64, prop_oneof![1..60u64, 60..2_000u64], 0..11u8, any::<u16>())
 }
 
-fn with_fault(scenario: Scenario, (from, lasts, kind, which): (u64, u64, u8, u16)) -> Scenario {
+fn with_fault(mut scenario: Scenario, (from, lasts, kind, which): (u64, u64, u8, u16)) -> Scenario {
     let node = NodeKey(u32::from(which) % scenario.kube.clusters[0].nodes.len() as u32);
     let zone = ZoneId(which % 4);
     let direction = [Direction::Both, Direction::Both, Direction::In, Direction::Out][usize::from(which / 4 % 4)];
@@ -158,6 +159,9 @@ fn with_fault(scenario: Scenario, (from, lasts, kind, which): (u64, u64, u8, u16
             Fault::CloudApi(CloudApi { zone: Some(zone).filter(|_| kind == 6), create, delete, attach, error_rate })
         }
     };
+    if which % 3 == 0 {
+        scenario.kube.clusters[0].controllers.descheduler = Some(Descheduler::default());
+    }
     broken(scenario, from, Some(lasts), fault)
 }
 

@@ -5,6 +5,7 @@ mod api;
 mod autoscaling;
 mod care;
 mod chaos;
+mod descheduling;
 mod elections;
 mod failback;
 mod healing;
