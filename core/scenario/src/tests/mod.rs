@@ -4,6 +4,7 @@ mod costs;
 mod hostile;
 mod kube;
 mod messages;
+mod messages_events;
 mod messages_kube;
 mod passive;
 mod prices;

@@ -1,0 +1,79 @@
+//! What is said about faults and operations that cannot be.
+
+use serde_json::{Value, json};
+
+use super::messages_kube::check;
+
+#[test]
+fn events() {
+    check(
+        "/faults",
+        json!([{"at": "1m", "kind": "cloud_api"}]),
+        "faults[0]: found a cloud_api that does all it is asked for; wanted `create`, `delete`, `attach` or `error_rate`",
+    );
+    check("/faults", json!([{"at": "1m", "kind": "cloud_api", "error_rate": "30%"}]), "");
+    check(
+        "/faults",
+        json!([{"at": "1m", "kind": "cloud_api", "error_rate": 0}]),
+        "faults[0].error_rate: found 0; wanted more than 0",
+    );
+    check(
+        "/faults",
+        json!([{"at": "1m", "kind": "cloud_api", "zone": "zd", "delete": "out_of_stock"}]),
+        "faults[0].zone: found \"zd\"; wanted the name of a zone: \"parent\", \"za\", \"zb\" or \"zc\" (did you mean \"za\"?)\n\
+         faults[0].delete: found \"out_of_stock\"; wanted `refused` or `unavailable`: only machines run out",
+    );
+    check("/faults", json!([{"at": "1m", "kind": "volume_lost", "volume": "shoot--garden--s/etcd-main-0"}]), "");
+    for aim in [json!({"volume": "shoot--garden--s/etcd-main-0"}), json!({"volume": {"leader_of": "shoot--garden--s/etcd-main"}})]
+    {
+        let mut lost = json!({"at": "1m", "for": "5m", "kind": "volume_lost"});
+        lost.as_object_mut().unwrap().extend(aim.as_object().unwrap().clone());
+        check(
+            "/faults",
+            json!([lost]),
+            "faults[0].for: found \"5m\"; wanted nothing: the claim of a pod stays with a volume that is lost, no empty one takes its place",
+        );
+    }
+    let random = |volumes: Value| json!([{"volumes": volumes, "every": {"exponential": "1d"}, "repair": {"exponential": "1h"}}]);
+    check("/random_faults", random(json!(["seed/etcd-0"])), "");
+    for volumes in [json!("all"), json!(["shoot--garden--s/etcd-events-1"])] {
+        check(
+            "/random_faults",
+            random(volumes),
+            "random_faults[0].volumes: found a volume of a pod; wanted nothing: the claim of a pod stays with a volume that is lost, no \
+             empty one takes its place",
+        );
+    }
+    let cut = |between: [&str; 2]| json!([{"at": "1m", "kind": "link_partition", "between": between}]);
+    for between in [["za", "zb"], ["za", "za"], ["za", "seed-control-plane-0"], ["seed-control-plane-1", "seed-control-plane-0"]]
+    {
+        check("/faults", cut(between), "");
+    }
+    check(
+        "/faults",
+        cut(["zd", "seed-control-plane-0"]),
+        "faults[0].between[0]: found \"zd\"; wanted the name of a zone or a node: \"parent\", \"za\", \"zb\", \"zc\", \
+         \"seed-control-plane-0\", \"seed-control-plane-1\", \"seed-control-plane-2\", \"seed-cpu-z1-6b988-c42r2\", … (did you mean \"za\"?)",
+    );
+    check(
+        "/faults",
+        cut(["seed-control-plane-0", "seed-control-plane-0"]),
+        "faults[0].between[1]: found \"seed-control-plane-0\"; wanted another node: nothing is between a node and itself",
+    );
+    check(
+        "/faults",
+        json!([{"at": "1m", "kind": "storage_degraded", "zone": "za"}]),
+        "faults[0]: found a storage_degraded that changes nothing; wanted `add` or `factor`",
+    );
+    check(
+        "/faults",
+        json!([{"at": "1m", "kind": "storage_degraded", "zone": "zd", "add": "1s"}]),
+        "faults[0].zone: found \"zd\"; wanted the name of a zone: \"parent\", \"za\", \"zb\" or \"zc\" (did you mean \"za\"?)",
+    );
+    check(
+        "/operations",
+        json!([{"at": "1m", "remove_member": "etcd-main-0"}]),
+        "operations[0].etcd: found nothing; wanted the name of an etcd cluster: nothing (there are none)",
+    );
+    check("/observe_at", json!(["1h", "2h"]), "observe_at[1]: found \"2h\"; wanted a time up to the end of the run (`duration`)");
+}
