@@ -16,6 +16,17 @@ use crate::time::Time;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Generation(u32);
 
+impl Generation {
+    /// Generation before the first arming: no event of a timer has it.
+    pub const ZERO: Self = Self(0);
+
+    /// The generation after this one, for owners that number what they wait for themselves.
+    #[must_use]
+    pub const fn next(self) -> Self {
+        Self(self.0.wrapping_add(1))
+    }
+}
+
 /// A deadline, and the generation of the event that was queued for it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Timer {
@@ -28,13 +39,13 @@ pub struct Timer {
 impl Timer {
     /// A timer that is not armed.
     pub const fn new() -> Self {
-        Self { deadline: Time::ZERO, generation: Generation(0), armed: false }
+        Self { deadline: Time::ZERO, generation: Generation::ZERO, armed: false }
     }
 
     /// Sets the deadline. The generation belongs into the event that is queued for it; events of earlier generations are void.
     #[must_use]
     pub const fn arm(&mut self, deadline: Time) -> Generation {
-        *self = Self { deadline, generation: Generation(self.generation.0.wrapping_add(1)), armed: true };
+        *self = Self { deadline, generation: self.generation.next(), armed: true };
         self.generation
     }
 

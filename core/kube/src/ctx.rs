@@ -14,6 +14,7 @@ use zonefall_kernel::outbox::Outbox;
 use zonefall_kernel::periodic::Stepping;
 use zonefall_kernel::rng::{Purpose, Stream};
 use zonefall_kernel::time::{Duration, Time};
+use zonefall_kernel::timer::Timer;
 use zonefall_network::process::StopReason;
 use zonefall_network::{HostId, Network};
 use zonefall_scenario::Scenario;
@@ -243,6 +244,13 @@ impl ClusterCtx<'_> {
     /// Queues a timer of the controller that is at work.
     pub fn timer(&mut self, at: Time, due: Due) {
         self.schedule(at, KubeEvent::Due(self.controller, due));
+    }
+
+    /// Moves the only timer of the controller that is at work, or cancels it; a deadline that is the same keeps its event.
+    pub fn rearm(&mut self, timer: &mut Timer, deadline: Option<Time>) {
+        if let Some((at, generation)) = timer.rearm(deadline) {
+            self.timer(at, Due::at(generation));
+        }
     }
 
     /// A stream of draws for something of this cluster.

@@ -2,6 +2,7 @@
 
 use crate::controller::Due;
 use crate::spec::Component;
+use zonefall_kernel::timer::Generation;
 use zonefall_scenario::ids::{NodeKey, PodId};
 
 /// An event of one cluster. Controllers are named by their place in the table.
@@ -14,19 +15,19 @@ pub enum KubeEvent {
     /// Somebody outside the cluster asks a controller for something.
     Message(u8, u32),
     /// A kubelet renews its lease.
-    Renew(NodeKey, u32),
+    Renew(NodeKey, Generation),
     /// A node that has power again runs its kubelet.
-    Booted(NodeKey, u32),
+    Booted(NodeKey, Generation),
     /// A step of a pod's process on a node is done.
-    Process(NodeKey, PodId, u32),
+    Process(NodeKey, PodId, Generation),
     /// The connection of an API server to etcd has been silent, or dialled, for long enough.
-    Link(u32, u32),
+    Link(u32, Generation),
     /// An API server is asked whether it is ready.
-    Readiness(u32, u32),
+    Readiness(u32, Generation),
     /// The programs of a control plane's host run again.
-    ControlPlane(u32, u32),
+    ControlPlane(u32, Generation),
     /// Something is due with the lease of a component.
-    Election(Component, u32),
+    Election(Component, Generation),
     /// An operator evicts the pods of a node that are left.
     Drain(NodeKey),
 }

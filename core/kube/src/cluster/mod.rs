@@ -170,9 +170,9 @@ impl KubeCluster {
                     store.note(Change::Access);
                 }
             }
-            KubeEvent::Process(node, pod, serial) => {
+            KubeEvent::Process(node, pod, generation) => {
                 if let Some(kubelet) = kubelets.get_mut(&node) {
-                    kubelet.process(pod, serial, store, ctx);
+                    kubelet.process(pod, generation, store, ctx);
                 }
             }
             KubeEvent::Link(..) | KubeEvent::Readiness(..) | KubeEvent::ControlPlane(..) => {
