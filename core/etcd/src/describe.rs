@@ -6,6 +6,7 @@ use crate::raft::Role;
 use crate::raft::message::{Kind, Message};
 use crate::transport::stream_blocked;
 use zonefall_kernel::time::Time;
+use zonefall_kernel::timer::Generation;
 use zonefall_network::Network;
 use zonefall_scenario::Scenario;
 use zonefall_scenario::text;
@@ -109,8 +110,15 @@ impl EtcdCluster {
         })
     }
 
-    fn describe_stream(&self, index: usize, generation: u32, now: Time, net: &Network, scenario: &Scenario) -> Option<String> {
-        let stream = Some(&self.streams[index]).filter(|stream| stream.timer == generation)?;
+    fn describe_stream(
+        &self,
+        index: usize,
+        generation: Generation,
+        now: Time,
+        net: &Network,
+        scenario: &Scenario,
+    ) -> Option<String> {
+        let stream = Some(&self.streams[index]).filter(|stream| stream.timer.is_due(generation))?;
         let (from, to) = self.ends(index);
         let [from, to] = [from, to].map(|index| text::member(scenario, self.members[index as usize].id));
         let hopeless = stream_blocked(self, net, index) || !stream.writer_open || now >= stream.patience_ends();

@@ -2,6 +2,7 @@
 
 use zonefall_kernel::outbox::Outbox;
 use zonefall_kernel::time::Time;
+use zonefall_kernel::timer::Generation;
 use zonefall_scenario::ids::{EtcdId, MemberId};
 
 use crate::passive::PassiveTimer;
@@ -32,7 +33,7 @@ pub enum EtcdEvent {
     /// A process that was asked to stop looks whether its leadership is handed over.
     Stopping(u8, u32),
     /// A stream connects, gives up or sends again.
-    Stream(u16, u32),
+    Stream(u16, Generation),
     /// The next part of a database under way.
     Chunk(u16, u32),
     /// Who asked for a change of membership waits no longer.
@@ -46,7 +47,7 @@ pub enum EtcdEvent {
     /// A member has restored what the backup bucket holds.
     Fetched(u8, u32),
     /// Something of an active-passive cluster is due.
-    Passive(PassiveTimer, u32),
+    Passive(PassiveTimer, Generation),
 }
 
 /// Where a request at a member is.

@@ -6,6 +6,7 @@ use crate::event::EtcdEvent;
 use crate::raft::message::{Kind, Message};
 use crate::record::EtcdRecord;
 use zonefall_kernel::time::{Duration, Time};
+use zonefall_kernel::timer::Generation;
 use zonefall_network::Network;
 use zonefall_network::ledger::{Class, Ledger, Volume};
 use zonefall_network::meter::Meter;
@@ -247,15 +248,15 @@ impl EtcdCluster {
             stream.refused = powered && open_both && !writes;
             None
         };
-        stream.timer += 1;
-        if let Some(at) = due {
-            ctx.schedule(at, self.id, EtcdEvent::Stream(index as u16, stream.timer));
+        match due {
+            Some(at) => ctx.schedule(at, self.id, EtcdEvent::Stream(index as u16, stream.timer.arm(at))),
+            None => stream.timer.cancel(),
         }
     }
 
     /// A stream's timer rings: it gives up, sends again or connects.
-    pub(super) fn stream_timer(&mut self, index: usize, generation: u32, ctx: &mut EtcdCtx<'_>) {
-        if self.streams[index].timer != generation {
+    pub(super) fn stream_timer(&mut self, index: usize, generation: Generation, ctx: &mut EtcdCtx<'_>) {
+        if !self.streams[index].timer.fires(generation) {
             return;
         }
         self.resume(ctx);
@@ -297,7 +298,7 @@ impl EtcdCluster {
         stream.reader_open = false;
         stream.dialing_since = ctx.now;
         stream.resume();
-        stream.timer += 1;
+        stream.timer.cancel();
         for slot in std::mem::take(&mut self.held[index]) {
             self.in_flight[slot as usize].message = None;
             self.free_slots.push(slot);
@@ -307,7 +308,7 @@ impl EtcdCluster {
     fn connect(&mut self, index: usize, ctx: &mut EtcdCtx<'_>) {
         let (from, to) = self.ends(index);
         self.streams[index].connect(ctx.now);
-        self.streams[index].timer += 1;
+        self.streams[index].timer.cancel();
         self.upkeep_since[index] = ctx.now;
         self.in_step[index] = (0, 0);
         ctx.record(EtcdRecord::PeerFound { from: self.members[from as usize].id, to: self.members[to as usize].id });
@@ -327,7 +328,7 @@ impl EtcdCluster {
             if told {
                 self.streams[inward].reset_at.get_or_insert(notice);
             }
-            self.streams[inward].timer += 1;
+            self.streams[inward].timer.cancel();
             let outward = self.stream_index(gone, other);
             self.count_upkeep(outward, ctx.now, ctx.net);
             self.streams[outward].writer_open = false;
@@ -340,9 +341,8 @@ impl EtcdCluster {
             let notice = notice.max(stream.last_arrival() + self.options.rpc_overhead);
             stream.silent_since.get_or_insert(ctx.now);
             let at = if told { notice } else { stream.patience_ends().max(ctx.now) };
-            stream.timer += 1;
             stream.refused = told;
-            ctx.schedule(at, self.id, EtcdEvent::Stream(outward as u16, stream.timer));
+            ctx.schedule(at, self.id, EtcdEvent::Stream(outward as u16, stream.timer.arm(at)));
         }
         ctx.fx.service_changed.push(self.id);
     }
