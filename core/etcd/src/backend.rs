@@ -72,7 +72,7 @@ impl EtcdCluster {
         let Some(options) = self.options.backend else { return };
         let id = self.id;
         let member = &mut self.members[index as usize];
-        let Some(server) = member.server.as_deref_mut() else { return };
+        let Some(server) = member.process.server_mut() else { return };
         let backend = &mut server.backend;
         if backend.operations >= options.limit {
             self.commit(index, ctx);
@@ -96,7 +96,7 @@ impl EtcdCluster {
         let id = self.id;
         let member = &mut self.members[index as usize];
         let generation = member.next_generation();
-        let server = member.server.as_deref_mut().expect("its process serves");
+        let server = member.process.server_mut().expect("its process serves");
         let backend = &mut server.backend;
         backend.timer = None;
         backend.operations = 0;
@@ -114,7 +114,7 @@ impl EtcdCluster {
         let id = self.id;
         let member = &mut self.members[index as usize];
         let generation = member.next_generation();
-        let server = member.server.as_deref_mut().expect("its process serves");
+        let server = member.process.server_mut().expect("its process serves");
         if server.backend.commit.is_some() && server.writes.transfers(Lane::Database) {
             server.backend.commit = Some(generation);
             ctx.schedule(server.writes.end(Lane::Database), id, EtcdEvent::Committed(index, generation));
@@ -123,7 +123,7 @@ impl EtcdCluster {
 
     /// A commit is on the disk: what has waited goes on.
     pub(super) fn committed(&mut self, index: u8, generation: u32, ctx: &mut EtcdCtx<'_>) {
-        let Some(server) = self.members[index as usize].server.as_deref_mut() else { return };
+        let Some(server) = self.members[index as usize].process.server_mut() else { return };
         let backend = &mut server.backend;
         if backend.commit.take_if(|commit| *commit == generation).is_none() {
             return;

@@ -13,7 +13,7 @@ use crate::backend::Backend;
 use crate::cost::Cores;
 use crate::disk::{Disk, Persisted};
 use crate::event::{EtcdEffects, EtcdEvent, EtcdOutbox};
-use crate::member::{Member, MemberState, Reads, Server};
+use crate::member::{Member, MemberState, Process, Reads, Server};
 use crate::membership::Pending;
 use crate::options::EtcdOptions;
 use crate::passive::Passive;
@@ -164,8 +164,7 @@ impl EtcdCluster {
                     halted: spec.managed && !member.initial,
                     joining: spec.managed && !member.initial,
                     join_generation: 0,
-                    server: None,
-                    starting: None,
+                    process: Process::Down,
                     generation: 0,
                     published: member.initial && settled && !stands_by(index),
                     read_rounds: 0,
@@ -213,7 +212,7 @@ impl EtcdCluster {
                 out.record(EtcdRecord::MemberStarted(cluster.members[index as usize].id));
             } else {
                 let generation = cluster.members[index as usize].next_generation();
-                cluster.members[index as usize].starting = Some(generation);
+                cluster.members[index as usize].process = Process::Starting(generation);
                 out.schedule(Time::ZERO + cluster.options.start_up, (id, EtcdEvent::Started(index, generation)));
             }
         }
@@ -224,7 +223,7 @@ impl EtcdCluster {
     pub fn start_warm(&mut self, spec: &EtcdClusterSpec, ctx: &mut EtcdCtx<'_>) {
         let Some(leader) = spec.initial_leader else { return };
         for index in 0..self.members.len() {
-            if let Some(server) = self.members[index].server.as_deref_mut() {
+            if let Some(server) = self.members[index].process.server_mut() {
                 server.raft.lead = Some(leader);
             }
         }
@@ -239,7 +238,7 @@ impl EtcdCluster {
         server.raft.start_as_leader(&behind);
         self.after(leader, ctx);
         for index in 0..self.members.len() as u8 {
-            if self.members[index as usize].server.is_some() {
+            if self.members[index as usize].process.serves() {
                 self.after(index, ctx);
             }
         }
@@ -274,7 +273,7 @@ impl EtcdCluster {
             content.timeouts_drawn,
         );
         member.published = true;
-        member.server = Some(Box::new(Server {
+        member.process = Process::Serving(Box::new(Server {
             timer_draws: raft.timeouts_drawn(),
             raft,
             heartbeat_clock,
@@ -303,12 +302,12 @@ impl EtcdCluster {
 
     /// The process of a member that is known to serve.
     pub(super) fn server_mut(&mut self, index: u8) -> &mut Server {
-        self.members[index as usize].server.as_deref_mut().expect("its process serves")
+        self.members[index as usize].process.server_mut().expect("its process serves")
     }
 
     /// The process of a member, if it serves.
     pub fn server(&self, index: u8) -> Option<&Server> {
-        self.members[index as usize].server.as_deref()
+        self.members[index as usize].process.server()
     }
 
     pub(super) fn host(&self, index: u8) -> HostId {
@@ -341,7 +340,7 @@ impl EtcdCluster {
     /// The member that leads: of those that think so, the one of the highest term.
     pub fn leader(&self) -> Option<u8> {
         let in_place = self.members.iter().filter(|member| !member.displaced);
-        let leaders = in_place.filter_map(|member| member.server.as_deref().filter(|server| server.is_leader()));
+        let leaders = in_place.filter_map(|member| member.process.server().filter(|server| server.is_leader()));
         leaders.max_by_key(|server| server.raft.term).map(|server| server.raft.me)
     }
 }

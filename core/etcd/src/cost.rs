@@ -56,7 +56,7 @@ impl EtcdCluster {
             return false;
         }
         let member = &mut self.members[token.member as usize];
-        let Some(server) = member.server.as_deref_mut() else { return false };
+        let Some(server) = member.process.server_mut() else { return false };
         if cost.is_none() {
             self.serve(token, op, until, ctx);
         } else {
@@ -72,7 +72,7 @@ impl EtcdCluster {
     pub fn work(&mut self, (token, step, life): (Token, Step, u32), op: Op, until: Time, ctx: &mut EtcdCtx<'_>) {
         let (id, cost) = (self.id, self.options.cost);
         let member = &mut self.members[token.member as usize];
-        let Some(server) = member.server.as_deref_mut().filter(|_| member.lives as u32 == life) else { return };
+        let Some(server) = member.process.server_mut().filter(|_| member.lives as u32 == life) else { return };
         match step {
             Step::Read => self.serve(token, op, until, ctx),
             Step::Done => {

@@ -2,6 +2,7 @@
 
 use crate::cluster::EtcdCluster;
 use crate::event::{EtcdEvent, Step};
+use crate::member::Process;
 use crate::raft::Role;
 use crate::raft::message::{Kind, Message};
 use crate::transport::stream_blocked;
@@ -44,7 +45,8 @@ impl EtcdCluster {
                 ends.then(|| format!("{} has committed its database", name(index)))
             }
             EtcdEvent::Started(index, generation) => {
-                (self.members[index as usize].starting == Some(generation)).then(|| format!("{} has started", name(index)))
+                let due = matches!(self.members[index as usize].process, Process::Starting(current) if current == generation);
+                due.then(|| format!("{} has started", name(index)))
             }
             EtcdEvent::ReadRetry(index, generation) => {
                 let reads = &server(index)?.reads;
@@ -72,7 +74,7 @@ impl EtcdCluster {
                 waits.then(|| format!("{} asks to be a member, or for its vote", name(index)))
             }
             EtcdEvent::Fetched(index, generation) => {
-                let due = self.members[index as usize].starting == Some(generation);
+                let due = matches!(self.members[index as usize].process, Process::Restoring(current) if current == generation);
                 due.then(|| format!("{} has restored what the backup bucket holds", name(index)))
             }
             EtcdEvent::Passive(kind, generation) => self.is_due(kind, generation).then(|| self.describe_timer(kind, scenario)),
@@ -84,7 +86,7 @@ impl EtcdCluster {
                     Step::Done => "has done",
                     Step::Written => "has answered",
                 };
-                let runs = member.server.is_some() && member.lives as u32 == life;
+                let runs = member.process.serves() && member.lives as u32 == life;
                 runs.then(|| format!("{} {what} {} of {}", name(token.member), text::op(client.op), client.name))
             }
             EtcdEvent::Request(token) => {

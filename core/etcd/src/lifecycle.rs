@@ -2,7 +2,7 @@
 
 use crate::cluster::{EtcdCluster, EtcdCtx};
 use crate::event::EtcdEvent;
-use crate::member::MemberState;
+use crate::member::{MemberState, Process};
 use crate::raft::Config;
 use crate::record::{EtcdRecord, RaftRecord, RefuseReason};
 use zonefall_kernel::time::Duration;
@@ -34,7 +34,7 @@ impl EtcdCluster {
     pub(super) fn start(&mut self, index: u8, ctx: &mut EtcdCtx<'_>) {
         let (id, start_up) = (self.id, self.options.start_up);
         let member = &mut self.members[index as usize];
-        if !member.may_run() || member.server.is_some() || member.starting.is_some() {
+        if !member.may_run() || !member.process.is_down() {
             if member.state == MemberState::Joined && member.held_down == 0 && !member.halted && !member.disk.is_present() {
                 ctx.record(EtcdRecord::MemberRefused { member: member.id, reason: RefuseReason::NoVolume });
             }
@@ -46,17 +46,16 @@ impl EtcdCluster {
             return;
         }
         let generation = member.next_generation();
-        member.starting = Some(generation);
+        member.process = Process::Starting(generation);
         ctx.schedule(ctx.now + start_up, id, EtcdEvent::Started(index, generation));
     }
 
     /// The process serves.
     pub(super) fn started(&mut self, index: u8, generation: u32, ctx: &mut EtcdCtx<'_>) {
-        if self.members[index as usize].starting != Some(generation) {
+        if !matches!(self.members[index as usize].process, Process::Starting(current) if current == generation) {
             return;
         }
         self.resume(ctx);
-        self.members[index as usize].starting = None;
         self.boot(index, ctx.now);
         ctx.record(EtcdRecord::MemberStarted(self.members[index as usize].id));
         let committed = self.committed;
@@ -91,7 +90,7 @@ impl EtcdCluster {
 
     /// A process that has just started looks whether two peers are connected: then it moves its election clock on.
     pub(super) fn adjust_ticks(&mut self, index: u8, generation: u32, ctx: &mut EtcdCtx<'_>) {
-        let Some(server) = self.members[index as usize].server.as_deref_mut() else { return };
+        let Some(server) = self.members[index as usize].process.server_mut() else { return };
         let Some((_, looks)) = server.adjust_ticks.take_if(|(current, _)| *current == generation) else { return };
         let peer = |other: &u8| self.members[*other as usize].state == MemberState::Joined && *other != index;
         let active = |other: &u8| self.streams[self.stream_index(*other, index)].reader_open;
@@ -116,7 +115,6 @@ impl EtcdCluster {
     /// Ends a member's process.
     pub(super) fn stop(&mut self, index: u8, reason: StopReason, ctx: &mut EtcdCtx<'_>) {
         let member = &mut self.members[index as usize];
-        member.starting = None;
         let id = member.id;
         let Some(server) = member.halt(reason) else { return };
         let kept = member.disk.content.as_ref().map(|content| content.log.last());
@@ -189,10 +187,10 @@ impl EtcdCluster {
     /// SIGTERM: hands leadership over, then stops.
     fn transfer_leadership(&mut self, index: u8, ctx: &mut EtcdCtx<'_>) {
         self.resume(ctx);
-        self.members[index as usize].starting = None;
+        self.members[index as usize].process.cancel_start();
         let timeout = self.options.request_timeout;
         let transfer_target = self.transfer_target(index);
-        let Some(server) = self.members[index as usize].server.as_deref_mut() else { return };
+        let Some(server) = self.members[index as usize].process.server_mut() else { return };
         match transfer_target {
             Some(transfer_target) if server.is_leader() => {
                 server.raft.transfer_to(transfer_target);
@@ -218,7 +216,7 @@ impl EtcdCluster {
         let id = self.id;
         let member = &mut self.members[index as usize];
         let generation = member.next_generation();
-        if let Some(server) = member.server.as_deref_mut() {
+        if let Some(server) = member.process.server_mut() {
             server.stopping = Some((generation, until));
             ctx.schedule(ctx.now + interval, id, EtcdEvent::Stopping(index, generation));
         }
@@ -226,7 +224,7 @@ impl EtcdCluster {
 
     /// Looks whether leadership is handed over.
     pub(super) fn stopping(&mut self, index: u8, generation: u32, ctx: &mut EtcdCtx<'_>) {
-        let Some(server) = self.members[index as usize].server.as_deref_mut() else { return };
+        let Some(server) = self.members[index as usize].process.server_mut() else { return };
         let Some((current, until)) = server.stopping else { return };
         if current != generation {
             return;
@@ -286,7 +284,7 @@ impl EtcdCluster {
 
     /// Largest index that some volume holds.
     fn durable(&self) -> u64 {
-        let index = |member: &crate::member::Member| match (&member.server, &member.disk.content) {
+        let index = |member: &crate::member::Member| match (member.process.server(), &member.disk.content) {
             (Some(server), _) => server.raft.log.stable,
             (None, Some(content)) => content.log.last(),
             (None, None) => 0,

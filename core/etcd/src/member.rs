@@ -51,10 +51,8 @@ pub struct Member {
     pub joining: bool,
     /// Generation of the next look at how far that is.
     pub join_generation: u32,
-    /// Its process; `None` when it does not serve.
-    pub server: Option<Box<Server>>,
-    /// Generation of the start under way.
-    pub starting: Option<u32>,
+    /// Its process.
+    pub process: Process,
     /// Last generation given out.
     pub generation: u32,
     /// Has served at least once (published its name).
@@ -76,6 +74,29 @@ pub enum MemberState {
     Removed,
     /// Stands by with what a backup bucket holds; no etcd runs there.
     Standby,
+}
+
+/// The process of a member.
+///
+/// ```text
+///  Down --start--> Starting --serves--> Serving --ends--> Down
+///    '--fetch--> Restoring --restored--> Down, and starts
+/// ```
+///
+/// What keeps a process down is not part of this: faults ([`Member::held_down`]), the kubelet ([`Member::halted`]), the controller of an
+/// active-passive pair ([`Member::displaced`]) and a volume that is not there hold at the same time, in any combination, whatever the
+/// process does, and each ends by itself ([`Member::may_run`]). A process that was asked to stop serves on until it has handed its
+/// leadership over ([`Server::stopping`]).
+#[derive(Clone, Debug)]
+pub enum Process {
+    /// None runs.
+    Down,
+    /// It was started, and serves once the event of this generation has come.
+    Starting(u32),
+    /// Its container restores what the backup bucket holds, until the event of this generation.
+    Restoring(u32),
+    /// It serves.
+    Serving(Box<Server>),
 }
 
 /// A process that serves.
@@ -173,9 +194,9 @@ impl Member {
         self.state == MemberState::Joined && self.held_down == 0 && !self.halted && !self.displaced && self.disk.is_present()
     }
 
-    /// Takes the process away; what it had written (or synced, after a power loss) stays on the disk.
+    /// Takes the process away, or its start; what it had written (or synced, after a power loss) stays on the disk.
     pub fn halt(&mut self, reason: StopReason) -> Option<Box<Server>> {
-        let mut server = self.server.take()?;
+        let Process::Serving(mut server) = std::mem::replace(&mut self.process, Process::Down) else { return None };
         let power = matches!(reason, StopReason::PowerLost | StopReason::VolumeDetached);
         let (term, vote) = if power { server.synced } else { server.written };
         let raft = &mut server.raft;
@@ -201,6 +222,35 @@ impl Member {
             })
         });
         Some(server)
+    }
+}
+
+impl Process {
+    /// What serves, if it does.
+    pub fn server(&self) -> Option<&Server> {
+        if let Self::Serving(server) = self { Some(server) } else { None }
+    }
+
+    /// What serves, if it does.
+    pub fn server_mut(&mut self) -> Option<&mut Server> {
+        if let Self::Serving(server) = self { Some(server) } else { None }
+    }
+
+    /// Whether it serves.
+    pub const fn serves(&self) -> bool {
+        matches!(self, Self::Serving(_))
+    }
+
+    /// Whether none runs, and none is about to.
+    pub const fn is_down(&self) -> bool {
+        matches!(self, Self::Down)
+    }
+
+    /// Ends a start that is under way; a process that serves goes on.
+    pub fn cancel_start(&mut self) {
+        if !self.serves() {
+            *self = Self::Down;
+        }
     }
 }
 

@@ -237,7 +237,7 @@ impl EtcdCluster {
         let id = self.id;
         let member = &mut self.members[index as usize];
         let generation = member.next_generation();
-        let Some(server) = member.server.as_deref_mut() else { return self.stop(index, StopReason::Removed, ctx) };
+        let Some(server) = member.process.server_mut() else { return self.stop(index, StopReason::Removed, ctx) };
         let until = ctx.now + DEPARTURE;
         server.stopping = Some((generation, until));
         ctx.schedule(until, id, EtcdEvent::Stopping(index, generation));

@@ -89,7 +89,7 @@ impl EtcdCluster {
             return;
         }
         let id = self.members[index as usize].id;
-        let server = self.members[index as usize].server.as_deref_mut().expect("its process serves");
+        let server = self.members[index as usize].process.server_mut().expect("its process serves");
         let mut notes = std::mem::take(&mut server.raft.out.notes);
         let raft = &server.raft;
         let log = &raft.log;
@@ -150,7 +150,7 @@ impl EtcdCluster {
 
     /// Takes Readies until one is being written or nothing is left.
     fn pump(&mut self, index: u8, ctx: &mut EtcdCtx<'_>) {
-        while let Some(server) = self.members[index as usize].server.as_deref_mut() {
+        while let Some(server) = self.members[index as usize].process.server_mut() {
             if self.options.answers_before_sync && server.write.is_none() {
                 server.raft.acknowledge_alone();
             }
@@ -170,7 +170,7 @@ impl EtcdCluster {
             }
             if must_sync {
                 self.write(index, messages, ctx);
-            } else if let Some(server) = self.members[index as usize].server.as_deref_mut()
+            } else if let Some(server) = self.members[index as usize].process.server_mut()
                 && server.raft.out.messages.is_empty()
             {
                 // Gives the buffer back.
@@ -186,7 +186,7 @@ impl EtcdCluster {
         let id = self.id;
         let member = &mut self.members[index as usize];
         let generation = member.next_generation();
-        let server = member.server.as_deref_mut().expect("its process serves");
+        let server = member.process.server_mut().expect("its process serves");
         let log = &mut server.raft.log;
         let bytes: u64 = (log.written + 1..=log.last())
             .map(|index| codec::entry_bytes(log.get(index).expect("not yet written"), index) + 32)
@@ -208,7 +208,7 @@ impl EtcdCluster {
         let id = self.id;
         let member = &mut self.members[index as usize];
         let generation = member.next_generation();
-        let server = member.server.as_deref_mut().expect("its process serves");
+        let server = member.process.server_mut().expect("its process serves");
         let Some(write) = &mut server.write else { return };
         write.generation = generation;
         ctx.schedule(server.writes.end(Lane::Log), id, EtcdEvent::Synced(index, generation));
@@ -216,7 +216,7 @@ impl EtcdCluster {
 
     /// The disk has what it was given: what it promises may be sent.
     pub(super) fn synced(&mut self, index: u8, generation: u32, ctx: &mut EtcdCtx<'_>) {
-        let Some(server) = self.members[index as usize].server.as_deref_mut() else { return };
+        let Some(server) = self.members[index as usize].process.server_mut() else { return };
         let Some(mut write) = server.write.take_if(|write| write.generation == generation) else { return };
         let log = &mut server.raft.log;
         log.stable = log.stable.max(write.last.min(log.written));
@@ -246,7 +246,7 @@ impl EtcdCluster {
         let mut removed = false;
         let counts = self.counts(index, 0);
         loop {
-            let server = self.members[index as usize].server.as_deref_mut().expect("its process serves");
+            let server = self.members[index as usize].process.server_mut().expect("its process serves");
             let log = &mut server.raft.log;
             if log.applied >= log.committed {
                 break;
@@ -302,7 +302,7 @@ impl EtcdCluster {
         if self.is_awaited(index) || self.server(index).is_some_and(|server| server.behind.is_some()) {
             ctx.fx.service_changed.push(id.cluster);
         }
-        let server = self.members[index as usize].server.as_deref_mut().expect("its process serves");
+        let server = self.members[index as usize].process.server_mut().expect("its process serves");
         if counts {
             self.committed = self.committed.max(applied);
         }
@@ -335,7 +335,7 @@ impl EtcdCluster {
     /// The leader's clock beats.
     pub(super) fn heartbeat_tick(&mut self, index: u8, generation: u32, ctx: &mut EtcdCtx<'_>) {
         let id = self.id;
-        let Some(server) = self.members[index as usize].server.as_deref_mut() else { return };
+        let Some(server) = self.members[index as usize].process.server_mut() else { return };
         if server.heartbeat_generation != generation || server.raft.role != Role::Leader {
             return;
         }
@@ -355,7 +355,7 @@ impl EtcdCluster {
     /// A member's election timer rings: perhaps its timeout has passed, perhaps it was put off meanwhile.
     pub(super) fn election_timer(&mut self, index: u8, generation: u32, ctx: &mut EtcdCtx<'_>) {
         let resting = self.is_quiescent(index);
-        let Some(server) = self.members[index as usize].server.as_deref_mut() else { return };
+        let Some(server) = self.members[index as usize].process.server_mut() else { return };
         if server.timer.is_none_or(|(_, current)| current != generation) {
             return;
         }
@@ -379,7 +379,7 @@ impl EtcdCluster {
     pub(super) fn arm_timer(&mut self, index: u8, ctx: &mut EtcdCtx<'_>) {
         let id = self.id;
         let member = &mut self.members[index as usize];
-        let Some(server) = member.server.as_deref_mut() else { return };
+        let Some(server) = member.process.server_mut() else { return };
         let drawn = server.raft.timeouts_drawn();
         if server.is_leader() || (server.timer.is_some() && server.timer_draws == drawn) || !server.raft.is_promotable() {
             return;

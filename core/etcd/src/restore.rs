@@ -11,7 +11,7 @@
 use crate::cluster::{EtcdCluster, EtcdCtx};
 use crate::disk::Persisted;
 use crate::event::EtcdEvent;
-use crate::member::MemberState;
+use crate::member::{MemberState, Process};
 use crate::passive::{PassiveRecord, has_way_out, restored};
 use crate::raft::ConfState;
 use crate::raft::log::{Command, ConfChange, Token};
@@ -61,9 +61,9 @@ impl EtcdCluster {
         let Some(RestorePhase::BackedUp(snapshot)) = self.restore_phase else { return };
         let takes = snapshot.map_or(Duration::ZERO, |snapshot| snapshot.takes);
         let member = &mut self.members[index as usize];
-        if member.state == MemberState::Future && !member.halted && member.starting.is_none() && member.disk.is_present() {
+        if member.state == MemberState::Future && !member.halted && member.process.is_down() && member.disk.is_present() {
             let generation = member.next_generation();
-            member.starting = Some(generation);
+            member.process = Process::Restoring(generation);
             ctx.schedule(ctx.now + takes, self.id, EtcdEvent::Fetched(index, generation));
         }
     }
@@ -71,9 +71,8 @@ impl EtcdCluster {
     /// It has, and begins a cluster with it.
     pub(super) fn fetched(&mut self, index: u8, generation: u32, ctx: &mut EtcdCtx<'_>) {
         let member = &mut self.members[index as usize];
-        let Some(RestorePhase::BackedUp(snapshot)) = self.restore_phase.filter(|_| member.starting == Some(generation)) else {
-            return;
-        };
+        let due = matches!(member.process, Process::Restoring(current) if current == generation);
+        let Some(RestorePhase::BackedUp(snapshot)) = self.restore_phase.filter(|_| due) else { return };
         self.resume(ctx);
         let (committed, term) = (self.committed, self.highest_term());
         let (kept, of) = if snapshot.is_some() { (committed, term) } else { (0, 0) };
@@ -83,14 +82,14 @@ impl EtcdCluster {
         content.conf_state = ConfState { quorum: Quorum::majority(std::iter::once(index).collect()), learners: Members::EMPTY };
         for member in self.members.iter_mut().filter(|member| member.state == MemberState::Joined) {
             // One that nobody reaches may still run, and cannot know.
-            (member.state, member.displaced) = (MemberState::Removed, member.server.is_some());
+            (member.state, member.displaced) = (MemberState::Removed, member.process.serves());
         }
         let lost = committed - kept;
         let window = if lost > 0 { ctx.now.since(self.first_applied(kept + 1, ctx.now)) } else { Duration::ZERO };
         (self.restore_phase, self.committed) = (None, kept);
         self.recently_applied.truncate(self.recently_applied.partition_point(|(index, _)| *index <= kept));
         let member = &mut self.members[index as usize];
-        (member.state, member.learner, member.starting) = (MemberState::Joined, false, None);
+        (member.state, member.learner, member.process) = (MemberState::Joined, false, Process::Down);
         member.disk.content = Some(Box::new(content));
         ctx.record(EtcdRecord::Passive(self.id, PassiveRecord::Forked { member: index, index: kept, lost, window }));
         if kept == 0 {

@@ -63,7 +63,7 @@ impl EtcdCluster {
 
     /// Attaches a watcher; whether a process is there that takes one (a learner does not).
     pub fn watch(&mut self, index: u8, client: ClientId) -> bool {
-        let Some(server) = self.members[index as usize].server.as_deref_mut() else { return false };
+        let Some(server) = self.members[index as usize].process.server_mut() else { return false };
         if server.raft.conf_state.learners.contains(index) {
             return false;
         }
@@ -73,7 +73,7 @@ impl EtcdCluster {
 
     /// Takes a watcher away, if the process is still there.
     pub fn unwatch(&mut self, index: u8, client: ClientId) {
-        if let Some(server) = self.members[index as usize].server.as_deref_mut() {
+        if let Some(server) = self.members[index as usize].process.server_mut() {
             server.watchers.retain(|watcher| *watcher != client);
         }
     }
@@ -90,7 +90,7 @@ impl EtcdCluster {
         let (member, at) = (self.members[index as usize].id, server.apply_free.max(now));
         let command = |entry: u64| {
             let in_place = self.members.iter().filter(|member| !member.displaced);
-            let mut logs = in_place.filter_map(|member| member.server.as_deref()).map(|server| &server.raft.log);
+            let mut logs = in_place.filter_map(|member| member.process.server()).map(|server| &server.raft.log);
             let log = logs.find(|log| entry <= log.applied && log.get(entry).is_some())?;
             log.get(entry).map(|entry| entry.command)
         };
@@ -128,7 +128,7 @@ impl EtcdCluster {
         let member = &mut self.members[index as usize];
         member.read_rounds += 1;
         let context = (u64::from(index) + 1) << 48 | member.read_rounds;
-        let server = member.server.as_deref_mut().expect("its process serves");
+        let server = member.process.server_mut().expect("its process serves");
         server.reads.current = std::mem::take(&mut server.reads.next);
         server.reads.context = context;
         server.reads.since = ctx.now;
@@ -141,7 +141,7 @@ impl EtcdCluster {
         let member = &mut self.members[index as usize];
         member.generation += 1;
         let generation = member.generation;
-        let server = member.server.as_deref_mut().expect("its process serves");
+        let server = member.process.server_mut().expect("its process serves");
         server.reads.retry = generation;
         let context = server.reads.context;
         server.raft.read_index(ctx.now, context);

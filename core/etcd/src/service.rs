@@ -96,7 +96,7 @@ impl EtcdCluster {
     pub fn serves_as_voter(&self, index: u8) -> bool {
         let member = &self.members[index as usize];
         let led = |server: &Server| server.raft.lead.is_some();
-        member.state == MemberState::Joined && !member.learner && member.server.as_deref().is_some_and(led)
+        member.state == MemberState::Joined && !member.learner && member.process.server().is_some_and(led)
     }
 
     /// Whether what a member's container is there for goes on: its process serves, or it stands by.

@@ -129,7 +129,7 @@ impl EtcdCluster {
             let snapshot = message.snapshot.clone().expect("a transfer carries a snapshot");
             let before = self.server(to).map(|server| server.raft.log.applied);
             self.receive(message, ctx);
-            if let Some(server) = self.members[to as usize].server.as_deref_mut()
+            if let Some(server) = self.members[to as usize].process.server_mut()
                 && server.raft.log.first() == snapshot.index + 1
             {
                 server.database_bytes = snapshot.bytes;
@@ -139,7 +139,7 @@ impl EtcdCluster {
                 ctx.fx.watched.extend(news);
             }
         }
-        if let Some(server) = self.members[from as usize].server.as_deref_mut() {
+        if let Some(server) = self.members[from as usize].process.server_mut() {
             if ok {
                 server.keeps_entries_until = ctx.now + RELEASE_DELAY;
             }

@@ -50,7 +50,7 @@ impl EtcdCluster {
         let stream = &self.streams[index];
         if !stream.takes(ctx.now) {
             // Told at once that it cannot be sent.
-            if let Some(server) = self.members[from as usize].server.as_deref_mut() {
+            if let Some(server) = self.members[from as usize].process.server_mut() {
                 server.raft.unreachable(to);
             }
             return;
@@ -193,7 +193,7 @@ impl EtcdCluster {
     pub(super) fn receive(&mut self, message: Message, ctx: &mut EtcdCtx<'_>) {
         let to = message.to;
         let removed = self.members[message.from as usize].state == crate::member::MemberState::Removed;
-        let Some(server) = self.members[to as usize].server.as_deref_mut() else { return };
+        let Some(server) = self.members[to as usize].process.server_mut() else { return };
         // Who has applied the sender's removal turns it away (`IsIDRemoved`); who has not must still hear of it.
         if !removed || server.raft.conf_state.members().contains(message.from) {
             server.raft.step(ctx.now, message);
@@ -216,7 +216,7 @@ impl EtcdCluster {
     /// Whether a member's process speaks to others: not to the one that displaced it.
     fn runs(&self, member: u8) -> bool {
         let member = &self.members[member as usize];
-        member.server.is_some() && !member.displaced
+        member.process.serves() && !member.displaced
     }
 
     /// Sets a stream's timer by what is true now.

@@ -356,7 +356,7 @@ impl EtcdCluster {
         let by_bucket = self.passive.as_deref().is_some_and(|passive| passive.bucket.is_some());
         match member.state {
             MemberState::Standby => by_bucket,
-            MemberState::Joined => !by_bucket && !member.displaced && (member.server.is_some() || member.disk.content.is_some()),
+            MemberState::Joined => !by_bucket && !member.displaced && (member.process.serves() || member.disk.content.is_some()),
             MemberState::Future | MemberState::Removed => false,
         }
     }
