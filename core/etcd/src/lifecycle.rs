@@ -1,8 +1,7 @@
 //! Processes and volumes: what starts, what stops, what refuses.
 
 use crate::cluster::{EtcdCluster, EtcdCtx};
-use crate::event::EtcdEvent;
-use crate::member::{MemberState, Process};
+use crate::member::{MemberState, Process, ProcessTimer};
 use crate::raft::Config;
 use crate::record::{EtcdRecord, RaftRecord, RefuseReason};
 use zonefall_kernel::time::Duration;
@@ -32,7 +31,7 @@ impl EtcdCluster {
 
     /// Begins to start a member's process, if nothing stands against it.
     pub(super) fn start(&mut self, index: u8, ctx: &mut EtcdCtx<'_>) {
-        let (id, start_up) = (self.id, self.options.start_up);
+        let start_up = self.options.start_up;
         let member = &mut self.members[index as usize];
         if !member.may_run() || !member.process.is_down() {
             if member.state == MemberState::Joined && member.held_down == 0 && !member.halted && !member.disk.is_present() {
@@ -45,16 +44,11 @@ impl EtcdCluster {
             ctx.record(EtcdRecord::MemberRefused { member: member.id, reason: RefuseReason::LostData });
             return;
         }
-        let generation = member.next_generation();
-        member.process = Process::Starting(generation);
-        ctx.schedule(ctx.now + start_up, id, EtcdEvent::Started(index, generation));
+        member.begin(Process::Starting, ctx.now + start_up, ctx);
     }
 
     /// The process serves.
-    pub(super) fn started(&mut self, index: u8, generation: u32, ctx: &mut EtcdCtx<'_>) {
-        if !matches!(self.members[index as usize].process, Process::Starting(current) if current == generation) {
-            return;
-        }
+    pub(super) fn started(&mut self, index: u8, ctx: &mut EtcdCtx<'_>) {
         self.resume(ctx);
         self.boot(index, ctx.now);
         ctx.record(EtcdRecord::MemberStarted(self.members[index as usize].id));
@@ -83,15 +77,13 @@ impl EtcdCluster {
     }
 
     fn check_peers(&mut self, index: u8, looks: u32, ctx: &mut EtcdCtx<'_>) {
-        let generation = self.members[index as usize].next_generation();
-        self.server_mut(index).adjust_ticks = Some((generation, looks));
-        ctx.schedule(ctx.now + ADJUST_TICKS_INTERVAL, self.id, EtcdEvent::AdjustTicks(index, generation));
+        self.server_mut(index).peer_checks = looks;
+        self.members[index as usize].arm(ProcessTimer::AdjustTicks, ctx.now + ADJUST_TICKS_INTERVAL, ctx);
     }
 
     /// A process that has just started looks whether two peers are connected: then it moves its election clock on.
-    pub(super) fn adjust_ticks(&mut self, index: u8, generation: u32, ctx: &mut EtcdCtx<'_>) {
-        let Some(server) = self.members[index as usize].process.server_mut() else { return };
-        let Some((_, looks)) = server.adjust_ticks.take_if(|(current, _)| *current == generation) else { return };
+    pub(super) fn adjust_ticks(&mut self, index: u8, ctx: &mut EtcdCtx<'_>) {
+        let looks = std::mem::take(&mut self.server_mut(index).peer_checks);
         let peer = |other: &u8| self.members[*other as usize].state == MemberState::Joined && *other != index;
         let active = |other: &u8| self.streams[self.stream_index(*other, index)].reader_open;
         if (0..self.members.len() as u8).filter(peer).filter(active).count() < 2 {
@@ -107,7 +99,7 @@ impl EtcdCluster {
             (2..election_heartbeats).for_each(|_| server.raft.heartbeat_tick(ctx.now));
         } else {
             server.raft.advance_ticks(ctx.now, election_ticks.saturating_sub(2));
-            server.timer = None;
+            self.members[index as usize].cancel(ProcessTimer::Election);
         }
         self.after(index, ctx);
     }
@@ -187,7 +179,7 @@ impl EtcdCluster {
     /// SIGTERM: hands leadership over, then stops.
     fn transfer_leadership(&mut self, index: u8, ctx: &mut EtcdCtx<'_>) {
         self.resume(ctx);
-        self.members[index as usize].process.cancel_start();
+        self.members[index as usize].cancel_start();
         let timeout = self.options.request_timeout;
         let transfer_target = self.transfer_target(index);
         let Some(server) = self.members[index as usize].process.server_mut() else { return };
@@ -212,23 +204,16 @@ impl EtcdCluster {
     }
 
     fn check_stop_again(&mut self, index: u8, until: zonefall_kernel::time::Time, ctx: &mut EtcdCtx<'_>) {
-        let interval = self.options.heartbeat_interval;
-        let id = self.id;
         let member = &mut self.members[index as usize];
-        let generation = member.next_generation();
         if let Some(server) = member.process.server_mut() {
-            server.stopping = Some((generation, until));
-            ctx.schedule(ctx.now + interval, id, EtcdEvent::Stopping(index, generation));
+            server.stopping = Some(until);
+            member.arm(ProcessTimer::Stopping, ctx.now + self.options.heartbeat_interval, ctx);
         }
     }
 
     /// Looks whether leadership is handed over.
-    pub(super) fn stopping(&mut self, index: u8, generation: u32, ctx: &mut EtcdCtx<'_>) {
-        let Some(server) = self.members[index as usize].process.server_mut() else { return };
-        let Some((current, until)) = server.stopping else { return };
-        if current != generation {
-            return;
-        }
+    pub(super) fn stopping(&mut self, index: u8, ctx: &mut EtcdCtx<'_>) {
+        let until = self.server_mut(index).stopping.expect("it was asked to stop");
         self.resume(ctx);
         let removed = self.members[index as usize].state == MemberState::Removed;
         let server = self.server_mut(index);

@@ -10,7 +10,6 @@
 
 use crate::cluster::{EtcdCluster, EtcdCtx};
 use crate::disk::Persisted;
-use crate::event::EtcdEvent;
 use crate::member::{MemberState, Process};
 use crate::passive::{PassiveRecord, has_way_out, restored};
 use crate::raft::ConfState;
@@ -62,17 +61,13 @@ impl EtcdCluster {
         let takes = snapshot.map_or(Duration::ZERO, |snapshot| snapshot.takes);
         let member = &mut self.members[index as usize];
         if member.state == MemberState::Future && !member.halted && member.process.is_down() && member.disk.is_present() {
-            let generation = member.next_generation();
-            member.process = Process::Restoring(generation);
-            ctx.schedule(ctx.now + takes, self.id, EtcdEvent::Fetched(index, generation));
+            member.begin(Process::Restoring, ctx.now + takes, ctx);
         }
     }
 
     /// It has, and begins a cluster with it.
-    pub(super) fn fetched(&mut self, index: u8, generation: u32, ctx: &mut EtcdCtx<'_>) {
-        let member = &mut self.members[index as usize];
-        let due = matches!(member.process, Process::Restoring(current) if current == generation);
-        let Some(RestorePhase::BackedUp(snapshot)) = self.restore_phase.filter(|_| due) else { return };
+    pub(super) fn fetched(&mut self, index: u8, ctx: &mut EtcdCtx<'_>) {
+        let Some(RestorePhase::BackedUp(snapshot)) = self.restore_phase else { return };
         self.resume(ctx);
         let (committed, term) = (self.committed, self.highest_term());
         let (kept, of) = if snapshot.is_some() { (committed, term) } else { (0, 0) };

@@ -177,7 +177,7 @@ impl EtcdCluster {
             (_, MemberState::Future | MemberState::Removed) => Some(Down::Absent),
             (_, MemberState::Standby) if member.held_down == 0 => Some(Down::Standby),
             (_, MemberState::Standby) => Some(Down::HeldDown),
-            (Process::Starting(_) | Process::Restoring(_), MemberState::Joined) => Some(Down::Starting),
+            (Process::Starting | Process::Restoring, MemberState::Joined) => Some(Down::Starting),
             (Process::Down, MemberState::Joined) if member.held_down > 0 || member.halted || member.displaced => {
                 Some(Down::HeldDown)
             }

@@ -57,7 +57,7 @@ impl EtcdCluster {
         self.cancel_upload();
         // Should its machine come back it asks first who it is.
         self.members[from as usize].displaced = true;
-        self.members[from as usize].process.cancel_start();
+        self.members[from as usize].cancel_start();
         ctx.record(EtcdRecord::Passive(id, PassiveRecord::Detected { from, to, silent: ctx.now.since(silent) }));
         ctx.fx.service_changed.push(id);
         if self.members[to as usize].state == MemberState::Joined {
