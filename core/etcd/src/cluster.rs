@@ -321,18 +321,18 @@ impl EtcdCluster {
     /// Handles an event.
     pub fn handle(&mut self, event: EtcdEvent, ctx: &mut EtcdCtx<'_>) {
         match event {
-            EtcdEvent::Deliver(slot, delivery) => self.deliver(slot, delivery, ctx),
+            EtcdEvent::Deliver { slot, delivery } => self.deliver(slot, delivery, ctx),
             EtcdEvent::Process { member, timer, generation } => {
                 if self.members[member as usize].timers[timer as usize].fires(generation) {
                     self.process_timer(member, timer, ctx);
                 }
             }
-            EtcdEvent::Stream(stream, generation) => self.stream_timer(stream as usize, generation, ctx),
+            EtcdEvent::Stream { stream, generation } => self.stream_timer(stream as usize, generation, ctx),
             EtcdEvent::Chunk(transfer) => self.chunk(transfer, ctx),
             EtcdEvent::ChangesDue => self.changes_due(ctx),
-            EtcdEvent::JoinStep(member, generation) => self.join_step(member, generation, ctx),
-            EtcdEvent::Passive(kind, generation) => self.fire_timer(kind, generation, ctx),
-            EtcdEvent::Request(_) | EtcdEvent::Work(..) => unreachable!("the run loop adds the operation"),
+            EtcdEvent::JoinStep { member, generation } => self.join_step(member, generation, ctx),
+            EtcdEvent::Passive { timer, generation } => self.fire_timer(timer, generation, ctx),
+            EtcdEvent::Request(_) | EtcdEvent::Work { .. } => unreachable!("the run loop adds the operation"),
         }
     }
 

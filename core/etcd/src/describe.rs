@@ -16,7 +16,7 @@ impl EtcdCluster {
     pub fn describe_event(&self, event: EtcdEvent, now: Time, net: &Network, scenario: &Scenario) -> Option<String> {
         let name = |index: u8| text::member(scenario, self.members[index as usize].id);
         match event {
-            EtcdEvent::Deliver(slot, delivery) => {
+            EtcdEvent::Deliver { slot, delivery } => {
                 let due = self.in_flight[slot as usize].delivery == delivery;
                 due.then(|| self.arrival(slot, net, scenario)).flatten()
             }
@@ -25,19 +25,21 @@ impl EtcdCluster {
                 due.then(|| self.describe_process(member, timer, now, name(member))).flatten()
             }
             EtcdEvent::ChangesDue => Some("an operator waits no longer for a change of membership".to_owned()),
-            EtcdEvent::Stream(index, generation) => self.describe_stream(index as usize, generation, now, net, scenario),
+            EtcdEvent::Stream { stream, generation } => self.describe_stream(stream as usize, generation, now, net, scenario),
             EtcdEvent::Chunk(number) => {
                 let transfer = self.transfers.iter().find(|transfer| transfer.number == number)?;
                 let left = text::bytes(transfer.left);
                 Some(format!("{} sends its database to {} ({left} left)", name(transfer.from), name(transfer.to)))
             }
-            EtcdEvent::JoinStep(index, generation) => {
+            EtcdEvent::JoinStep { member: index, generation } => {
                 let member = &self.members[index as usize];
                 let waits = member.join.is_due(generation) && !member.halted && (member.learner || !member.published);
                 waits.then(|| format!("{} asks to be a member, or for its vote", name(index)))
             }
-            EtcdEvent::Passive(kind, generation) => self.is_due(kind, generation).then(|| self.describe_timer(kind, scenario)),
-            EtcdEvent::Work(token, step, life) => {
+            EtcdEvent::Passive { timer, generation } => {
+                self.is_due(timer, generation).then(|| self.describe_timer(timer, scenario))
+            }
+            EtcdEvent::Work { token, step, life } => {
                 let member = &self.members[token.member as usize];
                 let client = scenario.client(token.client);
                 let what = match step {

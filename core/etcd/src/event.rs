@@ -13,8 +13,13 @@ use crate::record::EtcdRecord;
 /// Timers and arrivals of a cluster.
 #[derive(Clone, Copy, Debug)]
 pub enum EtcdEvent {
-    /// A message (in this slot) arrives; the number of its delivery.
-    Deliver(u32, u32),
+    /// A message arrives.
+    Deliver {
+        /// Slot that holds the message.
+        slot: u32,
+        /// Number of the delivery.
+        delivery: u32,
+    },
     /// Something that a member's process waits for.
     Process {
         /// Index of the member.
@@ -25,19 +30,41 @@ pub enum EtcdEvent {
         generation: Generation,
     },
     /// A stream connects, gives up or sends again.
-    Stream(u16, Generation),
+    Stream {
+        /// Number of the stream.
+        stream: u16,
+        /// Generation of the timer.
+        generation: Generation,
+    },
     /// The next part of a database under way: the transfer of this number.
     Chunk(u32),
     /// Who asked for a change of membership waits no longer.
     ChangesDue,
     /// The container of a member that is to join asks for the next step.
-    JoinStep(u8, Generation),
+    JoinStep {
+        /// Index of the member.
+        member: u8,
+        /// Generation of the timer.
+        generation: Generation,
+    },
     /// A request arrives at the member of its token.
     Request(Token),
-    /// The next step of a request at a member, where requests cost something; the life of its process.
-    Work(Token, Step, u32),
+    /// The next step of a request at a member, where requests cost something.
+    Work {
+        /// The request.
+        token: Token,
+        /// What has been done.
+        step: Step,
+        /// Number of the life of the member's process: the request ends with it.
+        life: u32,
+    },
     /// Something of an active-passive cluster is due.
-    Passive(PassiveTimer, Generation),
+    Passive {
+        /// What is due.
+        timer: PassiveTimer,
+        /// Generation of the timer.
+        generation: Generation,
+    },
 }
 
 /// Where a request at a member is.

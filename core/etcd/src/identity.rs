@@ -23,7 +23,8 @@ impl EtcdCluster {
     pub(super) fn seek_membership(&mut self, index: u8, ctx: &mut EtcdCtx<'_>) {
         let member = &mut self.members[index as usize];
         if member.joining && !member.halted {
-            ctx.schedule(ctx.now, self.id, EtcdEvent::JoinStep(index, member.join.arm(ctx.now)));
+            let generation = member.join.arm(ctx.now);
+            ctx.schedule(ctx.now, self.id, EtcdEvent::JoinStep { member: index, generation });
         }
     }
 
@@ -52,7 +53,8 @@ impl EtcdCluster {
             self.change_membership(change, true, ctx);
         }
         let at = ctx.now + AGAIN;
-        ctx.schedule(at, self.id, EtcdEvent::JoinStep(index, self.members[index as usize].join.arm(at)));
+        let generation = self.members[index as usize].join.arm(at);
+        ctx.schedule(at, self.id, EtcdEvent::JoinStep { member: index, generation });
     }
 
     /// The member that its pod is as far as the cluster knows.

@@ -128,7 +128,7 @@ impl EtcdCluster {
         let flight = &mut self.in_flight[slot as usize];
         flight.arrives = Some(at);
         flight.delivery = self.deliveries;
-        ctx.schedule(at, self.id, EtcdEvent::Deliver(slot, flight.delivery));
+        ctx.schedule(at, self.id, EtcdEvent::Deliver { slot, delivery: flight.delivery });
     }
 
     /// The bandwidth of a stream's path may have changed: messages that wait to leave go at the new one, in their order.
@@ -249,7 +249,10 @@ impl EtcdCluster {
             None
         };
         match due {
-            Some(at) => ctx.schedule(at, self.id, EtcdEvent::Stream(index as u16, stream.timer.arm(at))),
+            Some(at) => {
+                let generation = stream.timer.arm(at);
+                ctx.schedule(at, self.id, EtcdEvent::Stream { stream: index as u16, generation });
+            }
             None => stream.timer.cancel(),
         }
     }
@@ -342,7 +345,8 @@ impl EtcdCluster {
             stream.silent_since.get_or_insert(ctx.now);
             let at = if told { notice } else { stream.patience_ends().max(ctx.now) };
             stream.refused = told;
-            ctx.schedule(at, self.id, EtcdEvent::Stream(outward as u16, stream.timer.arm(at)));
+            let generation = stream.timer.arm(at);
+            ctx.schedule(at, self.id, EtcdEvent::Stream { stream: outward as u16, generation });
         }
         ctx.fx.service_changed.push(self.id);
     }

@@ -362,7 +362,7 @@ impl Server {
     /// Gives the connection up after `patience`, unless it is another by then.
     fn expect_link(&mut self, key: u32, patience: Duration, ctx: &mut ClusterCtx<'_>) {
         let at = ctx.now + patience;
-        ctx.schedule(at, KubeEvent::Link(key, self.link_timer.arm(at)));
+        ctx.schedule(at, KubeEvent::Link { server: key, generation: self.link_timer.arm(at) });
     }
 
     /// How long requests take from here on.
@@ -393,7 +393,7 @@ impl Server {
     fn arm(&mut self, key: u32, ctx: &mut ClusterCtx<'_>) {
         let next = if ctx.stepping == Stepping::EveryEvent { Some(self.checks.after(ctx.now)) } else { self.turns(ctx) };
         if let Some((at, generation)) = self.check_timer.rearm(next) {
-            ctx.schedule(at, KubeEvent::Readiness(key, generation));
+            ctx.schedule(at, KubeEvent::Readiness { server: key, generation });
         }
     }
 }

@@ -59,7 +59,7 @@ impl Control {
             }
             if powered {
                 let at = ctx.now + ctx.spec.timers.boot + ctx.spec.timers.control_plane_start;
-                ctx.schedule(at, KubeEvent::ControlPlane(index, host.start.arm(at)));
+                ctx.schedule(at, KubeEvent::ControlPlane { host: index, generation: host.start.arm(at) });
             } else {
                 host.start.cancel();
                 self.on_host(index, ProcessChange::Gone(StopReason::PowerLost), ctx);
@@ -70,14 +70,14 @@ impl Control {
     /// Something is due. Who gets answers from the API may be another thing afterwards.
     pub fn handle(&mut self, event: KubeEvent, ctx: &mut ClusterCtx<'_>) {
         match event {
-            KubeEvent::Link(server, generation) => self.api.redial(server, generation, ctx),
-            KubeEvent::Readiness(server, generation) => self.api.check(server, generation, ctx),
-            KubeEvent::ControlPlane(index, generation) => {
-                if self.hosts[index as usize].start.fires(generation) {
-                    self.on_host(index, ProcessChange::Runs, ctx);
+            KubeEvent::Link { server, generation } => self.api.redial(server, generation, ctx),
+            KubeEvent::Readiness { server, generation } => self.api.check(server, generation, ctx),
+            KubeEvent::ControlPlane { host, generation } => {
+                if self.hosts[host as usize].start.fires(generation) {
+                    self.on_host(host, ProcessChange::Runs, ctx);
                 }
             }
-            KubeEvent::Election(component, generation) => self.elections[component as usize].handle(generation, ctx),
+            KubeEvent::Election { component, generation } => self.elections[component as usize].handle(generation, ctx),
             _ => unreachable!("{event:?} is none of the control plane's"),
         }
     }

@@ -243,7 +243,7 @@ impl ClusterCtx<'_> {
 
     /// Queues a timer of the controller that is at work.
     pub fn timer(&mut self, at: Time, due: Due) {
-        self.schedule(at, KubeEvent::Due(self.controller, due));
+        self.schedule(at, KubeEvent::Due { controller: self.controller, due });
     }
 
     /// Moves the only timer of the controller that is at work, or cancels it; a deadline that is the same keeps its event.

@@ -245,7 +245,7 @@ impl Election {
             None => self.candidates.values().filter(|one| one.writes.is_some()).map(|one| one.next.max(ctx.now)).min(),
         };
         if let Some((at, generation)) = self.timer.rearm(next) {
-            ctx.schedule(at, KubeEvent::Election(self.component, generation));
+            ctx.schedule(at, KubeEvent::Election { component: self.component, generation });
         }
     }
 

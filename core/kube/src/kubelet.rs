@@ -139,7 +139,7 @@ impl Kubelet {
             self.powered = powered;
             self.generation = self.generation.next();
             if powered {
-                ctx.schedule(ctx.now + ctx.spec.timers.boot, KubeEvent::Booted(self.key, self.generation));
+                ctx.schedule(ctx.now + ctx.spec.timers.boot, KubeEvent::Booted { node: self.key, generation: self.generation });
             } else {
                 self.booted = false;
                 self.processes.power_lost(ctx);
@@ -165,7 +165,7 @@ impl Kubelet {
         self.generation = self.generation.next();
         if reaches {
             (self.connected, self.caught_up) = (Some(ctx.now), false);
-            let renewal = KubeEvent::Renew(self.key, self.generation);
+            let renewal = KubeEvent::Renew { node: self.key, generation: self.generation };
             ctx.schedule(self.renewals.at_or_after(ctx.now), renewal);
         } else {
             // A renewal at this very moment does not arrive.
@@ -177,7 +177,7 @@ impl Kubelet {
 
     fn expect_renewal(&self, now: Time, ctx: &mut ClusterCtx<'_>) {
         if let Some(renewal) = self.next_renewal(now) {
-            ctx.schedule(renewal, KubeEvent::Renew(self.key, self.generation));
+            ctx.schedule(renewal, KubeEvent::Renew { node: self.key, generation: self.generation });
         }
     }
 

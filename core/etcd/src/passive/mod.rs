@@ -306,7 +306,7 @@ impl EtcdCluster {
         let timer = &mut self.passive_mut().timers[kind as usize];
         if !timer.is_armed() {
             let generation = timer.arm(at);
-            ctx.schedule(at, self.id, EtcdEvent::Passive(kind, generation));
+            ctx.schedule(at, self.id, EtcdEvent::Passive { timer: kind, generation });
         }
     }
 

@@ -341,6 +341,6 @@ impl Processes {
 
     fn turn(&mut self, id: PodId, state: State, takes: Duration, ctx: &mut ClusterCtx<'_>) {
         self.set(id, state);
-        ctx.schedule(ctx.now + takes, KubeEvent::Process(self.node, id, self.generation));
+        ctx.schedule(ctx.now + takes, KubeEvent::Process { node: self.node, pod: id, generation: self.generation });
     }
 }
