@@ -16,6 +16,7 @@ use crate::raft::ConfState;
 use crate::raft::log::{Command, ConfChange, Token};
 use crate::raft::quorum::{Members, Quorum};
 use crate::record::{EtcdRecord, RaftRecord};
+use crate::service::RequestKind;
 use zonefall_kernel::time::Duration;
 use zonefall_network::Network;
 
@@ -51,7 +52,7 @@ impl EtcdCluster {
     /// The bytes of a full snapshot, if one can be taken now and reaches the bucket.
     pub fn snapshot_bytes(&self, net: &Network) -> Option<u64> {
         let leader = self.leader().filter(|leader| has_way_out(self.host(*leader), net))?;
-        self.time_at(leader, true, true, net)?;
+        self.time_at(leader, RequestKind::Write, net)?;
         self.server(leader).map(|server| server.database_bytes)
     }
 

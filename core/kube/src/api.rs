@@ -368,11 +368,11 @@ impl Server {
     /// How long requests take from here on.
     fn asked(&self, etcd: Etcd<'_>, ctx: &ClusterCtx<'_>) -> Access {
         let Some(member) = self.link.member() else { return Access::default() };
-        let time = |write: bool| {
+        let time = |verb| {
             let way = ctx.net.round_trip(self.host, etcd.host(member));
-            Some(ctx.spec.timers.api_overhead + way + ctx.storage.time_at(etcd.member(member), true, write, ctx.net)?)
+            Some(ctx.spec.timers.api_overhead + way + ctx.storage.time_at(etcd.member(member), verb, ctx.net)?)
         };
-        Access { read: time(false), write: time(true) }.after(Duration::ZERO)
+        Access { read: time(Verb::Read), write: time(Verb::Write) }.after(Duration::ZERO)
     }
 
     /// The check at which it counts as ready, or no longer; `None`: it goes on as it is. (A check at the very moment of a change does

@@ -6,7 +6,7 @@ use std::fmt::Debug;
 use crate::controller::{Controller, Due};
 use crate::event::KubeEvent;
 use crate::name::PodName;
-use crate::record::{KubeRecord, Replica};
+use crate::record::{KubeRecord, Replica, Verb};
 use crate::services::Services;
 use crate::spec::{Component, KubeClusterSpec, Role};
 use zonefall_cloud::Cloud;
@@ -40,8 +40,8 @@ pub trait Storage: Debug {
     fn serves_as_voter(&self, member: MemberId) -> bool;
     /// The leader of a cluster.
     fn leader(&self, etcd: EtcdId) -> Option<u8>;
-    /// How long a request at a member takes there; `None`: it is not answered.
-    fn time_at(&self, member: MemberId, linearizable: bool, write: bool, net: &Network) -> Option<Duration>;
+    /// How long a linearizable read at a member, or a write, takes there; `None`: it is not answered.
+    fn time_at(&self, member: MemberId, verb: Verb, net: &Network) -> Option<Duration>;
     /// Bytes of a snapshot that can be uploaded to the backup bucket now.
     fn snapshot_bytes(&self, etcd: EtcdId, net: &Network) -> Option<u64>;
 }

@@ -41,6 +41,7 @@ use crate::cluster::{EtcdCluster, EtcdCtx};
 use crate::event::EtcdEvent;
 use crate::member::MemberState;
 use crate::record::EtcdRecord;
+use crate::service::RequestKind;
 use zonefall_kernel::periodic::Periodic;
 use zonefall_kernel::periodic::Stepping;
 use zonefall_kernel::rng::{Purpose, Stream as Draws};
@@ -246,7 +247,7 @@ impl EtcdCluster {
     }
 
     fn serves(&self, index: u8, net: &Network) -> bool {
-        self.time_at(index, true, true, net).is_some()
+        self.time_at(index, RequestKind::Write, net).is_some()
     }
 
     /// Something that the controller or the standby looks at may have changed.
