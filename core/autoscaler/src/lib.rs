@@ -18,6 +18,7 @@ use zonefall_kernel::periodic::Periodic;
 use zonefall_kernel::periodic::Stepping;
 use zonefall_kernel::rng::Purpose;
 use zonefall_kernel::time::{Duration, Time};
+use zonefall_kernel::timer::{Generation, Timer};
 use zonefall_kube::controller::placement::Demand;
 use zonefall_kube::controller::{Controller, Due, State};
 use zonefall_kube::ctx::ClusterCtx;
@@ -52,8 +53,7 @@ pub struct Autoscaler {
     /// It knows of all changes. While a notification is on its way a scan finds nothing: the next one does.
     notified: bool,
     scanned: Time,
-    armed: Option<Time>,
-    generation: u32,
+    timer: Timer,
 }
 
 impl Autoscaler {
@@ -69,17 +69,15 @@ impl Autoscaler {
             changed: true,
             notified: true,
             scanned: Time::ZERO,
-            armed: None,
-            generation: 0,
+            timer: Timer::new(),
         }
     }
 
     /// A scan.
-    fn scan(&mut self, generation: u32, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
-        if generation != self.generation {
+    fn scan(&mut self, generation: Generation, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
+        if !self.timer.fires(generation) {
             return;
         }
-        self.armed = None;
         if !self.notified {
             return;
         }
@@ -135,7 +133,7 @@ impl Autoscaler {
 
     /// Queues its next scan, if it may act: the next of all, or the next that may find something else.
     fn arm_scans(&mut self, is_active: bool, store: &Store, ctx: &mut ClusterCtx<'_>) {
-        if (is_active && self.armed == Some(ctx.now)) || ctx.spec.machine_deployments.is_empty() {
+        if (is_active && self.timer.deadline() == Some(ctx.now)) || ctx.spec.machine_deployments.is_empty() {
             return;
         }
         let next = match ctx.stepping {
@@ -143,12 +141,7 @@ impl Autoscaler {
             Stepping::FastForward => self.next_finding(store, ctx),
         };
         let next = next.filter(|_| is_active);
-        if next != self.armed {
-            (self.armed, self.generation) = (next, self.generation + 1);
-            if let Some(at) = next {
-                ctx.timer(at, Due::at(self.generation));
-            }
-        }
+        ctx.rearm(&mut self.timer, next);
     }
 
     fn next_finding(&self, store: &Store, ctx: &ClusterCtx<'_>) -> Option<Time> {

@@ -8,7 +8,7 @@
 //! the lock, nothing is applied and nothing read.
 
 use crate::cluster::{EtcdCluster, EtcdCtx};
-use crate::event::EtcdEvent;
+use crate::member::{ProcessTimer, Server};
 use crate::raft::log::{Command, Token};
 use crate::ready::database_growth;
 use crate::volume::Lane;
@@ -24,10 +24,6 @@ pub struct Backend {
     operations: u32,
     /// The timer was last set.
     since: Time,
-    /// Generation of the timer that is queued.
-    timer: Option<u32>,
-    /// Generation of the end of the commit under way.
-    commit: Option<u32>,
     /// Reads that wait for its end.
     waiting: Vec<Token>,
 }
@@ -35,22 +31,7 @@ pub struct Backend {
 impl Backend {
     /// Of a process that starts now.
     pub fn new(now: Time) -> Self {
-        Self { dirty: 0, operations: 0, since: now, timer: None, commit: None, waiting: Vec::new() }
-    }
-
-    /// A commit is under way: nothing is applied or read.
-    pub fn is_locked(&self) -> bool {
-        self.commit.is_some()
-    }
-
-    /// This timer is the one that counts.
-    pub fn is_due(&self, timer: u32) -> bool {
-        self.timer == Some(timer)
-    }
-
-    /// This is the end of the commit under way.
-    pub fn ends(&self, commit: u32) -> bool {
-        self.commit == Some(commit)
+        Self { dirty: 0, operations: 0, since: now, waiting: Vec::new() }
     }
 
     /// A read comes while it is locked.
@@ -70,64 +51,47 @@ impl EtcdCluster {
     /// After something was applied: commits if that is due, or sees to it that it will be.
     pub(super) fn commit_or_wait(&mut self, index: u8, ctx: &mut EtcdCtx<'_>) {
         let Some(options) = self.options.backend else { return };
-        let id = self.id;
         let member = &mut self.members[index as usize];
-        let Some(server) = member.server.as_deref_mut() else { return };
-        let backend = &mut server.backend;
+        let Some(Server { backend, .. }) = member.process.server() else { return };
         if backend.operations >= options.limit {
             self.commit(index, ctx);
-        } else if backend.operations > 0 && backend.timer.is_none() {
-            member.generation += 1;
-            backend.timer = Some(member.generation);
+        } else if backend.operations > 0 && !member.is_armed(ProcessTimer::Commit) {
             let rings = Periodic::new(backend.since, options.interval).after(ctx.now);
-            ctx.schedule(rings, id, EtcdEvent::Commit(index, member.generation));
+            member.arm(ProcessTimer::Commit, rings, ctx);
         }
     }
 
-    /// The timer rings.
-    pub(super) fn commit_due(&mut self, index: u8, generation: u32, ctx: &mut EtcdCtx<'_>) {
-        if self.server(index).is_some_and(|server| server.backend.is_due(generation)) {
-            self.commit(index, ctx);
-        }
-    }
-
-    fn commit(&mut self, index: u8, ctx: &mut EtcdCtx<'_>) {
+    /// Begins to commit what is applied.
+    pub(super) fn commit(&mut self, index: u8, ctx: &mut EtcdCtx<'_>) {
         let Some(options) = self.options.backend else { return };
-        let id = self.id;
         let member = &mut self.members[index as usize];
-        let generation = member.next_generation();
-        let server = member.server.as_deref_mut().expect("its process serves");
+        member.cancel(ProcessTimer::Commit);
+        let server = member.process.server_mut().expect("its process serves");
         let backend = &mut server.backend;
-        backend.timer = None;
         backend.operations = 0;
-        backend.commit = Some(generation);
         let (transfer, sync) = member.disk.commit(std::mem::take(&mut backend.dirty), options.syncs);
         server.writes.begin(ctx.now, Lane::Database, transfer, sync);
-        ctx.schedule(server.writes.end(Lane::Database), id, EtcdEvent::Committed(index, generation));
-        if server.writes.transfers(Lane::Log) {
+        let (end, shares) = (server.writes.end(Lane::Database), server.writes.transfers(Lane::Log));
+        member.arm(ProcessTimer::Committed, end, ctx);
+        if shares {
             self.write_moves(index, ctx);
         }
     }
 
     /// The log has begun to be written: a commit that is still being transferred ends later.
     pub(super) fn commit_moves(&mut self, index: u8, ctx: &mut EtcdCtx<'_>) {
-        let id = self.id;
         let member = &mut self.members[index as usize];
-        let generation = member.next_generation();
-        let server = member.server.as_deref_mut().expect("its process serves");
-        if server.backend.commit.is_some() && server.writes.transfers(Lane::Database) {
-            server.backend.commit = Some(generation);
-            ctx.schedule(server.writes.end(Lane::Database), id, EtcdEvent::Committed(index, generation));
+        let writes = &member.process.server().expect("its process serves").writes;
+        if member.is_locked() && writes.transfers(Lane::Database) {
+            let end = writes.end(Lane::Database);
+            member.arm(ProcessTimer::Committed, end, ctx);
         }
     }
 
     /// A commit is on the disk: what has waited goes on.
-    pub(super) fn committed(&mut self, index: u8, generation: u32, ctx: &mut EtcdCtx<'_>) {
-        let Some(server) = self.members[index as usize].server.as_deref_mut() else { return };
+    pub(super) fn committed(&mut self, index: u8, ctx: &mut EtcdCtx<'_>) {
+        let server = self.server_mut(index);
         let backend = &mut server.backend;
-        if backend.commit.take_if(|commit| *commit == generation).is_none() {
-            return;
-        }
         backend.since = ctx.now;
         let log = &server.raft.log;
         let behind = log.applied < log.committed;

@@ -13,7 +13,7 @@ use crate::backend::Backend;
 use crate::cost::Cores;
 use crate::disk::{Disk, Persisted};
 use crate::event::{EtcdEffects, EtcdEvent, EtcdOutbox};
-use crate::member::{Member, MemberState, Reads, Server};
+use crate::member::{Member, MemberState, PROCESS_TIMERS, Process, ProcessTimer, Reads, Server};
 use crate::membership::Pending;
 use crate::options::EtcdOptions;
 use crate::passive::Passive;
@@ -33,6 +33,7 @@ use crate::volume::Writes;
 use zonefall_kernel::periodic::Stepping;
 use zonefall_kernel::rng::{Purpose, Stream as Draws};
 use zonefall_kernel::time::{Duration, Time};
+use zonefall_kernel::timer::Timer;
 use zonefall_network::ledger::Ledger;
 use zonefall_network::meter::Meter;
 use zonefall_network::stream::Stream;
@@ -100,6 +101,8 @@ pub struct EtcdCluster {
     /// Deliveries queued so far: each has its number.
     pub(super) deliveries: u32,
     pub(super) transfers: Vec<Transfer>,
+    /// Databases sent so far: each transfer has its number.
+    pub(super) transfers_begun: u32,
     pub(super) quiescence: Option<Quiescence>,
     /// Last index and read round of the leader at its last beat: no rest while they move.
     pub(super) last_heartbeat: (u64, u64),
@@ -163,10 +166,9 @@ impl EtcdCluster {
                     managed: spec.managed,
                     halted: spec.managed && !member.initial,
                     joining: spec.managed && !member.initial,
-                    join_generation: 0,
-                    server: None,
-                    starting: None,
-                    generation: 0,
+                    join: Timer::new(),
+                    process: Process::Down,
+                    timers: [Timer::new(); PROCESS_TIMERS],
                     published: member.initial && settled && !stands_by(index),
                     read_rounds: 0,
                     lives: 0,
@@ -194,6 +196,7 @@ impl EtcdCluster {
             flying: 0,
             deliveries: 0,
             transfers: Vec::new(),
+            transfers_begun: 0,
             quiescence: None,
             last_heartbeat: (0, 0),
             services: Services::default(),
@@ -212,9 +215,11 @@ impl EtcdCluster {
                 cluster.boot(index, Time::ZERO);
                 out.record(EtcdRecord::MemberStarted(cluster.members[index as usize].id));
             } else {
-                let generation = cluster.members[index as usize].next_generation();
-                cluster.members[index as usize].starting = Some(generation);
-                out.schedule(Time::ZERO + cluster.options.start_up, (id, EtcdEvent::Started(index, generation)));
+                let (member, timer) = (&mut cluster.members[index as usize], ProcessTimer::Start);
+                member.process = Process::Starting;
+                let at = Time::ZERO + cluster.options.start_up;
+                let generation = member.timers[timer as usize].arm(at);
+                out.schedule(at, (id, EtcdEvent::Process { member: index, timer, generation }));
             }
         }
         cluster
@@ -224,7 +229,7 @@ impl EtcdCluster {
     pub fn start_warm(&mut self, spec: &EtcdClusterSpec, ctx: &mut EtcdCtx<'_>) {
         let Some(leader) = spec.initial_leader else { return };
         for index in 0..self.members.len() {
-            if let Some(server) = self.members[index].server.as_deref_mut() {
+            if let Some(server) = self.members[index].process.server_mut() {
                 server.raft.lead = Some(leader);
             }
         }
@@ -239,7 +244,7 @@ impl EtcdCluster {
         server.raft.start_as_leader(&behind);
         self.after(leader, ctx);
         for index in 0..self.members.len() as u8 {
-            if self.members[index as usize].server.is_some() {
+            if self.members[index as usize].process.serves() {
                 self.after(index, ctx);
             }
         }
@@ -274,7 +279,7 @@ impl EtcdCluster {
             content.timeouts_drawn,
         );
         member.published = true;
-        member.server = Some(Box::new(Server {
+        member.process = Process::Serving(Box::new(Server {
             timer_draws: raft.timeouts_drawn(),
             raft,
             heartbeat_clock,
@@ -282,8 +287,6 @@ impl EtcdCluster {
             written: state,
             synced: state,
             missed_tick: false,
-            heartbeat_generation: 0,
-            timer: None,
             writes: Writes::default(),
             backend: Backend::new(now),
             cores: Cores::new(self.options.cost.cores),
@@ -294,7 +297,7 @@ impl EtcdCluster {
             seen: None,
             behind: None,
             stopping: None,
-            adjust_ticks: None,
+            peer_checks: 0,
             database_bytes: content.database_bytes,
             snapshot_index: content.snapshot_index,
             keeps_entries_until: now,
@@ -303,12 +306,12 @@ impl EtcdCluster {
 
     /// The process of a member that is known to serve.
     pub(super) fn server_mut(&mut self, index: u8) -> &mut Server {
-        self.members[index as usize].server.as_deref_mut().expect("its process serves")
+        self.members[index as usize].process.server_mut().expect("its process serves")
     }
 
     /// The process of a member, if it serves.
     pub fn server(&self, index: u8) -> Option<&Server> {
-        self.members[index as usize].server.as_deref()
+        self.members[index as usize].process.server()
     }
 
     pub(super) fn host(&self, index: u8) -> HostId {
@@ -318,30 +321,44 @@ impl EtcdCluster {
     /// Handles an event.
     pub fn handle(&mut self, event: EtcdEvent, ctx: &mut EtcdCtx<'_>) {
         match event {
-            EtcdEvent::Deliver(slot, delivery) => self.deliver(slot, delivery, ctx),
-            EtcdEvent::HeartbeatTick(member, generation) => self.heartbeat_tick(member, generation, ctx),
-            EtcdEvent::Election(member, generation) => self.election_timer(member, generation, ctx),
-            EtcdEvent::AdjustTicks(member, generation) => self.adjust_ticks(member, generation, ctx),
-            EtcdEvent::Synced(member, generation) => self.synced(member, generation, ctx),
-            EtcdEvent::Commit(member, generation) => self.commit_due(member, generation, ctx),
-            EtcdEvent::Committed(member, generation) => self.committed(member, generation, ctx),
-            EtcdEvent::Started(member, generation) => self.started(member, generation, ctx),
-            EtcdEvent::ReadRetry(member, generation) => self.retry_read(member, generation, ctx),
-            EtcdEvent::Stopping(member, generation) => self.stopping(member, generation, ctx),
-            EtcdEvent::Stream(stream, generation) => self.stream_timer(stream as usize, generation, ctx),
-            EtcdEvent::Chunk(transfer, generation) => self.chunk(transfer, generation, ctx),
+            EtcdEvent::Deliver { slot, delivery } => self.deliver(slot, delivery, ctx),
+            EtcdEvent::Process { member, timer, generation } => {
+                if self.members[member as usize].timers[timer as usize].fires(generation) {
+                    self.process_timer(member, timer, ctx);
+                }
+            }
+            EtcdEvent::Stream { stream, generation } => self.stream_timer(stream as usize, generation, ctx),
+            EtcdEvent::Chunk(transfer) => self.chunk(transfer, ctx),
             EtcdEvent::ChangesDue => self.changes_due(ctx),
-            EtcdEvent::JoinStep(member, look) => self.join_step(member, look, ctx),
-            EtcdEvent::Fetched(member, generation) => self.fetched(member, generation, ctx),
-            EtcdEvent::Passive(kind, generation) => self.fire_timer(kind, generation, ctx),
-            EtcdEvent::Request(_) | EtcdEvent::Work(..) => unreachable!("the run loop adds the operation"),
+            EtcdEvent::JoinStep { member, generation } => self.join_step(member, generation, ctx),
+            EtcdEvent::Passive { timer, generation } => self.fire_timer(timer, generation, ctx),
+            EtcdEvent::Request(_) | EtcdEvent::Work { .. } => unreachable!("the run loop adds the operation"),
+        }
+    }
+
+    /// What a member's process has waited for has come. (Timers of a process end with it.)
+    fn process_timer(&mut self, member: u8, timer: ProcessTimer, ctx: &mut EtcdCtx<'_>) {
+        match timer {
+            ProcessTimer::Start => match self.members[member as usize].process {
+                Process::Starting => self.started(member, ctx),
+                Process::Restoring => self.fetched(member, ctx),
+                Process::Down | Process::Serving(_) => unreachable!("only a process that starts waits for its start"),
+            },
+            ProcessTimer::HeartbeatTick => self.heartbeat_tick(member, ctx),
+            ProcessTimer::Election => self.election_timer(member, ctx),
+            ProcessTimer::AdjustTicks => self.adjust_ticks(member, ctx),
+            ProcessTimer::Synced => self.synced(member, ctx),
+            ProcessTimer::Commit => self.commit(member, ctx),
+            ProcessTimer::Committed => self.committed(member, ctx),
+            ProcessTimer::ReadRetry => self.retry_read(member, ctx),
+            ProcessTimer::Stopping => self.stopping(member, ctx),
         }
     }
 
     /// The member that leads: of those that think so, the one of the highest term.
     pub fn leader(&self) -> Option<u8> {
         let in_place = self.members.iter().filter(|member| !member.displaced);
-        let leaders = in_place.filter_map(|member| member.server.as_deref().filter(|server| server.is_leader()));
+        let leaders = in_place.filter_map(|member| member.process.server().filter(|server| server.is_leader()));
         leaders.max_by_key(|server| server.raft.term).map(|server| server.raft.me)
     }
 }

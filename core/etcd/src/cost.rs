@@ -56,14 +56,14 @@ impl EtcdCluster {
             return false;
         }
         let member = &mut self.members[token.member as usize];
-        let Some(server) = member.server.as_deref_mut() else { return false };
+        let Some(server) = member.process.server_mut() else { return false };
         if cost.is_none() {
             self.serve(token, op, until, ctx);
         } else {
             let read = server.cores.take(ctx.now, reading(&cost, op));
             let writes = Command::of(op).is_some();
             let wait = if writes { cost.write } else { Duration::ZERO };
-            ctx.schedule(read + wait, id, EtcdEvent::Work(token, Step::Read, member.lives as u32));
+            ctx.schedule(read + wait, id, EtcdEvent::Work { token, step: Step::Read, life: member.lives as u32 });
         }
         true
     }
@@ -72,12 +72,12 @@ impl EtcdCluster {
     pub fn work(&mut self, (token, step, life): (Token, Step, u32), op: Op, until: Time, ctx: &mut EtcdCtx<'_>) {
         let (id, cost) = (self.id, self.options.cost);
         let member = &mut self.members[token.member as usize];
-        let Some(server) = member.server.as_deref_mut().filter(|_| member.lives as u32 == life) else { return };
+        let Some(server) = member.process.server_mut().filter(|_| member.lives as u32 == life) else { return };
         match step {
             Step::Read => self.serve(token, op, until, ctx),
             Step::Done => {
                 let written = server.cores.take(ctx.now, answering(&cost, op));
-                ctx.schedule(written, id, EtcdEvent::Work(token, Step::Written, life));
+                ctx.schedule(written, id, EtcdEvent::Work { token, step: Step::Written, life });
             }
             Step::Written => ctx.fx.answers.push((ctx.now, token, Answer::Ok)),
         }
@@ -89,7 +89,7 @@ impl EtcdCluster {
             ctx.fx.answers.push((at, token, Answer::Ok));
         } else {
             let life = self.members[token.member as usize].lives as u32;
-            ctx.schedule(at, self.id, EtcdEvent::Work(token, Step::Done, life));
+            ctx.schedule(at, self.id, EtcdEvent::Work { token, step: Step::Done, life });
         }
     }
 }

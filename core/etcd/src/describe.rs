@@ -2,10 +2,11 @@
 
 use crate::cluster::EtcdCluster;
 use crate::event::{EtcdEvent, Step};
-use crate::raft::Role;
+use crate::member::{Process, ProcessTimer};
 use crate::raft::message::{Kind, Message};
 use crate::transport::stream_blocked;
 use zonefall_kernel::time::Time;
+use zonefall_kernel::timer::Generation;
 use zonefall_network::Network;
 use zonefall_scenario::Scenario;
 use zonefall_scenario::text;
@@ -14,68 +15,31 @@ impl EtcdCluster {
     /// What an event that is about to be handled at `now` is; `None`: a timer that was put off or cancelled, so that nothing happens.
     pub fn describe_event(&self, event: EtcdEvent, now: Time, net: &Network, scenario: &Scenario) -> Option<String> {
         let name = |index: u8| text::member(scenario, self.members[index as usize].id);
-        let server = |index: u8| self.server(index);
         match event {
-            EtcdEvent::Deliver(slot, delivery) => {
+            EtcdEvent::Deliver { slot, delivery } => {
                 let due = self.in_flight[slot as usize].delivery == delivery;
                 due.then(|| self.arrival(slot, net, scenario)).flatten()
             }
-            EtcdEvent::HeartbeatTick(index, generation) => {
-                let leader = server(index).filter(|s| s.heartbeat_generation == generation && s.raft.role == Role::Leader)?;
-                let busy = if leader.write.is_some() { ", but its disk is busy" } else { "" };
-                Some(format!("{}'s heartbeat is due{busy}", name(index)))
-            }
-            EtcdEvent::Election(index, generation) => {
-                let waits = server(index).filter(|s| s.timer.is_some_and(|(_, armed)| armed == generation) && !s.is_leader())?;
-                let rings = now >= waits.raft.clock.deadline(waits.raft.timeout_ticks);
-                let busy = if waits.write.is_some() { ", but its disk is busy" } else { "" };
-                rings.then(|| format!("{}'s election timer rings{busy}", name(index)))
-            }
-            EtcdEvent::Synced(index, generation) => {
-                let write = server(index)?.write.as_ref().filter(|write| write.generation == generation)?;
-                Some(format!("{}'s write is on its disk (log up to {})", name(index), write.last))
-            }
-            EtcdEvent::Commit(index, generation) => {
-                server(index)?.backend.is_due(generation).then(|| format!("{} begins to commit its database", name(index)))
-            }
-            EtcdEvent::Committed(index, generation) => {
-                let ends = server(index)?.backend.ends(generation);
-                ends.then(|| format!("{} has committed its database", name(index)))
-            }
-            EtcdEvent::Started(index, generation) => {
-                (self.members[index as usize].starting == Some(generation)).then(|| format!("{} has started", name(index)))
-            }
-            EtcdEvent::ReadRetry(index, generation) => {
-                let reads = &server(index)?.reads;
-                let waits = reads.retry == generation && reads.context != 0 && reads.index.is_none();
-                waits.then(|| format!("{} asks again which index its reads need", name(index)))
-            }
-            EtcdEvent::AdjustTicks(index, generation) => {
-                let looks = server(index)?.adjust_ticks.is_some_and(|(current, _)| current == generation);
-                looks.then(|| format!("{}, just started, looks for its peers", name(index)))
+            EtcdEvent::Process { member, timer, generation } => {
+                let due = self.members[member as usize].timers[timer as usize].is_due(generation);
+                due.then(|| self.describe_process(member, timer, now, name(member))).flatten()
             }
             EtcdEvent::ChangesDue => Some("an operator waits no longer for a change of membership".to_owned()),
-            EtcdEvent::Stopping(index, generation) => {
-                server(index)?.stopping.filter(|(current, _)| *current == generation)?;
-                Some(format!("{}, told to stop, looks whether another leads", name(index)))
-            }
-            EtcdEvent::Stream(index, generation) => self.describe_stream(index as usize, generation, now, net, scenario),
-            EtcdEvent::Chunk(_, generation) => {
-                let transfer = self.transfers.iter().find(|transfer| transfer.is_due(generation))?;
+            EtcdEvent::Stream { stream, generation } => self.describe_stream(stream as usize, generation, now, net, scenario),
+            EtcdEvent::Chunk(number) => {
+                let transfer = self.transfers.iter().find(|transfer| transfer.number == number)?;
                 let left = text::bytes(transfer.left);
                 Some(format!("{} sends its database to {} ({left} left)", name(transfer.from), name(transfer.to)))
             }
-            EtcdEvent::JoinStep(index, look) => {
+            EtcdEvent::JoinStep { member: index, generation } => {
                 let member = &self.members[index as usize];
-                let waits = member.join_generation == look && !member.halted && (member.learner || !member.published);
+                let waits = member.join.is_due(generation) && !member.halted && (member.learner || !member.published);
                 waits.then(|| format!("{} asks to be a member, or for its vote", name(index)))
             }
-            EtcdEvent::Fetched(index, generation) => {
-                let due = self.members[index as usize].starting == Some(generation);
-                due.then(|| format!("{} has restored what the backup bucket holds", name(index)))
+            EtcdEvent::Passive { timer, generation } => {
+                self.is_due(timer, generation).then(|| self.describe_timer(timer, scenario))
             }
-            EtcdEvent::Passive(kind, generation) => self.is_due(kind, generation).then(|| self.describe_timer(kind, scenario)),
-            EtcdEvent::Work(token, step, life) => {
+            EtcdEvent::Work { token, step, life } => {
                 let member = &self.members[token.member as usize];
                 let client = scenario.client(token.client);
                 let what = match step {
@@ -83,7 +47,7 @@ impl EtcdCluster {
                     Step::Done => "has done",
                     Step::Written => "has answered",
                 };
-                let runs = member.server.is_some() && member.lives as u32 == life;
+                let runs = member.process.serves() && member.lives as u32 == life;
                 runs.then(|| format!("{} {what} {} of {}", name(token.member), text::op(client.op), client.name))
             }
             EtcdEvent::Request(token) => {
@@ -91,6 +55,40 @@ impl EtcdCluster {
                 Some(format!("{} of {} arrives at {}", text::op(client.op), client.name, name(token.member)))
             }
         }
+    }
+
+    /// What a member's process has waited for; `None`: nothing comes of it.
+    fn describe_process(&self, index: u8, timer: ProcessTimer, now: Time, name: &str) -> Option<String> {
+        let member = &self.members[index as usize];
+        let server = member.process.server();
+        let busy = if server.is_some_and(|server| server.write.is_some()) { ", but its disk is busy" } else { "" };
+        Some(match timer {
+            ProcessTimer::Start if matches!(member.process, Process::Restoring) => {
+                format!("{name} has restored what the backup bucket holds")
+            }
+            ProcessTimer::Start => format!("{name} has started"),
+            ProcessTimer::HeartbeatTick => {
+                server.filter(|server| server.is_leader())?;
+                format!("{name}'s heartbeat is due{busy}")
+            }
+            ProcessTimer::Election => {
+                let waits = server.filter(|server| !server.is_leader())?;
+                let rings = now >= waits.raft.clock.deadline(waits.raft.timeout_ticks);
+                rings.then(|| format!("{name}'s election timer rings{busy}"))?
+            }
+            ProcessTimer::AdjustTicks => format!("{name}, just started, looks for its peers"),
+            ProcessTimer::Synced => {
+                let last = server?.write.as_ref()?.last;
+                format!("{name}'s write is on its disk (log up to {last})")
+            }
+            ProcessTimer::Commit => format!("{name} begins to commit its database"),
+            ProcessTimer::Committed => format!("{name} has committed its database"),
+            ProcessTimer::ReadRetry => {
+                let waits = server.is_some_and(|server| server.reads.context != 0 && server.reads.index.is_none());
+                waits.then(|| format!("{name} asks again which index its reads need"))?
+            }
+            ProcessTimer::Stopping => format!("{name}, told to stop, looks whether another leads"),
+        })
     }
 
     fn arrival(&self, slot: u32, net: &Network, scenario: &Scenario) -> Option<String> {
@@ -109,8 +107,15 @@ impl EtcdCluster {
         })
     }
 
-    fn describe_stream(&self, index: usize, generation: u32, now: Time, net: &Network, scenario: &Scenario) -> Option<String> {
-        let stream = Some(&self.streams[index]).filter(|stream| stream.timer == generation)?;
+    fn describe_stream(
+        &self,
+        index: usize,
+        generation: Generation,
+        now: Time,
+        net: &Network,
+        scenario: &Scenario,
+    ) -> Option<String> {
+        let stream = Some(&self.streams[index]).filter(|stream| stream.timer.is_due(generation))?;
         let (from, to) = self.ends(index);
         let [from, to] = [from, to].map(|index| text::member(scenario, self.members[index as usize].id));
         let hopeless = stream_blocked(self, net, index) || !stream.writer_open || now >= stream.patience_ends();

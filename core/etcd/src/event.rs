@@ -2,51 +2,69 @@
 
 use zonefall_kernel::outbox::Outbox;
 use zonefall_kernel::time::Time;
+use zonefall_kernel::timer::Generation;
 use zonefall_scenario::ids::{EtcdId, MemberId};
 
+use crate::member::ProcessTimer;
 use crate::passive::PassiveTimer;
 use crate::raft::log::{Command, Token};
 use crate::record::EtcdRecord;
 
-/// Timers and arrivals of a cluster. Timers carry a generation: one that has moved on makes them void.
+/// Timers and arrivals of a cluster.
 #[derive(Clone, Copy, Debug)]
 pub enum EtcdEvent {
-    /// A message (in this slot) arrives; the number of its delivery.
-    Deliver(u32, u32),
-    /// The leader's clock beats.
-    HeartbeatTick(u8, u32),
-    /// A member's election timeout may have passed.
-    Election(u8, u32),
-    /// A process that has just started looks whether its peers are connected.
-    AdjustTicks(u8, u32),
-    /// An fsync is done.
-    Synced(u8, u32),
-    /// What a member has applied is to be committed to its volume.
-    Commit(u8, u32),
-    /// A commit is done.
-    Committed(u8, u32),
-    /// A process has started.
-    Started(u8, u32),
-    /// A read index was not confirmed in time.
-    ReadRetry(u8, u32),
-    /// A process that was asked to stop looks whether its leadership is handed over.
-    Stopping(u8, u32),
+    /// A message arrives.
+    Deliver {
+        /// Slot that holds the message.
+        slot: u32,
+        /// Number of the delivery.
+        delivery: u32,
+    },
+    /// Something that a member's process waits for.
+    Process {
+        /// Index of the member.
+        member: u8,
+        /// What it waits for.
+        timer: ProcessTimer,
+        /// Generation of the timer.
+        generation: Generation,
+    },
     /// A stream connects, gives up or sends again.
-    Stream(u16, u32),
-    /// The next part of a database under way.
-    Chunk(u16, u32),
+    Stream {
+        /// Number of the stream.
+        stream: u16,
+        /// Generation of the timer.
+        generation: Generation,
+    },
+    /// The next part of a database under way: the transfer of this number.
+    Chunk(u32),
     /// Who asked for a change of membership waits no longer.
     ChangesDue,
     /// The container of a member that is to join asks for the next step.
-    JoinStep(u8, u32),
+    JoinStep {
+        /// Index of the member.
+        member: u8,
+        /// Generation of the timer.
+        generation: Generation,
+    },
     /// A request arrives at the member of its token.
     Request(Token),
-    /// The next step of a request at a member, where requests cost something; the life of its process.
-    Work(Token, Step, u32),
-    /// A member has restored what the backup bucket holds.
-    Fetched(u8, u32),
+    /// The next step of a request at a member, where requests cost something.
+    Work {
+        /// The request.
+        token: Token,
+        /// What has been done.
+        step: Step,
+        /// Number of the life of the member's process: the request ends with it.
+        life: u32,
+    },
     /// Something of an active-passive cluster is due.
-    Passive(PassiveTimer, u32),
+    Passive {
+        /// What is due.
+        timer: PassiveTimer,
+        /// Generation of the timer.
+        generation: Generation,
+    },
 }
 
 /// Where a request at a member is.

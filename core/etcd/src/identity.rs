@@ -11,6 +11,7 @@ use crate::cluster::{EtcdCluster, EtcdCtx};
 use crate::event::EtcdEvent;
 use crate::member::MemberState;
 use zonefall_kernel::time::Duration;
+use zonefall_kernel::timer::Generation;
 use zonefall_scenario::MemberChange;
 use zonefall_scenario::ids::MemberId;
 
@@ -22,8 +23,8 @@ impl EtcdCluster {
     pub(super) fn seek_membership(&mut self, index: u8, ctx: &mut EtcdCtx<'_>) {
         let member = &mut self.members[index as usize];
         if member.joining && !member.halted {
-            member.join_generation += 1;
-            ctx.schedule(ctx.now, self.id, EtcdEvent::JoinStep(index, member.join_generation));
+            let generation = member.join.arm(ctx.now);
+            ctx.schedule(ctx.now, self.id, EtcdEvent::JoinStep { member: index, generation });
         }
     }
 
@@ -35,9 +36,10 @@ impl EtcdCluster {
     }
 
     /// Asks for the next step, if it would be granted, and looks again later.
-    pub(super) fn join_step(&mut self, index: u8, look: u32, ctx: &mut EtcdCtx<'_>) {
+    pub(super) fn join_step(&mut self, index: u8, generation: Generation, ctx: &mut EtcdCtx<'_>) {
+        let is_due = self.members[index as usize].join.fires(generation);
         let member = &self.members[index as usize];
-        if member.join_generation != look || member.halted {
+        if !is_due || member.halted {
             return;
         }
         let change = match member.state {
@@ -50,7 +52,9 @@ impl EtcdCluster {
         if asks {
             self.change_membership(change, true, ctx);
         }
-        ctx.schedule(ctx.now + AGAIN, self.id, EtcdEvent::JoinStep(index, look));
+        let at = ctx.now + AGAIN;
+        let generation = self.members[index as usize].join.arm(at);
+        ctx.schedule(at, self.id, EtcdEvent::JoinStep { member: index, generation });
     }
 
     /// The member that its pod is as far as the cluster knows.

@@ -1,8 +1,7 @@
 //! Processes and volumes: what starts, what stops, what refuses.
 
 use crate::cluster::{EtcdCluster, EtcdCtx};
-use crate::event::EtcdEvent;
-use crate::member::MemberState;
+use crate::member::{MemberState, Process, ProcessTimer};
 use crate::raft::Config;
 use crate::record::{EtcdRecord, RaftRecord, RefuseReason};
 use zonefall_kernel::time::Duration;
@@ -32,9 +31,9 @@ impl EtcdCluster {
 
     /// Begins to start a member's process, if nothing stands against it.
     pub(super) fn start(&mut self, index: u8, ctx: &mut EtcdCtx<'_>) {
-        let (id, start_up) = (self.id, self.options.start_up);
+        let start_up = self.options.start_up;
         let member = &mut self.members[index as usize];
-        if !member.may_run() || member.server.is_some() || member.starting.is_some() {
+        if !member.may_run() || !member.process.is_down() {
             if member.state == MemberState::Joined && member.held_down == 0 && !member.halted && !member.disk.is_present() {
                 ctx.record(EtcdRecord::MemberRefused { member: member.id, reason: RefuseReason::NoVolume });
             }
@@ -45,18 +44,12 @@ impl EtcdCluster {
             ctx.record(EtcdRecord::MemberRefused { member: member.id, reason: RefuseReason::LostData });
             return;
         }
-        let generation = member.next_generation();
-        member.starting = Some(generation);
-        ctx.schedule(ctx.now + start_up, id, EtcdEvent::Started(index, generation));
+        member.begin(Process::Starting, ctx.now + start_up, ctx);
     }
 
     /// The process serves.
-    pub(super) fn started(&mut self, index: u8, generation: u32, ctx: &mut EtcdCtx<'_>) {
-        if self.members[index as usize].starting != Some(generation) {
-            return;
-        }
+    pub(super) fn started(&mut self, index: u8, ctx: &mut EtcdCtx<'_>) {
         self.resume(ctx);
-        self.members[index as usize].starting = None;
         self.boot(index, ctx.now);
         ctx.record(EtcdRecord::MemberStarted(self.members[index as usize].id));
         let committed = self.committed;
@@ -84,15 +77,13 @@ impl EtcdCluster {
     }
 
     fn check_peers(&mut self, index: u8, looks: u32, ctx: &mut EtcdCtx<'_>) {
-        let generation = self.members[index as usize].next_generation();
-        self.server_mut(index).adjust_ticks = Some((generation, looks));
-        ctx.schedule(ctx.now + ADJUST_TICKS_INTERVAL, self.id, EtcdEvent::AdjustTicks(index, generation));
+        self.server_mut(index).peer_checks = looks;
+        self.members[index as usize].arm(ProcessTimer::AdjustTicks, ctx.now + ADJUST_TICKS_INTERVAL, ctx);
     }
 
     /// A process that has just started looks whether two peers are connected: then it moves its election clock on.
-    pub(super) fn adjust_ticks(&mut self, index: u8, generation: u32, ctx: &mut EtcdCtx<'_>) {
-        let Some(server) = self.members[index as usize].server.as_deref_mut() else { return };
-        let Some((_, looks)) = server.adjust_ticks.take_if(|(current, _)| *current == generation) else { return };
+    pub(super) fn adjust_ticks(&mut self, index: u8, ctx: &mut EtcdCtx<'_>) {
+        let looks = std::mem::take(&mut self.server_mut(index).peer_checks);
         let peer = |other: &u8| self.members[*other as usize].state == MemberState::Joined && *other != index;
         let active = |other: &u8| self.streams[self.stream_index(*other, index)].reader_open;
         if (0..self.members.len() as u8).filter(peer).filter(active).count() < 2 {
@@ -108,7 +99,7 @@ impl EtcdCluster {
             (2..election_heartbeats).for_each(|_| server.raft.heartbeat_tick(ctx.now));
         } else {
             server.raft.advance_ticks(ctx.now, election_ticks.saturating_sub(2));
-            server.timer = None;
+            self.members[index as usize].cancel(ProcessTimer::Election);
         }
         self.after(index, ctx);
     }
@@ -116,7 +107,6 @@ impl EtcdCluster {
     /// Ends a member's process.
     pub(super) fn stop(&mut self, index: u8, reason: StopReason, ctx: &mut EtcdCtx<'_>) {
         let member = &mut self.members[index as usize];
-        member.starting = None;
         let id = member.id;
         let Some(server) = member.halt(reason) else { return };
         let kept = member.disk.content.as_ref().map(|content| content.log.last());
@@ -189,10 +179,10 @@ impl EtcdCluster {
     /// SIGTERM: hands leadership over, then stops.
     fn transfer_leadership(&mut self, index: u8, ctx: &mut EtcdCtx<'_>) {
         self.resume(ctx);
-        self.members[index as usize].starting = None;
+        self.members[index as usize].cancel_start();
         let timeout = self.options.request_timeout;
         let transfer_target = self.transfer_target(index);
-        let Some(server) = self.members[index as usize].server.as_deref_mut() else { return };
+        let Some(server) = self.members[index as usize].process.server_mut() else { return };
         match transfer_target {
             Some(transfer_target) if server.is_leader() => {
                 server.raft.transfer_to(transfer_target);
@@ -214,23 +204,16 @@ impl EtcdCluster {
     }
 
     fn check_stop_again(&mut self, index: u8, until: zonefall_kernel::time::Time, ctx: &mut EtcdCtx<'_>) {
-        let interval = self.options.heartbeat_interval;
-        let id = self.id;
         let member = &mut self.members[index as usize];
-        let generation = member.next_generation();
-        if let Some(server) = member.server.as_deref_mut() {
-            server.stopping = Some((generation, until));
-            ctx.schedule(ctx.now + interval, id, EtcdEvent::Stopping(index, generation));
+        if let Some(server) = member.process.server_mut() {
+            server.stopping = Some(until);
+            member.arm(ProcessTimer::Stopping, ctx.now + self.options.heartbeat_interval, ctx);
         }
     }
 
     /// Looks whether leadership is handed over.
-    pub(super) fn stopping(&mut self, index: u8, generation: u32, ctx: &mut EtcdCtx<'_>) {
-        let Some(server) = self.members[index as usize].server.as_deref_mut() else { return };
-        let Some((current, until)) = server.stopping else { return };
-        if current != generation {
-            return;
-        }
+    pub(super) fn stopping(&mut self, index: u8, ctx: &mut EtcdCtx<'_>) {
+        let until = self.server_mut(index).stopping.expect("it was asked to stop");
         self.resume(ctx);
         let removed = self.members[index as usize].state == MemberState::Removed;
         let server = self.server_mut(index);
@@ -286,7 +269,7 @@ impl EtcdCluster {
 
     /// Largest index that some volume holds.
     fn durable(&self) -> u64 {
-        let index = |member: &crate::member::Member| match (&member.server, &member.disk.content) {
+        let index = |member: &crate::member::Member| match (member.process.server(), &member.disk.content) {
             (Some(server), _) => server.raft.log.stable,
             (None, Some(content)) => content.log.last(),
             (None, None) => 0,

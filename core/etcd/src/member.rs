@@ -11,8 +11,10 @@
 use std::collections::VecDeque;
 
 use crate::backend::Backend;
+use crate::cluster::EtcdCtx;
 use crate::cost::Cores;
 use crate::disk::{Disk, Persisted};
+use crate::event::EtcdEvent;
 use crate::raft::clock::Clock;
 use crate::raft::log::{Command, Token};
 use crate::raft::message::Message;
@@ -20,6 +22,7 @@ use crate::raft::{Raft, Role};
 use crate::ready::database_growth;
 use crate::volume::Writes;
 use zonefall_kernel::time::Time;
+use zonefall_kernel::timer::Timer;
 use zonefall_network::HostId;
 use zonefall_network::process::StopReason;
 use zonefall_scenario::ids::{ClientId, MemberId};
@@ -49,14 +52,12 @@ pub struct Member {
     pub halted: bool,
     /// Managed, and not in the cluster from the start: its container sees to it that it joins, and gets its vote.
     pub joining: bool,
-    /// Generation of the next look at how far that is.
-    pub join_generation: u32,
-    /// Its process; `None` when it does not serve.
-    pub server: Option<Box<Server>>,
-    /// Generation of the start under way.
-    pub starting: Option<u32>,
-    /// Last generation given out.
-    pub generation: u32,
+    /// Fires when its container looks how far that is.
+    pub join: Timer,
+    /// Its process.
+    pub process: Process,
+    /// What its process waits for, by [`ProcessTimer`]. They outlive the process: what was queued for it must not fire for the next.
+    pub(super) timers: [Timer; PROCESS_TIMERS],
     /// Has served at least once (published its name).
     pub published: bool,
     /// Times its process has started.
@@ -78,6 +79,55 @@ pub enum MemberState {
     Standby,
 }
 
+/// The process of a member.
+///
+/// ```text
+///  Down --start--> Starting --serves--> Serving --ends--> Down
+///    '--fetch--> Restoring --restored--> Down, and starts
+/// ```
+///
+/// What keeps a process down is not part of this: faults ([`Member::held_down`]), the kubelet ([`Member::halted`]), the controller of an
+/// active-passive pair ([`Member::displaced`]) and a volume that is not there hold at the same time, in any combination, whatever the
+/// process does, and each ends by itself ([`Member::may_run`]). A process that was asked to stop serves on until it has handed its
+/// leadership over ([`Server::stopping`]).
+#[derive(Clone, Debug)]
+pub enum Process {
+    /// None runs.
+    Down,
+    /// It was started, and does not serve yet.
+    Starting,
+    /// Its container restores what the backup bucket holds.
+    Restoring,
+    /// It serves.
+    Serving(Box<Server>),
+}
+
+/// What a member's process waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProcessTimer {
+    /// It has started, or restored what the backup bucket holds.
+    Start,
+    /// The leader's clock beats.
+    HeartbeatTick,
+    /// Its election timeout may have passed.
+    Election,
+    /// It has just started, and looks whether its peers are connected.
+    AdjustTicks,
+    /// An fsync is done.
+    Synced,
+    /// What it has applied is to be committed to its volume.
+    Commit,
+    /// A commit is done.
+    Committed,
+    /// A read index was not confirmed in time.
+    ReadRetry,
+    /// It was asked to stop, and looks whether its leadership is handed over.
+    Stopping,
+}
+
+/// Number of timers of a process.
+pub(super) const PROCESS_TIMERS: usize = ProcessTimer::Stopping as usize + 1;
+
 /// A process that serves.
 #[derive(Clone, Debug)]
 pub struct Server {
@@ -93,11 +143,7 @@ pub struct Server {
     pub synced: (u64, Option<u8>),
     /// A beat or an election tick came while the disk was busy.
     pub missed_tick: bool,
-    /// Generation of the heartbeat tick that is queued.
-    pub heartbeat_generation: u32,
-    /// The election timer that is queued.
-    pub timer: Option<(Time, u32)>,
-    /// Election timeouts drawn when the timer was queued.
+    /// Election timeouts drawn when the election timer was armed.
     pub timer_draws: u64,
     /// Its volume at work.
     pub writes: Writes,
@@ -117,10 +163,10 @@ pub struct Server {
     pub seen: Option<u8>,
     /// Behind: since when, up to which index, how many entries.
     pub behind: Option<(Time, u64, u64)>,
-    /// SIGTERM was received: generation of the next look, and when it stops regardless.
-    pub stopping: Option<(u32, Time)>,
-    /// It has not moved its election clock on yet: generation of the next look at its peers, and how many are left.
-    pub adjust_ticks: Option<(u32, u32)>,
+    /// SIGTERM was received: when it stops regardless of who leads.
+    pub stopping: Option<Time>,
+    /// Looks at its peers that are left until it no longer moves its election clock on.
+    pub peer_checks: u32,
     /// Bytes of the database.
     pub database_bytes: u64,
     /// Index of the last snapshot.
@@ -132,8 +178,6 @@ pub struct Server {
 /// A write to the log file and its fsync.
 #[derive(Clone, Debug)]
 pub struct Write {
-    /// Generation of its end.
-    pub generation: u32,
     /// When it began.
     pub since: Time,
     /// Last index in it.
@@ -155,17 +199,45 @@ pub struct Reads {
     pub context: u64,
     /// When it began.
     pub since: Time,
-    /// Generation of its retry timer.
-    pub retry: u32,
     /// Confirmed: waits until this is applied.
     pub index: Option<u64>,
 }
 
 impl Member {
-    /// A new generation for a timer.
-    pub fn next_generation(&mut self) -> u32 {
-        self.generation += 1;
-        self.generation
+    /// Arms a timer of its process, and queues the event; one that was queued before is void.
+    pub(super) fn arm(&mut self, timer: ProcessTimer, deadline: Time, ctx: &mut EtcdCtx<'_>) {
+        let MemberId { cluster, index: member } = self.id;
+        let generation = self.timers[timer as usize].arm(deadline);
+        ctx.schedule(deadline.max(ctx.now), cluster, EtcdEvent::Process { member, timer, generation });
+    }
+
+    /// Cancels a timer of its process.
+    pub(super) fn cancel(&mut self, timer: ProcessTimer) {
+        self.timers[timer as usize].cancel();
+    }
+
+    /// Whether its process waits for this.
+    pub(super) fn is_armed(&self, timer: ProcessTimer) -> bool {
+        self.timers[timer as usize].is_armed()
+    }
+
+    /// Its database is being committed: nothing is applied or read.
+    pub(super) fn is_locked(&self) -> bool {
+        self.is_armed(ProcessTimer::Committed)
+    }
+
+    /// Begins to start or restore, until `deadline`.
+    pub(super) fn begin(&mut self, process: Process, deadline: Time, ctx: &mut EtcdCtx<'_>) {
+        self.process = process;
+        self.arm(ProcessTimer::Start, deadline, ctx);
+    }
+
+    /// Ends a start that is under way; a process that serves goes on.
+    pub(super) fn cancel_start(&mut self) {
+        if !self.process.serves() {
+            self.process = Process::Down;
+            self.cancel(ProcessTimer::Start);
+        }
     }
 
     /// Whether its process should run: nothing holds it down and its volume is there.
@@ -173,9 +245,10 @@ impl Member {
         self.state == MemberState::Joined && self.held_down == 0 && !self.halted && !self.displaced && self.disk.is_present()
     }
 
-    /// Takes the process away; what it had written (or synced, after a power loss) stays on the disk.
+    /// Takes the process away, or its start; what it had written (or synced, after a power loss) stays on the disk.
     pub fn halt(&mut self, reason: StopReason) -> Option<Box<Server>> {
-        let mut server = self.server.take()?;
+        self.timers.iter_mut().for_each(Timer::cancel);
+        let Process::Serving(mut server) = std::mem::replace(&mut self.process, Process::Down) else { return None };
         let power = matches!(reason, StopReason::PowerLost | StopReason::VolumeDetached);
         let (term, vote) = if power { server.synced } else { server.written };
         let raft = &mut server.raft;
@@ -201,6 +274,28 @@ impl Member {
             })
         });
         Some(server)
+    }
+}
+
+impl Process {
+    /// What serves, if it does.
+    pub fn server(&self) -> Option<&Server> {
+        if let Self::Serving(server) = self { Some(server) } else { None }
+    }
+
+    /// What serves, if it does.
+    pub fn server_mut(&mut self) -> Option<&mut Server> {
+        if let Self::Serving(server) = self { Some(server) } else { None }
+    }
+
+    /// Whether it serves.
+    pub const fn serves(&self) -> bool {
+        matches!(self, Self::Serving(_))
+    }
+
+    /// Whether none runs, and none is about to.
+    pub const fn is_down(&self) -> bool {
+        matches!(self, Self::Down)
     }
 }
 

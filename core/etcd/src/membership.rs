@@ -6,7 +6,7 @@
 use crate::cluster::{EtcdCluster, EtcdCtx};
 use crate::disk::Persisted;
 use crate::event::EtcdEvent;
-use crate::member::MemberState;
+use crate::member::{MemberState, ProcessTimer};
 use crate::raft::ConfState;
 use crate::raft::log::{Command, ConfChange, Log, Token};
 use crate::record::EtcdRecord;
@@ -234,12 +234,10 @@ impl EtcdCluster {
     /// A member is removed: it stops once the others have had time to hear of it from it. (One that has not applied its own removal
     /// is told by its peers when it dials them.)
     pub(super) fn depart(&mut self, index: u8, ctx: &mut EtcdCtx<'_>) {
-        let id = self.id;
         let member = &mut self.members[index as usize];
-        let generation = member.next_generation();
-        let Some(server) = member.server.as_deref_mut() else { return self.stop(index, StopReason::Removed, ctx) };
+        let Some(server) = member.process.server_mut() else { return self.stop(index, StopReason::Removed, ctx) };
         let until = ctx.now + DEPARTURE;
-        server.stopping = Some((generation, until));
-        ctx.schedule(until, id, EtcdEvent::Stopping(index, generation));
+        server.stopping = Some(until);
+        member.arm(ProcessTimer::Stopping, until, ctx);
     }
 }

@@ -19,7 +19,7 @@ impl EtcdCluster {
     /// A member that does not run is on another host from now on.
     pub(super) fn relocate(&mut self, index: u8, host: HostId, ctx: &mut EtcdCtx<'_>) {
         let member = &self.members[index as usize];
-        assert!(member.server.is_none() && member.starting.is_none(), "{:?} runs where it was", member.id);
+        assert!(member.process.is_down(), "{:?} runs where it was", member.id);
         self.resume(ctx);
         let zone = ctx.net.zone(host);
         if ctx.net.zone(self.host(index)) != zone {

@@ -15,8 +15,7 @@
 
 use crate::cluster::{EtcdCluster, EtcdCtx};
 use crate::codec::{self, Writes};
-use crate::event::EtcdEvent;
-use crate::member::Server;
+use crate::member::{ProcessTimer, Server};
 use crate::raft::Role;
 use crate::raft::message::{Kind, Message};
 use crate::raft::quorum::Members;
@@ -150,9 +149,7 @@ impl EtcdCluster {
                 self.server_mut(leader).raft.unreachable(silent);
             }
         }
-        let id = self.id;
-        let server = self.server_mut(leader);
-        ctx.schedule(since + period * count, id, EtcdEvent::HeartbeatTick(leader, server.heartbeat_generation));
+        self.members[leader as usize].arm(ProcessTimer::HeartbeatTick, since + period * count, ctx);
         for follower in followers.iter() {
             self.arm_timer(follower, ctx);
         }

@@ -2,11 +2,11 @@
 
 use crate::cluster::{EtcdCluster, EtcdCtx};
 use crate::codec;
-use crate::event::{Answer, EtcdEvent, Watched};
-use crate::member::{Server, Write};
+use crate::event::{Answer, Watched};
+use crate::member::{ProcessTimer, Server, Write};
+use crate::raft::Note;
 use crate::raft::log::Command;
 use crate::raft::message::{Kind, Message, Snapshot};
-use crate::raft::{Note, Role};
 use crate::record::{EtcdRecord, RaftRecord};
 use crate::volume::Lane;
 use zonefall_kernel::time::Time;
@@ -89,7 +89,7 @@ impl EtcdCluster {
             return;
         }
         let id = self.members[index as usize].id;
-        let server = self.members[index as usize].server.as_deref_mut().expect("its process serves");
+        let server = self.members[index as usize].process.server_mut().expect("its process serves");
         let mut notes = std::mem::take(&mut server.raft.out.notes);
         let raft = &server.raft;
         let log = &raft.log;
@@ -136,30 +136,27 @@ impl EtcdCluster {
                 ctx.record(EtcdRecord::Raft(inner));
             }
         }
-        if notes.contains(&Note::Elected) {
-            server.heartbeat_generation = server.heartbeat_generation.wrapping_add(1);
-            ctx.schedule(
-                server.heartbeat_clock.next_tick(ctx.now),
-                id.cluster,
-                EtcdEvent::HeartbeatTick(index, server.heartbeat_generation),
-            );
-        }
+        let tick = notes.contains(&Note::Elected).then(|| server.heartbeat_clock.next_tick(ctx.now));
         notes.clear();
         server.raft.out.notes = notes;
+        if let Some(tick) = tick {
+            self.members[index as usize].arm(ProcessTimer::HeartbeatTick, tick, ctx);
+        }
     }
 
     /// Takes Readies until one is being written or nothing is left.
     fn pump(&mut self, index: u8, ctx: &mut EtcdCtx<'_>) {
-        while let Some(server) = self.members[index as usize].server.as_deref_mut() {
+        while let Some(server) = self.members[index as usize].process.server_mut() {
             if self.options.answers_before_sync && server.write.is_none() {
                 server.raft.acknowledge_alone();
             }
             // A change of membership that was applied may have committed more: that is a fact before anybody hears of it.
             self.record_notes(index, ctx);
+            let is_locked = self.members[index as usize].is_locked();
             let server = self.server_mut(index);
             let must_sync = server.must_sync();
             let leads = server.is_leader();
-            let has_committed = server.raft.log.applied < server.raft.log.committed && !server.backend.is_locked();
+            let has_committed = server.raft.log.applied < server.raft.log.committed && !is_locked;
             if server.write.is_some() || (server.raft.out.messages.is_empty() && !must_sync && !has_committed) {
                 return;
             }
@@ -170,7 +167,7 @@ impl EtcdCluster {
             }
             if must_sync {
                 self.write(index, messages, ctx);
-            } else if let Some(server) = self.members[index as usize].server.as_deref_mut()
+            } else if let Some(server) = self.members[index as usize].process.server_mut()
                 && server.raft.out.messages.is_empty()
             {
                 // Gives the buffer back.
@@ -183,41 +180,38 @@ impl EtcdCluster {
     }
 
     fn write(&mut self, index: u8, held: Vec<Message>, ctx: &mut EtcdCtx<'_>) {
-        let id = self.id;
         let member = &mut self.members[index as usize];
-        let generation = member.next_generation();
-        let server = member.server.as_deref_mut().expect("its process serves");
+        let server = member.process.server_mut().expect("its process serves");
         let log = &mut server.raft.log;
         let bytes: u64 = (log.written + 1..=log.last())
             .map(|index| codec::entry_bytes(log.get(index).expect("not yet written"), index) + 32)
             .sum::<u64>();
         log.written = log.last();
         server.written = (server.raft.term, server.raft.vote);
-        let write = Write { generation, since: ctx.now, last: server.raft.log.last(), state: server.written, held };
+        let write = Write { since: ctx.now, last: server.raft.log.last(), state: server.written, held };
         server.write = Some(write);
         let (transfer, sync) = member.disk.sync(bytes);
         server.writes.begin(ctx.now, Lane::Log, transfer, sync);
-        ctx.schedule(server.writes.end(Lane::Log), id, EtcdEvent::Synced(index, generation));
-        if server.writes.transfers(Lane::Database) {
+        let (end, shares) = (server.writes.end(Lane::Log), server.writes.transfers(Lane::Database));
+        member.arm(ProcessTimer::Synced, end, ctx);
+        if shares {
             self.commit_moves(index, ctx);
         }
     }
 
     /// The database has begun to be written: the log's write, still being transferred, ends later.
     pub(super) fn write_moves(&mut self, index: u8, ctx: &mut EtcdCtx<'_>) {
-        let id = self.id;
-        let member = &mut self.members[index as usize];
-        let generation = member.next_generation();
-        let server = member.server.as_deref_mut().expect("its process serves");
-        let Some(write) = &mut server.write else { return };
-        write.generation = generation;
-        ctx.schedule(server.writes.end(Lane::Log), id, EtcdEvent::Synced(index, generation));
+        let server = self.server_mut(index);
+        if server.write.is_some() {
+            let end = server.writes.end(Lane::Log);
+            self.members[index as usize].arm(ProcessTimer::Synced, end, ctx);
+        }
     }
 
     /// The disk has what it was given: what it promises may be sent.
-    pub(super) fn synced(&mut self, index: u8, generation: u32, ctx: &mut EtcdCtx<'_>) {
-        let Some(server) = self.members[index as usize].server.as_deref_mut() else { return };
-        let Some(mut write) = server.write.take_if(|write| write.generation == generation) else { return };
+    pub(super) fn synced(&mut self, index: u8, ctx: &mut EtcdCtx<'_>) {
+        let server = self.server_mut(index);
+        let mut write = server.write.take().expect("a write was under way");
         let log = &mut server.raft.log;
         log.stable = log.stable.max(write.last.min(log.written));
         server.synced = write.state;
@@ -246,7 +240,7 @@ impl EtcdCluster {
         let mut removed = false;
         let counts = self.counts(index, 0);
         loop {
-            let server = self.members[index as usize].server.as_deref_mut().expect("its process serves");
+            let server = self.members[index as usize].process.server_mut().expect("its process serves");
             let log = &mut server.raft.log;
             if log.applied >= log.committed {
                 break;
@@ -302,7 +296,7 @@ impl EtcdCluster {
         if self.is_awaited(index) || self.server(index).is_some_and(|server| server.behind.is_some()) {
             ctx.fx.service_changed.push(id.cluster);
         }
-        let server = self.members[index as usize].server.as_deref_mut().expect("its process serves");
+        let server = self.members[index as usize].process.server_mut().expect("its process serves");
         if counts {
             self.committed = self.committed.max(applied);
         }
@@ -333,17 +327,13 @@ impl EtcdCluster {
     }
 
     /// The leader's clock beats.
-    pub(super) fn heartbeat_tick(&mut self, index: u8, generation: u32, ctx: &mut EtcdCtx<'_>) {
-        let id = self.id;
-        let Some(server) = self.members[index as usize].server.as_deref_mut() else { return };
-        if server.heartbeat_generation != generation || server.raft.role != Role::Leader {
+    pub(super) fn heartbeat_tick(&mut self, index: u8, ctx: &mut EtcdCtx<'_>) {
+        if !self.server_mut(index).is_leader() || self.try_quiesce(index, ctx) {
             return;
         }
-        if self.try_quiesce(index, ctx) {
-            return;
-        }
+        let tick = self.server_mut(index).heartbeat_clock.next_tick(ctx.now);
+        self.members[index as usize].arm(ProcessTimer::HeartbeatTick, tick, ctx);
         let server = self.server_mut(index);
-        ctx.schedule(server.heartbeat_clock.next_tick(ctx.now), id, EtcdEvent::HeartbeatTick(index, generation));
         if server.write.is_some() {
             server.missed_tick = true;
             return;
@@ -353,13 +343,9 @@ impl EtcdCluster {
     }
 
     /// A member's election timer rings: perhaps its timeout has passed, perhaps it was put off meanwhile.
-    pub(super) fn election_timer(&mut self, index: u8, generation: u32, ctx: &mut EtcdCtx<'_>) {
+    pub(super) fn election_timer(&mut self, index: u8, ctx: &mut EtcdCtx<'_>) {
         let resting = self.is_quiescent(index);
-        let Some(server) = self.members[index as usize].server.as_deref_mut() else { return };
-        if server.timer.is_none_or(|(_, current)| current != generation) {
-            return;
-        }
-        server.timer = None;
+        let server = self.server_mut(index);
         if resting || server.is_leader() {
             return;
         }
@@ -377,21 +363,19 @@ impl EtcdCluster {
 
     /// Queues the election timer where none is queued that rings early enough.
     pub(super) fn arm_timer(&mut self, index: u8, ctx: &mut EtcdCtx<'_>) {
-        let id = self.id;
         let member = &mut self.members[index as usize];
-        let Some(server) = member.server.as_deref_mut() else { return };
+        let queued = member.timers[ProcessTimer::Election as usize].deadline();
+        let Some(server) = member.process.server_mut() else { return };
         let drawn = server.raft.timeouts_drawn();
-        if server.is_leader() || (server.timer.is_some() && server.timer_draws == drawn) || !server.raft.is_promotable() {
+        if server.is_leader() || (queued.is_some() && server.timer_draws == drawn) || !server.raft.is_promotable() {
             return;
         }
         let at = server.raft.clock.deadline(server.raft.timeout_ticks);
         server.timer_draws = drawn;
-        if server.timer.is_some_and(|(queued, _)| queued <= at) || (server.missed_tick && at <= ctx.now) {
+        if queued.is_some_and(|queued| queued <= at) || (server.missed_tick && at <= ctx.now) {
             return;
         }
-        member.generation += 1;
-        server.timer = Some((at, member.generation));
-        ctx.schedule(at.max(ctx.now), id, EtcdEvent::Election(index, member.generation));
+        member.arm(ProcessTimer::Election, at, ctx);
     }
 
     /// What a snapshot message carries: the database as it is now.

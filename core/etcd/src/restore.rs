@@ -10,13 +10,13 @@
 
 use crate::cluster::{EtcdCluster, EtcdCtx};
 use crate::disk::Persisted;
-use crate::event::EtcdEvent;
-use crate::member::MemberState;
+use crate::member::{MemberState, Process};
 use crate::passive::{PassiveRecord, has_way_out, restored};
 use crate::raft::ConfState;
 use crate::raft::log::{Command, ConfChange, Token};
 use crate::raft::quorum::{Members, Quorum};
 use crate::record::{EtcdRecord, RaftRecord};
+use crate::service::RequestKind;
 use zonefall_kernel::time::Duration;
 use zonefall_network::Network;
 
@@ -52,7 +52,7 @@ impl EtcdCluster {
     /// The bytes of a full snapshot, if one can be taken now and reaches the bucket.
     pub fn snapshot_bytes(&self, net: &Network) -> Option<u64> {
         let leader = self.leader().filter(|leader| has_way_out(self.host(*leader), net))?;
-        self.time_at(leader, true, true, net)?;
+        self.time_at(leader, RequestKind::Write, net)?;
         self.server(leader).map(|server| server.database_bytes)
     }
 
@@ -61,19 +61,14 @@ impl EtcdCluster {
         let Some(RestorePhase::BackedUp(snapshot)) = self.restore_phase else { return };
         let takes = snapshot.map_or(Duration::ZERO, |snapshot| snapshot.takes);
         let member = &mut self.members[index as usize];
-        if member.state == MemberState::Future && !member.halted && member.starting.is_none() && member.disk.is_present() {
-            let generation = member.next_generation();
-            member.starting = Some(generation);
-            ctx.schedule(ctx.now + takes, self.id, EtcdEvent::Fetched(index, generation));
+        if member.state == MemberState::Future && !member.halted && member.process.is_down() && member.disk.is_present() {
+            member.begin(Process::Restoring, ctx.now + takes, ctx);
         }
     }
 
     /// It has, and begins a cluster with it.
-    pub(super) fn fetched(&mut self, index: u8, generation: u32, ctx: &mut EtcdCtx<'_>) {
-        let member = &mut self.members[index as usize];
-        let Some(RestorePhase::BackedUp(snapshot)) = self.restore_phase.filter(|_| member.starting == Some(generation)) else {
-            return;
-        };
+    pub(super) fn fetched(&mut self, index: u8, ctx: &mut EtcdCtx<'_>) {
+        let Some(RestorePhase::BackedUp(snapshot)) = self.restore_phase else { return };
         self.resume(ctx);
         let (committed, term) = (self.committed, self.highest_term());
         let (kept, of) = if snapshot.is_some() { (committed, term) } else { (0, 0) };
@@ -83,14 +78,14 @@ impl EtcdCluster {
         content.conf_state = ConfState { quorum: Quorum::majority(std::iter::once(index).collect()), learners: Members::EMPTY };
         for member in self.members.iter_mut().filter(|member| member.state == MemberState::Joined) {
             // One that nobody reaches may still run, and cannot know.
-            (member.state, member.displaced) = (MemberState::Removed, member.server.is_some());
+            (member.state, member.displaced) = (MemberState::Removed, member.process.serves());
         }
         let lost = committed - kept;
         let window = if lost > 0 { ctx.now.since(self.first_applied(kept + 1, ctx.now)) } else { Duration::ZERO };
         (self.restore_phase, self.committed) = (None, kept);
         self.recently_applied.truncate(self.recently_applied.partition_point(|(index, _)| *index <= kept));
         let member = &mut self.members[index as usize];
-        (member.state, member.learner, member.starting) = (MemberState::Joined, false, None);
+        (member.state, member.learner, member.process) = (MemberState::Joined, false, Process::Down);
         member.disk.content = Some(Box::new(content));
         ctx.record(EtcdRecord::Passive(self.id, PassiveRecord::Forked { member: index, index: kept, lost, window }));
         if kept == 0 {

@@ -5,7 +5,8 @@
 
 use crate::cluster::{EtcdCluster, EtcdCtx};
 use crate::codec;
-use crate::event::{Answer, EtcdEvent, Watched};
+use crate::event::{Answer, Watched};
+use crate::member::ProcessTimer;
 use crate::raft::log::{Command, Token};
 use crate::ready::stored_bytes;
 use crate::record::EtcdRecord;
@@ -45,9 +46,8 @@ impl EtcdCluster {
 
     /// Reads from what this member has: in the line of what it applies, unless its cores are accounted for.
     pub(super) fn read(&mut self, token: Token, ctx: &mut EtcdCtx<'_>) {
-        let backend = &mut self.server_mut(token.member).backend;
-        if backend.is_locked() {
-            backend.wait(token);
+        if self.members[token.member as usize].is_locked() {
+            self.server_mut(token.member).backend.wait(token);
             return;
         }
         let at = if self.options.cost.is_none() {
@@ -63,7 +63,7 @@ impl EtcdCluster {
 
     /// Attaches a watcher; whether a process is there that takes one (a learner does not).
     pub fn watch(&mut self, index: u8, client: ClientId) -> bool {
-        let Some(server) = self.members[index as usize].server.as_deref_mut() else { return false };
+        let Some(server) = self.members[index as usize].process.server_mut() else { return false };
         if server.raft.conf_state.learners.contains(index) {
             return false;
         }
@@ -73,7 +73,7 @@ impl EtcdCluster {
 
     /// Takes a watcher away, if the process is still there.
     pub fn unwatch(&mut self, index: u8, client: ClientId) {
-        if let Some(server) = self.members[index as usize].server.as_deref_mut() {
+        if let Some(server) = self.members[index as usize].process.server_mut() {
             server.watchers.retain(|watcher| *watcher != client);
         }
     }
@@ -90,7 +90,7 @@ impl EtcdCluster {
         let (member, at) = (self.members[index as usize].id, server.apply_free.max(now));
         let command = |entry: u64| {
             let in_place = self.members.iter().filter(|member| !member.displaced);
-            let mut logs = in_place.filter_map(|member| member.server.as_deref()).map(|server| &server.raft.log);
+            let mut logs = in_place.filter_map(|member| member.process.server()).map(|server| &server.raft.log);
             let log = logs.find(|log| entry <= log.applied && log.get(entry).is_some())?;
             log.get(entry).map(|entry| entry.command)
         };
@@ -128,7 +128,7 @@ impl EtcdCluster {
         let member = &mut self.members[index as usize];
         member.read_rounds += 1;
         let context = (u64::from(index) + 1) << 48 | member.read_rounds;
-        let server = member.server.as_deref_mut().expect("its process serves");
+        let server = member.process.server_mut().expect("its process serves");
         server.reads.current = std::mem::take(&mut server.reads.next);
         server.reads.context = context;
         server.reads.since = ctx.now;
@@ -137,27 +137,21 @@ impl EtcdCluster {
     }
 
     fn ask_read_index(&mut self, index: u8, ctx: &mut EtcdCtx<'_>) {
-        let (id, retry) = (self.id, self.options.read_index_retry);
-        let member = &mut self.members[index as usize];
-        member.generation += 1;
-        let generation = member.generation;
-        let server = member.server.as_deref_mut().expect("its process serves");
-        server.reads.retry = generation;
+        self.members[index as usize].cancel(ProcessTimer::ReadRetry);
+        let server = self.server_mut(index);
         let context = server.reads.context;
         server.raft.read_index(ctx.now, context);
         self.after(index, ctx);
         // Most rounds are confirmed long before; their timers would fill the queue.
-        if self.server(index).is_some_and(|server| server.reads.retry == generation && server.reads.context == context) {
-            ctx.schedule(ctx.now + retry, id, EtcdEvent::ReadRetry(index, generation));
+        if self.server(index).is_some_and(|server| server.reads.context == context) {
+            self.members[index as usize].arm(ProcessTimer::ReadRetry, ctx.now + self.options.read_index_retry, ctx);
         }
     }
 
     /// Nobody confirmed the round in time: asks again, under the same number, until its requests have no time left.
-    pub(super) fn retry_read(&mut self, index: u8, generation: u32, ctx: &mut EtcdCtx<'_>) {
-        let current = self
-            .server(index)
-            .is_some_and(|server| server.reads.retry == generation && server.reads.context != 0 && server.reads.index.is_none());
-        if !current {
+    pub(super) fn retry_read(&mut self, index: u8, ctx: &mut EtcdCtx<'_>) {
+        let reads = &self.server_mut(index).reads;
+        if reads.context == 0 || reads.index.is_some() {
             return;
         }
         self.resume(ctx);

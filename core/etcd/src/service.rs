@@ -13,6 +13,24 @@ use zonefall_scenario::ids::ZoneId;
 
 const ALL: [Service; 4] = [Service::Quorum, Service::Write, Service::ReadLinearizable, Service::ReadSerializable];
 
+/// What a request asks of the member that takes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RequestKind {
+    /// To read what this member has applied.
+    SerializableRead,
+    /// To read what a majority has committed.
+    LinearizableRead,
+    /// To write.
+    Write,
+}
+
+impl RequestKind {
+    /// What API servers ask: to write, or to read what is committed.
+    pub const fn of_api(writes: bool) -> Self {
+        if writes { Self::Write } else { Self::LinearizableRead }
+    }
+}
+
 /// What is offered, and how safely.
 #[derive(Clone, Copy, Debug)]
 pub struct Services {
@@ -54,12 +72,17 @@ impl EtcdCluster {
     /// Looks at every service and tells what has changed.
     pub fn probe(&mut self, probe: Probe, zones: u16, ctx: &mut EtcdCtx<'_>) {
         let from: Vec<ZoneId> = probe.from.map_or_else(|| (0..zones).map(ZoneId).collect(), |zone| vec![zone]);
-        let quickest = |linearizable: bool, write: bool| -> bool {
-            let times = from.iter().filter_map(|&zone| self.answer_time(zone, linearizable, write, ctx.net));
+        let quickest = |kind| -> bool {
+            let times = from.iter().filter_map(|&zone| self.answer_time(zone, kind, ctx.net));
             times.min().is_some_and(|time| time <= probe.deadline)
         };
         let connected_voters = self.connected_voters(ctx.net);
-        let now = [connected_voters.left() >= 0, quickest(true, true), quickest(true, false), quickest(false, false)];
+        let now = [
+            connected_voters.left() >= 0,
+            quickest(RequestKind::Write),
+            quickest(RequestKind::LinearizableRead),
+            quickest(RequestKind::SerializableRead),
+        ];
         for (place, service) in ALL.into_iter().enumerate() {
             if std::mem::replace(&mut self.services.available[place], now[place]) != now[place] {
                 ctx.record(EtcdRecord::Availability { cluster: self.id, service, up: now[place] });
@@ -87,8 +110,8 @@ impl EtcdCluster {
     }
 
     /// How long a request from `zone` takes at the member that answers it soonest; `None`: none does.
-    fn answer_time(&self, zone: ZoneId, linearizable: bool, write: bool, net: &Network) -> Option<Duration> {
-        let time = |index: u8| Some(net.reach(zone, self.host(index))? + self.time_at(index, linearizable, write, net)?);
+    fn answer_time(&self, zone: ZoneId, kind: RequestKind, net: &Network) -> Option<Duration> {
+        let time = |index: u8| Some(net.reach(zone, self.host(index))? + self.time_at(index, kind, net)?);
         (0..self.members.len() as u8).filter_map(time).min()
     }
 
@@ -96,7 +119,7 @@ impl EtcdCluster {
     pub fn serves_as_voter(&self, index: u8) -> bool {
         let member = &self.members[index as usize];
         let led = |server: &Server| server.raft.lead.is_some();
-        member.state == MemberState::Joined && !member.learner && member.server.as_deref().is_some_and(led)
+        member.state == MemberState::Joined && !member.learner && member.process.server().is_some_and(led)
     }
 
     /// Whether what a member's container is there for goes on: its process serves, or it stands by.
@@ -105,9 +128,9 @@ impl EtcdCluster {
     }
 
     /// How long a member takes over a request that has reached it now; `None`: it does not answer.
-    pub fn time_at(&self, index: u8, linearizable: bool, write: bool, net: &Network) -> Option<Duration> {
+    pub fn time_at(&self, index: u8, kind: RequestKind, net: &Network) -> Option<Duration> {
         let server = self.server(index).filter(|_| self.is_in_service(index))?;
-        if !linearizable {
+        if kind == RequestKind::SerializableRead {
             return Some(Duration::ZERO);
         }
         if server.raft.conf_state.learners.contains(index) {
@@ -115,7 +138,7 @@ impl EtcdCluster {
         }
         let leader = server.raft.lead?;
         let to_leader = if leader == index { Duration::ZERO } else { self.connected(index, leader, net)? };
-        Some(to_leader + self.quorum_time(leader, write, net)?)
+        Some(to_leader + self.quorum_time(leader, kind == RequestKind::Write, net)?)
     }
 
     /// How long `leader` takes to hear a quorum (and, for a write, to have it on disk); `None`: it does not lead, does not know yet how

@@ -27,16 +27,12 @@ pub struct Transfer {
     message: Message,
     /// Bytes still to be sent.
     pub left: u64,
-    generation: u32,
+    /// Tells it from the others, which may move in the list.
+    pub(super) number: u32,
     stalled_since: Option<Time>,
 }
 
 impl Transfer {
-    /// Its next step is the event with this generation.
-    pub(super) fn is_due(&self, generation: u32) -> bool {
-        self.generation == generation
-    }
-
     /// Bytes of the database.
     pub fn bytes(&self) -> u64 {
         self.message.snapshot.as_ref().map_or(0, |snapshot| snapshot.bytes)
@@ -57,10 +53,11 @@ impl EtcdCluster {
         let snapshot = Self::snapshot_of(server);
         let bytes = snapshot.bytes;
         message.snapshot = Some(Box::new(snapshot));
-        let member = &mut self.members[from as usize];
-        let generation = member.next_generation();
-        ctx.record(EtcdRecord::SnapshotStarted { from: member.id, to: self.members[to as usize].id, bytes });
-        self.transfers.push(Transfer { from, to, message, left: bytes, generation, stalled_since: None });
+        let ids = (self.members[from as usize].id, self.members[to as usize].id);
+        ctx.record(EtcdRecord::SnapshotStarted { from: ids.0, to: ids.1, bytes });
+        self.transfers_begun = self.transfers_begun.wrapping_add(1);
+        let number = self.transfers_begun;
+        self.transfers.push(Transfer { from, to, message, left: bytes, number, stalled_since: None });
         self.ledger.add(Class::Snapshot, 1, 0, Burst::default());
         self.step_transfer(self.transfers.len() - 1, ctx);
         ctx.fx.service_changed.push(self.id);
@@ -76,10 +73,8 @@ impl EtcdCluster {
     }
 
     /// A step is due.
-    pub(super) fn chunk(&mut self, place: u16, generation: u32, ctx: &mut EtcdCtx<'_>) {
-        // Transfers may have moved in the list; the generation names them.
-        let _ = place;
-        let Some(place) = self.transfers.iter().position(|transfer| transfer.generation == generation) else { return };
+    pub(super) fn chunk(&mut self, number: u32, ctx: &mut EtcdCtx<'_>) {
+        let Some(place) = self.transfers.iter().position(|transfer| transfer.number == number) else { return };
         if self.transfers[place].left == 0 && self.transfers[place].stalled_since.is_none() {
             self.finish_transfer(place, true, ctx);
         } else {
@@ -88,14 +83,14 @@ impl EtcdCluster {
     }
 
     fn step_transfer(&mut self, place: usize, ctx: &mut EtcdCtx<'_>) {
-        let Transfer { from, to, left, generation, stalled_since, .. } = self.transfers[place];
+        let Transfer { from, to, left, number, stalled_since, .. } = self.transfers[place];
         let (a, b) = (self.host(from), self.host(to));
         if !ctx.net.is_open(a, b) {
             let since = *self.transfers[place].stalled_since.get_or_insert(ctx.now);
             if ctx.now.since(since) >= READ_TIMEOUT {
                 self.finish_transfer(place, false, ctx);
             } else {
-                ctx.schedule(ctx.now + STEP, self.id, EtcdEvent::Chunk(place as u16, generation));
+                ctx.schedule(ctx.now + STEP, self.id, EtcdEvent::Chunk(number));
             }
             return;
         }
@@ -118,7 +113,7 @@ impl EtcdCluster {
         if self.transfers[place].left == 0 {
             due += ctx.net.typical(a, b);
         }
-        ctx.schedule(due, self.id, EtcdEvent::Chunk(place as u16, generation));
+        ctx.schedule(due, self.id, EtcdEvent::Chunk(number));
     }
 
     fn finish_transfer(&mut self, place: usize, ok: bool, ctx: &mut EtcdCtx<'_>) {
@@ -129,7 +124,7 @@ impl EtcdCluster {
             let snapshot = message.snapshot.clone().expect("a transfer carries a snapshot");
             let before = self.server(to).map(|server| server.raft.log.applied);
             self.receive(message, ctx);
-            if let Some(server) = self.members[to as usize].server.as_deref_mut()
+            if let Some(server) = self.members[to as usize].process.server_mut()
                 && server.raft.log.first() == snapshot.index + 1
             {
                 server.database_bytes = snapshot.bytes;
@@ -139,7 +134,7 @@ impl EtcdCluster {
                 ctx.fx.watched.extend(news);
             }
         }
-        if let Some(server) = self.members[from as usize].server.as_deref_mut() {
+        if let Some(server) = self.members[from as usize].process.server_mut() {
             if ok {
                 server.keeps_entries_until = ctx.now + RELEASE_DELAY;
             }

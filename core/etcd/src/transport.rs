@@ -6,6 +6,7 @@ use crate::event::EtcdEvent;
 use crate::raft::message::{Kind, Message};
 use crate::record::EtcdRecord;
 use zonefall_kernel::time::{Duration, Time};
+use zonefall_kernel::timer::Generation;
 use zonefall_network::Network;
 use zonefall_network::ledger::{Class, Ledger, Volume};
 use zonefall_network::meter::Meter;
@@ -49,7 +50,7 @@ impl EtcdCluster {
         let stream = &self.streams[index];
         if !stream.takes(ctx.now) {
             // Told at once that it cannot be sent.
-            if let Some(server) = self.members[from as usize].server.as_deref_mut() {
+            if let Some(server) = self.members[from as usize].process.server_mut() {
                 server.raft.unreachable(to);
             }
             return;
@@ -127,7 +128,7 @@ impl EtcdCluster {
         let flight = &mut self.in_flight[slot as usize];
         flight.arrives = Some(at);
         flight.delivery = self.deliveries;
-        ctx.schedule(at, self.id, EtcdEvent::Deliver(slot, flight.delivery));
+        ctx.schedule(at, self.id, EtcdEvent::Deliver { slot, delivery: flight.delivery });
     }
 
     /// The bandwidth of a stream's path may have changed: messages that wait to leave go at the new one, in their order.
@@ -192,7 +193,7 @@ impl EtcdCluster {
     pub(super) fn receive(&mut self, message: Message, ctx: &mut EtcdCtx<'_>) {
         let to = message.to;
         let removed = self.members[message.from as usize].state == crate::member::MemberState::Removed;
-        let Some(server) = self.members[to as usize].server.as_deref_mut() else { return };
+        let Some(server) = self.members[to as usize].process.server_mut() else { return };
         // Who has applied the sender's removal turns it away (`IsIDRemoved`); who has not must still hear of it.
         if !removed || server.raft.conf_state.members().contains(message.from) {
             server.raft.step(ctx.now, message);
@@ -215,7 +216,7 @@ impl EtcdCluster {
     /// Whether a member's process speaks to others: not to the one that displaced it.
     fn runs(&self, member: u8) -> bool {
         let member = &self.members[member as usize];
-        member.server.is_some() && !member.displaced
+        member.process.serves() && !member.displaced
     }
 
     /// Sets a stream's timer by what is true now.
@@ -247,15 +248,18 @@ impl EtcdCluster {
             stream.refused = powered && open_both && !writes;
             None
         };
-        stream.timer += 1;
-        if let Some(at) = due {
-            ctx.schedule(at, self.id, EtcdEvent::Stream(index as u16, stream.timer));
+        match due {
+            Some(at) => {
+                let generation = stream.timer.arm(at);
+                ctx.schedule(at, self.id, EtcdEvent::Stream { stream: index as u16, generation });
+            }
+            None => stream.timer.cancel(),
         }
     }
 
     /// A stream's timer rings: it gives up, sends again or connects.
-    pub(super) fn stream_timer(&mut self, index: usize, generation: u32, ctx: &mut EtcdCtx<'_>) {
-        if self.streams[index].timer != generation {
+    pub(super) fn stream_timer(&mut self, index: usize, generation: Generation, ctx: &mut EtcdCtx<'_>) {
+        if !self.streams[index].timer.fires(generation) {
             return;
         }
         self.resume(ctx);
@@ -297,7 +301,7 @@ impl EtcdCluster {
         stream.reader_open = false;
         stream.dialing_since = ctx.now;
         stream.resume();
-        stream.timer += 1;
+        stream.timer.cancel();
         for slot in std::mem::take(&mut self.held[index]) {
             self.in_flight[slot as usize].message = None;
             self.free_slots.push(slot);
@@ -307,7 +311,7 @@ impl EtcdCluster {
     fn connect(&mut self, index: usize, ctx: &mut EtcdCtx<'_>) {
         let (from, to) = self.ends(index);
         self.streams[index].connect(ctx.now);
-        self.streams[index].timer += 1;
+        self.streams[index].timer.cancel();
         self.upkeep_since[index] = ctx.now;
         self.in_step[index] = (0, 0);
         ctx.record(EtcdRecord::PeerFound { from: self.members[from as usize].id, to: self.members[to as usize].id });
@@ -327,7 +331,7 @@ impl EtcdCluster {
             if told {
                 self.streams[inward].reset_at.get_or_insert(notice);
             }
-            self.streams[inward].timer += 1;
+            self.streams[inward].timer.cancel();
             let outward = self.stream_index(gone, other);
             self.count_upkeep(outward, ctx.now, ctx.net);
             self.streams[outward].writer_open = false;
@@ -340,9 +344,9 @@ impl EtcdCluster {
             let notice = notice.max(stream.last_arrival() + self.options.rpc_overhead);
             stream.silent_since.get_or_insert(ctx.now);
             let at = if told { notice } else { stream.patience_ends().max(ctx.now) };
-            stream.timer += 1;
             stream.refused = told;
-            ctx.schedule(at, self.id, EtcdEvent::Stream(outward as u16, stream.timer));
+            let generation = stream.timer.arm(at);
+            ctx.schedule(at, self.id, EtcdEvent::Stream { stream: outward as u16, generation });
         }
         ctx.fx.service_changed.push(self.id);
     }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::cluster::EtcdCluster;
-use crate::member::{Member, MemberState};
+use crate::member::{Member, MemberState, Process};
 use crate::raft;
 use crate::raft::message::Kind;
 use crate::record::Service;
@@ -171,15 +171,17 @@ impl EtcdCluster {
     }
 
     fn member_view(&self, member: &Member, status: MemberStatus) -> MemberView {
-        let server = member.server.as_deref();
-        let down = match (server, member.state) {
-            (Some(_), _) => None,
-            (None, MemberState::Future | MemberState::Removed) => Some(Down::Absent),
-            (None, MemberState::Standby) if member.held_down == 0 => Some(Down::Standby),
-            (None, MemberState::Standby) => Some(Down::HeldDown),
-            (None, MemberState::Joined) if member.starting.is_some() => Some(Down::Starting),
-            (None, MemberState::Joined) if member.held_down > 0 || member.halted || member.displaced => Some(Down::HeldDown),
-            (None, MemberState::Joined) => Some(Down::NoData),
+        let server = member.process.server();
+        let down = match (&member.process, member.state) {
+            (Process::Serving(_), _) => None,
+            (_, MemberState::Future | MemberState::Removed) => Some(Down::Absent),
+            (_, MemberState::Standby) if member.held_down == 0 => Some(Down::Standby),
+            (_, MemberState::Standby) => Some(Down::HeldDown),
+            (Process::Starting | Process::Restoring, MemberState::Joined) => Some(Down::Starting),
+            (Process::Down, MemberState::Joined) if member.held_down > 0 || member.halted || member.displaced => {
+                Some(Down::HeldDown)
+            }
+            (Process::Down, MemberState::Joined) => Some(Down::NoData),
         };
         let may_campaign = server.filter(|server| server.raft.is_promotable() && !server.is_leader());
         MemberView {
@@ -229,7 +231,7 @@ impl EtcdCluster {
 }
 
 fn status(member: &Member) -> MemberStatus {
-    let server = member.server.as_deref();
+    let server = member.process.server();
     let disk = member.disk.content.as_deref();
     let role = match (member.state, server) {
         (MemberState::Future | MemberState::Removed, _) => Role::Absent,

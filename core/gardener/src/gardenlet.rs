@@ -20,7 +20,7 @@ impl Gardenlet {
         // Whichever seed is asked, the garden answers.
         let to_this = |to: zonefall_scenario::ids::SeedId| model.seeds[to.0 as usize].cluster == cluster;
         for (id, asked) in (0..).zip(&model.migrations).filter(|(_, asked)| to_this(asked.to)) {
-            ctx.schedule(asked.at, KubeEvent::Message(ctx.controller, Stage::Requested.message(id)));
+            ctx.schedule(asked.at, KubeEvent::Message { controller: ctx.controller, message: Stage::Requested.message(id) });
         }
         Some(Box::new(Self))
     }

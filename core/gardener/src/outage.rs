@@ -13,6 +13,7 @@ use crate::garden::Garden;
 use crate::gardenlet::Gardenlet;
 use crate::record::{GardenerRecord, Report};
 use zonefall_kernel::time::Time;
+use zonefall_kernel::timer::Timer;
 use zonefall_kernel::traced;
 use zonefall_kube::ctx::ClusterCtx;
 use zonefall_kube::machine::Phase;
@@ -83,15 +84,14 @@ enum Suspicion {
 pub struct Outages {
     zones: BTreeMap<ZoneId, Suspicion>,
     changed: bool,
-    armed: Option<Time>,
-    generation: u32,
+    timer: Timer,
 }
 
 impl Outages {
     /// All zones healthy.
     fn new(ctx: &ClusterCtx<'_>) -> Self {
         let zones = ctx.spec.machine_deployments.iter().map(|deployment| (deployment.zone, Suspicion::Healthy)).collect();
-        Self { zones, changed: false, armed: None, generation: 0 }
+        Self { zones, changed: false, timer: Timer::new() }
     }
 
     /// Looks at the zones, where something has changed, and queues its next look. Whether an outage was told, or its end.
@@ -130,12 +130,7 @@ impl Outages {
             Suspicion::Healthy | Suspicion::Detected => None,
         });
         let next = ends.min();
-        if next != self.armed {
-            (self.armed, self.generation) = (next, self.generation + 1);
-            if let Some(at) = next {
-                ctx.timer(at, Due::at(self.generation));
-            }
-        }
+        ctx.rearm(&mut self.timer, next);
         told
     }
 }
@@ -185,9 +180,7 @@ impl Controller for Outages {
 
     /// A suspicion has lasted.
     fn due(&mut self, due: Due, _state: &mut State, _ctx: &mut ClusterCtx<'_>) {
-        if due.generation == self.generation {
-            (self.armed, self.changed) = (None, true);
-        }
+        self.changed |= self.timer.fires(due.generation);
     }
 
     fn arm(&mut self, _is_active: bool, state: &State, ctx: &mut ClusterCtx<'_>) {

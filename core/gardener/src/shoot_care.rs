@@ -12,6 +12,7 @@ use zonefall_kernel::periodic::Periodic;
 use zonefall_kernel::periodic::Stepping;
 use zonefall_kernel::rng::Purpose;
 use zonefall_kernel::time::Time;
+use zonefall_kernel::timer::{Generation, Timer};
 use zonefall_kube::ctx::ClusterCtx;
 use zonefall_kube::store::Store;
 use zonefall_scenario::ids::{PodId, WorkloadId};
@@ -28,8 +29,7 @@ pub struct ShootCare {
     stale: BTreeMap<PodId, (usize, Time)>,
     /// The same by the first sync that finds them.
     found: BTreeSet<(Time, PodId)>,
-    armed: Option<Time>,
-    generation: u32,
+    timer: Timer,
 }
 
 impl ShootCare {
@@ -41,7 +41,7 @@ impl ShootCare {
             Periodic::new(Time::from_nanos(phase), period)
         };
         let syncs = (0..ctx.spec.control_plane_namespaces.len() as u32).map(sync).collect();
-        Self { syncs, stale: BTreeMap::new(), found: BTreeSet::new(), armed: None, generation: 0 }
+        Self { syncs, stale: BTreeMap::new(), found: BTreeSet::new(), timer: Timer::new() }
     }
 
     /// A pod has begun to terminate.
@@ -57,11 +57,10 @@ impl ShootCare {
     }
 
     /// The syncs of this moment.
-    fn sync(&mut self, generation: u32, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
-        if generation != self.generation {
+    fn sync(&mut self, generation: Generation, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
+        if !self.timer.fires(generation) {
             return;
         }
-        self.armed = None;
         let Self { syncs, stale, found, .. } = self;
         stale.retain(|pod, (namespace, at)| {
             let is_due = *at <= ctx.now && syncs[*namespace].at_or_before(ctx.now) == Some(ctx.now);
@@ -77,7 +76,7 @@ impl ShootCare {
 
     /// Queues its next sync, if it may act: the next of all, or the next that finds a stale pod.
     fn arm_syncs(&mut self, is_active: bool, ctx: &mut ClusterCtx<'_>) {
-        if is_active && self.armed == Some(ctx.now) {
+        if is_active && self.timer.deadline() == Some(ctx.now) {
             return;
         }
         // Those that the first sync did not find, since nobody acted then, are found by the next.
@@ -88,12 +87,7 @@ impl ShootCare {
             Stepping::EveryEvent => self.syncs.iter().map(|syncs| syncs.after(ctx.now)).min(),
         };
         let next = next.filter(|_| is_active);
-        if next != self.armed {
-            (self.armed, self.generation) = (next, self.generation + 1);
-            if let Some(at) = next {
-                ctx.timer(at, Due::at(self.generation));
-            }
-        }
+        ctx.rearm(&mut self.timer, next);
     }
 }
 

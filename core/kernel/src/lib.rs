@@ -15,4 +15,5 @@ pub mod periodic;
 pub mod queue;
 pub mod rng;
 pub mod time;
+pub mod timer;
 pub mod traced;

@@ -21,8 +21,8 @@ use crate::time::Time;
 
 /// Events in the order of their times; equal times in the order they were pushed.
 ///
-/// Push and pop take O(log n). There is no removal: a timer that may be cancelled carries a generation, and whoever owns it ignores
-/// an event of any but the present one.
+/// Push and pop take O(log n). There is no removal: an event of a [`Timer`](crate::timer::Timer) carries a generation, and those that
+/// no longer count are popped and ignored.
 #[derive(Clone, Debug)]
 pub struct EventQueue<E> {
     /// Not later than any key of `groups`, unless vacant.

@@ -27,6 +27,7 @@ use zonefall_kernel::periodic::Periodic;
 use zonefall_kernel::periodic::Stepping;
 use zonefall_kernel::rng::Purpose;
 use zonefall_kernel::time::{Duration, Time};
+use zonefall_kernel::timer::{Generation, Timer};
 use zonefall_network::{HostId, Network};
 use zonefall_scenario::ids::{EtcdId, MemberId, ZoneId};
 
@@ -100,16 +101,16 @@ struct Server {
     replica: Replica,
     host: HostId,
     link: Link,
-    /// Generation of the link's timer.
-    link_timer: u32,
+    /// Fires when the connection has been silent, or dialled, for long enough.
+    link_timer: Timer,
     /// What it takes from the server on.
     access: Access,
     ready: bool,
     /// etcd answers its readiness check, or not, since then.
     answers: (bool, Time),
     checks: Periodic,
-    armed: Option<Time>,
-    check_timer: u32,
+    /// Fires at the next check that counts.
+    check_timer: Timer,
 }
 
 /// The API servers of a plane.
@@ -142,8 +143,8 @@ impl Api {
         let phase = ctx.draws(Purpose::Phase, ENTITY + key).draw(0).below(period.as_nanos());
         let checks = Periodic::new(ctx.now + Duration::from_nanos(phase), period);
         let (link, access, answers) = (Link::Idle, Access::default(), (false, ctx.now));
-        let mut server =
-            Server { replica, host, link, link_timer: 0, access, ready: false, answers, checks, armed: None, check_timer: 0 };
+        let (link_timer, check_timer) = (Timer::new(), Timer::new());
+        let mut server = Server { replica, host, link, link_timer, access, ready: false, answers, checks, check_timer };
         ctx.record(KubeRecord::ApiServer(replica, ServerFact::Runs));
         server.follow(key, &mut self.dials, ctx);
         // It is sent clients after its first check, which is made at once.
@@ -195,8 +196,10 @@ impl Api {
     }
 
     /// A silent or dialled connection is given up.
-    pub fn redial(&mut self, key: u32, generation: u32, ctx: &mut ClusterCtx<'_>) {
-        if let Some(server) = self.servers.get_mut(&key).filter(|server| server.link_timer == generation) {
+    pub fn redial(&mut self, key: u32, generation: Generation, ctx: &mut ClusterCtx<'_>) {
+        if let Some(server) = self.servers.get_mut(&key)
+            && server.link_timer.fires(generation)
+        {
             server.dial(&mut self.dials, key, ctx);
             server.follow(key, &mut self.dials, ctx);
             server.arm(key, ctx);
@@ -204,9 +207,10 @@ impl Api {
     }
 
     /// A server is asked whether it is ready.
-    pub fn check(&mut self, key: u32, generation: u32, ctx: &mut ClusterCtx<'_>) {
-        if let Some(server) = self.servers.get_mut(&key).filter(|server| server.check_timer == generation) {
-            server.armed = None;
+    pub fn check(&mut self, key: u32, generation: Generation, ctx: &mut ClusterCtx<'_>) {
+        if let Some(server) = self.servers.get_mut(&key)
+            && server.check_timer.fires(generation)
+        {
             if server.turns(ctx).is_some_and(|at| at <= ctx.now) {
                 server.set_ready(key, server.answers.0, ctx);
             }
@@ -277,7 +281,7 @@ impl Server {
             }
             Link::Open { member, life } => {
                 self.link(Link::Silent { member, life }, ctx);
-                ctx.schedule(ctx.now + ctx.spec.timers.etcd_silence, KubeEvent::Link(key, self.link_timer));
+                self.expect_link(key, ctx.spec.timers.etcd_silence, ctx);
             }
             Link::Silent { .. } => {}
             Link::Dialling(member) => {
@@ -307,7 +311,7 @@ impl Server {
             self.link(Link::Open { member, life }, ctx);
         } else {
             self.link(Link::Dialling(member), ctx);
-            ctx.schedule(ctx.now + ctx.spec.timers.etcd_dial, KubeEvent::Link(key, self.link_timer));
+            self.expect_link(key, ctx.spec.timers.etcd_dial, ctx);
         }
     }
 
@@ -349,20 +353,26 @@ impl Server {
 
     fn link(&mut self, link: Link, ctx: &mut ClusterCtx<'_>) {
         let before = std::mem::replace(&mut self.link, link).member();
-        self.link_timer += 1;
+        self.link_timer.cancel();
         if link.member() != before {
             ctx.record(KubeRecord::ApiServer(self.replica, ServerFact::Etcd(link.member())));
         }
     }
 
+    /// Gives the connection up after `patience`, unless it is another by then.
+    fn expect_link(&mut self, key: u32, patience: Duration, ctx: &mut ClusterCtx<'_>) {
+        let at = ctx.now + patience;
+        ctx.schedule(at, KubeEvent::Link { server: key, generation: self.link_timer.arm(at) });
+    }
+
     /// How long requests take from here on.
     fn asked(&self, etcd: Etcd<'_>, ctx: &ClusterCtx<'_>) -> Access {
         let Some(member) = self.link.member() else { return Access::default() };
-        let time = |write: bool| {
+        let time = |verb| {
             let way = ctx.net.round_trip(self.host, etcd.host(member));
-            Some(ctx.spec.timers.api_overhead + way + ctx.storage.time_at(etcd.member(member), true, write, ctx.net)?)
+            Some(ctx.spec.timers.api_overhead + way + ctx.storage.time_at(etcd.member(member), verb, ctx.net)?)
         };
-        Access { read: time(false), write: time(true) }.after(Duration::ZERO)
+        Access { read: time(Verb::Read), write: time(Verb::Write) }.after(Duration::ZERO)
     }
 
     /// The check at which it counts as ready, or no longer; `None`: it goes on as it is. (A check at the very moment of a change does
@@ -382,11 +392,8 @@ impl Server {
     /// Queues the next check: the next of all, or the next at which something changes.
     fn arm(&mut self, key: u32, ctx: &mut ClusterCtx<'_>) {
         let next = if ctx.stepping == Stepping::EveryEvent { Some(self.checks.after(ctx.now)) } else { self.turns(ctx) };
-        if next != self.armed {
-            (self.armed, self.check_timer) = (next, self.check_timer + 1);
-            if let Some(at) = next {
-                ctx.schedule(at, KubeEvent::Readiness(key, self.check_timer));
-            }
+        if let Some((at, generation)) = self.check_timer.rearm(next) {
+            ctx.schedule(at, KubeEvent::Readiness { server: key, generation });
         }
     }
 }

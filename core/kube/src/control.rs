@@ -9,13 +9,15 @@ use crate::event::KubeEvent;
 use crate::record::Replica;
 use crate::spec::{Component, Role};
 use zonefall_kernel::time::Duration;
+use zonefall_kernel::timer::Timer;
 use zonefall_network::process::StopReason;
 use zonefall_network::{HostId, Network};
 
 #[derive(Clone, Copy, Debug)]
 struct Host {
     powered: bool,
-    generation: u32,
+    /// Fires when its programs run again.
+    start: Timer,
 }
 
 /// API servers and elections.
@@ -30,7 +32,7 @@ pub struct Control {
 impl Control {
     /// Nothing runs yet but what was there before: hosts with power.
     pub fn new(ctx: &mut ClusterCtx<'_>) -> Self {
-        let hosts = vec![Host { powered: true, generation: 0 }; ctx.spec.control_plane.len()];
+        let hosts = vec![Host { powered: true, start: Timer::new() }; ctx.spec.control_plane.len()];
         let mut control =
             Self { api: Api::new(ctx.spec.timers.api_overhead), elections: Component::ALL.map(Election::new), hosts };
         for index in 0..control.hosts.len() as u32 {
@@ -55,12 +57,11 @@ impl Control {
             if std::mem::replace(&mut host.powered, powered) == powered {
                 continue;
             }
-            host.generation += 1;
             if powered {
-                let timers = &ctx.spec.timers;
-                let event = KubeEvent::ControlPlane(index, host.generation);
-                ctx.schedule(ctx.now + timers.boot + timers.control_plane_start, event);
+                let at = ctx.now + ctx.spec.timers.boot + ctx.spec.timers.control_plane_start;
+                ctx.schedule(at, KubeEvent::ControlPlane { host: index, generation: host.start.arm(at) });
             } else {
+                host.start.cancel();
                 self.on_host(index, ProcessChange::Gone(StopReason::PowerLost), ctx);
             }
         }
@@ -69,14 +70,14 @@ impl Control {
     /// Something is due. Who gets answers from the API may be another thing afterwards.
     pub fn handle(&mut self, event: KubeEvent, ctx: &mut ClusterCtx<'_>) {
         match event {
-            KubeEvent::Link(server, generation) => self.api.redial(server, generation, ctx),
-            KubeEvent::Readiness(server, generation) => self.api.check(server, generation, ctx),
-            KubeEvent::ControlPlane(index, generation) => {
-                if self.hosts[index as usize].generation == generation {
-                    self.on_host(index, ProcessChange::Runs, ctx);
+            KubeEvent::Link { server, generation } => self.api.redial(server, generation, ctx),
+            KubeEvent::Readiness { server, generation } => self.api.check(server, generation, ctx),
+            KubeEvent::ControlPlane { host, generation } => {
+                if self.hosts[host as usize].start.fires(generation) {
+                    self.on_host(host, ProcessChange::Runs, ctx);
                 }
             }
-            KubeEvent::Election(component, generation) => self.elections[component as usize].handle(generation, ctx),
+            KubeEvent::Election { component, generation } => self.elections[component as usize].handle(generation, ctx),
             _ => unreachable!("{event:?} is none of the control plane's"),
         }
     }

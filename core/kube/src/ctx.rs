@@ -6,7 +6,7 @@ use std::fmt::Debug;
 use crate::controller::{Controller, Due};
 use crate::event::KubeEvent;
 use crate::name::PodName;
-use crate::record::{KubeRecord, Replica};
+use crate::record::{KubeRecord, Replica, Verb};
 use crate::services::Services;
 use crate::spec::{Component, KubeClusterSpec, Role};
 use zonefall_cloud::Cloud;
@@ -14,6 +14,7 @@ use zonefall_kernel::outbox::Outbox;
 use zonefall_kernel::periodic::Stepping;
 use zonefall_kernel::rng::{Purpose, Stream};
 use zonefall_kernel::time::{Duration, Time};
+use zonefall_kernel::timer::Timer;
 use zonefall_network::process::StopReason;
 use zonefall_network::{HostId, Network};
 use zonefall_scenario::Scenario;
@@ -39,8 +40,8 @@ pub trait Storage: Debug {
     fn serves_as_voter(&self, member: MemberId) -> bool;
     /// The leader of a cluster.
     fn leader(&self, etcd: EtcdId) -> Option<u8>;
-    /// How long a request at a member takes there; `None`: it is not answered.
-    fn time_at(&self, member: MemberId, linearizable: bool, write: bool, net: &Network) -> Option<Duration>;
+    /// How long a linearizable read at a member, or a write, takes there; `None`: it is not answered.
+    fn time_at(&self, member: MemberId, verb: Verb, net: &Network) -> Option<Duration>;
     /// Bytes of a snapshot that can be uploaded to the backup bucket now.
     fn snapshot_bytes(&self, etcd: EtcdId, net: &Network) -> Option<u64>;
 }
@@ -242,7 +243,14 @@ impl ClusterCtx<'_> {
 
     /// Queues a timer of the controller that is at work.
     pub fn timer(&mut self, at: Time, due: Due) {
-        self.schedule(at, KubeEvent::Due(self.controller, due));
+        self.schedule(at, KubeEvent::Due { controller: self.controller, due });
+    }
+
+    /// Moves the only timer of the controller that is at work, or cancels it; a deadline that is the same keeps its event.
+    pub fn rearm(&mut self, timer: &mut Timer, deadline: Option<Time>) {
+        if let Some((at, generation)) = timer.rearm(deadline) {
+            self.timer(at, Due::at(generation));
+        }
     }
 
     /// A stream of draws for something of this cluster.

@@ -201,23 +201,23 @@ impl KubeEvent {
             cluster.store().get_node(key).map_or_else(|| "a new node".to_owned(), |node| node_name(node.name, spec, scenario))
         };
         let text = match *self {
-            Self::Work(place, queue) => {
+            Self::Work { controller: place, queue } => {
                 cluster.controller(place).map_or("", |controller| controller.describe_work(queue)).to_owned()
             }
-            Self::Due(place, ref due) => {
+            Self::Due { controller: place, ref due } => {
                 cluster.controller(place).map(|controller| controller.describe_due(due, spec, scenario)).unwrap_or_default()
             }
-            Self::Message(place, message) => {
+            Self::Message { controller: place, message } => {
                 cluster.controller(place).map_or("", |controller| controller.describe_message(message)).to_owned()
             }
             Self::Drain(key) => format!("{} is to be rid of its pods", node(key)),
-            Self::Renew(key, _) => format!("{}'s lease is to be renewed", node(key)),
-            Self::Booted(key, _) => format!("{} has booted", node(key)),
-            Self::Link(..) => "an API server's connection to etcd has been silent for too long".to_owned(),
-            Self::Readiness(..) => "an API server is asked whether it is ready".to_owned(),
-            Self::ControlPlane(..) => "a host of the control plane runs its programs again".to_owned(),
-            Self::Election(component, _) => format!("something is due with the lease of {}", component_name(component)),
-            Self::Process(key, ..) => format!("a pod's process on {} is ready or has ended", node(key)),
+            Self::Renew { node: key, .. } => format!("{}'s lease is to be renewed", node(key)),
+            Self::Booted { node: key, .. } => format!("{} has booted", node(key)),
+            Self::Link { .. } => "an API server's connection to etcd has been silent for too long".to_owned(),
+            Self::Readiness { .. } => "an API server is asked whether it is ready".to_owned(),
+            Self::ControlPlane { .. } => "a host of the control plane runs its programs again".to_owned(),
+            Self::Election { component, .. } => format!("something is due with the lease of {}", component_name(component)),
+            Self::Process { node: key, .. } => format!("a pod's process on {} is ready or has ended", node(key)),
         };
         format!("{}: {text}", spec.name)
     }

@@ -20,6 +20,7 @@ use zonefall_kernel::periodic::Periodic;
 use zonefall_kernel::periodic::Stepping;
 use zonefall_kernel::rng::{Draw, Purpose};
 use zonefall_kernel::time::{Duration, Time};
+use zonefall_kernel::timer::{Generation, Timer};
 use zonefall_network::HostId;
 
 /// Tries of those that do not hold the lease are up to so much of the retry period further apart (`JitterFactor`).
@@ -60,8 +61,7 @@ pub struct Election {
     term: u64,
     /// Courses of tries drawn so far: numbers of draws.
     courses: u64,
-    armed: Option<Time>,
-    generation: u32,
+    timer: Timer,
 }
 
 impl Election {
@@ -77,8 +77,7 @@ impl Election {
             free: true,
             term: 0,
             courses: 0,
-            armed: None,
-            generation: 0,
+            timer: Timer::new(),
         }
     }
 
@@ -193,11 +192,10 @@ impl Election {
     }
 
     /// Something is due.
-    pub fn handle(&mut self, generation: u32, ctx: &mut ClusterCtx<'_>) {
-        if generation != self.generation {
+    pub fn handle(&mut self, generation: Generation, ctx: &mut ClusterCtx<'_>) {
+        if !self.timer.fires(generation) {
             return;
         }
-        self.armed = None;
         if let (Some(key), Some(at)) = (self.holder, self.gives_up)
             && at <= ctx.now
         {
@@ -246,11 +244,8 @@ impl Election {
             }
             None => self.candidates.values().filter(|one| one.writes.is_some()).map(|one| one.next.max(ctx.now)).min(),
         };
-        if next != self.armed {
-            (self.armed, self.generation) = (next, self.generation + 1);
-            if let Some(at) = next {
-                ctx.schedule(at, KubeEvent::Election(self.component, self.generation));
-            }
+        if let Some((at, generation)) = self.timer.rearm(next) {
+            ctx.schedule(at, KubeEvent::Election { component: self.component, generation });
         }
     }
 

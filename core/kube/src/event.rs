@@ -1,32 +1,85 @@
-//! What waits in the queue for a cluster. Timers carry a generation: one that has moved on makes them void.
+//! What waits in the queue for a cluster. Events of timers carry a generation: those of an earlier one are void.
 
 use crate::controller::Due;
 use crate::spec::Component;
+use zonefall_kernel::timer::Generation;
 use zonefall_scenario::ids::{NodeKey, PodId};
 
 /// An event of one cluster. Controllers are named by their place in the table.
 #[derive(Clone, Copy, Debug)]
 pub enum KubeEvent {
     /// A controller reconciles the keys of a work queue.
-    Work(u8, u8),
+    Work {
+        /// Place of the controller in the table.
+        controller: u8,
+        /// Its work queue.
+        queue: u8,
+    },
     /// A timer of a controller fires.
-    Due(u8, Due),
+    Due {
+        /// Place of the controller in the table.
+        controller: u8,
+        /// The timer.
+        due: Due,
+    },
     /// Somebody outside the cluster asks a controller for something.
-    Message(u8, u32),
+    Message {
+        /// Place of the controller in the table.
+        controller: u8,
+        /// What is asked for, as the controller numbers it.
+        message: u32,
+    },
     /// A kubelet renews its lease.
-    Renew(NodeKey, u32),
+    Renew {
+        /// Node of the kubelet.
+        node: NodeKey,
+        /// Generation of its connection to the API.
+        generation: Generation,
+    },
     /// A node that has power again runs its kubelet.
-    Booted(NodeKey, u32),
+    Booted {
+        /// Node that has booted.
+        node: NodeKey,
+        /// Generation of the start.
+        generation: Generation,
+    },
     /// A step of a pod's process on a node is done.
-    Process(NodeKey, PodId, u32),
+    Process {
+        /// Node that it runs on.
+        node: NodeKey,
+        /// Pod that it belongs to.
+        pod: PodId,
+        /// Generation of the step.
+        generation: Generation,
+    },
     /// The connection of an API server to etcd has been silent, or dialled, for long enough.
-    Link(u32, u32),
+    Link {
+        /// Key of the API server.
+        server: u32,
+        /// Generation of the timer.
+        generation: Generation,
+    },
     /// An API server is asked whether it is ready.
-    Readiness(u32, u32),
+    Readiness {
+        /// Key of the API server.
+        server: u32,
+        /// Generation of the timer.
+        generation: Generation,
+    },
     /// The programs of a control plane's host run again.
-    ControlPlane(u32, u32),
+    ControlPlane {
+        /// Place of the host in the cluster's control plane.
+        host: u32,
+        /// Generation of the timer.
+        generation: Generation,
+    },
     /// Something is due with the lease of a component.
-    Election(Component, u32),
+    Election {
+        /// Component that elects its leader.
+        component: Component,
+        /// Generation of the timer.
+        generation: Generation,
+    },
     /// An operator evicts the pods of a node that are left.
     Drain(NodeKey),
 }

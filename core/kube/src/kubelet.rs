@@ -15,6 +15,7 @@ use zonefall_kernel::periodic::Periodic;
 use zonefall_kernel::periodic::Stepping;
 use zonefall_kernel::rng::Purpose;
 use zonefall_kernel::time::{Duration, Time};
+use zonefall_kernel::timer::Generation;
 use zonefall_network::{HostId, Network};
 use zonefall_scenario::ids::{EtcdId, NodeKey, PodId};
 
@@ -35,7 +36,8 @@ pub struct Kubelet {
     caught_up: bool,
     /// The last renewal before `connected`.
     renewed: Time,
-    generation: u32,
+    /// Generation of its start, or of the renewals over its present connection, of which several may be queued.
+    generation: Generation,
     processes: Processes,
 }
 
@@ -65,7 +67,7 @@ impl Kubelet {
             connected: Some(Time::ZERO),
             caught_up: true,
             renewed: Time::ZERO,
-            generation: 0,
+            generation: Generation::ZERO,
             processes: Processes::new(key, host),
         };
         if ctx.stepping == Stepping::EveryEvent {
@@ -87,7 +89,7 @@ impl Kubelet {
             connected: None,
             caught_up: false,
             renewed: Time::ZERO,
-            generation: 0,
+            generation: Generation::ZERO,
             processes: Processes::new(key, host),
         };
         kubelet.power_changed(ctx);
@@ -135,9 +137,9 @@ impl Kubelet {
         let powered = ctx.net.is_powered(self.host);
         if powered != self.powered {
             self.powered = powered;
-            self.generation += 1;
+            self.generation = self.generation.next();
             if powered {
-                ctx.schedule(ctx.now + ctx.spec.timers.boot, KubeEvent::Booted(self.key, self.generation));
+                ctx.schedule(ctx.now + ctx.spec.timers.boot, KubeEvent::Booted { node: self.key, generation: self.generation });
             } else {
                 self.booted = false;
                 self.processes.power_lost(ctx);
@@ -146,7 +148,7 @@ impl Kubelet {
     }
 
     /// The node has booted.
-    pub fn booted(&mut self, generation: u32, api: &Api, store: &Store, ctx: &mut ClusterCtx<'_>) {
+    pub fn booted(&mut self, generation: Generation, api: &Api, store: &Store, ctx: &mut ClusterCtx<'_>) {
         if generation == self.generation {
             self.booted = true;
             self.renewals = Periodic::new(ctx.now, ctx.spec.timers.lease_renewal);
@@ -160,10 +162,10 @@ impl Kubelet {
         if reaches == self.connected.is_some() {
             return;
         }
-        self.generation += 1;
+        self.generation = self.generation.next();
         if reaches {
             (self.connected, self.caught_up) = (Some(ctx.now), false);
-            let renewal = KubeEvent::Renew(self.key, self.generation);
+            let renewal = KubeEvent::Renew { node: self.key, generation: self.generation };
             ctx.schedule(self.renewals.at_or_after(ctx.now), renewal);
         } else {
             // A renewal at this very moment does not arrive.
@@ -175,7 +177,7 @@ impl Kubelet {
 
     fn expect_renewal(&self, now: Time, ctx: &mut ClusterCtx<'_>) {
         if let Some(renewal) = self.next_renewal(now) {
-            ctx.schedule(renewal, KubeEvent::Renew(self.key, self.generation));
+            ctx.schedule(renewal, KubeEvent::Renew { node: self.key, generation: self.generation });
         }
     }
 
@@ -187,7 +189,7 @@ impl Kubelet {
     }
 
     /// The lease is renewed.
-    pub fn renew(&mut self, generation: u32, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
+    pub fn renew(&mut self, generation: Generation, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
         if generation != self.generation {
             return;
         }
@@ -219,8 +221,8 @@ impl Kubelet {
     }
 
     /// A step of a process is done.
-    pub fn process(&mut self, id: PodId, serial: u32, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
-        self.processes.timer(id, serial, ctx);
+    pub fn process(&mut self, id: PodId, generation: Generation, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
+        self.processes.timer(id, generation, ctx);
         self.notice(store, ctx);
     }
 

@@ -13,6 +13,7 @@
 use crate::wire::Burst;
 use zonefall_kernel::rng::{Purpose, Stream as Draws};
 use zonefall_kernel::time::{Duration, Time};
+use zonefall_kernel::timer::Timer;
 use zonefall_scenario::Path;
 
 /// A reader that hears nothing for this long closes (`rafthttp.ConnReadTimeout`).
@@ -62,8 +63,8 @@ pub struct Stream {
     pub held_since: Option<Time>,
     /// When the reader closes because something written so far was lost too often to arrive in time.
     pub gives_up: Option<Time>,
-    /// Cancels the stream's timer.
-    pub timer: u32,
+    /// Fires when the stream connects, gives up or sends again.
+    pub timer: Timer,
     fifo: [Fifo; LANES],
     delays: Draws,
     losses: Draws,
@@ -114,7 +115,7 @@ impl Stream {
             silent_since: None,
             held_since: None,
             gives_up: None,
-            timer: 0,
+            timer: Timer::new(),
             fifo: [Fifo::default(); LANES],
             delays: Draws::new(seed, Purpose::Delay, entity),
             losses: Draws::new(seed, Purpose::Loss, entity),

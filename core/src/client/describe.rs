@@ -22,7 +22,7 @@ impl Client {
             }),
             ClientEvent::Deadline(generation) => {
                 let mut due = self.deadlines.iter().take_while(|(due, _)| *due <= now);
-                let late = generation == self.deadline_timer && due.any(|(_, token)| self.requests.get(*token).is_some());
+                let late = self.deadline_timer.is_due(generation) && due.any(|(_, token)| self.requests.get(*token).is_some());
                 late.then(|| format!("{me} has waited long enough for an answer"))
             }
             ClientEvent::Answer { token, answer } => {

@@ -7,6 +7,7 @@ use crate::etcd::record::EtcdRecord;
 use crate::ids::{ClientId, EtcdId};
 use crate::kernel::outbox::Outbox;
 use crate::kernel::time::Time;
+use crate::kernel::timer::Generation;
 
 /// What happens at a client.
 #[derive(Clone, Copy, Debug)]
@@ -14,7 +15,7 @@ pub enum ClientEvent {
     /// The next request of its rate is due.
     Next,
     /// The oldest request's time is up.
-    Deadline(u32),
+    Deadline(Generation),
     /// An answer arrives.
     Answer {
         /// For which request.

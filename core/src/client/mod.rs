@@ -34,6 +34,7 @@ use crate::etcd::raft::log::Token;
 use crate::ids::{ClientId, Endpoint, EtcdId, MemberId, ZoneId};
 use crate::kernel::rng::{Purpose, Stream};
 use crate::kernel::time::{Duration, Time};
+use crate::kernel::timer::{Generation, Timer};
 use crate::network::ledger::{Class, Ledger};
 use crate::network::meter::Meter;
 use crate::network::wire::Burst;
@@ -65,8 +66,8 @@ pub struct Client {
     process: Process,
     /// Requests in the order of their deadlines.
     deadlines: VecDeque<(Time, Token)>,
-    deadline_timer: u32,
-    deadline_queued: bool,
+    /// Fires when the oldest of them may be over.
+    deadline_timer: Timer,
     watch: Watch,
     /// To each member and back.
     meters: Vec<(Meter, Meter)>,
@@ -123,8 +124,7 @@ impl Client {
             left: spec.requests.unwrap_or(u64::MAX),
             process: Process::default(),
             deadlines: VecDeque::new(),
-            deadline_timer: 0,
-            deadline_queued: false,
+            deadline_timer: Timer::new(),
             watch: Watch::default(),
             meters: vec![Default::default(); cluster.members.len()],
             before: Vec::new(),
@@ -261,7 +261,7 @@ impl Client {
         // Requests that were answered have no deadline any more; without this they would fill the clones of a run.
         while self.deadlines.pop_front_if(|(_, token)| self.requests.get(*token).is_none()).is_some() {}
         self.deadlines.push_back((due, token));
-        if !self.deadline_queued {
+        if !self.deadline_timer.is_armed() {
             self.queue_deadline(due, ctx.out);
         }
         let bytes = GRPC_OVERHEAD + codec::request_body(self.spec.op);
@@ -391,17 +391,14 @@ impl Client {
     }
 
     fn queue_deadline(&mut self, due: Time, out: &mut dyn ClientOutbox) {
-        self.deadline_timer += 1;
-        self.deadline_queued = true;
-        out.schedule(due, (self.id, ClientEvent::Deadline(self.deadline_timer)));
+        out.schedule(due, (self.id, ClientEvent::Deadline(self.deadline_timer.arm(due))));
     }
 
     /// The time of the oldest tries may be up; most were answered long ago.
-    fn deadline(&mut self, generation: u32, ctx: &mut ClientCtx<'_>) {
-        if generation != self.deadline_timer {
+    fn deadline(&mut self, generation: Generation, ctx: &mut ClientCtx<'_>) {
+        if !self.deadline_timer.fires(generation) {
             return;
         }
-        self.deadline_queued = false;
         while let Some(&(due, token)) = self.deadlines.front() {
             let open = self.requests.get(token).is_some();
             if open && due > ctx.now {

@@ -229,7 +229,7 @@ impl Simulation {
                     self.fx.etcd.answers.push((self.now, token, Answer::Unavailable));
                 }
             }
-            Event::Etcd(id, EtcdEvent::Work(token, step, life)) => {
+            Event::Etcd(id, EtcdEvent::Work { token, step, life }) => {
                 let client = &self.clients[token.client.0 as usize];
                 let (op, until) = (client.op(), self.now + client.timeout());
                 let (cluster, mut ctx) = self.etcd_cluster(id);

@@ -5,10 +5,12 @@ use std::sync::Arc;
 
 use crate::etcd::cluster::EtcdCluster;
 use crate::etcd::member::MemberState;
+use crate::etcd::service::RequestKind;
 use crate::gardener::record::GardenerRecord;
 use crate::ids::{EtcdId, KubeClusterId, MemberId};
 use crate::kernel::time::Duration;
 use crate::kube::ctx::{KubeOutbox, Storage};
+use crate::kube::record::Verb;
 use crate::network::{HostId, Network};
 use crate::record::Record;
 use crate::sim::event::Buffer;
@@ -63,8 +65,8 @@ impl Storage for EtcdStorage<'_> {
         self.cluster(etcd).leader()
     }
 
-    fn time_at(&self, member: MemberId, linearizable: bool, write: bool, net: &Network) -> Option<Duration> {
-        self.cluster(member.cluster).time_at(member.index, linearizable, write, net)
+    fn time_at(&self, member: MemberId, verb: Verb, net: &Network) -> Option<Duration> {
+        self.cluster(member.cluster).time_at(member.index, RequestKind::of_api(verb == Verb::Write), net)
     }
 
     fn snapshot_bytes(&self, etcd: EtcdId, net: &Network) -> Option<u64> {

@@ -6,6 +6,7 @@
 //!   each member that answers equally often.
 
 use crate::etcd::cluster::EtcdCluster;
+use crate::etcd::service::RequestKind;
 use crate::ids::{Endpoint, KubeClusterId, MemberId, WorkloadId, ZoneId};
 use crate::kube::api::Running;
 use crate::network::HostId;
@@ -34,7 +35,7 @@ fn servers(id: KubeClusterId, ctx: &TrafficCtx<'_>) -> (Vec<Server>, Vec<Server>
         let Some(member) = member else { continue };
         let server = Server { host, member };
         linked.push(server);
-        if ready && main.time_at(member, true, false, ctx.net).is_some() {
+        if ready && main.time_at(member, RequestKind::LinearizableRead, ctx.net).is_some() {
             serving.push(server);
         }
     }
@@ -59,7 +60,7 @@ pub(super) fn flow(id: KubeClusterId, cluster: &ClusterFlows, ctx: &TrafficCtx<'
             }
             Objects::Events => {
                 let Some(events) = cluster.events.map(|events| &ctx.etcd[events.0 as usize]) else { continue };
-                let open = |member: &u8| events.time_at(*member, true, *writes, ctx.net).is_some();
+                let open = |member: &u8| events.time_at(*member, RequestKind::of_api(*writes), ctx.net).is_some();
                 let members: Vec<u8> = (0..events.members.len() as u8).filter(open).collect();
                 for (server, member) in serving.iter().flat_map(|server| members.iter().map(move |member| (*server, *member))) {
                     found.ask(events, Server { member, ..server }, *writes, asked, serving.len() * members.len());
@@ -68,7 +69,7 @@ pub(super) fn flow(id: KubeClusterId, cluster: &ClusterFlows, ctx: &TrafficCtx<'
         }
     }
     // Every server that runs watches, whether clients are sent to it or not, while there is something to tell.
-    let writing = serving.iter().filter(|server| main.time_at(server.member, true, true, ctx.net).is_some()).count();
+    let writing = serving.iter().filter(|server| main.time_at(server.member, RequestKind::Write, ctx.net).is_some()).count();
     for watched in asks.watched.iter().filter(|_| writing > 0) {
         for server in &linked {
             found.add(watched, (found.member(main, server.member), found.server(*server)), 1);
@@ -149,7 +150,8 @@ impl Found<'_> {
     /// What a server asks of a member, and what that makes members say to each other.
     fn ask(&mut self, cluster: &EtcdCluster, server: Server, writes: bool, asked: &EtcdCalls, parts: usize) {
         let target = server.member;
-        let Some(leader) = cluster.follows(target).filter(|_| cluster.time_at(target, true, writes, self.ctx.net).is_some())
+        let Some(leader) =
+            cluster.follows(target).filter(|_| cluster.time_at(target, RequestKind::of_api(writes), self.ctx.net).is_some())
         else {
             return;
         };

@@ -41,10 +41,12 @@ use crate::cluster::{EtcdCluster, EtcdCtx};
 use crate::event::EtcdEvent;
 use crate::member::MemberState;
 use crate::record::EtcdRecord;
+use crate::service::RequestKind;
 use zonefall_kernel::periodic::Periodic;
 use zonefall_kernel::periodic::Stepping;
 use zonefall_kernel::rng::{Purpose, Stream as Draws};
 use zonefall_kernel::time::{Duration, Time};
+use zonefall_kernel::timer::{Generation, Timer};
 use zonefall_network::{HostId, Network};
 use zonefall_scenario::text;
 use zonefall_scenario::{ActivePassive, Controller, EtcdClusterSpec, Scenario};
@@ -130,12 +132,6 @@ impl Seen {
     fn before(self, at: Time) -> bool {
         if self.since == at { self.before } else { self.now }
     }
-}
-
-#[derive(Clone, Copy, Debug, Default)]
-struct Timer {
-    due: Option<Time>,
-    generation: u32,
 }
 
 impl Passive {
@@ -251,7 +247,7 @@ impl EtcdCluster {
     }
 
     fn serves(&self, index: u8, net: &Network) -> bool {
-        self.time_at(index, true, true, net).is_some()
+        self.time_at(index, RequestKind::Write, net).is_some()
     }
 
     /// Something that the controller or the standby looks at may have changed.
@@ -309,22 +305,19 @@ impl EtcdCluster {
     /// Queues an alarm, unless one is queued.
     fn arm(&mut self, kind: PassiveTimer, at: Time, ctx: &mut EtcdCtx<'_>) {
         let timer = &mut self.passive_mut().timers[kind as usize];
-        if timer.due.is_none() {
-            timer.due = Some(at);
-            timer.generation += 1;
-            let generation = timer.generation;
-            ctx.schedule(at, self.id, EtcdEvent::Passive(kind, generation));
+        if !timer.is_armed() {
+            let generation = timer.arm(at);
+            ctx.schedule(at, self.id, EtcdEvent::Passive { timer: kind, generation });
         }
     }
 
     fn disarm(&mut self, kind: PassiveTimer) {
-        self.passive_mut().timers[kind as usize].due = None;
+        self.passive_mut().timers[kind as usize].cancel();
     }
 
     /// Whether an alarm still counts.
-    pub(super) fn is_due(&self, kind: PassiveTimer, generation: u32) -> bool {
-        let timer = self.passive.as_deref().map(|passive| passive.timers[kind as usize]);
-        timer.is_some_and(|timer| timer.due.is_some() && timer.generation == generation)
+    pub(super) fn is_due(&self, kind: PassiveTimer, generation: Generation) -> bool {
+        self.passive.as_deref().is_some_and(|passive| passive.timers[kind as usize].is_due(generation))
     }
 
     /// What an alarm that counts is for.
@@ -343,11 +336,10 @@ impl EtcdCluster {
     }
 
     /// An alarm rings.
-    pub(super) fn fire_timer(&mut self, kind: PassiveTimer, generation: u32, ctx: &mut EtcdCtx<'_>) {
-        if !self.is_due(kind, generation) {
+    pub(super) fn fire_timer(&mut self, kind: PassiveTimer, generation: Generation, ctx: &mut EtcdCtx<'_>) {
+        if !self.passive_mut().timers[kind as usize].fires(generation) {
             return;
         }
-        self.disarm(kind);
         match kind {
             PassiveTimer::Check => self.check(ctx),
             PassiveTimer::Delta => self.snapshot_due(false, ctx),
@@ -365,7 +357,7 @@ impl EtcdCluster {
         let by_bucket = self.passive.as_deref().is_some_and(|passive| passive.bucket.is_some());
         match member.state {
             MemberState::Standby => by_bucket,
-            MemberState::Joined => !by_bucket && !member.displaced && (member.server.is_some() || member.disk.content.is_some()),
+            MemberState::Joined => !by_bucket && !member.displaced && (member.process.serves() || member.disk.content.is_some()),
             MemberState::Future | MemberState::Removed => false,
         }
     }

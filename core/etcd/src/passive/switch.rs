@@ -41,7 +41,7 @@ impl EtcdCluster {
     /// Whether a member that is reached could take over: a standby with what the bucket holds, a learner with what it has.
     pub(super) fn could_take_over(&self, index: u8) -> bool {
         let member = &self.members[index as usize];
-        let learner = member.server.as_deref().filter(|server| server.raft.conf_state.learners.contains(index));
+        let learner = member.process.server().filter(|server| server.raft.conf_state.learners.contains(index));
         member.state == MemberState::Standby || learner.is_some_and(|server| server.raft.log.last() > 0)
     }
 
@@ -57,7 +57,7 @@ impl EtcdCluster {
         self.cancel_upload();
         // Should its machine come back it asks first who it is.
         self.members[from as usize].displaced = true;
-        self.members[from as usize].starting = None;
+        self.members[from as usize].cancel_start();
         ctx.record(EtcdRecord::Passive(id, PassiveRecord::Detected { from, to, silent: ctx.now.since(silent) }));
         ctx.fx.service_changed.push(id);
         if self.members[to as usize].state == MemberState::Joined {
@@ -125,7 +125,7 @@ impl EtcdCluster {
 
     pub(crate) fn highest_term(&self) -> u64 {
         let term = |member: &crate::member::Member| {
-            let server = member.server.as_deref().map(|server| server.raft.term);
+            let server = member.process.server().map(|server| server.raft.term);
             server.or(member.disk.content.as_deref().map(|content| content.term)).unwrap_or(0)
         };
         self.members.iter().map(term).max().unwrap_or(0)
@@ -150,7 +150,7 @@ impl EtcdCluster {
             // With a new identity; here it has its old number again.
             member.state = MemberState::Future;
         }
-        let lost_its_data = member.server.is_none() && member.disk.content.is_none();
+        let lost_its_data = !member.process.serves() && member.disk.content.is_none();
         let change = match member.state {
             MemberState::Future => MemberChange::Add(id),
             MemberState::Joined if lost_its_data => MemberChange::Remove(id),

@@ -151,7 +151,7 @@ pub(crate) fn bind(id: u16, ctx: &mut ClusterCtx<'_>) {
 /// The gardenlet of a seed hears of a migration.
 fn send_stage(seed: SeedId, id: u16, stage: Stage, ctx: &mut ClusterCtx<'_>) {
     let cluster = ctx.scenario.kube.seeds[usize::from(seed.0)].cluster;
-    let message = KubeEvent::Message(ctx.controller, stage.message(id));
+    let message = KubeEvent::Message { controller: ctx.controller, message: stage.message(id) };
     ctx.out.schedule(ctx.now + ctx.latency, (cluster, message));
 }
 
@@ -213,7 +213,10 @@ impl Shoot {
         self.place = Residence::Leaves(id, if bytes.is_some() { SourceStep::Uploads } else { SourceStep::Closed });
         if let Some(bytes) = bytes {
             let takes = Duration::of_transfer(bytes, ctx.spec.timers.upload_bytes_per_s);
-            ctx.schedule(ctx.now + takes, KubeEvent::Message(ctx.controller, Stage::Uploaded.message(id)));
+            ctx.schedule(
+                ctx.now + takes,
+                KubeEvent::Message { controller: ctx.controller, message: Stage::Uploaded.message(id) },
+            );
         }
     }
 

@@ -157,7 +157,7 @@ impl Druid {
             shoots.insert(key.into(), shoot);
             // Who hosts it at the start is asked, and passes on what is another's.
             for (change, asked) in (0..).zip(&model.changes).filter(|(_, change)| begins && change.shoot == key) {
-                ctx.schedule(asked.at, KubeEvent::Message(ctx.controller, change));
+                ctx.schedule(asked.at, KubeEvent::Message { controller: ctx.controller, message: change });
             }
         }
         Garden::seed_of_mut(ctx).shoots = shoots;

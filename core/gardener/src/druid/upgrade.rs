@@ -43,7 +43,7 @@ impl Shoot {
         let seed = Garden::of(ctx).shoot(self.key).seed.expect("it has a place");
         if seed != self.seed {
             let cluster = ctx.scenario.kube.seeds[usize::from(seed.0)].cluster;
-            let message = KubeEvent::Message(ctx.controller, change.into());
+            let message = KubeEvent::Message { controller: ctx.controller, message: change.into() };
             ctx.out.schedule(ctx.now, (cluster, message));
         } else if self.place == Residence::Here {
             self.request(change, ctx);

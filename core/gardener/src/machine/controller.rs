@@ -21,6 +21,7 @@ use zonefall_kernel::periodic::Periodic;
 use zonefall_kernel::periodic::Stepping;
 use zonefall_kernel::rng::Purpose;
 use zonefall_kernel::time::{Duration, Time};
+use zonefall_kernel::timer::{Generation, Timer};
 use zonefall_kube::ctx::ClusterCtx;
 use zonefall_kube::kubelet::Kubelet;
 use zonefall_kube::machine::{Deletion, Machine, MachineId, MachineSet, Phase, Vm};
@@ -30,7 +31,7 @@ use zonefall_scenario::CloudAnswer;
 use zonefall_scenario::ids::{MachineDeploymentId, NodeKey};
 
 /// Timer: it goes on after its API was out of reach.
-const UNFREEZE: Due = Due { key: (1, 0), generation: 0 };
+const UNFREEZE: Due = Due { key: (1, 0), generation: Generation::ZERO };
 
 /// Entity of the draw of the phase of its checks, beyond all nodes and namespaces.
 const CHECKS: u32 = u32::MAX - 2;
@@ -40,8 +41,7 @@ const CHECKS: u32 = u32::MAX - 2;
 pub struct Machines {
     due: BTreeSet<(Time, MachineId)>,
     of: BTreeMap<MachineId, Time>,
-    armed: Option<Time>,
-    generation: u32,
+    timer: Timer,
     safety_freeze: SafetyFreeze,
     /// Drains of the nodes of machines that are to be deleted.
     drains: BTreeMap<MachineId, Drain>,
@@ -56,8 +56,7 @@ impl Machines {
             drains: BTreeMap::new(),
             due: BTreeSet::new(),
             of: BTreeMap::new(),
-            armed: None,
-            generation: 0,
+            timer: Timer::new(),
             safety_freeze: SafetyFreeze::new(Periodic::new(Time::from_nanos(phase), timers.check), timers.freeze),
         }
     }
@@ -137,11 +136,10 @@ impl Machines {
     }
 
     /// Does what is due.
-    fn act(&mut self, generation: u32, state: &mut State, ctx: &mut ClusterCtx<'_>) {
-        if generation != self.generation {
+    fn act(&mut self, generation: Generation, state: &mut State, ctx: &mut ClusterCtx<'_>) {
+        if !self.timer.fires(generation) {
             return;
         }
-        self.armed = None;
         while let Some((_, id)) = self.due.first().copied().filter(|(at, _)| *at <= ctx.now) {
             self.cancel(id);
             self.advance(id, state, ctx);
@@ -151,12 +149,7 @@ impl Machines {
     /// Queues what it does next.
     fn arm_next(&mut self, is_active: bool, ctx: &mut ClusterCtx<'_>) {
         let next = self.due.first().map(|(at, _)| (*at).max(ctx.now)).filter(|_| is_active && self.may_act());
-        if next != self.armed {
-            (self.armed, self.generation) = (next, self.generation + 1);
-            if let Some(at) = next {
-                ctx.timer(at, Due::at(self.generation));
-            }
-        }
+        ctx.rearm(&mut self.timer, next);
     }
 
     fn advance(&mut self, id: MachineId, state: &mut State, ctx: &mut ClusterCtx<'_>) {

@@ -78,10 +78,10 @@ impl KubeCluster {
         for &place in &places {
             let deferred = self.slots[usize::from(place)].as_mut().map(|slot| std::mem::take(&mut slot.deferred));
             for (queue, _) in (0..).zip(deferred.unwrap_or_default()).filter(|(_, deferred)| *deferred) {
-                ctx.schedule(ctx.now, KubeEvent::Work(place, queue));
+                ctx.schedule(ctx.now, KubeEvent::Work { controller: place, queue });
             }
         }
-        let of = |event: &mut KubeEvent| matches!(event, KubeEvent::Due(place, _) if places.contains(place));
+        let of = |event: &mut KubeEvent| matches!(event, KubeEvent::Due { controller, .. } if places.contains(controller));
         for event in self.deferred_events.extract_if(.., of) {
             ctx.schedule(ctx.now, event);
         }

@@ -154,32 +154,32 @@ impl KubeCluster {
         ctx.latency = self.control.api.latency();
         let State { store, kubelets, .. } = &mut self.state;
         match event {
-            KubeEvent::Work(place, queue) => self.work(place, queue, ctx),
-            KubeEvent::Due(place, due) => self.due(place, due, ctx),
-            KubeEvent::Message(place, message) => {
+            KubeEvent::Work { controller, queue } => self.work(controller, queue, ctx),
+            KubeEvent::Due { controller, due } => self.due(controller, due, ctx),
+            KubeEvent::Message { controller: place, message } => {
                 self.at(place, ctx, |controller, state, ctx| controller.message(message, state, ctx));
             }
-            KubeEvent::Renew(node, generation) => {
+            KubeEvent::Renew { node, generation } => {
                 if let Some(kubelet) = kubelets.get_mut(&node) {
                     kubelet.renew(generation, store, ctx);
                 }
             }
-            KubeEvent::Booted(node, generation) => {
+            KubeEvent::Booted { node, generation } => {
                 if let Some(kubelet) = kubelets.get_mut(&node) {
                     kubelet.booted(generation, &self.control.api, store, ctx);
                     store.note(Change::Access);
                 }
             }
-            KubeEvent::Process(node, pod, serial) => {
+            KubeEvent::Process { node, pod, generation } => {
                 if let Some(kubelet) = kubelets.get_mut(&node) {
-                    kubelet.process(pod, serial, store, ctx);
+                    kubelet.process(pod, generation, store, ctx);
                 }
             }
-            KubeEvent::Link(..) | KubeEvent::Readiness(..) | KubeEvent::ControlPlane(..) => {
+            KubeEvent::Link { .. } | KubeEvent::Readiness { .. } | KubeEvent::ControlPlane { .. } => {
                 self.control.handle(event, ctx);
                 self.access_changed(ctx);
             }
-            KubeEvent::Election(..) => self.control.handle(event, ctx),
+            KubeEvent::Election { .. } => self.control.handle(event, ctx),
             KubeEvent::Drain(node) => drain::drain(node, self.control.api.is_up(Verb::Write), store, ctx),
         }
         self.finish(ctx);

@@ -75,7 +75,7 @@ impl KubeCluster {
             entry.insert(at);
             // One event serves all keys of its time, unless it has come already.
             if std::mem::replace(&mut slot.queued[index], at) != at || at == ctx.now {
-                ctx.schedule(at, KubeEvent::Work(place as u8, queue));
+                ctx.schedule(at, KubeEvent::Work { controller: place as u8, queue });
             }
         }
     }
@@ -99,7 +99,7 @@ impl KubeCluster {
         if self.acts(place) {
             self.at(place, ctx, |controller, state, ctx| controller.due(due, state, ctx));
         } else if self.slots[usize::from(place)].as_ref().is_some_and(|slot| slot.controller.defers()) {
-            self.deferred_events.push(KubeEvent::Due(place, due));
+            self.deferred_events.push(KubeEvent::Due { controller: place, due });
         }
     }
 

@@ -20,13 +20,15 @@ use crate::name::{PodName, PodTag};
 use crate::record::Ready;
 use crate::store::Store;
 use zonefall_kernel::time::{Duration, Time};
+use zonefall_kernel::timer::Generation;
 use zonefall_scenario::ids::{NodeKey, WorkloadId};
 
 /// The controller: what it waits for, per claim.
 #[derive(Clone, Debug, Default)]
 pub struct Volumes {
     of: BTreeMap<PodName, Wait>,
-    generation: u32,
+    /// Generation of the last event. Waits come and go: one must not take the event of another, for the same claim, for its own.
+    generation: Generation,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -36,14 +38,15 @@ struct Wait {
     /// Times in a row that the cloud has refused, and until when it is not asked again.
     refusals: u32,
     not_before: Time,
-    generation: u32,
+    /// Generation of the event that it waits for.
+    generation: Generation,
 }
 
 /// First and longest wait after the cloud has refused (`goroutinemap/exponentialbackoff`).
 const BACK_OFF: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(122));
 
 impl Wait {
-    const NONE: Self = Self { unwanted: None, refusals: 0, not_before: Time::ZERO, generation: 0 };
+    const NONE: Self = Self { unwanted: None, refusals: 0, not_before: Time::ZERO, generation: Generation::ZERO };
 }
 
 impl Volumes {
@@ -111,14 +114,14 @@ impl Volumes {
 
     fn expect(&mut self, name: PodName, takes: Duration, ctx: &mut ClusterCtx<'_>) {
         let PodTag::Ordinal(ordinal) = name.tag else { unreachable!("only pods of StatefulSets claim volumes: {name:?}") };
-        self.generation += 1;
+        self.generation = self.generation.next();
         self.of.entry(name).or_insert(Wait::NONE).generation = self.generation;
         let key = (name.workload.0, ordinal);
         ctx.timer(ctx.now + takes, Due { key, generation: self.generation });
     }
 
     /// What was begun is done, or waited for long enough. The node that has lost a volume it may still use.
-    fn done(&mut self, name: PodName, generation: u32, store: &mut Store, ctx: &mut ClusterCtx<'_>) -> Option<NodeKey> {
+    fn done(&mut self, name: PodName, generation: Generation, store: &mut Store, ctx: &mut ClusterCtx<'_>) -> Option<NodeKey> {
         self.of.get(&name).filter(|wait| wait.generation == generation)?;
         let attachment = store.claim(name)?.attachment;
         let mut lost = None;

@@ -36,6 +36,7 @@ use crate::ctx::ClusterCtx;
 use crate::kubelet::Kubelet;
 use crate::spec::{Component, KubeClusterSpec};
 use crate::store::{Change, Store};
+use zonefall_kernel::timer::Generation;
 use zonefall_network::HostId;
 use zonefall_scenario::Scenario;
 use zonefall_scenario::ids::NodeKey;
@@ -60,13 +61,13 @@ pub struct State {
 pub struct Due {
     /// What it is about.
     pub key: (u32, u32),
-    /// Generation of the timer: one that has moved on makes this one void.
-    pub generation: u32,
+    /// Generation of the timer.
+    pub generation: Generation,
 }
 
 impl Due {
     /// The only timer of a controller.
-    pub const fn at(generation: u32) -> Self {
+    pub const fn at(generation: Generation) -> Self {
         Self { key: (0, 0), generation }
     }
 }

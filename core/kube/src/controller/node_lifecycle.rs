@@ -32,6 +32,7 @@ use zonefall_kernel::periodic::Periodic;
 use zonefall_kernel::periodic::Stepping;
 use zonefall_kernel::rng::Purpose;
 use zonefall_kernel::time::Time;
+use zonefall_kernel::timer::{Generation, Timer};
 use zonefall_scenario::ids::{NodeKey, ZoneId};
 
 /// What it remembers of a node.
@@ -51,9 +52,8 @@ struct Zone {
     limiter: RateLimiter,
     /// Nodes to be tainted.
     queue: VecDeque<NodeKey>,
-    /// Its timer.
-    armed: Option<Time>,
-    generation: u32,
+    /// Fires when its limiter has the next token.
+    token: Timer,
 }
 
 /// The controller.
@@ -70,8 +70,8 @@ pub struct Lifecycle {
     nodes_changed: bool,
     /// The time of its next look may be another.
     stale: bool,
-    armed: Option<Time>,
-    generation: u32,
+    /// Fires at its next look.
+    timer: Timer,
 }
 
 /// Entity of the draw of its phase, beyond all nodes.
@@ -82,7 +82,7 @@ impl Lifecycle {
     pub fn new(store: &Store, ctx: &mut ClusterCtx<'_>) -> Self {
         let timers = &ctx.spec.timers;
         let phase = ctx.draws(Purpose::Phase, PHASE).draw(0).below(timers.monitor_period.as_nanos());
-        let zone = || Zone::new(ZoneState::Normal, 0, ctx);
+        let zone = || Zone::new(ZoneState::Normal, Timer::new(), ctx);
         Self {
             checks: Periodic::new(Time::from_nanos(phase), timers.monitor_period),
             health: store.nodes().map(|(key, _)| (key, Health { lease: Time::ZERO, probe: Time::ZERO })).collect(),
@@ -91,15 +91,14 @@ impl Lifecycle {
             since: Time::ZERO,
             nodes_changed: false,
             stale: true,
-            armed: None,
-            generation: 0,
+            timer: Timer::new(),
         }
     }
 
     /// A node has joined: it counts as healthy from now on.
     fn add_node(&mut self, key: NodeKey, zone: ZoneId, ctx: &ClusterCtx<'_>) {
         self.health.insert(key, Health { lease: Time::ZERO, probe: ctx.now });
-        self.zones.entry(zone).or_insert_with(|| Zone::new(ZoneState::Normal, 0, ctx));
+        self.zones.entry(zone).or_insert_with(|| Zone::new(ZoneState::Normal, Timer::new(), ctx));
         self.nodes_changed();
     }
 
@@ -124,10 +123,11 @@ impl Lifecycle {
     fn begin(&mut self, store: &mut Store, kubelets: &BTreeMap<NodeKey, Kubelet>, ctx: &mut ClusterCtx<'_>) {
         self.health.clear();
         for zone in self.zones.values_mut() {
-            *zone = Zone::new(zone.recorded, zone.generation + 1, ctx);
+            zone.token.cancel();
+            *zone = Zone::new(zone.recorded, zone.token, ctx);
         }
         self.checks = Periodic::new(ctx.now, ctx.spec.timers.monitor_period);
-        (self.since, self.generation) = (ctx.now, self.generation + 1);
+        self.since = ctx.now;
         self.check_all(store, kubelets, ctx);
     }
 
@@ -136,7 +136,7 @@ impl Lifecycle {
         (self.since, self.stale) = (ctx.now, true);
         let zones: Vec<ZoneId> = self.zones.keys().copied().collect();
         for id in zones {
-            self.zones.get_mut(&id).expect("it is one of them").armed = None;
+            self.zones.get_mut(&id).expect("it is one of them").token.cancel();
             self.release(id, store, ctx);
         }
     }
@@ -158,14 +158,9 @@ impl Lifecycle {
     }
 
     /// Its look at all nodes.
-    fn check(&mut self, generation: u32, store: &mut Store, kubelets: &BTreeMap<NodeKey, Kubelet>, ctx: &mut ClusterCtx<'_>) {
-        if generation == self.generation {
-            self.check_all(store, kubelets, ctx);
-        }
-    }
-
     fn check_all(&mut self, store: &mut Store, kubelets: &BTreeMap<NodeKey, Kubelet>, ctx: &mut ClusterCtx<'_>) {
-        (self.nodes_changed, self.stale, self.armed) = (false, true, None);
+        (self.nodes_changed, self.stale) = (false, true);
+        self.timer.cancel();
         let mut counts: BTreeMap<ZoneId, (u64, u64)> = BTreeMap::new();
         for key in store.nodes().map(|(key, _)| key).collect::<Vec<_>>() {
             self.judge(key, store, &kubelets[&key], ctx);
@@ -266,24 +261,20 @@ impl Lifecycle {
             }
         }
         let next = zone.limiter.next().filter(|_| !zone.queue.is_empty());
-        if next != zone.armed {
-            (zone.armed, zone.generation) = (next, zone.generation + 1);
-            if let Some(next) = next {
-                ctx.timer(next, Due { key: (1, u32::from(id.0)), generation: zone.generation });
-            }
+        if let Some((at, generation)) = zone.token.rearm(next) {
+            ctx.timer(at, Due { key: (1, u32::from(id.0)), generation });
         }
     }
 
     /// A zone's limiter may have a token.
-    fn token(&mut self, id: ZoneId, generation: u32, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
+    fn token(&mut self, id: ZoneId, generation: Generation, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
         let zone = self.zones.get_mut(&id).expect("every node's zone is known");
-        if zone.generation != generation {
+        if !zone.token.fires(generation) {
             return;
         }
-        zone.armed = None;
         self.stale = true;
         // A look at this very moment comes first, and releases what it leaves.
-        if self.armed != Some(ctx.now) {
+        if self.timer.deadline() != Some(ctx.now) {
             self.release(id, store, ctx);
         }
     }
@@ -298,16 +289,16 @@ impl Lifecycle {
     /// Queues its next look, if it may act: the next of all, or the next at which something may change.
     fn arm_checks(&mut self, is_active: bool, store: &Store, kubelets: &BTreeMap<NodeKey, Kubelet>, ctx: &mut ClusterCtx<'_>) {
         if !is_active {
-            self.generation += u32::from(self.armed.take().is_some());
+            self.timer.cancel();
             return;
         }
         // One that is due now sees what has changed.
-        if !std::mem::take(&mut self.stale) || self.armed == Some(ctx.now) {
+        if !std::mem::take(&mut self.stale) || self.timer.deadline() == Some(ctx.now) {
             return;
         }
         let timers = &ctx.spec.timers;
         // A look may come just when a token does, and releases the node in its own place.
-        let evicts = self.zones.values().any(|zone| zone.armed.is_some());
+        let evicts = self.zones.values().any(|zone| zone.token.is_armed());
         let skips = ctx.stepping == Stepping::FastForward
             && !evicts
             && timers.monitor_grace >= timers.lease_renewal + timers.monitor_period;
@@ -317,12 +308,7 @@ impl Lifecycle {
             let healthy = store.nodes().filter(|(_, node)| node.ready == Ready::True);
             healthy.filter_map(|(key, _)| self.expiry(key, &kubelets[&key], ctx)).min()
         };
-        if wanted != self.armed {
-            (self.armed, self.generation) = (wanted, self.generation + 1);
-            if let Some(at) = wanted {
-                ctx.timer(at, Due::at(self.generation));
-            }
-        }
+        ctx.rearm(&mut self.timer, wanted);
     }
 
     /// The look at which a node's grace period is over, unless it sees another renewal by then.
@@ -343,9 +329,9 @@ impl Health {
 }
 
 impl Zone {
-    fn new(recorded: ZoneState, generation: u32, ctx: &ClusterCtx<'_>) -> Self {
+    fn new(recorded: ZoneState, token: Timer, ctx: &ClusterCtx<'_>) -> Self {
         let limiter = RateLimiter::new(ctx.spec.timers.disruption.rate);
-        Self { state: ZoneState::Normal, recorded, limiter, queue: VecDeque::new(), armed: None, generation }
+        Self { state: ZoneState::Normal, recorded, limiter, queue: VecDeque::new(), token }
     }
 }
 
@@ -398,7 +384,11 @@ impl Controller for Lifecycle {
 
     fn due(&mut self, due: Due, state: &mut State, ctx: &mut ClusterCtx<'_>) {
         match due.key {
-            (0, _) => self.check(due.generation, &mut state.store, &state.kubelets, ctx),
+            (0, _) => {
+                if self.timer.fires(due.generation) {
+                    self.check_all(&mut state.store, &state.kubelets, ctx);
+                }
+            }
             (_, zone) => self.token(ZoneId(zone as u16), due.generation, &mut state.store, ctx),
         }
     }

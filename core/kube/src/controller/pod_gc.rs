@@ -12,6 +12,7 @@ use zonefall_kernel::periodic::Periodic;
 use zonefall_kernel::periodic::Stepping;
 use zonefall_kernel::rng::Purpose;
 use zonefall_kernel::time::Time;
+use zonefall_kernel::timer::{Generation, Timer};
 use zonefall_scenario::ids::NodeKey;
 
 /// The controller.
@@ -20,8 +21,7 @@ pub struct PodGarbageCollector {
     checks: Periodic,
     /// Nodes that are gone: since when, and when a look missed them first.
     gone: BTreeMap<NodeKey, (Time, Option<Time>)>,
-    armed: Option<Time>,
-    generation: u32,
+    timer: Timer,
 }
 
 /// Entity of the draw of its phase, beyond all nodes.
@@ -33,15 +33,14 @@ impl PodGarbageCollector {
         let period = ctx.spec.timers.collect_period;
         let phase = ctx.draws(Purpose::Phase, PHASE).draw(0).below(period.as_nanos());
         let checks = Periodic::new(Time::from_nanos(phase), period);
-        Self { checks, gone: BTreeMap::new(), armed: None, generation: 0 }
+        Self { checks, gone: BTreeMap::new(), timer: Timer::new() }
     }
 
     /// Its look: the pods of a node that it has missed for long enough (`quarantineTime`) go.
-    fn check(&mut self, generation: u32, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
-        if generation != self.generation {
+    fn check(&mut self, generation: Generation, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
+        if !self.timer.fires(generation) {
             return;
         }
-        self.armed = None;
         for (key, (since, missed)) in std::mem::take(&mut self.gone) {
             // One that goes at this very moment is missed at the next look.
             let missed = missed.or((since < ctx.now).then_some(ctx.now));
@@ -59,12 +58,8 @@ impl PodGarbageCollector {
     /// Queues its next look, if it may act.
     fn arm_checks(&mut self, is_active: bool, ctx: &mut ClusterCtx<'_>) {
         let wanted = is_active && (ctx.stepping == Stepping::EveryEvent || !self.gone.is_empty());
-        if wanted != self.armed.is_some() {
-            let next = wanted.then(|| self.checks.after(ctx.now));
-            (self.armed, self.generation) = (next, self.generation + 1);
-            if let Some(at) = next {
-                ctx.timer(at, Due::at(self.generation));
-            }
+        if wanted != self.timer.is_armed() {
+            ctx.rearm(&mut self.timer, wanted.then(|| self.checks.after(ctx.now)));
         }
     }
 }

@@ -19,6 +19,7 @@ use crate::spec::KubeClusterSpec;
 use crate::store::{Change, Store};
 use zonefall_kernel::rng::Purpose;
 use zonefall_kernel::time::{Duration, Time};
+use zonefall_kernel::timer::{Generation, Timer};
 use zonefall_scenario::ids::{NodeKey, PodId};
 
 /// A pod that was refused is looked at again after so long, whatever happens (`podMaxInUnschedulablePodsDuration`).
@@ -45,15 +46,14 @@ pub struct Scheduler {
     placed: Vec<u64>,
     /// When it has time for another pod.
     free: Time,
-    armed: Option<Time>,
-    generation: u32,
+    timer: Timer,
 }
 
 impl Scheduler {
     /// Nothing to do yet.
     fn new(workloads: usize) -> Self {
         let (queue, waiting) = (BTreeSet::new(), BTreeMap::new());
-        Self { queue, waiting, placed: vec![0; workloads], free: Time::ZERO, armed: None, generation: 0 }
+        Self { queue, waiting, placed: vec![0; workloads], free: Time::ZERO, timer: Timer::new() }
     }
 
     /// Hears of a new pod at `at`.
@@ -96,11 +96,10 @@ impl Scheduler {
     }
 
     /// Places the next pod, if a node suits it.
-    fn schedule(&mut self, generation: u32, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
-        if generation != self.generation {
+    fn schedule(&mut self, generation: Generation, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
+        if !self.timer.fires(generation) {
             return;
         }
-        self.armed = None;
         let (due, id) = self.queue.pop_first().expect("it is called when a pod is due");
         self.free = ctx.now + ctx.spec.timers.scheduling;
         debug_assert!(due <= ctx.now, "{id:?} is due at {due:?} only");
@@ -145,12 +144,7 @@ impl Scheduler {
     /// Queues its next look, if it may act.
     fn arm_queue(&mut self, is_active: bool, ctx: &mut ClusterCtx<'_>) {
         let next = self.queue.first().map(|(due, _)| (*due).max(self.free).max(ctx.now)).filter(|_| is_active);
-        if next != self.armed {
-            (self.armed, self.generation) = (next, self.generation + 1);
-            if let Some(at) = next {
-                ctx.timer(at, Due::at(self.generation));
-            }
-        }
+        ctx.rearm(&mut self.timer, next);
     }
 }
 

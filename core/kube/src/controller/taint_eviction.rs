@@ -11,6 +11,7 @@ use crate::ctx::ClusterCtx;
 use crate::rule::taints::{Stay, stay};
 use crate::store::Store;
 use zonefall_kernel::time::Time;
+use zonefall_kernel::timer::{Generation, Timer};
 use zonefall_scenario::ids::{NodeKey, PodId};
 
 /// The controller: whose patience ends when.
@@ -18,8 +19,7 @@ use zonefall_scenario::ids::{NodeKey, PodId};
 pub struct Evictions {
     due: BTreeSet<(Time, PodId)>,
     of: BTreeMap<PodId, Time>,
-    armed: Option<Time>,
-    generation: u32,
+    timer: Timer,
 }
 
 impl Evictions {
@@ -48,11 +48,10 @@ impl Evictions {
     }
 
     /// Asks those to end whose time has come.
-    fn evict(&mut self, generation: u32, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
-        if generation != self.generation {
+    fn evict(&mut self, generation: Generation, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
+        if !self.timer.fires(generation) {
             return;
         }
-        self.armed = None;
         while let Some((_, id)) = self.due.first().copied().filter(|(at, _)| *at <= ctx.now) {
             self.cancel(id);
             store.terminate(id, ctx);
@@ -62,12 +61,7 @@ impl Evictions {
     /// Queues its next eviction, if it may act.
     fn arm_evictions(&mut self, is_active: bool, ctx: &mut ClusterCtx<'_>) {
         let next = self.due.first().map(|(at, _)| (*at).max(ctx.now)).filter(|_| is_active);
-        if next != self.armed {
-            (self.armed, self.generation) = (next, self.generation + 1);
-            if let Some(at) = next {
-                ctx.timer(at, Due::at(self.generation));
-            }
-        }
+        ctx.rearm(&mut self.timer, next);
     }
 }
 

@@ -18,6 +18,7 @@ use crate::record::{KubeRecord, PodFact};
 use crate::spec::{Role, Workload};
 use crate::store::Store;
 use zonefall_kernel::time::Duration;
+use zonefall_kernel::timer::Generation;
 use zonefall_network::HostId;
 use zonefall_network::process::StopReason;
 use zonefall_scenario::ids::{EtcdId, MemberId, NodeKey, PodId};
@@ -53,7 +54,7 @@ struct Process {
     /// It runs, though its pod is gone, and its kubelet cannot know.
     orphaned: bool,
     /// Generation of its timer.
-    serial: u32,
+    generation: Generation,
 }
 
 impl Process {
@@ -71,7 +72,8 @@ pub struct Processes {
     /// Shared with clones as long as neither changes it.
     all: Arc<BTreeMap<PodId, Process>>,
     images: Images,
-    serial: u32,
+    /// Generation of the last timer: a process must not take the timer of one before for its own.
+    generation: Generation,
 }
 
 fn workload<'a>(name: PodName, ctx: &ClusterCtx<'a>) -> &'a Workload {
@@ -89,7 +91,7 @@ fn member(name: PodName, store: &Store, ctx: &ClusterCtx<'_>) -> Option<MemberId
 impl Processes {
     /// None yet.
     pub fn new(node: NodeKey, host: HostId) -> Self {
-        Self { node, host, all: Arc::default(), images: Images::default(), serial: 0 }
+        Self { node, host, all: Arc::default(), images: Images::default(), generation: Generation::ZERO }
     }
 
     /// A pod has been running here for long. (An etcd member may still be starting.)
@@ -237,8 +239,8 @@ impl Processes {
     }
 
     /// A step of a process is done.
-    pub fn timer(&mut self, id: PodId, serial: u32, ctx: &mut ClusterCtx<'_>) {
-        let Some(process) = self.all.get(&id).filter(|process| process.serial == serial) else { return };
+    pub fn timer(&mut self, id: PodId, generation: Generation, ctx: &mut ClusterCtx<'_>) {
+        let Some(process) = self.all.get(&id).filter(|process| process.generation == generation) else { return };
         match process.state {
             State::Mounting => self.pull(id, ctx),
             State::Pulling => self.start(id, ctx),
@@ -324,19 +326,21 @@ impl Processes {
     /// A pod is to run here.
     fn admit(&mut self, id: PodId, name: PodName, store: &Store, ctx: &ClusterCtx<'_>) {
         let (member, state) = (member(name, store, ctx), State::Waiting);
-        Arc::make_mut(&mut self.all)
-            .insert(id, Process { name, member, state, reported: false, ready: true, orphaned: false, serial: self.serial });
+        Arc::make_mut(&mut self.all).insert(
+            id,
+            Process { name, member, state, reported: false, ready: true, orphaned: false, generation: self.generation },
+        );
     }
 
     /// It is in another state, for as long as it takes until something happens.
     fn set(&mut self, id: PodId, state: State) {
-        self.serial += 1;
+        self.generation = self.generation.next();
         let process = Arc::make_mut(&mut self.all).get_mut(&id).expect("who goes on is here");
-        (process.state, process.reported, process.serial) = (state, false, self.serial);
+        (process.state, process.reported, process.generation) = (state, false, self.generation);
     }
 
     fn turn(&mut self, id: PodId, state: State, takes: Duration, ctx: &mut ClusterCtx<'_>) {
         self.set(id, state);
-        ctx.schedule(ctx.now + takes, KubeEvent::Process(self.node, id, self.serial));
+        ctx.schedule(ctx.now + takes, KubeEvent::Process { node: self.node, pod: id, generation: self.generation });
     }
 }
