@@ -24,6 +24,7 @@ use crate::store::{Change, Node, Pod, Store};
 use zonefall_kernel::periodic::{Periodic, Stepping};
 use zonefall_kernel::rng::Purpose;
 use zonefall_kernel::time::Time;
+use zonefall_kernel::timer::Timer;
 use zonefall_scenario::Scenario;
 use zonefall_scenario::ids::PodId;
 
@@ -34,8 +35,7 @@ pub(super) struct Descheduler {
     options: Options,
     /// Something has changed since the last check, or that check found something to do.
     unsettled: bool,
-    armed: Option<Time>,
-    generation: u32,
+    timer: Timer,
 }
 
 /// Entity of the draws, beyond all nodes.
@@ -50,7 +50,7 @@ impl Descheduler {
         let options = ctx.spec.controllers.descheduler.clone()?;
         let phase = ctx.draws(Purpose::Phase, ENTITY).draw(0).below(options.interval.0.as_nanos());
         let checks = Periodic::new(Time::from_nanos(phase), options.interval.0);
-        Some(Box::new(Self { checks, options, unsettled: true, armed: None, generation: 0 }))
+        Some(Box::new(Self { checks, options, unsettled: true, timer: Timer::new() }))
     }
 
     fn check(&mut self, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
@@ -159,20 +159,15 @@ impl Controller for Descheduler {
     }
 
     fn due(&mut self, due: Due, state: &mut State, ctx: &mut ClusterCtx<'_>) {
-        if due.generation == self.generation {
-            self.armed = None;
+        if self.timer.fires(due.generation) {
             self.check(&mut state.store, ctx);
         }
     }
 
     fn arm(&mut self, is_active: bool, _state: &State, ctx: &mut ClusterCtx<'_>) {
         let wanted = is_active && (ctx.stepping == Stepping::EveryEvent || self.unsettled);
-        if wanted != self.armed.is_some() {
-            self.armed = wanted.then(|| self.checks.after(ctx.now));
-            self.generation += 1;
-            if let Some(at) = self.armed {
-                ctx.timer(at, Due::at(self.generation));
-            }
+        if wanted != self.timer.is_armed() {
+            ctx.rearm(&mut self.timer, wanted.then(|| self.checks.after(ctx.now)));
         }
     }
 
