@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use zonefall_kube::controller::{Controller, Due, State};
-use zonefall_kube::spec::KubeClusterSpec;
+use zonefall_kube::spec::{Component, KubeClusterSpec};
 use zonefall_kube::store::Change;
 use zonefall_scenario::Scenario;
 
@@ -154,7 +154,7 @@ fn view(id: ZoneId, store: &Store, ctx: &ClusterCtx<'_>) -> ZoneView {
 impl Outages {
     /// Every cluster has it.
     pub fn factory(_state: &State, ctx: &mut ClusterCtx<'_>) -> Option<Box<dyn Controller>> {
-        Some(Box::new(Self::new(ctx)))
+        ctx.spec.components.contains(&Component::Gardenlet).then(|| Box::new(Self::new(ctx)) as Box<dyn Controller>)
     }
 }
 

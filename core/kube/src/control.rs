@@ -88,7 +88,7 @@ impl Control {
         // What the plane runs as pods of its own (a seed etcd-druid and gardenlet) needs its API first.
         let is_pod =
             |component| ctx.spec.workloads.iter().any(|workload| workload.role == Role::Controller(ctx.cluster, component));
-        let on_hosts = Component::ALL.into_iter().filter(|component| !is_pod(*component));
+        let on_hosts = ctx.spec.components.iter().copied().filter(|component| !is_pod(*component));
         let controllers: Vec<Program> = on_hosts.map(Program::Controller).collect();
         for program in std::iter::once(Program::ApiServer).chain(controllers) {
             self.process_changed(&ProcessStatus { cluster: ctx.cluster, program, key: index, replica, host, process }, ctx);

@@ -15,7 +15,7 @@ macro_rules! bundle {
     };
 }
 
-static BUNDLED: [Bundled; 32] = bundle![
+static BUNDLED: [Bundled; 33] = bundle![
     "zone-outage",
     "two-zones-big",
     "two-zones-small",
@@ -48,6 +48,7 @@ static BUNDLED: [Bundled; 32] = bundle![
     "cost-of-tolerance",
     "topology-hints",
     "etcd-benchmark",
+    "plain-cluster",
 ];
 
 /// All scenarios that come with Zonefall, the default one first.

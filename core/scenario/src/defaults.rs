@@ -161,7 +161,7 @@ fn strip(schema: &'static Value, value: Value) -> Value {
             let strip_item = |value| item.map_or_else(|| Value::clone(&value), |item| strip(item, value.clone()));
             Value::Array(items.into_iter().map(strip_item).collect())
         }
-        other if branches.iter().any(|branch| branch.get("type").is_some_and(|kind| kind == "number")) => whole(other),
+        other if branches.iter().any(|branch| branch.get("type").is_some() && takes(branch, "number")) => whole(other),
         other => other,
     }
 }

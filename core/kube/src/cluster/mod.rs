@@ -53,7 +53,8 @@ impl KubeCluster {
         let state = State { store, kubelets, switched_on, switched_off, leaders: Default::default() };
         let slots = (0..).zip(table).map(|(place, factory)| {
             ctx.controller = place;
-            factory(&state, ctx).map(Slot::new)
+            let has = |component| spec.components.contains(&component);
+            factory(&state, ctx).filter(|controller| controller.component().is_none_or(has)).map(Slot::new)
         });
         let slots = slots.collect();
         let mut cluster =

@@ -123,6 +123,8 @@ pub struct KubeClusterSpec {
     pub in_flight: usage::InFlight,
     /// Controllers beside those that every cluster has.
     pub controllers: controllers::Controllers,
+    /// Programs that act through its API.
+    pub components: Vec<Component>,
 }
 
 /// A node of a plane at the start.

@@ -135,18 +135,18 @@ pub enum RawChange {
     /// Let a node take no more pods and evict those that it has (`kubectl drain`).
     #[schemars(title = "drain a node")]
     DrainNode {
-        /// The seed.
-        #[schemars(extend("x-target" = "seeds"))]
-        seed: String,
+        /// Whose node it is.
+        #[serde(flatten)]
+        of: RawClusterName,
         /// The node, one of the start.
         node: String,
     },
     /// Replace the machines of a pool by others, as far at a time as its `rollout` allows.
     #[schemars(title = "roll a pool")]
     RollPool {
-        /// The seed.
-        #[schemars(extend("x-target" = "seeds"))]
-        seed: String,
+        /// Whose pool it is.
+        #[serde(flatten)]
+        of: RawClusterName,
         /// The pool.
         pool: String,
     },
@@ -178,12 +178,24 @@ impl RawChange {
     }
 }
 
+/// A cluster that has nodes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RawClusterName {
+    /// A seed's.
+    Seed(#[schemars(extend("x-target" = "seeds"))] String),
+    /// That of a cluster without Gardener.
+    Cluster(#[schemars(extend("x-target" = "clusters"))] String),
+}
+
 /// Whose component.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RawOwner {
     /// A seed's own.
     Seed(#[schemars(extend("x-target" = "seeds"))] String),
+    /// A workload of a cluster without Gardener.
+    Cluster(#[schemars(extend("x-target" = "clusters"))] String),
     /// A shoot's; of several that are alike `<name>-<k>`.
     Shoot(#[schemars(extend("x-target" = "shoots"))] String),
 }

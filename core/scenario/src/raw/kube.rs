@@ -95,11 +95,11 @@ fn allocatable_shoots() -> u32 {
     250
 }
 
-fn node_cidr() -> String {
+pub(super) fn node_cidr() -> String {
     "10.242.0.0/16".to_owned()
 }
 
-fn node_prefix() -> u8 {
+pub(super) fn node_prefix() -> u8 {
     24
 }
 

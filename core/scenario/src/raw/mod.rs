@@ -8,6 +8,7 @@
 //! has it) and `x-form: json` (not in the form).
 
 mod capacity;
+mod cluster;
 mod cost;
 mod etcd;
 mod events;
@@ -26,6 +27,7 @@ use serde::{Deserialize, Serialize};
 use zonefall_kernel::time::Duration;
 
 pub use capacity::*;
+pub use cluster::*;
 pub use cost::*;
 pub use etcd::*;
 pub use events::*;
@@ -75,6 +77,10 @@ pub struct RawScenario {
     #[serde(default)]
     #[schemars(length(max = 1_000))]
     pub etcd: Vec<RawEtcdCluster>,
+    /// Kubernetes clusters without Gardener.
+    #[serde(default)]
+    #[schemars(length(max = 50))]
+    pub clusters: Vec<RawCluster>,
     /// Clusters that host control planes.
     #[serde(default)]
     #[schemars(length(max = 50))]

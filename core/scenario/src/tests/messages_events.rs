@@ -77,3 +77,47 @@ fn events() {
     );
     check("/observe_at", json!(["1h", "2h"]), "observe_at[1]: found \"2h\"; wanted a time up to the end of the run (`duration`)");
 }
+
+/// The bundled cluster without Gardener, with `value` at a JSON pointer: all errors.
+fn errors_of_plain(pointer: &str, value: Value) -> String {
+    let bundled = crate::bundled().iter().find(|bundled| bundled.name == "plain-cluster").expect("it is bundled");
+    let mut raw: Value = serde_json::from_str(bundled.json).expect("JSON");
+    let (parent, key) = pointer.rsplit_once('/').expect("a pointer");
+    match raw.pointer_mut(parent).expect("a parent") {
+        Value::Object(fields) if value.is_null() => drop(fields.shift_remove(key)),
+        Value::Object(fields) => drop(fields.insert(key.to_owned(), value)),
+        other => *other.pointer_mut(&format!("/{key}")).expect("an item") = value,
+    }
+    crate::Scenario::from_json(&raw.to_string()).err().map_or_else(String::new, |errors| errors.to_string())
+}
+
+#[test]
+fn clusters_without_gardener() {
+    let check = |pointer: &str, value: Value, expected: &str| assert_eq!(errors_of_plain(pointer, value), expected, "{pointer}");
+    check("/title", json!("x"), "");
+    check(
+        "/clusters/0/components",
+        json!(["kube_scheduler"]),
+        "clusters[0].components: found no kube_controller_manager; wanted `kube_controller_manager` and `kube_scheduler` among them: \
+         without, nothing is ever replaced",
+    );
+    check(
+        "/clusters/0/workloads/0/kind",
+        Value::Null,
+        "clusters[0].workloads[0].kind: found nothing; wanted `deployment`, `stateful_set` or `daemon_set`",
+    );
+    check(
+        "/clusters/0/workloads/1/pods/1/node",
+        json!("worker-x"),
+        "clusters[0].workloads[1].pods[1].node: found \"worker-x\"; wanted the name of a node of this cluster: \"worker-a1\", \"worker-a2\", \"worker-b1\", \"worker-b2\", \"worker-c1\" or \"worker-c2\" (did you mean \"worker-a1\"?)",
+    );
+    for drained in [json!({"cluster": "plan", "node": "worker-c2"}), json!({"cluster": "plain", "node": "worker-c3"})] {
+        let found = errors_of_plain("/operations/0/drain_node", drained);
+        assert!(found.starts_with("operations[0].drain_node."), "{found}");
+        assert_eq!(found.lines().count(), 1, "{found}");
+    }
+    let roll = json!({"at": "90m", "roll_component": {"cluster": "plain", "component": "web"}});
+    check("/operations/0", roll, "");
+    let shoot = json!([{"at": "90m", "drain_node": {"seed": "plain", "node": "worker-c2"}}]);
+    assert!(errors_of_plain("/operations", shoot).contains("the name of a seed"));
+}

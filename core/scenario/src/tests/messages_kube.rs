@@ -26,7 +26,7 @@ fn a_landscape_without_mistakes() {
     check(
         "/seeds",
         json!([]),
-        "etcd: found nothing; wanted an etcd cluster here, or a seed in `seeds`, which has one\n\
+        "etcd: found nothing; wanted an etcd cluster here, or a cluster in `clusters` or a seed in `seeds`, which have one\n\
          shoots[0].seed: found \"seed\"; wanted the name of a seed: nothing (there are none)",
     );
 }
@@ -89,7 +89,7 @@ fn pools_and_nodes() {
     check(
         "/seeds/0/pools/-",
         json!({"name": "cpu", "minimum": 1, "maximum": 1}),
-        "seeds[0].pools[1].name: found \"cpu\" again; wanted a name that no other has: it already names a pool of this seed",
+        "seeds[0].pools[1].name: found \"cpu\" again; wanted a name that no other has: it already names a pool of this cluster",
     );
     check(
         "/seeds/0/pools/0/machine",
@@ -112,10 +112,10 @@ fn pools_and_nodes() {
             node("d", "cpu", "zc", "seed-cpu-z1-66659-sf4wu"),
             node("a", "cpu", "za", "seed-cpu-z1-66659-sf4wt"),
         ]),
-        "seeds[0].nodes[1].pool: found \"cpv\"; wanted the name of a pool of this seed: \"cpu\" (did you mean \"cpu\"?)\n\
+        "seeds[0].nodes[1].pool: found \"cpv\"; wanted the name of a pool of this cluster: \"cpu\" (did you mean \"cpu\"?)\n\
          seeds[0].nodes[2].zone: found \"parent\"; wanted one of the zones of its pool: \"za\", \"zb\" or \"zc\"\n\
          seeds[0].nodes[3].machine: found \"seed-cpu-z1-66659-sf4wu\"; wanted seed-cpu-z3-<5 letters>-<5 letters>, as Gardener names a machine of this pool and zone; letters that Kubernetes draws: bcdfghjklmnpqrstvwxz2456789\n\
-         seeds[0].nodes[4].machine: found \"seed-cpu-z1-66659-sf4wt\" again; wanted a name that no other has: it already names a machine of this seed\n\
+         seeds[0].nodes[4].machine: found \"seed-cpu-z1-66659-sf4wt\" again; wanted a name that no other has: it already names a machine of this cluster\n\
          seeds[0].nodes[4].name: found \"a\" again; wanted a name that no other has: it already names a node",
     );
     check(
@@ -167,7 +167,7 @@ fn components() {
     components(
         json!([{"name": "kube-apiservr", "pool": "cpv"}]),
         "shoots[0].components[0].kind: found nothing; wanted `deployment`, `stateful_set` or `daemon_set`: Gardener deploys no \"kube-apiservr\" (did you mean \"kube-apiserver\"?)\n\
-         shoots[0].components[0].pool: found \"cpv\"; wanted the name of a pool of this seed: \"cpu\" (did you mean \"cpu\"?)",
+         shoots[0].components[0].pool: found \"cpv\"; wanted the name of a pool of this cluster: \"cpu\" (did you mean \"cpu\"?)",
     );
     components(
         json!([{"name": "loki"}, {"name": "loki"}]),
@@ -202,7 +202,7 @@ fn pods() {
         errors,
         "shoots[0].components[0].pods[0].name: found \"etcd-main-3\"; wanted a pod of its 3 replicas, numbered from 0\n\
          shoots[0].components[0].pods[1].name: found \"etcd-main-00\"; wanted etcd-main-<number>\n\
-         shoots[0].components[0].pods[2].node: found \"seed-control-plane-0\"; wanted the name of a node of this seed: \"a\", \"b\", \"c\" or \"d\"\n\
+         shoots[0].components[0].pods[2].node: found \"seed-control-plane-0\"; wanted the name of a node of this cluster: \"a\", \"b\", \"c\" or \"d\"\n\
          shoots[0].components[3].pods[1].name: found \"kube-scheduler-7f855ffbc4-8c9pg\" again; wanted a name that no other pod has: pods[0] has it\n\
          shoots[0].components[3].pods[2].name: found \"kube-scheduler-7f855ffbc4-8c9pe\"; wanted kube-scheduler-<hash of its template>-<5 letters>; letters that Kubernetes draws: bcdfghjklmnpqrstvwxz2456789\n\
          shoots[0].components[3].pods: found 3 pods; wanted at most 1, its replicas\n\
@@ -349,7 +349,7 @@ fn capacity() {
         "/capacity",
         plan(json!({"components": [{"name": "loki", "pool": "cqu", "pods": [{"name": "loki-0", "node": "n"}]}]})),
         "capacity.shoot.components[0].pods: found pods; wanted none: this control plane is nowhere yet\n\
-         capacity.shoot.components[0].pool: found \"cqu\"; wanted the name of a pool of this seed: \"cpu\" (did you mean \"cpu\"?)",
+         capacity.shoot.components[0].pool: found \"cqu\"; wanted the name of a pool of this cluster: \"cpu\" (did you mean \"cpu\"?)",
     );
     check(
         "/capacity",

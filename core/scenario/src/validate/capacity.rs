@@ -30,12 +30,12 @@ pub(super) fn validate(ctx: &mut CheckCtx<'_>, raw: &RawScenario, lowering: &mut
             ctx.error(&format!("{path}.kind"), "\"daemon_set\"", expected);
         }
     }
-    let components = planned(ctx, lowering, PATH, &profile::SHOOT, &shoot.components, shoot.only_listed);
+    let components = planned(ctx, lowering, (PATH, "components"), &profile::SHOOT, &shoot.components, shoot.only_listed);
     let demand = Demand { none: raw.capacity.demand.none, node: raw.capacity.demand.node, zone: raw.capacity.demand.zone };
     let mut references = Vec::new();
     let pairs = passive::of_reference(ctx, &format!("{PATH}.etcd"), shoot);
     let sites = std::mem::take(&mut lowering.sites);
-    for site in sites.iter().filter(|site| site.valid) {
+    for site in sites.iter().filter(|site| site.valid && site.hosts_shoots) {
         let errors = ctx.errors.len();
         references.push(of_seed(ctx, lowering, site, &components, shoot.recovery, pairs));
         // Another seed would have the same, or much of it.

@@ -11,7 +11,7 @@ use super::names::Names;
 use super::planned_changes::{PlannedChange, ShootStates, asked};
 use super::topology::Topology;
 use super::workload::{PlannedComponent, WorkloadContext, planned};
-use super::{CheckCtx, capacity, kube, operations, passive, usage};
+use super::{CheckCtx, capacity, cluster, kube, operations, passive, usage};
 use crate::error::quote;
 use crate::ids::{EtcdId, KubeClusterId, NodeId, NodeKey, SeedId, WorkloadId, ZoneId};
 use crate::kube::controllers::Controllers;
@@ -21,7 +21,7 @@ use crate::kube::profile::{self, Part};
 use crate::kube::routing::Routing;
 use crate::kube::scheduler;
 use crate::kube::usage::InFlight;
-use crate::kube::{KubeClusterSpec, KubeModel, MemberRange, Role, Workload};
+use crate::kube::{Component, KubeClusterSpec, KubeModel, MemberRange, Role, Workload};
 use crate::raw::{RawScenario, RawShoot, RawUsage, RawVolumes};
 use crate::source::Input;
 
@@ -39,12 +39,13 @@ pub(super) fn validate(
     members: &mut Members,
 ) -> (KubeModel, Vec<Input>) {
     let mut lowering = Lowering::new();
-    if raw.etcd.is_empty() && raw.seeds.is_empty() {
-        ctx.error("etcd", "nothing", "an etcd cluster here, or a seed in `seeds`, which has one");
+    if raw.etcd.is_empty() && raw.seeds.is_empty() && raw.clusters.is_empty() {
+        ctx.error("etcd", "nothing", "an etcd cluster here, or a cluster in `clusters` or a seed in `seeds`, which have one");
     }
     let stock = kube::stock(ctx, raw, topology, &mut lowering);
     let seeds = kube::seeds(ctx, raw, topology, members, etcd_names, &mut lowering);
     system(ctx, raw, &mut lowering);
+    let plain = cluster::validate(ctx, raw, topology, members, etcd_names, &seeds, &mut lowering);
     let total: u64 = raw.shoots.iter().map(|shoot| u64::from(shoot.count)).sum();
     let mut model = KubeModel { stock, ..KubeModel::default() };
     if total > MAX_SHOOTS as u64 {
@@ -70,12 +71,12 @@ pub(super) fn validate(
             set.place(ctx, &mut lowering.sites, &mut model.shoots, topology, members, etcd_names);
         }
     }
-    model.operations = operations::validate(ctx, raw, &seeds, &lowering, &model.shoots);
+    model.operations = operations::validate(ctx, raw, &seeds, &plain, &lowering, &model.shoots);
     model.capacity = capacity::validate(ctx, raw, &mut lowering);
     let (mut clusters, mut seeds) = (Vec::new(), Vec::new());
     for site in lowering.sites.drain(..) {
         clusters.push(site.cluster);
-        seeds.push(site.seed);
+        seeds.extend(site.hosts_shoots.then_some(site.seed));
     }
     clusters.append(&mut model.clusters);
     if !clusters.is_empty() {
@@ -104,7 +105,7 @@ fn system(ctx: &mut CheckCtx<'_>, raw: &RawScenario, lowering: &mut Lowering) {
             cluster,
             member_range: MemberRange::default(),
         };
-        let all = planned(ctx, lowering, &path, &profile::SEED, &system.components, system.only_listed);
+        let all = planned(ctx, lowering, (&path, "components"), &profile::SEED, &system.components, system.only_listed);
         let valid = lowering.sites[s].valid;
         for component in all.into_iter().filter(|_| valid) {
             deploy(ctx, lowering, s, &path, &home, component);
@@ -113,7 +114,7 @@ fn system(ctx: &mut CheckCtx<'_>, raw: &RawScenario, lowering: &mut Lowering) {
 }
 
 /// A component more in a seed.
-fn deploy(
+pub(super) fn deploy(
     ctx: &mut CheckCtx<'_>,
     lowering: &mut Lowering,
     s: usize,
@@ -167,7 +168,8 @@ impl ShootPlacement<'_> {
                 ctx.error(&format!("{path}.count"), entry.count.to_string(), "1: its pods are given, which are of one shoot");
                 continue;
             }
-            let components = planned(ctx, self.lowering, &path, &profile::SHOOT, &entry.components, entry.only_listed);
+            let components =
+                planned(ctx, self.lowering, (&path, "components"), &profile::SHOOT, &entry.components, entry.only_listed);
             for (part, name) in [(Part::EtcdMain, "etcd-main"), (Part::ApiServer, "kube-apiserver")] {
                 if !components.iter().any(|component| component.part() == part) {
                     ctx.error(&format!("{path}.components"), format!("no {name}"), "it: there is no control plane without");
@@ -249,13 +251,14 @@ impl ShootPlacement<'_> {
 
     /// The seed that gardener-scheduler would choose, whatever the region: a file's shoots have none.
     fn best(&self, tolerance: FailureTolerance) -> Option<usize> {
+        let seeds = self.lowering.sites.iter().filter(|site| site.hosts_shoots);
         let seed = |site: &SeedState| scheduler::Seed {
             region: 0,
             multi_zonal: site.seed.multi_zonal,
             allocatable: site.seed.allocatable_shoots,
             shoots: site.shoots,
         };
-        scheduler::choose(None, tolerance, &self.lowering.sites.iter().map(seed).collect::<Vec<_>>()).ok()
+        scheduler::choose(None, tolerance, &seeds.map(seed).collect::<Vec<_>>()).ok()
     }
 
     #[expect(clippy::too_many_arguments, reason = "what differs from shoot to shoot, and what does not")]
@@ -328,6 +331,7 @@ impl ShootPlacement<'_> {
             requests: requests.unwrap_or_default(),
             in_flight: usage.map_or_else(InFlight::default, usage::in_flight),
             controllers: Controllers::default(),
+            components: Component::ALL.to_vec(),
         });
         Some(())
     }

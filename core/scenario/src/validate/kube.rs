@@ -14,7 +14,7 @@ use crate::kube::routing::{ApiToEtcd, Routing};
 use crate::kube::seed::{self, is_odd, over_zones};
 use crate::kube::taints::Taint;
 use crate::kube::usage::InFlight;
-use crate::kube::{KubeClusterSpec, MachineDeployment, NodeSpec, NodeTemplate, PoolShare, Resources, Timers};
+use crate::kube::{Component, KubeClusterSpec, MachineDeployment, NodeSpec, NodeTemplate, PoolShare, Resources, Timers};
 use crate::raw::{RawMachine, RawPool, RawScenario, RawSeed, RawSeedNode};
 use crate::units::Span;
 
@@ -31,12 +31,14 @@ pub(super) fn seeds(
     lowering: &mut Lowering,
 ) -> Names {
     let mut names = Names::new("a seed");
-    let machines: u64 = raw.seeds.iter().flat_map(|seed| &seed.pools).map(|pool| u64::from(pool.maximum)).sum();
+    let pools = raw.seeds.iter().flat_map(|seed| &seed.pools).chain(raw.clusters.iter().flat_map(|cluster| &cluster.pools));
+    let machines: u64 = pools.map(|pool| u64::from(pool.maximum)).sum();
     if machines > u64::from(MAX_MACHINES) {
         let expected = format!("at most {MAX_MACHINES}: pools with a smaller `maximum`");
         ctx.error("seeds", format!("{machines} machines at most, in all pools"), expected);
     }
-    let nodes: u64 = raw.seeds.iter().map(nodes_at_start).sum();
+    let nodes = raw.seeds.iter().map(nodes_at_start).chain(raw.clusters.iter().map(|cluster| nodes_at_start(&cluster.site())));
+    let nodes: u64 = nodes.sum();
     if nodes > MAX_NODES as u64 {
         ctx.error("seeds", format!("{nodes} nodes at the start"), format!("at most {MAX_NODES}: pools with a smaller `minimum`"));
         return names;
@@ -59,7 +61,8 @@ pub(super) fn seeds(
 /// Machines that the cloud has left, of types that pools have.
 pub(super) fn stock(ctx: &mut CheckCtx<'_>, raw: &RawScenario, topology: &Topology, lowering: &mut Lowering) -> Vec<u32> {
     let mut types = Names::new("a type of machine");
-    for kind in raw.seeds.iter().flat_map(|seed| &seed.pools).filter_map(|pool| pool.machine.kind.as_ref()) {
+    let pools = raw.seeds.iter().flat_map(|seed| &seed.pools).chain(raw.clusters.iter().flat_map(|cluster| &cluster.pools));
+    for kind in pools.filter_map(|pool| pool.machine.kind.as_ref()) {
         if types.get(kind.as_str()).is_none() {
             types.add(ctx, "seeds", kind.as_str(), types.len());
         }
@@ -78,7 +81,7 @@ pub(super) fn stock(ctx: &mut CheckCtx<'_>, raw: &RawScenario, topology: &Topolo
 }
 
 /// Nodes that the seed has at the start: those given, and `minimum` of pools of which none is.
-fn nodes_at_start(seed: &RawSeed) -> u64 {
+pub(super) fn nodes_at_start(seed: &RawSeed) -> u64 {
     let made = seed.pools.iter().filter(|pool| !is_given(seed, pool)).map(|pool| u64::from(pool.minimum));
     made.sum::<u64>() + seed.nodes.len() as u64
 }
@@ -99,16 +102,16 @@ fn routing(ctx: &mut CheckCtx<'_>, raw: &RawSeed, path: &str) -> Routing {
     routing
 }
 
-struct Builder<'a, 'b> {
-    ctx: &'a mut CheckCtx<'b>,
-    raw: &'a RawSeed,
-    path: String,
-    topology: &'a mut Topology,
-    lowering: &'a mut Lowering,
+pub(super) struct Builder<'a, 'b> {
+    pub(super) ctx: &'a mut CheckCtx<'b>,
+    pub(super) raw: &'a RawSeed,
+    pub(super) path: String,
+    pub(super) topology: &'a mut Topology,
+    pub(super) lowering: &'a mut Lowering,
 }
 
 impl Builder<'_, '_> {
-    fn build(mut self, s: usize, members: &mut Members, etcd_names: &mut Names) -> SeedState {
+    pub(super) fn build(mut self, s: usize, members: &mut Members, etcd_names: &mut Names) -> SeedState {
         let (ctx, raw, path) = (&mut *self.ctx, self.raw, &self.path);
         let zones = zones_of(ctx, &format!("{path}.zones"), &raw.zones, None, self.topology);
         if !is_odd(zones.len() as u32) && zones.len() == raw.zones.len() && !raw.allow_even_zones {
@@ -144,10 +147,12 @@ impl Builder<'_, '_> {
             requests: Vec::new(),
             in_flight: InFlight::default(),
             controllers: raw.controllers.clone(),
+            components: Component::ALL.to_vec(),
         };
-        let (pools, nodes) = (Names::new("a pool of this seed"), Names::new("a node of this seed"));
+        let (pools, nodes) = (Names::new("a pool of this cluster"), Names::new("a node of this cluster"));
         let (zones, used, volumes) = Default::default();
-        let mut site = SeedState { entry: s, valid: true, cluster, seed, pools, nodes, zones, used, volumes, shoots: 0 };
+        let mut site =
+            SeedState { entry: s, hosts_shoots: true, valid: true, cluster, seed, pools, nodes, zones, used, volumes, shoots: 0 };
         let pools = self.pools(&mut site);
         self.given(&pools, &mut site);
         self.made(&pools, &mut site);
@@ -225,7 +230,7 @@ impl Builder<'_, '_> {
 
     /// The nodes that the file gives.
     fn given(&mut self, pools: &[(usize, Vec<ZoneId>)], site: &mut SeedState) {
-        let mut machines = Names::new("a machine of this seed");
+        let mut machines = Names::new("a machine of this cluster");
         let mut counts = vec![0_u32; site.cluster.machine_deployments.len()];
         for (n, node) in self.raw.nodes.iter().enumerate() {
             let path = format!("{}.nodes[{n}]", self.path);

@@ -55,8 +55,10 @@ impl SymbolTable {
 
 /// A seed with what is needed to place pods in it.
 pub(super) struct SeedState {
-    /// Which of the file's seeds it is.
+    /// Which of the file's seeds (or clusters) it is.
     pub(super) entry: usize,
+    /// It is a seed.
+    pub(super) hosts_shoots: bool,
     /// Nothing is wrong with it; what is placed in one that is not would be wrong for no other reason.
     pub(super) valid: bool,
     pub(super) cluster: KubeClusterSpec,

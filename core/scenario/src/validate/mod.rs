@@ -8,6 +8,7 @@
 //! not reported twice. A `Scenario` comes out only where nothing was found.
 
 mod capacity;
+mod cluster;
 mod etcd;
 mod events;
 mod gardener;

@@ -1,4 +1,4 @@
-//! What operators ask of seeds: roll-outs and drains.
+//! What operators ask of seeds and clusters: roll-outs and drains.
 
 use super::lower::{Lowering, SeedState};
 use super::names::Names;
@@ -7,14 +7,15 @@ use crate::error::{did_you_mean, quote};
 use crate::ids::{KubeClusterId, MachineDeploymentId, NodeKey, WorkloadId};
 use crate::kube::gardener::{Hosted, Shoot};
 use crate::kube::{Kind, Operation, Task};
-use crate::raw::{RawChange, RawOwner, RawScenario};
+use crate::raw::{RawChange, RawClusterName, RawOwner, RawScenario};
 use zonefall_kernel::time::Time;
 
-/// Operations on planes, in order of time.
+/// Operations on clusters, in order of time.
 pub(super) fn validate(
     ctx: &mut CheckCtx<'_>,
     raw: &RawScenario,
     seeds: &Names,
+    clusters: &Names,
     lowering: &Lowering,
     shoots: &[Shoot],
 ) -> Vec<Operation> {
@@ -26,29 +27,29 @@ pub(super) fn validate(
             // What comes of it is with its shoot; here it need but be one.
             RawChange::SetFailureTolerance { shoot, .. } => {
                 let of = RawOwner::Shoot(shoot.clone());
-                owner(ctx, &format!("{path}.set_failure_tolerance"), &of, seeds, shoots);
+                owner(ctx, &format!("{path}.set_failure_tolerance"), &of, seeds, clusters, shoots);
                 Vec::new()
             }
             RawChange::MigrateShoot { shoot, seed } => {
                 let path = format!("{path}.migrate_shoot");
                 seeds.find(ctx, &format!("{path}.seed"), seed);
-                owner(ctx, &path, &RawOwner::Shoot(shoot.clone()), seeds, shoots);
+                owner(ctx, &path, &RawOwner::Shoot(shoot.clone()), seeds, clusters, shoots);
                 Vec::new()
             }
             RawChange::RollComponent { of, component } => {
                 let path = format!("{path}.roll_component");
-                let owner = owner(ctx, &path, of, seeds, shoots);
+                let owner = owner(ctx, &path, of, seeds, clusters, shoots);
                 owner.map(|owner| owner.component(ctx, &path, component, lowering, shoots)).unwrap_or_default()
             }
-            RawChange::DrainNode { seed, node } => {
+            RawChange::DrainNode { of, node } => {
                 let path = format!("{path}.drain_node");
-                let s = seeds.find(ctx, &format!("{path}.seed"), seed);
+                let s = cluster(ctx, &path, of, seeds, clusters);
                 let node = s.and_then(|s| lowering.sites[s].nodes.find(ctx, &format!("{path}.node"), node));
                 s.zip(node).map(|(s, node)| (s, Task::DrainNode(NodeKey(node as u32)))).into_iter().collect()
             }
-            RawChange::RollPool { seed, pool } => {
+            RawChange::RollPool { of, pool } => {
                 let path = format!("{path}.roll_pool");
-                let s = seeds.find(ctx, &format!("{path}.seed"), seed);
+                let s = cluster(ctx, &path, of, seeds, clusters);
                 let found = s.and_then(|s| lowering.sites[s].pools.find(ctx, &format!("{path}.pool"), pool));
                 let all = |s: usize| machines(&lowering.sites[s], pool).into_iter().map(move |task| (s, task)).collect();
                 s.filter(|_| found.is_some()).map(all).unwrap_or_default()
@@ -85,8 +86,17 @@ enum Owner {
     Shoot(usize),
 }
 
-fn owner(ctx: &mut CheckCtx<'_>, path: &str, raw: &RawOwner, seeds: &Names, shoots: &[Shoot]) -> Option<Owner> {
+/// The cluster that has nodes: its place among all.
+fn cluster(ctx: &mut CheckCtx<'_>, path: &str, raw: &RawClusterName, seeds: &Names, clusters: &Names) -> Option<usize> {
     match raw {
+        RawClusterName::Seed(seed) => seeds.find(ctx, &format!("{path}.seed"), seed),
+        RawClusterName::Cluster(cluster) => clusters.find(ctx, &format!("{path}.cluster"), cluster),
+    }
+}
+
+fn owner(ctx: &mut CheckCtx<'_>, path: &str, raw: &RawOwner, seeds: &Names, clusters: &Names, shoots: &[Shoot]) -> Option<Owner> {
+    match raw {
+        RawOwner::Cluster(name) => clusters.find(ctx, &format!("{path}.cluster"), name).map(Owner::Seed),
         RawOwner::Seed(seed) => seeds.find(ctx, &format!("{path}.seed"), seed).map(Owner::Seed),
         RawOwner::Shoot(shoot) => {
             let found = shoots.iter().position(|own| own.name == *shoot);

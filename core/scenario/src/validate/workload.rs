@@ -47,20 +47,22 @@ pub(super) struct PlannedComponent<'a> {
     pub(super) profile: Option<&'static Profile>,
     /// What the file says, and where.
     raw: Option<(usize, &'a RawComponent)>,
+    /// The list that it is in.
+    list: &'static str,
 }
 
 /// The components of a seed or shoot: those of the profile, then those that the file adds.
 pub(super) fn planned<'a>(
     ctx: &mut CheckCtx<'_>,
     lowering: &mut Lowering,
-    path: &str,
+    (path, list): (&str, &'static str),
     profiles: &'static [Profile],
     raw: &'a [RawComponent],
     only_listed: bool,
 ) -> Vec<PlannedComponent<'a>> {
     let mut names = Names::new("a component");
     for (c, component) in raw.iter().enumerate() {
-        let path = format!("{path}.components[{c}]");
+        let path = format!("{path}.{list}[{c}]");
         names.add(ctx, &format!("{path}.name"), component.name.as_str(), c);
         lowering.mark(ctx, &path, &component.mark);
         for (p, pod) in component.pods.iter().enumerate() {
@@ -71,7 +73,7 @@ pub(super) fn planned<'a>(
     for profile in profiles {
         let raw = names.get(profile.name).map(|c| (c, &raw[c]));
         if raw.map_or(!only_listed, |(_, raw)| !raw.absent) {
-            all.push(PlannedComponent { profile: Some(profile), raw });
+            all.push(PlannedComponent { profile: Some(profile), raw, list });
         }
     }
     for (c, component) in raw.iter().enumerate() {
@@ -81,10 +83,11 @@ pub(super) fn planned<'a>(
         }
         if component.kind.is_none() {
             let hint = did_you_mean(name, profiles.iter().map(|profile| profile.name));
-            let expected = format!("`deployment`, `stateful_set` or `daemon_set`: Gardener deploys no {}{hint}", quote(name));
-            ctx.error(&format!("{path}.components[{c}].kind"), "nothing", expected);
+            let why = if profiles.is_empty() { String::new() } else { format!(": Gardener deploys no {}{hint}", quote(name)) };
+            let expected = format!("`deployment`, `stateful_set` or `daemon_set`{why}");
+            ctx.error(&format!("{path}.{list}[{c}].kind"), "nothing", expected);
         }
-        all.push(PlannedComponent { profile: None, raw: Some((c, component)) });
+        all.push(PlannedComponent { profile: None, raw: Some((c, component)), list });
     }
     all
 }
@@ -123,7 +126,7 @@ impl PlannedComponent<'_> {
 
     /// Where the file has it, if it does: else where the file has those it is one of.
     pub(super) fn path(&self, of: &str) -> String {
-        self.raw.map_or_else(|| of.to_owned(), |(c, _)| format!("{of}.components[{c}]"))
+        self.raw.map_or_else(|| of.to_owned(), |(c, _)| format!("{of}.{}[{c}]", self.list))
     }
 
     fn kind(&self) -> Kind {

@@ -107,6 +107,7 @@ fn scenario() -> Scenario {
         requests: Vec::new(),
         in_flight: InFlight::default(),
         controllers: Controllers::default(),
+        components: Component::ALL.to_vec(),
     }];
     scenario
 }

@@ -31,11 +31,13 @@ impl Owners {
         let nobodys = |name: &String| Owner { seed: None, shoot: None, component: name.clone() };
         let mut etcds: Vec<Owner> = scenario.etcd.iter().map(|etcd| nobodys(&etcd.name)).collect();
         let mut workloads = BTreeMap::new();
-        for (id, seed) in (0..).map(SeedId).zip(&kube.seeds) {
-            let cluster = &kube.clusters[seed.cluster.0 as usize];
-            etcds[cluster.etcd.0 as usize].seed = Some(id);
+        for (key, cluster) in (0..).map(KubeClusterId).zip(&kube.clusters) {
+            let seed = (0..).map(SeedId).zip(&kube.seeds).find(|(_, seed)| seed.cluster == key).map(|(id, _)| id);
+            if seed.is_some() {
+                etcds[cluster.etcd.0 as usize].seed = seed;
+            }
             for (workload, spec) in (0..).map(WorkloadId).zip(&cluster.workloads) {
-                workloads.insert((seed.cluster, workload), Owner { seed: Some(id), ..nobodys(&spec.name) });
+                workloads.insert((key, workload), Owner { seed, ..nobodys(&spec.name) });
             }
         }
         for (k, shoot) in (0..).zip(&kube.shoots) {

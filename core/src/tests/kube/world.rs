@@ -92,6 +92,7 @@ pub(super) fn world(nodes_per_zone: &[u32]) -> Scenario {
         requests: Vec::new(),
         in_flight: InFlight::default(),
         controllers: Controllers::default(),
+        components: Component::ALL.to_vec(),
     }];
     scenario
 }
@@ -206,6 +207,7 @@ pub(super) fn with_shoot(mut scenario: Scenario, pods: u32) -> Scenario {
         requests: Vec::new(),
         in_flight: InFlight::default(),
         controllers: Controllers::default(),
+        components: Component::ALL.to_vec(),
     });
     let manager = Role::Controller(SHOOT, Component::ControllerManager);
     for (app, name, role) in [(50, "kube-apiserver", Role::ApiServer(SHOOT)), (51, "kube-controller-manager", manager)] {

@@ -1,0 +1,105 @@
+//! Kubernetes clusters without Gardener.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{RawComponent, RawControlPlane, RawPool, RawSeed, RawSeedNode, RawSource, RawSystem, RawTimers};
+use crate::kube::Component;
+use crate::kube::controllers::Controllers;
+use crate::kube::routing::ApiToEtcd;
+use crate::units::Name;
+
+/// A Kubernetes cluster of its own, as kubeadm or OpenShift set it up: hosts of a control plane, each with an API server, its controllers
+/// and a member of etcd (stacked), and nodes that run workloads.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RawCluster {
+    /// Its name.
+    pub name: Name,
+    /// The zones of its nodes.
+    #[schemars(length(min = 1, max = 16))]
+    pub zones: Vec<String>,
+    /// Where its control plane runs, and its etcd.
+    #[serde(default)]
+    pub control_plane: RawControlPlane,
+    /// Programs of its control plane beside the API servers: of each, one process on each host, one of which leads.
+    #[serde(default = "components")]
+    #[schemars(length(max = 4), extend("x-source" = "kubeadm: static pods of a control-plane node"))]
+    pub components: Vec<RawLeased>,
+    /// Its pools of nodes. With `machine_controller_manager` among its components their machines are kept up to `minimum`, with
+    /// `cluster_autoscaler` they are scaled; else its nodes stay as they are.
+    #[schemars(length(min = 1, max = 50))]
+    pub pools: Vec<RawPool>,
+    /// Its nodes at the start, where they are known.
+    #[serde(default)]
+    #[schemars(
+        length(max = 4_000),
+        extend("x-default" = "`minimum` of each pool, shared out over its zones", "x-source" = "as of a seed")
+    )]
+    pub nodes: Vec<RawSeedNode>,
+    /// What it runs, in the namespace `default`.
+    #[serde(default)]
+    #[schemars(length(max = 1_000))]
+    pub workloads: Vec<RawComponent>,
+    /// Timers of its controllers and kubelets.
+    #[serde(default)]
+    pub timers: RawTimers,
+    /// Controllers beside those that every cluster has.
+    #[serde(default)]
+    pub controllers: Controllers,
+    /// Who says so.
+    #[serde(flatten)]
+    pub mark: RawSource,
+}
+
+/// A program of a control plane that elects a leader by a lease.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RawLeased {
+    /// kube-controller-manager
+    KubeControllerManager,
+    /// kube-scheduler
+    KubeScheduler,
+    /// machine-controller-manager
+    MachineControllerManager,
+    /// cluster-autoscaler
+    ClusterAutoscaler,
+}
+
+impl RawLeased {
+    pub(crate) const fn component(self) -> Component {
+        match self {
+            Self::KubeControllerManager => Component::ControllerManager,
+            Self::KubeScheduler => Component::Scheduler,
+            Self::MachineControllerManager => Component::MachineControllerManager,
+            Self::ClusterAutoscaler => Component::Autoscaler,
+        }
+    }
+}
+
+fn components() -> Vec<RawLeased> {
+    vec![RawLeased::KubeControllerManager, RawLeased::KubeScheduler]
+}
+
+impl RawCluster {
+    /// The nodes and the control plane of the cluster, in the form that those of a seed have.
+    pub(crate) fn site(&self) -> RawSeed {
+        RawSeed {
+            name: self.name.clone(),
+            zones: self.zones.clone(),
+            allow_even_zones: true,
+            control_plane: self.control_plane.clone(),
+            pools: self.pools.clone(),
+            nodes: self.nodes.clone(),
+            multi_zonal: None,
+            allocatable_shoots: 0,
+            node_cidr: super::kube::node_cidr(),
+            node_prefix: super::kube::node_prefix(),
+            topology_aware_routing: false,
+            api_to_etcd: ApiToEtcd::default(),
+            system: RawSystem::default(),
+            timers: self.timers.clone(),
+            controllers: self.controllers.clone(),
+            mark: self.mark.clone(),
+        }
+    }
+}
