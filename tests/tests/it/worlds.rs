@@ -18,11 +18,12 @@ const WORLDS: u64 = 200;
 /// Worlds that are simulated, once with and once without fast-forward: usually, and thoroughly.
 const SIMULATED: [usize; 2] = [60, 500];
 
-const FAULTS: [&str; 11] = [
+const FAULTS: [&str; 12] = [
     "cloud_api",
     "disk_slow",
     "graceful_stop",
     "link_degraded",
+    "link_partition",
     "node_crash",
     "node_partition",
     "process_kill",

@@ -90,6 +90,7 @@ fn sections(ctx: &FormCtx<'_>) -> Html {
                 { landscape::shoots(ctx) }
                 { clusters::section(ctx) }
                 { load::section(ctx) }
+                { schema::section(ctx, "clusters", "cluster", "Kubernetes clusters") }
                 { schema::section(ctx, "faults", "fault", "Faults") }
                 { schema::section(ctx, "operations", "operation", "Operations") }
                 { expect::section(ctx) }

@@ -1,5 +1,5 @@
-//! Fields from the schema: a list of faults or operations has a field for whatever the schema of scenario files says of them, so that a
-//! new kind or a new field needs no line here.
+//! Fields from the schema: a list of faults, operations or clusters has a field for whatever the schema of scenario files says of them, so
+//! that a new kind or a new field needs no line here.
 //!
 //! | the schema says                              | the form shows                                                  |
 //! |----------------------------------------------|-----------------------------------------------------------------|
@@ -20,29 +20,53 @@ use crate::state::DocumentAction;
 /// What stands before a cluster's name where its leader is meant; no name begins with it.
 const LEADER: char = '@';
 
-/// A part of the form for a list of things that are each one of several kinds.
+/// A part of the form for a list of things, each one of several kinds or all of one.
 pub(super) fn section(ctx: &FormCtx<'_>, list: &str, one: &str, title: &str) -> Html {
-    let kinds = Kinds::of(list);
+    let item = field(shared(), list).and_then(|list| list.get("items")).expect("the schema has this list");
     let count = ctx.list(list).len();
+    ctx.section(list, title, &count.to_string(), list == "faults", items(ctx, list, one, item))
+}
+
+/// The things of a list, and a button for another one.
+fn items(ctx: &FormCtx<'_>, list: &str, one: &str, schema: &'static Value) -> Html {
+    let kinds = Kinds { all: leaves(schema) };
     let item = |k: usize| {
         let (path, name) = (format!("{list}/{k}"), format!("{one} {}", k + 1));
         let kind = ctx.get(&path).as_object().and_then(|item| kinds.find(item));
+        let choice = (kinds.all.len() > 1).then(|| choice_of_kind(ctx, &kinds, &path, kind));
         html! {
             <fieldset class="item">
                 <legend>{ &name }</legend>
-                <div class="row">{ choice_of_kind(ctx, &kinds, &path, kind) }{ ctx.remove(&path, &name) }</div>
-                <div class="fields">{ fields(ctx, &path, kind.map_or_else(|| kinds.common(), fields_of)) }</div>
+                <div class="row">{ choice }{ ctx.remove(&path, &name) }</div>
+                { body(ctx, &path, kind.map_or_else(|| kinds.common(), fields_of)) }
             </fieldset>
         }
     };
-    let body = html! {
+    html! {
         <>
             { ctx.group(list) }
-            { for (0..count).map(item) }
+            { for (0..ctx.list(list).len()).map(item) }
             { ctx.add(list, one, object(ctx, kinds.all[0])) }
         </>
-    };
-    ctx.section(list, title, &count.to_string(), list == "faults", body)
+    }
+}
+
+/// Fields side by side at most; beyond, those that need not be filled in and are not fold away.
+const SIDE_BY_SIDE: usize = 8;
+
+/// The fields of a thing.
+fn body(ctx: &FormCtx<'_>, path: &str, all: Vec<Field>) -> Html {
+    let folds = all.len() > SIDE_BY_SIDE;
+    let is_shown = |(name, _, required): &Field| !folds || *required || !ctx.get(&format!("{path}/{name}")).is_null();
+    let (shown, more): (Vec<_>, Vec<_>) = all.into_iter().partition(is_shown);
+    html! {
+        <>
+            <div class="fields">{ fields(ctx, path, shown) }</div>
+            if !more.is_empty() {
+                <details class="more"><summary>{ "More" }</summary><div class="fields">{ fields(ctx, path, more) }</div></details>
+            }
+        </>
+    }
 }
 
 /// A field of the schema: its name, its own schema, whether it must be there.
@@ -54,11 +78,6 @@ struct Kinds {
 }
 
 impl Kinds {
-    fn of(list: &str) -> Self {
-        let item = field(shared(), list).and_then(|list| list.get("items")).expect("the schema has this list");
-        Self { all: leaves(item) }
-    }
-
     fn find(&self, item: &Map<String, Value>) -> Option<&'static Value> {
         schema::pick(&self.all, item).ok()
     }
@@ -129,9 +148,18 @@ fn input(ctx: &FormCtx<'_>, path: &str, (name, schema, required): Field) -> Html
         let rest: Vec<&str> = words.into_iter().filter(|word| schema.get("default").is_none_or(|usual| usual != word)).collect();
         return ctx.choice(path, &label, usual.as_deref(), &plain(&rest));
     }
-    let branches = leaves(schema);
+    let branches: Vec<&'static Value> =
+        leaves(schema).into_iter().filter(|branch| !takes(branch, "null") || takes(branch, "string")).collect();
+    let item = branches.iter().find_map(|branch| branch.get("items")).map(leaves);
     match branches.as_slice() {
-        [one] if takes(one, "object") => fields(ctx, path, fields_of(one)),
+        [list] if item.is_some_and(|item| item.iter().any(|item| takes(item, "object"))) => {
+            let one = label.strip_suffix('s').unwrap_or(&label).to_lowercase();
+            let items = items(ctx, path, &one, list.get("items").expect("it was found"));
+            html! { <details class="more wide" open={!ctx.list(path).is_empty()}><summary>{ label }</summary>{ items }</details> }
+        }
+        [one] if takes(one, "object") => {
+            html! { <details class="more wide"><summary>{ label }</summary>{ body(ctx, path, fields_of(one)) }</details> }
+        }
         [_, ..] if branches.iter().any(|branch| takes(branch, "object")) => {
             let item = ctx.get(path).as_object();
             let picked = item.and_then(|item| schema::pick(&branches, item).ok());

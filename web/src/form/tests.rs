@@ -43,15 +43,21 @@ const ALWAYS: [&str; 11] = [
 fn every_bundled_scenario_has_all_its_fields() {
     for scenario in bundled() {
         let html = rendered(scenario.json, false);
-        // Where there are seeds, their nodes and clusters of etcd need not be written down.
-        let seeds = scenario.json.contains("\"seeds\"");
-        for id in ALWAYS.iter().filter(|id| !seeds || !id.contains("-0-")) {
+        // Where there are seeds or clusters, their nodes and clusters of etcd need not be written down.
+        let clusters = ["\"seeds\"", "\"clusters\""].iter().any(|list| scenario.json.contains(list));
+        for id in ALWAYS.iter().filter(|id| !clusters || !id.contains("-0-")) {
             assert!(!tag(&html, id).is_empty(), "{}", scenario.name);
         }
         let document: serde_json::Value = serde_json::from_str(scenario.json).unwrap();
-        for (list, field) in
-            [("clients", "rate"), ("faults", "kind"), ("expect", "that"), ("seeds", "zones"), ("shoots", "failure_tolerance")]
-        {
+        for (list, field) in [
+            ("clients", "rate"),
+            ("faults", "kind"),
+            ("expect", "that"),
+            ("seeds", "zones"),
+            ("clusters", "zones"),
+            ("clusters", "workloads-0-replicas"),
+            ("shoots", "failure_tolerance"),
+        ] {
             let items = document[list].as_array().map_or(0, Vec::len);
             for k in 0..items {
                 assert!(!tag(&html, &format!("form-{list}-{k}-{field}")).is_empty());
