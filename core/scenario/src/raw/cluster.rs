@@ -55,13 +55,13 @@ pub struct RawCluster {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RawLeased {
-    /// kube-controller-manager
+    /// The controllers of Kubernetes: nodes, ReplicaSets, StatefulSets and their like.
     KubeControllerManager,
-    /// kube-scheduler
+    /// The scheduler: binds pods to nodes.
     KubeScheduler,
-    /// machine-controller-manager
+    /// Gardener's controllers of machines: replace those whose node fails.
     MachineControllerManager,
-    /// cluster-autoscaler
+    /// The autoscaler: as many machines as pods need.
     ClusterAutoscaler,
 }
 
