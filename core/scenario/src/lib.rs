@@ -9,7 +9,7 @@
 //!
 //! Every arrow collects its errors and goes on: a file comes back with all that is wrong with it, each with its JSON path, what was
 //! found and what would be right. Only a file that is not JSON stops at once. The form is checked against the JSON Schema that
-//! [`schema`] publishes, which a test makes from the types in [`raw`].
+//! [`schema()`] publishes, which a test makes from the types in [`raw`].
 
 mod bundled;
 pub mod cost;

@@ -297,7 +297,7 @@ impl Scenario {
 pub struct ActiveFault {
     /// Its number in this run.
     pub id: FaultId,
-    /// The fault, every [`FaultTarget`] of it [`FaultTarget::Named`].
+    /// The fault, every [`FaultTarget`](crate::FaultTarget) of it named.
     pub fault: Fault,
     /// When it started.
     pub from: Time,

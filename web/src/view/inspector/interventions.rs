@@ -115,7 +115,7 @@ mod tests {
     use super::*;
     use zonefall_core::ids::{EtcdId, ZoneId};
     use zonefall_core::scenario::bundled;
-    use zonefall_core::scenario::fault::{Direction, NodePartition, ProcessKill, ZonePower};
+    use zonefall_core::scenario::fault::{Direction, LinkPartition, NodePartition, ProcessKill, ZonePower};
     use zonefall_core::sim::{Options, Simulation};
 
     fn ids(offers: &[Offer]) -> Vec<&str> {
@@ -151,7 +151,8 @@ mod tests {
         let node = on(Selection::Node(NodeId(1)), &simulation);
         let cut = Fault::NodePartition(NodePartition { node: FaultTarget::Named(NodeId(1)), direction: Direction::Both });
         assert_eq!(fault(cut_off(&node)), Some(cut.clone()));
-        assert_eq!(cut_off(&on(Selection::Link(ZoneId(0), ZoneId(1)), &simulation)), None);
+        let link = LinkPartition { a: Place::Zone(ZoneId(0)), b: Place::Zone(ZoneId(1)) };
+        assert_eq!(fault(cut_off(&on(Selection::Link(ZoneId(0), ZoneId(1)), &simulation))), Some(link.into()));
         assert_eq!(repair(&node), None);
         let fault = simulation.inject(&cut, None);
         let node = on(Selection::Node(NodeId(1)), &simulation);
