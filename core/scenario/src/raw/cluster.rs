@@ -92,7 +92,8 @@ impl RawCluster {
             nodes: self.nodes.clone(),
             multi_zonal: None,
             allocatable_shoots: 0,
-            node_cidr: super::kube::node_cidr(),
+            // A file says nothing of a cluster's addresses: they are never too few.
+            node_cidr: "0.0.0.0/0".to_owned(),
             node_prefix: super::kube::node_prefix(),
             topology_aware_routing: false,
             api_to_etcd: ApiToEtcd::default(),

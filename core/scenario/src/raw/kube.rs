@@ -95,7 +95,7 @@ fn allocatable_shoots() -> u32 {
     250
 }
 
-pub(super) fn node_cidr() -> String {
+fn node_cidr() -> String {
     "10.242.0.0/16".to_owned()
 }
 

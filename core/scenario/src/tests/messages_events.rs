@@ -118,6 +118,20 @@ fn clusters_without_gardener() {
     }
     let roll = json!({"at": "90m", "roll_component": {"cluster": "plain", "component": "web"}});
     check("/operations/0", roll, "");
+    check(
+        "/operations/0",
+        json!({"at": "90m", "roll_pool": {"cluster": "plain", "pool": "worker"}}),
+        "operations[0].roll_pool: found a cluster that manages no machines; wanted a cluster with `machine_controller_manager` among its \
+         components: nothing else replaces machines",
+    );
+    check(
+        "/clusters/0/components",
+        json!(["kube_controller_manager", "kube_scheduler", "kube_scheduler", "cluster_autoscaler"]),
+        "clusters[0].components: found cluster_autoscaler alone; wanted `machine_controller_manager` with it: nothing else makes the \
+         machines\nclusters[0].components[2]: found a component again; wanted each once",
+    );
+    let seed = json!([{"name": "plain", "zones": ["za"], "pools": [{"name": "cpu", "minimum": 1, "maximum": 1}]}]);
+    assert!(errors_of_plain("/seeds", seed).starts_with("clusters[0].name: found \"plain\"; wanted a name that no seed has"));
     let shoot = json!([{"at": "90m", "drain_node": {"seed": "plain", "node": "worker-c2"}}]);
     assert!(errors_of_plain("/operations", shoot).contains("the name of a seed"));
 }

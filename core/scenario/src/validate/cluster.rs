@@ -28,10 +28,11 @@ pub(super) fn validate(
     for (k, cluster) in raw.clusters.iter().enumerate() {
         let (path, errors) = (format!("clusters[{k}]"), ctx.errors.len());
         let place = format!("{path}.name");
-        names.add(ctx, &place, cluster.name.as_str(), lowering.sites.len());
         if seeds.get(cluster.name.as_str()).is_some() {
             ctx.error(&place, quote(cluster.name.as_str()), "a name that no seed has");
+            continue;
         }
+        names.add(ctx, &place, cluster.name.as_str(), lowering.sites.len());
         // Whatever a second one of the name has is there already.
         if ctx.errors.len() > errors {
             continue;
@@ -42,6 +43,16 @@ pub(super) fn validate(
             if !cluster.components.contains(&component) {
                 let expected = "`kube_controller_manager` and `kube_scheduler` among them: without, nothing is ever replaced";
                 ctx.error(&format!("{path}.components"), format!("no {word}"), expected);
+            }
+        }
+        let has = |component: RawLeased| cluster.components.contains(&component);
+        if has(RawLeased::ClusterAutoscaler) && !has(RawLeased::MachineControllerManager) {
+            let expected = "`machine_controller_manager` with it: nothing else makes the machines";
+            ctx.error(&format!("{path}.components"), "cluster_autoscaler alone", expected);
+        }
+        for (c, component) in cluster.components.iter().enumerate() {
+            if cluster.components[..c].contains(component) {
+                ctx.error(&format!("{path}.components[{c}]"), "a component again", "each once");
             }
         }
         lowering.mark(ctx, &path, &cluster.mark);

@@ -6,7 +6,7 @@ use super::{CheckCtx, quoted};
 use crate::error::{did_you_mean, quote};
 use crate::ids::{KubeClusterId, MachineDeploymentId, NodeKey, WorkloadId};
 use crate::kube::gardener::{Hosted, Shoot};
-use crate::kube::{Kind, Operation, Task};
+use crate::kube::{Component, Kind, Operation, Task};
 use crate::raw::{RawChange, RawClusterName, RawOwner, RawScenario};
 use zonefall_kernel::time::Time;
 
@@ -50,6 +50,11 @@ pub(super) fn validate(
             RawChange::RollPool { of, pool } => {
                 let path = format!("{path}.roll_pool");
                 let s = cluster(ctx, &path, of, seeds, clusters);
+                if s.is_some_and(|s| !lowering.sites[s].cluster.components.contains(&Component::MachineControllerManager)) {
+                    let expected =
+                        "a cluster with `machine_controller_manager` among its components: nothing else replaces machines";
+                    ctx.error(&path, "a cluster that manages no machines", expected);
+                }
                 let found = s.and_then(|s| lowering.sites[s].pools.find(ctx, &format!("{path}.pool"), pool));
                 let all = |s: usize| machines(&lowering.sites[s], pool).into_iter().map(move |task| (s, task)).collect();
                 s.filter(|_| found.is_some()).map(all).unwrap_or_default()
