@@ -42,6 +42,8 @@ pub struct Machines {
     due: BTreeSet<(Time, MachineId)>,
     of: BTreeMap<MachineId, Time>,
     timer: Timer,
+    /// It has let go first whatever else was queued for this time.
+    yielded: Time,
     safety_freeze: SafetyFreeze,
     /// Drains of the nodes of machines that are to be deleted.
     drains: BTreeMap<MachineId, Drain>,
@@ -57,6 +59,7 @@ impl Machines {
             due: BTreeSet::new(),
             of: BTreeMap::new(),
             timer: Timer::new(),
+            yielded: Time::ZERO,
             safety_freeze: SafetyFreeze::new(Periodic::new(Time::from_nanos(phase), timers.check), timers.freeze),
         }
     }
@@ -135,9 +138,10 @@ impl Machines {
         }
     }
 
-    /// Does what is due.
+    /// Does what is due, after all else of that time: machines boot, join and go in whole seconds from one another, and its timer is
+    /// armed at other times in one mode of stepping than in the other.
     fn act(&mut self, generation: Generation, state: &mut State, ctx: &mut ClusterCtx<'_>) {
-        if !self.timer.fires(generation) {
+        if !self.timer.fires(generation) || std::mem::replace(&mut self.yielded, ctx.now) != ctx.now {
             return;
         }
         while let Some((_, id)) = self.due.first().copied().filter(|(at, _)| *at <= ctx.now) {

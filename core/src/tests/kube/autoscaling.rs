@@ -11,7 +11,7 @@ use crate::kube::name::{NodeName, PodTag};
 use crate::kube::record::{KubeRecord, MachineFact, PodFact, Reason};
 use crate::kube::rule::labels::{Condition, NodeAffinity, Requirement, Symbol};
 use crate::kube::spec::{Kind, MemberRange, Resources, VolumeTemplate, Workload};
-use crate::scenario::{CloudAnswer, CloudApi, Fault, FaultTarget, ZonePower};
+use crate::scenario::{CloudAnswer, CloudApi, Fault, FaultTarget, Scenario, ZonePower};
 use crate::sim::Stepping;
 
 /// Pods of which a node takes one.
@@ -129,6 +129,38 @@ fn nothing_is_done_while_too_many_nodes_are_unready() {
     }
 }
 
+/// A cluster that gets nodes and loses them, in `(from, lasts, kind, which)`, seconds each.
+fn grows_while_broken(zones: [u32; 3], pods: u32, minimum: u32, provision_s: u64, faults: &[(u64, u64, u8, u32)]) -> Scenario {
+    let mut scenario = with(with(world(&zones), large(0, pods)), in_zone(0, workload("db", 1, 2)));
+    scenario = with_machines(scenario, 5);
+    let cluster = &mut scenario.kube.clusters[0];
+    cluster.machine_deployments.iter_mut().for_each(|deployment| deployment.minimum = minimum);
+    cluster.control_plane_namespaces = vec![NAMESPACE];
+    cluster.timers.autoscaler.provision = secs(provision_s);
+    let nodes: u32 = zones.iter().sum();
+    for &(from, lasts, kind, which) in faults {
+        let zone = ZoneId(which as u16 % 3);
+        let fault = match kind {
+            0 => crash(&scenario, NodeKey(which % nodes)),
+            1 => cut_zone(zone),
+            2 => Fault::ZonePower(ZonePower(FaultTarget::Named(zone))),
+            3 => cloud(Some(CloudAnswer::Unavailable), None),
+            4 => cloud(Some(CloudAnswer::OutOfStock), Some(CloudAnswer::Refused)),
+            _ => cloud(Some(CloudAnswer::Refused), Some(CloudAnswer::Unavailable)),
+        };
+        scenario = broken(scenario, from, Some(lasts), fault);
+    }
+    scenario.duration = secs(5_400);
+    scenario
+}
+
+/// A machine is gone at the very instant at which the kubelet of another joins.
+#[test]
+fn machines_and_kubelets_at_one_instant() {
+    let faults = [(2_964, 1_459, 1, 0), (1_003, 2_213, 3, 0), (1_541, 1_826, 2, 0), (1_378, 704, 0, 3)];
+    run(&grows_while_broken([3, 1, 1], 9, 0, 1_190, &faults), 15_761_565_972_889_158_966);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
     #[test]
@@ -136,26 +168,7 @@ proptest! {
         seed: u64, zones in prop::array::uniform3(1..4u32), pods in 1..10u32, minimum in 0..3u32, provision_s in 100..1_300u64,
         faults in prop::collection::vec((0..3_000u64, 1..2_500u64, 0..6u8, 0..12u32), 1..6),
     ) {
-        let mut scenario = with(with(world(&zones), large(0, pods)), in_zone(0, workload("db", 1, 2)));
-        scenario = with_machines(scenario, 5);
-        let cluster = &mut scenario.kube.clusters[0];
-        cluster.machine_deployments.iter_mut().for_each(|deployment| deployment.minimum = minimum);
-        cluster.control_plane_namespaces = vec![NAMESPACE];
-        cluster.timers.autoscaler.provision = secs(provision_s);
-        let nodes: u32 = zones.iter().sum();
-        for (from, lasts, kind, which) in faults {
-            let zone = ZoneId(which as u16 % 3);
-            let fault = match kind {
-                0 => crash(&scenario, NodeKey(which % nodes)),
-                1 => cut_zone(zone),
-                2 => Fault::ZonePower(ZonePower(FaultTarget::Named(zone))),
-                3 => cloud(Some(CloudAnswer::Unavailable), None),
-                4 => cloud(Some(CloudAnswer::OutOfStock), Some(CloudAnswer::Refused)),
-                _ => cloud(Some(CloudAnswer::Refused), Some(CloudAnswer::Unavailable)),
-            };
-            scenario = broken(scenario, from, Some(lasts), fault);
-        }
-        scenario.duration = secs(5_400);
+        let scenario = grows_while_broken(zones, pods, minimum, provision_s, &faults);
         let seen = run(&scenario, seed);
         prop_assert_eq!(&seen, &run_as(&scenario, seed, Stepping::FastForward, 7));
         prop_assert!(scaled(&seen).iter().all(|(.., desired)| *desired <= 5));
