@@ -6,7 +6,7 @@ use crate::name::NodeName;
 use crate::record::{HintsFact, KubeRecord, Loss, MachineFact, NodeFact, PodFact, Ready, Reason, Replica, ServerFact, Verb};
 use crate::rule::taints::Effect;
 use crate::rule::zone_state::ZoneState;
-use crate::spec::{Component, KubeClusterSpec, Role, Task, Workload};
+use crate::spec::{Component, KubeClusterSpec, Role, Workload};
 use zonefall_scenario::Scenario;
 use zonefall_scenario::ids::MemberId;
 
@@ -119,7 +119,7 @@ impl KubeRecord {
             }
             Self::ControllerActive(component, true) => format!("the {} acts", component_name(component)),
             Self::ControllerActive(component, false) => format!("the {} can do nothing", component_name(component)),
-            Self::Operation(task) => format!("an operator {}", describe_task(task, cluster, scenario)),
+            Self::Operation(task) => format!("an operator {}", task.describe(cluster, scenario)),
             Self::Lease(component, None) => format!("no {} leads", component_name(component)),
             Self::Hints(service, fact) => {
                 let service = service_name(&cluster.workloads[service.0 as usize], scenario);
@@ -152,19 +152,6 @@ pub const fn component_name(component: Component) -> &'static str {
         Component::Autoscaler => "cluster-autoscaler",
         Component::Gardenlet => "gardenlet",
         Component::Druid => "etcd-druid",
-    }
-}
-
-/// What an operator does.
-pub fn describe_task(task: Task, cluster: &KubeClusterSpec, scenario: &Scenario) -> String {
-    match task {
-        Task::RollComponent(workload) => {
-            format!("rolls {} out anew", cluster.workloads[workload.0 as usize].name)
-        }
-        Task::DrainNode(node) => format!("drains {}", node_name(NodeName::Given(node), cluster, scenario)),
-        Task::RollMachines(deployment) => {
-            format!("has the machines of {} replaced", cluster.machine_deployments[deployment.0 as usize].name)
-        }
     }
 }
 

@@ -22,6 +22,7 @@ mod json;
 pub mod kube;
 mod load;
 mod model;
+pub mod operation;
 pub mod options;
 mod passive;
 pub mod prices;

@@ -3,11 +3,11 @@
 use zonefall_kernel::traced;
 
 use crate::ids::{EtcdId, KubeClusterId, MachineDeploymentId, MemberId, NodeId, NodeKey, SeedId, VolumeId, WorkloadId, ZoneId};
+use crate::kube::Component;
 use crate::kube::gardener::FailureTolerance;
 use crate::kube::name::{MachineName, NodeName, PodName, PodTag};
 use crate::kube::scheduler::SeedRejection;
 use crate::kube::taints::Effect;
-use crate::kube::{Component, Task};
 
 traced! {
     struct EtcdId { 0 }
@@ -38,8 +38,6 @@ traced! {
         Druid = 5,
     }
 }
-
-traced! { enum Task { RollComponent(workload) = 0, DrainNode(node) = 1, RollMachines(deployment) = 2 } }
 
 traced! { enum Effect { NoSchedule = 0, PreferNoSchedule = 1, NoExecute = 2 } }
 

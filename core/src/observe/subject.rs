@@ -7,12 +7,11 @@ use crate::gardener::record::GardenerRecord;
 use crate::ids::{EtcdId, KubeClusterId, MemberId, NodeId, VolumeId, ZoneId};
 use crate::kube::describe::node_name;
 use crate::kube::machine::Phase;
-use crate::kube::name::NodeName;
 use crate::kube::record::{KubeRecord, MachineFact, NodeFact, PodFact, Ready};
 use crate::kube::rule::zone_state::ZoneState;
-use crate::kube::spec::Task;
 use crate::record::{ClientRecord, EtcdRecord, Record};
 use crate::report::StoryKind;
+use crate::scenario::operation::TaskSubject;
 use crate::scenario::{Fault, FaultTarget, Hit, MemberChange, Place, Scenario};
 
 /// Kind, cluster and things of a line.
@@ -121,14 +120,13 @@ fn in_kube_cluster(id: KubeClusterId, fact: &KubeRecord, scenario: &Scenario) ->
             };
             (StoryKind::Pod, vec![pod.text(cluster)], over)
         }
-        KubeRecord::Operation(Task::RollComponent(workload)) => {
-            (StoryKind::Pod, vec![cluster.workloads[workload.0 as usize].name.clone()], true)
-        }
-        KubeRecord::Operation(Task::DrainNode(node)) => {
-            (StoryKind::Node, vec![node_name(NodeName::Given(node), cluster, scenario)], true)
-        }
-        KubeRecord::Operation(Task::RollMachines(deployment)) => {
-            (StoryKind::Machine, vec![cluster.machine_deployments[deployment.0 as usize].name.clone()], true)
+        KubeRecord::Operation(task) => {
+            let (kind, name) = match task.subject(cluster, scenario) {
+                TaskSubject::Pods(name) => (StoryKind::Pod, name),
+                TaskSubject::Node(name) => (StoryKind::Node, name),
+                TaskSubject::Machines(name) => (StoryKind::Machine, name),
+            };
+            (kind, vec![name], true)
         }
         KubeRecord::ApiServer(..) | KubeRecord::Hints(..) => return Subject::default(),
     };

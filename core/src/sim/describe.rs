@@ -1,7 +1,6 @@
 //! The simulation step by step, each event in plain words.
 
 use crate::kernel::time::Time;
-use crate::kube::describe::describe_task;
 use crate::record::Record;
 use crate::scenario::text;
 use crate::sim::Simulation;
@@ -47,7 +46,7 @@ impl Simulation {
             Event::Fault(FaultEvent::Maintenance(index)) => {
                 let operation = scenario.kube.operations[index as usize];
                 let cluster = &scenario.kube.clusters[operation.cluster.0 as usize];
-                Some(format!("{}: an operator {}", cluster.name, describe_task(operation.task, cluster, scenario)))
+                Some(format!("{}: an operator {}", cluster.name, operation.task.describe(cluster, scenario)))
             }
             Event::Fault(FaultEvent::Operation(index)) => Some(format!(
                 "an operator asks: {}",

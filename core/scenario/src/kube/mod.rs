@@ -20,8 +20,9 @@ pub mod usage;
 
 use serde::{Deserialize, Serialize};
 
-use crate::ids::{EtcdId, KubeClusterId, MachineDeploymentId, NodeId, NodeKey, WorkloadId, ZoneId};
+use crate::ids::{EtcdId, KubeClusterId, NodeId, NodeKey, WorkloadId, ZoneId};
 use crate::model::EtcdClusterSpec;
+pub use crate::operation::Task;
 use int_or_percent::IntOrPercent;
 use labels::{Labels, NodeAffinity, Selector, Symbol};
 use name::{MachineName, PodTag};
@@ -82,17 +83,6 @@ pub struct Operation {
     pub cluster: KubeClusterId,
     /// What the operator asks for.
     pub task: Task,
-}
-
-/// What an operator asks for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Task {
-    /// The pods of a workload are to be replaced by others (`kubectl rollout restart`).
-    RollComponent(WorkloadId),
-    /// A node of the start is to take no more pods, and those that it has are to leave (`kubectl drain`).
-    DrainNode(NodeKey),
-    /// The machines of a machine deployment are to be replaced by others.
-    RollMachines(MachineDeploymentId),
 }
 
 /// A Kubernetes API, the nodes that report to it and the workloads that live in it.

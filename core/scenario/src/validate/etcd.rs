@@ -2,52 +2,24 @@
 
 use std::collections::BTreeMap;
 
+use super::lifetime::{MAX_MEMBERS_EVER, MemberLifetime, MembersCtx};
 use super::names::Names;
 use super::options::options;
 use super::passive;
 use super::topology::{Topology, disk};
 use super::{CheckCtx, quoted};
-use crate::error::{did_you_mean, one_of, quote};
+use crate::error::{one_of, quote};
 use crate::ids::{EtcdId, MemberId, NodeId, VolumeId};
-use crate::model::{Disk, EtcdClusterSpec, Member, MemberChange, Operation, Volume};
+use crate::model::{Disk, EtcdClusterSpec, Member, Operation, Volume};
+use crate::operation::{Of, RawOperationKind};
 use crate::options::EtcdOptions;
 use crate::passive::{Backup, Switching};
-use crate::raw::{RawChange, RawDisk, RawEtcdCluster, RawInitial, RawMember, RawMode, RawOptions, RawScenario};
+use crate::raw::{RawDisk, RawEtcdCluster, RawInitial, RawMember, RawMode, RawOptions, RawScenario};
 use zonefall_kernel::dist::Latency;
 use zonefall_kernel::time::Time;
 
-/// Members that are in a cluster at one time.
-const MAX_MEMBERS: usize = 9;
-/// Members of a cluster, one after the other.
-const MAX_ENTRIES: usize = 255;
 /// Volumes in all, those of members included.
 const MAX_VOLUMES: usize = 60_000;
-
-/// A member over time.
-pub(super) struct MemberLifetime {
-    pub(super) id: MemberId,
-    name: String,
-    from: Time,
-    until: Time,
-    /// Without a vote at the end of the time looked at so far.
-    learner: bool,
-    /// Its volume, where that is known.
-    volume: Option<VolumeId>,
-    /// Where the file says so.
-    path: String,
-}
-
-impl MemberLifetime {
-    /// Its name.
-    pub(super) fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// Whether it is in the cluster then.
-    pub(super) fn covers(&self, at: Time) -> bool {
-        self.from <= at && at < self.until
-    }
-}
 
 /// All clusters with all their members over time.
 pub(super) struct Members {
@@ -97,7 +69,7 @@ fn initial(ctx: &mut CheckCtx<'_>, c: usize, raw: &RawEtcdCluster, all: &mut Mem
             let expected = format!("less than the cluster's own, {}", raw.initial.revision);
             ctx.error(&format!("{place}.behind.revision"), behind.revision.to_string(), expected);
         }
-        lifetimes.push(life(c, m, member, Time::ZERO, place));
+        lifetimes.push(MemberLifetime::new(EtcdId(c as u16), m, member, Time::ZERO, place));
     }
     let learners = raw.members.iter().filter(|member| member.learner).count();
     let voters = raw.members.len() - learners;
@@ -145,11 +117,6 @@ fn leader(ctx: &mut CheckCtx<'_>, path: &str, raw: &RawEtcdCluster, names: &Name
     }
 }
 
-fn life(c: usize, m: usize, member: &RawMember, from: Time, path: String) -> MemberLifetime {
-    let id = MemberId { cluster: EtcdId(c as u16), index: m as u8 };
-    MemberLifetime { id, name: member.name.to_string(), from, until: Time::MAX, learner: member.learner, volume: None, path }
-}
-
 /// Plays the operations in order of time, so that each name means the member that is in the cluster then.
 fn operations(ctx: &mut CheckCtx<'_>, raw: &RawScenario, clusters: &Names, all: &mut Members) {
     let mut order: Vec<usize> = (0..raw.operations.len()).collect();
@@ -162,24 +129,13 @@ fn operations(ctx: &mut CheckCtx<'_>, raw: &RawScenario, clusters: &Names, all: 
         if at >= ctx.end {
             ctx.error(&format!("{path}.at"), quoted(operation.at), "a time before the end of the run (`duration`)");
         }
-        if operation.change.is_of_cluster() {
-            continue;
-        }
+        let Of::Members(asked) = operation.change.of() else { continue };
         let Some(c) = only_or_named(ctx, &path, operation.etcd.as_deref(), clusters) else { continue };
         if passive::no_operations(ctx, raw, o, c) {
             continue;
         }
-        let lifetimes = &mut all.lifetimes[c];
-        let change = match &operation.change {
-            RawChange::AddMember(member) => add(ctx, &format!("{path}.add_member"), c, member, at, lifetimes),
-            RawChange::RemoveMember(name) => remove(ctx, &format!("{path}.remove_member"), name, at, lifetimes),
-            RawChange::PromoteMember(name) => promote(ctx, &format!("{path}.promote_member"), name, at, lifetimes),
-            RawChange::RollComponent { .. }
-            | RawChange::DrainNode { .. }
-            | RawChange::RollPool { .. }
-            | RawChange::SetFailureTolerance { .. }
-            | RawChange::MigrateShoot { .. } => None,
-        };
+        let (path, cluster, lifetimes) = (format!("{path}.{}", operation.change.word()), EtcdId(c as u16), &mut all.lifetimes[c]);
+        let change = asked.change(&mut MembersCtx { ctx, path: &path, cluster, at, lifetimes });
         done.extend(change.map(|change| Operation { at, change }));
     }
     all.operations = done;
@@ -197,75 +153,6 @@ pub(super) fn only_or_named(ctx: &mut CheckCtx<'_>, path: &str, name: Option<&st
             None
         }
     }
-}
-
-fn add(
-    ctx: &mut CheckCtx<'_>,
-    path: &str,
-    c: usize,
-    member: &RawMember,
-    at: Time,
-    lifetimes: &mut Vec<MemberLifetime>,
-) -> Option<MemberChange> {
-    if member.behind.is_some() {
-        ctx.error(&format!("{path}.behind"), "an object", "nothing: a member that is added starts empty");
-    }
-    if lifetimes.iter().any(|life| life.covers(at) && life.name == member.name.as_str()) {
-        let found = format!("{}, which is in the cluster then", quote(member.name.as_str()));
-        ctx.error(&format!("{path}.name"), found, "another name, or the removal of that member before");
-        return None;
-    }
-    let now = lifetimes.iter().filter(|life| life.covers(at)).count();
-    if now >= MAX_MEMBERS {
-        ctx.error(path, format!("one member more than {now}"), format!("at most {MAX_MEMBERS} members at a time"));
-        return None;
-    }
-    if lifetimes.len() >= MAX_ENTRIES {
-        ctx.error(path, "a member more", format!("at most {MAX_ENTRIES} members of a cluster, one after the other"));
-        return None;
-    }
-    let life = life(c, lifetimes.len(), member, at, path.to_owned());
-    let id = life.id;
-    lifetimes.push(life);
-    Some(MemberChange::Add(id))
-}
-
-fn remove(ctx: &mut CheckCtx<'_>, path: &str, name: &str, at: Time, lifetimes: &mut [MemberLifetime]) -> Option<MemberChange> {
-    let k = in_cluster(ctx, path, name, at, lifetimes)?;
-    if !lifetimes.iter().any(|life| life.covers(at) && !life.learner && life.id != lifetimes[k].id) {
-        ctx.error(path, format!("{}, the last member with a vote", quote(name)), "a member that is not the last with a vote");
-        return None;
-    }
-    lifetimes[k].until = at;
-    Some(MemberChange::Remove(lifetimes[k].id))
-}
-
-fn promote(ctx: &mut CheckCtx<'_>, path: &str, name: &str, at: Time, lifetimes: &mut [MemberLifetime]) -> Option<MemberChange> {
-    let k = in_cluster(ctx, path, name, at, lifetimes)?;
-    if !lifetimes[k].learner {
-        ctx.error(path, format!("{}, which has a vote", quote(name)), "a learner");
-        return None;
-    }
-    lifetimes[k].learner = false;
-    Some(MemberChange::Promote(lifetimes[k].id))
-}
-
-/// The member of this name that is in the cluster then: the last added.
-pub(super) fn in_cluster(
-    ctx: &mut CheckCtx<'_>,
-    path: &str,
-    name: &str,
-    at: Time,
-    lifetimes: &[MemberLifetime],
-) -> Option<usize> {
-    let found = lifetimes.iter().rposition(|life| life.covers(at) && life.name == name);
-    let named_well = |life: &MemberLifetime| ctx.replaced.is_empty() || ctx.trusts(&format!("{}.name", life.path));
-    if found.is_none() && lifetimes.iter().all(named_well) {
-        let there = || lifetimes.iter().filter(|life| life.covers(at)).map(|life| life.name.as_str());
-        let hint = if ctx.errors.suggests() { did_you_mean(name, there()) } else { String::new() };
-        ctx.error(path, quote(name), format!("a member of the cluster at that time: {}{hint}", one_of(there())));
-    }
-    found
 }
 
 /// Gives each member its node and volume.
@@ -301,7 +188,7 @@ fn written<'a>(scenario: &'a RawScenario, raw: &'a RawEtcdCluster, life: &Member
         return raw.members.get(usize::from(life.id.index));
     };
     match &scenario.operations.get(number.parse::<usize>().ok()?)?.change {
-        RawChange::AddMember(member) => Some(member),
+        RawOperationKind::AddMember(member) => Some(member),
         _ => None,
     }
 }
@@ -332,7 +219,7 @@ fn own_volume(
     topology: &mut Topology,
 ) -> VolumeId {
     let full = format!("{cluster}/{}", life.name);
-    let again = (2..=MAX_ENTRIES).map(|k| format!("{full}#{k}"));
+    let again = (2..=MAX_MEMBERS_EVER).map(|k| format!("{full}#{k}"));
     let mut names = [life.name.clone(), full.clone()].into_iter().chain(again);
     let name = names.find(|name| topology.volume_names.get(name).is_none());
     add_volume(ctx, &life.path, name.unwrap_or_default(), node, disk, topology)

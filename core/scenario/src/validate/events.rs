@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::etcd::{MemberLifetime, Members, in_cluster};
+use super::etcd::Members;
+use super::lifetime::{MemberLifetime, in_cluster};
 use super::lower::mark;
 use super::names::Names;
 use super::topology::Topology;

@@ -1,6 +1,7 @@
 //! Clients, and how much work they make in all.
 
-use super::etcd::{MemberLifetime, Members, only_or_named};
+use super::etcd::{Members, only_or_named};
+use super::lifetime::MemberLifetime;
 use super::names::Names;
 use super::topology::Topology;
 use super::{CheckCtx, quoted};

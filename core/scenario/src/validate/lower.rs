@@ -54,26 +54,26 @@ impl SymbolTable {
 }
 
 /// A seed with what is needed to place pods in it.
-pub(super) struct SeedState {
+pub(crate) struct SeedState {
     /// Which of the file's seeds (or clusters) it is.
-    pub(super) entry: usize,
+    pub(crate) entry: usize,
     /// It is a seed.
-    pub(super) hosts_shoots: bool,
+    pub(crate) hosts_shoots: bool,
     /// Nothing is wrong with it; what is placed in one that is not would be wrong for no other reason.
-    pub(super) valid: bool,
-    pub(super) cluster: KubeClusterSpec,
-    pub(super) seed: Seed,
-    pub(super) pools: Names,
+    pub(crate) valid: bool,
+    pub(crate) cluster: KubeClusterSpec,
+    pub(crate) seed: Seed,
+    pub(crate) pools: Names,
     /// Names of its nodes: what they stand for is a [`NodeKey`].
-    pub(super) nodes: Names,
+    pub(crate) nodes: Names,
     /// Per node.
-    pub(super) zones: Vec<ZoneId>,
+    pub(crate) zones: Vec<ZoneId>,
     /// Per node: what its pods request that are known to be there.
-    pub(super) used: Vec<Resources>,
+    pub(crate) used: Vec<Resources>,
     /// Per node: volumes of these pods.
-    pub(super) volumes: Vec<u32>,
+    pub(crate) volumes: Vec<u32>,
     /// Shoots that it hosts.
-    pub(super) shoots: u32,
+    pub(crate) shoots: u32,
 }
 
 impl SeedState {
@@ -122,10 +122,10 @@ impl SeedState {
 }
 
 /// Everything that is put together.
-pub(super) struct Lowering {
+pub(crate) struct Lowering {
     pub(super) symbols: SymbolTable,
     pub(super) images: BTreeMap<(String, u64), u16>,
-    pub(super) sites: Vec<SeedState>,
+    pub(crate) sites: Vec<SeedState>,
     pub(super) pods: u64,
     pub(super) inputs: Vec<Input>,
     /// Stocks of machines, by type and zone.

@@ -13,6 +13,7 @@ mod etcd;
 mod events;
 mod gardener;
 mod kube;
+mod lifetime;
 mod load;
 mod lower;
 mod names;
@@ -35,7 +36,10 @@ use super::raw::{RawDistribution, RawLatency, RawScenario};
 use super::units::Span;
 use crate::ids::ZoneId;
 pub(crate) use events::FaultCtx;
+pub(crate) use lifetime::{MAX_MEMBERS, MAX_MEMBERS_EVER, MemberLifetime, MembersCtx};
+pub(crate) use lower::SeedState;
 use names::Names;
+pub(crate) use operations::{OperationCtx, Owner};
 use zonefall_kernel::dist::Latency;
 use zonefall_kernel::time::{Duration, Time};
 

@@ -8,7 +8,8 @@ use super::{CheckCtx, etcd::ManagedEtcd};
 use crate::ids::{EtcdId, SeedId, WorkloadId};
 use crate::kube::gardener::{FailureTolerance, Hosted, Migration, Recovery, Shoot, ToleranceChange, VOLUMES};
 use crate::kube::{Kind, MemberRange, Role, Workload};
-use crate::raw::{RawChange, RawScenario};
+use crate::operation::{Of, ShootChange};
+use crate::raw::RawScenario;
 use zonefall_kernel::time::Time;
 
 /// Something that a shoot is asked for.
@@ -17,36 +18,24 @@ pub(super) struct PlannedChange<'a> {
     operation: usize,
     at: Time,
     pub(super) shoot: &'a str,
-    what: PlannedChangeKind,
+    word: &'static str,
+    what: ShootChange,
 }
 
 impl PlannedChange<'_> {
     /// Where the file says so.
     pub(super) fn path(&self) -> String {
-        let word = match self.what {
-            PlannedChangeKind::SetTolerance(_) => "set_failure_tolerance",
-            PlannedChangeKind::Migrate(_) => "migrate_shoot",
-        };
-        format!("operations[{}].{word}", self.operation)
+        format!("operations[{}].{}", self.operation, self.word)
     }
-}
-
-enum PlannedChangeKind {
-    /// To survive that.
-    SetTolerance(FailureTolerance),
-    /// To move there.
-    Migrate(usize),
 }
 
 /// All of it, as the file has it; seeds that are not there are told of elsewhere.
 pub(super) fn asked<'a>(raw: &'a RawScenario, seeds: &Names) -> Vec<PlannedChange<'a>> {
     let asked = raw.operations.iter().enumerate().filter_map(|(place, operation)| {
-        let (shoot, what) = match &operation.change {
-            RawChange::SetFailureTolerance { shoot, to } => (shoot, PlannedChangeKind::SetTolerance(*to)),
-            RawChange::MigrateShoot { shoot, seed } => (shoot, PlannedChangeKind::Migrate(seeds.get(seed)?)),
-            _ => return None,
-        };
-        Some(PlannedChange { operation: place, at: Time::ZERO + operation.at.0, shoot, what })
+        let Of::Shoot(asked) = operation.change.of() else { return None };
+        let what = asked.change(&|seed| seeds.get(seed))?;
+        let (at, shoot, word) = (Time::ZERO + operation.at.0, asked.shoot(), operation.change.word());
+        Some(PlannedChange { operation: place, at, shoot, word, what })
     });
     asked.collect()
 }
@@ -67,9 +56,9 @@ impl ShootStates {
         let mut arrivals = vec![1_u8];
         for asked in asked.iter().filter(|asked| asked.shoot == shoot.name) {
             match asked.what {
-                PlannedChangeKind::SetTolerance(to) if tolerances.contains(&to) => {}
-                PlannedChangeKind::SetTolerance(to) => tolerances.push(to),
-                PlannedChangeKind::Migrate(to) => {
+                ShootChange::SetTolerance(to) if tolerances.contains(&to) => {}
+                ShootChange::SetTolerance(to) => tolerances.push(to),
+                ShootChange::Migrate(to) => {
                     let known = sites.iter().position(|site| *site == to).unwrap_or(sites.len());
                     if known == sites.len() {
                         sites.push(to);
@@ -106,8 +95,8 @@ impl ShootPlacement<'_> {
         let index = self.shoots.len() as u16;
         for asked in self.asked.iter().filter(|asked| asked.shoot == shoot) {
             match asked.what {
-                PlannedChangeKind::SetTolerance(to) => self.changes.push(ToleranceChange { at: asked.at, shoot: index, to }),
-                PlannedChangeKind::Migrate(to) => {
+                ShootChange::SetTolerance(to) => self.changes.push(ToleranceChange { at: asked.at, shoot: index, to }),
+                ShootChange::Migrate(to) => {
                     self.migrations.push(Migration { at: asked.at, shoot: index, to: SeedId(to as u16) });
                 }
             }

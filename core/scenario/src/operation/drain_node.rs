@@ -1,0 +1,36 @@
+//! A node takes no more pods, and those that it has are evicted (`kubectl drain`).
+
+use super::owner::RawClusterName;
+use super::prelude::*;
+use crate::ids::NodeKey;
+
+/// A node and whose it is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(inline)]
+pub struct Raw {
+    /// Whose node it is.
+    #[serde(flatten)]
+    of: RawClusterName,
+    /// The node, one of the start.
+    node: String,
+}
+
+impl ClusterOperation for Raw {
+    fn tasks(&self, ctx: &mut OperationCtx<'_, '_>) -> Vec<(usize, Task)> {
+        let site = ctx.cluster(&self.of);
+        let node = site.and_then(|site| ctx.find(&ctx.lowering.sites[site].nodes, "node", &self.node));
+        site.zip(node).map(|(site, node)| (site, Task::DrainNode(NodeKey(node as u32)))).into_iter().collect()
+    }
+}
+
+fn name(node: NodeKey, cluster: &KubeClusterSpec, scenario: &Scenario) -> String {
+    scenario.nodes[cluster.nodes[node.0 as usize].node.0 as usize].name.clone()
+}
+
+pub(super) fn describe(node: NodeKey, cluster: &KubeClusterSpec, scenario: &Scenario) -> String {
+    format!("drains {}", name(node, cluster, scenario))
+}
+
+pub(super) fn subject(node: NodeKey, cluster: &KubeClusterSpec, scenario: &Scenario) -> TaskSubject {
+    TaskSubject::Node(name(node, cluster, scenario))
+}

@@ -1,0 +1,188 @@
+//! Operations: what operators ask for, at a time that a scenario file says.
+//!
+//! A kind of operation is one file here and one line in [`operations!`](self) below; one of a cluster is also one arm in the effects
+//! (`KubeCluster::operate` of zonefall-kube). Its file holds the fields of scenario files with their schema (from which the page makes its
+//! form), what is checked, what it becomes, and how it reads.
+//!
+//! ```text
+//!                         Members  an etcd cluster gets, loses or promotes a member --> MemberChange
+//! RawOperationKind ------ Shoot    Gardener changes a shoot                         --> ShootChange
+//!                         Cluster  a Kubernetes cluster rolls or drains             --> Task
+//! ```
+
+mod add_member;
+mod drain_node;
+mod migrate_shoot;
+mod owner;
+mod promote_member;
+mod remove_member;
+mod roll_component;
+mod roll_pool;
+mod set_failure_tolerance;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use zonefall_kernel::traced;
+
+use crate::Scenario;
+use crate::ids::{MachineDeploymentId, NodeKey, WorkloadId};
+use crate::kube::KubeClusterSpec;
+use crate::kube::gardener::FailureTolerance;
+use crate::model::MemberChange;
+pub use owner::{RawClusterName, RawOwner};
+
+pub(crate) use crate::validate::{MembersCtx, OperationCtx};
+
+/// What the file of a kind needs.
+mod prelude {
+    pub(super) use schemars::JsonSchema;
+    pub(super) use serde::{Deserialize, Serialize};
+
+    pub(super) use super::{ClusterOperation, MemberOperation, OperationCtx, ShootChange, ShootOperation, Task, TaskSubject};
+    pub(super) use crate::Scenario;
+    pub(super) use crate::kube::KubeClusterSpec;
+}
+
+/// The table of all kinds, by what they are asked of: their description, their name in the form, `kind(module)`; of those of a cluster also
+/// `task(what it names) = tag in the trace hash`.
+macro_rules! operations {
+    (
+        Members { $($(#[$member_doc:meta])* $member_title:literal $member:ident($member_module:ident),)+ }
+        Shoot { $($(#[$shoot_doc:meta])* $shoot_title:literal $shoot:ident($shoot_module:ident),)+ }
+        Cluster { $($(#[$doc:meta])* $title:literal $kind:ident($module:ident) -> $task:ident($id:ty) = $tag:literal,)+ }
+    ) => {
+        /// A change of membership, a roll-out, or a shoot that survives more or moves.
+        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+        #[serde(rename_all = "snake_case")]
+        pub enum RawOperationKind {
+            $($(#[$member_doc])* #[schemars(title = $member_title)] $member($member_module::Raw),)+
+            $($(#[$doc])* #[schemars(title = $title)] $kind($module::Raw),)+
+            $($(#[$shoot_doc])* #[schemars(title = $shoot_title)] $shoot($shoot_module::Raw),)+
+        }
+
+        impl RawOperationKind {
+            /// Its word in scenario files.
+            pub(crate) const fn word(&self) -> &'static str {
+                match self {
+                    $(Self::$member(_) => stringify!($member_module),)+
+                    $(Self::$shoot(_) => stringify!($shoot_module),)+
+                    $(Self::$kind(_) => stringify!($module),)+
+                }
+            }
+
+            /// What it is asked of.
+            pub(crate) fn of(&self) -> Of<'_> {
+                match self {
+                    $(Self::$member(raw) => Of::Members(raw),)+
+                    $(Self::$shoot(raw) => Of::Shoot(raw),)+
+                    $(Self::$kind(raw) => Of::Cluster(raw),)+
+                }
+            }
+        }
+
+        /// What an operator asks a Kubernetes cluster for.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+        #[expect(missing_docs, reason = "each kind says it in its own file")]
+        pub enum Task {
+            $($task($id),)+
+        }
+
+        traced! { enum Task { $($task(id) = $tag),+ } }
+
+        impl Task {
+            /// What the operator does: `drains worker-c2`.
+            pub fn describe(self, cluster: &KubeClusterSpec, scenario: &Scenario) -> String {
+                match self {
+                    $(Self::$task(id) => $module::describe(id, cluster, scenario),)+
+                }
+            }
+
+            /// What it is about.
+            pub fn subject(self, cluster: &KubeClusterSpec, scenario: &Scenario) -> TaskSubject {
+                match self {
+                    $(Self::$task(id) => $module::subject(id, cluster, scenario),)+
+                }
+            }
+        }
+    };
+}
+
+operations! {
+    Members {
+        /// Add a member and start it. It may have the name of one that was removed before.
+        "add a member of etcd" AddMember(add_member),
+        /// Remove a member.
+        "remove a member of etcd" RemoveMember(remove_member),
+        /// Give a learner its vote.
+        "give a learner its vote" PromoteMember(promote_member),
+    }
+    Shoot {
+        /// Have a shoot's control plane survive more. Gardener refuses what GEP-20 does not allow.
+        "change a shoot's failure tolerance" SetFailureTolerance(set_failure_tolerance),
+        /// Move a shoot's control plane to another seed (change its binding). Gardener refuses a seed where it does not fit.
+        "move a shoot to another seed" MigrateShoot(migrate_shoot),
+    }
+    Cluster {
+        /// Replace the pods of a component by others, as far at a time as its `rollout` allows.
+        "roll a component" RollComponent(roll_component) -> RollComponent(WorkloadId) = 0,
+        /// Let a node take no more pods and evict those that it has (`kubectl drain`).
+        "drain a node" DrainNode(drain_node) -> DrainNode(NodeKey) = 1,
+        /// Replace the machines of a pool by others, as far at a time as its `rollout` allows.
+        "roll a pool" RollPool(roll_pool) -> RollMachines(MachineDeploymentId) = 2,
+    }
+}
+
+/// What an operation is asked of.
+pub(crate) enum Of<'a> {
+    /// The members of an etcd cluster.
+    Members(&'a dyn MemberOperation),
+    /// A shoot of Gardener.
+    Shoot(&'a dyn ShootOperation),
+    /// A Kubernetes cluster.
+    Cluster(&'a dyn ClusterOperation),
+}
+
+/// An operation on the members of an etcd cluster.
+pub(crate) trait MemberOperation {
+    /// The change, if it can be made then; errors are reported to `ctx`.
+    fn change(&self, ctx: &mut MembersCtx<'_, '_>) -> Option<MemberChange>;
+}
+
+/// An operation on a shoot.
+pub(crate) trait ShootOperation {
+    /// The name of the shoot.
+    fn shoot(&self) -> &str;
+
+    /// What becomes of it; `None`: the seed that is named is not there.
+    fn change(&self, seed: &dyn Fn(&str) -> Option<usize>) -> Option<ShootChange>;
+
+    /// Reports what is wrong with names other than that of the shoot.
+    fn check(&self, ctx: &mut OperationCtx<'_, '_>) {
+        let _ = ctx;
+    }
+}
+
+/// An operation on a Kubernetes cluster.
+pub(crate) trait ClusterOperation {
+    /// What is asked of which clusters, by their place among all; errors are reported to `ctx`.
+    fn tasks(&self, ctx: &mut OperationCtx<'_, '_>) -> Vec<(usize, Task)>;
+}
+
+/// What a shoot is asked for.
+#[derive(Clone, Copy)]
+pub(crate) enum ShootChange {
+    /// To survive that.
+    SetTolerance(FailureTolerance),
+    /// To move to the seed at that place.
+    Migrate(usize),
+}
+
+/// What a task is about, by name.
+pub enum TaskSubject {
+    /// The pods of a workload.
+    Pods(String),
+    /// A node.
+    Node(String),
+    /// The machines of a machine deployment.
+    Machines(String),
+}

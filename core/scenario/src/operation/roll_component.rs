@@ -1,0 +1,73 @@
+//! The pods of a workload are replaced by others (`kubectl rollout restart`).
+
+use super::owner::RawOwner;
+use super::prelude::*;
+use crate::error::{did_you_mean, quote};
+use crate::ids::WorkloadId;
+use crate::kube::Kind;
+use crate::kube::gardener::{Hosted, Shoot};
+use crate::validate::Owner;
+
+/// A component and whose it is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(inline)]
+pub struct Raw {
+    /// Whose component it is.
+    #[serde(flatten)]
+    of: RawOwner,
+    /// The component.
+    component: String,
+}
+
+impl ClusterOperation for Raw {
+    /// In each seed that may host the component by then. (A shoot that no seed takes has none.)
+    fn tasks(&self, ctx: &mut OperationCtx<'_, '_>) -> Vec<(usize, Task)> {
+        let Some(owner) = ctx.owner(&self.of) else { return Vec::new() };
+        let shoots = ctx.shoots;
+        let (site, own): (usize, Vec<WorkloadId>) = match owner {
+            Owner::Site(site) => {
+                let all = (0..ctx.lowering.sites[site].cluster.workloads.len() as u32).map(WorkloadId);
+                (site, all.filter(|id| shoots.iter().flat_map(Shoot::places).all(|hosted| !hosts(hosted, site, *id))).collect())
+            }
+            Owner::Shoot(k) => {
+                let Some(hosted) = &shoots[k].hosted else { return Vec::new() };
+                (usize::from(hosted.seed.0), hosted.workloads.clone())
+            }
+        };
+        let workloads = &ctx.lowering.sites[site].cluster.workloads;
+        let name = |id: &WorkloadId| workloads[id.0 as usize].name.as_str();
+        let Some(place) = own.iter().position(|id| name(id) == self.component) else {
+            let hint = did_you_mean(&self.component, own.iter().map(name));
+            ctx.error("component", quote(&self.component), format!("the name of a component{hint}"));
+            return Vec::new();
+        };
+        if workloads[own[place].0 as usize].kind == Kind::DaemonSet {
+            let found = format!("{}, a DaemonSet", quote(&self.component));
+            ctx.error("component", found, "a Deployment or StatefulSet");
+        }
+        match owner {
+            Owner::Site(site) => vec![(site, Task::RollComponent(own[place]))],
+            Owner::Shoot(k) => {
+                let task =
+                    |hosted: &Hosted| Some((usize::from(hosted.seed.0), Task::RollComponent(*hosted.workloads.get(place)?)));
+                shoots[k].places().filter_map(task).collect()
+            }
+        }
+    }
+}
+
+fn hosts(hosted: &Hosted, site: usize, id: WorkloadId) -> bool {
+    usize::from(hosted.seed.0) == site && hosted.workloads.contains(&id)
+}
+
+fn name(id: WorkloadId, cluster: &KubeClusterSpec) -> String {
+    cluster.workloads[id.0 as usize].name.clone()
+}
+
+pub(super) fn describe(id: WorkloadId, cluster: &KubeClusterSpec, _: &Scenario) -> String {
+    format!("restarts the pods of {}", name(id, cluster))
+}
+
+pub(super) fn subject(id: WorkloadId, cluster: &KubeClusterSpec, _: &Scenario) -> TaskSubject {
+    TaskSubject::Pods(name(id, cluster))
+}

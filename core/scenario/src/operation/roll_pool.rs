@@ -1,0 +1,56 @@
+//! The machines of a pool are replaced by others, in each of its machine deployments.
+
+use super::owner::RawClusterName;
+use super::prelude::*;
+use crate::ids::MachineDeploymentId;
+use crate::kube::Component;
+use crate::validate::SeedState;
+
+/// A pool and whose it is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(inline)]
+pub struct Raw {
+    /// Whose pool it is.
+    #[serde(flatten)]
+    of: RawClusterName,
+    /// The pool.
+    pool: String,
+}
+
+impl ClusterOperation for Raw {
+    fn tasks(&self, ctx: &mut OperationCtx<'_, '_>) -> Vec<(usize, Task)> {
+        let Some(s) = ctx.cluster(&self.of) else { return Vec::new() };
+        let site = &ctx.lowering.sites[s];
+        if !site.cluster.components.contains(&Component::MachineControllerManager) {
+            let expected = "a cluster with `machine_controller_manager` among its components: nothing else replaces machines";
+            ctx.error("", "a cluster that manages no machines", expected);
+        }
+        if ctx.find(&site.pools, "pool", &self.pool).is_none() {
+            return Vec::new();
+        }
+        deployments(site, &self.pool).map(|id| (s, Task::RollMachines(id))).collect()
+    }
+}
+
+/// The machine deployments of a pool, one for each of its zones: `<cluster>-<pool>-z<k>`.
+fn deployments<'a>(site: &'a SeedState, pool: &'a str) -> impl Iterator<Item = MachineDeploymentId> + 'a {
+    let is_of_pool = move |name: &str| {
+        let number =
+            name.strip_prefix(&site.seed.name).and_then(|rest| rest.strip_prefix('-')?.strip_prefix(pool)?.strip_prefix("-z"));
+        number.is_some_and(|number| number.bytes().all(|digit| digit.is_ascii_digit()))
+    };
+    let all = (0..).map(MachineDeploymentId).zip(&site.cluster.machine_deployments);
+    all.filter(move |(_, deployment)| is_of_pool(&deployment.name)).map(|(id, _)| id)
+}
+
+fn name(id: MachineDeploymentId, cluster: &KubeClusterSpec) -> String {
+    cluster.machine_deployments[id.0 as usize].name.clone()
+}
+
+pub(super) fn describe(id: MachineDeploymentId, cluster: &KubeClusterSpec, _: &Scenario) -> String {
+    format!("replaces the machines of {}", name(id, cluster))
+}
+
+pub(super) fn subject(id: MachineDeploymentId, cluster: &KubeClusterSpec, _: &Scenario) -> TaskSubject {
+    TaskSubject::Machines(name(id, cluster))
+}

@@ -1,0 +1,25 @@
+//! A shoot's control plane is to survive another kind of failure (GEP-20, "Change of failure tolerance").
+
+use super::prelude::*;
+use crate::kube::gardener::FailureTolerance;
+
+/// A shoot and what it is to survive.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(inline)]
+pub struct Raw {
+    /// The shoot.
+    #[schemars(extend("x-target" = "shoots"))]
+    shoot: String,
+    /// Which failure it is to survive.
+    to: FailureTolerance,
+}
+
+impl ShootOperation for Raw {
+    fn shoot(&self) -> &str {
+        &self.shoot
+    }
+
+    fn change(&self, _: &dyn Fn(&str) -> Option<usize>) -> Option<ShootChange> {
+        Some(ShootChange::SetTolerance(self.to))
+    }
+}
