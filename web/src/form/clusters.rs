@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use yew::prelude::*;
 
 use super::field::{As, FormCtx, fresh, plain};
+use super::{landscape, schema};
 
 pub(super) fn section(ctx: &FormCtx<'_>) -> Html {
     let names = ctx.names("etcd");
@@ -34,21 +35,8 @@ fn cluster(ctx: &FormCtx<'_>, c: usize, name: &str, nodes: &[String]) -> Html {
             { ctx.group(&format!("{path}/members")) }
             { for members.iter().enumerate().map(|(m, name)| member(ctx, &format!("{path}/members/{m}"), name, nodes)) }
             { ctx.add(&format!("{path}/members"), "member", new) }
-            <details class="more" data-testid={format!("form-etcd-{c}-more")}>
-                <summary>{ "At the start, timers, sizes" }</summary>
-                <div class="fields">
-                    { ctx.choice(&format!("{path}/initial/leader"), "Leader at the start", Some("first that can"), &leaders) }
-                    { ctx.text(&format!("{path}/initial/database"), "Database", As::Text) }
-                    { ctx.text(&format!("{path}/initial/revision"), "Revision", As::Number) }
-                    { ctx.text(&format!("{path}/options/heartbeat_interval"), "Heartbeat interval", As::Text) }
-                    { ctx.text(&format!("{path}/options/election_timeout"), "Election timeout", As::Text) }
-                    { ctx.text(&format!("{path}/options/snapshot_count"), "Snapshot count", As::Number) }
-                    { ctx.text(&format!("{path}/options/catch_up_entries"), "Catch-up entries", As::Number) }
-                    { ctx.text(&format!("{path}/options/start_up"), "Start-up", As::Text) }
-                    { ctx.check(&format!("{path}/options/pre_vote"), "Pre-vote") }
-                    { ctx.check(&format!("{path}/options/check_quorum"), "Check quorum") }
-                </div>
-            </details>
+            <div class="fields">{ ctx.choice(&format!("{path}/initial/leader"), "Leader at the start", Some("first that can"), &leaders) }<div class="wide">{ landscape::mode(ctx, &format!("{path}/mode")) }</div></div>
+            { schema::rest(ctx, &path, &["name", "members", "mode", "initial/leader"]) }
         </fieldset>
     }
 }

@@ -1,9 +1,10 @@
-//! Seeds, which host control planes, and shoots, whose control planes are hosted. What is rarer than this is a matter for the JSON tab.
+//! Seeds, which host control planes, and shoots, whose control planes are hosted. What is rarer than this comes from the schema.
 
 use serde_json::{Value, json};
 use yew::prelude::*;
 
 use super::field::{self, As, FormCtx, fresh, plain, shown};
+use super::schema;
 use crate::state::DocumentAction;
 
 /// Nodes of a seed listed at most.
@@ -53,6 +54,7 @@ fn seed(ctx: &FormCtx<'_>, path: &str, name: &str, zones: &[String]) -> Html {
                 { ctx.text(&format!("{path}/minimum"), "Fewest nodes", As::Number) }
                 { ctx.text(&format!("{path}/maximum"), "Most nodes", As::Number) }
                 { ctx.remove(&path, &format!("pool {name}")) }
+                { schema::rest(ctx, &path, &["name", "minimum", "maximum"]) }
             </div>
         }
     };
@@ -89,6 +91,7 @@ fn seed(ctx: &FormCtx<'_>, path: &str, name: &str, zones: &[String]) -> Html {
                 if rest > 0 { <p class="quiet">{ format!("and {rest} more, in the JSON tab") }</p> }
                 { ctx.add(&at("nodes"), "node", new_node) }
             </details>
+            { schema::rest(ctx, path, &["name", "zones", "control_plane/zones", "pools", "nodes"]) }
         </fieldset>
     }
 }
@@ -128,12 +131,13 @@ fn shoot(ctx: &FormCtx<'_>, path: &str, name: &str, seeds: &[(String, String)]) 
                     <div class="wide">{ ctx.choice(&at("recovery"), "When a zone fails", Some("1 (default)"), &words(&RECOVERIES)) }</div>
                 }
             </div>
+            { schema::rest(ctx, path, &["name", "count", "failure_tolerance", "seed", "recovery", "etcd/mode"]) }
         </fieldset>
     }
 }
 
 /// What keeps etcd going when a member is lost: a word, or an object under a word.
-fn mode(ctx: &FormCtx<'_>, path: &str) -> Html {
+pub(super) fn mode(ctx: &FormCtx<'_>, path: &str) -> Html {
     let word = match ctx.get(path) {
         Value::Null => MODES[0].0.to_owned(),
         Value::Object(mode) => mode.keys().next().cloned().unwrap_or_default(),

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use yew::prelude::*;
 
 use super::field::{As, FormCtx, at, fresh, plain, shown};
+use super::schema;
 use crate::state::DocumentAction;
 
 /// What a client asks: the word, how it reads, and the fields that only it has.
@@ -58,6 +59,7 @@ fn client(ctx: &FormCtx<'_>, k: usize, name: &str, clusters: &[String]) -> Html 
                 { ctx.text(&place("timeout"), "Time-out", As::Text) }
                 { ctx.text(&place("retries"), "Further tries", As::Number) }
             </div>
+            { schema::rest(ctx, &path, &["name", "op", "etcd", "zone", "target", "rate", "connections", "value", "consistency", "timeout", "retries"]) }
         </fieldset>
     }
 }

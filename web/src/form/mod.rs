@@ -76,6 +76,25 @@ pub fn Configure(props: &ConfigureProps) -> Html {
     }
 }
 
+/// Top-level fields with a section of their own.
+const SECTIONS: &[&str] = &[
+    "$schema",
+    "name",
+    "title",
+    "seed",
+    "duration",
+    "topology",
+    "network",
+    "etcd",
+    "clusters",
+    "seeds",
+    "shoots",
+    "clients",
+    "faults",
+    "operations",
+    "expect",
+];
+
 fn sections(ctx: &FormCtx<'_>) -> Html {
     html! {
         <form class="form" autocomplete="off" onsubmit={|event: SubmitEvent| event.prevent_default()}>
@@ -93,6 +112,7 @@ fn sections(ctx: &FormCtx<'_>) -> Html {
                 { schema::section(ctx, "clusters", "cluster", "Kubernetes clusters") }
                 { schema::section(ctx, "faults", "fault", "Faults") }
                 { schema::section(ctx, "operations", "operation", "Operations") }
+                { schema::others(ctx, SECTIONS) }
                 { expect::section(ctx) }
             </fieldset>
         </form>

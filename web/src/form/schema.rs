@@ -27,6 +27,54 @@ pub(super) fn section(ctx: &FormCtx<'_>, list: &str, one: &str, title: &str) -> 
     ctx.section(list, title, &count.to_string(), list == "faults", items(ctx, list, one, item))
 }
 
+/// All fields of the thing at a path but those that are `shown` elsewhere: `mode`, or `etcd/mode` of the field `etcd`.
+pub(super) fn rest(ctx: &FormCtx<'_>, path: &str, shown: &[&str]) -> Html {
+    let mut inputs: Vec<Html> = Vec::new();
+    for one in fields_of(schema_at(ctx, path)).into_iter().filter(|(name, ..)| !shown.contains(name)) {
+        let within = |(name, ..): &Field| shown.iter().any(|shown| shown.split_once('/') == Some((one.0, name)));
+        let parts = fields_of(leaves(one.1)[0]);
+        let place = format!("{path}/{}", one.0);
+        if parts.iter().any(within) {
+            inputs.push(fields(ctx, &place, parts.into_iter().filter(|part| !within(part)).collect()));
+        } else {
+            inputs.push(input(ctx, &place, one));
+        }
+    }
+    if inputs.is_empty() {
+        return Html::default();
+    }
+    html! {
+        <details class="more" data-testid={format!("form-{}-rest", path.replace('/', "-"))}>
+            <summary>{ "All other fields" }</summary>
+            <div class="fields">{ for inputs }</div>
+        </details>
+    }
+}
+
+/// Top-level fields that no other section has.
+pub(super) fn others(ctx: &FormCtx<'_>, shown: &[&str]) -> Html {
+    let all = fields_of(shared()).into_iter().filter(|(name, ..)| !shown.contains(name));
+    let inputs = all.map(|one| input(ctx, one.0, one));
+    ctx.section("others", "Everything else", "", false, html! { <div class="fields">{ for inputs }</div> })
+}
+
+/// The schema of what is at a path: of several kinds that which it is.
+fn schema_at(ctx: &FormCtx<'_>, path: &str) -> &'static Value {
+    let (mut schema, mut place) = (shared(), String::new());
+    for step in path.split('/') {
+        place.push_str(step);
+        schema = match step.parse::<usize>() {
+            Ok(_) => {
+                let kinds = Kinds { all: leaves(schema.get("items").expect("the schema has this list")) };
+                ctx.get(&place).as_object().and_then(|item| kinds.find(item)).unwrap_or(kinds.all[0])
+            }
+            Err(_) => leaves(field(schema, step).expect("the schema has this field"))[0],
+        };
+        place.push('/');
+    }
+    schema
+}
+
 /// The things of a list, and a button for another one.
 fn items(ctx: &FormCtx<'_>, list: &str, one: &str, schema: &'static Value) -> Html {
     let kinds = Kinds { all: leaves(schema) };
@@ -160,7 +208,7 @@ fn input(ctx: &FormCtx<'_>, path: &str, (name, schema, required): Field) -> Html
         [one] if takes(one, "object") => {
             html! { <details class="more wide"><summary>{ label }</summary>{ body(ctx, path, fields_of(one)) }</details> }
         }
-        [_, ..] if branches.iter().any(|branch| takes(branch, "object")) => {
+        [_, ..] if branches.iter().all(|branch| takes(branch, "object")) => {
             let item = ctx.get(path).as_object();
             let picked = item.and_then(|item| schema::pick(&branches, item).ok());
             fields(ctx, path, fields_of(picked.unwrap_or(branches[0])))
@@ -169,6 +217,7 @@ fn input(ctx: &FormCtx<'_>, path: &str, (name, schema, required): Field) -> Html
         _ if branches.iter().any(|branch| takes(branch, "number") || takes(branch, "integer")) => {
             ctx.text(path, &label, As::Json)
         }
+        [_, ..] if ctx.get(path).is_object() => ctx.text(path, &label, As::Json),
         [one] if takes(one, "array") => ctx.text(path, &label, As::Names),
         _ => ctx.text(path, &label, As::Text),
     }

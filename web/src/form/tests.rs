@@ -100,6 +100,35 @@ fn every_field_of_every_kind_of_fault_and_operation_is_in_the_form() {
 }
 
 #[test]
+fn every_other_field_of_the_schema_is_in_the_form_once() {
+    let known = |name: &str| rendered(bundled().iter().find(|scenario| scenario.name == name).unwrap().json, false);
+    let (etcd, gardener) = (rendered(default_scenario().json, false), known("zone-outage-option-1"));
+    let item = |list: &str| schema::leaves(schema::field(schema::shared(), list).unwrap().get("items").unwrap())[0];
+    for (html, prefix, object) in [
+        (&etcd, "form-".to_owned(), schema::shared()),
+        (&etcd, "form-etcd-0-".to_owned(), item("etcd")),
+        (&gardener, "form-seeds-0-".to_owned(), item("seeds")),
+        (&gardener, "form-shoots-0-".to_owned(), item("shoots")),
+    ] {
+        // Zones, delays and nodes have sections of other names.
+        let is_here = |name: &&str| !["$schema", "topology", "network"].contains(name);
+        let fields = schema::fields(object).filter(|(_, field)| field.get("x-form").is_none());
+        for name in fields.map(|(name, _)| name).filter(is_here) {
+            let id = format!("id=\"{prefix}{name}");
+            let section = format!("data-testid=\"section-{name}");
+            assert!(html.contains(&id) || html.contains(&section), "{prefix}{name}");
+        }
+    }
+    for html in [etcd, gardener] {
+        let mut ids: Vec<&str> = html.split(" id=\"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
+        let count = ids.len();
+        ids.sort_unstable();
+        ids.dedup();
+        assert_eq!(ids.len(), count, "an id twice");
+    }
+}
+
+#[test]
 fn every_problem_is_beside_its_field() {
     let text = default_scenario().json.replace("\"node\": \"node-b\"", "\"node\": \"node-x\"").replace("\"35m\"", "\"35\"");
     let text = text.replace("\"rate\": \"5/s\"", "\"rate\": 5").replace("zone_power", "zone_pwer");
