@@ -29,8 +29,9 @@ impl fmt::Display for Error {
     }
 }
 
-/// Everything that is wrong with a file, in the order of the file's checks; never empty when returned.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+/// Everything that is wrong with a file, in the order of the file's checks; never empty when returned. Its debug form is the text for
+/// people: a test that unwraps it shows that.
+#[derive(Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Errors {
     list: Vec<Error>,
     /// Further errors, counted but not kept: past [`Errors::KEPT`] nobody reads on.
@@ -119,6 +120,12 @@ impl<'a> IntoIterator for &'a Errors {
     type IntoIter = std::slice::Iter<'a, Error>;
     fn into_iter(self) -> Self::IntoIter {
         self.iter()
+    }
+}
+
+impl fmt::Debug for Errors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

@@ -286,6 +286,16 @@ impl Scenario {
         self.nodes[self.member(id).node.0 as usize].zone
     }
 
+    /// The node of this name.
+    pub fn node(&self, name: &str) -> Option<NodeId> {
+        (0..).map(NodeId).zip(&self.nodes).find_map(|(id, node)| (node.name == name).then_some(id))
+    }
+
+    /// The zone of this name.
+    pub fn zone(&self, name: &str) -> Option<ZoneId> {
+        (0..).map(ZoneId).zip(&self.zones).find_map(|(id, zone)| (zone.name == name).then_some(id))
+    }
+
     /// The client.
     pub fn client(&self, id: ClientId) -> &Client {
         &self.clients[id.0 as usize]

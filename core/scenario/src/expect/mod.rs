@@ -79,6 +79,14 @@ pub(super) struct InvalidExpectation {
 }
 
 impl Expectation {
+    /// An expectation about a report.
+    ///
+    /// # Errors
+    /// What is wrong with it, in plain words.
+    pub fn new(raw: &RawExpectation) -> Result<Self, String> {
+        Self::parse(raw).map_err(|wrong| format!("{}: found {}; wanted {}", wrong.field, wrong.found, wrong.expected))
+    }
+
     /// Reads an expectation as it is written.
     pub(super) fn parse(raw: &RawExpectation) -> Result<Self, InvalidExpectation> {
         let path = ReportPath::parse(&raw.that).map_err(|why| InvalidExpectation {
@@ -109,7 +117,10 @@ impl Expectation {
 
     /// Holds it against a report.
     pub fn check(&self, report: &Value) -> Outcome {
-        let (ok, actual) = match self.path.select(report) {
+        let selection = self.path.select(report);
+        // Without a place there is a sentence instead of a value.
+        let verb = if selection.is_ok() { " is" } else { ":" };
+        let (ok, actual) = match selection {
             Err(why) => (false, why),
             Ok(selection) => match self.path.function {
                 Some(Function::Count) => {
@@ -131,7 +142,7 @@ impl Expectation {
         let expected = self.bound.to_string();
         let verdict = if ok { "as it must be" } else { "but must be" };
         let why = if self.because.is_empty() { String::new() } else { format!(" ({})", self.because) };
-        let text = format!("{} is {actual}, {verdict} {expected}{why}", self.that);
+        let text = format!("{}{verb} {actual}, {verdict} {expected}{why}", self.that);
         Outcome { ok, that: self.that.clone(), actual, expected, because: self.because.clone(), text }
     }
 
