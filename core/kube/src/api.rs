@@ -10,7 +10,7 @@
 //! ```
 //!
 //! Which members it may be sent to says the seed that it is a pod of ([`ApiToEtcd`]): any that is ready, or as topology hints have it; one of
-//! its own zone; the one that leads. That is asked for new connections: an open one stays, but for one to a member that lags behind, and
+//! its own zone; the one that leads. One on a host of a cluster without Gardener talks to the member on that host (kubeadm), or to any. That is asked for new connections: an open one stays, but for one to a member that lags behind, and
 //! for those who follow the leader.
 //!
 //! No request is simulated. [`Access`] is what the state says of a request made now: which server answers it soonest, and how long that
@@ -317,7 +317,10 @@ impl Server {
 
     /// Those of the endpoints that it is sent to.
     fn routed(&self, endpoints: Vec<u8>, ctx: &ClusterCtx<'_>) -> Vec<u8> {
-        let Replica::Pod(seed, _) = self.replica else { return endpoints };
+        let Replica::Pod(seed, _) = self.replica else {
+            let local = |index: &u8| ctx.spec.routing.api_to_etcd != ApiToEtcd::Local || etcd(ctx).host(*index) == self.host;
+            return endpoints.into_iter().filter(local).collect();
+        };
         let routing = ctx.scenario.kube.clusters[seed.0 as usize].routing.api_to_etcd;
         if routing == ApiToEtcd::Leader {
             return self.leader(ctx).filter(|leader| endpoints.contains(leader)).map_or(endpoints, |leader| vec![leader]);
@@ -347,8 +350,9 @@ impl Server {
     /// The member it talks to lags, and there is one that does not.
     fn is_turned_away(&self, member: u8, ctx: &ClusterCtx<'_>) -> bool {
         let etcd = etcd(ctx);
+        let is_local = matches!(self.replica, Replica::Host(_)) && ctx.spec.routing.api_to_etcd == ApiToEtcd::Local;
         let answers = |other: &u8| etcd.life(*other).is_some() && ctx.net.is_open(self.host, etcd.host(*other));
-        etcd.lags(member) && etcd.endpoints().iter().any(|other| !etcd.lags(*other) && answers(other))
+        !is_local && etcd.lags(member) && etcd.endpoints().iter().any(|other| !etcd.lags(*other) && answers(other))
     }
 
     fn link(&mut self, link: Link, ctx: &mut ClusterCtx<'_>) {

@@ -149,7 +149,7 @@ impl MachineTables {
         let deployments = (0..spec.machine_deployments.len() as u16).map(MachineDeploymentId).map(state).collect();
         let mut tables = Self { machines: BTreeMap::new(), deployments, made: 0, touched: BTreeSet::new() };
         for (key, node) in (0..).map(NodeKey).zip(&spec.nodes) {
-            if let Some(name) = node.machine {
+            if let Some(name) = node.machine.filter(|_| spec.manages_machines()) {
                 tables.insert(name, Phase::Running, Vm::Running(Network::host_of(node.node), key), ctx.now);
             }
         }

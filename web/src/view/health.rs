@@ -71,6 +71,7 @@ fn kubernetes(name: &str, clusters: &[&KubeClusterView]) -> Html {
     let nodes = sum(|now| now.nodes.iter().filter(|node| node.ready == Ready::True).count());
     let pods = sum(|now| now.pods.iter().filter(|pod| pod.ready && !pod.terminating).count());
     let running = sum(|now| now.machines.iter().filter(|machine| machine.phase == Phase::Running).count());
+    let machines = sum(|now| now.machines.len());
     let part = |well: usize, all: usize, what: &str| {
         let (tone, sign) = if well == all { ("good", "✓") } else { ("warn", "△") };
         html! { <span class={tone}>{ format!("{sign} {well} of {all} {what}") }</span> }
@@ -79,7 +80,9 @@ fn kubernetes(name: &str, clusters: &[&KubeClusterView]) -> Html {
         <li>
             <strong>{ name }</strong>
             { part(nodes, sum(|now| now.nodes.len()), "nodes ready") }
-            { part(running, sum(|now| now.machines.len()), "machines running") }
+            if machines > 0 {
+                { part(running, machines, "machines running") }
+            }
             { part(pods, sum(|now| now.pods.len()), "pods ready") }
         </li>
     }

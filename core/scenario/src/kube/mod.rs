@@ -117,6 +117,13 @@ pub struct KubeClusterSpec {
     pub components: Vec<Component>,
 }
 
+impl KubeClusterSpec {
+    /// Its machines are objects, which a machine controller replaces.
+    pub fn manages_machines(&self) -> bool {
+        self.components.contains(&Component::MachineControllerManager)
+    }
+}
+
 /// A node of a plane at the start.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NodeSpec {
@@ -124,7 +131,7 @@ pub struct NodeSpec {
     pub node: NodeId,
     /// What it is like.
     pub template: NodeTemplate,
-    /// The machine object behind it, if there is one.
+    /// The machine behind it, if it is known: an object of the API where [the cluster manages machines](KubeClusterSpec::manages_machines).
     pub machine: Option<MachineName>,
 }
 

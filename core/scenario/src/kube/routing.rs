@@ -24,4 +24,7 @@ pub enum ApiToEtcd {
     /// The one that leads, if it can be reached: an API server goes on to the next leader as soon as there is one. No part of Gardener
     /// or Kubernetes does that; a proxy beside each API server would, which asks the members who leads and ends what goes elsewhere.
     Leader,
+    /// The one on its own host. Not for pods: a cluster without Gardener says so of the API servers on its hosts.
+    #[serde(skip)]
+    Local,
 }

@@ -3,7 +3,6 @@
 use super::owner::RawClusterName;
 use super::prelude::*;
 use crate::ids::MachineDeploymentId;
-use crate::kube::Component;
 use crate::validate::SeedState;
 
 /// A pool and whose it is.
@@ -21,7 +20,7 @@ impl ClusterOperation for Raw {
     fn tasks(&self, ctx: &mut OperationCtx<'_, '_>) -> Vec<(usize, Task)> {
         let Some(s) = ctx.cluster(&self.of) else { return Vec::new() };
         let site = &ctx.lowering.sites[s];
-        if !site.cluster.components.contains(&Component::MachineControllerManager) {
+        if !site.cluster.manages_machines() {
             let expected = "a cluster with `machine_controller_manager` among its components: nothing else replaces machines";
             ctx.error("", "a cluster that manages no machines", expected);
         }

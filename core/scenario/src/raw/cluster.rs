@@ -7,7 +7,8 @@ use super::{RawComponent, RawControlPlane, RawPool, RawSeed, RawSeedNode, RawSou
 use crate::kube::Component;
 use crate::kube::controllers::Controllers;
 use crate::kube::routing::ApiToEtcd;
-use crate::units::Name;
+use crate::units::{Name, Span};
+use zonefall_kernel::time::Duration;
 
 /// A Kubernetes cluster of its own, as kubeadm or OpenShift set it up: hosts of a control plane, each with an API server, its controllers
 /// and a member of etcd (stacked), and nodes that run workloads.
@@ -21,6 +22,10 @@ pub struct RawCluster {
     /// Where its control plane runs, and its etcd.
     #[serde(default)]
     pub control_plane: RawControlPlane,
+    /// Which member of etcd each API server talks to.
+    #[serde(default)]
+    #[schemars(extend("x-source" = "kubeadm: --etcd-servers=https://127.0.0.1:2379 of a stacked etcd; OpenShift lists all"))]
+    pub api_to_etcd: RawStackedEtcd,
     /// Programs of its control plane beside the API servers: of each, one process on each host, one of which leads.
     #[serde(default = "components")]
     #[schemars(length(max = 4), extend("x-source" = "kubeadm: static pods of a control-plane node"))]
@@ -40,7 +45,7 @@ pub struct RawCluster {
     #[serde(default)]
     #[schemars(length(max = 1_000))]
     pub workloads: Vec<RawComponent>,
-    /// Timers of its controllers and kubelets.
+    /// Timers of its controllers and kubelets; of them `node_monitor_grace` is 50s where it is left out, as in Kubernetes since 1.32.
     #[serde(default)]
     pub timers: RawTimers,
     /// Controllers beside those that every cluster has.
@@ -49,6 +54,17 @@ pub struct RawCluster {
     /// Who says so.
     #[serde(flatten)]
     pub mark: RawSource,
+}
+
+/// Which member of etcd an API server talks to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RawStackedEtcd {
+    /// The one on its own host: without it the API server serves nobody.
+    #[default]
+    Local,
+    /// Any that answers, drawn for each connection.
+    Any,
 }
 
 /// A program of a control plane that elects a leader by a lease.
@@ -76,6 +92,9 @@ impl RawLeased {
     }
 }
 
+/// A node whose lease was not renewed for longer is out of reach (`node-monitor-grace-period`, Kubernetes since 1.32).
+const GRACE: Span = Span(Duration::from_secs(50));
+
 fn components() -> Vec<RawLeased> {
     vec![RawLeased::KubeControllerManager, RawLeased::KubeScheduler]
 }
@@ -96,9 +115,12 @@ impl RawCluster {
             node_cidr: "0.0.0.0/0".to_owned(),
             node_prefix: super::kube::node_prefix(),
             topology_aware_routing: false,
-            api_to_etcd: ApiToEtcd::default(),
+            api_to_etcd: match self.api_to_etcd {
+                RawStackedEtcd::Local => ApiToEtcd::Local,
+                RawStackedEtcd::Any => ApiToEtcd::Any,
+            },
             system: RawSystem::default(),
-            timers: self.timers.clone(),
+            timers: RawTimers { node_monitor_grace: self.timers.node_monitor_grace.or(Some(GRACE)), ..self.timers.clone() },
             controllers: self.controllers.clone(),
             mark: self.mark.clone(),
         }

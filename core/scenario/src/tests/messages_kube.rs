@@ -84,7 +84,7 @@ fn pools_and_nodes() {
     check(
         "/seeds/0/pools/0/zones",
         json!(["parent"]),
-        "seeds[0].pools[0].zones[0]: found \"parent\"; wanted one of the zones of its seed: \"za\", \"zb\" or \"zc\"",
+        "seeds[0].pools[0].zones[0]: found \"parent\"; wanted one of the zones of its cluster: \"za\", \"zb\" or \"zc\"",
     );
     check(
         "/seeds/0/pools/-",
@@ -114,7 +114,7 @@ fn pools_and_nodes() {
         ]),
         "seeds[0].nodes[1].pool: found \"cpv\"; wanted the name of a pool of this cluster: \"cpu\" (did you mean \"cpu\"?)\n\
          seeds[0].nodes[2].zone: found \"parent\"; wanted one of the zones of its pool: \"za\", \"zb\" or \"zc\"\n\
-         seeds[0].nodes[3].machine: found \"seed-cpu-z1-66659-sf4wu\"; wanted seed-cpu-z3-<5 letters>-<5 letters>, as Gardener names a machine of this pool and zone; letters that Kubernetes draws: bcdfghjklmnpqrstvwxz2456789\n\
+         seeds[0].nodes[3].machine: found \"seed-cpu-z1-66659-sf4wu\"; wanted seed-cpu-z3-<5 letters>-<5 letters>, as the machine controller names a machine of this pool and zone; letters that Kubernetes draws: bcdfghjklmnpqrstvwxz2456789\n\
          seeds[0].nodes[4].machine: found \"seed-cpu-z1-66659-sf4wt\" again; wanted a name that no other has: it already names a machine of this cluster\n\
          seeds[0].nodes[4].name: found \"a\" again; wanted a name that no other has: it already names a node",
     );

@@ -56,8 +56,9 @@ pub(super) fn validate(
             }
         }
         lowering.mark(ctx, &path, &cluster.mark);
-        let site = cluster.site();
-        let mut site = Builder { ctx, raw: &site, path: path.clone(), topology, lowering }.build(k, members, etcd_names);
+        let (site, has_machines) = (cluster.site(), has(RawLeased::MachineControllerManager));
+        let mut site =
+            Builder { ctx, raw: &site, path: path.clone(), topology, lowering, has_machines }.build(k, members, etcd_names);
         (site.valid, site.hosts_shoots) = (ctx.errors.len() == errors, false);
         site.cluster.components = cluster.components.iter().map(|component| component.component()).collect();
         let (s, valid) = (lowering.sites.len(), site.valid);

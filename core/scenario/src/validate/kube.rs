@@ -31,16 +31,17 @@ pub(super) fn seeds(
     lowering: &mut Lowering,
 ) -> Names {
     let mut names = Names::new("a seed");
+    let list = if raw.seeds.is_empty() { "clusters" } else { "seeds" };
     let pools = raw.seeds.iter().flat_map(|seed| &seed.pools).chain(raw.clusters.iter().flat_map(|cluster| &cluster.pools));
     let machines: u64 = pools.map(|pool| u64::from(pool.maximum)).sum();
     if machines > u64::from(MAX_MACHINES) {
         let expected = format!("at most {MAX_MACHINES}: pools with a smaller `maximum`");
-        ctx.error("seeds", format!("{machines} machines at most, in all pools"), expected);
+        ctx.error(list, format!("{machines} machines at most, in all pools"), expected);
     }
     let nodes = raw.seeds.iter().map(nodes_at_start).chain(raw.clusters.iter().map(|cluster| nodes_at_start(&cluster.site())));
     let nodes: u64 = nodes.sum();
     if nodes > MAX_NODES as u64 {
-        ctx.error("seeds", format!("{nodes} nodes at the start"), format!("at most {MAX_NODES}: pools with a smaller `minimum`"));
+        ctx.error(list, format!("{nodes} nodes at the start"), format!("at most {MAX_NODES}: pools with a smaller `minimum`"));
         return names;
     }
     for (s, seed) in raw.seeds.iter().enumerate() {
@@ -51,7 +52,7 @@ pub(super) fn seeds(
             continue;
         }
         lowering.mark(ctx, &path, &seed.mark);
-        let mut site = Builder { ctx, raw: seed, path, topology, lowering }.build(s, members, etcd_names);
+        let mut site = Builder { ctx, raw: seed, path, topology, lowering, has_machines: true }.build(s, members, etcd_names);
         site.valid = ctx.errors.len() == errors;
         lowering.sites.push(site);
     }
@@ -108,6 +109,8 @@ pub(super) struct Builder<'a, 'b> {
     pub(super) path: String,
     pub(super) topology: &'a mut Topology,
     pub(super) lowering: &'a mut Lowering,
+    /// Machine objects stand behind its nodes.
+    pub(super) has_machines: bool,
 }
 
 impl Builder<'_, '_> {
@@ -243,7 +246,7 @@ impl Builder<'_, '_> {
                 machines.add(self.ctx, &path, name.as_str(), n);
                 if parsed.is_none() {
                     let expected = format!(
-                        "{}-<5 letters>-<5 letters>, as Gardener names a machine of this pool and zone; letters that Kubernetes draws: bcdfghjklmnpqrstvwxz2456789",
+                        "{}-<5 letters>-<5 letters>, as the machine controller names a machine of this pool and zone; letters that Kubernetes draws: bcdfghjklmnpqrstvwxz2456789",
                         spec.name
                     );
                     self.ctx.error(&path, quote(name.as_str()), expected);
@@ -252,7 +255,7 @@ impl Builder<'_, '_> {
             let count = &mut counts[usize::from(deployment.0)];
             let machine = found.and_then(|(_, parsed)| parsed).unwrap_or_else(|| MachineName::made(deployment, *count));
             *count += 1;
-            if *count == spec.maximum + 1 {
+            if *count == spec.maximum + 1 && self.has_machines {
                 let expected = format!("at most {} here, its share of the pool's `maximum`", spec.maximum);
                 self.ctx.error(&path, format!("a node more in {}", spec.name), expected);
             }

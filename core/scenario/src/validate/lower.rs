@@ -201,7 +201,7 @@ pub(super) fn zones_of(
             ctx.error(
                 &path,
                 quoted(name),
-                format!("one of the zones of its seed: {}", zone_names(of.unwrap_or_default(), topology)),
+                format!("one of the zones of its cluster: {}", zone_names(of.unwrap_or_default(), topology)),
             );
         } else {
             zones.push(zone);

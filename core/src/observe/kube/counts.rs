@@ -75,7 +75,7 @@ impl Counts {
             let mut cluster = ClusterCounts::default();
             for (key, node) in (0..).map(crate::ids::NodeKey).zip(&spec.nodes) {
                 cluster.nodes.set(NodeName::Given(key), Ready::True);
-                if let Some(machine) = node.machine {
+                if let Some(machine) = node.machine.filter(|_| spec.manages_machines()) {
                     cluster.machines.set(machine, Phase::Running);
                 }
             }

@@ -7,7 +7,7 @@ use crate::kube::describe::{effect_words, node_name};
 use crate::kube::machine::Machine;
 use crate::kube::record::Ready;
 use crate::kube::rule::taints::Taint;
-use crate::kube::spec::{Component, KubeClusterSpec};
+use crate::kube::spec::KubeClusterSpec;
 use crate::kube::store::{Node, Pod, Store};
 use crate::report::{MachineReport, NodeReport, PodPhase, PodReport, length, seconds};
 use crate::scenario::Scenario;
@@ -44,9 +44,7 @@ impl Reporter<'_> {
         let pods = workloads.flat_map(|workload| self.store.pods_of(workload));
         all.pods.extend(pods.map(|(_, pod)| self.pod(pod, spec, scenario)));
         all.nodes.extend(self.store.nodes().map(|(key, node)| self.node(key, node, spec, scenario)));
-        // Without a controller of machines its nodes are hosts, and nothing else.
-        let managed = spec.components.contains(&Component::MachineControllerManager);
-        let machines = self.store.machines.machines().filter(|_| managed);
+        let machines = self.store.machines.machines();
         all.machines.extend(machines.map(|(_, machine)| self.machine(machine, now, spec, scenario)));
     }
 

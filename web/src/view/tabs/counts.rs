@@ -26,16 +26,18 @@ pub(crate) struct CountsProps {
 /// A row: what is counted, those that are well and all of them, at the end of each window.
 type Row = (&'static str, Vec<u32>, Vec<u32>);
 
-fn rows(of: &CountsReport) -> [Row; 3] {
+fn rows(of: &CountsReport) -> Vec<Row> {
     let sum = |parts: &[&Vec<u32>]| (0..parts[0].len()).map(|i| parts.iter().map(|part| part[i]).sum()).collect();
     let CountsReport { machines_running, machines_coming, machines_failing, machines_terminating, .. } = of;
     let machines = sum(&[machines_running, machines_coming, machines_failing, machines_terminating]);
     let pods = sum(&[&of.pods_running, &of.pods_pending, &of.pods_terminating]);
-    [
+    let all = [
         ("nodes ready", of.nodes_ready.clone(), sum(&[&of.nodes_ready, &of.nodes_not_ready])),
         ("machines running", machines_running.clone(), machines),
         ("pods running", of.pods_running.clone(), pods),
-    ]
+    ];
+    // A cluster that manages no machines has none.
+    all.into_iter().filter(|(.., all)| all.iter().any(|count| *count > 0)).collect()
 }
 
 /// A row for each kind, on the axis of the waits above.
