@@ -14,6 +14,7 @@ pub mod profile;
 pub mod routing;
 pub mod scheduler;
 pub mod seed;
+pub(crate) mod selector;
 pub mod taints;
 pub mod timers;
 pub mod usage;

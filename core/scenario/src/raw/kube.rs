@@ -160,6 +160,10 @@ pub struct RawPool {
     #[serde(default = "machine_rollout")]
     #[schemars(extend("x-source" = "gardener: Shoot API, maxSurge and maxUnavailable of a worker pool"))]
     pub rollout: RawRollout,
+    /// Labels of its nodes, beside those of host, zone, region and pool: `disk=ssd,gpu=none`.
+    #[serde(default)]
+    #[schemars(length(max = 4_000), extend("x-default" = "none", "x-source" = "nothing else selects its nodes"))]
+    pub labels: Option<String>,
     /// Taints of its nodes.
     #[serde(default)]
     #[schemars(length(max = 16))]

@@ -28,6 +28,15 @@ pub struct RawComponent {
     #[serde(default)]
     #[schemars(range(max = 1_000), extend("x-default" = "as its profile", "x-source" = PROFILE))]
     pub replicas: Option<u32>,
+    /// Labels of its pods, beside `app`, which is its name: `tier=front,team=payments`.
+    #[serde(default)]
+    #[schemars(length(max = 4_000), extend("x-default" = "none", "x-source" = "nothing else selects its pods"))]
+    pub labels: Option<String>,
+    /// Nodes that its pods may run on, by their labels (required node affinity): a list of selectors as `kubectl get -l` takes them, one of
+    /// which must hold, such as `topology.kubernetes.io/zone in (a, b),disk=ssd`.
+    #[serde(default)]
+    #[schemars(length(max = 16))]
+    pub node_affinity: Vec<String>,
     /// The pool whose nodes it runs on.
     #[serde(default)]
     #[schemars(extend("x-default" = "any", "x-source" = PROFILE))]
@@ -60,7 +69,11 @@ pub struct RawComponent {
     #[serde(default)]
     #[schemars(length(max = 8), extend("x-default" = "by failure tolerance", "x-source" = PROFILE))]
     pub spread: Option<Vec<RawSpread>>,
-    /// Where its pods keep away from each other.
+    /// Which pods its pods are near to (`podAffinity`).
+    #[serde(default)]
+    #[schemars(length(max = 8))]
+    pub affinity: Vec<RawAntiAffinity>,
+    /// Which pods its pods keep away from (`podAntiAffinity`).
     #[serde(default)]
     #[schemars(length(max = 8), extend("x-default" = "by failure tolerance", "x-source" = PROFILE))]
     pub anti_affinity: Option<Vec<RawAntiAffinity>>,
@@ -164,12 +177,16 @@ fn yes() -> bool {
     true
 }
 
-/// Where pods keep away from each other.
+/// Which pods are near, and where.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RawAntiAffinity {
-    /// No two in one of these.
+    /// In the same of these is near.
     pub over: RawOver,
-    /// They only prefer it, by so much.
+    /// Selector of the pods that are meant, in the namespace: `app=web`.
+    #[serde(default)]
+    #[schemars(length(max = 4_000), extend("x-default" = "the pods of the component itself", "x-source" = "GEP-20"))]
+    pub pods: Option<String>,
+    /// Weight of what is only preferred.
     #[serde(default)]
     #[schemars(range(min = 1, max = 100), extend("x-default" = "it must hold", "x-source" = "GEP-20: requiredDuringScheduling…"))]
     pub weight: Option<u32>,

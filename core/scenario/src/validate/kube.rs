@@ -4,11 +4,12 @@ use super::etcd::{EtcdPlacement, ManagedEtcd, Members};
 use super::lower::{Lowering, MAX_MACHINES, MAX_NODES, POOL, SeedState, SymbolTable, add_machine, zone_names, zones_of};
 use super::names::Names;
 use super::topology::Topology;
+use super::workload::labels;
 use super::{CheckCtx, quoted};
 use crate::error::quote;
 use crate::ids::{EtcdId, KubeClusterId, MachineDeploymentId, NodeId, ZoneId};
 use crate::kube::gardener::{Pool, Seed};
-use crate::kube::labels::{Labels, Symbol};
+use crate::kube::labels::Symbol;
 use crate::kube::name::MachineName;
 use crate::kube::routing::{ApiToEtcd, Routing};
 use crate::kube::seed::{self, is_odd, over_zones};
@@ -204,11 +205,13 @@ impl Builder<'_, '_> {
             let own = zones_of(self.ctx, &format!("{path}.zones"), &pool.zones, Some(&site.seed.zones), self.topology);
             let zones = if pool.zones.is_empty() { site.seed.zones.clone() } else { own };
             let first = site.cluster.machine_deployments.len();
+            let path = format!("{path}.labels");
+            let given = pool.labels.as_ref().map(|text| labels(self.ctx, &mut self.lowering.symbols, &path, text));
             for (k, zone) in zones.iter().enumerate() {
                 site.cluster.machine_deployments.push(MachineDeployment {
                     name: format!("{}-{}-z{}", self.raw.name, pool.name, k + 1),
                     zone: *zone,
-                    template: template(&mut self.lowering.symbols, *zone, pool, self.topology),
+                    template: template(&mut self.lowering.symbols, *zone, pool, given.iter().flatten(), self.topology),
                     minimum: over_zones(k as u32, pool.minimum, zones.len() as u32),
                     maximum: over_zones(k as u32, pool.maximum, zones.len() as u32),
                     pool: PoolShare {
@@ -349,7 +352,13 @@ impl Builder<'_, '_> {
 }
 
 /// What nodes of a pool in a zone are like.
-fn template(symbols: &mut SymbolTable, zone: ZoneId, pool: &RawPool, topology: &Topology) -> NodeTemplate {
+fn template<'a>(
+    symbols: &mut SymbolTable,
+    zone: ZoneId,
+    pool: &RawPool,
+    given: impl Iterator<Item = &'a (Symbol, Symbol)>,
+    topology: &Topology,
+) -> NodeTemplate {
     let zone = &topology.zones[usize::from(zone.0)];
     let pool_key = symbols.symbol(POOL);
     let labels = [
@@ -363,7 +372,7 @@ fn template(symbols: &mut SymbolTable, zone: ZoneId, pool: &RawPool, topology: &
     };
     let taints = pool.taints.iter().map(taint).collect();
     NodeTemplate {
-        labels: Labels::from_iter(labels),
+        labels: labels.into_iter().chain(given.copied()).collect(),
         taints,
         allocatable: resources(&pool.machine),
         volumes: pool.machine.volumes,

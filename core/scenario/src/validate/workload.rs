@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::kube::milli;
-use super::lower::{Lowering, POOL, SeedState};
+use super::lower::{Lowering, POOL, SeedState, SymbolTable};
 use super::{CheckCtx, Names};
 use crate::error::{did_you_mean, quote};
 use crate::ids::{KubeClusterId, NodeKey};
@@ -13,11 +13,12 @@ use crate::kube::labels::{Condition, Labels, NodeAffinity, Requirement, Selector
 use crate::kube::name::PodTag;
 use crate::kube::placement::{Affinity, Constraint, PodAffinity, Term};
 use crate::kube::profile::{self, Part, Profile};
+use crate::kube::selector;
 use crate::kube::taints::{Match, Toleration};
 use crate::kube::{
     Kind, MemberRange, Resources, Role, Rollout, UNREACHABLE_TOLERATION, VolumeTemplate, Workload, tolerates_unreachable,
 };
-use crate::raw::{RawAntiAffinity, RawClaim, RawComponent, RawKind, RawOver, RawRollout, RawSpread};
+use crate::raw::{RawAntiAffinity, RawClaim, RawComponent, RawKind, RawOver, RawSpread};
 use crate::units::Size;
 use zonefall_kernel::time::Duration;
 
@@ -178,8 +179,18 @@ impl PlannedComponent<'_> {
             if one.hard { spread.push(constraint) } else { prefers.push(constraint) }
         }
         let mut pod_affinity = PodAffinity {
-            anti_affinity: away(&selector, &self.said(|raw| raw.anti_affinity.clone()).unwrap_or(usual_away)),
-            ..PodAffinity::default()
+            affinity: self.near(
+                ctx,
+                symbols,
+                of,
+                "affinity",
+                &selector,
+                &self.said(|raw| Some(raw.affinity.clone())).unwrap_or_default(),
+            ),
+            anti_affinity: {
+                let apart = self.said(|raw| raw.anti_affinity.clone()).unwrap_or(usual_away);
+                self.near(ctx, symbols, of, "anti_affinity", &selector, &apart)
+            },
         };
         if home.pinned {
             pod_affinity.affinity.required.push(Term { key: Symbol::ZONE, selector: equal(shoot, namespace) });
@@ -191,8 +202,18 @@ impl PlannedComponent<'_> {
         }
         let on_pool =
             |pool: String| vec![Requirement { key: symbols.symbol(POOL), is: Condition::In(vec![symbols.symbol(&pool)]) }];
-        let affinity = NodeAffinity(pool.map(on_pool).into_iter().collect());
+        let on_pool = pool.map(on_pool);
+        let mut terms = self.node_affinity(ctx, symbols, of);
+        if terms.is_empty() {
+            terms.extend(on_pool);
+        } else {
+            terms.iter_mut().for_each(|term| term.extend(on_pool.iter().flatten().cloned()));
+        }
+        let mut labels = Labels::from_iter(self.labels(ctx, symbols, of));
+        labels.set(app, name);
+        labels.set(shoot, namespace);
         let tolerations = self.tolerations(lowering, kind);
+        let by_gardener = self.list == "components";
         let numbers = self.profile.copied().unwrap_or(UNKNOWN);
         let bytes = self.said(|raw| raw.image).map_or(numbers.image_mb * 1_000_000, |size| size.0);
         Workload {
@@ -206,27 +227,67 @@ impl PlannedComponent<'_> {
             },
             replicas,
             hinted: site.cluster.routing.hints && home.tolerance == FailureTolerance::Zone && self.serves(),
-            labels: Labels::from_iter([(app, name), (shoot, namespace)]),
+            labels,
             selector,
             requests: Resources {
                 cpu_milli: self.said(|raw| raw.cpu).map_or(numbers.cpu_milli, milli),
                 memory: self.said(|raw| raw.memory).map_or(numbers.memory_mib << 20, |size| size.0),
                 pods: 1,
             },
-            affinity,
+            affinity: NodeAffinity(terms),
             tolerations,
             spread,
             prefers,
             volume: self.volume(ctx, of, kind),
             image: lowering.image(self.name(), bytes),
-            max_unavailable: self.said(|raw| raw.max_unavailable).or((replicas > 1).then_some(1)),
-            rollout: self.said(|raw| raw.rollout).map_or_else(|| usual_rollout(self.part(), &pod_affinity), RawRollout::rollout),
+            max_unavailable: self.said(|raw| raw.max_unavailable).or((replicas > 1 && by_gardener).then_some(1)),
+            rollout: match self.said(|raw| raw.rollout) {
+                Some(raw) => raw.rollout(),
+                None if by_gardener => usual_rollout(self.part(), &pod_affinity),
+                None => Rollout::default(),
+            },
             pod_affinity,
             start: self.said(|raw| raw.start).map_or(Duration::from_secs(numbers.start_s), |span| span.0),
             stop: self.said(|raw| raw.stop).map_or(profile::STOP, |span| span.0),
             placed: Vec::new(),
             member_range: home.member_range,
         }
+    }
+
+    /// Labels of its pods that the file gives.
+    fn labels(&self, ctx: &mut CheckCtx<'_>, symbols: &mut SymbolTable, of: &str) -> Vec<(Symbol, Symbol)> {
+        let path = format!("{}.labels", self.path(of));
+        self.said(|raw| raw.labels.clone()).map(|text| labels(ctx, symbols, &path, &text)).unwrap_or_default()
+    }
+
+    /// The terms of its node affinity.
+    fn node_affinity(&self, ctx: &mut CheckCtx<'_>, symbols: &mut SymbolTable, of: &str) -> Vec<Vec<Requirement>> {
+        let terms = self.said(|raw| Some(raw.node_affinity.clone())).unwrap_or_default();
+        let path = |k: usize| format!("{}.node_affinity[{k}]", self.path(of));
+        terms.iter().enumerate().map(|(k, term)| requirements(ctx, symbols, &path(k), term)).collect()
+    }
+
+    /// Pods that its pods are near to, or away from; its `own` where nothing else is said.
+    fn near(
+        &self,
+        ctx: &mut CheckCtx<'_>,
+        symbols: &mut SymbolTable,
+        of: &str,
+        field: &str,
+        own: &Selector,
+        raw: &[RawAntiAffinity],
+    ) -> Affinity {
+        let mut affinity = Affinity::default();
+        for (k, one) in raw.iter().enumerate() {
+            let path = format!("{}.{field}[{k}].pods", self.path(of));
+            let meant = one.pods.as_ref().map(|text| Selector::All(requirements(ctx, symbols, &path, text)));
+            let term = Term { key: key(one.over), selector: meant.unwrap_or_else(|| own.clone()) };
+            match one.weight {
+                None => affinity.required.push(term),
+                Some(weight) => affinity.preferred.push((weight, term)),
+            }
+        }
+        affinity
     }
 
     fn tolerations(&self, lowering: &mut Lowering, kind: Kind) -> Vec<Toleration> {
@@ -358,7 +419,7 @@ fn constraints(
     zones: u32,
 ) -> (Vec<RawSpread>, Vec<RawAntiAffinity>) {
     let spread = |over, max_skew| RawSpread { over, max_skew, hard: true, per_rollout: tolerance == FailureTolerance::Zone };
-    let away = |over, weight| RawAntiAffinity { over, weight };
+    let away = |over, weight| RawAntiAffinity { over, pods: None, weight };
     let etcd = matches!(part, Part::EtcdMain | Part::EtcdEvents);
     match tolerance {
         FailureTolerance::None => (Vec::new(), Vec::new()),
@@ -394,18 +455,24 @@ const fn key(over: RawOver) -> Symbol {
     }
 }
 
-fn equal(key: Symbol, value: Symbol) -> Selector {
-    Selector::All(vec![Requirement { key, is: Condition::In(vec![value]) }])
+/// The requirements of a selector that a file gives.
+pub(super) fn requirements(ctx: &mut CheckCtx<'_>, symbols: &mut SymbolTable, path: &str, text: &str) -> Vec<Requirement> {
+    let found = selector::parse(text, &mut |word| symbols.symbol(word));
+    found.unwrap_or_else(|| {
+        ctx.error(path, quote(text), selector::FORM);
+        Vec::new()
+    })
 }
 
-fn away(selector: &Selector, raw: &[RawAntiAffinity]) -> Affinity {
-    let mut affinity = Affinity::default();
-    for one in raw {
-        let term = Term { key: key(one.over), selector: selector.clone() };
-        match one.weight {
-            None => affinity.required.push(term),
-            Some(weight) => affinity.preferred.push((weight, term)),
-        }
-    }
-    affinity
+/// Labels that a file gives.
+pub(super) fn labels(ctx: &mut CheckCtx<'_>, symbols: &mut SymbolTable, path: &str, text: &str) -> Vec<(Symbol, Symbol)> {
+    let found = selector::labels(text, &mut |word| symbols.symbol(word));
+    found.unwrap_or_else(|| {
+        ctx.error(path, quote(text), selector::LABELS);
+        Vec::new()
+    })
+}
+
+fn equal(key: Symbol, value: Symbol) -> Selector {
+    Selector::All(vec![Requirement { key, is: Condition::In(vec![value]) }])
 }
