@@ -46,6 +46,7 @@ impl KubeRecord {
                     PodFact::VolumeDetached { forced: false } => format!("{name}'s volume is detached"),
                     PodFact::VolumeDetached { forced: true } => format!("{name}'s volume is detached by force"),
                     PodFact::VolumeDiscarded => format!("{name}'s volume is discarded"),
+                    PodFact::SeveralBudgets => format!("{name} cannot be evicted: several budgets select it"),
                     PodFact::Evicted(true) => format!("{name} is evicted"),
                     PodFact::Evicted(false) => format!("{name} is not evicted: its budget is spent"),
                     PodFact::OrphanedContainer(true) => format!("{name} runs on, cut off, though it is gone"),

@@ -146,6 +146,8 @@ pub enum PodFact {
     Evicted(bool),
     /// Its volume is gone with all that was on it; the next pod of its name gets a new one.
     VolumeDiscarded,
+    /// Its eviction was asked for and failed: several budgets select it.
+    SeveralBudgets,
 }
 
 traced! {
@@ -162,6 +164,7 @@ traced! {
         OrphanedContainer(runs) = 9,
         Evicted(granted) = 10,
         VolumeDiscarded = 11,
+        SeveralBudgets = 12,
     }
 }
 

@@ -175,6 +175,24 @@ impl Node {
     }
 }
 
+/// A `PodDisruptionBudget` of a cluster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BudgetId {
+    /// Of one workload.
+    Workload(WorkloadId),
+    /// By its place among [`KubeClusterSpec::budgets`].
+    Named(u32),
+}
+
+impl BudgetId {
+    fn place(self, store: &Store) -> usize {
+        match self {
+            Self::Workload(workload) => workload.0 as usize,
+            Self::Named(k) => store.by_workload.len() + k as usize,
+        }
+    }
+}
+
 impl Store {
     /// All nodes ready, no pods yet.
     pub fn new(ctx: &ClusterCtx<'_>) -> Self {
@@ -199,7 +217,7 @@ impl Store {
             mounted: BTreeMap::new(),
             members: BTreeMap::new(),
             discarded: BTreeMap::new(),
-            budgets: vec![None; spec.workloads.len()],
+            budgets: vec![None; spec.workloads.len() + spec.budgets.len()],
             templates: BTreeMap::new(),
             made: 0,
             next_node: spec.nodes.len() as u32,
@@ -359,14 +377,15 @@ impl Store {
         revisions.current() > 0 && self.pods_of(workload).any(|(_, pod)| pod.revision != revisions.current())
     }
 
-    /// The budget of a workload, if it has one.
-    pub fn budget(&self, workload: WorkloadId) -> Option<&Status> {
-        self.budgets[workload.0 as usize].as_ref()
+    /// The status of a budget, if there is one.
+    pub fn budget(&self, id: BudgetId) -> Option<&Status> {
+        self.budgets[id.place(self)].as_ref()
     }
 
-    /// The budget of a workload is so.
-    pub fn set_budget(&mut self, workload: WorkloadId, status: Status) {
-        self.budgets[workload.0 as usize] = Some(status);
+    /// The status of a budget is so.
+    pub fn set_budget(&mut self, id: BudgetId, status: Status) {
+        let place = id.place(self);
+        self.budgets[place] = Some(status);
     }
 
     /// What has changed since it was last asked for.

@@ -115,6 +115,7 @@ fn in_kube_cluster(id: KubeClusterId, fact: &KubeRecord, scenario: &Scenario) ->
                 PodFact::Unschedulable(_)
                 | PodFact::VolumeDetached { forced: true }
                 | PodFact::Evicted(false)
+                | PodFact::SeveralBudgets
                 | PodFact::VolumeDiscarded => false,
                 _ => return Subject::default(),
             };

@@ -74,6 +74,9 @@ impl KubeCluster {
         for workload in workloads() {
             cluster.with::<Budgets>(|budgets, state| budgets.reconcile(0, workload.0, state, ctx));
         }
+        for k in 0..spec.budgets.len() as u32 {
+            cluster.with::<Budgets>(|budgets, state| budgets.reconcile(1, k, state, ctx));
+        }
         cluster.with::<Endpoints>(|endpoints, state| {
             endpoints.forget(state, ctx);
             workloads().for_each(|workload| endpoints.hints.sync(workload, &state.store, ctx));

@@ -6,11 +6,11 @@
 use crate::controller::{Controller, State};
 use crate::ctx::ClusterCtx;
 use crate::record::{KubeRecord, PodFact};
-use crate::rule::budget::{Eviction, Health, Status, UnhealthyPods, may_evict};
-use crate::spec::Component;
+use crate::rule::budget::{Eviction, Health, Status, may_evict};
 use crate::spec::int_or_percent::IntOrPercent;
+use crate::spec::{Budget, Component, Kind, UnhealthyPods};
 use crate::store::Change;
-use crate::store::{Pod, Store};
+use crate::store::{BudgetId, Pod, Store};
 use zonefall_scenario::ids::{PodId, WorkloadId};
 
 /// An eviction was refused: to be tried again later.
@@ -32,27 +32,68 @@ pub struct Budgets;
 /// Brings the budget of a workload up to date.
 fn sync(id: WorkloadId, store: &mut Store, ctx: &ClusterCtx<'_>) {
     if let Some(max_unavailable) = store.template(id, ctx.spec).max_unavailable {
-        let healthy = store.pods_of(id).filter(|(_, pod)| health(pod) == Health::Ready).count();
-        store.set_budget(id, Status::new(IntOrPercent::Int(max_unavailable), store.desired(id), healthy as u32));
+        let status = Status::new(IntOrPercent::Int(max_unavailable), store.desired(id), healthy(id, store));
+        store.set_budget(BudgetId::Workload(id), status);
     }
 }
 
-/// Ends a pod if its budget allows it; nothing if it is ending. (Gardener has pods that are not ready evicted always, `AlwaysAllow`.)
+/// Brings a budget up to date that selects pods of any workload: as many are expected as their owners want (`getExpectedScale`).
+fn sync_named(k: u32, store: &mut Store, ctx: &ClusterCtx<'_>) {
+    let budget = &ctx.spec.budgets[k as usize];
+    let all = (0..ctx.spec.workloads.len() as u32).map(WorkloadId).filter(|id| selects(budget, *id, store, ctx));
+    let (expected, healthy) = all.fold((0, 0), |(all, ready), id| {
+        // A DaemonSet wants as many as it has.
+        let pods = store.pods_of(id).filter(|(_, pod)| !pod.terminating).count() as u32;
+        let wanted = if ctx.spec.workloads[id.0 as usize].kind == Kind::DaemonSet { pods } else { store.desired(id) };
+        (all + wanted, ready + healthy(id, store))
+    });
+    store.set_budget(BudgetId::Named(k), Status::of(budget.limit, expected, healthy));
+}
+
+fn healthy(id: WorkloadId, store: &Store) -> u32 {
+    store.pods_of(id).filter(|(_, pod)| health(pod) == Health::Ready).count() as u32
+}
+
+/// Whether a budget selects the pods of a workload.
+fn selects(budget: &Budget, id: WorkloadId, store: &Store, ctx: &ClusterCtx<'_>) -> bool {
+    let template = store.template(id, ctx.spec);
+    template.namespace == budget.namespace && budget.selector.selects(&template.labels)
+}
+
+/// The budgets of a workload's pods.
+fn budgets_of(id: WorkloadId, store: &Store, ctx: &ClusterCtx<'_>) -> Vec<(BudgetId, UnhealthyPods)> {
+    // Gardener has pods that are not ready evicted always.
+    let usual =
+        if ctx.spec.components.contains(&Component::Gardenlet) { UnhealthyPods::AlwaysAllow } else { UnhealthyPods::default() };
+    let own = store.budget(BudgetId::Workload(id)).map(|_| (BudgetId::Workload(id), usual));
+    let named = (0..).zip(&ctx.spec.budgets).filter(|(_, budget)| selects(budget, id, store, ctx));
+    own.into_iter().chain(named.map(|(k, budget)| (BudgetId::Named(k), budget.unhealthy_pods))).collect()
+}
+
+/// Ends a pod if its budget allows it; nothing if it is ending. A pod of several budgets cannot be evicted: the API answers with an error,
+/// and whoever asks tries again, in vain.
 ///
 /// # Errors
-/// The budget is spent.
+/// The budget is spent, or there are several.
 pub fn evict(id: PodId, store: &mut Store, ctx: &mut ClusterCtx<'_>) -> Result<(), TooManyRequests> {
     let pod = store.pod(id).expect("who evicts a pod has it");
     if pod.terminating {
         return Ok(());
     }
-    let workload = pod.name.workload;
-    let status = store.budget(workload).copied();
-    let answer = status.map_or(Eviction::Free, |status| may_evict(health(pod), UnhealthyPods::AlwaysAllow, &status));
-    ctx.record(KubeRecord::Pod(pod.name, PodFact::Evicted(answer != Eviction::Refused)));
-    match (answer, status) {
+    let (name, health) = (pod.name, health(pod));
+    let budgets = budgets_of(name.workload, store, ctx);
+    if let ([_, _, ..], Health::Ready | Health::NotReady) = (&budgets[..], health) {
+        ctx.record(KubeRecord::Pod(name, PodFact::SeveralBudgets));
+        return Err(TooManyRequests);
+    }
+    let budget = budgets.first().and_then(|(budget, policy)| Some((*budget, *policy, *store.budget(*budget)?)));
+    let answer = budget.map_or(Eviction::Free, |(_, policy, status)| may_evict(health, policy, &status));
+    ctx.record(KubeRecord::Pod(name, PodFact::Evicted(answer != Eviction::Refused)));
+    match (answer, budget) {
         (Eviction::Refused, _) => return Err(TooManyRequests),
-        (Eviction::Spends, Some(status)) => store.set_budget(workload, Status { allowed: status.allowed - 1, ..status }),
+        (Eviction::Spends, Some((budget, _, status))) => {
+            store.set_budget(budget, Status { allowed: status.allowed - 1, ..status });
+        }
         (Eviction::Spends | Eviction::Free, _) => {}
     }
     store.terminate(id, ctx);
@@ -66,7 +107,7 @@ impl Budgets {
     }
 }
 
-/// Key of its work queue: a workload.
+/// Keys of its work queues: 0 a workload with a budget of its own; 1 another budget.
 impl Controller for Budgets {
     fn component(&self) -> Option<Component> {
         Some(Component::ControllerManager)
@@ -81,15 +122,25 @@ impl Controller for Budgets {
         if state.store.template(concerned, ctx.spec).max_unavailable.is_some() {
             ctx.enqueue(0, concerned.0);
         }
+        for (k, budget) in (0..).zip(&ctx.spec.budgets) {
+            if selects(budget, concerned, &state.store, ctx) {
+                ctx.enqueue(1, k);
+            }
+        }
     }
 
-    fn reconcile(&mut self, _queue: u8, key: u32, state: &mut State, ctx: &mut ClusterCtx<'_>) {
-        sync(WorkloadId(key), &mut state.store, ctx);
+    fn reconcile(&mut self, queue: u8, key: u32, state: &mut State, ctx: &mut ClusterCtx<'_>) {
+        if queue == 0 {
+            sync(WorkloadId(key), &mut state.store, ctx);
+        } else {
+            sync_named(key, &mut state.store, ctx);
+        }
     }
 
     fn list(&self, state: &State, ctx: &ClusterCtx<'_>) -> Vec<(u8, u32)> {
         let has = |id: &u32| state.store.template(WorkloadId(*id), ctx.spec).max_unavailable.is_some();
-        (0..ctx.spec.workloads.len() as u32).filter(has).map(|id| (0, id)).collect()
+        let own = (0..ctx.spec.workloads.len() as u32).filter(has).map(|id| (0, id));
+        own.chain((0..ctx.spec.budgets.len() as u32).map(|k| (1, k))).collect()
     }
 
     fn describe_work(&self, _queue: u8) -> &'static str {

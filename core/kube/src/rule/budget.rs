@@ -2,6 +2,7 @@
 //! `pkg/registry/core/pod/storage/eviction.go`).
 
 use crate::spec::int_or_percent::IntOrPercent;
+use crate::spec::{BudgetLimit, UnhealthyPods};
 
 /// What the controller knows of a budget.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,22 +16,21 @@ pub struct Status {
 }
 
 impl Status {
+    /// The status of a budget that allows so many to be unavailable.
+    pub fn new(max_unavailable: IntOrPercent, expected: u32, healthy: u32) -> Self {
+        Self::of(BudgetLimit::MaxUnavailable(max_unavailable), expected, healthy)
+    }
+
     /// The status with `expected` pods wanted by those who own them, `healthy` of them healthy. (A percentage is rounded up, as that of
     /// a Deployment is not.)
-    pub fn new(max_unavailable: IntOrPercent, expected: u32, healthy: u32) -> Self {
-        let desired = expected.saturating_sub(max_unavailable.of_rounded_up(expected));
+    pub fn of(limit: BudgetLimit, expected: u32, healthy: u32) -> Self {
+        let desired = match limit {
+            BudgetLimit::MaxUnavailable(share) => expected.saturating_sub(share.of_rounded_up(expected)),
+            BudgetLimit::MinAvailable(share) => share.of_rounded_up(expected),
+        };
         let allowed = if expected == 0 { 0 } else { healthy.saturating_sub(desired) };
         Self { desired, healthy, allowed }
     }
-}
-
-/// When a pod that runs but is not ready may be evicted (`unhealthyPodEvictionPolicy`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum UnhealthyPods {
-    /// Unhealthy pods may always be evicted.
-    AlwaysAllow,
-    /// Where the budget's other pods are as many as they should be.
-    IfHealthyBudget,
 }
 
 /// What a pod does for its budget.

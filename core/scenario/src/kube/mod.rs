@@ -116,6 +116,43 @@ pub struct KubeClusterSpec {
     pub controllers: controllers::Controllers,
     /// Programs that act through its API.
     pub components: Vec<Component>,
+    /// Budgets beside those of its workloads ([`Workload::max_unavailable`]).
+    pub budgets: Vec<Budget>,
+}
+
+/// A `PodDisruptionBudget` of whatever pods its selector means.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Budget {
+    /// Its name.
+    pub name: String,
+    /// Namespace of it and its pods.
+    pub namespace: Symbol,
+    /// Its pods.
+    pub selector: Selector,
+    /// How many must stay.
+    pub limit: BudgetLimit,
+    /// When pods that run but are not ready may be evicted.
+    pub unhealthy_pods: UnhealthyPods,
+}
+
+/// How many pods of a budget must stay; percentages are of the pods wanted and rounded up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BudgetLimit {
+    /// All but this many (`maxUnavailable`).
+    MaxUnavailable(IntOrPercent),
+    /// At least this many (`minAvailable`).
+    MinAvailable(IntOrPercent),
+}
+
+/// When a pod that runs but is not ready may be evicted (`unhealthyPodEvictionPolicy`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum UnhealthyPods {
+    /// Where the budget's other pods are as many as they should be.
+    #[default]
+    IfHealthyBudget,
+    /// Always.
+    AlwaysAllow,
 }
 
 impl KubeClusterSpec {

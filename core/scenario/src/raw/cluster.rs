@@ -4,9 +4,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{RawComponent, RawControlPlane, RawPool, RawSeed, RawSeedNode, RawSource, RawSystem, RawTimers};
-use crate::kube::Component;
 use crate::kube::controllers::Controllers;
+use crate::kube::int_or_percent::IntOrPercent;
 use crate::kube::routing::ApiToEtcd;
+use crate::kube::{Component, UnhealthyPods};
 use crate::units::{Name, Span};
 use zonefall_kernel::time::Duration;
 
@@ -45,6 +46,10 @@ pub struct RawCluster {
     #[serde(default)]
     #[schemars(length(max = 1_000))]
     pub workloads: Vec<RawComponent>,
+    /// Budgets of disruption beside those that its workloads say themselves (`max_unavailable`).
+    #[serde(default)]
+    #[schemars(length(max = 1_000))]
+    pub budgets: Vec<RawBudget>,
     /// Timers of its controllers and kubelets; of them `node_monitor_grace` is 50s where it is left out, as in Kubernetes since 1.32.
     #[serde(default)]
     pub timers: RawTimers,
@@ -54,6 +59,28 @@ pub struct RawCluster {
     /// Who says so.
     #[serde(flatten)]
     pub mark: RawSource,
+}
+
+/// A `PodDisruptionBudget`: how many of some pods must stay when pods are evicted. A pod that several budgets select cannot be evicted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RawBudget {
+    /// Its name.
+    pub name: Name,
+    /// Selector of its pods, by their labels: `app in (web, api)`.
+    #[schemars(length(max = 4_000))]
+    pub pods: String,
+    /// This many of them may be unavailable; a percentage is of the pods wanted, and rounded up.
+    #[serde(default)]
+    #[schemars(extend("x-default" = "what `min_available` says", "x-source" = "one of the two"))]
+    pub max_unavailable: Option<IntOrPercent>,
+    /// This many of them must be available.
+    #[serde(default)]
+    #[schemars(extend("x-default" = "what `max_unavailable` says", "x-source" = "one of the two"))]
+    pub min_available: Option<IntOrPercent>,
+    /// When pods that run but are not ready may be evicted (`unhealthyPodEvictionPolicy`).
+    #[serde(default)]
+    #[schemars(extend("x-source" = "kubernetes: pkg/registry/core/pod/storage/eviction.go"))]
+    pub unhealthy_pods: UnhealthyPods,
 }
 
 /// Which member of etcd an API server talks to.

@@ -1,5 +1,6 @@
 //! The file format as its users meet it.
 
+mod clusters;
 mod costs;
 mod hostile;
 mod kube;

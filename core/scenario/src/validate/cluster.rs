@@ -4,15 +4,19 @@ use super::CheckCtx;
 use super::etcd::Members;
 use super::gardener::deploy;
 use super::kube::Builder;
-use super::lower::Lowering;
+use super::lower::{Lowering, SymbolTable};
 use super::names::Names;
 use super::topology::Topology;
-use super::workload::{WorkloadContext, planned};
+use super::workload::{WorkloadContext, planned, requirements};
 use crate::error::quote;
 use crate::ids::KubeClusterId;
-use crate::kube::MemberRange;
 use crate::kube::gardener::{FailureTolerance, Recovery};
-use crate::raw::{RawLeased, RawScenario};
+use crate::kube::labels::Selector;
+use crate::kube::{Budget, BudgetLimit, MemberRange};
+use crate::raw::{RawBudget, RawLeased, RawScenario};
+
+/// Namespace of workloads and budgets.
+const NAMESPACE: &str = "default";
 
 /// All clusters, after the seeds, and what their names stand for.
 pub(super) fn validate(
@@ -61,10 +65,11 @@ pub(super) fn validate(
             Builder { ctx, raw: &site, path: path.clone(), topology, lowering, has_machines }.build(k, members, etcd_names);
         (site.valid, site.hosts_shoots) = (ctx.errors.len() == errors, false);
         site.cluster.components = cluster.components.iter().map(|component| component.component()).collect();
+        site.cluster.budgets = budgets(ctx, &mut lowering.symbols, &path, &cluster.budgets);
         let (s, valid) = (lowering.sites.len(), site.valid);
         lowering.sites.push(site);
         let home = WorkloadContext {
-            namespace: "default".to_owned(),
+            namespace: NAMESPACE.to_owned(),
             tolerance: FailureTolerance::None,
             recovery: Recovery::Wait,
             pairs: false,
@@ -78,4 +83,27 @@ pub(super) fn validate(
         }
     }
     names
+}
+
+/// The budgets of a cluster.
+fn budgets(ctx: &mut CheckCtx<'_>, symbols: &mut SymbolTable, path: &str, raw: &[RawBudget]) -> Vec<Budget> {
+    let mut names = Names::new("a budget");
+    let mut all = Vec::new();
+    for (k, raw) in raw.iter().enumerate() {
+        let path = format!("{path}.budgets[{k}]");
+        names.add(ctx, &format!("{path}.name"), raw.name.as_str(), k);
+        let selector = Selector::All(requirements(ctx, symbols, &format!("{path}.pods"), &raw.pods));
+        let limit = match (raw.max_unavailable, raw.min_available) {
+            (Some(most), None) => BudgetLimit::MaxUnavailable(most),
+            (None, Some(least)) => BudgetLimit::MinAvailable(least),
+            (most, _) => {
+                let found = if most.is_some() { "`max_unavailable` and `min_available`" } else { "neither limit" };
+                ctx.error(&path, found, "`max_unavailable` or `min_available`");
+                continue;
+            }
+        };
+        let (namespace, unhealthy_pods) = (symbols.symbol(NAMESPACE), raw.unhealthy_pods);
+        all.push(Budget { name: raw.name.to_string(), namespace, selector, limit, unhealthy_pods });
+    }
+    all
 }

@@ -207,7 +207,9 @@ impl PlannedComponent<'_> {
         if terms.is_empty() {
             terms.extend(on_pool);
         } else {
-            terms.iter_mut().for_each(|term| term.extend(on_pool.iter().flatten().cloned()));
+            for term in &mut terms {
+                term.extend(on_pool.iter().flatten().cloned());
+            }
         }
         let mut labels = Labels::from_iter(self.labels(ctx, symbols, of));
         labels.set(app, name);

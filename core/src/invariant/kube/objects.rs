@@ -165,6 +165,7 @@ impl Objects {
             | PodFact::Unschedulable(_)
             | PodFact::VolumeAttached(_)
             | PodFact::OrphanedContainer(_)
+            | PodFact::SeveralBudgets
             | PodFact::VolumeDiscarded => {}
         }
     }

@@ -167,6 +167,7 @@ impl Recovery {
             | PodFact::VolumeDetached { .. }
             | PodFact::OrphanedContainer(_)
             | PodFact::Evicted(_)
+            | PodFact::SeveralBudgets
             | PodFact::VolumeDiscarded => {}
         }
     }

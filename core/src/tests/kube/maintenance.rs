@@ -46,6 +46,60 @@ fn crowded() -> Scenario {
     asked(with(with(world(&[2, 1]), web), agent), 100, Task::DrainNode(NodeKey(0)))
 }
 
+/// A cluster on three nodes, the first of which is drained: two workloads of two pods each, one of them there.
+fn with_budgets(budgets: &serde_json::Value) -> Scenario {
+    let workload = |name: &str, other: &str| {
+        let labels = format!("tier=front,name={name}");
+        let pods = json!([
+            {"name": format!("{name}-7b454c4b44-zcsjj"), "node": "n-0"}, {"name": format!("{name}-7b454c4b44-zcsjk"), "node": other},
+        ]);
+        json!({"name": name, "kind": "deployment", "replicas": 2, "labels": labels, "pods": pods})
+    };
+    let node = |k: usize| json!({"name": format!("n-{k}"), "pool": "p", "zone": "a"});
+    let file = json!({
+        "name": "budgets",
+        "duration": "10m",
+        "topology": {"regions": [{"name": "r", "zones": ["a"]}]},
+        "clusters": [{
+            "name": "c",
+            "zones": ["a"],
+            "pools": [{"name": "p", "minimum": 3, "maximum": 3}],
+            "nodes": [node(0), node(1), node(2)],
+            "workloads": [workload("web", "n-1"), workload("api", "n-2")],
+            "budgets": budgets,
+        }],
+        "operations": [{"at": "100s", "drain_node": {"cluster": "c", "node": "n-0"}}],
+    });
+    Scenario::from_json(&file.to_string()).expect("a scenario")
+}
+
+#[test]
+fn a_budget_counts_the_pods_of_all_workloads_that_it_selects() {
+    let evicted = |budgets| {
+        let seen = run(&with_budgets(&budgets), 1);
+        assert!(seen.pods(|fact| fact == PodFact::SeveralBudgets).is_empty());
+        seen.pods(|fact| fact == PodFact::Evicted(true)).iter().map(|(when, _)| *when).collect::<Vec<_>>()
+    };
+    let [all, half, most] = ["max_unavailable", "max_unavailable", "min_available"].map(str::to_owned);
+    let one = |limit: String, value: serde_json::Value| json!([{"name": "front", "pods": "tier=front", limit: value}]);
+    assert_eq!(evicted(json!([])), [at(100), at(100)], "without a budget both leave at once");
+    assert_eq!(evicted(one(all, json!(2))), [at(100), at(100)]);
+    for budget in [one(half, json!("25%")), one(most, json!(3))] {
+        let times = evicted(budget);
+        assert!(times[0] == at(100) && times[1] > at(104) && times.len() == 2, "{times:?}");
+    }
+    assert_eq!(evicted(json!([{"name": "still", "pods": "tier in (front),name!=web", "max_unavailable": 0}])).len(), 1);
+}
+
+#[test]
+fn a_pod_of_several_budgets_is_never_evicted() {
+    let budgets = json!([{"name": "a", "pods": "name=web", "max_unavailable": 1}, {"name": "b", "pods": "tier=front", "max_unavailable": 4}]);
+    let seen = run(&with_budgets(&budgets), 1);
+    assert_eq!(seen.pods(|fact| fact == PodFact::Evicted(true)).len(), 1, "the pod of api has one budget");
+    // Asked every 5 s, up to and with 10 min.
+    assert_eq!(seen.pods(|fact| fact == PodFact::SeveralBudgets).len(), 101);
+}
+
 #[test]
 fn a_drain_waits_for_budgets() {
     let seen = run(&crowded(), 1);

@@ -93,6 +93,7 @@ pub(super) fn world(nodes_per_zone: &[u32]) -> Scenario {
         in_flight: InFlight::default(),
         controllers: Controllers::default(),
         components: Component::ALL.to_vec(),
+        budgets: Vec::new(),
     }];
     scenario
 }
@@ -208,6 +209,7 @@ pub(super) fn with_shoot(mut scenario: Scenario, pods: u32) -> Scenario {
         in_flight: InFlight::default(),
         controllers: Controllers::default(),
         components: Component::ALL.to_vec(),
+        budgets: Vec::new(),
     });
     let manager = Role::Controller(SHOOT, Component::ControllerManager);
     for (app, name, role) in [(50, "kube-apiserver", Role::ApiServer(SHOOT)), (51, "kube-controller-manager", manager)] {
