@@ -1,5 +1,6 @@
 //! The objects of a plane's API, and the only ways to change them: each leaves a record and a [`Change`] for those who watch.
 
+mod budgets;
 mod claims;
 mod nodes;
 
@@ -18,6 +19,7 @@ use crate::rule::budget::Status;
 use crate::rule::labels::{Labels, Symbol};
 use crate::rule::taints::{Effect, Taint};
 use crate::spec::{KubeClusterSpec, NodeSpec, NodeTemplate, Resources, Role, Workload};
+pub use budgets::BudgetId;
 use zonefall_kernel::time::Time;
 use zonefall_network::{HostId, Network};
 use zonefall_scenario::ids::{EtcdId, MachineDeploymentId, NodeKey, PodId, WorkloadId, ZoneId};
@@ -172,24 +174,6 @@ impl Node {
     /// Whether it is tainted as unreachable, with this effect.
     pub fn is_unreachable(&self, effect: Effect) -> bool {
         self.taints.contains(&unreachable(effect))
-    }
-}
-
-/// A `PodDisruptionBudget` of a cluster.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BudgetId {
-    /// Of one workload.
-    Workload(WorkloadId),
-    /// By its place among [`KubeClusterSpec::budgets`].
-    Named(u32),
-}
-
-impl BudgetId {
-    fn place(self, store: &Store) -> usize {
-        match self {
-            Self::Workload(workload) => workload.0 as usize,
-            Self::Named(k) => store.by_workload.len() + k as usize,
-        }
     }
 }
 
@@ -375,17 +359,6 @@ impl Store {
         let revisions = self.revisions(workload);
         // Most have never been rolled out anew.
         revisions.current() > 0 && self.pods_of(workload).any(|(_, pod)| pod.revision != revisions.current())
-    }
-
-    /// The status of a budget, if there is one.
-    pub fn budget(&self, id: BudgetId) -> Option<&Status> {
-        self.budgets[id.place(self)].as_ref()
-    }
-
-    /// The status of a budget is so.
-    pub fn set_budget(&mut self, id: BudgetId, status: Status) {
-        let place = id.place(self);
-        self.budgets[place] = Some(status);
     }
 
     /// What has changed since it was last asked for.

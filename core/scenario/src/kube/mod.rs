@@ -151,7 +151,7 @@ pub enum UnhealthyPods {
     /// Where the budget's other pods are as many as they should be.
     #[default]
     IfHealthyBudget,
-    /// Always.
+    /// Whatever the budget says.
     AlwaysAllow,
 }
 
