@@ -149,7 +149,7 @@ impl KubeCluster {
 
     /// The controller at a place in the table.
     pub fn controller(&self, place: u8) -> Option<&dyn Controller> {
-        self.slots[usize::from(place)].as_ref().map(|slot| &*slot.controller)
+        self.slots.get(usize::from(place))?.as_ref().map(|slot| &*slot.controller)
     }
 
     /// Does what is due.
