@@ -1,0 +1,59 @@
+//! Stories of controllers: each script in `stories/` shows a rule of one controller in a small cluster.
+//!
+//! ```text
+//! stories/*.txt --commands--> World { scenario, Run } --records and objects in words--> the same text, compared line by line
+//! ```
+//!
+//! `world.rs` lists the commands. A line `# Controller: X` names the controller. A person checks what is printed against the source of
+//! Kubernetes, machine-controller-manager, the autoscaler, Gardener or etcd-druid that the story names.
+
+#[path = "../../etcd/tests/raft/script.rs"]
+mod script;
+mod world;
+
+use script::{first_difference, stories};
+use world::World;
+use zonefall_core::sim::Stepping;
+
+const BLESS: &str = "ZONEFALL_BLESS=1 cargo test -p zonefall-core --test controllers";
+const STORIES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/controllers/stories");
+
+/// The script with what the simulation does now.
+fn tell(script: &str) -> Result<String, String> {
+    tell_as(script, Stepping::FastForward)
+}
+
+fn tell_as(script: &str, stepping: Stepping) -> Result<String, String> {
+    let mut world = World::new(stepping);
+    script::tell(script, |command| world.run(command))
+}
+
+#[test]
+fn each_story_tells_what_the_controller_does() {
+    script::check(STORIES, BLESS, tell);
+}
+
+/// Fast-forward skips no line.
+#[test]
+fn each_story_is_the_same_event_by_event() {
+    for story in stories(STORIES) {
+        let [fast, every] = [Stepping::FastForward, Stepping::EveryEvent].map(|stepping| tell_as(&story.text, stepping));
+        assert_eq!(fast, every, "{}", story.name);
+    }
+}
+
+#[test]
+fn a_script_that_cannot_be_run_fails_with_its_line() {
+    let check = |script: &str, expected: &str| {
+        let error = tell(script).expect_err(script);
+        assert!(error.contains(expected), "{script}: {error}");
+    };
+    check("# Prose.\n> cluster c a1\n> sing\n", "3: `> sing`: no such command");
+    check("> until 5m\n", "1: `> until 5m`: $");
+    check("> cluster c a1\n> until soon\n", "expected a time such as 10m, found soon");
+    check("> cluster c a1\n> until 5m cows\n", "expected a kind of records");
+    check("> cluster c a1\n> workload {\"nam\": 1}\n> until 1m\n", "nam");
+    check("> cluster c a1\n> until 2m\n> workload {\"name\": \"web\"}\n", "after the run began");
+    check("> cluster c a1\n> until 2m\n> until 1m\n", "expected a time after 2:00.000, found 1m");
+    assert!(first_difference("> a\n", "> b\n").is_some());
+}
