@@ -11,12 +11,21 @@
 mod script;
 mod world;
 
+use std::collections::BTreeSet;
+
 use script::{first_difference, stories};
 use world::World;
 use zonefall_core::sim::Stepping;
 
 const BLESS: &str = "ZONEFALL_BLESS=1 cargo test -p zonefall-core --test controllers";
 const STORIES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/controllers/stories");
+
+/// The files with the table of controllers.
+const TABLES: [&str; 3] = [
+    include_str!("../../kube/src/controller/mod.rs"),
+    include_str!("../../gardener/src/lib.rs"),
+    include_str!("../../src/sim/controllers.rs"),
+];
 
 /// The script with what the simulation does now.
 fn tell(script: &str) -> Result<String, String> {
@@ -40,6 +49,46 @@ fn each_story_is_the_same_event_by_event() {
         let [fast, every] = [Stepping::FastForward, Stepping::EveryEvent].map(|stepping| tell_as(&story.text, stepping));
         assert_eq!(fast, every, "{}", story.name);
     }
+}
+
+/// The types in the table of controllers, by their factories.
+fn controllers() -> BTreeSet<&'static str> {
+    let factories = TABLES.iter().flat_map(|text| text.lines()).filter(|line| !line.trim_start().starts_with("//"));
+    let before = factories.flat_map(|line| line.split_inclusive("::factory")).filter_map(|part| part.strip_suffix("::factory"));
+    before.filter_map(|path| path.rsplit(|c: char| !c.is_alphanumeric()).next()).collect()
+}
+
+#[test]
+fn each_controller_of_the_table_has_a_story() {
+    let named: Vec<(String, Option<String>)> = stories(STORIES)
+        .into_iter()
+        .map(|story| {
+            let line = story.text.lines().find_map(|line| line.strip_prefix("# Controller: "));
+            (story.name, line.and_then(|line| line.split([' ', ',', '.']).next()).map(str::to_owned))
+        })
+        .collect();
+    let controllers = controllers();
+    for (story, controller) in &named {
+        let found = controller.as_deref().unwrap_or("nothing");
+        assert!(
+            controllers.contains(found),
+            "{story}: expected a line `# Controller: X` with one of {controllers:?}, found {found}"
+        );
+    }
+    let told: BTreeSet<&str> = named.iter().filter_map(|(_, controller)| controller.as_deref()).collect();
+    let missing: Vec<_> = controllers.difference(&told).collect();
+    assert!(missing.is_empty(), "expected a story in {STORIES} about each controller, found none about {missing:?}");
+}
+
+/// The files of [`TABLES`] name all controllers that a cluster has.
+#[test]
+fn the_table_of_controllers_is_read_completely() {
+    let mut world = World::new(Stepping::FastForward);
+    world.run("seed s a1 b1 c1 {\"controllers\": {\"descheduler\": {}}}").expect("it is a seed");
+    world.run("until 1s").expect("it runs");
+    let running = world.controllers();
+    let known = controllers();
+    assert!(running.len() == known.len() && running.iter().all(|name| known.contains(name.as_str())), "{running:?}, {known:?}");
 }
 
 #[test]
