@@ -254,11 +254,11 @@ impl Controller for Autoscaler {
     }
 
     fn describe_work(&self, _queue: u8) -> &'static str {
-        "the cluster autoscaler is notified of pods, nodes and machines"
+        "the cluster autoscaler observes changes of pods, nodes and machines"
     }
 
     fn describe_due(&self, _due: &Due, _spec: &KubeClusterSpec, _scenario: &Scenario) -> String {
-        "the cluster autoscaler looks for pods that need more nodes".to_owned()
+        "the cluster autoscaler looks for unschedulable pods".to_owned()
     }
 
     fn boxed(&self) -> Box<dyn Controller> {

@@ -1,4 +1,4 @@
-//! A cluster's next event in plain words, for whoever watches it step by step.
+//! The next event of an etcd cluster in plain words, for runs that are watched step by step.
 
 use crate::cluster::EtcdCluster;
 use crate::event::{EtcdEvent, Step};
@@ -24,7 +24,7 @@ impl EtcdCluster {
                 let due = self.members[member as usize].timers[timer as usize].is_due(generation);
                 due.then(|| self.describe_process(member, timer, now, name(member))).flatten()
             }
-            EtcdEvent::ChangesDue => Some("an operator waits no longer for a change of membership".to_owned()),
+            EtcdEvent::ChangesDue => Some("a membership change of an operator times out".to_owned()),
             EtcdEvent::Stream { stream, generation } => self.describe_stream(stream as usize, generation, now, net, scenario),
             EtcdEvent::Chunk(number) => {
                 let transfer = self.transfers.iter().find(|transfer| transfer.number == number)?;
@@ -34,7 +34,7 @@ impl EtcdCluster {
             EtcdEvent::JoinStep { member: index, generation } => {
                 let member = &self.members[index as usize];
                 let waits = member.join.is_due(generation) && !member.halted && (member.learner || !member.published);
-                waits.then(|| format!("{} asks to be a member, or for its vote", name(index)))
+                waits.then(|| format!("{} asks to be added as a member or promoted to a voter", name(index)))
             }
             EtcdEvent::Passive { timer, generation } => {
                 self.is_due(timer, generation).then(|| self.describe_timer(timer, scenario))
@@ -43,8 +43,8 @@ impl EtcdCluster {
                 let member = &self.members[token.member as usize];
                 let client = scenario.client(token.client);
                 let what = match step {
-                    Step::Read => "has read",
-                    Step::Done => "has done",
+                    Step::Read => "has read the data for",
+                    Step::Done => "has executed",
                     Step::Written => "has answered",
                 };
                 let runs = member.process.serves() && member.lives as u32 == life;
@@ -64,7 +64,7 @@ impl EtcdCluster {
         let busy = if server.is_some_and(|server| server.write.is_some()) { ", but its disk is busy" } else { "" };
         Some(match timer {
             ProcessTimer::Start if matches!(member.process, Process::Restoring) => {
-                format!("{name} has restored what the backup bucket holds")
+                format!("{name} has restored the snapshots from the backup bucket")
             }
             ProcessTimer::Start => format!("{name} has started"),
             ProcessTimer::HeartbeatTick => {
@@ -74,9 +74,9 @@ impl EtcdCluster {
             ProcessTimer::Election => {
                 let waits = server.filter(|server| !server.is_leader())?;
                 let rings = now >= waits.raft.clock.deadline(waits.raft.timeout_ticks);
-                rings.then(|| format!("{name}'s election timer rings{busy}"))?
+                rings.then(|| format!("{name}'s election timeout elapses{busy}"))?
             }
-            ProcessTimer::AdjustTicks => format!("{name}, just started, looks for its peers"),
+            ProcessTimer::AdjustTicks => format!("{name} has just started and advances its election timer"),
             ProcessTimer::Synced => {
                 let last = server?.write.as_ref()?.last;
                 format!("{name}'s write is on its disk (log up to {last})")
@@ -85,9 +85,9 @@ impl EtcdCluster {
             ProcessTimer::Committed => format!("{name} has committed its database"),
             ProcessTimer::ReadRetry => {
                 let waits = server.is_some_and(|server| server.reads.context != 0 && server.reads.index.is_none());
-                waits.then(|| format!("{name} asks again which index its reads need"))?
+                waits.then(|| format!("{name} repeats its read-index request"))?
             }
-            ProcessTimer::Stopping => format!("{name}, told to stop, looks whether another leads"),
+            ProcessTimer::Stopping => format!("{name} is shutting down and checks whether it has transferred leadership"),
         })
     }
 
@@ -99,9 +99,9 @@ impl EtcdCluster {
         let stream = &self.streams[flight.stream as usize];
         let receiver = name(message.to);
         Some(if stream.epoch != flight.epoch || !stream.reader_open {
-            format!("{what} does not reach {receiver}: their connection is gone")
+            format!("{what} does not reach {receiver}: the connection is closed")
         } else if stream_blocked(self, net, flight.stream as usize) {
-            format!("{what} does not reach {receiver}: nothing gets through")
+            format!("{what} does not reach {receiver}: the path is blocked")
         } else {
             format!("{what} arrives at {receiver}")
         })
@@ -122,35 +122,37 @@ impl EtcdCluster {
         Some(if !stream.reader_open {
             format!("{to} connects to {from}")
         } else if hopeless || stream.gives_up.is_some_and(|at| at <= now) {
-            format!("{to} has heard nothing from {from} for too long")
+            format!("{to} closes its connection from {from}: no data for too long")
         } else {
-            format!("{from} sends again to {to} what did not get through")
+            format!("{from} retransmits lost packets to {to}")
         })
     }
 }
 
-/// `append of etcd-main-0 (2 entries, 1.2 KiB)`.
+/// The message in plain words: `append from etcd-main-0 (2 entries, 1.2 KiB)`.
 fn describe_message(message: &Message, bytes: u64, from: &str) -> String {
     let term = message.term;
-    let refused = |answer: &str| format!("{answer} of {from} ({}, term {term})", if message.reject { "no" } else { "yes" });
+    let refused = |answer: &str| {
+        format!("{answer} response from {from} ({}, term {term})", if message.reject { "rejected" } else { "granted" })
+    };
     match message.kind {
-        Kind::PreVote => format!("pre-vote request of {from} (term {term})"),
+        Kind::PreVote => format!("pre-vote request from {from} (term {term})"),
         Kind::PreVoteResponse => refused("pre-vote"),
-        Kind::Vote => format!("vote request of {from} (term {term})"),
+        Kind::Vote => format!("vote request from {from} (term {term})"),
         Kind::VoteResponse => refused("vote"),
         Kind::Append => match message.entries.len() {
-            0 => format!("append of {from} (no entries, committed up to {})", message.commit),
-            1 => format!("append of {from} (1 entry, {})", text::bytes(bytes)),
-            n => format!("append of {from} ({n} entries, {})", text::bytes(bytes)),
+            0 => format!("append from {from} (no entries, committed up to {})", message.commit),
+            1 => format!("append from {from} (1 entry, {})", text::bytes(bytes)),
+            n => format!("append from {from} ({n} entries, {})", text::bytes(bytes)),
         },
-        Kind::AppendResponse if message.reject => format!("refusal of {from} (index {})", message.index),
-        Kind::AppendResponse => format!("acknowledgement of {from} (up to {})", message.index),
-        Kind::Heartbeat => format!("heartbeat of {from}"),
-        Kind::HeartbeatResponse => format!("heartbeat answer of {from}"),
-        Kind::Snapshot => format!("database of {from}"),
-        Kind::Propose => format!("proposal of {from}"),
-        Kind::ReadIndex => format!("read-index request of {from}"),
-        Kind::ReadIndexResponse => format!("read index of {from} ({})", message.index),
-        Kind::TimeoutNow => format!("{from}'s word to take over"),
+        Kind::AppendResponse if message.reject => format!("append rejection from {from} (index {})", message.index),
+        Kind::AppendResponse => format!("append acknowledgement from {from} (up to {})", message.index),
+        Kind::Heartbeat => format!("heartbeat from {from}"),
+        Kind::HeartbeatResponse => format!("heartbeat response from {from}"),
+        Kind::Snapshot => format!("snapshot from {from}"),
+        Kind::Propose => format!("forwarded proposal from {from}"),
+        Kind::ReadIndex => format!("read-index request from {from}"),
+        Kind::ReadIndexResponse => format!("read-index response from {from} (index {})", message.index),
+        Kind::TimeoutNow => format!("leadership transfer (TimeoutNow) from {from}"),
     }
 }

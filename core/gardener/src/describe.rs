@@ -6,15 +6,19 @@ use zonefall_kube::spec::KubeClusterSpec;
 use zonefall_scenario::Scenario;
 
 impl GardenerRecord {
-    /// What it says, names resolved.
+    /// The record in plain words, names resolved.
     pub fn describe(&self, cluster: &KubeClusterSpec, scenario: &Scenario) -> String {
         let text = match *self {
             Self::ZoneOutage(zone, fact) => {
                 let zone = &scenario.zones[zone.0 as usize].name;
                 match fact {
-                    OutageFact::Detected(Deletion::Fails) => format!("{zone} has an outage: its machines cannot be deleted"),
-                    OutageFact::Detected(Deletion::Works) => format!("{zone} has an outage: its new machines get no nodes"),
-                    OutageFact::Ended => format!("{zone} recovers: a machine runs again"),
+                    OutageFact::Detected(Deletion::Fails) => {
+                        format!("gardenlet detects an outage of {zone}: machines cannot be deleted")
+                    }
+                    OutageFact::Detected(Deletion::Works) => {
+                        format!("gardenlet detects an outage of {zone}: new machines do not join")
+                    }
+                    OutageFact::Ended => format!("gardenlet detects that {zone} has recovered: a machine is running again"),
                 }
             }
             Self::Druid(set, fact) => {

@@ -64,13 +64,13 @@ impl Controller for Gardenlet {
     }
 
     fn describe_work(&self, _queue: u8) -> &'static str {
-        "gardenlet looks after a shoot"
+        "gardenlet reconciles a shoot"
     }
 
     fn describe_message(&self, message: u32) -> &'static str {
         match migration_of(message).0 {
-            Stage::Uploaded => "a snapshot of a shoot's etcd is in the backup bucket",
-            Stage::Requested | Stage::Leaves | Stage::Arrives => "a shoot is to move to another seed",
+            Stage::Uploaded => "gardenlet learns that a shoot's etcd snapshot is in the backup bucket",
+            Stage::Requested | Stage::Leaves | Stage::Arrives => "gardenlet receives the request to migrate a shoot",
         }
     }
 

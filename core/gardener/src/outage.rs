@@ -193,11 +193,11 @@ impl Controller for Outages {
     }
 
     fn describe_work(&self, _queue: u8) -> &'static str {
-        "outage detection is notified of nodes and machines"
+        "outage detection observes changes of nodes and machines"
     }
 
     fn describe_due(&self, _due: &Due, _spec: &KubeClusterSpec, _scenario: &Scenario) -> String {
-        "what looks like a zone outage has lasted".to_owned()
+        "outage detection decides whether a zone has an outage".to_owned()
     }
 
     fn boxed(&self) -> Box<dyn Controller> {

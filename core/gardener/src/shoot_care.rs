@@ -118,7 +118,7 @@ impl Controller for ShootCare {
     }
 
     fn describe_due(&self, _due: &Due, _spec: &KubeClusterSpec, _scenario: &Scenario) -> String {
-        "the care controller looks for stale pods".to_owned()
+        "gardenlet's care controller looks for stale pods".to_owned()
     }
 
     fn boxed(&self) -> Box<dyn Controller> {

@@ -1,4 +1,4 @@
-//! What happens in a plane, in plain words.
+//! Records and events of a Kubernetes cluster in plain words.
 
 use crate::cluster::KubeCluster;
 use crate::event::KubeEvent;
@@ -25,49 +25,51 @@ pub fn service_name(workload: &Workload, scenario: &Scenario) -> String {
 }
 
 impl KubeRecord {
-    /// What it says, names resolved.
+    /// The record in plain words, names resolved.
     pub fn describe(&self, cluster: &KubeClusterSpec, scenario: &Scenario) -> String {
         let text = match *self {
             Self::Pod(name, fact) => {
                 let name = name.text(cluster);
                 match fact {
-                    PodFact::Created => format!("{name} is made"),
-                    PodFact::Bound(node) => format!("{name} goes to {}", node_name(node, cluster, scenario)),
-                    PodFact::Unschedulable(reason) => format!("{name} finds no node: {}", reason.describe()),
-                    PodFact::Started { restarts: 0 } => format!("{name} runs"),
-                    PodFact::Started { restarts } => format!("{name} runs again (restart {restarts})"),
+                    PodFact::Created => format!("{name} is created"),
+                    PodFact::Bound(node) => format!("{name} is bound to {}", node_name(node, cluster, scenario)),
+                    PodFact::Unschedulable(reason) => format!("{name} is unschedulable: {}", reason.describe()),
+                    PodFact::Started { restarts: 0 } => format!("{name} is running"),
+                    PodFact::Started { restarts } => format!("{name} is running again (restart {restarts})"),
                     PodFact::Ready(true) => format!("{name} is ready"),
                     PodFact::Ready(false) => format!("{name} is not ready"),
-                    PodFact::Terminating => format!("{name} is to end"),
-                    PodFact::Removed => format!("{name} is gone"),
+                    PodFact::Terminating => format!("{name} is terminating"),
+                    PodFact::Removed => format!("{name} is deleted"),
                     PodFact::VolumeAttached(node) => {
                         format!("{name}'s volume is attached to {}", node_name(node, cluster, scenario))
                     }
                     PodFact::VolumeDetached { forced: false } => format!("{name}'s volume is detached"),
-                    PodFact::VolumeDetached { forced: true } => format!("{name}'s volume is detached by force"),
-                    PodFact::VolumeDiscarded => format!("{name}'s volume is discarded"),
-                    PodFact::SeveralBudgets => format!("{name} cannot be evicted: several budgets select it"),
+                    PodFact::VolumeDetached { forced: true } => format!("{name}'s volume is force-detached"),
+                    PodFact::VolumeDiscarded => format!("{name}'s volume is deleted"),
+                    PodFact::SeveralBudgets => format!("{name} cannot be evicted: several PodDisruptionBudgets select it"),
                     PodFact::Evicted(true) => format!("{name} is evicted"),
-                    PodFact::Evicted(false) => format!("{name} is not evicted: its budget is spent"),
-                    PodFact::OrphanedContainer(true) => format!("{name} runs on, cut off, though it is gone"),
-                    PodFact::OrphanedContainer(false) => format!("{name} no longer runs where it was cut off"),
+                    PodFact::Evicted(false) => format!("{name} is not evicted: its PodDisruptionBudget allows no disruption"),
+                    PodFact::OrphanedContainer(true) => {
+                        format!("{name} is deleted, but its containers still run on an unreachable node")
+                    }
+                    PodFact::OrphanedContainer(false) => format!("the orphaned containers of {name} have stopped"),
                 }
             }
             Self::Node(node, fact) => {
                 let name = node_name(node, cluster, scenario);
                 match fact {
                     NodeFact::Ready(Ready::True) => format!("{name} is ready"),
-                    NodeFact::Ready(Ready::Unknown) => format!("{name} is silent: not ready"),
+                    NodeFact::Ready(Ready::Unknown) => format!("{name} is not ready: its kubelet sends no heartbeats"),
                     NodeFact::Unreachable(effect, true) => format!("{name} is tainted unreachable:{}", effect_words(effect)),
-                    NodeFact::Lost(Some(Loss::Power)) => format!("{name} has no power"),
-                    NodeFact::Lost(Some(Loss::Network)) => format!("{name} is cut off"),
-                    NodeFact::Lost(None) => format!("{name} can be reached again"),
+                    NodeFact::Lost(Some(Loss::Power)) => format!("{name} loses power"),
+                    NodeFact::Lost(Some(Loss::Network)) => format!("{name} is cut off from the network"),
+                    NodeFact::Lost(None) => format!("{name} is reachable again"),
                     NodeFact::Unreachable(effect, false) => {
                         format!("{name} is no longer tainted unreachable:{}", effect_words(effect))
                     }
-                    NodeFact::Registered => format!("{name} joins"),
-                    NodeFact::Removed => format!("{name} is gone"),
-                    NodeFact::Cordoned => format!("{name} takes no more pods"),
+                    NodeFact::Registered => format!("{name} is registered"),
+                    NodeFact::Removed => format!("{name} is deleted"),
+                    NodeFact::Cordoned => format!("{name} is cordoned"),
                 }
             }
             Self::Zone(zone, state) => {
@@ -76,36 +78,41 @@ impl KubeRecord {
                     ZoneState::PartialDisruption => "partially disrupted",
                     ZoneState::FullDisruption => "fully disrupted",
                 };
-                format!("{} counts as {state}", scenario.zones[zone.0 as usize].name)
+                format!("the node lifecycle controller sees {} as {state}", scenario.zones[zone.0 as usize].name)
             }
-            Self::EvictionPaused(true) => "all zones are fully disrupted: nothing is evicted".to_owned(),
-            Self::EvictionPaused(false) => "a zone has come back: evictions go on".to_owned(),
+            Self::EvictionPaused(true) => {
+                "all zones are fully disrupted: the node lifecycle controller evicts no pods".to_owned()
+            }
+            Self::EvictionPaused(false) => "a zone has recovered: the node lifecycle controller evicts pods again".to_owned(),
             Self::Machine(name, fact) => {
                 let name = name.text(cluster);
                 match fact {
-                    MachineFact::Created => format!("machine {name} is made"),
+                    MachineFact::Created => format!("machine {name} is created"),
                     MachineFact::Phase(phase) => format!("machine {name} is {phase:?}"),
-                    MachineFact::Removed => format!("machine {name} is gone"),
+                    MachineFact::Removed => format!("machine {name} is deleted"),
                 }
             }
             Self::MachineDeploymentScaled(deployment, desired) => {
-                format!("{} is to have {desired} machines", cluster.machine_deployments[deployment.0 as usize].name)
+                format!(
+                    "machine deployment {} is scaled to {desired} machines",
+                    cluster.machine_deployments[deployment.0 as usize].name
+                )
             }
             Self::ApiServer(replica, fact) => {
                 let name = replica.describe(scenario);
                 match fact {
-                    ServerFact::Runs => format!("the API server {name} runs"),
-                    ServerFact::Ready(true) => format!("the API server {name} is sent clients"),
-                    ServerFact::Ready(false) => format!("the API server {name} is sent no clients: etcd does not answer it"),
-                    ServerFact::Stops => format!("the API server {name} is to stop"),
-                    ServerFact::Gone => format!("the API server {name} is gone"),
+                    ServerFact::Runs => format!("API server {name} is running"),
+                    ServerFact::Ready(true) => format!("API server {name} is ready"),
+                    ServerFact::Ready(false) => format!("API server {name} is not ready: etcd does not answer"),
+                    ServerFact::Stops => format!("API server {name} shuts down"),
+                    ServerFact::Gone => format!("API server {name} has stopped"),
                     ServerFact::Etcd(Some(member)) => {
                         format!(
-                            "the API server {name} talks to {}",
+                            "API server {name} is connected to {}",
                             scenario.member(MemberId { cluster: cluster.etcd, index: member }).name
                         )
                     }
-                    ServerFact::Etcd(None) => format!("the API server {name} hears nothing from etcd"),
+                    ServerFact::Etcd(None) => format!("API server {name} is connected to no etcd member"),
                 }
             }
             Self::ApiAvailability { verb, up } => {
@@ -113,15 +120,15 @@ impl KubeRecord {
                     Verb::Read => "reads",
                     Verb::Write => "writes",
                 };
-                format!("the API {} {requests}", if up { "answers" } else { "does not answer" })
+                format!("API {requests} are {}", if up { "available" } else { "unavailable" })
             }
             Self::Lease(component, Some(replica)) => {
-                format!("the {} {} leads", component_name(component), replica.describe(scenario))
+                format!("{} {} is the leader", component_name(component), replica.describe(scenario))
             }
-            Self::ControllerActive(component, true) => format!("the {} acts", component_name(component)),
-            Self::ControllerActive(component, false) => format!("the {} can do nothing", component_name(component)),
+            Self::ControllerActive(component, true) => format!("{} is active", component_name(component)),
+            Self::ControllerActive(component, false) => format!("{} is inactive", component_name(component)),
             Self::Operation(task) => format!("an operator {}", task.describe(cluster, scenario)),
-            Self::Lease(component, None) => format!("no {} leads", component_name(component)),
+            Self::Lease(component, None) => format!("{} has no leader", component_name(component)),
             Self::Hints(service, fact) => {
                 let service = service_name(&cluster.workloads[service.0 as usize], scenario);
                 match fact {
@@ -157,18 +164,18 @@ pub const fn component_name(component: Component) -> &'static str {
 }
 
 impl Reason {
-    /// What is wrong with the nodes.
+    /// Why no node suits the pod.
     pub const fn describe(self) -> &'static str {
         match self {
-            Self::Taints => "taints it does not tolerate",
-            Self::NodeAffinity => "it may not run on such nodes",
-            Self::Resources => "not enough CPU, memory or room for pods",
-            Self::VolumeLimit => "no room for another volume",
+            Self::Taints => "untolerated taints",
+            Self::NodeAffinity => "node affinity or node selector is not satisfied",
+            Self::Resources => "not enough CPU, memory or pod slots",
+            Self::VolumeLimit => "the nodes are at their volume limit",
             Self::VolumeZone => "its volume is in another zone",
-            Self::Spread => "too many of its kind are there",
-            Self::PodAffinity => "pods it must be near to are missing",
-            Self::PodAntiAffinity => "pods it must be away from are there",
-            Self::ExistingAntiAffinity => "pods are there that must be away from it",
+            Self::Spread => "topology spread constraints are not satisfied",
+            Self::PodAffinity => "pod affinity is not satisfied",
+            Self::PodAntiAffinity => "pod anti-affinity is not satisfied",
+            Self::ExistingAntiAffinity => "the anti-affinity of existing pods is not satisfied",
         }
     }
 }
@@ -183,7 +190,7 @@ pub const fn effect_words(effect: Effect) -> &'static str {
 }
 
 impl KubeEvent {
-    /// What is due.
+    /// The event in plain words, names resolved.
     pub fn describe(&self, cluster: &KubeCluster, spec: &KubeClusterSpec, scenario: &Scenario) -> String {
         let node = |key| {
             cluster.store().get_node(key).map_or_else(|| "a new node".to_owned(), |node| node_name(node.name, spec, scenario))
@@ -198,14 +205,14 @@ impl KubeEvent {
             Self::Message { controller: place, message } => {
                 cluster.controller(place).map_or("", |controller| controller.describe_message(message)).to_owned()
             }
-            Self::Drain(key) => format!("{} is to be rid of its pods", node(key)),
-            Self::Renew { node: key, .. } => format!("{}'s lease is to be renewed", node(key)),
-            Self::Booted { node: key, .. } => format!("{} has booted", node(key)),
-            Self::Link { .. } => "an API server's connection to etcd has been silent for too long".to_owned(),
-            Self::Readiness { .. } => "an API server is asked whether it is ready".to_owned(),
-            Self::ControlPlane { .. } => "a host of the control plane runs its programs again".to_owned(),
-            Self::Election { component, .. } => format!("something is due with the lease of {}", component_name(component)),
-            Self::Process { node: key, .. } => format!("a pod's process on {} is ready or has ended", node(key)),
+            Self::Drain(key) => format!("the drain of {} continues", node(key)),
+            Self::Renew { node: key, .. } => format!("the kubelet of {} renews its lease", node(key)),
+            Self::Booted { node: key, .. } => format!("the kubelet of {} starts after a boot", node(key)),
+            Self::Link { .. } => "an API server's connection to etcd times out".to_owned(),
+            Self::Readiness { .. } => "the kubelet probes the readiness of an API server".to_owned(),
+            Self::ControlPlane { .. } => "a control-plane host restarts its processes".to_owned(),
+            Self::Election { component, .. } => format!("leader election of {}: a timer fires", component_name(component)),
+            Self::Process { node: key, .. } => format!("a process of a pod on {} becomes ready or exits", node(key)),
         };
         format!("{}: {text}", spec.name)
     }

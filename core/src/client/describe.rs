@@ -1,4 +1,4 @@
-//! A client's next event in plain words, for whoever watches it step by step.
+//! The next event of a client in plain words, for runs that are watched step by step.
 
 use super::Client;
 use crate::client::event::ClientEvent;
@@ -23,25 +23,25 @@ impl Client {
             ClientEvent::Deadline(generation) => {
                 let mut due = self.deadlines.iter().take_while(|(due, _)| *due <= now);
                 let late = self.deadline_timer.is_due(generation) && due.any(|(_, token)| self.requests.get(*token).is_some());
-                late.then(|| format!("{me} has waited long enough for an answer"))
+                late.then(|| format!("a request of {me} times out"))
             }
             ClientEvent::Answer { token, answer } => {
                 self.requests.get(token)?;
                 let what = match answer {
-                    Answer::Ok => "answer",
-                    Answer::Unavailable | Answer::TooLarge => "refusal",
+                    Answer::Ok => "response",
+                    Answer::Unavailable | Answer::TooLarge => "error",
                 };
-                Some(format!("{what} of {} arrives at {me}", name(token.member)))
+                Some(format!("{what} from {} arrives at {me}", name(token.member)))
             }
             ClientEvent::Read { token, .. } => {
                 self.requests.get(token)?;
-                Some(format!("{me} has read the answer of {}", name(token.member)))
+                Some(format!("{me} has read the response from {}", name(token.member)))
             }
-            ClientEvent::Watched { member, .. } => Some(format!("watched event of {} arrives at {me}", name(member))),
-            ClientEvent::Resume => on.then(|| format!("{me} sends a {op} again")),
-            ClientEvent::Retransmitted => Some(format!("watched events of {me} are sent again")),
+            ClientEvent::Watched { member, .. } => Some(format!("watch event from {} arrives at {me}", name(member))),
+            ClientEvent::Resume => on.then(|| format!("{me} retries a {op}")),
+            ClientEvent::Retransmitted => Some(format!("watch events for {me} are retransmitted")),
             ClientEvent::Watch => {
-                (now < self.spec.stop && !self.watch.is_attached()).then(|| format!("{me} looks for a member to watch at"))
+                (now < self.spec.stop && !self.watch.is_attached()).then(|| format!("{me} looks for a member to open a watch"))
             }
         }
     }

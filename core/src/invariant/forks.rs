@@ -12,7 +12,7 @@ use crate::observe::voters::member_of;
 use crate::record::{EtcdRecord, Record};
 use crate::scenario::EtcdClusterSpec;
 
-const NAME: &str = "losses told";
+const NAME: &str = "losses reported";
 
 /// A cluster: its groups, one after the other.
 #[derive(Clone, Debug)]
@@ -67,12 +67,12 @@ impl EtcdForks {
         self.accounted = committed;
         self.groups.push(Group::new(logs, durability::Durability::forked(member, index)));
         if index > committed {
-            return Err(format!("{who} takes over with entry {index}, and only {committed} were committed"));
+            return Err(format!("{who} takes over with entry {index}, but only {committed} were committed"));
         }
         if committed - index == lost {
             return Ok(());
         }
-        Err(format!("{who} takes over with entry {index} of {committed} committed, and tells that {lost} are lost"))
+        Err(format!("{who} takes over with entry {index} of {committed} committed, but reports {lost} as lost"))
     }
 
     fn discard(&mut self, member: u8, lost: u64) -> Result<(), String> {
@@ -82,6 +82,6 @@ impl EtcdForks {
         if later == lost {
             return Ok(());
         }
-        Err(format!("{} throws {later} entries away that it had committed, and tells of {lost}", old.name(member)))
+        Err(format!("{} discards {later} committed entries, but reports {lost} as lost", old.name(member)))
     }
 }

@@ -19,7 +19,7 @@ impl Property for OneProcess {
     fn check(&mut self, record: &Record, logs: &Logs) -> Result<(), String> {
         match record {
             Record::Etcd(EtcdRecord::MemberStarted(member)) if !self.serving.insert(member.index) => {
-                Err(format!("{} starts while it serves", logs.name(member.index)))
+                Err(format!("{} starts while it is running", logs.name(member.index)))
             }
             Record::Etcd(EtcdRecord::MemberStopped { member, .. }) => {
                 self.serving.remove(&member.index);

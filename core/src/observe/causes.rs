@@ -161,8 +161,8 @@ impl Causes {
             shoot == Some(usize::from(*own)) && *from <= at && to.is_none_or(|to| at < to)
         };
         self.plans.iter().filter(under_way).map(|(_, plan, ..)| match plan {
-            Plan::Migrate(to) => format!("it moves to seed {}", model.seeds[usize::from(to.0)].name),
-            Plan::SetTolerance(to) => format!("it is made to survive {}", failure(*to)),
+            Plan::Migrate(to) => format!("the shoot migrates to seed {}", model.seeds[usize::from(to.0)].name),
+            Plan::SetTolerance(to) => format!("the failure tolerance of the shoot changes to {}", failure(*to)),
         })
     }
 

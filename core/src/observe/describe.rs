@@ -13,7 +13,7 @@ use crate::report::{Consistency, OpKind};
 use crate::scenario::text;
 use crate::scenario::{Fault, Op, Scenario};
 
-/// Tells records one after the other, and so knows what a fault was when it ends.
+/// Describes the records of a run in order, and so knows which fault ends.
 #[derive(Clone, Debug)]
 pub struct RecordDescriber {
     scenario: Arc<Scenario>,
@@ -21,12 +21,12 @@ pub struct RecordDescriber {
 }
 
 impl RecordDescriber {
-    /// Nothing was told yet.
+    /// A describer that has seen no record yet.
     pub fn new(scenario: &Arc<Scenario>) -> Self {
         Self { scenario: Arc::clone(scenario), faults: Faults::new(scenario) }
     }
 
-    /// The record in plain words. Each record of a run must be told or [passed over](Self::observe), in order.
+    /// The record in plain words. Each record of a run must be described or [skipped](Self::observe), in order.
     pub fn describe(&mut self, at: Time, record: &Record) -> String {
         let text = match record {
             Record::FaultEnded(id) => self.under_way(*id).map(|ended| ended.kind().ended(&self.scenario)),
@@ -41,12 +41,12 @@ impl RecordDescriber {
         self.faults.under_way(id).map(|active| &active.fault)
     }
 
-    /// Takes note of a record that nobody wants to hear of.
+    /// Takes note of a record that is not described.
     pub fn observe(&mut self, at: Time, record: &Record) {
         self.faults.record(at, record);
     }
 
-    /// One line of a trace: time in seconds (nine decimals), a tab, the record in words. `None` for what is inside raft.
+    /// One line of a trace: time in seconds (nine decimals), a tab, the record in words. `None` for records inside raft.
     pub fn line(&mut self, at: Time, record: &Record) -> Option<String> {
         if matches!(record, Record::Etcd(EtcdRecord::Raft(_))) {
             return None;
@@ -61,27 +61,27 @@ pub fn describe(record: &Record, scenario: &Scenario) -> String {
     let name = |m| text::member(scenario, m);
     match record {
         Record::FaultStarted(active) => active.fault.kind().began(scenario),
-        Record::FaultEnded(id) => format!("fault {} is over", id.0),
+        Record::FaultEnded(id) => format!("fault {} has ended", id.0),
         Record::NodePower { node, up } => {
             let node = &scenario.nodes[node.0 as usize].name;
-            if *up { format!("node {node} has power") } else { format!("node {node} has no power") }
+            if *up { format!("node {node} is powered on") } else { format!("node {node} is powered off") }
         }
-        Record::Etcd(EtcdRecord::MemberStarted(member)) => format!("{} serves", name(*member)),
-        Record::Etcd(EtcdRecord::MemberStopped { member, reason }) => format!("{} is gone: {}", name(*member), stopped(*reason)),
+        Record::Etcd(EtcdRecord::MemberStarted(member)) => format!("{} is running", name(*member)),
+        Record::Etcd(EtcdRecord::MemberStopped { member, reason }) => format!("{} stops: {}", name(*member), stopped(*reason)),
         Record::Etcd(EtcdRecord::MemberRefused { member, reason }) => {
             format!("{} does not start: {}", name(*member), refused(*reason))
         }
         Record::Etcd(EtcdRecord::Campaign { member, term, pre_vote: true }) => {
-            format!("{} asks whether it would win term {term}", name(*member))
+            format!("{} starts a pre-vote for term {term}", name(*member))
         }
         Record::Etcd(EtcdRecord::Campaign { member, term, pre_vote: false }) => {
-            format!("{} asks for votes in term {term}", name(*member))
+            format!("{} campaigns for term {term}", name(*member))
         }
         Record::Etcd(EtcdRecord::Elected { member, term }) => format!("{} is elected in term {term}", name(*member)),
         Record::Etcd(EtcdRecord::SteppedDown { member, term, reason }) => {
             let why = match reason {
-                StepDownReason::HigherTerm => "it heard of a higher term",
-                StepDownReason::QuorumInactive => "no majority answers",
+                StepDownReason::HigherTerm => "it received a message of a higher term",
+                StepDownReason::QuorumInactive => "no majority of the voters answers",
                 StepDownReason::Removed => "it was removed",
             };
             format!("{} steps down as leader of term {term}: {why}", name(*member))
@@ -93,24 +93,24 @@ pub fn describe(record: &Record, scenario: &Scenario) -> String {
             let leader = crate::ids::MemberId { cluster: member.cluster, index: *leader };
             format!("{} follows {} (term {term})", name(*member), name(leader))
         }
-        Record::Etcd(EtcdRecord::PeerLost { from, to }) => format!("{} hears nothing from {} any more", name(*to), name(*from)),
-        Record::Etcd(EtcdRecord::PeerFound { from, to }) => format!("{} hears {} again", name(*to), name(*from)),
+        Record::Etcd(EtcdRecord::PeerLost { from, to }) => format!("{} receives no data from {}", name(*to), name(*from)),
+        Record::Etcd(EtcdRecord::PeerFound { from, to }) => format!("{} receives data from {} again", name(*to), name(*from)),
         Record::Etcd(EtcdRecord::SnapshotStarted { from, to, bytes }) => {
-            format!("{} sends its database to {} ({})", name(*from), name(*to), text::bytes(*bytes))
+            format!("{} sends a snapshot to {} ({})", name(*from), name(*to), text::bytes(*bytes))
         }
         Record::Etcd(EtcdRecord::SnapshotFinished { from, to, ok }) => {
-            let how = if *ok { "has restored" } else { "did not get" };
-            format!("{} {how} the database of {}", name(*to), name(*from))
+            let how = if *ok { "has restored" } else { "did not receive" };
+            format!("{} {how} the snapshot from {}", name(*to), name(*from))
         }
         Record::Etcd(EtcdRecord::CaughtUp { member, entries, duration }) => {
             let took = text::duration(*duration);
             format!("{} has caught up ({entries} entries) {took} after its start", name(*member))
         }
         Record::Etcd(EtcdRecord::Membership { change, refused: None }) => {
-            format!("done: {}", text::membership_change(*change, scenario))
+            format!("membership change done: {}", text::membership_change(*change, scenario))
         }
         Record::Etcd(EtcdRecord::Membership { change, refused: Some(why) }) => {
-            format!("refused: {} ({why})", text::membership_change(*change, scenario))
+            format!("membership change refused: {} ({why})", text::membership_change(*change, scenario))
         }
         Record::Client(ClientRecord::Request { client, op, member, latency, result, .. }) => {
             let client = &scenario.client(*client).name;
@@ -120,7 +120,7 @@ pub fn describe(record: &Record, scenario: &Scenario) -> String {
                 RequestResult::TimedOut => "timed out",
                 RequestResult::Failed => "failed",
                 RequestResult::TooLarge => "too large",
-                RequestResult::Rejected => return format!("{client}: {op} turned away: too many in flight"),
+                RequestResult::Rejected => return format!("{client}: {op} rejected (429): too many requests in flight"),
             };
             format!("{client}: {op} at {}: {result} after {took}", name(*member))
         }
@@ -130,7 +130,7 @@ pub fn describe(record: &Record, scenario: &Scenario) -> String {
         }
         Record::Etcd(EtcdRecord::Availability { cluster, service, up }) => {
             let cluster = &scenario.etcd[cluster.0 as usize].name;
-            format!("{cluster}: {} {}", describe_service(*service), if *up { "available" } else { "not available" })
+            format!("{cluster}: {} {}", describe_service(*service), if *up { "available" } else { "unavailable" })
         }
         Record::Etcd(EtcdRecord::DataLost { cluster, entries }) => {
             format!("{}: {} committed entries are lost", scenario.etcd[cluster.0 as usize].name, text::count(*entries))
@@ -138,7 +138,7 @@ pub fn describe(record: &Record, scenario: &Scenario) -> String {
         Record::Kube(cluster, fact) => fact.describe(&scenario.kube.clusters[cluster.0 as usize], scenario),
         Record::Gardener(cluster, fact) => fact.describe(&scenario.kube.clusters[cluster.0 as usize], scenario),
         Record::Etcd(EtcdRecord::MemberMoved { member, zone }) => {
-            format!("{} is to run in {}", name(*member), scenario.zones[zone.0 as usize].name)
+            format!("{} moves to {}", name(*member), scenario.zones[zone.0 as usize].name)
         }
         Record::Etcd(EtcdRecord::Raft(raft)) => describe_raft(*raft, scenario),
         Record::Etcd(EtcdRecord::Passive(cluster, fact)) => passive::describe(*fact, *cluster, scenario),
@@ -171,18 +171,18 @@ fn stopped(reason: StopReason) -> &'static str {
     match reason {
         StopReason::Killed => "killed",
         StopReason::Stopped => "stopped",
-        StopReason::PowerLost => "its node has no power",
-        StopReason::VolumeLost => "its disk is lost",
+        StopReason::PowerLost => "its node lost power",
+        StopReason::VolumeLost => "its volume is lost",
         StopReason::Removed => "it was removed from the cluster",
-        StopReason::VolumeDetached => "its disk was detached",
-        StopReason::Replaced => "another serves in its place",
+        StopReason::VolumeDetached => "its volume was detached",
+        StopReason::Replaced => "another member took over",
     }
 }
 
 fn refused(reason: RefuseReason) -> &'static str {
     match reason {
-        RefuseReason::NoVolume => "its disk is not there",
-        RefuseReason::LostData => "its disk is empty: it must be removed and added again",
+        RefuseReason::NoVolume => "its volume is missing",
+        RefuseReason::LostData => "its volume is empty: it must be removed and added again",
         RefuseReason::Removed => "it was removed from the cluster",
     }
 }
@@ -196,10 +196,10 @@ fn describe_raft(raft: RaftRecord, scenario: &Scenario) -> String {
         }
         RaftRecord::Led { member, term, last } => format!("{} leads term {term} from index {last}", name(member)),
         RaftRecord::Appended { member, index, term, .. } => format!("{} appends {index} (term {term})", name(member)),
-        RaftRecord::Truncated { member, from } => format!("{} truncates from {from}", name(member)),
+        RaftRecord::Truncated { member, from } => format!("{} truncates its log from {from}", name(member)),
         RaftRecord::Restored { member, index, term, .. } => format!("{} restores up to {index} (term {term})", name(member)),
         RaftRecord::Committed { member, index, .. } => format!("{} commits up to {index}", name(member)),
         RaftRecord::Applied { member, index, .. } => format!("{} applies {index}", name(member)),
-        RaftRecord::Wiped { member } => format!("{} has lost its disk", name(member)),
+        RaftRecord::Wiped { member } => format!("{} has lost its volume", name(member)),
     }
 }

@@ -10,29 +10,29 @@ pub(crate) fn describe(record: PassiveRecord, cluster: EtcdId, scenario: &Scenar
     let kind = |full: bool| if full { "full" } else { "delta" };
     match record {
         PassiveRecord::Uploaded { by, full, index, bytes } => {
-            format!("{} has uploaded a {} snapshot up to {index} ({})", name(by), kind(full), text::bytes(bytes))
+            format!("{} has uploaded a {} snapshot up to index {index} ({})", name(by), kind(full), text::bytes(bytes))
         }
         PassiveRecord::NotUploaded { by, full } => format!("{} cannot upload a {} snapshot", name(by), kind(full)),
         PassiveRecord::Applied { by, index, bytes } => {
-            format!("{} has applied snapshots up to {index} ({})", name(by), text::bytes(bytes))
+            format!("{} has applied snapshots up to index {index} ({})", name(by), text::bytes(bytes))
         }
-        PassiveRecord::Ready { member, ready: true } => format!("{} stands by", name(member)),
+        PassiveRecord::Ready { member, ready: true } => format!("{} is ready to take over", name(member)),
         PassiveRecord::Ready { member, ready: false } => format!("{} cannot take over", name(member)),
         PassiveRecord::Detected { from, to, silent } => {
             let silent = text::duration(silent);
-            format!("{} is to take over: {} has not answered for {silent}", name(to), name(from))
+            format!("{} starts to take over: {} has not answered for {silent}", name(to), name(from))
         }
-        PassiveRecord::Alone { member } => format!("{} does not answer, and nobody can take over", name(member)),
+        PassiveRecord::Alone { member } => format!("{} does not answer, and no member can take over", name(member)),
         PassiveRecord::Forked { member, index, lost: 0, .. } => {
-            format!("{} begins a cluster of its own with all entries (up to {index})", name(member))
+            format!("{} starts a new cluster with all entries (up to index {index})", name(member))
         }
         PassiveRecord::Forked { member, index, lost, .. } => {
-            format!("{} begins a cluster of its own without the last {lost} entries (up to {index})", name(member))
+            format!("{} starts a new cluster without the last {lost} entries (up to index {index})", name(member))
         }
         PassiveRecord::Serving { member } => format!("{} has taken over", name(member)),
-        PassiveRecord::Discarded { member, lost: 0 } => format!("{} throws its data away", name(member)),
+        PassiveRecord::Discarded { member, lost: 0 } => format!("{} discards its data", name(member)),
         PassiveRecord::Discarded { member, lost } => {
-            format!("{} throws its data away, with {lost} entries it has committed meanwhile", name(member))
+            format!("{} discards its data, including {lost} entries that it committed in the meantime", name(member))
         }
     }
 }

@@ -142,6 +142,6 @@ mod tests {
         story.record(at(9_000), &Record::Etcd(EtcdRecord::LeaderSeen { member: member(1), term: 9, leader: Some(0) }));
         story.record(at(10_000), &campaign(10));
         let told: Vec<_> = story.lines().into_iter().map(|line| line.text).collect();
-        assert_eq!(told, ["etcd-main-1 asks for votes in term 2", "etcd-main-1 asks for votes in term 10"]);
+        assert_eq!(told, ["etcd-main-1 campaigns for term 2", "etcd-main-1 campaigns for term 10"]);
     }
 }

@@ -105,7 +105,7 @@ pub struct RecoveryReport {
     pub pod: String,
     /// Its node.
     pub node: String,
-    /// Why it stopped: `no power`, `cut off` or `asked to end`.
+    /// Why it stopped: `no power`, `cut off` or `deleted`.
     pub why: String,
     /// What took its place; null: nothing yet, or it came back itself.
     pub replacement: Option<String>,
@@ -113,7 +113,7 @@ pub struct RecoveryReport {
     pub lost_s: f64,
     /// When its API knew, in seconds.
     pub detected_s: Option<f64>,
-    /// When it was asked to end, in seconds.
+    /// When it was deleted (its deletion began), in seconds.
     pub evicted_s: Option<f64>,
     /// When its object was gone, in seconds.
     pub removed_s: Option<f64>,

@@ -11,7 +11,7 @@ use crate::sim::event::{Event, FaultEvent};
 pub struct Step {
     /// Time of the event.
     pub at: Time,
-    /// What it was, in plain words: `heartbeat of etcd-main-0 arrives at etcd-main-1`; `None`: a timer that was put off or cancelled, so
+    /// What it was, in plain words: `heartbeat from etcd-main-0 arrives at etcd-main-1`; `None`: a timer that was put off or cancelled, so
     /// that nothing happened.
     pub text: Option<String>,
 }
@@ -49,7 +49,7 @@ impl Simulation {
                 Some(format!("{}: an operator {}", cluster.name, operation.task.describe(cluster, scenario)))
             }
             Event::Fault(FaultEvent::Operation(index)) => Some(format!(
-                "an operator asks: {}",
+                "an operator requests: {}",
                 text::membership_change(scenario.operations[index as usize].change, scenario)
             )),
         }
@@ -86,16 +86,17 @@ mod tests {
         stepped.run_until(at(20_000), &mut |_, _| {});
         assert_eq!(ran.view().etcd, stepped.view().etcd);
         for expected in [
-            "heartbeat of etcd-main-0 arrives at etcd-main-1",
-            "heartbeat answer of etcd-main-1 arrives at etcd-main-0",
+            "heartbeat from etcd-main-0 arrives at etcd-main-1",
+            "heartbeat response from etcd-main-1 arrives at etcd-main-0",
             "etcd-main-0's heartbeat is due",
             "the process of the leader of etcd-main was killed",
-            "etcd-main-0 is started again",
+            "etcd-main-0 is restarted",
             "etcd-main-0 has started",
         ] {
             assert!(said.contains(expected), "{expected} is not among {said:#?}");
         }
-        for expected in ["election timer rings", "pre-vote request of", "vote request of", "write is on its disk", "connects to"]
+        for expected in
+            ["election timeout elapses", "pre-vote request from", "vote request from", "write is on its disk", "connects to"]
         {
             assert!(said.iter().any(|words| words.contains(expected)), "{expected} is not among {said:#?}");
         }

@@ -326,12 +326,12 @@ impl EtcdCluster {
         let name = |index: u8| text::member(scenario, self.members[index as usize].id);
         let (serves, other) = (name(passive.endpoint), name(passive.other()));
         match kind {
-            PassiveTimer::Check => format!("the controller checks {serves}"),
+            PassiveTimer::Check => format!("etcd-druid checks {serves}"),
             PassiveTimer::Delta => format!("a delta snapshot of {serves} is due"),
             PassiveTimer::Full => format!("a full snapshot of {serves} is due"),
-            PassiveTimer::Uploaded => format!("a snapshot of {serves} is in the bucket"),
-            PassiveTimer::Poll => format!("{other} looks for snapshots in the bucket"),
-            PassiveTimer::Applied => "a standby has applied what it fetched".to_owned(),
+            PassiveTimer::Uploaded => format!("the upload of a snapshot of {serves} is complete"),
+            PassiveTimer::Poll => format!("{other} looks for new snapshots in the backup bucket"),
+            PassiveTimer::Applied => "the standby has applied the snapshots that it fetched".to_owned(),
         }
     }
 

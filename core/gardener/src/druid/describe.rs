@@ -5,63 +5,67 @@ use zonefall_kube::spec::gardener::Seed;
 use zonefall_scenario::ids::SeedId;
 
 impl DruidFact {
-    /// What happens to the pods of an etcd cluster of this name.
+    /// The fact in plain words; `set` is the name of the etcd cluster.
     pub fn describe(self, set: &str) -> String {
         match self {
-            Self::Relaxed => format!("{set}: members may share a zone, though they prefer not to"),
-            Self::Required => format!("{set}: members must be in zones of their own again"),
+            Self::Relaxed => format!("{set}: the zone anti-affinity of the members becomes preferred"),
+            Self::Required => format!("{set}: the zone anti-affinity of the members becomes required again"),
             Self::Moves(ordinal) => {
-                format!("{set}-{ordinal} leaves its zone, which has an outage: it is deleted with its volume")
+                format!("{set}-{ordinal} is deleted with its volume to move out of a zone with an outage")
             }
             Self::Returns(ordinal) => {
-                format!("{set}-{ordinal} makes room for one in the zone that has recovered: it is deleted with its volume")
+                format!("{set}-{ordinal} is deleted with its volume to move to the recovered zone")
             }
             Self::Spent(ordinal) => {
-                format!("{set}-{ordinal} should move, but has been as many members as this simulation allows for: it stays")
+                format!("{set}-{ordinal} cannot move again: it has reached the simulation's limit of member replacements")
             }
-            Self::Restarts => format!("{set} starts anew, with TLS between its members"),
-            Self::Grows(members) => format!("{set} is to have {members} members"),
+            Self::Restarts => format!("{set} restarts with TLS between its members"),
+            Self::Grows(members) => format!("{set} is scaled to {members} members"),
         }
     }
 }
 
 impl ToleranceFact {
-    /// What becomes of a shoot of this name.
+    /// The fact in plain words, of a shoot of this name.
     pub fn describe(self, shoot: &str) -> String {
         match self {
-            Self::Admitted(to) => format!("shoot {shoot} is to survive {}", failure(to)),
-            Self::Denied(to, denial) => format!("shoot {shoot} is not made to survive {}: {denial}", failure(to)),
-            Self::Follows(to) => format!("shoot {shoot}: etcd survives {}, the other components follow", failure(to)),
-            Self::Done(to) => format!("shoot {shoot} survives {}", failure(to)),
+            Self::Admitted(to) => format!("shoot {shoot}: failure tolerance {} is requested", failure(to)),
+            Self::Denied(to, denial) => format!("shoot {shoot}: failure tolerance {} is denied: {denial}", failure(to)),
+            Self::Follows(to) => {
+                format!("shoot {shoot}: etcd has failure tolerance {}; the other components follow", failure(to))
+            }
+            Self::Done(to) => format!("shoot {shoot} has failure tolerance {}", failure(to)),
         }
     }
 }
 
 impl MigrationFact {
-    /// What becomes of a shoot of this name.
+    /// The fact in plain words, of a shoot of this name.
     pub fn describe(self, shoot: &str, seeds: &[Seed]) -> String {
         let name = |seed: SeedId| &seeds[usize::from(seed.0)].name;
         let text = match self {
-            Self::Admitted(from, to) => format!("is to move from seed {} to seed {}", name(from), name(to)),
-            Self::Denied(to, denial) => format!("does not move to seed {}: {denial}", name(to)),
-            Self::Leaves => "leaves: its API servers and controllers are to end".to_owned(),
-            Self::Closed => "has no API server left: its etcd makes a last snapshot".to_owned(),
-            Self::Kept => "has its etcd in the backup bucket: the members are to end, with their volumes".to_owned(),
-            Self::Gone => "has nothing left here".to_owned(),
-            Self::Restores(_) => "arrives: its etcd is restored from the backup bucket, one member first".to_owned(),
-            Self::Restored => "has its etcd: API servers follow".to_owned(),
-            Self::Serves => "has its API servers: the other components and members follow".to_owned(),
-            Self::Done => "is there".to_owned(),
+            Self::Admitted(from, to) => format!("starts to migrate from seed {} to seed {}", name(from), name(to)),
+            Self::Denied(to, denial) => format!("does not migrate to seed {}: {denial}", name(to)),
+            Self::Leaves => "is migrated away: its API servers and controllers are scaled down".to_owned(),
+            Self::Closed => "has no API server left: its etcd takes a final snapshot".to_owned(),
+            Self::Kept => "has its etcd in the backup bucket: the members and their volumes are deleted".to_owned(),
+            Self::Gone => "has no pods left on this seed".to_owned(),
+            Self::Restores(_) => {
+                "is restored on this seed: its etcd is restored from the backup bucket, one member first".to_owned()
+            }
+            Self::Restored => "has etcd: the API servers follow".to_owned(),
+            Self::Serves => "has API servers: the other components and etcd members follow".to_owned(),
+            Self::Done => "is migrated".to_owned(),
         };
         format!("shoot {shoot} {text}")
     }
 }
 
-/// What is to be survived.
+/// The failure tolerance as in the specification of a shoot.
 pub const fn failure(tolerance: FailureTolerance) -> &'static str {
     match tolerance {
-        FailureTolerance::None => "no failure",
-        FailureTolerance::Node => "the failure of a node",
-        FailureTolerance::Zone => "the failure of a zone",
+        FailureTolerance::None => "none",
+        FailureTolerance::Node => "node",
+        FailureTolerance::Zone => "zone",
     }
 }

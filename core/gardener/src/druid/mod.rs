@@ -222,11 +222,11 @@ impl Controller for Druid {
     }
 
     fn describe_work(&self, _queue: u8) -> &'static str {
-        "etcd-druid looks after the etcd clusters of a shoot"
+        "etcd-druid reconciles the etcd clusters of a shoot"
     }
 
     fn describe_message(&self, _message: u32) -> &'static str {
-        "a shoot is asked to survive more"
+        "etcd-druid receives a request for a higher failure tolerance"
     }
 
     fn boxed(&self) -> Box<dyn Controller> {

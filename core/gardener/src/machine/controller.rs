@@ -430,12 +430,19 @@ impl Controller for Machines {
     }
 
     fn describe_work(&self, queue: u8) -> &'static str {
-        if queue == 0 { "the machine controller is notified of nodes" } else { "machine sets are notified of machines" }
+        if queue == 0 {
+            "the machine controller observes changes of nodes"
+        } else {
+            "the machine set controller observes changes of machines"
+        }
     }
 
     fn describe_due(&self, due: &Due, _spec: &KubeClusterSpec, _scenario: &Scenario) -> String {
-        let text =
-            if *due == UNFREEZE { "the machine controller goes on" } else { "the machine controller looks after a machine" };
+        let text = if *due == UNFREEZE {
+            "the machine controller resumes: its API is available again"
+        } else {
+            "the machine controller reconciles a machine"
+        };
         text.to_owned()
     }
 

@@ -191,12 +191,12 @@ impl Controller for Volumes {
     }
 
     fn describe_work(&self, _queue: u8) -> &'static str {
-        "the attach/detach controller is notified of nodes and pods"
+        "the attach/detach controller observes changes of nodes and pods"
     }
 
     fn describe_due(&self, due: &Due, spec: &KubeClusterSpec, _scenario: &Scenario) -> String {
         let name = PodName { workload: WorkloadId(due.key.0), tag: PodTag::Ordinal(due.key.1) };
-        format!("{}'s volume is attached, or detached", name.text(spec))
+        format!("the attach/detach controller attaches or detaches the volume of {}", name.text(spec))
     }
 
     fn boxed(&self) -> Box<dyn Controller> {

@@ -120,7 +120,7 @@ impl Controller for DaemonSets {
     }
 
     fn describe_work(&self, _queue: u8) -> &'static str {
-        "the DaemonSet controller is notified of nodes and pods"
+        "the DaemonSet controller observes changes of nodes and pods"
     }
 
     fn boxed(&self) -> Box<dyn Controller> {

@@ -144,7 +144,7 @@ impl Controller for Budgets {
     }
 
     fn describe_work(&self, _queue: u8) -> &'static str {
-        "the disruption controller is notified of pods"
+        "the disruption controller observes changes of pods"
     }
 
     fn boxed(&self) -> Box<dyn Controller> {

@@ -94,7 +94,11 @@ impl Controller for Endpoints {
     }
 
     fn describe_work(&self, queue: u8) -> &'static str {
-        if queue == 0 { "the endpoints controller is notified of pods" } else { "the endpoints controller is notified of nodes" }
+        if queue == 0 {
+            "the endpoints controller observes changes of pods"
+        } else {
+            "the endpoints controller observes changes of nodes"
+        }
     }
 
     fn boxed(&self) -> Box<dyn Controller> {

@@ -50,7 +50,7 @@ impl Controller for KubeletSync {
     }
 
     fn describe_work(&self, _queue: u8) -> &'static str {
-        "kubelets are notified of their pods"
+        "kubelets observe changes of their pods"
     }
 
     fn boxed(&self) -> Box<dyn Controller> {

@@ -138,7 +138,7 @@ pub trait Controller: Any + Debug + Send + Sync {
 
     /// What reconciling the keys of a work queue is, in plain words.
     fn describe_work(&self, _queue: u8) -> &'static str {
-        "a controller works on what has changed"
+        "a controller reconciles changed objects"
     }
 
     /// What a timer is, in plain words.
@@ -148,7 +148,7 @@ pub trait Controller: Any + Debug + Send + Sync {
 
     /// What a message asks for, in plain words.
     fn describe_message(&self, _message: u32) -> &'static str {
-        "a controller is asked for something"
+        "a controller receives a request"
     }
 
     /// A copy, for a keyframe or a fork.

@@ -398,13 +398,16 @@ impl Controller for Lifecycle {
     }
 
     fn describe_work(&self, _queue: u8) -> &'static str {
-        "the node lifecycle controller is notified of nodes"
+        "the node lifecycle controller observes changes of nodes"
     }
 
     fn describe_due(&self, due: &Due, _spec: &KubeClusterSpec, scenario: &Scenario) -> String {
         match due.key {
             (0, _) => "the node lifecycle controller checks all nodes".to_owned(),
-            (_, zone) => format!("another node of {} may be evicted", scenario.zones[zone as usize].name),
+            (_, zone) => format!(
+                "the node lifecycle controller may taint another node of {} for eviction",
+                scenario.zones[zone as usize].name
+            ),
         }
     }
 

@@ -96,7 +96,7 @@ impl Controller for PodGarbageCollector {
     }
 
     fn describe_due(&self, _due: &Due, _spec: &KubeClusterSpec, _scenario: &Scenario) -> String {
-        "the pod garbage collector looks for pods of nodes that are gone".to_owned()
+        "the pod garbage collector looks for pods of deleted nodes".to_owned()
     }
 
     fn boxed(&self) -> Box<dyn Controller> {

@@ -134,7 +134,7 @@ impl Controller for ReplicaSets {
     }
 
     fn describe_work(&self, _queue: u8) -> &'static str {
-        "the ReplicaSet controller is notified of pods"
+        "the ReplicaSet controller observes changes of pods"
     }
 
     fn boxed(&self) -> Box<dyn Controller> {

@@ -192,7 +192,7 @@ impl Controller for Scheduler {
     }
 
     fn describe_due(&self, _due: &Due, _spec: &KubeClusterSpec, _scenario: &Scenario) -> String {
-        "the scheduler takes its next pod".to_owned()
+        "the scheduler takes the next pod from its queue".to_owned()
     }
 
     fn boxed(&self) -> Box<dyn Controller> {

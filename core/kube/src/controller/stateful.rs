@@ -90,7 +90,7 @@ impl Controller for StatefulSets {
     }
 
     fn describe_work(&self, _queue: u8) -> &'static str {
-        "the StatefulSet controller is notified of pods"
+        "the StatefulSet controller observes changes of pods"
     }
 
     fn boxed(&self) -> Box<dyn Controller> {

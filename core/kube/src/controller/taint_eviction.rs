@@ -108,11 +108,11 @@ impl Controller for Evictions {
     }
 
     fn describe_work(&self, _queue: u8) -> &'static str {
-        "the taint manager is notified of nodes and pods"
+        "the taint manager observes changes of nodes and pods"
     }
 
     fn describe_due(&self, _due: &Due, _spec: &KubeClusterSpec, _scenario: &Scenario) -> String {
-        "the taint manager's next eviction is due".to_owned()
+        "the taint manager evicts a pod whose toleration has ended".to_owned()
     }
 
     fn boxed(&self) -> Box<dyn Controller> {

@@ -1,48 +1,48 @@
-//! The cloud's API fails.
+//! Calls to the cloud provider's API fail.
 
 use super::prelude::*;
 use crate::error::quote;
 use crate::units::Probability;
 use zonefall_kernel::traced::{Form, Traced};
 
-/// The cloud answers calls otherwise than by doing what they ask.
+/// Calls to the cloud provider's API fail.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[schemars(inline, title = "cloud's API fails")]
+#[schemars(inline, title = "cloud API fails")]
 pub struct Raw {
-    /// For machines and volumes of this zone.
+    /// Zone whose machines and volumes are affected.
     #[serde(default)]
     #[schemars(
         title = "Zone",
-        extend("x-target" = "zone", "x-default" = "all zones", "x-source" = "credentials are good everywhere or nowhere")
+        extend("x-target" = "zone", "x-default" = "all zones", "x-source" = "credentials are valid in all zones or in none")
     )]
     pub zone: Option<String>,
-    /// To create a machine.
+    /// Result of calls that create a machine.
     #[serde(default)]
-    #[schemars(title = "Create machines", extend("examples" = ["refused"], "x-default" = "works", "x-source" = "the cloud does what it is asked for"))]
+    #[schemars(title = "Create machines", extend("examples" = ["refused"], "x-default" = "works", "x-source" = "calls succeed"))]
     pub create: Option<CloudAnswer>,
-    /// To ask how a machine is, and to delete it.
+    /// Result of calls that get the status of a machine or delete it.
     #[serde(default)]
-    #[schemars(title = "Delete machines", extend("x-default" = "works", "x-source" = "the cloud does what it is asked for"))]
+    #[schemars(title = "Delete machines", extend("x-default" = "works", "x-source" = "calls succeed"))]
     pub delete: Option<CloudAnswer>,
-    /// To attach or detach a volume.
+    /// Result of calls that attach or detach a volume.
     #[serde(default)]
-    #[schemars(title = "Attach volumes", extend("x-default" = "works", "x-source" = "the cloud does what it is asked for"))]
+    #[schemars(title = "Attach volumes", extend("x-default" = "works", "x-source" = "calls succeed"))]
     pub attach: Option<CloudAnswer>,
-    /// Share of the calls that fail so, each by a draw of its own; on its own, of all calls, as `unavailable`.
+    /// Share of these calls that fail, drawn for each call. Without `create`, `delete` and `attach`: share of all calls that fail as `unavailable`.
     #[serde(default)]
-    #[schemars(title = "Share of calls", extend("x-default" = "100%", "x-source" = "an API that fails, fails every call"))]
+    #[schemars(title = "Share of calls", extend("x-default" = "100%", "x-source" = "every call fails"))]
     pub error_rate: Option<Probability>,
 }
 
-/// Why the cloud does not do what it is asked for.
+/// Reason why a call to the cloud provider's API fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CloudAnswer {
     /// The credentials are not accepted.
     Refused,
-    /// Its API does not answer.
+    /// The API does not answer.
     Unavailable,
-    /// It has no such machine left.
+    /// The machine type is out of stock.
     OutOfStock,
 }
 
@@ -63,13 +63,13 @@ impl Raw {
         let zone = self.zone.as_ref().map(|zone| ctx.zone_named("zone", zone));
         for (field, answer) in [("delete", self.delete), ("attach", self.attach)] {
             if answer == Some(CloudAnswer::OutOfStock) {
-                ctx.error(field, &quote("out_of_stock"), "`refused` or `unavailable`: only machines run out");
+                ctx.error(field, &quote("out_of_stock"), "`refused` or `unavailable`: only machines can be out of stock");
             }
         }
         let named = [self.create, self.delete, self.attach];
         let [create, delete, attach] = match (named, self.error_rate) {
             ([None, None, None], None) => {
-                ctx.error("", "a cloud_api that does all it is asked for", "`create`, `delete`, `attach` or `error_rate`");
+                ctx.error("", "a cloud_api fault without any effect", "`create`, `delete`, `attach` or `error_rate`");
                 named
             }
             ([None, None, None], Some(_)) => [Some(CloudAnswer::Unavailable); 3],
@@ -84,7 +84,7 @@ impl Raw {
     }
 }
 
-/// The cloud answers calls otherwise than by doing what they ask; what is `None` goes on as before.
+/// Calls to the cloud provider's API fail; those that are `None` succeed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CloudApi {
     /// For machines and volumes of this zone; of all zones.
@@ -114,8 +114,8 @@ impl Traced for CloudApi {
 
 impl CloudApi {
     fn text(&self, scenario: &Scenario) -> String {
-        let of_zone = |id: ZoneId| format!("the cloud's API for zone {}", scenario.zones[id.0 as usize].name);
-        self.zone.map_or_else(|| "the cloud's API".to_owned(), of_zone)
+        let of_zone = |id: ZoneId| format!("the cloud API for zone {}", scenario.zones[id.0 as usize].name);
+        self.zone.map_or_else(|| "the cloud API".to_owned(), of_zone)
     }
 }
 
@@ -126,13 +126,13 @@ impl FaultKind for CloudApi {
 
     fn limits(&self) -> Result<(), String> {
         if [self.delete, self.attach].contains(&Some(CloudAnswer::OutOfStock)) {
-            return Err("a cloud can be out of stock only of what it is to create".to_owned());
+            return Err("only calls that create machines can fail as out of stock".to_owned());
         }
         if (self.create, self.delete, self.attach) == (None, None, None) {
-            return Err("a cloud's API that does all it is asked for is no fault".to_owned());
+            return Err("expected at least one kind of call that fails".to_owned());
         }
         if !(self.error_rate > 0.0 && self.error_rate <= 1.0) {
-            return Err(format!("a share of calls above 0 and up to 1 can fail, not {}", self.error_rate));
+            return Err(format!("expected a share of calls above 0 and up to 1, found {}", self.error_rate));
         }
         Ok(())
     }
@@ -166,7 +166,7 @@ impl FaultKind for CloudApi {
             let rate: Probability = read_quantity(text, "30%")?;
             Ok(CloudApi { error_rate: rate.0, ..fails.clone() }.into())
         }
-        Some(Amount { label: "How many calls fail", usual: "100%", set: with_rate })
+        Some(Amount { label: "Share of calls that fail", usual: "100%", set: with_rate })
     }
 
     fn offers(on: Hit, scenario: &Scenario) -> Vec<Offer> {
@@ -177,7 +177,7 @@ impl FaultKind for CloudApi {
         }
         let [create, delete, attach] = [Some(CloudAnswer::Unavailable); 3];
         let fault = Self { zone: Some(zone), create, delete, attach, error_rate: 1.0 };
-        let about = "this share of the calls for its machines and volumes gets no answer";
+        let about = "this share of the API calls for its machines and volumes gets no answer";
         vec![Offer { id: "cloud-api", label: "Cloud API fails", about, fault: fault.into() }]
     }
 }

@@ -1,4 +1,4 @@
-//! A disk gets slow.
+//! A disk becomes slow.
 
 use super::prelude::*;
 use crate::text;
@@ -7,24 +7,24 @@ use zonefall_kernel::time::Duration;
 
 /// Every fsync and transfer of a volume takes longer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[schemars(inline, title = "disk gets slow")]
+#[schemars(inline, title = "slow disk")]
 pub struct Raw {
-    /// The volume; a member's own is named after the member.
+    /// Name of the volume; a member's own volume has the name of the member.
     #[schemars(title = "Disk of", extend("x-target" = "volume"))]
     pub volume: RawFaultTarget,
-    /// How much slower it gets.
+    /// How much slower the disk becomes.
     #[serde(flatten)]
     pub slowdown: RawSlowdown,
 }
 
-/// How much slower disks get.
+/// How much slower disks become.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RawSlowdown {
-    /// Added to every fsync.
+    /// Time added to every fsync.
     #[serde(default)]
     #[schemars(title = "Added per fsync", extend("examples" = ["100ms"], "x-max" = "1h", "x-source" = "unchanged"))]
     pub add: Span,
-    /// Times the usual.
+    /// Factor by which every fsync and transfer takes longer.
     #[serde(default = "unchanged")]
     #[schemars(title = "Factor", range(min = 1, max = 1_000_000), extend("x-source" = "unchanged"))]
     pub factor: f64,
@@ -49,7 +49,7 @@ impl Raw {
 impl RawSlowdown {
     pub(super) fn check(&self, kind: &str, ctx: &mut FaultCtx<'_, '_>) {
         if self.add.0 == Duration::ZERO && self.factor <= 1.0 {
-            ctx.error("", &format!("a {kind} that changes nothing"), "`add` or `factor`");
+            ctx.error("", &format!("a {kind} fault without any effect"), "`add` or `factor`");
         }
     }
 
@@ -82,13 +82,13 @@ impl FaultKind for DiskSlow {
 
     fn limits(&self) -> Result<(), String> {
         if !(1.0..=LARGEST_FACTOR).contains(&self.factor) {
-            return Err(format!("a disk can be slower by a factor of 1 to 1e6, not {}", self.factor));
+            return Err(format!("expected a factor of 1 to 1e6, found {}", self.factor));
         }
         if self.add > MOST_ADDED {
-            return Err(format!("an fsync can take up to {MOST_ADDED} more, not {}", self.add));
+            return Err(format!("expected at most {MOST_ADDED} added per fsync, found {}", self.add));
         }
         if self.add == Duration::ZERO && self.factor <= 1.0 {
-            return Err("a slow disk needs added time or a factor".to_owned());
+            return Err("expected added time or a factor above 1".to_owned());
         }
         Ok(())
     }
@@ -100,12 +100,12 @@ impl FaultKind for DiskSlow {
     fn began(&self, scenario: &Scenario) -> String {
         let mut how = Vec::new();
         if self.factor > 1.0 {
-            how.push(format!("{} times the usual time", self.factor));
+            how.push(format!("{}x as slow", self.factor));
         }
         if self.add > Duration::ZERO {
             how.push(format!("{} more per fsync", text::duration(self.add)));
         }
-        format!("{} got slow ({})", self.volume.text(scenario), how.join(", "))
+        format!("{} became slow ({})", self.volume.text(scenario), how.join(", "))
     }
 
     fn ongoing(&self, scenario: &Scenario) -> String {
@@ -113,7 +113,7 @@ impl FaultKind for DiskSlow {
     }
 
     fn ended(&self, scenario: &Scenario) -> String {
-        format!("{} is as fast as before", self.volume.text(scenario))
+        format!("{} has its normal speed again", self.volume.text(scenario))
     }
 
     fn amount(&self) -> Option<Amount> {
@@ -122,12 +122,12 @@ impl FaultKind for DiskSlow {
             let add: Span = read_quantity(text, "500ms")?;
             Ok(DiskSlow { add: add.0, ..slow.clone() }.into())
         }
-        Some(Amount { label: "How much longer every fsync takes", usual: "500ms", set: with_added })
+        Some(Amount { label: "Added time per fsync", usual: "500ms", set: with_added })
     }
 
     fn offers(on: Hit, _: &Scenario) -> Vec<Offer> {
         let Hit::Volume(volume) = on else { return Vec::new() };
         let slow = Self { volume, add: Duration::from_millis(500), factor: 1.0 };
-        vec![Offer { id: "slow-disk", label: "Slow disk", about: "every fsync takes longer by this", fault: slow.into() }]
+        vec![Offer { id: "slow-disk", label: "Slow disk", about: "adds this time to every fsync", fault: slow.into() }]
     }
 }

@@ -1,8 +1,8 @@
-//! A member's process is asked to stop.
+//! A member's process is stopped gracefully.
 
 use super::prelude::*;
 
-/// SIGTERM to a member: leadership is handed over first. Restarted at the end.
+/// SIGTERM to a member: a leader transfers leadership first. The member restarts at the end of the fault.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(inline, title = "member stopped gracefully")]
 pub struct Raw {
@@ -17,7 +17,7 @@ impl Raw {
     }
 }
 
-/// SIGTERM: leadership is handed over first. Restarted at the end.
+/// SIGTERM: a leader transfers leadership first. The member restarts at the end of the fault.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GracefulStop(pub FaultTarget<MemberId>);
 
@@ -37,7 +37,7 @@ impl FaultKind for GracefulStop {
     }
 
     fn began(&self, scenario: &Scenario) -> String {
-        format!("{} was told to stop", self.0.text(scenario))
+        format!("{} was stopped gracefully", self.0.text(scenario))
     }
 
     fn ongoing(&self, scenario: &Scenario) -> String {
@@ -45,12 +45,12 @@ impl FaultKind for GracefulStop {
     }
 
     fn ended(&self, scenario: &Scenario) -> String {
-        format!("{} is started again", self.0.text(scenario))
+        format!("{} is restarted", self.0.text(scenario))
     }
 
     fn offers(on: Hit, _: &Scenario) -> Vec<Offer> {
         let Hit::Member(member) = on else { return Vec::new() };
-        let about = "SIGTERM: a leader hands over first";
+        let about = "SIGTERM: a leader transfers leadership before it stops";
         vec![Offer { id: "stop", label: "Stop process", about, fault: Self(member).into() }]
     }
 }

@@ -1,4 +1,4 @@
-//! A link gets worse.
+//! A link is degraded.
 
 use super::prelude::*;
 use super::target::link;
@@ -6,24 +6,24 @@ use crate::text;
 use crate::units::{Bandwidth, Probability, Span};
 use zonefall_kernel::time::Duration;
 
-/// The path between two zones gets worse, in both directions.
+/// The path between two zones is degraded in both directions: more delay, packet loss or less bandwidth.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[schemars(inline, title = "link gets worse")]
+#[schemars(inline, title = "degraded link")]
 pub struct Raw {
-    /// Two zones; twice the same means the inside of that zone.
+    /// Names of two zones; the same name twice means the network inside that zone.
     #[schemars(title = "Between", extend("x-target" = "zone"))]
     pub between: [String; 2],
     /// Added one-way delay.
     #[serde(default)]
     #[schemars(title = "Added delay", extend("examples" = ["100ms"], "x-max" = "1m", "x-source" = "unchanged"))]
     pub delay: Span,
-    /// Probability that a packet is lost, where it is higher than usual; 1 cuts the link, as `link_partition` does.
+    /// Probability that a packet is lost, where it is higher than normal; 1 cuts the link, as `link_partition` does.
     #[serde(default)]
     #[schemars(title = "Loss", extend("x-source" = "unchanged"))]
     pub loss: Probability,
-    /// Throughput of one connection, where it is lower than usual.
+    /// Bandwidth of one connection, where it is lower than normal.
     #[serde(default)]
-    #[schemars(title = "Bandwidth", extend("x-min" = "1B/s", "x-default" = "as usual", "x-source" = "unchanged"))]
+    #[schemars(title = "Bandwidth", extend("x-min" = "1B/s", "x-default" = "unchanged", "x-source" = "unchanged"))]
     pub bandwidth: Option<Bandwidth>,
 }
 
@@ -36,13 +36,13 @@ impl Raw {
         let bytes_per_s = self.bandwidth.map(Bandwidth::bytes_per_s);
         let change = LinkChange { delay: self.delay.0, loss: self.loss.0, bytes_per_s };
         if change == LinkChange::NONE {
-            ctx.error("", "a link_degraded that changes nothing", "`delay`, `loss` or `bandwidth`");
+            ctx.error("", "a link_degraded fault without any effect", "`delay`, `loss` or `bandwidth`");
         }
         Some(LinkDegraded { a, b, change })
     }
 }
 
-/// The path between two zones (both directions) gets worse.
+/// The path between two zones is degraded in both directions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LinkDegraded {
     /// One zone.
@@ -53,7 +53,7 @@ pub struct LinkDegraded {
     pub change: LinkChange,
 }
 
-/// How a link gets worse.
+/// How a link is degraded.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LinkChange {
     /// Added one-way delay.
@@ -100,16 +100,16 @@ impl FaultKind for LinkDegraded {
     fn limits(&self) -> Result<(), String> {
         let LinkChange { delay, loss, bytes_per_s } = self.change;
         if !(0.0..=1.0).contains(&loss) {
-            return Err(format!("a link can lose from 0 to 1 of its packets, not {loss}"));
+            return Err(format!("expected a packet loss from 0 to 1, found {loss}"));
         }
         if delay > MOST_DELAY {
-            return Err(format!("a link can get up to {MOST_DELAY} more delay, not {delay}"));
+            return Err(format!("expected at most {MOST_DELAY} of added delay, found {delay}"));
         }
         if bytes_per_s == Some(0) {
-            return Err("a link carries at least 1 B/s: to stop it, cut it".to_owned());
+            return Err("expected a bandwidth of at least 1 B/s; to stop all packets, use a partition".to_owned());
         }
         if self.change == LinkChange::NONE {
-            return Err("a worse link needs delay, loss or less bandwidth".to_owned());
+            return Err("expected added delay, packet loss or less bandwidth".to_owned());
         }
         Ok(())
     }
@@ -119,15 +119,15 @@ impl FaultKind for LinkDegraded {
     }
 
     fn began(&self, scenario: &Scenario) -> String {
-        format!("{} got worse ({})", self.link(scenario), self.change.text(|delay| format!("{delay} more delay")))
+        format!("{} degraded ({})", self.link(scenario), self.change.text(|delay| format!("{delay} added delay")))
     }
 
     fn ongoing(&self, scenario: &Scenario) -> String {
-        format!("{} still bad", self.link(scenario))
+        format!("{} still degraded", self.link(scenario))
     }
 
     fn ended(&self, scenario: &Scenario) -> String {
-        format!("{} is as good as before", self.link(scenario))
+        format!("{} has recovered", self.link(scenario))
     }
 
     fn mark(&self) -> String {
@@ -136,11 +136,11 @@ impl FaultKind for LinkDegraded {
 
     fn amount(&self) -> Option<Amount> {
         Some(if self.change.bytes_per_s.is_some() {
-            Amount { label: "What each connection carries at most", usual: "1MiB/s", set: with_rate }
+            Amount { label: "Bandwidth per connection", usual: "1MiB/s", set: with_rate }
         } else if self.change.loss > 0.0 {
-            Amount { label: "How many packets are lost", usual: "5%", set: with_loss }
+            Amount { label: "Packet loss", usual: "5%", set: with_loss }
         } else {
-            Amount { label: "How much longer packets take each way", usual: "50ms", set: with_delay }
+            Amount { label: "Added one-way delay", usual: "50ms", set: with_delay }
         })
     }
 
@@ -148,15 +148,20 @@ impl FaultKind for LinkDegraded {
         let delay = LinkChange { delay: Duration::from_millis(50), ..LinkChange::NONE };
         let (a, b, ways) = match on {
             Hit::Zone(FaultTarget::Named(zone)) => {
-                let about = "packets between its nodes take longer by this each way";
+                let about = "adds this one-way delay between the nodes of the zone";
                 (zone, zone, vec![("delay", "Slow network", about, delay)])
             }
             Hit::Link(Place::Zone(a), Place::Zone(b)) => {
                 let (loss, bytes_per_s) = (0.05, Some(1 << 20));
                 let ways = vec![
-                    ("delay", "Delay", "packets take longer by this each way", delay),
-                    ("loss", "Lose packets", "this part of the packets is lost", LinkChange { loss, ..LinkChange::NONE }),
-                    ("narrow", "Narrow", "the throughput of each connection", LinkChange { bytes_per_s, ..LinkChange::NONE }),
+                    ("delay", "Delay", "adds this one-way delay", delay),
+                    ("loss", "Lose packets", "drops this share of the packets", LinkChange { loss, ..LinkChange::NONE }),
+                    (
+                        "narrow",
+                        "Limit bandwidth",
+                        "limits the bandwidth of each connection",
+                        LinkChange { bytes_per_s, ..LinkChange::NONE },
+                    ),
                 ];
                 (a, b, ways)
             }

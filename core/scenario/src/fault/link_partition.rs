@@ -4,11 +4,11 @@ use super::prelude::*;
 use super::target::link;
 use crate::error::{did_you_mean, one_of, quote};
 
-/// Two zones or nodes cannot reach each other, while both reach everyone else: packets between them vanish in both directions.
+/// All packets between two zones or nodes are dropped, in both directions; both still reach everything else.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(inline, title = "link partition")]
 pub struct Raw {
-    /// Two zones, two nodes, or a zone and a node; twice the same zone means the inside of that zone. A name that a zone and a node share
+    /// Two zones, two nodes, or a zone and a node; the same zone twice means the network inside it. A name that a zone and a node share
     /// means the zone.
     #[schemars(title = "Between", extend("x-target" = "place"))]
     pub between: [String; 2],
@@ -20,7 +20,7 @@ impl Raw {
         let (a, b) = a.zip(b)?;
         let fault = LinkPartition { a, b };
         if fault.limits().is_err() {
-            ctx.error("between[1]", &quote(&self.between[1]), "another node: nothing is between a node and itself");
+            ctx.error("between[1]", &quote(&self.between[1]), "another node: a node has no link to itself");
         }
         Some(fault)
     }
@@ -37,7 +37,7 @@ fn place(ctx: &mut FaultCtx<'_, '_>, k: usize, name: &str) -> Option<Place> {
     place
 }
 
-/// Packets between two places vanish, in both directions.
+/// All packets between two places are dropped, in both directions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LinkPartition {
     /// One end.
@@ -55,7 +55,7 @@ impl FaultKind for LinkPartition {
 
     fn limits(&self) -> Result<(), String> {
         match self.a {
-            Place::Node(_) if self.a == self.b => Err("nothing is between a node and itself".to_owned()),
+            Place::Node(_) if self.a == self.b => Err("expected two different nodes: a node has no link to itself".to_owned()),
             _ => Ok(()),
         }
     }
@@ -82,7 +82,7 @@ impl FaultKind for LinkPartition {
 
     fn offers(on: Hit, _: &Scenario) -> Vec<Offer> {
         let Hit::Link(a, b) = on else { return Vec::new() };
-        let about = "packets between the two vanish; both reach everyone else";
+        let about = "drops all packets between the two; both still reach everything else";
         vec![Offer { id: "cut-off", label: "Cut", about, fault: Self { a, b }.into() }]
     }
 }

@@ -2,7 +2,7 @@
 
 use super::prelude::*;
 
-/// A node loses power; its processes and unsynced writes are gone. At the end it starts again.
+/// A node loses power: its processes stop and its unsynced writes are lost. It boots at the end of the fault.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(inline, title = "node loses power")]
 pub struct Raw {
@@ -17,7 +17,7 @@ impl Raw {
     }
 }
 
-/// The node loses power; its processes and unsynced writes are gone. At the end it is up and starts them again.
+/// The node loses power: its processes stop and its unsynced writes are lost. It boots at the end of the fault.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NodeCrash(pub FaultTarget<NodeId>);
 
@@ -50,7 +50,7 @@ impl FaultKind for NodeCrash {
 
     fn offers(on: Hit, _: &Scenario) -> Vec<Offer> {
         let Hit::Node(node) = on else { return Vec::new() };
-        let about = "the node and its processes are gone at once";
+        let about = "the node and all its processes stop immediately";
         vec![Offer { id: "power-off", label: "Power off", about, fault: Self(node).into() }]
     }
 }

@@ -2,14 +2,14 @@
 
 use super::prelude::*;
 
-/// Packets between one node and all others vanish.
+/// All packets between one node and all others are dropped.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(inline, title = "node partition")]
 pub struct Raw {
     /// The node.
     #[schemars(title = "Node", extend("x-target" = "node"))]
     pub node: RawFaultTarget,
-    /// Which packets vanish.
+    /// Direction in which packets are dropped.
     #[serde(default = "Direction::both")]
     #[schemars(title = "Direction", extend("x-source" = "an empty network ACL denies both"))]
     pub direction: Direction,
@@ -21,12 +21,12 @@ impl Raw {
     }
 }
 
-/// Packets between one node and all other nodes vanish: an isolated machine.
+/// All packets between one node and all other nodes are dropped: an isolated machine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NodePartition {
     /// The node.
     pub node: FaultTarget<NodeId>,
-    /// Which packets vanish.
+    /// Direction in which packets are dropped.
     pub direction: Direction,
 }
 
@@ -54,16 +54,16 @@ impl FaultKind for NodePartition {
     }
 
     fn ended(&self, scenario: &Scenario) -> String {
-        format!("{} can be reached again", self.node.text(scenario))
+        format!("{} is reachable again", self.node.text(scenario))
     }
 
     fn offers(on: Hit, _: &Scenario) -> Vec<Offer> {
         let Hit::Node(node) = on else { return Vec::new() };
         let cut = |id, label, about, direction| Offer { id, label, about, fault: Self { node, direction }.into() };
         vec![
-            cut("cut-off", "Cut off", "packets to and from it vanish", Direction::Both),
-            cut("cut-in", "Nothing gets in", "packets to it vanish", Direction::In),
-            cut("cut-out", "Nothing gets out", "packets from it vanish", Direction::Out),
+            cut("cut-off", "Cut off", "drops all packets to and from the node", Direction::Both),
+            cut("cut-in", "Block incoming", "drops all packets to the node", Direction::In),
+            cut("cut-out", "Block outgoing", "drops all packets from the node", Direction::Out),
         ]
     }
 }

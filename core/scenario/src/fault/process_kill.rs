@@ -2,7 +2,7 @@
 
 use super::prelude::*;
 
-/// SIGKILL to a member: what was written is kept, connections are reset. Restarted at the end.
+/// SIGKILL to a member: its connections are reset and its unsynced writes are lost. The member restarts at the end of the fault.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(inline, title = "member killed")]
 pub struct Raw {
@@ -17,7 +17,7 @@ impl Raw {
     }
 }
 
-/// SIGKILL: what was written but not synced is kept, connections are reset. Restarted at the end.
+/// SIGKILL: its connections are reset and its unsynced writes are lost. The member restarts at the end of the fault.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProcessKill(pub FaultTarget<MemberId>);
 
@@ -45,12 +45,12 @@ impl FaultKind for ProcessKill {
     }
 
     fn ended(&self, scenario: &Scenario) -> String {
-        format!("{} is started again", self.0.text(scenario))
+        format!("{} is restarted", self.0.text(scenario))
     }
 
     fn offers(on: Hit, _: &Scenario) -> Vec<Offer> {
         let Hit::Member(member) = on else { return Vec::new() };
-        let about = "SIGKILL: connections are reset, what was not synced is lost";
+        let about = "SIGKILL: connections are reset, unsynced writes are lost";
         vec![Offer { id: "kill", label: "Kill process", about, fault: Self(member).into() }]
     }
 }

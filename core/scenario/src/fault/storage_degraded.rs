@@ -1,16 +1,16 @@
-//! The storage of a zone gets slow: a [`DiskSlow`] for each of its volumes.
+//! The storage of a zone becomes slow: a [`DiskSlow`] for each of its volumes.
 
 use super::disk_slow::RawSlowdown;
 use super::prelude::*;
 
 /// Every fsync and transfer of all volumes of a zone takes longer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[schemars(inline, title = "storage of a zone gets slow")]
+#[schemars(inline, title = "slow storage in a zone")]
 pub struct Raw {
     /// The zone.
     #[schemars(title = "Zone", extend("x-target" = "zone"))]
     pub zone: String,
-    /// How much slower it gets.
+    /// How much slower the volumes become.
     #[serde(flatten)]
     pub slowdown: RawSlowdown,
 }

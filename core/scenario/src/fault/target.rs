@@ -13,9 +13,9 @@ use crate::text::member;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum RawFaultTarget {
-    /// This one. A member whose name several clusters use is written `cluster/member`.
+    /// Name of the target. A member whose name occurs in several clusters is written `cluster/member`.
     Named(String),
-    /// That of the member which leads this cluster when the fault starts.
+    /// The leader of this etcd cluster when the fault starts, or its node, zone or volume.
     OfLeader {
         /// The cluster.
         leader_of: String,
@@ -111,11 +111,11 @@ impl<T: Traced> Traced for FaultTarget<T> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Direction {
-    /// Into the zone.
+    /// Packets into the node or zone are dropped.
     In,
-    /// Out of the zone.
+    /// Packets out of the node or zone are dropped.
     Out,
-    /// Packets are lost in both directions.
+    /// Packets are dropped in both directions.
     Both,
 }
 
@@ -130,8 +130,8 @@ impl Direction {
     pub(super) fn cut(self, what: &str) -> String {
         match self {
             Self::Both => format!("{what} cut off"),
-            Self::In => format!("{what} cut off (nothing gets in)"),
-            Self::Out => format!("{what} cut off (nothing gets out)"),
+            Self::In => format!("{what} cut off (incoming packets)"),
+            Self::Out => format!("{what} cut off (outgoing packets)"),
         }
     }
 }

@@ -2,11 +2,11 @@
 
 use super::prelude::*;
 
-/// A volume and all on it is gone; at the end an empty one stands in its place.
+/// A volume and all data on it are lost; at the end of the fault an empty volume replaces it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(inline, title = "disk lost")]
 pub struct Raw {
-    /// The volume; a member's own is named after the member.
+    /// Name of the volume; a member's own volume has the name of the member.
     #[schemars(title = "Disk of", extend("x-target" = "volume"))]
     pub volume: RawFaultTarget,
 }
@@ -43,7 +43,7 @@ impl FaultKind for VolumeLost {
     }
 
     fn ongoing(&self, scenario: &Scenario) -> String {
-        format!("{} still gone", self.0.text(scenario))
+        format!("{} still lost", self.0.text(scenario))
     }
 
     fn ended(&self, scenario: &Scenario) -> String {
@@ -52,7 +52,7 @@ impl FaultKind for VolumeLost {
 
     fn offers(on: Hit, _: &Scenario) -> Vec<Offer> {
         let Hit::Volume(volume) = on else { return Vec::new() };
-        let about = "the disk and all on it is gone";
+        let about = "the volume and all data on it are lost";
         vec![Offer { id: "lose-volume", label: "Lose volume", about, fault: Self(volume).into() }]
     }
 }

@@ -2,14 +2,14 @@
 
 use super::prelude::*;
 
-/// Packets across a zone's boundary vanish; inside it everything goes on.
+/// All packets across the boundary of a zone are dropped; inside it everything keeps running.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(inline, title = "zone partition")]
 pub struct Raw {
     /// The zone.
     #[schemars(title = "Zone", extend("x-target" = "zone"))]
     pub zone: RawFaultTarget,
-    /// Which packets vanish.
+    /// Direction in which packets are dropped.
     #[serde(default = "Direction::both")]
     #[schemars(title = "Direction", extend("x-source" = "an empty network ACL denies both"))]
     pub direction: Direction,
@@ -21,12 +21,12 @@ impl Raw {
     }
 }
 
-/// Packets across the zone's boundary vanish; inside it everything goes on.
+/// All packets across the boundary of the zone are dropped; inside it everything keeps running.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ZonePartition {
     /// The zone.
     pub zone: FaultTarget<ZoneId>,
-    /// Which packets vanish.
+    /// Direction in which packets are dropped.
     pub direction: Direction,
 }
 
@@ -54,16 +54,21 @@ impl FaultKind for ZonePartition {
     }
 
     fn ended(&self, scenario: &Scenario) -> String {
-        format!("{} can be reached again", self.zone.text(scenario))
+        format!("{} is reachable again", self.zone.text(scenario))
     }
 
     fn offers(on: Hit, _: &Scenario) -> Vec<Offer> {
         let Hit::Zone(zone) = on else { return Vec::new() };
         let cut = |id, label, about, direction| Offer { id, label, about, fault: Self { zone, direction }.into() };
         vec![
-            cut("cut-off", "Cut off", "packets across its boundary vanish; inside it all goes on", Direction::Both),
-            cut("cut-in", "Nothing gets in", "packets into it vanish", Direction::In),
-            cut("cut-out", "Nothing gets out", "packets out of it vanish", Direction::Out),
+            cut(
+                "cut-off",
+                "Cut off",
+                "drops all packets across the zone's boundary; inside the zone everything keeps running",
+                Direction::Both,
+            ),
+            cut("cut-in", "Block incoming", "drops all packets into the zone", Direction::In),
+            cut("cut-out", "Block outgoing", "drops all packets out of the zone", Direction::Out),
         ]
     }
 }

@@ -50,7 +50,7 @@ impl FaultKind for ZonePower {
 
     fn offers(on: Hit, _: &Scenario) -> Vec<Offer> {
         let Hit::Zone(zone) = on else { return Vec::new() };
-        let about = "every node of the zone is gone at once";
+        let about = "every node of the zone stops immediately";
         vec![Offer { id: "power-off", label: "Power off", about, fault: Self(zone).into() }]
     }
 }

@@ -80,7 +80,7 @@ impl Property for Budget {
                 if most > 0 {
                     return Ok(());
                 }
-                Err(format!("{} is evicted though its budget is spent", view.pod(name)))
+                Err(format!("{} is evicted although its PodDisruptionBudget allows no disruption", view.pod(name)))
             }
             PodFact::Started { .. } | PodFact::Ready(_) | PodFact::Terminating | PodFact::Removed => {
                 self.note(name.workload, count, view);

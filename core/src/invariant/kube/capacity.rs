@@ -24,6 +24,6 @@ impl Property for Capacity {
             return Ok(());
         }
         let (pod, node, has) = (view.pod(pod), view.node(name), node.allocatable);
-        Err(format!("{pod} goes to {node}, of which {requested:?} would be requested; it has {has:?}"))
+        Err(format!("{pod} is bound to {node}, where pods would request {requested:?} of {has:?}"))
     }
 }

@@ -61,11 +61,15 @@ fn spread(name: PodName, node: &Node, view: &View<'_>) -> Result<(), String> {
     let workload = view.workload(name);
     for constraint in &workload.spread {
         let Some(domain) = node.labels.get(constraint.key) else {
-            return Err(format!("{} goes to a node that lacks a topology key", view.pod(name)));
+            return Err(format!("{} is bound to a node that lacks a topology key", view.pod(name)));
         };
         let skew = skew(name, constraint, domain, view);
         if skew > constraint.max_skew {
-            return Err(format!("{} crowds its domain by {skew}; at most {}", view.pod(name), constraint.max_skew));
+            return Err(format!(
+                "{} increases the skew of its domain to {skew}; the maximum is {}",
+                view.pod(name),
+                constraint.max_skew
+            ));
         }
     }
     Ok(())
@@ -86,7 +90,12 @@ fn apart(name: PodName, at: NodeName, node: &Node, view: &View<'_>) -> Result<()
         }
         let is_near = |there: &Node| domains.iter().any(|(key, domain)| there.labels.get(*key) == Some(*domain));
         if let Some((near, _)) = objects.pods_of(id).find(|(_, pod)| objects.node_of(pod).is_some_and(is_near)) {
-            return Err(format!("{} goes to {}, near to {}", view.pod(name), view.node(at), view.pod(near)));
+            return Err(format!(
+                "{} is bound to {}, against its anti-affinity to {}",
+                view.pod(name),
+                view.node(at),
+                view.pod(near)
+            ));
         }
     }
     Ok(())

@@ -11,8 +11,8 @@ pub(super) struct Identity;
 
 fn one(begins: bool, is_there: bool, what: impl Fn() -> String) -> Result<(), String> {
     match (begins, is_there) {
-        (true, true) => Err(format!("{} is made though there is one of that name", what())),
-        (false, false) => Err(format!("something happens to {}, which is not there", what())),
+        (true, true) => Err(format!("{} is created although one of that name exists", what())),
+        (false, false) => Err(format!("a record is about {}, which does not exist", what())),
         _ => Ok(()),
     }
 }

@@ -38,22 +38,24 @@ impl Property for OneLeader {
         let timers = &view.spec().timers;
         match *fact {
             KubeRecord::Lease(component, Some(replica)) => match self.leases.insert(component, Lease::Held(replica)) {
-                Some(Lease::Held(before)) => Err(format!("{replica:?} takes the lease of {component:?} that {before:?} holds")),
+                Some(Lease::Held(before)) => {
+                    Err(format!("{replica:?} acquires the lease of {component:?} that {before:?} holds"))
+                }
                 Some(Lease::GivenUp(since)) if view.at < since + (timers.lease_duration - timers.renew_deadline) => {
-                    Err(format!("{replica:?} takes the lease of {component:?} before it has run out"))
+                    Err(format!("{replica:?} acquires the lease of {component:?} before it has expired"))
                 }
                 _ => Ok(()),
             },
             KubeRecord::Lease(component, None) => {
                 let Some(Lease::Held(holder)) = self.leases.get(&component).copied() else {
-                    return Err(format!("nobody gives up the lease of {component:?}"));
+                    return Err(format!("the lease of {component:?} is released, but has no holder"));
                 };
                 let free = was_asked_to_stop(holder, view);
                 self.leases.insert(component, if free { Lease::GivenAway } else { Lease::GivenUp(view.at) });
                 Ok(())
             }
             KubeRecord::ControllerActive(component, true) if !matches!(self.leases.get(&component), Some(Lease::Held(_))) => {
-                Err(format!("{component:?} acts and nobody leads"))
+                Err(format!("{component:?} is active without a leader"))
             }
             _ => Ok(()),
         }

@@ -18,13 +18,15 @@ impl OneNode {
         let Some(pod) = view.objects().pods.get(&name) else { return Ok(()) };
         match fact {
             PodFact::Bound(node) if !view.objects().nodes.contains_key(&node) => {
-                Err(format!("{} goes to {}, which is not there", view.pod(name), view.node(node)))
+                Err(format!("{} is bound to {}, which does not exist", view.pod(name), view.node(node)))
             }
             PodFact::Bound(node) => match pod.node {
                 None => Ok(()),
-                Some(before) => Err(format!("{} goes to {}, and is on {}", view.pod(name), view.node(node), view.node(before))),
+                Some(before) => {
+                    Err(format!("{} is bound to {} while it is bound to {}", view.pod(name), view.node(node), view.node(before)))
+                }
             },
-            PodFact::Started { .. } if pod.node.is_none() => Err(format!("{} runs and has no node", view.pod(name))),
+            PodFact::Started { .. } if pod.node.is_none() => Err(format!("{} is running without a node", view.pod(name))),
             PodFact::Removed => {
                 if pod.unheard && pod.runs && view.objects().node_of(pod).is_some_and(super::objects::Node::is_partitioned) {
                     self.untold.push((view.at, name));
@@ -41,7 +43,7 @@ impl Property for OneNode {
 
     fn check(&mut self, fact: &KubeRecord, view: &View<'_>) -> Result<(), String> {
         if let Some((_, name)) = self.untold.pop_if(|(since, _)| *since < view.at) {
-            return Err(format!("{} is gone, runs on where it was cut off, and nobody tells", view.pod(name)));
+            return Err(format!("{} is deleted, but its containers still run, and no record says so", view.pod(name)));
         }
         match *fact {
             KubeRecord::Pod(name, PodFact::OrphanedContainer(true)) => {

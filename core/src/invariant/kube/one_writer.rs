@@ -40,14 +40,16 @@ impl Property for OneWriter {
                     let (pod, before, node) = (view.pod(pod), text(Some(before)), text(Some(node)));
                     Err(format!("the volume of {pod} is attached to {node} while it is attached to {before}"))
                 }
-                Some(None) if self.is_running(pod, view) => {
-                    Err(format!("the volume of {} is attached to {} while its member serves", view.pod(pod), text(Some(node))))
-                }
+                Some(None) if self.is_running(pod, view) => Err(format!(
+                    "the volume of {} is attached to {} while its member is running",
+                    view.pod(pod),
+                    text(Some(node))
+                )),
                 _ => Ok(()),
             },
             PodFact::VolumeDetached { .. } => match self.attached.insert(pod, None) {
                 Some(Some(_)) => Ok(()),
-                _ => Err(format!("the volume of {} is detached and was attached to no node", view.pod(pod))),
+                _ => Err(format!("the volume of {} is detached, but was attached to no node", view.pod(pod))),
             },
             PodFact::VolumeDiscarded => {
                 self.attached.remove(&pod);

@@ -25,7 +25,7 @@ impl Property for Replacement {
         let mut in_progress = siblings.filter(|(_, phase)| !matches!(phase, Phase::Running | Phase::Unknown));
         in_progress.next().map_or(Ok(()), |(other, phase)| {
             let [name, other] = [name, *other].map(|machine| view.node(NodeName::Machine(machine)));
-            Err(format!("{name} is given up while {other} is {phase:?}"))
+            Err(format!("{name} is marked as failed while {other} is {phase:?}"))
         })
     }
 }

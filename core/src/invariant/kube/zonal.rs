@@ -30,6 +30,6 @@ impl Property for Zonal {
         if made_in.is_none() || made_in == zone {
             return Ok(());
         }
-        Err(format!("{}, whose volume is in another zone, goes to {}", view.pod(pod), view.node(node)))
+        Err(format!("{}, whose volume is in another zone, is bound to {}", view.pod(pod), view.node(node)))
     }
 }

@@ -41,7 +41,7 @@ impl Causes {
         self.quorum(outage, &mut clauses);
         self.mended(outage, lost.map(|(_, leader, _)| leader), &mut clauses);
         if outage.to.is_none() {
-            clauses.push("not over at the end of the run".to_owned());
+            clauses.push("ongoing at the end of the run".to_owned());
         }
         clauses.join("; ")
     }
@@ -106,7 +106,7 @@ impl Causes {
             let what = match change {
                 MemberChange::Add(_) => "was added to the cluster",
                 MemberChange::Remove(_) => "was removed from the cluster",
-                MemberChange::Promote(_) => "was given a vote",
+                MemberChange::Promote(_) => "was promoted to a voter",
             };
             Some((at, Clause { text: format!("{} {what}", self.name(member)), about: Some(member) }))
         })
@@ -118,7 +118,7 @@ impl Causes {
         if cold && outage.from == Time::ZERO {
             return "the cluster starts without a leader".to_owned();
         }
-        "no fault under way".to_owned()
+        "no active fault".to_owned()
     }
 
     /// Whether a fault could take this service away. A majority that runs and is connected asks neither how fast its disks are nor how
@@ -186,17 +186,19 @@ impl Causes {
             Incident::SteppedDown(_, StepDownReason::QuorumInactive) => {
                 (format!("stepped down{} (no majority answered)", after(at, outage)), false)
             }
-            Incident::SteppedDown(_, StepDownReason::HigherTerm) if told_to_stop() => ("handed over".to_owned(), false),
+            Incident::SteppedDown(_, StepDownReason::HigherTerm) if told_to_stop() => {
+                ("transferred leadership".to_owned(), false)
+            }
             Incident::SteppedDown(_, StepDownReason::HigherTerm) => {
-                (format!("stepped down{} (a higher term was about)", after(at, outage)), false)
+                (format!("stepped down{} (it received a higher term)", after(at, outage)), false)
             }
             Incident::SteppedDown(_, StepDownReason::Removed) => (format!("stepped down{}", after(at, outage)), true),
             Incident::Deposed(_) => {
                 let by = self.clusters[outage.cluster.0 as usize].leader;
                 (format!("replaced by {}", by.map_or("another", |by| self.name(by))), false)
             }
-            _ if self.cut_off(leader, outage) => ("out of reach".to_owned(), true),
-            _ => ("not heard in time".to_owned(), false),
+            _ if self.cut_off(leader, outage) => ("unreachable".to_owned(), true),
+            _ => ("sent no heartbeat in time".to_owned(), false),
         };
         let Some(hit) = hit else { return Some(format!("leader {} {fate}", self.name(leader))) };
         hit.text.insert_str(0, "leader ");
@@ -239,7 +241,7 @@ impl Causes {
             self.matters(&f.fault, outage).then(|| (to, f.fault.kind().ended(&self.scenario)))
         });
         match (serves, over.max_by_key(|(to, _)| *to)) {
-            (Some((at, member)), _) => clauses.push(format!("{} serves again{}", self.name(member), after(at, outage))),
+            (Some((at, member)), _) => clauses.push(format!("{} is running again{}", self.name(member), after(at, outage))),
             (None, Some((at, over))) => clauses.push(format!("{over}{}", after(at, outage))),
             (None, None) => {}
         }
@@ -287,7 +289,7 @@ impl Causes {
             Fault::ZonePartition(ZonePartition { zone: FaultTarget::Named(zone), .. })
                 if self.scenario.probe.from == Some(zone) =>
             {
-                format!("{text}, where the probe stands").into()
+                format!("{text}, which contains the probe").into()
             }
             _ => text.into(),
         }

@@ -87,7 +87,7 @@ fn a_leader_cut_off_steps_down() {
     told(cut, "leader etcd-main-0 cut off; stepped down after 1.4 s (no majority answered); etcd-main-1 elected after 1.6 s");
     told(
         zone_partition,
-        "zone z-a cut off (nothing gets in); leader etcd-main-0 stepped down after 1.4 s (no majority answered); \
+        "zone z-a cut off (incoming packets); leader etcd-main-0 stepped down after 1.4 s (no majority answered); \
          etcd-main-1 elected after 1.6 s",
     );
 }
@@ -106,7 +106,7 @@ fn a_leader_cut_off_may_be_replaced_before_it_knows() {
             service(61_603, Service::Write, true),
             steps_down(61_700, 0, StepDownReason::QuorumInactive),
         ],
-        &[(WRITE, 60.0, 61.603, "zone z-a cut off; leader etcd-main-0 out of reach; etcd-main-1 elected after 1.6 s")],
+        &[(WRITE, 60.0, 61.603, "zone z-a cut off; leader etcd-main-0 unreachable; etcd-main-1 elected after 1.6 s")],
     );
 }
 
@@ -131,14 +131,14 @@ fn quorum_goes_and_comes_back() {
                 OutageKind::Quorum,
                 60.0,
                 120.501,
-                "zone z-a lost power; zone z-b still without power; 2 of 3 voters down; etcd-main-0 serves again after 60.5 s",
+                "zone z-a lost power; zone z-b still without power; 2 of 3 voters down; etcd-main-0 is running again after 60.5 s",
             ),
             (
                 WRITE,
                 60.0,
                 121.803,
                 "zone z-a lost power; zone z-b still without power; leader etcd-main-0 gone; quorum lost; 2 of 3 voters down; \
-                 etcd-main-0 serves again after 60.5 s; etcd-main-2 elected after 61.8 s",
+                 etcd-main-0 is running again after 60.5 s; etcd-main-2 elected after 61.8 s",
             ),
         ],
     );
@@ -158,7 +158,7 @@ fn an_outage_may_outlast_the_run() {
             OutageKind::Quorum,
             550.0,
             600.0,
-            "etcd-main-2 was killed; disk of etcd-main-1 still gone; 2 of 3 voters down; not over at the end of the run",
+            "etcd-main-2 was killed; disk of etcd-main-1 still lost; 2 of 3 voters down; ongoing at the end of the run",
         )],
     );
 }
@@ -189,7 +189,7 @@ fn a_returning_member_a_removal_and_a_slow_disk_are_causes_too() {
                 WRITE,
                 50.1,
                 51.502,
-                "node node-c can be reached again; leader etcd-main-0 stepped down (a higher term was about); \
+                "node node-c is reachable again; leader etcd-main-0 stepped down (it received a higher term); \
                  etcd-main-0 elected again after 1.4 s",
             ),
             (WRITE, 200.0, 201.002, "leader etcd-main-0 was removed from the cluster; etcd-main-1 elected after 1 s"),
@@ -197,7 +197,7 @@ fn a_returning_member_a_removal_and_a_slow_disk_are_causes_too() {
                 WRITE,
                 300.0,
                 330.0,
-                "disk of etcd-main-0 got slow (1.5 s more per fsync); disk of etcd-main-0 is as fast as before after 30 s",
+                "disk of etcd-main-0 became slow (1.5 s more per fsync); disk of etcd-main-0 has its normal speed again after 30 s",
             ),
         ],
     );
@@ -219,25 +219,25 @@ fn what_hit_the_leader_is_told_in_one_clause() {
         &[fault(0, 60_000, Fault::ProcessKill(ProcessKill(m0))), stops(60_000, 0, StopReason::Killed)],
         &[over(60_200, 0), serves(60_700, 0), elected(61_700, 0, 3)],
         61_702,
-        "leader etcd-main-0 was killed; etcd-main-0 serves again after 700 ms; etcd-main-0 elected again after 1.7 s",
+        "leader etcd-main-0 was killed; etcd-main-0 is running again after 700 ms; etcd-main-0 elected again after 1.7 s",
     );
     cause(
         &[fault(0, 60_000, Fault::GracefulStop(GracefulStop(m0))), steps_down(60_000, 0, StepDownReason::HigherTerm)],
         &[elected(60_001, 1, 3), stops(60_001, 0, StopReason::Stopped)],
         60_003,
-        "leader etcd-main-0 was told to stop; handed over; etcd-main-1 elected after 1 ms",
+        "leader etcd-main-0 was stopped gracefully; transferred leadership; etcd-main-1 elected after 1 ms",
     );
     cause(
         &[fault(0, 59_000, slow(0, 2_000))],
         &[elected(61_700, 2, 3)],
         61_702,
-        "disk of etcd-main-0 got slow (2 s more per fsync); leader etcd-main-0 not heard in time; etcd-main-2 elected after 1.7 s",
+        "disk of etcd-main-0 became slow (2 s more per fsync); leader etcd-main-0 sent no heartbeat in time; etcd-main-2 elected after 1.7 s",
     );
     cause(
         &[fault(0, 59_000, slow(0, 2_000)), elected(59_999, 2, 3), steps_down(60_000, 0, StepDownReason::HigherTerm)],
         &[],
         60_001,
-        "disk of etcd-main-0 got slow (2 s more per fsync); leader etcd-main-0 replaced by etcd-main-2",
+        "disk of etcd-main-0 became slow (2 s more per fsync); leader etcd-main-0 replaced by etcd-main-2",
     );
 }
 
@@ -266,13 +266,13 @@ fn of_several_faults_the_right_one_is_the_cause() {
         &before,
         &[elected(61_300, 2, 3), over(90_000, 0)],
         90_000,
-        &format!("{told} disk of etcd-main-2 is as fast as before after 30 s; etcd-main-2 elected after 1.3 s"),
+        &format!("{told} disk of etcd-main-2 has its normal speed again after 30 s; etcd-main-2 elected after 1.3 s"),
     );
     cause(
         &before,
         &[elected(61_300, 1, 3), serves(80_000, 0)],
         80_001,
-        &format!("{told} etcd-main-0 serves again after 20 s; etcd-main-1 elected after 1.3 s"),
+        &format!("{told} etcd-main-0 is running again after 20 s; etcd-main-1 elected after 1.3 s"),
     );
     // An operator's work counts though a fault has been there for long.
     let removed = (60_000, Record::Etcd(EtcdRecord::Membership { change: MemberChange::Remove(member(0)), refused: None }));
@@ -307,7 +307,7 @@ fn members_without_their_data_are_told_and_repeated_faults_counted() {
             60.0,
             600.0,
             "zone z-a lost power; then zone z-c lost power (3 times); etcd-main-1 does not start (its disk is empty); \
-             2 of 3 voters down; zone z-c has power again after 35 s; not over at the end of the run",
+             2 of 3 voters down; zone z-c has power again after 35 s; ongoing at the end of the run",
         )],
     );
 }

@@ -28,14 +28,14 @@ struct Row {
 
 /// The steps, each with what is waited for before it; by the old seed first, then by the new one.
 const STEPS: [(&str, &str); 8] = [
-    ("leaves", "the gardenlet of its seed, and what that has begun"),
-    ("closed", "its API servers to end"),
-    ("kept", "a snapshot of its etcd in the backup bucket"),
-    ("gone", "what is left of it to end"),
-    ("restores", "the gardenlet of the other seed"),
-    ("restored", "its etcd, restored from the backup bucket"),
-    ("serves", "its API servers"),
-    ("done", "its other components, and members of etcd"),
+    ("leaves", "the gardenlet of its old seed to start the migration"),
+    ("closed", "its API servers to stop"),
+    ("kept", "a snapshot of its etcd to be uploaded to the backup bucket"),
+    ("gone", "its remaining pods to be deleted"),
+    ("restores", "the gardenlet of its new seed"),
+    ("restored", "its etcd to be restored from the backup bucket"),
+    ("serves", "its API servers to be ready"),
+    ("done", "its other components and etcd members to be ready"),
 ];
 
 /// So many are the old seed's.
@@ -105,5 +105,5 @@ fn describe_idle(seed: &str, idle: Duration) -> String {
     if idle == Duration::ZERO {
         return String::new();
     }
-    format!("; for {} the {} of {seed} could do nothing", text::duration(idle), component_name(Component::Gardenlet))
+    format!("; for {} the {} of {seed} was inactive", text::duration(idle), component_name(Component::Gardenlet))
 }

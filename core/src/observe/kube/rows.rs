@@ -44,7 +44,7 @@ const fn why_words(why: LossReason) -> &'static str {
     match why {
         LossReason::Node(Loss::Power) => "no power",
         LossReason::Node(Loss::Network) => "cut off",
-        LossReason::Requested => "asked to end",
+        LossReason::Requested => "deleted",
     }
 }
 
@@ -74,24 +74,28 @@ fn waits(row: &Row, now: Time, apis: &Apis, timers: &Timers) -> Vec<WaitReport> 
 }
 
 fn wait(row: &Row, step: Step, [from, to]: [Time; 2], over: bool, apis: &Apis, timers: &Timers) -> WaitReport {
-    let lease = || format!("{} without a lease of its node", text::duration(timers.monitor_grace));
-    let node = || row.refused.map_or_else(|| "the scheduler".to_owned(), |why| format!("a node: {}", why.describe()));
+    let lease = || format!("{} without a heartbeat of its node", text::duration(timers.monitor_grace));
+    let node = || {
+        row.refused.map_or_else(|| "the scheduler to bind it".to_owned(), |why| format!("a suitable node: {}", why.describe()))
+    };
     let (until, waits_for, who) = match step {
         Step::Detected => ("detected", lease(), Some(Component::ControllerManager)),
         Step::Evicted => (
             "evicted",
-            "its toleration of an unreachable node, and its node's turn to be evicted".to_owned(),
+            "the end of its toleration of an unreachable node, and the eviction rate limit of its zone".to_owned(),
             Some(Component::ControllerManager),
         ),
-        Step::Removed => ("removed", "its kubelet, or whoever clears stale pods away".to_owned(), Some(Component::Gardenlet)),
-        Step::Created => ("created", "its controller".to_owned(), Some(Component::ControllerManager)),
+        Step::Removed => {
+            ("removed", "its kubelet, or the controllers that delete stale pods".to_owned(), Some(Component::Gardenlet))
+        }
+        Step::Created => ("created", "its controller to create a replacement".to_owned(), Some(Component::ControllerManager)),
         Step::Scheduled => ("scheduled", node(), Some(Component::Scheduler)),
-        Step::Attached => ("attached", "its volume".to_owned(), Some(Component::ControllerManager)),
-        Step::Started => ("started", "its image and its process".to_owned(), None),
+        Step::Attached => ("attached", "its volume to be attached".to_owned(), Some(Component::ControllerManager)),
+        Step::Started => ("started", "its image to be pulled and its process to start".to_owned(), None),
         Step::Ready => ("ready", "its process to be ready".to_owned(), None),
     };
     let idle = who.map(|who| (who, apis.idle(row.cluster, who, from, to))).filter(|(_, idle)| *idle > Duration::ZERO);
-    let late = idle.map(|(who, idle)| format!("; for {} the {} could do nothing", text::duration(idle), component_name(who)));
+    let late = idle.map(|(who, idle)| format!("; for {} {} was inactive", text::duration(idle), component_name(who)));
     let waits_for = waits_for + &late.unwrap_or_default();
     WaitReport { until: until.to_owned(), from_s: seconds(from), to_s: seconds(to), completed: over, waits_for }
 }

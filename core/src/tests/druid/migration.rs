@@ -94,7 +94,7 @@ fn a_control_plane_moves() {
     let causes = |cluster: &str| seen.report.etcd[cluster].outages.iter().map(|gap| gap.root_cause.clone()).collect::<Vec<_>>();
     for cluster in [SHOP, "shoot--garden--s/etcd-events"] {
         assert!(
-            !causes(cluster).is_empty() && causes(cluster).iter().all(|why| why.contains("it moves to seed wide")),
+            !causes(cluster).is_empty() && causes(cluster).iter().all(|why| why.contains("the shoot migrates to seed wide")),
             "{:?}",
             causes(cluster)
         );
@@ -247,7 +247,7 @@ fn without_its_api_a_seed_hands_nothing_over() {
     let seen = run(&scenario(&world(&json!({}), &json!([moves("10m", "wide")]), &faults)), 1);
     assert!(at(&seen, Admitted(NARROW, WIDE)) < 601.0 && at(&seen, Leaves) > 29.0 * 60.0, "{:?}", steps(&seen));
     let wait = &row(&seen).waits[0];
-    assert!(wait.until == "leaves" && wait.waits_for.contains("the gardenlet of narrow could do nothing"), "{wait:?}");
+    assert!(wait.until == "leaves" && wait.waits_for.contains("the gardenlet of narrow was inactive"), "{wait:?}");
     assert!(row(&seen).completed && row(&seen).write_unavailable_s < 300.0, "{:?}", row(&seen));
 }
 

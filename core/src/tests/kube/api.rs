@@ -268,19 +268,19 @@ fn what_an_api_does_is_told_in_words() {
         })
         .collect();
     for expected in [
-        "seed: the API server on control-plane-0 runs",
-        "seed: the API server on control-plane-0 is gone",
-        "seed: the API server on control-plane-0 is sent clients",
-        "seed: the API server on control-plane-0 is sent no clients: etcd does not answer it",
-        "seed: the API server on control-plane-0 talks to etcd-main-",
-        "seed: the API does not answer writes",
-        "seed: the API answers reads",
-        "seed: no kube-scheduler leads",
-        "seed: the kube-scheduler can do nothing",
-        "seed: the kube-scheduler acts",
-        "seed: the kube-controller-manager on control-plane-0 leads",
-        "shoot: the kube-controller-manager kube-controller-manager-",
-        "shoot: the API server kube-apiserver-",
+        "seed: API server on control-plane-0 is running",
+        "seed: API server on control-plane-0 has stopped",
+        "seed: API server on control-plane-0 is ready",
+        "seed: API server on control-plane-0 is not ready: etcd does not answer",
+        "seed: API server on control-plane-0 is connected to etcd-main-",
+        "seed: API writes are unavailable",
+        "seed: API reads are available",
+        "seed: kube-scheduler has no leader",
+        "seed: kube-scheduler is inactive",
+        "seed: kube-scheduler is active",
+        "seed: kube-controller-manager on control-plane-0 is the leader",
+        "shoot: kube-controller-manager kube-controller-manager-",
+        "shoot: API server kube-apiserver-",
     ] {
         assert!(said.iter().any(|words| words.starts_with(expected)), "{expected} is not among {said:#?}");
     }

@@ -151,16 +151,16 @@ fn what_happens_is_told_in_words() {
     let words: Vec<String> = seen.0.iter().map(|(_, fact)| fact.describe(cluster, &scenario)).collect();
     let pod = lost_pod(&seen).text(cluster);
     for expected in [
-        "seed: node-0-1 is silent: not ready".to_owned(),
+        "seed: node-0-1 is not ready: its kubelet sends no heartbeats".to_owned(),
         "seed: node-0-1 is tainted unreachable:NoExecute".to_owned(),
         "seed: node-0-1 is no longer tainted unreachable:NoSchedule".to_owned(),
-        "seed: zone-0 counts as fully disrupted".to_owned(),
-        format!("seed: {pod} is made"),
-        format!("seed: {pod} goes to node-0-1"),
-        format!("seed: {pod} runs"),
+        "seed: the node lifecycle controller sees zone-0 as fully disrupted".to_owned(),
+        format!("seed: {pod} is created"),
+        format!("seed: {pod} is bound to node-0-1"),
+        format!("seed: {pod} is running"),
         format!("seed: {pod} is not ready"),
-        format!("seed: {pod} is to end"),
-        format!("seed: {pod} is gone"),
+        format!("seed: {pod} is terminating"),
+        format!("seed: {pod} is deleted"),
     ] {
         assert!(words.contains(&expected), "{expected} is not among {words:#?}");
     }
@@ -171,13 +171,13 @@ fn what_happens_is_told_in_words() {
     }
     for expected in [
         "seed: the node lifecycle controller checks all nodes",
-        "seed: the taint manager is notified of nodes and pods",
-        "seed: the taint manager's next eviction is due",
-        "seed: the ReplicaSet controller is notified of pods",
-        "seed: the scheduler takes its next pod",
-        "seed: kubelets are notified of their pods",
-        "seed: node-0-1 has booted",
-        "seed: node-0-1's lease is to be renewed",
+        "seed: the taint manager observes changes of nodes and pods",
+        "seed: the taint manager evicts a pod whose toleration has ended",
+        "seed: the ReplicaSet controller observes changes of pods",
+        "seed: the scheduler takes the next pod from its queue",
+        "seed: kubelets observe changes of their pods",
+        "seed: the kubelet of node-0-1 starts after a boot",
+        "seed: the kubelet of node-0-1 renews its lease",
     ] {
         assert!(said.contains(expected), "{expected} is not among {said:#?}");
     }
