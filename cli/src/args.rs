@@ -9,11 +9,11 @@ use zonefall_core::kernel::time::Duration;
 use zonefall_core::scenario::units::Span;
 use zonefall_core::sim::Stepping;
 
-/// What happens to a Kubernetes control plane when a zone, a node, a link or a disk fails; and how long until it works again.
+/// Simulates how highly available Kubernetes control planes behave when a zone, node, link or disk fails, and how long they take to recover.
 ///
-/// Without a command, runs a scenario (without a file, the one that comes with it: a zone loses power).
+/// Without a command, runs a scenario. Without a file, runs the built-in scenario in which a zone loses power.
 ///
-/// Exit status: 0; 1 if an expectation of the scenario fails; 2 for bad input, or for output that cannot be written.
+/// Exit status: 0 on success; 1 if an expectation of the scenario fails; 2 if the input is invalid or the output cannot be written.
 #[derive(Debug, Parser)]
 #[command(name = "zonefall", version, args_conflicts_with_subcommands = true)]
 pub(crate) struct Args {
@@ -37,68 +37,68 @@ impl Args {
     }
 }
 
-/// What to do.
+/// Command of the program.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Run a scenario and report what happened.
+    /// Run a scenario and print a report.
     Run(Run),
-    /// Run several scenarios and put their figures beside each other.
+    /// Run several scenarios and print their figures side by side.
     Compare(Compare),
-    /// Check scenario files: everything that is wrong, each with its place, what was found and what would be right.
+    /// Check scenario files and print every error with its path, what is expected and what was found.
     Check {
-        /// Replace old names of fields, words and places in reports by the new ones, and leave all else as it is.
+        /// Replace deprecated names of fields, values and report paths in the files; nothing else is changed.
         #[arg(long)]
         fix: bool,
         /// Scenario files; `-` is standard input.
         #[arg(required = true)]
         files: Vec<PathBuf>,
     },
-    /// Say how many control planes the seeds of a scenario hold, what keeps them from holding more, and how many seeds a demand needs.
+    /// Compute how many control planes the seeds of a scenario can host, which resource limits them, and how many seeds a demand needs.
     Capacity {
         /// Scenario file; `-` is standard input.
         file: PathBuf,
-        /// How to print it.
+        /// Output format.
         #[arg(long, value_enum, default_value_t = Format::Table)]
         format: Format,
     },
     /// Print the JSON Schema of scenario files.
     Schema,
-    /// Print every default, with its source.
+    /// Print every default with its unit and source.
     Defaults,
-    /// Print the price books, each line with its source and how sure it is.
+    /// Print the price books: each price with its date, its source and whether it was verified.
     Prices {
-        /// How to print them.
+        /// Output format.
         #[arg(long, value_enum, default_value_t = Format::Table)]
         format: Format,
     },
-    /// Print completions for a shell.
+    /// Print a completion script for a shell.
     Completions {
-        /// The shell.
+        /// Name of the shell.
         shell: Shell,
     },
 }
 
-/// How to run a scenario.
+/// Options of a run.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Run {
     /// Scenario file; `-` is standard input.
     pub(crate) file: Option<PathBuf>,
-    /// Seed of every random draw, instead of the scenario's.
+    /// Seed number for random draws; overrides the scenario's.
     #[arg(long, value_name = "N", value_parser = seed, allow_negative_numbers = true)]
     pub(crate) seed: Option<u64>,
-    /// Length of the run, instead of the scenario's: 2h, 90s, 1h30m. (Expectations are judged at its end.)
+    /// Simulated time, such as 2h, 90s or 1h30m; overrides the scenario's duration. Expectations are checked at its end.
     #[arg(long, value_name = "TIME", value_parser = length, allow_hyphen_values = true)]
     pub(crate) until: Option<Duration>,
-    /// How to print the report.
+    /// Output format.
     #[arg(long, value_enum, default_value_t = Format::Table)]
     pub(crate) format: Format,
-    /// Write everything that happens to this file, one line each.
+    /// Write a trace to this file, one line for each record.
     #[arg(long, value_name = "FILE", value_parser = trace_file)]
     pub(crate) trace: Option<PathBuf>,
     /// Write charts (SVG) into this directory.
     #[arg(long, value_name = "DIR")]
     pub(crate) charts: Option<PathBuf>,
-    /// Compute what heartbeats do in a cluster where nothing happens, or simulate every one: the report is the same.
+    /// Whether to skip the heartbeats of quiescent etcd clusters; the report is the same either way.
     #[arg(long, value_enum, default_value_t = FastForward::On)]
     fast_forward: FastForward,
     /// Old form of `fast_forward`, for one version; of both, the last counts.
@@ -107,7 +107,7 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    /// How the simulation goes from event to event.
+    /// How the simulation proceeds from event to event.
     pub(crate) const fn stepping(&self) -> Stepping {
         match (self.exact, self.fast_forward) {
             (Some(Exact::Fast), _) | (None, FastForward::On) => Stepping::FastForward,
@@ -116,35 +116,35 @@ impl Run {
     }
 }
 
-/// What to compare.
+/// Options of a comparison.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Compare {
     /// Scenario files.
     #[arg(required = true, num_args = 2..)]
     pub(crate) files: Vec<PathBuf>,
-    /// Seed of every random draw, instead of each scenario's own.
+    /// Seed number for random draws; overrides that of each scenario.
     #[arg(long, value_name = "N", value_parser = seed, allow_negative_numbers = true)]
     pub(crate) seed: Option<u64>,
-    /// How to print the comparison.
+    /// Output format.
     #[arg(long, value_enum, default_value_t = Format::Table)]
     pub(crate) format: Format,
 }
 
-/// How to print a report.
+/// Format of the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
-    /// For people.
+    /// Text tables, for people.
     Table,
-    /// For programs.
+    /// JSON, for programs.
     Json,
 }
 
 /// Values of `--fast-forward`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum FastForward {
-    /// Heartbeats of a quiescent cluster are computed.
+    /// Compute the effect of heartbeats in quiescent clusters.
     On,
-    /// Every message is simulated.
+    /// Simulate every message.
     Off,
 }
 
@@ -159,17 +159,17 @@ enum Exact {
 
 /// Any seed.
 fn seed(text: &str) -> Result<u64, String> {
-    text.parse().map_err(|_| format!("wanted a whole number from 0 to {}", u64::MAX))
+    text.parse().map_err(|_| format!("expected a whole number from 0 to {}", u64::MAX))
 }
 
 /// Standard output is taken by the report.
 fn trace_file(text: &str) -> Result<PathBuf, String> {
-    if text == "-" { Err("wanted a file: standard output has the report".to_owned()) } else { Ok(text.into()) }
+    if text == "-" { Err("expected a file: standard output is used for the report".to_owned()) } else { Ok(text.into()) }
 }
 
 /// A length of time above zero, as in a scenario file.
 fn length(text: &str) -> Result<Duration, String> {
-    const WANTED: &str = "wanted a length of time above zero, such as 2h, 90s or 1h30m";
-    let Span(length) = text.parse().map_err(|why| format!("{WANTED}: {why}"))?;
-    if length == Duration::ZERO { Err(WANTED.to_owned()) } else { Ok(length) }
+    const EXPECTED: &str = "expected a duration above zero, such as 2h, 90s or 1h30m";
+    let Span(length) = text.parse().map_err(|why| format!("{EXPECTED}: {why}"))?;
+    if length == Duration::ZERO { Err(EXPECTED.to_owned()) } else { Ok(length) }
 }

@@ -1,4 +1,4 @@
-//! `zonefall capacity`: what seeds hold.
+//! `zonefall capacity`: how many control planes the seeds can host.
 
 use std::path::Path;
 
@@ -25,14 +25,14 @@ pub(crate) fn capacity(file: &Path, format: Format) -> Result<u8> {
 
 fn table(plan: &Plan, page: &Page) -> String {
     let hosted: u32 = plan.seeds.iter().map(|seed| seed.hosted).sum();
-    let beside = if hosted > 0 { format!(", beside the {hosted} that are there") } else { String::new() };
+    let beside = if hosted > 0 { format!(", in addition to the {hosted} already hosted") } else { String::new() };
     let mut parts = vec![format!(
-        "{HEAD}Headroom for shoots{HEAD:#} {DIM}(of one kind, on each seed{beside}){DIM:#}\n{}",
+        "{HEAD}Headroom for shoots{HEAD:#} {DIM}(of one failure tolerance, on each seed{beside}){DIM:#}\n{}",
         bounds(plan, page, &|room| Some(&room.all_zones), false)
     )];
     if plan.seeds.iter().any(|seed| seed.needed_after_zone_loss.is_some()) {
         parts.push(format!(
-            "{HEAD}Headroom after the loss of a zone{HEAD:#} {DIM}(everything that can move finds a place){DIM:#}\n{}",
+            "{HEAD}Headroom after the loss of a zone{HEAD:#} {DIM}(all pods that can move are scheduled elsewhere){DIM:#}\n{}",
             bounds(plan, page, &|room| room.after_zone_loss.as_ref(), true)
         ));
     }
@@ -51,19 +51,19 @@ fn bounds(plan: &Plan, page: &Page, which: &dyn Fn(&Headroom) -> Option<&ShootLi
         if lost {
             row.push(told(bound.and_then(|bound| bound.zone.clone())));
         }
-        row.push(bound.map_or_else(|| "its only zone".to_owned(), limiting));
+        row.push(bound.map_or_else(|| "the seed has one zone".to_owned(), limiting));
         row
     });
     if lost {
-        page.table(&["seed", "survives", "shoots", "worst zone", "limiting resource"], rows, &[2])
+        page.table(&["seed", "failure tolerance", "shoots", "worst zone", "limiting resource"], rows, &[2])
     } else {
-        page.table(&["seed", "survives", "shoots", "limiting resource"], rows, &[2])
+        page.table(&["seed", "failure tolerance", "shoots", "limiting resource"], rows, &[2])
     }
 }
 
 fn limiting(limit: &ShootLimit) -> String {
     if limit.limiting_resources.is_empty() {
-        return "where its pods may be".to_owned();
+        return "scheduling constraints".to_owned();
     }
     let figures: Vec<String> = limit.limiting_resources.iter().map(figure).collect();
     let or: Vec<&str> = limit.alternatives.iter().map(|other| name(*other)).collect();
@@ -71,7 +71,7 @@ fn limiting(limit: &ShootLimit) -> String {
     format!("{}{or}", figures.join(" and "))
 }
 
-/// `CPU: 69.5 of 72, one more makes 72.5`
+/// `CPU: 69.5 of 72, 72.5 with one more`
 fn figure(figure: &Figure) -> String {
     let Figure { constraint, used, available, needed_for_one_more, .. } = *figure;
     let amount = |n: u64| match constraint {
@@ -85,9 +85,9 @@ fn figure(figure: &Figure) -> String {
         | Constraint::Pods
         | Constraint::Maximum => n.to_string(),
     };
-    let pieces = if needed_for_one_more <= available { ", but they are in pieces" } else { "" };
+    let pieces = if needed_for_one_more <= available { " (fragmented)" } else { "" };
     format!(
-        "{}: {} of {}, one more makes {}{pieces}",
+        "{}: {} of {}, {} with one more{pieces}",
         name(constraint),
         amount(used),
         amount(available),
@@ -97,7 +97,7 @@ fn figure(figure: &Figure) -> String {
 
 const fn name(constraint: Constraint) -> &'static str {
     match constraint {
-        Constraint::AllocatableShoots => "the seed's limit",
+        Constraint::AllocatableShoots => "allocatable shoots",
         Constraint::Surge => "surge",
         Constraint::NodeCidr => "node CIDR",
         Constraint::Stock => "machine stock",
@@ -111,9 +111,9 @@ const fn name(constraint: Constraint) -> &'static str {
 
 const fn tolerance(tolerance: FailureTolerance) -> &'static str {
     match tolerance {
-        FailureTolerance::None => "nothing",
-        FailureTolerance::Node => "a node",
-        FailureTolerance::Zone => "a zone",
+        FailureTolerance::None => "none",
+        FailureTolerance::Node => "node",
+        FailureTolerance::Zone => "zone",
     }
 }
 
@@ -129,12 +129,12 @@ fn needed(plan: &Plan, page: &Page) -> Option<String> {
         row
     };
     let rows = plan.seeds.iter().flat_map(|seed| {
-        let after = seed.needed_after_zone_loss.as_ref().map(|needed| row(seed, needed, "for a lost zone"));
-        std::iter::once(row(seed, &seed.needed, "nothing")).chain(after)
+        let after = seed.needed_after_zone_loss.as_ref().map(|needed| row(seed, needed, "loss of a zone"));
+        std::iter::once(row(seed, &seed.needed, "none")).chain(after)
     });
     let heads =
-        [format!("{} surviving nothing", demand.none), format!("{} a node", demand.node), format!("{} a zone", demand.zone)];
-    let head = ["seeds like", "headroom kept", &heads[0], &heads[1], &heads[2], "together"];
-    let note = "(for each part of the demand alone; together: for all that such a seed can host)";
+        [format!("{} with none", demand.none), format!("{} with node", demand.node), format!("{} with zone", demand.zone)];
+    let head = ["seeds like", "reserve", &heads[0], &heads[1], &heads[2], "together"];
+    let note = "(by failure tolerance; together: for all shoots that such a seed can host)";
     Some(format!("{HEAD}Seeds needed{HEAD:#} {DIM}{note}{DIM:#}\n{}", page.table(&head, rows, &[2, 3, 4, 5])))
 }

@@ -32,14 +32,14 @@ pub(crate) fn check(files: &[PathBuf], fix: bool) -> Result<u8> {
 
 /// What to say of a valid file's old names.
 fn check_file(file: &Path, fix: bool) -> Result<String> {
-    ensure!(!(fix && input::is_stdin(file)), "cannot fix standard input: name a file");
+    ensure!(!(fix && input::is_stdin(file)), "cannot fix standard input: expected a file name");
     let text = input::text(file)?;
     input::parse(file, &text)?;
     let Modern { text, renamed, .. } = scenario::modernize(&text);
     let count = match renamed.len() {
         0 => return Ok(String::new()),
-        1 => "1 old name".to_owned(),
-        n => format!("{n} old names"),
+        1 => "1 deprecated name".to_owned(),
+        n => format!("{n} deprecated names"),
     };
     let done = if fix {
         std::fs::write(file, text.as_bytes()).with_context(|| format!("cannot write {}", file.display()))?;

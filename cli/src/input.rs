@@ -1,4 +1,4 @@
-//! Scenario files: read, parsed, or refused with everything that is wrong.
+//! Scenario files: read, parsed, or rejected with all errors.
 
 use std::fs::File;
 use std::io::{ErrorKind, Read};
@@ -32,7 +32,7 @@ pub(crate) fn text(file: &Path) -> Result<String> {
     let mut bytes = Vec::new();
     source.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes).with_context(|| format!("cannot read {name}"))?;
     let Ok(text) = std::str::from_utf8(&bytes) else {
-        bail!("cannot read {name}: it is no text in UTF-8; a scenario is JSON");
+        bail!("cannot read {name}: expected JSON in UTF-8");
     };
     Ok(text.strip_prefix('\u{feff}').unwrap_or(text).to_owned())
 }
@@ -54,7 +54,7 @@ fn open(file: &Path) -> Result<File> {
     File::open(file).map_err(|error| {
         let looks_like_a_command =
             error.kind() == ErrorKind::NotFound && file.extension().is_none() && file.components().count() == 1;
-        let hint = if looks_like_a_command { " (nor is it a command: see `zonefall --help`)" } else { "" };
+        let hint = if looks_like_a_command { " (it is not a command either: see `zonefall --help`)" } else { "" };
         anyhow!("cannot read {}: {error}{hint}", file.display())
     })
 }

@@ -1,4 +1,4 @@
-//! The part of the table that is about Kubernetes: what was lost and how it came back, and what stands where at the end.
+//! The Kubernetes part of the table: what was lost, how it recovered, and the objects at the end.
 
 use std::collections::BTreeMap;
 
@@ -11,17 +11,20 @@ use crate::output::HEAD;
 use crate::page::Page;
 use crate::table::clock;
 
-/// What there is to say; nothing of a scenario without Kubernetes.
+/// The tables about Kubernetes; none for a scenario without it.
 pub(crate) fn parts(report: &Report, page: &Page) -> Vec<String> {
     let titled = |title: &str, table: String| (!table.is_empty()).then(|| format!("{HEAD}{title}{HEAD:#}\n{table}"));
     let parts = [
         titled("APIs", apis(report, page)),
         titled("Components that lost a pod (longest times)", components(report, page)),
-        titled("Control planes that move to another seed", migrations(report, page)),
+        titled("Control-plane migrations", migrations(report, page)),
         titled("Topology hints of Services", hints(report, page)),
-        titled("Still skewed though the zone is back", failback(report, page)),
-        titled("Pods without a node at the end", pending(report, page)),
-        titled("Pods that ran on though they were gone", orphaned_containers(&report.orphaned_containers, page)),
+        titled("Still skewed after the zone has recovered", failback(report, page)),
+        titled("Pending pods at the end", pending(report, page)),
+        titled(
+            "Orphaned containers (still running after their pod was deleted)",
+            orphaned_containers(&report.orphaned_containers, page),
+        ),
         titled("Nodes at the end", nodes(report, page)),
         titled("Machines at the end", machines(report, page)),
     ];
@@ -32,7 +35,7 @@ fn table<const N: usize>(page: &Page, head: [&str; N], rows: Vec<Vec<String>>, n
     if rows.is_empty() { String::new() } else { page.table(&head, rows, numbers) }
 }
 
-/// Those that did not answer, or whose components could do nothing, for a time.
+/// APIs that were unavailable, or whose controllers were inactive, for a time.
 fn apis(report: &Report, page: &Page) -> String {
     let row = |(name, api): (&String, &ApiReport)| {
         let mut idle: BTreeMap<&str, f64> = BTreeMap::new();
@@ -44,7 +47,7 @@ fn apis(report: &Report, page: &Page) -> String {
         vec![name.clone(), text::seconds(api.read_unavailable_s), text::seconds(api.write_unavailable_s), idle]
     };
     let troubled = report.api.iter().filter(|(_, api)| !api.outages.is_empty() || !api.no_leader.is_empty());
-    table(page, ["cluster", "no reads for", "no writes for", "could do nothing"], troubled.map(row).collect(), &[1, 2])
+    table(page, ["cluster", "no reads for", "no writes for", "inactive controllers"], troubled.map(row).collect(), &[1, 2])
 }
 
 fn components(report: &Report, page: &Page) -> String {
@@ -54,17 +57,17 @@ fn components(report: &Report, page: &Page) -> String {
         let times = [time(c.detect_s), time(c.reschedule_s), time(c.ready_s), text::seconds(c.unavailable_s)];
         [vec![c.namespace.clone(), c.component.clone(), back], times.to_vec()].concat()
     };
-    let head = ["namespace", "component", "back", "detected", "has a node", "ready", "none served for"];
+    let head = ["namespace", "component", "recovered", "detected", "scheduled", "ready", "unavailable for"];
     table(page, head, report.components.iter().map(row).collect(), &[2, 3, 4, 5, 6])
 }
 
 fn pending(report: &Report, page: &Page) -> String {
     let homeless = report.pods.iter().filter(|pod| pod.phase == PodPhase::Pending && pod.node.is_none());
     let row = |pod: &zonefall_core::report::PodReport| {
-        let why = pod.reason.clone().unwrap_or_else(|| "nobody has looked".to_owned());
+        let why = pod.reason.clone().unwrap_or_else(|| "not yet tried by the scheduler".to_owned());
         vec![pod.namespace.clone(), pod.name.clone(), clock(pod.created_s), why]
     };
-    table(page, ["namespace", "pod", "made at", "why"], homeless.map(row).collect(), &[2])
+    table(page, ["namespace", "pod", "created at", "reason"], homeless.map(row).collect(), &[2])
 }
 
 fn migrations(report: &Report, page: &Page) -> String {
@@ -73,11 +76,16 @@ fn migrations(report: &Report, page: &Page) -> String {
         let state = match (&of.denied, of.waits.last().filter(|wait| !wait.completed)) {
             (Some(why), _) => format!("denied: {why}"),
             (None, Some(wait)) => format!("waits for {}", wait.waits_for),
-            (None, None) => format!("there after {}", text::seconds(of.duration_s)),
+            (None, None) => format!("migrated after {}", text::seconds(of.duration_s)),
         };
         vec![of.shoot.clone(), of.to.clone(), clock(of.requested_s), unwritten, state]
     };
-    table(page, ["shoot", "to seed", "asked at", "no writes for", "state"], report.migrations.iter().map(row).collect(), &[2, 3])
+    table(
+        page,
+        ["shoot", "to seed", "requested at", "no writes for", "state"],
+        report.migrations.iter().map(row).collect(),
+        &[2, 3],
+    )
 }
 
 /// Those of one seed that fared alike are one row.
@@ -94,7 +102,7 @@ fn hints(report: &Report, page: &Page) -> String {
         let more = if services.len() > 1 { format!(" and {} more", services.len() - 1) } else { String::new() };
         vec![seed, format!("{}{more}", services[0]), had, lost, end]
     };
-    let head = ["seed", "Service", "with hints for", "lost first at", "at the end"];
+    let head = ["seed", "Service", "with hints for", "first lost at", "at the end"];
     table(page, head, alike.into_iter().map(row).collect(), &[2, 3])
 }
 
@@ -104,7 +112,7 @@ fn failback(report: &Report, page: &Page) -> String {
         let component = if of.namespace.is_empty() { of.component.clone() } else { format!("{}/{}", of.namespace, of.component) };
         vec![component, zones.join(", "), of.remedy.clone()]
     };
-    table(page, ["component", "where", "what to do"], report.failback.iter().map(row).collect(), &[])
+    table(page, ["component", "where", "remedy"], report.failback.iter().map(row).collect(), &[])
 }
 
 fn orphaned_containers(all: &[OrphanedContainerReport], page: &Page) -> String {

@@ -4,7 +4,7 @@
 //! arguments --> input (file, `-`, or the default scenario) --> zonefall_core::run --> table | JSON | SVG
 //! ```
 //!
-//! Exit status: 0; 1 if an expectation of the scenario fails; 2 for bad input, or for output that cannot be written.
+//! Exit status: 0 on success; 1 if an expectation of the scenario fails; 2 if the input is invalid or the output cannot be written.
 
 mod args;
 mod capacity;

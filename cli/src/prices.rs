@@ -28,7 +28,7 @@ fn books(page: &Page) -> String {
         texts.map(str::to_owned).to_vec()
     };
     let rows = PriceBookName::ALL.into_iter().flat_map(|name| name.book().prices.iter().map(move |price| row(name, price)));
-    let head = ["book", "kind", "what", "US dollars", "of", "how sure", "source"];
+    let head = ["book", "kind", "item", "US dollars", "date", "verified", "source"];
     page.whole_table(&head, rows.collect(), &[3])
         + &page.text("", &format!("\n{DIM}List prices, on demand, without discounts.{DIM:#}"))
 }
@@ -45,13 +45,13 @@ fn book_json(name: PriceBookName) -> Value {
     json!({"book": book.name, "provider": book.provider, "region": book.region, "prices": prices})
 }
 
-/// What tolerance costs, where shoots differ in it: a table for each provider.
+/// Cost of failure tolerance, where shoots differ in it: a table for each provider.
 pub(crate) fn tolerance(report: &Report, page: &Page) -> Option<String> {
     let tables = report.tolerance_tables();
     if tables.is_empty() {
         return None;
     }
-    let mut text = format!("{HEAD}What tolerance costs{HEAD:#} (US dollars per shoot and month of 730 h)\n");
+    let mut text = format!("{HEAD}Cost of failure tolerance{HEAD:#} (US dollars per shoot and month of 730 h)\n");
     for table in tables {
         let (title, how_sure) = (report.provider_title(&table.provider), report.how_sure(&table.provider));
         text += &page.text("  ", &format!("\n{HEAD}{title}{HEAD:#} {DIM}({how_sure}){DIM:#}"));

@@ -1,4 +1,4 @@
-//! The report for people: the verdict first, then what it rests on.
+//! The report for people: the verdict first, then the evidence.
 
 use std::fmt::Write;
 
@@ -21,7 +21,10 @@ pub(crate) fn report(report: &Report, page: &Page) -> String {
     }
     let quiet = report.etcd.values().filter(|cluster| is_quiet(cluster, report)).count();
     if quiet > 0 {
-        let words = format!("{DIM}Nothing happened to {quiet} of {} clusters: --format json has them.{DIM:#}", report.etcd.len());
+        let words = format!(
+            "{DIM}{quiet} of {} etcd clusters had no outage, election or other event: see --format json.{DIM:#}",
+            report.etcd.len()
+        );
         parts.push(page.text("", &words));
     }
     parts.extend(kube::parts(report, page));
@@ -52,10 +55,10 @@ fn opening(report: &Report, page: &Page) -> String {
     text
 }
 
-/// Clusters that are all told of, whatever happened to them.
+/// Up to this number of clusters, each is reported, whatever happened to it.
 const FEW: usize = 8;
 
-/// Whether it is one of many, and there is nothing to tell of it but latencies.
+/// Whether it is one of many, and has nothing to report but latencies.
 fn is_quiet(cluster: &EtcdReport, report: &Report) -> bool {
     let EtcdReport { outages, elections, failovers, snapshots, catch_up, membership, tolerance, requests, .. } = cluster;
     report.etcd.len() > FEW
@@ -74,14 +77,14 @@ fn cluster_parts(name: &str, cluster: &EtcdReport, report: &Report, page: &Page)
     let mut part = |title: &str, table: String| parts.push(format!("{HEAD}{title} of {name}{HEAD:#}\n{table}"));
     if !cluster.outages.is_empty() {
         let rows = outages(&cluster.outages);
-        part("Outages", page.table(&["from", "for", "of", "cause"], rows, &[0, 1]));
+        part("Outages", page.table(&["from", "for", "service", "root cause"], rows, &[0, 1]));
     }
     if !cluster.elections.is_empty() {
         let rows = cluster
             .elections
             .iter()
             .map(|e| vec![clock(e.from_s), text::seconds(e.to_s - e.from_s), e.leader.clone(), e.term.to_string()]);
-        part("Elections", page.table(&["from", "took", "won by", "term"], rows, &[0, 1, 3]));
+        part("Elections", page.table(&["from", "duration", "leader", "term"], rows, &[0, 1, 3]));
     }
     let quiet = is_quiet(cluster, report);
     if !quiet {
@@ -122,7 +125,7 @@ fn availability(cluster: &EtcdReport, simulated_s: f64, page: &Page) -> String {
         row(kind(OutageKind::ReadSerializable), cluster.read_unavailable_s.serializable),
         row(kind(OutageKind::Quorum), cluster.quorum_lost_s),
     ];
-    page.table(&["service", "there", "gone for"], rows, &[1, 2])
+    page.table(&["service", "availability", "unavailable for"], rows, &[1, 2])
 }
 
 fn latency(cluster: &EtcdReport, page: &Page) -> String {
@@ -163,7 +166,7 @@ fn members(cluster: &EtcdReport, page: &Page) -> String {
         let role = if m.up || m.role == Role::Standby { role } else { "down" };
         vec![m.name.clone(), m.zone.clone(), m.node.clone(), role.to_owned(), m.term.to_string(), m.committed.to_string()]
     });
-    page.table(&["member", "zone", "node", "at the end", "term", "committed"], rows, &[4, 5])
+    page.table(&["member", "zone", "node", "role at the end", "term", "committed"], rows, &[4, 5])
 }
 
 /// Snapshots, catch-up, losses and changes of membership: one line each, where there are any.
@@ -171,13 +174,13 @@ fn repairs(name: &str, cluster: &EtcdReport, page: &Page) -> String {
     let mut lines: Vec<(f64, String)> = Vec::new();
     for s in &cluster.snapshots {
         let (bytes, took) = (text::bytes(s.bytes), text::seconds(s.to_s - s.from_s));
-        let end = if s.ok { "in" } else { "not finished after" };
-        lines.push((s.from_s, format!("{} sent its database ({bytes}) to {} {end} {took}", s.from, s.to)));
+        let end = if s.ok { "in" } else { "unfinished after" };
+        lines.push((s.from_s, format!("{} sent a snapshot ({bytes}) to {} {end} {took}", s.from, s.to)));
     }
     for c in &cluster.catch_up {
         lines.push((
             c.at_s,
-            format!("{} had caught up ({} entries) {} after its start", c.member, c.entries, text::seconds(c.duration_s)),
+            format!("{} caught up ({} entries) {} after its start", c.member, c.entries, text::seconds(c.duration_s)),
         ));
     }
     for l in &cluster.rpo.events {
@@ -224,15 +227,15 @@ fn class(class: Class) -> &'static str {
         Class::Heartbeat => "heartbeats",
         Class::Append => "appends",
         Class::Proposal => "forwarded proposals",
-        Class::ReadIndex => "read indexes",
+        Class::ReadIndex => "read-index requests",
         Class::Vote => "votes",
         Class::Upkeep => "keep-alives and probes",
-        Class::Snapshot => "databases",
+        Class::Snapshot => "snapshots",
         Class::EtcdRequest => "requests to etcd",
-        Class::EtcdAnswer => "answers of etcd",
+        Class::EtcdAnswer => "responses of etcd",
         Class::WatchEvent => "watch events of etcd",
         Class::ApiRequest => "requests to API servers",
-        Class::ApiAnswer => "answers of API servers",
+        Class::ApiAnswer => "responses of API servers",
         Class::ApiEvent => "watch events of API servers",
     }
 }
@@ -246,7 +249,7 @@ fn expectations(all: &[ExpectationReport], page: &Page) -> Option<String> {
         let (style, mark) = if e.ok { (GOOD, "✓") } else { (BAD, "✗") };
         let first = format!("  {style}{mark}{style:#} ");
         let because = if e.because.is_empty() { String::new() } else { format!(" {DIM}({}){DIM:#}", e.because) };
-        text += &page.line(&first, &format!("{} is {}; wanted {}{because}", e.that, e.actual, e.expected));
+        text += &page.line(&first, &format!("{} is {}; expected {}{because}", e.that, e.actual, e.expected));
     }
     Some(text)
 }

@@ -55,25 +55,25 @@ pub fn compare(runs: &[(&Scenario, &Report)]) -> Comparison {
     };
     let longest = |report: &Report, of: &dyn Fn(&EtcdReport) -> f64| report.etcd.values().map(of).fold(0.0, f64::max);
     let mut rows = vec![
-        number("no writes to an etcd", "s", &|_, r| longest(r, &|etcd| etcd.write_unavailable_s)),
-        number("no linearizable reads of an etcd", "s", &|_, r| longest(r, &|etcd| etcd.read_unavailable_s.linearizable)),
-        number("no writes to an API", "s", &|_, r| r.api.values().map(|api| api.write_unavailable_s).fold(0.0, f64::max)),
-        number("an etcd that could lose no member more", "s", &|_, r| longest(r, &|etcd| etcd.no_fault_tolerance_s)),
-        text("members it could lose", &|_, report| weakest(report).map(tolerance)),
-        text("maintenance of etcd without downtime", &maintenance),
+        number("etcd unavailable for writes", "s", &|_, r| longest(r, &|etcd| etcd.write_unavailable_s)),
+        number("etcd unavailable for linearizable reads", "s", &|_, r| longest(r, &|etcd| etcd.read_unavailable_s.linearizable)),
+        number("API unavailable for writes", "s", &|_, r| r.api.values().map(|api| api.write_unavailable_s).fold(0.0, f64::max)),
+        number("etcd without fault tolerance", "s", &|_, r| longest(r, &|etcd| etcd.no_fault_tolerance_s)),
+        text("members that etcd can lose", &|_, report| weakest(report).map(tolerance)),
+        text("etcd maintenance without downtime", &maintenance),
         number("committed entries lost", "", &|_, r| r.etcd.values().map(|etcd| etcd.rpo.lost_entries as f64).sum()),
         number("data-loss window", "s", &|_, r| longest(r, &lost_window)),
-        number("data-loss window by the timers", "s", &|scenario, _| timed_window(scenario)),
-        number("machines, at most", "", &|_, r| machines(r)),
+        number("data-loss window by configuration", "s", &|scenario, _| timed_window(scenario)),
+        number("machines (maximum)", "", &|_, r| machines(r)),
         number("volumes", "", &|scenario, _| volumes(scenario)),
         number("pods at the end", "", &|_, r| r.pods.len() as f64),
     ];
     rows.extend(
-        components(runs, "is served by nobody for", |component| Value::Number(component.unavailable_s))
+        components(runs, "unavailable for", |component| Value::Number(component.unavailable_s))
             .into_iter()
             .filter(|row| row.values.iter().flatten().any(|value| *value != Value::Number(0.0))),
     );
-    rows.extend(components(runs, "is whole again after", |component| {
+    rows.extend(components(runs, "with full redundancy after", |component| {
         let back = component.ready_s.filter(|_| component.recovered == component.lost);
         back.map_or_else(|| Value::Text("never".to_owned()), Value::Number)
     }));
@@ -109,7 +109,7 @@ fn components(runs: &[(&Scenario, &Report)], what: &str, of: impl Fn(&ComponentR
     rows.into_iter().map(row).collect()
 }
 
-/// The etcd cluster that could lose no member for longest.
+/// The etcd cluster that was without fault tolerance for longest.
 fn weakest(report: &Report) -> Option<&EtcdReport> {
     report.etcd.values().max_by(|a, b| a.no_fault_tolerance_s.total_cmp(&b.no_fault_tolerance_s))
 }
@@ -133,7 +133,7 @@ fn maintenance(scenario: &Scenario, report: &Report) -> Option<String> {
     weakest(report).map(|etcd| match etcd.no_fault_tolerance_s {
         0.0 if !pairs => "always".to_owned(),
         none if pairs || none >= report.simulated_s => "never".to_owned(),
-        none => format!("but for {}", text::seconds(none)),
+        none => format!("except for {}", text::seconds(none)),
     })
 }
 
@@ -187,12 +187,12 @@ mod tests {
         assert_eq!(row("volumes").values[0], row("volumes").values[1]);
         let Some(Value::Number(pods)) = row("pods at the end").values[0] else { panic!("no number") };
         assert!(matches!(row("pods at the end").values[1], Some(Value::Number(more)) if more > pods));
-        let alone = row("kube-controller-manager is served by nobody for");
+        let alone = row("kube-controller-manager unavailable for");
         assert!(matches!(alone.values[0], Some(Value::Number(seconds)) if seconds > 400.0), "{alone:?}");
         assert_eq!(alone.values[1], Some(Value::Number(0.0)));
-        let Some(Value::Text(left)) = &row("members it could lose").values[0] else { panic!("no words") };
+        let Some(Value::Text(left)) = &row("members that etcd can lose").values[0] else { panic!("no words") };
         assert_eq!(left, "1, 0 from 10 min, 1 from 2.2 h");
-        let Some(Value::Text(maintenance)) = &row("maintenance of etcd without downtime").values[0] else { panic!("no words") };
+        let Some(Value::Text(maintenance)) = &row("etcd maintenance without downtime").values[0] else { panic!("no words") };
         assert_eq!(maintenance, "but for 2 h");
     }
 
@@ -222,26 +222,26 @@ mod tests {
         let [one, two, _, moved, standby, learner] = [0, 1, 2, 3, 4, 5];
         let outage = 7_200.0;
         // A quorum elects; a pair fails three checks, 30 s apart, of a druid that may have to take its lease first.
-        let writes = numbers("no writes to an etcd");
+        let writes = numbers("etcd unavailable for writes");
         assert!(writes[..standby].iter().all(|s| *s < 3.0) && writes[standby..].iter().all(|s| (60.0..120.0).contains(s)));
-        let alone = numbers("etcd-main is served by nobody for");
+        let alone = numbers("etcd-main unavailable for");
         assert!(alone[..standby].iter().all(|s| *s == 0.0));
         assert!([standby, learner].iter().all(|k| (60.0..=writes[*k]).contains(&alone[*k])), "{alone:?}, {writes:?}");
-        assert!(numbers("no writes to an API")[standby..].iter().all(|s| *s > 60.0));
+        assert!(numbers("API unavailable for writes")[standby..].iter().all(|s| *s > 60.0));
         // Nobody stands by while the zone is out, as little as there is a third vote; but where druid moves members.
-        let bare = numbers("an etcd that could lose no member more");
+        let bare = numbers("etcd without fault tolerance");
         assert!((0..6).all(|k| if k == moved { bare[k] < outage / 4.0 } else { bare[k] >= outage }), "{bare:?}");
-        for (k, left) in texts("members it could lose").iter().enumerate() {
+        for (k, left) in texts("members that etcd can lose").iter().enumerate() {
             assert!(left.starts_with("1, 0 from 10 min, "), "{left}");
             // One that takes over does not serve yet, and there is no other.
             assert_eq!(left.contains(", -1 from 11"), k >= standby, "{left}");
             assert!(left.contains(", 1 from 2.2 h"), "whole again: {left}");
         }
-        let maintenance = texts("maintenance of etcd without downtime");
+        let maintenance = texts("etcd maintenance without downtime");
         assert!((0..6).all(|k| (maintenance[k] == "never") == (k >= standby)), "{maintenance:?}");
         // 50 writes a second.
         let (lost, window) = (numbers("committed entries lost"), numbers("data-loss window"));
-        let timed = numbers("data-loss window by the timers");
+        let timed = numbers("data-loss window by configuration");
         assert_eq!(timed.map(|s| (s * 1e3) as u64), [0, 0, 0, 0, 300_000, 100]);
         assert_eq!((&lost[..standby], &window[..standby]), (&[0.0; 4][..], &[0.0; 4][..]));
         assert!(lost[standby] > 50.0 && (lost[standby] - 50.0 * window[standby]).abs() < 5.0, "{lost:?}, {window:?}");
@@ -251,10 +251,10 @@ mod tests {
         let [pods, volumes] = ["pods at the end", "volumes"].map(|what| numbers(what).map(|count| count as i64));
         assert!([standby, learner].iter().all(|k| pods[*k] == pods[one] - 2 && volumes[*k] == volumes[one] - 2));
         assert!(pods[two] > pods[one] && volumes[two] == volumes[one] && volumes[moved] == volumes[one]);
-        assert!(numbers("machines, at most").iter().all(|machines| (6.0..=12.0).contains(machines)));
-        let whole = numbers("etcd-main is whole again after");
+        assert!(numbers("machines (maximum)").iter().all(|machines| (6.0..=12.0).contains(machines)));
+        let whole = numbers("etcd-main full redundancy after");
         assert!((0..6).all(|k| (whole[k] < outage) == (k == moved)), "{whole:?}");
-        let managed = numbers("kube-controller-manager is served by nobody for");
+        let managed = numbers("kube-controller-manager unavailable for");
         assert!((0..6).all(|k| if k == two { managed[k] == 0.0 } else { (405.0..450.0).contains(&managed[k]) }), "{managed:?}");
     }
 

@@ -61,9 +61,13 @@ fn temporary(name: &str) -> PathBuf {
 fn without_arguments_it_tells_of_a_zone_outage() {
     let (out, err) = check(&[], "", 0);
     assert_eq!(err, "");
-    for words in
-        ["Writes and linearizable reads stopped for", "Nothing was lost.", "lost power; leader etcd-main-0 gone", "Traffic", "✓"]
-    {
+    for words in [
+        "Writes and linearizable reads were unavailable for",
+        "Nothing was lost.",
+        "lost power; leader etcd-main-0 gone",
+        "Traffic",
+        "✓",
+    ] {
         assert!(out.contains(words), "{words}:\n{out}");
     }
 }
@@ -72,7 +76,7 @@ fn without_arguments_it_tells_of_a_zone_outage() {
 fn an_expectation_that_fails_is_status_1() {
     let input = scenario(|s| s["expect"] = json!([{"that": "etcd.etcd-main.leader_changes", "is": 99}]));
     let (out, _) = check(&["run", "-"], &input, 1);
-    assert!(out.contains("✗ etcd.etcd-main.leader_changes is 1; wanted 99"), "{out}");
+    assert!(out.contains("✗ etcd.etcd-main.leader_changes is 1; expected 99"), "{out}");
     check(&["run", "-", "--format", "json"], &input, 1);
     check(&["run", "-"], &scenario(|_| ()), 0);
 }
@@ -86,7 +90,7 @@ fn bad_input_is_status_2_and_says_all_that_is_wrong() {
     });
     let (out, err) = check(&["run", "-"], &input, 2);
     assert_eq!(out, "");
-    for words in ["3 errors", "faults[0].at", "etcd[0].members[1].node", "node-x", "colour", "found", "wanted"] {
+    for words in ["3 errors", "faults[0].at", "etcd[0].members[1].node", "node-x", "colour", "found", "expected"] {
         assert!(err.contains(words), "{words}:\n{err}");
     }
     check(&["run", "no-such-file.json"], "", 2);
@@ -110,20 +114,20 @@ fn errors_say_what_where_and_what_would_be_right() {
     let folder = dir.to_str().expect("the path is UTF-8").to_owned();
     for (args, words) in [
         (&["no-such-file.json"][..], "cannot read no-such-file.json: "),
-        (&["chekc"], "nor is it a command: see `zonefall --help`"),
+        (&["chekc"], "it is not a command either: see `zonefall --help`"),
         (&["chekc", "x.json"], "the command comes first"),
         (&["--seed", "3", "check", "x.json"], "the command comes first"),
         (&["run", &folder], "cannot read "),
-        (&["run", &binary], "no text in UTF-8"),
+        (&["run", &binary], "expected JSON in UTF-8"),
         (&["run", &empty], "found nothing; wanted a scenario"),
         (&["run", &deep], "more than 127 levels"),
         (&["run", &huge], "wanted at most 4 MiB"),
-        (&["--seed", "-1"], "wanted a whole number from 0"),
-        (&["--seed", "1.5"], "wanted a whole number from 0"),
-        (&["--until", "-1s"], "wanted a length of time above zero"),
+        (&["--seed", "-1"], "expected a whole number from 0"),
+        (&["--seed", "1.5"], "expected a whole number from 0"),
+        (&["--until", "-1s"], "expected a duration above zero"),
         (&["--until", "10"], "its unit is missing"),
         (&["--format", "yaml"], "table, json"),
-        (&["--trace", "-"], "standard output has the report"),
+        (&["--trace", "-"], "standard output is used for the report"),
         (&["--trace", &folder], "cannot write "),
         (&["--charts", &binary], "cannot create the directory "),
         (&["completions", "ksh"], "zsh"),
@@ -299,7 +303,7 @@ fn what_tolerance_costs_is_said_where_shoots_differ_in_it() {
     assert!(!after("azure westeurope").contains("bytes between zones  "), "nothing is charged there");
     story["shoots"].as_array_mut().expect("shoots").truncate(1);
     story["seeds"].as_array_mut().expect("seeds").truncate(1);
-    assert!(!check(&["run", "-"], &story.to_string(), 0).0.contains("What tolerance costs"));
+    assert!(!check(&["run", "-"], &story.to_string(), 0).0.contains("Cost of failure tolerance"));
 }
 
 #[test]
@@ -320,7 +324,7 @@ fn capacity_is_a_table_or_json() {
     assert_eq!((&found["seeds"][0]["needed"]["none"], &found["seeds"][0]["needed"]["together"]), (&json!(100), &json!(300)));
 
     let (table, _) = check(&["capacity", "-"], &small.to_string(), 0);
-    let row = table.lines().find(|line| line.contains("a zone")).expect("a row for shoots that survive a zone");
+    let row = table.lines().find(|line| line.starts_with("  multi-zonal   zone ")).expect("a row for shoots that survive a zone");
     assert_eq!(row, "  multi-zonal   a zone         2  the seed's limit: 2 of 2, one more makes 3");
     let (_, error) = check(&["capacity", "-"], SCENARIO, 2);
     assert_eq!(error, "error: -: no seeds, so there is no capacity to plan\n");
@@ -340,8 +344,8 @@ fn comparison_puts_runs_beside_each_other() {
     let files = [file("zone-outage-option-1"), file("zone-outage-option-2")];
     let (out, _) = check(&["compare", &files[0], &files[1]], "", 0);
     let row = |what: &str| out.lines().find(|line| line.trim().starts_with(what)).unwrap_or_else(|| panic!("{what}: {out}"));
-    assert!(row("maintenance of etcd without downtime").contains("but for 2 h"), "{out}");
-    assert!(row("kube-controller-manager is served by nobody for").ends_with("0 s"), "{out}");
+    assert!(row("etcd maintenance without downtime").contains("except for 2 h"), "{out}");
+    assert!(row("kube-controller-manager unavailable for").ends_with("0 s"), "{out}");
     let (out, _) = check(&["compare", &files[0], &files[1], "--format", "json", "--seed", "3"], "", 0);
     let comparison: Value = serde_json::from_str(&out).expect("it is JSON");
     assert_eq!(comparison["scenarios"], json!(["zone-outage-option-1", "zone-outage-option-2"]));

@@ -11,7 +11,7 @@
 //! | state machine safety | `state_machine_safety.rs` | §5.4.3, Figure 3 |
 //! | durability | `durability.rs` | §5.1 and Figure 2 (persistent state), §5.3 (a committed entry is on a majority) |
 //! | one process per member | `one_process.rs` | §5.1 and Figure 2 (persistent state) |
-//! | losses told | `forks.rs` | GEP-20, appendix: who takes over in an active-passive cluster begins a group of its own |
+//! | losses reported | `forks.rs` | GEP-20, appendix: who takes over in an active-passive cluster begins a group of its own |
 //!
 //! Those of Kubernetes are in [`kube`].
 //!

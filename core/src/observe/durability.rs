@@ -58,22 +58,23 @@ impl Observer for Durability {
                 let early = self.scenario.etcd[cluster.0 as usize].options.answers_before_sync;
                 let cause = match (faults.is_empty(), early) {
                     (false, _) => text::list(&faults),
-                    (true, true) => "answered before it was on disk".to_owned(),
-                    (true, false) => "no disk was lost".to_owned(),
+                    (true, true) => "acknowledged before it was synced to disk".to_owned(),
+                    (true, false) => "no volume was lost".to_owned(),
                 };
                 self.lost(at, *cluster, *entries, cause);
             }
             Record::Etcd(EtcdRecord::Passive(cluster, PassiveRecord::Forked { member, lost: entries, .. })) if *entries > 0 => {
                 let spec = &self.scenario.etcd[cluster.0 as usize];
                 let how = match spec.passive.as_ref().map(|passive| passive.backup.is_some()) {
-                    Some(true) => "took over with what the backup bucket held",
-                    Some(false) => "took over with what it had received",
-                    None => "began with nothing in another seed, for this cluster has no backup",
+                    Some(true) => "took over with the snapshots in the backup bucket",
+                    Some(false) => "took over with the entries it had received",
+                    None => "started empty on another seed, because this cluster has no backup",
                 };
                 self.lost(at, *cluster, *entries, format!("{} {how}", self.name(*cluster, *member)));
             }
             Record::Etcd(EtcdRecord::Passive(cluster, PassiveRecord::Discarded { member, lost: entries })) if *entries > 0 => {
-                let cause = format!("{} had served on while another took over", self.name(*cluster, *member));
+                let cause =
+                    format!("{} had continued to accept writes after another member took over", self.name(*cluster, *member));
                 self.lost(at, *cluster, *entries, cause);
             }
             _ => {}

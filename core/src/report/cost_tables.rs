@@ -8,9 +8,9 @@ use crate::scenario::prices::Check;
 use crate::scenario::text::dollars;
 
 /// What goes into the figures of a [`ToleranceTable`].
-pub const TOLERANCE_NOTE: &str = "Shared: room on machines that no pod asked for, what a seed runs for itself and its load balancer, in \
-                                  equal parts for each of its shoots. Bytes: those that etcd, what uses a control plane, and the \
-                                  scenario's clients exchange.";
+pub const TOLERANCE_NOTE: &str = "Shared: unrequested machine capacity, the seed's own components and its load balancer, in equal parts for \
+                                  each of its shoots. Bytes: traffic of etcd, of the users of control planes, and of the scenario's \
+                                  clients.";
 
 /// What costs are split by, beside their kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,7 +46,7 @@ impl CostSplit {
     }
 }
 
-/// What a shoot costs with one provider, by what it survives: US dollars per shoot and month of 730 h.
+/// What a shoot costs with one provider, by failure tolerance: US dollars per shoot and month of 730 h.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToleranceTable {
     /// The provider.
@@ -159,7 +159,7 @@ fn tolerance_table(provider: &str, all: &[&ToleranceCostReport]) -> ToleranceTab
     let own: fn(&ToleranceCostReport) -> f64 = |row| row.own_usd;
     let shared: fn(&ToleranceCostReport) -> f64 = |row| row.shared_usd;
     let rows = [
-        ("machines, for its pods", of(Some(CostKind::Machine), own)),
+        ("machines, requested by its pods", of(Some(CostKind::Machine), own)),
         ("machines, shared", of(Some(CostKind::Machine), shared)),
         ("volumes", of(Some(CostKind::Volume), own)),
         ("volumes, shared", of(Some(CostKind::Volume), shared)),

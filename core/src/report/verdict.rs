@@ -12,7 +12,7 @@ pub struct Phrase {
     pub at_s: Option<f64>,
 }
 
-/// What is to be said of one cluster.
+/// The sentences about one cluster.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Paragraph {
     /// The cluster's name.
@@ -75,9 +75,9 @@ fn sentences(cluster: &EtcdReport) -> Vec<Sentence> {
         vec![service(cluster, OutageKind::Write, "Writes"), service(cluster, OutageKind::ReadLinearizable, reads)]
     };
     if let Some(first) = intervals(cluster, OutageKind::Quorum).next() {
-        all.push(vec![say("Quorum was gone for "), at(first.from_s, text::seconds(cluster.quorum_lost_s)), say(".")]);
+        all.push(vec![say("Quorum was lost for "), at(first.from_s, text::seconds(cluster.quorum_lost_s)), say(".")]);
         if intervals(cluster, OutageKind::ReadSerializable).next().is_none() {
-            all.push(vec![say("Serializable reads went on.")]);
+            all.push(vec![say("Serializable reads remained available.")]);
         }
     }
     if intervals(cluster, OutageKind::ReadSerializable).next().is_some() {
@@ -87,7 +87,7 @@ fn sentences(cluster: &EtcdReport) -> Vec<Sentence> {
     all.push(lost(cluster));
     all.extend(leader(cluster));
     if cluster.requests.rejected > 0 {
-        all.push(vec![say(format!("API servers turned away {} requests.", cluster.requests.rejected))]);
+        all.push(vec![say(format!("API servers rejected {} requests (429).", cluster.requests.rejected))]);
     }
     all.extend(
         cluster
@@ -103,13 +103,13 @@ fn taken_over(cluster: &EtcdReport) -> Option<Sentence> {
     let last = cluster.failovers.last()?;
     let mut sentence = vec![];
     if cluster.failovers.len() > 1 {
-        sentence.push(say(format!("{} times one member took over from the other; the last time ", cluster.failovers.len())));
+        sentence.push(say(format!("There were {} failovers; in the last one ", cluster.failovers.len())));
     }
     sentence.push(at(last.detected_s, last.to.clone()));
     sentence.push(say(if last.completed {
-        format!(" took over from {}, {} after it had fallen silent.", last.from, text::seconds(last.duration_s))
+        format!(" took over from {}, {} after it stopped responding.", last.from, text::seconds(last.duration_s))
     } else {
-        format!(" was to take over from {}, and did not serve before the end.", last.from)
+        format!(" started to take over from {}, but did not finish before the end.", last.from)
     }));
     Some(sentence)
 }
@@ -132,25 +132,25 @@ fn service(cluster: &EtcdReport, kind: OutageKind, what: &str) -> Sentence {
     let all: Vec<_> = intervals(cluster, kind).collect();
     let length = |o: &OutageReport| o.to_s - o.from_s;
     match &all[..] {
-        [] => vec![say(format!("{what} never stopped."))],
+        [] => vec![say(format!("{what} were always available."))],
         [one] if one.completed => {
-            vec![say(format!("{what} stopped for ")), at(one.from_s, text::seconds(length(one))), say(", then went on.")]
+            vec![say(format!("{what} were unavailable for ")), at(one.from_s, text::seconds(length(one))), say(".")]
         }
         [one] => {
-            vec![say(format!("{what} stopped at ")), at(one.from_s, text::seconds(one.from_s)), say(" and did not come back.")]
+            vec![say(format!("{what} were unavailable from ")), at(one.from_s, text::seconds(one.from_s)), say(" to the end.")]
         }
         [first, .., last] => {
             let total = text::seconds(all.iter().map(|o| length(o)).sum());
             let longest = all.iter().copied().reduce(|a, b| if length(b) > length(a) { b } else { a }).unwrap_or(last);
             let mut sentence = vec![
-                say(format!("{what} stopped ")),
+                say(format!("{what} were unavailable ")),
                 at(first.from_s, format!("{} times", all.len())),
-                say(format!(", {total} in all, ")),
+                say(format!(", {total} in total, ")),
                 at(longest.from_s, text::seconds(length(longest))),
                 say(" at most"),
             ];
             if !last.completed {
-                sentence.extend([say("; "), at(last.from_s, "the last"), say(" was not over at the end")]);
+                sentence.extend([say("; "), at(last.from_s, "the last outage"), say(" lasted to the end")]);
             }
             sentence.push(say("."));
             sentence
@@ -163,20 +163,25 @@ fn leader(cluster: &EtcdReport) -> Option<Sentence> {
     let last = cluster.leaders.last()?;
     let was = say(format!("The leader was in {}; ", first.zone));
     let elections = |more: &[_], at_s, who: &str| {
-        vec![was.clone(), say(format!("{} elections followed, and ", more.len())), at(at_s, who), say(" leads at the end.")]
+        vec![
+            was.clone(),
+            say(format!("{} elections followed, and ", more.len())),
+            at(at_s, who),
+            say(" is the leader at the end."),
+        ]
     };
     Some(match &cluster.leaders[1..] {
-        [] if first.completed => vec![was, at(first.to_s, "nobody"), say(" was elected after it.")],
+        [] if first.completed => vec![was, at(first.to_s, "no other member"), say(" was elected.")],
         [] => vec![say(format!("The leader stayed in {}.", first.zone))],
         [one] => {
             let end = match one {
-                one if one.completed => " was elected, and leads no more.",
+                one if one.completed => " was elected, but is no longer the leader.",
                 one if one.leader == first.leader => " was elected again.",
                 _ => " was elected.",
             };
             vec![was, at(one.from_s, one.leader.clone()), say(end)]
         }
-        more if last.completed => elections(more, last.to_s, "nobody"),
+        more if last.completed => elections(more, last.to_s, "no member"),
         more => elections(more, last.from_s, &last.leader),
     })
 }

@@ -78,7 +78,7 @@ impl Reporter<'_> {
             let machines = self.store.machines.of(deployment).count() as u32;
             let more = machines.saturating_sub(at_start(deployment));
             if more > 0 && !back.contains(&spec.zone) {
-                let remedy = format!("drain {more} of its nodes and scale it down: they took the place of those that were away");
+                let remedy = format!("drain {more} of its nodes and scale it down: they replaced nodes of the failed zone");
                 all.push(row("", &spec.name, &BTreeMap::from([(spec.zone, machines)]), more, remedy));
             }
         }
@@ -91,7 +91,7 @@ impl Reporter<'_> {
             let claim = self.store.claim(pod.name).filter(|claim| claim.zone.is_some() && back.contains(&claim.home))?;
             let (pod, zone) = (pod.name.text(spec), name(claim.home));
             Some(format!(
-                "delete the pods that {pod} must share a zone with, all at once: they are elsewhere, and its volume cannot leave {zone}"
+                "delete all pods that {pod} must share a zone with at once: they run in another zone, and its volume cannot leave {zone}"
             ))
         })
     }
@@ -132,23 +132,23 @@ impl Reporter<'_> {
         match (workload.volume, last, apart) {
             (Some(volume), Some(pod), _) if volume.regional => {
                 format!(
-                    "delete the pod {}, whose volume follows it: pods are kept apart only when they are placed",
+                    "delete the pod {}; its volume follows it: the scheduler spreads pods only when it binds them",
                     pod.text(spec)
                 )
             }
             (Some(_), Some(pod), _) => {
                 format!(
-                    "delete the pod {} with its claim: its volume cannot leave the zone, a new one is made elsewhere",
+                    "delete the pod {} with its claim: its volume cannot leave the zone, and a new one is created in another zone",
                     pod.text(spec)
                 )
             }
             (_, _, Apart::Within(skew)) => {
                 format!(
-                    "restart it (kubectl rollout restart): its spread, at most {skew} between zones, counts only when a pod is placed"
+                    "restart it (kubectl rollout restart): the scheduler enforces the topology spread (maxSkew {skew}) only when it binds a pod"
                 )
             }
             (_, _, Apart::Preferably) => {
-                "restart it (kubectl rollout restart): that its pods should be apart counts only when one is placed".to_owned()
+                "restart it (kubectl rollout restart): the scheduler spreads its pods only when it binds them".to_owned()
             }
         }
     }
