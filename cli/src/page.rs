@@ -43,6 +43,7 @@ impl Page {
     fn wrapped(first: &str, text: &str, width: usize) -> String {
         let indent = " ".repeat(display_width(first));
         let options = textwrap::Options::new(width).initial_indent(first).subsequent_indent(&indent).break_words(false);
+        let options = options.word_splitter(textwrap::WordSplitter::NoHyphenation);
         textwrap::fill(text, options) + "\n"
     }
 

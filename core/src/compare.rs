@@ -73,7 +73,7 @@ pub fn compare(runs: &[(&Scenario, &Report)]) -> Comparison {
             .into_iter()
             .filter(|row| row.values.iter().flatten().any(|value| *value != Value::Number(0.0))),
     );
-    rows.extend(components(runs, "with full redundancy after", |component| {
+    rows.extend(components(runs, "fully redundant after", |component| {
         let back = component.ready_s.filter(|_| component.recovered == component.lost);
         back.map_or_else(|| Value::Text("never".to_owned()), Value::Number)
     }));

@@ -16,7 +16,7 @@ const MARGINS: Margins = Margins { left: 80, right: 160, top: 56, bottom: 48 };
 const SERVICES: [(OutageKind, &str, RGBColor); 4] = [
     (OutageKind::Write, "write", VERMILLION),
     (OutageKind::ReadLinearizable, "read", BLUE),
-    (OutageKind::ReadSerializable, "stale read", GREEN),
+    (OutageKind::ReadSerializable, "serializable read", GREEN),
     (OutageKind::Quorum, "quorum", PURPLE),
 ];
 
@@ -26,8 +26,8 @@ const SERVICES: [(OutageKind, &str, RGBColor); 4] = [
 /// What the backend says.
 pub fn draw<DB: DrawingBackend>(report: &Report, name: &str, frame: &Frame, area: &DrawingArea<DB, Shift>) -> Drawn<DB> {
     let Some(cluster) = report.etcd.get(name) else { return Ok(()) };
-    let title = format!("{name}: time without service");
-    let canvas = Canvas::new(area, frame, MARGINS, &title, "time without service since the start")?;
+    let title = format!("{name}: unavailable time");
+    let canvas = Canvas::new(area, frame, MARGINS, &title, "unavailable time since the start")?;
     let end_s = report.simulated_s.max(f64::MIN_POSITIVE);
     let most_s = SERVICES.iter().map(|(kind, ..)| total(cluster, *kind)).fold(0.0, f64::max);
     let marks = moments(if most_s > 0.0 { most_s } else { 1.0 }, 5);

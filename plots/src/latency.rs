@@ -42,7 +42,7 @@ pub fn draw<DB: DrawingBackend>(report: &Report, name: &str, frame: &Frame, area
         canvas.label(canvas.left - px(10), y, &label(row), theme.ink, Anchor::End)?;
         canvas.line(vec![(canvas.left, y), (canvas.right, y)], theme.grid, 1)?;
         let (Some(p50), Some(p90), Some(p99), Some(max)) = (row.p50_ms, row.p90_ms, row.p99_ms, row.max_ms) else {
-            canvas.label(canvas.right + px(12), y, "none ended well", theme.faint, Anchor::Start)?;
+            canvas.label(canvas.right + px(12), y, "no request succeeded", theme.faint, Anchor::Start)?;
             continue;
         };
         let x = |ms| canvas.x(share(ms));
@@ -60,7 +60,7 @@ pub fn draw<DB: DrawingBackend>(report: &Report, name: &str, frame: &Frame, area
 fn key<DB: DrawingBackend>(canvas: &Canvas<'_, DB>) -> Drawn<DB> {
     let (px, faint) = (|v| canvas.px(v), canvas.theme().faint);
     let y = canvas.top - px(14);
-    for (i, (text, colour)) in [("median", BLUE), ("90 %", SKY), ("99 %", ORANGE)].into_iter().enumerate() {
+    for (i, (text, colour)) in [("median", BLUE), ("p90", SKY), ("p99", ORANGE)].into_iter().enumerate() {
         let x = canvas.left + px(80) * i as i32;
         canvas.dot((x + px(4), y), 4, colour)?;
         canvas.label(x + px(14), y, text, faint, Anchor::Start)?;
@@ -82,7 +82,7 @@ pub fn draw_over_time<DB: DrawingBackend>(
     area: &DrawingArea<DB, Shift>,
 ) -> Drawn<DB> {
     let Some(cluster) = report.etcd.get(name) else { return Ok(()) };
-    let unit = format!("thick: 99 % took at most; thin: median; of {} each (logarithmic)", seconds(report.latency_window_s));
+    let unit = format!("thick: p99; thin: p50; per {} (logarithmic)", seconds(report.latency_window_s));
     let canvas = Canvas::new(area, frame, OVER_TIME, &format!("{name}: latency of requests"), &unit)?;
     let (low, high) = decades(cluster);
     let share = |ms: f64| (libm::log10(ms.max(f64::MIN_POSITIVE)) - f64::from(low)) / f64::from(high - low);
@@ -156,7 +156,7 @@ fn short(row: &LatencyReport) -> String {
         (OpKind::Grant, _) => "lease",
         (OpKind::Watch, _) => "watch",
         (OpKind::Range, Consistency::Linearizable) => "read",
-        (OpKind::Range, Consistency::Serializable) => "stale read",
+        (OpKind::Range, Consistency::Serializable) => "serializable read",
     };
     path(op, &row.from_zone, &row.target)
 }

@@ -19,8 +19,8 @@ const MARGINS: Margins = Margins { left: 170, right: 90, top: 40, bottom: 48 };
 
 const SERVICES: [(OutageKind, &str); 4] = [
     (OutageKind::Write, "write"),
-    (OutageKind::ReadLinearizable, "read, linearizable"),
-    (OutageKind::ReadSerializable, "read, serializable"),
+    (OutageKind::ReadLinearizable, "linearizable read"),
+    (OutageKind::ReadSerializable, "serializable read"),
     (OutageKind::Quorum, "quorum"),
 ];
 
@@ -44,7 +44,7 @@ pub fn height(report: &Report, cluster: &EtcdReport) -> u32 {
 /// What the backend says.
 pub fn draw<DB: DrawingBackend>(report: &Report, name: &str, frame: &Frame, area: &DrawingArea<DB, Shift>) -> Drawn<DB> {
     let Some(cluster) = report.etcd.get(name) else { return Ok(()) };
-    let title = format!("{name}: who led, what broke, what was not available");
+    let title = format!("{name}: leaders, faults and outages");
     let canvas = Canvas::new(area, frame, MARGINS, &title, "")?;
     canvas.time_axis()?;
     let lane_height = canvas.px(LANE);
@@ -86,7 +86,7 @@ fn faults(report: &Report) -> Vec<(String, Vec<Bar>)> {
 
 fn leaderships(cluster: &EtcdReport, member: &str, colour: RGBColor) -> Vec<Bar> {
     let leaderships = cluster.leaders.iter().filter(|l| l.leader == member);
-    leaderships.map(|l| Bar { from_s: l.from_s, to_s: l.to_s, colour, text: format!("leads, term {}", l.term) }).collect()
+    leaderships.map(|l| Bar { from_s: l.from_s, to_s: l.to_s, colour, text: format!("leader, term {}", l.term) }).collect()
 }
 
 fn outages(cluster: &EtcdReport, kind: OutageKind) -> Vec<Bar> {

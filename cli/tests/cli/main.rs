@@ -119,9 +119,9 @@ fn errors_say_what_where_and_what_would_be_right() {
         (&["--seed", "3", "check", "x.json"], "the command comes first"),
         (&["run", &folder], "cannot read "),
         (&["run", &binary], "expected JSON in UTF-8"),
-        (&["run", &empty], "found nothing; wanted a scenario"),
+        (&["run", &empty], "expected a scenario: a JSON object; found nothing"),
         (&["run", &deep], "more than 127 levels"),
-        (&["run", &huge], "wanted at most 4 MiB"),
+        (&["run", &huge], "expected at most 4 MiB"),
         (&["--seed", "-1"], "expected a whole number from 0"),
         (&["--seed", "1.5"], "expected a whole number from 0"),
         (&["--until", "-1s"], "expected a duration above zero"),
@@ -190,7 +190,10 @@ fn check_mentions_old_names_and_fix_replaces_them_once() {
     let file = dir.join("both.json");
     std::fs::write(&file, &both).expect("the file can be written");
     let (out, _) = check(&["check", "--fix", file.to_str().expect("UTF-8")], "", 2);
-    assert!(out.contains("clients[0].cluster: found the old name of \"etcd\", which is there, too"), "{out}");
+    assert!(
+        out.contains("clients[0].cluster: expected only \"etcd\"; found the old name of \"etcd\", which is there, too"),
+        "{out}"
+    );
     assert_eq!(std::fs::read_to_string(&file).expect("the same file"), both);
     let (out, _) = check(&["check", "--fix", "-"], &both, 2);
     assert!(out.contains("cannot fix standard input"), "{out}");
@@ -325,7 +328,7 @@ fn capacity_is_a_table_or_json() {
 
     let (table, _) = check(&["capacity", "-"], &small.to_string(), 0);
     let row = table.lines().find(|line| line.starts_with("  multi-zonal   zone ")).expect("a row for shoots that survive a zone");
-    assert_eq!(row, "  multi-zonal   a zone         2  the seed's limit: 2 of 2, one more makes 3");
+    assert_eq!(row, "  multi-zonal   zone                    2  allocatable shoots: 2 of 2, 3 with one more");
     let (_, error) = check(&["capacity", "-"], SCENARIO, 2);
     assert_eq!(error, "error: -: no seeds, so there is no capacity to plan\n");
 }

@@ -25,7 +25,7 @@ impl fmt::Display for Error {
             Some((line, column)) => write!(f, "line {line}, column {column}: ")?,
             None => write!(f, "{}: ", self.path)?,
         }
-        write!(f, "found {}; wanted {}", self.found, self.expected)
+        write!(f, "expected {}; found {}", self.expected, self.found)
     }
 }
 

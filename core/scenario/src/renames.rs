@@ -264,7 +264,7 @@ mod tests {
     #[test]
     fn an_old_name_beside_the_new_one_is_an_error() {
         for text in [r#"{"clients": [{"etcd": "a", "cluster": "b"}]}"#, r#"{"clients": [{"cluster": "b", "etcd": "a"}]}"#] {
-            let expected = r#"clients[0].cluster: found the old name of "etcd", which is there, too; wanted only "etcd""#;
+            let expected = r#"clients[0].cluster: expected only "etcd"; found the old name of "etcd", which is there, too"#;
             assert_eq!(modernize(text).clashes.to_string(), expected);
             let errors = crate::Scenario::from_json(text).expect_err("both names");
             assert_eq!(errors.iter().filter(|error| error.path.starts_with("clients[0].cluster")).count(), 1, "{errors}");

@@ -91,7 +91,7 @@ fn screenshots(folder: &Path) -> Result<()> {
             page.see("verdict", "etcd-main-2 was elected");
             page.see_no("so-far");
             page.see_attribute("play", "aria-label", "Play");
-            page.see("health", "etcd-main-2 leads");
+            page.see("health", "leader etcd-main-2");
             let path = folder.join(format!("page-{place}-{name}.png"));
             std::fs::write(&path, page.screenshot()).with_context(|| path.display().to_string())?;
             println!("{}", path.display());

@@ -83,7 +83,7 @@ impl BranchRun {
                     world.repair(*fault);
                     Ok(())
                 } else {
-                    Err(format!("nothing to mend: fault {} is not under way then", fault.0))
+                    Err(format!("nothing to repair: fault {} is not active at that moment", fault.0))
                 }
             }
         }
@@ -186,7 +186,7 @@ impl Branch {
             self.stands = (now, events);
         } else if events - self.stands.1 > limits.most_events_at_once {
             let (n, at) = (events - self.stands.1, text::duration(now.since(Time::ZERO)));
-            return Err(format!("its time stands still at {at}: {n} events happened at that moment, with no end in sight"));
+            return Err(format!("the simulation does not advance past {at}: more than {n} events at that moment"));
         }
         Ok(())
     }

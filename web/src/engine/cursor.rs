@@ -100,7 +100,7 @@ impl Cursor {
             }
         }
         self.advance(branch, end, u64::MAX);
-        "nothing more happens before the end".to_owned()
+        "no further event before the end".to_owned()
     }
 
     /// To the last event before `at`: looked for in ever longer stretches that end there.
@@ -125,7 +125,7 @@ impl Cursor {
             }
             if from == Time::ZERO {
                 *self = start;
-                return "nothing happens before this".to_owned();
+                return "no event before this moment".to_owned();
             }
             look_back = look_back * FURTHER;
         }

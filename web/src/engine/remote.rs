@@ -88,7 +88,7 @@ impl Shared {
                 _listeners: vec![
                     self.listen(worker, "message", |shared, event| shared.receive(event.unchecked_ref())),
                     self.listen(worker, "error", |shared, event| shared.lost(&error_words(event))),
-                    self.listen(worker, "messageerror", |shared, _| shared.lost("what it said could not be read")),
+                    self.listen(worker, "messageerror", |shared, _| shared.lost("its message could not be read")),
                 ],
                 _ticks: Some(self.ticks()),
             },
@@ -132,7 +132,7 @@ impl Shared {
         match bark {
             WatchdogAction::Quiet => {}
             WatchdogAction::Ping(n) => self.line.borrow_mut().send(&WorkerRequest::Ping(n)),
-            WatchdogAction::Lost => self.lost("it did not answer any more"),
+            WatchdogAction::Lost => self.lost("it stopped responding"),
         }
     }
 
@@ -151,7 +151,7 @@ impl Shared {
                 self.line.borrow_mut().watchdog.message_received();
                 (self.on_message)(WorkerMessage::Response(response));
             }
-            None => self.lost("what it said could not be read"),
+            None => self.lost("its message could not be read"),
         }
     }
 
@@ -201,5 +201,5 @@ fn error_words(event: &Event) -> String {
 }
 
 fn js_words(value: &JsValue) -> String {
-    value.dyn_ref::<js_sys::Error>().map_or_else(|| "no reason was given".to_owned(), |error| error.message().into())
+    value.dyn_ref::<js_sys::Error>().map_or_else(|| "no reason given".to_owned(), |error| error.message().into())
 }

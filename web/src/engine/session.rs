@@ -136,7 +136,7 @@ impl Session {
             }
             Err(errors) => {
                 let row = |error: &zonefall_core::scenario::Error| {
-                    (error.path.clone(), format!("found {}; wanted {}", error.found, error.expected))
+                    (error.path.clone(), format!("expected {}; found {}", error.expected, error.found))
                 };
                 responses.push(WorkerResponse::Invalid { load, errors: errors.iter().map(row).collect() });
             }
@@ -147,16 +147,16 @@ impl Session {
     fn fork(&self, parent: BranchId, at: Time, intervention: Intervention) -> Result<Branch, String> {
         let scenario = self.scenario.as_ref().ok_or("no scenario is loaded")?;
         if self.branches.len() >= self.limits.most_branches {
-            return Err(format!("there are {} branches already, which is the most", self.branches.len()));
+            return Err(format!("expected at most {} branches", self.branches.len()));
         }
         if at >= Time::ZERO + scenario.duration {
-            return Err("nothing can be done at or after the end of the run".to_owned());
+            return Err("an intervention must be before the end of the run".to_owned());
         }
         if let Intervention::Inject { fault, .. } = &intervention {
             fault.check(scenario)?;
         }
-        let parent = self.branches.get(&parent).ok_or("the branch it leaves does not exist")?;
-        let head = parent.nearest(at).ok_or("the branch it leaves was given up")?.clone();
+        let parent = self.branches.get(&parent).ok_or("its parent branch does not exist")?;
+        let head = parent.nearest(at).ok_or("its parent branch was aborted")?.clone();
         let mut interventions: Vec<_> = parent.interventions.iter().filter(|(when, _)| *when <= at).cloned().collect();
         interventions.push((at, intervention));
         Ok(Branch::new(head, interventions, parent.keyframes.up_to(at)))

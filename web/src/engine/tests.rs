@@ -254,7 +254,7 @@ fn steps_go_there_and_back_again() {
     assert_eq!(start.at, Time::ZERO);
     let end = Time::ZERO + scenario("isolated-leader").duration;
     let (last, said) = worker.step(end, true);
-    assert_eq!((last.at, said.as_str()), (end, "nothing more happens before the end"));
+    assert_eq!((last.at, said.as_str()), (end, "no further event before the end"));
 }
 
 #[test]

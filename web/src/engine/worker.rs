@@ -44,7 +44,7 @@ pub fn scope() -> Option<DedicatedWorkerGlobalScope> {
 /// # Panics
 /// Where the browser has no clock or no channels, which every one that runs WebAssembly has.
 pub fn run(scope: DedicatedWorkerGlobalScope) {
-    std::panic::set_hook(Box::new(|panic| wasm_bindgen::throw_str(&format!("the simulator broke down: {panic}"))));
+    std::panic::set_hook(Box::new(|panic| wasm_bindgen::throw_str(&format!("the simulator crashed: {panic}"))));
     let clock = scope.performance().expect("a worker has a clock");
     let channel = MessageChannel::new().expect("a worker has channels");
     let session = RefCell::new(Session::new(Limits::default()));

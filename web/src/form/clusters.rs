@@ -27,7 +27,7 @@ fn cluster(ctx: &FormCtx<'_>, c: usize, name: &str, nodes: &[String]) -> Html {
     let members = ctx.names(&format!("{path}/members"));
     let new = json!({"name": fresh(&format!("{name}-"), members.len(), &members), "node": emptiest(ctx, &path, nodes)});
     let mut leaders = plain(&members);
-    leaders.push(("none".to_owned(), "nobody: they elect one".to_owned()));
+    leaders.push(("none".to_owned(), "none: they elect one".to_owned()));
     html! {
         <fieldset class="item">
             <legend>{ name }</legend>
@@ -35,7 +35,7 @@ fn cluster(ctx: &FormCtx<'_>, c: usize, name: &str, nodes: &[String]) -> Html {
             { ctx.group(&format!("{path}/members")) }
             { for members.iter().enumerate().map(|(m, name)| member(ctx, &format!("{path}/members/{m}"), name, nodes)) }
             { ctx.add(&format!("{path}/members"), "member", new) }
-            <div class="fields">{ ctx.choice(&format!("{path}/initial/leader"), "Leader at the start", Some("first that can"), &leaders) }<div class="wide">{ landscape::mode(ctx, &format!("{path}/mode")) }</div></div>
+            <div class="fields">{ ctx.choice(&format!("{path}/initial/leader"), "Initial leader", Some("first eligible member (default)"), &leaders) }<div class="wide">{ landscape::mode(ctx, &format!("{path}/mode")) }</div></div>
             { schema::rest(ctx, &path, &["name", "members", "mode", "initial/leader"]) }
         </fieldset>
     }

@@ -21,8 +21,8 @@ pub(super) fn section(ctx: &FormCtx<'_>) -> Html {
     let count = ctx.list("expect").len();
     let report = judged(ctx);
     let says = match report {
-        Some(all) if all.iter().all(|one| one.ok) => format!("✓ all {count} hold"),
-        Some(all) => format!("✕ {} of {count} do not hold", all.iter().filter(|one| !one.ok).count()),
+        Some(all) if all.iter().all(|one| one.ok) => format!("✓ all {count} met"),
+        Some(all) => format!("✕ {} of {count} not met", all.iter().filter(|one| !one.ok).count()),
         None => count.to_string(),
     };
     let cluster = ctx.names("etcd").into_iter().next().unwrap_or_default();
@@ -49,8 +49,8 @@ fn expectation(ctx: &FormCtx<'_>, k: usize, fared: Option<&ExpectationReport>) -
     let path = format!("expect/{k}");
     let word = BOUNDS.iter().map(|(word, ..)| *word).find(|word| ctx.get(&path).get(word).is_some()).unwrap_or_default();
     let mark = fared.map(|fared| {
-        let (class, sign) = if fared.ok { ("good", "✓ holds") } else { ("bad", "✕ does not hold") };
-        html! { <p class={classes!("mark", class)} data-testid={format!("form-expect-{k}-mark")}>{ format!("{sign}: it is {}", fared.actual) }</p> }
+        let (class, sign) = if fared.ok { ("good", "✓ met") } else { ("bad", "✕ not met") };
+        html! { <p class={classes!("mark", class)} data-testid={format!("form-expect-{k}-mark")}>{ format!("{sign}: actual value {}", fared.actual) }</p> }
     });
     html! {
         <fieldset class="item">

@@ -13,16 +13,16 @@ const NODES: usize = 40;
 /// Words of the file and how they read.
 const TOLERANCES: [(&str, &str); 3] = [("none", "none"), ("node", "a node's"), ("zone", "a zone's")];
 const RECOVERIES: [(&str, &str); 4] = [
-    ("wait", "1: what is bound to the zone waits"),
+    ("wait", "1: pods bound to the zone wait"),
     ("redundant", "2: two of every critical component"),
     ("preferred", "3a: members of etcd may share a zone"),
-    ("move", "3b: members of etcd are moved, and back"),
+    ("move", "3b: members of etcd are moved and moved back"),
 ];
 
 const MODES: [(&str, &str); 3] = [
-    ("quorum", "a majority of three goes on (default)"),
-    ("hot_standby", "a hot standby takes over"),
-    ("learner", "a perpetual learner takes over"),
+    ("quorum", "quorum: a majority of three (default)"),
+    ("hot_standby", "active-passive: a hot standby takes over"),
+    ("learner", "active-passive: a perpetual learner takes over"),
 ];
 
 fn words(words: &[(&str, &str)]) -> Vec<(String, String)> {
@@ -51,8 +51,8 @@ fn seed(ctx: &FormCtx<'_>, path: &str, name: &str, zones: &[String]) -> Html {
         html! {
             <div class="row" role="group" aria-label={format!("pool {name}")}>
                 { ctx.text(&format!("{path}/name"), "Pool", As::Name) }
-                { ctx.text(&format!("{path}/minimum"), "Fewest nodes", As::Number) }
-                { ctx.text(&format!("{path}/maximum"), "Most nodes", As::Number) }
+                { ctx.text(&format!("{path}/minimum"), "Minimum nodes", As::Number) }
+                { ctx.text(&format!("{path}/maximum"), "Maximum nodes", As::Number) }
                 { ctx.remove(&path, &format!("pool {name}")) }
                 { schema::rest(ctx, &path, &["name", "minimum", "maximum"]) }
             </div>
@@ -79,7 +79,7 @@ fn seed(ctx: &FormCtx<'_>, path: &str, name: &str, zones: &[String]) -> Html {
             <div class="row">{ ctx.text(&at("name"), "Seed", As::Name) }{ ctx.remove(path, &format!("seed {name}")) }</div>
             <div class="fields">
                 <div class="wide">{ ctx.text(&at("zones"), "Zones", As::Names) }</div>
-                <div class="wide">{ ctx.text(&at("control_plane/zones"), "Zones of its own control plane", As::Names) }</div>
+                <div class="wide">{ ctx.text(&at("control_plane/zones"), "Zones of the seed's control plane", As::Names) }</div>
             </div>
             { ctx.group(&at("pools")) }
             { for pools.iter().enumerate().map(pool) }
@@ -88,7 +88,7 @@ fn seed(ctx: &FormCtx<'_>, path: &str, name: &str, zones: &[String]) -> Html {
                 <summary>{ format!("Nodes by name, {}", nodes.len()) }</summary>
                 { ctx.group(&at("nodes")) }
                 { for nodes.iter().take(NODES).enumerate().map(node) }
-                if rest > 0 { <p class="quiet">{ format!("and {rest} more, in the JSON tab") }</p> }
+                if rest > 0 { <p class="quiet">{ format!("and {rest} more (see the JSON tab)") }</p> }
                 { ctx.add(&at("nodes"), "node", new_node) }
             </details>
             { schema::rest(ctx, path, &["name", "zones", "control_plane/zones", "pools", "nodes"]) }
@@ -118,17 +118,17 @@ fn shoot(ctx: &FormCtx<'_>, path: &str, name: &str, seeds: &[(String, String)]) 
             <legend>{ name }</legend>
             <div class="row">
                 { ctx.text(&at("name"), "Shoot", As::Name) }
-                { ctx.text(&at("count"), "How many", As::Number) }
+                { ctx.text(&at("count"), "Count", As::Number) }
                 { ctx.remove(path, &format!("shoot {name}")) }
             </div>
             <div class="fields">
-                { ctx.choice(&at("failure_tolerance"), "Failure it survives", Some("none (default)"), &words(&TOLERANCES)) }
-                { ctx.choice(&at("seed"), "Seed", Some("one that fits"), seeds) }
+                { ctx.choice(&at("failure_tolerance"), "Failure tolerance", Some("none (default)"), &words(&TOLERANCES)) }
+                { ctx.choice(&at("seed"), "Seed", Some("chosen by the Gardener scheduler"), seeds) }
                 if !matches!(&tolerance[..], "" | "none") {
                     <div class="wide">{ mode(ctx, &at("etcd/mode")) }</div>
                 }
                 if tolerance == "zone" {
-                    <div class="wide">{ ctx.choice(&at("recovery"), "When a zone fails", Some("1 (default)"), &words(&RECOVERIES)) }</div>
+                    <div class="wide">{ ctx.choice(&at("recovery"), "Recovery from a zone failure", Some("1 (default)"), &words(&RECOVERIES)) }</div>
                 }
             </div>
             { schema::rest(ctx, path, &["name", "count", "failure_tolerance", "seed", "recovery", "etcd/mode"]) }
@@ -148,5 +148,5 @@ pub(super) fn mode(ctx: &FormCtx<'_>, path: &str) -> Html {
         let mode = (word != MODES[0].0).then(|| json!({ word: {} }));
         DocumentAction::Set(place.clone(), mode)
     };
-    ctx.select(path, "When a member of etcd is lost", &word, &words(&MODES), set)
+    ctx.select(path, "Mode of etcd", &word, &words(&MODES), set)
 }

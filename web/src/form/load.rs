@@ -11,7 +11,7 @@ use crate::state::DocumentAction;
 const OPS: [(&str, &str, &[&str]); 5] = [
     ("put", "writes", &["key", "value"]),
     ("range", "reads", &["key", "value", "keys", "consistency"]),
-    ("txn", "writes what has not changed", &["key", "value"]),
+    ("txn", "updates that change nothing", &["key", "value"]),
     ("delete", "deletes", &["key", "keys"]),
     ("watch", "watches", &[]),
 ];
@@ -50,14 +50,14 @@ fn client(ctx: &FormCtx<'_>, k: usize, name: &str, clusters: &[String]) -> Html 
             <div class="fields">
                 { ops(ctx, &path, &op) }
                 { one(clusters.len() > 1 || !ctx.get(&place("etcd")).is_null(), &|| ctx.choice(&place("etcd"), "Cluster", None, &plain(clusters))) }
-                { ctx.choice(&place("zone"), "Zone", Some("that of its node"), &plain(&ctx.zones())) }
+                { ctx.choice(&place("zone"), "Zone", Some("zone of its node"), &plain(&ctx.zones())) }
                 { targets(ctx, &place("target"), k, clusters) }
                 { ctx.text(&place("rate"), "Rate", As::Text) }
                 { one(ctx.get(&place("rate")).is_null(), &|| ctx.text(&place("connections"), "Connections", As::Number)) }
                 { one(has("value"), &|| ctx.text(&place("value"), "Value", As::Text)) }
-                { one(has("consistency"), &|| ctx.choice(&place("consistency"), "Consistency", Some("linearizable (as usual)"), &consistency)) }
+                { one(has("consistency"), &|| ctx.choice(&place("consistency"), "Consistency", Some("linearizable (default)"), &consistency)) }
                 { ctx.text(&place("timeout"), "Time-out", As::Text) }
-                { ctx.text(&place("retries"), "Further tries", As::Number) }
+                { ctx.text(&place("retries"), "Retries", As::Number) }
             </div>
             { schema::rest(ctx, &path, &["name", "op", "etcd", "zone", "target", "rate", "connections", "value", "consistency", "timeout", "retries"]) }
         </fieldset>
@@ -89,5 +89,5 @@ fn targets(ctx: &FormCtx<'_>, path: &str, client: usize, clusters: &[String]) ->
     let index = clusters.iter().position(|name| *name == cluster).unwrap_or(0);
     let mut options = plain(&["leader", "follower", "nearest"]);
     options.extend(plain(&ctx.names(&format!("etcd/{index}/members"))));
-    ctx.choice(path, "Asks first", Some("all in turn"), &options)
+    ctx.choice(path, "Target", Some("all members (round robin)"), &options)
 }

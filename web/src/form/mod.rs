@@ -177,8 +177,8 @@ fn problems(ctx: &FormCtx<'_>, go: &Callback<(Problem, Option<String>)>) -> Html
     };
     let count = match all.len() {
         0 => return html! { <div role="status" class="sr-only">{ "No problems" }</div> },
-        1 => "1 problem: the last valid scenario goes on".to_owned(),
-        n => format!("{n} problems: the last valid scenario goes on"),
+        1 => "1 problem: the last valid scenario keeps running".to_owned(),
+        n => format!("{n} problems: the last valid scenario keeps running"),
     };
     let more =
         all.len().checked_sub(LISTED).filter(|more| *more > 0).map(|more| html! { <li>{ format!("… and {more} more") }</li> });

@@ -79,7 +79,7 @@ pub(super) fn delays(ctx: &FormCtx<'_>) -> Html {
     let several = ctx.list("topology/regions").len() > 1;
     let body = html! {
         <>
-            { kind("same_zone", "Inside a zone") }
+            { kind("same_zone", "Within a zone") }
             { kind("cross_zone", "Between zones of a region") }
             { if several { kind("cross_region", "Between regions") } else { Html::default() } }
             { ctx.group("network/pairs") }
@@ -107,7 +107,7 @@ fn pair(ctx: &FormCtx<'_>, a: &str, b: &str) -> Html {
         };
     }
     let item = json!({"between": [a, b], "delay": "2ms"});
-    let name = format!("Give {a} – {b} a delay of its own");
+    let name = format!("Set the delay of {a} – {b}");
     let action = DocumentAction::Push(at("network/pairs"), item);
     html! { <div class="row">{ ctx.button(format!("form-pair-{a}-{b}-add"), &name, &name, action) }</div> }
 }

@@ -1,4 +1,4 @@
-//! Things to try: the bundled scenarios, and one's own by size.
+//! Scenarios to try: the bundled scenarios, and one's own by size.
 
 use std::sync::OnceLock;
 
@@ -33,13 +33,13 @@ pub(super) fn section(ctx: &FormCtx<'_>) -> Html {
     };
     let body = html! {
         <>
-            <p class="hint">{ "Each is one story: open it, watch it, then break something yourself." }</p>
+            <p class="hint">{ "Each scenario shows one failure: open it, watch it, then inject a fault yourself." }</p>
             <ul class="tries">{ for titles().iter().zip(bundled()).map(item) }</ul>
             <Builder dispatch={ctx.dispatch.clone()} />
         </>
     };
     let empty = ctx.document.value.get("topology").is_none();
-    ctx.section("try", "Things to try", "", empty, body)
+    ctx.section("try", "Scenarios to try", "", empty, body)
 }
 
 #[derive(Clone, PartialEq, Properties)]
@@ -74,10 +74,10 @@ fn Builder(props: &BuilderProps) -> Html {
     };
     html! {
         <fieldset class="item">
-            <legend>{ "One of your own" }</legend>
+            <legend>{ "Your own scenario" }</legend>
             <div class="row">
                 { choice("new-regions", "Regions", &[1, 2, 3], size.regions, |size, regions| Size { regions, ..size }) }
-                { choice("new-zones", "Zones in each", &[1, 2, 3, 4, 5], size.zones, |size, zones| Size { zones, ..size }) }
+                { choice("new-zones", "Zones per region", &[1, 2, 3, 4, 5], size.zones, |size, zones| Size { zones, ..size }) }
                 { choice("new-members", "etcd members", &[1, 3, 5, 7], size.members, |size, members| Size { members, ..size }) }
                 <button type="button" class="primary" data-testid="new-build" {onclick}>{ "Build" }</button>
             </div>

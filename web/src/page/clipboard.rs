@@ -13,9 +13,9 @@ pub fn share(text: &str, dispatch: Callback<Action>) {
     address::put(text);
     spawn_local(async move {
         let (tone, text) = if copy(&link).await {
-            (Tone::Info, "The link is copied: it holds the whole scenario.".to_owned())
+            (Tone::Info, "Link copied: it contains the whole scenario.".to_owned())
         } else {
-            (Tone::Info, "Copying is not allowed here. The address bar holds the link: copy it from there.".to_owned())
+            (Tone::Info, "The browser does not allow copying here: copy the link from the address bar.".to_owned())
         };
         dispatch.emit(Action::Say(Notice { tone, text }));
     });

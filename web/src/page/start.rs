@@ -32,7 +32,7 @@ fn choose(fragment: &str, saved: Option<String>) -> (String, Option<Notice>) {
     match saved {
         Some(text) if Scenario::from_json(&text).is_ok() => (text, refused),
         Some(_) => {
-            let text = "The scenario that this browser had kept is not one that this version reads.".to_owned();
+            let text = "The saved scenario in this browser cannot be read by this version.".to_owned();
             (default_scenario().json.to_owned(), refused.or(Some(Notice { tone: Tone::Info, text })))
         }
         None => (default_scenario().json.to_owned(), refused),

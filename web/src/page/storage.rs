@@ -24,9 +24,8 @@ struct Preferences {
 /// # Errors
 /// Why it could not be kept, for the user: the storage is full, or not allowed.
 pub fn save(text: &str) -> Result<(), String> {
-    LocalStorage::set(DOCUMENT, text).map_err(|_| {
-        "The browser does not keep your scenario (its storage is full or not allowed): save it to a file.".to_owned()
-    })
+    LocalStorage::set(DOCUMENT, text)
+        .map_err(|_| "The browser cannot save your scenario (its storage is full or disabled): save it to a file.".to_owned())
 }
 
 /// The document that was kept, if any.
@@ -53,7 +52,7 @@ pub(super) fn is_superseded(fragment: &str) -> bool {
 /// # Errors
 /// Why they could not be kept, for the user.
 pub fn remember(ui: &Ui) -> Result<(), String> {
-    LocalStorage::set(PREFERENCES, preferences(ui)).map_err(|_| "The browser does not keep your preferences.".to_owned())
+    LocalStorage::set(PREFERENCES, preferences(ui)).map_err(|_| "The browser cannot save your preferences.".to_owned())
 }
 
 /// The preferences that were kept.

@@ -1,4 +1,4 @@
-//! Branches and the playhead on them: deeds fork, undo goes back, commands move.
+//! Branches and the playhead on them: interventions fork, undo goes back, commands move.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use super::{Branch, Effect, PlaybackCommand, State, Tone};
 use crate::engine::protocol::{BranchId, Intervention, WorkerRequest};
 
 /// Name of branch 0.
-pub(super) const ORIGINAL: &str = "as written";
+pub(super) const ORIGINAL: &str = "Original";
 /// Branches at one time: each costs the worker memory.
 const MOST: usize = 64;
 
@@ -36,18 +36,18 @@ impl State {
 
     fn fork(&mut self, intervention: Intervention) -> Result<WorkerRequest, String> {
         let at = self.playback.at;
-        let branch = self.branch().ok_or("Nothing runs yet.")?;
+        let branch = self.branch().ok_or("No simulation is running yet.")?;
         if self.worker.is_dormant() {
             return Err("The simulator has stopped: press play to start it again.".to_owned());
         }
         if branch.now < at {
-            return Err("The simulation has not come that far yet: try again in a moment.".to_owned());
+            return Err("The simulation has not reached this moment yet: try again shortly.".to_owned());
         }
         if branch.done && at >= branch.now {
-            return Err("This is the end of the run: go back to where something can still happen.".to_owned());
+            return Err("This is the end of the run: go back to an earlier moment first.".to_owned());
         }
         if self.branches.len() >= MOST {
-            return Err(format!("There are {MOST} branches already: edit the scenario, or open it again, to start over."));
+            return Err(format!("At most {MOST} branches are possible: edit or reopen the scenario to start over."));
         }
         // Before its own fork a branch is its parent: what is done there is done to the parent.
         let mut parent = branch;
@@ -64,14 +64,14 @@ impl State {
         Ok(WorkerRequest::Fork { load: self.load, branch: id, parent, at, intervention })
     }
 
-    /// What a deed does, in plain words.
+    /// An intervention in plain words.
     fn words(&self, intervention: &Intervention) -> Result<String, String> {
-        let scenario = self.scenario.as_ref().ok_or("Nothing runs yet.")?;
+        let scenario = self.scenario.as_ref().ok_or("No simulation is running yet.")?;
         match intervention {
             Intervention::Inject { fault, .. } => Ok(fault.kind().began(scenario)),
             Intervention::Repair { fault } => {
                 let active = self.view.iter().flat_map(|view| &view.faults).find(|active| active.id == *fault);
-                active.map(|active| active.fault.kind().ended(scenario)).ok_or_else(|| "That is whole already.".to_owned())
+                active.map(|active| active.fault.kind().ended(scenario)).ok_or_else(|| "This fault has already ended.".to_owned())
             }
         }
     }
@@ -88,7 +88,7 @@ impl State {
 
     pub(super) fn undo_intervention(&mut self, effects: &mut Vec<Effect>) {
         let Some((parent, at, _)) = self.branch().and_then(|branch| branch.fork.clone()) else {
-            self.say(Tone::Info, "There is nothing to undo: this is the scenario as written.".to_owned());
+            self.say(Tone::Info, "There is nothing to undo: this is the original branch.".to_owned());
             return;
         };
         self.show(parent, effects);

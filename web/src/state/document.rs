@@ -124,8 +124,8 @@ impl Document {
             // Opened again: it starts over.
             Ok(Value::Object(_)) if *text == *self.text => Ok(Edited::To(self.read())),
             Ok(Value::Object(_)) => Ok(self.becomes(text.into())),
-            Ok(_) => Err("This is no scenario: a scenario is a JSON object.".to_owned()),
-            Err(error) => Err(format!("This is no scenario: it is not JSON ({error}).")),
+            Ok(_) => Err("This is not a scenario: expected a JSON object.".to_owned()),
+            Err(error) => Err(format!("This is not a scenario: expected JSON ({error}).")),
         }
     }
 
@@ -146,7 +146,7 @@ impl Document {
 
     fn form(&mut self, edit: impl FnOnce(&mut Value)) -> Result<Edited, String> {
         if !self.is_json {
-            return Err("The text is not JSON at the moment: mend it in the JSON tab, or undo.".to_owned());
+            return Err("The text is not valid JSON: fix it in the JSON tab, or undo.".to_owned());
         }
         let mut value = (*self.value).clone();
         edit(&mut value);
@@ -222,7 +222,7 @@ impl Document {
 fn problems(errors: &Errors) -> Vec<Problem> {
     let problem = |error: &zonefall_core::scenario::Error| Problem {
         path: error.path.clone(),
-        message: format!("found {}; wanted {}", error.found, error.expected),
+        message: format!("expected {}; found {}", error.expected, error.found),
         line_column: error.line_column,
     };
     errors.iter().map(problem).collect()

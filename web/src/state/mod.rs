@@ -228,7 +228,7 @@ impl State {
             Err(why) => self.say(Tone::Error, why),
             Ok(Edited::Not) => {}
             Ok(Edited::To(None)) if opens => {
-                let text = "This scenario cannot run yet: what is wrong is marked in it. The last one goes on.";
+                let text = "This scenario has errors, which are marked in the form. The last valid scenario keeps running.";
                 self.say(Tone::Error, text.to_owned());
             }
             Ok(Edited::To(None)) => {}

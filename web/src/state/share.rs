@@ -22,22 +22,22 @@ const LEVEL: u8 = 9;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LinkError {
     /// Another version, or something else altogether.
-    #[error("This link is not one that this version of Zonefall reads: it begins with {0:?} instead of \"z1.\".")]
+    #[error("This version of Zonefall cannot read this link: expected it to begin with \"z1.\", found {0:?}.")]
     Version(String),
     /// Not base64url.
-    #[error("This link is damaged: there are letters in it, or missing from it, that do not belong there.")]
+    #[error("This link is damaged: some of its characters are wrong or missing.")]
     Letters,
     /// Does not inflate.
-    #[error("This link is damaged: its text cannot be unpacked.")]
+    #[error("This link is damaged: its content cannot be unpacked.")]
     Packed,
     /// Inflates past the largest scenario.
-    #[error("This link holds more than a scenario may have ({MAX_BYTES} bytes).")]
+    #[error("This link contains more than the {MAX_BYTES} bytes that a scenario may have.")]
     TooLarge,
     /// Not UTF-8.
-    #[error("This link is damaged: what it holds is not text.")]
+    #[error("This link is damaged: its content is not text.")]
     NotText,
     /// Not a scenario.
-    #[error("What this link holds is not a scenario:\n{0}")]
+    #[error("The content of this link is not a valid scenario:\n{0}")]
     Scenario(Errors),
 }
 

@@ -108,12 +108,12 @@ impl State {
         if self.branches.is_empty() || self.worker.lost == Some(self.load) || self.worker.dormant {
             self.worker.dormant = true;
             self.playback.playing = false;
-            let text = format!("The simulator stopped: {why}. Your scenario is kept; change it, or press play to try once more.");
+            let text = format!("The simulator stopped: {why}. Your scenario is kept; change it, or press play to try again.");
             self.say(Tone::Error, text);
             return;
         }
         effects.push(Effect::Restart);
-        self.say(Tone::Error, format!("The simulator stopped: {why}. It was started anew, and your scenario with it."));
+        self.say(Tone::Error, format!("The simulator stopped: {why}. It was restarted with your scenario."));
         self.load(effects);
         self.worker.lost = Some(self.load);
     }
@@ -123,7 +123,7 @@ impl State {
             WorkerResponse::Ready | WorkerResponse::Pong(_) => {}
             WorkerResponse::Invalid { load, errors } if load == self.load => {
                 Rc::make_mut(&mut self.document).refuse(&errors);
-                self.say(Tone::Error, "The simulator does not take this scenario: what is wrong is marked in it.".to_owned());
+                self.say(Tone::Error, "The simulator cannot run this scenario: the errors are marked in it.".to_owned());
             }
             WorkerResponse::Progress { load, branch, now, done, report, .. } if load == self.load => {
                 self.progress(branch, now, done, report);
@@ -134,7 +134,7 @@ impl State {
             WorkerResponse::GaveUp { load, branch, why } if load == self.load => {
                 if let Some(branch) = self.branches.get_mut(branch.0 as usize) {
                     branch.gave_up = Some(why.clone());
-                    self.say(Tone::Error, format!("The simulation was given up: {why}"));
+                    self.say(Tone::Error, format!("The simulation was aborted: {why}"));
                 }
             }
             // About what was loaded or shown before.

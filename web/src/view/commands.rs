@@ -74,8 +74,8 @@ pub enum Key {
 /// The keys: as a keyboard event names them, what they do, and that in words.
 pub const KEYS: [(&str, Key, &str); 22] = [
     ("Space", Key::Toggle, "Play or pause"),
-    ("ArrowRight", Key::Step(true), "One event on"),
-    ("ArrowLeft", Key::Step(false), "One event back"),
+    ("ArrowRight", Key::Step(true), "Next event"),
+    ("ArrowLeft", Key::Step(false), "Previous event"),
     ("Shift+ArrowRight", Key::Jump(true), "Next event of interest"),
     ("Shift+ArrowLeft", Key::Jump(false), "Previous event of interest"),
     ("]", Key::Speed(true), "Faster"),
@@ -85,12 +85,12 @@ pub const KEYS: [(&str, Key, &str); 22] = [
     ("z", Key::Zoom(Zoom::Outage), "Zoom to the outage"),
     ("+", Key::Zoom(Zoom::In), "Zoom in"),
     ("-", Key::Zoom(Zoom::Out), "Zoom out"),
-    ("0", Key::Zoom(Zoom::All), "Show all of the run"),
-    ("f", Key::Fork, "Fork here: choose what to do to the selected thing"),
-    ("k", Key::Kill, "Kill the selected thing (its process, or its power)"),
-    ("x", Key::CutOff, "Cut the selected thing off"),
-    ("m", Key::Repair, "Mend the selected thing"),
-    ("u", Key::Undo, "Undo: back to the branch this one left"),
+    ("0", Key::Zoom(Zoom::All), "Show the whole run"),
+    ("f", Key::Fork, "Fork here: choose an intervention on the selected object"),
+    ("k", Key::Kill, "Stop the selected object (kill its process, or cut its power)"),
+    ("x", Key::CutOff, "Cut off the selected object"),
+    ("m", Key::Repair, "Repair the selected object"),
+    ("u", Key::Undo, "Undo: return to the parent branch"),
     ("/", Key::Filter, "Filter the events"),
     ("g", Key::GoTo, "Go to a time"),
     ("?", Key::Help, "Help and keys"),
@@ -149,9 +149,9 @@ fn effect(key: Key, state: &State) -> Option<CommandEffect> {
             let to = if state.selection.is_some() { ".interventions button" } else { "#map-scene [tabindex='0']" };
             Some(CommandEffect::Focus(vec![Action::Playback(PlaybackCommand::Pause), up], to))
         }
-        Key::Kill => intervention(interventions::kill, false, "There is nothing left to kill there. M mends it."),
-        Key::CutOff => intervention(interventions::cut_off, true, "There is nothing left to cut off there. M mends it."),
-        Key::Repair => intervention(interventions::repair, false, "There is nothing to mend there."),
+        Key::Kill => intervention(interventions::kill, false, "This object is already stopped. Press M to repair it."),
+        Key::CutOff => intervention(interventions::cut_off, true, "This object is already cut off. Press M to repair it."),
+        Key::Repair => intervention(interventions::repair, false, "This object has no active fault."),
         Key::Zoom(zoom) => Some(CommandEffect::Zoom(zoom)),
         Key::Undo => Some(CommandEffect::Act(vec![Action::UndoIntervention])),
         Key::Filter => Some(CommandEffect::Focus(vec![Action::Ui(UiAction::Tab(Tab::Events))], FILTER_FIELD)),
@@ -171,9 +171,9 @@ pub fn commands(state: &State) -> Vec<Command> {
     let kube = state.scenario.as_ref().is_some_and(|scenario| !scenario.kube.clusters.is_empty());
     let tabs = TABS.iter().filter(|(tab, ..)| kube || *tab != Tab::Recovery);
     let tabs = tabs.map(|(tab, name, _)| plain(format!("Show {}", name.to_ascii_lowercase()), Action::Ui(UiAction::Tab(*tab))));
-    let themes = [(Theme::System, "as the system"), (Theme::Light, "light"), (Theme::Dark, "dark")];
+    let themes = [(Theme::System, "same as the system"), (Theme::Light, "light"), (Theme::Dark, "dark")];
     let themes = themes.map(|(theme, name)| plain(format!("Theme: {name}"), Action::Ui(UiAction::Theme(theme))));
-    let tables = if state.ui.tables { "Pictures instead of tables" } else { "Tables instead of pictures" };
+    let tables = if state.ui.tables { "Graphics instead of tables" } else { "Tables instead of graphics" };
     let tables = plain(tables.to_owned(), Action::Ui(UiAction::Tables(!state.ui.tables)));
     let exports =
         Export::ALL.map(|e| Command { name: format!("Export {}", e.label()), keys: "", effect: CommandEffect::Export(e) });

@@ -29,7 +29,7 @@ pub(crate) struct HeaderProps {
     pub shown: BranchId,
     /// Colours of the page.
     pub theme: Theme,
-    /// Tables instead of pictures.
+    /// Tables instead of graphics.
     pub tables: bool,
     /// The sheet that is up on a narrow screen.
     pub sheet: Option<Panel>,
@@ -66,9 +66,9 @@ pub(crate) fn Header(props: &HeaderProps) -> Html {
     let dispatch = &props.dispatch;
     let act = |action: Action| dispatch.reform(move |_: MouseEvent| action.clone());
     let (theme, next, name) = match props.theme {
-        Theme::System => (Theme::Light, "light", "as the system"),
+        Theme::System => (Theme::Light, "light", "same as the system"),
         Theme::Light => (Theme::Dark, "dark", "light"),
-        Theme::Dark => (Theme::System, "as the system", "dark"),
+        Theme::Dark => (Theme::System, "same as the system", "dark"),
     };
     let theme_name = format!("Theme: {name}; change to {next}");
     let export = |export: Export| Entry {
@@ -89,7 +89,7 @@ pub(crate) fn Header(props: &HeaderProps) -> Html {
             <Share text={props.text.clone()} dispatch={dispatch.clone()} />
             <Menu label="Export" icon={Icon::Export} testid="export" entries={Export::ALL.map(export).to_vec()} />
             <button class="tool" onclick={act(Action::Ui(UiAction::Tables(!props.tables)))} aria-pressed={props.tables.to_string()}
-                aria-label="Tables instead of pictures" title="Tables instead of pictures" data-testid="tables">{ icon(Icon::Table) }</button>
+                aria-label="Tables instead of graphics" title="Tables instead of graphics" data-testid="tables">{ icon(Icon::Table) }</button>
             <button class="tool" onclick={act(Action::Ui(UiAction::Theme(theme)))} aria-label={theme_name.clone()} title={theme_name}
                 data-testid="theme">{ icon(Icon::Theme) }</button>
             <button class="tool" onclick={act(Action::Ui(UiAction::Help(true)))} aria-label="Help and keys" title="Help and keys (?)"
@@ -185,7 +185,7 @@ fn Branches(props: &BranchesProps) -> Html {
                 <span class="unseen">{ "Branch" }</span>
                 <select {onchange} data-testid="branch-chooser">{ for props.branches.iter().map(option) }</select>
             </label>
-            if forked { <button onclick={undo} title="Back to the branch this one left (U)" data-testid="undo-intervention">{ "Undo" }</button> }
+            if forked { <button onclick={undo} title="Return to the parent branch (U)" data-testid="undo-intervention">{ "Undo" }</button> }
         </div>
     }
 }
@@ -201,5 +201,5 @@ struct ShareProps {
 fn Share(props: &ShareProps) -> Html {
     let props = props.clone();
     let onclick = move |_: MouseEvent| share(&props.text, props.dispatch.clone());
-    html! { <button class="worded" {onclick} title="Copy a link that holds the whole scenario" data-testid="share">{ worded(Icon::Share, "Share") }</button> }
+    html! { <button class="worded" {onclick} title="Copy a link that contains the whole scenario" data-testid="share">{ worded(Icon::Share, "Share") }</button> }
 }

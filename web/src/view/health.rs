@@ -50,9 +50,9 @@ pub(crate) fn Health(props: &HealthProps) -> Html {
             }
             { for lines }
             if omitted > 0 {
-                <li class="warn"><span>{ format!("△ {omitted} etcd clusters have no member to spare, or worse") }</span></li>
+                <li class="warn"><span>{ format!("△ {omitted} etcd clusters have no fault tolerance or no quorum") }</span></li>
             } else if kube && shown.is_empty() && !well.is_empty() {
-                <li class="good"><span>{ format!("✓ {} well, with members to spare", etcds(well.len())) }</span></li>
+                <li class="good"><span>{ format!("✓ {} healthy, with fault tolerance", etcds(well.len())) }</span></li>
             }
         </ul>
     }
@@ -92,7 +92,7 @@ fn line(name: &str, now: &EtcdClusterView, spec: &zonefall_core::scenario::EtcdC
     let leader = now.leader.map(|index| &spec.members[index as usize].name);
     let (tone, failure_tolerance) = match now.failure_tolerance {
         None => ("bad", "✕ no quorum".to_owned()),
-        Some(0) => ("warn", "△ quorum, none to spare".to_owned()),
+        Some(0) => ("warn", "△ quorum, no fault tolerance".to_owned()),
         Some(1) => ("good", "✓ quorum, can lose 1 more".to_owned()),
         Some(n) => ("good", format!("✓ quorum, can lose {n} more")),
     };
@@ -104,7 +104,7 @@ fn line(name: &str, now: &EtcdClusterView, spec: &zonefall_core::scenario::EtcdC
     html! {
         <li>
             <strong>{ name }</strong>
-            if let Some(leader) = leader { <span>{ format!("★ {leader} leads") }</span> } else { <span class="bad">{ "○ nobody leads" }</span> }
+            if let Some(leader) = leader { <span>{ format!("★ leader {leader}") }</span> } else { <span class="bad">{ "○ no leader" }</span> }
             <span class={tone}>{ failure_tolerance }</span>
             { for SERVICES.into_iter().filter(|service| !kube || now.failure_tolerance.is_some() && !now.available.contains(service)).map(service) }
         </li>

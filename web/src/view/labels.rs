@@ -93,19 +93,19 @@ pub fn outage(kind: OutageKind) -> &'static str {
 /// A message, as a user calls it.
 pub fn message(kind: Kind) -> &'static str {
     match kind {
-        Kind::PreVote => "would you vote for me?",
-        Kind::PreVoteResponse => "answer to a pre-vote",
-        Kind::Vote => "vote for me",
-        Kind::VoteResponse => "answer to a vote",
+        Kind::PreVote => "pre-vote request",
+        Kind::PreVoteResponse => "pre-vote response",
+        Kind::Vote => "vote request",
+        Kind::VoteResponse => "vote response",
         Kind::Append => "append",
-        Kind::AppendResponse => "answer to an append",
+        Kind::AppendResponse => "append response",
         Kind::Heartbeat => "heartbeat",
-        Kind::HeartbeatResponse => "answer to a heartbeat",
-        Kind::Snapshot => "database",
+        Kind::HeartbeatResponse => "heartbeat response",
+        Kind::Snapshot => "snapshot",
         Kind::Propose => "proposal",
-        Kind::ReadIndex => "read index",
-        Kind::ReadIndexResponse => "answer to a read index",
-        Kind::TimeoutNow => "take over",
+        Kind::ReadIndex => "read-index request",
+        Kind::ReadIndexResponse => "read-index response",
+        Kind::TimeoutNow => "leadership transfer",
     }
 }
 

@@ -60,7 +60,7 @@ fn the_inspector_offers_what_fits_and_tells_what_happened_to_it() {
     let world = world();
     let zone = inspector(&world, Selection::Zone(ZoneId(0)));
     // What is broken is mended, not broken again; a zone's events are also those of its members.
-    for there in ["intervention-repair-", "intervention-cut-off", "amount-delay", "intervention-lasts", "etcd-main-0 is gone"] {
+    for there in ["intervention-repair-", "intervention-cut-off", "amount-delay", "intervention-lasts", "etcd-main-0 stops"] {
         assert!(zone.contains(there), "{there} in {zone}");
     }
     assert!(!zone.contains("intervention-power-off"), "{zone}");
@@ -78,7 +78,7 @@ fn the_inspector_offers_what_fits_and_tells_what_happened_to_it() {
 #[test]
 fn where_nothing_is_selected_there_are_things_to_try() {
     let html = inspector(&world(), None);
-    for there in ["Things to try, at 00:01:10", "Power off eu-west-1c, the leader", "Kill etcd-main-2", "try-cut-off"] {
+    for there in ["Faults to try, at 00:01:10", "Power off eu-west-1c, the leader", "Kill etcd-main-2", "try-cut-off"] {
         assert!(html.contains(there), "{there} in {html}");
     }
 }
@@ -110,7 +110,7 @@ fn the_inspector_tells_of_pods_machines_and_nodes() {
     }
     let first = world.scenario.nodes.iter().position(|node| node.name.starts_with("ip-10-242-20-17")).unwrap();
     let html = inspector(&world, Selection::Node(NodeId(first as u16)));
-    for there in ["its kubelet is silent", "node.kubernetes.io/unreachable:NoExecute", "pjq6n: Terminating"] {
+    for there in ["its kubelet sends no heartbeats", "node.kubernetes.io/unreachable:NoExecute", "pjq6n: Terminating"] {
         assert!(html.contains(there), "{there} in {html}");
     }
     let html = inspector(&world, Selection::Zone(ZoneId(0)));
@@ -142,7 +142,7 @@ fn a_component_tells_what_its_pods_waited_for() {
     };
     let html = tabs(true);
     // What is not back comes first, and is shown.
-    for there in ["component-kube-apiserver", "not back after 40 min", "its volume is in another zone", "wait-scheduled"] {
+    for there in ["component-kube-apiserver", "not recovered after 40 min", "its volume is in another zone", "wait-scheduled"] {
         assert!(html.contains(there), "{there} in {html}");
     }
     assert!(!tabs(false).contains("component-"));
@@ -266,7 +266,7 @@ fn the_bill_is_that_of_the_provider_that_is_chosen() {
     for (wanted, shown) in [(None, "aws"), (Some("gcp"), "gcp"), (Some("nobody"), "aws")] {
         let html = html(wanted);
         let title = report.provider_title(shown);
-        for there in [format!("The running bill of {shown}"), format!("A month with {title}")] {
+        for there in [format!("The running bill of {shown}"), format!("Cost per month with {title}")] {
             assert!(html.contains(&there), "{there} in {html}");
         }
         assert_eq!(html.matches("type=\"radio\"").count(), 3, "{html}");

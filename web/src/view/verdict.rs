@@ -49,9 +49,9 @@ pub(crate) fn Verdict(props: &VerdictProps) -> Html {
     let failed = props.report.as_ref().filter(|_| !props.forked).map_or(0, |r| r.expectations.iter().filter(|e| !e.ok).count());
     html! {
         <section class="verdict" aria-label="Verdict" data-testid="verdict">
-            if let Some(why) = &props.gave_up { <p class="gave-up bad" role="alert" data-testid="gave-up">{ format!("✕ Given up: {why}") }</p> }
+            if let Some(why) = &props.gave_up { <p class="gave-up bad" role="alert" data-testid="gave-up">{ format!("✕ Aborted: {why}") }</p> }
             if parts.is_empty() {
-                <p class="headline quiet">{ if props.loaded { "Simulating …" } else { "Choose a scenario, or build one, and break something in it." } }</p>
+                <p class="headline quiet">{ if props.loaded { "Simulating …" } else { "Choose or build a scenario, and inject a fault." } }</p>
             } else {
                 if let Some(report) = kube { { of_pods(report) } }
                 { for paragraphs }
@@ -59,7 +59,7 @@ pub(crate) fn Verdict(props: &VerdictProps) -> Html {
                 { others(well.len(), parts.len()) }
                 if let Some(month) = props.report.as_ref().and_then(|report| report.month()) { <p class="more" data-testid="month">{ month }</p> }
             }
-            if !props.done && !parts.is_empty() && props.gave_up.is_none() { <p class="so-far quiet" data-testid="so-far">{ "So far; the rest is being simulated." }</p> }
+            if !props.done && !parts.is_empty() && props.gave_up.is_none() { <p class="so-far quiet" data-testid="so-far">{ "Preliminary: the simulation is still running." }</p> }
             if failed > 0 { <p class="bad" data-testid="expectations-failed">{ format!("✕ {failed} of the scenario's expectations not met") }</p> }
         </section>
     }
@@ -79,14 +79,13 @@ fn of_pods(report: &Report) -> Html {
     let (lost, back) = (sum(|c| c.lost), sum(|c| c.recovered));
     let longest = report.recovery.iter().filter(|r| r.completed).map(|r| r.duration_s).fold(0.0, f64::max);
     let (headline, rest) = match (lost, lost - back) {
-        (0, _) => ("No pod stopped serving.".to_owned(), String::new()),
-        (_, 0) => (format!("{} stopped serving, and came back.", pods(lost)), String::new()),
-        (_, stays) => (
-            format!("{} stopped serving; {back} came back.", pods(lost)),
-            format!("{} did not come back before the end. ", pods(stays)),
-        ),
+        (0, _) => ("No pod was lost.".to_owned(), String::new()),
+        (_, 0) => (format!("{} lost; all recovered.", pods(lost)), String::new()),
+        (_, stays) => {
+            (format!("{} lost; {back} recovered.", pods(lost)), format!("{} did not recover before the end. ", pods(stays)))
+        }
     };
-    let longest = if back > 0 { format!("The slowest took {}.", length(longest)) } else { String::new() };
+    let longest = if back > 0 { format!("The slowest recovery took {}.", length(longest)) } else { String::new() };
     html! {
         <div class="verdict-cluster">
             <p class="headline" data-testid="verdict-pods">{ headline }</p>
@@ -104,9 +103,9 @@ fn troubled(report: &Report, troubled: usize) -> Html {
     let lost: u64 = report.etcd.values().map(|etcd| etcd.rpo.lost_entries).sum();
     let outages = report.etcd.values().flat_map(|etcd| &etcd.outages).filter(|o| o.kind == OutageKind::Write);
     let longest = outages.map(|o| o.to_s - o.from_s).fold(0.0, f64::max);
-    let lost = if lost > 0 { format!(", and lost {} committed entries", count(lost)) } else { String::new() };
+    let lost = if lost > 0 { format!(" and {} committed entries lost", count(lost)) } else { String::new() };
     let text = format!(
-        "{troubled} of {} etcd clusters did not serve at times, without writes for {} at most{lost}.",
+        "{troubled} of {} etcd clusters had outages, with writes unavailable for {} at most{lost}.",
         report.etcd.len(),
         length(longest)
     );
@@ -121,7 +120,7 @@ fn others(well: usize, all: usize) -> Html {
         _ if well == all => format!("all {all} etcd clusters"),
         _ => format!("{well} of {all} etcd clusters"),
     };
-    html! { <p class="more">{ format!("Writes and linearizable reads of {which} never stopped, and nothing was lost.") }</p> }
+    html! { <p class="more">{ format!("Writes and linearizable reads of {which} were always available, and nothing was lost.") }</p> }
 }
 
 fn sentence(phrases: &[Phrase], cluster: &str, on_visit: &Callback<(String, f64)>) -> Html {

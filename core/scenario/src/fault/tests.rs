@@ -30,17 +30,17 @@ fn what_no_scenario_could_hold_is_refused() {
         (link(change(zero, f64::NAN, None)), Some("NaN")),
         (link(change(zero, 1.0, None)), None),
         (link(change(zero, 1.1, None)), Some("from 0 to 1")),
-        (link(change(Duration::MAX, 0.0, None)), Some("more delay")),
+        (link(change(Duration::MAX, 0.0, None)), Some("of added delay")),
         (link(change(zero, 0.0, Some(0))), Some("1 B/s")),
-        (link(change(zero, 0.0, None)), Some("a worse link needs")),
+        (link(change(zero, 0.0, None)), Some("expected added delay")),
         (slow(zero, 3.0), None),
         (slow(zero, f64::INFINITY), Some("inf")),
-        (slow(zero, 1.0), Some("a slow disk needs")),
-        (slow(Duration::MAX, 1.0), Some("up to 1h more")),
+        (slow(zero, 1.0), Some("expected added time")),
+        (slow(Duration::MAX, 1.0), Some("at most 1h added")),
         (cloud(Some(ZoneId(2)), Some(CloudAnswer::OutOfStock), refused), None),
         (cloud(Some(ZoneId(3)), None, refused), Some("no zone 3")),
-        (cloud(None, None, Some(CloudAnswer::OutOfStock)), Some("out of stock only")),
-        (cloud(None, None, None), Some("is no fault")),
+        (cloud(None, None, Some(CloudAnswer::OutOfStock)), Some("fail as out of stock")),
+        (cloud(None, None, None), Some("at least one kind of call")),
     ] {
         match (fault.check(&scenario), expected) {
             (Ok(()), None) => {}

@@ -298,7 +298,7 @@ fn a_machine_takes_so_many_volumes() {
     assert_eq!(volumes.collect::<Vec<_>>(), [1; 7], "room for the six of its etcd clusters");
     raw["shoots"][0]["count"] = json!(2);
     let errors = Scenario::from_json(&raw.to_string()).expect_err("no room").to_string();
-    assert!(errors.starts_with("shoots[0]: found \"etcd-main\", for whose 3 members there are no nodes"), "{errors}");
+    assert!(errors.contains("; found \"etcd-main\", for whose 3 members there are no nodes"), "{errors}");
 }
 
 #[test]
@@ -349,7 +349,8 @@ fn what_operators_cannot_ask_for() {
         ("operations[3].roll_component.component", "\"kube-apiservers\""),
         ("operations[4].roll_component.component", "\"node-agents\", a DaemonSet"),
     ] {
-        assert!(errors.contains(&format!("{path}: found {found}; wanted ")), "{path}: {errors}");
+        let (start, end) = (format!("{path}: expected "), format!("; found {found}"));
+        assert!(errors.lines().any(|line| line.starts_with(&start) && line.ends_with(&end)), "{path}: {errors}");
     }
     assert_eq!(errors.lines().count(), 7, "{errors}");
 }

@@ -53,89 +53,89 @@ fn form() {
     check(
         "/duraton",
         json!("5m"),
-        "duraton: found the unknown field \"duraton\"; wanted no such field, only `$schema`, `name`, `title`, `description`, `seed`, `duration`, `topology`, `network`, `etcd`, `clusters`, `seeds`, `cloud`, `shoots`, `capacity`, `prices`, `traffic`, `clients`, `faults`, `random_faults`, `operations`, `probe`, `observe_at`, `contradictions` or `expect` (did you mean \"duration\"?)",
+        "duraton: expected no such field, only `$schema`, `name`, `title`, `description`, `seed`, `duration`, `topology`, `network`, `etcd`, `clusters`, `seeds`, `cloud`, `shoots`, `capacity`, `prices`, `traffic`, `clients`, `faults`, `random_faults`, `operations`, `probe`, `observe_at`, `contradictions` or `expect` (did you mean \"duration\"?); found the unknown field \"duraton\"",
     );
     check(
         "/duration",
         json!(null),
-        "duration: found nothing; wanted a duration with its unit, such as \"2m\", \"1.3s\" or \"1h30m\", from 1ms to 3653d",
+        "duration: expected a duration with its unit, such as \"2m\", \"1.3s\" or \"1h30m\", from 1ms to 3653d; found nothing",
     );
     check(
         "/duration",
         json!(600),
-        "duration: found 600; wanted a duration with its unit, such as \"2m\", \"1.3s\" or \"1h30m\" (a bare number does not say its unit), from 1ms to 3653d",
+        "duration: expected a duration with its unit, such as \"2m\", \"1.3s\" or \"1h30m\" (a bare number does not say its unit), from 1ms to 3653d; found 600",
     );
     check(
         "/duration",
         json!("10 mins"),
-        "duration: found \"10 mins\"; wanted a duration with its unit, such as \"2m\", \"1.3s\" or \"1h30m\", from 1ms to 3653d: its unit is missing (d, h, m, s, ms, us, ns)",
+        "duration: expected a duration with its unit, such as \"2m\", \"1.3s\" or \"1h30m\", from 1ms to 3653d: its unit is missing (d, h, m, s, ms, us, ns); found \"10 mins\"",
     );
     check(
         "/duration",
         json!("11y"),
-        "duration: found \"11y\"; wanted a duration with its unit, such as \"2m\", \"1.3s\" or \"1h30m\", from 1ms to 3653d: \"y\" is no unit (d, h, m, s, ms, us, ns)",
+        "duration: expected a duration with its unit, such as \"2m\", \"1.3s\" or \"1h30m\", from 1ms to 3653d: \"y\" is no unit (d, h, m, s, ms, us, ns); found \"11y\"",
     );
     check(
         "/duration",
         json!("4000d"),
-        "duration: found \"4000d\"; wanted a duration with its unit, such as \"2m\", \"1.3s\" or \"1h30m\", from 1ms to 3653d",
+        "duration: expected a duration with its unit, such as \"2m\", \"1.3s\" or \"1h30m\", from 1ms to 3653d; found \"4000d\"",
     );
-    check("/seed", json!(-1), "seed: found -1; wanted a whole number, at least 0");
-    check("/seed", json!("1"), "seed: found \"1\"; wanted a whole number, at least 0");
+    check("/seed", json!(-1), "seed: expected a whole number, at least 0; found -1");
+    check("/seed", json!("1"), "seed: expected a whole number, at least 0; found \"1\"");
     check(
         "/name",
         json!("a b"),
-        "name: found \"a b\"; wanted a name of letters, digits, \".\", \"_\" and \"-\": ' ' may not be in a name",
+        "name: expected a name of letters, digits, \".\", \"_\" and \"-\": ' ' may not be in a name; found \"a b\"",
     );
-    check("/etcd/0/members", json!({}), "etcd[0].members: found an empty object; wanted an array");
-    check("/etcd/0/members/1", json!("m1"), "etcd[0].members[1]: found \"m1\"; wanted an object with `name`, `node`");
+    check("/etcd/0/members", json!({}), "etcd[0].members: expected an array; found an empty object");
+    check("/etcd/0/members/1", json!("m1"), "etcd[0].members[1]: expected an object with `name`, `node`; found \"m1\"");
     check(
         "/etcd/0/options",
         json!({"max_learners": 300}),
-        "etcd[0].options.max_learners: found 300; wanted a whole number from 0 to 9",
+        "etcd[0].options.max_learners: expected a whole number from 0 to 9; found 300",
     );
     check(
         "/clients/0/op",
         json!("putt"),
-        "clients[0].op: found \"putt\"; wanted `put`, `txn`, `range`, `delete` or `watch` (did you mean \"put\"?)",
+        "clients[0].op: expected `put`, `txn`, `range`, `delete` or `watch` (did you mean \"put\"?); found \"putt\"",
     );
-    check("/clients/0/op", json!(null), "clients[0].op: found nothing; wanted `put`, `txn`, `range`, `delete` or `watch`");
+    check("/clients/0/op", json!(null), "clients[0].op: expected `put`, `txn`, `range`, `delete` or `watch`; found nothing");
     check(
         "/clients/0/consistency",
         json!("linearizable"),
-        "clients[0].consistency: found the unknown field \"consistency\"; wanted no such field, only `name`, `etcd`, `zone`, `node`, `target`, `rate`, `arrivals`, `connections`, `requests`, `process`, `timeout`, `retries`, `start`, `stop`, `op`, `key` or `value`",
+        "clients[0].consistency: expected no such field, only `name`, `etcd`, `zone`, `node`, `target`, `rate`, `arrivals`, `connections`, `requests`, `process`, `timeout`, `retries`, `start`, `stop`, `op`, `key` or `value`; found the unknown field \"consistency\"",
     );
     check(
         "/clients/0/rate",
         json!("10"),
-        "clients[0].rate: found \"10\"; wanted a rate with its unit, such as \"100/s\" or \"6/min\", at most 1000000/s: its unit must be one of /s, /min, /h, /d",
+        "clients[0].rate: expected a rate with its unit, such as \"100/s\" or \"6/min\", at most 1000000/s: its unit must be one of /s, /min, /h, /d; found \"10\"",
     );
     check(
         "/clients/0/arrivals",
         json!("poison"),
-        "clients[0].arrivals: found \"poison\"; wanted `even` or `poisson` (did you mean \"poisson\"?)",
+        "clients[0].arrivals: expected `even` or `poisson` (did you mean \"poisson\"?); found \"poison\"",
     );
-    check("/network", json!({"same_zone": {"loss": 2}}), "network.same_zone.loss: found 2; wanted a number from 0 to 1");
+    check("/network", json!({"same_zone": {"loss": 2}}), "network.same_zone.loss: expected a number from 0 to 1; found 2");
     check(
         "/network",
         json!({"same_zone": {"jitter": {"normal": 1}}}),
-        "network.same_zone.jitter: found an object with \"normal\"; wanted one of the fields `uniform`, `lognormal` or `empirical`",
+        "network.same_zone.jitter: expected one of the fields `uniform`, `lognormal` or `empirical`; found an object with \"normal\"",
     );
     check(
         "/network",
         json!({"same_zone": {"jitter": {"uniform": ["1ms"]}}}),
-        "network.same_zone.jitter.uniform: found an array of 1; wanted an array of 2",
+        "network.same_zone.jitter.uniform: expected an array of 2; found an array of 1",
     );
     check(
         "/faults/0/kind",
         json!("zone_powr"),
-        "faults[0].kind: found \"zone_powr\"; wanted `zone_power`, `zone_partition`, `node_crash`, `node_partition`, `process_kill`, `graceful_stop`, `link_partition`, `link_degraded`, `disk_slow`, `volume_lost`, `cloud_api` or `storage_degraded` (did you mean \"zone_power\"?)",
+        "faults[0].kind: expected `zone_power`, `zone_partition`, `node_crash`, `node_partition`, `process_kill`, `graceful_stop`, `link_partition`, `link_degraded`, `disk_slow`, `volume_lost`, `cloud_api` or `storage_degraded` (did you mean \"zone_power\"?); found \"zone_powr\"",
     );
-    check("/faults/0/zone", json!(3), "faults[0].zone: found 3; wanted a text, or an object with `leader_of`");
+    check("/faults/0/zone", json!(3), "faults[0].zone: expected a text, or an object with `leader_of`; found 3");
     check(
         "/expect/0",
         json!({"that": "etcd.main.quorum_lost_s"}),
-        "expect[0]: found an object with \"that\"; wanted one of the fields `is`, `is_not`, `between`, `at_least`, `at_most` or `includes`",
+        "expect[0]: expected one of the fields `is`, `is_not`, `between`, `at_least`, `at_most` or `includes`; found an object with \"that\"",
     );
 }
 
@@ -144,67 +144,67 @@ fn names() {
     check(
         "/topology/nodes/1/zone",
         json!("zd"),
-        "topology.nodes[1].zone: found \"zd\"; wanted the name of a zone: \"za\", \"zb\" or \"zc\" (did you mean \"za\"?)",
+        "topology.nodes[1].zone: expected the name of a zone: \"za\", \"zb\" or \"zc\" (did you mean \"za\"?); found \"zd\"",
     );
     check(
         "/topology/nodes/1/name",
         json!("na"),
-        "topology.nodes[1].name: found \"na\" again; wanted a name that no other has: it already names a node\netcd[0].members[1].node: found \"nb\"; wanted the name of a node: \"na\" or \"nc\" (did you mean \"na\"?)",
+        "topology.nodes[1].name: expected a name that no other has: it already names a node; found \"na\" again\netcd[0].members[1].node: expected the name of a node: \"na\" or \"nc\" (did you mean \"na\"?); found \"nb\"",
     );
     check(
         "/topology/regions/0/zones",
         json!(["za", "zb", "zb"]),
-        "topology.regions[0].zones[2]: found \"zb\" again; wanted a name that no other has: it already names a zone\ntopology.nodes[2].zone: found \"zc\"; wanted the name of a zone: \"za\" or \"zb\" (did you mean \"za\"?)",
+        "topology.regions[0].zones[2]: expected a name that no other has: it already names a zone; found \"zb\" again\ntopology.nodes[2].zone: expected the name of a zone: \"za\" or \"zb\" (did you mean \"za\"?); found \"zc\"",
     );
     check(
         "/etcd/0/members/2/node",
         json!("nd"),
-        "etcd[0].members[2].node: found \"nd\"; wanted the name of a node: \"na\", \"nb\" or \"nc\" (did you mean \"na\"?)",
+        "etcd[0].members[2].node: expected the name of a node: \"na\", \"nb\" or \"nc\" (did you mean \"na\"?); found \"nd\"",
     );
     check(
         "/etcd/0/members/2/name",
         json!("m1"),
-        "etcd[0].members[2].name: found \"m1\" again; wanted a name that no other has: it already names a member of this cluster",
+        "etcd[0].members[2].name: expected a name that no other has: it already names a member of this cluster; found \"m1\" again",
     );
     check(
         "/etcd/0/members/2/name",
         json!("leader"),
-        "etcd[0].members[2].name: found \"leader\"; wanted a name of letters, digits, \".\", \"_\" and \"-\": \"leader\" is a word with another meaning",
+        "etcd[0].members[2].name: expected a name of letters, digits, \".\", \"_\" and \"-\": \"leader\" is a word with another meaning; found \"leader\"",
     );
     check(
         "/clients/0/cluster",
         json!("man"),
-        "clients[0].etcd: found \"man\"; wanted the name of an etcd cluster: \"main\" (did you mean \"main\"?)",
+        "clients[0].etcd: expected the name of an etcd cluster: \"main\" (did you mean \"main\"?); found \"man\"",
     );
     check(
         "/clients/0/target",
         json!("m7"),
-        "clients[0].target: found \"m7\"; wanted \"leader\", \"follower\", \"nearest\", \"all\", \"m0\", \"m1\" or \"m2\" (did you mean \"m0\"?)",
+        "clients[0].target: expected \"leader\", \"follower\", \"nearest\", \"all\", \"m0\", \"m1\" or \"m2\" (did you mean \"m0\"?); found \"m7\"",
     );
     check(
         "/faults/0/zone",
         json!({"leader_of": "mian"}),
-        "faults[0].zone.leader_of: found \"mian\"; wanted the name of an etcd cluster: \"main\" (did you mean \"main\"?)",
+        "faults[0].zone.leader_of: expected the name of an etcd cluster: \"main\" (did you mean \"main\"?); found \"mian\"",
     );
     check(
         "/faults/0",
         json!({"at": "1m", "kind": "volume_lost", "volume": "m9"}),
-        "faults[0].volume: found \"m9\"; wanted the name of a volume: \"m0\", \"m1\", \"m2\", \"va\" or \"vb\" (did you mean \"m0\"?)",
+        "faults[0].volume: expected the name of a volume: \"m0\", \"m1\", \"m2\", \"va\" or \"vb\" (did you mean \"m0\"?); found \"m9\"",
     );
     check(
         "/probe",
         json!({"from": "zz"}),
-        "probe.from: found \"zz\"; wanted the name of a zone: \"za\", \"zb\" or \"zc\" (did you mean \"za\"?)",
+        "probe.from: expected the name of a zone: \"za\", \"zb\" or \"zc\" (did you mean \"za\"?); found \"zz\"",
     );
     check(
         "/expect/0/that",
         json!("etcd.min.up"),
-        "expect[0].that: found \"min\"; wanted the name of an etcd cluster: \"main\" (did you mean \"main\"?)",
+        "expect[0].that: expected the name of an etcd cluster: \"main\" (did you mean \"main\"?); found \"min\"",
     );
     check(
         "/expect/0/that",
         json!("a["),
-        "expect[0].that: found \"a[\"; wanted a place such as etcd.etcd-main.members[name=etcd-main-0].up: a `[` without its `]`",
+        "expect[0].that: expected a place such as etcd.etcd-main.members[name=etcd-main-0].up: a `[` without its `]`; found \"a[\"",
     );
 }
 
@@ -213,97 +213,97 @@ fn impossible_worlds() {
     check(
         "/etcd/0/members/0/volume",
         json!("vb"),
-        "etcd[0].members[0].volume: found \"vb\" in zone zb; wanted a volume in zone za, where node na stands",
+        "etcd[0].members[0].volume: expected a volume in zone za, where node na stands; found \"vb\" in zone zb",
     );
     check(
         "/etcd/0/members",
         json!([{"name": "m0", "node": "na", "volume": "va"}, {"name": "m1", "node": "na", "volume": "va"}]),
-        "etcd[0].members[1].volume: found \"va\"; wanted a volume of its own: m0 uses this one at the same time",
+        "etcd[0].members[1].volume: expected a volume of its own: m0 uses this one at the same time; found \"va\"",
     );
     check(
         "/etcd/0/members",
         json!([{"name": "m0", "node": "na", "learner": true}]),
-        "etcd[0].members: found learners only; wanted at least one member with a vote",
+        "etcd[0].members: expected at least one member with a vote; found learners only",
     );
     check(
         "/etcd/0/members",
         json!([{"name": "m0", "node": "na"}, {"name": "m1", "node": "nb", "learner": true}, {"name": "m2", "node": "nc", "learner": true}]),
-        "etcd[0].members: found 2 learners; wanted at most 1 (options.max_learners)",
+        "etcd[0].members: expected at most 1 (options.max_learners); found 2 learners",
     );
     check(
         "/etcd/0/initial",
         json!({"leader": "m4"}),
-        "etcd[0].initial.leader: found \"m4\"; wanted the name of a member of this cluster: \"m0\", \"m1\" or \"m2\" (did you mean \"m0\"?)",
+        "etcd[0].initial.leader: expected the name of a member of this cluster: \"m0\", \"m1\" or \"m2\" (did you mean \"m0\"?); found \"m4\"",
     );
     check(
         "/etcd/0/members/0/behind",
         json!({"revision": 10_000, "database": "1MB"}),
-        "etcd[0].members[0].behind.revision: found 10000; wanted less than the cluster's own, 10000",
+        "etcd[0].members[0].behind.revision: expected less than the cluster's own, 10000; found 10000",
     );
     check(
         "/etcd/0/options",
         json!({"election_timeout": "400ms"}),
-        "etcd[0].options.election_timeout: found \"400ms\"; wanted at least 5 x heartbeat_interval, 500ms, as etcd itself demands",
+        "etcd[0].options.election_timeout: expected at least 5 x heartbeat_interval, 500ms, as etcd itself demands; found \"400ms\"",
     );
     check(
         "/etcd/0/options",
         json!({"election_timeout": "60s"}),
-        "etcd[0].options.election_timeout: found \"60s\"; wanted a duration with its unit, such as \"2m\", \"1.3s\" or \"1h30m\", from 1ms to 50s",
+        "etcd[0].options.election_timeout: expected a duration with its unit, such as \"2m\", \"1.3s\" or \"1h30m\", from 1ms to 50s; found \"60s\"",
     );
-    check("/clients/0/stop", json!("0s"), "clients[0].stop: found \"0s\"; wanted a time after its start, 0s");
+    check("/clients/0/stop", json!("0s"), "clients[0].stop: expected a time after its start, 0s; found \"0s\"");
     check(
         "/clients/0/start",
         json!("10m"),
-        "clients[0].start: found \"10m\"; wanted a time before the end of the run (`duration`)",
+        "clients[0].start: expected a time before the end of the run (`duration`); found \"10m\"",
     );
     check(
         "/clients/0/zone",
         json!(null),
-        "clients[0]: found neither `zone` nor `node`; wanted one of them: delays depend on where a client is",
+        "clients[0]: expected one of them: delays depend on where a client is; found neither `zone` nor `node`",
     );
-    check("/clients/0/node", json!("nb"), "clients[0].zone: found \"za\"; wanted \"zb\", where node nb stands, or nothing");
+    check("/clients/0/node", json!("nb"), "clients[0].zone: expected \"zb\", where node nb stands, or nothing; found \"za\"");
     check(
         "/clients/0/rate",
         json!(null),
-        "clients[0]: found neither `rate` nor `connections`; wanted one of them, such as \"rate\": \"100/s\"",
+        "clients[0]: expected one of them, such as \"rate\": \"100/s\"; found neither `rate` nor `connections`",
     );
-    check("/clients/0/rate", json!("0/s"), "clients[0].rate: found \"0/s\"; wanted more than none");
-    check("/clients/0/connections", json!(3), "clients[0]: found both `rate` and `connections`; wanted one of them");
-    check("/faults/0/at", json!("10m"), "faults[0].at: found \"10m\"; wanted a time before the end of the run (`duration`)");
+    check("/clients/0/rate", json!("0/s"), "clients[0].rate: expected more than none; found \"0/s\"");
+    check("/clients/0/connections", json!(3), "clients[0]: expected one of them; found both `rate` and `connections`");
+    check("/faults/0/at", json!("10m"), "faults[0].at: expected a time before the end of the run (`duration`); found \"10m\"");
     check(
         "/faults/0",
         json!({"at": "1m", "kind": "link_degraded", "between": ["za", "zb"]}),
-        "faults[0]: found a link_degraded that changes nothing; wanted `delay`, `loss` or `bandwidth`",
+        "faults[0]: expected `delay`, `loss` or `bandwidth`; found a link_degraded fault without any effect",
     );
     check(
         "/faults/0",
         json!({"at": "1m", "kind": "disk_slow", "volume": "va"}),
-        "faults[0]: found a disk_slow that changes nothing; wanted `add` or `factor`",
+        "faults[0]: expected `add` or `factor`; found a disk_slow fault without any effect",
     );
     check(
         "/network",
         json!({"cross_zone": {"loss": "100%"}}),
-        "network.cross_zone.loss: found 1; wanted less than 1; to cut a path off, use a zone_partition or node_partition fault",
+        "network.cross_zone.loss: expected less than 1; to cut a path off, use a zone_partition or node_partition fault; found 1",
     );
     check(
         "/network",
         json!({"pairs": [{"between": ["za", "zb"], "delay": "1ms"}, {"between": ["zb", "za"]}]}),
-        "network.pairs[1].between: found zb and za again; wanted each pair of zones once; it is network.pairs[0] already",
+        "network.pairs[1].between: expected each pair of zones once; it is network.pairs[0] already; found zb and za again",
     );
     check(
         "/network",
         json!({"cross_zone": {"jitter": {"uniform": ["2ms", "1ms"]}}}),
-        "network.cross_zone.jitter.uniform: found 2ms before 1ms; wanted the lower bound first",
+        "network.cross_zone.jitter.uniform: expected the lower bound first; found 2ms before 1ms",
     );
     check(
         "/random_faults/-",
         json!({"every": {"exponential": "30d"}, "repair": {"exponential": "1h"}}),
-        "random_faults[0]: found nothing that could fail; wanted names in `nodes`, `zones` or `volumes`, or \"all\"",
+        "random_faults[0]: expected names in `nodes`, `zones` or `volumes`, or \"all\"; found nothing that could fail",
     );
     check(
         "/random_faults/-",
         json!({"nodes": "all", "every": {"exponential": "0s"}, "repair": {"exponential": "1h"}}),
-        "random_faults[0].every.exponential: found \"0s\"; wanted 1ms to 36600d",
+        "random_faults[0].every.exponential: expected 1ms to 36600d; found \"0s\"",
     );
 }
 
@@ -312,22 +312,22 @@ fn operations() {
     check(
         "/operations/-",
         json!({"at": "1m", "remove_member": "m5"}),
-        "operations[0].remove_member: found \"m5\"; wanted a member of the cluster at that time: \"m0\", \"m1\" or \"m2\" (did you mean \"m0\"?)",
+        "operations[0].remove_member: expected a member of the cluster at that time: \"m0\", \"m1\" or \"m2\" (did you mean \"m0\"?); found \"m5\"",
     );
     check(
         "/operations/-",
         json!({"at": "1m", "promote_member": "m1"}),
-        "operations[0].promote_member: found \"m1\", which has a vote; wanted a learner",
+        "operations[0].promote_member: expected a learner; found \"m1\", which has a vote",
     );
     check(
         "/operations/-",
         json!({"at": "1m", "add_member": {"name": "m1", "node": "nb"}}),
-        "operations[0].add_member.name: found \"m1\", which is in the cluster then; wanted another name, or the removal of that member before",
+        "operations[0].add_member.name: expected another name, or the removal of that member before; found \"m1\", which is in the cluster then",
     );
     check(
         "/operations/-",
         json!({"at": "1m", "evict_member": "m1"}),
-        "operations[0]: found an object with \"at\" and \"evict_member\"; wanted one of the fields `add_member`, `remove_member`, `promote_member`, `roll_component`, `drain_node`, `roll_pool`, `set_failure_tolerance` or `migrate_shoot`",
+        "operations[0]: expected one of the fields `add_member`, `remove_member`, `promote_member`, `roll_component`, `drain_node`, `roll_pool`, `set_failure_tolerance` or `migrate_shoot`; found an object with \"at\" and \"evict_member\"",
     );
     // Out of order in the file; a name comes again with a volume of its own.
     let scenario = fine(
@@ -397,27 +397,27 @@ fn a_file_with_many_mistakes_gets_all_of_them_at_once() {
 #[test]
 fn broken_json_says_where() {
     let check = |text: &str, expected: &str| assert_eq!(errors_of(text), expected, "{text}");
-    check("{\n  \"name\": }", "line 2, column 11: found '}'; wanted a JSON value (text stands in double quotes)");
-    check("", "line 1, column 1: found nothing; wanted a scenario: a JSON object");
-    check(" \n ", "line 2, column 1: found nothing; wanted a scenario: a JSON object");
-    check("{} x", "line 1, column 4: found 'x'; wanted nothing after the end of the scenario");
-    check("{\"name\": é}", "line 1, column 10: found 'é'; wanted a JSON value (text stands in double quotes)");
-    check("{\"name\" 1}", "line 1, column 9: found '1'; wanted `:`");
-    check("{\"name\": 1 2}", "line 1, column 12: found '2'; wanted `,` or `}`");
-    check("{name: 1}", "line 1, column 2: found 'n'; wanted the name of a field, in double quotes");
-    check("{\"name\": 1,}", "line 1, column 12: found a comma before the end; wanted no comma after the last");
-    check("{\"name\": [1", "line 1, column 11: found the end of the file; wanted the rest: something is not closed");
-    check("{\"name", "line 1, column 6: found the end of the file inside a string; wanted its closing quote");
+    check("{\n  \"name\": }", "line 2, column 11: expected a JSON value (text stands in double quotes); found '}'");
+    check("", "line 1, column 1: expected a scenario: a JSON object; found nothing");
+    check(" \n ", "line 2, column 1: expected a scenario: a JSON object; found nothing");
+    check("{} x", "line 1, column 4: expected nothing after the end of the scenario; found 'x'");
+    check("{\"name\": é}", "line 1, column 10: expected a JSON value (text stands in double quotes); found 'é'");
+    check("{\"name\" 1}", "line 1, column 9: expected `:`; found '1'");
+    check("{\"name\": 1 2}", "line 1, column 12: expected `,` or `}`; found '2'");
+    check("{name: 1}", "line 1, column 2: expected the name of a field, in double quotes; found 'n'");
+    check("{\"name\": 1,}", "line 1, column 12: expected no comma after the last; found a comma before the end");
+    check("{\"name\": [1", "line 1, column 11: expected the rest: something is not closed; found the end of the file");
+    check("{\"name", "line 1, column 6: expected its closing quote; found the end of the file inside a string");
     check(
         "{\"name\": \"a\nb\"}",
-        "line 2, column 1: found a line break or control character inside a string; wanted its closing quote before, or an escape such as \\n",
+        "line 2, column 1: expected its closing quote before, or an escape such as \\n; found a line break or control character inside a string",
     );
     let deep = "[".repeat(200);
-    check(&deep, "line 1, column 128: found more than 127 levels of brackets; wanted fewer: a scenario needs ten");
-    assert_eq!(errors_of("[]"), "$: found an empty array; wanted an object with `name`, `duration`, `topology`");
+    check(&deep, "line 1, column 128: expected fewer: a scenario needs ten; found more than 127 levels of brackets");
+    assert_eq!(errors_of("[]"), "$: expected an object with `name`, `duration`, `topology`; found an empty array");
     assert!(errors_of(&"[".repeat(10_000)).contains("127 levels"));
     let twice = SMALL.replacen("\"duration\": \"10m\"", "\"duration\": \"10m\", \"duration\": \"9m\"", 1);
-    assert_eq!(errors_of(&twice), "duration: found the same field again; wanted each field once");
+    assert_eq!(errors_of(&twice), "duration: expected each field once; found the same field again");
     assert!(errors_of(&" ".repeat((4 << 20) + 1)).contains("at most 4 MiB"));
 }
 
@@ -430,7 +430,7 @@ fn size_limits() {
     };
     assert!(
         first("/topology/nodes", many(2_001, |k| json!({"name": format!("n{k}"), "zone": "za"})))
-            .starts_with("topology.nodes: found an array of 2001")
+            .ends_with("; found an array of 2001")
     );
     assert!(first("/etcd/0/members", many(10, |k| json!({"name": format!("m{k}"), "node": "na"}))).contains("1 to 9"));
     assert!(

@@ -9,19 +9,18 @@ fn events() {
     check(
         "/faults",
         json!([{"at": "1m", "kind": "cloud_api"}]),
-        "faults[0]: found a cloud_api that does all it is asked for; wanted `create`, `delete`, `attach` or `error_rate`",
+        "faults[0]: expected `create`, `delete`, `attach` or `error_rate`; found a cloud_api fault without any effect",
     );
     check("/faults", json!([{"at": "1m", "kind": "cloud_api", "error_rate": "30%"}]), "");
     check(
         "/faults",
         json!([{"at": "1m", "kind": "cloud_api", "error_rate": 0}]),
-        "faults[0].error_rate: found 0; wanted more than 0",
+        "faults[0].error_rate: expected more than 0; found 0",
     );
     check(
         "/faults",
         json!([{"at": "1m", "kind": "cloud_api", "zone": "zd", "delete": "out_of_stock"}]),
-        "faults[0].zone: found \"zd\"; wanted the name of a zone: \"parent\", \"za\", \"zb\" or \"zc\" (did you mean \"za\"?)\n\
-         faults[0].delete: found \"out_of_stock\"; wanted `refused` or `unavailable`: only machines run out",
+        "faults[0].zone: expected the name of a zone: \"parent\", \"za\", \"zb\" or \"zc\" (did you mean \"za\"?); found \"zd\"\nfaults[0].delete: expected `refused` or `unavailable`: only machines can be out of stock; found \"out_of_stock\"",
     );
     check("/faults", json!([{"at": "1m", "kind": "volume_lost", "volume": "shoot--garden--s/etcd-main-0"}]), "");
     for aim in [json!({"volume": "shoot--garden--s/etcd-main-0"}), json!({"volume": {"leader_of": "shoot--garden--s/etcd-main"}})]
@@ -31,7 +30,7 @@ fn events() {
         check(
             "/faults",
             json!([lost]),
-            "faults[0].for: found \"5m\"; wanted nothing: the claim of a pod stays with a volume that is lost, no empty one takes its place",
+            "faults[0].for: expected nothing: the claim of a pod stays with a volume that is lost, no empty one takes its place; found \"5m\"",
         );
     }
     let random = |volumes: Value| json!([{"volumes": volumes, "every": {"exponential": "1d"}, "repair": {"exponential": "1h"}}]);
@@ -40,8 +39,7 @@ fn events() {
         check(
             "/random_faults",
             random(volumes),
-            "random_faults[0].volumes: found a volume of a pod; wanted nothing: the claim of a pod stays with a volume that is lost, no \
-             empty one takes its place",
+            "random_faults[0].volumes: expected nothing: the claim of a pod stays with a volume that is lost, no empty one takes its place; found a volume of a pod",
         );
     }
     let cut = |between: [&str; 2]| json!([{"at": "1m", "kind": "link_partition", "between": between}]);
@@ -52,30 +50,33 @@ fn events() {
     check(
         "/faults",
         cut(["zd", "seed-control-plane-0"]),
-        "faults[0].between[0]: found \"zd\"; wanted the name of a zone or a node: \"parent\", \"za\", \"zb\", \"zc\", \
-         \"seed-control-plane-0\", \"seed-control-plane-1\", \"seed-control-plane-2\", \"seed-cpu-z1-6b988-c42r2\", … (did you mean \"za\"?)",
+        "faults[0].between[0]: expected the name of a zone or a node: \"parent\", \"za\", \"zb\", \"zc\", \"seed-control-plane-0\", \"seed-control-plane-1\", \"seed-control-plane-2\", \"seed-cpu-z1-6b988-c42r2\", … (did you mean \"za\"?); found \"zd\"",
     );
     check(
         "/faults",
         cut(["seed-control-plane-0", "seed-control-plane-0"]),
-        "faults[0].between[1]: found \"seed-control-plane-0\"; wanted another node: nothing is between a node and itself",
+        "faults[0].between[1]: expected another node: a node has no link to itself; found \"seed-control-plane-0\"",
     );
     check(
         "/faults",
         json!([{"at": "1m", "kind": "storage_degraded", "zone": "za"}]),
-        "faults[0]: found a storage_degraded that changes nothing; wanted `add` or `factor`",
+        "faults[0]: expected `add` or `factor`; found a storage_degraded fault without any effect",
     );
     check(
         "/faults",
         json!([{"at": "1m", "kind": "storage_degraded", "zone": "zd", "add": "1s"}]),
-        "faults[0].zone: found \"zd\"; wanted the name of a zone: \"parent\", \"za\", \"zb\" or \"zc\" (did you mean \"za\"?)",
+        "faults[0].zone: expected the name of a zone: \"parent\", \"za\", \"zb\" or \"zc\" (did you mean \"za\"?); found \"zd\"",
     );
     check(
         "/operations",
         json!([{"at": "1m", "remove_member": "etcd-main-0"}]),
-        "operations[0].etcd: found nothing; wanted the name of an etcd cluster: nothing (there are none)",
+        "operations[0].etcd: expected the name of an etcd cluster: nothing (there are none); found nothing",
     );
-    check("/observe_at", json!(["1h", "2h"]), "observe_at[1]: found \"2h\"; wanted a time up to the end of the run (`duration`)");
+    check(
+        "/observe_at",
+        json!(["1h", "2h"]),
+        "observe_at[1]: expected a time up to the end of the run (`duration`); found \"2h\"",
+    );
 }
 
 /// The bundled cluster without Gardener, with `value` at a JSON pointer: all errors.
@@ -98,18 +99,17 @@ fn clusters_without_gardener() {
     check(
         "/clusters/0/components",
         json!(["kube_scheduler"]),
-        "clusters[0].components: found no kube_controller_manager; wanted `kube_controller_manager` and `kube_scheduler` among them: \
-         without, nothing is ever replaced",
+        "clusters[0].components: expected `kube_controller_manager` and `kube_scheduler` among them: without, nothing is ever replaced; found no kube_controller_manager",
     );
     check(
         "/clusters/0/workloads/0/kind",
         Value::Null,
-        "clusters[0].workloads[0].kind: found nothing; wanted `deployment`, `stateful_set` or `daemon_set`",
+        "clusters[0].workloads[0].kind: expected `deployment`, `stateful_set` or `daemon_set`; found nothing",
     );
     check(
         "/clusters/0/workloads/1/pods/1/node",
         json!("worker-x"),
-        "clusters[0].workloads[1].pods[1].node: found \"worker-x\"; wanted the name of a node of this cluster: \"worker-a1\", \"worker-a2\", \"worker-b1\", \"worker-b2\", \"worker-c1\" or \"worker-c2\" (did you mean \"worker-a1\"?)",
+        "clusters[0].workloads[1].pods[1].node: expected the name of a node of this cluster: \"worker-a1\", \"worker-a2\", \"worker-b1\", \"worker-b2\", \"worker-c1\" or \"worker-c2\" (did you mean \"worker-a1\"?); found \"worker-x\"",
     );
     for drained in [json!({"cluster": "plan", "node": "worker-c2"}), json!({"cluster": "plain", "node": "worker-c3"})] {
         let found = errors_of_plain("/operations/0/drain_node", drained);
@@ -121,17 +121,15 @@ fn clusters_without_gardener() {
     check(
         "/operations/0",
         json!({"at": "90m", "roll_pool": {"cluster": "plain", "pool": "worker"}}),
-        "operations[0].roll_pool: found a cluster that manages no machines; wanted a cluster with `machine_controller_manager` among its \
-         components: nothing else replaces machines",
+        "operations[0].roll_pool: expected a cluster with `machine_controller_manager` among its components: nothing else replaces machines; found a cluster that manages no machines",
     );
     check(
         "/clusters/0/components",
         json!(["kube_controller_manager", "kube_scheduler", "kube_scheduler", "cluster_autoscaler"]),
-        "clusters[0].components: found cluster_autoscaler alone; wanted `machine_controller_manager` with it: nothing else makes the \
-         machines\nclusters[0].components[2]: found a component again; wanted each once",
+        "clusters[0].components: expected `machine_controller_manager` with it: nothing else makes the machines; found cluster_autoscaler alone\nclusters[0].components[2]: expected each once; found a component again",
     );
     let seed = json!([{"name": "plain", "zones": ["za"], "pools": [{"name": "cpu", "minimum": 1, "maximum": 1}]}]);
-    assert!(errors_of_plain("/seeds", seed).starts_with("clusters[0].name: found \"plain\"; wanted a name that no seed has"));
+    assert!(errors_of_plain("/seeds", seed).starts_with("clusters[0].name: expected a name that no seed has; found \"plain\""));
     let shoot = json!([{"at": "90m", "drain_node": {"seed": "plain", "node": "worker-c2"}}]);
     assert!(errors_of_plain("/operations", shoot).contains("the name of a seed"));
 }

@@ -26,8 +26,7 @@ fn a_landscape_without_mistakes() {
     check(
         "/seeds",
         json!([]),
-        "etcd: found nothing; wanted an etcd cluster here, or a cluster in `clusters` or a seed in `seeds`, which have one\n\
-         shoots[0].seed: found \"seed\"; wanted the name of a seed: nothing (there are none)",
+        "etcd: expected an etcd cluster here, or a cluster in `clusters` or a seed in `seeds`, which have one; found nothing\nshoots[0].seed: expected the name of a seed: nothing (there are none); found \"seed\"",
     );
 }
 
@@ -36,70 +35,68 @@ fn seeds() {
     check(
         "/seeds/0/zones",
         json!(["za", "zd", "za"]),
-        "seeds[0].zones[1]: found \"zd\"; wanted the name of a zone: \"parent\", \"za\", \"zb\" or \"zc\" (did you mean \"za\"?)\n\
-         seeds[0].zones[2]: found \"za\" again; wanted each zone once",
+        "seeds[0].zones[1]: expected the name of a zone: \"parent\", \"za\", \"zb\" or \"zc\" (did you mean \"za\"?); found \"zd\"\nseeds[0].zones[2]: expected each zone once; found \"za\" again",
     );
     check(
         "/seeds/0/zones",
         json!(["za", "zb"]),
-        "seeds[0].zones: found 2 zones; wanted an odd number, so that losing one leaves a majority of them (GEP-20); or \"allow_even_zones\": true",
+        "seeds[0].zones: expected an odd number, so that losing one leaves a majority of them (GEP-20); or \"allow_even_zones\": true; found 2 zones",
     );
     check(
         "/seeds/0/control_plane",
         json!({"zones": ["parnet"], "initial": {"leader": "etcd-7"}}),
-        "seeds[0].control_plane.zones[0]: found \"parnet\"; wanted the name of a zone: \"parent\", \"za\", \"zb\" or \"zc\" (did you mean \"parent\"?)\n\
-         seeds[0].control_plane.initial.leader: found \"etcd-7\"; wanted the name of a member, \"etcd-0\", \"etcd-1\" or \"etcd-2\", or \"none\"",
+        "seeds[0].control_plane.zones[0]: expected the name of a zone: \"parent\", \"za\", \"zb\" or \"zc\" (did you mean \"parent\"?); found \"parnet\"\nseeds[0].control_plane.initial.leader: expected the name of a member, \"etcd-0\", \"etcd-1\" or \"etcd-2\", or \"none\"; found \"etcd-7\"",
     );
     check(
         "/seeds/0/multi_zonal",
         json!(false),
-        "shoots[0].seed: found \"seed\", for a shoot with failure tolerance zone; wanted a seed that is multi-zonal: one with a pool without taints that has at least 3 nodes in an odd number of at least 3 zones (GEP-20, Hosting an HA Shoot Control Plane with zone Failure Tolerance)",
+        "shoots[0].seed: expected a seed that is multi-zonal: one with a pool without taints that has at least 3 nodes in an odd number of at least 3 zones (GEP-20, Hosting an HA Shoot Control Plane with zone Failure Tolerance); found \"seed\", for a shoot with failure tolerance zone",
     );
     check(
         "/seeds/0/node_cidr",
         json!("10.0.0.0/22"),
-        "seeds[0].node_cidr: found \"10.0.0.0/22\"; wanted a range for its 7 nodes: this one holds 4 of /24",
+        "seeds[0].node_cidr: expected a range for its 7 nodes: this one holds 4 of /24; found \"10.0.0.0/22\"",
     );
     check(
         "/seeds/0/node_cidr",
         json!("10.0.0.0"),
-        "seeds[0].node_cidr: found \"10.0.0.0\"; wanted a range of IPv4 addresses such as \"10.242.0.0/16\"",
+        "seeds[0].node_cidr: expected a range of IPv4 addresses such as \"10.242.0.0/16\"; found \"10.0.0.0\"",
     );
-    check("/seeds/0/node_prefix", json!(8), "seeds[0].node_prefix: found 8; wanted at least the 16 bits of `node_cidr`");
+    check("/seeds/0/node_prefix", json!(8), "seeds[0].node_prefix: expected at least the 16 bits of `node_cidr`; found 8");
     check(
         "/seeds/0/because",
         json!("so"),
-        "seeds[0].source: found nothing; wanted who says so: `published`, `inferred` or `assumed`",
+        "seeds[0].source: expected who says so: `published`, `inferred` or `assumed`; found nothing",
     );
     check(
         "/seeds/-",
         json!({"name": "seed", "zones": ["za"], "pools": [{"name": "p", "minimum": 1, "maximum": 1}]}),
-        "seeds[1].name: found \"seed\" again; wanted a name that no other has: it already names a seed",
+        "seeds[1].name: expected a name that no other has: it already names a seed; found \"seed\" again",
     );
 }
 
 #[test]
 fn pools_and_nodes() {
-    check("/seeds/0/pools/0/minimum", json!(13), "seeds[0].pools[0].minimum: found 13; wanted at most `maximum`, 12");
+    check("/seeds/0/pools/0/minimum", json!(13), "seeds[0].pools[0].minimum: expected at most `maximum`, 12; found 13");
     check(
         "/seeds/0/pools/0/zones",
         json!(["parent"]),
-        "seeds[0].pools[0].zones[0]: found \"parent\"; wanted one of the zones of its cluster: \"za\", \"zb\" or \"zc\"",
+        "seeds[0].pools[0].zones[0]: expected one of the zones of its cluster: \"za\", \"zb\" or \"zc\"; found \"parent\"",
     );
     check(
         "/seeds/0/pools/-",
         json!({"name": "cpu", "minimum": 1, "maximum": 1}),
-        "seeds[0].pools[1].name: found \"cpu\" again; wanted a name that no other has: it already names a pool of this cluster",
+        "seeds[0].pools[1].name: expected a name that no other has: it already names a pool of this cluster; found \"cpu\" again",
     );
     check(
         "/seeds/0/pools/0/machine",
         json!({"cpu": 0.1}),
-        "shoots[0]: found \"etcd-main\", for whose 3 members there are no nodes; wanted a node in each of so many zones that they may run on, with room: pools with a larger `minimum`, or larger machines",
+        "shoots[0]: expected a node in each of so many zones that they may run on, with room: pools with a larger `minimum`, or larger machines; found \"etcd-main\", for whose 3 members there are no nodes",
     );
     check(
         "/seeds/0/pools/0/taints",
         json!([{"key": "x"}]),
-        "shoots[0].seed: found \"seed\", for a shoot with failure tolerance zone; wanted a seed that is multi-zonal: one with a pool without taints that has at least 3 nodes in an odd number of at least 3 zones (GEP-20, Hosting an HA Shoot Control Plane with zone Failure Tolerance)",
+        "shoots[0].seed: expected a seed that is multi-zonal: one with a pool without taints that has at least 3 nodes in an odd number of at least 3 zones (GEP-20, Hosting an HA Shoot Control Plane with zone Failure Tolerance); found \"seed\", for a shoot with failure tolerance zone",
     );
     let node =
         |name: &str, pool: &str, zone: &str, machine: &str| json!({"name": name, "pool": pool, "zone": zone, "machine": machine});
@@ -112,16 +109,16 @@ fn pools_and_nodes() {
             node("d", "cpu", "zc", "seed-cpu-z1-66659-sf4wu"),
             node("a", "cpu", "za", "seed-cpu-z1-66659-sf4wt"),
         ]),
-        "seeds[0].nodes[1].pool: found \"cpv\"; wanted the name of a pool of this cluster: \"cpu\" (did you mean \"cpu\"?)\n\
-         seeds[0].nodes[2].zone: found \"parent\"; wanted one of the zones of its pool: \"za\", \"zb\" or \"zc\"\n\
-         seeds[0].nodes[3].machine: found \"seed-cpu-z1-66659-sf4wu\"; wanted seed-cpu-z3-<5 letters>-<5 letters>, as the machine controller names a machine of this pool and zone; letters that Kubernetes draws: bcdfghjklmnpqrstvwxz2456789\n\
-         seeds[0].nodes[4].machine: found \"seed-cpu-z1-66659-sf4wt\" again; wanted a name that no other has: it already names a machine of this cluster\n\
-         seeds[0].nodes[4].name: found \"a\" again; wanted a name that no other has: it already names a node",
+        "seeds[0].nodes[1].pool: expected the name of a pool of this cluster: \"cpu\" (did you mean \"cpu\"?); found \"cpv\"\n\
+         seeds[0].nodes[2].zone: expected one of the zones of its pool: \"za\", \"zb\" or \"zc\"; found \"parent\"\n\
+         seeds[0].nodes[3].machine: expected seed-cpu-z3-<5 letters>-<5 letters>, as the machine controller names a machine of this pool and zone; letters that Kubernetes draws: bcdfghjklmnpqrstvwxz2456789; found \"seed-cpu-z1-66659-sf4wu\"\n\
+         seeds[0].nodes[4].machine: expected a name that no other has: it already names a machine of this cluster; found \"seed-cpu-z1-66659-sf4wt\" again\n\
+         seeds[0].nodes[4].name: expected a name that no other has: it already names a node; found \"a\" again",
     );
     check(
         "/cloud",
         json!({"stock": [{"machine": "m5", "zone": "za", "count": 1}]}),
-        "cloud.stock[0].machine: found \"m5\"; wanted the name of a type of machine: nothing (there are none)",
+        "cloud.stock[0].machine: expected the name of a type of machine: nothing (there are none); found \"m5\"",
     );
 }
 
@@ -130,34 +127,32 @@ fn shoots() {
     check(
         "/shoots/0/seed",
         json!("sed"),
-        "shoots[0].seed: found \"sed\"; wanted the name of a seed: \"seed\" (did you mean \"seed\"?)",
+        "shoots[0].seed: expected the name of a seed: \"seed\" (did you mean \"seed\"?); found \"sed\"",
     );
     check(
         "/shoots/-",
         json!({"name": "s"}),
-        "shoots[1].name: found \"shoot--garden--s\" again; wanted a name that no other has: it already names a seed or the namespace of a shoot",
+        "shoots[1].name: expected a name that no other has: it already names a seed or the namespace of a shoot; found \"shoot--garden--s\" again",
     );
     check(
         "/shoots/-",
         json!({"name": "t", "namespace": "seed"}),
-        "shoots[1].namespace: found \"seed\" again; wanted a name that no other has: it already names a seed or the namespace of a shoot",
+        "shoots[1].namespace: expected a name that no other has: it already names a seed or the namespace of a shoot; found \"seed\" again",
     );
     check(
         "/shoots/0/etcd",
         json!({"options": {"election_timeout": "100ms"}, "initial": {"leader": "etcd-main-3"}}),
-        "shoots[0].etcd.options.election_timeout: found \"100ms\"; wanted at least 5 x heartbeat_interval, 500ms, as etcd itself demands\n\
-         shoots[0].etcd.initial.leader: found \"etcd-main-3\"; wanted the name of a member, \"etcd-main-0\", \"etcd-main-1\" or \"etcd-main-2\", or \"none\"",
+        "shoots[0].etcd.options.election_timeout: expected at least 5 x heartbeat_interval, 500ms, as etcd itself demands; found \"100ms\"\nshoots[0].etcd.initial.leader: expected the name of a member, \"etcd-main-0\", \"etcd-main-1\" or \"etcd-main-2\", or \"none\"; found \"etcd-main-3\"",
     );
     check(
         "/shoots/-",
         json!({"name": "x", "count": 2, "only_listed": true, "components": [{"name": "loki", "pods": [{"name": "loki-0", "node": "n"}]}]}),
-        "shoots[1].count: found 2; wanted 1: its pods are given, which are of one shoot",
+        "shoots[1].count: expected 1: its pods are given, which are of one shoot; found 2",
     );
     check(
         "/shoots/0/only_listed",
         json!(true),
-        "shoots[0].components: found no etcd-main; wanted it: there is no control plane without\n\
-         shoots[0].components: found no kube-apiserver; wanted it: there is no control plane without",
+        "shoots[0].components: expected it: there is no control plane without; found no etcd-main\nshoots[0].components: expected it: there is no control plane without; found no kube-apiserver",
     );
 }
 
@@ -166,17 +161,19 @@ fn components() {
     let components = |value, expected| check("/shoots/0/components", value, expected);
     components(
         json!([{"name": "kube-apiservr", "pool": "cpv"}]),
-        "shoots[0].components[0].kind: found nothing; wanted `deployment`, `stateful_set` or `daemon_set`: Gardener deploys no \"kube-apiservr\" (did you mean \"kube-apiserver\"?)\n\
-         shoots[0].components[0].pool: found \"cpv\"; wanted the name of a pool of this cluster: \"cpu\" (did you mean \"cpu\"?)",
+        "shoots[0].components[0].kind: expected `deployment`, `stateful_set` or `daemon_set`: Gardener deploys no \"kube-apiservr\" (did you mean \"kube-apiserver\"?); found nothing\nshoots[0].components[0].pool: expected the name of a pool of this cluster: \"cpu\" (did you mean \"cpu\"?); found \"cpv\"",
     );
     components(
         json!([{"name": "loki"}, {"name": "loki"}]),
-        "shoots[0].components[1].name: found \"loki\" again; wanted a name that no other has: it already names a component",
+        "shoots[0].components[1].name: expected a name that no other has: it already names a component; found \"loki\" again",
     );
-    components(json!([{"name": "etcd-main", "replicas": 0}]), "shoots[0].components[0].replicas: found 0; wanted 1 to 9 members");
+    components(
+        json!([{"name": "etcd-main", "replicas": 0}]),
+        "shoots[0].components[0].replicas: expected 1 to 9 members; found 0",
+    );
     components(
         json!([{"name": "kube-scheduler", "volume": "zonal"}]),
-        "shoots[0].components[0].volume: found a volume; wanted none: only pods of a StatefulSet have one each",
+        "shoots[0].components[0].volume: expected none: only pods of a StatefulSet have one each; found a volume",
     );
 }
 
@@ -200,14 +197,7 @@ fn pods() {
     let errors = Scenario::from_json(&raw.to_string()).expect_err("mistakes").to_string();
     assert_eq!(
         errors,
-        "shoots[0].components[0].pods[0].name: found \"etcd-main-3\"; wanted a pod of its 3 replicas, numbered from 0\n\
-         shoots[0].components[0].pods[1].name: found \"etcd-main-00\"; wanted etcd-main-<number>\n\
-         shoots[0].components[0].pods[2].node: found \"seed-control-plane-0\"; wanted the name of a node of this cluster: \"a\", \"b\", \"c\" or \"d\"\n\
-         shoots[0].components[3].pods[1].name: found \"kube-scheduler-7f855ffbc4-8c9pg\" again; wanted a name that no other pod has: pods[0] has it\n\
-         shoots[0].components[3].pods[2].name: found \"kube-scheduler-7f855ffbc4-8c9pe\"; wanted kube-scheduler-<hash of its template>-<5 letters>; letters that Kubernetes draws: bcdfghjklmnpqrstvwxz2456789\n\
-         shoots[0].components[3].pods: found 3 pods; wanted at most 1, its replicas\n\
-         shoots[0].components[2].pods[0].node: found \"d\", where pods would request 1.5 of 1 CPUs, 512MiB of 32GiB, 1 of 110 pods and 1 of 25 volumes; wanted a node with room\n\
-         shoots[0].components[1].pods[0].node: found \"d\"; wanted a node of its `pool` whose pool's taints it tolerates (`tolerates`)"
+        "shoots[0].components[0].pods[0].name: expected a pod of its 3 replicas, numbered from 0; found \"etcd-main-3\"\nshoots[0].components[0].pods[1].name: expected etcd-main-<number>; found \"etcd-main-00\"\nshoots[0].components[0].pods[2].node: expected the name of a node of this cluster: \"a\", \"b\", \"c\" or \"d\"; found \"seed-control-plane-0\"\nshoots[0].components[3].pods[1].name: expected a name that no other pod has: pods[0] has it; found \"kube-scheduler-7f855ffbc4-8c9pg\" again\nshoots[0].components[3].pods[2].name: expected kube-scheduler-<hash of its template>-<5 letters>; letters that Kubernetes draws: bcdfghjklmnpqrstvwxz2456789; found \"kube-scheduler-7f855ffbc4-8c9pe\"\nshoots[0].components[3].pods: expected at most 1, its replicas; found 3 pods\nshoots[0].components[2].pods[0].node: expected a node with room; found \"d\", where pods would request 1.5 of 1 CPUs, 512MiB of 32GiB, 1 of 110 pods and 1 of 25 volumes\nshoots[0].components[1].pods[0].node: expected a node of its `pool` whose pool's taints it tolerates (`tolerates`); found \"d\""
     );
 }
 
@@ -222,18 +212,18 @@ fn changes_of_shoots() {
     check(
         "/operations",
         asks("t", Value::Null),
-        "operations[0].set_failure_tolerance.shoot: found \"t\"; wanted the name of a shoot (did you mean \"s\"?)",
+        "operations[0].set_failure_tolerance.shoot: expected the name of a shoot (did you mean \"s\"?); found \"t\"",
     );
     check(
         "/operations",
         asks("s", json!("seed/etcd")),
-        "operations[0].etcd: found \"seed/etcd\"; wanted nothing: only members are of an etcd cluster",
+        "operations[0].etcd: expected nothing: only members are of an etcd cluster; found \"seed/etcd\"",
     );
     check("/shoots/0/etcd", json!({"volumes": "regional"}), "");
     check(
         "/shoots/-",
         json!({"name": "t", "failure_tolerance": "zone", "recovery": "move", "etcd": {"volumes": "regional"}}),
-        "shoots[1].etcd.volumes: found regional, with recovery move; wanted zonal, or another `recovery`: a regional volume goes where its pod does, and need not be made anew",
+        "shoots[1].etcd.volumes: expected zonal, or another `recovery`: a regional volume goes where its pod does, and need not be made anew; found regional, with recovery move",
     );
 }
 
@@ -281,28 +271,25 @@ fn moves_of_shoots() {
     assert_eq!(errors(zonal.clone(), moves("s", &["other", "seed", "third"])), "");
     assert_eq!(
         errors(zonal.clone(), moves("t", &["otter"])),
-        "operations[0].migrate_shoot.seed: found \"otter\"; wanted the name of a seed: \"other\", \"seed\" or \"third\" (did you mean \"other\"?)\n\
-         operations[0].migrate_shoot.shoot: found \"t\"; wanted the name of a shoot (did you mean \"s\"?)"
+        "operations[0].migrate_shoot.seed: expected the name of a seed: \"other\", \"seed\" or \"third\" (did you mean \"other\"?); found \"otter\"\noperations[0].migrate_shoot.shoot: expected the name of a shoot (did you mean \"s\"?); found \"t\""
     );
     let mut with_daemons = zonal.clone();
     with_daemons["components"] = json!([{"name": "agent", "kind": "daemon_set"}]);
     assert_eq!(
         errors(with_daemons, moves("s", &["other"])),
-        "shoots[0].components[0]: found a DaemonSet, of a shoot that is to move to another seed; wanted a Deployment or StatefulSet: \
-         what runs on every node belongs to the seed"
+        "shoots[0].components[0]: expected a Deployment or StatefulSet: what runs on every node belongs to the seed; found a DaemonSet, of a shoot that is to move to another seed"
     );
     let mut pair = zonal.clone();
     pair["etcd"] = json!({"mode": {"learner": {}}});
     assert_eq!(
         errors(pair, moves("s", &["other"])),
-        "operations[0].migrate_shoot: found a change of s; wanted none of a shoot whose `etcd.mode` is not quorum: its two members are \
-         all it has, and stay where they are"
+        "operations[0].migrate_shoot: expected none of a shoot whose `etcd.mode` is not quorum: its two members are all it has, and stay where they are; found a change of s"
     );
     // Three members in each of two seeds, anew at each arrival.
     let often = |times: usize| ["other", "seed"].into_iter().cycle().take(times).collect::<Vec<_>>();
     let spent = |count: usize| {
         let what =
-            format!("shoots[0]: found {count} members, one after the other, where its shoot moves so often; wanted at most 64");
+            format!("shoots[0]: expected at most 64; found {count} members, one after the other, where its shoot moves so often");
         format!("{what}\n{what}")
     };
     assert_eq!(errors(zonal.clone(), moves("s", &often(18))), "");
@@ -324,7 +311,7 @@ fn restarts_of_components() {
     };
     assert_eq!(found(json!({"shoot": "s"})), "");
     for seed in ["seed", "other"] {
-        let expected = "operations[1].roll_component.component: found \"etcd-main\"; wanted the name of a component";
+        let expected = "operations[1].roll_component.component: expected the name of a component; found \"etcd-main\"";
         assert_eq!(found(json!({"seed": seed})), expected);
     }
 }
@@ -337,26 +324,22 @@ fn capacity() {
     check(
         "/capacity",
         plan(json!({"recovery": "move", "etcd": {"mode": {"learner": {"controller_zone": "za"}}}})),
-        "capacity.shoot.etcd.mode: found learner, with recovery move; wanted quorum, or another `recovery`: a member is moved while the others have a majority\n\
-         capacity.shoot.etcd.mode.learner.controller_zone: found \"za\"; wanted nothing: etcd-druid of the seed is the controller",
+        "capacity.shoot.etcd.mode: expected quorum, or another `recovery`: a member is moved while the others have a majority; found learner, with recovery move\ncapacity.shoot.etcd.mode.learner.controller_zone: expected nothing: etcd-druid of the seed is the controller; found \"za\"",
     );
     check(
         "/capacity",
         plan(json!({"etcd": {"mode": {"learner": {}}}, "components": [{"name": "etcd-main", "replicas": 3}]})),
-        "capacity.shoot.components[0].replicas: found 3; wanted 2: one that serves and one that stands by (`etcd.mode`)",
+        "capacity.shoot.components[0].replicas: expected 2: one that serves and one that stands by (`etcd.mode`); found 3",
     );
     check(
         "/capacity",
         plan(json!({"components": [{"name": "loki", "pool": "cqu", "pods": [{"name": "loki-0", "node": "n"}]}]})),
-        "capacity.shoot.components[0].pods: found pods; wanted none: this control plane is nowhere yet\n\
-         capacity.shoot.components[0].pool: found \"cqu\"; wanted the name of a pool of this cluster: \"cpu\" (did you mean \"cpu\"?)",
+        "capacity.shoot.components[0].pods: expected none: this control plane is nowhere yet; found pods\ncapacity.shoot.components[0].pool: expected the name of a pool of this cluster: \"cpu\" (did you mean \"cpu\"?); found \"cqu\"",
     );
     check(
         "/capacity",
         plan(json!({"components": [{"name": "agent", "kind": "daemon_set"}, {"name": "loky", "volume": "zonal"}]})),
-        "capacity.shoot.components[0].kind: found \"daemon_set\"; wanted `deployment` or `stateful_set`: a control plane has nothing on every node of its seed\n\
-         capacity.shoot.components[1].kind: found nothing; wanted `deployment`, `stateful_set` or `daemon_set`: Gardener deploys no \"loky\" (did you mean \"loki\"?)\n\
-         capacity.shoot.components[1].volume: found a volume; wanted none: only pods of a StatefulSet have one each",
+        "capacity.shoot.components[0].kind: expected `deployment` or `stateful_set`: a control plane has nothing on every node of its seed; found \"daemon_set\"\ncapacity.shoot.components[1].kind: expected `deployment`, `stateful_set` or `daemon_set`: Gardener deploys no \"loky\" (did you mean \"loki\"?); found nothing\ncapacity.shoot.components[1].volume: expected none: only pods of a StatefulSet have one each; found a volume",
     );
 }
 
@@ -366,7 +349,7 @@ fn a_control_plane_that_is_counted_in_has_few_pods() {
     check(
         "/capacity",
         json!({"shoot": {"only_listed": true, "components": many}}),
-        "capacity.shoot.components: found 1002 pods; wanted at most 1000 in all",
+        "capacity.shoot.components: expected at most 1000 in all; found 1002 pods",
     );
 }
 
@@ -375,7 +358,7 @@ fn a_plan_needs_a_seed() {
     let mut raw: Value = serde_json::from_str(crate::default_scenario().json).expect("bundled scenarios are JSON");
     raw["capacity"] = json!({"demand": {"node": 1}});
     let errors = Scenario::from_json(&raw.to_string()).expect_err("there is no seed");
-    assert_eq!(errors.to_string(), "capacity: found a plan; wanted a seed in `seeds` to plan with");
+    assert_eq!(errors.to_string(), "capacity: expected a seed in `seeds` to plan with; found a plan");
 }
 
 #[test]
@@ -390,37 +373,34 @@ fn pairs_of_etcd_members() {
     check(
         "/shoots",
         mode("hot_standby", json!({"failure_tolerance": "none"})),
-        "shoots[0].etcd.mode: found hot_standby, with failure_tolerance none; wanted quorum, or `failure_tolerance` node or zone: who \
-         serves and who stands by must not fail together",
+        "shoots[0].etcd.mode: expected quorum, or `failure_tolerance` node or zone: who serves and who stands by must not fail together; found hot_standby, with failure_tolerance none",
     );
     check(
         "/shoots",
         mode("learner", json!({"recovery": "move"})),
-        "shoots[0].etcd.mode: found learner, with recovery move; wanted quorum, or another `recovery`: a member is moved while the \
-         others have a majority",
+        "shoots[0].etcd.mode: expected quorum, or another `recovery`: a member is moved while the others have a majority; found learner, with recovery move",
     );
     check(
         "/shoots",
         mode("learner", json!({"etcd": {"mode": {"learner": {"controller_zone": "za"}}}})),
-        "shoots[0].etcd.mode.learner.controller_zone: found \"za\"; wanted nothing: etcd-druid of the seed is the controller",
+        "shoots[0].etcd.mode.learner.controller_zone: expected nothing: etcd-druid of the seed is the controller; found \"za\"",
     );
     check(
         "/shoots",
         mode("learner", json!({"etcd": {"mode": {"learner": {}}, "options": {"max_learners": 0}}})),
-        "shoots[0].etcd.options.max_learners: found 0; wanted at least 1: mode learner has one",
+        "shoots[0].etcd.options.max_learners: expected at least 1: mode learner has one; found 0",
     );
     check(
         "/shoots",
         mode("learner", json!({"components": [{"name": "etcd-main", "replicas": 3}]})),
-        "shoots[0].components[0].replicas: found 3; wanted 2: one that serves and one that stands by (`etcd.mode`)",
+        "shoots[0].components[0].replicas: expected 2: one that serves and one that stands by (`etcd.mode`); found 3",
     );
     let mut raw = landscape(mode("hot_standby", json!({"failure_tolerance": "node"})));
     raw["operations"] = json!([{"at": "1m", "set_failure_tolerance": {"shoot": "s", "to": "zone"}}]);
     let found = Scenario::from_json(&raw.to_string()).expect_err("two members are all it has").to_string();
     assert_eq!(
         found,
-        "operations[0].set_failure_tolerance: found a change of s; wanted none of a shoot whose `etcd.mode` is not quorum: its \
-         two members are all it has, and stay where they are"
+        "operations[0].set_failure_tolerance: expected none of a shoot whose `etcd.mode` is not quorum: its two members are all it has, and stay where they are; found a change of s"
     );
 }
 

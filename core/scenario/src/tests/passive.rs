@@ -34,19 +34,19 @@ fn active_passive_modes() {
     for (text, expected) in [
         (
             with(hot.clone(), &three, ""),
-            "etcd[0].members: found 3 members; wanted two members (mode hot_standby): one that serves and one that stands by",
+            "etcd[0].members: expected two members (mode hot_standby): one that serves and one that stands by; found 3 members",
         ),
         (
             with(json!({"learner": {}}), &odd, ""),
-            "etcd[0].members[1].learner: found true; wanted nothing: mode learner says who has a vote",
+            "etcd[0].members[1].learner: expected nothing: mode learner says who has a vote; found true",
         ),
         (
             with(hot, &two, "add"),
-            "operations[0]: found a change of main; wanted none of a cluster whose mode is not quorum: its controller changes it",
+            "operations[0]: expected none of a cluster whose mode is not quorum: its controller changes it; found a change of main",
         ),
         (
             with(json!({"learner": {"controller_zone": "zz"}}), &two, ""),
-            "etcd[0].mode.learner.controller_zone: found \"zz\"; wanted the name of a zone: \"za\", \"zb\" or \"zc\" (did you mean \"za\"?)",
+            "etcd[0].mode.learner.controller_zone: expected the name of a zone: \"za\", \"zb\" or \"zc\" (did you mean \"za\"?); found \"zz\"",
         ),
     ] {
         assert_eq!(errors_of(&text), expected);

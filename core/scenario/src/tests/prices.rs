@@ -80,15 +80,16 @@ fn bytes_of_load_balancers_and_backups_have_prices_where_apis_are_used() {
     let mut raw = with_prices(json!({"custom": mine()}));
     assert_eq!(errors(&raw), "");
     raw["shoots"][0]["use"] = json!({});
-    let missing =
-        |kind| format!("prices: found no price of mine for {kind}; wanted a price of it in `prices.custom`, 0 where it is free");
+    let missing = |kind| {
+        format!("prices: expected a price of it in `prices.custom`, 0 where it is free; found no price of mine for {kind}")
+    };
     let kinds = ["load_balancer_bytes", "backup_storage", "backup_requests"];
     assert_eq!(errors(&raw), kinds.map(missing).join("\n"));
     let own = [line(kinds[0], 0.006, "GB"), line(kinds[1], 0.02, "GiB-month"), line(kinds[2], 0.005, "1000 requests")];
     raw["prices"]["custom"].as_array_mut().expect("an array").extend(own);
     assert_eq!(errors(&raw), "");
     raw["prices"]["custom"][7]["unit"] = json!("GiB");
-    assert_eq!(errors(&raw), "prices.custom[7].unit: found \"GiB\"; wanted \"1000 requests\" for backup_requests");
+    assert_eq!(errors(&raw), "prices.custom[7].unit: expected \"1000 requests\" for backup_requests; found \"GiB\"");
 }
 
 #[test]
@@ -151,7 +152,7 @@ fn volumes_have_the_size_that_gardener_gives_them_or_the_file() {
     raw["shoots"][0]["components"] = json!([{"name": "kube-scheduler", "volume_size": "7GiB"}]);
     assert_eq!(
         errors(&raw),
-        "shoots[0].components[0].volume_size: found the size of a volume; wanted none: its pods have no volumes (`volume`)"
+        "shoots[0].components[0].volume_size: expected none: its pods have no volumes (`volume`); found the size of a volume"
     );
 }
 
@@ -160,65 +161,63 @@ fn each_mistake_has_its_message() {
     let check = |prices: Value, expected: &str| assert_eq!(errors(&with_prices(prices.clone())), expected, "{prices}");
     check(
         json!({"books": ["aws-eu-west-1", "aws-us-east-1"]}),
-        "prices.books[1]: found \"aws-us-east-1\"; wanted one book of each provider: there is another of aws already",
+        "prices.books[1]: expected one book of each provider: there is another of aws already; found \"aws-us-east-1\"",
     );
     check(
         json!({"machine": "8cpu-32gib"}),
-        "prices.books: found nothing; wanted a book to charge machines by; or a price in `prices.custom`",
+        "prices.books: expected a book to charge machines by; or a price in `prices.custom`; found nothing",
     );
     check(
         json!({"books": ["gcp-europe-west1"], "machine": "large"}),
-        "prices.machine: found \"large\"; wanted CPUs and GiB of memory, such as \"8cpu-32gib\"",
+        "prices.machine: expected CPUs and GiB of memory, such as \"8cpu-32gib\"; found \"large\"",
     );
     check(
         json!({"books": ["gcp-europe-west1"], "machine": "3cpu-32gib"}),
-        "prices: found no price of gcp for a machine of 3cpu-32gib; wanted a price of it in `prices.custom`, 0 where it is free",
+        "prices: expected a price of it in `prices.custom`, 0 where it is free; found no price of gcp for a machine of 3cpu-32gib",
     );
     check(
         json!({"custom": mine()[..2]}),
-        "prices: found no price of mine for volume; wanted a price of it in `prices.custom`, 0 where it is free\n\
-         prices: found no price of mine for cross_zone_out; wanted a price of it in `prices.custom`, 0 where it is free\n\
-         prices: found no price of mine for cross_zone_in; wanted a price of it in `prices.custom`, 0 where it is free",
+        "prices: expected a price of it in `prices.custom`, 0 where it is free; found no price of mine for volume\nprices: expected a price of it in `prices.custom`, 0 where it is free; found no price of mine for cross_zone_out\nprices: expected a price of it in `prices.custom`, 0 where it is free; found no price of mine for cross_zone_in",
     );
     let broken = |k: usize, field: &str, value: Value| {
         let mut custom = mine();
         custom[k][field] = value;
         json!({"custom": custom})
     };
-    check(broken(0, "unit", json!("GB")), "prices.custom[0].unit: found \"GB\"; wanted \"h\" for machine");
+    check(broken(0, "unit", json!("GB")), "prices.custom[0].unit: expected \"h\" for machine; found \"GB\"");
     check(
         broken(2, "unit", json!("disk-month")),
-        "prices.custom[2].up_to: found nothing; wanted the largest volume that it is the price of",
+        "prices.custom[2].up_to: expected the largest volume that it is the price of; found nothing",
     );
     check(
         broken(2, "up_to", json!("8GiB")),
-        "prices.custom[2].up_to: found \"8GiB\"; wanted nothing: it is no price per disk-month",
+        "prices.custom[2].up_to: expected nothing: it is no price per disk-month; found \"8GiB\"",
     );
     check(
         broken(1, "date", json!("2026-13")),
-        "prices.custom[1].date: found \"2026-13\"; wanted a month or a day, such as \"2026-01\" or \"2026-01-31\"",
+        "prices.custom[1].date: expected a month or a day, such as \"2026-01\" or \"2026-01-31\"; found \"2026-13\"",
     );
     check(
         broken(0, "machine", Value::Null),
-        "prices.custom[0].machine: found nothing; wanted CPUs and GiB of memory, such as \"8cpu-32gib\": which machine it is the price of",
+        "prices.custom[0].machine: expected CPUs and GiB of memory, such as \"8cpu-32gib\": which machine it is the price of; found nothing",
     );
     check(
         broken(1, "machine", json!("x")),
-        "prices.custom[1].machine: found \"x\"; wanted nothing: load_balancer_hours is no machine",
+        "prices.custom[1].machine: expected nothing: load_balancer_hours is no machine; found \"x\"",
     );
     check(
         broken(4, "unit", json!("GB")),
-        "prices: found cross_zone_out of mine per GiB and cross_zone_in per GB; wanted both for the same unit",
+        "prices: expected both for the same unit; found cross_zone_out of mine per GiB and cross_zone_in per GB",
     );
     check(
         broken(4, "kind", json!("cross_zone_out")),
-        "prices.custom[4]: found a price of mine for bytes to another zone again; wanted each once",
+        "prices.custom[4]: expected each once; found a price of mine for bytes to another zone again",
     );
     let small = json!({"custom": [
         {"provider": "azure", "kind": "volume", "usd": 1, "unit": "disk-month", "up_to": "8GiB", "date": "2026-01", "source": "x"}
     ], "books": ["azure-westeurope"]});
     check(
         small,
-        "prices: found no price of azure for a volume of 30GiB; wanted a price of it in `prices.custom`, 0 where it is free",
+        "prices: expected a price of it in `prices.custom`, 0 where it is free; found no price of azure for a volume of 30GiB",
     );
 }

@@ -36,10 +36,10 @@ fn hints_need_zones_and_clients_that_go_anywhere() {
     let one = json!({"topology_aware_routing": true, "zones": ["za"], "pools": [{"name": "p", "minimum": 1, "maximum": 9}], "nodes": []});
     assert_eq!(
         error(one),
-        "seeds[0].topology_aware_routing: found true, in one zone; wanted false, or a zone more: there is nowhere else to go"
+        "seeds[0].topology_aware_routing: expected false, or a zone more: there is nowhere else to go; found true, in one zone"
     );
     assert_eq!(
         error(json!({"topology_aware_routing": true, "api_to_etcd": "zone"})),
-        "seeds[0].topology_aware_routing: found true, and `api_to_etcd`; wanted one of them: hints are for those who are sent to any"
+        "seeds[0].topology_aware_routing: expected one of them: hints are for those who are sent to any; found true, and `api_to_etcd`"
     );
 }

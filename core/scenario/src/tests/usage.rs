@@ -27,21 +27,21 @@ fn check(requests: &Value, expected: &str) {
 
 #[test]
 fn requests_say_what_their_verb_knows() {
-    let many = "found 9; wanted it only of a list: each other request is of one object";
-    let told = "found 2; wanted it only of what writes: nobody is told of a get or list";
+    let many = "expected it only of a list: each other request is of one object; found 9";
+    let told = "expected it only of what writes: nobody is told of a get or list; found 2";
     for verb in ["get", "list"] {
         check(&json!({"verb": verb, "cached": true}), "");
         check(&json!({"verb": verb, "watchers": 2}), &format!("watchers: {told}"));
     }
     check(&json!({"verb": "list", "objects": 9, "selected": 9}), "");
-    check(&json!({"verb": "list", "objects": 9, "selected": 10}), "selected: found 10; wanted at most `objects`, 9");
-    check(&json!({"verb": "list", "selected": 501}), "selected: found 501; wanted at most `objects`, 500");
-    check(&json!({"verb": "list", "object": "1MiB", "objects": 1_025}), "objects: found 1025; wanted lists of at most 1GiB");
+    check(&json!({"verb": "list", "objects": 9, "selected": 10}), "selected: expected at most `objects`, 9; found 10");
+    check(&json!({"verb": "list", "selected": 501}), "selected: expected at most `objects`, 500; found 501");
+    check(&json!({"verb": "list", "object": "1MiB", "objects": 1_025}), "objects: expected lists of at most 1GiB; found 1025");
     for verb in ["create", "update", "patch", "delete"] {
         check(&json!({"verb": verb, "watchers": 2}), "");
         check(&json!({"verb": verb, "objects": 9}), &format!("objects: {many}"));
-        check(&json!({"verb": verb, "selected": 1}), "selected: found a selector; wanted one only of a list");
-        check(&json!({"verb": verb, "cached": true}), "cached: found true; wanted it only of a get or list: writes go to etcd");
+        check(&json!({"verb": verb, "selected": 1}), "selected: expected one only of a list; found a selector");
+        check(&json!({"verb": verb, "cached": true}), "cached: expected it only of a get or list: writes go to etcd; found true");
     }
     check(&json!({"verb": "get", "objects": 9}), &format!("objects: {many}"));
 }
@@ -60,7 +60,7 @@ fn nobody_is_told_where_nobody_watches() {
     let (with, without) = (["etcd-main", "kube-apiserver", "kube-controller-manager"], ["etcd-main", "kube-apiserver"]);
     assert_eq!([of(Value::Null, &with), of(json!(3), &with), of(json!(0), &with)], [Ok(1), Ok(3), Ok(0)]);
     assert_eq!([of(Value::Null, &without), of(json!(0), &without)], [Ok(0), Ok(0)]);
-    let error = "shoots[0].use.requests[0].watchers: found 3; wanted 0, or the component kube-controller-manager: it stands for all that watch";
+    let error = "shoots[0].use.requests[0].watchers: expected 0, or the component kube-controller-manager: it stands for all that watch; found 3";
     assert_eq!(of(json!(3), &without), Err(error.to_owned()));
 }
 
@@ -71,7 +71,7 @@ fn limits_of_requests_in_flight_are_for_requests() {
     assert_eq!(of(json!({"inflight": {"writes": 7}})), InFlight { reads: 400, writes: 7 });
     assert_eq!(
         in_use("flows", json!({"inflight": {"writes": 7}})).unwrap_err(),
-        "shoots[0].use.inflight: found limits; wanted nothing, or \"traffic\": \"requests\": what flows waits for nobody"
+        "shoots[0].use.inflight: expected nothing, or \"traffic\": \"requests\": what flows waits for nobody; found limits"
     );
 }
 
@@ -119,7 +119,7 @@ fn a_sample_is_asked_one_by_one() {
 fn requests_have_names_of_their_own() {
     let twice = json!({"name": "r", "verb": "get", "rate": "1/s"});
     let found = in_use("flows", json!({"requests": [twice, twice]})).expect_err("twice the same name");
-    assert_eq!(found, "shoots[0].use.requests[1].name: found \"r\"; wanted a name of its own");
+    assert_eq!(found, "shoots[0].use.requests[1].name: expected a name of its own; found \"r\"");
 }
 
 /// Each kind may send much; all together are counted in 64 bits.
@@ -134,5 +134,5 @@ fn all_requests_together_are_bounded() {
     };
     assert_eq!(with(1, "20h"), Ok(()));
     let error = with(20, "20h").expect_err("more than an exabyte");
-    assert!(error.contains("wanted fewer or smaller ones, or a shorter run: at most 1 EB in all"), "{error}");
+    assert!(error.contains("expected fewer or smaller ones, or a shorter run: at most 1 EB in all"), "{error}");
 }

@@ -28,7 +28,7 @@ macro_rules! json_text {
         impl<'de> Deserialize<'de> for $type {
             fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 let text = Cow::<str>::deserialize(deserializer)?;
-                text.parse().map_err(|why| D::Error::custom(format!("wanted {}: {why}", Self::EXPECTED)))
+                text.parse().map_err(|why| D::Error::custom(format!("expected {}: {why}", Self::EXPECTED)))
             }
         }
 

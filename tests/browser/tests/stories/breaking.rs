@@ -8,7 +8,7 @@ use crate::helpers::{go_to, lower, open_and_watch, pause, playhead_s, raise, see
 fn before_all(page: &Page) {
     open_and_watch(page);
     go_to(page, "0:30");
-    page.see("health", "★ etcd-main-0 leads");
+    page.see("health", "★ leader etcd-main-0");
 }
 
 /// The other zones' members elect another leader: in the map, the timeline and the list of events. Ends ten seconds after the deed.
@@ -26,12 +26,12 @@ fn see_the_election(page: &Page) {
             .into_iter()
             .find(|name| page.attribute(&format!("map-member-{name}"), "class").is_some_and(|class| class.contains("leader")))
     });
-    page.see("health", &format!("★ {leader} leads"));
+    page.see("health", &format!("★ leader {leader}"));
     page.see_among(".lanes .leader .reign title", &format!("{leader} · term 2"));
-    page.see_among(".lanes .writes .outage title", "no writes for");
+    page.see_among(".lanes .writes .outage title", "writes unavailable for");
     page.fill("filter", "is elected in term 2");
     page.see("events", &format!("{leader} is elected in term 2"));
-    page.see("verdict", "Writes and linearizable reads stopped 2 times");
+    page.see("verdict", "Writes and linearizable reads were unavailable 2 times");
 }
 
 #[test]
@@ -59,7 +59,7 @@ fn the_leaders_zone_is_killed_with_keys_alone() {
             page.press(&key.to_string());
         }
         page.press("Enter");
-        page.see("health", "★ etcd-main-0 leads");
+        page.see("health", "★ leader etcd-main-0");
         page.tab_to("map-zone-eu-west-1a");
         // Whatever way the zones are stacked, the zone's node lies below its name.
         page.press("ArrowDown");
@@ -72,7 +72,7 @@ fn the_leaders_zone_is_killed_with_keys_alone() {
         see_the_election(page);
         page.tab_to("undo-intervention");
         page.press("Enter");
-        page.see("health", "★ etcd-main-0 leads");
+        page.see("health", "★ leader etcd-main-0");
         page.wait_for("the moment of the deed", || ((playhead_s(page) - 30.0).abs() < 1e-6).then_some(()));
     });
 }
@@ -84,8 +84,8 @@ fn branches_are_switched_and_what_is_broken_is_mended() {
         page.click_on("[data-testid='map-zone-eu-west-1a'] .name");
         page.press("k");
         see_the_election(page);
-        page.choose("branch-chooser", "as written");
-        page.see("health", "★ etcd-main-0 leads");
+        page.choose("branch-chooser", "Original");
+        page.see("health", "★ leader etcd-main-0");
         page.see_attribute_has("map-zone-eu-west-1a", "aria-label", "has power");
         page.choose("branch-chooser", "zone eu-west-1a lost power");
         page.see_attribute_has("map-zone-eu-west-1a", "aria-label", "no power");
@@ -110,7 +110,7 @@ fn deeds_keep_the_focus_and_are_not_done_twice() {
         page.press("Enter");
         page.wait_for("the deed that mends", || page.focused().filter(|id| id.starts_with("intervention-repair-")));
         page.press("k");
-        page.see("notice", "nothing left to kill");
+        page.see("notice", "already stopped");
         page.press("m");
         page.see_attribute_has("map-zone-eu-west-1a", "aria-label", "has power");
         page.see("branch-chooser", "zone eu-west-1a has power again");

@@ -19,8 +19,8 @@ fn two_zones_are_built_by_form_and_lose_quorum() {
         page.fill("form-duration", "8m");
         page.press("Enter");
         see_done(page);
-        page.see("verdict", "Quorum was gone for 5 min.");
-        page.see_among(".lanes .writes .outage title", "no writes for 5 min");
+        page.see("verdict", "Quorum was lost for 5 min.");
+        page.see_among(".lanes .writes .outage title", "writes unavailable for 5 min");
         let text = page.attribute("form-duration", "value");
         assert_eq!(text.as_deref(), Some("8m"));
         page.click("tab-json");
@@ -41,7 +41,7 @@ fn json_is_edited_into_an_error_and_the_field_says_what_is_wrong() {
         let wrong = scenario("zone-outage").replace("\"rate\": \"100/s\"", "\"rate\": \"100\"");
         let said = Scenario::from_json(&wrong).expect_err("a rate has a unit").to_string();
         page.fill("json", &wrong);
-        page.see("problems", "1 problem: the last valid scenario goes on");
+        page.see("problems", "1 problem: the last valid scenario keeps running");
         let place = page.see("problem", "clients[0].rate");
         assert!(said.contains(place.trim_start_matches("clients[0].rate").trim()), "the page says {place:?}, the CLI {said:?}");
         page.see_attribute("json", "aria-invalid", "true");
@@ -92,13 +92,13 @@ fn files_that_are_no_scenarios_are_refused() {
         for (number, file) in files.iter().enumerate() {
             page.choose_file("file-open", &format!("file-{number}.json"), file);
             let said = page.see("notice", "");
-            assert!(["no scenario", "cannot", "too large"].iter().any(|word| said.contains(word)), "file {number}: {said}");
+            assert!(["not a scenario", "cannot", "too large"].iter().any(|word| said.contains(word)), "file {number}: {said}");
             page.click("dismiss");
             page.see_no("notice");
         }
         page.choose_file("file-open", "good.json", text.as_bytes());
         see_done(page);
-        page.see("verdict", "Quorum was gone for 10 min.");
+        page.see("verdict", "Quorum was lost for 10 min.");
         page.see_no("problems");
     });
 }

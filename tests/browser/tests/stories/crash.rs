@@ -22,8 +22,8 @@ fn a_simulator_that_falls_silent_is_started_anew() {
         open_and_watch(page);
         page.run("window.workers.at(-1).terminate()", &[]);
         go_to(page, "0:30");
-        page.see("notice", "The simulator stopped: it did not answer any more. It was started anew");
-        page.see("health", "★ etcd-main-0 leads");
+        page.see("notice", "The simulator stopped: it stopped responding. It was restarted with your scenario");
+        page.see("health", "★ leader etcd-main-0");
         page.see("verdict", "etcd-main-2 was elected");
         page.see_attribute("form-name", "value", "zone-outage");
         see_done(page);
@@ -39,9 +39,9 @@ fn a_simulator_that_crashes_again_waits_for_the_user() {
         page.open(&link(&scenario("zone-outage").replace("\"35m\"", "\"700h\"")));
         page.see_first_view();
         page.run(CRASH, &[]);
-        page.see("notice", "The simulator stopped: RuntimeError: unreachable. It was started anew");
+        page.see("notice", "The simulator stopped: RuntimeError: unreachable. It was restarted with your scenario");
         page.run(CRASH, &[]);
-        page.see("notice", "Your scenario is kept; change it, or press play to try once more.");
+        page.see("notice", "Your scenario is kept; change it, or press play to try again.");
         page.see_attribute("form-name", "value", "zone-outage");
         page.click("play");
         page.see_no("notice");

@@ -34,7 +34,7 @@ fn the_map_shows_nodes_machines_and_pods_with_their_states() {
         }
         see_thing(page, "map-pod-kube-apiserver-5fcb7f4bff-845p7", "ready");
         page.see("health", "4 of 7 nodes ready");
-        page.see("verdict-pods", "18 came back");
+        page.see("verdict-pods", "18 recovered");
         page.click("map-pod-etcd-main-1");
         raise(page, "inspector");
         for fact in ["Pending", "its volume is in another zone", "shoot--garden--aws-ha"] {
@@ -43,7 +43,7 @@ fn the_map_shows_nodes_machines_and_pods_with_their_states() {
         lower(page, "inspector");
         // Two minutes in, nothing is noticed; a minute later all is.
         go_to(page, "11:00");
-        see_thing(page, "map-pod-kube-apiserver-5fcb7f4bff-7p4xc", "lost, not noticed");
+        see_thing(page, "map-pod-kube-apiserver-5fcb7f4bff-7p4xc", "lost, not yet detected");
         go_to(page, "13:00");
         see_thing(page, "map-pod-kube-apiserver-5fcb7f4bff-7p4xc", "not ready");
     });
@@ -55,10 +55,10 @@ fn a_component_tells_what_it_waited_for_and_leads_there() {
         open_outage(page);
         page.click("tab-recovery");
         page.see("components", "kube-scheduler");
-        page.see("recovery", "not back after 45 min");
+        page.see("recovery", "not recovered after 45 min");
         page.click("component-kube-apiserver");
         for told in
-            ["kube-apiserver-5fcb7f4bff-7p4xc", "is ready after 7.3 min", "2 min without a lease of its node", "toleration"]
+            ["kube-apiserver-5fcb7f4bff-7p4xc", "is ready after 7.3 min", "2 min without a heartbeat of its node", "toleration"]
         {
             page.see("recovery", told);
         }

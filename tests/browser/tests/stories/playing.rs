@@ -8,9 +8,9 @@ use crate::helpers::{go_to, open_and_watch, open_done, pause, playhead_s, see_pa
 fn the_first_scenario_plays_to_its_outage_and_says_what_happened() {
     story_in_motion(|page| {
         open_and_watch(page);
-        page.see("verdict", "Writes and linearizable reads stopped for 1.7 s, then went on.");
+        page.see("verdict", "Writes and linearizable reads were unavailable for 1.7 s.");
         page.see("verdict", "Nothing was lost. The leader was in eu-west-1a; etcd-main-2 was elected.");
-        page.see("health", "★ etcd-main-2 leads");
+        page.see("health", "★ leader etcd-main-2");
         page.see_attribute_has("map-zone-eu-west-1a", "aria-label", "no power");
         page.see_attribute_has("map-member-etcd-main-2", "class", "leader");
         assert!((61.0..70.0).contains(&playhead_s(page)), "{} s", playhead_s(page));
@@ -45,7 +45,7 @@ fn it_plays_and_is_scrubbed_back() {
         let (from, to, y) = axis(page);
         page.driver().drag((i64::midpoint(from, to), y), (from + 4, y)).expect("the pointer drags");
         page.wait_for("the playhead before the outage", || (playhead_s(page) < 60.0).then_some(()));
-        page.see("health", "★ etcd-main-0 leads");
+        page.see("health", "★ leader etcd-main-0");
         page.see_attribute_has("map-zone-eu-west-1a", "aria-label", "has power");
         page.see_attribute_has("map-member-etcd-main-0", "class", "leader");
     });
@@ -106,7 +106,7 @@ fn the_verdicts_moments_lead_to_the_lanes_of_their_cluster() {
         page.see_among(".lanes .whose", "etcd-");
         page.click_on(".verdict-cluster:last-child [data-testid='verdict-moment']");
         page.see_among(".lanes .whose", "etcd-ev");
-        page.see_among(".lanes .writes .inside", "no writes for");
+        page.see_among(".lanes .writes .inside", "writes unavailable for");
     });
 }
 

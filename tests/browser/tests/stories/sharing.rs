@@ -11,14 +11,14 @@ fn a_shared_link_opens_its_scenario() {
         open_and_watch(page);
         page.choose("scenario-chooser", "two-zones-big");
         see_done(page);
-        page.see("verdict", "Quorum was gone for 10 min.");
+        page.see("verdict", "Quorum was lost for 10 min.");
         page.click("share");
         page.see("notice", "link");
         let fragment = page.wait_for("the link in the address bar", || Some(page.fragment()).filter(|it| it.starts_with("z1.")));
         let other = Page::new(DESK);
         other.open(&format!("#{fragment}"));
         see_done(&other);
-        other.see("verdict", "Quorum was gone for 10 min.");
+        other.see("verdict", "Quorum was lost for 10 min.");
         other.open(&link(scenario("slow-disk")));
         see_done(&other);
         other.see_attribute("form-name", "value", "slow-disk");

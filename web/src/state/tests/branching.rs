@@ -10,11 +10,11 @@ const KILLED: &str = "etcd-main-1 was killed at 2m 0s";
 fn at_two_minutes() -> Script {
     let mut script = Script::new(Start { reduced_motion: true, ..Start::default() });
     script.check(&[
-        ("pause", "as written, 0s, paused 1x"),
-        ("looked", "as written, 0s, paused 1x"),
-        ("done", "as written, 0s, paused 1x"),
-        ("seek 2m", "as written, 2m 0s, paused 1x: look 2m 0s closely"),
-        ("looked", "as written, 2m 0s, paused 1x"),
+        ("pause", "Original, 0s, paused 1x"),
+        ("looked", "Original, 0s, paused 1x"),
+        ("done", "Original, 0s, paused 1x"),
+        ("seek 2m", "Original, 2m 0s, paused 1x: look 2m 0s closely"),
+        ("looked", "Original, 2m 0s, paused 1x"),
     ]);
     script
 }
@@ -23,7 +23,7 @@ fn at_two_minutes() -> Script {
 fn a_deed_forks_and_undo_goes_back() {
     let mut script = at_two_minutes();
     script.check(&[
-        ("undo", "as written, 2m 0s, paused 1x"),
+        ("undo", "Original, 2m 0s, paused 1x"),
         ("break member 1", &format!("{KILLED}, 2m 0s, playing 1x: fork 1 of 0 at 2m 0s, look 2m 0s")),
         ("tick 0.1", &format!("{KILLED}, 2m 0s, playing 1x")),
         ("done", &format!("{KILLED}, 2m 0s, playing 1x")),
@@ -31,9 +31,9 @@ fn a_deed_forks_and_undo_goes_back() {
         ("seek 3m", &format!("{KILLED}, 3m 0s, playing 1x: look 3m 0s")),
         ("break zone 2", "zone eu-west-1c lost power at 3m 0s, 3m 0s, playing 1x: fork 2 of 1 at 3m 0s, look 3m 0s"),
         ("undo", &format!("{KILLED}, 3m 0s, paused 1x: show 1, look 3m 0s closely")),
-        ("undo", "as written, 2m 0s, paused 1x: show 0, look 2m 0s closely"),
+        ("undo", "Original, 2m 0s, paused 1x: show 0, look 2m 0s closely"),
         // The other branch has not come as far: the playhead waits for it.
-        ("seek 10m", "as written, 10m 0s, paused 1x"),
+        ("seek 10m", "Original, 10m 0s, paused 1x"),
         ("show 2", "zone eu-west-1c lost power at 3m 0s, 10m 0s, paused 1x: show 2"),
         ("told 12m", "zone eu-west-1c lost power at 3m 0s, 10m 0s, paused 1x: look 10m 0s closely"),
         // Before its fork a branch is its parent.
@@ -51,9 +51,9 @@ fn a_deed_forks_and_undo_goes_back() {
 fn deeds_that_cannot_be_are_refused_and_say_why() {
     let mut script = at_two_minutes();
     for (row, why) in [
-        (("mend 7", "as written, 2m 0s, paused 1x"), "whole already"),
-        (("end", "as written, 35m 0s, paused 1x: look 35m 0s closely"), ""),
-        (("break member 1", "as written, 35m 0s, paused 1x"), "end of the run"),
+        (("mend 7", "Original, 2m 0s, paused 1x"), "already ended"),
+        (("end", "Original, 35m 0s, paused 1x: look 35m 0s closely"), ""),
+        (("break member 1", "Original, 35m 0s, paused 1x"), "end of the run"),
     ] {
         script.state.notice = None;
         script.check(&[row]);
@@ -62,8 +62,8 @@ fn deeds_that_cannot_be_are_refused_and_say_why() {
     }
     let mut script = at_two_minutes();
     script.check(&[
-        ("retype 36m", "as written, 2m 0s, paused 1x: load 2, save, link"),
-        ("break zone 0", "as written, 2m 0s, paused 1x"),
+        ("retype 36m", "Original, 2m 0s, paused 1x: load 2, save, link"),
+        ("break zone 0", "Original, 2m 0s, paused 1x"),
     ]);
     assert!(script.state.notice.as_ref().is_some_and(|notice| notice.text.contains("not come that far")));
     let mut script = at_two_minutes();
@@ -105,7 +105,7 @@ fn a_lost_worker_gets_everything_again_but_not_for_ever() {
     let again = "restart, load 2, fork 1 of 0 at 2m 0s, fork 2 of 0 at 2m 0s, show 1";
     script.check(&[
         ("break member 1", &format!("{KILLED}, 2m 0s, playing 1x: fork 1 of 0 at 2m 0s, look 2m 0s")),
-        ("undo", "as written, 2m 0s, paused 1x: show 0, look 2m 0s closely"),
+        ("undo", "Original, 2m 0s, paused 1x: show 0, look 2m 0s closely"),
         ("break zone 2", "zone eu-west-1c lost power at 2m 0s, 2m 0s, playing 1x: fork 2 of 0 at 2m 0s, look 2m 0s"),
         ("show 1", &format!("{KILLED}, 2m 0s, playing 1x: show 1, look 2m 0s")),
         ("lost", &format!("{KILLED}, 2m 0s, playing 1x: {again}")),
@@ -118,12 +118,12 @@ fn a_lost_worker_gets_everything_again_but_not_for_ever() {
         ("play", &format!("{KILLED}, 2m 0s, playing 1x: restart, load 3, fork 1 of 0 at 2m 0s, fork 2 of 0 at 2m 0s, show 1")),
         ("lost", &format!("{KILLED}, 2m 0s, playing 1x: restart, load 4, fork 1 of 0 at 2m 0s, fork 2 of 0 at 2m 0s, show 1")),
         // Another scenario starts with a clean slate.
-        ("type 36m", "as written, 2m 0s, playing 1x: load 5, save, link"),
-        ("lost", "as written, 2m 0s, playing 1x: restart, load 6"),
-        ("done", "as written, 2m 0s, playing 1x: look 2m 0s"),
+        ("type 36m", "Original, 2m 0s, playing 1x: load 5, save, link"),
+        ("lost", "Original, 2m 0s, playing 1x: restart, load 6"),
+        ("done", "Original, 2m 0s, playing 1x: look 2m 0s"),
         // It was simulated to its end: the next loss is the first again.
-        ("lost", "as written, 2m 0s, playing 1x: restart, load 7"),
-        ("lost", "as written, 2m 0s, paused 1x"),
+        ("lost", "Original, 2m 0s, playing 1x: restart, load 7"),
+        ("lost", "Original, 2m 0s, paused 1x"),
     ]);
     let notice = script.state.notice.unwrap();
     assert!(notice.text.contains("out of memory") && notice.text.contains("kept"), "{notice:?}");

@@ -27,22 +27,22 @@ fn at<'a>(document: &'a Document, place: &str) -> &'a Value {
 fn while_the_text_is_wrong_the_last_scenario_goes_on() {
     let mut script = Script::new(Start { reduced_motion: true, ..Start::default() });
     script.check(&[
-        ("pause", "as written, 0s, paused 1x"),
-        ("told 10m", "as written, 0s, paused 1x"),
-        ("looked", "as written, 0s, paused 1x"),
-        ("retype 35", "as written, 0s, paused 1x"),
-        ("retype 3", "as written, 0s, paused 1x"),
-        ("seek 1m", "as written, 1m 0s, paused 1x: look 1m 0s closely"),
+        ("pause", "Original, 0s, paused 1x"),
+        ("told 10m", "Original, 0s, paused 1x"),
+        ("looked", "Original, 0s, paused 1x"),
+        ("retype 35", "Original, 0s, paused 1x"),
+        ("retype 3", "Original, 0s, paused 1x"),
+        ("seek 1m", "Original, 1m 0s, paused 1x: look 1m 0s closely"),
     ]);
     assert_eq!(script.state.document.problems[0].path, "duration");
     script.check(&[
-        ("retype 30m", "as written, 1m 0s, paused 1x: load 2, save, link"),
-        ("told 5s", "as written, 1m 0s, paused 1x"),
-        ("told 5m", "as written, 1m 0s, paused 1x: look 1m 0s closely"),
-        ("told 34m", "as written, 1m 0s, paused 1x"),
-        ("seek 34m", "as written, 34m 0s, paused 1x"),
-        ("retype 33m", "as written, 33m 0s, paused 1x: load 3, save, link"),
-        ("open nonsense", "as written, 33m 0s, paused 1x"),
+        ("retype 30m", "Original, 1m 0s, paused 1x: load 2, save, link"),
+        ("told 5s", "Original, 1m 0s, paused 1x"),
+        ("told 5m", "Original, 1m 0s, paused 1x: look 1m 0s closely"),
+        ("told 34m", "Original, 1m 0s, paused 1x"),
+        ("seek 34m", "Original, 34m 0s, paused 1x"),
+        ("retype 33m", "Original, 33m 0s, paused 1x: load 3, save, link"),
+        ("open nonsense", "Original, 33m 0s, paused 1x"),
     ]);
     assert!(script.state.notice.is_some_and(|notice| notice.text.contains("not JSON")));
 }
@@ -119,9 +119,9 @@ fn what_is_opened_again_starts_over() {
     let mut script = Script::new(Start { reduced_motion: true, ..Start::default() });
     let open = format!("open {}", default_scenario().json);
     script.check(&[
-        ("told 10m", "as written, 0s, paused 1x"),
-        ("seek 1m", "as written, 1m 0s, paused 1x"),
-        (&open, "as written, 0s, paused 1x: load 2, save, link, look 0s closely"),
+        ("told 10m", "Original, 0s, paused 1x"),
+        ("seek 1m", "Original, 1m 0s, paused 1x"),
+        (&open, "Original, 0s, paused 1x: load 2, save, link, look 0s closely"),
     ]);
     assert!(script.state.document.undo.is_empty());
 }

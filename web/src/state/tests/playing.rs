@@ -14,26 +14,26 @@ fn it_waits_for_the_simulation_and_goes_on_to_the_end() {
     let mut script = still();
     script.check(&[
         // Pausing takes the controls: nothing plays by itself from here.
-        ("pause", "as written, 0s, paused 1x"),
-        ("looked", "as written, 0s, paused 1x"),
-        ("play", "as written, 0s, playing 1x: look 0s"),
-        ("tick 0.1", "as written, 0s, playing 1x"),
-        ("told 150ms", "as written, 0s, playing 1x"),
-        ("tick 0.1", "as written, 0.1s, playing 1x"),
+        ("pause", "Original, 0s, paused 1x"),
+        ("looked", "Original, 0s, paused 1x"),
+        ("play", "Original, 0s, playing 1x: look 0s"),
+        ("tick 0.1", "Original, 0s, playing 1x"),
+        ("told 150ms", "Original, 0s, playing 1x"),
+        ("tick 0.1", "Original, 0.1s, playing 1x"),
         // One look at a time: what moved meanwhile is looked at after the answer.
-        ("tick 0.1", "as written, 0.15s, playing 1x"),
-        ("looked", "as written, 0.15s, playing 1x: look 0.15s"),
-        ("tick 0.1", "as written, 0.15s, playing 1x"),
-        ("looked", "as written, 0.15s, playing 1x"),
-        ("done", "as written, 0.15s, playing 1x"),
-        ("speed 1e4", "as written, 0.15s, playing 10000x"),
-        ("tick 0.2", "as written, 33m 20.15s, playing 10000x: look 33m 20.15s"),
-        ("looked", "as written, 33m 20.15s, playing 10000x"),
-        ("tick 0.2", "as written, 35m 0s, paused 10000x: look 35m 0s closely"),
-        ("looked", "as written, 35m 0s, paused 10000x"),
-        ("tick 0.2", "as written, 35m 0s, paused 10000x"),
-        ("toggle", "as written, 0s, playing 10000x: look 0s"),
-        ("toggle", "as written, 0s, paused 10000x"),
+        ("tick 0.1", "Original, 0.15s, playing 1x"),
+        ("looked", "Original, 0.15s, playing 1x: look 0.15s"),
+        ("tick 0.1", "Original, 0.15s, playing 1x"),
+        ("looked", "Original, 0.15s, playing 1x"),
+        ("done", "Original, 0.15s, playing 1x"),
+        ("speed 1e4", "Original, 0.15s, playing 10000x"),
+        ("tick 0.2", "Original, 33m 20.15s, playing 10000x: look 33m 20.15s"),
+        ("looked", "Original, 33m 20.15s, playing 10000x"),
+        ("tick 0.2", "Original, 35m 0s, paused 10000x: look 35m 0s closely"),
+        ("looked", "Original, 35m 0s, paused 10000x"),
+        ("tick 0.2", "Original, 35m 0s, paused 10000x"),
+        ("toggle", "Original, 0s, playing 10000x: look 0s"),
+        ("toggle", "Original, 0s, paused 10000x"),
     ]);
 }
 
@@ -41,18 +41,18 @@ fn it_waits_for_the_simulation_and_goes_on_to_the_end() {
 fn speeds_go_by_ones_and_threes_and_stay_in_bounds() {
     let mut script = still();
     script.check(&[
-        ("pause", "as written, 0s, paused 1x"),
-        ("faster", "as written, 0s, paused 3x"),
-        ("faster", "as written, 0s, paused 10x"),
-        ("speed 47", "as written, 0s, paused 47x"),
-        ("slower", "as written, 0s, paused 30x"),
-        ("speed 1e9", "as written, 0s, paused 100000x"),
-        ("faster", "as written, 0s, paused 100000x"),
-        ("speed 0", "as written, 0s, paused 0.001x"),
-        ("slower", "as written, 0s, paused 0.001x"),
-        ("faster", "as written, 0s, paused 0.003x"),
-        ("speed NaN", "as written, 0s, paused 0.003x"),
-        ("speed -1", "as written, 0s, paused 0.001x"),
+        ("pause", "Original, 0s, paused 1x"),
+        ("faster", "Original, 0s, paused 3x"),
+        ("faster", "Original, 0s, paused 10x"),
+        ("speed 47", "Original, 0s, paused 47x"),
+        ("slower", "Original, 0s, paused 30x"),
+        ("speed 1e9", "Original, 0s, paused 100000x"),
+        ("faster", "Original, 0s, paused 100000x"),
+        ("speed 0", "Original, 0s, paused 0.001x"),
+        ("slower", "Original, 0s, paused 0.001x"),
+        ("faster", "Original, 0s, paused 0.003x"),
+        ("speed NaN", "Original, 0s, paused 0.003x"),
+        ("speed -1", "Original, 0s, paused 0.001x"),
     ]);
     assert!(Playback::usual_speeds().is_sorted());
 }
@@ -61,23 +61,23 @@ fn speeds_go_by_ones_and_threes_and_stay_in_bounds() {
 fn seeking_stays_in_what_is_simulated_and_slow_pictures_show_messages() {
     let mut script = still();
     script.check(&[
-        ("pause", "as written, 0s, paused 1x"),
-        ("told 10m", "as written, 0s, paused 1x"),
-        ("looked", "as written, 0s, paused 1x"),
-        ("seek 20m", "as written, 10m 0s, paused 1x: look 10m 0s closely"),
-        ("looked", "as written, 10m 0s, paused 1x"),
-        ("seek 90s", "as written, 1m 30s, paused 1x: look 1m 30s closely"),
-        ("looked", "as written, 1m 30s, paused 1x"),
-        ("play", "as written, 1m 30s, playing 1x: look 1m 30s"),
-        ("looked", "as written, 1m 30s, playing 1x"),
-        ("speed 0.03", "as written, 1m 30s, playing 0.03x: look 1m 30s closely"),
-        ("looked", "as written, 1m 30s, playing 0.03x"),
-        ("tick 0.1", "as written, 1m 30.003s, playing 0.03x: look 1m 30.003s closely"),
+        ("pause", "Original, 0s, paused 1x"),
+        ("told 10m", "Original, 0s, paused 1x"),
+        ("looked", "Original, 0s, paused 1x"),
+        ("seek 20m", "Original, 10m 0s, paused 1x: look 10m 0s closely"),
+        ("looked", "Original, 10m 0s, paused 1x"),
+        ("seek 90s", "Original, 1m 30s, paused 1x: look 1m 30s closely"),
+        ("looked", "Original, 1m 30s, paused 1x"),
+        ("play", "Original, 1m 30s, playing 1x: look 1m 30s"),
+        ("looked", "Original, 1m 30s, playing 1x"),
+        ("speed 0.03", "Original, 1m 30s, playing 0.03x: look 1m 30s closely"),
+        ("looked", "Original, 1m 30s, playing 0.03x"),
+        ("tick 0.1", "Original, 1m 30.003s, playing 0.03x: look 1m 30.003s closely"),
         // A page that slept does not leap.
-        ("tick 500", "as written, 1m 30.011s, playing 0.03x"),
-        ("tick -1", "as written, 1m 30.011s, playing 0.03x"),
-        ("end", "as written, 10m 0s, playing 0.03x"),
-        ("home", "as written, 0s, playing 0.03x"),
+        ("tick 500", "Original, 1m 30.011s, playing 0.03x"),
+        ("tick -1", "Original, 1m 30.011s, playing 0.03x"),
+        ("end", "Original, 10m 0s, playing 0.03x"),
+        ("home", "Original, 0s, playing 0.03x"),
     ]);
 }
 
@@ -85,14 +85,14 @@ fn seeking_stays_in_what_is_simulated_and_slow_pictures_show_messages() {
 fn steps_ask_the_worker_and_wait_for_each_other() {
     let mut script = still();
     script.check(&[
-        ("told 10m", "as written, 0s, paused 1x"),
-        ("looked", "as written, 0s, paused 1x"),
-        ("step next", "as written, 0s, paused 1x: step on from 0s"),
-        ("step next", "as written, 0s, paused 1x"),
-        ("step next", "as written, 0s, paused 1x"),
-        ("looked", "as written, 0.002s, paused 1x: step on from 0.002s"),
-        ("looked", "as written, 0.004s, paused 1x"),
-        ("step back", "as written, 0.004s, paused 1x: step back from 0.004s"),
+        ("told 10m", "Original, 0s, paused 1x"),
+        ("looked", "Original, 0s, paused 1x"),
+        ("step next", "Original, 0s, paused 1x: step on from 0s"),
+        ("step next", "Original, 0s, paused 1x"),
+        ("step next", "Original, 0s, paused 1x"),
+        ("looked", "Original, 0.002s, paused 1x: step on from 0.002s"),
+        ("looked", "Original, 0.004s, paused 1x"),
+        ("step back", "Original, 0.004s, paused 1x: step back from 0.004s"),
     ]);
     assert_eq!(script.state.stepped, "etcd-main-1 answers");
 }
@@ -100,7 +100,7 @@ fn steps_ask_the_worker_and_wait_for_each_other() {
 #[test]
 fn jumps_go_from_moment_to_moment() {
     let mut script = still();
-    script.check(&[("pause", "as written, 0s, paused 1x"), ("done", "as written, 0s, paused 1x")]);
+    script.check(&[("pause", "Original, 0s, paused 1x"), ("done", "Original, 0s, paused 1x")]);
     let moments = script.state.moments();
     assert!(moments.len() >= 4 && moments.is_sorted(), "{moments:?}");
     assert!(moments.contains(&Time::from_nanos(60_000_000_000)), "the fault is one: {moments:?}");
@@ -124,7 +124,7 @@ fn writes_are_back() -> f64 {
 #[test]
 fn the_first_scenario_plays_to_just_after_its_first_outage() {
     let mut script = Script::new(Start::default());
-    script.check(&[("tick 0.1", "as written, 0s, playing 1x"), ("done", "as written, 0s, playing 20x")]);
+    script.check(&[("tick 0.1", "Original, 0s, playing 1x"), ("done", "Original, 0s, playing 20x")]);
     let mut seconds = 0.0;
     while script.state.playback.playing {
         script.state.apply(Action::Playback(PlaybackCommand::Tick(0.016)));
@@ -145,15 +145,15 @@ fn nothing_plays_by_itself_for_who_wants_no_motion_or_has_taken_the_controls() {
     assert!(!script.state.playback.playing && at > writes_are_back() && at < writes_are_back() + 3.0, "{at} s");
     let mut script = Script::new(Start::default());
     script.check(&[
-        ("speed 3", "as written, 0s, playing 3x"),
-        ("done", "as written, 0s, playing 3x"),
-        ("tick 0.1", "as written, 0.3s, playing 3x"),
+        ("speed 3", "Original, 0s, playing 3x"),
+        ("done", "Original, 0s, playing 3x"),
+        ("tick 0.1", "Original, 0.3s, playing 3x"),
     ]);
     let mut script = Script::new(Start::default());
     script.check(&[
-        ("done", "as written, 0s, playing 20x"),
-        ("toggle", "as written, 0s, paused 20x"),
-        ("toggle", "as written, 0s, playing 20x"),
+        ("done", "Original, 0s, playing 20x"),
+        ("toggle", "Original, 0s, paused 20x"),
+        ("toggle", "Original, 0s, playing 20x"),
     ]);
     assert_eq!(script.state.playback.pause_at, None);
 }

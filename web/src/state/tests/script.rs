@@ -1,7 +1,7 @@
 //! Scripts: rows of what happens and what the page then is and asks.
 //!
 //! ```text
-//!   ("tick 0.2", "as written, 200ms, playing 1x: look 200ms")
+//!   ("tick 0.2", "Original, 200ms, playing 1x: look 200ms")
 //! ```
 //!
 //! The worker is played by the script: `told 35m` says that the shown branch is simulated up to there (`done`: to its end, with the

@@ -13,7 +13,7 @@ pub fn lasts(text: &str) -> Result<Option<Duration>, String> {
         return Ok(None);
     }
     match read_quantity::<Span>(text, "5m or 90s")?.0 {
-        Duration::ZERO => Err("Longer than nothing, such as 5m or 90s".to_owned()),
+        Duration::ZERO => Err("Expected a duration above zero, such as 5m or 90s".to_owned()),
         long => Ok(Some(long)),
     }
 }

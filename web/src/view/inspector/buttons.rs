@@ -86,14 +86,14 @@ pub(super) fn Interventions(props: &InterventionsProps) -> Html {
     });
     let breaks_any = offers.iter().any(|offer| offer.breaks);
     html! {
-        <div class="interventions" role="group" aria-label={format!("Break or mend, at {}", clock(*at, 3))} {onfocusin} data-testid="interventions">
+        <div class="interventions" role="group" aria-label={format!("Inject or repair a fault, at {}", clock(*at, 3))} {onfocusin} data-testid="interventions">
             <div class="repairs">{ for repairs.iter().map(|offer| button(offer, Ok(offer.intervention.clone()))) }</div>
             <div class="plain">{ for plain.iter().map(|offer| button(offer, lasting(offer.intervention.clone(), &long))) }</div>
             <div class="grades">{ for graded }</div>
             if breaks_any {
                 <div class="lasting">
                     <label for="intervention-lasts">{ "for" }</label>
-                    { field("intervention-lasts", "How long; empty: until mended", "until mended", &written.lasts, long.clone().err(), on_lasts, None) }
+                    { field("intervention-lasts", "Duration; empty: until repaired", "until repaired", &written.lasts, long.clone().err(), on_lasts, None) }
                 </div>
             }
         </div>

@@ -103,27 +103,27 @@ fn member(id: MemberId, scenario: &Scenario, view: &SimulationView, model: &Mode
     if now.down.is_none() {
         let follows = now.follows.map(|leader| scenario.etcd[cluster].members[leader as usize].name.clone());
         if now.status.role != Role::Leader {
-            facts.push(("follows", follows.unwrap_or_else(|| "nobody".to_owned()), ""));
+            facts.push(("follows", follows.unwrap_or_else(|| "no member".to_owned()), ""));
         }
         facts.push(("next", next(now, view, scenario, id), ""));
-        facts.extend(now.writing.then(|| ("disk", "a write is under way".to_owned(), "")));
+        facts.extend(now.writing.then(|| ("disk", "writing".to_owned(), "")));
     }
     facts.extend(links_of(id, scenario, model));
     facts
 }
 
 fn behind(now: &MemberView) -> String {
-    if now.behind == 0 { "has everything".to_owned() } else { format!("{} entries", count(now.behind)) }
+    if now.behind == 0 { "up to date".to_owned() } else { format!("{} entries", count(now.behind)) }
 }
 
 /// The next timer in words.
 fn next(now: &MemberView, view: &SimulationView, scenario: &Scenario, id: MemberId) -> String {
     if now.status.role == Role::Leader {
         let every = scenario.etcd[id.cluster.0 as usize].options.heartbeat_interval;
-        return format!("a heartbeat to each follower every {}", text::duration(every));
+        return format!("sends heartbeats every {}", text::duration(every));
     }
     match now.campaigns_at {
-        Some(at) => format!("calls an election in {} unless it hears the leader", text::duration(at.since(view.at))),
+        Some(at) => format!("campaigns in {} unless the leader sends a heartbeat", text::duration(at.since(view.at))),
         None => "waits for the leader".to_owned(),
     }
 }
@@ -185,9 +185,9 @@ fn link(a: ZoneId, b: ZoneId, model: &Model) -> Vec<Fact> {
     let state = match (face.cut, &face.degraded) {
         (Some(cut), _) => ("state", cut.to_owned(), "bad"),
         (None, Some(worse)) => ("state", worse.clone(), "warn"),
-        (None, None) => ("state", "✓ well".to_owned(), "good"),
+        (None, None) => ("state", "✓ healthy".to_owned(), "good"),
     };
-    vec![("delay", format!("{} one way, usually", face.delay), ""), state]
+    vec![("delay", format!("{} one way, typically", face.delay), ""), state]
 }
 
 fn client(id: ClientId, scenario: &Scenario, view: &SimulationView, report: Option<&Report>) -> Vec<Fact> {
@@ -199,7 +199,7 @@ fn client(id: ClientId, scenario: &Scenario, view: &SimulationView, report: Opti
             format!("{} per second", (10.0 / interval.as_secs_f64()).round() / 10.0)
         }
         Load::Open { interval, .. } => format!("one every {}", text::duration(interval)),
-        Load::Closed { connections } => format!("again at once, on {}", of(connections as usize, "connection")),
+        Load::Closed { connections } => format!("{} at a time", of(connections as usize, "connection")),
     };
     let gives_up = match client.retries {
         0 => format!("after {}", text::duration(client.timeout)),
@@ -229,7 +229,7 @@ fn whom(target: Target, cluster: &zonefall_core::scenario::EtcdClusterSpec) -> (
         Target::Leader => ("leader", "the leader".to_owned()),
         Target::Follower => ("follower", "a follower".to_owned()),
         Target::Nearest => ("nearest", "the nearest member".to_owned()),
-        Target::All => ("all", "all members in turn".to_owned()),
+        Target::All => ("all", "all members (round robin)".to_owned()),
         Target::Member(index) => {
             let name = &cluster.members[index as usize].name;
             (name, name.clone())

@@ -46,10 +46,10 @@ pub fn Inspector(props: &InspectorProps) -> Html {
         return html! {
             <div class="inspector-empty" data-testid="inspector-empty">
                 <h2>{ "Nothing selected" }</h2>
-                <p class="quiet">{ "Choose a zone, node, member, link or client on the map to see its state and to break it: with the pointer, or with \
+                <p class="quiet">{ "Select a zone, node, member, link or client on the map to see its state and to inject faults: use the pointer, or \
                     Tab and the arrow keys." }</p>
                 if let (Some(scenario), Some(view)) = (scenario, view) { { suggestions::section(scenario, view, dispatch) } }
-                <p class="quiet">{ "What you break happens at the playhead, on a branch of its own; U goes back." }</p>
+                <p class="quiet">{ "A fault starts at the playhead, on a new branch; U returns to the parent branch." }</p>
             </div>
         };
     };

@@ -30,7 +30,7 @@ pub(super) fn pod(id: KubeClusterId, name: PodName, scenario: &Scenario, view: &
     };
     let cluster = view.clusters.get(id.0 as usize);
     let Some(pod) = cluster.and_then(|cluster| cluster.pods.iter().find(|pod| pod.name == name)) else {
-        return of(vec![("state", "✕ not there now".to_owned(), "bad")]);
+        return of(vec![("state", "✕ does not exist at this moment".to_owned(), "bad")]);
     };
     let node = cluster.and_then(|cluster| cluster.nodes.iter().find(|node| Some(node.key) == pod.node));
     let (state, tone) = state(pod, node);
@@ -54,7 +54,7 @@ fn zone(id: ZoneId, scenario: &Scenario) -> String {
 
 /// When something was made.
 fn made(at: Time) -> String {
-    if at == Time::ZERO { "before the start".to_owned() } else { format!("at {}", clock(at, 3)) }
+    if at == Time::ZERO { "before the start of the run".to_owned() } else { format!("at {}", clock(at, 3)) }
 }
 
 /// In the words of `kubectl`, and what they leave out.
@@ -69,7 +69,7 @@ fn state(pod: &PodView, node: Option<&NodeView>) -> (String, &'static str) {
         PodView { started: false, .. } => ("○ Pending", "warn"),
         PodView { ready: false, .. } => ("△ Running, not ready", "warn"),
         PodView { .. } if lost.is_empty() => ("✓ Running, ready", "good"),
-        PodView { .. } => ("✕ Running, ready, as far as its API knows", "bad"),
+        PodView { .. } => ("✕ Running, ready according to the API", "bad"),
     };
     (format!("{state}{lost}"), tone)
 }
@@ -85,7 +85,7 @@ pub(super) fn machine(id: KubeClusterId, name: MachineName, scenario: &Scenario,
     let node = cluster.and_then(|cluster| cluster.nodes.iter().find(of_it));
     let mut facts = match machine {
         Some(machine) => phase(machine, view.at),
-        None => vec![("phase", "✕ not there now".to_owned(), "bad")],
+        None => vec![("phase", "✕ does not exist at this moment".to_owned(), "bad")],
     };
     facts.push(("deployment", deployment.name.clone(), ""));
     facts.push(("zone", zone(deployment.zone, scenario), ""));
@@ -114,7 +114,7 @@ fn phase(machine: &MachineView, now: Time) -> Vec<Fact> {
 fn of_node(node: &NodeView, scenario: &Scenario) -> Vec<Fact> {
     let ready = match node.ready {
         Ready::True => ("ready", "✓ True".to_owned(), "good"),
-        Ready::Unknown => ("ready", "✕ Unknown: its kubelet is silent".to_owned(), "bad"),
+        Ready::Unknown => ("ready", "✕ Unknown: its kubelet sends no heartbeats".to_owned(), "bad"),
     };
     let taints: Vec<String> = node.taints.iter().map(|taint| taint_text(taint, scenario)).collect();
     let taints = if taints.is_empty() { "none".to_owned() } else { taints.join(", ") };
@@ -130,7 +130,7 @@ pub(super) fn node(id: NodeId, scenario: &Scenario, view: &SimulationView) -> Ve
         let of_key = |other: Option<zonefall_core::ids::NodeKey>| other.is_some_and(|other| other.0 as usize == key);
         match cluster.nodes.iter().find(|node| of_key(Some(node.key))) {
             Some(node) => facts.extend(of_node(node, scenario)),
-            None => facts.push(("ready", "✕ its object is gone".to_owned(), "bad")),
+            None => facts.push(("ready", "✕ its Node object is deleted".to_owned(), "bad")),
         }
         let machine = cluster.machines.iter().find(|machine| of_key(machine.node));
         facts.extend(

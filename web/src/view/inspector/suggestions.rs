@@ -31,7 +31,7 @@ fn suggestions(scenario: &Scenario, view: &SimulationView) -> Vec<Suggestion> {
     let (member, home) = (&scenario.member(leader).name, &scenario.zones[zone.0 as usize].name);
     let wanted = [
         ("power-off", format!("Power off {home}, the leader's zone"), Selection::Zone(zone)),
-        ("cut-off", format!("Cut off {home}: it lives, alone"), Selection::Zone(zone)),
+        ("cut-off", format!("Cut off {home}; it keeps running"), Selection::Zone(zone)),
         ("kill", format!("Kill {member}, the leader"), Selection::Member(leader)),
         ("slow-disk", format!("Slow the disk of {member}"), Selection::Member(leader)),
     ];
@@ -59,7 +59,7 @@ pub(super) fn section(scenario: &Scenario, view: &SimulationView, dispatch: &Cal
     };
     html! {
         <>
-            <h3>{ format!("Things to try, at {}", clock(view.at, 3)) }</h3>
+            <h3>{ format!("Faults to try, at {}", clock(view.at, 3)) }</h3>
             <ul class="to-try" data-testid="to-try">{ for suggestions.into_iter().map(button) }</ul>
         </>
     }

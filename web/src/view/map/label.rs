@@ -23,7 +23,7 @@ pub(crate) fn zone(face: &ZoneFace) -> String {
     // What the state does not say already.
     let power = if face.dark { "" } else { ", has power" };
     let cut = face.cut.filter(|_| face.dark).map(|direction| format!(", {}", cut_words(direction))).unwrap_or_default();
-    let worse = face.degraded.as_ref().map(|how| format!(", network inside it worse: {how}")).unwrap_or_default();
+    let worse = face.degraded.as_ref().map(|how| format!(", degraded network inside: {how}")).unwrap_or_default();
     format!("zone {}{state}{power}{cut}{worse}", face.name)
 }
 
@@ -69,7 +69,7 @@ pub(crate) fn link(face: &LinkFace, ends: &(String, String)) -> String {
         text.push_str(cut);
     }
     if let Some(worse) = &face.degraded {
-        text.push_str(&format!(", worse: {worse}"));
+        text.push_str(&format!(", degraded: {worse}"));
     }
     if face.rate > 0 {
         text.push_str(&format!(", {} per second", text::bytes(face.rate)));

@@ -189,7 +189,7 @@ fn members(scenario: &Scenario, cluster: u16, view: Option<&SimulationView>, fau
         let now = pictures.map(|all| &all[index as usize]);
         let volume = Hit::Volume(FaultTarget::Named(member.volume));
         let disk = faults.iter().find_map(|fault| match fault.kind().impact() {
-            impact @ Impact::Stops if hit(fault, impact, volume) => Some("disk lost"),
+            impact @ Impact::Stops if hit(fault, impact, volume) => Some("volume lost"),
             impact @ Impact::SlowsDisk if hit(fault, impact, volume) => Some("slow disk"),
             _ => None,
         });
@@ -222,7 +222,7 @@ fn sends(client: &Client, scenario: &Scenario) -> String {
     let op = match client.op {
         Op::Put { .. } => "put",
         Op::Range { linearizable: true, .. } => "read",
-        Op::Range { .. } => "stale read",
+        Op::Range { .. } => "serializable read",
         Op::Txn { .. } => "transaction",
         Op::Grant => "lease",
         Op::Delete { .. } => "delete",
@@ -233,14 +233,14 @@ fn sends(client: &Client, scenario: &Scenario) -> String {
         Target::Follower => "follower",
         Target::Member(index) => &scenario.etcd[client.etcd.0 as usize].members[index as usize].name,
         Target::Nearest => "nearest",
-        Target::All => "all in turn",
+        Target::All => "all members",
     };
     let often = match client.load {
         Load::Open { interval, .. } => {
             let rate = 1.0 / interval.as_secs_f64();
             if rate >= 1.0 { format!(", {rate:.0}/s") } else { format!(", every {}", text::duration(interval)) }
         }
-        Load::Closed { connections } => format!(", {connections} busy"),
+        Load::Closed { connections } => format!(", {connections} connections"),
     };
     format!("{op} → {whom}{often}")
 }
@@ -288,7 +288,7 @@ fn blocked(a: Option<Direction>, b: Option<Direction>) -> Option<&'static str> {
         (None, None) => None,
         (Some(Direction::Both), _) | (_, Some(Direction::Both)) => Some("cut"),
         (Some(Direction::In), Some(Direction::In)) | (Some(Direction::Out), Some(Direction::Out)) => Some("cut"),
-        _ => Some("cut one way"),
+        _ => Some("cut in one direction"),
     }
 }
 
@@ -296,8 +296,8 @@ fn blocked(a: Option<Direction>, b: Option<Direction>) -> Option<&'static str> {
 pub fn cut_words(direction: Direction) -> &'static str {
     match direction {
         Direction::Both => "cut off",
-        Direction::In => "nothing gets in",
-        Direction::Out => "nothing gets out",
+        Direction::In => "incoming blocked",
+        Direction::Out => "outgoing blocked",
     }
 }
 

@@ -62,7 +62,7 @@ impl Mark {
             Self::Starting => "starting",
             Self::Waiting => "no node",
             Self::Ending => "terminating",
-            Self::Lost => "lost, not noticed",
+            Self::Lost => "lost, not yet detected",
         }
     }
 
@@ -366,9 +366,9 @@ pub fn mark_of(pod: &PodView, cluster: &KubeClusterView) -> Mark {
 /// Why a pod has no node, or none any more.
 pub fn waits_for(pod: &PodView) -> &'static str {
     match (pod.node, pod.unschedulable) {
-        (Some(_), _) => "its node is gone",
+        (Some(_), _) => "its node is deleted",
         (None, Some(reason)) => reason.describe(),
-        (None, None) => "the scheduler has not looked yet",
+        (None, None) => "not yet tried by the scheduler",
     }
 }
 

@@ -94,7 +94,7 @@ pub(crate) fn MapTable(props: &MapTableProps) -> Html {
             { table("Members", &["Member", "Role", "Term", "Log and disk", "Node"], model.members.iter().flatten().map(member).collect()) }
             { table("Links", &["Link", "Delay", "State", "Traffic"], links.collect()) }
             { table("Clients", &["Client", "Asks"], clients.collect()) }
-            <h2>{ "Messages under way" }</h2>
+            <h2>{ "Messages in flight" }</h2>
             <ul>{ for messages }</ul>
         </div>
     }
@@ -159,7 +159,7 @@ fn kubernetes(
         <>
             { table("Nodes of Kubernetes", &["Node", "State", "Pods"], nodes.collect()) }
             { table("Machines", &["Machine", "Zone", "Phase", "Node"], machines.collect()) }
-            { table("Pods", &["Pod", "State", "Node", "Why it has none"], pods.take(MOST_PODS).collect()) }
+            { table("Pods", &["Pod", "State", "Node", "Reason"], pods.take(MOST_PODS).collect()) }
             if all > MOST_PODS { <p class="quiet">{ format!("and {} more", all - MOST_PODS) }</p> }
         </>
     }

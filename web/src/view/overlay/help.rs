@@ -13,15 +13,15 @@ pub(crate) struct HelpProps {
 }
 
 const SIGNS: [(&str, &str); 9] = [
-    ("★", "leads its cluster"),
-    ("●", "follows the leader"),
-    ("◇", "asks for votes"),
-    ("△", "learns: a member without a vote"),
+    ("★", "leader"),
+    ("●", "follower"),
+    ("◇", "candidate"),
+    ("△", "learner or standby: no vote"),
     ("○", "down, starting, or not in the cluster"),
-    ("✕", "no power, or a service gone"),
-    ("⊘", "cut off: packets vanish at the wall"),
+    ("✕", "no power, or a service unavailable"),
+    ("⊘", "cut off: packets are dropped at the wall"),
     ("•", "a message: blue carries entries, orange votes, grey heartbeats"),
-    ("━", "thicker: more bytes between two zones"),
+    ("━", "link: thicker with more bytes between two zones"),
 ];
 
 /// The overlay.
@@ -35,8 +35,8 @@ pub(crate) fn Help(props: &HelpProps) -> Html {
         <Dialog label="Help" testid="help-overlay" {on_close}>
             <h2>{ "Keys" }</h2>
             <dl>{ for keys }</dl>
-            <p class="quiet">{ "On the map: Tab to it, arrows to walk, Enter to select. On the timeline: PageUp and PageDown, and Ctrl with the wheel to zoom." }</p>
-            <h2>{ "Signs" }</h2>
+            <p class="quiet">{ "On the map: Tab to reach it, arrow keys to move, Enter to select. On the timeline: PageUp and PageDown, and Ctrl with the wheel to zoom." }</p>
+            <h2>{ "Symbols" }</h2>
             <dl class="signs">{ for signs }</dl>
         </Dialog>
     }

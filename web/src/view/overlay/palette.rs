@@ -77,11 +77,11 @@ pub(crate) fn Palette(props: &PaletteProps) -> Html {
     };
     html! {
         <Dialog label="Commands" testid="palette" on_close={on_close.clone()}>
-            <input type="text" autofocus=true autocomplete="off" spellcheck="false" placeholder="What would you like to do?" role="combobox"
+            <input type="text" autofocus=true autocomplete="off" spellcheck="false" placeholder="Search commands" role="combobox"
                 aria-label="Command" aria-expanded="true" aria-controls="commands" aria-activedescendant={format!("command-{at}")}
                 value={props.typed.clone()} {oninput} {onkeydown} data-testid="palette-input" />
             <ul id="commands" role="listbox" aria-label="Commands">{ for found.iter().enumerate().map(row) }</ul>
-            if found.is_empty() { <p class="quiet">{ "No such command." }</p> }
+            if found.is_empty() { <p class="quiet">{ "No matching command." }</p> }
         </Dialog>
     }
 }

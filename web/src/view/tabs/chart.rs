@@ -32,7 +32,7 @@ pub(crate) enum Kind {
 impl Kind {
     fn name(&self) -> String {
         match self {
-            Self::Availability => "Time without service".to_owned(),
+            Self::Availability => "Unavailable time".to_owned(),
             Self::Latency => "Latency of requests".to_owned(),
             Self::Traffic => "Traffic between zones".to_owned(),
             Self::Bill(provider) => format!("The running bill of {provider}"),
@@ -42,7 +42,7 @@ impl Kind {
     /// What the values are.
     fn columns(&self) -> &'static str {
         match self {
-            Self::Availability => "gone so far",
+            Self::Availability => "unavailable so far",
             Self::Latency => "p50 / p90 / p99",
             Self::Traffic => "on the wire",
             Self::Bill(_) => "so far",

@@ -31,7 +31,7 @@ pub(crate) fn CostTables(props: &CostProps) -> Html {
     }
 }
 
-/// Whose bill is shown; nothing to choose where there is one.
+/// Provider is shown; nothing to choose where there is one.
 pub(super) fn providers(report: &Report, shown: &str, dispatch: &Callback<Action>) -> Html {
     if report.providers().count() < 2 {
         return Html::default();
@@ -48,7 +48,7 @@ pub(super) fn providers(report: &Report, shown: &str, dispatch: &Callback<Action
     };
     html! {
         <fieldset class="switch" data-testid="providers">
-            <legend class="unseen">{ "Whose bill" }</legend>
+            <legend class="unseen">{ "Provider" }</legend>
             { for report.providers().map(choice) }
         </fieldset>
     }
@@ -60,7 +60,7 @@ pub(super) fn no_prices() -> Html {
     html! {
         <p class="nothing" data-testid="no-prices">
             { "This scenario names no prices: add " }<code>{ "\"prices\": {\"books\": [\"aws-eu-west-1\"]}" }</code>
-            { format!(" to its JSON to see what it costs (books: {books}).") }
+            { format!(" to its JSON to see its cost (books: {books}).") }
         </p>
     }
 }
@@ -73,7 +73,7 @@ fn by_kind(report: &Report) -> Html {
     let sums: Vec<f64> = (0..titles.len()).map(|i| kinds.iter().map(|(_, usd)| usd[i]).sum::<f64>()).collect();
     let all = kinds.iter().map(|(kind, usd)| (kind.describe(), usd)).chain([("all", &sums)]);
     let cells = all.map(|(what, usd)| [what.to_owned()].into_iter().chain(usd.iter().map(|usd| dollars(*usd))).collect());
-    rows("A month, if it goes on as it went", &head, cells)
+    rows("Cost per month, extrapolated from this run", &head, cells)
 }
 
 fn tolerance(report: &Report) -> Html {
@@ -89,7 +89,7 @@ fn tolerance(report: &Report) -> Html {
     };
     html! {
         <section data-testid="tolerance">
-            <h2>{ "What tolerance costs" }</h2>
+            <h2>{ "Cost of failure tolerance" }</h2>
             <p class="quiet">{ "US dollars per shoot and month of 730 h." }</p>
             { for tables.iter().map(table) }
             <p class="quiet">{ TOLERANCE_NOTE }</p>
@@ -107,7 +107,7 @@ fn parts(report: &Report, provider: &str, split: CostSplit) -> Html {
         return Html::default();
     }
     let (shown, left_out) = parts.split_at(parts.len().min(MOST_PARTS));
-    let caption = format!("A month with {}", report.provider_title(provider));
+    let caption = format!("Cost per month with {}", report.provider_title(provider));
     let more = left_out.iter().map(|(_, usd)| usd).sum();
     html! {
         <details class="split" data-testid={format!("split-{}", split.describe().replace(' ', "-"))}>
@@ -124,7 +124,7 @@ fn prices(report: &Report) -> Html {
         let texts = [price.provider.as_str(), &price.what, &usd, &price.date, price.check.describe(), &price.source];
         texts.map(str::to_owned).to_vec()
     };
-    let head = ["Provider", "Price of", "US dollars", "As of", "How sure", "Source"];
+    let head = ["Provider", "Price of", "US dollars", "As of", "Verified", "Source"];
     html! {
         <section data-testid="prices">{ rows("List prices, on demand, without discounts", &head, report.prices.iter().map(row)) }</section>
     }

@@ -78,7 +78,7 @@ pub(crate) fn Events(props: &EventsProps) -> Html {
     let spacer =
         |lines: usize| html! { <svg class="spacer" width="1" height={px(lines as f64 * LINE)} aria-hidden="true"></svg> };
     let omitted =
-        if report.story_omitted > 0 { format!(" · {} more were not kept", count(report.story_omitted)) } else { String::new() };
+        if report.story_omitted > 0 { format!(" · {} more not kept", count(report.story_omitted)) } else { String::new() };
     html! {
         <div class="events">
             <div class="events-bar">

@@ -17,7 +17,7 @@ pub(crate) struct MatrixProps {
 pub(crate) fn Matrix(props: &MatrixProps) -> Html {
     let pairs = &props.report.zone_pairs;
     if pairs.is_empty() {
-        return html! { <p class="quiet">{ "Nothing has been sent yet." }</p> };
+        return html! { <p class="quiet">{ "No traffic yet." }</p> };
     }
     let zones = zones(pairs);
     let most = pairs.iter().map(|pair| pair.wire_bytes).max().unwrap_or(0);
@@ -45,7 +45,7 @@ pub(crate) fn Matrix(props: &MatrixProps) -> Html {
                 </tr></thead>
                 <tbody>{ for zones.iter().map(row) }</tbody>
             </table>
-            <p class="quiet">{ "On the wire, in all and per second. Dashed: inside a zone. The stronger the shade, the more." }</p>
+            <p class="quiet">{ "On the wire, in total and per second. Dashed: within a zone. Darker: more traffic." }</p>
         </>
     }
 }

@@ -99,13 +99,13 @@ pub fn Tabs(props: &TabsProps) -> Html {
                     Some(provider) => {
                         let chart =
                             html! { <>{ providers(&report, &provider, &dispatch) }{ chart(Kind::Bill(provider.clone())) }</> };
-                        above("What it costs", chart, html! { <CostTables {report} {provider} /> })
+                        above("Cost", chart, html! { <CostTables {report} {provider} /> })
                     }
                 },
                 Tab::Report => html! { <ReportTables {report} /> },
             }
         }
-        _ => html! { <p class="quiet nothing">{ "Nothing has been simulated yet." }</p> },
+        _ => html! { <p class="quiet nothing">{ "No simulation yet." }</p> },
     };
     let tall = props.tall;
     let onclick = props.dispatch.reform(move |_: MouseEvent| Action::Ui(UiAction::Tall(!tall)));
@@ -114,7 +114,7 @@ pub fn Tabs(props: &TabsProps) -> Html {
             <div class="tab-bar">
                 { tab_list(props) }
                 if clusters.len() > 1 { { chooser(props) } }
-                <button class="tool larger" {onclick} aria-pressed={tall.to_string()} aria-label="More room for details" title="More room for details"
+                <button class="tool larger" {onclick} aria-pressed={tall.to_string()} aria-label="Larger details" title="Larger details"
                     data-testid="tall">{ icon(Icon::Taller) }</button>
             </div>
             <div class="tab-panel" role="tabpanel" id="tab-panel" aria-labelledby={tab_id(open)} data-testid="tab-panel">{ inside }</div>

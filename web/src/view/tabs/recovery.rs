@@ -56,7 +56,7 @@ pub(crate) fn Recovery(props: &RecoveryProps) -> Html {
     let RecoveryProps { report, .. } = props;
     let chosen = use_state_eq(|| None::<Which>);
     let all = worst_first(report);
-    let Some(first) = all.first() else { return html! { <p class="quiet nothing">{ "No pod has stopped serving." }</p> } };
+    let Some(first) = all.first() else { return html! { <p class="quiet nothing">{ "No pod was lost." }</p> } };
     let is = (*chosen).clone().filter(|is| all.iter().any(|of| which(of) == *is)).unwrap_or_else(|| which(first));
     let several = all.iter().any(|of| of.namespace != first.namespace || of.cluster != first.cluster);
     let time = |s: Option<f64>| s.map_or_else(|| "–".to_owned(), length);
@@ -80,7 +80,7 @@ pub(crate) fn Recovery(props: &RecoveryProps) -> Html {
             </tr>
         }
     };
-    let heads = ["Component", "Back", "Noticed", "New node", "Ready"];
+    let heads = ["Component", "Recovered", "Detected", "Scheduled", "Ready"];
     let head = |(i, head): (usize, &&str)| html! { <th scope="col" class={(i > 0).then_some("number")}>{ *head }</th> };
     let pods: Vec<&RecoveryReport> =
         report.recovery.iter().filter(|pod| (&pod.cluster, &pod.namespace, &pod.component) == (&is.0, &is.1, &is.2)).collect();
@@ -88,7 +88,7 @@ pub(crate) fn Recovery(props: &RecoveryProps) -> Html {
         <div class="recovery">
             <div class="components" tabindex="0" role="region" aria-label="Components" data-testid="components">
                 <table>
-                    <caption class="unseen">{ "Components that lost a pod, and the longest time until that was noticed, until a new pod had a node, and until it was ready" }</caption>
+                    <caption class="unseen">{ "Components that lost a pod, and the longest times to detection, to scheduling of the replacement, and to readiness" }</caption>
                     <thead><tr>{ for heads.iter().enumerate().map(head) }</tr></thead>
                     <tbody>{ for all.iter().take(MOST_COMPONENTS).map(row) }</tbody>
                 </table>
@@ -128,9 +128,9 @@ fn words(pod: &RecoveryReport, props: &RecoveryProps) -> Html {
             <caption>
                 { format!("{}: ", pod.pod) }<button class="moment" onclick={seek(pod.lost_s)}>{ format!("{} at {}", pod.why, clock(moment(pod.lost_s), 0)) }</button>
                 { ", " }<span class={if pod.completed { "good" } else { "bad" }}>{ outcome(pod) }</span>{ " " }
-                if !props.tables { <button class="moment" onclick={larger}>{ "Zoom to it" }</button> }
+                if !props.tables { <button class="moment" onclick={larger}>{ "Zoom in" }</button> }
             </caption>
-            <thead><tr><th scope="col">{ "Step" }</th><th scope="col">{ "At" }</th><th scope="col" class="number">{ "After" }</th><th scope="col">{ "It waited for" }</th></tr></thead>
+            <thead><tr><th scope="col">{ "Step" }</th><th scope="col">{ "At" }</th><th scope="col" class="number">{ "After" }</th><th scope="col">{ "Waited for" }</th></tr></thead>
             <tbody>{ for pod.waits.iter().chain(&served(pod)).map(wait) }</tbody>
         </table>
     }
@@ -139,7 +139,7 @@ fn words(pod: &RecoveryReport, props: &RecoveryProps) -> Html {
 /// The last step, where it was taken together with the one before.
 fn served(pod: &RecoveryReport) -> Option<WaitReport> {
     let ready_s = pod.ready_s.filter(|_| pod.completed && pod.waits.last().is_some_and(|wait| wait.until != "ready"))?;
-    let waits_for = "nothing: it serves as soon as it has started".to_owned();
+    let waits_for = "nothing: it is ready as soon as it has started".to_owned();
     Some(WaitReport { until: "ready".to_owned(), from_s: ready_s, to_s: ready_s, completed: true, waits_for })
 }
 
@@ -148,7 +148,7 @@ fn outcome(pod: &RecoveryReport) -> String {
     match (pod.completed, &pod.replacement) {
         (true, Some(by)) if *by != pod.pod => format!("✓ {by} is ready after {took}"),
         (true, _) => format!("✓ ready again after {took}"),
-        (false, _) => format!("✕ not back after {took}"),
+        (false, _) => format!("✕ not recovered after {took}"),
     }
 }
 

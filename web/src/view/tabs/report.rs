@@ -81,27 +81,27 @@ fn expectations(report: &Report) -> Html {
             e.because.clone(),
         ]
     };
-    rows("Expectations", &["Result", "Figure", "Found", "Wanted", "Because"], report.expectations.iter().map(row))
+    rows("Expectations", &["Result", "Value of", "Actual", "Expected", "Because"], report.expectations.iter().map(row))
 }
 
 fn etcd(name: &str, cluster: &EtcdReport) -> Html {
     let when = |s: f64| clock(moment(s), 3);
     let ms = |v: Option<f64>| v.map_or("none".to_owned(), |v| format!("{v:.2}"));
     let sums = [
-        vec!["writes gone".to_owned(), length(cluster.write_unavailable_s)],
-        vec!["linearizable reads gone".to_owned(), length(cluster.read_unavailable_s.linearizable)],
-        vec!["serializable reads gone".to_owned(), length(cluster.read_unavailable_s.serializable)],
-        vec!["quorum gone".to_owned(), length(cluster.quorum_lost_s)],
+        vec!["writes unavailable".to_owned(), length(cluster.write_unavailable_s)],
+        vec!["linearizable reads unavailable".to_owned(), length(cluster.read_unavailable_s.linearizable)],
+        vec!["serializable reads unavailable".to_owned(), length(cluster.read_unavailable_s.serializable)],
+        vec!["quorum lost".to_owned(), length(cluster.quorum_lost_s)],
         vec!["leader changes".to_owned(), count(cluster.leader_changes)],
         vec!["committed entries lost".to_owned(), count(cluster.rpo.lost_entries)],
-        vec!["requests done".to_owned(), count(cluster.requests.ok)],
+        vec!["requests succeeded".to_owned(), count(cluster.requests.ok)],
         vec!["requests timed out".to_owned(), count(cluster.requests.timed_out)],
         vec!["requests failed".to_owned(), count(cluster.requests.failed)],
     ];
     let rejected = cluster.requests.rejected;
     let rejected = (rejected > 0).then(|| vec!["requests rejected (429)".to_owned(), count(rejected)]);
     let outages = cluster.outages.iter().map(|o| {
-        let end = if o.completed { length(o.to_s - o.from_s) } else { format!("{} (not over)", length(o.to_s - o.from_s)) };
+        let end = if o.completed { length(o.to_s - o.from_s) } else { format!("{} (ongoing)", length(o.to_s - o.from_s)) };
         vec![outage(o.kind).to_owned(), when(o.from_s), end, o.root_cause.clone()]
     });
     let latency = cluster.latency.iter().map(|l| {
@@ -117,20 +117,20 @@ fn etcd(name: &str, cluster: &EtcdReport) -> Html {
     let elections =
         cluster.elections.iter().map(|e| vec![e.leader.clone(), count(e.term), when(e.to_s), length(e.to_s - e.from_s)]);
     let snapshots = cluster.snapshots.iter().map(|s| {
-        let how = if s.ok { "restored" } else { "did not arrive" };
+        let how = if s.ok { "restored" } else { "not received" };
         vec![s.from.clone(), s.to.clone(), bytes(s.bytes), when(s.from_s), length(s.to_s - s.from_s), how.to_owned()]
     });
     let catch_up = cluster.catch_up.iter().map(|c| vec![c.member.clone(), when(c.at_s), count(c.entries), length(c.duration_s)]);
     html! {
         <>
             <h2>{ name }</h2>
-            { rows("In all", &["Figure", "Value"], sums.into_iter().chain(rejected)) }
-            { rows("Outages", &["Service", "From", "For", "Cause"], outages) }
-            { rows("Latency in ms", &["Requests", "Done", "Timed out", "Failed", "Median", "90 %", "99 %", "Longest"], latency) }
-            { rows("Elections", &["Leader", "Term", "At", "Took"], elections) }
+            { rows("Summary", &["Figure", "Value"], sums.into_iter().chain(rejected)) }
+            { rows("Outages", &["Service", "From", "For", "Root cause"], outages) }
+            { rows("Latency in ms", &["Requests", "Succeeded", "Timed out", "Failed", "p50", "p90", "p99", "Max"], latency) }
+            { rows("Elections", &["Leader", "Term", "At", "Duration"], elections) }
             { rows("Members at the end", &["Member", "Zone", "Node", "Role", "Term", "Last entry", "Committed", "Database"], members) }
-            { rows("Databases sent", &["From", "To", "Size", "At", "Took", "Result"], snapshots) }
-            { rows("Caught up", &["Member", "At", "Entries", "Took"], catch_up) }
+            { rows("Snapshots sent", &["From", "To", "Size", "At", "Duration", "Result"], snapshots) }
+            { rows("Catch-up after a start", &["Member", "At", "Entries", "Duration"], catch_up) }
         </>
     }
 }
@@ -139,7 +139,7 @@ fn etcd(name: &str, cluster: &EtcdReport) -> Html {
 fn kubernetes(report: &Report) -> Html {
     let when = |s: f64| clock(moment(s), 3);
     let lasts = |from_s: f64, to_s: f64, over: bool| {
-        if over { length(to_s - from_s) } else { format!("{} (not over)", length(to_s - from_s)) }
+        if over { length(to_s - from_s) } else { format!("{} (ongoing)", length(to_s - from_s)) }
     };
     let time = |s: Option<f64>| s.map_or("none".to_owned(), length);
     let components = report.components.iter().map(|c| {
@@ -177,17 +177,17 @@ fn kubernetes(report: &Report) -> Html {
         let node = m.node.clone().unwrap_or_else(|| "none".to_owned());
         vec![m.name.clone(), m.zone.clone(), m.phase.clone(), length(m.age_s), node]
     });
-    let longest = ["Component", "Namespace", "Cluster", "Lost", "Back", "Noticed", "New node", "Ready", "None served"];
+    let longest = ["Component", "Namespace", "Cluster", "Lost", "Recovered", "Detected", "Scheduled", "Ready", "Unavailable for"];
     html! {
         <>
-            { rows("Components that lost pods, with the longest times", &longest, components) }
-            { rows("APIs that did not answer", &["Cluster", "Requests", "From", "For"], outages) }
-            { rows("Components that could do nothing", &["Cluster", "Component", "From", "For"], idle) }
-            { rows("Pods that ran on, cut off, though they were gone", &["Pod", "Namespace", "Cluster", "From", "For"], orphaned) }
+            { rows("Components that lost a pod (longest times)", &longest, components) }
+            { rows("Unavailable APIs", &["Cluster", "Requests", "From", "For"], outages) }
+            { rows("Inactive controllers", &["Cluster", "Component", "From", "For"], idle) }
+            { rows("Orphaned containers (still running after their pod was deleted)", &["Pod", "Namespace", "Cluster", "From", "For"], orphaned) }
             { moves(report) }
             { rows("Nodes at the end", &["Node", "Zone", "Ready", "Taints", "Machine"], nodes) }
             { rows("Machines at the end", &["Machine", "Zone", "Phase", "Age", "Node"], machines) }
-            { rows("Pods at the end", &["Pod", "Namespace", "Phase", "Ready", "Node", "Why it has none"], pods.take(MOST_PODS)) }
+            { rows("Pods at the end", &["Pod", "Namespace", "Phase", "Ready", "Node", "Reason"], pods.take(MOST_PODS)) }
         </>
     }
 }
@@ -196,18 +196,18 @@ fn kubernetes(report: &Report) -> Html {
 fn moves(report: &Report) -> Html {
     let migrations = report.migrations.iter().map(|m| {
         let waits = m.waits.last().filter(|wait| !wait.completed).map(|wait| format!("waits for {}", wait.waits_for));
-        let state = m.denied.clone().or(waits).unwrap_or_else(|| format!("there after {}", length(m.duration_s)));
+        let state = m.denied.clone().or(waits).unwrap_or_else(|| format!("migrated after {}", length(m.duration_s)));
         vec![m.shoot.clone(), m.to.clone(), clock(moment(m.requested_s), 3), length(m.write_unavailable_s), state]
     });
     let failback = report.failback.iter().map(|f| {
         let zones: Vec<String> = f.per_zone.iter().map(|(zone, pods)| format!("{zone} {pods}")).collect();
         vec![f.component.clone(), f.namespace.clone(), f.cluster.clone(), zones.join(", "), f.remedy.clone()]
     });
-    let skewed = ["Component", "Namespace", "Cluster", "Where", "What to do"];
+    let skewed = ["Component", "Namespace", "Cluster", "Where", "Remedy"];
     html! {
         <>
-            { rows("Control planes that move to another seed", &["Shoot", "To", "Asked at", "No writes for", "State"], migrations) }
-            { rows("Still skewed though the zone is back", &skewed, failback) }
+            { rows("Control-plane migrations", &["Shoot", "To", "Requested at", "No writes for", "State"], migrations) }
+            { rows("Still skewed after the zone has recovered", &skewed, failback) }
         </>
     }
 }
@@ -220,7 +220,7 @@ fn faults(report: &Report) -> Html {
         let end = if f.completed { length(f.to_s - f.from_s) } else { "to the end".to_owned() };
         vec![f.what.clone(), clock(moment(f.from_s), 3), end]
     };
-    rows("Faults", &["What", "From", "For"], report.faults.iter().map(row))
+    rows("Faults", &["Fault", "From", "For"], report.faults.iter().map(row))
 }
 
 fn pairs(report: &Report) -> Html {

@@ -54,22 +54,22 @@ pub fn lanes(report: &Report, cluster: &EtcdReport) -> Vec<Lane> {
             .map(|o| Bar {
                 from_s: o.from_s,
                 to_s: o.to_s,
-                text: format!("no {} for {}: {}", outage(kind), length(o.to_s - o.from_s), o.root_cause),
-                short: vec![format!("no {} for {}", outage(kind), length(o.to_s - o.from_s)), length(o.to_s - o.from_s)],
+                text: format!("{} unavailable for {}: {}", outage(kind), length(o.to_s - o.from_s), o.root_cause),
+                short: vec![format!("{} unavailable for {}", outage(kind), length(o.to_s - o.from_s)), length(o.to_s - o.from_s)],
                 class: "outage".to_owned(),
                 row: 0,
             })
             .collect();
         let gone: f64 = bars.iter().map(|b| b.to_s - b.from_s).sum();
-        let sum = if bars.is_empty() { "✓ always there".to_owned() } else { format!("✕ {} gone", length(gone)) };
+        let sum = if bars.is_empty() { "✓ always available".to_owned() } else { format!("✕ {} unavailable", length(gone)) };
         Lane { name, sum, bars, rows: 1, row_height: 14.0 }
     };
     vec![
         faults(report),
         terms(&cluster.leaders, cluster.leader_changes, report.simulated_s),
         service(OutageKind::Write, "writes"),
-        service(OutageKind::ReadLinearizable, "reads"),
-        service(OutageKind::ReadSerializable, "stale reads"),
+        service(OutageKind::ReadLinearizable, "linearizable reads"),
+        service(OutageKind::ReadSerializable, "serializable reads"),
         service(OutageKind::Quorum, "quorum"),
     ]
 }
@@ -104,7 +104,7 @@ fn faults(report: &Report) -> Lane {
     Lane { name: "faults", sum, rows: ends.len().max(1), bars, row_height: 16.0 }
 }
 
-/// Who led, and between them the time that nobody did.
+/// The leaders, and the times without a leader between them.
 fn terms(leaders: &[LeaderReport], changes: u64, until_s: f64) -> Lane {
     let reign = |l: &LeaderReport| Bar {
         from_s: l.from_s,

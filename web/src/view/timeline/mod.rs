@@ -146,9 +146,9 @@ fn zoom_buttons(props: &TimelineProps) -> Html {
     html! {
         <div class="buttons zoom" role="group" aria-label="Zoom">
             { button(Icon::Outage, "Show the outage", "Z", Zoom::Outage, "zoom-outage") }
-            { button(Icon::Minus, "Show more", "-", Zoom::Out, "zoom-out") }
-            { button(Icon::Plus, "Show less, larger", "+", Zoom::In, "zoom-in") }
-            { button(Icon::Fit, "Show all", "0", Zoom::All, "zoom-fit") }
+            { button(Icon::Minus, "Zoom out", "-", Zoom::Out, "zoom-out") }
+            { button(Icon::Plus, "Zoom in", "+", Zoom::In, "zoom-in") }
+            { button(Icon::Fit, "Show the whole run", "0", Zoom::All, "zoom-fit") }
         </div>
     }
 }

@@ -35,7 +35,7 @@ pub(crate) fn Transport(props: &TransportProps) -> Html {
             <Buttons {playing} dispatch={dispatch.clone()} />
             <Speed {speed} dispatch={dispatch.clone()} />
             <TimeField {at} {speed} dispatch={dispatch.clone()} />
-            <span class="of quiet">{ format!("of {}", clock(end, 0)) }</span>
+            <span class="without events">{ format!("of {}", clock(end, 0)) }</span>
             if live { <Live {dispatch} /> }
         </div>
     }
@@ -60,9 +60,9 @@ fn Buttons(props: &ButtonsProps) -> Html {
         <div class="buttons" role="group" aria-label="Playback">
             { button(Icon::Home, PlaybackCommand::Home, "To the start", "Home", "home") }
             { button(Icon::JumpBack, PlaybackCommand::Jump(false), "Previous event of interest", "Shift+←", "jump-back") }
-            { button(Icon::StepBack, PlaybackCommand::Step(false), "One event back", "←", "step-back") }
+            { button(Icon::StepBack, PlaybackCommand::Step(false), "Previous event", "←", "step-back") }
             { button(play, PlaybackCommand::Toggle, name, "Space", "play") }
-            { button(Icon::StepOn, PlaybackCommand::Step(true), "One event on", "→", "step-on") }
+            { button(Icon::StepOn, PlaybackCommand::Step(true), "Next event", "→", "step-on") }
             { button(Icon::JumpOn, PlaybackCommand::Jump(true), "Next event of interest", "Shift+→", "jump-on") }
             { button(Icon::End, PlaybackCommand::End, "To the end", "End", "end") }
         </div>
@@ -149,7 +149,7 @@ fn TimeField(props: &TimeFieldProps) -> Html {
         }
     };
     html! {
-        <input class="time" id={&TIME_FIELD[1..]} type="text" inputmode="text" autocomplete="off" spellcheck="false" aria-label="Time; type to go to another"
+        <input class="time" id={&TIME_FIELD[1..]} type="text" inputmode="text" autocomplete="off" spellcheck="false" aria-label="Time; type a time to go to it"
             title="Go to a time (G)" aria-invalid={bad.to_string()} {value} {onfocus} {oninput} {onblur} {onkeydown} data-testid="time" />
     }
 }
@@ -162,5 +162,5 @@ struct LiveProps {
 #[component]
 fn Live(props: &LiveProps) -> Html {
     let onclick = props.dispatch.reform(|_: MouseEvent| Action::Playback(PlaybackCommand::End));
-    html! { <button class="live" {onclick} title="Go to what is being simulated" data-testid="live">{ "● LIVE" }</button> }
+    html! { <button class="live" {onclick} title="Go to the latest simulated moment" data-testid="live">{ "● LIVE" }</button> }
 }
