@@ -27,8 +27,8 @@ struct File {
 type Complaints = Vec<String>;
 
 /// Rules of one file.
-const FILE_RULES: [fn(&File) -> Complaints; 11] =
-    [length, opening, unfinished, determinism, citation, size, machine_paths, registries, layers, one_word, vocabulary];
+const FILE_RULES: [fn(&File) -> Complaints; 12] =
+    [length, opening, unfinished, determinism, citation, size, machine_paths, registries, layers, one_word, vocabulary, phrases];
 
 /// The step: every rule on every file.
 pub(crate) fn run() -> Outcome {
@@ -103,6 +103,69 @@ fn vocabulary(file: &File) -> Complaints {
         let (old, new) = listed.find(|(old, _)| words(&code).any(|word| word == *old))?;
         Some(format!("{old}: the field says {new}"))
     })
+}
+
+/// Phrases that users once read, and what they read now.
+const PHRASES: [(&str, &str); 30] = [
+    ("is made", "is created"),
+    ("is gone", "is deleted, has stopped or is lost"),
+    ("gone for", "unavailable for"),
+    ("goes to", "is bound to"),
+    ("is to end", "is terminating"),
+    ("is to have", "is scaled to"),
+    ("finds no node", "is unschedulable"),
+    ("is sent clients", "is ready"),
+    ("hears", "receives data from, or observes"),
+    ("can do nothing", "is inactive"),
+    ("could do nothing", "was inactive"),
+    ("none served", "unavailable for"),
+    ("served by nobody", "unavailable for"),
+    ("always there", "always available"),
+    ("whole again", "fully redundant"),
+    ("could lose no member", "without fault tolerance"),
+    ("members it could lose", "members that etcd can lose"),
+    ("ran on though", "orphaned containers"),
+    ("runs on, cut off", "still runs on an unreachable node"),
+    ("asks whether it would win", "starts a pre-vote"),
+    ("asks for votes", "campaigns"),
+    ("told to stop", "stopped gracefully"),
+    ("turned away", "rejected"),
+    ("got worse", "degraded"),
+    ("stale read", "serializable read"),
+    ("as written", "original"),
+    ("Further tries", "Retries"),
+    ("mend", "repair, or fix"),
+    ("anew", "again"),
+    ("; wanted", "expected X; found Y"),
+];
+
+/// Texts of the program use the field's terms. What only a developer reads may use other words: tests and panics.
+fn phrases(file: &File) -> Complaints {
+    const PANICS: [&str; 5] = ["expect(", "assert", "panic!(", "unreachable!(", "reason = "];
+    let read_by_users = ["core/", "cli/src/", "plots/src/", "web/src/"].iter().any(|prefix| file.path.starts_with(prefix));
+    let is_test = file.path.contains("/tests/") || file.path.ends_with("tests.rs");
+    let tests = file.text.lines().position(|line| line.starts_with("#[cfg(test)]")).unwrap_or(usize::MAX);
+    let is_own = |(at, line): &(usize, &str)| *at < tests && !PANICS.iter().any(|mark| line.contains(mark));
+    let knows_old = OLD_NAMES.iter().any(|prefix| file.path.starts_with(prefix));
+    if !file.is_rust() || !read_by_users || is_test || knows_old {
+        return Vec::new();
+    }
+    let lines = file.text.lines().enumerate().filter(is_own);
+    let found = lines.filter_map(|(at, line)| {
+        let texts: Vec<&str> = line.split("//").next()?.split('"').skip(1).step_by(2).collect();
+        let holds = |phrase: &str| texts.iter().any(|text| has_phrase(text, phrase));
+        let (old, new) = PHRASES.iter().find(|(old, _)| holds(old))?;
+        Some(format!("{}:{}: \"{old}\": the field says {new}", file.path, at + 1))
+    });
+    found.collect()
+}
+
+/// Whether a text has a phrase as whole words, in either case.
+fn has_phrase(text: &str, phrase: &str) -> bool {
+    let (text, phrase) = (text.to_ascii_lowercase(), phrase.to_ascii_lowercase());
+    let is_end = |c: Option<char>| c.is_none_or(|c| !c.is_alphanumeric());
+    let mut places = text.match_indices(&phrase);
+    places.any(|(at, _)| is_end(text[..at].chars().next_back()) && is_end(text[at + phrase.len()..].chars().next()))
 }
 
 /// A comment of one word says nothing that the name beside it does not.
@@ -320,6 +383,9 @@ mod tests {
         check(vocabulary, "a.rs", concat!("struct Pla", "ne;"), 1);
         check(vocabulary, "a.rs", concat!("struct Pla", "net; // a Pla", "ne"), 0);
         check(vocabulary, "scenarios/a.json", concat!("\"zone_", "cut\""), 1);
+        check(phrases, "core/src/a.rs", "let x = \"{name} goes to {}\";", 1);
+        check(phrases, "core/src/a.rs", "let x = \"commented\"; // mend\n.expect(\"goes to\")\n#[cfg(test)]\n\"goes to\"", 0);
+        check(phrases, "core/src/tests/a.rs", "let x = \"goes to\";", 0);
         check(registries, "Cargo.lock", "source = \"git+https://a.example\"", 1);
     }
 
