@@ -103,7 +103,7 @@ fn not_json(error: &serde_json::Error, text: &str) -> (String, String) {
         "key must be a string" => (there, "the name of a field, in double quotes"),
         "trailing comma" => ("a comma before the end".to_owned(), "no comma after the last"),
         "trailing characters" => (there, "nothing after the end of the scenario"),
-        "recursion limit exceeded" => ("more than 127 levels of brackets".to_owned(), "fewer: a scenario needs ten"),
+        "recursion limit exceeded" => ("more than 127 levels of brackets".to_owned(), "at most 127 levels of brackets"),
         _ if message.starts_with("control character") => {
             ("a line break or control character inside a string".to_owned(), "its closing quote before, or an escape such as \\n")
         }

@@ -73,7 +73,7 @@ impl SchemaCheck<'_> {
             } else {
                 let known = || fields(schema).map(|(name, _)| name);
                 let hint = if self.errors.suggests() { did_you_mean(&key, known()) } else { String::new() };
-                let expected = format!("no such field, only {}{hint}", one_of_all(known()));
+                let expected = format!("one of the fields {}{hint}", one_of_all(known()));
                 self.error(format!("the unknown field {}", quote(&key)), expected);
             }
             self.path.pop();

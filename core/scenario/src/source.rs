@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Where something that the file says comes from.
+/// Source of a piece of information in the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Input {
     /// Its place in the file.
@@ -13,25 +13,25 @@ pub struct Input {
     pub because: String,
 }
 
-/// Who says that something is so.
+/// Kind of source of a piece of information.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Source {
-    /// A document that is published says it.
+    /// A published document states it.
     Published,
-    /// Nobody says it; it follows from what is published.
+    /// It is inferred from published documents.
     Inferred,
-    /// Nobody says it.
+    /// It is assumed.
     Assumed,
 }
 
-/// Something that a source says and no run can show.
+/// A statement of a source that no run can reproduce.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Contradiction {
-    /// What it says.
+    /// The statement.
     #[schemars(length(max = 1_000))]
     pub says: String,
-    /// What it contradicts.
+    /// What the statement contradicts.
     #[schemars(length(max = 1_000))]
     pub because: String,
 }

@@ -171,7 +171,7 @@ fn stopped(reason: StopReason) -> &'static str {
     match reason {
         StopReason::Killed => "killed",
         StopReason::Stopped => "stopped",
-        StopReason::PowerLost => "its node lost power",
+        StopReason::PowerLost => "its node has no power",
         StopReason::VolumeLost => "its volume is lost",
         StopReason::Removed => "it was removed from the cluster",
         StopReason::VolumeDetached => "its volume was detached",

@@ -186,7 +186,7 @@ impl Branch {
             self.stands = (now, events);
         } else if events - self.stands.1 > limits.most_events_at_once {
             let (n, at) = (events - self.stands.1, text::duration(now.since(Time::ZERO)));
-            return Err(format!("the simulation does not advance past {at}: more than {n} events at that moment"));
+            return Err(format!("the simulation does not advance past {at}: {n} events happened at that moment"));
         }
         Ok(())
     }

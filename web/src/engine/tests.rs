@@ -316,7 +316,7 @@ fn a_branch_that_runs_away_is_given_up_and_the_session_lives_on() {
     assert_eq!(branch, MAIN);
     assert!(why.contains("2 GiB"), "{why}");
     worker.fork(1, 0, s(1), cut(0, None));
-    assert!(gave_up(&worker.finish()).expect("its parent is gone").1.contains("given up"));
+    assert!(gave_up(&worker.finish()).expect("its parent is gone").1.contains("aborted"));
     worker.session.request(WorkerRequest::View { load: LOAD, at: s(1), messages: true });
     assert!(worker.finish().is_empty());
     // The memory was freed, though it looks the same.
@@ -327,7 +327,7 @@ fn a_branch_that_runs_away_is_given_up_and_the_session_lives_on() {
     let mut worker = Worker::new(limits);
     worker.session.request(WorkerRequest::Load { load: LOAD, text: text("five-members").to_owned(), seed: None });
     let (_, why) = gave_up(&worker.finish()).expect("it is given up");
-    assert!(why.contains("stands still"), "{why}");
+    assert!(why.contains("does not advance"), "{why}");
 }
 
 #[test]
@@ -346,7 +346,7 @@ fn hostile_asks_are_refused_in_words_or_ignored() {
         (0, end, of(node(0)), "end of the run"),
         (0, Time::MAX, of(node(0)), "end of the run"),
         (77, s(1), of(node(0)), "does not exist"),
-        (0, s(1), Intervention::Repair { fault: FaultId(4_000) }, "nothing to mend"),
+        (0, s(1), Intervention::Repair { fault: FaultId(4_000) }, "nothing to repair"),
         (0, s(1), Intervention::Inject { fault: node(0), lasts: Some(Duration::ZERO) }, "no time"),
     ];
     for (number, (parent, at, intervention, expected)) in (10u32..).zip(rows) {

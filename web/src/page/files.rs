@@ -49,7 +49,7 @@ pub fn open(files: Option<web_sys::FileList>, dispatch: Callback<Action>) -> Opt
 
 /// What becomes of a file that was read.
 fn opened(name: &str, read: Result<Vec<u8>, String>) -> Action {
-    let refused = |why: String| Action::Say(Notice { tone: Tone::Error, text: format!("cannot open {name}: {why}.") });
+    let refused = |why: String| Action::Say(Notice { tone: Tone::Error, text: format!("Cannot open {name}: {why}.") });
     match read.map(String::from_utf8) {
         Ok(Ok(text)) => Action::Document(DocumentAction::Open(text)),
         Ok(Err(_)) => refused("expected a text file".to_owned()),
@@ -95,8 +95,8 @@ mod tests {
         };
         for (read, expected) in [
             (Ok(b"{}".to_vec()), "{}"),
-            (Ok(vec![0xff, 0xd8]), "photo.json cannot be opened: expected a text file."),
-            (Err("it went away".to_owned()), "photo.json cannot be opened: it went away."),
+            (Ok(vec![0xff, 0xd8]), "Cannot open photo.json: expected a text file."),
+            (Err("it went away".to_owned()), "Cannot open photo.json: it went away."),
         ] {
             assert_eq!(text(opened("photo.json", read)), expected);
         }

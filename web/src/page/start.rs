@@ -32,7 +32,7 @@ fn choose(fragment: &str, saved: Option<String>) -> (String, Option<Notice>) {
     match saved {
         Some(text) if Scenario::from_json(&text).is_ok() => (text, refused),
         Some(_) => {
-            let text = "The saved scenario in this browser cannot be read by this version.".to_owned();
+            let text = "This version cannot read the saved scenario of this browser.".to_owned();
             (default_scenario().json.to_owned(), refused.or(Some(Notice { tone: Tone::Info, text })))
         }
         None => (default_scenario().json.to_owned(), refused),
@@ -55,7 +55,7 @@ mod tests {
             ("#", None, default, ""),
             ("#z9.abc", Some(one), one, "version"),
             ("#z1.abc", None, default, "damaged"),
-            ("", Some("{}"), default, "kept"),
+            ("", Some("{}"), default, "saved scenario"),
             ("#z1.abc", Some("{}"), default, "damaged"),
         ] {
             let (text, notice) = choose(fragment, saved.map(str::to_owned));

@@ -28,7 +28,8 @@ pub struct Raw {
     #[serde(default)]
     #[schemars(title = "Attach volumes", extend("x-default" = "works", "x-source" = "calls succeed"))]
     pub attach: Option<CloudAnswer>,
-    /// Share of these calls that fail, drawn for each call. Without `create`, `delete` and `attach`: share of all calls that fail as `unavailable`.
+    /// Share of these calls that fail, drawn for each call. Without `create`, `delete` and `attach`: share of all calls, which fail
+    /// as `unavailable`.
     #[serde(default)]
     #[schemars(title = "Share of calls", extend("x-default" = "100%", "x-source" = "every call fails"))]
     pub error_rate: Option<Probability>,

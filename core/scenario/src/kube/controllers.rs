@@ -6,11 +6,11 @@ use zonefall_kernel::time::Duration;
 
 use crate::units::Span;
 
-/// Controllers beside those that every cluster has.
+/// Additional controllers.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Controllers {
-    /// The descheduler with its strategy `RemovePodsViolatingTopologySpreadConstraint`: pods are spread again after a zone is back.
+    /// The descheduler with its strategy `RemovePodsViolatingTopologySpreadConstraint`: pods are spread again after a zone has recovered.
     pub descheduler: Option<Descheduler>,
 }
 
@@ -18,10 +18,10 @@ pub struct Controllers {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Descheduler {
-    /// Time between two looks (`deschedulingInterval`).
+    /// Interval of the descheduler (`deschedulingInterval`).
     #[schemars(extend("x-min" = "1s", "x-max" = "30d", "x-source" = "sigs.k8s.io/descheduler: charts/descheduler/values.yaml"))]
     pub interval: Span,
-    /// Constraints that should hold count, too (`constraints: [DoNotSchedule, ScheduleAnyway]`), not only those that must.
+    /// Also enforce soft constraints (`constraints: [DoNotSchedule, ScheduleAnyway]`), not only hard ones.
     #[schemars(extend("x-source" = "sigs.k8s.io/descheduler: the plugin's defaults.go"))]
     pub schedule_anyway: bool,
 }

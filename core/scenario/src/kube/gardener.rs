@@ -8,16 +8,16 @@ use super::labels::Symbol;
 use crate::ids::{KubeClusterId, MachineDeploymentId, SeedId, WorkloadId, ZoneId};
 use zonefall_kernel::time::Time;
 
-/// Which failure the control plane of a shoot survives (GEP-20, `highAvailability.failureTolerance.type`).
+/// Failure tolerance of a shoot's control plane (GEP-20, `highAvailability.failureTolerance.type`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FailureTolerance {
-    /// None: one of everything.
+    /// None: one replica of each component.
     #[default]
     None,
-    /// That of a node: several nodes of one zone.
+    /// The failure of a node: replicas on several nodes of one zone.
     Node,
-    /// That of a zone: several zones.
+    /// The failure of a zone: replicas in several zones.
     Zone,
 }
 
@@ -26,18 +26,18 @@ impl FailureTolerance {
     pub const ALL: [Self; 3] = [Self::None, Self::Node, Self::Zone];
 }
 
-/// How a shoot's control plane gets over the loss of a zone (GEP-20, "Handling Outages": recovery options).
+/// Recovery of a shoot's control plane from the loss of a zone (GEP-20, "Handling Outages": recovery options).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Recovery {
-    /// Option 1: what is bound to the zone waits for it.
+    /// Option 1: pods bound to the zone wait for it.
     #[default]
     Wait,
     /// Option 2: every critical component has two replicas, or more.
     Redundant,
-    /// Option 3, first approach: members of etcd prefer zones of their own, and may share one.
+    /// Option 3, first approach: etcd members prefer different zones, but may share one.
     Preferred,
-    /// Option 3, second approach: a member whose zone is out is moved, volume and all, and moved back when the zone recovers.
+    /// Option 3, second approach: an etcd member in a failed zone is moved with a new volume, and moved back when the zone recovers.
     Move,
 }
 

@@ -17,7 +17,7 @@ impl MemberOperation for Raw {
         }
         if ctx.now().any(|life| life.name() == self.name.as_str()) {
             let found = format!("{}, which is in the cluster then", quote(self.name.as_str()));
-            ctx.error(".name", found, "another name, or the removal of that member before");
+            ctx.error(".name", found, "a name that is not in the cluster, or an earlier removal of that member");
             return None;
         }
         let now = ctx.now().count();

@@ -4,14 +4,14 @@ use super::owner::RawClusterName;
 use super::prelude::*;
 use crate::ids::NodeKey;
 
-/// A node and whose it is.
+/// A node and its owner.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(inline)]
 pub struct Raw {
-    /// Whose node it is.
+    /// Owner of the node.
     #[serde(flatten)]
     of: RawClusterName,
-    /// The node, one of the start.
+    /// Name of the node, one that exists at the start.
     node: String,
 }
 

@@ -2,14 +2,14 @@
 
 use super::prelude::*;
 
-/// A shoot and where it moves.
+/// A shoot and its new seed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(inline)]
 pub struct Raw {
-    /// The shoot.
+    /// Name of the shoot.
     #[schemars(extend("x-target" = "shoots"))]
     shoot: String,
-    /// The seed that is to host it.
+    /// Name of the new seed.
     #[schemars(extend("x-target" = "seeds"))]
     seed: String,
 }

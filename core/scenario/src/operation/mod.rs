@@ -51,7 +51,7 @@ macro_rules! operations {
         Shoot { $($(#[$shoot_doc:meta])* $shoot_title:literal $shoot:ident($shoot_module:ident),)+ }
         Cluster { $($(#[$doc:meta])* $title:literal $kind:ident($module:ident) -> $task:ident($id:ty) = $tag:literal,)+ }
     ) => {
-        /// A change of membership, a roll-out, or a shoot that survives more or moves.
+        /// A membership change, a rolling update, a drain, or a change of a shoot.
         #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
         #[serde(rename_all = "snake_case")]
         pub enum RawOperationKind {
@@ -109,25 +109,25 @@ macro_rules! operations {
 
 operations! {
     Members {
-        /// Add a member and start it. It may have the name of one that was removed before.
+        /// Add a member and start it. It may have the name of a member that was removed before.
         "add a member of etcd" AddMember(add_member),
         /// Remove a member.
         "remove a member of etcd" RemoveMember(remove_member),
-        /// Give a learner its vote.
-        "give a learner its vote" PromoteMember(promote_member),
+        /// Promote a learner to a voter.
+        "promote a learner of etcd" PromoteMember(promote_member),
     }
     Shoot {
-        /// Have a shoot's control plane survive more. Gardener refuses what GEP-20 does not allow.
+        /// Change the failure tolerance of a shoot's control plane. Gardener denies changes that GEP-20 does not allow.
         "change a shoot's failure tolerance" SetFailureTolerance(set_failure_tolerance),
-        /// Move a shoot's control plane to another seed (change its binding). Gardener refuses a seed where it does not fit.
-        "move a shoot to another seed" MigrateShoot(migrate_shoot),
+        /// Migrate a shoot's control plane to another seed (change its binding). Gardener denies a seed that does not suit.
+        "migrate a shoot to another seed" MigrateShoot(migrate_shoot),
     }
     Cluster {
-        /// Replace the pods of a component by others, as far at a time as its `rollout` allows.
+        /// Replace the pods of a component (`kubectl rollout restart`), within the limits of its `rollout`.
         "roll a component" RollComponent(roll_component) -> RollComponent(WorkloadId) = 0,
-        /// Let a node take no more pods and evict those that it has (`kubectl drain`).
+        /// Cordon a node and evict its pods (`kubectl drain`).
         "drain a node" DrainNode(drain_node) -> DrainNode(NodeKey) = 1,
-        /// Replace the machines of a pool by others, as far at a time as its `rollout` allows.
+        /// Replace the machines of a pool, within the limits of its `rollout`.
         "roll a pool" RollPool(roll_pool) -> RollMachines(MachineDeploymentId) = 2,
     }
 }

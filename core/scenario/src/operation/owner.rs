@@ -7,20 +7,20 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RawClusterName {
-    /// A seed's.
+    /// Name of a seed.
     Seed(#[schemars(extend("x-target" = "seeds"))] String),
-    /// That of a cluster without Gardener.
+    /// Name of a cluster without Gardener.
     Cluster(#[schemars(extend("x-target" = "clusters"))] String),
 }
 
-/// Whose component.
+/// Owner of a component.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RawOwner {
-    /// A seed's own.
+    /// Name of a seed, for its own component.
     Seed(#[schemars(extend("x-target" = "seeds"))] String),
-    /// A workload of a cluster without Gardener.
+    /// Name of a cluster without Gardener, for its workload.
     Cluster(#[schemars(extend("x-target" = "clusters"))] String),
-    /// A shoot's; of several that are alike `<name>-<k>`.
+    /// Name of a shoot; `<name>-<k>` for one of several identical shoots.
     Shoot(#[schemars(extend("x-target" = "shoots"))] String),
 }

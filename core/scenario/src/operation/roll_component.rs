@@ -8,14 +8,14 @@ use crate::kube::Kind;
 use crate::kube::gardener::{Hosted, Shoot};
 use crate::validate::Owner;
 
-/// A component and whose it is.
+/// A component and its owner.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(inline)]
 pub struct Raw {
-    /// Whose component it is.
+    /// Owner of the component.
     #[serde(flatten)]
     of: RawOwner,
-    /// The component.
+    /// Name of the component.
     component: String,
 }
 

@@ -5,14 +5,14 @@ use super::prelude::*;
 use crate::ids::MachineDeploymentId;
 use crate::validate::SeedState;
 
-/// A pool and whose it is.
+/// A pool and its owner.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(inline)]
 pub struct Raw {
-    /// Whose pool it is.
+    /// Owner of the pool.
     #[serde(flatten)]
     of: RawClusterName,
-    /// The pool.
+    /// Name of the pool.
     pool: String,
 }
 

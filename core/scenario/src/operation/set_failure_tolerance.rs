@@ -3,14 +3,14 @@
 use super::prelude::*;
 use crate::kube::gardener::FailureTolerance;
 
-/// A shoot and what it is to survive.
+/// A shoot and its new failure tolerance.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(inline)]
 pub struct Raw {
-    /// The shoot.
+    /// Name of the shoot.
     #[schemars(extend("x-target" = "shoots"))]
     shoot: String,
-    /// Which failure it is to survive.
+    /// New failure tolerance of the shoot.
     to: FailureTolerance,
 }
 

@@ -17,21 +17,21 @@ use serde::{Deserialize, Serialize};
 
 use crate::kube::{MachineDeployment, Resources};
 
-/// What is charged for.
+/// Kind of price.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PriceKind {
-    /// Machines, by the time they are there.
+    /// Machines, by time.
     Machine,
     /// Volumes, by size and time.
     Volume,
-    /// Load balancers, by the time they are there.
+    /// Load balancers, by time.
     LoadBalancerHours,
-    /// Bytes that go through load balancers, there and back.
+    /// Bytes through load balancers, in both directions.
     LoadBalancerBytes,
     /// Bytes that leave a zone for another one of its region.
     CrossZoneOut,
-    /// Bytes that a zone gets from another one of its region.
+    /// Bytes that a zone receives from another zone of its region.
     CrossZoneIn,
     /// Backups of etcd in a bucket, by size and time.
     BackupStorage,
@@ -104,17 +104,17 @@ impl Unit {
     }
 }
 
-/// How sure a price is.
+/// How a price was verified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Check {
     /// It was read in its source.
     Seen,
-    /// It was read where somebody cites its source.
+    /// It was read in a document that cites its source.
     SecondHand,
-    /// It was written down from memory: look it up before anything rests on it.
+    /// It was written down from memory: verify it before you rely on it.
     Memory,
-    /// The scenario says so.
+    /// The scenario defines it.
     Given,
 }
 

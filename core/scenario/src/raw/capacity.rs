@@ -1,4 +1,4 @@
-//! What capacity is planned for: control planes to come.
+//! Capacity planning: the control planes that the seeds are planned to host.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,54 +6,54 @@ use serde::{Deserialize, Serialize};
 use super::{RawComponent, RawMode};
 use crate::kube::gardener::Recovery;
 
-/// What `zonefall capacity` asks beyond how much the seeds hold; a run takes no notice of it.
+/// Demand that `zonefall capacity` plans for. A run ignores it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct RawCapacity {
-    /// Shoots that are to be hosted, by the failure that their control planes survive.
+    /// Number of shoots to host, by failure tolerance.
     pub demand: RawDemand,
-    /// The control plane that is counted in.
+    /// Control plane of each planned shoot.
     pub shoot: RawReference,
 }
 
-/// So many shoots.
+/// Numbers of shoots by failure tolerance.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct RawDemand {
-    /// Without failure tolerance.
+    /// Shoots with failure tolerance none.
     #[schemars(range(max = 100_000), extend("x-source" = "nothing is asked"))]
     pub none: u32,
-    /// That survive a node.
+    /// Shoots with failure tolerance node.
     #[schemars(range(max = 100_000), extend("x-source" = "nothing is asked"))]
     pub node: u32,
-    /// That survive a zone.
+    /// Shoots with failure tolerance zone.
     #[schemars(range(max = 100_000), extend("x-source" = "nothing is asked"))]
     pub zone: u32,
 }
 
-/// The control plane of a shoot as planned for; what is left out is as Gardener deploys it.
+/// Control plane of a planned shoot. Fields that are left out are as Gardener deploys it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct RawReference {
-    /// How it gets over the loss of a zone.
+    /// Recovery option for the loss of a zone.
     #[schemars(extend("x-source" = "GEP-20: option 1"))]
     pub recovery: Recovery,
-    /// Its etcd.
+    /// The etcd clusters of the control plane.
     pub etcd: RawReferenceEtcd,
-    /// Components that differ from what Gardener deploys, or that it does not.
+    /// Components that differ from those that Gardener deploys, or are additional.
     #[schemars(length(max = 200))]
     pub components: Vec<RawComponent>,
-    /// There are no others.
+    /// Deploy only these components.
     #[schemars(extend("x-source" = "all that GEP-20 lists"))]
     pub only_listed: bool,
 }
 
-/// The etcd clusters of a control plane as planned for.
+/// The etcd clusters of a planned control plane.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct RawReferenceEtcd {
-    /// What keeps each of them going when a member is lost: a majority of three, or the other one of two (with failure tolerance node or
-    /// zone). Of its timers nothing depends here.
+    /// How each cluster survives the loss of a member: with a quorum of three members, or active-passive with two (only for failure
+    /// tolerance node or zone). Its timers have no effect here.
     #[schemars(extend("x-source" = "GEP-20: preferred to its active-passive options"))]
     pub mode: RawMode,
 }

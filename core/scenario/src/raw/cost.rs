@@ -6,26 +6,26 @@ use serde::{Deserialize, Serialize};
 use crate::units::Span;
 use zonefall_kernel::time::Duration;
 
-/// What requests cost a member of etcd.
+/// Processing time of requests in an etcd member.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct RawCost {
-    /// Cores that requests are served on, first come, first served.
+    /// Number of cores that serve requests, first come, first served.
     #[schemars(range(min = 1, max = 64), extend("x-source" = "assumed"))]
     pub cores: u8,
-    /// Time of a core for a request and its answer.
+    /// CPU time for a request and its response.
     #[schemars(extend("x-max" = "10s", "x-source" = "assumed: too little to show"))]
     pub per_request: Span,
-    /// Time of a core for each MiB of requests and answers.
+    /// CPU time for each MiB of requests and responses.
     #[schemars(extend("x-max" = "10s", "x-source" = "assumed: too little to show"))]
     pub per_mib: Span,
-    /// Time of a core for each MiB that is read from the database.
+    /// CPU time for each MiB that is read from the database.
     #[schemars(extend("x-max" = "10s", "x-source" = "assumed: too little to show"))]
     pub per_mib_read: Span,
-    /// Time of a core for each further key of a range.
+    /// CPU time for each key of a range after the first.
     #[schemars(extend("x-max" = "1s", "x-source" = "assumed: too little to show"))]
     pub per_key: Span,
-    /// What a write waits between the threads that propose, commit and apply it.
+    /// Time that a write waits between the threads that propose, commit and apply it.
     #[schemars(extend("x-max" = "1s", "x-source" = "assumed: too little to show"))]
     pub write: Span,
 }
@@ -37,7 +37,7 @@ impl Default for RawCost {
     }
 }
 
-/// How a member writes its database: what is applied is kept in memory and committed to the volume every so often. A commit shares the
+/// How a member writes its database: applied entries are kept in memory and committed to the volume in batches. A commit shares the
 /// volume's bandwidth with the log, and nothing is applied or read meanwhile.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
@@ -45,10 +45,10 @@ pub struct RawBackend {
     /// `--backend-batch-interval`.
     #[schemars(extend("x-min" = "1ms", "x-max" = "1h", "x-source" = "etcd: mvcc/backend/backend.go, defaultBatchInterval (not verified)"))]
     pub interval: Span,
-    /// `--backend-batch-limit`: so many writes are committed at once.
+    /// `--backend-batch-limit`: number of writes after which a batch is committed.
     #[schemars(range(min = 1, max = 10_000_000), extend("x-source" = "etcd: mvcc/backend/backend.go, defaultBatchLimit (not verified)"))]
     pub limit: u32,
-    /// Syncs of a commit: pages, then the page that makes them count.
+    /// Number of fsyncs per commit: the data pages, then the meta page.
     #[schemars(range(min = 0, max = 10), extend("x-source" = "bbolt: tx.go, write and writeMeta (not verified)"))]
     pub syncs: u8,
 }
@@ -59,18 +59,18 @@ impl Default for RawBackend {
     }
 }
 
-/// A client's process: it does one thing at a time, and all of its connections share one link.
+/// A client's process: it handles one request or response at a time, and all of its connections share one link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 #[derive(Default)]
 pub struct RawProcess {
-    /// Time of the process for a request and its answer.
+    /// CPU time for a request and its response.
     #[schemars(extend("x-max" = "10s", "x-source" = "assumed: too little to show"))]
     pub per_request: Span,
-    /// Time of the process for each MiB of requests and answers.
+    /// CPU time for each MiB of requests and responses.
     #[schemars(extend("x-max" = "10s", "x-source" = "assumed: too little to show"))]
     pub per_mib: Span,
-    /// From a message's arrival at a host to who waits for it: a request at the member, an answer here.
+    /// Time from the arrival of a message at the host until the process receives it: a request at the member, a response at the client.
     #[schemars(extend("x-max" = "1s", "x-source" = "assumed: too little to show"))]
     pub rpc_overhead: Span,
 }

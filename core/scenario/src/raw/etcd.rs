@@ -12,20 +12,20 @@ use crate::units::{Name, Size, Span};
 pub struct RawEtcdCluster {
     /// Its name, such as `etcd-main`.
     pub name: Name,
-    /// The members it starts with.
+    /// Members of the cluster at the start of the run.
     #[schemars(length(min = 1, max = 9))]
     pub members: Vec<RawMember>,
-    /// What keeps it going when a member is lost: a majority of its voters, or another that takes over.
+    /// How the cluster survives the loss of a member: with a quorum, or active-passive.
     #[serde(default)]
     #[schemars(extend("x-source" = "GEP-20: preferred to its active-passive options"))]
     pub mode: RawMode,
-    /// Timers, sizes and dialect.
+    /// Timers, sizes and raft options.
     #[serde(default)]
     pub options: RawOptions,
-    /// Speed of its members' own volumes (those that are not named in `topology.volumes`).
+    /// Speed of the members' own volumes (those that are not in `topology.volumes`).
     #[serde(default)]
     pub disk: RawDisk,
-    /// What it looks like when the run starts.
+    /// State of the cluster at the start of the run.
     #[serde(default)]
     pub initial: RawInitial,
 }
@@ -35,39 +35,39 @@ pub struct RawEtcdCluster {
 pub struct RawMember {
     /// Its name, such as `etcd-main-0`.
     pub name: Name,
-    /// The node its process runs on.
+    /// Node that the member runs on.
     pub node: String,
-    /// The volume its data is on, in the zone of its node.
+    /// Volume with the member's data, in the zone of its node.
     #[serde(default)]
     #[schemars(extend(
         "x-default" = "a volume of its own, named after it, in the zone of its node",
         "x-source" = "one volume claim per pod of a StatefulSet"
     ))]
     pub volume: Option<String>,
-    /// Without a vote.
+    /// The member starts as a learner, without a vote.
     #[serde(default)]
     #[schemars(extend("x-source" = "etcd-io/etcd@c34dc7ee: member add without --learner"))]
     pub learner: bool,
-    /// Starts behind the cluster; only for members that are there from the start.
+    /// The member's log starts behind the cluster's; only for initial members.
     #[serde(default)]
     pub behind: Option<RawBehind>,
 }
 
-/// How far a member is when the run starts.
+/// State of a member that starts behind the cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RawBehind {
-    /// Its own revision, below the cluster's.
+    /// Revision of the member, below that of the cluster.
     pub revision: u64,
-    /// Its own database.
+    /// Size of the member's database.
     #[schemars(extend("x-max" = "1TiB"))]
     pub database: Size,
 }
 
-/// What a cluster looks like when the run starts.
+/// State of an etcd cluster at the start of the run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct RawInitial {
-    /// The member that leads, or `none`: all start at time zero and elect one.
+    /// Name of the initial leader, or `none`: all members start at time zero and elect one.
     #[schemars(extend("x-default" = "the first member that has a vote and is not behind", "x-source" = "a settled cluster"))]
     pub leader: Option<String>,
     /// Log index and revision that every member has committed and applied (unless it is `behind`).
@@ -87,20 +87,20 @@ impl Default for RawInitial {
 /// Where etcd's own defaults were read.
 const ETCD: &str = "etcd-io/etcd@c34dc7ee (3.5)";
 
-/// Timers, sizes and dialect of an etcd cluster, named as etcd's flags are.
+/// Timers, sizes and raft options of an etcd cluster, named like etcd's flags.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct RawOptions {
     /// `--heartbeat-interval`.
     #[schemars(extend("x-min" = "1ms", "x-max" = "50s", "x-source" = ETCD))]
     pub heartbeat_interval: Span,
-    /// `--election-timeout`, at least 5 heartbeats and at most 50 s; each election timer is drawn between one and two of it.
+    /// `--election-timeout`, at least 5 heartbeats and at most 50 s; each member draws its timeout between one and two times this value.
     #[schemars(extend("x-min" = "1ms", "x-max" = "50s", "x-source" = ETCD))]
     pub election_timeout: Span,
     /// One tick of the election clock. A very short one makes the drawn timeout continuous, as in the raft thesis.
     #[schemars(extend("x-min" = "1us", "x-max" = "50s", "x-default" = "heartbeat_interval", "x-source" = ETCD))]
     pub tick: Option<Span>,
-    /// `--pre-vote`: ask whether an election would be won before disturbing the leader. Off by default in etcd 3.4.
+    /// `--pre-vote`: a member starts a pre-vote before it campaigns. Off by default in etcd 3.4.
     #[schemars(extend("x-source" = ETCD))]
     pub pre_vote: bool,
     /// A leader without a majority steps down, and votes honour the leader's lease. Always on in etcd; off in the raft thesis.
@@ -112,16 +112,16 @@ pub struct RawOptions {
     /// Entries kept behind a snapshot for slow followers.
     #[schemars(range(min = 1, max = 1_000_000), extend("x-source" = ETCD))]
     pub catch_up_entries: u64,
-    /// Appends under way to one follower.
+    /// Maximum number of append messages in flight to one follower.
     #[schemars(range(min = 1, max = 1_000_000), extend("x-source" = "etcd-io/etcd@c34dc7ee: maxInflightMsgs"))]
     pub max_inflight: u32,
-    /// Entries in one append.
+    /// Maximum size of the entries in one append message.
     #[schemars(extend("x-min" = "1B", "x-max" = "1GiB", "x-source" = "etcd-io/etcd@c34dc7ee: maxSizePerMsg"))]
     pub max_append_bytes: Size,
     /// `--max-request-bytes`.
     #[schemars(extend("x-min" = "1B", "x-max" = "1GiB", "x-source" = ETCD))]
     pub max_request_bytes: Size,
-    /// A request that the server cannot finish fails after this.
+    /// Time after which the server fails a request that it cannot finish.
     #[schemars(extend(
         "x-min" = "1ms",
         "x-max" = "1h",
@@ -129,7 +129,7 @@ pub struct RawOptions {
         "x-source" = "etcd-io/etcd@c34dc7ee: ReqTimeout"
     ))]
     pub request_timeout: Option<Span>,
-    /// A read index that nobody confirmed is asked for again after this.
+    /// Time after which the server retries an unconfirmed read-index request.
     #[schemars(extend("x-min" = "1ms", "x-max" = "1h", "x-source" = "etcd-io/etcd@c34dc7ee: readIndexRetryTime"))]
     pub read_index_retry: Span,
     /// `--strict-reconfig-check`: refuse changes of membership that would lose quorum.
@@ -138,21 +138,22 @@ pub struct RawOptions {
     /// `--max-learners`.
     #[schemars(range(min = 0, max = 9), extend("x-source" = ETCD))]
     pub max_learners: u8,
-    /// From the start of the process to its first message, WAL replay included.
+    /// Time from the start of the process until it handles messages, including WAL replay.
     #[schemars(extend("x-max" = "1h", "x-source" = "assumed"))]
     pub start_up: Span,
-    /// From a message's arrival at a host to raft's step: socket, decoding, hand-overs between threads.
+    /// Time from the arrival of a message at the host to raft's step function: socket, decoding, switching of threads.
     #[schemars(extend("x-max" = "1s", "x-source" = "assumed"))]
     pub rpc_overhead: Span,
     /// CPU time to apply one entry or serve one read.
     #[schemars(extend("x-max" = "10s", "x-source" = "assumed"))]
     pub apply: Span,
-    /// What requests cost a member.
+    /// Processing time of requests in a member.
     pub cost: RawCost,
-    /// How the database is written.
+    /// How a member writes its database.
     #[schemars(extend("x-default" = "at once, and at no cost", "x-source" = "assumed: small values"))]
     pub backend: Option<RawBackend>,
-    /// A member that is alone answers writes before they are on its disk, as etcd did before 3.4.21 and 3.5.5: a power loss may take them.
+    /// A single-member cluster acknowledges writes before they are synced to disk, as etcd did before 3.4.21 and 3.5.5: a power loss can
+    /// lose acknowledged writes.
     #[schemars(extend("x-source" = "etcd-io/etcd#14370"))]
     pub answers_before_sync: bool,
 }

@@ -7,23 +7,23 @@ use super::{RawComponent, RawDisk, RawInitial, RawMode, RawOptions, RawSource, R
 use crate::kube::gardener::{FailureTolerance, Recovery};
 use crate::units::Name;
 
-/// A cluster whose control plane runs in a seed, or several that are alike.
+/// A cluster whose control plane runs in a seed, or several identical ones.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RawShoot {
     /// Its name; `<name>-<k>` where there are several.
     pub name: Name,
-    /// So many, numbered from 1.
+    /// Number of identical shoots, numbered from 1.
     #[serde(default = "one")]
     #[schemars(range(max = 2_000), extend("x-source" = "one"))]
     pub count: u32,
-    /// The seed that hosts it.
+    /// Name of the seed that hosts the control plane.
     #[serde(default)]
     #[schemars(extend(
         "x-default" = "the fitting seed with the fewest shoots; a single-zonal one first, unless a zone's failure is to be survived",
         "x-source" = "GEP-20: Gardener Scheduler"
     ))]
     pub seed: Option<String>,
-    /// Which failure its control plane survives.
+    /// Failure tolerance of the control plane.
     #[serde(default)]
     #[schemars(extend("x-source" = "GEP-20: by default it has no failure tolerance"))]
     pub failure_tolerance: FailureTolerance,
@@ -31,26 +31,26 @@ pub struct RawShoot {
     #[serde(default)]
     #[schemars(extend("x-default" = "shoot--garden--<name>", "x-source" = "gardener: shoot--<project>--<name>"))]
     pub namespace: Option<Name>,
-    /// How its control plane gets over the loss of a zone.
+    /// Recovery option of the control plane for the loss of a zone.
     #[serde(default)]
     #[schemars(extend("x-source" = "GEP-20: option 1"))]
     pub recovery: Recovery,
-    /// Its etcd clusters.
+    /// The etcd clusters of the control plane.
     #[serde(default)]
     pub etcd: RawShootEtcd,
-    /// What asks its API.
+    /// Users of the shoot's API and their load.
     #[serde(rename = "use", default)]
     #[schemars(extend("x-default" = "nothing that is counted", "x-source" = "what it sends costs money, and is asked for"))]
     pub usage: Option<RawUsage>,
-    /// Components that differ from what Gardener deploys, or that it does not.
+    /// Components that differ from those that Gardener deploys, or are additional.
     #[serde(default)]
     #[schemars(length(max = 200))]
     pub components: Vec<RawComponent>,
-    /// There are no others.
+    /// Deploy only these components.
     #[serde(default)]
     #[schemars(extend("x-source" = "all that GEP-20 lists"))]
     pub only_listed: bool,
-    /// Who says so.
+    /// Source of this information.
     #[serde(flatten)]
     pub mark: RawSource,
 }
@@ -59,30 +59,30 @@ fn one() -> u32 {
     1
 }
 
-/// The etcd clusters of a shoot, `etcd-main` and `etcd-events`: StatefulSets that etcd-druid looks after.
+/// The etcd clusters of a shoot, `etcd-main` and `etcd-events`: StatefulSets that etcd-druid manages.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct RawShootEtcd {
-    /// What keeps each of them going when a member is lost: a majority of three, or the other one of two, to which etcd-druid switches
-    /// while it can act (with failure tolerance node or zone).
+    /// How each cluster survives the loss of a member: with a quorum of three members, or active-passive with two, between which
+    /// etcd-druid fails over (only for failure tolerance node or zone).
     #[schemars(extend("x-source" = "GEP-20: preferred to its active-passive options"))]
     pub mode: RawMode,
-    /// Timers, sizes and dialect.
+    /// Timers, sizes and raft options.
     pub options: RawOptions,
-    /// What they look like when the run starts.
+    /// State of the clusters at the start of the run.
     pub initial: RawInitial,
-    /// Speed of their volumes.
+    /// Speed of the members' volumes.
     pub disk: RawDisk,
-    /// Where their volumes can be attached.
+    /// Zones in which the members' volumes can be attached.
     #[schemars(extend("x-source" = "GEP-20: volumes are in the zone of their pod"))]
     pub volumes: RawVolumes,
 }
 
-/// Where volumes can be attached.
+/// Zones in which a volume can be attached.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RawVolumes {
-    /// In the zone they were made in.
+    /// Only in the zone where it was created.
     #[default]
     Zonal,
     /// In every zone of the seed.

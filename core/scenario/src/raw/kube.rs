@@ -11,14 +11,14 @@ use crate::kube::taints::Effect;
 use crate::source::Source;
 use crate::units::{Name, Size};
 
-/// Who says that it is so, for the report.
+/// Source of a piece of information, for the report.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RawSource {
-    /// Where this comes from.
+    /// Whether the information is published, inferred or assumed.
     #[serde(default)]
     #[schemars(extend("x-form" = "json"))]
     pub source: Option<Source>,
-    /// Why it is taken to be so.
+    /// Reason for the inference or assumption.
     #[serde(default)]
     #[schemars(length(max = 1_000), extend("x-form" = "json"))]
     pub because: String,
@@ -29,64 +29,64 @@ pub struct RawSource {
 pub struct RawSeed {
     /// Its name, such as `shoot--garden--aws-ha2`.
     pub name: Name,
-    /// The zones of its nodes.
+    /// Zones of the seed's nodes.
     #[schemars(length(min = 1, max = 16))]
     pub zones: Vec<String>,
-    /// An even number of zones is meant.
+    /// Allow an even number of zones.
     #[serde(default)]
     #[schemars(extend("x-source" = "GEP-20: an odd number of zones, for quorums"))]
     pub allow_even_zones: bool,
-    /// Where its own control plane runs, and its etcd.
+    /// Hosts of the seed's own control plane and etcd.
     #[serde(default)]
     pub control_plane: RawControlPlane,
     /// Its worker pools.
     #[schemars(length(min = 1, max = 50))]
     pub pools: Vec<RawPool>,
-    /// Its nodes at the start, where they are known.
+    /// Nodes at the start of the run; the others are generated.
     #[serde(default)]
     #[schemars(
         length(max = 4_000),
         extend("x-default" = "`minimum` of each pool, shared out over its zones", "x-source" = "gardener: DistributeOverZones")
     )]
     pub nodes: Vec<RawSeedNode>,
-    /// It can host control planes that survive the loss of a zone (`seed.gardener.cloud/multi-zonal`).
+    /// The seed can host control planes with failure tolerance zone (`seed.gardener.cloud/multi-zonal`).
     #[serde(default)]
     #[schemars(extend(
         "x-default" = "whether a pool without taints has at least 3 nodes in an odd number of at least 3 zones",
         "x-source" = "GEP-20: Hosting an HA Shoot Control Plane with zone Failure Tolerance"
     ))]
     pub multi_zonal: Option<bool>,
-    /// Control planes that it takes.
+    /// Maximum number of control planes that the seed hosts.
     #[serde(default = "allocatable_shoots")]
     #[schemars(range(max = 2_000), extend("x-source" = "GEP-20: the currently set limit of 250"))]
     pub allocatable_shoots: u32,
-    /// The range of its nodes' addresses.
+    /// Address range of the nodes.
     #[serde(default = "node_cidr")]
     #[schemars(extend("x-source" = "assumed, after the names of nodes in GEP-20"))]
     pub node_cidr: String,
-    /// Bits of the part of that range that each node takes for its pods.
+    /// Prefix length of the part of the node range that each node uses for its pods.
     #[serde(default = "node_prefix")]
     #[schemars(range(max = 32), extend("x-source" = "kube-controller-manager: node-cidr-mask-size"))]
     pub node_prefix: u8,
-    /// Services of control planes that survive a zone ask for topology hints (`spec.settings.topologyAwareRouting`), and Kubernetes'
-    /// own rule gives them, as GEP-20 has it.
+    /// Services of control planes with failure tolerance zone request topology hints (`spec.settings.topologyAwareRouting`), which
+    /// Kubernetes grants by its own rule (GEP-20).
     #[serde(default)]
     #[schemars(extend("x-source" = "gardener: off unless a seed says so"))]
     pub topology_aware_routing: bool,
-    /// Which member of etcd a shoot's API server is sent to when it makes a new connection.
+    /// How an etcd member is chosen for a new connection of a shoot's API server.
     #[serde(default)]
     #[schemars(extend("x-source" = "kube-proxy: each endpoint alike"))]
     pub api_to_etcd: ApiToEtcd,
-    /// What runs in it for itself, where it differs from what Gardener deploys.
+    /// The seed's own components, where they differ from those that Gardener deploys.
     #[serde(default)]
     pub system: RawSystem,
     /// Timers of its controllers and kubelets.
     #[serde(default)]
     pub timers: super::RawTimers,
-    /// Controllers beside those that every cluster has.
+    /// Additional controllers.
     #[serde(default)]
     pub controllers: Controllers,
-    /// Who says so.
+    /// Source of this information.
     #[serde(flatten)]
     pub mark: RawSource,
 }
@@ -103,23 +103,23 @@ pub(super) fn node_prefix() -> u8 {
     24
 }
 
-/// Where a seed's own control plane runs: an API server, its controllers and a member of etcd on each of some hosts.
+/// A seed's own control plane: each host runs an API server, the controllers and an etcd member.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct RawControlPlane {
-    /// The zones of its hosts, in turn.
+    /// Zones of the hosts, in round-robin order.
     #[schemars(length(max = 16), extend("x-default" = "the seed's zones", "x-source" = "its parent is in the same region"))]
     pub zones: Vec<String>,
     /// Number of hosts.
     #[schemars(range(min = 1, max = 9), extend("x-source" = "GEP-20: etcd and API server with 3 replicas"))]
     pub replicas: u8,
-    /// Timers, sizes and dialect of its etcd.
+    /// Timers, sizes and raft options of its etcd.
     pub options: RawOptions,
-    /// What its etcd looks like when the run starts.
+    /// State of its etcd at the start of the run.
     pub initial: RawInitial,
     /// Speed of its etcd's volumes.
     pub disk: RawDisk,
-    /// Who says so.
+    /// Source of this information.
     #[serde(flatten)]
     pub mark: RawSource,
 }
@@ -137,7 +137,7 @@ impl Default for RawControlPlane {
     }
 }
 
-/// Machines that are alike, over some zones: a machine deployment `<seed>-<pool>-z<k>` in the k-th of them.
+/// Identical machines in one or more zones: a machine deployment `<seed>-<pool>-z<k>` in the k-th zone.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RawPool {
     /// Its name, such as `cpu-worker`.
@@ -146,29 +146,29 @@ pub struct RawPool {
     #[serde(default)]
     #[schemars(length(max = 16), extend("x-default" = "the seed's zones", "x-source" = "a pool for the whole seed"))]
     pub zones: Vec<String>,
-    /// Machines there are at least, in all zones together.
+    /// Minimum number of machines, in all zones together.
     #[schemars(range(max = 4_000))]
     pub minimum: u32,
-    /// Machines there are at most, in all zones together.
+    /// Maximum number of machines, in all zones together.
     #[schemars(range(max = 20_000))]
     pub maximum: u32,
-    /// What each machine has.
+    /// Size of each machine.
     #[serde(default)]
     pub machine: RawMachine,
-    /// How far a roll-out of its machines may stray from their number, in all zones together: shared out over the zones, and 1 that is
-    /// unavailable in a zone where both shares are 0.
+    /// Surge and unavailability of a rolling update of the machines, in all zones together. Both are divided over the zones; where both
+    /// are 0 in a zone, 1 machine may be unavailable.
     #[serde(default = "machine_rollout")]
     #[schemars(extend("x-source" = "gardener: Shoot API, maxSurge and maxUnavailable of a worker pool"))]
     pub rollout: RawRollout,
-    /// Labels of its nodes, beside those of host, zone, region and pool: `disk=ssd,gpu=none`.
+    /// Additional labels of the pool's nodes, besides those of host, zone, region and pool: `disk=ssd,gpu=none`.
     #[serde(default)]
     #[schemars(length(max = 4_000), extend("x-default" = "none", "x-source" = "nothing else selects its nodes"))]
     pub labels: Option<String>,
-    /// Taints of its nodes.
+    /// Taints of the pool's nodes.
     #[serde(default)]
     #[schemars(length(max = 16))]
     pub taints: Vec<RawTaint>,
-    /// Who says so.
+    /// Source of this information.
     #[serde(flatten)]
     pub mark: RawSource,
 }
@@ -177,11 +177,11 @@ fn machine_rollout() -> RawRollout {
     RawRollout { max_surge: IntOrPercent::Int(1), max_unavailable: IntOrPercent::Int(0) }
 }
 
-/// What a machine has for pods.
+/// Resources of a machine for pods.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct RawMachine {
-    /// What the cloud calls it.
+    /// The cloud's name of the machine type.
     #[serde(rename = "type")]
     #[schemars(extend("x-default" = "a type of which there are always more", "x-source" = "assumed"))]
     pub kind: Option<Name>,
@@ -191,10 +191,10 @@ pub struct RawMachine {
     /// Size of the memory.
     #[schemars(extend("x-min" = "1MiB", "x-max" = "64TiB", "x-source" = "assumed"))]
     pub memory: Size,
-    /// Number of pods.
+    /// Maximum number of pods.
     #[schemars(range(min = 1, max = 1_000), extend("x-source" = "kubelet: maxPods"))]
     pub pods: u32,
-    /// Volumes that can be attached.
+    /// Maximum number of attached volumes.
     #[schemars(range(max = 1_000), extend("x-source" = "Kubernetes: 25 EBS volumes on Nitro-based instances"))]
     pub volumes: u32,
 }
@@ -205,30 +205,30 @@ impl Default for RawMachine {
     }
 }
 
-/// A taint of a pool's nodes: only pods that tolerate its key are placed there.
+/// A taint of a pool's nodes: it repels pods that do not tolerate its key.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RawTaint {
-    /// Its key.
+    /// Key of the taint.
     pub key: Name,
-    /// What it does to pods that do not tolerate it.
+    /// Effect on pods that do not tolerate the taint.
     #[serde(default)]
     #[schemars(extend("x-source" = "keeps pods away, moves none"))]
     pub effect: RawEffect,
-    /// Who says so.
+    /// Source of this information.
     #[serde(flatten)]
     pub mark: RawSource,
 }
 
-/// What a taint does to pods that do not tolerate it.
+/// Effect of a taint on pods that do not tolerate it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RawEffect {
-    /// They are not placed there.
+    /// The scheduler does not bind them to the node.
     #[default]
     NoSchedule,
-    /// They are placed there if nowhere else.
+    /// The scheduler binds them to the node only if no other node suits.
     PreferNoSchedule,
-    /// They are not placed there, and those that are there must go.
+    /// The scheduler does not bind them to the node, and those on it are evicted.
     NoExecute,
 }
 
@@ -249,45 +249,45 @@ pub struct RawSeedNode {
     pub name: Name,
     /// Its pool.
     pub pool: String,
-    /// The zone it stands in, one of its pool's.
+    /// Zone of the node, one of its pool's.
     pub zone: String,
-    /// The machine behind it: `<machine deployment>-<5 letters>-<5 letters>`.
+    /// Name of the machine behind the node: `<machine deployment>-<5 letters>-<5 letters>`.
     #[serde(default)]
     #[schemars(extend("x-default" = "a machine with a name made up", "x-source" = "machine-controller-manager made it"))]
     pub machine: Option<Name>,
-    /// Who says so.
+    /// Source of this information.
     #[serde(flatten)]
     pub mark: RawSource,
 }
 
-/// What runs in a seed for itself, in its namespace `garden`.
+/// The seed's own components, in its namespace `garden`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct RawSystem {
-    /// Components that differ from what Gardener deploys, or that it does not.
+    /// Components that differ from those that Gardener deploys, or are additional.
     #[schemars(length(max = 200))]
     pub components: Vec<RawComponent>,
-    /// There are no others.
+    /// Deploy only these components.
     #[schemars(extend("x-source" = "all that GEP-20 lists"))]
     pub only_listed: bool,
 }
 
-/// The cloud that machines come from.
+/// The cloud provider of the machines.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct RawCloud {
-    /// Machines that it has left at the start; of all others there are always more.
+    /// Stock of machines at the start of the run. Machine types that are not listed are unlimited.
     #[schemars(length(max = 1_000))]
     pub stock: Vec<RawStock>,
 }
 
-/// Machines that the cloud has left.
+/// Stock of a machine type in a zone.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RawStock {
-    /// Their type, as pools have it.
+    /// Machine type, as in the pools.
     pub machine: String,
-    /// Their zone.
+    /// Zone of the machines.
     pub zone: String,
-    /// So many.
+    /// Number of machines in stock.
     pub count: u32,
 }

@@ -7,63 +7,63 @@ use super::RawProcess;
 use crate::units::{Name, Rate, Size, Span};
 use zonefall_kernel::time::Duration;
 
-/// A load generator that talks to one etcd cluster, at a `rate` or over a number of `connections`.
+/// A client of one etcd cluster that sends requests at a `rate` or over a number of `connections`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RawClient {
     /// Its name.
     pub name: Name,
-    /// The etcd cluster it talks to.
+    /// Name of the etcd cluster.
     #[serde(default)]
-    #[schemars(extend("x-default" = "the only cluster there is", "x-source" = "nothing else to mean"))]
+    #[schemars(extend("x-default" = "the only cluster there is", "x-source" = "the only possible meaning"))]
     pub etcd: Option<String>,
-    /// The zone it runs in.
+    /// Zone of the client.
     #[serde(default)]
-    #[schemars(extend("x-default" = "the zone of its node, or the only zone there is", "x-source" = "nothing else to mean"))]
+    #[schemars(extend("x-default" = "the zone of its node, or the only zone there is", "x-source" = "the only possible meaning"))]
     pub zone: Option<String>,
-    /// The node it runs on, where that matters.
+    /// Node of the client, instead of only a zone.
     #[serde(default)]
     #[schemars(extend("x-default" = "a node of its own in its zone", "x-source" = "assumed"))]
     pub node: Option<String>,
-    /// What it asks.
+    /// Kind of request.
     #[serde(flatten)]
     pub op: RawOp,
-    /// Whom it asks first: `leader`, `follower`, `nearest`, `all` in turn, or a member's name.
+    /// Member that receives the first attempt of a request: `leader`, `follower`, `nearest`, `all` (round robin), or a member's name.
     #[serde(default = "all")]
     #[schemars(extend("x-source" = "assumed: etcd's client goes round its endpoints"))]
     pub target: String,
-    /// Requests per time, whether answers come or not.
+    /// Request rate, independent of responses (open loop).
     #[serde(default)]
     #[schemars(extend("x-max" = "1000000/s", "x-default" = "none: as its connections have answers", "x-source" = "a closed loop"))]
     pub rate: Option<Rate>,
-    /// With a `rate`: at even distances, or a Poisson process.
+    /// Arrival process of the requests, with a `rate`.
     #[serde(default)]
     #[schemars(extend("x-default" = "even", "x-source" = "assumed: as a rate limiter lets them pass"))]
     pub arrivals: Option<RawArrivals>,
-    /// Without a `rate`: connections, each with one request (or watch) under way.
+    /// Number of connections, each with one request or watch in flight (closed loop); instead of a `rate`.
     #[serde(default)]
     #[schemars(range(min = 1, max = 100_000), extend("x-default" = "1 for a watch", "x-source" = "assumed"))]
     pub connections: Option<u32>,
-    /// Requests in all: when so many have been sent, it is done.
+    /// Total number of requests, after which the client stops.
     #[serde(default)]
-    #[schemars(range(min = 1, max = 10_000_000_000_u64), extend("x-default" = "as many as come until `stop`", "x-source" = "nothing else to mean"))]
+    #[schemars(range(min = 1, max = 10_000_000_000_u64), extend("x-default" = "unlimited until `stop`", "x-source" = "the only possible meaning"))]
     pub requests: Option<u64>,
-    /// What its requests cost itself.
+    /// Processing time of requests in the client.
     #[serde(default)]
     #[schemars(extend("x-default" = "nothing, and each request has the bandwidth of the path to itself", "x-source" = "assumed"))]
     pub process: Option<RawProcess>,
-    /// Gives up on a member's answer after this.
+    /// Timeout of each attempt.
     #[serde(default = "five_seconds")]
     #[schemars(extend("x-min" = "1ms", "x-max" = "1h", "x-source" = "etcdctl --command-timeout (not verified)"))]
     pub timeout: Span,
-    /// Further members it tries after a failure.
+    /// Number of retries after a failure, each with another member.
     #[serde(default = "two")]
     #[schemars(range(min = 0, max = 100), extend("x-source" = "assumed: each of three members once"))]
     pub retries: u32,
-    /// First request.
+    /// Time of the first request.
     #[serde(default)]
     #[schemars(extend("x-source" = "the start of the run"))]
     pub start: Span,
-    /// No request at or after this.
+    /// Time from which no request is sent.
     #[serde(default)]
     #[schemars(extend("x-default" = "duration", "x-source" = "the end of the run"))]
     pub stop: Option<Span>,
@@ -81,17 +81,17 @@ fn two() -> u32 {
     2
 }
 
-/// How requests at a rate follow each other.
+/// Arrival process of requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum RawArrivals {
-    /// At even distances.
+    /// Equal intervals.
     Even,
-    /// As a Poisson process: exponential gaps.
+    /// Poisson process: exponential intervals.
     Poisson,
 }
 
-/// What a client asks of etcd.
+/// Kind of request to etcd.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "op", rename_all = "lowercase")]
 pub enum RawOp {
@@ -127,11 +127,11 @@ pub enum RawOp {
         #[serde(default = "value")]
         #[schemars(extend("x-max" = "100MiB", "x-source" = "GEP-20: --val-size=1024"))]
         value: Size,
-        /// Keys in each answer.
+        /// Number of keys in each response.
         #[serde(default = "one_key")]
         #[schemars(range(min = 0, max = 10_000_000), extend("x-source" = "assumed: one object"))]
         keys: u32,
-        /// Whether an answer must be the latest.
+        /// Consistency of the read.
         #[serde(default)]
         #[schemars(extend("x-source" = "etcd-io/etcd@c34dc7ee: ranges are linearizable unless asked otherwise"))]
         consistency: RawConsistency,
@@ -142,12 +142,12 @@ pub enum RawOp {
         #[serde(default = "key")]
         #[schemars(extend("x-min" = "1B", "x-max" = "64KiB", "x-source" = "etcd's benchmark tool, --key-size (not verified)"))]
         key: Size,
-        /// Keys that each request deletes.
+        /// Number of keys that each request deletes.
         #[serde(default = "one_key")]
         #[schemars(range(min = 0, max = 10_000_000), extend("x-source" = "assumed: one object"))]
         keys: u32,
     },
-    /// Watch everything and receive each event.
+    /// Watch all keys and receive every event.
     Watch {},
 }
 
@@ -163,13 +163,13 @@ fn one_key() -> u32 {
     1
 }
 
-/// Whether a read must see the latest write.
+/// Consistency of a read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum RawConsistency {
-    /// The latest, confirmed with a majority.
+    /// The latest state, confirmed by a majority.
     #[default]
     Linearizable,
-    /// Whatever the member has, without asking anyone.
+    /// The state of one member, without confirmation; it may be stale.
     Serializable,
 }

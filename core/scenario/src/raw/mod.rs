@@ -44,24 +44,24 @@ pub use workload::*;
 use super::source::Contradiction;
 use super::units::{Name, Span};
 
-/// What to simulate, for how long, under which load and faults, and what must come out.
+/// A scenario: clusters, load, faults and expectations.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(title = "Zonefall scenario")]
 pub struct RawScenario {
     /// The JSON Schema of this file, for editors.
     #[serde(rename = "$schema", default)]
     pub schema: Option<String>,
-    /// Short name, as the file is called.
+    /// Short name, as in the file name.
     pub name: Name,
-    /// One line for people.
+    /// Title in one line.
     #[serde(default)]
     #[schemars(length(max = 200))]
     pub title: String,
-    /// What the story shows, and what to look at.
+    /// Description of what the scenario shows.
     #[serde(default)]
     #[schemars(length(max = 20_000))]
     pub description: String,
-    /// Seed of every random draw, unless the caller names another.
+    /// Seed number for random draws; `--seed` overrides it.
     #[serde(default = "one")]
     #[schemars(extend("x-source" = "any number does"))]
     pub seed: u64,
@@ -73,7 +73,7 @@ pub struct RawScenario {
     /// Delays, loss, bandwidth and wire options.
     #[serde(default)]
     pub network: RawNetwork,
-    /// etcd clusters that nothing looks after.
+    /// etcd clusters outside Kubernetes.
     #[serde(default)]
     #[schemars(length(max = 1_000))]
     pub etcd: Vec<RawEtcdCluster>,
@@ -81,24 +81,24 @@ pub struct RawScenario {
     #[serde(default)]
     #[schemars(length(max = 50))]
     pub clusters: Vec<RawCluster>,
-    /// Clusters that host control planes.
+    /// Kubernetes clusters that host control planes of shoots.
     #[serde(default)]
     #[schemars(length(max = 50))]
     pub seeds: Vec<RawSeed>,
-    /// The cloud that machines come from.
+    /// The cloud provider of the machines.
     #[serde(default)]
     pub cloud: RawCloud,
-    /// Clusters that are hosted.
+    /// Clusters whose control planes run in seeds.
     #[serde(default)]
     #[schemars(length(max = 1_000))]
     pub shoots: Vec<RawShoot>,
-    /// What `zonefall capacity` plans for.
+    /// Demand that `zonefall capacity` plans for.
     #[serde(default)]
     pub capacity: RawCapacity,
-    /// What is charged for what runs.
+    /// Prices of machines, volumes, load balancers and traffic.
     #[serde(default)]
     pub prices: RawPrices,
-    /// How what the control planes of shoots send is simulated, where they are in `use`.
+    /// How the traffic of control planes with `use` is simulated.
     #[serde(default)]
     #[schemars(extend("x-source" = "cheap, and as exact as bytes need it"))]
     pub traffic: RawTraffic,
@@ -110,26 +110,26 @@ pub struct RawScenario {
     #[serde(default)]
     #[schemars(length(max = 100_000))]
     pub faults: Vec<RawFault>,
-    /// Faults at random times.
+    /// Random faults.
     #[serde(default)]
     #[schemars(length(max = 1_000))]
     pub random_faults: Vec<RawRandomFaults>,
-    /// Planned changes of membership.
+    /// Planned operations, such as membership changes, drains and rolling updates.
     #[serde(default)]
     #[schemars(length(max = 10_000))]
     pub operations: Vec<RawOperation>,
-    /// How availability is judged.
+    /// Probe that measures availability.
     #[serde(default)]
     pub probe: RawProbe,
-    /// Moments at which the report says where every pod is, and how every node and machine stands.
+    /// Times at which the report lists every pod, node and machine.
     #[serde(default)]
     #[schemars(length(max = 20))]
     pub observe_at: Vec<Span>,
-    /// What the source of this scenario says and no run can show, with the reason.
+    /// Statements of the scenario's source that no run can reproduce, with the reason.
     #[serde(default)]
     #[schemars(length(max = 100))]
     pub contradictions: Vec<Contradiction>,
-    /// What must come out; a run whose report fails one of these has failed.
+    /// Expected values in the report; the run fails if one is not met.
     #[serde(default)]
     #[schemars(length(max = 1_000))]
     pub expect: Vec<RawExpectation>,
@@ -139,14 +139,14 @@ fn one() -> u64 {
     1
 }
 
-/// How availability is judged: a virtual client asks all the time.
+/// Probe that measures availability: a virtual client that sends requests all the time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct RawProbe {
-    /// The zone the probe stands in, or `best`: whichever zone fares best at each moment.
+    /// Zone of the probe, or `best`: at each moment the zone with the best availability.
     #[schemars(extend("x-source" = "assumed: clients are in every zone"))]
     pub from: String,
-    /// An answer that takes longer than this is no answer.
+    /// Timeout of the probe.
     #[schemars(extend(
         "x-min" = "1ms",
         "x-max" = "1h",
@@ -161,36 +161,36 @@ impl Default for RawProbe {
     }
 }
 
-/// One thing that must come out: a place in the report and a bound on what stands there.
+/// An expectation: a path in the report and a condition on its value.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RawExpectation {
-    /// A place in the JSON report, such as `etcd.etcd-main.quorum_lost_s`,
+    /// Path in the JSON report, such as `etcd.etcd-main.quorum_lost_s`,
     /// `etcd.etcd-main.members[name=etcd-main-1].up` or `count(etcd.etcd-main.outages[kind=write])`.
     #[schemars(length(max = 1_000))]
     pub that: String,
-    /// Why it must come out so, in plain words.
+    /// Reason for the expectation, for the report.
     #[serde(default)]
     #[schemars(length(max = 1_000))]
     pub because: String,
-    /// What must stand there.
+    /// Condition on the value.
     #[serde(flatten)]
     pub bound: RawBound,
 }
 
-/// What must stand at a place in the report.
+/// Condition on a value in the report.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RawBound {
-    /// Exactly this value.
+    /// The value is equal to this.
     Is(serde_json::Value),
-    /// Anything but this value.
+    /// The value is not equal to this.
     IsNot(serde_json::Value),
-    /// A number between two, both included.
+    /// The number is between these two, both included.
     Between([f64; 2]),
-    /// A number, at least this.
+    /// The number is at least this.
     AtLeast(f64),
-    /// A number, at most this.
+    /// The number is at most this.
     AtMost(f64),
-    /// A text with these words in it, or an array with this item.
+    /// The text contains these words, or the array contains this item.
     Includes(String),
 }

@@ -6,18 +6,18 @@ use serde::{Deserialize, Serialize};
 use crate::passive::{Backup, Switching};
 use crate::units::{Bandwidth, Span};
 
-/// What becomes of an etcd cluster that loses a member.
+/// How an etcd cluster survives the loss of a member.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RawMode {
-    /// It goes on while a majority of its voters does.
+    /// By quorum: it works while a majority of its voters works.
     #[default]
     Quorum,
-    /// Two members, each a cluster of its own: the one that leads at first serves and uploads snapshots to a backup bucket, the other
-    /// applies them and takes over with what the bucket holds (GEP-20, active-passive option 1).
+    /// Two members, each its own cluster: the active one serves clients and uploads snapshots to a backup bucket; the standby applies
+    /// them and takes over with the content of the bucket (GEP-20, active-passive option 1).
     HotStandby(RawHotStandby),
-    /// Two members, a voter and a learner that never gets its vote, but for when the voter is gone: then the learner is made a
-    /// cluster of its own, with what it had received (GEP-20, active-passive option 2).
+    /// Two members, a voter and a perpetual learner. If the voter fails, the learner becomes a new cluster with the entries that it has
+    /// received (GEP-20, active-passive option 2).
     Learner(RawPerpetualLearner),
 }
 
@@ -25,28 +25,28 @@ pub enum RawMode {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct RawHotStandby {
-    /// The zone of the controller that checks the members and switches. (A shoot's is etcd-druid of its seed.)
-    #[schemars(extend("x-default" = "everywhere: it reaches what is not cut off", "x-source" = "assumed: etcd-druid runs in several zones"))]
+    /// Zone of the controller that checks the members and fails over. (For a shoot it is etcd-druid of the seed.)
+    #[schemars(extend("x-default" = "everywhere: it reaches every member that is not cut off", "x-source" = "assumed: etcd-druid runs in several zones"))]
     pub controller_zone: Option<String>,
-    /// From one health check of the member that serves to the next.
+    /// Interval of the health checks of the active member.
     #[schemars(extend("x-min" = "1ms", "x-max" = "1h", "x-source" = "assumed: GEP-20 names none"))]
     pub check_period: Span,
-    /// Checks in a row that must fail before the other member takes over.
+    /// Number of consecutive failed checks before the standby takes over.
     #[schemars(range(min = 1, max = 1_000), extend("x-source" = "assumed: GEP-20 names none"))]
     pub failures: u32,
-    /// From one delta snapshot to the next.
+    /// Interval of delta snapshots.
     #[schemars(extend("x-min" = "1s", "x-max" = "30d", "x-source" = GARDENER))]
     pub delta_snapshot_period: Span,
-    /// From one full snapshot to the next.
+    /// Interval of full snapshots.
     #[schemars(extend("x-min" = "1s", "x-max" = "365d", "x-source" = GARDENER))]
     pub full_snapshot_period: Span,
-    /// From one look of the standby into the bucket to the next.
+    /// Interval at which the standby looks for new snapshots in the bucket.
     #[schemars(extend("x-min" = "1ms", "x-max" = "1d", "x-source" = "assumed: GEP-20 says \"periodically\""))]
     pub poll_period: Span,
-    /// Bytes of snapshots that reach the bucket in a second.
+    /// Bandwidth of uploads to the bucket.
     #[schemars(extend("x-min" = "1kB/s", "x-max" = "1TB/s", "x-source" = "assumed"))]
     pub upload_bandwidth: Bandwidth,
-    /// Bytes of snapshots that the standby fetches and applies in a second.
+    /// Bandwidth at which the standby fetches and applies snapshots.
     #[schemars(extend("x-min" = "1kB/s", "x-max" = "1TB/s", "x-source" = "assumed"))]
     pub restore_bandwidth: Bandwidth,
 }
@@ -58,13 +58,13 @@ const GARDENER: &str = "gardener/gardener: what it asks of etcd-druid (deltaSnap
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct RawPerpetualLearner {
-    /// The zone of the controller that checks the members and switches. (A shoot's is etcd-druid of its seed.)
-    #[schemars(extend("x-default" = "everywhere: it reaches what is not cut off", "x-source" = "assumed: etcd-druid runs in several zones"))]
+    /// Zone of the controller that checks the members and fails over. (For a shoot it is etcd-druid of the seed.)
+    #[schemars(extend("x-default" = "everywhere: it reaches every member that is not cut off", "x-source" = "assumed: etcd-druid runs in several zones"))]
     pub controller_zone: Option<String>,
-    /// From one health check of the voter to the next.
+    /// Interval of the health checks of the voter.
     #[schemars(extend("x-min" = "1ms", "x-max" = "1h", "x-source" = "assumed: GEP-20 names none"))]
     pub check_period: Span,
-    /// Checks in a row that must fail before the learner takes over.
+    /// Number of consecutive failed checks before the learner takes over.
     #[schemars(range(min = 1, max = 1_000), extend("x-source" = "assumed: GEP-20 names none"))]
     pub failures: u32,
 }

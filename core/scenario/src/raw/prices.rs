@@ -1,4 +1,4 @@
-//! What is charged for what runs.
+//! Prices of what runs.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,18 +6,18 @@ use serde::{Deserialize, Serialize};
 use crate::prices::{PriceBookName, PriceKind, Unit};
 use crate::units::{Name, Size};
 
-/// What clouds charge for machines, volumes, load balancers and bytes between zones. Each provider is charged for the whole scenario, as
-/// if it ran there. Nothing is metered where there is neither a book nor a price.
+/// Prices of machines, volumes, load balancers and traffic between zones. Each provider is charged for the whole scenario, as
+/// if it ran there. Without a book or price no costs are computed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct RawPrices {
-    /// Price books, at most one of each provider (`zonefall prices` prints them).
+    /// Price books, at most one per provider (`zonefall prices` prints them).
     #[schemars(length(max = 10))]
     pub books: Vec<PriceBookName>,
-    /// All machines are charged as this one: `<CPUs>cpu-<GiB>gib`.
+    /// Shape that all machines are charged as: `<CPUs>cpu-<GiB>gib`.
     #[schemars(extend("x-default" = "as what they are (`pools[].machine`)", "x-source" = "clouds charge by the type of machine"))]
     pub machine: Option<String>,
-    /// Prices of a provider without a book, or instead of those in its book.
+    /// Custom prices: of a provider without a book, or to override those in its book.
     #[schemars(length(max = 1_000))]
     pub custom: Vec<RawPrice>,
 }
@@ -25,15 +25,15 @@ pub struct RawPrices {
 /// A price.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RawPrice {
-    /// Who charges it.
+    /// Name of the provider.
     pub provider: Name,
-    /// What for.
+    /// Kind of price.
     pub kind: PriceKind,
-    /// Which machine: `<CPUs>cpu-<GiB>gib`.
+    /// Shape of the machine: `<CPUs>cpu-<GiB>gib`.
     #[serde(default)]
     #[schemars(extend("x-default" = "needed for a machine, and for nothing else", "x-source" = "clouds charge by the type of machine"))]
     pub machine: Option<String>,
-    /// The largest volume that it is the price of.
+    /// Size of the largest volume in this price tier.
     #[serde(default)]
     #[schemars(extend(
         "x-max" = "1PiB",
@@ -44,12 +44,12 @@ pub struct RawPrice {
     /// US dollars.
     #[schemars(range(min = 0, max = 1_000_000))]
     pub usd: f64,
-    /// For one of these.
+    /// Unit of the price.
     pub unit: Unit,
-    /// When it was so: `2026-01` or `2026-01-31`.
+    /// Date of the price: `2026-01` or `2026-01-31`.
     #[schemars(length(max = 10))]
     pub date: String,
-    /// Where it stands.
+    /// Source of the price.
     #[schemars(length(min = 1, max = 1_000))]
     pub source: String,
 }

@@ -30,22 +30,22 @@ macro_rules! spans {
             /// Share of nodes not ready from which a zone is disrupted, in whole hundredths (`unhealthy-zone-threshold`).
             #[schemars(extend("x-default" = "55%", "x-source" = KUBERNETES))]
             pub unhealthy_zone: Option<Probability>,
-            /// How fast a node pulls images.
+            /// Bandwidth of a node for pulling images.
             #[schemars(extend("x-min" = "1kB/s", "x-max" = "1TB/s", "x-default" = "60MB/s", "x-source" = "assumed"))]
             pub pull: Option<Bandwidth>,
-            /// How fast a snapshot of etcd gets into the backup bucket, where a control plane moves to another seed.
+            /// Bandwidth of the upload of an etcd snapshot to the backup bucket, in a control-plane migration.
             #[schemars(extend("x-min" = "1kB/s", "x-max" = "1TB/s", "x-default" = "50MiB/s", "x-source" = "assumed"))]
             pub snapshot_upload: Option<Bandwidth>,
-            /// How fast etcd is restored from there.
+            /// Bandwidth of the restoration of etcd from the backup bucket.
             #[schemars(extend("x-min" = "1kB/s", "x-max" = "1TB/s", "x-default" = "20MiB/s", "x-source" = "assumed"))]
             pub snapshot_restore: Option<Bandwidth>,
-            /// So many nodes may always be unready before the autoscaler stops (`ok-total-unready-count`).
+            /// Number of nodes that may always be unready before the autoscaler stops (`ok-total-unready-count`).
             #[schemars(range(max = 20_000), extend("x-default" = "3", "x-source" = AUTOSCALER))]
             pub ok_total_unready: Option<u32>,
-            /// And such a share of all, in whole hundredths (`max-total-unready-percentage`).
+            /// Share of nodes that may be unready before the autoscaler stops, in whole hundredths (`max-total-unready-percentage`).
             #[schemars(extend("x-default" = "45%", "x-source" = AUTOSCALER))]
             pub max_total_unready: Option<Probability>,
-            /// A node found out of reach is queued for `NoExecute` at the next check only, as the code has it.
+            /// An unreachable node is queued for the `NoExecute` taint only at the next check, as in the code of Kubernetes.
             #[schemars(extend("x-default" = "false", "x-source" = "GEP-20: its 7 min count without"))]
             pub requeue_at_next_check: Option<bool>,
         }
@@ -80,82 +80,83 @@ const AUTOSCALER: &str = "autoscaler: config/flags/flags.go";
 const KUBERNETES: &str = "kubernetes: pkg/controller/apis/config/v1alpha1/defaults.go";
 
 spans! {
-    /// The node lifecycle controller looks this often (`node-monitor-period`).
+    /// Interval of the node lifecycle controller's checks (`node-monitor-period`).
     node_monitor_period => monitor_period: "5s", "kubernetes: kube-controller-manager";
-    /// A node whose lease was not renewed for longer is out of reach (`node-monitor-grace-period`; Gardener today 40s,
+    /// Time without a renewal of its lease after which a node is unreachable (`node-monitor-grace-period`; Gardener today 40s,
     /// Kubernetes since 1.32 50s).
     node_monitor_grace => monitor_grace: "2m", "GEP-20";
-    /// A kubelet renews its lease this often.
+    /// Interval at which a kubelet renews its node lease.
     kubelet_lease_renew => lease_renewal: "10s", "kubernetes: a quarter of nodeLeaseDurationSeconds";
-    /// What an API server adds to the time of a request.
+    /// Time that an API server adds to a request.
     api_overhead => api_overhead: "1ms", "assumed";
-    /// From a kubelet that runs to the API server and the controllers of a control plane's host.
+    /// Time from the start of the kubelet on a control-plane host to running API server and controllers.
     control_plane_start => control_plane_start: "20s", "assumed";
-    /// An API server closes a connection to a silent etcd member after this.
+    /// Time after which an API server closes a connection to an etcd member that does not respond.
     etcd_silence => etcd_silence: "40s", "kubernetes: storagebackend/factory/etcd3.go, keepaliveTime + keepaliveTimeout";
-    /// A dial to a silent etcd member is given up after this.
+    /// Timeout of an API server's connection attempt to an etcd member.
     etcd_dial => etcd_dial: "20s", "kubernetes: storagebackend/factory/etcd3.go, dialTimeout";
-    /// An API server is asked this often whether it is ready.
+    /// Interval of the readiness probe of an API server.
     readiness_period => readiness_period: "10s", "assumed";
-    /// Others wait this long for the holder of a lease.
+    /// Time that candidates wait before they acquire an unrenewed lease.
     lease_duration => lease_duration: "15s", "kubernetes: leaderElection.leaseDuration";
-    /// A holder that could not renew its lease for this long gives up; less than `lease_duration`.
+    /// Time without a successful renewal after which a leader gives up its lease; less than `lease_duration`.
     renew_deadline => renew_deadline: "10s", "kubernetes: leaderElection.renewDeadline";
-    /// Between two tries of a holder; less than `renew_deadline`. Others add up to 1.2 times as much.
+    /// Time between two renewal attempts of a leader; less than `renew_deadline`. Candidates add a jitter of up to 1.2 times this.
     retry_period => retry_period: "2s", "kubernetes: leaderElection.retryPeriod";
-    /// From a process that gave up to the next one.
+    /// Time from the exit of a process that lost its lease to its restart.
     restart => restart: "10s", "assumed";
-    /// From power to a kubelet that runs.
+    /// Time from power-on of a node to a running kubelet.
     boot => boot: "1m", "assumed";
-    /// Between two pods that the scheduler looks at.
+    /// Time between two scheduling attempts of the scheduler.
     scheduling => scheduling: "10ms", "assumed";
-    /// A process that was asked to stop has this long.
+    /// Termination grace period of a pod.
     pod_grace => pod_grace: "30s", "kubernetes: terminationGracePeriodSeconds";
-    /// Until an attached volume is mounted.
+    /// Time to mount an attached volume.
     mount => mount: "2s", "assumed";
-    /// Until the cloud has attached a volume.
+    /// Time that the cloud takes to attach a volume.
     attach => attach: "10s", "assumed";
-    /// Until the cloud has detached a volume.
+    /// Time that the cloud takes to detach a volume.
     detach => detach: "10s", "assumed";
-    /// A volume that is still mounted on a node that is not ready is detached regardless after so long.
+    /// Time after which a volume that is still mounted on a node that is not ready is force-detached.
     force_detach => force_detach: "6m", "kubernetes: maxWaitForUnmountDuration";
-    /// The pod garbage collector looks this often.
+    /// Interval of the pod garbage collector.
     pod_gc_period => collect_period: "20s", "kubernetes: gcCheckPeriod";
-    /// It waits this long from when it first misses a node.
+    /// Time that the pod garbage collector waits after it first misses a node.
     pod_gc_quarantine => quarantine: "40s", "kubernetes: quarantineTime";
-    /// A machine whose node has not joined after so long is given up (`machine-creation-timeout`).
+    /// Time after which a machine whose node has not joined is marked as failed (`machine-creation-timeout`).
     machine_creation => machines.creation: "20m", MCM;
-    /// A machine whose node has not been healthy for so long is given up (`machine-health-timeout`).
+    /// Time after which a machine whose node is unhealthy is marked as failed (`machine-health-timeout`).
     machine_health => machines.health: "10m", MCM;
-    /// A node is drained for so long at most (`machine-drain-timeout`).
+    /// Maximum duration of a drain (`machine-drain-timeout`).
     machine_drain => machines.drain: "2h", MCM;
-    /// The next pod with a volume is evicted when the one before is gone, or after so long (`machine-pv-detach-timeout`).
+    /// Maximum time that a drain waits for the volume of an evicted pod to be detached before it evicts the next one
+    /// (`machine-pv-detach-timeout`).
     pv_detach => machines.detach: "2m", MCM;
-    /// A node that has not been ready for longer is not drained.
+    /// Time after which a node that is not ready is deleted without a drain.
     beyond_draining => machines.beyond_draining: "5m", MCM;
-    /// The machine-controller-manager looks this often whether the API answers.
+    /// Interval at which the machine-controller-manager checks whether the API is available.
     freeze_check => machines.check: "1m", MCM;
-    /// It stops where the API has not answered for so long.
+    /// Time without an available API after which the machine-controller-manager freezes.
     freeze_after => machines.freeze: "30s", MCM;
-    /// From the call that creates a machine until it is switched on.
+    /// Time from the call that creates a machine until the machine is switched on.
     machine_create => machines.create: "90s", "assumed";
-    /// From the call that deletes a machine until it is gone.
+    /// Time from the call that deletes a machine until the machine is deleted.
     machine_delete => machines.delete: "1m", "assumed";
-    /// The cluster autoscaler looks this often (`scan-interval`).
+    /// Interval of the cluster autoscaler (`scan-interval`).
     scan => autoscaler.scan: "10s", AUTOSCALER;
-    /// A machine whose node has not joined after so long is taken back (`max-node-provision-time`; upstream 15m).
+    /// Time after which the autoscaler removes a machine whose node has not joined (`max-node-provision-time`; upstream 15m).
     provision => autoscaler.provision: "20m", "gardener: max-node-provision-time";
-    /// A machine deployment that has failed is left alone for so long, at first.
+    /// Initial back-off of a machine deployment after a failed scale-up.
     backoff_initial => autoscaler.back_off.initial: "5m", AUTOSCALER;
-    /// And for so long at most.
+    /// Maximum back-off of a machine deployment.
     backoff_max => autoscaler.back_off.max: "30m", AUTOSCALER;
-    /// So long after its last failure its failures are forgotten.
+    /// Time after the last failure at which the back-off is reset.
     backoff_reset => autoscaler.back_off.reset: "3h", AUTOSCALER;
-    /// Gardener's care controller looks at a control plane this often.
+    /// Interval of Gardener's care controller for each control plane.
     shoot_care_period => care: "1m", "gardener: syncPeriod";
-    /// A pod of a control plane that has been terminating for so long is removed by the care controller.
+    /// Time after which the care controller deletes a pod that is still terminating.
     stale_pods_after => stale: "5m", "GEP-20";
-    /// What looks like a zone outage for so long is one.
+    /// Time after which signs of a zone outage are treated as an outage.
     outage_threshold => outage: "5m", "assumed: GEP-20 has a threshold that could be defined";
 }
 

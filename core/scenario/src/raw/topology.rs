@@ -1,4 +1,4 @@
-//! Where things are, and what carries packets between them.
+//! Regions, zones, nodes and volumes, and the network between them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,11 +12,11 @@ pub struct RawTopology {
     /// Regions with their zones.
     #[schemars(length(min = 1, max = 64))]
     pub regions: Vec<RawRegion>,
-    /// Machines, but for those of seeds.
+    /// Nodes other than those of seeds.
     #[serde(default)]
     #[schemars(length(max = 2_000))]
     pub nodes: Vec<RawNode>,
-    /// Zonal volumes that are named; a member without one has a volume of its own, named after it.
+    /// Named zonal volumes. A member without one has its own volume with the name of the member.
     #[serde(default)]
     #[schemars(length(max = 10_000))]
     pub volumes: Vec<RawVolume>,
@@ -32,12 +32,12 @@ pub struct RawRegion {
     pub zones: Vec<Name>,
 }
 
-/// A machine.
+/// A node.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RawNode {
     /// Its name.
     pub name: Name,
-    /// The zone it stands in.
+    /// Zone of the node.
     pub zone: String,
 }
 
@@ -46,9 +46,9 @@ pub struct RawNode {
 pub struct RawVolume {
     /// Its name.
     pub name: Name,
-    /// The zone it is in.
+    /// Zone of the volume.
     pub zone: String,
-    /// How fast it is.
+    /// Speed of the volume.
     #[serde(default)]
     pub disk: RawDisk,
 }
@@ -57,7 +57,7 @@ pub struct RawVolume {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct RawDisk {
-    /// Time of one fsync, without the transfer of its bytes.
+    /// Duration of one fsync, without the transfer of its bytes.
     #[schemars(extend(
         "x-max" = "1m",
         "x-source" = "assumed: a network SSD; etcd-io/website@82459793 asks for a p99 below 10 ms"
@@ -80,17 +80,17 @@ impl Default for RawDisk {
     }
 }
 
-/// A delay or service time: always the same, or drawn from a distribution.
+/// A delay or service time: constant, or drawn from a distribution.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum RawLatency {
-    /// Always this.
+    /// Constant value.
     Constant(Span),
-    /// Drawn each time.
+    /// Drawn from a distribution each time.
     Drawn(RawDistribution),
 }
 
-/// What a delay or service time is drawn from.
+/// Distribution of a delay or service time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum RawDistribution {
@@ -123,19 +123,19 @@ impl RawLatency {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct RawNetwork {
-    /// Between two processes on one node.
+    /// Path between two processes on one node.
     #[schemars(extend("x-source" = "assumed: loopback"))]
     pub same_host: RawPath,
-    /// Between two nodes of one zone.
+    /// Path between two nodes of one zone.
     #[schemars(extend("x-source" = "assumed; latencies published for Azure VMs of one zone are below 40 us (blog.cloud63.fr)"))]
     pub same_zone: RawPath,
-    /// Between two zones of one region.
+    /// Path between two zones of one region.
     #[schemars(extend("x-source" = "assumed; AWS zones are 0.25 to 3.37 ms apart, there and back (xkyle, 2020)"))]
     pub cross_zone: RawPath,
-    /// Between two regions.
+    /// Path between two regions.
     #[schemars(extend("x-source" = "assumed: neighbouring regions of one continent"))]
     pub cross_region: RawPath,
-    /// Zone pairs that differ from their kind.
+    /// Zone pairs with their own path.
     #[schemars(length(max = 4_096))]
     pub pairs: Vec<RawPair>,
     /// TLS between members and from clients.
@@ -143,30 +143,30 @@ pub struct RawNetwork {
     pub tls: bool,
 }
 
-/// How packets travel, one way. What is left out is as usual for the kind of path.
+/// One-way properties of a path. Fields that are left out have the default of the kind of path.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct RawPath {
-    /// One-way delay that every packet has.
-    #[schemars(extend("x-max" = "1m", "x-default" = "as its kind of path", "x-source" = "same_zone, cross_zone, cross_region"))]
+    /// Constant one-way delay of every packet.
+    #[schemars(extend("x-max" = "1m", "x-default" = "default of its kind of path", "x-source" = "same_zone, cross_zone, cross_region"))]
     pub delay: Option<Span>,
-    /// Further one-way delay, drawn per message.
-    #[schemars(extend("x-max" = "1m", "x-default" = "as its kind of path", "x-source" = "same_zone, cross_zone, cross_region"))]
+    /// Additional one-way delay, drawn per message.
+    #[schemars(extend("x-max" = "1m", "x-default" = "default of its kind of path", "x-source" = "same_zone, cross_zone, cross_region"))]
     pub jitter: Option<RawLatency>,
     /// Probability that a packet is lost.
-    #[schemars(extend("x-default" = "as its kind of path", "x-source" = "same_zone, cross_zone, cross_region"))]
+    #[schemars(extend("x-default" = "default of its kind of path", "x-source" = "same_zone, cross_zone, cross_region"))]
     pub loss: Option<Probability>,
-    /// Throughput of one connection.
-    #[schemars(extend("x-min" = "1kB/s", "x-max" = "100TB/s", "x-default" = "as its kind of path", "x-source" = "same_zone, cross_zone, cross_region"))]
+    /// Bandwidth of one connection.
+    #[schemars(extend("x-min" = "1kB/s", "x-max" = "100TB/s", "x-default" = "default of its kind of path", "x-source" = "same_zone, cross_zone, cross_region"))]
     pub bandwidth: Option<Bandwidth>,
 }
 
 /// The path between two zones, both directions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RawPair {
-    /// Two zones; twice the same means the inside of that zone.
+    /// Names of two zones; the same name twice means the network inside that zone.
     pub between: [String; 2],
-    /// What differs.
+    /// Properties that differ from the default.
     #[serde(flatten)]
     pub path: RawPath,
 }

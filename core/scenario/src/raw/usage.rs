@@ -1,4 +1,4 @@
-//! What asks the APIs of shoots.
+//! Users of the APIs of shoots.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,31 +10,31 @@ use crate::units::{Name, Rate, Size};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RawTraffic {
-    /// As rates, integrated exactly from each change to the next: a month costs little. What is asked takes no time of etcd, but for a
-    /// sample, which is simulated request by request and tells latencies.
+    /// As rates, integrated exactly between changes: fast even for a month. Requests take no time of etcd, except for a sample that is
+    /// simulated request by request to measure latencies.
     #[default]
     Flows,
-    /// What API servers ask of etcd request by request, for short runs.
+    /// Requests of API servers to etcd are simulated one by one, for short runs.
     Requests,
 }
 
-/// What asks the API of a shoot.
+/// Users of the API of a shoot.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct RawUsage {
-    /// Worker nodes of the shoot: their kubelets renew leases, tell their status and write events.
+    /// Number of worker nodes of the shoot: their kubelets renew leases, update their status and write events.
     #[schemars(range(max = 5_000), extend("x-source" = "GEP-20: traffic of a fresh shoot"))]
     pub nodes: u32,
     /// The load of an idle control plane: leaders and candidates, kubelets, controllers, checks.
     #[schemars(extend("x-source" = "what `docs/validation.md` lists"))]
     pub idle: bool,
-    /// What asks besides.
+    /// Additional requests.
     #[schemars(length(max = 100))]
     pub requests: Vec<RawRequests>,
-    /// Requests that each API server works on at a time, where `traffic` is `requests`: one more is turned away at once (429). As with
+    /// Maximum number of requests in flight in each API server, where `traffic` is `requests`; it rejects further requests (429). As with
     /// `--enable-priority-and-fairness=false`: priority levels and their queues are left out.
     pub inflight: RawInFlight,
-    /// Who says so.
+    /// Source of this information.
     #[serde(flatten)]
     pub mark: RawSource,
 }
@@ -45,14 +45,14 @@ impl Default for RawUsage {
     }
 }
 
-/// Limits of an API server; 0: none.
+/// Limits of requests in flight of an API server; 0: unlimited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct RawInFlight {
-    /// Requests that change nothing, but for watches.
+    /// Limit of read requests in flight, without watches.
     #[schemars(range(max = 1_000_000), extend("x-source" = "kubernetes/apiserver@24a394e5: --max-requests-inflight"))]
     pub reads: u32,
-    /// Requests that change something.
+    /// Limit of write requests in flight.
     #[schemars(range(max = 1_000_000), extend("x-source" = "kubernetes/apiserver@24a394e5: --max-mutating-requests-inflight"))]
     pub writes: u32,
 }
@@ -66,37 +66,37 @@ impl Default for RawInFlight {
 /// Requests of one kind.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RawRequests {
-    /// What they are for.
+    /// Purpose of the requests.
     pub name: Name,
-    /// What is asked.
+    /// Verb of the requests.
     pub verb: RawVerb,
-    /// How often, all of the shoot together.
+    /// Rate of the requests, for the whole shoot.
     #[schemars(extend("x-max" = "10000/s"))]
     pub rate: Rate,
     /// Size of each object.
     #[serde(default = "object")]
     #[schemars(extend("x-max" = "1MiB", "x-source" = "assumed"))]
     pub object: Size,
-    /// Of a list, objects of that kind there are: it reads them all from etcd.
+    /// For a list: number of objects of that kind, all of which are read from etcd.
     #[serde(default)]
     #[schemars(range(max = 1_000_000), extend("x-default" = "500", "x-source" = "assumed"))]
     pub objects: Option<u32>,
-    /// Objects in the answer of a list: those that its label selector picks.
+    /// For a list: number of objects in the response, after the label selector.
     #[serde(default)]
     #[schemars(range(max = 1_000_000), extend("x-default" = "all of them", "x-source" = "a list without a selector"))]
     pub selected: Option<u32>,
-    /// A get or list that any state will do for (`resourceVersion=0`): the API server answers from its watch cache.
+    /// A get or list with `resourceVersion=0`: the API server responds from its watch cache.
     #[serde(default)]
     #[schemars(extend("x-source" = "kubernetes: an unset resourceVersion asks for the latest"))]
     pub cached: bool,
-    /// Of what writes, components that watch such objects: each is told. All of them are where kube-controller-manager is.
+    /// For writes: number of components that watch such objects; each receives an event. They run where kube-controller-manager runs.
     #[serde(default)]
     #[schemars(
         range(max = 10_000),
         extend("x-default" = "1, where kube-controller-manager is a component", "x-source" = "assumed: one controller")
     )]
     pub watchers: Option<u32>,
-    /// The component of the control plane that asks.
+    /// Component of the control plane that sends the requests.
     #[serde(default)]
     #[schemars(extend("x-default" = "nobody there: users and nodes, through the load balancer of the seed", "x-source" = "assumed"))]
     pub from: Option<Name>,
@@ -106,20 +106,20 @@ fn object() -> Size {
     Size(2 << 10)
 }
 
-/// What is asked of an API.
+/// Verb of an API request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RawVerb {
-    /// One object.
+    /// Read one object.
     Get,
-    /// All objects of a kind, or those that a selector picks.
+    /// Read all objects of a kind, or those that a selector matches.
     List,
-    /// A new object.
+    /// Create an object.
     Create,
-    /// An object as it is to be.
+    /// Replace an object.
     Update,
-    /// A part of an object as it is to be.
+    /// Change a part of an object.
     Patch,
-    /// An object less.
+    /// Delete an object.
     Delete,
 }

@@ -53,7 +53,7 @@ fn form() {
     check(
         "/duraton",
         json!("5m"),
-        "duraton: expected no such field, only `$schema`, `name`, `title`, `description`, `seed`, `duration`, `topology`, `network`, `etcd`, `clusters`, `seeds`, `cloud`, `shoots`, `capacity`, `prices`, `traffic`, `clients`, `faults`, `random_faults`, `operations`, `probe`, `observe_at`, `contradictions` or `expect` (did you mean \"duration\"?); found the unknown field \"duraton\"",
+        "duraton: expected one of the fields `$schema`, `name`, `title`, `description`, `seed`, `duration`, `topology`, `network`, `etcd`, `clusters`, `seeds`, `cloud`, `shoots`, `capacity`, `prices`, `traffic`, `clients`, `faults`, `random_faults`, `operations`, `probe`, `observe_at`, `contradictions` or `expect` (did you mean \"duration\"?); found the unknown field \"duraton\"",
     );
     check(
         "/duration",
@@ -103,7 +103,7 @@ fn form() {
     check(
         "/clients/0/consistency",
         json!("linearizable"),
-        "clients[0].consistency: expected no such field, only `name`, `etcd`, `zone`, `node`, `target`, `rate`, `arrivals`, `connections`, `requests`, `process`, `timeout`, `retries`, `start`, `stop`, `op`, `key` or `value`; found the unknown field \"consistency\"",
+        "clients[0].consistency: expected one of the fields `name`, `etcd`, `zone`, `node`, `target`, `rate`, `arrivals`, `connections`, `requests`, `process`, `timeout`, `retries`, `start`, `stop`, `op`, `key` or `value`; found the unknown field \"consistency\"",
     );
     check(
         "/clients/0/rate",
@@ -213,7 +213,7 @@ fn impossible_worlds() {
     check(
         "/etcd/0/members/0/volume",
         json!("vb"),
-        "etcd[0].members[0].volume: expected a volume in zone za, where node na stands; found \"vb\" in zone zb",
+        "etcd[0].members[0].volume: expected a volume in zone za, the zone of node na; found \"vb\" in zone zb",
     );
     check(
         "/etcd/0/members",
@@ -259,16 +259,16 @@ fn impossible_worlds() {
     check(
         "/clients/0/zone",
         json!(null),
-        "clients[0]: expected one of them: delays depend on where a client is; found neither `zone` nor `node`",
+        "clients[0]: expected `zone` or `node`: delays depend on the location of a client; found neither `zone` nor `node`",
     );
-    check("/clients/0/node", json!("nb"), "clients[0].zone: expected \"zb\", where node nb stands, or nothing; found \"za\"");
+    check("/clients/0/node", json!("nb"), "clients[0].zone: expected \"zb\", the zone of node nb, or no value; found \"za\"");
     check(
         "/clients/0/rate",
         json!(null),
-        "clients[0]: expected one of them, such as \"rate\": \"100/s\"; found neither `rate` nor `connections`",
+        "clients[0]: expected `rate` or `connections`, such as \"rate\": \"100/s\"; found neither `rate` nor `connections`",
     );
-    check("/clients/0/rate", json!("0/s"), "clients[0].rate: expected more than none; found \"0/s\"");
-    check("/clients/0/connections", json!(3), "clients[0]: expected one of them; found both `rate` and `connections`");
+    check("/clients/0/rate", json!("0/s"), "clients[0].rate: expected more than 0; found \"0/s\"");
+    check("/clients/0/connections", json!(3), "clients[0]: expected only one of the two; found both `rate` and `connections`");
     check("/faults/0/at", json!("10m"), "faults[0].at: expected a time before the end of the run (`duration`); found \"10m\"");
     check(
         "/faults/0",
@@ -298,7 +298,7 @@ fn impossible_worlds() {
     check(
         "/random_faults/-",
         json!({"every": {"exponential": "30d"}, "repair": {"exponential": "1h"}}),
-        "random_faults[0]: expected names in `nodes`, `zones` or `volumes`, or \"all\"; found nothing that could fail",
+        "random_faults[0]: expected names in `nodes`, `zones` or `volumes`, or \"all\"; found no target",
     );
     check(
         "/random_faults/-",
@@ -322,7 +322,7 @@ fn operations() {
     check(
         "/operations/-",
         json!({"at": "1m", "add_member": {"name": "m1", "node": "nb"}}),
-        "operations[0].add_member.name: expected another name, or the removal of that member before; found \"m1\", which is in the cluster then",
+        "operations[0].add_member.name: expected a name that is not in the cluster, or an earlier removal of that member; found \"m1\", which is in the cluster then",
     );
     check(
         "/operations/-",
@@ -413,7 +413,7 @@ fn broken_json_says_where() {
         "line 2, column 1: expected its closing quote before, or an escape such as \\n; found a line break or control character inside a string",
     );
     let deep = "[".repeat(200);
-    check(&deep, "line 1, column 128: expected fewer: a scenario needs ten; found more than 127 levels of brackets");
+    check(&deep, "line 1, column 128: expected at most 127 levels of brackets; found more than 127 levels of brackets");
     assert_eq!(errors_of("[]"), "$: expected an object with `name`, `duration`, `topology`; found an empty array");
     assert!(errors_of(&"[".repeat(10_000)).contains("127 levels"));
     let twice = SMALL.replacen("\"duration\": \"10m\"", "\"duration\": \"10m\", \"duration\": \"9m\"", 1);

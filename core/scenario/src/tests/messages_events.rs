@@ -30,7 +30,7 @@ fn events() {
         check(
             "/faults",
             json!([lost]),
-            "faults[0].for: expected nothing: the claim of a pod stays with a volume that is lost, no empty one takes its place; found \"5m\"",
+            "faults[0].for: expected another target: the claim of a pod keeps its lost volume, and no empty volume replaces it; found \"5m\"",
         );
     }
     let random = |volumes: Value| json!([{"volumes": volumes, "every": {"exponential": "1d"}, "repair": {"exponential": "1h"}}]);
@@ -39,7 +39,7 @@ fn events() {
         check(
             "/random_faults",
             random(volumes),
-            "random_faults[0].volumes: expected nothing: the claim of a pod stays with a volume that is lost, no empty one takes its place; found a volume of a pod",
+            "random_faults[0].volumes: expected another target: the claim of a pod keeps its lost volume, and no empty volume replaces it; found a volume of a pod",
         );
     }
     let cut = |between: [&str; 2]| json!([{"at": "1m", "kind": "link_partition", "between": between}]);

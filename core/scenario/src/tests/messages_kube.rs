@@ -66,7 +66,7 @@ fn seeds() {
     check(
         "/seeds/0/because",
         json!("so"),
-        "seeds[0].source: expected who says so: `published`, `inferred` or `assumed`; found nothing",
+        "seeds[0].source: expected the source: `published`, `inferred` or `assumed`; found nothing",
     );
     check(
         "/seeds/-",
@@ -91,7 +91,7 @@ fn pools_and_nodes() {
     check(
         "/seeds/0/pools/0/machine",
         json!({"cpu": 0.1}),
-        "shoots[0]: expected a node in each of so many zones that they may run on, with room: pools with a larger `minimum`, or larger machines; found \"etcd-main\", for whose 3 members there are no nodes",
+        "shoots[0]: expected a node in each of as many zones that they may run on, with free capacity: pools with a larger `minimum`, or larger machines; found \"etcd-main\", for whose 3 members there are no nodes",
     );
     check(
         "/seeds/0/pools/0/taints",
@@ -147,12 +147,12 @@ fn shoots() {
     check(
         "/shoots/-",
         json!({"name": "x", "count": 2, "only_listed": true, "components": [{"name": "loki", "pods": [{"name": "loki-0", "node": "n"}]}]}),
-        "shoots[1].count: expected 1: its pods are given, which are of one shoot; found 2",
+        "shoots[1].count: expected 1: its `pods` are listed, and they belong to one shoot; found 2",
     );
     check(
         "/shoots/0/only_listed",
         json!(true),
-        "shoots[0].components: expected it: there is no control plane without; found no etcd-main\nshoots[0].components: expected it: there is no control plane without; found no kube-apiserver",
+        "shoots[0].components: expected etcd-main: every control plane has it; found no etcd-main\nshoots[0].components: expected kube-apiserver: every control plane has it; found no kube-apiserver",
     );
 }
 
@@ -223,7 +223,7 @@ fn changes_of_shoots() {
     check(
         "/shoots/-",
         json!({"name": "t", "failure_tolerance": "zone", "recovery": "move", "etcd": {"volumes": "regional"}}),
-        "shoots[1].etcd.volumes: expected zonal, or another `recovery`: a regional volume goes where its pod does, and need not be made anew; found regional, with recovery move",
+        "shoots[1].etcd.volumes: expected zonal, or another `recovery`: a regional volume follows its pod and is not replaced; found regional, with recovery move",
     );
 }
 
@@ -283,13 +283,13 @@ fn moves_of_shoots() {
     pair["etcd"] = json!({"mode": {"learner": {}}});
     assert_eq!(
         errors(pair, moves("s", &["other"])),
-        "operations[0].migrate_shoot: expected none of a shoot whose `etcd.mode` is not quorum: its two members are all it has, and stay where they are; found a change of s"
+        "operations[0].migrate_shoot: expected no change of a shoot whose `etcd.mode` is not quorum: its two members cannot be added to or moved; found a change of s"
     );
     // Three members in each of two seeds, anew at each arrival.
     let often = |times: usize| ["other", "seed"].into_iter().cycle().take(times).collect::<Vec<_>>();
     let spent = |count: usize| {
         let what =
-            format!("shoots[0]: expected at most 64; found {count} members, one after the other, where its shoot moves so often");
+            format!("shoots[0]: expected at most 64; found {count} members in sequence, because its shoot migrates so often");
         format!("{what}\n{what}")
     };
     assert_eq!(errors(zonal.clone(), moves("s", &often(18))), "");
@@ -324,12 +324,12 @@ fn capacity() {
     check(
         "/capacity",
         plan(json!({"recovery": "move", "etcd": {"mode": {"learner": {"controller_zone": "za"}}}})),
-        "capacity.shoot.etcd.mode: expected quorum, or another `recovery`: a member is moved while the others have a majority; found learner, with recovery move\ncapacity.shoot.etcd.mode.learner.controller_zone: expected nothing: etcd-druid of the seed is the controller; found \"za\"",
+        "capacity.shoot.etcd.mode: expected quorum, or another `recovery`: a member is moved while the others have a majority; found learner, with recovery move\ncapacity.shoot.etcd.mode.learner.controller_zone: expected no value: etcd-druid of the seed is the controller; found \"za\"",
     );
     check(
         "/capacity",
         plan(json!({"etcd": {"mode": {"learner": {}}}, "components": [{"name": "etcd-main", "replicas": 3}]})),
-        "capacity.shoot.components[0].replicas: expected 2: one that serves and one that stands by (`etcd.mode`); found 3",
+        "capacity.shoot.components[0].replicas: expected 2: one active and one standby (`etcd.mode`); found 3",
     );
     check(
         "/capacity",
@@ -373,7 +373,7 @@ fn pairs_of_etcd_members() {
     check(
         "/shoots",
         mode("hot_standby", json!({"failure_tolerance": "none"})),
-        "shoots[0].etcd.mode: expected quorum, or `failure_tolerance` node or zone: who serves and who stands by must not fail together; found hot_standby, with failure_tolerance none",
+        "shoots[0].etcd.mode: expected quorum, or `failure_tolerance` node or zone: the active member and the standby must not fail together; found hot_standby, with failure_tolerance none",
     );
     check(
         "/shoots",
@@ -383,7 +383,7 @@ fn pairs_of_etcd_members() {
     check(
         "/shoots",
         mode("learner", json!({"etcd": {"mode": {"learner": {"controller_zone": "za"}}}})),
-        "shoots[0].etcd.mode.learner.controller_zone: expected nothing: etcd-druid of the seed is the controller; found \"za\"",
+        "shoots[0].etcd.mode.learner.controller_zone: expected no value: etcd-druid of the seed is the controller; found \"za\"",
     );
     check(
         "/shoots",
@@ -393,14 +393,14 @@ fn pairs_of_etcd_members() {
     check(
         "/shoots",
         mode("learner", json!({"components": [{"name": "etcd-main", "replicas": 3}]})),
-        "shoots[0].components[0].replicas: expected 2: one that serves and one that stands by (`etcd.mode`); found 3",
+        "shoots[0].components[0].replicas: expected 2: one active and one standby (`etcd.mode`); found 3",
     );
     let mut raw = landscape(mode("hot_standby", json!({"failure_tolerance": "node"})));
     raw["operations"] = json!([{"at": "1m", "set_failure_tolerance": {"shoot": "s", "to": "zone"}}]);
     let found = Scenario::from_json(&raw.to_string()).expect_err("two members are all it has").to_string();
     assert_eq!(
         found,
-        "operations[0].set_failure_tolerance: expected none of a shoot whose `etcd.mode` is not quorum: its two members are all it has, and stay where they are; found a change of s"
+        "operations[0].set_failure_tolerance: expected no change of a shoot whose `etcd.mode` is not quorum: its two members cannot be added to or moved; found a change of s"
     );
 }
 

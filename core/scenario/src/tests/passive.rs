@@ -34,15 +34,15 @@ fn active_passive_modes() {
     for (text, expected) in [
         (
             with(hot.clone(), &three, ""),
-            "etcd[0].members: expected two members (mode hot_standby): one that serves and one that stands by; found 3 members",
+            "etcd[0].members: expected two members (mode hot_standby): one active and one standby; found 3 members",
         ),
         (
             with(json!({"learner": {}}), &odd, ""),
-            "etcd[0].members[1].learner: expected nothing: mode learner says who has a vote; found true",
+            "etcd[0].members[1].learner: expected nothing: mode learner decides which member has a vote; found true",
         ),
         (
             with(hot, &two, "add"),
-            "operations[0]: expected none of a cluster whose mode is not quorum: its controller changes it; found a change of main",
+            "operations[0]: expected no change of a cluster whose mode is not quorum: its controller manages the members; found a change of main",
         ),
         (
             with(json!({"learner": {"controller_zone": "zz"}}), &two, ""),

@@ -187,11 +187,11 @@ fn each_mistake_has_its_message() {
     check(broken(0, "unit", json!("GB")), "prices.custom[0].unit: expected \"h\" for machine; found \"GB\"");
     check(
         broken(2, "unit", json!("disk-month")),
-        "prices.custom[2].up_to: expected the largest volume that it is the price of; found nothing",
+        "prices.custom[2].up_to: expected the size of the largest volume in this price tier; found nothing",
     );
     check(
         broken(2, "up_to", json!("8GiB")),
-        "prices.custom[2].up_to: expected nothing: it is no price per disk-month; found \"8GiB\"",
+        "prices.custom[2].up_to: expected no `up_to`: it is only for prices per disk-month; found \"8GiB\"",
     );
     check(
         broken(1, "date", json!("2026-13")),
@@ -199,19 +199,19 @@ fn each_mistake_has_its_message() {
     );
     check(
         broken(0, "machine", Value::Null),
-        "prices.custom[0].machine: expected CPUs and GiB of memory, such as \"8cpu-32gib\": which machine it is the price of; found nothing",
+        "prices.custom[0].machine: expected CPUs and GiB of memory, such as \"8cpu-32gib\": the shape of the machine; found nothing",
     );
     check(
         broken(1, "machine", json!("x")),
-        "prices.custom[1].machine: expected nothing: load_balancer_hours is no machine; found \"x\"",
+        "prices.custom[1].machine: expected no value: load_balancer_hours is not a machine; found \"x\"",
     );
     check(
         broken(4, "unit", json!("GB")),
-        "prices: expected both for the same unit; found cross_zone_out of mine per GiB and cross_zone_in per GB",
+        "prices: expected prices per the same unit; found cross_zone_out of mine per GiB and cross_zone_in per GB",
     );
     check(
         broken(4, "kind", json!("cross_zone_out")),
-        "prices.custom[4]: expected each once; found a price of mine for bytes to another zone again",
+        "prices.custom[4]: expected each price once; found a price of mine for bytes to another zone again",
     );
     let small = json!({"custom": [
         {"provider": "azure", "kind": "volume", "usd": 1, "unit": "disk-month", "up_to": "8GiB", "date": "2026-01", "source": "x"}

@@ -34,12 +34,9 @@ fn services_of_control_planes_that_survive_a_zone_ask_for_hints_where_the_seed_s
 fn hints_need_zones_and_clients_that_go_anywhere() {
     let error = |seed: Value| with(&seed, "none").unwrap_err();
     let one = json!({"topology_aware_routing": true, "zones": ["za"], "pools": [{"name": "p", "minimum": 1, "maximum": 9}], "nodes": []});
-    assert_eq!(
-        error(one),
-        "seeds[0].topology_aware_routing: expected false, or a zone more: there is nowhere else to go; found true, in one zone"
-    );
+    assert_eq!(error(one), "seeds[0].topology_aware_routing: expected false, or at least two zones; found true, in one zone");
     assert_eq!(
         error(json!({"topology_aware_routing": true, "api_to_etcd": "zone"})),
-        "seeds[0].topology_aware_routing: expected one of them: hints are for those who are sent to any; found true, and `api_to_etcd`"
+        "seeds[0].topology_aware_routing: expected only one of the two: hints have no effect with `api_to_etcd`; found true, and `api_to_etcd`"
     );
 }

@@ -27,8 +27,8 @@ fn check(requests: &Value, expected: &str) {
 
 #[test]
 fn requests_say_what_their_verb_knows() {
-    let many = "expected it only of a list: each other request is of one object; found 9";
-    let told = "expected it only of what writes: nobody is told of a get or list; found 2";
+    let many = "expected `objects` only for a list: every other request is about one object; found 9";
+    let told = "expected `watchers` only for writes: a get or list causes no watch events; found 2";
     for verb in ["get", "list"] {
         check(&json!({"verb": verb, "cached": true}), "");
         check(&json!({"verb": verb, "watchers": 2}), &format!("watchers: {told}"));
@@ -40,8 +40,11 @@ fn requests_say_what_their_verb_knows() {
     for verb in ["create", "update", "patch", "delete"] {
         check(&json!({"verb": verb, "watchers": 2}), "");
         check(&json!({"verb": verb, "objects": 9}), &format!("objects: {many}"));
-        check(&json!({"verb": verb, "selected": 1}), "selected: expected one only of a list; found a selector");
-        check(&json!({"verb": verb, "cached": true}), "cached: expected it only of a get or list: writes go to etcd; found true");
+        check(&json!({"verb": verb, "selected": 1}), "selected: expected a selector only for a list; found a selector");
+        check(
+            &json!({"verb": verb, "cached": true}),
+            "cached: expected `cached` only for a get or list: writes go to etcd; found true",
+        );
     }
     check(&json!({"verb": "get", "objects": 9}), &format!("objects: {many}"));
 }
@@ -60,7 +63,7 @@ fn nobody_is_told_where_nobody_watches() {
     let (with, without) = (["etcd-main", "kube-apiserver", "kube-controller-manager"], ["etcd-main", "kube-apiserver"]);
     assert_eq!([of(Value::Null, &with), of(json!(3), &with), of(json!(0), &with)], [Ok(1), Ok(3), Ok(0)]);
     assert_eq!([of(Value::Null, &without), of(json!(0), &without)], [Ok(0), Ok(0)]);
-    let error = "shoots[0].use.requests[0].watchers: expected 0, or the component kube-controller-manager: it stands for all that watch; found 3";
+    let error = "shoots[0].use.requests[0].watchers: expected 0, or the component kube-controller-manager, which stands for all watchers; found 3";
     assert_eq!(of(json!(3), &without), Err(error.to_owned()));
 }
 
@@ -71,7 +74,7 @@ fn limits_of_requests_in_flight_are_for_requests() {
     assert_eq!(of(json!({"inflight": {"writes": 7}})), InFlight { reads: 400, writes: 7 });
     assert_eq!(
         in_use("flows", json!({"inflight": {"writes": 7}})).unwrap_err(),
-        "shoots[0].use.inflight: expected nothing, or \"traffic\": \"requests\": what flows waits for nobody; found limits"
+        "shoots[0].use.inflight: expected no limit, or \"traffic\": \"requests\": rates are never queued; found limits"
     );
 }
 
@@ -134,5 +137,5 @@ fn all_requests_together_are_bounded() {
     };
     assert_eq!(with(1, "20h"), Ok(()));
     let error = with(20, "20h").expect_err("more than an exabyte");
-    assert!(error.contains("expected fewer or smaller ones, or a shorter run: at most 1 EB in all"), "{error}");
+    assert!(error.contains("expected fewer or smaller requests, or a shorter run: at most 1 EB in total"), "{error}");
 }

@@ -55,7 +55,7 @@ fn initial(ctx: &mut CheckCtx<'_>, c: usize, raw: &RawEtcdCluster, all: &mut Mem
         ctx.error(
             &format!("{path}.options.answers_before_sync"),
             "true",
-            "false: what an active-passive cluster loses is told otherwise",
+            "false: an active-passive cluster reports its losses in another way",
         );
     }
     let mut names = Names::new("a member of this cluster");
@@ -83,7 +83,7 @@ fn initial(ctx: &mut CheckCtx<'_>, c: usize, raw: &RawEtcdCluster, all: &mut Mem
     let lagging = raw.members.iter().filter(|member| member.behind.is_some() && !member.learner).count();
     if voters > 0 && lagging > (voters - 1) / 2 {
         let found = format!("{lagging} of {voters} members with a vote that are behind");
-        ctx.error(&format!("{path}.members"), found, "a majority that has what is committed");
+        ctx.error(&format!("{path}.members"), found, "a majority with all committed entries");
     }
     let initial_leader = leader(ctx, &path, raw, &names);
     all.lifetimes.push(lifetimes);
@@ -110,7 +110,7 @@ fn leader(ctx: &mut CheckCtx<'_>, path: &str, raw: &RawEtcdCluster, names: &Name
             if raw.members[k].learner {
                 ctx.error(&path, format!("{}, a learner", quote(name)), "a member with a vote");
             } else if raw.members[k].behind.is_some() {
-                ctx.error(&path, format!("{}, which is behind", quote(name)), "a member that has what is committed");
+                ctx.error(&path, format!("{}, which is behind", quote(name)), "a member with all committed entries");
             }
             Some(k as u8)
         }
@@ -202,7 +202,7 @@ fn named_volume(ctx: &mut CheckCtx<'_>, path: &str, name: &str, node: Option<usi
     {
         let zone = |id: crate::ids::ZoneId| topology.zones[id.0 as usize].name.as_str();
         let found = format!("{} in zone {}", quote(name), zone(volume_zone));
-        let expected = format!("a volume in zone {}, where node {} stands", zone(node_zone), topology.nodes[node].name);
+        let expected = format!("a volume in zone {}, the zone of node {}", zone(node_zone), topology.nodes[node].name);
         ctx.error(path, found, expected);
     }
     Some(VolumeId(volume as u16))

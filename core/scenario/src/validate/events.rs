@@ -72,7 +72,7 @@ pub(super) fn validate(
 }
 
 /// A pod's lost volume stays lost until its claim is deleted: no empty one takes its place.
-const UNCLAIMED: &str = "nothing: the claim of a pod stays with a volume that is lost, no empty one takes its place";
+const UNCLAIMED: &str = "another target: the claim of a pod keeps its lost volume, and no empty volume replaces it";
 
 /// Whether nobody tells the peers of a member that lost all to take it back: where it is a pod, and a majority serves. (Of two members the
 /// one that stands by is made anew.)
@@ -230,7 +230,7 @@ impl Resolver<'_> {
             several => {
                 let full: Vec<String> =
                     several.iter().map(|id| format!("{}/{text}", self.members.clusters[id.cluster.0 as usize].name)).collect();
-                let expected = format!("which of them: {}", one_of(full.iter().map(String::as_str)));
+                let expected = format!("one of them by its full name: {}", one_of(full.iter().map(String::as_str)));
                 ctx.error(path, format!("{}, which is in {} clusters", quote(text), several.len()), expected);
                 None
             }
@@ -251,7 +251,7 @@ impl Resolver<'_> {
             ctx.error(&format!("{path}.volumes"), "a volume of a pod", UNCLAIMED);
         }
         if nothing(&raw.nodes) && nothing(&raw.zones) && nothing(&raw.volumes) {
-            ctx.error(path, "nothing that could fail", "names in `nodes`, `zones` or `volumes`, or \"all\"");
+            ctx.error(path, "no target", "names in `nodes`, `zones` or `volumes`, or \"all\"");
         }
         let between = lifetime(ctx, &format!("{path}.every"), raw.every);
         let repair = lifetime(ctx, &format!("{path}.repair"), raw.repair);
@@ -281,7 +281,7 @@ fn which(
                 if seen.insert(found) {
                     targets.push(target(found));
                 } else {
-                    ctx.error(&path, format!("{} again", quote(name)), "each once");
+                    ctx.error(&path, format!("{} again", quote(name)), "each name once");
                 }
             }
         }

@@ -165,14 +165,18 @@ impl ShootPlacement<'_> {
                 self.lowering.mark(ctx, &format!("{path}.use"), &usage.mark);
             }
             if entry.count > 1 && entry.components.iter().any(|component| !component.pods.is_empty()) {
-                ctx.error(&format!("{path}.count"), entry.count.to_string(), "1: its pods are given, which are of one shoot");
+                ctx.error(
+                    &format!("{path}.count"),
+                    entry.count.to_string(),
+                    "1: its `pods` are listed, and they belong to one shoot",
+                );
                 continue;
             }
             let components =
                 planned(ctx, self.lowering, (&path, "components"), &profile::SHOOT, &entry.components, entry.only_listed);
             for (part, name) in [(Part::EtcdMain, "etcd-main"), (Part::ApiServer, "kube-apiserver")] {
                 if !components.iter().any(|component| component.part() == part) {
-                    ctx.error(&format!("{path}.components"), format!("no {name}"), "it: there is no control plane without");
+                    ctx.error(&format!("{path}.components"), format!("no {name}"), format!("{name}: every control plane has it"));
                 }
             }
             let mut etcd =
@@ -180,8 +184,7 @@ impl ShootPlacement<'_> {
             etcd.regional = entry.etcd.volumes == RawVolumes::Regional;
             etcd.pair = passive::of_shoot(ctx, &path, entry, &etcd.options);
             if etcd.regional && entry.recovery == Recovery::Move {
-                let expected =
-                    "zonal, or another `recovery`: a regional volume goes where its pod does, and need not be made anew";
+                let expected = "zonal, or another `recovery`: a regional volume follows its pod and is not replaced";
                 ctx.error(&format!("{path}.etcd.volumes"), "regional, with recovery move", expected);
             }
             for k in 1..=entry.count {
@@ -291,8 +294,7 @@ impl ShootPlacement<'_> {
             member_range,
         };
         if let Some(asked) = self.asked.iter().find(|asked| pairs && asked.shoot == shoot.name) {
-            let expected =
-                "none of a shoot whose `etcd.mode` is not quorum: its two members are all it has, and stay where they are";
+            let expected = "no change of a shoot whose `etcd.mode` is not quorum: its two members cannot be added to or moved";
             ctx.error(&asked.path(), format!("a change of {}", shoot.name), expected);
         }
         let main = EtcdId(self.first + self.sets.len() as u16);
@@ -387,7 +389,7 @@ impl EtcdStatefulSet {
         }
         let all = (workload.replicas + self.later) as usize * self.turns;
         if all > MAX_IDENTITIES {
-            let found = format!("{all} members, one after the other, where its shoot moves so often");
+            let found = format!("{all} members in sequence, because its shoot migrates so often");
             ctx.error(&self.path, found, format!("at most {MAX_IDENTITIES}"));
             return;
         }
@@ -397,9 +399,9 @@ impl EtcdStatefulSet {
         if nodes.is_empty() {
             let found = format!("{}, for whose {} members there are no nodes", quote(&workload.name), workload.replicas);
             let expected = match tolerance {
-                FailureTolerance::None => "a node that it may run on, with room",
-                FailureTolerance::Node => "so many nodes in one zone that they may run on, with room",
-                FailureTolerance::Zone => "a node in each of so many zones that they may run on, with room",
+                FailureTolerance::None => "a node that it may run on, with free capacity",
+                FailureTolerance::Node => "as many nodes in one zone that they may run on, with free capacity",
+                FailureTolerance::Zone => "a node in each of as many zones that they may run on, with free capacity",
             };
             ctx.error(&self.path, found, format!("{expected}: pools with a larger `minimum`, or larger machines"));
         } else if main {

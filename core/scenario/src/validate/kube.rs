@@ -97,9 +97,9 @@ fn routing(ctx: &mut CheckCtx<'_>, raw: &RawSeed, path: &str) -> Routing {
     let routing = Routing { hints: raw.topology_aware_routing, api_to_etcd: raw.api_to_etcd };
     let path = format!("{path}.topology_aware_routing");
     if routing.hints && raw.zones.len() < 2 {
-        ctx.error(&path, "true, in one zone", "false, or a zone more: there is nowhere else to go");
+        ctx.error(&path, "true, in one zone", "false, or at least two zones");
     } else if routing.hints && routing.api_to_etcd != ApiToEtcd::Any {
-        ctx.error(&path, "true, and `api_to_etcd`", "one of them: hints are for those who are sent to any");
+        ctx.error(&path, "true, and `api_to_etcd`", "only one of the two: hints have no effect with `api_to_etcd`");
     }
     routing
 }

@@ -115,11 +115,11 @@ fn location(ctx: &mut CheckCtx<'_>, path: &str, client: &RawClient, topology: &T
     if let (Some(Some(zone)), Some(node_zone), Some(name)) = (zone, node_zone, &client.node)
         && zone != usize::from(node_zone.0)
     {
-        let expected = format!("{}, where node {name} stands, or nothing", quote(&topology.zones[node_zone.0 as usize].name));
+        let expected = format!("{}, the zone of node {name}, or no value", quote(&topology.zones[node_zone.0 as usize].name));
         ctx.error(&format!("{path}.zone"), quote(client.zone.as_deref().unwrap_or_default()), expected);
     }
     if zone.is_none() && node.is_none() && topology.zones.len() > 1 {
-        ctx.error(path, "neither `zone` nor `node`", "one of them: delays depend on where a client is");
+        ctx.error(path, "neither `zone` nor `node`", "`zone` or `node`: delays depend on the location of a client");
     }
     let zone = zone.flatten().map(|zone| ZoneId(zone as u16)).or(node_zone);
     (zone, node.flatten().map(|node| NodeId(node as u16)))
@@ -141,16 +141,16 @@ fn times(ctx: &mut CheckCtx<'_>, path: &str, client: &RawClient) -> (Time, Time)
 fn load(ctx: &mut CheckCtx<'_>, path: &str, client: &RawClient) -> Load {
     let watches = matches!(client.op, RawOp::Watch {});
     if let (Some(requests), true) = (client.requests, watches) {
-        ctx.error(&format!("{path}.requests"), requests.to_string(), "nothing: a watch is one request, and held");
+        ctx.error(&format!("{path}.requests"), requests.to_string(), "no value: a watch is one request that stays open");
     }
     if let Some(rate) = client.rate {
         if watches {
-            ctx.error(&format!("{path}.rate"), quoted(rate), "no rate: a watch is held, say how many with `connections`");
+            ctx.error(&format!("{path}.rate"), quoted(rate), "no rate: a watch stays open; set the number with `connections`");
         } else if client.connections.is_some() {
-            ctx.error(path, "both `rate` and `connections`", "one of them");
+            ctx.error(path, "both `rate` and `connections`", "only one of the two");
         }
         if rate.interval() == Duration::MAX {
-            ctx.error(&format!("{path}.rate"), quoted(rate), "more than none");
+            ctx.error(&format!("{path}.rate"), quoted(rate), "more than 0");
         }
         return Load::Open { interval: rate.interval(), poisson: client.arrivals == Some(RawArrivals::Poisson) };
     }
@@ -158,7 +158,7 @@ fn load(ctx: &mut CheckCtx<'_>, path: &str, client: &RawClient) -> Load {
         ctx.error(&format!("{path}.arrivals"), "arrivals without a rate", "`rate` too, or no `arrivals`");
     }
     if client.connections.is_none() && !watches && ctx.trusts(&format!("{path}.rate")) {
-        ctx.error(path, "neither `rate` nor `connections`", "one of them, such as \"rate\": \"100/s\"");
+        ctx.error(path, "neither `rate` nor `connections`", "`rate` or `connections`, such as \"rate\": \"100/s\"");
     }
     Load::Closed { connections: client.connections.unwrap_or(1) }
 }

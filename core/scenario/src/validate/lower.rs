@@ -170,7 +170,7 @@ pub(super) fn mark(ctx: &mut CheckCtx<'_>, inputs: &mut Vec<Input>, path: &str, 
     match mark.source {
         Some(source) => inputs.push(Input { path: path.to_owned(), source, because: mark.because.clone() }),
         None if mark.because.is_empty() => {}
-        None => ctx.error(&format!("{path}.source"), "nothing", "who says so: `published`, `inferred` or `assumed`"),
+        None => ctx.error(&format!("{path}.source"), "nothing", "the source: `published`, `inferred` or `assumed`"),
     }
 }
 

@@ -202,7 +202,7 @@ impl CheckCtx<'_> {
         self.quantiles = before.saturating_add(quantiles.len().saturating_mul(copies));
         if before <= MAX_QUANTILES && self.quantiles > MAX_QUANTILES {
             let found = format!("{} quantiles, used {copies} times", quantiles.len());
-            self.error(path, found, format!("fewer: {MAX_QUANTILES} in all zone pairs and volumes together"));
+            self.error(path, found, format!("at most {MAX_QUANTILES} in all zone pairs and volumes together"));
         }
         self.quantiles <= MAX_QUANTILES
     }

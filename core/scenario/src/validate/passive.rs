@@ -12,7 +12,7 @@ use crate::raw::{RawEtcdCluster, RawHotStandby, RawMode, RawReference, RawScenar
 use zonefall_kernel::time::Duration;
 
 /// How many pods a set of members has where the mode is not quorum.
-pub(super) const TWO_PODS: &str = "2: one that serves and one that stands by (`etcd.mode`)";
+pub(super) const TWO_PODS: &str = "2: one active and one standby (`etcd.mode`)";
 
 /// A mode with one member that serves and one that stands by, as the file has it.
 struct Pair<'a> {
@@ -64,16 +64,20 @@ pub(super) fn mode(ctx: &mut CheckCtx<'_>, c: usize, raw: &RawEtcdCluster, zones
     let zone = pair.controller_zone.and_then(|zone| zones.find(ctx, &place, zone));
     let controller = zone.map_or(Controller::Everywhere, |zone| Controller::Zone(ZoneId(zone as u16)));
     if raw.members.len() != 2 {
-        let expected = format!("two members (mode {name}): one that serves and one that stands by");
+        let expected = format!("two members (mode {name}): one active and one standby");
         ctx.error(&format!("{path}.members"), format!("{} members", raw.members.len()), expected);
     }
     for (m, member) in raw.members.iter().enumerate() {
         let path = format!("{path}.members[{m}]");
         if member.learner {
-            ctx.error(&format!("{path}.learner"), "true", format!("nothing: mode {name} says who has a vote"));
+            ctx.error(&format!("{path}.learner"), "true", format!("nothing: mode {name} decides which member has a vote"));
         }
         if member.behind.is_some() {
-            ctx.error(&format!("{path}.behind"), "an object", format!("nothing: mode {name} has one copy of each member's data"));
+            ctx.error(
+                &format!("{path}.behind"),
+                "an object",
+                format!("nothing: mode {name} keeps one copy of each member's data"),
+            );
         }
     }
     pair.needs_learner(ctx, &path, &cluster.options);
@@ -100,7 +104,7 @@ pub(super) fn of_shoot(
     let path = format!("{path}.etcd");
     let pair = hosted(ctx, &path, &shoot.etcd.mode, shoot.recovery)?;
     if shoot.failure_tolerance == FailureTolerance::None {
-        let expected = "quorum, or `failure_tolerance` node or zone: who serves and who stands by must not fail together";
+        let expected = "quorum, or `failure_tolerance` node or zone: the active member and the standby must not fail together";
         ctx.error(&format!("{path}.mode"), format!("{}, with failure_tolerance none", pair.name), expected);
     }
     pair.needs_learner(ctx, &path, options);
@@ -121,7 +125,7 @@ fn hosted<'a>(ctx: &mut CheckCtx<'_>, path: &str, mode: &'a RawMode, recovery: R
         ctx.error(&place, format!("{name}, with recovery move"), expected);
     }
     if let Some(zone) = pair.controller_zone {
-        ctx.error(&format!("{place}.{name}.controller_zone"), quote(zone), "nothing: etcd-druid of the seed is the controller");
+        ctx.error(&format!("{place}.{name}.controller_zone"), quote(zone), "no value: etcd-druid of the seed is the controller");
     }
     Some(pair)
 }
@@ -141,7 +145,11 @@ pub(super) fn no_operations(ctx: &mut CheckCtx<'_>, raw: &RawScenario, o: usize,
     let passive = raw.etcd.get(c).is_some_and(|cluster| cluster.mode != RawMode::Quorum);
     if passive {
         let found = format!("a change of {}", raw.etcd[c].name);
-        ctx.error(&format!("operations[{o}]"), found, "none of a cluster whose mode is not quorum: its controller changes it");
+        ctx.error(
+            &format!("operations[{o}]"),
+            found,
+            "no change of a cluster whose mode is not quorum: its controller manages the members",
+        );
     }
     passive
 }

@@ -30,7 +30,7 @@ pub(super) fn validate(ctx: &mut CheckCtx<'_>, raw: &RawScenario, kube: &KubeMod
         let of = given.entry(line.provider.as_str()).or_default();
         let Some(price) = price(ctx, &path, line) else { continue };
         if of.iter().any(|own| own.item == price.item) {
-            ctx.error(&path, format!("a price of {} for {} again", line.provider, words(price.item)), "each once");
+            ctx.error(&path, format!("a price of {} for {} again", line.provider, words(price.item)), "each price once");
         } else {
             of.push(price);
         }
@@ -72,19 +72,21 @@ fn price(ctx: &mut CheckCtx<'_>, path: &str, raw: &RawPrice) -> Option<Price> {
     let machine = match (&raw.machine, raw.kind) {
         (Some(text), PriceKind::Machine) => shape(ctx, &place, text),
         (None, PriceKind::Machine) => {
-            ctx.error(&place, "nothing", format!("{SHAPE}: which machine it is the price of"));
+            ctx.error(&place, "nothing", format!("{SHAPE}: the shape of the machine"));
             None
         }
         (Some(text), _) => {
-            ctx.error(&place, quote(text), format!("nothing: {} is no machine", raw.kind.word()));
+            ctx.error(&place, quote(text), format!("no value: {} is not a machine", raw.kind.word()));
             None
         }
         (None, _) => None,
     };
     let tiered = raw.unit == Unit::DiskMonth;
     match raw.up_to {
-        Some(size) if !tiered => ctx.error(&format!("{path}.up_to"), quoted(size), "nothing: it is no price per disk-month"),
-        None if tiered => ctx.error(&format!("{path}.up_to"), "nothing", "the largest volume that it is the price of"),
+        Some(size) if !tiered => {
+            ctx.error(&format!("{path}.up_to"), quoted(size), "no `up_to`: it is only for prices per disk-month")
+        }
+        None if tiered => ctx.error(&format!("{path}.up_to"), "nothing", "the size of the largest volume in this price tier"),
         Some(_) | None => {}
     }
     let item = match raw.kind {
@@ -147,7 +149,7 @@ fn complete(ctx: &mut CheckCtx<'_>, provider: &Provider, prices: &Prices, kube: 
         && out != back
     {
         let found = format!("cross_zone_out of {name} per {} and cross_zone_in per {}", out.word(), back.word());
-        ctx.error("prices", found, "both for the same unit");
+        ctx.error("prices", found, "prices per the same unit");
     }
 }
 

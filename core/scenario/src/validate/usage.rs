@@ -70,7 +70,7 @@ pub(super) const fn in_flight(raw: &RawUsage) -> InFlight {
 pub(super) fn limits(ctx: &mut CheckCtx<'_>, raw: &RawScenario) {
     for (k, shoot) in raw.shoots.iter().enumerate().filter(|_| raw.traffic == RawTraffic::Flows) {
         if shoot.usage.as_ref().is_some_and(|usage| usage.inflight != RawInFlight::default()) {
-            let expected = "nothing, or \"traffic\": \"requests\": what flows waits for nobody";
+            let expected = "no limit, or \"traffic\": \"requests\": rates are never queued";
             ctx.error(&format!("shoots[{k}].use.inflight"), "limits", expected);
         }
     }
@@ -81,22 +81,30 @@ fn check(ctx: &mut CheckCtx<'_>, path: &str, raw: &RawRequests, is_watched: bool
     let (lists, reads) = (raw.verb == RawVerb::List, matches!(raw.verb, RawVerb::Get | RawVerb::List));
     let objects = raw.objects.unwrap_or(OBJECTS);
     if let (Some(objects), false) = (raw.objects, lists) {
-        ctx.error(&format!("{path}.objects"), objects.to_string(), "it only of a list: each other request is of one object");
+        ctx.error(
+            &format!("{path}.objects"),
+            objects.to_string(),
+            "`objects` only for a list: every other request is about one object",
+        );
     } else if lists && raw.object.0 * u64::from(objects) > MAX_LIST_BYTES {
         ctx.error(&format!("{path}.objects"), objects.to_string(), "lists of at most 1GiB");
     }
     if raw.selected.is_some() && !lists {
-        ctx.error(&format!("{path}.selected"), "a selector", "one only of a list");
+        ctx.error(&format!("{path}.selected"), "a selector", "a selector only for a list");
     } else if let Some(selected) = raw.selected.filter(|selected| *selected > objects) {
         ctx.error(&format!("{path}.selected"), selected.to_string(), format!("at most `objects`, {objects}"));
     }
     if raw.cached && !reads {
-        ctx.error(&format!("{path}.cached"), "true", "it only of a get or list: writes go to etcd");
+        ctx.error(&format!("{path}.cached"), "true", "`cached` only for a get or list: writes go to etcd");
     }
     if let (Some(told), true) = (raw.watchers, reads) {
-        ctx.error(&format!("{path}.watchers"), told.to_string(), "it only of what writes: nobody is told of a get or list");
+        ctx.error(
+            &format!("{path}.watchers"),
+            told.to_string(),
+            "`watchers` only for writes: a get or list causes no watch events",
+        );
     } else if let Some(told @ 1..) = raw.watchers.filter(|_| !is_watched) {
-        let expected = format!("0, or the component {WATCHER}: it stands for all that watch");
+        let expected = format!("0, or the component {WATCHER}, which stands for all watchers");
         ctx.error(&format!("{path}.watchers"), told.to_string(), expected);
     }
 }
@@ -151,7 +159,7 @@ pub(super) fn bound(ctx: &mut CheckCtx<'_>, raw: &RawScenario, kube: &KubeModel)
     let total = per_million_s * u128::from(raw.duration.0.as_nanos()) / 1_000_000_000_000_000;
     if total > MAX_TOTAL_BYTES {
         let found = format!("requests that send some {total} bytes");
-        ctx.error("shoots", found, "fewer or smaller ones, or a shorter run: at most 1 EB in all");
+        ctx.error("shoots", found, "fewer or smaller requests, or a shorter run: at most 1 EB in total");
     }
 }
 

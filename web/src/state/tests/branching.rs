@@ -65,7 +65,7 @@ fn deeds_that_cannot_be_are_refused_and_say_why() {
         ("retype 36m", "Original, 2m 0s, paused 1x: load 2, save, link"),
         ("break zone 0", "Original, 2m 0s, paused 1x"),
     ]);
-    assert!(script.state.notice.as_ref().is_some_and(|notice| notice.text.contains("not come that far")));
+    assert!(script.state.notice.as_ref().is_some_and(|notice| notice.text.contains("not reached this moment")));
     let mut script = at_two_minutes();
     for _ in 0..80 {
         script.state.apply(Action::Playback(crate::state::PlaybackCommand::Pause));

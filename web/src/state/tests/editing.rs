@@ -44,7 +44,7 @@ fn while_the_text_is_wrong_the_last_scenario_goes_on() {
         ("retype 33m", "Original, 33m 0s, paused 1x: load 3, save, link"),
         ("open nonsense", "Original, 33m 0s, paused 1x"),
     ]);
-    assert!(script.state.notice.is_some_and(|notice| notice.text.contains("not JSON")));
+    assert!(script.state.notice.is_some_and(|notice| notice.text.contains("expected JSON")));
 }
 
 #[test]
