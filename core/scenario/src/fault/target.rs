@@ -9,7 +9,7 @@ use crate::Scenario;
 use crate::ids::{EtcdId, MemberId, NodeId, VolumeId, ZoneId};
 use crate::text::member;
 
-/// What a fault hits: a name, or where the leader is when it starts.
+/// Target of a fault: a name, or the leader when the fault starts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum RawFaultTarget {

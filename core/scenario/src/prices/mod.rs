@@ -67,7 +67,7 @@ impl PriceKind {
     }
 }
 
-/// What a price is for one of.
+/// Unit of a price.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub enum Unit {
     /// An hour.
