@@ -84,7 +84,7 @@ impl Expectation {
     /// # Errors
     /// What is wrong with it, in plain words.
     pub fn new(raw: &RawExpectation) -> Result<Self, String> {
-        Self::parse(raw).map_err(|wrong| format!("{}: found {}; wanted {}", wrong.field, wrong.found, wrong.expected))
+        Self::parse(raw).map_err(|wrong| format!("{}: expected {}; found {}", wrong.field, wrong.expected, wrong.found))
     }
 
     /// Reads an expectation as it is written.

@@ -156,7 +156,8 @@ fn counts_that_multiply() {
     let found = errors(&with(json!([{"name": "s", "count": 2_000}]), &[("/seeds/0/pools", json!(many))]));
     assert_eq!(
         found,
-        "seeds: expected at most 20000: pools with a smaller `maximum`; found 1000000 machines at most, in all pools\nseeds: expected at most 4000: pools with a smaller `minimum`; found 200000 nodes at the start"
+        "seeds: expected at most 20000: pools with a smaller `maximum`; found 1000000 machines at most, in all pools\n\
+         seeds: expected at most 4000: pools with a smaller `minimum`; found 200000 nodes at the start"
     );
     let busy = json!([{"name": "s", "count": 2_000, "components": [{"name": "x", "kind": "deployment", "replicas": 1_000}]}]);
     let found = errors(&with(busy, &[large.clone(), limit.clone()]));

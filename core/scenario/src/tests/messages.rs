@@ -149,12 +149,14 @@ fn names() {
     check(
         "/topology/nodes/1/name",
         json!("na"),
-        "topology.nodes[1].name: expected a name that no other has: it already names a node; found \"na\" again\netcd[0].members[1].node: expected the name of a node: \"na\" or \"nc\" (did you mean \"na\"?); found \"nb\"",
+        "topology.nodes[1].name: expected a name that no other has: it already names a node; found \"na\" again\n\
+         etcd[0].members[1].node: expected the name of a node: \"na\" or \"nc\" (did you mean \"na\"?); found \"nb\"",
     );
     check(
         "/topology/regions/0/zones",
         json!(["za", "zb", "zb"]),
-        "topology.regions[0].zones[2]: expected a name that no other has: it already names a zone; found \"zb\" again\ntopology.nodes[2].zone: expected the name of a zone: \"za\" or \"zb\" (did you mean \"za\"?); found \"zc\"",
+        "topology.regions[0].zones[2]: expected a name that no other has: it already names a zone; found \"zb\" again\n\
+         topology.nodes[2].zone: expected the name of a zone: \"za\" or \"zb\" (did you mean \"za\"?); found \"zc\"",
     );
     check(
         "/etcd/0/members/2/node",

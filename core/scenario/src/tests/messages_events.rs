@@ -20,7 +20,8 @@ fn events() {
     check(
         "/faults",
         json!([{"at": "1m", "kind": "cloud_api", "zone": "zd", "delete": "out_of_stock"}]),
-        "faults[0].zone: expected the name of a zone: \"parent\", \"za\", \"zb\" or \"zc\" (did you mean \"za\"?); found \"zd\"\nfaults[0].delete: expected `refused` or `unavailable`: only machines can be out of stock; found \"out_of_stock\"",
+        "faults[0].zone: expected the name of a zone: \"parent\", \"za\", \"zb\" or \"zc\" (did you mean \"za\"?); found \"zd\"\n\
+         faults[0].delete: expected `refused` or `unavailable`: only machines can be out of stock; found \"out_of_stock\"",
     );
     check("/faults", json!([{"at": "1m", "kind": "volume_lost", "volume": "shoot--garden--s/etcd-main-0"}]), "");
     for aim in [json!({"volume": "shoot--garden--s/etcd-main-0"}), json!({"volume": {"leader_of": "shoot--garden--s/etcd-main"}})]
@@ -126,7 +127,8 @@ fn clusters_without_gardener() {
     check(
         "/clusters/0/components",
         json!(["kube_controller_manager", "kube_scheduler", "kube_scheduler", "cluster_autoscaler"]),
-        "clusters[0].components: expected `machine_controller_manager` with it: nothing else makes the machines; found cluster_autoscaler alone\nclusters[0].components[2]: expected each once; found a component again",
+        "clusters[0].components: expected `machine_controller_manager` with it: nothing else makes the machines; found cluster_autoscaler alone\n\
+         clusters[0].components[2]: expected each once; found a component again",
     );
     let seed = json!([{"name": "plain", "zones": ["za"], "pools": [{"name": "cpu", "minimum": 1, "maximum": 1}]}]);
     assert!(errors_of_plain("/seeds", seed).starts_with("clusters[0].name: expected a name that no seed has; found \"plain\""));

@@ -26,7 +26,8 @@ fn a_landscape_without_mistakes() {
     check(
         "/seeds",
         json!([]),
-        "etcd: expected an etcd cluster here, or a cluster in `clusters` or a seed in `seeds`, which have one; found nothing\nshoots[0].seed: expected the name of a seed: nothing (there are none); found \"seed\"",
+        "etcd: expected an etcd cluster here, or a cluster in `clusters` or a seed in `seeds`, which have one; found nothing\n\
+         shoots[0].seed: expected the name of a seed: nothing (there are none); found \"seed\"",
     );
 }
 
@@ -35,7 +36,8 @@ fn seeds() {
     check(
         "/seeds/0/zones",
         json!(["za", "zd", "za"]),
-        "seeds[0].zones[1]: expected the name of a zone: \"parent\", \"za\", \"zb\" or \"zc\" (did you mean \"za\"?); found \"zd\"\nseeds[0].zones[2]: expected each zone once; found \"za\" again",
+        "seeds[0].zones[1]: expected the name of a zone: \"parent\", \"za\", \"zb\" or \"zc\" (did you mean \"za\"?); found \"zd\"\n\
+         seeds[0].zones[2]: expected each zone once; found \"za\" again",
     );
     check(
         "/seeds/0/zones",
@@ -45,7 +47,8 @@ fn seeds() {
     check(
         "/seeds/0/control_plane",
         json!({"zones": ["parnet"], "initial": {"leader": "etcd-7"}}),
-        "seeds[0].control_plane.zones[0]: expected the name of a zone: \"parent\", \"za\", \"zb\" or \"zc\" (did you mean \"parent\"?); found \"parnet\"\nseeds[0].control_plane.initial.leader: expected the name of a member, \"etcd-0\", \"etcd-1\" or \"etcd-2\", or \"none\"; found \"etcd-7\"",
+        "seeds[0].control_plane.zones[0]: expected the name of a zone: \"parent\", \"za\", \"zb\" or \"zc\" (did you mean \"parent\"?); found \"parnet\"\n\
+         seeds[0].control_plane.initial.leader: expected the name of a member, \"etcd-0\", \"etcd-1\" or \"etcd-2\", or \"none\"; found \"etcd-7\"",
     );
     check(
         "/seeds/0/multi_zonal",
@@ -142,7 +145,8 @@ fn shoots() {
     check(
         "/shoots/0/etcd",
         json!({"options": {"election_timeout": "100ms"}, "initial": {"leader": "etcd-main-3"}}),
-        "shoots[0].etcd.options.election_timeout: expected at least 5 x heartbeat_interval, 500ms, as etcd itself demands; found \"100ms\"\nshoots[0].etcd.initial.leader: expected the name of a member, \"etcd-main-0\", \"etcd-main-1\" or \"etcd-main-2\", or \"none\"; found \"etcd-main-3\"",
+        "shoots[0].etcd.options.election_timeout: expected at least 5 x heartbeat_interval, 500ms, as etcd itself demands; found \"100ms\"\n\
+         shoots[0].etcd.initial.leader: expected the name of a member, \"etcd-main-0\", \"etcd-main-1\" or \"etcd-main-2\", or \"none\"; found \"etcd-main-3\"",
     );
     check(
         "/shoots/-",
@@ -152,7 +156,8 @@ fn shoots() {
     check(
         "/shoots/0/only_listed",
         json!(true),
-        "shoots[0].components: expected etcd-main: every control plane has it; found no etcd-main\nshoots[0].components: expected kube-apiserver: every control plane has it; found no kube-apiserver",
+        "shoots[0].components: expected etcd-main: every control plane has it; found no etcd-main\n\
+         shoots[0].components: expected kube-apiserver: every control plane has it; found no kube-apiserver",
     );
 }
 
@@ -161,7 +166,8 @@ fn components() {
     let components = |value, expected| check("/shoots/0/components", value, expected);
     components(
         json!([{"name": "kube-apiservr", "pool": "cpv"}]),
-        "shoots[0].components[0].kind: expected `deployment`, `stateful_set` or `daemon_set`: Gardener deploys no \"kube-apiservr\" (did you mean \"kube-apiserver\"?); found nothing\nshoots[0].components[0].pool: expected the name of a pool of this cluster: \"cpu\" (did you mean \"cpu\"?); found \"cpv\"",
+        "shoots[0].components[0].kind: expected `deployment`, `stateful_set` or `daemon_set`: Gardener deploys no \"kube-apiservr\" (did you mean \"kube-apiserver\"?); found nothing\n\
+         shoots[0].components[0].pool: expected the name of a pool of this cluster: \"cpu\" (did you mean \"cpu\"?); found \"cpv\"",
     );
     components(
         json!([{"name": "loki"}, {"name": "loki"}]),
@@ -197,7 +203,14 @@ fn pods() {
     let errors = Scenario::from_json(&raw.to_string()).expect_err("mistakes").to_string();
     assert_eq!(
         errors,
-        "shoots[0].components[0].pods[0].name: expected a pod of its 3 replicas, numbered from 0; found \"etcd-main-3\"\nshoots[0].components[0].pods[1].name: expected etcd-main-<number>; found \"etcd-main-00\"\nshoots[0].components[0].pods[2].node: expected the name of a node of this cluster: \"a\", \"b\", \"c\" or \"d\"; found \"seed-control-plane-0\"\nshoots[0].components[3].pods[1].name: expected a name that no other pod has: pods[0] has it; found \"kube-scheduler-7f855ffbc4-8c9pg\" again\nshoots[0].components[3].pods[2].name: expected kube-scheduler-<hash of its template>-<5 letters>; letters that Kubernetes draws: bcdfghjklmnpqrstvwxz2456789; found \"kube-scheduler-7f855ffbc4-8c9pe\"\nshoots[0].components[3].pods: expected at most 1, its replicas; found 3 pods\nshoots[0].components[2].pods[0].node: expected a node with room; found \"d\", where pods would request 1.5 of 1 CPUs, 512MiB of 32GiB, 1 of 110 pods and 1 of 25 volumes\nshoots[0].components[1].pods[0].node: expected a node of its `pool` whose pool's taints it tolerates (`tolerates`); found \"d\""
+        "shoots[0].components[0].pods[0].name: expected a pod of its 3 replicas, numbered from 0; found \"etcd-main-3\"\n\
+         shoots[0].components[0].pods[1].name: expected etcd-main-<number>; found \"etcd-main-00\"\n\
+         shoots[0].components[0].pods[2].node: expected the name of a node of this cluster: \"a\", \"b\", \"c\" or \"d\"; found \"seed-control-plane-0\"\n\
+         shoots[0].components[3].pods[1].name: expected a name that no other pod has: pods[0] has it; found \"kube-scheduler-7f855ffbc4-8c9pg\" again\n\
+         shoots[0].components[3].pods[2].name: expected kube-scheduler-<hash of its template>-<5 letters>; letters that Kubernetes draws: bcdfghjklmnpqrstvwxz2456789; found \"kube-scheduler-7f855ffbc4-8c9pe\"\n\
+         shoots[0].components[3].pods: expected at most 1, its replicas; found 3 pods\n\
+         shoots[0].components[2].pods[0].node: expected a node with room; found \"d\", where pods would request 1.5 of 1 CPUs, 512MiB of 32GiB, 1 of 110 pods and 1 of 25 volumes\n\
+         shoots[0].components[1].pods[0].node: expected a node of its `pool` whose pool's taints it tolerates (`tolerates`); found \"d\""
     );
 }
 
@@ -271,7 +284,8 @@ fn moves_of_shoots() {
     assert_eq!(errors(zonal.clone(), moves("s", &["other", "seed", "third"])), "");
     assert_eq!(
         errors(zonal.clone(), moves("t", &["otter"])),
-        "operations[0].migrate_shoot.seed: expected the name of a seed: \"other\", \"seed\" or \"third\" (did you mean \"other\"?); found \"otter\"\noperations[0].migrate_shoot.shoot: expected the name of a shoot (did you mean \"s\"?); found \"t\""
+        "operations[0].migrate_shoot.seed: expected the name of a seed: \"other\", \"seed\" or \"third\" (did you mean \"other\"?); found \"otter\"\n\
+         operations[0].migrate_shoot.shoot: expected the name of a shoot (did you mean \"s\"?); found \"t\""
     );
     let mut with_daemons = zonal.clone();
     with_daemons["components"] = json!([{"name": "agent", "kind": "daemon_set"}]);
@@ -324,7 +338,8 @@ fn capacity() {
     check(
         "/capacity",
         plan(json!({"recovery": "move", "etcd": {"mode": {"learner": {"controller_zone": "za"}}}})),
-        "capacity.shoot.etcd.mode: expected quorum, or another `recovery`: a member is moved while the others have a majority; found learner, with recovery move\ncapacity.shoot.etcd.mode.learner.controller_zone: expected no value: etcd-druid of the seed is the controller; found \"za\"",
+        "capacity.shoot.etcd.mode: expected quorum, or another `recovery`: a member is moved while the others have a majority; found learner, with recovery move\n\
+         capacity.shoot.etcd.mode.learner.controller_zone: expected no value: etcd-druid of the seed is the controller; found \"za\"",
     );
     check(
         "/capacity",
@@ -334,12 +349,15 @@ fn capacity() {
     check(
         "/capacity",
         plan(json!({"components": [{"name": "loki", "pool": "cqu", "pods": [{"name": "loki-0", "node": "n"}]}]})),
-        "capacity.shoot.components[0].pods: expected none: this control plane is nowhere yet; found pods\ncapacity.shoot.components[0].pool: expected the name of a pool of this cluster: \"cpu\" (did you mean \"cpu\"?); found \"cqu\"",
+        "capacity.shoot.components[0].pods: expected none: this control plane is nowhere yet; found pods\n\
+         capacity.shoot.components[0].pool: expected the name of a pool of this cluster: \"cpu\" (did you mean \"cpu\"?); found \"cqu\"",
     );
     check(
         "/capacity",
         plan(json!({"components": [{"name": "agent", "kind": "daemon_set"}, {"name": "loky", "volume": "zonal"}]})),
-        "capacity.shoot.components[0].kind: expected `deployment` or `stateful_set`: a control plane has nothing on every node of its seed; found \"daemon_set\"\ncapacity.shoot.components[1].kind: expected `deployment`, `stateful_set` or `daemon_set`: Gardener deploys no \"loky\" (did you mean \"loki\"?); found nothing\ncapacity.shoot.components[1].volume: expected none: only pods of a StatefulSet have one each; found a volume",
+        "capacity.shoot.components[0].kind: expected `deployment` or `stateful_set`: a control plane has nothing on every node of its seed; found \"daemon_set\"\n\
+         capacity.shoot.components[1].kind: expected `deployment`, `stateful_set` or `daemon_set`: Gardener deploys no \"loky\" (did you mean \"loki\"?); found nothing\n\
+         capacity.shoot.components[1].volume: expected none: only pods of a StatefulSet have one each; found a volume",
     );
 }
 

@@ -177,7 +177,9 @@ fn each_mistake_has_its_message() {
     );
     check(
         json!({"custom": mine()[..2]}),
-        "prices: expected a price of it in `prices.custom`, 0 where it is free; found no price of mine for volume\nprices: expected a price of it in `prices.custom`, 0 where it is free; found no price of mine for cross_zone_out\nprices: expected a price of it in `prices.custom`, 0 where it is free; found no price of mine for cross_zone_in",
+        "prices: expected a price of it in `prices.custom`, 0 where it is free; found no price of mine for volume\n\
+         prices: expected a price of it in `prices.custom`, 0 where it is free; found no price of mine for cross_zone_out\n\
+         prices: expected a price of it in `prices.custom`, 0 where it is free; found no price of mine for cross_zone_in",
     );
     let broken = |k: usize, field: &str, value: Value| {
         let mut custom = mine();
