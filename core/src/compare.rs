@@ -193,7 +193,7 @@ mod tests {
         let Some(Value::Text(left)) = &row("members that etcd can lose").values[0] else { panic!("no words") };
         assert_eq!(left, "1, 0 from 10 min, 1 from 2.2 h");
         let Some(Value::Text(maintenance)) = &row("etcd maintenance without downtime").values[0] else { panic!("no words") };
-        assert_eq!(maintenance, "but for 2 h");
+        assert_eq!(maintenance, "except for 2 h");
     }
 
     /// GEP-20's recovery options and its active-passive ones, on the same outage of two hours.
@@ -252,7 +252,7 @@ mod tests {
         assert!([standby, learner].iter().all(|k| pods[*k] == pods[one] - 2 && volumes[*k] == volumes[one] - 2));
         assert!(pods[two] > pods[one] && volumes[two] == volumes[one] && volumes[moved] == volumes[one]);
         assert!(numbers("machines (maximum)").iter().all(|machines| (6.0..=12.0).contains(machines)));
-        let whole = numbers("etcd-main full redundancy after");
+        let whole = numbers("etcd-main fully redundant after");
         assert!((0..6).all(|k| (whole[k] < outage) == (k == moved)), "{whole:?}");
         let managed = numbers("kube-controller-manager unavailable for");
         assert!((0..6).all(|k| if k == two { managed[k] == 0.0 } else { (405.0..450.0).contains(&managed[k]) }), "{managed:?}");

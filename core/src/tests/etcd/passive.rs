@@ -120,7 +120,7 @@ fn a_hot_standby_takes_over_with_what_the_bucket_holds() {
         assert!((switch.lost_entries as i64 - after).abs() <= 3, "{after} entries after {uploaded_s} s: {switch:?}");
         assert!((300.0 - switch.lost_window_s) > -0.1 && switch.lost_window_s >= 600.0 - uploaded_s, "{switch:?}");
         assert_eq!(report.rpo.lost_entries, switch.lost_entries);
-        assert_eq!(report.rpo.events[0].cause, "etcd-main-1 took over with what the backup bucket held");
+        assert_eq!(report.rpo.events[0].cause, "etcd-main-1 took over with the snapshots in the backup bucket");
         assert!(facts(&records).any(|(_, fact)| matches!(fact, PassiveRecord::Forked { index: kept, .. } if kept == index)));
         // Nobody serves until then, and no longer.
         assert!((report.write_unavailable_s - switch.duration_s).abs() < 1e-6, "{report:?}");
@@ -239,7 +239,10 @@ fn who_is_cut_off_serves_those_who_have_not_heard_and_loses_what_they_wrote() {
         let meanwhile = (1_200.0 - switch.applied_s) * 10.0;
         assert!((later as f64 - meanwhile).abs() < 5.0, "{later} of {meanwhile}: {switch:?}");
         assert_eq!(report.rpo.lost_entries, switch.lost_entries + later);
-        assert_eq!(report.rpo.events.last().unwrap().cause, "etcd-main-0 had served on while another took over");
+        assert_eq!(
+            report.rpo.events.last().unwrap().cause,
+            "etcd-main-0 had continued to accept writes after another member took over"
+        );
         // Everybody writes to the new one after that.
         let to_old = |(at, record): &(Time, Record)| {
             at.as_secs_f64() > 1_201.0

@@ -60,7 +60,7 @@ fn what_follows_from_where_the_volume_is() {
     let roams = json!({"recovery": "preferred", "etcd": {"volumes": "regional"}});
     let rows = failback(&roams, "1h", &json!([]));
     let row = of(&rows, "etcd-main").expect("two share a zone");
-    assert!(row.skew == 2 && per_zone(row)[0] == 0 && row.remedy.contains("whose volume follows it"), "{row:?}");
+    assert!(row.skew == 2 && per_zone(row)[0] == 0 && row.remedy.contains("its volume follows it"), "{row:?}");
     assert!(of(&failback(&json!({"recovery": "preferred"}), "1h", &json!([])), "etcd-main").is_none(), "bound to its zone");
 }
 
