@@ -27,7 +27,7 @@ pub(crate) struct CountsProps {
 type Row = (&'static str, Vec<u32>, Vec<u32>);
 
 fn rows(of: &CountsReport) -> Vec<Row> {
-    let sum = |parts: &[&Vec<u32>]| (0..parts[0].len()).map(|i| parts.iter().map(|part| part[i]).sum()).collect();
+    let sum = |parts: &[&Vec<u32>]| (0..parts[0].len()).map(|i| parts.iter().map(|part| part[i]).sum()).collect::<Vec<u32>>();
     let CountsReport { machines_running, machines_coming, machines_failing, machines_terminating, .. } = of;
     let machines = sum(&[machines_running, machines_coming, machines_failing, machines_terminating]);
     let pods = sum(&[&of.pods_running, &of.pods_pending, &of.pods_terminating]);
