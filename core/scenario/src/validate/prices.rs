@@ -84,7 +84,7 @@ fn price(ctx: &mut CheckCtx<'_>, path: &str, raw: &RawPrice) -> Option<Price> {
     let tiered = raw.unit == Unit::DiskMonth;
     match raw.up_to {
         Some(size) if !tiered => {
-            ctx.error(&format!("{path}.up_to"), quoted(size), "no `up_to`: it is only for prices per disk-month")
+            ctx.error(&format!("{path}.up_to"), quoted(size), "no `up_to`: it is only for prices per disk-month");
         }
         None if tiered => ctx.error(&format!("{path}.up_to"), "nothing", "the size of the largest volume in this price tier"),
         Some(_) | None => {}
