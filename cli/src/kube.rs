@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use zonefall_core::report::{
-    ApiReport, ComponentReport, FailbackReport, MigrationReport, OrphanedContainerReport, PodPhase, Report,
+    ApiReport, ComponentReport, FailbackReport, MigrationReport, OrphanedContainerReport, PodPhase, Report, ServiceReport,
 };
 use zonefall_core::scenario::text;
 
@@ -18,6 +18,7 @@ pub(crate) fn parts(report: &Report, page: &Page) -> Vec<String> {
         titled("APIs", apis(report, page)),
         titled("Components that lost a pod (longest times)", components(report, page)),
         titled("Control-plane migrations", migrations(report, page)),
+        titled("Services", services(report, page)),
         titled("Topology hints of Services", hints(report, page)),
         titled("Still skewed after the zone has recovered", failback(report, page)),
         titled("Pending pods at the end", pending(report, page)),
@@ -86,6 +87,15 @@ fn migrations(report: &Report, page: &Page) -> String {
         report.migrations.iter().map(row).collect(),
         &[2, 3],
     )
+}
+
+fn services(report: &Report, page: &Page) -> String {
+    let row = |of: &ServiceReport| {
+        let times = [of.unavailable_s, of.no_endpoints_s, of.stale_endpoints_s].map(text::seconds);
+        [of.cluster.clone(), of.service.clone(), of.endpoints.to_string()].into_iter().chain(times).collect()
+    };
+    let head = ["cluster", "Service", "endpoints", "unavailable for", "no endpoint for", "dead endpoints listed for"];
+    table(page, head, report.services.iter().map(row).collect(), &[2, 3, 4, 5])
 }
 
 /// Those of one seed that fared alike are one row.

@@ -5,7 +5,7 @@
 //!
 //! # In your own tests
 //!
-//! Five names are enough: a [`Scenario`] is read from JSON, [`simulate`] runs it to a [`Report`], [`expect`] holds a place of the report
+//! Five names are enough: a [`Scenario`] is read from JSON, [`simulate`] runs it to a [`Report`], [`expect()`] holds a place of the report
 //! against a bound. A [`Run`] stops on the way, and its [`Simulation`] takes faults that the file does not have.
 //!
 //! ```

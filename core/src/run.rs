@@ -186,6 +186,7 @@ impl Run {
             components: kube.components(now),
             orphaned_containers: kube.orphaned_containers(now),
             migrations: kube.migrations(now),
+            services: kube.services(now),
             hints: kube.hints(now),
             failback: failback(
                 self.simulation.kube_clusters(),

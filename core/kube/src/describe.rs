@@ -129,6 +129,10 @@ impl KubeRecord {
             Self::ControllerActive(component, false) => format!("{} is inactive", component_name(component)),
             Self::Operation(task) => format!("an operator {}", task.describe(cluster, scenario)),
             Self::Lease(component, None) => format!("{} has no leader", component_name(component)),
+            Self::Endpoint { service, pod, listed } => {
+                let (pod, service) = (pod.text(cluster), &cluster.services[usize::from(service.0)].name);
+                format!("{pod} is {} endpoint of Service {service}", if listed { "an" } else { "no longer an" })
+            }
             Self::Hints(service, fact) => {
                 let service = service_name(&cluster.workloads[service.0 as usize], scenario);
                 match fact {

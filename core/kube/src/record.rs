@@ -9,7 +9,7 @@ use crate::rule::taints::Effect;
 use crate::rule::zone_state::ZoneState;
 use crate::spec::{Component, Task};
 use zonefall_kernel::traced;
-use zonefall_scenario::ids::{KubeClusterId, MachineDeploymentId, NodeId, WorkloadId, ZoneId};
+use zonefall_scenario::ids::{KubeClusterId, MachineDeploymentId, NodeId, ServiceId, WorkloadId, ZoneId};
 
 /// A fact of one plane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,6 +43,15 @@ pub enum KubeRecord {
     Operation(Task),
     /// Of topology hints of a Service, that of a workload. Told when it changes.
     Hints(WorkloadId, HintsFact),
+    /// A Service lists a pod among its endpoints, or no longer.
+    Endpoint {
+        /// The Service.
+        service: ServiceId,
+        /// The pod.
+        pod: PodName,
+        /// Whether it lists it.
+        listed: bool,
+    },
 }
 
 // Tags 6 and 12 to 14 are those of Gardener's records.
@@ -60,6 +69,7 @@ traced! {
         ControllerActive(component, is_active) = 10,
         Operation(task) = 11,
         Hints(workload, fact) = 15,
+        Endpoint { service, pod, listed } = 16,
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod budgets;
 mod claims;
+mod endpoints;
 mod nodes;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -140,6 +141,8 @@ pub struct Store {
     /// Volumes of pods that are gone: how many there were of each.
     discarded: BTreeMap<PodName, u8>,
     budgets: Vec<Option<Status>>,
+    /// Pods that each Service lists.
+    endpoints: Vec<BTreeSet<PodName>>,
     /// Workloads that are other than at the start.
     templates: BTreeMap<WorkloadId, Workload>,
     made: u32,
@@ -202,6 +205,7 @@ impl Store {
             members: BTreeMap::new(),
             discarded: BTreeMap::new(),
             budgets: vec![None; spec.workloads.len() + spec.budgets.len()],
+            endpoints: vec![BTreeSet::new(); spec.services.len()],
             templates: BTreeMap::new(),
             made: 0,
             next_node: spec.nodes.len() as u32,

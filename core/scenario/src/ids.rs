@@ -49,6 +49,10 @@ pub struct NodeKey(pub u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct WorkloadId(pub u32);
 
+/// A Service of a cluster: an index into [`KubeClusterSpec::services`](crate::kube::KubeClusterSpec::services).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct ServiceId(pub u16);
+
 /// Machines of a plane that stand for each other: an index into [`KubeClusterSpec::machine_deployments`](crate::kube::KubeClusterSpec::machine_deployments).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct MachineDeploymentId(pub u16);

@@ -2,7 +2,9 @@
 
 use zonefall_kernel::traced;
 
-use crate::ids::{EtcdId, KubeClusterId, MachineDeploymentId, MemberId, NodeId, NodeKey, SeedId, VolumeId, WorkloadId, ZoneId};
+use crate::ids::{
+    EtcdId, KubeClusterId, MachineDeploymentId, MemberId, NodeId, NodeKey, SeedId, ServiceId, VolumeId, WorkloadId, ZoneId,
+};
 use crate::kube::Component;
 use crate::kube::gardener::FailureTolerance;
 use crate::kube::name::{MachineName, NodeName, PodName, PodTag};
@@ -17,6 +19,7 @@ traced! {
     struct NodeKey { 0 }
     struct KubeClusterId { 0 }
     struct SeedId { 0 }
+    struct ServiceId { 0 }
     struct WorkloadId { 0 }
     struct VolumeId { 0 }
     struct ZoneId { 0 }

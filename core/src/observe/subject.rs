@@ -129,7 +129,7 @@ fn in_kube_cluster(id: KubeClusterId, fact: &KubeRecord, scenario: &Scenario) ->
             };
             (kind, vec![name], true)
         }
-        KubeRecord::ApiServer(..) | KubeRecord::Hints(..) => return Subject::default(),
+        KubeRecord::ApiServer(..) | KubeRecord::Hints(..) | KubeRecord::Endpoint { .. } => return Subject::default(),
     };
     Subject { kind: Some(kind), cluster: Some(cluster.name.clone()), about, over }
 }

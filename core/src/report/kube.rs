@@ -291,6 +291,24 @@ pub struct MigrationReport {
     pub waits: Vec<WaitReport>,
 }
 
+/// What became of a Service.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ServiceReport {
+    /// The cluster it is in.
+    pub cluster: String,
+    /// Its name.
+    pub service: String,
+    /// Number of endpoints that it lists at the end.
+    pub endpoints: u64,
+    /// Time in which no endpoint that it listed served, in seconds.
+    pub unavailable_s: f64,
+    /// Of that, time in which it listed none, in seconds.
+    pub no_endpoints_s: f64,
+    /// Time in which it listed an endpoint that did not serve, summed over the endpoints, in seconds: clients that were sent there waited
+    /// in vain.
+    pub stale_endpoints_s: f64,
+}
+
 /// A time in which a Service had topology hints, or had none for one reason.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HintsReport {

@@ -86,6 +86,9 @@ pub struct Report {
     /// Shoots that were asked to move to another seed, in order. Not in JSON where there are none.
     #[serde(default)]
     pub migrations: Vec<MigrationReport>,
+    /// Services of clusters without Gardener, cluster by cluster. Not in JSON where there are none.
+    #[serde(default)]
+    pub services: Vec<ServiceReport>,
     /// While Services had topology hints, and why not, Service by Service. Not in JSON where none asks for them.
     #[serde(default)]
     pub hints: Vec<HintsReport>,
@@ -289,6 +292,7 @@ impl Report {
             let nothing = [
                 ("violations", self.violations.is_empty()),
                 ("migrations", self.migrations.is_empty()),
+                ("services", self.services.is_empty()),
                 ("hints", self.hints.is_empty()),
                 ("failback", self.failback.is_empty()),
                 ("cost", self.bill.is_none()),

@@ -6,6 +6,7 @@
 //! | `seed s a1 b1 c1 JSON` | a seed with these nodes, which runs nothing for itself; a second one may follow |
 //! | `components machine_controller_manager` | what the cluster has beside kube-controller-manager and kube-scheduler |
 //! | `workload JSON` | what the cluster or seed runs |
+//! | `service JSON` | a Service of the cluster |
 //! | `shoot JSON` | a control plane that the seed runs |
 //! | `fault JSON`, `operation JSON` | what breaks, what an operator does; with the time |
 //! | `until 10m KIND...` | runs until then and prints records of these `KINDS`; `pods/web`: those of pods that contain the word |
@@ -31,8 +32,9 @@ use zonefall_core::sim::{Options, Stepping};
 
 /// Kinds of records that `until` prints. `readiness` is a part of `pods`, `conditions` and `taints` are of `nodes`, `connections` (to
 /// etcd) of `servers`, `members` of `etcd`.
-const KINDS: [&str; 18] = [
+const KINDS: [&str; 19] = [
     "pods",
+    "endpoints",
     "readiness",
     "nodes",
     "conditions",
@@ -84,7 +86,7 @@ impl World {
                 }
                 self.site("seeds", name, nodes, json);
             }
-            [list @ ("components" | "workload" | "shoot" | "fault" | "operation"), ..] if self.run.is_some() => {
+            [list @ ("components" | "workload" | "service" | "shoot" | "fault" | "operation"), ..] if self.run.is_some() => {
                 return Err(format!("expected {list} before `until`, found it after the run began"));
             }
             ["components", ref more @ ..] => {
@@ -92,11 +94,12 @@ impl World {
                 let cluster = self.scenario.pointer_mut("/clusters/0").ok_or("expected a cluster before it")?;
                 cluster["components"] = all.copied().collect();
             }
-            [list @ ("workload" | "shoot" | "fault" | "operation")] => {
+            [list @ ("workload" | "service" | "shoot" | "fault" | "operation")] => {
                 let workloads =
                     if self.scenario["clusters"].is_array() { "/clusters/0/workloads" } else { "/seeds/0/system/components" };
                 let path = match list {
                     "workload" => workloads,
+                    "service" => "/clusters/0/services",
                     "shoot" => "/shoots",
                     "fault" => "/faults",
                     _ => "/operations",
@@ -125,7 +128,7 @@ impl World {
         if list == "seeds" {
             merge(&mut site, json!({"allow_even_zones": true, "system": {"only_listed": true, "components": []}}));
         } else {
-            merge(&mut site, json!({"workloads": []}));
+            merge(&mut site, json!({"workloads": [], "services": []}));
         }
         merge(&mut site, more);
         match &mut self.scenario[list] {
@@ -266,6 +269,7 @@ fn kinds_of(record: &Record) -> Option<[&'static str; 2]> {
         Record::Kube(_, KubeRecord::ApiAvailability { .. }) => ["api"; 2],
         Record::Kube(_, KubeRecord::Lease(..) | KubeRecord::ControllerActive(..)) => ["leases"; 2],
         Record::Kube(_, KubeRecord::Hints(..)) => ["hints"; 2],
+        Record::Kube(_, KubeRecord::Endpoint { .. }) => ["endpoints"; 2],
         Record::Gardener(_, GardenerRecord::ZoneOutage(..)) => ["outages"; 2],
         Record::Gardener(_, GardenerRecord::Druid(..)) => ["druid"; 2],
         Record::Gardener(_, GardenerRecord::Tolerance(..) | GardenerRecord::Migration(..)) => ["shoots"; 2],

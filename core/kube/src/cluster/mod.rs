@@ -10,6 +10,7 @@ use crate::control::Control;
 use crate::controller::daemon::DaemonSets;
 use crate::controller::disruption::Budgets;
 use crate::controller::drain;
+use crate::controller::endpoint_slices::EndpointSlices;
 use crate::controller::endpoints::Endpoints;
 use crate::controller::replicas::ReplicaSets;
 use crate::controller::scheduler::Scheduler;
@@ -76,6 +77,9 @@ impl KubeCluster {
         }
         for k in 0..spec.budgets.len() as u32 {
             cluster.with::<Budgets>(|budgets, state| budgets.reconcile(1, k, state, ctx));
+        }
+        for k in 0..spec.services.len() as u32 {
+            cluster.with::<EndpointSlices>(|slices, state| slices.reconcile(0, k, state, ctx));
         }
         cluster.with::<Endpoints>(|endpoints, state| {
             endpoints.forget(state, ctx);

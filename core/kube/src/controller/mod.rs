@@ -14,6 +14,7 @@ pub mod daemon;
 mod descheduler;
 pub mod disruption;
 pub mod drain;
+pub mod endpoint_slices;
 pub mod endpoints;
 pub mod hints;
 pub mod kubelet_sync;
@@ -81,6 +82,7 @@ pub const CONTROLLERS: &[Factory] = &[
     stateful::StatefulSets::factory,
     disruption::Budgets::factory,
     endpoints::Endpoints::factory,
+    endpoint_slices::EndpointSlices::factory,
     replicas::ReplicaSets::factory,
     kubelet_sync::KubeletSync::factory,
     attach_detach::Volumes::factory,

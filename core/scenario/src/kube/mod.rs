@@ -116,8 +116,21 @@ pub struct KubeClusterSpec {
     pub controllers: controllers::Controllers,
     /// Programs that act through its API.
     pub components: Vec<Component>,
+    /// Its Services, but for those that Gardener makes, which come with their workloads.
+    pub services: Vec<Service>,
     /// Budgets beside those of its workloads ([`Workload::max_unavailable`]).
     pub budgets: Vec<Budget>,
+}
+
+/// A Service: a name for whichever pods its selector means and are ready.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Service {
+    /// Its name.
+    pub name: String,
+    /// Namespace of it and its pods.
+    pub namespace: Symbol,
+    /// Its pods.
+    pub selector: Selector,
 }
 
 /// A `PodDisruptionBudget` of whatever pods its selector means.

@@ -46,6 +46,10 @@ pub struct RawCluster {
     #[serde(default)]
     #[schemars(length(max = 1_000))]
     pub workloads: Vec<RawComponent>,
+    /// Its Services: of each the report says for how long no endpoint served.
+    #[serde(default)]
+    #[schemars(length(max = 1_000))]
+    pub services: Vec<RawService>,
     /// Budgets of disruption beside those that its workloads say themselves (`max_unavailable`).
     #[serde(default)]
     #[schemars(length(max = 1_000))]
@@ -59,6 +63,16 @@ pub struct RawCluster {
     /// Who says so.
     #[serde(flatten)]
     pub mark: RawSource,
+}
+
+/// A Service: a name for pods. Its endpoints are those that are ready as the API has it, listed after the API's latency.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RawService {
+    /// Its name.
+    pub name: Name,
+    /// Selector of its pods, by their labels: `app=web`.
+    #[schemars(length(max = 4_000))]
+    pub pods: String,
 }
 
 /// A `PodDisruptionBudget`: how many of some pods must stay when pods are evicted. A pod that several budgets select cannot be evicted.

@@ -12,8 +12,8 @@ use crate::error::quote;
 use crate::ids::KubeClusterId;
 use crate::kube::gardener::{FailureTolerance, Recovery};
 use crate::kube::labels::Selector;
-use crate::kube::{Budget, BudgetLimit, MemberRange};
-use crate::raw::{RawBudget, RawLeased, RawScenario};
+use crate::kube::{Budget, BudgetLimit, MemberRange, Service};
+use crate::raw::{RawBudget, RawLeased, RawScenario, RawService};
 
 /// Namespace of workloads and budgets.
 const NAMESPACE: &str = "default";
@@ -66,6 +66,7 @@ pub(super) fn validate(
         (site.valid, site.hosts_shoots) = (ctx.errors.len() == errors, false);
         site.cluster.components = cluster.components.iter().map(|component| component.component()).collect();
         site.cluster.budgets = budgets(ctx, &mut lowering.symbols, &path, &cluster.budgets);
+        site.cluster.services = services(ctx, &mut lowering.symbols, &path, &cluster.services);
         let (s, valid) = (lowering.sites.len(), site.valid);
         lowering.sites.push(site);
         let home = WorkloadContext {
@@ -83,6 +84,18 @@ pub(super) fn validate(
         }
     }
     names
+}
+
+/// The Services of a cluster.
+fn services(ctx: &mut CheckCtx<'_>, symbols: &mut SymbolTable, path: &str, raw: &[RawService]) -> Vec<Service> {
+    let mut names = Names::new("a Service");
+    let mut service = |(k, raw): (usize, &RawService)| {
+        let path = format!("{path}.services[{k}]");
+        names.add(ctx, &format!("{path}.name"), raw.name.as_str(), k);
+        let selector = Selector::All(requirements(ctx, symbols, &format!("{path}.pods"), &raw.pods));
+        Service { name: raw.name.to_string(), namespace: symbols.symbol(NAMESPACE), selector }
+    };
+    raw.iter().enumerate().map(&mut service).collect()
 }
 
 /// The budgets of a cluster.

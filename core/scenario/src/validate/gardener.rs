@@ -334,6 +334,7 @@ impl ShootPlacement<'_> {
             in_flight: usage.map_or_else(InFlight::default, usage::in_flight),
             controllers: Controllers::default(),
             components: Component::ALL.to_vec(),
+            services: Vec::new(),
             budgets: Vec::new(),
         });
         Some(())

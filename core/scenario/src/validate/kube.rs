@@ -152,6 +152,7 @@ impl Builder<'_, '_> {
             in_flight: InFlight::default(),
             controllers: raw.controllers.clone(),
             components: Component::ALL.to_vec(),
+            services: Vec::new(),
             budgets: Vec::new(),
         };
         let (pools, nodes) = (Names::new("a pool of this cluster"), Names::new("a node of this cluster"));

@@ -108,6 +108,7 @@ fn scenario() -> Scenario {
         in_flight: InFlight::default(),
         controllers: Controllers::default(),
         components: Component::ALL.to_vec(),
+        services: Vec::new(),
         budgets: Vec::new(),
     }];
     scenario

@@ -9,6 +9,7 @@ pub mod objects;
 pub mod orphaned_containers;
 pub mod recovery;
 mod rows;
+pub mod services;
 pub mod serving;
 
 use std::collections::BTreeMap;
@@ -24,7 +25,8 @@ use crate::kube::record::KubeRecord;
 use crate::observe::Observer;
 use crate::record::{EtcdRecord, Record};
 use crate::report::{
-    ApiReport, ComponentReport, CountsReport, HintsReport, MigrationReport, OrphanedContainerReport, RecoveryReport, length,
+    ApiReport, ComponentReport, CountsReport, HintsReport, MigrationReport, OrphanedContainerReport, RecoveryReport,
+    ServiceReport, length,
 };
 use crate::scenario::Scenario;
 use recovery::{Row, Step};
@@ -45,6 +47,8 @@ pub struct Kube {
     pub counts: counts::Counts,
     /// Shoots that were to move to another seed.
     pub migrations: migrations::Migrations,
+    /// Services of clusters without Gardener.
+    pub services: services::Services,
     /// Topology hints of Services.
     pub hints: hints::Hints,
 }
@@ -53,9 +57,9 @@ impl Kube {
     /// Nothing has happened yet.
     pub fn new(scenario: &Arc<Scenario>) -> Self {
         let (apis, orphaned_containers, serving, recovery, migrations, hints) = Default::default();
-        let counts = counts::Counts::new(scenario);
+        let (counts, services) = (counts::Counts::new(scenario), services::Services::new(scenario));
         let scenario = Arc::clone(scenario);
-        let mut kube = Self { scenario, apis, orphaned_containers, serving, recovery, counts, migrations, hints };
+        let mut kube = Self { scenario, apis, orphaned_containers, serving, recovery, counts, migrations, services, hints };
         for (cluster, spec) in (0..).map(EtcdId).zip(&Arc::clone(&kube.scenario).etcd) {
             if let Some(passive) = &spec.passive {
                 kube.switched(Time::ZERO, cluster, passive.primary);
@@ -81,6 +85,11 @@ impl Kube {
     /// Shoots that were asked to move to another seed, in order, as that stands `now`.
     pub fn migrations(&self, now: Time) -> Vec<MigrationReport> {
         self.migrations.rows(now, &self.apis, &self.scenario)
+    }
+
+    /// Services of clusters without Gardener, as they stand `now`.
+    pub fn services(&self, now: Time) -> Vec<ServiceReport> {
+        self.services.rows(now, &self.scenario)
     }
 
     /// While Services had topology hints, where any asks for them.
@@ -148,6 +157,7 @@ impl Observer for Kube {
             Arc::make_mut(&mut self.recovery).record(at, *cluster, fact, &self.serving);
             Arc::make_mut(&mut self.serving).record(at, *cluster, fact);
         }
+        self.services.record(at, *cluster, fact, &self.serving);
         self.counts.record(*cluster, fact);
         self.hints.record(at, *cluster, fact);
     }

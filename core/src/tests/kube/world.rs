@@ -93,6 +93,7 @@ pub(super) fn world(nodes_per_zone: &[u32]) -> Scenario {
         in_flight: InFlight::default(),
         controllers: Controllers::default(),
         components: Component::ALL.to_vec(),
+        services: Vec::new(),
         budgets: Vec::new(),
     }];
     scenario
@@ -209,6 +210,7 @@ pub(super) fn with_shoot(mut scenario: Scenario, pods: u32) -> Scenario {
         in_flight: InFlight::default(),
         controllers: Controllers::default(),
         components: Component::ALL.to_vec(),
+        services: Vec::new(),
         budgets: Vec::new(),
     });
     let manager = Role::Controller(SHOOT, Component::ControllerManager);

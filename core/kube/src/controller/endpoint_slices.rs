@@ -1,0 +1,72 @@
+//! The `EndpointSlice` controller (`pkg/controller/endpointslice`): a Service lists the pods that its selector means, that are ready and that
+//! do not terminate. A pod whose node is silent stays listed until the node lifecycle controller says that it is not ready: clients are
+//! sent there in vain meanwhile. (Slices of at most 100 endpoints, and the moment until kube-proxy has its rules, are left out.)
+
+use crate::controller::{Controller, State};
+use crate::ctx::ClusterCtx;
+use crate::spec::{Component, Service};
+use crate::store::{Change, Store};
+use zonefall_scenario::ids::{ServiceId, WorkloadId};
+
+/// The controller.
+#[derive(Clone, Debug)]
+pub struct EndpointSlices;
+
+/// Whether a Service selects the pods of a workload.
+fn selects(service: &Service, id: WorkloadId, store: &Store, ctx: &ClusterCtx<'_>) -> bool {
+    let template = store.template(id, ctx.spec);
+    template.namespace == service.namespace && service.selector.selects(&template.labels)
+}
+
+/// Lists the pods that are ready.
+fn sync(id: ServiceId, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
+    let service = &ctx.spec.services[usize::from(id.0)];
+    let workloads =
+        (0..ctx.spec.workloads.len() as u32).map(WorkloadId).filter(|workload| selects(service, *workload, store, ctx));
+    let pods = workloads.flat_map(|workload| store.pods_of(workload)).filter(|(_, pod)| pod.ready && !pod.terminating);
+    let pods = pods.map(|(_, pod)| pod.name).collect();
+    store.set_endpoints(id, pods, ctx);
+}
+
+impl EndpointSlices {
+    /// Clusters that have Services have it.
+    pub fn factory(_state: &State, ctx: &mut ClusterCtx<'_>) -> Option<Box<dyn Controller>> {
+        (!ctx.spec.services.is_empty()).then(|| Box::new(Self) as Box<dyn Controller>)
+    }
+}
+
+/// Key of its work queue: a Service.
+impl Controller for EndpointSlices {
+    fn component(&self) -> Option<Component> {
+        Some(Component::ControllerManager)
+    }
+
+    fn watch(&mut self, change: &Change, state: &mut State, ctx: &mut ClusterCtx<'_>) {
+        let concerned = match *change {
+            Change::Terminating(_, id, _) | Change::Readiness(id) => id,
+            Change::Removed(_, name, _) => name.workload,
+            _ => return,
+        };
+        for (k, service) in (0..).zip(&ctx.spec.services) {
+            if selects(service, concerned, &state.store, ctx) {
+                ctx.enqueue(0, k);
+            }
+        }
+    }
+
+    fn reconcile(&mut self, _queue: u8, key: u32, state: &mut State, ctx: &mut ClusterCtx<'_>) {
+        sync(ServiceId(key as u16), &mut state.store, ctx);
+    }
+
+    fn list(&self, _state: &State, ctx: &ClusterCtx<'_>) -> Vec<(u8, u32)> {
+        (0..ctx.spec.services.len() as u32).map(|k| (0, k)).collect()
+    }
+
+    fn describe_work(&self, _queue: u8) -> &'static str {
+        "the EndpointSlice controller is notified of pods"
+    }
+
+    fn boxed(&self) -> Box<dyn Controller> {
+        Box::new(self.clone())
+    }
+}
