@@ -66,7 +66,7 @@ impl Observer for Durability {
             Record::Etcd(EtcdRecord::Passive(cluster, PassiveRecord::Forked { member, lost: entries, .. })) if *entries > 0 => {
                 let spec = &self.scenario.etcd[cluster.0 as usize];
                 let how = match spec.passive.as_ref().map(|passive| passive.backup.is_some()) {
-                    Some(true) => "took over with the snapshots in the backup bucket",
+                    Some(true) => "took over with what the backup bucket held",
                     Some(false) => "took over with the entries it had received",
                     None => "started empty on another seed, because this cluster has no backup",
                 };
