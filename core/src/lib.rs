@@ -28,7 +28,7 @@
 //! for seed in 0..5 {
 //!     let report = simulate(scenario.clone(), seed);
 //!     expect(&report, "etcd.prod/etcd.write_unavailable_s").at_most(3.0);
-//!     expect(&report, "api.prod.write_unavailable_s").at_most(50.0);
+//!     expect(&report, "api.prod.write_unavailable_s").at_most(3.0);
 //!     expect(&report, "count(pods[ready=true])").is(3);
 //! }
 //! # Ok::<(), zonefall_core::scenario::Errors>(())

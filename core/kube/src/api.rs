@@ -9,9 +9,9 @@
 //!   '20 s--' silent            '----------' the path is open again
 //! ```
 //!
-//! Which members it may be sent to says the seed that it is a pod of ([`ApiToEtcd`]): any that is ready, or as topology hints have it; one of
-//! its own zone; the one that leads. One on a host of a cluster without Gardener talks to the member on that host (kubeadm), or to any. That is asked for new connections: an open one stays, but for one to a member that lags behind, and
-//! for those who follow the leader.
+//! The seed whose pod it is says which members it may be sent to ([`ApiToEtcd`]): any that is ready, or as topology hints have it; one of
+//! its own zone; the one that leads. One on a host of a cluster without Gardener talks to the member on that host (kubeadm), or to any.
+//! That is asked for new connections: an open one stays, but for one to a member that lags behind, and for those who follow the leader.
 //!
 //! No request is simulated. [`Access`] is what the state says of a request made now: which server answers it soonest, and how long that
 //! takes with the way to the server, from there to its etcd member, and etcd's own time.
@@ -222,6 +222,12 @@ impl Api {
     pub fn access(&self, from: HostId, net: &Network) -> Access {
         let ready = self.servers.values().filter(|server| server.ready && net.is_open(from, server.host));
         ready.map(|server| server.access.after(net.round_trip(from, server.host))).fold(Access::default(), Access::sooner)
+    }
+
+    /// What a client gets from the server on its own host.
+    pub fn access_on(&self, host: HostId) -> Access {
+        let ready = self.servers.values().filter(|server| server.ready && server.host == host);
+        ready.map(|server| server.access).fold(Access::default(), Access::sooner)
     }
 
     /// What a client somewhere in a zone gets.

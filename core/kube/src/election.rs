@@ -16,6 +16,7 @@ use crate::ctx::ClusterCtx;
 use crate::event::KubeEvent;
 use crate::record::{KubeRecord, Replica};
 use crate::spec::Component;
+use crate::spec::routing::ApiToEtcd;
 use zonefall_kernel::periodic::Periodic;
 use zonefall_kernel::periodic::Stepping;
 use zonefall_kernel::rng::{Draw, Purpose};
@@ -302,5 +303,8 @@ impl Candidate {
 
 /// How long a write from there takes, if the holder of a lease can live with that.
 fn writes(host: HostId, api: &Api, ctx: &ClusterCtx<'_>) -> Option<Duration> {
-    api.access(host, ctx.net).write.filter(|time| *time < ctx.spec.timers.renew_deadline)
+    // kubeadm points the programs of a host at the API server on it.
+    let is_local = ctx.spec.routing.api_to_etcd == ApiToEtcd::Local;
+    let access = if is_local { api.access_on(host) } else { api.access(host, ctx.net) };
+    access.write.filter(|time| *time < ctx.spec.timers.renew_deadline)
 }

@@ -224,7 +224,9 @@ impl World {
     /// The controllers of all clusters, by their types' names.
     pub(crate) fn controllers(&self) -> std::collections::BTreeSet<String> {
         let clusters = self.run.iter().flat_map(|(run, _)| run.simulation().kube_clusters());
-        let of = |cluster| (0..).map_while(move |place| zonefall_core::kube::cluster::KubeCluster::controller(cluster, place));
+        let of = |cluster| {
+            (0..=u8::MAX).filter_map(move |place| zonefall_core::kube::cluster::KubeCluster::controller(cluster, place))
+        };
         let debug = clusters.flat_map(of).map(|controller| format!("{controller:?}"));
         debug.map(|text| text.split(' ').next().unwrap_or_default().to_owned()).collect()
     }

@@ -13,7 +13,7 @@ pub fn share(text: &str, dispatch: Callback<Action>) {
     address::put(text);
     spawn_local(async move {
         let (tone, text) = if copy(&link).await {
-            (Tone::Info, "Link copied: it contains the whole scenario.".to_owned())
+            (Tone::Info, "Copied the link: it contains the whole scenario.".to_owned())
         } else {
             (Tone::Info, "The browser does not allow copying here: copy the link from the address bar.".to_owned())
         };

@@ -8,14 +8,19 @@ use crate::ctx::ClusterCtx;
 use crate::record::{KubeRecord, PodFact};
 use crate::rule::budget::{Eviction, Health, Status, may_evict};
 use crate::spec::int_or_percent::IntOrPercent;
-use crate::spec::{Budget, Component, Kind, UnhealthyPods};
+use crate::spec::{Budget, BudgetLimit, Component, Kind, UnhealthyPods};
 use crate::store::Change;
 use crate::store::{BudgetId, Pod, Store};
 use zonefall_scenario::ids::{PodId, WorkloadId};
 
-/// An eviction was refused: to be tried again later.
+/// Why an eviction was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TooManyRequests;
+pub enum EvictionError {
+    /// The budget allows none now: to be tried again later (429).
+    TooManyRequests,
+    /// Several budgets select the pod, which the API does not support (500).
+    SeveralBudgets,
+}
 
 fn health(pod: &Pod) -> Health {
     match (pod.terminating || !pod.started, pod.ready) {
@@ -41,13 +46,20 @@ fn sync(id: WorkloadId, store: &mut Store, ctx: &ClusterCtx<'_>) {
 fn sync_named(k: u32, store: &mut Store, ctx: &ClusterCtx<'_>) {
     let budget = &ctx.spec.budgets[k as usize];
     let all = (0..ctx.spec.workloads.len() as u32).map(WorkloadId).filter(|id| selects(budget, *id, store, ctx));
-    let (expected, healthy) = all.fold((0, 0), |(all, ready), id| {
-        // A DaemonSet wants as many as it has.
-        let pods = store.pods_of(id).filter(|(_, pod)| !pod.terminating).count() as u32;
-        let wanted = if ctx.spec.workloads[id.0 as usize].kind == Kind::DaemonSet { pods } else { store.desired(id) };
-        (all + wanted, ready + healthy(id, store))
-    });
-    store.set_budget(BudgetId::Named(k), Status::of(budget.limit, expected, healthy));
+    let (mut expected, mut healthy_pods, mut has_no_scale) = (0, 0, false);
+    for id in all {
+        has_no_scale |= ctx.spec.workloads[id.0 as usize].kind == Kind::DaemonSet && store.pods_of(id).next().is_some();
+        expected += store.desired(id);
+        healthy_pods += healthy(id, store);
+    }
+    let mut status = Status::of(budget.limit, expected, healthy_pods);
+    // A DaemonSet does not say how many it wants (it has no scale): only a number that must be available can be told (`failSafe`).
+    match budget.limit {
+        BudgetLimit::MinAvailable(IntOrPercent::Int(least)) => status.allowed = healthy_pods.saturating_sub(least),
+        _ if has_no_scale => status.allowed = 0,
+        _ => {}
+    }
+    store.set_budget(BudgetId::Named(k), status);
 }
 
 fn healthy(id: WorkloadId, store: &Store) -> u32 {
@@ -70,12 +82,11 @@ fn budgets_of(id: WorkloadId, store: &Store, ctx: &ClusterCtx<'_>) -> Vec<(Budge
     own.into_iter().chain(named.map(|(k, budget)| (BudgetId::Named(k), budget.unhealthy_pods))).collect()
 }
 
-/// Ends a pod if its budget allows it; nothing if it is ending. A pod of several budgets cannot be evicted: the API answers with an error,
-/// and whoever asks tries again, in vain.
+/// Ends a pod if its budget allows it; nothing if it is ending.
 ///
 /// # Errors
 /// The budget is spent, or there are several.
-pub fn evict(id: PodId, store: &mut Store, ctx: &mut ClusterCtx<'_>) -> Result<(), TooManyRequests> {
+pub fn evict(id: PodId, store: &mut Store, ctx: &mut ClusterCtx<'_>) -> Result<(), EvictionError> {
     let pod = store.pod(id).expect("who evicts a pod has it");
     if pod.terminating {
         return Ok(());
@@ -84,13 +95,13 @@ pub fn evict(id: PodId, store: &mut Store, ctx: &mut ClusterCtx<'_>) -> Result<(
     let budgets = budgets_of(name.workload, store, ctx);
     if let ([_, _, ..], Health::Ready | Health::NotReady) = (&budgets[..], health) {
         ctx.record(KubeRecord::Pod(name, PodFact::SeveralBudgets));
-        return Err(TooManyRequests);
+        return Err(EvictionError::SeveralBudgets);
     }
     let budget = budgets.first().and_then(|(budget, policy)| Some((*budget, *policy, *store.budget(*budget)?)));
     let answer = budget.map_or(Eviction::Free, |(_, policy, status)| may_evict(health, policy, &status));
     ctx.record(KubeRecord::Pod(name, PodFact::Evicted(answer != Eviction::Refused)));
     match (answer, budget) {
-        (Eviction::Refused, _) => return Err(TooManyRequests),
+        (Eviction::Refused, _) => return Err(EvictionError::TooManyRequests),
         (Eviction::Spends, Some((budget, _, status))) => {
             store.set_budget(budget, Status { allowed: status.allowed - 1, ..status });
         }

@@ -1,6 +1,6 @@
 //! An operator drains a node (`kubectl drain`, `k8s.io/kubectl/pkg/drain`).
 
-use crate::controller::disruption::evict;
+use crate::controller::disruption::{EvictionError, evict};
 use crate::ctx::ClusterCtx;
 use crate::event::KubeEvent;
 use crate::spec::Kind;
@@ -12,7 +12,7 @@ use zonefall_scenario::ids::{NodeKey, PodId};
 const RETRY: Duration = Duration::from_secs(5);
 
 /// The node takes no more pods, and those that are to leave it are evicted: again, as long as the budget of one of them is spent, or the
-/// API does not answer.
+/// API does not answer. Any other error ends the attempt: the pod stays.
 pub fn drain(node: NodeKey, answers: bool, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
     if store.get_node(node).is_none() {
         return;
@@ -21,7 +21,7 @@ pub fn drain(node: NodeKey, answers: bool, store: &mut Store, ctx: &mut ClusterC
     if answers {
         store.cordon(node, ctx);
         for id in leaving(node, store, ctx).collect::<Vec<PodId>>() {
-            refused |= evict(id, store, ctx).is_err();
+            refused |= evict(id, store, ctx) == Err(EvictionError::TooManyRequests);
         }
     }
     if refused {

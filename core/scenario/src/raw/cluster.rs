@@ -50,7 +50,7 @@ pub struct RawCluster {
     #[serde(default)]
     #[schemars(length(max = 1_000))]
     pub services: Vec<RawService>,
-    /// Budgets of disruption beside those that its workloads say themselves (`max_unavailable`).
+    /// PodDisruptionBudgets in addition to the workloads' own (`max_unavailable`).
     #[serde(default)]
     #[schemars(length(max = 1_000))]
     pub budgets: Vec<RawBudget>,
@@ -101,7 +101,7 @@ pub struct RawBudget {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RawStackedEtcd {
-    /// The one on its own host: without it the API server serves nobody.
+    /// The one on its own host: while it is down, the API server serves no requests.
     #[default]
     Local,
     /// Any that answers, drawn for each connection.

@@ -92,12 +92,12 @@ pub struct RawComponent {
     pub volume_size: Option<Size>,
     /// So many of its pods may be evicted at a time (`PodDisruptionBudget`).
     #[serde(default)]
-    #[schemars(range(max = 1_000), extend("x-default" = "1 where there are several replicas, else no budget", "x-source" = "GEP-20"))]
+    #[schemars(range(max = 1_000), extend("x-default" = "1 where there are several replicas, else no budget; none in a cluster without Gardener", "x-source" = "GEP-20"))]
     pub max_unavailable: Option<u32>,
     /// How far a roll-out of the Deployment may stray from its replicas.
     #[serde(default)]
     #[schemars(extend(
-        "x-default" = "25% and 25%; 25% and 0 of API servers; 0 and 1 where pods keep away from each other, so that it can go on",
+        "x-default" = "25% and 25%; by Gardener 25% and 0 of API servers, 0 and 1 where pods keep away from each other, so that it can go on",
         "x-source" = "kubernetes: RollingUpdateDeployment; gardener: kube-apiserver; assumed"
     ))]
     pub rollout: Option<RawRollout>,
@@ -177,16 +177,16 @@ fn yes() -> bool {
     true
 }
 
-/// Which pods are near, and where.
+/// A term of pod affinity or anti-affinity.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RawAntiAffinity {
-    /// In the same of these is near.
+    /// Pods in the same zone or on the same host count as near.
     pub over: RawOver,
     /// Selector of the pods that are meant, in the namespace: `app=web`.
     #[serde(default)]
     #[schemars(length(max = 4_000), extend("x-default" = "the pods of the component itself", "x-source" = "GEP-20"))]
     pub pods: Option<String>,
-    /// Weight of what is only preferred.
+    /// Weight, if the term is only preferred.
     #[serde(default)]
     #[schemars(range(min = 1, max = 100), extend("x-default" = "it must hold", "x-source" = "GEP-20: requiredDuringScheduling…"))]
     pub weight: Option<u32>,

@@ -4,12 +4,12 @@ use super::etcd::{EtcdPlacement, ManagedEtcd, Members};
 use super::lower::{Lowering, MAX_MACHINES, MAX_NODES, POOL, SeedState, SymbolTable, add_machine, zone_names, zones_of};
 use super::names::Names;
 use super::topology::Topology;
-use super::workload::labels;
+use super::workload::{labels, reserved};
 use super::{CheckCtx, quoted};
 use crate::error::quote;
 use crate::ids::{EtcdId, KubeClusterId, MachineDeploymentId, NodeId, ZoneId};
 use crate::kube::gardener::{Pool, Seed};
-use crate::kube::labels::Symbol;
+use crate::kube::labels::{Symbol, WELL_KNOWN};
 use crate::kube::name::MachineName;
 use crate::kube::routing::{ApiToEtcd, Routing};
 use crate::kube::seed::{self, is_odd, over_zones};
@@ -209,6 +209,8 @@ impl Builder<'_, '_> {
             let first = site.cluster.machine_deployments.len();
             let path = format!("{path}.labels");
             let given = pool.labels.as_ref().map(|text| labels(self.ctx, &mut self.lowering.symbols, &path, text));
+            let keys = [WELL_KNOWN[0], WELL_KNOWN[1], WELL_KNOWN[2], POOL];
+            reserved(self.ctx, &mut self.lowering.symbols, &path, given.as_deref().unwrap_or_default(), &keys);
             for (k, zone) in zones.iter().enumerate() {
                 site.cluster.machine_deployments.push(MachineDeployment {
                     name: format!("{}-{}-z{}", self.raw.name, pool.name, k + 1),

@@ -153,7 +153,7 @@ impl PlannedComponent<'_> {
         home: &WorkloadContext,
         site: &SeedState,
     ) -> Workload {
-        let kind = self.kind();
+        let (kind, by_gardener) = (self.kind(), self.list == "components");
         let replicas = match kind {
             Kind::DaemonSet => 0,
             Kind::Deployment | Kind::StatefulSet { .. } => self.replicas(home.tolerance, home),
@@ -213,9 +213,10 @@ impl PlannedComponent<'_> {
         }
         let mut labels = Labels::from_iter(self.labels(ctx, symbols, of));
         labels.set(app, name);
-        labels.set(shoot, namespace);
+        if by_gardener {
+            labels.set(shoot, namespace);
+        }
         let tolerations = self.tolerations(lowering, kind);
-        let by_gardener = self.list == "components";
         let numbers = self.profile.copied().unwrap_or(UNKNOWN);
         let bytes = self.said(|raw| raw.image).map_or(numbers.image_mb * 1_000_000, |size| size.0);
         Workload {
@@ -259,7 +260,9 @@ impl PlannedComponent<'_> {
     /// Labels of its pods that the file gives.
     fn labels(&self, ctx: &mut CheckCtx<'_>, symbols: &mut SymbolTable, of: &str) -> Vec<(Symbol, Symbol)> {
         let path = format!("{}.labels", self.path(of));
-        self.said(|raw| raw.labels.clone()).map(|text| labels(ctx, symbols, &path, &text)).unwrap_or_default()
+        let own = self.said(|raw| raw.labels.clone()).map(|text| labels(ctx, symbols, &path, &text)).unwrap_or_default();
+        reserved(ctx, symbols, &path, &own, &[APP, SHOOT]);
+        own
     }
 
     /// The terms of its node affinity.
@@ -464,6 +467,19 @@ pub(super) fn requirements(ctx: &mut CheckCtx<'_>, symbols: &mut SymbolTable, pa
         ctx.error(path, quote(text), selector::FORM);
         Vec::new()
     })
+}
+
+/// Reports labels that are set by whoever makes the object, not by its owner.
+pub(super) fn reserved(ctx: &mut CheckCtx<'_>, symbols: &mut SymbolTable, path: &str, given: &[(Symbol, Symbol)], keys: &[&str]) {
+    for key in keys {
+        let symbol = symbols.symbol(key);
+        if given.iter().any(|(own, _)| *own == symbol) {
+            ctx.error(path, quote(key), "other keys: the simulator sets this label itself");
+        }
+    }
+    if given.iter().enumerate().any(|(k, (key, _))| given[..k].iter().any(|(other, _)| other == key)) {
+        ctx.error(path, "a key twice", "each key once");
+    }
 }
 
 /// Labels that a file gives.

@@ -311,7 +311,8 @@ fn watch_all(scenario: &Scenario, seed: u64, stepping: Stepping, pieces: u64) ->
     let (mut simulation, mut invariants) = watched(scenario, seed, stepping);
     let mut seen: Vec<Seen> = scenario.kube.clusters.iter().map(|_| Seen(Vec::new(), Vec::new())).collect();
     for piece in 1..=pieces {
-        let until = Time::ZERO + Duration::from_nanos(scenario.duration.as_nanos() / pieces * piece);
+        // Multiplied first: the last piece ends with the run.
+        let until = Time::ZERO + Duration::from_nanos(scenario.duration.as_nanos() * piece / pieces);
         simulation.run_until(until, &mut |at, record: &Record| {
             invariants.record(at, record);
             if let Record::Kube(cluster, fact) = record {

@@ -92,7 +92,10 @@ fn files_that_are_no_scenarios_are_refused() {
         for (number, file) in files.iter().enumerate() {
             page.choose_file("file-open", &format!("file-{number}.json"), file);
             let said = page.see("notice", "");
-            assert!(["not a scenario", "Cannot", "too large"].iter().any(|word| said.contains(word)), "file {number}: {said}");
+            assert!(
+                ["not a scenario", "has errors", "Cannot", "too large"].iter().any(|word| said.contains(word)),
+                "file {number}: {said}"
+            );
             page.click("dismiss");
             page.see_no("notice");
         }
