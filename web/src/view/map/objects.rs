@@ -323,11 +323,7 @@ impl<'a> Gatherer<'a> {
             let chips = self.push_pods(&pods[..pods.len().min(MOST_CHIPS)], true);
             let chips = chips.into_iter().map(|thing| (thing, self.out.things[thing].text.chars().count())).collect();
             let more = if pods.len() > MOST_CHIPS { ", among them" } else { "" };
-            let text = if pods.len() == 1 {
-                format!("1 pod without a node: {why}")
-            } else {
-                format!("{} pods without a node: {why}{more}", pods.len())
-            };
+            let text = format!("{} pending: {why}{more}", pods.len());
             self.out.crowd.rows.push(Row { words: text.chars().count(), chips });
             self.out.rows.push(text);
         }
@@ -428,7 +424,7 @@ mod tests {
         let objects = objects(&scenario, Some(&during));
         assert_eq!(states(&objects, &scenario, "eu-west-1a"), ["NotReady"; 3]);
         assert_eq!(states(&objects, &scenario, "eu-west-1b"), ["Ready"; 2]);
-        assert_eq!(objects.rows, ["2 pods without a node: its volume is in another zone"]);
+        assert_eq!(objects.rows, ["2 pending: its volume is in another zone"]);
         assert!(objects.things.iter().any(|thing| thing.label == "pod etcd-main-1, no node: its volume is in another zone"));
         let zone = |name: &str| scenario.zones.iter().position(|zone| zone.name == name).unwrap();
         assert_eq!(objects.heaps[zone("eu-west-1a")], ["5 CrashLoopBackOff", "5 Terminating"]);

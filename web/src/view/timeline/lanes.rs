@@ -68,8 +68,8 @@ pub fn lanes(report: &Report, cluster: &EtcdReport) -> Vec<Lane> {
         faults(report),
         terms(&cluster.leaders, cluster.leader_changes, report.simulated_s),
         service(OutageKind::Write, "writes"),
-        service(OutageKind::ReadLinearizable, "linearizable reads"),
-        service(OutageKind::ReadSerializable, "serializable reads"),
+        service(OutageKind::ReadLinearizable, "linearizable"),
+        service(OutageKind::ReadSerializable, "serializable"),
         service(OutageKind::Quorum, "quorum"),
     ]
 }
