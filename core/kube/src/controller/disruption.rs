@@ -8,7 +8,7 @@ use crate::ctx::ClusterCtx;
 use crate::record::{KubeRecord, PodFact};
 use crate::rule::budget::{Eviction, Health, Status, may_evict};
 use crate::spec::int_or_percent::IntOrPercent;
-use crate::spec::{Budget, BudgetLimit, Component, Kind, UnhealthyPods};
+use crate::spec::{BudgetLimit, Component, Kind, UnhealthyPods};
 use crate::store::Change;
 use crate::store::{BudgetId, Pod, Store};
 use zonefall_scenario::ids::{PodId, WorkloadId};
@@ -42,10 +42,11 @@ fn sync(id: WorkloadId, store: &mut Store, ctx: &ClusterCtx<'_>) {
     }
 }
 
-/// Brings a budget up to date that selects pods of any workload: as many are expected as their owners want (`getExpectedScale`).
+/// Updates a budget that selects pods of any workload: it expects as many as their owners want (`getExpectedScale`).
 fn sync_named(k: u32, store: &mut Store, ctx: &ClusterCtx<'_>) {
     let budget = &ctx.spec.budgets[k as usize];
-    let all = (0..ctx.spec.workloads.len() as u32).map(WorkloadId).filter(|id| selects(budget, *id, store, ctx));
+    let all =
+        (0..ctx.spec.workloads.len() as u32).map(WorkloadId).filter(|id| budget.pods.selects(store.template(*id, ctx.spec)));
     let (mut expected, mut healthy_pods, mut has_no_scale) = (0, 0, false);
     for id in all {
         has_no_scale |= ctx.spec.workloads[id.0 as usize].kind == Kind::DaemonSet && store.pods_of(id).next().is_some();
@@ -66,19 +67,13 @@ fn healthy(id: WorkloadId, store: &Store) -> u32 {
     store.pods_of(id).filter(|(_, pod)| health(pod) == Health::Ready).count() as u32
 }
 
-/// Whether a budget selects the pods of a workload.
-fn selects(budget: &Budget, id: WorkloadId, store: &Store, ctx: &ClusterCtx<'_>) -> bool {
-    let template = store.template(id, ctx.spec);
-    template.namespace == budget.namespace && budget.selector.selects(&template.labels)
-}
-
 /// The budgets of a workload's pods.
 fn budgets_of(id: WorkloadId, store: &Store, ctx: &ClusterCtx<'_>) -> Vec<(BudgetId, UnhealthyPods)> {
     // Gardener has pods that are not ready evicted always.
     let usual =
         if ctx.spec.components.contains(&Component::Gardenlet) { UnhealthyPods::AlwaysAllow } else { UnhealthyPods::default() };
     let own = store.budget(BudgetId::Workload(id)).map(|_| (BudgetId::Workload(id), usual));
-    let named = (0..).zip(&ctx.spec.budgets).filter(|(_, budget)| selects(budget, id, store, ctx));
+    let named = (0..).zip(&ctx.spec.budgets).filter(|(_, budget)| budget.pods.selects(store.template(id, ctx.spec)));
     own.into_iter().chain(named.map(|(k, budget)| (BudgetId::Named(k), budget.unhealthy_pods))).collect()
 }
 
@@ -134,7 +129,7 @@ impl Controller for Budgets {
             ctx.enqueue(0, concerned.0);
         }
         for (k, budget) in (0..).zip(&ctx.spec.budgets) {
-            if selects(budget, concerned, &state.store, ctx) {
+            if budget.pods.selects(state.store.template(concerned, ctx.spec)) {
                 ctx.enqueue(1, k);
             }
         }

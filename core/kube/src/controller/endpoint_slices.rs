@@ -4,7 +4,7 @@
 
 use crate::controller::{Controller, State};
 use crate::ctx::ClusterCtx;
-use crate::spec::{Component, Service};
+use crate::spec::Component;
 use crate::store::{Change, Store};
 use zonefall_scenario::ids::{ServiceId, WorkloadId};
 
@@ -12,17 +12,11 @@ use zonefall_scenario::ids::{ServiceId, WorkloadId};
 #[derive(Clone, Debug)]
 pub struct EndpointSlices;
 
-/// Whether a Service selects the pods of a workload.
-fn selects(service: &Service, id: WorkloadId, store: &Store, ctx: &ClusterCtx<'_>) -> bool {
-    let template = store.template(id, ctx.spec);
-    template.namespace == service.namespace && service.selector.selects(&template.labels)
-}
-
 /// Lists the pods that are ready.
 fn sync(id: ServiceId, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
     let service = &ctx.spec.services[usize::from(id.0)];
-    let workloads =
-        (0..ctx.spec.workloads.len() as u32).map(WorkloadId).filter(|workload| selects(service, *workload, store, ctx));
+    let all = (0..ctx.spec.workloads.len() as u32).map(WorkloadId);
+    let workloads = all.filter(|workload| service.pods.selects(store.template(*workload, ctx.spec)));
     let pods = workloads.flat_map(|workload| store.pods_of(workload)).filter(|(_, pod)| pod.ready && !pod.terminating);
     let pods = pods.map(|(_, pod)| pod.name).collect();
     store.set_endpoints(id, pods, ctx);
@@ -48,7 +42,7 @@ impl Controller for EndpointSlices {
             _ => return,
         };
         for (k, service) in (0..).zip(&ctx.spec.services) {
-            if selects(service, concerned, &state.store, ctx) {
+            if service.pods.selects(state.store.template(concerned, ctx.spec)) {
                 ctx.enqueue(0, k);
             }
         }
@@ -63,7 +57,7 @@ impl Controller for EndpointSlices {
     }
 
     fn describe_work(&self, _queue: u8) -> &'static str {
-        "the EndpointSlice controller is notified of pods"
+        "the EndpointSlice controller observes changes of pods"
     }
 
     fn boxed(&self) -> Box<dyn Controller> {

@@ -28,7 +28,7 @@ impl Store {
         self.budgets[id.place(self)].as_ref()
     }
 
-    /// The status of a budget is so.
+    /// Sets the status of a budget.
     pub fn set_budget(&mut self, id: BudgetId, status: Status) {
         let place = id.place(self);
         self.budgets[place] = Some(status);

@@ -9,12 +9,7 @@ use crate::record::KubeRecord;
 use zonefall_scenario::ids::ServiceId;
 
 impl Store {
-    /// The pods that a Service lists.
-    pub fn endpoints(&self, service: ServiceId) -> &BTreeSet<PodName> {
-        &self.endpoints[usize::from(service.0)]
-    }
-
-    /// A Service lists these pods from now on.
+    /// Replaces the pods that a Service lists.
     pub fn set_endpoints(&mut self, service: ServiceId, pods: BTreeSet<PodName>, ctx: &mut ClusterCtx<'_>) {
         let before = std::mem::replace(&mut self.endpoints[usize::from(service.0)], pods);
         let now = &self.endpoints[usize::from(service.0)];

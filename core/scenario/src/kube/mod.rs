@@ -122,15 +122,29 @@ pub struct KubeClusterSpec {
     pub budgets: Vec<Budget>,
 }
 
+/// Pods of a namespace, by their labels.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PodSelector {
+    /// Namespace of the pods.
+    pub namespace: Symbol,
+    /// Selector of their labels.
+    pub selector: Selector,
+}
+
+impl PodSelector {
+    /// Whether it selects the pods of a workload.
+    pub fn selects(&self, workload: &Workload) -> bool {
+        workload.namespace == self.namespace && self.selector.selects(&workload.labels)
+    }
+}
+
 /// A Service: a name for whichever pods its selector means and are ready.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Service {
     /// Its name.
     pub name: String,
-    /// Namespace of it and its pods.
-    pub namespace: Symbol,
     /// Its pods.
-    pub selector: Selector,
+    pub pods: PodSelector,
 }
 
 /// A `PodDisruptionBudget` of whatever pods its selector means.
@@ -138,10 +152,8 @@ pub struct Service {
 pub struct Budget {
     /// Its name.
     pub name: String,
-    /// Namespace of it and its pods.
-    pub namespace: Symbol,
     /// Its pods.
-    pub selector: Selector,
+    pub pods: PodSelector,
     /// How many must stay.
     pub limit: BudgetLimit,
     /// When pods that run but are not ready may be evicted.

@@ -12,7 +12,7 @@ use crate::error::quote;
 use crate::ids::KubeClusterId;
 use crate::kube::gardener::{FailureTolerance, Recovery};
 use crate::kube::labels::Selector;
-use crate::kube::{Budget, BudgetLimit, MemberRange, Service};
+use crate::kube::{Budget, BudgetLimit, MemberRange, PodSelector, Service};
 use crate::raw::{RawBudget, RawLeased, RawScenario, RawService};
 
 /// Namespace of workloads and budgets.
@@ -86,14 +86,19 @@ pub(super) fn validate(
     names
 }
 
+/// The pods that a field `pods` selects.
+fn pods(ctx: &mut CheckCtx<'_>, symbols: &mut SymbolTable, path: &str, text: &str) -> PodSelector {
+    let selector = Selector::All(requirements(ctx, symbols, &format!("{path}.pods"), text));
+    PodSelector { namespace: symbols.symbol(NAMESPACE), selector }
+}
+
 /// The Services of a cluster.
 fn services(ctx: &mut CheckCtx<'_>, symbols: &mut SymbolTable, path: &str, raw: &[RawService]) -> Vec<Service> {
     let mut names = Names::new("a Service");
     let mut service = |(k, raw): (usize, &RawService)| {
         let path = format!("{path}.services[{k}]");
         names.add(ctx, &format!("{path}.name"), raw.name.as_str(), k);
-        let selector = Selector::All(requirements(ctx, symbols, &format!("{path}.pods"), &raw.pods));
-        Service { name: raw.name.to_string(), namespace: symbols.symbol(NAMESPACE), selector }
+        Service { name: raw.name.to_string(), pods: pods(ctx, symbols, &path, &raw.pods) }
     };
     raw.iter().enumerate().map(&mut service).collect()
 }
@@ -105,7 +110,7 @@ fn budgets(ctx: &mut CheckCtx<'_>, symbols: &mut SymbolTable, path: &str, raw: &
     for (k, raw) in raw.iter().enumerate() {
         let path = format!("{path}.budgets[{k}]");
         names.add(ctx, &format!("{path}.name"), raw.name.as_str(), k);
-        let selector = Selector::All(requirements(ctx, symbols, &format!("{path}.pods"), &raw.pods));
+        let pods = pods(ctx, symbols, &path, &raw.pods);
         let limit = match (raw.max_unavailable, raw.min_available) {
             (Some(most), None) => BudgetLimit::MaxUnavailable(most),
             (None, Some(least)) => BudgetLimit::MinAvailable(least),
@@ -115,8 +120,7 @@ fn budgets(ctx: &mut CheckCtx<'_>, symbols: &mut SymbolTable, path: &str, raw: &
                 continue;
             }
         };
-        let (namespace, unhealthy_pods) = (symbols.symbol(NAMESPACE), raw.unhealthy_pods);
-        all.push(Budget { name: raw.name.to_string(), namespace, selector, limit, unhealthy_pods });
+        all.push(Budget { name: raw.name.to_string(), pods, limit, unhealthy_pods: raw.unhealthy_pods });
     }
     all
 }
