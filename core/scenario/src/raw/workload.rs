@@ -33,7 +33,7 @@ pub struct RawComponent {
     #[schemars(length(max = 4_000), extend("x-default" = "none", "x-source" = "nothing else selects its pods"))]
     pub labels: Option<String>,
     /// Nodes that its pods may run on, by their labels (required node affinity): a list of selectors as `kubectl get -l` takes them, one of
-    /// which must hold, such as `topology.kubernetes.io/zone in (a, b),disk=ssd`.
+    /// which must hold, such as `topology.kubernetes.io/zone in (a, b),disk=ssd`. Comparisons (`Gt`, `Lt`) are not supported.
     #[serde(default)]
     #[schemars(length(max = 16))]
     pub node_affinity: Vec<String>,

@@ -54,7 +54,7 @@ fn what_is_wrong_with_labels_and_budgets() {
         "affinity": [{"over": "zone", "pods": ""}],
     });
     let budgets = json!([
-        {"name": "a", "pods": "tier=", "max_unavailable": 1},
+        {"name": "a", "pods": "tier=-", "max_unavailable": 1},
         {"name": "a", "pods": "x", "max_unavailable": 1, "min_available": "50%"},
         {"name": "b", "pods": "x"},
     ]);

@@ -1,10 +1,10 @@
 //! Seeds: their control planes, worker pools and nodes.
 
 use super::etcd::{EtcdPlacement, ManagedEtcd, Members};
+use super::labels::{labels, reserved};
 use super::lower::{Lowering, MAX_MACHINES, MAX_NODES, POOL, SeedState, SymbolTable, add_machine, zone_names, zones_of};
 use super::names::Names;
 use super::topology::Topology;
-use super::workload::{labels, reserved};
 use super::{CheckCtx, quoted};
 use crate::error::quote;
 use crate::ids::{EtcdId, KubeClusterId, MachineDeploymentId, NodeId, ZoneId};

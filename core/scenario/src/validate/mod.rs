@@ -13,6 +13,7 @@ mod etcd;
 mod events;
 mod gardener;
 mod kube;
+mod labels;
 mod lifetime;
 mod load;
 mod lower;

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::kube::milli;
+use super::labels::{labels, requirements, reserved};
 use super::lower::{Lowering, POOL, SeedState, SymbolTable};
 use super::{CheckCtx, Names};
 use crate::error::{did_you_mean, quote};
@@ -13,7 +14,6 @@ use crate::kube::labels::{Condition, Labels, NodeAffinity, Requirement, Selector
 use crate::kube::name::PodTag;
 use crate::kube::placement::{Affinity, Constraint, PodAffinity, Term};
 use crate::kube::profile::{self, Part, Profile};
-use crate::kube::selector;
 use crate::kube::taints::{Match, Toleration};
 use crate::kube::{
     Kind, MemberRange, Resources, Role, Rollout, UNREACHABLE_TOLERATION, VolumeTemplate, Workload, tolerates_unreachable,
@@ -458,37 +458,6 @@ const fn key(over: RawOver) -> Symbol {
         RawOver::Zone => Symbol::ZONE,
         RawOver::Host => Symbol::HOSTNAME,
     }
-}
-
-/// The requirements of a selector that a file gives.
-pub(super) fn requirements(ctx: &mut CheckCtx<'_>, symbols: &mut SymbolTable, path: &str, text: &str) -> Vec<Requirement> {
-    let found = selector::parse(text, &mut |word| symbols.symbol(word));
-    found.unwrap_or_else(|| {
-        ctx.error(path, quote(text), selector::FORM);
-        Vec::new()
-    })
-}
-
-/// Reports labels that are set by whoever makes the object, not by its owner.
-pub(super) fn reserved(ctx: &mut CheckCtx<'_>, symbols: &mut SymbolTable, path: &str, given: &[(Symbol, Symbol)], keys: &[&str]) {
-    for key in keys {
-        let symbol = symbols.symbol(key);
-        if given.iter().any(|(own, _)| *own == symbol) {
-            ctx.error(path, quote(key), "other keys: the simulator sets this label itself");
-        }
-    }
-    if given.iter().enumerate().any(|(k, (key, _))| given[..k].iter().any(|(other, _)| other == key)) {
-        ctx.error(path, "a key twice", "each key once");
-    }
-}
-
-/// Labels that a file gives.
-pub(super) fn labels(ctx: &mut CheckCtx<'_>, symbols: &mut SymbolTable, path: &str, text: &str) -> Vec<(Symbol, Symbol)> {
-    let found = selector::labels(text, &mut |word| symbols.symbol(word));
-    found.unwrap_or_else(|| {
-        ctx.error(path, quote(text), selector::LABELS);
-        Vec::new()
-    })
 }
 
 fn equal(key: Symbol, value: Symbol) -> Selector {

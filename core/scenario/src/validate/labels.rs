@@ -1,0 +1,38 @@
+//! Labels and what selects by them, as files give them.
+
+use super::CheckCtx;
+use super::lower::SymbolTable;
+use crate::error::quote;
+use crate::kube::labels::{Requirement, Symbol};
+use crate::kube::selector::{self, Malformed};
+
+/// The requirements of a selector that a file gives.
+pub(super) fn requirements(ctx: &mut CheckCtx<'_>, symbols: &mut SymbolTable, path: &str, text: &str) -> Vec<Requirement> {
+    let parsed = selector::parse(text, &mut |word| symbols.symbol(word));
+    parsed.unwrap_or_else(|wrong| malformed(ctx, path, &wrong))
+}
+
+/// Reports labels that are set by whoever makes the object, not by its owner.
+pub(super) fn reserved(ctx: &mut CheckCtx<'_>, symbols: &mut SymbolTable, path: &str, given: &[(Symbol, Symbol)], keys: &[&str]) {
+    for key in keys {
+        let symbol = symbols.symbol(key);
+        if given.iter().any(|(own, _)| *own == symbol) {
+            ctx.error(path, quote(key), "other keys: the simulator sets this label itself");
+        }
+    }
+    if given.iter().enumerate().any(|(k, (key, _))| given[..k].iter().any(|(other, _)| other == key)) {
+        ctx.error(path, "a key twice", "each key once");
+    }
+}
+
+/// Labels that a file gives.
+pub(super) fn labels(ctx: &mut CheckCtx<'_>, symbols: &mut SymbolTable, path: &str, text: &str) -> Vec<(Symbol, Symbol)> {
+    let parsed = selector::labels(text, &mut |word| symbols.symbol(word));
+    parsed.unwrap_or_else(|wrong| malformed(ctx, path, &wrong))
+}
+
+/// Reports what is wrong with a selector or with labels; nothing is made of them.
+fn malformed<T>(ctx: &mut CheckCtx<'_>, path: &str, wrong: &Malformed<'_>) -> Vec<T> {
+    ctx.error(path, quote(wrong.found), wrong.expected);
+    Vec::new()
+}
