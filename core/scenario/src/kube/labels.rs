@@ -48,9 +48,9 @@ impl Symbol {
     pub const REPLACED: Self = Self(7);
 }
 
-/// Labels of an object. A key stands in it once.
+/// Labels of an object. A key stands in it once. (As many as a node has by itself need no memory of their own.)
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Labels(SmallVec<[(Symbol, Symbol); 4]>);
+pub struct Labels(SmallVec<[(Symbol, Symbol); 6]>);
 
 impl Labels {
     /// The value of a key.

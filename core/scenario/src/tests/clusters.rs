@@ -47,6 +47,29 @@ fn labels_and_selectors_reach_nodes_and_pods() {
 }
 
 #[test]
+fn nodes_have_the_labels_that_kubelets_give_them() {
+    let suits = |term: &str| {
+        let workload = json!({"node_affinity": [term]});
+        let scenario = Scenario::from_json(&file(&workload, &json!([]))).expect("it is right");
+        let cluster = &scenario.kube.clusters[0];
+        cluster.workloads[0].affinity.admits(&cluster.nodes[0].template.labels)
+    };
+    for (term, is_suited) in [
+        ("kubernetes.io/os=linux,kubernetes.io/arch=amd64", true),
+        ("kubernetes.io/hostname,topology.kubernetes.io/zone=a,topology.kubernetes.io/region=r", true),
+        ("kubernetes.io/os=windows", false),
+        ("kubernetes.io/arch in (arm64, s390x)", false),
+    ] {
+        assert_eq!(suits(term), is_suited, "{term}");
+    }
+    let given = file(&json!({"node_affinity": ["kubernetes.io/arch=arm64"]}), &json!([]));
+    let given = given.replace("disk=ssd,size=l", "kubernetes.io/arch=arm64");
+    let scenario = Scenario::from_json(&given).expect("it is right");
+    let cluster = &scenario.kube.clusters[0];
+    assert!(cluster.workloads[0].affinity.admits(&cluster.nodes[0].template.labels), "a pool says otherwise");
+}
+
+#[test]
 fn what_is_wrong_with_labels_and_budgets() {
     let workload = json!({
         "labels": "tier",

@@ -22,6 +22,10 @@ use crate::units::Span;
 /// What a seed must have to be multi-zonal.
 pub(super) const MULTI_ZONAL: &str = "a pool without taints that has at least 3 nodes in an odd number of at least 3 zones (GEP-20, Hosting an HA Shoot Control Plane with zone Failure Tolerance)";
 
+/// Labels that each kubelet gives its node (kubernetes.io, "Well-Known Labels, Annotations and Taints"), with the values that nodes have
+/// unless the labels of their pool say otherwise.
+const USUAL_PLATFORM: [(&str, &str); 2] = [("kubernetes.io/os", "linux"), ("kubernetes.io/arch", "amd64")];
+
 /// All seeds, as far as they could be made out, and what their names stand for.
 pub(super) fn seeds(
     ctx: &mut CheckCtx<'_>,
@@ -365,10 +369,13 @@ fn template<'a>(
 ) -> NodeTemplate {
     let zone = &topology.zones[usize::from(zone.0)];
     let pool_key = symbols.symbol(POOL);
+    let [os, arch] = USUAL_PLATFORM.map(|(key, value)| (symbols.symbol(key), symbols.symbol(value)));
     let labels = [
         (Symbol::ZONE, symbols.symbol(&zone.name)),
         (Symbol::REGION, symbols.symbol(&topology.regions[usize::from(zone.region)])),
         (pool_key, symbols.symbol(pool.name.as_str())),
+        os,
+        arch,
     ];
     let taint = |taint: &crate::raw::RawTaint| {
         let key = symbols.symbol(taint.key.as_str());
