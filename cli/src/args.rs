@@ -44,7 +44,7 @@ pub(crate) enum Command {
     Run(Run),
     /// Run several scenarios and print their figures side by side.
     Compare(Compare),
-    /// Check scenario files and print every error with its path, what is expected and what was found.
+    /// Check scenario files and print every error and warning with its path, what is expected and what was found.
     Check {
         /// Replace deprecated names of fields, values and report paths in the files; nothing else is changed.
         #[arg(long)]

@@ -13,13 +13,13 @@ use crate::output::{BAD, DIM, GOOD, print, width};
 use crate::page::Page;
 use crate::{BAD_INPUT, OK, input};
 
-/// `zonefall check`: all errors of all files, and their old names; with `fix`, those are replaced.
+/// `zonefall check`: all errors of all files, their warnings and their old names; with `fix`, old names are replaced.
 pub(crate) fn check(files: &[PathBuf], fix: bool) -> Result<u8> {
     let mut text = String::new();
     let mut status = OK;
     for file in files {
         match check_file(file, fix) {
-            Ok(names) => writeln!(text, "{GOOD}✓{GOOD:#} {}{names}", file.display())?,
+            Ok(notes) => writeln!(text, "{GOOD}✓{GOOD:#} {}{notes}", file.display())?,
             Err(error) => {
                 status = BAD_INPUT;
                 writeln!(text, "{BAD}✗{BAD:#} {error:#}")?;
@@ -30,25 +30,36 @@ pub(crate) fn check(files: &[PathBuf], fix: bool) -> Result<u8> {
     Ok(status)
 }
 
-/// What to say of a valid file's old names.
+/// What to say of a valid file: what it probably does not mean, and its old names.
 fn check_file(file: &Path, fix: bool) -> Result<String> {
     ensure!(!(fix && input::is_stdin(file)), "cannot fix standard input: expected a file name");
     let text = input::text(file)?;
-    input::parse(file, &text)?;
+    let warnings = input::parse(file, &text)?.warnings;
     let Modern { text, renamed, .. } = scenario::modernize(&text);
-    let count = match renamed.len() {
-        0 => return Ok(String::new()),
-        1 => "1 deprecated name".to_owned(),
-        n => format!("{n} deprecated names"),
-    };
-    let done = if fix {
-        std::fs::write(file, text.as_bytes()).with_context(|| format!("cannot write {}", file.display()))?;
-        "replaced"
-    } else {
-        "(`zonefall check --fix` replaces them)"
-    };
-    let list: Vec<_> = renamed.iter().map(|name| format!("\n  {DIM}{name}{DIM:#}")).collect();
-    Ok(format!(": {count} {done}{}", list.concat()))
+    let mut counts = Vec::new();
+    if !warnings.is_empty() {
+        counts.push(count(warnings.len(), "warning"));
+    }
+    if !renamed.is_empty() {
+        let done = if fix {
+            std::fs::write(file, text.as_bytes()).with_context(|| format!("cannot write {}", file.display()))?;
+            "replaced"
+        } else {
+            "(`zonefall check --fix` replaces them)"
+        };
+        counts.push(format!("{} {done}", count(renamed.len(), "deprecated name")));
+    }
+    if counts.is_empty() {
+        return Ok(String::new());
+    }
+    let all = warnings.iter().map(ToString::to_string).chain(renamed.iter().map(ToString::to_string));
+    let list: Vec<_> = all.map(|one| format!("\n  {DIM}{one}{DIM:#}")).collect();
+    Ok(format!(": {}{}", counts.join(", "), list.concat()))
+}
+
+/// `1 warning`, `2 warnings`.
+fn count(number: usize, what: &str) -> String {
+    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
 
 /// `zonefall schema`.

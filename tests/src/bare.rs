@@ -73,6 +73,7 @@ impl Bare {
             observe_at: Vec::new(),
             inputs: Vec::new(),
             contradictions: Vec::new(),
+            warnings: Vec::new(),
         }
     }
 }

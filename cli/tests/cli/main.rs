@@ -159,6 +159,24 @@ fn check_reads_several_files() {
 }
 
 #[test]
+fn check_warns_of_node_affinity_that_no_node_can_satisfy() {
+    let text = json!({
+        "name": "warned",
+        "duration": "1m",
+        "topology": {"regions": [{"name": "r", "zones": ["a"]}]},
+        "clusters": [{
+            "name": "c",
+            "zones": ["a"],
+            "pools": [{"name": "p", "minimum": 1, "maximum": 1}],
+            "workloads": [{"name": "web", "kind": "deployment", "node_affinity": ["disk=ssd"]}],
+        }],
+    });
+    let (out, _) = check(&["check", "-"], &text.to_string(), 0);
+    let warning = "clusters[0].workloads[0].node_affinity: expected labels of a node that is in \"c\" or can come: its pods find no node; found \"disk=ssd\"";
+    assert_eq!(out, format!("✓ -: 1 warning\n  {warning}\n"));
+}
+
+#[test]
 fn check_mentions_old_names_and_fix_replaces_them_once() {
     let scenarios = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scenarios");
     let old = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/fixtures/v1");

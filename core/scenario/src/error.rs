@@ -5,7 +5,7 @@ use std::fmt;
 use serde::Serialize;
 use serde_json::Value;
 
-/// One thing that is wrong: where, what stands there, and what would be right.
+/// One thing that is wrong, or probably not meant: where, what stands there, and what would be right.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, thiserror::Error)]
 pub struct Error {
     /// JSON path such as `etcd[0].members[2].node`; `$` is the whole file.
@@ -17,6 +17,12 @@ pub struct Error {
     /// Line and column (from 1) where the file is not JSON at all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line_column: Option<(usize, usize)>,
+}
+
+impl Error {
+    pub(super) fn new(path: impl Into<String>, found: impl Into<String>, expected: impl Into<String>) -> Self {
+        Self { path: path.into(), found: found.into(), expected: expected.into(), line_column: None }
+    }
 }
 
 impl fmt::Display for Error {
@@ -61,7 +67,7 @@ impl Errors {
 
     pub(super) fn push(&mut self, path: impl Into<String>, found: impl Into<String>, expected: impl Into<String>) {
         if self.list.len() < Self::KEPT {
-            self.list.push(Error { path: path.into(), found: found.into(), expected: expected.into(), line_column: None });
+            self.list.push(Error::new(path, found, expected));
         } else {
             self.more += 1;
         }

@@ -4,6 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::error::Error;
 use crate::expect::Expectation;
 use crate::fault::Fault;
 use crate::ids::{ClientId, FaultId, MemberId, NodeId, VolumeId, ZoneId};
@@ -62,6 +63,8 @@ pub struct Scenario {
     pub inputs: Vec<Input>,
     /// What a source says and no run can show.
     pub contradictions: Vec<Contradiction>,
+    /// What the file may say and probably does not mean, one for each path; nothing of it changes the run.
+    pub warnings: Vec<Error>,
 }
 
 /// A zone of a region.

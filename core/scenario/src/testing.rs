@@ -66,6 +66,7 @@ pub fn three_zones() -> Scenario {
         observe_at: Vec::new(),
         inputs: Vec::new(),
         contradictions: Vec::new(),
+        warnings: Vec::new(),
     }
 }
 

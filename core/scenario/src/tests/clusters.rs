@@ -70,6 +70,51 @@ fn nodes_have_the_labels_that_kubelets_give_them() {
 }
 
 #[test]
+fn node_affinity_that_no_node_can_satisfy_is_warned_of() {
+    let warnings = |workload: Value, cluster: Value| {
+        let mut raw: Value = serde_json::from_str(&file(&workload, &json!([]))).expect("JSON");
+        let fields = raw["clusters"][0].as_object_mut().expect("an object");
+        fields.extend(cluster.as_object().expect("an object").clone());
+        let scenario = Scenario::from_json(&raw.to_string()).expect("it is right");
+        scenario.warnings.iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    let none = Vec::<String>::new();
+    let machines = |autoscaler: bool| {
+        let mut all = vec!["kube_controller_manager", "kube_scheduler", "machine_controller_manager"];
+        all.extend(autoscaler.then_some("cluster_autoscaler"));
+        json!(all)
+    };
+    let pool = |minimum| json!([{"name": "p", "minimum": 1, "maximum": 1}, {"name": "big", "minimum": minimum, "maximum": 9, "labels": "disk=ssd"}]);
+    let ssd = || json!({"node_affinity": ["disk=ssd"]});
+    assert_eq!(warnings(ssd(), json!({})), none);
+    assert_eq!(warnings(json!({"node_affinity": ["disk=hdd", "size=l"]}), json!({})), none);
+    assert_eq!(
+        warnings(json!({"node_affinity": ["disk=hdd", "size=s"]}), json!({})),
+        [
+            "clusters[0].workloads[0].node_affinity: expected labels of a node that is in \"c\" or can come: its pods find no node; found \"disk=hdd\" or \"size=s\""
+        ]
+    );
+    assert_eq!(
+        warnings(json!({"node_affinity": ["disk=ssd"], "pool": "p"}), json!({"pools": pool(1)})),
+        [
+            "clusters[0].workloads[0].node_affinity: expected labels of a node of its pool \"p\" that is in \"c\" or can come: its pods find no node; found \"disk=ssd\""
+        ]
+    );
+    // A pool without nodes has some as soon as a component makes them.
+    let empty = warnings(json!({"pool": "big"}), json!({"pools": pool(0)}));
+    assert_eq!(
+        empty,
+        ["clusters[0].workloads[0].pool: expected a pool that has a node or can get one: its pods find no node; found \"big\""]
+    );
+    assert_eq!(warnings(ssd(), json!({"pools": pool(0), "components": machines(false)})).len(), 1);
+    assert_eq!(warnings(ssd(), json!({"pools": pool(0), "components": machines(true)})), none);
+    // A new node has a host name, but none that a file can give.
+    let host = |is| json!({"node_affinity": [format!("kubernetes.io/hostname{is}")], "pool": "big"});
+    assert_eq!(warnings(host(""), json!({"pools": pool(0), "components": machines(true)})), none);
+    assert_eq!(warnings(host("=n"), json!({"pools": pool(0), "components": machines(true)})).len(), 1);
+}
+
+#[test]
 fn what_is_wrong_with_labels_and_budgets() {
     let workload = json!({
         "labels": "tier",

@@ -11,7 +11,7 @@ use super::names::Names;
 use super::planned_changes::{PlannedChange, ShootStates, asked};
 use super::topology::Topology;
 use super::workload::{PlannedComponent, WorkloadContext, planned};
-use super::{CheckCtx, capacity, cluster, kube, operations, passive, usage};
+use super::{CheckCtx, capacity, cluster, kube, operations, passive, suitable, usage};
 use crate::error::quote;
 use crate::ids::{EtcdId, KubeClusterId, NodeId, NodeKey, SeedId, WorkloadId, ZoneId};
 use crate::kube::controllers::Controllers;
@@ -127,6 +127,7 @@ pub(super) fn deploy(
     let fits = lowering.has_pod_capacity(ctx, &component.path(path), u64::from(workload.replicas));
     let id = WorkloadId(site.cluster.workloads.len() as u32);
     if fits {
+        suitable::warn(ctx, path, &component, &workload.affinity, &site);
         component.give(ctx, path, &mut workload, &mut site);
         site.cluster.workloads.push(workload);
     }

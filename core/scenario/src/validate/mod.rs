@@ -23,6 +23,7 @@ mod options;
 mod passive;
 mod planned_changes;
 mod prices;
+mod suitable;
 mod topology;
 mod usage;
 mod workload;
@@ -30,7 +31,7 @@ mod workload;
 use std::collections::BTreeSet;
 use std::fmt::Display;
 
-use super::error::{Errors, show};
+use super::error::{Error, Errors, show};
 use super::expect::Expectation;
 use super::model::{Probe, Scenario};
 use super::raw::{RawDistribution, RawLatency, RawScenario};
@@ -51,7 +52,7 @@ const MAX_QUANTILES: usize = 2_000_000;
 
 /// The scenario that is meant, if nothing is wrong with it. `replaced` are paths where the form was wrong already.
 pub(super) fn validate(raw: &RawScenario, replaced: &BTreeSet<String>, errors: &mut Errors) -> Option<Scenario> {
-    let mut ctx = CheckCtx { errors, replaced, quantiles: 0, end: Time::MAX };
+    let mut ctx = CheckCtx { errors, warnings: Vec::new(), replaced, quantiles: 0, end: Time::MAX };
     if ctx.trusts("duration") {
         ctx.end = Time::ZERO + raw.duration.0;
     }
@@ -91,6 +92,7 @@ pub(super) fn validate(raw: &RawScenario, replaced: &BTreeSet<String>, errors: &
         observe_at,
         inputs,
         contradictions: raw.contradictions.clone(),
+        warnings: ctx.warnings,
     })
 }
 
@@ -135,6 +137,8 @@ fn expectations(ctx: &mut CheckCtx<'_>, raw: &RawScenario, clusters: &Names) -> 
 /// What every part of the validation needs.
 struct CheckCtx<'a> {
     errors: &'a mut Errors,
+    /// What is allowed and probably not meant, one for each path.
+    warnings: Vec<Error>,
     replaced: &'a BTreeSet<String>,
     /// Quantiles of measurements copied so far.
     quantiles: usize,
@@ -147,6 +151,13 @@ impl CheckCtx<'_> {
     fn error(&mut self, path: &str, found: impl Into<String>, expected: impl Into<String>) {
         if self.trusts(path) {
             self.errors.push(path, found, expected);
+        }
+    }
+
+    /// Reports what is allowed and probably not meant; of what a path stands for several times (`count`), the first.
+    fn warn(&mut self, path: &str, found: impl Into<String>, expected: impl Into<String>) {
+        if !self.warnings.iter().any(|warning| warning.path == path) {
+            self.warnings.push(Error::new(path, found, expected));
         }
     }
 

@@ -144,6 +144,16 @@ impl PlannedComponent<'_> {
         }
     }
 
+    /// The pool that it runs on, as the file has it.
+    pub(super) fn pool(&self) -> Option<&str> {
+        self.raw.and_then(|(_, raw)| raw.pool.as_deref())
+    }
+
+    /// The terms of its node affinity, as the file has them.
+    pub(super) fn node_affinity_terms(&self) -> &[String] {
+        self.raw.map_or(&[], |(_, raw)| &raw.node_affinity)
+    }
+
     /// As a workload of the site, its pods not placed yet.
     pub(super) fn workload(
         &self,
@@ -195,14 +205,11 @@ impl PlannedComponent<'_> {
         if home.pinned {
             pod_affinity.affinity.required.push(Term { key: Symbol::ZONE, selector: equal(shoot, namespace) });
         }
-        let pool = self.said(|raw| raw.pool.clone());
-        let place = format!("{}.pool", self.path(of));
-        if let Some(pool) = &pool {
-            site.pools.find(ctx, &place, pool);
+        if let Some(pool) = self.pool() {
+            site.pools.find(ctx, &format!("{}.pool", self.path(of)), pool);
         }
-        let on_pool =
-            |pool: String| vec![Requirement { key: symbols.symbol(POOL), is: Condition::In(vec![symbols.symbol(&pool)]) }];
-        let on_pool = pool.map(on_pool);
+        let on_pool = |pool| vec![Requirement { key: symbols.symbol(POOL), is: Condition::In(vec![symbols.symbol(pool)]) }];
+        let on_pool = self.pool().map(on_pool);
         let mut terms = self.node_affinity(ctx, symbols, of);
         if terms.is_empty() {
             terms.extend(on_pool);
@@ -267,9 +274,8 @@ impl PlannedComponent<'_> {
 
     /// The terms of its node affinity.
     fn node_affinity(&self, ctx: &mut CheckCtx<'_>, symbols: &mut SymbolTable, of: &str) -> Vec<Vec<Requirement>> {
-        let terms = self.said(|raw| Some(raw.node_affinity.clone())).unwrap_or_default();
         let path = |k: usize| format!("{}.node_affinity[{k}]", self.path(of));
-        terms.iter().enumerate().map(|(k, term)| requirements(ctx, symbols, &path(k), term)).collect()
+        self.node_affinity_terms().iter().enumerate().map(|(k, term)| requirements(ctx, symbols, &path(k), term)).collect()
     }
 
     /// Pods that its pods are near to, or away from; its `own` where nothing else is said.

@@ -1,0 +1,52 @@
+//! Which nodes suit a workload by their labels, in words of the file.
+
+use super::CheckCtx;
+use super::lower::SeedState;
+use super::workload::PlannedComponent;
+use crate::error::{one_of, quote};
+use crate::ids::NodeKey;
+use crate::kube::labels::{NodeAffinity, Symbol};
+use crate::kube::{Component, KubeClusterSpec, MachineDeployment};
+
+/// Warns where pods would wait for ever: neither a node of the start nor one that the cluster could get suits their node affinity.
+pub(super) fn warn(
+    ctx: &mut CheckCtx<'_>,
+    of: &str,
+    component: &PlannedComponent<'_>,
+    affinity: &NodeAffinity,
+    site: &SeedState,
+) {
+    let cluster = &site.cluster;
+    let is_there = cluster.nodes.iter().any(|node| affinity.admits(&node.template.labels));
+    let may_come = |deployment: &&MachineDeployment| may_grow(deployment, cluster);
+    if is_there || cluster.machine_deployments.iter().filter(may_come).any(|deployment| admits_new(affinity, deployment)) {
+        return;
+    }
+    let path = component.path(of);
+    match (component.node_affinity_terms(), component.pool()) {
+        ([], None) => {}
+        ([], Some(pool)) => {
+            let expected = "a pool that has a node or can get one: its pods find no node";
+            ctx.warn(&format!("{path}.pool"), quote(pool), expected);
+        }
+        (terms, pool) => {
+            let among = pool.map_or_else(String::new, |pool| format!(" of its pool {}", quote(pool)));
+            let expected =
+                format!("labels of a node{among} that is in {} or can come: its pods find no node", quote(&cluster.name));
+            ctx.warn(&format!("{path}.node_affinity"), one_of(terms.iter().map(String::as_str)), expected);
+        }
+    }
+}
+
+/// Whether a machine deployment can get nodes that it does not have at the start.
+fn may_grow(deployment: &MachineDeployment, cluster: &KubeClusterSpec) -> bool {
+    let has = |component| cluster.components.contains(&component);
+    has(Component::MachineControllerManager) && (deployment.minimum > 0 || has(Component::Autoscaler) && deployment.maximum > 0)
+}
+
+/// Whether a node that a machine deployment gets later suits, whose host name no file can know.
+fn admits_new(affinity: &NodeAffinity, deployment: &MachineDeployment) -> bool {
+    let mut labels = deployment.template.labels.clone();
+    labels.set(Symbol::HOSTNAME, Symbol::host(NodeKey(0)));
+    affinity.admits(&labels)
+}
