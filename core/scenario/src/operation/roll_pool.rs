@@ -2,6 +2,7 @@
 
 use super::owner::RawClusterName;
 use super::prelude::*;
+use crate::error::quote;
 use crate::ids::MachineDeploymentId;
 use crate::validate::SeedState;
 
@@ -21,8 +22,10 @@ impl ClusterOperation for Raw {
         let Some(s) = ctx.cluster(&self.of) else { return Vec::new() };
         let site = &ctx.lowering.sites[s];
         if !site.cluster.manages_machines() {
-            let expected = "a cluster with `machine_controller_manager` among its components: nothing else replaces machines";
-            ctx.error("", "a cluster that manages no machines", expected);
+            let expected =
+                "a cluster that has `machine_controller_manager` among its components: no other component replaces machines";
+            let found = format!("the cluster {}, which does not have it", quote(&site.cluster.name));
+            ctx.error("", found, expected);
         }
         if ctx.find(&site.pools, "pool", &self.pool).is_none() {
             return Vec::new();

@@ -100,7 +100,7 @@ fn clusters_without_gardener() {
     check(
         "/clusters/0/components",
         json!(["kube_scheduler"]),
-        "clusters[0].components: expected `kube_controller_manager` and `kube_scheduler` among them: without, nothing is ever replaced; found no kube_controller_manager",
+        "clusters[0].components: expected `kube_controller_manager` and `kube_scheduler` among the components: without these two, nothing replaces a pod; found no kube_controller_manager",
     );
     check(
         "/clusters/0/workloads/0/kind",
@@ -122,13 +122,13 @@ fn clusters_without_gardener() {
     check(
         "/operations/0",
         json!({"at": "90m", "roll_pool": {"cluster": "plain", "pool": "worker"}}),
-        "operations[0].roll_pool: expected a cluster with `machine_controller_manager` among its components: nothing else replaces machines; found a cluster that manages no machines",
+        "operations[0].roll_pool: expected a cluster that has `machine_controller_manager` among its components: no other component replaces machines; found the cluster \"plain\", which does not have it",
     );
     check(
         "/clusters/0/components",
         json!(["kube_controller_manager", "kube_scheduler", "kube_scheduler", "cluster_autoscaler"]),
         "clusters[0].components: expected `machine_controller_manager` with it: nothing else makes the machines; found cluster_autoscaler alone\n\
-         clusters[0].components[2]: expected each once; found a component again",
+         clusters[0].components[2]: expected each component once; found \"kube_scheduler\" again",
     );
     let seed = json!([{"name": "plain", "zones": ["za"], "pools": [{"name": "cpu", "minimum": 1, "maximum": 1}]}]);
     assert!(errors_of_plain("/seeds", seed).starts_with("clusters[0].name: expected a name that no seed has; found \"plain\""));

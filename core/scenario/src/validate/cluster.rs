@@ -9,7 +9,7 @@ use super::lower::{Lowering, SymbolTable};
 use super::names::Names;
 use super::topology::Topology;
 use super::workload::{WorkloadContext, planned};
-use crate::error::quote;
+use crate::error::{quote, show};
 use crate::ids::KubeClusterId;
 use crate::kube::gardener::{FailureTolerance, Recovery};
 use crate::kube::labels::Selector;
@@ -46,7 +46,7 @@ pub(super) fn validate(
             [(RawLeased::KubeControllerManager, "kube_controller_manager"), (RawLeased::KubeScheduler, "kube_scheduler")]
         {
             if !cluster.components.contains(&component) {
-                let expected = "`kube_controller_manager` and `kube_scheduler` among them: without, nothing is ever replaced";
+                let expected = "`kube_controller_manager` and `kube_scheduler` among the components: without these two, nothing replaces a pod";
                 ctx.error(&format!("{path}.components"), format!("no {word}"), expected);
             }
         }
@@ -57,7 +57,8 @@ pub(super) fn validate(
         }
         for (c, component) in cluster.components.iter().enumerate() {
             if cluster.components[..c].contains(component) {
-                ctx.error(&format!("{path}.components[{c}]"), "a component again", "each once");
+                let found = format!("{} again", show(&serde_json::json!(component)));
+                ctx.error(&format!("{path}.components[{c}]"), found, "each component once");
             }
         }
         lowering.mark(ctx, &path, &cluster.mark);
