@@ -306,7 +306,7 @@ impl Server {
         let etcd = etcd(ctx);
         let is_open = |member: u8| ctx.net.is_open(self.host, etcd.host(member));
         let there = |member: &u8| etcd.life(*member).is_some() || !is_open(*member);
-        let members: Vec<u8> = self.routed(etcd.endpoints(), ctx).into_iter().filter(there).collect();
+        let members: Vec<u8> = self.choice(ctx).into_iter().filter(there).collect();
         if members.is_empty() {
             return self.link(Link::Idle, ctx);
         }
@@ -321,12 +321,23 @@ impl Server {
         }
     }
 
+    /// It talks to the member on its own host and to no other (kubeadm: `--etcd-servers=https://127.0.0.1:2379`).
+    fn is_local(&self, ctx: &ClusterCtx<'_>) -> bool {
+        matches!(self.replica, Replica::Host(_)) && ctx.spec.routing.api_to_etcd == ApiToEtcd::Local
+    }
+
+    /// The members that it may talk to. No Service stands between it and the member on its own host: that member lags or not.
+    fn choice(&self, ctx: &ClusterCtx<'_>) -> Vec<u8> {
+        let etcd = etcd(ctx);
+        if self.is_local(ctx) {
+            return etcd.listed().filter(|index| etcd.host(*index) == self.host).collect();
+        }
+        self.routed(etcd.endpoints(), ctx)
+    }
+
     /// Those of the endpoints that it is sent to.
     fn routed(&self, endpoints: Vec<u8>, ctx: &ClusterCtx<'_>) -> Vec<u8> {
-        let Replica::Pod(seed, _) = self.replica else {
-            let local = |index: &u8| ctx.spec.routing.api_to_etcd != ApiToEtcd::Local || etcd(ctx).host(*index) == self.host;
-            return endpoints.into_iter().filter(local).collect();
-        };
+        let Replica::Pod(seed, _) = self.replica else { return endpoints };
         let routing = ctx.scenario.kube.clusters[seed.0 as usize].routing.api_to_etcd;
         if routing == ApiToEtcd::Leader {
             return self.leader(ctx).filter(|leader| endpoints.contains(leader)).map_or(endpoints, |leader| vec![leader]);
@@ -356,9 +367,8 @@ impl Server {
     /// The member it talks to lags, and there is one that does not.
     fn is_turned_away(&self, member: u8, ctx: &ClusterCtx<'_>) -> bool {
         let etcd = etcd(ctx);
-        let is_local = matches!(self.replica, Replica::Host(_)) && ctx.spec.routing.api_to_etcd == ApiToEtcd::Local;
         let answers = |other: &u8| etcd.life(*other).is_some() && ctx.net.is_open(self.host, etcd.host(*other));
-        !is_local && etcd.lags(member) && etcd.endpoints().iter().any(|other| !etcd.lags(*other) && answers(other))
+        !self.is_local(ctx) && etcd.lags(member) && etcd.endpoints().iter().any(|other| !etcd.lags(*other) && answers(other))
     }
 
     fn link(&mut self, link: Link, ctx: &mut ClusterCtx<'_>) {
@@ -431,7 +441,7 @@ struct Etcd<'a> {
     cluster: EtcdId,
 }
 
-impl Etcd<'_> {
+impl<'a> Etcd<'a> {
     fn member(self, index: u8) -> MemberId {
         MemberId { cluster: self.cluster, index }
     }
@@ -453,11 +463,15 @@ impl Etcd<'_> {
         self.storage.leader(self.cluster)
     }
 
+    /// Members that are there to be talked to.
+    fn listed(self) -> impl Iterator<Item = u8> + use<'a> {
+        (0..self.storage.members(self.cluster)).filter(move |index| self.storage.is_endpoint(self.member(*index)))
+    }
+
     /// Members that new connections may be sent to: not those that would turn them away, unless all would. (Their pods are not ready: a
     /// readiness probe asks what they would have to have caught up for. That such pods count as ready elsewhere here is left out.)
     fn endpoints(self) -> Vec<u8> {
-        let all: Vec<u8> =
-            (0..self.storage.members(self.cluster)).filter(|index| self.storage.is_endpoint(self.member(*index))).collect();
+        let all: Vec<u8> = self.listed().collect();
         let current: Vec<u8> = all.iter().copied().filter(|index| !self.lags(*index)).collect();
         if current.is_empty() { all } else { current }
     }

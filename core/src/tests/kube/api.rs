@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use proptest::prelude::*;
+use serde_json::json;
 
 use super::world::{
     KUBE_CLUSTER, SHOOT, Seen, at, broken, crash, cut_zone, hosted, run, run_in, secs, watch, with, with_shoot, workload, world,
@@ -110,6 +111,43 @@ fn a_member_that_ends_is_left_at_once() {
         assert!(next.0 == at(100) && next.1.is_some_and(|member| member != linked), "{next:?}");
         assert!(seen.availability(Verb::Write).is_empty(), "it led nothing: nobody notices");
     }
+}
+
+#[test]
+fn a_server_talks_to_the_member_on_its_host_though_that_lags() {
+    let file = |api_to_etcd: &str| {
+        let text = json!({
+            "name": "stacked",
+            "duration": "3m",
+            "topology": {"regions": [{"name": "r", "zones": ["a"]}]},
+            "clusters": [{
+                "name": "c",
+                "zones": ["a"],
+                "api_to_etcd": api_to_etcd,
+                "control_plane": {"options": {"snapshot_count": 100, "catch_up_entries": 50}, "initial": {"database": "8GiB"}},
+                "pools": [{"name": "p", "minimum": 1, "maximum": 1}],
+            }],
+            "clients": [{"name": "load", "etcd": "c/etcd", "zone": "a", "op": "put", "value": "1KiB", "rate": "20/s"}],
+            "faults": [{"at": "60s", "for": "30s", "kind": "process_kill", "member": "c/etcd/etcd-2"}],
+        });
+        Scenario::from_json(&text.to_string()).expect("a scenario")
+    };
+    let scenario = file("local");
+    let host = scenario.etcd[0].members[2].node;
+    let linked = |seen: &Seen| {
+        let link = |(when, replica, fact): (Time, Replica, ServerFact)| match fact {
+            ServerFact::Etcd(member) if replica == Replica::Host(host) => Some((when, member)),
+            _ => None,
+        };
+        seen.servers().into_iter().filter_map(link).collect::<Vec<_>>()
+    };
+    let seen = run(&scenario, 1);
+    let [(_, Some(2)), (left, None), (found, Some(2))] = linked(&seen)[..] else { panic!("{:?}", linked(&seen)) };
+    // Its member starts again within a second or two; it then receives 8 GiB, for a minute and more.
+    assert!(left == at(60) && found >= at(90) && found < at(93), "{found:?}");
+    // Where it may talk to any, it talks to another one.
+    let others = linked(&run(&file("any"), 1));
+    assert!(others.iter().all(|(when, member)| *when < at(60) || member.is_some_and(|member| member != 2)), "{others:?}");
 }
 
 #[test]
