@@ -4,6 +4,7 @@ mod budgets;
 mod claims;
 mod endpoints;
 mod nodes;
+mod selection;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -21,6 +22,7 @@ use crate::rule::labels::{Labels, Symbol};
 use crate::rule::taints::{Effect, Taint};
 use crate::spec::{KubeClusterSpec, NodeSpec, NodeTemplate, Resources, Role, Workload};
 pub use budgets::BudgetId;
+use selection::Selections;
 use zonefall_kernel::time::Time;
 use zonefall_network::{HostId, Network};
 use zonefall_scenario::ids::{EtcdId, MachineDeploymentId, NodeKey, PodId, WorkloadId, ZoneId};
@@ -141,6 +143,7 @@ pub struct Store {
     /// Volumes of pods that are gone: how many there were of each.
     discarded: BTreeMap<PodName, u8>,
     budgets: Vec<Option<Status>>,
+    selections: Arc<Selections>,
     /// Pods that each Service lists.
     endpoints: Vec<BTreeSet<PodName>>,
     /// Workloads that are other than at the start.
@@ -205,6 +208,7 @@ impl Store {
             members: BTreeMap::new(),
             discarded: BTreeMap::new(),
             budgets: vec![None; spec.workloads.len() + spec.budgets.len()],
+            selections: Arc::new(Selections::new(spec)),
             endpoints: vec![BTreeSet::new(); spec.services.len()],
             templates: BTreeMap::new(),
             made: 0,
@@ -335,8 +339,10 @@ impl Store {
         self.by_namespace.get(&namespace).into_iter().flatten().map(|id| (*id, self.template(*id, spec)))
     }
 
-    /// A workload is so from now on, pods wanted included.
-    pub fn set_template(&mut self, workload: WorkloadId, template: Workload) {
+    /// A workload is so from now on, pods wanted included. Its namespace and labels are those that it had before.
+    pub fn set_template(&mut self, workload: WorkloadId, template: Workload, spec: &KubeClusterSpec) {
+        let before = self.template(workload, spec);
+        assert!(before.namespace == template.namespace && before.labels == template.labels, "{} is selected anew", before.name);
         self.desired[workload.0 as usize] = template.replicas;
         self.templates.insert(workload, template);
         self.changes.push(Change::Template(workload));

@@ -239,7 +239,7 @@ impl Shoot {
         let next = match step {
             TargetStep::Requested => {
                 for (id, template) in self.form(ctx).filter(|(id, _)| self.sets.contains(id)) {
-                    store.set_template(id, Workload { replicas: 1, ..template.clone() });
+                    store.set_template(id, Workload { replicas: 1, ..template.clone() }, ctx.spec);
                 }
                 self.record(MigrationFact::Restores(self.tolerance), ctx);
                 TargetStep::Restores
@@ -247,14 +247,14 @@ impl Shoot {
             TargetStep::Restores if self.etcd_serves(store, ctx) => {
                 let api_servers: Vec<WorkloadId> = self.api_servers(ctx).collect();
                 for (id, template) in self.form(ctx).filter(|(id, _)| api_servers.contains(id)) {
-                    store.set_template(id, template.clone());
+                    store.set_template(id, template.clone(), ctx.spec);
                 }
                 self.record(MigrationFact::Restored, ctx);
                 TargetStep::Restored
             }
             TargetStep::Restored if self.api_servers(ctx).all(|id| store.is_complete(id)) => {
                 for (id, template) in self.form(ctx) {
-                    store.set_template(id, template.clone());
+                    store.set_template(id, template.clone(), ctx.spec);
                 }
                 self.record(MigrationFact::Serves, ctx);
                 TargetStep::Serves

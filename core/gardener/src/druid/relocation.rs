@@ -103,7 +103,7 @@ pub fn required(set: &Workload) -> Workload {
 
 fn change(set: WorkloadId, fact: DruidFact, template: Workload, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
     ctx.report(GardenerRecord::Druid(set, fact));
-    store.set_template(set, template);
+    store.set_template(set, template, ctx.spec);
 }
 
 /// Of pods that share a zone the one that came there last.

@@ -84,7 +84,7 @@ impl Shoot {
             Step::Restarts if serves => {
                 for (set, template) in wanted {
                     ctx.report(GardenerRecord::Druid(set, DruidFact::Grows(template.replicas)));
-                    store.set_template(set, template.clone());
+                    store.set_template(set, template.clone(), ctx.spec);
                 }
                 *step = Step::Grows;
             }
@@ -107,7 +107,7 @@ impl Shoot {
                     let now = store.template(id, ctx.spec);
                     let differs = (&now.spread, &now.prefers, &now.pod_affinity)
                         != (&template.spread, &template.prefers, &template.pod_affinity);
-                    store.set_template(id, template.clone());
+                    store.set_template(id, template.clone(), ctx.spec);
                     if differs && template.kind != Kind::DaemonSet {
                         store.roll(id, ctx);
                     }

@@ -31,8 +31,74 @@ fn health(pod: &Pod) -> Health {
 }
 
 /// The controller.
+#[derive(Clone, Debug, Default)]
+pub struct Budgets {
+    /// Pods of workloads, and sums of them for budgets that select pods of any workload; nothing until the first of these is updated.
+    counts: Option<Counts>,
+}
+
+/// Pods, as far as budgets count them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Tally {
+    /// Pods that those who own them want.
+    expected: u32,
+    healthy: u32,
+    /// Workloads with pods that do not say how many they want.
+    without_scale: u32,
+}
+
+impl Tally {
+    fn of(id: WorkloadId, store: &Store, ctx: &ClusterCtx<'_>) -> Self {
+        let has_no_scale = ctx.spec.workloads[id.0 as usize].kind == Kind::DaemonSet && store.pods_of(id).next().is_some();
+        Self { expected: store.desired(id), healthy: healthy(id, store), without_scale: u32::from(has_no_scale) }
+    }
+
+    fn plus(self, other: Self) -> Self {
+        Self {
+            expected: self.expected + other.expected,
+            healthy: self.healthy + other.healthy,
+            without_scale: self.without_scale + other.without_scale,
+        }
+    }
+
+    fn minus(self, other: Self) -> Self {
+        Self {
+            expected: self.expected - other.expected,
+            healthy: self.healthy - other.healthy,
+            without_scale: self.without_scale - other.without_scale,
+        }
+    }
+}
+
+/// What budgets count: a change of one workload costs no look at the others.
 #[derive(Clone, Debug)]
-pub struct Budgets;
+struct Counts {
+    workloads: Vec<Tally>,
+    /// By their place among [`KubeClusterSpec::budgets`](crate::spec::KubeClusterSpec::budgets).
+    budgets: Vec<Tally>,
+}
+
+impl Counts {
+    fn new(store: &Store, ctx: &ClusterCtx<'_>) -> Self {
+        let ids = (0..ctx.spec.workloads.len() as u32).map(WorkloadId);
+        let workloads: Vec<Tally> = ids.map(|id| Tally::of(id, store, ctx)).collect();
+        let selected = |k| store.workloads_of_budget(k).iter().map(|id| workloads[id.0 as usize]);
+        let budgets = (0..ctx.spec.budgets.len() as u32).map(|k| selected(k).fold(Tally::default(), Tally::plus));
+        Self { budgets: budgets.collect(), workloads }
+    }
+
+    /// Something has become of a workload or of its pods.
+    fn update(&mut self, id: WorkloadId, store: &Store, ctx: &ClusterCtx<'_>) {
+        let now = Tally::of(id, store, ctx);
+        let before = std::mem::replace(&mut self.workloads[id.0 as usize], now);
+        if now != before {
+            for k in store.named_budgets_of(id) {
+                let sum = &mut self.budgets[*k as usize];
+                *sum = sum.minus(before).plus(now);
+            }
+        }
+    }
+}
 
 /// Brings the budget of a workload up to date.
 fn sync(id: WorkloadId, store: &mut Store, ctx: &ClusterCtx<'_>) {
@@ -43,21 +109,13 @@ fn sync(id: WorkloadId, store: &mut Store, ctx: &ClusterCtx<'_>) {
 }
 
 /// Updates a budget that selects pods of any workload: it expects as many as their owners want (`getExpectedScale`).
-fn sync_named(k: u32, store: &mut Store, ctx: &ClusterCtx<'_>) {
+fn sync_named(k: u32, count: Tally, store: &mut Store, ctx: &ClusterCtx<'_>) {
     let budget = &ctx.spec.budgets[k as usize];
-    let all =
-        (0..ctx.spec.workloads.len() as u32).map(WorkloadId).filter(|id| budget.pods.selects(store.template(*id, ctx.spec)));
-    let (mut expected, mut healthy_pods, mut has_no_scale) = (0, 0, false);
-    for id in all {
-        has_no_scale |= ctx.spec.workloads[id.0 as usize].kind == Kind::DaemonSet && store.pods_of(id).next().is_some();
-        expected += store.desired(id);
-        healthy_pods += healthy(id, store);
-    }
-    let mut status = Status::of(budget.limit, expected, healthy_pods);
+    let mut status = Status::of(budget.limit, count.expected, count.healthy);
     // A DaemonSet does not say how many it wants (it has no scale): only a number that must be available can be told (`failSafe`).
     match budget.limit {
-        BudgetLimit::MinAvailable(IntOrPercent::Int(least)) => status.allowed = healthy_pods.saturating_sub(least),
-        _ if has_no_scale => status.allowed = 0,
+        BudgetLimit::MinAvailable(IntOrPercent::Int(least)) => status.allowed = count.healthy.saturating_sub(least),
+        _ if count.without_scale > 0 => status.allowed = 0,
         _ => {}
     }
     store.set_budget(BudgetId::Named(k), status);
@@ -73,8 +131,8 @@ fn budgets_of(id: WorkloadId, store: &Store, ctx: &ClusterCtx<'_>) -> Vec<(Budge
     let usual =
         if ctx.spec.components.contains(&Component::Gardenlet) { UnhealthyPods::AlwaysAllow } else { UnhealthyPods::default() };
     let own = store.budget(BudgetId::Workload(id)).map(|_| (BudgetId::Workload(id), usual));
-    let named = (0..).zip(&ctx.spec.budgets).filter(|(_, budget)| budget.pods.selects(store.template(id, ctx.spec)));
-    own.into_iter().chain(named.map(|(k, budget)| (BudgetId::Named(k), budget.unhealthy_pods))).collect()
+    let named = store.named_budgets_of(id).iter();
+    own.into_iter().chain(named.map(|k| (BudgetId::Named(*k), ctx.spec.budgets[*k as usize].unhealthy_pods))).collect()
 }
 
 /// Ends a pod if its budget allows it; nothing if it is ending.
@@ -109,7 +167,7 @@ pub fn evict(id: PodId, store: &mut Store, ctx: &mut ClusterCtx<'_>) -> Result<(
 impl Budgets {
     /// Every cluster has it.
     pub fn factory(_state: &State, _ctx: &mut ClusterCtx<'_>) -> Option<Box<dyn Controller>> {
-        Some(Box::new(Self))
+        Some(Box::<Self>::default())
     }
 }
 
@@ -120,18 +178,27 @@ impl Controller for Budgets {
     }
 
     fn watch(&mut self, change: &Change, state: &mut State, ctx: &mut ClusterCtx<'_>) {
-        let concerned = match *change {
-            Change::Terminating(_, id, _) | Change::Desired(id) | Change::Template(id) | Change::Readiness(id) => id,
-            Change::Removed(_, name, _) => name.workload,
+        let (concerned, enqueues) = match *change {
+            Change::Terminating(_, id, _) | Change::Desired(id) | Change::Template(id) | Change::Readiness(id) => (id, true),
+            Change::Removed(_, name, _) => (name.workload, true),
+            // Not ready yet: no budget allows more because of it.
+            Change::Created(id) => match state.store.pod(id) {
+                Some(pod) => (pod.name.workload, false),
+                None => return,
+            },
             _ => return,
         };
+        if let Some(counts) = &mut self.counts {
+            counts.update(concerned, &state.store, ctx);
+        }
+        if !enqueues {
+            return;
+        }
         if state.store.template(concerned, ctx.spec).max_unavailable.is_some() {
             ctx.enqueue(0, concerned.0);
         }
-        for (k, budget) in (0..).zip(&ctx.spec.budgets) {
-            if budget.pods.selects(state.store.template(concerned, ctx.spec)) {
-                ctx.enqueue(1, k);
-            }
+        for k in state.store.named_budgets_of(concerned) {
+            ctx.enqueue(1, *k);
         }
     }
 
@@ -139,7 +206,8 @@ impl Controller for Budgets {
         if queue == 0 {
             sync(WorkloadId(key), &mut state.store, ctx);
         } else {
-            sync_named(key, &mut state.store, ctx);
+            let counts = self.counts.get_or_insert_with(|| Counts::new(&state.store, ctx));
+            sync_named(key, counts.budgets[key as usize], &mut state.store, ctx);
         }
     }
 

@@ -6,7 +6,7 @@ use crate::controller::{Controller, State};
 use crate::ctx::ClusterCtx;
 use crate::spec::Component;
 use crate::store::{Change, Store};
-use zonefall_scenario::ids::{ServiceId, WorkloadId};
+use zonefall_scenario::ids::ServiceId;
 
 /// The controller.
 #[derive(Clone, Debug)]
@@ -14,10 +14,8 @@ pub struct EndpointSlices;
 
 /// Lists the pods that are ready.
 fn sync(id: ServiceId, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
-    let service = &ctx.spec.services[usize::from(id.0)];
-    let all = (0..ctx.spec.workloads.len() as u32).map(WorkloadId);
-    let workloads = all.filter(|workload| service.pods.selects(store.template(*workload, ctx.spec)));
-    let pods = workloads.flat_map(|workload| store.pods_of(workload)).filter(|(_, pod)| pod.ready && !pod.terminating);
+    let workloads = store.workloads_of_service(u32::from(id.0)).iter();
+    let pods = workloads.flat_map(|workload| store.pods_of(*workload)).filter(|(_, pod)| pod.ready && !pod.terminating);
     let pods = pods.map(|(_, pod)| pod.name).collect();
     store.set_endpoints(id, pods, ctx);
 }
@@ -41,10 +39,8 @@ impl Controller for EndpointSlices {
             Change::Removed(_, name, _) => name.workload,
             _ => return,
         };
-        for (k, service) in (0..).zip(&ctx.spec.services) {
-            if service.pods.selects(state.store.template(concerned, ctx.spec)) {
-                ctx.enqueue(0, k);
-            }
+        for k in state.store.services_of(concerned) {
+            ctx.enqueue(0, *k);
         }
     }
 

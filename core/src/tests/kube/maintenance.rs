@@ -5,13 +5,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::json;
 
 use super::machines::with_machines;
-use super::world::{KUBE_CLUSTER, Seen, at, broken, run, secs, with, workload, world};
-use crate::ids::{MachineDeploymentId, NodeKey, WorkloadId};
+use super::world::{KUBE_CLUSTER, Seen, act, at, broken, run, secs, with, workload, world};
+use crate::ids::{MachineDeploymentId, NodeId, NodeKey, WorkloadId};
 use crate::kernel::time::Time;
+use crate::kube::cluster::KubeCluster;
+use crate::kube::ctx::ClusterCtx;
 use crate::kube::machine::Phase;
 use crate::kube::name::{MachineName, PodName, PodTag};
 use crate::kube::record::{KubeRecord, MachineFact, NodeFact, PodFact};
+use crate::kube::rule::budget::Status;
 use crate::kube::spec::{Kind, Operation, Task, VolumeTemplate, Workload};
+use crate::kube::store::BudgetId;
 use crate::scenario::{Fault, FaultTarget, NodeCrash, Scenario};
 
 /// `scenario` with this asked for at so many seconds.
@@ -89,6 +93,32 @@ fn a_budget_counts_the_pods_of_all_workloads_that_it_selects() {
         assert!(times[0] == at(100) && times[1] > at(104) && times.len() == 2, "{times:?}");
     }
     assert_eq!(evicted(json!([{"name": "still", "pods": "tier in (front),name!=web", "max_unavailable": 0}])).len(), 1);
+}
+
+#[test]
+fn a_budget_counts_what_its_workloads_have_at_every_moment() {
+    let budgets = json!([
+        {"name": "web", "pods": "name=web", "max_unavailable": 1},
+        {"name": "front", "pods": "tier", "min_available": "50%"},
+        {"name": "back", "pods": "tier=back", "max_unavailable": 1},
+    ]);
+    let crash = |scenario, second, lasts, node| {
+        broken(scenario, second, Some(lasts), Fault::NodeCrash(NodeCrash(FaultTarget::Named(NodeId(node)))))
+    };
+    let hosts = with_budgets(&budgets).kube.clusters[0].nodes.iter().map(|node| node.node.0).collect::<Vec<_>>();
+    let scenario = crash(crash(with_budgets(&budgets), 20, 30, hosts[1]), 200, 300, hosts[2]);
+    let is_right = |cluster: &mut KubeCluster, _: usize, ctx: &mut ClusterCtx<'_>| {
+        let store = cluster.store();
+        for (k, budget) in (0..).zip(&ctx.spec.budgets) {
+            let ids = (0..).map(WorkloadId).zip(&ctx.spec.workloads);
+            let selected: Vec<_> = ids.filter(|(_, workload)| budget.pods.selects(workload)).map(|(id, _)| id).collect();
+            let pods = selected.iter().flat_map(|id| store.pods_of(*id)).filter(|(_, pod)| pod.ready && !pod.terminating);
+            let status = Status::of(budget.limit, selected.iter().map(|id| store.desired(*id)).sum(), pods.count() as u32);
+            assert_eq!(store.budget(BudgetId::Named(k)), Some(&status), "{} at {:?}", budget.name, ctx.now);
+        }
+    };
+    // Seconds at which nothing has just changed: in a crash, after the drain, and while pods of a node that is away are replaced.
+    act(&scenario, 1, is_right, [1, 19, 70, 99, 130, 199, 260, 290, 450, 590].into_iter());
 }
 
 #[test]
