@@ -3,7 +3,7 @@
 //!
 //! The API grants by what the disruption controller last told it, less what was granted since. The controller may not have heard yet of
 //! pods that have become unready, and hears of none while it does not act. So an eviction breaks the budget only where it was spent
-//! by every count that the controller may have been at.
+//! by every count that the controller may have been at. A pod that several budgets select is never evicted while it runs.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -11,13 +11,23 @@ use super::{Property, View};
 use crate::ids::WorkloadId;
 use crate::kernel::time::Time;
 use crate::kube::record::{KubeRecord, PodFact};
-use crate::kube::spec::Component;
+use crate::kube::spec::int_or_percent::IntOrPercent;
+use crate::kube::spec::{BudgetLimit, Component, Kind};
+
+/// A budget.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Id {
+    /// Of one workload.
+    Workload(WorkloadId),
+    /// Of any pods, by its place in the cluster.
+    Named(usize),
+}
 
 /// What each budget has lately allowed.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Budget {
     /// Counts that were true until some time, less what was granted since.
-    before: BTreeMap<WorkloadId, VecDeque<(Time, i64)>>,
+    before: BTreeMap<Id, VecDeque<(Time, i64)>>,
     /// The controller acts since then, or not until then.
     controller: ControllerActive,
 }
@@ -34,20 +44,54 @@ impl Default for ControllerActive {
     }
 }
 
-/// Pods that may be evicted, by a count of now; `None`: there is no budget.
-fn allowance(workload: WorkloadId, view: &View<'_>) -> Option<i64> {
-    let spec = &view.spec().workloads[workload.0 as usize];
-    let desired = spec.replicas.saturating_sub(spec.max_unavailable?);
-    let healthy = view.objects().pods_of(workload).filter(|(_, pod)| pod.is_healthy()).count();
-    Some(healthy as i64 - i64::from(desired))
+/// The budgets of a workload's pods.
+fn budgets_of(workload: WorkloadId, view: &View<'_>) -> Vec<Id> {
+    let (cluster, now) = (view.spec(), view.objects().templates.get(workload, view.spec()));
+    let own = cluster.workloads[workload.0 as usize].max_unavailable.map(|_| Id::Workload(workload));
+    let named = cluster.budgets.iter().enumerate().filter(|(_, budget)| budget.pods.selects(now));
+    own.into_iter().chain(named.map(|(k, _)| Id::Named(k))).collect()
+}
+
+/// Pods that may be evicted, by a count of now.
+fn allowance(id: Id, view: &View<'_>) -> i64 {
+    let pods_of = |workload| view.objects().pods_of(workload).map(|(_, pod)| pod);
+    let healthy = |workload| pods_of(workload).filter(|pod| pod.is_healthy()).count() as i64;
+    match id {
+        Id::Workload(workload) => {
+            let spec = &view.spec().workloads[workload.0 as usize];
+            healthy(workload) - i64::from(spec.replicas.saturating_sub(spec.max_unavailable.unwrap_or(0)))
+        }
+        Id::Named(k) => {
+            let budget = &view.spec().budgets[k];
+            let selected: Vec<_> = view.workloads().filter(|(_, workload)| budget.pods.selects(workload)).collect();
+            let healthy = selected.iter().map(|(id, _)| healthy(*id)).sum::<i64>();
+            let wanted = selected.iter().map(|(_, workload)| workload.replicas).sum::<u32>();
+            // How many pods a DaemonSet wants, no budget knows.
+            let has_agents = selected.iter().any(|(id, of)| of.kind == Kind::DaemonSet && pods_of(*id).next().is_some());
+            match budget.limit {
+                BudgetLimit::MinAvailable(IntOrPercent::Int(least)) => healthy - i64::from(least),
+                _ if has_agents || wanted == 0 => 0,
+                BudgetLimit::MinAvailable(share) => healthy - i64::from(share.of_rounded_up(wanted)),
+                BudgetLimit::MaxUnavailable(share) => healthy - i64::from(wanted.saturating_sub(share.of_rounded_up(wanted))),
+            }
+        }
+    }
+}
+
+/// A budget's name, for messages.
+fn name_of(id: Id, view: &View<'_>) -> String {
+    match id {
+        Id::Workload(_) => "its PodDisruptionBudget".to_owned(),
+        Id::Named(k) => format!("PodDisruptionBudget {}", view.spec().budgets[k].name),
+    }
 }
 
 impl Budget {
     /// What was true until now may be true no more.
-    fn note(&mut self, workload: WorkloadId, count: i64, view: &View<'_>) {
+    fn note(&mut self, id: Id, count: i64, view: &View<'_>) {
         // A leader writes faster than this, or is none: so fast is the controller told.
         let heard = view.spec().timers.renew_deadline;
-        let before = self.before.entry(workload).or_default();
+        let before = self.before.entry(id).or_default();
         if self.controller.now && self.controller.since + heard <= view.at {
             while before.front().is_some_and(|(until, _)| *until + heard < view.at) {
                 before.pop_front();
@@ -57,6 +101,14 @@ impl Budget {
             Some((until, _)) => *until = view.at,
             None => before.push_back((view.at, count)),
         }
+    }
+
+    /// One eviction more: how many a budget allowed before it, by the count that allowed most.
+    fn spend(&mut self, id: Id) -> i64 {
+        let counts = self.before.entry(id).or_default();
+        let most = counts.iter().map(|(_, count)| *count).max().unwrap_or(0);
+        counts.iter_mut().for_each(|(_, count)| *count -= 1);
+        most
     }
 }
 
@@ -68,25 +120,27 @@ impl Property for Budget {
             self.controller = ControllerActive { now: controller, since: view.at };
         }
         let KubeRecord::Pod(name, fact) = *fact else { return Ok(()) };
-        let Some(count) = allowance(name.workload, view) else { return Ok(()) };
-        match fact {
-            PodFact::Evicted(true) if view.objects().pods.get(&name).is_some_and(super::objects::Pod::is_healthy) => {
-                self.note(name.workload, count, view);
-                let before = self.before.entry(name.workload).or_default();
-                let most = before.iter().map(|(_, count)| *count).max().unwrap_or(count);
-                for (_, count) in before.iter_mut() {
-                    *count -= 1;
-                }
-                if most > 0 {
-                    return Ok(());
-                }
-                Err(format!("{} is evicted although its PodDisruptionBudget allows no disruption", view.pod(name)))
+        let budgets = budgets_of(name.workload, view);
+        let changes = match fact {
+            PodFact::Evicted(granted) => granted,
+            PodFact::Started { .. } | PodFact::Ready(_) | PodFact::Terminating | PodFact::Removed => true,
+            _ => false,
+        };
+        if budgets.is_empty() || !changes {
+            return Ok(());
+        }
+        let counts: Vec<_> = budgets.into_iter().map(|id| (id, allowance(id, view))).collect();
+        for (id, count) in &counts {
+            self.note(*id, *count, view);
+        }
+        let pod = view.objects().pods.get(&name).filter(|pod| pod.started && !pod.terminating);
+        match (pod.filter(|_| fact == PodFact::Evicted(true)), &counts[..]) {
+            (None, _) => Ok(()),
+            (Some(pod), [(id, _)]) if pod.is_healthy() && self.spend(*id) <= 0 => {
+                Err(format!("{} is evicted although {} allows no disruption", view.pod(name), name_of(*id, view)))
             }
-            PodFact::Started { .. } | PodFact::Ready(_) | PodFact::Terminating | PodFact::Removed => {
-                self.note(name.workload, count, view);
-                Ok(())
-            }
-            _ => Ok(()),
+            (Some(_), [_]) => Ok(()),
+            (Some(_), _) => Err(format!("{} is evicted although several PodDisruptionBudgets select it", view.pod(name))),
         }
     }
 }

@@ -16,12 +16,13 @@ use crate::kube::rule::labels::Condition::In;
 use crate::kube::rule::labels::{Labels, NodeAffinity, Requirement, Selector, Symbol};
 use crate::kube::rule::spread::Constraint;
 use crate::kube::spec::controllers::Controllers;
+use crate::kube::spec::int_or_percent::IntOrPercent::Int;
 use crate::kube::spec::placement::{PodAffinity, Term};
 use crate::kube::spec::routing::Routing;
 use crate::kube::spec::usage::InFlight;
 use crate::kube::spec::{
-    Component, Image, Kind, KubeClusterSpec, MachineDeployment, MemberRange, NodeSpec, NodeTemplate, PoolShare, Resources, Role,
-    Rollout, Timers, VolumeTemplate, Workload,
+    self, BudgetLimit, Component, Image, Kind, KubeClusterSpec, MachineDeployment, MemberRange, NodeSpec, NodeTemplate,
+    PodSelector, PoolShare, Resources, Role, Rollout, Timers, UnhealthyPods, VolumeTemplate, Workload,
 };
 use crate::observe::testing::{CLUSTER, member, three_zones};
 use crate::record::{EtcdRecord, Record, StopReason};
@@ -64,8 +65,16 @@ fn workload(app: u32) -> Workload {
     }
 }
 
-/// A plane of three nodes in a zone each, with room for three pods and a machine each; of its three workloads the first has a budget of
-/// one, the second are etcd's members with volumes, the third is spread over zones and stays away from the second.
+/// A budget of these workloads' pods.
+fn budget(name: &str, apps: &[u32], limit: BudgetLimit) -> spec::Budget {
+    let selector = Selector::All(vec![Requirement { key: APP, is: In(apps.iter().map(|app| Symbol(101 + app)).collect()) }]);
+    let pods = PodSelector { namespace: Symbol(99), selector };
+    spec::Budget { name: name.to_owned(), pods, limit, unhealthy_pods: UnhealthyPods::default() }
+}
+
+/// A plane of three nodes in a zone each, with room for three pods and a machine each; of its four workloads the first has a budget of
+/// one, the second are etcd's members with volumes, the third is spread over zones and stays away from the second; of these two a budget
+/// wants three pods. The fourth has a budget of one, and another one that selects it.
 fn scenario() -> Scenario {
     let mut scenario = three_zones();
     let template = |zone: u32| {
@@ -80,6 +89,7 @@ fn scenario() -> Scenario {
         MachineDeployment { name, zone, template: template(k), minimum: 3, maximum: 3, stock: None, pool }
     };
     let budgeted = Workload { max_unavailable: Some(1), ..workload(0) };
+    let twice = Workload { max_unavailable: Some(1), ..workload(3) };
     let (kind, volume) = (Kind::StatefulSet { parallel: true }, Some(VolumeTemplate { regional: false, bytes: 1 << 30 }));
     let stateful = Workload { kind, volume, role: Role::Etcd(CLUSTER), ..workload(1) };
     let mut spread = workload(2);
@@ -100,7 +110,7 @@ fn scenario() -> Scenario {
         control_plane: vec![NodeId(0)],
         nodes: (0..3).map(node).collect(),
         machine_deployments: (0..2).map(deployment).collect(),
-        workloads: vec![budgeted, stateful, spread],
+        workloads: vec![budgeted, stateful, spread, twice],
         control_plane_namespaces: Vec::new(),
         routing: Routing::default(),
         timers: Timers::default(),
@@ -109,7 +119,10 @@ fn scenario() -> Scenario {
         controllers: Controllers::default(),
         components: Component::ALL.to_vec(),
         services: Vec::new(),
-        budgets: Vec::new(),
+        budgets: vec![
+            budget("data", &[1, 2], BudgetLimit::MinAvailable(Int(3))),
+            budget("twice", &[3], BudgetLimit::MaxUnavailable(Int(1))),
+        ],
     }];
     scenario
 }
@@ -139,6 +152,11 @@ const fn db(k: u32) -> PodName {
 /// Pod `k` of those that are spread.
 const fn spread(k: u32) -> PodName {
     PodName { workload: WorkloadId(2), tag: PodTag::Replica { template: 1, suffix: k } }
+}
+
+/// Pod `k` of those that two budgets select.
+const fn twice(k: u32) -> PodName {
+    PodName { workload: WorkloadId(3), tag: PodTag::Replica { template: 1, suffix: k } }
 }
 
 fn bound(pod: PodName, k: u32) -> [KubeRecord; 2] {
@@ -238,6 +256,30 @@ fn no_eviction_without_allowance() {
     check_later(&deaf, 100, &evicted(0), &[]);
     let [first, second] = evicted(0);
     check_later(&deaf, 100, &[Lease(KCM, Some(Replica::Host(NodeId(0)))), ControllerActive(KCM, true), first, second], &[]);
+}
+
+#[test]
+fn no_eviction_without_allowance_of_a_budget_of_several_workloads() {
+    let broken = ["no eviction without allowance"];
+    let evicted = |pod| [Pod(pod, Evicted(true)), Pod(pod, Terminating)];
+    let serving_set = |k: u32, on: u32| {
+        let attached = [Pod(db(k), VolumeAttached(node(on))), Pod(db(k), STARTED), Pod(db(k), Ready(true))];
+        [bound(db(k), on).as_slice(), &attached].concat()
+    };
+    // Three that must all stay; then one more, whichever it is.
+    let three = [serving_set(0, 0), serving_set(1, 1), serving(spread(0), 2)].concat();
+    let four = [three.clone(), serving_set(2, 1)].concat();
+    for pod in [db(0), spread(0)] {
+        check(&three, &evicted(pod), &broken);
+        check(&four, &evicted(pod), &[]);
+    }
+    check(&four, &[evicted(db(0)), evicted(spread(0))].concat(), &broken);
+    let unready = [four.as_slice(), &[Pod(db(1), Ready(false))]].concat();
+    check(&unready, &evicted(spread(0)), &[]);
+    check_later(&unready, 11, &evicted(spread(0)), &broken);
+    // One that is selected twice leaves by no eviction while it runs, and by any before it does.
+    check(&serving(twice(0), 0), &evicted(twice(0)), &broken);
+    check(&bound(twice(0), 0), &evicted(twice(0)), &[]);
 }
 
 #[test]
