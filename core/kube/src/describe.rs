@@ -180,6 +180,23 @@ impl Reason {
             Self::PodAffinity => "pod affinity is not satisfied",
             Self::PodAntiAffinity => "pod anti-affinity is not satisfied",
             Self::ExistingAntiAffinity => "the anti-affinity of existing pods is not satisfied",
+            Self::NoNodes => "there are no nodes",
+        }
+    }
+
+    /// The same as kube-scheduler has it after a number of nodes (the plugins' `ErrReason`; of resources it names the one that is short).
+    pub const fn event(self) -> &'static str {
+        match self {
+            Self::Taints => "node(s) had untolerated taint(s)",
+            Self::NodeAffinity => "node(s) didn't match Pod's node affinity/selector",
+            Self::Resources => "Insufficient cpu, memory or pods",
+            Self::VolumeLimit => "node(s) exceed max volume count",
+            Self::VolumeZone => "node(s) had no available volume zone",
+            Self::Spread => "node(s) didn't match pod topology spread constraints",
+            Self::PodAffinity => "node(s) didn't match pod affinity rules",
+            Self::PodAntiAffinity => "node(s) didn't match pod anti-affinity rules",
+            Self::ExistingAntiAffinity => "node(s) didn't satisfy existing pods anti-affinity rules",
+            Self::NoNodes => "no nodes available to schedule pods",
         }
     }
 }

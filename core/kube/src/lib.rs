@@ -38,6 +38,7 @@ pub mod event;
 pub mod kubelet;
 pub mod machine;
 pub mod node;
+pub mod reasons;
 pub mod record;
 pub mod revision;
 pub mod rule;

@@ -241,8 +241,8 @@ pub enum Ready {
 
 traced! { enum Ready { True = 0, Unknown = 1 } }
 
-/// Why no node suits a pod: the filter that fails last, in the order of the scheduler, on the node that passes most. The variants are in
-/// that order.
+/// Why no node suits a pod: the filter that fails last, in the order of the scheduler, on the node that passes most. The variants
+/// of filters are in that order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Reason {
     /// Taints it does not tolerate.
@@ -263,6 +263,8 @@ pub enum Reason {
     PodAntiAffinity,
     /// A pod is there that must be away from it.
     ExistingAntiAffinity,
+    /// There is no node at all.
+    NoNodes,
 }
 
 traced! {
@@ -276,12 +278,13 @@ traced! {
         PodAffinity = 6,
         PodAntiAffinity = 7,
         ExistingAntiAffinity = 8,
+        NoNodes = 9,
     }
 }
 
 impl Reason {
-    /// All of them, in the order of the filters.
-    pub const ALL: [Self; 9] = [
+    /// Those for which a filter refuses a node, in the order of the filters.
+    pub const FILTERS: [Self; 9] = [
         Self::Taints,
         Self::NodeAffinity,
         Self::Resources,

@@ -15,7 +15,8 @@ use crate::claim::{Attachment, Claim};
 use crate::ctx::ClusterCtx;
 use crate::machine::MachineTables;
 use crate::name::{MachineName, NodeName, PodName};
-use crate::record::{KubeRecord, NodeFact, PodFact, Ready, Reason};
+use crate::reasons::Reasons;
+use crate::record::{KubeRecord, NodeFact, PodFact, Ready};
 use crate::revision::Revisions;
 use crate::rule::budget::Status;
 use crate::rule::labels::{Labels, Symbol};
@@ -49,7 +50,7 @@ pub struct Pod {
     /// It is to end.
     pub terminating: bool,
     /// Why the scheduler found no node for it at its last attempt.
-    pub unschedulable: Option<Reason>,
+    pub unschedulable: Option<Reasons>,
 }
 
 /// A node as the API has it.
@@ -433,9 +434,10 @@ impl Store {
     }
 
     /// No node suits a pod. Told where the reason is another than before.
-    pub fn mark_unschedulable(&mut self, id: PodId, reason: Reason, ctx: &mut ClusterCtx<'_>) {
+    pub fn mark_unschedulable(&mut self, id: PodId, reasons: Reasons, ctx: &mut ClusterCtx<'_>) {
         let pod = Arc::make_mut(self.pods.get_mut(&id).expect("who refuses a pod has it"));
-        if pod.unschedulable.replace(reason) != Some(reason) {
+        let reason = reasons.last();
+        if pod.unschedulable.replace(reasons).map(Reasons::last) != Some(reason) {
             ctx.record(KubeRecord::Pod(pod.name, PodFact::Unschedulable(reason)));
         }
         if self.unschedulable.insert(id) {

@@ -8,6 +8,7 @@ use crate::kubelet::loss;
 use crate::machine::Machine;
 use crate::machine::Phase;
 use crate::name::{MachineName, NodeName, PodName};
+use crate::reasons::Reasons;
 use crate::record::{Loss, Ready, Reason};
 use crate::rule::taints::Taint;
 use crate::spec::KubeClusterSpec;
@@ -106,7 +107,7 @@ impl KubeCluster {
             ready: pod.ready,
             terminating: pod.terminating,
             detached: pod.node.is_some() && !attached,
-            unschedulable: pod.unschedulable,
+            unschedulable: pod.unschedulable.map(Reasons::last),
             restarts: pod.restarts,
             created: pod.created,
         }

@@ -4,7 +4,7 @@
 use std::cell::LazyCell;
 use std::collections::BTreeMap;
 
-use crate::controller::queueing_hints::Reasons;
+use crate::reasons::Reasons;
 use crate::record::Reason;
 use crate::rule::affinity::{self, Placed, Pod};
 use crate::rule::labels::Symbol;

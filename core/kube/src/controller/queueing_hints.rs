@@ -3,34 +3,13 @@
 //!
 //! A hint may be wrong in one way only: what it keeps asleep would be refused again.
 
+use crate::reasons::Reasons;
 use crate::record::Reason;
 use crate::rule::spread::Constraint;
 use crate::spec::placement::Term;
 use crate::spec::{KubeClusterSpec, Workload};
 use crate::store::{Change, Store};
 use zonefall_scenario::ids::WorkloadId;
-
-/// Why nodes do not suit a pod: the first filter that each of them fails.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Reasons(u16);
-
-impl Reasons {
-    /// Whether some node fails this filter first.
-    pub const fn has(self, reason: Reason) -> bool {
-        self.0 & 1 << reason as u16 != 0
-    }
-
-    /// The last of the filters; with no node at all there is none that the pod may run on.
-    pub fn last(self) -> Reason {
-        Reason::ALL.into_iter().rfind(|reason| self.has(*reason)).unwrap_or(Reason::NodeAffinity)
-    }
-}
-
-impl FromIterator<Reason> for Reasons {
-    fn from_iter<I: IntoIterator<Item = Reason>>(reasons: I) -> Self {
-        Self(reasons.into_iter().fold(0, |all, reason| all | 1 << reason as u16))
-    }
-}
 
 /// Whether a change helps no pod, whatever it was refused for.
 pub const fn helps_nobody(change: &Change) -> bool {

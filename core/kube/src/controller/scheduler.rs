@@ -13,8 +13,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use zonefall_scenario::Scenario;
 
 use crate::controller::placement::{Demand, place};
-use crate::controller::queueing_hints::{Reasons, helps_nobody, may_help};
+use crate::controller::queueing_hints::{helps_nobody, may_help};
 use crate::ctx::ClusterCtx;
+use crate::reasons::Reasons;
 use crate::spec::KubeClusterSpec;
 use crate::store::{Change, Store};
 use zonefall_kernel::rng::Purpose;
@@ -106,7 +107,7 @@ impl Scheduler {
         let waiting = self.waiting.remove(&id).expect("what is queued waits");
         let Err(reasons) = self.try_place(id, store, ctx) else { return };
         self.wait(id, Waiting { due: ctx.now + PATIENCE, refusals: waiting.refusals + 1, refused: ctx.now, reasons });
-        store.mark_unschedulable(id, reasons.last(), ctx);
+        store.mark_unschedulable(id, reasons, ctx);
     }
 
     /// Binds a pod to the best node.

@@ -115,6 +115,33 @@ fn node_affinity_that_no_node_can_satisfy_is_warned_of() {
 }
 
 #[test]
+fn a_node_that_a_pod_cannot_be_on_is_told_by_what_excludes_it() {
+    let errors = |workload: Value| {
+        let mut raw: Value = serde_json::from_str(&file(&workload, &json!([]))).expect("JSON");
+        let cluster = &mut raw["clusters"][0];
+        let taints = json!([{"key": "gpu"}]);
+        cluster["pools"] = json!([{"name": "p", "minimum": 1, "maximum": 1}, {"name": "q", "minimum": 1, "maximum": 1, "labels": "disk=ssd", "taints": taints}]);
+        cluster["nodes"] = json!([{"name": "n-p", "pool": "p", "zone": "a"}, {"name": "n-q", "pool": "q", "zone": "a"}]);
+        Scenario::from_json(&raw.to_string()).err().map(|errors| errors.to_string())
+    };
+    let placed = |node: &str, more: Value| {
+        let mut workload = json!({"pods": [{"name": "web-7b454c4b44-zcsjj", "node": node}]});
+        workload.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
+        errors(workload)
+    };
+    let expected = |words: &str, node: &str| {
+        Some(format!("clusters[0].workloads[0].pods[0].node: expected a node {words}; found \"{node}\""))
+    };
+    assert_eq!(placed("n-p", json!({})), None);
+    assert_eq!(placed("n-q", json!({"node_affinity": ["disk=ssd"], "tolerates": ["gpu"], "pool": "q"})), None);
+    assert_eq!(placed("n-p", json!({"pool": "q", "node_affinity": ["disk=ssd"]})), expected("of its `pool` \"q\"", "n-p"));
+    let asked = "with labels that its `node_affinity` asks for, \"disk=ssd\" or \"disk=nvme\"";
+    assert_eq!(placed("n-p", json!({"node_affinity": ["disk=ssd", "disk=nvme"]})), expected(asked, "n-p"));
+    let taints = "whose pool's taints it tolerates (`tolerates`)";
+    assert_eq!(placed("n-q", json!({"node_affinity": ["disk=ssd"]})), expected(taints, "n-q"));
+}
+
+#[test]
 fn what_is_wrong_with_labels_and_budgets() {
     let workload = json!({
         "labels": "tier",

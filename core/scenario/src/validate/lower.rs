@@ -87,10 +87,19 @@ impl SeedState {
 
     /// Whether a pod of the workload may be on a node, by its taints and labels.
     pub(super) fn suits(&self, workload: &Workload, node: NodeKey) -> bool {
-        let template = &self.cluster.nodes[node.0 as usize].template;
-        let mut repelling = template.taints.iter().filter(|taint| taint.effect != Effect::PreferNoSchedule);
-        workload.affinity.admits(&template.labels)
-            && repelling.all(|taint| workload.tolerations.iter().any(|toleration| toleration.tolerates(taint)))
+        self.admits(workload, node) && self.tolerates(workload, node)
+    }
+
+    /// Whether a pod of the workload may be on a node by its labels.
+    pub(super) fn admits(&self, workload: &Workload, node: NodeKey) -> bool {
+        workload.affinity.admits(&self.cluster.nodes[node.0 as usize].template.labels)
+    }
+
+    /// Whether a pod of the workload may be on a node by its taints.
+    pub(super) fn tolerates(&self, workload: &Workload, node: NodeKey) -> bool {
+        let taints = &self.cluster.nodes[node.0 as usize].template.taints;
+        let mut repelling = taints.iter().filter(|taint| taint.effect != Effect::PreferNoSchedule);
+        repelling.all(|taint| workload.tolerations.iter().any(|toleration| toleration.tolerates(taint)))
     }
 
     /// Whether there is room for a pod of the workload on a node.

@@ -5,8 +5,9 @@ use super::lower::SeedState;
 use super::workload::PlannedComponent;
 use crate::error::{one_of, quote};
 use crate::ids::NodeKey;
+use crate::kube::gardener::Pool;
 use crate::kube::labels::{NodeAffinity, Symbol};
-use crate::kube::{Component, KubeClusterSpec, MachineDeployment};
+use crate::kube::{Component, KubeClusterSpec, MachineDeployment, NodeSpec, Workload};
 
 /// Warns where pods would wait for ever: neither a node of the start nor one that the cluster could get suits their node affinity.
 pub(super) fn warn(
@@ -36,6 +37,28 @@ pub(super) fn warn(
             ctx.warn(&format!("{path}.node_affinity"), one_of(terms.iter().map(String::as_str)), expected);
         }
     }
+}
+
+/// What a node that suits the workload would have that this one does not have; `None`: it suits.
+pub(super) fn misfit(component: &PlannedComponent<'_>, workload: &Workload, node: NodeKey, site: &SeedState) -> Option<String> {
+    let of_pool =
+        |pool: &&str| site.pools.get(pool).is_some_and(|pool| is_of_pool(&site.cluster.nodes[node.0 as usize], pool, site));
+    if let Some(pool) = component.pool().filter(|pool| !of_pool(pool)) {
+        return Some(format!("a node of its `pool` {}", quote(pool)));
+    }
+    if !site.admits(workload, node) {
+        let terms = one_of(component.node_affinity_terms().iter().map(String::as_str));
+        return Some(format!("a node with labels that its `node_affinity` asks for, {terms}"));
+    }
+    let expected = "a node whose pool's taints it tolerates (`tolerates`)";
+    (!site.tolerates(workload, node)).then(|| expected.to_owned())
+}
+
+/// Whether a node is of the pool at this place in the file.
+fn is_of_pool(node: &NodeSpec, pool: usize, site: &SeedState) -> bool {
+    let Pool { first, zones, .. } = site.seed.pools[pool];
+    let share = node.machine.map(|machine| u32::from(machine.deployment.0));
+    share.is_some_and(|share| (u32::from(first.0)..u32::from(first.0) + zones).contains(&share))
 }
 
 /// Whether a machine deployment can get nodes that it does not have at the start.

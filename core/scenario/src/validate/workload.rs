@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::kube::milli;
 use super::labels::{labels, requirements, reserved};
 use super::lower::{Lowering, POOL, SeedState, SymbolTable};
-use super::{CheckCtx, Names};
+use super::{CheckCtx, Names, suitable};
 use crate::error::{did_you_mean, quote};
 use crate::ids::{KubeClusterId, NodeKey};
 use crate::kube::gardener::{FailureTolerance, Recovery};
@@ -359,43 +359,50 @@ impl PlannedComponent<'_> {
             let node = site.nodes.find(ctx, &format!("{path}.node"), &pod.node).map(|node| NodeKey(node as u32));
             let (Some(tag), Some(node)) = (tag, node) else { continue };
             workload.placed.push((tag, node));
-            take_place(ctx, &format!("{path}.node"), &pod.node, workload, node, site);
+            self.take_place(ctx, &format!("{path}.node"), &pod.node, workload, node, site);
         }
         if raw.pods.len() > workload.replicas as usize && workload.kind == Kind::Deployment {
             let expected = format!("at most {}, its replicas", workload.replicas);
             ctx.error(&format!("{}.pods", self.path(of)), format!("{} pods", raw.pods.len()), expected);
         }
     }
-}
 
-/// Whether a pod can be on the node that the file gives it.
-fn take_place(ctx: &mut CheckCtx<'_>, path: &str, name: &str, workload: &Workload, node: NodeKey, site: &mut SeedState) {
-    if !site.suits(workload, node) {
-        let expected = "a node of its `pool` whose pool's taints it tolerates (`tolerates`)";
-        ctx.error(path, quote(name), expected);
-        return;
+    /// Puts a pod on the node that the file gives it, if it can be there.
+    fn take_place(
+        &self,
+        ctx: &mut CheckCtx<'_>,
+        path: &str,
+        name: &str,
+        workload: &Workload,
+        node: NodeKey,
+        site: &mut SeedState,
+    ) {
+        if let Some(expected) = suitable::misfit(self, workload, node, site) {
+            ctx.error(path, quote(name), expected);
+            return;
+        }
+        if site.has_capacity(workload, node) {
+            site.take(workload, node);
+            return;
+        }
+        let used = site.used[node.0 as usize].plus(&workload.requests);
+        let template = &site.cluster.nodes[node.0 as usize].template;
+        let has = template.allocatable;
+        let cpu = |milli: u64| milli as f64 / 1_000.0;
+        let found = format!(
+            "{}, where pods would request {} of {} CPUs, {} of {}, {} of {} pods and {} of {} volumes",
+            quote(name),
+            cpu(used.cpu_milli),
+            cpu(has.cpu_milli),
+            Size(used.memory),
+            Size(has.memory),
+            used.pods,
+            has.pods,
+            site.volumes[node.0 as usize] + u32::from(workload.volume.is_some()),
+            template.volumes
+        );
+        ctx.error(path, found, "a node with room");
     }
-    if site.has_capacity(workload, node) {
-        site.take(workload, node);
-        return;
-    }
-    let used = site.used[node.0 as usize].plus(&workload.requests);
-    let template = &site.cluster.nodes[node.0 as usize].template;
-    let has = template.allocatable;
-    let cpu = |milli: u64| milli as f64 / 1_000.0;
-    let found = format!(
-        "{}, where pods would request {} of {} CPUs, {} of {}, {} of {} pods and {} of {} volumes",
-        quote(name),
-        cpu(used.cpu_milli),
-        cpu(has.cpu_milli),
-        Size(used.memory),
-        Size(has.memory),
-        used.pods,
-        has.pods,
-        site.volumes[node.0 as usize] + u32::from(workload.volume.is_some()),
-        template.volumes
-    );
-    ctx.error(path, found, "a node with room");
 }
 
 /// What a pod of the workload can be called.

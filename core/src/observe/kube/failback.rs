@@ -86,7 +86,11 @@ impl Reporter<'_> {
 
     /// What helps a pod that finds no node though the zone of its volume is back: those it must share a zone with came to be elsewhere.
     fn stuck(&self, id: WorkloadId, back: &[ZoneId], name: impl Fn(ZoneId) -> String, spec: &KubeClusterSpec) -> Option<String> {
-        let is_stuck = |pod: &&Pod| pod.node.is_none() && !pod.terminating && pod.unschedulable == Some(Reason::PodAffinity);
+        let is_stuck = |pod: &&Pod| {
+            pod.node.is_none()
+                && !pod.terminating
+                && pod.unschedulable.is_some_and(|reasons| reasons.last() == Reason::PodAffinity)
+        };
         self.store.pods_of(id).map(|(_, pod)| pod).filter(is_stuck).find_map(|pod| {
             let claim = self.store.claim(pod.name).filter(|claim| claim.zone.is_some() && back.contains(&claim.home))?;
             let (pod, zone) = (pod.name.text(spec), name(claim.home));

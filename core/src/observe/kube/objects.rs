@@ -60,7 +60,7 @@ impl Reporter<'_> {
             zone: node.map(|node| scenario.zones[node.zone.0 as usize].name.clone()),
             phase: phase(pod),
             ready: pod.ready,
-            reason: pod.unschedulable.map(|reason| reason.describe().to_owned()),
+            reason: pod.unschedulable.map(|reasons| reasons.to_string()),
             restarts: pod.restarts,
             created_s: seconds(pod.created),
         }

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use serde_json::json;
+
 use super::world::{Seen, over, run, with, workload, world};
 use crate::ids::{NodeKey, WorkloadId};
 use crate::kube::name::{PodName, PodTag};
@@ -9,6 +11,8 @@ use crate::kube::record::{PodFact, Reason};
 use crate::kube::rule::labels::{Condition, NodeAffinity, Requirement, Symbol};
 use crate::kube::rule::taints::{Effect, Taint};
 use crate::kube::spec::Resources;
+use crate::scenario::Scenario;
+use crate::simulate;
 
 /// Pods per node at the start, of so many nodes.
 fn per_node(seen: &Seen, nodes: u32) -> Vec<usize> {
@@ -85,6 +89,31 @@ fn what_keeps_a_pod_away() {
         }
         assert_eq!(refusals(&run(&scenario, 1)), [expected]);
     }
+}
+
+#[test]
+fn a_pending_pod_says_why_each_node_is_refused() {
+    let reason = |nodes: u32| {
+        let pool = |name: &str, nodes: u32, taints: serde_json::Value| json!({"name": name, "minimum": nodes, "maximum": nodes.max(1), "taints": taints});
+        let file = json!({
+            "name": "pending",
+            "duration": "20s",
+            "topology": {"regions": [{"name": "r", "zones": ["a"]}]},
+            "clusters": [{
+                "name": "c",
+                "zones": ["a"],
+                "pools": [pool("p", 2 * nodes, json!([])), pool("q", nodes, json!([{"key": "gpu"}]))],
+                "workloads": [{"name": "web", "kind": "deployment", "node_affinity": ["disk"]}],
+            }],
+        });
+        let report = simulate(Scenario::from_json(&file.to_string()).expect("a scenario"), 1);
+        report.pods[0].reason.clone().expect("it has no node")
+    };
+    assert_eq!(
+        reason(1),
+        "0/3 nodes are available: 1 node(s) had untolerated taint(s), 2 node(s) didn't match Pod's node affinity/selector"
+    );
+    assert_eq!(reason(0), "no nodes available to schedule pods");
 }
 
 #[test]

@@ -1,0 +1,80 @@
+//! Why no node suits a pod, counted as the scheduler does in its events (`pkg/scheduler/framework/types.go`, `FitError`).
+
+use std::fmt;
+
+use crate::record::Reason;
+
+/// How many nodes each filter refuses, each node by the first that it fails.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reasons([u16; Reason::FILTERS.len()]);
+
+impl Reasons {
+    /// Whether some node fails this filter first.
+    pub fn has(self, reason: Reason) -> bool {
+        self.counts().any(|(own, count)| own == reason && count > 0)
+    }
+
+    /// The last of the filters that a node fails; there may be no node at all.
+    pub fn last(self) -> Reason {
+        self.counts().filter(|(_, count)| *count > 0).last().map_or(Reason::NoNodes, |(reason, _)| reason)
+    }
+
+    fn counts(self) -> impl Iterator<Item = (Reason, u16)> {
+        Reason::FILTERS.into_iter().zip(self.0)
+    }
+}
+
+impl FromIterator<Reason> for Reasons {
+    fn from_iter<I: IntoIterator<Item = Reason>>(reasons: I) -> Self {
+        let mut all = Self::default();
+        for reason in reasons {
+            for (own, count) in Reason::FILTERS.iter().zip(&mut all.0) {
+                *count += u16::from(*own == reason);
+            }
+        }
+        all
+    }
+}
+
+/// As kube-scheduler's event `FailedScheduling` has it, in the order of the filters: `0/3 nodes are available: 2 node(s) ..., 1 ...`.
+impl fmt::Display for Reasons {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let all: u32 = self.0.iter().map(|count| u32::from(*count)).sum();
+        if all == 0 {
+            return f.write_str(Reason::NoNodes.event());
+        }
+        write!(f, "0/{all} nodes are available")?;
+        for (k, (reason, count)) in self.counts().filter(|(_, count)| *count > 0).enumerate() {
+            write!(f, "{} {count} {}", if k == 0 { ":" } else { "," }, reason.event())?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reasons_are_told_as_kube_scheduler_tells_them() {
+        use Reason::{NoNodes, NodeAffinity, Resources, Spread, Taints};
+        for (refused, last, text) in [
+            (&[][..], NoNodes, "no nodes available to schedule pods"),
+            (&[Taints], Taints, "0/1 nodes are available: 1 node(s) had untolerated taint(s)"),
+            (
+                &[NodeAffinity, Taints, NodeAffinity, Taints, NodeAffinity, Taints],
+                NodeAffinity,
+                "0/6 nodes are available: 3 node(s) had untolerated taint(s), 3 node(s) didn't match Pod's node affinity/selector",
+            ),
+            (
+                &[Spread, Resources],
+                Spread,
+                "0/2 nodes are available: 1 Insufficient cpu, memory or pods, 1 node(s) didn't match pod topology spread constraints",
+            ),
+        ] {
+            let reasons: Reasons = refused.iter().copied().collect();
+            assert_eq!((reasons.last(), reasons.to_string()), (last, text.to_owned()));
+            assert!(refused.iter().all(|reason| reasons.has(*reason)) && !reasons.has(Reason::VolumeZone));
+        }
+    }
+}
