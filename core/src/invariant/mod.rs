@@ -34,6 +34,7 @@ mod one_process;
 mod state_machine_safety;
 mod table;
 
+use std::fmt::Debug;
 use std::sync::Arc;
 
 use crate::kernel::time::Time;
@@ -64,6 +65,25 @@ trait Property {
 
     /// Looks at a record of its cluster, `logs` being as they were before it. An error says what is broken.
     fn check(&mut self, record: &Record, logs: &Logs) -> Result<(), String>;
+}
+
+/// Whoever checks the records of a run: [`Invariants`]. A trait, so that a program that never has a run checked, as the page, need not
+/// carry the checks.
+pub trait Checker: Debug {
+    /// Looks at a record.
+    fn record(&mut self, at: Time, record: &Record);
+
+    /// Violations so far, in order; at most [`MOST_VIOLATIONS`].
+    fn violations(&self) -> &[Violation];
+
+    /// The checker as it is now.
+    fn boxed(&self) -> Box<dyn Checker>;
+}
+
+impl Clone for Box<dyn Checker> {
+    fn clone(&self) -> Self {
+        self.as_ref().boxed()
+    }
 }
 
 /// All properties of all clusters.
@@ -117,9 +137,10 @@ impl Invariants {
         let clusters = scenario.etcd.iter().map(forks::EtcdForks::new).collect();
         Self { clusters, kube: kube::KubeInvariants::new(scenario), violations: Vec::new() }
     }
+}
 
-    /// Looks at a record.
-    pub fn record(&mut self, at: Time, record: &Record) {
+impl Checker for Invariants {
+    fn record(&mut self, at: Time, record: &Record) {
         // Requests are most records of a busy run and of no interest here.
         if matches!(record, Record::Client(ClientRecord::Request { .. })) {
             return;
@@ -129,9 +150,12 @@ impl Invariants {
         self.clusters[id.0 as usize].record(at, record, &mut self.violations);
     }
 
-    /// Violations so far, in order; at most [`MOST_VIOLATIONS`].
-    pub fn violations(&self) -> &[Violation] {
+    fn violations(&self) -> &[Violation] {
         &self.violations
+    }
+
+    fn boxed(&self) -> Box<dyn Checker> {
+        Box::new(self.clone())
     }
 }
 

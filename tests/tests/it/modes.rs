@@ -11,7 +11,7 @@ use zonefall_core::ids::EtcdId;
 use zonefall_core::kernel::time::Time;
 use zonefall_core::record::Record;
 use zonefall_core::report::Report;
-use zonefall_core::run::run;
+use zonefall_core::run::run_checked;
 use zonefall_core::scenario::Scenario;
 use zonefall_core::sim::{Options, Simulation, Stepping};
 use zonefall_tests::quiet::quietly;
@@ -27,7 +27,7 @@ const SCENARIOS: usize = 200;
 const PAIRS: usize = 300;
 
 fn report(scenario: &Arc<Scenario>, stepping: Stepping) -> Report {
-    run(scenario, scenario.seed, Options { stepping, raft_records: true, bug: None }, &mut |_, _| {}, &mut |_| {})
+    run_checked(scenario, scenario.seed, Options { stepping, ..Options::default() }, &mut |_, _| {})
 }
 
 /// Whether both modes give the same report, but for `events`, and break no property.

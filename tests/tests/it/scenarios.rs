@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use zonefall_core::report::Report;
-use zonefall_core::run::run;
+use zonefall_core::run::{run, run_checked};
 use zonefall_core::scenario::{Bundled, Scenario, bundled};
 use zonefall_core::sim::{Options, Stepping};
 use zonefall_tests::effort;
 
 fn report(scenario: &Arc<Scenario>, seed: u64, stepping: Stepping) -> Report {
-    run(scenario, seed, Options { stepping, raft_records: true, ..Options::default() }, &mut |_, _| {}, &mut |_| {})
+    run_checked(scenario, seed, Options { stepping, ..Options::default() }, &mut |_, _| {})
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::ids::{KubeClusterId, MachineDeploymentId, NodeId, NodeKey, WorkloadId, ZoneId};
-use crate::invariant::Invariants;
+use crate::invariant::{Checker, Invariants};
 use crate::kernel::time::{Duration, Time};
 use crate::kube::machine::Phase;
 use crate::kube::name::{MachineName, NodeName, PodName, PodTag};

@@ -16,7 +16,7 @@ use crate::ids::{EtcdId, MemberId, NodeId, VolumeId, ZoneId};
 use crate::kernel::time::{Duration, Time};
 use crate::record::{ClientRecord, EtcdRecord, RaftRecord, Record, RefuseReason, RequestResult};
 use crate::report::Report;
-use crate::run::run;
+use crate::run::run_checked;
 use crate::scenario::testing::{client, three_zones};
 use crate::scenario::{
     Direction, DiskSlow, Fault, FaultTarget, GracefulStop, Load, MemberChange, NodeCrash, NodePartition, Op, Operation,
@@ -25,7 +25,7 @@ use crate::scenario::{
 use crate::sim::{Options, Stepping};
 
 fn full() -> Options {
-    Options { stepping: Stepping::EveryEvent, raft_records: true, ..Options::default() }
+    Options { stepping: Stepping::EveryEvent, ..Options::default() }
 }
 
 fn puts(per_s: u64) -> crate::scenario::Client {
@@ -34,7 +34,7 @@ fn puts(per_s: u64) -> crate::scenario::Client {
 }
 
 fn report(scenario: Scenario, options: Options, seed: u64) -> Report {
-    run(&Arc::new(scenario), seed, options, &mut |_, _| {}, &mut |_| {})
+    run_checked(&Arc::new(scenario), seed, options, &mut |_, _| {})
 }
 
 /// Every story here, in both modes: the same report but for the number of events.
@@ -108,7 +108,7 @@ fn records(scenario: &Scenario, seed: u64) -> Vec<(Time, Record)> {
             all.push((at, record.clone()));
         }
     };
-    let report = run(&Arc::new(scenario.clone()), seed, full(), &mut sink, &mut |_| {});
+    let report = run_checked(&Arc::new(scenario.clone()), seed, full(), &mut sink);
     assert!(report.violations.is_empty(), "{:?}", report.violations);
     all
 }
@@ -256,7 +256,7 @@ fn a_power_loss_drops_what_was_not_synced_and_a_kill_only_what_was_not_written()
             }
             _ => {}
         };
-        run(&Arc::new(scenario), 1, full(), &mut sink, &mut |_| {});
+        run_checked(&Arc::new(scenario), 1, full(), &mut sink);
         first
     };
     // The settled log ends at 1: entry 2 was written first.

@@ -7,7 +7,7 @@ use crate::ids::{MemberId, VolumeId, ZoneId};
 use crate::kernel::time::{Duration, Time};
 use crate::record::{ClientRecord, EtcdRecord, Record};
 use crate::report::{EtcdReport, FailoverReport};
-use crate::run::run;
+use crate::run::run_checked;
 use crate::scenario::testing::{at, client, member, three_zones};
 use crate::scenario::{
     ActivePassive, Backup, Controller, Direction, Fault, FaultTarget, GracefulStop, Load, Op, PlannedFault, ProcessKill,
@@ -55,14 +55,14 @@ fn fault(scenario: &mut Scenario, ms: u64, lasts: u64, fault: Fault) {
 fn played(scenario: Scenario, seed: u64) -> (Vec<(Time, Record)>, EtcdReport) {
     let scenario = Arc::new(scenario);
     let [fast, full] = [Stepping::FastForward, Stepping::EveryEvent].map(|stepping| {
-        let options = Options { stepping, raft_records: true, ..Options::default() };
+        let options = Options { stepping, ..Options::default() };
         let mut records = Vec::new();
         let mut sink = |at: Time, record: &Record| {
             if !matches!(record, Record::Etcd(EtcdRecord::Raft(_))) {
                 records.push((at, record.clone()));
             }
         };
-        let report = run(&scenario, seed, options, &mut sink, &mut |_| {});
+        let report = run_checked(&scenario, seed, options, &mut sink);
         assert_eq!(report.violations, [], "seed {seed}, {stepping:?}");
         (records, report.etcd["etcd-main"].clone())
     });

@@ -10,6 +10,7 @@ use super::world::{
     world,
 };
 use crate::ids::{NodeKey, WorkloadId, ZoneId};
+use crate::invariant::Checker;
 use crate::kernel::rng::{Purpose, Stream};
 use crate::kernel::time::Time;
 use crate::kube::cluster::KubeCluster;

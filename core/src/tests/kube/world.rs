@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::gardener::record::GardenerRecord;
 use crate::ids::{EtcdId, KubeClusterId, NodeId, NodeKey, VolumeId, WorkloadId, ZoneId};
-use crate::invariant;
+use crate::invariant::{self, Checker};
 use crate::kernel::dist::Latency;
 use crate::kernel::time::{Duration, Time};
 use crate::kube::cluster::KubeCluster;

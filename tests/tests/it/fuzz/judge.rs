@@ -109,8 +109,8 @@ pub(super) fn judge(case: &Case) -> Result<Seen, Failure> {
 }
 
 fn play(case: &Case, scenario: &Arc<Scenario>) -> Result<Seen, Failure> {
-    let options = Options { stepping: case.stepping, raft_records: true, bug: case.bug };
-    let mut run = Run::new(scenario, scenario.seed, options);
+    let options = Options { stepping: case.stepping, bug: case.bug, ..Options::default() };
+    let mut run = Run::checked(scenario, scenario.seed, options);
     let mut watch = Watch::new(scenario);
     // A violation ends the run: what comes after it proves nothing.
     let end = (Time::ZERO + scenario.duration).as_nanos();
