@@ -72,3 +72,24 @@ fn what_is_wrong_with_labels_and_budgets() {
     }
     assert_eq!(errors.lines().count(), 7, "{errors}");
 }
+
+#[test]
+fn operations_on_the_members_of_its_own_etcd() {
+    let with = |operation: Value| {
+        let mut raw: Value = serde_json::from_str(&file(&json!({}), &json!([]))).expect("JSON");
+        raw["operations"] = json!([operation]);
+        Scenario::from_json(&raw.to_string())
+    };
+    let added = json!({"at": "1s", "add_member": {"name": "etcd-3", "node": "c-control-plane-0"}});
+    let scenario = with(added).expect("the only etcd need not be named");
+    let members = &scenario.etcd[0].members;
+    assert_eq!((members.len(), members[3].initial, members[3].node), (4, false, members[0].node));
+    let volumes: Vec<&str> = scenario.volumes.iter().map(|volume| volume.name.as_str()).collect();
+    assert_eq!(volumes, ["c/etcd-0", "c/etcd-1", "c/etcd-2", "etcd-3"]);
+    let errors = with(json!({"at": "1s", "etcd": "d/etcd", "remove_member": "etcd-0"})).unwrap_err();
+    let expected =
+        "operations[0].etcd: expected the name of an etcd cluster: \"c/etcd\" (did you mean \"c/etcd\"?); found \"d/etcd\"";
+    assert_eq!(errors.to_string(), expected);
+    let errors = with(json!({"at": "1s", "remove_member": "etcd-3"})).unwrap_err();
+    assert!(errors.to_string().contains("\"etcd-0\", \"etcd-1\" or \"etcd-2\""), "{errors}");
+}

@@ -10,7 +10,7 @@ use super::topology::{Topology, disk};
 use super::{CheckCtx, quoted};
 use crate::error::{one_of, quote};
 use crate::ids::{EtcdId, MemberId, NodeId, VolumeId};
-use crate::model::{Disk, EtcdClusterSpec, Member, Operation, Volume};
+use crate::model::{Disk, EtcdClusterSpec, Member, MemberChange, Operation, Volume};
 use crate::operation::{Of, RawOperationKind};
 use crate::options::EtcdOptions;
 use crate::passive::{Backup, Switching};
@@ -27,23 +27,32 @@ pub(super) struct Members {
     pub(super) operations: Vec<Operation>,
     /// Per cluster, in the order of [`EtcdClusterSpec::members`].
     pub(super) lifetimes: Vec<Vec<MemberLifetime>>,
+    /// The disk of each cluster's own volumes, and where the file says so.
+    disks: Vec<(String, Disk)>,
 }
 
+/// The clusters that are not part of any other thing, as they are when the run starts.
 pub(super) fn validate(ctx: &mut CheckCtx<'_>, raw: &RawScenario, topology: &mut Topology) -> (Names, Members) {
     let mut names = Names::new("an etcd cluster");
     for (c, cluster) in raw.etcd.iter().enumerate() {
         names.add(ctx, &format!("etcd[{c}].name"), cluster.name.as_str(), c);
     }
-    let mut all = Members { clusters: Vec::new(), operations: Vec::new(), lifetimes: Vec::new() };
+    let mut all = Members { clusters: Vec::new(), operations: Vec::new(), lifetimes: Vec::new(), disks: Vec::new() };
     for (c, cluster) in raw.etcd.iter().enumerate() {
         initial(ctx, c, cluster, &mut all);
     }
-    operations(ctx, raw, &names, &mut all);
     for (c, cluster) in raw.etcd.iter().enumerate() {
-        place(ctx, c, raw, topology, &mut all);
+        let place = format!("etcd[{c}].disk");
+        let mut disk = disk(ctx, &place, &cluster.disk);
+        if !ctx.copies(&format!("{place}.fsync"), &disk.fsync, cluster.members.len()) {
+            disk.fsync = Latency::NONE;
+        }
+        all.disks.push((place, disk));
+        for (m, member) in cluster.members.iter().enumerate() {
+            all.place(ctx, (c, m), member, true, topology);
+        }
         passive::mode(ctx, c, cluster, &topology.zone_names, &mut all.clusters[c]);
     }
-    one_member_per_volume(ctx, topology, &all);
     (names, all)
 }
 
@@ -117,8 +126,15 @@ fn leader(ctx: &mut CheckCtx<'_>, path: &str, raw: &RawEtcdCluster, names: &Name
     }
 }
 
-/// Plays the operations in order of time, so that each name means the member that is in the cluster then.
-fn operations(ctx: &mut CheckCtx<'_>, raw: &RawScenario, clusters: &Names, all: &mut Members) {
+/// Plays the operations on members of all clusters, those of seeds and Kubernetes clusters too, in order of time: so each name means the
+/// member that is in the cluster then.
+pub(super) fn operations(
+    ctx: &mut CheckCtx<'_>,
+    raw: &RawScenario,
+    clusters: &Names,
+    topology: &mut Topology,
+    all: &mut Members,
+) {
     let mut order: Vec<usize> = (0..raw.operations.len()).collect();
     order.sort_by_key(|o| raw.operations[*o].at);
     let mut done = Vec::new();
@@ -130,15 +146,24 @@ fn operations(ctx: &mut CheckCtx<'_>, raw: &RawScenario, clusters: &Names, all: 
             ctx.error(&format!("{path}.at"), quoted(operation.at), "a time before the end of the run (`duration`)");
         }
         let Of::Members(asked) = operation.change.of() else { continue };
-        let Some(c) = only_or_named(ctx, &path, operation.etcd.as_deref(), clusters) else { continue };
-        if passive::no_operations(ctx, raw, o, c) {
+        let only = || if let [only] = raw.etcd.as_slice() { Some(only.name.as_str()) } else { None };
+        let Some(c) = only_or_named(ctx, &path, operation.etcd.as_deref().or_else(only), clusters) else { continue };
+        if passive::no_operations(ctx, &path, &all.clusters[c]) {
             continue;
         }
         let (path, cluster, lifetimes) = (format!("{path}.{}", operation.change.word()), EtcdId(c as u16), &mut all.lifetimes[c]);
         let change = asked.change(&mut MembersCtx { ctx, path: &path, cluster, at, lifetimes });
+        if let (Some(MemberChange::Add(id)), RawOperationKind::AddMember(member)) = (change, &operation.change) {
+            let (place, own) = &all.disks[c];
+            if !ctx.copies(&format!("{place}.fsync"), &own.fsync, 1) {
+                all.disks[c].1.fsync = Latency::NONE;
+            }
+            all.place(ctx, (c, usize::from(id.index)), member, false, topology);
+        }
         done.extend(change.map(|change| Operation { at, change }));
     }
     all.operations = done;
+    one_member_per_volume(ctx, topology, all);
 }
 
 /// The cluster that is named, or the only one.
@@ -152,44 +177,6 @@ pub(super) fn only_or_named(ctx: &mut CheckCtx<'_>, path: &str, name: Option<&st
             ctx.error(&path, "nothing", format!("the name of an etcd cluster: {}", one_of(clusters.iter())));
             None
         }
-    }
-}
-
-/// Gives each member its node and volume.
-fn place(ctx: &mut CheckCtx<'_>, c: usize, scenario: &RawScenario, topology: &mut Topology, all: &mut Members) {
-    let raw = &scenario.etcd[c];
-    let mut own_disk = disk(ctx, &format!("etcd[{c}].disk"), &raw.disk);
-    if !ctx.copies(&format!("etcd[{c}].disk.fsync"), &own_disk.fsync, all.lifetimes[c].len()) {
-        own_disk.fsync = Latency::NONE;
-    }
-    for k in 0..all.lifetimes[c].len() {
-        let life = &all.lifetimes[c][k];
-        let Some(member) = written(scenario, raw, life) else { continue };
-        let node = topology.node_names.find(ctx, &format!("{}.node", life.path), &member.node);
-        let volume = match &member.volume {
-            Some(name) => named_volume(ctx, &format!("{}.volume", life.path), name, node, topology),
-            None => Some(own_volume(ctx, life, raw.name.as_str(), node, &own_disk, topology)),
-        };
-        all.clusters[c].members.push(Member {
-            name: life.name.clone(),
-            node: NodeId(node.unwrap_or(0) as u16),
-            volume: volume.unwrap_or(VolumeId(0)),
-            learner: member.learner,
-            initial: k < raw.members.len(),
-            behind: member.behind.map(|behind| (behind.revision, behind.database.0)),
-        });
-        all.lifetimes[c][k].volume = volume;
-    }
-}
-
-/// What the file says about a member.
-fn written<'a>(scenario: &'a RawScenario, raw: &'a RawEtcdCluster, life: &MemberLifetime) -> Option<&'a RawMember> {
-    let Some(number) = life.path.strip_prefix("operations[").and_then(|rest| rest.split(']').next()) else {
-        return raw.members.get(usize::from(life.id.index));
-    };
-    match &scenario.operations.get(number.parse::<usize>().ok()?)?.change {
-        RawOperationKind::AddMember(member) => Some(member),
-        _ => None,
     }
 }
 
@@ -327,6 +314,24 @@ impl ManagedEtcd {
 }
 
 impl Members {
+    /// Gives member `m` of cluster `c`, one of the start or a later one, its node and volume.
+    fn place(&mut self, ctx: &mut CheckCtx<'_>, (c, m): (usize, usize), raw: &RawMember, initial: bool, topology: &mut Topology) {
+        let (cluster, life) = (&mut self.clusters[c], &mut self.lifetimes[c][m]);
+        let node = topology.node_names.find(ctx, &format!("{}.node", life.path), &raw.node);
+        life.volume = match &raw.volume {
+            Some(name) => named_volume(ctx, &format!("{}.volume", life.path), name, node, topology),
+            None => Some(own_volume(ctx, life, &cluster.name, node, &self.disks[c].1, topology)),
+        };
+        cluster.members.push(Member {
+            name: life.name.clone(),
+            node: NodeId(node.unwrap_or(0) as u16),
+            volume: life.volume.unwrap_or(VolumeId(0)),
+            learner: raw.learner,
+            initial,
+            behind: raw.behind.map(|behind| (behind.revision, behind.database.0)),
+        });
+    }
+
     /// A cluster more; the members that it has at the start first, then those that pods may be later.
     pub(super) fn manage(
         &mut self,
@@ -381,6 +386,7 @@ impl Members {
             passive::pair_up(&mut cluster, switching, backup);
         }
         self.clusters.push(cluster);
+        self.disks.push((format!("{path}.disk"), disk));
         id
     }
 }
