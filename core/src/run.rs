@@ -45,7 +45,7 @@ impl Run {
         let window = traffic::window(scenario.duration);
         let mut observers = observe::Observers::new(scenario);
         let simulation = Simulation::new(Arc::clone(scenario), seed, options);
-        for id in (0..scenario.etcd.len()).map(|i| EtcdId(i as u16)) {
+        for id in (0..scenario.etcd.len()).map(EtcdId::from) {
             let term = simulation.members(id).iter().map(|m| m.term).max().unwrap_or(0);
             observers.leaders.name_first_term(id, term);
         }
@@ -174,7 +174,7 @@ impl Run {
             events: self.simulation.events(),
             trace_hash: self.observers.trace.hex(),
             probe: ProbeReport {
-                from: scenario.probe.from.map(|z| scenario.zones[z.0 as usize].name.clone()),
+                from: scenario.probe.from.map(|z| scenario.zones[z].name.clone()),
                 deadline_s: length(scenario.probe.deadline),
             },
             etcd,
@@ -214,7 +214,7 @@ impl Run {
     }
 
     fn cluster(&mut self, id: EtcdId, now: Time, scenario: &Scenario) -> (String, EtcdReport) {
-        let cluster = &scenario.etcd[id.0 as usize];
+        let cluster = &scenario.etcd[id];
         let status = self.simulation.members(id);
         // Pods are members in turn: of each the one that it is now.
         let there = status.into_iter().filter(|m| !(cluster.managed && m.role == Role::Absent));
@@ -222,7 +222,7 @@ impl Run {
             let zone = self.simulation.zone_of(m.member);
             MemberReport {
                 name: scenario.member(m.member).name.clone(),
-                zone: scenario.zones[zone.0 as usize].name.clone(),
+                zone: scenario.zones[zone].name.clone(),
                 node: self.simulation.node_name_of(m.member),
                 role: m.role,
                 term: m.term,

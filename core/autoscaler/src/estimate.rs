@@ -76,13 +76,13 @@ pub fn estimate(
         }
         if let Some(node) = node {
             assumed.put(*pod, node, spec);
-            packed = packed.plus(&spec.workloads[pod.workload.0 as usize].requests);
+            packed = packed.plus(&spec.workloads[pod.workload].requests);
         } else {
             hopeless.insert(*pod);
         }
     }
     let nodes = (assumed.nodes.len() - before) as u32;
-    let allocatable = &spec.machine_deployments[group.0 as usize].template.allocatable;
+    let allocatable = &spec.machine_deployments[group].template.allocatable;
     let unused = |packed: u64, each: u64| 1.0 - packed as f64 / (u64::from(nodes) * each) as f64;
     let waste = || unused(packed.cpu_milli, allocatable.cpu_milli) + unused(packed.memory, allocatable.memory);
     (nodes > 0).then(|| ScaleUpOption { group, nodes, waste: waste() })
@@ -94,7 +94,7 @@ fn next(assumed: &Assumed, store: &Store) -> NodeKey {
 
 /// A node as the next machine of a deployment will bring it, with the pods that belong to every node.
 fn next_node(id: MachineDeploymentId, spec: &KubeClusterSpec, store: &Store) -> Node {
-    let group: &MachineDeployment = &spec.machine_deployments[id.0 as usize];
+    let group: &MachineDeployment = &spec.machine_deployments[id];
     // It is nobody's: only its labels, its taints and its size count.
     let name = NodeName::Machine(MachineName { deployment: id, template: 0, suffix: 0 });
     let mut node = Node::new(name, HostId(u16::MAX), group.zone, &group.template);

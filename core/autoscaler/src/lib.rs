@@ -119,7 +119,7 @@ impl Autoscaler {
         let coming: Vec<u32> = groups().map(|id| upcoming(id, late(id, store, ctx).count() as u32, store)).collect();
         let (pods, assumed) = unschedulable_pods(&pods, &coming, ctx.spec, store);
         let option = |id: MachineDeploymentId| {
-            let room = ctx.spec.machine_deployments[id.0 as usize].maximum.saturating_sub(store.machines.desired(id));
+            let room = ctx.spec.machine_deployments[id].maximum.saturating_sub(store.machines.desired(id));
             let waits = self.back_offs[id.0 as usize].is_some_and(|back_off| back_off.holds(ctx.now));
             let may_grow = room > 0 && !waits && is_healthy(id, store, ctx);
             may_grow.then(|| estimate(id, room, &pods, &assumed, ctx.spec, store))?
@@ -210,7 +210,7 @@ fn too_many_unready(store: &Store, ctx: &ClusterCtx<'_>) -> bool {
 fn is_healthy(id: MachineDeploymentId, store: &Store, ctx: &ClusterCtx<'_>) -> bool {
     let nodes = || store.machines.of(id).filter_map(|(_, machine)| store.get_node(machine.node()?));
     let ready = nodes().filter(|node| node.ready == Ready::True).count() as u32;
-    !too_many(ctx.spec.machine_deployments[id.0 as usize].minimum.saturating_sub(ready), nodes().count() as u32, ctx)
+    !too_many(ctx.spec.machine_deployments[id].minimum.saturating_sub(ready), nodes().count() as u32, ctx)
 }
 
 impl Autoscaler {

@@ -327,7 +327,7 @@ impl Server {
             let local = |index: &u8| ctx.spec.routing.api_to_etcd != ApiToEtcd::Local || etcd(ctx).host(*index) == self.host;
             return endpoints.into_iter().filter(local).collect();
         };
-        let routing = ctx.scenario.kube.clusters[seed.0 as usize].routing.api_to_etcd;
+        let routing = ctx.scenario.kube.clusters[seed].routing.api_to_etcd;
         if routing == ApiToEtcd::Leader {
             return self.leader(ctx).filter(|leader| endpoints.contains(leader)).map_or(endpoints, |leader| vec![leader]);
         }
@@ -348,7 +348,7 @@ impl Server {
     /// It goes with the leader, who is another than the member it talks to.
     fn is_led_away(&self, ctx: &ClusterCtx<'_>) -> bool {
         let Replica::Pod(seed, _) = self.replica else { return false };
-        let follows = ctx.scenario.kube.clusters[seed.0 as usize].routing.api_to_etcd == ApiToEtcd::Leader;
+        let follows = ctx.scenario.kube.clusters[seed].routing.api_to_etcd == ApiToEtcd::Leader;
         let other = |leader| Some(leader) != self.link.member() && etcd(ctx).endpoints().contains(&leader);
         follows && self.leader(ctx).is_some_and(other)
     }

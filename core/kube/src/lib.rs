@@ -61,7 +61,7 @@ use view::KubeClusterView;
 use zonefall_kernel::periodic::Stepping;
 use zonefall_network::{HostId, Network};
 use zonefall_scenario::Scenario;
-use zonefall_scenario::ids::{EtcdId, KubeClusterId, WorkloadId};
+use zonefall_scenario::ids::{EtcdId, KubeClusterId, TiVec, WorkloadId};
 
 /// All clusters.
 #[derive(Clone, Debug)]
@@ -139,7 +139,7 @@ impl Kube {
     }
 
     /// The objects of all clusters, for a map.
-    pub fn view(&self, scenario: &Scenario, net: &Network) -> Vec<KubeClusterView> {
+    pub fn view(&self, scenario: &Scenario, net: &Network) -> TiVec<KubeClusterId, KubeClusterView> {
         self.clusters.iter().zip(&scenario.kube.clusters).map(|(cluster, spec)| cluster.view(spec, net)).collect()
     }
 
@@ -206,7 +206,7 @@ fn ctx<'a>(
     services: &'a mut Services,
     process_statuses: &'a mut Vec<ProcessStatus>,
 ) -> ClusterCtx<'a> {
-    let spec = &kube_ctx.scenario.kube.clusters[cluster.0 as usize];
+    let spec = &kube_ctx.scenario.kube.clusters[cluster];
     let (scenario, latency) = (kube_ctx.scenario, spec.timers.api_overhead);
     ClusterCtx {
         now: kube_ctx.now,

@@ -232,7 +232,7 @@ impl Store {
 
     /// The node of a machine joins: it is what its machine deployment says, under the name of the machine.
     pub fn add_node(&mut self, key: NodeKey, machine: MachineName, host: HostId, ctx: &mut ClusterCtx<'_>) {
-        let deployment = &ctx.spec.machine_deployments[machine.deployment.0 as usize];
+        let deployment = &ctx.spec.machine_deployments[machine.deployment];
         let mut node = Node::new(NodeName::Machine(machine), host, deployment.zone, &deployment.template);
         node.labels.set(Symbol::HOSTNAME, Symbol::host(key));
         ctx.record(KubeRecord::Node(node.name, NodeFact::Registered));
@@ -323,7 +323,7 @@ impl Store {
     /// A workload as it is now: what it demands of nodes, what may be evicted of it. (All of its pods go by that, whenever they were
     /// made: in Kubernetes those that are there keep what they were made with.)
     pub fn template<'a>(&'a self, workload: WorkloadId, spec: &'a KubeClusterSpec) -> &'a Workload {
-        self.templates.get(&workload).unwrap_or(&spec.workloads[workload.0 as usize])
+        self.templates.get(&workload).unwrap_or(&spec.workloads[workload])
     }
 
     /// Workloads of a namespace, as they are now.
@@ -354,7 +354,7 @@ impl Store {
 
     /// The pods of a workload are to be replaced by others, of a new revision.
     pub fn roll(&mut self, workload: WorkloadId, ctx: &ClusterCtx<'_>) {
-        Arc::make_mut(&mut self.revisions)[workload.0 as usize].add(ctx.spec.workloads[workload.0 as usize].kind);
+        Arc::make_mut(&mut self.revisions)[workload.0 as usize].add(ctx.spec.workloads[workload].kind);
         self.changes.push(Change::Desired(workload));
     }
 
@@ -409,7 +409,7 @@ impl Store {
         (pod.node, pod.unschedulable) = (Some(key), None);
         self.unschedulable.remove(&id);
         let node = self.nodes.get_mut(&key).expect("who binds a pod to a node has it");
-        let workload = &ctx.spec.workloads[pod.name.workload.0 as usize];
+        let workload = &ctx.spec.workloads[pod.name.workload];
         node.requested = node.requested.plus(&workload.requests);
         node.with_volume += u32::from(workload.volume.is_some());
         node.pods.insert(id);
@@ -475,7 +475,7 @@ impl Store {
         assert!(pod.terminating, "{:?} goes without having been asked to end", pod.name);
         let workload = pod.name.workload.0 as usize;
         if let Some(node) = pod.node.and_then(|key| self.nodes.get_mut(&key)) {
-            let workload = &ctx.spec.workloads[workload];
+            let workload = &ctx.spec.workloads[pod.name.workload];
             node.requested = node.requested.minus(&workload.requests);
             node.with_volume -= u32::from(workload.volume.is_some());
             node.pods.remove(&id);

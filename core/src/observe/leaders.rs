@@ -81,7 +81,7 @@ impl Leaders {
     pub fn new(scenario: &Arc<Scenario>) -> Self {
         let clusters = scenario.etcd.iter().map(|c| {
             let first = c.initial_leader;
-            let zones: Vec<ZoneId> = c.members.iter().map(|m| scenario.nodes[m.node.0 as usize].zone).collect();
+            let zones: Vec<ZoneId> = c.members.iter().map(|m| scenario.nodes[m.node].zone).collect();
             let reign =
                 first.map(|leader| Leadership { leader, zone: zones[leader as usize], term: None, from: Time::ZERO, to: None });
             Arc::new(EtcdLeaders {
@@ -125,7 +125,7 @@ impl Leaders {
             completed: r.to.is_some(),
             term: r.term.unwrap_or(0),
             leader: self.name(cluster, r.leader),
-            zone: self.scenario.zones[r.zone.0 as usize].name.clone(),
+            zone: self.scenario.zones[r.zone].name.clone(),
         };
         self.clusters[cluster.0 as usize].leaderships.iter().map(row).collect()
     }
@@ -270,7 +270,7 @@ mod tests {
 
     fn leaders(initial: Option<u8>, records: &[(u64, Record)]) -> Leaders {
         let mut scenario = three_zones();
-        scenario.etcd[0].initial_leader = initial;
+        scenario.etcd[EtcdId(0)].initial_leader = initial;
         let mut leaders = Leaders::new(&Arc::new(scenario));
         for (ms, record) in records {
             leaders.record(at(*ms), record);

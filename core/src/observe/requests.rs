@@ -78,7 +78,7 @@ impl Requests {
         let at = |quantile| some.then(|| ms(tally.latency.value_at_quantile(quantile).min(tally.longest.as_nanos())));
         LatencyReport {
             op,
-            from_zone: self.scenario.zones[zone.0 as usize].name.clone(),
+            from_zone: self.scenario.zones[zone].name.clone(),
             target: self.target_name(cluster, target),
             consistency,
             count: tally.counts.ok,
@@ -99,7 +99,7 @@ impl Requests {
             1 => "follower".to_owned(),
             2 => "nearest".to_owned(),
             3 => "all".to_owned(),
-            _ => self.scenario.etcd[cluster.0 as usize].members[index as usize].name.clone(),
+            _ => self.scenario.etcd[cluster].members[index as usize].name.clone(),
         }
     }
 
@@ -173,7 +173,7 @@ mod tests {
     #[test]
     fn percentiles_are_of_good_answers_and_the_rest_is_counted() {
         let mut scenario = three_zones();
-        scenario.clients = vec![client("writer", Target::Leader), client("reader", Target::Member(1))];
+        scenario.clients = vec![client("writer", Target::Leader), client("reader", Target::Member(1))].into();
         let scenario = Arc::new(scenario);
         let mut requests = Requests::new(&scenario);
         let mut ask = |c: u16, op, ms, result| {
@@ -207,9 +207,9 @@ mod tests {
     #[test]
     fn each_path_has_its_row() {
         let mut scenario = three_zones();
-        scenario.clients = vec![client("near", Target::Leader), client("far", Target::Leader)];
-        scenario.clients[1].zone = ZoneId(2);
-        let zones = [&scenario.zones[0].name, &scenario.zones[2].name].map(String::clone);
+        scenario.clients = vec![client("near", Target::Leader), client("far", Target::Leader)].into();
+        scenario.clients[ClientId(1)].zone = ZoneId(2);
+        let zones = [&scenario.zones[ZoneId(0)].name, &scenario.zones[ZoneId(2)].name].map(String::clone);
         let scenario = Arc::new(scenario);
         let mut requests = Requests::new(&scenario);
         for (client, ms) in [(1, 9), (0, 2), (1, 9)] {

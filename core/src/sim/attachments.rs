@@ -72,7 +72,7 @@ impl Simulation {
         parts.number(&running);
         let servers = running.iter().filter(|server| server.ready && server.asks.is_some()).count();
         let times = self.traffic.times(cluster, servers, &self.traffic_ctx());
-        let main = self.scenario.kube.clusters[cluster.0 as usize].etcd;
+        let main = self.scenario.kube.clusters[cluster].etcd;
         for (id, part) in &parts.clients {
             let key = parts.numbers[part.server as usize];
             let server = running.iter().find(|server| Some(server.key) == key);

@@ -28,7 +28,7 @@ pub use crate::etcd::view::{MemberStatus, Role};
 use crate::fault::Faults;
 use crate::gardener::garden::Garden;
 use crate::gardener::record::GardenerRecord;
-use crate::ids::{ClientId, EtcdId, MemberId, ZoneId};
+use crate::ids::{ClientId, EtcdId, MemberId, NodeId, ZoneId};
 pub use crate::kernel::periodic::Stepping;
 use crate::kernel::queue::EventQueue;
 use crate::kernel::time::Time;
@@ -446,7 +446,7 @@ impl Simulation {
     /// The name of the node that a member runs on, or is to run on.
     pub fn node_name_of(&self, member: MemberId) -> String {
         let host = self.host_of(member);
-        let given = self.scenario.nodes.get(usize::from(host.0)).map(|node| node.name.clone());
+        let given = self.scenario.nodes.get(NodeId(host.0)).map(|node| node.name.clone());
         given.or_else(|| self.kube.node_name(host, &self.scenario)).unwrap_or_default()
     }
 

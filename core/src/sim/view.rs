@@ -3,9 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use crate::etcd::view::EtcdClusterView;
-use crate::ids::{EtcdId, KubeClusterId, MachineDeploymentId};
+use crate::ids::{EtcdId, KubeClusterId, MachineDeploymentId, NodeId, TiVec};
 use crate::kernel::time::Time;
 use crate::kube::view::KubeClusterView;
+use crate::network::Network;
 use crate::scenario::ActiveFault;
 use crate::sim::Simulation;
 
@@ -17,11 +18,11 @@ pub struct SimulationView {
     /// Events handled so far.
     pub events: u64,
     /// Whether each node has power.
-    pub powered: Vec<bool>,
+    pub powered: TiVec<NodeId, bool>,
     /// Each etcd cluster.
-    pub etcd: Vec<EtcdClusterView>,
+    pub etcd: TiVec<EtcdId, EtcdClusterView>,
     /// The objects of each Kubernetes cluster.
-    pub clusters: Vec<KubeClusterView>,
+    pub clusters: TiVec<KubeClusterId, KubeClusterView>,
     /// What is broken, in the order it began.
     pub faults: Vec<ActiveFault>,
     /// Bytes on the wire between every two zones since the start, row-major: `from * zones + to`.
@@ -46,10 +47,7 @@ impl Simulation {
         SimulationView {
             at: self.now,
             events: self.events,
-            powered: (0u16..)
-                .zip(&self.scenario.nodes)
-                .map(|(n, _)| self.network.is_powered(crate::network::Network::host_of(crate::ids::NodeId(n))))
-                .collect(),
+            powered: self.scenario.nodes.keys().map(|node| self.network.is_powered(Network::host_of(node))).collect(),
             etcd: ids.map(|id| self.clusters[id.0 as usize].view(self.members(id), &self.network)).collect(),
             clusters: self.kube.view(&self.scenario, &self.network),
             faults: self.faults.active.clone(),
@@ -90,7 +88,7 @@ mod tests {
             slow.message_by_message();
             let (fast, slow) = (fast.view(), slow.view());
             assert_eq!(fast.etcd, slow.etcd);
-            let messages = slow.etcd[0].messages.iter();
+            let messages = slow.etcd[EtcdId(0)].messages.iter();
             assert!(messages.clone().all(|m| m.sent <= slow.at && m.arrives.is_none_or(|at| at >= slow.at)), "{slow:?}");
             seen.extend(messages.map(|m| m.kind));
         }

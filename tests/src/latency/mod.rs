@@ -47,7 +47,7 @@ impl Bench {
         zones.dedup();
         let reads = local_reads(rows, &zones);
         let nearest = reads.iter().min_by(|a, b| a.1.total_cmp(&b.1)).ok_or("no row tells where the client stands")?;
-        let client = zones.iter().position(|zone| *zone == nearest.0).map(|index| ZoneId(index as u16)).ok_or("no zone")?;
+        let client = zones.iter().position(|zone| *zone == nearest.0).map(ZoneId::from).ok_or("no zone")?;
         zones.extend((zones.len()..3).map(|k| format!("zone-{k}")));
         let bench = Self { zones, client, reads, keys: keys(rows) };
         for row in rows.iter().filter(|row| matches!(row.op, Op::Range { all: true, .. })) {

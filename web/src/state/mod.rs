@@ -251,20 +251,20 @@ impl State {
     /// Whether the scenario has such a thing.
     fn exists(&self, selection: Selection) -> bool {
         let Some(scenario) = &self.scenario else { return false };
-        let zone = |zone: ZoneId| (zone.0 as usize) < scenario.zones.len();
-        let cluster = |id: KubeClusterId| scenario.kube.clusters.get(id.0 as usize);
+        let zone = |zone: ZoneId| scenario.zones.get(zone).is_some();
+        let cluster = |id: KubeClusterId| scenario.kube.clusters.get(id);
         match selection {
             Selection::Zone(id) => zone(id),
             Selection::Link(a, b) => zone(a) && zone(b),
-            Selection::Node(id) => (id.0 as usize) < scenario.nodes.len(),
-            Selection::Client(id) => (id.0 as usize) < scenario.clients.len(),
+            Selection::Node(id) => scenario.nodes.get(id).is_some(),
+            Selection::Client(id) => scenario.clients.get(id).is_some(),
             Selection::Machine(id, name) => {
-                cluster(id).is_some_and(|cluster| (name.deployment.0 as usize) < cluster.machine_deployments.len())
+                cluster(id).is_some_and(|cluster| cluster.machine_deployments.get(name.deployment).is_some())
             }
-            Selection::Pod(id, name) => cluster(id).is_some_and(|cluster| (name.workload.0 as usize) < cluster.workloads.len()),
+            Selection::Pod(id, name) => cluster(id).is_some_and(|cluster| cluster.workloads.get(name.workload).is_some()),
             Selection::Member(id) => {
-                let cluster = scenario.etcd.get(id.cluster.0 as usize);
-                cluster.is_some_and(|cluster| (id.index as usize) < cluster.members.len())
+                let cluster = scenario.etcd.get(id.cluster);
+                cluster.is_some_and(|cluster| cluster.members.get(id.index as usize).is_some())
             }
         }
     }

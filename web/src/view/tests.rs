@@ -98,12 +98,12 @@ fn outage(minute: u64) -> World {
 fn the_inspector_tells_of_pods_machines_and_nodes() {
     let world = outage(50);
     let cluster = KubeClusterId(0);
-    let pod = world.view.clusters[0].pods.iter().find(|pod| pod.unschedulable.is_some()).unwrap();
+    let pod = world.view.clusters[KubeClusterId(0)].pods.iter().find(|pod| pod.unschedulable.is_some()).unwrap();
     let html = inspector(&world, Selection::Pod(cluster, pod.name));
     for there in ["Pending", "its volume is in another zone", "shoot--garden--aws-ha", "etcd-"] {
         assert!(html.contains(there), "{there} in {html}");
     }
-    let machine = world.view.clusters[0].machines.iter().find(|machine| machine.node.is_none()).unwrap();
+    let machine = world.view.clusters[KubeClusterId(0)].machines.iter().find(|machine| machine.node.is_none()).unwrap();
     let html = inspector(&world, Selection::Machine(cluster, machine.name));
     for there in ["Terminating", "eu-west-1a", "none"] {
         assert!(html.contains(there), "{there} in {html}");

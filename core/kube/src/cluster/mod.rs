@@ -126,7 +126,7 @@ impl KubeCluster {
     /// The controller of a workload's pods looks after them.
     fn reconcile(&mut self, workload: WorkloadId, ctx: &mut ClusterCtx<'_>) {
         let key = workload.0;
-        match ctx.spec.workloads[key as usize].kind {
+        match ctx.spec.workloads[workload].kind {
             Kind::Deployment => self.with::<ReplicaSets>(|sets, state| sets.reconcile(0, key, state, ctx)),
             Kind::StatefulSet { .. } => self.with::<StatefulSets>(|sets, state| sets.reconcile(0, key, state, ctx)),
             Kind::DaemonSet => self.with::<DaemonSets>(|sets, state| sets.reconcile(0, key, state, ctx)),

@@ -46,7 +46,7 @@ impl DaemonSets {
 
     /// Makes the pods that are missing and ends those whose node suits them no more (`podsShouldBeOnNode`).
     fn sync(&mut self, id: WorkloadId, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
-        let workload = &ctx.spec.workloads[id.0 as usize];
+        let workload = &ctx.spec.workloads[id];
         let tolerations = tolerations(workload);
         let here = |key: NodeKey| store.pods_of(id).filter(move |(_, pod)| pod.node == Some(key));
         let (mut missing, mut surplus): (Vec<NodeKey>, Vec<PodId>) = Default::default();

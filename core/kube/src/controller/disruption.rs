@@ -49,7 +49,7 @@ fn sync_named(k: u32, store: &mut Store, ctx: &ClusterCtx<'_>) {
         (0..ctx.spec.workloads.len() as u32).map(WorkloadId).filter(|id| budget.pods.selects(store.template(*id, ctx.spec)));
     let (mut expected, mut healthy_pods, mut has_no_scale) = (0, 0, false);
     for id in all {
-        has_no_scale |= ctx.spec.workloads[id.0 as usize].kind == Kind::DaemonSet && store.pods_of(id).next().is_some();
+        has_no_scale |= ctx.spec.workloads[id].kind == Kind::DaemonSet && store.pods_of(id).next().is_some();
         expected += store.desired(id);
         healthy_pods += healthy(id, store);
     }

@@ -14,7 +14,7 @@ pub struct EndpointSlices;
 
 /// Lists the pods that are ready.
 fn sync(id: ServiceId, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
-    let service = &ctx.spec.services[usize::from(id.0)];
+    let service = &ctx.spec.services[id];
     let all = (0..ctx.spec.workloads.len() as u32).map(WorkloadId);
     let workloads = all.filter(|workload| service.pods.selects(store.template(*workload, ctx.spec)));
     let pods = workloads.flat_map(|workload| store.pods_of(workload)).filter(|(_, pod)| pod.ready && !pod.terminating);

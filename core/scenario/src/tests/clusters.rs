@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::Scenario;
+use crate::ids::{EtcdId, KubeClusterId, NodeKey, WorkloadId};
 use crate::kube::labels::{Condition, Symbol};
 
 /// A cluster of one zone with this of a workload and these budgets.
@@ -34,8 +35,8 @@ fn labels_and_selectors_reach_nodes_and_pods() {
         "pool": "p",
     });
     let scenario = Scenario::from_json(&file(&workload, &json!([]))).expect("it is right");
-    let cluster = &scenario.kube.clusters[0];
-    let (workload, node) = (&cluster.workloads[0], &cluster.nodes[0].template.labels);
+    let cluster = &scenario.kube.clusters[KubeClusterId(0)];
+    let (workload, node) = (&cluster.workloads[WorkloadId(0)], &cluster.nodes[NodeKey(0)].template.labels);
     let [term] = &workload.affinity.0[..] else { panic!("{:?}", workload.affinity) };
     // Its own two requirements and its pool.
     assert_eq!(term.len(), 3);
@@ -82,7 +83,7 @@ fn operations_on_the_members_of_its_own_etcd() {
     };
     let added = json!({"at": "1s", "add_member": {"name": "etcd-3", "node": "c-control-plane-0"}});
     let scenario = with(added).expect("the only etcd need not be named");
-    let members = &scenario.etcd[0].members;
+    let members = &scenario.etcd[EtcdId(0)].members;
     assert_eq!((members.len(), members[3].initial, members[3].node), (4, false, members[0].node));
     let volumes: Vec<&str> = scenario.volumes.iter().map(|volume| volume.name.as_str()).collect();
     assert_eq!(volumes, ["c/etcd-0", "c/etcd-1", "c/etcd-2", "etcd-3"]);

@@ -83,7 +83,7 @@ pub(super) fn validate(raw: &RawScenario, replaced: &BTreeSet<String>, errors: &
         etcd: members.clusters,
         kube,
         prices,
-        clients,
+        clients: clients.into(),
         faults,
         random_faults,
         operations: members.operations,
@@ -110,7 +110,7 @@ fn observe_at(ctx: &mut CheckCtx<'_>, raw: &RawScenario) -> Vec<(String, Time)> 
 fn probe_zone(ctx: &mut CheckCtx<'_>, raw: &RawScenario, zones: &Names) -> Option<ZoneId> {
     match raw.probe.from.as_str() {
         "best" => None,
-        zone => zones.find(ctx, "probe.from", zone).map(|k| ZoneId(k as u16)),
+        zone => zones.find(ctx, "probe.from", zone).map(ZoneId::from),
     }
 }
 

@@ -150,7 +150,7 @@ impl ShootPlacement<'_> {
             return;
         }
         let workloads = &self.lowering.sites[later.sites[0]].cluster.workloads;
-        let etcd_id = |id: &WorkloadId| match workloads[id.0 as usize].role {
+        let etcd_id = |id: &WorkloadId| match workloads[*id].role {
             Role::Etcd(etcd_id) => Some(etcd_id),
             _ => None,
         };
@@ -186,8 +186,7 @@ impl ShootPlacement<'_> {
                 return;
             }
             let cluster = &mut self.lowering.sites[s].cluster;
-            ids.push(WorkloadId(cluster.workloads.len() as u32));
-            cluster.workloads.push(Workload { replicas: 0, ..workload.clone() });
+            ids.push(cluster.workloads.push_and_get_key(Workload { replicas: 0, ..workload.clone() }));
         }
         there.workloads = ids;
         self.lowering.sites[s].cluster.control_plane_namespaces.push(shoot.namespace);

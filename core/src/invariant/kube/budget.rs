@@ -36,7 +36,7 @@ impl Default for ControllerActive {
 
 /// Pods that may be evicted, by a count of now; `None`: there is no budget.
 fn allowance(workload: WorkloadId, view: &View<'_>) -> Option<i64> {
-    let spec = &view.spec().workloads[workload.0 as usize];
+    let spec = &view.spec().workloads[workload];
     let desired = spec.replicas.saturating_sub(spec.max_unavailable?);
     let healthy = view.objects().pods_of(workload).filter(|(_, pod)| pod.is_healthy()).count();
     Some(healthy as i64 - i64::from(desired))

@@ -67,7 +67,7 @@ impl View<'_> {
 
     /// The plane as the scenario has it.
     fn spec(&self) -> &KubeClusterSpec {
-        &self.scenario.kube.clusters[self.cluster.0 as usize]
+        &self.scenario.kube.clusters[self.cluster]
     }
 
     /// All workloads of the plane, as they are now.
@@ -156,7 +156,7 @@ impl KubeInvariants {
         check(&mut properties.capacity, fact, &view, found);
         check(&mut properties.replacement, fact, &view, found);
         check(&mut properties.constraints, fact, &view, found);
-        let spec = &scenario.kube.clusters[cluster.0 as usize];
+        let spec = &scenario.kube.clusters[cluster];
         objects[cluster.0 as usize].record(fact, spec);
     }
 }

@@ -127,7 +127,7 @@ impl Objects {
     }
 
     fn pod(&mut self, name: PodName, fact: PodFact, spec: &KubeClusterSpec) {
-        let requests = &spec.workloads[name.workload.0 as usize].requests;
+        let requests = &spec.workloads[name.workload].requests;
         if fact == PodFact::Created {
             let revision = match name.tag {
                 PodTag::Replica { template, .. } => template,
@@ -172,7 +172,7 @@ impl Objects {
 
     fn node(&mut self, name: NodeName, fact: NodeFact, spec: &KubeClusterSpec) {
         if let (NodeName::Machine(machine), NodeFact::Registered) = (name, fact) {
-            let mut node = Node::new(&spec.machine_deployments[machine.deployment.0 as usize].template);
+            let mut node = Node::new(&spec.machine_deployments[machine.deployment].template);
             node.labels.set(Symbol::HOSTNAME, Symbol::host(NodeKey(self.joined)));
             self.joined += 1;
             self.nodes.insert(name, node);

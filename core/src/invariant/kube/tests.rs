@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::ids::{KubeClusterId, MachineDeploymentId, NodeId, NodeKey, WorkloadId, ZoneId};
+use crate::ids::{KubeClusterId, MachineDeploymentId, NodeId, NodeKey, TiVec, WorkloadId, ZoneId};
 use crate::invariant::{Checker, Invariants};
 use crate::kernel::time::{Duration, Time};
 use crate::kube::machine::Phase;
@@ -94,13 +94,13 @@ fn scenario() -> Scenario {
         honors_affinity: true,
         honors_taints: true,
     }];
-    scenario.kube.clusters = vec![KubeClusterSpec {
+    scenario.kube.clusters = TiVec::from(vec![KubeClusterSpec {
         name: "seed".to_owned(),
         etcd: CLUSTER,
         control_plane: vec![NodeId(0)],
         nodes: (0..3).map(node).collect(),
         machine_deployments: (0..2).map(deployment).collect(),
-        workloads: vec![budgeted, stateful, spread],
+        workloads: vec![budgeted, stateful, spread].into(),
         control_plane_namespaces: Vec::new(),
         routing: Routing::default(),
         timers: Timers::default(),
@@ -108,9 +108,9 @@ fn scenario() -> Scenario {
         in_flight: InFlight::default(),
         controllers: Controllers::default(),
         components: Component::ALL.to_vec(),
-        services: Vec::new(),
+        services: TiVec::new(),
         budgets: Vec::new(),
-    }];
+    }]);
     scenario
 }
 

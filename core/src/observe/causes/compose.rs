@@ -114,7 +114,7 @@ impl Causes {
 
     /// Where nothing has happened that could explain it.
     fn without_fault(&self, outage: &Outage) -> String {
-        let cold = self.scenario.etcd[outage.cluster.0 as usize].initial_leader.is_none();
+        let cold = self.scenario.etcd[outage.cluster].initial_leader.is_none();
         if cold && outage.from == Time::ZERO {
             return "the cluster starts without a leader".to_owned();
         }
@@ -277,7 +277,7 @@ impl Causes {
             Fault::ProcessKill(ProcessKill(FaultTarget::Named(member)))
             | Fault::GracefulStop(GracefulStop(FaultTarget::Named(member))) => Clause { text, about: Some(member) },
             Fault::NodePartition(NodePartition { node: FaultTarget::Named(node), direction: Direction::Both }) => {
-                let members = &self.scenario.etcd[cluster.0 as usize].members;
+                let members = &self.scenario.etcd[cluster].members;
                 let mut there = (0u8..).zip(members).filter(|(_, m)| m.node == node);
                 match (there.next(), there.next()) {
                     (Some((index, member)), None) => {

@@ -43,11 +43,11 @@ impl Owners {
         for (k, shoot) in (0..).zip(&kube.shoots) {
             // Where it is at the start comes last: of a cluster that moves with it, that is its seed.
             for hosted in shoot.elsewhere.iter().chain(&shoot.hosted) {
-                let cluster = kube.seeds[hosted.seed.0 as usize].cluster;
+                let cluster = kube.seeds[hosted.seed].cluster;
                 for workload in &hosted.workloads {
                     let owner = workloads.get_mut(&(cluster, *workload)).expect("it is a workload of its seed");
                     owner.shoot = Some(k);
-                    if let Role::Etcd(etcd) = kube.clusters[cluster.0 as usize].workloads[workload.0 as usize].role {
+                    if let Role::Etcd(etcd) = kube.clusters[cluster].workloads[*workload].role {
                         etcds[etcd.0 as usize] = owner.clone();
                     }
                 }

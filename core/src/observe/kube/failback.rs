@@ -45,7 +45,7 @@ struct Reporter<'a> {
 
 impl Reporter<'_> {
     fn report(&self, spec: &KubeClusterSpec, scenario: &Scenario, back: &[ZoneId], all: &mut Vec<FailbackReport>) {
-        let name = |zone: ZoneId| scenario.zones[zone.0 as usize].name.clone();
+        let name = |zone: ZoneId| scenario.zones[zone].name.clone();
         let row = |namespace: &str, component: &str, zones: &BTreeMap<ZoneId, u32>, skew: u32, remedy: String| FailbackReport {
             cluster: spec.name.clone(),
             namespace: namespace.to_owned(),

@@ -105,7 +105,7 @@ impl Kube {
 
     /// How many nodes, pods and machines stood where, by plane, `window_s` seconds between two looks.
     pub fn counts(&self, window_s: f64) -> IndexMap<String, CountsReport> {
-        let name = |id: KubeClusterId| self.scenario.kube.clusters[id.0 as usize].name.clone();
+        let name = |id: KubeClusterId| self.scenario.kube.clusters[id].name.clone();
         self.counts.rows(window_s).map(|(id, row)| (name(id), row)).collect()
     }
 
@@ -122,9 +122,9 @@ impl Kube {
             of.entry((row.cluster, row.pod.workload)).or_default().push(row);
         }
         let component = |((cluster, workload), rows): ((KubeClusterId, WorkloadId), Vec<&Row>)| {
-            let spec = &scenario.kube.clusters[cluster.0 as usize];
+            let spec = &scenario.kube.clusters[cluster];
             let longest = |step: Step| rows.iter().filter_map(|row| row.at(step).map(|at| at.since(row.lost))).max().map(length);
-            let name = &spec.workloads[workload.0 as usize];
+            let name = &spec.workloads[workload];
             ComponentReport {
                 cluster: spec.name.clone(),
                 namespace: scenario.kube.word(name.namespace).to_owned(),

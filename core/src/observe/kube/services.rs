@@ -77,10 +77,10 @@ impl Services {
         let row = |((cluster, id), service): (&(KubeClusterId, ServiceId), &Service)| {
             let mut service = service.clone();
             service.advance(now);
-            let cluster = &scenario.kube.clusters[usize::from(cluster.0)];
+            let cluster = &scenario.kube.clusters[*cluster];
             ServiceReport {
                 cluster: cluster.name.clone(),
-                service: cluster.services[usize::from(id.0)].name.clone(),
+                service: cluster.services[*id].name.clone(),
                 endpoints: service.listed.len() as u64,
                 unavailable_s: length(service.down),
                 no_endpoints_s: length(service.empty),

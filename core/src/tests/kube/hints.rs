@@ -109,18 +109,18 @@ fn links(scenario: &Scenario, seed: u64) -> Vec<Link> {
 
 fn links_of(scenario: &Scenario, seen: &[Seen], cluster: KubeClusterId) -> Vec<Link> {
     let pods = &seen[KUBE_CLUSTER.0 as usize];
-    let spec = &scenario.kube.clusters[0];
-    let at_node = |node: NodeId| scenario.nodes[node.0 as usize].zone;
+    let spec = &scenario.kube.clusters[KUBE_CLUSTER];
+    let at_node = |node: NodeId| scenario.nodes[node].zone;
     let zone = |pod: PodName| {
         let bound = pods.of(pod).into_iter().find_map(|(_, fact)| match fact {
-            PodFact::Bound(NodeName::Given(node)) => Some(at_node(spec.nodes[node.0 as usize].node)),
-            PodFact::Bound(NodeName::Machine(machine)) => Some(spec.machine_deployments[machine.deployment.0 as usize].zone),
+            PodFact::Bound(NodeName::Given(node)) => Some(at_node(spec.nodes[node].node)),
+            PodFact::Bound(NodeName::Machine(machine)) => Some(spec.machine_deployments[machine.deployment].zone),
             _ => None,
         });
         bound.expect("it has run")
     };
     // Members stay in the zones of their volumes.
-    let members = &scenario.etcd[scenario.kube.clusters[cluster.0 as usize].etcd.0 as usize].members;
+    let members = &scenario.etcd[scenario.kube.clusters[cluster].etcd].members;
     let of_member = |index: u8| at_node(members[index as usize].node);
     let link = |(when, replica, fact): (Time, Replica, ServerFact)| match (replica, fact) {
         (Replica::Pod(_, pod), ServerFact::Etcd(member)) => Some((when, pod, zone(pod), member.map(of_member))),
@@ -238,7 +238,7 @@ fn servers_that_follow_the_leader_go_with_it() {
 fn who_is_turned_away_goes_elsewhere() {
     let file = rolled(file(&["za", "zb", "zc"], 3), "25m", "kube-apiserver");
     let mut scenario = parsed(&file);
-    let cluster = scenario.etcd.iter().position(|cluster| cluster.name.ends_with("etcd-main")).unwrap();
+    let cluster = scenario.etcd.position(|cluster| cluster.name.ends_with("etcd-main")).unwrap();
     scenario.etcd[cluster].members[2].behind = Some((1_000, 8 << 30));
     for seed in 0..3 {
         let links = links(&scenario, seed);
@@ -323,7 +323,7 @@ proptest! {
         let renamed = Scenario::from_json(&renamed).unwrap();
         prop_assert_eq!(&seen, &run_in(&renamed, seed, KUBE_CLUSTER));
         // Hints need as many endpoints as zones, and end with the first that goes.
-        for (service, spec) in (0..).map(WorkloadId).zip(&renamed.kube.clusters[0].workloads) {
+        for (service, spec) in (0..).map(WorkloadId).zip(&renamed.kube.clusters[KUBE_CLUSTER].workloads) {
             let (mut ready, mut on) = (BTreeSet::new(), false);
             for (when, fact) in &seen.0 {
                 match fact {

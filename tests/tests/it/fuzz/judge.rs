@@ -154,8 +154,8 @@ struct Watch {
 impl Watch {
     fn new(scenario: &Scenario) -> Self {
         let last = scenario.clients.iter().position(|client| client.name == LAST).unwrap_or(usize::MAX);
-        let voters = Voters::new(&scenario.etcd[0]);
-        let (members, lost, absent) = (scenario.etcd[0].members.clone(), BTreeSet::new(), BTreeMap::new());
+        let voters = Voters::new(&scenario.etcd[EtcdId(0)]);
+        let (members, lost, absent) = (scenario.etcd[EtcdId(0)].members.clone(), BTreeSet::new(), BTreeMap::new());
         Self { voters, members, lost, absent, last: last as u16, served: 0, seen: Seen::default() }
     }
 
@@ -194,7 +194,7 @@ impl Watch {
 
     /// With a majority of its voters' disks a cluster works in the calm: one leader, one term, no laggard, requests served.
     fn works(&mut self, scenario: &Scenario, members: &[MemberStatus]) -> Result<(), String> {
-        let kept = |index: usize| !self.lost.contains(&scenario.etcd[0].members[index].volume);
+        let kept = |index: usize| !self.lost.contains(&scenario.etcd[EtcdId(0)].members[index].volume);
         if self.voters.iter().filter(|&index| kept(index)).count() < self.voters.majority() {
             return Ok(());
         }

@@ -18,8 +18,8 @@ use crate::view::map::objects::{NodeObject, objects, phase_words, waits_for};
 
 /// A pod.
 pub(super) fn pod(id: KubeClusterId, name: PodName, scenario: &Scenario, view: &SimulationView) -> Vec<Fact> {
-    let spec = &scenario.kube.clusters[id.0 as usize];
-    let workload = &spec.workloads[name.workload.0 as usize];
+    let spec = &scenario.kube.clusters[id];
+    let workload = &spec.workloads[name.workload];
     let of = |facts: Vec<Fact>| {
         let owner = [
             ("owner", workload.name.clone(), ""),
@@ -28,7 +28,7 @@ pub(super) fn pod(id: KubeClusterId, name: PodName, scenario: &Scenario, view: &
         ];
         facts.into_iter().chain(owner).collect()
     };
-    let cluster = view.clusters.get(id.0 as usize);
+    let cluster = view.clusters.get(id);
     let Some(pod) = cluster.and_then(|cluster| cluster.pods.iter().find(|pod| pod.name == name)) else {
         return of(vec![("state", "✕ does not exist at this moment".to_owned(), "bad")]);
     };
@@ -49,7 +49,7 @@ pub(super) fn pod(id: KubeClusterId, name: PodName, scenario: &Scenario, view: &
 }
 
 fn zone(id: ZoneId, scenario: &Scenario) -> String {
-    scenario.zones[id.0 as usize].name.clone()
+    scenario.zones[id].name.clone()
 }
 
 /// When something was made.
@@ -76,9 +76,9 @@ fn state(pod: &PodView, node: Option<&NodeView>) -> (String, &'static str) {
 
 /// A machine, and the node it brought.
 pub(super) fn machine(id: KubeClusterId, name: MachineName, scenario: &Scenario, view: &SimulationView) -> Vec<Fact> {
-    let spec = &scenario.kube.clusters[id.0 as usize];
-    let deployment = &spec.machine_deployments[name.deployment.0 as usize];
-    let cluster = view.clusters.get(id.0 as usize);
+    let spec = &scenario.kube.clusters[id];
+    let deployment = &spec.machine_deployments[name.deployment];
+    let cluster = view.clusters.get(id);
     let machine = cluster.and_then(|cluster| cluster.machines.iter().find(|machine| machine.name == name));
     let of_it =
         |node: &&NodeView| node.name == NodeName::Machine(name) || machine.is_some_and(|machine| machine.node == Some(node.key));

@@ -72,7 +72,7 @@ fn region((name, rect): &(String, layout::Rect)) -> Html {
 }
 
 fn links(model: &Model, layout: &Layout, pick: &impl Fn(Selection) -> Pick, selection: Option<Selection>) -> Html {
-    let name = |z: ZoneId| model.zones[z.0 as usize].name.clone();
+    let name = |z: ZoneId| model.zones[z].name.clone();
     let link = |(face, place): (&super::model::LinkFace, &layout::LinkPlace)| {
         let is = Selection::Link(face.a, face.b);
         let says = place.near || face.degraded.is_some() || selection == Some(is);
@@ -114,7 +114,7 @@ fn things(objects: &Objects, layout: &Layout, pick: &impl Fn(Selection) -> Pick)
 fn chips(model: &Model, layout: &Layout, pick: &impl Fn(Selection) -> Pick) -> Html {
     let members = model.members.iter().flatten().map(|face| {
         let is = Selection::Member(face.id);
-        let rect = layout.members[face.id.cluster.0 as usize][face.id.index as usize];
+        let rect = layout.members[face.id.cluster][face.id.index as usize];
         html! { if rect.h > 0.0 { <Member key={element_id(is)} face={face.clone()} {rect} compact={layout.compact} tight={layout.tray.is_some()} pick={pick(is)} /> } }
     });
     let clients = (0..).zip(&model.clients).zip(&layout.clients).filter(|(_, rect)| rect.h > 0.0).map(|((i, face), rect)| {
