@@ -11,7 +11,7 @@ use zonefall_kube::rule::taints;
 use zonefall_kube::spec::{Kind, KubeClusterSpec, MachineDeployment, Resources};
 use zonefall_kube::store::{Node, Store};
 use zonefall_network::HostId;
-use zonefall_scenario::ids::{MachineDeploymentId, NodeKey};
+use zonefall_scenario::ids::{MachineDeploymentId, NodeKey, TiSlice};
 
 /// More nodes of a machine deployment.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -25,9 +25,14 @@ pub struct ScaleUpOption {
 }
 
 /// Those of these pods that find no node, were all `coming` nodes (per machine deployment) there already.
-pub fn unschedulable_pods(pods: &[Demand], coming: &[u32], spec: &KubeClusterSpec, store: &Store) -> (Vec<Demand>, Assumed) {
+pub fn unschedulable_pods(
+    pods: &[Demand],
+    coming: &TiSlice<MachineDeploymentId, u32>,
+    spec: &KubeClusterSpec,
+    store: &Store,
+) -> (Vec<Demand>, Assumed) {
     let mut assumed = Assumed::default();
-    for (group, count) in (0..).map(MachineDeploymentId).zip(coming) {
+    for (group, count) in coming.iter_enumerated() {
         let node = next_node(group, spec, store);
         (0..*count).for_each(|_| add(&node, &mut assumed, store));
     }

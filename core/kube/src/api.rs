@@ -242,8 +242,7 @@ impl Api {
         let best = self.servers.values().filter(|server| server.ready).map(|server| server.access);
         self.latency = best.fold(Access::default(), Access::sooner).write.unwrap_or(self.latency);
         let probe = ctx.scenario.probe;
-        let zones =
-            || (0..ctx.scenario.zones.len() as u16).map(ZoneId).filter(|zone| probe.from.is_none_or(|from| from == *zone));
+        let zones = || ctx.scenario.zones.keys().filter(|zone| probe.from.is_none_or(|from| from == *zone));
         let seen = zones().map(|zone| self.access_from(zone, ctx.net)).fold(Access::default(), Access::sooner);
         for (verb, time) in [(Verb::Read, seen.read), (Verb::Write, seen.write)] {
             let up = time.is_some_and(|time| time <= probe.deadline);

@@ -30,8 +30,7 @@ fn of_seed(scenario: &Scenario, seed: &Seed, references: &[Reference]) -> SeedPl
     // A place that is kept for a shoot which may come takes no room.
     let places: Vec<&Hosted> = model.shoots.iter().flat_map(Shoot::places).filter(is_here).collect();
     let workload = |id: &WorkloadId| &cluster.workloads[*id];
-    let own =
-        (0..cluster.workloads.len() as u32).map(WorkloadId).filter(|id| !places.iter().any(|place| place.workloads.contains(id)));
+    let own = cluster.workloads.keys().filter(|id| !places.iter().any(|place| place.workloads.contains(id)));
     let own: Vec<WorkloadId> = own.collect();
 
     // Kinds: the references, what the seed runs for itself, the shoots that are there.

@@ -98,9 +98,7 @@ impl Machines {
         for id in store.machines.machines().map(|(id, _)| id).collect::<Vec<_>>() {
             self.watch_node(id, store, ctx);
         }
-        (0..ctx.spec.machine_deployments.len() as u16)
-            .map(MachineDeploymentId)
-            .for_each(|deployment| self.sync(deployment, store, ctx));
+        ctx.spec.machine_deployments.keys().for_each(|deployment| self.sync(deployment, store, ctx));
     }
 
     /// A machine deployment has changed: its machines that wait for others to be replaced are judged again.

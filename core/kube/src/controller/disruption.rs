@@ -45,8 +45,7 @@ fn sync(id: WorkloadId, store: &mut Store, ctx: &ClusterCtx<'_>) {
 /// Updates a budget that selects pods of any workload: it expects as many as their owners want (`getExpectedScale`).
 fn sync_named(k: u32, store: &mut Store, ctx: &ClusterCtx<'_>) {
     let budget = &ctx.spec.budgets[k as usize];
-    let all =
-        (0..ctx.spec.workloads.len() as u32).map(WorkloadId).filter(|id| budget.pods.selects(store.template(*id, ctx.spec)));
+    let all = ctx.spec.workloads.keys().filter(|id| budget.pods.selects(store.template(*id, ctx.spec)));
     let (mut expected, mut healthy_pods, mut has_no_scale) = (0, 0, false);
     for id in all {
         has_no_scale |= ctx.spec.workloads[id].kind == Kind::DaemonSet && store.pods_of(id).next().is_some();

@@ -6,7 +6,7 @@ use crate::controller::{Controller, State};
 use crate::ctx::ClusterCtx;
 use crate::spec::Component;
 use crate::store::{Change, Store};
-use zonefall_scenario::ids::{ServiceId, WorkloadId};
+use zonefall_scenario::ids::ServiceId;
 
 /// The controller.
 #[derive(Clone, Debug)]
@@ -15,7 +15,7 @@ pub struct EndpointSlices;
 /// Lists the pods that are ready.
 fn sync(id: ServiceId, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
     let service = &ctx.spec.services[id];
-    let all = (0..ctx.spec.workloads.len() as u32).map(WorkloadId);
+    let all = ctx.spec.workloads.keys();
     let workloads = all.filter(|workload| service.pods.selects(store.template(*workload, ctx.spec)));
     let pods = workloads.flat_map(|workload| store.pods_of(workload)).filter(|(_, pod)| pod.ready && !pod.terminating);
     let pods = pods.map(|(_, pod)| pod.name).collect();

@@ -31,7 +31,7 @@ impl ClusterOperation for Raw {
             }
             Owner::Shoot(k) => {
                 let Some(hosted) = &shoots[k].hosted else { return Vec::new() };
-                (usize::from(hosted.seed.0), hosted.workloads.clone())
+                (usize::from(hosted.seed), hosted.workloads.clone())
             }
         };
         let workloads = &ctx.lowering.sites[site].cluster.workloads;
@@ -48,8 +48,7 @@ impl ClusterOperation for Raw {
         match owner {
             Owner::Site(site) => vec![(site, Task::RollComponent(own[place]))],
             Owner::Shoot(k) => {
-                let task =
-                    |hosted: &Hosted| Some((usize::from(hosted.seed.0), Task::RollComponent(*hosted.workloads.get(place)?)));
+                let task = |hosted: &Hosted| Some((usize::from(hosted.seed), Task::RollComponent(*hosted.workloads.get(place)?)));
                 shoots[k].places().filter_map(task).collect()
             }
         }
@@ -57,7 +56,7 @@ impl ClusterOperation for Raw {
 }
 
 fn hosts(hosted: &Hosted, site: usize, id: WorkloadId) -> bool {
-    usize::from(hosted.seed.0) == site && hosted.workloads.contains(&id)
+    usize::from(hosted.seed) == site && hosted.workloads.contains(&id)
 }
 
 fn name(id: WorkloadId, cluster: &KubeClusterSpec) -> String {

@@ -116,7 +116,7 @@ impl ShootPlacement<'_> {
         etcd: &ManagedEtcd,
         later: &ShootStates,
     ) {
-        let s = usize::from(hosted.seed.0);
+        let s = usize::from(hosted.seed);
         for tolerance in &later.tolerances {
             let pinned = *tolerance != FailureTolerance::Zone && self.lowering.sites[s].seed.zones.len() > 1;
             let home = WorkloadContext { namespace: home.namespace.clone(), tolerance: *tolerance, pinned, ..*home };
@@ -175,7 +175,7 @@ impl ShootPlacement<'_> {
         there: &mut Hosted,
         components: &[PlannedComponent<'_>],
     ) {
-        let (s, mut ids) = (usize::from(there.seed.0), Vec::new());
+        let (s, mut ids) = (usize::from(there.seed), Vec::new());
         for (component, workload) in components.iter().zip(there.form(shoot.tolerance)) {
             let path = component.path(path);
             if workload.kind == Kind::DaemonSet {
