@@ -45,7 +45,7 @@ impl Run {
         let window = traffic::window(scenario.duration);
         let mut observers = observe::Observers::new(scenario);
         let simulation = Simulation::new(Arc::clone(scenario), seed, options);
-        for id in (0..scenario.etcd.len()).map(EtcdId::from) {
+        for id in scenario.etcd.keys() {
             let term = simulation.members(id).iter().map(|m| m.term).max().unwrap_or(0);
             observers.leaders.name_first_term(id, term);
         }
@@ -150,7 +150,7 @@ impl Run {
         let links = self.simulation.links();
         let mut traffic = self.traffic.clone();
         traffic.close(now, &links, now + self.window > self.next_window);
-        let etcd: IndexMap<_, _> = (0..scenario.etcd.len()).map(|i| self.cluster(EtcdId(i as u16), now, &scenario)).collect();
+        let etcd: IndexMap<_, _> = scenario.etcd.keys().map(|id| self.cluster(id, now, &scenario)).collect();
         let messages = self.simulation.messages();
         let zone_pairs = traffic.rows(&scenario);
         let lost = traffic::imbalance(&messages, &links, &zone_pairs);

@@ -37,6 +37,7 @@ mod table;
 use std::fmt::Debug;
 use std::sync::Arc;
 
+use crate::ids::{EtcdId, TiVec};
 use crate::kernel::time::Time;
 use crate::observe::voters::cluster_of;
 use crate::record::{ClientRecord, Record};
@@ -89,7 +90,7 @@ impl Clone for Box<dyn Checker> {
 /// All properties of all clusters.
 #[derive(Clone, Debug)]
 pub struct Invariants {
-    clusters: Vec<forks::EtcdForks>,
+    clusters: TiVec<EtcdId, forks::EtcdForks>,
     kube: kube::KubeInvariants,
     violations: Vec<Violation>,
 }
@@ -147,7 +148,7 @@ impl Checker for Invariants {
         }
         self.kube.record(at, record, &mut self.violations);
         let Some(id) = cluster_of(record) else { return };
-        self.clusters[id.0 as usize].record(at, record, &mut self.violations);
+        self.clusters[id].record(at, record, &mut self.violations);
     }
 
     fn violations(&self) -> &[Violation] {

@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use super::Observer;
 use super::voters::{Voters, cluster_of};
-use crate::ids::{EtcdId, MemberId, ZoneId};
+use crate::ids::{EtcdId, MemberId, TiVec, ZoneId};
 use crate::kernel::time::Time;
 use crate::record::{EtcdRecord, Record};
 use crate::report::{ElectionReport, LeaderReport, TermReport, seconds};
@@ -28,7 +28,7 @@ use crate::scenario::Scenario;
 pub struct Leaders {
     scenario: Arc<Scenario>,
     /// Shared with clones as long as neither changes them.
-    clusters: Vec<Arc<EtcdLeaders>>,
+    clusters: TiVec<EtcdId, Arc<EtcdLeaders>>,
 }
 
 #[derive(Clone, Debug)]
@@ -103,7 +103,7 @@ impl Leaders {
 
     /// How often a member other than the leader before was elected.
     pub fn changes(&self, cluster: EtcdId) -> u64 {
-        self.clusters[cluster.0 as usize].changes
+        self.clusters[cluster].changes
     }
 
     /// Elections of a cluster, in order.
@@ -114,7 +114,7 @@ impl Leaders {
             term: e.term,
             leader: self.name(cluster, e.leader),
         };
-        self.clusters[cluster.0 as usize].elections.iter().map(row).collect()
+        self.clusters[cluster].elections.iter().map(row).collect()
     }
 
     /// Reigns of a cluster in order of their start, `now` being the end of those under way.
@@ -127,18 +127,18 @@ impl Leaders {
             leader: self.name(cluster, r.leader),
             zone: self.scenario.zones[r.zone].name.clone(),
         };
-        self.clusters[cluster.0 as usize].leaderships.iter().map(row).collect()
+        self.clusters[cluster].leaderships.iter().map(row).collect()
     }
 
     /// The highest term of a cluster, at each of its changes.
     pub fn terms(&self, cluster: EtcdId) -> Vec<TermReport> {
         let row = |&(at, term): &(Time, u64)| TermReport { at_s: seconds(at), term };
-        self.clusters[cluster.0 as usize].terms.iter().map(row).collect()
+        self.clusters[cluster].terms.iter().map(row).collect()
     }
 
     /// Tells the term of the first leader of a settled cluster, which no record need have named.
     pub fn name_first_term(&mut self, cluster: EtcdId, term: u64) {
-        let cluster = Arc::make_mut(&mut self.clusters[cluster.0 as usize]);
+        let cluster = Arc::make_mut(&mut self.clusters[cluster]);
         if let Some(first) = cluster.leaderships.first_mut() {
             first.term.get_or_insert(term);
             if cluster.terms.is_empty() {
@@ -257,7 +257,7 @@ impl EtcdLeaders {
 impl Observer for Leaders {
     fn record(&mut self, at: Time, record: &Record) {
         if let Some(cluster) = cluster_of(record) {
-            Arc::make_mut(&mut self.clusters[cluster.0 as usize]).record(at, record);
+            Arc::make_mut(&mut self.clusters[cluster]).record(at, record);
         }
     }
 }

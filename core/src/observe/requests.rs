@@ -12,7 +12,7 @@ use hdrhistogram::Histogram;
 use super::Observer;
 use super::describe::kind;
 use super::windows::Windows;
-use crate::ids::{ClientId, EtcdId, MemberId, ZoneId};
+use crate::ids::{ClientId, EtcdId, MemberId, TiVec, ZoneId};
 use crate::kernel::time::{Duration, Time};
 use crate::record::{ClientRecord, Record, RequestResult};
 use crate::report::{Consistency, LatencyReport, OpKind, RequestCounts};
@@ -39,7 +39,7 @@ pub(super) fn time(histogram: &mut Histogram<u32>, latency: Duration) {
 #[derive(Clone, Debug)]
 pub struct Requests {
     scenario: Arc<Scenario>,
-    totals: Vec<RequestCounts>,
+    totals: TiVec<EtcdId, RequestCounts>,
     /// Shared with clones as long as neither changes them.
     by_kind: BTreeMap<Key, Arc<Tally>>,
 }
@@ -58,13 +58,13 @@ struct Tally {
 impl Requests {
     /// No request yet.
     pub fn new(scenario: &Arc<Scenario>) -> Self {
-        let totals = vec![RequestCounts::default(); scenario.etcd.len()];
+        let totals = vec![RequestCounts::default(); scenario.etcd.len()].into();
         Self { scenario: Arc::clone(scenario), totals, by_kind: BTreeMap::new() }
     }
 
     /// Counts of all requests to a cluster.
     pub fn totals(&self, cluster: EtcdId) -> RequestCounts {
-        self.totals[cluster.0 as usize].clone()
+        self.totals[cluster].clone()
     }
 
     /// Latency rows of a cluster, ordered by operation, target, consistency, zone.
@@ -112,7 +112,7 @@ impl Requests {
         latency: Duration,
         result: RequestResult,
     ) {
-        count(&mut self.totals[member.cluster.0 as usize], result);
+        count(&mut self.totals[member.cluster], result);
         let client = self.scenario.client(client);
         // Whom an API server asks follows from its connection: what is told is whom it asked.
         let target = if client.server.is_some() { Target::Member(member.index) } else { client.target };

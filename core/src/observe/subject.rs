@@ -178,7 +178,7 @@ fn fault(fault: &Fault, scenario: &Scenario) -> Subject {
     let zone = |id: ZoneId| (None, scenario.zones[id].name.clone());
     let member = |id: MemberId| (Some(id.cluster), scenario.member(id).name.clone());
     let disk = |id: VolumeId| {
-        let clusters = (0..).map(EtcdId).zip(&scenario.etcd);
+        let clusters = scenario.etcd.iter_enumerated();
         let mut users = clusters.flat_map(|(id, spec)| spec.members.iter().map(move |member| (id, member)));
         let user = users.find(|(_, member)| member.volume == id);
         user.map_or_else(|| (None, scenario.volumes[id].name.clone()), |(id, member)| (Some(id), member.name.clone()))

@@ -33,8 +33,8 @@ impl Simulation {
     fn describe_event(&self, event: Event) -> Option<String> {
         let scenario = &*self.scenario;
         match event {
-            Event::Etcd(id, event) => self.clusters[id.0 as usize].describe_event(event, self.now, &self.network, scenario),
-            Event::Client(id, event) => self.clients[id.0 as usize].describe_event(event, self.now, scenario),
+            Event::Etcd(id, event) => self.clusters[id].describe_event(event, self.now, &self.network, scenario),
+            Event::Client(id, event) => self.clients[id].describe_event(event, self.now, scenario),
             Event::Kube(id, event) => Some(event.describe(self.kube.cluster(id), &scenario.kube.clusters[id], scenario)),
             Event::Fault(FaultEvent::Planned(index)) => Some(scenario.faults[index as usize].fault.kind().began(scenario)),
             Event::Fault(FaultEvent::Random(index)) => Some(self.faults.processes[index as usize].fault().kind().began(scenario)),

@@ -37,18 +37,18 @@ impl Simulation {
 
     /// The world as [`Simulation::run_until`] left it.
     pub fn view(&self) -> SimulationView {
-        let ids = (0..self.clusters.len() as u16).map(EtcdId);
+        let ids = self.clusters.keys();
         let zones = self.scenario.zones.len();
         let mut zone_bytes = vec![0; zones * zones];
         for link in self.links() {
             let (from, to) = link.zones;
-            zone_bytes[from.0 as usize * zones + to.0 as usize] += link.wire_bytes;
+            zone_bytes[usize::from(from) * zones + usize::from(to)] += link.wire_bytes;
         }
         SimulationView {
             at: self.now,
             events: self.events,
             powered: self.scenario.nodes.keys().map(|node| self.network.is_powered(Network::host_of(node))).collect(),
-            etcd: ids.map(|id| self.clusters[id.0 as usize].view(self.members(id), &self.network)).collect(),
+            etcd: ids.map(|id| self.clusters[id].view(self.members(id), &self.network)).collect(),
             clusters: self.kube.view(&self.scenario, &self.network),
             faults: self.faults.active.clone(),
             zone_bytes,
@@ -57,7 +57,7 @@ impl Simulation {
 
     /// From now on every heartbeat is a message, as under [`Stepping::EveryEvent`](crate::sim::Stepping::EveryEvent): what happens is the same, and all of it can be watched.
     pub fn message_by_message(&mut self) {
-        for id in (0..self.clusters.len() as u16).map(EtcdId) {
+        for id in self.clusters.keys() {
             let (cluster, mut ctx) = self.etcd_cluster(id);
             cluster.disable_quiescence(&mut ctx);
         }

@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 use crate::etcd::cluster::EtcdCluster;
 use crate::gardener::garden::Garden;
-use crate::ids::{Endpoint, EtcdId, KubeClusterId, WorkloadId, ZoneId};
+use crate::ids::{Endpoint, EtcdId, KubeClusterId, TiSlice, WorkloadId, ZoneId};
 use crate::kernel::time::Time;
 use crate::kube::Kube;
 use crate::network::Network;
@@ -41,7 +41,7 @@ pub struct TrafficCtx<'a> {
     /// Hosts and paths.
     pub net: &'a Network,
     /// etcd clusters.
-    pub etcd: &'a [Arc<EtcdCluster>],
+    pub etcd: &'a TiSlice<EtcdId, Arc<EtcdCluster>>,
     /// Kubernetes clusters.
     pub kube: &'a Kube,
     /// Which seed each shoot is bound to.

@@ -29,7 +29,7 @@ struct Server {
 
 /// API servers that have a connection to etcd: all of them, and those that clients are sent to and that get answers.
 fn servers(id: KubeClusterId, ctx: &TrafficCtx<'_>) -> (Vec<Server>, Vec<Server>) {
-    let main = &ctx.etcd[ctx.scenario.kube.clusters[id].etcd.0 as usize];
+    let main = &ctx.etcd[ctx.scenario.kube.clusters[id].etcd];
     let (mut linked, mut serving) = (Vec::new(), Vec::new());
     for Running { host, ready, linked: member, .. } in ctx.kube.cluster(id).api().servers() {
         let Some(member) = member else { continue };
@@ -44,7 +44,7 @@ fn servers(id: KubeClusterId, ctx: &TrafficCtx<'_>) -> (Vec<Server>, Vec<Server>
 
 /// What flows in and around a plane now, and what gets into its etcd-main.
 pub(super) fn flow(id: KubeClusterId, cluster: &ClusterFlows, ctx: &TrafficCtx<'_>) -> (Flow, Rate) {
-    let main = &ctx.etcd[ctx.scenario.kube.clusters[id].etcd.0 as usize];
+    let main = &ctx.etcd[ctx.scenario.kube.clusters[id].etcd];
     let (linked, serving) = servers(id, ctx);
     let mut found = Found { id, ctx, flow: Flow::new() };
     let plan = cluster.plan();
@@ -59,7 +59,7 @@ pub(super) fn flow(id: KubeClusterId, cluster: &ClusterFlows, ctx: &TrafficCtx<'
                 }
             }
             Objects::Events => {
-                let Some(events) = cluster.events.map(|events| &ctx.etcd[events.0 as usize]) else { continue };
+                let Some(events) = cluster.events.map(|events| &ctx.etcd[events]) else { continue };
                 let open = |member: &u8| events.time_at(*member, RequestKind::of_api(*writes), ctx.net).is_some();
                 let members: Vec<u8> = (0..events.members.len() as u8).filter(open).collect();
                 for (server, member) in serving.iter().flat_map(|server| members.iter().map(move |member| (*server, *member))) {

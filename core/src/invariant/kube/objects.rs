@@ -94,7 +94,7 @@ impl Objects {
         let node = |(key, node): (NodeKey, &NodeSpec)| (NodeName::Given(key), Node::new(&node.template));
         Self {
             pods: BTreeMap::new(),
-            nodes: (0..).map(NodeKey).zip(&spec.nodes).map(node).collect(),
+            nodes: spec.nodes.iter_enumerated().map(node).collect(),
             machines: spec.nodes.iter().filter_map(|node| Some((node.machine?, Phase::Running))).collect(),
             templates: Templates::default(),
             joined: spec.nodes.len() as u32,

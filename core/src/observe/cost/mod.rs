@@ -167,7 +167,7 @@ impl CostObserver {
             let quantity = Quantity::Volume { bytes: self.volume_bytes(*cluster, *workload), ns: volumes.at(meters.now) };
             lines.push(self.line(*cluster, *workload, quantity));
         }
-        for seed in (0..self.scenario.kube.seeds.len() as u16).map(SeedId) {
+        for seed in self.scenario.kube.seeds.keys() {
             let quantity = Quantity::Balancer { ns: meters.now.as_nanos().into() };
             lines.push(Line { seed: Some(seed), shoot: None, component: None, zones: None, quantity });
         }
@@ -204,7 +204,7 @@ impl CostObserver {
         for ((cluster, shape), ns) in unused {
             let quantity = Quantity::Machine { shape, ns };
             let component = Some(UNUSED.to_owned());
-            let seed = self.scenario.kube.seeds.iter().position(|seed| seed.cluster == cluster).map(SeedId::from);
+            let seed = self.scenario.kube.seeds.position(|seed| seed.cluster == cluster);
             lines.push(Line { seed, shoot: None, component, zones: None, quantity });
         }
         lines
@@ -283,7 +283,7 @@ fn written(scenario: &Scenario, id: KubeClusterId) -> Rate {
 
 /// Of each plane that is in use: bytes of its database, and how many requests upload its backups in a day.
 fn backups(scenario: &Scenario) -> BTreeMap<KubeClusterId, (u64, u64)> {
-    let clusters = (0..).map(KubeClusterId).zip(&scenario.kube.clusters).filter(|(_, cluster)| !cluster.requests.is_empty());
+    let clusters = scenario.kube.clusters.iter_enumerated().filter(|(_, cluster)| !cluster.requests.is_empty());
     let backup = |(id, cluster): (KubeClusterId, &KubeClusterSpec)| {
         let database_bytes = scenario.etcd[cluster.etcd].database_bytes;
         let written = written(scenario, id).over(backup::DELTA_PERIOD.as_nanos()).whole().1;

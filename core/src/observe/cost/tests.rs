@@ -206,7 +206,7 @@ fn a_volume_is_charged_from_its_first_pod_until_it_is_discarded() {
         }
     });
     let cluster = &scenario.kube.clusters[KubeClusterId(0)];
-    let main = (0..).map(WorkloadId).zip(&cluster.workloads).find(|(_, own)| own.name == "etcd-main").expect("etcd-main").0;
+    let main = cluster.workloads.iter_enumerated().find(|(_, own)| own.name == "etcd-main").expect("etcd-main").0;
     let discarded: Vec<_> = events.iter().filter(|(_, pod, there)| pod.workload == main && !there).collect();
     assert!(!discarded.is_empty(), "members are moved out of the zone that is out");
     // Three members all the while, but for the time that one of them had no volume.
@@ -225,7 +225,7 @@ fn a_volume_is_charged_from_its_first_pod_until_it_is_discarded() {
 fn a_machine_is_for_its_pods_by_the_larger_of_their_shares() {
     let scenario = charged("cost-of-tolerance", "1h");
     let cluster = &scenario.kube.clusters[KubeClusterId(0)];
-    let workload = |name: &str| WorkloadId(cluster.workloads.iter().position(|own| own.name == name).expect("a workload") as u32);
+    let workload = |name: &str| cluster.workloads.position(|own| own.name == name).expect("a workload");
     let pod = |name| PodName { workload: workload(name), tag: crate::kube::name::PodTag::Ordinal(0) };
     let node = NodeName::Given(NodeKey(0));
     let at = |s: u64| Time::from_nanos(s);

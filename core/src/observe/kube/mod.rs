@@ -60,7 +60,7 @@ impl Kube {
         let (counts, services) = (counts::Counts::new(scenario), services::Services::new(scenario));
         let scenario = Arc::clone(scenario);
         let mut kube = Self { scenario, apis, orphaned_containers, serving, recovery, counts, migrations, services, hints };
-        for (cluster, spec) in (0..).map(EtcdId).zip(&Arc::clone(&kube.scenario).etcd) {
+        for (cluster, spec) in Arc::clone(&kube.scenario).etcd.iter_enumerated() {
             if let Some(passive) = &spec.passive {
                 kube.switched(Time::ZERO, cluster, passive.primary);
             }
@@ -99,7 +99,7 @@ impl Kube {
 
     /// Each plane's API, in the order of the scenario.
     pub fn apis(&self, now: Time) -> IndexMap<String, ApiReport> {
-        let clusters = (0..).map(KubeClusterId).zip(&self.scenario.kube.clusters);
+        let clusters = self.scenario.kube.clusters.iter_enumerated();
         clusters.map(|(id, cluster)| (cluster.name.clone(), self.apis.row(id, now))).collect()
     }
 

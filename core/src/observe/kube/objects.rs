@@ -1,6 +1,6 @@
 //! The objects of all planes at one moment, in words.
 
-use crate::ids::{NodeKey, WorkloadId};
+use crate::ids::NodeKey;
 use crate::kernel::time::Time;
 use crate::kube::cluster::KubeCluster;
 use crate::kube::describe::{effect_words, node_name};
@@ -40,7 +40,7 @@ struct Reporter<'a> {
 
 impl Reporter<'_> {
     fn report(&self, spec: &KubeClusterSpec, now: Time, scenario: &Scenario, all: &mut ObjectReports) {
-        let workloads = (0..spec.workloads.len() as u32).map(WorkloadId);
+        let workloads = spec.workloads.keys();
         let pods = workloads.flat_map(|workload| self.store.pods_of(workload));
         all.pods.extend(pods.map(|(_, pod)| self.pod(pod, spec, scenario)));
         all.nodes.extend(self.store.nodes().map(|(key, node)| self.node(key, node, spec, scenario)));

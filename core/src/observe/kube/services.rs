@@ -48,9 +48,9 @@ impl Service {
 impl Services {
     /// All Services, of which none has been looked at yet.
     pub fn new(scenario: &Scenario) -> Self {
-        let clusters = (0..).map(KubeClusterId).zip(&scenario.kube.clusters);
+        let clusters = scenario.kube.clusters.iter_enumerated();
         let of = |(id, spec): (KubeClusterId, &crate::kube::spec::KubeClusterSpec)| {
-            (0..spec.services.len() as u16).map(move |k| ((id, ServiceId(k)), Service::default()))
+            spec.services.keys().map(move |service| ((id, service), Service::default()))
         };
         Self { services: clusters.flat_map(of).collect() }
     }

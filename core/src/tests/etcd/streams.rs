@@ -56,7 +56,7 @@ fn a_sender_learns_of_a_reset_when_it_arrives() {
     simulation.inject(&Fault::ProcessKill(ProcessKill(FaultTarget::Named(member(2)))), None);
     for (after_ms, state) in [(190, State::Replicate), (230, State::Probe)] {
         simulation.run_until(at(60) + Duration::from_millis(after_ms), &mut |_, _| {});
-        let leader = simulation.etcd_clusters()[0].server(0).expect("it runs");
+        let leader = simulation.etcd_clusters()[CLUSTER].server(0).expect("it runs");
         assert_eq!(leader.raft.progress[2].state, state, "{after_ms} ms after the follower's end");
     }
 }

@@ -214,7 +214,7 @@ fn ailments(scenario: &Scenario, simulation: &Simulation) -> Vec<String> {
     let closed = Component::ALL.into_iter().filter(|component| cluster.gate(*component).is_none());
     found.extend(closed.map(|component| format!("{component:?} does not act")));
     // It is served by pods, if there is room for them.
-    let serving = (0..).map(WorkloadId).zip(&spec.workloads).filter(|(_, workload)| workload.role != Role::Other);
+    let serving = spec.workloads.iter_enumerated().filter(|(_, workload)| workload.role != Role::Other);
     let is_served = serving.clone().all(|(id, _)| cluster.store().pods_of(id).all(|(_, pod)| pod.ready));
     if serving.count() > 0 && is_served && simulation.cluster(SHOOT).gate(Component::ControllerManager).is_none() {
         found.push("the shoot has no leader".to_owned());

@@ -6,7 +6,7 @@ use super::world::{KUBE_CLUSTER, Seen, at, broken, crash, cut_zone, latency, run
 use crate::gardener::machine::meltdown::{Sibling, in_progress};
 use crate::gardener::outage::{Deletion, OutageFact};
 use crate::gardener::record::GardenerRecord;
-use crate::ids::{MachineDeploymentId, NodeKey, ZoneId};
+use crate::ids::{MachineDeploymentId, NodeKey, TiVec, ZoneId};
 use crate::kernel::time::Time;
 use crate::kube::machine::Phase;
 use crate::kube::name::{MachineName, NodeName, PodTag};
@@ -18,10 +18,10 @@ use crate::sim::Stepping;
 
 /// The same with a machine behind each node: one machine deployment for each zone, of not less than these and up to so many.
 pub(super) fn with_machines(mut scenario: Scenario, maximum: u32) -> Scenario {
-    let zone_of: Vec<ZoneId> = scenario.nodes.iter().map(|node| node.zone).collect();
+    let zone_of: TiVec<_, ZoneId> = scenario.nodes.iter().map(|node| node.zone).collect();
     let cluster = &mut scenario.kube.clusters[KUBE_CLUSTER];
     for (suffix, node) in (0..).zip(&mut cluster.nodes) {
-        let zone = zone_of[node.node.0 as usize];
+        let zone = zone_of[node.node];
         if cluster.machine_deployments.last().is_none_or(|deployment| deployment.zone != zone) {
             let (name, template) = (format!("pool-z{}", zone.0), node.template.clone());
             let rollout = Rollout { max_surge: Int(1), max_unavailable: Int(0) };

@@ -195,13 +195,13 @@ fn rolling_maintenance() {
     let scenario = Scenario::from_json(&scenario.to_string()).unwrap_or_else(|errors| panic!("{errors}"));
     let seen = run(&scenario, 1);
     let cluster = &scenario.kube.clusters[KUBE_CLUSTER];
-    for deployment in (0..cluster.machine_deployments.len() as u16).map(MachineDeploymentId) {
+    for deployment in cluster.machine_deployments.keys() {
         assert_eq!(machines(&seen, &scenario, deployment), (3, 2), "{deployment:?}");
     }
     let removed = seen.machines().into_iter().filter(|(.., fact)| *fact == MachineFact::Removed);
     assert_eq!(removed.map(|(when, ..)| when).filter(|when: &Time| *when < at(10_800)).count(), 6);
     assert!(!seen.pods(|fact| fact == PodFact::Evicted(false)).is_empty(), "no budget was ever spent");
-    let several = (0..).map(WorkloadId).zip(&cluster.workloads).filter(|(_, workload)| workload.replicas > 1);
+    let several = cluster.workloads.iter_enumerated().filter(|(_, workload)| workload.replicas > 1);
     for (id, workload) in several {
         assert!(
             fewest_ready(&seen, id) + 1 >= workload.replicas as usize,

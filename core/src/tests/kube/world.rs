@@ -233,7 +233,7 @@ pub(super) fn run_in(scenario: &Scenario, seed: u64, cluster: KubeClusterId) -> 
 }
 
 /// The same in every plane, in their order.
-pub(super) fn run_everywhere(scenario: &Scenario, seed: u64) -> Vec<Seen> {
+pub(super) fn run_everywhere(scenario: &Scenario, seed: u64) -> TiVec<KubeClusterId, Seen> {
     let [fast, full] = [Stepping::FastForward, Stepping::EveryEvent].map(|stepping| watch_all(scenario, seed, stepping, 1));
     for (fast, full) in fast.iter().zip(&full) {
         same(fast, full, scenario, seed);
@@ -301,23 +301,23 @@ pub(super) fn run_as(scenario: &Scenario, seed: u64, stepping: Stepping, pieces:
 
 /// The same in any plane.
 pub(super) fn watch(scenario: &Scenario, seed: u64, stepping: Stepping, pieces: u64, cluster: KubeClusterId) -> Seen {
-    watch_all(scenario, seed, stepping, pieces).swap_remove(cluster.0 as usize)
+    watch_all(scenario, seed, stepping, pieces).swap_remove(cluster)
 }
 
 /// The same in every plane, in their order.
-fn watch_all(scenario: &Scenario, seed: u64, stepping: Stepping, pieces: u64) -> Vec<Seen> {
+fn watch_all(scenario: &Scenario, seed: u64, stepping: Stepping, pieces: u64) -> TiVec<KubeClusterId, Seen> {
     let (mut simulation, mut invariants) = watched(scenario, seed, stepping);
-    let mut seen: Vec<Seen> = scenario.kube.clusters.iter().map(|_| Seen(Vec::new(), Vec::new())).collect();
+    let mut seen: TiVec<_, Seen> = scenario.kube.clusters.iter().map(|_| Seen(Vec::new(), Vec::new())).collect();
     for piece in 1..=pieces {
         // Multiplied first: the last piece ends with the run.
         let until = Time::ZERO + Duration::from_nanos(scenario.duration.as_nanos() * piece / pieces);
         simulation.run_until(until, &mut |at, record: &Record| {
             invariants.record(at, record);
             if let Record::Kube(cluster, fact) = record {
-                seen[cluster.0 as usize].0.push((at, *fact));
+                seen[*cluster].0.push((at, *fact));
             }
             if let Record::Gardener(cluster, fact) = record {
-                seen[cluster.0 as usize].1.push((at, *fact));
+                seen[*cluster].1.push((at, *fact));
             }
         });
     }
