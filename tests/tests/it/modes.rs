@@ -7,7 +7,6 @@
 use std::sync::Arc;
 
 use serde_json::Value;
-use zonefall_core::ids::EtcdId;
 use zonefall_core::kernel::time::Time;
 use zonefall_core::record::Record;
 use zonefall_core::report::Report;
@@ -68,7 +67,7 @@ fn first_difference(scenario: &Arc<Scenario>) -> Option<String> {
         let until = Time::from_nanos(second * 1_000_000_000);
         let state = |simulation: &mut Simulation| {
             simulation.run_until(until, &mut |_, _| {});
-            let members = (0..scenario.etcd.len() as u16).flat_map(|k| simulation.members(EtcdId(k)));
+            let members = scenario.etcd.keys().flat_map(|id| simulation.members(id));
             let members: Vec<String> = members.map(|member| format!("{member:?}")).collect();
             members.into_iter().chain(simulation.links().iter().map(|link| format!("{link:?}"))).collect::<Vec<_>>()
         };

@@ -23,7 +23,7 @@ mod worker;
 
 use std::rc::Rc;
 
-use zonefall_core::ids::{ClientId, KubeClusterId, MemberId, NodeId, ZoneId};
+use zonefall_core::ids::{ClientId, KubeClusterId, MemberId, NodeId, TiVec, ZoneId};
 use zonefall_core::kernel::time::Time;
 use zonefall_core::kube::name::{MachineName, PodName};
 use zonefall_core::report::Report;
@@ -50,7 +50,7 @@ pub struct State {
     /// Number of the scenario in the worker.
     pub load: LoadId,
     /// Branches, 0 first. Undo of a deed goes back to the parent.
-    pub branches: Vec<Branch>,
+    pub branches: TiVec<BranchId, Branch>,
     /// The branch on the screen: an index into `branches`.
     pub shown: BranchId,
     /// The world at the playhead, as last told.
@@ -171,7 +171,7 @@ impl State {
             document: Rc::new(document),
             scenario: None,
             load: LoadId::default(),
-            branches: Vec::new(),
+            branches: TiVec::new(),
             shown: BranchId::default(),
             view: None,
             stepped: String::new(),
@@ -193,7 +193,7 @@ impl State {
 
     /// The branch on the screen; none before the first valid scenario.
     pub fn branch(&self) -> Option<&Branch> {
-        self.branches.get(self.shown.0 as usize)
+        self.branches.get(self.shown)
     }
 
     /// The moments of interest of the shown branch, ascending: faults, elections and outages, their starts and ends.

@@ -39,7 +39,7 @@ pub(crate) fn is_about(line: &StoryLine, is: Selection, scenario: &Scenario) -> 
     let on = |holds: &dyn Fn(NodeId) -> bool| {
         let members = scenario.etcd.iter().flat_map(|cluster| &cluster.members);
         members.into_iter().any(|member| holds(member.node) && names(&member.name))
-            || (0..).zip(&scenario.nodes).any(|(id, node)| holds(NodeId(id)) && names(&node.name))
+            || scenario.nodes.iter_enumerated().any(|(id, node)| holds(id) && names(&node.name))
     };
     match is {
         Selection::Member(member) => names(&scenario.member(member).name),

@@ -123,16 +123,15 @@ fn of_node(node: &NodeView, scenario: &Scenario) -> Vec<Fact> {
 
 /// A node of the scenario, as its API has it.
 pub(super) fn node(id: NodeId, scenario: &Scenario, view: &SimulationView) -> Vec<Fact> {
-    let Some(object) = objects(scenario, Some(view)).nodes.swap_remove(id.0 as usize) else { return Vec::new() };
+    let Some(object) = objects(scenario, Some(view)).nodes.swap_remove(id) else { return Vec::new() };
     let mut facts = Vec::new();
     for (spec, cluster) in scenario.kube.clusters.iter().zip(&view.clusters) {
-        let Some(key) = spec.nodes.iter().position(|node| node.node == id) else { continue };
-        let of_key = |other: Option<zonefall_core::ids::NodeKey>| other.is_some_and(|other| other.0 as usize == key);
-        match cluster.nodes.iter().find(|node| of_key(Some(node.key))) {
+        let Some(key) = spec.nodes.position(|node| node.node == id) else { continue };
+        match cluster.nodes.iter().find(|node| node.key == key) {
             Some(node) => facts.extend(of_node(node, scenario)),
             None => facts.push(("ready", "✕ its Node object is deleted".to_owned(), "bad")),
         }
-        let machine = cluster.machines.iter().find(|machine| of_key(machine.node));
+        let machine = cluster.machines.iter().find(|machine| machine.node == Some(key));
         facts.extend(
             machine.map(|machine| ("machine", format!("{}: {}", machine.name.text(spec), phase_words(machine.phase)), "")),
         );

@@ -8,7 +8,7 @@
 
 use std::collections::BTreeMap;
 
-use zonefall_core::ids::{KubeClusterId, MemberId, NodeKey, TiVec, ZoneId};
+use zonefall_core::ids::{KubeClusterId, MemberId, NodeId, NodeKey, TiVec, ZoneId};
 use zonefall_core::kube::describe::node_name;
 use zonefall_core::kube::machine::Phase;
 use zonefall_core::kube::name::{NodeName, PodName, PodTag};
@@ -147,7 +147,7 @@ pub struct Joined {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Objects {
     /// By `NodeId`; `None`: it is no node of Kubernetes.
-    pub nodes: Vec<Option<NodeObject>>,
+    pub nodes: TiVec<NodeId, Option<NodeObject>>,
     /// Nodes that machines brought, in the order of their cards.
     pub joined: Vec<Joined>,
     /// What is drawn by itself, numbered as in the crowd.
@@ -187,7 +187,7 @@ pub fn objects(scenario: &Scenario, view: Option<&SimulationView>) -> Objects {
             let card = usize::from(node.node);
             all.cards.insert((id, key), card);
             all.out.crowd.cards[card].kube = true;
-            all.out.nodes[card] = Some(NodeObject { state: "gone", tone: "bad", phase: "", pods: [0; 6] });
+            all.out.nodes[node.node] = Some(NodeObject { state: "gone", tone: "bad", phase: "", pods: [0; 6] });
         }
     }
     for ((id, spec), cluster) in clusters.zip(view.iter().flat_map(|view| &view.clusters)) {
@@ -207,7 +207,7 @@ impl<'a> Gatherer<'a> {
             scenario,
             chips: !crowd.kube || members <= MOST_MEMBERS,
             out: Objects {
-                nodes: vec![None; cards],
+                nodes: vec![None; cards].into(),
                 joined: Vec::new(),
                 things: Vec::new(),
                 heaps: vec![Vec::new(); zones].into(),
@@ -228,7 +228,7 @@ impl<'a> Gatherer<'a> {
     /// The node of a card.
     fn object(&mut self, card: usize) -> Option<&mut NodeObject> {
         match card.checked_sub(self.out.nodes.len()) {
-            None => self.out.nodes[card].as_mut(),
+            None => self.out.nodes[NodeId::from(card)].as_mut(),
             Some(joined) => self.out.joined.get_mut(joined).map(|joined| &mut joined.node),
         }
     }
@@ -238,7 +238,7 @@ impl<'a> Gatherer<'a> {
             let (state, tone) = node_state(node);
             let object = NodeObject { state, tone, phase: "", pods: [0; 6] };
             match (node.name, self.cards.get(&(id, node.key))) {
-                (NodeName::Given(_), Some(&card)) => self.out.nodes[card] = Some(object),
+                (NodeName::Given(_), Some(&card)) => self.out.nodes[NodeId::from(card)] = Some(object),
                 (NodeName::Given(_), None) => {}
                 (NodeName::Machine(machine), _) => {
                     let (is, name) = (Selection::Machine(id, machine), node_name(node.name, spec, self.scenario));

@@ -1,7 +1,7 @@
 //! The map as tables: the same things, in the same words.
 
 use yew::prelude::*;
-use zonefall_core::ids::{KubeClusterId, NodeId, NodeKey, ZoneId};
+use zonefall_core::ids::{NodeKey, ZoneId};
 use zonefall_core::kube::describe::node_name;
 use zonefall_core::kube::spec::KubeClusterSpec;
 use zonefall_core::kube::view::KubeClusterView;
@@ -110,7 +110,7 @@ fn kubernetes(
     objects: &Objects,
     pick: &dyn Fn(Selection, &str, String) -> Html,
 ) -> Html {
-    let given = (0..).map(NodeId).zip(&scenario.nodes).zip(&objects.nodes);
+    let given = scenario.nodes.iter_enumerated().zip(&objects.nodes);
     let given = given.filter_map(|((id, node), object)| Some((Selection::Node(id), &node.name, object.as_ref()?)));
     let joined = objects.joined.iter().map(|joined| (joined.is, &joined.name, &joined.node));
     let nodes = given.chain(joined).map(|(is, name, object)| {
@@ -122,7 +122,7 @@ fn kubernetes(
             </tr>
         }
     });
-    let clusters = || (0..).map(KubeClusterId).zip(&scenario.kube.clusters).zip(&view.clusters);
+    let clusters = || scenario.kube.clusters.iter_enumerated().zip(&view.clusters);
     let node_of = |cluster: &KubeClusterView, spec: &KubeClusterSpec, key: Option<NodeKey>| {
         let node = cluster.nodes.iter().find(|node| Some(node.key) == key);
         node.map_or_else(|| "none".to_owned(), |node| node_name(node.name, spec, scenario))
