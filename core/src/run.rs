@@ -12,7 +12,7 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 
 use crate::ids::EtcdId;
-use crate::invariant;
+use crate::invariant::{Checker, Invariants, Violation};
 use crate::kernel::time::{Duration, Time};
 use crate::observe::cost::{Account, Meters};
 use crate::observe::kube::failback::failback;
@@ -32,7 +32,7 @@ pub struct Run {
     simulation: Simulation,
     seed: u64,
     observers: observe::Observers,
-    invariants: Option<invariant::Invariants>,
+    checker: Option<Box<dyn Checker>>,
     traffic: Traffic,
     next_window: Time,
     window: Duration,
@@ -40,18 +40,23 @@ pub struct Run {
 }
 
 impl Run {
-    /// The scenario at time zero. `seed` replaces the scenario's own. With [`Options::raft_records`] the invariants are checked.
+    /// The scenario at time zero. `seed` replaces the scenario's own.
     pub fn new(scenario: &Arc<Scenario>, seed: u64, options: Options) -> Self {
         let window = traffic::window(scenario.duration);
         let mut observers = observe::Observers::new(scenario);
-        let invariants = options.raft_records.then(|| invariant::Invariants::new(scenario));
         let simulation = Simulation::new(Arc::clone(scenario), seed, options);
-        for id in (0..scenario.etcd.len()).map(|i| EtcdId(i as u16)) {
+        for id in scenario.etcd.keys() {
             let term = simulation.members(id).iter().map(|m| m.term).max().unwrap_or(0);
             observers.leaders.name_first_term(id, term);
         }
         let (traffic, next_window, observed) = (Traffic::default(), Time::ZERO + window, Vec::new());
-        Self { simulation, seed, observers, invariants, traffic, next_window, window, observed }
+        Self { simulation, seed, observers, checker: None, traffic, next_window, window, observed }
+    }
+
+    /// The same, with every invariant checked at every record: [`Run::violations`] says which were broken.
+    pub fn checked(scenario: &Arc<Scenario>, seed: u64, options: Options) -> Self {
+        let checker: Box<dyn Checker> = Box::new(Invariants::new(scenario));
+        Self { checker: Some(checker), ..Self::new(scenario, seed, Options { raft_records: true, ..options }) }
     }
 
     /// The simulation, to look into it.
@@ -76,13 +81,13 @@ impl Run {
             let look = self.simulation.scenario().observe_at.get(self.observed.len()).map(|(_, at)| *at);
             let stop = look.into_iter().fold(until.min(self.next_window), Time::min);
             let left = last.saturating_sub(self.simulation.events());
-            let (observers, invariants) = (&mut self.observers, &mut self.invariants);
+            let (observers, checker) = (&mut self.observers, &mut self.checker);
             let mut see = |at, record: &Record| {
                 if !matches!(record, Record::Etcd(EtcdRecord::Raft(_))) {
                     observers.record(at, record);
                 }
-                if let Some(invariants) = invariants {
-                    invariants.record(at, record);
+                if let Some(checker) = checker {
+                    checker.record(at, record);
                 }
                 sink(at, record);
             };
@@ -134,8 +139,8 @@ impl Run {
     }
 
     /// Invariants broken so far; none where they are not checked.
-    pub fn violations(&self) -> &[invariant::Violation] {
-        self.invariants.as_ref().map_or(&[], invariant::Invariants::violations)
+    pub fn violations(&self) -> &[Violation] {
+        self.checker.as_ref().map_or(&[], |checker| checker.violations())
     }
 
     /// The report as of now.
@@ -145,15 +150,12 @@ impl Run {
         let links = self.simulation.links();
         let mut traffic = self.traffic.clone();
         traffic.close(now, &links, now + self.window > self.next_window);
-        let etcd: IndexMap<_, _> = (0..scenario.etcd.len()).map(|i| self.cluster(EtcdId(i as u16), now, &scenario)).collect();
+        let etcd: IndexMap<_, _> = scenario.etcd.keys().map(|id| self.cluster(id, now, &scenario)).collect();
         let messages = self.simulation.messages();
         let zone_pairs = traffic.rows(&scenario);
         let lost = traffic::imbalance(&messages, &links, &zone_pairs);
-        let violation = |v: &invariant::Violation| ViolationReport {
-            at_s: seconds(v.at),
-            property: v.property.to_owned(),
-            text: v.text.clone(),
-        };
+        let violation =
+            |v: &Violation| ViolationReport { at_s: seconds(v.at), property: v.property.to_owned(), text: v.text.clone() };
         let lost = lost.map(|text| ViolationReport { at_s: seconds(now), property: "bytes are conserved".to_owned(), text });
         let time: Vec<_> = self.simulation.machine_time().collect();
         let written: Vec<_> = self.simulation.written().collect();
@@ -172,7 +174,7 @@ impl Run {
             events: self.simulation.events(),
             trace_hash: self.observers.trace.hex(),
             probe: ProbeReport {
-                from: scenario.probe.from.map(|z| scenario.zones[z.0 as usize].name.clone()),
+                from: scenario.probe.from.map(|z| scenario.zones[z].name.clone()),
                 deadline_s: length(scenario.probe.deadline),
             },
             etcd,
@@ -212,7 +214,7 @@ impl Run {
     }
 
     fn cluster(&mut self, id: EtcdId, now: Time, scenario: &Scenario) -> (String, EtcdReport) {
-        let cluster = &scenario.etcd[id.0 as usize];
+        let cluster = &scenario.etcd[id];
         let status = self.simulation.members(id);
         // Pods are members in turn: of each the one that it is now.
         let there = status.into_iter().filter(|m| !(cluster.managed && m.role == Role::Absent));
@@ -220,7 +222,7 @@ impl Run {
             let zone = self.simulation.zone_of(m.member);
             MemberReport {
                 name: scenario.member(m.member).name.clone(),
-                zone: scenario.zones[zone.0 as usize].name.clone(),
+                zone: scenario.zones[zone].name.clone(),
                 node: self.simulation.node_name_of(m.member),
                 role: m.role,
                 term: m.term,
@@ -268,14 +270,23 @@ pub fn run(
     sink: &mut dyn FnMut(Time, &Record),
     progress: &mut dyn FnMut(Time),
 ) -> Report {
-    let mut run = Run::new(scenario, seed, options);
+    finish(Run::new(scenario, seed, options), sink, progress)
+}
+
+/// The same, with every invariant checked: the report has the violations.
+pub fn run_checked(scenario: &Arc<Scenario>, seed: u64, options: Options, sink: &mut dyn FnMut(Time, &Record)) -> Report {
+    finish(Run::checked(scenario, seed, options), sink, &mut |_| {})
+}
+
+fn finish(mut run: Run, sink: &mut dyn FnMut(Time, &Record), progress: &mut dyn FnMut(Time)) -> Report {
+    let scenario = Arc::clone(run.simulation.scenario());
     for step in 1..=STEPS {
         let until = milestone(scenario.duration, step);
         run.advance(until, sink);
         progress(until);
     }
     let mut report = run.report();
-    report.judge(scenario);
+    report.judge(&scenario);
     report
 }
 

@@ -1,7 +1,7 @@
 //! A bare etcd cluster as a scenario: what the laboratories have in common.
 
 use zonefall_core::etcd::options::EtcdOptions;
-use zonefall_core::ids::{NodeId, VolumeId, ZoneId};
+use zonefall_core::ids::{NodeId, TiVec, VolumeId, ZoneId};
 use zonefall_core::kernel::time::Duration;
 use zonefall_core::kube::spec::KubeModel;
 use zonefall_core::scenario::prices::Prices;
@@ -52,7 +52,7 @@ impl Bare {
             nodes: each().map(|(i, zone)| Node { name: format!("node-{i}"), zone: *zone }).collect(),
             volumes: each().map(|(i, zone)| Volume { name: format!("volume-{i}"), zone: *zone, disk: disk.clone() }).collect(),
             network,
-            etcd: vec![EtcdClusterSpec {
+            etcd: TiVec::from(vec![EtcdClusterSpec {
                 name: "etcd-main".into(),
                 options,
                 initial_leader: Some(leader),
@@ -61,10 +61,10 @@ impl Bare {
                 managed: false,
                 passive: None,
                 members: each().map(member).collect(),
-            }],
+            }]),
             kube: KubeModel::default(),
             prices: Prices::default(),
-            clients,
+            clients: clients.into(),
             faults: Vec::new(),
             random_faults: Vec::new(),
             operations: Vec::new(),

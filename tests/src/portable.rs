@@ -16,7 +16,8 @@ use siphasher::sip::SipHasher13;
 use zonefall_core::kernel::dist::Latency;
 use zonefall_core::kernel::rng::{Draw, Purpose, Stream};
 use zonefall_core::kernel::time::Duration;
-use zonefall_core::run::run;
+use zonefall_core::report::Report;
+use zonefall_core::run::run_checked;
 use zonefall_core::scenario::{Scenario, bundled};
 use zonefall_core::sim::Options;
 
@@ -32,7 +33,8 @@ const DRAWS: u64 = 10_000;
 /// A run whose trace is recorded.
 #[derive(Clone, Copy, Debug)]
 pub struct Run {
-    scenario: &'static str,
+    /// The scenario's name.
+    pub scenario: &'static str,
     /// The scenario's file.
     pub text: &'static str,
     /// The seed that it runs under.
@@ -56,10 +58,19 @@ pub fn runs() -> Vec<Run> {
 /// A scenario that draws from each distribution that a file can name: what bundled ones leave out must be portable, too.
 const DISTRIBUTIONS: &str = include_str!("../golden/distributions.json");
 
-/// Every value, by its key.
-pub fn observed() -> BTreeMap<String, String> {
+/// Every value, by its key. `seen` is shown each run, whose invariants are checked.
+///
+/// # Panics
+/// If a file of a run is no scenario.
+pub fn observed(seen: &mut dyn FnMut(&Run, &Scenario, &Report)) -> BTreeMap<String, String> {
     let draws = draws().into_iter().map(|(name, hash)| (format!("draws: {name}"), hash));
-    draws.chain(runs().into_iter().map(|run| (run.key(), trace_hash(run.text, run.seed)))).collect()
+    let mut trace_hash = |run: &Run| {
+        let scenario = Arc::new(Scenario::from_json(run.text).expect("bundled scenarios are valid"));
+        let report = run_checked(&scenario, run.seed, Options::default(), &mut |_, _| {});
+        seen(run, &scenario, &report);
+        report.trace_hash
+    };
+    draws.chain(runs().iter().map(|run| (run.key(), trace_hash(run)))).collect()
 }
 
 /// The recorded values, by their keys.
@@ -81,12 +92,6 @@ pub fn differences(observed: &BTreeMap<String, String>) -> Vec<String> {
 /// The golden file's text for these values.
 pub fn to_golden(observed: &BTreeMap<String, String>) -> String {
     serde_json::to_string_pretty(observed).expect("strings are JSON") + "\n"
-}
-
-/// The trace hash of a run of a scenario, given as its file's text.
-fn trace_hash(scenario: &str, seed: u64) -> String {
-    let scenario = Arc::new(Scenario::from_json(scenario).expect("bundled scenarios are valid"));
-    run(&scenario, seed, Options::default(), &mut |_, _| {}, &mut |_| {}).trace_hash
 }
 
 /// Hashes over many draws: of the raw words, of every derived kind, of every distribution.

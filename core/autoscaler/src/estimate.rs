@@ -11,7 +11,7 @@ use zonefall_kube::rule::taints;
 use zonefall_kube::spec::{Kind, KubeClusterSpec, MachineDeployment, Resources};
 use zonefall_kube::store::{Node, Store};
 use zonefall_network::HostId;
-use zonefall_scenario::ids::{MachineDeploymentId, NodeKey};
+use zonefall_scenario::ids::{MachineDeploymentId, NodeKey, TiSlice};
 
 /// More nodes of a machine deployment.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -25,9 +25,14 @@ pub struct ScaleUpOption {
 }
 
 /// Those of these pods that find no node, were all `coming` nodes (per machine deployment) there already.
-pub fn unschedulable_pods(pods: &[Demand], coming: &[u32], spec: &KubeClusterSpec, store: &Store) -> (Vec<Demand>, Assumed) {
+pub fn unschedulable_pods(
+    pods: &[Demand],
+    coming: &TiSlice<MachineDeploymentId, u32>,
+    spec: &KubeClusterSpec,
+    store: &Store,
+) -> (Vec<Demand>, Assumed) {
     let mut assumed = Assumed::default();
-    for (group, count) in (0..).map(MachineDeploymentId).zip(coming) {
+    for (group, count) in coming.iter_enumerated() {
         let node = next_node(group, spec, store);
         (0..*count).for_each(|_| add(&node, &mut assumed, store));
     }
@@ -76,13 +81,13 @@ pub fn estimate(
         }
         if let Some(node) = node {
             assumed.put(*pod, node, spec);
-            packed = packed.plus(&spec.workloads[pod.workload.0 as usize].requests);
+            packed = packed.plus(&spec.workloads[pod.workload].requests);
         } else {
             hopeless.insert(*pod);
         }
     }
     let nodes = (assumed.nodes.len() - before) as u32;
-    let allocatable = &spec.machine_deployments[group.0 as usize].template.allocatable;
+    let allocatable = &spec.machine_deployments[group].template.allocatable;
     let unused = |packed: u64, each: u64| 1.0 - packed as f64 / (u64::from(nodes) * each) as f64;
     let waste = || unused(packed.cpu_milli, allocatable.cpu_milli) + unused(packed.memory, allocatable.memory);
     (nodes > 0).then(|| ScaleUpOption { group, nodes, waste: waste() })
@@ -94,7 +99,7 @@ fn next(assumed: &Assumed, store: &Store) -> NodeKey {
 
 /// A node as the next machine of a deployment will bring it, with the pods that belong to every node.
 fn next_node(id: MachineDeploymentId, spec: &KubeClusterSpec, store: &Store) -> Node {
-    let group: &MachineDeployment = &spec.machine_deployments[id.0 as usize];
+    let group: &MachineDeployment = &spec.machine_deployments[id];
     // It is nobody's: only its labels, its taints and its size count.
     let name = NodeName::Machine(MachineName { deployment: id, template: 0, suffix: 0 });
     let mut node = Node::new(name, HostId(u16::MAX), group.zone, &group.template);

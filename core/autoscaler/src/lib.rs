@@ -29,7 +29,7 @@ use zonefall_kube::spec::{Component, KubeClusterSpec};
 use zonefall_kube::store::Change;
 use zonefall_kube::store::Store;
 use zonefall_scenario::Scenario;
-use zonefall_scenario::ids::MachineDeploymentId;
+use zonefall_scenario::ids::{MachineDeploymentId, TiVec};
 
 /// Entity of the draws of its phase, beyond all nodes and namespaces.
 const PHASE: u32 = u32::MAX - 1;
@@ -44,9 +44,9 @@ const INSTANT: Duration = Duration::from_nanos(1);
 #[derive(Clone, Debug)]
 pub struct Autoscaler {
     scans: Periodic,
-    back_offs: Vec<Option<Backoff>>,
+    back_offs: TiVec<MachineDeploymentId, Option<Backoff>>,
     /// When the nodes it last asked for are overdue, by machine deployment, as long as some are missing.
-    overdue: Vec<Option<Time>>,
+    overdue: TiVec<MachineDeploymentId, Option<Time>>,
     scale_ups: u64,
     /// Something has changed since its last scan, and when that was.
     changed: bool,
@@ -63,8 +63,8 @@ impl Autoscaler {
         let phase = ctx.draws(Purpose::Phase, PHASE).draw(0).below(period.as_nanos());
         Self {
             scans: Periodic::new(Time::from_nanos(phase), period),
-            back_offs: vec![None; ctx.spec.machine_deployments.len()],
-            overdue: vec![None; ctx.spec.machine_deployments.len()],
+            back_offs: vec![None; ctx.spec.machine_deployments.len()].into(),
+            overdue: vec![None; ctx.spec.machine_deployments.len()].into(),
             scale_ups: 0,
             changed: true,
             notified: true,
@@ -88,7 +88,7 @@ impl Autoscaler {
         }
         if let Some(more) = self.best_option(store, ctx) {
             self.scale_ups += 1;
-            self.overdue[more.group.0 as usize] = Some(ctx.now + ctx.spec.timers.autoscaler.provision);
+            self.overdue[more.group] = Some(ctx.now + ctx.spec.timers.autoscaler.provision);
             let desired = store.machines.desired(more.group) + more.nodes;
             store.machines.scale(more.group, desired, ctx);
         }
@@ -97,7 +97,7 @@ impl Autoscaler {
     /// What it asked for has come, or is overdue (`updateScaleRequests`).
     fn check_requests(&mut self, store: &Store, ctx: &ClusterCtx<'_>) {
         let timers = &ctx.spec.timers.autoscaler;
-        for (group, (overdue, back_off)) in (0..).map(MachineDeploymentId).zip(self.overdue.iter_mut().zip(&mut self.back_offs)) {
+        for ((group, overdue), back_off) in self.overdue.iter_mut_enumerated().zip(&mut self.back_offs) {
             let Some(at) = *overdue else { continue };
             if upcoming(group, 0, store) == 0 {
                 (*overdue, *back_off) = (None, None);
@@ -115,12 +115,12 @@ impl Autoscaler {
         if pods.is_empty() {
             return None;
         }
-        let groups = || (0..ctx.spec.machine_deployments.len() as u16).map(MachineDeploymentId);
-        let coming: Vec<u32> = groups().map(|id| upcoming(id, late(id, store, ctx).count() as u32, store)).collect();
+        let groups = || ctx.spec.machine_deployments.keys();
+        let coming: TiVec<_, u32> = groups().map(|id| upcoming(id, late(id, store, ctx).count() as u32, store)).collect();
         let (pods, assumed) = unschedulable_pods(&pods, &coming, ctx.spec, store);
         let option = |id: MachineDeploymentId| {
-            let room = ctx.spec.machine_deployments[id.0 as usize].maximum.saturating_sub(store.machines.desired(id));
-            let waits = self.back_offs[id.0 as usize].is_some_and(|back_off| back_off.holds(ctx.now));
+            let room = ctx.spec.machine_deployments[id].maximum.saturating_sub(store.machines.desired(id));
+            let waits = self.back_offs[id].is_some_and(|back_off| back_off.holds(ctx.now));
             let may_grow = room > 0 && !waits && is_healthy(id, store, ctx);
             may_grow.then(|| estimate(id, room, &pods, &assumed, ctx.spec, store))?
         };
@@ -167,7 +167,7 @@ impl Autoscaler {
 /// Gives up machines that got no node in time, down to the minimum; whether there were any (`removeOldUnregisteredNodes`).
 fn take_back(store: &mut Store, ctx: &mut ClusterCtx<'_>) -> bool {
     let mut found = false;
-    for (id, group) in (0..).map(MachineDeploymentId).zip(&ctx.spec.machine_deployments) {
+    for (id, group) in ctx.spec.machine_deployments.iter_enumerated() {
         let late: Vec<MachineId> = late(id, store, ctx).collect();
         let spare = store.machines.desired(id).saturating_sub(group.minimum);
         let back = spare.min(late.len() as u32);
@@ -210,7 +210,7 @@ fn too_many_unready(store: &Store, ctx: &ClusterCtx<'_>) -> bool {
 fn is_healthy(id: MachineDeploymentId, store: &Store, ctx: &ClusterCtx<'_>) -> bool {
     let nodes = || store.machines.of(id).filter_map(|(_, machine)| store.get_node(machine.node()?));
     let ready = nodes().filter(|node| node.ready == Ready::True).count() as u32;
-    !too_many(ctx.spec.machine_deployments[id.0 as usize].minimum.saturating_sub(ready), nodes().count() as u32, ctx)
+    !too_many(ctx.spec.machine_deployments[id].minimum.saturating_sub(ready), nodes().count() as u32, ctx)
 }
 
 impl Autoscaler {

@@ -42,7 +42,7 @@ impl Cloud {
     pub fn new(scenario: &Scenario) -> Self {
         let machines = BTreeMap::new();
         let mut cloud = Self { failures: Vec::new(), stock: scenario.kube.stock.clone(), machines };
-        for (cluster, spec) in (0..).map(KubeClusterId).zip(&scenario.kube.clusters) {
+        for (cluster, spec) in scenario.kube.clusters.iter_enumerated() {
             for machine in spec.nodes.iter().filter_map(|node| node.machine) {
                 cloud.switched_on(cluster, machine.deployment, Time::ZERO);
             }

@@ -126,7 +126,7 @@ fn entity(cluster: EtcdId, a: usize, b: usize) -> u64 {
 impl EtcdCluster {
     /// The cluster at time zero; its first events go to `out`.
     pub fn new(scenario: &Arc<Scenario>, id: EtcdId, seed: u64, options: Options, out: &mut EtcdOutbox<'_>) -> Self {
-        let spec = &scenario.etcd[id.0 as usize];
+        let spec = &scenario.etcd[id];
         let n = spec.members.len();
         let heartbeat = spec.options.heartbeat_interval;
         let config = Config {
@@ -147,7 +147,7 @@ impl EtcdCluster {
             .zip(&spec.members)
             .map(|(index, member)| {
                 let content = member.initial.then(|| Box::new(initial_content(spec, conf_state, index)));
-                let speed = scenario.volumes[member.volume.0 as usize].disk.clone();
+                let speed = scenario.volumes[member.volume].disk.clone();
                 Member {
                     id: MemberId { cluster: id, index },
                     host: Network::host_of(member.node),

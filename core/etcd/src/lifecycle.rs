@@ -279,7 +279,7 @@ impl EtcdCluster {
 
     /// The members whose data is, was or will be on a volume.
     pub fn members_on(&self, scenario: &zonefall_scenario::Scenario, volume: VolumeId) -> Vec<u8> {
-        let members = (0u8..).zip(&scenario.etcd[self.id.0 as usize].members);
+        let members = (0u8..).zip(&scenario.etcd[self.id].members);
         members.filter(|(_, member)| member.volume == volume).map(|(index, _)| index).collect()
     }
 

@@ -10,7 +10,7 @@ impl GardenerRecord {
     pub fn describe(&self, cluster: &KubeClusterSpec, scenario: &Scenario) -> String {
         let text = match *self {
             Self::ZoneOutage(zone, fact) => {
-                let zone = &scenario.zones[zone.0 as usize].name;
+                let zone = &scenario.zones[zone].name;
                 match fact {
                     OutageFact::Detected(Deletion::Fails) => {
                         format!("gardenlet detects an outage of {zone}: machines cannot be deleted")
@@ -22,7 +22,7 @@ impl GardenerRecord {
                 }
             }
             Self::Druid(set, fact) => {
-                let set = &cluster.workloads[set.0 as usize];
+                let set = &cluster.workloads[set];
                 fact.describe(&format!("{}/{}", scenario.kube.word(set.namespace), set.name))
             }
             Self::Tolerance(shoot, fact) => fact.describe(&scenario.kube.shoots[usize::from(shoot)].name),

@@ -153,8 +153,8 @@ impl Garden {
 
     /// A seed as the scheduler sees it.
     fn seed(&self, id: SeedId, scenario: &Scenario) -> Seed {
-        let seed = &scenario.kube.seeds[usize::from(id.0)];
-        let region = scenario.zones[seed.zones[0].0 as usize].region;
+        let seed = &scenario.kube.seeds[id];
+        let region = scenario.zones[seed.zones[0]].region;
         let shoots = self.shoots.iter().filter(|shoot| shoot.seed == Some(id)).count() as u32;
         let (multi_zonal, allocatable) = (seed.multi_zonal, seed.allocatable_shoots);
         Seed { region, multi_zonal, allocatable, shoots }

@@ -18,7 +18,7 @@ impl Gardenlet {
     pub fn factory(_state: &State, ctx: &mut ClusterCtx<'_>) -> Option<Box<dyn Controller>> {
         let (model, cluster) = (&ctx.scenario.kube, ctx.cluster);
         // Whichever seed is asked, the garden answers.
-        let to_this = |to: zonefall_scenario::ids::SeedId| model.seeds[to.0 as usize].cluster == cluster;
+        let to_this = |to: zonefall_scenario::ids::SeedId| model.seeds[to].cluster == cluster;
         for (id, asked) in (0..).zip(&model.migrations).filter(|(_, asked)| to_this(asked.to)) {
             ctx.schedule(asked.at, KubeEvent::Message { controller: ctx.controller, message: Stage::Requested.message(id) });
         }

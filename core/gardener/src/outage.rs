@@ -139,10 +139,8 @@ fn view(id: ZoneId, store: &Store, ctx: &ClusterCtx<'_>) -> ZoneView {
     let nodes = || store.nodes().filter(|(_, node)| node.zone == id);
     let is_lost = |ready: Ready, tainted: bool| ready == Ready::Unknown && tainted;
     let lost = nodes().filter(|(_, node)| is_lost(node.ready, node.is_unreachable(Effect::NoSchedule)));
-    let machines = store
-        .machines
-        .machines()
-        .filter(|(_, machine)| ctx.spec.machine_deployments[machine.name.deployment.0 as usize].zone == id);
+    let machines =
+        store.machines.machines().filter(|(_, machine)| ctx.spec.machine_deployments[machine.name.deployment].zone == id);
     let has_node = |node| store.get_node(node).is_some();
     ZoneView {
         nodes: nodes().count(),

@@ -46,7 +46,7 @@ impl ShootCare {
 
     /// A pod has begun to terminate.
     fn terminating(&mut self, pod: PodId, workload: WorkloadId, ctx: &ClusterCtx<'_>) {
-        let namespace = ctx.spec.workloads[workload.0 as usize].namespace;
+        let namespace = ctx.spec.workloads[workload].namespace;
         if let Some(place) =
             ctx.spec.control_plane_namespaces.iter().position(|control_plane_namespaces| *control_plane_namespaces == namespace)
         {

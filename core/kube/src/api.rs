@@ -242,8 +242,7 @@ impl Api {
         let best = self.servers.values().filter(|server| server.ready).map(|server| server.access);
         self.latency = best.fold(Access::default(), Access::sooner).write.unwrap_or(self.latency);
         let probe = ctx.scenario.probe;
-        let zones =
-            || (0..ctx.scenario.zones.len() as u16).map(ZoneId).filter(|zone| probe.from.is_none_or(|from| from == *zone));
+        let zones = || ctx.scenario.zones.keys().filter(|zone| probe.from.is_none_or(|from| from == *zone));
         let seen = zones().map(|zone| self.access_from(zone, ctx.net)).fold(Access::default(), Access::sooner);
         for (verb, time) in [(Verb::Read, seen.read), (Verb::Write, seen.write)] {
             let up = time.is_some_and(|time| time <= probe.deadline);
@@ -338,7 +337,7 @@ impl Server {
     /// Those of the endpoints that it is sent to.
     fn routed(&self, endpoints: Vec<u8>, ctx: &ClusterCtx<'_>) -> Vec<u8> {
         let Replica::Pod(seed, _) = self.replica else { return endpoints };
-        let routing = ctx.scenario.kube.clusters[seed.0 as usize].routing.api_to_etcd;
+        let routing = ctx.scenario.kube.clusters[seed].routing.api_to_etcd;
         if routing == ApiToEtcd::Leader {
             return self.leader(ctx).filter(|leader| endpoints.contains(leader)).map_or(endpoints, |leader| vec![leader]);
         }
@@ -359,7 +358,7 @@ impl Server {
     /// It goes with the leader, who is another than the member it talks to.
     fn is_led_away(&self, ctx: &ClusterCtx<'_>) -> bool {
         let Replica::Pod(seed, _) = self.replica else { return false };
-        let follows = ctx.scenario.kube.clusters[seed.0 as usize].routing.api_to_etcd == ApiToEtcd::Leader;
+        let follows = ctx.scenario.kube.clusters[seed].routing.api_to_etcd == ApiToEtcd::Leader;
         let other = |leader| Some(leader) != self.link.member() && etcd(ctx).endpoints().contains(&leader);
         follows && self.leader(ctx).is_some_and(other)
     }

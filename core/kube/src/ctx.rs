@@ -261,7 +261,7 @@ impl ClusterCtx<'_> {
     /// Notifies the cluster that a pod works for (as an etcd member: `member`), if it does, of what becomes of its process on a host.
     /// (Before a process runs again the one before it is gone.)
     pub fn report_status(&mut self, id: PodId, name: PodName, member: Option<MemberId>, host: HostId, process: ProcessChange) {
-        let workload = &self.spec.workloads[name.workload.0 as usize];
+        let workload = &self.spec.workloads[name.workload];
         let (cluster, program) = match workload.role {
             Role::ApiServer(cluster) => (cluster, Program::ApiServer),
             Role::Controller(cluster, component) => (cluster, Program::Controller(component)),

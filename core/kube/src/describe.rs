@@ -13,7 +13,7 @@ use zonefall_scenario::ids::MemberId;
 /// A node's name, as `kubectl` shows it.
 pub fn node_name(name: NodeName, cluster: &KubeClusterSpec, scenario: &Scenario) -> String {
     match name {
-        NodeName::Given(key) => scenario.nodes[cluster.nodes[key.0 as usize].node.0 as usize].name.clone(),
+        NodeName::Given(key) => scenario.nodes[cluster.nodes[key].node].name.clone(),
         NodeName::Machine(machine) => machine.text(cluster),
     }
 }
@@ -78,7 +78,7 @@ impl KubeRecord {
                     ZoneState::PartialDisruption => "partially disrupted",
                     ZoneState::FullDisruption => "fully disrupted",
                 };
-                format!("the node lifecycle controller sees {} as {state}", scenario.zones[zone.0 as usize].name)
+                format!("the node lifecycle controller sees {} as {state}", scenario.zones[zone].name)
             }
             Self::EvictionPaused(true) => {
                 "all zones are fully disrupted: the node lifecycle controller evicts no pods".to_owned()
@@ -93,10 +93,7 @@ impl KubeRecord {
                 }
             }
             Self::MachineDeploymentScaled(deployment, desired) => {
-                format!(
-                    "machine deployment {} is scaled to {desired} machines",
-                    cluster.machine_deployments[deployment.0 as usize].name
-                )
+                format!("machine deployment {} is scaled to {desired} machines", cluster.machine_deployments[deployment].name)
             }
             Self::ApiServer(replica, fact) => {
                 let name = replica.describe(scenario);
@@ -130,11 +127,11 @@ impl KubeRecord {
             Self::Operation(task) => format!("an operator {}", task.describe(cluster, scenario)),
             Self::Lease(component, None) => format!("{} has no leader", component_name(component)),
             Self::Endpoint { service, pod, listed } => {
-                let (pod, service) = (pod.text(cluster), &cluster.services[usize::from(service.0)].name);
+                let (pod, service) = (pod.text(cluster), &cluster.services[service].name);
                 format!("{pod} is {} endpoint of Service {service}", if listed { "an" } else { "no longer an" })
             }
             Self::Hints(service, fact) => {
-                let service = service_name(&cluster.workloads[service.0 as usize], scenario);
+                let service = service_name(&cluster.workloads[service], scenario);
                 match fact {
                     HintsFact::On => format!("{service} has topology hints"),
                     HintsFact::Off(why) => format!("{service} has no topology hints: {why}"),
@@ -149,8 +146,8 @@ impl Replica {
     /// Its name.
     pub fn describe(self, scenario: &Scenario) -> String {
         match self {
-            Self::Host(node) => format!("on {}", scenario.nodes[node.0 as usize].name),
-            Self::Pod(cluster, pod) => pod.text(&scenario.kube.clusters[cluster.0 as usize]),
+            Self::Host(node) => format!("on {}", scenario.nodes[node].name),
+            Self::Pod(cluster, pod) => pod.text(&scenario.kube.clusters[cluster]),
         }
     }
 }

@@ -62,7 +62,7 @@ use view::KubeClusterView;
 use zonefall_kernel::periodic::Stepping;
 use zonefall_network::{HostId, Network};
 use zonefall_scenario::Scenario;
-use zonefall_scenario::ids::{EtcdId, KubeClusterId, WorkloadId};
+use zonefall_scenario::ids::{EtcdId, KubeClusterId, TiVec, WorkloadId};
 
 /// All clusters.
 #[derive(Clone, Debug)]
@@ -70,7 +70,7 @@ pub struct Kube {
     seed: u64,
     stepping: Stepping,
     /// Shared with clones as long as neither changes them.
-    clusters: Vec<Arc<KubeCluster>>,
+    clusters: TiVec<KubeClusterId, Arc<KubeCluster>>,
     /// Whose objects are in which etcd cluster.
     in_etcd: BTreeMap<EtcdId, Vec<KubeClusterId>>,
     /// Where the members of an etcd cluster are pods, or may be.
@@ -85,25 +85,25 @@ impl Kube {
         let specs = &kube_ctx.scenario.kube.clusters;
         let mut in_etcd: BTreeMap<_, Vec<_>> = BTreeMap::new();
         let mut hosts: BTreeMap<_, Vec<_>> = BTreeMap::new();
-        for (id, cluster) in (0..).map(KubeClusterId).zip(specs) {
+        for (id, cluster) in specs.iter_enumerated() {
             in_etcd.entry(cluster.etcd).or_default().push(id);
-            for (workload, spec) in (0..).map(WorkloadId).zip(&cluster.workloads) {
+            for (workload, spec) in cluster.workloads.iter_enumerated() {
                 if let Role::Etcd(etcd) = spec.role {
                     hosts.entry(etcd).or_default().push((id, workload));
                 }
             }
         }
-        let mut kube = Self { seed, stepping, clusters: Vec::new(), in_etcd, hosts, services: Services::default() };
+        let mut kube = Self { seed, stepping, clusters: TiVec::new(), in_etcd, hosts, services: Services::default() };
         let mut process_statuses = Vec::new();
-        for id in (0..specs.len() as u16).map(KubeClusterId) {
+        for id in specs.keys() {
             let mut ctx = ctx((seed, stepping), id, kube_ctx, &mut kube.services, &mut process_statuses);
             kube.clusters.push(Arc::new(KubeCluster::new(table, &mut ctx)));
         }
         for status in std::mem::take(&mut process_statuses) {
             let mut ctx = ctx((seed, stepping), status.cluster, kube_ctx, &mut kube.services, &mut process_statuses);
-            Arc::make_mut(&mut kube.clusters[status.cluster.0 as usize]).is_served_by(&status, &mut ctx);
+            Arc::make_mut(&mut kube.clusters[status.cluster]).is_served_by(&status, &mut ctx);
         }
-        for id in (0..specs.len() as u16).map(KubeClusterId) {
+        for id in specs.keys() {
             kube.with(id, kube_ctx, KubeCluster::start);
         }
         kube
@@ -121,7 +121,7 @@ impl Kube {
 
     /// A cluster.
     pub fn cluster(&self, id: KubeClusterId) -> &KubeCluster {
-        &self.clusters[id.0 as usize]
+        &self.clusters[id]
     }
 
     /// All clusters, in the scenario's order.
@@ -140,13 +140,13 @@ impl Kube {
     }
 
     /// The objects of all clusters, for a map.
-    pub fn view(&self, scenario: &Scenario, net: &Network) -> Vec<KubeClusterView> {
+    pub fn view(&self, scenario: &Scenario, net: &Network) -> TiVec<KubeClusterId, KubeClusterView> {
         self.clusters.iter().zip(&scenario.kube.clusters).map(|(cluster, spec)| cluster.view(spec, net)).collect()
     }
 
     /// Hosts or paths have changed.
     pub fn network_changed(&mut self, kube_ctx: &mut KubeCtx<'_>) {
-        for cluster in (0..self.clusters.len() as u16).map(KubeClusterId) {
+        for cluster in self.clusters.keys() {
             self.with(cluster, kube_ctx, KubeCluster::network_changed);
         }
     }
@@ -187,14 +187,11 @@ impl Kube {
     ) {
         let mut process_statuses = Vec::new();
         let (run, services) = ((self.seed, self.stepping), &mut self.services);
-        act(
-            Arc::make_mut(&mut self.clusters[cluster.0 as usize]),
-            &mut ctx(run, cluster, kube_ctx, services, &mut process_statuses),
-        );
+        act(Arc::make_mut(&mut self.clusters[cluster]), &mut ctx(run, cluster, kube_ctx, services, &mut process_statuses));
         while !process_statuses.is_empty() {
             for status in std::mem::take(&mut process_statuses) {
                 let mut ctx = ctx(run, status.cluster, kube_ctx, services, &mut process_statuses);
-                Arc::make_mut(&mut self.clusters[status.cluster.0 as usize]).process_changed(&status, &mut ctx);
+                Arc::make_mut(&mut self.clusters[status.cluster]).process_changed(&status, &mut ctx);
             }
         }
     }
@@ -207,7 +204,7 @@ fn ctx<'a>(
     services: &'a mut Services,
     process_statuses: &'a mut Vec<ProcessStatus>,
 ) -> ClusterCtx<'a> {
-    let spec = &kube_ctx.scenario.kube.clusters[cluster.0 as usize];
+    let spec = &kube_ctx.scenario.kube.clusters[cluster];
     let (scenario, latency) = (kube_ctx.scenario, spec.timers.api_overhead);
     ClusterCtx {
         now: kube_ctx.now,

@@ -12,7 +12,7 @@ use zonefall_kernel::rng::Purpose;
 use zonefall_kernel::time::Time;
 use zonefall_kernel::traced;
 use zonefall_network::{HostId, Network};
-use zonefall_scenario::ids::{MachineDeploymentId, NodeKey};
+use zonefall_scenario::ids::{MachineDeploymentId, NodeKey, TiVec};
 
 /// Where a machine stands (`machinev1alpha1.MachinePhase`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -125,7 +125,7 @@ struct Deployment {
 #[derive(Clone, Debug)]
 pub struct MachineTables {
     machines: BTreeMap<MachineId, Machine>,
-    deployments: Vec<Deployment>,
+    deployments: TiVec<MachineDeploymentId, Deployment>,
     made: u32,
     touched: BTreeSet<MachineDeploymentId>,
 }
@@ -146,9 +146,9 @@ impl MachineTables {
             let sets = vec![MachineSet { template: template.unwrap_or_else(drawn), desired }];
             Deployment { desired, sets, rolled: 0, names: 0, changed: Time::ZERO }
         };
-        let deployments = (0..spec.machine_deployments.len() as u16).map(MachineDeploymentId).map(state).collect();
+        let deployments = spec.machine_deployments.keys().map(state).collect();
         let mut tables = Self { machines: BTreeMap::new(), deployments, made: 0, touched: BTreeSet::new() };
-        for (key, node) in (0..).map(NodeKey).zip(&spec.nodes) {
+        for (key, node) in spec.nodes.iter_enumerated() {
             if let Some(name) = node.machine.filter(|_| spec.manages_machines()) {
                 tables.insert(name, Phase::Running, Vm::Running(Network::host_of(node.node), key), ctx.now);
             }
@@ -191,12 +191,12 @@ impl MachineTables {
 
     /// Machines wanted.
     pub fn desired(&self, deployment: MachineDeploymentId) -> u32 {
-        self.deployments[deployment.0 as usize].desired
+        self.deployments[deployment].desired
     }
 
     /// When a machine of it was last made, removed or seen in another phase.
     pub fn changed(&self, deployment: MachineDeploymentId) -> Time {
-        self.deployments[deployment.0 as usize].changed
+        self.deployments[deployment].changed
     }
 
     /// The machine deployments that have changed since this was last asked for.
@@ -205,19 +205,19 @@ impl MachineTables {
     }
 
     fn touch(&mut self, deployment: MachineDeploymentId, now: Time) {
-        self.deployments[deployment.0 as usize].changed = now;
+        self.deployments[deployment].changed = now;
         self.touched.insert(deployment);
     }
 
     /// The machine sets of a machine deployment, the oldest first; the last is the current one.
     pub fn sets(&self, deployment: MachineDeploymentId) -> &[MachineSet] {
-        &self.deployments[deployment.0 as usize].sets
+        &self.deployments[deployment].sets
     }
 
     /// So many machines are wanted of each of these. Old ones that are to have none are forgotten: their last machines are on their way
     /// out.
     pub fn scale_sets(&mut self, deployment: MachineDeploymentId, sizes: &[u32]) {
-        let sets = &mut self.deployments[deployment.0 as usize].sets;
+        let sets = &mut self.deployments[deployment].sets;
         sets.iter_mut().zip(sizes).for_each(|(set, size)| set.desired = *size);
         let current = sets[sets.len() - 1].template;
         sets.retain(|set| set.desired > 0 || set.template == current);
@@ -225,7 +225,7 @@ impl MachineTables {
 
     /// The machines of a machine deployment are to be replaced by others, of a new template.
     pub fn roll(&mut self, deployment: MachineDeploymentId, ctx: &ClusterCtx<'_>) {
-        let state = &mut self.deployments[deployment.0 as usize];
+        let state = &mut self.deployments[deployment];
         state.rolled += 1;
         let draw = ctx.draws(Purpose::Suffix, NAMES | u32::from(deployment.0)).draw(TEMPLATES + state.rolled);
         state.sets.push(MachineSet { template: { draw }.word() as u32, desired: 0 });
@@ -235,7 +235,7 @@ impl MachineTables {
     /// Makes a machine of a template.
     pub fn create(&mut self, deployment: MachineDeploymentId, template: u32, ctx: &mut ClusterCtx<'_>) -> MachineId {
         let draws = ctx.draws(Purpose::Suffix, NAMES | u32::from(deployment.0));
-        let state = &mut self.deployments[deployment.0 as usize];
+        let state = &mut self.deployments[deployment];
         let name = loop {
             state.names += 1;
             let name = MachineName { deployment, template, suffix: draw_suffix(&mut draws.draw(state.names)) };
@@ -268,7 +268,7 @@ impl MachineTables {
 
     /// Another number of machines is wanted.
     pub fn scale(&mut self, deployment: MachineDeploymentId, desired: u32, ctx: &mut ClusterCtx<'_>) {
-        self.deployments[deployment.0 as usize].desired = desired;
+        self.deployments[deployment].desired = desired;
         ctx.record(KubeRecord::MachineDeploymentScaled(deployment, desired));
         self.touched.insert(deployment);
     }

@@ -62,7 +62,7 @@ impl Revisions {
 pub fn template(id: WorkloadId, revision: u32, ctx: &ClusterCtx<'_>) -> u32 {
     let drawn = |k| ctx.draws(Purpose::Suffix, id.0).draw(k).word() as u32;
     match revision {
-        0 => given_template(&ctx.spec.workloads[id.0 as usize]).unwrap_or_else(|| drawn(0)),
+        0 => given_template(&ctx.spec.workloads[id]).unwrap_or_else(|| drawn(0)),
         later => drawn(TEMPLATES + u64::from(later)),
     }
 }

@@ -26,7 +26,7 @@ pub use budgets::BudgetId;
 use selection::Selections;
 use zonefall_kernel::time::Time;
 use zonefall_network::{HostId, Network};
-use zonefall_scenario::ids::{EtcdId, MachineDeploymentId, NodeKey, PodId, WorkloadId, ZoneId};
+use zonefall_scenario::ids::{EtcdId, MachineDeploymentId, NodeKey, PodId, ServiceId, TiVec, WorkloadId, ZoneId};
 
 /// A pod as the API has it. What runs of it is its kubelet's business.
 #[derive(Clone, Debug)]
@@ -128,14 +128,14 @@ pub struct Store {
     /// Shared with clones as long as neither changes them.
     pods: BTreeMap<PodId, Arc<Pod>>,
     /// In ascending order.
-    by_workload: Vec<SmallVec<[PodId; 4]>>,
+    by_workload: TiVec<WorkloadId, SmallVec<[PodId; 4]>>,
     /// Pods that no node suits.
     unschedulable: BTreeSet<PodId>,
     /// Workloads by namespace: none ever leaves it.
     by_namespace: Arc<BTreeMap<Symbol, Vec<WorkloadId>>>,
-    desired: Vec<u32>,
+    desired: TiVec<WorkloadId, u32>,
     /// Shared like the pods.
-    revisions: Arc<Vec<Revisions>>,
+    revisions: Arc<TiVec<WorkloadId, Revisions>>,
     claims: BTreeMap<PodName, Claim>,
     /// Claims by the node that says it uses them.
     mounted: BTreeMap<NodeKey, BTreeSet<PodName>>,
@@ -146,7 +146,7 @@ pub struct Store {
     budgets: Vec<Option<Status>>,
     selections: Arc<Selections>,
     /// Pods that each Service lists.
-    endpoints: Vec<BTreeSet<PodName>>,
+    endpoints: TiVec<ServiceId, BTreeSet<PodName>>,
     /// Workloads that are other than at the start.
     templates: BTreeMap<WorkloadId, Workload>,
     made: u32,
@@ -193,15 +193,15 @@ impl Store {
             (key, Node::new(NodeName::Given(key), host, net.zone(host), &spec.template))
         };
         let mut by_namespace = BTreeMap::<_, Vec<_>>::new();
-        for (id, workload) in (0..).map(WorkloadId).zip(&spec.workloads) {
+        for (id, workload) in spec.workloads.iter_enumerated() {
             by_namespace.entry(workload.namespace).or_default().push(id);
         }
         Self {
-            nodes: (0..).map(NodeKey).zip(&spec.nodes).map(node).collect(),
+            nodes: spec.nodes.iter_enumerated().map(node).collect(),
             unschedulable: BTreeSet::new(),
             by_namespace: Arc::new(by_namespace),
             pods: BTreeMap::new(),
-            by_workload: vec![SmallVec::new(); spec.workloads.len()],
+            by_workload: vec![SmallVec::new(); spec.workloads.len()].into(),
             desired: spec.workloads.iter().map(|workload| workload.replicas).collect(),
             revisions: Arc::new(spec.workloads.iter().map(|workload| Revisions::new(workload.replicas)).collect()),
             claims: BTreeMap::new(),
@@ -210,7 +210,7 @@ impl Store {
             discarded: BTreeMap::new(),
             budgets: vec![None; spec.workloads.len() + spec.budgets.len()],
             selections: Arc::new(Selections::new(spec)),
-            endpoints: vec![BTreeSet::new(); spec.services.len()],
+            endpoints: vec![BTreeSet::new(); spec.services.len()].into(),
             templates: BTreeMap::new(),
             made: 0,
             next_node: spec.nodes.len() as u32,
@@ -237,7 +237,7 @@ impl Store {
 
     /// The node of a machine joins: it is what its machine deployment says, under the name of the machine.
     pub fn add_node(&mut self, key: NodeKey, machine: MachineName, host: HostId, ctx: &mut ClusterCtx<'_>) {
-        let deployment = &ctx.spec.machine_deployments[machine.deployment.0 as usize];
+        let deployment = &ctx.spec.machine_deployments[machine.deployment];
         let mut node = Node::new(NodeName::Machine(machine), host, deployment.zone, &deployment.template);
         node.labels.set(Symbol::HOSTNAME, Symbol::host(key));
         ctx.record(KubeRecord::Node(node.name, NodeFact::Registered));
@@ -310,17 +310,17 @@ impl Store {
 
     /// The pods of a workload, oldest first.
     pub fn pods_of(&self, workload: WorkloadId) -> impl Iterator<Item = (PodId, &Pod)> {
-        self.by_workload[workload.0 as usize].iter().map(|id| (*id, self.pods[id].as_ref()))
+        self.by_workload[workload].iter().map(|id| (*id, self.pods[id].as_ref()))
     }
 
     /// Pods wanted of a workload; of a `DaemonSet` it says nothing.
     pub fn desired(&self, workload: WorkloadId) -> u32 {
-        self.desired[workload.0 as usize]
+        self.desired[workload]
     }
 
     /// So many pods are wanted of a workload from now on.
     pub fn set_desired(&mut self, workload: WorkloadId, pods: u32) {
-        if std::mem::replace(&mut self.desired[workload.0 as usize], pods) != pods {
+        if std::mem::replace(&mut self.desired[workload], pods) != pods {
             self.changes.push(Change::Desired(workload));
         }
     }
@@ -328,7 +328,7 @@ impl Store {
     /// A workload as it is now: what it demands of nodes, what may be evicted of it. (All of its pods go by that, whenever they were
     /// made: in Kubernetes those that are there keep what they were made with.)
     pub fn template<'a>(&'a self, workload: WorkloadId, spec: &'a KubeClusterSpec) -> &'a Workload {
-        self.templates.get(&workload).unwrap_or(&spec.workloads[workload.0 as usize])
+        self.templates.get(&workload).unwrap_or(&spec.workloads[workload])
     }
 
     /// Workloads of a namespace, as they are now.
@@ -344,24 +344,24 @@ impl Store {
     pub fn set_template(&mut self, workload: WorkloadId, template: Workload, spec: &KubeClusterSpec) {
         let before = self.template(workload, spec);
         assert!(before.namespace == template.namespace && before.labels == template.labels, "{} is selected anew", before.name);
-        self.desired[workload.0 as usize] = template.replicas;
+        self.desired[workload] = template.replicas;
         self.templates.insert(workload, template);
         self.changes.push(Change::Template(workload));
     }
 
     /// Its revisions.
     pub fn revisions(&self, workload: WorkloadId) -> &Revisions {
-        &self.revisions[workload.0 as usize]
+        &self.revisions[workload]
     }
 
     /// So many pods are wanted of each revision of a Deployment from now on.
     pub fn scale_revisions(&mut self, workload: WorkloadId, sizes: &[u32]) {
-        Arc::make_mut(&mut self.revisions)[workload.0 as usize].scale(sizes);
+        Arc::make_mut(&mut self.revisions)[workload].scale(sizes);
     }
 
     /// The pods of a workload are to be replaced by others, of a new revision.
     pub fn roll(&mut self, workload: WorkloadId, ctx: &ClusterCtx<'_>) {
-        Arc::make_mut(&mut self.revisions)[workload.0 as usize].add(ctx.spec.workloads[workload.0 as usize].kind);
+        Arc::make_mut(&mut self.revisions)[workload].add(ctx.spec.workloads[workload].kind);
         self.changes.push(Change::Desired(workload));
     }
 
@@ -403,7 +403,7 @@ impl Store {
             unschedulable: None,
         };
         self.pods.insert(id, Arc::new(pod));
-        self.by_workload[name.workload.0 as usize].push(id);
+        self.by_workload[name.workload].push(id);
         self.changes.push(Change::Created(id));
         ctx.record(KubeRecord::Pod(name, PodFact::Created));
         id
@@ -416,7 +416,7 @@ impl Store {
         (pod.node, pod.unschedulable) = (Some(key), None);
         self.unschedulable.remove(&id);
         let node = self.nodes.get_mut(&key).expect("who binds a pod to a node has it");
-        let workload = &ctx.spec.workloads[pod.name.workload.0 as usize];
+        let workload = &ctx.spec.workloads[pod.name.workload];
         node.requested = node.requested.plus(&workload.requests);
         node.with_volume += u32::from(workload.volume.is_some());
         node.pods.insert(id);
@@ -481,14 +481,13 @@ impl Store {
     pub fn remove(&mut self, id: PodId, ctx: &mut ClusterCtx<'_>) {
         let pod = self.pods.remove(&id).expect("who removes a pod has it");
         assert!(pod.terminating, "{:?} goes without having been asked to end", pod.name);
-        let workload = pod.name.workload.0 as usize;
         if let Some(node) = pod.node.and_then(|key| self.nodes.get_mut(&key)) {
-            let workload = &ctx.spec.workloads[workload];
+            let workload = &ctx.spec.workloads[pod.name.workload];
             node.requested = node.requested.minus(&workload.requests);
             node.with_volume -= u32::from(workload.volume.is_some());
             node.pods.remove(&id);
         }
-        self.by_workload[workload].retain(|other| *other != id);
+        self.by_workload[pod.name.workload].retain(|other| *other != id);
         self.unschedulable.remove(&id);
         self.changes.push(Change::Removed(id, pod.name, pod.node));
         ctx.record(KubeRecord::Pod(pod.name, PodFact::Removed));

@@ -122,7 +122,7 @@ fn of_node(key: NodeKey, node: &Node, net: &Network) -> NodeView {
 fn of_machine(machine: &Machine, spec: &KubeClusterSpec) -> MachineView {
     MachineView {
         name: machine.name,
-        zone: spec.machine_deployments[machine.name.deployment.0 as usize].zone,
+        zone: spec.machine_deployments[machine.name.deployment].zone,
         phase: machine.phase,
         since: machine.since,
         created: machine.created,

@@ -15,12 +15,14 @@ pub mod stream;
 pub mod wire;
 
 use zonefall_kernel::time::Duration;
-use zonefall_scenario::ids::{FaultId, NodeId, ZoneId};
+use zonefall_scenario::ids::{FaultId, NodeId, TiVec, ZoneId};
 use zonefall_scenario::{Direction, LinkChange, Path, Place, Scenario};
 
 /// A host: a node, the unnamed machine of a client, or a machine that a cloud has made since.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct HostId(pub u16);
+
+zonefall_scenario::index_vectors!(HostId(u16));
 
 #[derive(Clone, Copy, Debug)]
 struct Host {
@@ -34,7 +36,7 @@ struct Host {
 /// Hosts and paths.
 #[derive(Clone, Debug)]
 pub struct Network {
-    hosts: Vec<Host>,
+    hosts: TiVec<HostId, Host>,
     zones: usize,
     usual: Vec<Path>,
     paths: Vec<Path>,
@@ -42,9 +44,9 @@ pub struct Network {
     degraded: Vec<(FaultId, ZoneId, ZoneId, LinkChange)>,
     /// Pairs of places between which nothing passes. Those of two zones are in `paths`, too, as a loss of 1.
     blocked: Vec<(FaultId, Place, Place)>,
-    zone_powered_off: Vec<u16>,
-    zone_cut_in: Vec<u16>,
-    zone_cut_out: Vec<u16>,
+    zone_powered_off: TiVec<ZoneId, u16>,
+    zone_cut_in: TiVec<ZoneId, u16>,
+    zone_cut_out: TiVec<ZoneId, u16>,
     /// TLS on every connection.
     pub tls: bool,
     /// Bytes of a member's certificate.
@@ -66,9 +68,9 @@ impl Network {
             same_host: scenario.network.same_host.clone(),
             degraded: Vec::new(),
             blocked: Vec::new(),
-            zone_powered_off: vec![0; zones],
-            zone_cut_in: vec![0; zones],
-            zone_cut_out: vec![0; zones],
+            zone_powered_off: vec![0; zones].into(),
+            zone_cut_in: vec![0; zones].into(),
+            zone_cut_out: vec![0; zones].into(),
             tls: scenario.network.tls,
             certificate_bytes: scenario.network.certificate_bytes,
         }
@@ -81,19 +83,18 @@ impl Network {
 
     /// A new host, as dark as its zone is.
     pub fn add_host(&mut self, zone: ZoneId) -> HostId {
-        let id = HostId(u16::try_from(self.hosts.len()).expect("there are fewer than 65,536 machines in a run"));
-        self.hosts.push(Host { zone, powered_off: self.zone_powered_off[zone.0 as usize], cut_in: 0, cut_out: 0 });
-        id
+        assert!(u16::try_from(self.hosts.len()).is_ok(), "there are fewer than 65,536 machines in a run");
+        self.hosts.push_and_get_key(Host { zone, powered_off: self.zone_powered_off[zone], cut_in: 0, cut_out: 0 })
     }
 
     /// The zone a host stands in.
     pub fn zone(&self, host: HostId) -> ZoneId {
-        self.hosts[host.0 as usize].zone
+        self.hosts[host].zone
     }
 
     /// Every host of a zone.
     pub fn hosts_in(&self, zone: ZoneId) -> impl Iterator<Item = HostId> {
-        (0..).zip(&self.hosts).filter(move |(_, host)| host.zone == zone).map(|(index, _)| HostId(index))
+        self.hosts.iter_enumerated().filter(move |(_, host)| host.zone == zone).map(|(id, _)| id)
     }
 
     /// How packets travel from one host to another.
@@ -101,18 +102,23 @@ impl Network {
         if from == to {
             return &self.same_host;
         }
-        &self.paths[self.zone(from).0 as usize * self.zones + self.zone(to).0 as usize]
+        &self.paths[self.pair(self.zone(from), self.zone(to))]
+    }
+
+    /// The place of two zones among [`Self::paths`].
+    fn pair(&self, from: ZoneId, to: ZoneId) -> usize {
+        usize::from(from) * self.zones + usize::from(to)
     }
 
     /// Whether the host has power.
     pub fn is_powered(&self, host: HostId) -> bool {
-        self.hosts[host.0 as usize].powered_off == 0
+        self.hosts[host].powered_off == 0
     }
 
     /// Whether packets vanish on their way (not whether the sender has power to send any).
     pub fn is_blocked(&self, from: HostId, to: HostId) -> bool {
-        let (a, b) = (&self.hosts[from.0 as usize], &self.hosts[to.0 as usize]);
-        let across = a.zone != b.zone && (self.zone_cut_out[a.zone.0 as usize] > 0 || self.zone_cut_in[b.zone.0 as usize] > 0);
+        let (a, b) = (&self.hosts[from], &self.hosts[to]);
+        let across = a.zone != b.zone && (self.zone_cut_out[a.zone] > 0 || self.zone_cut_in[b.zone] > 0);
         let between = || self.path(from, to).loss >= 1.0 || self.is_pair_blocked(from, to);
         b.powered_off > 0 || across || (from != to && (a.cut_out > 0 || b.cut_in > 0 || between()))
     }
@@ -128,9 +134,8 @@ impl Network {
 
     /// Whether it, or its zone, is cut off from the rest of the world in some direction.
     pub fn is_partitioned(&self, host: HostId) -> bool {
-        let host = &self.hosts[host.0 as usize];
-        let zone = host.zone.0 as usize;
-        host.cut_in + host.cut_out + self.zone_cut_in[zone] + self.zone_cut_out[zone] > 0
+        let host = &self.hosts[host];
+        host.cut_in + host.cut_out + self.zone_cut_in[host.zone] + self.zone_cut_out[host.zone] > 0
     }
 
     /// Whether packets pass both ways.
@@ -140,10 +145,10 @@ impl Network {
 
     /// Typical time from somewhere in `zone` to a host and back; `None`: no packet passes both ways.
     pub fn reach(&self, zone: ZoneId, host: HostId) -> Option<Duration> {
-        let to = &self.hosts[host.0 as usize];
-        let cut = |zone: ZoneId| self.zone_cut_in[zone.0 as usize] + self.zone_cut_out[zone.0 as usize] > 0;
+        let to = &self.hosts[host];
+        let cut = |zone: ZoneId| self.zone_cut_in[zone] + self.zone_cut_out[zone] > 0;
         let across = to.zone != zone && (cut(zone) || cut(to.zone));
-        let path = |a: ZoneId, b: ZoneId| &self.paths[a.0 as usize * self.zones + b.0 as usize];
+        let path = |a: ZoneId, b: ZoneId| &self.paths[self.pair(a, b)];
         let (there, back) = (path(zone, to.zone), path(to.zone, zone));
         let is_host = |place: Place| matches!(place, Place::Node(node) if Self::host_of(node) == host);
         let is_zone = |place: Place| place == Place::Zone(zone);
@@ -166,7 +171,7 @@ impl Network {
 
     /// A host loses power (`true`) or one fault less keeps it dark; whether that changed anything.
     pub fn set_powered_off(&mut self, host: HostId, powered_off: bool) -> bool {
-        let count = &mut self.hosts[host.0 as usize].powered_off;
+        let count = &mut self.hosts[host].powered_off;
         let before = *count > 0;
         *count = if powered_off { *count + 1 } else { *count - 1 };
         before != (*count > 0)
@@ -174,7 +179,7 @@ impl Network {
 
     /// A zone loses power (`true`) or one fault less keeps it dark; the hosts for which that changed anything.
     pub fn set_zone_powered_off(&mut self, zone: ZoneId, powered_off: bool) -> Vec<HostId> {
-        let count = &mut self.zone_powered_off[zone.0 as usize];
+        let count = &mut self.zone_powered_off[zone];
         *count = if powered_off { *count + 1 } else { *count - 1 };
         let hosts: Vec<HostId> = self.hosts_in(zone).collect();
         hosts.into_iter().filter(|host| self.set_powered_off(*host, powered_off)).collect()
@@ -182,13 +187,12 @@ impl Network {
 
     /// Cuts a zone's boundary, or takes one cut away.
     pub fn partition_zone(&mut self, zone: ZoneId, direction: Direction, cut: bool) {
-        let zone = zone.0 as usize;
         adjust(&mut self.zone_cut_in[zone], &mut self.zone_cut_out[zone], direction, cut);
     }
 
     /// Cuts a host off, or takes one cut away.
     pub fn partition_host(&mut self, host: HostId, direction: Direction, cut: bool) {
-        let host = &mut self.hosts[host.0 as usize];
+        let host = &mut self.hosts[host];
         adjust(&mut host.cut_in, &mut host.cut_out, direction, cut);
     }
 
@@ -219,8 +223,7 @@ impl Network {
             _ => None,
         });
         for (_, a, b, change) in self.degraded.iter().copied().chain(blocked) {
-            let there = a.0 as usize * self.zones + b.0 as usize;
-            let back = b.0 as usize * self.zones + a.0 as usize;
+            let (there, back) = (self.pair(a, b), self.pair(b, a));
             let both = if there == back { vec![there] } else { vec![there, back] };
             for place in both {
                 let path = &mut self.paths[place];

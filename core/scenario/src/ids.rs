@@ -1,6 +1,42 @@
-//! Names inside the engine: small integers, resolved once from the scenario's words.
+//! Names inside the engine: small integers, resolved once from the scenario's words. A list with an element for each id is a [`TiVec`]:
+//! no other index fits it.
 
 use serde::{Deserialize, Serialize};
+pub use typed_index_collections::{TiSlice, TiVec};
+
+/// Makes ids the indices of [`TiVec`](crate::ids::TiVec)s. The limits of a scenario's size, or of a run's, prove that an index fits its id.
+#[macro_export]
+macro_rules! index_vectors {
+    ($($id:ident($number:ty)),+ $(,)?) => {$(
+        impl From<usize> for $id {
+            #[inline]
+            fn from(index: usize) -> Self {
+                Self(index as $number)
+            }
+        }
+
+        impl From<$id> for usize {
+            #[inline]
+            fn from(id: $id) -> Self {
+                id.0 as Self
+            }
+        }
+    )+};
+}
+
+index_vectors! {
+    ZoneId(u16),
+    NodeId(u16),
+    VolumeId(u16),
+    EtcdId(u16),
+    ClientId(u16),
+    KubeClusterId(u16),
+    SeedId(u16),
+    NodeKey(u32),
+    WorkloadId(u32),
+    ServiceId(u16),
+    MachineDeploymentId(u16),
+}
 
 /// A zone: an index into [`Scenario::zones`](crate::Scenario::zones).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

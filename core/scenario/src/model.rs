@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::Error;
 use crate::expect::Expectation;
 use crate::fault::Fault;
-use crate::ids::{ClientId, FaultId, MemberId, NodeId, VolumeId, ZoneId};
+use crate::ids::{ClientId, EtcdId, FaultId, MemberId, NodeId, TiVec, VolumeId, ZoneId};
 use crate::kube::KubeModel;
 use crate::load::Client;
 use crate::options::EtcdOptions;
@@ -32,21 +32,21 @@ pub struct Scenario {
     /// Regions, each with a name.
     pub regions: Vec<String>,
     /// Zones of all regions.
-    pub zones: Vec<Zone>,
+    pub zones: TiVec<ZoneId, Zone>,
     /// Nodes (machines).
-    pub nodes: Vec<Node>,
+    pub nodes: TiVec<NodeId, Node>,
     /// Zonal volumes. A member without a named volume has one of its own, named after it, in its node's zone.
-    pub volumes: Vec<Volume>,
+    pub volumes: TiVec<VolumeId, Volume>,
     /// Delays, loss, bandwidth and wire options.
     pub network: Network,
     /// etcd clusters, at least one.
-    pub etcd: Vec<EtcdClusterSpec>,
+    pub etcd: TiVec<EtcdId, EtcdClusterSpec>,
     /// Kubernetes clusters.
     pub kube: KubeModel,
     /// What is charged for what runs.
     pub prices: Prices,
     /// Clients of etcd.
-    pub clients: Vec<Client>,
+    pub clients: TiVec<ClientId, Client>,
     /// Planned faults.
     pub faults: Vec<PlannedFault>,
     /// Random fault processes.
@@ -281,27 +281,27 @@ impl EtcdClusterSpec {
 impl Scenario {
     /// The member.
     pub fn member(&self, id: MemberId) -> &Member {
-        &self.etcd[id.cluster.0 as usize].members[id.index as usize]
+        &self.etcd[id.cluster].members[id.index as usize]
     }
 
     /// The zone a member's node stands in; that of one whose process is a container, at the start.
     pub fn zone_of(&self, id: MemberId) -> ZoneId {
-        self.nodes[self.member(id).node.0 as usize].zone
+        self.nodes[self.member(id).node].zone
     }
 
     /// The node of this name.
     pub fn node(&self, name: &str) -> Option<NodeId> {
-        (0..).map(NodeId).zip(&self.nodes).find_map(|(id, node)| (node.name == name).then_some(id))
+        self.nodes.position(|node| node.name == name)
     }
 
     /// The zone of this name.
     pub fn zone(&self, name: &str) -> Option<ZoneId> {
-        (0..).map(ZoneId).zip(&self.zones).find_map(|(id, zone)| (zone.name == name).then_some(id))
+        self.zones.position(|zone| zone.name == name)
     }
 
     /// The client.
     pub fn client(&self, id: ClientId) -> &Client {
-        &self.clients[id.0 as usize]
+        &self.clients[id]
     }
 }
 

@@ -1,6 +1,6 @@
 //! A small scenario for tests.
 
-use crate::ids::{EtcdId, MemberId, NodeId, VolumeId, ZoneId};
+use crate::ids::{EtcdId, MemberId, NodeId, TiVec, VolumeId, ZoneId};
 use crate::kube::KubeModel;
 use crate::options::EtcdOptions;
 use crate::prices::Prices;
@@ -38,7 +38,7 @@ pub fn three_zones() -> Scenario {
         nodes: (0..3).map(|i| Node { name: format!("node-{}", names[i as usize]), zone: ZoneId(i) }).collect(),
         volumes: (0..3).map(|i| Volume { name: format!("vol-{i}"), zone: ZoneId(i), disk: disk.clone() }).collect(),
         network: Network { paths: vec![path.clone(); 9], same_host: path, tls: true, certificate_bytes: 850 },
-        etcd: vec![EtcdClusterSpec {
+        etcd: TiVec::from(vec![EtcdClusterSpec {
             name: "etcd-main".into(),
             options: EtcdOptions::default(),
             initial_leader: Some(0),
@@ -54,10 +54,10 @@ pub fn three_zones() -> Scenario {
                 initial: true,
                 behind: None,
             }),
-        }],
+        }]),
         kube: KubeModel::default(),
         prices: Prices::default(),
-        clients: Vec::new(),
+        clients: TiVec::new(),
         faults: Vec::new(),
         random_faults: Vec::new(),
         operations: Vec::new(),

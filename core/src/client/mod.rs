@@ -100,7 +100,7 @@ impl Client {
     /// The client at time zero; its first event goes to `out`.
     pub fn new(scenario: &Scenario, id: ClientId, seed: u64, out: &mut dyn ClientOutbox) -> Self {
         let spec = scenario.client(id).clone();
-        let cluster = &scenario.etcd[spec.etcd.0 as usize];
+        let cluster = &scenario.etcd[spec.etcd];
         // Clients' own machines follow the nodes in the list of hosts.
         let host = spec.node.map_or(HostId(scenario.nodes.len() as u16 + id.0), Network::host_of);
         let entity = 1 << 40 | u64::from(id.0);

@@ -34,8 +34,10 @@ mod one_process;
 mod state_machine_safety;
 mod table;
 
+use std::fmt::Debug;
 use std::sync::Arc;
 
+use crate::ids::{EtcdId, TiVec};
 use crate::kernel::time::Time;
 use crate::observe::voters::cluster_of;
 use crate::record::{ClientRecord, Record};
@@ -66,10 +68,29 @@ trait Property {
     fn check(&mut self, record: &Record, logs: &Logs) -> Result<(), String>;
 }
 
+/// Whoever checks the records of a run: [`Invariants`]. A trait, so that a program that never has a run checked, as the page, need not
+/// carry the checks.
+pub trait Checker: Debug {
+    /// Looks at a record.
+    fn record(&mut self, at: Time, record: &Record);
+
+    /// Violations so far, in order; at most [`MOST_VIOLATIONS`].
+    fn violations(&self) -> &[Violation];
+
+    /// The checker as it is now.
+    fn boxed(&self) -> Box<dyn Checker>;
+}
+
+impl Clone for Box<dyn Checker> {
+    fn clone(&self) -> Self {
+        self.as_ref().boxed()
+    }
+}
+
 /// All properties of all clusters.
 #[derive(Clone, Debug)]
 pub struct Invariants {
-    clusters: Vec<forks::EtcdForks>,
+    clusters: TiVec<EtcdId, forks::EtcdForks>,
     kube: kube::KubeInvariants,
     violations: Vec<Violation>,
 }
@@ -117,21 +138,25 @@ impl Invariants {
         let clusters = scenario.etcd.iter().map(forks::EtcdForks::new).collect();
         Self { clusters, kube: kube::KubeInvariants::new(scenario), violations: Vec::new() }
     }
+}
 
-    /// Looks at a record.
-    pub fn record(&mut self, at: Time, record: &Record) {
+impl Checker for Invariants {
+    fn record(&mut self, at: Time, record: &Record) {
         // Requests are most records of a busy run and of no interest here.
         if matches!(record, Record::Client(ClientRecord::Request { .. })) {
             return;
         }
         self.kube.record(at, record, &mut self.violations);
         let Some(id) = cluster_of(record) else { return };
-        self.clusters[id.0 as usize].record(at, record, &mut self.violations);
+        self.clusters[id].record(at, record, &mut self.violations);
     }
 
-    /// Violations so far, in order; at most [`MOST_VIOLATIONS`].
-    pub fn violations(&self) -> &[Violation] {
+    fn violations(&self) -> &[Violation] {
         &self.violations
+    }
+
+    fn boxed(&self) -> Box<dyn Checker> {
+        Box::new(self.clone())
     }
 }
 

@@ -1,6 +1,7 @@
 //! Hand-written streams for each property: one that keeps it, one that breaks it (the properties of Figure 3 in the raft paper).
 
 use super::*;
+use crate::ids::EtcdId;
 use crate::observe::testing::{CLUSTER, member, three_zones};
 use crate::record::{EtcdRecord, RaftRecord as R, StopReason};
 use crate::scenario::MemberChange;
@@ -8,10 +9,10 @@ use crate::scenario::MemberChange;
 /// The properties a stream breaks, in order and without repeats.
 fn broken(records: &[Record]) -> Vec<&'static str> {
     let mut scenario = three_zones();
-    scenario.etcd[0].revision = 10;
-    let mut fourth = scenario.etcd[0].members[2].clone();
+    scenario.etcd[EtcdId(0)].revision = 10;
+    let mut fourth = scenario.etcd[EtcdId(0)].members[2].clone();
     (fourth.name, fourth.initial) = ("etcd-main-3".into(), false);
-    scenario.etcd[0].members.push(fourth);
+    scenario.etcd[EtcdId(0)].members.push(fourth);
     let mut all = Invariants::new(&Arc::new(scenario));
     for (i, record) in records.iter().enumerate() {
         all.record(Time::from_nanos(i as u64), record);

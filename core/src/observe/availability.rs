@@ -25,7 +25,7 @@ use std::sync::Arc;
 
 use super::Observer;
 use super::causes::{Causes, Outage};
-use crate::ids::EtcdId;
+use crate::ids::{EtcdId, TiVec};
 use crate::kernel::time::{Duration, Time};
 use crate::record::{EtcdRecord, Record, Service};
 use crate::report::{OutageKind, OutageReport, length, seconds};
@@ -36,7 +36,7 @@ use crate::scenario::Scenario;
 pub struct Availability {
     causes: Causes,
     /// Shared with clones as long as neither changes them.
-    clusters: Vec<Arc<EtcdAvailability>>,
+    clusters: TiVec<EtcdId, Arc<EtcdAvailability>>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -51,19 +51,19 @@ struct EtcdAvailability {
 impl Availability {
     /// Everything is there.
     pub fn new(scenario: &Arc<Scenario>) -> Self {
-        Self { causes: Causes::new(scenario), clusters: vec![Arc::default(); scenario.etcd.len()] }
+        Self { causes: Causes::new(scenario), clusters: vec![Arc::default(); scenario.etcd.len()].into() }
     }
 
     /// Time without a service until `now`, in seconds.
     pub fn unavailable_s(&self, cluster: EtcdId, service: Service, now: Time) -> f64 {
-        let state = &self.clusters[cluster.0 as usize];
+        let state = &self.clusters[cluster];
         let under_way = state.open[place(service)].map_or(Duration::ZERO, |from| now.since(from));
         length(state.unavailable[place(service)] + under_way)
     }
 
     /// Outages of a cluster, those under way with `now` as their end, ordered by start and kind.
     pub fn outages(&self, cluster: EtcdId, now: Time) -> Vec<OutageReport> {
-        let state = &self.clusters[cluster.0 as usize];
+        let state = &self.clusters[cluster];
         let mut rows = state.outages.clone();
         for service in SERVICES {
             if let Some(from) = state.open[place(service)].filter(|from| *from < now) {
@@ -75,7 +75,7 @@ impl Availability {
     }
 
     fn change(&mut self, at: Time, cluster: EtcdId, service: Service, up: bool) {
-        let state = Arc::make_mut(&mut self.clusters[cluster.0 as usize]);
+        let state = Arc::make_mut(&mut self.clusters[cluster]);
         let open = &mut state.open[place(service)];
         match (*open, up) {
             (None, false) => *open = Some(at),

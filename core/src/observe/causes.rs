@@ -21,7 +21,7 @@ use super::voters::{Voters, cluster_of};
 use crate::gardener::druid::describe::failure;
 use crate::gardener::druid::{MigrationFact, ToleranceFact};
 use crate::gardener::record::GardenerRecord;
-use crate::ids::{EtcdId, MemberId, SeedId, ZoneId};
+use crate::ids::{EtcdId, MemberId, SeedId, TiVec, ZoneId};
 use crate::kernel::time::{Duration, Time};
 use crate::kube::spec::gardener::{FailureTolerance, Hosted};
 use crate::record::{EtcdRecord, Record, RefuseReason, Service, StepDownReason, StopReason};
@@ -50,7 +50,7 @@ pub struct Causes {
     faults: Vec<(ActiveFault, Option<Time>)>,
     incidents: VecDeque<(Time, EtcdId, Incident)>,
     /// Shared with clones as long as neither changes them.
-    clusters: Vec<Arc<EtcdHistory>>,
+    clusters: TiVec<EtcdId, Arc<EtcdHistory>>,
     /// Shoots that change as they were asked to, from when to when.
     plans: Vec<(u16, Plan, Time, Option<Time>)>,
 }
@@ -98,17 +98,17 @@ enum Incident {
 impl Causes {
     /// As the scenario starts.
     pub fn new(scenario: &Arc<Scenario>) -> Self {
-        let cluster = |(i, c): (usize, &crate::scenario::EtcdClusterSpec)| {
+        let cluster = |(cluster, c): (EtcdId, &crate::scenario::EtcdClusterSpec)| {
             Arc::new(EtcdHistory {
                 voters: Voters::new(c),
-                leader: c.initial_leader.map(|index| MemberId { cluster: EtcdId(i as u16), index }),
+                leader: c.initial_leader.map(|index| MemberId { cluster, index }),
                 up: c.members.iter().map(|m| m.initial).collect(),
                 stopped: vec![false; c.members.len()],
                 wiped: vec![None; c.members.len()],
-                zones: c.members.iter().map(|m| scenario.nodes[m.node.0 as usize].zone).collect(),
+                zones: c.members.iter().map(|m| scenario.nodes[m.node].zone).collect(),
             })
         };
-        let clusters = scenario.etcd.iter().enumerate().map(cluster).collect();
+        let clusters = scenario.etcd.iter_enumerated().map(cluster).collect();
         Self { scenario: Arc::clone(scenario), faults: Vec::new(), incidents: VecDeque::new(), clusters, plans: Vec::new() }
     }
 
@@ -124,7 +124,7 @@ impl Causes {
 
     /// Whether a fault can concern a cluster: it hits a zone, node, disk or process of one of its members, or the probe's zone.
     fn touches(&self, fault: &Fault, cluster: EtcdId) -> bool {
-        let (members, zones) = (&self.scenario.etcd[cluster.0 as usize].members, &self.clusters[cluster.0 as usize].zones);
+        let (members, zones) = (&self.scenario.etcd[cluster].members, &self.clusters[cluster].zones);
         let in_zone = |z| self.scenario.probe.from == Some(z) || zones.contains(&z);
         let named = |place: Place| match place {
             Place::Zone(zone) => in_zone(zone),
@@ -153,15 +153,14 @@ impl Causes {
     fn planned(&self, cluster: EtcdId, at: Time) -> impl Iterator<Item = String> {
         let model = &self.scenario.kube;
         let shoot = model.stateful_set_of(cluster).and_then(|(cluster, set)| {
-            let is_there =
-                |place: &Hosted| model.seeds[usize::from(place.seed.0)].cluster == cluster && place.workloads.contains(&set);
+            let is_there = |place: &Hosted| model.seeds[place.seed].cluster == cluster && place.workloads.contains(&set);
             model.shoots.iter().position(|shoot| shoot.places().any(is_there))
         });
         let under_way = move |(own, _, from, to): &&(u16, Plan, Time, Option<Time>)| {
             shoot == Some(usize::from(*own)) && *from <= at && to.is_none_or(|to| at < to)
         };
         self.plans.iter().filter(under_way).map(|(_, plan, ..)| match plan {
-            Plan::Migrate(to) => format!("the shoot migrates to seed {}", model.seeds[usize::from(to.0)].name),
+            Plan::Migrate(to) => format!("the shoot migrates to seed {}", model.seeds[*to].name),
             Plan::SetTolerance(to) => format!("the failure tolerance of the shoot changes to {}", failure(*to)),
         })
     }
@@ -171,7 +170,7 @@ impl Causes {
     }
 
     fn of_cluster(&mut self, at: Time, id: EtcdId, record: &Record) {
-        let cluster = Arc::make_mut(&mut self.clusters[id.0 as usize]);
+        let cluster = Arc::make_mut(&mut self.clusters[id]);
         match record {
             Record::Etcd(EtcdRecord::MemberStarted(member)) => {
                 let index = member.index as usize;

@@ -63,7 +63,7 @@ pub fn describe(record: &Record, scenario: &Scenario) -> String {
         Record::FaultStarted(active) => active.fault.kind().began(scenario),
         Record::FaultEnded(id) => format!("fault {} has ended", id.0),
         Record::NodePower { node, up } => {
-            let node = &scenario.nodes[node.0 as usize].name;
+            let node = &scenario.nodes[*node].name;
             if *up { format!("node {node} is powered on") } else { format!("node {node} is powered off") }
         }
         Record::Etcd(EtcdRecord::MemberStarted(member)) => format!("{} is running", name(*member)),
@@ -125,20 +125,20 @@ pub fn describe(record: &Record, scenario: &Scenario) -> String {
             format!("{client}: {op} at {}: {result} after {took}", name(*member))
         }
         Record::Etcd(EtcdRecord::ConnectedVoters { cluster, connected, voters }) => {
-            let cluster = &scenario.etcd[cluster.0 as usize].name;
+            let cluster = &scenario.etcd[*cluster].name;
             format!("{cluster}: {connected} of {voters} voters reach each other")
         }
         Record::Etcd(EtcdRecord::Availability { cluster, service, up }) => {
-            let cluster = &scenario.etcd[cluster.0 as usize].name;
+            let cluster = &scenario.etcd[*cluster].name;
             format!("{cluster}: {} {}", describe_service(*service), if *up { "available" } else { "unavailable" })
         }
         Record::Etcd(EtcdRecord::DataLost { cluster, entries }) => {
-            format!("{}: {} committed entries are lost", scenario.etcd[cluster.0 as usize].name, text::count(*entries))
+            format!("{}: {} committed entries are lost", scenario.etcd[*cluster].name, text::count(*entries))
         }
-        Record::Kube(cluster, fact) => fact.describe(&scenario.kube.clusters[cluster.0 as usize], scenario),
-        Record::Gardener(cluster, fact) => fact.describe(&scenario.kube.clusters[cluster.0 as usize], scenario),
+        Record::Kube(cluster, fact) => fact.describe(&scenario.kube.clusters[*cluster], scenario),
+        Record::Gardener(cluster, fact) => fact.describe(&scenario.kube.clusters[*cluster], scenario),
         Record::Etcd(EtcdRecord::MemberMoved { member, zone }) => {
-            format!("{} moves to {}", name(*member), scenario.zones[zone.0 as usize].name)
+            format!("{} moves to {}", name(*member), scenario.zones[*zone].name)
         }
         Record::Etcd(EtcdRecord::Raft(raft)) => describe_raft(*raft, scenario),
         Record::Etcd(EtcdRecord::Passive(cluster, fact)) => passive::describe(*fact, *cluster, scenario),

@@ -55,7 +55,7 @@ impl Observer for Durability {
             Record::Etcd(EtcdRecord::DataLost { cluster, entries }) => {
                 let mut faults = self.volumes_lost.clone();
                 faults.dedup();
-                let early = self.scenario.etcd[cluster.0 as usize].options.answers_before_sync;
+                let early = self.scenario.etcd[*cluster].options.answers_before_sync;
                 let cause = match (faults.is_empty(), early) {
                     (false, _) => text::list(&faults),
                     (true, true) => "acknowledged before it was synced to disk".to_owned(),
@@ -64,7 +64,7 @@ impl Observer for Durability {
                 self.lost(at, *cluster, *entries, cause);
             }
             Record::Etcd(EtcdRecord::Passive(cluster, PassiveRecord::Forked { member, lost: entries, .. })) if *entries > 0 => {
-                let spec = &self.scenario.etcd[cluster.0 as usize];
+                let spec = &self.scenario.etcd[*cluster];
                 let how = match spec.passive.as_ref().map(|passive| passive.backup.is_some()) {
                     Some(true) => "took over with what the backup bucket held",
                     Some(false) => "took over with the entries it had received",

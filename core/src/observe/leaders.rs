@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use super::Observer;
 use super::voters::{Voters, cluster_of};
-use crate::ids::{EtcdId, MemberId, ZoneId};
+use crate::ids::{EtcdId, MemberId, TiVec, ZoneId};
 use crate::kernel::time::Time;
 use crate::record::{EtcdRecord, Record};
 use crate::report::{ElectionReport, LeaderReport, TermReport, seconds};
@@ -28,7 +28,7 @@ use crate::scenario::Scenario;
 pub struct Leaders {
     scenario: Arc<Scenario>,
     /// Shared with clones as long as neither changes them.
-    clusters: Vec<Arc<EtcdLeaders>>,
+    clusters: TiVec<EtcdId, Arc<EtcdLeaders>>,
 }
 
 #[derive(Clone, Debug)]
@@ -81,7 +81,7 @@ impl Leaders {
     pub fn new(scenario: &Arc<Scenario>) -> Self {
         let clusters = scenario.etcd.iter().map(|c| {
             let first = c.initial_leader;
-            let zones: Vec<ZoneId> = c.members.iter().map(|m| scenario.nodes[m.node.0 as usize].zone).collect();
+            let zones: Vec<ZoneId> = c.members.iter().map(|m| scenario.nodes[m.node].zone).collect();
             let reign =
                 first.map(|leader| Leadership { leader, zone: zones[leader as usize], term: None, from: Time::ZERO, to: None });
             Arc::new(EtcdLeaders {
@@ -103,7 +103,7 @@ impl Leaders {
 
     /// How often a member other than the leader before was elected.
     pub fn changes(&self, cluster: EtcdId) -> u64 {
-        self.clusters[cluster.0 as usize].changes
+        self.clusters[cluster].changes
     }
 
     /// Elections of a cluster, in order.
@@ -114,7 +114,7 @@ impl Leaders {
             term: e.term,
             leader: self.name(cluster, e.leader),
         };
-        self.clusters[cluster.0 as usize].elections.iter().map(row).collect()
+        self.clusters[cluster].elections.iter().map(row).collect()
     }
 
     /// Reigns of a cluster in order of their start, `now` being the end of those under way.
@@ -125,20 +125,20 @@ impl Leaders {
             completed: r.to.is_some(),
             term: r.term.unwrap_or(0),
             leader: self.name(cluster, r.leader),
-            zone: self.scenario.zones[r.zone.0 as usize].name.clone(),
+            zone: self.scenario.zones[r.zone].name.clone(),
         };
-        self.clusters[cluster.0 as usize].leaderships.iter().map(row).collect()
+        self.clusters[cluster].leaderships.iter().map(row).collect()
     }
 
     /// The highest term of a cluster, at each of its changes.
     pub fn terms(&self, cluster: EtcdId) -> Vec<TermReport> {
         let row = |&(at, term): &(Time, u64)| TermReport { at_s: seconds(at), term };
-        self.clusters[cluster.0 as usize].terms.iter().map(row).collect()
+        self.clusters[cluster].terms.iter().map(row).collect()
     }
 
     /// Tells the term of the first leader of a settled cluster, which no record need have named.
     pub fn name_first_term(&mut self, cluster: EtcdId, term: u64) {
-        let cluster = Arc::make_mut(&mut self.clusters[cluster.0 as usize]);
+        let cluster = Arc::make_mut(&mut self.clusters[cluster]);
         if let Some(first) = cluster.leaderships.first_mut() {
             first.term.get_or_insert(term);
             if cluster.terms.is_empty() {
@@ -257,7 +257,7 @@ impl EtcdLeaders {
 impl Observer for Leaders {
     fn record(&mut self, at: Time, record: &Record) {
         if let Some(cluster) = cluster_of(record) {
-            Arc::make_mut(&mut self.clusters[cluster.0 as usize]).record(at, record);
+            Arc::make_mut(&mut self.clusters[cluster]).record(at, record);
         }
     }
 }
@@ -270,7 +270,7 @@ mod tests {
 
     fn leaders(initial: Option<u8>, records: &[(u64, Record)]) -> Leaders {
         let mut scenario = three_zones();
-        scenario.etcd[0].initial_leader = initial;
+        scenario.etcd[EtcdId(0)].initial_leader = initial;
         let mut leaders = Leaders::new(&Arc::new(scenario));
         for (ms, record) in records {
             leaders.record(at(*ms), record);

@@ -12,7 +12,7 @@ use hdrhistogram::Histogram;
 use super::Observer;
 use super::describe::kind;
 use super::windows::Windows;
-use crate::ids::{ClientId, EtcdId, MemberId, ZoneId};
+use crate::ids::{ClientId, EtcdId, MemberId, TiVec, ZoneId};
 use crate::kernel::time::{Duration, Time};
 use crate::record::{ClientRecord, Record, RequestResult};
 use crate::report::{Consistency, LatencyReport, OpKind, RequestCounts};
@@ -39,7 +39,7 @@ pub(super) fn time(histogram: &mut Histogram<u32>, latency: Duration) {
 #[derive(Clone, Debug)]
 pub struct Requests {
     scenario: Arc<Scenario>,
-    totals: Vec<RequestCounts>,
+    totals: TiVec<EtcdId, RequestCounts>,
     /// Shared with clones as long as neither changes them.
     by_kind: BTreeMap<Key, Arc<Tally>>,
 }
@@ -58,13 +58,13 @@ struct Tally {
 impl Requests {
     /// No request yet.
     pub fn new(scenario: &Arc<Scenario>) -> Self {
-        let totals = vec![RequestCounts::default(); scenario.etcd.len()];
+        let totals = vec![RequestCounts::default(); scenario.etcd.len()].into();
         Self { scenario: Arc::clone(scenario), totals, by_kind: BTreeMap::new() }
     }
 
     /// Counts of all requests to a cluster.
     pub fn totals(&self, cluster: EtcdId) -> RequestCounts {
-        self.totals[cluster.0 as usize].clone()
+        self.totals[cluster].clone()
     }
 
     /// Latency rows of a cluster, ordered by operation, target, consistency, zone.
@@ -78,7 +78,7 @@ impl Requests {
         let at = |quantile| some.then(|| ms(tally.latency.value_at_quantile(quantile).min(tally.longest.as_nanos())));
         LatencyReport {
             op,
-            from_zone: self.scenario.zones[zone.0 as usize].name.clone(),
+            from_zone: self.scenario.zones[zone].name.clone(),
             target: self.target_name(cluster, target),
             consistency,
             count: tally.counts.ok,
@@ -99,7 +99,7 @@ impl Requests {
             1 => "follower".to_owned(),
             2 => "nearest".to_owned(),
             3 => "all".to_owned(),
-            _ => self.scenario.etcd[cluster.0 as usize].members[index as usize].name.clone(),
+            _ => self.scenario.etcd[cluster].members[index as usize].name.clone(),
         }
     }
 
@@ -112,7 +112,7 @@ impl Requests {
         latency: Duration,
         result: RequestResult,
     ) {
-        count(&mut self.totals[member.cluster.0 as usize], result);
+        count(&mut self.totals[member.cluster], result);
         let client = self.scenario.client(client);
         // Whom an API server asks follows from its connection: what is told is whom it asked.
         let target = if client.server.is_some() { Target::Member(member.index) } else { client.target };
@@ -173,7 +173,7 @@ mod tests {
     #[test]
     fn percentiles_are_of_good_answers_and_the_rest_is_counted() {
         let mut scenario = three_zones();
-        scenario.clients = vec![client("writer", Target::Leader), client("reader", Target::Member(1))];
+        scenario.clients = vec![client("writer", Target::Leader), client("reader", Target::Member(1))].into();
         let scenario = Arc::new(scenario);
         let mut requests = Requests::new(&scenario);
         let mut ask = |c: u16, op, ms, result| {
@@ -207,9 +207,9 @@ mod tests {
     #[test]
     fn each_path_has_its_row() {
         let mut scenario = three_zones();
-        scenario.clients = vec![client("near", Target::Leader), client("far", Target::Leader)];
-        scenario.clients[1].zone = ZoneId(2);
-        let zones = [&scenario.zones[0].name, &scenario.zones[2].name].map(String::clone);
+        scenario.clients = vec![client("near", Target::Leader), client("far", Target::Leader)].into();
+        scenario.clients[ClientId(1)].zone = ZoneId(2);
+        let zones = [&scenario.zones[ZoneId(0)].name, &scenario.zones[ZoneId(2)].name].map(String::clone);
         let scenario = Arc::new(scenario);
         let mut requests = Requests::new(&scenario);
         for (client, ms) in [(1, 9), (0, 2), (1, 9)] {

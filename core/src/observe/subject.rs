@@ -29,7 +29,7 @@ pub struct Subject {
 
 /// What a record is about; `ended` is the fault that a [`Record::FaultEnded`] ends.
 pub fn subject(record: &Record, ended: Option<&Fault>, scenario: &Scenario) -> Subject {
-    let cluster = |id: EtcdId| scenario.etcd[id.0 as usize].name.clone();
+    let cluster = |id: EtcdId| scenario.etcd[id].name.clone();
     let of = |kind, members: &[MemberId], over| Subject {
         kind: Some(kind),
         cluster: members.first().map(|member| cluster(member.cluster)),
@@ -84,7 +84,7 @@ pub fn subject(record: &Record, ended: Option<&Fault>, scenario: &Scenario) -> S
 /// Facts of Kubernetes that a person would tell: not what becomes of each pod that is well, nor the connections of API servers
 /// and what steers them.
 fn in_kube_cluster(id: KubeClusterId, fact: &KubeRecord, scenario: &Scenario) -> Subject {
-    let cluster = &scenario.kube.clusters[id.0 as usize];
+    let cluster = &scenario.kube.clusters[id];
     let (kind, about, over) = match *fact {
         KubeRecord::Node(node, fact) => {
             let over = match fact {
@@ -96,15 +96,13 @@ fn in_kube_cluster(id: KubeClusterId, fact: &KubeRecord, scenario: &Scenario) ->
             };
             (StoryKind::Node, vec![node_name(node, cluster, scenario)], over)
         }
-        KubeRecord::Zone(zone, state) => {
-            (StoryKind::Node, vec![scenario.zones[zone.0 as usize].name.clone()], state == ZoneState::Normal)
-        }
+        KubeRecord::Zone(zone, state) => (StoryKind::Node, vec![scenario.zones[zone].name.clone()], state == ZoneState::Normal),
         KubeRecord::EvictionPaused(paused) => (StoryKind::Node, Vec::new(), !paused),
         KubeRecord::Machine(machine, fact) => {
             (StoryKind::Machine, vec![machine.text(cluster)], fact == MachineFact::Phase(Phase::Running))
         }
         KubeRecord::MachineDeploymentScaled(deployment, _) => {
-            (StoryKind::Machine, vec![cluster.machine_deployments[deployment.0 as usize].name.clone()], false)
+            (StoryKind::Machine, vec![cluster.machine_deployments[deployment].name.clone()], false)
         }
         KubeRecord::ApiAvailability { up, .. } => (StoryKind::Availability, Vec::new(), up),
         KubeRecord::ControllerActive(_, acts) => (StoryKind::Availability, Vec::new(), acts),
@@ -135,14 +133,14 @@ fn in_kube_cluster(id: KubeClusterId, fact: &KubeRecord, scenario: &Scenario) ->
 }
 
 fn in_seed(id: KubeClusterId, fact: &GardenerRecord, scenario: &Scenario) -> Subject {
-    let cluster = &scenario.kube.clusters[id.0 as usize];
+    let cluster = &scenario.kube.clusters[id];
     let (kind, about, over) = match *fact {
         GardenerRecord::ZoneOutage(zone, fact) => {
-            (StoryKind::Machine, vec![scenario.zones[zone.0 as usize].name.clone()], fact == OutageFact::Ended)
+            (StoryKind::Machine, vec![scenario.zones[zone].name.clone()], fact == OutageFact::Ended)
         }
         GardenerRecord::Druid(set, fact) => {
             let over = matches!(fact, DruidFact::Required | DruidFact::Grows(_));
-            (StoryKind::Membership, vec![cluster.workloads[set.0 as usize].name.clone()], over)
+            (StoryKind::Membership, vec![cluster.workloads[set].name.clone()], over)
         }
         GardenerRecord::Tolerance(shoot, fact) => {
             let over = matches!(fact, ToleranceFact::Done(_));
@@ -176,14 +174,14 @@ fn passive(cluster: EtcdId, fact: PassiveRecord) -> Option<(StoryKind, Vec<Membe
 }
 
 fn fault(fault: &Fault, scenario: &Scenario) -> Subject {
-    let node = |id: NodeId| (None, scenario.nodes[id.0 as usize].name.clone());
-    let zone = |id: ZoneId| (None, scenario.zones[id.0 as usize].name.clone());
+    let node = |id: NodeId| (None, scenario.nodes[id].name.clone());
+    let zone = |id: ZoneId| (None, scenario.zones[id].name.clone());
     let member = |id: MemberId| (Some(id.cluster), scenario.member(id).name.clone());
     let disk = |id: VolumeId| {
-        let clusters = (0..).map(EtcdId).zip(&scenario.etcd);
+        let clusters = scenario.etcd.iter_enumerated();
         let mut users = clusters.flat_map(|(id, spec)| spec.members.iter().map(move |member| (id, member)));
         let user = users.find(|(_, member)| member.volume == id);
-        user.map_or_else(|| (None, scenario.volumes[id.0 as usize].name.clone()), |(id, member)| (Some(id), member.name.clone()))
+        user.map_or_else(|| (None, scenario.volumes[id].name.clone()), |(id, member)| (Some(id), member.name.clone()))
     };
     let place = |place: Place| (None, place.name(scenario).to_owned());
     let things = fault.kind().hits().into_iter().flat_map(|target| match target {
@@ -195,7 +193,7 @@ fn fault(fault: &Fault, scenario: &Scenario) -> Subject {
         Hit::Link(a, b) => vec![place(a), place(b)],
     });
     let things: Vec<(Option<EtcdId>, String)> = things.collect();
-    let cluster = things.first().and_then(|(cluster, _)| *cluster).map(|id| scenario.etcd[id.0 as usize].name.clone());
+    let cluster = things.first().and_then(|(cluster, _)| *cluster).map(|id| scenario.etcd[id].name.clone());
     Subject { kind: Some(StoryKind::Fault), cluster, about: things.into_iter().map(|(_, name)| name).collect(), over: false }
 }
 

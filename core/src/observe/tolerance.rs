@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use super::Observer;
 use crate::etcd::passive::PassiveRecord;
-use crate::ids::EtcdId;
+use crate::ids::{EtcdId, TiVec};
 use crate::kernel::time::{Duration, Time};
 use crate::record::{EtcdRecord, Record};
 use crate::report::{ToleranceReport, seconds};
@@ -24,7 +24,7 @@ const LIMIT: usize = 2_000;
 #[derive(Clone, Debug)]
 pub struct Tolerance {
     /// Shared with clones as long as neither changes them.
-    clusters: Vec<Arc<EtcdTolerance>>,
+    clusters: TiVec<EtcdId, Arc<EtcdTolerance>>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -42,17 +42,17 @@ struct EtcdTolerance {
 impl Tolerance {
     /// Nothing is known yet.
     pub fn new(clusters: usize) -> Self {
-        Self { clusters: vec![Arc::default(); clusters] }
+        Self { clusters: vec![Arc::default(); clusters].into() }
     }
 
     /// The first [`LIMIT`] changes of a cluster.
     pub fn rows(&self, cluster: EtcdId) -> Vec<ToleranceReport> {
-        self.clusters[cluster.0 as usize].rows.clone()
+        self.clusters[cluster].rows.clone()
     }
 
     /// Time until `now` in which one more failure would have lost the quorum, or it was lost.
     pub fn none(&self, cluster: EtcdId, now: Time) -> Duration {
-        let EtcdTolerance { none_since, none, .. } = *self.clusters[cluster.0 as usize];
+        let EtcdTolerance { none_since, none, .. } = *self.clusters[cluster];
         none + none_since.map_or(Duration::ZERO, |since| now.since(since))
     }
 }
@@ -61,12 +61,12 @@ impl Observer for Tolerance {
     fn record(&mut self, at: Time, record: &Record) {
         let cluster = match *record {
             Record::Etcd(EtcdRecord::ConnectedVoters { cluster, connected, voters }) => {
-                let cluster = Arc::make_mut(&mut self.clusters[cluster.0 as usize]);
+                let cluster = Arc::make_mut(&mut self.clusters[cluster]);
                 (cluster.connected, cluster.voters) = (connected, voters);
                 cluster
             }
             Record::Etcd(EtcdRecord::Passive(cluster, PassiveRecord::Ready { ready, .. })) => {
-                let cluster = Arc::make_mut(&mut self.clusters[cluster.0 as usize]);
+                let cluster = Arc::make_mut(&mut self.clusters[cluster]);
                 cluster.standbys = u8::from(ready);
                 cluster
             }

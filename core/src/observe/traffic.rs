@@ -79,8 +79,8 @@ impl Traffic {
             let bytes = std::iter::repeat_n(&0, pair.quiet).chain(&pair.per_window);
             let rates: Vec<f64> = bytes.zip(&lengths).map(|(bytes, length)| rate(*bytes, *length)).collect();
             ZonePairReport {
-                from_zone: scenario.zones[from.0 as usize].name.clone(),
-                to_zone: scenario.zones[to.0 as usize].name.clone(),
+                from_zone: scenario.zones[from].name.clone(),
+                to_zone: scenario.zones[to].name.clone(),
                 bytes: pair.bytes,
                 wire_bytes: pair.wire_bytes,
                 mean_wire_bytes_per_s: rate(pair.wire_bytes, end),
@@ -94,9 +94,9 @@ impl Traffic {
 
 /// One row per link.
 pub fn links(links: &[LinkTotals], now: Time, scenario: &Scenario) -> Vec<LinkReport> {
-    let zone_name = |zone: ZoneId| scenario.zones[zone.0 as usize].name.clone();
+    let zone_name = |zone: ZoneId| scenario.zones[zone].name.clone();
     let row = |link: &LinkTotals| LinkReport {
-        cluster: scenario.etcd[cluster(link.from, scenario).0 as usize].name.clone(),
+        cluster: scenario.etcd[cluster(link.from, scenario)].name.clone(),
         from: name(link.from, scenario).to_owned(),
         to: name(link.to, scenario).to_owned(),
         from_zone: zone_name(link.zones.0),
@@ -141,7 +141,7 @@ pub(super) fn cluster(end: Endpoint, scenario: &Scenario) -> EtcdId {
         Endpoint::Member(member) => member.cluster,
         Endpoint::Client(client) => scenario.client(client).etcd,
         Endpoint::Servers(cluster) | Endpoint::Components(cluster) | Endpoint::Outside(cluster) => {
-            scenario.kube.clusters[cluster.0 as usize].etcd
+            scenario.kube.clusters[cluster].etcd
         }
     }
 }

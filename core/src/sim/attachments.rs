@@ -29,7 +29,7 @@ impl Servers {
     /// Nothing is asked yet.
     pub(super) fn new(scenario: &Scenario) -> Self {
         let mut of: BTreeMap<KubeClusterId, ServerClients> = BTreeMap::new();
-        for (id, client) in (0..).map(ClientId).zip(&scenario.clients) {
+        for (id, client) in scenario.clients.iter_enumerated() {
             if let Some(part) = client.server {
                 let own = of.entry(part.cluster).or_default();
                 own.clients.push((id, part));
@@ -72,7 +72,7 @@ impl Simulation {
         parts.number(&running);
         let servers = running.iter().filter(|server| server.ready && server.asks.is_some()).count();
         let times = self.traffic.times(cluster, servers, &self.traffic_ctx());
-        let main = self.scenario.kube.clusters[cluster.0 as usize].etcd;
+        let main = self.scenario.kube.clusters[cluster].etcd;
         for (id, part) in &parts.clients {
             let key = parts.numbers[part.server as usize];
             let server = running.iter().find(|server| Some(server.key) == key);
@@ -81,7 +81,7 @@ impl Simulation {
                 Some(k) => (server.filter(|server| server.ready).and_then(|server| server.asks), asked(k)),
                 None => (server.and_then(|server| server.linked), usize::from(times.is_some())),
             };
-            let of_main = self.clients[id.0 as usize].cluster() == main;
+            let of_main = self.clients[*id].cluster() == main;
             let attachment = server.zip(member).filter(|_| times > 0).map(|(server, member)| ServerAttachment {
                 server: server.key,
                 host: server.host,

@@ -33,11 +33,9 @@ impl Simulation {
     fn describe_event(&self, event: Event) -> Option<String> {
         let scenario = &*self.scenario;
         match event {
-            Event::Etcd(id, event) => self.clusters[id.0 as usize].describe_event(event, self.now, &self.network, scenario),
-            Event::Client(id, event) => self.clients[id.0 as usize].describe_event(event, self.now, scenario),
-            Event::Kube(id, event) => {
-                Some(event.describe(self.kube.cluster(id), &scenario.kube.clusters[id.0 as usize], scenario))
-            }
+            Event::Etcd(id, event) => self.clusters[id].describe_event(event, self.now, &self.network, scenario),
+            Event::Client(id, event) => self.clients[id].describe_event(event, self.now, scenario),
+            Event::Kube(id, event) => Some(event.describe(self.kube.cluster(id), &scenario.kube.clusters[id], scenario)),
             Event::Fault(FaultEvent::Planned(index)) => Some(scenario.faults[index as usize].fault.kind().began(scenario)),
             Event::Fault(FaultEvent::Random(index)) => Some(self.faults.processes[index as usize].fault().kind().began(scenario)),
             Event::Fault(FaultEvent::Ends(id)) => {
@@ -45,7 +43,7 @@ impl Simulation {
             }
             Event::Fault(FaultEvent::Maintenance(index)) => {
                 let operation = scenario.kube.operations[index as usize];
-                let cluster = &scenario.kube.clusters[operation.cluster.0 as usize];
+                let cluster = &scenario.kube.clusters[operation.cluster];
                 Some(format!("{}: an operator {}", cluster.name, operation.task.describe(cluster, scenario)))
             }
             Event::Fault(FaultEvent::Operation(index)) => Some(format!(
@@ -68,7 +66,7 @@ mod tests {
     #[test]
     fn every_step_says_what_happens_and_changes_nothing() {
         let mut scenario = three_zones();
-        scenario.clients = vec![client("load", Target::Leader)];
+        scenario.clients = vec![client("load", Target::Leader)].into();
         let fault = Fault::ProcessKill(ProcessKill(FaultTarget::OfLeader(crate::scenario::testing::CLUSTER)));
         scenario.faults = vec![PlannedFault { at: at(2_000), lasts: Some(crate::kernel::time::Duration::from_secs(5)), fault }];
         let scenario = Arc::new(scenario);

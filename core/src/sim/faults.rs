@@ -56,8 +56,8 @@ impl Simulation {
         }
         if let Fault::ProcessKill(ProcessKill(FaultTarget::Named(member)))
         | Fault::GracefulStop(GracefulStop(FaultTarget::Named(member))) = fault
-            && self.clusters[member.cluster.0 as usize].members[member.index as usize].state != MemberState::Joined
-            && self.clusters[member.cluster.0 as usize].members[member.index as usize].state != MemberState::Standby
+            && self.clusters[member.cluster].members[member.index as usize].state != MemberState::Joined
+            && self.clusters[member.cluster].members[member.index as usize].state != MemberState::Standby
         {
             return Err(format!("{} is not in its cluster at that time", self.scenario.member(*member).name));
         }
@@ -113,15 +113,21 @@ impl Simulation {
 
     /// Who leads a cluster: the member itself, its node, zone and volume. Where nobody leads, the first member.
     fn leader_of(&self, id: EtcdId) -> Leader {
-        let cluster = &self.clusters[id.0 as usize];
+        let cluster = &self.clusters[id];
         let first = || {
             (0u8..).zip(&cluster.members).find(|(_, member)| member.state == MemberState::Joined).map_or(0, |(index, _)| index)
         };
         let member = MemberId { cluster: id, index: cluster.leader().unwrap_or_else(first) };
         let spec = self.scenario.member(member);
         let host = cluster.members[member.index as usize].host;
-        let node = if usize::from(host.0) < self.scenario.nodes.len() { NodeId(host.0) } else { spec.node };
+        let node = self.node_of(host).unwrap_or(spec.node);
         Leader { member, node, zone: self.zone_of(member), volume: spec.volume }
+    }
+
+    /// The node of the scenario that a host is; other machines are none.
+    fn node_of(&self, host: HostId) -> Option<NodeId> {
+        let node = NodeId(host.0);
+        self.scenario.nodes.get(node).map(|_| node)
     }
 
     /// Breaks (`begins`) or mends.
@@ -196,7 +202,7 @@ impl Simulation {
     }
 
     fn network_changed(&mut self) {
-        for id in (0..self.clusters.len() as u16).map(EtcdId) {
+        for id in self.clusters.keys() {
             let (cluster, mut ctx) = self.etcd_cluster(id);
             cluster.network_changed(&mut ctx);
         }
@@ -215,12 +221,11 @@ impl Simulation {
     /// kubelets.)
     fn power_changed(&mut self, changed: &[HostId], off: bool) {
         for &host in changed {
-            // Other machines are no nodes of the scenario.
-            if (host.0 as usize) < self.scenario.nodes.len() {
-                self.fx.out.records.push(Record::NodePower { node: NodeId(host.0), up: !off });
+            if let Some(node) = self.node_of(host) {
+                self.fx.out.records.push(Record::NodePower { node, up: !off });
             }
         }
-        for id in (0..self.clusters.len() as u16).map(EtcdId) {
+        for id in self.clusters.keys() {
             let (cluster, mut ctx) = self.etcd_cluster(id);
             let here: Vec<u8> = (0u8..)
                 .zip(&cluster.members)
@@ -238,7 +243,7 @@ impl Simulation {
     /// Does something to a volume: to every member that uses it, has used it or will (a successor may join onto it).
     fn on_volume(&mut self, volume: VolumeId, act: impl Fn(&mut EtcdCluster, u8, &mut EtcdCtx<'_>)) {
         let scenario = self.scenario.clone();
-        for id in (0..self.clusters.len() as u16).map(EtcdId) {
+        for id in self.clusters.keys() {
             let (cluster, mut ctx) = self.etcd_cluster(id);
             for index in cluster.members_on(&scenario, volume) {
                 act(cluster, index, &mut ctx);

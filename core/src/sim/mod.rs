@@ -28,7 +28,7 @@ pub use crate::etcd::view::{MemberStatus, Role};
 use crate::fault::Faults;
 use crate::gardener::garden::Garden;
 use crate::gardener::record::GardenerRecord;
-use crate::ids::{ClientId, EtcdId, MemberId, ZoneId};
+use crate::ids::{ClientId, EtcdId, MemberId, NodeId, TiVec, ZoneId};
 pub use crate::kernel::periodic::Stepping;
 use crate::kernel::queue::EventQueue;
 use crate::kernel::time::Time;
@@ -54,9 +54,9 @@ pub struct Simulation {
     queue: EventQueue<Event>,
     network: Network,
     /// Shared with clones as long as neither changes them.
-    clusters: Vec<Arc<EtcdCluster>>,
+    clusters: TiVec<EtcdId, Arc<EtcdCluster>>,
     /// Shared with clones as well.
-    clients: Vec<Arc<Client>>,
+    clients: TiVec<ClientId, Arc<Client>>,
     cloud: Cloud,
     kube: Kube,
     garden: Garden,
@@ -74,14 +74,15 @@ impl Simulation {
         let mut fx = Effects::default();
         fx.etcd.raft_records = options.raft_records;
         let mut network = Network::new(&scenario);
-        let ids = (0..scenario.etcd.len() as u16).map(EtcdId);
-        let mut clusters: Vec<_> = ids.map(|id| Arc::new(EtcdCluster::new(&scenario, id, seed, options, &mut fx.out))).collect();
+        let ids = scenario.etcd.keys();
+        let mut clusters: TiVec<_, _> =
+            ids.map(|id| Arc::new(EtcdCluster::new(&scenario, id, seed, options, &mut fx.out))).collect();
         for (cluster, spec) in clusters.iter_mut().map(Arc::make_mut).zip(&scenario.etcd) {
             let mut ctx = EtcdCtx { now: Time::ZERO, net: &network, out: &mut fx.out, fx: &mut fx.etcd };
             cluster.start_warm(spec, &mut ctx);
             fx.etcd.service_changed.push(cluster.id);
         }
-        let ids = (0..scenario.clients.len() as u16).map(ClientId);
+        let ids = scenario.clients.keys();
         let clients = ids.map(|id| Arc::new(Client::new(&scenario, id, seed, &mut fx.out))).collect();
         let now = Time::ZERO;
         let mut cloud = Cloud::new(&scenario);
@@ -220,7 +221,7 @@ impl Simulation {
     fn dispatch(&mut self, event: Event) {
         match event {
             Event::Etcd(id, EtcdEvent::Request(token)) => {
-                let client = &self.clients[token.client.0 as usize];
+                let client = &self.clients[token.client];
                 let (op, until) = (client.op(), self.now + client.timeout());
                 let (cluster, mut ctx) = self.etcd_cluster(id);
                 let host = cluster.members[token.member as usize].host;
@@ -230,7 +231,7 @@ impl Simulation {
                 }
             }
             Event::Etcd(id, EtcdEvent::Work { token, step, life }) => {
-                let client = &self.clients[token.client.0 as usize];
+                let client = &self.clients[token.client];
                 let (op, until) = (client.op(), self.now + client.timeout());
                 let (cluster, mut ctx) = self.etcd_cluster(id);
                 cluster.work((token, step, life), op, until, &mut ctx);
@@ -253,12 +254,12 @@ impl Simulation {
     fn etcd_cluster(&mut self, id: EtcdId) -> (&mut EtcdCluster, EtcdCtx<'_>) {
         let Effects { out, etcd, .. } = &mut self.fx;
         let ctx = EtcdCtx { now: self.now, net: &self.network, out, fx: etcd };
-        (Arc::make_mut(&mut self.clusters[id.0 as usize]), ctx)
+        (Arc::make_mut(&mut self.clusters[id]), ctx)
     }
 
     /// The etcd clusters, in the scenario's order.
     #[cfg(test)]
-    pub(crate) fn etcd_clusters(&self) -> &[Arc<EtcdCluster>] {
+    pub(crate) fn etcd_clusters(&self) -> &TiVec<EtcdId, Arc<EtcdCluster>> {
         &self.clusters
     }
 
@@ -297,8 +298,8 @@ impl Simulation {
     }
 
     fn client(&mut self, id: ClientId) -> (&mut Client, ClientCtx<'_>) {
-        let client = Arc::make_mut(&mut self.clients[id.0 as usize]);
-        let cluster = Arc::make_mut(&mut self.clusters[client.cluster().0 as usize]);
+        let client = Arc::make_mut(&mut self.clients[id]);
+        let cluster = Arc::make_mut(&mut self.clusters[client.cluster()]);
         (
             client,
             ClientCtx {
@@ -339,7 +340,7 @@ impl Simulation {
                 cluster.is_checked_from(druid, &mut ctx);
             }
             for (id, phase) in std::mem::take(&mut self.garden.effects.restore_phases) {
-                Arc::make_mut(&mut self.clusters[id.0 as usize]).set_restore_phase(phase);
+                Arc::make_mut(&mut self.clusters[id]).set_restore_phase(phase);
             }
             for host in std::mem::take(&mut self.fx.kube.deleted_vms) {
                 self.delete_vm(host);
@@ -395,7 +396,7 @@ impl Simulation {
         let zone = self.zone_of(member);
         if self.network.zone(to) != zone {
             for id in self.clients_of(member.cluster) {
-                Arc::make_mut(&mut self.clients[id.0 as usize]).member_leaves(member.index, zone);
+                Arc::make_mut(&mut self.clients[id]).member_leaves(member.index, zone);
             }
         }
     }
@@ -420,13 +421,13 @@ impl Simulation {
     }
 
     fn clients_of(&self, cluster: EtcdId) -> Vec<ClientId> {
-        (0..).map(ClientId).zip(&self.clients).filter(|(_, client)| client.cluster() == cluster).map(|(id, _)| id).collect()
+        self.clients.iter_enumerated().filter(|(_, client)| client.cluster() == cluster).map(|(id, _)| id).collect()
     }
 
     fn resume_all(&mut self) {
-        for id in (0..self.clusters.len() as u16).map(EtcdId) {
+        for id in self.clusters.keys() {
             // The others do not change: clones go on sharing them.
-            if self.clusters[id.0 as usize].has_quiescent_members() {
+            if self.clusters[id].has_quiescent_members() {
                 let (cluster, mut ctx) = self.etcd_cluster(id);
                 cluster.resume(&mut ctx);
             }
@@ -435,7 +436,7 @@ impl Simulation {
 
     /// The members of a cluster, in the scenario's order.
     pub fn members(&self, cluster: EtcdId) -> Vec<MemberStatus> {
-        self.clusters[cluster.0 as usize].statuses().collect()
+        self.clusters[cluster].statuses().collect()
     }
 
     /// Where a member is, or is to run.
@@ -446,12 +447,12 @@ impl Simulation {
     /// The name of the node that a member runs on, or is to run on.
     pub fn node_name_of(&self, member: MemberId) -> String {
         let host = self.host_of(member);
-        let given = self.scenario.nodes.get(usize::from(host.0)).map(|node| node.name.clone());
+        let given = self.scenario.nodes.get(NodeId(host.0)).map(|node| node.name.clone());
         given.or_else(|| self.kube.node_name(host, &self.scenario)).unwrap_or_default()
     }
 
     fn host_of(&self, member: MemberId) -> HostId {
-        self.clusters[member.cluster.0 as usize].members[member.index as usize].host
+        self.clusters[member.cluster].members[member.index as usize].host
     }
 }
 

@@ -7,7 +7,7 @@ use crate::etcd::cluster::EtcdCluster;
 use crate::etcd::member::MemberState;
 use crate::etcd::service::RequestKind;
 use crate::gardener::record::GardenerRecord;
-use crate::ids::{EtcdId, KubeClusterId, MemberId};
+use crate::ids::{EtcdId, KubeClusterId, MemberId, TiSlice};
 use crate::kernel::time::Duration;
 use crate::kube::ctx::{KubeOutbox, Storage};
 use crate::kube::record::Verb;
@@ -17,11 +17,11 @@ use crate::sim::event::Buffer;
 
 /// The etcd clusters of a run, as APIs store their objects in them.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct EtcdStorage<'a>(pub(super) &'a [Arc<EtcdCluster>]);
+pub(super) struct EtcdStorage<'a>(pub(super) &'a TiSlice<EtcdId, Arc<EtcdCluster>>);
 
 impl EtcdStorage<'_> {
     fn cluster(&self, etcd: EtcdId) -> &EtcdCluster {
-        &self.0[etcd.0 as usize]
+        &self.0[etcd]
     }
 }
 

@@ -3,9 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use crate::etcd::view::EtcdClusterView;
-use crate::ids::{EtcdId, KubeClusterId, MachineDeploymentId};
+use crate::ids::{EtcdId, KubeClusterId, MachineDeploymentId, NodeId, TiVec};
 use crate::kernel::time::Time;
 use crate::kube::view::KubeClusterView;
+use crate::network::Network;
 use crate::scenario::ActiveFault;
 use crate::sim::Simulation;
 
@@ -17,11 +18,11 @@ pub struct SimulationView {
     /// Events handled so far.
     pub events: u64,
     /// Whether each node has power.
-    pub powered: Vec<bool>,
+    pub powered: TiVec<NodeId, bool>,
     /// Each etcd cluster.
-    pub etcd: Vec<EtcdClusterView>,
+    pub etcd: TiVec<EtcdId, EtcdClusterView>,
     /// The objects of each Kubernetes cluster.
-    pub clusters: Vec<KubeClusterView>,
+    pub clusters: TiVec<KubeClusterId, KubeClusterView>,
     /// What is broken, in the order it began.
     pub faults: Vec<ActiveFault>,
     /// Bytes on the wire between every two zones since the start, row-major: `from * zones + to`.
@@ -36,21 +37,18 @@ impl Simulation {
 
     /// The world as [`Simulation::run_until`] left it.
     pub fn view(&self) -> SimulationView {
-        let ids = (0..self.clusters.len() as u16).map(EtcdId);
+        let ids = self.clusters.keys();
         let zones = self.scenario.zones.len();
         let mut zone_bytes = vec![0; zones * zones];
         for link in self.links() {
             let (from, to) = link.zones;
-            zone_bytes[from.0 as usize * zones + to.0 as usize] += link.wire_bytes;
+            zone_bytes[usize::from(from) * zones + usize::from(to)] += link.wire_bytes;
         }
         SimulationView {
             at: self.now,
             events: self.events,
-            powered: (0u16..)
-                .zip(&self.scenario.nodes)
-                .map(|(n, _)| self.network.is_powered(crate::network::Network::host_of(crate::ids::NodeId(n))))
-                .collect(),
-            etcd: ids.map(|id| self.clusters[id.0 as usize].view(self.members(id), &self.network)).collect(),
+            powered: self.scenario.nodes.keys().map(|node| self.network.is_powered(Network::host_of(node))).collect(),
+            etcd: ids.map(|id| self.clusters[id].view(self.members(id), &self.network)).collect(),
             clusters: self.kube.view(&self.scenario, &self.network),
             faults: self.faults.active.clone(),
             zone_bytes,
@@ -59,7 +57,7 @@ impl Simulation {
 
     /// From now on every heartbeat is a message, as under [`Stepping::EveryEvent`](crate::sim::Stepping::EveryEvent): what happens is the same, and all of it can be watched.
     pub fn message_by_message(&mut self) {
-        for id in (0..self.clusters.len() as u16).map(EtcdId) {
+        for id in self.clusters.keys() {
             let (cluster, mut ctx) = self.etcd_cluster(id);
             cluster.disable_quiescence(&mut ctx);
         }
@@ -90,7 +88,7 @@ mod tests {
             slow.message_by_message();
             let (fast, slow) = (fast.view(), slow.view());
             assert_eq!(fast.etcd, slow.etcd);
-            let messages = slow.etcd[0].messages.iter();
+            let messages = slow.etcd[EtcdId(0)].messages.iter();
             assert!(messages.clone().all(|m| m.sent <= slow.at && m.arrives.is_none_or(|at| at >= slow.at)), "{slow:?}");
             seen.extend(messages.map(|m| m.kind));
         }

@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 use crate::etcd::cluster::EtcdCluster;
 use crate::gardener::garden::Garden;
-use crate::ids::{Endpoint, EtcdId, KubeClusterId, WorkloadId, ZoneId};
+use crate::ids::{Endpoint, EtcdId, KubeClusterId, TiSlice, WorkloadId, ZoneId};
 use crate::kernel::time::Time;
 use crate::kube::Kube;
 use crate::network::Network;
@@ -41,7 +41,7 @@ pub struct TrafficCtx<'a> {
     /// Hosts and paths.
     pub net: &'a Network,
     /// etcd clusters.
-    pub etcd: &'a [Arc<EtcdCluster>],
+    pub etcd: &'a TiSlice<EtcdId, Arc<EtcdCluster>>,
     /// Kubernetes clusters.
     pub kube: &'a Kube,
     /// Which seed each shoot is bound to.
@@ -116,13 +116,13 @@ impl Traffic {
         let mut plans: Vec<(KubeClusterId, [Arc<Plan>; 2])> = Vec::new();
         for (shoot, spec) in (0..).zip(&scenario.kube.shoots) {
             let Some(hosted) = &spec.hosted else { continue };
-            let cluster = &scenario.kube.clusters[hosted.cluster.0 as usize];
+            let cluster = &scenario.kube.clusters[hosted.cluster];
             if cluster.requests.is_empty() {
                 continue;
             }
-            let revision = |id: KubeClusterId| scenario.etcd[scenario.kube.clusters[id.0 as usize].etcd.0 as usize].revision;
+            let revision = |id: KubeClusterId| scenario.etcd[scenario.kube.clusters[id].etcd].revision;
             let same = |id: KubeClusterId| {
-                scenario.kube.clusters[id.0 as usize].requests == cluster.requests && revision(id) == revision(hosted.cluster)
+                scenario.kube.clusters[id].requests == cluster.requests && revision(id) == revision(hosted.cluster)
             };
             let known = plans.iter().find(|(id, _)| same(*id)).map(|(_, plans)| plans.clone());
             let own = known.unwrap_or_else(|| {
@@ -136,9 +136,9 @@ impl Traffic {
             let mut components: Vec<_> = callers.into_iter().map(|name| (name.to_owned(), Vec::new())).collect();
             let mut events = None;
             for place in spec.places() {
-                let seed = scenario.kube.seeds[place.seed.0 as usize].cluster;
+                let seed = scenario.kube.seeds[place.seed].cluster;
                 for id in &place.workloads {
-                    let workload = &scenario.kube.clusters[seed.0 as usize].workloads[id.0 as usize];
+                    let workload = &scenario.kube.clusters[seed].workloads[*id];
                     if let Role::Etcd(etcd) = workload.role {
                         traffic.of_cluster.insert(etcd, hosted.cluster);
                         events = events.or(Some(etcd).filter(|etcd| *etcd != cluster.etcd));

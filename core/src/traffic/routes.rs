@@ -29,7 +29,7 @@ struct Server {
 
 /// API servers that have a connection to etcd: all of them, and those that clients are sent to and that get answers.
 fn servers(id: KubeClusterId, ctx: &TrafficCtx<'_>) -> (Vec<Server>, Vec<Server>) {
-    let main = &ctx.etcd[ctx.scenario.kube.clusters[id.0 as usize].etcd.0 as usize];
+    let main = &ctx.etcd[ctx.scenario.kube.clusters[id].etcd];
     let (mut linked, mut serving) = (Vec::new(), Vec::new());
     for Running { host, ready, linked: member, .. } in ctx.kube.cluster(id).api().servers() {
         let Some(member) = member else { continue };
@@ -44,7 +44,7 @@ fn servers(id: KubeClusterId, ctx: &TrafficCtx<'_>) -> (Vec<Server>, Vec<Server>
 
 /// What flows in and around a plane now, and what gets into its etcd-main.
 pub(super) fn flow(id: KubeClusterId, cluster: &ClusterFlows, ctx: &TrafficCtx<'_>) -> (Flow, Rate) {
-    let main = &ctx.etcd[ctx.scenario.kube.clusters[id.0 as usize].etcd.0 as usize];
+    let main = &ctx.etcd[ctx.scenario.kube.clusters[id].etcd];
     let (linked, serving) = servers(id, ctx);
     let mut found = Found { id, ctx, flow: Flow::new() };
     let plan = cluster.plan();
@@ -59,7 +59,7 @@ pub(super) fn flow(id: KubeClusterId, cluster: &ClusterFlows, ctx: &TrafficCtx<'
                 }
             }
             Objects::Events => {
-                let Some(events) = cluster.events.map(|events| &ctx.etcd[events.0 as usize]) else { continue };
+                let Some(events) = cluster.events.map(|events| &ctx.etcd[events]) else { continue };
                 let open = |member: &u8| events.time_at(*member, RequestKind::of_api(*writes), ctx.net).is_some();
                 let members: Vec<u8> = (0..events.members.len() as u8).filter(open).collect();
                 for (server, member) in serving.iter().flat_map(|server| members.iter().map(move |member| (*server, *member))) {
@@ -92,7 +92,7 @@ pub(super) fn flow(id: KubeClusterId, cluster: &ClusterFlows, ctx: &TrafficCtx<'
 /// How many times over each of a plane's requests is asked now ([`plan::times`]).
 pub(super) fn times(id: KubeClusterId, cluster: &ClusterFlows, servers: usize, ctx: &TrafficCtx<'_>) -> Vec<usize> {
     let pods = Pods::find(id, cluster, ctx);
-    let requests = &ctx.scenario.kube.clusters[id.0 as usize].requests;
+    let requests = &ctx.scenario.kube.clusters[id].requests;
     requests.iter().map(|own| pods.times((&own.by, own.each), servers)).collect()
 }
 
@@ -123,7 +123,7 @@ impl<'a> Pods<'a> {
 /// Where that is that comes through the load balancer: each zone of the seed.
 fn outside(id: KubeClusterId, cluster: &ClusterFlows, ctx: &TrafficCtx<'_>) -> Vec<End> {
     let seed = ctx.garden.shoot(cluster.shoot).seed;
-    let zones = seed.map(|seed| &ctx.scenario.kube.seeds[seed.0 as usize].zones);
+    let zones = seed.map(|seed| &ctx.scenario.kube.seeds[seed].zones);
     zones.into_iter().flatten().map(|zone| (Endpoint::Outside(id), *zone)).collect()
 }
 

@@ -148,7 +148,7 @@ fn places(row: &Row, bench: &Bench) -> Vec<ZoneId> {
         Topology::OneZone => vec![asked; 3],
         Topology::ThreeZones => {
             // Who leads stands beside the client, where that is free.
-            let rest = (0..bench.zones.len() as u16).map(ZoneId).filter(|zone| *zone != asked && *zone != bench.client);
+            let rest = bench.zones.keys().filter(|zone| *zone != asked && *zone != bench.client);
             [asked].into_iter().chain((asked != bench.client).then_some(bench.client)).chain(rest).take(3).collect()
         }
     }
@@ -165,7 +165,7 @@ pub fn scenario(row: &Row, bench: &Bench) -> Scenario {
         iops: None,
     };
     Bare {
-        zones: bench.zones.clone(),
+        zones: bench.zones.clone().into(),
         disk,
         network: Network { paths, same_host: path(&SAME_ZONE), tls: true, certificate_bytes: CERTIFICATE_BYTES },
         options: options(row.topology),

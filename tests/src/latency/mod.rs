@@ -10,7 +10,7 @@ pub mod laboratory;
 pub mod row;
 pub mod study;
 
-use zonefall_core::ids::ZoneId;
+use zonefall_core::ids::{TiSlice, TiVec, ZoneId};
 
 use row::{Op, Row};
 
@@ -27,7 +27,7 @@ pub struct Figures {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bench {
     /// Zones, at least three.
-    pub zones: Vec<String>,
+    pub zones: TiVec<ZoneId, String>,
     /// Where the client is taken to stand.
     pub client: ZoneId,
     /// Mean latency of a local read by zone, in milliseconds: what that rests on.
@@ -42,12 +42,12 @@ impl Bench {
     /// # Errors
     /// Where nothing tells where the client stands, or how many keys there are.
     pub fn of(rows: &[Row]) -> Result<Self, String> {
-        let mut zones: Vec<String> = rows.iter().map(|row| row.zone.clone()).collect();
+        let mut zones: TiVec<ZoneId, String> = rows.iter().map(|row| row.zone.clone()).collect();
         zones.sort();
         zones.dedup();
         let reads = local_reads(rows, &zones);
         let nearest = reads.iter().min_by(|a, b| a.1.total_cmp(&b.1)).ok_or("no row tells where the client stands")?;
-        let client = zones.iter().position(|zone| *zone == nearest.0).map(|index| ZoneId(index as u16)).ok_or("no zone")?;
+        let client = zones.position(|zone| *zone == nearest.0).ok_or("no zone")?;
         zones.extend((zones.len()..3).map(|k| format!("zone-{k}")));
         let bench = Self { zones, client, reads, keys: keys(rows) };
         for row in rows.iter().filter(|row| matches!(row.op, Op::Range { all: true, .. })) {
@@ -59,7 +59,7 @@ impl Bench {
     }
 
     fn zone(&self, name: &str) -> ZoneId {
-        ZoneId(self.zones.iter().position(|zone| zone == name).expect("a zone of some row") as u16)
+        self.zones.position(|zone| zone == name).expect("a zone of some row")
     }
 
     fn population(&self, value_bytes: u32) -> u32 {
@@ -69,7 +69,7 @@ impl Bench {
 
 /// Mean latency by zone of what is nothing but the way: a single client's reads from the asked member's own data, of the smallest value
 /// there is. (Where a file has none, of all that a single client did; or of everything.)
-fn local_reads(rows: &[Row], zones: &[String]) -> Vec<(String, f64)> {
+fn local_reads(rows: &[Row], zones: &TiSlice<ZoneId, String>) -> Vec<(String, f64)> {
     let all = || rows.iter().filter(|row| row.is_consistent());
     let single = || all().filter(|row| row.clients == 1);
     let local = || single().filter(|row| row.op == Op::Range { all: false, linearizable: false });

@@ -180,7 +180,7 @@ impl Results {
              the longest put of that size has left: {}. The leader of three zones stands beside the client, unless the follower that was \
              asked does.\n\n### Rows left out\n\nThroughput x latency is more than 10 % off the number of clients, which no closed loop can be.\n\n\
              | line | row | published | off | simulated, for information |\n|---|---|---|---|---|\n",
-            bench.zones[bench.client.0 as usize],
+            bench.zones[bench.client],
             reads.join(", "),
             keys.join(", ")
         );

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use zonefall_core::ids::{ClientId, Endpoint};
+use zonefall_core::ids::Endpoint;
 use zonefall_core::kernel::time::{Duration, Time};
 use zonefall_core::network::wire::Burst;
 use zonefall_core::record::{ClientRecord, EtcdRecord, Record, RequestResult};
@@ -39,7 +39,7 @@ struct Trace {
 /// One of a run's simulations, the load beginning at `at_s`; its request left out, or not.
 fn trace(run: Run, at_s: u64, without: bool) -> Trace {
     let scenario = Arc::new(scenario(run, at_s, without));
-    let last = ClientId(scenario.clients.len() as u16 - 1);
+    let last = scenario.clients.last_key().expect("the load is a client");
     let place = |end: Endpoint| match end {
         Endpoint::Member(member) => Some(member.index as usize),
         Endpoint::Client(client) => (client == last).then_some(CLIENT),

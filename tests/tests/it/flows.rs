@@ -50,7 +50,7 @@ fn pairs(simulation: &Simulation, clusters: &BTreeSet<KubeClusterId>) -> Pairs {
     let scenario = simulation.scenario();
     let names: BTreeSet<_> = clusters
         .iter()
-        .map(|id| scenario.kube.clusters[id.0 as usize].name.clone())
+        .map(|id| scenario.kube.clusters[*id].name.clone())
         .flat_map(|home| (0_u16..).zip(&scenario.etcd).filter(move |(_, own)| own.name.starts_with(&format!("{home}/"))))
         .map(|(id, _)| id)
         .collect();

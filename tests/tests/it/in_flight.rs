@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::json;
-use zonefall_core::ids::NodeId;
 use zonefall_core::kernel::time::{Duration, Time};
 use zonefall_core::network::ledger::Class;
 use zonefall_core::record::{ClientRecord, Record, RequestResult};
@@ -124,8 +123,7 @@ fn a_server_whose_etcd_has_no_quorum_fills_up() {
 #[test]
 fn a_server_whose_member_is_out_of_reach_keeps_its_clients_waiting() {
     let mut scenario = without_quorum();
-    let node = scenario.nodes.iter().position(|node| node.name == "node-a1").expect("it has a member");
-    let node = NodeId(node as u16);
+    let node = scenario.node("node-a1").expect("it has a member");
     let cut = Fault::NodePartition(NodePartition { node: FaultTarget::Named(node), direction: Direction::Both });
     scenario.faults = vec![PlannedFault { fault: cut, ..scenario.faults[0].clone() }];
     scenario.duration = Duration::from_secs(120);

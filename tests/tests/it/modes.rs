@@ -7,11 +7,10 @@
 use std::sync::Arc;
 
 use serde_json::Value;
-use zonefall_core::ids::EtcdId;
 use zonefall_core::kernel::time::Time;
 use zonefall_core::record::Record;
 use zonefall_core::report::Report;
-use zonefall_core::run::run;
+use zonefall_core::run::run_checked;
 use zonefall_core::scenario::Scenario;
 use zonefall_core::sim::{Options, Simulation, Stepping};
 use zonefall_tests::quiet::quietly;
@@ -27,7 +26,7 @@ const SCENARIOS: usize = 200;
 const PAIRS: usize = 300;
 
 fn report(scenario: &Arc<Scenario>, stepping: Stepping) -> Report {
-    run(scenario, scenario.seed, Options { stepping, raft_records: true, bug: None }, &mut |_, _| {}, &mut |_| {})
+    run_checked(scenario, scenario.seed, Options { stepping, ..Options::default() }, &mut |_, _| {})
 }
 
 /// Whether both modes give the same report, but for `events`, and break no property.
@@ -68,7 +67,7 @@ fn first_difference(scenario: &Arc<Scenario>) -> Option<String> {
         let until = Time::from_nanos(second * 1_000_000_000);
         let state = |simulation: &mut Simulation| {
             simulation.run_until(until, &mut |_, _| {});
-            let members = (0..scenario.etcd.len() as u16).flat_map(|k| simulation.members(EtcdId(k)));
+            let members = scenario.etcd.keys().flat_map(|id| simulation.members(id));
             let members: Vec<String> = members.map(|member| format!("{member:?}")).collect();
             members.into_iter().chain(simulation.links().iter().map(|link| format!("{link:?}"))).collect::<Vec<_>>()
         };

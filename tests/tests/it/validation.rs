@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use zonefall_core::etcd::options::EtcdOptions;
+use zonefall_core::ids::{ClientId, EtcdId, VolumeId};
 use zonefall_core::scenario::{Member, Scenario, bundled};
 use zonefall_tests::latency::study::Results;
 use zonefall_tests::latency::{Bench, laboratory, row};
@@ -54,19 +55,19 @@ fn the_bundled_benchmark_is_the_laboratory() {
     let bench = Bench::of(&rows).unwrap_or_else(|why| panic!("{why}"));
     let file = bundled().iter().find(|file| file.name == "etcd-benchmark").expect("it is bundled");
     let own = Scenario::from_json(file.json).expect("bundled scenarios are valid");
-    for (cluster, line) in [55, 56].into_iter().enumerate() {
+    for (cluster, line) in own.etcd.keys().zip([55, 56]) {
         let row = rows.iter().find(|row| row.line == line).expect("a row of the file");
         let laboratory = laboratory::scenario(row, &bench);
-        let (etcd, options) = (&own.etcd[cluster], &laboratory.etcd[0].options);
+        let (etcd, options) = (&own.etcd[cluster], &laboratory.etcd[EtcdId(0)].options);
         // The laboratory waits for ever; and what only a member alone does is no matter here.
         let EtcdOptions { request_timeout, answers_before_sync, .. } = etcd.options;
         assert_eq!(etcd.options, EtcdOptions { request_timeout, answers_before_sync, ..options.clone() }, "line {line}");
         assert_eq!(own.network, laboratory.network, "line {line}");
-        let volume = |member: &Member| &own.volumes[member.volume.0 as usize].disk;
-        assert!(etcd.members.iter().all(|member| *volume(member) == laboratory.volumes[0].disk), "line {line}");
+        let volume = |member: &Member| &own.volumes[member.volume].disk;
+        assert!(etcd.members.iter().all(|member| *volume(member) == laboratory.volumes[VolumeId(0)].disk), "line {line}");
         let clients = own.clients.iter().map(|client| (client.process, client.zone));
         assert!(
-            clients.clone().all(|client| client == (laboratory.clients[0].process, bench.client)),
+            clients.clone().all(|client| client == (laboratory.clients[ClientId(0)].process, bench.client)),
             "line {line}: {clients:?}"
         );
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use zonefall_core::report::Report;
-use zonefall_core::run::run;
+use zonefall_core::run::run_checked;
 use zonefall_core::scenario::Scenario;
 use zonefall_core::sim::{Options, Stepping};
 use zonefall_tests::effort;
@@ -80,7 +80,7 @@ fn generated_kubernetes_worlds_are_valid_and_have_faults_and_operations_of_all_k
 #[test]
 fn generated_kubernetes_worlds_break_no_invariant() {
     let report = |scenario: &Arc<Scenario>, stepping| -> Report {
-        run(scenario, scenario.seed, Options { stepping, raft_records: true, bug: None }, &mut |_, _| {}, &mut |_| {})
+        run_checked(scenario, scenario.seed, Options { stepping, ..Options::default() }, &mut |_, _| {})
     };
     let [usual, thorough] = SIMULATED;
     let saved = parallel(effort(usual, thorough), |number| {

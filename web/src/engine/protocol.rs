@@ -35,6 +35,8 @@ pub struct LoadId(pub u32);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct BranchId(pub u32);
 
+zonefall_core::scenario::index_vectors!(BranchId(u32));
+
 /// From page to worker.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum WorkerRequest {

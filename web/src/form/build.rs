@@ -51,6 +51,7 @@ pub(super) fn build(size: Size) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use zonefall_core::ids::EtcdId;
     use zonefall_core::scenario::Scenario;
 
     #[test]
@@ -62,7 +63,7 @@ mod tests {
                     let scenario =
                         Scenario::from_json(&build(size).to_string()).unwrap_or_else(|errors| panic!("{size:?}: {errors}"));
                     assert_eq!(scenario.zones.len(), regions * zones);
-                    let used = scenario.etcd[0].members.iter().map(|m| scenario.nodes[m.node.0 as usize].zone);
+                    let used = scenario.etcd[EtcdId(0)].members.iter().map(|m| scenario.nodes[m.node].zone);
                     let used: std::collections::BTreeSet<_> = used.collect();
                     assert_eq!(used.len(), members.min(regions * zones), "spread: {size:?}");
                 }

@@ -54,11 +54,11 @@ impl State {
         while let Some((older, forked, _)) = &parent.fork
             && at < *forked
         {
-            parent = &self.branches[older.0 as usize];
+            parent = &self.branches[*older];
         }
         let parent = parent.id;
         let name = format!("{} at {}", self.words(&intervention)?, clock(at));
-        let id = BranchId(self.branches.len() as u32);
+        let id = self.branches.next_key();
         self.branches.push(Branch::new(id, name, Some((parent, at, intervention.clone()))));
         self.shown = id;
         Ok(WorkerRequest::Fork { load: self.load, branch: id, parent, at, intervention })
@@ -77,7 +77,7 @@ impl State {
     }
 
     pub(super) fn show(&mut self, branch: BranchId, effects: &mut Vec<Effect>) {
-        if branch == self.shown || branch.0 as usize >= self.branches.len() {
+        if branch == self.shown || self.branches.get(branch).is_none() {
             return;
         }
         self.shown = branch;

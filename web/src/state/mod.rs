@@ -23,7 +23,7 @@ mod worker;
 
 use std::rc::Rc;
 
-use zonefall_core::ids::{ClientId, KubeClusterId, MemberId, NodeId, ZoneId};
+use zonefall_core::ids::{ClientId, KubeClusterId, MemberId, NodeId, TiVec, ZoneId};
 use zonefall_core::kernel::time::Time;
 use zonefall_core::kube::name::{MachineName, PodName};
 use zonefall_core::report::Report;
@@ -50,7 +50,7 @@ pub struct State {
     /// Number of the scenario in the worker.
     pub load: LoadId,
     /// Branches, 0 first. Undo of a deed goes back to the parent.
-    pub branches: Vec<Branch>,
+    pub branches: TiVec<BranchId, Branch>,
     /// The branch on the screen: an index into `branches`.
     pub shown: BranchId,
     /// The world at the playhead, as last told.
@@ -171,7 +171,7 @@ impl State {
             document: Rc::new(document),
             scenario: None,
             load: LoadId::default(),
-            branches: Vec::new(),
+            branches: TiVec::new(),
             shown: BranchId::default(),
             view: None,
             stepped: String::new(),
@@ -193,7 +193,7 @@ impl State {
 
     /// The branch on the screen; none before the first valid scenario.
     pub fn branch(&self) -> Option<&Branch> {
-        self.branches.get(self.shown.0 as usize)
+        self.branches.get(self.shown)
     }
 
     /// The moments of interest of the shown branch, ascending: faults, elections and outages, their starts and ends.
@@ -251,20 +251,20 @@ impl State {
     /// Whether the scenario has such a thing.
     fn exists(&self, selection: Selection) -> bool {
         let Some(scenario) = &self.scenario else { return false };
-        let zone = |zone: ZoneId| (zone.0 as usize) < scenario.zones.len();
-        let cluster = |id: KubeClusterId| scenario.kube.clusters.get(id.0 as usize);
+        let zone = |zone: ZoneId| scenario.zones.get(zone).is_some();
+        let cluster = |id: KubeClusterId| scenario.kube.clusters.get(id);
         match selection {
             Selection::Zone(id) => zone(id),
             Selection::Link(a, b) => zone(a) && zone(b),
-            Selection::Node(id) => (id.0 as usize) < scenario.nodes.len(),
-            Selection::Client(id) => (id.0 as usize) < scenario.clients.len(),
+            Selection::Node(id) => scenario.nodes.get(id).is_some(),
+            Selection::Client(id) => scenario.clients.get(id).is_some(),
             Selection::Machine(id, name) => {
-                cluster(id).is_some_and(|cluster| (name.deployment.0 as usize) < cluster.machine_deployments.len())
+                cluster(id).is_some_and(|cluster| cluster.machine_deployments.get(name.deployment).is_some())
             }
-            Selection::Pod(id, name) => cluster(id).is_some_and(|cluster| (name.workload.0 as usize) < cluster.workloads.len()),
+            Selection::Pod(id, name) => cluster(id).is_some_and(|cluster| cluster.workloads.get(name.workload).is_some()),
             Selection::Member(id) => {
-                let cluster = scenario.etcd.get(id.cluster.0 as usize);
-                cluster.is_some_and(|cluster| (id.index as usize) < cluster.members.len())
+                let cluster = scenario.etcd.get(id.cluster);
+                cluster.is_some_and(|cluster| cluster.members.get(id.index as usize).is_some())
             }
         }
     }

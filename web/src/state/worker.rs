@@ -64,7 +64,7 @@ impl State {
         let end = Time::ZERO + scenario.duration;
         self.scenario = Some(Rc::from(scenario));
         self.worker.text = Rc::clone(&self.document.text);
-        self.branches = vec![Branch::new(BranchId(0), ORIGINAL.to_owned(), None)];
+        self.branches = vec![Branch::new(BranchId(0), ORIGINAL.to_owned(), None)].into();
         self.shown = BranchId(0);
         self.view = None;
         self.stepped.clear();
@@ -89,7 +89,7 @@ impl State {
                 effects.push(Effect::Request(WorkerRequest::Fork { load, branch: branch.id, parent, at, intervention }));
             }
         }
-        if self.shown.0 as usize + 1 < self.branches.len() {
+        if Some(self.shown) < self.branches.last_key() {
             effects.push(Effect::Request(WorkerRequest::Show { load, branch: self.shown }));
         }
     }
@@ -132,7 +132,7 @@ impl State {
                 self.viewed(view, event, effects);
             }
             WorkerResponse::GaveUp { load, branch, why } if load == self.load => {
-                if let Some(branch) = self.branches.get_mut(branch.0 as usize) {
+                if let Some(branch) = self.branches.get_mut(branch) {
                     branch.gave_up = Some(why.clone());
                     self.say(Tone::Error, format!("The simulation was aborted: {why}"));
                 }
@@ -146,7 +146,7 @@ impl State {
     }
 
     fn progress(&mut self, id: BranchId, now: Time, done: bool, report: Option<Box<Report>>) {
-        let Some(branch) = self.branches.get_mut(id.0 as usize) else { return };
+        let Some(branch) = self.branches.get_mut(id) else { return };
         branch.now = branch.now.max(now);
         branch.done |= done;
         if let Some(report) = report {

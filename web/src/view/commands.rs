@@ -1,6 +1,6 @@
 //! Everything that can be done, with its name and its key: one list for keyboard, palette and help.
 
-use zonefall_core::ids::{ClientId, EtcdId, MemberId, NodeId, ZoneId};
+use zonefall_core::ids::MemberId;
 use zonefall_core::scenario::{Scenario, bundled};
 
 use super::export::Export;
@@ -187,17 +187,15 @@ pub fn commands(state: &State) -> Vec<Command> {
 }
 
 fn things(scenario: &Scenario) -> Vec<(String, Selection)> {
-    let zones = (0..).zip(&scenario.zones).map(|(i, zone)| (format!("zone {}", zone.name), Selection::Zone(ZoneId(i))));
-    let nodes = (0..).zip(&scenario.nodes).map(|(i, node)| (format!("node {}", node.name), Selection::Node(NodeId(i))));
-    let members = (0..).zip(&scenario.etcd).flat_map(|(cluster, spec)| {
+    let zones = scenario.zones.iter_enumerated().map(|(id, zone)| (format!("zone {}", zone.name), Selection::Zone(id)));
+    let nodes = scenario.nodes.iter_enumerated().map(|(id, node)| (format!("node {}", node.name), Selection::Node(id)));
+    let members = scenario.etcd.iter_enumerated().flat_map(|(cluster, spec)| {
         (0..).zip(&spec.members).map(move |(index, member)| {
-            let id = MemberId { cluster: EtcdId(cluster), index };
+            let id = MemberId { cluster, index };
             (format!("member {}", member.name), Selection::Member(id))
         })
     });
-    let clients = (0..)
-        .zip(&scenario.clients)
-        .filter(|(_, c)| c.server.is_none())
-        .map(|(i, c)| (format!("client {}", c.name), Selection::Client(ClientId(i))));
+    let clients = scenario.clients.iter_enumerated().filter(|(_, c)| c.server.is_none());
+    let clients = clients.map(|(id, c)| (format!("client {}", c.name), Selection::Client(id)));
     zones.chain(members).chain(nodes).chain(clients).collect()
 }

@@ -4,7 +4,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use yew::{BaseComponent, Callback, LocalServerRenderer};
-use zonefall_core::ids::{ClientId, EtcdId, KubeClusterId, MemberId, NodeId, ZoneId};
+use zonefall_core::ids::{ClientId, EtcdId, KubeClusterId, MemberId, ZoneId};
 use zonefall_core::kernel::time::Time;
 use zonefall_core::report::{CostSplit, Report, StoryKind};
 use zonefall_core::run::{Run, lasting};
@@ -98,18 +98,18 @@ fn outage(minute: u64) -> World {
 fn the_inspector_tells_of_pods_machines_and_nodes() {
     let world = outage(50);
     let cluster = KubeClusterId(0);
-    let pod = world.view.clusters[0].pods.iter().find(|pod| pod.unschedulable.is_some()).unwrap();
+    let pod = world.view.clusters[KubeClusterId(0)].pods.iter().find(|pod| pod.unschedulable.is_some()).unwrap();
     let html = inspector(&world, Selection::Pod(cluster, pod.name));
     for there in ["Pending", "its volume is in another zone", "shoot--garden--aws-ha", "etcd-"] {
         assert!(html.contains(there), "{there} in {html}");
     }
-    let machine = world.view.clusters[0].machines.iter().find(|machine| machine.node.is_none()).unwrap();
+    let machine = world.view.clusters[KubeClusterId(0)].machines.iter().find(|machine| machine.node.is_none()).unwrap();
     let html = inspector(&world, Selection::Machine(cluster, machine.name));
     for there in ["Terminating", "eu-west-1a", "none"] {
         assert!(html.contains(there), "{there} in {html}");
     }
-    let first = world.scenario.nodes.iter().position(|node| node.name.starts_with("ip-10-242-20-17")).unwrap();
-    let html = inspector(&world, Selection::Node(NodeId(first as u16)));
+    let first = world.scenario.nodes.position(|node| node.name.starts_with("ip-10-242-20-17")).unwrap();
+    let html = inspector(&world, Selection::Node(first));
     for there in ["its kubelet sends no heartbeats", "node.kubernetes.io/unreachable:NoExecute", "pjq6n: Terminating"] {
         assert!(html.contains(there), "{there} in {html}");
     }

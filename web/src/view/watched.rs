@@ -40,7 +40,7 @@ pub(crate) fn use_cluster(state: &Same<State>) -> (usize, Callback<usize>) {
     let set = chosen.setter();
     use_effect_with(state.selection, move |selection| {
         if let Some(Selection::Member(member)) = selection {
-            set.set(Some(member.cluster.0 as usize));
+            set.set(Some(member.cluster.into()));
         }
     });
     let set = chosen.setter();

@@ -7,6 +7,7 @@ use zonefall_kube::rule::labels::Symbol;
 use zonefall_kube::rule::taints;
 use zonefall_kube::spec::placement::Constraint;
 use zonefall_kube::spec::{Kind, MachineDeployment, Workload};
+use zonefall_scenario::ids::{MachineDeploymentId, TiSlice};
 
 /// What becomes of a pod whose zone is lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,7 +55,7 @@ impl Control {
     pub(super) fn new<'a>(
         workloads: impl IntoIterator<Item = &'a Workload>,
         rebalances: &[usize],
-        machine_deployments: &[MachineDeployment],
+        machine_deployments: &TiSlice<MachineDeploymentId, MachineDeployment>,
     ) -> Self {
         let mut series = Vec::new();
         let mut pinned = false;
@@ -74,7 +75,7 @@ impl Control {
 }
 
 impl Series {
-    fn new(workload: &Workload, rebalanced: bool, machine_deployments: &[MachineDeployment]) -> Self {
+    fn new(workload: &Workload, rebalanced: bool, machine_deployments: &TiSlice<MachineDeploymentId, MachineDeployment>) -> Self {
         let admits = |deployment: &MachineDeployment| workload.affinity.admits(&deployment.template.labels);
         let tolerated =
             |deployment: &MachineDeployment| taints::forbidding(&deployment.template.taints, &workload.tolerations).is_none();

@@ -23,15 +23,14 @@ pub fn plan(scenario: &Scenario) -> Option<Plan> {
 
 fn of_seed(scenario: &Scenario, seed: &Seed, references: &[Reference]) -> SeedPlan {
     let model = &scenario.kube;
-    let cluster = &model.clusters[usize::from(seed.cluster.0)];
-    let is_here = |own: &&Hosted| model.seeds[usize::from(own.seed.0)].cluster == seed.cluster;
+    let cluster = &model.clusters[seed.cluster];
+    let is_here = |own: &&Hosted| model.seeds[own.seed].cluster == seed.cluster;
     let hosted = model.shoots.iter().filter_map(|shoot| shoot.hosted.as_ref());
     let hosted: Vec<&[WorkloadId]> = hosted.filter(is_here).map(|own| &own.workloads[..]).collect();
     // A place that is kept for a shoot which may come takes no room.
     let places: Vec<&Hosted> = model.shoots.iter().flat_map(Shoot::places).filter(is_here).collect();
-    let workload = |id: &WorkloadId| &cluster.workloads[id.0 as usize];
-    let own =
-        (0..cluster.workloads.len() as u32).map(WorkloadId).filter(|id| !places.iter().any(|place| place.workloads.contains(id)));
+    let workload = |id: &WorkloadId| &cluster.workloads[*id];
+    let own = cluster.workloads.keys().filter(|id| !places.iter().any(|place| place.workloads.contains(id)));
     let own: Vec<WorkloadId> = own.collect();
 
     // Kinds: the references, what the seed runs for itself, the shoots that are there.
@@ -44,7 +43,7 @@ fn of_seed(scenario: &Scenario, seed: &Seed, references: &[Reference]) -> SeedPl
     let there: Vec<usize> = (system..kinds.len()).collect();
     let limit = seed.allocatable_shoots.saturating_sub(hosted.len() as u32);
     let several = seed.zones.len() > 1;
-    let name = |zone: usize| scenario.zones[usize::from(seed.zones[zone].0)].name.clone();
+    let name = |zone: usize| scenario.zones[seed.zones[zone]].name.clone();
     let room = |(kind, reference): (usize, &Reference)| {
         let question = |loses_zone| Question { supply: &supply, kinds: &kinds, there: &there, kind, limit, loses_zone };
         Headroom {

@@ -5,6 +5,7 @@ use crate::distribute::int_or_percent_over_zones;
 use zonefall_kube::rule::taints;
 use zonefall_kube::spec::gardener::Seed;
 use zonefall_kube::spec::{Kind, KubeModel, MachineDeployment, Resources, Workload};
+use zonefall_scenario::ids::{MachineDeploymentId, TiSlice, TiVec, WorkloadId};
 
 /// Thousandths of a CPU, bytes of memory, volumes, pods.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -82,21 +83,21 @@ pub(super) struct Supply {
 
 impl Supply {
     pub(super) fn new(model: &KubeModel, seed: &Seed) -> Self {
-        let cluster = &model.clusters[usize::from(seed.cluster.0)];
-        let mut start = vec![0; cluster.machine_deployments.len()];
+        let cluster = &model.clusters[seed.cluster];
+        let mut start: TiVec<_, u64> = vec![0; cluster.machine_deployments.len()].into();
         for machine in cluster.nodes.iter().filter_map(|node| node.machine) {
-            start[usize::from(machine.deployment.0)] += 1;
+            start[machine.deployment] += 1;
         }
         let mut shares = Vec::new();
         for pool in &seed.pools {
             for k in 0..pool.zones {
-                let at = usize::from(pool.first.0) + k as usize;
-                let deployment = &cluster.machine_deployments[at];
+                let id = MachineDeploymentId(pool.first.0 + k as u16);
+                let deployment = &cluster.machine_deployments[id];
                 let surge = int_or_percent_over_zones(k, pool.max_surge, pool.zones, pool.maximum);
                 shares.push(Share {
                     zone: seed.zones.iter().position(|zone| *zone == deployment.zone).expect("pools are in the seed's zones"),
                     room: room(deployment, &cluster.workloads),
-                    start: start[at],
+                    start: start[id],
                     maximum: u64::from(deployment.maximum),
                     surge: u64::from(surge.of_rounded_up(deployment.maximum)),
                     stock: deployment.stock.map(usize::from),
@@ -137,7 +138,7 @@ impl Supply {
 }
 
 /// What a node has left beside its DaemonSets' pods.
-fn room(deployment: &MachineDeployment, workloads: &[Workload]) -> Amounts {
+fn room(deployment: &MachineDeployment, workloads: &TiSlice<WorkloadId, Workload>) -> Amounts {
     let template = &deployment.template;
     let stands = |workload: &&Workload| {
         workload.kind == Kind::DaemonSet

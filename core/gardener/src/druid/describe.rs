@@ -2,7 +2,7 @@
 
 use super::{DruidFact, FailureTolerance, MigrationFact, ToleranceFact};
 use zonefall_kube::spec::gardener::Seed;
-use zonefall_scenario::ids::SeedId;
+use zonefall_scenario::ids::{SeedId, TiSlice};
 
 impl DruidFact {
     /// The fact in plain words; `set` is the name of the etcd cluster.
@@ -41,8 +41,8 @@ impl ToleranceFact {
 
 impl MigrationFact {
     /// The fact in plain words, of a shoot of this name.
-    pub fn describe(self, shoot: &str, seeds: &[Seed]) -> String {
-        let name = |seed: SeedId| &seeds[usize::from(seed.0)].name;
+    pub fn describe(self, shoot: &str, seeds: &TiSlice<SeedId, Seed>) -> String {
+        let name = |seed: SeedId| &seeds[seed].name;
         let text = match self {
             Self::Admitted(from, to) => format!("starts to migrate from seed {} to seed {}", name(from), name(to)),
             Self::Denied(to, denial) => format!("does not migrate to seed {}: {denial}", name(to)),

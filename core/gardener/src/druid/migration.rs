@@ -150,7 +150,7 @@ pub(crate) fn bind(id: u16, ctx: &mut ClusterCtx<'_>) {
 
 /// The gardenlet of a seed hears of a migration.
 fn send_stage(seed: SeedId, id: u16, stage: Stage, ctx: &mut ClusterCtx<'_>) {
-    let cluster = ctx.scenario.kube.seeds[usize::from(seed.0)].cluster;
+    let cluster = ctx.scenario.kube.seeds[seed].cluster;
     let message = KubeEvent::Message { controller: ctx.controller, message: stage.message(id) };
     ctx.out.schedule(ctx.now + ctx.latency, (cluster, message));
 }
@@ -225,7 +225,7 @@ impl Shoot {
         let main = self.main(ctx);
         let Some(bytes) = ctx.storage.snapshot_bytes(main, ctx.net) else { return self.upload(id, ctx) };
         let to = ctx.scenario.kube.migrations[usize::from(id)].to;
-        let there = &ctx.scenario.kube.clusters[ctx.scenario.kube.seeds[usize::from(to.0)].cluster.0 as usize];
+        let there = &ctx.scenario.kube.clusters[ctx.scenario.kube.seeds[to].cluster];
         let takes = Duration::of_transfer(bytes, there.timers.restore_bytes_per_s);
         let kept = |cluster| (cluster, RestorePhase::BackedUp((cluster == main).then_some(FullSnapshot { bytes, takes })));
         let kept: Vec<_> = self.clusters(ctx).map(kept).collect();
@@ -279,12 +279,12 @@ impl Shoot {
 
     fn api_servers<'a>(&'a self, ctx: &ClusterCtx<'a>) -> impl Iterator<Item = WorkloadId> + 'a {
         let workloads = &ctx.spec.workloads;
-        self.workloads.iter().copied().filter(|id| matches!(workloads[id.0 as usize].role, Role::ApiServer(_)))
+        self.workloads.iter().copied().filter(|id| matches!(workloads[*id].role, Role::ApiServer(_)))
     }
 
     fn clusters<'a>(&'a self, ctx: &ClusterCtx<'a>) -> impl Iterator<Item = EtcdId> + 'a {
         let workloads = &ctx.spec.workloads;
-        self.sets.iter().map(|set| match workloads[set.0 as usize].role {
+        self.sets.iter().map(|set| match workloads[*set].role {
             Role::Etcd(cluster) => cluster,
             _ => unreachable!("a set is etcd's"),
         })
@@ -292,6 +292,6 @@ impl Shoot {
 
     /// The etcd cluster that has a backup: the one that its objects are in.
     fn main(&self, ctx: &ClusterCtx<'_>) -> EtcdId {
-        ctx.scenario.kube.clusters[self.cluster.0 as usize].etcd
+        ctx.scenario.kube.clusters[self.cluster].etcd
     }
 }

@@ -132,13 +132,13 @@ impl Druid {
         let model = &ctx.scenario.kube;
         let mut shoots = BTreeMap::new();
         for (key, spec) in (0..).zip(&model.shoots) {
-            let is_here = |hosted: &&Hosted| model.seeds[hosted.seed.0 as usize].cluster == ctx.cluster;
+            let is_here = |hosted: &&Hosted| model.seeds[hosted.seed].cluster == ctx.cluster;
             let Some(Hosted { seed, cluster, workloads, forms, .. }) = spec.places().find(is_here) else { continue };
             if spec.recovery != Recovery::Move && forms.is_empty() {
                 continue;
             }
             let begins = spec.hosted.as_ref().is_some_and(|hosted| hosted.seed == *seed);
-            let is_etcd = |id: &WorkloadId| matches!(ctx.spec.workloads[id.0 as usize].role, Role::Etcd(_));
+            let is_etcd = |id: &WorkloadId| matches!(ctx.spec.workloads[*id].role, Role::Etcd(_));
             let shoot = Shoot {
                 key,
                 seed: *seed,
@@ -149,7 +149,7 @@ impl Druid {
                 workloads: workloads.clone(),
                 tolerance: spec.tolerance,
                 recovery: spec.recovery,
-                multi_zonal: model.seeds[seed.0 as usize].multi_zonal,
+                multi_zonal: model.seeds[*seed].multi_zonal,
                 upgrade: None,
                 relaxed: BTreeSet::new(),
                 spent: BTreeSet::new(),
@@ -165,7 +165,7 @@ impl Druid {
             Role::Etcd(cluster) => Some(cluster),
             _ => None,
         });
-        let pairs = etcd.filter(|cluster| ctx.scenario.etcd[cluster.0 as usize].passive.is_some()).collect();
+        let pairs = etcd.filter(|cluster| ctx.scenario.etcd[*cluster].passive.is_some()).collect();
         Some(Box::new(Self { pairs, host: None }))
     }
 }
@@ -302,9 +302,9 @@ impl Shoot {
 
     /// The pods that are wanted of an etcd cluster.
     fn pods(set: WorkloadId, store: &Store, ctx: &ClusterCtx<'_>) -> Vec<Seen> {
-        let workload = &ctx.spec.workloads[set.0 as usize];
+        let workload = &ctx.spec.workloads[set];
         let Role::Etcd(cluster) = workload.role else { unreachable!("a set is etcd's") };
-        let spec = &ctx.scenario.etcd[cluster.0 as usize];
+        let spec = &ctx.scenario.etcd[cluster];
         let see = |ordinal: u32| {
             let name = PodName { workload: set, tag: PodTag::Ordinal(ordinal) };
             let claim = store.claim(name).filter(|claim| !claim.deleted);

@@ -57,9 +57,9 @@ impl Shoot {
 
     /// Whether a pod can be another member yet; told once where it cannot.
     fn has_another(&mut self, set: WorkloadId, pod: &Seen, store: &Store, ctx: &mut ClusterCtx<'_>) -> bool {
-        let workload = &ctx.spec.workloads[set.0 as usize];
+        let workload = &ctx.spec.workloads[set];
         let Role::Etcd(cluster) = workload.role else { unreachable!("a set is etcd's") };
-        let next = workload.member(&ctx.scenario.etcd[cluster.0 as usize], pod.ordinal, store.volumes_before(pod.name) + 1);
+        let next = workload.member(&ctx.scenario.etcd[cluster], pod.ordinal, store.volumes_before(pod.name) + 1);
         if next.is_none() && self.spent.insert(pod.name) {
             ctx.report(GardenerRecord::Druid(set, DruidFact::Spent(pod.ordinal)));
         }

@@ -42,7 +42,7 @@ impl Shoot {
     pub(super) fn asked(&mut self, change: u16, ctx: &mut ClusterCtx<'_>) {
         let seed = Garden::of(ctx).shoot(self.key).seed.expect("it has a place");
         if seed != self.seed {
-            let cluster = ctx.scenario.kube.seeds[usize::from(seed.0)].cluster;
+            let cluster = ctx.scenario.kube.seeds[seed].cluster;
             let message = KubeEvent::Message { controller: ctx.controller, message: change.into() };
             ctx.out.schedule(ctx.now, (cluster, message));
         } else if self.place == Residence::Here {

@@ -98,9 +98,7 @@ impl Machines {
         for id in store.machines.machines().map(|(id, _)| id).collect::<Vec<_>>() {
             self.watch_node(id, store, ctx);
         }
-        (0..ctx.spec.machine_deployments.len() as u16)
-            .map(MachineDeploymentId)
-            .for_each(|deployment| self.sync(deployment, store, ctx));
+        ctx.spec.machine_deployments.keys().for_each(|deployment| self.sync(deployment, store, ctx));
     }
 
     /// A machine deployment has changed: its machines that wait for others to be replaced are judged again.
@@ -171,7 +169,7 @@ impl Machines {
 
     fn create(&mut self, id: MachineId, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
         let machine = store.machines.get(id).expect("who makes a machine has it");
-        let (deployment, created) = (&ctx.spec.machine_deployments[machine.name.deployment.0 as usize], machine.created);
+        let (deployment, created) = (&ctx.spec.machine_deployments[machine.name.deployment], machine.created);
         match ctx.cloud.create(deployment) {
             Ok(()) => {
                 store.machines.set_phase(id, Phase::Pending, ctx);
@@ -191,7 +189,7 @@ impl Machines {
         let store = &mut state.store;
         let node = store.number_node();
         let machine = store.machines.get_mut(id);
-        let zone = ctx.spec.machine_deployments[machine.name.deployment.0 as usize].zone;
+        let zone = ctx.spec.machine_deployments[machine.name.deployment].zone;
         let host = ctx.net.add_host(zone);
         machine.vm = Vm::Running(host, node);
         ctx.cloud.switched_on(ctx.cluster, machine.name.deployment, ctx.now);
@@ -237,7 +235,7 @@ impl Machines {
     fn terminate(&mut self, id: MachineId, state: &mut State, ctx: &mut ClusterCtx<'_>) {
         let store = &mut state.store;
         let machine = store.machines.get_mut(id);
-        let (zone, node) = (ctx.spec.machine_deployments[machine.name.deployment.0 as usize].zone, machine.node());
+        let (zone, node) = (ctx.spec.machine_deployments[machine.name.deployment].zone, machine.node());
         match machine.deletion {
             Deletion::Status => match ctx.cloud.manages(zone) {
                 Err(answer) => self.wait(id, ctx.now + retry(answer)),
@@ -277,7 +275,7 @@ impl Machines {
                         store.remove_node(node, ctx);
                     }
                 }
-                ctx.cloud.take_back(&ctx.spec.machine_deployments[deployment.0 as usize]);
+                ctx.cloud.take_back(&ctx.spec.machine_deployments[deployment]);
                 self.gone(id, store, ctx);
             }
         }

@@ -47,6 +47,6 @@ impl Drain {
 }
 
 fn has_volume(id: PodId, store: &Store, ctx: &ClusterCtx<'_>) -> bool {
-    let workload = &ctx.spec.workloads[store.pod(id).expect("a node's pods are there").name.workload.0 as usize];
+    let workload = &ctx.spec.workloads[store.pod(id).expect("a node's pods are there").name.workload];
     workload.volume.is_some()
 }

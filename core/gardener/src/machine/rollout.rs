@@ -12,7 +12,7 @@ use zonefall_scenario::ids::MachineDeploymentId;
 
 /// Machines that each machine set of a machine deployment is to have now.
 pub fn sizes(deployment: MachineDeploymentId, tables: &MachineTables, ctx: &ClusterCtx<'_>) -> Vec<u32> {
-    let PoolShare { zone: (zone, zones), maximum, rollout } = ctx.spec.machine_deployments[deployment.0 as usize].pool;
+    let PoolShare { zone: (zone, zones), maximum, rollout } = ctx.spec.machine_deployments[deployment].pool;
     let share = |of| int_or_percent_over_zones(zone, of, zones, maximum);
     let update = RollingUpdate::new(tables.desired(deployment), share(rollout.max_surge), share(rollout.max_unavailable));
     let set = |set: &MachineSet| {

@@ -61,7 +61,7 @@ impl KubeCluster {
         let mut cluster =
             Self { control, state, slots, deferred_events: Vec::new(), open: Default::default(), terms: Default::default() };
         cluster.place_given(ctx);
-        let workloads = || (0..spec.workloads.len() as u32).map(WorkloadId);
+        let workloads = || spec.workloads.keys();
         loop {
             for workload in workloads() {
                 cluster.reconcile(workload, ctx);
@@ -101,7 +101,7 @@ impl KubeCluster {
 
     /// The scenario's own pods are where it says.
     fn place_given(&mut self, ctx: &mut ClusterCtx<'_>) {
-        for (workload, spec) in (0..).map(WorkloadId).zip(&ctx.spec.workloads) {
+        for (workload, spec) in ctx.spec.workloads.iter_enumerated() {
             for (tag, node) in &spec.placed {
                 let pod = self.state.store.create_pod(PodName { workload, tag: *tag }, 0, ctx);
                 self.state.store.bind(pod, *node, ctx);
@@ -126,7 +126,7 @@ impl KubeCluster {
     /// The controller of a workload's pods looks after them.
     fn reconcile(&mut self, workload: WorkloadId, ctx: &mut ClusterCtx<'_>) {
         let key = workload.0;
-        match ctx.spec.workloads[key as usize].kind {
+        match ctx.spec.workloads[workload].kind {
             Kind::Deployment => self.with::<ReplicaSets>(|sets, state| sets.reconcile(0, key, state, ctx)),
             Kind::StatefulSet { .. } => self.with::<StatefulSets>(|sets, state| sets.reconcile(0, key, state, ctx)),
             Kind::DaemonSet => self.with::<DaemonSets>(|sets, state| sets.reconcile(0, key, state, ctx)),

@@ -156,7 +156,7 @@ impl Controller for Volumes {
 
     fn watch(&mut self, change: &Change, state: &mut State, ctx: &mut ClusterCtx<'_>) {
         match *change {
-            Change::Removed(_, name, _) if ctx.spec.workloads[name.workload.0 as usize].volume.is_some() => {
+            Change::Removed(_, name, _) if ctx.spec.workloads[name.workload].volume.is_some() => {
                 ctx.enqueue(0, name.workload.0);
             }
             Change::Volume(name) => ctx.enqueue(0, name.workload.0),

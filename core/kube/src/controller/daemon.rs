@@ -14,7 +14,7 @@ use crate::rule::taints::{Effect, Match, Toleration, forbidding};
 use crate::spec::{Component, Kind, Workload};
 use crate::store::{Node, Store};
 use zonefall_kernel::rng::Purpose;
-use zonefall_scenario::ids::{NodeKey, PodId, WorkloadId};
+use zonefall_scenario::ids::{NodeKey, PodId, TiVec, WorkloadId};
 
 /// What the controller has its pods tolerate for ever (`AddOrUpdateDaemonPodTolerations`, of those taints that nodes have here).
 const ADDED: [Toleration; 2] =
@@ -35,18 +35,18 @@ pub fn tolerations(workload: &Workload) -> Cow<'_, [Toleration]> {
 /// The controller: names drawn so far, per workload.
 #[derive(Clone, Debug)]
 pub struct DaemonSets {
-    names: Vec<u64>,
+    names: TiVec<WorkloadId, u64>,
 }
 
 impl DaemonSets {
     /// No pod was made yet.
     fn new(workloads: usize) -> Self {
-        Self { names: vec![0; workloads] }
+        Self { names: vec![0; workloads].into() }
     }
 
     /// Makes the pods that are missing and ends those whose node suits them no more (`podsShouldBeOnNode`).
     fn sync(&mut self, id: WorkloadId, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
-        let workload = &ctx.spec.workloads[id.0 as usize];
+        let workload = &ctx.spec.workloads[id];
         let tolerations = tolerations(workload);
         let here = |key: NodeKey| store.pods_of(id).filter(move |(_, pod)| pod.node == Some(key));
         let (mut missing, mut surplus): (Vec<NodeKey>, Vec<PodId>) = Default::default();
@@ -76,7 +76,7 @@ impl DaemonSets {
     /// A name that no pod has.
     fn name(&mut self, id: WorkloadId, store: &Store, ctx: &ClusterCtx<'_>) -> PodName {
         let draws = ctx.draws(Purpose::Suffix, id.0);
-        let drawn = &mut self.names[id.0 as usize];
+        let drawn = &mut self.names[id];
         loop {
             *drawn += 1;
             let name = PodName { workload: id, tag: PodTag::Agent(draw_suffix(&mut draws.draw(*drawn))) };

@@ -143,7 +143,7 @@ fn excess(mut domains: Vec<Vec<PodId>>, max_skew: u64) -> Vec<PodId> {
 fn moves_away(id: PodId, key: Symbol, store: &Store, ctx: &ClusterCtx<'_>) -> bool {
     let domain = |node| store.get_node(node).and_then(|node| node.labels.get(key));
     let Some(pod): Option<&Pod> = store.pod(id) else { return false };
-    let is_evictable = ctx.spec.workloads[pod.name.workload.0 as usize].kind != Kind::DaemonSet;
+    let is_evictable = ctx.spec.workloads[pod.name.workload].kind != Kind::DaemonSet;
     let mut tie = ctx.draws(Purpose::Tie, ENTITY).draw(0);
     let successor = place(Demand::of(pod, store), ctx.spec, store, &mut tie).ok();
     is_evictable && successor.is_some_and(|node| domain(node) != pod.node.and_then(domain))

@@ -11,7 +11,7 @@ use crate::spec::int_or_percent::IntOrPercent;
 use crate::spec::{BudgetLimit, Component, Kind, UnhealthyPods};
 use crate::store::Change;
 use crate::store::{BudgetId, Pod, Store};
-use zonefall_scenario::ids::{PodId, WorkloadId};
+use zonefall_scenario::ids::{PodId, TiVec, WorkloadId};
 
 /// Why an eviction was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,7 +49,7 @@ struct Tally {
 
 impl Tally {
     fn of(id: WorkloadId, store: &Store, ctx: &ClusterCtx<'_>) -> Self {
-        let has_no_scale = ctx.spec.workloads[id.0 as usize].kind == Kind::DaemonSet && store.pods_of(id).next().is_some();
+        let has_no_scale = ctx.spec.workloads[id].kind == Kind::DaemonSet && store.pods_of(id).next().is_some();
         Self { expected: store.desired(id), healthy: healthy(id, store), without_scale: u32::from(has_no_scale) }
     }
 
@@ -73,16 +73,16 @@ impl Tally {
 /// What budgets count: a change of one workload costs no look at the others.
 #[derive(Clone, Debug)]
 struct Counts {
-    workloads: Vec<Tally>,
+    workloads: TiVec<WorkloadId, Tally>,
     /// By their place among [`KubeClusterSpec::budgets`](crate::spec::KubeClusterSpec::budgets).
     budgets: Vec<Tally>,
 }
 
 impl Counts {
     fn new(store: &Store, ctx: &ClusterCtx<'_>) -> Self {
-        let ids = (0..ctx.spec.workloads.len() as u32).map(WorkloadId);
-        let workloads: Vec<Tally> = ids.map(|id| Tally::of(id, store, ctx)).collect();
-        let selected = |k| store.workloads_of_budget(k).iter().map(|id| workloads[id.0 as usize]);
+        let ids = ctx.spec.workloads.keys();
+        let workloads: TiVec<_, Tally> = ids.map(|id| Tally::of(id, store, ctx)).collect();
+        let selected = |k| store.workloads_of_budget(k).iter().map(|id| workloads[*id]);
         let budgets = (0..ctx.spec.budgets.len() as u32).map(|k| selected(k).fold(Tally::default(), Tally::plus));
         Self { budgets: budgets.collect(), workloads }
     }
@@ -90,7 +90,7 @@ impl Counts {
     /// Something has become of a workload or of its pods.
     fn update(&mut self, id: WorkloadId, store: &Store, ctx: &ClusterCtx<'_>) {
         let now = Tally::of(id, store, ctx);
-        let before = std::mem::replace(&mut self.workloads[id.0 as usize], now);
+        let before = std::mem::replace(&mut self.workloads[id], now);
         if now != before {
             for k in store.named_budgets_of(id) {
                 let sum = &mut self.budgets[*k as usize];

@@ -33,7 +33,7 @@ pub fn drain(node: NodeKey, answers: bool, store: &mut Store, ctx: &mut ClusterC
 pub fn leaving(node: NodeKey, store: &Store, ctx: &ClusterCtx<'_>) -> impl Iterator<Item = PodId> {
     let belongs = |id: &PodId| {
         let workload = store.pod(*id).expect("a node's pods are there").name.workload;
-        ctx.spec.workloads[workload.0 as usize].kind == Kind::DaemonSet
+        ctx.spec.workloads[workload].kind == Kind::DaemonSet
     };
     store.get_node(node).into_iter().flat_map(|node| &node.pods).copied().filter(move |id| !belongs(id))
 }

@@ -23,9 +23,9 @@ pub struct Endpoints {
 
 /// Lists the members of an etcd cluster whose pods are ready.
 fn sync(id: WorkloadId, store: &Store, ctx: &mut ClusterCtx<'_>) {
-    let workload = &ctx.spec.workloads[id.0 as usize];
+    let workload = &ctx.spec.workloads[id];
     let Role::Etcd(cluster) = workload.role else { return };
-    let spec = &ctx.scenario.etcd[cluster.0 as usize];
+    let spec = &ctx.scenario.etcd[cluster];
     let serving: Vec<u8> = store
         .pods_of(id)
         .filter(|(_, pod)| pod.ready && !pod.terminating)
@@ -69,7 +69,7 @@ impl Controller for Endpoints {
             }
             _ => return,
         };
-        if has_endpoints(&ctx.spec.workloads[concerned.0 as usize], ctx.spec) {
+        if has_endpoints(&ctx.spec.workloads[concerned], ctx.spec) {
             ctx.enqueue(0, concerned.0);
         }
     }

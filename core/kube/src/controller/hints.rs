@@ -93,9 +93,9 @@ impl Hints {
 
 /// API servers that dial a member of etcd go by these hints from now on.
 fn record(id: WorkloadId, slice: &Slice, store: &Store, ctx: &mut ClusterCtx<'_>) {
-    let workload = &ctx.spec.workloads[id.0 as usize];
+    let workload = &ctx.spec.workloads[id];
     let Role::Etcd(cluster) = workload.role else { return };
-    let spec = &ctx.scenario.etcd[cluster.0 as usize];
+    let spec = &ctx.scenario.etcd[cluster];
     let hints = slice.hints.as_deref().unwrap_or_default();
     let hint = |(pod, zone): (&PodId, &_)| {
         let name = store.pod(*pod)?.name;

@@ -406,7 +406,7 @@ impl Controller for Lifecycle {
             (0, _) => "the node lifecycle controller checks all nodes".to_owned(),
             (_, zone) => format!(
                 "the node lifecycle controller may taint another node of {} for eviction",
-                scenario.zones[zone as usize].name
+                scenario.zones[ZoneId(zone as u16)].name
             ),
         }
     }

@@ -9,7 +9,7 @@ use crate::store::{Change, Store};
 /// The workload that a change concerns, if its owner has to look at its pods: one that has fewer pods than before or is to have others.
 /// Readiness matters while pods wait for the one before them, or a roll-out goes on.
 pub(super) fn concerned(change: &Change, store: &Store, ctx: &ClusterCtx<'_>) -> Option<(WorkloadId, Kind)> {
-    let kind = |id: WorkloadId| ctx.spec.workloads[id.0 as usize].kind;
+    let kind = |id: WorkloadId| ctx.spec.workloads[id].kind;
     let waits = |id| kind(id) == Kind::StatefulSet { parallel: false } || store.is_rolling(id);
     let id = match *change {
         Change::Terminating(_, id, _) | Change::Desired(id) | Change::Template(id) => id,

@@ -70,7 +70,7 @@ pub struct Assumed {
 impl Assumed {
     /// A pod is on a node.
     pub fn put(&mut self, pod: Demand, node: NodeKey, spec: &KubeClusterSpec) {
-        let workload = &spec.workloads[pod.workload.0 as usize];
+        let workload = &spec.workloads[pod.workload];
         let (requested, volumes) = self.loads.entry(node).or_default();
         *requested = requested.plus(&workload.requests);
         *volumes += usize::from(workload.volume.is_some());

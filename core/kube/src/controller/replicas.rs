@@ -15,18 +15,18 @@ use crate::spec::{Component, Kind, Rollout};
 use crate::store::{Pod, Store};
 use zonefall_kernel::rng::Purpose;
 use zonefall_kernel::time::Time;
-use zonefall_scenario::ids::{NodeKey, PodId, WorkloadId};
+use zonefall_scenario::ids::{NodeKey, PodId, TiVec, WorkloadId};
 
 /// The controller: names drawn so far, per workload.
 #[derive(Clone, Debug)]
 pub struct ReplicaSets {
-    names: Vec<u64>,
+    names: TiVec<WorkloadId, u64>,
 }
 
 impl ReplicaSets {
     /// No pod was made yet.
     fn new(workloads: usize) -> Self {
-        Self { names: vec![0; workloads] }
+        Self { names: vec![0; workloads].into() }
     }
 
     /// Makes the pods that are missing, or ends those that are too many.
@@ -58,7 +58,7 @@ impl ReplicaSets {
     /// A name that no pod has.
     fn name(&mut self, id: WorkloadId, revision: u32, store: &Store, ctx: &ClusterCtx<'_>) -> PodName {
         let (draws, template) = (ctx.draws(Purpose::Suffix, id.0), template(id, revision, ctx));
-        let drawn = &mut self.names[id.0 as usize];
+        let drawn = &mut self.names[id];
         loop {
             *drawn += 1;
             let suffix = draw_suffix(&mut draws.draw(*drawn));

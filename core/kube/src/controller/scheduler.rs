@@ -21,7 +21,7 @@ use crate::store::{Change, Store};
 use zonefall_kernel::rng::Purpose;
 use zonefall_kernel::time::{Duration, Time};
 use zonefall_kernel::timer::{Generation, Timer};
-use zonefall_scenario::ids::{NodeKey, PodId};
+use zonefall_scenario::ids::{NodeKey, PodId, TiVec, WorkloadId};
 
 /// A pod that was refused is looked at again after so long, whatever happens (`podMaxInUnschedulablePodsDuration`).
 const PATIENCE: Duration = Duration::from_secs(300);
@@ -44,7 +44,7 @@ pub struct Scheduler {
     queue: BTreeSet<(Time, PodId)>,
     waiting: BTreeMap<PodId, Waiting>,
     /// Pods placed so far, per workload: numbers of draws.
-    placed: Vec<u64>,
+    placed: TiVec<WorkloadId, u64>,
     /// When it has time for another pod.
     free: Time,
     timer: Timer,
@@ -54,7 +54,7 @@ impl Scheduler {
     /// Nothing to do yet.
     fn new(workloads: usize) -> Self {
         let (queue, waiting) = (BTreeSet::new(), BTreeMap::new());
-        Self { queue, waiting, placed: vec![0; workloads], free: Time::ZERO, timer: Timer::new() }
+        Self { queue, waiting, placed: vec![0; workloads].into(), free: Time::ZERO, timer: Timer::new() }
     }
 
     /// Hears of a new pod at `at`.
@@ -117,7 +117,7 @@ impl Scheduler {
     pub fn try_place(&mut self, id: PodId, store: &mut Store, ctx: &mut ClusterCtx<'_>) -> Result<NodeKey, Reasons> {
         let demand = Demand::of(store.pod(id).expect("a pod that waits is there"), store);
         let workload = demand.workload;
-        let placed = &mut self.placed[workload.0 as usize];
+        let placed = &mut self.placed[workload];
         let mut tie = ctx.draws(Purpose::Tie, workload.0).draw(*placed + 1);
         let key = place(demand, ctx.spec, store, &mut tie)?;
         *placed += 1;

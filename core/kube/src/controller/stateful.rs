@@ -17,7 +17,7 @@ pub struct StatefulSets;
 /// Makes the pods that are missing and ends those that are too many. In order: one that is not ready, or ending, holds up the ones
 /// after it; and only when all that are wanted are ready do surplus ones go, from the top, one after the other. Then pods of older revisions.
 fn sync(workload: WorkloadId, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
-    let parallel = ctx.spec.workloads[workload.0 as usize].kind == Kind::StatefulSet { parallel: true };
+    let parallel = ctx.spec.workloads[workload].kind == Kind::StatefulSet { parallel: true };
     let desired = store.desired(workload);
     for ordinal in 0..desired {
         let name = PodName { workload, tag: PodTag::Ordinal(ordinal) };

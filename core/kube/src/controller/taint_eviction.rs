@@ -28,7 +28,7 @@ impl Evictions {
         let Some(node) = store.get_node(key) else { return };
         for id in &node.pods {
             let pod = store.pod(*id).expect("a node's pods are there");
-            let workload = &ctx.spec.workloads[pod.name.workload.0 as usize];
+            let workload = &ctx.spec.workloads[pod.name.workload];
             match stay(&node.taints, &daemon::tolerations(workload)) {
                 Stay::Forever => self.cancel(*id),
                 Stay::For(_) if pod.terminating || self.of.contains_key(id) => {}

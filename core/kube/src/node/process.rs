@@ -77,14 +77,14 @@ pub struct Processes {
 }
 
 fn workload<'a>(name: PodName, ctx: &ClusterCtx<'a>) -> &'a Workload {
-    &ctx.spec.workloads[name.workload.0 as usize]
+    &ctx.spec.workloads[name.workload]
 }
 
 /// The etcd member that a pod with its present volume is.
 fn member(name: PodName, store: &Store, ctx: &ClusterCtx<'_>) -> Option<MemberId> {
     let workload = workload(name, ctx);
     let (Role::Etcd(cluster), PodTag::Ordinal(ordinal)) = (workload.role, name.tag) else { return None };
-    let index = workload.member(&ctx.scenario.etcd[cluster.0 as usize], ordinal, store.volumes_before(name))?;
+    let index = workload.member(&ctx.scenario.etcd[cluster], ordinal, store.volumes_before(name))?;
     Some(MemberId { cluster, index })
 }
 

@@ -16,7 +16,7 @@ pub enum BudgetId {
 impl BudgetId {
     fn place(self, store: &Store) -> usize {
         match self {
-            Self::Workload(workload) => workload.0 as usize,
+            Self::Workload(workload) => workload.into(),
             Self::Named(k) => store.by_workload.len() + k as usize,
         }
     }

@@ -11,8 +11,8 @@ use zonefall_scenario::ids::ServiceId;
 impl Store {
     /// Replaces the pods that a Service lists.
     pub fn set_endpoints(&mut self, service: ServiceId, pods: BTreeSet<PodName>, ctx: &mut ClusterCtx<'_>) {
-        let before = std::mem::replace(&mut self.endpoints[usize::from(service.0)], pods);
-        let now = &self.endpoints[usize::from(service.0)];
+        let before = std::mem::replace(&mut self.endpoints[service], pods);
+        let now = &self.endpoints[service];
         for pod in before.symmetric_difference(now) {
             ctx.record(KubeRecord::Endpoint { service, pod: *pod, listed: now.contains(pod) });
         }

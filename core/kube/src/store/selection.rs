@@ -2,7 +2,7 @@
 
 use super::Store;
 use crate::spec::{KubeClusterSpec, PodSelector};
-use zonefall_scenario::ids::WorkloadId;
+use zonefall_scenario::ids::{TiVec, WorkloadId};
 
 /// What budgets and Services select.
 #[derive(Clone, Debug)]
@@ -26,17 +26,17 @@ struct Selection {
     /// Per selector: workloads, in ascending order.
     workloads: Vec<Vec<WorkloadId>>,
     /// Per workload: places of selectors, in ascending order.
-    selectors: Vec<Vec<u32>>,
+    selectors: TiVec<WorkloadId, Vec<u32>>,
 }
 
 impl Selection {
     fn new<'a>(selectors: impl Iterator<Item = &'a PodSelector>, spec: &KubeClusterSpec) -> Self {
-        let mut selection = Self { workloads: Vec::new(), selectors: vec![Vec::new(); spec.workloads.len()] };
+        let mut selection = Self { workloads: Vec::new(), selectors: vec![Vec::new(); spec.workloads.len()].into() };
         for (place, selector) in (0..).zip(selectors) {
-            let all = (0..).map(WorkloadId).zip(&spec.workloads);
+            let all = spec.workloads.iter_enumerated();
             let selected: Vec<_> = all.filter(|(_, workload)| selector.selects(workload)).map(|(id, _)| id).collect();
             for id in &selected {
-                selection.selectors[id.0 as usize].push(place);
+                selection.selectors[*id].push(place);
             }
             selection.workloads.push(selected);
         }
@@ -52,7 +52,7 @@ impl Store {
 
     /// Places of the budgets that select the pods of a workload.
     pub fn named_budgets_of(&self, workload: WorkloadId) -> &[u32] {
-        &self.selections.budgets.selectors[workload.0 as usize]
+        &self.selections.budgets.selectors[workload]
     }
 
     /// Workloads whose pods a Service selects, by its place among [`KubeClusterSpec::services`].
@@ -62,6 +62,6 @@ impl Store {
 
     /// Places of the Services that select the pods of a workload.
     pub fn services_of(&self, workload: WorkloadId) -> &[u32] {
-        &self.selections.services.selectors[workload.0 as usize]
+        &self.selections.services.selectors[workload]
     }
 }

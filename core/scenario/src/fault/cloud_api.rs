@@ -115,7 +115,7 @@ impl Traced for CloudApi {
 
 impl CloudApi {
     fn text(&self, scenario: &Scenario) -> String {
-        let of_zone = |id: ZoneId| format!("the cloud API for zone {}", scenario.zones[id.0 as usize].name);
+        let of_zone = |id: ZoneId| format!("the cloud API for zone {}", scenario.zones[id].name);
         self.zone.map_or_else(|| "the cloud API".to_owned(), of_zone)
     }
 }

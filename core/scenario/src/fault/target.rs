@@ -151,8 +151,8 @@ impl Place {
     /// Its name.
     pub fn name(self, scenario: &Scenario) -> &str {
         match self {
-            Self::Zone(zone) => &scenario.zones[zone.0 as usize].name,
-            Self::Node(node) => &scenario.nodes[node.0 as usize].name,
+            Self::Zone(zone) => &scenario.zones[zone].name,
+            Self::Node(node) => &scenario.nodes[node].name,
         }
     }
 
@@ -188,7 +188,7 @@ impl Hit {
             Self::Zone(FaultTarget::Named(zone)) => Place::Zone(zone).check(scenario),
             Self::Member(FaultTarget::Named(id)) => {
                 cluster(id.cluster)?;
-                has("member", id.index.into(), scenario.etcd[id.cluster.0 as usize].members.len())
+                has("member", id.index.into(), scenario.etcd[id.cluster].members.len())
             }
             Self::Volume(FaultTarget::Named(id)) => has("volume", id.0.into(), scenario.volumes.len()),
             Self::Link(a, b) => a.check(scenario).and_then(|()| b.check(scenario)),
@@ -205,13 +205,13 @@ fn has(what: &str, id: usize, count: usize) -> Result<(), String> {
 }
 
 fn of_leader(what: &str, cluster: EtcdId, scenario: &Scenario) -> String {
-    format!("{what} of the leader of {}", scenario.etcd[cluster.0 as usize].name)
+    format!("{what} of the leader of {}", scenario.etcd[cluster].name)
 }
 
 impl FaultTarget<NodeId> {
     pub(super) fn text(self, scenario: &Scenario) -> String {
         match self {
-            Self::Named(node) => format!("node {}", scenario.nodes[node.0 as usize].name),
+            Self::Named(node) => format!("node {}", scenario.nodes[node].name),
             Self::OfLeader(cluster) => of_leader("node (that", cluster, scenario) + ")",
         }
     }
@@ -220,7 +220,7 @@ impl FaultTarget<NodeId> {
 impl FaultTarget<ZoneId> {
     pub(super) fn text(self, scenario: &Scenario) -> String {
         match self {
-            Self::Named(zone) => format!("zone {}", scenario.zones[zone.0 as usize].name),
+            Self::Named(zone) => format!("zone {}", scenario.zones[zone].name),
             Self::OfLeader(cluster) => of_leader("zone (that", cluster, scenario) + ")",
         }
     }
@@ -243,7 +243,7 @@ impl FaultTarget<VolumeId> {
             Self::OfLeader(cluster) => return of_leader("disk", cluster, scenario),
         };
         let user = scenario.etcd.iter().flat_map(|c| &c.members).find(|m| m.volume == volume);
-        format!("disk of {}", user.map_or(&scenario.volumes[volume.0 as usize].name, |m| &m.name))
+        format!("disk of {}", user.map_or(&scenario.volumes[volume].name, |m| &m.name))
     }
 }
 

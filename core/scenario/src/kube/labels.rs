@@ -9,6 +9,8 @@ use crate::ids::NodeKey;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Symbol(pub u32);
 
+crate::index_vectors!(Symbol(u32));
+
 /// Keys that the rules know by name; whoever gives out symbols gives these out first, in this order.
 pub const WELL_KNOWN: [&str; 8] = [
     "kubernetes.io/hostname",

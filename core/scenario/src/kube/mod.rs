@@ -21,7 +21,7 @@ pub mod usage;
 
 use serde::{Deserialize, Serialize};
 
-use crate::ids::{EtcdId, KubeClusterId, NodeId, NodeKey, WorkloadId, ZoneId};
+use crate::ids::{EtcdId, KubeClusterId, MachineDeploymentId, NodeId, NodeKey, SeedId, ServiceId, TiVec, WorkloadId, ZoneId};
 use crate::model::EtcdClusterSpec;
 pub use crate::operation::Task;
 use int_or_percent::IntOrPercent;
@@ -37,11 +37,11 @@ use zonefall_kernel::time::{Duration, Time};
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct KubeModel {
     /// The planes: those of seeds, in their order, then those of shoots.
-    pub clusters: Vec<KubeClusterSpec>,
+    pub clusters: TiVec<KubeClusterId, KubeClusterSpec>,
     /// Machines that the cloud has left at the start, by type and zone ([`MachineDeployment::stock`]).
     pub stock: Vec<u32>,
     /// Clusters that host control planes.
-    pub seeds: Vec<gardener::Seed>,
+    pub seeds: TiVec<SeedId, gardener::Seed>,
     /// Clusters that are hosted.
     pub shoots: Vec<gardener::Shoot>,
     /// Changes of what shoots' control planes are to survive, as they are asked for.
@@ -53,13 +53,13 @@ pub struct KubeModel {
     /// What capacity is planned for; nothing of it runs.
     pub capacity: capacity::Capacity,
     /// The words that symbols stand for, [`labels::WELL_KNOWN`] first.
-    pub words: Vec<String>,
+    pub words: TiVec<Symbol, String>,
 }
 
 impl KubeModel {
     /// The word that a symbol of this scenario stands for.
     pub fn word(&self, symbol: Symbol) -> &str {
-        &self.words[symbol.0 as usize]
+        &self.words[symbol]
     }
 
     /// Whether anything is asked of an API.
@@ -69,9 +69,8 @@ impl KubeModel {
 
     /// The workload whose pods are the members of an etcd cluster, and the plane it is in.
     pub fn stateful_set_of(&self, etcd: EtcdId) -> Option<(KubeClusterId, WorkloadId)> {
-        let of = |cluster: &KubeClusterSpec| cluster.workloads.iter().position(|workload| workload.role == Role::Etcd(etcd));
-        let mut clusters = (0..).map(KubeClusterId).zip(&self.clusters);
-        clusters.find_map(|(id, cluster)| Some((id, WorkloadId(of(cluster)? as u32))))
+        let of = |cluster: &KubeClusterSpec| cluster.workloads.position(|workload| workload.role == Role::Etcd(etcd));
+        self.clusters.iter_enumerated().find_map(|(id, cluster)| Some((id, of(cluster)?)))
     }
 }
 
@@ -97,11 +96,11 @@ pub struct KubeClusterSpec {
     /// the [`Role`] for it.
     pub control_plane: Vec<NodeId>,
     /// Its nodes at the start. A node of the scenario is in one plane at most.
-    pub nodes: Vec<NodeSpec>,
+    pub nodes: TiVec<NodeKey, NodeSpec>,
     /// Its machine deployments.
-    pub machine_deployments: Vec<MachineDeployment>,
+    pub machine_deployments: TiVec<MachineDeploymentId, MachineDeployment>,
     /// Its workloads.
-    pub workloads: Vec<Workload>,
+    pub workloads: TiVec<WorkloadId, Workload>,
     /// Namespaces of control planes: their stale pods are removed.
     pub control_plane_namespaces: Vec<Symbol>,
     /// Which endpoints clients that are its pods are sent to.
@@ -117,7 +116,7 @@ pub struct KubeClusterSpec {
     /// Programs that act through its API.
     pub components: Vec<Component>,
     /// Its Services, but for those that Gardener makes, which come with their workloads.
-    pub services: Vec<Service>,
+    pub services: TiVec<ServiceId, Service>,
     /// Budgets beside those of its workloads ([`Workload::max_unavailable`]).
     pub budgets: Vec<Budget>,
 }

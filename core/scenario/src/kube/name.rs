@@ -105,7 +105,7 @@ impl PodTag {
 impl PodName {
     /// As `kubectl` shows it.
     pub fn text(self, cluster: &KubeClusterSpec) -> String {
-        let workload = &cluster.workloads[self.workload.0 as usize].name;
+        let workload = &cluster.workloads[self.workload].name;
         match self.tag {
             PodTag::Replica { template, suffix: number } => format!("{workload}-{}-{}", hash(template), suffix(number)),
             PodTag::Ordinal(ordinal) => format!("{workload}-{ordinal}"),
@@ -131,7 +131,7 @@ impl MachineName {
 
     /// As `kubectl` shows it. (The machine-controller-manager keeps five letters of the hash.)
     pub fn text(self, cluster: &KubeClusterSpec) -> String {
-        let deployment = &cluster.machine_deployments[self.deployment.0 as usize].name;
+        let deployment = &cluster.machine_deployments[self.deployment].name;
         format!("{deployment}-{:.5}-{}", hash(self.template), suffix(self.suffix))
     }
 }

@@ -24,7 +24,7 @@ impl ClusterOperation for Raw {
 }
 
 fn name(node: NodeKey, cluster: &KubeClusterSpec, scenario: &Scenario) -> String {
-    scenario.nodes[cluster.nodes[node.0 as usize].node.0 as usize].name.clone()
+    scenario.nodes[cluster.nodes[node].node].name.clone()
 }
 
 pub(super) fn describe(node: NodeKey, cluster: &KubeClusterSpec, scenario: &Scenario) -> String {

@@ -26,30 +26,29 @@ impl ClusterOperation for Raw {
         let shoots = ctx.shoots;
         let (site, own): (usize, Vec<WorkloadId>) = match owner {
             Owner::Site(site) => {
-                let all = (0..ctx.lowering.sites[site].cluster.workloads.len() as u32).map(WorkloadId);
+                let all = ctx.lowering.sites[site].cluster.workloads.keys();
                 (site, all.filter(|id| shoots.iter().flat_map(Shoot::places).all(|hosted| !hosts(hosted, site, *id))).collect())
             }
             Owner::Shoot(k) => {
                 let Some(hosted) = &shoots[k].hosted else { return Vec::new() };
-                (usize::from(hosted.seed.0), hosted.workloads.clone())
+                (usize::from(hosted.seed), hosted.workloads.clone())
             }
         };
         let workloads = &ctx.lowering.sites[site].cluster.workloads;
-        let name = |id: &WorkloadId| workloads[id.0 as usize].name.as_str();
+        let name = |id: &WorkloadId| workloads[*id].name.as_str();
         let Some(place) = own.iter().position(|id| name(id) == self.component) else {
             let hint = did_you_mean(&self.component, own.iter().map(name));
             ctx.error("component", quote(&self.component), format!("the name of a component{hint}"));
             return Vec::new();
         };
-        if workloads[own[place].0 as usize].kind == Kind::DaemonSet {
+        if workloads[own[place]].kind == Kind::DaemonSet {
             let found = format!("{}, a DaemonSet", quote(&self.component));
             ctx.error("component", found, "a Deployment or StatefulSet");
         }
         match owner {
             Owner::Site(site) => vec![(site, Task::RollComponent(own[place]))],
             Owner::Shoot(k) => {
-                let task =
-                    |hosted: &Hosted| Some((usize::from(hosted.seed.0), Task::RollComponent(*hosted.workloads.get(place)?)));
+                let task = |hosted: &Hosted| Some((usize::from(hosted.seed), Task::RollComponent(*hosted.workloads.get(place)?)));
                 shoots[k].places().filter_map(task).collect()
             }
         }
@@ -57,11 +56,11 @@ impl ClusterOperation for Raw {
 }
 
 fn hosts(hosted: &Hosted, site: usize, id: WorkloadId) -> bool {
-    usize::from(hosted.seed.0) == site && hosted.workloads.contains(&id)
+    usize::from(hosted.seed) == site && hosted.workloads.contains(&id)
 }
 
 fn name(id: WorkloadId, cluster: &KubeClusterSpec) -> String {
-    cluster.workloads[id.0 as usize].name.clone()
+    cluster.workloads[id].name.clone()
 }
 
 pub(super) fn describe(id: WorkloadId, cluster: &KubeClusterSpec, _: &Scenario) -> String {

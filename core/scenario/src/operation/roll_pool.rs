@@ -41,12 +41,12 @@ fn deployments<'a>(site: &'a SeedState, pool: &'a str) -> impl Iterator<Item = M
             name.strip_prefix(&site.seed.name).and_then(|rest| rest.strip_prefix('-')?.strip_prefix(pool)?.strip_prefix("-z"));
         number.is_some_and(|number| number.bytes().all(|digit| digit.is_ascii_digit()))
     };
-    let all = (0..).map(MachineDeploymentId).zip(&site.cluster.machine_deployments);
+    let all = site.cluster.machine_deployments.iter_enumerated();
     all.filter(move |(_, deployment)| is_of_pool(&deployment.name)).map(|(id, _)| id)
 }
 
 fn name(id: MachineDeploymentId, cluster: &KubeClusterSpec) -> String {
-    cluster.machine_deployments[id.0 as usize].name.clone()
+    cluster.machine_deployments[id].name.clone()
 }
 
 pub(super) fn describe(id: MachineDeploymentId, cluster: &KubeClusterSpec, _: &Scenario) -> String {

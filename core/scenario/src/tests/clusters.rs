@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::Scenario;
+use crate::ids::{EtcdId, KubeClusterId, NodeKey, WorkloadId};
 use crate::kube::labels::{Condition, Symbol};
 
 /// A cluster of one zone with this of a workload and these budgets.
@@ -34,8 +35,8 @@ fn labels_and_selectors_reach_nodes_and_pods() {
         "pool": "p",
     });
     let scenario = Scenario::from_json(&file(&workload, &json!([]))).expect("it is right");
-    let cluster = &scenario.kube.clusters[0];
-    let (workload, node) = (&cluster.workloads[0], &cluster.nodes[0].template.labels);
+    let cluster = &scenario.kube.clusters[KubeClusterId(0)];
+    let (workload, node) = (&cluster.workloads[WorkloadId(0)], &cluster.nodes[NodeKey(0)].template.labels);
     let [term] = &workload.affinity.0[..] else { panic!("{:?}", workload.affinity) };
     // Its own two requirements and its pool.
     assert_eq!(term.len(), 3);
@@ -51,8 +52,8 @@ fn nodes_have_the_labels_that_kubelets_give_them() {
     let suits = |term: &str| {
         let workload = json!({"node_affinity": [term]});
         let scenario = Scenario::from_json(&file(&workload, &json!([]))).expect("it is right");
-        let cluster = &scenario.kube.clusters[0];
-        cluster.workloads[0].affinity.admits(&cluster.nodes[0].template.labels)
+        let cluster = &scenario.kube.clusters[KubeClusterId(0)];
+        cluster.workloads[WorkloadId(0)].affinity.admits(&cluster.nodes[NodeKey(0)].template.labels)
     };
     for (term, is_suited) in [
         ("kubernetes.io/os=linux,kubernetes.io/arch=amd64", true),
@@ -65,8 +66,11 @@ fn nodes_have_the_labels_that_kubelets_give_them() {
     let given = file(&json!({"node_affinity": ["kubernetes.io/arch=arm64"]}), &json!([]));
     let given = given.replace("disk=ssd,size=l", "kubernetes.io/arch=arm64");
     let scenario = Scenario::from_json(&given).expect("it is right");
-    let cluster = &scenario.kube.clusters[0];
-    assert!(cluster.workloads[0].affinity.admits(&cluster.nodes[0].template.labels), "a pool says otherwise");
+    let cluster = &scenario.kube.clusters[KubeClusterId(0)];
+    assert!(
+        cluster.workloads[WorkloadId(0)].affinity.admits(&cluster.nodes[NodeKey(0)].template.labels),
+        "a pool says otherwise"
+    );
 }
 
 #[test]
@@ -166,4 +170,25 @@ fn what_is_wrong_with_labels_and_budgets() {
         assert!(errors.contains(path), "{path}: {errors}");
     }
     assert_eq!(errors.lines().count(), 7, "{errors}");
+}
+
+#[test]
+fn operations_on_the_members_of_its_own_etcd() {
+    let with = |operation: Value| {
+        let mut raw: Value = serde_json::from_str(&file(&json!({}), &json!([]))).expect("JSON");
+        raw["operations"] = json!([operation]);
+        Scenario::from_json(&raw.to_string())
+    };
+    let added = json!({"at": "1s", "add_member": {"name": "etcd-3", "node": "c-control-plane-0"}});
+    let scenario = with(added).expect("the only etcd need not be named");
+    let members = &scenario.etcd[EtcdId(0)].members;
+    assert_eq!((members.len(), members[3].initial, members[3].node), (4, false, members[0].node));
+    let volumes: Vec<&str> = scenario.volumes.iter().map(|volume| volume.name.as_str()).collect();
+    assert_eq!(volumes, ["c/etcd-0", "c/etcd-1", "c/etcd-2", "etcd-3"]);
+    let errors = with(json!({"at": "1s", "etcd": "d/etcd", "remove_member": "etcd-0"})).unwrap_err();
+    let expected =
+        "operations[0].etcd: expected the name of an etcd cluster: \"c/etcd\" (did you mean \"c/etcd\"?); found \"d/etcd\"";
+    assert_eq!(errors.to_string(), expected);
+    let errors = with(json!({"at": "1s", "remove_member": "etcd-3"})).unwrap_err();
+    assert!(errors.to_string().contains("\"etcd-0\", \"etcd-1\" or \"etcd-2\""), "{errors}");
 }

@@ -5,14 +5,15 @@ use serde_json::json;
 use super::messages::{changed, errors_of};
 use super::*;
 use crate::cost::{Backend, Process, RequestCost};
+use crate::ids::{ClientId, EtcdId, VolumeId};
 use zonefall_kernel::time::Duration;
 
 #[test]
 fn costs_are_lowered_as_they_are_written_and_nothing_by_default() {
     let plain = Scenario::from_json(&changed("/name", json!("plain")).to_string()).unwrap();
-    let (options, client) = (&plain.etcd[0].options, &plain.clients[0]);
+    let (options, client) = (&plain.etcd[EtcdId(0)].options, &plain.clients[ClientId(0)]);
     assert!(options.cost.is_none() && options.backend.is_none() && !options.answers_before_sync);
-    assert_eq!((client.requests, client.process, plain.volumes[0].disk.iops), (None, None, None));
+    assert_eq!((client.requests, client.process, plain.volumes[VolumeId(0)].disk.iops), (None, None, None));
 
     let us = Duration::from_micros;
     let mut file = changed(
@@ -28,7 +29,7 @@ fn costs_are_lowered_as_they_are_written_and_nothing_by_default() {
         "process": {"per_request": "68us", "rpc_overhead": "100us"},
     });
     let scenario = Scenario::from_json(&file.to_string()).unwrap();
-    let options = &scenario.etcd[0].options;
+    let options = &scenario.etcd[EtcdId(0)].options;
     let cost = RequestCost {
         cores: 2,
         per_request: us(50),
@@ -39,7 +40,7 @@ fn costs_are_lowered_as_they_are_written_and_nothing_by_default() {
     };
     assert_eq!((options.cost, options.answers_before_sync), (cost, true));
     assert_eq!(options.backend, Some(Backend { interval: us(100_000), limit: 500, syncs: 2 }));
-    let client = &scenario.clients[0];
+    let client = &scenario.clients[ClientId(0)];
     let process = Process { per_request: us(68), per_mib: Duration::ZERO, rpc_overhead: us(100) };
     assert_eq!((client.requests, client.process), (Some(1_000), Some(process)));
     assert_eq!(scenario.volumes.iter().filter(|volume| volume.disk.iops == Some(3_000)).count(), 3);

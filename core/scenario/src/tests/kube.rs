@@ -32,9 +32,9 @@ pub(super) fn landscape(shoots: Value) -> Value {
 }
 
 fn workload<'a>(cluster: &'a KubeClusterSpec, model: &KubeModel, namespace: &str, name: &str) -> (WorkloadId, &'a Workload) {
-    let found = cluster.workloads.iter().position(|own| own.name == name && model.word(own.namespace) == namespace);
-    let k = found.unwrap_or_else(|| panic!("{namespace}/{name}"));
-    (WorkloadId(k as u32), &cluster.workloads[k])
+    let found = cluster.workloads.position(|own| own.name == name && model.word(own.namespace) == namespace);
+    let id = found.unwrap_or_else(|| panic!("{namespace}/{name}"));
+    (id, &cluster.workloads[id])
 }
 
 fn label<'a>(model: &'a KubeModel, labels: &Labels, key: Symbol) -> &'a str {
@@ -45,8 +45,8 @@ fn label<'a>(model: &'a KubeModel, labels: &Labels, key: Symbol) -> &'a str {
 fn the_published_outage_says_all_that_is_published() {
     for text in [OUTAGE, STRICT] {
         let scenario = read(text);
-        let (seed, shoot) = (&scenario.kube.seeds[0], &scenario.kube.shoots[0]);
-        let cluster = &scenario.kube.clusters[0];
+        let (seed, shoot) = (&scenario.kube.seeds[SeedId(0)], &scenario.kube.shoots[0]);
+        let cluster = &scenario.kube.clusters[KubeClusterId(0)];
         assert_eq!((seed.name.as_str(), seed.multi_zonal), ("shoot--garden--aws-ha2", true));
         assert_eq!(scenario.kube.word(shoot.namespace), "shoot--garden--aws-ha");
         let machines: Vec<String> = cluster.nodes.iter().map(|node| node.machine.expect("a machine").text(cluster)).collect();
@@ -58,18 +58,15 @@ fn the_published_outage_says_all_that_is_published() {
         for (k, workload) in (0..).zip(&cluster.workloads) {
             assert_eq!(workload.placed.len(), workload.replicas as usize, "{}", workload.name);
             let name = |tag| PodName { workload: WorkloadId(k), tag }.text(cluster);
-            let host = |node: NodeKey| scenario.nodes[cluster.nodes[node.0 as usize].node.0 as usize].name.clone();
+            let host = |node: NodeKey| scenario.nodes[cluster.nodes[node].node].name.clone();
             pods.extend(workload.placed.iter().map(|(tag, node)| (name(*tag), host(*node))));
         }
         assert_eq!(pods.len(), 30 + 4, "pods of the table, two of etcd-druid and two of gardenlet");
         assert!(pods.contains(&("kube-apiserver-5fcb7f4bff-845p7".into(), "ip-10-242-73-89.eu-west-1.compute.internal".into())));
         let main = scenario.etcd.iter().find(|cluster| cluster.name == "shoot--garden--aws-ha/etcd-main").expect("etcd-main");
         assert!(main.managed && !main.options.pre_vote);
-        let zones: Vec<&str> = main
-            .members
-            .iter()
-            .map(|member| scenario.zones[scenario.nodes[member.node.0 as usize].zone.0 as usize].name.as_str())
-            .collect();
+        let zones: Vec<&str> =
+            main.members.iter().map(|member| scenario.zones[scenario.nodes[member.node].zone].name.as_str()).collect();
         assert_eq!(zones, ["eu-west-1c", "eu-west-1a", "eu-west-1b"]);
         assert_eq!(scenario.observe_at.iter().map(|(text, _)| text.as_str()).collect::<Vec<_>>(), ["9m", "50m"]);
         assert_eq!(scenario.contradictions.len(), 7);
@@ -102,7 +99,7 @@ fn the_published_outage_marks_its_inputs() {
 fn strict_spreading_is_what_gardener_deploys() {
     let of = |text: &str, name: &str| {
         let scenario = read(text);
-        let (_, workload) = workload(&scenario.kube.clusters[0], &scenario.kube, "shoot--garden--aws-ha", name);
+        let (_, workload) = workload(&scenario.kube.clusters[KubeClusterId(0)], &scenario.kube, "shoot--garden--aws-ha", name);
         let skews =
             |all: &[crate::kube::placement::Constraint]| all.iter().map(|one| (one.key, one.max_skew)).collect::<Vec<_>>();
         let away = &workload.pod_affinity.anti_affinity;
@@ -118,7 +115,7 @@ fn strict_spreading_is_what_gardener_deploys() {
 #[test]
 fn nodes_are_shared_out_over_zones() {
     let scenario = read(&landscape(json!([])).to_string());
-    let cluster = &scenario.kube.clusters[0];
+    let cluster = &scenario.kube.clusters[KubeClusterId(0)];
     let machine_deployments: Vec<_> = cluster
         .machine_deployments
         .iter()
@@ -129,15 +126,15 @@ fn nodes_are_shared_out_over_zones() {
         |k| cluster.nodes.iter().filter(|node| node.machine.expect("a machine").deployment == MachineDeploymentId(k)).count();
     assert_eq!((0..3).map(of_group).collect::<Vec<_>>(), [3, 2, 2]);
     for node in &cluster.nodes {
-        let machine = &scenario.nodes[node.node.0 as usize];
+        let machine = &scenario.nodes[node.node];
         assert_eq!(machine.name, node.machine.expect("a machine").text(cluster));
         assert_eq!(label(&scenario.kube, &node.template.labels, Symbol::HOSTNAME), machine.name);
-        assert_eq!(label(&scenario.kube, &node.template.labels, Symbol::ZONE), scenario.zones[machine.zone.0 as usize].name);
+        assert_eq!(label(&scenario.kube, &node.template.labels, Symbol::ZONE), scenario.zones[machine.zone].name);
         assert_eq!(label(&scenario.kube, &node.template.labels, Symbol::REGION), "r");
     }
-    let hosts: Vec<ZoneId> = cluster.control_plane.iter().map(|host| scenario.nodes[host.0 as usize].zone).collect();
+    let hosts: Vec<ZoneId> = cluster.control_plane.iter().map(|host| scenario.nodes[*host].zone).collect();
     assert_eq!(hosts, [ZoneId(3); 3]);
-    let etcd = &scenario.etcd[cluster.etcd.0 as usize];
+    let etcd = &scenario.etcd[cluster.etcd];
     assert_eq!((etcd.name.as_str(), etcd.managed, etcd.members.len()), ("seed/etcd", false, 3));
     assert_eq!(cluster.timers, Timers::default());
 }
@@ -151,14 +148,14 @@ fn shoots_become_planes_and_workloads() {
     assert_eq!(names, ["shoot--garden--n-1", "shoot--garden--n-2", "shoot--garden--n-3", "shoot--garden--z", "shoot--garden--o"]);
     assert_eq!(model.clusters.len(), 6);
     let host = |k: usize| model.shoots[k].hosted.as_ref().expect("a seed");
-    let seed = &model.clusters[0];
+    let seed = &model.clusters[KubeClusterId(0)];
     for (k, shoot) in model.shoots.iter().enumerate() {
         let (hosted, namespace) = (host(k), model.word(shoot.namespace));
         assert_eq!((hosted.seed, hosted.cluster), (SeedId(0), KubeClusterId(1 + k as u16)));
-        let cluster = &model.clusters[1 + k];
+        let cluster = &model.clusters[hosted.cluster];
         assert_eq!(cluster.name, namespace);
         assert!(cluster.nodes.is_empty() && cluster.control_plane.is_empty() && cluster.workloads.is_empty());
-        let main = &scenario.etcd[cluster.etcd.0 as usize];
+        let main = &scenario.etcd[cluster.etcd];
         assert_eq!(main.name, format!("{namespace}/etcd-main"));
         let (id, workload) = workload(seed, model, namespace, "etcd-main");
         assert!(hosted.workloads.contains(&id));
@@ -168,8 +165,8 @@ fn shoots_become_planes_and_workloads() {
         for (member, (tag, node)) in main.members.iter().zip(&workload.placed) {
             let PodTag::Ordinal(ordinal) = tag else { panic!("{tag:?}") };
             assert_eq!(member.name, format!("etcd-main-{ordinal}"));
-            assert_eq!(member.node, seed.nodes[node.0 as usize].node);
-            assert_eq!(scenario.volumes[member.volume.0 as usize].zone, scenario.nodes[member.node.0 as usize].zone);
+            assert_eq!(member.node, seed.nodes[*node].node);
+            assert_eq!(scenario.volumes[member.volume].zone, scenario.nodes[member.node].zone);
         }
         let mut nodes: Vec<NodeKey> = workload.placed.iter().map(|(_, node)| *node).collect();
         nodes.dedup();
@@ -199,7 +196,7 @@ fn a_component_is_overridden_field_by_field() {
         {"name": "extra", "kind": "stateful_set", "replicas": 2, "volume": "regional", "tolerates": ["x"], "tolerate_unreachable": "10s"},
     ]);
     let scenario = read(&landscape(json!([{"name": "s", "components": components}])).to_string());
-    let (model, cluster) = (&scenario.kube, &scenario.kube.clusters[0]);
+    let (model, cluster) = (&scenario.kube, &scenario.kube.clusters[KubeClusterId(0)]);
     let (_, api) = workload(cluster, model, "shoot--garden--s", "kube-apiserver");
     assert_eq!((api.requests.cpu_milli, api.requests.memory, api.start), (2_000, 1 << 30, Duration::from_secs(60)));
     assert_eq!(api.max_unavailable, Some(2));
@@ -254,9 +251,7 @@ fn a_degraded_storage_is_every_volume_of_the_zone() {
     ]);
     let scenario = read(&raw.to_string());
     let slow = |fault: &PlannedFault| match fault.fault {
-        Fault::DiskSlow(DiskSlow { volume: FaultTarget::Named(volume), .. }) => {
-            Some(scenario.volumes[volume.0 as usize].name.clone())
-        }
+        Fault::DiskSlow(DiskSlow { volume: FaultTarget::Named(volume), .. }) => Some(scenario.volumes[volume].name.clone()),
         _ => None,
     };
     let volumes: Vec<String> = scenario.faults.iter().filter_map(slow).collect();
@@ -285,7 +280,7 @@ fn machines_come_from_stocks() {
     raw["cloud"] = json!({"stock": [{"machine": "m5.large", "zone": "zb", "count": 4}]});
     let scenario = read(&raw.to_string());
     let stocks: Vec<Option<u16>> =
-        scenario.kube.clusters[0].machine_deployments.iter().map(|deployment| deployment.stock).collect();
+        scenario.kube.clusters[KubeClusterId(0)].machine_deployments.iter().map(|deployment| deployment.stock).collect();
     assert_eq!((stocks, scenario.kube.stock.as_slice()), (vec![None, Some(0), None], &[4][..]));
 }
 
@@ -294,7 +289,7 @@ fn a_machine_takes_so_many_volumes() {
     let mut raw = landscape(json!([{"name": "s", "failure_tolerance": "zone"}]));
     raw["seeds"][0]["pools"][0]["machine"] = json!({"volumes": 1});
     let scenario = read(&raw.to_string());
-    let volumes = scenario.kube.clusters[0].nodes.iter().map(|node| node.template.volumes);
+    let volumes = scenario.kube.clusters[KubeClusterId(0)].nodes.iter().map(|node| node.template.volumes);
     assert_eq!(volumes.collect::<Vec<_>>(), [1; 7], "room for the six of its etcd clusters");
     raw["shoots"][0]["count"] = json!(2);
     let errors = Scenario::from_json(&raw.to_string()).expect_err("no room").to_string();
@@ -315,7 +310,7 @@ fn operators_roll_and_drain() {
         {"at": "12m", "roll_component": {"seed": "seed", "component": "istiod"}},
     ]);
     let scenario = read(&raw.to_string());
-    let (cluster, model) = (&scenario.kube.clusters[0], &scenario.kube);
+    let (cluster, model) = (&scenario.kube.clusters[KubeClusterId(0)], &scenario.kube);
     let (api_server, spec) = workload(cluster, model, "shoot--garden--s-2", "kube-apiserver");
     assert_eq!((spec.rollout.max_surge, spec.rollout.max_unavailable), (IntOrPercent::Percent(25), IntOrPercent::Int(0)));
     assert!(spec.spread.iter().all(|constraint| constraint.per_rollout));
@@ -324,7 +319,7 @@ fn operators_roll_and_drain() {
     let machines = [0, 1, 2].map(|deployment| (20, Task::RollMachines(MachineDeploymentId(deployment))));
     let others = [(10, Task::DrainNode(NodeKey(1))), (12, Task::RollComponent(api_server)), (12, Task::RollComponent(istiod))];
     assert_eq!(asked, others.into_iter().chain(machines).collect::<Vec<_>>());
-    assert_eq!(cluster.machine_deployments[4].pool.zone, (1, 3));
+    assert_eq!(cluster.machine_deployments[MachineDeploymentId(4)].pool.zone, (1, 3));
     let (_, manager) = workload(cluster, model, "shoot--garden--s-1", "gardener-resource-manager");
     assert_eq!(manager.rollout.max_unavailable, IntOrPercent::Int(1), "each has a zone to itself");
 }

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::*;
+use crate::ids::{ClientId, EtcdId};
 
 /// Three members in three zones, a client and a fault.
 pub(super) const SMALL: &str = r#"{
@@ -343,7 +344,7 @@ fn operations() {
     let changes: Vec<MemberChange> = scenario.operations.iter().map(|operation| operation.change).collect();
     let member = |index| crate::ids::MemberId { cluster: crate::ids::EtcdId(0), index };
     assert_eq!(changes, [MemberChange::Remove(member(1)), MemberChange::Add(member(3)), MemberChange::Promote(member(3))]);
-    assert!(!scenario.etcd[0].members[3].initial && scenario.etcd[0].members[2].initial);
+    assert!(!scenario.etcd[EtcdId(0)].members[3].initial && scenario.etcd[EtcdId(0)].members[2].initial);
     let names: Vec<&str> = scenario.volumes.iter().map(|volume| volume.name.as_str()).collect();
     assert_eq!(names, ["va", "vb", "m0", "m1", "m2", "main/m1"]);
 }
@@ -355,8 +356,8 @@ fn what_is_written_is_what_runs() {
     let path = |a: usize, b: usize| &scenario.network.paths[a * 3 + b];
     assert_eq!((path(0, 1).delay, path(2, 1).delay), (Duration::from_millis(1), Duration::from_millis(3)));
     assert_eq!((path(2, 1).jitter.clone(), path(1, 1).delay), (path(0, 1).jitter.clone(), Duration::from_micros(150)));
-    assert_eq!(scenario.etcd[0].initial_leader, Some(0));
-    assert_eq!(fine("/etcd/0/initial", json!({"leader": "none"})).etcd[0].initial_leader, None);
+    assert_eq!(scenario.etcd[EtcdId(0)].initial_leader, Some(0));
+    assert_eq!(fine("/etcd/0/initial", json!({"leader": "none"})).etcd[EtcdId(0)].initial_leader, None);
     let random = fine(
         "/random_faults/-",
         json!({"zones": "all", "volumes": ["m1"], "every": {"exponential": "30d"}, "repair": {"lognormal": {"median": "1h", "sigma": 0.8}}}),
@@ -365,7 +366,7 @@ fn what_is_written_is_what_runs() {
     let fault = fine("/faults/0", json!({"at": "1m", "kind": "process_kill", "member": "main/m2"})).faults[0].fault.clone();
     assert!(matches!(fault, Fault::ProcessKill(ProcessKill(FaultTarget::Named(member))) if member.index == 2));
     let watch = fine("/clients/0", json!({"name": "w", "node": "nb", "op": "watch"}));
-    assert_eq!((watch.clients[0].load, watch.clients[0].zone.0), (Load::Closed { connections: 1 }, 1));
+    assert_eq!((watch.clients[ClientId(0)].load, watch.clients[ClientId(0)].zone.0), (Load::Closed { connections: 1 }, 1));
 }
 
 #[test]

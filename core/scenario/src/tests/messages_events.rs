@@ -71,7 +71,12 @@ fn events() {
     check(
         "/operations",
         json!([{"at": "1m", "remove_member": "etcd-main-0"}]),
-        "operations[0].etcd: expected the name of an etcd cluster: nothing (there are none); found nothing",
+        "operations[0].etcd: expected the name of an etcd cluster: \"seed/etcd\", \"shoot--garden--s/etcd-events\" or \"shoot--garden--s/etcd-main\"; found nothing",
+    );
+    check(
+        "/operations",
+        json!([{"at": "1m", "etcd": "shoot--garden--s/etcd-main", "remove_member": "etcd-main-0"}]),
+        "operations[0]: expected a cluster whose members are not pods: etcd-druid adds and removes those (`set_failure_tolerance` asks it to); found a change of shoot--garden--s/etcd-main",
     );
     check(
         "/observe_at",

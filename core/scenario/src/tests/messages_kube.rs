@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::kube::landscape;
 use super::*;
+use crate::ids::{EtcdId, KubeClusterId};
 
 /// Puts `value` at a JSON pointer of a small landscape and compares all errors.
 pub(super) fn check(pointer: &str, value: Value, expected: &str) {
@@ -428,18 +429,20 @@ fn pairs_are_two_pods() {
     for (mode, learner) in [("hot_standby", false), ("learner", true)] {
         let shoot = json!({"name": "s", "seed": "seed", "failure_tolerance": "zone", "etcd": {"mode": {mode: {"failures": 7}}, "initial": {"leader": "etcd-main-1"}}});
         let scenario = Scenario::from_json(&landscape(json!([shoot])).to_string()).expect("a pair");
-        for cluster in &scenario.etcd[1..] {
+        for cluster in &scenario.etcd[EtcdId(1)..] {
             let passive = cluster.passive.as_ref().expect("a pair");
             assert_eq!((passive.primary, passive.backup.is_none()), (1, learner));
             assert_eq!((passive.switching.controller, passive.switching.failures), (Controller::Druid, 7));
             assert_eq!(cluster.members.iter().map(|member| member.learner).collect::<Vec<_>>(), [learner, false]);
-            let zones: Vec<_> = cluster.members.iter().map(|member| scenario.nodes[member.node.0 as usize].zone).collect();
+            let zones: Vec<_> = cluster.members.iter().map(|member| scenario.nodes[member.node].zone).collect();
             assert_ne!(zones[0], zones[1]);
         }
         assert_eq!(scenario.etcd.len(), 3);
-        assert!(scenario.etcd[0].passive.is_none(), "the seed's own");
-        let sets =
-            scenario.kube.clusters[0].workloads.iter().filter(|workload| matches!(workload.role, crate::kube::Role::Etcd(_)));
+        assert!(scenario.etcd[EtcdId(0)].passive.is_none(), "the seed's own");
+        let sets = scenario.kube.clusters[KubeClusterId(0)]
+            .workloads
+            .iter()
+            .filter(|workload| matches!(workload.role, crate::kube::Role::Etcd(_)));
         assert!(sets.map(|set| (set.replicas, set.pod_affinity.anti_affinity.required.len())).eq([(2, 1); 2]));
     }
 }

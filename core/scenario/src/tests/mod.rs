@@ -19,6 +19,7 @@ use proptest::prelude::*;
 use serde_json::Value;
 
 use super::*;
+use crate::ids::EtcdId;
 use crate::options::EtcdOptions;
 use units::{Bandwidth, Probability, Rate, Size, Span};
 use zonefall_kernel::time::Duration;
@@ -113,14 +114,14 @@ fn defaults_are_those_that_run() {
     let distinct: BTreeSet<&str> = rows.iter().map(|row| row.path.as_str()).collect();
     assert_eq!(distinct.len(), rows.len());
     let scenario = Scenario::from_json(messages::SMALL).expect("a valid scenario");
-    assert_eq!(scenario.etcd[0].options, EtcdOptions::default());
+    assert_eq!(scenario.etcd[EtcdId(0)].options, EtcdOptions::default());
 }
 
 #[test]
 fn what_is_derived_follows_what_it_derives_from() {
     let mut raw: Value = serde_json::from_str(messages::SMALL).expect("JSON");
     raw["etcd"][0]["options"] = serde_json::json!({"heartbeat_interval": "200ms", "election_timeout": "2500ms"});
-    let options = Scenario::from_json(&raw.to_string()).expect("a valid scenario").etcd[0].options.clone();
+    let options = Scenario::from_json(&raw.to_string()).expect("a valid scenario").etcd[EtcdId(0)].options.clone();
     assert_eq!((options.tick, options.request_timeout), (Duration::from_millis(200), Duration::from_secs(10)));
 }
 

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::messages::{SMALL, changed, errors_of};
 use super::*;
+use crate::ids::EtcdId;
 
 #[test]
 fn active_passive_modes() {
@@ -18,7 +19,7 @@ fn active_passive_modes() {
     };
     let hot = json!({"hot_standby": {"delta_snapshot_period": "1m", "controller_zone": "zc"}});
     let scenario = Scenario::from_json(&with(hot.clone(), &two, "")).expect("two members are a pair");
-    let passive = scenario.etcd[0].passive.clone().expect("a hot standby");
+    let passive = scenario.etcd[EtcdId(0)].passive.clone().expect("a hot standby");
     assert_eq!((passive.primary, passive.switching.controller), (0, Controller::Zone(ids::ZoneId(2))));
     assert_eq!(passive.switching.failures, Switching::default().failures);
     let backup = Backup { delta_period: Duration::from_secs(60), ..Backup::default() };
@@ -26,7 +27,7 @@ fn active_passive_modes() {
     let mut second: Value = serde_json::from_str(&with(json!({"learner": {}}), &two, "")).expect("JSON");
     second["etcd"][0]["initial"] = json!({"leader": "m1"});
     let scenario = Scenario::from_json(&second.to_string()).expect("either may be the first to serve");
-    let cluster = &scenario.etcd[0];
+    let cluster = &scenario.etcd[EtcdId(0)];
     assert_eq!(cluster.passive.as_ref().map(|passive| (passive.primary, passive.backup)), Some((1, None)));
     assert_eq!(cluster.members.iter().map(|member| member.learner).collect::<Vec<_>>(), [true, false]);
     let three = serde_json::from_str::<Value>(SMALL).expect("JSON")["etcd"][0]["members"].clone();

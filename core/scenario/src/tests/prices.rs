@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::kube::landscape;
 use super::*;
+use crate::ids::{KubeClusterId, MachineDeploymentId};
 use crate::kube::Kind as SetKind;
 use crate::prices::{Check, PriceBookName, PriceKind, Shape};
 
@@ -125,7 +126,7 @@ fn books_and_prices_make_providers() {
 fn machines_are_charged_as_what_they_are_or_as_the_file_says() {
     let shape = |prices| {
         let scenario = read(prices);
-        scenario.prices.shape(&scenario.kube.clusters[0].machine_deployments[0])
+        scenario.prices.shape(&scenario.kube.clusters[KubeClusterId(0)].machine_deployments[MachineDeploymentId(0)])
     };
     assert_eq!(shape(json!({"books": ["aws-eu-west-1"]})), Shape::of(8, 32));
     assert_eq!(shape(json!({"books": ["aws-eu-west-1"], "machine": "4cpu-16gib"})), Shape::of(4, 16));
@@ -145,8 +146,10 @@ fn volumes_have_the_size_that_gardener_gives_them_or_the_file() {
         {"name": "mine", "kind": "stateful_set", "volume": "zonal"},
     ]);
     let scenario = Scenario::from_json(&raw.to_string()).unwrap();
-    let volumes =
-        scenario.kube.clusters[0].workloads.iter().filter(|workload| matches!(workload.kind, SetKind::StatefulSet { .. }));
+    let volumes = scenario.kube.clusters[KubeClusterId(0)]
+        .workloads
+        .iter()
+        .filter(|workload| matches!(workload.kind, SetKind::StatefulSet { .. }));
     let sizes: Vec<(&str, u64)> = volumes.map(|own| (own.name.as_str(), own.volume.expect("a volume").bytes >> 30)).collect();
     assert_eq!(sizes, [("etcd-main", 25), ("etcd-events", 10), ("prometheus", 20), ("loki", 7), ("mine", 10)]);
     raw["shoots"][0]["components"] = json!([{"name": "kube-scheduler", "volume_size": "7GiB"}]);

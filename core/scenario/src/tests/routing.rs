@@ -4,6 +4,7 @@ use serde_json::json;
 
 use super::kube::landscape;
 use super::*;
+use crate::ids::KubeClusterId;
 use crate::kube::routing::{ApiToEtcd, Routing};
 
 fn with(seed: &Value, tolerance: &str) -> Result<Scenario, String> {
@@ -14,20 +15,20 @@ fn with(seed: &Value, tolerance: &str) -> Result<Scenario, String> {
 
 /// Names of those whose Services ask for hints.
 fn hinted(scenario: &Scenario) -> Vec<&str> {
-    let workloads = scenario.kube.clusters[0].workloads.iter();
+    let workloads = scenario.kube.clusters[KubeClusterId(0)].workloads.iter();
     workloads.filter(|workload| workload.hinted).map(|workload| workload.name.as_str()).collect()
 }
 
 #[test]
 fn services_of_control_planes_that_survive_a_zone_ask_for_hints_where_the_seed_says_so() {
     let usual = with(&json!({}), "zone").unwrap();
-    assert_eq!(usual.kube.clusters[0].routing, Routing { hints: false, api_to_etcd: ApiToEtcd::Any });
+    assert_eq!(usual.kube.clusters[KubeClusterId(0)].routing, Routing { hints: false, api_to_etcd: ApiToEtcd::Any });
     assert!(hinted(&usual).is_empty());
     let asks = json!({"topology_aware_routing": true});
     assert_eq!(hinted(&with(&asks, "zone").unwrap()), ["etcd-main", "etcd-events", "kube-apiserver"]);
     assert!(hinted(&with(&asks, "node").unwrap()).is_empty());
     let leader = with(&json!({"api_to_etcd": "leader"}), "zone").unwrap();
-    assert_eq!(leader.kube.clusters[0].routing.api_to_etcd, ApiToEtcd::Leader);
+    assert_eq!(leader.kube.clusters[KubeClusterId(0)].routing.api_to_etcd, ApiToEtcd::Leader);
 }
 
 #[test]

@@ -6,6 +6,7 @@ use serde_json::json;
 
 use super::kube::landscape;
 use super::*;
+use crate::ids::KubeClusterId;
 use crate::kube::usage::InFlight;
 use crate::load::ApiServerClient;
 
@@ -69,7 +70,7 @@ fn nobody_is_told_where_nobody_watches() {
 
 #[test]
 fn limits_of_requests_in_flight_are_for_requests() {
-    let of = |usage| in_use("requests", usage).expect("it is right").kube.clusters[1].in_flight;
+    let of = |usage| in_use("requests", usage).expect("it is right").kube.clusters[KubeClusterId(1)].in_flight;
     assert_eq!(of(json!({})), InFlight { reads: 400, writes: 200 });
     assert_eq!(of(json!({"inflight": {"writes": 7}})), InFlight { reads: 400, writes: 7 });
     assert_eq!(

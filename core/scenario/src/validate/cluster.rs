@@ -10,7 +10,7 @@ use super::names::Names;
 use super::topology::Topology;
 use super::workload::{WorkloadContext, planned};
 use crate::error::{quote, show};
-use crate::ids::KubeClusterId;
+use crate::ids::{KubeClusterId, ServiceId, TiVec};
 use crate::kube::gardener::{FailureTolerance, Recovery};
 use crate::kube::labels::Selector;
 use crate::kube::{Budget, BudgetLimit, MemberRange, PodSelector, Service};
@@ -95,7 +95,7 @@ fn pods(ctx: &mut CheckCtx<'_>, symbols: &mut SymbolTable, path: &str, text: &st
 }
 
 /// The Services of a cluster.
-fn services(ctx: &mut CheckCtx<'_>, symbols: &mut SymbolTable, path: &str, raw: &[RawService]) -> Vec<Service> {
+fn services(ctx: &mut CheckCtx<'_>, symbols: &mut SymbolTable, path: &str, raw: &[RawService]) -> TiVec<ServiceId, Service> {
     let mut names = Names::new("a Service");
     let mut service = |(k, raw): (usize, &RawService)| {
         let path = format!("{path}.services[{k}]");

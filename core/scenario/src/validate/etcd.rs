@@ -9,8 +9,8 @@ use super::passive;
 use super::topology::{Topology, disk};
 use super::{CheckCtx, quoted};
 use crate::error::{one_of, quote};
-use crate::ids::{EtcdId, MemberId, NodeId, VolumeId};
-use crate::model::{Disk, EtcdClusterSpec, Member, Operation, Volume};
+use crate::ids::{EtcdId, MemberId, NodeId, TiVec, VolumeId};
+use crate::model::{Disk, EtcdClusterSpec, Member, MemberChange, Operation, Volume};
 use crate::operation::{Of, RawOperationKind};
 use crate::options::EtcdOptions;
 use crate::passive::{Backup, Switching};
@@ -23,27 +23,36 @@ const MAX_VOLUMES: usize = 60_000;
 
 /// All clusters with all their members over time.
 pub(super) struct Members {
-    pub(super) clusters: Vec<EtcdClusterSpec>,
+    pub(super) clusters: TiVec<EtcdId, EtcdClusterSpec>,
     pub(super) operations: Vec<Operation>,
     /// Per cluster, in the order of [`EtcdClusterSpec::members`].
-    pub(super) lifetimes: Vec<Vec<MemberLifetime>>,
+    pub(super) lifetimes: TiVec<EtcdId, Vec<MemberLifetime>>,
+    /// The disk of each cluster's own volumes, and where the file says so.
+    disks: TiVec<EtcdId, (String, Disk)>,
 }
 
+/// The clusters that are not part of any other thing, as they are when the run starts.
 pub(super) fn validate(ctx: &mut CheckCtx<'_>, raw: &RawScenario, topology: &mut Topology) -> (Names, Members) {
     let mut names = Names::new("an etcd cluster");
     for (c, cluster) in raw.etcd.iter().enumerate() {
         names.add(ctx, &format!("etcd[{c}].name"), cluster.name.as_str(), c);
     }
-    let mut all = Members { clusters: Vec::new(), operations: Vec::new(), lifetimes: Vec::new() };
+    let mut all = Members { clusters: TiVec::new(), operations: Vec::new(), lifetimes: TiVec::new(), disks: TiVec::new() };
     for (c, cluster) in raw.etcd.iter().enumerate() {
         initial(ctx, c, cluster, &mut all);
     }
-    operations(ctx, raw, &names, &mut all);
     for (c, cluster) in raw.etcd.iter().enumerate() {
-        place(ctx, c, raw, topology, &mut all);
-        passive::mode(ctx, c, cluster, &topology.zone_names, &mut all.clusters[c]);
+        let place = format!("etcd[{c}].disk");
+        let mut disk = disk(ctx, &place, &cluster.disk);
+        if !ctx.copies(&format!("{place}.fsync"), &disk.fsync, cluster.members.len()) {
+            disk.fsync = Latency::NONE;
+        }
+        let id = all.disks.push_and_get_key((place, disk));
+        for (m, member) in cluster.members.iter().enumerate() {
+            all.place(ctx, (id, m), member, true, topology);
+        }
+        passive::mode(ctx, c, cluster, &topology.zone_names, &mut all.clusters[id]);
     }
-    one_member_per_volume(ctx, topology, &all);
     (names, all)
 }
 
@@ -69,7 +78,7 @@ fn initial(ctx: &mut CheckCtx<'_>, c: usize, raw: &RawEtcdCluster, all: &mut Mem
             let expected = format!("less than the cluster's own, {}", raw.initial.revision);
             ctx.error(&format!("{place}.behind.revision"), behind.revision.to_string(), expected);
         }
-        lifetimes.push(MemberLifetime::new(EtcdId(c as u16), m, member, Time::ZERO, place));
+        lifetimes.push(MemberLifetime::new(EtcdId::from(c), m, member, Time::ZERO, place));
     }
     let learners = raw.members.iter().filter(|member| member.learner).count();
     let voters = raw.members.len() - learners;
@@ -117,8 +126,15 @@ fn leader(ctx: &mut CheckCtx<'_>, path: &str, raw: &RawEtcdCluster, names: &Name
     }
 }
 
-/// Plays the operations in order of time, so that each name means the member that is in the cluster then.
-fn operations(ctx: &mut CheckCtx<'_>, raw: &RawScenario, clusters: &Names, all: &mut Members) {
+/// Plays the operations on members of all clusters, those of seeds and Kubernetes clusters too, in order of time: so each name means the
+/// member that is in the cluster then.
+pub(super) fn operations(
+    ctx: &mut CheckCtx<'_>,
+    raw: &RawScenario,
+    clusters: &Names,
+    topology: &mut Topology,
+    all: &mut Members,
+) {
     let mut order: Vec<usize> = (0..raw.operations.len()).collect();
     order.sort_by_key(|o| raw.operations[*o].at);
     let mut done = Vec::new();
@@ -130,15 +146,25 @@ fn operations(ctx: &mut CheckCtx<'_>, raw: &RawScenario, clusters: &Names, all: 
             ctx.error(&format!("{path}.at"), quoted(operation.at), "a time before the end of the run (`duration`)");
         }
         let Of::Members(asked) = operation.change.of() else { continue };
-        let Some(c) = only_or_named(ctx, &path, operation.etcd.as_deref(), clusters) else { continue };
-        if passive::no_operations(ctx, raw, o, c) {
+        let only = || if let [only] = raw.etcd.as_slice() { Some(only.name.as_str()) } else { None };
+        let Some(c) = only_or_named(ctx, &path, operation.etcd.as_deref().or_else(only), clusters) else { continue };
+        let cluster = EtcdId::from(c);
+        if passive::no_operations(ctx, &path, &all.clusters[cluster]) {
             continue;
         }
-        let (path, cluster, lifetimes) = (format!("{path}.{}", operation.change.word()), EtcdId(c as u16), &mut all.lifetimes[c]);
+        let (path, lifetimes) = (format!("{path}.{}", operation.change.word()), &mut all.lifetimes[cluster]);
         let change = asked.change(&mut MembersCtx { ctx, path: &path, cluster, at, lifetimes });
+        if let (Some(MemberChange::Add(id)), RawOperationKind::AddMember(member)) = (change, &operation.change) {
+            let (place, own) = &all.disks[cluster];
+            if !ctx.copies(&format!("{place}.fsync"), &own.fsync, 1) {
+                all.disks[cluster].1.fsync = Latency::NONE;
+            }
+            all.place(ctx, (cluster, usize::from(id.index)), member, false, topology);
+        }
         done.extend(change.map(|change| Operation { at, change }));
     }
     all.operations = done;
+    one_member_per_volume(ctx, topology, all);
 }
 
 /// The cluster that is named, or the only one.
@@ -155,57 +181,19 @@ pub(super) fn only_or_named(ctx: &mut CheckCtx<'_>, path: &str, name: Option<&st
     }
 }
 
-/// Gives each member its node and volume.
-fn place(ctx: &mut CheckCtx<'_>, c: usize, scenario: &RawScenario, topology: &mut Topology, all: &mut Members) {
-    let raw = &scenario.etcd[c];
-    let mut own_disk = disk(ctx, &format!("etcd[{c}].disk"), &raw.disk);
-    if !ctx.copies(&format!("etcd[{c}].disk.fsync"), &own_disk.fsync, all.lifetimes[c].len()) {
-        own_disk.fsync = Latency::NONE;
-    }
-    for k in 0..all.lifetimes[c].len() {
-        let life = &all.lifetimes[c][k];
-        let Some(member) = written(scenario, raw, life) else { continue };
-        let node = topology.node_names.find(ctx, &format!("{}.node", life.path), &member.node);
-        let volume = match &member.volume {
-            Some(name) => named_volume(ctx, &format!("{}.volume", life.path), name, node, topology),
-            None => Some(own_volume(ctx, life, raw.name.as_str(), node, &own_disk, topology)),
-        };
-        all.clusters[c].members.push(Member {
-            name: life.name.clone(),
-            node: NodeId(node.unwrap_or(0) as u16),
-            volume: volume.unwrap_or(VolumeId(0)),
-            learner: member.learner,
-            initial: k < raw.members.len(),
-            behind: member.behind.map(|behind| (behind.revision, behind.database.0)),
-        });
-        all.lifetimes[c][k].volume = volume;
-    }
-}
-
-/// What the file says about a member.
-fn written<'a>(scenario: &'a RawScenario, raw: &'a RawEtcdCluster, life: &MemberLifetime) -> Option<&'a RawMember> {
-    let Some(number) = life.path.strip_prefix("operations[").and_then(|rest| rest.split(']').next()) else {
-        return raw.members.get(usize::from(life.id.index));
-    };
-    match &scenario.operations.get(number.parse::<usize>().ok()?)?.change {
-        RawOperationKind::AddMember(member) => Some(member),
-        _ => None,
-    }
-}
-
-fn named_volume(ctx: &mut CheckCtx<'_>, path: &str, name: &str, node: Option<usize>, topology: &Topology) -> Option<VolumeId> {
-    let volume = topology.volume_names.find(ctx, path, name)?;
+fn named_volume(ctx: &mut CheckCtx<'_>, path: &str, name: &str, node: Option<NodeId>, topology: &Topology) -> Option<VolumeId> {
+    let volume = VolumeId::from(topology.volume_names.find(ctx, path, name)?);
     let volume_zone = topology.volume_zones.get(volume).copied().flatten();
     let node_zone = node.and_then(|node| topology.node_zones[node]);
     if let (Some(node), Some(volume_zone), Some(node_zone)) = (node, volume_zone, node_zone)
         && volume_zone != node_zone
     {
-        let zone = |id: crate::ids::ZoneId| topology.zones[id.0 as usize].name.as_str();
+        let zone = |id: crate::ids::ZoneId| topology.zones[id].name.as_str();
         let found = format!("{} in zone {}", quote(name), zone(volume_zone));
         let expected = format!("a volume in zone {}, the zone of node {}", zone(node_zone), topology.nodes[node].name);
         ctx.error(path, found, expected);
     }
-    Some(VolumeId(volume as u16))
+    Some(volume)
 }
 
 /// A volume named after its member: `member`, or `cluster/member` where something else has that name, with `#2` and so on where
@@ -214,7 +202,7 @@ fn own_volume(
     ctx: &mut CheckCtx<'_>,
     life: &MemberLifetime,
     cluster: &str,
-    node: Option<usize>,
+    node: Option<NodeId>,
     disk: &Disk,
     topology: &mut Topology,
 ) -> VolumeId {
@@ -229,7 +217,7 @@ fn add_volume(
     ctx: &mut CheckCtx<'_>,
     path: &str,
     name: String,
-    node: Option<usize>,
+    node: Option<NodeId>,
     disk: &Disk,
     topology: &mut Topology,
 ) -> VolumeId {
@@ -238,26 +226,24 @@ fn add_volume(
         return VolumeId(0);
     }
     let zone = node.and_then(|node| topology.node_zones[node]);
-    let index = topology.volumes.len();
-    topology.volume_names.add(ctx, path, &name, index);
-    topology.volumes.push(Volume { name, zone: zone.unwrap_or(crate::ids::ZoneId(0)), disk: disk.clone() });
+    topology.volume_names.add(ctx, path, &name, topology.volumes.len());
     topology.volume_zones.push(zone);
-    VolumeId(index as u16)
+    topology.volumes.push_and_get_key(Volume { name, zone: zone.unwrap_or(crate::ids::ZoneId(0)), disk: disk.clone() })
 }
 
 /// Two members never write to one volume at the same time.
 fn one_member_per_volume(ctx: &mut CheckCtx<'_>, topology: &Topology, all: &Members) {
-    let mut users: BTreeMap<u16, Vec<&MemberLifetime>> = BTreeMap::new();
+    let mut users: BTreeMap<VolumeId, Vec<&MemberLifetime>> = BTreeMap::new();
     for life in all.lifetimes.iter().flatten() {
         if let Some(volume) = life.volume {
-            users.entry(volume.0).or_default().push(life);
+            users.entry(volume).or_default().push(life);
         }
     }
     for (volume, mut lifetimes) in users {
         lifetimes.sort_by_key(|life| life.from);
         for pair in lifetimes.windows(2) {
             if pair[1].from < pair[0].until {
-                let name = topology.volumes.get(usize::from(volume)).map_or("", |volume| volume.name.as_str());
+                let name = topology.volumes.get(volume).map_or("", |volume| volume.name.as_str());
                 let expected = format!("a volume of its own: {} uses this one at the same time", pair[0].name);
                 ctx.error(&format!("{}.volume", pair[1].path), quote(name), expected);
             }
@@ -327,6 +313,31 @@ impl ManagedEtcd {
 }
 
 impl Members {
+    /// Gives member `m` of cluster `c`, one of the start or a later one, its node and volume.
+    fn place(
+        &mut self,
+        ctx: &mut CheckCtx<'_>,
+        (c, m): (EtcdId, usize),
+        raw: &RawMember,
+        initial: bool,
+        topology: &mut Topology,
+    ) {
+        let (cluster, life) = (&mut self.clusters[c], &mut self.lifetimes[c][m]);
+        let node = topology.node_names.find(ctx, &format!("{}.node", life.path), &raw.node).map(NodeId::from);
+        life.volume = match &raw.volume {
+            Some(name) => named_volume(ctx, &format!("{}.volume", life.path), name, node, topology),
+            None => Some(own_volume(ctx, life, &cluster.name, node, &self.disks[c].1, topology)),
+        };
+        cluster.members.push(Member {
+            name: life.name.clone(),
+            node: node.unwrap_or(NodeId(0)),
+            volume: life.volume.unwrap_or(VolumeId(0)),
+            learner: raw.learner,
+            initial,
+            behind: raw.behind.map(|behind| (behind.revision, behind.database.0)),
+        });
+    }
+
     /// A cluster more; the members that it has at the start first, then those that pods may be later.
     pub(super) fn manage(
         &mut self,
@@ -337,9 +348,9 @@ impl Members {
         clusters: &mut Names,
     ) -> EtcdId {
         let ManagedEtcd { path, options, leader, revision, database_bytes, disk, .. } = managed;
-        let (index, nodes) = (self.clusters.len(), placed.nodes);
-        let (id, name) = (EtcdId(index as u16), format!("{}/{}", placed.home, placed.set));
-        clusters.add(ctx, path, &name, index);
+        let (id, nodes) = (self.clusters.next_key(), placed.nodes);
+        let name = format!("{}/{}", placed.home, placed.set);
+        clusters.add(ctx, path, &name, id.into());
         let mut disk = disk.clone();
         let pods = nodes.len() + placed.later as usize;
         let all = if nodes.is_empty() { 0 } else { pods * placed.turns };
@@ -354,7 +365,7 @@ impl Members {
             let name = format!("{}-{pod}", placed.set);
             let full = format!("{}/{name}", placed.home);
             let full = if turn == 0 { full } else { format!("{full}#{}", turn + 1) };
-            let volume = add_volume(ctx, path, full, initial.then_some(usize::from(node.0)), &disk, topology);
+            let volume = add_volume(ctx, path, full, initial.then_some(node), &disk, topology);
             lifetimes.push(MemberLifetime {
                 id: MemberId { cluster: id, index: k as u8 },
                 name: name.clone(),
@@ -381,6 +392,7 @@ impl Members {
             passive::pair_up(&mut cluster, switching, backup);
         }
         self.clusters.push(cluster);
+        self.disks.push((format!("{path}.disk"), disk));
         id
     }
 }

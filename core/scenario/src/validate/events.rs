@@ -37,9 +37,9 @@ pub(super) fn validate(
         by_name.entry(life.name()).or_default().push(life);
     }
     let mut volumes_in: BTreeMap<ZoneId, Vec<VolumeId>> = BTreeMap::new();
-    for (k, zone) in topology.volume_zones.iter().enumerate() {
+    for (volume, zone) in topology.volume_zones.iter_enumerated() {
         if let Some(zone) = zone {
-            volumes_in.entry(*zone).or_default().push(VolumeId(k as u16));
+            volumes_in.entry(*zone).or_default().push(volume);
         }
     }
     let claimed = members.clusters.iter().filter(|cluster| is_claimed(cluster));
@@ -105,18 +105,18 @@ impl FaultCtx<'_, '_> {
 
     /// The `node` that is meant.
     pub(crate) fn node(&mut self, target: &RawFaultTarget) -> Option<FaultTarget<NodeId>> {
-        self.resolver.target(self.ctx, &self.place("node"), target, self.nodes, |k| NodeId(k as u16))
+        self.resolver.target(self.ctx, &self.place("node"), target, self.nodes, NodeId::from)
     }
 
     /// The `zone` that is meant.
     pub(crate) fn zone(&mut self, target: &RawFaultTarget) -> Option<FaultTarget<ZoneId>> {
-        self.resolver.target(self.ctx, &self.place("zone"), target, self.zones, |k| ZoneId(k as u16))
+        self.resolver.target(self.ctx, &self.place("zone"), target, self.zones, ZoneId::from)
     }
 
     /// The `volume` that is meant.
     pub(crate) fn volume(&mut self, target: &RawFaultTarget) -> Option<FaultTarget<VolumeId>> {
         let names = &self.resolver.topology.volume_names;
-        self.resolver.target(self.ctx, &self.place("volume"), target, names, |k| VolumeId(k as u16))
+        self.resolver.target(self.ctx, &self.place("volume"), target, names, VolumeId::from)
     }
 
     /// The `member` that is meant: one that is in its cluster when the fault starts.
@@ -126,7 +126,7 @@ impl FaultCtx<'_, '_> {
 
     /// The zone of this name.
     pub(crate) fn zone_named(&mut self, field: &str, name: &str) -> Option<ZoneId> {
-        self.zones.find(self.ctx, &self.place(field), name).map(|k| ZoneId(k as u16))
+        self.zones.find(self.ctx, &self.place(field), name).map(ZoneId::from)
     }
 
     /// The zones of these names.
@@ -170,7 +170,7 @@ impl Resolver<'_> {
     fn is_claimed(&self, target: FaultTarget<VolumeId>) -> bool {
         match target {
             FaultTarget::Named(volume) => self.claimed.contains(&volume),
-            FaultTarget::OfLeader(cluster) => is_claimed(&self.members.clusters[cluster.0 as usize]),
+            FaultTarget::OfLeader(cluster) => is_claimed(&self.members.clusters[cluster]),
         }
     }
 
@@ -190,7 +190,7 @@ impl Resolver<'_> {
 
     fn leader<T>(&self, ctx: &mut CheckCtx<'_>, path: &str, cluster: &str) -> Option<FaultTarget<T>> {
         let found = self.clusters.find(ctx, &format!("{path}.leader_of"), cluster);
-        found.map(|k| FaultTarget::OfLeader(EtcdId(k as u16)))
+        found.map(|k| FaultTarget::OfLeader(EtcdId::from(k)))
     }
 
     fn member_target(
@@ -210,11 +210,11 @@ impl Resolver<'_> {
     /// `member`, or `cluster/member` where several clusters have such a member.
     fn member(&self, ctx: &mut CheckCtx<'_>, path: &str, text: &str, at: Time) -> Option<MemberId> {
         if let Some((cluster, name)) = text.rsplit_once('/') {
-            let c = self.clusters.find(ctx, path, cluster)?;
+            let c = EtcdId::from(self.clusters.find(ctx, path, cluster)?);
             let lifetimes = &self.members.lifetimes[c];
             return in_cluster(ctx, path, name, at, lifetimes).map(|k| lifetimes[k].id);
         }
-        if let [lifetimes] = self.members.lifetimes.as_slice() {
+        if let [lifetimes] = self.members.lifetimes.raw.as_slice() {
             return in_cluster(ctx, path, text, at, lifetimes).map(|k| lifetimes[k].id);
         }
         let named = self.by_name.get(text).map_or(&[][..], Vec::as_slice);
@@ -229,7 +229,7 @@ impl Resolver<'_> {
             }
             several => {
                 let full: Vec<String> =
-                    several.iter().map(|id| format!("{}/{text}", self.members.clusters[id.cluster.0 as usize].name)).collect();
+                    several.iter().map(|id| format!("{}/{text}", self.members.clusters[id.cluster].name)).collect();
                 let expected = format!("one of them by its full name: {}", one_of(full.iter().map(String::as_str)));
                 ctx.error(path, format!("{}, which is in {} clusters", quote(text), several.len()), expected);
                 None

@@ -13,7 +13,7 @@ use super::topology::Topology;
 use super::workload::{PlannedComponent, WorkloadContext, planned};
 use super::{CheckCtx, capacity, cluster, kube, operations, passive, suitable, usage};
 use crate::error::quote;
-use crate::ids::{EtcdId, KubeClusterId, NodeId, NodeKey, SeedId, WorkloadId, ZoneId};
+use crate::ids::{EtcdId, KubeClusterId, NodeId, NodeKey, SeedId, TiVec, WorkloadId, ZoneId};
 use crate::kube::controllers::Controllers;
 use crate::kube::gardener::{FailureTolerance, Hosted, Migration, Recovery, Shoot, ToleranceChange};
 use crate::kube::name::PodTag;
@@ -56,7 +56,7 @@ pub(super) fn validate(
             seeds: &seeds,
             first: clusters_so_far(members),
             shoots: Vec::new(),
-            clusters: Vec::new(),
+            clusters: TiVec::new(),
             sets: Vec::new(),
             asked: asked(raw, &seeds),
             changes: Vec::new(),
@@ -73,7 +73,7 @@ pub(super) fn validate(
     }
     model.operations = operations::validate(ctx, raw, &seeds, &plain, &lowering, &model.shoots);
     model.capacity = capacity::validate(ctx, raw, &mut lowering);
-    let (mut clusters, mut seeds) = (Vec::new(), Vec::new());
+    let (mut clusters, mut seeds) = (TiVec::new(), TiVec::new());
     for site in lowering.sites.drain(..) {
         clusters.push(site.cluster);
         seeds.extend(site.hosts_shoots.then_some(site.seed));
@@ -125,7 +125,7 @@ pub(super) fn deploy(
     let mut site = lowering.sites.remove(s);
     let mut workload = component.workload(ctx, lowering, path, home, &site);
     let fits = lowering.has_pod_capacity(ctx, &component.path(path), u64::from(workload.replicas));
-    let id = WorkloadId(site.cluster.workloads.len() as u32);
+    let id = site.cluster.workloads.next_key();
     if fits {
         suitable::warn(ctx, path, &component, &workload.affinity, &site);
         component.give(ctx, path, &mut workload, &mut site);
@@ -142,7 +142,7 @@ pub(super) struct ShootPlacement<'a> {
     /// The first etcd cluster of a shoot.
     first: u16,
     pub(super) shoots: Vec<Shoot>,
-    clusters: Vec<KubeClusterSpec>,
+    clusters: TiVec<KubeClusterId, KubeClusterSpec>,
     /// Their etcd clusters, in order.
     sets: Vec<EtcdStatefulSet>,
     /// What is asked for later.
@@ -307,7 +307,7 @@ impl ShootPlacement<'_> {
                 continue;
             }
             let etcd_id = EtcdId(self.first + self.sets.len() as u16);
-            let workload = &mut self.lowering.sites[s].cluster.workloads[id.0 as usize];
+            let workload = &mut self.lowering.sites[s].cluster.workloads[id];
             make_etcd(workload, etcd_id, etcd);
             let (path, namespace) = (component.path(path), home.namespace.clone());
             let (managed, turns) = (etcd.clone(), later.turns());
@@ -316,8 +316,8 @@ impl ShootPlacement<'_> {
             self.sets.push(EtcdStatefulSet { path, main, site: s, workload: id, shoot, namespace, turn, managed, later, turns });
         }
         let site = &self.lowering.sites[s];
-        let requests = usage
-            .map(|usage| usage::of_shoot(ctx, path, usage, workloads.iter().map(|id| &site.cluster.workloads[id.0 as usize])));
+        let requests =
+            usage.map(|usage| usage::of_shoot(ctx, path, usage, workloads.iter().map(|id| &site.cluster.workloads[*id])));
         let (seed, zones, forms) = (SeedId(s as u16), Vec::new(), Vec::new());
         shoot.hosted = Some(Hosted { seed, cluster, zones, workloads, forms });
         self.later(ctx, path, shoot, &home, components, etcd, &later);
@@ -325,9 +325,9 @@ impl ShootPlacement<'_> {
             name: home.namespace,
             etcd: main,
             control_plane: Vec::new(),
-            nodes: Vec::new(),
-            machine_deployments: Vec::new(),
-            workloads: Vec::new(),
+            nodes: TiVec::new(),
+            machine_deployments: TiVec::new(),
+            workloads: TiVec::new(),
             control_plane_namespaces: Vec::new(),
             routing: Routing::default(),
             timers,
@@ -335,7 +335,7 @@ impl ShootPlacement<'_> {
             in_flight: usage.map_or_else(InFlight::default, usage::in_flight),
             controllers: Controllers::default(),
             components: Component::ALL.to_vec(),
-            services: Vec::new(),
+            services: TiVec::new(),
             budgets: Vec::new(),
         });
         Some(())
@@ -380,7 +380,7 @@ impl EtcdStatefulSet {
         etcd_names: &mut Names,
     ) {
         let site = &mut sites[self.site];
-        let workload = site.cluster.workloads[self.workload.0 as usize].clone();
+        let workload = site.cluster.workloads[self.workload].clone();
         if !(1..=MAX_MEMBERS).contains(&(workload.replicas + self.later)) || workload.replicas == 0 {
             let expected = format!("1 to {MAX_MEMBERS} members");
             ctx.error(&format!("{}.replicas", self.path), workload.replicas.to_string(), expected);
@@ -410,13 +410,13 @@ impl EtcdStatefulSet {
             self.managed.check_leader(ctx, &workload.name, nodes.len());
         }
         for (ordinal, node) in (0..).zip(&nodes) {
-            let placed = &mut site.cluster.workloads[self.workload.0 as usize].placed;
+            let placed = &mut site.cluster.workloads[self.workload].placed;
             let tag = PodTag::Ordinal(ordinal);
             if placed.iter().all(|(own, _)| *own != tag) {
                 placed.push((tag, *node));
                 site.take(&workload, *node);
             }
-            let zone = site.zones[node.0 as usize];
+            let zone = site.zones[*node];
             if main && !hosted.zones.contains(&zone) {
                 hosted.zones.push(zone);
             }
@@ -444,7 +444,7 @@ fn place_members(
     before: &[ZoneId],
 ) -> Option<Vec<NodeKey>> {
     let given = |ordinal| workload.placed.iter().find(|(tag, _)| *tag == PodTag::Ordinal(ordinal)).map(|(_, node)| *node);
-    let zone = |node: NodeKey| site.zones[node.0 as usize];
+    let zone = |node: NodeKey| site.zones[node];
     let taken: Vec<NodeKey> = (0..workload.replicas).filter_map(given).collect();
     let mut zones = site.seed.zones.clone();
     if zones.is_empty() {

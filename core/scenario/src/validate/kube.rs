@@ -7,7 +7,7 @@ use super::names::Names;
 use super::topology::Topology;
 use super::{CheckCtx, quoted};
 use crate::error::quote;
-use crate::ids::{EtcdId, KubeClusterId, MachineDeploymentId, NodeId, ZoneId};
+use crate::ids::{EtcdId, KubeClusterId, MachineDeploymentId, NodeId, TiVec, ZoneId};
 use crate::kube::gardener::{Pool, Seed};
 use crate::kube::labels::{Symbol, WELL_KNOWN};
 use crate::kube::name::MachineName;
@@ -141,22 +141,21 @@ impl Builder<'_, '_> {
             addresses: 0,
             pools: Vec::new(),
         };
-        let (nodes, machine_deployments, workloads, control_plane_namespaces) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let cluster = KubeClusterSpec {
             name,
             etcd,
             control_plane: hosts,
-            nodes,
-            machine_deployments,
-            workloads,
-            control_plane_namespaces,
+            nodes: TiVec::new(),
+            machine_deployments: TiVec::new(),
+            workloads: TiVec::new(),
+            control_plane_namespaces: Vec::new(),
             routing,
             timers,
             requests: Vec::new(),
             in_flight: InFlight::default(),
             controllers: raw.controllers.clone(),
             components: Component::ALL.to_vec(),
-            services: Vec::new(),
+            services: TiVec::new(),
             budgets: Vec::new(),
         };
         let (pools, nodes) = (Names::new("a pool of this cluster"), Names::new("a node of this cluster"));
@@ -231,12 +230,7 @@ impl Builder<'_, '_> {
                 });
             }
             let (maximum, max_surge) = (pool.maximum, pool.rollout.max_surge);
-            site.seed.pools.push(Pool {
-                first: MachineDeploymentId(first as u16),
-                zones: zones.len() as u32,
-                maximum,
-                max_surge,
-            });
+            site.seed.pools.push(Pool { first: first.into(), zones: zones.len() as u32, maximum, max_surge });
             all.push((first, zones));
         }
         all
@@ -245,12 +239,12 @@ impl Builder<'_, '_> {
     /// The nodes that the file gives.
     fn given(&mut self, pools: &[(usize, Vec<ZoneId>)], site: &mut SeedState) {
         let mut machines = Names::new("a machine of this cluster");
-        let mut counts = vec![0_u32; site.cluster.machine_deployments.len()];
+        let mut counts: TiVec<_, u32> = vec![0; site.cluster.machine_deployments.len()].into();
         for (n, node) in self.raw.nodes.iter().enumerate() {
             let path = format!("{}.nodes[{n}]", self.path);
             self.lowering.mark(self.ctx, &path, &node.mark);
             let Some(deployment) = self.deployment(&path, node, pools, site) else { continue };
-            let spec = &site.cluster.machine_deployments[usize::from(deployment.0)];
+            let spec = &site.cluster.machine_deployments[deployment];
             let found = node.machine.as_ref().map(|name| (name, MachineName::parse(deployment, &spec.name, name.as_str())));
             if let Some((name, parsed)) = found {
                 let path = format!("{path}.machine");
@@ -263,7 +257,7 @@ impl Builder<'_, '_> {
                     self.ctx.error(&path, quote(name.as_str()), expected);
                 }
             }
-            let count = &mut counts[usize::from(deployment.0)];
+            let count = &mut counts[deployment];
             let machine = found.and_then(|(_, parsed)| parsed).unwrap_or_else(|| MachineName::made(deployment, *count));
             *count += 1;
             if *count == spec.maximum + 1 && self.has_machines {
@@ -284,24 +278,24 @@ impl Builder<'_, '_> {
     ) -> Option<MachineDeploymentId> {
         let pool = site.pools.find(self.ctx, &format!("{path}.pool"), &node.pool);
         let place = format!("{path}.zone");
-        let zone = self.topology.zone_names.find(self.ctx, &place, &node.zone).map(|zone| ZoneId(zone as u16))?;
+        let zone = self.topology.zone_names.find(self.ctx, &place, &node.zone).map(ZoneId::from)?;
         let (first, zones) = &pools[pool?];
         let found = zones.iter().position(|own| *own == zone);
         if found.is_none() {
             let expected = format!("one of the zones of its pool: {}", zone_names(zones, self.topology));
             self.ctx.error(&place, quote(&node.zone), expected);
         }
-        found.map(|k| MachineDeploymentId((first + k) as u16))
+        found.map(|k| MachineDeploymentId::from(first + k))
     }
 
     /// The nodes of pools of which none is given.
     fn made(&mut self, pools: &[(usize, Vec<ZoneId>)], site: &mut SeedState) {
         let place = format!("{}.name", self.path);
         for (pool, (first, zones)) in self.raw.pools.iter().zip(pools) {
-            for deployment in *first..first + zones.len() {
+            for deployment in (*first..first + zones.len()).map(MachineDeploymentId::from) {
                 let count = if is_given(self.raw, pool) { 0 } else { site.cluster.machine_deployments[deployment].minimum };
                 for k in 0..count {
-                    let machine = MachineName::made(MachineDeploymentId(deployment as u16), k);
+                    let machine = MachineName::made(deployment, k);
                     self.node(&place, machine.text(&site.cluster), machine, site);
                 }
             }
@@ -309,8 +303,7 @@ impl Builder<'_, '_> {
     }
 
     fn node(&mut self, path: &str, name: String, machine: MachineName, site: &mut SeedState) {
-        let MachineDeployment { zone, template, .. } =
-            site.cluster.machine_deployments[usize::from(machine.deployment.0)].clone();
+        let MachineDeployment { zone, template, .. } = site.cluster.machine_deployments[machine.deployment].clone();
         let mut template = template;
         template.labels.set(Symbol::HOSTNAME, self.lowering.symbols.symbol(&name));
         let errors = self.ctx.errors.len();
@@ -367,7 +360,7 @@ fn template<'a>(
     given: impl Iterator<Item = &'a (Symbol, Symbol)>,
     topology: &Topology,
 ) -> NodeTemplate {
-    let zone = &topology.zones[usize::from(zone.0)];
+    let zone = &topology.zones[zone];
     let pool_key = symbols.symbol(POOL);
     let [os, arch] = USUAL_PLATFORM.map(|(key, value)| (symbols.symbol(key), symbols.symbol(value)));
     let labels = [

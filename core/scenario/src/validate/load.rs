@@ -37,7 +37,7 @@ pub(super) fn validate(
     for (k, client) in raw.clients.iter().enumerate() {
         let path = format!("clients[{k}]");
         names.add(ctx, &format!("{path}.name"), client.name.as_str(), k);
-        let cluster = only_or_named(ctx, &path, client.etcd.as_deref(), clusters);
+        let cluster = only_or_named(ctx, &path, client.etcd.as_deref(), clusters).map(EtcdId::from);
         let (zone, node) = location(ctx, &path, client, topology);
         let (start, stop) = times(ctx, &path, client);
         let load = load(ctx, &path, client);
@@ -46,7 +46,7 @@ pub(super) fn validate(
         total.add(load, client, stop.since(start));
         all.push(Client {
             name: client.name.to_string(),
-            etcd: EtcdId(cluster.unwrap_or(0) as u16),
+            etcd: cluster.unwrap_or(EtcdId(0)),
             zone: zone.unwrap_or(ZoneId(0)),
             node,
             op: op(ctx, &path, client.op),
@@ -109,20 +109,19 @@ impl Total {
 }
 
 fn location(ctx: &mut CheckCtx<'_>, path: &str, client: &RawClient, topology: &Topology) -> (Option<ZoneId>, Option<NodeId>) {
-    let zone = client.zone.as_ref().map(|name| topology.zone_names.find(ctx, &format!("{path}.zone"), name));
-    let node = client.node.as_ref().map(|name| topology.node_names.find(ctx, &format!("{path}.node"), name));
+    let zone = client.zone.as_ref().map(|name| topology.zone_names.find(ctx, &format!("{path}.zone"), name).map(ZoneId::from));
+    let node = client.node.as_ref().map(|name| topology.node_names.find(ctx, &format!("{path}.node"), name).map(NodeId::from));
     let node_zone = node.flatten().and_then(|node| topology.node_zones[node]);
     if let (Some(Some(zone)), Some(node_zone), Some(name)) = (zone, node_zone, &client.node)
-        && zone != usize::from(node_zone.0)
+        && zone != node_zone
     {
-        let expected = format!("{}, the zone of node {name}, or no value", quote(&topology.zones[node_zone.0 as usize].name));
+        let expected = format!("{}, the zone of node {name}, or no value", quote(&topology.zones[node_zone].name));
         ctx.error(&format!("{path}.zone"), quote(client.zone.as_deref().unwrap_or_default()), expected);
     }
     if zone.is_none() && node.is_none() && topology.zones.len() > 1 {
         ctx.error(path, "neither `zone` nor `node`", "`zone` or `node`: delays depend on the location of a client");
     }
-    let zone = zone.flatten().map(|zone| ZoneId(zone as u16)).or(node_zone);
-    (zone, node.flatten().map(|node| NodeId(node as u16)))
+    (zone.flatten().or(node_zone), node.flatten())
 }
 
 fn times(ctx: &mut CheckCtx<'_>, path: &str, client: &RawClient) -> (Time, Time) {

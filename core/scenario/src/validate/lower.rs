@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::names::Names;
 use super::topology::Topology;
 use super::{CheckCtx, quoted};
-use crate::ids::{NodeId, NodeKey, ZoneId};
+use crate::ids::{NodeId, NodeKey, TiVec, ZoneId};
 use crate::kube::gardener::Seed;
 use crate::kube::labels::{Symbol, WELL_KNOWN};
 use crate::kube::taints::Effect;
@@ -28,13 +28,13 @@ pub(super) const POOL: &str = "worker.gardener.cloud/pool";
 
 /// What stands for itself: each word once.
 pub(super) struct SymbolTable {
-    pub(super) list: Vec<String>,
+    pub(super) list: TiVec<Symbol, String>,
     index: BTreeMap<String, u32>,
 }
 
 impl SymbolTable {
     fn new() -> Self {
-        let mut symbols = Self { list: Vec::new(), index: BTreeMap::new() };
+        let mut symbols = Self { list: TiVec::new(), index: BTreeMap::new() };
         for word in WELL_KNOWN {
             symbols.symbol(word);
         }
@@ -67,11 +67,11 @@ pub(crate) struct SeedState {
     /// Names of its nodes: what they stand for is a [`NodeKey`].
     pub(crate) nodes: Names,
     /// Per node.
-    pub(crate) zones: Vec<ZoneId>,
+    pub(crate) zones: TiVec<NodeKey, ZoneId>,
     /// Per node: what its pods request that are known to be there.
-    pub(crate) used: Vec<Resources>,
+    pub(crate) used: TiVec<NodeKey, Resources>,
     /// Per node: volumes of these pods.
-    pub(crate) volumes: Vec<u32>,
+    pub(crate) volumes: TiVec<NodeKey, u32>,
     /// Shoots that it hosts.
     pub(crate) shoots: u32,
 }
@@ -92,41 +92,40 @@ impl SeedState {
 
     /// Whether a pod of the workload may be on a node by its labels.
     pub(super) fn admits(&self, workload: &Workload, node: NodeKey) -> bool {
-        workload.affinity.admits(&self.cluster.nodes[node.0 as usize].template.labels)
+        workload.affinity.admits(&self.cluster.nodes[node].template.labels)
     }
 
     /// Whether a pod of the workload may be on a node by its taints.
     pub(super) fn tolerates(&self, workload: &Workload, node: NodeKey) -> bool {
-        let taints = &self.cluster.nodes[node.0 as usize].template.taints;
+        let taints = &self.cluster.nodes[node].template.taints;
         let mut repelling = taints.iter().filter(|taint| taint.effect != Effect::PreferNoSchedule);
         repelling.all(|taint| workload.tolerations.iter().any(|toleration| toleration.tolerates(taint)))
     }
 
     /// Whether there is room for a pod of the workload on a node.
     pub(super) fn has_capacity(&self, workload: &Workload, node: NodeKey) -> bool {
-        let (k, template) = (node.0 as usize, &self.cluster.nodes[node.0 as usize].template);
-        self.used[k].plus(&workload.requests).fits(&template.allocatable)
-            && (workload.volume.is_none() || self.volumes[k] < template.volumes)
+        let template = &self.cluster.nodes[node].template;
+        self.used[node].plus(&workload.requests).fits(&template.allocatable)
+            && (workload.volume.is_none() || self.volumes[node] < template.volumes)
     }
 
     /// A pod of the workload is on a node.
     pub(super) fn take(&mut self, workload: &Workload, node: NodeKey) {
-        let k = node.0 as usize;
-        self.used[k] = self.used[k].plus(&workload.requests);
-        self.volumes[k] += u32::from(workload.volume.is_some());
+        self.used[node] = self.used[node].plus(&workload.requests);
+        self.volumes[node] += u32::from(workload.volume.is_some());
     }
 
     /// The node of a zone that suits the workload, has room and the fewest pods: the first of these, none of `taken`.
     pub(super) fn least_used(&self, workload: &Workload, zone: ZoneId, taken: &[NodeKey]) -> Option<NodeKey> {
-        let nodes = (0..self.zones.len()).filter(|node| self.zones[*node] == zone).map(|node| NodeKey(node as u32));
+        let nodes = self.zones.keys().filter(|node| self.zones[*node] == zone);
         let fitting =
             nodes.filter(|node| !taken.contains(node) && self.suits(workload, *node) && self.has_capacity(workload, *node));
-        fitting.min_by_key(|node| self.used[node.0 as usize].pods)
+        fitting.min_by_key(|node| self.used[*node].pods)
     }
 
     /// The machine behind a node.
     pub(super) fn machine(&self, node: NodeKey) -> NodeId {
-        self.cluster.nodes[node.0 as usize].node
+        self.cluster.nodes[node].node
     }
 }
 
@@ -185,11 +184,9 @@ pub(super) fn mark(ctx: &mut CheckCtx<'_>, inputs: &mut Vec<Input>, path: &str, 
 
 /// A machine more in the world.
 pub(super) fn add_machine(ctx: &mut CheckCtx<'_>, path: &str, name: String, zone: ZoneId, topology: &mut Topology) -> NodeId {
-    let index = topology.nodes.len();
-    topology.node_names.add(ctx, path, &name, index);
+    topology.node_names.add(ctx, path, &name, topology.nodes.len());
     topology.node_zones.push(Some(zone));
-    topology.nodes.push(Node { name, zone });
-    NodeId(index as u16)
+    topology.nodes.push_and_get_key(Node { name, zone })
 }
 
 /// The zones of these names, each once; of these, where they must be some of them.
@@ -203,7 +200,7 @@ pub(super) fn zones_of(
     let mut zones = Vec::new();
     for (k, name) in names.iter().enumerate() {
         let path = format!("{path}[{k}]");
-        let Some(zone) = topology.zone_names.find(ctx, &path, name).map(|zone| ZoneId(zone as u16)) else { continue };
+        let Some(zone) = topology.zone_names.find(ctx, &path, name).map(ZoneId::from) else { continue };
         if zones.contains(&zone) {
             ctx.error(&path, format!("{} again", quoted(name)), "each zone once");
         } else if of.is_some_and(|of| !of.contains(&zone)) {
@@ -221,5 +218,5 @@ pub(super) fn zones_of(
 
 /// Zones by name.
 pub(super) fn zone_names(zones: &[ZoneId], topology: &Topology) -> String {
-    crate::error::one_of(zones.iter().map(|zone| topology.zones[zone.0 as usize].name.as_str()))
+    crate::error::one_of(zones.iter().map(|zone| topology.zones[*zone].name.as_str()))
 }

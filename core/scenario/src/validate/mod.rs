@@ -1,7 +1,8 @@
 //! From what is written to what is meant: names to ids, defaults filled in, and everything that cannot be refused.
 //!
 //! ```text
-//! RawScenario -> world (zones, nodes, volumes, network) -> etcd (members over time) -> seeds -> shoots -> load, events -> Scenario
+//! RawScenario -> world (zones, nodes, volumes, network) -> etcd -> seeds, clusters -> shoots -> etcd's members over time -> load, events
+//!             -> Scenario
 //! ```
 //!
 //! Each part reports all it finds and goes on with whatever it could make out; what depends on a name that is nowhere is skipped,
@@ -59,6 +60,7 @@ pub(super) fn validate(raw: &RawScenario, replaced: &BTreeSet<String>, errors: &
     let mut topology = topology::validate(&mut ctx, raw);
     let (mut clusters, mut members) = etcd::validate(&mut ctx, raw, &mut topology);
     let (mut kube, mut inputs) = gardener::validate(&mut ctx, raw, &mut topology, &mut clusters, &mut members);
+    etcd::operations(&mut ctx, raw, &clusters, &mut topology, &mut members);
     let prices = prices::validate(&mut ctx, raw, &kube);
     let mut clients = load::validate(&mut ctx, raw, &topology, &clusters, &members);
     usage::bound(&mut ctx, raw, &kube);
@@ -83,7 +85,7 @@ pub(super) fn validate(raw: &RawScenario, replaced: &BTreeSet<String>, errors: &
         etcd: members.clusters,
         kube,
         prices,
-        clients,
+        clients: clients.into(),
         faults,
         random_faults,
         operations: members.operations,
@@ -111,7 +113,7 @@ fn observe_at(ctx: &mut CheckCtx<'_>, raw: &RawScenario) -> Vec<(String, Time)> 
 fn probe_zone(ctx: &mut CheckCtx<'_>, raw: &RawScenario, zones: &Names) -> Option<ZoneId> {
     match raw.probe.from.as_str() {
         "best" => None,
-        zone => zones.find(ctx, "probe.from", zone).map(|k| ZoneId(k as u16)),
+        zone => zones.find(ctx, "probe.from", zone).map(ZoneId::from),
     }
 }
 

@@ -8,7 +8,7 @@ use crate::kube::gardener::{FailureTolerance, Recovery};
 use crate::model::EtcdClusterSpec;
 use crate::options::EtcdOptions;
 use crate::passive::{ActivePassive, Backup, Controller, Switching};
-use crate::raw::{RawEtcdCluster, RawHotStandby, RawMode, RawReference, RawScenario, RawShoot};
+use crate::raw::{RawEtcdCluster, RawHotStandby, RawMode, RawReference, RawShoot};
 use zonefall_kernel::time::Duration;
 
 /// How many pods a set of members has where the mode is not quorum.
@@ -140,16 +140,16 @@ fn backup(raw: &RawHotStandby) -> Backup {
     }
 }
 
-/// Members of an active-passive cluster come and go by its controller alone.
-pub(super) fn no_operations(ctx: &mut CheckCtx<'_>, raw: &RawScenario, o: usize, c: usize) -> bool {
-    let passive = raw.etcd.get(c).is_some_and(|cluster| cluster.mode != RawMode::Quorum);
-    if passive {
-        let found = format!("a change of {}", raw.etcd[c].name);
-        ctx.error(
-            &format!("operations[{o}]"),
-            found,
-            "no change of a cluster whose mode is not quorum: its controller manages the members",
-        );
+/// Reports an operation on members that a controller manages: those of an active-passive cluster, and those that are pods.
+pub(super) fn no_operations(ctx: &mut CheckCtx<'_>, path: &str, cluster: &EtcdClusterSpec) -> bool {
+    let expected = if cluster.managed {
+        "a cluster whose members are not pods: etcd-druid adds and removes those (`set_failure_tolerance` asks it to)"
+    } else {
+        "no change of a cluster whose mode is not quorum: its controller manages the members"
+    };
+    let managed = cluster.managed || cluster.passive.is_some();
+    if managed {
+        ctx.error(path, format!("a change of {}", cluster.name), expected);
     }
-    passive
+    managed
 }

@@ -116,7 +116,7 @@ impl ShootPlacement<'_> {
         etcd: &ManagedEtcd,
         later: &ShootStates,
     ) {
-        let s = usize::from(hosted.seed.0);
+        let s = usize::from(hosted.seed);
         for tolerance in &later.tolerances {
             let pinned = *tolerance != FailureTolerance::Zone && self.lowering.sites[s].seed.zones.len() > 1;
             let home = WorkloadContext { namespace: home.namespace.clone(), tolerance: *tolerance, pinned, ..*home };
@@ -150,7 +150,7 @@ impl ShootPlacement<'_> {
             return;
         }
         let workloads = &self.lowering.sites[later.sites[0]].cluster.workloads;
-        let etcd_id = |id: &WorkloadId| match workloads[id.0 as usize].role {
+        let etcd_id = |id: &WorkloadId| match workloads[*id].role {
             Role::Etcd(etcd_id) => Some(etcd_id),
             _ => None,
         };
@@ -175,7 +175,7 @@ impl ShootPlacement<'_> {
         there: &mut Hosted,
         components: &[PlannedComponent<'_>],
     ) {
-        let (s, mut ids) = (usize::from(there.seed.0), Vec::new());
+        let (s, mut ids) = (usize::from(there.seed), Vec::new());
         for (component, workload) in components.iter().zip(there.form(shoot.tolerance)) {
             let path = component.path(path);
             if workload.kind == Kind::DaemonSet {
@@ -186,8 +186,7 @@ impl ShootPlacement<'_> {
                 return;
             }
             let cluster = &mut self.lowering.sites[s].cluster;
-            ids.push(WorkloadId(cluster.workloads.len() as u32));
-            cluster.workloads.push(Workload { replicas: 0, ..workload.clone() });
+            ids.push(cluster.workloads.push_and_get_key(Workload { replicas: 0, ..workload.clone() }));
         }
         there.workloads = ids;
         self.lowering.sites[s].cluster.control_plane_namespaces.push(shoot.namespace);

@@ -41,8 +41,7 @@ pub(super) fn warn(
 
 /// What a node that suits the workload would have that this one does not have; `None`: it suits.
 pub(super) fn misfit(component: &PlannedComponent<'_>, workload: &Workload, node: NodeKey, site: &SeedState) -> Option<String> {
-    let of_pool =
-        |pool: &&str| site.pools.get(pool).is_some_and(|pool| is_of_pool(&site.cluster.nodes[node.0 as usize], pool, site));
+    let of_pool = |pool: &&str| site.pools.get(pool).is_some_and(|pool| is_of_pool(&site.cluster.nodes[node], pool, site));
     if let Some(pool) = component.pool().filter(|pool| !of_pool(pool)) {
         return Some(format!("a node of its `pool` {}", quote(pool)));
     }

@@ -2,7 +2,7 @@
 
 use super::names::Names;
 use super::{CheckCtx, quoted};
-use crate::ids::ZoneId;
+use crate::ids::{NodeId, TiSlice, TiVec, VolumeId, ZoneId};
 use crate::model::{CERTIFICATE_BYTES, Disk, Network, Node, Path, Volume, Zone};
 use crate::raw::{RawDisk, RawNetwork, RawPath, RawScenario};
 use zonefall_kernel::dist::Latency;
@@ -14,23 +14,23 @@ const MAX_ZONES: usize = 64;
 /// The world as far as it could be made out.
 pub(super) struct Topology {
     pub(super) regions: Vec<String>,
-    pub(super) zones: Vec<Zone>,
-    pub(super) nodes: Vec<Node>,
+    pub(super) zones: TiVec<ZoneId, Zone>,
+    pub(super) nodes: TiVec<NodeId, Node>,
     /// Named volumes; those that members have of their own are added with the members.
-    pub(super) volumes: Vec<Volume>,
+    pub(super) volumes: TiVec<VolumeId, Volume>,
     pub(super) network: Network,
     pub(super) zone_names: Names,
     pub(super) node_names: Names,
     pub(super) volume_names: Names,
     /// Zone of each node and each volume, where it is known.
-    pub(super) node_zones: Vec<Option<ZoneId>>,
-    pub(super) volume_zones: Vec<Option<ZoneId>>,
+    pub(super) node_zones: TiVec<NodeId, Option<ZoneId>>,
+    pub(super) volume_zones: TiVec<VolumeId, Option<ZoneId>>,
 }
 
 pub(super) fn validate(ctx: &mut CheckCtx<'_>, raw: &RawScenario) -> Topology {
     let mut region_names = Names::new("a region");
     let mut zone_names = Names::new("a zone");
-    let mut zones = Vec::new();
+    let mut zones = TiVec::new();
     for (r, region) in raw.topology.regions.iter().enumerate() {
         let path = format!("topology.regions[{r}]");
         region_names.add(ctx, &format!("{path}.name"), region.name.as_str(), r);
@@ -45,20 +45,20 @@ pub(super) fn validate(ctx: &mut CheckCtx<'_>, raw: &RawScenario) -> Topology {
     }
 
     let mut node_names = Names::new("a node");
-    let mut node_zones = Vec::new();
+    let mut node_zones = TiVec::new();
     for (n, node) in raw.topology.nodes.iter().enumerate() {
         let path = format!("topology.nodes[{n}]");
         node_names.add(ctx, &format!("{path}.name"), node.name.as_str(), n);
-        node_zones.push(zone_names.find(ctx, &format!("{path}.zone"), &node.zone).map(zone_id));
+        node_zones.push(zone_names.find(ctx, &format!("{path}.zone"), &node.zone).map(ZoneId::from));
     }
 
     let mut volume_names = Names::new("a volume");
-    let mut volume_zones = Vec::new();
-    let mut volumes = Vec::new();
+    let mut volume_zones = TiVec::new();
+    let mut volumes = TiVec::new();
     for (v, volume) in raw.topology.volumes.iter().enumerate() {
         let path = format!("topology.volumes[{v}]");
         volume_names.add(ctx, &format!("{path}.name"), volume.name.as_str(), v);
-        let zone = zone_names.find(ctx, &format!("{path}.zone"), &volume.zone).map(zone_id);
+        let zone = zone_names.find(ctx, &format!("{path}.zone"), &volume.zone).map(ZoneId::from);
         let disk = disk(ctx, &format!("{path}.disk"), &volume.disk);
         ctx.copies(&format!("{path}.disk.fsync"), &disk.fsync, 1);
         volume_zones.push(zone);
@@ -86,16 +86,12 @@ pub(super) fn validate(ctx: &mut CheckCtx<'_>, raw: &RawScenario) -> Topology {
     }
 }
 
-fn zone_id(index: usize) -> ZoneId {
-    ZoneId(index as u16)
-}
-
 pub(super) fn disk(ctx: &mut CheckCtx<'_>, path: &str, raw: &RawDisk) -> Disk {
     let fsync = ctx.latency(&format!("{path}.fsync"), &raw.fsync);
     Disk { fsync, bytes_per_s: raw.bandwidth.bytes_per_s(), iops: raw.iops.map(u64::from) }
 }
 
-fn network(ctx: &mut CheckCtx<'_>, raw: &RawNetwork, zones: &[Zone], names: &Names) -> Network {
+fn network(ctx: &mut CheckCtx<'_>, raw: &RawNetwork, zones: &TiSlice<ZoneId, Zone>, names: &Names) -> Network {
     let usual = RawNetwork::default();
     let same_host = raw.same_host.or(&usual.same_host);
     let same_zone = raw.same_zone.or(&usual.same_zone);
@@ -107,19 +103,19 @@ fn network(ctx: &mut CheckCtx<'_>, raw: &RawNetwork, zones: &[Zone], names: &Nam
     let across = path(ctx, "network.cross_zone", &cross_zone);
     let far = path(ctx, "network.cross_region", &cross_region);
     ctx.copies("network.same_zone.jitter", &inside.jitter, zones.len());
-    let together = |a: usize| zones.iter().filter(|zone| zone.region == zones[a].region).count();
-    let same_region: usize = (0..zones.len()).map(together).sum();
+    let together = |own: &Zone| zones.iter().filter(|zone| zone.region == own.region).count();
+    let same_region: usize = zones.iter().map(together).sum();
     ctx.copies("network.cross_zone.jitter", &across.jitter, same_region - zones.len());
     ctx.copies("network.cross_region.jitter", &far.jitter, zones.len() * zones.len() - same_region);
-    let kind = |a: usize, b: usize| match (a == b, zones[a].region == zones[b].region) {
+    let kind = |a: ZoneId, b: ZoneId| match (a == b, zones[a].region == zones[b].region) {
         (true, _) => (&same_zone, &inside),
         (false, true) => (&cross_zone, &across),
         (false, false) => (&cross_region, &far),
     };
     let mut paths = Vec::with_capacity(zones.len() * zones.len());
     if ctx.errors.is_empty() {
-        for a in 0..zones.len() {
-            paths.extend((0..zones.len()).map(|b| kind(a, b).1.clone()));
+        for a in zones.keys() {
+            paths.extend(zones.keys().map(|b| kind(a, b).1.clone()));
         }
     }
 
@@ -138,7 +134,7 @@ fn network(ctx: &mut CheckCtx<'_>, raw: &RawNetwork, zones: &[Zone], names: &Nam
         if a >= zones.len() || b >= zones.len() {
             continue;
         }
-        let changed = path(ctx, &place, &pair.path.or(kind(a, b).0));
+        let changed = path(ctx, &place, &pair.path.or(kind(a.into(), b.into()).0));
         ctx.copies(&format!("{place}.jitter"), &changed.jitter, 2);
         if !paths.is_empty() {
             paths[a * zones.len() + b] = changed.clone();

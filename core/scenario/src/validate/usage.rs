@@ -165,13 +165,13 @@ pub(super) fn bound(ctx: &mut CheckCtx<'_>, raw: &RawScenario, kube: &KubeModel)
 
 /// What is asked of etcd request by request: all of it where the file wants that, otherwise a sample, for the time it takes.
 pub(super) fn sample(ctx: &CheckCtx<'_>, raw: &RawScenario, kube: &mut KubeModel) {
-    let in_use: Vec<usize> = (0..kube.clusters.len()).filter(|cluster| !kube.clusters[*cluster].requests.is_empty()).collect();
+    let in_use: Vec<_> = kube.clusters.keys().filter(|cluster| !kube.clusters[*cluster].requests.is_empty()).collect();
     if raw.traffic == RawTraffic::Requests {
         let all = kube.clusters.iter_mut().flat_map(|cluster| &mut cluster.requests);
         all.filter(|own| own.etcd.is_some()).for_each(|own| own.one_by_one = own.per_million_s);
         return;
     }
-    let sampled: Vec<usize> = in_use.iter().copied().step_by(in_use.len().div_ceil(SAMPLED).max(1)).collect();
+    let sampled: Vec<_> = in_use.iter().copied().step_by(in_use.len().div_ceil(SAMPLED).max(1)).collect();
     let in_run = u128::from(SAMPLES) * 1_000_000_000_000_000 / u128::from(ctx.end.as_nanos().max(1));
     let most = (in_run / (2 * sampled.len().max(1)) as u128).min(SAMPLE_PER_MILLION_S.into()) as u64;
     for cluster in sampled {
@@ -195,7 +195,7 @@ pub(super) fn clients(ctx: &mut CheckCtx<'_>, raw: &RawScenario, kube: &KubeMode
     let mut per_million_s = 0;
     for shoot in &kube.shoots {
         let Some(hosted) = &shoot.hosted else { continue };
-        let cluster = &kube.clusters[hosted.cluster.0 as usize];
+        let cluster = &kube.clusters[hosted.cluster];
         let (servers, of_events) = most(shoot, kube);
         let client = |what: &str, etcd, (op, load), (server, requests, limit)| Client {
             name: format!("{}/kube-apiserver {server}: {what}", cluster.name),
@@ -242,14 +242,14 @@ pub(super) fn clients(ctx: &mut CheckCtx<'_>, raw: &RawScenario, kube: &KubeMode
 fn most(shoot: &Shoot, kube: &KubeModel) -> (u32, Option<EtcdId>) {
     let (mut servers, mut events) = (0, None);
     for place in shoot.places() {
-        let workloads = &kube.clusters[kube.seeds[place.seed.0 as usize].cluster.0 as usize].workloads;
-        let now = place.workloads.iter().map(|id| &workloads[id.0 as usize]);
+        let workloads = &kube.clusters[kube.seeds[place.seed].cluster].workloads;
+        let now = place.workloads.iter().map(|id| &workloads[*id]);
         for workload in now.chain(place.forms.iter().flat_map(|(_, form)| form)) {
             match workload.role {
                 Role::ApiServer(of) if of == place.cluster => {
                     servers = servers.max(workload.replicas + workload.rollout.max_surge.of_rounded_up(workload.replicas));
                 }
-                Role::Etcd(etcd) if etcd != kube.clusters[place.cluster.0 as usize].etcd => events = Some(etcd),
+                Role::Etcd(etcd) if etcd != kube.clusters[place.cluster].etcd => events = Some(etcd),
                 _ => {}
             }
         }

@@ -356,7 +356,7 @@ impl PlannedComponent<'_> {
                     }
                 }
             }
-            let node = site.nodes.find(ctx, &format!("{path}.node"), &pod.node).map(|node| NodeKey(node as u32));
+            let node = site.nodes.find(ctx, &format!("{path}.node"), &pod.node).map(NodeKey::from);
             let (Some(tag), Some(node)) = (tag, node) else { continue };
             workload.placed.push((tag, node));
             self.take_place(ctx, &format!("{path}.node"), &pod.node, workload, node, site);
@@ -385,8 +385,8 @@ impl PlannedComponent<'_> {
             site.take(workload, node);
             return;
         }
-        let used = site.used[node.0 as usize].plus(&workload.requests);
-        let template = &site.cluster.nodes[node.0 as usize].template;
+        let used = site.used[node].plus(&workload.requests);
+        let template = &site.cluster.nodes[node].template;
         let has = template.allocatable;
         let cpu = |milli: u64| milli as f64 / 1_000.0;
         let found = format!(
@@ -398,7 +398,7 @@ impl PlannedComponent<'_> {
             Size(has.memory),
             used.pods,
             has.pods,
-            site.volumes[node.0 as usize] + u32::from(workload.volume.is_some()),
+            site.volumes[node] + u32::from(workload.volume.is_some()),
             template.volumes
         );
         ctx.error(path, found, "a node with room");

@@ -47,7 +47,7 @@ impl Default for ControllerActive {
 /// The budgets of a workload's pods.
 fn budgets_of(workload: WorkloadId, view: &View<'_>) -> Vec<Id> {
     let (cluster, now) = (view.spec(), view.objects().templates.get(workload, view.spec()));
-    let own = cluster.workloads[workload.0 as usize].max_unavailable.map(|_| Id::Workload(workload));
+    let own = cluster.workloads[workload].max_unavailable.map(|_| Id::Workload(workload));
     let named = cluster.budgets.iter().enumerate().filter(|(_, budget)| budget.pods.selects(now));
     own.into_iter().chain(named.map(|(k, _)| Id::Named(k))).collect()
 }
@@ -58,7 +58,7 @@ fn allowance(id: Id, view: &View<'_>) -> i64 {
     let healthy = |workload| pods_of(workload).filter(|pod| pod.is_healthy()).count() as i64;
     match id {
         Id::Workload(workload) => {
-            let spec = &view.spec().workloads[workload.0 as usize];
+            let spec = &view.spec().workloads[workload];
             healthy(workload) - i64::from(spec.replicas.saturating_sub(spec.max_unavailable.unwrap_or(0)))
         }
         Id::Named(k) => {

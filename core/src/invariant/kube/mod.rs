@@ -37,7 +37,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::{MOST_VIOLATIONS, Violation};
-use crate::ids::{KubeClusterId, MemberId, WorkloadId};
+use crate::ids::{KubeClusterId, MemberId, TiSlice, TiVec, WorkloadId};
 use crate::kernel::time::Time;
 use crate::kube::describe::node_name;
 use crate::kube::name::{NodeName, PodName};
@@ -54,7 +54,7 @@ struct View<'a> {
     cluster: KubeClusterId,
     scenario: &'a Scenario,
     /// The objects of all planes before the fact.
-    clusters: &'a [Objects],
+    clusters: &'a TiSlice<KubeClusterId, Objects>,
     /// Members of etcd clusters that serve.
     running: &'a BTreeSet<MemberId>,
 }
@@ -62,12 +62,12 @@ struct View<'a> {
 impl View<'_> {
     /// The plane's objects.
     fn objects(&self) -> &Objects {
-        &self.clusters[self.cluster.0 as usize]
+        &self.clusters[self.cluster]
     }
 
     /// The plane as the scenario has it.
     fn spec(&self) -> &KubeClusterSpec {
-        &self.scenario.kube.clusters[self.cluster.0 as usize]
+        &self.scenario.kube.clusters[self.cluster]
     }
 
     /// All workloads of the plane, as they are now.
@@ -103,8 +103,8 @@ trait Property {
 #[derive(Clone, Debug)]
 pub(super) struct KubeInvariants {
     scenario: Arc<Scenario>,
-    objects: Vec<Objects>,
-    clusters: Vec<ClusterProperties>,
+    objects: TiVec<KubeClusterId, Objects>,
+    clusters: TiVec<KubeClusterId, ClusterProperties>,
     running: BTreeSet<MemberId>,
 }
 
@@ -124,8 +124,8 @@ struct ClusterProperties {
 impl KubeInvariants {
     /// Nothing is broken yet.
     pub(super) fn new(scenario: &Arc<Scenario>) -> Self {
-        let objects: Vec<Objects> = scenario.kube.clusters.iter().map(Objects::new).collect();
-        let clusters = vec![ClusterProperties::default(); objects.len()];
+        let objects: TiVec<_, Objects> = scenario.kube.clusters.iter().map(Objects::new).collect();
+        let clusters = vec![ClusterProperties::default(); objects.len()].into();
         Self { scenario: Arc::clone(scenario), objects, clusters, running: BTreeSet::new() }
     }
 
@@ -137,7 +137,7 @@ impl KubeInvariants {
             Record::Kube(cluster, fact) => self.fact(at, *cluster, fact, found),
             Record::Gardener(cluster, fact) => {
                 let Self { scenario, objects, .. } = self;
-                objects[cluster.0 as usize].templates.record(fact, *cluster, scenario);
+                objects[*cluster].templates.record(fact, *cluster, scenario);
             }
             _ => {}
         }
@@ -146,7 +146,7 @@ impl KubeInvariants {
     fn fact(&mut self, at: Time, cluster: KubeClusterId, fact: &KubeRecord, found: &mut Vec<Violation>) {
         let Self { scenario, objects, clusters, running } = self;
         let view = View { at, cluster, scenario, clusters: objects, running };
-        let properties = &mut clusters[cluster.0 as usize];
+        let properties = &mut clusters[cluster];
         check(&mut properties.identity, fact, &view, found);
         check(&mut properties.one_writer, fact, &view, found);
         check(&mut properties.zonal, fact, &view, found);
@@ -156,8 +156,8 @@ impl KubeInvariants {
         check(&mut properties.capacity, fact, &view, found);
         check(&mut properties.replacement, fact, &view, found);
         check(&mut properties.constraints, fact, &view, found);
-        let spec = &scenario.kube.clusters[cluster.0 as usize];
-        objects[cluster.0 as usize].record(fact, spec);
+        let spec = &scenario.kube.clusters[cluster];
+        objects[cluster].record(fact, spec);
     }
 }
 

@@ -94,7 +94,7 @@ impl Objects {
         let node = |(key, node): (NodeKey, &NodeSpec)| (NodeName::Given(key), Node::new(&node.template));
         Self {
             pods: BTreeMap::new(),
-            nodes: (0..).map(NodeKey).zip(&spec.nodes).map(node).collect(),
+            nodes: spec.nodes.iter_enumerated().map(node).collect(),
             machines: spec.nodes.iter().filter_map(|node| Some((node.machine?, Phase::Running))).collect(),
             templates: Templates::default(),
             joined: spec.nodes.len() as u32,
@@ -127,7 +127,7 @@ impl Objects {
     }
 
     fn pod(&mut self, name: PodName, fact: PodFact, spec: &KubeClusterSpec) {
-        let requests = &spec.workloads[name.workload.0 as usize].requests;
+        let requests = &spec.workloads[name.workload].requests;
         if fact == PodFact::Created {
             let revision = match name.tag {
                 PodTag::Replica { template, .. } => template,
@@ -172,7 +172,7 @@ impl Objects {
 
     fn node(&mut self, name: NodeName, fact: NodeFact, spec: &KubeClusterSpec) {
         if let (NodeName::Machine(machine), NodeFact::Registered) = (name, fact) {
-            let mut node = Node::new(&spec.machine_deployments[machine.deployment.0 as usize].template);
+            let mut node = Node::new(&spec.machine_deployments[machine.deployment].template);
             node.labels.set(Symbol::HOSTNAME, Symbol::host(NodeKey(self.joined)));
             self.joined += 1;
             self.nodes.insert(name, node);

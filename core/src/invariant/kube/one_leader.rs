@@ -27,7 +27,7 @@ enum Lease {
 fn was_asked_to_stop(holder: Replica, view: &View<'_>) -> bool {
     match holder {
         Replica::Host(_) => false,
-        Replica::Pod(cluster, name) => view.clusters[cluster.0 as usize].pods.get(&name).is_none_or(|pod| pod.terminating),
+        Replica::Pod(cluster, name) => view.clusters[cluster].pods.get(&name).is_none_or(|pod| pod.terminating),
     }
 }
 

@@ -23,7 +23,7 @@ impl OneWriter {
     fn is_running(&self, pod: PodName, view: &View<'_>) -> bool {
         let (Role::Etcd(cluster), PodTag::Ordinal(ordinal)) = (view.workload(pod).role, pod.tag) else { return false };
         let before = self.before.get(&pod).copied().unwrap_or(0);
-        let index = view.workload(pod).member(&view.scenario.etcd[cluster.0 as usize], ordinal, before);
+        let index = view.workload(pod).member(&view.scenario.etcd[cluster], ordinal, before);
         index.is_some_and(|index| view.running.contains(&MemberId { cluster, index }))
     }
 }

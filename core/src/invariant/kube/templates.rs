@@ -20,12 +20,12 @@ pub(super) struct Templates {
 impl Templates {
     /// A workload now.
     pub(super) fn get<'a>(&'a self, id: WorkloadId, spec: &'a KubeClusterSpec) -> &'a Workload {
-        self.changed.get(&id).unwrap_or(&spec.workloads[id.0 as usize])
+        self.changed.get(&id).unwrap_or(&spec.workloads[id])
     }
 
     /// Takes a fact in.
     pub(super) fn record(&mut self, fact: &GardenerRecord, cluster: KubeClusterId, scenario: &Scenario) {
-        let spec = &scenario.kube.clusters[cluster.0 as usize];
+        let spec = &scenario.kube.clusters[cluster];
         match *fact {
             GardenerRecord::Druid(set, DruidFact::Relaxed) => drop(self.changed.insert(set, relaxed(self.get(set, spec)))),
             GardenerRecord::Druid(set, DruidFact::Required) => drop(self.changed.insert(set, required(self.get(set, spec)))),
@@ -45,7 +45,7 @@ impl Templates {
         let model = &scenario.kube;
         for (shoot, tolerance) in &self.admitted {
             let places = model.shoots[usize::from(*shoot)].places();
-            for hosted in places.filter(|hosted| model.seeds[usize::from(hosted.seed.0)].cluster == cluster) {
+            for hosted in places.filter(|hosted| model.seeds[hosted.seed].cluster == cluster) {
                 let form = hosted.workloads.iter().zip(hosted.form(*tolerance)).filter(|(id, _)| which(*shoot, **id));
                 self.changed.extend(form.map(|(id, workload)| (*id, workload.clone())));
             }

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::ids::{KubeClusterId, MachineDeploymentId, NodeId, NodeKey, WorkloadId, ZoneId};
-use crate::invariant::Invariants;
+use crate::ids::{KubeClusterId, MachineDeploymentId, NodeId, NodeKey, TiVec, WorkloadId, ZoneId};
+use crate::invariant::{Checker, Invariants};
 use crate::kernel::time::{Duration, Time};
 use crate::kube::machine::Phase;
 use crate::kube::name::{MachineName, NodeName, PodName, PodTag};
@@ -104,13 +104,13 @@ fn scenario() -> Scenario {
         honors_affinity: true,
         honors_taints: true,
     }];
-    scenario.kube.clusters = vec![KubeClusterSpec {
+    scenario.kube.clusters = TiVec::from(vec![KubeClusterSpec {
         name: "seed".to_owned(),
         etcd: CLUSTER,
         control_plane: vec![NodeId(0)],
         nodes: (0..3).map(node).collect(),
         machine_deployments: (0..2).map(deployment).collect(),
-        workloads: vec![budgeted, stateful, spread, twice],
+        workloads: vec![budgeted, stateful, spread, twice].into(),
         control_plane_namespaces: Vec::new(),
         routing: Routing::default(),
         timers: Timers::default(),
@@ -118,12 +118,12 @@ fn scenario() -> Scenario {
         in_flight: InFlight::default(),
         controllers: Controllers::default(),
         components: Component::ALL.to_vec(),
-        services: Vec::new(),
+        services: TiVec::new(),
         budgets: vec![
             budget("data", &[1, 2], BudgetLimit::MinAvailable(Int(3))),
             budget("twice", &[3], BudgetLimit::MaxUnavailable(Int(1))),
         ],
-    }];
+    }]);
     scenario
 }
 

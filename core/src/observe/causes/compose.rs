@@ -114,7 +114,7 @@ impl Causes {
 
     /// Where nothing has happened that could explain it.
     fn without_fault(&self, outage: &Outage) -> String {
-        let cold = self.scenario.etcd[outage.cluster.0 as usize].initial_leader.is_none();
+        let cold = self.scenario.etcd[outage.cluster].initial_leader.is_none();
         if cold && outage.from == Time::ZERO {
             return "the cluster starts without a leader".to_owned();
         }
@@ -149,7 +149,7 @@ impl Causes {
 
     /// Members that stay away, for what they knew is gone.
     fn wiped(&self, outage: &Outage) -> Option<String> {
-        let members = &self.clusters[outage.cluster.0 as usize].wiped;
+        let members = &self.clusters[outage.cluster].wiped;
         let ends = outage.to.unwrap_or(Time::MAX);
         let away = (0u8..).zip(members).filter(|(_, since)| since.is_some_and(|since| since <= ends));
         let names: Vec<_> = away.map(|(index, _)| self.name(MemberId { cluster: outage.cluster, index }).to_owned()).collect();
@@ -194,7 +194,7 @@ impl Causes {
             }
             Incident::SteppedDown(_, StepDownReason::Removed) => (format!("stepped down{}", after(at, outage)), true),
             Incident::Deposed(_) => {
-                let by = self.clusters[outage.cluster.0 as usize].leader;
+                let by = self.clusters[outage.cluster].leader;
                 (format!("replaced by {}", by.map_or("another", |by| self.name(by))), false)
             }
             _ if self.cut_off(leader, outage) => ("unreachable".to_owned(), true),
@@ -208,7 +208,7 @@ impl Causes {
     /// Whether a member's node or zone was cut off while the outage lasted.
     fn cut_off(&self, member: MemberId, outage: &Outage) -> bool {
         let node = self.scenario.member(member).node;
-        let zone = self.clusters[member.cluster.0 as usize].zones[member.index as usize];
+        let zone = self.clusters[member.cluster].zones[member.index as usize];
         self.faults.iter().any(|(fault, to)| {
             let under_way = to.is_none_or(|to| to > outage.from) && outage.to.is_none_or(|end| fault.from <= end);
             let hits = |hit: &Hit| [Hit::Node(FaultTarget::Named(node)), Hit::Zone(FaultTarget::Named(zone))].contains(hit);
@@ -277,7 +277,7 @@ impl Causes {
             Fault::ProcessKill(ProcessKill(FaultTarget::Named(member)))
             | Fault::GracefulStop(GracefulStop(FaultTarget::Named(member))) => Clause { text, about: Some(member) },
             Fault::NodePartition(NodePartition { node: FaultTarget::Named(node), direction: Direction::Both }) => {
-                let members = &self.scenario.etcd[cluster.0 as usize].members;
+                let members = &self.scenario.etcd[cluster].members;
                 let mut there = (0u8..).zip(members).filter(|(_, m)| m.node == node);
                 match (there.next(), there.next()) {
                     (Some((index, member)), None) => {

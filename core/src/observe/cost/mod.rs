@@ -167,7 +167,7 @@ impl CostObserver {
             let quantity = Quantity::Volume { bytes: self.volume_bytes(*cluster, *workload), ns: volumes.at(meters.now) };
             lines.push(self.line(*cluster, *workload, quantity));
         }
-        for seed in (0..self.scenario.kube.seeds.len() as u16).map(SeedId) {
+        for seed in self.scenario.kube.seeds.keys() {
             let quantity = Quantity::Balancer { ns: meters.now.as_nanos().into() };
             lines.push(Line { seed: Some(seed), shoot: None, component: None, zones: None, quantity });
         }
@@ -177,7 +177,7 @@ impl CostObserver {
         }
         lines.extend(through.into_iter().map(|(owner, bytes)| owner.line(None, Quantity::Balanced { bytes })));
         for (cluster, written) in meters.written {
-            let owner = self.owners.of_cluster(self.scenario.kube.clusters[cluster.0 as usize].etcd);
+            let owner = self.owners.of_cluster(self.scenario.kube.clusters[*cluster].etcd);
             let (byte_ns, requests) = self.backup(*cluster, *written, meters.now);
             lines.extend([Quantity::Stored { byte_ns }, Quantity::Uploads { requests }].map(|of| owner.clone().line(None, of)));
         }
@@ -204,7 +204,7 @@ impl CostObserver {
         for ((cluster, shape), ns) in unused {
             let quantity = Quantity::Machine { shape, ns };
             let component = Some(UNUSED.to_owned());
-            let seed = self.scenario.kube.seeds.iter().position(|seed| seed.cluster == cluster).map(|k| SeedId(k as u16));
+            let seed = self.scenario.kube.seeds.position(|seed| seed.cluster == cluster);
             lines.push(Line { seed, shoot: None, component, zones: None, quantity });
         }
         lines
@@ -216,17 +216,17 @@ impl CostObserver {
     }
 
     fn shape(&self, cluster: KubeClusterId, deployment: MachineDeploymentId) -> Shape {
-        self.scenario.prices.shape(&self.scenario.kube.clusters[cluster.0 as usize].machine_deployments[deployment.0 as usize])
+        self.scenario.prices.shape(&self.scenario.kube.clusters[cluster].machine_deployments[deployment])
     }
 
     fn volume_bytes(&self, cluster: KubeClusterId, workload: WorkloadId) -> u64 {
-        let workload = &self.scenario.kube.clusters[cluster.0 as usize].workloads[workload.0 as usize];
+        let workload = &self.scenario.kube.clusters[cluster].workloads[workload];
         workload.volume.map_or(0, |volume| volume.bytes)
     }
 
     /// Between zones of one region.
     fn crosses(&self, (from, to): (ZoneId, ZoneId)) -> bool {
-        let region = |zone: ZoneId| self.scenario.zones[zone.0 as usize].region;
+        let region = |zone: ZoneId| self.scenario.zones[zone].region;
         from != to && region(from) == region(to)
     }
 
@@ -272,20 +272,20 @@ fn written(scenario: &Scenario, id: KubeClusterId) -> Rate {
     let workloads = || {
         let hosted = shoot.into_iter();
         hosted.flat_map(|hosted| {
-            let seed = scenario.kube.seeds[hosted.seed.0 as usize].cluster;
-            hosted.workloads.iter().map(move |id| &scenario.kube.clusters[seed.0 as usize].workloads[id.0 as usize])
+            let seed = scenario.kube.seeds[hosted.seed].cluster;
+            hosted.workloads.iter().map(move |id| &scenario.kube.clusters[seed].workloads[*id])
         })
     };
     let pods = |name: &str| workloads().find(|workload| workload.name == name).map_or(0, |workload| workload.replicas as usize);
     let servers = workloads().find(|workload| workload.role == Role::ApiServer(id)).map_or(0, |own| own.replicas as usize);
-    plan::written(&scenario.kube.clusters[id.0 as usize].requests, servers, pods)
+    plan::written(&scenario.kube.clusters[id].requests, servers, pods)
 }
 
 /// Of each plane that is in use: bytes of its database, and how many requests upload its backups in a day.
 fn backups(scenario: &Scenario) -> BTreeMap<KubeClusterId, (u64, u64)> {
-    let clusters = (0..).map(KubeClusterId).zip(&scenario.kube.clusters).filter(|(_, cluster)| !cluster.requests.is_empty());
+    let clusters = scenario.kube.clusters.iter_enumerated().filter(|(_, cluster)| !cluster.requests.is_empty());
     let backup = |(id, cluster): (KubeClusterId, &KubeClusterSpec)| {
-        let database_bytes = scenario.etcd[cluster.etcd.0 as usize].database_bytes;
+        let database_bytes = scenario.etcd[cluster.etcd].database_bytes;
         let written = written(scenario, id).over(backup::DELTA_PERIOD.as_nanos()).whole().1;
         (id, (database_bytes, backup::requests_per_day(database_bytes, written)))
     };
@@ -299,8 +299,8 @@ impl Observer for CostObserver {
             Arc::make_mut(&mut self.split).record(at, *cluster, fact);
         }
         let KubeRecord::Pod(pod, fact) = fact else { return };
-        let cluster_spec = &self.scenario.kube.clusters[cluster.0 as usize];
-        let has_volume = || cluster_spec.workloads[pod.workload.0 as usize].volume.is_some();
+        let cluster_spec = &self.scenario.kube.clusters[*cluster];
+        let has_volume = || cluster_spec.workloads[pod.workload].volume.is_some();
         match fact {
             PodFact::Bound(_) if has_volume() && self.claims.insert((*cluster, *pod)) => {
                 self.volumes.entry((*cluster, pod.workload)).or_default().add(at);

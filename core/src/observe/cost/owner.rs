@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::ids::{Endpoint, EtcdId, KubeClusterId, SeedId, WorkloadId};
+use crate::ids::{Endpoint, EtcdId, KubeClusterId, SeedId, TiVec, WorkloadId};
 use crate::kube::spec::Role;
 use crate::observe::traffic;
 use crate::scenario::Scenario;
@@ -22,33 +22,33 @@ pub(super) struct Owner {
 #[derive(Debug)]
 pub(super) struct Owners {
     workloads: BTreeMap<(KubeClusterId, WorkloadId), Owner>,
-    etcds: Vec<Owner>,
+    etcds: TiVec<EtcdId, Owner>,
 }
 
 impl Owners {
     pub(super) fn new(scenario: &Scenario) -> Self {
         let kube = &scenario.kube;
         let nobodys = |name: &String| Owner { seed: None, shoot: None, component: name.clone() };
-        let mut etcds: Vec<Owner> = scenario.etcd.iter().map(|etcd| nobodys(&etcd.name)).collect();
+        let mut etcds: TiVec<_, Owner> = scenario.etcd.iter().map(|etcd| nobodys(&etcd.name)).collect();
         let mut workloads = BTreeMap::new();
-        for (key, cluster) in (0..).map(KubeClusterId).zip(&kube.clusters) {
-            let seed = (0..).map(SeedId).zip(&kube.seeds).find(|(_, seed)| seed.cluster == key).map(|(id, _)| id);
+        for (key, cluster) in kube.clusters.iter_enumerated() {
+            let seed = kube.seeds.iter_enumerated().find(|(_, seed)| seed.cluster == key).map(|(id, _)| id);
             if seed.is_some() {
-                etcds[cluster.etcd.0 as usize].seed = seed;
+                etcds[cluster.etcd].seed = seed;
             }
-            for (workload, spec) in (0..).map(WorkloadId).zip(&cluster.workloads) {
+            for (workload, spec) in cluster.workloads.iter_enumerated() {
                 workloads.insert((key, workload), Owner { seed, ..nobodys(&spec.name) });
             }
         }
         for (k, shoot) in (0..).zip(&kube.shoots) {
             // Where it is at the start comes last: of a cluster that moves with it, that is its seed.
             for hosted in shoot.elsewhere.iter().chain(&shoot.hosted) {
-                let cluster = kube.seeds[hosted.seed.0 as usize].cluster;
+                let cluster = kube.seeds[hosted.seed].cluster;
                 for workload in &hosted.workloads {
                     let owner = workloads.get_mut(&(cluster, *workload)).expect("it is a workload of its seed");
                     owner.shoot = Some(k);
-                    if let Role::Etcd(etcd) = kube.clusters[cluster.0 as usize].workloads[workload.0 as usize].role {
-                        etcds[etcd.0 as usize] = owner.clone();
+                    if let Role::Etcd(etcd) = kube.clusters[cluster].workloads[*workload].role {
+                        etcds[etcd] = owner.clone();
                     }
                 }
             }
@@ -63,7 +63,7 @@ impl Owners {
 
     /// Whose an etcd cluster is.
     pub(super) fn of_cluster(&self, etcd: EtcdId) -> &Owner {
-        &self.etcds[etcd.0 as usize]
+        &self.etcds[etcd]
     }
 
     /// Whose bytes are that an endpoint sends: those of its etcd, or of the API servers that it is, or asks.

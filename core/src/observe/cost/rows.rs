@@ -24,7 +24,7 @@ pub(super) fn cost(lines: &[Line], now: Time, scenario: &Scenario) -> Vec<CostRe
             *usd += charge.usd;
             of.quantity += charge.quantity;
         }
-        let zone = |zone: ZoneId| scenario.zones[zone.0 as usize].name.clone();
+        let zone = |zone: ZoneId| scenario.zones[zone].name.clone();
         rows.extend(sums.into_iter().map(|((kind, shoot, component, zones, _), (usd, of))| CostReport {
             provider: provider.name.clone(),
             kind,

@@ -68,19 +68,19 @@ impl Split {
     }
 
     fn spec(&self, cluster: KubeClusterId) -> &KubeClusterSpec {
-        &self.scenario.kube.clusters[cluster.0 as usize]
+        &self.scenario.kube.clusters[cluster]
     }
 
     /// Gives the time since the last change on a node to its pods.
     fn advance(&mut self, at: Time, cluster: KubeClusterId, node: NodeName) {
         let Some(room) = self.nodes.get_mut(&(cluster, node)) else { return };
         let ns = u128::from(at.since(std::mem::replace(&mut room.since, at)).as_nanos());
-        let spec = &self.scenario.kube.clusters[cluster.0 as usize];
+        let spec = &self.scenario.kube.clusters[cluster];
         let Some(deployment) = deployment(spec, node).filter(|_| ns > 0) else { return };
         let shape = self.scenario.prices.shape(deployment);
         let allocatable = &deployment.template.allocatable;
         let weight = |(workload, pods): (&WorkloadId, &u32)| {
-            let requests = &spec.workloads[workload.0 as usize].requests;
+            let requests = &spec.workloads[*workload].requests;
             (*workload, u128::from(*pods) * share(requests, allocatable))
         };
         let weights: Vec<(WorkloadId, u128)> = room.pods.iter().map(weight).collect();
@@ -103,10 +103,10 @@ impl Split {
 /// The machine deployment that a node is of, if it is.
 fn deployment(cluster: &KubeClusterSpec, node: NodeName) -> Option<&MachineDeployment> {
     let machine = match node {
-        NodeName::Given(key) => cluster.nodes[key.0 as usize].machine?,
+        NodeName::Given(key) => cluster.nodes[key].machine?,
         NodeName::Machine(name) => name,
     };
-    Some(&cluster.machine_deployments[machine.deployment.0 as usize])
+    Some(&cluster.machine_deployments[machine.deployment])
 }
 
 /// Memory in KiB: fine enough, and products stay within their bounds.

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::*;
-use crate::ids::NodeKey;
+use crate::ids::{KubeClusterId, NodeKey, WorkloadId, ZoneId};
 use crate::kube::name::NodeName;
 use crate::kube::record::NodeFact;
 use crate::report::CostKind;
@@ -205,8 +205,8 @@ fn a_volume_is_charged_from_its_first_pod_until_it_is_discarded() {
             events.push((at, *pod, there));
         }
     });
-    let cluster = &scenario.kube.clusters[0];
-    let main = (0..).map(WorkloadId).zip(&cluster.workloads).find(|(_, own)| own.name == "etcd-main").expect("etcd-main").0;
+    let cluster = &scenario.kube.clusters[KubeClusterId(0)];
+    let main = cluster.workloads.iter_enumerated().find(|(_, own)| own.name == "etcd-main").expect("etcd-main").0;
     let discarded: Vec<_> = events.iter().filter(|(_, pod, there)| pod.workload == main && !there).collect();
     assert!(!discarded.is_empty(), "members are moved out of the zone that is out");
     // Three members all the while, but for the time that one of them had no volume.
@@ -224,8 +224,8 @@ fn a_volume_is_charged_from_its_first_pod_until_it_is_discarded() {
 #[test]
 fn a_machine_is_for_its_pods_by_the_larger_of_their_shares() {
     let scenario = charged("cost-of-tolerance", "1h");
-    let cluster = &scenario.kube.clusters[0];
-    let workload = |name: &str| WorkloadId(cluster.workloads.iter().position(|own| own.name == name).expect("a workload") as u32);
+    let cluster = &scenario.kube.clusters[KubeClusterId(0)];
+    let workload = |name: &str| cluster.workloads.position(|own| own.name == name).expect("a workload");
     let pod = |name| PodName { workload: workload(name), tag: crate::kube::name::PodTag::Ordinal(0) };
     let node = NodeName::Given(NodeKey(0));
     let at = |s: u64| Time::from_nanos(s);
@@ -248,9 +248,9 @@ fn a_machine_is_for_its_pods_by_the_larger_of_their_shares() {
 fn pods_that_ask_for_more_than_there_is_share_it_in_proportion() {
     let mut scenario = Scenario::clone(&charged("cost-of-tolerance", "1h"));
     let requests = |cpu_milli, gib: u64| crate::kube::spec::Resources { cpu_milli, memory: gib << 30, pods: 1 };
-    let workloads = &mut scenario.kube.clusters[0].workloads;
+    let workloads = &mut scenario.kube.clusters[KubeClusterId(0)].workloads;
     // One takes all of the CPU, the other half of the memory: 1 and 1/2.
-    (workloads[0].requests, workloads[1].requests) = (requests(8_000, 1), requests(1, 16));
+    (workloads[WorkloadId(0)].requests, workloads[WorkloadId(1)].requests) = (requests(8_000, 1), requests(1, 16));
     let scenario = Arc::new(scenario);
     let mut split = Split::new(&scenario);
     for workload in [WorkloadId(0), WorkloadId(1)] {
@@ -265,7 +265,7 @@ fn pods_that_ask_for_more_than_there_is_share_it_in_proportion() {
 fn bytes_within_a_zone_or_to_another_region_are_not_of_this_price() {
     let mut scenario = crate::observe::testing::three_zones();
     scenario.regions.push("far".to_owned());
-    scenario.zones[2].region = 1;
+    scenario.zones[ZoneId(2)].region = 1;
     scenario.prices.providers = vec![PriceBookName::GcpEuropeWest1.book().charges()];
     let scenario = Arc::new(scenario);
     let link = |from: u8, to: u8| LinkTotals {

@@ -71,9 +71,9 @@ impl Counts {
     /// The nodes and machines of the start.
     pub fn new(scenario: &Scenario) -> Self {
         let mut clusters = BTreeMap::new();
-        for (id, spec) in (0..).map(KubeClusterId).zip(&scenario.kube.clusters).filter(|(_, spec)| !spec.nodes.is_empty()) {
+        for (id, spec) in scenario.kube.clusters.iter_enumerated().filter(|(_, spec)| !spec.nodes.is_empty()) {
             let mut cluster = ClusterCounts::default();
-            for (key, node) in (0..).map(crate::ids::NodeKey).zip(&spec.nodes) {
+            for (key, node) in spec.nodes.iter_enumerated() {
                 cluster.nodes.set(NodeName::Given(key), Ready::True);
                 if let Some(machine) = node.machine.filter(|_| spec.manages_machines()) {
                     cluster.machines.set(machine, Phase::Running);

@@ -45,7 +45,7 @@ struct Reporter<'a> {
 
 impl Reporter<'_> {
     fn report(&self, spec: &KubeClusterSpec, scenario: &Scenario, back: &[ZoneId], all: &mut Vec<FailbackReport>) {
-        let name = |zone: ZoneId| scenario.zones[zone.0 as usize].name.clone();
+        let name = |zone: ZoneId| scenario.zones[zone].name.clone();
         let row = |namespace: &str, component: &str, zones: &BTreeMap<ZoneId, u32>, skew: u32, remedy: String| FailbackReport {
             cluster: spec.name.clone(),
             namespace: namespace.to_owned(),
@@ -54,7 +54,7 @@ impl Reporter<'_> {
             per_zone: zones.iter().map(|(zone, pods)| (name(*zone), *pods)).collect(),
             remedy,
         };
-        for id in (0..spec.workloads.len() as u32).map(WorkloadId) {
+        for id in spec.workloads.keys() {
             let workload = self.store.template(id, spec);
             let zones = self.zones(id, workload);
             let (most, least) = (zones.values().max().copied().unwrap_or(0), zones.values().min().copied().unwrap_or(0));
@@ -74,7 +74,7 @@ impl Reporter<'_> {
             let machines = spec.nodes.iter().filter_map(|node| node.machine);
             machines.filter(|machine| machine.deployment == deployment).count() as u32
         };
-        for (deployment, spec) in (0..).map(MachineDeploymentId).zip(&spec.machine_deployments) {
+        for (deployment, spec) in spec.machine_deployments.iter_enumerated() {
             let machines = self.store.machines.of(deployment).count() as u32;
             let more = machines.saturating_sub(at_start(deployment));
             if more > 0 && !back.contains(&spec.zone) {

@@ -38,14 +38,14 @@ impl Hints {
         let mut rows: Vec<&Row> = self.rows.iter().collect();
         rows.sort_by_key(|row| (row.cluster, row.service, row.from));
         let report = |row: &Row| {
-            let cluster = &scenario.kube.clusters[row.cluster.0 as usize];
+            let cluster = &scenario.kube.clusters[row.cluster];
             let (on, why) = match row.fact {
                 HintsFact::On => (true, None),
                 HintsFact::Off(why) => (false, Some(why.to_string())),
             };
             HintsReport {
                 seed: cluster.name.clone(),
-                service: service_name(&cluster.workloads[row.service.0 as usize], scenario),
+                service: service_name(&cluster.workloads[row.service], scenario),
                 active: on,
                 from_s: seconds(row.from),
                 to_s: seconds(row.to.unwrap_or(now)),

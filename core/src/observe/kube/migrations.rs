@@ -63,7 +63,7 @@ impl Row {
     fn report(&self, now: Time, apis: &Apis, scenario: &Scenario) -> MigrationReport {
         let model = &scenario.kube;
         let shoot = &model.shoots[usize::from(self.shoot)];
-        let name = |seed: SeedId| model.seeds[usize::from(seed.0)].name.clone();
+        let name = |seed: SeedId| model.seeds[seed].name.clone();
         let (from, to, denied) = match self.answer {
             MigrationFact::Admitted(from, to) => (Some(from), to, None),
             MigrationFact::Denied(to, denial) => (None, to, Some(denial.to_string())),
@@ -91,7 +91,7 @@ impl Row {
         let ends = self.steps.iter().map(|at| (*at, true)).chain(std::iter::once((now, false)));
         let (mut since, mut waits) = (self.asked, Vec::new());
         for ((until, what), (end, over)) in STEPS.into_iter().zip(ends) {
-            let seed = &scenario.kube.seeds[usize::from(if waits.len() < OLD { from } else { to }.0)];
+            let seed = &scenario.kube.seeds[if waits.len() < OLD { from } else { to }];
             let late = describe_idle(&seed.name, apis.idle(seed.cluster, Component::Gardenlet, since, end));
             let (until, from_s, to_s) = (until.to_owned(), seconds(since), seconds(end));
             waits.push(WaitReport { until, from_s, to_s, completed: over, waits_for: format!("{what}{late}") });

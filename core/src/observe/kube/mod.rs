@@ -60,7 +60,7 @@ impl Kube {
         let (counts, services) = (counts::Counts::new(scenario), services::Services::new(scenario));
         let scenario = Arc::clone(scenario);
         let mut kube = Self { scenario, apis, orphaned_containers, serving, recovery, counts, migrations, services, hints };
-        for (cluster, spec) in (0..).map(EtcdId).zip(&Arc::clone(&kube.scenario).etcd) {
+        for (cluster, spec) in Arc::clone(&kube.scenario).etcd.iter_enumerated() {
             if let Some(passive) = &spec.passive {
                 kube.switched(Time::ZERO, cluster, passive.primary);
             }
@@ -99,13 +99,13 @@ impl Kube {
 
     /// Each plane's API, in the order of the scenario.
     pub fn apis(&self, now: Time) -> IndexMap<String, ApiReport> {
-        let clusters = (0..).map(KubeClusterId).zip(&self.scenario.kube.clusters);
+        let clusters = self.scenario.kube.clusters.iter_enumerated();
         clusters.map(|(id, cluster)| (cluster.name.clone(), self.apis.row(id, now))).collect()
     }
 
     /// How many nodes, pods and machines stood where, by plane, `window_s` seconds between two looks.
     pub fn counts(&self, window_s: f64) -> IndexMap<String, CountsReport> {
-        let name = |id: KubeClusterId| self.scenario.kube.clusters[id.0 as usize].name.clone();
+        let name = |id: KubeClusterId| self.scenario.kube.clusters[id].name.clone();
         self.counts.rows(window_s).map(|(id, row)| (name(id), row)).collect()
     }
 
@@ -122,9 +122,9 @@ impl Kube {
             of.entry((row.cluster, row.pod.workload)).or_default().push(row);
         }
         let component = |((cluster, workload), rows): ((KubeClusterId, WorkloadId), Vec<&Row>)| {
-            let spec = &scenario.kube.clusters[cluster.0 as usize];
+            let spec = &scenario.kube.clusters[cluster];
             let longest = |step: Step| rows.iter().filter_map(|row| row.at(step).map(|at| at.since(row.lost))).max().map(length);
-            let name = &spec.workloads[workload.0 as usize];
+            let name = &spec.workloads[workload];
             ComponentReport {
                 cluster: spec.name.clone(),
                 namespace: scenario.kube.word(name.namespace).to_owned(),

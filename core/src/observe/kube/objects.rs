@@ -1,6 +1,6 @@
 //! The objects of all planes at one moment, in words.
 
-use crate::ids::{NodeKey, WorkloadId};
+use crate::ids::NodeKey;
 use crate::kernel::time::Time;
 use crate::kube::cluster::KubeCluster;
 use crate::kube::describe::{effect_words, node_name};
@@ -40,7 +40,7 @@ struct Reporter<'a> {
 
 impl Reporter<'_> {
     fn report(&self, spec: &KubeClusterSpec, now: Time, scenario: &Scenario, all: &mut ObjectReports) {
-        let workloads = (0..spec.workloads.len() as u32).map(WorkloadId);
+        let workloads = spec.workloads.keys();
         let pods = workloads.flat_map(|workload| self.store.pods_of(workload));
         all.pods.extend(pods.map(|(_, pod)| self.pod(pod, spec, scenario)));
         all.nodes.extend(self.store.nodes().map(|(key, node)| self.node(key, node, spec, scenario)));
@@ -49,7 +49,7 @@ impl Reporter<'_> {
     }
 
     fn pod(&self, pod: &Pod, spec: &KubeClusterSpec, scenario: &Scenario) -> PodReport {
-        let workload = &spec.workloads[pod.name.workload.0 as usize];
+        let workload = &spec.workloads[pod.name.workload];
         let node = pod.node.and_then(|key| self.store.get_node(key));
         PodReport {
             cluster: spec.name.clone(),
@@ -57,7 +57,7 @@ impl Reporter<'_> {
             name: pod.name.text(spec),
             owner: workload.name.clone(),
             node: node.map(|node| node_name(node.name, spec, scenario)),
-            zone: node.map(|node| scenario.zones[node.zone.0 as usize].name.clone()),
+            zone: node.map(|node| scenario.zones[node.zone].name.clone()),
             phase: phase(pod),
             ready: pod.ready,
             reason: pod.unschedulable.map(|reasons| reasons.to_string()),
@@ -71,7 +71,7 @@ impl Reporter<'_> {
         NodeReport {
             cluster: spec.name.clone(),
             name: node_name(node.name, spec, scenario),
-            zone: scenario.zones[node.zone.0 as usize].name.clone(),
+            zone: scenario.zones[node.zone].name.clone(),
             ready: match node.ready {
                 Ready::True => "True",
                 Ready::Unknown => "Unknown",
@@ -83,13 +83,13 @@ impl Reporter<'_> {
     }
 
     fn machine(&self, machine: &Machine, now: Time, spec: &KubeClusterSpec, scenario: &Scenario) -> MachineReport {
-        let deployment = &spec.machine_deployments[machine.name.deployment.0 as usize];
+        let deployment = &spec.machine_deployments[machine.name.deployment];
         let node = machine.node().and_then(|key| self.store.get_node(key));
         MachineReport {
             cluster: spec.name.clone(),
             name: machine.name.text(spec),
             deployment: deployment.name.clone(),
-            zone: scenario.zones[deployment.zone.0 as usize].name.clone(),
+            zone: scenario.zones[deployment.zone].name.clone(),
             phase: format!("{:?}", machine.phase),
             age_s: length(now.since(machine.created)),
             node: node.map(|node| node_name(node.name, spec, scenario)),

@@ -31,10 +31,10 @@ impl OrphanedContainers {
     /// All of them by when they began, those under way with `now` as their end.
     pub fn rows(&self, now: Time, scenario: &Scenario) -> Vec<OrphanedContainerReport> {
         let row = |cluster: KubeClusterId, pod: PodName, from, to, closed| {
-            let spec = &scenario.kube.clusters[cluster.0 as usize];
+            let spec = &scenario.kube.clusters[cluster];
             OrphanedContainerReport {
                 cluster: spec.name.clone(),
-                namespace: scenario.kube.word(spec.workloads[pod.workload.0 as usize].namespace).to_owned(),
+                namespace: scenario.kube.word(spec.workloads[pod.workload].namespace).to_owned(),
                 pod: pod.text(spec),
                 from_s: seconds(from),
                 to_s: seconds(to),

@@ -13,8 +13,8 @@ use crate::scenario::text;
 
 /// A recovery as it stands `now`.
 pub(super) fn recovery(row: &Row, now: Time, apis: &Apis, scenario: &Scenario) -> RecoveryReport {
-    let cluster = &scenario.kube.clusters[row.cluster.0 as usize];
-    let workload = &cluster.workloads[row.pod.workload.0 as usize];
+    let cluster = &scenario.kube.clusters[row.cluster];
+    let workload = &cluster.workloads[row.pod.workload];
     let at = |step| row.at(step).map(seconds);
     let ready = row.at(Step::Ready);
     RecoveryReport {

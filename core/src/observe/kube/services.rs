@@ -48,9 +48,9 @@ impl Service {
 impl Services {
     /// All Services, of which none has been looked at yet.
     pub fn new(scenario: &Scenario) -> Self {
-        let clusters = (0..).map(KubeClusterId).zip(&scenario.kube.clusters);
+        let clusters = scenario.kube.clusters.iter_enumerated();
         let of = |(id, spec): (KubeClusterId, &crate::kube::spec::KubeClusterSpec)| {
-            (0..spec.services.len() as u16).map(move |k| ((id, ServiceId(k)), Service::default()))
+            spec.services.keys().map(move |service| ((id, service), Service::default()))
         };
         Self { services: clusters.flat_map(of).collect() }
     }
@@ -77,10 +77,10 @@ impl Services {
         let row = |((cluster, id), service): (&(KubeClusterId, ServiceId), &Service)| {
             let mut service = service.clone();
             service.advance(now);
-            let cluster = &scenario.kube.clusters[usize::from(cluster.0)];
+            let cluster = &scenario.kube.clusters[*cluster];
             ServiceReport {
                 cluster: cluster.name.clone(),
-                service: cluster.services[usize::from(id.0)].name.clone(),
+                service: cluster.services[*id].name.clone(),
                 endpoints: service.listed.len() as u64,
                 unavailable_s: length(service.down),
                 no_endpoints_s: length(service.empty),

@@ -70,8 +70,8 @@ struct Seen {
 /// Runs it in both modes: the same happens, and nothing that may not.
 fn run(scenario: &Scenario, seed: u64) -> Seen {
     let once = |stepping| {
-        let options = Options { stepping, raft_records: true, ..Options::default() };
-        let mut run = Run::new(&Arc::new(scenario.clone()), seed, options);
+        let options = Options { stepping, ..Options::default() };
+        let mut run = Run::checked(&Arc::new(scenario.clone()), seed, options);
         let mut records = Vec::new();
         run.advance(Time::ZERO + scenario.duration, &mut |at, record| {
             if !matches!(record, Record::Etcd(EtcdRecord::Raft(_))) {
@@ -308,8 +308,7 @@ fn a_shoot_is_made_to_survive_a_node_in_its_zone() {
 fn a_file_tells_of_an_upgrade() {
     let text = include_str!("../../../../scenarios/ha-upgrade.json");
     let scenario = Arc::new(Scenario::from_json(text).unwrap_or_else(|errors| panic!("{errors}")));
-    let options = Options { raft_records: true, ..Options::default() };
-    let report = crate::run::run(&scenario, 1, options, &mut |_, _| {}, &mut |_| {});
+    let report = crate::run::run_checked(&scenario, 1, Options::default(), &mut |_, _| {});
     assert!(report.violations.is_empty(), "{:?}", report.violations);
     let failed: Vec<_> = report.expectations.iter().filter(|one| !one.ok).collect();
     assert!(failed.is_empty(), "{failed:#?}");

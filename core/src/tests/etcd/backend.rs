@@ -1,6 +1,7 @@
 //! The database on the volume, and the member that answers too early.
 
 use super::*;
+use crate::ids::{ClientId, VolumeId};
 use crate::kernel::dist::Latency;
 use crate::record::ClientRecord;
 use crate::scenario::Client;
@@ -16,11 +17,12 @@ const fn ms(ms: u64) -> Duration {
 /// One member whose volume takes 100 MiB/s and syncs in a millisecond, and one connection that puts values of `bytes`.
 fn alone(bytes: u32) -> Scenario {
     let mut scenario = three_zones();
-    scenario.etcd[0].members.truncate(1);
-    scenario.volumes[0].disk = crate::scenario::Disk { fsync: Latency::Constant(ms(1)), bytes_per_s: 100 << 20, iops: None };
+    scenario.etcd[CLUSTER].members.truncate(1);
+    scenario.volumes[VolumeId(0)].disk =
+        crate::scenario::Disk { fsync: Latency::Constant(ms(1)), bytes_per_s: 100 << 20, iops: None };
     let op = Op::Put { key_bytes: 8, value_bytes: bytes };
     let load = Load::Closed { connections: 1 };
-    scenario.clients = vec![Client { op, load, stop: at(10), ..client("load", Target::Leader) }];
+    scenario.clients = vec![Client { op, load, stop: at(10), ..client("load", Target::Leader) }].into();
     scenario.duration = Duration::from_secs(20);
     scenario
 }
@@ -43,10 +45,10 @@ fn large_values_have_half_the_volume_where_the_database_is_written_too() {
     // 10 ms for the log, 1 to sync, 3 on the way and at the member.
     let puts = latencies(&scenario).len();
     assert!((700..800).contains(&puts), "{puts}");
-    scenario.clients[0].load = Load::Closed { connections: 50 };
+    scenario.clients[ClientId(0)].load = Load::Closed { connections: 50 };
     let puts = latencies(&scenario).len();
     assert!((980..=1_020).contains(&puts), "{puts}: the volume takes 100/s, the last batch is answered after the end");
-    scenario.etcd[0].options.backend = Some(BACKEND);
+    scenario.etcd[CLUSTER].options.backend = Some(BACKEND);
     let puts = latencies(&scenario).len();
     assert!((480..=570).contains(&puts), "{puts}: each is written twice, and up to 50 are answered after the end");
 }
@@ -55,21 +57,21 @@ fn large_values_have_half_the_volume_where_the_database_is_written_too() {
 #[test]
 fn nothing_is_applied_or_read_while_a_commit_holds_the_lock() {
     let mut scenario = alone(100 << 10);
-    scenario.volumes[0].disk.bytes_per_s = 1 << 20;
-    let one = |start: Time, op: Op| Client { start, requests: Some(1), op, ..scenario.clients[0].clone() };
-    let put = scenario.clients[0].op;
+    scenario.volumes[VolumeId(0)].disk.bytes_per_s = 1 << 20;
+    let one = |start: Time, op: Op| Client { start, requests: Some(1), op, ..scenario.clients[ClientId(0)].clone() };
+    let put = scenario.clients[ClientId(0)].op;
     let read = Op::Range { linearizable: false, keys: 1, key_bytes: 8, value_bytes: 8 };
     let small = Op::Put { key_bytes: 8, value_bytes: 8 };
     let long_after = Time::ZERO + ms(350);
-    scenario.clients = vec![one(Time::ZERO, put), one(long_after, read), one(long_after, small)];
+    scenario.clients = vec![one(Time::ZERO, put), one(long_after, read), one(long_after, small)].into();
     let without = latencies(&scenario);
     assert!(without[1..].iter().all(|latency| *latency < 4.0), "{without:?}");
-    scenario.etcd[0].options.backend = Some(BACKEND);
+    scenario.etcd[CLUSTER].options.backend = Some(BACKEND);
     let with = latencies(&scenario);
     // Put and applied by 100 ms, when the timer rings; the commit ends some 98 ms of transfer and 2 ms later.
     assert!((with[0] - without[0]).abs() < 1e-6);
     assert!(with[1..].iter().all(|latency| *latency < 4.0), "{with:?}");
-    for client in &mut scenario.clients[1..] {
+    for client in &mut scenario.clients[ClientId(1)..] {
         client.start = Time::ZERO + ms(150);
     }
     // Both wait for the end of the commit, near 200 ms; the small put has its turn on the volume before.
@@ -81,26 +83,26 @@ fn nothing_is_applied_or_read_while_a_commit_holds_the_lock() {
 #[test]
 fn a_volume_has_so_many_operations() {
     let mut small = alone(8);
-    small.volumes[0].disk.iops = Some(100);
+    small.volumes[VolumeId(0)].disk.iops = Some(100);
     // An operation takes 10 ms, then the sync 1, and 1 on the way.
     let latency = latencies(&small)[10];
     assert!((11.9..12.5).contains(&latency), "{latency} ms");
     let mut large = alone(MIB);
     let without = latencies(&large)[10];
-    large.volumes[0].disk.iops = Some(1_000);
+    large.volumes[VolumeId(0)].disk.iops = Some(1_000);
     assert!((latencies(&large)[10] - without).abs() < 1e-6, "5 operations take 5 ms, a MiB takes 10");
-    large.volumes[0].disk.iops = Some(250);
+    large.volumes[VolumeId(0)].disk.iops = Some(250);
     assert!(latencies(&large)[10] > without + 9.0, "5 operations take 20 ms");
 }
 
 #[test]
 fn a_batch_that_is_full_is_committed_at_once() {
     let mut scenario = alone(8);
-    scenario.clients[0].load = Load::Closed { connections: 200 };
-    scenario.volumes[0].disk.fsync = Latency::Constant(ms(20));
-    scenario.etcd[0].options.backend = Some(Backend { interval: Duration::from_secs(3_600), limit: 10_000, syncs: 2 });
+    scenario.clients[ClientId(0)].load = Load::Closed { connections: 200 };
+    scenario.volumes[VolumeId(0)].disk.fsync = Latency::Constant(ms(20));
+    scenario.etcd[CLUSTER].options.backend = Some(Backend { interval: Duration::from_secs(3_600), limit: 10_000, syncs: 2 });
     let never = latencies(&scenario).len();
-    scenario.etcd[0].options.backend = Some(Backend { limit: 100, syncs: 6, ..BACKEND });
+    scenario.etcd[CLUSTER].options.backend = Some(Backend { limit: 100, syncs: 6, ..BACKEND });
     let often = latencies(&scenario).len();
     assert!(often < never / 2, "{often} puts, {never} where nothing is committed");
 }
@@ -109,11 +111,11 @@ fn a_batch_that_is_full_is_committed_at_once() {
 fn commits_are_the_same_at_rest_and_not() {
     for seed in 0..4 {
         let mut scenario = three_zones();
-        scenario.etcd[0].options.backend = Some(BACKEND);
-        scenario.clients = vec![Client { stop: at(40), ..puts(3) }, Client { start: at(50), stop: at(52), ..puts(400) }];
+        scenario.etcd[CLUSTER].options.backend = Some(BACKEND);
+        scenario.clients = vec![Client { stop: at(40), ..puts(3) }, Client { start: at(50), stop: at(52), ..puts(400) }].into();
         let kill = Fault::ProcessKill(ProcessKill(FaultTarget::OfLeader(EtcdId(0))));
         scenario.faults = vec![PlannedFault { at: at(51), lasts: Some(ms(900)), fault: kill }];
-        scenario.volumes[1].disk.bytes_per_s = 1 << 20;
+        scenario.volumes[VolumeId(1)].disk.bytes_per_s = 1 << 20;
         check_modes(&scenario, seed);
     }
 }
@@ -121,10 +123,10 @@ fn commits_are_the_same_at_rest_and_not() {
 #[test]
 fn who_answers_before_it_syncs_is_fast_and_forgets() {
     let mut scenario = alone(256);
-    scenario.volumes[0].disk.fsync = Latency::Constant(ms(90));
-    scenario.clients[0].load = puts(10).load;
+    scenario.volumes[VolumeId(0)].disk.fsync = Latency::Constant(ms(90));
+    scenario.clients[ClientId(0)].load = puts(10).load;
     let honest = latencies(&scenario)[10];
-    scenario.etcd[0].options.answers_before_sync = true;
+    scenario.etcd[CLUSTER].options.answers_before_sync = true;
     let early = latencies(&scenario)[10];
     assert!(honest > 90.0 && early < 2.0, "{early} ms, {honest} ms if it syncs first");
 
@@ -136,11 +138,11 @@ fn who_answers_before_it_syncs_is_fast_and_forgets() {
         json["etcd"]["etcd-main"]["rpo"]["lost_entries"].as_u64().unwrap()
     };
     assert!(lost(&scenario) > 0);
-    scenario.etcd[0].options.answers_before_sync = false;
+    scenario.etcd[CLUSTER].options.answers_before_sync = false;
     assert_eq!(lost(&scenario), 0);
     // Three of them wait for a quorum's disks whatever they would do alone.
     let mut three = three_zones();
-    three.clients = vec![Client { stop: at(20), ..puts(100) }];
+    three.clients = vec![Client { stop: at(20), ..puts(100) }].into();
     three.faults = vec![PlannedFault {
         at: at(5),
         lasts: Some(Duration::from_secs(1)),
@@ -148,7 +150,7 @@ fn who_answers_before_it_syncs_is_fast_and_forgets() {
     }];
     let total = |scenario: &Scenario| latencies(scenario).iter().sum::<f64>();
     let before = total(&three);
-    three.etcd[0].options.answers_before_sync = true;
+    three.etcd[CLUSTER].options.answers_before_sync = true;
     assert!((before - total(&three)).abs() < 1e-6);
     assert_eq!(lost(&three), 0);
 }

@@ -1,6 +1,6 @@
 //! How soon somebody leads.
 
-use super::records;
+use super::{CLUSTER, records};
 use crate::kernel::time::{Duration, Time};
 use crate::record::{EtcdRecord, Record};
 use crate::scenario::testing::three_zones;
@@ -10,9 +10,9 @@ fn members_that_find_two_peers_do_not_wait_a_whole_election_timeout_after_their_
     // From the start of the processes to the first leader, at least and at most, over some seeds.
     let bounds = |members: usize| {
         let mut scenario = three_zones();
-        scenario.etcd[0].initial_leader = None;
-        scenario.etcd[0].members.truncate(members);
-        let started = Time::ZERO + scenario.etcd[0].options.start_up;
+        scenario.etcd[CLUSTER].initial_leader = None;
+        scenario.etcd[CLUSTER].members.truncate(members);
+        let started = Time::ZERO + scenario.etcd[CLUSTER].options.start_up;
         let elected = |seed| {
             let all = records(&scenario, seed);
             let elected = all

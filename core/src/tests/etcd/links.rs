@@ -1,6 +1,6 @@
 //! Links that are cut: two places cannot reach each other, and both reach everyone else.
 
-use super::{at, check_modes, faulty, full, member, puts, report};
+use super::{CLUSTER, at, check_modes, faulty, full, member, puts, report};
 use crate::ids::ZoneId;
 use crate::kernel::time::{Duration, Time};
 use crate::record::{EtcdRecord, Record};
@@ -11,7 +11,7 @@ use crate::sim::Options;
 /// The link between zones `a` and `b` is cut from 60 s to 160 s, with clients.
 fn cut(a: Place, b: Place) -> Scenario {
     let mut scenario = faulty(100, Fault::LinkPartition(LinkPartition { a, b }));
-    scenario.clients = vec![puts(5)];
+    scenario.clients = vec![puts(5)].into();
     scenario
 }
 
@@ -47,7 +47,7 @@ fn link_that_loses_every_packet_is_a_link_that_is_cut() {
 #[test]
 fn cut_between_the_only_nodes_of_two_zones_is_a_cut_between_the_zones() {
     let zones = cut(zone(0), zone(1));
-    let nodes = zones.etcd[0].members.iter().map(|member| Place::Node(member.node)).collect::<Vec<_>>();
+    let nodes = zones.etcd[CLUSTER].members.iter().map(|member| Place::Node(member.node)).collect::<Vec<_>>();
     // Clients stand in zones, so only what members do is the same.
     let without_clients = |mut scenario: Scenario| {
         scenario.clients.clear();

@@ -15,9 +15,9 @@ const TIMED_OUT: Option<&str> = Some("etcdserver: request timed out");
 /// `scenario` with two members more that may be added, and these operations.
 fn asked(mut scenario: Scenario, operations: &[(Time, MemberChange)]) -> Scenario {
     for _ in 0..2 {
-        let mut newcomer = scenario.etcd[0].members[2].clone();
+        let mut newcomer = scenario.etcd[CLUSTER].members[2].clone();
         newcomer.initial = false;
-        scenario.etcd[0].members.push(newcomer);
+        scenario.etcd[CLUSTER].members.push(newcomer);
     }
     scenario.operations = operations.iter().map(|&(at, change)| Operation { at, change }).collect();
     scenario

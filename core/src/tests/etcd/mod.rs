@@ -12,11 +12,11 @@ mod watches;
 
 use std::sync::Arc;
 
-use crate::ids::{EtcdId, MemberId, NodeId, VolumeId, ZoneId};
+use crate::ids::{ClientId, EtcdId, MemberId, NodeId, VolumeId, ZoneId};
 use crate::kernel::time::{Duration, Time};
 use crate::record::{ClientRecord, EtcdRecord, RaftRecord, Record, RefuseReason, RequestResult};
 use crate::report::Report;
-use crate::run::run;
+use crate::run::run_checked;
 use crate::scenario::testing::{client, three_zones};
 use crate::scenario::{
     Direction, DiskSlow, Fault, FaultTarget, GracefulStop, Load, MemberChange, NodeCrash, NodePartition, Op, Operation,
@@ -25,7 +25,7 @@ use crate::scenario::{
 use crate::sim::{Options, Stepping};
 
 fn full() -> Options {
-    Options { stepping: Stepping::EveryEvent, raft_records: true, ..Options::default() }
+    Options { stepping: Stepping::EveryEvent, ..Options::default() }
 }
 
 fn puts(per_s: u64) -> crate::scenario::Client {
@@ -34,7 +34,7 @@ fn puts(per_s: u64) -> crate::scenario::Client {
 }
 
 fn report(scenario: Scenario, options: Options, seed: u64) -> Report {
-    run(&Arc::new(scenario), seed, options, &mut |_, _| {}, &mut |_| {})
+    run_checked(&Arc::new(scenario), seed, options, &mut |_, _| {})
 }
 
 /// Every story here, in both modes: the same report but for the number of events.
@@ -87,7 +87,7 @@ fn rest_changes_nothing_but_the_number_of_events() {
         for fault in faults {
             scenario.faults = vec![PlannedFault { at: at(60), lasts: Some(Duration::from_secs(100)), fault }];
             check_modes(&scenario, seed);
-            scenario.clients = vec![puts(1)];
+            scenario.clients = vec![puts(1)].into();
             check_modes(&scenario, seed);
             scenario.clients.clear();
         }
@@ -108,7 +108,7 @@ fn records(scenario: &Scenario, seed: u64) -> Vec<(Time, Record)> {
             all.push((at, record.clone()));
         }
     };
-    let report = run(&Arc::new(scenario.clone()), seed, full(), &mut sink, &mut |_| {});
+    let report = run_checked(&Arc::new(scenario.clone()), seed, full(), &mut sink);
     assert!(report.violations.is_empty(), "{:?}", report.violations);
     all
 }
@@ -154,7 +154,7 @@ fn a_proposal_waits_where_no_leader_is_known_and_times_out_on_its_way_to_a_dead_
         stop: at(60) + Duration::from_millis(2),
         ..asks(put, Target::Member(1))
     };
-    scenario.clients = vec![early];
+    scenario.clients = vec![early].into();
     let (_, latency, result) = requests(&scenario, 1)[0];
     assert_eq!((latency, result), (Duration::from_secs(7), RequestResult::TimedOut));
     // With two of three gone, the last one learns that it has no leader, and what it takes waits until there is one.
@@ -165,7 +165,7 @@ fn a_proposal_waits_where_no_leader_is_known_and_times_out_on_its_way_to_a_dead_
     };
     scenario.faults.push(two(12));
     scenario.faults[0].lasts = Some(Duration::from_secs(12));
-    scenario.clients = vec![crate::scenario::Client { start: at(70), stop: at(71), ..asks(put, Target::Member(2)) }];
+    scenario.clients = vec![crate::scenario::Client { start: at(70), stop: at(71), ..asks(put, Target::Member(2)) }].into();
     let (_, latency, result) = requests(&scenario, 1)[0];
     assert_eq!(result, RequestResult::Ok);
     assert!(latency > Duration::from_secs(2), "waited {latency}");
@@ -180,7 +180,7 @@ fn a_member_alone_answers_serializable_reads_only() {
             fault: Fault::NodeCrash(NodeCrash(FaultTarget::Named(NodeId(1)))),
             ..scenario.faults[0].clone()
         });
-        scenario.clients = vec![crate::scenario::Client { stop: at(100), ..asks(range(linearizable), Target::Member(2)) }];
+        scenario.clients = vec![crate::scenario::Client { stop: at(100), ..asks(range(linearizable), Target::Member(2)) }].into();
         let all = requests(&scenario, 3);
         assert!(all.len() > 30 && all.iter().all(|(_, _, result)| *result == expected), "{linearizable}: {all:?}");
     }
@@ -190,16 +190,17 @@ fn a_member_alone_answers_serializable_reads_only() {
 fn learners_serve_serializable_reads_only_and_do_not_vote() {
     let range = |linearizable| Op::Range { linearizable, keys: 1, key_bytes: 8, value_bytes: 100 };
     let mut scenario = faulty(60, Fault::NodeCrash(NodeCrash(FaultTarget::OfLeader(CLUSTER))));
-    scenario.etcd[0].members[2].learner = true;
-    scenario.clients = vec![crate::scenario::Client { start: at(10), stop: at(50), ..asks(range(true), Target::Member(2)) }];
+    scenario.etcd[CLUSTER].members[2].learner = true;
+    scenario.clients =
+        vec![crate::scenario::Client { start: at(10), stop: at(50), ..asks(range(true), Target::Member(2)) }].into();
     assert!(requests(&scenario, 1).iter().all(|(_, _, result)| *result == RequestResult::Failed));
-    scenario.clients[0].op = range(false);
+    scenario.clients[ClientId(0)].op = range(false);
     assert!(requests(&scenario, 1).iter().all(|(_, _, result)| *result == RequestResult::Ok));
     scenario.network.paths[8].delay = Duration::from_micros(100);
     // Who does not name it takes it for what it serves, and a voter for the rest.
     for (linearizable, member) in [(false, 2), (true, 0)] {
-        scenario.clients[0] =
-            crate::scenario::Client { target: Target::Nearest, op: range(linearizable), ..scenario.clients[0].clone() };
+        scenario.clients[ClientId(0)] =
+            crate::scenario::Client { target: Target::Nearest, op: range(linearizable), ..scenario.clients[ClientId(0)].clone() };
         let all = records(&scenario, 1);
         let mut asked = all.iter().filter_map(|(_, record)| match record {
             Record::Client(ClientRecord::Request { member, result: RequestResult::Ok, .. }) => Some(member.index),
@@ -215,16 +216,16 @@ fn learners_serve_serializable_reads_only_and_do_not_vote() {
 #[test]
 fn a_lost_volume_needs_remove_and_add() {
     let mut scenario = faulty(60, Fault::VolumeLost(VolumeLost(FaultTarget::Named(VolumeId(2)))));
-    scenario.clients = vec![puts(10)];
+    scenario.clients = vec![puts(10)].into();
     let refused = |all: &[(Time, Record)]| {
         all.iter()
             .any(|(_, record)| matches!(record, Record::Etcd(EtcdRecord::MemberRefused { reason: RefuseReason::LostData, .. })))
     };
     let all = records(&scenario, 1);
     assert!(refused(&all), "an empty disk under the old name is refused");
-    let mut successor = scenario.etcd[0].members[2].clone();
+    let mut successor = scenario.etcd[CLUSTER].members[2].clone();
     successor.initial = false;
-    scenario.etcd[0].members.push(successor);
+    scenario.etcd[CLUSTER].members.push(successor);
     scenario.operations = vec![
         Operation { at: at(130), change: MemberChange::Remove(member(2)) },
         Operation { at: at(131), change: MemberChange::Add(member(3)) },
@@ -244,9 +245,9 @@ fn a_power_loss_drops_what_was_not_synced_and_a_kill_only_what_was_not_written()
     // The follower's disk is so slow that its first write is still being synced, and all later entries wait in memory.
     let first_lost = |fault| {
         let mut scenario = faulty(1, fault);
-        scenario.volumes[1].disk.fsync = crate::kernel::dist::Latency::Constant(Duration::from_secs(5));
+        scenario.volumes[VolumeId(1)].disk.fsync = crate::kernel::dist::Latency::Constant(Duration::from_secs(5));
         scenario.clients =
-            vec![crate::scenario::Client { start: at(59), stop: at(59) + Duration::from_millis(10), ..puts(1000) }];
+            vec![crate::scenario::Client { start: at(59), stop: at(59) + Duration::from_millis(10), ..puts(1000) }].into();
         let mut first = None;
         let mut sink = |when: Time, record: &Record| match record {
             Record::Etcd(EtcdRecord::Raft(RaftRecord::Truncated { member: gone, from }))
@@ -256,7 +257,7 @@ fn a_power_loss_drops_what_was_not_synced_and_a_kill_only_what_was_not_written()
             }
             _ => {}
         };
-        run(&Arc::new(scenario), 1, full(), &mut sink, &mut |_| {});
+        run_checked(&Arc::new(scenario), 1, full(), &mut sink);
         first
     };
     // The settled log ends at 1: entry 2 was written first.
@@ -270,7 +271,7 @@ fn a_leader_whose_disk_stalls_beats_no_more_and_is_replaced() {
         |s| Fault::DiskSlow(DiskSlow { volume: FaultTarget::OfLeader(CLUSTER), add: Duration::from_secs(s), factor: 1.0 });
     let changes = |fault| {
         let mut scenario = faulty(60, fault);
-        scenario.clients = vec![puts(10)];
+        scenario.clients = vec![puts(10)].into();
         report(scenario, full(), 5).etcd["etcd-main"].leader_changes
     };
     assert_eq!(
@@ -303,7 +304,7 @@ fn a_short_cut_is_ridden_out_by_retransmission() {
     let mut scenario =
         faulty(1, Fault::NodePartition(NodePartition { node: FaultTarget::Named(NodeId(2)), direction: Direction::Both }));
     scenario.faults[0].lasts = Some(Duration::from_millis(700));
-    scenario.clients = vec![puts(100)];
+    scenario.clients = vec![puts(100)].into();
     let all = records(&scenario, 1);
     assert!(
         !all.iter().any(|(_, record)| matches!(

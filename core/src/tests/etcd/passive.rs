@@ -3,12 +3,12 @@
 
 use std::sync::Arc;
 
-use crate::ids::{MemberId, VolumeId, ZoneId};
+use crate::ids::{ClientId, MemberId, VolumeId, ZoneId};
 use crate::kernel::time::{Duration, Time};
 use crate::record::{ClientRecord, EtcdRecord, Record};
 use crate::report::{EtcdReport, FailoverReport};
-use crate::run::run;
-use crate::scenario::testing::{at, client, member, three_zones};
+use crate::run::run_checked;
+use crate::scenario::testing::{CLUSTER, at, client, member, three_zones};
 use crate::scenario::{
     ActivePassive, Backup, Controller, Direction, Fault, FaultTarget, GracefulStop, Load, Op, PlannedFault, ProcessKill,
     Scenario, Switching, Target, VolumeLost, ZonePartition, ZonePower,
@@ -25,7 +25,7 @@ const ZONE_B: FaultTarget<ZoneId> = FaultTarget::Named(ZoneId(1));
 fn world(backup: Option<Backup>) -> Scenario {
     let mut scenario = three_zones();
     scenario.duration = Duration::from_secs(1_800);
-    let cluster = &mut scenario.etcd[0];
+    let cluster = &mut scenario.etcd[CLUSTER];
     cluster.members.truncate(2);
     (cluster.revision, cluster.database_bytes) = (1_000, 10 << 20);
     cluster.passive = Some(ActivePassive { primary: 0, switching: Switching::default(), backup });
@@ -34,7 +34,7 @@ fn world(backup: Option<Backup>) -> Scenario {
     writer.zone = ZoneId(2);
     writer.op = Op::Put { key_bytes: 32, value_bytes: 1_024 };
     writer.load = Load::Open { interval: Duration::from_millis(100), poisson: false };
-    scenario.clients = vec![writer];
+    scenario.clients = vec![writer].into();
     scenario
 }
 
@@ -55,14 +55,14 @@ fn fault(scenario: &mut Scenario, ms: u64, lasts: u64, fault: Fault) {
 fn played(scenario: Scenario, seed: u64) -> (Vec<(Time, Record)>, EtcdReport) {
     let scenario = Arc::new(scenario);
     let [fast, full] = [Stepping::FastForward, Stepping::EveryEvent].map(|stepping| {
-        let options = Options { stepping, raft_records: true, ..Options::default() };
+        let options = Options { stepping, ..Options::default() };
         let mut records = Vec::new();
         let mut sink = |at: Time, record: &Record| {
             if !matches!(record, Record::Etcd(EtcdRecord::Raft(_))) {
                 records.push((at, record.clone()));
             }
         };
-        let report = run(&scenario, seed, options, &mut sink, &mut |_| {});
+        let report = run_checked(&scenario, seed, options, &mut sink);
         assert_eq!(report.violations, [], "seed {seed}, {stepping:?}");
         (records, report.etcd["etcd-main"].clone())
     });
@@ -169,7 +169,7 @@ fn the_loss_follows_the_delta_period_and_the_outage_the_checks() {
             let mut scenario = world(Some(Backup { delta_period, ..Backup::default() }));
             let switching =
                 Switching { check_period: Duration::from_secs(check_s), failures, controller: Controller::Zone(ZoneId(2)) };
-            scenario.etcd[0].passive.as_mut().unwrap().switching = switching;
+            scenario.etcd[CLUSTER].passive.as_mut().unwrap().switching = switching;
             fault(&mut scenario, 20 * MINUTE, 5 * MINUTE, Fault::ZonePower(ZonePower(ZONE_A)));
             let (_, report) = played(scenario, seed);
             let switch = one_switchover(&report).clone();
@@ -193,8 +193,8 @@ fn the_loss_follows_the_delta_period_and_the_outage_the_checks() {
 fn a_bucket_out_of_reach_makes_the_loss_grow() {
     let lost = |cut: bool| {
         let mut scenario = world(Some(Backup { delta_period: Duration::from_secs(60), ..Backup::default() }));
-        scenario.etcd[0].passive.as_mut().unwrap().switching.failures = 20;
-        scenario.clients[0].zone = ZoneId(0);
+        scenario.etcd[CLUSTER].passive.as_mut().unwrap().switching.failures = 20;
+        scenario.clients[ClientId(0)].zone = ZoneId(0);
         if cut {
             fault(
                 &mut scenario,
@@ -218,7 +218,7 @@ fn a_bucket_out_of_reach_makes_the_loss_grow() {
 fn who_is_cut_off_serves_those_who_have_not_heard_and_loses_what_they_wrote() {
     for backup in [Some(Backup::default()), None] {
         let mut scenario = world(backup);
-        let mut inside = scenario.clients[0].clone();
+        let mut inside = scenario.clients[ClientId(0)].clone();
         (inside.name, inside.zone) = ("inside".into(), ZoneId(0));
         scenario.clients.push(inside);
         fault(
@@ -272,8 +272,8 @@ fn with_both_gone_nobody_takes_over_until_one_is_back() {
     assert!((780.0..=810.0).contains(&switch.detected_s), "{switch:?}");
     // The one that takes over fails while it restores: it goes on where the bucket is.
     let mut scenario = hot();
-    scenario.etcd[0].database_bytes = 8 << 30;
-    scenario.etcd[0].passive.as_mut().unwrap().backup.as_mut().unwrap().full_period = Duration::from_secs(120);
+    scenario.etcd[CLUSTER].database_bytes = 8 << 30;
+    scenario.etcd[CLUSTER].passive.as_mut().unwrap().backup.as_mut().unwrap().full_period = Duration::from_secs(120);
     fault(&mut scenario, 10 * MINUTE, 15 * MINUTE, Fault::ZonePower(ZonePower(ZONE_A)));
     fault(&mut scenario, 12 * MINUTE, MINUTE, Fault::ZonePower(ZonePower(ZONE_B)));
     let (_, report) = played(scenario, 1);
@@ -363,7 +363,7 @@ fn a_lost_disk_is_lost_data_only_where_nobody_else_has_it() {
 fn random_outages_are_told_the_same_in_both_modes() {
     for seed in 0..24_u64 {
         let mut scenario = if seed % 2 == 0 { hot() } else { learner() };
-        let passive = scenario.etcd[0].passive.as_mut().unwrap();
+        let passive = scenario.etcd[CLUSTER].passive.as_mut().unwrap();
         passive.switching.controller =
             if seed % 3 > 0 { Controller::Zone(ZoneId((seed % 3) as u16)) } else { Controller::Everywhere };
         passive.switching.check_period = Duration::from_millis(1_000 + seed * 700);

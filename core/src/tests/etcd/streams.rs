@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{at, check_modes, member, puts, records};
+use super::{CLUSTER, at, check_modes, member, puts, records};
 use crate::etcd::raft::progress::State;
 use crate::ids::ZoneId;
 use crate::kernel::time::{Duration, Time};
@@ -18,9 +18,9 @@ fn a_follower_that_was_sent_a_database_finds_what_follows_it() {
         PlannedFault { at: at(at_s), lasts, fault: Fault::ProcessKill(ProcessKill(FaultTarget::Named(member(2)))) }
     };
     let mut scenario = three_zones();
-    let options = &mut scenario.etcd[0].options;
+    let options = &mut scenario.etcd[CLUSTER].options;
     (options.snapshot_count, options.catch_up_entries) = (100, 50);
-    scenario.clients = vec![crate::scenario::Client { stop: at(200), ..puts(20) }];
+    scenario.clients = vec![crate::scenario::Client { stop: at(200), ..puts(20) }].into();
     // Each time it misses more than is kept behind a snapshot; the second time half a minute has not passed since it got one.
     scenario.faults = vec![kill(60, 20), kill(85, 10), kill(130, 10)];
     let sent = |(when, record): (Time, Record)| {
@@ -32,8 +32,8 @@ fn a_follower_that_was_sent_a_database_finds_what_follows_it() {
 #[test]
 fn a_newcomer_is_found_as_soon_as_it_serves() {
     let mut scenario = three_zones();
-    let newcomer = crate::scenario::Member { initial: false, ..scenario.etcd[0].members[2].clone() };
-    scenario.etcd[0].members.push(newcomer);
+    let newcomer = crate::scenario::Member { initial: false, ..scenario.etcd[CLUSTER].members[2].clone() };
+    scenario.etcd[CLUSTER].members.push(newcomer);
     scenario.operations = vec![Operation { at: at(60), change: MemberChange::Add(member(3)) }];
     let all = records(&scenario, 1);
     let served =
@@ -50,13 +50,13 @@ fn a_sender_learns_of_a_reset_when_it_arrives() {
     for path in &mut scenario.network.paths {
         path.delay = Duration::from_millis(200);
     }
-    scenario.clients = vec![puts(100)];
+    scenario.clients = vec![puts(100)].into();
     let mut simulation = Simulation::new(Arc::new(scenario), 1, Options::default());
     simulation.run_until(at(60), &mut |_, _| {});
     simulation.inject(&Fault::ProcessKill(ProcessKill(FaultTarget::Named(member(2)))), None);
     for (after_ms, state) in [(190, State::Replicate), (230, State::Probe)] {
         simulation.run_until(at(60) + Duration::from_millis(after_ms), &mut |_, _| {});
-        let leader = simulation.etcd_clusters()[0].server(0).expect("it runs");
+        let leader = simulation.etcd_clusters()[CLUSTER].server(0).expect("it runs");
         assert_eq!(leader.raft.progress[2].state, state, "{after_ms} ms after the follower's end");
     }
 }
@@ -65,7 +65,7 @@ fn a_sender_learns_of_a_reset_when_it_arrives() {
 fn what_waits_for_a_slow_link_goes_on_at_its_usual_speed_once_it_is_mended() {
     let change = LinkChange { delay: Duration::ZERO, loss: 0.0, bytes_per_s: Some(1_000) };
     let mut scenario = three_zones();
-    scenario.clients = vec![puts(20)];
+    scenario.clients = vec![puts(20)].into();
     let slow = |b| PlannedFault {
         at: at(60),
         lasts: Some(Duration::from_secs(60)),

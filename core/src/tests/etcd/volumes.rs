@@ -1,6 +1,6 @@
 //! Volumes that go, come back empty, and pass from a member to its successor.
 
-use super::{at, faulty, full, member, puts, records, report};
+use super::{CLUSTER, at, faulty, full, member, puts, records, report};
 use crate::ids::{NodeId, VolumeId};
 use crate::kernel::dist::Latency;
 use crate::kernel::time::{Duration, Time};
@@ -36,9 +36,9 @@ fn a_volume_is_back_when_the_last_fault_that_took_it_is_over() {
 
 /// The third member is removed and a successor added, on the same volume.
 fn succeeded(scenario: &mut Scenario, removed_s: u64, added_s: u64) {
-    let mut successor = scenario.etcd[0].members[2].clone();
+    let mut successor = scenario.etcd[CLUSTER].members[2].clone();
     successor.initial = false;
-    scenario.etcd[0].members.push(successor);
+    scenario.etcd[CLUSTER].members.push(successor);
     scenario.operations = vec![
         Operation { at: at(removed_s), change: MemberChange::Remove(member(2)) },
         Operation { at: at(added_s), change: MemberChange::Add(member(3)) },
@@ -83,8 +83,8 @@ fn a_successor_inherits_a_slow_disk() {
 fn what_is_applied_again_after_a_power_loss_grows_the_database_once() {
     let mut scenario = faulty(1, Fault::NodeCrash(NodeCrash(FaultTarget::Named(NodeId(1)))));
     // The follower applies what it is told is committed while its own disk is still at it.
-    scenario.volumes[1].disk.fsync = Latency::Constant(Duration::from_millis(300));
-    scenario.clients = vec![crate::scenario::Client { start: at(55), stop: at(61), ..puts(100) }];
+    scenario.volumes[VolumeId(1)].disk.fsync = Latency::Constant(Duration::from_millis(300));
+    scenario.clients = vec![crate::scenario::Client { start: at(55), stop: at(61), ..puts(100) }].into();
     let report = report(scenario, full(), 1);
     let sizes: Vec<u64> = report.etcd["etcd-main"].members.iter().map(|member| member.database_bytes).collect();
     assert_eq!(sizes, [sizes[0]; 3]);

@@ -14,7 +14,7 @@ use crate::sim::Simulation;
 fn heard(mut scenario: Scenario, target: Target) -> Vec<(Time, Duration)> {
     let watcher = crate::scenario::Client { node: Some(NodeId(2)), stop: at(200), ..client("watch", target) };
     let load = crate::scenario::Client { start: at(10), stop: at(100), node: Some(NodeId(0)), ..puts(10) };
-    scenario.clients = vec![load, watcher];
+    scenario.clients = vec![load, watcher].into();
     let event = |(when, record)| match record {
         Record::Client(ClientRecord::Request { op: Op::Watch, latency, .. }) => Some((when, latency)),
         _ => None,
@@ -70,7 +70,7 @@ fn a_client_without_power_watches_again_when_it_is_back() {
 #[test]
 fn who_reaches_nobody_waits_for_a_change() {
     let mut scenario = three_zones();
-    scenario.clients = vec![client("watch", Target::Nearest)];
+    scenario.clients = vec![client("watch", Target::Nearest)].into();
     let crash =
         |node| PlannedFault { at: at(60), lasts: None, fault: Fault::NodeCrash(NodeCrash(FaultTarget::Named(NodeId(node)))) };
     scenario.faults = (0..3).map(crash).collect();

@@ -4,7 +4,7 @@ use std::cell::Cell;
 
 use proptest::prelude::*;
 
-use super::world::{Seen, act, at, broken, crash, over, run, run_with, secs, with, workload, world, zone_label};
+use super::world::{KUBE_CLUSTER, Seen, act, at, broken, crash, over, run, run_with, secs, with, workload, world, zone_label};
 use crate::ids::{NodeKey, WorkloadId};
 use crate::kernel::rng::Purpose;
 use crate::kube::controller::placement::{Demand, place};
@@ -122,13 +122,13 @@ fn in_zone(zone: u32) -> NodeAffinity {
 fn a_node_that_repels_is_the_last_choice() {
     let mut scenario = with(world(&[3]), workload("web", 0, 1));
     let taint = Taint { key: Symbol(500), value: None, effect: Effect::PreferNoSchedule };
-    for node in [0, 2] {
-        scenario.kube.clusters[0].nodes[node].template.taints.push(taint);
+    for node in [NodeKey(0), NodeKey(2)] {
+        scenario.kube.clusters[KUBE_CLUSTER].nodes[node].template.taints.push(taint);
     }
     for seed in 0..5 {
         assert_eq!(nodes(&run(&scenario, seed), 0, 3), [1], "seed {seed}");
     }
-    scenario.kube.clusters[0].nodes[1].template.taints = vec![Taint { effect: Effect::NoSchedule, ..taint }];
+    scenario.kube.clusters[KUBE_CLUSTER].nodes[NodeKey(1)].template.taints = vec![Taint { effect: Effect::NoSchedule, ..taint }];
     assert_eq!(nodes(&run(&scenario, 1), 0, 3).len(), 1, "better than nowhere");
 }
 
@@ -137,7 +137,7 @@ fn a_node_takes_so_many_volumes() {
     let mut set = workload("set", 0, 5);
     (set.kind, set.volume) = (Kind::StatefulSet { parallel: true }, Some(VolumeTemplate { regional: true, bytes: 1 << 30 }));
     let mut scenario = two_workloads(&[1, 1], set, workload("web", 1, 4));
-    scenario.kube.clusters[0].nodes.iter_mut().for_each(|node| node.template.volumes = 2);
+    scenario.kube.clusters[KUBE_CLUSTER].nodes.iter_mut().for_each(|node| node.template.volumes = 2);
     let seen = run(&scenario, 1);
     assert_eq!(nodes(&seen, 0, 2), [0, 0, 1, 1]);
     assert_eq!(
@@ -166,7 +166,7 @@ fn crowd(crashes: &[(u64, u32, u64)]) -> Scenario {
     for one in [spread, apart, series, shy, set, bulk, large] {
         scenario = with(scenario, one);
     }
-    scenario.kube.clusters[0].nodes.iter_mut().for_each(|node| node.template.volumes = 1);
+    scenario.kube.clusters[KUBE_CLUSTER].nodes.iter_mut().for_each(|node| node.template.volumes = 1);
     for (at, node, lasts) in crashes {
         let fault = crash(&scenario, NodeKey(*node));
         scenario = broken(scenario, *at, Some(*lasts), fault);

@@ -35,7 +35,7 @@ fn member(index: u8) -> MemberId {
 
 /// Two of three etcd members are out of reach: no quorum.
 fn without_quorum(scenario: Scenario, cluster: EtcdId, from: u64, lasts: u64) -> Scenario {
-    let members: Vec<NodeId> = scenario.etcd[cluster.0 as usize].members.iter().map(|member| member.node).collect();
+    let members: Vec<NodeId> = scenario.etcd[cluster].members.iter().map(|member| member.node).collect();
     members[..2].iter().fold(scenario, |scenario, node| broken(scenario, from, Some(lasts), cut_node(*node)))
 }
 
@@ -54,7 +54,7 @@ fn a_silent_member_is_left_when_the_keep_alive_says_so() {
     let mut waits = Vec::new();
     for seed in 0..12 {
         let linked = links(&run(&scenario, seed))[0].1.unwrap();
-        let node = scenario.etcd[0].members[linked as usize].node;
+        let node = scenario.etcd[EtcdId(0)].members[linked as usize].node;
         let seen = run(&broken(scenario.clone(), 100, None, cut_node(node)), seed);
         let [_, silent, again] = links(&seen)[..] else { panic!("{:?}", links(&seen)) };
         assert_eq!(silent, (at(100), None));
@@ -154,7 +154,7 @@ fn a_server_talks_to_the_member_on_its_host_though_that_lags() {
 fn a_path_that_is_open_again_soon_is_forgiven() {
     let scenario = seed_world();
     let linked = links(&run(&scenario, 1))[0].1;
-    let node = scenario.etcd[0].members[linked.unwrap() as usize].node;
+    let node = scenario.etcd[EtcdId(0)].members[linked.unwrap() as usize].node;
     let seen = run(&broken(scenario, 100, Some(30), cut_node(node)), 1);
     assert_eq!(links(&seen)[1..], [(at(100), None), (at(130), linked)]);
 }
@@ -241,12 +241,12 @@ fn a_shoot_without_quorum_is_healed_by_its_seed() {
     let headless = without_quorum(scenario.clone(), EtcdId(1), 90, 3_000);
     // But that its API servers fail their readiness probes, one after the other.
     let is_probe = |(when, record): &(Time, KubeRecord)| {
-        let server = |name: PodName| scenario.kube.clusters[0].workloads[name.workload.0 as usize].role == Role::ApiServer(SHOOT);
+        let server = |name: PodName| scenario.kube.clusters[KUBE_CLUSTER].workloads[name.workload].role == Role::ApiServer(SHOOT);
         matches!(record, KubeRecord::Pod(name, PodFact::Ready(_)) if server(*name)) && *when > at(90)
     };
     let (probes, healed): (Vec<_>, Vec<_>) = run(&headless, 1).0.into_iter().partition(is_probe);
     assert_eq!(Seen(healed, alone.1.clone()), alone);
-    let period = scenario.kube.clusters[SHOOT.0 as usize].timers.readiness_period;
+    let period = scenario.kube.clusters[SHOOT].timers.readiness_period;
     for (ready, from) in [(false, at(90) + period * 2), (true, at(3_090))] {
         let turned = probes.iter().filter(|(_, record)| matches!(record, KubeRecord::Pod(_, PodFact::Ready(is)) if *is == ready));
         let turned: Vec<Time> = turned.map(|(when, _)| *when).collect();
@@ -295,13 +295,13 @@ fn what_an_api_does_is_told_in_words() {
         scenario.clone(),
         100,
         Some(200),
-        Fault::NodeCrash(NodeCrash(FaultTarget::Named(scenario.kube.clusters[0].control_plane[0]))),
+        Fault::NodeCrash(NodeCrash(FaultTarget::Named(scenario.kube.clusters[KUBE_CLUSTER].control_plane[0]))),
     );
     let scenario = without_quorum(without_quorum(scenario, CLUSTER, 600, 60), EtcdId(1), 600, 60);
     let said: Vec<String> = [KUBE_CLUSTER, SHOOT]
         .into_iter()
         .flat_map(|cluster| {
-            let spec = &scenario.kube.clusters[usize::from(cluster.0)];
+            let spec = &scenario.kube.clusters[cluster];
             run_in(&scenario, 1, cluster).0.into_iter().map(|(_, fact)| fact.describe(spec, &scenario)).collect::<Vec<_>>()
         })
         .collect();
@@ -326,8 +326,8 @@ fn what_an_api_does_is_told_in_words() {
 
 fn any_fault(scenario: &Scenario, kind: u8, which: u32) -> Fault {
     let etcd = || NodeId((which % 3) as u16);
-    let shoot = || scenario.etcd[1].members[which as usize % 3].node;
-    let host = || scenario.kube.clusters[0].control_plane[which as usize % 2];
+    let shoot = || scenario.etcd[EtcdId(1)].members[which as usize % 3].node;
+    let host = || scenario.kube.clusters[KUBE_CLUSTER].control_plane[which as usize % 2];
     match kind {
         0 => cut_node(etcd()),
         1 => Fault::NodeCrash(NodeCrash(FaultTarget::Named(etcd()))),

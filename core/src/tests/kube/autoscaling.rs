@@ -3,7 +3,9 @@
 use proptest::prelude::*;
 
 use super::machines::{cloud, with_machines};
-use super::world::{NAMESPACE, Seen, at, broken, crash, cut_zone, run, run_as, secs, with, workload, world, zone_label};
+use super::world::{
+    KUBE_CLUSTER, NAMESPACE, Seen, at, broken, crash, cut_zone, run, run_as, secs, with, workload, world, zone_label,
+};
 use crate::ids::{MachineDeploymentId, NodeKey, ZoneId};
 use crate::kernel::time::{Duration, Time};
 use crate::kube::machine::Phase;
@@ -65,7 +67,7 @@ fn pods_without_room_get_nodes() {
 fn the_deployment_that_wastes_least_and_no_more_than_its_maximum() {
     let mut scenario = with_machines(with(world(&[1, 1, 1]), large(0, 6)), 4);
     // Nodes of the last one are just large enough.
-    let deployment = &mut scenario.kube.clusters[0].machine_deployments[2];
+    let deployment = &mut scenario.kube.clusters[KUBE_CLUSTER].machine_deployments[MachineDeploymentId(2)];
     deployment.template.allocatable = Resources { cpu_milli: 6_000, memory: 1 << 30, pods: 110 };
     deployment.maximum = 3;
     let seen = run(&scenario, 1);
@@ -122,7 +124,7 @@ fn nothing_is_done_while_too_many_nodes_are_unready() {
     for (others, is_active) in [(4, false), (5, true)] {
         let mut scenario = with_machines(with(world(&[4, others]), large(0, 4 + others)), 8);
         // Their machines stay as they are.
-        scenario.kube.clusters[0].timers.machines.health = secs(100_000);
+        scenario.kube.clusters[KUBE_CLUSTER].timers.machines.health = secs(100_000);
         let seen = run(&broken(scenario, 100, None, cut_zone(ZoneId(0))), 1);
         assert_eq!(!scaled(&seen).is_empty(), is_active, "{others}");
         assert_eq!(seen.tainted().len(), 4);
@@ -133,7 +135,7 @@ fn nothing_is_done_while_too_many_nodes_are_unready() {
 fn grows_while_broken(zones: [u32; 3], pods: u32, minimum: u32, provision_s: u64, faults: &[(u64, u64, u8, u32)]) -> Scenario {
     let mut scenario = with(with(world(&zones), large(0, pods)), in_zone(0, workload("db", 1, 2)));
     scenario = with_machines(scenario, 5);
-    let cluster = &mut scenario.kube.clusters[0];
+    let cluster = &mut scenario.kube.clusters[KUBE_CLUSTER];
     cluster.machine_deployments.iter_mut().for_each(|deployment| deployment.minimum = minimum);
     cluster.control_plane_namespaces = vec![NAMESPACE];
     cluster.timers.autoscaler.provision = secs(provision_s);
@@ -187,12 +189,12 @@ fn pods_of_a_dead_zone_ask_for_machines_in_vain() {
         ..workload("db", 1, 1)
     };
     let mut scenario = with_machines(with(with(world(&[1, 1, 1]), workload("web", 0, 3)), db), 2);
-    scenario.kube.clusters[0].control_plane_namespaces = vec![NAMESPACE];
+    scenario.kube.clusters[KUBE_CLUSTER].control_plane_namespaces = vec![NAMESPACE];
     let scenario = broken(scenario, 600, None, cut_zone(ZoneId(0)));
     let mut scenario = broken(scenario, 600, None, cloud(Some(CloudAnswer::Refused), Some(CloudAnswer::Refused)));
     scenario.duration = secs(3_000);
     // Whoever is given up first would win otherwise.
-    scenario.kube.clusters[0].timers.machines.health = secs(20 * 60);
+    scenario.kube.clusters[KUBE_CLUSTER].timers.machines.health = secs(20 * 60);
     for seed in 0..10 {
         let seen = run(&scenario, seed);
         assert_eq!(
@@ -200,7 +202,7 @@ fn pods_of_a_dead_zone_ask_for_machines_in_vain() {
             Some((MachineDeploymentId(0), 2))
         );
         assert!(scaled(&seen).iter().all(|(_, deployment, _)| *deployment == MachineDeploymentId(0)));
-        let old = scenario.kube.clusters[0].nodes[0].machine.unwrap();
+        let old = scenario.kube.clusters[KUBE_CLUSTER].nodes[NodeKey(0)].machine.unwrap();
         assert!(
             seen.machines().iter().all(|(_, name, _)| name.deployment == MachineDeploymentId(0)),
             "other zones' machines stay as they are"

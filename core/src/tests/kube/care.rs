@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::world::{NAMESPACE, broken, crash, cut_zone, run, run_as, secs, with, workload, world};
+use super::world::{KUBE_CLUSTER, NAMESPACE, broken, crash, cut_zone, run, run_as, secs, with, workload, world};
 use crate::ids::{NodeKey, ZoneId};
 use crate::kube::record::PodFact;
 use crate::kube::rule::labels::Symbol;
@@ -17,7 +17,7 @@ proptest! {
     ) {
         let other = Workload { namespace: Symbol(98), ..workload("system", 1, 12) };
         let mut scenario = with(with(world(&[2, 2, 2]), workload("web", 0, 12)), other);
-        let cluster = &mut scenario.kube.clusters[0];
+        let cluster = &mut scenario.kube.clusters[KUBE_CLUSTER];
         cluster.control_plane_namespaces = vec![Symbol(97), NAMESPACE];
         (cluster.timers.stale, cluster.timers.care) = (secs(stale_s), secs(period_s));
         for (k, node) in (0..).zip(&gone) {
@@ -47,7 +47,7 @@ proptest! {
 #[test]
 fn five_to_six_minutes() {
     let mut scenario = with(world(&[2, 2, 2]), workload("web", 0, 6));
-    scenario.kube.clusters[0].control_plane_namespaces = vec![NAMESPACE];
+    scenario.kube.clusters[KUBE_CLUSTER].control_plane_namespaces = vec![NAMESPACE];
     scenario = broken(scenario.clone(), 100, None, crash(&scenario, NodeKey(0)));
     let after = |seed| {
         let seen = run(&scenario, seed);

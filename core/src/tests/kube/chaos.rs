@@ -10,6 +10,7 @@ use super::world::{
     world,
 };
 use crate::ids::{NodeKey, WorkloadId, ZoneId};
+use crate::invariant::Checker;
 use crate::kernel::rng::{Purpose, Stream};
 use crate::kernel::time::Time;
 use crate::kube::cluster::KubeCluster;
@@ -106,7 +107,7 @@ impl World {
         if let Some(maximum) = self.machines {
             scenario = with_machines(scenario, maximum);
         }
-        scenario.kube.clusters[0].control_plane_namespaces.extend(self.cares.then_some(NAMESPACE));
+        scenario.kube.clusters[KUBE_CLUSTER].control_plane_namespaces.extend(self.cares.then_some(NAMESPACE));
         scenario
     }
 
@@ -115,7 +116,7 @@ impl World {
         let [a, b, _] = self.nodes;
         let members = if etcd == Etcd::Quorum { 3 } else { 2 };
         let mut set = made(60, (2, members, 1, 1, Some(1), 300, Some(false)));
-        set.role = Role::Etcd(scenario.kube.clusters[SHOOT.0 as usize].etcd);
+        set.role = Role::Etcd(scenario.kube.clusters[SHOOT].etcd);
         set.placed = (0..).map(PodTag::Ordinal).zip([0, a, a + b].map(NodeKey)).take(members as usize).collect();
         let cluster = scenario.etcd.last_mut().expect("the shoot's");
         cluster.managed = true;
@@ -126,8 +127,8 @@ impl World {
             cluster.members[1].learner = backup.is_none();
         }
         for (member, (_, key)) in cluster.members.iter_mut().zip(&set.placed) {
-            member.node = scenario.kube.clusters[0].nodes[key.0 as usize].node;
-            scenario.volumes[member.volume.0 as usize].zone = scenario.nodes[member.node.0 as usize].zone;
+            member.node = scenario.kube.clusters[KUBE_CLUSTER].nodes[*key].node;
+            scenario.volumes[member.volume].zone = scenario.nodes[member.node].zone;
         }
         with(scenario, set)
     }
@@ -139,7 +140,7 @@ fn any_fault() -> impl Strategy<Value = (u64, u64, u8, u16)> {
 }
 
 fn with_fault(mut scenario: Scenario, (from, lasts, kind, which): (u64, u64, u8, u16)) -> Scenario {
-    let node = NodeKey(u32::from(which) % scenario.kube.clusters[0].nodes.len() as u32);
+    let node = NodeKey(u32::from(which) % scenario.kube.clusters[KUBE_CLUSTER].nodes.len() as u32);
     let zone = ZoneId(which % 4);
     let direction = [Direction::Both, Direction::Both, Direction::In, Direction::Out][usize::from(which / 4 % 4)];
     let answer = |k: u16| [None, Some(CloudAnswer::Refused), Some(CloudAnswer::Unavailable)][usize::from(which / k % 3)];
@@ -150,7 +151,7 @@ fn with_fault(mut scenario: Scenario, (from, lasts, kind, which): (u64, u64, u8,
         5 => cut(&scenario, node),
         8 => LinkPartition { a: Place::Zone(zone), b: Place::Zone(ZoneId(which / 4 % 4)) }.into(),
         9 => {
-            let host = scenario.kube.clusters[0].nodes[node.0 as usize].node;
+            let host = scenario.kube.clusters[KUBE_CLUSTER].nodes[node].node;
             LinkPartition { a: Place::Node(host), b: Place::Zone(zone) }.into()
         }
         _ => {
@@ -160,7 +161,7 @@ fn with_fault(mut scenario: Scenario, (from, lasts, kind, which): (u64, u64, u8,
         }
     };
     if which % 3 == 0 {
-        scenario.kube.clusters[0].controllers.descheduler = Some(Descheduler::default());
+        scenario.kube.clusters[KUBE_CLUSTER].controllers.descheduler = Some(Descheduler::default());
     }
     broken(scenario, from, Some(lasts), fault)
 }
@@ -180,7 +181,7 @@ fn simulate(scenario: &Scenario, seed: u64, stepping: Stepping) -> (Simulation, 
 
 /// What of a workload has not healed.
 fn ailing(id: WorkloadId, cluster: &KubeCluster, spec: &KubeClusterSpec) -> Vec<String> {
-    let (store, workload) = (cluster.store(), &spec.workloads[id.0 as usize]);
+    let (store, workload) = (cluster.store(), &spec.workloads[id]);
     let mut found = Vec::new();
     let mut waits = false;
     for (_, pod) in store.pods_of(id) {
@@ -206,14 +207,14 @@ fn ailing(id: WorkloadId, cluster: &KubeCluster, spec: &KubeClusterSpec) -> Vec<
 
 /// What has not healed.
 fn ailments(scenario: &Scenario, simulation: &Simulation) -> Vec<String> {
-    let (cluster, spec) = (simulation.cluster(KUBE_CLUSTER), &scenario.kube.clusters[KUBE_CLUSTER.0 as usize]);
+    let (cluster, spec) = (simulation.cluster(KUBE_CLUSTER), &scenario.kube.clusters[KUBE_CLUSTER]);
     let mut found: Vec<String> = (0..spec.workloads.len() as u32).flat_map(|id| ailing(WorkloadId(id), cluster, spec)).collect();
     let sick = cluster.store().nodes().filter(|(_, node)| node.ready != Ready::True || node.is_unreachable(Effect::NoExecute));
     found.extend(sick.map(|(_, node)| format!("{:?} is {:?}, {:?}", node.name, node.ready, node.taints)));
     let closed = Component::ALL.into_iter().filter(|component| cluster.gate(*component).is_none());
     found.extend(closed.map(|component| format!("{component:?} does not act")));
     // It is served by pods, if there is room for them.
-    let serving = (0..).map(WorkloadId).zip(&spec.workloads).filter(|(_, workload)| workload.role != Role::Other);
+    let serving = spec.workloads.iter_enumerated().filter(|(_, workload)| workload.role != Role::Other);
     let is_served = serving.clone().all(|(id, _)| cluster.store().pods_of(id).all(|(_, pod)| pod.ready));
     if serving.count() > 0 && is_served && simulation.cluster(SHOOT).gate(Component::ControllerManager).is_none() {
         found.push("the shoot has no leader".to_owned());

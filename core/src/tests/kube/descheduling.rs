@@ -22,7 +22,7 @@ fn outage(max_unavailable: Option<u32>) -> Scenario {
 }
 
 fn descheduled(mut scenario: Scenario) -> Scenario {
-    scenario.kube.clusters[0].controllers.descheduler = Some(Descheduler::default());
+    scenario.kube.clusters[KUBE_CLUSTER].controllers.descheduler = Some(Descheduler::default());
     scenario
 }
 

@@ -24,7 +24,7 @@ fn three_hosts() -> Scenario {
 }
 
 fn leader_of(scenario: &Scenario) -> NodeId {
-    scenario.kube.clusters[0].control_plane[0]
+    scenario.kube.clusters[KUBE_CLUSTER].control_plane[0]
 }
 
 /// Leases of a component after the start.
@@ -39,7 +39,7 @@ proptest! {
         seed: u64, lost in 20_000..60_000u64, retry in 500..5_000u64, retries in 2..8u64, more in 1..30_000u64, dies: bool,
     ) {
         let mut scenario = three_hosts();
-        let timers = &mut scenario.kube.clusters[0].timers;
+        let timers = &mut scenario.kube.clusters[KUBE_CLUSTER].timers;
         timers.retry_period = Duration::from_millis(retry);
         timers.renew_deadline = timers.retry_period * retries;
         timers.lease_duration = timers.renew_deadline + Duration::from_millis(more);

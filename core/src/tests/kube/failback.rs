@@ -28,8 +28,7 @@ fn failback(shoot: &Value, lasts: &str, operations: &Value) -> Vec<FailbackRepor
         ],
     });
     let scenario = Arc::new(Scenario::from_json(&file.to_string()).unwrap_or_else(|errors| panic!("{errors}")));
-    let options = Options { raft_records: true, ..Options::default() };
-    let report = run::run(&scenario, 1, options, &mut |_, _| {}, &mut |_| {});
+    let report = run::run_checked(&scenario, 1, Options::default(), &mut |_, _| {});
     assert!(report.violations.is_empty(), "{:?}", report.violations);
     assert_eq!(report.to_json().get("failback").is_some(), !report.failback.is_empty(), "not in JSON where there is nothing");
     report.failback

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::world::{PARENT, Seen, at, broken, crash, cut, cut_zone, run, secs, with, workload, world};
+use super::world::{KUBE_CLUSTER, PARENT, Seen, at, broken, crash, cut, cut_zone, run, secs, with, workload, world};
 use crate::ids::{NodeKey, ZoneId};
 use crate::kernel::time::Time;
 use crate::kube::name::NodeName;
@@ -147,7 +147,7 @@ fn a_small_zone_that_is_partially_disrupted_is_evicted_no_further() {
 fn what_happens_is_told_in_words() {
     let scenario = broken(six(), 100, Some(600), Fault::ZonePower(ZonePower(FaultTarget::Named(ZoneId(0)))));
     let seen = run(&scenario, 1);
-    let cluster = &scenario.kube.clusters[0];
+    let cluster = &scenario.kube.clusters[KUBE_CLUSTER];
     let words: Vec<String> = seen.0.iter().map(|(_, fact)| fact.describe(cluster, &scenario)).collect();
     let pod = lost_pod(&seen).text(cluster);
     for expected in [

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::world::{KUBE_CLUSTER, SHOOT, Seen, at, run_everywhere, run_in, secs};
-use crate::ids::{KubeClusterId, NodeId, WorkloadId, ZoneId};
+use crate::ids::{KubeClusterId, NodeId, TiSlice, WorkloadId, ZoneId};
 use crate::kernel::time::Time;
 use crate::kube::name::{NodeName, PodName};
 use crate::kube::record::{HintsFact, KubeRecord, PodFact, Ready, Replica, ServerFact};
@@ -107,26 +107,26 @@ fn links(scenario: &Scenario, seed: u64) -> Vec<Link> {
     links_of(scenario, &run_everywhere(scenario, seed), SHOOT)
 }
 
-fn links_of(scenario: &Scenario, seen: &[Seen], cluster: KubeClusterId) -> Vec<Link> {
-    let pods = &seen[KUBE_CLUSTER.0 as usize];
-    let spec = &scenario.kube.clusters[0];
-    let at_node = |node: NodeId| scenario.nodes[node.0 as usize].zone;
+fn links_of(scenario: &Scenario, seen: &TiSlice<KubeClusterId, Seen>, cluster: KubeClusterId) -> Vec<Link> {
+    let pods = &seen[KUBE_CLUSTER];
+    let spec = &scenario.kube.clusters[KUBE_CLUSTER];
+    let at_node = |node: NodeId| scenario.nodes[node].zone;
     let zone = |pod: PodName| {
         let bound = pods.of(pod).into_iter().find_map(|(_, fact)| match fact {
-            PodFact::Bound(NodeName::Given(node)) => Some(at_node(spec.nodes[node.0 as usize].node)),
-            PodFact::Bound(NodeName::Machine(machine)) => Some(spec.machine_deployments[machine.deployment.0 as usize].zone),
+            PodFact::Bound(NodeName::Given(node)) => Some(at_node(spec.nodes[node].node)),
+            PodFact::Bound(NodeName::Machine(machine)) => Some(spec.machine_deployments[machine.deployment].zone),
             _ => None,
         });
         bound.expect("it has run")
     };
     // Members stay in the zones of their volumes.
-    let members = &scenario.etcd[scenario.kube.clusters[cluster.0 as usize].etcd.0 as usize].members;
+    let members = &scenario.etcd[scenario.kube.clusters[cluster].etcd].members;
     let of_member = |index: u8| at_node(members[index as usize].node);
     let link = |(when, replica, fact): (Time, Replica, ServerFact)| match (replica, fact) {
         (Replica::Pod(_, pod), ServerFact::Etcd(member)) => Some((when, pod, zone(pod), member.map(of_member))),
         _ => None,
     };
-    seen[cluster.0 as usize].servers().into_iter().filter_map(link).collect()
+    seen[cluster].servers().into_iter().filter_map(link).collect()
 }
 
 #[test]
@@ -238,7 +238,7 @@ fn servers_that_follow_the_leader_go_with_it() {
 fn who_is_turned_away_goes_elsewhere() {
     let file = rolled(file(&["za", "zb", "zc"], 3), "25m", "kube-apiserver");
     let mut scenario = parsed(&file);
-    let cluster = scenario.etcd.iter().position(|cluster| cluster.name.ends_with("etcd-main")).unwrap();
+    let cluster = scenario.etcd.position(|cluster| cluster.name.ends_with("etcd-main")).unwrap();
     scenario.etcd[cluster].members[2].behind = Some((1_000, 8 << 30));
     for seed in 0..3 {
         let links = links(&scenario, seed);
@@ -273,9 +273,7 @@ fn what_crosses_zones_depends_on_when_connections_were_made() {
     let scenario = Scenario::from_json(bundled.json).expect("it is valid");
     let seen = run_everywhere(&scenario, 1);
     let mut links: Vec<Link> = Vec::new();
-    for cluster in
-        (0..).map(KubeClusterId).zip(&scenario.kube.clusters).filter(|(_, spec)| spec.name.contains("shop")).map(|(id, _)| id)
-    {
+    for cluster in scenario.kube.clusters.iter_enumerated().filter(|(_, spec)| spec.name.contains("shop")).map(|(id, _)| id) {
         links.extend(links_of(&scenario, &seen, cluster));
     }
     let crossing = |from: u64, to: u64| {
@@ -323,7 +321,7 @@ proptest! {
         let renamed = Scenario::from_json(&renamed).unwrap();
         prop_assert_eq!(&seen, &run_in(&renamed, seed, KUBE_CLUSTER));
         // Hints need as many endpoints as zones, and end with the first that goes.
-        for (service, spec) in (0..).map(WorkloadId).zip(&renamed.kube.clusters[0].workloads) {
+        for (service, spec) in renamed.kube.clusters[KUBE_CLUSTER].workloads.iter_enumerated() {
             let (mut ready, mut on) = (BTreeSet::new(), false);
             for (when, fact) in &seen.0 {
                 match fact {

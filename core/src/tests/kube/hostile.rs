@@ -9,6 +9,7 @@ use proptest::test_runner::RngSeed;
 use serde_json::{Value, json};
 
 use super::world::{secs, watched};
+use crate::invariant::Checker;
 use crate::kernel::time::Time;
 use crate::scenario::{Scenario, bundled};
 use crate::sim::Stepping;

@@ -6,7 +6,7 @@ use super::world::{KUBE_CLUSTER, Seen, at, broken, crash, cut_zone, latency, run
 use crate::gardener::machine::meltdown::{Sibling, in_progress};
 use crate::gardener::outage::{Deletion, OutageFact};
 use crate::gardener::record::GardenerRecord;
-use crate::ids::{MachineDeploymentId, NodeKey, ZoneId};
+use crate::ids::{MachineDeploymentId, NodeKey, TiVec, ZoneId};
 use crate::kernel::time::Time;
 use crate::kube::machine::Phase;
 use crate::kube::name::{MachineName, NodeName, PodTag};
@@ -18,10 +18,10 @@ use crate::sim::Stepping;
 
 /// The same with a machine behind each node: one machine deployment for each zone, of not less than these and up to so many.
 pub(super) fn with_machines(mut scenario: Scenario, maximum: u32) -> Scenario {
-    let zone_of: Vec<ZoneId> = scenario.nodes.iter().map(|node| node.zone).collect();
-    let cluster = &mut scenario.kube.clusters[KUBE_CLUSTER.0 as usize];
+    let zone_of: TiVec<_, ZoneId> = scenario.nodes.iter().map(|node| node.zone).collect();
+    let cluster = &mut scenario.kube.clusters[KUBE_CLUSTER];
     for (suffix, node) in (0..).zip(&mut cluster.nodes) {
-        let zone = zone_of[node.node.0 as usize];
+        let zone = zone_of[node.node];
         if cluster.machine_deployments.last().is_none_or(|deployment| deployment.zone != zone) {
             let (name, template) = (format!("pool-z{}", zone.0), node.template.clone());
             let rollout = Rollout { max_surge: Int(1), max_unavailable: Int(0) };
@@ -69,7 +69,7 @@ impl Seen {
 }
 
 fn machine_of(scenario: &Scenario, node: u32) -> MachineName {
-    scenario.kube.clusters[0].nodes[node as usize].machine.unwrap()
+    scenario.kube.clusters[KUBE_CLUSTER].nodes[NodeKey(node)].machine.unwrap()
 }
 
 fn six() -> Scenario {
@@ -85,7 +85,7 @@ const CRASHING: MachineFact = MachineFact::Phase(Phase::CrashLoopBackOff);
 /// The machines of each deployment as they stand after each record: never may one more be given up while one is replaced.
 fn one_at_a_time(scenario: &Scenario, seen: &Seen) {
     let mut machines: Vec<(MachineName, Phase)> =
-        scenario.kube.clusters[0].nodes.iter().map(|node| (node.machine.unwrap(), Phase::Running)).collect();
+        scenario.kube.clusters[KUBE_CLUSTER].nodes.iter().map(|node| (node.machine.unwrap(), Phase::Running)).collect();
     for (when, name, fact) in seen.machines() {
         let place = machines.iter().position(|(own, _)| *own == name);
         match fact {
@@ -220,7 +220,7 @@ fn a_dead_zone_where_machines_can_be_deleted() {
 fn what_is_out_of_stock_is_not_made() {
     let mut scenario = six();
     scenario.kube.stock = vec![0];
-    scenario.kube.clusters[0].machine_deployments[0].stock = Some(0);
+    scenario.kube.clusters[KUBE_CLUSTER].machine_deployments[MachineDeploymentId(0)].stock = Some(0);
     scenario.duration = secs(2_000);
     let seen = run(&broken(scenario.clone(), 100, None, crash(&scenario, NodeKey(0))), 1);
     let [(_, new)] = seen.made()[..] else { panic!("{:?}", seen.made()) };
@@ -254,7 +254,7 @@ fn a_zone_outage_is_told_from_machines_and_nodes() {
         // With power again: the first node that is back has to boot.
         assert!(over >= at(3_160) && over < at(3_175), "{over:?}");
         // One that lasts for less than the threshold is none.
-        scenario.kube.clusters[0].timers.outage = secs(3_000);
+        scenario.kube.clusters[KUBE_CLUSTER].timers.outage = secs(3_000);
         assert!(outages(&run(&scenario, 1)).is_empty());
     }
     // Nor is a node, or a zone that is cut off until its nodes are given up and no longer.
@@ -267,7 +267,7 @@ fn a_zone_outage_is_told_from_machines_and_nodes() {
 /// No machine is given up because the control plane is out of reach.
 #[test]
 fn machine_controller_gives_nothing_up_while_its_api_is_out_of_reach() {
-    let control_plane = six().kube.clusters[0].control_plane[0];
+    let control_plane = six().kube.clusters[KUBE_CLUSTER].control_plane[0];
     let scenario = broken(six(), 100, Some(1_400), Fault::NodeCrash(NodeCrash(FaultTarget::Named(control_plane))));
     let seen = run(&scenario, 1);
     assert!(seen.nodes(Ready::Unknown).is_empty() && seen.machines().is_empty(), "{seen:#?}");
@@ -289,7 +289,7 @@ proptest! {
     ) {
         let mut scenario = with_machines(with(world(&zones), workload("web", 0, 6)), 4);
         let nodes: u32 = zones.iter().sum();
-        let timers = &mut scenario.kube.clusters[0].timers.machines;
+        let timers = &mut scenario.kube.clusters[KUBE_CLUSTER].timers.machines;
         (timers.health, timers.creation) = (secs(health_s), secs(creation_s));
         if refuses {
             scenario = broken(scenario, 50, Some(2_500), cloud(Some(CloudAnswer::Refused), Some(CloudAnswer::Unavailable)));
@@ -301,7 +301,7 @@ proptest! {
             let fault = match kind {
                 0 | 1 => crash(&scenario, NodeKey(which % nodes)),
                 2 => cut_zone(zone),
-                3 => Fault::NodeCrash(NodeCrash(FaultTarget::Named(scenario.kube.clusters[0].control_plane[0]))),
+                3 => Fault::NodeCrash(NodeCrash(FaultTarget::Named(scenario.kube.clusters[KUBE_CLUSTER].control_plane[0]))),
                 _ => Fault::ZonePower(ZonePower(FaultTarget::Named(zone))),
             };
             scenario = broken(scenario, from, Some(lasts), fault);

@@ -156,7 +156,7 @@ fn a_drain_waits_for_budgets() {
 #[test]
 fn a_drain_goes_on_when_the_api_is_back() {
     let scenario = crowded();
-    let control_plane = scenario.kube.clusters[0].control_plane[0];
+    let control_plane = scenario.kube.clusters[KUBE_CLUSTER].control_plane[0];
     let scenario = broken(scenario, 50, Some(200), Fault::NodeCrash(NodeCrash(FaultTarget::Named(control_plane))));
     let seen = run(&scenario, 1);
     let granted = seen.pods(|fact| fact == PodFact::Evicted(true));
@@ -167,8 +167,11 @@ fn a_drain_goes_on_when_the_api_is_back() {
 
 /// Most machines of a machine deployment that are not on their way out, and the fewest that run.
 fn machines(seen: &Seen, scenario: &Scenario, deployment: MachineDeploymentId) -> (usize, usize) {
-    let start =
-        scenario.kube.clusters[0].nodes.iter().filter_map(|node| node.machine).filter(|name| name.deployment == deployment);
+    let start = scenario.kube.clusters[KUBE_CLUSTER]
+        .nodes
+        .iter()
+        .filter_map(|node| node.machine)
+        .filter(|name| name.deployment == deployment);
     let mut all: BTreeMap<MachineName, Phase> = start.map(|name| (name, Phase::Running)).collect();
     let mut found = (all.len(), all.len());
     for (_, name, fact) in seen.machines().into_iter().filter(|(_, name, _)| name.deployment == deployment) {
@@ -198,7 +201,7 @@ fn a_machine_comes_before_one_goes() {
         assert_eq!(machines(&seen, &scenario, deployment), (3, 2));
     }
     let gone = seen.machines().into_iter().filter(|(.., fact)| *fact == MachineFact::Removed);
-    let old: BTreeSet<MachineName> = scenario.kube.clusters[0].nodes.iter().filter_map(|node| node.machine).collect();
+    let old: BTreeSet<MachineName> = scenario.kube.clusters[KUBE_CLUSTER].nodes.iter().filter_map(|node| node.machine).collect();
     assert_eq!(gone.map(|(_, name, _)| name).collect::<BTreeSet<_>>(), old, "all of the old ones, and no others");
     assert_eq!(seen.made().len(), 6);
     assert_eq!([0, 1].map(|id| fewest_ready(&seen, WorkloadId(id))), [2, 5]);
@@ -221,14 +224,14 @@ fn rolling_maintenance() {
     });
     let scenario = Scenario::from_json(&scenario.to_string()).unwrap_or_else(|errors| panic!("{errors}"));
     let seen = run(&scenario, 1);
-    let cluster = &scenario.kube.clusters[0];
-    for deployment in (0..cluster.machine_deployments.len() as u16).map(MachineDeploymentId) {
+    let cluster = &scenario.kube.clusters[KUBE_CLUSTER];
+    for deployment in cluster.machine_deployments.keys() {
         assert_eq!(machines(&seen, &scenario, deployment), (3, 2), "{deployment:?}");
     }
     let removed = seen.machines().into_iter().filter(|(.., fact)| *fact == MachineFact::Removed);
     assert_eq!(removed.map(|(when, ..)| when).filter(|when: &Time| *when < at(10_800)).count(), 6);
     assert!(!seen.pods(|fact| fact == PodFact::Evicted(false)).is_empty(), "no budget was ever spent");
-    let several = (0..).map(WorkloadId).zip(&cluster.workloads).filter(|(_, workload)| workload.replicas > 1);
+    let several = cluster.workloads.iter_enumerated().filter(|(_, workload)| workload.replicas > 1);
     for (id, workload) in several {
         assert!(
             fewest_ready(&seen, id) + 1 >= workload.replicas as usize,

@@ -15,6 +15,7 @@ mod machines;
 mod maintenance;
 mod rollouts;
 mod scheduling;
+mod stacked;
 mod timing;
 mod volumes;
 mod workloads;

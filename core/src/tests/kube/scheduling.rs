@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 
-use super::world::{Seen, over, run, with, workload, world};
+use super::world::{KUBE_CLUSTER, Seen, over, run, with, workload, world};
 use crate::ids::{NodeKey, WorkloadId};
 use crate::kube::name::{PodName, PodTag};
 use crate::kube::record::{PodFact, Reason};
@@ -81,11 +81,11 @@ fn what_keeps_a_pod_away() {
     let large = Resources { cpu_milli: 8_001, memory: 1, pods: 1 };
     for expected in [Reason::Taints, Reason::NodeAffinity, Reason::Resources] {
         let mut scenario = with(world(&[1, 1, 1]), workload("web", 0, 1));
-        let cluster = &mut scenario.kube.clusters[0];
+        let cluster = &mut scenario.kube.clusters[KUBE_CLUSTER];
         match expected {
             Reason::Taints => cluster.nodes.iter_mut().for_each(|node| node.template.taints.push(taint)),
-            Reason::NodeAffinity => cluster.workloads[0].affinity = elsewhere.clone(),
-            _ => cluster.workloads[0].requests = large,
+            Reason::NodeAffinity => cluster.workloads[WorkloadId(0)].affinity = elsewhere.clone(),
+            _ => cluster.workloads[WorkloadId(0)].requests = large,
         }
         assert_eq!(refusals(&run(&scenario, 1)), [expected]);
     }
@@ -119,7 +119,7 @@ fn a_pending_pod_says_why_each_node_is_refused() {
 #[test]
 fn names_are_made_up_as_kubernetes_does() {
     let scenario = with(world(&[1]), workload("kube-apiserver", 0, 3));
-    let cluster = &scenario.kube.clusters[0];
+    let cluster = &scenario.kube.clusters[KUBE_CLUSTER];
     let tag = PodTag::Replica { template: 1_976_390_699, suffix: 8_650_373 };
     let published = PodName { workload: WorkloadId(0), tag };
     assert_eq!(published.text(cluster), "kube-apiserver-5fcb7f4bff-vkrdh");

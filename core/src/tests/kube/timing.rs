@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use super::world::{
     KUBE_CLUSTER, Seen, at, broken, crash, cut, cut_zone, latency, over, run, run_as, secs, with, workload, world,
 };
-use crate::ids::{NodeKey, ZoneId};
+use crate::ids::{NodeKey, WorkloadId, ZoneId};
 use crate::kernel::rng::{Purpose, Stream};
 use crate::kernel::time::{Duration, Time};
 use crate::kube::record::PodFact;
@@ -63,8 +63,8 @@ fn check_eviction(mut scenario: Scenario, vanished: Duration, lost: u32, tolerat
         scenario = broken(scenario.clone(), 0, None, crash(&scenario, NodeKey(*node)));
         scenario.faults.last_mut().unwrap().at = at(0) + vanished;
     }
-    scenario.kube.clusters[0].workloads[0].tolerations = vec![tolerates_unreachable(toleration)];
-    let (timers, latency) = (scenario.kube.clusters[0].timers, latency(&scenario, seed));
+    scenario.kube.clusters[KUBE_CLUSTER].workloads[WorkloadId(0)].tolerations = vec![tolerates_unreachable(toleration)];
+    let (timers, latency) = (scenario.kube.clusters[KUBE_CLUSTER].timers, latency(&scenario, seed));
     scenario.duration = vanished + timers.monitor_grace + toleration + secs(400) + timers.monitor_period * 2;
     let seen = run(&scenario, seed);
     for (node, from, to) in heard(&nodes, vanished.as_nanos(), &timers, latency.as_nanos(), seed) {
@@ -96,7 +96,7 @@ fn taint_is_noticed_after_its_own_latency() {
     for seed in 0..8 {
         let mut scenario = twelve();
         let latency = latency(&scenario, seed);
-        let timers = &mut scenario.kube.clusters[0].timers;
+        let timers = &mut scenario.kube.clusters[KUBE_CLUSTER].timers;
         timers.disruption.rate = 1e9 / (timers.monitor_period + latency + latency / 2).as_nanos() as f64;
         for toleration in [0, 5] {
             early += check_eviction(scenario.clone(), secs(30), 6, secs(toleration), seed);
@@ -113,7 +113,7 @@ proptest! {
         toleration_s in 0..600u64, rate in 0.02..1.0f64, lost in 1..7u32,
     ) {
         let mut scenario = twelve();
-        let timers = &mut scenario.kube.clusters[0].timers;
+        let timers = &mut scenario.kube.clusters[KUBE_CLUSTER].timers;
         timers.monitor_period = Duration::from_millis(period_ms);
         timers.monitor_grace = timers.monitor_period * (40_000 / period_ms + looks_of_grace);
         timers.disruption.rate = rate;
@@ -155,7 +155,7 @@ fn seven_minutes() {
     let mut scenario = broken(scenario.clone(), 100, None, crash(&scenario, NodeKey(0)));
     scenario.duration = secs(600);
     let mut later = scenario.clone();
-    later.kube.clusters[0].timers.requeue_at_next_check = true;
+    later.kube.clusters[KUBE_CLUSTER].timers.requeue_at_next_check = true;
     let mut times = Vec::new();
     for seed in 0..40 {
         let terminating = first_terminating(&run(&scenario, seed));

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::world::{KUBE_CLUSTER, Seen, act, at, broken, crash, cut, run, secs, with, workload, world};
-use crate::ids::{EtcdId, MemberId, NodeKey, WorkloadId, ZoneId};
+use crate::ids::{EtcdId, MemberId, NodeKey, VolumeId, WorkloadId, ZoneId};
 use crate::kernel::time::{Duration, Time};
 use crate::kube::cluster::KubeCluster;
 use crate::kube::ctx::ClusterCtx;
@@ -36,13 +36,13 @@ fn members() -> Scenario {
     let mut set = three();
     set.role = Role::Etcd(ETCD);
     let mut scenario = with(world(&[2, 2, 2]), set);
-    let mut cluster = scenario.etcd[0].clone();
+    let mut cluster = scenario.etcd[EtcdId(0)].clone();
     (cluster.name, cluster.managed) = ("shoot".to_owned(), true);
-    let placed = scenario.kube.clusters[0].workloads[0].placed.clone();
+    let placed = scenario.kube.clusters[KUBE_CLUSTER].workloads[WorkloadId(0)].placed.clone();
     for (member, (_, key)) in cluster.members.iter_mut().zip(placed) {
-        member.node = scenario.kube.clusters[0].nodes[key.0 as usize].node;
+        member.node = scenario.kube.clusters[KUBE_CLUSTER].nodes[key].node;
         member.volume = crate::ids::VolumeId(scenario.volumes.len() as u16);
-        let (zone, disk) = (scenario.nodes[member.node.0 as usize].zone, scenario.volumes[0].disk.clone());
+        let (zone, disk) = (scenario.nodes[member.node].zone, scenario.volumes[VolumeId(0)].disk.clone());
         scenario.volumes.push(Volume { name: format!("vol-{}", member.name), zone, disk });
     }
     scenario.etcd.push(cluster);
@@ -211,7 +211,7 @@ fn images_are_pulled_one_after_the_other_and_once() {
         assert!(is_about(*took, about), "{ready:?}");
     }
     // What a node's own pods need is there from the start: after a crash they start at once.
-    scenario.kube.clusters[0].workloads.iter_mut().for_each(|web| web.replicas = 1);
+    scenario.kube.clusters[KUBE_CLUSTER].workloads.iter_mut().for_each(|web| web.replicas = 1);
     let seen = run(&broken(scenario.clone(), 100, Some(20), crash(&scenario, NodeKey(0))), 1);
     let back = seen.pods(|fact| fact == PodFact::Started { restarts: 1 });
     assert!(back.len() == 3 && back.iter().all(|(when, _)| *when == at(100 + 20 + 60 + 5)), "{back:?}");
@@ -266,7 +266,7 @@ fn lives(scenario: &Scenario) -> Vec<(Time, Option<StopReason>)> {
 #[test]
 fn a_member_goes_where_its_pod_goes() {
     let scenario = members();
-    let start_up = scenario.etcd[1].options.start_up;
+    let start_up = scenario.etcd[EtcdId(1)].options.start_up;
     for (fault, reason, ends) in [
         (crash(&scenario, LOST), StopReason::PowerLost, secs(100)),
         (cut(&scenario, LOST), StopReason::VolumeDetached, secs(1_370)),
@@ -311,7 +311,7 @@ proptest! {
     ) {
         let mut scenario = if etcd { members() } else { with(world(&[2, 2, 2]), three()) };
         scenario.duration = secs(4_000);
-        scenario.kube.clusters[0].timers.force_detach = secs(patience);
+        scenario.kube.clusters[KUBE_CLUSTER].timers.force_detach = secs(patience);
         for (when, lasts, node, power) in faults {
             let fault = if power { crash(&scenario, NodeKey(node)) } else { cut(&scenario, NodeKey(node)) };
             scenario = broken(scenario, when, lasts, fault);

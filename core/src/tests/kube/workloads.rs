@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::world::{Seen, act, at, broken, crash, cut, run, run_with, secs, with, workload, world};
+use super::world::{KUBE_CLUSTER, Seen, act, at, broken, crash, cut, run, run_with, secs, with, workload, world};
 use crate::ids::{NodeKey, WorkloadId};
 use crate::kernel::time::Time;
 use crate::kube::cluster::KubeCluster;
@@ -58,7 +58,7 @@ fn given_pods_are_where_the_scenario_says_and_others_join_their_template() {
     let scenario = with(world(&[2, 2, 2]), web);
     let made = seen.pods(|fact| fact == PodFact::Created);
     assert_eq!(made.len(), 3);
-    let names: Vec<String> = made.iter().map(|(_, pod)| pod.text(&scenario.kube.clusters[0])).collect();
+    let names: Vec<String> = made.iter().map(|(_, pod)| pod.text(&scenario.kube.clusters[KUBE_CLUSTER])).collect();
     assert_eq!(names[0], "kube-apiserver-5fcb7f4bff-vkrdh");
     assert!(names.iter().all(|name| name.starts_with("kube-apiserver-5fcb7f4bff-")), "{names:?}");
     assert_eq!(seen.node_of(made[0].1), Some(LOST));
@@ -88,7 +88,7 @@ fn a_pod_of_a_set_on_a_vanished_node_holds_its_name_until_its_node_is_back() {
 fn a_set_in_order_starts_one_after_the_other() {
     for (parallel, apart) in [(false, 5), (true, 0)] {
         let mut scenario = three(parallel);
-        let set = &mut scenario.kube.clusters[0].workloads[0];
+        let set = &mut scenario.kube.clusters[KUBE_CLUSTER].workloads[WorkloadId(0)];
         (set.replicas, set.placed) = (0, Vec::new());
         let seen = run_with(&scenario, 1, &[(100, 3)]);
         let ready = seen.pods(|fact| fact == PodFact::Ready(true));
@@ -123,7 +123,7 @@ fn agents_run_on_every_node_that_suits_them_and_stay() {
     zonal.affinity =
         NodeAffinity(vec![vec![Requirement { key: Symbol::ZONE, is: Condition::In(vec![super::world::zone_label(0)]) }]]);
     scenario = with(scenario, zonal);
-    let taints = &mut scenario.kube.clusters[0].nodes[3].template.taints;
+    let taints = &mut scenario.kube.clusters[KUBE_CLUSTER].nodes[NodeKey(3)].template.taints;
     taints.push(Taint { key: Symbol(77), value: None, effect: Effect::NoSchedule });
     for fault in [crash(&scenario, LOST), cut(&scenario, LOST)] {
         let seen = run(&broken(scenario.clone(), 100, Some(2_000), fault), 1);
@@ -185,7 +185,7 @@ fn a_budget_is_spent_by_evictions_and_by_pods_that_are_not_ready() {
     };
     assert_eq!(answers(&scenario, true), [true, false, false, true]);
     let mut free = scenario.clone();
-    free.kube.clusters[0].workloads[0].max_unavailable = None;
+    free.kube.clusters[KUBE_CLUSTER].workloads[WorkloadId(0)].max_unavailable = None;
     assert_eq!(answers(&free, false), [true; 4]);
     // A node that is gone spends it; its own pod, not ready, may go all the same.
     let scenario = broken(scenario.clone(), 50, None, crash(&scenario, LOST));

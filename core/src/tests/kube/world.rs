@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use crate::gardener::record::GardenerRecord;
-use crate::ids::{EtcdId, KubeClusterId, NodeId, NodeKey, VolumeId, WorkloadId, ZoneId};
-use crate::invariant;
+use crate::ids::{EtcdId, KubeClusterId, NodeId, NodeKey, TiVec, VolumeId, WorkloadId, ZoneId};
+use crate::invariant::{self, Checker};
 use crate::kernel::dist::Latency;
 use crate::kernel::time::{Duration, Time};
 use crate::kube::cluster::KubeCluster;
@@ -67,10 +67,10 @@ pub(super) fn world(nodes_per_zone: &[u32]) -> Scenario {
     let parent = ZoneId(zones as u16 - 1);
     scenario.nodes.iter_mut().for_each(|node| node.zone = parent);
     scenario.volumes.iter_mut().for_each(|volume| volume.zone = parent);
-    let mut nodes = Vec::new();
+    let mut nodes = TiVec::new();
     for (zone, count) in (0..).zip(nodes_per_zone) {
         for k in 0..*count {
-            let node = NodeId(scenario.nodes.len() as u16);
+            let node = scenario.nodes.next_key();
             let labels = [(Symbol::HOSTNAME, Symbol(2_000 + u32::from(node.0))), (Symbol::ZONE, zone_label(zone))];
             scenario.nodes.push(Node { name: format!("node-{zone}-{k}"), zone: ZoneId(zone as u16) });
             let allocatable = Resources { cpu_milli: 8_000, memory: 32 << 30, pods: 110 };
@@ -79,13 +79,13 @@ pub(super) fn world(nodes_per_zone: &[u32]) -> Scenario {
         }
     }
     let (name, control_plane, timers) = ("seed".to_owned(), vec![NodeId(0)], Timers::default());
-    scenario.kube.clusters = vec![KubeClusterSpec {
+    scenario.kube.clusters = TiVec::from(vec![KubeClusterSpec {
         name,
         etcd: CLUSTER,
         control_plane,
         nodes,
-        machine_deployments: Vec::new(),
-        workloads: Vec::new(),
+        machine_deployments: TiVec::new(),
+        workloads: TiVec::new(),
         control_plane_namespaces: Vec::new(),
         routing: Routing::default(),
         timers,
@@ -93,9 +93,9 @@ pub(super) fn world(nodes_per_zone: &[u32]) -> Scenario {
         in_flight: InFlight::default(),
         controllers: Controllers::default(),
         components: Component::ALL.to_vec(),
-        services: Vec::new(),
+        services: TiVec::new(),
         budgets: Vec::new(),
-    }];
+    }]);
     scenario
 }
 
@@ -136,7 +136,7 @@ pub(super) fn over(key: Symbol, max_skew: u64, workload: &Workload) -> Constrain
 
 /// `scenario` with this workload more.
 pub(super) fn with(mut scenario: Scenario, workload: Workload) -> Scenario {
-    scenario.kube.clusters[0].workloads.push(workload);
+    scenario.kube.clusters[KUBE_CLUSTER].workloads.push(workload);
     scenario
 }
 
@@ -147,7 +147,7 @@ pub(super) fn broken(mut scenario: Scenario, at_s: u64, lasts_s: Option<u64>, fa
 }
 
 fn target(scenario: &Scenario, node: NodeKey) -> FaultTarget<NodeId> {
-    FaultTarget::Named(scenario.kube.clusters[0].nodes[node.0 as usize].node)
+    FaultTarget::Named(scenario.kube.clusters[KUBE_CLUSTER].nodes[node].node)
 }
 
 /// The node's power fails.
@@ -171,10 +171,10 @@ pub(super) struct Seen(pub(super) Vec<(Time, KubeRecord)>, pub(super) Vec<(Time,
 
 /// `scenario` with a control plane of so many hosts, in a zone each, that have nothing else to do. (etcd stays where it is.)
 pub(super) fn hosted(mut scenario: Scenario, hosts: u16) -> Scenario {
-    scenario.kube.clusters[0].control_plane.clear();
+    scenario.kube.clusters[KUBE_CLUSTER].control_plane.clear();
     for k in 0..hosts {
-        scenario.kube.clusters[0].control_plane.push(NodeId(scenario.nodes.len() as u16));
-        scenario.nodes.push(Node { name: format!("control-plane-{k}"), zone: ZoneId(k) });
+        let host = scenario.nodes.push_and_get_key(Node { name: format!("control-plane-{k}"), zone: ZoneId(k) });
+        scenario.kube.clusters[KUBE_CLUSTER].control_plane.push(host);
     }
     scenario
 }
@@ -182,27 +182,25 @@ pub(super) fn hosted(mut scenario: Scenario, hosts: u16) -> Scenario {
 /// `scenario` with a plane more, served by so many pods of the first: API servers, and controller managers. Its etcd has nodes of its
 /// own in the zone of the control plane.
 pub(super) fn with_shoot(mut scenario: Scenario, pods: u32) -> Scenario {
-    let zone = scenario.nodes[0].zone;
-    let mut etcd = scenario.etcd[0].clone();
+    let zone = scenario.nodes[NodeId(0)].zone;
+    let mut etcd = scenario.etcd[EtcdId(0)].clone();
     etcd.name = "shoot/etcd-main".to_owned();
     for (k, member) in (0..).zip(&mut etcd.members) {
         member.name = format!("shoot-etcd-main-{k}");
-        (member.node, member.volume) = (NodeId(scenario.nodes.len() as u16), VolumeId(scenario.volumes.len() as u16));
-        scenario.nodes.push(Node { name: format!("shoot-etcd-{k}"), zone });
-        scenario.volumes.push(Volume { name: format!("shoot-volume-{k}"), ..scenario.volumes[0].clone() });
+        let volume = Volume { name: format!("shoot-volume-{k}"), ..scenario.volumes[VolumeId(0)].clone() };
+        member.node = scenario.nodes.push_and_get_key(Node { name: format!("shoot-etcd-{k}"), zone });
+        member.volume = scenario.volumes.push_and_get_key(volume);
     }
-    let id = EtcdId(scenario.etcd.len() as u16);
-    scenario.etcd.push(etcd);
-    let (machine_deployments, nodes, workloads, control_plane) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let id = scenario.etcd.push_and_get_key(etcd);
     let (name, timers) = ("shoot".to_owned(), Timers::default());
     let (control_plane_namespaces, routing) = (Vec::new(), Routing::default());
     scenario.kube.clusters.push(KubeClusterSpec {
         name,
         etcd: id,
-        control_plane,
-        nodes,
-        machine_deployments,
-        workloads,
+        control_plane: Vec::new(),
+        nodes: TiVec::new(),
+        machine_deployments: TiVec::new(),
+        workloads: TiVec::new(),
         control_plane_namespaces,
         routing,
         timers,
@@ -210,7 +208,7 @@ pub(super) fn with_shoot(mut scenario: Scenario, pods: u32) -> Scenario {
         in_flight: InFlight::default(),
         controllers: Controllers::default(),
         components: Component::ALL.to_vec(),
-        services: Vec::new(),
+        services: TiVec::new(),
         budgets: Vec::new(),
     });
     let manager = Role::Controller(SHOOT, Component::ControllerManager);
@@ -235,7 +233,7 @@ pub(super) fn run_in(scenario: &Scenario, seed: u64, cluster: KubeClusterId) -> 
 }
 
 /// The same in every plane, in their order.
-pub(super) fn run_everywhere(scenario: &Scenario, seed: u64) -> Vec<Seen> {
+pub(super) fn run_everywhere(scenario: &Scenario, seed: u64) -> TiVec<KubeClusterId, Seen> {
     let [fast, full] = [Stepping::FastForward, Stepping::EveryEvent].map(|stepping| watch_all(scenario, seed, stepping, 1));
     for (fast, full) in fast.iter().zip(&full) {
         same(fast, full, scenario, seed);
@@ -303,23 +301,23 @@ pub(super) fn run_as(scenario: &Scenario, seed: u64, stepping: Stepping, pieces:
 
 /// The same in any plane.
 pub(super) fn watch(scenario: &Scenario, seed: u64, stepping: Stepping, pieces: u64, cluster: KubeClusterId) -> Seen {
-    watch_all(scenario, seed, stepping, pieces).swap_remove(cluster.0 as usize)
+    watch_all(scenario, seed, stepping, pieces).swap_remove(cluster)
 }
 
 /// The same in every plane, in their order.
-fn watch_all(scenario: &Scenario, seed: u64, stepping: Stepping, pieces: u64) -> Vec<Seen> {
+fn watch_all(scenario: &Scenario, seed: u64, stepping: Stepping, pieces: u64) -> TiVec<KubeClusterId, Seen> {
     let (mut simulation, mut invariants) = watched(scenario, seed, stepping);
-    let mut seen: Vec<Seen> = scenario.kube.clusters.iter().map(|_| Seen(Vec::new(), Vec::new())).collect();
+    let mut seen: TiVec<_, Seen> = scenario.kube.clusters.iter().map(|_| Seen(Vec::new(), Vec::new())).collect();
     for piece in 1..=pieces {
         // Multiplied first: the last piece ends with the run.
         let until = Time::ZERO + Duration::from_nanos(scenario.duration.as_nanos() * piece / pieces);
         simulation.run_until(until, &mut |at, record: &Record| {
             invariants.record(at, record);
             if let Record::Kube(cluster, fact) = record {
-                seen[cluster.0 as usize].0.push((at, *fact));
+                seen[*cluster].0.push((at, *fact));
             }
             if let Record::Gardener(cluster, fact) = record {
-                seen[cluster.0 as usize].1.push((at, *fact));
+                seen[*cluster].1.push((at, *fact));
             }
         });
     }

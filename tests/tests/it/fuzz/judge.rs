@@ -109,8 +109,8 @@ pub(super) fn judge(case: &Case) -> Result<Seen, Failure> {
 }
 
 fn play(case: &Case, scenario: &Arc<Scenario>) -> Result<Seen, Failure> {
-    let options = Options { stepping: case.stepping, raft_records: true, bug: case.bug };
-    let mut run = Run::new(scenario, scenario.seed, options);
+    let options = Options { stepping: case.stepping, bug: case.bug, ..Options::default() };
+    let mut run = Run::checked(scenario, scenario.seed, options);
     let mut watch = Watch::new(scenario);
     // A violation ends the run: what comes after it proves nothing.
     let end = (Time::ZERO + scenario.duration).as_nanos();
@@ -154,8 +154,8 @@ struct Watch {
 impl Watch {
     fn new(scenario: &Scenario) -> Self {
         let last = scenario.clients.iter().position(|client| client.name == LAST).unwrap_or(usize::MAX);
-        let voters = Voters::new(&scenario.etcd[0]);
-        let (members, lost, absent) = (scenario.etcd[0].members.clone(), BTreeSet::new(), BTreeMap::new());
+        let voters = Voters::new(&scenario.etcd[EtcdId(0)]);
+        let (members, lost, absent) = (scenario.etcd[EtcdId(0)].members.clone(), BTreeSet::new(), BTreeMap::new());
         Self { voters, members, lost, absent, last: last as u16, served: 0, seen: Seen::default() }
     }
 
@@ -194,7 +194,7 @@ impl Watch {
 
     /// With a majority of its voters' disks a cluster works in the calm: one leader, one term, no laggard, requests served.
     fn works(&mut self, scenario: &Scenario, members: &[MemberStatus]) -> Result<(), String> {
-        let kept = |index: usize| !self.lost.contains(&scenario.etcd[0].members[index].volume);
+        let kept = |index: usize| !self.lost.contains(&scenario.etcd[EtcdId(0)].members[index].volume);
         if self.voters.iter().filter(|&index| kept(index)).count() < self.voters.majority() {
             return Ok(());
         }

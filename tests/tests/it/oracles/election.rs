@@ -12,7 +12,7 @@ use zonefall_core::etcd::options::EtcdOptions;
 use zonefall_core::etcd::raft::clock::Clock;
 use zonefall_core::etcd::raft::log::Log;
 use zonefall_core::etcd::raft::{ConfState, Config, Raft};
-use zonefall_core::ids::{NodeId, VolumeId, ZoneId};
+use zonefall_core::ids::{EtcdId, NodeId, VolumeId, ZoneId};
 use zonefall_core::kernel::dist::Latency;
 use zonefall_core::kernel::rng::{Purpose, Stream};
 use zonefall_core::kernel::time::{Duration, Time};
@@ -213,13 +213,18 @@ impl Model {
             return Err("bounds in the wrong order".to_owned());
         }
         let mut scenario = Scenario::from_json(ONE_MEMBER).map_err(|errors| errors.to_string())?;
-        let disk = scenario.volumes[0].disk.clone();
-        let member = scenario.etcd[0].members[0].clone();
+        let disk = scenario.volumes[VolumeId(0)].disk.clone();
+        let member = scenario.etcd[EtcdId(0)].members[0].clone();
         for index in 1..u16::from(servers) {
             scenario.nodes.push(Node { name: format!("n{index}"), zone: ZoneId(0) });
             scenario.volumes.push(Volume { name: format!("v{index}"), zone: ZoneId(0), disk: disk.clone() });
             let name = format!("m{index}");
-            scenario.etcd[0].members.push(Member { name, node: NodeId(index), volume: VolumeId(index), ..member.clone() });
+            scenario.etcd[EtcdId(0)].members.push(Member {
+                name,
+                node: NodeId(index),
+                volume: VolumeId(index),
+                ..member.clone()
+            });
         }
         for path in &mut scenario.network.paths {
             path.delay = least;
@@ -227,7 +232,7 @@ impl Model {
             path.bytes_per_s = u64::MAX;
         }
         scenario.volumes.iter_mut().for_each(|volume| volume.disk.bytes_per_s = u64::MAX);
-        let options = &mut scenario.etcd[0].options;
+        let options = &mut scenario.etcd[EtcdId(0)].options;
         options.tick = Duration::from_nanos(1);
         options.heartbeat_interval = shortest / 2;
         options.election_timeout = shortest;

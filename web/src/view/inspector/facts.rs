@@ -23,12 +23,12 @@ pub(super) type Fact = (&'static str, String, &'static str);
 pub(crate) fn heading(is: Selection, scenario: &Scenario) -> (String, &'static str) {
     match is {
         Selection::Zone(z) => (zone_name(scenario, z), "zone"),
-        Selection::Node(n) => (scenario.nodes[n.0 as usize].name.clone(), "node"),
+        Selection::Node(n) => (scenario.nodes[n].name.clone(), "node"),
         Selection::Member(m) => (scenario.member(m).name.clone(), "member"),
         Selection::Link(a, b) => (format!("{} – {}", zone_name(scenario, a), zone_name(scenario, b)), "link"),
         Selection::Client(c) => (scenario.client(c).name.clone(), "client"),
-        Selection::Machine(cluster, name) => (name.text(&scenario.kube.clusters[cluster.0 as usize]), "machine"),
-        Selection::Pod(cluster, name) => (name.text(&scenario.kube.clusters[cluster.0 as usize]), "pod"),
+        Selection::Machine(cluster, name) => (name.text(&scenario.kube.clusters[cluster]), "machine"),
+        Selection::Pod(cluster, name) => (name.text(&scenario.kube.clusters[cluster]), "pod"),
     }
 }
 
@@ -39,28 +39,26 @@ pub(crate) fn is_about(line: &StoryLine, is: Selection, scenario: &Scenario) -> 
     let on = |holds: &dyn Fn(NodeId) -> bool| {
         let members = scenario.etcd.iter().flat_map(|cluster| &cluster.members);
         members.into_iter().any(|member| holds(member.node) && names(&member.name))
-            || (0..).zip(&scenario.nodes).any(|(id, node)| holds(NodeId(id)) && names(&node.name))
+            || scenario.nodes.iter_enumerated().any(|(id, node)| holds(id) && names(&node.name))
     };
     match is {
         Selection::Member(member) => names(&scenario.member(member).name),
         Selection::Node(node) => on(&|id| id == node),
-        Selection::Zone(zone) => {
-            names(&scenario.zones[zone.0 as usize].name) || on(&|id| scenario.nodes[id.0 as usize].zone == zone)
-        }
-        Selection::Link(a, b) => [a, b].iter().all(|zone| names(&scenario.zones[zone.0 as usize].name)),
+        Selection::Zone(zone) => names(&scenario.zones[zone].name) || on(&|id| scenario.nodes[id].zone == zone),
+        Selection::Link(a, b) => [a, b].iter().all(|zone| names(&scenario.zones[*zone].name)),
         Selection::Machine(..) | Selection::Pod(..) => {
             let name = heading(is, scenario).0;
             names(&name) || line.text.contains(&name)
         }
         Selection::Client(client) => {
-            let cluster = &scenario.etcd[scenario.client(client).etcd.0 as usize].name;
+            let cluster = &scenario.etcd[scenario.client(client).etcd].name;
             matches!(line.kind, StoryKind::Availability | StoryKind::Loss) && line.cluster.as_ref() == Some(cluster)
         }
     }
 }
 
 fn zone_name(scenario: &Scenario, z: ZoneId) -> String {
-    scenario.zones[z.0 as usize].name.clone()
+    scenario.zones[z].name.clone()
 }
 
 /// What is to be said of it.
@@ -86,10 +84,10 @@ fn with(mut facts: Vec<Fact>, more: Vec<Fact>) -> Vec<Fact> {
 }
 
 fn member(id: MemberId, scenario: &Scenario, view: &SimulationView, model: &Model) -> Vec<Fact> {
-    let (cluster, index) = (id.cluster.0 as usize, id.index as usize);
+    let (cluster, index) = (id.cluster, id.index as usize);
     let now = &view.etcd[cluster].members[index];
     let face = &model.members[cluster][index];
-    let node = &scenario.nodes[scenario.member(id).node.0 as usize];
+    let node = &scenario.nodes[scenario.member(id).node];
     let tone = if now.down.is_some() { "bad" } else { "" };
     let mut facts = vec![
         ("role", format!("{} {} · term {}", sign(face.shape), face.role, now.status.term), tone),
@@ -119,7 +117,7 @@ fn behind(now: &MemberView) -> String {
 /// The next timer in words.
 fn next(now: &MemberView, view: &SimulationView, scenario: &Scenario, id: MemberId) -> String {
     if now.status.role == Role::Leader {
-        let every = scenario.etcd[id.cluster.0 as usize].options.heartbeat_interval;
+        let every = scenario.etcd[id.cluster].options.heartbeat_interval;
         return format!("sends heartbeats every {}", text::duration(every));
     }
     match now.campaigns_at {
@@ -131,9 +129,9 @@ fn next(now: &MemberView, view: &SimulationView, scenario: &Scenario, id: Member
 /// The state of the links between a member's zone and those of the others.
 fn links_of(id: MemberId, scenario: &Scenario, model: &Model) -> Vec<Fact> {
     let home = scenario.zone_of(id);
-    let peers = 0..scenario.etcd[id.cluster.0 as usize].members.len() as u8;
+    let peers = 0..scenario.etcd[id.cluster].members.len() as u8;
     let has_peer = |zone: &ZoneId| peers.clone().any(|index| scenario.zone_of(MemberId { index, ..id }) == *zone);
-    let others = (0..scenario.zones.len() as u16).map(ZoneId).filter(|zone| *zone != home && has_peer(zone));
+    let others = scenario.zones.keys().filter(|zone| *zone != home && has_peer(zone));
     let link = |zone: ZoneId| {
         let face = model.links.iter().find(|l| (l.a, l.b) == (home.min(zone), home.max(zone)))?;
         let name = zone_name(scenario, zone);
@@ -147,26 +145,26 @@ fn links_of(id: MemberId, scenario: &Scenario, model: &Model) -> Vec<Fact> {
 }
 
 fn node(id: NodeId, scenario: &Scenario, model: &Model) -> Vec<Fact> {
-    let face = &model.nodes[id.0 as usize];
+    let face = &model.nodes[id];
     let on_it = |f: &&MemberFace| scenario.member(f.id).node == id;
     let members: Vec<String> =
         model.members.iter().flatten().filter(on_it).map(|f| format!("{} {}", sign(f.shape), f.name)).collect();
     vec![
         power(face.powered),
-        ("zone", zone_name(scenario, scenario.nodes[id.0 as usize].zone), ""),
+        ("zone", zone_name(scenario, scenario.nodes[id].zone), ""),
         ("network", face.cut.map_or("open", cut_words).to_owned(), if face.cut.is_some() { "bad" } else { "" }),
         ("members", if members.is_empty() { "none".to_owned() } else { members.join(", ") }, ""),
     ]
 }
 
 fn zone(id: ZoneId, scenario: &Scenario, model: &Model) -> Vec<Fact> {
-    let face = &model.zones[id.0 as usize];
+    let face = &model.zones[id];
     let nodes = scenario.nodes.iter().filter(|n| n.zone == id).count();
     let members = model.members.iter().flatten().filter(|f| scenario.zone_of(f.id) == id).count();
     let clients = scenario.clients.iter().filter(|c| c.zone == id).count();
     vec![
         power(!face.dark),
-        ("region", scenario.regions[scenario.zones[id.0 as usize].region as usize].clone(), ""),
+        ("region", scenario.regions[scenario.zones[id].region as usize].clone(), ""),
         ("network", face.cut.map_or("open", cut_words).to_owned(), if face.cut.is_some() { "bad" } else { "" }),
         ("holds", [of(nodes, "node"), of(members, "member"), of(clients, "client")].join(", "), ""),
     ]
@@ -192,7 +190,7 @@ fn link(a: ZoneId, b: ZoneId, model: &Model) -> Vec<Fact> {
 
 fn client(id: ClientId, scenario: &Scenario, view: &SimulationView, report: Option<&Report>) -> Vec<Fact> {
     let client = scenario.client(id);
-    let cluster = &scenario.etcd[client.etcd.0 as usize];
+    let cluster = &scenario.etcd[client.etcd];
     let (whom, how) = whom(client.target, cluster);
     let often = match client.load {
         Load::Open { interval, .. } if interval.as_secs_f64() <= 1.0 => {

@@ -70,12 +70,12 @@ fn breaks(is: Selection, scenario: &Scenario) -> Vec<fault::Offer> {
 /// Whether a fault under way is one of this thing (or of what it stands in).
 pub fn touches(fault: &Fault, is: Selection, scenario: &Scenario) -> bool {
     let node_of = |m: MemberId| scenario.member(m).node;
-    let zone_of = |n: NodeId| scenario.nodes[n.0 as usize].zone;
+    let zone_of = |n: NodeId| scenario.nodes[n].zone;
     let (member, node, zone) = match is {
         Selection::Member(m) => (Some(m), Some(node_of(m)), Some(scenario.zone_of(m))),
         Selection::Node(n) => (None, Some(n), Some(zone_of(n))),
         Selection::Zone(z) => (None, None, Some(z)),
-        Selection::Client(c) => (None, None, Some(scenario.clients[c.0 as usize].zone)),
+        Selection::Client(c) => (None, None, Some(scenario.clients[c].zone)),
         Selection::Machine(..) | Selection::Pod(..) => return false,
         Selection::Link(a, b) => {
             let [there, back] = [(a, b), (b, a)].map(|(a, b)| Hit::Link(Place::Zone(a), Place::Zone(b)));

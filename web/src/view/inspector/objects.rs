@@ -18,8 +18,8 @@ use crate::view::map::objects::{NodeObject, objects, phase_words, waits_for};
 
 /// A pod.
 pub(super) fn pod(id: KubeClusterId, name: PodName, scenario: &Scenario, view: &SimulationView) -> Vec<Fact> {
-    let spec = &scenario.kube.clusters[id.0 as usize];
-    let workload = &spec.workloads[name.workload.0 as usize];
+    let spec = &scenario.kube.clusters[id];
+    let workload = &spec.workloads[name.workload];
     let of = |facts: Vec<Fact>| {
         let owner = [
             ("owner", workload.name.clone(), ""),
@@ -28,7 +28,7 @@ pub(super) fn pod(id: KubeClusterId, name: PodName, scenario: &Scenario, view: &
         ];
         facts.into_iter().chain(owner).collect()
     };
-    let cluster = view.clusters.get(id.0 as usize);
+    let cluster = view.clusters.get(id);
     let Some(pod) = cluster.and_then(|cluster| cluster.pods.iter().find(|pod| pod.name == name)) else {
         return of(vec![("state", "✕ does not exist at this moment".to_owned(), "bad")]);
     };
@@ -49,7 +49,7 @@ pub(super) fn pod(id: KubeClusterId, name: PodName, scenario: &Scenario, view: &
 }
 
 fn zone(id: ZoneId, scenario: &Scenario) -> String {
-    scenario.zones[id.0 as usize].name.clone()
+    scenario.zones[id].name.clone()
 }
 
 /// When something was made.
@@ -76,9 +76,9 @@ fn state(pod: &PodView, node: Option<&NodeView>) -> (String, &'static str) {
 
 /// A machine, and the node it brought.
 pub(super) fn machine(id: KubeClusterId, name: MachineName, scenario: &Scenario, view: &SimulationView) -> Vec<Fact> {
-    let spec = &scenario.kube.clusters[id.0 as usize];
-    let deployment = &spec.machine_deployments[name.deployment.0 as usize];
-    let cluster = view.clusters.get(id.0 as usize);
+    let spec = &scenario.kube.clusters[id];
+    let deployment = &spec.machine_deployments[name.deployment];
+    let cluster = view.clusters.get(id);
     let machine = cluster.and_then(|cluster| cluster.machines.iter().find(|machine| machine.name == name));
     let of_it =
         |node: &&NodeView| node.name == NodeName::Machine(name) || machine.is_some_and(|machine| machine.node == Some(node.key));
@@ -123,16 +123,15 @@ fn of_node(node: &NodeView, scenario: &Scenario) -> Vec<Fact> {
 
 /// A node of the scenario, as its API has it.
 pub(super) fn node(id: NodeId, scenario: &Scenario, view: &SimulationView) -> Vec<Fact> {
-    let Some(object) = objects(scenario, Some(view)).nodes.swap_remove(id.0 as usize) else { return Vec::new() };
+    let Some(object) = objects(scenario, Some(view)).nodes.swap_remove(id) else { return Vec::new() };
     let mut facts = Vec::new();
     for (spec, cluster) in scenario.kube.clusters.iter().zip(&view.clusters) {
-        let Some(key) = spec.nodes.iter().position(|node| node.node == id) else { continue };
-        let of_key = |other: Option<zonefall_core::ids::NodeKey>| other.is_some_and(|other| other.0 as usize == key);
-        match cluster.nodes.iter().find(|node| of_key(Some(node.key))) {
+        let Some(key) = spec.nodes.position(|node| node.node == id) else { continue };
+        match cluster.nodes.iter().find(|node| node.key == key) {
             Some(node) => facts.extend(of_node(node, scenario)),
             None => facts.push(("ready", "✕ its Node object is deleted".to_owned(), "bad")),
         }
-        let machine = cluster.machines.iter().find(|machine| of_key(machine.node));
+        let machine = cluster.machines.iter().find(|machine| machine.node == Some(key));
         facts.extend(
             machine.map(|machine| ("machine", format!("{}: {}", machine.name.text(spec), phase_words(machine.phase)), "")),
         );

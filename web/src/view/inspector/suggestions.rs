@@ -28,7 +28,7 @@ fn suggestions(scenario: &Scenario, view: &SimulationView) -> Vec<Suggestion> {
     });
     let Some(leader) = leader else { return Vec::new() };
     let zone = scenario.zone_of(leader);
-    let (member, home) = (&scenario.member(leader).name, &scenario.zones[zone.0 as usize].name);
+    let (member, home) = (&scenario.member(leader).name, &scenario.zones[zone].name);
     let wanted = [
         ("power-off", format!("Power off {home}, the leader's zone"), Selection::Zone(zone)),
         ("cut-off", format!("Cut off {home}; it keeps running"), Selection::Zone(zone)),

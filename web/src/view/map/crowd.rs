@@ -1,6 +1,6 @@
 //! What needs room on the map: how many things stand where, by number, so that places are found anew only when that changes.
 
-use zonefall_core::ids::{EtcdId, MemberId, NodeId, ZoneId};
+use zonefall_core::ids::{MemberId, NodeId, TiVec, ZoneId};
 use zonefall_core::scenario::{Node, Scenario};
 
 use crate::state::Selection;
@@ -43,7 +43,7 @@ pub struct Crowd {
     /// Cards: nodes of the scenario by id, then those that machines brought.
     pub cards: Vec<Card>,
     /// Machines without a node, by zone and phase.
-    pub heaps: Vec<Vec<Vec<usize>>>,
+    pub heaps: TiVec<ZoneId, Vec<Vec<usize>>>,
     /// Pods without a node, by what they wait for.
     pub rows: Vec<Row>,
 }
@@ -59,13 +59,13 @@ impl Crowd {
     /// Nodes and members where the scenario has them, and nothing else.
     pub fn new(scenario: &Scenario) -> Self {
         let card = |(id, node): (NodeId, &Node)| Card::new(Selection::Node(id), node.zone, false);
-        let mut cards: Vec<Card> = (0..).map(NodeId).zip(&scenario.nodes).map(card).collect();
-        for (cluster, spec) in (0..).map(EtcdId).zip(&scenario.etcd) {
+        let mut cards: Vec<Card> = scenario.nodes.iter_enumerated().map(card).collect();
+        for (cluster, spec) in scenario.etcd.iter_enumerated() {
             for (index, member) in (0..).zip(&spec.members) {
-                cards[member.node.0 as usize].members.push(MemberId { cluster, index });
+                cards[usize::from(member.node)].members.push(MemberId { cluster, index });
             }
         }
-        let (kube, heaps) = (!scenario.kube.clusters.is_empty(), vec![Vec::new(); scenario.zones.len()]);
+        let (kube, heaps) = (!scenario.kube.clusters.is_empty(), vec![Vec::new(); scenario.zones.len()].into());
         Self { kube, ids: Vec::new(), cards, heaps, rows: Vec::new() }
     }
 

@@ -1,7 +1,6 @@
 //! The things on the map: one component each, drawn anew only when what it says changes.
 
 use yew::prelude::*;
-use zonefall_core::ids::{ClientId, NodeId, ZoneId};
 
 use super::kube_items::{kube_head, pods_bar, seen};
 use super::layout::{LinkPlace, Rect, ZONE_HEAD};
@@ -263,16 +262,16 @@ pub(crate) fn frame(rect: Rect, radius: f64) -> Html {
 /// Where the keyboard finds a thing: the middle of a box or of a link's words.
 pub(crate) fn spot(is: Selection, layout: &super::layout::Layout) -> Option<(f64, f64)> {
     match is {
-        Selection::Zone(ZoneId(z)) => layout.zones.get(z as usize).map(|r| (r.x + r.w / 2.0, r.y + ZONE_HEAD / 2.0)),
-        Selection::Node(NodeId(n)) => layout.nodes.get(n as usize).map(|r| (r.x + r.w / 2.0, r.y + 12.0)),
-        Selection::Member(m) => layout.members.get(m.cluster.0 as usize)?.get(m.index as usize).map(|r| r.centre()),
+        Selection::Zone(zone) => layout.zones.get(zone).map(|r| (r.x + r.w / 2.0, r.y + ZONE_HEAD / 2.0)),
+        Selection::Node(node) => layout.nodes.get(usize::from(node)).map(|r| (r.x + r.w / 2.0, r.y + 12.0)),
+        Selection::Member(m) => layout.members.get(m.cluster)?.get(m.index as usize).map(|r| r.centre()),
         Selection::Machine(..) | Selection::Pod(..) => {
             let (_, rect) = layout.things.iter().find(|(thing, _)| *thing == is)?;
             Some((rect.x + rect.w / 2.0, rect.y + rect.h.min(24.0) / 2.0))
         }
-        Selection::Client(ClientId(c)) => layout.clients.get(c as usize).filter(|r| r.h > 0.0).map(|r| r.centre()),
+        Selection::Client(client) => layout.clients.get(client).filter(|r| r.h > 0.0).map(|r| r.centre()),
         Selection::Link(a, b) => {
-            let (zones, a, b) = (layout.zones.len(), a.0 as usize, b.0 as usize);
+            let (zones, a, b) = (layout.zones.len(), usize::from(a), usize::from(b));
             let place = a * zones - a * (a + 1) / 2 + b - a - 1;
             layout.links.get(place).map(|l| l.label)
         }

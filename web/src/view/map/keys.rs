@@ -1,6 +1,6 @@
 //! The map by keyboard: arrows go to the nearest thing that way.
 
-use zonefall_core::ids::{ClientId, EtcdId, MemberId, NodeId, ZoneId};
+use zonefall_core::ids::{MemberId, ZoneId};
 use zonefall_core::scenario::Scenario;
 
 use super::items::spot;
@@ -36,16 +36,16 @@ impl Way {
 /// Everything that can be selected, zone by zone.
 pub(crate) fn all(scenario: &Scenario, layout: &Layout) -> Vec<Selection> {
     let zones = scenario.zones.len() as u16;
-    let members = (0..).zip(&layout.members).flat_map(|(c, places)| {
+    let members = layout.members.iter_enumerated().flat_map(|(cluster, places)| {
         let chips = (0..).zip(places).filter(|(_, place)| place.h > 0.0);
-        chips.map(move |(index, _)| Selection::Member(MemberId { cluster: EtcdId(c), index }))
+        chips.map(move |(index, _)| Selection::Member(MemberId { cluster, index }))
     });
     let links = (0..zones).flat_map(|a| (a + 1..zones).map(move |b| (a, b))).zip(&layout.links);
     let links = links.filter(|(_, place)| place.near).map(|((a, b), _)| Selection::Link(ZoneId(a), ZoneId(b)));
-    let clients = (0..).zip(&layout.clients).filter(|(_, rect)| rect.h > 0.0).map(|(c, _)| Selection::Client(ClientId(c)));
-    (0..zones)
-        .map(|z| Selection::Zone(ZoneId(z)))
-        .chain((0..scenario.nodes.len() as u16).map(|n| Selection::Node(NodeId(n))))
+    let clients = layout.clients.iter_enumerated().filter(|(_, rect)| rect.h > 0.0).map(|(c, _)| Selection::Client(c));
+    let zones = scenario.zones.keys().map(Selection::Zone);
+    zones
+        .chain(scenario.nodes.keys().map(Selection::Node))
         .chain(members)
         .chain(layout.things.iter().map(|(is, _)| *is))
         .chain(clients)
@@ -75,7 +75,7 @@ pub(crate) fn next(scenario: &Scenario, layout: &Layout, from: Selection, way: W
 /// How wide the heading of a zone is; other things are a point.
 fn heading(is: Selection, layout: &Layout) -> f64 {
     match is {
-        Selection::Zone(ZoneId(z)) => layout.zones[z as usize].w,
+        Selection::Zone(zone) => layout.zones[zone].w,
         _ => 0.0,
     }
 }
@@ -86,6 +86,7 @@ mod tests {
     use crate::view::map::crowd::Crowd;
     use crate::view::map::layout::layout;
     use crate::view::map::objects::objects;
+    use zonefall_core::ids::{EtcdId, NodeId};
     use zonefall_core::scenario::bundled;
 
     #[test]

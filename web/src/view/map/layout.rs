@@ -15,8 +15,8 @@ mod link;
 #[cfg(test)]
 mod tests;
 
-use zonefall_core::ids::ZoneId;
-use zonefall_core::scenario::Scenario;
+use zonefall_core::ids::{ClientId, EtcdId, TiVec, ZoneId};
+use zonefall_core::scenario::{Client, Scenario};
 
 use super::crowd::{Card, Crowd};
 use super::tray::{self, Tray};
@@ -56,13 +56,13 @@ pub struct Layout {
     /// One line per member instead of two.
     pub compact: bool,
     /// Zones by id.
-    pub zones: Vec<Rect>,
+    pub zones: TiVec<ZoneId, Rect>,
     /// Nodes by id, then those that machines brought.
     pub nodes: Vec<Rect>,
     /// Members by cluster and index.
-    pub members: Vec<Vec<Rect>>,
+    pub members: TiVec<EtcdId, Vec<Rect>>,
     /// Clients by id; those that find no room have no height.
-    pub clients: Vec<Rect>,
+    pub clients: TiVec<ClientId, Rect>,
     /// Links in the order of the model: (0, 1), (0, 2) ... (1, 2) ...
     pub links: Vec<LinkPlace>,
     /// Regions, where there are several: name and the rectangle around their zones.
@@ -72,7 +72,7 @@ pub struct Layout {
     /// Bars of pods, by node; those without have no height.
     pub bars: Vec<Rect>,
     /// Heads of the machines without a node, by zone and phase: where their words begin.
-    pub heaps: Vec<Vec<(f64, f64)>>,
+    pub heaps: TiVec<ZoneId, Vec<(f64, f64)>>,
     /// Pods without a node; `None`: there is no Kubernetes.
     pub tray: Option<Tray>,
 }
@@ -121,8 +121,8 @@ struct Sizes<'a> {
     /// Nodes above each other in a zone, at most.
     tall: usize,
     chip: f64,
-    in_zone: Vec<Vec<usize>>,
-    clients: Vec<Vec<usize>>,
+    in_zone: TiVec<ZoneId, Vec<usize>>,
+    clients: TiVec<ZoneId, Vec<ClientId>>,
 }
 
 /// How large a map is shown where there is room.
@@ -165,15 +165,15 @@ fn place(sizes: &Sizes<'_>, width: f64) -> Layout {
         height: 0.0,
         scale: 1.0,
         compact: sizes.chip < 30.0,
-        zones: vec![Rect::default(); zones],
+        zones: vec![Rect::default(); zones].into(),
         nodes: vec![Rect::default(); cards],
         members: scenario.etcd.iter().map(|c| vec![Rect::default(); c.members.len()]).collect(),
-        clients: vec![Rect::default(); scenario.clients.len()],
+        clients: vec![Rect::default(); scenario.clients.len()].into(),
         links: Vec::new(),
         regions: Vec::new(),
         things: crowd.ids.iter().map(|is| (*is, Rect::default())).collect(),
         bars: vec![Rect::default(); cards],
-        heaps: vec![Vec::new(); zones],
+        heaps: vec![Vec::new(); zones].into(),
         tray: None,
     };
     let mut y = 4.0;
@@ -184,7 +184,7 @@ fn place(sizes: &Sizes<'_>, width: f64) -> Layout {
     }
     let rows = rows(sizes, width, narrow);
     let regions = scenario.regions.len() > 1;
-    let mut of_row = vec![0; zones];
+    let mut of_row: TiVec<ZoneId, usize> = vec![0; zones].into();
     for (number, row) in rows.iter().enumerate() {
         let head = if regions { REGION_HEAD } else { 0.0 };
         let span = if narrow { 0 } else { row.len().saturating_sub(2) };
@@ -203,17 +203,17 @@ fn place(sizes: &Sizes<'_>, width: f64) -> Layout {
     members_without_chips(scenario, &mut layout);
     let joined = crowd.cards.iter().zip(&layout.nodes).skip(scenario.nodes.len());
     layout.things.extend(joined.map(|(card, rect)| (card.is, *rect)));
-    let pairs = (0..zones).flat_map(|a| (a + 1..zones).map(move |b| (a, b)));
+    let pairs = (0..zones).flat_map(|a| (a + 1..zones).map(move |b| (ZoneId::from(a), ZoneId::from(b))));
     layout.links = pairs.map(|(a, b)| link(&layout, &rows, (a, b), (of_row[a], of_row[b]), narrow)).collect();
     layout
 }
 
 impl<'a> Sizes<'a> {
     fn new(scenario: &'a Scenario, crowd: &'a Crowd, width: f64) -> Self {
-        let of_zone = |z: usize| (0..crowd.cards.len()).filter(|&n| crowd.cards[n].zone == ZoneId(z as u16)).collect();
+        let of_zone = |z: ZoneId| (0..crowd.cards.len()).filter(|&n| crowd.cards[n].zone == z).collect();
         // Parts of API servers are drawn as the pods that they are.
-        let drawn = |c: &usize, z: usize| scenario.clients[*c].zone == ZoneId(z as u16) && scenario.clients[*c].server.is_none();
-        let clients = |z: usize| (0..scenario.clients.len()).filter(|c| drawn(c, z)).collect();
+        let drawn = |client: &Client, z: ZoneId| client.zone == z && client.server.is_none();
+        let clients = |z: ZoneId| scenario.clients.iter_enumerated().filter(|(_, c)| drawn(c, z)).map(|(id, _)| id).collect();
         let members: usize = scenario.etcd.iter().map(|c| c.members.len()).sum();
         let crowded = crowd.kube || scenario.nodes.len() > 14 || members > 14;
         Self {
@@ -225,8 +225,8 @@ impl<'a> Sizes<'a> {
             cell: if width < NARROW { 24.0 } else { 14.0 },
             tall: if crowd.kube { KUBE_TALL } else { TALL },
             chip: if crowded { 24.0 } else { 42.0 },
-            in_zone: (0..scenario.zones.len()).map(of_zone).collect(),
-            clients: (0..scenario.zones.len()).map(clients).collect(),
+            in_zone: scenario.zones.keys().map(of_zone).collect(),
+            clients: scenario.zones.keys().map(clients).collect(),
         }
     }
 
@@ -265,7 +265,7 @@ impl<'a> Sizes<'a> {
     }
 
     /// Columns of nodes that a zone would like.
-    fn columns(&self, zone: usize) -> usize {
+    fn columns(&self, zone: ZoneId) -> usize {
         self.in_zone[zone].len().div_ceil(self.tall).max(1)
     }
 
@@ -286,18 +286,19 @@ impl<'a> Sizes<'a> {
 }
 
 /// Zones in rows: as many beside each other as fit; a region begins a row of its own unless all zones fit into one.
-fn rows(sizes: &Sizes<'_>, width: f64, narrow: bool) -> Vec<Vec<usize>> {
+fn rows(sizes: &Sizes<'_>, width: f64, narrow: bool) -> Vec<Vec<ZoneId>> {
     let zones = &sizes.scenario.zones;
     if narrow {
-        return (0..zones.len()).map(|z| vec![z]).collect();
+        return zones.keys().map(|z| vec![z]).collect();
     }
-    let needs = |z: usize| sizes.zone_width(sizes.columns(z)).min(width - 2.0 * PAD);
-    let all = (0..zones.len()).map(needs).sum::<f64>() + sizes.gap * zones.len().saturating_sub(1) as f64;
+    let needs = |z: ZoneId| sizes.zone_width(sizes.columns(z)).min(width - 2.0 * PAD);
+    let all = zones.keys().map(needs).sum::<f64>() + sizes.gap * zones.len().saturating_sub(1) as f64;
     let one_row = all <= width;
-    let mut rows: Vec<Vec<usize>> = Vec::new();
+    let mut rows: Vec<Vec<ZoneId>> = Vec::new();
     let mut used = f64::INFINITY;
-    for zone in 0..zones.len() {
-        let new_region = zone > 0 && zones[zone].region != zones[zone - 1].region;
+    let mut region = zones.first().map(|zone| zone.region);
+    for (zone, spec) in zones.iter_enumerated() {
+        let new_region = region.replace(spec.region) != Some(spec.region);
         if used + sizes.gap + needs(zone) > width || (new_region && !one_row) {
             rows.push(Vec::new());
             used = -sizes.gap;
@@ -309,7 +310,7 @@ fn rows(sizes: &Sizes<'_>, width: f64, narrow: bool) -> Vec<Vec<usize>> {
 }
 
 /// Places the zones of a row and all in them; the bottom of the row.
-fn place_row(sizes: &Sizes<'_>, row: &[usize], width: f64, top: f64, narrow: bool, layout: &mut Layout) -> f64 {
+fn place_row(sizes: &Sizes<'_>, row: &[ZoneId], width: f64, top: f64, narrow: bool, layout: &mut Layout) -> f64 {
     let margin = if narrow && sizes.scenario.zones.len() > 2 { 44.0 } else { SIDE };
     let columns: Vec<usize> = row
         .iter()
@@ -340,7 +341,7 @@ fn place_row(sizes: &Sizes<'_>, row: &[usize], width: f64, top: f64, narrow: boo
 }
 
 /// Places nodes, members and clients of a zone; its height.
-fn fill_zone(sizes: &Sizes<'_>, zone: usize, (x, top, card): (f64, f64, f64), columns: usize, layout: &mut Layout) -> f64 {
+fn fill_zone(sizes: &Sizes<'_>, zone: ZoneId, (x, top, card): (f64, f64, f64), columns: usize, layout: &mut Layout) -> f64 {
     let mut ends = vec![top + ZONE_HEAD; columns];
     for &node in &sizes.in_zone[zone] {
         let shortest = (0..columns).min_by(|&a, &b| ends[a].total_cmp(&ends[b])).unwrap_or(0);
@@ -370,7 +371,7 @@ fn members_without_chips(scenario: &Scenario, layout: &mut Layout) {
     for (place, member) in
         places.zip(scenario.etcd.iter().flat_map(|cluster| &cluster.members)).filter(|(place, _)| place.h == 0.0)
     {
-        let node = layout.nodes[member.node.0 as usize];
+        let node = layout.nodes[usize::from(member.node)];
         *place = Rect { x: node.x + node.w / 2.0, y: node.y + NODE_HEAD / 2.0, w: 0.0, h: 0.0 };
     }
 }
@@ -383,7 +384,7 @@ fn fill_card(sizes: &Sizes<'_>, node: usize, layout: &mut Layout) {
     }
     let (x, w, mut y) = (rect.x + 6.0, rect.w - 12.0, rect.y + Sizes::head(card));
     for member in &card.members {
-        layout.members[member.cluster.0 as usize][member.index as usize] = Rect { x, y, w, h: sizes.chip };
+        layout.members[member.cluster][member.index as usize] = Rect { x, y, w, h: sizes.chip };
         y += sizes.chip + 4.0;
     }
     sizes.place_cells(&card.cells, (x, y, w), layout);
@@ -392,7 +393,7 @@ fn fill_card(sizes: &Sizes<'_>, node: usize, layout: &mut Layout) {
     }
 }
 
-fn frame_regions(scenario: &Scenario, row: &[usize], (top, bottom): (f64, f64), layout: &mut Layout) {
+fn frame_regions(scenario: &Scenario, row: &[ZoneId], (top, bottom): (f64, f64), layout: &mut Layout) {
     let mut regions: Vec<u16> = row.iter().map(|&z| scenario.zones[z].region).collect();
     regions.dedup();
     for region in regions {

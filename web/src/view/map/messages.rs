@@ -9,6 +9,7 @@ use web_sys::{CanvasRenderingContext2d, HtmlCanvasElement, HtmlElement};
 use yew::prelude::*;
 use zonefall_core::etcd::raft::message::Kind;
 use zonefall_core::etcd::view::MessageView;
+use zonefall_core::ids::EtcdId;
 use zonefall_core::kernel::time::Time;
 use zonefall_core::scenario::Scenario;
 use zonefall_core::scenario::text;
@@ -105,7 +106,7 @@ fn draw(canvas: &HtmlCanvasElement, props: &MessagesProps) -> Vec<Dot> {
     debug_assert!(plain, "a finite transform");
     context.clear_rect(0.0, 0.0, w, h);
     let mut dots = Vec::new();
-    for (cluster, now) in props.view.etcd.iter().enumerate() {
+    for (cluster, now) in props.view.etcd.iter_enumerated() {
         for message in &now.messages {
             let rects = &props.layout.members[cluster];
             let (from, to) = (rects[message.from as usize], rects[message.to as usize]);
@@ -167,7 +168,7 @@ fn colour(kind: Kind, dark: bool) -> &'static str {
 }
 
 /// A message in words: `append (2 entries, 1.4 KiB), etcd-main-0 to etcd-main-1, term 2`.
-pub(crate) fn words_of(message: &MessageView, cluster: usize, scenario: &Scenario) -> String {
+pub(crate) fn words_of(message: &MessageView, cluster: EtcdId, scenario: &Scenario) -> String {
     let name = |index: u8| scenario.etcd[cluster].members[index as usize].name.as_str();
     let entries = match message.entries {
         0 => String::new(),

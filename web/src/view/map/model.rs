@@ -1,7 +1,7 @@
 //! What the map says of each thing at one moment: small values that compare, so that only what changed is drawn anew.
 
 use zonefall_core::etcd::view::Down;
-use zonefall_core::ids::{MemberId, NodeId, ZoneId};
+use zonefall_core::ids::{ClientId, EtcdId, MemberId, NodeId, TiSlice, TiVec, ZoneId};
 use zonefall_core::kernel::time::Duration;
 use zonefall_core::report::Report;
 use zonefall_core::scenario::fault::{Direction, Fault, FaultTarget, Hit, Impact, NodePartition, Place, ZonePartition};
@@ -16,13 +16,13 @@ use crate::view::labels as say;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Model {
     /// Each zone.
-    pub zones: Vec<ZoneFace>,
+    pub zones: TiVec<ZoneId, ZoneFace>,
     /// Each node.
-    pub nodes: Vec<NodeFace>,
+    pub nodes: TiVec<NodeId, NodeFace>,
     /// Each member, by cluster.
-    pub members: Vec<Vec<MemberFace>>,
+    pub members: TiVec<EtcdId, Vec<MemberFace>>,
     /// Each client.
-    pub clients: Vec<ClientFace>,
+    pub clients: TiVec<ClientId, ClientFace>,
     /// Each pair of two zones.
     pub links: Vec<LinkFace>,
 }
@@ -128,31 +128,28 @@ pub fn weight(rate: u64) -> u8 {
 /// The map of a picture; the report (where there is one) knows the rates.
 pub fn model(scenario: &Scenario, view: Option<&SimulationView>, report: Option<&Report>) -> Model {
     let faults: Vec<&Fault> = view.map_or(&[][..], |p| &p.faults).iter().map(|active| &active.fault).collect();
-    let zones = (0..).zip(&scenario.zones).map(|(i, zone)| {
-        let id = ZoneId(i);
-        ZoneFace {
-            name: zone.name.clone(),
-            dark: faults.iter().any(|f| hit(f, Impact::Stops, Hit::Zone(FaultTarget::Named(id)))),
-            cut: cut(faults.iter().filter_map(|f| match f {
-                Fault::ZonePartition(ZonePartition { zone, direction }) if zone.named() == id => Some(*direction),
-                _ => None,
-            })),
-            degraded: links_hit(&faults, Impact::SlowsNetwork, between(id, id))
-                .or_else(|| links_hit(&faults, Impact::Cuts, between(id, id))),
-        }
-    });
-    let nodes = (0..).zip(&scenario.nodes).map(|(i, node)| NodeFace {
-        name: node.name.clone(),
-        powered: view.is_none_or(|p| p.powered[i as usize]),
+    let zones = scenario.zones.iter_enumerated().map(|(id, zone)| ZoneFace {
+        name: zone.name.clone(),
+        dark: faults.iter().any(|f| hit(f, Impact::Stops, Hit::Zone(FaultTarget::Named(id)))),
         cut: cut(faults.iter().filter_map(|f| match f {
-            Fault::NodePartition(NodePartition { node, direction }) if node.named() == NodeId(i) => Some(*direction),
+            Fault::ZonePartition(ZonePartition { zone, direction }) if zone.named() == id => Some(*direction),
             _ => None,
         })),
-        link: links_hit(&faults, Impact::Cuts, |a, b| [a, b].contains(&Place::Node(NodeId(i)))),
+        degraded: links_hit(&faults, Impact::SlowsNetwork, between(id, id))
+            .or_else(|| links_hit(&faults, Impact::Cuts, between(id, id))),
     });
-    let zones: Vec<ZoneFace> = zones.collect();
+    let nodes = scenario.nodes.iter_enumerated().map(|(id, node)| NodeFace {
+        name: node.name.clone(),
+        powered: view.is_none_or(|p| p.powered[id]),
+        cut: cut(faults.iter().filter_map(|f| match f {
+            Fault::NodePartition(NodePartition { node, direction }) if node.named() == id => Some(*direction),
+            _ => None,
+        })),
+        link: links_hit(&faults, Impact::Cuts, |a, b| [a, b].contains(&Place::Node(id))),
+    });
+    let zones: TiVec<_, ZoneFace> = zones.collect();
     let links = links(scenario, &zones, &faults, view.map(|p| p.at.as_secs_f64()).zip(report));
-    let members = (0..scenario.etcd.len()).map(|cluster| members(scenario, cluster as u16, view, &faults)).collect();
+    let members = scenario.etcd.keys().map(|cluster| members(scenario, cluster, view, &faults)).collect();
     let clients = scenario.clients.iter().map(|c| ClientFace { name: c.name.clone(), sends: sends(c, scenario) }).collect();
     Model { zones, nodes: nodes.collect(), members, clients, links }
 }
@@ -183,8 +180,8 @@ fn between(one: ZoneId, other: ZoneId) -> impl Fn(Place, Place) -> bool {
     move |a, b| (a, b) == (one, other) || (b, a) == (one, other)
 }
 
-fn members(scenario: &Scenario, cluster: u16, view: Option<&SimulationView>, faults: &[&Fault]) -> Vec<MemberFace> {
-    let pictures = view.map(|p| &p.etcd[cluster as usize].members);
+fn members(scenario: &Scenario, cluster: EtcdId, view: Option<&SimulationView>, faults: &[&Fault]) -> Vec<MemberFace> {
+    let pictures = view.map(|p| &p.etcd[cluster].members);
     let face = |(index, member): (u8, &zonefall_core::scenario::Member)| {
         let now = pictures.map(|all| &all[index as usize]);
         let volume = Hit::Volume(FaultTarget::Named(member.volume));
@@ -194,7 +191,7 @@ fn members(scenario: &Scenario, cluster: u16, view: Option<&SimulationView>, fau
             _ => None,
         });
         MemberFace {
-            id: MemberId { cluster: zonefall_core::ids::EtcdId(cluster), index },
+            id: MemberId { cluster, index },
             name: member.name.clone(),
             shape: now.map_or(Shape::Down, |m| shape(m.down, m.status.role)),
             role: now.map_or("", say::role),
@@ -203,7 +200,7 @@ fn members(scenario: &Scenario, cluster: u16, view: Option<&SimulationView>, fau
             disk: disk.unwrap_or(""),
         }
     };
-    (0..).zip(&scenario.etcd[cluster as usize].members).map(face).collect()
+    (0..).zip(&scenario.etcd[cluster].members).map(face).collect()
 }
 
 fn shape(down: Option<Down>, role: Role) -> Shape {
@@ -231,7 +228,7 @@ fn sends(client: &Client, scenario: &Scenario) -> String {
     let whom = match client.target {
         Target::Leader => "leader",
         Target::Follower => "follower",
-        Target::Member(index) => &scenario.etcd[client.etcd.0 as usize].members[index as usize].name,
+        Target::Member(index) => &scenario.etcd[client.etcd].members[index as usize].name,
         Target::Nearest => "nearest",
         Target::All => "all members",
     };
@@ -245,7 +242,12 @@ fn sends(client: &Client, scenario: &Scenario) -> String {
     format!("{op} → {whom}{often}")
 }
 
-fn links(scenario: &Scenario, zones: &[ZoneFace], faults: &[&Fault], rates: Option<(f64, &Report)>) -> Vec<LinkFace> {
+fn links(
+    scenario: &Scenario,
+    zones: &TiSlice<ZoneId, ZoneFace>,
+    faults: &[&Fault],
+    rates: Option<(f64, &Report)>,
+) -> Vec<LinkFace> {
     let count = scenario.zones.len();
     let pairs = (0..count).flat_map(|a| (a + 1..count).map(move |b| (a, b)));
     let link = |(a, b): (usize, usize)| {
@@ -253,14 +255,14 @@ fn links(scenario: &Scenario, zones: &[ZoneFace], faults: &[&Fault], rates: Opti
             let path = &scenario.network.paths[from * count + to];
             path.delay + path.jitter.typical()
         };
-        let (one, other) = (ZoneId(a as u16), ZoneId(b as u16));
-        let name = |z: usize| &scenario.zones[z].name;
+        let (one, other) = (ZoneId::from(a), ZoneId::from(b));
+        let name = |zone: ZoneId| &scenario.zones[zone].name;
         let rate = rates.map_or(0.0, |(at_s, report)| {
             let window = (at_s / report.traffic_window_s) as usize;
             let between = report
                 .zone_pairs
                 .iter()
-                .filter(|p| (&p.from_zone, &p.to_zone) == (name(a), name(b)) || (&p.from_zone, &p.to_zone) == (name(b), name(a)));
+                .filter(|p| [(name(one), name(other)), (name(other), name(one))].contains(&(&p.from_zone, &p.to_zone)));
             between.filter_map(|p| p.wire_bytes_per_s.get(window)).sum()
         });
         LinkFace {
@@ -268,7 +270,7 @@ fn links(scenario: &Scenario, zones: &[ZoneFace], faults: &[&Fault], rates: Opti
             b: other,
             delay: text::duration(rounded(usual(a, b).max(usual(b, a)))),
             degraded: links_hit(faults, Impact::SlowsNetwork, between(one, other)),
-            cut: blocked(zones[a].cut, zones[b].cut)
+            cut: blocked(zones[one].cut, zones[other].cut)
                 .or_else(|| links_hit(faults, Impact::Cuts, between(one, other)).map(|_| "cut")),
             rate: rate as u64,
         }

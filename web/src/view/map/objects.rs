@@ -8,7 +8,7 @@
 
 use std::collections::BTreeMap;
 
-use zonefall_core::ids::{KubeClusterId, MemberId, NodeKey};
+use zonefall_core::ids::{KubeClusterId, MemberId, NodeId, NodeKey, TiVec, ZoneId};
 use zonefall_core::kube::describe::node_name;
 use zonefall_core::kube::machine::Phase;
 use zonefall_core::kube::name::{NodeName, PodName, PodTag};
@@ -147,13 +147,13 @@ pub struct Joined {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Objects {
     /// By `NodeId`; `None`: it is no node of Kubernetes.
-    pub nodes: Vec<Option<NodeObject>>,
+    pub nodes: TiVec<NodeId, Option<NodeObject>>,
     /// Nodes that machines brought, in the order of their cards.
     pub joined: Vec<Joined>,
     /// What is drawn by itself, numbered as in the crowd.
     pub things: Vec<Thing>,
     /// What is said of machines without a node, by zone and heap.
-    pub heaps: Vec<Vec<String>>,
+    pub heaps: TiVec<ZoneId, Vec<String>>,
     /// What is said of pods without a node, by row.
     pub rows: Vec<String>,
     /// What of it needs room.
@@ -162,6 +162,9 @@ pub struct Objects {
 
 /// A pod where it stands.
 type Placed<'a> = (KubeClusterId, &'a PodView, Mark);
+
+/// Machines without a node, by phase.
+type Heaps<'a> = BTreeMap<&'static str, Vec<(KubeClusterId, &'a MachineView)>>;
 
 /// What there is, while it is gathered.
 struct Gatherer<'a> {
@@ -172,19 +175,19 @@ struct Gatherer<'a> {
     cards: BTreeMap<(KubeClusterId, NodeKey), usize>,
     on_card: Vec<Vec<Placed<'a>>>,
     waiting: BTreeMap<&'static str, Vec<Placed<'a>>>,
-    heaps: Vec<BTreeMap<&'static str, Vec<(KubeClusterId, &'a MachineView)>>>,
+    heaps: TiVec<ZoneId, Heaps<'a>>,
 }
 
 /// What there is of a scenario at one moment, or before the first.
 pub fn objects(scenario: &Scenario, view: Option<&SimulationView>) -> Objects {
     let mut all = Gatherer::new(scenario);
-    let clusters = (0..).map(KubeClusterId).zip(&scenario.kube.clusters);
+    let clusters = scenario.kube.clusters.iter_enumerated();
     for (id, spec) in clusters.clone() {
-        for (key, node) in (0..).map(NodeKey).zip(&spec.nodes) {
-            let card = node.node.0 as usize;
+        for (key, node) in spec.nodes.iter_enumerated() {
+            let card = usize::from(node.node);
             all.cards.insert((id, key), card);
             all.out.crowd.cards[card].kube = true;
-            all.out.nodes[card] = Some(NodeObject { state: "gone", tone: "bad", phase: "", pods: [0; 6] });
+            all.out.nodes[node.node] = Some(NodeObject { state: "gone", tone: "bad", phase: "", pods: [0; 6] });
         }
     }
     for ((id, spec), cluster) in clusters.zip(view.iter().flat_map(|view| &view.clusters)) {
@@ -204,17 +207,17 @@ impl<'a> Gatherer<'a> {
             scenario,
             chips: !crowd.kube || members <= MOST_MEMBERS,
             out: Objects {
-                nodes: vec![None; cards],
+                nodes: vec![None; cards].into(),
                 joined: Vec::new(),
                 things: Vec::new(),
-                heaps: vec![Vec::new(); zones],
+                heaps: vec![Vec::new(); zones].into(),
                 rows: Vec::new(),
                 crowd,
             },
             cards: BTreeMap::new(),
             on_card: vec![Vec::new(); cards],
             waiting: BTreeMap::new(),
-            heaps: vec![BTreeMap::new(); zones],
+            heaps: vec![BTreeMap::new(); zones].into(),
         };
         if !all.chips {
             all.out.crowd.cards.iter_mut().for_each(|card| card.members.clear());
@@ -225,7 +228,7 @@ impl<'a> Gatherer<'a> {
     /// The node of a card.
     fn object(&mut self, card: usize) -> Option<&mut NodeObject> {
         match card.checked_sub(self.out.nodes.len()) {
-            None => self.out.nodes[card].as_mut(),
+            None => self.out.nodes[NodeId::from(card)].as_mut(),
             Some(joined) => self.out.joined.get_mut(joined).map(|joined| &mut joined.node),
         }
     }
@@ -235,7 +238,7 @@ impl<'a> Gatherer<'a> {
             let (state, tone) = node_state(node);
             let object = NodeObject { state, tone, phase: "", pods: [0; 6] };
             match (node.name, self.cards.get(&(id, node.key))) {
-                (NodeName::Given(_), Some(&card)) => self.out.nodes[card] = Some(object),
+                (NodeName::Given(_), Some(&card)) => self.out.nodes[NodeId::from(card)] = Some(object),
                 (NodeName::Given(_), None) => {}
                 (NodeName::Machine(machine), _) => {
                     let (is, name) = (Selection::Machine(id, machine), node_name(node.name, spec, self.scenario));
@@ -252,7 +255,7 @@ impl<'a> Gatherer<'a> {
         for machine in &cluster.machines {
             let phase = phase_words(machine.phase);
             match machine.node.and_then(|key| self.cards.get(&(id, key)).copied()) {
-                None => self.heaps[machine.zone.0 as usize].entry(phase).or_default().push((id, machine)),
+                None => self.heaps[machine.zone].entry(phase).or_default().push((id, machine)),
                 Some(card) if card < self.out.nodes.len() => {
                     let thing = of_machine(id, machine, spec, phase);
                     self.out.crowd.cards[card].badge = Some(self.push(thing));
@@ -294,7 +297,7 @@ impl<'a> Gatherer<'a> {
 
     fn push_pods(&mut self, pods: &[Placed<'_>], named: bool) -> Vec<usize> {
         let clusters = &self.scenario.kube.clusters;
-        let thing = |(id, pod, mark): &Placed<'_>| of_pod(*id, pod, &clusters[id.0 as usize], *mark, named);
+        let thing = |(id, pod, mark): &Placed<'_>| of_pod(*id, pod, &clusters[*id], *mark, named);
         let things: Vec<Thing> = pods.iter().map(thing).collect();
         things.into_iter().map(|thing| self.push(thing)).collect()
     }
@@ -308,12 +311,11 @@ impl<'a> Gatherer<'a> {
                 self.out.crowd.cards[card].cells = self.push_pods(&pods, false);
             }
         }
-        for (zone, heaps) in std::mem::take(&mut self.heaps).into_iter().enumerate() {
+        for (zone, heaps) in std::mem::take(&mut self.heaps).into_iter_enumerated() {
             for (phase, machines) in heaps {
                 let few = if machines.len() > MOST_ALIKE { &[][..] } else { &machines };
                 let clusters = &self.scenario.kube.clusters;
-                let things: Vec<Thing> =
-                    few.iter().map(|(id, machine)| of_machine(*id, machine, &clusters[id.0 as usize], "")).collect();
+                let things: Vec<Thing> = few.iter().map(|(id, machine)| of_machine(*id, machine, &clusters[*id], "")).collect();
                 let cells = things.into_iter().map(|thing| self.push(thing)).collect();
                 self.out.crowd.heaps[zone].push(cells);
                 self.out.heaps[zone].push(format!("{} {phase}", machines.len()));
@@ -370,7 +372,7 @@ pub fn waits_for(pod: &PodView) -> &'static str {
 
 /// The member of etcd that a pod runs.
 pub fn member_of(pod: PodName, spec: &KubeClusterSpec) -> Option<MemberId> {
-    match (spec.workloads[pod.workload.0 as usize].role, pod.tag) {
+    match (spec.workloads[pod.workload].role, pod.tag) {
         (Role::Etcd(cluster), PodTag::Ordinal(index)) => Some(MemberId { cluster, index: u8::try_from(index).ok()? }),
         _ => None,
     }
@@ -407,8 +409,7 @@ mod tests {
     }
 
     fn states(objects: &Objects, scenario: &Scenario, zone: &str) -> Vec<&'static str> {
-        let of_zone =
-            scenario.nodes.iter().zip(&objects.nodes).filter(|(node, _)| scenario.zones[node.zone.0 as usize].name == zone);
+        let of_zone = scenario.nodes.iter().zip(&objects.nodes).filter(|(node, _)| scenario.zones[node.zone].name == zone);
         of_zone.filter_map(|(_, object)| Some(object.as_ref()?.state)).collect()
     }
 
@@ -426,7 +427,7 @@ mod tests {
         assert_eq!(states(&objects, &scenario, "eu-west-1b"), ["Ready"; 2]);
         assert_eq!(objects.rows, ["2 pending: its volume is in another zone"]);
         assert!(objects.things.iter().any(|thing| thing.label == "pod etcd-main-1, no node: its volume is in another zone"));
-        let zone = |name: &str| scenario.zones.iter().position(|zone| zone.name == name).unwrap();
+        let zone = |name: &str| scenario.zone(name).unwrap();
         assert_eq!(objects.heaps[zone("eu-west-1a")], ["5 CrashLoopBackOff", "5 Terminating"]);
         assert!(objects.heaps[zone("eu-west-1b")].is_empty());
     }
@@ -437,8 +438,8 @@ mod tests {
         let few = objects(&scenario, Some(&view));
         assert!(few.things.iter().all(|thing| !thing.name.starts_with("etcd-main")), "it has a chip");
         let pods: usize = few.nodes.iter().flatten().map(|node| node.pods.iter().sum::<usize>()).sum();
-        assert_eq!(pods, view.clusters[0].pods.len());
-        let cluster = &mut view.clusters[0];
+        assert_eq!(pods, view.clusters[KubeClusterId(0)].pods.len());
+        let cluster = &mut view.clusters[KubeClusterId(0)];
         cluster.pods = cluster.pods.iter().flat_map(|pod| vec![pod.clone(); 100]).collect();
         let many = objects(&scenario, Some(&view));
         assert!(many.crowd.cards.iter().any(|card| card.bar) && many.things.len() < few.things.len());

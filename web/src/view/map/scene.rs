@@ -2,7 +2,7 @@
 
 use wasm_bindgen::JsCast;
 use yew::prelude::*;
-use zonefall_core::ids::{ClientId, NodeId, ZoneId};
+use zonefall_core::ids::ZoneId;
 use zonefall_core::kube::record::Loss;
 use zonefall_core::report::Report;
 use zonefall_core::scenario::{Direction, Scenario};
@@ -72,7 +72,7 @@ fn region((name, rect): &(String, layout::Rect)) -> Html {
 }
 
 fn links(model: &Model, layout: &Layout, pick: &impl Fn(Selection) -> Pick, selection: Option<Selection>) -> Html {
-    let name = |z: ZoneId| model.zones[z.0 as usize].name.clone();
+    let name = |z: ZoneId| model.zones[z].name.clone();
     let link = |(face, place): (&super::model::LinkFace, &layout::LinkPlace)| {
         let is = Selection::Link(face.a, face.b);
         let says = place.near || face.degraded.is_some() || selection == Some(is);
@@ -84,14 +84,12 @@ fn links(model: &Model, layout: &Layout, pick: &impl Fn(Selection) -> Pick, sele
 }
 
 fn boxes(model: &Model, objects: &Objects, layout: &Layout, pick: &impl Fn(Selection) -> Pick) -> Html {
-    let zones = (0..).zip(&model.zones).zip(&layout.zones).map(|((i, face), rect)| {
-        let is = Selection::Zone(ZoneId(i));
+    let zones = model.zones.iter_enumerated().zip(&layout.zones).map(|((id, face), rect)| {
+        let is = Selection::Zone(id);
         html! { <Zone key={element_id(is)} face={face.clone()} rect={*rect} pick={pick(is)} /> }
     });
-    let given = (0..)
-        .zip(&model.nodes)
-        .zip(&objects.nodes)
-        .map(|((i, face), object)| (Selection::Node(NodeId(i)), face.clone(), object.clone()));
+    let given = model.nodes.iter_enumerated().zip(&objects.nodes);
+    let given = given.map(|((id, face), object)| (Selection::Node(id), face.clone(), object.clone()));
     let joined = objects.joined.iter().map(|node| {
         let cut = (node.lost == Some(Loss::Network)).then_some(Direction::Both);
         let face = NodeFace { name: node.name.clone(), powered: node.lost != Some(Loss::Power), cut, link: None };
@@ -114,11 +112,12 @@ fn things(objects: &Objects, layout: &Layout, pick: &impl Fn(Selection) -> Pick)
 fn chips(model: &Model, layout: &Layout, pick: &impl Fn(Selection) -> Pick) -> Html {
     let members = model.members.iter().flatten().map(|face| {
         let is = Selection::Member(face.id);
-        let rect = layout.members[face.id.cluster.0 as usize][face.id.index as usize];
+        let rect = layout.members[face.id.cluster][face.id.index as usize];
         html! { if rect.h > 0.0 { <Member key={element_id(is)} face={face.clone()} {rect} compact={layout.compact} tight={layout.tray.is_some()} pick={pick(is)} /> } }
     });
-    let clients = (0..).zip(&model.clients).zip(&layout.clients).filter(|(_, rect)| rect.h > 0.0).map(|((i, face), rect)| {
-        let is = Selection::Client(ClientId(i));
+    let clients = model.clients.iter_enumerated().zip(&layout.clients).filter(|(_, rect)| rect.h > 0.0);
+    let clients = clients.map(|((id, face), rect)| {
+        let is = Selection::Client(id);
         html! { <Client key={element_id(is)} face={face.clone()} rect={*rect} pick={pick(is)} /> }
     });
     members.chain(clients).collect()

@@ -1,7 +1,7 @@
 //! The map as tables: the same things, in the same words.
 
 use yew::prelude::*;
-use zonefall_core::ids::{ClientId, KubeClusterId, NodeId, NodeKey, ZoneId};
+use zonefall_core::ids::{NodeKey, ZoneId};
 use zonefall_core::kube::describe::node_name;
 use zonefall_core::kube::spec::KubeClusterSpec;
 use zonefall_core::kube::view::KubeClusterView;
@@ -39,9 +39,9 @@ pub(crate) fn MapTable(props: &MapTableProps) -> Html {
             <button class="quiet" {onclick} aria-pressed={(*selection == Some(is)).to_string()} data-testid={testid}>{ text }</button>
         }
     };
-    let zone_name = |z: ZoneId| model.zones[z.0 as usize].name.clone();
-    let nodes = (0..).zip(&scenario.nodes).zip(&model.nodes).map(|((i, node), face)| {
-        let zone = &model.zones[node.zone.0 as usize];
+    let zone_name = |z: ZoneId| model.zones[z].name.clone();
+    let nodes = scenario.nodes.iter_enumerated().zip(&model.nodes).map(|((id, node), face)| {
+        let zone = &model.zones[node.zone];
         let state = match label::zone_state(zone) {
             state if state.is_empty() => "well".to_owned(),
             state => state,
@@ -50,13 +50,13 @@ pub(crate) fn MapTable(props: &MapTableProps) -> Html {
             <tr>
                 <td>{ pick(Selection::Zone(node.zone), &zone.name, format!("row-zone-{}", zone.name)) }</td>
                 <td>{ state }</td>
-                <td>{ pick(Selection::Node(NodeId(i)), &face.name, format!("row-node-{}", face.name)) }</td>
+                <td>{ pick(Selection::Node(id), &face.name, format!("row-node-{}", face.name)) }</td>
                 <td>{ if face.powered { "has power" } else { "✕ no power" } }</td>
             </tr>
         }
     });
     let member = |face: &MemberFace| {
-        let node = &scenario.nodes[scenario.member(face.id).node.0 as usize];
+        let node = &scenario.nodes[scenario.member(face.id).node];
         html! {
             <tr>
                 <td>{ pick(Selection::Member(face.id), &face.name, format!("row-member-{}", face.name)) }</td>
@@ -80,11 +80,11 @@ pub(crate) fn MapTable(props: &MapTableProps) -> Html {
             </tr>
         }
     });
-    let clients = (0..).zip(&model.clients).map(|(i, face)| {
-        let name = pick(Selection::Client(ClientId(i)), &face.name, format!("row-client-{}", face.name));
+    let clients = model.clients.iter_enumerated().map(|(id, face)| {
+        let name = pick(Selection::Client(id), &face.name, format!("row-client-{}", face.name));
         html! { <tr><td>{ name }</td><td>{ &face.sends }</td></tr> }
     });
-    let messages = view.iter().flat_map(|p| p.etcd.iter().enumerate()).flat_map(|(cluster, now)| {
+    let messages = view.iter().flat_map(|p| p.etcd.iter_enumerated()).flat_map(|(cluster, now)| {
         now.messages.iter().map(move |message| html! { <li>{ words_of(message, cluster, scenario) }</li> })
     });
     html! {
@@ -110,7 +110,7 @@ fn kubernetes(
     objects: &Objects,
     pick: &dyn Fn(Selection, &str, String) -> Html,
 ) -> Html {
-    let given = (0..).map(NodeId).zip(&scenario.nodes).zip(&objects.nodes);
+    let given = scenario.nodes.iter_enumerated().zip(&objects.nodes);
     let given = given.filter_map(|((id, node), object)| Some((Selection::Node(id), &node.name, object.as_ref()?)));
     let joined = objects.joined.iter().map(|joined| (joined.is, &joined.name, &joined.node));
     let nodes = given.chain(joined).map(|(is, name, object)| {
@@ -122,7 +122,7 @@ fn kubernetes(
             </tr>
         }
     });
-    let clusters = || (0..).map(KubeClusterId).zip(&scenario.kube.clusters).zip(&view.clusters);
+    let clusters = || scenario.kube.clusters.iter_enumerated().zip(&view.clusters);
     let node_of = |cluster: &KubeClusterView, spec: &KubeClusterSpec, key: Option<NodeKey>| {
         let node = cluster.nodes.iter().find(|node| Some(node.key) == key);
         node.map_or_else(|| "none".to_owned(), |node| node_name(node.name, spec, scenario))
@@ -133,7 +133,7 @@ fn kubernetes(
             html! {
                 <tr>
                     <td>{ pick(Selection::Machine(id, machine.name), &name, format!("row-machine-{name}")) }</td>
-                    <td>{ &scenario.zones[machine.zone.0 as usize].name }</td>
+                    <td>{ &scenario.zones[machine.zone].name }</td>
                     <td>{ phase_words(machine.phase) }</td>
                     <td>{ node_of(cluster, spec, machine.node) }</td>
                 </tr>

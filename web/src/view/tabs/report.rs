@@ -177,6 +177,11 @@ fn kubernetes(report: &Report) -> Html {
         let node = m.node.clone().unwrap_or_else(|| "none".to_owned());
         vec![m.name.clone(), m.zone.clone(), m.phase.clone(), length(m.age_s), node]
     });
+    let services = report.services.iter().map(|s| {
+        let times = [s.unavailable_s, s.no_endpoints_s, s.stale_endpoints_s].map(length);
+        [s.service.clone(), s.cluster.clone(), s.endpoints.to_string()].into_iter().chain(times).collect()
+    });
+    let listed = ["Service", "Cluster", "Endpoints", "Unavailable for", "No endpoint for", "Dead endpoints listed for"];
     let longest = ["Component", "Namespace", "Cluster", "Lost", "Recovered", "Detected", "Scheduled", "Ready", "Unavailable for"];
     html! {
         <>
@@ -184,6 +189,7 @@ fn kubernetes(report: &Report) -> Html {
             { rows("Unavailable APIs", &["Cluster", "Requests", "From", "For"], outages) }
             { rows("Inactive controllers", &["Cluster", "Component", "From", "For"], idle) }
             { rows("Orphaned containers (still running after their pod was deleted)", &["Pod", "Namespace", "Cluster", "From", "For"], orphaned) }
+            { rows("Services", &listed, services) }
             { moves(report) }
             { rows("Nodes at the end", &["Node", "Zone", "Ready", "Taints", "Machine"], nodes) }
             { rows("Machines at the end", &["Machine", "Zone", "Phase", "Age", "Node"], machines) }

@@ -1,5 +1,7 @@
 //! Lines: links between zones, the ways of messages.
 
+use zonefall_core::ids::ZoneId;
+
 use super::{Layout, ROW_GAP, Rect, ZONE_HEAD};
 
 /// A curve from one point to another.
@@ -37,13 +39,19 @@ pub struct LinkPlace {
 }
 
 /// The link between two zones, and the rows they are in.
-pub(super) fn link(layout: &Layout, rows: &[Vec<usize>], (a, b): (usize, usize), of: (usize, usize), narrow: bool) -> LinkPlace {
+pub(super) fn link(
+    layout: &Layout,
+    rows: &[Vec<ZoneId>],
+    (a, b): (ZoneId, ZoneId),
+    of: (usize, usize),
+    narrow: bool,
+) -> LinkPlace {
     let (from, to) = (layout.zones[a], layout.zones[b]);
     let (from, to) = if (of.0, from.x) <= (of.1, to.x) { (from, to) } else { (to, from) };
     if narrow {
         return stacked(from, to, of.1.abs_diff(of.0));
     }
-    let place = |zone: usize, row: usize| rows[row].iter().position(|&z| z == zone).unwrap_or(0);
+    let place = |zone: ZoneId, row: usize| rows[row].iter().position(|&z| z == zone).unwrap_or(0);
     if of.0 == of.1 {
         let apart = place(a, of.0).abs_diff(place(b, of.0));
         return beside(from, to, apart);

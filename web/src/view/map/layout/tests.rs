@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use zonefall_core::ids::KubeClusterId;
 use zonefall_core::kernel::time::{Duration, Time};
 use zonefall_core::scenario::bundled;
 use zonefall_core::sim::{Options, Simulation};
@@ -28,14 +29,14 @@ fn check(scenario: &Scenario, crowd: &Crowd, width: f64) {
     let layout = layout(scenario, crowd, width);
     let at = format!("{} at {width}", scenario.name);
     let sheet = Rect { x: 0.0, y: 0.0, w: layout.width, h: layout.height };
-    for (i, zone) in layout.zones.iter().enumerate() {
+    for (i, zone) in layout.zones.iter_enumerated() {
         assert!(inside(*zone, sheet), "{at}: {zone:?}");
         assert!(layout.zones[..i].iter().all(|other| apart(*zone, *other)), "{at}");
     }
     for (node, card) in layout.nodes.iter().zip(&crowd.cards) {
-        assert!(inside(*node, layout.zones[card.zone.0 as usize]), "{at}: {:?}", card.is);
+        assert!(inside(*node, layout.zones[card.zone]), "{at}: {:?}", card.is);
         for member in &card.members {
-            assert!(inside(layout.members[member.cluster.0 as usize][member.index as usize], *node), "{at}: {member:?}");
+            assert!(inside(layout.members[member.cluster][member.index as usize], *node), "{at}: {member:?}");
         }
         for thing in card.cells.iter().chain(&card.badge) {
             assert!(inside(layout.things[*thing].1, *node), "{at}: {:?} on {:?}", crowd.ids[*thing], card.is);
@@ -106,7 +107,7 @@ fn pods_and_machines_find_room_however_many_there_are() {
         simulation.run_until(Time::ZERO + Duration::from_secs(60 * minute), &mut |_, _| {});
         let mut view = simulation.view();
         for pods in [1, 3, 60] {
-            let cluster = &mut view.clusters[0];
+            let cluster = &mut view.clusters[KubeClusterId(0)];
             cluster.pods = cluster.pods.iter().flat_map(|pod| vec![pod.clone(); pods]).collect();
             let crowd = objects(&scenario, Some(&view)).crowd;
             for width in [320.0, 374.0, 600.0, 807.0, 1_900.0] {
