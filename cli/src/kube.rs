@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use zonefall_core::report::{
-    ApiReport, ComponentReport, FailbackReport, MigrationReport, OrphanedContainerReport, PodPhase, Report, ServiceReport,
+    ApiReport, ComponentReport, DrainReport, FailbackReport, MigrationReport, OrphanedContainerReport, PodPhase,
+    RemainingPodReport, Report, ServiceReport,
 };
 use zonefall_core::scenario::text;
 
@@ -17,6 +18,7 @@ pub(crate) fn parts(report: &Report, page: &Page) -> Vec<String> {
     let parts = [
         titled("APIs", apis(report, page)),
         titled("Components that lost a pod (longest times)", components(report, page)),
+        titled("Drained nodes", drains(report, page)),
         titled("Control-plane migrations", migrations(report, page)),
         titled("Services", services(report, page)),
         titled("Topology hints of Services", hints(report, page)),
@@ -69,6 +71,19 @@ fn pending(report: &Report, page: &Page) -> String {
         vec![pod.namespace.clone(), pod.name.clone(), clock(pod.created_s), why]
     };
     table(page, ["namespace", "pod", "created at", "reason"], homeless.map(row).collect(), &[2])
+}
+
+/// Nodes that an operator drains; where pods remain, a row for each of them.
+fn drains(report: &Report, page: &Page) -> String {
+    let rows = |of: &DrainReport| {
+        let row = |state: String| vec![of.cluster.clone(), of.node.clone(), clock(of.requested_s), state];
+        let remains = |pod: &RemainingPodReport| {
+            row(format!("{} remains after {}: {}", pod.pod, text::seconds(pod.duration_s), pod.reason))
+        };
+        let drained = of.completed.then(|| row(format!("drained after {}", text::seconds(of.duration_s))));
+        drained.into_iter().chain(of.remaining.iter().map(remains)).collect::<Vec<_>>()
+    };
+    table(page, ["cluster", "node", "asked at", "state"], report.drains.iter().flat_map(rows).collect(), &[2])
 }
 
 fn migrations(report: &Report, page: &Page) -> String {

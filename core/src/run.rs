@@ -187,6 +187,7 @@ impl Run {
             recovery_omitted: kube.recovery.omitted(),
             components: kube.components(now),
             orphaned_containers: kube.orphaned_containers(now),
+            drains: kube.drains(now),
             migrations: kube.migrations(now),
             services: kube.services(now),
             hints: kube.hints(now),

@@ -267,6 +267,36 @@ pub struct FailbackReport {
     pub remedy: String,
 }
 
+/// A node that an operator drains: it takes no more pods, and those that it has are evicted.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DrainReport {
+    /// The cluster it belongs to.
+    pub cluster: String,
+    /// The node.
+    pub node: String,
+    /// When the drain was asked for, in seconds.
+    pub requested_s: f64,
+    /// From `requested_s` until the last pod had left, or to the end of the run, in seconds.
+    pub duration_s: f64,
+    /// Whether all pods that were to leave had left before the run ended.
+    pub completed: bool,
+    /// Pods that were still to leave when the run ended.
+    pub remaining: Vec<RemainingPodReport>,
+}
+
+/// A pod that a drain has not ended.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RemainingPodReport {
+    /// The pod.
+    pub pod: String,
+    /// Since when `reason` has held, in seconds.
+    pub from_s: f64,
+    /// From `from_s` to the end of the run, in seconds.
+    pub duration_s: f64,
+    /// Why it is still there, in plain words: `PodDisruptionBudget front allows no disruption`.
+    pub reason: String,
+}
+
 /// A shoot that was asked to move to another seed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MigrationReport {

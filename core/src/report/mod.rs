@@ -83,6 +83,9 @@ pub struct Report {
     pub components: Vec<ComponentReport>,
     /// Pods that ran on though their object was gone.
     pub orphaned_containers: Vec<OrphanedContainerReport>,
+    /// Nodes that an operator drains, in order. Not in JSON where there are none.
+    #[serde(default)]
+    pub drains: Vec<DrainReport>,
     /// Shoots that were asked to move to another seed, in order. Not in JSON where there are none.
     #[serde(default)]
     pub migrations: Vec<MigrationReport>,
@@ -291,6 +294,7 @@ impl Report {
         if let Value::Object(fields) = &mut json {
             let nothing = [
                 ("violations", self.violations.is_empty()),
+                ("drains", self.drains.is_empty()),
                 ("migrations", self.migrations.is_empty()),
                 ("services", self.services.is_empty()),
                 ("hints", self.hints.is_empty()),

@@ -2,6 +2,7 @@
 
 pub mod apis;
 pub mod counts;
+pub mod drains;
 pub mod failback;
 pub mod hints;
 pub mod migrations;
@@ -25,7 +26,7 @@ use crate::kube::record::KubeRecord;
 use crate::observe::Observer;
 use crate::record::{EtcdRecord, Record};
 use crate::report::{
-    ApiReport, ComponentReport, CountsReport, HintsReport, MigrationReport, OrphanedContainerReport, RecoveryReport,
+    ApiReport, ComponentReport, CountsReport, DrainReport, HintsReport, MigrationReport, OrphanedContainerReport, RecoveryReport,
     ServiceReport, length,
 };
 use crate::scenario::Scenario;
@@ -45,6 +46,8 @@ pub struct Kube {
     pub recovery: Arc<recovery::Recovery>,
     /// How many stand where.
     pub counts: counts::Counts,
+    /// Nodes that an operator drains.
+    pub drains: drains::Drains,
     /// Shoots that were to move to another seed.
     pub migrations: migrations::Migrations,
     /// Services of clusters without Gardener.
@@ -56,10 +59,11 @@ pub struct Kube {
 impl Kube {
     /// Nothing has happened yet.
     pub fn new(scenario: &Arc<Scenario>) -> Self {
-        let (apis, orphaned_containers, serving, recovery, migrations, hints) = Default::default();
+        let (apis, orphaned_containers, serving, recovery, drains, migrations, hints) = Default::default();
         let (counts, services) = (counts::Counts::new(scenario), services::Services::new(scenario));
         let scenario = Arc::clone(scenario);
-        let mut kube = Self { scenario, apis, orphaned_containers, serving, recovery, counts, migrations, services, hints };
+        let mut kube =
+            Self { scenario, apis, orphaned_containers, serving, recovery, counts, drains, migrations, services, hints };
         for (cluster, spec) in Arc::clone(&kube.scenario).etcd.iter_enumerated() {
             if let Some(passive) = &spec.passive {
                 kube.switched(Time::ZERO, cluster, passive.primary);
@@ -80,6 +84,11 @@ impl Kube {
     /// What was lost, in order, as it stands `now`.
     pub fn recoveries(&self, now: Time) -> Vec<RecoveryReport> {
         self.recovery.rows().map(|row| rows::recovery(row, now, &self.apis, &self.scenario)).collect()
+    }
+
+    /// Nodes that an operator drains, in order, as that stands `now`.
+    pub fn drains(&self, now: Time) -> Vec<DrainReport> {
+        self.drains.rows(now, &self.serving, &self.scenario)
     }
 
     /// Shoots that were asked to move to another seed, in order, as that stands `now`.
@@ -158,6 +167,7 @@ impl Observer for Kube {
             Arc::make_mut(&mut self.serving).record(at, *cluster, fact);
         }
         self.services.record(at, *cluster, fact, &self.serving);
+        self.drains.record(at, *cluster, fact, &self.serving, &self.scenario);
         self.counts.record(*cluster, fact);
         self.hints.record(at, *cluster, fact);
     }

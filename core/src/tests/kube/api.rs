@@ -133,7 +133,7 @@ fn a_server_talks_to_the_member_on_its_host_though_that_lags() {
         Scenario::from_json(&text.to_string()).expect("a scenario")
     };
     let scenario = file("local");
-    let host = scenario.etcd[0].members[2].node;
+    let host = scenario.etcd[EtcdId(0)].members[2].node;
     let linked = |seen: &Seen| {
         let link = |(when, replica, fact): (Time, Replica, ServerFact)| match fact {
             ServerFact::Etcd(member) if replica == Replica::Host(host) => Some((when, member)),

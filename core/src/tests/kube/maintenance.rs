@@ -16,7 +16,9 @@ use crate::kube::record::{KubeRecord, MachineFact, NodeFact, PodFact};
 use crate::kube::rule::budget::Status;
 use crate::kube::spec::{Kind, Operation, Task, VolumeTemplate, Workload};
 use crate::kube::store::BudgetId;
+use crate::report::RemainingPodReport;
 use crate::scenario::{Fault, FaultTarget, NodeCrash, Scenario};
+use crate::simulate;
 
 /// `scenario` with this asked for at so many seconds.
 fn asked(mut scenario: Scenario, second: u64, task: Task) -> Scenario {
@@ -105,12 +107,12 @@ fn a_budget_counts_what_its_workloads_have_at_every_moment() {
     let crash = |scenario, second, lasts, node| {
         broken(scenario, second, Some(lasts), Fault::NodeCrash(NodeCrash(FaultTarget::Named(NodeId(node)))))
     };
-    let hosts = with_budgets(&budgets).kube.clusters[0].nodes.iter().map(|node| node.node.0).collect::<Vec<_>>();
+    let hosts = with_budgets(&budgets).kube.clusters[KUBE_CLUSTER].nodes.iter().map(|node| node.node.0).collect::<Vec<_>>();
     let scenario = crash(crash(with_budgets(&budgets), 20, 30, hosts[1]), 200, 300, hosts[2]);
     let is_right = |cluster: &mut KubeCluster, _: usize, ctx: &mut ClusterCtx<'_>| {
         let store = cluster.store();
         for (k, budget) in (0..).zip(&ctx.spec.budgets) {
-            let ids = (0..).map(WorkloadId).zip(&ctx.spec.workloads);
+            let ids = ctx.spec.workloads.iter_enumerated();
             let selected: Vec<_> = ids.filter(|(_, workload)| budget.pods.selects(workload)).map(|(id, _)| id).collect();
             let pods = selected.iter().flat_map(|id| store.pods_of(*id)).filter(|(_, pod)| pod.ready && !pod.terminating);
             let status = Status::of(budget.limit, selected.iter().map(|id| store.desired(*id)).sum(), pods.count() as u32);
@@ -127,6 +129,25 @@ fn a_pod_of_several_budgets_is_never_evicted() {
     let seen = run(&with_budgets(&budgets), 1);
     assert_eq!(seen.pods(|fact| fact == PodFact::Evicted(true)).len(), 1, "the pod of api has one budget");
     assert_eq!(seen.pods(|fact| fact == PodFact::SeveralBudgets).len(), 1, "kubectl gives up on any error but 429");
+}
+
+#[test]
+fn a_drain_that_does_not_end_is_in_the_report_with_what_it_waits_for() {
+    let drain = |budgets: serde_json::Value| {
+        let report = simulate(with_budgets(&budgets), 1);
+        let [drain] = &report.drains[..] else { panic!("{:?}", report.drains) };
+        assert_eq!((&drain.cluster[..], &drain.node[..], drain.requested_s), ("c", "n-0", 100.0));
+        assert_eq!(drain.completed, drain.remaining.is_empty());
+        let told = |pod: &RemainingPodReport| format!("{} since {} s: {}", pod.pod, pod.from_s, pod.reason);
+        (drain.duration_s, drain.remaining.iter().map(told).collect::<Vec<_>>())
+    };
+    let (took_s, remaining) = drain(json!([]));
+    assert!(took_s > 0.0 && took_s < 10.0 && remaining.is_empty(), "{took_s} {remaining:?}");
+    let still = json!([{"name": "still", "pods": "name=web", "max_unavailable": 0}]);
+    let web = "web-7b454c4b44-zcsjj since 100 s: ";
+    assert_eq!(drain(still), (500.0, vec![format!("{web}PodDisruptionBudget still allows no disruption")]));
+    let both = json!([{"name": "one", "pods": "name=web", "max_unavailable": 1}, {"name": "two", "pods": "tier,name!=api", "max_unavailable": 1}]);
+    assert_eq!(drain(both), (500.0, vec![format!("{web}several PodDisruptionBudgets select it: one and two")]));
 }
 
 #[test]

@@ -39,7 +39,7 @@ fn a_member_that_lost_its_volume_is_replaced() {
             }
         });
         assert_eq!(report.violations, [], "{stepping:?}");
-        assert_eq!(report.etcd["plain/etcd"].write_unavailable_s, 0.0, "two of three are a majority");
+        assert!(report.etcd["plain/etcd"].write_unavailable_s <= 0.0, "two of three are a majority");
         let when = |wanted: ServerFact| facts.iter().find(|(_, fact)| *fact == wanted).map(|(at, _)| *at);
         let (lost, back) = (when(ServerFact::Ready(false)), when(ServerFact::Ready(true)));
         assert!(lost.is_some_and(|at| minutes(5) < at && at < minutes(6)), "its member is gone: {facts:?}");

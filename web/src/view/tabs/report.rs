@@ -198,12 +198,21 @@ fn kubernetes(report: &Report) -> Html {
     }
 }
 
-/// Control planes that move, and what is not back where it was.
+/// Nodes that are drained, control planes that move, and what is not back where it was.
 fn moves(report: &Report) -> Html {
     let migrations = report.migrations.iter().map(|m| {
         let waits = m.waits.last().filter(|wait| !wait.completed).map(|wait| format!("waits for {}", wait.waits_for));
         let state = m.denied.clone().or(waits).unwrap_or_else(|| format!("migrated after {}", length(m.duration_s)));
         vec![m.shoot.clone(), m.to.clone(), clock(moment(m.requested_s), 3), length(m.write_unavailable_s), state]
+    });
+    let drains = report.drains.iter().flat_map(|d| {
+        let row = move |state: String| vec![d.node.clone(), d.cluster.clone(), clock(moment(d.requested_s), 3), state];
+        let drained = d.completed.then(|| row(format!("drained after {}", length(d.duration_s))));
+        let remaining = d
+            .remaining
+            .iter()
+            .map(move |pod| row(format!("{} remains after {}: {}", pod.pod, length(pod.duration_s), pod.reason)));
+        drained.into_iter().chain(remaining)
     });
     let failback = report.failback.iter().map(|f| {
         let zones: Vec<String> = f.per_zone.iter().map(|(zone, pods)| format!("{zone} {pods}")).collect();
@@ -212,6 +221,7 @@ fn moves(report: &Report) -> Html {
     let skewed = ["Component", "Namespace", "Cluster", "Where", "Remedy"];
     html! {
         <>
+            { rows("Drained nodes", &["Node", "Cluster", "Asked at", "State"], drains) }
             { rows("Control-plane migrations", &["Shoot", "To", "Requested at", "No writes for", "State"], migrations) }
             { rows("Still skewed after the zone has recovered", &skewed, failback) }
         </>

@@ -1,0 +1,133 @@
+//! Nodes that an operator drains: when the last pod that was to leave had left, and what keeps those that have not.
+
+use std::collections::BTreeMap;
+
+use super::serving::Serving;
+use crate::ids::{KubeClusterId, WorkloadId};
+use crate::kernel::time::Time;
+use crate::kube::describe::node_name;
+use crate::kube::name::{NodeName, PodName};
+use crate::kube::record::{KubeRecord, NodeFact, PodFact};
+use crate::kube::spec::{Kind, KubeClusterSpec, Task};
+use crate::report::{DrainReport, RemainingPodReport, length, seconds};
+use crate::scenario::Scenario;
+use crate::scenario::text;
+
+/// Follows the drains of all clusters.
+#[derive(Clone, Debug, Default)]
+pub struct Drains {
+    rows: Vec<Row>,
+}
+
+#[derive(Clone, Debug)]
+struct Row {
+    cluster: KubeClusterId,
+    node: NodeName,
+    asked: Time,
+    ended: Option<Time>,
+    /// Pods whose eviction was asked for and has not ended them yet: what came of it, and since when it has been that.
+    answers: BTreeMap<PodName, (Answer, Time)>,
+}
+
+/// What became of an eviction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Answer {
+    Granted,
+    /// A budget allows none at present.
+    TooMany,
+    /// Several budgets select the pod.
+    Several,
+}
+
+impl Drains {
+    /// Takes note of a record, after `serving` has.
+    pub fn record(&mut self, at: Time, cluster: KubeClusterId, record: &KubeRecord, serving: &Serving, scenario: &Scenario) {
+        let spec = &scenario.kube.clusters[cluster];
+        let open = self.rows.iter_mut().filter(|row| row.cluster == cluster && row.ended.is_none());
+        match *record {
+            KubeRecord::Operation(Task::DrainNode(key)) => {
+                let mut row = Row { cluster, node: NodeName::Given(key), asked: at, ended: None, answers: BTreeMap::new() };
+                row.end_if_empty(at, serving, spec);
+                self.rows.push(row);
+            }
+            KubeRecord::Pod(name, PodFact::Removed) => open.for_each(|row| {
+                row.answers.remove(&name);
+                row.end_if_empty(at, serving, spec);
+            }),
+            KubeRecord::Pod(name, fact) => {
+                let answer = match fact {
+                    PodFact::Evicted(true) | PodFact::Terminating => Answer::Granted,
+                    PodFact::Evicted(false) => Answer::TooMany,
+                    PodFact::SeveralBudgets => Answer::Several,
+                    _ => return,
+                };
+                let node = serving.node_of(cluster, name);
+                for row in open.filter(|row| Some(row.node) == node) {
+                    let since = row.answers.get(&name).filter(|(before, _)| *before == answer).map_or(at, |(_, since)| *since);
+                    row.answers.insert(name, (answer, since));
+                }
+            }
+            KubeRecord::Node(name, NodeFact::Removed) => {
+                open.filter(|row| row.node == name).for_each(|row| row.ended = Some(at));
+            }
+            _ => {}
+        }
+    }
+
+    /// All of them, in the order they were asked for, as they stand `now`.
+    pub fn rows(&self, now: Time, serving: &Serving, scenario: &Scenario) -> Vec<DrainReport> {
+        self.rows.iter().map(|row| row.report(now, serving, scenario)).collect()
+    }
+}
+
+impl Row {
+    /// The pods that have yet to leave: all but those that belong to the node (`kubectl drain --ignore-daemonsets`).
+    fn remaining<'a>(&self, serving: &'a Serving, spec: &'a KubeClusterSpec) -> impl Iterator<Item = PodName> + use<'a> {
+        let pods = serving.pods_on(self.cluster, self.node).map(|(name, _)| name);
+        pods.filter(|name| spec.workloads[name.workload].kind != Kind::DaemonSet)
+    }
+
+    fn end_if_empty(&mut self, at: Time, serving: &Serving, spec: &KubeClusterSpec) {
+        if self.remaining(serving, spec).next().is_none() {
+            self.ended = Some(at);
+        }
+    }
+
+    fn report(&self, now: Time, serving: &Serving, scenario: &Scenario) -> DrainReport {
+        let spec = &scenario.kube.clusters[self.cluster];
+        let remaining = |name: PodName| {
+            let (answer, since) = self.answers.get(&name).map_or((None, self.asked), |(answer, since)| (Some(*answer), *since));
+            RemainingPodReport {
+                pod: name.text(spec),
+                from_s: seconds(since),
+                duration_s: length(now.since(since)),
+                reason: reason(answer, name.workload, spec),
+            }
+        };
+        let open = self.ended.is_none();
+        DrainReport {
+            cluster: spec.name.clone(),
+            node: node_name(self.node, spec, scenario),
+            requested_s: seconds(self.asked),
+            duration_s: length(self.ended.unwrap_or(now).since(self.asked)),
+            completed: !open,
+            remaining: self.remaining(serving, spec).filter(|_| open).map(remaining).collect(),
+        }
+    }
+}
+
+/// Why a pod is still there.
+fn reason(answer: Option<Answer>, workload: WorkloadId, spec: &KubeClusterSpec) -> String {
+    let budgets = || {
+        let of = &spec.workloads[workload];
+        let own = of.max_unavailable.map(|_| format!("`max_unavailable` of {}", of.name));
+        let named = spec.budgets.iter().filter(|budget| budget.pods.selects(of)).map(|budget| budget.name.clone());
+        own.into_iter().chain(named).collect::<Vec<_>>()
+    };
+    match answer {
+        None => "the API did not answer".to_owned(),
+        Some(Answer::Granted) => "it is evicted, and has not ended yet".to_owned(),
+        Some(Answer::TooMany) => format!("PodDisruptionBudget {} allows no disruption", text::list(&budgets())),
+        Some(Answer::Several) => format!("several PodDisruptionBudgets select it: {}", text::list(&budgets())),
+    }
+}
