@@ -32,13 +32,31 @@ pub struct Driver {
     profile: TempDir,
 }
 
+/// The switch of Chromium's settings for what sites may keep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SiteData {
+    /// They may keep data.
+    Allowed,
+    /// Pages that ask for a storage are refused.
+    Blocked,
+}
+
+impl SiteData {
+    fn preferences(self) -> Value {
+        match self {
+            Self::Allowed => json!({}),
+            Self::Blocked => json!({"profile.default_content_setting_values.cookies": 2}),
+        }
+    }
+}
+
 /// An element of the page.
 #[derive(Clone, Debug)]
 pub struct Element(String);
 
 impl Driver {
     /// Starts driver and browser.
-    pub fn start() -> Result<Self> {
+    pub fn start(site_data: SiteData) -> Result<Self> {
         let mut process = Command::new(given("CHROMEDRIVER"))
             .arg("--port=0")
             .stdout(Stdio::piped())
@@ -53,7 +71,7 @@ impl Driver {
         let capabilities = json!({"capabilities": {"alwaysMatch": {
             "browserName": "chrome",
             "goog:loggingPrefs": {"browser": "ALL"},
-            "goog:chromeOptions": {"binary": given("CHROMIUM"), "args": arguments(&driver.profile)},
+            "goog:chromeOptions": {"binary": given("CHROMIUM"), "args": arguments(&driver.profile), "prefs": site_data.preferences()},
         }}});
         let session =
             driver.call("POST", &format!("{server}/session"), Some(&capabilities)).context("Chromium does not start")?;

@@ -13,7 +13,7 @@ use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::driver::{Driver, Element};
+use crate::driver::{Driver, Element, SiteData};
 use crate::given;
 use crate::server::{Encoding, Server};
 
@@ -80,24 +80,30 @@ struct Browser {
 /// Tells a story on a desk and on a telephone. At the end of each the console must have had nothing to complain about.
 #[track_caller]
 pub fn story(steps: impl Fn(&Page)) {
-    story_with(&[DESK, PHONE], Motion::Reduced, steps);
+    story_with(&[DESK, PHONE], Motion::Reduced, SiteData::Allowed, steps);
 }
 
 /// Tells a story of things that move, on both.
 #[track_caller]
 pub fn story_in_motion(steps: impl Fn(&Page)) {
-    story_with(&[DESK, PHONE], Motion::Full, steps);
+    story_with(&[DESK, PHONE], Motion::Full, SiteData::Allowed, steps);
 }
 
 /// Tells a story on one of them.
 #[track_caller]
 pub fn story_on(view: View, steps: impl Fn(&Page)) {
-    story_with(&[view], Motion::Reduced, steps);
+    story_with(&[view], Motion::Reduced, SiteData::Allowed, steps);
+}
+
+/// Tells a story on both where the browser's settings block site data.
+#[track_caller]
+pub fn story_without_site_data(steps: impl Fn(&Page)) {
+    story_with(&[DESK, PHONE], Motion::Reduced, SiteData::Blocked, steps);
 }
 
 #[track_caller]
-fn story_with(views: &[View], motion: Motion, steps: impl Fn(&Page)) {
-    let browser = expect_ok("a browser", Browser::start(Encoding::Identity)).into();
+fn story_with(views: &[View], motion: Motion, site_data: SiteData, steps: impl Fn(&Page)) {
+    let browser = expect_ok("a browser", Browser::start(Encoding::Identity, site_data)).into();
     for view in views {
         let page = expect_ok("an empty page", Page::of(&browser, *view, motion));
         steps(&page);
@@ -107,8 +113,8 @@ fn story_with(views: &[View], motion: Motion, steps: impl Fn(&Page)) {
 }
 
 impl Browser {
-    fn start(encoding: Encoding) -> Result<Self> {
-        Ok(Self { server: Server::start(&given("ZONEFALL_PAGE"), encoding)?, driver: Driver::start()? })
+    fn start(encoding: Encoding, site_data: SiteData) -> Result<Self> {
+        Ok(Self { server: Server::start(&given("ZONEFALL_PAGE"), encoding)?, driver: Driver::start(site_data)? })
     }
 }
 
@@ -124,7 +130,7 @@ impl Page {
     /// # Errors
     /// If server or browser does not start.
     pub fn start(view: View, motion: Motion, encoding: Encoding) -> Result<Self> {
-        Self::of(&Browser::start(encoding)?.into(), view, motion)
+        Self::of(&Browser::start(encoding, SiteData::Allowed)?.into(), view, motion)
     }
 
     /// An empty page in a browser: nothing that another one changed or stored is left.

@@ -1,6 +1,11 @@
 //! The browser's storage: the document and the preferences.
+//!
+//! Where the user's settings block site data, asking for a storage throws, and nothing is kept: the page says so once, at the start
+//! ([`is_allowed`]).
 
+use gloo::storage::errors::StorageError;
 use gloo::storage::{LocalStorage, SessionStorage, Storage};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::state::{Theme, Ui};
@@ -19,29 +24,47 @@ struct Preferences {
     tables: bool,
 }
 
-/// Keeps the document.
+/// Whether the browser lets the page keep anything.
+pub(super) fn is_allowed() -> bool {
+    let window = gloo::utils::window();
+    matches!((window.local_storage(), window.session_storage()), (Ok(Some(_)), Ok(Some(_))))
+}
+
+/// Keeps the document, where that is allowed.
 ///
 /// # Errors
-/// Why it could not be kept, for the user: the storage is full, or not allowed.
+/// Why it could not be kept, for the user: the storage is full.
 pub fn save(text: &str) -> Result<(), String> {
-    LocalStorage::set(DOCUMENT, text)
-        .map_err(|_| "The browser cannot save your scenario (its storage is full or disabled): save it to a file.".to_owned())
+    keep(DOCUMENT, text).map_err(|_| "The browser cannot save your scenario, its storage is full: save it to a file.".to_owned())
+}
+
+fn keep(key: &str, value: impl Serialize) -> Result<(), StorageError> {
+    if is_allowed() { LocalStorage::set(key, value) } else { Ok(()) }
+}
+
+fn kept<T: DeserializeOwned>(key: &str) -> Option<T> {
+    is_allowed().then(|| LocalStorage::get(key).ok()).flatten()
 }
 
 /// The document that was kept, if any.
 pub fn saved() -> Option<String> {
-    LocalStorage::get(DOCUMENT).ok()
+    kept(DOCUMENT)
 }
 
 /// A page that goes away cannot change the address that it is loaded from again: notes, for this tab, that the document kept is newer
 /// than this fragment.
 pub(super) fn supersede(fragment: &str) {
     // Without it a reload right after an edit shows the scenario before the edit.
-    SessionStorage::set(SUPERSEDED, fragment).ok();
+    if is_allowed() {
+        SessionStorage::set(SUPERSEDED, fragment).ok();
+    }
 }
 
 /// Whether the document kept is newer than this fragment; answered so once.
 pub(super) fn is_superseded(fragment: &str) -> bool {
+    if !is_allowed() {
+        return false;
+    }
     let noted = SessionStorage::get::<String>(SUPERSEDED);
     SessionStorage::delete(SUPERSEDED);
     noted.is_ok_and(|noted| noted == fragment)
@@ -52,12 +75,12 @@ pub(super) fn is_superseded(fragment: &str) -> bool {
 /// # Errors
 /// Why they could not be kept, for the user.
 pub fn remember(ui: &Ui) -> Result<(), String> {
-    LocalStorage::set(PREFERENCES, preferences(ui)).map_err(|_| "The browser cannot save your preferences.".to_owned())
+    keep(PREFERENCES, preferences(ui)).map_err(|_| "The browser cannot save your preferences.".to_owned())
 }
 
 /// The preferences that were kept.
 pub fn remembered() -> Ui {
-    looks(&LocalStorage::get(PREFERENCES).unwrap_or_default())
+    looks(&kept(PREFERENCES).unwrap_or_default())
 }
 
 fn preferences(ui: &Ui) -> Preferences {

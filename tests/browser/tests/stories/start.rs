@@ -1,6 +1,6 @@
 //! The page starts, anywhere, under its content security policy; and the harness notices when something is wrong.
 
-use zonefall_browser::page::{DESK, Page, story};
+use zonefall_browser::page::{DESK, Page, story, story_without_site_data};
 
 #[track_caller]
 fn see_heading(page: &Page) {
@@ -13,6 +13,19 @@ fn the_page_starts() {
     story(|page| {
         page.open("");
         see_heading(page);
+    });
+}
+
+#[test]
+fn the_page_works_where_site_data_is_blocked() {
+    story_without_site_data(|page| {
+        page.open("");
+        page.see_first_view();
+        page.see("notice", "block site data");
+        let refused = page.run("try { return localStorage.length } catch (error) { return error.name }", &[]);
+        assert_eq!(refused, "SecurityError", "the switch does what it says");
+        page.reload();
+        page.see_first_view();
     });
 }
 
