@@ -42,6 +42,8 @@ pub struct Session {
     view_request: Option<(ViewRequest, f64)>,
     /// The next one.
     next_view_request: Option<ViewRequest>,
+    /// What views have taken more of the time than the simulation, in milliseconds: the next one waits until that is made up for.
+    owed_ms: f64,
     spacing: u64,
     thinned: Watermark,
     given_up: Watermark,
@@ -112,8 +114,12 @@ impl Session {
         let end = now_ms() + budget_ms;
         self.keep_within(memory_bytes);
         loop {
+            let began = now_ms();
             let looked = self.see(now_ms, end);
+            let saw = now_ms();
             let busy = self.simulate(now_ms, memory_bytes);
+            // Half of the time is the simulation's: a page that plays asks for views without end.
+            self.owed_ms = if busy { (self.owed_ms + (saw - began) - (now_ms() - saw)).max(0.0) } else { 0.0 };
             if now_ms() >= end || !(looked || busy) {
                 return std::mem::take(&mut self.responses);
             }
@@ -170,7 +176,7 @@ impl Session {
 
     /// Works on the view, until `end` at most; whether there is one that the clock cut short.
     fn see(&mut self, now_ms: &dyn Fn() -> f64, end: f64) -> bool {
-        if self.view_request.is_none() {
+        if self.view_request.is_none() && self.owed_ms == 0.0 {
             self.view_request = self.next_view_request.take().map(|view_request| (view_request, now_ms()));
         }
         let Some((view_request, since)) = self.view_request else { return false };
@@ -200,7 +206,7 @@ impl Session {
         let (view, event) = cursor.view(branch, view_request, run_end);
         (self.cursor, self.view_request) = (Some(cursor), None);
         self.responses.push(WorkerResponse::Viewed { load: self.load, branch: self.shown, view, event });
-        self.next_view_request.is_some()
+        self.next_view_request.is_some() && self.owed_ms == 0.0
     }
 
     /// Simulates a slice of the first branch that needs it, the shown one first; whether there was one.

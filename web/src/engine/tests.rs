@@ -275,6 +275,31 @@ fn of_several_looks_the_last_is_answered_and_asks_are_heard_between_slices() {
     assert_eq!(worker.look(Time::MAX, false).at, Time::ZERO + scenario("zone-outage").duration);
 }
 
+/// Each view here takes as long as hundreds of slices of the simulation, and the next one is asked for before it is there.
+#[test]
+fn views_without_end_leave_the_simulation_half_of_the_time() {
+    let finished_ms = |asks: bool| {
+        let mut worker = Worker::new(Limits { spacing: 1 << 40, slice: 20, ..Limits::default() });
+        worker.session.request(WorkerRequest::Load { load: LOAD, text: text("zone-outage").to_owned(), seed: None });
+        let (mut now, mut views) = (Time::ZERO, 0);
+        loop {
+            if asks {
+                worker.session.request(WorkerRequest::View { load: LOAD, at: now, messages: false });
+            }
+            for response in worker.work() {
+                match response {
+                    WorkerResponse::Progress { done: true, .. } => return (worker.clock.get(), views),
+                    WorkerResponse::Progress { now: reached, .. } => now = reached,
+                    WorkerResponse::Viewed { .. } => views += 1,
+                    _ => {}
+                }
+            }
+        }
+    };
+    let ((alone, _), (watched, views)) = (finished_ms(false), finished_ms(true));
+    assert!(views > 3 && watched < 3.0 * alone, "{watched} ms with {views} views, {alone} ms without");
+}
+
 #[test]
 fn memory_thins_the_keyframes_and_looks_stay_right() {
     let mut worker = Worker::loaded("five-members");
