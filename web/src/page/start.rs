@@ -25,7 +25,7 @@ pub fn restore() -> Start {
 
 /// What is said where nothing can be kept.
 fn unkept() -> Notice {
-    let text = "The browser's settings block site data: what you change is gone when you close the page, unless you save it to a file or \
+    let text = "The browser's settings block site data: what you change is lost when you close the page, unless you save it to a file or \
                 share it as a link.";
     Notice { tone: Tone::Info, text: text.to_owned() }
 }
