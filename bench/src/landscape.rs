@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use serde_json::{Value, json};
-use zonefall_core::run::run;
+use zonefall_core::kernel::time::Time;
+use zonefall_core::run::Run;
 use zonefall_core::scenario::Scenario;
 use zonefall_core::sim::Options;
 
@@ -29,8 +30,9 @@ pub(crate) fn bench(rounds: u64) {
             forget_peak();
             for _ in 0..rounds {
                 let start = Instant::now();
-                let options = Options { raft_records: invariants, ..Options::default() };
-                let report = run(&scenario, 1, options, &mut |_, _| {}, &mut |_| {});
+                let mut run = if invariants { Run::checked } else { Run::new }(&scenario, 1, Options::default());
+                run.advance(Time::ZERO + scenario.duration, &mut |_, _| {});
+                let report = run.report();
                 wall.push(start.elapsed().as_secs_f64());
                 assert!(report.violations.is_empty(), "{:?}", report.violations);
                 assert!(report.recovery.iter().all(|row| row.completed), "every pod that was lost is back");
