@@ -107,7 +107,9 @@ impl Budget {
     fn spend(&mut self, id: Id) -> i64 {
         let counts = self.before.entry(id).or_default();
         let most = counts.iter().map(|(_, count)| *count).max().unwrap_or(0);
-        counts.iter_mut().for_each(|(_, count)| *count -= 1);
+        for (_, count) in counts {
+            *count -= 1;
+        }
         most
     }
 }
