@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use zonefall_core::report::{
-    ApiReport, ComponentReport, DrainReport, FailbackReport, MigrationReport, OrphanedContainerReport, PodPhase,
-    RemainingPodReport, Report, ServiceReport,
+    ApiReport, ComponentReport, DrainReport, FailbackReport, MigrationReport, OrphanedContainerReport, PodPhase, Report,
+    ServiceReport,
 };
 use zonefall_core::scenario::text;
 
@@ -77,11 +77,7 @@ fn pending(report: &Report, page: &Page) -> String {
 fn drains(report: &Report, page: &Page) -> String {
     let rows = |of: &DrainReport| {
         let row = |state: String| vec![of.cluster.clone(), of.node.clone(), clock(of.requested_s), state];
-        let remains = |pod: &RemainingPodReport| {
-            row(format!("{} remains after {}: {}", pod.pod, text::seconds(pod.duration_s), pod.reason))
-        };
-        let drained = of.completed.then(|| row(format!("drained after {}", text::seconds(of.duration_s))));
-        drained.into_iter().chain(of.remaining.iter().map(remains)).collect::<Vec<_>>()
+        of.states(text::seconds).into_iter().map(row).collect::<Vec<_>>()
     };
     table(page, ["cluster", "node", "asked at", "state"], report.drains.iter().flat_map(rows).collect(), &[2])
 }

@@ -276,12 +276,43 @@ pub struct DrainReport {
     pub node: String,
     /// When the drain was asked for, in seconds.
     pub requested_s: f64,
-    /// From `requested_s` until the last pod had left, or to the end of the run, in seconds.
+    /// From `requested_s` until the last pod had left, the node was deleted, or the run ended, in seconds.
     pub duration_s: f64,
-    /// Whether all pods that were to leave had left before the run ended.
-    pub completed: bool,
+    /// What came of it.
+    pub end: DrainEnd,
     /// Pods that were still to leave when the run ended.
     pub remaining: Vec<RemainingPodReport>,
+}
+
+/// What came of a drain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DrainEnd {
+    /// All pods that were to leave had left.
+    Drained,
+    /// The node was deleted before that, or was not there when the drain was asked for.
+    NodeDeleted,
+    /// Pods remained when the run ended.
+    Unfinished,
+    /// Until the run ended the API did not answer: the node was not even cordoned.
+    NotCordoned,
+}
+
+impl DrainReport {
+    /// What came of it, and of each pod that remains, in words; `time` writes seconds.
+    pub fn states(&self, time: impl Fn(f64) -> String) -> Vec<String> {
+        let after = time(self.duration_s);
+        let end = match self.end {
+            DrainEnd::Drained => Some(format!("drained after {after}")),
+            DrainEnd::NodeDeleted => Some(format!("its node was deleted after {after}")),
+            DrainEnd::NotCordoned => Some(format!("not cordoned after {after}: the API did not answer")),
+            DrainEnd::Unfinished => None,
+        };
+        let remains = |pod: &RemainingPodReport| {
+            format!("{}/{} remains after {}: {}", pod.namespace, pod.pod, time(pod.duration_s), pod.reason)
+        };
+        end.into_iter().chain(self.remaining.iter().map(remains)).collect()
+    }
 }
 
 /// A pod that a drain has not ended.
@@ -289,6 +320,8 @@ pub struct DrainReport {
 pub struct RemainingPodReport {
     /// The pod.
     pub pod: String,
+    /// Its namespace.
+    pub namespace: String,
     /// Since when `reason` has held, in seconds.
     pub from_s: f64,
     /// From `from_s` to the end of the run, in seconds.

@@ -1,6 +1,6 @@
-//! Nodes that an operator drains: when the last pod that was to leave had left, and what keeps those that have not.
+//! Nodes that an operator drains: when they were cordoned and the last pod that was to leave had left, and what keeps those that have not.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::serving::Serving;
 use crate::ids::{KubeClusterId, WorkloadId};
@@ -9,7 +9,7 @@ use crate::kube::describe::node_name;
 use crate::kube::name::{NodeName, PodName};
 use crate::kube::record::{KubeRecord, NodeFact, PodFact};
 use crate::kube::spec::{Kind, KubeClusterSpec, Task};
-use crate::report::{DrainReport, RemainingPodReport, length, seconds};
+use crate::report::{DrainEnd, DrainReport, RemainingPodReport, length, seconds};
 use crate::scenario::Scenario;
 use crate::scenario::text;
 
@@ -17,16 +17,29 @@ use crate::scenario::text;
 #[derive(Clone, Debug, Default)]
 pub struct Drains {
     rows: Vec<Row>,
+    cordoned: Nodes,
+    /// Nodes that are no more.
+    deleted: Nodes,
 }
+
+type Nodes = BTreeSet<(KubeClusterId, NodeName)>;
 
 #[derive(Clone, Debug)]
 struct Row {
     cluster: KubeClusterId,
     node: NodeName,
     asked: Time,
-    ended: Option<Time>,
+    ended: Option<End>,
     /// Pods whose eviction was asked for and has not ended them yet: what came of it, and since when it has been that.
     answers: BTreeMap<PodName, (Answer, Time)>,
+}
+
+/// How and when a drain ended.
+#[derive(Clone, Copy, Debug)]
+enum End {
+    Drained(Time),
+    /// Its node was deleted before that, or when it was asked for.
+    NodeDeleted(Time),
 }
 
 /// What became of an eviction.
@@ -46,13 +59,19 @@ impl Drains {
         let open = self.rows.iter_mut().filter(|row| row.cluster == cluster && row.ended.is_none());
         match *record {
             KubeRecord::Operation(Task::DrainNode(key)) => {
-                let mut row = Row { cluster, node: NodeName::Given(key), asked: at, ended: None, answers: BTreeMap::new() };
-                row.end_if_empty(at, serving, spec);
+                let node = NodeName::Given(key);
+                let ended = self.deleted.contains(&(cluster, node)).then_some(End::NodeDeleted(at));
+                let mut row = Row { cluster, node, asked: at, ended, answers: BTreeMap::new() };
+                row.end_if_empty(at, &self.cordoned, serving, spec);
                 self.rows.push(row);
+            }
+            KubeRecord::Node(name, NodeFact::Cordoned) => {
+                self.cordoned.insert((cluster, name));
+                open.for_each(|row| row.end_if_empty(at, &self.cordoned, serving, spec));
             }
             KubeRecord::Pod(name, PodFact::Removed) => open.for_each(|row| {
                 row.answers.remove(&name);
-                row.end_if_empty(at, serving, spec);
+                row.end_if_empty(at, &self.cordoned, serving, spec);
             }),
             KubeRecord::Pod(name, fact) => {
                 let answer = match fact {
@@ -68,15 +87,18 @@ impl Drains {
                 }
             }
             KubeRecord::Node(name, NodeFact::Removed) => {
-                open.filter(|row| row.node == name).for_each(|row| row.ended = Some(at));
+                open.filter(|row| row.node == name).for_each(|row| row.ended = Some(End::NodeDeleted(at)));
+                self.cordoned.remove(&(cluster, name));
+                self.deleted.insert((cluster, name));
             }
+            KubeRecord::Node(name, NodeFact::Registered) => drop(self.deleted.remove(&(cluster, name))),
             _ => {}
         }
     }
 
     /// All of them, in the order they were asked for, as they stand `now`.
     pub fn rows(&self, now: Time, serving: &Serving, scenario: &Scenario) -> Vec<DrainReport> {
-        self.rows.iter().map(|row| row.report(now, serving, scenario)).collect()
+        self.rows.iter().map(|row| row.report(now, &self.cordoned, serving, scenario)).collect()
     }
 }
 
@@ -87,31 +109,39 @@ impl Row {
         pods.filter(|name| spec.workloads[name.workload].kind != Kind::DaemonSet)
     }
 
-    fn end_if_empty(&mut self, at: Time, serving: &Serving, spec: &KubeClusterSpec) {
-        if self.remaining(serving, spec).next().is_none() {
-            self.ended = Some(at);
+    /// Evictions begin when the node is cordoned, which takes an API that answers.
+    fn end_if_empty(&mut self, at: Time, cordoned: &Nodes, serving: &Serving, spec: &KubeClusterSpec) {
+        let is_cordoned = cordoned.contains(&(self.cluster, self.node));
+        if self.ended.is_none() && is_cordoned && self.remaining(serving, spec).next().is_none() {
+            self.ended = Some(End::Drained(at));
         }
     }
 
-    fn report(&self, now: Time, serving: &Serving, scenario: &Scenario) -> DrainReport {
+    fn report(&self, now: Time, cordoned: &Nodes, serving: &Serving, scenario: &Scenario) -> DrainReport {
         let spec = &scenario.kube.clusters[self.cluster];
         let remaining = |name: PodName| {
             let (answer, since) = self.answers.get(&name).map_or((None, self.asked), |(answer, since)| (Some(*answer), *since));
             RemainingPodReport {
                 pod: name.text(spec),
+                namespace: scenario.kube.word(spec.workloads[name.workload].namespace).to_owned(),
                 from_s: seconds(since),
                 duration_s: length(now.since(since)),
                 reason: reason(answer, name.workload, spec),
             }
         };
-        let open = self.ended.is_none();
+        let (ended, end) = match self.ended {
+            Some(End::Drained(at)) => (at, DrainEnd::Drained),
+            Some(End::NodeDeleted(at)) => (at, DrainEnd::NodeDeleted),
+            None if cordoned.contains(&(self.cluster, self.node)) => (now, DrainEnd::Unfinished),
+            None => (now, DrainEnd::NotCordoned),
+        };
         DrainReport {
             cluster: spec.name.clone(),
             node: node_name(self.node, spec, scenario),
             requested_s: seconds(self.asked),
-            duration_s: length(self.ended.unwrap_or(now).since(self.asked)),
-            completed: !open,
-            remaining: self.remaining(serving, spec).filter(|_| open).map(remaining).collect(),
+            duration_s: length(ended.since(self.asked)),
+            end,
+            remaining: self.remaining(serving, spec).filter(|_| self.ended.is_none()).map(remaining).collect(),
         }
     }
 }

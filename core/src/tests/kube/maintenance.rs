@@ -16,7 +16,7 @@ use crate::kube::record::{KubeRecord, MachineFact, NodeFact, PodFact};
 use crate::kube::rule::budget::Status;
 use crate::kube::spec::{Kind, Operation, Task, VolumeTemplate, Workload};
 use crate::kube::store::BudgetId;
-use crate::report::RemainingPodReport;
+use crate::report::{DrainEnd, RemainingPodReport};
 use crate::scenario::{Fault, FaultTarget, NodeCrash, Scenario};
 use crate::simulate;
 
@@ -137,7 +137,7 @@ fn a_drain_that_does_not_end_is_in_the_report_with_what_it_waits_for() {
         let report = simulate(with_budgets(&budgets), 1);
         let [drain] = &report.drains[..] else { panic!("{:?}", report.drains) };
         assert_eq!((&drain.cluster[..], &drain.node[..], drain.requested_s), ("c", "n-0", 100.0));
-        assert_eq!(drain.completed, drain.remaining.is_empty());
+        assert_eq!(drain.end, if drain.remaining.is_empty() { DrainEnd::Drained } else { DrainEnd::Unfinished });
         let told = |pod: &RemainingPodReport| format!("{} since {} s: {}", pod.pod, pod.from_s, pod.reason);
         (drain.duration_s, drain.remaining.iter().map(told).collect::<Vec<_>>())
     };
@@ -148,6 +148,17 @@ fn a_drain_that_does_not_end_is_in_the_report_with_what_it_waits_for() {
     assert_eq!(drain(still), (500.0, vec![format!("{web}PodDisruptionBudget still allows no disruption")]));
     let both = json!([{"name": "one", "pods": "name=web", "max_unavailable": 1}, {"name": "two", "pods": "tier,name!=api", "max_unavailable": 1}]);
     assert_eq!(drain(both), (500.0, vec![format!("{web}several PodDisruptionBudgets select it: one and two")]));
+}
+
+#[test]
+fn a_drain_begins_with_an_api_that_answers() {
+    let mut scenario = with_budgets(&json!([]));
+    for host in scenario.kube.clusters[KUBE_CLUSTER].control_plane.clone() {
+        scenario = broken(scenario, 50, None, Fault::NodeCrash(NodeCrash(FaultTarget::Named(host))));
+    }
+    let report = simulate(scenario, 1);
+    assert_eq!(report.drains[0].end, DrainEnd::NotCordoned);
+    assert!(report.drains[0].states(|s| format!("{s} s"))[0].ends_with("the API did not answer"));
 }
 
 #[test]

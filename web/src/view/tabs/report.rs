@@ -207,12 +207,7 @@ fn moves(report: &Report) -> Html {
     });
     let drains = report.drains.iter().flat_map(|d| {
         let row = move |state: String| vec![d.node.clone(), d.cluster.clone(), clock(moment(d.requested_s), 3), state];
-        let drained = d.completed.then(|| row(format!("drained after {}", length(d.duration_s))));
-        let remaining = d
-            .remaining
-            .iter()
-            .map(move |pod| row(format!("{} remains after {}: {}", pod.pod, length(pod.duration_s), pod.reason)));
-        drained.into_iter().chain(remaining)
+        d.states(length).into_iter().map(row)
     });
     let failback = report.failback.iter().map(|f| {
         let zones: Vec<String> = f.per_zone.iter().map(|(zone, pods)| format!("{zone} {pods}")).collect();
