@@ -112,10 +112,13 @@ fn sync(id: WorkloadId, store: &mut Store, ctx: &ClusterCtx<'_>) {
 fn sync_named(k: u32, count: Tally, store: &mut Store, ctx: &ClusterCtx<'_>) {
     let budget = &ctx.spec.budgets[k as usize];
     let mut status = Status::of(budget.limit, count.expected, count.healthy);
-    // A DaemonSet does not say how many it wants (it has no scale): only a number that must be available can be told (`failSafe`).
     match budget.limit {
         BudgetLimit::MinAvailable(IntOrPercent::Int(least)) => status.allowed = count.healthy.saturating_sub(least),
-        _ if count.without_scale > 0 => status.allowed = 0,
+        // A DaemonSet does not say how many it wants (it has no scale): nothing is allowed, and all else stays as it was (`failSafe`).
+        _ if count.without_scale > 0 => {
+            let before = store.budget(BudgetId::Named(k)).copied();
+            status = Status { allowed: 0, ..before.unwrap_or(Status { desired: 0, healthy: 0, allowed: 0 }) };
+        }
         _ => {}
     }
     store.set_budget(BudgetId::Named(k), status);
