@@ -125,29 +125,49 @@ fn value<'a>(
     Ok(symbol(checked_value(found)?))
 }
 
-/// The values in brackets after `in` or `notin`: one more than there are commas, each as it stands or empty.
+/// The values in brackets after `in` or `notin` (`parseValues`, `parseIdentifiersList`): between two commas, before the first and after the
+/// last stands the empty one; a third comma in a row needs a value after it, as upstream.
 fn values<'a>(
     text: &'a str,
     tokens: &mut Peekable<Tokens<'a>>,
     symbol: &mut dyn FnMut(&str) -> Symbol,
 ) -> Result<Vec<Symbol>, Malformed<'a>> {
-    let malformed = Malformed { found: text, expected: SELECTOR };
-    let mut all = Vec::new();
-    if tokens.next() != Some("(") {
-        return Err(malformed);
+    let malformed = || Malformed { found: text, expected: SELECTOR };
+    let mut all: Vec<&str> = Vec::new();
+    tokens.next_if_eq(&"(").ok_or_else(malformed)?;
+    if tokens.peek() == Some(&")") {
+        all.push("");
     }
-    loop {
-        let found = tokens.next_if(|token| !token.starts_with(is_operator)).unwrap_or_default();
-        let value = symbol(checked_value(found)?);
-        if !all.contains(&value) {
-            all.push(value);
-        }
+    while tokens.next_if_eq(&")").is_none() {
         match tokens.next() {
-            Some(")") => return Ok(all),
-            Some(",") => {}
-            _ => return Err(malformed),
+            Some(",") => {
+                let is_first = all.is_empty();
+                if tokens.next_if_eq(&",").is_some() {
+                    all.push("");
+                    // What upstream looks for next is a value or a comma.
+                    if tokens.peek() == Some(&")") {
+                        return Err(malformed());
+                    }
+                } else if is_first || tokens.peek() == Some(&")") {
+                    all.push("");
+                }
+            }
+            token => {
+                all.push(checked_value(word(text, token)?)?);
+                if !matches!(tokens.peek(), Some(&("," | ")"))) {
+                    return Err(malformed());
+                }
+            }
         }
     }
+    let mut symbols = Vec::new();
+    for value in all {
+        let value = symbol(value);
+        if !symbols.contains(&value) {
+            symbols.push(value);
+        }
+    }
+    Ok(symbols)
 }
 
 /// The token, if it is no operator.
@@ -276,6 +296,7 @@ mod tests {
             "x notin ( )",
             "x notin (, a)",
             "x in (,)",
+            "x in (a,,,b)",
             "a ",
             "a in (x,y,notin, z,in)",
             "in in (in)",
@@ -296,6 +317,8 @@ mod tests {
             "a in (xyz)b notin ()",
             "a in (xyz abc)",
             "a notin(",
+            "x in (a,,)",
+            "x in (,,)",
             "a (",
             "(",
             "x=(",
