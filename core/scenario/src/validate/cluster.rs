@@ -1,6 +1,5 @@
 //! Kubernetes clusters without Gardener: their control planes and nodes are made as those of seeds, their workloads as the file says.
 
-use super::CheckCtx;
 use super::etcd::Members;
 use super::gardener::deploy;
 use super::kube::Builder;
@@ -9,9 +8,11 @@ use super::lower::{Lowering, SymbolTable};
 use super::names::Names;
 use super::topology::Topology;
 use super::workload::{WorkloadContext, planned};
+use super::{CheckCtx, quoted};
 use crate::error::{quote, show};
 use crate::ids::{KubeClusterId, ServiceId, TiVec};
 use crate::kube::gardener::{FailureTolerance, Recovery};
+use crate::kube::int_or_percent::IntOrPercent;
 use crate::kube::labels::Selector;
 use crate::kube::{Budget, BudgetLimit, MemberRange, PodSelector, Service};
 use crate::raw::{RawBudget, RawLeased, RawScenario, RawService};
@@ -113,14 +114,20 @@ fn budgets(ctx: &mut CheckCtx<'_>, symbols: &mut SymbolTable, path: &str, raw: &
         let path = format!("{path}.budgets[{k}]");
         names.add(ctx, &format!("{path}.name"), raw.name.as_str(), k);
         let pods = pods(ctx, symbols, &path, &raw.pods);
+        for (field, limit) in [("max_unavailable", raw.max_unavailable), ("min_available", raw.min_available)] {
+            if let Some(share @ IntOrPercent::Percent(101..)) = limit {
+                ctx.error(&format!("{path}.{field}"), quoted(share), "at most 100%");
+            }
+        }
         let limit = match (raw.max_unavailable, raw.min_available) {
             (Some(most), None) => BudgetLimit::MaxUnavailable(most),
             (None, Some(least)) => BudgetLimit::MinAvailable(least),
-            (most, _) => {
+            (most, _) if ctx.trusts(&format!("{path}.max_unavailable")) && ctx.trusts(&format!("{path}.min_available")) => {
                 let found = if most.is_some() { "`max_unavailable` and `min_available`" } else { "neither limit" };
                 ctx.error(&path, found, "`max_unavailable` or `min_available`");
                 continue;
             }
+            _ => continue,
         };
         all.push(Budget { name: raw.name.to_string(), pods, limit, unhealthy_pods: raw.unhealthy_pods });
     }

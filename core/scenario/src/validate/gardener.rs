@@ -127,7 +127,9 @@ pub(super) fn deploy(
     let fits = lowering.has_pod_capacity(ctx, &component.path(path), u64::from(workload.replicas));
     let id = site.cluster.workloads.next_key();
     if fits {
-        suitable::warn(ctx, path, &component, &workload.affinity, &site);
+        if workload.replicas > 0 || workload.kind == crate::kube::Kind::DaemonSet {
+            suitable::warn(ctx, path, &component, &workload.affinity, &site);
+        }
         component.give(ctx, path, &mut workload, &mut site);
         site.cluster.workloads.push(workload);
     }

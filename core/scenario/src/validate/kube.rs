@@ -24,7 +24,12 @@ pub(super) const MULTI_ZONAL: &str = "a pool without taints that has at least 3 
 
 /// Labels that each kubelet gives its node (kubernetes.io, "Well-Known Labels, Annotations and Taints"), with the values that nodes have
 /// unless the labels of their pool say otherwise.
-const USUAL_PLATFORM: [(&str, &str); 2] = [("kubernetes.io/os", "linux"), ("kubernetes.io/arch", "amd64")];
+const USUAL_PLATFORM: [(&str, &str); 4] = [
+    ("kubernetes.io/os", "linux"),
+    ("kubernetes.io/arch", "amd64"),
+    ("beta.kubernetes.io/os", "linux"),
+    ("beta.kubernetes.io/arch", "amd64"),
+];
 
 /// All seeds, as far as they could be made out, and what their names stand for.
 pub(super) fn seeds(
@@ -362,13 +367,13 @@ fn template<'a>(
 ) -> NodeTemplate {
     let zone = &topology.zones[zone];
     let pool_key = symbols.symbol(POOL);
-    let [os, arch] = USUAL_PLATFORM.map(|(key, value)| (symbols.symbol(key), symbols.symbol(value)));
+    let platform = USUAL_PLATFORM.map(|(key, value)| (symbols.symbol(key), symbols.symbol(value)));
+    let machine = pool.machine.kind.as_ref();
+    let machine = machine.map(|kind| (symbols.symbol("node.kubernetes.io/instance-type"), symbols.symbol(kind.as_str())));
     let labels = [
         (Symbol::ZONE, symbols.symbol(&zone.name)),
         (Symbol::REGION, symbols.symbol(&topology.regions[usize::from(zone.region)])),
         (pool_key, symbols.symbol(pool.name.as_str())),
-        os,
-        arch,
     ];
     let taint = |taint: &crate::raw::RawTaint| {
         let key = symbols.symbol(taint.key.as_str());
@@ -376,7 +381,7 @@ fn template<'a>(
     };
     let taints = pool.taints.iter().map(taint).collect();
     NodeTemplate {
-        labels: labels.into_iter().chain(given.copied()).collect(),
+        labels: labels.into_iter().chain(platform).chain(machine).chain(given.copied()).collect(),
         taints,
         allocatable: resources(&pool.machine),
         volumes: pool.machine.volumes,
