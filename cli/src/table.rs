@@ -163,7 +163,7 @@ fn members(cluster: &EtcdReport, page: &Page) -> String {
             Role::Absent => "not in the cluster",
             Role::Standby => "standby",
         };
-        let role = if m.up || m.role == Role::Standby { role } else { "down" };
+        let role = if m.up || matches!(m.role, Role::Standby | Role::Absent) { role } else { "down" };
         vec![m.name.clone(), m.zone.clone(), m.node.clone(), role.to_owned(), m.term.to_string(), m.committed.to_string()]
     });
     page.table(&["member", "zone", "node", "role at the end", "term", "committed"], rows, &[4, 5])
