@@ -170,7 +170,7 @@ impl Session {
 
     fn show(&mut self, branch: BranchId) {
         self.shown = branch;
-        (self.view_request, self.next_view_request) = (None, None);
+        (self.view_request, self.next_view_request, self.owed_ms) = (None, None, 0.0);
         self.progress = LastSent { report_took_ms: self.progress.report_took_ms, ..LastSent::default() };
     }
 

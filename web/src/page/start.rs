@@ -17,17 +17,18 @@ pub fn restore() -> Start {
     let fragment = address::fragment();
     let fragment = if storage::is_superseded(&fragment) { "" } else { &fragment };
     let (text, notice) = choose(fragment, storage::saved());
-    let notice = notice.or_else(|| (!storage::is_allowed()).then(unkept));
+    let notice = if storage::is_allowed() { notice } else { Some(unkept(notice)) };
     let query = gloo::utils::window().match_media("(prefers-reduced-motion: reduce)");
     let reduced_motion = query.ok().flatten().is_some_and(|query| query.matches());
     Start { text, ui: storage::remembered(), notice, reduced_motion }
 }
 
-/// What is said where nothing can be kept.
-fn unkept() -> Notice {
+/// What is said where nothing can be kept, after what there is to say already.
+fn unkept(notice: Option<Notice>) -> Notice {
+    let (tone, before) = notice.map_or((Tone::Info, String::new()), |notice| (notice.tone, notice.text + " "));
     let text = "The browser's settings block site data: what you change is lost when you close the page, unless you save it to a file or \
                 share it as a link.";
-    Notice { tone: Tone::Info, text: text.to_owned() }
+    Notice { tone, text: before + text }
 }
 
 /// Links and storage may hold anything: what is no scenario is passed over, and said.
