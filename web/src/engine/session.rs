@@ -42,7 +42,7 @@ pub struct Session {
     view_request: Option<(ViewRequest, f64)>,
     /// The next one.
     next_view_request: Option<ViewRequest>,
-    /// What views have taken more of the time than the simulation, in milliseconds: the next one waits until that is made up for.
+    /// How much longer views took than the simulation, in milliseconds: the next view waits until the simulation has had as much.
     owed_ms: f64,
     spacing: u64,
     thinned: Watermark,
