@@ -36,7 +36,7 @@ impl FromIterator<Reason> for Reasons {
     }
 }
 
-/// As kube-scheduler's event `FailedScheduling` has it, in the order of the filters: `0/3 nodes are available: 2 node(s) ..., 1 ...`.
+/// In the form of kube-scheduler's event `FailedScheduling`, but in the order of the filters (upstream sorts the reasons by their words): `0/3 nodes are available: 2 node(s) ..., 1 ...`.
 impl fmt::Display for Reasons {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let all: u32 = self.0.iter().map(|count| u32::from(*count)).sum();

@@ -22,7 +22,7 @@ pub struct PodReport {
     pub phase: PodPhase,
     /// Whether it serves, as the API has it.
     pub ready: bool,
-    /// Why no node suits it, as kube-scheduler says it (`0/6 nodes are available: ...`); null: it has a node, or nobody has looked.
+    /// Why no node suits it, in the form of kube-scheduler's event (`0/6 nodes are available: ...`); null: it has a node, or nobody has looked.
     pub reason: Option<String>,
     /// How often its process was started again.
     pub restarts: u32,

@@ -161,7 +161,8 @@ pub struct RawPool {
     #[schemars(extend("x-source" = "gardener: Shoot API, maxSurge and maxUnavailable of a worker pool"))]
     pub rollout: RawRollout,
     /// Additional labels of the pool's nodes, besides those of host, zone, region and pool: `disk=ssd,gpu=none`. A node is labelled
-    /// `kubernetes.io/os=linux` and `kubernetes.io/arch=amd64`, unless other values are given here.
+    /// `kubernetes.io/os=linux`, `kubernetes.io/arch=amd64` and, where its machine has a type, with `node.kubernetes.io/instance-type`,
+    /// unless other values are given here.
     #[serde(default)]
     #[schemars(length(max = 4_000), extend("x-default" = "none", "x-source" = "nothing else selects its nodes"))]
     pub labels: Option<String>,

@@ -31,7 +31,7 @@ pub(super) struct Members {
     disks: TiVec<EtcdId, (String, Disk)>,
 }
 
-/// The clusters that are not part of any other thing, as they are when the run starts.
+/// The clusters of the file's `etcd`, as they are when the run starts.
 pub(super) fn validate(ctx: &mut CheckCtx<'_>, raw: &RawScenario, topology: &mut Topology) -> (Names, Members) {
     let mut names = Names::new("an etcd cluster");
     for (c, cluster) in raw.etcd.iter().enumerate() {
