@@ -144,6 +144,8 @@ pub struct Branch {
     pub keyframes: Keyframes,
     /// Real time spent on it, in milliseconds.
     pub wall_ms: f64,
+    /// The user does not want it simulated further for now.
+    pub halted: bool,
     /// Stops of [`run::run`] that are behind the head.
     steps: u32,
     /// Where time stands, and the events handled when it came there.
@@ -157,7 +159,7 @@ impl Branch {
         // A head that stands at a stop may not have handled all that happens there: the stop is made again, which does no harm.
         let steps = (1..run::STEPS).take_while(|step| run::milestone(duration, *step) < now).last().unwrap_or(0);
         let stands = (now, head.events());
-        Self { interventions, head: Some(head), keyframes, wall_ms: 0.0, steps, stands }
+        Self { interventions, head: Some(head), keyframes, wall_ms: 0.0, halted: false, steps, stands }
     }
 
     /// Simulated up to here.
@@ -168,6 +170,11 @@ impl Branch {
     /// Nothing is left to simulate: it is at its end, or was given up.
     pub fn is_done(&self) -> bool {
         self.head.is_none() || self.steps == run::STEPS
+    }
+
+    /// Something is left to simulate, and wanted.
+    pub fn is_under_way(&self) -> bool {
+        !self.is_done() && !self.halted
     }
 
     /// Simulates a slice, stopping where [`run::run`] does, so that a branch without deeds has the very report of the command line.

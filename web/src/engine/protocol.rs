@@ -89,6 +89,15 @@ pub enum WorkerRequest {
         /// To the next; otherwise to the one before.
         forward: bool,
     },
+    /// Stops simulating a branch, or goes on with it: what is simulated can be looked at either way.
+    Halt {
+        /// Which scenario.
+        load: LoadId,
+        /// Which branch.
+        branch: BranchId,
+        /// Stop; else go on.
+        halted: bool,
+    },
     /// Are you alive? Answered at once.
     Ping(u32),
 }

@@ -79,7 +79,8 @@ impl Session {
             WorkerRequest::Fork { load, .. }
             | WorkerRequest::Show { load, .. }
             | WorkerRequest::View { load, .. }
-            | WorkerRequest::Step { load, .. } => load,
+            | WorkerRequest::Step { load, .. }
+            | WorkerRequest::Halt { load, .. } => load,
         };
         if of != self.load || self.scenario.is_none() {
             return;
@@ -97,6 +98,11 @@ impl Session {
             WorkerRequest::Show { branch, .. } if self.branches.contains_key(&branch) => self.show(branch),
             WorkerRequest::View { at, messages, .. } => self.next_view_request = Some(ViewRequest::At { at, messages }),
             WorkerRequest::Step { at, forward, .. } => self.next_view_request = Some(ViewRequest::Step { at, forward }),
+            WorkerRequest::Halt { branch, halted, .. } => {
+                if let Some(branch) = self.branches.get_mut(&branch) {
+                    branch.halted = halted;
+                }
+            }
             WorkerRequest::Fork { .. } | WorkerRequest::Show { .. } | WorkerRequest::Load { .. } | WorkerRequest::Ping(_) => {}
         }
     }
@@ -104,7 +110,7 @@ impl Session {
     /// Nothing is left to do until something is asked.
     pub fn is_idle(&self) -> bool {
         let seen = self.view_request.is_none() && self.next_view_request.is_none();
-        self.responses.is_empty() && seen && self.branches.values().all(Branch::is_done)
+        self.responses.is_empty() && seen && !self.branches.values().any(Branch::is_under_way)
     }
 
     /// Works for about `budget_ms` by the clock `now_ms`, at least one slice; `memory_bytes` is what the worker uses now. Returns what the
@@ -185,7 +191,7 @@ impl Session {
         let wanted = view_request.at().min(run_end);
         let interventions_done = branch.interventions.last().is_none_or(|(at, _)| branch.now() >= *at);
         let patient = now_ms() - since < PATIENCE_MS || !interventions_done;
-        if branch.now() < wanted && !branch.is_done() && patient {
+        if branch.now() < wanted && branch.is_under_way() && patient {
             return false;
         }
         let at = wanted.min(branch.now());
@@ -224,8 +230,8 @@ impl Session {
     }
 
     fn under_way(&self) -> Option<BranchId> {
-        let shown = self.branches.get(&self.shown).filter(|branch| !branch.is_done()).map(|_| self.shown);
-        shown.or_else(|| self.branches.iter().find(|(_, branch)| !branch.is_done()).map(|(id, _)| *id))
+        let shown = self.branches.get(&self.shown).filter(|branch| branch.is_under_way()).map(|_| self.shown);
+        shown.or_else(|| self.branches.iter().find(|(_, branch)| branch.is_under_way()).map(|(id, _)| *id))
     }
 
     fn give_up(&mut self, id: BranchId, why: String) {

@@ -17,7 +17,18 @@ const MOST: usize = 64;
 impl Branch {
     pub(super) fn new(id: BranchId, name: String, fork: Option<(BranchId, Time, Intervention)>) -> Self {
         let now = fork.as_ref().map_or(Time::ZERO, |(_, at, _)| *at);
-        Self { id, name, fork, now, done: false, gave_up: None, report: None }
+        Self { id, name, fork, now, done: false, halted: false, wall_ms: 0.0, gave_up: None, report: None }
+    }
+
+    /// Whether its simulation is under way.
+    pub fn is_under_way(&self) -> bool {
+        !self.done && !self.halted && self.gave_up.is_none()
+    }
+
+    /// Simulated seconds per second of work; `None` before anything is known of it.
+    pub fn rate(&self) -> Option<f64> {
+        let start = self.fork.as_ref().map_or(Time::ZERO, |(_, at, _)| *at);
+        Some(self.now.since(start).as_secs_f64() / (self.wall_ms / 1e3)).filter(|rate| rate.is_finite() && *rate > 0.0)
     }
 }
 
@@ -96,6 +107,13 @@ impl State {
         self.playback.playing = false;
     }
 
+    pub(super) fn halt(&mut self, halted: bool, effects: &mut Vec<Effect>) {
+        if let Some(branch) = self.branches.get_mut(self.shown).filter(|branch| branch.halted != halted && !branch.done) {
+            branch.halted = halted;
+            effects.push(Effect::Request(WorkerRequest::Halt { load: self.load, branch: branch.id, halted }));
+        }
+    }
+
     /// A run that is over, or was given up, goes no further: a playhead that waited past its end stands at its end.
     pub(super) fn stay_inside(&mut self) {
         let Some(branch) = self.branch() else { return };
@@ -116,6 +134,10 @@ impl State {
                     self.playback.go(Time::ZERO);
                 }
                 self.playback.playing = true;
+            }
+            PlaybackCommand::PlayOn => {
+                self.restart_worker(effects);
+                self.play_on();
             }
             PlaybackCommand::Pause => self.playback.playing = false,
             PlaybackCommand::Speed(speed) => self.playback.set_speed(speed),

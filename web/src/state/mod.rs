@@ -95,6 +95,10 @@ pub struct Branch {
     pub now: Time,
     /// Simulated to the end.
     pub done: bool,
+    /// The user has stopped its simulation, until they go on with it.
+    pub halted: bool,
+    /// Real time spent on simulating it so far, in milliseconds.
+    pub wall_ms: f64,
     /// Why it was given up.
     pub gave_up: Option<String>,
     /// The report so far.
@@ -140,6 +144,8 @@ pub enum Action {
     Show(BranchId),
     /// Back to the branch this one left.
     UndoIntervention,
+    /// Stop simulating the shown branch, or (`false`) go on with it.
+    Halt(bool),
     /// Panels, theme, filter, overlays.
     Ui(UiAction),
     /// Say something to the user.
@@ -184,8 +190,6 @@ impl State {
         let mut effects = Vec::new();
         if let Some(scenario) = scenario {
             state.runs(scenario, &mut effects);
-            state.playback = Playback { playing: !start.reduced_motion, ..Playback::default() };
-            state.worker.autoplay = true;
             state.request_view(&mut effects);
         }
         (state, effects)
@@ -214,6 +218,7 @@ impl State {
             Action::Intervene(intervention) => self.intervene(intervention, &mut effects),
             Action::Show(branch) => self.show(branch, &mut effects),
             Action::UndoIntervention => self.undo_intervention(&mut effects),
+            Action::Halt(halted) => self.halt(halted, &mut effects),
             Action::Ui(action) => self.ui.apply(action, &mut effects),
             Action::Say(notice) => self.notice = Some(notice),
             Action::Dismiss => self.notice = None,
@@ -237,9 +242,6 @@ impl State {
                 self.runs(scenario, effects);
                 let text = self.document.text.to_string();
                 effects.extend([Effect::Save(text.clone()), Effect::Link(text)]);
-                if opens {
-                    self.playback = Playback { playing: !self.worker.reduced_motion, ..Playback::default() };
-                }
             }
         }
     }

@@ -5,7 +5,7 @@
 use zonefall_core::kernel::time::{Duration, Time};
 
 /// The playhead of the shown branch.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Playback {
     /// Time of the playhead.
     pub at: Time,
@@ -26,6 +26,8 @@ pub enum PlaybackCommand {
     Toggle,
     /// The playhead moves from now on.
     Play,
+    /// The playhead goes to the next event of interest within some seconds, and stops there.
+    PlayOn,
     /// The playhead stops.
     Pause,
     /// Simulated seconds per second, clamped.

@@ -11,7 +11,7 @@ use zonefall_core::sim::view::SimulationView;
 
 use super::autoplay::Plan;
 use super::branches::ORIGINAL;
-use super::{Action, Branch, Effect, PlaybackCommand, State, Tone};
+use super::{Action, Branch, Effect, Playback, PlaybackCommand, State, Tone};
 use crate::engine::protocol::{BranchId, LoadId, WorkerRequest, WorkerResponse};
 
 /// What is under way.
@@ -29,8 +29,8 @@ pub(super) struct Worker {
     lost: Option<LoadId>,
     /// There is no worker: the scenario brought two down, or none started. The next load starts one.
     dormant: bool,
-    /// The first scenario plays by itself, and nobody has interfered.
-    pub(super) autoplay: bool,
+    /// It plays by itself to the next event of interest, and nobody has interfered.
+    autoplay: bool,
     plan: Option<Plan>,
     /// The user wants no motion.
     pub(super) reduced_motion: bool,
@@ -59,19 +59,19 @@ impl Worker {
 }
 
 impl State {
-    /// Another scenario runs from now on: branches start over, the playhead stays where it is as far as it can.
+    /// Another scenario runs from now on: branches start over, and it plays by itself to what there is to see.
     pub(super) fn runs(&mut self, scenario: Box<Scenario>, effects: &mut Vec<Effect>) {
-        let end = Time::ZERO + scenario.duration;
         self.scenario = Some(Rc::from(scenario));
         self.worker.text = Rc::clone(&self.document.text);
         self.branches = vec![Branch::new(BranchId(0), ORIGINAL.to_owned(), None)].into();
         self.shown = BranchId(0);
         self.view = None;
         self.stepped.clear();
-        self.playback.go(self.playback.at.min(end));
+        self.playback = Playback::default();
         self.selection = self.selection.filter(|selection| self.exists(*selection));
         self.worker.lost = None;
         self.load(effects);
+        self.play_on();
     }
 
     /// Has everything that is known loaded, forks included.
@@ -84,7 +84,7 @@ impl State {
         }
         effects.push(Effect::Request(WorkerRequest::Load { load, text: self.worker.text.to_string(), seed: None }));
         for branch in &mut self.branches {
-            (branch.now, branch.done, branch.gave_up) = (Time::ZERO, false, None);
+            (branch.now, branch.done, branch.gave_up, branch.halted) = (Time::ZERO, false, None, false);
             if let Some((parent, at, intervention)) = branch.fork.clone() {
                 effects.push(Effect::Request(WorkerRequest::Fork { load, branch: branch.id, parent, at, intervention }));
             }
@@ -125,8 +125,8 @@ impl State {
                 Rc::make_mut(&mut self.document).refuse(&errors);
                 self.say(Tone::Error, "The simulator cannot run this scenario: the errors are marked in it.".to_owned());
             }
-            WorkerResponse::Progress { load, branch, now, done, report, .. } if load == self.load => {
-                self.progress(branch, now, done, report);
+            WorkerResponse::Progress { load, branch, now, done, report, wall_ms, .. } if load == self.load => {
+                self.progress(branch, (now, wall_ms), done, report);
             }
             WorkerResponse::Viewed { load, branch, view, event } if load == self.load && branch == self.shown => {
                 self.viewed(view, event, effects);
@@ -145,10 +145,11 @@ impl State {
         }
     }
 
-    fn progress(&mut self, id: BranchId, now: Time, done: bool, report: Option<Box<Report>>) {
+    fn progress(&mut self, id: BranchId, (now, wall_ms): (Time, f64), done: bool, report: Option<Box<Report>>) {
         let Some(branch) = self.branches.get_mut(id) else { return };
         branch.now = branch.now.max(now);
         branch.done |= done;
+        branch.wall_ms = wall_ms;
         if let Some(report) = report {
             branch.report = Some(Rc::from(report));
         }
@@ -214,6 +215,7 @@ impl State {
             | Action::WorkerLost(_)
             | Action::Select(_)
             | Action::Ui(_)
+            | Action::Halt(_)
             | Action::Say(_)
             | Action::Dismiss => false,
         };
@@ -224,33 +226,47 @@ impl State {
         }
     }
 
+    /// Plays by itself from the playhead to the next event of interest, unless the user wants no motion: then the playhead goes there as
+    /// soon as it is known.
+    pub(super) fn play_on(&mut self) {
+        (self.worker.autoplay, self.worker.plan) = (true, None);
+        self.playback.playing = !self.worker.reduced_motion;
+        self.plan_autoplay();
+    }
+
+    /// Whether it paused by itself at an event of interest, with more to come.
+    pub fn has_arrived(&self) -> bool {
+        let Playback { at, playing, arrived, .. } = self.playback;
+        !playing && arrived == Some(at) && self.branch().is_some_and(|branch| at < branch.now || !branch.done)
+    }
+
+    /// Whether what is shown is of another moment than the playhead's: it waits for the simulation, or for a view that is on its way. A
+    /// view that trails a playhead that moves by less than half a second does not count.
+    pub fn is_stale(&self) -> bool {
+        let Some(view) = &self.view else { return false };
+        let (at, Playback { at: playhead, playing, speed, .. }) = (view.at, self.playback);
+        let off_s = if at > playhead { at.since(playhead) } else { playhead.since(at) }.as_secs_f64();
+        off_s > if playing { 0.5 * speed } else { 0.0 }
+    }
+
     /// Plans as soon as the report knows where to.
     fn plan_autoplay(&mut self) {
         let Some(branch) = self.branch().filter(|_| self.worker.autoplay && self.worker.plan.is_none()) else { return };
-        let (done, plan) = (branch.done, branch.report.as_deref().and_then(|report| Plan::of(report, branch.done)));
-        match plan {
-            Some(plan) if self.worker.reduced_motion => {
-                plan.skip(&mut self.playback);
-                self.worker.autoplay = false;
-            }
-            Some(plan) => {
-                plan.drive(&mut self.playback);
-                self.worker.plan = Some(plan);
-            }
-            // Nothing stops: then all of it is worth seeing, in half a minute.
-            None if done && !self.worker.reduced_motion => {
-                let length = self.scenario.as_ref().map_or(30.0, |scenario| scenario.duration.as_secs_f64());
-                self.playback.set_speed(length / 30.0);
-                self.worker.autoplay = false;
-            }
-            None => {}
+        let (from, done) = (self.playback.at, branch.done);
+        let Some(plan) = branch.report.as_deref().and_then(|report| Plan::of(report, from, done)) else { return };
+        if self.worker.reduced_motion {
+            plan.skip(&mut self.playback);
+            self.worker.autoplay = false;
+        } else {
+            plan.drive(&mut self.playback);
+            self.worker.plan = Some(plan);
         }
     }
 
     /// Real time has passed.
     pub(super) fn tick(&mut self, seconds: f64) {
         let Some(branch) = self.branch() else { return };
-        let (now, over) = (branch.now, branch.done || branch.gave_up.is_some());
+        let (now, over) = (branch.now, !branch.is_under_way());
         let before = self.playback.at;
         self.playback.tick(seconds, now, over);
         let Some(plan) = self.worker.plan else { return };

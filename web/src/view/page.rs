@@ -15,9 +15,9 @@ use super::same::Same;
 use super::size::{use_dark, use_media};
 use super::slot::Slot;
 use super::tabs::Tabs;
-use super::timeline::Timeline;
 use super::timeline::axis::Range;
 use super::timeline::zoom::Zoom;
+use super::timeline::{Progress, Timeline};
 use super::verdict::Verdict;
 use super::watched::{View, use_cluster, use_view};
 use crate::engine::protocol::BranchId;
@@ -55,7 +55,8 @@ pub fn Page(props: &PageProps) -> Html {
         use_keys(move |key| press(key, &state).map(|effect| on_command.emit(effect)).is_some());
     }
     let (at, playing, speed) = (state.playback.at, state.playback.playing, state.playback.speed);
-    let live = branch.filter(|b| !b.done).map(|b| b.now);
+    let unfinished = branch.filter(|b| !b.done && b.gave_up.is_none());
+    let progress = unfinished.map(|b| Progress { now: b.now, rate: b.rate(), halted: b.halted });
     let dots = !playing || speed <= EYE_SPEED;
     let kube = scenario.as_ref().is_some_and(|scenario| !scenario.kube.clusters.is_empty());
     let on_tab_range = on_range.clone();
@@ -68,14 +69,14 @@ pub fn Page(props: &PageProps) -> Html {
                     {on_visit} />
                 if let (Some(scenario), Some(view)) = (&scenario, &view) { <Health scenario={scenario.clone()} view={view.clone()} /> }
                 if let Some(scenario) = scenario.clone() {
-                    <Map {scenario} view={view.clone()} report={report.clone()} selection={state.selection} {at} {dots} {dark}
+                    <Map stale={state.is_stale()} {scenario} view={view.clone()} report={report.clone()} selection={state.selection} {at} {dots} {dark}
                         table={state.ui.tables} dispatch={dispatch.clone()} />
                 }
             </main>
             { panel(Panel::Inspector, "Inspector", state.ui.sheet, &on_command, html! {
                 <Inspector {scenario} {view} report={report.clone()} selection={state.selection} dispatch={dispatch.clone()} />
             }) }
-            <Timeline report={report.clone()} cluster={name} {end} {live} {at} {playing} {speed} {range} {narrow} {on_range} {on_zoom} dispatch={dispatch.clone()} />
+            <Timeline report={report.clone()} cluster={name} {end} {progress} {at} {playing} arrived={state.has_arrived()} {speed} {range} {narrow} {on_range} {on_zoom} dispatch={dispatch.clone()} />
             <Tabs tab={state.ui.tab} tall={state.ui.tall} {report} {clusters} {cluster} {on_cluster} filter={state.ui.filter.clone()} kinds={state.ui.kinds.clone()} {at} {range} on_range={on_tab_range} kube={kube} {dark}
                 tables={state.ui.tables} provider={state.ui.provider.clone()} dispatch={dispatch.clone()} />
             if state.ui.help { <Help dispatch={dispatch.clone()} /> }

@@ -3,13 +3,14 @@
 //! ```text
 //!   a moment of the verdict   -> its cluster, its outage       the playhead leaves -> the part it is in
 //!   the first outage was seen -> the outage                    a deed is done      -> the seconds after it
+//!   another scenario is loaded -> all of it
 //! ```
 
 use std::rc::Rc;
 
 use yew::prelude::*;
 use zonefall_core::kernel::time::Time;
-use zonefall_core::report::Report;
+use zonefall_core::report::{EtcdReport, Report};
 
 use super::labels::moment;
 use super::same::Same;
@@ -33,7 +34,7 @@ pub(crate) struct View {
     pub dispatch: Callback<Action>,
 }
 
-/// The cluster whose lanes and charts are shown: that of the selected member, else the one chosen last, else the first that had an outage.
+/// The cluster whose lanes and charts are shown: that of the selected member, else the one chosen last, else the one that is affected.
 #[hook]
 pub(crate) fn use_cluster(state: &Same<State>) -> (usize, Callback<usize>) {
     let chosen = use_state_eq(|| None::<usize>);
@@ -45,12 +46,17 @@ pub(crate) fn use_cluster(state: &Same<State>) -> (usize, Callback<usize>) {
     });
     let set = chosen.setter();
     use_effect_with(state.scenario.as_ref().map(|s| s.name.clone()), move |_| set.set(None));
-    let names = || state.scenario.iter().flat_map(|s| &s.etcd).map(|cluster| &cluster.name);
+    let clusters = state.scenario.as_ref().map_or(0, |scenario| scenario.etcd.len());
     let report = state.branch().and_then(|branch| branch.report.as_deref());
-    let failed = |name: &String| report.and_then(|r| r.etcd.get(name)).is_some_and(|cluster| !cluster.outages.is_empty());
-    let cluster = (*chosen).or_else(|| names().position(failed)).unwrap_or(0);
+    let cluster = (*chosen).or_else(|| affected(report?)).unwrap_or(0);
     let set = chosen.setter();
-    (cluster.min(names().count().saturating_sub(1)), Callback::from(move |cluster| set.set(Some(cluster))))
+    (cluster.min(clusters.saturating_sub(1)), Callback::from(move |cluster| set.set(Some(cluster))))
+}
+
+/// Number of the first cluster that had an outage, else of the first that lost a member.
+fn affected(report: &Report) -> Option<usize> {
+    let first = |is: fn(&EtcdReport) -> bool| report.etcd.values().position(is);
+    first(|etcd| !etcd.outages.is_empty()).or_else(|| first(|etcd| etcd.tolerance.len() > 1))
 }
 
 /// The part of the run that is shown: all of it at first. It follows the playhead.
@@ -65,7 +71,7 @@ pub(crate) fn use_view(
     let end = state.scenario.as_ref().map_or(Time::ZERO, |s| Time::ZERO + s.duration);
     let range = use_state_eq(|| Range::whole(end));
     let set = range.setter();
-    use_effect_with(end, move |end| set.set(Range::whole(*end)));
+    use_effect_with((end, state.load), move |(end, _)| set.set(Range::whole(*end)));
     let report = state.branch().and_then(|branch| branch.report.clone());
     let (at, speed) = (state.playback.at, state.playback.speed);
     {

@@ -62,8 +62,11 @@ fn deeds_that_cannot_be_are_refused_and_say_why() {
     }
     let mut script = at_two_minutes();
     script.check(&[
-        ("retype 36m", "Original, 2m 0s, paused 1x: load 2, save, link"),
-        ("break zone 0", "Original, 2m 0s, paused 1x"),
+        ("break member 1", &format!("{KILLED}, 2m 0s, playing 1x: fork 1 of 0 at 2m 0s, look 2m 0s")),
+        ("undo", "Original, 2m 0s, paused 1x: show 0, look 2m 0s closely"),
+        ("seek 10m", "Original, 10m 0s, paused 1x"),
+        ("show 1", &format!("{KILLED}, 10m 0s, paused 1x: show 1")),
+        ("break zone 0", &format!("{KILLED}, 10m 0s, paused 1x")),
     ]);
     assert!(script.state.notice.as_ref().is_some_and(|notice| notice.text.contains("not reached this moment")));
     let mut script = at_two_minutes();
@@ -118,12 +121,13 @@ fn a_lost_worker_gets_everything_again_but_not_for_ever() {
         ("play", &format!("{KILLED}, 2m 0s, playing 1x: restart, load 3, fork 1 of 0 at 2m 0s, fork 2 of 0 at 2m 0s, show 1")),
         ("lost", &format!("{KILLED}, 2m 0s, playing 1x: restart, load 4, fork 1 of 0 at 2m 0s, fork 2 of 0 at 2m 0s, show 1")),
         // Another scenario starts with a clean slate.
-        ("type 36m", "Original, 2m 0s, playing 1x: load 5, save, link"),
-        ("lost", "Original, 2m 0s, playing 1x: restart, load 6"),
-        ("done", "Original, 2m 0s, playing 1x: look 2m 0s"),
+        ("type 36m", "Original, 0s, paused 1x: load 5, save, link, look 0s closely"),
+        ("pause", "Original, 0s, paused 1x"),
+        ("lost", "Original, 0s, paused 1x: restart, load 6, look 0s closely"),
+        ("done", "Original, 0s, paused 1x"),
         // It was simulated to its end: the next loss is the first again.
-        ("lost", "Original, 2m 0s, playing 1x: restart, load 7"),
-        ("lost", "Original, 2m 0s, paused 1x"),
+        ("lost", "Original, 0s, paused 1x: restart, load 7, look 0s closely"),
+        ("lost", "Original, 0s, paused 1x"),
     ]);
     let notice = script.state.notice.unwrap();
     assert!(notice.text.contains("out of memory") && notice.text.contains("kept"), "{notice:?}");

@@ -125,16 +125,59 @@ fn writes_are_back() -> f64 {
 fn the_first_scenario_plays_to_just_after_its_first_outage() {
     let mut script = Script::new(Start::default());
     script.check(&[("tick 0.1", "Original, 0s, playing 1x"), ("done", "Original, 0s, playing 20x")]);
-    let mut seconds = 0.0;
-    while script.state.playback.playing {
-        script.state.apply(Action::Playback(PlaybackCommand::Tick(0.016)));
-        seconds += 0.016;
-        assert!(seconds < 20.0, "{:?}", script.state.playback);
-    }
+    let seconds = script.play_until_paused();
     let at = script.state.playback.at.as_secs_f64();
     assert!((5.0..11.0).contains(&seconds), "it took {seconds} s");
     assert!(at > writes_are_back() && at < writes_are_back() + 3.0, "{at} s");
     assert_eq!((script.state.playback.speed, script.state.playback.pause_at), (1.0, None));
+}
+
+#[test]
+fn what_is_opened_or_edited_plays_from_its_start_and_play_on_goes_to_the_next_event() {
+    let mut script = Script::new(Start::default());
+    script.check(&[
+        ("done", "Original, 0s, playing 20x"),
+        ("seek 20m", "Original, 20m 0s, playing 20x"),
+        ("speed 1000", "Original, 20m 0s, playing 1000x"),
+        ("type 36m", "Original, 0s, playing 1x: load 2, save, link, look 0s"),
+        ("done", "Original, 0s, playing 20x"),
+    ]);
+    assert!(!script.state.has_arrived());
+    script.play_until_paused();
+    assert!(script.state.has_arrived());
+    // Power comes back after half an hour: the next event of interest after the outage.
+    script.state.apply(Action::Playback(PlaybackCommand::PlayOn));
+    let seconds = script.play_until_paused();
+    let at = script.state.playback.at.as_secs_f64();
+    assert!((5.0..11.0).contains(&seconds) && (1_860.0..1_864.0).contains(&at), "{seconds} s, at {at} s");
+    assert!(script.state.has_arrived());
+    script.state.apply(Action::Playback(PlaybackCommand::Home));
+    assert!(!script.state.has_arrived(), "there is nothing to play on from");
+}
+
+#[test]
+fn a_view_of_another_moment_is_stale_and_a_simulation_can_be_halted() {
+    let mut script = still();
+    script.check(&[
+        ("pause", "Original, 0s, paused 1x"),
+        ("looked", "Original, 0s, paused 1x"),
+        ("told 10m", "Original, 0s, paused 1x"),
+    ]);
+    assert!(!script.state.is_stale());
+    script.check(&[("seek 5m", "Original, 5m 0s, paused 1x: look 5m 0s closely")]);
+    assert!(script.state.is_stale());
+    script.check(&[("looked", "Original, 5m 0s, paused 1x"), ("play", "Original, 5m 0s, playing 1x: look 5m 0s")]);
+    script.check(&[("tick 0.2", "Original, 5m 0.2s, playing 1x")]);
+    assert!(!script.state.is_stale(), "it trails by a moment");
+    script.check(&[
+        ("seek 10m", "Original, 10m 0s, playing 1x"),
+        ("halt", "Original, 10m 0s, playing 1x: halt 0"),
+        ("halt", "Original, 10m 0s, playing 1x"),
+        ("tick 0.2", "Original, 10m 0s, paused 1x"),
+        ("go-on", "Original, 10m 0s, paused 1x: go on with 0"),
+    ]);
+    let branch = script.state.branch().unwrap();
+    assert!(branch.is_under_way() && branch.rate() == Some(600_000.0), "{branch:?}");
 }
 
 #[test]

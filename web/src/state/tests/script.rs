@@ -54,6 +54,17 @@ impl Script {
         }
     }
 
+    /// Real time passes until nothing plays; for how many seconds.
+    pub(super) fn play_until_paused(&mut self) -> f64 {
+        let mut seconds = 0.0;
+        while self.state.playback.playing {
+            self.state.apply(Action::Playback(PlaybackCommand::Tick(0.016)));
+            seconds += 0.016;
+            assert!(seconds < 20.0, "{:?}", self.state.playback);
+        }
+        seconds
+    }
+
     fn action(&self, text: &str) -> Action {
         let (word, rest) = text.split_once(' ').unwrap_or((text, ""));
         let at = || Time::ZERO + rest.parse::<Span>().unwrap().0;
@@ -67,6 +78,9 @@ impl Script {
         match word {
             "toggle" => Action::Playback(PlaybackCommand::Toggle),
             "play" => Action::Playback(PlaybackCommand::Play),
+            "on" => Action::Playback(PlaybackCommand::PlayOn),
+            "halt" => Action::Halt(true),
+            "go-on" => Action::Halt(false),
             "pause" => Action::Playback(PlaybackCommand::Pause),
             "faster" => Action::Playback(PlaybackCommand::Faster),
             "slower" => Action::Playback(PlaybackCommand::Slower),
@@ -113,6 +127,9 @@ impl Script {
             Effect::Request(WorkerRequest::Step { at, forward, .. }) => {
                 (self.asked, self.stepping) = (*at, true);
                 format!("step {} from {}", if *forward { "on" } else { "back" }, clock(*at))
+            }
+            Effect::Request(WorkerRequest::Halt { branch, halted, .. }) => {
+                format!("{} {}", if *halted { "halt" } else { "go on with" }, branch.0)
             }
             Effect::Request(WorkerRequest::Ping(_)) => "ping".to_owned(),
             Effect::Save(_) => "save".to_owned(),

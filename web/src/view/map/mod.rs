@@ -56,6 +56,8 @@ pub struct MapProps {
     pub report: Option<Same<Report>>,
     /// What is selected.
     pub selection: Option<Selection>,
+    /// The world is of another moment than the playhead's: a newer one is on its way.
+    pub stale: bool,
     /// The playhead.
     pub at: Time,
     /// Whether messages are drawn.
@@ -73,7 +75,7 @@ pub struct MapProps {
 pub fn Map(props: &MapProps) -> Html {
     let node = use_node_ref();
     let (width, height) = use_size(&node);
-    let MapProps { scenario, view, report, selection, at, dots, dark, table, dispatch } = props.clone();
+    let MapProps { scenario, view, report, selection, at, dots, dark, table, dispatch, stale } = props.clone();
     let objects = use_memo((scenario.clone(), view.clone()), |(scenario, view)| objects(scenario, view.as_deref()));
     let layout = use_memo((scenario.clone(), objects.crowd.clone(), width, height), |(scenario, crowd, width, height)| {
         layout::fit(scenario, crowd, *width, height - AIR)
@@ -94,7 +96,10 @@ pub fn Map(props: &MapProps) -> Html {
     } else {
         Html::default()
     };
-    html! { <div class="map" id="map" ref={node} data-testid="map">{ inside }</div> }
+    html! { <div class={classes!("map", stale.then_some("stale"), props.view.is_none().then_some("unknown"))} id="map" ref={node} data-testid="map">
+        { inside }
+        if stale { <p class="catching-up" role="status" data-testid="catching-up">{ "Catching up" }</p> }
+    </div> }
 }
 
 #[derive(Clone, PartialEq, Properties)]

@@ -187,7 +187,9 @@ pub fn objects(scenario: &Scenario, view: Option<&SimulationView>) -> Objects {
             let card = usize::from(node.node);
             all.cards.insert((id, key), card);
             all.out.crowd.cards[card].kube = true;
-            all.out.nodes[node.node] = Some(NodeObject { state: "gone", tone: "bad", phase: "", pods: [0; 6] });
+            // Before the first view nothing is known of it.
+            let (state, tone) = if view.is_some() { ("gone", "bad") } else { ("", "") };
+            all.out.nodes[node.node] = Some(NodeObject { state, tone, phase: "", pods: [0; 6] });
         }
     }
     for ((id, spec), cluster) in clusters.zip(view.iter().flat_map(|view| &view.clusters)) {

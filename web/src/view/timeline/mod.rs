@@ -23,6 +23,7 @@ use super::size::use_width;
 use crate::state::{Action, PlaybackCommand};
 use axis::{Axis, Range};
 use paint::{Paint, Playhead};
+pub use transport::Progress;
 pub(crate) use transport::TIME_FIELD;
 use transport::Transport;
 use zoom::Zoom;
@@ -36,12 +37,14 @@ pub struct TimelineProps {
     pub cluster: String,
     /// End of the run.
     pub end: Time,
-    /// Simulated up to here; `None`: to the end.
-    pub live: Option<Time>,
+    /// How far it is simulated; `None`: to the end.
+    pub progress: Option<Progress>,
     /// The playhead.
     pub at: Time,
     /// Whether the playhead moves.
     pub playing: bool,
+    /// Whether it stopped by itself at an event of interest.
+    pub arrived: bool,
     /// Simulated seconds per second.
     pub speed: f64,
     /// What is shown.
@@ -61,7 +64,8 @@ pub struct TimelineProps {
 pub fn Timeline(props: &TimelineProps) -> Html {
     let node = use_node_ref();
     let width = use_width(&node);
-    let TimelineProps { report, cluster, end, live, at, range, narrow, .. } = props.clone();
+    let TimelineProps { report, cluster, end, progress, at, range, narrow, .. } = props.clone();
+    let live = progress.map(|progress| progress.now);
     let axis = Axis::new(range, width);
     let height = paint::height(report.as_deref(), &cluster, narrow);
     let seek = {
@@ -92,7 +96,7 @@ pub fn Timeline(props: &TimelineProps) -> Html {
     html! {
         <section class="timeline" aria-label="Timeline" data-testid="timeline">
             <div class="timeline-bar">
-                <Transport {at} {end} playing={props.playing} speed={props.speed} live={live.is_some()} dispatch={props.dispatch.clone()} />
+                <Transport {at} {end} playing={props.playing} speed={props.speed} {progress} arrived={props.arrived} dispatch={props.dispatch.clone()} />
                 { zoom_buttons(props) }
             </div>
             <div class="scrubber" ref={node} role="slider" tabindex="0" aria-label="Playhead" aria-valuemin="0"

@@ -22,21 +22,27 @@ pub(crate) struct TransportProps {
     pub end: Time,
     pub playing: bool,
     pub speed: f64,
-    pub live: bool,
+    /// What is not simulated to its end.
+    pub progress: Option<Progress>,
+    pub arrived: bool,
     pub dispatch: Callback<Action>,
 }
 
 /// The row of buttons.
 #[component]
 pub(crate) fn Transport(props: &TransportProps) -> Html {
-    let TransportProps { at, end, playing, speed, live, dispatch } = props.clone();
+    let TransportProps { at, end, playing, speed, progress, arrived, dispatch } = props.clone();
+    let play_on = dispatch.reform(|_: MouseEvent| Action::Playback(PlaybackCommand::PlayOn));
     html! {
         <div class="transport">
             <Buttons {playing} dispatch={dispatch.clone()} />
             <Speed {speed} dispatch={dispatch.clone()} />
             <TimeField {at} {speed} dispatch={dispatch.clone()} />
             <span class="without events">{ format!("of {}", clock(end, 0)) }</span>
-            if live { <Live {dispatch} /> }
+            if arrived {
+                <button class="play-on" onclick={play_on} title="Play to the next event of interest" data-testid="play-on">{ "Play on" }</button>
+            }
+            if let Some(progress) = progress { <Simulating ..SimulatingProps { progress, end, dispatch } /> }
         </div>
     }
 }
@@ -154,13 +160,41 @@ fn TimeField(props: &TimeFieldProps) -> Html {
     }
 }
 
+/// How far a branch is simulated that is not at its end.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Progress {
+    /// Simulated up to here.
+    pub now: Time,
+    /// Simulated seconds per second; `None`: nothing is known of it yet.
+    pub rate: Option<f64>,
+    /// The user has stopped it.
+    pub halted: bool,
+}
+
 #[derive(Clone, PartialEq, Properties)]
-struct LiveProps {
+struct SimulatingProps {
+    progress: Progress,
+    end: Time,
     dispatch: Callback<Action>,
 }
 
+/// Progress in simulated time, its rate, and how to stop it or go on. The style sheet shows it after a second: most runs take less.
 #[component]
-fn Live(props: &LiveProps) -> Html {
-    let onclick = props.dispatch.reform(|_: MouseEvent| Action::Playback(PlaybackCommand::End));
-    html! { <button class="live" {onclick} title="Go to the latest simulated moment" data-testid="live">{ "● LIVE" }</button> }
+fn Simulating(props: &SimulatingProps) -> Html {
+    let SimulatingProps { progress: Progress { now, rate, halted }, end, dispatch } = props;
+    let percent = (100.0 * now.as_secs_f64() / end.as_secs_f64().max(1e-9)).floor();
+    let word = if *halted { "Stopped at" } else { "Simulating" };
+    let rate = rate.filter(|_| !halted).map_or_else(String::new, |rate| format!(" at {}", words(rate)));
+    let latest = dispatch.reform(|_: MouseEvent| Action::Playback(PlaybackCommand::End));
+    let halt = {
+        let halted = *halted;
+        dispatch.reform(move |_: MouseEvent| Action::Halt(!halted))
+    };
+    let title = format!("{} of {} simulated{rate}: go to the latest moment", clock(*now, 0), clock(*end, 0));
+    html! {
+        <span class="simulating" data-testid="simulating">
+            <button onclick={latest} {title}>{ format!("{word} {percent} %{rate}") }</button>
+            <button onclick={halt} data-testid="halt">{ if *halted { "Go on" } else { "Cancel" } }</button>
+        </span>
+    }
 }
