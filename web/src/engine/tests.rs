@@ -303,6 +303,19 @@ fn views_without_end_leave_the_simulation_half_of_the_time() {
 }
 
 #[test]
+fn a_halted_branch_rests_and_can_be_looked_at_until_it_goes_on() {
+    let mut worker = Worker::loaded("zone-outage");
+    worker.work();
+    let halt = |halted| WorkerRequest::Halt { load: LOAD, branch: MAIN, halted };
+    worker.session.request(halt(true));
+    worker.finish();
+    let reached = worker.look(s(2_100), false).at;
+    assert!(reached > Time::ZERO && reached < s(2_100), "{reached:?}");
+    worker.session.request(halt(false));
+    assert_eq!(final_report(&worker.finish(), MAIN), fresh(&Arc::new(scenario("zone-outage"))));
+}
+
+#[test]
 fn memory_thins_the_keyframes_and_looks_stay_right() {
     let mut worker = Worker::loaded("five-members");
     let kept = |responses: &[WorkerResponse]| {

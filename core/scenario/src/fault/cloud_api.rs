@@ -138,6 +138,12 @@ impl FaultKind for CloudApi {
         Ok(())
     }
 
+    fn raw(&self, scenario: &Scenario) -> RawFaultKind {
+        let Self { zone, create, delete, attach, error_rate } = *self;
+        let zone = zone.map(|zone| scenario.zones[zone].name.clone());
+        RawFaultKind::CloudApi(Raw { zone, create, delete, attach, error_rate: Some(Probability(error_rate)) })
+    }
+
     fn impact(&self) -> Impact {
         Impact::Elsewhere
     }

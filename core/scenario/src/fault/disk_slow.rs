@@ -93,6 +93,11 @@ impl FaultKind for DiskSlow {
         Ok(())
     }
 
+    fn raw(&self, scenario: &Scenario) -> RawFaultKind {
+        let slowdown = RawSlowdown { add: Span(self.add), factor: self.factor };
+        RawFaultKind::DiskSlow(Raw { volume: self.volume.raw(scenario), slowdown })
+    }
+
     fn impact(&self) -> Impact {
         Impact::SlowsDisk
     }

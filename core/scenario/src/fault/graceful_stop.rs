@@ -32,6 +32,10 @@ impl FaultKind for GracefulStop {
         vec![Hit::Member(self.0)]
     }
 
+    fn raw(&self, scenario: &Scenario) -> RawFaultKind {
+        RawFaultKind::GracefulStop(Raw { member: self.0.raw(scenario) })
+    }
+
     fn impact(&self) -> Impact {
         Impact::Stops
     }

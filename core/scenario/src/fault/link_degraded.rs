@@ -114,6 +114,16 @@ impl FaultKind for LinkDegraded {
         Ok(())
     }
 
+    fn raw(&self, scenario: &Scenario) -> RawFaultKind {
+        let LinkChange { delay, loss, bytes_per_s } = self.change;
+        RawFaultKind::LinkDegraded(Raw {
+            between: [self.a, self.b].map(|zone| scenario.zones[zone].name.clone()),
+            delay: Span(delay),
+            loss: Probability(loss),
+            bandwidth: bytes_per_s.map(Bandwidth::from_bytes_per_s),
+        })
+    }
+
     fn impact(&self) -> Impact {
         if self.change.loss < 1.0 { Impact::SlowsNetwork } else { Impact::Cuts }
     }

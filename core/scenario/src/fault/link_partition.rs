@@ -60,6 +60,10 @@ impl FaultKind for LinkPartition {
         }
     }
 
+    fn raw(&self, scenario: &Scenario) -> RawFaultKind {
+        RawFaultKind::LinkPartition(Raw { between: [self.a, self.b].map(|place| place.name(scenario).to_owned()) })
+    }
+
     fn impact(&self) -> Impact {
         Impact::Cuts
     }

@@ -52,7 +52,8 @@ mod prelude {
     pub(super) use zonefall_kernel::traced;
 
     pub(super) use super::read_quantity;
-    pub(super) use super::{Amount, Direction, Fault, FaultKind, FaultTarget, Hit, Impact, Leader, Offer, Place, RawFaultTarget};
+    pub(super) use super::{Amount, Direction, Fault, FaultKind, FaultTarget, Hit, Impact, Leader, Offer, Place};
+    pub(super) use super::{RawFaultKind, RawFaultTarget};
     pub(super) use crate::Scenario;
     pub(super) use crate::ids::{EtcdId, MemberId, NodeId, VolumeId, ZoneId};
     pub(super) use crate::validate::FaultCtx;
@@ -142,6 +143,9 @@ pub trait FaultKind {
 
     /// What it hits.
     fn hits(&self) -> Vec<Hit>;
+
+    /// The same as a scenario file says it.
+    fn raw(&self, scenario: &Scenario) -> RawFaultKind;
 
     /// Checks its numbers by the rules that a file's faults obey; what it hits is checked by [`Fault::check`].
     ///

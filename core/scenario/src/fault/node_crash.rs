@@ -32,6 +32,10 @@ impl FaultKind for NodeCrash {
         vec![Hit::Node(self.0)]
     }
 
+    fn raw(&self, scenario: &Scenario) -> RawFaultKind {
+        RawFaultKind::NodeCrash(Raw { node: self.0.raw(scenario) })
+    }
+
     fn impact(&self) -> Impact {
         Impact::Stops
     }

@@ -41,6 +41,10 @@ impl FaultKind for NodePartition {
         vec![Hit::Node(self.node)]
     }
 
+    fn raw(&self, scenario: &Scenario) -> RawFaultKind {
+        RawFaultKind::NodePartition(Raw { node: self.node.raw(scenario), direction: self.direction })
+    }
+
     fn impact(&self) -> Impact {
         Impact::Cuts
     }

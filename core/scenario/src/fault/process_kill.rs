@@ -32,6 +32,10 @@ impl FaultKind for ProcessKill {
         vec![Hit::Member(self.0)]
     }
 
+    fn raw(&self, scenario: &Scenario) -> RawFaultKind {
+        RawFaultKind::ProcessKill(Raw { member: self.0.raw(scenario) })
+    }
+
     fn impact(&self) -> Impact {
         Impact::Stops
     }

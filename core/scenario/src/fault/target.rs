@@ -204,11 +204,23 @@ fn has(what: &str, id: usize, count: usize) -> Result<(), String> {
     if id < count { Ok(()) } else { Err(format!("the scenario has no {what} {id}: it has {count}, numbered from 0")) }
 }
 
+/// The leader of a cluster, or what it has, as a scenario file says it.
+fn raw_leader(cluster: EtcdId, scenario: &Scenario) -> RawFaultTarget {
+    RawFaultTarget::OfLeader { leader_of: scenario.etcd[cluster].name.clone() }
+}
+
 fn of_leader(what: &str, cluster: EtcdId, scenario: &Scenario) -> String {
     format!("{what} of the leader of {}", scenario.etcd[cluster].name)
 }
 
 impl FaultTarget<NodeId> {
+    pub(super) fn raw(self, scenario: &Scenario) -> RawFaultTarget {
+        match self {
+            Self::Named(node) => RawFaultTarget::Named(scenario.nodes[node].name.clone()),
+            Self::OfLeader(cluster) => raw_leader(cluster, scenario),
+        }
+    }
+
     pub(super) fn text(self, scenario: &Scenario) -> String {
         match self {
             Self::Named(node) => format!("node {}", scenario.nodes[node].name),
@@ -218,6 +230,13 @@ impl FaultTarget<NodeId> {
 }
 
 impl FaultTarget<ZoneId> {
+    pub(super) fn raw(self, scenario: &Scenario) -> RawFaultTarget {
+        match self {
+            Self::Named(zone) => RawFaultTarget::Named(scenario.zones[zone].name.clone()),
+            Self::OfLeader(cluster) => raw_leader(cluster, scenario),
+        }
+    }
+
     pub(super) fn text(self, scenario: &Scenario) -> String {
         match self {
             Self::Named(zone) => format!("zone {}", scenario.zones[zone].name),
@@ -227,6 +246,14 @@ impl FaultTarget<ZoneId> {
 }
 
 impl FaultTarget<MemberId> {
+    pub(super) fn raw(self, scenario: &Scenario) -> RawFaultTarget {
+        match self {
+            Self::Named(id) if scenario.etcd.len() == 1 => RawFaultTarget::Named(member(scenario, id).to_owned()),
+            Self::Named(id) => RawFaultTarget::Named(format!("{}/{}", scenario.etcd[id.cluster].name, member(scenario, id))),
+            Self::OfLeader(cluster) => raw_leader(cluster, scenario),
+        }
+    }
+
     pub(super) fn text(self, scenario: &Scenario) -> String {
         match self {
             Self::Named(id) => member(scenario, id).to_owned(),
@@ -236,6 +263,13 @@ impl FaultTarget<MemberId> {
 }
 
 impl FaultTarget<VolumeId> {
+    pub(super) fn raw(self, scenario: &Scenario) -> RawFaultTarget {
+        match self {
+            Self::Named(volume) => RawFaultTarget::Named(scenario.volumes[volume].name.clone()),
+            Self::OfLeader(cluster) => raw_leader(cluster, scenario),
+        }
+    }
+
     /// A volume by the member that uses it (the first, where several do), or by its own name.
     pub(super) fn text(self, scenario: &Scenario) -> String {
         let volume = match self {

@@ -81,3 +81,33 @@ fn amount_that_is_offered_is_the_amount_of_the_offered_fault() {
         assert_eq!(amount.put_into(&link(usual), text, &scenario), Ok(link(expected)));
     }
 }
+
+#[test]
+fn what_is_offered_can_be_written_into_the_file_it_is_offered_for() {
+    let mut written = 0;
+    for bundled in crate::bundled() {
+        let scenario = Scenario::from_json(bundled.json).expect("bundled scenarios are valid");
+        let zones = scenario.zones.keys().map(|zone| Hit::Zone(FaultTarget::Named(zone)));
+        let nodes = scenario.nodes.keys().take(3).map(|node| Hit::Node(FaultTarget::Named(node)));
+        let leaders = scenario.etcd.keys().take(1).map(|etcd| Hit::Node(FaultTarget::OfLeader(etcd)));
+        let members = scenario.etcd.keys().take(5).map(|cluster| MemberId { cluster, index: 0 });
+        let members = members
+            .flat_map(|id| [Hit::Member(FaultTarget::Named(id)), Hit::Volume(FaultTarget::Named(scenario.member(id).volume))]);
+        let link = [Hit::Link(Place::Zone(ZoneId(0)), Place::Zone(ZoneId((scenario.zones.len() - 1) as u16)))];
+        let things: Vec<Hit> = zones.chain(nodes).chain(leaders).chain(members).chain(link).collect();
+        for fault in things.into_iter().flat_map(|thing| offers(thing, &scenario)).map(|offer| offer.fault) {
+            let mut file: serde_json::Value = serde_json::from_str(bundled.json).expect("it is JSON");
+            let raw = fault.kind().raw(&scenario);
+            file["faults"] = serde_json::json!([{"at": "1s"}]);
+            let fields = serde_json::to_value(&raw).expect("plain data");
+            file["faults"][0].as_object_mut().expect("a fault").extend(fields.as_object().expect("fields").clone());
+            match Scenario::from_json(&file.to_string()) {
+                Ok(again) => assert_eq!(again.faults[0].fault, fault, "{}: {raw:?}", bundled.name),
+                // The claim of a pod keeps its lost volume: a file may not have that fault, whoever writes it.
+                Err(errors) => assert!(errors.to_string().contains("claim"), "{}: {raw:?}: {errors}", bundled.name),
+            }
+            written += 1;
+        }
+    }
+    assert!(written > 500, "{written}");
+}

@@ -34,6 +34,10 @@ impl FaultKind for VolumeLost {
         vec![Hit::Volume(self.0)]
     }
 
+    fn raw(&self, scenario: &Scenario) -> RawFaultKind {
+        RawFaultKind::VolumeLost(Raw { volume: self.0.raw(scenario) })
+    }
+
     fn impact(&self) -> Impact {
         Impact::Stops
     }

@@ -41,6 +41,10 @@ impl FaultKind for ZonePartition {
         vec![Hit::Zone(self.zone)]
     }
 
+    fn raw(&self, scenario: &Scenario) -> RawFaultKind {
+        RawFaultKind::ZonePartition(Raw { zone: self.zone.raw(scenario), direction: self.direction })
+    }
+
     fn impact(&self) -> Impact {
         Impact::Cuts
     }

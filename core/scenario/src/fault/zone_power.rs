@@ -32,6 +32,10 @@ impl FaultKind for ZonePower {
         vec![Hit::Zone(self.0)]
     }
 
+    fn raw(&self, scenario: &Scenario) -> RawFaultKind {
+        RawFaultKind::ZonePower(Raw { zone: self.0.raw(scenario) })
+    }
+
     fn impact(&self) -> Impact {
         Impact::Stops
     }
