@@ -145,14 +145,13 @@ fn bar(state: &State, dispatch: &Callback<Action>) -> Html {
         let onclick = dispatch.reform(move |_: MouseEvent| Action::Document(action.clone()));
         html! { <button type="button" class="quiet" data-testid={id} aria-label={label} title={label} {disabled} {onclick}>{ sign }</button> }
     };
-    let document = Rc::clone(&state.document);
     html! {
         <div class="configure-bar">
             <div class="tabs" role="tablist" aria-label="Scenario as">
                 { tab(false, "tab-form", "Form") }
                 { tab(true, "tab-json", "JSON") }
             </div>
-            <file::Files {document} dispatch={dispatch.clone()} />
+            <file::Files dispatch={dispatch.clone()} />
             { button("document-undo", "Undo the last edit (Ctrl+Z)", "↶", state.document.undo.is_empty(), DocumentAction::Undo) }
             { button("document-redo", "Redo (Ctrl+Shift+Z)", "↷", state.document.redo.is_empty(), DocumentAction::Redo) }
         </div>

@@ -1,7 +1,8 @@
-//! The address bar: its fragment holds the scenario.
+//! The address bar: its fragment holds the scenario and the bookmark.
 
 use wasm_bindgen::JsValue;
 
+use crate::state::bookmark::Bookmark;
 use crate::state::share;
 
 /// The fragment, `#` included; empty where there is none.
@@ -9,17 +10,18 @@ pub fn fragment() -> String {
     gloo::utils::window().location().hash().unwrap_or_default()
 }
 
-/// The address of this page with this scenario in it.
-pub fn link(text: &str) -> String {
+/// The address of this page with this scenario and bookmark in it.
+pub fn link(text: &str, bookmark: &Bookmark) -> String {
     let address = gloo::utils::window().location().href().unwrap_or_default();
     let page = address.split('#').next().unwrap_or_default();
-    format!("{page}{}", share::encode(text))
+    format!("{page}{}{}", share::encode(text), share::encode_bookmark(bookmark))
 }
 
-/// Puts the scenario into the address bar, without an entry in the history. Browsers may refuse (too long, too often): then the
+/// Puts a fragment into the address bar; `push`: as a step that Back comes back to. Browsers may refuse (too long, too often): then the
 /// address stays as it was.
-pub fn put(text: &str) {
+pub fn put(fragment: &str, push: bool) {
     if let Ok(history) = gloo::utils::window().history() {
-        history.replace_state_with_url(&JsValue::NULL, "", Some(&share::encode(text))).ok();
+        let put = if push { web_sys::History::push_state_with_url } else { web_sys::History::replace_state_with_url };
+        put(&history, &JsValue::NULL, "", Some(fragment)).ok();
     }
 }

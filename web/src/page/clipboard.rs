@@ -5,15 +5,15 @@ use wasm_bindgen_futures::{JsFuture, spawn_local};
 use yew::Callback;
 
 use super::address;
+use crate::state::bookmark::Bookmark;
 use crate::state::{Action, Notice, Tone};
 
-/// Copies the link to this scenario, and says so.
-pub fn share(text: &str, dispatch: Callback<Action>) {
-    let link = address::link(text);
-    address::put(text);
+/// Copies the link to this scenario and bookmark, and says what is in it.
+pub fn share(text: &str, bookmark: &Bookmark, dispatch: Callback<Action>) {
+    let (link, inside) = (address::link(text, bookmark), bookmark.text());
     spawn_local(async move {
         let (tone, text) = if copy(&link).await {
-            (Tone::Info, "Copied the link: it contains the whole scenario.".to_owned())
+            (Tone::Info, format!("Copied the link: it contains the scenario, {inside}."))
         } else {
             (Tone::Info, "The browser does not allow copying here: copy the link from the address bar.".to_owned())
         };

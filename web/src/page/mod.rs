@@ -18,9 +18,9 @@ use gloo::events::EventListener;
 use gloo::timers::callback::Timeout;
 use yew::prelude::*;
 
-use crate::state::{Action, DocumentAction, Effect, Notice, State, Store, Tone};
+use crate::state::bookmark::Bookmark;
+use crate::state::{Action, Effect, Notice, State, Store, Tone, share};
 
-pub use clipboard::share;
 pub use files::download;
 pub use frames::use_frames;
 
@@ -30,19 +30,22 @@ const QUIET_MS: u32 = 400;
 /// What the browser will be given when the user stops typing.
 #[derive(Default)]
 struct Pending {
-    save: Option<String>,
-    link: Option<String>,
+    /// The text, the bookmark, and whether that is a step to come back to.
+    keep: Option<(Rc<str>, Bookmark, bool)>,
     timer: Option<Timeout>,
+    /// The fragment of the text that was put into the address last: packing a large one takes a while.
+    packed: Option<(Rc<str>, String)>,
 }
 
 impl Pending {
     /// Does what waits. What went wrong is told.
     fn flush(&mut self) -> Result<(), String> {
         self.timer = None;
-        if let Some(text) = self.link.take() {
-            address::put(&text);
-        }
-        self.save.take().map_or(Ok(()), |text| storage::save(&text))
+        let Some((text, bookmark, push)) = self.keep.take() else { return Ok(()) };
+        let packed = self.packed.take().filter(|(known, _)| Rc::ptr_eq(known, &text));
+        let (_, fragment) = self.packed.insert(packed.unwrap_or_else(|| (Rc::clone(&text), share::encode(&text))));
+        address::put(&(fragment.clone() + &share::encode_bookmark(&bookmark)), push);
+        storage::save(&text, &bookmark)
     }
 }
 
@@ -80,8 +83,12 @@ fn perform(effect: Effect, worker: &Callback<Effect>, pending: &Rc<std::cell::Re
             return;
         }
         Effect::Remember(ui) => return report_error(storage::remember(&ui), dispatch),
-        Effect::Save(text) => waiting.save = Some(text),
-        Effect::Link(text) => waiting.link = Some(text),
+        Effect::Download(name, text) => return download(&name, "application/json", text.as_bytes()),
+        Effect::Share(text, bookmark) => return clipboard::share(&text, &bookmark, dispatch.clone()),
+        Effect::Keep { text, bookmark, push } => {
+            let push = push || waiting.keep.as_ref().is_some_and(|(.., push)| *push);
+            waiting.keep = Some((text, bookmark, push));
+        }
     }
     let (pending, dispatch) = (Rc::clone(pending), dispatch.clone());
     waiting.timer = Some(Timeout::new(QUIET_MS, move || {
@@ -101,7 +108,7 @@ fn follow_address(dispatch: Callback<Action>) -> EventListener {
     EventListener::new(&gloo::utils::window(), "hashchange", move |_| {
         let action = match start::linked(&address::fragment()) {
             None => return,
-            Some(Ok(text)) => Action::Document(DocumentAction::Open(text)),
+            Some(Ok((text, bookmark))) => Action::Return(text, bookmark),
             Some(Err(error)) => Action::Say(Notice { tone: Tone::Error, text: error.to_string() }),
         };
         dispatch.emit(action);
@@ -112,7 +119,7 @@ fn follow_address(dispatch: Callback<Action>) -> EventListener {
 fn save_at_the_end(pending: Rc<std::cell::RefCell<Pending>>) -> EventListener {
     EventListener::new(&gloo::utils::window(), "pagehide", move |_| {
         let mut pending = pending.borrow_mut();
-        if pending.save.is_some() {
+        if pending.keep.is_some() {
             storage::supersede(&address::fragment());
         }
         // There is nobody left to tell.

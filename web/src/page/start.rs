@@ -3,11 +3,12 @@
 use zonefall_core::scenario::{Scenario, default_scenario};
 
 use super::{address, storage};
+use crate::state::bookmark::Bookmark;
 use crate::state::share::{LinkError, decode};
 use crate::state::{Notice, Start, Tone};
 
 /// The scenario of a fragment; `None` where the fragment says nothing.
-pub fn linked(fragment: &str) -> Option<Result<String, LinkError>> {
+pub fn linked(fragment: &str) -> Option<Result<(String, Bookmark), LinkError>> {
     let said = fragment.trim_start_matches('#');
     (!said.is_empty()).then(|| decode(said))
 }
@@ -16,11 +17,11 @@ pub fn linked(fragment: &str) -> Option<Result<String, LinkError>> {
 pub fn restore() -> Start {
     let fragment = address::fragment();
     let fragment = if storage::is_superseded(&fragment) { "" } else { &fragment };
-    let (text, notice) = choose(fragment, storage::saved());
+    let ((text, bookmark), notice) = choose(fragment, storage::saved());
     let notice = if storage::is_allowed() { notice } else { Some(unkept(notice)) };
     let query = gloo::utils::window().match_media("(prefers-reduced-motion: reduce)");
     let reduced_motion = query.ok().flatten().is_some_and(|query| query.matches());
-    Start { text, ui: storage::remembered(), notice, reduced_motion }
+    Start { text, bookmark, ui: storage::remembered(), notice, reduced_motion }
 }
 
 /// What is said where nothing can be kept, after what there is to say already.
@@ -32,19 +33,20 @@ fn unkept(notice: Option<Notice>) -> Notice {
 }
 
 /// Links and storage may hold anything: what is no scenario is passed over, and said.
-fn choose(fragment: &str, saved: Option<String>) -> (String, Option<Notice>) {
+fn choose(fragment: &str, saved: Option<(String, Bookmark)>) -> ((String, Bookmark), Option<Notice>) {
     let refused = match linked(fragment) {
-        Some(Ok(text)) => return (text, None),
+        Some(Ok(found)) => return (found, None),
         Some(Err(error)) => Some(Notice { tone: Tone::Error, text: error.to_string() }),
         None => None,
     };
+    let default = || (default_scenario().json.to_owned(), Bookmark::default());
     match saved {
-        Some(text) if Scenario::from_json(&text).is_ok() => (text, refused),
+        Some(saved) if Scenario::from_json(&saved.0).is_ok() => (saved, refused),
         Some(_) => {
             let text = "This version cannot read the saved scenario of this browser.".to_owned();
-            (default_scenario().json.to_owned(), refused.or(Some(Notice { tone: Tone::Info, text })))
+            (default(), refused.or(Some(Notice { tone: Tone::Info, text })))
         }
-        None => (default_scenario().json.to_owned(), refused),
+        None => (default(), refused),
     }
 }
 
@@ -67,7 +69,7 @@ mod tests {
             ("", Some("{}"), default, "saved scenario"),
             ("#z1.abc", Some("{}"), default, "damaged"),
         ] {
-            let (text, notice) = choose(fragment, saved.map(str::to_owned));
+            let ((text, _), notice) = choose(fragment, saved.map(|text| (text.to_owned(), Bookmark::default())));
             assert_eq!(text, expected, "{fragment}");
             assert_eq!(notice.is_none(), says.is_empty());
             assert!(notice.is_none_or(|notice| notice.text.contains(says)));

@@ -8,10 +8,12 @@ use gloo::storage::{LocalStorage, SessionStorage, Storage};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use crate::state::bookmark::Bookmark;
 use crate::state::{Theme, Ui};
 
 /// Keys carry the version of what is kept under them.
 const DOCUMENT: &str = "zonefall.document.1";
+const BOOKMARK: &str = "zonefall.bookmark.1";
 const SUPERSEDED: &str = "zonefall.superseded.1";
 const PREFERENCES: &str = "zonefall.preferences.1";
 
@@ -30,12 +32,14 @@ pub(super) fn is_allowed() -> bool {
     matches!((window.local_storage(), window.session_storage()), (Ok(Some(_)), Ok(Some(_))))
 }
 
-/// Keeps the document, where that is allowed.
+/// Keeps the document and the bookmark, where that is allowed.
 ///
 /// # Errors
 /// Why it could not be kept, for the user: the storage is full.
-pub fn save(text: &str) -> Result<(), String> {
-    keep(DOCUMENT, text).map_err(|_| "The browser cannot save your scenario, its storage is full: save it to a file.".to_owned())
+pub fn save(text: &str, bookmark: &Bookmark) -> Result<(), String> {
+    keep(DOCUMENT, text)
+        .and_then(|()| keep(BOOKMARK, bookmark))
+        .map_err(|_| "The browser cannot save your scenario, its storage is full: save it to a file.".to_owned())
 }
 
 fn keep(key: &str, value: impl Serialize) -> Result<(), StorageError> {
@@ -46,9 +50,9 @@ fn kept<T: DeserializeOwned>(key: &str) -> Option<T> {
     is_allowed().then(|| LocalStorage::get(key).ok()).flatten()
 }
 
-/// The document that was kept, if any.
-pub fn saved() -> Option<String> {
-    kept(DOCUMENT)
+/// The document and the bookmark that were kept, if any.
+pub fn saved() -> Option<(String, Bookmark)> {
+    Some((kept(DOCUMENT)?, kept(BOOKMARK).unwrap_or_default()))
 }
 
 /// A page that goes away cannot change the address that it is loaded from again: notes, for this tab, that the document kept is newer

@@ -2,22 +2,25 @@
 
 use std::collections::BTreeSet;
 
-use zonefall_core::kernel::time::Time;
+use serde_json::Value;
+use zonefall_core::kernel::time::{Duration, Time};
 use zonefall_core::report::Report;
+use zonefall_core::scenario::units::Span;
+use zonefall_core::scenario::{Fault, Scenario};
 
 use super::playback::moment;
-use super::{Branch, Effect, PlaybackCommand, State, Tone};
+use super::{Branch, DocumentAction, Effect, PlaybackCommand, State, Tone};
 use crate::engine::protocol::{BranchId, Intervention, WorkerRequest};
 
 /// Name of branch 0.
 pub(super) const ORIGINAL: &str = "Original";
 /// Branches at one time: each costs the worker memory.
-const MOST: usize = 64;
+pub(super) const MOST: usize = 64;
 
 impl Branch {
     pub(super) fn new(id: BranchId, name: String, fork: Option<(BranchId, Time, Intervention)>) -> Self {
         let now = fork.as_ref().map_or(Time::ZERO, |(_, at, _)| *at);
-        Self { id, name, fork, now, done: false, halted: false, wall_ms: 0.0, gave_up: None, report: None }
+        Self { id, name, fork, deleted: false, now, done: false, halted: false, wall_ms: 0.0, gave_up: None, report: None }
     }
 
     /// Whether its simulation is under way.
@@ -97,6 +100,91 @@ impl State {
         self.stay_inside();
     }
 
+    pub(super) fn rename_branch(&mut self, name: &str) {
+        let name = name.trim();
+        if let Some(branch) = self.branches.get_mut(self.shown).filter(|branch| branch.fork.is_some() && !name.is_empty()) {
+            name.clone_into(&mut branch.name);
+        }
+    }
+
+    pub(super) fn delete_branch(&mut self, effects: &mut Vec<Effect>) {
+        let Some((parent, ..)) = self.branch().and_then(|branch| branch.fork.clone()) else { return };
+        let deleted = self.shown;
+        self.show(parent, effects);
+        let mut gone = BTreeSet::from([deleted]);
+        for branch in &mut self.branches {
+            let left_one = branch.fork.as_ref().is_some_and(|(parent, ..)| gone.contains(parent));
+            if branch.id == deleted || left_one {
+                gone.insert(branch.id);
+                branch.deleted = true;
+                // Nobody looks at it any more.
+                let halt = WorkerRequest::Halt { load: self.load, branch: branch.id, halted: true };
+                effects.push(Effect::Request(halt));
+            }
+        }
+    }
+
+    /// What was done on the shown branch, oldest first.
+    fn done_on(&self, branch: &Branch) -> Vec<(Time, Intervention)> {
+        let mut done = Vec::new();
+        let mut next = branch.fork.as_ref();
+        while let Some((parent, at, intervention)) = next {
+            done.push((*at, intervention.clone()));
+            next = self.branches[*parent].fork.as_ref();
+        }
+        done.reverse();
+        done
+    }
+
+    /// Puts what was done on the shown branch into the scenario, as faults: a repair ends the fault it repairs.
+    pub(super) fn write_faults(&mut self, effects: &mut Vec<Effect>) {
+        match self.with_faults() {
+            Ok(document) => {
+                self.edit(DocumentAction::Set(Vec::new(), Some(document)), effects);
+                self.say(Tone::Info, "What was done on this branch is in the scenario now, as faults.".to_owned());
+            }
+            Err(why) => self.say(Tone::Error, why),
+        }
+    }
+
+    fn with_faults(&self) -> Result<Value, String> {
+        let (Some(scenario), Some(branch)) = (&self.scenario, self.branch()) else {
+            return Err("No simulation is running yet.".to_owned());
+        };
+        if !self.document.problems.is_empty() {
+            return Err("The scenario has errors: fix them first.".to_owned());
+        }
+        let mut document = (*self.document.value).clone();
+        let list = document.as_object_mut().map(|fields| fields.entry("faults").or_insert_with(|| Value::Array(Vec::new())));
+        let Some(Value::Array(faults)) = list else { return Err("The scenario has no list of faults.".to_owned()) };
+        // A fault of the file that stands for several, one for each volume, ends as a whole: none of them is found.
+        let is_plain = scenario.faults.len() == faults.len();
+        let mut began: Vec<Option<Time>> = scenario.faults.iter().filter(|_| is_plain).map(|planned| Some(planned.at)).collect();
+        began.resize(faults.len(), None);
+        for (at, intervention) in self.done_on(branch) {
+            match intervention {
+                Intervention::Inject { fault, lasts } => {
+                    faults.push(written(scenario, at, &fault, lasts));
+                    began.push(Some(at));
+                }
+                Intervention::Repair { fault } => {
+                    let all = branch.report.as_ref().map_or(&[][..], |report| &report.faults);
+                    let fault = fault.0 as usize;
+                    let repaired = all.get(fault).ok_or("The simulation has not reached the repair yet: try again shortly.")?;
+                    // Of those that began at one moment, the file's come first, in its order.
+                    let from = moment(repaired.from_s);
+                    let rank = all[..fault].iter().filter(|other| moment(other.from_s) == from).count();
+                    let k = (0..began.len()).filter(|k| began[*k] == Some(from)).nth(rank);
+                    let file = k.and_then(|k| faults[k].as_object_mut());
+                    let file =
+                        file.ok_or_else(|| format!("This repair cannot be written into the scenario: {}.", repaired.what))?;
+                    file.insert("for".to_owned(), Value::from(Span(at.since(from)).to_string()));
+                }
+            }
+        }
+        Ok(document)
+    }
+
     pub(super) fn undo_intervention(&mut self, effects: &mut Vec<Effect>) {
         let Some((parent, at, _)) = self.branch().and_then(|branch| branch.fork.clone()) else {
             self.say(Tone::Info, "There is nothing to undo: this is the original branch.".to_owned());
@@ -159,6 +247,18 @@ impl State {
         self.playback.playing = false;
         self.playback.go(to.unwrap_or(if forward { now } else { Time::ZERO }));
     }
+}
+
+/// A fault as a scenario file says it.
+fn written(scenario: &Scenario, at: Time, fault: &Fault, lasts: Option<Duration>) -> Value {
+    let mut file = serde_json::to_value(fault.kind().raw(scenario)).expect("a fault is plain data");
+    if let Some(fields) = file.as_object_mut() {
+        fields.insert("at".to_owned(), Value::from(Span(at.since(Time::ZERO)).to_string()));
+        if let Some(lasts) = lasts {
+            fields.insert("for".to_owned(), Value::from(Span(lasts).to_string()));
+        }
+    }
+    file
 }
 
 /// The moments of interest of a report, ascending.

@@ -92,6 +92,14 @@ impl Document {
         self.problems.iter().filter(move |problem| problem.path == path)
     }
 
+    /// The scenario's name, as far as it does for a file.
+    pub fn file_name(&self) -> String {
+        let name = self.value.get("name").and_then(Value::as_str).unwrap_or_default();
+        let plain: String = name.chars().filter(|c| c.is_ascii_alphanumeric() || "-_.".contains(*c)).take(100).collect();
+        let plain = plain.trim_matches('.');
+        format!("{}.json", if plain.is_empty() { "scenario" } else { plain })
+    }
+
     /// Takes note that the worker would not run the text after all.
     pub(super) fn refuse(&mut self, errors: &[(String, String)]) {
         let problem =

@@ -9,6 +9,7 @@
 //! Nothing about clusters is decided here: pictures and reports come from the worker, scenarios are judged by zonefall-core.
 
 mod autoplay;
+pub mod bookmark;
 mod branches;
 mod document;
 pub mod layout;
@@ -23,6 +24,7 @@ mod worker;
 
 use std::rc::Rc;
 
+use serde::{Deserialize, Serialize};
 use zonefall_core::ids::{ClientId, KubeClusterId, MemberId, NodeId, TiVec, ZoneId};
 use zonefall_core::kernel::time::Time;
 use zonefall_core::kube::name::{MachineName, PodName};
@@ -37,6 +39,7 @@ pub use store::Store;
 pub use ui::{Notice, Panel, Tab, Theme, Tone, Ui, UiAction};
 
 use crate::engine::protocol::{BranchId, Intervention, LoadId, WorkerRequest, WorkerResponse};
+use bookmark::Bookmark;
 use document::Edited;
 use worker::Worker;
 
@@ -67,6 +70,8 @@ pub struct State {
     pub notice: Option<Notice>,
     /// What is under way with the worker. (`worker.rs`)
     worker: Worker,
+    /// What the browser was last told to keep: the text of the scenario and the bookmark.
+    kept: (Rc<str>, Bookmark),
 }
 
 /// How the page starts.
@@ -74,6 +79,8 @@ pub struct State {
 pub struct Start {
     /// The scenario's text.
     pub text: String,
+    /// What was done to it, and where the user was.
+    pub bookmark: Bookmark,
     /// Looks, as they were remembered.
     pub ui: Ui,
     /// What there is to say about where the text came from.
@@ -91,6 +98,8 @@ pub struct Branch {
     pub name: String,
     /// Where it left which branch, and by what deed; `None` for the scenario as written.
     pub fork: Option<(BranchId, Time, Intervention)>,
+    /// It is listed no more. (Its number stays taken.)
+    pub deleted: bool,
     /// Simulated up to here.
     pub now: Time,
     /// Simulated to the end.
@@ -106,7 +115,7 @@ pub struct Branch {
 }
 
 /// What is selected.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Selection {
     /// A zone.
     Zone(ZoneId),
@@ -144,6 +153,18 @@ pub enum Action {
     Show(BranchId),
     /// Back to the branch this one left.
     UndoIntervention,
+    /// The shown branch gets another name.
+    RenameBranch(String),
+    /// The shown branch, and those that left it, are listed no more; its parent is shown.
+    DeleteBranch,
+    /// What was done on the shown branch becomes faults of the scenario.
+    WriteFaults,
+    /// Back to where a bookmark was made: of this scenario.
+    Return(String, Bookmark),
+    /// A link to all of this goes to the clipboard.
+    Share,
+    /// The scenario goes into a file, and what was done to it.
+    Save,
     /// Stop simulating the shown branch, or (`false`) go on with it.
     Halt(bool),
     /// Panels, theme, filter, overlays.
@@ -159,12 +180,21 @@ pub enum Action {
 pub enum Effect {
     /// Tell the worker.
     Request(WorkerRequest),
-    /// Keep the document in the browser's storage.
-    Save(String),
+    /// Keep the scenario and what was done to it, in the browser's storage and its address bar.
+    Keep {
+        /// The text of the scenario.
+        text: Rc<str>,
+        /// What was done to it, and where the user is.
+        bookmark: Bookmark,
+        /// Back comes here again.
+        push: bool,
+    },
     /// Keep a preference (theme).
     Remember(Ui),
-    /// Put the scenario into the address bar.
-    Link(String),
+    /// Hand the user a file: its name and its text.
+    Download(String, String),
+    /// Copy a link to this.
+    Share(Rc<str>, Bookmark),
     /// Start the worker anew.
     Restart,
 }
@@ -186,10 +216,12 @@ impl State {
             ui: start.ui,
             notice: start.notice,
             worker: Worker::new(start.reduced_motion),
+            kept: (Rc::from(""), Bookmark::default()),
         };
         let mut effects = Vec::new();
         if let Some(scenario) = scenario {
-            state.runs(scenario, &mut effects);
+            state.runs(scenario, &start.bookmark, &mut effects);
+            state.kept = (state.running(), state.bookmark());
             state.request_view(&mut effects);
         }
         (state, effects)
@@ -209,6 +241,7 @@ impl State {
     pub fn apply(&mut self, action: Action) -> Vec<Effect> {
         let mut effects = Vec::new();
         self.cancel_autoplay(&action);
+        let (by_user, push) = (self.is_by_user(&action), !matches!(action, Action::Return(..)));
         match action {
             Action::Document(action) => self.edit(action, &mut effects),
             Action::Playback(command) => self.play(command, &mut effects),
@@ -218,16 +251,52 @@ impl State {
             Action::Intervene(intervention) => self.intervene(intervention, &mut effects),
             Action::Show(branch) => self.show(branch, &mut effects),
             Action::UndoIntervention => self.undo_intervention(&mut effects),
+            Action::RenameBranch(name) => self.rename_branch(&name),
+            Action::DeleteBranch => self.delete_branch(&mut effects),
+            Action::WriteFaults => self.write_faults(&mut effects),
+            Action::Return(text, bookmark) => self.return_to(text, bookmark, &mut effects),
+            Action::Share => effects.push(Effect::Share(self.running(), self.bookmark())),
+            Action::Save => self.save(&mut effects),
             Action::Halt(halted) => self.halt(halted, &mut effects),
             Action::Ui(action) => self.ui.apply(action, &mut effects),
             Action::Say(notice) => self.notice = Some(notice),
             Action::Dismiss => self.notice = None,
         }
         self.request_view(&mut effects);
+        if by_user {
+            self.keeps(push, &mut effects);
+        }
         effects
     }
 
+    /// Whether the user's hand is in it: then where it leads is worth keeping.
+    fn is_by_user(&self, action: &Action) -> bool {
+        match action {
+            Action::Playback(PlaybackCommand::Tick(_)) | Action::WorkerResponded(_) | Action::WorkerLost(_) => false,
+            // The range follows the playhead.
+            Action::Ui(UiAction::Range(_)) => !self.playback.playing,
+            _ => true,
+        }
+    }
+
+    /// Another scenario with its bookmark, or an earlier step of this one.
+    fn return_to(&mut self, text: String, bookmark: Bookmark, effects: &mut Vec<Effect>) {
+        if !self.goes_back(&text, &bookmark, effects) {
+            self.open(DocumentAction::Open(text), &bookmark, effects);
+        }
+    }
+
     fn edit(&mut self, action: DocumentAction, effects: &mut Vec<Effect>) {
+        match action {
+            DocumentAction::Open(text) => {
+                let (text, bookmark) = Bookmark::take(text);
+                self.open(DocumentAction::Open(text), &bookmark, effects);
+            }
+            action => self.open(action, &Bookmark::default(), effects),
+        }
+    }
+
+    fn open(&mut self, action: DocumentAction, bookmark: &Bookmark, effects: &mut Vec<Effect>) {
         let opens = matches!(action, DocumentAction::Open(_));
         match Rc::make_mut(&mut self.document).apply(action) {
             Err(why) => self.say(Tone::Error, why),
@@ -239,9 +308,7 @@ impl State {
             Ok(Edited::To(None)) => {}
             Ok(Edited::To(Some(scenario))) => {
                 self.notice = None;
-                self.runs(scenario, effects);
-                let text = self.document.text.to_string();
-                effects.extend([Effect::Save(text.clone()), Effect::Link(text)]);
+                self.runs(scenario, bookmark, effects);
             }
         }
     }

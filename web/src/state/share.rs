@@ -1,7 +1,8 @@
-//! A scenario, its seed included, in a link: `#z1.` and the text, deflated, in base64url.
+//! A scenario, its seed included, in a link: `#z1.` and the text, deflated, in base64url; then, where there is one, a point and the bookmark
+//! in the same way.
 //!
 //! ```text
-//!   text --deflate--> bytes --base64url--> "#z1.…"
+//!   text --deflate--> bytes --base64url--> "#z1.…"  or  "#z1.….…"
 //! ```
 //!
 //! Links come from anywhere. Every step refuses what it does not know and says so in plain words; nothing is inflated past the
@@ -12,6 +13,8 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use miniz_oxide::deflate::compress_to_vec;
 use miniz_oxide::inflate::{TINFLStatus, decompress_to_vec_with_limit};
 use zonefall_core::scenario::{Errors, MAX_BYTES, Scenario};
+
+use super::bookmark::Bookmark;
 
 /// What a fragment of this version begins with, after its `#`.
 const VERSION: &str = "z1.";
@@ -36,6 +39,9 @@ pub enum LinkError {
     /// Not UTF-8.
     #[error("This link is damaged: its content is not text.")]
     NotText,
+    /// The second part is no bookmark.
+    #[error("This link is damaged: what it says of branches and view cannot be read.")]
+    Bookmark,
     /// Not a scenario.
     #[error("The content of this link is not a valid scenario:\n{0}")]
     Scenario(Errors),
@@ -43,18 +49,22 @@ pub enum LinkError {
 
 /// The fragment for a scenario, `#` included.
 pub fn encode(text: &str) -> String {
-    format!("#{VERSION}{}", URL_SAFE_NO_PAD.encode(compress_to_vec(text.as_bytes(), LEVEL)))
+    format!("#{VERSION}{}", pack(text))
 }
 
-/// The scenario's text in a fragment, with or without its `#`.
-///
-/// # Errors
-/// Why there is none, for the user.
-pub fn decode(fragment: &str) -> Result<String, LinkError> {
-    let fragment = fragment.strip_prefix('#').unwrap_or(fragment);
-    let Some(letters) = fragment.strip_prefix(VERSION) else {
-        return Err(LinkError::Version(fragment.chars().take(8).collect()));
-    };
+/// What follows the fragment for a scenario: nothing, or a bookmark.
+pub fn encode_bookmark(bookmark: &Bookmark) -> String {
+    if bookmark.is_empty() {
+        return String::new();
+    }
+    format!(".{}", pack(&serde_json::to_string(bookmark).expect("a bookmark is plain data")))
+}
+
+fn pack(text: &str) -> String {
+    URL_SAFE_NO_PAD.encode(compress_to_vec(text.as_bytes(), LEVEL))
+}
+
+fn unpack(letters: &str) -> Result<String, LinkError> {
     // Deflate never makes four bytes of three: what is longer than that cannot be ours.
     if letters.len() > MAX_BYTES * 2 {
         return Err(LinkError::TooLarge);
@@ -64,7 +74,24 @@ pub fn decode(fragment: &str) -> Result<String, LinkError> {
         TINFLStatus::HasMoreOutput => LinkError::TooLarge,
         _ => LinkError::Packed,
     })?;
-    let text = String::from_utf8(bytes).map_err(|_| LinkError::NotText)?;
+    String::from_utf8(bytes).map_err(|_| LinkError::NotText)
+}
+
+/// The scenario's text in a fragment, with or without its `#`, and the bookmark, empty where the fragment has none.
+///
+/// # Errors
+/// Why there is none, for the user.
+pub fn decode(fragment: &str) -> Result<(String, Bookmark), LinkError> {
+    let fragment = fragment.strip_prefix('#').unwrap_or(fragment);
+    let Some(letters) = fragment.strip_prefix(VERSION) else {
+        return Err(LinkError::Version(fragment.chars().take(8).collect()));
+    };
+    let (letters, bookmark) = letters.split_once('.').map_or((letters, None), |(letters, bookmark)| (letters, Some(bookmark)));
+    let text = unpack(letters)?;
     Scenario::from_json(&text).map_err(LinkError::Scenario)?;
-    Ok(text)
+    let bookmark = match bookmark {
+        Some(letters) => serde_json::from_str(&unpack(letters)?).map_err(|_| LinkError::Bookmark)?,
+        None => Bookmark::default(),
+    };
+    Ok((text, bookmark))
 }

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeSet;
 
+use serde::{Deserialize, Serialize};
 use zonefall_core::report::StoryKind;
 
 use super::Effect;
 
 /// How the page looks.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Ui {
     /// Colours of the page.
     pub theme: Theme,
@@ -29,6 +30,8 @@ pub struct Ui {
     pub palette: Option<String>,
     /// Every picture is shown as a table instead.
     pub tables: bool,
+    /// The part of the run that is shown, from and to, in seconds; `None`: all of it.
+    pub range: Option<[f64; 2]>,
     /// The provider whose bill is shown; none, or one that has no bill: the first that has.
     pub provider: Option<String>,
 }
@@ -46,7 +49,7 @@ pub enum Theme {
 }
 
 /// The lower part.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Tab {
     /// Events in plain words.
     #[default]
@@ -75,7 +78,7 @@ pub enum Panel {
 }
 
 /// Changes of the page's looks.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum UiAction {
     /// The next theme.
     Theme(Theme),
@@ -97,6 +100,8 @@ pub enum UiAction {
     Palette(Option<String>),
     /// Tables instead of pictures.
     Tables(bool),
+    /// Show this part of the run, or all of it.
+    Range(Option<[f64; 2]>),
     /// Show a provider's bill.
     Provider(String),
 }
@@ -137,6 +142,7 @@ impl Ui {
             UiAction::Help(help) => self.help = help,
             UiAction::Palette(palette) => self.palette = palette,
             UiAction::Tables(tables) => self.tables = tables,
+            UiAction::Range(range) => self.range = range,
             UiAction::Provider(provider) => self.provider = Some(provider),
         }
         if remembered {

@@ -10,8 +10,8 @@ use zonefall_core::scenario::Scenario;
 use zonefall_core::sim::view::SimulationView;
 
 use super::autoplay::Plan;
-use super::branches::ORIGINAL;
-use super::{Action, Branch, Effect, Playback, PlaybackCommand, State, Tone};
+use super::bookmark::Bookmark;
+use super::{Action, Effect, Playback, PlaybackCommand, State, Tone};
 use crate::engine::protocol::{BranchId, LoadId, WorkerRequest, WorkerResponse};
 
 /// What is under way.
@@ -47,6 +47,11 @@ impl Worker {
         Self { reduced_motion, ..Self::default() }
     }
 
+    /// The text of the scenario that runs.
+    pub(super) fn text(&self) -> Rc<str> {
+        Rc::clone(&self.text)
+    }
+
     /// Whether nothing is loaded until the user asks.
     pub(super) fn is_dormant(&self) -> bool {
         self.dormant
@@ -59,19 +64,24 @@ impl Worker {
 }
 
 impl State {
-    /// Another scenario runs from now on: branches start over, and it plays by itself to what there is to see.
-    pub(super) fn runs(&mut self, scenario: Box<Scenario>, effects: &mut Vec<Effect>) {
-        self.scenario = Some(Rc::from(scenario));
+    /// Another scenario runs from now on. It plays by itself to what there is to see, unless a bookmark says what the user saw.
+    pub(super) fn runs(&mut self, scenario: Box<Scenario>, bookmark: &Bookmark, effects: &mut Vec<Effect>) {
+        let scenario: Rc<Scenario> = Rc::from(scenario);
+        let (selection, tab) = (self.selection, self.ui.tab);
+        self.scenario = Some(Rc::clone(&scenario));
         self.worker.text = Rc::clone(&self.document.text);
-        self.branches = vec![Branch::new(BranchId(0), ORIGINAL.to_owned(), None)].into();
-        self.shown = BranchId(0);
         self.view = None;
         self.stepped.clear();
-        self.playback = Playback::default();
-        self.selection = self.selection.filter(|selection| self.exists(*selection));
         self.worker.lost = None;
+        if !self.returns(bookmark, &scenario) {
+            self.say_unfit();
+        }
         self.load(effects);
-        self.play_on();
+        if bookmark.is_empty() {
+            self.selection = selection.filter(|selection| self.exists(*selection));
+            self.ui.tab = tab;
+            self.play_on();
+        }
     }
 
     /// Has everything that is known loaded, forks included.
@@ -210,12 +220,22 @@ impl State {
     pub(super) fn cancel_autoplay(&mut self, action: &Action) {
         let by_user = match action {
             Action::Playback(PlaybackCommand::Tick(_)) => false,
-            Action::Playback(_) | Action::Document(_) | Action::Intervene(_) | Action::Show(_) | Action::UndoIntervention => true,
+            Action::Playback(_)
+            | Action::Document(_)
+            | Action::Intervene(_)
+            | Action::Show(_)
+            | Action::UndoIntervention
+            | Action::DeleteBranch
+            | Action::WriteFaults
+            | Action::Return(..) => true,
             Action::WorkerResponded(_)
             | Action::WorkerLost(_)
             | Action::Select(_)
             | Action::Ui(_)
             | Action::Halt(_)
+            | Action::RenameBranch(_)
+            | Action::Share
+            | Action::Save
             | Action::Say(_)
             | Action::Dismiss => false,
         };

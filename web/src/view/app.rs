@@ -25,7 +25,8 @@ pub fn App() -> Html {
                 (Effect::Request(request), Some(remote)) => remote.request(request),
                 (Effect::Restart, Some(remote)) => remote.restart(),
                 // The page does these itself, and the line is there before the first of those.
-                (Effect::Save(_) | Effect::Remember(_) | Effect::Link(_), _) | (Effect::Request(_) | Effect::Restart, None) => {}
+                (Effect::Keep { .. } | Effect::Remember(_) | Effect::Download(..) | Effect::Share(..), _)
+                | (Effect::Request(_) | Effect::Restart, None) => {}
             }
         })
     };

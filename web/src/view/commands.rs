@@ -177,7 +177,7 @@ pub fn commands(state: &State) -> Vec<Command> {
     let tables = plain(tables.to_owned(), Action::Ui(UiAction::Tables(!state.ui.tables)));
     let exports =
         Export::ALL.map(|e| Command { name: format!("Export {}", e.label()), keys: "", effect: CommandEffect::Export(e) });
-    let branches = state.branches.iter().filter(|b| b.id != state.shown);
+    let branches = state.branches.iter().filter(|b| b.id != state.shown && !b.deleted);
     let branches = branches.map(|b| plain(format!("Show branch: {}", b.name), Action::Show(b.id)));
     let open =
         bundled().iter().map(|b| plain(format!("Open {}", b.name), Action::Document(DocumentAction::Open(b.json.to_owned()))));

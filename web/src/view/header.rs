@@ -7,11 +7,11 @@ use yew::prelude::*;
 use zonefall_core::scenario::bundled;
 
 use super::export::Export;
+use super::focus::focus_soon;
 use super::icon::{Icon, icon, worded};
 use super::menu::{Entry, Menu};
 use super::same::Same;
 use crate::engine::protocol::BranchId;
-use crate::page::share;
 use crate::state::{Action, DocumentAction, Panel, State, Theme, UiAction};
 
 /// What the line shows.
@@ -21,8 +21,6 @@ pub(crate) struct HeaderProps {
     pub scenario: Option<(String, String)>,
     /// It is a bundled one that was edited.
     pub changed: bool,
-    /// The scenario's text.
-    pub text: Same<str>,
     /// Each branch and what it is called.
     pub branches: Vec<(BranchId, String)>,
     /// The branch on the screen.
@@ -48,8 +46,7 @@ impl HeaderProps {
                 .scenario
                 .as_ref()
                 .is_some_and(|s| bundled().iter().any(|b| b.name == s.name && *b.json != *state.document.text)),
-            text: Same::from(&state.document.text),
-            branches: state.branches.iter().map(|b| (b.id, b.name.clone())).collect(),
+            branches: state.branches.iter().filter(|b| !b.deleted).map(|b| (b.id, b.name.clone())).collect(),
             shown: state.shown,
             theme: state.ui.theme,
             tables: state.ui.tables,
@@ -86,7 +83,8 @@ pub(crate) fn Header(props: &HeaderProps) -> Html {
                 { sheet_button(props, Panel::Scenario, worded(Icon::Scenario, "Scenario"), "sheet-scenario") }
                 { sheet_button(props, Panel::Inspector, worded(Icon::Inspector, "Inspector"), "sheet-inspector") }
             </div>
-            <Share text={props.text.clone()} dispatch={dispatch.clone()} />
+            <button class="worded" onclick={act(Action::Share)} title="Copy a link that contains the scenario, its branches and this view"
+                data-testid="share">{ worded(Icon::Share, "Share") }</button>
             <Menu label="Export" icon={Icon::Export} testid="export" entries={Export::ALL.map(export).to_vec()} />
             <button class="tool" onclick={act(Action::Ui(UiAction::Tables(!props.tables)))} aria-pressed={props.tables.to_string()}
                 aria-label="Tables instead of graphics" title="Tables instead of graphics" data-testid="tables">{ icon(Icon::Table) }</button>
@@ -164,8 +162,26 @@ struct BranchesProps {
     dispatch: Callback<Action>,
 }
 
+/// The name of the shown branch, typed over: Enter takes it, Escape does not.
+fn name_field(name: String, naming: UseStateSetter<bool>, dispatch: &Callback<Action>) -> Html {
+    let (dispatch, done) = (dispatch.clone(), naming.clone());
+    let onkeydown = move |event: KeyboardEvent| {
+        if event.key() == "Enter" {
+            let name = event.target_unchecked_into::<web_sys::HtmlInputElement>().value();
+            dispatch.emit(Action::RenameBranch(name));
+        } else if event.key() != "Escape" {
+            return;
+        }
+        event.prevent_default();
+        done.set(false);
+    };
+    let onblur = move |_: FocusEvent| naming.set(false);
+    html! { <input type="text" maxlength="200" aria-label="Name of the branch" value={name} {onkeydown} {onblur} data-testid="branch-name" /> }
+}
+
 #[component]
 fn Branches(props: &BranchesProps) -> Html {
+    let naming = use_state_eq(|| false);
     if props.branches.is_empty() {
         return Html::default();
     }
@@ -177,29 +193,35 @@ fn Branches(props: &BranchesProps) -> Html {
         html! { <option value={id.0.to_string()} selected={*id == props.shown}>{ name }</option> }
     };
     let undo = props.dispatch.reform(|_: MouseEvent| Action::UndoIntervention);
+    let entry = |label: &str, testid: &str, act: Callback<()>| Entry { label: label.to_owned(), testid: testid.to_owned(), act };
+    let act = |action: Action| props.dispatch.reform(move |()| action.clone());
+    let rename = {
+        let set = naming.setter();
+        Callback::from(move |()| {
+            set.set(true);
+            focus_soon("[data-testid='branch-name']");
+        })
+    };
+    let entries = vec![
+        entry("Rename", "branch-rename", rename),
+        entry("Delete", "branch-delete", act(Action::DeleteBranch)),
+        entry("Write into the scenario as faults", "branch-write", act(Action::WriteFaults)),
+    ];
+    let name = props.branches.iter().find(|(id, _)| *id == props.shown).map(|(_, name)| name.clone()).unwrap_or_default();
     let (forked, several) = (props.shown != BranchId(0), props.branches.len() > 1);
     html! {
         <div class={classes!("branch", forked.then_some("forked"), several.then_some("several"))}>
             <label class="chooser">
                 { icon(Icon::Branch) }
                 <span class="unseen">{ "Branch" }</span>
-                <select {onchange} data-testid="branch-chooser">{ for props.branches.iter().map(option) }</select>
+                if *naming {
+                    { name_field(name, naming.setter(), &props.dispatch) }
+                } else {
+                    <select {onchange} data-testid="branch-chooser">{ for props.branches.iter().map(option) }</select>
+                }
             </label>
+            if forked { <Menu label="Branch" icon={Icon::Branch} testid="branch-menu" {entries} /> }
             if forked { <button onclick={undo} title="Return to the parent branch (U)" data-testid="undo-intervention">{ "Undo" }</button> }
         </div>
     }
-}
-
-#[derive(Clone, PartialEq, Properties)]
-struct ShareProps {
-    text: Same<str>,
-    dispatch: Callback<Action>,
-}
-
-/// Copies a link that holds the whole scenario.
-#[component]
-fn Share(props: &ShareProps) -> Html {
-    let props = props.clone();
-    let onclick = move |_: MouseEvent| share(&props.text, props.dispatch.clone());
-    html! { <button class="worded" {onclick} title="Copy a link that contains the whole scenario" data-testid="share">{ worded(Icon::Share, "Share") }</button> }
 }

@@ -3,7 +3,6 @@
 //! ```text
 //!   a moment of the verdict   -> its cluster, its outage       the playhead leaves -> the part it is in
 //!   the first outage was seen -> the outage                    a deed is done      -> the seconds after it
-//!   another scenario is loaded -> all of it
 //! ```
 
 use std::rc::Rc;
@@ -16,7 +15,7 @@ use super::labels::moment;
 use super::same::Same;
 use super::timeline::axis::Range;
 use super::timeline::zoom::{Zoom, visit, watch};
-use crate::state::{Action, PlaybackCommand, Selection, State};
+use crate::state::{Action, PlaybackCommand, Selection, State, UiAction};
 
 /// What is looked at, and how that is changed.
 pub(crate) struct View {
@@ -69,29 +68,33 @@ pub(crate) fn use_view(
     dispatch: Callback<Action>,
 ) -> View {
     let end = state.scenario.as_ref().map_or(Time::ZERO, |s| Time::ZERO + s.duration);
-    let range = use_state_eq(|| Range::whole(end));
-    let set = range.setter();
-    use_effect_with((end, state.load), move |(end, _)| set.set(Range::whole(*end)));
+    let range = state.ui.range.map_or_else(|| Range::whole(end), |[from_s, to_s]| Range { from_s, to_s });
+    let on_range = dispatch.reform(move |range: Range| {
+        let part = (range != Range::whole(end)).then_some([range.from_s, range.to_s]);
+        Action::Ui(UiAction::Range(part))
+    });
     let report = state.branch().and_then(|branch| branch.report.clone());
     let (at, speed) = (state.playback.at, state.playback.speed);
     {
-        let (set, report, cluster) = (range.setter(), report.clone(), cluster.to_owned());
+        let (on_range, report, cluster) = (on_range.clone(), report.clone(), cluster.to_owned());
         use_effect_with(state.playback.arrived, move |arrived| {
             let outage = arrived.and_then(|at| visit(report.as_deref()?, &cluster, at.as_secs_f64(), end));
             if let Some(outage) = outage {
-                set.set(outage);
+                on_range.emit(outage);
             }
         });
     }
     let last = use_mut_ref(|| at);
     let moved = std::mem::replace(&mut *last.borrow_mut(), at) != at;
-    let shown = if moved { range.following(at.as_secs_f64(), end) } else { *range };
-    let set = range.setter();
-    use_effect_with(shown, move |shown| set.set(*shown));
-    let on_range = {
-        let set = range.setter();
-        Callback::from(move |range| set.set(range))
-    };
+    let shown = if moved { range.following(at.as_secs_f64(), end) } else { range };
+    {
+        let on_range = on_range.clone();
+        use_effect_with((shown, range), move |(shown, range)| {
+            if shown != range {
+                on_range.emit(*shown);
+            }
+        });
+    }
     let on_zoom = {
         let (report, cluster) = (report.clone(), cluster.to_owned());
         on_range.reform(move |zoom: Zoom| zoom.of(shown, at.as_secs_f64(), end, report.as_deref(), &cluster))

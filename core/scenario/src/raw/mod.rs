@@ -61,6 +61,10 @@ pub struct RawScenario {
     #[serde(default)]
     #[schemars(length(max = 20_000))]
     pub description: String,
+    /// Branches and view that the page saved with the scenario. Simulations ignore it.
+    #[serde(default)]
+    #[schemars(extend("x-form" = "json"))]
+    pub bookmark: Option<serde_json::Value>,
     /// Seed number for random draws; `--seed` overrides it.
     #[serde(default = "one")]
     #[schemars(extend("x-source" = "any number does"))]

@@ -7,6 +7,7 @@ mod cost;
 mod crash;
 mod healing;
 mod helpers;
+mod keeping;
 mod measuring;
 mod playing;
 mod portable;

@@ -121,7 +121,7 @@ fn a_lost_worker_gets_everything_again_but_not_for_ever() {
         ("play", &format!("{KILLED}, 2m 0s, playing 1x: restart, load 3, fork 1 of 0 at 2m 0s, fork 2 of 0 at 2m 0s, show 1")),
         ("lost", &format!("{KILLED}, 2m 0s, playing 1x: restart, load 4, fork 1 of 0 at 2m 0s, fork 2 of 0 at 2m 0s, show 1")),
         // Another scenario starts with a clean slate.
-        ("type 36m", "Original, 0s, paused 1x: load 5, save, link, look 0s closely"),
+        ("type 36m", "Original, 0s, paused 1x: load 5, look 0s closely"),
         ("pause", "Original, 0s, paused 1x"),
         ("lost", "Original, 0s, paused 1x: restart, load 6, look 0s closely"),
         ("done", "Original, 0s, paused 1x"),

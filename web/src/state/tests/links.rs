@@ -5,8 +5,9 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use miniz_oxide::deflate::compress_to_vec;
 use zonefall_core::scenario::{MAX_BYTES, Scenario, bundled};
 
+use crate::state::bookmark::Bookmark;
 use crate::state::share::{LinkError, decode, encode};
-use crate::state::{Action, DocumentAction, Start, State, Store};
+use crate::state::{Action, Document, DocumentAction, Start, State, Store};
 
 /// Random numbers (SplitMix64) that are the same on every run.
 struct Dice(u64);
@@ -25,8 +26,8 @@ fn every_bundled_scenario_comes_back_from_its_link() {
     for scenario in bundled() {
         let link = encode(scenario.json);
         assert!(link.len() < scenario.json.len(), "{}: {} letters", scenario.name, link.len());
-        assert_eq!(decode(&link).as_deref(), Ok(scenario.json));
-        assert_eq!(decode(&link[1..]).as_deref(), Ok(scenario.json));
+        assert_eq!(decode(&link), Ok((scenario.json.to_owned(), Bookmark::default())));
+        assert_eq!(decode(&link[1..]).map(|(text, _)| text).as_deref(), Ok(scenario.json));
     }
 }
 
@@ -35,7 +36,7 @@ fn a_link_with_old_names_opens_with_the_new_ones() {
     let links = include_str!("../../../../tests/fixtures/v1/links.txt");
     assert_eq!(links.lines().count(), 5);
     for (name, link) in links.lines().filter_map(|line| line.split_once(' ')) {
-        let text = decode(link).unwrap_or_else(|why| panic!("{name}: {why}"));
+        let (text, _) = decode(link).unwrap_or_else(|why| panic!("{name}: {why}"));
         let bundled = bundled().iter().find(|scenario| scenario.name == name).unwrap();
         assert_ne!(text, bundled.json, "{name} has old names");
         let (first, _) = State::new(Start { text: text.clone(), ..Start::default() });
@@ -135,7 +136,7 @@ fn two_thousand_corrupted_links_give_a_document_or_a_message() {
             }
         };
         match decode(&letters) {
-            Ok(text) => {
+            Ok((text, _)) => {
                 assert!(text.len() <= MAX_BYTES && Scenario::from_json(&text).is_ok());
                 read += 1;
             }
@@ -177,6 +178,18 @@ fn effects_are_drained_once() {
     let text = bundled()[1].json.to_owned();
     let next = store.clone().reduce(Action::Document(DocumentAction::Open(text)));
     let effects = next.drain();
-    assert_eq!(effects.len(), 4, "{effects:?}");
+    assert_eq!(effects.len(), 3, "{effects:?}");
     assert!(store.drain().is_empty() && next.drain().is_empty());
+}
+
+#[test]
+fn names_of_files_are_plain() {
+    for (text, expected) in [
+        (r#"{"name": "zone-outage"}"#, "zone-outage.json"),
+        (r#"{"name": "../../x y"}"#, "xy.json"),
+        (r#"{"name": ".."}"#, "scenario.json"),
+        ("{}", "scenario.json"),
+    ] {
+        assert_eq!(Document::new(text).0.file_name(), expected);
+    }
 }

@@ -108,8 +108,11 @@ impl Script {
     }
 
     /// Effects as words; looks and steps are remembered for their answer.
+    ///
+    /// What the browser is to keep changes with nearly everything: tests of their own look at it.
     fn told(&mut self, effects: &[Effect]) -> String {
-        let words: Vec<String> = effects.iter().map(|effect| self.words(effect)).collect();
+        let told = effects.iter().filter(|effect| !matches!(effect, Effect::Keep { .. }));
+        let words: Vec<String> = told.map(|effect| self.words(effect)).collect();
         words.join(", ")
     }
 
@@ -132,9 +135,10 @@ impl Script {
                 format!("{} {}", if *halted { "halt" } else { "go on with" }, branch.0)
             }
             Effect::Request(WorkerRequest::Ping(_)) => "ping".to_owned(),
-            Effect::Save(_) => "save".to_owned(),
+            Effect::Keep { push, .. } => (if *push { "push" } else { "keep" }).to_owned(),
             Effect::Remember(_) => "remember".to_owned(),
-            Effect::Link(_) => "link".to_owned(),
+            Effect::Share(..) => "share".to_owned(),
+            Effect::Download(..) => "download".to_owned(),
             Effect::Restart => "restart".to_owned(),
         }
     }

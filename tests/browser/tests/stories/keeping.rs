@@ -1,0 +1,101 @@
+//! What was broken, and where one was, is there again: after a reload, in another browser, from a file, and with Back.
+
+use serde_json::json;
+use zonefall_browser::page::{DESK, PHONE, Page, story};
+
+use crate::helpers::{go_to, open_and_watch, open_done, playhead_s, see_done};
+
+const CUT: &str = "zone eu-west-1b lost power at 30m 0s";
+
+/// Breaks a zone after half an hour.
+fn break_a_zone(page: &Page) {
+    open_done(page, "zone-outage");
+    go_to(page, "30:00");
+    page.wait_for("half an hour", || ((playhead_s(page) - 1_800.0).abs() < 1e-6).then_some(()));
+    page.run("document.querySelector('[data-testid=\"map-zone-eu-west-1b\"]').focus()", &[]);
+    page.press("Enter");
+    page.press("k");
+    see_branch(page, CUT);
+}
+
+fn see_branch(page: &Page, name: &str) {
+    const SHOWN: &str = "return document.querySelector('[data-testid=branch-chooser]')?.selectedOptions[0]?.textContent ?? ''";
+    page.wait_for(&format!("the branch {name:?}"), || (page.run(SHOWN, &[]) == json!(name)).then_some(()));
+}
+
+/// Waits until the address holds what one sees.
+fn see_kept(page: &Page) -> String {
+    page.wait_for("the branch in the address", || {
+        Some(page.fragment()).filter(|fragment| fragment.contains('.') && fragment.matches('.').count() == 2)
+    })
+}
+
+#[test]
+fn a_reload_and_a_link_bring_back_what_was_broken() {
+    story(|page| {
+        break_a_zone(page);
+        page.press("Space");
+        page.click("tab-latency");
+        let fragment = see_kept(page);
+        page.reload();
+        see_branch(page, CUT);
+        page.see_attribute("tab-latency", "aria-selected", "true");
+        page.see_attribute_has("map-zone-eu-west-1b", "aria-label", "no power");
+        assert!(playhead_s(page) >= 1_800.0);
+        // A browser that knows nothing of it.
+        for view in [DESK, PHONE] {
+            let other = Page::new(view);
+            other.open(&format!("#{fragment}"));
+            see_branch(&other, CUT);
+            other.see_attribute_has("map-zone-eu-west-1b", "aria-label", "no power");
+            assert_eq!(other.complaints(), Vec::<String>::new());
+        }
+        page.click("share");
+        page.see("notice", CUT);
+    });
+}
+
+#[test]
+fn branches_are_renamed_written_into_the_scenario_and_deleted() {
+    story(|page| {
+        break_a_zone(page);
+        page.click("branch-menu");
+        page.click("branch-rename");
+        page.fill("branch-name", "two zones dark");
+        page.press("Enter");
+        see_branch(page, "two zones dark");
+        page.click("branch-menu");
+        page.click("branch-write");
+        page.see("notice", "as faults");
+        see_branch(page, "Original");
+        see_done(page);
+        page.see("verdict", "Quorum was lost");
+        // Back to the scenario as it was, and to its branch.
+        expect_back(page, "two zones dark");
+        page.click("branch-menu");
+        page.click("branch-delete");
+        see_branch(page, "Original");
+        page.see_no("branch-menu");
+    });
+}
+
+fn expect_back(page: &Page, branch: &str) {
+    page.wait_for("the step in the history", || Some(page.fragment()).filter(|fragment| fragment.matches('.').count() < 2));
+    page.run("history.back()", &[]);
+    see_branch(page, branch);
+}
+
+#[test]
+fn a_saved_file_has_the_branches_and_is_a_scenario() {
+    story(|page| {
+        break_a_zone(page);
+        crate::helpers::raise(page, "scenario");
+        let (name, content) = page.download(|| page.click("file-save"));
+        assert_eq!(name, "zone-outage.json");
+        zonefall_core::scenario::Scenario::from_json(&String::from_utf8(content.clone()).expect("text")).expect("a scenario");
+        let other = Page::new(DESK);
+        open_and_watch(&other);
+        other.choose_file("file-open", "mine.json", &content);
+        see_branch(&other, CUT);
+    });
+}

@@ -1,0 +1,199 @@
+//! What a link, a file and the browser's storage hold beside the scenario: what was done to it, and where the user was.
+//!
+//! ```text
+//!   State::bookmark --> Bookmark --JSON--> second part of a link | field `bookmark` of a file | storage
+//!   State::returns  <-- Bookmark <--------'
+//! ```
+//!
+//! Bookmarks come from anywhere: what does not fit the scenario is left out, and said.
+
+use std::rc::Rc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use zonefall_core::ids::TiVec;
+use zonefall_core::kernel::time::Time;
+use zonefall_core::scenario::Scenario;
+
+use super::branches::{MOST, ORIGINAL, clock};
+use super::layout::layout;
+use super::playback::Playback;
+use super::{Branch, Effect, Selection, State, Tab, Tone};
+use crate::engine::protocol::{BranchId, Intervention};
+
+/// See the module.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Bookmark {
+    /// Branches beside the original, each after the one it left.
+    branches: Vec<Fork>,
+    /// The one on the screen: 0 is the original, 1 the first of `branches`.
+    shown: u32,
+    /// The playhead, in nanoseconds.
+    at_ns: u64,
+    /// The part of the run that is shown, from and to, in seconds; `None`: all of it.
+    range: Option<[f64; 2]>,
+    tab: Tab,
+    selection: Option<Selection>,
+}
+
+/// A branch.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Fork {
+    name: String,
+    /// The branch it left, numbered as in [`Bookmark::shown`], and when, in nanoseconds.
+    parent: u32,
+    at_ns: u64,
+    intervention: Intervention,
+}
+
+/// Letters of a branch's name, at most.
+const LONGEST_NAME: usize = 200;
+
+impl Bookmark {
+    /// Whether it says nothing: a fresh start.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// The bookmark in a file, and the scenario without it.
+    pub fn take(text: String) -> (String, Self) {
+        // A look at the text spares most files the reading.
+        if !text.contains("\"bookmark\"") {
+            return (text, Self::default());
+        }
+        let Ok(Value::Object(mut fields)) = serde_json::from_str(&text) else { return (text, Self::default()) };
+        match fields.shift_remove("bookmark").map(serde_json::from_value) {
+            Some(Ok(bookmark)) => (layout(&Value::Object(fields)), bookmark),
+            _ => (text, Self::default()),
+        }
+    }
+
+    /// The scenario with the bookmark in it; as it is where nothing was done to it.
+    fn put_into(&self, text: &str) -> String {
+        match serde_json::from_str(text) {
+            Ok(Value::Object(mut fields)) if !self.branches.is_empty() => {
+                fields.insert("bookmark".to_owned(), serde_json::to_value(self).expect("a bookmark is plain data"));
+                layout(&Value::Object(fields))
+            }
+            _ => text.to_owned(),
+        }
+    }
+
+    /// What is in it, for the user: `2 branches (zone a lost power at 1m 0s; ...) and this view, at 1m 2s`.
+    pub fn text(&self) -> String {
+        let names: Vec<&str> = self.branches.iter().map(|fork| fork.name.as_str()).collect();
+        let branches = match names.len() {
+            0 => "no branch".to_owned(),
+            1 => format!("1 branch ({})", names[0]),
+            2..=3 => format!("{} branches ({})", names.len(), names.join("; ")),
+            count => format!("{count} branches"),
+        };
+        format!("{branches}, and this view at {}", clock(Time::from_nanos(self.at_ns)))
+    }
+}
+
+impl State {
+    /// What is to be found again. A branch that was deleted is not in it.
+    pub fn bookmark(&self) -> Bookmark {
+        let kept: Vec<&Branch> = self.branches.iter().filter(|branch| !branch.deleted).collect();
+        let number = |id: BranchId| kept.iter().position(|branch| branch.id == id).unwrap_or(0) as u32;
+        let fork = |branch: &&Branch| {
+            let (parent, at, intervention) = branch.fork.clone()?;
+            Some(Fork { name: branch.name.clone(), parent: number(parent), at_ns: at.as_nanos(), intervention })
+        };
+        Bookmark {
+            branches: kept.iter().filter_map(fork).collect(),
+            shown: number(self.shown),
+            at_ns: self.playback.at.as_nanos(),
+            range: self.ui.range,
+            tab: self.ui.tab,
+            selection: self.selection,
+        }
+    }
+
+    /// The text of the scenario that runs.
+    pub fn running(&self) -> Rc<str> {
+        self.worker.text()
+    }
+
+    /// Branches and view of a bookmark, in a scenario that is to be loaded; whether all of it fits.
+    pub(super) fn returns(&mut self, bookmark: &Bookmark, scenario: &Scenario) -> bool {
+        let end = Time::ZERO + scenario.duration;
+        let (branches, all) = branches(bookmark, scenario);
+        self.branches = branches;
+        let shown = BranchId(bookmark.shown);
+        self.shown = if self.branches.get(shown).is_some() { shown } else { BranchId(0) };
+        self.goes_to(bookmark, end);
+        all
+    }
+
+    /// The view of a bookmark.
+    fn goes_to(&mut self, bookmark: &Bookmark, end: Time) {
+        let at = Time::from_nanos(bookmark.at_ns).min(end);
+        self.playback = Playback { at, playing: false, ..Playback::default() };
+        self.ui.range = bookmark.range.filter(|[from_s, to_s]| (0.0..*to_s).contains(from_s) && *to_s <= end.as_secs_f64());
+        self.ui.tab = bookmark.tab;
+        self.selection = bookmark.selection.filter(|selection| self.exists(*selection));
+    }
+
+    /// Whether a bookmark is of what is loaded: of its branches, maybe of fewer. Then nothing need be simulated again to go there.
+    pub(super) fn goes_back(&mut self, text: &str, bookmark: &Bookmark, effects: &mut Vec<Effect>) -> bool {
+        let Some(scenario) = self.scenario.clone().filter(|_| *self.running() == *text) else { return false };
+        let now = self.bookmark();
+        if !now.branches.starts_with(&bookmark.branches) {
+            return false;
+        }
+        let kept: Vec<BranchId> = self.branches.iter().filter(|branch| !branch.deleted).map(|branch| branch.id).collect();
+        let Some(shown) = kept.get(bookmark.shown as usize) else { return false };
+        self.show(*shown, effects);
+        self.goes_to(bookmark, Time::ZERO + scenario.duration);
+        true
+    }
+
+    /// Tells the browser to keep where the user is, if that has changed; `push`: as a step to come back to.
+    pub(super) fn keeps(&mut self, push: bool, effects: &mut Vec<Effect>) {
+        let kept = (self.running(), self.bookmark());
+        if self.scenario.is_none() || kept == self.kept {
+            return;
+        }
+        let push = push && (kept.0 != self.kept.0 || kept.1.shown != self.kept.1.shown);
+        let (text, bookmark) = kept.clone();
+        effects.push(Effect::Keep { text, bookmark, push });
+        self.kept = kept;
+    }
+
+    /// The scenario as it is edited, in a file.
+    pub(super) fn save(&mut self, effects: &mut Vec<Effect>) {
+        let bookmark = self.bookmark();
+        let inside = if bookmark.branches.is_empty() { String::new() } else { format!(", {}", bookmark.text()) };
+        effects.push(Effect::Download(self.document.file_name(), bookmark.put_into(&self.document.text)));
+        self.say(Tone::Info, format!("Saved the scenario{inside}."));
+    }
+
+    pub(super) fn say_unfit(&mut self) {
+        let text = "Some branches do not fit this scenario, and were left out.";
+        self.say(Tone::Error, text.to_owned());
+    }
+}
+
+/// The original and the branches of a bookmark; whether all of them fit the scenario.
+fn branches(bookmark: &Bookmark, scenario: &Scenario) -> (TiVec<BranchId, Branch>, bool) {
+    let end = Time::ZERO + scenario.duration;
+    let mut all: TiVec<BranchId, Branch> = vec![Branch::new(BranchId(0), ORIGINAL.to_owned(), None)].into();
+    for fork in &bookmark.branches {
+        let (id, at) = (all.next_key(), Time::from_nanos(fork.at_ns));
+        let parent = BranchId(fork.parent);
+        let fits = match &fork.intervention {
+            Intervention::Inject { fault, .. } => fault.check(scenario).is_ok(),
+            Intervention::Repair { .. } => true,
+        };
+        if !fits || parent >= id || at >= end || all.len() >= MOST {
+            // Those after it may have left it.
+            return (all, false);
+        }
+        let name = fork.name.chars().take(LONGEST_NAME).collect();
+        all.push(Branch::new(id, name, Some((parent, at, fork.intervention.clone()))));
+    }
+    (all, true)
+}

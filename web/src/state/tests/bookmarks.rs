@@ -1,0 +1,172 @@
+//! What was done, and where the user was, is found again: from a link, a file, the storage, and by Back.
+
+use std::rc::Rc;
+
+use super::script::Script;
+use crate::engine::protocol::BranchId;
+use crate::state::bookmark::Bookmark;
+use crate::state::share::{LinkError, decode, encode, encode_bookmark};
+use crate::state::{Action, DocumentAction, Effect, Selection, Start, State, Tab, UiAction};
+use zonefall_core::ids::{MemberId, ZoneId};
+use zonefall_core::scenario::{Scenario, default_scenario};
+
+const KILLED: &str = "etcd-main-1 was killed at 2m 0s";
+
+/// The default scenario with a branch, its repair on a branch of that, and a view.
+fn done() -> Script {
+    let mut script = Script::new(Start { reduced_motion: true, ..Start::default() });
+    script.check(&[
+        ("pause", "Original, 0s, paused 1x"),
+        ("looked", "Original, 0s, paused 1x"),
+        ("done", "Original, 0s, paused 1x"),
+        ("seek 2m", "Original, 2m 0s, paused 1x: look 2m 0s closely"),
+        ("looked", "Original, 2m 0s, paused 1x"),
+        ("break member 1", &format!("{KILLED}, 2m 0s, playing 1x: fork 1 of 0 at 2m 0s, look 2m 0s")),
+        ("done", &format!("{KILLED}, 2m 0s, playing 1x")),
+        ("pause", &format!("{KILLED}, 2m 0s, paused 1x")),
+        ("seek 3m", &format!("{KILLED}, 3m 0s, paused 1x")),
+    ]);
+    script.state.apply(Action::Ui(UiAction::Tab(Tab::Latency)));
+    script.state.apply(Action::Ui(UiAction::Range(Some([100.0, 200.0]))));
+    script.state.apply(Action::Select(Some(Selection::Zone(ZoneId(1)))));
+    script
+}
+
+fn kept(effects: &[Effect]) -> Option<(Rc<str>, Bookmark, bool)> {
+    effects.iter().find_map(|effect| match effect {
+        Effect::Keep { text, bookmark, push } => Some((Rc::clone(text), bookmark.clone(), *push)),
+        _ => None,
+    })
+}
+
+/// What a user would see of it.
+fn seen(state: &State) -> impl PartialEq + std::fmt::Debug {
+    let branches: Vec<_> = state.branches.iter().map(|branch| (branch.name.clone(), branch.fork.clone())).collect();
+    (branches, state.shown, state.playback.at, state.ui.range, state.ui.tab, state.selection)
+}
+
+#[test]
+fn a_link_brings_back_what_was_done_and_where_the_user_was() {
+    let script = done();
+    let link = encode(default_scenario().json) + &encode_bookmark(&script.state.bookmark());
+    let (text, bookmark) = decode(&link).unwrap();
+    let (state, effects) = State::new(Start { text, bookmark, ..Start::default() });
+    assert_eq!(seen(&state), seen(&script.state));
+    assert!(!state.playback.playing);
+    let requests = effects.iter().filter(|effect| matches!(effect, Effect::Request(_))).count();
+    assert_eq!(requests, 2, "load, fork (which shows it); a look when the simulation is there: {effects:?}");
+    assert!(script.state.bookmark().text().contains(&format!("1 branch ({KILLED})")), "{}", script.state.bookmark().text());
+}
+
+#[test]
+fn a_file_carries_it_too_and_is_a_scenario() {
+    let mut script = done();
+    let effects = script.state.apply(Action::Save);
+    let Some(Effect::Download(name, text)) = effects.first() else { panic!("{effects:?}") };
+    assert_eq!(name, "zone-outage.json");
+    Scenario::from_json(text).expect("simulations read it");
+    let mut other = Script::new(Start { reduced_motion: true, ..Start::default() });
+    other.state.apply(Action::Document(DocumentAction::Open(text.clone())));
+    assert_eq!(seen(&other.state), seen(&script.state));
+    assert!(!other.state.document.text.contains("bookmark"), "the form and the text are of the scenario alone");
+}
+
+#[test]
+fn bookmarks_that_do_not_fit_leave_the_scenario_as_it_is() {
+    let bookmark = done().state.bookmark();
+    let json = serde_json::to_string(&bookmark).unwrap();
+    for (from, to, fits) in [
+        ("\"parent\":0", "\"parent\":7", false),
+        ("\"index\":1", "\"index\":9", false),
+        ("\"at_ns\":120000000000", "\"at_ns\":99999999999999999", false),
+        ("\"shown\":1", "\"shown\":40", true),
+        ("\"range\":[100.0,200.0]", "\"range\":[300.0,200.0]", true),
+    ] {
+        assert!(json.contains(from), "{json}");
+        let bookmark: Bookmark = serde_json::from_str(&json.replace(from, to)).unwrap();
+        let text = default_scenario().json.to_owned();
+        let (state, _) = State::new(Start { text, bookmark, ..Start::default() });
+        assert_eq!(state.notice.is_none(), fits, "{from}: {:?}", state.notice);
+        assert_eq!(state.branches.len(), if fits { 2 } else { 1 }, "{from}");
+        assert!(state.branch().is_some() && state.ui.range.is_none_or(|[from_s, to_s]| from_s < to_s));
+    }
+    let link = encode(default_scenario().json);
+    assert_eq!(decode(&format!("{link}.AAAA")).unwrap_err(), LinkError::Packed);
+    assert_eq!(decode(&(link.clone() + "." + &encode("7")[4..])).unwrap_err(), LinkError::Bookmark);
+}
+
+#[test]
+fn branches_are_renamed_and_deleted_with_what_left_them() {
+    let mut script = done();
+    script.state.apply(Action::RenameBranch("  no voter 1 ".to_owned()));
+    assert_eq!(script.state.branch().unwrap().name, "no voter 1");
+    script.check(&[
+        ("break zone 2", "zone eu-west-1c lost power at 3m 0s, 3m 0s, playing 1x: fork 2 of 1 at 3m 0s, look 3m 0s"),
+        ("pause", "zone eu-west-1c lost power at 3m 0s, 3m 0s, paused 1x"),
+        ("show 1", "no voter 1, 3m 0s, paused 1x: show 1, look 3m 0s closely"),
+    ]);
+    let effects = script.state.apply(Action::DeleteBranch);
+    assert_eq!(script.state.shown, BranchId(0));
+    let halted = effects
+        .iter()
+        .filter(|effect| matches!(effect, Effect::Request(crate::engine::protocol::WorkerRequest::Halt { halted: true, .. })));
+    assert_eq!(halted.count(), 2, "the other one left it");
+    assert!(script.state.bookmark().text().starts_with("no branch"));
+    script.state.apply(Action::DeleteBranch);
+    script.state.apply(Action::RenameBranch("other".to_owned()));
+    assert_eq!(script.state.branch().unwrap().name, "Original");
+}
+
+#[test]
+fn back_goes_to_the_branch_before_without_simulating_anything_again() {
+    let mut script = Script::new(Start { reduced_motion: true, ..Start::default() });
+    script.check(&[("pause", "Original, 0s, paused 1x"), ("done", "Original, 0s, paused 1x")]);
+    let first = (script.state.running(), script.state.bookmark());
+    let member = Selection::Member(MemberId { cluster: zonefall_core::ids::EtcdId(0), index: 1 });
+    let (_, _, push) = kept(&script.state.apply(Action::Select(Some(member)))).unwrap();
+    assert!(!push, "what is selected is no step to come back to");
+    let fault = zonefall_core::scenario::NodeCrash(zonefall_core::scenario::FaultTarget::Named(zonefall_core::ids::NodeId(0)));
+    let deed = crate::engine::protocol::Intervention::Inject { fault: fault.into(), lasts: None };
+    let (text, second, push) = kept(&script.state.apply(Action::Intervene(deed))).unwrap();
+    assert!(push);
+    let load = script.state.load;
+    let effects = script.state.apply(Action::Return(first.0.to_string(), first.1));
+    assert_eq!((script.state.shown, script.state.load, kept(&effects).map(|(.., push)| push)), (BranchId(0), load, Some(false)));
+    script.state.apply(Action::Return(text.to_string(), second));
+    assert_eq!((script.state.shown, script.state.load), (BranchId(1), load));
+    let opened = kept(&script.state.apply(Action::Document(DocumentAction::Type(text.replace("35m", "36m"))))).unwrap();
+    assert!(opened.2, "another scenario is a step");
+}
+
+#[test]
+fn what_was_done_is_written_into_the_scenario_as_faults() {
+    let mut script = done();
+    let before = script.state.document.value["faults"].as_array().unwrap().len();
+    script.state.apply(Action::WriteFaults);
+    assert_eq!(script.state.document.problems, []);
+    let faults = script.state.document.value["faults"].as_array().unwrap().clone();
+    assert_eq!(faults.len(), before + 1);
+    assert_eq!(faults[before], serde_json::json!({"kind": "process_kill", "member": "etcd-main-1", "at": "2m"}));
+    assert_eq!((script.state.branches.len(), script.state.shown), (1, BranchId(0)));
+    // A repair of the file's own fault ends it there.
+    let mut script = Script::new(Start { reduced_motion: true, ..Start::default() });
+    script.check(&[
+        ("pause", "Original, 0s, paused 1x"),
+        ("done", "Original, 0s, paused 1x"),
+        ("seek 90s", "Original, 1m 30s, paused 1x"),
+    ]);
+    let repair = crate::engine::protocol::Intervention::Repair { fault: zonefall_core::ids::FaultId(0) };
+    let fork = Bookmark::default();
+    let json = serde_json::to_value(&fork).unwrap();
+    let mut json = json.as_object().unwrap().clone();
+    json["branches"] = serde_json::json!([{"name": "r", "parent": 0, "at_ns": 90_000_000_000_u64, "intervention": repair}]);
+    json["shown"] = serde_json::json!(1);
+    json["at_ns"] = serde_json::json!(90_000_000_000_u64);
+    let bookmark = serde_json::from_value(json.into()).unwrap();
+    script.state.apply(Action::Return(script.state.running().to_string(), bookmark));
+    script.state.apply(Action::WriteFaults);
+    assert!(script.state.notice.as_ref().is_some_and(|notice| notice.text.contains("not reached")), "{:?}", script.state.notice);
+    script.check(&[("done", "r, 1m 30s, paused 1x: look 1m 30s closely")]);
+    script.state.apply(Action::WriteFaults);
+    assert_eq!(script.state.document.value["faults"][0]["for"], "30s", "{:?}", script.state.notice);
+}
