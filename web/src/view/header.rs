@@ -162,21 +162,41 @@ struct BranchesProps {
     dispatch: Callback<Action>,
 }
 
+#[derive(Clone, PartialEq, Properties)]
+struct NameFieldProps {
+    name: String,
+    naming: UseStateSetter<bool>,
+    dispatch: Callback<Action>,
+}
+
 /// The name of the shown branch, typed over: Enter takes it, Escape does not.
-fn name_field(name: String, naming: UseStateSetter<bool>, dispatch: &Callback<Action>) -> Html {
-    let (dispatch, done) = (dispatch.clone(), naming.clone());
-    let onkeydown = move |event: KeyboardEvent| {
-        if event.key() == "Enter" {
-            let name = event.target_unchecked_into::<web_sys::HtmlInputElement>().value();
-            dispatch.emit(Action::RenameBranch(name));
-        } else if event.key() != "Escape" {
-            return;
-        }
-        event.prevent_default();
-        done.set(false);
+#[component]
+fn NameField(props: &NameFieldProps) -> Html {
+    let typed = use_state_eq(|| props.name.clone());
+    let oninput = {
+        let set = typed.setter();
+        move |event: InputEvent| set.set(event.target_unchecked_into::<web_sys::HtmlInputElement>().value())
     };
-    let onblur = move |_: FocusEvent| naming.set(false);
-    html! { <input type="text" maxlength="200" aria-label="Name of the branch" value={name} {onkeydown} {onblur} data-testid="branch-name" /> }
+    let onkeydown = {
+        let (props, name) = (props.clone(), (*typed).clone());
+        move |event: KeyboardEvent| {
+            match event.key().as_str() {
+                "Enter" => props.dispatch.emit(Action::RenameBranch(name.clone())),
+                "Escape" => {}
+                _ => return,
+            }
+            event.prevent_default();
+            props.naming.set(false);
+        }
+    };
+    let onblur = {
+        let naming = props.naming.clone();
+        move |_: FocusEvent| naming.set(false)
+    };
+    html! {
+        <input type="text" maxlength="200" aria-label="Name of the branch" value={(*typed).clone()} {oninput} {onkeydown} {onblur}
+            data-testid="branch-name" />
+    }
 }
 
 #[component]
@@ -215,7 +235,7 @@ fn Branches(props: &BranchesProps) -> Html {
                 { icon(Icon::Branch) }
                 <span class="unseen">{ "Branch" }</span>
                 if *naming {
-                    { name_field(name, naming.setter(), &props.dispatch) }
+                    <NameField {name} naming={naming.setter()} dispatch={props.dispatch.clone()} />
                 } else {
                     <select {onchange} data-testid="branch-chooser">{ for props.branches.iter().map(option) }</select>
                 }

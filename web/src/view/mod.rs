@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   Page (owns nothing but what is shown: range, cluster)
-//!     Header | Verdict, Health, Map | Inspector | Timeline | Tabs | overlays
+//!     Header | Verdict, Tiles, Health, Map | Inspector | Timeline | Tabs | overlays
 //! ```
 //!
 //! The playhead moves sixty times a second. Components that do not show it take parts of the state as [`same::Same`], which compare as
@@ -33,6 +33,7 @@ mod slot;
 pub mod tabs;
 #[cfg(test)]
 mod tests;
+mod tiles;
 pub mod timeline;
 mod verdict;
 mod watched;

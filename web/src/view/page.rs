@@ -15,6 +15,7 @@ use super::same::Same;
 use super::size::{use_dark, use_media};
 use super::slot::Slot;
 use super::tabs::Tabs;
+use super::tiles::Tiles;
 use super::timeline::axis::Range;
 use super::timeline::zoom::Zoom;
 use super::timeline::{Progress, Timeline};
@@ -67,6 +68,9 @@ pub fn Page(props: &PageProps) -> Html {
             <main class="stage">
                 <Verdict report={report.clone()} loaded={scenario.is_some()} forked={state.shown != BranchId(0)} done={branch.is_some_and(|b| b.done)} gave_up={branch.and_then(|b| b.gave_up.clone())}
                     {on_visit} />
+                if let Some(report) = report.clone() {
+                    <Tiles {report} cluster={name.clone()} provider={state.ui.provider.clone()} dispatch={dispatch.clone()} />
+                }
                 if let (Some(scenario), Some(view)) = (&scenario, &view) { <Health scenario={scenario.clone()} view={view.clone()} /> }
                 if let Some(scenario) = scenario.clone() {
                     <Map stale={state.is_stale()} {scenario} view={view.clone()} report={report.clone()} selection={state.selection} {at} {dots} {dark}

@@ -46,9 +46,23 @@ pub(crate) fn Verdict(props: &VerdictProps) -> Html {
             </div>
         }
     });
+    let (body, overflows, is_open) = (use_node_ref(), use_state_eq(|| false), use_state_eq(|| false));
+    {
+        let (body, overflows) = (body.clone(), overflows.setter());
+        use_effect(move || {
+            if let Some(body) = body.cast::<web_sys::Element>() {
+                overflows.set(body.scroll_height() > body.client_height() + 4);
+            }
+        });
+    }
+    let toggle = {
+        let is_open = is_open.clone();
+        move |_: MouseEvent| is_open.set(!*is_open)
+    };
     let failed = props.report.as_ref().filter(|_| !props.forked).map_or(0, |r| r.expectations.iter().filter(|e| !e.ok).count());
     html! {
-        <section class="verdict" aria-label="Verdict" data-testid="verdict">
+        <section class={classes!("verdict", is_open.then_some("open"))} aria-label="Verdict" data-testid="verdict">
+            <div class="verdict-body" ref={body} tabindex={overflows.then_some("0")}>
             if let Some(why) = &props.gave_up { <p class="gave-up bad" role="alert" data-testid="gave-up">{ format!("✕ Aborted: {why}") }</p> }
             if parts.is_empty() {
                 <p class="headline quiet">{ if props.loaded { "Simulating …" } else { "Choose or build a scenario, and inject a fault." } }</p>
@@ -61,6 +75,12 @@ pub(crate) fn Verdict(props: &VerdictProps) -> Html {
             }
             if !props.done && !parts.is_empty() && props.gave_up.is_none() { <p class="so-far quiet" data-testid="so-far">{ "Preliminary: the simulation is still running." }</p> }
             if failed > 0 { <p class="bad" data-testid="expectations-failed">{ format!("✕ {failed} of the scenario's expectations not met") }</p> }
+            </div>
+            if *overflows || *is_open {
+                <button class="verdict-more" onclick={toggle} aria-expanded={is_open.to_string()} data-testid="verdict-more">
+                    { if *is_open { "Less" } else { "More" } }
+                </button>
+            }
         </section>
     }
 }
