@@ -1,37 +1,33 @@
 //! The passing of real time.
 
-use std::cell::RefCell;
-use std::rc::Rc;
-
 use gloo::render::{AnimationFrame, request_animation_frame};
 use yew::prelude::*;
 
 use crate::state::{Action, PlaybackCommand};
 
-/// The frame that was asked for; dropped, it does not come.
-type Next = Rc<RefCell<Option<AnimationFrame>>>;
-
-/// While `playing`, tells how much time has passed, once in a frame.
+/// While `playing`, tells how much time has passed, once in a frame; the next frame is asked for when the page has been drawn, so that a page
+/// that takes long to draw is drawn less often.
 #[hook]
 pub fn use_frames(playing: bool, dispatch: &Callback<Action>) {
-    use_effect_with((playing, dispatch.clone()), |(playing, dispatch)| {
-        let next = Next::default();
-        if *playing {
-            request_frame(&next, None, dispatch.clone());
+    // The frame that was asked for (dropped, it does not come), and when the one before it was, in milliseconds.
+    let next = use_mut_ref(|| None::<AnimationFrame>);
+    let last_ms = use_mut_ref(|| None::<f64>);
+    let drawn = use_force_update();
+    let dispatch = dispatch.clone();
+    use_effect(move || {
+        if !playing {
+            next.take();
+            last_ms.take();
+        } else if next.borrow().is_none() {
+            let asked = next.clone();
+            let frame = request_animation_frame(move |now_ms| {
+                asked.take();
+                match last_ms.replace(Some(now_ms)) {
+                    Some(last_ms) => dispatch.emit(Action::Playback(PlaybackCommand::Tick((now_ms - last_ms) / 1e3))),
+                    None => drawn.force_update(),
+                }
+            });
+            next.replace(Some(frame));
         }
-        move || drop(next.take())
     });
-}
-
-fn request_frame(next: &Next, last_ms: Option<f64>, dispatch: Callback<Action>) {
-    let again = Rc::downgrade(next);
-    let frame = request_animation_frame(move |now_ms| {
-        if let Some(last_ms) = last_ms {
-            dispatch.emit(Action::Playback(PlaybackCommand::Tick((now_ms - last_ms) / 1e3)));
-        }
-        if let Some(next) = again.upgrade() {
-            request_frame(&next, Some(now_ms), dispatch);
-        }
-    });
-    *next.borrow_mut() = Some(frame);
 }

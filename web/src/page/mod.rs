@@ -51,24 +51,32 @@ impl Pending {
 
 /// The state of the page, restored, and the way to change it. What concerns the worker ([`Effect::Request`], [`Effect::Restart`]) goes to
 /// `worker`, in order; the rest is done here.
+///
+/// What an action leads to is done with the action, not after the drawing: where a drawing takes longer than a frame and the page plays,
+/// another frame comes before anything that waits for the drawing to be over.
 #[hook]
 pub fn use_page(worker: Callback<Effect>) -> (Rc<State>, Callback<Action>) {
     let store = use_reducer(|| Store::new(start::restore()));
-    let dispatch = use_callback(store.dispatcher(), |action: Action, dispatcher| dispatcher.dispatch(action));
     let pending = use_mut_ref(Pending::default);
+    let perform_all = {
+        // Every version of the store has the same outbox.
+        let (outbox, pending, say) = ((*store).clone(), Rc::clone(&pending), store.dispatcher().to_callback());
+        use_callback(worker, move |(), worker| {
+            for effect in outbox.drain() {
+                perform(effect, worker, &pending, &say);
+            }
+        })
+    };
+    let dispatch = use_callback((store.dispatcher(), perform_all.clone()), |action: Action, (dispatcher, perform_all)| {
+        dispatcher.dispatch(action);
+        perform_all.emit(());
+    });
+    use_effect_with((), move |()| perform_all.emit(()));
     use_effect_with(dispatch.clone(), {
         let pending = Rc::clone(&pending);
         move |dispatch| {
             let listeners = (follow_address(dispatch.clone()), files::accept_drops(dispatch), save_at_the_end(pending));
             move || drop(listeners)
-        }
-    });
-    use_effect({
-        let (store, dispatch) = (store.clone(), dispatch.clone());
-        move || {
-            for effect in store.drain() {
-                perform(effect, &worker, &pending, &dispatch);
-            }
         }
     });
     (Rc::clone(&store.state), dispatch)

@@ -95,7 +95,7 @@ struct WriteLatency {
     windows: Vec<Option<f64>>,
     window_s: f64,
     /// From the first fault or outage to the last one's end, in seconds.
-    disturbed: Option<(f64, f64)>,
+    trouble: Option<(f64, f64)>,
 }
 
 impl WriteLatency {
@@ -108,14 +108,14 @@ impl WriteLatency {
             all.max_by(f64::total_cmp)
         };
         let faults = report.faults.iter().map(|fault| (fault.from_s, fault.to_s));
-        let disturbances = faults.chain(etcd.outages.iter().map(|outage| (outage.from_s, outage.to_s)));
-        let disturbed = disturbances.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
-        Some(Self { windows: (0..length).map(highest).collect(), window_s: report.latency_window_s, disturbed })
+        let troubles = faults.chain(etcd.outages.iter().map(|outage| (outage.from_s, outage.to_s)));
+        let trouble = troubles.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
+        Some(Self { windows: (0..length).map(highest).collect(), window_s: report.latency_window_s, trouble })
     }
 
     /// The windows before what went wrong, during it (its first and its last window included), and after it.
     fn parts(&self) -> [&[Option<f64>]; 3] {
-        let (from_s, to_s) = self.disturbed.unwrap_or((f64::INFINITY, f64::INFINITY));
+        let (from_s, to_s) = self.trouble.unwrap_or((f64::INFINITY, f64::INFINITY));
         let at = |s: f64| ((s / self.window_s).max(0.0) as usize).min(self.windows.len());
         let (before, rest) = self.windows.split_at(at(from_s));
         let (during, after) = rest.split_at((at(to_s) + 1).saturating_sub(before.len()).min(rest.len()));
@@ -130,12 +130,11 @@ impl WriteLatency {
         };
         let worst = during.into_iter().max_by(f64::total_cmp);
         let words = |ms: Option<f64>| ms.map_or_else(|| "–".to_owned(), |ms| length(ms / 1e3));
-        let (value, detail) = match self.disturbed {
-            None => (words(median(before)), "write p99"),
-            Some(_) => {
-                let three = [median(before), worst, median(after)].map(words);
-                (three.join(" → "), "write p99 before → at worst → after")
-            }
+        let (value, detail) = if self.trouble.is_none() {
+            (words(median(before)), "write p99")
+        } else {
+            let three = [median(before), worst, median(after)].map(words);
+            (three.join(" → "), "write p99 before → at worst → after")
         };
         let title = "99th percentile of writes in windows of the report: the median window before and after what went wrong, the worst window while it lasted";
         Tile { name: "Latency", value, detail: detail.to_owned(), title, tab: Tab::Latency, is_bad: false }

@@ -9,6 +9,7 @@ mod healing;
 mod helpers;
 mod keeping;
 mod measuring;
+mod outcome;
 mod playing;
 mod portable;
 mod sharing;
