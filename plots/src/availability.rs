@@ -9,7 +9,7 @@ use zonefall_core::report::{EtcdReport, OutageKind, Report};
 use crate::Drawn;
 use crate::canvas::{BLUE, Canvas, GREEN, PURPLE, VERMILLION};
 use crate::frame::{Frame, Margins};
-use crate::scale::{ceiling, moments, seconds};
+use crate::scale::{ceiling, moments, round, seconds};
 
 const MARGINS: Margins = Margins { left: 80, right: 160, top: 56, bottom: 48 };
 
@@ -37,7 +37,7 @@ pub fn draw<DB: DrawingBackend>(report: &Report, name: &str, frame: &Frame, area
     let step = marks.get(1).map_or(top_s, |m| m.0);
     for i in 0..=(top_s / step).round() as u32 {
         let at = f64::from(i) * step;
-        canvas.y_tick(at / top_s, &seconds(at))?;
+        canvas.y_tick(at / top_s, &round(at))?;
     }
     let mut names = Vec::new();
     for (kind, label, colour) in SERVICES {

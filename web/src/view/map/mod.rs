@@ -31,7 +31,7 @@ use zonefall_core::sim::view::SimulationView;
 use crate::state::{Action, PlaybackCommand, SPEEDS, Selection};
 use crate::view::same::Same;
 use crate::view::size::use_size;
-pub(crate) use items::term_class;
+pub(crate) use items::{end_of_name, term_class};
 pub(crate) use table::table;
 
 use messages::Messages;
