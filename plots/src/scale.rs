@@ -100,7 +100,7 @@ impl Rates {
         Self { marks: all[first..=last].to_vec() }
     }
 
-    /// Where a rate stands, from 0 to 1; what is below the axis (nothing at all, mostly) stands at 0.
+    /// Where a rate stands, from 0 to 1; what is below the axis stands at 0.
     pub(crate) fn share(&self, rate: f64) -> f64 {
         let (low, high) = (self.marks[0], self.marks[self.marks.len() - 1]);
         if rate <= low { 0.0 } else { libm::log10(rate / low) / libm::log10(high / low) }

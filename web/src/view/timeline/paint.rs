@@ -6,6 +6,7 @@ use zonefall_core::report::Report;
 
 use super::axis::Axis;
 use super::lanes::{Bar, Lane, lanes};
+use crate::view::hover::Hover;
 use crate::view::map::end_of_name;
 use crate::view::map::shapes::px;
 use crate::view::same::Same;
@@ -176,6 +177,26 @@ pub(crate) fn Playhead(props: &PlayheadProps) -> Html {
         <svg class="playhead" width={px(axis.right + 14.0)} height={px(bottom)} aria-hidden="true">
             <line x1={px(x)} x2={px(x)} y1="12" y2={px(*height)} />
             <path d={knob} />
+        </svg>
+    }
+}
+
+#[derive(Clone, PartialEq, Properties)]
+pub(crate) struct HoverLineProps {
+    pub axis: Axis,
+    pub height: f64,
+}
+
+/// A line at the moment under the pointer, while that is in a chart.
+#[component]
+pub(crate) fn HoverLine(props: &HoverLineProps) -> Html {
+    let HoverLineProps { axis, height } = props;
+    let hover = use_context::<Hover>().and_then(|hover| *hover).filter(|s| axis.shows(*s, *s));
+    let Some(s) = hover else { return Html::default() };
+    let x = px(axis.x(s));
+    html! {
+        <svg class="playhead hover" width={px(axis.right + 1.0)} height={px(*height)} aria-hidden="true" data-testid="hover">
+            <line x1={x.clone()} x2={x} y1="12" y2={px(*height)} />
         </svg>
     }
 }
