@@ -30,7 +30,8 @@ pub fn draw<DB: DrawingBackend>(report: &Report, name: &str, frame: &Frame, area
     let title = format!("{name}: unavailable time");
     let canvas = Canvas::new(area, frame, MARGINS, &title, "unavailable time since the start")?;
     let end_s = report.simulated_s.max(f64::MIN_POSITIVE);
-    let most_s = SERVICES.iter().map(|(kind, ..)| total(cluster, *kind)).fold(0.0, f64::max);
+    let shown = unavailable_s(cluster, frame.to_s);
+    let most_s = shown.iter().map(|(_, unavailable_s, _)| *unavailable_s).fold(0.0, f64::max);
     let marks = moments(if most_s > 0.0 { most_s } else { 1.0 }, 5);
     let top_s = ceiling(most_s, &marks);
     canvas.fault_bands(report)?;
@@ -41,11 +42,11 @@ pub fn draw<DB: DrawingBackend>(report: &Report, name: &str, frame: &Frame, area
         canvas.y_tick(at / top_s, &round(at))?;
     }
     let mut names = Vec::new();
-    for (kind, label, look) in SERVICES {
+    for ((kind, ..), (label, total_s, look)) in SERVICES.into_iter().zip(shown) {
         let points: Vec<_> =
             steps(cluster, kind, end_s).into_iter().map(|(at, unavailable_s)| (at, unavailable_s / top_s)).collect();
         canvas.series(&points, look, 2)?;
-        names.push((total(cluster, kind) / top_s, format!("{label}: {}", seconds(total(cluster, kind))), look));
+        names.push((total_s / top_s, format!("{label}: {}", seconds(total_s)), look));
     }
     canvas.names(names)
 }
@@ -57,10 +58,6 @@ pub fn unavailable_s(cluster: &EtcdReport, at_s: f64) -> Vec<(&'static str, f64,
         begun.map(|o| o.to_s.min(at_s) - o.from_s).sum()
     };
     SERVICES.iter().map(|(kind, label, look)| (*label, until(*kind), *look)).collect()
-}
-
-fn total(cluster: &EtcdReport, kind: OutageKind) -> f64 {
-    cluster.outages.iter().filter(|o| o.kind == kind).map(|o| o.to_s - o.from_s).sum()
 }
 
 /// Time gone by time, both in seconds.

@@ -112,7 +112,8 @@ impl<'a, DB: DrawingBackend> Canvas<'a, DB> {
 
     /// Outages of reads or writes as bands behind the data, exactly as long as they were: windows are too coarse for them.
     pub(crate) fn outage_bands(&self, cluster: &EtcdReport) -> Drawn<DB> {
-        for (from_s, to_s) in outages(cluster).into_iter().filter(|(from, to)| *to >= self.frame.from_s && *from <= self.frame.to_s)
+        for (from_s, to_s) in
+            outages(cluster).into_iter().filter(|(from, to)| *to >= self.frame.from_s && *from <= self.frame.to_s)
         {
             let (from, to) = (self.time(from_s), self.time(to_s));
             self.bar((from, self.top), (to.max(from + self.px(2)), self.bottom), VERMILLION, 0.16)?;

@@ -84,7 +84,7 @@ pub fn draw_over_time<DB: DrawingBackend>(
     area: &DrawingArea<DB, Shift>,
 ) -> Drawn<DB> {
     let Some(cluster) = report.etcd.get(name) else { return Ok(()) };
-    let unit = format!("p99 thick, p50 thin, per {} (logarithmic); red: outage", seconds(report.latency_window_s));
+    let unit = format!("p99 thick, p50 thin, per {}; red: outage", seconds(report.latency_window_s));
     let canvas = Canvas::new(area, frame, OVER_TIME, &format!("{name}: latency of requests"), &unit)?;
     let (low, high) = decades(cluster);
     let share = |ms: f64| (libm::log10(ms.max(f64::MIN_POSITIVE)) - f64::from(low)) / f64::from(high - low);
@@ -122,16 +122,7 @@ pub fn at(report: &Report, cluster: &EtcdReport, at_s: f64) -> Vec<(String, [Opt
 
 /// A row by what is asked and the path of the requests: `put, eu-west-1b → leader`.
 pub fn label(row: &LatencyReport) -> String {
-    let op = match (row.op, row.consistency) {
-        (OpKind::Put, _) => "put",
-        (OpKind::Delete, _) => "delete",
-        (OpKind::Txn, _) => "transaction",
-        (OpKind::Grant, _) => "lease",
-        (OpKind::Watch, _) => "watch",
-        (OpKind::Range, Consistency::Linearizable) => "linearizable range",
-        (OpKind::Range, Consistency::Serializable) => "serializable range",
-    };
-    path(op, &row.from_zone, &row.target)
+    path(op(row), &row.from_zone, &row.target)
 }
 
 /// What is asked, where the clients are and whom they ask.
@@ -141,7 +132,11 @@ pub fn path(op: &str, from_zone: &str, target: &str) -> String {
 
 /// The same in fewer letters, for the side of a chart: `serializable read → nearest`, where all ask from one zone.
 fn short(row: &LatencyReport, one_zone: bool) -> String {
-    let op = match (row.op, row.consistency) {
+    if one_zone { format!("{} → {}", op(row), row.target) } else { label(row) }
+}
+
+fn op(row: &LatencyReport) -> &'static str {
+    match (row.op, row.consistency) {
         (OpKind::Put, _) => "put",
         (OpKind::Delete, _) => "delete",
         (OpKind::Txn, _) => "transaction",
@@ -149,8 +144,7 @@ fn short(row: &LatencyReport, one_zone: bool) -> String {
         (OpKind::Watch, _) => "watch",
         (OpKind::Range, Consistency::Linearizable) => "linearizable read",
         (OpKind::Range, Consistency::Serializable) => "serializable read",
-    };
-    if one_zone { format!("{op} → {}", row.target) } else { path(op, &row.from_zone, &row.target) }
+    }
 }
 
 /// Powers of ten (of milliseconds) around all percentiles.

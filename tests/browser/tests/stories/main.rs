@@ -13,4 +13,5 @@ mod playing;
 mod portable;
 mod sharing;
 mod start;
+mod touching;
 mod words;

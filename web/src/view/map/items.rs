@@ -8,7 +8,7 @@ use super::model::{ClientFace, LinkFace, MemberFace, NodeFace, ZoneFace, cut_wor
 use super::objects::NodeObject;
 use super::shapes::{px, shape};
 use super::{element_id, label};
-use crate::state::{Action, Selection};
+use crate::state::{Action, Panel, Selection, UiAction};
 
 /// What every selectable thing needs.
 #[derive(Clone, Debug, PartialEq, Properties)]
@@ -19,6 +19,8 @@ pub(crate) struct Pick {
     pub selected: bool,
     /// Whether the tabulator stops here: one thing of the map at a time.
     pub stop: bool,
+    /// Whether the inspector is a sheet, which comes up when it is chosen.
+    pub sheet: bool,
     /// What to do when it is chosen.
     pub dispatch: Callback<Action>,
 }
@@ -26,10 +28,13 @@ pub(crate) struct Pick {
 impl Pick {
     /// A group that can be chosen; `name` says what a sighted person sees.
     pub(crate) fn wrap(&self, class: Classes, name: String, testid: String, inside: Html) -> Html {
-        let (is, dispatch) = (self.is, self.dispatch.clone());
+        let (is, sheet, dispatch) = (self.is, self.sheet, self.dispatch.clone());
         let onclick = move |event: MouseEvent| {
             event.stop_propagation();
             dispatch.emit(Action::Select(Some(is)));
+            if sheet {
+                dispatch.emit(Action::Ui(UiAction::Sheet(Some(Panel::Inspector))));
+            }
         };
         html! {
             <g id={element_id(is)} class={classes!("item", class, self.selected.then_some("selected"))} role="button"
@@ -146,14 +151,15 @@ pub(crate) struct MemberProps {
 pub(crate) fn Member(props: &MemberProps) -> Html {
     let MemberProps { face, rect, compact, tight, pick } = props;
     let (left, right) = (rect.x + 28.0, rect.x + rect.w - 10.0);
-    let first = rect.y + 17.0;
+    // Two lines, or one, in the middle of the chip.
+    let first = rect.y + rect.h / 2.0 + if *compact { 4.0 } else { -4.0 };
     let class = classes!("member", face.role.replace(' ', "-"), term_class(face.term));
     // In the order of the label, each with a space before it, so that the label is found to contain what is seen.
     let role = format!(" {}", face.role);
     let fits = !tight || right - left - face.name.chars().count() as f64 * 7.6 >= face.role.len() as f64 * 6.4;
     let (also, term) = beside_role(face, right - left);
     let inside = if *compact {
-        html! { if fits { <text class="role" text-anchor="end" x={px(right)} y={px(rect.y + 16.0)}>{ role }</text> } }
+        html! { if fits { <text class="role" text-anchor="end" x={px(right)} y={px(first)}>{ role }</text> } }
     } else {
         html! {
             <>
@@ -168,8 +174,8 @@ pub(crate) fn Member(props: &MemberProps) -> Html {
     let inside = html! {
         <>
             { frame(*rect, 6.0) }
-            { shape(face.shape, (rect.x + 15.0, rect.y + 12.5)) }
-            <text class="name" x={px(left)} y={px(if *compact { rect.y + 16.0 } else { first })}>{ &face.name }</text>
+            { shape(face.shape, (rect.x + 15.0, first - 4.5)) }
+            <text class="name" x={px(left)} y={px(first)}>{ &face.name }</text>
             { inside }
         </>
     };
@@ -205,7 +211,7 @@ pub(crate) fn Client(props: &ClientProps) -> Html {
     let inside = html! {
         <>
             { frame(*rect, 10.0) }
-            <text class="name" x={px(rect.x + 10.0)} y={px(rect.y + 14.0)}>
+            <text class="name" x={px(rect.x + 10.0)} y={px(rect.y + rect.h / 2.0 + 4.0)}>
                 { &face.name }<tspan class="asks" dx="6">{ format!(" {}", fitting(&face.sends, rect.w - 26.0 - face.name.len() as f64 * 6.6)) }</tspan>
             </text>
         </>

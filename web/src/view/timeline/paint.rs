@@ -209,12 +209,9 @@ mod tests {
     #[test]
     fn words_of_the_axis_stay_on_the_screen_and_off_the_names() {
         let axis = Axis::new(Range { from_s: 0.0, to_s: 2_100.0 }, 390.0);
-        for (s, words, expected) in [
-            (0.0, "0", "start"),
-            (0.0, "1:01.25", "start"),
-            (600.0, "10 min", "middle"),
-            (2_100.0, "35 min", "end"),
-        ] {
+        for (s, words, expected) in
+            [(0.0, "0", "start"), (0.0, "1:01.25", "start"), (600.0, "10 min", "middle"), (2_100.0, "35 min", "end")]
+        {
             assert_eq!(anchor(&axis, axis.x(s), words), expected, "{words} at {s}");
         }
     }
