@@ -57,7 +57,7 @@ pub(crate) fn member(face: &MemberFace) -> String {
 
 /// A link.
 pub(crate) fn link(face: &LinkFace, ends: &(String, String)) -> String {
-    let mut text = format!("link {} to {}, delay {}", ends.0, ends.1, face.delay);
+    let mut text = format!("link {} to {}, one-way delay {}", ends.0, ends.1, face.delay);
     if let Some(cut) = face.cut {
         text.push_str(", ");
         text.push_str(cut);

@@ -26,7 +26,7 @@ pub struct Bar {
 pub struct Lane {
     /// Its name.
     pub name: &'static str,
-    /// What it comes to: `1.3 s gone`.
+    /// What it comes to: `✕ 1.3 s down`.
     pub sum: String,
     /// Its bars in order.
     pub bars: Vec<Bar>,
@@ -61,7 +61,7 @@ pub fn lanes(report: &Report, cluster: &EtcdReport) -> Vec<Lane> {
             })
             .collect();
         let gone: f64 = bars.iter().map(|b| b.to_s - b.from_s).sum();
-        let sum = if bars.is_empty() { "✓ always available".to_owned() } else { format!("✕ {} unavailable", length(gone)) };
+        let sum = if bars.is_empty() { "✓ no outage".to_owned() } else { format!("✕ {} down", length(gone)) };
         Lane { name, sum, bars, rows: 1, row_height: 14.0 }
     };
     vec![
