@@ -130,7 +130,7 @@ fn host(name: &str) -> &str {
 }
 
 /// As many of the last parts of a name as have at most `most` letters; all of it where none has.
-pub(crate) fn end_of_name(name: &str, most: usize) -> &str {
+fn end_of_name(name: &str, most: usize) -> &str {
     let fits = |name: &&str| name.chars().count() <= most;
     let ends = name.match_indices('-').map(|(i, _)| &name[i + 1..]).filter(|end| !end.starts_with('-'));
     [name].into_iter().chain(ends).find(fits).unwrap_or(name)

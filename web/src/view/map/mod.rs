@@ -32,7 +32,7 @@ use crate::state::{Action, PlaybackCommand, SPEEDS, Selection};
 use crate::view::focus::focus;
 use crate::view::same::Same;
 use crate::view::size::{use_media, use_size};
-pub(crate) use items::{end_of_name, term_class};
+pub(crate) use items::term_class;
 pub(crate) use table::table;
 
 use messages::Messages;

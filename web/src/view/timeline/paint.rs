@@ -7,7 +7,6 @@ use zonefall_core::report::Report;
 use super::axis::Axis;
 use super::lanes::{Bar, Lane, lanes};
 use crate::view::hover::Hover;
-use crate::view::map::end_of_name;
 use crate::view::map::shapes::px;
 use crate::view::same::Same;
 
@@ -82,7 +81,7 @@ pub(crate) fn Paint(props: &PaintProps) -> Html {
 fn whose(cluster: &str, room: f64) -> String {
     let most = (room / BOLD) as usize;
     let own = cluster.rsplit('/').next().unwrap_or(cluster);
-    end_of_name(own, most).chars().take(most).collect()
+    if own.chars().count() <= most { own.to_owned() } else { own.chars().take(most.saturating_sub(1)).chain(['…']).collect() }
 }
 
 /// A moment of the axis; its words stay between the names of the lanes and the edge of the screen.
@@ -221,9 +220,9 @@ mod tests {
         let (phone, desk) = (Axis::gutters(390.0).0 - 12.0, Axis::gutters(1_440.0).0 - 12.0);
         for (cluster, room, expected) in [
             ("etcd-events", desk, "etcd-events"),
-            ("etcd-events", phone, "events"),
-            ("shoot--garden--aws-ha/etcd-main", phone, "main"),
-            ("a-cluster-withaverylongname", desk, "a-cluster-w"),
+            ("etcd-events", phone, "etcd-e…"),
+            ("shoot--garden--aws-ha/etcd-main", phone, "etcd-m…"),
+            ("a-cluster-withaverylongname", desk, "a-cluster-…"),
         ] {
             assert_eq!(whose(cluster, room), expected);
         }
